@@ -3,9 +3,9 @@
  * array_cells.h - a range of an array in C order, as parts of its blocks
  *
  * A range of items that follow each other in C order is a few *boxes*; a box is
- * crossed by blocks, and what a block has of it is a *cell*.  A cell is made of
- * *runs*: items that follow each other in C order and in the block.  So a copy
- * of a range, cell by cell, needs every block once.
+ * crossed by blocks, and the part of it in one block is a *cell*.  A cell is
+ * made of *runs*: items that follow each other in C order and in the block.  So
+ * a copy of a range, cell by cell, needs every block once.
  *
  *     array      blocks         one box: two rows     its cells and runs
  *     ......     ..|..|..       ......                aa|bb|cc

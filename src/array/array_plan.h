@@ -3,9 +3,9 @@
  * array_plan.h - how a new array is cut into chunks and blocks
  *
  * Both are slabs of rows: whole in the last dimensions, a part of one, and one
- * item thick in those before.  So the bytes of an array are stored in their
- * order, up to padding, and a program that writes it from start to end writes
- * one chunk after the other.
+ * item thick in those before.  Therefore the bytes of an array are stored in
+ * their order, except for padding, and a program that writes it from start to
+ * end writes one chunk after the other.
  *
  *   shape  (1000, 300, 50)    chunk (255, 300, 50)   block (17, 300, 50)
  *   shape  (4, 100000000)     chunk (1, 4194304)     block (1, 262144)

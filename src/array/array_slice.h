@@ -55,13 +55,16 @@ void b2f_array_slice_box(const struct b2f_array *array,
 			 const struct b2f_slice *slice, uint64_t item,
 			 uint64_t most, struct b2f_array_box *out);
 
-/* What a block has of a box. */
+/* The part of a box that lies in one block. */
 struct b2f_array_part {
 	uint64_t nchunk;
 	/* Bytes in the decoded chunk from its first item to behind its last. */
 	uint64_t chunk_off;
 	uint64_t nbytes;
-	/* Of @box, in each dimension: first index, upwards, and how many. */
+	/*
+	 * In each dimension of @box: the first index, and the number of
+	 * indexes.
+	 */
 	uint64_t first[B2F_ARRAY_MAX_DIM];
 	uint64_t len[B2F_ARRAY_MAX_DIM];
 };

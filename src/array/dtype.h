@@ -2,8 +2,8 @@
 /*
  * dtype.h - the type of an item, and the texts that name it
  *
- * Two texts name a type.  What is said about them was found by asking numpy
- * 2.4 and python-blosc2 4.14.
+ * Two texts name a type.  Their rules were found by experiments with numpy 2.4
+ * and python-blosc2 4.14.
  *
  * The *b2nd text* is what python-blosc2 stores in a b2nd metalayer:
  *
@@ -91,8 +91,8 @@ struct b2f_dtype_field {
 };
 
 /*
- * What @value says as a descr.  Its literal has to live as long as @out, which
- * is freed with b2f_dtype_fini().
+ * Parses the descr @value.  Its literal has to live as long as @out, which is
+ * freed with b2f_dtype_fini().
  *
  * Returns 0, B2F_ECORRUPT (no type at all), B2F_EUNSUPPORTED (see above, or
  * objects, or larger than INT32_MAX) or -ENOMEM.
@@ -102,7 +102,7 @@ int b2f_dtype_read_descr(const struct b2f_literal_value *value,
 			 struct b2f_dtype *out);
 
 /*
- * What @len bytes of b2nd text say.  @lit gets what the names live in; it is
+ * Parses @len bytes of b2nd text.  @lit holds the memory of the names; it is
  * empty for a scalar, and is freed with b2f_literal_fini() after @out.
  *
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM.

@@ -6,9 +6,9 @@
  * or 3.0), the length of a text, and the text: a Python dict that says type,
  * order and shape.  The items follow right behind.
  *
- * np.load() without options reads all that is taken for a header here, with the
- * same meaning; it reads more than that (literal.h, dtype.h).  That includes
- * numpy's bound of 10000 characters for the text.
+ * np.load() without options accepts every header that is accepted here, with
+ * the same meaning, and others (literal.h, dtype.h).  The text has numpy's
+ * bound of 10000 characters for the text.
  *
  * Layer: array.  May include: base/.  Threads: pure functions.
  */
@@ -32,10 +32,13 @@
 struct b2f_npy {
 	/* Bytes of the header; the items begin there. */
 	size_t size;
-	/* Of the array; all products fit, as struct b2f_array wants it. */
+	/* The array's shape; all products fit, as struct b2f_array wants it. */
 	unsigned int ndim;
 	int64_t shape[B2F_ARRAY_MAX_DIM];
-	/* The first dimension turns fastest.  As written, also if ndim < 2. */
+	/*
+	 * The first dimension turns fastest. The value in the header, also if
+	 * ndim < 2.
+	 */
 	bool fortran_order;
 	/* 1..B2F_ARRAY_MAX_ITEMSIZE. */
 	uint32_t itemsize;

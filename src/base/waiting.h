@@ -12,7 +12,7 @@
 
 #include "b2frame/patience.h"
 
-/* What b2f_patience_set() has set. */
+/* The values of b2f_patience_set(). */
 struct b2f_patience {
 	b2f_unwanted_fn *fn;
 	void *arg;
@@ -21,7 +21,7 @@ struct b2f_patience {
 /* For another thread that works for this one, while that waits for it. */
 struct b2f_patience b2f_waiting_patience(void);
 
-/* As pthread_cond_wait(); false: it is over. */
+/* Like pthread_cond_wait(); false: the patience is over. */
 bool b2f_waiting_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
 
 /* Sleeps; false: it is over. */

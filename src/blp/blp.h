@@ -21,7 +21,7 @@
 #include "chunk/chunk_header.h"
 #include "store/store.h"
 
-/* Of the file, and of its metadata. */
+/* Sizes of the two headers: of the file, and of its metadata. */
 #define B2F_BLP_HEADER 32
 #define B2F_BLP_VERSION 3
 
@@ -56,7 +56,10 @@ struct b2f_blp {
 	uint64_t nchunks;
 	/* Decoded bytes of all of them. */
 	uint64_t nbytes;
-	/* Of each chunk but the last, which has no more; 0: they differ. */
+	/*
+	 * Decoded bytes of each chunk but the last one, which has at most as
+	 * many; 0: they differ.
+	 */
 	int32_t chunksize;
 };
 

@@ -19,9 +19,9 @@ static inline size_t b2f_blp_encode_bound(uint32_t nbytes)
 
 /*
  * Encodes @src (1 byte or more) into @dst, which has room for
- * b2f_blp_encode_bound(); *@cbytes are used.  Of the filters of @options one
- * kind of shuffle is applied, if it has one; codecs that Blosc 1 does not know
- * are replaced.
+ * b2f_blp_encode_bound(); *@cbytes are used.  Applies one kind of shuffle, if
+ * the filters of @options have one, and replaces codecs that Blosc 1 does not
+ * know.
  *
  * Returns 0, -EINVAL (options that cannot be), B2F_ETOOBIG or -ENOMEM, with the
  * cause in @why.

@@ -34,7 +34,10 @@
 B2F_MUST_CHECK
 int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why);
 
-/* What the Bloscpack file of @store says; NULL if it is no store of one. */
+/*
+ * Returns the description of the Bloscpack file in @store, or NULL if @store
+ * has none.
+ */
 const struct b2f_blp *b2f_blp_of(const struct b2f_store *store);
 
 #endif

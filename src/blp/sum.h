@@ -20,7 +20,7 @@
 #define B2F_SUM_SIZE_MAX 64
 
 struct b2f_sum {
-	/* As in Bloscpack; "none" for number 0. */
+	/* Bloscpack's name; "none" for number 0. */
 	const char *name;
 	/* Bytes; 0: there is no sum. */
 	uint32_t size;

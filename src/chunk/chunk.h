@@ -32,7 +32,7 @@
 #define B2F_SMALL_BLOCK 4096u
 #define B2F_WHOLE_MAX	(8u << 20)
 
-/* What a chunk needs to know about the frame it is in. */
+/* Facts about the frame that a chunk needs. */
 struct b2f_chunk_context {
 	/* Real type size, may be > 255; 0 for a bare chunk. */
 	uint32_t typesize;
@@ -77,9 +77,12 @@ struct b2f_chunk {
 	uint32_t nunits;
 	/* Decoded bytes of every unit but the last. */
 	uint32_t unit_size;
-	/* As the header says; no table if there are none, or it cannot be. */
+	/*
+	 * According to the header; without a table if there are no blocks or
+	 * the size is impossible.
+	 */
 	struct b2f_chunk_blocks blocks;
-	/* What the writer may have meant instead; see docs/format.md 9.1. */
+	/* Other sizes that the writer may have used; see docs/format.md 9.1. */
 	struct b2f_chunk_blocks doubt[B2F_DOUBTS_MAX];
 	unsigned int ndoubts;
 	/* In the head: the repeated value, header.cbytes - header_len bytes. */
@@ -119,8 +122,8 @@ int b2f_chunk_open_special(enum b2f_special special, uint32_t nbytes,
 uint32_t b2f_chunk_unit_nbytes(const struct b2f_chunk *chunk, uint32_t unit);
 
 /*
- * What a decoder needs in memory beside the decoded @unit, at the most: its stored
- * bytes, the other side of the filters, and unit 0 if it is needed.
+ * Returns the most memory that a decoder needs besides the decoded @unit: the
+ * stored bytes, a buffer for the filters, and unit 0 if it is needed.
  */
 uint64_t b2f_chunk_unit_beside(const struct b2f_chunk *chunk, uint32_t unit);
 

@@ -38,7 +38,7 @@ void b2f_decoder_free(struct b2f_decoder *dec);
 /* Gives back buffers above @limit bytes, after an unusually large block. */
 void b2f_decoder_trim(struct b2f_decoder *dec, size_t limit);
 
-/* What b2f_decoder_trim() would give back. */
+/* Returns how much b2f_decoder_trim() would free. */
 size_t b2f_decoder_excess(const struct b2f_decoder *dec, size_t limit);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * encoder.h - data into the stored bytes of a chunk
  *
- * What is written follows the writer's checklist of docs/format.md (8): a
- * chunk of version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the
- * automatic block size are those of C-Blosc2 (2.5).
+ * Chunks follow the writer's checklist of docs/format.md (8): a chunk of
+ * version 5 that every C-Blosc2 2.x and 3.x reads.  Splitting and the automatic
+ * block size are those of C-Blosc2 (2.5).
  *
  * Encoding never fails because of the data: a stream, or a chunk, that does not
- * shrink is stored as it is.  What cannot be encoded here (a plugin codec, a
- * filter that needs more than bytes, a lossy filter that was not asked for) is
- * replaced by something lossless, as every chunk says itself how it was made.
+ * shrink is stored as it is.  A codec or filter that is not available (a plugin
+ * codec, a filter that needs more than bytes, a lossy filter that was not asked
+ * for) is replaced by a lossless one; every chunk says how it was made.
  *
  * Nothing here knows of files, indexes and checksums; see chunk/seal.h for the
  * last.
@@ -26,7 +26,7 @@
 
 /* When blocks are cut into one stream for each byte of an item. */
 enum b2f_split {
-	/* As B2F_SPLIT_AUTO. */
+	/* The same as B2F_SPLIT_AUTO. */
 	B2F_SPLIT_DEFAULT = 0,
 	B2F_SPLIT_ALWAYS = 1,
 	B2F_SPLIT_NEVER = 2,
@@ -59,7 +59,7 @@ struct b2f_encode_options {
 	bool allow_lossy;
 };
 
-/* What b2f_chunk_encode() made. */
+/* The result of b2f_chunk_encode(). */
 struct b2f_encoded {
 	/* Stored bytes; 0 if @zeros. */
 	uint32_t cbytes;
@@ -72,7 +72,7 @@ struct b2f_encoded {
 	bool substituted;
 };
 
-/* What one thread needs to encode chunks: codec states, scratch. */
+/* One thread's state for encoding chunks: codec states, scratch. */
 struct b2f_encoder {
 	struct b2f_codec_encoders codecs;
 	/* The two sides of the filters' ping-pong; one block each. */

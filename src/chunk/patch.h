@@ -7,11 +7,12 @@
  * decoded before.  The result is a chunk as b2f_chunk_encode() makes it: its
  * table and header are new.
  *
- * That needs a chunk that was made just as the new one will be: with regular
- * blocks of the same size, the same filters, type size, splitting and format of
- * streams (levels may differ).  Any other is left to b2f_chunk_encode().  The
- * new chunk may be longer or shorter: only the last block of both is of another
- * length then, so that to append to a chunk takes as long as to change a block.
+ * This needs an old chunk that was made exactly as the new one will be: with
+ * regular blocks of the same size, the same filters, type size, splitting and
+ * format of streams (levels may differ).  Any other chunk is left to
+ * b2f_chunk_encode().  The new chunk may be longer or shorter: only the last
+ * block of both is of another length then, so that to append to a chunk takes
+ * as long as to change a block.
  *
  * Any number of blocks may have changed: with all of them this does what
  * b2f_chunk_encode() does, without a buffer for the whole data.
@@ -45,7 +46,7 @@ struct b2f_patch {
 	uint32_t nbytes;
 	/*
 	 * How much of the @size (> 0) decoded bytes from @off on is changed?
-	 * What the chunk before does not have, is.
+	 * Bytes beyond the end of the old chunk are changed.
 	 */
 	enum b2f_patch_part (*part)(void *arg, uint32_t off, uint32_t size);
 	/*

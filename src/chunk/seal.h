@@ -57,7 +57,7 @@
 /* True if the B2F_SEAL_MARK_SIZE bytes at @tail are the end of a seal. */
 bool b2f_seal_is_mark(const uint8_t *tail);
 
-/* What a seal ends in, from its tag on. */
+/* Size of the end of a seal, from its tag on. */
 #define B2F_SEAL_END_SIZE 8
 
 /* The tag of the seal whose last B2F_SEAL_END_SIZE bytes are at @end, or 0. */

@@ -2,9 +2,10 @@
 /*
  * at.h - where an operand, or a result, is: a name in a directory
  *
- * What the user names is taken as it is, links and all.  What is found or made below
- * that lies in a directory that is open, and no link leads to it: other users may
- * rename and replace what they like meanwhile, but lead nothing out of the tree.
+ * Paths that the user names are opened as they are, links included.  Entries
+ * below them are found and made in open directories, never through links: other
+ * users may rename and replace files meanwhile, but cannot lead a command out
+ * of the tree.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -18,7 +19,7 @@
 #include "cli/kind.h"
 
 struct cli_at {
-	/* What messages call it: what the user gave, and what is below that. */
+	/* Path for messages: the operand, and the path below it. */
 	const char *path;
 	enum cli_kind kind;
 	/* The directory, which stays the caller's; AT_FDCWD: the user named it. */
@@ -26,13 +27,15 @@ struct cli_at {
 	/* Its name there; of what the user named, @path. */
 	const char *name;
 	/*
-	 * Of CLI_KIND_MEMBER below a directory: what it is in the store @name.  NULL:
-	 * @path tells.
+	 * For CLI_KIND_MEMBER below a directory: the key in the store @name.
+	 * NULL: @path has it.
 	 */
 	const char *key;
 };
 
-/* What the user calls @operand, which is used from then on. */
+/*
+ * Returns the place of @operand, a path of the user's, which has to stay valid.
+ */
 struct cli_at cli_at_named(const char *operand);
 
 /* The same for a path, whatever it looks like. */

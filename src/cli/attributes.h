@@ -19,8 +19,8 @@
  * open: the file, or the index of the frame, whose ACL and user.* attributes go to the
  * new one.
  *
- * Returns 0 or an errno, and says nothing.  What the process may not do, or the
- * filesystem cannot, is left out.
+ * Returns 0 or an errno, and says nothing.  Leaves out attributes that the
+ * process may not set or the filesystem does not have.
  */
 B2F_MUST_CHECK
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,
@@ -36,7 +36,8 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from);
 
 /*
  * Notes at @at, a file or a frame that is being made, what it is a copy of; its
- * attributes are set after that.  Not every filesystem can.
+ * attributes are set after that.  Does nothing where the filesystem has no
+ * attributes.
  */
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key);
 

@@ -45,7 +45,7 @@ struct cli_bench_result {
  */
 void cli_bench_result_judge(struct cli_bench_result *result);
 
-/* Of all data, by the ratio of the sample. */
+/* Estimates the ratio of all data by the sample's. */
 double cli_bench_ratio(const struct cli_bench_result *result,
 		       const struct cli_bench_row *row);
 

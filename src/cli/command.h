@@ -15,11 +15,11 @@ struct cli_command {
 	const char *name;
 	/* For the list of commands: some words without full stop. */
 	const char *summary;
-	/* What --help prints: usage and options. */
+	/* Text of --help: usage and options. */
 	const char *help;
 	/* Rows for cli_options_parse(). */
 	const struct cli_option *options;
-	/* What to say if there is no operand; NULL: there may be none. */
+	/* Message if there is no operand; NULL: none is needed. */
 	const char *missing;
 	/* Does all of it; argv[0] is the command.  Returns an exit code. */
 	int (*run)(const struct cli_command *self, int argc, char **argv);

@@ -80,9 +80,9 @@ int cli_common_take_environment(struct cli_common *common);
 /* False, after saying so, if stdout is a terminal that @common spares. */
 bool cli_common_may_print(const struct cli_common *common);
 
-/* What became of one frame. */
+/* The result for one frame. */
 struct cli_report {
-	/* What was done, "compress". */
+	/* Name of the command, such as "compress". */
 	const char *command;
 	const char *source;
 	/* The frame; NULL if it is @source. */

@@ -14,13 +14,13 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
-/* What to copy. */
+/* A range of a file to copy. */
 struct cli_copy {
 	struct b2f_file *file;
 	/* First byte, and how many; both inside the file. */
 	uint64_t off;
 	uint64_t size;
-	/* What comes before them: @head_len bytes; NULL: nothing. */
+	/* @head_len bytes to write before the range; NULL: none. */
 	const uint8_t *head;
 	size_t head_len;
 	/* May be NULL. */

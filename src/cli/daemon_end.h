@@ -14,12 +14,12 @@
 #include "cli/mount_table.h"
 
 struct cli_daemon {
-	/* What it serves. */
+	/* The mount that it serves. */
 	struct cli_mount_row mount;
 	/* It has stored what was written before it was found. */
 	bool stored;
 	pid_t pid;
-	/* Of that process; -1: it is not known. */
+	/* Descriptor of the process; -1: the process is not known. */
 	int pidfd;
 };
 

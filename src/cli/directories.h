@@ -21,7 +21,7 @@ struct cli_directories {
 	/* The tops of both trees, which stay the caller's. */
 	int from;
 	int to;
-	/* What was made; at first nothing. */
+	/* Directories that were made; at first none. */
 	struct cli_made_directory {
 		/* Below both tops. */
 		char *below;
@@ -33,8 +33,9 @@ struct cli_directories {
 };
 
 /*
- * Makes the directory @below, called @path, or notes that it was made.  One that is
- * there otherwise stays as it is.  Returns 0, or an errno after saying it on stderr.
+ * Makes the directory @below, called @path, or notes that it was made.  An
+ * existing directory stays as it is.  Returns 0, or an errno after saying it on
+ * stderr.
  */
 B2F_MUST_CHECK
 int cli_directories_make(struct cli_directories *directories, const char *path,

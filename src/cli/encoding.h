@@ -25,7 +25,7 @@
 	"      --chunksize=N     bytes of a chunk (default: 1m)\n"             \
 	"      --blocksize=N     bytes of a block, 0: automatic (64k)\n"
 
-/* What the user said; zero-initialize it. */
+/* Settings that the user gave; zero-initialize it. */
 struct cli_encoding {
 	struct b2f_settings values;
 	bool has_codec;

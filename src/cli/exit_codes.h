@@ -23,7 +23,7 @@ enum cli_exit {
 	CLI_EXIT_UNCHECKED = 2,
 };
 
-/* What parsing options returns if the command shall run: no exit code. */
+/* Returned by option parsers if the command shall run; not an exit code. */
 #define CLI_CONTINUE (-1)
 
 #endif

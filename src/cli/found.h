@@ -12,7 +12,7 @@
 
 /* Something below a directory. */
 struct cli_found_item {
-	/* As struct cli_walk_entry has them; malloc'ed. */
+	/* See struct cli_walk_entry; malloc'ed. */
 	char *path;
 	char *below;
 	enum cli_kind kind;
@@ -23,7 +23,7 @@ struct cli_found_item {
 };
 
 struct cli_found {
-	/* What to collect: the plain files; else the frames; or both. */
+	/* Collect plain files; otherwise frames; or both. */
 	bool files;
 	bool all;
 	/* A frame with several names counts once. */

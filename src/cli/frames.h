@@ -67,7 +67,10 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 /* Does the directory @at hold chunk files? */
 bool cli_frames_has_chunks(const struct cli_at *at);
 
-/* What is in memory of frame @at, which is on disk, says nothing any more. */
+/*
+ * Drops the pages of frame @at from memory, so that the next read comes from
+ * the disk.
+ */
 void cli_frames_forget_pages(const struct cli_at *at);
 
 /*
@@ -78,11 +81,11 @@ B2F_MUST_CHECK
 int cli_frames_check_removable(int dirfd, const char *name, const char *label);
 
 /*
- * Removes frame @at, which has been read as @frame: the file, or the
- * directory if nothing else is in it.  Holds it (b2f_frame_hold()), so that no
- * writer loses what it has not stored yet.  Of several names (b2frame/home.h), @shown or
- * what the user named, that one goes, and the frame with the last.
- * Refuses (-EBUSY) other symbolic links, frames
+ * Removes frame @at, which has been read as @frame: the file, or the directory
+ * if nothing else is in it.  Holds it (b2f_frame_hold()), so that no writer
+ * loses what it has not stored yet.  If the frame has several names
+ * (b2frame/home.h), removes @shown, or the name that the user gave, and the
+ * frame with its last name.  Refuses (-EBUSY) other symbolic links, frames
  * inside a larger file, and frames that were changed since they were opened.
  * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */

@@ -2,8 +2,8 @@
 /*
  * from_url.h - frames on servers: s3://BUCKET/KEY, http://, https://
  *
- * Who asks, and which server has the buckets, is told by AWS_* and ~/.aws.  A path
- * that leads into a pack (.../x.b2z/KEY) is a frame in it.  All of these say on
+ * Keys and the server of the buckets come from AWS_* and ~/.aws.  A path that
+ * leads into a pack (.../x.b2z/KEY) is a frame in it.  All of these say on
  * stderr why they failed.
  *
  * Layer: cli.  Threads: main only.
@@ -36,14 +36,16 @@ extern const struct cli_option cli_from_url_options[];
 B2F_MUST_CHECK
 int cli_from_url_connect(const char *url, struct b2f_remote **out);
 
-/* As cli_frames_open().  Errors: also those of requests (b2frame/remote.h). */
+/*
+ * Like cli_frames_open(). Also returns errors of requests (b2frame/remote.h).
+ */
 B2F_MUST_CHECK
 int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		      struct b2f_frame **out);
 
 /*
- * As cli_frames_stat(): of the index, or of the object; the mode is that of a new
- * file.
+ * Like cli_frames_stat(), for the index or the object; the mode is that of a
+ * new file.
  */
 B2F_MUST_CHECK
 int cli_from_url_stat(const char *url, struct stat *out);
@@ -52,7 +54,7 @@ int cli_from_url_stat(const char *url, struct stat *out);
 void cli_from_url_attributes(const struct b2f_remote_stat *version,
 			     struct stat *st);
 
-/* As cli_walk_run(). */
+/* Like cli_walk_run(). */
 B2F_MUST_CHECK
 int cli_from_url_walk(const struct cli_walk *walk, const char *url);
 

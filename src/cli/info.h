@@ -10,11 +10,11 @@
 #include "b2frame/frame.h"
 #include "cli/at.h"
 
-/* What the index of @frame, which is at @at, says. */
+/* Prints the description of @frame, which is at @at. */
 void cli_info_summary(const struct cli_at *at, struct b2f_frame *frame);
 
 /*
- * One line per chunk, each printed as soon as its head is read.  Returns 0, or
+ * Prints one line per chunk, each as soon as its head is read.  Returns 0, or
  * the first error after all were tried; the causes are logged.
  */
 B2F_MUST_CHECK

@@ -2,7 +2,7 @@
 /*
  * info_table.h - the rows of a CTable, of which a frame is a column
  *
- * As b2frame/table.h has it; the table is found by the path of the column.
+ * See b2frame/table.h; the path of the column leads to the table.
  *
  * Layer: cli.  Threads: main only.
  */

@@ -19,7 +19,7 @@
 
 struct cli_input {
 	int fd;
-	/* What messages call it. */
+	/* Name for messages. */
 	const char *name;
 	/* When it was opened. */
 	struct stat st;
@@ -31,7 +31,7 @@ struct cli_input {
 	uint64_t base;
 	/* Bytes from there on, as far as that is known; else 0. */
 	uint64_t size;
-	/* What was read ahead of what is no file; malloc'ed. */
+	/* Bytes that were read ahead from a pipe; malloc'ed. */
 	uint8_t *ahead;
 	size_t nahead;
 };

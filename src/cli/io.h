@@ -15,7 +15,7 @@
 
 #include "b2frame/error.h"
 
-/* As a position: where the file is at, which moves. */
+/* Position for "at the file's own offset", which moves. */
 #define CLI_IO_NEXT (-1)
 
 /*

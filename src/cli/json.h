@@ -2,7 +2,7 @@
 /*
  * json.h - what several commands print as JSON
  *
- * One object, or an array of them.
+ * The output of --json: one object, or an array of them.
  *
  * Layer: cli.  Threads: main only.
  */

@@ -2,9 +2,9 @@
 /*
  * longer.h - data at the end of a Bloscpack file
  *
- * What is added goes into a frame that lives for a while beside the file; then a
- * new file is made of both, and takes the place of the old one at once, when it is
- * on the disk.  So whatever happens the one or the other is there, whole.
+ * The added data go into a temporary frame beside the file.  Then a new file is
+ * made of both, and one rename replaces the old file when the new one is on the
+ * disk.  So a crash leaves one of the two files, whole.
  *
  * All of these say on stderr why they failed, and return a negative errno.
  *
@@ -29,7 +29,7 @@ struct cli_longer {
 	struct b2f_frame *old;
 	/* The file itself. */
 	struct stat like;
-	/* What is added. */
+	/* The temporary frame with the added data. */
 	struct cli_target scratch;
 };
 

@@ -48,7 +48,7 @@ int cli_message_errno(const char *name, int err);
  */
 int cli_message_explain(const char *name, int err);
 
-/* What was logged until now explains no error that is still to come. */
+/* Forgets the logged messages, which explain no later error. */
 void cli_message_forget(void);
 
 /* Begins another operand: cli_message_forget(), and there was no error yet. */

@@ -16,7 +16,7 @@
 struct cli_mount_row {
 	/* "MAJOR:MINOR", the same wherever that filesystem is mounted. */
 	char device[32];
-	/* Who mounted it, and may use it at least. */
+	/* The user who mounted it, and may always use it. */
 	uid_t uid;
 	gid_t gid;
 };

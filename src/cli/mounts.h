@@ -10,7 +10,7 @@
 #include "b2frame/error.h"
 
 struct cli_mount {
-	/* As the user named them when they were mounted, made absolute. */
+	/* The paths of the mount command, made absolute. */
 	const char *source;
 	const char *mountpoint;
 	/* "rw,nosuid,..." */

@@ -18,15 +18,15 @@
 #include "cli/command.h"
 #include "cli/common.h"
 
-/* One thing to work on. */
+/* One file or frame to work on. */
 struct cli_operand {
-	/* What to read. */
+	/* The file or frame to read. */
 	struct cli_at at;
-	/* What the user calls the result; NULL: its name follows from @place. */
+	/* The user's name for the result; NULL: it follows from @place. */
 	const char *output;
 	/*
-	 * What the name of the result is made of by changing the suffix: @at
-	 * itself, or where it would be in the directory of the results.
+	 * The name of the result before its suffix is changed: @at itself, or
+	 * its path in the directory of the results.
 	 */
 	struct cli_at place;
 	/*

@@ -6,8 +6,8 @@
  * place when all is there.  Something that is no regular file (a device, a
  * pipe, standard output) is written as it is.
  *
- * All of these say on stderr why they failed, and return a negative errno.  Of
- * standard output that its reader has closed (-EPIPE) nothing is said.
+ * All of these say on stderr why they failed, and return a negative errno.
+ * They are silent if the reader of standard output has closed it (-EPIPE).
  *
  * Layer: cli.  Threads: main only, one output at a time.
  */
@@ -26,8 +26,8 @@
 struct cli_output {
 	int fd;
 	/*
-	 * What takes the name in the end; its temp is NULL if the file is
-	 * written as it is.
+	 * The file that takes the name in the end; its temp is NULL if the
+	 * output is written in place.
 	 */
 	struct cli_target target;
 	/* Runs of zeros become holes. */

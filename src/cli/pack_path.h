@@ -59,7 +59,10 @@ int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const char *file, const char *below,
 			  const char *key);
 
-/* What peeking at @frame would say; NULL: it is broken. */
+/*
+ * Fills in what b2f_frame_peek() would find; @frame is NULL if the frame is
+ * broken.
+ */
 void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
 			     const struct b2f_frame *frame);
 

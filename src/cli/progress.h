@@ -25,7 +25,10 @@ struct cli_progress {
 	/* How often the data are gone through, and which time this is. */
 	unsigned int npasses;
 	unsigned int pass;
-	/* What is done is what this one has encoded; NULL: what is said. */
+	/*
+	 * Counts the bytes that this runtime has encoded; NULL: counts the
+	 * bytes reported.
+	 */
 	struct b2f_runtime *encoder;
 	/* Between cli_progress_watch() and cli_progress_unwatch(). */
 	pthread_t watcher;

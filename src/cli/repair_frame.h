@@ -20,8 +20,8 @@ struct cli_repair {
 	/* Replace damaged chunks by zeros. */
 	bool zero_damaged;
 	/*
-	 * Of a frame in an object store: remove the chunks that no index names, and
-	 * that are so old, as "1d" (NULL: that).
+	 * For frames in object stores: remove orphans that are older than this
+	 * ("1d", which NULL stands for).
 	 */
 	bool orphans;
 	bool recursive;

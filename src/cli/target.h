@@ -5,9 +5,10 @@
  * It is made in a directory of its own beside the result, a *workshop*, and takes its
  * place when all is there.  It is a file or a directory, as its maker likes.
  *
- * No other user may enter the workshop.  So nothing in it can be replaced by a link, or
- * by another user's file, before it has got its owner, permissions and times, and what
- * is replaced is removed in there, too, whoever may write to the directory of the result.
+ * No other user may enter the workshop.  So nobody can replace a file in it by
+ * a link or another file before it has its owner, permissions and times.
+ * Replaced files are removed in the workshop, too, whoever may write to the
+ * directory of the result.
  *
  * All of these say on stderr why they failed, and return a negative errno.
  *
@@ -26,12 +27,12 @@
 /* Is @name that of a workshop?  Nothing but a kill leaves one behind. */
 bool cli_target_is_temp(const char *name);
 
-/* What was replaced, in the workshop, until it is removed. */
+/* Name of the replaced file in the workshop, until it is removed. */
 #define CLI_TARGET_OLD "old"
 
 /* Zero-initialize it, but for descriptors, which are -1. */
 struct cli_target {
-	/* What messages call it; the caller's. */
+	/* Name for messages; the caller's memory. */
 	const char *name;
 	/* The directory of the result, without symbolic links; -1: it gets no name. */
 	int parent;
@@ -51,16 +52,16 @@ struct cli_target {
 	bool outdated;
 };
 
-/* What may be at the path of a result. */
+/* What a result may replace. */
 enum cli_replace {
 	CLI_REPLACE_NOTHING,
 	/* Frames and plain files, but none that this run has made. */
 	CLI_REPLACE_OTHERS,
-	/* What the result is made of. */
+	/* The source of the result. */
 	CLI_REPLACE_SOURCE,
 };
 
-/* What -f says. */
+/* The value for -f. */
 static inline enum cli_replace cli_replace_if(bool force)
 {
 	return force ? CLI_REPLACE_OTHERS : CLI_REPLACE_NOTHING;
@@ -68,8 +69,8 @@ static inline enum cli_replace cli_replace_if(bool force)
 
 /*
  * Begins the frame @at; *@out is in use until cli_target_close().  Until then
- * the signals of cleanup.h remove what is half done.  What is there that
- * @replace does not name is -EEXIST.
+ * the signals of cleanup.h remove what is half done.  Returns -EEXIST if
+ * something is there that @replace does not name.
  */
 B2F_MUST_CHECK
 int cli_target_open(struct cli_target *out, const struct cli_at *at,
@@ -94,8 +95,8 @@ int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 int cli_target_explain_kept(struct cli_target *target, int err);
 
 /*
- * As cli_target_open() for a frame that is needed for a while only, in the directory of
- * @at or, if that is NULL, where large temporary files belong.
+ * Like cli_target_open(), for a frame that is needed for a while only, in the
+ * directory of @at or, if that is NULL, where large temporary files belong.
  */
 B2F_MUST_CHECK
 int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at);
@@ -106,7 +107,7 @@ struct cli_at cli_target_at(const struct cli_target *target);
 /* Where it is, once it has its name. */
 struct cli_at cli_target_result(const struct cli_target *target);
 
-/* As cli_attributes_set(), for what has been made. */
+/* Like cli_attributes_set(), for the new file or frame. */
 B2F_MUST_CHECK
 int cli_target_set_attributes(const struct cli_target *target,
 			      const struct stat *like, int from);

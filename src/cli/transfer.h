@@ -24,12 +24,12 @@ struct cli_transfer {
 	struct b2f_remote *remote;
 };
 
-/* What is to be made, @output, is known: sets @t->top.  Returns 0 or an errno. */
+/* Sets @t->top once @output is known.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int cli_transfer_begin(struct cli_transfer *t, const char *output);
 void cli_transfer_end(struct cli_transfer *t);
 
-/* As cli_operand_fn, with a struct cli_transfer. */
+/* A cli_operand_fn whose argument is a struct cli_transfer. */
 B2F_MUST_CHECK
 int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
 		     const struct cli_operand *operand);

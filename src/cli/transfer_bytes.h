@@ -16,9 +16,9 @@
 #include "cli/at.h"
 #include "cli/progress.h"
 
-/* What is copied; zero-initialize it, but for @fd, which is -1. */
+/* The state of a copy; zero-initialize it, but set @fd to -1. */
 struct cli_bytes {
-	/* What messages call it. */
+	/* Name for messages. */
 	const char *name;
 	/* The file; or, if that is -1, the object. */
 	int fd;
@@ -34,8 +34,8 @@ struct cli_bytes {
 };
 
 /*
- * Begins with the file @at, which is @like; end with cli_bytes_close().  Of a frame
- * that another program changes the version behind that is waited for.
+ * Begins with the file @at, which is @like; end with cli_bytes_close().  If
+ * another program is changing a frame, waits for the next version.
  */
 B2F_MUST_CHECK
 int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
@@ -49,9 +49,9 @@ int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 void cli_bytes_close(struct cli_bytes *bytes);
 
 /*
- * Copies it to the file @output, which gets the attributes of @like, and those of the
- * file that is open.  What is there goes with @replace only.  If that
- * fails, a second time goes on where this has ended.
+ * Copies it to the file @output, which gets the attributes of @like, and those
+ * of the file that is open.  Replaces an existing file only with @replace.
+ * After a failure, a second call goes on where this one ended.
  */
 B2F_MUST_CHECK
 int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,

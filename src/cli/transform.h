@@ -13,7 +13,7 @@
 #include "cli/operands.h"
 
 enum cli_storage {
-	/* As it is. */
+	/* Keep the kind of storage. */
 	CLI_STORAGE_SAME,
 	/* Contiguous if it is sparse, and the other way round. */
 	CLI_STORAGE_OTHER,
@@ -26,11 +26,11 @@ enum cli_storage {
 };
 
 struct cli_transform {
-	/* What the report calls it. */
+	/* Name of the command in reports. */
 	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
-	/* Of a Bloscpack file, as b2f_convert_options has it. */
+	/* For Bloscpack files; see b2f_convert_options. */
 	const char *checksum;
 	/* The value of -o: a name, a directory, or NULL. */
 	const char *output;
@@ -44,10 +44,10 @@ struct cli_transform {
 };
 
 /*
- * Makes other frames of those at @paths, as @how says.  One without a name of
- * its own takes the place of the old one with CLI_STORAGE_SAME, once it has been
- * read back; with the others it is called as the old one, with the usual suffix.
- * Returns the exit status.
+ * Makes other frames of those at @paths, as @how says.  A frame without a name
+ * of its own replaces the old one with CLI_STORAGE_SAME, once it has been read
+ * back; otherwise it gets the old name with the usual suffix.  Returns the exit
+ * status.
  */
 B2F_MUST_CHECK
 int cli_transform_run(const struct cli_command *self,

@@ -26,7 +26,7 @@ struct cli_verify_report {
 	bool tells_seals;
 	/* enum b2f_check_state of each chunk; NULL: not wanted. */
 	const uint8_t *states;
-	/* What else is in its directory; NULL: not looked for. */
+	/* Leftovers in its directory; NULL: not looked for. */
 	const struct b2f_leftovers *leftovers;
 	/* C-Blosc2 opens no frame with such ids and such sizes. */
 	bool shuts_out_stock;

@@ -29,7 +29,7 @@
 enum b2f_codec_format {
 	B2F_FORMAT_BLOSCLZ = 0,
 	B2F_FORMAT_LZ4 = 1,
-	/* Of Blosc 1; not built in. */
+	/* Used by Blosc 1; not built in. */
 	B2F_FORMAT_SNAPPY = 2,
 	B2F_FORMAT_ZLIB = 3,
 	B2F_FORMAT_ZSTD = 4,
@@ -56,7 +56,7 @@ enum b2f_codec_code {
 
 struct b2f_codec {
 	const char *name;
-	/* What decodes its streams. */
+	/* The format of its streams. */
 	enum b2f_codec_format format;
 	/*
 	 * Makes what one thread needs to decode, in *@out; NULL if the codec
@@ -103,7 +103,7 @@ extern const struct b2f_codec b2f_codec_zstd;
 /* The codec of @format, or NULL if it is reserved or a plugin. */
 const struct b2f_codec *b2f_codec_by_format(unsigned int format);
 
-/* What encodes for code @code, or NULL if nothing here does. */
+/* Returns the codec that encodes for @code, or NULL if there is none. */
 const struct b2f_codec *b2f_codec_by_code(unsigned int code);
 
 /* The states of all codecs for one thread, made when first needed. */
@@ -142,7 +142,7 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 
 /* The encoders of all codecs for one thread, made when first needed. */
 struct b2f_codec_encoders {
-	/* By code. */
+	/* Indexed by code. */
 	void *state[B2F_CODECS];
 };
 

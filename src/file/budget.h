@@ -39,14 +39,14 @@ struct b2f_budget {
 	b2f_spill_fn *spill;
 	/* Written bytes that may be in memory. */
 	uint64_t max;
-	/* What entries of holes may take. */
+	/* Bytes that entries of holes may take. */
 	uint64_t hole_max;
 	pthread_mutex_t lock;
 	/* There may be room now, or a record failed. */
 	pthread_cond_t changed;
 	/* The rest is under lock. */
 	uint64_t bytes;
-	/* Of them: those of records that could not be encoded. */
+	/* Part of them: bytes of records that could not be encoded. */
 	uint64_t stuck_bytes;
 	uint64_t hole_bytes;
 	struct b2f_record *oldest;
@@ -59,9 +59,9 @@ void b2f_budget_fini(struct b2f_budget *budget);
 
 /*
  * Takes @bytes, as soon as so many more may be dirty; encodes some records if
- * it has to.  No lock is held but a write_lock.  Returns 0, or why records of
- * @file, which take all of the room, cannot be encoded.  Those of other files
- * that cannot keep it waiting for no more than one try.
+ * it has to.  No lock is held but a write_lock.  Returns 0, or, if records of
+ * @file take all of the room, the error of encoding them.  For records of other
+ * files it waits for one try only.
  */
 B2F_MUST_CHECK
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes);

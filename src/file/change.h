@@ -18,7 +18,7 @@
 
 struct b2f_file;
 
-/* One write within one chunk. */
+/* A write within one chunk. */
 struct b2f_part {
 	uint64_t nchunk;
 	/* First byte in the chunk, and how many. */
@@ -54,7 +54,7 @@ int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
 
 /* size.c */
 
-/* So that positions fit off_t, and their sums too. */
+/* Keeps positions, and sums of them, within off_t. */
 #define B2F_SIZE_LIMIT (UINT64_C(1) << 62)
 
 /* Cuts the stored data, or extends them.  Returns as b2f_file_truncate(). */

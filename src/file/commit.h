@@ -10,7 +10,7 @@
 
 #include "b2frame/write.h"
 
-/* As b2f_file_try_commit(). */
+/* Like b2f_file_try_commit(). */
 B2F_MUST_CHECK
 int b2f_commit_now(struct b2f_file *file, enum b2f_commit_how how);
 

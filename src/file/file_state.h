@@ -78,7 +78,7 @@ struct b2f_file {
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
 	pthread_mutex_t heads_lock;
-	/* By entry; NULL if empty.  Protected by heads_lock. */
+	/* Indexed by entry; NULL if empty.  Protected by heads_lock. */
 	struct b2f_head **heads;
 	size_t nheads;
 	/* Bytes of the heads in the table.  Protected by heads_lock. */
@@ -142,7 +142,10 @@ struct b2f_writer *b2f_file_hold_writer(struct b2f_file *file);
  */
 void b2f_file_catch_up(struct b2f_file *file);
 
-/* What reads of a @file that stays fail with: @err, or why that is: -ESTALE. */
+/*
+ * Returns the error of reads of a @file that stays open: @err, or -ESTALE if
+ * that is its cause.
+ */
 int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * idle.h - decoders, encoders and buffers that wait for their next use
  *
- * Making one of them costs more than what it is used for: a fresh page costs
- * more than what is copied to it.  So a few are kept, for all files together.
+ * Making one of these objects costs more than using it: a fresh page costs more
+ * than the copy to it.  So a few are kept, for all files together.
  *
  * Layer: file.  May include: base/ frame/ (for chunk/) run/.  Threads: any,
  * but b2f_idle_init() and b2f_idle_fini().

@@ -2,8 +2,8 @@
 /*
  * kept.h - chunk files that stay open for the next block
  *
- * To open a chunk file takes longer than to read a block of it.  So the last
- * few that were read from stay open, of all files together.
+ * Opening a chunk file takes longer than reading a block of it.  So the most
+ * recently read ones stay open, for all files together.
  *
  *   kept       in the table; used by any number of readers, or by none
  *   detached   its place was needed, or its file has changed: closed as soon as

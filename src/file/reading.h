@@ -12,8 +12,8 @@
 #include "frame/frame_chunk.h"
 
 /*
- * What a reader has from its begin to its end: one version of the frame, whose
- * chunk files are not deleted meanwhile.
+ * A reader's snapshot, from its begin to its end: one version of the frame,
+ * whose chunk files are not deleted meanwhile.
  */
 struct b2f_reading {
 	struct b2f_file *file;
@@ -21,9 +21,11 @@ struct b2f_reading {
 	struct b2f_frame *frame;
 	uint64_t version;
 	uint64_t cache_id;
-	/* Of the file, when it began. */
+	/* Size of the file at the beginning. */
 	uint64_t size;
-	/* What it decodes is for a reader in order, who comes once. */
+	/*
+	 * The units are for a sequential reader, which needs each of them once.
+	 */
 	bool in_order;
 	/* The thread has a loan of the cache for what it decodes (run/cache.h). */
 	bool has_loan;

@@ -43,7 +43,7 @@ struct b2f_record {
 	enum b2f_record_state state;
 	/* The commit under way waits for it. */
 	bool in_commit;
-	/* What it is encoded as: decoded bytes. */
+	/* Decoded bytes of the chunk that it becomes. */
 	uint32_t nbytes;
 	/* The base: its entry, its length, how much of it counts. */
 	uint64_t base_raw;
@@ -65,7 +65,7 @@ struct b2f_record {
 	/* BUSY, for the budget, which has no lock of the file. */
 	atomic_bool busy;
 	/* The rest is under budget.lock; bytes under file.lock as well. */
-	/* What it counts for. */
+	/* Bytes that the budget counts for it. */
 	uint64_t bytes;
 	/* The last try to encode it failed; the data are still here. */
 	bool failed;
@@ -99,7 +99,7 @@ void b2f_record_unref(struct b2f_record *rec);
 /* The record as it is, or NULL.  The file is locked. */
 struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk);
 
-/* What to do if there is no record. */
+/* What b2f_record_get() does if there is no record. */
 enum b2f_record_make {
 	B2F_RECORD_NONE,
 	B2F_RECORD_SPARSE,
@@ -130,10 +130,16 @@ void b2f_record_remove(struct b2f_record *rec);
 /* Does so with those of chunk @first and of all behind it. */
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first);
 
-/* What it takes to write to @npages more pages of @rec.  The file is locked. */
+/*
+ * Returns the bytes that writing to @npages more pages of @rec takes. The file
+ * is locked.
+ */
 uint64_t b2f_record_cost(const struct b2f_record *rec, uint32_t npages);
 
-/* What the two pages at the ends of a write hold, if only a part is written. */
+/*
+ * Contents of the first and the last page of a write, if only a part of them is
+ * written.
+ */
 struct b2f_record_edges {
 	bool has[2];
 	uint8_t page[2][B2F_PAGE];

@@ -19,7 +19,7 @@
 
 struct b2f_runtime {
 	struct b2f_cache *cache;
-	/* What it may hold. */
+	/* Bytes that the cache may hold. */
 	uint64_t cache_bytes;
 	struct b2f_pool *pool;
 	/* Largest window of one reader, bytes; 0: no readahead. */
@@ -30,13 +30,13 @@ struct b2f_runtime {
 	uint64_t far_window;
 	/* Most decoded bytes that may wait to be decoded ahead, all readers. */
 	uint64_t ahead_max;
-	/* Those that wait now. */
+	/* Bytes that wait now. */
 	atomic_uint_fast64_t ahead_bytes;
 	atomic_uint_fast64_t ahead_chunks;
 	struct b2f_idle idle;
 	struct b2f_kept kept;
 	struct b2f_budget budget;
-	/* By the code of the codec. */
+	/* Indexed by codec code. */
 	struct b2f_tally tally[B2F_STATS_CODECS];
 };
 

@@ -17,10 +17,12 @@
 #define B2F_ERELAYOUT (-EMEDIUMTYPE)
 
 struct b2f_shape {
-	/* As b2f_file_pwrite(), of at least one byte; or ERELAYOUT. */
+	/*
+	 * Like b2f_file_pwrite(), with at least one byte; or returns ERELAYOUT.
+	 */
 	ssize_t (*write)(struct b2f_file *file, const uint8_t *buf,
 			 uint64_t size, uint64_t off);
-	/* As b2f_file_truncate(), or ERELAYOUT. */
+	/* Like b2f_file_truncate(); or returns ERELAYOUT. */
 	int (*resize)(struct b2f_file *file, uint64_t size);
 	/* Makes [@off, @end) of the file zeros.  Returns as resize(). */
 	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);

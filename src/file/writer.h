@@ -30,7 +30,7 @@ struct b2f_writer {
 	pthread_mutex_t commit_lock;
 	pthread_mutex_t write_lock;
 	pthread_rwlock_t gate;
-	/* What is known of the first bytes.  Under write_lock. */
+	/* Do the first bytes look like a.npy file?  Under write_lock. */
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under budget.lock. */
 	uint64_t stuck_bytes;
@@ -62,7 +62,7 @@ struct b2f_writer {
 	bool closing;
 	/* It was logged that another program has a lock.  Under commit_lock. */
 	bool told_locked;
-	/* Of what its transactions commit: that of the options, or its own. */
+	/* Durability of the commits: that of the options, or its own. */
 	struct b2f_durability *durability;
 	struct b2f_durability own;
 	/* When there was the first change since the last commit; 0: none. */
@@ -104,7 +104,7 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
 
 /*
  * Ends writing to a file that its owner closes, so that others can write to the
- * frame, even if a job still decodes ahead.  What is dirty is lost.
+ * frame, even if a job still decodes ahead.  Dirty records are dropped.
  */
 void b2f_writer_end(struct b2f_file *file);
 

@@ -43,7 +43,7 @@ struct b2f_filter_grid {
 	int32_t blockshape[B2F_GRID_MAX_DIM];
 };
 
-/* What filters may need to know about a block beside its bytes. */
+/* Facts about a block that filters may need besides its bytes. */
 struct b2f_filter_block {
 	/* Chunk header's: 1..255. */
 	unsigned int typesize;

@@ -79,8 +79,8 @@ const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
 
 /*
  * True if decoding a block of @nbytes is just putting @nplanes planes of equal
- * length together (byte shuffle alone), and there is fast code for that.  Then
- * the planes need not stand one behind the other.
+ * length together (byte shuffle alone), and there is fast code for that.  If
+ * so, the planes need not stand one behind the other.
  */
 bool b2f_pipeline_takes_planes(const struct b2f_pipeline *pipeline,
 			       const struct b2f_filter_block *block,

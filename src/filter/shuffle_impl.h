@@ -68,9 +68,9 @@ struct b2f_shuffle_variant {
 	void (*unshuffle)(const struct b2f_planes *planes, uint8_t *dst,
 			  size_t width, size_t nitems);
 	/*
-	 * As unshuffle() with planes->count == @width, but plane j is at
-	 * @planes[j], wherever that is.  Returns how many items are done: 0 for
-	 * a width without code of its own.  NULL: no width has any.
+	 * Like unshuffle() with planes->count == @width, but plane j is at
+	 * @planes[j].  Returns how many items are done: 0 for a width without
+	 * code of its own.  NULL: no width has any.
 	 */
 	size_t (*gather)(const uint8_t *const *planes, uint8_t *dst,
 			 size_t width, size_t nitems);
@@ -95,7 +95,7 @@ extern const struct b2f_shuffle_variant b2f_shuffle_v16;
 #endif
 #ifdef B2F_SHUFFLE_X86
 extern const struct b2f_shuffle_variant b2f_shuffle_avx2;
-/* As AVX2, but with a plane() of its own, which is in shuffle_avx512.c. */
+/* Like AVX2, but with its own plane() (shuffle_avx512.c). */
 extern const struct b2f_shuffle_variant b2f_shuffle_avx512;
 bool b2f_shuffle_avx512_supported(void);
 void b2f_shuffle_avx512_plane(const uint8_t *rows, size_t stride,
@@ -119,7 +119,7 @@ void b2f_shuffle_scalar_planes(const uint8_t *src, size_t width,
 void b2f_shuffle_scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
 			     size_t done, size_t nbytes);
 
-/* What a variant has for widths without code of their own. */
+/* The functions of a variant for widths without their own code. */
 struct b2f_shuffle_square {
 	/* Items done by one call, at most 32. */
 	size_t nitems;

@@ -64,8 +64,8 @@ static inline b2f_vec16 b2f_vec16_fill(uint8_t x)
 }
 
 /*
- * Shifts the bits of each byte by 1, 2 or 4.  What comes in from the next byte
- * is rubbish: mask it away.
+ * Shifts the bits of each byte by 1, 2 or 4.  The bits that come in from the
+ * next byte are rubbish: mask them away.
  */
 static inline b2f_vec16 b2f_vec16_bits_down(b2f_vec16 v, int n)
 {

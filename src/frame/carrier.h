@@ -27,7 +27,10 @@ B2F_MUST_CHECK
 int b2f_carrier_find(const struct b2f_frame *frame,
 		     char text[B2F_CARRIER_SIZE]);
 
-/* What kind of serialized objects @frame holds, as "an ObjectArray"; or NULL. */
+/*
+ * Returns the kind of serialized objects in @frame, such as "an ObjectArray";
+ * or NULL.
+ */
 const char *b2f_carrier_objects(const struct b2f_frame *frame);
 
 #endif

@@ -14,10 +14,7 @@
 
 struct b2f_chunk_writer {
 	struct b2f_txn *txn;
-	/*
-	 * That of the transaction, taken where it is needed; NULL: there is
-	 * none.
-	 */
+	/* Lock of the transaction, taken where it is needed; NULL: none. */
 	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
 	/* Whose settings count, if not those of the transaction; or NULL. */
@@ -58,10 +55,10 @@ bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
 			       const struct b2f_chunk *chunk, uint32_t nbytes);
 
 /*
- * The same with what @patch makes of the chunk before.  *@made says whether
- * anything was written: if not, the caller has to put the data together for
- * b2f_chunk_write().  That is also so if what is to be kept is damaged; who
- * reads it for that will find it again, and tell.
+ * The same with the chunk that @patch makes of the old one. *@made tells
+ * whether it was written; if not, the caller has to put the data together for
+ * b2f_chunk_write().  @made is also false if a part to be kept is damaged; the
+ * full read that follows reports it.
  */
 B2F_MUST_CHECK
 int b2f_chunk_write_patch(struct b2f_chunk_writer *cw, uint64_t nchunk,

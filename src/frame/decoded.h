@@ -3,7 +3,7 @@
  * decoded.h - the decoded data of a frame as a store
  *
  * An EmbedStore of python-blosc2 is a frame whose data are frames, one after
- * the other.  What is read is decoded block by block; nothing is kept.
+ * the other.  A read decodes block by block; nothing is kept.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  * Threads: as store.h.

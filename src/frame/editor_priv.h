@@ -22,7 +22,7 @@ struct b2f_editor {
 int b2f_editor_refuse(const struct b2f_editor *editor, int err,
 		      const char *what);
 
-/* What the chunk of entry @raw takes. */
+/* Returns the stored size of the chunk of entry @raw. */
 uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw);
 
 #endif

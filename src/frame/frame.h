@@ -26,13 +26,13 @@
 /* Room for what a frame stands for, and its 0. */
 #define B2F_CARRIER_SIZE 64
 
-/* What a frame shows as a file. */
+/* The file that a frame is shown as. */
 struct b2f_layout {
 	/* The items of the array in C order; else the data as stored. */
 	bool is_array;
 	/*
-	 * What is shown stands in the order of storage: byte 0 behind the head
-	 * is byte 0 of chunk 0.  Always so if it is no array.
+	 * The bytes of the file stand in the order of storage: byte 0 behind
+	 * the head is byte 0 of chunk 0.  Always true for plain data.
 	 */
 	bool linear;
 	/* A .npy header that is shown before the data; malloc'ed, or NULL. */
@@ -42,19 +42,19 @@ struct b2f_layout {
 	uint64_t nbytes;
 	/* Not 0: the frame cannot be shown; the cause was logged. */
 	int err;
-	/* What it stands for, its data being elsewhere (carrier.h), or "". */
+	/* The kind of frame if its data are elsewhere (carrier.h), or "". */
 	char carrier[B2F_CARRIER_SIZE];
-	/* What kind of serialized objects it holds (carrier.h), or NULL. */
+	/* The kind of its serialized objects (carrier.h), or NULL. */
 	const char *objects;
 };
 
 struct b2f_frame {
-	/* Of those who will call b2f_frame_close(). */
+	/* Number of owners, each of which calls b2f_frame_close(). */
 	atomic_uint refs;
 	struct b2f_store *store;
 	const struct b2f_log *log;
 	char *label;
-	/* As in struct b2f_frame_options. */
+	/* See struct b2f_frame_options. */
 	bool no_locking;
 	/* Serialized objects are shown, joined. */
 	bool join_objects;
@@ -83,7 +83,7 @@ struct b2f_frame {
 	atomic_bool undecided;
 	/* The index on disk is blank; a writer has to write one. */
 	bool blank;
-	/* What filters may ask for; its grid points to @grid or is NULL. */
+	/* Context for filters; its grid points to @grid or is NULL. */
 	struct b2f_chunk_context context;
 	struct b2f_filter_grid grid;
 	struct b2f_frame_stamp stamp;
@@ -91,7 +91,7 @@ struct b2f_frame {
 	struct b2f_lock *held;
 	/* Another version may have @stamp, too: see frame_still.h. */
 	atomic_bool in_doubt;
-	/* That another program has changed it was told. */
+	/* It was reported that another program has changed the frame. */
 	atomic_bool told_stale;
 	struct b2f_frame_info info;
 	/* Protects @map_busy; not held during I/O. */
@@ -104,8 +104,8 @@ struct b2f_frame {
 };
 
 /*
- * As b2f_frame_open(), with the frame in @store, which it takes over even if
- * it fails.  @path is what messages call it if @options has no label.
+ * Like b2f_frame_open(), for the frame in @store, which it takes over even if
+ * it fails.  @path is the name for messages if @options has no label.
  */
 B2F_MUST_CHECK
 int b2f_frame_open_store(const struct b2f_frame_options *options,
@@ -148,7 +148,7 @@ void b2f_frame_info_set(struct b2f_frame *frame);
 B2F_MUST_CHECK
 int b2f_layout_set(struct b2f_frame *frame);
 
-/* One more who will close @frame; returns it. */
+/* Adds an owner, who will close @frame; returns @frame. */
 struct b2f_frame *b2f_frame_ref(struct b2f_frame *frame);
 
 #endif

@@ -19,11 +19,10 @@ enum b2f_blank {
 };
 
 /*
- * Is the index of @store blank?  That is how a loss of power leaves a frame that was
- * just made: the names are there, and of what was written nothing.  Such a frame is
- * NEW, and empty, unless a chunk file is beside the index.  A frame that was durable
- * has been written, so zeros there are damage.  Of a contiguous one that goes for
- * b2f_frame_is_new_name() alone.
+ * Is the index of @store blank?  A loss of power leaves a new frame like that:
+ * with its names, and without the data.  Such a frame is NEW, and empty, unless
+ * a chunk file is beside the index.  Zeros in a frame that was durable are
+ * damage.  A contiguous frame is blank only if b2f_frame_is_new_name() is true.
  */
 enum b2f_blank b2f_frame_blank(struct b2f_store *store);
 

@@ -20,7 +20,7 @@ struct b2f_loaded {
 	size_t size;
 	/* Where the chunk is. */
 	int64_t object;
-	/* What the object was when @bytes were read. */
+	/* Stamp of the object when @bytes were read. */
 	struct b2f_frame_stamp identity;
 	/* Its checksums, in the malloc'ed @tail; none if it is unsealed. */
 	struct b2f_seal seal;
@@ -51,7 +51,7 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 
 /* A chunk whose head is wanted. */
 struct b2f_frame_want {
-	/* As the arguments of b2f_frame_load_entry(). */
+	/* See the arguments of b2f_frame_load_entry(). */
 	uint64_t nchunk;
 	uint64_t raw;
 	uint64_t nbytes;
@@ -67,8 +67,9 @@ struct b2f_frame_want {
 bool b2f_frame_is_far(const struct b2f_frame *frame);
 
 /*
- * What was read of the chunk @raw is damaged: is it to be read once more, as that may
- * have come from a cache, which has forgotten it now?
+ * The bytes read from the chunk @raw are damaged: returns true if they came
+ * from a cache, which has dropped them now, so that they are to be read once
+ * more.
  */
 bool b2f_frame_distrust(const struct b2f_frame *frame, uint64_t raw);
 
@@ -80,7 +81,7 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes);
 
 /*
- * As b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
+ * Like b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
  * *@object, for b2f_object_close(), if there is more of the chunk than the head
  * and b2f_object_look() can tell whether it changes.
  */

@@ -10,8 +10,8 @@
 #include "frame/frame.h"
 
 /*
- * As b2f_frame_hold(), but lets programs that use the locks of C-Blosc2 go on: for a
- * look that changes nothing, on a read-only filesystem, too.
+ * Like b2f_frame_hold(), but lets programs that use the locks of C-Blosc2 go
+ * on: for a look that changes nothing, on a read-only filesystem, too.
  */
 B2F_MUST_CHECK
 int b2f_frame_hold_to_look(struct b2f_frame *frame);

@@ -9,7 +9,7 @@
  *
  * With chunks of different sizes the table grows from the front, as far as a
  * reader asks: there may be a million chunk files.  One thread at a time reads
- * the next headers; a reader waits for it only for what is not known yet.
+ * the next headers; a reader waits for it only if its chunk is not known yet.
  *
  * A chunk of unknown size (its file is gone; or it is an index entry
  * in a variable frame, which has no size) hides the places of its neighbours:
@@ -52,7 +52,7 @@ struct b2f_frame_map {
 	_Atomic unsigned int state;
 	/* Room for nchunks + 1 starts, or NULL.  Const once there is one. */
 	uint64_t *starts;
-	/* So many chunks have known places; starts[0..nknown] are const. */
+	/* Number of chunks with known places; starts[0..nknown] are const. */
 	_Atomic uint64_t nknown;
 	/*
 	 * The next two are const once the map is done.  Places of chunks from
@@ -75,8 +75,8 @@ static inline uint64_t b2f_frame_map_nknown(const struct b2f_frame_map *map)
 }
 
 /*
- * Makes one step towards the whole map, reading some headers.  By one thread at
- * a time, not called again once the map divides or is done.
+ * Makes one step towards the whole map, reading some headers.  Called by one
+ * thread at a time, and not again once the map divides or is done.
  *
  * Returns 0, or an error that may pass: -ENOMEM, -EMFILE, -ENFILE, -EINTR.
  * Others are logged, and noted in the map.

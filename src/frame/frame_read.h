@@ -11,7 +11,7 @@
 
 #include "frame/frame.h"
 
-/* One open object, while the parts of the index are read from it. */
+/* The open object from which the parts of the index are read. */
 struct b2f_frame_source {
 	struct b2f_object object;
 	/* Where the frame begins. */
@@ -21,8 +21,9 @@ struct b2f_frame_source {
 };
 
 /*
- * Reads the index of @f, which has none yet, once; another program may be writing
- * it meanwhile.  What was read before an error stays until b2f_frame_forget().
+ * Reads the index of @f, which has none yet, once; another program may be
+ * writing it meanwhile.  After an error, the parts that were read stay until
+ * b2f_frame_forget().
  *
  * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM
  * or an errno of the store.

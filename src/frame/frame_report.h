@@ -38,10 +38,10 @@ int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 			   int64_t unit, int err, const struct b2f_why *why);
 
 /*
- * The header of the sparse frame with this @index failed to parse with @err:
- * is it damaged, though it looks like something else?  So it is if the index
- * ends in a checksum: C-Blosc2 writes none, and a program that does could read what
- * it had written.  Returns B2F_ECORRUPT, or @err.
+ * The header of the sparse frame with this @index failed to parse with @err: is
+ * it damaged, though the error says otherwise?  It is if the index ends in a
+ * checksum: C-Blosc2 writes none, and a program that does could read what it
+ * had written.  Returns B2F_ECORRUPT, or @err.
  */
 B2F_MUST_CHECK
 int b2f_frame_judge_header(const struct b2f_object *index, int err,

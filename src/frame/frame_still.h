@@ -2,8 +2,8 @@
 /*
  * frame_still.h - is a frame still the one on disk?
  *
- * What a checksum of our index covers needs no other proof.  All else that was read
- * is of the version that was opened, if one of these holds, in this order:
+ * Bytes that a checksum of our index covers need no other proof.  All other
+ * bytes are of the opened version if one of these holds, tried in this order:
  *
  *   1. the files have the stamps they had, and these are proof of a version
  *   2. there is a lock file of C-Blosc2, and no other program has had the lock

@@ -22,13 +22,13 @@ int b2f_frame_open_object(const struct b2f_frame *frame,
 			  const struct b2f_loaded *loaded,
 			  struct b2f_object *out);
 
-/* One unit that is wanted, and what it takes to decode it. */
+/* A unit to read, and the state for decoding it. */
 struct b2f_unit_read {
 	struct b2f_frame *frame;
 	const struct b2f_loaded *loaded;
 	/* Where its stored bytes are, if that is open; NULL: it is opened. */
 	const struct b2f_object *object;
-	/* What b2f_frame_read_rest() has read; NULL: it is read as needed. */
+	/* Bytes from b2f_frame_read_rest(); NULL: they are read as needed. */
 	const uint8_t *rest;
 	struct b2f_decoder *dec;
 	/* The decoded unit 0, or NULL: it is decoded here if it is needed. */

@@ -10,7 +10,10 @@
 #include "b2frame/write.h"
 #include "frame/frame.h"
 
-/* What a frame is at one moment, which its index on disk need not tell yet. */
+/*
+ * The settings of a frame at one moment, which may be newer than its index on
+ * disk.
+ */
 struct b2f_settings_now {
 	struct b2f_frame_header header;
 	/* Decoded bytes, and chunks. */

@@ -3,8 +3,8 @@
  * tensor.h - frames of plain data that say what array these are
  *
  * save_array(), save_tensor() and pack_array2() of python-blosc2 store an array
- * as plain data in C order, with kind, shape and dtype in a vlmetalayer.  So does
- * Bloscpack, in either order, with the metadata of its file.
+ * as plain data in C order, with kind, shape and dtype in a vlmetalayer.
+ * Bloscpack does the same, in either order, with the metadata of its file.
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  * Threads: a frame that is being opened belongs to one thread.
@@ -19,8 +19,8 @@
 
 /*
  * Sets shape, item size and dtype of @f->array, and @f->is_tensor, if the frame
- * is one and has just as many bytes.  What is damaged is no tensor.  Returns 0
- * or -ENOMEM.
+ * is one and has just as many bytes.  A damaged vlmetalayer is no tensor.
+ * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_tensor_set(struct b2f_frame *f);

@@ -21,7 +21,7 @@
  * program has a file of that number by then, the chunk is written to another
  * one; see b2f_txn_find_bad().
  *
- * What becomes of a file:
+ * The states of a file:
  *
  *   pending    no index names it; it is in @fresh, after b2f_txn_drop() in
  *              @dead until it is deleted
@@ -61,8 +61,8 @@
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
- * Threads: the owner of a transaction has a lock around every call that does
- * not say otherwise.  Those that read or write files say so.
+ * Threads: the owner of a transaction holds a lock during every call, except
+ * for the functions that say otherwise: those that read or write files.
  */
 #ifndef B2F_FRAME_TXN_H
 #define B2F_FRAME_TXN_H
@@ -90,13 +90,13 @@ struct b2f_retirees {
 	struct b2f_retired *files;
 	size_t n;
 	size_t cap;
-	/* So many of them, the last ones, are of the last commit. */
+	/* Number of files of the last commit, at the end of the list. */
 	size_t nnewest;
 };
 
 struct b2f_new_chunk;
 
-/* What a commit to a contiguous frame has to find as it left it. */
+/* The parts of a contiguous frame that a commit has to find unchanged. */
 struct b2f_txn_disk {
 	/* Held while one of these, or those on disk, are read or changed. */
 	pthread_mutex_t lock;
@@ -118,7 +118,7 @@ struct b2f_txn_disk {
 struct b2f_txn {
 	/* Holds a reference; the settings, metalayers and log are its. */
 	struct b2f_frame *frame;
-	/* That of @home, the frame it began with: it has the lock. */
+	/* The store of @home, the frame it began with, which has the lock. */
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	bool has_lock;
@@ -132,27 +132,27 @@ struct b2f_txn {
 	struct b2f_txn_state committed;
 	struct b2f_txn_state working;
 	/*
-	 * Of a shared store: what the last commit was to make the committed state, if
-	 * it is not known whether it has.  Else it has no entries.
+	 * In a shared store: the state of the last commit while its outcome is
+	 * unknown.  Otherwise without entries.
 	 */
 	struct b2f_txn_state doubtful;
 	bool is_in_doubt;
 	/*
-	 * Of a frame of chunks of different sizes: decoded bytes of a new
+	 * In a frame of chunks of different sizes: decoded bytes of a new
 	 * chunk, set by the owner; and the first chunks of the working state
 	 * that keep their size when it grows.
 	 */
 	uint32_t step;
 	uint64_t nkept;
-	/* Of the index that @committed was read from, or written to. */
+	/* Stamp of the index that @committed was read from, or written to. */
 	struct b2f_frame_stamp stamp;
-	/* Of a contiguous frame, else NULL. */
+	/* NULL if the frame is not contiguous. */
 	struct b2f_txn_disk *disk;
 	/* A commit is being written. */
 	bool committing;
 	/* Does what is committed survive a loss of power?  Outlives this. */
 	struct b2f_durability *durability;
-	/* Of the version of the frame that it goes on from; or NULL. */
+	/* Generation of the version that it continues; or NULL. */
 	struct b2f_generation *generation;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
@@ -211,7 +211,7 @@ static inline bool b2f_txn_is_stored(uint64_t raw)
 	return raw >> 63 == 0;
 }
 
-/* What a writer wants to do to a frame. */
+/* Kinds of changes to a frame. */
 enum b2f_txn_what {
 	/* Change the row of chunks: not that of an array. */
 	B2F_TXN_CHUNKS,
@@ -276,8 +276,8 @@ int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
 
 /*
  * Gives the working state @n chunks and @nbytes, laid out as txn_chunks.h says;
- * new ones are zeros.  Of those that go, @old is what they take together.
- * Returns 0, B2F_ETOOBIG or -ENOMEM: then nothing has changed.
+ * new ones are zeros.  @old is the stored size of the removed chunks together.
+ * Returns 0, or B2F_ETOOBIG or -ENOMEM with nothing changed.
  */
 B2F_MUST_CHECK
 int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
@@ -299,7 +299,7 @@ int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n);
  */
 bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk);
 
-/* What the index has to be as long as no other program changes it. */
+/* Returns the stamp of the index, unless another program has changed it. */
 struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
 
 /*

@@ -28,7 +28,7 @@ uint32_t b2f_txn_chunk_nbytes(const struct b2f_txn *txn,
 struct b2f_frame_span b2f_txn_locate(const struct b2f_txn *txn,
 				      uint64_t off);
 
-/* As many bytes as chunk @nchunk (< n) can get when the data grow. */
+/* Returns the size to which chunk @nchunk (< n) can grow. */
 uint32_t b2f_txn_chunk_room(const struct b2f_txn *txn, uint64_t nchunk);
 
 /* How many chunks the working state has when it gets @nbytes. */

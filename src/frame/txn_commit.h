@@ -14,7 +14,7 @@
 /* A state on its way to the disk. */
 struct b2f_commit {
 	struct b2f_txn_state state;
-	/* What was on disk when it began. */
+	/* Durability at the beginning of the commit. */
 	enum b2f_durable_state before;
 	/*
 	 * It is to survive a loss of power; cleared if it is in its place, but
@@ -37,21 +37,21 @@ struct b2f_commit {
 		    void *arg);
 	void *each_context;
 	/*
-	 * Of a contiguous frame: the index goes behind this byte of the file, also
-	 * that of a frame without data; 0: where it belongs.
+	 * In a contiguous frame: write the index behind this byte of the file,
+	 * also for a frame without data; 0: at its usual place.
 	 */
 	uint64_t index_from;
 	/* Results: the new index is in its place, and what it is like. */
 	bool installed;
-	/* That is not known (B2F_EINDOUBT). */
+	/* The outcome is unknown (B2F_EINDOUBT). */
 	bool in_doubt;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
 	/* The compressed size that it tells. */
 	uint64_t told_cbytes;
 	/*
-	 * Of a contiguous frame: the range of the index before; and the committed
-	 * state, if its chunks had to be moved, where they are now.
+	 * In a contiguous frame: the range of the old index; and the committed
+	 * state with the new positions, if its chunks had to be moved.
 	 */
 	uint64_t old_index_id;
 	struct b2f_txn_state moved;

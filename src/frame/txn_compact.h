@@ -9,7 +9,7 @@
 
 #include "frame/txn.h"
 
-/* Who reads the frame meanwhile. */
+/* The readers of the frame. */
 struct b2f_txn_readers {
 	/* Held while the states of the transaction are exchanged. */
 	pthread_mutex_t *lock;

@@ -16,13 +16,13 @@ bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
 			   uint32_t *cbytes);
 
 /*
- * Those of the chunk @raw of @store, by reading its header; 0 if that is
- * unreadable.  Needs no lock.
+ * Returns the stored size of the chunk @raw of @store by its header; 0 if that
+ * is unreadable.  Needs no lock.
  */
 uint32_t b2f_txn_read_cbytes(struct b2f_store *store, uint64_t raw);
 
-/* What the index of @frame tells that its chunks take, without the margin that it has
- * if this library wrote it. */
+/* Returns the stored size of all chunks according to the index of @frame,
+ * without the margin of this library. */
 uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame);
 
 /*

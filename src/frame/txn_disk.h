@@ -24,7 +24,7 @@ int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why);
 /* Frees what that took. */
 void b2f_txn_disk_fini(struct b2f_txn *txn);
 
-/* As b2f_txn_has_changed(). */
+/* Like b2f_txn_has_changed(). */
 B2F_MUST_CHECK
 int b2f_txn_disk_has_changed(const struct b2f_txn *txn);
 

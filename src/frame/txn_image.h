@@ -16,7 +16,7 @@ struct b2f_txn_image {
 	uint8_t *bytes;
 	size_t size;
 	uint32_t header_len;
-	/* What it tells of the chunks; dead bytes count. */
+	/* Stored size of the chunks according to it; dead bytes count. */
 	uint64_t cbytes;
 	/* Where that is. */
 	uint64_t id;

@@ -11,9 +11,9 @@
 #include "frame/txn_commit.h"
 
 /*
- * By what the length of the next index differs from those before: 0, by going on
- * from the last one; else by chance, as another program made that, and readers
- * without locks may have one of ours from before it.
+ * Returns the number by which the length of the next index goes beyond that of
+ * the last one: 0 if that was ours, otherwise a random number, because readers
+ * without locks may still have an older index of ours.
  */
 uint32_t b2f_txn_len_draw(const struct b2f_txn *txn);
 

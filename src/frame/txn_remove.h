@@ -34,7 +34,7 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what);
 B2F_MUST_CHECK
 bool b2f_txn_delete(struct b2f_txn *txn);
 
-/* Those that were not @deleted will be, another time. */
+/* Files that were not @deleted are tried again later. */
 void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted);
 
 /*
@@ -43,7 +43,10 @@ void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted);
  */
 void b2f_txn_retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n);
 
-/* Those that the index uses again, in the sorted list, retire no more. */
+/*
+ * Chunk ids in the sorted list @used, which the index names again, are no
+ * longer retired.
+ */
 void b2f_txn_keep_retired(struct b2f_txn *txn, const struct b2f_ids *used);
 
 /* Deletes all that is not committed any more, or not yet. */

@@ -11,7 +11,7 @@
 #include "frame/txn_commit.h"
 #include "frame/txn_compact.h"
 
-/* As b2f_txn_write(), but logs nothing. */
+/* Like b2f_txn_write(), but logs nothing. */
 B2F_MUST_CHECK
 int b2f_txn_single_write(struct b2f_txn *txn, struct b2f_commit *commit,
 			  struct b2f_why *why);
@@ -25,8 +25,8 @@ int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
 			struct b2f_why *why);
 
 /*
- * txn_end.c: may the end of @txn still write to the file?  Not if other programs
- * believe that it is closed, and no lock keeps them out.
+ * txn_end.c: may the end of @txn still write to the file?  False if other
+ * programs believe that the file is closed, and no lock keeps them out.
  */
 bool b2f_txn_single_may_end(const struct b2f_txn *txn);
 

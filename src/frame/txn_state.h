@@ -17,8 +17,9 @@ struct b2f_txn_state {
 	/* Entries there is room for. */
 	uint64_t cap;
 	/*
-	 * Where each chunk begins, and where the last one ends, if the chunks
-	 * have different sizes; malloc'ed, with room for cap + 1.  Else NULL.
+	 * The start of each chunk and the end of the last one, if the chunks
+	 * have different sizes, malloc'ed, with room for cap + 1; otherwise
+	 * NULL.
 	 */
 	uint64_t *starts;
 	/* Decoded bytes. */

@@ -10,8 +10,8 @@
  *         chunk, seeded with that of the header's fixed fields
  *   u64   XXH3-64 of the metalayers, which C-Blosc2 may write in place
  *
- * Of the fixed fields the numbers of threads, and what says nothing about the
- * data, are left out: C-Blosc2 sets them anew with the metalayers.
+ * Leaves out the numbers of threads, and other fixed fields that do not concern
+ * the data: C-Blosc2 changes them together with the metalayers.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
@@ -35,8 +35,8 @@
 #define B2F_FINGERPRINT_CLAIMED 5
 
 /*
- * As B2F_FINGERPRINT_TYPE, of a contiguous frame that was made as a new file: its
- * first sector has room for longer metalayers.
+ * Like B2F_FINGERPRINT_TYPE, for a contiguous frame that was made as a new
+ * file: its first sector has room for longer metalayers.
  */
 #define B2F_FINGERPRINT_SMALL 6
 

@@ -43,7 +43,10 @@ struct b2f_frame_header {
 	uint32_t header_len;
 	/* Real type size, may be > 255. */
 	uint32_t typesize;
-	/* What was asked for, 0 automatic; says nothing about the chunks. */
+	/*
+	 * The block size that was asked for; 0: automatic. Existing chunks may
+	 * have others.
+	 */
 	uint32_t blocksize;
 	/* Decoded bytes per chunk but the short one; 0 variable; -1 none. */
 	int32_t chunksize;
@@ -53,7 +56,7 @@ struct b2f_frame_header {
 	uint8_t general_flags;
 	/* A directory of chunk files. */
 	bool sparse;
-	/* What new chunks are to be made with; enum b2f_codec_code. */
+	/* Codec for new chunks; enum b2f_codec_code. */
 	uint8_t codec;
 	uint8_t codec_meta;
 	uint8_t clevel;
@@ -141,8 +144,8 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
 				     const char *name);
 
 /*
- * A raw entry, in memory.  Of a special chunk it is what the index chunk has
- * (bit 63 is set).  Of any other:
+ * A raw entry, in memory.  For a special chunk it is the value in the index
+ * chunk (bit 63 is set).  For any other:
  *
  *   bits 0..30    number of the chunk file; in a contiguous frame, whose index
  *                 has a place there, the id of that range (store/ranges.h)
@@ -191,7 +194,7 @@ void b2f_entries_fini(struct b2f_entries *entries);
 /* The raw value of entry @i (< n). */
 uint64_t b2f_entries_raw(const struct b2f_entries *entries, uint64_t i);
 
-/* What the raw value @raw, which was checked, says. */
+/* Parses the raw value @raw, which was checked. */
 struct b2f_entry b2f_entry_of(uint64_t raw);
 
 /* Entry @i (< n). */

@@ -2,9 +2,9 @@
 /*
  * index_write.h - the bytes of an index
  *
- * The opposite of index.h.  What a frame already has and a commit does not
- * touch is kept byte for byte: metalayers, vlmetalayers, and header fields
- * this library does not know.
+ * The opposite of index.h.  Parts that a commit does not change are kept byte
+ * for byte: metalayers, vlmetalayers, and header fields this library does not
+ * know.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
@@ -33,9 +33,9 @@ struct b2f_index_parts {
 	const uint64_t *entries;
 	uint64_t nentries;
 	/*
-	 * Of a contiguous frame: for each entry that is no special chunk, where it
-	 * is, in bytes behind the header; then @entries tell the tags alone.  NULL:
-	 * there are no tags, and @entries are these places.
+	 * For a contiguous frame: the positions of all chunks that are not
+	 * special, in bytes behind the header; @entries then have the tags
+	 * only.  NULL: there are no tags, and @entries have the positions.
 	 */
 	const uint64_t *places;
 	/*
@@ -51,7 +51,7 @@ struct b2f_index_parts {
 	uint32_t trailer_len;
 	/* The trailer gets a fingerprint (index/fingerprint.h). */
 	bool sealed;
-	/* That is B2F_FINGERPRINT_SMALL, or _EMPTY. */
+	/* Write B2F_FINGERPRINT_SMALL, or _EMPTY. */
 	bool small;
 };
 
@@ -59,8 +59,9 @@ struct b2f_index_parts {
  * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
  * the index tells, less 32.  When it writes a smaller chunk in the place of
  * another, it subtracts the difference from that size, and cannot open its own
- * frame if the size comes too near the ids.  So an index tells this much more
- * than the chunks of the @n raw @entries take: enough even if they took nothing.
+ * frame if the size comes too near the ids.  So the compressed size in an index
+ * is larger than the chunks of the @n raw @entries by this margin, which is
+ * enough even if they took nothing.
  */
 uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
 
@@ -88,8 +89,8 @@ void b2f_frame_header_count(const struct b2f_frame_header *header,
 void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
 
 /*
- * Makes the file in *@out, malloc'ed, *@size bytes.  Of a contiguous frame
- * that is the header and, right behind it, what belongs behind the
+ * Makes the file in *@out, malloc'ed, *@size bytes.  For a contiguous frame the
+ * file has the header and, right behind it, the parts that belong behind the
  * header.cbytes bytes of chunks.
  *
  * Returns 0, -EINVAL (parts that do not fit each other), B2F_ETOOBIG (more

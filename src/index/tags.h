@@ -16,9 +16,9 @@
  *   zeros        so many that the length of the file changes with each commit
  *
  * C-Blosc2 takes all of this for a part of the index chunk, which it knows the
- * length of, and drops it when it writes an index.  As the list lies where the
- * fingerprint (index/fingerprint.h) covers it, it has no checksum of its own,
- * and counts only while the fingerprint is good.
+ * length of, and drops it when it writes an index.  The fingerprint
+ * (index/fingerprint.h) covers the list; so the list has no checksum of its
+ * own, and counts only while the fingerprint is good.
  *
  * A writer draws its first tag at random and counts on from there, so that no
  * two versions have the same, but by a chance of 1 in 1,073,741,824.

@@ -2,8 +2,8 @@
 /*
  * pump.h - chunks from somewhere to somewhere else, on all workers
  *
- * What is done with a chunk is up to the steps.  What has an order is done in that of
- * the chunks, one at a time; all else by as many threads as there are.  A chunk that is
+ * The steps decide what is done with a chunk.  Ordered steps run one at a time,
+ * in the order of the chunks; all others run on all threads.  A chunk that is
  * made before those in front of it waits in a window, which bounds the memory.
  *
  * Layer: make.  May include: base/ run/.  Threads: one at a time for each pump.
@@ -18,7 +18,7 @@
 
 /* A chunk on its way; zero, but for @nchunk, before the first step. */
 struct b2f_piece {
-	/* Which of all it is. */
+	/* Number of the chunk. */
 	uint64_t nchunk;
 	/* Its data, if they are in memory; malloc'ed. */
 	uint8_t *data;
@@ -41,17 +41,18 @@ struct b2f_piece {
 struct b2f_pump_steps {
 	/* In order: begins the chunk.  Or B2F_PUMP_END. */
 	int (*take)(void *arg, struct b2f_piece *piece);
-	/* By any thread: makes what is stored of it. */
+	/* By any thread: makes the stored bytes. */
 	int (*make)(void *arg, struct b2f_piece *piece);
 	/* In order, and without I/O: gives it its place. */
 	int (*place)(void *arg, struct b2f_piece *piece);
-	/* By any thread, in any order: brings it there. */
+	/* By any thread, in any order: stores it at the target. */
 	int (*put)(void *arg, struct b2f_piece *piece);
 };
 
 /*
- * Takes up to @n chunks through @steps, @window (>= 1) of them in memory at a time;
- * without place() one for each thread.  What is left of one is freed.
+ * Takes up to @n chunks through @steps, @window (>= 1) of them in memory at a
+ * time; without place() one for each thread.  Frees the chunks that did not
+ * come through.
  *
  * Returns 0, -ENOMEM, or the error of the first chunk that failed.
  */

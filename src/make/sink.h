@@ -14,13 +14,13 @@
 
 /* A chunk that has an object of its own. */
 struct b2f_copy_chunk {
-	/* Which one it is, its entry, and its number there. */
+	/* Number of the chunk, its entry, and its id at the target. */
 	uint64_t nchunk;
 	uint64_t raw;
 	uint64_t from;
 	/*
-	 * By begin(): its number at the target, and whether it is there.  In a file:
-	 * the byte that it begins with.
+	 * Set by begin(): its id at the target, and whether it is there.  In a
+	 * file: its first byte.
 	 */
 	uint64_t to;
 	bool is_there;
@@ -30,16 +30,16 @@ struct b2f_copy_list {
 	/* In the order of their numbers, each of which is there once. */
 	struct b2f_copy_chunk *chunks;
 	size_t n;
-	/* What is copied. */
+	/* The version that is copied. */
 	struct b2f_frame_stamp version;
-	/* By begin(): all of it is there, with its index. */
+	/* Set by begin(): the whole frame is there, with its index. */
 	bool is_done;
 };
 
 struct b2f_copy_ops {
 	/*
-	 * Of a copy: looks what is there, and chooses numbers.  Returns 0, -EEXIST
-	 * or another error.
+	 * For a copy: looks for existing chunks, and chooses ids.  Returns 0,
+	 * -EEXIST or another error.
 	 */
 	int (*begin)(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		     struct b2f_why *why);
@@ -53,7 +53,7 @@ struct b2f_copy_ops {
 	 */
 	int (*finish)(struct b2f_copy_target *target, const void *index,
 		      size_t size, struct b2f_why *why);
-	/* What was not finished goes, unless a copy may go on with it. */
+	/* Removes an unfinished frame, unless a copy may go on with it. */
 	void (*free)(struct b2f_copy_target *target);
 };
 
@@ -61,7 +61,7 @@ struct b2f_copy_ops {
 struct b2f_copy_target {
 	const struct b2f_copy_ops *ops;
 	const struct b2f_log *log;
-	/* What messages call it; malloc'ed. */
+	/* Name for messages; malloc'ed. */
 	char *label;
 };
 

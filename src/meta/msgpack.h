@@ -3,8 +3,8 @@
  * msgpack.h - metalayers as text, cut to one line, as JSON, and
  *             as values of extended attributes
  *
- * The library that decodes them bounds the depth.  What claims to be longer
- * than it is, or is longer than B2F_MSGPACK_MAX, is not given to it, as it may
+ * The library that decodes them bounds the depth.  It does not get data that
+ * claim to be longer than they are, or are longer than B2F_MSGPACK_MAX: it may
  * need 24 times as much memory.
  *
  * Layer: meta, below both programs.  Threads: pure functions, but for the
@@ -32,16 +32,17 @@ B2F_MUST_CHECK
 bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size);
 
 /*
- * The same as a JSON value, whole; NULL if they are not.  What JSON has no form
- * for becomes an object: {"hex": ...} for bytes, {"ext": 5, "hex": ...} for an
- * extension, whose number may stand for a frame or an object of python-blosc2.
+ * The same as a JSON value, whole; NULL if they are not.  Values that JSON does
+ * not have become an object: {"hex": ...} for bytes, {"ext": 5, "hex": ...} for
+ * an extension, whose number may stand for a frame or an object of
+ * python-blosc2.
  */
 json_t *b2f_msgpack_json(const uint8_t *data, size_t size);
 
 /*
- * What a shell script can use of the @size bytes at @data: of a text or of
- * bytes the content, of everything else the JSON text.  *@out is malloc'ed,
- * *@out_size bytes without a 0 at the end.
+ * Converts the @size bytes at @data for a shell script: a text or bytes to
+ * their content, everything else to JSON.  *@out is malloc'ed, *@out_size bytes
+ * without a 0 at the end.
  *
  * Returns 0, -EBADMSG (they are no MessagePack, or longer than B2F_MSGPACK_MAX)
  * or -ENOMEM.

@@ -26,11 +26,11 @@ struct b2f_leaves {
 	size_t room;
 };
 
-/* One entry, and what else is known of it. */
+/* An entry, with internal facts. */
 struct b2f_pack_node {
 	struct b2f_pack_entry entry;
 	struct b2f_member member;
-	/* Of a directory: its children in @order. */
+	/* For a directory: its children in @order. */
 	size_t first;
 	size_t nchildren;
 	/* The last part of @entry.path. */
@@ -40,7 +40,7 @@ struct b2f_pack_node {
 /* More entries than this are no store that python-blosc2 would read. */
 #define B2F_PACK_ENTRIES_MAX (4u << 20)
 
-/* As deep as a path may be. */
+/* Maximal depth of a path. */
 #define B2F_PACK_DEPTH_MAX 128
 
 struct b2f_pack {
@@ -93,8 +93,8 @@ B2F_MUST_CHECK
 int b2f_pack_make_tree(struct b2f_pack *pack, struct b2f_why *why);
 
 /*
- * As b2f_pack_open(), with the pack in @store, which it takes over even if it fails.
- * @path is its name, which tells what kind it is.
+ * Like b2f_pack_open(), for the pack in @store, which it takes over even if it
+ * fails.  The name @path tells its kind.
  */
 B2F_MUST_CHECK
 int b2f_pack_open_store(const struct b2f_frame_options *options,

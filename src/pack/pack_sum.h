@@ -15,7 +15,7 @@
 
 /* Stored bytes. */
 struct b2f_member {
-	/* What they are in; NULL: there are none. */
+	/* The store with the bytes; NULL: there are none. */
 	struct b2f_store *source;
 	uint64_t off;
 	uint64_t size;

@@ -12,7 +12,7 @@
 
 struct b2f_coming;
 
-/* Those of one store; zero-initialize it. */
+/* The prefetched objects of one store; zero-initialize it. */
 struct b2f_ahead {
 	struct b2f_coming *list;
 	unsigned int n;
@@ -20,7 +20,7 @@ struct b2f_ahead {
 
 /* A chunk, or an index, that will be opened. */
 struct b2f_ahead_chunk {
-	/* Of the object (store/store.h). */
+	/* Id of the object (store/store.h). */
 	int64_t id;
 	/* Where in its object; not 0 in a contiguous frame only. */
 	uint64_t off;

@@ -21,8 +21,8 @@ struct b2f_auth;
 struct curl_slist;
 
 /*
- * Of @options, which are copied but for the log.  Returns 0, also with NULL in *@out
- * if these have no keys; -EINVAL (half a key) or -ENOMEM.
+ * Makes it from @options, which are copied, except for the log.  Returns 0,
+ * with NULL in *@out if @options has no keys; -EINVAL (half a key) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_auth_new(const struct b2f_remote_options *options,

@@ -42,11 +42,11 @@ struct b2f_cell_extent {
 };
 
 struct b2f_cell {
-	/* Of the object. */
+	/* Version of the object. */
 	struct b2f_remote_stat version;
 	uint32_t nextents;
 	struct b2f_cell_extent extents[B2F_CELL_EXTENTS_MAX];
-	/* Of the first extent, then of the next; in what was parsed. */
+	/* Bytes of the current extent, inside the parsed cell. */
 	const uint8_t *bytes;
 };
 
@@ -68,7 +68,7 @@ struct b2f_cell_piece {
 	uint64_t number;
 	const struct b2f_remote_stat *version;
 	uint32_t begin;
-	/* Not 0; they end in the cell. */
+	/* Not 0; the extent ends in the cell. */
 	uint32_t n;
 	const uint8_t *bytes;
 };

@@ -31,10 +31,10 @@
 struct b2f_cachedir;
 
 /*
- * Opens, or makes, the cache in the directory @dir, for up to @max_bytes on disk; after
- * an error of the disk, it is left alone for @rest_ms.
- * What is in the way is logged as a warning.  Returns 0, -EACCES (it belongs to
- * another user, or others may look into it), -ENOMEM or an errno of the disk.
+ * Opens, or makes, the cache in the directory @dir, for up to @max_bytes on
+ * disk; after an error of the disk, it is left alone for @rest_ms.  Logs
+ * obstacles as a warning.  Returns 0, -EACCES (it belongs to another user, or
+ * others may look into it), -ENOMEM or an errno of the disk.
  */
 B2F_MUST_CHECK
 int b2f_cachedir_open(const char *dir, uint64_t max_bytes,

@@ -21,7 +21,7 @@
 /* Locks for so many groups of cells. */
 #define B2F_CACHEDIR_LOCKS 16
 
-/* What a file that is being written is called first. */
+/* Prefix of the name of a file that is being written. */
 #define B2F_CACHEDIR_TEMP "tmp."
 
 struct b2f_cachedir {

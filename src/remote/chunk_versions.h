@@ -2,7 +2,7 @@
 /*
  * chunk_versions.h - the versions in which chunks of a frame were seen
  *
- * So a chunk whose head is known is opened again without a request.
+ * With it, a chunk whose head is known is opened again without a request.
  *
  * Layer: remote.  May include: base/.  Threads: one at a time.
  */

@@ -2,11 +2,12 @@
 /*
  * conditions.h - does the server keep to conditions?
  *
- * A commit is one PUT on the condition that the index is still the one that it began
- * with.  On a server that takes no notice of that, or keeps nothing beside an object,
- * writers would undo each other's work.  So before the first write two PUTs of one new
- * object are sent at once: one of them has to be refused; and one for another version,
- * and one for the right one.
+ * A commit is one PUT on the condition that the index is still the one that it
+ * began with.  On a server that ignores the condition, or keeps no metadata of
+ * objects, writers would undo each other's work.  So before the first write two
+ * PUTs of one new object are sent at once, of which the server has to refuse
+ * one; then a PUT on the condition of another version, which it has to refuse,
+ * and one on the right condition.
  *
  * Layer: remote.  May include: base/.  Threads: any.
  */
@@ -24,7 +25,7 @@ B2F_MUST_CHECK
 int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 		     struct b2f_why *why);
 
-/* Is that what such an object is called?  One that is old was left by a kill. */
+/* Is @name the name of such an object?  An old one was left by a kill. */
 bool b2f_remote_is_probe(const char *name);
 
 /* Was that asked, and does it keep to them? */

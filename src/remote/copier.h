@@ -9,7 +9,7 @@
 
 #include "remote/remote_priv.h"
 
-/* So many copies are on their way. */
+/* Maximal number of copies on their way. */
 #define B2F_COPIES_MAX 16
 
 struct b2f_copier {

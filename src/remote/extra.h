@@ -17,7 +17,7 @@
 #include "base/attr.h"
 #include "base/why.h"
 
-/* What a request does. */
+/* Kinds of requests, for extra headers. */
 enum b2f_extra_on {
 	B2F_EXTRA_ANY = 1,
 	/* It reads an object, or writes one or a part of it. */

@@ -16,16 +16,16 @@ struct b2f_fetch;
 
 struct b2f_fetch_spec {
 	const char *path;
-	/* Of which version; NULL: the one that is there now. */
+	/* Version to read; NULL: the current one. */
 	const struct b2f_remote_stat *version;
 	/*
-	 * The version of another object, as long as which this one is always the
-	 * same; or NULL.  So a chunk is found in the cache whose version is not
-	 * known.
+	 * The version of another object, the index: while it stays, this object
+	 * does not change.  The cache then finds a chunk whose own version is
+	 * not known.  Or NULL.
 	 */
 	const struct b2f_remote_stat *part_of;
 	uint64_t off;
-	/* Not 0; of the last bytes of an object fewer come. */
+	/* Not 0; at the end of an object fewer bytes come. */
 	size_t n;
 	/* Room for them, for as long as the fetch is not dropped; or NULL. */
 	void *into;
@@ -39,7 +39,7 @@ struct b2f_fetched {
 	struct b2f_remote_stat version;
 	/* For how long it has been so, by the server's clock; 0: not known. */
 	int64_t age_s;
-	/* What its writer put beside it; valid until the fetch is dropped. */
+	/* The note of its writer (note.h); valid until the fetch is dropped. */
 	const char *note;
 };
 
@@ -57,8 +57,8 @@ int b2f_fetch_wait(struct b2f_fetch *fetch, struct b2f_fetched *out,
 		   struct b2f_why *why);
 
 /*
- * What came for @spec, whose size may be 0, was damaged: takes it out of the cache.
- * Returns whether it was there.
+ * Drops the bytes for @spec, whose size may be 0, from the cache: they were
+ * damaged.  Returns whether they were there.
  */
 bool b2f_fetch_distrust(struct b2f_remote *remote,
 			const struct b2f_fetch_spec *spec);

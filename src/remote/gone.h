@@ -2,15 +2,15 @@
 /*
  * gone.h - chunks that an index has named, and the one that is there does not
  *
- * Readers of the index before may want them for a while; then any writer removes them.
- * So each index has the list beside it, in its note (note.h), as far as there is room
- * for it: a program that ends before the time leaves that to the next one.  It is a
- * list of chunks that were named, so a chunk of another writer that no index names yet
- * is never among them.
+ * Readers of the index before may want them for a while; then any writer
+ * removes them.  So each index has a list of them in its note (note.h), as far
+ * as there is room: if a program ends earlier, the next one removes them.  Only
+ * chunks that an index has named are in the list; so it never has a chunk of
+ * another writer that no index names yet.
  *
- * As text it is ";gone=@S,I,I+N,@S,...": since the second S the chunk I, and the N behind
- * it, in hexadecimal digits; but for the first of each second, I is counted from behind
- * the chunk before.
+ * Its text is ";gone=@S,I,I+N,@S,...", in hexadecimal digits: chunk I, and the
+ * N chunks behind it, since the second S.  Except for the first I of each
+ * second, I counts from the end of the item before.
  *
  * Layer: remote.  May include: base/ frame/.  Threads: a list is for one at a time.
  */

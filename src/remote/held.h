@@ -28,7 +28,7 @@ struct b2f_held {
 	/* All below: under the lock of @place. */
 	enum b2f_held_state state;
 	struct b2f_remote_stat version;
-	/* As long as it is there, its chunks stay as they are. */
+	/* While the index is there, its chunks do not change. */
 	bool is_settled;
 	/* The first bytes of the index, until it is opened. */
 	struct b2f_fetch *start;

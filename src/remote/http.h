@@ -36,12 +36,15 @@ struct b2f_extra;
 struct b2f_http;
 struct b2f_http_request;
 
-/* Of struct b2f_remote_options, with all defaults filled in. */
+/*
+ * The part of struct b2f_remote_options for requests, with all defaults filled
+ * in.
+ */
 struct b2f_http_options {
 	char *proxy;
 	char *no_proxy;
 	char *ca_file;
-	/* Of requests that are not signed: why, for messages; or NULL. */
+	/* Why requests are not signed, for messages; or NULL. */
 	char *unsigned_why;
 	unsigned int connect_ms;
 	unsigned int stall_ms;
@@ -53,7 +56,7 @@ struct b2f_http_options {
 	void *ends_arg;
 };
 
-/* So much of the body of an error is looked at; room for other answers in short. */
+/* Bytes of an error's body that are kept; also the room for short answers. */
 #define B2F_HTTP_ERROR_ROOM 4096
 
 /* Room for a note, and its 0: S3 takes 2 KiB of them, with their names. */
@@ -67,11 +70,11 @@ enum b2f_http_method {
 	B2F_HTTP_POST,
 };
 
-/* What to ask; the strings are copied. */
+/* A request; the strings are copied. */
 struct b2f_http_spec {
 	enum b2f_http_method method;
 	const char *url;
-	/* What signs it, and outlives it; NULL: it is not signed. */
+	/* Signs the request, and outlives it; NULL: it is not signed. */
 	struct b2f_auth *auth;
 	/* Headers for it, which outlive it; or NULL. */
 	const struct b2f_extra *extra;
@@ -122,9 +125,9 @@ struct b2f_http_reply {
 	/* The last status; 0: none came. */
 	long status;
 	/*
-	 * Of PUT and DELETE that failed: an attempt was sent.  So it may have happened,
-	 * or may yet, whatever was answered: what is between us and the server may ask
-	 * twice, and tell of the second time.
+	 * For a failed PUT or DELETE: an attempt was sent.  The server may have
+	 * done it, or may still do it, whatever the answer: a proxy may send a
+	 * request twice, and answer for the second one.
 	 */
 	bool sent;
 	/* It failed with what may pass. */
@@ -135,7 +138,7 @@ struct b2f_http_reply {
 	int64_t age_s;
 	/* GET, HEAD: what was put beside it; "": nothing, or no such thing. */
 	char note[B2F_HTTP_NOTE_SIZE];
-	/* What came, in spec.into or malloc'ed for the reply. */
+	/* The body, in spec.into or malloc'ed for the reply. */
 	uint8_t *body;
 	size_t size;
 };
@@ -176,7 +179,7 @@ uint8_t *b2f_http_take_body(struct b2f_http_request *request);
 /* How much is waited for. */
 enum b2f_http_patience {
 	B2F_HTTP_PATIENT,
-	/* What is read or removed gets two seconds, and no other try. */
+	/* Reads and removals get two seconds, and no second try. */
 	B2F_HTTP_HURRIED,
 	/* All requests end now, and new ones at once. */
 	B2F_HTTP_ENDED,
@@ -185,7 +188,7 @@ enum b2f_http_patience {
 /* From now on; it never becomes more again. */
 void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience);
 
-/* What it was made with. */
+/* Returns the options that it was made with. */
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http);
 
 /*

@@ -46,14 +46,17 @@ struct b2f_http_request {
 	CURL *easy;
 	struct b2f_http_tries tries;
 	uint64_t due_ns;
-	/* Of this attempt: when it began; had a connection, or 0; and that it had two. */
+	/*
+	 * This attempt: its start, the time of its connection or 0, and whether
+	 * it had two.
+	 */
 	uint64_t started_ns;
 	uint64_t begun_ns;
 	bool sent_twice;
 	unsigned int answer_ms;
 	struct b2f_http_reply reply;
 	size_t body_room;
-	/* Of PUT: what has been sent, and why no more could be read. */
+	/* For PUT: the bytes that were sent, and the error of reading more. */
 	size_t nsent;
 	int read_err;
 	/* The status and the headers were looked at. */

@@ -2,14 +2,14 @@
 /*
  * note.h - what a writer puts beside an object
  *
- * The answer to a PUT may get lost.  So each PUT has a *mark*, drawn by chance, which
- * the server keeps beside the object: by that the writer knows its own again.  An
- * index has the marks of the indexes before it, too, for a writer whose index was
- * replaced before it could look; and the id that is above those of all chunks that
- * its frame ever had, as far as its writers know.
+ * The answer to a PUT may get lost.  So each PUT has a *mark*, a random number,
+ * which the server keeps as metadata: by it a writer recognizes its own object.
+ * An index has the marks of the indexes before it, too, for a writer whose
+ * index was replaced before it could look; and an id above the ids of all
+ * chunks that its frame ever had, as far as its writers know.
  *
- * As text it is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark first; of an
- * index, what gone.h says may follow.
+ * Its text is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark
+ * first; the text of gone.h may follow for an index.
  *
  * Layer: remote.  May include: base/.  Threads: pure functions.
  */
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many marks fit. */
+/* Maximal number of marks. */
 #define B2F_NOTE_MARKS 24
 
 struct b2f_note {
@@ -41,7 +41,7 @@ bool b2f_note_has(const struct b2f_note *note, uint64_t mark);
 /* Writes the text and its 0 to @out, which has @size bytes of room: enough for all. */
 void b2f_note_write(const struct b2f_note *note, char *out, size_t size);
 
-/* What @text says; an empty note if that is nothing that makes sense. */
+/* Parses @text; the note is empty if @text is malformed. */
 void b2f_note_read(const char *text, struct b2f_note *out);
 
 #endif

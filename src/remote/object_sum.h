@@ -2,8 +2,8 @@
 /*
  * object_sum.h - the checksum of an object, as a server of S3 has it: CRC-32
  *
- * Of the kinds that there are, it is the one that zlib makes, and that tells of a whole
- * object what its parts are.
+ * Of the checksums that servers know this is the one that zlib makes, and the
+ * one of a whole object follows from those of its parts.
  *
  * Layer: remote.  May include: base/.
  */
@@ -17,10 +17,13 @@
 /* Room for the text of one, and its 0. */
 #define B2F_OBJECT_SUM_TEXT 9
 
-/* That of what has @sum, and of the @n bytes at @data behind it.  0: of nothing. */
+/*
+ * Extends @sum, the checksum of the bytes before (0: none), by the @n bytes at
+ * @data.
+ */
 uint32_t b2f_object_sum(uint32_t sum, const void *data, size_t n);
 
-/* That of what has @sum, and of @n bytes behind it that have @next. */
+/* Joins the checksum @sum and the checksum @next of @n bytes behind it. */
 uint32_t b2f_object_sum_join(uint32_t sum, uint32_t next, uint64_t n);
 
 /* In base64, as it stands in a header. */

@@ -20,11 +20,13 @@ struct b2f_parts;
 
 struct b2f_parts_spec {
 	const char *path;
-	/* Of b2f_put_spec: the bytes, or what reads them; not 0. */
+	/*
+	 * From b2f_put_spec: the bytes, or their source; their number, not 0.
+	 */
 	const void *data;
 	const struct b2f_remote_source *source;
 	uint64_t size;
-	/* What is kept beside the object (http.h). */
+	/* Metadata of the object (http.h). */
 	const char *note;
 };
 
@@ -47,8 +49,8 @@ int b2f_parts_complete(const struct b2f_parts *parts, const char *if_match,
 		       struct b2f_http_request **out);
 
 /*
- * What the answer to that means, whose status is good: 0 with the ETag in @now; or
- * an error, if it tells one, or nothing that makes sense (-EIO).
+ * Parses the answer to that, whose status is good: 0 with the ETag in @now; or
+ * the error in its body, or -EIO if it is malformed.
  */
 B2F_MUST_CHECK
 int b2f_parts_judge(const struct b2f_http_reply *reply,

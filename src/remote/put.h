@@ -33,7 +33,7 @@ struct b2f_put_spec {
 	const struct b2f_remote_stat *replaces;
 	/* With its own mark first. */
 	struct b2f_note note;
-	/* Of an index: what follows that, which outlives the put (gone.h); or NULL. */
+	/* For an index: the text of gone.h, which outlives the put; or NULL. */
 	const char *gone;
 };
 
@@ -43,12 +43,12 @@ struct b2f_put {
 	/* Owned. */
 	char *path;
 	struct b2f_http_request *request;
-	/* Of a large one: its parts, of which the request makes it. */
+	/* For a large object: its parts, which the request puts together. */
 	struct b2f_parts *parts;
 	/* After b2f_put_wait(): what is there, if that is known. */
 	struct b2f_remote_stat now;
 	struct b2f_note now_note;
-	/* Of an attempt without a clear answer, which may be done yet. */
+	/* An attempt had no clear answer, and the server may still do it. */
 	bool in_doubt;
 	/* It was done, and that is clear. */
 	bool is_done;

@@ -16,14 +16,16 @@ struct b2f_remote_remains {
 	struct b2f_remote_place *place;
 	struct b2f_ids ids;
 	/*
-	 * Of chunks whose index was removed: sums of id and version.  Another frame may
-	 * get their ids when they, too, have been removed by another program.
+	 * For chunks whose index was removed: sums of id and version.  Another
+	 * frame may get their ids when they, too, have been removed by another
+	 * program.
 	 */
 	struct b2f_ids versions;
 	/*
-	 * They were replaced by the index with this mark (note.h); 0: there is none.
-	 * As long as the marks of the index that is there reach back to it, no other
-	 * chunk has got one of the ids; else they are left.
+	 * They were replaced by the index with this mark (note.h); 0: there is
+	 * none.  While the marks of the current index reach back to this one,
+	 * no other chunk can have one of the ids; otherwise the chunks are
+	 * left.
 	 */
 	uint64_t mark;
 	/* Instead of all that: what commits to @place have replaced, if it is due. */

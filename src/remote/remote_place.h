@@ -19,7 +19,7 @@
 
 struct b2f_upload;
 
-/* So many objects are removed at a time. */
+/* Objects that are removed at a time. */
 #define B2F_REMOVING_MAX 16
 
 struct b2f_remote_place {
@@ -33,13 +33,13 @@ struct b2f_remote_place {
 	pthread_cond_t changed;
 	/* There is no index, and its first one is to come from here. */
 	bool is_new;
-	/* Of the index: the version last seen, when, and what is beside it. */
+	/* The index: the version last seen, the time, and its note. */
 	struct b2f_remote_stat seen;
 	uint64_t seen_ns;
 	struct b2f_note note;
 	/* Chunks that indexes before have named, as far as they are not removed. */
 	struct b2f_gone gone;
-	/* Those that the next one does not name any more. */
+	/* Chunks that the next index no longer names. */
 	struct b2f_ids replaced;
 	/* The version that a commit from here has put there last. */
 	struct b2f_remote_stat own;
@@ -48,7 +48,7 @@ struct b2f_remote_place {
 	struct b2f_chunk_versions *versions;
 	/* Chunks that were made here and no index names yet: a uthash. */
 	struct b2f_upload *uploads;
-	/* Those that are on their way, the first one first. */
+	/* Uploads on their way, the oldest first. */
 	struct b2f_upload *sent;
 	/* The index that is to replace the one that is there; or NULL. */
 	struct b2f_upload *new_index;
@@ -59,7 +59,7 @@ struct b2f_remote_place {
 	uint64_t next_id;
 };
 
-/* Of the frame @path.  Returns 0 or -ENOMEM. */
+/* Makes the place of the frame @path.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_remote_place_new(struct b2f_remote *remote, const char *path, bool sparse,
 		 struct b2f_remote_place **out);

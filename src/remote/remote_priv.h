@@ -28,15 +28,15 @@
 #include "remote/note.h"
 #include "remote/url.h"
 
-/* Of so many frames it is known that they were swept. */
+/* Number of frames that are remembered as swept. */
 #define B2F_REMOTE_SWEPT 1024
 
 struct b2f_remote {
-	/* Of its maker, and of each store in it. */
+	/* One reference of its maker, and one of each store in it. */
 	atomic_uint refs;
 	struct b2f_url url;
 	struct b2f_http *http;
-	/* What came before; NULL: nothing is kept. */
+	/* The cache directory; NULL: none. */
 	struct b2f_cachedir *cache;
 	/* With it all requests are signed; or NULL. */
 	struct b2f_auth *auth;
@@ -46,7 +46,7 @@ struct b2f_remote {
 	/* Bytes that may be on their way before a reader has asked, and that are. */
 	uint64_t ahead_bytes;
 	atomic_ullong coming_bytes;
-	/* What may be written, and how: see conditions.h. */
+	/* The server's conditions for writing (conditions.h). */
 	pthread_mutex_t probe_lock;
 	bool probed;
 	int probe_err;
@@ -59,7 +59,7 @@ struct b2f_remote {
 	int takes_parts;
 	/* Under probe_lock: it refuses objects with a checksum. */
 	bool refuses_sums;
-	/* What is longer is sent in parts. */
+	/* Longer objects are sent in parts. */
 	uint64_t put_bytes;
 	/* It takes conditions of DELETE. */
 	atomic_bool deletes_match;
@@ -116,7 +116,10 @@ B2F_MUST_CHECK
 int b2f_remote_delete(struct b2f_remote *remote, const char *path,
 		      struct b2f_why *why);
 
-/* As b2f_remote_list(), without a message: the names behind @after ("": all). */
+/*
+ * Like b2f_remote_list(), for the names behind @after ("": all), without
+ * messages.
+ */
 B2F_MUST_CHECK
 int b2f_remote_list_after(struct b2f_remote *remote, const char *path,
 			  const char *after, b2f_remote_list_fn *fn, void *arg,

@@ -10,7 +10,7 @@
 #include "remote/upload.h"
 #include "store/write.h"
 
-/* Of the sparse stores of remote_store.h. */
+/* Write operations of the sparse stores of remote_store.h. */
 extern const struct b2f_store_write_ops b2f_remote_write;
 
 /*

@@ -2,9 +2,9 @@
 /*
  * removal.h - one object that goes, of which the outcome is known in the end
  *
- * If the answer to a DELETE is lost, another writer may have made a new object of that
- * name since.  So the object is looked at before it is asked for again; and where the
- * server takes conditions of DELETE, it deletes nothing but the version that was seen.
+ * If the answer to a DELETE is lost, another writer may have made a new object
+ * of that name since.  So a HEAD comes before a second DELETE; and where the
+ * server takes conditions of DELETE, only the version that was seen is deleted.
  *
  * Layer: remote.  May include: base/.  Threads: any.
  */
@@ -14,7 +14,7 @@
 #include "remote/note.h"
 #include "remote/remote_priv.h"
 
-/* What is to go, as it was seen. */
+/* The object to remove, in the version that was seen. */
 struct b2f_removal {
 	const char *path;
 	struct b2f_remote_stat version;

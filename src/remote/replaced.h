@@ -16,15 +16,15 @@ struct b2f_replaced {
 	/* Its index, and what is beside it. */
 	struct b2f_remote_stat index;
 	struct b2f_note note;
-	/* What indexes before have named. */
+	/* Chunks that earlier indexes named. */
 	struct b2f_gone gone;
 	/* Chunks that the index names, sorted: they go with it. */
 	struct b2f_ids ids;
 };
 
 /*
- * Looks at the index in @place, whatever @out has said before.  That there is none is no
- * error: @out says so.
+ * Looks at the index in @place, whatever @out has said before.  A missing index
+ * is no error: @out says so.
  */
 B2F_MUST_CHECK
 int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,

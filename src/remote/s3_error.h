@@ -20,9 +20,7 @@
  */
 void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE]);
 
-/*
- * What a known @code means: returns the errno and sets @why; or 0.
- */
+/* Returns the errno of a known @code, and sets @why; or 0. */
 int b2f_s3_error_explain(const char *code, struct b2f_why *why);
 
 #endif

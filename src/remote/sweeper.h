@@ -13,14 +13,17 @@
 /* A chunk that was put from here, and never committed. */
 struct b2f_sent {
 	uint64_t id;
-	/* Of its PUT (note.h). */
+	/* Mark of its PUT (note.h). */
 	uint64_t mark;
-	/* Those of the commit in doubt that was to name it, and of what that follows; 0. */
+	/*
+	 * Marks of the commit in doubt that was to name it, and of the index
+	 * before; or 0.
+	 */
 	uint64_t doubted;
 	uint64_t doubted_base;
 };
 
-/* What is to go. */
+/* Chunks to remove. */
 struct b2f_sweep {
 	/* NULL: none. */
 	const struct b2f_ids *ids;
@@ -41,8 +44,8 @@ struct b2f_sweep {
  * their way.  Nothing else in remote/ removes a chunk.  No index that names one of them
  * may be on its way, but for what @sent tells.
  *
- * Returns 0, or why the index cannot be read: then all stay.  What cannot be removed
- * stays, as a chunk that no index names.
+ * Returns 0, or why the index cannot be read: then all stay.  A chunk that
+ * cannot be removed stays as an orphan.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,
@@ -68,7 +71,7 @@ void b2f_sweeper_end(struct b2f_remote_place *place);
 /* Waits for all that was begun. */
 void b2f_sweeper_fini(struct b2f_remote_place *place);
 
-/* Is @name that of a chunk?  Then *@id is its number. */
+/* Is @name the name of a chunk?  If so, *@id is its id. */
 bool b2f_remote_parse_chunk(const char *name, int64_t *id);
 
 /*

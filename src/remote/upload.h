@@ -43,7 +43,7 @@ struct b2f_upload {
 	/* All below: under place->lock. */
 	unsigned int refs;
 	enum b2f_upload_state state;
-	/* What is put; NULL if it is there. */
+	/* Bytes to put; NULL once the object is there. */
 	uint8_t *bytes;
 	size_t size;
 	size_t room;
@@ -53,7 +53,10 @@ struct b2f_upload {
 	bool is_listed;
 	/* A commit under way is to name it. */
 	bool claimed;
-	/* One of unknown outcome may have: its mark, and the one that it follows. */
+	/*
+	 * If an index of unknown outcome may name the chunk: its mark, and the
+	 * mark before.
+	 */
 	uint64_t doubted;
 	uint64_t doubted_base;
 	UT_hash_handle hh;

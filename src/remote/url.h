@@ -17,13 +17,16 @@
 struct b2f_url {
 	/* In an object store; else a web server. */
 	bool s3;
-	/* Of s3, or NULL. */
+	/* The bucket of s3, or NULL. */
 	char *bucket;
 	/* "https://HOST:PORT", with the bucket if that is in the path. */
 	char *origin;
-	/* Of s3: a key, as it is; else the encoded path, with its first slash. */
+	/*
+	 * For s3 a key, not encoded; otherwise the encoded path with its first
+	 * slash.
+	 */
 	char *base;
-	/* What follows the path ("?..."), or "". */
+	/* The query ("?..."), or "". */
 	char *query;
 	/* For messages: without the query. */
 	char *label;
@@ -47,13 +50,16 @@ char *b2f_url_key(const struct b2f_url *url, const char *path);
 /* The URL to ask for the object @path; malloc'ed, or NULL. */
 char *b2f_url_of(const struct b2f_url *url, const char *path);
 
-/* What a copy names the object @path of s3 by, as its source; malloc'ed, or NULL. */
+/*
+ * Returns the name of the object @path of s3 as the source of a copy;
+ * malloc'ed, or NULL.
+ */
 char *b2f_url_source(const struct b2f_url *url, const char *path);
 
 /*
- * The URL to ask for one page of the names below @prefix (a key): all but the first
- * begin behind @token, and are greater than the key @after ("": all).  Of s3 alone;
- * malloc'ed, or NULL.
+ * The URL to ask for one page of the names below @prefix (a key): all but the
+ * first begin behind @token, and are greater than the key @after ("": all).
+ * For s3 only; malloc'ed, or NULL.
  */
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 		      const char *token, const char *after);

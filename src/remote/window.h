@@ -2,10 +2,10 @@
 /*
  * window.h - one open object, of which parts have come or are on their way
  *
- * A request takes as long as some hundred kilobytes need to come, so parts of an
- * object that are wanted soon are asked for together.  What is expected is noted, and
- * asked for when the reader first wants something that is not there: then all at the
- * same time, and what lies close together with one request.
+ * A request takes as long as some hundred kilobytes need to come, so parts of
+ * an object that are wanted soon are asked for together.  Expected ranges are
+ * noted, and all are fetched together when the reader first needs a range that
+ * is missing; ranges that lie close together share a request.
  *
  * Layer: remote.  May include: base/.
  *
@@ -32,7 +32,10 @@ int b2f_windows_new(struct b2f_remote *remote, const char *path,
 /* NULL does nothing. */
 void b2f_windows_free(struct b2f_windows *w);
 
-/* What @fetch, which is taken, has brought or will bring: @n bytes at @off. */
+/*
+ * Adds the @n bytes at @off that @fetch has brought or will bring; takes @fetch
+ * over.
+ */
 void b2f_windows_add(struct b2f_windows *w, uint64_t off, uint64_t n,
 		     struct b2f_fetch *fetch);
 

@@ -3,9 +3,9 @@
  * arena.h - buffers in huge pages, for what passes through memory
  *
  * The arena is a fixed range of memory, cut into slabs of one huge page; a slab
- * has buffers of one size.  It never grows: what finds no place in it comes
- * from elsewhere.  So at most the arena itself is lost to slabs that are nearly
- * empty, and b2f_arena_slack() tells how much it is.
+ * has buffers of one size.  It never grows: buffers that find no room in it
+ * come from elsewhere.  So slabs that are nearly empty waste at most the arena
+ * itself; b2f_arena_slack() tells how much.
  *
  * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
  * b2f_arena_fini().
@@ -23,7 +23,7 @@
 #define B2F_ARENA_SLAB ((size_t)2 << 20)
 
 struct b2f_arena {
-	/* What is mapped, or NULL: the arena has nothing.  Constant. */
+	/* The mapping; NULL: the arena has no memory.  Constant. */
 	uint8_t *mapped;
 	/* The slabs, from a multiple of their size on.  Constant. */
 	uint8_t *data;

@@ -31,19 +31,19 @@ struct b2f_cache;
 struct b2f_cache_key {
 	/* From b2f_cache_new_file(); never 0. */
 	uint64_t file;
-	/* What part of the file, and which piece of that part. */
+	/* The part of the file, and the piece of that part. */
 	uint64_t item;
 	uint32_t unit;
 };
 
-/* What is larger is large: see b2f_cache_lend(). */
+/* Entries above this size are large: see b2f_cache_lend(). */
 #define B2F_CACHE_LARGE ((size_t)4 << 20)
 
 /* Memory that the cache has lent: see b2f_cache_lend(). */
 struct b2f_cache_loan {
 	/* In all. */
 	size_t bytes;
-	/* Of them, those that are in no entry. */
+	/* Part of them: bytes outside of entries. */
 	size_t beside;
 };
 
@@ -129,11 +129,11 @@ size_t b2f_cache_loan_max(const struct b2f_cache *cache);
 void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
 
 /*
- * Lends memory for large buffers: @size bytes that are going to be an entry, and
- * @beside bytes that are none.  These come out of what the cache may hold, so it
- * evicts as much.  With @wait, waits until others have repaid enough.  What is not
- * large is neither counted nor waited for, nor is anything without a bound; *@out is
- * zero then.
+ * Lends memory for large buffers: @size bytes that are going to be an entry,
+ * and @beside bytes that are none.  They count against the size of the cache,
+ * which evicts as much.  With @wait, waits until others have repaid enough.
+ * Buffers that are not large are not counted, and neither is anything in a
+ * cache without a bound; *@out is zero then.
  *
  * A caller that has a loan must not ask for another one, nor pin a large entry
  * without loader->has_loan: two such callers would wait for each other.
@@ -158,12 +158,13 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
 /*
  * Pins @key, of @size (> 0) bytes, in *@out.  On a miss runs @loader; other
  * threads that ask for @key meanwhile wait for that result instead of loading
- * it again.  Of the entries that are larger than the whole cache only the last
- * one is kept, not for long, and beside all others: a reader that goes through
+ * it again.  If an entry is larger than the whole cache, the last such entry is
+ * kept beside all others for a short time, so that a reader that goes through
  * it piece by piece loads it once.
  *
- * What is large with loader->beside takes a loan (b2f_cache_lend()) until it is
- * loaded; an entry that is large by itself has one until it is unpinned.
+ * An entry that is large together with loader->beside takes a loan
+ * (b2f_cache_lend()) until it is loaded; an entry that is large by itself has
+ * one until it is unpinned.
  *
  * A failed load leaves nothing behind: every thread that waited gets the error,
  * and the next call loads again.  (Remembering errors would turn one EINTR or
@@ -217,10 +218,10 @@ bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);
 void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref);
 
 /*
- * As b2f_cache_put(), of a reader in order that has got the last byte of @ref
- * and leaves no other reader behind it.  If its loader was for that, the
- * entry's buffer is the first to be used again, though not at once: requests
- * come a little out of order, and small files are read again.
+ * Like b2f_cache_put(), for a sequential reader that has got the last byte of
+ * @ref, with no other reader behind it.  If the loader was for such a reader,
+ * the entry's buffer is the first to be used again, though not at once:
+ * requests come a little out of order, and small files are read again.
  */
 void b2f_cache_put_passed(struct b2f_cache *cache, struct b2f_cache_ref *ref);
 

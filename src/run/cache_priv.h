@@ -53,7 +53,7 @@ enum b2f_cache_heat {
 	B2F_CACHE_HOT,
 	/* Loaded for one reader that goes through its file in order. */
 	B2F_CACHE_PASSING,
-	/* That reader is through with it. */
+	/* The sequential reader has passed it. */
 	B2F_CACHE_PASSED,
 };
 
@@ -87,7 +87,7 @@ struct b2f_cache_entry {
 	_Atomic uint64_t since;
 	/* The next four are protected by the stripe's lock. */
 	enum b2f_cache_state state;
-	/* Of a failed load. */
+	/* Error of a failed load. */
 	int err;
 	/* Still in its bucket: the table holds a reference. */
 	bool in_table;

@@ -59,7 +59,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_become_exchange_back(struct b2f_become *b, struct b2f_why *why);
 
-/* Does 4.  What cannot be deleted stays a leftover. */
+/* Does 4.  Files that cannot be deleted stay as leftovers. */
 void b2f_become_end(const struct b2f_become *b);
 
 /* Deletes what 1 made, after an error, if it still has the hidden name. */

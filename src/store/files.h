@@ -15,7 +15,7 @@
 
 #include "store/store.h"
 
-/* What an index is called until it is installed. */
+/* Name of an index until it is installed. */
 #define B2F_FILES_NEW_INDEX ".chunks.b2frame.new"
 
 /* The lock file of C-Blosc2; of a contiguous frame its name ends so. */
@@ -25,14 +25,19 @@
 /* A directory, or a single file. */
 struct b2f_files {
 	struct b2f_store base;
-	/* Of the directory, or of the one file; flock(2) is on it. */
+	/*
+	 * Descriptor of the directory, or of the one file; it has the flock(2).
+	 */
 	int fd;
 	/* Made by us, and no writer has begun since. */
 	bool is_new;
-	/* Of a single file: its name, and where that is; NULL: not known. */
+	/*
+	 * For a single file: its name, and the directory of that; NULL: not
+	 * known.
+	 */
 	int home_fd;
 	char *home_name;
-	/* Of a single file that is being written to; see files_single.c. */
+	/* For a single file that is being written to; see files_single.c. */
 	struct b2f_files_writer *writer;
 };
 
@@ -67,7 +72,7 @@ const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE]);
 /* The opposite: false if @name is none of a chunk file or a new index. */
 bool b2f_files_parse_name(const char *name, int64_t *id);
 
-/* As b2f_store_list(), of the directory @dirfd. */
+/* Like b2f_store_list(), for the directory @dirfd. */
 B2F_MUST_CHECK
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
 
@@ -87,10 +92,10 @@ int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why);
 
 /*
- * As whom a process of root's writes to the file @st.  A filesystem keeps its last
- * blocks for root, and root's data may go beyond a quota; but data belong to the owner
- * of the file, whoever stores them.  A file with set-id bits is left to root, as other
- * users clear these by writing.
+ * Returns the user id with which a process of root writes to the file @st.  A
+ * filesystem keeps its last blocks for root, and root's data may go beyond a
+ * quota; but data belong to the owner of the file, whoever stores them.  A file
+ * with set-id bits is left to root, as other users clear these by writing.
  */
 uid_t b2f_files_writer_of(const struct stat *st);
 
@@ -123,7 +128,7 @@ int b2f_files_lock(int fd, struct b2f_why *why);
  */
 bool b2f_files_has_no_tmpfile(int err);
 
-/* Of a directory. */
+/* Write operations of a directory. */
 extern const struct b2f_store_write_ops b2f_files_write;
 
 #endif

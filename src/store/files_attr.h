@@ -15,8 +15,8 @@
 /*
  * Gives the new file @fd the owner, the permissions (not x, and its owner can
  * always read it) and the ACL of the index in the directory @dir.  Without an
- * index nothing is done.  Of what this
- * process may not give away, no user gets more than from the index.
+ * index it does nothing.  If the process may not set all of these, no user gets
+ * more rights than the index gives.
  *
  * Returns 0 or an errno that is about the disk, not about permissions.
  */
@@ -42,7 +42,7 @@ int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why);
 B2F_MUST_CHECK
 int b2f_files_inherit_entry(int like_fd, int dirfd);
 
-/* As b2f_object_inherit(). */
+/* Like b2f_object_inherit(). */
 B2F_MUST_CHECK
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 		      struct b2f_why *why);

@@ -13,7 +13,7 @@
 /* Has the filesystem not given the first byte of @fd a place on the disk yet? */
 bool b2f_files_is_delayed(int fd);
 
-/* As b2f_object_was_written(), of the first @size bytes of @fd. */
+/* Like b2f_object_was_written(), for the first @size bytes of @fd. */
 bool b2f_files_was_written(int fd, uint64_t size);
 
 #endif

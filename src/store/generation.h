@@ -2,10 +2,11 @@
 /*
  * generation.h - which state of its lock file a frame belongs to
  *
- * A program that changes a frame under the lock of C-Blosc2 raises the generation
- * first (lock.h).  So what was read of a frame is of the version that was opened
- * if the lock file is in the state in which it was then.  All who use that
- * version share one record of this: what our own changes add is no news to them.
+ * A program that changes a frame under the lock of C-Blosc2 raises the
+ * generation first (lock.h).  So the bytes that were read are of the opened
+ * version if the lock file is still in the state of that moment.  All users of
+ * that version share one record of it: the generations that our own changes add
+ * are no news to them.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */
@@ -17,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a lock file says.  All zeros: there is none. */
+/* Contents of a lock file.  All zeros: there is none. */
 struct b2f_lock_state {
 	uint64_t dev;
 	uint64_t ino;
@@ -25,7 +26,7 @@ struct b2f_lock_state {
 };
 
 struct b2f_generation {
-	/* Of those who will call b2f_generation_unref(). */
+	/* Number of owners, each of which calls b2f_generation_unref(). */
 	atomic_uint refs;
 	/* Transactions of this process that change the frame. */
 	atomic_uint nwriters;
@@ -35,7 +36,10 @@ struct b2f_generation {
 	struct b2f_lock_state known;
 };
 
-/* Of a frame that is read while its lock file is as @state says; NULL: no memory. */
+/*
+ * Makes the record of a frame that is read while its lock file is in @state;
+ * NULL: no memory.
+ */
 struct b2f_generation *b2f_generation_new(const struct b2f_lock_state *state);
 
 /* NULL does nothing, and gives NULL. */
@@ -44,8 +48,8 @@ void b2f_generation_unref(struct b2f_generation *g);
 
 /*
  * Has no program changed the frame under the lock since, so that the file is as
- * @now says?  One that has come meanwhile and that no writer has had yet tells of
- * no change.  Call it with @g->lock.
+ * @now says?  A new lock file that no writer has held yet means no change.
+ * Call it with @g->lock.
  */
 bool b2f_generation_is(const struct b2f_generation *g,
 		       const struct b2f_lock_state *now);

@@ -2,7 +2,7 @@
 /*
  * lock.h - taking part in the locks of C-Blosc2
  *
- * What readers do with it is in turn.h.
+ * turn.h has the part of readers.
  *
  * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
  * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME: shared
@@ -12,7 +12,7 @@
  * reads the frame again.
  *
  * This keeps out those who play by the same rules, and only while it is held.
- * That there is one writer of bloscfs alone is b2f_store_lock()'s job.
+ * b2f_store_lock() makes sure that there is only one writer of bloscfs.
  *
  * Layer: store.  May include: base/.
  *
@@ -78,7 +78,7 @@ B2F_MUST_CHECK
 int b2f_lock_share(struct b2f_lock *lock, uint32_t wait_ms,
 		   struct b2f_why *why);
 
-/* What the file of @lock says now.  Returns 0 or an errno. */
+/* Reads the current contents of the lock file.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out);
 

@@ -2,7 +2,7 @@
 /*
  * make.h - directories that become sparse frames, and their end
  *
- * What is in an index is the caller's business.
+ * The contents of an index are the caller's business.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */
@@ -11,16 +11,16 @@
 
 #include "store/store.h"
 
-/* What shall be made: a directory, and in it an index. */
+/* A frame to make: a directory with an index. */
 struct b2f_store_plan {
-	/* As b2f_frame_create() says. */
+	/* See b2f_frame_create(). */
 	mode_t mode;
 	/* The @size bytes of the index. */
 	const void *index;
 	size_t size;
 	/* All is on disk when it is made, but its own name. */
 	bool durable;
-	/* One file instead, for b2f_single_make_open(). */
+	/* Make one file instead, for b2f_single_make_open(). */
 	bool single;
 	/* For b2f_store_make_hidden(): the file that is about to get that name. */
 	ino_t replaces;
@@ -35,7 +35,7 @@ B2F_MUST_CHECK
 int b2f_store_make(int dirfd, const char *name,
 		   const struct b2f_store_plan *plan, struct b2f_why *why);
 
-/* What was made, so that it need not be looked at again. */
+/* Facts about the new frame, so that nobody has to read them back. */
 struct b2f_store_made {
 	/* Free it with b2f_store_free(). */
 	struct b2f_store *store;
@@ -46,7 +46,7 @@ struct b2f_store_made {
 	struct stat index;
 };
 
-/* As b2f_store_make(), and opens what it has made.  -ENOMEM too. */
+/* Like b2f_store_make(), and opens the new frame.  Also returns -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_store_make_open(int dirfd, const char *name,
 			const struct b2f_store_plan *plan,
@@ -56,10 +56,10 @@ int b2f_store_make_open(int dirfd, const char *name,
 #define B2F_HIDDEN_SIZE 55
 
 /*
- * As b2f_store_make_open(), under a hidden name, which @name then is.  The
- * directory stays locked (flock) as long as the store is open, so that a program
- * that clears leftovers away passes it over.  The name ends in the inode number of
- * the one file that is a leftover by that name.
+ * Like b2f_store_make_open(), under a hidden name, which it stores in @name.
+ * The directory stays locked (flock) as long as the store is open, so that a
+ * program that clears leftovers away passes it over.  The name ends in the
+ * inode number of the one file that is a leftover by that name.
  */
 B2F_MUST_CHECK
 int b2f_store_make_hidden(int dirfd, const struct b2f_store_plan *plan,
@@ -75,7 +75,7 @@ mode_t b2f_store_dir_mode(mode_t mode);
  */
 bool b2f_store_begin_new(struct b2f_store *store);
 
-/* As b2f_frame_permit_chunks(). */
+/* Like b2f_frame_permit_chunks(). */
 B2F_MUST_CHECK
 int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
 

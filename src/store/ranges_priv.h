@@ -30,7 +30,7 @@ struct b2f_ranges {
 	struct b2f_named_range *items;
 	uint64_t n;
 	uint64_t cap;
-	/* So many of them were given back. */
+	/* Number of ranges that were given back. */
 	uint64_t ngone;
 	/* The id that the next one gets. */
 	uint64_t next_id;
@@ -40,7 +40,10 @@ struct b2f_ranges {
 	/* Header, and trailer of a frame without data, are before this byte. */
 	uint64_t head_end;
 	bool has_writer;
-	/* What was given back, in the order of places; no two of them touch. */
+	/*
+	 * Ranges that were given back, sorted by position; no two of them
+	 * touch.
+	 */
 	struct b2f_range *gaps;
 	size_t ngaps;
 	size_t gaps_cap;
@@ -50,7 +53,7 @@ struct b2f_ranges {
 struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r,
 					uint64_t id);
 
-/* Those of the @size bytes at @off that are not the header's. */
+/* Returns the part of the @size bytes at @off that is not in the header. */
 static inline struct b2f_range b2f_ranges_behind_head(const struct b2f_ranges *r,
 						      uint64_t off,
 						      uint64_t size)

@@ -57,7 +57,10 @@ struct b2f_object {
 	 * that may belong to it.
 	 */
 	uint64_t size;
-	/* What it was then; zero for a buffer, which is never rewritten. */
+	/*
+	 * Its stamp at that moment; zero for a buffer, which is never
+	 * rewritten.
+	 */
 	struct b2f_frame_stamp identity;
 	/* Private to the store; -1 or NULL if it has none. */
 	int fd;
@@ -75,38 +78,41 @@ struct b2f_store_ops {
 	 */
 	int (*open)(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why);
-	/* As b2f_object_read(). */
+	/* See b2f_object_read(). */
 	int (*read)(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why);
 	void (*close)(struct b2f_object *object);
-	/* As b2f_object_expect(); NULL: there is nothing to gain. */
+	/* See b2f_object_expect(); NULL: there is nothing to gain. */
 	void (*expect)(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
-	/* As b2f_store_prefetch(); NULL: there is nothing to gain. */
+	/* See b2f_store_prefetch(); NULL: there is nothing to gain. */
 	void (*prefetch)(struct b2f_store *store, int64_t id, uint64_t n);
-	/* As b2f_store_distrust(); NULL: nothing is kept. */
+	/* See b2f_store_distrust(); NULL: nothing is kept. */
 	bool (*distrust)(struct b2f_store *store, int64_t id);
-	/* As b2f_object_was_written(); NULL: it was. */
+	/* See b2f_object_was_written(); NULL: it was. */
 	bool (*was_written)(const struct b2f_object *object);
-	/* As b2f_object_look(); NULL: objects are not to stay open. */
+	/* See b2f_object_look(); NULL: objects are not to stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
-	/* What fstat(2) says of the index, for attributes and changes. */
+	/* Does fstat(2) of the index, for attributes and changes. */
 	int (*stat_index)(struct b2f_store *store, struct stat *out);
-	/* As b2f_store_be_quiet(); NULL: what opens an object does so. */
+	/* See b2f_store_be_quiet(); NULL: opening an object is always quiet. */
 	void (*be_quiet)(struct b2f_store *store);
-	/* As b2f_store_begin_index(); NULL: as b2f_store_stamp_index(). */
+	/*
+	 * See b2f_store_begin_index(); NULL: the same as
+	 * b2f_store_stamp_index().
+	 */
 	int (*begin_index)(struct b2f_store *store,
 			   struct b2f_frame_stamp *out);
-	/* As b2f_store_stamp_index(); NULL: what stat_index() tells. */
+	/* See b2f_store_stamp_index(); NULL: stat_index() has the stamp. */
 	int (*stamp_index)(struct b2f_store *store,
 			   struct b2f_frame_stamp *out);
 	void (*free)(struct b2f_store *store);
-	/* As the functions of the same name. */
+	/* See the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
 		     struct b2f_why *why);
 	int (*dirfd)(const struct b2f_store *store);
-	/* As b2f_store_check_chunk(); NULL: there is nothing to check. */
+	/* See b2f_store_check_chunk(); NULL: there is nothing to check. */
 	int (*check)(const struct b2f_object *chunk, uint32_t cbytes,
 		     const uint8_t *stored, struct b2f_why *why);
 	/* Why it can never be written to, as "it is a ..."; NULL: as a part. */
@@ -115,7 +121,7 @@ struct b2f_store_ops {
 	const struct b2f_store_write_ops *write;
 };
 
-/* As the functions of store/write.h. */
+/* See the functions of store/write.h. */
 struct b2f_store_write_ops {
 	int (*lock)(struct b2f_store *store, struct b2f_why *why);
 	/* NULL: the lock ends with the store. */
@@ -137,14 +143,14 @@ struct b2f_store_write_ops {
 	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	int (*install)(struct b2f_store *store,
 		       const struct b2f_frame_stamp *base, struct b2f_why *why);
-	/* As b2f_store_first_id(); NULL: nothing more is known. */
+	/* See b2f_store_first_id(); NULL: nothing more is known. */
 	int (*first_id)(struct b2f_store *store, uint64_t *id,
 			struct b2f_why *why);
 	/* NULL: the index can always be opened for reading. */
 	int (*sync_index)(struct b2f_store *store, struct b2f_why *why);
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
-	/* Of a shared store; others have NULL here. */
+	/* For shared stores; others have NULL here. */
 	int (*replaces)(struct b2f_store *store, const uint64_t *ids, size_t n);
 	bool (*is_due)(struct b2f_store *store);
 	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
@@ -154,10 +160,9 @@ struct b2f_store_write_ops {
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
 	/*
-	 * Of a contiguous store; others have NULL here.  Such a one has no
-	 * publish, show, hide, install, remove, sync_names, list.  punch: the
-	 * @size bytes at @off are of no use any more; errors are of none,
-	 * either.
+	 * For contiguous stores; others have NULL here.  A contiguous store has
+	 * no publish, show, hide, install, remove, sync_names, list.  punch:
+	 * frees the @size bytes at @off, and reports no errors.
 	 */
 	void (*punch)(struct b2f_store *store, uint64_t off, uint64_t size);
 	int (*put_head)(struct b2f_store *store, const void *head, size_t n,
@@ -178,21 +183,22 @@ struct b2f_store {
 	_Atomic bool quiet;
 	/* Where chunks are, for a contiguous store that has some; or NULL. */
 	struct b2f_ranges *ranges;
-	/* As turn.h says; NULL: this store has no lock file. */
+	/* See turn.h; NULL: this store has no lock file. */
 	struct b2f_generation *generation;
 	/*
-	 * Of a file that has no index of its own: how many bytes of the index
-	 * object the store has made, before the file and behind it.
+	 * For a file without an index of its own: the bytes of the index object
+	 * that the store has made, before the file and behind it.
 	 */
 	uint64_t lead;
 	uint64_t tail;
 	/* Chunks have checksums that take all of their stored bytes. */
 	bool has_sums;
 	/*
-	 * Writers do not lock each other out.  So what no index names may be
-	 * another one's, which is about to name it; no id is ever given twice; a
-	 * chunk has its name, and is durable, as soon as it is there; and only
-	 * b2f_store_install() tells whether the index is still the same.
+	 * Writers do not lock each other out.  So a chunk that no index names
+	 * may belong to another writer, whose next index names it; no id is
+	 * ever given twice; a chunk has its name, and is durable, as soon as it
+	 * is there; and only b2f_store_install() tells whether the index is
+	 * still the same.
 	 */
 	bool shared;
 };
@@ -269,9 +275,9 @@ void b2f_object_close(struct b2f_object *object);
 bool b2f_object_was_written(const struct b2f_object *object);
 
 /*
- * What the open @object is now, while .identity is what it was.  Returns 0, an
- * errno, or -EOPNOTSUPP: objects of this store do not tell, so that they are not
- * to stay open for long.
+ * Reads the current stamp of the open @object; .identity is the stamp at its
+ * open.  Returns 0, an errno, or -EOPNOTSUPP: objects of this store do not
+ * tell, so that they are not to stay open for long.
  */
 B2F_MUST_CHECK
 int b2f_object_look(const struct b2f_object *object,
@@ -293,8 +299,8 @@ void b2f_object_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
 
 /*
- * What was read of object @id is damaged: forgets what is kept of it elsewhere, and
- * logs that.  Returns whether there was anything, so that reading it again asks for
+ * The bytes read from object @id are damaged: drops copies of the object, and
+ * logs that.  Returns whether there was a copy, so that a second read asks for
  * the object itself.
  */
 bool b2f_store_distrust(struct b2f_store *store, int64_t id);
@@ -315,7 +321,7 @@ B2F_MUST_CHECK
 int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
 			  const uint8_t *stored, struct b2f_why *why);
 
-/* What fstat(2) says of the index.  Returns 0 or an errno. */
+/* Does fstat(2) of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 

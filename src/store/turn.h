@@ -3,10 +3,10 @@
  * turn.h - a reader's turn at the lock of C-Blosc2
  *
  * C-Blosc2 changes a frame in steps, of which a reader must see none: it moves
- * chunks of a contiguous frame before it writes the header that tells so.  So an
- * index is read under the shared lock of its lock file (lock.h), and what no
- * checksum covers is asked about after it was read: has another program had the
- * lock since?  To ask takes no lock, and keeps no writer waiting.
+ * chunks of a contiguous frame before it writes the header that tells so.  So
+ * an index is read under the shared lock of its lock file (lock.h).  After a
+ * read without checksum the lock file is looked at: has another program had the
+ * lock since?  The look takes no lock, and keeps no writer waiting.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */

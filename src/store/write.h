@@ -33,9 +33,10 @@ void b2f_store_unlock(struct b2f_store *store);
  * of a pending chunk file, nor may there be one that has its own name.  In a
  * contiguous store @id is one of b2f_ranges_take() or b2f_ranges_add().
  * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
- * alone before b2f_object_inherit().  Of all others, users who may read or write
- * the index may do so with it, whatever the umask; without an index, only its
- * owner.  Close @out with b2f_object_close().  Returns 0 or an errno.
+ * alone before b2f_object_inherit().  All other objects can be read and written
+ * by the users who may read and write the index, whatever the umask; without an
+ * index, only its owner.  Close @out with b2f_object_close().  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
 int b2f_object_create(struct b2f_store *store, int64_t id,
@@ -60,9 +61,10 @@ int b2f_object_write(const struct b2f_object *object, uint64_t off,
 
 /*
  * Gives the created @object the mode, owner, xattrs and times of the index, if
- * there is one; @mtime, if not NULL, instead of its mtime.  What the process
- * may not do (owner), or the filesystem cannot (xattrs), is left out.
- * Returns 0 or an errno that is about the disk, not about permissions.
+ * there is one; @mtime, if not NULL, instead of its mtime.  Leaves out
+ * attributes that the process may not set (owner) or the filesystem does not
+ * have (xattrs).  Returns 0 or an errno that is about the disk, not about
+ * permissions.
  */
 B2F_MUST_CHECK
 int b2f_object_inherit(const struct b2f_object *object,
@@ -75,13 +77,13 @@ int b2f_object_inherit(const struct b2f_object *object,
 void b2f_object_write_soon(const struct b2f_object *object);
 
 /*
- * Waits until the disk has what was written to @object, but not until it keeps
- * it.  A journal then has the place and the size of the content before any name
- * that is given from now on: after a loss of power that name leads to all of the
- * content, or is not there.  Far cheaper than b2f_object_sync(), and promises no
- * more than this order.  Of a contiguous store it is the whole file, which is not
- * waited for before the first header of a new one.  Returns 0 or an errno, which
- * means what it does of b2f_object_sync().
+ * Waits until the data of @object are written to the disk, but does not flush
+ * the disk.  A journal then has the place and the size of the content before
+ * any name that is given from now on: after a loss of power that name leads to
+ * all of the content, or is not there.  Far cheaper than b2f_object_sync(), and
+ * promises no more than this order.  In a contiguous store this concerns the
+ * whole file, and the first header of a new file is not waited for.  Returns 0
+ * or an errno, with the meaning of b2f_object_sync().
  */
 B2F_MUST_CHECK
 int b2f_object_write_out(const struct b2f_object *object, struct b2f_why *why);
@@ -172,8 +174,8 @@ B2F_MUST_CHECK
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why);
 
 /*
- * Removes object @id, of a pending one only what is under the hidden name.  That
- * there is none is no error.  Returns 0 or an errno.
+ * Removes object @id, of a pending one only what is under the hidden name.  A
+ * missing object is no error.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
@@ -208,8 +210,8 @@ int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 		    struct b2f_why *why);
 
 /*
- * What object @id is now, to see later whether it was rewritten; a pending one
- * as b2f_object_open() finds it.  Returns 0 or an errno.
+ * Reads the stamp of object @id, to see later whether it was rewritten; finds a
+ * pending object as b2f_object_open() does.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_identify(struct b2f_store *store, int64_t id,
@@ -241,9 +243,9 @@ B2F_MUST_CHECK
 int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why);
 
 /*
- * What the index has to be unless another program has changed it: of a
- * contiguous store, what its writer left with the last of its changes; of a shared
- * one, what its last b2f_store_install() made.  Returns
+ * Reads the stamp that the index has unless another program has changed it: in
+ * a contiguous store, after the writer's last change; in a shared store, after
+ * its last b2f_store_install().  Returns
  * 0 or an errno.
  */
 B2F_MUST_CHECK
@@ -251,8 +253,8 @@ int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
 
 /*
  * Has another program written to the file of the contiguous @store since the
- * last change by its writer?  That does not count what is done to its attributes,
- * and is not known while the writer is writing.  Returns 1, 0 or an errno.
+ * last change by its writer?  Changes of attributes do not count, and the
+ * answer is not known while the writer is writing.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_has_changed(struct b2f_store *store);

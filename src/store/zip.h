@@ -27,19 +27,20 @@
 
 struct b2f_zip_member {
 	/*
-	 * A relative path, 0-terminated: no empty part, no "." and "..", at most
-	 * B2F_ZIP_NAME_MAX bytes each.  That of a directory ends without slash.
+	 * A relative path, 0-terminated: no empty part, no "." and "..", at
+	 * most B2F_ZIP_NAME_MAX bytes each.  The name of a directory ends
+	 * without a slash.
 	 */
 	char *name;
 	bool is_dir;
 	/* Its first byte in the file, and how many it has there. */
 	uint64_t off;
 	uint64_t size;
-	/* Of its bytes, if they are not refused; not looked at here. */
+	/* Checksum of its bytes, if they are not refused; not compared here. */
 	uint32_t crc32;
 	/* Why its bytes cannot be read where they lie, as "it is encrypted". */
 	const char *refused;
-	/* Of its local header. */
+	/* Position of its local header. */
 	uint64_t header_off;
 };
 
@@ -49,7 +50,7 @@ struct b2f_zip {
 	size_t n;
 };
 
-/* As of a file name. */
+/* Like a file name. */
 #define B2F_ZIP_NAME_MAX 255
 
 /*

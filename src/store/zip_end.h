@@ -13,9 +13,9 @@
 /* Bytes of an entry of the directory without its name, extra and comment. */
 #define B2F_ZIP_ENTRY_SIZE 46
 
-/* What the end records say. */
+/* Contents of the end records. */
 struct b2f_zip_end {
-	/* Of the first end record: the directory is before. */
+	/* Position of the first end record; the directory is before it. */
 	uint64_t at;
 	uint64_t n;
 	uint64_t directory_off;

@@ -2,9 +2,9 @@
 /*
  * aws.h - where the user of an object store says who and where: AWS_*, ~/.aws
  *
- * As the tools of AWS take them: what was given by option, else the environment,
- * else the profile in the files "credentials" and "config".  The keys are those of the
- * first source that has any (aws_flows.h).  Without any key, requests are not signed,
+ * In the order of the AWS tools: the options, the environment, then the profile
+ * in the files "credentials" and "config".  The keys are those of the first
+ * source that has any (aws_flows.h).  Without any key, requests are not signed,
  * as for public buckets.
  *
  * Layer: words, below both programs.  Threads: as told below.
@@ -22,14 +22,17 @@
 
 struct b2f_aws_settings;
 
-/* What was given by option; NULL: nothing. */
+/* Values of options; NULL: not given. */
 struct b2f_aws_options {
 	const char *profile;
 	const char *region;
 	const char *endpoint;
 	/* Take no keys, whatever is said of them elsewhere. */
 	bool no_keys;
-	/* As struct b2f_remote_options; and a file of 32 bytes, the key of SSE-C. */
+	/*
+	 * See struct b2f_remote_options; and a file of 32 bytes, the key of
+	 * SSE-C.
+	 */
 	bool request_payer;
 	const char *sse;
 	const char *sse_kms_key;
@@ -38,13 +41,13 @@ struct b2f_aws_options {
 
 /* NULL: not given, but a region is always.  All malloc'ed. */
 struct b2f_aws {
-	/* What was given, which outlives it; and the key of SSE-C. */
+	/* The options, which outlive it; and the key of SSE-C. */
 	struct b2f_aws_options given;
 	uint8_t sse_c_key[B2F_REMOTE_SSE_C_SIZE];
 	char *region;
 	char *endpoint;
 	struct b2f_remote_keys keys;
-	/* Which source has given them (aws_flows.h). */
+	/* The source of the keys (aws_flows.h). */
 	int source;
 	/* Without keys: where there were none; NULL: none were wanted. */
 	char *tried;
