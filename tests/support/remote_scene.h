@@ -50,7 +50,7 @@ static struct b2f_remote *connect_to(const struct server *server)
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retry_ms = 80,
 						   .backoff_ms = 2,
-						   .stall_ms = 1000,
+						   .stall_ms = 30000,
 						   .refresh_ms = 60000};
 	struct b2f_remote *remote = NULL;
 

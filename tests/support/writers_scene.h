@@ -50,9 +50,16 @@ static inline void note(void *arg, enum b2f_log_level level, const char *text)
 static const struct b2f_log watching = {.write = note,
 					.max_level = B2F_LOG_WARNING};
 
+/* A busy machine lets a request wait for seconds. */
+#define PATIENT_MS 30000
+/* Where a server is silent, a test waits so long for it. */
+#define HASTY_MS   3000
+
 /* A store, and a runtime for the files of all writers. */
 struct scene {
 	struct server server;
+	/* How long connections that are made now wait for a silent server. */
+	unsigned int stall_ms;
 	struct b2f_runtime *rt;
 };
 
@@ -72,7 +79,7 @@ static inline struct b2f_remote *connect_with(const struct scene *s,
 		.secret_key = "secret",
 		.retry_ms = 80,
 		.backoff_ms = 2,
-		.stall_ms = 1000,
+		.stall_ms = s->stall_ms,
 		.refresh_ms = 60000,
 		.keep_s = keep_s,
 	};
@@ -90,7 +97,8 @@ static inline struct b2f_remote *connect_to(const struct scene *s)
 static inline struct scene scene_open(void)
 {
 	const struct b2f_runtime_options some = {.nworkers = 2};
-	struct scene s = {.server = server_open(FAKE_S3, NULL)};
+	struct scene s = {.server = server_open(FAKE_S3, NULL),
+			  .stall_ms = PATIENT_MS};
 
 	message[0] = '\0';
 	cr_assert_eq(b2f_runtime_new(&some, &s.rt), 0);
@@ -197,7 +205,8 @@ static inline struct writer begin(struct scene *s)
 
 	settings.chunksize = CHUNK;
 	w.remote = connect_to(s);
-	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0);
+	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0, "%s",
+		     message);
 	b2f_remote_free(w.remote);
 	w = writer_open(s);
 	cr_assert_eq(allow(&w), 0, "%s", message);

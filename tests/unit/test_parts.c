@@ -47,7 +47,7 @@ static struct b2f_remote *connect_parts(const struct scene *s)
 		.secret_key = "secret",
 		.retry_ms = 80,
 		.backoff_ms = 2,
-		.stall_ms = 1000,
+		.stall_ms = s->stall_ms,
 		.put_bytes = LIMIT,
 	};
 	struct b2f_remote *remote = NULL;
@@ -182,6 +182,9 @@ Test(parts, they_become_the_object_or_not_whatever_is_answered)
 	check_answer(&s, remote, "y", "1000 status 412");
 	check_answer(&s, remote, "y", "1000 drop");
 	check_answer(&s, remote, "y", "1 twice");
+	b2f_remote_free(remote);
+	s.stall_ms = HASTY_MS;
+	remote = connect_parts(&s);
 	check_answer(&s, remote, "y", "1 done silent");
 	b2f_remote_free(remote);
 	scene_close(&s);

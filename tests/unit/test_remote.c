@@ -191,7 +191,7 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 	struct scene s = scene_open(false);
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retry_ms = UINT_MAX,
-						   .answer_ms = 1000};
+						   .answer_ms = 4000};
 	struct b2f_remote_stat st;
 	struct b2f_remote *hasty = NULL;
 	uint8_t buf[4096];

@@ -184,7 +184,8 @@ static struct writer set_out(struct scene *s, const char *y)
 	remove_if_there(remote, "x");
 	remove_if_there(remote, "y");
 	if (*y) {
-		cr_assert_eq(b2f_remote_create_frame(remote, "y", &settings), 0);
+		cr_assert_eq(b2f_remote_create_frame(remote, "y", &settings), 0,
+			     "%s", message);
 		w = writer_of(s, connect_to(s), "y");
 		cr_assert_eq(allow(&w), 0, "%s", message);
 		for (uint64_t i = 0; y[i]; i++)
@@ -227,9 +228,11 @@ static void check_end(struct scene *s, const struct change *c, struct writer *w)
 static void check_answer(struct scene *s, const struct change *c,
 			 const char *answer, bool done, int times)
 {
-	struct writer w = set_out(s, strcmp(c->path, "y") ? "" : c->before);
+	struct writer w;
 	int err;
 
+	s->stall_ms = strcmp(answer, "silent") ? PATIENT_MS : HASTY_MS;
+	w = set_out(s, strcmp(c->path, "y") ? "" : c->before);
 	snprintf(case_name, sizeof(case_name), "%s, %d %s%s", c->name, times,
 		 done ? "done " : "", answer);
 	(void)server_ask(&s->server, "when PUT %s/chunks.b2frame %s", c->path,

@@ -254,7 +254,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 {
 	struct scene s = scene_with_frame();
-	struct writer w = writer_at(&s, connect_with(&s, 1));
+	struct writer w = writer_at(&s, connect_with(&s, 6));
 	struct b2f_remote_remains *early, *late;
 
 	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
