@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* known.c - which names a backing directory does not have, without asking */
+/* known.c - what is told of the names of a backing directory, without asking */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +15,7 @@
 
 #include "dir.h"
 #include "known.h"
+#include "suffix.h"
 
 /*
  * Not IN_MOVED_FROM: an exchange of two names is told as if each went before it
@@ -23,6 +24,9 @@
  */
 #define EVENTS                                                                 \
 	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR | IN_MASK_CREATE)
+
+/* For directories that are listed. */
+#define WRITE_EVENTS (IN_MODIFY | IN_CLOSE_WRITE)
 
 #define EVENTS_SIZE 4096
 
@@ -56,6 +60,8 @@ static void forget(struct fs_known *known, struct fs_known_dir *dir,
 	dir->watch = 0;
 	dir->state = FS_KNOWN_UNKNOWN;
 	dir->nasked = 0;
+	dir->hears_writes = false;
+	dir->nevents++;
 }
 
 void fs_known_fini(struct fs_known *known)
@@ -94,6 +100,50 @@ static void remove_name(struct fs_known *known, struct fs_known_dir *dir,
 	known->nnames += dir->names.nnames;
 }
 
+/* What is done with the other names that have the stem @stem. */
+typedef bool name_fn(struct fs_name_set *names, struct fs_name_hash hash);
+
+/*
+ * Calls @fn for each name that is @stem and a suffix, but for @name.  Returns
+ * whether it did so for one.
+ */
+static bool any_with_stem(struct fs_known_dir *dir, const char *stem,
+			  const char *name, name_fn *fn)
+{
+	char other[FS_NAME_SIZE];
+	bool any = false;
+
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++)
+		if (fs_suffix_join(stem, i, other) && strcmp(other, name) != 0)
+			any |= fn(&dir->names, fs_name_hash(other));
+	return any;
+}
+
+static bool unmark(struct fs_name_set *names, struct fs_name_hash hash)
+{
+	fs_name_set_mark(names, hash, false);
+	return false;
+}
+
+static bool has(struct fs_name_set *names, struct fs_name_hash hash)
+{
+	return fs_name_set_has(names, hash);
+}
+
+/*
+ * @name has come: frames that had its stem for themselves may have it no more.
+ */
+static void unmark_others(struct fs_known_dir *dir, const char *name)
+{
+	char stem[FS_NAME_SIZE];
+
+	if (!dir->hears_writes)
+		return;
+	(void)any_with_stem(dir, name, name, unmark);
+	if (fs_suffix_stem(name, stem))
+		(void)any_with_stem(dir, stem, name, unmark);
+}
+
 static struct fs_known_dir *find_watch(struct fs_known *known, int watch)
 {
 	size_t i = known->dirs[known->last].watch == watch ? known->last : 0;
@@ -119,12 +169,17 @@ static void apply(struct fs_known *known, const struct inotify_event *event)
 	/* One of a watch that was removed meanwhile. */
 	if (!dir)
 		return;
-	if (event->mask & IN_IGNORED)
+	dir->nevents++;
+	if (event->mask & IN_IGNORED) {
 		forget(known, dir, false);
-	else if (event->mask & (IN_CREATE | IN_MOVED_TO))
+	} else if (event->mask & (IN_CREATE | IN_MOVED_TO)) {
+		unmark_others(dir, event->name);
 		add(known, dir, fs_name_hash(event->name));
-	else if (event->mask & IN_DELETE)
+	} else if (event->mask & IN_DELETE) {
 		remove_name(known, dir, fs_name_hash(event->name));
+	} else if (event->len > 0) {
+		(void)unmark(&dir->names, fs_name_hash(event->name));
+	}
 }
 
 /* Applies all events that there are; locked. */
@@ -273,6 +328,16 @@ static int read_names(int fd, struct reading *r)
 	return err;
 }
 
+static int add_watch(struct fs_known *known, int fd, uint32_t events)
+{
+	char path[32];
+	int wd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	wd = inotify_add_watch(known->events_fd, path, events);
+	return wd < 0 ? -errno : wd;
+}
+
 /*
  * Begins to watch the directory: from now on its events are applied.  Returns
  * the watch, or an errno.  Locked, so that no event of it is taken for an old
@@ -280,16 +345,32 @@ static int read_names(int fd, struct reading *r)
  */
 static int watch(struct fs_known *known, struct fs_known_dir *dir, int fd)
 {
-	char path[32];
-	int wd;
+	int wd = add_watch(known, fd, EVENTS);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	wd = inotify_add_watch(known->events_fd, path, EVENTS);
 	if (wd < 0)
-		return -errno;
+		return wd;
 	dir->watch = wd;
 	dir->state = FS_KNOWN_LEARNING;
 	return wd;
+}
+
+/* The known directory is listed: has events tell of writes too. */
+static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
+{
+	struct fs_known_dir *dir;
+	int wd = -ENOENT;
+
+	pthread_mutex_lock(&known->lock);
+	dir = find(known, dev, ino);
+	if (dir && dir->watch && !dir->hears_writes)
+		wd = add_watch(known, fd,
+			       WRITE_EVENTS | IN_ONLYDIR | IN_MASK_ADD);
+	/* The watch has gone with the directory: this is another one. */
+	if (wd >= 0 && wd != dir->watch)
+		inotify_rm_watch(known->events_fd, wd);
+	else if (wd >= 0)
+		dir->hears_writes = true;
+	pthread_mutex_unlock(&known->lock);
 }
 
 /* Adds what was read to what events have told; locked. */
@@ -376,6 +457,8 @@ void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 	pthread_mutex_unlock(&known->lock);
 	if (max > 0)
 		learn(known, dev, ino, fd, max);
+	if (is_listed)
+		hear_writes(known, dev, ino, fd);
 }
 
 /* find(), but only if its names are known; locked. */
@@ -414,4 +497,42 @@ bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 	lacks = dir && !fs_name_set_has(&dir->names, hash);
 	pthread_mutex_unlock(&known->lock);
 	return lacks;
+}
+
+bool fs_known_has_stem(struct fs_known *known, dev_t dev, ino_t ino,
+		       const char *name, uint64_t *as_of)
+{
+	const struct fs_known_dir *dir;
+	struct fs_name_hash hash;
+	bool is;
+
+	*as_of = 0;
+	if (known->events_fd < 0)
+		return false;
+	hash = fs_name_hash(name);
+	pthread_mutex_lock(&known->lock);
+	dir = find_known(known, dev, ino);
+	is = dir && fs_name_set_is_marked(&dir->names, hash);
+	if (dir)
+		*as_of = dir->nevents;
+	pthread_mutex_unlock(&known->lock);
+	return is;
+}
+
+void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,
+			const char *name, uint64_t as_of)
+{
+	struct fs_known_dir *dir;
+	char stem[FS_NAME_SIZE];
+
+	if (known->events_fd < 0 || !fs_suffix_stem(name, stem))
+		return;
+	pthread_mutex_lock(&known->lock);
+	dir = find(known, dev, ino);
+	if (dir && dir->state == FS_KNOWN_KNOWN && dir->hears_writes &&
+	    dir->nevents == as_of &&
+	    !fs_name_set_has(&dir->names, fs_name_hash(stem)) &&
+	    !any_with_stem(dir, stem, name, has))
+		fs_name_set_mark(&dir->names, fs_name_hash(name), true);
+	pthread_mutex_unlock(&known->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * known.h - which names a backing directory does not have, without asking
+ * known.h - what is told of the names of a backing directory, without asking
  *
  * To find out what NAME stands for, several backing names are looked for, of
  * which most do not exist (resolve.h).  So a directory in which many names are
@@ -12,6 +12,15 @@
  *   unknown   nothing is known; after some requests the directory is learned
  *   learning  its names are being read
  *   known     what is not in the set does not exist
+ *
+ * A listing asks of each file NAME.SUFFIX what it is shown as, which takes a
+ * look at it.  If it is a frame, and the only entry with its stem, that is
+ * noted with the name, until an event tells that this file was written to or
+ * that an entry with the stem has come.  A file with several names is not
+ * noted, as no event tells of writes by a name in another directory.  (If one
+ * is added later, and the file is made into no frame by it, a listing has the
+ * old name, and a lookup the right one.)  Of writes by mmap(2) the close of the
+ * file tells.
  *
  * A directory stays unknown where events or names cannot be relied upon: on
  * filesystems that other machines can change, or that take two names for the
@@ -52,7 +61,12 @@ struct fs_known_dir {
 	/* Requests in it while it was unknown, and when to learn it. */
 	unsigned int nasked;
 	unsigned int learn_at;
+	/* Marked: a frame in one file, shown by its stem. */
 	struct fs_name_set names;
+	/* Events tell of writes too, so that names can be marked. */
+	bool hears_writes;
+	/* Counts what has happened to @names; never set back. */
+	uint64_t nevents;
 };
 
 struct fs_known {
@@ -89,5 +103,20 @@ bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino);
  */
 bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 		    const char *name);
+
+/*
+ * Is it known that @name, a plain file, is a frame that is shown by its stem?
+ * If not, *@as_of is for fs_known_note_stem().
+ */
+bool fs_known_has_stem(struct fs_known *known, dev_t dev, ino_t ino,
+		       const char *name, uint64_t *as_of);
+
+/*
+ * Notes that it is so, as was found out since fs_known_has_stem() gave
+ * @as_of.  Does nothing if the directory has changed meanwhile, or has other
+ * entries with the stem.
+ */
+void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,
+			const char *name, uint64_t as_of);
 
 #endif

@@ -33,6 +33,8 @@ struct fs_listing {
 	int64_t ahead;
 	/* The request has taken note of changes, as by fs_known_enter(). */
 	bool entered;
+	/* Of the entry that is being got, as for fs_listing_get(). */
+	bool names_only;
 	/*
 	 * The last view found.  It is listed behind its frame, at ~next_pos, which is
 	 * no ordinal.
@@ -197,25 +199,57 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
+/* Finds what @d is shown as by a look at it. */
+static int look_at(const struct fs_place *place, const struct dirent64 *d,
+		   struct fs_probe *frame, char shown[FS_NAME_SIZE])
+{
+	int err;
+
+	if (d->d_type == DT_REG &&
+	    fs_resolve_remembered(place, d->d_name, frame, shown))
+		return 0;
+	err = fs_resolve_shown(place, d->d_name, frame, shown);
+	if (err)
+		frame->kind = FS_KIND_OTHER;
+	return err;
+}
+
+/*
+ * Does the name of the frame depend on nothing but what events tell of?  Not of those
+ * that cannot be read, and of what has other names.
+ */
+static bool is_told_of(const struct fs_probe *frame)
+{
+	return frame->kind == FS_KIND_FRAME && !frame->sparse &&
+	       frame->has_header && !frame->home[0] && frame->st.st_nlink == 1;
+}
+
 /* Finds what @d is shown as, and opens it if it is a frame. */
 static int resolve(struct fs *fs, struct fs_listing *listing,
 		   const struct dirent64 *d, struct fs_probe *frame,
 		   char shown[FS_NAME_SIZE])
 {
 	const struct fs_place place = place_of(fs, listing);
+	uint64_t as_of = 0;
 	int err;
 
-	if (!listing->entered && fs_suffix_stem(d->d_name, shown)) {
+	if (!fs_suffix_stem(d->d_name, shown))
+		return 0;
+	if (!listing->entered)
 		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
 			       true);
-		listing->entered = true;
-	}
-	if (d->d_type == DT_REG &&
-	    fs_resolve_remembered(&place, d->d_name, frame, shown))
+	listing->entered = true;
+	if (d->d_type == DT_REG && listing->names_only &&
+	    fs_known_has_stem(&fs->known, place.dev, place.ino, d->d_name,
+			      &as_of)) {
+		frame->kind = FS_KIND_FRAME;
 		return 0;
-	err = fs_resolve_shown(&place, d->d_name, frame, shown);
-	if (err)
-		frame->kind = FS_KIND_OTHER;
+	}
+	err = look_at(&place, d, frame, shown);
+	if (d->d_type == DT_REG && listing->names_only && !err &&
+	    is_told_of(frame) && strcmp(shown, d->d_name) != 0)
+		fs_known_note_stem(&fs->known, place.dev, place.ino, d->d_name,
+				   as_of);
 	return err;
 }
 
@@ -340,8 +374,9 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 }
 
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		   struct fs_listed *out)
+		   bool names_only, struct fs_listed *out)
 {
+	listing->names_only = names_only;
 	if (listing->fd < 0)
 		return get_single(fs, listing, pos, out);
 	if (pos < 0) {

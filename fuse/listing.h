@@ -29,7 +29,7 @@ struct fs_listed {
 	/*
 	 * If it is a frame that was looked at: that, as by fs_probe_kind() or
 	 * fs_probe_remembered(), which the caller of fs_listing_get() closes; and
-	 * its name below.  Otherwise not of the kind FRAME.
+	 * its name below.  Otherwise, or with @names_only, it tells nothing.
 	 */
 	struct fs_found found;
 };
@@ -53,10 +53,12 @@ void fs_listing_unlock(struct fs_listing *listing);
  * Gets the entry at @pos: 0, or a next_pos.  The same position gives the same
  * entry again; 0 after others reads the directory anew.  Returns 1, 0 (there
  * are no more) or an errno.  Only with 1 is @out->found to be closed.
+ * @names_only: nothing else will be asked for, so that no look at the file is needed
+ * if its name is known (known.h).
  */
 B2F_MUST_CHECK
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		   struct fs_listed *out);
+		   bool names_only, struct fs_listed *out);
 
 /*
  * The index of the entry that was got last had to be read: so looks at the frames

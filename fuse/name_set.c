@@ -10,13 +10,16 @@
 
 #define SLOTS_MIN 64
 
+/* In the upper half of a hash. */
+#define MARK UINT64_C(1)
+
 struct fs_name_hash fs_name_hash(const char *name)
 {
 	XXH128_hash_t hash = XXH3_128bits(name, strlen(name));
 
 	return (struct fs_name_hash){
-		.low = hash.low64 | !(hash.low64 | hash.high64),
-		.high = hash.high64};
+		.low = hash.low64 | !hash.low64,
+		.high = hash.high64 & ~MARK};
 }
 
 static bool is_free(const struct fs_name_hash *slot)
@@ -31,7 +34,7 @@ static size_t find(const struct fs_name_set *set, struct fs_name_hash hash)
 
 	while (!is_free(&set->slots[i]) &&
 	       (set->slots[i].low != hash.low ||
-		set->slots[i].high != hash.high))
+		(set->slots[i].high & ~MARK) != (hash.high & ~MARK)))
 		i = (i + 1) & (set->nslots - 1);
 	return i;
 }
@@ -94,6 +97,21 @@ void fs_name_set_remove(struct fs_name_set *set, struct fs_name_hash hash)
 bool fs_name_set_has(const struct fs_name_set *set, struct fs_name_hash hash)
 {
 	return set->nslots > 0 && !is_free(&set->slots[find(set, hash)]);
+}
+
+void fs_name_set_mark(struct fs_name_set *set, struct fs_name_hash hash,
+		      bool mark)
+{
+	if (fs_name_set_has(set, hash))
+		set->slots[find(set, hash)].high = hash.high | (mark ? MARK : 0);
+}
+
+bool fs_name_set_is_marked(const struct fs_name_set *set,
+			   struct fs_name_hash hash)
+{
+	/* A free slot has no mark. */
+	return set->nslots > 0 &&
+	       (set->slots[find(set, hash)].high & MARK);
 }
 
 void fs_name_set_fini(struct fs_name_set *set)

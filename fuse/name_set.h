@@ -3,7 +3,8 @@
  * name_set.h - a set of names
  *
  * It keeps 128 bits of each name, not the name: 32 to 64 bytes per name,
- * however long that is.
+ * however long that is.  A name may carry a mark, which it loses when it is added
+ * once more.
  *
  * Layer: fuse.  Threads: the caller serializes the calls for one set.
  */
@@ -19,6 +20,7 @@
 /* What the set keeps of a name; never both 0. */
 struct fs_name_hash {
 	uint64_t low;
+	/* The lowest bit is the mark, and 0 in a name that is asked for. */
 	uint64_t high;
 };
 
@@ -33,7 +35,7 @@ struct fs_name_set {
 
 struct fs_name_hash fs_name_hash(const char *name);
 
-/* Adds @hash; a second time it does nothing.  Returns 0 or -ENOMEM. */
+/* Adds @hash; a second time only unmarks it.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_name_set_add(struct fs_name_set *set, struct fs_name_hash hash);
 
@@ -41,6 +43,13 @@ int fs_name_set_add(struct fs_name_set *set, struct fs_name_hash hash);
 void fs_name_set_remove(struct fs_name_set *set, struct fs_name_hash hash);
 
 bool fs_name_set_has(const struct fs_name_set *set, struct fs_name_hash hash);
+
+/* Marks @hash or unmarks it, if it is there. */
+void fs_name_set_mark(struct fs_name_set *set, struct fs_name_hash hash,
+		      bool mark);
+
+bool fs_name_set_is_marked(const struct fs_name_set *set,
+			   struct fs_name_hash hash);
 
 /* Frees what it holds; it is empty then. */
 void fs_name_set_fini(struct fs_name_set *set);

@@ -52,6 +52,7 @@ static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 	probe->has_npy_header = p->has_npy_header;
 	probe->is_npy = p->is_npy;
 	probe->read_only = p->read_only && !p->broken;
+	probe->has_header = !p->broken && !p->blank;
 }
 
 bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
@@ -60,6 +61,7 @@ bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 
 	if (!fs_sizes_get(&tree->sizes, &probe->index, &sizes))
 		return false;
+	probe->has_header = true;
 	probe->nbytes = sizes.nbytes;
 	probe->cbytes = sizes.cbytes;
 	probe->has_npy_header = sizes.has_npy_header;
@@ -90,7 +92,8 @@ void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 		.read_only = probe->read_only,
 	};
 
-	if (sizes.nbytes == 0 || !b2f_frame_stamp_equal(&sizes.stamp, before))
+	if ((sizes.nbytes == 0 && !probe->has_header) ||
+	    !b2f_frame_stamp_equal(&sizes.stamp, before))
 		return;
 	/* Another ACL gives it another ctime. */
 	probe->no_acl = fs_acl_is_none(probe->fd, probe->sparse ? B2F_INDEX_NAME

@@ -45,6 +45,8 @@ struct fs_probe {
 	bool no_acl;
 	/* The index had to be read, as it was not known (sizes.h). */
 	bool was_read;
+	/* It has a valid header, so that it tells the sizes, even if they are 0. */
+	bool has_header;
 	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;

@@ -12,7 +12,8 @@
  * A look that finds nothing valid is not kept either: what such a frame is taken
  * for depends on its name and its other files, too.
  *
- * Memory: 64 bytes for each of FS_SIZES indexes, from the first use on.
+ * Memory: 72 bytes for each of FS_SIZES indexes, of which only those take some that
+ * were looked at.
  *
  * Layer: fuse.  Threads: any.  One lock, held for a moment, under which no other
  * is taken.
@@ -27,7 +28,7 @@
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
 
-#define FS_SIZES (1 << 15)
+#define FS_SIZES (1 << 18)
 
 /* What the index @stamp tells; as in struct fs_probe. */
 struct fs_sizes {

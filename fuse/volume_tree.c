@@ -150,13 +150,14 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 	while (is_put && result == 1) {
 		/* What was found is what has the name until it has a node. */
 		fs_form_lock_names(fs);
-		result = fs_listing_get(fs, listing, pos, &entry);
+		result = fs_listing_get(fs, listing, pos, !answer->plus,
+					&entry);
 		if (result == 1)
 			is_put = put(fs, dir, &entry, answer);
 		fs_form_unlock_names(fs);
 		if (result != 1)
 			break;
-		if (answer->plus && entry.found.probe.was_read)
+		if (entry.found.probe.was_read)
 			fs_listing_look_ahead(fs, listing);
 		fs_probe_close(&entry.found.probe);
 		pos = entry.next_pos;

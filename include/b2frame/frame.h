@@ -170,6 +170,8 @@ struct b2f_frame_peek {
 	bool bloscpack;
 	/* Its header makes no sense, so that nothing is known of its sizes. */
 	bool broken;
+	/* It has no header: it is an empty frame for its name and its other files. */
+	bool blank;
 	/* An array that was made from a .npy file. */
 	bool is_npy;
 	/* An array for which there is a b2f_frame_npy_header(). */

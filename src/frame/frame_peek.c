@@ -146,7 +146,8 @@ static void peek_blank(struct b2f_store *store, const char *name,
 
 	enum b2f_blank blank = may_be ? b2f_frame_blank(store) : B2F_BLANK_NOT;
 
-	peek->broken = blank != B2F_BLANK_NEW;
+	peek->blank = blank == B2F_BLANK_NEW;
+	peek->broken = !peek->blank;
 	peek->is_frame |= blank != B2F_BLANK_NOT;
 }
 

@@ -86,6 +86,37 @@ def test_positions():
         d.close()
 
 
+def test_own_changes_while_a_folder_is_read():
+    os.mkdir("src")
+    make("frame", None, nbytes=1000, kind="contiguous")
+    for i in range(1500):
+        shutil.copy("frame", f"src/f{i}.b2frame")
+    with Mount("src", "mnt"):
+        assert len(os.listdir("mnt")) == len(os.listdir("mnt")) == 1500
+        d = Dir("mnt")
+        places = [(d.tell(), d.next()) for _ in range(400)]
+        first = [name for _, name in places]
+        for i in range(0, 1500, 10):
+            os.unlink(f"mnt/f{i}")
+            os.rename(f"mnt/f{i + 1}", f"mnt/g{i + 1}")
+            pathlib.Path(f"mnt/f{i + 2}").write_bytes(b"longer" * 1000)
+            pathlib.Path(f"mnt/h{i}").write_bytes(b"new")
+        stay = {f"f{i}" for i in range(1500) if i % 10 > 1}
+        names = first + d.rest()
+        assert len(names) == len(set(names))
+        assert stay <= set(names)
+        want = stay | {f"g{i}" for i in range(1, 1500, 10)} | {
+            f"h{i}" for i in range(0, 1500, 10)}
+        d.rewind()
+        assert set(d.rest()) == want | {".", ".."}
+        d.seek(places[0][0])
+        assert set(d.rest()) == want | {".", ".."}
+        d.close()
+        for _ in range(2):
+            assert sorted(os.listdir("mnt")) == sorted(want)
+    assert len(os.listdir("src")) == len(want)
+
+
 def test_a_folder_without_positions():
     """Where each d_off below is 0; as many names as need several buffers."""
     os.mkdir("src")

@@ -8,6 +8,7 @@ its directory much first, and then looks for a name at once.
 import contextlib
 import ctypes
 import errno
+import mmap
 import os
 import pathlib
 import shutil
@@ -39,11 +40,11 @@ def failing_opens(trace):
 
 
 class Traced(Mount):
-    def __init__(self, *args, inject=()):
+    def __init__(self, *args, inject=(), calls="openat,inotify_init1"):
         super().__init__(*args)
         faults = [arg for fault in inject for arg in ("-e", f"inject={fault}")]
         self.args[:0] = ["strace", *faults, "-f", "-qq", "-o", "trace", "-e",
-                         "trace=openat,inotify_init1"]
+                         f"trace={calls}"]
 
 
 def test_absent_names_are_not_looked_for():
@@ -340,6 +341,78 @@ def test_a_listing_tells_what_has_changed_since_the_last_one():
         modes = {name: os.stat(f"mnt/{name}").st_mode & 0o777
                  for name in ("acl", "mode", "same")}
         assert modes == {"acl": 0o600, "mode": 0o600, "same": 0o644}, modes
+
+
+def test_names_in_a_long_listing_follow_other_programs():
+    """Of most files in it nothing but the name is asked for."""
+    os.mkdir("src")
+    make("frame", None, nbytes=8000, kind="contiguous")
+    for i in range(1500):
+        shutil.copy("frame", f"src/{i}.b2frame")
+    os.link("src/8.b2frame", "other-name")
+    all_of_them = {str(i) for i in range(1500)}
+    # The first names of a listing, whatever they are, are looked up.
+    with Mount("src", "mnt", *NO_TIMEOUTS), contextlib.ExitStack() as stack:
+        def listed():
+            names = os.listdir("mnt")
+            assert len(names) == len(set(names))
+            return set(names)
+
+        for k in range(0, 1500, 100):
+            for _ in range(2):
+                assert listed() == all_of_them
+            n = [f"{k + i}" for i in range(9)]
+            full = [f"{name}.b2frame" for name in n]
+            # Not closed before the listing.
+            fd = os.open(f"src/{full[0]}", os.O_WRONLY)
+            stack.callback(os.close, fd)
+            os.pwrite(fd, b"text", 0)
+            with open(f"src/{full[1]}", "r+b") as f, \
+                    mmap.mmap(f.fileno(), 100) as m:
+                m[:20] = bytes(20)[:-4] + b"text"
+            pathlib.Path(f"src/{n[2]}").touch()
+            shutil.copy("frame", f"src/{n[3]}.b2nd")
+            pathlib.Path("new").write_text("text")
+            os.rename("new", f"src/{full[4]}")
+            os.unlink(f"src/{full[5]}")
+            os.rename(f"src/{full[6]}", f"src/moved-{n[6]}.b2f")
+            os.truncate(f"src/{full[7]}", 3)
+            if k == 0:
+                pathlib.Path("other-name").write_text("text")
+            want = (all_of_them - set(n)) | {
+                full[0], full[1], n[2], full[2], full[3], f"{n[3]}.b2nd",
+                full[4], f"moved-{n[6]}", full[7], n[8] if k else full[8]}
+            for _ in range(2):
+                assert listed() == want, (listed() ^ want)
+            os.unlink(f"src/{n[2]}")
+            os.unlink(f"src/{full[3]}")
+            shutil.copy("frame", f"src/{full[7]}")
+            os.rename(f"src/moved-{n[6]}.b2f", f"src/{full[6]}")
+            all_of_them = (want - {n[2], full[2], full[3], f"{n[3]}.b2nd",
+                                   f"moved-{n[6]}", full[7]}) | {
+                n[2], n[3], n[6], n[7]}
+
+
+def calls_for_names(trace):
+    lines = pathlib.Path(trace).read_text().splitlines()
+    return sum('.b2frame"' in line for line in lines)
+
+
+def test_a_second_long_listing_looks_at_few_files():
+    os.mkdir("src")
+    make("frame", None, nbytes=0, kind="contiguous")
+    for i in range(3000):
+        shutil.copy("frame", f"src/{i}.b2frame")
+    # What is younger than a tick of the clock is looked at once more.
+    time.sleep(0.1)
+    with Traced("src", "mnt", calls="openat,newfstatat,statx"):
+        assert len(os.listdir("mnt")) == len(os.listdir("mnt")) == 3000
+        pathlib.Path("mnt/new").touch()
+        os.unlink("mnt/77")
+        before = calls_for_names("trace")
+        assert before >= 3000
+        assert len(os.listdir("mnt")) == 3000
+        assert calls_for_names("trace") - before < 1500
 
 
 def sizes(path):

@@ -39,10 +39,32 @@ Test(name_set, a_name_added_twice_is_removed_at_once)
 	fs_name_set_fini(&set);
 }
 
+Test(name_set, a_mark_stays_until_the_name_is_added_once_more)
+{
+	struct fs_name_set set = {0};
+
+	fs_name_set_mark(&set, number(0), true);
+	cr_assert_not(fs_name_set_is_marked(&set, number(0)));
+	for (unsigned int i = 0; i < MANY; i++) {
+		cr_assert_eq(fs_name_set_add(&set, number(i)), 0);
+		fs_name_set_mark(&set, number(i), i % 2);
+	}
+	fs_name_set_remove(&set, number(2));
+	for (unsigned int i = 0; i < MANY; i++)
+		cr_assert_eq(fs_name_set_is_marked(&set, number(i)), i % 2);
+	cr_assert_eq(fs_name_set_add(&set, number(1)), 0);
+	fs_name_set_mark(&set, number(3), false);
+	for (unsigned int i = 1; i < 5; i += 2) {
+		cr_assert(fs_name_set_has(&set, number(i)));
+		cr_assert_not(fs_name_set_is_marked(&set, number(i)));
+	}
+	fs_name_set_fini(&set);
+}
+
 Test(name_set, names_that_want_one_slot_find_each_other)
 {
 	const struct fs_name_hash a = {.low = 63}, b = {.low = 127},
-				  c = {.low = 63, .high = 1}, d = {.low = 64};
+				  c = {.low = 63, .high = 2}, d = {.low = 64};
 	struct fs_name_set set = {0};
 
 	cr_assert_eq(fs_name_set_add(&set, a), 0);
