@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_library - programs of others compile and run with the installed library"""
 import json
+import platform
 import re
 import shutil
 import struct
@@ -34,6 +35,27 @@ def exports_what_headers_declare(at):
     assert exported == want, exported ^ want
     dynamic = at.run("readelf", "-d", library, encoding="utf-8")
     assert "soname: [libb2frame.so.1]" in dynamic, dynamic
+
+
+def symbols_are_told(at):
+    """A new function is named in debian/, too; one that goes changes the soname."""
+    table = (SOURCE / "debian/libb2frame1.symbols").read_text(encoding="utf-8")
+    told = set(re.findall(r"^ (\w+)@", table, re.M))
+    want = declared(at.prefix / "include")
+    assert told == want, told ^ want
+
+
+def is_hardened(at):
+    """What cmake/hardening.cmake asks for is there."""
+    library = (at.lib / "libb2frame.so.1").resolve()
+    for path in (library, at.prefix / "bin/bloscfs", at.prefix / "bin/bloscctl"):
+        told = at.run("readelf", "-WhldnsV", path, encoding="utf-8")
+        for want in (r"Flags:.* NOW\b", r"\bGNU_RELRO\b", r"Type: +DYN ",
+                     r"GNU_STACK.* RW +0x", r"x86 feature: IBT, SHSTK",
+                     r"__stack_chk_fail@", r"_chk@"):
+            if "x86" in want and platform.machine() != "x86_64":
+                continue
+            assert re.search(want, told), (path, want)
 
 
 def headers_compile(at):
@@ -119,6 +141,8 @@ target_link_libraries(frame_info b2frame::b2frame)
 def main():
     with Installed() as at:
         exports_what_headers_declare(at)
+        symbols_are_told(at)
+        is_hardened(at)
         headers_compile(at)
         examples_work(at, "shared", False)
         examples_work(at, "static", True)

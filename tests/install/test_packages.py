@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_packages - what cpack makes can be installed by dpkg, and is complete"""
+"""test_packages - what debian/ makes can be installed by dpkg, and is complete"""
 import os
 import pathlib
 import re
@@ -12,6 +12,7 @@ from installed import BUILD, SOURCE, run
 
 HELPERS = {"mount.bloscfs": "bloscfs", "mount.fuse.bloscfs": "bloscfs",
            "umount.bloscfs": "bloscctl", "umount.fuse.bloscfs": "bloscctl"}
+PYTHON = "python3-bloscfs"
 ANYWHERE = {
     "bloscfs": ("man/man1/bloscfs.1.gz", "man/man1/bloscctl.1.gz",
                 "man/man5/bloscfs.5.gz",
@@ -21,20 +22,43 @@ ANYWHERE = {
                 "fish/vendor_completions.d/bloscctl.fish",
                 "systemd/system/bloscfs@.service",
                 "doc/bloscfs/copyright", "doc/bloscfs/changelog.gz",
+                "doc/bloscfs/changelog.Debian.gz",
                 "man/man8/mount.bloscfs.8.gz"),
     "libb2frame1": ("libb2frame.so.1", "doc/libb2frame1/copyright"),
     "libb2frame-dev": ("include/b2frame/b2frame.h", "libb2frame.so",
                        "libb2frame.a", "pkgconfig/b2frame.pc",
                        "cmake/b2frame/b2frame-config.cmake",
-                       "examples/read_frame.c", "man/man3/libb2frame.3.gz")}
+                       "examples/read_frame.c", "man/man3/libb2frame.3.gz"),
+    PYTHON: ("dist-packages/bloscfs/__init__.py",)}
 
 
 def field(package, name):
     return run("dpkg-deb", "-f", package, name, encoding="utf-8").strip()
 
 
+# Instead of compiling everything once more: what was built here is installed.
+BUILT = f"""
+override_dh_auto_configure override_dh_auto_build override_dh_auto_test:
+	:
+override_dh_auto_install:
+	DESTDIR=$(CURDIR)/debian/tmp cmake --install {BUILD} --prefix /usr
+"""
+
+
 def make_packages(work):
-    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", work)
+    top = work / "sources"
+    shutil.copytree(SOURCE / "debian", top / "debian")
+    for name in "docs", "packaging":
+        (top / name).symlink_to(SOURCE / name)
+    built = run("dpkg-architecture", "-qDEB_HOST_GNU_TYPE", encoding="utf-8")
+    (top / f"obj-{built.strip()}").symlink_to(BUILD)
+    with open(top / "debian/rules", "a", encoding="utf-8") as rules:
+        rules.write(BUILT)
+    done = subprocess.run(
+        ["dpkg-buildpackage", "-b", "-us", "-uc", "-d", "-nc"], cwd=top,
+        env=dict(os.environ, DEB_BUILD_OPTIONS="nocheck noautodbgsym"),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+    assert done.returncode == 0, done.stdout
     found = {field(path, "Package"): path for path in work.glob("*.deb")}
     assert set(found) == set(ANYWHERE), found
     return found
@@ -56,21 +80,14 @@ def owned_by_root(package):
         assert mode[0] == "l" or mode[8] == "-", line
 
 
-NOT_HERE = {
-    # Debian's directory of libraries is chosen with the prefix /usr only.
-    "pkg-config-unavailable-for-cross-compilation",
-    # cpack adds these calls beside the trigger, whatever it is told.
-    "maintscript-calls-ldconfig"}
-
-
 def lint_clean(packages):
     if not shutil.which("lintian"):
         print("not linted: lintian is not installed")
         return
-    done = subprocess.run(["lintian", "--allow-root", *packages.values()],
+    done = subprocess.run(["lintian", "--allow-root", "-I", *packages.values()],
                           capture_output=True, text=True)
     tags = [line for line in done.stdout.splitlines()
-            if re.match(r"[EW]: ", line) and line.split()[2] not in NOT_HERE]
+            if re.match(r"[EWI]: ", line)]
     assert not tags, "\n".join(tags)
 
 
@@ -81,7 +98,10 @@ def install(root, packages):
     (root / "var/lib/dpkg/status").touch()
     run("dpkg", f"--root={root}", "--force-depends", "--force-not-root",
         "--force-script-chrootless", f"--log={root}/log", "-i",
-        *packages.values(), stderr=subprocess.DEVNULL)
+        *(path for name, path in packages.items() if name != PYTHON),
+        stderr=subprocess.DEVNULL)
+    # Its script would compile for the Python of that root, which has none.
+    run("dpkg-deb", "-x", packages[PYTHON], root)
     paths = [str(path) for path in root.rglob("*")]
     for name, endings in ANYWHERE.items():
         for ending in endings:
@@ -127,6 +147,18 @@ def readme_names_all_that_building_needs():
     assert {*needed} - {*named} == {"libcriterion-dev"}, (needed, named)
 
 
+def module_mounts(root, work):
+    """The programs are those on PATH."""
+    (work / "mounted").mkdir()
+    run(sys.executable, "-c", """
+import bloscfs
+with bloscfs.mount("mounted", "mnt"):
+    open("mnt/x", "w").write(bloscfs.__version__)
+""", cwd=work, env=dict(os.environ, PATH=f"{root}/usr/bin:{os.environ['PATH']}",
+                        PYTHONPATH=str(root / "usr/lib/python3/dist-packages")))
+    assert (work / "mounted/x.b2frame").exists()
+
+
 def units_are_sound(root):
     """Also to systemd, with the place where the program is here."""
     text = next(root.rglob("bloscfs@.service")).read_text()
@@ -162,6 +194,7 @@ def main():
         library_links(root)
         units_are_sound(root)
         demo_holds(root)
+        module_mounts(root, work)
 
 
 if __name__ == "__main__":
