@@ -1,39 +1,159 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blosc2 frames as plain files, for as long as a block runs.
+"""Blosc2 data as ordinary files, for as long as a block runs.
 
-with bloscfs.mount("data", "mnt", codec="lz4", ro=False): ...
+    import bloscfs, numpy as np
+
+    with bloscfs.mount("data", "mnt", codec="lz4"):
+        np.save("mnt/x.npy", np.arange(1000))
+    # Unmounted and stored: data/x.npy.b2nd
+
+The programs bloscfs and bloscctl do the work; see bloscfs(1) for the options.
 """
+from __future__ import annotations
+
 import contextlib
+import importlib.metadata
 import os
+import re
 import subprocess
-import sysconfig
+import tempfile
+import warnings
+from typing import Iterator, Union
+
+__all__ = ["Error", "mount", "program"]
+__version__: str = importlib.metadata.version("bloscfs")
+
+Path = Union[str, "os.PathLike[str]"]
+Option = Union[str, int, float, bool, None]
 
 
-def _program(name):
-    """The one that came with this module, or the one on PATH."""
-    own = os.path.join(sysconfig.get_path("scripts"), name)
-    return own if os.access(own, os.X_OK) else name
+class Error(OSError):
+    """What bloscfs or bloscctl says of a failure; status is how it exited."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
-def _words(options):
-    """codec="lz4", ro=True as codec=lz4,ro: what is False is left out."""
+def program(name: str) -> str:
+    """The path of "bloscfs" or "bloscctl" if it came with this module, else the
+    name, which is looked for on PATH.
+    """
+    for file in importlib.metadata.files("bloscfs") or []:
+        if file.name == name and file.parent.name == "bin":
+            path = str(file.locate())
+            if os.access(path, os.X_OK):
+                return os.path.normpath(path)
+    return name
+
+
+def _run(name: str, *words: str) -> None:
+    # A file: the daemon could keep a pipe open.
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        try:
+            status = subprocess.run([program(name), *words], stdout=said,
+                                    stderr=said, stdin=subprocess.DEVNULL,
+                                    check=False).returncode
+        except FileNotFoundError as error:
+            raise Error(f"the program {name} is not installed", 127) from error
+        said.seek(0)
+        text = said.read().strip()
+    if status:
+        raise Error(text or f"{name} ended with status {status}", status)
+
+
+def _words(options: dict[str, Option]) -> Iterator[str]:
+    """codec="lz4", ro=True as codec=lz4,ro; False and None leave an option out."""
     for name, value in options.items():
         if value is not False and value is not None:
             word = name if value is True else f"{name}={value}"
             yield word.replace("\\", "\\\\").replace(",", "\\,")
 
 
-@contextlib.contextmanager
-def mount(source, mountpoint, **options):
-    """Mounts SOURCE, with options as in bloscfs(1), and unmounts it at the end,
-    when all that was written is stored.  Raises subprocess.CalledProcessError,
-    after a line on standard error, if either fails.
-    """
-    paths = [os.path.abspath(path) for path in (source, mountpoint)]
-    words = ",".join(_words(options))
-    subprocess.run([_program("bloscfs"), *(["-o", words] if words else []),
-                    *paths], check=True, stdin=subprocess.DEVNULL)
+def _in_use(mountpoint: str) -> set[str]:
+    """The files of the mount that this process has open or mapped."""
+    device = os.stat(mountpoint).st_dev
+    paths = set()
+    for fd in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/self/fd/{fd}").st_dev == device:
+                paths.add(os.readlink(f"/proc/self/fd/{fd}"))
+    number = f"{os.major(device):02x}:{os.minor(device):02x}"
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            found = re.match(rf"\S+ \S+ \S+ {number} \d+ +(/.*)$", line)
+            if found:
+                paths.add(found.group(1))
+    return paths
+
+
+def _store(paths: set[str]) -> None:
+    """As fsync(2); changes through a mapping are stored, too."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            fd = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+def _unmount(mountpoint: str) -> None:
     try:
-        yield paths[1]
+        _run("bloscctl", "umount", mountpoint)
+    except Error:
+        # A live np.memmap, or an open file: its data are stored now, and the
+        # daemon ends when the last of them is gone.
+        paths = _in_use(mountpoint) if os.path.ismount(mountpoint) else set()
+        if not paths:
+            raise
+        _store(paths)
+        _run("bloscctl", "umount", "--lazy", mountpoint)
+        warnings.warn("still in use when bloscfs was unmounted: "
+                      + ", ".join(sorted(paths)), ResourceWarning, 5)
+
+
+def _make(mountpoint: str) -> bool:
+    """Whether the directory was missing."""
+    with contextlib.suppress(FileExistsError):
+        os.makedirs(mountpoint)
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def mount(source: Path, mountpoint: Path, **options: Option) -> Iterator[str]:
+    """Mounts SOURCE, a path or an URL, and unmounts it at the end of the block,
+    when everything that was written is stored.
+
+    A missing MOUNTPOINT is made, and removed at the end.  Options are those of
+    bloscfs(1): codec="lz4", ro=True.  Gives the absolute path of the mountpoint.
+
+    If arrays of np.memmap are still in use at the end, their data are stored, and
+    the mount lives on, without a name, until the last array is gone.
+
+    Raises Error with the words of bloscfs if it cannot mount or not store.
+    """
+    url = os.fspath(source)
+    if "://" not in url:
+        url = os.path.abspath(url)
+    where = os.path.abspath(mountpoint)
+    words = ",".join(_words(options))
+    made = _make(where)
+    try:
+        _run("bloscfs", *(["-o", words] if words else []), url, where)
+        try:
+            yield where
+        except BaseException:
+            # It counts more than a failure to unmount, which is its consequence
+            # or is told beside it.
+            try:
+                _unmount(where)
+            except Error as error:
+                warnings.warn(str(error), RuntimeWarning, 3)
+            raise
+        _unmount(where)
     finally:
-        subprocess.run([_program("bloscctl"), "umount", paths[1]], check=True)
+        if made:
+            with contextlib.suppress(OSError):
+                os.rmdir(where)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * arc4random.c - what glibc has from 2.36 on, for libraries of a wheel that is
+ * to run with 2.34
+ */
+#include <stdlib.h>
+#include <sys/random.h>
+
+__attribute__((visibility("hidden"))) void arc4random_buf(void *out, size_t size)
+{
+	/* As much at a time as is never given in part. */
+	for (size_t done = 0, n; done < size; done += n) {
+		n = size - done < 256 ? size - done : 256;
+		if (getrandom((char *)out + done, n, 0) != (ssize_t)n)
+			abort();
+	}
+}
