@@ -33,7 +33,7 @@ ELSEWHERE = {
 }
 # Programs of the user in the examples of bloscctl(1).
 STANDINS = {"simulate": "cat raw", "mail": "echo mail; exit 1"}
-HERE = {"bloscfs signal.b2frame": "mounting", "bloscfs -o": "options",
+HERE = {"bloscfs signal.b2frame": "mounting", "mkdir -p /fast": "scratch",
         "bloscctl info": "commands", "mkdir -p /srv/objects": "bucket",
         "python3 -c": "first"}
 
@@ -122,27 +122,27 @@ def test_mounting():
         unmount_all()
 
 
-def test_options():
+def test_scratch():
     os.makedirs("mnt/data")
-    os.makedirs("mnt/scratch")
-    os.makedirs("fast/disk")
     os.mkdir("data")
     save("data/signal.b2frame")
+    text = re.search(r"`(bloscfs -o [^`]*)`", "".join(readme.PAGES)).group(1)
     try:
-        for line in find("options"):
-            run(line)
+        run(text)
         assert shows("mnt/data/signal")
+        for line in find("scratch"):
+            run(line)
         pathlib.Path("mnt/scratch/x").write_bytes(RAW.tobytes())
     finally:
         unmount_all()
-    made = blosc2.open("fast/disk/x.b2frame")
+    made = blosc2.open("fast/disk/packed/x.b2frame")
     assert made.cparams.codec == blosc2.Codec.LZ4
     assert made.chunksize == 4 << 20 and made[:] == RAW.tobytes()
     # What docs/using.md says of attributes.
     text = re.search(r"`(setfattr [^`]*)`", "".join(readme.PAGES)).group(1)
-    os.mkdir("fast/disk/raw")
+    os.mkdir("fast/disk/packed/raw")
     try:
-        run(find("options")[1])
+        run(find("scratch")[1])
         name, value = re.search(r"-n (\S+) -v (\S+)", text).groups()
         os.setxattr("mnt/scratch/raw", name, value.encode())
     finally:
