@@ -92,7 +92,7 @@ enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *r,
 	enum fs_bucket_change what = FS_BUCKET_UNCHANGED;
 	struct change *c;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	c = find(r, dir, shown);
 	if (c)
 		what = c->what;
@@ -102,7 +102,7 @@ enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *r,
 			*out->stem = '\0';
 		out->is_dir = c->is_dir;
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return what;
 }
 
@@ -132,7 +132,7 @@ int fs_bucket_changes_note(struct fs_bucket *r, const char *dir,
 	struct change *c = new_change(shown, stored, is_dir, what), *old;
 	struct fs_bucket_changes *changes = NULL;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (c)
 		changes = need_dir(r, dir);
 	if (changes) {
@@ -142,7 +142,7 @@ int fs_bucket_changes_note(struct fs_bucket *r, const char *dir,
 		HASH_ADD_KEYPTR(hh, changes->names, c->shown, strlen(c->shown),
 				c);
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!changes)
 		free_change(c);
 	return changes ? 0 : -ENOMEM;
@@ -163,14 +163,14 @@ void fs_bucket_changes_settle(struct fs_bucket *r, const char *path)
 	const char *name = split(path, &dir);
 	struct change *c = NULL;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (dir && fs_suffix_stem(name, shown))
 		c = find(r, dir, shown);
 	if (c && c->what == FS_BUCKET_PINNED) {
 		c->what = FS_BUCKET_MADE;
 		c->ms = fs_bucket_node_ms();
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	free(dir);
 }
 
@@ -196,7 +196,7 @@ void fs_bucket_changes_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
 	struct fs_bucket_changes *changes;
 	struct change *c, *next;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	changes = find_dir(r, dir);
 	if (changes) {
 		HASH_ITER(hh, changes->names, c, next)
@@ -205,7 +205,7 @@ void fs_bucket_changes_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
 		if (!changes->names)
 			drop_dir(r, changes);
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 static int add_made(struct fs_bucket_changes *changes,
@@ -248,13 +248,13 @@ int fs_bucket_changes_apply(struct fs_bucket *r, const char *dir,
 	struct fs_bucket_names *names = listed;
 	int err = 0;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	changes = find_dir(r, dir);
 	if (changes) {
 		names = fs_bucket_names_new();
 		err = names ? merge(changes, listed, names) : -ENOMEM;
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (names == listed) {
 		fs_bucket_names_ref(listed);
 	} else if (err) {

@@ -31,11 +31,11 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 		.node = node,
 		.due_s = fs_clock_s() + b2f_remote_keep_s(r->place),
 	};
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (node)
 		fs_inode_ref(&node->inode);
 	STAILQ_INSERT_TAIL(&r->doomed, d, next);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, false);
 }
 
@@ -44,14 +44,14 @@ static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 {
 	struct fs_bucket_doomed *d;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	STAILQ_FOREACH (d, &r->doomed, next)
 		if (d->due_s <= fs_clock_s() &&
-		    (!d->node || d->node->nopens == 0))
+		    (!d->node || d->node->open.nrefs == 0))
 			break;
 	if (d)
 		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return d;
 }
 
@@ -67,9 +67,9 @@ bool fs_bucket_doomed_tick(struct fs *fs)
 			fs_bucket_node_put(d->node);
 		free(d);
 	}
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	more = !STAILQ_EMPTY(&r->doomed);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return more;
 }
 

@@ -9,7 +9,6 @@
 
 #include "bucket_changes.h"
 #include "bucket_find.h"
-#include "bucket_listing.h"
 #include "packs.h"
 #include "view.h"
 
@@ -57,10 +56,10 @@ static int make_frame(struct look *l, struct fs_object **out)
 							 FS_BUCKET_FRAME,
 							 l->path);
 	struct b2f_frame *frame;
-	int err = node ? fs_bucket_node_open_now(l->fs, l->path, &node->file) : -ENOMEM;
+	int err = node ? fs_bucket_node_open_now(l->fs, l->path, &node->open.data) : -ENOMEM;
 
 	if (!err) {
-		frame = b2f_file_frame(node->file);
+		frame = b2f_file_frame(node->open.data);
 		node->stamp = b2f_frame_stamp_get(frame);
 		err = fs_frame_sizes_read(frame, &node->sizes);
 	} else if (is_final(err, l->name->is_dir) && !look_at_version(l)) {
@@ -248,7 +247,6 @@ static int find_node(struct look *l, struct fs_object **out)
 	struct fs_bucket *r = l->fs->bucket;
 	struct fs_object *node = fs_bucket_node_present(r, l->path);
 	int is = node ? check_node(l, node) : 0;
-	bool is_open;
 	int err;
 
 	if (is == 1) {
@@ -263,11 +261,7 @@ static int find_node(struct look *l, struct fs_object **out)
 	err = make_node(l, &node);
 	if (err)
 		return err;
-	/* Of two nodes of one version, the newer one is gone after it. */
-	is_open = node->file != NULL;
 	*out = fs_bucket_node_publish(r, node);
-	if (is_open)
-		fs_wakeup_call(&l->fs->wakeup, false);
 	return 0;
 }
 

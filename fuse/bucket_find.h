@@ -26,4 +26,21 @@ int fs_bucket_find(struct fs *fs, struct fs_object *dir,
 B2F_MUST_CHECK
 int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
 
+/* bucket_listing.c: the names in a directory, as the store has listed them */
+
+/*
+ * The names in the directory @dir, no older than attr_timeout; give them back with
+ * fs_bucket_names_put().  Returns as fs_bucket_names_read().
+ */
+B2F_MUST_CHECK
+int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_object *dir,
+			  struct fs_bucket_names **out);
+
+/* The next _get asks the store. */
+void fs_bucket_listing_forget(struct fs_bucket *bucket,
+			      struct fs_object *dir);
+
+/* Is it the directory of a mount of a single frame, which never changes? */
+bool fs_bucket_listing_is_fixed(const struct fs_object *dir);
+
 #endif

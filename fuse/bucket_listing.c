@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bucket_listing.c - the names in a directory, as the store has listed them */
-#include "bucket_listing.h"
+#include "bucket_find.h"
 #include "bucket_changes.h"
 
 bool fs_bucket_listing_is_fixed(const struct fs_object *dir)
@@ -43,9 +43,9 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 	bool is_told;
 	int err;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	names = share_names(r, dir);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	*out = names;
 	if (names)
 		return 0;
@@ -53,13 +53,13 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 	if (err)
 		return err;
 	fs_bucket_names_ref(names);
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	old = dir->names;
 	dir->names = names;
 	dir->listed_ms = fs_bucket_node_ms();
 	is_told = dir->nhidden == names->nhidden;
 	dir->nhidden = names->nhidden;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_bucket_names_put(old);
 	if (!is_told)
 		tell_hidden(r, dir, names->nhidden);
@@ -72,11 +72,11 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 {
 	struct fs_bucket_names *old = NULL;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (!fs_bucket_listing_is_fixed(dir)) {
 		old = dir->names;
 		dir->names = NULL;
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_bucket_names_put(old);
 }

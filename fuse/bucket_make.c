@@ -8,7 +8,6 @@
 #include "b2frame/create.h"
 #include "bucket_changes.h"
 #include "bucket_find.h"
-#include "bucket_listing.h"
 #include "bucket_make.h"
 #include "bucket_writer.h"
 
@@ -100,7 +99,7 @@ static int new_frame(struct fs *fs, const char *path,
 	if (err)
 		return err;
 	node = fs_bucket_node_new(fs->bucket, FS_BUCKET_FRAME, path);
-	err = node ? b2f_file_open(fs->runtime, frame, &node->file) : -ENOMEM;
+	err = node ? b2f_file_open(fs->runtime, frame, &node->open.data) : -ENOMEM;
 	if (err) {
 		b2f_frame_close(frame);
 		fs_bucket_node_free(node);
@@ -238,9 +237,9 @@ static int remove_stored(struct fs *fs, struct fs_object *node)
 	/* Another client was faster; or it was never committed. */
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	pthread_mutex_lock(&fs->bucket->lock);
-	is_open = node->nopens > 0;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
+	is_open = node->open.nrefs > 0;
+	pthread_mutex_unlock(&fs->state_lock);
 	if (!is_open) {
 		b2f_remote_remains_free(node->writing.remains);
 		node->writing.remains = NULL;
@@ -272,9 +271,9 @@ int fs_bucket_unlink(struct fs *fs, struct fs_object *dir,
 		err = -EISDIR;
 	if (err)
 		goto out;
-	fs_bucket_writer_hold(fs, entry.node);
+	fs_file_hold(fs, &entry.node->open);
 	err = remove_stored(fs, entry.node);
-	fs_bucket_writer_release(fs, entry.node, !err);
+	fs_file_release(fs, &entry.node->open, !err);
 	if (err)
 		goto out;
 	fs_bucket_node_retire(fs->bucket, entry.node);

@@ -6,14 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "packs.h"
 #include "bucket_node.h"
 #include "view.h"
-
-/* Frames that stay open without being used, and for how long. */
-#define IDLE_MAX 64
-#define IDLE_S	 5
 
 uint64_t fs_bucket_node_ms(void)
 {
@@ -93,7 +88,7 @@ void fs_bucket_node_free(struct fs_object *node)
 {
 	if (!node)
 		return;
-	b2f_file_close(node->file);
+	b2f_file_close(node->open.data);
 	/* After the close, which deletes what was not committed. */
 	b2f_remote_remains_free(node->writing.remains);
 	fs_bucket_names_put(node->names);
@@ -116,38 +111,12 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 		return NULL;
 	}
 	set_path(node, first);
+	node->open.ops = r->file_ops;
 	node->kind = kind;
 	fs_inode_init(&node->inode, &r->volume, NULL);
 	fs_inode_init(&node->as_view, &r->volume, &node->inode);
 	node->checked_ms = fs_bucket_node_ms();
 	return node;
-}
-
-/* From now on nothing uses the file of @node.  Locked, as the next two. */
-static void add_idle(struct fs_bucket *r, struct fs_object *node)
-{
-	node->idle_s = fs_clock_s();
-	TAILQ_INSERT_TAIL(&r->idle, node, idle);
-	r->nidle++;
-}
-
-static void remove_idle(struct fs_bucket *r, struct fs_object *node)
-{
-	TAILQ_REMOVE(&r->idle, node, idle);
-	r->nidle--;
-}
-
-/* Takes the file, which nothing uses, out of @node; NULL: it has none. */
-static struct b2f_file *take_file(struct fs_bucket *r,
-				  struct fs_object *node)
-{
-	struct b2f_file *file = node->nopens ? NULL : node->file;
-
-	if (file) {
-		remove_idle(r, node);
-		node->file = NULL;
-	}
-	return file;
 }
 
 /* Locked. */
@@ -160,16 +129,16 @@ static void unhash(struct fs_bucket *r, struct fs_object *node)
 
 void fs_bucket_node_note_view(struct fs_bucket *r, struct fs_object *node)
 {
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	node->has_view = true;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
 {
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	unhash(r, node);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 struct fs_inode *fs_bucket_node_release(struct fs_inode *inode)
@@ -178,11 +147,11 @@ struct fs_inode *fs_bucket_node_release(struct fs_inode *inode)
 	struct fs_bucket *r = (struct fs_bucket *)inode->volume;
 	struct b2f_file *file;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	unhash(r, node);
 	TAILQ_REMOVE(&r->all, node, all);
-	file = take_file(r, node);
-	pthread_mutex_unlock(&r->lock);
+	file = fs_file_take_unused(r->volume.fs, &node->open);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	b2f_file_close(file);
 	fs_bucket_node_free(node);
 	return NULL;
@@ -200,6 +169,7 @@ void fs_bucket_node_fini(struct fs_bucket *r)
 	HASH_CLEAR(hh, r->present);
 	while ((node = TAILQ_FIRST(&r->all))) {
 		TAILQ_REMOVE(&r->all, node, all);
+		b2f_file_close(fs_file_take_unused(r->volume.fs, &node->open));
 		fs_bucket_node_free(node);
 	}
 	fs_bucket_node_free(r->root);
@@ -223,11 +193,11 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 {
 	struct fs_object *node;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	HASH_FIND_STR(r->present, path, node);
 	if (node && !fs_inode_try_ref(&node->inode))
 		node = NULL;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return node;
 }
 
@@ -250,7 +220,7 @@ static struct b2f_file *replace(struct fs_bucket *r, const char *path)
 	if (!known)
 		return NULL;
 	unhash(r, known);
-	return take_file(r, known);
+	return fs_file_take_unused(r->volume.fs, &known->open);
 }
 
 int fs_bucket_node_move(struct fs_bucket *r, struct fs_object *node,
@@ -261,14 +231,14 @@ int fs_bucket_node_move(struct fs_bucket *r, struct fs_object *node,
 
 	if (!new)
 		return -ENOMEM;
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	unhash(r, node);
 	old_file = replace(r, path);
 	set_path(node, new);
 	hash(r, node);
 	node->stamp = *stamp;
 	node->checked_ms = fs_bucket_node_ms();
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	b2f_file_close(old_file);
 	return 0;
 }
@@ -277,12 +247,12 @@ void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node)
 {
 	struct b2f_file *old_file = NULL;
 
-	pthread_mutex_lock(&r->lock);
-	if (!node->is_present && !node->writing.gone) {
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	if (!node->is_present && !atomic_load(&node->open.gone)) {
 		old_file = replace(r, node->path);
 		hash(r, node);
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	b2f_file_close(old_file);
 }
 
@@ -299,7 +269,7 @@ struct fs_object *fs_bucket_node_publish(struct fs_bucket *r,
 	struct b2f_file *old_file = NULL;
 	struct fs_object *known;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	HASH_FIND_STR(r->present, node->path, known);
 	if (known && (known->writing.is_listed || is_same(known, node)) &&
 	    fs_inode_try_ref(&known->inode)) {
@@ -309,10 +279,10 @@ struct fs_object *fs_bucket_node_publish(struct fs_bucket *r,
 		old_file = replace(r, node->path);
 		hash(r, node);
 		TAILQ_INSERT_TAIL(&r->all, node, all);
-		if (node->file)
-			add_idle(r, node);
+		if (node->open.data)
+			fs_file_rest(r->volume.fs, &node->open);
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	b2f_file_close(old_file);
 	if (!known)
 		return node;
@@ -325,12 +295,12 @@ bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_object *node,
 {
 	bool is;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	is = node->writing.is_listed ||
 	     b2f_frame_stamp_equal(stamp, &node->stamp);
 	if (is)
 		node->checked_ms = fs_bucket_node_ms();
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return is;
 }
 
@@ -338,19 +308,19 @@ bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_object *node)
 {
 	bool fresh;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fresh = node->writing.is_listed ||
 		(node->checked_ms &&
 		 fs_bucket_node_ms() - node->checked_ms < r->refresh_ms);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return fresh;
 }
 
 void fs_bucket_node_doubt(struct fs_bucket *r, struct fs_object *node)
 {
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	node->checked_ms = 0;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **file)
@@ -374,15 +344,7 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 struct b2f_file *fs_bucket_node_share(struct fs_bucket *r,
 				      struct fs_object *node)
 {
-	struct b2f_file *file;
-
-	pthread_mutex_lock(&r->lock);
-	file = node->file;
-	if (file && node->nopens == 0)
-		remove_idle(r, node);
-	node->nopens += file != NULL;
-	pthread_mutex_unlock(&r->lock);
-	return file;
+	return fs_file_share(r->volume.fs, &node->open);
 }
 
 /* Opens the data again, which have to be those of the version. */
@@ -408,77 +370,27 @@ static int open_version(struct fs *fs, struct fs_object *node,
 int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out)
 {
-	struct fs_bucket *r = fs->bucket;
-	struct b2f_file *file = node->unreadable ? NULL : fs_bucket_node_share(r, node);
-	struct b2f_file *mine = NULL;
+	struct b2f_file *file = NULL;
 	int err = node->unreadable;
 
-	if (!err && !file)
-		err = open_version(fs, node, &mine);
 	if (err)
 		return err;
-	if (!file) {
-		pthread_mutex_lock(&r->lock);
-		/* Another thread may have been faster. */
-		if (!node->file) {
-			node->file = mine;
-			mine = NULL;
-		} else if (node->nopens == 0) {
-			remove_idle(r, node);
-		}
-		file = node->file;
-		node->nopens++;
-		pthread_mutex_unlock(&r->lock);
-		b2f_file_close(mine);
-	}
-	*out = file;
-	return 0;
-}
-
-/* Takes a file that was not used since @before_s, or is one too many. */
-static struct b2f_file *take_idle(struct fs_bucket *r, time_t before_s)
-{
-	struct fs_object *oldest;
-	struct b2f_file *file = NULL;
-
-	pthread_mutex_lock(&r->lock);
-	oldest = TAILQ_FIRST(&r->idle);
-	if (oldest && (oldest->idle_s <= before_s || r->nidle > IDLE_MAX))
-		file = take_file(r, oldest);
-	pthread_mutex_unlock(&r->lock);
-	return file;
+	*out = fs_file_share(fs, &node->open);
+	if (*out)
+		return 0;
+	err = open_version(fs, node, &file);
+	if (!err)
+		*out = fs_file_add(fs, &node->open, file);
+	return err;
 }
 
 void fs_bucket_node_close(struct fs *fs, struct fs_object *node)
 {
-	struct fs_bucket *r = fs->bucket;
-	struct b2f_file *file = NULL;
-	bool idle;
-
-	pthread_mutex_lock(&r->lock);
-	idle = --node->nopens == 0;
-	/* One that was replaced is opened no more. */
-	if (idle && !node->is_present) {
-		file = node->file;
-		node->file = NULL;
-	} else if (idle) {
-		add_idle(r, node);
-	}
-	pthread_mutex_unlock(&r->lock);
-	b2f_file_close(file);
-	if (idle)
-		fs_wakeup_call(&fs->wakeup, false);
-}
-
-bool fs_bucket_node_tick(struct fs_bucket *r)
-{
 	struct b2f_file *file;
-	bool more;
 
-	while ((file = take_idle(r, fs_clock_s() - IDLE_S)))
-		b2f_file_close(file);
-	pthread_mutex_lock(&r->lock);
-	more = r->nidle > 0;
-	pthread_mutex_unlock(&r->lock);
-	return more;
+	pthread_mutex_lock(&fs->state_lock);
+	/* One that was replaced is opened no more. */
+	file = fs_file_leave(fs, &node->open, node->is_present);
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(file);
 }

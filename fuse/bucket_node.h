@@ -16,7 +16,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock for all nodes, never held during a request.
+ * Threads: any.  All nodes are under fs->state_lock ("the lock"), which is never held
+ * during a request.
  */
 #ifndef B2F_FUSE_BUCKET_NODE_H
 #define B2F_FUSE_BUCKET_NODE_H
@@ -43,11 +44,8 @@ struct fs_bucket_writing {
 	/* It is in the list of those that are; with a reference, and open. */
 	bool is_listed;
 	TAILQ_ENTRY(fs_object) all;
-	/* Handles that may write, and changes by name; and how many there were. */
-	size_t nwriters;
+	/* How many writers there were. */
 	uint64_t nbegun;
-	/* Changes that a commit refused are being dropped: writers wait. */
-	bool reverting;
 	/* The kernel has bytes that are not right any more. */
 	bool drop;
 	/* It is being told to drop them. */
@@ -58,16 +56,8 @@ struct fs_bucket_writing {
 	bool outdated;
 	/* A program has set @mtime of the node after the last change. */
 	bool own_mtime;
-	/* When to try the commit again, on the monotonic clock. */
-	time_t retry_s;
 	/* Nothing is there yet: the first commit makes the frame. */
 	bool is_new;
-	/* It is being removed, or replaced: commits wait for what comes of that. */
-	bool held;
-	/* It was removed: nothing is committed any more. */
-	bool gone;
-	/* Commits and refreshes that are under way. */
-	unsigned int ncommits;
 	/* What is left of one that was removed, until it is closed; or NULL. */
 	struct b2f_remote_remains *remains;
 };
@@ -115,12 +105,8 @@ struct fs_object {
 	uint64_t listed_ms;
 	/* Of DIR: as many names were told of that cannot be shown. */
 	size_t nhidden;
-	/* Of FRAME: open as long as it is used, and a while; or NULL. */
-	struct b2f_file *file;
-	size_t nopens;
-	/* With a file that is not used: in the list, since when. */
-	TAILQ_ENTRY(fs_object) idle;
-	time_t idle_s;
+	/* Of FRAME: open as long as it is used, and a while. */
+	struct fs_file open;
 	/* The kernel may have cached the view. */
 	bool has_view;
 	/* Shown in the place of the server's time, which does not tell all. */
@@ -143,6 +129,8 @@ struct fs_bucket_doomed;
 struct fs_bucket {
 	struct fs_volume volume;
 	struct b2f_remote *place;
+	/* Of files that are written to. */
+	const struct fs_file_ops *file_ops;
 	/* Where its messages go: the log, and until the mount stands @reason. */
 	struct b2f_log messages;
 	/* Who asks the place, if that is in an object store. */
@@ -157,17 +145,11 @@ struct fs_bucket {
 	/* The kernel's end, or -1; and the mount is to end. */
 	atomic_int session_fd;
 	atomic_bool ends;
-	pthread_mutex_t lock;
 	/* By paths, and those too that have been replaced; under the lock. */
 	struct fs_object *present;
 	TAILQ_HEAD(fs_bucket_all, fs_object) all;
-	/* Those with a file that is not used, longest first; under the lock. */
-	TAILQ_HEAD(fs_bucket_idle, fs_object) idle;
-	size_t nidle;
 	/* Those that are written to; under the lock. */
 	TAILQ_HEAD(fs_bucket_written, fs_object) written;
-	/* Signalled when one of them has dropped its changes, or committed. */
-	pthread_cond_t settled;
 	/* See bucket_changes.h; under the lock. */
 	struct fs_bucket_changes *changes;
 	/* See bucket_doomed.h; under the lock. */
@@ -271,9 +253,6 @@ struct b2f_file *fs_bucket_node_share(struct fs_bucket *bucket,
 				      struct fs_object *node);
 
 void fs_bucket_node_close(struct fs *fs, struct fs_object *node);
-
-/* Closes what is not used any more.  Returns whether there is more to come. */
-bool fs_bucket_node_tick(struct fs_bucket *bucket);
 
 /* Frees all of them; no request is running any more. */
 void fs_bucket_node_fini(struct fs_bucket *bucket);

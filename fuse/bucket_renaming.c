@@ -11,7 +11,6 @@
 #include "bucket_changes.h"
 #include "bucket_doomed.h"
 #include "bucket_find.h"
-#include "bucket_listing.h"
 #include "bucket_make.h"
 #include "bucket_writer.h"
 
@@ -125,18 +124,18 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 }
 
 /* What other clients have committed comes in, if the file is written to here. */
-static bool take_foreign(struct renaming *m, struct b2f_file *file)
+static bool take_foreign(struct renaming *m)
 {
 	struct fs_bucket *r = m->fs->bucket;
 	bool is_written;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	is_written = m->node->writing.is_listed;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	/* Of what is only read, the kernel may have bytes: that is a version. */
 	if (!is_written)
 		fs_bucket_node_doubt(r, m->node);
-	return is_written && fs_bucket_writer_refresh(m->fs, m->node, file);
+	return is_written && fs_bucket_writer_refresh(m->fs, m->node);
 }
 
 static int move_file(struct renaming *m, struct b2f_file *file)
@@ -144,12 +143,12 @@ static int move_file(struct renaming *m, struct b2f_file *file)
 	int err = -ESTALE;
 
 	for (int i = 0; i < TRIES; i++) {
-		err = fs_bucket_writer_commit(m->fs, m->node, file);
+		err = fs_bucket_writer_commit(m->fs, m->node);
 		if (err)
 			break;
 		err = b2f_file_move(file, rename_stored, m);
 		if (err != -ESTALE || m->done.is_there ||
-		    !take_foreign(m, file))
+		    !take_foreign(m))
 			break;
 	}
 	return err;
@@ -226,10 +225,10 @@ static int move(struct renaming *m)
 		return err;
 	}
 	if (m->target)
-		fs_bucket_writer_hold(m->fs, m->target);
+		fs_file_hold(m->fs, &m->target->open);
 	err = move_file(m, file);
 	if (m->target)
-		fs_bucket_writer_release(m->fs, m->target, m->done.is_there);
+		fs_file_release(m->fs, &m->target->open, m->done.is_there);
 	err = end_move(m, file, err);
 	fs_bucket_node_close(m->fs, m->node);
 	return err;

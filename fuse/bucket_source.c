@@ -270,6 +270,7 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 
 	if (!r)
 		return NULL;
+	r->file_ops = &fs_bucket_writer_ops;
 	r->volume = (struct fs_volume){&fs_volume_bucket, fs};
 	r->messages = (struct b2f_log){.write = take_message,
 				  .arg = r,
@@ -281,11 +282,8 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 	r->start_s = time(NULL);
 	atomic_init(&r->session_fd, -1);
 	TAILQ_INIT(&r->all);
-	TAILQ_INIT(&r->idle);
 	TAILQ_INIT(&r->written);
 	STAILQ_INIT(&r->doomed);
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->settled, NULL);
 	return r;
 }
 
@@ -397,8 +395,6 @@ void fs_bucket_source_free(struct fs *fs)
 	struct fs_bucket *r = fs->bucket;
 
 	b2f_aws_fini(&r->aws);
-	pthread_cond_destroy(&r->settled);
-	pthread_mutex_destroy(&r->lock);
 	free(r);
 	fs->bucket = NULL;
 }
@@ -411,7 +407,6 @@ bool fs_bucket_source_tick(struct fs *fs)
 		return false;
 	more = fs_bucket_writer_tick(fs);
 	more |= fs_bucket_doomed_tick(fs);
-	more |= fs_bucket_node_tick(fs->bucket);
 	return more;
 }
 

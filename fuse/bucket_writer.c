@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bucket_writer.c - frames in an object store that are written to */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,6 @@
 #include "bucket_changes.h"
 #include "bucket_doomed.h"
 #include "bucket_writer.h"
-
-/* How long to wait after a commit that failed, seconds. */
-#define RETRY_S 5
 
 /* How long a read waits for the kernel to drop what it has cached, ms. */
 #define DROP_MS 200
@@ -31,7 +29,7 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
 		return;
 	node->writing.is_listed = true;
 	fs_inode_ref(&node->inode);
-	node->nopens++;
+	node->open.nrefs++;
 	TAILQ_INSERT_TAIL(&r->written, node, writing.all);
 }
 
@@ -39,36 +37,35 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
  * Takes @node off the list if it is one version again.  The caller has its data
  * open.
  */
-static void leave_list(struct fs *fs, struct fs_object *node,
-		       struct b2f_file *file)
+static void leave_list(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	struct fs_bucket *r = fs->bucket;
 	bool leaves, mixed, clean;
 	uint64_t nbegun;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	nbegun = w->nbegun;
-	leaves = w->is_listed && w->nwriters == 0;
-	clean = w->gone;
-	pthread_mutex_unlock(&r->lock);
-	if (!leaves || (!clean && b2f_file_is_dirty(file)))
+	leaves = w->is_listed && node->open.nwriters == 0;
+	clean = node->open.gone;
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	if (!leaves || (!clean && b2f_file_is_dirty(node->open.data)))
 		return;
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	/* Without a writer since, it is as clean as it was. */
-	leaves = w->is_listed && w->nwriters == 0 && w->nbegun == nbegun &&
+	leaves = w->is_listed && node->open.nwriters == 0 && w->nbegun == nbegun &&
 		 !w->drop;
 	if (leaves) {
 		TAILQ_REMOVE(&r->written, node, writing.all);
 		w->is_listed = false;
 	}
 	mixed = w->mixed;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!leaves)
 		return;
 	if (mixed)
 		fs_bucket_node_retire(r, node);
-	fs_bucket_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(file)),
+	fs_bucket_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
 			     NULL);
 	fs_bucket_node_close(fs, node);
 	fs_bucket_node_put(node);
@@ -84,9 +81,9 @@ static void mark_drop(struct fs *fs, struct fs_object *node)
 
 void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node)
 {
-	pthread_mutex_lock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static struct timespec ms_from_now(long ms)
@@ -110,21 +107,20 @@ static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 	const struct fs_bucket_writing *w = &node->writing;
 	bool waits;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	waits = w->is_listed && (foreign || w->drop || w->dropping);
-	*late = waits && pthread_cond_timedwait(&r->settled, &r->lock, until);
-	pthread_mutex_unlock(&r->lock);
+	*late = waits && pthread_cond_timedwait(&r->volume.fs->files.settled, &r->volume.fs->state_lock, until);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return waits;
 }
 
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node,
-				   struct b2f_file *file)
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 {
 	struct timespec until = ms_from_now(DROP_MS);
 	bool waited = false, late = false;
 
 	while (fs->read_write && !late &&
-	       wait_dropped(fs->bucket, node, b2f_file_has_foreign(file),
+	       wait_dropped(fs->bucket, node, b2f_file_has_foreign(node->open.data),
 			    &until, &late))
 		waited = true;
 	return waited;
@@ -134,54 +130,51 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node)
 {
 	bool may;
 
-	pthread_mutex_lock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	may = !node->writing.drop;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return may;
 }
 
 void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime)
 {
-	pthread_mutex_lock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	node->has_mtime = true;
 	node->mtime = *mtime;
 	node->writing.own_mtime = true;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+static struct fs_object *object_of(struct fs_file *file)
+{
+	return (struct fs_object *)((char *)file -
+				    offsetof(struct fs_object, open));
 }
 
 /* What other clients wrote is shown now. */
-static void note_foreign(struct fs *fs, struct fs_object *node)
+static void note_foreign(struct fs *fs, struct fs_file *file)
 {
-	pthread_mutex_lock(&fs->bucket->lock);
+	struct fs_object *node = object_of(file);
+
+	pthread_mutex_lock(&fs->state_lock);
 	node->writing.mixed = true;
 	node->has_mtime = false;
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->bucket->lock);
-}
-
-/* In this order: a read looks at both, and waits for what either tells. */
-static void take_foreign(struct fs *fs, struct fs_object *node,
-			 struct b2f_file *file)
-{
-	if (!b2f_file_has_foreign(file))
-		return;
-	note_foreign(fs, node);
-	(void)b2f_file_take_foreign(file);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /*
- * Makes @node the version that @file, its data, has now; @before tells when it was
+ * Makes @node the version that its data have now; @before tells when it was
  * changed last.  Returns whether it was another one.
  */
-static bool move_on(struct fs *fs, struct fs_object *node,
-		    struct b2f_file *file, const struct b2f_file_now *before)
+static bool move_on(struct fs *fs, struct fs_object *node, const struct b2f_file_now *before)
 {
 	struct b2f_file_now now;
 	bool moved;
 
-	b2f_file_now_get(file, &now);
-	pthread_mutex_lock(&fs->bucket->lock);
+	b2f_file_now_get(node->open.data, &now);
+	pthread_mutex_lock(&fs->state_lock);
 	moved = !b2f_frame_stamp_equal(&node->stamp, &now.stamp);
 	if (moved) {
 		node->stamp = now.stamp;
@@ -196,18 +189,17 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	/* The kernel knows nothing of the view's bytes. */
 	if (moved && node->has_view)
 		mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return moved;
 }
 
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node,
-				  struct b2f_file *file)
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node)
 {
-	pthread_mutex_lock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	node->writing.own_mtime = false;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	/* A write may have begun with what others have committed. */
-	take_foreign(fs, node, file);
+	(void)fs_file_take_foreign(fs, &node->open);
 }
 
 /* There is a frame on the server, if there was none before. */
@@ -215,145 +207,73 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 {
 	bool was_new;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	was_new = node->writing.is_new;
 	node->writing.is_new = false;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (was_new)
 		fs_bucket_changes_settle(r, node->path);
 }
 
-static void end_revert(struct fs_bucket *r, struct fs_object *node)
+/* Goes on with what is on the server. */
+static void revert(struct fs *fs, struct fs_file *file)
 {
-	pthread_mutex_lock(&r->lock);
-	node->writing.reverting = false;
-	pthread_cond_broadcast(&r->settled);
-	pthread_mutex_unlock(&r->lock);
-}
+	struct fs_object *node = object_of(file);
+	int err = b2f_file_revert(file->data);
 
-/*
- * Goes on with what is on the server, once each writer was told that its changes
- * contradict it.  A writer that began before would not be told.
- */
-static void forget_refused(struct fs *fs, struct fs_object *node,
-			   struct b2f_file *file)
-{
-	struct fs_bucket_writing *w = &node->writing;
-	struct fs_bucket *r = fs->bucket;
-	bool may;
-	int err;
-
-	pthread_mutex_lock(&r->lock);
-	may = w->nwriters == 0 && !w->reverting;
-	w->reverting |= may;
-	pthread_mutex_unlock(&r->lock);
-	if (!may)
-		return;
-	err = b2f_file_revert(file);
 	if (err == -ENOENT || err == B2F_ENOTFRAME) {
 		/* There is nothing else to show. */
-		b2f_file_discard(file);
+		b2f_file_discard(file->data);
 		err = 0;
 	}
-	if (!err) {
-		note_foreign(fs, node);
-		(void)b2f_file_take_foreign(file);
-		(void)move_on(fs, node, file, NULL);
-		note_made(fs->bucket, node);
-		log_failure(fs, node, "lost", -ESTALE);
-	}
-	end_revert(r, node);
+	if (err)
+		return;
+	note_foreign(fs, file);
+	(void)b2f_file_take_foreign(file->data);
+	(void)move_on(fs, node, NULL);
+	note_made(fs->bucket, node);
+	log_failure(fs, node, "lost", -ESTALE);
 }
 
-typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
-
-/* Returns false if @node is gone; or, unless it @waits, may be soon. */
-static bool begin_commit(struct fs_bucket *r, struct fs_object *node,
-			 bool waits)
+static void note_commit(struct fs *fs, struct fs_file *file,
+			const struct b2f_file_now *before, bool foreign,
+			int err)
 {
-	bool may;
+	struct fs_object *node = object_of(file);
 
-	pthread_mutex_lock(&r->lock);
-	while (waits && node->writing.held)
-		pthread_cond_wait(&r->settled, &r->lock);
-	may = !node->writing.gone && !node->writing.held;
-	node->writing.ncommits += may;
-	pthread_mutex_unlock(&r->lock);
-	return may;
-}
-
-static void end_commit(struct fs_bucket *r, struct fs_object *node)
-{
-	pthread_mutex_lock(&r->lock);
-	node->writing.ncommits--;
-	pthread_cond_broadcast(&r->settled);
-	pthread_mutex_unlock(&r->lock);
-}
-
-void fs_bucket_writer_hold(struct fs *fs, struct fs_object *node)
-{
-	struct fs_bucket *r = fs->bucket;
-
-	pthread_mutex_lock(&r->lock);
-	node->writing.held = true;
-	while (node->writing.ncommits)
-		pthread_cond_wait(&r->settled, &r->lock);
-	pthread_mutex_unlock(&r->lock);
-}
-
-void fs_bucket_writer_release(struct fs *fs, struct fs_object *node,
-			      bool gone)
-{
-	pthread_mutex_lock(&fs->bucket->lock);
-	node->writing.held = false;
-	node->writing.gone = gone;
-	pthread_cond_broadcast(&fs->bucket->settled);
-	pthread_mutex_unlock(&fs->bucket->lock);
-}
-
-static int commit(struct fs *fs, struct fs_object *node,
-		  struct b2f_file *file, commit_fn *fn)
-{
-	struct b2f_file_now before;
-	int err;
-
-	if (!begin_commit(fs->bucket, node, fn == b2f_file_commit))
-		return 0;
-	b2f_file_now_get(file, &before);
-	err = fn(file, B2F_COMMIT_DURABLE);
-	take_foreign(fs, node, file);
-	(void)move_on(fs, node, file, err ? NULL : &before);
+	(void)foreign;
+	(void)move_on(fs, node, err ? NULL : before);
 	if (!err)
 		note_made(fs->bucket, node);
-	if (err == -ESTALE)
-		forget_refused(fs, node, file);
-	end_commit(fs->bucket, node);
-	return err;
 }
 
-int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node,
-			    struct b2f_file *file)
+const struct fs_file_ops fs_bucket_writer_ops = {
+	.note_foreign = note_foreign,
+	.note_commit = note_commit,
+	.revert = revert,
+};
+
+int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node)
 {
-	int err = commit(fs, node, file, b2f_file_commit);
+	int err = fs_file_commit(fs, &node->open, B2F_COMMIT_DURABLE, true);
 
 	/* Another one, which was killed, may have given up what we wait for. */
 	if (err == -EINTR && !b2f_patience_is_over())
-		err = commit(fs, node, file, b2f_file_commit);
+		err = fs_file_commit(fs, &node->open, B2F_COMMIT_DURABLE, true);
 	return err;
 }
 
 /* Tries again in a while what has failed. */
-static void put_off(struct fs *fs, struct fs_object *node,
-		    struct b2f_file *file, int err)
+static void put_off(struct fs *fs, struct fs_object *node, int err)
 {
 	/* A refused one is logged when its changes are dropped. */
 	if (!err || err == -EAGAIN || err == -ESTALE)
 		return;
-	if (b2f_file_is_dirty(file))
+	if (b2f_file_is_dirty(node->open.data))
 		log_failure(fs, node, "kept in memory", err);
-	pthread_mutex_lock(&fs->bucket->lock);
-	node->writing.retry_s = fs_clock_s() + RETRY_S;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
+	fs_file_put_off(&node->open);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* One more writer, unless the name leads to another node. */
@@ -362,56 +282,52 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 	struct fs_bucket_writing *w = &node->writing;
 	int err = 0;
 
-	pthread_mutex_lock(&r->lock);
-	while (w->reverting)
-		pthread_cond_wait(&r->settled, &r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	fs_file_add_writer(r->volume.fs, &node->open);
 	/* One that was removed is written to by those that have it open. */
-	if (!node->is_present && !(w->gone && w->is_listed))
+	if (!node->is_present && !(node->open.gone && w->is_listed)) {
+		node->open.nwriters--;
 		err = -ESTALE;
-	if (!err) {
+	} else {
 		enter_list(r, node);
-		w->nwriters++;
 		w->nbegun++;
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return err;
 }
 
-int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node,
-			   struct b2f_file *file)
+int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 {
 	int err = add_writer(fs->bucket, node);
 
 	if (err)
 		return err;
-	err = b2f_file_allow_write(file, &fs->config.write);
+	err = b2f_file_allow_write(node->open.data, &fs->config.write);
 	if (err)
-		fs_bucket_writer_end(fs, node, file);
+		fs_bucket_writer_end(fs, node);
 	/* It may begin with what others have committed. */
-	else if (move_on(fs, node, file, NULL))
-		note_foreign(fs, node);
+	else if (move_on(fs, node, NULL))
+		note_foreign(fs, &node->open);
 	fs_wakeup_call(&fs->wakeup, false);
 	return err;
 }
 
-void fs_bucket_writer_end(struct fs *fs, struct fs_object *node,
-			  struct b2f_file *file)
+void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 	bool last;
 
-	pthread_mutex_lock(&r->lock);
-	last = --node->writing.nwriters == 0;
-	pthread_mutex_unlock(&r->lock);
-	if (last && b2f_file_is_dirty(file))
-		put_off(fs, node, file, fs_bucket_writer_commit(fs, node, file));
-	leave_list(fs, node, file);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	last = --node->open.nwriters == 0;
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	if (last && b2f_file_is_dirty(node->open.data))
+		put_off(fs, node, fs_bucket_writer_commit(fs, node));
+	leave_list(fs, node);
 }
 
 /* A node of the list, whose data the ticker has open meanwhile. */
 struct taken {
 	struct fs_object *node;
-	struct b2f_file *file;
 	bool gone;
 };
 
@@ -422,7 +338,7 @@ static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 	struct taken *list = NULL;
 	size_t n = 0, room = 0;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	TAILQ_FOREACH (node, &r->written, writing.all)
 		room += !drop || node->writing.drop;
 	if (room)
@@ -432,18 +348,17 @@ static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 		if (!list || (drop && !node->writing.drop))
 			continue;
 		fs_inode_ref(&node->inode);
-		node->nopens++;
-		list[n++] = (struct taken){node, node->file,
-					   node->writing.gone};
+		node->open.nrefs++;
+		list[n++] = (struct taken){node, node->open.gone};
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	*out = list;
 	return n;
 }
 
 static void give_back(struct fs *fs, const struct taken *t)
 {
-	leave_list(fs, t->node, t->file);
+	leave_list(fs, t->node);
 	fs_bucket_node_close(fs, t->node);
 	fs_bucket_node_put(t->node);
 }
@@ -454,44 +369,42 @@ static bool is_due(struct fs *fs, const struct taken *t)
 	uint64_t age_ns = fs->config.commit_ns;
 	bool due, kept;
 
-	pthread_mutex_lock(&fs->bucket->lock);
-	due = t->node->writing.retry_s <= fs_clock_s();
-	kept = t->node->writing.nwriters == 0;
-	pthread_mutex_unlock(&fs->bucket->lock);
-	return due && (kept || (age_ns && b2f_file_dirty_ns(t->file) >= age_ns));
+	pthread_mutex_lock(&fs->state_lock);
+	due = fs_file_is_due(&t->node->open);
+	kept = t->node->open.nwriters == 0;
+	pthread_mutex_unlock(&fs->state_lock);
+	return due && (kept || (age_ns && b2f_file_dirty_ns(t->node->open.data) >= age_ns));
 }
 
-bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node,
-			      struct b2f_file *file)
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 {
 	bool foreign = false;
 
 	/* What takes the place of @node is another file. */
-	if (!begin_commit(fs->bucket, node, false))
+	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
 	/* One that cannot be read stays as it is. */
-	foreign = !b2f_file_refresh(file, 0, &foreign) && foreign;
+	foreign = !b2f_file_refresh(node->open.data, 0, &foreign) && foreign;
 	if (foreign) {
-		(void)move_on(fs, node, file, NULL);
-		note_foreign(fs, node);
+		(void)move_on(fs, node, NULL);
+		note_foreign(fs, &node->open);
 	}
-	end_commit(fs->bucket, node);
+	fs_file_end_commit(fs, &node->open);
 	return foreign;
 }
 
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node,
-			       struct b2f_file *file)
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 	bool outdated;
 
-	pthread_mutex_lock(&r->lock);
-	outdated = node->writing.outdated && !node->writing.gone;
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	outdated = node->writing.outdated && !node->open.gone;
 	node->writing.outdated = false;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!outdated)
 		return;
-	(void)fs_bucket_writer_refresh(fs, node, file);
+	(void)fs_bucket_writer_refresh(fs, node);
 	fs_bucket_node_restore(r, node);
 }
 
@@ -505,29 +418,30 @@ static void look_for_others(struct fs *fs, const struct taken *t)
 	struct fs_bucket *r = fs->bucket;
 	bool waits;
 
-	pthread_mutex_lock(&r->lock);
-	waits = node->writing.nwriters > 0 && !node->writing.outdated;
-	pthread_mutex_unlock(&r->lock);
-	if (!waits || !begin_commit(r, node, false))
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	waits = node->open.nwriters > 0 && !node->writing.outdated;
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	if (!waits || !fs_file_begin_commit(fs, &node->open, false))
 		return;
-	if (b2f_file_is_outdated(t->file) && !b2f_file_is_dirty(t->file)) {
-		pthread_mutex_lock(&r->lock);
+	if (b2f_file_is_outdated(t->node->open.data) && !b2f_file_is_dirty(t->node->open.data)) {
+		pthread_mutex_lock(&r->volume.fs->state_lock);
 		node->writing.outdated = true;
-		pthread_mutex_unlock(&r->lock);
+		pthread_mutex_unlock(&r->volume.fs->state_lock);
 		fs_bucket_node_retire(r, node);
 	}
-	end_commit(r, node);
+	fs_file_end_commit(fs, &node->open);
 }
 
 static void tick_one(struct fs *fs, const struct taken *t)
 {
 	if (t->gone)
 		return;
-	if (!b2f_file_is_dirty(t->file)) {
+	if (!b2f_file_is_dirty(t->node->open.data)) {
 		look_for_others(fs, t);
 	} else if (is_due(fs, t)) {
-		put_off(fs, t->node, t->file,
-			commit(fs, t->node, t->file, b2f_file_try_commit));
+		put_off(fs, t->node,
+			fs_file_commit(fs, &t->node->open,
+				       B2F_COMMIT_DURABLE, false));
 	}
 }
 
@@ -551,9 +465,9 @@ bool fs_bucket_writer_any(struct fs *fs)
 
 	if (!r)
 		return false;
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	any = !TAILQ_EMPTY(&r->written);
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return any;
 }
 
@@ -566,18 +480,18 @@ void fs_bucket_writer_drop(struct fs *fs)
 	for (size_t i = 0; i < n; i++) {
 		struct fs_object *node = list[i].node;
 
-		pthread_mutex_lock(&fs->bucket->lock);
+		pthread_mutex_lock(&fs->state_lock);
 		node->writing.drop = false;
 		node->writing.dropping = true;
 		has_view = node->has_view;
-		pthread_mutex_unlock(&fs->bucket->lock);
+		pthread_mutex_unlock(&fs->state_lock);
 		(void)fs_inode_drop_cached(&node->inode);
 		if (has_view)
 			(void)fs_inode_drop_cached(&node->as_view);
-		pthread_mutex_lock(&fs->bucket->lock);
+		pthread_mutex_lock(&fs->state_lock);
 		node->writing.dropping = false;
-		pthread_cond_broadcast(&fs->bucket->settled);
-		pthread_mutex_unlock(&fs->bucket->lock);
+		pthread_cond_broadcast(&fs->files.settled);
+		pthread_mutex_unlock(&fs->state_lock);
 		give_back(fs, &list[i]);
 	}
 	free(list);
@@ -591,16 +505,16 @@ int fs_bucket_writer_fini(struct fs *fs)
 	int first = 0;
 
 	TAILQ_FOREACH (node, &r->written, writing.all)
-		n += !node->writing.gone && b2f_file_is_dirty(node->file);
+		n += !node->open.gone && b2f_file_is_dirty(node->open.data);
 	if (n)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: files to be stored: %zu; another signal "
 				"ends the mount without that",
 				fs->source.path, n);
 	while ((node = TAILQ_FIRST(&r->written))) {
-		int err = node->writing.gone
+		int err = node->open.gone
 				  ? 0
-				  : b2f_file_commit(node->file,
+				  : b2f_file_commit(node->open.data,
 						    B2F_COMMIT_DURABLE);
 
 		TAILQ_REMOVE(&r->written, node, writing.all);

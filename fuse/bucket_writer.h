@@ -6,14 +6,10 @@
  * is the frame as it is here: with our changes at once, and with what other clients
  * commit as soon as the library takes that in.  It is in the list of those that are
  * written to until its last writer has gone and all is committed; behind that it is
- * one version again, that of the last commit.
+ * one version again, that of the last commit.  The states of an open file (open_file.h)
+ * are those of any volume; handles of one that is GONE go on with what they have, as
+ * its chunks stay until the last one is closed.  In a bucket, moreover:
  *
- *   the last writer goes   what is left to be committed is (of mmap(2), mostly)
- *   a commit fails         the changes stay in memory, and the ticker tries again
- *   it is refused          (-ESTALE) the fsync and the close tell it; when the last
- *                          writer has gone the changes are dropped
- *   the frame is removed   handles go on with what they have, as its chunks stay
- *                          until the last one is closed; nothing is committed
  *   others have committed  the node stays the version that it is, and its name leads
  *                          to another one, until it is written to from here, or its
  *                          changes are merged with theirs: then the ticker has the
@@ -33,35 +29,32 @@
 #include "b2frame/write.h"
 #include "bucket_node.h"
 
+extern const struct fs_file_ops fs_bucket_writer_ops;
+
 /*
- * Call these around all that a handle, or a change by name, may write to @file, the
- * data of @node.  Returns 0, -ESTALE (the name leads to another version now: look it
+ * Call these around all that a handle, or a change by name, may write to @node, which
+ * is open.  Returns 0, -ESTALE (the name leads to another version now: look it
  * up again), or as b2f_file_allow_write().
  */
 B2F_MUST_CHECK
-int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node,
-			   struct b2f_file *file);
-void fs_bucket_writer_end(struct fs *fs, struct fs_object *node,
-			  struct b2f_file *file);
+int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node);
+void fs_bucket_writer_end(struct fs *fs, struct fs_object *node);
 
 /* Call this before each change of the data: it is one of what is there by then. */
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node,
-			       struct b2f_file *file);
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node);
 
 /* Call this after each change of the data, before answering it. */
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node,
-				  struct b2f_file *file);
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node);
 
 /* Has the kernel drop what it has cached of @node. */
 void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node);
 
 /*
- * Have bytes of @file, the data of @node, to wait until the kernel has dropped those
+ * Have bytes of @node, which is open, to wait until the kernel has dropped those
  * of a version before?  Waits for that, but not for ever: the kernel may wait for the
  * very answer.
  */
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node,
-				   struct b2f_file *file);
+bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node);
 
 /* Is what the kernel has cached of @node right? */
 bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
@@ -70,26 +63,16 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
 void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime);
 
-/* Commits @file, the data of @node.  Returns as b2f_file_commit(). */
+/* Commits @node, which is open.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
-int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node,
-			    struct b2f_file *file);
+int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
 
 /*
- * Goes on with what other clients have committed to @file, the data of @node, which is
+ * Goes on with what other clients have committed to @node, which is open and
  * written to, unless something is to be committed here.  Returns whether there was
  * anything.
  */
-bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node,
-			      struct b2f_file *file);
-
-/*
- * Call these around the removal of @node: no commit is under way meanwhile, and the next
- * one waits.  If it is @gone nothing is committed any more.
- */
-void fs_bucket_writer_hold(struct fs *fs, struct fs_object *node);
-void fs_bucket_writer_release(struct fs *fs, struct fs_object *node,
-			      bool gone);
+bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node);
 
 /*
  * Commits what is older than commit= seconds, or was left, and looks whether others

@@ -63,8 +63,8 @@ static int become_sparse(struct fs *fs, struct fs_open_frame *frame)
 	if (err)
 		return err;
 	form.dirfd = change.dirfd = parent.fd;
-	b2f_file_now_get(frame->file, &change.before);
-	err = b2f_file_become_sparse(frame->file, &form);
+	b2f_file_now_get(frame->open.data, &change.before);
+	err = b2f_file_become_sparse(frame->open.data, &form);
 	fs_tree_unpin(fs->tree, &parent);
 	return err;
 }
@@ -76,7 +76,7 @@ void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 
 	if (!fs->config.small || frame->pin.node->sparse ||
 	    frame->pin.node->is_root ||
-	    !b2f_file_outgrows(frame->file, buf, size, off, fs->config.small) ||
+	    !b2f_file_outgrows(frame->open.data, buf, size, off, fs->config.small) ||
 	    has_view(fs, frame->pin.node))
 		return;
 	pthread_rwlock_wrlock(&fs->names_lock);

@@ -23,7 +23,6 @@
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
-#include "packs_state.h"
 #include "source.h"
 #include "share.h"
 #include "stats.h"
@@ -34,6 +33,18 @@
 #include "wakeup.h"
 
 struct fs_bucket;
+struct fs_pack;
+
+/* See packs.h. */
+struct fs_packs {
+	struct fs_volume volume;
+	/* All that the kernel knows something of; under fs->state_lock. */
+	struct fs_pack *first;
+	/* Those whose file is open; likewise. */
+	size_t nopen;
+	/* What could not be opened last, not to log it each time; likewise. */
+	struct b2f_frame_stamp failed;
+};
 
 /* What links.c has seen of the directory that it has read last. */
 struct fs_named_homes {
@@ -67,7 +78,7 @@ struct fs {
 	/* All handles; under the lock. */
 	struct fs_handles handles;
 	struct fs_shares shares;
-	struct fs_open_frames open_frames;
+	struct fs_files files;
 	struct fs_deleted_dir deleted;
 	struct fs_packs packs;
 	/* Of a mount whose SOURCE is a URL, else NULL; see bucket_source.h. */

@@ -216,7 +216,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	if (fs_open_frame_refresh(fs, frame, &probe.index, 0))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
-	b2f_file_now_get(frame->file, &now);
+	b2f_file_now_get(frame->open.data, &now);
 	probe.nbytes = now.nbytes;
 	probe.cbytes = now.cbytes;
 	probe.index.st_ctim = fs_seen_ctime(fs, frame->pin.node, &probe.index);

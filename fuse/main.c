@@ -320,8 +320,7 @@ static enum fs_exit run(struct fs *fs)
 	init_names_lock(fs);
 	TAILQ_INIT(&fs->handles);
 	fs->packs.volume = (struct fs_volume){&fs_volume_pack, fs};
-	fs_packs_init(&fs->packs);
-	fs_open_frame_init(&fs->open_frames);
+	fs_file_init(&fs->files);
 	pthread_mutex_init(&fs->durables.lock, NULL);
 	pthread_mutex_init(&fs->durables.sync_lock, NULL);
 	fs_wakeup_init(&fs->wakeup);

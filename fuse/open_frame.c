@@ -15,17 +15,11 @@
 /* And for a program that has locked it. */
 #define OPEN_WAIT_MS 3000
 
-void fs_open_frame_init(struct fs_open_frames *frames)
-{
-	TAILQ_INIT(&frames->all);
-	pthread_cond_init(&frames->closed, NULL);
-}
-
 static void free_frame(struct fs *fs, struct fs_open_frame *frame)
 {
 	if (!frame)
 		return;
-	b2f_file_close(frame->file);
+	b2f_file_close(frame->open.data);
 	fs_tree_unpin(fs->tree, &frame->pin);
 	free(frame->label);
 	free(frame);
@@ -83,7 +77,8 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 	}
 	frame->pin = *pin;
 	*pin = (struct fs_pin){0};
-	frame->nrefs = 1;
+	frame->open.nrefs = 1;
+	frame->open.ops = &fs_open_frame_ops;
 	frame->label = strdup(b2f_frame_label(disk));
 	if (!frame->label)
 		err = -ENOMEM;
@@ -93,7 +88,7 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 		goto out;
 	frame->dev = st.st_dev;
 	frame->ino = st.st_ino;
-	err = b2f_file_open(fs->runtime, disk, &frame->file);
+	err = b2f_file_open(fs->runtime, disk, &frame->open.data);
 	if (err)
 		goto out;
 	disk = NULL; /* now the frame's */
@@ -149,13 +144,13 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 	struct b2f_file_now now;
 	bool keep = false;
 
-	b2f_file_now_get((*frame)->file, &now);
+	b2f_file_now_get((*frame)->open.data, &now);
 	pthread_mutex_lock(&fs->state_lock);
 	other = state->frame;
 	if (other && (!other->pin.node->is_root ||
 		      (other->dev == (*frame)->dev &&
 		       other->ino == (*frame)->ino))) {
-		other->nrefs++;
+		other->open.nrefs++;
 		spare = *frame;
 		*frame = other;
 		keep = fs_seen_may_share(&state->seen);
@@ -170,7 +165,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 				keep = fs_seen_open(&state->seen, &now.stamp,
 						    settled);
 		}
-		TAILQ_INSERT_TAIL(&fs->open_frames.all, *frame, all);
+		TAILQ_INSERT_TAIL(&fs->files.frames, *frame, all);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	free_frame(fs, spare);
@@ -222,10 +217,10 @@ static int peek_or_begin(struct fs *fs, struct fs_node *node,
 
 	pthread_mutex_lock(&fs->state_lock);
 	while (!state->frame && (state->nclosing > 0 || state->opening))
-		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
+		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 	frame = state->frame;
 	if (frame)
-		frame->nrefs++;
+		frame->open.nrefs++;
 	else if (state->renewed)
 		err = -ESTALE;
 	else
@@ -239,7 +234,7 @@ static void end_first(struct fs *fs, struct fs_node *node)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	node->state.opening = false;
-	pthread_cond_broadcast(&fs->open_frames.closed);
+	pthread_cond_broadcast(&fs->files.settled);
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
@@ -249,7 +244,7 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 	struct b2f_file_now now;
 	bool must;
 
-	b2f_file_now_get(frame->file, &now);
+	b2f_file_now_get(frame->open.data, &now);
 	pthread_mutex_lock(&fs->state_lock);
 	must = fs_seen_must_drop(&frame->pin.node->state.seen, &now.stamp);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -350,7 +345,7 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)
 	pthread_mutex_lock(&fs->state_lock);
 	frame = node->state.frame;
 	if (frame)
-		frame->nrefs++;
+		frame->open.nrefs++;
 	pthread_mutex_unlock(&fs->state_lock);
 	return frame;
 }
@@ -360,7 +355,7 @@ bool fs_open_frame_any(struct fs *fs)
 	bool any;
 
 	pthread_mutex_lock(&fs->state_lock);
-	any = !TAILQ_EMPTY(&fs->open_frames.all);
+	any = !TAILQ_EMPTY(&fs->files.frames);
 	pthread_mutex_unlock(&fs->state_lock);
 	return any;
 }
@@ -371,14 +366,14 @@ int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n)
 	size_t count = 0, i = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	TAILQ_FOREACH (f, &fs->open_frames.all, all)
+	TAILQ_FOREACH (f, &fs->files.frames, all)
 		count++;
 	if (count > 0)
 		files = malloc(count * sizeof(struct fs_open_frame *));
-	TAILQ_FOREACH (f, &fs->open_frames.all, all) {
+	TAILQ_FOREACH (f, &fs->files.frames, all) {
 		if (!files)
 			break;
-		f->nrefs++;
+		f->open.nrefs++;
 		files[i++] = f;
 	}
 	pthread_mutex_unlock(&fs->state_lock);

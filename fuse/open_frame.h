@@ -33,21 +33,23 @@
 #ifndef B2F_FUSE_OPEN_FRAME_H
 #define B2F_FUSE_OPEN_FRAME_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/queue.h>
-#include <time.h>
 
-#include "b2frame/write.h"
+#include "open_file.h"
 #include "tree.h"
 
 struct fs;
 
 struct fs_open_frame {
+	/*
+	 * With 0 users it is kept only until its changes can be committed.  Writers are
+	 * truncations by name, too.
+	 */
+	struct fs_file open;
 	/* These never change.  The pin holds the node. */
 	struct fs_pin pin;
-	struct b2f_file *file;
 	/* What messages call it. */
 	char *label;
 	/*
@@ -70,26 +72,15 @@ struct fs_open_frame {
 	_Atomic uint64_t nchanges;
 	_Atomic uint64_t ncommitted;
 	_Atomic uint64_t ntidied;
-	/* Handles that may write, and truncations by name. */
-	_Atomic size_t nwriters;
 	/*
 	 * The last of them has left, and others cannot write yet.  Under state_lock.
 	 */
 	bool keeps_lock;
 	/* How often changes of several writers were dropped (anew.h). */
 	_Atomic uint64_t ndropped;
-	/*
-	 * The changes that a commit refused are being dropped, or the lock of the
-	 * last writer is: writers must wait.
-	 */
-	bool reverting;
 
 	/* In the list of all. */
 	TAILQ_ENTRY(fs_open_frame) all;
-	/* 0: kept only until its changes can be committed. */
-	size_t nrefs;
-	/* When to try the commit again, on the monotonic clock. */
-	time_t retry_s;
 	/* Set once it is open for writing; under the lock of durable.h. */
 	struct fs_durable *durable;
 	/* What stat(2) showed last, for when the file is out of reach. */
@@ -99,13 +90,7 @@ struct fs_open_frame {
 	bool has_mtime;
 };
 
-struct fs_open_frames {
-	TAILQ_HEAD(, fs_open_frame) all;
-	/* Signalled when one of them was opened, closed or reverted. */
-	pthread_cond_t closed;
-};
-
-void fs_open_frame_init(struct fs_open_frames *frames);
+extern const struct fs_file_ops fs_open_frame_ops;
 
 /*
  * Commits and closes what is still kept; all handles are closed.  Frames that

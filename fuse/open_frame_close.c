@@ -8,9 +8,6 @@
 #include "fs.h"
 #include "probe.h"
 
-/* How long to wait after a commit that failed at the last close, seconds. */
-#define RETRY_S 5
-
 /* How long the end waits for programs that have locked frames, seconds. */
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
@@ -32,7 +29,7 @@ static struct ending look_back(const struct fs_open_frame *frame)
 	struct b2f_frame_stamp stamp;
 	struct stat index;
 
-	b2f_file_now_get(frame->file, &end.now);
+	b2f_file_now_get(frame->open.data, &end.now);
 	if (fs_probe_index(pin->fd, pin->node->sparse, &index))
 		return end;
 	stamp = b2f_frame_stamp_of(&index);
@@ -47,7 +44,7 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 {
 	struct fs_state *state = &frame->pin.node->state;
 
-	TAILQ_REMOVE(&fs->open_frames.all, frame, all);
+	TAILQ_REMOVE(&fs->files.frames, frame, all);
 	if (state->frame == frame)
 		state->frame = NULL;
 	state->nclosing++;
@@ -61,12 +58,12 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 {
 	if (deleted)
-		b2f_file_discard(frame->file);
-	b2f_file_close(frame->file);
+		b2f_file_discard(frame->open.data);
+	b2f_file_close(frame->open.data);
 	fs_durable_close(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
 	frame->pin.node->state.nclosing--;
-	pthread_cond_broadcast(&fs->open_frames.closed);
+	pthread_cond_broadcast(&fs->files.settled);
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &frame->pin);
 	free(frame->label);
@@ -95,19 +92,19 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 	enum leaving result = CLOSE;
 
 	pthread_mutex_lock(&fs->state_lock);
-	if (frame->nrefs > 1)
+	if (frame->open.nrefs > 1)
 		result = OTHERS;
 	else if (state->deleted || state->unlinked)
 		result = DELETED;
 	else if (!fs_open_frame_is_committed(frame) && !tried &&
-		 frame->retry_s <= fs_clock_s())
+		 fs_file_is_due(&frame->open))
 		result = COMMIT;
 	else if (!fs_open_frame_is_committed(frame) && err != -ESTALE)
 		result = KEEP;
 	if (result != COMMIT)
-		frame->nrefs--;
+		frame->open.nrefs--;
 	if (result == KEEP && tried)
-		frame->retry_s = fs_clock_s() + RETRY_S;
+		fs_file_put_off(&frame->open);
 	if (result == CLOSE || result == DELETED)
 		drop_from_list(fs, frame, result == CLOSE ? end : NULL);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -124,10 +121,10 @@ static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
 	bool others;
 
 	pthread_mutex_lock(&fs->state_lock);
-	others = frame->nrefs > 1;
+	others = frame->open.nrefs > 1;
 	*must_unlock = others && frame->keeps_lock && !tried;
 	if (others && !*must_unlock)
-		frame->nrefs--;
+		frame->open.nrefs--;
 	pthread_mutex_unlock(&fs->state_lock);
 	return others;
 }
@@ -199,7 +196,7 @@ static int end_all(struct fs *fs, bool patient)
 	struct fs_open_frame *frame, *next;
 	int first = 0;
 
-	for (frame = TAILQ_FIRST(&fs->open_frames.all); frame; frame = next) {
+	for (frame = TAILQ_FIRST(&fs->files.frames); frame; frame = next) {
 		int err =
 			fs_open_frame_try_commit(fs, frame, B2F_COMMIT_DURABLE);
 
@@ -222,12 +219,12 @@ int fs_open_frame_fini(struct fs *fs)
 	time_t until = fs_clock_s() + LOCKED_S;
 	int first = 0;
 
-	while (!TAILQ_EMPTY(&fs->open_frames.all)) {
+	while (!TAILQ_EMPTY(&fs->files.frames)) {
 		int err = end_all(fs, fs_clock_s() < until);
 
 		if (!first)
 			first = err;
-		if (!TAILQ_EMPTY(&fs->open_frames.all))
+		if (!TAILQ_EMPTY(&fs->files.frames))
 			nanosleep(&pause, NULL);
 	}
 	return first;
@@ -241,7 +238,7 @@ static struct fs_open_frame *take_kept(struct fs *fs, struct fs_node *node)
 {
 	struct fs_open_frame *kept = node->state.frame;
 
-	if (!kept || kept->nrefs > 0)
+	if (!kept || kept->open.nrefs > 0)
 		return NULL;
 	drop_from_list(fs, kept, NULL);
 	return kept;

@@ -30,7 +30,7 @@ void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
 	struct b2f_file_now now;
 	struct timespec shown;
 
-	b2f_file_now_get(frame->file, &now);
+	b2f_file_now_get(frame->open.data, &now);
 	pthread_mutex_lock(&fs->state_lock);
 	shown = frame->attr.st_ctim;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -44,38 +44,6 @@ void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
 			err == -ESTALE ? "%s: changes are lost: %s"
 				       : "%s: changes are kept in memory: %s",
 			frame->label, strerror(-err));
-}
-
-static void set_reverting(struct fs *fs, struct fs_open_frame *frame,
-			  bool reverting)
-{
-	pthread_mutex_lock(&fs->state_lock);
-	frame->reverting = reverting;
-	pthread_cond_broadcast(&fs->open_frames.closed);
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
-/*
- * Shows readers what is on disk again, once every writer was told that its
- * changes contradict it.  A writer that began before would not be told.
- */
-static void forget_refused(struct fs *fs, struct fs_open_frame *frame)
-{
-	bool may;
-
-	pthread_mutex_lock(&fs->state_lock);
-	may = atomic_load(&frame->nwriters) == 0 && !frame->reverting;
-	frame->reverting |= may;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!may)
-		return;
-	/* If this fails, the frame is gone: there is nothing else to show. */
-	if (b2f_file_revert(frame->file) == 0) {
-		atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
-		fs_open_frame_take_foreign(fs, frame);
-		fs_open_frame_log_failure(fs, frame, -ESTALE);
-	}
-	set_reverting(fs, frame, false);
 }
 
 /*
@@ -103,7 +71,7 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		err = b2f_file_allow_write(f->file, &options);
+		err = b2f_file_allow_write(f->open.data, &options);
 	}
 	/* The kernel looks up the name again. */
 	if (!err && is_gone(fs, f))
@@ -118,7 +86,7 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 static int prepare(struct fs *fs, struct fs_open_frame *frame,
 		   enum b2f_commit_how how)
 {
-	if (how != B2F_COMMIT_DURABLE || b2f_file_is_writable(frame->file) ||
+	if (how != B2F_COMMIT_DURABLE || b2f_file_is_writable(frame->open.data) ||
 	    fs_durable_state(fs, frame->dev, frame->ino) != B2F_DISK_FAILED)
 		return 0;
 	return fs_open_frame_allow_write(fs, frame);
@@ -133,7 +101,7 @@ static int make_durable(struct fs *fs, struct fs_open_frame *frame,
 {
 	int err = 0;
 
-	if (!writable || !b2f_file_is_writable(frame->file))
+	if (!writable || !b2f_file_is_writable(frame->open.data))
 		err = fs_durable_make_contents(fs, frame->dev, frame->ino,
 					       frame->pin.fd);
 	return err ? err
@@ -141,13 +109,44 @@ static int make_durable(struct fs *fs, struct fs_open_frame *frame,
 					  frame->ino);
 }
 
-typedef int commit_fn(struct b2f_file *file, enum b2f_commit_how how);
+static void note_foreign(struct fs *fs, struct fs_file *file)
+{
+	fs_open_frame_drop_cached(fs, (struct fs_open_frame *)file);
+}
+
+static void note_commit(struct fs *fs, struct fs_file *file,
+			const struct b2f_file_now *before, bool foreign,
+			int err)
+{
+	struct fs_open_frame *frame = (struct fs_open_frame *)file;
+
+	(void)err;
+	if (!foreign && !frame->past_cache)
+		fs_open_frame_note_commit(fs, frame, before);
+}
+
+static void revert(struct fs *fs, struct fs_file *file)
+{
+	struct fs_open_frame *frame = (struct fs_open_frame *)file;
+
+	/* If this fails, the frame is gone: there is nothing else to show. */
+	if (b2f_file_revert(file->data))
+		return;
+	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
+	fs_open_frame_take_foreign(fs, frame);
+	fs_open_frame_log_failure(fs, frame, -ESTALE);
+}
+
+const struct fs_file_ops fs_open_frame_ops = {
+	.note_foreign = note_foreign,
+	.note_commit = note_commit,
+	.revert = revert,
+};
 
 static int commit(struct fs *fs, struct fs_open_frame *frame,
-		  enum b2f_commit_how how, commit_fn *fn)
+		  enum b2f_commit_how how, bool waits)
 {
 	uint64_t n = atomic_load(&frame->nchanges), old;
-	struct b2f_file_now before;
 	bool writable;
 	int err;
 
@@ -156,15 +155,8 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	err = prepare(fs, frame, how);
 	if (err)
 		return err;
-	writable = b2f_file_is_writable(frame->file);
-	b2f_file_now_get(frame->file, &before);
-	err = fn(frame->file, how);
-	if (b2f_file_take_foreign(frame->file))
-		fs_open_frame_drop_cached(fs, frame);
-	else if (!frame->past_cache)
-		fs_open_frame_note_commit(fs, frame, &before);
-	if (err == -ESTALE)
-		forget_refused(fs, frame);
+	writable = b2f_file_is_writable(frame->open.data);
+	err = fs_file_commit(fs, &frame->open, how, waits);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = make_durable(fs, frame, writable);
 	if (err)
@@ -179,13 +171,13 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
 			 enum b2f_commit_how how)
 {
-	return commit(fs, frame, how, b2f_file_commit);
+	return commit(fs, frame, how, true);
 }
 
 int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
 			     enum b2f_commit_how how)
 {
-	return commit(fs, frame, how, b2f_file_try_commit);
+	return commit(fs, frame, how, false);
 }
 
 void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
@@ -195,8 +187,8 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 	if (is_deleted(fs, frame))
 		return;
 	atomic_store(&frame->ntidied, atomic_load(&frame->ncommitted));
-	b2f_file_now_get(frame->file, &before);
-	b2f_file_tidy(frame->file, atomic_load(&frame->nwriters) <= 1, late);
+	b2f_file_now_get(frame->open.data, &before);
+	b2f_file_tidy(frame->open.data, atomic_load(&frame->open.nwriters) <= 1, late);
 	if (!frame->past_cache)
 		fs_open_frame_note_commit(fs, frame, &before);
 }
@@ -204,9 +196,7 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
 {
 	pthread_mutex_lock(&fs->state_lock);
-	while (frame->reverting)
-		pthread_cond_wait(&fs->open_frames.closed, &fs->state_lock);
-	atomic_fetch_add(&frame->nwriters, 1);
+	fs_file_add_writer(fs, &frame->open);
 	frame->keeps_lock = false;
 	pthread_mutex_unlock(&fs->state_lock);
 }
@@ -216,7 +206,7 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 	bool last;
 
 	pthread_mutex_lock(&fs->state_lock);
-	last = atomic_fetch_sub(&frame->nwriters, 1) == 1;
+	last = atomic_fetch_sub(&frame->open.nwriters, 1) == 1;
 	frame->keeps_lock |= last;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (last && !fs_open_frame_is_committed(frame))
@@ -234,12 +224,10 @@ static int end_write(struct fs *fs, struct fs_open_frame *frame)
 		return 0;
 	if (!fs_open_frame_is_committed(frame))
 		return -EBUSY;
-	b2f_file_now_get(frame->file, &before);
-	err = b2f_file_end_write(frame->file);
-	if (b2f_file_take_foreign(frame->file))
-		fs_open_frame_drop_cached(fs, frame);
-	else if (!frame->past_cache)
-		fs_open_frame_note_commit(fs, frame, &before);
+	b2f_file_now_get(frame->open.data, &before);
+	err = b2f_file_end_write(frame->open.data);
+	note_commit(fs, &frame->open, &before,
+		    fs_file_take_foreign(fs, &frame->open), err);
 	return err;
 }
 
@@ -249,9 +237,9 @@ void fs_open_frame_unlock(struct fs *fs, struct fs_open_frame *frame)
 	int err;
 
 	pthread_mutex_lock(&fs->state_lock);
-	may = frame->keeps_lock && !frame->reverting &&
-	      atomic_load(&frame->nwriters) == 0;
-	frame->reverting |= may;
+	may = frame->keeps_lock && !frame->open.reverting &&
+	      atomic_load(&frame->open.nwriters) == 0;
+	frame->open.reverting |= may;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!may)
 		return;
@@ -260,14 +248,14 @@ void fs_open_frame_unlock(struct fs *fs, struct fs_open_frame *frame)
 	/* The ticker commits, and tries again. */
 	frame->keeps_lock = err == -EBUSY;
 	pthread_mutex_unlock(&fs->state_lock);
-	set_reverting(fs, frame, false);
+	fs_file_end_revert(fs, &frame->open);
 }
 
 int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame)
 {
 	uint64_t age_ns = fs->config.commit_ns;
 
-	if (age_ns == 0 || b2f_file_dirty_ns(frame->file) < age_ns)
+	if (age_ns == 0 || b2f_file_dirty_ns(frame->open.data) < age_ns)
 		return 0;
 	return fs_open_frame_try_commit(fs, frame, B2F_COMMIT_DURABLE);
 }
@@ -286,8 +274,7 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 
 void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame)
 {
-	if (b2f_file_take_foreign(frame->file))
-		fs_open_frame_drop_cached(fs, frame);
+	(void)fs_file_take_foreign(fs, &frame->open);
 }
 
 int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
@@ -305,12 +292,12 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 		(void)!fs_probe_index(pin->fd, pin->node->sparse, &seen);
 	stamp = b2f_frame_stamp_of(index ? index : &seen);
 	/* b2f_file_refresh() waits for the end of a commit, so avoid it. */
-	b2f_file_now_get(frame->file, &now);
+	b2f_file_now_get(frame->open.data, &now);
 	if (b2f_frame_stamp_equal(&now.stamp, &stamp) && !now.in_doubt) {
 		fs_open_frame_take_foreign(fs, frame);
 		return 0;
 	}
-	err = b2f_file_refresh(frame->file, wait_ms, &changed);
+	err = b2f_file_refresh(frame->open.data, wait_ms, &changed);
 	if (!err && changed)
 		fs_open_frame_drop_cached(fs, frame);
 	return err;

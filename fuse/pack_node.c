@@ -5,14 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "packs.h"
 #include "table_rows.h"
 #include "view.h"
-
-/* Members of packs in a bucket that stay open without being used, and for how long. */
-#define IDLE_MAX 64
-#define IDLE_S	 5
 
 size_t fs_pack_node_entry(const struct fs_member *node)
 {
@@ -102,16 +97,16 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 	struct fs_frame_sizes sizes;
 	int err = 0;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	sizes = frame->sizes;
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (!sizes.known)
 		err = read_sizes(fs, frame, &sizes);
 	if (err)
 		return err;
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	frame->sizes = sizes;
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	*out = sizes;
 	return 0;
 }
@@ -161,20 +156,17 @@ int fs_pack_node_getattr(struct fs *fs, struct fs_member *node, struct stat *out
 	return 0;
 }
 
-void fs_pack_node_forget(struct fs *fs, struct fs_member *node)
+void fs_pack_node_fini(struct fs *fs, struct fs_member *node)
 {
-	if (!node->file || node->nopens || !node->pack->path)
-		return;
-	TAILQ_REMOVE(&fs->packs.idle, node, idle);
-	fs->packs.nidle--;
-}
+	struct b2f_file *data;
 
-/* One more user of the data, if they are open.  Locked. */
-static struct b2f_file *use(struct fs *fs, struct fs_member *node)
-{
-	fs_pack_node_forget(fs, node);
-	node->nopens += node->file != NULL;
-	return node->file;
+	if (!node->file)
+		return;
+	pthread_mutex_lock(&fs->state_lock);
+	data = fs_file_take_unused(fs, node->file);
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(data);
+	free(node->file);
 }
 
 static int open_file(struct fs *fs, const struct fs_member *node,
@@ -194,83 +186,55 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
+/* What is open of @node, made by the first open; NULL: no memory. */
+static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
+{
+	struct fs_file *file, *made = NULL;
+
+	pthread_mutex_lock(&fs->state_lock);
+	file = node->file;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (file)
+		return file;
+	made = calloc(1, sizeof(*made));
+	pthread_mutex_lock(&fs->state_lock);
+	if (!node->file) {
+		node->file = made;
+		made = NULL;
+	}
+	file = node->file;
+	pthread_mutex_unlock(&fs->state_lock);
+	free(made);
+	return file;
+}
+
 int fs_pack_node_open(struct fs *fs, struct fs_member *node,
 		      struct b2f_file **out)
 {
-	struct b2f_file *mine = NULL;
+	struct b2f_file *data = NULL;
+	struct fs_file *file;
 	int err;
 
 	node = frame_of(node);
-	pthread_mutex_lock(&fs->packs.lock);
-	*out = use(fs, node);
-	pthread_mutex_unlock(&fs->packs.lock);
+	file = file_of(fs, node);
+	if (!file)
+		return -ENOMEM;
+	*out = fs_file_share(fs, file);
 	if (*out)
 		return 0;
-	err = open_file(fs, node, &mine);
-	if (err)
-		return err;
-	pthread_mutex_lock(&fs->packs.lock);
-	*out = use(fs, node);
-	/* Else another thread has been faster. */
-	if (!*out) {
-		*out = node->file = mine;
-		node->nopens = 1;
-		mine = NULL;
-	}
-	pthread_mutex_unlock(&fs->packs.lock);
-	b2f_file_close(mine);
-	return 0;
-}
-
-/* Takes out a file that was not used since @before_s, or is one too many. */
-static struct b2f_file *take_idle(struct fs *fs, time_t before_s)
-{
-	struct fs_member *oldest;
-	struct b2f_file *file = NULL;
-
-	pthread_mutex_lock(&fs->packs.lock);
-	oldest = TAILQ_FIRST(&fs->packs.idle);
-	if (oldest &&
-	    (oldest->idle_s <= before_s || fs->packs.nidle > IDLE_MAX)) {
-		fs_pack_node_forget(fs, oldest);
-		file = oldest->file;
-		oldest->file = NULL;
-	}
-	pthread_mutex_unlock(&fs->packs.lock);
-	return file;
+	err = open_file(fs, node, &data);
+	if (!err)
+		*out = fs_file_add(fs, file, data);
+	return err;
 }
 
 void fs_pack_node_close(struct fs *fs, struct fs_member *node)
 {
-	struct b2f_file *file = NULL;
-	bool stays;
+	struct b2f_file *data;
 
 	node = frame_of(node);
-	pthread_mutex_lock(&fs->packs.lock);
-	stays = --node->nopens == 0 && node->pack->path;
-	if (stays) {
-		node->idle_s = fs_clock_s();
-		TAILQ_INSERT_TAIL(&fs->packs.idle, node, idle);
-		fs->packs.nidle++;
-	} else if (node->nopens == 0) {
-		file = node->file;
-		node->file = NULL;
-	}
-	pthread_mutex_unlock(&fs->packs.lock);
-	b2f_file_close(file);
-	if (stays)
-		fs_wakeup_call(&fs->wakeup, false);
-}
-
-bool fs_pack_node_tick(struct fs *fs)
-{
-	struct b2f_file *file;
-	bool more;
-
-	while ((file = take_idle(fs, fs_clock_s() - IDLE_S)))
-		b2f_file_close(file);
-	pthread_mutex_lock(&fs->packs.lock);
-	more = fs->packs.nidle > 0;
-	pthread_mutex_unlock(&fs->packs.lock);
-	return more;
+	pthread_mutex_lock(&fs->state_lock);
+	data = fs_file_leave(fs, node->file, node->pack->path);
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(data);
 }

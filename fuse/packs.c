@@ -15,24 +15,14 @@
 /* Packs that are open without being used, if many are looked at in a second. */
 #define IDLE_MAX 64
 
-void fs_packs_init(struct fs_packs *packs)
-{
-	pthread_mutex_init(&packs->lock, NULL);
-	TAILQ_INIT(&packs->idle);
-}
-
 static void free_pack(struct fs *fs, struct fs_pack *pack)
 {
 	if (!pack)
 		return;
 	if (pack->dir)
 		fs_tree_forget(fs->tree, pack->dir, 1);
-	pthread_mutex_lock(&fs->packs.lock);
-	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
-		fs_pack_node_forget(fs, &pack->nodes[i]);
-	pthread_mutex_unlock(&fs->packs.lock);
-	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++)
-		b2f_file_close(pack->nodes[i].file);
+	for (size_t i = 0; pack->nodes && i < pack->nentries; i++)
+		fs_pack_node_fini(fs, &pack->nodes[i]);
 	b2f_pack_close(pack->pack);
 	free(pack->path);
 	free(pack->nodes);
@@ -49,7 +39,6 @@ void fs_packs_fini(struct fs *fs)
 		fs->packs.first = pack->next;
 		free_pack(fs, pack);
 	}
-	pthread_mutex_destroy(&fs->packs.lock);
 }
 
 struct fs_inode *fs_packs_release(struct fs_inode *root)
@@ -58,12 +47,12 @@ struct fs_inode *fs_packs_release(struct fs_inode *root)
 	struct fs *fs = pack->fs;
 	struct fs_pack **at = &fs->packs.first;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	while (*at != pack)
 		at = &(*at)->next;
 	*at = pack->next;
 	fs->packs.nopen -= pack->pack && !pack->path;
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	free_pack(fs, pack);
 	return NULL;
 }
@@ -101,9 +90,9 @@ struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
 {
 	struct fs_pack *pack;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	pack = find_pack(fs, path, stamp);
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return pack;
 }
 
@@ -163,9 +152,9 @@ int fs_packs_use(struct fs *fs, struct fs_pack *pack)
 	bool is_open;
 	int err;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	is_open = use_opened(fs, pack, &opened);
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (is_open) {
 		err = pack->path ? 0 : b2f_pack_check(pack->pack);
 		if (err)
@@ -175,9 +164,9 @@ int fs_packs_use(struct fs *fs, struct fs_pack *pack)
 	err = open_again(fs, pack, &opened);
 	if (err)
 		return err;
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	use_opened(fs, pack, &opened);
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	/* Another thread has been faster. */
 	b2f_pack_close(opened);
 	return 0;
@@ -189,7 +178,7 @@ static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
 	struct fs_pack *oldest = NULL;
 	struct b2f_pack *opened = NULL;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	for (struct fs_pack *p = fs->packs.first; p; p = p->next)
 		if (p->pack && !p->path && p->nusers == 0 &&
 		    p->idle_s <= before_s &&
@@ -200,7 +189,7 @@ static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
 		oldest->pack = NULL;
 		fs->packs.nopen--;
 	}
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return opened;
 }
 
@@ -208,12 +197,12 @@ void fs_packs_unuse(struct fs *fs, struct fs_pack *pack)
 {
 	bool crowded, idle;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	idle = --pack->nusers == 0;
 	if (idle)
 		pack->idle_s = fs_clock_s();
 	crowded = fs->packs.nopen > IDLE_MAX;
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (idle && crowded)
 		b2f_pack_close(take_idle(fs, fs_clock_s()));
 	if (idle)
@@ -227,12 +216,12 @@ bool fs_packs_tick(struct fs *fs)
 
 	while ((opened = take_idle(fs, fs_clock_s() - 1)))
 		b2f_pack_close(opened);
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	/* That of the mount stays. */
 	more = fs->packs.nopen >
 	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
-	pthread_mutex_unlock(&fs->packs.lock);
-	return fs_pack_node_tick(fs) || more;
+	pthread_mutex_unlock(&fs->state_lock);
+	return more;
 }
 
 /* Attributes of a file as they are, and as they are shown. */
@@ -305,7 +294,7 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 {
 	struct fs_pack *known;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	known = find_pack(fs, pack->path, &pack->stamp);
 	if (known) {
 		use_opened(fs, known, &pack->pack);
@@ -315,7 +304,7 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 		fs->packs.first = pack;
 		fs->packs.nopen += !pack->path;
 	}
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (!known)
 		return pack;
 	free_pack(fs, pack);
@@ -416,11 +405,11 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 {
 	bool failed;
 
-	pthread_mutex_lock(&fs->packs.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	failed = b2f_frame_stamp_equal(&fs->packs.failed, stamp);
 	if (now)
 		fs->packs.failed = *stamp;
-	pthread_mutex_unlock(&fs->packs.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return failed;
 }
 

@@ -19,7 +19,7 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock for all packs, never held during I/O.  All that may return an
+ * Threads: any.  All packs are under fs->state_lock, which is never held during I/O.  All that may return an
  * errno may block on I/O.
  */
 #ifndef B2F_FUSE_PACKS_H
@@ -34,12 +34,11 @@ struct fs_member {
 	struct fs_pack *pack;
 	/* The number that is shown, but for a view's bit. */
 	uint64_t ino;
-	/* The frame, as long as there are handles of it; in a bucket, and a while. */
-	struct b2f_file *file;
-	size_t nopens;
-	/* In a bucket, with a file that is not used: in the list, since when. */
-	TAILQ_ENTRY(fs_member) idle;
-	time_t idle_s;
+	/*
+	 * The frame, as long as there are handles of it; in a bucket, and a while.  NULL
+	 * before the first open.
+	 */
+	struct fs_file *file;
 	/* Never change once they are known. */
 	struct fs_frame_sizes sizes;
 };
@@ -99,9 +98,6 @@ void fs_packs_put(struct fs_pack *pack);
 
 /* Frees @root, the first node of a pack (volume.h). */
 struct fs_inode *fs_packs_release(struct fs_inode *root);
-
-/* All but @packs->volume. */
-void fs_packs_init(struct fs_packs *packs);
 
 /* Closes everything; no request is running any more. */
 void fs_packs_fini(struct fs *fs);
@@ -218,13 +214,7 @@ int fs_pack_node_open(struct fs *fs, struct fs_member *node,
 
 void fs_pack_node_close(struct fs *fs, struct fs_member *node);
 
-/*
- * Closes the data of members that were not used for some seconds.  Returns whether
- * there is more to come.
- */
-bool fs_pack_node_tick(struct fs *fs);
-
-/* Takes @node, which nothing uses, off the list of those.  The packs are locked. */
-void fs_pack_node_forget(struct fs *fs, struct fs_member *node);
+/* Frees what @node has open. */
+void fs_pack_node_fini(struct fs *fs, struct fs_member *node);
 
 #endif

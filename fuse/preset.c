@@ -106,7 +106,7 @@ static int set_open(struct fs *fs, struct fs_open_frame *frame,
 	if (err)
 		return err;
 	for (int i = 0; i < TRIES; i++) {
-		int changed = b2f_file_set_encoding(frame->file, encoding);
+		int changed = b2f_file_set_encoding(frame->open.data, encoding);
 
 		if (changed <= 0)
 			return changed;

@@ -55,10 +55,10 @@ static int resize_file(struct fs *fs, struct fs_open_frame *frame,
 
 	if (err)
 		return err;
-	if (size == b2f_file_size(frame->file))
+	if (size == b2f_file_size(frame->open.data))
 		return touch(fs, frame);
 	fs_form_decide(fs, frame, NULL, 0, size);
-	err = b2f_file_truncate(frame->file, size);
+	err = b2f_file_truncate(frame->open.data, size);
 	fs_open_frame_note_change(frame);
 	return err;
 }

@@ -196,7 +196,7 @@ static int run_request(struct fs_node *node, int fd, struct request *r)
 	frame = fs_open_frame_peek(fs, node);
 	if (!frame)
 		return run_closed(node, fd, r);
-	err = b2f_file_with_index(frame->file, r->sets_mtime, run, r);
+	err = b2f_file_with_index(frame->open.data, r->sets_mtime, run, r);
 	if (!err && r->sets_mtime) {
 		pthread_mutex_lock(&fs->state_lock);
 		frame->has_mtime = false;
@@ -241,7 +241,7 @@ void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
 	struct stat now;
 
 	if (frame) {
-		(void)!b2f_file_with_index(frame->file, false, nothing, NULL);
+		(void)!b2f_file_with_index(frame->open.data, false, nothing, NULL);
 		fs_open_frame_put(fs, frame);
 	} else if (fstat(fd, &now) == 0) {
 		note_same(fs, node, false, before, &now);

@@ -110,6 +110,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	if (!is_urgent) {
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
+		more |= fs_file_tick(fs);
 		more |= fs_bucket_source_tick(fs);
 		if (fs->tree)
 			more |= fs_tree_tick(fs->tree, fs_clock_s(),

@@ -44,7 +44,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 static bool is_written(struct fs *fs, const struct fs_handle *handle)
 {
 	(void)fs;
-	return atomic_load(&handle->frame->nwriters) > 0;
+	return atomic_load(&handle->frame->open.nwriters) > 0;
 }
 
 /*
@@ -143,10 +143,10 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	 * Other writers may have changed what was not completed.  Until it is
 	 * dropped, their commits fail.
 	 */
-	if (atomic_load(&frame->nwriters) > 1)
+	if (atomic_load(&frame->open.nwriters) > 1)
 		atomic_fetch_add(&frame->ndropped, 1);
 	/* If this fails, the frame has gone. */
-	if (b2f_file_revert(frame->file))
+	if (b2f_file_revert(frame->open.data))
 		return;
 	atomic_store(&frame->ncommitted, n);
 	fs_open_frame_drop_cached(fs, frame);
@@ -227,7 +227,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 			     atomic_load(&handle->frame->ndropped));
 		err = fs_open_frame_allow_write(fs, handle->frame);
 	}
-	return err ? err : fs_handle_show(handle, handle->frame->file, is_view);
+	return err ? err : fs_handle_show(handle, handle->frame->open.data, is_view);
 }
 
 /*

@@ -58,7 +58,7 @@ static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
 
 	if (!frame)
 		return find_head_len(fs, node, len);
-	err = b2f_file_npy_header(frame->file, &head, &n);
+	err = b2f_file_npy_header(frame->open.data, &head, &n);
 	fs_open_frame_put(fs, frame);
 	free(head);
 	*len = n;

@@ -16,7 +16,6 @@
 #include "packs.h"
 #include "bucket_changes.h"
 #include "bucket_find.h"
-#include "bucket_listing.h"
 #include "bucket_make.h"
 #include "bucket_renaming.h"
 #include "bucket_writer.h"
@@ -75,15 +74,15 @@ static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 	struct fs_bucket *r = fs->bucket;
 	bool is_written, sets_mtime;
 
-	pthread_mutex_lock(&r->lock);
+	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fs_frame_sizes_show(&node->sizes, entry->is_view, out);
 	out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
 	if (node->has_mtime)
 		out->st_mtim = node->mtime;
-	out->st_nlink = !node->writing.gone;
+	out->st_nlink = !node->open.gone;
 	is_written = node->writing.is_listed;
 	sets_mtime = node->writing.own_mtime;
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (is_written)
 		add_unwritten(fs, entry, sets_mtime, out);
 }
@@ -156,7 +155,7 @@ static void close_file(struct fs *fs, struct fs_handle *handle)
 	struct fs_object *node = handle->bucket;
 
 	if (handle->writes)
-		fs_bucket_writer_end(fs, node, handle->file);
+		fs_bucket_writer_end(fs, node);
 	if (handle->file)
 		fs_bucket_node_close(fs, node);
 	fs_bucket_node_put(node);
@@ -182,7 +181,7 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 		fs_bucket_node_doubt(fs->bucket, handle->bucket);
 	if (n < 0 || !handle->file)
 		return 0;
-	return fs_bucket_writer_wait_dropped(fs, handle->bucket, handle->file)
+	return fs_bucket_writer_wait_dropped(fs, handle->bucket)
 		       ? -EAGAIN
 		       : 0;
 }
@@ -191,20 +190,20 @@ static bool is_written(struct fs *fs, const struct fs_handle *handle)
 {
 	bool written;
 
-	pthread_mutex_lock(&fs->bucket->lock);
-	written = handle->bucket->writing.nwriters > 0;
-	pthread_mutex_unlock(&fs->bucket->lock);
+	pthread_mutex_lock(&fs->state_lock);
+	written = handle->bucket->open.nwriters > 0;
+	pthread_mutex_unlock(&fs->state_lock);
 	return written;
 }
 
 static void begin_change(struct fs *fs, struct fs_handle *handle)
 {
-	fs_bucket_writer_catch_up(fs, handle->bucket, handle->file);
+	fs_bucket_writer_catch_up(fs, handle->bucket);
 }
 
 static void end_change(struct fs *fs, struct fs_handle *handle)
 {
-	fs_bucket_writer_note_change(fs, handle->bucket, handle->file);
+	fs_bucket_writer_note_change(fs, handle->bucket);
 }
 
 static void drop_cached(struct fs *fs, struct fs_handle *handle)
@@ -217,7 +216,7 @@ static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
 	(void)how;
-	return fs_bucket_writer_commit(fs, handle->bucket, handle->file);
+	return fs_bucket_writer_commit(fs, handle->bucket);
 }
 
 static void revert(struct fs *fs, struct fs_handle *handle)
@@ -250,7 +249,7 @@ static bool asks_to_write(int flags)
 static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	struct b2f_file *file = handle->file;
-	int err = fs_bucket_writer_begin(fs, handle->bucket, file);
+	int err = fs_bucket_writer_begin(fs, handle->bucket);
 
 	handle->writes = !err;
 	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
@@ -499,7 +498,7 @@ static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 		return err;
 	err = resize_handle(fs, handle, size);
 	if (!err)
-		err = fs_bucket_writer_commit(fs, entry->node, handle->file);
+		err = fs_bucket_writer_commit(fs, entry->node);
 	fs_handle_close(fs, handle);
 	return err;
 }
@@ -603,7 +602,7 @@ static int make_file(struct fs *fs, struct fs_object *dir,
 
 	if (err)
 		return err;
-	err = fs_bucket_writer_commit(fs, entry->node, handle->file);
+	err = fs_bucket_writer_commit(fs, entry->node);
 	fs_handle_close(fs, handle);
 	if (err)
 		undo(fs, dir, name, entry);

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open_file.c - the data of a frame while it is open, whatever volume it is of */
+#include "open_file.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "fs.h"
+
+/* Files that stay open without being used, and for how long. */
+#define IDLE_MAX 64
+#define IDLE_S	 5
+
+/* How long to wait after a commit that failed, seconds. */
+#define RETRY_S 5
+
+void fs_file_init(struct fs_files *files)
+{
+	TAILQ_INIT(&files->frames);
+	TAILQ_INIT(&files->idle);
+	pthread_cond_init(&files->settled, NULL);
+}
+
+static bool is_idle(const struct fs_file *file)
+{
+	return file->data && file->nrefs == 0;
+}
+
+static void remove_idle(struct fs *fs, struct fs_file *file)
+{
+	TAILQ_REMOVE(&fs->files.idle, file, idle);
+	fs->files.nidle--;
+}
+
+void fs_file_rest(struct fs *fs, struct fs_file *file)
+{
+	file->idle_s = fs_clock_s();
+	TAILQ_INSERT_TAIL(&fs->files.idle, file, idle);
+	fs->files.nidle++;
+	fs_wakeup_call(&fs->wakeup, false);
+}
+
+/* Locked. */
+static struct b2f_file *use(struct fs *fs, struct fs_file *file)
+{
+	if (is_idle(file))
+		remove_idle(fs, file);
+	file->nrefs += file->data != NULL;
+	return file->data;
+}
+
+struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file)
+{
+	struct b2f_file *data;
+
+	pthread_mutex_lock(&fs->state_lock);
+	data = use(fs, file);
+	pthread_mutex_unlock(&fs->state_lock);
+	return data;
+}
+
+struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
+			     struct b2f_file *data)
+{
+	struct b2f_file *used;
+
+	pthread_mutex_lock(&fs->state_lock);
+	used = use(fs, file);
+	/* Else another thread has been faster. */
+	if (!used) {
+		used = file->data = data;
+		file->nrefs = 1;
+		data = NULL;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(data);
+	return used;
+}
+
+struct b2f_file *fs_file_leave(struct fs *fs, struct fs_file *file, bool stays)
+{
+	struct b2f_file *data = NULL;
+
+	if (--file->nrefs > 0)
+		return NULL;
+	if (stays) {
+		fs_file_rest(fs, file);
+	} else {
+		data = file->data;
+		file->data = NULL;
+	}
+	return data;
+}
+
+struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file)
+{
+	struct b2f_file *data = NULL;
+
+	if (is_idle(file)) {
+		remove_idle(fs, file);
+		data = file->data;
+		file->data = NULL;
+	}
+	return data;
+}
+
+/* Takes a file that was not used since @before_s, or is one too many. */
+static struct b2f_file *take_oldest(struct fs *fs, time_t before_s)
+{
+	struct b2f_file *data = NULL;
+	struct fs_file *oldest;
+
+	pthread_mutex_lock(&fs->state_lock);
+	oldest = TAILQ_FIRST(&fs->files.idle);
+	if (oldest &&
+	    (oldest->idle_s <= before_s || fs->files.nidle > IDLE_MAX))
+		data = fs_file_take_unused(fs, oldest);
+	pthread_mutex_unlock(&fs->state_lock);
+	return data;
+}
+
+bool fs_file_tick(struct fs *fs)
+{
+	struct b2f_file *data;
+	bool more;
+
+	while ((data = take_oldest(fs, fs_clock_s() - IDLE_S)))
+		b2f_file_close(data);
+	pthread_mutex_lock(&fs->state_lock);
+	more = fs->files.nidle > 0;
+	pthread_mutex_unlock(&fs->state_lock);
+	return more;
+}
+
+void fs_file_add_writer(struct fs *fs, struct fs_file *file)
+{
+	while (file->reverting)
+		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
+	atomic_fetch_add(&file->nwriters, 1);
+}
+
+void fs_file_put_off(struct fs_file *file)
+{
+	file->retry_s = fs_clock_s() + RETRY_S;
+}
+
+bool fs_file_is_due(const struct fs_file *file)
+{
+	return file->retry_s <= fs_clock_s();
+}
+
+bool fs_file_begin_commit(struct fs *fs, struct fs_file *file, bool waits)
+{
+	bool may = true;
+
+	/* One of the two sees the other: a commit is counted before it looks. */
+	while (may) {
+		atomic_fetch_add(&file->ncommits, 1);
+		if (!atomic_load(&file->held) && !atomic_load(&file->gone))
+			return true;
+		fs_file_end_commit(fs, file);
+		pthread_mutex_lock(&fs->state_lock);
+		while (waits && atomic_load(&file->held))
+			pthread_cond_wait(&fs->files.settled, &fs->state_lock);
+		may = !atomic_load(&file->held) && !atomic_load(&file->gone);
+		pthread_mutex_unlock(&fs->state_lock);
+	}
+	return false;
+}
+
+static void wake_all(struct fs *fs)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	pthread_cond_broadcast(&fs->files.settled);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+void fs_file_end_commit(struct fs *fs, struct fs_file *file)
+{
+	atomic_fetch_sub(&file->ncommits, 1);
+	if (atomic_load(&file->held))
+		wake_all(fs);
+}
+
+void fs_file_hold(struct fs *fs, struct fs_file *file)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	atomic_store(&file->held, true);
+	while (atomic_load(&file->ncommits))
+		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+void fs_file_release(struct fs *fs, struct fs_file *file, bool gone)
+{
+	atomic_store(&file->gone, gone);
+	atomic_store(&file->held, false);
+	wake_all(fs);
+}
+
+bool fs_file_begin_revert(struct fs *fs, struct fs_file *file)
+{
+	bool may;
+
+	pthread_mutex_lock(&fs->state_lock);
+	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
+	file->reverting |= may;
+	pthread_mutex_unlock(&fs->state_lock);
+	return may;
+}
+
+void fs_file_end_revert(struct fs *fs, struct fs_file *file)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	file->reverting = false;
+	pthread_cond_broadcast(&fs->files.settled);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
+{
+	if (!b2f_file_has_foreign(file->data))
+		return false;
+	/*
+	 * Before, as a read that looks at both waits for what either tells; and after,
+	 * for what has come in between.
+	 */
+	file->ops->note_foreign(fs, file);
+	(void)b2f_file_take_foreign(file->data);
+	file->ops->note_foreign(fs, file);
+	return true;
+}
+
+/*
+ * Shows what is stored again, once every writer was told that its changes contradict
+ * it.  A writer that began before would not be told.
+ */
+static void drop_refused(struct fs *fs, struct fs_file *file)
+{
+	if (!fs_file_begin_revert(fs, file))
+		return;
+	file->ops->revert(fs, file);
+	fs_file_end_revert(fs, file);
+}
+
+int fs_file_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
+		   bool waits)
+{
+	struct b2f_file_now before;
+	bool foreign;
+	int err;
+
+	if (!fs_file_begin_commit(fs, file, waits))
+		return 0;
+	b2f_file_now_get(file->data, &before);
+	err = waits ? b2f_file_commit(file->data, how)
+		    : b2f_file_try_commit(file->data, how);
+	foreign = fs_file_take_foreign(fs, file);
+	file->ops->note_commit(fs, file, &before, foreign, err);
+	if (err == -ESTALE)
+		drop_refused(fs, file);
+	fs_file_end_commit(fs, file);
+	return err;
+}
