@@ -29,7 +29,7 @@ static int print_info(const char *path)
 	if (!err)
 		puts(json);
 	else
-		fprintf(stderr, "frame_info: %s: %s\n", path, strerror(-err));
+		fprintf(stderr, "frame_info: %s: %s\n", path, b2f_strerror(err));
 	free(json);
 	b2f_frame_close(frame);
 	return err;

@@ -64,6 +64,6 @@ int main(int argc, char **argv)
 		err = -errno;
 	if (err)
 		fprintf(stderr, "read_frame: %s: %s\n", argv[1],
-			strerror(-err));
+			b2f_strerror(err));
 	return err ? 1 : 0;
 }

@@ -97,6 +97,6 @@ int main(int argc, char **argv)
 	b2f_runtime_free(runtime);
 	if (err)
 		fprintf(stderr, "write_frame: %s: %s\n", argv[1],
-			strerror(-err));
+			b2f_strerror(err));
 	return err ? 1 : 0;
 }

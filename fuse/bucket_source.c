@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bucket_source.h"
+#include "b2frame/error.h"
 #include "bucket_changes.h"
 #include "bucket_doomed.h"
 #include "bucket_find.h"
@@ -327,7 +328,7 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 				"%s: mounted read-only: %s", fs->source.path,
 				kind == PLACE_OBJECT ? "it is one object"
 				: *r->reason	     ? r->reason
-						     : strerror(-err));
+						     : b2f_strerror(err));
 	*r->reason = '\0';
 }
 
@@ -354,7 +355,7 @@ int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE])
 	if (err && !*reason)
 		snprintf(reason, FS_REASON_SIZE, "%s: %s",
 			 r && r->place ? fs->source.path : "SOURCE",
-			 strerror(-err));
+			 b2f_strerror(err));
 	return err;
 }
 

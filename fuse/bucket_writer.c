@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "b2frame/patience.h"
+#include "b2frame/error.h"
 #include "clock.h"
 #include "bucket_changes.h"
 #include "bucket_doomed.h"
@@ -19,7 +20,7 @@ static void log_failure(struct fs *fs, const struct fs_object *node,
 {
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s%s%s: changes are %s: %s",
 			fs->source.path, *node->path ? "/" : "", node->path,
-			what, strerror(-err));
+			what, b2f_strerror(err));
 }
 
 /* Puts @node, whose data the caller has open, into the list.  Locked. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "b2frame/error.h"
 #include "b2frame/names.h"
 #include "deleted.h"
 #include "dir.h"
@@ -472,7 +473,7 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %s was deleted, but files are left in it: "
 				"%s",
-				fs->source.path, name, strerror(-err));
+				fs->source.path, name, b2f_strerror(err));
 	return 0;
 }
 
@@ -552,7 +553,7 @@ void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %s was deleted, but is still in %s: %s",
 				fs->source.path, deleted->home, HIDDEN,
-				strerror(-err));
+				b2f_strerror(err));
 	end_going(&fs->deleted, deleted);
 	free_deleted(deleted);
 }

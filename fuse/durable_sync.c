@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "clock.h"
 #include "durable_table.h"
 #include "fs.h"
@@ -237,7 +238,7 @@ static int run_sync(struct fs *fs, struct fs_sync *sync)
 		return 0;
 	}
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: not durable: %s",
-			fs->source.path, strerror(-err));
+			fs->source.path, b2f_strerror(err));
 	sync->since_s = fs_clock_s();
 	fs_durable_add_sync(fs, sync);
 	return err;

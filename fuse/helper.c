@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 
 #include "helper.h"
+#include "b2frame/error.h"
 #include "words/namespace.h"
 
 #define MOUNT_EXIT_FAILED 32
@@ -34,7 +35,7 @@ static int explain(const char *path, int err, const char *why,
 		   char reason[FS_REASON_SIZE])
 {
 	snprintf(reason, FS_REASON_SIZE, "%.500s: %s", path,
-		 why ? why : strerror(-err));
+		 why ? why : b2f_strerror(err));
 	return err;
 }
 

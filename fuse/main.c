@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "durable_sync.h"
+#include "b2frame/error.h"
 #include "fs.h"
 #include "helper.h"
 #include "notify.h"
@@ -40,7 +41,7 @@ static enum fs_exit fail(const char *reason, enum fs_exit code)
 
 static enum fs_exit fail_errno(const char *what, int err, enum fs_exit code)
 {
-	fprintf(stderr, "bloscfs: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "bloscfs: %s: %s\n", what, b2f_strerror(err));
 	return code;
 }
 
@@ -111,7 +112,7 @@ static void decide_writing(struct fs *fs)
 	if (err)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: mounted read-only: %s", fs->options.source,
-				strerror(-err));
+				b2f_strerror(err));
 	weak = err ? NULL : fs_source_weakness(&fs->source);
 	if (weak)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
@@ -215,7 +216,7 @@ static enum fs_exit serve(struct fs *fs)
 	fs_signals_stop(&signals);
 	if (err) {
 		fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: %s",
-				fs->mountpoint.path, strerror(-err));
+				fs->mountpoint.path, b2f_strerror(err));
 		return FS_EXIT_LOOP;
 	}
 	return FS_EXIT_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "b2frame/error.h"
 #include "fs.h"
 #include "probe.h"
 
@@ -184,7 +185,7 @@ static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: changes are lost: %s",
 			frame->label,
 			err == -EAGAIN ? "another program holds .b2lock"
-				       : strerror(-err));
+				       : b2f_strerror(err));
 }
 
 /*

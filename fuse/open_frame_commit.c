@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fs.h"
+#include "b2frame/error.h"
 #include "probe.h"
 
 /*
@@ -43,7 +44,7 @@ void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
 	fs_logger_write(fs->logger, B2F_LOG_ERROR,
 			err == -ESTALE ? "%s: changes are lost: %s"
 				       : "%s: changes are kept in memory: %s",
-			frame->label, strerror(-err));
+			frame->label, b2f_strerror(err));
 }
 
 /*

@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "aside.h"
+#include "b2frame/error.h"
 #include "renaming.h"
 
 /*
@@ -175,7 +176,8 @@ static void delete_aside(const struct fs_renaming *r)
 		fs_logger_write(r->fs->logger, B2F_LOG_WARNING,
 				"%s: %s has been replaced, but is still there: "
 				"%s",
-				r->fs->source.path, left.name, strerror(-err));
+				r->fs->source.path, left.name,
+				b2f_strerror(err));
 }
 
 static int move_over_aside(struct fs_renaming *r)

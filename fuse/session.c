@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "asker.h"
+#include "b2frame/error.h"
 #include "fuse_api.h"
 #include "notify.h"
 #include "ops.h"
@@ -257,7 +258,7 @@ static void explain(const struct fs *fs, const char *said,
 
 	if (err)
 		snprintf(reason, FS_REASON_SIZE, "%s: /dev/fuse: %s%s", path,
-			 strerror(-err),
+			 b2f_strerror(err),
 			 err == -EPERM ? " (a container has to be given it)"
 				       : " (try: modprobe fuse)");
 	else if ((geteuid() != 0 || fs->options.auto_unmount) &&

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "b2frame/frame.h"
+#include "b2frame/error.h"
 #include "b2frame/pack.h"
 #include "b2frame/remote.h"
 #include "source.h"
@@ -25,7 +26,7 @@
 
 static int give_reason(char reason[FS_REASON_SIZE], const char *path, int err)
 {
-	snprintf(reason, FS_REASON_SIZE, "%s: %s", path, strerror(-err));
+	snprintf(reason, FS_REASON_SIZE, "%s: %s", path, b2f_strerror(err));
 	return err;
 }
 

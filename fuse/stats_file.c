@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fs.h"
+#include "b2frame/error.h"
 
 /* Seconds between two of them. */
 #define RENEW_S 10
@@ -99,7 +100,7 @@ static void write_file(struct fs *fs)
 	free(text);
 	if (err && !file->failed)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING, "%s: %s",
-				fs->options.statsfile, strerror(-err));
+				fs->options.statsfile, b2f_strerror(err));
 	file->failed = err != 0;
 }
 

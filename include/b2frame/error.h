@@ -5,17 +5,23 @@
  * Every function that can fail returns 0 (or a count >= 0) on success and a
  * negative errno on failure.  An errno of the backing store (ENOSPC, EACCES,
  * EMFILE, ...) passes through unchanged.  Errors of the format itself have the
- * names below, each over an errno value that the library uses for nothing else.
+ * names below.  Two of them share their number with errors of other kinds:
+ * B2F_ENOTFRAME is the -EINVAL of an argument that makes no sense, and
+ * B2F_EUNSUPPORTED the -ENOTSUP of a filesystem.
  *
  * On error, out-parameters and objects are untouched, unless a function says
  * otherwise.
  *
- * Layer: public.  Threads: -
+ * Layer: public (made by base/).  Threads: any.
  */
 #ifndef B2FRAME_ERROR_H
 #define B2FRAME_ERROR_H
 
 #include <errno.h>
+
+#include "b2frame/api.h"
+
+B2F_BEGIN_API
 
 /* The result of the function that follows must not be ignored. */
 #define B2F_MUST_CHECK __attribute__((warn_unused_result))
@@ -37,5 +43,13 @@
  * or may still make it.  Either the old object is there, whole, or the new one.
  */
 #define B2F_EINDOUBT (-EINPROGRESS)
+
+/*
+ * Words for @err, an error of this library: those of strerror(3), but for errors
+ * whose errno says something else.  Do not free them.
+ */
+const char *b2f_strerror(int err);
+
+B2F_END_API
 
 #endif

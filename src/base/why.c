@@ -4,6 +4,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "b2frame/error.h"
 
 int b2f_why_set(struct b2f_why *why, int err, const char *fmt, ...)
 {
@@ -15,4 +18,16 @@ int b2f_why_set(struct b2f_why *why, int err, const char *fmt, ...)
 	vsnprintf(why->text, sizeof(why->text), fmt, args);
 	va_end(args);
 	return err;
+}
+
+const char *b2f_strerror(int err)
+{
+	switch (err) {
+	case B2F_ECORRUPT:
+		return "The stored bytes are damaged";
+	case B2F_EINDOUBT:
+		return "The server may have done it, or not";
+	default:
+		return strerror(err < 0 ? -err : err);
+	}
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "b2frame/names.h"
 #include "cli/message.h"
 #include "cli/kind.h"
@@ -94,7 +95,7 @@ int cli_bench_plot_check(const char *path)
 	if (err)
 		cli_message_error("--plot: no " PROGRAM " runs here (%s); "
 				  "--json has all figures",
-				  strerror(-err));
+				  b2f_strerror(err));
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "b2frame/error.h"
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
@@ -274,7 +275,7 @@ static int choose_array(struct job *job)
 	if (err) {
 		cli_message_error("%s: no .npy file can tell the type of its "
 				  "items (%s); --raw writes them alone",
-				  job->path, strerror(-err));
+				  job->path, b2f_strerror(err));
 		return err;
 	}
 	if (raw) {

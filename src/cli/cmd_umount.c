@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "b2frame/error.h"
 #include "cli/daemon_end.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
@@ -157,7 +158,7 @@ static int run_one(const struct umount *u, const char *path)
 			cli_message_error("%s: bloscfs, process %ld, has not "
 					  "ended: %s",
 					  path, (long)daemon.pid,
-					  strerror(-err));
+					  b2f_strerror(err));
 	}
 	cli_daemon_close(&daemon);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "cli/io.h"
 #include "cli/message.h"
 
@@ -34,7 +35,7 @@ static int pass_init(struct pass *pass, const struct cli_copy *copy)
 	err = pass->buf ? b2f_stream_new(copy->file, &pass->stream) : -ENOMEM;
 	if (err) {
 		free(pass->buf);
-		cli_message_error("%s", strerror(-err));
+		cli_message_error("%s", b2f_strerror(err));
 	}
 	return err;
 }
@@ -184,7 +185,7 @@ struct compare_arg {
 static int cannot_compare(const struct compare_arg *with, int err)
 {
 	cli_message_error("%s: cannot be compared: %s", with->name,
-			  strerror(-err));
+			  b2f_strerror(err));
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "cli/at.h"
 #include "cli/attributes.h"
 #include "cli/message.h"
@@ -129,7 +130,7 @@ int cli_directories_finish(struct cli_directories *d, const char *path)
 
 		if (err)
 			cli_message_error("%s/%s: %s", path, made->below,
-					  strerror(-err));
+					  b2f_strerror(err));
 		first = first ? first : err;
 		free(made->below);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "cli/from_stdin.h"
 #include "cli/from_url.h"
 #include "cli/kind.h"
@@ -80,7 +81,7 @@ static const char *reason(const struct b2f_frame *frame, int err)
 	if (b2f_frame_objects(frame))
 		return "it holds serialized objects, no plain bytes";
 	return b2f_frame_shown_error(frame) ? "it cannot be read as an array"
-					    : strerror(-err);
+					    : b2f_strerror(err);
 }
 
 int cli_frames_open_file(struct b2f_runtime *runtime,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "b2frame/home.h"
+#include "b2frame/error.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/text.h"
@@ -65,7 +66,7 @@ static int kept(const char *path, int err)
 {
 	if (err == -ENOTEMPTY)
 		return refuse(path, err, "it holds other files too");
-	return err ? refuse(path, err, strerror(-err)) : 0;
+	return err ? refuse(path, err, b2f_strerror(err)) : 0;
 }
 
 int cli_frames_check_removable(int dirfd, const char *name, const char *label)
@@ -101,7 +102,7 @@ static int check_same(const struct cli_at *at,
 		return refuse(at->path, -EBUSY, "it is a symbolic link");
 	err = cli_frames_stat(at, &index);
 	if (err)
-		return refuse(at->path, err, strerror(-err));
+		return refuse(at->path, err, b2f_strerror(err));
 	now = b2f_frame_stamp_of(&index);
 	if (!b2f_frame_stamp_equal(then, &now))
 		return refuse(at->path, -EBUSY, "it was changed meanwhile");
@@ -214,7 +215,7 @@ static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
 			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!err && dir < 0)
 		err = -errno;
-	err = err ? refuse(at->path, err, strerror(-err))
+	err = err ? refuse(at->path, err, b2f_strerror(err))
 		  : remove_named(at, dir, name, frame);
 	if (dir >= 0)
 		close(dir);

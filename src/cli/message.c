@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "cli/exit_codes.h"
 #include "meta/escape.h"
 
@@ -155,7 +156,7 @@ void cli_message_set_level(enum b2f_log_level level)
 int cli_message_errno(const char *name, int err)
 {
 	if (err)
-		cli_message_error("%s: %s", name, strerror(-err));
+		cli_message_error("%s: %s", name, b2f_strerror(err));
 	return err;
 }
 

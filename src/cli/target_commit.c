@@ -25,7 +25,8 @@ static int remove_old(const struct cli_target *t)
 	if (err)
 		cli_message_error("%s: done, but the old one could not be "
 				  "removed: it is %s/%s now (%s)",
-				  t->name, t->temp, CLI_TARGET_OLD, strerror(-err));
+				  t->name, t->temp, CLI_TARGET_OLD,
+				  b2f_strerror(err));
 	return err;
 }
 

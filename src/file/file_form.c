@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "array/npy.h"
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/reading.h"
@@ -226,7 +227,7 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 			atomic_store(&w->txn->home->undecided, false);
 			b2f_log(file->frame->log, B2F_LOG_DEBUG,
 				"%s: is one file: %s", file->frame->label,
-				why.text[0] ? why.text : strerror(-err));
+				why.text[0] ? why.text : b2f_strerror(err));
 		}
 		let_encode(file);
 	}

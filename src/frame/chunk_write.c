@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
@@ -273,7 +274,7 @@ static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 		b2f_log(frame->log, B2F_LOG_ERROR,
 			"%s: chunk %llu is not written: %s", frame->label,
 			(unsigned long long)nchunk,
-			why->text[0] ? why->text : strerror(-err));
+			why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
 

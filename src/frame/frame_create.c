@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "b2frame/names.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
@@ -22,7 +23,7 @@ static int make_index_of(const char *name, const struct b2f_settings *settings,
 
 	if (err)
 		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,
-			why.text[0] ? why.text : strerror(-err));
+			why.text[0] ? why.text : b2f_strerror(err));
 	return err;
 }
 

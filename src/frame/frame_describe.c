@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "b2frame/error.h"
 #include "blp/blp_store.h"
 #include "frame/txn.h"
 #include "frame/frame.h"
@@ -120,7 +121,7 @@ static json_t *describe_vlmetas(const struct b2f_frame *frame)
 				list,
 				json_pack("{s:o, s:s}", "name",
 					  describe_text(m->name, m->name_len),
-					  "error", strerror(-err)));
+					  "error", b2f_strerror(err)));
 		else
 			json_array_append_new(list,
 					      describe_meta(&info, content));
@@ -240,7 +241,7 @@ static json_t *describe_chunks(struct b2f_frame *frame, int *err)
 			json_array_append_new(list,
 					      json_pack("{s:I, s:s}", "chunk",
 							(json_int_t)i, "error",
-							strerror(-e)));
+							b2f_strerror(e)));
 		else
 			json_array_append_new(list,
 					      describe_chunk(frame, i, &c));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "b2frame/error.h"
 #include "b2frame/version.h"
 #include "blp/blp_store.h"
 #include "frame/frame.h"
@@ -229,7 +230,7 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 	err = decode_vlmeta(m, content, &size, &cause);
 	if (err) {
 		b2f_why_set(&why, err, "vlmetalayer %.31s: %.120s", m->name,
-			    cause.text[0] ? cause.text : strerror(-err));
+			    cause.text[0] ? cause.text : b2f_strerror(err));
 		return b2f_frame_report(frame, err, &why);
 	}
 	info->name = m->name;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/log_line.h"
+#include "b2frame/error.h"
 #include "blp/blp_store.h"
 #include "frame/frame_blank.h"
 #include "frame/frame_hold.h"
@@ -275,7 +276,7 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 	err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
 	if (err) {
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : strerror(-err));
+			why.text[0] ? why.text : b2f_strerror(err));
 		return err;
 	}
 	err = options->home_name ? b2f_store_set_home(store, options->home_fd,

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "index/fingerprint.h"
 
 static const char *cause(int err, const struct b2f_why *why)
 {
-	return why && why->text[0] ? why->text : strerror(-err);
+	return why && why->text[0] ? why->text : b2f_strerror(err);
 }
 
 int b2f_frame_report(const struct b2f_frame *frame, int err,

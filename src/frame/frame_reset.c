@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "b2frame/repair.h"
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
@@ -94,7 +95,7 @@ int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 	b2f_store_free(store);
 	if (err)
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: not made empty: %s",
-			label, why.text[0] ? why.text : strerror(-err));
+			label, why.text[0] ? why.text : b2f_strerror(err));
 	else
 		b2f_log(options->log, B2F_LOG_WARNING,
 			"%s: could not be read; it was cut to nothing, and is "

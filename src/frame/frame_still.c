@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "b2frame/error.h"
 #include "frame/frame_chunk.h"
 #include "index/fingerprint.h"
 #include "store/turn.h"
@@ -174,7 +175,7 @@ static int check_files(const struct b2f_frame *frame,
 	if (err == -ENOENT)
 		return -ESTALE;
 	if (err)
-		return b2f_why_set(why, err, "stat: %s", strerror(-err));
+		return b2f_why_set(why, err, "stat: %s", b2f_strerror(err));
 	if (!is_sparse)
 		return check_bytes(frame, &now, why);
 	return b2f_frame_stamp_equal(&now, &frame->stamp) ? 0 : -ESTALE;

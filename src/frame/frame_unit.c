@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
@@ -81,7 +82,7 @@ static int check_open(const struct b2f_unit_read *r,
 		err = 0;
 	}
 	if (err)
-		return b2f_why_set(why, err, "stat: %s", strerror(-err));
+		return b2f_why_set(why, err, "stat: %s", b2f_strerror(err));
 	return check_same(r, object, &now, why);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame_still.h"
@@ -408,7 +409,7 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
 			err == B2F_EINDOUBT ? "%s: commit: %s"
 					    : "%s: not committed: %s",
 			txn->frame->label,
-			why.text[0] ? why.text : strerror(-err));
+			why.text[0] ? why.text : b2f_strerror(err));
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/runtime_state.h"
@@ -51,7 +52,7 @@ static int report(const struct convert *c, const char *name, int err,
 	const char *label = c->options->label ? c->options->label : name;
 
 	b2f_log(c->frame->log, B2F_LOG_ERROR, "%s: %s", label,
-		why->text[0] ? why->text : strerror(-err));
+		why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
 

@@ -12,6 +12,7 @@
 
 #include "array/array_cells.h"
 #include "array/npy.h"
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/runtime_state.h"
@@ -43,7 +44,7 @@ static int report(const struct making *m, int err, const char *text)
 {
 	if (err)
 		b2f_log(m->data->log, B2F_LOG_ERROR, "%s: %s", m->label,
-			*text ? text : strerror(-err));
+			*text ? text : b2f_strerror(err));
 	return err;
 }
 

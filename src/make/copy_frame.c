@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
+#include "b2frame/error.h"
 #include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame_report.h"
@@ -60,7 +61,7 @@ static int report(const struct copy *c, int err, const struct b2f_why *why)
 	if (err && err != -EEXIST)
 		b2f_log(c->target->log, B2F_LOG_ERROR, "%s: %s",
 			c->target->label,
-			why->text[0] ? why->text : strerror(-err));
+			why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
 

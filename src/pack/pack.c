@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/decoded.h"
@@ -252,7 +253,7 @@ int b2f_pack_open_store(const struct b2f_frame_options *options,
 	err = read_all(pack, store, path, &why);
 	if (err) {
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : strerror(-err));
+			why.text[0] ? why.text : b2f_strerror(err));
 		b2f_pack_close(pack);
 		return err;
 	}
@@ -270,7 +271,7 @@ int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
 
 	if (err) {
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : strerror(-err));
+			why.text[0] ? why.text : b2f_strerror(err));
 		return err;
 	}
 	return b2f_pack_open_store(options, store, label, out);
@@ -380,7 +381,7 @@ static int report(const struct b2f_pack *pack, const struct b2f_pack_node *node,
 		  int err, const char *text)
 {
 	b2f_log(pack->log, B2F_LOG_ERROR, "%s/%s: %s", pack->label,
-		node->entry.path, *text ? text : strerror(-err));
+		node->entry.path, *text ? text : b2f_strerror(err));
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "b2frame/error.h"
 #include "base/log_line.h"
 
 /* So long before their end keys are renewed, s; of short ones, half of the time. */
@@ -171,7 +172,7 @@ void b2f_auth_renew(struct b2f_auth *auth)
 	if (tell)
 		b2f_log(auth->log, B2F_LOG_WARNING,
 			"the keys end, and there are no others yet: %s",
-			*reason ? reason : strerror(-err));
+			*reason ? reason : b2f_strerror(err));
 }
 
 int b2f_auth_sign(struct b2f_auth *auth, void *easy,

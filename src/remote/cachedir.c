@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "base/monotonic.h"
@@ -219,7 +220,7 @@ static void give_up(struct b2f_cachedir *cache, int err)
 			     now + (uint64_t)cache->rest_ms * 1000000))
 		b2f_log(cache->log, B2F_LOG_WARNING,
 			"%s: %s; nothing more is kept there for now",
-			cache->path, strerror(-err));
+			cache->path, b2f_strerror(err));
 }
 
 static bool is_resting(struct b2f_cachedir *cache)
@@ -403,7 +404,7 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 		b2f_log(log, B2F_LOG_WARNING,
 			"%s: %s; nothing is kept there", dir,
 			err == -EACCES ? "not this user's alone"
-				       : strerror(-err));
+				       : b2f_strerror(err));
 		free(cache ? cache->path : NULL);
 		free(cache);
 		return err;

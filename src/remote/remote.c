@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "b2frame/frame.h"
@@ -88,7 +89,7 @@ static int report_new(const struct b2f_remote_options *options, const char *url,
 
 	b2f_log(options->log, B2F_LOG_ERROR, "%.*s: %s",
 		(int)strcspn(name, "?#"), name,
-		why->text[0] ? why->text : strerror(-err));
+		why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
 
@@ -246,7 +247,7 @@ int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
 	if (err)
 		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%.*s: %s",
 			remote->url.label, n ? "/" : "", (int)n, path,
-			why->text[0] ? why->text : strerror(-err));
+			why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log_line.h"
+#include "b2frame/error.h"
 #include "frame/frame.h"
 #include "pack/pack.h"
 #include "remote/remote_store.h"
@@ -55,7 +56,7 @@ static void report(const struct b2f_frame_options *options, const char *label,
 {
 	b2f_log(options->log, B2F_LOG_ERROR, "%s: %s",
 		options->label ? options->label : label ? label : "",
-		why->text[0] ? why->text : strerror(-err));
+		why->text[0] ? why->text : b2f_strerror(err));
 }
 
 int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,

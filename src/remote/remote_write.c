@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "remote/conditions.h"
 #include "remote/remote_store.h"
@@ -72,7 +73,7 @@ static int remote_create(struct b2f_store *store, int64_t id,
 	int err = b2f_upload_new(place, id < 0 ? id : number_of(id), &up);
 
 	if (err)
-		return b2f_why_set(why, err, "create: %s", strerror(-err));
+		return b2f_why_set(why, err, "create: %s", b2f_strerror(err));
 	if (id < 0)
 		keep_index(place, up);
 	*out = (struct b2f_object){.store = store,
@@ -87,7 +88,7 @@ static int remote_write(const struct b2f_object *object, uint64_t off,
 {
 	int err = b2f_upload_write(b2f_upload_of(object), off, buf, n);
 
-	return err ? b2f_why_set(why, err, "write: %s", strerror(-err)) : 0;
+	return err ? b2f_why_set(why, err, "write: %s", b2f_strerror(err)) : 0;
 }
 
 static int remote_publish(struct b2f_object *object, int64_t id,
@@ -99,7 +100,7 @@ static int remote_publish(struct b2f_object *object, int64_t id,
 	(void)id;
 	if (err) {
 		(void)b2f_upload_give_up(up);
-		return b2f_why_set(why, err, "send: %s", strerror(-err));
+		return b2f_why_set(why, err, "send: %s", b2f_strerror(err));
 	}
 	object->size = up->size;
 	object->unnamed = false;

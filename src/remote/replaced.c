@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "frame/frame.h"
 #include "frame/txn_ids.h"
 
@@ -45,7 +46,7 @@ int b2f_replaced_list(struct b2f_remote_place *place,
 		err = -ESTALE;
 	else if (err)
 		return b2f_why_set(why, err, "it cannot be opened: %s",
-				   strerror(-err));
+				   b2f_strerror(err));
 	else if (!b2f_frame_stamp_equal(&stamp, &frame->stamp))
 		err = -ESTALE;
 	else

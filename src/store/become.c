@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "b2frame/error.h"
 #include "store/files.h"
 #include "store/files_attr.h"
 
@@ -166,7 +167,7 @@ static int give_back(struct b2f_become *b, int err, struct b2f_why *why)
 			   "a file that another program has just put there, or "
 			   "changed, is called %s now, and could not be "
 			   "renamed: %s",
-			   b->hidden, strerror(-failed));
+			   b->hidden, b2f_strerror(failed));
 }
 
 int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
@@ -178,7 +179,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 	err = exchange(b);
 	if (err)
 		return b2f_why_set(why, err == -ENOSYS ? -EINVAL : err,
-				   "exchange names: %s", strerror(-err));
+				   "exchange names: %s", b2f_strerror(err));
 	/* Another program may have been faster. */
 	err = check_name(b, b->hidden, why);
 	if (err)

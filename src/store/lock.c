@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "base/monotonic.h"
 #include "store/files.h"
 #include "store/files_attr.h"
@@ -393,7 +394,7 @@ static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
 
 	if (err)
 		return b2f_why_set(why, err, "read %s: %s", B2F_FILES_LOCK,
-				   strerror(-err));
+				   b2f_strerror(err));
 	state->generation++;
 	return b2f_files_write_fully(lock->fd, 0, GENERATION_OFF,
 				     &state->generation,

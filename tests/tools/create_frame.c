@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	err = b2f_frame_create(&settings, AT_FDCWD, argv[1], 0644, true, &log);
 	if (err) {
 		fprintf(stderr, "create_frame: %s: %s\n", argv[1],
-			strerror(-err));
+			b2f_strerror(err));
 		return 1;
 	}
 	return 0;

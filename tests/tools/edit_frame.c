@@ -133,6 +133,6 @@ int main(int argc, char **argv)
 		err = run(editor, &args);
 	b2f_editor_close(editor);
 	if (err)
-		fprintf(stderr, "edit_frame: %s\n", strerror(-err));
+		fprintf(stderr, "edit_frame: %s\n", b2f_strerror(err));
 	return err ? 1 : 0;
 }

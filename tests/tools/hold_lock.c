@@ -13,11 +13,12 @@
 #include <string.h>
 
 #include "store/lock.h"
+#include "b2frame/error.h"
 
 static void fail(int err, const struct b2f_why *why)
 {
 	fprintf(stderr, "hold_lock: %s\n",
-		why->text[0] ? why->text : strerror(-err));
+		why->text[0] ? why->text : b2f_strerror(err));
 	exit(1);
 }
 

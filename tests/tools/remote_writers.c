@@ -76,7 +76,7 @@ static void say(const char *what, uint32_t number)
 
 static int fail(const char *what, int err)
 {
-	fprintf(stderr, "remote_writers: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "remote_writers: %s: %s\n", what, b2f_strerror(err));
 	return err;
 }
 
