@@ -17,11 +17,11 @@
 /* Entries that an index can hold. */
 #define CHUNKS_MAX ((uint64_t)268435455)
 
-/* What a slab is made of: dimensions behind @split are whole. */
+/* The shape of a slab: dimensions behind @split are whole. */
 struct slab {
 	/* ndim if there is nothing to split. */
 	unsigned int split;
-	/* Of the dimension @split. */
+	/* Rows of the dimension @split. */
 	uint64_t rows;
 };
 

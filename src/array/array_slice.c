@@ -195,7 +195,7 @@ bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
 struct strides {
 	int64_t src[B2F_ARRAY_MAX_DIM];
 	int64_t dst[B2F_ARRAY_MAX_DIM];
-	/* Of its first item. */
+	/* Position of its first item. */
 	int64_t dst_off;
 };
 

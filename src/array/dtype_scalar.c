@@ -50,7 +50,7 @@ static bool is_unit(const char *text, size_t len)
 	return false;
 }
 
-/* What follows M8 or m8: nothing, or like [25us]. */
+/* Parses the unit behind M8 or m8: nothing, or text such as [25us]. */
 static bool read_unit(const char *text, const char *end, struct b2f_dtype *t)
 {
 	static const char generic[] = "[generic]";

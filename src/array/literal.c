@@ -71,8 +71,8 @@ static bool parse_hex(struct reader *r, unsigned int ndigits, uint32_t *out)
 }
 
 /*
- * What follows a backslash.  Python warns of an escape that it does not know,
- * so no header has one; octal digits are refused, too.
+ * Parses the rest of an escape sequence.  Python warns of an unknown escape, so
+ * no header has one; octal digits are refused, too.
  */
 static bool parse_escape(struct reader *r, uint32_t *out)
 {
@@ -204,7 +204,10 @@ static bool accept(struct reader *r, char c)
 	return true;
 }
 
-/* One item, whose address goes to *@at; *@at moves to that of the next one. */
+/*
+ * Parses one item, whose address goes to *@at; *@at moves to the place of the
+ * next one.
+ */
 static int parse_item(struct reader *r, struct b2f_literal_value *parent,
 		      const struct b2f_literal_value ***at)
 {

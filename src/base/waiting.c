@@ -8,7 +8,7 @@
 /* How often that is asked. */
 #define STEP_MS 200
 
-/* Of this thread alone: what it does is for somebody else. */
+/* The patience of this thread, which works for one caller. */
 static _Thread_local struct b2f_patience patience;
 
 void b2f_patience_set(b2f_unwanted_fn *fn, void *arg)

@@ -15,7 +15,7 @@
 /* Chunks whose headers are read one by one, at most. */
 #define WALK_MAX (UINT64_C(1) << 22)
 
-/* So many offsets are read at a time. */
+/* Offsets that are read at a time. */
 #define STEP (UINT64_C(1) << 16)
 
 static uint64_t shortest(const struct b2f_blp *blp)

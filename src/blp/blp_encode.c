@@ -2,9 +2,9 @@
 /*
  * blp_encode.c - chunks that Blosc 1 reads
  *
- * Choices and blocks are those for any chunk (chunk/encode_plan.h, encode_blocks.h).
- * What Blosc 1 lacks is left out: runs, repeated values, more than one filter, and
- * the flags of a longer header.
+ * Choices and blocks are those for any chunk (chunk/encode_plan.h,
+ * encode_blocks.h).  Features that Blosc 1 lacks are left out: runs, repeated
+ * values, more than one filter, and the flags of a longer header.
  */
 #include "blp/blp_encode.h"
 

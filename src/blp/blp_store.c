@@ -14,7 +14,7 @@ struct blp_store {
 	/* The file. */
 	struct b2f_store *whole;
 	struct b2f_blp blp;
-	/* What the file was when it was read. */
+	/* Stamp of the file when it was read. */
 	struct b2f_frame_stamp identity;
 	/* Before the file (base.lead bytes) and behind it; malloc'ed. */
 	uint8_t *made;
@@ -211,7 +211,9 @@ static const struct b2f_store_ops blp_ops = {
 	.obstacle = "it is a Bloscpack file",
 };
 
-/* What the first chunk was made with; @out stays zeros if it cannot be read. */
+/*
+ * Reads the settings of the first chunk; @out stays zeros if it cannot be read.
+ */
 static bool look_at_first(const struct b2f_object *file,
 			  const struct b2f_blp *blp,
 			  struct b2f_chunk_header *out)

@@ -12,7 +12,7 @@
 #include "b2frame/error.h"
 #include "base/bytes.h"
 
-/* Of the two sums, in a message: enough to tell them apart. */
+/* Bytes of each sum in a message, enough to tell two sums apart. */
 #define SHOWN 8
 
 /* Both functions of zlib take fewer bytes at once than there may be. */

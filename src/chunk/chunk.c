@@ -240,8 +240,8 @@ uint32_t b2f_chunk_unit_nbytes(const struct b2f_chunk *chunk, uint32_t unit)
 }
 
 /*
- * The start of the block that follows @start in the chunk, or its end.  Not
- * worth a search among very many blocks: a crafted chunk may have millions.
+ * The start of the block that follows @start in the chunk, or its end.  Gives
+ * up on very many blocks: a crafted chunk may have millions.
  */
 static uint32_t next_start(const struct b2f_chunk *chunk, uint32_t start)
 {

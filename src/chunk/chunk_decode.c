@@ -8,14 +8,14 @@
 #include "base/cursor.h"
 #include "chunk/chunk.h"
 
-/* One memcpy(3) of a chunk that is stored as it is. */
+/* Bytes of one memcpy(3) from an uncompressed chunk. */
 #define COPY_PIECE (64u << 10)
 
 /* The bits of a quiet NaN, little endian, as C-Blosc2 makes them. */
 static const uint8_t nan4[4] = {0, 0, 0xc0, 0x7f};
 static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
 
-/* One chunk on its way, cut in blocks as @blocks tells. */
+/* A chunk that is being decoded, cut into @blocks. */
 struct decoding {
 	const struct b2f_chunk *chunk;
 	const struct b2f_chunk_blocks *blocks;
@@ -31,7 +31,7 @@ static void fill_pattern(uint8_t *dst, size_t n, const uint8_t *value,
 
 	for (size_t i = 0; i < first; i++)
 		dst[i] = value[(phase + i) % width];
-	/* What was written is a whole number of patterns: double it. */
+	/* The bytes so far are a whole number of patterns: double them. */
 	for (size_t done = first; done < n;) {
 		size_t more = n - done < done ? n - done : done;
 
@@ -88,7 +88,7 @@ static int decode_run(struct b2f_cursor *cur, int32_t csize, uint8_t *dst,
 	return 0;
 }
 
-/* One stream of exactly @n decoded bytes at @dst. */
+/* Decodes one stream into exactly @n bytes at @dst. */
 static int decode_stream(const struct decoding *d, struct b2f_cursor *cur,
 			 uint8_t *dst, size_t n)
 {
@@ -261,7 +261,10 @@ static int decode_block(const struct decoding *d, uint32_t block,
 	return err;
 }
 
-/* One VL block: its length, one stream up to the end; *@done are decoded. */
+/*
+ * Decodes one VL block: its length, then one stream up to the end; *@done bytes
+ * are decoded.
+ */
 static int decode_vl_block(const struct decoding *d, struct b2f_cursor cur,
 			   struct b2f_room dst, size_t *done)
 {

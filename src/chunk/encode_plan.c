@@ -112,7 +112,7 @@ static bool choose_split(const struct b2f_encode_plan *plan,
 	return split_pays(plan, blocksize);
 }
 
-/* Of blocks that are split; the streams of them are what counts. */
+/* Block size if blocks are split, where the size of the streams counts. */
 static uint32_t split_blocksize(const struct b2f_encode_plan *plan)
 {
 	static const uint16_t stream_kib[B2F_CLEVEL_MAX + 1] = {
@@ -144,7 +144,7 @@ static uint32_t automatic_blocksize(const struct b2f_encode_plan *plan,
 	return size;
 }
 
-/* What is written is what is used: see docs/format.md 9.1. */
+/* The header has the block size that is used, unlike docs/format.md 9.1. */
 static uint32_t choose_blocksize(const struct b2f_encode_plan *plan,
 				 const struct b2f_encode_options *options)
 {

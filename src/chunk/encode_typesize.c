@@ -15,8 +15,8 @@
 #define TYPESIZE_MAX 16
 
 /*
- * What @n bytes take when they are shuffled as items of @typesize, by the
- * fastest codec there is.  Returns the size, or -ENOMEM.
+ * Encodes @n bytes, shuffled as items of @typesize, with the fastest codec.
+ * Returns the compressed size, or -ENOMEM.
  */
 static int64_t trial_size(struct b2f_encoder *enc, uint32_t typesize,
 			  const uint8_t *data, size_t n)

@@ -73,9 +73,9 @@ static int decode(const struct b2f_patch *patch,
 
 /*
  * Copies a block that has not changed.  A new seal says that its bytes are
- * right, so it may only cover what was checked: with the old seal, or, if there
- * is none, at least by decoding.  So damage is an error here, as it is when the
- * data are decoded, and does not get a valid checksum.
+ * right, so it may only cover bytes that were checked: with the old seal, or,
+ * if there is none, at least by decoding.  So damage is an error here, as in
+ * decoding, and does not get a valid checksum.
  */
 static int copy_block(struct b2f_encode_blocks *b,
 		      const struct b2f_patch *patch,

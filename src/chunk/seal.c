@@ -11,7 +11,7 @@
 #define MAGIC_UNTAGGED 0x31533242u
 #define MAGIC	       0x32533242u
 
-/* What follows the list: the sum of the head, the tag, the magic. */
+/* Bytes behind the list: the sum of the head, the tag, the magic. */
 #define FOOTER_SIZE 16
 
 /* A unit of such a chunk has to be checked on its own. */

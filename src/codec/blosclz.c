@@ -4,8 +4,8 @@
  *
  * A stream is a row of items, literals or matches.  An item that ends SLACK
  * bytes before the ends of the buffers is copied in whole vectors, past its own
- * end: what is written there, later items overwrite.  Near the ends every copy
- * is exact.  So no check is needed inside a copy, only one before it.
+ * end: later items overwrite the bytes there.  Near the ends every copy is
+ * exact.  So no check is needed inside a copy, only one before it.
  */
 #include "codec/codec.h"
 
@@ -70,7 +70,7 @@ static inline bool copy_literals(struct blosclz *s, size_t n)
  */
 static inline void repeat_pattern(uint8_t *out, size_t distance, size_t n)
 {
-	/* So the pattern, which fits in 8 bytes, fills 16. */
+	/* Steps by which a pattern of up to 8 bytes fills 16. */
 	static const uint8_t steps[8] = {16, 16, 16, 6, 16, 5, 6, 7};
 	unsigned int bits = 8 * (unsigned int)distance;
 	uint64_t x = b2f_load_le64(out - distance);

@@ -30,7 +30,7 @@
 #define FAR_DISTANCE 8192
 #define DISTANCE_MAX (FAR_DISTANCE + 0xffff)
 
-/* What a match has to have at least, to be shorter than its bytes. */
+/* Shortest match that takes less than its bytes. */
 #define NEAR_MIN 4
 #define FAR_MIN	 6
 
@@ -80,7 +80,7 @@ struct blosclz_encoder {
 	uint32_t table[2 << HASH_LOG_MAX];
 };
 
-/* One stream in the making. */
+/* A stream that is being encoded. */
 struct stream {
 	const uint8_t *src;
 	const uint8_t *src_end;
@@ -232,7 +232,7 @@ static inline void try_place(const struct stream *s, const uint8_t *at,
 		*best = match;
 }
 
-/* What stood before both places alike goes from the literals to the match. */
+/* Moves equal bytes before both places from the literals to the match. */
 static inline void grow_back(const struct stream *s, struct match *match)
 {
 	const uint8_t *from = match->at - match->distance;
@@ -358,7 +358,7 @@ static inline const uint8_t *put_section(struct blosclz_encoder *enc,
 	return at;
 }
 
-/* What the stream up to @at takes if what is pending stays literal. */
+/* Size of the stream up to @at if the pending bytes stay literal. */
 static inline size_t size_at(const struct stream *s, const uint8_t *at)
 {
 	return (size_t)(s->out - s->out_start) +

@@ -20,7 +20,7 @@ static const struct b2f_codec *const codecs_by_code[B2F_CODECS] = {
 	[B2F_CODEC_ZSTD] = &b2f_codec_zstd,
 };
 
-/* By code, plugins as C-Blosc2 has registered them. */
+/* Indexed by code; plugins as C-Blosc2 has registered them. */
 static const char *const code_names[] = {
 	[B2F_CODEC_BLOSCLZ] = "blosclz",
 	[B2F_CODEC_LZ4] = "lz4",

@@ -69,7 +69,9 @@ static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
 		return 0;
 	if (room > INT_MAX)
 		room = INT_MAX;
-	/* As C-Blosc2 does, whose streams have the same size to the byte. */
+	/*
+	 * The same call as in C-Blosc2: streams have the same size to the byte.
+	 */
 	return LZ4_compress_fast_extState(encoder, (const char *)src,
 					  (char *)dst, (int)src_size, (int)room,
 					  B2F_CLEVEL_MAX + 1 - (int)level);

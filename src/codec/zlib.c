@@ -57,7 +57,7 @@ static int zlib_decode(void *state, const uint8_t *src, size_t src_size,
 
 struct zlib_encoder {
 	z_stream stream;
-	/* That @stream was made for; 0 if there is none. */
+	/* Level that @stream was made for; 0: there is no stream. */
 	unsigned int level;
 };
 

@@ -102,7 +102,7 @@ static void zstd_encoder_free(void *encoder)
 	(void)ZSTD_freeCCtx(encoder);
 }
 
-/* As C-Blosc2 spreads its nine levels over those of zstd. */
+/* C-Blosc2's mapping of its nine levels to those of zstd. */
 static int zstd_level(unsigned int level)
 {
 	return level < B2F_CLEVEL_MAX ? 2 * (int)level - 1 : ZSTD_maxCLevel();

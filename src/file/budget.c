@@ -248,7 +248,7 @@ static bool has_room(const struct b2f_budget *b, uint64_t bytes)
 {
 	uint64_t live = b->bytes - b->stuck_bytes;
 
-	/* One write alone is always let in: it could never get smaller. */
+	/* A single write is always let in: it could never get smaller. */
 	return live == 0 ||
 	       (live + bytes <= b->max && b->bytes + bytes <= 2 * b->max);
 }

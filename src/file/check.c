@@ -25,7 +25,7 @@ struct check {
 	bool is_stale;
 };
 
-/* What is known of a chunk once it has been decoded. */
+/* Facts about a chunk that was decoded. */
 struct seen {
 	uint64_t cbytes;
 	bool sealed;
@@ -194,7 +194,10 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
 			   check_chunk, &c);
 	pthread_mutex_destroy(&c.lock);
-	/* Of a changed frame only some chunks were counted, which is told. */
+	/*
+	 * If the frame has changed, only some chunks were counted; is_stale
+	 * says so.
+	 */
 	if (!c.is_stale)
 		compare_told(&c);
 	if (!err)

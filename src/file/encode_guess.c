@@ -4,10 +4,10 @@
  *
  * Any chunk may be the first to be encoded, on any thread, but it is always the
  * lowest one with data that is looked at: its written pages, also if there are
- * more to come.  So a program that writes a file in order, as cp does, gets
- * what chunk 0 tells, however busy the workers are.  (A commit cannot wait
- * until chunk 0 is complete: it may never be.)  Zeros tell nothing, and do not
- * depend on the item size either.
+ * more to come.  So a program that writes a file in order, as cp does, gets the
+ * item size that suits chunk 0, however busy the workers are.  (A commit cannot
+ * wait until chunk 0 is complete: it may never be.)  Zeros tell nothing, and do
+ * not depend on the item size either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static int list_records(struct b2f_file *file, struct candidate **out,
 	return 0;
 }
 
-/* What the lowest record with data tells; 0 if all are zeros. */
+/* Guesses by the lowest record with data; 0: all are zeros. */
 static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 		 uint32_t *typesize)
 {

@@ -167,9 +167,9 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 }
 
 /*
- * Encodes @rec, which is BUSY.  @early: it got so before the commit that may
- * wait for it by now.  What an early attempt found need not be so since that
- * commit was asked for, as of a disk that was full; then there is another one.
+ * Encodes @rec, which is BUSY.  @early: the attempt began before the commit
+ * that may wait for it by now.  An error of an early attempt, such as a full
+ * disk, may be outdated by then; so there is a second attempt.
  */
 static int run(struct b2f_record *rec, bool early)
 {

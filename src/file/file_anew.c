@@ -3,8 +3,8 @@
  * file_anew.c - an array is written from the beginning, in the place of another
  * one
  *
- * A program that cuts a file to nothing and writes it again means the whole of
- * it.  So the array before stays on disk until the new one is complete: from
+ * A program that cuts a file to nothing and writes it again replaces the whole
+ * array.  So the old array stays on disk until the new one is complete: from
  * b2f_file_begin_anew() to b2f_file_end_anew() nothing is committed.
  */
 #include <stdlib.h>

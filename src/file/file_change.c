@@ -2,8 +2,8 @@
 /*
  * file_change.c - writes, cuts and zeros, whatever the file shows
  *
- * What a change means to the chunks, its shape knows (shape.h).  A change that
- * no array can take makes the file a plain one first.
+ * The shape (shape.h) knows which chunks a change concerns.  A change that no
+ * array allows makes a plain file first.
  */
 #include <limits.h>
 
@@ -13,7 +13,7 @@
 
 enum change_what { CHANGE_WRITE, CHANGE_APPEND, CHANGE_SIZE, CHANGE_ZEROS };
 
-/* One change of [@off, @off + @size); a new size is @off. */
+/* A change of [@off, @off + @size); a new size is @off. */
 struct change {
 	enum change_what what;
 	const void *buf;
@@ -116,7 +116,7 @@ static ssize_t change(struct b2f_file *file, struct change *c)
 		n = try_change(file, c);
 		if (n != B2F_ERELAYOUT)
 			break;
-		/* What will be cut off need not be stored again. */
+		/* The data that are cut off need not be stored again. */
 		err = b2f_relayout_to_plain(
 			file, c->what == CHANGE_SIZE ? c->off : UINT64_MAX);
 		if (err)

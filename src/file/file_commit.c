@@ -2,7 +2,7 @@
 /*
  * file_commit.c - what was written becomes the frame on disk
  *
- * One attempt, in the words of frame/txn.h:
+ * An attempt, in the words of frame/txn.h:
  *
  *   freeze   fixes the moment that is committed: all changes up to now
  *   encode   has the records of that moment encoded, while writers go on
@@ -46,7 +46,7 @@ struct attempt {
 	/* Records that it encodes; each with a reference. */
 	struct b2f_record **records;
 	size_t n;
-	/* Of the writer, to be restored if it fails. */
+	/* The writer's value, restored if the commit fails. */
 	uint64_t dirty_since_ns;
 	bool has_mtime;
 	/* Only the first chunks are committed: the disk is full. */
@@ -283,8 +283,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 }
 
 /*
- * What another program has changed is found out; -ESTALE if there is a record of a chunk
- * of these.
+ * Finds the chunks that another program has changed; -ESTALE if there is a
+ * record of one.
  */
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {

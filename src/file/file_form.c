@@ -21,8 +21,8 @@
 
 /*
  * An array whose .npy header is longer may need a header of the frame that is
- * no single write: it is better off in a directory from the start.  So is an
- * empty one with more to say, as its trailer is a part of that write.
+ * no single write: it is better off in a directory from the start.  The same is
+ * true of an empty array with a longer trailer, which is a part of that write.
  */
 #define NPY_HEADER_MAX 256
 #define NPY_EMPTY_MAX  128
@@ -35,7 +35,7 @@ static bool is_long(const struct b2f_npy *npy)
 	return npy->size > NPY_HEADER_MAX;
 }
 
-/* What the file will be, as far as this write tells. */
+/* The size of the file, as far as this write tells. */
 static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
 {
 	struct b2f_npy npy;

@@ -14,7 +14,7 @@
 struct seek {
 	uint64_t off;
 	bool hole;
-	/* Of the file; a result. */
+	/* Size of the file; a result. */
 	uint64_t size;
 };
 

@@ -19,7 +19,7 @@
 /* Pieces that are pinned together. */
 #define BATCH 64
 
-/* What holes are made of. */
+/* Size of the zeros that holes point to. */
 #define ZEROS_SIZE (64u << 10)
 static const uint8_t zeros[ZEROS_SIZE];
 
@@ -54,7 +54,7 @@ struct batch {
 	/* It is one unit alone, as no other may be pinned beside it. */
 	bool is_large;
 	/*
-	 * Of the last piece, also of one that is released: a head that is too
+	 * Head of the last piece, even after its release: a head that is too
 	 * large for the table is loaded once per call, not once per piece.
 	 */
 	struct b2f_head *last;
@@ -311,7 +311,7 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 	return n;
 }
 
-/* What a view keeps until it is released. */
+/* The things that a view holds until it is released. */
 struct pins {
 	struct b2f_stream *stream;
 	uint64_t off;
@@ -381,7 +381,7 @@ static int64_t pin_range(void *arg, struct b2f_reading *r)
 		drop_copy(pins);
 		return err;
 	}
-	/* What is pinned is in the cache, or copied. */
+	/* Pinned bytes are in the cache, or copied. */
 	pins->frame = b2f_frame_ref(r->frame);
 	b->reading = NULL;
 	return (int64_t)size;

@@ -20,7 +20,7 @@ struct segment {
 	uint64_t end;
 	/* At @start; NULL: zeros. */
 	const uint8_t *data;
-	/* What keeps them: a record, or a unit in the cache and its head. */
+	/* Owner of the bytes: a record, or a unit in the cache and its head. */
 	struct b2f_record *record;
 	struct b2f_cache_ref ref;
 	struct b2f_head *head;
@@ -87,7 +87,7 @@ static int segment_load(struct segment *s, uint64_t off)
 	return err;
 }
 
-/* What is at @off of the segment, @size bytes of it. */
+/* Copies @size bytes at @off of the segment. */
 static void segment_copy(const struct segment *s, uint64_t off, uint8_t *dst,
 			 size_t size)
 {
@@ -134,7 +134,7 @@ int b2f_gather_stored(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 	return err;
 }
 
-/* One box of a range. */
+/* A box of a range. */
 struct gather {
 	const struct b2f_reading *reading;
 	struct b2f_array_cells cells;

@@ -18,7 +18,7 @@ struct ahead_cells {
 	struct b2f_job job;
 	/* Holds a reference. */
 	struct b2f_file *file;
-	/* Of the frame the cells are of. */
+	/* Version of the frame of the cells. */
 	uint64_t version;
 	/* The box they are of: items [@item, @end). */
 	uint64_t item;
@@ -26,7 +26,7 @@ struct ahead_cells {
 	/* The first of them, and how many. */
 	uint64_t first;
 	uint64_t n;
-	/* What it added to runtime.ahead_bytes. */
+	/* Bytes that it added to runtime.ahead_bytes. */
 	uint64_t nbytes;
 };
 

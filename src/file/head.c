@@ -9,7 +9,7 @@
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
 
-/* So many decoded bytes of a chunk that is far come nearly as soon as some. */
+/* Up to this many bytes of a remote chunk come nearly as soon as a few. */
 #define FIRST_MAX (2u << 20)
 
 void b2f_head_ref(struct b2f_head *head)
@@ -102,7 +102,7 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 	};
 	int err;
 
-	/* Not for a reader in order, which has all of it read at once. */
+	/* Not for a sequential reader, which reads the whole chunk at once. */
 	if (!r->in_order && unit > 0 && src->size > 0 &&
 	    src->size <= src->nbytes) {
 		want.start = (src->nbytes - src->size) / unit * unit;

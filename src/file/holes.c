@@ -4,9 +4,9 @@
  *
  * A chunk that is all hole takes no byte on disk, but its entry takes some in
  * memory as long as the file can be written to; and one ftruncate(2) makes
- * millions of them.  So they are counted, for all files together, and the cache
- * keeps as much less.  Only a
- * writer that makes holes is ever refused: a file of data has none.
+ * millions of them.  So entries of holes are counted, for all files together,
+ * and the cache shrinks by as much.  Only a writer that makes holes is ever
+ * refused: a file of data has none.
  *
  * Counting looks at every entry, so it is done only when a file has grown by an
  * eighth since the last time; until then, new holes are not counted.
@@ -16,12 +16,12 @@
 #include "file/writer.h"
 
 /*
- * Of the committed state, the working one, one that is being committed, and the index
- * that is made of it.
+ * Entries of four kinds: of the committed state, the working state, the state
+ * that is being committed, and its new index.
  */
 #define HOLE_BYTES (4 * sizeof(uint64_t))
 
-/* One file alone may have these, however small the cache is. */
+/* A single file may have this much, however small the cache is. */
 #define ALONE_MAX ((uint64_t)32 << 20)
 
 /* Fewer holes than these are not worth counting. */

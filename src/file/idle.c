@@ -24,7 +24,7 @@
 /* Larger ones are not kept. */
 #define PAGES_MAX (4u << 20)
 
-/* What is asked for at once; more is not kept. */
+/* Bytes of one request; larger buffers are not kept. */
 #define COPY_SIZE (1u << 20)
 
 void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes, size_t large_bytes)

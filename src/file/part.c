@@ -28,7 +28,7 @@ static uint32_t count_new_pages(const struct b2f_record *rec,
 	return n;
 }
 
-/* What is in page @page of the chunk before it is written to. */
+/* Reads the old contents of page @page of the chunk. */
 static int read_page(struct b2f_record *rec, uint32_t page, uint8_t *buf)
 {
 	uint32_t at = page * B2F_PAGE, size = 0;

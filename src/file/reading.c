@@ -42,7 +42,7 @@ void b2f_reading_end(struct b2f_reading *r)
 	b2f_frame_close(r->frame);
 }
 
-/* What follows from the entry alone. */
+/* Notes zeros, which the entry alone tells. */
 static void note_zeros(struct b2f_source *src, bool clean)
 {
 	enum b2f_special special = b2f_entry_of(src->raw).special;
@@ -80,7 +80,7 @@ static uint32_t run_end(const struct b2f_record *rec, uint32_t page,
 	return (uint32_t)b2f_min_u64((uint64_t)page * B2F_PAGE, end);
 }
 
-/* What the record @rec has at @in of its chunk of @nbytes.  Locked. */
+/* Finds the bytes of record @rec at @in of its chunk of @nbytes.  Locked. */
 static void find_in_record(struct b2f_record *rec, uint32_t in, uint32_t nbytes,
 			   struct b2f_source *out)
 {
@@ -187,7 +187,7 @@ static int64_t lock_out(struct b2f_file *file, int64_t n,
 	return err;
 }
 
-/* As b2f_reading_run(); *@turn is what lock_out() has taken. */
+/* Like b2f_reading_run(); *@turn is the lock from lock_out(). */
 static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
 		   struct b2f_lock **turn)
 {

@@ -189,7 +189,10 @@ void b2f_record_cut(struct b2f_record *rec, uint32_t size)
 
 	rec->base_limit = (uint32_t)b2f_min_u64(rec->base_limit, size);
 	pthread_rwlock_wrlock(&rec->lock);
-	/* What is cut off must not come back when the file grows again. */
+	/*
+	 * The bytes that are cut off must not come back when the file grows
+	 * again.
+	 */
 	if (size % B2F_PAGE && b2f_record_has(rec, page))
 		memset(rec->data + size, 0,
 		       page_size(rec, page) - size % B2F_PAGE);

@@ -26,7 +26,7 @@
 #include "frame/layout_index.h"
 
 /*
- * Chunks of a plain frame that was an array.  Those of whole items may have to
+ * Chunks of a plain frame that was an array.  Chunks of whole items may have to
  * be smaller by almost a half, and the header needs some as well.
  */
 #define NCHUNKS_PLAIN (3 * B2F_LAYOUT_NCHUNKS_MAX)
@@ -34,7 +34,7 @@
 struct relayout {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
-	/* What it becomes, without chunks. */
+	/* The new frame, without chunks. */
 	struct b2f_frame *frame;
 	struct b2f_txn_state state;
 	/* Shown bytes that are kept. */
@@ -42,7 +42,7 @@ struct relayout {
 	/* From the position that was looked at last to this all is a hole. */
 	uint64_t data_at;
 	struct b2f_encoder *encoder;
-	/* One chunk. */
+	/* Buffer for one chunk. */
 	uint8_t *buf;
 };
 
@@ -105,8 +105,8 @@ static bool is_hole(struct relayout *r, uint64_t off, uint64_t size)
 }
 
 /*
- * Is all that chunk @i is to hold a hole now?  That is known only if its items
- * follow each other in the file.
+ * Is the whole range of chunk @i a hole now?  Known only if its items follow
+ * each other in the file.
  */
 static bool is_empty(struct relayout *r, uint64_t i, uint32_t nbytes)
 {

@@ -76,7 +76,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 			b2f_encode_spill);
 	rt->cache_bytes = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
-	/* What bandwidth x latency asks for is less, but not known. */
+	/* Bandwidth x latency would be less, but is not known. */
 	rt->far_window = options->readahead_bytes
 				 ? rt->window
 				 : cache_bytes / WINDOW_CACHE_SHARE;

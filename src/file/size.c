@@ -110,7 +110,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	return err;
 }
 
-/* What the chunks from @first on take, as far as they have files. */
+/* Stored size of the chunks from @first on that have files. */
 static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 {
 	struct b2f_txn *txn = file->writer->txn;

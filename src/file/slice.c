@@ -2,8 +2,8 @@
 /*
  * slice.c - a part of an array, box by box
  *
- * What a block has of a box is copied from its first item to its last one, and
- * then picked from the copy: that costs little beside the decoding.
+ * The cell of a block is copied from its first item to its last one, and the
+ * items are picked from the copy: that costs little beside the decoding.
  */
 #include "b2frame/slice.h"
 
@@ -14,13 +14,16 @@
 #include "base/checked.h"
 #include "file/gather.h"
 
-/* Of the slice that are in memory at once; at least one item is. */
+/* Bytes of the slice that are in memory at once; at least one item. */
 #define BOX_BYTES (UINT64_C(64) << 20)
 
 struct slicing {
 	struct b2f_file *file;
 	const struct b2f_slice *slice;
-	/* Of the array when the slice was begun; and items of the slice. */
+	/*
+	 * Facts about the array at the beginning; and the number of items of
+	 * the slice.
+	 */
 	uint32_t itemsize;
 	uint64_t nitems;
 	/* The first item that is due, its box, and room for the items. */

@@ -17,8 +17,8 @@
 #include "run/readahead.h"
 
 /*
- * So much of the largest window is asked for at once where chunks are far: to come to
- * it by doubling takes a round trip each time.
+ * For remote chunks readahead begins with this fraction of the largest window:
+ * each doubling takes a round trip.
  */
 #define FAR_SHARE 16
 
@@ -41,10 +41,10 @@ struct ahead {
 	/* Holds a reference. */
 	struct b2f_file *file;
 	struct b2f_frame_span span;
-	/* Which bytes of the chunk are wanted. */
+	/* The bytes of the chunk that are wanted. */
 	uint64_t start;
 	uint64_t end;
-	/* What was added to runtime.ahead_bytes. */
+	/* Bytes that were added to runtime.ahead_bytes. */
 	uint64_t nbytes;
 };
 
@@ -100,7 +100,7 @@ static void decode_ahead(struct ahead *a)
 	if (is_wanted(a, r.frame->layout.head_len) &&
 	    r.frame->layout.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
-		/* What is being written is in memory, or will be encoded. */
+		/* Records are in memory, or will be encoded. */
 		if (!src.record && !src.is_zeros &&
 		    src.nbytes == a->span.nbytes &&
 		    src.size == src.nbytes - a->start)

@@ -17,7 +17,7 @@ void b2f_tally_decoded(struct b2f_tally tally[B2F_STATS_CODECS],
 	const struct b2f_chunk_header *h = &loaded->chunk.header;
 	unsigned int code = b2f_frame_codec_of(h);
 
-	/* Of bytes that are stored as they are, no codec makes anything. */
+	/* No codec works on uncompressed bytes. */
 	if (h->memcpyed || h->special != B2F_SPECIAL_NONE ||
 	    code >= B2F_STATS_CODECS)
 		return;

@@ -19,14 +19,14 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 		.file = r->cache_id, .item = item, .unit = unit};
 }
 
-/* So many units of a chunk are claimed at once; most chunks have no more. */
+/* Units of a chunk that are claimed at once; most chunks have no more. */
 #define CLAIMS_MAX 32
 
-/* What the loader of a unit needs. */
+/* Arguments of the loader of a unit. */
 struct fill {
 	const struct b2f_reading *reading;
 	const struct b2f_loaded *loaded;
-	/* As in struct b2f_unit_read. */
+	/* See struct b2f_unit_read. */
 	const uint8_t *rest;
 	/* The caller has a loan that is enough for it. */
 	bool has_loan;
@@ -212,7 +212,7 @@ static void claim_units(const struct fill *fill, uint32_t unit, uint32_t last,
 	}
 }
 
-/* Loads what was claimed.  One that fails says nothing of the others. */
+/* Loads the claimed units.  A failure of one does not concern the others. */
 static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
 			 struct b2f_cache_claim claims[CLAIMS_MAX])
 {
@@ -230,9 +230,9 @@ static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
 }
 
 /*
- * As load_units(), with one read of all that is stored, into @dec.  The units are
- * claimed before that: a reader that wants one waits, instead of reading and decoding
- * the same.
+ * Like load_units(), with one read of all stored bytes, into @dec.  The units
+ * are claimed before that, so that a reader waits for its unit instead of
+ * reading and decoding it, too.
  */
 static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 			 struct b2f_decoder *dec)

@@ -162,7 +162,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 	if (!begun)
 		return;
 	b2f_writer_wait_readers(w);
-	/* One that is open takes up its room as before. */
+	/* An open chunk file still takes up its room. */
 	b2f_kept_drop(&file->runtime->kept, file);
 	deleted = b2f_txn_delete(txn);
 	pthread_mutex_lock(&file->lock);

@@ -214,7 +214,7 @@ static void bitshuffle_encode(const struct b2f_filter_block *block,
 			      size_t nbytes)
 {
 	(void)meta;
-	/* As b2f_bitshuffle_undo() undoes it. */
+	/* b2f_bitshuffle_undo() has the same rule. */
 	if (block->chunk_version == 2 && nbytes / block->typesize % 8)
 		memcpy(dst, src, nbytes);
 	else

@@ -95,7 +95,7 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 	}
 }
 
-/* One slot of b2f_pipeline_encodable(): false if it has to stay empty. */
+/* Checks one slot of b2f_pipeline_encodable(); false: it has to stay empty. */
 static bool slot_encodable(unsigned int id, uint8_t meta, unsigned int typesize,
 			   bool allow_lossy)
 {

@@ -69,7 +69,7 @@ size_t b2f_shuffle_v16_below_8(const struct b2f_planes *planes, uint8_t *dst,
 	uint8_t items[128];
 	size_t i;
 
-	/* As if they were 8 planes; see b2f_shuffle_squares(). */
+	/* Treats them as 8 planes; see b2f_shuffle_squares(). */
 	for (i = 0; (i + 15) * width + 8 <= nitems * width; i += 16) {
 		B2F_SHUFFLE_UNROLL
 		for (size_t j = 0; j < 8; j++)

@@ -2,8 +2,8 @@
 /*
  * trunc.c - the filters that drop bits for good: trunc_prec and int_trunc
  *
- * Decoding has nothing to do, so it takes any meta byte.  As in C-Blosc2, items
- * have the byte order of the machine.
+ * Decoding has nothing to do, so it takes any meta byte.  Items have the byte
+ * order of the machine, as in C-Blosc2.
  */
 #include "filter/filter.h"
 

@@ -109,7 +109,7 @@ static int is_all_fetched(const struct b2f_frame *f, const char *name,
 	if (!err)
 		err = has_bits(map, len, nbits);
 	free(content);
-	/* What a damaged map says is not that all is there. */
+	/* A damaged map does not prove that all data are there. */
 	return err < 0 && err != -ENOMEM && err != -ENODATA ? 0 : err;
 }
 

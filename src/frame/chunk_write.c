@@ -14,7 +14,10 @@
 #include "frame/txn_priv.h"
 #include "frame/settings.h"
 
-/* So many ids may be taken by files that no index names, before we give up. */
+/*
+ * Ids that files without a name in an index may have taken, before a writer
+ * gives up.
+ */
 #define ID_TRIES   1000000
 #define NAME_TRIES 10
 
@@ -128,8 +131,8 @@ static int note(struct b2f_chunk_writer *cw, const struct b2f_txn_chunk *chunk)
 }
 
 /*
- * While a large file is written, the disk need not wait for the commit.  What
- * is small may well be deleted before it.
+ * While a large file is written, the disk need not wait for the commit.  A
+ * small file may well be deleted before it.
  */
 static void write_soon(struct b2f_chunk_writer *cw,
 		       const struct b2f_object *object)
@@ -190,7 +193,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	if (!err)
 		write_soon(cw, &object);
 	b2f_object_close(&object);
-	/* What cannot be removed, the next writer will find. */
+	/* The next writer finds a file that cannot be removed. */
 	if (err && named)
 		(void)!b2f_store_remove(cw->txn->store,
 					b2f_txn_id(chunk.raw), NULL);

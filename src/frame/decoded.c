@@ -15,7 +15,7 @@ struct decoded {
 	struct b2f_frame *frame;
 };
 
-/* What is still to be read: the data from byte @off on. */
+/* The rest of a read: the data from byte @off on. */
 struct reading {
 	struct b2f_frame *frame;
 	struct b2f_decoder *dec;

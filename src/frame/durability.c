@@ -5,7 +5,10 @@
 #include "base/monotonic.h"
 
 
-/* Of the compiler, as C99 and C++ know no _Atomic field of a struct. */
+/*
+ * Atomics of the compiler, because C99 and C++ have no _Atomic field of a
+ * struct.
+ */
 enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d)
 {
 	return __atomic_load_n(&d->state, __ATOMIC_SEQ_CST);

@@ -362,7 +362,7 @@ static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
 	uint64_t rest = nbytes % chunksize;
 	int err;
 
-	/* What is no whole number of items has to be stored. */
+	/* A chunk that is no whole number of items has to be stored. */
 	if (chunksize % txn->header.typesize)
 		rest = nbytes;
 	else if (rest % txn->header.typesize == 0)

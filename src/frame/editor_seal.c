@@ -79,8 +79,9 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 }
 
 /*
- * Gives the chunk of @loaded, which is sound, a seal that its entry names.  One
- * that has its seal, but not in an index that C-Blosc2 wrote, stays as it is.
+ * Gives the chunk of @loaded, which is sound, a seal that its entry names.  A
+ * chunk that has a seal, which only the index of C-Blosc2 does not name, stays
+ * as it is.
  */
 static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 		       const struct b2f_loaded *loaded)

@@ -41,7 +41,7 @@ static bool is_zeros(const struct b2f_object *object)
 	return true;
 }
 
-/* What the index is, of which a new one has @max bytes at most. */
+/* Looks at the index, which in a new frame has @max bytes at most. */
 static enum b2f_blank look(struct b2f_store *store, uint64_t max)
 {
 	struct b2f_object object = {.fd = -1};

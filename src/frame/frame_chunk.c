@@ -33,8 +33,8 @@
 #define EXPECT_MIN (64u << 10)
 
 /*
- * So many bytes come from a server about as soon as a request without any: a smaller
- * chunk is asked for as a whole, instead of its head first.
+ * This many bytes come from a server about as soon as an empty answer: a
+ * smaller chunk is requested as a whole, instead of its head first.
  */
 #define FAR_WHOLE (UINT64_C(512) << 10)
 
@@ -46,7 +46,7 @@ struct place {
 	/* The first of them, as far as they have been read. */
 	const uint8_t *start;
 	size_t nstart;
-	/* What of it is wanted next, or NULL. */
+	/* The part that is wanted next, or NULL. */
 	const struct b2f_frame_want *want;
 };
 
@@ -266,8 +266,8 @@ static bool is_rewritten(const struct place *place)
 }
 
 /*
- * What was read of @l, at @place, with @err: bytes of another frame are neither a
- * chunk nor damage.
+ * Checks the result @err of reading @l at @place: bytes of another frame are
+ * neither a chunk nor damage.
  */
 static int check_place(const struct b2f_frame *frame, const struct place *place,
 		       const struct b2f_loaded *l, int err, struct b2f_why *why)
@@ -379,7 +379,9 @@ static int load_stored(struct b2f_frame *frame,
 	return err;
 }
 
-/* What the header at @place says, and whether there should be a seal. */
+/*
+ * Reads the size from the header at @place, and whether there should be a seal.
+ */
 static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
 		       uint64_t raw, uint32_t *nbytes, bool *sealed,
 		       struct b2f_why *why)

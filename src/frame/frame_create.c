@@ -13,7 +13,7 @@
 #include "store/make.h"
 #include "store/single.h"
 
-/* As b2f_settings_index(), but tells @log why not. */
+/* Like b2f_settings_index(), but logs the cause of a failure to @log. */
 static int make_index_of(const char *name, const struct b2f_settings *settings,
 			 bool small, uint8_t **out, size_t *size,
 			 const struct b2f_log *log)
@@ -59,8 +59,8 @@ int b2f_frame_of_bytes(const struct b2f_frame_options *options,
 }
 
 /*
- * What is about to be written is parsed in memory: so nothing of it has to be
- * read again, and what fails does so before there is anything to take back.
+ * Parses the new index in memory before writing it: nothing has to be read
+ * back, and a failure comes before there is anything to undo.
  */
 static int make(const struct b2f_settings *settings, int dirfd,
 		const char *name, struct b2f_store_plan *plan,

@@ -251,7 +251,7 @@ static json_t *describe_chunks(struct b2f_frame *frame, int *err)
 	return list;
 }
 
-/* What a Bloscpack file is like; a frame's @object stays. */
+/* Describes a Bloscpack file; for a frame @object stays unchanged. */
 static void add_bloscpack(const struct b2f_frame *frame, json_t *object)
 {
 	const struct b2f_blp *blp = b2f_blp_of(frame->store);

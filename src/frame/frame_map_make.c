@@ -10,7 +10,7 @@
 
 #define SIZE_UNKNOWN UINT64_MAX
 
-/* So many headers are read before those who wait look again. */
+/* Headers that are read before waiting threads look again. */
 #define STEP 64
 
 static bool is_fixed(const struct b2f_frame *f)
@@ -159,8 +159,8 @@ static int wrong_sum(const struct b2f_frame *f, uint64_t sum)
 }
 
 /*
- * What is known up to @first and behind @last must not overlap; and if just
- * one chunk is between them, it has what is left, if that can be.
+ * The known chunks up to @first and behind @last must not overlap; a single
+ * chunk between them has the rest of the size, if that is possible.
  */
 static int check_gap(const struct b2f_frame *f, const uint64_t *starts,
 		     uint64_t first, uint64_t last)
@@ -191,7 +191,7 @@ static void set_state(struct b2f_frame_map *map, enum b2f_map_state state)
 	atomic_store_explicit(&map->state, state, memory_order_release);
 }
 
-/* What is behind chunk @first, whose size is unknown, counts from the end. */
+/* Positions behind chunk @first, whose size is unknown, count from the end. */
 static int count_back(struct b2f_frame *f, uint64_t *starts, uint64_t first)
 {
 	struct b2f_frame_map *map = &f->map;

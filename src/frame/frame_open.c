@@ -57,7 +57,7 @@ static void set_context(struct b2f_frame *f)
 	f->context.grid = &f->grid;
 }
 
-/* What follows from the parts of the index. */
+/* Derives the other fields from the parts of the index. */
 static int finish(struct b2f_frame *f)
 {
 	read_array(f);
@@ -219,7 +219,7 @@ static int hand_out(struct b2f_frame *f, int err, const struct b2f_why *why,
 	return err;
 }
 
-/* The file is no frame: is it one of Bloscpack?  Else @why stays. */
+/* The file is no frame: is it a Bloscpack file?  If not, @why stays. */
 static int read_bloscpack(struct b2f_frame *f, struct b2f_why *why)
 {
 	struct b2f_why cause = {""};

@@ -67,7 +67,7 @@ static bool may_be_tensor(const struct b2f_object *object,
 	return may;
 }
 
-/* Of many types of items, and of what is no type, no .npy file can tell. */
+/* Many types of items, and malformed types, have no.npy header. */
 static int find_header(const struct b2f_frame *frame, bool *has)
 {
 	uint8_t *head = NULL;
@@ -89,7 +89,7 @@ static int open_whole(struct b2f_store *store, struct b2f_frame **out)
 }
 
 /*
- * What an array shows takes all of its index to know: shape, number of chunks,
+ * The size of an array depends on all of its index: shape, number of chunks,
  * and the header of a .npy file.
  */
 static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)

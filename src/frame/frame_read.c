@@ -145,7 +145,7 @@ static int name_places(struct b2f_frame *f, uint64_t limit)
 	uint64_t n = e->raw ? e->n : 1;
 	int err;
 
-	/* What was derived shares the table of the frame before. */
+	/* A derived frame shares the table of its original. */
 	if (e->nspecial == e->n)
 		return 0;
 	if (!f->store->ranges)

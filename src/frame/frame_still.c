@@ -142,7 +142,7 @@ static bool is_quiet(const struct b2f_frame *frame, const struct b2f_loaded *l)
 	return look(frame, l, &now) && b2f_frame_stamp_equal(&now, &then);
 }
 
-/* As b2f_frame_check_still(), of a contiguous frame by its bytes. */
+/* Like b2f_frame_check_still(), for a contiguous frame, by its bytes. */
 static int check_bytes(const struct b2f_frame *frame,
 		       const struct b2f_frame_stamp *now, struct b2f_why *why)
 {
@@ -200,10 +200,10 @@ int b2f_frame_check_still(const struct b2f_frame *frame,
 }
 
 /*
- * Its stamp was no proof when it was opened.  Once it is, an index of ours that has
- * the same bytes is the same, as every other program takes its checksum away.  Of
- * another one the chunks may have changed without a trace: then it is opened once
- * more, if no lock tells that they have not.
+ * Its stamp was no proof when it was opened.  Once it is, an index of ours that
+ * has the same bytes is the same, as every other program takes its checksum
+ * away.  The chunks of any other frame may have changed without a trace: it is
+ * opened once more, unless a lock proves that they have not.
  */
 static int resolve_doubt(struct b2f_frame *frame)
 {

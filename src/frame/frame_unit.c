@@ -76,7 +76,7 @@ static int check_open(const struct b2f_unit_read *r,
 	struct b2f_frame_stamp now;
 	int err = b2f_object_look(object, &now);
 
-	/* What was opened for this one read. */
+	/* The object was opened for this one read. */
 	if (err == -EOPNOTSUPP) {
 		now = object->identity;
 		err = 0;

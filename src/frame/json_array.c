@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is longer tells of no array: its tree would take 50 times the memory. */
+/* A longer text is not parsed: its tree would take 50 times the memory. */
 #define TEXT_MAX ((size_t)256 << 10)
 
 /* A dtype in a dtype in a dtype: as deep as a field may be. */
@@ -44,7 +44,7 @@ static bool take_order(const json_t *order, struct b2f_array *out)
 
 	if (!text || (strcmp(text, "C") != 0 && strcmp(text, "F") != 0))
 		return false;
-	/* What has one dimension has no order. */
+	/* An array of one dimension has no order. */
 	out->fortran_order = text[0] == 'F' && out->ndim > 1;
 	return true;
 }

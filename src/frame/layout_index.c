@@ -137,12 +137,12 @@ int b2f_layout_plain(const struct b2f_frame *frame, uint32_t typesize,
 	struct b2f_frame_header *h = &draft.header;
 	int err = draft_init(frame, &draft);
 
-	/* So that chunks are whole items, as a hole has to be. */
+	/* Makes chunks whole items, as a hole has to be. */
 	h->typesize = typesize > TYPESIZE_MAX ? 1 : typesize;
 	if (chunksize > h->typesize)
 		chunksize -= chunksize % h->typesize;
 	h->chunksize = (int32_t)chunksize;
-	/* That of the array suits nothing else. */
+	/* The array's block size suits nothing else. */
 	h->blocksize = 0;
 	if (!err)
 		err = derive(frame, &draft, out);

@@ -15,7 +15,7 @@
 #include "chunk/encoder.h"
 #include "frame/settings.h"
 
-/* What an index has of each chunk. */
+/* Bytes of an index for each chunk. */
 #define ENTRY_BYTES 8
 
 struct measure {
@@ -29,9 +29,9 @@ struct measure {
 	/* The stored chunks; each has room for the longest. */
 	uint8_t *stored;
 	size_t room;
-	/* Of each, 0 for zeros, which are an entry alone. */
+	/* Stored size of each chunk, 0 for zeros, which are an entry alone. */
 	uint32_t *cbytes;
-	/* One decoded chunk. */
+	/* Buffer for a decoded chunk. */
 	uint8_t *decoded;
 };
 
@@ -167,7 +167,7 @@ static int run_all(struct measure *m, uint64_t least_ns,
 		err = check_all(m);
 	if (!err)
 		err = time_it(m, decode_all, least_ns, &out->decode_ns);
-	/* What other threads free meanwhile counts as well. */
+	/* Memory that other threads free meanwhile counts as well. */
 	if (bytes_held() > before)
 		out->memory =
 			bytes_held() - before + m->room + m->chunk_size;

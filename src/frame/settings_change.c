@@ -29,7 +29,7 @@ static int set_codec(struct b2f_frame_header *h, int codec)
 	if (h->codec == codec)
 		return 0;
 	h->codec = (uint8_t)codec;
-	/* So do these to the codec before. */
+	/* These belong to the old codec. */
 	h->codec_meta = 0;
 	h->use_dict = false;
 	return 0;

@@ -62,7 +62,7 @@ static void put_dims(struct b2f_cursor *cur, FILE *out)
 	fputc(')', out);
 }
 
-/* One field: name, type, and perhaps a shape. */
+/* Prints one field: name, type, and perhaps a shape. */
 static void put_field(struct b2f_cursor *cur, FILE *out)
 {
 	uint32_t n = take_tuple(cur);
@@ -136,7 +136,7 @@ static bool fits(const struct b2f_frame *f, struct b2f_array *array)
 
 	if (!count_items(array))
 		return false;
-	/* What has no items does not tell their size. */
+	/* An array without items does not tell their size. */
 	array->itemsize = f->header.typesize;
 	if (array->nitems == 0)
 		return nbytes == 0;
@@ -226,6 +226,9 @@ int b2f_tensor_set(struct b2f_frame *f)
 	} else {
 		b2f_array_fini(&array);
 	}
-	/* What cannot be decoded was logged, and the data are what they are. */
+	/*
+	 * A vlmetalayer that cannot be decoded was logged; the frame is plain
+	 * data then.
+	 */
 	return err == -ENOMEM ? err : 0;
 }

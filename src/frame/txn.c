@@ -100,7 +100,7 @@ const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what)
 	return has_vlblocks(frame) ? vlblocks : NULL;
 }
 
-/* What makes a frame of the same data that can be written to; or "". */
+/* Names the command that makes a writable frame of the same data; or "". */
 static const char *way_out(struct b2f_frame *frame)
 {
 	const struct b2f_layout *layout = &frame->layout;
@@ -168,7 +168,7 @@ static int open_lock(struct b2f_txn *txn, enum b2f_txn_locking locking,
 			    &txn->lock, why);
 	if (err != -ENOENT)
 		return err;
-	/* That is no cause of what may fail later. */
+	/* Forget the cause: a later failure has another one. */
 	*why = (struct b2f_why){""};
 	return 0;
 }
@@ -177,7 +177,7 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
 {
 	struct b2f_frame_stamp stamp = txn->stamp;
 
-	/* Of a contiguous frame each chunk that is written changes it. */
+	/* In a contiguous frame each new chunk changes the file. */
 	if (!txn->store->sparse && txn->has_lock &&
 	    b2f_store_own_stamp(txn->store, &stamp))
 		return txn->stamp;
@@ -353,7 +353,10 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
 			b2f_txn_forget(txn, chunk);
 		return err;
 	}
-	/* One that the commit under way names may stay pending, if it fails. */
+	/*
+	 * A chunk that the commit under way names may stay pending, if the
+	 * commit fails.
+	 */
 	if (!chunk || chunk->committed)
 		raw = b2f_txn_chunk_id(raw);
 	err = b2f_ids_add(&txn->replaced, raw);
@@ -392,7 +395,7 @@ void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(frame);
 	txn->header = frame->header;
-	/* Those of the index on disk, which it still is. */
+	/* The values of the index on disk. */
 	txn->header.frame_len = frame_len;
 	txn->header.cbytes = cbytes;
 }

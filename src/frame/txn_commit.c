@@ -104,7 +104,7 @@ bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
 
 		if (b2f_txn_is_stored(state->raw[i]))
 			fresh = b2f_txn_find(txn, state->raw[i]);
-		/* One that was dropped meanwhile ends with this commit. */
+		/* A chunk that was dropped meanwhile ends with this commit. */
 		if (!fresh || fresh->dropped)
 			continue;
 		fresh->frozen = false;
@@ -149,7 +149,7 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 	return err;
 }
 
-/* What is done for many files at once. */
+/* A job for many files at once. */
 struct sync_all {
 	struct b2f_txn *txn;
 	struct b2f_commit *commit;
@@ -173,7 +173,7 @@ static int settle_file(void *arg, size_t i)
 	err = b2f_object_open(txn->store, id, &object, &why);
 	if (!err) {
 		err = b2f_object_settle(&object, all->durable, &why);
-		/* Of one that cannot be opened now, nothing is lost yet. */
+		/* If a file cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
 	}
@@ -188,10 +188,10 @@ static int settle_file(void *arg, size_t i)
 }
 
 /*
- * What a frame is made of reaches the disk before it gets its names, even if
+ * The data of a frame reach the disk before the files get their names, even if
  * nothing has to be durable: if the power fails, the frame is there as a whole
- * or not at all.  Names alone would be kept first, and lead to files of 0 bytes.
- * The disk is at all of it at the same time, and nothing is flushed.
+ * or not at all.  Names alone would be kept first, and lead to files of 0
+ * bytes.  The disk is at all of it at the same time, and nothing is flushed.
  */
 static int begin_file(void *arg, size_t i)
 {

@@ -2,11 +2,11 @@
 /*
  * txn_compact.c - a contiguous frame with much that is dead becomes shorter
  *
- * The last chunks are copied to free room before them, and the data committed as they
- * are.  Then what only the frame before had is given back, as after any commit, so
- * that the next round finds room at the places that are free now, if only for the
- * index.  A reader of the frame before that knows of no checksums gets errors for
- * what has moved, as for what was changed, until it opens the frame again.
+ * The last chunks are copied to free room before them, and the data committed
+ * as they are.  Then the ranges that only the old frame used are given back, as
+ * after any commit, so that the next round finds room there, if only for the
+ * index.  A reader of the frame before that knows of no checksums gets errors
+ * for what has moved, as for what was changed, until it opens the frame again.
  *
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
@@ -196,7 +196,9 @@ static int list_left(const struct b2f_txn *txn, const struct extent *extents,
 	return err;
 }
 
-/* One round.  Returns 1 if it has committed, 0 if there is nothing to do. */
+/*
+ * Does one round. Returns 1 if it has committed, 0 if there is nothing to do.
+ */
 static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	struct b2f_txn_state state = {0};

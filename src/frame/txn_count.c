@@ -6,7 +6,7 @@
 #include "frame/txn_priv.h"
 #include "index/fingerprint.h"
 
-/* So many chunk files are looked at to learn what they take together. */
+/* Chunk files that are looked at to estimate their size together. */
 #define COUNT_MAX 256
 
 bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,

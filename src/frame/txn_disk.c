@@ -131,7 +131,7 @@ static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 	return ret == B2F_ECORRUPT ? 0 : ret;
 }
 
-/* As b2f_txn_has_changed().  The lock of the disk is held. */
+/* Like b2f_txn_has_changed().  The lock of the disk is held. */
 static int has_changed(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
 	int changed = 0, known;
@@ -156,7 +156,10 @@ int b2f_txn_disk_has_changed(const struct b2f_txn *txn)
 	return ret;
 }
 
-/* One byte of the trailer, which no other program looks at, becomes ours. */
+/*
+ * Claims the frame: changes a byte of the trailer that no other program looks
+ * at.
+ */
 static int claim(struct b2f_txn *txn, struct b2f_txn_disk *disk,
 		 struct b2f_why *why)
 {
@@ -167,7 +170,7 @@ static int claim(struct b2f_txn *txn, struct b2f_txn_disk *disk,
 
 	err = b2f_object_create(txn->store, (int64_t)disk->index_id, &index,
 				why);
-	/* What is before the trailer may be longer than a range can be. */
+	/* The part before the trailer may be longer than a range can be. */
 	if (!err)
 		err = b2f_object_write(&index, at - index.base, &mark,
 				       sizeof(mark), why);

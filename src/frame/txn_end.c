@@ -59,7 +59,10 @@ void b2f_txn_single_end(struct b2f_txn *txn)
 	    b2f_txn_lock_out(txn, 0, NULL))
 		return;
 	if (b2f_txn_disk_has_changed(txn) == 0) {
-		/* What only frames before, or none, had: no older one comes back. */
+		/*
+		 * Ranges that no frame, or only older ones, used: no older
+		 * frame comes back.
+		 */
 		if (state == B2F_DISK_DURABLE)
 			b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
 		if (state == B2F_DISK_DURABLE)

@@ -18,7 +18,7 @@ static void finish_files(struct b2f_txn *txn, bool done, bool durable)
 			continue;
 		chunk->frozen = false;
 		chunk->committed |= done;
-		/* One that is durable is like any other file. */
+		/* A durable chunk file is like any other file. */
 		if (chunk->dropped || (done && durable))
 			b2f_txn_forget(txn, chunk);
 	}
@@ -68,9 +68,9 @@ static void finish_replaced(struct b2f_txn *txn)
 }
 
 /*
- * A file that could not be made durable may be anything on disk, and asking
- * again would not tell: the kernel says it once.  One that could not get its
- * name never will.
+ * After a failed fsync the contents of a file on disk are unknown, and a second
+ * fsync would succeed: Linux reports a writeback error once.  A file that could
+ * not get its name never will.
  */
 static void note_bad(struct b2f_txn *txn, const struct b2f_ids *files)
 {
@@ -88,8 +88,8 @@ static void note_bad(struct b2f_txn *txn, const struct b2f_ids *files)
 }
 
 /*
- * The kernel does not tell which bytes of a file it could not write.  What was
- * durable before is not among them.
+ * The kernel does not tell which bytes of a file it could not write.  Bytes
+ * that were durable before are not among them.
  */
 static void note_sync_failed(struct b2f_txn *txn,
 			     const struct b2f_commit *commit)
@@ -129,7 +129,7 @@ static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
 	commit->moved = (struct b2f_txn_state){0};
 }
 
-/* What b2f_txn_settle() has to know if the index turns out to be ours. */
+/* Keeps the facts for b2f_txn_settle(), if the index turns out to be ours. */
 static void keep_doubt(struct b2f_txn *txn, struct b2f_commit *commit)
 {
 	/* An attempt that was not sent leaves open what became of the one before. */

@@ -7,18 +7,24 @@
 #include "frame/txn_chunks.h"
 #include "frame/frame_chunk.h"
 
-/* Of more chunks than this, the sizes of so many tell whether to read all. */
+/*
+ * With more chunks than this, a sample of this size decides whether to read
+ * all.
+ */
 #define NMEASURED_MAX 1024
 #define NSAMPLES      256
 
-/* Of so many it is known what they take together (txn_count.c). */
+/* Up to this many chunks their size together is known (txn_count.c). */
 #define NCOUNTED_MAX 256
 
-/* So many dead bytes are no loss, and so many only if more is dead than is not. */
+/*
+ * Up to DEAD_MIN dead bytes are no loss, and up to LOOSE_MIN if more bytes are
+ * alive than dead.
+ */
 #define DEAD_MIN  (UINT64_C(64) << 10)
 #define LOOSE_MIN (UINT64_C(2) << 20)
 
-/* A part of so many of what is alive may be dead. */
+/* Dead bytes may be up to this fraction of those alive. */
 #define LOOSE_PART 4
 
 bool b2f_txn_is_loose(uint64_t len, uint64_t live)
@@ -65,9 +71,9 @@ struct search {
 };
 
 /*
- * The frame before may be the one on disk, and need the room that is free by
- * now.  Of a frame that was never durable the disk only has to have the header
- * before anything that is written later.
+ * The old frame may be the one on disk, and need the room that is free by now.
+ * If the frame was never durable, it is enough that the header reaches the disk
+ * before all later writes.
  */
 static bool may_use(struct search *search)
 {
@@ -88,7 +94,7 @@ static bool may_use(struct search *search)
 	return search->may_use;
 }
 
-/* What is between the header and the first chunk, or the index, is free. */
+/* The bytes between the header and the first chunk, or the index, are free. */
 static void find_first_gap(struct search *search)
 {
 	struct b2f_txn *txn = search->txn;

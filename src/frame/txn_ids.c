@@ -13,8 +13,8 @@
 
 /*
  * C-Blosc2 takes the number above the largest of the index for each chunk that
- * it appends.  So many of them are left to it, so that a commit seldom finds
- * its own taken.
+ * it appends.  This many ids are left to it, so that a commit seldom finds its
+ * own taken.
  */
 #define LEFT_TO_OTHERS 16
 
@@ -32,7 +32,7 @@
 /* In a shared store: writers that begin together are seldom nearer. */
 #define SHARED_GAP 256
 
-/* So many new files are no small change. */
+/* From this many new files on, a change is not small. */
 #define BACKLOG_MIN 8
 
 static bool is_sorted(const struct b2f_ids *list)
@@ -195,7 +195,7 @@ static int find_free(struct b2f_txn *txn)
 	return txn->free.n ? 0 : -ENOSPC;
 }
 
-/* One of the low numbers that are free. */
+/* Takes one of the low ids that are free. */
 static int take_free(struct b2f_txn *txn, uint64_t *id)
 {
 	int err;

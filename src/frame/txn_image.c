@@ -11,7 +11,7 @@
 #include "frame/txn_index.h"
 #include "index/fingerprint.h"
 
-/* So many lengths in a row differ; a power of 2. */
+/* Number of lengths in a row that differ; a power of 2. */
 #define NLENGTHS 256
 
 /*
@@ -111,7 +111,9 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 	uint64_t from = b2f_max_u64(end, commit->index_from);
 	int err;
 
-	/* What was before may have had a shorter header, and begin in this one. */
+	/*
+	 * A range may begin in this header: the old one may have been shorter.
+	 */
 	b2f_ranges_cover(txn->store->ranges, image->header_len);
 	h.nbytes = commit->state.nbytes;
 	if (h.nbytes || commit->index_from)

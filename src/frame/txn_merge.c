@@ -66,9 +66,9 @@ static uint32_t read_tag(const struct b2f_txn *txn, uint64_t raw)
 
 /*
  * Has another program written to the chunk file @raw since our index was made?
- * It takes the seal away, and with it the tag.  Of a file without one the times
- * decide: it was written before its index, often within the same tick of the
- * clock.
+ * It takes the seal away, and with it the tag.  For a file without a tag the
+ * times decide: it was written before its index, often within the same tick of
+ * the clock.
  */
 static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
 {
@@ -247,7 +247,7 @@ static int apply(const struct b2f_txn *txn, struct b2f_txn_state *state)
 	for (uint64_t i = 0; i < w->n; i++)
 		if (changed_here(txn, i))
 			state->raw[i] = w->raw[i];
-	/* What our changes took more, or less. */
+	/* The bytes by which our changes grew or shrank the frame. */
 	state->cbytes += w->cbytes;
 	state->cbytes -= b2f_min_u64(state->cbytes, c->cbytes);
 	return 0;

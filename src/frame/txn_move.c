@@ -8,7 +8,7 @@
 #include "frame/txn_count.h"
 #include "frame/txn_gaps.h"
 
-/* So many bytes of a chunk that moves are in memory at a time. */
+/* Bytes of a moving chunk that are in memory at a time. */
 #define COPY_BYTES (UINT64_C(1) << 20)
 
 /*
@@ -23,7 +23,7 @@ static uint64_t stored_size(const struct b2f_txn *txn, uint64_t nchunk,
 
 	if (!known && !b2f_entry_tag(raw))
 		known = b2f_txn_read_cbytes(txn->store, raw);
-	/* One that is damaged keeps all that may belong to it. */
+	/* A damaged chunk keeps all bytes that may belong to it. */
 	return known ? b2f_min_u64(known, size) : size;
 }
 

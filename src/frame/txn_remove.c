@@ -2,8 +2,8 @@
 /*
  * txn_remove.c - chunk files that are not needed any more
  *
- * A pending file is ours alone, and simply deleted.  But a number that no index
- * names may be that of a chunk which C-Blosc2 has just written, and is about to
+ * A pending file is ours alone, and simply deleted.  But an id that no index
+ * names may belong to a chunk that C-Blosc2 has just written, and is about to
  * name: it takes the number above the largest of its index, and writes over
  * what is there.  So a file with a name first loses it, and a program that
  * comes now makes another file; then it is looked at, and deleted if no program
@@ -13,8 +13,8 @@
  *
  * A reader of C-Blosc2 without locks may have read an index some commits ago.
  * So retired files stay for a while: those of the last commit in any case,
- * those before as long as they are few and young.  They also stay while the
- * index that does without them may not survive a loss of power.
+ * older ones as long as they are few and young.  They also stay while a loss of
+ * power may bring back an index that names them.
  */
 #include "frame/txn_remove.h"
 
@@ -40,7 +40,7 @@
 #define RETIRED_MIN	  64
 #define RETIRED_PER_CHUNK 16
 
-/* What is unused and without a seal is left alone for an hour. */
+/* Age of unused files without a seal that may be removed, in seconds. */
 #define OLD_S 3600
 
 /* How long the end of a transaction waits for a lock of other programs. */
@@ -76,7 +76,10 @@ void b2f_txn_retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n)
 	struct b2f_retirees *r = &txn->retired;
 
 	r->nnewest = 0;
-	/* Those that cannot be noted, the next writer will find.  A shared store knows. */
+	/*
+	 * The next writer finds files that cannot be noted. A shared store
+	 * knows them.
+	 */
 	if (n == 0 || txn->store->shared || reserve_retired(r, n))
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -296,7 +299,7 @@ static void delete_retired(struct b2f_txn *txn)
 {
 	struct b2f_ids used = {0};
 
-	/* What has to stay, a later writer deletes. */
+	/* A later writer deletes the files that have to stay. */
 	if (txn->retired.n == 0 || !may_delete_named(txn) ||
 	    b2f_txn_lock_out(txn, END_WAIT_MS, NULL))
 		return;
@@ -320,7 +323,7 @@ static void delete_all_shared(struct b2f_txn *txn)
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!chunk->committed && !err)
 		err = b2f_ids_add(&list, chunk->id);
-	/* What stays is in no one's way. */
+	/* Files that stay are in nobody's way. */
 	if (!err)
 		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);
 	b2f_ids_fini(&list);
@@ -407,7 +410,9 @@ static int visit(void *arg, int64_t id)
 	return b2f_ids_add(&clean->orphans, (uint64_t)id);
 }
 
-/* What cannot be removed keeps its id, and the next writer tries again. */
+/*
+ * A file that cannot be removed keeps its id, and the next writer tries again.
+ */
 static void remove_orphans(struct b2f_txn *txn, const struct b2f_ids *orphans)
 {
 	size_t ndeleted = 0;

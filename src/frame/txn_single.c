@@ -20,8 +20,8 @@
  * before may come (txn_remove.c).
  *
  * A frame without data has its trailer right behind the header: C-Blosc2 looks
- * for it nowhere else.  So what is there is first moved, in a commit of its own
- * that changes nothing else.
+ * for it nowhere else.  So chunks that lie there are first moved, in a commit
+ * of its own that changes nothing else.
  */
 #include "frame/txn_single.h"
 
@@ -44,9 +44,9 @@ static bool is_one_write(const struct b2f_txn_image *image)
 }
 
 /*
- * How many bytes of index and trailer wait for the header: in one write with it
- * is what the frame before has bytes of its own for.  What is behind the end of
- * that is not, as a filesystem may keep the bytes before the length of the file.
+ * How many bytes of index and trailer wait for the header: one write with it
+ * covers the bytes within the old file.  Bytes behind the end of that are not
+ * in it, because a filesystem may keep the bytes before the length of the file.
  */
 static size_t count_late(const struct b2f_txn *txn,
 			 const struct b2f_txn_image *image)
@@ -60,8 +60,9 @@ static size_t count_late(const struct b2f_txn *txn,
 }
 
 /*
- * Index and trailer, and with them everything that was written before.  Of a
- * frame that was never durable the disk has it before the header, too.
+ * Writes index and trailer, and syncs them with everything that was written
+ * before.  Even if the frame was never durable, the disk has all of it before
+ * the header.
  */
 static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 		       const struct b2f_txn_image *image, struct b2f_why *why)
@@ -189,7 +190,7 @@ int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
 	placed = !err && commit->state.nbytes;
 	if (!err)
 		err = put_image(txn, commit, &image, why);
-	/* Of what another program may have written to, hands off. */
+	/* Leave a file alone that another program may have written to. */
 	if (err && placed && !commit->installed && err != -ESTALE)
 		(void)!b2f_store_remove(txn->store, (int64_t)image.id, NULL);
 	free(image.bytes);

@@ -15,14 +15,17 @@
 /* How far above the largest chunk id C-Blosc2 wants the compressed size. */
 #define ID_MARGIN 32
 
-/* So many indexes in a row have lengths of their own; a power of 2. */
+/* Number of indexes in a row with different lengths; a power of 2. */
 #define NLENGTHS 1024
 
-/* Of so few chunks, the index of C-Blosc2 has few lengths; and so many may come. */
+/*
+ * With so few chunks, the index of C-Blosc2 has few lengths; more chunks may
+ * come.
+ */
 #define FEW  256
 #define MORE 32
 
-/* As C-Blosc2 makes its index; its readers see no other one. */
+/* The settings of C-Blosc2's index; its readers have seen no others. */
 #define INDEX_CLEVEL	5
 #define INDEX_BLOCKSIZE 16384
 
@@ -305,7 +308,7 @@ static size_t padding(const struct b2f_index_parts *parts, size_t len)
 	return least - len + more % NLENGTHS;
 }
 
-/* What comes behind the index chunk, up to the trailer. */
+/* Writes the bytes between the index chunk and the trailer. */
 static int write_tags(const struct b2f_index_parts *parts,
 		      struct b2f_encoder *enc, size_t len, uint8_t *dst,
 		      size_t *size, struct b2f_why *why)

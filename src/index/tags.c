@@ -15,10 +15,10 @@
 
 #define CODE_SIZE 4
 
-/* Not 0: so many tags there are. */
+/* Number of tags; 0 is none. */
 #define NTAGS (B2F_TAG_MAX - B2F_TAG_MIN + 1)
 
-/* As the index chunk beside it is made. */
+/* The settings of the index chunk beside it. */
 #define LIST_CLEVEL    5
 #define LIST_BLOCKSIZE 16384
 
@@ -136,7 +136,7 @@ static int parse_list(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 	err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
 	if (err)
 		return err;
-	/* What repeats one entry has no chunk that could have a tag. */
+	/* An index chunk that repeats one entry has no chunk with a tag. */
 	if (chunk.header.nbytes != entries->n * CODE_SIZE ||
 	    (!entries->raw && entries->n > 1))
 		return b2f_why_set(why, B2F_ECORRUPT,

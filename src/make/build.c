@@ -24,7 +24,9 @@ struct b2f_build {
 	struct b2f_ids places;
 };
 
-/* Is the index to have a checksum?  That of a contiguous frame tells of seals. */
+/*
+ * Is the index to have a checksum? In a contiguous frame it announces seals.
+ */
 static bool is_sealed(const struct b2f_build *b)
 {
 	return b->header.sparse ||
@@ -111,7 +113,9 @@ static struct b2f_chunk_context context_of(const struct b2f_build *b)
 	return context;
 }
 
-/* The size of a seal for @chunk.  One whose blocks are in doubt goes without. */
+/*
+ * The size of a seal for @chunk. A chunk whose blocks are in doubt gets none.
+ */
 static size_t measure_seal(const struct b2f_build *b,
 			   const struct b2f_piece *chunk)
 {
@@ -139,7 +143,7 @@ static void place_stored(struct b2f_build *b, struct b2f_piece *chunk)
 	}
 	chunk->place = h->cbytes;
 	h->cbytes += chunk->cbytes;
-	/* That of a sparse frame counts chunks alone. */
+	/* The size of a sparse frame counts chunks alone. */
 	if (!h->sparse)
 		h->cbytes += seal;
 }

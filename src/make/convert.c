@@ -18,20 +18,20 @@
 /* Decoded bytes of a chunk, for data whose chunks had no common size. */
 #define CHUNKSIZE_DEFAULT (1 << 20)
 
-/* Of the data, to guess the item size. */
+/* Bytes of data from which the item size is guessed. */
 #define GUESS_BYTES (1u << 20)
 
 struct convert {
 	struct b2f_runtime *runtime;
 	struct b2f_frame *frame;
 	const struct b2f_convert_options *options;
-	/* What the new frame is like. */
+	/* Header of the new frame. */
 	struct b2f_frame_header header;
 	struct b2f_transcode how;
 	struct b2f_build *build;
 	/* Where data come from if chunks get another size, else NULL. */
 	struct b2f_file *file;
-	/* Of the new frame. */
+	/* Chunks of the new frame. */
 	uint64_t nchunks;
 	/* Decoded bytes that have a place in it. */
 	uint64_t done;
@@ -66,7 +66,10 @@ static bool keeps_chunks(const struct b2f_frame *f)
 		b2f_frame_header_has_vlblocks(h));
 }
 
-/* What an array, or a frame of serialized objects, cannot change. */
+/*
+ * Keeps the settings that an array, or a frame of serialized objects, cannot
+ * change.
+ */
 static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;

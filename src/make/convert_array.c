@@ -2,9 +2,9 @@
 /*
  * convert_array.c - a b2nd array made of plain data that are an array
  *
- * The new frame is made of what np.save() writes of the array.  Those have C order
- * alone, so data in Fortran order are turned: a slab of the first axis at a time, for
- * which all data are gone through.
+ * The new frame is made from the .npy file of the array. b2nd has C order
+ * alone, so items in Fortran order are reordered: a slab of the first axis at a
+ * time, for each of which all data are read.
  */
 #include "b2frame/convert.h"
 
@@ -25,7 +25,7 @@
 #define STEP (UINT64_C(1) << 20)
 #define SLAB (UINT64_C(256) << 20)
 
-/* Of the array in Fortran order. */
+/* A slab of an array in Fortran order. */
 struct slab {
 	/* Items [first, first + n) of the first axis, up to @most of them. */
 	uint64_t first;
@@ -45,7 +45,7 @@ struct making {
 	size_t head_len;
 	/* Bytes of all items. */
 	uint64_t nbytes;
-	/* Of an array in Fortran order: room for STEP bytes, or one item. */
+	/* For an array in Fortran order: room for STEP bytes, or one item. */
 	uint8_t *buf;
 	struct slab *slab;
 };
@@ -183,7 +183,7 @@ static int read_turned(const struct making *m, uint8_t *buf, uint64_t n,
 	return err;
 }
 
-/* As a .npy file has it. */
+/* Reads the array as a.npy file. */
 static ssize_t read_npy(void *arg, void *buf, size_t size, uint64_t off)
 {
 	const struct making *m = arg;
@@ -202,7 +202,7 @@ static ssize_t read_npy(void *arg, void *buf, size_t size, uint64_t off)
 	return err ? err : (ssize_t)n;
 }
 
-/* What it takes to turn the array. */
+/* Allocates the buffers for reordering the array. */
 static int make_slab(struct making *m, struct slab *s)
 {
 	uint64_t length = (uint64_t)m->array->shape[0];

@@ -42,7 +42,7 @@ struct making {
 	struct b2f_encode_options how;
 	struct b2f_blp_header header;
 	unsigned int sum;
-	/* What the new file begins with, if it has a blp. */
+	/* The beginning of the new file, if the old one is a Bloscpack file. */
 	struct b2f_blp_base base;
 	/* The metadata; malloc'ed, or NULL: those of @base, if it has some. */
 	char *json;
@@ -94,7 +94,7 @@ static void choose_encoding(struct making *m, const struct b2f_frame_header *h)
 	m->header.has_offsets = true;
 }
 
-/* What the old file says stays true. */
+/* Keeps the old header's facts, which stay true. */
 static void keep_header(struct making *m)
 {
 	const struct b2f_blp_header *old = &m->base.blp->header;

@@ -29,11 +29,11 @@ struct making {
 	const char *label;
 	/* An empty index, which says it. */
 	uint8_t *index;
-	/* What the new frame is like, without data. */
+	/* A frame with the new settings, without data. */
 	struct b2f_frame *like;
 	struct b2f_transcode how;
 	struct b2f_build *build;
-	/* Of all that were taken, how many bytes of the data, and the end of these. */
+	/* Bytes of data in all that was taken, and the end of the data. */
 	uint64_t nbytes;
 	uint64_t end;
 	/* Bytes that have a place. */

@@ -7,7 +7,7 @@
  *   3. The frame is read again: is it still that version?
  *   4. The index, with the numbers that the chunks have there.
  *
- * What ends before 4 leaves chunks that no index names.
+ * A copy that ends before 4 leaves orphans.
  */
 #include <pthread.h>
 #include <stdlib.h>

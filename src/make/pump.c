@@ -42,7 +42,10 @@ struct pump {
 	pthread_mutex_t lock;
 	/* A slot is free, or there is an error. */
 	pthread_cond_t moved;
-	/* So many have a place, and so many were handed to a thread that puts them. */
+	/*
+	 * Chunks that have a place, and chunks that a thread is putting or has
+	 * put.
+	 */
 	uint64_t nplaced;
 	uint64_t nhanded;
 	/* The error of the first chunk that failed, and which that is. */
@@ -142,7 +145,10 @@ static int take(struct pump *p, struct slot **out)
 	return err;
 }
 
-/* One chunk; and what others have left to be put. */
+/*
+ * Takes one chunk through the steps; also puts chunks that other threads have
+ * left.
+ */
 static int run_one(void *arg, size_t i)
 {
 	struct pump *p = arg;

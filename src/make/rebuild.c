@@ -2,7 +2,7 @@
 /*
  * rebuild.c - a new frame out of chunk files whose index is lost
  *
- * What is left of the old index is used as far as it makes sense: settings and
+ * The remains of the old index are used as far as they make sense: settings and
  * metalayers from its header, vlmetalayers from its trailer.  The chunks are
  * read by way of a frame that has just that, and no entries.
  */
@@ -31,10 +31,13 @@ struct part {
 
 struct rebuild {
 	const struct b2f_rebuild_options *options;
-	/* Of the old frame: store, log, label and what follows from them. */
+	/*
+	 * The old frame: store, log, label and the fields that follow from
+	 * them.
+	 */
 	struct b2f_frame old;
 	struct b2f_ids ids;
-	/* Those whose head makes sense. */
+	/* Chunk files whose head makes sense. */
 	struct part *parts;
 	size_t n;
 	struct b2f_decoder *dec;
@@ -51,7 +54,7 @@ static int note_id(void *arg, int64_t id)
 {
 	struct rebuild *r = arg;
 
-	/* What was never committed is no part of the frame. */
+	/* A chunk that was never committed is no part of the frame. */
 	if (id < 0 || id & B2F_OBJECT_PENDING)
 		return 0;
 	return b2f_ids_add(&r->ids, (uint64_t)id);
@@ -108,7 +111,7 @@ static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
 
 	if (size < B2F_FRAME_HEADER_FIXED)
 		return 0;
-	/* That the file was cut behind it is no reason to lose it. */
+	/* The header is useful even if the file was cut behind it. */
 	if (b2f_frame_header_parse(raw, size, UINT64_MAX, &h, NULL) ||
 	    !h.sparse || h.header_len > size ||
 	    h.header_len < B2F_FRAME_HEADER_PLAIN)
@@ -147,7 +150,7 @@ static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 	return err;
 }
 
-/* What can still be read of the index. */
+/* Reads as much of the old index as possible. */
 static int save_index(struct rebuild *r)
 {
 	struct b2f_object object = {.fd = -1};

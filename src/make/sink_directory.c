@@ -2,9 +2,10 @@
 /*
  * sink_directory.c - a directory that becomes a sparse frame
  *
- * That of a copy has a name for one version of one frame, and a chunk file gets its name
- * when it is on the disk: so each chunk file that is there is whole, and belongs to the
- * copy.  Any other one is new, and is a frame without chunks until it has them all.
+ * The name of a copy's directory stands for one version of one frame, and a
+ * chunk file gets its name when it is on the disk: so each chunk file there is
+ * whole, and belongs to the copy.  Any other directory is new, and is a frame
+ * without chunks until it has them all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +24,12 @@
 struct directory {
 	struct b2f_copy_target base;
 	struct b2f_store *store;
-	/* Of a copy. */
+	/* For a copy. */
 	mode_t mode;
-	/* Of another one: where it is removed again, unless it is finished. */
+	/*
+	 * For other frames: its parent directory, from which it is removed
+	 * unless it is finished.
+	 */
 	int dirfd;
 	char *name;
 	bool finished;
@@ -50,7 +54,7 @@ static bool is_whole(const struct b2f_object *object, uint64_t raw)
 	       b2f_seal_end_tag(end) == b2f_entry_tag(raw);
 }
 
-/* Is @chunk there?  What has its name and is not it goes. */
+/* Is @chunk there?  Removes another file of its name. */
 static int look(struct directory *d, struct b2f_copy_chunk *chunk,
 		struct b2f_why *why)
 {
@@ -114,7 +118,7 @@ static void free_directory(struct b2f_copy_target *target)
 	struct directory *d = directory_of(target);
 
 	b2f_store_free(d->store);
-	/* What cannot be removed is nothing that could be told here. */
+	/* Nobody can be told here if the removal fails. */
 	if (d->name && !d->finished)
 		(void)!b2f_store_unmake(d->dirfd, d->name, NULL);
 	free(d->name);

@@ -65,7 +65,7 @@ static void free_file(struct b2f_copy_target *target)
 
 	if (f->fd >= 0)
 		close(f->fd);
-	/* What cannot be removed is nothing that could be told here. */
+	/* Nobody can be told here if the removal fails. */
 	if (f->fd >= 0 && !f->finished)
 		(void)!b2f_single_remove(f->dirfd, f->name);
 	free(f->name);

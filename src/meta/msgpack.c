@@ -82,7 +82,7 @@ static void put_map(FILE *out, const msgpack_object_map *m)
 	fputc('}', out);
 }
 
-/* What is inside of an object is shown, but of no object in it. */
+/* Shows the contents of an object, but not of objects inside of it. */
 static bool put_inner(FILE *out, const msgpack_object_ext *e)
 {
 	msgpack_unpacked tree;

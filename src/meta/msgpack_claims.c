@@ -11,7 +11,10 @@
 
 #include "meta/msgpack_tree.h"
 
-/* What follows the tag of an object: a number, and as much as that says. */
+/*
+ * The bytes behind the tag of an object: a number, and as many items or bytes
+ * as it says.
+ */
 struct form {
 	/* Bytes of the number, then of what is always there. */
 	uint8_t width;
@@ -37,7 +40,7 @@ static const struct form forms[32] = {
 /* Lists and maps in one another; the library takes no more. */
 #define LEVELS_MAX 32
 
-/* What is not decoded yet. */
+/* The bytes that are not decoded yet. */
 struct rest {
 	const uint8_t *p;
 	size_t left;

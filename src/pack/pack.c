@@ -20,8 +20,8 @@
 #define EMBED_SUFFIX ".b2e"
 
 /*
- * So many EmbedStores of a ZIP file are directories: each has its index in memory
- * as long as the pack is open.  python-blosc2 makes one.
+ * Number of EmbedStores of a ZIP file that become directories: each has its
+ * index in memory while the pack is open.  python-blosc2 makes one.
  */
 #define NEMBEDS_MAX 64
 
@@ -143,15 +143,15 @@ static struct b2f_member member_of(const struct b2f_pack *pack,
 		.source = pack->sources[0],
 		.off = m->off,
 		.size = m->size,
-		/* Of what it is when it is not compressed. */
+		/* The CRC-32 is of the uncompressed bytes. */
 		.has_crc32 = !m->refused,
 		.crc32 = m->crc32,
 	};
 }
 
 /*
- * Makes a directory of the EmbedStore @m in the ZIP file.  What is none after
- * all is a member like any other.
+ * Makes a directory of the EmbedStore @m in the ZIP file.  A member that turns
+ * out to be none stays a file.
  */
 static int add_embed_member(struct b2f_pack *pack,
 			    const struct b2f_zip_member *m, bool *added,
@@ -334,7 +334,7 @@ size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i)
 	return pack->order[pack->nodes[dir].first + i];
 }
 
-/* By the names that are shown. */
+/* Follows the names that are shown. */
 static int walk(const struct b2f_pack *pack, char *path, size_t *out)
 {
 	char *state = NULL;

@@ -8,8 +8,8 @@
  *
  * of the frames in the decoded data.  An entry of a remote array has "urlbase"
  * and "path" instead.  Keys are paths that begin with a slash; one may be the
- * beginning of another one.  So leaves get a suffix, which is not shown unless
- * that is needed to tell a frame from a directory.
+ * beginning of another one.  So leaves get a suffix, which is shown only if a
+ * directory has the same name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #define SUFFIX	 ".b2frame"
 #define KEY_MAX	 2000
 
-/* What an entry of the map says. */
+/* An entry of the map. */
 struct place {
 	uint64_t off;
 	uint64_t size;
@@ -96,7 +96,7 @@ static bool is_good_key(const char *key, size_t len)
 struct embed {
 	struct b2f_frame *frame;
 	struct b2f_store *source;
-	/* What their paths begin with. */
+	/* The beginning of their paths. */
 	const char *prefix;
 	struct b2f_leaves *out;
 	struct b2f_why *why;

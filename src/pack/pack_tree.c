@@ -18,7 +18,7 @@
 #include "pack/pack.h"
 #include "store/zip.h"
 
-/* As strcmp(3), but a slash is before all else. */
+/* Like strcmp(3), but a slash comes before all other bytes. */
 static int by_path(const void *a, const void *b)
 {
 	const struct b2f_leaf *x = a, *y = b;

@@ -12,7 +12,10 @@
 #include "b2frame/error.h"
 #include "base/log_line.h"
 
-/* So long before their end keys are renewed, s; of short ones, half of the time. */
+/*
+ * Seconds before their end at which keys are renewed; for short-lived keys,
+ * half of their lifetime.
+ */
 #define EARLY_S 300
 
 /* No pause between two attempts is longer, s. */

@@ -26,7 +26,7 @@
 /* "ab/0123456789abcdef0123456789abcd" */
 #define CELL_PATH_SIZE (B2F_CACHEDIR_SHARD_SIZE + B2F_CACHEDIR_NAME_LEN + 1)
 
-/* One cell of a range. */
+/* A cell of a range. */
 struct part {
 	uint64_t number;
 	/* In the cell. */
@@ -270,7 +270,7 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 	return err;
 }
 
-/* What is there of the same version already; false: nothing that helps. */
+/* Finds cached bytes of the same version; false: none that help. */
 static bool find_old(const struct b2f_cachedir *cache,
 		     const struct b2f_cell_piece *piece, uint8_t **raw,
 		     struct b2f_cell *out)
@@ -414,7 +414,7 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 	cache->max_bytes = max_bytes;
 	cache->rest_ms = rest_ms;
 	cache->log = log;
-	/* What others have left is counted with the first that is written. */
+	/* Files of other processes are counted with the first write. */
 	atomic_init(&cache->uncounted, max_bytes);
 	atomic_flag_clear(&cache->counting);
 	*out = cache;

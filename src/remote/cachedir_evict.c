@@ -18,10 +18,13 @@
 #define COUNT_SHARE 32
 #define FREE_SHARE  16
 
-/* So old, what a program was writing is left by one that was killed; seconds. */
+/*
+ * Age in seconds after which a temporary file belongs to a program that was
+ * killed.
+ */
 #define TEMP_MAX_S 3600
 
-/* One cell. */
+/* A cell. */
 struct counted {
 	uint8_t shard;
 	char name[B2F_CACHEDIR_NAME_LEN + 1];
@@ -73,7 +76,7 @@ static int look_at(struct count *count, int dir, unsigned int shard,
 			(void)!unlinkat(dir, name, 0);
 		return 0;
 	}
-	/* What else may be there is not ours to delete. */
+	/* Other files are not ours to delete. */
 	if (strlen(name) != B2F_CACHEDIR_NAME_LEN)
 		return 0;
 	memcpy(item.name, name, sizeof(item.name));

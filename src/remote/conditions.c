@@ -16,10 +16,10 @@
 /* An ETag that no object has. */
 #define NO_ETAG "\"00000000000000000000000000000000\""
 
-/* One that is so old has no program any more, seconds. */
+/* Age in seconds after which an object belongs to a program that has ended. */
 #define LEFT_S 3600
 
-/* What the object is, one byte more each time. */
+/* Contents of the object, one byte more each time. */
 static const char content[] = "b2f";
 
 struct probe {
@@ -30,7 +30,7 @@ struct probe {
 	struct b2f_remote_stat st;
 	struct b2f_why *why;
 	int last_err;
-	/* What is put has a checksum. */
+	/* PUTs carry a checksum. */
 	bool sums;
 };
 
@@ -52,7 +52,10 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 		.if_match = if_match,
 		.if_none_match = if_match ? NULL : "*",
 		.room = B2F_HTTP_ERROR_ROOM,
-		/* One that was made twice would be refused by itself. */
+		/*
+		 * A request that is sent twice would be refused because of
+		 * itself.
+		 */
 		.once = true,
 	};
 
@@ -71,7 +74,7 @@ static int take(struct probe *p, struct b2f_http_request *request)
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
 	int err = reply->err;
 
-	/* Of two at once. */
+	/* The other one of two PUTs at once is under way. */
 	if (err == -EBUSY)
 		err = -EEXIST;
 	if (err && err != -EEXIST && err != -ESTALE) {
@@ -105,7 +108,7 @@ static int create_twice(struct probe *p)
 	return err;
 }
 
-/* What has been put, and what is beside it. */
+/* Looks at the object that was put, and its note. */
 static int look(struct probe *p)
 {
 	struct b2f_note note;
@@ -187,7 +190,7 @@ static int run(struct probe *p)
 		err = replace_twice(p);
 	if (!err)
 		remove_other(p);
-	/* What is left over is no chunk, and goes with a later probe. */
+	/* A leftover is no chunk, and goes with a later probe. */
 	(void)!b2f_remote_delete(p->remote, p->path, NULL);
 	return err;
 }
@@ -201,7 +204,7 @@ bool b2f_remote_is_probe(const char *name)
 struct attic {
 	struct b2f_remote *remote;
 	const char *path;
-	/* Of the server. */
+	/* The server's time. */
 	int64_t now_s;
 };
 
@@ -294,7 +297,10 @@ int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
 		err = begin_probe(&p, dir);
 		if (!err)
 			err = try_parts(&p);
-		/* What may pass is asked again with the next object. */
+		/*
+		 * After a temporary error the question is asked again with the
+		 * next object.
+		 */
 		if (!err || err == B2F_EUNSUPPORTED)
 			remote->takes_parts = err ? -1 : 1;
 	} else if (!err && remote->takes_parts < 0) {

@@ -18,16 +18,19 @@
 struct b2f_fetch {
 	struct b2f_remote *remote;
 	struct b2f_fetch_spec spec;
-	/* What is wanted has this version. */
+	/* The object has to be of this version. */
 	struct b2f_remote_stat version;
 	/* For a request that begins later; else NULL. */
 	char *path;
-	/* By which the cache knows the object; NULL: it does not. */
+	/* Name of the object in the cache; NULL: not cached. */
 	char *name;
 	pthread_mutex_t lock;
 	/* All below: under lock. */
 	bool in_cache;
-	/* What the server sent was put there, or another thread does so now. */
+	/*
+	 * The server's bytes are in the cache, or another thread is putting
+	 * them there.
+	 */
 	bool kept;
 	struct b2f_http_request *request;
 	/* From the cache. */
@@ -42,8 +45,8 @@ static bool is_strong(const struct b2f_remote_stat *v)
 }
 
 /*
- * What the cache calls what @spec asks for, malloc'ed; or NULL.  What follows the
- * path of a URL may be a signature.
+ * Returns the name of @spec in the cache, malloc'ed; or NULL.  Leaves out the
+ * query of a URL, which may be a signature.
  */
 static char *name_of(struct b2f_remote *remote,
 		     const struct b2f_fetch_spec *spec)
@@ -140,7 +143,7 @@ int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec
 	return 0;
 }
 
-/* What is wanted, from the cache; false: it has not got it. */
+/* Takes the bytes from the cache; false: it does not have them. */
 static bool take_cached(struct b2f_fetch *fetch)
 {
 	const struct b2f_cachedir_range range = range_of(fetch, fetch->spec.n);
@@ -162,7 +165,7 @@ static bool take_cached(struct b2f_fetch *fetch)
 	return true;
 }
 
-/* Looks into the cache, once.  Then there is a request, or fetch->cached. */
+/* Looks into the cache, once: sets fetch->cached, or starts a request. */
 static int look_into_cache(struct b2f_fetch *fetch)
 {
 	int err = 0;

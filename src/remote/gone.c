@@ -119,7 +119,7 @@ static int add_run(struct b2f_gone *gone, uint64_t first, uint64_t more,
 	return 0;
 }
 
-/* What the items before tell of the next one. */
+/* Values that the next item is relative to. */
 struct place {
 	uint64_t since_s;
 	/* Behind the last chunk. */
@@ -141,7 +141,7 @@ static bool read_item(struct b2f_gone *gone, const char **text,
 		if (!read_number(text, &more))
 			return false;
 	}
-	/* What was cut off may be another number. */
+	/* A number that was cut off is another number. */
 	if (**text != ',')
 		return false;
 	++*text;

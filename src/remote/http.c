@@ -164,7 +164,7 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	atomic_fetch_add(&http->requests, 1);
 }
 
-/* Not so good a chance, but one that is the same in no two programs. */
+/* Less random, but different in any two programs. */
 static uint64_t draw(struct b2f_http *http, uint64_t below)
 {
 	unsigned int seed = atomic_fetch_add(&http->seed, 0x9e3779b9);
@@ -326,7 +326,7 @@ static void *serve(void *arg)
 		sleep_ms = wake_paused(http);
 		curl_multi_perform(http->multi, &running);
 		end_ready(http);
-		/* What has failed now may be due before. */
+		/* A request that has failed now may be due earlier. */
 		if (http->paused && sleep_ms > 0)
 			sleep_ms = wake_paused(http);
 		if (http->running && atomic_load(&http->patience) &&

@@ -39,7 +39,7 @@ static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 	return 0;
 }
 
-/* What @spec does, for headers that not all requests have. */
+/* The kind of @spec, for headers that not all requests have. */
 static unsigned int kinds_of(const struct b2f_http_spec *spec)
 {
 	unsigned int kinds = B2F_EXTRA_ANY;
@@ -163,7 +163,10 @@ static void set_method(struct b2f_http_request *r)
 		curl_easy_setopt(easy, CURLOPT_READDATA, r);
 		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
 		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
-		/* What is refused at once is small beside a round trip. */
+		/*
+		 * A body that is refused at once costs little beside a round
+		 * trip.
+		 */
 		curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 		break;
 	case B2F_HTTP_DELETE:
@@ -219,7 +222,7 @@ static int check_time(void *request, curl_off_t to_get, curl_off_t got,
 	uint64_t limit_ms = r->answer_ms +
 			    (uint64_t)(got + sent) / BYTES_PER_MS;
 
-	/* Not by the length that a server tells. */
+	/* Do not trust the length that a server announces. */
 	(void)to_get;
 	(void)to_send;
 	return r->begun_ns != 0 &&

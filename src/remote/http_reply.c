@@ -61,7 +61,7 @@ static time_t date_of(struct b2f_http_request *r, const char *name)
 	return text ? curl_getdate(text, NULL) : -1;
 }
 
-/* One that is too long is another program's. */
+/* A note that is too long is another program's. */
 static void take_note(struct b2f_http_request *r)
 {
 	const char *note = header_of(r, B2F_HTTP_NOTE);
@@ -70,7 +70,7 @@ static void take_note(struct b2f_http_request *r)
 		strcpy(r->reply.note, note);
 }
 
-/* One of parts is not that of their bytes. */
+/* The checksum of an object of parts is not one of its bytes. */
 static void take_sum(struct b2f_http_request *r)
 {
 	const char *sum = header_of(r, B2F_HTTP_SUM);
@@ -116,7 +116,7 @@ static bool parse_content_range(const char *text, uint64_t *first,
 	       parse_number(&text, total) && *text == '\0';
 }
 
-/* Of 206: is it the range that was asked for? */
+/* For status 206: is it the range that was asked for? */
 static int take_range(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -141,7 +141,7 @@ static uint64_t content_length(struct b2f_http_request *r)
 	return n < 0 ? UINT64_MAX : (uint64_t)n;
 }
 
-/* Of 200: it may be all that there is. */
+/* For status 200: the whole object may be what was asked for. */
 static int take_whole(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -359,7 +359,9 @@ static int err_of_status(struct b2f_http_request *r)
 	}
 }
 
-/* Who is refused without a key may not know where keys were looked for. */
+/*
+ * A user who is refused without a key may not know where keys were looked for.
+ */
 static int err_of_answer(struct b2f_http_request *r)
 {
 	const char *why = b2f_http_options_of(r->http)->unsigned_why;
@@ -478,7 +480,7 @@ static int check_complete(struct b2f_http_request *r)
 	if (!spec->ranged)
 		return 0;
 	want = b2f_min_u64(spec->n, want - b2f_min_u64(spec->off, want));
-	/* Of a whole object whose length was not told, what came is all. */
+	/* Without Content-Length, the body received is the whole object. */
 	if (r->reply.status == 200 && r->reply.st.size == 0)
 		r->reply.st.size = want = r->reply.size;
 	return r->reply.size == want
@@ -527,7 +529,7 @@ static bool err_may_pass(const struct b2f_http_request *r)
 	case EIO:
 		return status_may_pass(r);
 	case EPROTO:
-		/* What has answered in HTTP before does so again. */
+		/* A host that has answered in HTTP before does so again. */
 		return r->reply.sent;
 	default:
 		return false;

@@ -32,7 +32,7 @@ bool b2f_object_sum_read(const char *text, uint32_t *out)
 {
 	uint64_t bits = 0;
 
-	/* One of the sums of parts ends in "-N". */
+	/* A checksum of the checksums of parts ends in "-N". */
 	if (strlen(text) != 8 || strcmp(text + 6, "==") != 0)
 		return false;
 	for (int i = 0; i < 6; i++) {

@@ -16,7 +16,10 @@
 #define PARTS_MAX  10000
 #define FLIGHT_MAX 4
 
-/* Of an object of up to PARTS_MAX of them a part is a quarter of the limit for a PUT. */
+/*
+ * In an object of up to PARTS_MAX parts, a part is a quarter of the limit for a
+ * PUT.
+ */
 #define PER_WHOLE 4
 
 /* Larger ones are whole multiples of that, bytes. */
@@ -30,10 +33,10 @@ struct part {
 	uint32_t sum;
 };
 
-/* One that is on its way. */
+/* A part on its way. */
 struct flight {
 	struct b2f_http_request *request;
-	/* Of a source: its bytes. */
+	/* If the data come from a source: the bytes of the part. */
 	uint8_t *buffer;
 	size_t nth;
 };
@@ -41,13 +44,13 @@ struct flight {
 struct b2f_parts {
 	struct b2f_remote *remote;
 	char *path;
-	/* As the server calls it, encoded for a URL. */
+	/* The server's id of the upload, encoded for a URL. */
 	char *id;
 	struct part *parts;
 	size_t n;
 	uint64_t size;
 	size_t part_size;
-	/* What makes the object of them. */
+	/* The request body that joins the parts. */
 	char *list;
 	size_t list_size;
 	char sum[B2F_OBJECT_SUM_TEXT];
@@ -79,7 +82,7 @@ static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
 	return out;
 }
 
-/* What is looked for in an answer. */
+/* The values to find in an answer. */
 struct answer {
 	unsigned int depth;
 	char root[40];

@@ -10,7 +10,7 @@
 #include "remote/conditions.h"
 #include "remote/object_sum.h"
 
-/* So often a pause becomes twice as long. */
+/* How often a pause doubles. */
 #define TWICE_MAX 6
 
 /* The values of If-Match and If-None-Match, one of which is NULL. */
@@ -28,7 +28,7 @@ static void find_conditions(const struct b2f_put *put, const char **if_match,
 		*if_match = before->etag;
 }
 
-/* What is put beside it. */
+/* Writes the note of the object. */
 static void write_note(const struct b2f_put_spec *spec,
 		       char out[B2F_HTTP_NOTE_SIZE])
 {
@@ -77,7 +77,7 @@ static int send_whole(struct b2f_put *put)
 		.size = spec->size,
 		.source = spec->source,
 		.note = note,
-		/* What has become of a PUT is looked at before the next one. */
+		/* The outcome of a PUT is looked at before the next one. */
 		.once = true,
 		.room = B2F_HTTP_ERROR_ROOM,
 	};
@@ -142,8 +142,8 @@ static int refuse(const struct b2f_put *put, struct b2f_why *why)
 }
 
 /*
- * What is there is as before.  -EAGAIN: it may be sent again; of an answer that is no
- * refusal, the server may be at it still.
+ * The object is as before. -EAGAIN: send it again; but if the answer was no
+ * refusal, the server may still be working on it.
  */
 static int judge_same(struct b2f_put *put, struct b2f_why *why)
 {
@@ -186,7 +186,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 	return refuse(put, why);
 }
 
-/* Of parts, a good status says little: what it was sent for came later. */
+/* For parts, a good status says little: the result comes after it. */
 static void judge_parts(struct b2f_put *put, const struct b2f_http_reply *reply,
 			struct b2f_why *why)
 {
@@ -225,7 +225,7 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 	put->request = NULL;
 }
 
-/* So writers that failed together do not come again together. */
+/* Spreads the next attempts of writers that failed together. */
 void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 {
 	uint64_t ns = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms *
@@ -237,7 +237,7 @@ void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 		  NULL);
 }
 
-/* One attempt: -EAGAIN if there may be another one. */
+/* Makes one attempt; -EAGAIN: another one may follow. */
 static int attempt(struct b2f_put *put, struct b2f_why *why)
 {
 	int err = put->request ? 0 : send(put, why);
@@ -271,7 +271,7 @@ static bool is_buried(const struct b2f_put *put)
 		 b2f_note_has(&put->now_note, ours->marks[1]));
 }
 
-/* What is to be said in the end, when @err has come of it. */
+/* Chooses the final error and message after @err. */
 static int conclude(const struct b2f_put *put, int err, struct b2f_why *why)
 {
 	struct b2f_why first = *why;

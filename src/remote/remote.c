@@ -84,7 +84,7 @@ static void open_cache(struct b2f_remote *remote,
 static int report_new(const struct b2f_remote_options *options, const char *url,
 		      int err, const struct b2f_why *why)
 {
-	/* What follows the path may be a signature, and what is before '@' a key. */
+	/* The query may be a signature, and the part before '@' a key. */
 	const char *name = strchr(url, '@') ? "the URL" : url;
 
 	b2f_log(options->log, B2F_LOG_ERROR, "%.*s: %s",
@@ -241,7 +241,7 @@ int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
 	const char *last = slash ? slash + 1 : path;
 	size_t n = strlen(path);
 
-	/* By its index, a frame is meant. */
+	/* The URL of an index stands for its frame. */
 	if (strcmp(last, B2F_INDEX_NAME) == 0)
 		n = slash ? (size_t)(slash - path) : 0;
 	if (err)

@@ -14,7 +14,7 @@ int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
 	struct b2f_why why = {""};
 	int err = b2f_remote_probe(remote, path, &why);
 
-	/* What is not there is the bucket. */
+	/* The bucket does not exist. */
 	return b2f_remote_tell(remote, path, err, &why);
 }
 

@@ -24,9 +24,9 @@ static int raise_next(void *arg, int64_t id)
 }
 
 /*
- * Not all servers keep to conditions when they copy, so no chunk may get the number of
- * another writer's: of one that is there, or that comes meanwhile.  A seal without a
- * tag is for its number, and chunks that may have one keep theirs.
+ * Not all servers keep to conditions when they copy, so no chunk may get the id
+ * of another writer's chunk, present or to come.  A seal without a tag is bound
+ * to its id, and chunks that may have such a seal keep theirs.
  */
 int b2f_remote_choose_numbers(struct b2f_remote_place *to, uint64_t least,
 			      struct b2f_copy_list *list, struct b2f_why *why)

@@ -14,8 +14,8 @@
 #define BLANKS_MAX 1000
 
 /*
- * The last part of @item's key, in place; NULL: it is none of a name below.  What
- * consoles put for a directory is empty, and means no more than that.
+ * The last part of @item's key, in place; NULL: the key is no name below.  An
+ * empty object that a console puts for a directory means no more than that.
  */
 static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 {
@@ -51,7 +51,7 @@ static int visit_page(struct b2f_s3_page *page, size_t nprefix,
 	return err;
 }
 
-/* What is listed: the keys that begin with @prefix, and are behind @after. */
+/* A listing of the keys that begin with @prefix, and come after @after. */
 struct listing {
 	char *prefix;
 	char *after;

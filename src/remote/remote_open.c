@@ -9,7 +9,7 @@
 #include "pack/pack.h"
 #include "remote/remote_store.h"
 
-/* What messages call @path; malloc'ed, or NULL. */
+/* Returns the name of @path for messages; malloc'ed, or NULL. */
 static char *label_of(const struct b2f_remote *remote, const char *path)
 {
 	return *path ? b2f_remote_join(remote->url.label, path)

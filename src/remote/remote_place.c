@@ -44,7 +44,7 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	if (!place || atomic_fetch_sub_explicit(&place->refs, 1,
 						memory_order_acq_rel) != 1)
 		return;
-	/* Of a commit that failed before it was put. */
+	/* The index of a commit that failed before its PUT. */
 	b2f_upload_unref(place->new_index);
 	b2f_uploads_fini(place);
 	b2f_sweeper_end(place);
@@ -72,9 +72,8 @@ char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
 }
 
 /*
- * Does the index @version, which has @note, not come behind the one that was
- * seen?  Then its writer may have given chunks the ids of others.  The lock is
- * held.
+ * Does the index @version, which has @note, not follow the last one seen?  If
+ * so, its writer may have used ids of other chunks.  The lock is held.
  */
 static bool is_other(const struct b2f_remote_place *place,
 		     const struct b2f_remote_stat *version,
@@ -92,7 +91,7 @@ static void see_gone(struct b2f_remote_place *place, const char *text,
 {
 	if (!follows)
 		b2f_gone_fini(&place->gone);
-	/* What cannot be noted, another writer removes. */
+	/* Another writer removes chunks that cannot be noted. */
 	(void)!b2f_gone_read(&place->gone, text);
 }
 
@@ -106,7 +105,7 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	other = is_other(place, version, note);
 	if (!place->is_new && other)
 		b2f_chunk_versions_forget(place->versions);
-	/* Of the version that was seen, some may have been removed. */
+	/* Some chunks of the version last seen may have been removed. */
 	if (text && strcmp(version->etag, place->seen.etag) != 0)
 		see_gone(place, text, !other);
 	place->is_new = false;

@@ -21,7 +21,7 @@ struct b2f_remote_reader {
 	/* Where the first one begins, and what comes behind the last one. */
 	uint64_t first;
 	uint64_t next;
-	/* Of what was read in order from 0 on: its checksum. */
+	/* Bytes read in order from 0 on, which the checksum covers. */
 	uint64_t summed;
 	uint32_t sum;
 };
@@ -95,7 +95,7 @@ static int fill(struct b2f_remote_reader *reader)
 			reader->next += spec.n;
 		}
 	}
-	/* What is on its way will do. */
+	/* The requests on their way suffice. */
 	return reader->n ? 0 : err;
 }
 

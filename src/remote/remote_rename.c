@@ -33,12 +33,12 @@ struct renaming {
 	struct b2f_remote_place *to;
 	bool replace;
 	struct b2f_copy_list list;
-	/* What the frame takes the place of, as it was when it was looked at. */
+	/* The target that the frame replaces, as it was seen. */
 	struct b2f_replaced there;
 	bool looked;
 	/*
-	 * That has gone since: what has removed it may remove, at any time, all that it
-	 * found beside it, copies too.
+	 * The target has gone since: the program that removed it may at any
+	 * time remove all that it found there, our copies too.
 	 */
 	bool lost;
 	/* No chunk of the new path has had this number, nor one above. */
@@ -88,7 +88,7 @@ static bool follows(const struct b2f_replaced *now,
 		 b2f_note_has(&now->note, before->note.marks[0])));
 }
 
-/* What is at the new path; -EEXIST, or -EAGAIN if that changes while it is read. */
+/* Looks at the new path; -EEXIST, or -EAGAIN if it changes meanwhile. */
 static int look(struct renaming *m, struct b2f_why *why)
 {
 	const struct b2f_replaced before = m->there;
@@ -217,7 +217,10 @@ static int install(struct renaming *m, struct b2f_why *why)
 	return err;
 }
 
-/* No index names the copies, nor will one.  What has its old number may be another's. */
+/*
+ * No index names the copies, nor will one. A chunk with its old id may be
+ * another writer's.
+ */
 static void remove_copies(const struct renaming *m)
 {
 	struct b2f_ids copies = {0};
@@ -227,7 +230,7 @@ static void remove_copies(const struct renaming *m)
 	for (size_t i = 0; i < m->list.n && !err; i++)
 		if (m->list.chunks[i].to != m->list.chunks[i].from)
 			err = b2f_ids_add(&copies, m->list.chunks[i].to);
-	/* What stays is in no one's way. */
+	/* Chunks that stay are in nobody's way. */
 	if (!err)
 		(void)!b2f_sweeper_remove(m->to, &what, NULL);
 	b2f_sweeper_fini(m->to);

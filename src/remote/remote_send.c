@@ -14,12 +14,12 @@ struct send {
 	struct b2f_remote *remote;
 	const char *path;
 	const struct b2f_remote_source *source;
-	/* What is there: the object, or the index of a sparse frame. */
+	/* The destination has an object, or the index of a sparse frame. */
 	bool has_object;
 	bool has_frame;
 	struct b2f_remote_stat there;
 	struct b2f_note note;
-	/* What its reader has returned. */
+	/* Error of the source. */
 	int read_err;
 };
 
@@ -54,7 +54,7 @@ static bool is_same(const struct send *s)
 	       s->note.marks[0] == s->source->key;
 }
 
-/* What goes in one piece is read first: so it can have a checksum. */
+/* Reads an object for a single PUT first, so that it can have a checksum. */
 static int read_all(struct send *s, uint8_t **out)
 {
 	size_t size = (size_t)s->source->size;

@@ -63,7 +63,7 @@ static int remote_stamp_index(struct b2f_store *store,
 	return err;
 }
 
-/* What is read from now on is the version that is stamped. */
+/* From now on reads are of the stamped version. */
 static int remote_begin_index(struct b2f_store *store,
 			      struct b2f_frame_stamp *out)
 {
@@ -93,7 +93,7 @@ static int make_object(struct remote_store *r, int64_t id,
 	return 0;
 }
 
-/* What a reader of the index will want beside its first @n bytes. */
+/* Asks for the bytes that a reader of the index needs besides its first @n. */
 static void expect_index(const struct remote_store *r,
 			 const struct b2f_object *object, uint64_t n)
 {

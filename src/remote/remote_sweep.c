@@ -62,7 +62,7 @@ static void free_names(struct names *names)
 	*names = (struct names){.n = 0};
 }
 
-/* As one that was never looked at. */
+/* Resets it to a frame that was never looked at. */
 static void forget_found(struct sweep *s)
 {
 	free(s->found);
@@ -160,7 +160,10 @@ static int look_for_index(struct b2f_remote *remote, const char *path)
 	return err;
 }
 
-/* What the index at @path names, beside which @s was found; nothing if there is none. */
+/*
+ * Lists the chunks of the index at @path, beside which @s was found; empty
+ * without an index.
+ */
 static int list_used(struct b2f_remote *remote, const char *path,
 		     const struct sweep *s, bool *is_sparse,
 		     struct b2f_ids *used)

@@ -2,10 +2,11 @@
 /*
  * remote_target.c - a prefix in an object store, as what a sparse frame is copied to
  *
- * What is put has a mark (note.h) that tells the version of the frame and the chunk it
- * is of.  So a second copy knows again what is there, and two that run at once do each
- * other no harm.  A chunk keeps its number if nothing else is there; beside chunks of
- * a frame that is to be replaced, or of a writer that was killed, it gets another one.
+ * Each object has a mark (note.h) made from the version of the frame and the
+ * chunk.  So a second copy recognizes the chunks that are there, and two copies
+ * that run at once do each other no harm.  A chunk keeps its id if nothing else
+ * is there; beside chunks of a frame that is to be replaced, or of a writer
+ * that was killed, it gets another one.
  *
  * Chunks are put under names that no object has (If-None-Match), the index in the place
  * of the one that was seen first (If-Match).
@@ -22,7 +23,7 @@
 #include "remote/replaced.h"
 #include "remote/sweeper.h"
 
-/* So many objects are looked at at a time. */
+/* Objects that are looked at at a time. */
 #define LOOKS_MAX 16
 
 /* The last number that a chunk may have (index/index.h). */
@@ -66,7 +67,7 @@ static int look_at(const struct remote_target *t, const char *path,
 	return b2f_remote_head(t->place->remote, path, st, note, why);
 }
 
-/* What is there now: a frame, or an object, or nothing. */
+/* Looks at the destination: a frame, or an object, or nothing. */
 static int look_at_place(struct remote_target *t, bool *has_object,
 			 struct b2f_why *why)
 {
@@ -102,7 +103,10 @@ static int note_chunk(void *arg, int64_t id)
 	return b2f_ids_add(&t->others, number);
 }
 
-/* Is the chunk @number there, with @note, one of @list?  Then it is that. */
+/*
+ * Is the existing chunk @number, with @note, one of @list? If so, takes it for
+ * that.
+ */
 static bool take_found(const struct remote_target *t,
 		       const struct b2f_copy_list *list, uint64_t number,
 		       const struct b2f_note *note)
@@ -256,8 +260,8 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 }
 
 /*
- * Puts what @spec says, with its mark.  That another run of the same copy was faster is
- * as good; of another writer it is -ESTALE.
+ * Puts @spec with its mark.  Succeeds, too, if another run of the same copy was
+ * faster; -ESTALE if another writer was.
  */
 static int put_marked(const struct remote_target *t,
 		      const struct b2f_put_spec *spec, struct b2f_why *why)
@@ -321,13 +325,16 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 	return err;
 }
 
-/* What the new index does not name any more goes; it does no harm if it stays. */
+/*
+ * Removes the chunks that the new index no longer names; they do no harm if
+ * they stay.
+ */
 static void remove_old(struct remote_target *t)
 {
 	const struct b2f_sweep what = {.ids = &t->there.ids,
 				       .mark = mark_of(t, B2F_INDEX_NAME)};
 
-	/* What the frame before has left, too. */
+	/* The chunks that the old frame has left, too. */
 	(void)!b2f_gone_take(&t->there.gone, UINT64_MAX, &t->there.ids);
 	(void)!b2f_sweeper_remove(t->place, &what, NULL);
 	b2f_sweeper_fini(t->place);

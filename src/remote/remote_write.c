@@ -117,7 +117,7 @@ static int remote_inherit(const struct b2f_object *object,
 	return 0;
 }
 
-/* What is on the server is durable. */
+/* Objects on the server are durable. */
 static int remote_sync(const struct b2f_object *object, struct b2f_why *why)
 {
 	struct b2f_upload *up = object->data ? b2f_upload_of(object) : NULL;
@@ -180,7 +180,7 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 	pthread_mutex_lock(&place->lock);
 	place->own = own;
 	place->root = put->spec.note.marks[0];
-	/* What cannot be noted, the next writer removes. */
+	/* The next writer removes chunks that cannot be noted. */
 	(void)!b2f_gone_add(&place->gone, &place->replaced, (uint64_t)time(NULL));
 	place->replaced.n = 0;
 	pthread_mutex_unlock(&place->lock);
@@ -195,7 +195,9 @@ static void forget_seen(struct b2f_remote_place *place, bool is_there)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* What the next index has beside it of chunks that it does not name any more. */
+/*
+ * Writes the note for the next index, with the chunks that it no longer names.
+ */
 static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
 {
 	struct b2f_gone gone = {.n = 0};
@@ -269,7 +271,7 @@ static int remote_install(struct b2f_store *store,
 	err = put_index(place, index->bytes, index->size,
 			is_new ? NULL : &version, &note, why);
 	b2f_upload_unref(index);
-	/* Of chunks that means something else. */
+	/* For chunks -EEXIST means something else. */
 	return err == -EEXIST ? -ESTALE : err;
 }
 

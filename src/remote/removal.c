@@ -54,7 +54,7 @@ static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
 		return err;
 	if (is_same(removal, &now))
 		return -EINPROGRESS;
-	/* What follows ours has not come after it was gone. */
+	/* An object that follows ours has not come after its removal. */
 	if (removal->note.nmarks &&
 	    b2f_note_has(&now.note, removal->note.marks[0]))
 		return -EAGAIN;

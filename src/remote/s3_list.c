@@ -27,7 +27,7 @@ struct parser {
 	bool truncated;
 	/* Keys are encoded as in a URL. */
 	bool encoded;
-	/* Of the innermost element. */
+	/* Text of the innermost element. */
 	char text[TEXT_MAX];
 	size_t ntext;
 	bool too_long;

@@ -77,7 +77,10 @@ static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 				 now->marks[0] == sent->doubted_base);
 }
 
-/* Of the index that is there: what it names, and what is beside it. */
+/*
+ * Begins to remove the chunks of @what that the current index, with the chunks
+ * @named and the note @now, does not name.
+ */
 static void remove_unnamed(struct b2f_remote_place *place,
 			   const struct b2f_sweep *what,
 			   const struct b2f_ids *named,
@@ -121,7 +124,9 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	return err;
 }
 
-/* What was replaced then, or before, has no readers any more. */
+/*
+ * Chunks that were replaced at this second or earlier have no readers any more.
+ */
 static uint64_t due_s(const struct b2f_remote_place *place)
 {
 	return (uint64_t)time(NULL) - place->remote->keep_s;
@@ -198,7 +203,7 @@ void b2f_sweeper_end(struct b2f_remote_place *place)
 {
 	struct b2f_sweep none = {.nsent = 0};
 
-	/* What cannot be removed now, a later writer removes. */
+	/* A later writer removes chunks that cannot be removed now. */
 	if (b2f_sweeper_is_due(place) &&
 	    b2f_remote_is_written(place->remote) && is_news(place))
 		(void)!b2f_sweeper_remove_due(place, &none, NULL);

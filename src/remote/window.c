@@ -225,7 +225,10 @@ static uint64_t ahead_of(struct b2f_windows *w, uint64_t off)
 	return b2f_max_u64(ahead, w->run);
 }
 
-/* As find(), after what is expected was asked for; @*next: where @off's part ends. */
+/*
+ * Like find(), after requesting the expected ranges; @*next: the end of @off's
+ * range.
+ */
 static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 					 uint64_t limit, uint64_t failed,
 					 uint64_t *next)
@@ -308,7 +311,7 @@ int b2f_windows_read(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
 		if (window) {
 			part = n;
 			err = copy(window, off, to, &part);
-			/* What an error was is found out by asking again. */
+			/* A second request finds out what the error was. */
 			if (err) {
 				failed |= UINT64_C(1) << (window - w->windows);
 				continue;

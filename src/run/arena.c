@@ -14,7 +14,7 @@
 #define SIZE_MIN    (SLAB / BUFFERS_MAX)
 
 struct b2f_slab {
-	/* Of its buffers; 0: it has none yet. */
+	/* Size of its buffers; 0: it has none yet. */
 	size_t size;
 	uint64_t used;
 	/* Something was written to it since the system has its memory. */
@@ -33,7 +33,7 @@ void b2f_arena_init(struct b2f_arena *arena, size_t nbytes)
 	arena->slabs = calloc(nslabs, sizeof(*arena->slabs));
 	if (!arena->slabs)
 		return;
-	/* One more, for a range that begins with a huge page. */
+	/* One slab more, so that the range can begin with a huge page. */
 	data = mmap(NULL, (nslabs + 1) * SLAB, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (data == MAP_FAILED)

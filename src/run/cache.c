@@ -10,7 +10,7 @@
 #include <string.h>
 
 /*
- * One bucket for so many bytes: chains stay short down to entries of this
+ * One bucket for this many bytes: chains stay short down to entries of this
  * size, and the tables (16 bytes of them for a ghost) take 0.6 % of the cache,
  * however small the entries are.
  */

@@ -8,8 +8,8 @@
  *                          longer than to decode what they hold
  *   small, and may stay    the heap: a huge page would be held by one of 32
  *
- * What huge pages of large entries hold besides them counts as used, but for 1/16
- * of the cache; see fits().
+ * The unused rest of the huge pages of large entries counts as used, except for
+ * 1/16 of the cache; see fits().
  */
 #include "run/cache_buffer.h"
 

@@ -29,9 +29,10 @@
  *
  * The passed ones go first, and as soon as they are more than 1/16 of the
  * cache: a long scan uses the same warm buffers again and again instead of
- * fresh pages up to the whole cache.  What it comes back to is still there, and
- * is an ordinary entry from then on.  Requests of one reader overtake each
- * other, so a use just after the last one is still part of the scan.
+ * fresh pages up to the whole cache.  A unit that the scan comes back to is
+ * still there, and is an ordinary entry from then on.  Requests of one reader
+ * overtake each other, so a use just after the last one is still part of the
+ * scan.
  *
  * "1/64 cache" and "a cache ago" are times, counted in bytes that were loaded.
  * A scan uses each block several times at once (a block is larger than a
@@ -63,7 +64,7 @@
 #define SLACK_SHARE	16
 
 /*
- * So many entries may stay at the tail during one eviction.  The next idle one
+ * Entries that may stay at the tail during one eviction.  The next idle one
  * goes whatever its heat: a miss must not wait for a walk over the whole cache.
  */
 #define STAYS_MAX 64
@@ -166,8 +167,8 @@ static bool is_forgotten(const struct b2f_cache *cache)
 }
 
 /*
- * One step at the tail of @queue, as the table above says; without @keep_hot an
- * entry does not stay for being hot.  Returns true if one was evicted.
+ * Does one step at the tail of @queue, by the table above; without @keep_hot
+ * hot entries go, too.  Returns true if one was evicted.
  */
 static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 		 bool keep_hot, struct b2f_cache_queue *trash)

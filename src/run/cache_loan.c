@@ -2,10 +2,10 @@
 /*
  * cache_loan.c - memory for buffers so large that a few of them are all there is
  *
- * A frame of some hundred bytes may claim blocks and chunks of a gigabyte.  What
- * these take while they are decoded or encoded, and as long as they are pinned,
- * comes out of the one number that bounds the cache: a thread waits until others
- * are done, and what would never fit is refused before it is allocated.
+ * A frame of some hundred bytes may claim blocks and chunks of a gigabyte.
+ * Their memory while they are decoded, encoded or pinned counts against the
+ * size of the cache: a thread waits until others are done, and a block that
+ * would never fit is refused before it is allocated.
  *
  * A loan is taken before anything that another thread may wait for (an entry that
  * is being loaded), and only once by each thread: so who has one never waits for
@@ -45,7 +45,7 @@ void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes)
 		b2f_cache_trim(cache);
 }
 
-/* What all loans together may be now. */
+/* Bytes of all loans together that are allowed now. */
 static size_t bound(const struct b2f_cache *cache)
 {
 	size_t left = cache->max_bytes - cache->reserved;

@@ -79,7 +79,7 @@ static bool has_memory(const char *names)
 	return false;
 }
 
-/* What one line of /proc/self/cgroup allows: "NUMBER:NAMES:PATH". */
+/* The limit by one line of /proc/self/cgroup: "NUMBER:NAMES:PATH". */
 static uint64_t of_line(const char *root, char *line)
 {
 	char top[512], *names = strchr(line, ':'), *path;

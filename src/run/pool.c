@@ -19,7 +19,7 @@ struct b2f_pool {
 	pthread_cond_t work;
 	/* Nothing is queued or running any more. */
 	pthread_cond_t idle;
-	/* By priority.  Protected by @lock. */
+	/* Indexed by priority.  Protected by @lock. */
 	struct queue queues[B2F_POOL_PRIORITIES];
 	/* Jobs in them.  Protected by @lock. */
 	size_t nqueued;

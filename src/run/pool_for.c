@@ -30,7 +30,7 @@ struct team {
 	size_t nrunning;
 	/* Error of the lowest index that failed.  Protected by @lock. */
 	int err;
-	/* That index.  Protected by @lock. */
+	/* Index of the first error.  Protected by @lock. */
 	size_t err_index;
 	/* Helpers, and the caller until it leaves.  Protected by @lock. */
 	size_t nmembers;

@@ -55,8 +55,8 @@ static int check_lock(const struct b2f_become *b, struct b2f_why *why)
 }
 
 /*
- * The index becomes what the file is, but for its content.  What cannot be given
- * to the owner of the file stays the file.
+ * Gives the index all attributes of the file.  If the owner cannot be set, the
+ * frame stays one file.
  */
 static int inherit_index(const struct b2f_become *b, int old, int dir,
 			 struct b2f_why *why)

@@ -192,7 +192,10 @@ static int copy_xattr(int fd, const char *like, const char *name, char *value,
 {
 	ssize_t size = getxattr(like, name, value, XATTR_BYTES);
 
-	/* What users have set is not dropped because its owner may not read. */
+	/*
+	 * Attributes of users are not dropped because the owner may not read
+	 * them.
+	 */
 	if (size < 0 && errno == EACCES &&
 	    strncmp(name, USER, sizeof(USER) - 1) == 0)
 		return b2f_why_set(why, -errno, "read %s: %s", name,

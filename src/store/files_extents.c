@@ -17,7 +17,7 @@ union extents {
 		     NEXTENTS * sizeof(struct fiemap_extent)];
 };
 
-/* Those of the first @size bytes of @fd.  Returns false if nothing is told. */
+/* Reads the extents of the first @size bytes of @fd; false: not known. */
 static bool get_extents(int fd, uint64_t size, union extents *out)
 {
 	out->map = (struct fiemap){.fm_length = size,
@@ -40,8 +40,8 @@ bool b2f_files_was_written(int fd, uint64_t size)
 	if (size == 0)
 		return false;
 	/*
-	 * That takes what was read for data, where a filesystem reserves room, so
-	 * only those are asked which tell nothing else.
+	 * SEEK_DATA takes reserved room for data once it was read, so it is
+	 * asked only if the extents are not known.
 	 */
 	if (!get_extents(fd, size, &u))
 		return lseek(fd, 0, SEEK_DATA) >= 0 || errno != ENXIO;

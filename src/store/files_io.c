@@ -90,7 +90,9 @@ static bool begin_as(uid_t uid)
 {
 	uid_t previous;
 
-	/* Of a process that has become another user's since, the last call fails. */
+	/*
+	 * If the process has become another user's since, the last call fails.
+	 */
 	if (uid == 0 || getauxval(AT_EUID) != 0)
 		return false;
 	previous = (uid_t)setfsuid(uid);

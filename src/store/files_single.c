@@ -19,7 +19,7 @@
 #include "store/files_single.h"
 #include "store/make.h"
 
-/* What a store has from b2f_store_lock() on. */
+/* State of a store from b2f_store_lock() on. */
 struct b2f_files_writer {
 	/* For writing; flock(2) is on it. */
 	int fd;
@@ -27,7 +27,7 @@ struct b2f_files_writer {
 	/* The rest is under the lock. */
 	/* Changes under way. */
 	unsigned int nchanges;
-	/* As whom it is written to (store/files.h). */
+	/* User id for writing (store/files.h). */
 	uid_t uid;
 	/* The file after the last one. */
 	struct b2f_frame_stamp own;
@@ -93,7 +93,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	w = writer_of(store);
 	if (w->fd >= 0)
 		return 0;
-	/* One that was made here is open for writing already. */
+	/* A file that was made here is open for writing already. */
 	w->is_fresh = b2f_store_begin_new(store);
 	if (w->is_fresh)
 		fd = fcntl(b2f_files_of(store)->fd, F_DUPFD_CLOEXEC, 0);
@@ -199,11 +199,12 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 }
 
 /*
- * All of the file, as the header is next, and is to be on disk later.  Of a new
- * file that has no place there this is not waited for: its journal keeps the places
- * and the length of what is there only together, so a loss of power leaves the file
- * empty or whole.  If it has a place, the disk may have the header of the maker,
- * and the next one is written over that: first the disk keeps what it leads to.
+ * All of the file, as the header is next, and is to be on disk later.  For a
+ * new file that has no extents there nobody waits for this: its journal keeps
+ * the places and the length of what is there only together, so a loss of power
+ * leaves the file empty or whole.  If it has a place, the disk may have the
+ * header of the maker, and the next one is written over that: first the disk
+ * keeps what it leads to.
  */
 static int single_write_out(const struct b2f_object *object,
 			    struct b2f_why *why)

@@ -88,7 +88,7 @@ static int create_named(struct b2f_store *store, int64_t id,
 	int fd, err;
 
 	fd = open_named(dir, name);
-	/* Not O_TRUNC: what is there may be a link to elsewhere. */
+	/* Not O_TRUNC: the existing file may be a link to elsewhere. */
 	if (fd < 0 && errno == EEXIST && id == B2F_OBJECT_NEW_INDEX) {
 		if (unlinkat(dir, name, 0) && errno != ENOENT)
 			return failed("remove", name, why);

@@ -167,7 +167,7 @@ enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 	found = cut_target(target, &via);
 	if (!found)
 		return B2F_HOME_NO_LINK;
-	/* By way of itself, or from a directory where it does not belong. */
+	/* The link leads to itself, or comes from a foreign directory. */
 	if (via && (strcmp(via, name) == 0 ||
 		    (strcmp(via, ".") == 0 &&
 		     fstatat(dirfd, found, &st, AT_SYMLINK_NOFOLLOW) &&

@@ -18,7 +18,7 @@
 
 /* Where the generation stands: 8 bytes, in the order of the machine. */
 #define GENERATION_OFF 8
-/* What is before it is zeros, and nothing behind it. */
+/* Zeros before the generation, nothing behind it. */
 #define FILE_SIZE 16
 
 /* The file is opened again if another program deleted it; not for ever. */
@@ -38,7 +38,7 @@ struct b2f_lock {
 	int fd;
 	/* It can be taken for changes: @fd may be written to. */
 	bool writable;
-	/* Of the frame that is changed under it; or NULL. */
+	/* Generation of the frame that is changed under the lock; or NULL. */
 	struct b2f_generation *generation;
 };
 

@@ -17,7 +17,7 @@
 #include "store/files.h"
 #include "store/write.h"
 
-/* What a frame is called while it is being made. */
+/* Prefix of the name of a frame while it is being made. */
 #define HIDDEN ".bloscfs-deleted-new-"
 _Static_assert(sizeof(HIDDEN "0123456789abcdef-0123456789abcdef") ==
 		       B2F_HIDDEN_SIZE,
@@ -42,8 +42,8 @@ static int failed(const char *verb, const char *name, struct b2f_why *why)
 }
 
 /*
- * What the default ACL of @dir leaves of @mode.  The kernel does this for a
- * file that is created with its mode; a chmod afterwards has to do it itself.
+ * Narrows @mode by the default ACL of @dir.  The kernel does this for a file
+ * that is created with its mode; a chmod afterwards has to do it itself.
  */
 static mode_t allowed_by_acl(int dir, mode_t mode)
 {
@@ -151,9 +151,9 @@ static bool is_shared(const struct stat *dir, uid_t uid)
 }
 
 /*
- * The owner of the directory @dirfd can put another one in the place of that
- * which was just made.  That is one of theirs, or it is refused: only an empty
- * one of the maker may change.
+ * The owner of the directory @dirfd can replace the new directory by another
+ * one.  It is refused unless it belongs to that owner, or is an empty one of
+ * the maker.
  */
 static int check_new(int dirfd, struct b2f_store_made *made,
 		     struct b2f_why *why)
@@ -246,7 +246,7 @@ static void undo(int dirfd, const char *name)
 	(void)unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
-/* As b2f_store_make_open(), but leaves the directory open, and locked. */
+/* Like b2f_store_make_open(), but leaves the directory open, and locked. */
 static int make_hidden_first(int dirfd, const char *name,
 			     const struct b2f_store_plan *plan,
 			     struct b2f_store_made *out, struct b2f_why *why)
@@ -339,7 +339,7 @@ bool b2f_store_begin_new(struct b2f_store *store)
 	return is_new;
 }
 
-/* What b2f_store_list() finds is deleted, and counted. */
+/* Deletes and counts the files that b2f_store_list() finds. */
 struct sweep {
 	struct b2f_store *store;
 	uint64_t ngone;
@@ -355,7 +355,9 @@ static int sweep_one(void *arg, int64_t id)
 	return err == -EISDIR ? 0 : err;
 }
 
-/* What tells the names of the frame; there are few, without gaps. */
+/*
+ * Removes the slots with the names of the frame; there are few, without gaps.
+ */
 static void remove_slots(struct b2f_store *store)
 {
 	char name[sizeof(B2F_SLOT_NAME) + 10];

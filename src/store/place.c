@@ -37,7 +37,10 @@ void b2f_place_fini(struct b2f_place *place)
 
 bool b2f_place_has(const struct b2f_place *place, int fd)
 {
-	/* What is mounted there is not asked: it may be this very process. */
+	/*
+	 * Do not ask a filesystem that is mounted there: it may be this very
+	 * process.
+	 */
 	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
 	struct statx file, st;
 
@@ -48,7 +51,7 @@ bool b2f_place_has(const struct b2f_place *place, int fd)
 	       file.stx_ino == st.stx_ino;
 }
 
-/* What the kernel says of @fd, up to the first 0 of @path. */
+/* Reads the kernel's path of @fd; @path is 0-terminated. */
 static bool read_path(int fd, char path[PATH_MAX])
 {
 	char link[48];

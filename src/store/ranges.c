@@ -14,7 +14,7 @@
 /* Ids have 31 bits, as those of chunk files. */
 #define NIDS_MAX (UINT64_C(1) << 31)
 
-/* So that positions fit off_t. */
+/* Keeps positions within off_t. */
 #define END_MAX (UINT64_C(1) << 62)
 
 struct b2f_ranges *b2f_ranges_new(void)
@@ -90,7 +90,7 @@ struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r, uint64_t id)
 {
 	uint64_t low = 0, high = r->n;
 
-	/* As long as nothing was forgotten. */
+	/* True as long as no range was forgotten. */
 	if (id < r->n && r->items[id].id == id)
 		return &r->items[id];
 	while (low < high) {
@@ -120,7 +120,10 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 	return err;
 }
 
-/* Of the @n sorted @offs, the one that follows @off, which is there; or @limit. */
+/*
+ * Returns the one of the @n sorted @offs that follows @off, which is among
+ * them; or @limit.
+ */
 static uint64_t find_next(const uint64_t *offs, uint64_t n, uint64_t off,
 			  uint64_t limit)
 {
@@ -284,7 +287,7 @@ static void join_gaps(struct b2f_ranges *r, size_t i)
 	remove_gap(r, i + 1);
 }
 
-/* What ends the file is no gap. */
+/* The end of the file is no gap. */
 static void drop_last_gap(struct b2f_ranges *r)
 {
 	const struct b2f_range *last = r->ngaps ? &r->gaps[r->ngaps - 1] : NULL;

@@ -19,7 +19,7 @@ static int compare_leavers(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Those of the @n ranges @ids that are in use, in the order of places. */
+/* Lists the ranges among the @n @ids that are in use, by position. */
 static size_t list_leavers(const struct b2f_ranges *r, const uint64_t *ids,
 			   size_t n, struct leaver *out)
 {
@@ -65,8 +65,8 @@ static size_t first_behind(const struct leaver *leavers, size_t n, uint64_t off)
 }
 
 /*
- * Has any of them, but @self, a byte of the @size ones at @off?  What was given back
- * has none, wherever that was.
+ * Has any of them, but @self, a byte of the @size ones at @off?  Ranges that
+ * were given back have none.
  */
 static bool are_hit(const struct leaver *leavers, size_t n, uint64_t off,
 		    uint64_t size, uint64_t self)

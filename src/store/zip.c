@@ -18,7 +18,7 @@
 #define SIGN_LOCAL	UINT32_C(0x04034b50)
 #define SIGN_ENTRY	UINT32_C(0x02014b50)
 #define LOCAL_SIZE	30
-/* Of a whole path; longer ones are no keys of a store. */
+/* Longest path; longer ones are no keys of a store. */
 #define PATH_BYTES_MAX	2000
 #define EXTRA_ZIP64	1
 #define FLAG_ENCRYPTED	0x0001
@@ -29,7 +29,7 @@
 #define MODE_TYPE	0170000
 #define MODE_LINK	0120000
 
-/* One entry of the directory. */
+/* An entry of the directory. */
 struct entry {
 	uint16_t made_by;
 	uint16_t flags;

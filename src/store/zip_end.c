@@ -72,7 +72,7 @@ bool b2f_zip_end_look(const struct b2f_object *object)
 	return is;
 }
 
-/* What the record at @end says may be all: a file can have 65,535 members. */
+/* The record at @end may be complete: a file can have 65,535 members. */
 static int end_without64(const struct b2f_zip_end *end, struct b2f_why *why)
 {
 	if (end->directory_size == UINT32_MAX ||
@@ -123,7 +123,7 @@ static int read_end64(const struct b2f_object *object, struct b2f_zip_end *end,
 					      "a ZIP file in several parts");
 }
 
-/* What the end record at the start of @raw says. */
+/* Parses the end record at the start of @raw. */
 static int parse_end(const struct b2f_object *object, const uint8_t *raw,
 		     struct b2f_zip_end *end, struct b2f_why *why)
 {

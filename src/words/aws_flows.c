@@ -26,7 +26,7 @@
 #include "words/aws_settings.h"
 #include "words/way.h"
 
-/* What a flow returns that has nothing to go by. */
+/* Returned by a flow that is not configured. */
 #define NOT_THERE 1
 
 /* No answer, and no file of a token, is longer, bytes. */
@@ -37,7 +37,7 @@
 #define NEAR_MS    2000
 #define PROGRAM_MS 60000
 
-/* So often a server is asked that fails. */
+/* Attempts if a server fails. */
 #define ATTEMPTS 3
 
 #define INSTANCE    "http://169.254.169.254"
@@ -205,7 +205,7 @@ static char *read_token(const char *path, char reason[B2F_AWS_REASON])
 	return line;
 }
 
-/* What a server is asked. */
+/* A request to a server. */
 struct question {
 	const char *method;
 	const char *url;
@@ -243,7 +243,7 @@ static void set_way(CURL *easy, const struct question *q)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, way.ca_file);
 }
 
-/* One attempt: 0 with the status, or what libcurl says in @reason. */
+/* Makes one attempt: 0 with the status, or libcurl's message in @reason. */
 static int ask_once(const struct question *q, struct curl_slist *headers,
 		    long *status, struct text *out,
 		    char reason[B2F_AWS_REASON])
@@ -440,7 +440,7 @@ static int from_environment(const struct b2f_aws_flow *flow,
 
 /* web identity */
 
-/* What STS is asked for @role; malloc'ed, or NULL. */
+/* Makes the form for STS to get keys of @role; malloc'ed, or NULL. */
 static char *make_form(const char *role, const char *session,
 		       const char *token)
 {
@@ -737,7 +737,7 @@ static int wait_for(pid_t pid, int64_t end)
 	return status;
 }
 
-/* What @command prints, if it ends well. */
+/* Runs @command and takes its output, if it ends well. */
 static int run(const char *command, struct text *out,
 	       char reason[B2F_AWS_REASON])
 {
@@ -1032,7 +1032,7 @@ static int from_instance(const struct b2f_aws_flow *flow,
 }
 
 static const struct {
-	/* As messages call it; NULL: the profile. */
+	/* Name for messages; NULL: the profile. */
 	const char *name;
 	int (*get)(const struct b2f_aws_flow *flow, struct b2f_remote_keys *out,
 		   char reason[B2F_AWS_REASON]);

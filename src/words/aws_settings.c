@@ -23,7 +23,7 @@ struct section {
 
 static const struct {
 	const char *kind;
-	/* Of indented lines: the setting above them. */
+	/* The setting above indented lines. */
 	const char *parent;
 	const char *key;
 	enum b2f_aws_setting setting;
@@ -127,7 +127,7 @@ static int take_line(struct section *s, char *line)
 		snprintf(s->parent, sizeof(s->parent), "%s", key);
 		return 0;
 	}
-	/* What is below a setting with a value is its continuation. */
+	/* Indented lines below a setting with a value continue it. */
 	return indented && !*s->parent ? 0 : take_setting(s, key, value);
 }
 
