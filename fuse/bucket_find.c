@@ -131,14 +131,9 @@ static int make_dir(const struct look *l, struct fs_object **out)
 static struct stat pack_attributes(const struct fs *fs,
 				   const struct b2f_frame_stamp *stamp)
 {
-	const struct fs_options *o = &fs->options;
-	struct stat st = {
-		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
-		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
-		.st_blksize = 4096,
-		.st_mode = S_IFREG | (0444 & ~fs->config.file_mask),
-	};
+	struct stat st = fs_bucket_node_owned(fs);
 
+	st.st_mode = S_IFREG | (0444 & ~fs->config.file_mask);
 	st.st_mtim.tv_sec = stamp->mtime_ns / 1000000000;
 	st.st_ctim = st.st_atim = st.st_mtim;
 	return st;
@@ -337,7 +332,7 @@ static int find_view(struct fs *fs, const struct fs_object *dir,
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	if (fs->options.npy == FS_VIEW_OFF || !fs_view_stem(name, stem))
+	if (fs->options.view.npy == FS_VIEW_OFF || !fs_view_stem(name, stem))
 		return -ENOENT;
 	err = find_shown(fs, dir, names, stem, &node);
 	if (err)

@@ -43,6 +43,19 @@ char *fs_bucket_node_join(const char *dir, const char *name)
 	return path;
 }
 
+struct stat fs_bucket_node_owned(const struct fs *fs)
+{
+	int64_t user = fs->options.access.user;
+	int64_t group = fs->options.access.group;
+
+	return (struct stat){
+		.st_nlink = 1,
+		.st_uid = user == FS_UNSET ? geteuid() : (uid_t)user,
+		.st_gid = group == FS_UNSET ? getegid() : (gid_t)group,
+		.st_blksize = 4096,
+	};
+}
+
 /* FNV-1a: the same at every mount; those of views have the bit that is off. */
 uint64_t fs_bucket_node_number(const char *path)
 {

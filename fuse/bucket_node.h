@@ -260,6 +260,9 @@ void fs_bucket_node_fini(struct fs_bucket *bucket);
 /* "@dir/@name", or the one of them that is not empty; malloc'ed. */
 char *fs_bucket_node_join(const char *dir, const char *name);
 
+/* What stat(2) says of anything there: whose it is. */
+struct stat fs_bucket_node_owned(const struct fs *fs);
+
 /* Milliseconds on a clock that only goes on. */
 uint64_t fs_bucket_node_ms(void);
 

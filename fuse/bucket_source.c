@@ -52,16 +52,17 @@ static int make_place(struct fs *fs, struct fs_bucket *r)
 		b2f_remote_is_s3(o->source) ? r->aws.endpoint : o->source);
 	struct b2f_remote_options options = {
 		.log = &r->messages,
-		.path_style = o->pathstyle,
+		.path_style = o->bucket.pathstyle,
 		.proxy = way.proxy,
 		.no_proxy = way.no_proxy,
 		.ca_file = way.ca_file,
 		.refresh_ms = (unsigned int)r->refresh_ms,
-		.retry_ms = o->retry_s ? (unsigned int)o->retry_s * 1000
-				       : UINT_MAX,
+		.retry_ms = o->bucket.retry_s
+				    ? (unsigned int)o->bucket.retry_s * 1000
+				    : UINT_MAX,
 		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
-		.cache_dir = o->cachedir,
-		.cache_bytes = (uint64_t)o->cachedirsize,
+		.cache_dir = o->bucket.cachedir,
+		.cache_bytes = (uint64_t)o->bucket.cachedirsize,
 		.ends = has_ended,
 		.ends_arg = fs,
 	};
@@ -76,14 +77,14 @@ static int connect_place(struct fs *fs, struct fs_bucket *r)
 {
 	const struct fs_options *o = &fs->options;
 	const struct b2f_aws_options given = {
-		.profile = o->profile,
-		.region = o->region,
-		.endpoint = o->endpoint,
-		.no_keys = o->no_sign_request,
-		.request_payer = o->request_payer,
-		.sse = o->sse,
-		.sse_kms_key = o->sse_kms_key,
-		.sse_c_key = o->sse_c_key,
+		.profile = o->bucket.profile,
+		.region = o->bucket.region,
+		.endpoint = o->bucket.endpoint,
+		.no_keys = o->bucket.no_sign_request,
+		.request_payer = o->bucket.request_payer,
+		.sse = o->bucket.sse,
+		.sse_kms_key = o->bucket.sse_kms_key,
+		.sse_c_key = o->bucket.sse_c_key,
 	};
 	int err = 0;
 
@@ -278,8 +279,8 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 				  .max_level = fs->config.log_level};
 	r->logger = fs->logger;
 	r->reason = reason;
-	r->refresh_ms = (uint64_t)fs->options.refresh_s * 1000;
-	r->attr_ms = (uint64_t)(fs->options.attr_timeout_s * 1000);
+	r->refresh_ms = (uint64_t)fs->options.bucket.refresh_s * 1000;
+	r->attr_ms = (uint64_t)(fs->options.cache.attr_timeout_s * 1000);
 	r->start_s = time(NULL);
 	atomic_init(&r->session_fd, -1);
 	TAILQ_INIT(&r->all);
@@ -317,7 +318,8 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 	struct fs_bucket *r = fs->bucket;
 	int err;
 
-	if (o->read_only || o->no_sign_request || !b2f_remote_is_s3(o->source))
+	if (o->read_only || o->bucket.no_sign_request ||
+	    !b2f_remote_is_s3(o->source))
 		return;
 	*r->reason = '\0';
 	err = kind == PLACE_OBJECT ? -EROFS

@@ -30,30 +30,30 @@ static mode_t mask(int64_t special, int64_t general)
 static struct b2f_runtime_options runtime(const struct fs_options *o)
 {
 	struct b2f_runtime_options r = {
-		.cache_bytes = (size_t)o->cachesize,
-		.dirty_bytes = (size_t)o->dirtysize,
+		.cache_bytes = (size_t)o->cache.cachesize,
+		.dirty_bytes = (size_t)o->cache.dirtysize,
 		.bounded = true,
 		.nworkers = (unsigned int)o->workers,
-		.no_readahead = o->readahead == 0,
+		.no_readahead = o->cache.readahead == 0,
 	};
 
-	if (o->readahead != FS_UNSET)
-		r.readahead_bytes = (size_t)o->readahead;
+	if (o->cache.readahead != FS_UNSET)
+		r.readahead_bytes = (size_t)o->cache.readahead;
 	return r;
 }
 
 static struct b2f_write_options write_options(const struct fs_options *o)
 {
 	return (struct b2f_write_options){
-		.no_seal = o->no_seal,
+		.no_seal = o->create.no_seal,
 		.locking = o->locking,
 		.no_locking = o->nolocking,
-		.guess_typesize = o->typesize == 0,
+		.guess_typesize = o->create.typesize == 0,
 		.npy_arrays = true,
-		.adapt_clevel = o->clevel == FS_UNSET,
+		.adapt_clevel = o->create.clevel == FS_UNSET,
 		/* close(2) does not wait for the release. */
 		.ends_late = true,
-		.chunksize = (uint32_t)o->chunksize,
+		.chunksize = (uint32_t)o->create.chunksize,
 	};
 }
 
@@ -61,14 +61,14 @@ static struct b2f_settings new_files(const struct fs_options *o)
 {
 	struct b2f_settings s = b2f_settings_default();
 
-	s.typesize = o->typesize ? (uint32_t)o->typesize : 1;
-	if (o->blocksize != FS_UNSET)
-		s.blocksize = (uint32_t)o->blocksize;
-	s.chunksize = (int32_t)o->chunksize;
-	s.codec = (uint8_t)o->codec;
-	if (o->clevel != FS_UNSET)
-		s.clevel = (uint8_t)o->clevel;
-	memcpy(s.filters, o->filters, sizeof(s.filters));
+	s.typesize = o->create.typesize ? (uint32_t)o->create.typesize : 1;
+	if (o->create.blocksize != FS_UNSET)
+		s.blocksize = (uint32_t)o->create.blocksize;
+	s.chunksize = (int32_t)o->create.chunksize;
+	s.codec = (uint8_t)o->create.codec;
+	if (o->create.clevel != FS_UNSET)
+		s.clevel = (uint8_t)o->create.clevel;
+	memcpy(s.filters, o->create.filters, sizeof(s.filters));
 	return s;
 }
 
@@ -92,35 +92,35 @@ static int refuse(const char *option, const char *problem,
 /* The first option that is for URLs alone, or NULL. */
 static const char *url_option(const struct fs_options *o)
 {
-	return o->endpoint	    ? "endpoint"
-	       : o->region	    ? "region"
-	       : o->profile	    ? "profile"
-	       : o->pathstyle	    ? "pathstyle"
-	       : o->cachedir	    ? "cachedir"
-	       : o->no_sign_request ? "no_sign_request"
-	       : o->request_payer   ? "request_payer"
-	       : o->sse		    ? "sse"
-	       : o->sse_kms_key	    ? "sse_kms_key"
-	       : o->sse_c_key	    ? "sse_c_key"
+	return o->bucket.endpoint	    ? "endpoint"
+	       : o->bucket.region	    ? "region"
+	       : o->bucket.profile	    ? "profile"
+	       : o->bucket.pathstyle	    ? "pathstyle"
+	       : o->bucket.cachedir	    ? "cachedir"
+	       : o->bucket.no_sign_request ? "no_sign_request"
+	       : o->bucket.request_payer   ? "request_payer"
+	       : o->bucket.sse		    ? "sse"
+	       : o->bucket.sse_kms_key	    ? "sse_kms_key"
+	       : o->bucket.sse_c_key	    ? "sse_c_key"
 				    : NULL;
 }
 
 static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 {
 	/* What the fields of a frame hold. */
-	if (o->clevel > 9)
+	if (o->create.clevel > 9)
 		return refuse("clevel", "0 to 9", reason);
-	if (o->typesize > 255)
+	if (o->create.typesize > 255)
 		return refuse("typesize", "1 to 255, or auto", reason);
-	if (o->chunksize <= 0 || o->chunksize > INT32_MAX)
+	if (o->create.chunksize <= 0 || o->create.chunksize > INT32_MAX)
 		return refuse("chunksize", "up to 2g", reason);
-	if (o->blocksize > o->chunksize)
+	if (o->create.blocksize > o->create.chunksize)
 		return refuse("blocksize", "more than a chunk", reason);
-	if (o->refresh_s > 86400)
+	if (o->bucket.refresh_s > 86400)
 		return refuse("refresh", "up to a day", reason);
-	if (o->retry_s > 86400)
+	if (o->bucket.retry_s > 86400)
 		return refuse("retry", "up to a day", reason);
-	if (o->cachedirsize && !o->cachedir)
+	if (o->bucket.cachedirsize && !o->bucket.cachedir)
 		return refuse("cachedirsize", "without cachedir", reason);
 	if (o->source && !b2f_remote_is_url(o->source) && url_option(o))
 		return refuse(url_option(o), "SOURCE is no URL", reason);
@@ -145,17 +145,17 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	 * NAME.b2lock is not to find a directory there; and a kernel that collects
 	 * writes goes by sizes of its own while a file becomes another one.
 	 */
-	s.small = options->no_seal || options->locking ||
-				  options->writeback_cache
+	s.small_bytes = options->create.no_seal || options->locking ||
+				  options->cache.writeback_cache
 			  ? 0
-			  : (uint64_t)options->small;
+			  : (uint64_t)options->create.small;
 	s.log_level = log_level(options);
 	s.commit_ns = (uint64_t)options->commit * SECOND_NS;
-	s.file_mask = mask(options->fmask, options->umask);
-	s.dir_mask = mask(options->dmask, options->umask);
+	s.file_mask = mask(options->access.fmask, options->access.umask);
+	s.dir_mask = mask(options->access.dmask, options->access.umask);
 	s.background = !options->foreground && !options->debug;
-	s.no_xattr = options->xattr == FS_VIEW_OFF;
-	s.list_xattr = options->xattr == FS_VIEW_LIST;
+	s.no_xattr = options->view.xattr == FS_VIEW_OFF;
+	s.list_xattr = options->view.xattr == FS_VIEW_LIST;
 	err = try_new_file(&s.new_files, reason);
 	if (err)
 		return err;

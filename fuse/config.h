@@ -21,7 +21,7 @@ struct fs_config {
 	/*
 	 * Up to this many bytes a new file is a contiguous frame; 0: never.
 	 */
-	uint64_t small;
+	uint64_t small_bytes;
 	enum b2f_log_level log_level;
 	/* 0: no timer commits. */
 	uint64_t commit_ns;

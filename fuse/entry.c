@@ -42,7 +42,8 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 	struct stat dir;
 
 	/* Without root's rights, the kernel checks ours; with uid= all is one's. */
-	if (user == 0 || geteuid() != 0 || entry->fs->options.uid != FS_UNSET)
+	if (user == 0 || geteuid() != 0 ||
+	    entry->fs->options.access.user != FS_UNSET)
 		return 0;
 	if (fstat(entry->pin.fd, &dir))
 		return -errno;

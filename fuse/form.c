@@ -74,9 +74,10 @@ void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 {
 	int err;
 
-	if (!fs->config.small || frame->pin.node->sparse ||
+	if (!fs->config.small_bytes || frame->pin.node->sparse ||
 	    frame->pin.node->is_root ||
-	    !b2f_file_outgrows(frame->open.data, buf, size, off, fs->config.small) ||
+	    !b2f_file_outgrows(frame->open.data, buf, size, off,
+			       fs->config.small_bytes) ||
 	    has_view(fs, frame->pin.node))
 		return;
 	pthread_rwlock_wrlock(&fs->names_lock);

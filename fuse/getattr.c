@@ -43,12 +43,12 @@ static void apply_options(const struct fs *fs, struct stat *st)
 	const struct fs_options *o = &fs->options;
 
 	/* A program must not run as a user who did not make it. */
-	if (o->uid != FS_UNSET) {
-		st->st_uid = (uid_t)o->uid;
+	if (o->access.user != FS_UNSET) {
+		st->st_uid = (uid_t)o->access.user;
 		st->st_mode &= ~(mode_t)S_ISUID;
 	}
-	if (o->gid != FS_UNSET) {
-		st->st_gid = (gid_t)o->gid;
+	if (o->access.group != FS_UNSET) {
+		st->st_gid = (gid_t)o->access.group;
 		if (!S_ISDIR(st->st_mode))
 			st->st_mode &= ~(mode_t)S_ISGID;
 	}
@@ -62,7 +62,7 @@ static void apply_options(const struct fs *fs, struct stat *st)
 static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
 			 mode_t mode)
 {
-	return fs->options.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
+	return fs->options.access.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
 }
 
 /* Attributes of a file or directory that is shown as it is. */

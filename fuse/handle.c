@@ -21,7 +21,7 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
 	atomic_init(&handle->nrefs, 1);
 	handle->ops = ops;
 	handle->fd = -1;
-	handle->direct_io = fs->options.direct_io;
+	handle->direct_io = fs->options.cache.direct_io;
 	pthread_mutex_lock(&fs->state_lock);
 	TAILQ_INSERT_TAIL(&fs->handles, handle, all);
 	pthread_mutex_unlock(&fs->state_lock);

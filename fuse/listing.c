@@ -126,7 +126,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	struct fs_found found, other;
 	bool has;
 
-	if (fs->options.npy != FS_VIEW_LIST ||
+	if (fs->options.view.npy != FS_VIEW_LIST ||
 	    fs_probe_open(fs->tree, dirfd, name, &found.probe))
 		return;
 	has = fs_view_is_possible(fs, &found.probe) &&

@@ -80,7 +80,7 @@ static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	if (entry->fs->options.npy == FS_VIEW_OFF ||
+	if (entry->fs->options.view.npy == FS_VIEW_OFF ||
 	    !fs_view_stem(entry->name, stem))
 		return -ENOENT;
 	frame.name = stem;
@@ -110,7 +110,7 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 	struct fs_state *state = &node->state;
 	bool renew = false;
 
-	if (!fs->options.writeback_cache ||
+	if (!fs->options.cache.writeback_cache ||
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
 	pthread_mutex_lock(&fs->state_lock);

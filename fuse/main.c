@@ -92,8 +92,8 @@ static void warn_auto_unmount(struct fs *fs)
 {
 	const struct fs_options *o = &fs->options;
 
-	if (o->auto_unmount && geteuid() != 0 && !o->allow_other &&
-	    !o->allow_root)
+	if (o->auto_unmount && geteuid() != 0 && !o->access.allow_other &&
+	    !o->access.allow_root)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"option auto_unmount: without effect, as "
 				"allow_other is not given");

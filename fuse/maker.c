@@ -24,9 +24,9 @@ void fs_maker_begin(fuse_req_t req)
 	if (geteuid() != 0 || is_caller(ctx) || fs_powers_get(&powers))
 		return;
 	/* Both calls change this thread alone. */
-	if (o->gid == FS_UNSET)
+	if (o->access.group == FS_UNSET)
 		setfsgid(ctx->gid);
-	if (o->uid == FS_UNSET)
+	if (o->access.user == FS_UNSET)
 		setfsuid(ctx->uid);
 	/*
 	 * setfsuid(2) has dropped root's rights to files.  They are needed: the

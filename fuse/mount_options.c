@@ -130,26 +130,26 @@ static struct fs_options defaults(void)
 {
 	const struct b2f_settings new_files = b2f_settings_default();
 	struct fs_options o = {
-		.uid = FS_UNSET,
-		.gid = FS_UNSET,
-		.umask = FS_UNSET,
-		.fmask = FS_UNSET,
-		.dmask = FS_UNSET,
-		.readahead = FS_UNSET,
+		.access.user = FS_UNSET,
+		.access.group = FS_UNSET,
+		.access.umask = FS_UNSET,
+		.access.fmask = FS_UNSET,
+		.access.dmask = FS_UNSET,
+		.cache.readahead = FS_UNSET,
 		.loglevel = FS_UNSET,
-		.attr_timeout_s = 1,
-		.entry_timeout_s = 1,
+		.cache.attr_timeout_s = 1,
+		.cache.entry_timeout_s = 1,
 		.commit = 5,
-		.refresh_s = 5,
-		.retry_s = 180,
-		.codec = new_files.codec,
-		.clevel = FS_UNSET,
-		.blocksize = FS_UNSET,
-		.chunksize = 1 << 20,
-		.small = FS_SMALL,
+		.bucket.refresh_s = 5,
+		.bucket.retry_s = 180,
+		.create.codec = new_files.codec,
+		.create.clevel = FS_UNSET,
+		.create.blocksize = FS_UNSET,
+		.create.chunksize = 1 << 20,
+		.create.small = FS_SMALL,
 	};
 
-	memcpy(o.filters, new_files.filters, sizeof(o.filters));
+	memcpy(o.create.filters, new_files.filters, sizeof(o.create.filters));
 	return o;
 }
 
@@ -189,13 +189,13 @@ void fs_mount_options_fini(struct fs_options *options)
 	free(options->subtype);
 	free(options->kernel);
 	free(options->own);
-	free(options->endpoint);
-	free(options->region);
-	free(options->profile);
-	free(options->sse);
-	free(options->sse_kms_key);
-	free(options->sse_c_key);
-	free(options->cachedir);
+	free(options->bucket.endpoint);
+	free(options->bucket.region);
+	free(options->bucket.profile);
+	free(options->bucket.sse);
+	free(options->bucket.sse_kms_key);
+	free(options->bucket.sse_c_key);
+	free(options->bucket.cachedir);
 	free(options->mount_namespace);
 	*options = (struct fs_options){0};
 }

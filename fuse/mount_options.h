@@ -48,50 +48,16 @@ struct fs_options {
 	bool quiet;
 	/* ro and rw: the last of both counts. */
 	bool read_only;
-	bool allow_other;
-	bool allow_root;
 	bool auto_unmount;
-	bool direct_io;
-	bool writeback_cache;
 	/* Every close makes durable. */
 	bool sync;
 	/* Of both the last counts; none: as the frame has it. */
 	bool locking;
 	bool nolocking;
-	/* seal and noseal: the last of both counts. */
-	bool no_seal;
-	/* FS_UNSET: as on the backing filesystem. */
-	int64_t uid;
-	int64_t gid;
-	int64_t umask;
-	int64_t fmask;
-	int64_t dmask;
-	/* Bytes; 0 is the library's default. */
-	int64_t cachesize;
-	int64_t dirtysize;
 	/* Seconds between commits; 0 is never. */
 	int64_t commit;
 	/* 0 is one for each core. */
 	int64_t workers;
-	/* Bytes; 0 is off, FS_UNSET the library's default. */
-	int64_t readahead;
-	double attr_timeout_s;
-	double entry_timeout_s;
-	/* Of new files.  Codes of the format; 0 bytes are automatic. */
-	int64_t codec;
-	/* FS_UNSET: as the writer needs it. */
-	int64_t clevel;
-	int64_t typesize;
-	int64_t chunksize;
-	/* Up to this many bytes they are one file (FS_SMALL); 0: never. */
-	int64_t small;
-	/* FS_UNSET: as b2f_settings_default(). */
-	int64_t blocksize;
-	/* As the slots of a frame. */
-	uint8_t filters[B2F_SLOTS];
-	/* Positions in the lists of option_table.c. */
-	int64_t npy;
-	int64_t xattr;
 	/* enum b2f_log_level, or FS_UNSET. */
 	int64_t loglevel;
 	char *logfile;
@@ -101,24 +67,71 @@ struct fs_options {
 	int64_t timeout_s;
 	char *fsname;
 	char *subtype;
-	/* Of a URL; NULL: as the environment and ~/.aws say. */
-	char *endpoint;
-	char *region;
-	char *profile;
-	bool pathstyle;
-	/* Ask as if there were no keys. */
-	bool no_sign_request;
-	/* As struct b2f_remote_options has them; the last one is a file. */
-	bool request_payer;
-	char *sse;
-	char *sse_kms_key;
-	char *sse_c_key;
-	/* Seconds until an index is asked for again. */
-	int64_t refresh_s;
-	int64_t retry_s;
-	/* Where stored bytes are kept, and how many; NULL: nowhere. */
-	char *cachedir;
-	int64_t cachedirsize;
+	/* Who may do what, and whose files are; FS_UNSET: as on the backing filesystem. */
+	struct {
+		bool allow_other;
+		bool allow_root;
+		int64_t user;
+		int64_t group;
+		int64_t umask;
+		int64_t fmask;
+		int64_t dmask;
+	} access;
+	/* What is kept in memory, here and by the kernel. */
+	struct {
+		/* Bytes; 0 is the library's default. */
+		int64_t cachesize;
+		int64_t dirtysize;
+		/* Bytes; 0 is off, FS_UNSET the library's default. */
+		int64_t readahead;
+		bool direct_io;
+		bool writeback_cache;
+		double attr_timeout_s;
+		double entry_timeout_s;
+	} cache;
+	/* Of new files. */
+	struct {
+		/* Codes of the format; 0 bytes are automatic. */
+		int64_t codec;
+		/* FS_UNSET: as the writer needs it. */
+		int64_t clevel;
+		int64_t typesize;
+		int64_t chunksize;
+		/* Up to this many bytes they are one file (FS_SMALL); 0: never. */
+		int64_t small;
+		/* FS_UNSET: as b2f_settings_default(). */
+		int64_t blocksize;
+		/* As the slots of a frame. */
+		uint8_t filters[B2F_SLOTS];
+		/* seal and noseal: the last of both counts. */
+		bool no_seal;
+	} create;
+	/* Of a URL. */
+	struct {
+		/* NULL: as the environment and ~/.aws say. */
+		char *endpoint;
+		char *region;
+		char *profile;
+		bool pathstyle;
+		/* Ask as if there were no keys. */
+		bool no_sign_request;
+		/* As struct b2f_remote_options has them; the last one is a file. */
+		bool request_payer;
+		char *sse;
+		char *sse_kms_key;
+		char *sse_c_key;
+		/* Seconds until an index is asked for again. */
+		int64_t refresh_s;
+		int64_t retry_s;
+		/* Where stored bytes are kept, and how many; NULL: nowhere. */
+		char *cachedir;
+		int64_t cachedirsize;
+	} bucket;
+	/* What is shown besides the data: positions in the lists of option_table.c. */
+	struct {
+		int64_t npy;
+		int64_t xattr;
+	} view;
 	/* Options that are the kernel's, with commas between them. */
 	char *kernel;
 	/* The same for those that a remount cannot change, as they were given. */

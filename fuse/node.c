@@ -89,8 +89,8 @@ struct fuse_entry_param fs_inode_answer(const struct fs_inode *node)
 	return (struct fuse_entry_param){
 		.ino = fs_inode_number(node),
 		.generation = node->generation,
-		.attr_timeout = o->attr_timeout_s,
-		.entry_timeout = o->entry_timeout_s,
+		.attr_timeout = o->cache.attr_timeout_s,
+		.entry_timeout = o->cache.entry_timeout_s,
 	};
 }
 

@@ -284,7 +284,7 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	 * With writeback_cache we do not know what was written.  On ENOSYS the
 	 * kernel takes everything for data, and does not ask again.
 	 */
-	if (fs->options.writeback_cache)
+	if (fs->options.cache.writeback_cache)
 		fs_reply_error(req, -ENOSYS);
 	else
 		fs_reply_position(req,

@@ -45,7 +45,7 @@ void fs_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (err)
 		fs_reply_error(req, err);
 	else
-		fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
 }
 
 void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -62,7 +62,7 @@ void fs_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	if (!err)
 		err = volume->stat(fs, ino, &st);
 	if (!err)
-		fuse_reply_attr(req, &st, fs->options.attr_timeout_s);
+		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
 	else if (to_set & FUSE_SET_ATTR_SIZE)
 		fs_reply_change_error(req, err);
 	else

@@ -20,7 +20,7 @@
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 {
 	return (fi->flags & O_APPEND) && !fi->writepage &&
-	       !fs->options.writeback_cache;
+	       !fs->options.cache.writeback_cache;
 }
 
 /*

@@ -116,8 +116,8 @@ bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
 	struct fs_frame_sizes sizes;
 
-	return fs->options.npy != FS_VIEW_OFF && e->kind == B2F_PACK_FRAME &&
-	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
+	return fs->options.view.npy != FS_VIEW_OFF &&
+	       e->kind == B2F_PACK_FRAME && !get_sizes(fs, &pack->nodes[entry], &sizes) &&
 	       sizes.head_len > 0;
 }
 

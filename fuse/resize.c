@@ -159,7 +159,7 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 
 	if (handle->writes && fs_anew_is_for(handle)) {
 		/* The kernel would keep the size 0, come what may. */
-		return fs->options.writeback_cache ? -EPERM
+		return fs->options.cache.writeback_cache ? -EPERM
 						   : fs_anew_begin(handle);
 	}
 	if (node != pin->node)

@@ -99,13 +99,14 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
 	/* A kernel that collects writes goes by sizes of its own. */
-	if (fs->options.writeback_cache && fs->read_write && !fs->bucket)
+	if (fs->options.cache.writeback_cache && fs->read_write && !fs->bucket)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
 	/* Splicing from our memory would take 4 times as long. */
 	conn->want &= ~off;
 	conn->want |= conn->capable & on;
 	/* All other code asks this option. */
-	fs->options.writeback_cache = conn->want & FUSE_CAP_WRITEBACK_CACHE;
+	fs->options.cache.writeback_cache =
+		conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	conn->max_readahead = READAHEAD_KIB << 10;
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_CONGEST;
@@ -142,9 +143,9 @@ static int make_list(const struct fs *fs, char **out)
 	err = fuse_opt_add_opt(&list, fs->read_write
 					      ? "rw,default_permissions"
 					      : "ro,default_permissions");
-	if (!err && o->allow_other)
+	if (!err && o->access.allow_other)
 		err = fuse_opt_add_opt(&list, "allow_other");
-	if (!err && o->allow_root)
+	if (!err && o->access.allow_root)
 		err = fuse_opt_add_opt(&list, "allow_root");
 	if (!err && o->auto_unmount)
 		err = fuse_opt_add_opt(&list, "auto_unmount");

@@ -63,7 +63,7 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 
 	if (!set || !meta->by_user)
 		return 0;
-	if (o->uid != FS_UNSET || o->gid != FS_UNSET)
+	if (o->access.user != FS_UNSET || o->access.group != FS_UNSET)
 		return -EPERM;
 	return (set & S_ISGID) && !is_in_group(meta->req, st->st_gid) ? -ESTALE
 								      : 0;
@@ -72,7 +72,7 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 int fs_setattr_check(struct fs *fs, const struct fs_setattr *meta,
 		     const struct stat *st, const struct stat *dir)
 {
-	const int64_t shown = fs->options.uid;
+	const int64_t shown = fs->options.access.user;
 	mode_t set = given(meta, st) & (S_ISUID | S_ISGID);
 	bool is_mixed = dir && dir->st_uid != st->st_uid;
 	uid_t owner = shown == FS_UNSET ? st->st_uid : (uid_t)shown;

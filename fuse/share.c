@@ -38,7 +38,7 @@ static bool is_scarce(const struct fs *fs)
 /* Root has the daemon anyway, and one user alone takes nothing from others. */
 static bool is_bounded(const struct fs *fs, uid_t uid)
 {
-	return fs->options.allow_other && uid != 0;
+	return fs->options.access.allow_other && uid != 0;
 }
 
 int fs_share_take(struct fs *fs, uid_t uid)

@@ -114,7 +114,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 		more |= fs_bucket_source_tick(fs);
 		if (fs->tree)
 			more |= fs_tree_tick(fs->tree, fs_clock_s(),
-					     fs->options.attr_timeout_s +
+					     fs->options.cache.attr_timeout_s +
 						     NUMBER_S);
 	}
 	fs_bucket_source_drop(fs);

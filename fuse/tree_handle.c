@@ -240,7 +240,7 @@ static int backing_flags(const struct fs *fs, int flags)
 {
 	int access = flags & O_ACCMODE;
 
-	if (access == O_WRONLY && fs->options.writeback_cache)
+	if (access == O_WRONLY && fs->options.cache.writeback_cache)
 		access = O_RDWR;
 	return access | O_NONBLOCK;
 }

@@ -95,7 +95,8 @@ bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE])
 
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe)
 {
-	return fs->options.npy != FS_VIEW_OFF && probe->kind == FS_KIND_FRAME &&
+	return fs->options.view.npy != FS_VIEW_OFF &&
+	       probe->kind == FS_KIND_FRAME &&
 	       probe->has_npy_header && !probe->is_npy;
 }
 

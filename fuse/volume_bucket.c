@@ -92,16 +92,10 @@ static void get_attributes(struct fs *fs,
 			   struct stat *out)
 {
 	const struct fs_object *node = entry->node;
-	const struct fs_options *o = &fs->options;
 
-	*out = (struct stat){
-		.st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino,
-		.st_nlink = 1,
-		.st_uid = o->uid == FS_UNSET ? geteuid() : (uid_t)o->uid,
-		.st_gid = o->gid == FS_UNSET ? getegid() : (gid_t)o->gid,
-		.st_blksize = 4096,
-		.st_mode = mode_of(fs, entry),
-	};
+	*out = fs_bucket_node_owned(fs);
+	out->st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino;
+	out->st_mode = mode_of(fs, entry);
 	out->st_mtim.tv_sec = fs->bucket->start_s;
 	if (node->kind != FS_BUCKET_DIR)
 		add_version(fs, entry, out);
@@ -402,7 +396,7 @@ static bool put_view(struct fs *fs, struct fs_object *dir,
 	char name[FS_NAME_SIZE];
 	bool fits = true;
 
-	if (fs->options.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
+	if (fs->options.view.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
 	    fs_bucket_find(fs, dir, name, &entry))
 		return true;
 	/* Not if it is something else that is called so. */

@@ -152,7 +152,7 @@ static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 	char name[FS_NAME_SIZE];
 	size_t other;
 
-	if (fs->options.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
+	if (fs->options.view.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
 	    b2f_pack_lookup(pack->pack, fs_pack_node_entry(dir), name,
 			    &other) == 0 ||
 	    !fs_pack_node_has_view(fs, pack, entry))

@@ -293,7 +293,7 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 /* Does a new file begin as one?  Not where it cannot become a directory. */
 static bool is_one_file(struct fs *fs)
 {
-	return fs->config.small && !atomic_load(&fs->only_sparse);
+	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);
 }
 
 /*

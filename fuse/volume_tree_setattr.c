@@ -46,13 +46,13 @@ static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 /* With uid= or gid= there is only one owner. */
 static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 {
-	if (o->uid != FS_UNSET && meta->uid != (uid_t)-1) {
-		if (meta->uid != (uid_t)o->uid)
+	if (o->access.user != FS_UNSET && meta->uid != (uid_t)-1) {
+		if (meta->uid != (uid_t)o->access.user)
 			return -EPERM;
 		meta->uid = (uid_t)-1;
 	}
-	if (o->gid != FS_UNSET && meta->gid != (gid_t)-1) {
-		if (meta->gid != (gid_t)o->gid)
+	if (o->access.group != FS_UNSET && meta->gid != (gid_t)-1) {
+		if (meta->gid != (gid_t)o->access.group)
 			return -EPERM;
 		meta->gid = (gid_t)-1;
 	}
