@@ -44,6 +44,15 @@ static bool is_closed_frame(const char *name, int err)
 	return err == -EACCES && fs_suffix_stem(name, stem);
 }
 
+/* Was the name of the file @probe that of no file, or another one, by @peek? */
+static bool is_another(const struct fs_probe *probe, int err,
+		       const struct b2f_frame_peek *peek)
+{
+	return err == -ENOENT ||
+	       (!err && (peek->index.st_dev != probe->st.st_dev ||
+			 peek->index.st_ino != probe->st.st_ino));
+}
+
 static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 {
 	probe->nbytes = p->broken ? 0 : p->nbytes;
@@ -120,6 +129,8 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		err = b2f_frame_peek(dirfd, name, &peek);
 	if (is_shortage(err))
 		return err;
+	if (!probe->sparse && is_another(probe, err, &peek))
+		return -ESTALE;
 	if (err || !peek.is_frame) {
 		/* The name is shown all the same. */
 		probe->nbytes = probe->cbytes = 0;
@@ -130,9 +141,6 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		}
 		return err;
 	}
-	if (!probe->sparse && (peek.index.st_dev != probe->st.st_dev ||
-			       peek.index.st_ino != probe->st.st_ino))
-		return -ESTALE;
 	take_sizes(probe, &peek);
 	fs_probe_keep(tree, probe, &before);
 	return 0;
@@ -178,9 +186,7 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 		probe->kind = FS_KIND_FRAME;
 		return 0;
 	}
-	if (err == -ENOENT ||
-	    (!err && (peek.index.st_dev != probe->st.st_dev ||
-		      peek.index.st_ino != probe->st.st_ino)))
+	if (is_another(probe, err, &peek))
 		return -ESTALE;
 	if (err || !peek.is_frame)
 		return 0;

@@ -8,6 +8,8 @@ import os
 import pathlib
 import shutil
 import subprocess
+import threading
+import time
 
 from mounting import Mount, data, error_of, main, make, wait_until
 from scratch import SPARSE
@@ -339,6 +341,31 @@ def test_what_is_known_of_a_file_without_a_name():
             # The last name of a frame that is a directory goes with it.
             assert got[0] == want[0], (case, got, want)
             assert got[1] == want[1], (case, got, want)
+
+
+def test_a_name_that_another_program_took_away():
+    """While another request has its file open, it is not 0 bytes long: it is
+    what it was, or it is not known."""
+    os.mkdir("src")
+    make("src/x.b2frame", None, kind="contiguous", nbytes=3000)
+    os.link("src/x.b2frame", "src/y.b2frame")
+    slow = "inject=listxattr,flistxattr,llistxattr:delay_enter=1500000"
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
+               wrap=("strace", "-f", "-o", "calls", "-e", slow)):
+        fd = os.open("mnt/x", os.O_PATH)
+        assert os.fstat(fd).st_size == 3000
+        thread = threading.Thread(target=os.listxattr, args=("mnt/x",))
+        thread.start()
+        # If it begins later, there is nothing to see.
+        time.sleep(.4)
+        os.unlink("src/x.b2frame")
+        try:
+            assert os.fstat(fd).st_size == 3000
+        except OSError as e:
+            assert e.errno == errno.ESTALE, e
+        thread.join()
+        os.close(fd)
+        assert os.stat("mnt/y").st_size == 3000
 
 
 def test_set_id_bits_look_the_same_for_every_size():
