@@ -120,7 +120,7 @@ int fs_stats_json(struct fs *fs, char **out)
 		return -1;
 	b2f_runtime_stats_get(fs->runtime, &rt);
 	fs_tree_count(fs->tree, &nnodes, &nidle);
-	fputc('{', f);
+	fputs("{\"schema\": 1, ", f);
 	put_counters(f, &fs->stats);
 	put_runtime(f, &rt);
 	if (fs->bucket && fs->bucket->place)

@@ -2,13 +2,12 @@
 /* bench_result.c - what bloscctl bench has measured, and what follows from it */
 #include "cli/bench_result.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "b2frame/names.h"
 #include "cli/json.h"
-#include "cli/text.h"
+#include "cli/show.h"
 
 double cli_bench_ratio(const struct cli_bench_result *result,
 		       const struct cli_bench_row *row)
@@ -103,26 +102,6 @@ static char *filters_of(const struct b2f_settings *settings)
 	return text;
 }
 
-static void print_row(const struct cli_bench_result *result,
-		      const struct cli_bench_row *row)
-{
-	const struct b2f_settings *s = &row->settings;
-	const struct b2f_measured *m = &row->measured;
-	char chunk[CLI_TEXT_SIZE], memory[CLI_TEXT_SIZE] = "-";
-	char *filters = filters_of(s);
-
-	if (m->memory)
-		cli_text_size(m->memory, memory);
-	printf("%c %-8s%6u  %-20s%9u%11s%9.2f%9.0f%9.0f%11s\n",
-	       row->front ? '*' : ' ', b2f_codec_code_name(s->codec), s->clevel,
-	       filters ? filters : "", s->typesize,
-	       cli_text_size((uint64_t)s->chunksize, chunk),
-	       cli_bench_ratio(result, row),
-	       cli_bench_speed(result, m->encode_ns) / 1e6,
-	       cli_bench_speed(result, m->decode_ns) / 1e6, memory);
-	free(filters);
-}
-
 /* A size as options take it. */
 static void put_size(FILE *out, uint32_t size)
 {
@@ -153,40 +132,40 @@ static char *command_of(const struct cli_bench_result *result)
 	return text;
 }
 
-static void print_best(const struct cli_bench_result *result)
+static const char head_text[] =
+	"{}: {sample:size} of {nbytes:size}; {measured} settings measured, on "
+	"one thread[{!all}; those that no other one beats:]\n"
+	"[{+left_out} more were left out: --time allows more\n]"
+	"  codec    level  filter               typesize      chunk    ratio"
+	"    write     read     memory\n"
+	"                                                                    "
+	"     MB/s     MB/s\n";
+
+static const char row_text[] =
+	"[{?front}*| ] {codec,-8}{clevel,6}  {filter,-20}{typesize,9}"
+	"{chunksize:size,11}{ratio:ratio,9}{encode_bytes_per_s:mega,9}"
+	"{decode_bytes_per_s:mega,9}[{+memory:size,11}|          -]\n";
+
+static const char best_text[] =
+	"[\nSoonest written to a disk of {disk_bytes_per_s:size}/s and read "
+	"again, by {threads} thread[{!threads=1}s]:\n  {command} {}\n]";
+
+static void print_text(const char *path, json_t *object, bool all)
 {
-	char disk[CLI_TEXT_SIZE], *command = command_of(result);
+	const json_t *rows = json_object_get(object, "rows");
 
-	printf("\nSoonest written to a disk of %s/s and read again, by %u "
-	       "thread%s:\n  %s ",
-	       cli_text_size(result->disk, disk), result->nthreads,
-	       result->nthreads == 1 ? "" : "s", command ? command : "");
-	cli_text_name(stdout, result->path);
-	putchar('\n');
-	free(command);
-}
+	json_object_set_new(object, "all", json_boolean(all));
+	json_object_set_new(object, "measured",
+			    json_integer((json_int_t)json_array_size(rows)));
+	cli_show(stdout, head_text, path, object);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 
-void cli_bench_print(const struct cli_bench_result *result, bool all)
-{
-	char size[CLI_TEXT_SIZE], total[CLI_TEXT_SIZE];
-
-	cli_text_name(stdout, result->path);
-	printf(": %s of %s; %zu settings measured, on one thread%s\n",
-	       cli_text_size(result->size, size),
-	       cli_text_size(result->total, total), result->n,
-	       all ? "" : "; those that no other one beats:");
-	if (result->left)
-		printf("%zu more were left out: --time allows more\n",
-		       result->left);
-	printf("  %-8s%6s  %-20s%9s%11s%9s%9s%9s%11s\n", "codec", "level",
-	       "filter", "typesize", "chunk", "ratio", "write", "read",
-	       "memory");
-	printf("  %66s%9s%9s\n", "", "MB/s", "MB/s");
-	for (size_t i = 0; i < result->n; i++)
-		if (all || result->rows[i].front)
-			print_row(result, &result->rows[i]);
-	if (result->best)
-		print_best(result);
+		if (all || json_is_true(json_object_get(row, "front")))
+			cli_show(stdout, row_text, path, row);
+	}
+	cli_show(stdout, best_text, path, object);
+	json_decref(object);
 }
 
 static json_t *row_json(const struct cli_bench_result *result,
@@ -214,7 +193,7 @@ static json_t *row_json(const struct cli_bench_result *result,
 	return object;
 }
 
-void cli_bench_print_json(const struct cli_bench_result *result)
+void cli_bench_print(const struct cli_bench_result *result, bool all)
 {
 	char *command = result->best ? command_of(result) : NULL;
 	json_t *rows = json_array(), *object;
@@ -234,5 +213,8 @@ void cli_bench_print_json(const struct cli_bench_result *result)
 	if (command)
 		json_object_set_new(object, "command", json_string(command));
 	free(command);
-	cli_json_print(object);
+	if (cli_json_wanted())
+		cli_json_print(object);
+	else
+		print_text(result->path, object, all);
 }

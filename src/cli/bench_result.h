@@ -52,9 +52,7 @@ double cli_bench_ratio(const struct cli_bench_result *result,
 /* Bytes a second, for @ns that all tried data took. */
 double cli_bench_speed(const struct cli_bench_result *result, uint64_t ns);
 
-/* Prints the front, or with @all every row, and the best command line. */
+/* Says the front, or with @all or --json every row, and the best command line. */
 void cli_bench_print(const struct cli_bench_result *result, bool all);
-
-void cli_bench_print_json(const struct cli_bench_result *result);
 
 #endif

@@ -10,6 +10,7 @@
 #include "b2frame/version.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "words/nearest.h"
 
@@ -104,12 +105,15 @@ static int run_command(int argc, char **argv)
 {
 	const struct cli_command *command = find_command(argv[0]);
 	char title[64];
+	int status;
 
 	if (!command)
 		return refuse_command(argv[0]);
 	snprintf(title, sizeof(title), "bloscctl %s", command->name);
 	argv[0] = title;
-	return command->run(command, argc, argv);
+	status = command->run(command, argc, argv);
+	cli_json_finish(command->name, status, argv + 1);
+	return status;
 }
 
 static int help_on(const char *name)

@@ -215,7 +215,7 @@ static void report(const struct append *a, uint64_t start_ms)
 		.elapsed_ms = cli_common_now_ms() - start_ms,
 	};
 
-	cli_common_report(&a->common, &report);
+	cli_common_report(&report);
 }
 
 static int run(struct append *a, char **files)

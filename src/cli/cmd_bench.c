@@ -157,10 +157,7 @@ static int bench_sample(struct bench *b, const struct cli_bench_sample *sample,
 	if (err)
 		return err;
 	cli_bench_result_judge(result);
-	if (b->common.json)
-		cli_bench_print_json(result);
-	else
-		cli_bench_print(result, b->all);
+	cli_bench_print(result, b->all);
 	return b->plot ? cli_bench_plot(result, b->plot) : 0;
 }
 

@@ -103,7 +103,7 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 		o->how.remove = false;
 		o->how.contiguous = !o->how.bloscpack;
 	}
-	if (o->how.to_stdout && o->how.common.json)
+	if (o->how.to_stdout && cli_json_wanted())
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
 	return CLI_CONTINUE;

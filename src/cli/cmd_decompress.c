@@ -29,8 +29,7 @@ static const char help[] =
 	"      --rm              remove each frame once its copy is safe\n"
 	"      --sparse, --no-sparse\n"
 	"                        holes where there are zeros (default), or not\n"
-	"      --json            say what was written as JSON on standard "
-	"output\n" CLI_FROM_URL_HELP CLI_DECODING_HELP;
+	CLI_JSON_HELP CLI_FROM_URL_HELP CLI_DECODING_HELP;
 
 struct decompress {
 	/* NULL: from the frame's name. */
@@ -52,7 +51,7 @@ static const struct cli_option table[] = {
 	{"sparse", 0, no_argument, cli_option_set, FIELD(sparse), NULL},
 	{"no-sparse", 0, no_argument, cli_option_clear, FIELD(sparse), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
-	{"json", 0, no_argument, cli_option_set, FIELD(common.json), NULL},
+	{.shared = cli_json_option},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{.shared = cli_from_url_options},
 	{0},
@@ -81,7 +80,7 @@ static int check(const struct cli_command *self, struct decompress *o,
 		o->to_stdout = true;
 	else if (o->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	if (o->to_stdout && o->common.json)
+	if (o->to_stdout && cli_json_wanted())
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
 	if (o->remove && o->common.frame_offset > 0)
@@ -224,13 +223,8 @@ static void report(const struct job *job, const char *name)
 		.cbytes = b2f_frame_info_get(frame)->cbytes,
 		.elapsed_ms = cli_common_now_ms() - job->start_ms,
 	};
-	char size[CLI_TEXT_SIZE];
 
-	if (job->options->common.json)
-		cli_common_report_json(&report);
-	cli_message_info("%s: %s (%llu bytes) written to %s", job->path,
-			 cli_text_size(nbytes, size),
-			 (unsigned long long)nbytes, name);
+	cli_common_report(&report);
 }
 
 /* To a file, and then without the frame if it is not to be kept. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_info.c - bloscctl info: what a frame says about itself */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/info.h"
-#include "cli/info_mounted.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
@@ -40,7 +38,7 @@ struct info {
 #define FIELD(name) offsetof(struct info, name)
 
 static const struct cli_option table[] = {
-	{"json", 0, no_argument, cli_option_set, FIELD(common.json), NULL},
+	{.shared = cli_json_option},
 	{"chunks", 0, no_argument, cli_option_set, FIELD(chunks), NULL},
 	{"meta", 0, no_argument, cli_option_set, FIELD(meta), NULL},
 	{"frame-offset", 0, required_argument, cli_option_size,
@@ -50,58 +48,56 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* An empty line between frames. */
-static void separate(const struct info *o)
+/* As text, or all of it as JSON; frees @object. */
+static void say(const struct info *o, const struct cli_at *at, json_t *object)
 {
-	if (!*o->first)
+	/* An empty line between frames. */
+	if (!*o->first && !cli_json_wanted())
 		putchar('\n');
 	*o->first = false;
+	cli_json_say(cli_info_text, at->path, object);
 }
 
-static int print_text(const struct info *o, const struct cli_at *at,
-		      struct b2f_frame *frame)
+static int print_frame(const struct info *o, const struct cli_at *at,
+		       struct b2f_frame *frame)
 {
-	int err = 0, meta_err = 0;
+	bool json = cli_json_wanted();
+	json_t *object = NULL;
+	int err, meta_err = 0;
 
-	separate(o);
-	cli_info_summary(at, frame);
-	if (o->meta)
+	err = cli_info_object(at, frame, o->chunks && json, &object);
+	cli_message_explain(b2f_frame_label(frame), err);
+	if (object)
+		say(o, at, object);
+	if (!err && o->meta && !json)
 		meta_err = cli_info_metas(frame);
-	if (o->chunks)
+	if (!err && o->chunks && !json)
 		err = cli_info_chunks(frame);
 	return err ? err : meta_err;
 }
 
-static int print_json(const struct info *o, const struct cli_at *at,
-		      struct b2f_frame *frame)
-{
-	char *text = NULL;
-	int err;
-
-	err = cli_info_json(at, frame, o->chunks, &text);
-	cli_message_explain(b2f_frame_label(frame), err);
-	if (text)
-		cli_json_print_text(text);
-	free(text);
-	return err;
-}
-
 /* What the mount says that the file is in. */
-static int print_mounted(const struct info *o, const char *path,
-			 const char *text)
+static int print_mounted(const struct info *o, const struct cli_at *at,
+			 json_t *object)
 {
-	if (o->chunks || o->meta) {
-		cli_message_error("%s: a mount does not tell of chunks and "
-				  "metalayers; ask for the frame in its source",
-				  path);
-		return B2F_EUNSUPPORTED;
-	}
-	if (o->common.json) {
-		cli_json_print_text(text);
+	if (!o->chunks && !o->meta) {
+		say(o, at, object);
 		return 0;
 	}
-	separate(o);
-	return cli_info_print_mounted(path, text);
+	cli_message_error("%s: a mount does not tell of chunks and metalayers; "
+			  "the frame is %s",
+			  at->path,
+			  json_string_value(json_object_get(object, "frame")));
+	json_decref(object);
+	return B2F_EUNSUPPORTED;
+}
+
+/* One that lies in a mount is a file that speaks for itself. */
+static bool is_frame(const struct cli_at *at)
+{
+	struct b2f_frame_peek peek;
+
+	return b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
 }
 
 static int print_operand(const void *arg, struct b2f_runtime *runtime,
@@ -112,22 +108,18 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 	const struct b2f_frame_options how = {.offset = offset,
 					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
-	char *mounted = NULL;
-	int err = 0;
+	json_t *mounted = NULL;
+	int err;
 
 	(void)runtime;
-	if (!offset && operand->at.kind == CLI_KIND_PATH)
-		mounted = cli_info_mounted(&operand->at);
-	if (mounted) {
-		err = print_mounted(o, operand->at.path, mounted);
-		free(mounted);
-		return err;
-	}
+	if (!offset && operand->at.kind == CLI_KIND_PATH &&
+	    !is_frame(&operand->at))
+		mounted = cli_frames_in_mount(&operand->at);
+	if (mounted)
+		return print_mounted(o, &operand->at, mounted);
 	err = cli_frames_open(&how, &operand->at, &frame);
-	if (err)
-		return err;
-	err = o->common.json ? print_json(o, &operand->at, frame)
-			     : print_text(o, &operand->at, frame);
+	if (!err)
+		err = print_frame(o, &operand->at, frame);
 	b2f_frame_close(frame);
 	return err;
 }

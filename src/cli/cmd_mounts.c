@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_mounts.c - bloscctl mounts: where bloscfs is mounted */
 #include <errno.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,73 +9,60 @@
 #include "cli/message.h"
 #include "cli/mounts.h"
 #include "cli/options.h"
-#include "cli/text.h"
 
 static const char help[] =
 	"Usage: bloscctl mounts [OPTION...]\n"
 	"Lists where bloscfs is mounted: mountpoint, source, read-only or not, "
 	"process.\n\n"
-	"      --json       as a JSON array\n"
-	"  -h, --help       this text\n";
-
-struct mounts {
-	bool json;
-};
+	CLI_JSON_HELP
+	"  -h, --help            this text\n";
 
 static const struct cli_option table[] = {
-	{"json", 0, no_argument, cli_option_set, offsetof(struct mounts, json),
-	 NULL},
+	{.shared = cli_json_option},
 	{0},
 };
 
-/* Of a mount that does not answer, neither is known. */
-static void print_json(const struct cli_mount *mount, const char *pid,
-		       const char *version)
-{
-	cli_json_print(json_pack(
-		"{s:o*, s:o*, s:s, s:o, s:s?}", "mountpoint",
-		cli_json_name(mount->mountpoint), "source",
-		cli_json_name(mount->source), "options", mount->options, "pid",
-		pid ? json_integer(strtol(pid, NULL, 10)) : json_null(),
-		"version", version));
-}
+static const char text[] =
+	"{}  {source}  [{?read_only}ro|rw]  [{pid}|{error}]\n";
 
-static void print_text(const struct cli_mount *mount, const char *pid)
-{
-	cli_text_name(stdout, mount->mountpoint);
-	fputs("  ", stdout);
-	cli_text_name(stdout, mount->source);
-	printf("  %.2s  %s\n", mount->options, pid ? pid : "no answer");
-}
-
+/* Of a mount that does not answer there is an error instead. */
 static void print_mount(void *arg, const struct cli_mount *mount)
 {
-	const struct mounts *o = arg;
 	char *pid = cli_mounts_ask(mount->mountpoint, "pid");
+	int err = errno;
 	char *version = cli_mounts_ask(mount->mountpoint, "version");
+	json_t *object = json_pack(
+		"{s:o*, s:o*, s:s, s:b, s:o, s:s?}", "mountpoint",
+		cli_json_name(mount->mountpoint), "source",
+		cli_json_name(mount->source), "options", mount->options,
+		"read_only", strncmp(mount->options, "ro", 2) == 0, "pid",
+		pid ? json_integer(strtol(pid, NULL, 10)) : json_null(),
+		"version", version);
 
-	if (o->json)
-		print_json(mount, pid, version);
-	else
-		print_text(mount, pid);
+	(void)arg;
+	if (!pid)
+		json_object_set_new(object, "error",
+				    json_string(err == EACCES
+							? "permission denied: "
+							  "another user's mount"
+							: "no answer"));
+	cli_json_say(text, mount->mountpoint, object);
 	free(pid);
 	free(version);
 }
 
 static int run_mounts(const struct cli_command *self, int argc, char **argv)
 {
-	struct mounts o = {0};
-	int status = cli_options_parse(self, argc, argv, &o), err;
+	char none;
+	int status = cli_options_parse(self, argc, argv, &none), err;
 
 	if (status != CLI_CONTINUE)
 		return status;
 	if (optind < argc)
 		return cli_command_misuse(self, "it has no operands");
-	if (o.json)
-		cli_json_begin(true);
-	err = cli_mounts_each(print_mount, &o);
-	if (o.json)
-		cli_json_end();
+	cli_json_begin(true);
+	err = cli_mounts_each(print_mount, NULL);
+	cli_json_end();
 	return cli_message_errno("/proc/self/mounts", err) ? CLI_EXIT_FAILURE
 							   : CLI_EXIT_OK;
 }

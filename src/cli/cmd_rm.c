@@ -154,12 +154,9 @@ static int remove_url(const struct rm *rm, const char *url)
 
 static void report(const struct rm *rm, const char *path)
 {
-	if (rm->common.json)
-		cli_json_print(json_pack("{s:s, s:o*, s:b}", "command", "rm",
-					 "source", cli_json_name(path),
-					 "removed", !rm->dry_run));
-	else if (rm->dry_run)
-		printf("%s\n", path);
+	cli_json_say(rm->dry_run ? "{}\n" : "", path,
+		     json_pack("{s:s, s:o*, s:b}", "command", "rm", "source",
+			       cli_json_name(path), "removed", !rm->dry_run));
 	cli_message_info("%s: %s", path,
 			 rm->dry_run ? "would be removed" : "removed");
 }

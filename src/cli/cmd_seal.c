@@ -80,15 +80,14 @@ static void report(const struct job *job, int status)
 {
 	uint64_t n = b2f_editor_nchunks(job->editor);
 
-	cli_message_info("%s: sealed %llu of %llu chunks", job->path,
-			 (unsigned long long)job->nsealed,
-			 (unsigned long long)n);
-	if (job->common->json)
-		cli_json_print(json_pack(
-			"{s:s, s:o*, s:I, s:I, s:b}", "command", "seal",
-			"frame", cli_json_name(job->path), "nchunks",
-			(json_int_t)n, "nsealed", (json_int_t)job->nsealed,
-			"complete", status == 0));
+	json_t *object = json_pack(
+		"{s:s, s:o*, s:I, s:I, s:b}", "command", "seal", "frame",
+		cli_json_name(job->path), "nchunks", (json_int_t)n, "nsealed",
+		(json_int_t)job->nsealed, "complete", status == 0);
+
+	cli_message_result("{frame}: sealed {nsealed} of {nchunks} chunks",
+			   object);
+	cli_json_say("", job->path, object);
 }
 
 static int run(struct job *job)

@@ -22,7 +22,7 @@ static const char help[] =
 	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
 	"'-1'.\n\n"
 	"  -o, --output=FILE     write to FILE; - is standard "
-	"output\n" CLI_FROM_URL_HELP CLI_DECODING_HELP;
+	"output\n" CLI_JSON_HELP CLI_FROM_URL_HELP CLI_DECODING_HELP;
 
 struct slice {
 	/* NULL: standard output. */
@@ -36,6 +36,7 @@ struct slice {
 static const struct cli_option table[] = {
 	{"output", 'o', required_argument, cli_option_text, FIELD(output),
 	 NULL},
+	{.shared = cli_json_option},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{.shared = cli_from_url_options},
 	{0},
@@ -194,6 +195,24 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 	return err;
 }
 
+static void report(const struct job *job)
+{
+	const char *output = job->options->output;
+	json_t *object = json_pack(
+		"{s:s, s:o*, s:o*, s:I, s:o}", "command", "slice", "source",
+		cli_json_name(job->path), "output",
+		cli_json_name(output ? output : "-"), "nbytes",
+		(json_int_t)(job->head_len + job->size), "shape", json_array());
+
+	for (unsigned int d = 0; d < job->index.ndim; d++)
+		json_array_append_new(json_object_get(object, "shape"),
+				      json_integer(job->index.shape[d]));
+	cli_message_result("{source}: {shape:shape}, {nbytes} bytes written to "
+			   "[{?output=-}standard output|{output}]",
+			   object);
+	cli_json_say("", job->path, object);
+}
+
 static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 		       const struct cli_operand *operand)
 {
@@ -213,9 +232,7 @@ static int slice_frame(const void *arg, struct b2f_runtime *runtime,
 		err = o->output ? write_file(&job) : write_all(&job);
 	cli_progress_fini(&job.progress);
 	if (!err)
-		cli_message_info("%s: %llu bytes written to %s", path,
-				 (unsigned long long)(job.head_len + job.size),
-				 o->output ? o->output : "standard output");
+		report(&job);
 	b2f_file_close(job.file);
 	free(job.head);
 	return err;
@@ -234,6 +251,9 @@ static int run_slice(const struct cli_command *self, int argc, char **argv)
 		return status;
 	if (cli_index_check(o.index))
 		return CLI_EXIT_USAGE;
+	if (!o.output && cli_json_wanted())
+		return cli_command_misuse(self, "--json needs -o: standard "
+						"output is for the items");
 	if (!o.output && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
 	return cli_operands_run(&operands, argv + optind);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_stats.c - bloscctl stats: what a mount has done so far */
 #include <errno.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/common.h"
 #include "cli/exit_codes.h"
@@ -13,21 +10,40 @@
 #include "cli/message.h"
 #include "cli/mounts.h"
 #include "cli/operands.h"
-#include "cli/text.h"
+#include "cli/show.h"
 
 static const char help[] =
 	"Usage: bloscctl stats [OPTION...] MOUNTPOINT...\n"
 	"Shows what the bloscfs at each MOUNTPOINT has done since it began: "
 	"requests,\nbytes, hits of its cache, what its codecs did and in what "
 	"time, and its memory.\n\n"
-	"      --json       as JSON, with all counters; several as an array\n"
-	"  -h, --help       this text\n";
+	CLI_JSON_HELP
+	"  -h, --help            this text\n";
 
 static const struct cli_option table[] = {
-	{"json", 0, no_argument, cli_option_set,
-	 offsetof(struct cli_common, json), NULL},
+	{.shared = cli_json_option},
 	{0},
 };
+
+/* Seconds are those of all threads together. */
+static const char text[] =
+	"{}\n"
+	"  reads     {reads} requests, {read_bytes:size}\n"
+	"  writes    {writes} requests, {written_bytes:size}\n"
+	"  names     {lookups} lookups, {opens} opens, {errors} errors\n"
+	"  cache     {cached_bytes:size} in {cached_blocks} blocks, "
+	"{hit_percent} % of {blocks_asked} found there\n";
+
+static const char codec_text[] =
+	"  {name,-9}"
+	"[ decoded {+decoded_bytes:size} in {decode_seconds:seconds} "
+	"({decode_speed:size}/s per thread);]"
+	"[ encoded {+encoded_bytes:size} in {encode_seconds:seconds} "
+	"({encode_speed:size}/s per thread); ratio {ratio:ratio}]\n";
+
+static const char memory_text[] =
+	"  memory    {memory_bytes:size}, {dirty_bytes:size} of it written and "
+	"not encoded yet\n";
 
 static uint64_t number(const json_t *object, const char *key)
 {
@@ -36,78 +52,55 @@ static uint64_t number(const json_t *object, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* "  NAME  N requests, SIZE" */
-static void put_requests(const json_t *stats, const char *name,
-			 const char *count, const char *nbytes)
+/* Adds bytes per second, unless it took no time. */
+static void add_speed(json_t *codec, const char *key, const char *nbytes,
+		      const char *seconds)
 {
-	char size[CLI_TEXT_SIZE];
-
-	printf("  %-9s %" PRIu64 " requests, %s\n", name, number(stats, count),
-	       cli_text_size(number(stats, nbytes), size));
-}
-
-static void put_cache(const json_t *stats)
-{
-	uint64_t hits = number(stats, "hits"), all;
-	char size[CLI_TEXT_SIZE];
-
-	all = hits + number(stats, "misses");
-	printf("  %-9s %s in %" PRIu64 " blocks, %" PRIu64 " %% of %" PRIu64
-	       " found there\n",
-	       "cache", cli_text_size(number(stats, "cached_bytes"), size),
-	       number(stats, "cached_blocks"), all ? hits * 100 / all : 0, all);
-}
-
-/* Bytes, seconds of all threads together, and what that is per second. */
-static void put_work(const json_t *codec, const char *what, const char *nbytes,
-		     const char *seconds)
-{
-	char size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE];
+	double s = json_number_value(json_object_get(codec, seconds));
 	uint64_t n = number(codec, nbytes);
-	double s = json_real_value(json_object_get(codec, seconds));
 
-	if (!n)
-		return;
-	printf(" %s %s in %.2f s (%s/s per thread);", what,
-	       cli_text_size(n, size), s,
-	       cli_text_size(s > 0 ? (uint64_t)((double)n / s) : n, speed));
+	json_object_set_new(codec, key,
+			    json_integer((json_int_t)(s > 0 ? (double)n / s
+							    : (double)n)));
 }
 
-static void put_codec(const char *name, const json_t *codec)
+/* What follows from the counters of the daemon. */
+static void add_rates(json_t *stats)
 {
-	uint64_t encoded = number(codec, "encoded_bytes");
-	char ratio[CLI_TEXT_SIZE];
+	uint64_t hits = number(stats, "hits");
+	uint64_t all = hits + number(stats, "misses");
+	const char *name;
+	json_t *codec;
 
-	printf("  %-9s", name);
-	put_work(codec, "decoded", "decoded_bytes", "decode_seconds");
-	put_work(codec, "encoded", "encoded_bytes", "encode_seconds");
-	if (encoded)
-		printf(" ratio %s",
-		       cli_text_ratio(encoded, number(codec, "stored_bytes"),
-				      ratio));
-	putchar('\n');
+	json_object_set_new(stats, "blocks_asked", json_integer((json_int_t)all));
+	json_object_set_new(
+		stats, "hit_percent",
+		json_integer((json_int_t)(all ? hits * 100 / all : 0)));
+	json_object_foreach(json_object_get(stats, "codecs"), name, codec)
+	{
+		add_speed(codec, "decode_speed", "decoded_bytes",
+			  "decode_seconds");
+		add_speed(codec, "encode_speed", "encoded_bytes",
+			  "encode_seconds");
+		json_object_set_new(codec, "ratio",
+				    cli_json_ratio(number(codec, "encoded_bytes"),
+						   number(codec, "stored_bytes")));
+	}
 }
 
 static void print_text(const char *path, json_t *stats)
 {
-	char dirty[CLI_TEXT_SIZE], memory[CLI_TEXT_SIZE];
 	const char *name;
 	json_t *codec;
 
-	cli_text_name(stdout, path);
-	putchar('\n');
-	put_requests(stats, "reads", "reads", "read_bytes");
-	put_requests(stats, "writes", "writes", "written_bytes");
-	printf("  %-9s %" PRIu64 " lookups, %" PRIu64 " opens, %" PRIu64
-	       " errors\n",
-	       "names", number(stats, "lookups"), number(stats, "opens"),
-	       number(stats, "errors"));
-	put_cache(stats);
+	cli_show(stdout, text, path, stats);
 	json_object_foreach(json_object_get(stats, "codecs"), name, codec)
-		put_codec(name, codec);
-	printf("  %-9s %s, %s of it written and not encoded yet\n", "memory",
-	       cli_text_size(number(stats, "memory_bytes"), memory),
-	       cli_text_size(number(stats, "dirty_bytes"), dirty));
+	{
+		json_object_set_new(codec, "name", json_string(name));
+		cli_show(stdout, codec_text, name, codec);
+	}
+	cli_show(stdout, memory_text, path, stats);
+	json_decref(stats);
 }
 
 static int refuse(const char *path, int err)
@@ -123,24 +116,23 @@ static int refuse(const char *path, int err)
 static int show(const void *arg, struct b2f_runtime *runtime,
 		const struct cli_operand *operand)
 {
-	const struct cli_common *common = arg;
-	char *text = cli_mounts_ask(operand->at.path, "stats");
-	json_t *stats = text ? json_loads(text, 0, NULL) : NULL;
+	char *said = cli_mounts_ask(operand->at.path, "stats");
+	json_t *stats = said ? json_loads(said, 0, NULL) : NULL;
 
+	(void)arg;
 	(void)runtime;
-	if (!text)
+	if (!said)
 		return refuse(operand->at.path, errno);
-	free(text);
+	free(said);
 	if (!stats)
 		return refuse(operand->at.path, ENODATA);
-	if (common->json) {
-		json_object_set_new(stats, "mountpoint",
-				    cli_json_name(operand->at.path));
+	json_object_set_new(stats, "mountpoint",
+			    cli_json_name(operand->at.path));
+	add_rates(stats);
+	if (cli_json_wanted())
 		cli_json_print(stats);
-		return 0;
-	}
-	print_text(operand->at.path, stats);
-	json_decref(stats);
+	else
+		print_text(operand->at.path, stats);
 	return 0;
 }
 
@@ -148,7 +140,7 @@ static int run_stats(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_common common = {.nthreads = 1};
 	const struct cli_operands operands = {
-		.command = self, .common = &common, .run = show, .arg = &common};
+		.command = self, .common = &common, .run = show};
 	int status = cli_options_parse(self, argc, argv, &common);
 
 	if (status != CLI_CONTINUE)

@@ -32,7 +32,9 @@ static const char help[] =
 	"      --timeout=S  wait S seconds at most\n"
 	"  -N, --namespace=NS\n"
 	"                   in the mount namespace of the process or file NS\n"
+	"  -q, --quiet      errors only\n"
 	"  -v, --verbose    say what was done\n"
+	"      --json       say it as JSON on standard output\n"
 	"  -h, --help       this text\n"
 	"  -n, -r, -t TYPE  ignored, for umount(8)\n";
 
@@ -71,7 +73,9 @@ static const struct cli_option table[] = {
 	{"timeout", 0, required_argument, set_timeout, FIELD(timeout_s), NULL},
 	{"namespace", 'N', required_argument, cli_option_text, FIELD(namespace),
 	 NULL},
+	{"quiet", 'q', no_argument, cli_common_be_quiet, 0, NULL},
 	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
+	{.shared = cli_json_option},
 	{NULL, 'n', no_argument, ignore, 0, NULL},
 	{NULL, 'r', no_argument, ignore, 0, NULL},
 	{NULL, 't', required_argument, ignore, 0, NULL},
@@ -141,16 +145,18 @@ static bool may_unmount(const char *path, int err)
 }
 
 /* Returns 0 or the first error, which has been said. */
-static int run_one(const struct umount *u, const char *path)
+static int run_one(const struct umount *u, const char *path, bool *unmounted)
 {
 	struct cli_daemon daemon = {.pidfd = -1};
 	/* The question would wait for an answer that may not come. */
 	int found = u->force || u->lazy ? 0 : cli_daemon_find(path, &daemon);
+	bool gone;
 	int err;
 
 	if (!may_unmount(path, found))
 		return found;
 	err = unmount(u, path);
+	gone = !err;
 	if (!err && daemon.pidfd >= 0) {
 		err = cli_daemon_wait(&daemon, (unsigned int)u->timeout_s,
 				      path);
@@ -161,9 +167,24 @@ static int run_one(const struct umount *u, const char *path)
 					  b2f_strerror(err));
 	}
 	cli_daemon_close(&daemon);
+	*unmounted = gone;
+	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
+}
+
+/* What became of the mount, and why not all is well if it is not. */
+static void report(const char *path, bool unmounted, int err)
+{
+	json_t *object = json_pack("{s:s, s:o*, s:b}", "command", "umount",
+				   "mountpoint", cli_json_name(path),
+				   "unmounted", unmounted);
+	char why[CLI_MESSAGE_MAX];
+
+	cli_message_first(why);
+	if (err || why[0])
+		json_object_set_new(object, "error", cli_json_name(why));
 	if (!err)
 		cli_message_info("%s: unmounted", path);
-	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
+	cli_json_say("", path, object);
 }
 
 static int run_umount(const struct cli_command *self, int argc, char **argv)
@@ -179,9 +200,18 @@ static int run_umount(const struct cli_command *self, int argc, char **argv)
 			      b2f_namespace_enter(u.namespace, path)))
 		return CLI_EXIT_FAILURE;
 	status = CLI_EXIT_OK;
-	for (int i = optind; i < argc; i++)
-		if (run_one(&u, argv[i]))
+	cli_json_begin(argc - optind > 1);
+	for (int i = optind; i < argc; i++) {
+		bool unmounted = false;
+		int err;
+
+		cli_message_begin();
+		err = run_one(&u, argv[i], &unmounted);
+		report(argv[i], unmounted, err);
+		if (err)
 			status = CLI_EXIT_FAILURE;
+	}
+	cli_json_end();
 	return status;
 }
 

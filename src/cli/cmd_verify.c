@@ -51,7 +51,6 @@ struct verify {
 	bool deep;
 	bool quiet;
 	bool verbose;
-	bool json;
 	bool no_progress;
 	/* Frames seen below a directory. */
 	uint64_t nfound;
@@ -70,7 +69,7 @@ static const struct cli_option table[] = {
 	 FIELD(frame_offset), NULL},
 	{"quiet", 'q', no_argument, cli_option_set, FIELD(quiet), NULL},
 	{"verbose", 'v', no_argument, cli_option_set, FIELD(verbose), NULL},
-	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{.shared = cli_json_option},
 	{"no-progress", 0, no_argument, cli_option_set, FIELD(no_progress),
 	 NULL},
 	{.shared = cli_from_url_options},
@@ -107,13 +106,9 @@ static void flush(struct verify *v)
 static void print_report(struct verify *v,
 			 const struct cli_verify_report *report)
 {
-	if (v->json) {
-		cli_verify_report_json(report);
-	} else {
-		if (v->quiet && report->status == CLI_EXIT_OK)
-			return;
-		cli_verify_report_text(report, v->verbose);
-	}
+	if (v->quiet && !cli_json_wanted() && report->status == CLI_EXIT_OK)
+		return;
+	cli_verify_report_say(report, v->verbose);
 	flush(v);
 }
 
@@ -147,7 +142,7 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 					    .arg = l};
 	int err = 0;
 
-	if (v->verbose || v->json) {
+	if (v->verbose || cli_json_wanted()) {
 		options.chunk = note_chunk;
 		l->states = calloc(nchunks + 1, 1);
 		err = l->states ? 0 : -ENOMEM;
@@ -211,8 +206,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 		if (report.stands_for && report.status == CLI_EXIT_OK)
 			report.status = CLI_EXIT_UNCHECKED;
 		report.result = &result;
-		report.tells_seals = b2f_frame_info_get(frame)->sparse ||
-				     result.index_sealed;
+		report.sparse = b2f_frame_info_get(frame)->sparse;
 		report.states = listener.states;
 		if (!opened)
 			err = look_around(v, at->kind, frame, &report,
@@ -223,6 +217,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 			report.status = CLI_EXIT_UNCHECKED;
 	}
 	print_report(v, &report);
+	cli_message_begin();
 	worsen(v, report.status);
 	free(listener.states);
 	if (!opened)
@@ -283,10 +278,12 @@ static void verify_tree(struct verify *v, const char *path)
 		.recursive = true, .visit = visit, .arg = v};
 
 	v->nfound = 0;
-	if (cli_walk_run(&walk, path))
+	if (cli_walk_run(&walk, path)) {
+		cli_json_fail("verify", path);
 		worsen(v, CLI_EXIT_UNCHECKED);
-	else if (v->nfound == 0 && !v->quiet && !is_in_store(v, path))
+	} else if (v->nfound == 0 && !v->quiet && !is_in_store(v, path)) {
 		cli_message_error("%s: there is no frame in it", path);
+	}
 }
 
 /*
@@ -299,6 +296,7 @@ static void verify_path(struct verify *v, const char *path)
 	struct b2f_frame_peek peek = {0};
 	char *store = store_of(v, path);
 
+	cli_message_begin();
 	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
 	    peek.is_frame)
 		verify_frame(v, &at, NULL, 0);
@@ -324,13 +322,11 @@ static int run_verify(const struct cli_command *self, int argc, char **argv)
 		cli_message_set_level(B2F_LOG_INFO);
 	if (cli_frames_runtime(v.nthreads, &v.runtime))
 		return CLI_EXIT_UNCHECKED;
-	if (v.json)
-		cli_json_begin(v.recursive || argc - optind > 1 ||
-			       is_in_store(&v, argv[optind]));
+	cli_json_begin(v.recursive || argc - optind > 1 ||
+		       is_in_store(&v, argv[optind]));
 	for (int i = optind; i < argc; i++)
 		verify_path(&v, argv[i]);
-	if (v.json)
-		cli_json_end();
+	cli_json_end();
 	b2f_runtime_free(v.runtime);
 	return v.status;
 }

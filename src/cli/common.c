@@ -3,21 +3,29 @@
 #include "cli/common.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/json.h"
 #include "cli/message.h"
-#include "cli/text.h"
 
 #define FIELD(name) offsetof(struct cli_common, name)
 
-static int be_quiet(const struct cli_option *option, void *progress,
-		    const char *value)
+int cli_common_be_quiet(const struct cli_option *option, void *field,
+			const char *value)
 {
+	(void)option;
+	(void)field;
+	(void)value;
 	cli_message_set_level(B2F_LOG_ERROR);
+	return 0;
+}
+
+static int stop_progress(const struct cli_option *option, void *progress,
+			 const char *value)
+{
+	cli_common_be_quiet(option, progress, value);
 	return cli_option_clear(option, progress, value);
 }
 
@@ -34,7 +42,7 @@ int cli_common_be_verbose(const struct cli_option *option, void *field,
 static const struct cli_option talk[] = {
 	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
 	 NULL},
-	{"quiet", 'q', no_argument, be_quiet, FIELD(progress), NULL},
+	{"quiet", 'q', no_argument, stop_progress, FIELD(progress), NULL},
 	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
 	{"no-progress", 0, no_argument, cli_option_clear, FIELD(progress),
 	 NULL},
@@ -48,7 +56,7 @@ const struct cli_option cli_common_recursive[] = {
 
 const struct cli_option cli_common_work_options[] = {
 	{.shared = talk},
-	{"json", 0, no_argument, cli_option_set, FIELD(json), NULL},
+	{.shared = cli_json_option},
 	{0},
 };
 
@@ -92,39 +100,32 @@ uint64_t cli_common_now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-void cli_common_report_json(const struct cli_report *r)
+static json_t *describe(const struct cli_report *r)
 {
 	const char *output = r->output ? r->output : r->source;
-	double ratio = 0;
 
-	if (r->cbytes)
-		ratio = (double)r->nbytes / (double)r->cbytes;
-	cli_json_print(json_pack(
-		"{s:s, s:o*, s:o*, s:I, s:I, s:f, s:f}", "command", r->command,
-		"source", cli_json_name(r->source), "output",
-		cli_json_name(output), "nbytes", (json_int_t)r->nbytes,
-		"cbytes", (json_int_t)r->cbytes, "ratio", ratio, "seconds",
-		(double)r->elapsed_ms / 1000));
+	return json_pack("{s:s, s:o*, s:o*, s:I, s:I, s:o, s:f}", "command",
+			 r->command, "source", cli_json_name(r->source),
+			 "output", cli_json_name(output), "nbytes",
+			 (json_int_t)r->nbytes, "cbytes", (json_int_t)r->cbytes,
+			 "ratio", cli_json_ratio(r->nbytes, r->cbytes),
+			 "seconds", (double)r->elapsed_ms / 1000);
 }
 
-static void print_text(const struct cli_report *r)
+void cli_common_report(const struct cli_report *r)
 {
-	char size[CLI_TEXT_SIZE], stored[CLI_TEXT_SIZE], ratio[CLI_TEXT_SIZE];
-	char speed[CLI_TEXT_SIZE];
-	uint64_t ms = r->elapsed_ms ? r->elapsed_ms : 1;
+	json_t *object = describe(r);
 
-	cli_message_info("%s: %s => %s, ratio %s, %s/s%s%s", r->source,
-			 cli_text_size(r->nbytes, size),
-			 cli_text_size(r->cbytes, stored),
-			 cli_text_ratio(r->nbytes, r->cbytes, ratio),
-			 cli_text_size(r->nbytes * 1000 / ms, speed),
-			 r->output ? ", " : "", r->output ? r->output : "");
-}
-
-void cli_common_report(const struct cli_common *common,
-		       const struct cli_report *report)
-{
-	if (common->json)
-		cli_common_report_json(report);
-	print_text(report);
+	/* Where it is, unless it is where it was. */
+	json_object_set_new(object, "elsewhere", json_boolean(r->output != NULL));
+	cli_message_result("{source}: [{?command=decompress}{cbytes:size} -> "
+			   "{nbytes:size}|{nbytes:size} -> {cbytes:size}, "
+			   "{ratio:ratio}], {seconds:seconds}"
+			   "[{?elsewhere}, {output}]",
+			   object);
+	json_object_del(object, "elsewhere");
+	if (cli_json_wanted())
+		cli_json_print(object);
+	else
+		json_decref(object);
 }

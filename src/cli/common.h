@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "b2frame/b2frame.h"
+#include "cli/json.h"
 #include "cli/options.h"
 
 /* Their part of the text of --help, for commands that make or change frames. */
@@ -22,7 +23,7 @@
 	"  -T, --threads=N       work on N threads; 0 (default): all cores\n"  \
 	"  -q, --quiet           errors only\n"                                \
 	"  -v, --verbose         say what was done\n"                          \
-	"      --json            say it as JSON on standard output\n"          \
+	CLI_JSON_HELP                                                          \
 	"      --no-progress     no progress bar\n"                            \
 	"  -h, --help            this text\n"
 
@@ -44,7 +45,6 @@
 struct cli_common {
 	unsigned int nthreads;
 	bool progress;
-	bool json;
 	/* Also what is below directories. */
 	bool recursive;
 	bool no_seal;
@@ -67,8 +67,9 @@ extern const struct cli_option cli_common_recursive[];
 #define CLI_RECURSIVE_HELP                                                     \
 	"  -r, --recursive       all frames below each directory\n"
 
-/* The message level becomes B2F_LOG_INFO; there is no field. */
+/* The message level becomes B2F_LOG_INFO, or B2F_LOG_ERROR; there is no field. */
 cli_option_fn cli_common_be_verbose;
+cli_option_fn cli_common_be_quiet;
 
 /*
  * Takes the number of threads from BLOSC_NTHREADS unless it was said.  Returns
@@ -96,13 +97,7 @@ struct cli_report {
 /* Milliseconds on a clock that only goes on. */
 uint64_t cli_common_now_ms(void);
 
-/* Prints @report to stdout (cli_json_print()). */
-void cli_common_report_json(const struct cli_report *report);
-
-/*
- * Prints @report: to stderr with -v, to stdout with --json (cli_json_print()).
- */
-void cli_common_report(const struct cli_common *common,
-		       const struct cli_report *report);
+/* Says @report: as cli_message_result(), and with --json as an object. */
+void cli_common_report(const struct cli_report *report);
 
 #endif

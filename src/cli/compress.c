@@ -353,7 +353,7 @@ static void report(const struct job *job, const struct cli_at *at)
 		report.cbytes = job->cbytes;
 	else if (b2f_frame_peek(at->dir, at->name, &peek) == 0)
 		report.cbytes = peek.cbytes;
-	cli_common_report(&job->how->common, &report);
+	cli_common_report(&report);
 }
 
 static int read_head(struct job *job, uint8_t **out, size_t *size)

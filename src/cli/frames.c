@@ -13,6 +13,7 @@
 #include "cli/from_url.h"
 #include "cli/kind.h"
 #include "cli/message.h"
+#include "cli/mounts.h"
 #include "cli/pack_path.h"
 
 /* What the user named may lead into a store that is a file. */
@@ -53,6 +54,41 @@ static int open_below(const struct b2f_frame_options *how,
 						  out));
 }
 
+json_t *cli_frames_in_mount(const struct cli_at *at)
+{
+	/* What is no plain bytes may not be opened, but tells what it is. */
+	int fd = cli_at_open(at, O_PATH);
+	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return object;
+}
+
+/* Names the frame behind what is no frame, but a file of a mount. */
+static void tell_frame(const struct cli_at *at)
+{
+	json_t *object = cli_frames_in_mount(at);
+
+	if (object)
+		cli_message_error("%s: it is a file of a mount; the frame is %s",
+				  at->path,
+				  json_string_value(json_object_get(object,
+								    "frame")));
+	json_decref(object);
+}
+
+static int open_path(const struct b2f_frame_options *options,
+		     const struct cli_at *at, struct b2f_frame **out)
+{
+	int err = cli_at_is_named(at) ? open_named(options, at->name, out)
+				      : open_below(options, at, out);
+
+	if (err == B2F_ENOTFRAME && at->kind == CLI_KIND_PATH)
+		tell_frame(at);
+	return err;
+}
+
 int cli_frames_open(const struct b2f_frame_options *how,
 		    const struct cli_at *at, struct b2f_frame **out)
 {
@@ -70,8 +106,7 @@ int cli_frames_open(const struct b2f_frame_options *how,
 	case CLI_KIND_PATH:
 		break;
 	}
-	return cli_at_is_named(at) ? open_named(&options, at->name, out)
-				   : open_below(&options, at, out);
+	return open_path(&options, at, out);
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include <jansson.h>
+
 #include "b2frame/b2frame.h"
 #include "cli/at.h"
 
@@ -38,6 +40,12 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct cli_at *at,
 			     const struct b2f_write_options *write,
 			     struct b2f_file **out);
+
+/*
+ * What a mount tells of the frame behind its file @at (cli_mounts_frame()); free it.
+ * NULL: it is no file of a mount.
+ */
+json_t *cli_frames_in_mount(const struct cli_at *at);
 
 /* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK

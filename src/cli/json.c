@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* json.c - what several commands print as JSON */
+/* json.c - what a command says on standard output: objects, or text of them */
 #include "cli/json.h"
 
 #include <errno.h>
@@ -7,47 +7,108 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "cli/show.h"
 #include "meta/escape.h"
+
+/* Of all objects; docs/json.md tells when it changes. */
+#define SCHEMA 1
+
+/*
+ * Enough digits for a number that was written with fewer to stay what it was.
+ */
+#define DIGITS JSON_REAL_PRECISION(15)
 
 /* A process has one stdout, hence one of these. */
 static struct {
+	bool wanted;
 	bool is_array;
 	uint64_t nprinted;
 } list;
+
+static int want(const struct cli_option *option, void *field, const char *value)
+{
+	(void)option;
+	(void)field;
+	(void)value;
+	list.wanted = true;
+	return 0;
+}
+
+const struct cli_option cli_json_option[] = {
+	{"json", 0, no_argument, want, 0, NULL},
+	{0},
+};
+
+bool cli_json_wanted(void)
+{
+	return list.wanted;
+}
 
 json_t *cli_json_name(const char *name)
 {
 	return b2f_escape_json(name, strlen(name));
 }
 
-void cli_json_begin(bool several)
+json_t *cli_json_ratio(uint64_t nbytes, uint64_t cbytes)
 {
-	list.is_array = several;
-	if (several)
-		putchar('[');
+	double ratio = cbytes ? (double)nbytes / (double)cbytes : 0;
+
+	/* Four digits are enough of it. */
+	return json_real(ratio < 1e9 ? (double)(int64_t)(ratio * 1e4 + .5) / 1e4
+				     : ratio);
 }
 
-void cli_json_print_text(const char *text)
+void cli_json_begin(bool several)
 {
+	list.is_array = several && list.wanted;
 	if (list.is_array)
-		fputs(list.nprinted ? ",\n" : "\n", stdout);
-	list.nprinted++;
-	fputs(text, stdout);
-	if (!list.is_array)
-		putchar('\n');
+		putchar('[');
 }
 
 void cli_json_print(json_t *object)
 {
-	char *text = json_dumps(object, JSON_REAL_PRECISION(6));
+	json_t *all = json_pack("{s:i}", "schema", SCHEMA);
+	char *text;
 
+	json_object_update_missing(all, object);
+	text = json_dumps(all, DIGITS | (list.is_array ? 0 : JSON_INDENT(2)));
+	if (list.is_array)
+		fputs(list.nprinted ? ",\n" : "\n", stdout);
+	list.nprinted++;
 	if (text)
-		cli_json_print_text(text);
+		fputs(text, stdout);
 	else
 		cli_message_error("%s", strerror(ENOMEM));
+	if (!list.is_array)
+		putchar('\n');
 	free(text);
+	json_decref(all);
 	json_decref(object);
+}
+
+void cli_json_say(const char *text, const char *name, json_t *object)
+{
+	if (list.wanted) {
+		cli_json_print(object);
+		return;
+	}
+	cli_show(stdout, text, name, object);
+	json_decref(object);
+}
+
+void cli_json_fail(const char *command, const char *source)
+{
+	char text[CLI_MESSAGE_MAX];
+
+	if (!list.wanted)
+		return;
+	cli_message_first(text);
+	cli_json_print(json_pack("{s:s, s:o*, s:o*}", "command", command,
+				 "source",
+				 source ? cli_json_name(source) : NULL, "error",
+				 cli_json_name(text)));
 }
 
 uint64_t cli_json_count(void)
@@ -59,4 +120,13 @@ void cli_json_end(void)
 {
 	if (list.is_array)
 		puts(list.nprinted ? "\n]" : "]");
+}
+
+void cli_json_finish(const char *command, int status, char **argv)
+{
+	/* Options that make no sense may be in front of it. */
+	while (status == CLI_EXIT_USAGE && *argv && strcmp(*argv, "--") != 0)
+		list.wanted = strcmp(*argv++, "--json") == 0 || list.wanted;
+	if (status != CLI_EXIT_OK && list.nprinted == 0 && !list.is_array)
+		cli_json_fail(command, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json.h - what several commands print as JSON
+ * json.h - what a command says on standard output: objects, or text of them
  *
- * The output of --json: one object, or an array of them.
+ * With --json that is one object, or an array of them, as docs/json.md lists them;
+ * else the same by a template (show.h).  An operand that fails is an object, too.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -13,21 +14,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/options.h"
+
+/* The row of --json, whatever struct the others fill, and its line of help. */
+extern const struct cli_option cli_json_option[];
+
+#define CLI_JSON_HELP                                                          \
+	"      --json            say it as JSON on standard output\n"
+
+/* Was --json given? */
+bool cli_json_wanted(void);
+
 /* A file name; of one that is no UTF-8 its bytes, escaped. */
 json_t *cli_json_name(const char *name);
 
-/* Begins an array, if @several; cli_json_end() ends it. */
+/* @nbytes / @cbytes; 0 if that is no number. */
+json_t *cli_json_ratio(uint64_t nbytes, uint64_t cbytes);
+
+/* Begins an array, if @several; cli_json_end() ends it.  Of text, neither. */
 void cli_json_begin(bool several);
+void cli_json_end(void);
 
 /* Prints @object, and frees it. */
 void cli_json_print(json_t *object);
 
-/* The same for an object that is text already. */
-void cli_json_print_text(const char *text);
+/* The same with --json; else as text, by @text, with @name. */
+void cli_json_say(const char *text, const char *name, json_t *object);
 
-/* How many were printed. */
+/*
+ * With --json an object: @command failed on @source (which may be NULL), and why,
+ * by cli_message_first().
+ */
+void cli_json_fail(const char *command, const char *source);
+
+/* How many objects were printed. */
 uint64_t cli_json_count(void);
 
-void cli_json_end(void);
+/*
+ * The command ends with @status: one that failed and has printed nothing prints
+ * cli_json_fail() if --json is among @argv.
+ */
+void cli_json_finish(const char *command, int status, char **argv);
 
 #endif

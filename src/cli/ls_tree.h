@@ -7,6 +7,8 @@
 #ifndef B2F_CLI_LS_TREE_H
 #define B2F_CLI_LS_TREE_H
 
+#include <jansson.h>
+
 #include "cli/walk.h"
 
 /* Zero-initialize it. */
@@ -20,22 +22,15 @@ struct cli_ls_tree {
 /* Begins the tree below what the user calls @path. */
 void cli_ls_tree_begin(struct cli_ls_tree *tree, const char *path);
 
-/* Prints the names of the columns. */
-void cli_ls_tree_head(void);
+/* Prints the directories that @path is in and the last one was not. */
+void cli_ls_tree_enter(struct cli_ls_tree *tree, const char *path);
 
-/*
- * Prints the frame @entry, and before it the directories that it is in and the
- * last one was not.  @columns: what stands before shape and name.
- */
-void cli_ls_tree_print(struct cli_ls_tree *tree,
-		       const struct cli_walk_entry *entry, const char *columns);
+/* Prints the last part of @path, as deep as it lies. */
+void cli_ls_tree_put_name(const struct cli_ls_tree *tree, const char *path);
 
 void cli_ls_tree_fini(struct cli_ls_tree *tree);
 
-/* The frame of @entry, its index read; NULL: it cannot be.  Close it. */
-struct b2f_frame *cli_ls_tree_open(const struct cli_walk_entry *entry);
-
-/* Geometry and type of @frame, which may be NULL; NULL: it is no array. */
-const struct b2f_array *cli_ls_tree_array(const struct b2f_frame *frame);
+/* Adds to @object what the index of @entry says of an array, if it is one. */
+void cli_ls_tree_add_array(json_t *object, const struct cli_walk_entry *entry);
 
 #endif

@@ -9,11 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "b2frame/error.h"
 #include "cli/exit_codes.h"
+#include "cli/show.h"
 #include "meta/escape.h"
+
+#define PREFIX "bloscctl: "
 
 /* Longer messages are cut. */
 #define LINE_MAX_SIZE 4096
@@ -56,12 +61,13 @@ static void keep_first(enum b2f_log_level level, const char *text)
 			 CLI_MESSAGE_MAX - 1, text);
 }
 
-static void print_line(enum b2f_log_level level, const char *text)
+static void print_line(enum b2f_log_level level, const char *prefix,
+		       const char *text)
 {
 	if (level > state.level || atomic_load(&silent))
 		return;
 	clear_status();
-	fputs("bloscctl: ", stderr);
+	fputs(prefix, stderr);
 	b2f_escape_put(stderr, text, strlen(text));
 	fputc('\n', stderr);
 	fflush(stderr);
@@ -75,7 +81,7 @@ static void print_format(enum b2f_log_level level, const char *fmt,
 	vsnprintf(line, sizeof(line), fmt, args);
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, line);
-	print_line(level, line);
+	print_line(level, PREFIX, line);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -104,6 +110,26 @@ void cli_message_info(const char *fmt, ...)
 	va_start(args, fmt);
 	print_format(B2F_LOG_INFO, fmt, args);
 	va_end(args);
+}
+
+void cli_message_result(const char *text, const json_t *object)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return;
+	cli_show(out, text, "", object);
+	fclose(out);
+	pthread_mutex_lock(&state.lock);
+	/* What a person asked for needs no name of a program; -q leaves it out. */
+	if (isatty(STDERR_FILENO))
+		print_line(B2F_LOG_WARNING, "", line);
+	else
+		print_line(B2F_LOG_INFO, PREFIX, line);
+	pthread_mutex_unlock(&state.lock);
+	free(line);
 }
 
 /* FNV-1a. */
@@ -135,7 +161,7 @@ static void write_log(void *arg, enum b2f_log_level level, const char *message)
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, message);
 	if (!is_repeated(message)) {
-		print_line(level, message);
+		print_line(level, PREFIX, message);
 		state.explained = state.explained || level == B2F_LOG_ERROR;
 	}
 	pthread_mutex_unlock(&state.lock);

@@ -11,6 +11,7 @@
 #ifndef B2F_CLI_MESSAGE_H
 #define B2F_CLI_MESSAGE_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 /* Room for what is kept of a message, with its 0. */
@@ -37,6 +38,12 @@ void cli_message_warning(const char *fmt, ...);
 /* Printed at levels from B2F_LOG_INFO on (-v). */
 B2F_PRINTF(1, 2)
 void cli_message_info(const char *fmt, ...);
+
+/*
+ * Says what was done with @object, a line by the template @text (show.h): on a
+ * terminal unless -q is given, elsewhere as cli_message_info().
+ */
+void cli_message_result(const char *text, const json_t *object);
 
 /* Says "@name: <what -@err means>", if @err is not 0.  Returns @err. */
 int cli_message_errno(const char *name, int err);

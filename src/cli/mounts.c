@@ -34,18 +34,39 @@ int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
 	return 0;
 }
 
-char *cli_mounts_ask(const char *path, const char *name)
+/* malloc'ed; NULL, errno set: there is none. */
+static char *get(const char *path, const char *name)
 {
-	char full[64], *value = malloc(XATTR_SIZE_MAX + 1);
-	ssize_t n = -1;
+	char *value = malloc(XATTR_SIZE_MAX + 1);
+	ssize_t n = value ? getxattr(path, name, value, XATTR_SIZE_MAX) : -1;
 
-	snprintf(full, sizeof(full), ATTRIBUTE "%s", name);
-	if (value)
-		n = getxattr(path, full, value, XATTR_SIZE_MAX);
 	if (n < 0) {
 		free(value);
 		return NULL;
 	}
 	value[n] = '\0';
 	return value;
+}
+
+char *cli_mounts_ask(const char *path, const char *name)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), ATTRIBUTE "%s", name);
+	return get(path, full);
+}
+
+json_t *cli_mounts_frame(int fd)
+{
+	char by_fd[40], *text;
+	json_t *object;
+
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	text = get(by_fd, "user.blosc2.info");
+	object = text ? json_loads(text, 0, NULL) : NULL;
+	free(text);
+	if (object)
+		json_object_set(object, "in_mount",
+				json_object_get(object, "frame"));
+	return object;
 }

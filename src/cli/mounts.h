@@ -7,6 +7,8 @@
 #ifndef B2F_CLI_MOUNTS_H
 #define B2F_CLI_MOUNTS_H
 
+#include <jansson.h>
+
 #include "b2frame/error.h"
 
 struct cli_mount {
@@ -30,5 +32,11 @@ int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
  * NULL, errno set: it does not answer, or not with this.
  */
 char *cli_mounts_ask(const char *path, const char *name);
+
+/*
+ * What a mount tells of the frame behind its file @fd, opened as O_PATH, with the
+ * path of that as "in_mount"; free it.  NULL: it is no file of a mount.
+ */
+json_t *cli_mounts_frame(int fd);
 
 #endif

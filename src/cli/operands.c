@@ -190,16 +190,11 @@ static int make_place(struct run *run, const char *path, const char *below,
 }
 
 /* An operand that failed, unless its command has said so in its own words. */
-static void print_failure(const struct run *run, const char *path)
+static void note_failure(const struct run *run, const char *path,
+			 uint64_t nprinted, int err)
 {
-	json_t *object = json_pack("{s:s, s:o*}", "command",
-				   run->o->command->name, "source",
-				   cli_json_name(path));
-	char text[CLI_MESSAGE_MAX];
-
-	cli_message_first(text);
-	json_object_set_new(object, "error", cli_json_name(text));
-	cli_json_print(object);
+	if (err && cli_json_count() == nprinted)
+		cli_json_fail(run->o->command->name, path);
 }
 
 static int run_operand(const struct run *run, const struct cli_operand *operand)
@@ -209,8 +204,7 @@ static int run_operand(const struct run *run, const struct cli_operand *operand)
 	int err;
 
 	err = run->o->run(run->o->arg, run->runtime, operand);
-	if (err && run->o->common->json && cli_json_count() == nprinted)
-		print_failure(run, path);
+	note_failure(run, path, nprinted, err);
 	return err;
 }
 
@@ -262,8 +256,7 @@ static int run_one(struct run *run, const char *path)
 	err = check_change(run, &at);
 	if (!err)
 		err = choose_place(run, &operand, &placed);
-	if (err && run->o->common->json && cli_json_count() == nprinted)
-		print_failure(run, path);
+	note_failure(run, path, nprinted, err);
 	if (!err)
 		err = run_operand(run, &operand);
 	free_placed(&placed);
@@ -313,10 +306,10 @@ static int run_item(struct run *run, const struct cli_found_item *item, int root
 	if (!err && run->moves)
 		err = make_place(run, item->path, item->below, &placed,
 				 &operand.place);
-	if (!err)
+	if (err)
+		cli_json_fail(run->o->command->name, item->path);
+	else
 		err = run_operand(run, &operand);
-	else if (run->o->common->json)
-		print_failure(run, item->path);
 	free_placed(&placed);
 	if (dir >= 0)
 		close(dir);
@@ -480,8 +473,7 @@ static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
 
-	if (run->o->common->json)
-		cli_json_begin(is_several(run, paths));
+	cli_json_begin(is_several(run, paths));
 	for (char **path = paths; *path; path++)
 		if (cli_kind_of(*path) == CLI_KIND_PATH)
 			cli_made_note_operand(*path);
@@ -495,8 +487,7 @@ static int run_all(struct run *run, char **paths)
 		if (err)
 			status = CLI_EXIT_FAILURE;
 	}
-	if (run->o->common->json)
-		cli_json_end();
+	cli_json_end();
 	return status;
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/target.h"
-#include "cli/text.h"
 
 /* The frame that is being repaired. */
 struct job {
@@ -31,36 +29,6 @@ struct job {
 	bool counted;
 	struct cli_progress progress;
 };
-
-/* Begins a line about the frame; what follows is done, or would be. */
-static void begin_line(const struct job *job)
-{
-	cli_text_name(stdout, job->path);
-	fputs(job->how->dry_run ? ": would have " : ": ", stdout);
-}
-
-static void print_leftovers(const struct job *job)
-{
-	const struct b2f_leftovers *l = &job->leftovers;
-	uint64_t nfiles = l->nsure + (job->how->force ? l->nyoung : 0);
-
-	if (l->nindexes) {
-		begin_line(job);
-		puts("removed an index that was never installed");
-	}
-	if (nfiles) {
-		begin_line(job);
-		printf("removed %llu chunk file%s that no index names\n",
-		       (unsigned long long)nfiles, nfiles == 1 ? "" : "s");
-	}
-	if (l->nyoung && !job->how->force) {
-		cli_text_name(stdout, job->path);
-		printf(": %llu young chunk file%s no index names; --force "
-		       "removes such, if no program is writing\n",
-		       (unsigned long long)l->nyoung,
-		       l->nyoung == 1 ? " that" : "s that");
-	}
-}
 
 static int sweep(struct job *job, struct b2f_frame *frame)
 {
@@ -175,42 +143,51 @@ static int judge(const struct job *job)
 		       : 0;
 }
 
-static void print_text(const struct job *job, int err)
-{
-	const struct b2f_leftovers *l = &job->leftovers;
+/* What was done, or would be. */
+#define DONE "{}: [{?dry_run}would have ]"
 
-	print_leftovers(job);
-	for (uint64_t i = 0; job->nzeroed && i < job->check.nchunks; i++) {
-		if (job->states[i] != B2F_CHECK_DAMAGED)
-			continue;
-		begin_line(job);
-		printf("replaced chunk %llu by zeros\n", (unsigned long long)i);
-	}
-	if (job->counted) {
-		begin_line(job);
-		puts("corrected how many bytes the index says are stored");
-	}
-	if (err || l->nindexes || l->nsure || l->nyoung || job->nzeroed ||
-	    job->counted)
-		return;
-	cli_text_name(stdout, job->path);
-	puts(": nothing to repair");
+static const char text[] =
+	"[{?removed_indexes}" DONE "removed an index that was never "
+	"installed\n]"
+	"[" DONE "removed {+removed_chunk_files} chunk "
+	"file[{!removed_chunk_files=1}s] that no index names\n]"
+	"[{}: {+left_chunk_files} young chunk file[{?left_chunk_files=1} that|s "
+	"that] no index names; --force removes such, if no program is "
+	"writing\n]"
+	"[" DONE "replaced chunk[{!nzeroed=1}s] <zeroed|{.}> by zeros\n]"
+	"[{?corrected_cbytes}" DONE "corrected how many bytes the index says "
+	"are stored\n]"
+	"[{?sound}{!removed_indexes}{!removed_chunk_files}{!left_chunk_files}"
+	"{!nzeroed}{!corrected_cbytes}{}: nothing to repair\n]";
+
+static json_t *list_zeroed(const struct job *job)
+{
+	json_t *list = json_array();
+
+	for (uint64_t i = 0; job->nzeroed && i < job->check.nchunks; i++)
+		if (job->states[i] == B2F_CHECK_DAMAGED)
+			json_array_append_new(list, json_integer((json_int_t)i));
+	return list;
 }
 
-static void print_json(const struct job *job, int err)
+static void report(const struct job *job, int err)
 {
 	const struct b2f_leftovers *l = &job->leftovers;
 	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
 
-	cli_json_print(json_pack(
-		"{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "command",
-		"repair", "frame", cli_json_name(job->path), "dry_run",
-		job->how->dry_run, "removed_indexes", (json_int_t)l->nindexes,
-		"removed_chunk_files", (json_int_t)nremoved, "left_chunk_files",
-		(json_int_t)(l->nsure + l->nyoung - nremoved), "ndamaged",
-		(json_int_t)job->check.ndamaged, "nzeroed",
-		(json_int_t)job->nzeroed, "corrected_cbytes", job->counted,
-		"sound", err == 0));
+	cli_json_say(
+		text, job->path,
+		json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:b, "
+			  "s:b}",
+			  "command", "repair", "frame", cli_json_name(job->path),
+			  "dry_run", job->how->dry_run, "removed_indexes",
+			  (json_int_t)l->nindexes, "removed_chunk_files",
+			  (json_int_t)nremoved, "left_chunk_files",
+			  (json_int_t)(l->nsure + l->nyoung - nremoved),
+			  "ndamaged", (json_int_t)job->check.ndamaged,
+			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
+			  list_zeroed(job), "corrected_cbytes", job->counted,
+			  "sound", err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -234,46 +211,34 @@ static int finish(struct job *job, struct b2f_frame *frame)
 		err = change(job, frame);
 	if (!err)
 		err = judge(job);
-	if (job->how->common.json)
-		print_json(job, err);
-	else
-		print_text(job, err);
+	report(job, err);
 	return err;
 }
 
-static void print_rebuilt(const struct job *job,
-			  const struct b2f_rebuild_result *r)
-{
-	char size[CLI_TEXT_SIZE];
+static const char rebuilt_text[] =
+	"{output}: made of {nchunks} chunk files, {nbytes:size}\n"
+	"[  {+ndamaged} chunk files are damaged: [{?zeroed}zeros now, or ]left "
+	"out\n]"
+	"  settings: [{?kept_settings}kept|those of the first chunk]; "
+	"metalayers: [{?kept_metalayers}kept|none]; "
+	"vlmetalayers: [{?kept_vlmetalayers}kept|none]\n"
+	"  The chunks are in the order of their numbers, which may be wrong; "
+	"chunks that\n  were index entries alone (zeros, NaNs) are missing.\n";
 
-	cli_text_name(stdout, job->how->output);
-	printf(": made of %llu chunk files, %s\n",
-	       (unsigned long long)r->nchunks, cli_text_size(r->nbytes, size));
-	if (r->nbad)
-		printf("  %llu chunk files are damaged: %s\n",
-		       (unsigned long long)r->nbad,
-		       job->how->zero_damaged ? "zeros now, or left out"
-					      : "left out");
-	printf("  settings: %s; metalayers: %s; vlmetalayers: %s\n",
-	       r->kept_settings ? "kept" : "those of the first chunk",
-	       r->kept_metalayers ? "kept" : "none",
-	       r->kept_vlmetalayers ? "kept" : "none");
-	puts("  The chunks are in the order of their numbers, which may be "
-	     "wrong; chunks that\n  were index entries alone (zeros, NaNs) are "
-	     "missing.");
-}
-
-static void print_rebuilt_json(const struct job *job,
-			       const struct b2f_rebuild_result *r)
+static void report_rebuilt(const struct job *job,
+			   const struct b2f_rebuild_result *r)
 {
-	cli_json_print(json_pack(
-		"{s:s, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b}", "command",
-		"repair", "frame", cli_json_name(job->path), "output",
-		cli_json_name(job->how->output), "nchunks",
-		(json_int_t)r->nchunks, "nbytes", (json_int_t)r->nbytes,
-		"ndamaged", (json_int_t)r->nbad, "kept_settings",
-		r->kept_settings, "kept_metalayers", r->kept_metalayers,
-		"kept_vlmetalayers", r->kept_vlmetalayers));
+	cli_json_say(
+		rebuilt_text, job->path,
+		json_pack("{s:s, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, s:b}",
+			  "command", "repair", "frame", cli_json_name(job->path),
+			  "output", cli_json_name(job->how->output), "nchunks",
+			  (json_int_t)r->nchunks, "nbytes",
+			  (json_int_t)r->nbytes, "ndamaged",
+			  (json_int_t)r->nbad, "zeroed", job->how->zero_damaged,
+			  "kept_settings", r->kept_settings, "kept_metalayers",
+			  r->kept_metalayers, "kept_vlmetalayers",
+			  r->kept_vlmetalayers));
 }
 
 /* Mode and times of the old frame, whatever of its index is left. */
@@ -312,10 +277,7 @@ static int rebuild(struct job *job)
 	cli_target_close(&target);
 	if (err)
 		return err;
-	if (job->how->common.json)
-		print_rebuilt_json(job, &result);
-	else
-		print_rebuilt(job, &result);
+	report_rebuilt(job, &result);
 	return 0;
 }
 

@@ -37,10 +37,15 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 	return buf;
 }
 
-void cli_text_name(FILE *out, const char *name)
+bool cli_text_is_escaped(FILE *out, const char *name)
 {
 	/* A name must not seem to be two lines, or to end one. */
-	if (isatty(fileno(out)) || strpbrk(name, "\n\r"))
+	return isatty(fileno(out)) || strpbrk(name, "\n\r");
+}
+
+void cli_text_name(FILE *out, const char *name)
+{
+	if (cli_text_is_escaped(out, name))
 		b2f_escape_put(out, name, strlen(name));
 	else
 		fputs(name, out);

@@ -7,6 +7,7 @@
 #ifndef B2F_CLI_TEXT_H
 #define B2F_CLI_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,9 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 /* Writes @nbytes / @cbytes as "3.96", or "-" if that is no number. */
 const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 			   char buf[CLI_TEXT_SIZE]);
+
+/* Must @name be escaped to be written to @out?  See cli_text_name(). */
+bool cli_text_is_escaped(FILE *out, const char *name);
 
 /*
  * Writes a file name: escaped if @out is a terminal or if it has an end of line, else

@@ -427,7 +427,7 @@ static void report(const struct job *job)
 	}
 	if (job->kept)
 		cli_message_info("%s: was there", job->output);
-	cli_common_report(&job->how->common, &report);
+	cli_common_report(&report);
 }
 
 int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,

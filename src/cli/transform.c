@@ -325,7 +325,7 @@ static void report(const struct job *job, const struct cli_target *target)
 
 	if (b2f_frame_peek(target->parent, target->last, &peek) == 0)
 		report.cbytes = peek.cbytes;
-	cli_common_report(&job->how->common, &report);
+	cli_common_report(&report);
 }
 
 static int run(struct job *job)

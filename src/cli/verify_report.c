@@ -3,12 +3,36 @@
 #include "cli/verify_report.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/exit_codes.h"
 #include "cli/json.h"
-#include "cli/text.h"
-#include "meta/escape.h"
+#include "cli/message.h"
+#include "cli/show.h"
+
+/* Of one that did not even open there are no counts. */
+static const char line[] =
+	"{}: {status}[, {nchunks} chunk[{!nchunks=1}s], {nbytes:size}"
+	"[{!status=ok} sound]][, {+nsealed} sealed]"
+	/* Most contiguous frames have no checksums. */
+	"[{?storage=sparse}, {+nunsealed} unsealed"
+	"|{?index_sealed}, {+nunsealed} unsealed]"
+	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
+	"[{?bad_checksum}, not as the store's checksum has it]"
+	"[{?bad_array}, not readable as an array]"
+	/* What du and C-Blosc2 say; bloscctl repair mends it. */
+	"[{?bad_cbytes}, index tells of {told_cbytes} stored bytes instead of "
+	"{cbytes}]"
+	"[, without its data: it stands for {stands_for}]"
+	"[, {+nunsupported} unsupported][, {+nfailed} not readable]"
+	"[{?suits_c_blosc2=false}, not to be opened by C-Blosc2]"
+	"[, {+nleftovers} file[{!nleftovers=1}s] that no index names "
+	"({leftover_bytes:size})]";
+
+static const char details[] =
+	"[, {cbytes:size} stored, ratio {ratio:ratio}]"
+	"[, {+nspecial} in the index alone]\n"
+	"[{?storage=sparse}  index: [{?index_sealed}sealed|unsealed]\n"
+	"|{?index_sealed}  index: sealed\n]";
 
 static const char *status_name(int status)
 {
@@ -43,107 +67,6 @@ static uint64_t count_unsealed(const struct b2f_check_result *r)
 	       r->nspecial - r->nsealed;
 }
 
-static void print_count(uint64_t n, const char *what)
-{
-	if (n)
-		printf(", %llu %s", (unsigned long long)n, what);
-}
-
-static void print_details(const struct b2f_check_result *r)
-{
-	char stored[CLI_TEXT_SIZE], ratio[CLI_TEXT_SIZE];
-
-	printf(", %s stored, ratio %s", cli_text_size(r->cbytes, stored),
-	       cli_text_ratio(r->nbytes, r->cbytes, ratio));
-	print_count(r->nspecial, "in the index alone");
-}
-
-/* Neighbours that are alike are one line. */
-static void print_chunks(const struct cli_verify_report *report)
-{
-	uint64_t n = report->result->nchunks, next;
-
-	if (report->tells_seals)
-		printf("  index: %s\n",
-		       report->result->index_sealed ? "sealed" : "unsealed");
-	for (uint64_t i = 0; i < n; i = next) {
-		for (next = i + 1; next < n; next++)
-			if (report->states[next] != report->states[i])
-				break;
-		if (next == i + 1)
-			printf("  chunk %llu: ", (unsigned long long)i);
-		else
-			printf("  chunks %llu to %llu: ", (unsigned long long)i,
-			       (unsigned long long)next - 1);
-		puts(state_name((enum b2f_check_state)report->states[i]));
-	}
-}
-
-/* What no reader of the frame needs. */
-static void print_leftovers(const struct b2f_leftovers *l)
-{
-	uint64_t n = l->nindexes + l->nsure + l->nyoung;
-	char size[CLI_TEXT_SIZE];
-
-	if (n)
-		printf(", %llu file%s that no index names (%s)",
-		       (unsigned long long)n, n == 1 ? "" : "s",
-		       cli_text_size(l->nbytes, size));
-}
-
-/* What du and C-Blosc2 say; bloscctl repair mends it. */
-static void print_told(const struct b2f_check_result *r)
-{
-	printf(", index tells of %llu stored bytes instead of %llu",
-	       (unsigned long long)r->told_cbytes,
-	       (unsigned long long)r->cbytes);
-}
-
-void cli_verify_report_text(const struct cli_verify_report *report,
-			    bool verbose)
-{
-	const struct b2f_check_result *r = report->result;
-	char size[CLI_TEXT_SIZE];
-
-	cli_text_name(stdout, report->path);
-	printf(": %s", status_name(report->status));
-	if (!r) {
-		putchar('\n');
-		return;
-	}
-	printf(", %llu chunk%s, %s", (unsigned long long)r->nchunks,
-	       r->nchunks == 1 ? "" : "s", cli_text_size(r->nbytes, size));
-	if (report->status != CLI_EXIT_OK)
-		fputs(" sound", stdout);
-	print_count(r->nsealed, "sealed");
-	if (report->tells_seals)
-		print_count(count_unsealed(r), "unsealed");
-	print_count(r->ndamaged, "damaged");
-	print_count(r->nbad_metas, "bad metalayers");
-	if (report->bad_sum)
-		fputs(", not as the store's checksum has it", stdout);
-	if (r->bad_array)
-		fputs(", not readable as an array", stdout);
-	if (r->tells_less)
-		print_told(r);
-	if (report->stands_for) {
-		fputs(", without its data: it stands for ", stdout);
-		b2f_escape_put(stdout, report->stands_for,
-				strlen(report->stands_for));
-	}
-	print_count(r->nunsupported, "unsupported");
-	print_count(r->nfailed, "not readable");
-	if (report->shuts_out_stock)
-		fputs(", not to be opened by C-Blosc2", stdout);
-	if (report->leftovers)
-		print_leftovers(report->leftovers);
-	if (verbose)
-		print_details(r);
-	putchar('\n');
-	if (report->states)
-		print_chunks(report);
-}
-
 static json_t *list_chunks(const struct cli_verify_report *report)
 {
 	json_t *list = json_array();
@@ -161,19 +84,23 @@ static json_t *describe(const struct cli_verify_report *report)
 	const struct b2f_check_result *r = report->result;
 
 	return json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, "
-		"s:b, s:s?, s:b, s:o*}",
-		"nbytes", (json_int_t)r->nbytes, "cbytes",
-		(json_int_t)r->cbytes, "nchunks", (json_int_t)r->nchunks,
-		"nsealed", (json_int_t)r->nsealed, "nunsealed",
-		(json_int_t)count_unsealed(r), "nspecial",
+		"{s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"s:b, s:b, s:b, s:I, s:s?, s:b, s:o*}",
+		"storage", report->sparse ? "sparse" : "contiguous", "nbytes",
+		(json_int_t)r->nbytes, "cbytes", (json_int_t)r->cbytes, "ratio",
+		cli_json_ratio(r->nbytes, r->cbytes), "nchunks",
+		(json_int_t)r->nchunks, "nsealed", (json_int_t)r->nsealed,
+		"nunsealed", (json_int_t)count_unsealed(r), "nspecial",
 		(json_int_t)r->nspecial, "ndamaged", (json_int_t)r->ndamaged,
 		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
 		(json_int_t)r->nfailed, "nbad_metalayers",
 		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
 		"bad_checksum", report->bad_sum, "bad_cbytes", r->tells_less,
+		"told_cbytes",
+		(json_int_t)(r->tells_less ? r->told_cbytes : r->cbytes),
 		"stands_for", report->stands_for, "index_sealed",
-		r->index_sealed, "chunks", list_chunks(report));
+		r->index_sealed, "chunks",
+		report->states ? list_chunks(report) : NULL);
 }
 
 static json_t *describe_leftovers(const struct cli_verify_report *report)
@@ -186,15 +113,53 @@ static json_t *describe_leftovers(const struct cli_verify_report *report)
 			 "suits_c_blosc2", !report->shuts_out_stock);
 }
 
-void cli_verify_report_json(const struct cli_verify_report *report)
+/* Neighbours that are alike are one line. */
+static void print_chunks(const json_t *list)
+{
+	size_t n = json_array_size(list), next;
+
+	for (size_t i = 0; i < n; i = next) {
+		const json_t *state = json_array_get(list, i);
+
+		for (next = i + 1; next < n; next++)
+			if (!json_equal(json_array_get(list, next), state))
+				break;
+		if (next == i + 1)
+			printf("  chunk %zu: ", i);
+		else
+			printf("  chunks %zu to %zu: ", i, next - 1);
+		puts(json_string_value(state));
+	}
+}
+
+static void print_text(const char *path, json_t *object, bool verbose)
+{
+	cli_show(stdout, line, path, object);
+	if (verbose && json_object_get(object, "nchunks")) {
+		cli_show(stdout, details, path, object);
+		print_chunks(json_object_get(object, "chunks"));
+	} else {
+		putchar('\n');
+	}
+	json_decref(object);
+}
+
+void cli_verify_report_say(const struct cli_verify_report *report, bool verbose)
 {
 	json_t *object =
 		json_pack("{s:o*, s:s}", "frame", cli_json_name(report->path),
 			  "status", status_name(report->status));
+	char why[CLI_MESSAGE_MAX];
 
+	cli_message_first(why);
+	if (report->status != CLI_EXIT_OK && why[0])
+		json_object_set_new(object, "why", cli_json_name(why));
 	if (report->result)
 		json_object_update_new(object, describe(report));
 	if (report->leftovers)
 		json_object_update_new(object, describe_leftovers(report));
-	cli_json_print(object);
+	if (cli_json_wanted())
+		cli_json_print(object);
+	else
+		print_text(report->path, object, verbose);
 }

@@ -22,8 +22,7 @@ struct cli_verify_report {
 	bool bad_sum;
 	/* The kind of a frame whose data are elsewhere; otherwise NULL. */
 	const char *stands_for;
-	/* Whether it has checksums matters: a contiguous one mostly has none. */
-	bool tells_seals;
+	bool sparse;
 	/* enum b2f_check_state of each chunk; NULL: not wanted. */
 	const uint8_t *states;
 	/* Leftovers in its directory; NULL: not looked for. */
@@ -32,11 +31,10 @@ struct cli_verify_report {
 	bool shuts_out_stock;
 };
 
-/* Prints it as a line, then chunks if there are states.  Flushes nothing. */
-void cli_verify_report_text(const struct cli_verify_report *report,
-			    bool verbose);
-
-/* Prints it as an object, by cli_json_print(). */
-void cli_verify_report_json(const struct cli_verify_report *report);
+/*
+ * Says it: a line, and with @verbose a line for each kind of chunks; or an object,
+ * with the first error since cli_message_begin().  Flushes nothing.
+ */
+void cli_verify_report_say(const struct cli_verify_report *report, bool verbose);
 
 #endif

@@ -228,25 +228,27 @@ static json_t *describe_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 	return object;
 }
 
-/* Every chunk; *@err is the error of the first one that cannot be read. */
-static json_t *describe_chunks(struct b2f_frame *frame, int *err)
+/* One chunk; *@err is the error, if it cannot be read. */
+static json_t *describe_any(struct b2f_frame *frame, uint64_t nchunk, int *err)
+{
+	struct b2f_chunk_info c;
+
+	*err = b2f_frame_chunk_info(frame, nchunk, &c);
+	return *err ? json_pack("{s:I, s:s}", "chunk", (json_int_t)nchunk,
+				"error", b2f_strerror(*err))
+		    : describe_chunk(frame, nchunk, &c);
+}
+
+/* Every chunk; *@first is the error of the first one that cannot be read. */
+static json_t *describe_chunks(struct b2f_frame *frame, int *first)
 {
 	json_t *list = json_array();
 
 	for (uint64_t i = 0; i < frame->info.nchunks; i++) {
-		struct b2f_chunk_info c;
-		int e = b2f_frame_chunk_info(frame, i, &c);
+		int err;
 
-		if (e)
-			json_array_append_new(list,
-					      json_pack("{s:I, s:s}", "chunk",
-							(json_int_t)i, "error",
-							b2f_strerror(e)));
-		else
-			json_array_append_new(list,
-					      describe_chunk(frame, i, &c));
-		if (e && !*err)
-			*err = e;
+		json_array_append_new(list, describe_any(frame, i, &err));
+		*first = *first ? *first : err;
 	}
 	return list;
 }
@@ -296,8 +298,8 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 	const struct b2f_frame_info *info = &frame->info;
 
 	return json_pack(
-		"{s:s, s:i, s:i, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:i, s:i,"
-		" s:o, s:o, s:s?, s:s?}",
+		"{s:s, s:i, s:i, s:i, s:s, s:b, s:o, s:I, s:I, s:I, s:I, s:i,"
+		" s:i, s:I, s:o, s:o, s:s?, s:s?}",
 		"codec", b2f_codec_code_name(info->codec), "codec_id",
 		info->codec, "codec_meta", info->codec_meta, "clevel",
 		info->clevel, "splitmode", split_names[info->splitmode],
@@ -305,9 +307,11 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 		describe_filters(info->filters, info->filters_meta),
 		"frame_len", (json_int_t)info->frame_len, "header_len",
 		(json_int_t)info->header_len, "trailer_len",
-		(json_int_t)info->trailer_len, "general_flags",
-		info->general_flags, "fingerprint_type", info->fingerprint_type,
-		"array", describe_array(frame), "tensor",
+		(json_int_t)info->trailer_len, "index_nbytes",
+		(json_int_t)(info->frame_len - (info->sparse ? 0 : info->cbytes)),
+		"general_flags", info->general_flags, "fingerprint_type",
+		info->fingerprint_type, "shown_nbytes",
+		(json_int_t)b2f_frame_shown_nbytes(frame), "array", describe_array(frame), "tensor",
 		describe_tensor(frame), "stands_for",
 		b2f_frame_stands_for(frame), "objects",
 		b2f_frame_objects(frame));
@@ -318,12 +322,23 @@ const char *b2f_frame_obstacle(struct b2f_frame *frame)
 	return b2f_txn_obstacle(frame, B2F_TXN_FILE);
 }
 
+/* Frees @object.  Returns @err, or -ENOMEM. */
+static int write_text(json_t *object, size_t flags, int err, char **out)
+{
+	char *text = json_dumps(object, flags | JSON_REAL_PRECISION(6));
+
+	json_decref(object);
+	if (!text)
+		return -ENOMEM;
+	*out = text;
+	return err;
+}
+
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
 {
 	json_t *object = describe_sizes(frame);
 	json_t *more = describe_settings(frame);
 	const char *why = b2f_frame_obstacle(frame);
-	char *text;
 	int err = 0;
 
 	json_object_update(object, more);
@@ -337,10 +352,14 @@ int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
 	if (chunks)
 		json_object_set_new(object, "chunks",
 				    describe_chunks(frame, &err));
-	text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	json_decref(object);
-	if (!text)
-		return -ENOMEM;
-	*out = text;
-	return err;
+	return write_text(object, JSON_INDENT(2), err, out);
+}
+
+int b2f_frame_describe_chunk(struct b2f_frame *frame, uint64_t nchunk,
+			     char **out)
+{
+	int err;
+	json_t *object = describe_any(frame, nchunk, &err);
+
+	return write_text(object, 0, err, out);
 }

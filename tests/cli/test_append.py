@@ -142,7 +142,7 @@ def test_attributes_and_reports():
     new = os.stat("f.b2frame/chunks.b2frame")
     assert new.st_mode == old.st_mode and new.st_mtime > old.st_mtime
     _, err = ctl("append", "-v", "f.b2frame", "f")
-    assert err.startswith("bloscctl: f.b2frame: 14.6 KiB => "), err
+    assert err.startswith("bloscctl: f.b2frame: 14.6 KiB -> "), err
 
 
 if __name__ == "__main__":

@@ -356,7 +356,7 @@ def test_other_commands():
     out, err = ctl("append", "a.npy.b2nd", status=1, stdin=b"more")
     assert "arrays cannot grow; nothing was appended" in err, err
     assert cat("a.npy.b2nd") == data
-    for line in ctl("ls", "-l")[0].decode().splitlines():
+    for line in ctl("ls", "-lq")[0].decode().splitlines():
         assert line.split()[2] == str(len(data)), line
     out = ctl("info", "a.npy.b2nd")[0].decode()
     assert "array        shape (300, 70, 11)" in out, out

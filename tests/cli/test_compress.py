@@ -293,7 +293,7 @@ def test_reports():
     data = put("f", items(1 << 20, 8))
     assert compress("f") == (b"", "")
     out, err = compress("-f", "-v", "f")
-    assert out == b"" and err.startswith("bloscctl: f: 1.0 MiB => "), err
+    assert out == b"" and err.startswith("bloscctl: f: 1.0 MiB -> "), err
     out, _ = compress("-f", "--json", "f")
     said = json.loads(out)
     assert said["command"] == "compress" and said["source"] == "f"

@@ -21,7 +21,7 @@ def convert(*args, **options):
 
 def lasting(said):
     """What must stay the same, with the stored chunks byte for byte."""
-    for key in ("frame", "storage", "cbytes", "ratio", "frame_len",
+    for key in ("frame", "storage", "cbytes", "ratio", "frame_len", "index_nbytes",
                 "fingerprint_type", "writable", "why"):
         said.pop(key, None)
     for chunk in said["chunks"]:

@@ -103,7 +103,7 @@ same holes holes.b2frame.data
 
 # Words: -v says what was done, -q and the default nothing.
 runs 0 decompress -f -v small.b2frame
-says_on_stderr '^bloscctl: small\.b2frame: 641\.0 KiB \(656360 bytes\) written to small$'
+says_on_stderr '^bloscctl: small\.b2frame: 4\.4 KiB -> 641\.0 KiB, [0-9.]+ s, small$'
 runs 0 decompress -f -q small.b2frame
 is_silent
 

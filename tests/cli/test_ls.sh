@@ -13,7 +13,7 @@ echo nonsense >tree/broken.b2frame/chunks.b2frame
 
 # names FILE...: exactly these were listed, in this order.
 names() {
-	printf '%s\n' "$@" >want
+	printf '%s\n' NAME "$@" >want
 	sed -E 's/.* //' .out >got
 	same got want
 }
@@ -34,11 +34,15 @@ names tree/{broken,flat,huge,small}.b2frame tree/sub/array.b2nd
 runs 0 ls -a tree
 names tree/{broken.b2frame,flat.b2frame,huge.b2frame,link,small.b2frame,sub,text}
 says '^- +- +- +-  tree/text$'
+says '^STORAGE +SIZE +STORED +RATIO  NAME$'
 
 chmod 600 tree/flat.b2frame
 touch -d 2001-02-03T04:05:06Z tree/flat.b2frame
 runs 0 ls -l tree
 says '^0600  contiguous +656360 +[0-9]+ +[0-9.]+  2001-02-03 04:05  tree/flat\.b2frame$'
+
+runs 0 ls -lq tree
+[ "$(wc -l <.out)" = 4 ] || die "-q has a heading"
 
 # Frames as operands, links to them too.
 runs 0 ls tree/small.b2frame tree/flat.b2frame tree/link
@@ -87,5 +91,12 @@ is_silent
 cp tree/flat.b2frame $'nothing/\xff\n'
 runs 0 ls --json nothing
 "$B2F_PYTHON" -c 'import json; json.load(open(".out"))' || die "no JSON"
+runs 1 ls --json tree missing
+"$B2F_PYTHON" - <<'END' || die "errors are objects"
+import json
+x = json.load(open(".out"))
+assert x[-1]["source"] == "missing" and "No such file" in x[-1]["error"], x
+assert len(x) == 5 and all(y["schema"] == 1 for y in x), x
+END
 on_terminal "$bloscctl ls nothing"
 says 'nothing/\\xff\\x0a'

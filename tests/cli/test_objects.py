@@ -85,7 +85,8 @@ def test_a_table_tells_of_deleted_rows():
             table.append((i,))
         table.close()
         column = f"{path}/_cols/number.b2nd"
-        assert info(column)["table"] == {"rows": 10, "items": 10}
+        assert info(column)["table"] == {
+            "rows": 10, "items": 10, "has_deleted": False}
         assert b"a CTable of 10 rows\n" in ctl("info", column)[0]
         table = blosc2.CTable(Row, urlpath=path, mode="a")
         table.delete([2, 5])
@@ -119,12 +120,20 @@ def test_in_a_mount():
             assert info(name)["objects"] == what
         assert info("mnt/a")["array"]["shape"] == [1000]
         out, _ = ctl("info", "mnt/a", "mnt/o")
-        assert b"\n    shape            1000" in out, out
-        assert b"\n  objects          an ObjectArray" in out, out
+        frame = os.path.realpath("src/a.b2nd").encode()
+        assert b"\n  frame        " + frame + b"\n" in out, out
+        assert b"\n  array        shape (1000,), chunks" in out, out
+        assert b"\n  objects      an ObjectArray" in out, out
         both = json.loads(ctl("info", "--json", "mnt/a", "mnt/o")[0])
         assert [f["storage"] for f in both] == ["contiguous"] * 2
         _, err = ctl("info", "--chunks", "mnt/a", status=1)
         assert "does not tell of chunks" in err, err
+        assert f"the frame is {os.path.realpath('src/a.b2nd')}" in err, err
+        for command in "verify", "cat", "convert":
+            status = 2 if command == "verify" else 1
+            _, err = ctl(command, "mnt/a", status=status)
+            assert "mnt/a: it is a file of a mount; the frame is " \
+                f"{os.path.realpath('src/a.b2nd')}\n" in err, err
         # A frame that is copied into the mount is a file in a file.
         shutil.copy("src/a.b2nd", "mnt/copy.b2nd")
         assert info("mnt/copy.b2nd")["frame"] == "mnt/copy.b2nd"

@@ -20,9 +20,16 @@ done
 on_terminal "$bloscctl verify -q million.b2frame"
 [ ! -s .out ] || die "verify -q shows a bar"
 
-# Quick jobs show nothing, nor does what is no terminal.
+# Of quick jobs only the end is told, and of what is no terminal nothing.
 on_terminal "$bloscctl decompress small.b2frame"
-[ ! -s .out ] || die "a quick job shows a bar"
+tr -d '\r' <.out | grep -qxE 'small\.b2frame: 4\.4 KiB -> 641\.0 KiB, [0-9.]+ s, small' ||
+	die "the end of a quick job"
+[ "$(wc -l <.out)" = 1 ] || die "a quick job shows a bar"
+on_terminal "$bloscctl compress -f small"
+tr -d '\r' <.out | grep -qxE 'small: 641\.0 KiB -> [0-9.]+ KiB, [0-9.]+, [0-9.]+ s, small.b2frame' ||
+	die "what compress did"
+on_terminal "$bloscctl compress -fq small"
+[ ! -s .out ] || die "compress -q says something"
 "$bloscctl" decompress -c huge.b2frame 2>.err | head -c 512M >/dev/null
 errors 0
 

@@ -310,7 +310,7 @@ def test_reports_and_usage():
     assert said["command"] == "recompress", said
     assert said["output"] == "f.b2frame", said
     _, err = recompress("-v", "f.b2frame")
-    assert err.startswith("bloscctl: f.b2frame: 97.7 KiB => "), err
+    assert err.startswith("bloscctl: f.b2frame: 97.7 KiB -> "), err
     recompress("-o", "g", "f.b2frame")
     _, err = recompress("-o", "g", "f.b2frame", status=1)
     assert "it exists already" in err, err

@@ -198,7 +198,8 @@ def test_what_verify_says():
     out, _ = ctl("verify", "c")
     assert out == b"c: ok, 1 chunk, 19.5 KiB\n", out
     said = json.loads(ctl("verify", "--json", "missing", status=2)[0])
-    assert said == {"frame": "missing", "status": "not checked"}, said
+    assert said == {"schema": 1, "frame": "missing", "status": "not checked",
+                    "why": "missing: No such file or directory"}, said
     assert [f["frame"] for f in
             json.loads(ctl("verify", "--json", "-r", ".")[0])] == ["c", "s"]
 

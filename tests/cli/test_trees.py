@@ -174,8 +174,8 @@ def test_json_has_what_failed():
         out, err = ctl(command, "--json", *force, "missing", good, status=1)
         said = json.loads(out)
         assert len(said) == 2, (command, said)
-        assert said[0] == {"command": command, "source": "missing",
-                           "error": "missing: No such file or directory"}, said
+        assert said[0] == {"schema": 1, "command": command,
+                           "source": "missing", "error": "missing: No such file or directory"}, said
         assert "error" not in said[1], said
         assert err.count("\n") == 1 + (command == "convert"), err
     said = json.loads(ctl("info", "--json", "rubbish.b2frame", status=1)[0])

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * show.h - JSON objects as text for people, by templates
+ *
+ * What a command says is one object: --json prints it, and a template makes text
+ * of it, so that both tell the same.  A template is text in which
+ *
+ *   {PATH}             stands for the value there, "a.b" for that of b in a; "-": none
+ *   {PATH:FORMAT,N}    the same by a FORMAT of the table in show.c, N columns wide,
+ *                      or with -N to the left; each of both may be left out
+ *   {+PATH...}         the same, and holds only if the value is not empty, 0 or false
+ *   {?PATH} {!PATH}    tests that, or the opposite, and prints nothing
+ *   {?PATH=TEXT}       tests whether the value is printed as TEXT; with ! whether not
+ *   {} and {.}         are the name of the object, as the user wrote it, and itself
+ *   [A|B|C]            is the first of them in which all tests hold and no value is
+ *                      missing; nothing if there is none
+ *   <PATH|A>           is A for each value in a list or object, with ", " between them; -> ends no such part
+ *
+ * Layer: cli.  Threads: main only.
+ */
+#ifndef B2F_CLI_SHOW_H
+#define B2F_CLI_SHOW_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Prints @object, whose name is @name, to @out by the template @text. */
+void cli_show(FILE *out, const char *text, const char *name,
+	      const json_t *object);
+
+#endif

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What --json prints is what docs/json.md lists: every field, and no other."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import blosc2
+import numpy as np
+
+from ctl import BUILD, SOURCE, ctl, in_namespace, put, run_all
+
+SEEN = set()
+
+
+def tables():
+    """Of each table of the page: the fields, what they may be, and if always."""
+    found, table = {}, None
+    text = (SOURCE / "docs/json.md").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        cells = [cell.strip().replace("\\|", "|") for cell in
+                 re.split(r"(?<!\\)\|", line.strip("|"))]
+        if len(cells) < 3 or cells[0] == "---":
+            continue
+        if cells[1] == "type":
+            table = found[cells[0]] = {}
+        else:
+            table[cells[0].rstrip("?")] = (cells[1], not
+                                           cells[0].endswith("?"))
+    return found
+
+
+TABLES = tables()
+TYPES = {"int": int, "float": (int, float), "number": (int, float), "str": str,
+         "bool": bool, "list": list, "object": dict}
+
+
+def is_one_of(value, words):
+    for word in words.split("|"):
+        if word in TYPES:
+            if isinstance(value, TYPES[word]) and (word == "bool") == \
+                    isinstance(value, bool):
+                return True
+        elif value == (None if word == "null" else word):
+            return True
+    return False
+
+
+def check(table, value):
+    """@value is an object as @table of the page has it."""
+    SEEN.add(table)
+    fields = TABLES[table]
+    assert value["schema"] == 1 and list(value)[0] == "schema", value
+    for key, (words, always) in fields.items():
+        assert key in value or not always, (table, key, value)
+        if key in value:
+            assert is_one_of(value[key], words), (table, key, value[key])
+    unknown = set(value) - set(fields)
+    assert not unknown, (table, unknown)
+
+
+def said(command, *args, status=0):
+    """The objects that bloscctl prints, which are a list then."""
+    out, _ = ctl(command, "--json", *args, status=status)
+    value = json.loads(out)
+    return value if isinstance(value, list) else [value]
+
+
+def fails(command, *args, status=1):
+    for value in said(command, *args, status=status):
+        if "error" in value:
+            check("error", value)
+            assert value["error"] and value["command"] == command, value
+            return
+    raise AssertionError((command, args))
+
+
+def make():
+    put("f", bytes(range(256)) * 800)
+    np.save("a.npy", np.arange(3000.).reshape(50, 60))
+    for table, args in (("report", ("compress", "f", "a.npy")),
+                        ("report", ("compress", "--format=blp", "f")),
+                        ("report", ("convert", "f.b2frame", "-o", "g.b2frame")),
+                        ("report", ("copy", "f.b2frame", "h.b2frame")),
+                        ("report", ("recompress", "-9", "g.b2frame")),
+                        ("report", ("append", "f.b2frame", "f")),
+                        ("report", ("decompress", "h.b2frame", "-o", "h"))):
+        for value in said(*args):
+            check(table, value)
+
+
+def test_all_that_works():
+    make()
+    for table, args in (("slice", ("slice", "a.npy.b2nd", "1:3", "-o", "p")),
+                        ("seal", ("seal", "f.b2frame")),
+                        ("repair", ("repair", "f.b2frame")),
+                        ("ls", ("ls", "-a", "--tree")),
+                        ("info", ("info", "--chunks", "f.b2frame", "f.blp",
+                                  "a.npy.b2nd")),
+                        ("verify", ("verify", "--deep", "-r", ".")),
+                        ("bench", ("bench", "f", "-1", "--codec=lz4",
+                                   "--sample=10k", "--filter=none")),
+                        ("rm", ("rm", "-n", "h.b2frame")),
+                        ("rm", ("rm", "h.b2frame"))):
+        values = said(*args)
+        assert values, args
+        for value in values:
+            check(table, value)
+    shutil.copytree("f.b2frame", "bad.b2frame")
+    os.truncate("bad.b2frame/chunks.b2frame", 70)
+    for value in said("repair", "-o", "new", "bad.b2frame"):
+        check("rebuild", value)
+    (value,) = said("verify", "bad.b2frame", status=1)
+    check("verify", value)
+    assert value["status"] == "damaged" and "bad.b2frame" in value["why"], value
+    for name in os.listdir("f.b2frame"):
+        if name.endswith(".chunk"):
+            os.remove(f"f.b2frame/{name}")
+    (value,) = said("verify", "f.b2frame", status=1)
+    check("verify", value)
+    assert "chunk 0" in value["why"] and value["ndamaged"] == 1, value
+
+
+def test_all_that_fails():
+    make()
+    for command in ("append", "bench", "compress", "convert", "copy",
+                    "decompress", "info", "ls", "recompress", "repair", "rm",
+                    "seal", "slice", "stats"):
+        more = {"slice": ["0", "-o", "x"], "copy": ["x"]}.get(command, [])
+        fails(command, "missing", *more)
+        # What makes no sense, whatever stands behind it.
+        out, _ = ctl(command, "--nosuch", "missing", *more, "--json", status=2)
+        check("error", json.loads(out))
+    check("verify", said("verify", "missing", status=2)[0])
+    check("umount", said("umount", "missing", status=1)[0])
+    fails("verify", "-r", "missing", status=2)
+    fails("slice", "a.npy.b2nd", "0", status=2)
+
+
+def test_mounts():
+    make()
+    os.mkdir("mnt")
+    blosc2.arange(1000, urlpath="a.b2nd")
+    subprocess.run([BUILD / "bloscfs", "-o", "statsfile=stats", "f.b2frame",
+                    "mnt"], check=True)
+    with open("mnt/f", "rb") as f:
+        f.read()
+    for table, args in (("stats", ("stats", "mnt")), ("mounts", ("mounts",)),
+                        ("info", ("info", "mnt/f"))):
+        for value in said(*args):
+            check(table, value)
+    (value,) = said("umount", "mnt")
+    check("umount", value)
+    assert value["unmounted"] is True, value
+    with open("stats") as f:
+        value = json.load(f)
+    unknown = set(value) - set(TABLES["stats"])
+    assert value["schema"] == 1 and not unknown, unknown
+
+
+def test_every_table_was_met():
+    """And every command that has --json is on the page."""
+    if len(sys.argv) == 1:
+        assert SEEN == set(TABLES), SEEN ^ set(TABLES)
+    page = (SOURCE / "docs/json.md").read_text(encoding="utf-8")
+    out, _ = ctl("--help")
+    for name in re.findall(rb"^  ([a-z]+)  +\S", out, re.M):
+        has = b"--json" in ctl(name.decode(), "--help")[0]
+        assert has == bool(re.search(rf"^## .*\b{name.decode()}\b", page,
+                                     re.M)), name
+
+
+if __name__ == "__main__":
+    in_namespace()
+    raise SystemExit(run_all(globals()))
