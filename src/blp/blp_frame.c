@@ -10,7 +10,6 @@
 #include "chunk/encoder.h"
 #include "codec/codec.h"
 #include "index/index_write.h"
-#include "index/meta_write.h"
 
 /* No chunk tells its level, and a writer has to have one. */
 #define CLEVEL 5

@@ -177,7 +177,7 @@ static bool ends_with_hole(const struct b2f_txn_state *state,
 			   uint32_t typesize)
 {
 	return state->nbytes % typesize != 0 &&
-	       !b2f_txn_is_stored(state->raw[state->n - 1]);
+	       !b2f_txn_is_stored(b2f_txn_raw(state, state->n - 1));
 }
 
 /*

@@ -152,7 +152,8 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 	if (!err)
 		err = b2f_txn_put(w->txn, rec->nchunk, chunk, old);
 	if (!err && rec->in_commit)
-		b2f_txn_patch(w->txn, w->commit, rec->nchunk, chunk, old);
+		err = b2f_txn_patch(w->txn, w->commit, rec->nchunk, chunk,
+				    old);
 	leave_commit(rec, err);
 	atomic_store(&rec->busy, false);
 	w->nbusy--;

@@ -317,7 +317,7 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 		return err;
 	HASH_ITER(hh, w->records, rec, next)
 	if (rec->nchunk < w->txn->working.n)
-		rec->base_raw = w->txn->working.raw[rec->nchunk];
+		rec->base_raw = b2f_txn_raw(&w->txn->working, rec->nchunk);
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
 	/* The next index is ours again: nothing else will tell of theirs. */
 	file->has_foreign = true;

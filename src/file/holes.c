@@ -36,7 +36,7 @@ static uint64_t count_holes(const struct b2f_writer *w)
 	uint64_t n = 0, nrecords = HASH_COUNT(w->records);
 
 	for (uint64_t i = 0; i < state->n; i++)
-		n += !b2f_txn_is_stored(state->raw[i]);
+		n += !b2f_txn_is_stored(b2f_txn_raw(state, i));
 	return n - b2f_min_u64(n, nrecords);
 }
 

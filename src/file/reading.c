@@ -120,7 +120,7 @@ static void find_in_txn(const struct b2f_writer *w, uint64_t off,
 	out->nbytes = (uint32_t)out->span.nbytes;
 	in = (uint32_t)(off - out->span.start);
 	out->size = out->nbytes - in;
-	out->raw = state->raw[out->span.nchunk];
+	out->raw = b2f_txn_raw(state, out->span.nchunk);
 	rec = b2f_record_find(w, out->span.nchunk);
 	if (rec)
 		find_in_record(rec, in, out->nbytes, out);

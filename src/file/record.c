@@ -52,7 +52,7 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk,
 	rec->file = file;
 	rec->nchunk = nchunk;
 	rec->room = room;
-	rec->base_raw = txn->working.raw[nchunk];
+	rec->base_raw = b2f_txn_raw(&txn->working, nchunk);
 	rec->base_nbytes =
 		b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 	rec->base_limit = rec->base_nbytes;

@@ -151,7 +151,8 @@ static int make_chunk(struct relayout *r, uint64_t i)
 		err = write_chunk(r, i, nbytes, &chunk);
 	if (err)
 		return err;
-	r->state.raw[i] = chunk.raw;
+	/* The state is not shared yet. */
+	b2f_pages_set(&r->state.pages, i, chunk.raw);
 	r->state.cbytes += chunk.cbytes;
 	return 0;
 }
@@ -172,12 +173,12 @@ static int make_state(struct relayout *r)
 		if (s->n > NCHUNKS_PLAIN)
 			return B2F_ETOOBIG;
 	}
-	s->cap = s->n ? s->n : 1;
-	s->raw = malloc(s->cap * sizeof(*s->raw));
-	if (!s->raw)
+	if (b2f_pages_reserve(&s->pages, b2f_max_u64(s->n, 1))) {
+		s->n = 0;
 		return -ENOMEM;
+	}
 	for (uint64_t i = 0; i < s->n; i++)
-		s->raw[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+		b2f_pages_set(&s->pages, i, b2f_entry_raw(B2F_SPECIAL_ZEROS));
 	return 0;
 }
 
@@ -229,9 +230,9 @@ static void fini(struct relayout *r)
 	struct b2f_txn *txn = r->writer->txn;
 
 	pthread_mutex_lock(&r->file->lock);
-	for (uint64_t i = 0; r->state.raw && i < r->state.n; i++)
+	for (uint64_t i = 0; r->state.pages.n && i < r->state.n; i++)
 		/* Without memory for the list, the next writer deletes it. */
-		if (b2f_txn_drop(txn, r->state.raw[i]))
+		if (b2f_txn_drop(txn, b2f_txn_raw(&r->state, i)))
 			break;
 	pthread_mutex_unlock(&r->file->lock);
 	b2f_txn_state_fini(&r->state);

@@ -75,7 +75,7 @@ int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
 	err = b2f_record_get(file, nchunk, B2F_RECORD_NONE, &rec);
 	if (!err && rec)
 		b2f_record_remove(rec);
-	raw = txn->working.raw[nchunk];
+	raw = b2f_txn_raw(&txn->working, nchunk);
 	pthread_mutex_unlock(&file->lock);
 	if (err)
 		return err;

@@ -34,7 +34,7 @@ static int fix_hole(struct b2f_file *file, uint64_t nchunk)
 	struct b2f_txn *txn = file->writer->txn;
 	uint32_t nbytes = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 
-	if (b2f_txn_is_stored(txn->working.raw[nchunk]) || nbytes == 0 ||
+	if (b2f_txn_is_stored(b2f_txn_raw(&txn->working, nchunk)) || nbytes == 0 ||
 	    b2f_txn_may_be_hole(txn, nbytes))
 		return 0;
 	return need_record(file, nchunk);
@@ -95,7 +95,7 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 		/* Wait: a BUSY record is being encoded with the old length. */
 		err = b2f_record_get(file, n - 1, B2F_RECORD_NONE, &rec);
 		if (!err &&
-		    state->raw[n - 1] != b2f_entry_raw(B2F_SPECIAL_ZEROS))
+		    b2f_txn_raw(state, n - 1) != b2f_entry_raw(B2F_SPECIAL_ZEROS))
 			err = need_record(file, n - 1);
 	}
 	if (!err)
@@ -120,7 +120,7 @@ static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 		uint64_t raw;
 
 		pthread_mutex_lock(&file->lock);
-		raw = txn->working.raw[i];
+		raw = b2f_txn_raw(&txn->working, i);
 		pthread_mutex_unlock(&file->lock);
 		sum += b2f_writer_cbytes(file, raw);
 	}
@@ -138,7 +138,7 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 
 	if (span.start == size)
 		return 0;
-	stored = txn->working.raw[span.nchunk] !=
+	stored = b2f_txn_raw(&txn->working, span.nchunk) !=
 		 b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	err = b2f_record_get(file, span.nchunk,
 			     stored ? B2F_RECORD_SPARSE : B2F_RECORD_NONE, &rec);

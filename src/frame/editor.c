@@ -163,12 +163,14 @@ static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 	uint64_t n = state->n, zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	int err;
 
-	err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
+	err = b2f_pages_own(&state->pages, nchunk, n - nchunk);
+	if (!err)
+		err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
 	if (err)
 		return err;
-	memmove(&state->raw[nchunk + 1], &state->raw[nchunk],
-		(n - nchunk) * sizeof(*state->raw));
-	state->raw[nchunk] = zeros;
+	for (uint64_t i = n; i > nchunk; i--)
+		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i - 1));
+	b2f_pages_set(&state->pages, nchunk, zeros);
 	return b2f_txn_put(txn, nchunk, chunk, 0);
 }
 
@@ -218,7 +220,8 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 	if (!err)
 		err = b2f_txn_put(txn, nchunk, &chunk,
 				   b2f_editor_stored_size(
-					   editor, txn->working.raw[nchunk]));
+					   editor,
+					   b2f_txn_raw(&txn->working, nchunk)));
 	if (!err)
 		txn->working.nbytes = txn->working.nbytes - before + nbytes;
 	return err;
@@ -235,12 +238,15 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 		return err;
 	if (nchunk >= state->n)
 		return refuse(editor, "there is no such chunk");
-	raw = state->raw[nchunk];
+	err = b2f_pages_own(&state->pages, nchunk, state->n - nchunk);
+	if (err)
+		return err;
+	raw = b2f_txn_raw(state, nchunk);
 	/* It goes to the end, where it is cut off. */
 	state->nbytes -= chunk_nbytes(txn, nchunk);
-	memmove(&state->raw[nchunk], &state->raw[nchunk + 1],
-		(state->n - nchunk - 1) * sizeof(*state->raw));
-	state->raw[state->n - 1] = raw;
+	for (uint64_t i = nchunk; i + 1 < state->n; i++)
+		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i + 1));
+	b2f_pages_set(&state->pages, state->n - 1, raw);
 	err = b2f_txn_resize(txn, state->n - 1, state->nbytes,
 			      b2f_editor_stored_size(editor, raw));
 	return err;
@@ -286,11 +292,12 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 	if (!raw)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < n; i++)
-		raw[i] = state->raw[order[i]];
-	free(state->raw);
-	state->raw = raw;
-	state->cap = n ? n : 1;
-	return 0;
+		raw[i] = b2f_txn_raw(state, order[i]);
+	err = b2f_pages_own(&state->pages, 0, n);
+	for (uint64_t i = 0; i < n && !err; i++)
+		b2f_pages_set(&state->pages, i, raw[i]);
+	free(raw);
+	return err;
 }
 
 /* The decoded chunk @nchunk, in a buffer of @room bytes, zeros behind it. */
@@ -305,7 +312,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 
 	memset(buf, 0, room);
 	err = b2f_frame_load_entry(txn->frame, nchunk,
-				   txn->working.raw[nchunk], nbytes,
+				   b2f_txn_raw(&txn->working, nchunk), nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;

@@ -62,7 +62,7 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 				      &chunk);
 	if (err)
 		return err;
-	old = b2f_editor_stored_size(editor, txn->working.raw[nchunk]);
+	old = b2f_editor_stored_size(editor, b2f_txn_raw(&txn->working, nchunk));
 	return b2f_txn_put(txn, nchunk, &chunk, old);
 }
 
@@ -86,13 +86,15 @@ static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
 static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 		       const struct b2f_loaded *loaded)
 {
-	uint64_t *raw = &editor->cw.txn->working.raw[nchunk];
+	struct b2f_txn_state *state = &editor->cw.txn->working;
+	uint64_t raw = b2f_txn_raw(state, nchunk);
 
 	if (!loaded->seal.tag)
 		return put_encoded(editor, nchunk, loaded->bytes,
 				   loaded->chunk.header.cbytes);
-	*raw = (uint32_t)*raw | (uint64_t)loaded->seal.tag << 32;
-	return 0;
+	return b2f_txn_set_raw(state, nchunk,
+			       (uint32_t)raw |
+				       (uint64_t)loaded->seal.tag << 32);
 }
 
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
@@ -100,17 +102,17 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_loaded *loaded = NULL;
 	uint32_t nbytes = 0;
+	uint64_t raw;
 	int err;
 
 	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;
 	*done = false;
-	if (!b2f_txn_is_stored(txn->working.raw[nchunk]) ||
-	    b2f_entry_tag(txn->working.raw[nchunk]))
+	raw = b2f_txn_raw(&txn->working, nchunk);
+	if (!b2f_txn_is_stored(raw) || b2f_entry_tag(raw))
 		return 0;
-	err = b2f_frame_load_entry(txn->frame, nchunk,
-				   txn->working.raw[nchunk], nbytes,
+	err = b2f_frame_load_entry(txn->frame, nchunk, raw, nbytes,
 				   B2F_LOAD_ALL, &loaded);
 	if (err)
 		return err;
@@ -164,6 +166,6 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 		return err;
 	if (txn->header.chunksize == 0 || nbytes % txn->header.typesize)
 		return put_zeros(editor, nchunk, nbytes);
-	old = b2f_editor_stored_size(editor, txn->working.raw[nchunk]);
+	old = b2f_editor_stored_size(editor, b2f_txn_raw(&txn->working, nchunk));
 	return b2f_txn_put(txn, nchunk, &zeros, old);
 }

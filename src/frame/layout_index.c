@@ -12,7 +12,6 @@
 #include "frame/frame_report.h"
 #include "frame/settings.h"
 #include "index/index_write.h"
-#include "index/meta_write.h"
 #include "store/write.h"
 
 /* Wider items are no items to any filter. */

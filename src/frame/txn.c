@@ -249,7 +249,7 @@ void b2f_txn_free(struct b2f_txn *txn)
 	if (!txn)
 		return;
 	/* Without the writer's lock it has neither written nor committed. */
-	if (txn->has_lock && txn->committed.raw)
+	if (txn->has_lock && txn->committed.pages.n)
 		b2f_txn_delete_all(txn);
 	b2f_txn_disk_fini(txn);
 	HASH_ITER(hh, txn->fresh, chunk, next)
@@ -298,12 +298,14 @@ static void count_cbytes(struct b2f_txn_state *state, uint64_t more,
 int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
 		 const struct b2f_txn_chunk *chunk, uint32_t old)
 {
-	uint64_t before = txn->working.raw[nchunk];
-	int err = b2f_txn_drop(txn, before);
+	struct b2f_txn_state *state = &txn->working;
+	int err = b2f_pages_own(&state->pages, nchunk, 1);
 
+	if (!err)
+		err = b2f_txn_drop(txn, b2f_txn_raw(state, nchunk));
 	if (err)
 		return err;
-	txn->working.raw[nchunk] = chunk->raw;
+	b2f_pages_set(&state->pages, nchunk, chunk->raw);
 	count_cbytes(&txn->working, chunk->cbytes, old);
 	return 0;
 }
@@ -323,10 +325,10 @@ int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
 	if (err)
 		return err;
 	for (uint64_t i = n; i < state->n; i++)
-		if (b2f_txn_drop(txn, state->raw[i]))
+		if (b2f_txn_drop(txn, b2f_txn_raw(state, i)))
 			break; /* Cannot be: there is room. */
 	for (uint64_t i = state->n; i < n; i++)
-		state->raw[i] = zeros;
+		b2f_pages_set(&state->pages, i, zeros);
 	b2f_txn_lay_out(txn, n, nbytes);
 	count_cbytes(state, 0, old);
 	return 0;
@@ -376,9 +378,9 @@ bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk)
 	for (uint64_t i = *nchunk; i < state->n && (all || txn->nbad); i++) {
 		const struct b2f_new_chunk *chunk;
 
-		if (!b2f_txn_is_stored(state->raw[i]))
+		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))
 			continue;
-		chunk = b2f_txn_find(txn, state->raw[i]);
+		chunk = b2f_txn_find(txn, b2f_txn_raw(state, i));
 		if (chunk ? chunk->bad || (all && chunk->committed) : all) {
 			*nchunk = i;
 			return true;
@@ -409,7 +411,7 @@ int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
 	if (err)
 		return err;
 	for (uint64_t i = 0; i < old.n; i++)
-		if (b2f_txn_drop(txn, old.raw[i]))
+		if (b2f_txn_drop(txn, b2f_txn_raw(&old, i)))
 			break; /* Cannot be: there is room. */
 	b2f_txn_state_fini(&old);
 	txn->working = *state;

@@ -102,7 +102,7 @@ void b2f_txn_lay_out(struct b2f_txn *txn, uint64_t n, uint64_t nbytes)
 
 int b2f_txn_make_starts(struct b2f_frame *frame, struct b2f_txn_state *state)
 {
-	uint64_t *starts = malloc((state->cap + 1) * sizeof(*starts));
+	uint64_t *starts = malloc((state->n + 1) * sizeof(*starts));
 	struct b2f_frame_span span;
 	int err = starts ? 0 : -ENOMEM;
 
@@ -117,6 +117,7 @@ int b2f_txn_make_starts(struct b2f_frame *frame, struct b2f_txn_state *state)
 	}
 	starts[state->n] = state->nbytes;
 	state->starts = starts;
+	state->cap = state->n;
 	return 0;
 }
 

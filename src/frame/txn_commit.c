@@ -56,25 +56,29 @@ static void patch_replaced(struct b2f_txn *txn)
 	replaced->ids[txn->nfrozen++] = raw;
 }
 
-void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
 		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
 		    uint32_t old)
 {
 	struct b2f_txn_state *state = &commit->state;
-	uint64_t before = state->raw[nchunk];
+	uint64_t before = b2f_txn_raw(state, nchunk);
 	struct b2f_ids *replaced = &txn->replaced;
 	struct b2f_new_chunk *fresh = NULL;
+	int err = b2f_pages_own(&state->pages, nchunk, 1);
 
+	if (err)
+		return err;
 	if (replaced->n > txn->nfrozen && b2f_txn_is_stored(before) &&
 	    is_same_file(replaced->ids[replaced->n - 1], before))
 		patch_replaced(txn);
-	state->raw[nchunk] = chunk->raw;
+	b2f_pages_set(&state->pages, nchunk, chunk->raw);
 	state->cbytes += chunk->cbytes;
 	state->cbytes -= b2f_min_u64(state->cbytes, old);
 	if (b2f_txn_is_stored(chunk->raw))
 		fresh = b2f_txn_find(txn, chunk->raw);
 	if (fresh)
 		fresh->frozen = true;
+	return 0;
 }
 
 /* Are the first @n chunks of @state the committed ones, and then some more? */
@@ -89,8 +93,7 @@ static bool is_longer(const struct b2f_txn *txn,
 			      b2f_txn_chunk_nbytes(txn, state, nwhole - 1))
 		nwhole--;
 	return n > c->n && n < state->n &&
-	       (nwhole == 0 ||
-		!memcmp(state->raw, c->raw, nwhole * sizeof(*c->raw)));
+	       b2f_pages_equal(&state->pages, &c->pages, nwhole);
 }
 
 bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
@@ -102,8 +105,8 @@ bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
 	for (uint64_t i = n; i < state->n; i++) {
 		struct b2f_new_chunk *fresh = NULL;
 
-		if (b2f_txn_is_stored(state->raw[i]))
-			fresh = b2f_txn_find(txn, state->raw[i]);
+		if (b2f_txn_is_stored(b2f_txn_raw(state, i)))
+			fresh = b2f_txn_find(txn, b2f_txn_raw(state, i));
 		/* A chunk that was dropped meanwhile ends with this commit. */
 		if (!fresh || fresh->dropped)
 			continue;
@@ -121,11 +124,13 @@ static int add_old_files(const struct b2f_txn *txn, struct b2f_commit *commit)
 	const struct b2f_txn_state *state = &commit->state;
 	int err = 0;
 
-	for (uint64_t i = 0; i < state->n && !err; i++)
-		if (b2f_txn_is_stored(state->raw[i]) &&
-		    !b2f_txn_find(txn, state->raw[i]))
+	for (uint64_t i = 0; i < state->n && !err; i++) {
+		uint64_t raw = b2f_txn_raw(state, i);
+
+		if (b2f_txn_is_stored(raw) && !b2f_txn_find(txn, raw))
 			err = b2f_ids_add(&commit->unsynced,
-					  b2f_txn_chunk_id(state->raw[i]));
+					  b2f_txn_chunk_id(raw));
+	}
 	return err;
 }
 
@@ -382,7 +387,7 @@ static int write_all(struct b2f_txn *txn, struct b2f_commit *commit,
 		goto out;
 	commit->frame_len = size;
 	commit->told_cbytes = commit->state.cbytes +
-			      b2f_index_margin(commit->state.raw,
+			      b2f_pages_margin(&commit->state.pages,
 					       commit->state.n);
 	err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
 	if (err)

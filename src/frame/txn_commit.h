@@ -68,9 +68,10 @@ int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out);
 
 /*
  * Puts a chunk into the frozen state, too, right after b2f_txn_put() did so
- * with the working one.
+ * with the working one.  Returns 0 or -ENOMEM: then the state is as it was.
  */
-void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+B2F_MUST_CHECK
+int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
 		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
 		    uint32_t old);
 

@@ -55,9 +55,10 @@ static int list_extents(const struct b2f_txn *txn, struct extent **out,
 		return -ENOMEM;
 	*n = 0;
 	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_txn_is_stored(state->raw[i]) &&
+		if (b2f_txn_is_stored(b2f_txn_raw(state, i)) &&
 		    b2f_ranges_get(txn->store->ranges,
-				   b2f_txn_chunk_id(state->raw[i]), &range))
+				   b2f_txn_chunk_id(b2f_txn_raw(state, i)),
+				   &range))
 			extents[(*n)++] =
 				(struct extent){range.off, range.size, i};
 	qsort(extents, *n, sizeof(*extents), compare_extents);
@@ -95,7 +96,7 @@ static int move_last(struct b2f_txn *txn, const struct extent *extents,
 	most = b2f_max_u64(most / ROUNDS, COPIED_MIN);
 	for (i = 0; i < *n && copied < most && !err; i++) {
 		err = b2f_txn_move(txn, extents[i].nchunk, from, extents[i].off,
-				   &state->raw[extents[i].nchunk], NULL);
+				   state, NULL);
 		copied += extents[i].size;
 	}
 	*n = i - (err != 0);
@@ -192,7 +193,7 @@ static int list_left(const struct b2f_txn *txn, const struct extent *extents,
 
 	for (size_t i = 0; i < n && !err; i++)
 		out->ids[out->n++] = b2f_txn_chunk_id(
-			txn->committed.raw[extents[i].nchunk]);
+			b2f_txn_raw(&txn->committed, extents[i].nchunk));
 	return err;
 }
 

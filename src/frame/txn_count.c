@@ -46,7 +46,7 @@ static uint64_t count_stored(const struct b2f_txn_state *state)
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < state->n; i++)
-		n += b2f_txn_is_stored(state->raw[i]);
+		n += b2f_txn_is_stored(b2f_txn_raw(state, i));
 	return n;
 }
 
@@ -78,9 +78,9 @@ bool b2f_txn_sum(struct b2f_store *store, const struct b2f_txn_state *state,
 	for (uint64_t i = 0; i < state->n; i++) {
 		uint32_t cbytes;
 
-		if (!b2f_txn_is_stored(state->raw[i]))
+		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))
 			continue;
-		cbytes = b2f_txn_read_cbytes(store, state->raw[i]);
+		cbytes = b2f_txn_read_cbytes(store, b2f_txn_raw(state, i));
 		all &= cbytes != 0;
 		*out += cbytes;
 	}

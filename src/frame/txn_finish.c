@@ -122,7 +122,7 @@ static void finish_durability(struct b2f_txn *txn,
  */
 static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
 {
-	if (!commit->moved.raw)
+	if (!commit->moved.pages.n)
 		return;
 	b2f_txn_state_fini(&txn->committed);
 	txn->committed = commit->moved;

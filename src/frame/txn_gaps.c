@@ -48,7 +48,7 @@ static uint64_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
 
 uint64_t b2f_txn_measure(const struct b2f_txn *txn, uint64_t nchunk)
 {
-	uint64_t raw = txn->committed.raw[nchunk], size = 0;
+	uint64_t raw = b2f_txn_raw(&txn->committed, nchunk), size = 0;
 	struct b2f_loaded *loaded = NULL;
 
 	if (!b2f_entry_tag(raw) ||
@@ -105,9 +105,9 @@ static void find_first_gap(struct search *search)
 	(void)b2f_ranges_get(txn->store->ranges, txn->disk->index_id, &range);
 	until = range.off;
 	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_txn_is_stored(state->raw[i]) &&
+		if (b2f_txn_is_stored(b2f_txn_raw(state, i)) &&
 		    b2f_ranges_get(txn->store->ranges,
-				   b2f_txn_chunk_id(state->raw[i]), &range))
+				   b2f_txn_chunk_id(b2f_txn_raw(state, i)), &range))
 			until = b2f_min_u64(until, range.off);
 	if (until > from && may_use(search) &&
 	    !b2f_ranges_add(txn->store->ranges, from,
@@ -127,7 +127,7 @@ static bool is_loose_where_looked(const struct b2f_txn *txn)
 		uint64_t size = b2f_txn_measure(txn, i);
 
 		if (!size || !b2f_ranges_get(txn->store->ranges,
-					     b2f_txn_chunk_id(state->raw[i]),
+					     b2f_txn_chunk_id(b2f_txn_raw(state, i)),
 					     &range))
 			continue;
 		len += range.size;
@@ -158,7 +158,7 @@ void b2f_txn_find_gaps(struct b2f_txn *txn)
 	if (txn->header.chunksize <= 0)
 		return;
 	for (uint64_t i = 0; i < state->n; i++) {
-		uint64_t id = b2f_txn_chunk_id(state->raw[i]);
+		uint64_t id = b2f_txn_chunk_id(b2f_txn_raw(state, i));
 		uint64_t size = b2f_txn_measure(txn, i);
 
 		if (size && b2f_ranges_get(txn->store->ranges, id, &range) &&

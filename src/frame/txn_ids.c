@@ -57,8 +57,8 @@ static int add_state(struct b2f_ids *list, const struct b2f_txn_state *state)
 	if (err)
 		return err;
 	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_txn_is_stored(state->raw[i]))
-			list->ids[list->n++] = b2f_txn_chunk_id(state->raw[i]);
+		if (b2f_txn_is_stored(b2f_txn_raw(state, i)))
+			list->ids[list->n++] = b2f_txn_chunk_id(b2f_txn_raw(state, i));
 	return 0;
 }
 
@@ -113,12 +113,7 @@ int b2f_txn_used_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
 
 uint64_t b2f_txn_above(const struct b2f_txn_state *state)
 {
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < state->n; i++)
-		if (b2f_txn_is_stored(state->raw[i]))
-			n = b2f_max_u64(n, b2f_txn_chunk_id(state->raw[i]) + 1);
-	return n;
+	return b2f_pages_above(&state->pages, state->n);
 }
 
 bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)

@@ -14,34 +14,60 @@
 /* Number of lengths in a row that differ; a power of 2. */
 #define NLENGTHS 256
 
-/*
- * Where the chunks of @state are, behind a header of @header_len bytes; *@end
- * is the end of the last one in the file.
- */
-static int list_places(const struct b2f_txn *txn,
-		       const struct b2f_txn_state *state, uint32_t header_len,
-		       uint64_t **out, uint64_t *end)
+/* For b2f_txn_make_index(), behind check_places(). */
+static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
 {
-	uint64_t *places = calloc(state->n ? state->n : 1, sizeof(*places));
+	const struct b2f_txn *txn = arg;
+	struct b2f_range range = {0};
+
+	(void)i;
+	(void)b2f_ranges_get(txn->store->ranges, b2f_txn_chunk_id(raw), &range);
+	return range.off - txn->header.header_len;
+}
+
+/* The same for the @n entries of one page, for which it notes the end. */
+static int check_page(const struct b2f_txn *txn, struct b2f_page *page,
+		      uint32_t n)
+{
 	struct b2f_range range;
 
-	if (!places)
-		return -ENOMEM;
-	*end = b2f_txn_head_room(txn);
-	for (uint64_t i = 0; i < state->n; i++) {
-		if (!b2f_txn_is_stored(state->raw[i]))
+	page->end = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t raw = page->raw[i];
+
+		if (!b2f_txn_is_stored(raw))
 			continue;
-		if (!b2f_ranges_get(txn->store->ranges,
-				    b2f_txn_chunk_id(state->raw[i]), &range) ||
-		    range.off < header_len) {
-			free(places);
+		if (!b2f_ranges_get(txn->store->ranges, b2f_txn_chunk_id(raw),
+				    &range) ||
+		    range.off < txn->header.header_len)
 			return -EINVAL;
-		}
-		places[i] = range.off - header_len;
-		*end = b2f_max_u64(*end, range.off + range.size);
+		page->end = b2f_max_u64(page->end, range.off + range.size);
 	}
-	*out = places;
 	return 0;
+}
+
+/*
+ * Do the chunks of @state have places behind the header?  *@end is the end of the
+ * last one in the file.  A range stays where it is as long as an entry names it, so
+ * a page whose part of the index is known needs no second look.
+ */
+static int check_places(const struct b2f_txn *txn,
+			const struct b2f_txn_state *state, uint64_t *end)
+{
+	size_t npages = (size_t)b2f_div_up_u64(state->n, B2F_PAGE_ENTRIES);
+	int err = 0;
+
+	*end = b2f_txn_head_room(txn);
+	for (size_t i = 0; i < npages && !err; i++) {
+		struct b2f_page *page =
+			b2f_pages_know(&state->pages, state->n, i);
+
+		if (!b2f_index_has_values(page, txn->header.header_len))
+			err = check_page(txn, page,
+					 b2f_pages_count(state->n, i));
+		*end = b2f_max_u64(*end, page->end);
+	}
+	return err;
 }
 
 /*
@@ -125,8 +151,7 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 	image->cbytes = h.nbytes ? image->off - image->header_len : 0;
 	b2f_frame_header_count(&h, b2f_txn_image_end(image), image->cbytes,
 			       image->bytes);
-	image->sealed = b2f_frame_may_seal(txn->frame, commit->state.raw,
-					   commit->state.n);
+	image->sealed = b2f_txn_may_seal(txn, &commit->state);
 	if (image->sealed)
 		b2f_fingerprint_set(image->bytes, image->size,
 				    image->header_len,
@@ -138,17 +163,15 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 int b2f_txn_image_make(struct b2f_txn *txn, const struct b2f_commit *commit,
 			struct b2f_txn_image *image, struct b2f_why *why)
 {
-	uint64_t *places = NULL, end = 0;
+	uint64_t end = 0;
 	int err;
 
 	image->header_len = txn->header.header_len;
-	err = list_places(txn, &commit->state, image->header_len, &places,
-			  &end);
+	err = check_places(txn, &commit->state, &end);
 	if (!err)
-		err = b2f_txn_make_index(txn, commit, places, &image->bytes,
+		err = b2f_txn_make_index(txn, commit, place_of, &image->bytes,
 					  &image->size, why);
 	if (!err)
 		err = place(txn, commit, end, image);
-	free(places);
 	return err;
 }

@@ -13,24 +13,32 @@ uint32_t b2f_txn_len_draw(const struct b2f_txn *txn)
 	return is_theirs ? b2f_tag_draw() : 0;
 }
 
+bool b2f_txn_may_seal(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *state)
+{
+	uint64_t last = state->n ? b2f_txn_raw(state, state->n - 1) : 0;
+
+	return b2f_frame_may_seal(txn->frame, &last, state->n ? 1 : 0);
+}
+
 int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
-			const uint64_t *places, uint8_t **out, size_t *size,
+			b2f_txn_place_fn *place, uint8_t **out, size_t *size,
 			struct b2f_why *why)
 {
 	const struct b2f_txn_state *state = &commit->state;
 	struct b2f_index_parts parts = {
 		.header = txn->header,
 		.header_bytes = txn->frame->header_bytes,
-		.entries = state->raw,
+		.pages = &state->pages,
 		.nentries = state->n,
-		.places = places,
+		.place = place,
+		.place_arg = txn,
 		.len_before = txn->header.frame_len,
 		.len_draw = b2f_txn_len_draw(txn),
 		.trailer_bytes = txn->frame->trailer_bytes,
 		.trailer_len = txn->frame->trailer_len,
 		/* A contiguous frame's waits for the place of the index. */
-		.sealed = !places && b2f_frame_may_seal(txn->frame, state->raw,
-							state->n),
+		.sealed = !place && b2f_txn_may_seal(txn, state),
 	};
 
 	parts.header.nbytes = state->nbytes;

@@ -88,7 +88,7 @@ static bool changed_here(const struct b2f_txn *txn, uint64_t i)
 {
 	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
 
-	return i >= c->n || i >= w->n || c->raw[i] != w->raw[i] ||
+	return i >= c->n || i >= w->n || b2f_txn_raw(c, i) != b2f_txn_raw(w, i) ||
 	       b2f_txn_chunk_nbytes(txn, c, i) !=
 		       b2f_txn_chunk_nbytes(txn, w, i);
 }
@@ -116,10 +116,10 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 		return i >= theirs->n;
 	if (i >= theirs->n)
 		return false;
-	return same_version(ours->raw[i], theirs->raw[i]) &&
+	return same_version(b2f_txn_raw(ours, i), b2f_txn_raw(theirs, i)) &&
 	       b2f_txn_chunk_nbytes(txn, ours, i) ==
 		       b2f_txn_chunk_nbytes(txn, theirs, i) &&
-	       !was_rewritten(txn, ours->raw[i]);
+	       !was_rewritten(txn, b2f_txn_raw(ours, i));
 }
 
 /*
@@ -140,9 +140,9 @@ static bool has_chunk(const struct b2f_txn *txn,
 {
 	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubtful;
 
-	if (i < c->n && c->raw[i] == d->raw[i])
+	if (i < c->n && b2f_txn_raw(c, i) == b2f_txn_raw(d, i))
 		return true;
-	return i < theirs->n && same_version(d->raw[i], theirs->raw[i]);
+	return i < theirs->n && same_version(b2f_txn_raw(d, i), b2f_txn_raw(theirs, i));
 }
 
 /*
@@ -158,9 +158,9 @@ static bool has_happened(const struct b2f_txn *txn,
 	for (uint64_t i = 0; i < d->n; i++) {
 		if (!has_chunk(txn, theirs, i))
 			return false;
-		has_tags |= (i >= c->n || c->raw[i] != d->raw[i]) &&
-			    b2f_txn_is_stored(d->raw[i]) &&
-			    b2f_entry_tag(d->raw[i]);
+		has_tags |= (i >= c->n || b2f_txn_raw(c, i) != b2f_txn_raw(d, i)) &&
+			    b2f_txn_is_stored(b2f_txn_raw(d, i)) &&
+			    b2f_entry_tag(b2f_txn_raw(d, i));
 	}
 	return has_tags || (d->n == theirs->n && d->nbytes == theirs->nbytes);
 }
@@ -172,8 +172,8 @@ void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs)
 	if (!txn->is_in_doubt || !has_happened(txn, theirs))
 		return;
 	for (uint64_t i = 0; i < txn->doubtful.n; i++) {
-		chunk = b2f_txn_is_stored(txn->doubtful.raw[i])
-				? b2f_txn_find(txn, txn->doubtful.raw[i])
+		chunk = b2f_txn_is_stored(b2f_txn_raw(&txn->doubtful, i))
+				? b2f_txn_find(txn, b2f_txn_raw(&txn->doubtful, i))
 				: NULL;
 		if (chunk)
 			chunk->committed = true;
@@ -193,10 +193,10 @@ static bool is_there(const struct b2f_txn *txn,
 {
 	const struct b2f_txn_state *w = &txn->working;
 
-	return i < w->n && i < theirs->n && b2f_txn_is_stored(w->raw[i]) &&
-	       b2f_entry_tag(w->raw[i]) &&
-	       b2f_entry_tag(w->raw[i]) == b2f_entry_tag(theirs->raw[i]) &&
-	       b2f_txn_chunk_id(w->raw[i]) == b2f_txn_chunk_id(theirs->raw[i]);
+	return i < w->n && i < theirs->n && b2f_txn_is_stored(b2f_txn_raw(w, i)) &&
+	       b2f_entry_tag(b2f_txn_raw(w, i)) &&
+	       b2f_entry_tag(b2f_txn_raw(w, i)) == b2f_entry_tag(b2f_txn_raw(theirs, i)) &&
+	       b2f_txn_chunk_id(b2f_txn_raw(w, i)) == b2f_txn_chunk_id(b2f_txn_raw(theirs, i));
 }
 
 static bool may_merge(const struct b2f_txn *txn,
@@ -245,8 +245,9 @@ static int apply(const struct b2f_txn *txn, struct b2f_txn_state *state)
 		memcpy(state->starts, w->starts,
 		       (w->n + 1) * sizeof(*w->starts));
 	for (uint64_t i = 0; i < w->n; i++)
-		if (changed_here(txn, i))
-			state->raw[i] = w->raw[i];
+		if (changed_here(txn, i) &&
+		    b2f_txn_set_raw(state, i, b2f_txn_raw(w, i)))
+			return -ENOMEM;
 	/* The bytes by which our changes grew or shrank the frame. */
 	state->cbytes += w->cbytes;
 	state->cbytes -= b2f_min_u64(state->cbytes, c->cbytes);

@@ -18,7 +18,7 @@
 static uint64_t stored_size(const struct b2f_txn *txn, uint64_t nchunk,
 			    uint64_t size)
 {
-	uint64_t raw = txn->committed.raw[nchunk];
+	uint64_t raw = b2f_txn_raw(&txn->committed, nchunk);
 	uint64_t known = b2f_txn_measure(txn, nchunk);
 
 	if (!known && !b2f_entry_tag(raw))
@@ -46,15 +46,17 @@ static int copy(const struct b2f_object *from, const struct b2f_object *to,
 }
 
 int b2f_txn_move(struct b2f_txn *txn, uint64_t nchunk, uint64_t from,
-		  uint64_t until, uint64_t *raw, struct b2f_why *why)
+		  uint64_t until, struct b2f_txn_state *state,
+		  struct b2f_why *why)
 {
+	uint64_t raw = b2f_txn_raw(state, nchunk);
 	struct b2f_object old = {.fd = -1}, new = {.fd = -1};
 	struct b2f_store *store = txn->store;
 	uint64_t id = 0, size = 0;
 	bool taken = false;
 	int err;
 
-	err = b2f_object_open(store, b2f_txn_id(*raw), &old, why);
+	err = b2f_object_open(store, b2f_txn_id(raw), &old, why);
 	if (!err) {
 		size = stored_size(txn, nchunk, old.size);
 		err = b2f_ranges_take(store->ranges, from, until,
@@ -68,8 +70,9 @@ int b2f_txn_move(struct b2f_txn *txn, uint64_t nchunk, uint64_t from,
 	b2f_object_close(&old);
 	b2f_object_close(&new);
 	if (!err)
-		*raw = (*raw & ~B2F_ENTRY_ID) | id;
-	else if (taken)
+		err = b2f_txn_set_raw(state, nchunk,
+				      (raw & ~B2F_ENTRY_ID) | id);
+	if (err && taken)
 		b2f_ranges_give_back(store->ranges, id);
 	return err;
 }

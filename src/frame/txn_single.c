@@ -212,14 +212,16 @@ static int move_chunks(struct b2f_txn *txn, struct b2f_txn_state *state,
 	int err = 0;
 
 	for (uint64_t i = 0; i < state->n && !err; i++) {
-		if (!b2f_txn_is_stored(state->raw[i]) ||
-		    !begins_before(txn, b2f_txn_chunk_id(state->raw[i]), limit))
+		uint64_t raw = b2f_txn_raw(state, i);
+
+		if (!b2f_txn_is_stored(raw) ||
+		    !begins_before(txn, b2f_txn_chunk_id(raw), limit))
 			continue;
 		*any = true;
 		err = b2f_txn_disk_claim(txn, why);
 		if (!err)
 			err = b2f_txn_move(txn, i, limit, B2F_MOVE_ANYWHERE,
-					   &state->raw[i], why);
+					   state, why);
 	}
 	return err;
 }

@@ -5,80 +5,95 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 void b2f_txn_state_fini(struct b2f_txn_state *state)
 {
-	free(state->raw);
+	b2f_pages_fini(&state->pages);
 	free(state->starts);
 	*state = (struct b2f_txn_state){0};
+}
+
+int b2f_txn_set_raw(struct b2f_txn_state *state, uint64_t i, uint64_t raw)
+{
+	int err = b2f_pages_own(&state->pages, i, 1);
+
+	if (!err)
+		b2f_pages_set(&state->pages, i, raw);
+	return err;
 }
 
 bool b2f_txn_state_equal(const struct b2f_txn_state *a,
 			  const struct b2f_txn_state *b)
 {
 	return a->nbytes == b->nbytes && a->n == b->n &&
-	       (a->n == 0 || !memcmp(a->raw, b->raw, a->n * sizeof(*a->raw)));
+	       b2f_pages_equal(&a->pages, &b->pages, a->n);
 }
 
 int b2f_txn_state_copy(const struct b2f_txn_state *from,
 			struct b2f_txn_state *to)
 {
-	uint64_t cap = from->n ? from->n : 1;
-	uint64_t *raw = malloc(cap * sizeof(*raw)), *starts = NULL;
+	struct b2f_txn_state copy = *from;
 
-	if (from->starts)
-		starts = malloc((cap + 1) * sizeof(*starts));
-	if (!raw || (from->starts && !starts)) {
-		free(raw);
-		free(starts);
+	copy.pages = (struct b2f_pages){0};
+	if (from->starts) {
+		copy.cap = from->n;
+		copy.starts = malloc((copy.cap + 1) * sizeof(*copy.starts));
+		if (!copy.starts)
+			return -ENOMEM;
+		memcpy(copy.starts, from->starts,
+		       (from->n + 1) * sizeof(*copy.starts));
+	}
+	if (b2f_pages_copy(&from->pages, &copy.pages)) {
+		free(copy.starts);
 		return -ENOMEM;
 	}
-	if (from->n)
-		memcpy(raw, from->raw, from->n * sizeof(*raw));
-	if (starts)
-		memcpy(starts, from->starts, (from->n + 1) * sizeof(*starts));
-	*to = *from;
-	to->raw = raw;
-	to->starts = starts;
-	to->cap = cap;
+	*to = copy;
+	return 0;
+}
+
+static int reserve_starts(struct b2f_txn_state *state, uint64_t n)
+{
+	uint64_t cap = state->cap;
+	uint64_t *starts;
+
+	while (cap < n)
+		cap = cap + cap / 2 + 1;
+	if (!state->starts || cap == state->cap)
+		return 0;
+	starts = realloc(state->starts, (cap + 1) * sizeof(*starts));
+	if (!starts)
+		return -ENOMEM;
+	state->starts = starts;
+	state->cap = cap;
 	return 0;
 }
 
 int b2f_txn_state_reserve(struct b2f_txn_state *state, uint64_t n)
 {
-	uint64_t cap = state->cap ? state->cap : 1;
-	uint64_t *raw, *starts;
+	int err = b2f_pages_reserve(&state->pages, b2f_max_u64(n, 1));
 
-	while (cap < n)
-		cap = cap + cap / 2 + 1;
-	if (cap == state->cap)
-		return 0;
-	raw = realloc(state->raw, cap * sizeof(*raw));
-	if (!raw)
-		return -ENOMEM;
-	state->raw = raw;
-	if (state->starts) {
-		starts = realloc(state->starts, (cap + 1) * sizeof(*starts));
-		if (!starts)
-			return -ENOMEM;
-		state->starts = starts;
-	}
-	state->cap = cap;
-	return 0;
+	if (!err)
+		err = reserve_starts(state, n);
+	if (!err && n > state->n)
+		err = b2f_pages_own(&state->pages, state->n, n - state->n);
+	return err;
 }
 
 int b2f_txn_state_of(const struct b2f_frame *frame, struct b2f_txn_state *out)
 {
 	const struct b2f_entries *entries = &frame->entries;
-	struct b2f_txn_state state = {.n = entries->n,
-				       .cap = entries->n ? entries->n : 1,
-				       .nbytes = frame->header.nbytes,
+	struct b2f_txn_state state = {.nbytes = frame->header.nbytes,
 				       .cbytes = frame->header.cbytes};
+	int err = b2f_txn_state_reserve(&state, entries->n);
 
-	state.raw = malloc(state.cap * sizeof(*state.raw));
-	if (!state.raw)
-		return -ENOMEM;
+	if (err) {
+		b2f_txn_state_fini(&state);
+		return err;
+	}
 	for (uint64_t i = 0; i < entries->n; i++)
-		state.raw[i] = entries->raw ? entries->raw[i] : entries->same;
+		b2f_pages_set(&state.pages, i, b2f_entries_raw(entries, i));
+	state.n = entries->n;
 	*out = state;
 	return 0;
 }

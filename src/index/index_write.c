@@ -25,10 +25,6 @@
 #define FEW  256
 #define MORE 32
 
-/* The settings of C-Blosc2's index; its readers have seen no others. */
-#define INDEX_CLEVEL	5
-#define INDEX_BLOCKSIZE 16384
-
 enum {
 	GENERAL_FIXED = 0x12,
 	GENERAL_VARIABLE = 0x53,
@@ -69,11 +65,18 @@ uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n)
 	return n ? max + ID_MARGIN : 0;
 }
 
+uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n)
+{
+	uint64_t above = b2f_pages_above(pages, n);
+
+	return n ? above - (above > 0) + ID_MARGIN : 0;
+}
+
 /* The compressed size that the header is to tell. */
 static uint64_t told_size(const struct b2f_index_parts *parts)
 {
 	uint64_t more = parts->header.sparse
-				? b2f_index_margin(parts->entries,
+				? b2f_pages_margin(parts->pages,
 						   parts->nentries)
 				: 0;
 
@@ -201,67 +204,75 @@ static int check(const struct b2f_index_parts *parts, struct b2f_why *why)
 /* The value of entry @i in the index chunk. */
 static uint64_t value_of(const struct b2f_index_parts *parts, uint64_t i)
 {
-	uint64_t raw = parts->entries[i];
+	uint64_t raw = b2f_pages_get(parts->pages, i);
 
 	if (raw >> 63)
 		return raw;
 	if (parts->header.sparse)
 		return raw & B2F_ENTRY_ID;
-	return parts->places ? parts->places[i] : raw;
+	return parts->place ? parts->place(parts->place_arg, i, raw) : raw;
 }
 
-/* All entries are one value (fill_special makes such frames). */
-static bool is_same(const struct b2f_index_parts *parts)
+static struct b2f_page_block *find_values(void *arg, size_t page, uint64_t *key)
 {
-	for (uint64_t i = 1; i < parts->nentries; i++)
-		if (parts->entries[i] != parts->entries[0])
-			return false;
-	return true;
+	const struct b2f_index_parts *parts = arg;
+
+	*key = b2f_index_key(parts->header.header_len, parts->header.sparse);
+	return &b2f_pages_know(parts->pages, parts->nentries, page)->values;
+}
+
+static void fill_values(void *arg, size_t page, uint8_t *out)
+{
+	const struct b2f_index_parts *parts = arg;
+	uint64_t first = (uint64_t)page * B2F_PAGE_ENTRIES;
+	uint32_t n = b2f_pages_count(parts->nentries, page);
+
+	for (uint32_t i = 0; i < n; i++)
+		b2f_store_le64(out + i * ENTRY_SIZE, value_of(parts, first + i));
+}
+
+/*
+ * One value for all entries: fill_special makes such frames.  The one entry 0,
+ * too, has to be there as bytes.
+ */
+static bool is_one_value(const struct b2f_index_parts *parts)
+{
+	if (parts->nentries == 1)
+		return value_of(parts, 0) == 0;
+	return b2f_pages_is_same(parts->pages, parts->nentries);
 }
 
 /* The index chunk at @dst, for which there is room. */
 static int write_chunk(const struct b2f_index_parts *parts,
-		       struct b2f_encoder *enc, uint8_t *dst, size_t room,
-		       uint32_t *cbytes, struct b2f_why *why)
+		       struct b2f_encoder *enc, uint8_t *dst, uint32_t *cbytes,
+		       struct b2f_why *why)
 {
-	const struct b2f_encode_options options = {
-		.typesize = ENTRY_SIZE,
-		.codec = B2F_CODEC_BLOSCLZ,
-		.clevel = INDEX_CLEVEL,
-		.split = B2F_SPLIT_NEVER,
-		.blocksize = INDEX_BLOCKSIZE,
-		.pipeline = {.filter = {[5] = B2F_FILTER_SHUFFLE}},
+	const struct b2f_encode_options options = b2f_pages_options(ENTRY_SIZE);
+	struct b2f_index_parts copy = *parts;
+	const struct b2f_page_list list = {
+		.nbytes = (uint32_t)(parts->nentries * ENTRY_SIZE),
+		.item = ENTRY_SIZE,
+		.find = find_values,
+		.fill = fill_values,
+		.arg = &copy,
 	};
-	uint32_t nbytes = (uint32_t)(parts->nentries * ENTRY_SIZE);
-	struct b2f_encoded encoded = {0};
-	uint8_t *raw;
-	int err;
+	uint8_t value[ENTRY_SIZE];
+	bool one_value;
+	int err = 0;
 
-	if (nbytes == 0) {
-		*cbytes = 0;
+	*cbytes = 0;
+	if (list.nbytes == 0)
 		return 0;
-	}
-	raw = malloc(nbytes);
-	if (!raw)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < parts->nentries; i++)
-		b2f_store_le64(raw + i * ENTRY_SIZE, value_of(parts, i));
-	if (parts->nentries > 1 && is_same(parts)) {
-		err = b2f_chunk_encode_value(&options, nbytes,
-					     b2f_bytes_at(raw, ENTRY_SIZE), dst,
-					     cbytes, why);
-	} else {
-		err = b2f_chunk_encode(enc, &options, b2f_bytes_at(raw, nbytes),
-				       b2f_room_at(dst, room), &encoded, why);
-		*cbytes = encoded.cbytes;
-		/* The one entry 0: it has to be there as bytes. */
-		if (!err && encoded.zeros)
-			err = b2f_chunk_encode_value(
-				&options, nbytes, b2f_bytes_at(raw, ENTRY_SIZE),
-				dst, cbytes, why);
-	}
-	free(raw);
-	return err;
+	one_value = is_one_value(parts);
+	if (!one_value)
+		err = b2f_pages_encode(&list, enc, dst, cbytes, &one_value,
+				       why);
+	if (err || !one_value)
+		return err;
+	b2f_store_le64(value, value_of(parts, 0));
+	return b2f_chunk_encode_value(&options, list.nbytes,
+				      b2f_bytes_at(value, ENTRY_SIZE), dst,
+				      cbytes, why);
 }
 
 /* Header and trailer of an index of @size bytes; the rest is there. */
@@ -317,10 +328,9 @@ static int write_tags(const struct b2f_index_parts *parts,
 	int err;
 
 	*size = 0;
-	if (!parts->nentries || !(parts->header.sparse || parts->places))
+	if (!parts->nentries || !(parts->header.sparse || parts->place))
 		return 0;
-	err = b2f_tags_write(parts->entries, parts->nentries, enc, dst, &n,
-			     why);
+	err = b2f_tags_write(parts->pages, parts->nentries, enc, dst, &n, why);
 	if (err)
 		return err;
 	more = padding(parts, len + n);
@@ -329,9 +339,9 @@ static int write_tags(const struct b2f_index_parts *parts,
 	return 0;
 }
 
-/* All of it; for the index chunk there are @room bytes. */
-static int write_all(const struct b2f_index_parts *parts, size_t room,
-		     uint8_t *buf, size_t *size, struct b2f_why *why)
+/* All of it, into @buf, which is large enough. */
+static int write_all(const struct b2f_index_parts *parts, uint8_t *buf,
+		     size_t *size, struct b2f_why *why)
 {
 	uint8_t *chunk = buf + parts->header.header_len;
 	size_t len = parts->header.header_len + parts->trailer_len, ntags = 0;
@@ -340,7 +350,7 @@ static int write_all(const struct b2f_index_parts *parts, size_t room,
 	int err = b2f_encoder_new(&enc);
 
 	if (!err)
-		err = write_chunk(parts, enc, chunk, room, &cbytes, why);
+		err = write_chunk(parts, enc, chunk, &cbytes, why);
 	if (!err)
 		err = write_tags(parts, enc, len + cbytes, chunk + cbytes,
 				 &ntags, why);
@@ -352,16 +362,14 @@ static int write_all(const struct b2f_index_parts *parts, size_t room,
 	return 0;
 }
 
-int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
-		    size_t *size, struct b2f_why *why)
+/* The same of parts with pages. */
+static int write_pages(const struct b2f_index_parts *parts, uint8_t **out,
+		       size_t *size, struct b2f_why *why)
 {
 	size_t room = 0;
 	uint8_t *buf;
 	int err;
 
-	err = check(parts, why);
-	if (err)
-		return err;
 	if (parts->nentries)
 		room = b2f_chunk_encode_bound(
 			(uint32_t)(parts->nentries * ENTRY_SIZE));
@@ -370,10 +378,27 @@ int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
 		     longest_stock(parts) + 1);
 	if (!buf)
 		return -ENOMEM;
-	err = write_all(parts, room, buf, size, why);
+	err = write_all(parts, buf, size, why);
 	if (err)
 		free(buf);
 	else
 		*out = buf;
+	return err;
+}
+
+int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
+		    size_t *size, struct b2f_why *why)
+{
+	struct b2f_index_parts with_pages = *parts;
+	struct b2f_pages pages = {0};
+	int err = check(parts, why);
+
+	if (!err && !parts->pages) {
+		err = b2f_pages_fill(&pages, parts->entries, parts->nentries);
+		with_pages.pages = &pages;
+	}
+	if (!err)
+		err = write_pages(&with_pages, out, size, why);
+	b2f_pages_fini(&pages);
 	return err;
 }

@@ -12,6 +12,7 @@
 #define B2F_INDEX_INDEX_WRITE_H
 
 #include "chunk/encoder.h"
+#include "index/entry_pages.h"
 #include "index/index.h"
 
 /* A header without metalayers, a trailer without vlmetalayers. */
@@ -29,15 +30,21 @@ struct b2f_index_parts {
 	struct b2f_frame_header header;
 	/* The header as it was, with its metalayers; fields are replaced. */
 	const uint8_t *header_bytes;
-	/* Raw entries, with the tags of a sparse frame. */
+	/*
+	 * Raw entries, with the tags of a sparse frame; @pages, or if that is NULL
+	 * @entries.  Where pages are as another index had them, its bytes are used.
+	 */
 	const uint64_t *entries;
+	const struct b2f_pages *pages;
 	uint64_t nentries;
 	/*
-	 * For a contiguous frame: the positions of all chunks that are not
-	 * special, in bytes behind the header; @entries then have the tags
-	 * only.  NULL: there are no tags, and @entries have the positions.
+	 * For a contiguous frame: the position of the chunk of entry @i, which is
+	 * @raw and not special, in bytes behind the header; entries then have the
+	 * tags only.  NULL: there are no tags, and entries have the positions.
+	 * Pages with b2f_index_has_values() are not asked for.
 	 */
-	const uint64_t *places;
+	uint64_t (*place)(const void *arg, uint64_t i, uint64_t raw);
+	const void *place_arg;
 	/*
 	 * Length of the index that this one replaces, or 0: a reader of
 	 * C-Blosc2 sees that a frame has changed by its length alone, so those
@@ -64,6 +71,24 @@ struct b2f_index_parts {
  * enough even if they took nothing.
  */
 uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
+uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n);
+
+/* What the bytes of a page in an index depend on besides the page. */
+static inline uint64_t b2f_index_key(uint32_t header_len, bool sparse)
+{
+	return sparse ? 0 : header_len;
+}
+
+/*
+ * Are the bytes of @page known, in an index of a contiguous frame with a header
+ * of @header_len bytes?
+ */
+static inline bool b2f_index_has_values(const struct b2f_page *page,
+					uint32_t header_len)
+{
+	return page->values.bytes &&
+	       page->values.key == b2f_index_key(header_len, false);
+}
 
 /* The raw entry of a special chunk; @special is ZEROS, NAN or UNINIT. */
 uint64_t b2f_entry_raw(enum b2f_special special);
@@ -99,5 +124,22 @@ void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
 B2F_MUST_CHECK
 int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
 		    size_t *size, struct b2f_why *why);
+
+/*
+ * Makes the header of a frame with the settings of @header and the metalayers
+ * @metas in *@out, malloc'ed, *@size bytes.
+ *
+ * Returns 0, -EINVAL (a name that is too long, too many or too large
+ * metalayers) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_header_with_metas(const struct b2f_frame_header *header,
+			  const struct b2f_meta_list *metas, uint8_t **out,
+			  size_t *size);
+
+/* The same of a trailer; the contents of @metas are chunks. */
+B2F_MUST_CHECK
+int b2f_trailer_with_metas(const struct b2f_meta_list *metas, uint8_t **out,
+			   size_t *size);
 
 #endif

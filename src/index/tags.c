@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/bytes.h"
+#include "base/checked.h"
 #include "base/cursor.h"
 
 /* "B2T1" */
@@ -17,10 +18,6 @@
 
 /* Number of tags; 0 is none. */
 #define NTAGS (B2F_TAG_MAX - B2F_TAG_MIN + 1)
-
-/* The settings of the index chunk beside it. */
-#define LIST_CLEVEL    5
-#define LIST_BLOCKSIZE 16384
 
 uint32_t b2f_tag_draw(void)
 {
@@ -48,50 +45,75 @@ static uint32_t code_of(uint32_t tag, uint32_t before)
 	return tag ? B2F_TAG_MIN | ((tag - before) & (NTAGS - 1)) : 0;
 }
 
-/* Returns whether there is a tag at all. */
-static bool make_codes(const uint64_t *entries, uint64_t n, uint8_t *out)
-{
-	uint32_t before = 0;
+/* A list that is being written. */
+struct writing {
+	const struct b2f_pages *pages;
+	uint64_t n;
+	/* The last tag before the page that is at hand. */
+	uint32_t before;
+};
 
-	for (uint64_t i = 0; i < n; i++) {
-		uint32_t tag = b2f_entry_tag(entries[i]);
+static struct b2f_page_block *find_tags(void *arg, size_t page, uint64_t *key)
+{
+	struct writing *w = arg;
+	uint32_t last = 0;
+
+	if (page)
+		last = b2f_pages_know(w->pages, w->n, page - 1)->last_tag;
+	else
+		w->before = 0;
+	if (last)
+		w->before = last;
+	*key = w->before;
+	return &b2f_pages_know(w->pages, w->n, page)->tags;
+}
+
+static void fill_codes(void *arg, size_t page, uint8_t *out)
+{
+	const struct writing *w = arg;
+	const uint64_t *raw = w->pages->at[page]->raw;
+	uint32_t n = b2f_pages_count(w->n, page), before = w->before;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t tag = b2f_entry_tag(raw[i]);
 
 		b2f_store_le32(out + i * CODE_SIZE, code_of(tag, before));
 		before = tag ? tag : before;
 	}
-	return before != 0;
 }
 
-int b2f_tags_write(const uint64_t *entries, uint64_t nentries,
+static bool has_tags(const struct b2f_pages *pages, uint64_t n)
+{
+	for (size_t i = 0; i < b2f_div_up_u64(n, B2F_PAGE_ENTRIES); i++)
+		if (b2f_pages_know(pages, n, i)->last_tag)
+			return true;
+	return false;
+}
+
+int b2f_tags_write(const struct b2f_pages *pages, uint64_t n,
 		   struct b2f_encoder *enc, uint8_t *dst, size_t *size,
 		   struct b2f_why *why)
 {
-	const struct b2f_encode_options options = {
-		.typesize = CODE_SIZE,
-		.codec = B2F_CODEC_BLOSCLZ,
-		.clevel = LIST_CLEVEL,
-		.split = B2F_SPLIT_NEVER,
-		.blocksize = LIST_BLOCKSIZE,
-		.pipeline = {.filter = {[5] = B2F_FILTER_SHUFFLE}},
+	struct writing writing = {.pages = pages, .n = n};
+	const struct b2f_page_list list = {
+		.nbytes = (uint32_t)(n * CODE_SIZE),
+		.item = CODE_SIZE,
+		.find = find_tags,
+		.fill = fill_codes,
+		.arg = &writing,
 	};
-	uint32_t nbytes = (uint32_t)(nentries * CODE_SIZE);
-	uint8_t *codes = malloc(nbytes ? nbytes : 1);
-	struct b2f_encoded encoded = {0};
-	int err = 0;
+	uint32_t cbytes;
+	bool zeros;
+	int err;
 
-	if (!codes)
-		return -ENOMEM;
 	*size = 0;
-	if (make_codes(entries, nentries, codes)) {
-		b2f_store_le32(dst, MAGIC);
-		err = b2f_chunk_encode(
-			enc, &options, b2f_bytes_at(codes, nbytes),
-			b2f_room_at(dst + MAGIC_SIZE,
-				    b2f_chunk_encode_bound(nbytes)),
-			&encoded, why);
-		*size = MAGIC_SIZE + encoded.cbytes;
-	}
-	free(codes);
+	if (!has_tags(pages, n))
+		return 0;
+	b2f_store_le32(dst, MAGIC);
+	err = b2f_pages_encode(&list, enc, dst + MAGIC_SIZE, &cbytes, &zeros,
+			       why);
+	if (!err)
+		*size = MAGIC_SIZE + cbytes;
 	return err;
 }
 

@@ -30,6 +30,7 @@
 
 #include "chunk/encoder.h"
 #include "chunk/seal.h"
+#include "index/entry_pages.h"
 #include "index/index.h"
 
 /* The tag that comes after @tag. */
@@ -45,13 +46,13 @@ uint32_t b2f_tag_draw(void);
 size_t b2f_tags_bound(uint64_t nentries);
 
 /*
- * Writes the list of the tags of @nentries raw @entries to @dst, which has
+ * Writes the list of the tags of the @n entries of @pages to @dst, which has
  * b2f_tags_bound() bytes; *@size is 0 if not one of them has a tag.
  *
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_tags_write(const uint64_t *entries, uint64_t nentries,
+int b2f_tags_write(const struct b2f_pages *pages, uint64_t n,
 		   struct b2f_encoder *enc, uint8_t *dst, size_t *size,
 		   struct b2f_why *why);
 

@@ -35,6 +35,14 @@ static bool is_sealed(const struct b2f_build *b)
 				   b->entries.n));
 }
 
+static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
+{
+	const struct b2f_build *b = arg;
+
+	(void)raw;
+	return b->places.ids[i];
+}
+
 /* The bytes of the index as it is now. */
 static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		      struct b2f_why *why)
@@ -45,7 +53,8 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		.header_bytes = b->header_bytes,
 		.entries = b->entries.ids,
 		.nentries = b->entries.n,
-		.places = b->places.ids,
+		.place = place_of,
+		.place_arg = b,
 		.trailer_bytes = like->trailer_bytes,
 		.trailer_len = like->trailer_len,
 		.sealed = is_sealed(b),

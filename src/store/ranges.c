@@ -42,6 +42,8 @@ void b2f_ranges_unref(struct b2f_ranges *r)
 	pthread_mutex_destroy(&r->lock);
 	free(r->items);
 	free(r->gaps);
+	free(r->order);
+	free(r->groups);
 	free(r);
 }
 
@@ -57,6 +59,7 @@ static void forget(struct b2f_ranges *r)
 			r->items[n++] = r->items[i];
 	r->n = n;
 	r->ngone = 0;
+	b2f_ranges_ungroup(r);
 }
 
 static int reserve(struct b2f_ranges *r, uint64_t more)
@@ -111,6 +114,7 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 
 	pthread_mutex_lock(&r->lock);
 	r->n = r->ngone = r->next_id = 0;
+	b2f_ranges_ungroup(r);
 	r->limit = limit;
 	err = reserve(r, n);
 	for (uint64_t i = 0; i < n && !err; i++)
@@ -156,6 +160,7 @@ static uint64_t *sort_begins(const struct b2f_ranges *r)
 /* Each range ends where the next one begins; of twins, one stays without end. */
 static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
 {
+	b2f_ranges_ungroup(r);
 	for (uint64_t i = 0; i < r->n; i++) {
 		struct b2f_named_range *item = &r->items[i];
 		uint64_t next = find_next(sorted, r->n, item->off, r->limit);

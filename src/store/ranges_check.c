@@ -78,14 +78,118 @@ static bool are_hit(const struct leaver *leavers, size_t n, uint64_t off,
 	return false;
 }
 
+static int reserve_groups(struct b2f_ranges *r)
+{
+	uint64_t cap = r->n + r->n / 2 + B2F_GROUP;
+	struct b2f_extent *groups;
+	uint32_t *order;
+
+	if (r->n <= r->groups_cap)
+		return 0;
+	order = realloc(r->order, cap * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	r->order = order;
+	groups = realloc(r->groups, (cap / B2F_GROUP + 1) * sizeof(*groups));
+	if (!groups)
+		return -ENOMEM;
+	r->groups = groups;
+	r->groups_cap = cap;
+	return 0;
+}
+
+/* Where an item is. */
+struct placed {
+	uint64_t off;
+	uint32_t i;
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Sorts all items into @r->order. */
+static int sort_items(struct b2f_ranges *r)
+{
+	struct placed *all = malloc((r->n + 1) * sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < r->n; i++)
+		all[i] = (struct placed){r->items[i].off, (uint32_t)i};
+	qsort(all, r->n, sizeof(*all), compare_placed);
+	for (uint64_t i = 0; i < r->n; i++)
+		r->order[i] = all[i].i;
+	free(all);
+	r->nsorted = r->n;
+	r->ngrouped = 0;
+	return 0;
+}
+
+/*
+ * Adds to the groups what is not in them yet.  An item that gets shorter leaves
+ * its group as it is, which only costs a look.  New ones may be anywhere, so when
+ * they are many all are sorted again.
+ */
+static int group_items(struct b2f_ranges *r)
+{
+	int err = reserve_groups(r);
+
+	if (!err && r->n - r->nsorted > r->nsorted / 8 + B2F_GROUP)
+		err = sort_items(r);
+	for (uint64_t i = r->ngrouped; i < r->n && !err; i++) {
+		struct b2f_extent *group = &r->groups[i / B2F_GROUP];
+		const struct b2f_named_range *item;
+
+		if (i >= r->nsorted)
+			r->order[i] = (uint32_t)i;
+		if (i % B2F_GROUP == 0)
+			*group = (struct b2f_extent){UINT64_MAX, 0};
+		item = &r->items[r->order[i]];
+		group->off = b2f_min_u64(group->off, item->off);
+		group->end = b2f_max_u64(group->end, item->off + item->size);
+	}
+	if (!err)
+		r->ngrouped = r->n;
+	return err;
+}
+
+/* Is there a byte of @leavers in the places of @group? */
+static bool may_hit(const struct leaver *leavers, size_t n,
+		    const struct b2f_extent *group)
+{
+	size_t i = first_behind(leavers, n, group->off);
+
+	return i < n && leavers[i].off < group->end;
+}
+
+/* Does an item of group @group, but a leaver itself, have a byte of @leavers? */
+static bool group_hits(const struct b2f_ranges *r, uint64_t group,
+		       const struct leaver *leavers, size_t n)
+{
+	uint64_t end = b2f_min_u64(r->n, (group + 1) * B2F_GROUP);
+
+	if (!may_hit(leavers, n, &r->groups[group]))
+		return false;
+	for (uint64_t i = group * B2F_GROUP; i < end; i++) {
+		const struct b2f_named_range *item = &r->items[r->order[i]];
+
+		if (are_hit(leavers, n, item->off, item->size, item->id))
+			return true;
+	}
+	return false;
+}
+
 static bool is_free_of_others(const struct b2f_ranges *r,
 			      const struct leaver *leavers, size_t n)
 {
 	if (!are_apart(leavers, n))
 		return false;
-	for (uint64_t i = 0; i < r->n; i++)
-		if (are_hit(leavers, n, r->items[i].off, r->items[i].size,
-			    r->items[i].id))
+	for (uint64_t i = 0; i < b2f_div_up_u64(r->n, B2F_GROUP); i++)
+		if (group_hits(r, i, leavers, n))
 			return false;
 	for (size_t i = 0; i < r->ngaps; i++)
 		if (are_hit(leavers, n, r->gaps[i].off, r->gaps[i].size,
@@ -97,14 +201,16 @@ static bool is_free_of_others(const struct b2f_ranges *r,
 int b2f_ranges_check(struct b2f_ranges *r, const uint64_t *ids, size_t n)
 {
 	struct leaver *leavers = malloc((n ? n : 1) * sizeof(*leavers));
-	bool is_free;
+	int err;
 
 	if (!leavers)
 		return -ENOMEM;
 	pthread_mutex_lock(&r->lock);
 	n = list_leavers(r, ids, n, leavers);
-	is_free = n == 0 || is_free_of_others(r, leavers, n);
+	err = n ? group_items(r) : 0;
+	if (!err && n && !is_free_of_others(r, leavers, n))
+		err = -EINVAL;
 	pthread_mutex_unlock(&r->lock);
 	free(leavers);
-	return is_free ? 0 : -EINVAL;
+	return err;
 }

@@ -15,6 +15,12 @@
 #include "base/checked.h"
 #include "store/ranges.h"
 
+/* What lies between two places. */
+struct b2f_extent {
+	uint64_t off;
+	uint64_t end;
+};
+
 /* A range with its id. */
 struct b2f_named_range {
 	uint64_t off;
@@ -47,7 +53,27 @@ struct b2f_ranges {
 	struct b2f_range *gaps;
 	size_t ngaps;
 	size_t gaps_cap;
+	/*
+	 * The indexes of the first @ngrouped items: those of @nsorted in the order
+	 * of places, then the others; and between which places each B2F_GROUP of
+	 * them are.  So what an item may touch is found without a look at most of
+	 * the others.  Malloc'ed, with room for @groups_cap items.
+	 */
+	uint32_t *order;
+	struct b2f_extent *groups;
+	uint64_t nsorted;
+	uint64_t ngrouped;
+	uint64_t groups_cap;
 };
+
+/* Items of a group. */
+#define B2F_GROUP 256
+
+/* Items were put to other places, or among other ones. */
+static inline void b2f_ranges_ungroup(struct b2f_ranges *r)
+{
+	r->ngrouped = r->nsorted = 0;
+}
 
 /* Range @id, or NULL: none has it, or not any more. */
 struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r,

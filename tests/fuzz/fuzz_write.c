@@ -24,7 +24,6 @@
 #include "base/cursor.h"
 #include "frame/frame.h"
 #include "index/index_write.h"
-#include "index/meta_write.h"
 #include "tests/support/fault_store.h"
 
 #define MODEL_MAX 70000

@@ -238,3 +238,27 @@ Test(ranges, two_chunks_in_one_place_are_refused)
 	cr_assert_eq(b2f_ranges_fill(ranges, places, 3, 0, 500), 0);
 	cr_expect_eq(b2f_ranges_begin(ranges, 600), -EEXIST);
 }
+
+/* So many ranges that most are not looked at. */
+Test(ranges, one_of_many_that_shares_a_byte_is_found)
+{
+	const uint64_t n = 5000, size = 100;
+	uint64_t places[5000], twin = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		places[i] = (i * 1237 % n) * size;
+	cr_assert_eq(b2f_ranges_fill(ranges, places, n, 0, n * size), 0);
+	cr_assert_eq(b2f_ranges_begin(ranges, n * size), 0);
+	for (uint64_t i = 0; i + 1 < n; i += 97)
+		cr_expect_eq(check(i, i + 1), 0);
+	for (uint64_t i = 0; i < n; i += 501) {
+		uint64_t off = (i * 1237 % n) * size;
+
+		cr_assert_eq(b2f_ranges_add(ranges, off + 99, 1, &twin), 0);
+		cr_expect_eq(check(i, i + 1), -EINVAL);
+		cr_expect_eq(check(twin, i + 1), -EINVAL);
+		b2f_ranges_trim(ranges, i, 99);
+		cr_expect_eq(check(i, i + 1), 0);
+		cr_expect_eq(check(twin, i + 1), -EINVAL);
+	}
+}

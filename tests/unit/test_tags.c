@@ -168,7 +168,7 @@ Test(tags, take_little_if_they_follow_each_other)
 	for (uint32_t i = 0; i < n; i++)
 		entries[i] = stored(i, B2F_TAG_MIN + 5 + i);
 	tagged = expect_same(entries, n);
-	cr_assert_leq(tagged, plain + n / 40, "%zu, %zu", tagged, plain);
+	cr_assert_leq(tagged, plain + n / 16, "%zu, %zu", tagged, plain);
 	for (uint32_t i = 0; i < n; i++)
 		entries[i] = stored(i, B2F_TAG_MIN |
 					       (uint32_t)exact_random(&seed) >>

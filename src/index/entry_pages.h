@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * entry_pages.h - the entries of a frame that is being written, in pages
+ *
+ * A page is the entries of one block of the index chunk.  States of a frame
+ * share the pages in which they do not differ: to note all entries of a moment
+ * takes a pointer for each page, and a change copies the one page it is in.
+ *
+ * A page that no change has touched is the same one in the next commit, so it
+ * keeps its stored bytes: an index is encoded where it differs from the one
+ * before, and all else of it is copied.
+ *
+ * Layer: index.  May include: base/ chunk/.
+ *
+ * Threads: the pages of one state are for one thread at a time.  Any number of
+ * states may share a page.  What is known of a page belongs to the thread that
+ * makes an index of it: for all states that share pages, one at a time.
+ */
+#ifndef B2F_INDEX_ENTRY_PAGES_H
+#define B2F_INDEX_ENTRY_PAGES_H
+
+#include <stdatomic.h>
+
+#include "chunk/encoder.h"
+
+/* Entries of a page: of 8 bytes, they are a block as C-Blosc2 makes it. */
+#define B2F_PAGE_ENTRIES 2048
+
+/* A page as a block of stored bytes; malloc'ed, or NULL. */
+struct b2f_page_block {
+	uint8_t *bytes;
+	uint32_t size;
+	/* What it was made with, besides the page. */
+	uint64_t key;
+};
+
+struct b2f_page {
+	atomic_uint nrefs;
+	/* Entries there is room for; fewer than all of a page in the first. */
+	uint32_t cap;
+	/* Of so many entries, all up to @tags is known. */
+	uint32_t nknown;
+	bool is_same;
+	/* 1 + the largest chunk id, or 0; the last tag, or 0. */
+	uint64_t above;
+	uint32_t last_tag;
+	/* Where the last chunk ends, for whoever makes @values; else 0. */
+	uint64_t end;
+	/* In the index chunk, and in the list of tags (tags.h). */
+	struct b2f_page_block values;
+	struct b2f_page_block tags;
+	uint64_t raw[];
+};
+
+/* Zero-initialize it, which has no room; end with b2f_pages_fini(). */
+struct b2f_pages {
+	struct b2f_page **at;
+	size_t n;
+	size_t cap;
+};
+
+static inline uint64_t b2f_pages_get(const struct b2f_pages *pages, uint64_t i)
+{
+	return pages->at[i / B2F_PAGE_ENTRIES]->raw[i % B2F_PAGE_ENTRIES];
+}
+
+/* Sets entry @i, whose page b2f_pages_own() has made this one's own. */
+static inline void b2f_pages_set(struct b2f_pages *pages, uint64_t i,
+				 uint64_t raw)
+{
+	pages->at[i / B2F_PAGE_ENTRIES]->raw[i % B2F_PAGE_ENTRIES] = raw;
+}
+
+/* Room for @n entries, the new ones without a value.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_pages_reserve(struct b2f_pages *pages, uint64_t n);
+
+/*
+ * The @n entries from @first on, for which there is room, are about to be set:
+ * no other state sees that.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_pages_own(struct b2f_pages *pages, uint64_t first, uint64_t n);
+
+/* Puts the @n entries at @raw into @pages, which has none.  0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_pages_fill(struct b2f_pages *pages, const uint64_t *raw, uint64_t n);
+
+/* Shares the pages of @from with @to, which has none.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_pages_copy(const struct b2f_pages *from, struct b2f_pages *to);
+
+void b2f_pages_fini(struct b2f_pages *pages);
+
+/* Are the first @n entries of both the same? */
+bool b2f_pages_equal(const struct b2f_pages *a, const struct b2f_pages *b,
+		     uint64_t n);
+
+/* How many of @n entries page @page has. */
+static inline uint32_t b2f_pages_count(uint64_t n, size_t page)
+{
+	uint64_t left = n - (uint64_t)page * B2F_PAGE_ENTRIES;
+
+	return left < B2F_PAGE_ENTRIES ? (uint32_t)left : B2F_PAGE_ENTRIES;
+}
+
+/* Page @page of @n entries, with what is known of it. */
+struct b2f_page *b2f_pages_know(const struct b2f_pages *pages, uint64_t n,
+				size_t page);
+
+/* 1 + the largest chunk id of @n entries, or 0 if no chunk is stored. */
+uint64_t b2f_pages_above(const struct b2f_pages *pages, uint64_t n);
+
+/* Do all of the @n entries have the same value? */
+bool b2f_pages_is_same(const struct b2f_pages *pages, uint64_t n);
+
+/* A chunk of one item for each entry, and of one block for each page. */
+struct b2f_page_list {
+	/* Bytes of all items, and of an item. */
+	uint32_t nbytes;
+	uint32_t item;
+	/*
+	 * The block of page @page, and in *@key what its bytes depend on besides
+	 * the page.  It is asked for in the order of pages, from 0 on.
+	 */
+	struct b2f_page_block *(*find)(void *arg, size_t page, uint64_t *key);
+	/* Writes the items of the page that was asked for last. */
+	void (*fill)(void *arg, size_t page, uint8_t *out);
+	void *arg;
+};
+
+/*
+ * Makes the chunk of @list at @dst, which has b2f_chunk_encode_bound() bytes;
+ * *@zeros: all items are zeros, and nothing was made.  Blocks that are as
+ * another index had them are copied.  Returns 0 or -ENOMEM, with the cause in
+ * @why.
+ */
+B2F_MUST_CHECK
+int b2f_pages_encode(const struct b2f_page_list *list, struct b2f_encoder *enc,
+		     uint8_t *dst, uint32_t *cbytes, bool *zeros,
+		     struct b2f_why *why);
+
+/* How b2f_pages_encode() makes chunks of items of @item bytes. */
+struct b2f_encode_options b2f_pages_options(uint32_t item);
+
+#endif
