@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ceiling.c - shows a copy of one file, in memory: what FUSE itself costs
+ * ceiling.c - files in memory: what FUSE itself costs
  *
- *   ceiling [-d | -s] [-r KIB] FILE MOUNTPOINT
+ *   ceiling [-d | -s] [-w] [-r KIB] FILE MOUNTPOINT
  *
  *   -d      direct_io
  *   -s      two threads store the data in the kernel's cache from the open on
+ *   -w      the kernel collects writes (writeback_cache)
  *   -r KIB  readahead of the mount (root; the kernel has 128)
  *
- * Stays in the foreground.  MOUNTPOINT has one file, "data".  No filesystem
- * that has to decode its data can be faster, so scripts/bench compares ours
- * with it.
+ * Stays in the foreground.  MOUNTPOINT has two files: "data" is a copy of FILE
+ * and read-only, and "new" can be created and written, up to 8 GiB.  No
+ * filesystem that has to encode or decode its data can be faster, so
+ * scripts/bench compares ours with it.
  */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
@@ -28,6 +30,8 @@
 #include <unistd.h>
 
 #define INO_DATA     2
+#define INO_NEW	     3
+#define NEW_MAX	     ((size_t)8 << 30)
 #define PIECE	     (1u << 20)
 #define STORERS	     2
 #define FOREVER	     1e9
@@ -37,8 +41,13 @@ struct ceiling {
 	const char *path;
 	char *data;
 	size_t size;
+	/* The file that is written: NEW_MAX bytes of address space. */
+	char *new_data;
+	_Atomic size_t new_size;
+	_Atomic bool has_new;
 	bool direct_io;
 	bool store;
+	bool writeback;
 	const char *readahead_kib;
 	struct fuse_session *session;
 	/* Of the pieces, the next one to be stored. */
@@ -54,34 +63,51 @@ static struct ceiling *ceiling_of(fuse_req_t req)
 
 static void init(void *userdata, struct fuse_conn_info *conn)
 {
-	(void)userdata;
+	const struct ceiling *c = userdata;
+
 	conn->want &= ~(unsigned int)(FUSE_CAP_SPLICE_READ |
 				      FUSE_CAP_SPLICE_WRITE |
 				      FUSE_CAP_SPLICE_MOVE);
+	if (c->writeback)
+		conn->want |= FUSE_CAP_WRITEBACK_CACHE;
 	/* What the mount's own setting allows. */
 	conn->max_readahead = UINT_MAX;
 	conn->max_background = REQUESTS_MAX;
 	conn->congestion_threshold = REQUESTS_MAX * 3 / 4;
 }
 
-static struct stat attributes(const struct ceiling *c, fuse_ino_t ino)
+static size_t size_of(struct ceiling *c, fuse_ino_t ino)
+{
+	if (ino == INO_NEW)
+		return c->new_size;
+	return ino == INO_DATA ? c->size : 0;
+}
+
+static struct stat attributes(struct ceiling *c, fuse_ino_t ino)
 {
 	struct stat st = {.st_ino = ino, .st_nlink = 1};
 
-	st.st_mode = ino == INO_DATA ? S_IFREG | 0444 : S_IFDIR | 0555;
-	st.st_size = ino == INO_DATA ? (off_t)c->size : 0;
+	st.st_mode = ino == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0644;
+	st.st_size = (off_t)size_of(c, ino);
 	return st;
+}
+
+static struct fuse_entry_param entry(struct ceiling *c, fuse_ino_t ino)
+{
+	return (struct fuse_entry_param){.ino = ino,
+					 .attr = attributes(c, ino),
+					 .attr_timeout = FOREVER,
+					 .entry_timeout = FOREVER};
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fuse_entry_param e = {.ino = INO_DATA,
-				     .attr_timeout = FOREVER,
-				     .entry_timeout = FOREVER};
+	struct ceiling *c = ceiling_of(req);
+	bool is_new = c->has_new && strcmp(name, "new") == 0;
+	struct fuse_entry_param e = entry(c, is_new ? INO_NEW : INO_DATA);
 
 	(void)parent;
-	e.attr = attributes(ceiling_of(req), INO_DATA);
-	if (strcmp(name, "data") != 0)
+	if (!is_new && strcmp(name, "data") != 0)
 		fuse_reply_err(req, ENOENT);
 	else
 		fuse_reply_entry(req, &e);
@@ -94,6 +120,77 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino,
 
 	(void)fi;
 	fuse_reply_attr(req, &st, FOREVER);
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+		       int to_set, struct fuse_file_info *fi)
+{
+	struct ceiling *c = ceiling_of(req);
+
+	if (ino == INO_NEW && to_set & FUSE_SET_ATTR_SIZE)
+		c->new_size = (size_t)attr->st_size < NEW_MAX
+				      ? (size_t)attr->st_size
+				      : NEW_MAX;
+	op_getattr(req, ino, fi);
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      mode_t mode, struct fuse_file_info *fi)
+{
+	struct ceiling *c = ceiling_of(req);
+	struct fuse_entry_param e;
+
+	(void)parent;
+	(void)mode;
+	if (strcmp(name, "new") != 0) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	c->has_new = true;
+	c->new_size = 0;
+	e = entry(c, INO_NEW);
+	fi->direct_io = c->direct_io;
+	fuse_reply_create(req, &e, fi);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct ceiling *c = ceiling_of(req);
+	bool is_new = strcmp(name, "new") == 0;
+
+	(void)parent;
+	if (is_new)
+		c->has_new = false;
+	fuse_reply_err(req, is_new ? 0 : EPERM);
+}
+
+static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
+		     size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct ceiling *c = ceiling_of(req);
+	size_t end = (size_t)off + size;
+	size_t had = c->new_size;
+
+	(void)fi;
+	if (ino != INO_NEW || end > NEW_MAX) {
+		fuse_reply_err(req, ino != INO_NEW ? EPERM : EFBIG);
+		return;
+	}
+	memcpy(c->new_data + off, buf, size);
+	while (had < end &&
+	       !atomic_compare_exchange_weak(&c->new_size, &had, end))
+		;
+	fuse_reply_write(req, size);
+}
+
+/* Memory has nothing to store. */
+static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
+		     struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)datasync;
+	(void)fi;
+	fuse_reply_err(req, 0);
 }
 
 static void *store(void *arg)
@@ -129,23 +226,35 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	const struct ceiling *c = ceiling_of(req);
-	size_t left = (size_t)off < c->size ? c->size - (size_t)off : 0;
+	struct ceiling *c = ceiling_of(req);
+	size_t end = size_of(c, ino);
+	size_t left = (size_t)off < end ? end - (size_t)off : 0;
+	char *data = ino == INO_NEW ? c->new_data : c->data;
 
-	(void)ino;
 	(void)fi;
-	fuse_reply_buf(req, c->data + off, size < left ? size : left);
+	fuse_reply_buf(req, data + off, size < left ? size : left);
 }
 
 static const struct fuse_lowlevel_ops ops = {
 	.init = init,
 	.lookup = op_lookup,
 	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.create = op_create,
+	.unlink = op_unlink,
 	.open = op_open,
 	.read = op_read,
+	.write = op_write,
+	.fsync = op_fsync,
 };
 
-/* A copy of the file, in anonymous memory as a filesystem's cache is. */
+/* Anonymous memory, as a filesystem's cache is; at least a page. */
+static void *reserve(size_t size)
+{
+	return mmap(NULL, size + 1, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 static int load(struct ceiling *c)
 {
 	int fd = open(c->path, O_RDONLY | O_CLOEXEC);
@@ -154,9 +263,9 @@ static int load(struct ceiling *c)
 
 	if (fd < 0 || fstat(fd, &st))
 		return -1;
-	c->data = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (c->data == MAP_FAILED)
+	c->data = reserve((size_t)st.st_size);
+	c->new_data = reserve(NEW_MAX);
+	if (c->data == MAP_FAILED || c->new_data == MAP_FAILED)
 		return -1;
 	while (n > 0 && c->size < (size_t)st.st_size) {
 		n = read(fd, c->data + c->size, (size_t)st.st_size - c->size);
@@ -214,19 +323,21 @@ int main(int argc, char **argv)
 	struct ceiling c = {0};
 	int o;
 
-	while ((o = getopt(argc, argv, "dsr:")) != -1) {
+	while ((o = getopt(argc, argv, "dswr:")) != -1) {
 		if (o == 'd')
 			c.direct_io = true;
 		else if (o == 's')
 			c.store = true;
+		else if (o == 'w')
+			c.writeback = true;
 		else if (o == 'r')
 			c.readahead_kib = optarg;
 		else
 			return 2;
 	}
 	if (argc - optind != 2) {
-		fprintf(stderr, "usage: ceiling [-d | -s] [-r KIB] FILE "
-				"MOUNTPOINT\n");
+		fprintf(stderr, "usage: ceiling [-d | -s] [-w] [-r KIB] "
+				"FILE MOUNTPOINT\n");
 		return 2;
 	}
 	c.path = argv[optind];
