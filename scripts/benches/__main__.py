@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/bench: samples of all columns of a row in turns, and their medians"""
 import argparse
+import contextlib
+import functools
 import json
 import os
 import pathlib
 import resource
 import subprocess
-import sys
 import tempfile
+import time
 
 import numpy as np
 
+import disk
 import library
-from columns import Bloscfs, Mounted, clean, run
-from data import (MIB, Set, drop_caches, free_memory, hold_memory, pieces,
-                  remove, walk, warm)
-from report import ROOT, machine, median, reason
-from rows import COLD, FULL, HOT, QUICK, ROWS, SIZES, TINY
+from columns import Bloscfs, Mounted
+from data import (MIB, Set, drop_caches, free_memory, hold_memory, remove,
+                  walk, warm)
+from disk import run
+from report import ROOT, choose, in_turns, machine, median, show
+from rows import (COLD, FRESH, FRONT, FULL, HOT, QUICK, ROUNDS, ROWS, SHOWN,
+                  SIZES, TINY)
 from work import WRITTEN, Files
 
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", ROOT / "build/bench"))
@@ -40,128 +45,148 @@ def fill_names(column, data, path):
 
 def check_bytes(data, path):
     """Once per column: what is shown is what is meant."""
-    for name in data.files:
+    for name in data.files if data.kind != "chunks" else []:
         if (data.plain / name).is_file():
-            run("cmp", data.plain / name, path / name)
-    if (path / "new").is_file() and data.kind == "none" and data.untouched:
-        want = b"".join(data.parts)
-        got = (path / "new").read_bytes()
-        assert got == (want * (len(got) // len(want) + 1))[:data.size]
+            run("cmp", "-n", 256 * MIB, data.plain / name, path / name)
+    if data.is_whole:
+        with open(path / "new", "rb") as f:
+            for i in range(data.size // MIB):
+                assert f.read(MIB) == data.parts[i % len(data.parts)], i
 
 
-def client_cpu():
+def cpu_seconds():
     """Of this process, and of programs that it waited for."""
     return sum(usage.ru_utime + usage.ru_stime for usage in map(
         resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
-def measured(action, path, data, pid):
-    """{seconds, client, and of the daemon @pid: cpu, peak}"""
-    client = client_cpu()
+def measured(action, where, data, column):
+    """Figures of one sample; client and cpu are seconds of us and a daemon."""
+    pid = column.pid if isinstance(where, pathlib.Path) else None
+    client = cpu_seconds()
     before = library.cpu_ns(pid) if pid else 0
-    got = {"seconds": action(path, data), "client": client_cpu() - client}
+    got = action(where, data)
+    got = got if isinstance(got, dict) else {"seconds": got}
+    got["client"] = cpu_seconds() - client
     if pid:
         got["cpu"] = (library.cpu_ns(pid) - before) / 1e9
         got["peak"] = peak_mib(pid)
     return got
 
 
-def sample(row, column, data, top, is_first):
-    """One sample, as measured() says."""
-    if data.kind == "names" and isinstance(column, Mounted) and is_first:
-        with column.open(data, BUILD, top) as path:
-            fill_names(column, data, path)
+def note_room(got, data, before):
+    """How much of the disk the data take, where that was not told."""
+    stored = got.get("stored", disk.used(data.place) - before)
+    # What is in memory only takes none.
+    if stored > data.size // 10000:
+        got["ratio"], got["share"] = data.size / stored, stored / data.size
+
+
+def prepare_caches(row, column, data):
     stored = column.stored(data)
     if row.state == COLD:
         drop_caches()
-    elif stored.exists():
+    elif row.state != FRESH and stored.exists():
         warm(stored)
-    with column.open(data, BUILD, top) as path:
-        action = getattr(column, row.work)
+
+
+def hold(data):
+    """The reader's copy, the kernel's, and what a daemon needs."""
+    wanted = 3 * data.size if data.size > MIB else 0
+    hold_memory(max(64 * MIB, min(wanted, free_memory() // 2)))
+
+
+def take(row, column, data, top, is_first):
+    """One sample, as measured() says."""
+    opened = functools.partial(column.open, data, BUILD, top)
+    action = getattr(column, row.work)
+    if data.kind == "names" and isinstance(column, Mounted) and is_first:
+        with opened() as path:
+            fill_names(column, data, path)
+    prepare_caches(row, column, data)
+    if row.opens:
+        hold(data)
+        return measured(action, opened, data, column)
+    with opened() as path:
         if row.state == HOT:
             action(path, data)
-        # The reader's copy, the kernel's, and what a daemon needs.
-        hold_memory(64 * MIB if data.kind == "names" else
-                    min(3 * data.size, free_memory() // 2))
+        hold(data)
         try:
-            got = measured(action, path, data, column.pid)
+            got = measured(action, path, data, column)
             if is_first and isinstance(column, Files):
-                data.untouched = row.work == "append"
+                data.is_whole = row.work.startswith("append")
                 check_bytes(data, path)
         finally:
-            remove(*(path / name for name in WRITTEN))
+            if row.state != FRESH:
+                remove(*(path / name for name in WRITTEN))
     return got
 
 
+def sample(row, data, top, column, is_first):
+    """One sample, in a new filesystem if the row wants it."""
+    if row.state != FRESH:
+        return take(row, column, data, top, is_first)
+    with disk.fresh(top, getattr(column, "disk", "ext4")) as place:
+        here = data.on(place)
+        before = disk.used(place)
+        got = take(row, column, here, top, is_first)
+        note_room(got, here, before)
+        return got
+
+
 def prepare(row, top, level):
-    size = SIZES[row.kind][level]
-    if row.size:
-        size = min(size, row.size) if level == TINY else row.size
+    size = SIZES[row.kind.partition("-")[0]][level] if not row.size else \
+        row.size[level] if isinstance(row.size, tuple) else row.size
+    if level == TINY and row.work != "sync_one":
+        size = min(size, 16 * MIB)
     data = Set(top, row.kind, row.codec, size)
-    data.parts = pieces("walk") if row.kind == "none" else None
+    data.is_whole = False
     if row.work == "save":
         data.a = walk(size // 8).reshape(-1, 1024)
-    if row.work == "untar" and not (data.top / "names.tar").exists():
-        run("tar", "cf", data.top / "names.tar", "-C", data.plain, ".")
     return data
 
 
 def measure(row, columns, top, level, rounds):
-    """{column name: [samples]}, and why columns are missing."""
+    """The size; {column name: [samples]}; and why columns are missing."""
     data = prepare(row, top, level)
-    missing = {c.name: c.missing(BUILD) for c in columns if c.missing(BUILD)}
-    columns = [c for c in columns if c.name not in missing]
-    samples = {c.name: [] for c in columns}
-    for i in range(rounds):
-        # The other way round each second time: no one is always the first.
-        for column in columns[::-1 if i % 2 else 1]:
-            if column.name in missing:
-                continue
-            try:
-                samples[column.name].append(
-                    sample(row, column, data, top, i == 0))
-            except (OSError, RuntimeError, AssertionError,
-                    subprocess.SubprocessError) as e:
-                missing[column.name] = f"failed: {reason(e)}"
-    clean(data)
-    return data.size, {k: v for k, v in samples.items() if v}, missing
+    samples, missing = in_turns(columns, rounds, BUILD,
+                                functools.partial(sample, row, data, top))
+    # What was made to be read stays for other rows.
+    remove(data.top / "cipher")
+    return data.size, samples, missing
+
+
+def cost(taken):
+    text = f"CPU {median(taken, 'client'):.2f}"
+    if "cpu" in taken[0]:
+        text += (f" + {median(taken, 'cpu'):.2f} s, "
+                 f"{max(s['peak'] for s in taken):.0f} MiB")
+    return text
+
+
+def verdicts(figure, columns):
+    for mine, other, wanted in figure.wanted:
+        if mine.name in columns and other.name in columns:
+            got = columns[mine.name]["value"] / columns[other.name]["value"]
+            reached = got <= wanted if figure.is_time() else got >= wanted
+            print(f"  {mine.name} / {other.name}: {got:.2f} x, wanted "
+                  f"{'at most' if figure.is_time() else 'at least'} "
+                  f"{wanted:.2f}: {'reached' if reached else 'not reached'}")
+            yield {"ours": mine.name, "other": other.name, "ratio": got,
+                   "wanted": wanted, "reached": bool(reached)}
 
 
 def report(row, size, samples, missing):
-    """Prints the row and returns it for the JSON."""
+    """Prints the figures of a row, and yields them for the JSON."""
     ours = next((c.name for c in row.columns
                  if isinstance(c, Bloscfs) and c.name in samples), None)
-    print(f"\n{row.name}: {row.title}")
-    columns = {}
-    for name, taken in samples.items():
-        value = row.value(median(taken), size)
-        columns[name] = {"value": value, "samples": taken}
-        line = f"  {name:28} {value:9.2f} {row.unit:4}"
-        if ours and name != ours:
-            ratio = row.value(median(samples[ours]), size) / value
-            line += f"  ours: {ratio:6.2f} x"
-        line += f"  CPU {median(taken, 'client'):.2f}"
-        if "cpu" in taken[0]:
-            line += (f" + {median(taken, 'cpu'):.2f} s, "
-                     f"{max(s['peak'] for s in taken):.0f} MiB")
-        print(line)
-    for name, why in missing.items():
-        print(f"  {name:28} left out: {why}")
-    verdicts = []
-    for mine, other, wanted in row.wanted:
-        if mine.name in columns and other.name in columns:
-            got = columns[mine.name]["value"] / columns[other.name]["value"]
-            reached = got <= wanted if row.is_time() else got >= wanted
-            verdicts.append({"ours": mine.name, "other": other.name,
-                             "ratio": got, "wanted": wanted,
-                             "reached": bool(reached)})
-            print(f"  {mine.name} / {other.name}: {got:.2f} x, wanted "
-                  f"{'at most' if row.is_time() else 'at least'} {wanted:.2f}:"
-                  f" {'reached' if reached else 'not reached'}")
-    sys.stdout.flush()
-    return {"name": row.name, "title": row.title, "unit": row.unit,
-            "size": size, "columns": columns, "missing": missing,
-            "wanted": verdicts}
+    note = cost
+    for figure in row.figures:
+        shown = show(figure, size, samples, missing, note, figure.key, ours)
+        shown["wanted"] = [*verdicts(figure, shown["columns"])]
+        # Of all figures of the row, and said once.
+        missing, note = {}, lambda taken: ""
+        yield shown
 
 
 def build_other(what):
@@ -186,51 +211,59 @@ def build_other(what):
 
 def pairs(old, new, what):
     """The median of new/old of samples taken in pairs, and the middle half."""
-    ratios = [b[what] / a[what] for a, b in zip(old, new) if a[what]]
-    return np.percentile(ratios, [50, 25, 75]) if ratios else [np.nan] * 3
+    ratios = [what(b) / what(a) for a, b in zip(old, new) if what(a)]
+    median_, low, high = np.percentile(ratios, [50, 25, 75]) if ratios else \
+        [np.nan] * 3
+    return f"{median_:.2f} x ({low:.2f} to {high:.2f})"
+
+
+def all_cpu(sample_):
+    """Of a daemon that was waited for, client has it."""
+    return sample_.get("cpu", sample_["client"])
 
 
 def compare(row, other, top, level, rounds):
-    """One line per set of options: new against old, time and CPU time."""
-    for ours in {c.options: c for c in row.columns
-                 if isinstance(c, Bloscfs)}.values():
-        old = Bloscfs(*ours.options, name="old", build=other)
-        new = Bloscfs(*ours.options, name="new")
+    """Lines for each set of options: new against old, and CPU time."""
+    for options in {c.options for c in row.columns if type(c) is Bloscfs}:
+        old = Bloscfs(*options, name="old", build=other)
+        new = Bloscfs(*options, name="new")
         size, samples, missing = measure(row, [old, new], top, level, rounds)
         if missing:
             print(f"{row.name}: {missing}")
             continue
-        time_, cpu = (pairs(samples["old"], samples["new"], what)
-                      for what in ("seconds", "cpu"))
-        print(f"{row.name:16} {' '.join(ours.options):10} "
-              f"{row.value(median(samples['old']), size):8.2f} -> "
-              f"{row.value(median(samples['new']), size):8.2f} {row.unit:4} "
-              f"time {time_[0]:.2f} x ({time_[1]:.2f} to {time_[2]:.2f}), "
-              f"CPU {cpu[0]:.2f} x ({cpu[1]:.2f} to {cpu[2]:.2f})",
-              flush=True)
+        old, new = samples["old"], samples["new"]
+        for figure in row.figures:
+            key = figure.key
+            if key not in old[0]:
+                continue
+            print(f"{figure.name:22} {' '.join(options):10} "
+                  f"{figure.value(median(old, key), size):8.2f} -> "
+                  f"{figure.value(median(new, key), size):8.2f} "
+                  f"{figure.unit:5} {figure.key} "
+                  f"{pairs(old, new, lambda s, key=key: s[key])}, "
+                  f"CPU {pairs(old, new, all_cpu)}", flush=True)
 
 
-def choose(names, full):
+def pick(args):
     known = {row.name: row for row in ROWS}
-    for name in names:
-        if name not in known:
-            sys.exit(f"scripts/bench: no such row: {name}; there are: "
-                     f"{' '.join([*known, *library.ROWS])}")
-    return [known[n] for n in names] or \
-        [row for row in ROWS if full or not row.slow]
+    names = args.names or (SHOWN if args.mode == "front" else
+                           [r.name for r in ROWS
+                            if args.mode == "full" or not r.slow])
+    return choose(known, names, "row")
 
 
 def parse():
     p = argparse.ArgumentParser(prog="scripts/bench", description="see there")
-    p.add_argument("mode", choices=["quick", "full", "against", "library",
-                                    "remote", "plot"])
+    p.add_argument("mode", choices=["quick", "front", "full", "against",
+                                    "library", "remote", "plot"])
     p.add_argument("names", nargs="*", help="rows; all, if none is named")
     p.add_argument("--rounds", type=int, default=0)
     p.add_argument("--tiny", action="store_true")
     p.add_argument("--dir", help="where the files are (default: /tmp)")
     p.add_argument("--json", help="build/bench.json, build/bench-remote.json")
     p.add_argument("--docs", default=str(ROOT / "docs"))
-    return p.parse_args()
+    p.add_argument("--plot", action="store_true")
+    return p.parse_intermixed_args()
 
 
 def draw(args):
@@ -244,6 +277,33 @@ def draw(args):
         (remote_plot if is_remote else plot).draw(path, pathlib.Path(args.docs))
 
 
+def run_rows(args, top, level, other):
+    rounds, done = args.rounds or ROUNDS[level], []
+    load = os.getloadavg()[0]
+    for row in pick(args):
+        start = time.monotonic()
+        if other:
+            compare(row, other, top, level, args.rounds or 15)
+            continue
+        done += report(row, *measure(row, row.columns, top, level, rounds))
+        print(f"  {time.monotonic() - start:.0f} s")
+        with open(args.json, "w") as f:
+            json.dump({"machine": machine(), "load_before": load,
+                       "rounds": rounds, "rows": done}, f, indent=1)
+    if done:
+        print(f"\n{args.json} has all samples; scripts/bench plot draws them")
+
+
+@contextlib.contextmanager
+def place_for(args):
+    disk.leave_on_signals()
+    with tempfile.TemporaryDirectory(prefix="bloscfs-bench.",
+                                     dir=args.dir) as top:
+        os.chmod(top, 0o755)
+        yield pathlib.Path(top)
+        os.chdir("/")
+
+
 def main():
     args = parse()
     if args.mode == "plot":
@@ -251,30 +311,21 @@ def main():
     args.json = args.json or JSON["remote" if args.mode == "remote" else
                                   "local"]
     other = build_other(args.names.pop(0)) if args.mode == "against" else None
-    full = args.mode == "full"
-    level = TINY if args.tiny else FULL if full else QUICK
-    rounds = args.rounds or (1 if args.tiny else
-                             {"quick": 3, "full": 5}.get(args.mode, 15))
-    with tempfile.TemporaryDirectory(prefix="bloscfs-bench.",
-                                     dir=args.dir) as top:
-        os.chmod(top, 0o755)
+    level = TINY if args.tiny else {"full": FULL, "front": FRONT}.get(
+        args.mode, QUICK)
+    # Daemons have limits of their own where a row is about them.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with place_for(args) as top:
         if args.mode == "library":
-            return library.main(args.names, BUILD, top)
-        if args.mode == "remote":
+            library.main(args.names, BUILD, top)
+        elif args.mode == "remote":
             import remote
-            return remote.main(args, BUILD, pathlib.Path(top))
-        done = []
-        for row in choose(args.names, full):
-            if other:
-                compare(row, other, top, level, rounds)
-                continue
-            done.append(report(row, *measure(row, row.columns, top, level,
-                                             rounds)))
-            with open(args.json, "w") as f:
-                json.dump({"machine": machine(), "rows": done}, f, indent=1)
-        os.chdir("/")
-    if done:
-        print(f"\n{args.json} has all samples; scripts/bench plot draws them")
+            remote.main(args, BUILD, top)
+        else:
+            run_rows(args, top, level, other)
+    if args.plot:
+        draw(args)
 
 
 main()

@@ -15,14 +15,10 @@ import time
 
 import blosc2
 
+import disk
 import work
-from data import CORES, MIB, cparams, remove
-
-
-def run(*args, **kwargs):
-    return subprocess.run([str(a) for a in args], check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, **kwargs).stdout
+from data import CORES, MIB, drop_caches
+from disk import run
 
 
 def need(*programs):
@@ -33,8 +29,8 @@ def need(*programs):
 
 
 class Ext4(work.Files):
-    """The filesystem of the working directory, as it is."""
-    name = "plain"
+    """The filesystem of the working directory, or a fresh ext4."""
+    name = "plain files"
 
     def missing(self, build):
         return None
@@ -48,11 +44,12 @@ class Ext4(work.Files):
 
 
 class Blosc2(work.Stock):
-    """C-Blosc2 in this process."""
+    """C-Blosc2 in this process; @codec writes, any is read."""
 
-    def __init__(self, nthreads=CORES):
-        super().__init__(nthreads)
-        self.name = f"C-Blosc2, {nthreads} thread" + "s" * (nthreads > 1)
+    def __init__(self, codec=None, clevel=5, nthreads=CORES):
+        super().__init__(nthreads, codec, clevel)
+        self.name = "C-Blosc2" + (f" {codec} {clevel}" if codec else "") + \
+            (", 1 thread" if nthreads == 1 else "")
 
     def missing(self, build):
         return None
@@ -79,7 +76,9 @@ class Mounted(work.Files):
         mountpoint = pathlib.Path(top) / "mnt"
         mountpoint.mkdir(exist_ok=True)
         log = open(pathlib.Path(top) / "log", "ab")
+        limit = data.size * 4 // 5 if data.kind == "opened" else ""
         daemon = subprocess.Popen(
+            ["prlimit", f"--nofile={limit}:{limit}"] * bool(limit) +
             [str(a) for a in self.command(data, build, mountpoint)],
             stdout=log, stderr=log)
         try:
@@ -92,12 +91,7 @@ class Mounted(work.Files):
             yield mountpoint
         finally:
             log.close()
-            for _ in range(50):
-                if subprocess.run(["umount", mountpoint], check=False,
-                                  stderr=subprocess.DEVNULL).returncode == 0:
-                    break
-                time.sleep(0.1)
-            else:
+            if not disk.unmount(mountpoint):
                 daemon.send_signal(signal.SIGTERM)
             daemon.wait(60)
 
@@ -105,37 +99,56 @@ class Mounted(work.Files):
 class Bloscfs(Mounted):
     def __init__(self, *options, name=None, build=None):
         self.options, self.build = options, build
-        self.name = name or " ".join(("bloscfs", *options))
+        self.name = name or " ".join(
+            ["bloscfs", *(o.removeprefix("codec=") for o in options)])
 
     def missing(self, build):
         return None
 
     def command(self, data, build, mountpoint):
-        options = ("rw", "allow_other", f"codec={data.codec}", "clevel=5",
-                   "filter=shuffle", *self.options)
-        return [(self.build or build) / "bloscfs", "-f", "-q", "-o",
-                ",".join(options), data.src, mountpoint]
+        options = ",".join(("rw", "allow_other", *self.options))
+        return [(self.build or build) / "bloscfs", "-f", "-q", "-o", options,
+                data.src, mountpoint]
 
 
 class Contiguous(Bloscfs):
-    """The file that is written to is there, empty: a contiguous frame."""
+    """The file that is written to is there, empty: a contiguous frame, lz4."""
 
     def __init__(self):
-        super().__init__(name="bloscfs, contiguous")
+        super().__init__(name="bloscfs lz4, contiguous")
 
     @contextlib.contextmanager
     def open(self, data, build, top):
         blosc2.SChunk(chunksize=MIB, urlpath=str(data.src / "new.b2frame"),
-                      contiguous=True, cparams=cparams(data.codec))
+                      contiguous=True, cparams=data.cparams("lz4"))
         with super().open(data, build, top) as path:
             yield path
 
 
+class Made(Bloscfs):
+    """The same data in a frame that bloscctl has made, of small blocks."""
+
+    def __init__(self):
+        super().__init__(name="bloscfs, its own frame")
+
+    def open(self, data, build, top):
+        frame = data.src / "made.b2frame"
+        if not frame.exists():
+            run(build / "bloscctl", "compress", "-q", f"--codec={data.codec}",
+                "-o", frame, data.plain / "data")
+            drop_caches()
+        return super().open(data, build, top)
+
+    def reader(self, path):
+        return super().reader(path.with_name("made"))
+
+
 class Ceiling(Mounted):
-    """tests/tools/ceiling.c: FUSE without any work behind it."""
+    """tests/tools/ceiling.c: FUSE to memory, without any work behind it."""
 
     def __init__(self, name, *options):
-        self.name, self.options = f"FUSE ceiling: {name}", options
+        self.name = f"FUSE to memory{name and ', '}{name}"
+        self.options = options
 
     def missing(self, build):
         return None
@@ -144,12 +157,13 @@ class Ceiling(Mounted):
         return data.plain
 
     def command(self, data, build, mountpoint):
+        (data.plain / "data").touch()
         return [build / "ceiling", *self.options, data.plain / "data",
                 mountpoint]
 
 
 class Passthrough(work.Files):
-    name = "FUSE ceiling: passthrough"
+    name = "FUSE passthrough"
 
     def missing(self, build):
         version = run("pkg-config", "--modversion", "fuse3").strip()
@@ -157,7 +171,7 @@ class Passthrough(work.Files):
 
 
 class Squashfuse(Mounted):
-    name = "squashfuse, zstd"
+    name = "squashfuse zstd"
 
     def missing(self, build):
         return need("mksquashfs", "squashfuse_ll")
@@ -176,6 +190,20 @@ class Squashfuse(Mounted):
         return ["squashfuse_ll", "-f", self.image(data), mountpoint]
 
 
+class Bindfs(Mounted):
+    """The plain files again: what FUSE costs when each call is passed on."""
+    name = "bindfs"
+
+    def missing(self, build):
+        return need("bindfs")
+
+    def stored(self, data):
+        return data.plain
+
+    def command(self, data, build, mountpoint):
+        return ["bindfs", "-f", data.plain, mountpoint]
+
+
 class Gocryptfs(Mounted):
     name = "gocryptfs"
 
@@ -183,7 +211,7 @@ class Gocryptfs(Mounted):
         return need("gocryptfs")
 
     def command(self, data, build, mountpoint):
-        cipher = data.top / "cipher"
+        cipher = data.place / "cipher"
         if not cipher.exists():
             cipher.mkdir()
             run("gocryptfs", "-init", "-q", "-extpass", "echo benchmark",
@@ -194,7 +222,8 @@ class Gocryptfs(Mounted):
 
 class Btrfs(work.Files):
     """Forced zstd, in a file on the same disk."""
-    name = "btrfs, zstd"
+    name = "btrfs zstd"
+    disk = "btrfs"
 
     def missing(self, build):
         with open("/proc/filesystems") as f:
@@ -205,27 +234,20 @@ class Btrfs(work.Files):
         return need("mkfs.btrfs")
 
     def stored(self, data):
-        return data.top / "btrfs"
+        return data.top / "image.btrfs"
+
+    def make(self, data, path):
+        disk.make(self.stored(data), self.disk)
+        with disk.mounted(self.stored(data), self.disk, path):
+            run("cp", "-r", f"{data.plain}/.", path)
 
     @contextlib.contextmanager
     def open(self, data, build, top):
-        image, path = data.top / "image.btrfs", data.top / "btrfs"
-        is_new = not image.exists()
-        if is_new:
-            path.mkdir()
-            with open(image, "wb") as f:
-                f.truncate(max(1 << 30, 3 * data.size))
-            run("mkfs.btrfs", "-q", image)
-        run("mount", "-o", "loop,compress-force=zstd:3", image, path)
-        try:
-            if is_new:
-                run("cp", "-r", f"{data.plain}/.", path)
-                os.sync()
+        if data.place != data.top:
+            yield data.plain
+            return
+        path = data.top / "btrfs"
+        if not self.stored(data).exists():
+            self.make(data, path)
+        with disk.mounted(self.stored(data), self.disk, path, is_cached=True):
             yield path
-        finally:
-            run("umount", path)
-
-
-def clean(data):
-    """Removes what a sample has written; what was made to be read stays."""
-    remove(data.top / "cipher")

@@ -6,7 +6,6 @@
   random   what a 4 KiB read from a 1 MiB chunk reads and decodes
   memory   the daemon's memory while 8 readers read a 2 GB frame
   byte     which files one changed byte and fsync write, in a frame of 1 GiB
-  million  CPU time of fsync with one changed chunk of 1,000,000
 """
 import os
 import pathlib
@@ -16,15 +15,16 @@ import signal
 import statistics
 import struct
 import subprocess
-import sys
 import time
 from types import SimpleNamespace
 
 import blosc2
 import numpy as np
 
-from columns import Bloscfs, run
-from data import MIB, append, drop_caches, pieces, sensor, timed
+from columns import Bloscfs
+from data import (MIB, append, cparams, drop_caches, pieces, sensor, timed)
+from disk import run
+from report import choose
 from work import read_all, together
 
 LIBRARY = os.path.join(os.path.dirname(blosc2.__file__), "lib", "libblosc2.so")
@@ -187,7 +187,7 @@ def bench_random(build, top):
 
 def bench_memory(build, top):
     size, cache = 2048 * MIB, 128 * MIB
-    append(top / "large.b2frame", pieces("medium"), size, "lz4")
+    append(top / "large.b2frame", pieces("medium"), size, cparams("lz4"))
 
     def reader(start):
         with open(mount.path / "large", "rb", buffering=0) as f:
@@ -211,7 +211,7 @@ WRITES = "write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile"
 def bench_byte(build, top):
     size, src = 1024 * MIB, top / "src"
     src.mkdir()
-    append(src / "large.b2frame", pieces("walk"), size, "lz4")
+    append(src / "large.b2frame", pieces("walk"), size, cparams("lz4"))
     os.sync()
     with Mount(build, top, src, "commit=600") as mount:
         fd = os.open(mount.path / "large", os.O_RDWR)
@@ -234,14 +234,14 @@ def bench_byte(build, top):
     print()
 
 
-def distinct_million(path):
-    """bench.py's frame of 1,000,000 chunks, each with a number of its own.
+def distinct_chunks(path, nchunks=1000000):
+    """A frame as of million_chunks(), each with a chunk id of its own.
 
-    In no order, as after many changes.  Only the files of the first chunks
+    In no order, as after many changes.  Only the files of the first 100 chunks
     are there; nothing else is going to be read.
     """
-    million_chunks(path)
-    ids = np.random.default_rng(6).permutation(1000000).astype("<i8")
+    million_chunks(path, nchunks)
+    ids = np.random.default_rng(6).permutation(nchunks).astype("<i8")
     index = os.path.join(path, "chunks.b2frame")
     with open(index, "rb") as f:
         raw = f.read()
@@ -267,37 +267,13 @@ def cpu_ns(pid):
     return time.clock_gettime_ns(~pid << 3 | scheduler_clock)
 
 
-def bench_million(build, top):
-    src = top / "src"
-    src.mkdir()
-    distinct_million(src / "million.b2frame")
-    cpu, seconds = [], []
-    with Mount(build, top, src, "commit=600") as mount:
-        fd = os.open(mount.path / "million", os.O_RDWR)
-        for i in range(20):
-            os.pwrite(fd, b"changed", i * 4096 + 5)
-            before = cpu_ns(mount.pid)
-            seconds.append(timed(os.fsync, fd))
-            cpu.append(cpu_ns(mount.pid) - before)
-        os.close(fd)
-        memory = mount.status("VmHWM")
-    size = (src / "million.b2frame/chunks.b2frame").stat().st_size
-    print("fsync after one chunk of 1,000,000 was changed (median of 20)")
-    print(f"  CPU time of the daemon  {statistics.median(cpu) / 1e6:7.1f} ms")
-    print(f"  time                    {statistics.median(seconds) * 1e3:7.1f}"
-          f" ms, an index of {size / 1e6:.1f} MB")
-    print(f"  peak resident memory    {memory / MIB:7.1f} MiB\n")
-
-
 ROWS = {"decode": bench_decode, "open": bench_open, "random": bench_random,
-        "memory": bench_memory, "byte": bench_byte, "million": bench_million}
+        "memory": bench_memory, "byte": bench_byte}
 
 
 def main(names, build, top):
-    for name in names or ROWS:
-        if name not in ROWS:
-            sys.exit(f"scripts/bench: no such figure: {name}")
-        place = pathlib.Path(top) / name
+    for bench in choose(ROWS, names, "figure"):
+        place = pathlib.Path(top) / bench.__name__
         place.mkdir()
-        ROWS[name](build, place)
+        bench(build, place)
         shutil.rmtree(place)

@@ -29,7 +29,7 @@ from remote_curl import Curl, CurlObjects
 from remote_limits import (READS, open_limits, race_limits, rate_limits,
                            read_limits, verdicts)
 from remote_scene import DELAY, RATE, Scene, find
-from report import machine, median, reason
+from report import choose, in_turns, machine, median, show, value_of
 from work import offsets
 
 RACERS, TURNS = 8, 4
@@ -67,35 +67,30 @@ class Row:
     rounds: int = 1000
     is_long: bool = False
 
-    def is_time(self):
-        return self.unit != "MB/s"
-
     def value(self, seconds, size):
-        scale = {"s": 1, "ms": 1e3}
-        return seconds / self.per * scale[self.unit] if self.is_time() else \
-            size / seconds / 1e6
+        return value_of(seconds / self.per, self.unit, size)
 
 
 ROWS = [
-    Row("open", "from nothing to the first 4 KiB", "open_first",
+    Row("open", "mount or connect, and read 4 KiB", "open_first",
         [*FRAMES, FILE_LZ4, *OTHERS], "ms"),
-    Row("random", "a read of 4 KiB at random, of 100", "random",
+    Row("random", "read 4 KiB at random", "random",
         [*FRAMES, *OTHERS], "ms", per=READS, limits=read_limits(FRAMES, 2.2)),
-    Row("random-warm", "the same of the next program, with what was kept",
+    Row("random-warm", "read 4 KiB at random, from the local cache",
         "random", [*KEEPERS, CURL], "ms", per=READS, keeps=True,
         limits=read_limits(FRAMES, 0.2)),
-    Row("seq", "in order", "sequential", [*FRAMES, *OTHERS, OBJECTS], "MB/s",
-        limits=rate_limits(FRAMES, 0.9)),
-    Row("seq-warm", "the same of the next program, with what was kept",
+    Row("seq", "read all in order", "sequential",
+        [*FRAMES, *OTHERS, OBJECTS], "MB/s", limits=rate_limits(FRAMES, 0.9)),
+    Row("seq-warm", "read all in order, from the local cache",
         "sequential", KEEPERS, "MB/s", keeps=True),
     Row("write", "write, until the server has it", "write",
         [*WRITERS, *OTHERS], "MB/s", limits=rate_limits(WRITERS, 0.8)),
     Row("race", f"{RACERS} writers, each adds {TURNS} times", "race",
         [APPEND, S3FS, FSSPEC, OBSTORE], "s", rounds=1,
         limits=race_limits([APPEND])),
-    Row("million", "open a frame of 1,000,000 chunks that was listed",
+    Row("million", "open a listed frame of 1,000,000 chunks",
         "open_million", [MILLION], "ms", limits=open_limits([MILLION])),
-    Row("seq-long", "in order, four times as much", "sequential",
+    Row("seq-long", "read four times as much in order", "sequential",
         [*FRAMES, CURL, OBJECTS], "MB/s", limits=rate_limits(FRAMES, 0.9),
         is_long=True),
     Row("write-long", "write four times as much", "write", [*WRITERS, CURL],
@@ -225,21 +220,10 @@ def sample(row, column, scene, is_first):
 
 def measure(row, scene, rounds):
     """{column name: [samples]}, and why columns are missing."""
-    missing = {c.name: c.missing(scene.build) for c in row.columns
-               if c.missing(scene.build)}
-    samples = {}
-    for i in range(min(rounds, row.rounds)):
-        for column in row.columns[::-1 if i % 2 else 1]:
-            if column.name in missing:
-                continue
-            try:
-                samples.setdefault(column.name, []).append(
-                    sample(row, column, scene, i == 0))
-            except Exception as e:  # noqa: BLE001 - of any of the libraries
-                missing[column.name] = f"failed: {type(e).__name__} {reason(e)}"
+    found = in_turns(row.columns, min(rounds, row.rounds), scene.build,
+                     lambda column, first: sample(row, column, scene, first))
     shutil.rmtree(scene.top / "keep", ignore_errors=True)
-    names = [c.name for c in row.columns if c.name in samples]
-    return {n: samples[n] for n in names if n not in missing}, missing
+    return found
 
 
 def traffic(taken):
@@ -255,34 +239,13 @@ def traffic(taken):
 
 def report(row, scene, samples, missing):
     """Prints the row and returns it for the JSON."""
-    print(f"\n{row.name}: {row.title}")
-    columns = {}
-    for name, taken in samples.items():
-        value = row.value(median(taken), scene.size)
-        columns[name] = {"value": value, "samples": taken}
-        ours = next(iter(columns.values()))["value"]
-        print(f"  {name:28} {value:9.2f} {row.unit:4} {ours / value:6.2f} x  "
-              f"{traffic(taken)}")
-    for name, why in missing.items():
-        print(f"  {name:28} left out: {why}")
-    limits = [*verdicts(row.limits, scene, samples, CURL.name)]
-    for v in limits:
+    shown = show(row, scene.size, samples, missing, traffic)
+    shown["limits"] = [*verdicts(row.limits, scene, samples, CURL.name)]
+    for v in shown["limits"]:
         print(f"  {v['column']}: {v['value']:.2f} {v['what']}; wanted at "
               f"{v['at']} {v['limit']}: "
-              f"{'reached' if v['reached'] else 'not reached'}")
-    sys.stdout.flush()
-    return {"name": row.name, "title": row.title, "unit": row.unit,
-            "size": scene.size, "columns": columns, "missing": missing,
-            "limits": limits}
-
-
-def choose(names):
-    known = {row.name: row for row in ROWS}
-    for name in names:
-        if name not in known:
-            sys.exit(f"scripts/bench remote: no such row: {name}; there are: "
-                     f"{' '.join(known)}")
-    return [known[n] for n in names] or ROWS
+              f"{'reached' if v['reached'] else 'not reached'}", flush=True)
+    return shown
 
 
 class Run:
@@ -320,7 +283,7 @@ def main(args, build, top):
         sys.exit("scripts/bench remote: no S3 server (scripts/setup says why)")
     # Clients that are given up without a word say so there.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    rows = choose(args.names)
+    rows = choose({row.name: row for row in ROWS}, args.names, "row")
     size = 8 * MIB if args.tiny else 256 * MIB
     start, run = time.monotonic(), Run(args, build, top)
     run.play([row for row in rows if not row.is_long], size, False)

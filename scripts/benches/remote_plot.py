@@ -2,11 +2,9 @@
 """remote_plot - docs/bench-remote.png, and the tables of docs/remote.md"""
 import json
 
-from plot import color
+from plot import picture, rewrite, values_of
 from report import median
 
-BEGIN = "<!-- made by scripts/bench plot -->"
-END = "<!-- until here -->"
 # Of the page's tables: row, heading, digits.
 TIMES = [("open", "open, ms", 0), ("random", "4 KiB at random, ms", 1),
          ("random-warm", "kept, ms", 2), ("seq", "in order, MB/s", 0),
@@ -130,41 +128,21 @@ def body(run):
         yield from left_out
 
 
-def rewrite(path, lines):
-    """Replaces what is between the marks of the page."""
-    text = path.read_text()
-    head, rest = text.split(BEGIN)
-    tail = rest.split(END)[1]
-    path.write_text("\n".join([head + BEGIN, "", *lines, "", END + tail]))
-
-
-def draw_row(axis, row):
-    columns = row["columns"]
-    names = list(columns)[::-1]
-    bars = axis.barh(names, [columns[n]["value"] for n in names],
-                     color=[color(n) for n in names])
-    axis.bar_label(bars, fmt="%.3g", fontsize=7, padding=2)
-    axis.set_title(f"{row['title']}, {row['unit']}", fontsize=9, loc="left")
-    axis.tick_params(labelsize=7)
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.margins(x=0.1)
+def panel(row):
+    """What a picture shows of the row: of a race what is there in the end."""
+    if row["name"] != "race":
+        return row["title"], row["unit"], values_of(row)
+    kept = {name: min(s["kept"] for s in c["samples"])
+            for name, c in row["columns"].items()}
+    pieces = next(iter(row["columns"].values()))["samples"][0]["pieces"]
+    return f"8 writers: commits kept of {pieces}", "", kept
 
 
 def draw(path, docs):
-    import matplotlib
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
     with open(path) as f:
         run = json.load(f)
-    rows = [row for row in run["rows"] if len(row["columns"]) > 1]
-    heights = [len(row["columns"]) + 1.5 for row in rows]
-    figure, axes = pyplot.subplots(
-        len(rows), figsize=(7, sum(heights) * 0.22), squeeze=False,
-        height_ratios=heights, layout="constrained")
-    for axis, row in zip(axes[:, 0], rows):
-        draw_row(axis, row)
-    figure.suptitle(f"An object store behind {run['delay']} ms and "
-                    f"{run['rate']} MB/s", fontsize=10)
-    figure.savefig(docs / "bench-remote.png", dpi=120)
+    picture(docs / "bench-remote.png",
+            [panel(row) for row in run["rows"] if len(row["columns"]) > 1], 2,
+            f"An object store behind {run['delay']} ms and {run['rate']} MB/s",
+            width=10)
     rewrite(docs / "remote.md", body(run))
-    print(docs / "bench-remote.png", docs / "remote.md")

@@ -20,7 +20,7 @@ import blosc2
 import numpy as np
 
 from data import MIB, append, cparams, pieces, warm, write
-from library import distinct_million
+from library import distinct_chunks
 from report import ROOT
 
 sys.path.insert(0, str(ROOT / "tests/support"))
@@ -107,7 +107,7 @@ class Scene:
         place = self.top / "made"
         place.mkdir(parents=True)
         for codec in "lz4", "zstd":
-            append(place / codec, self.parts, self.size, codec)
+            append(place / codec, self.parts, self.size, cparams(codec))
             # By a writer that says so: of an index that another program has
             # put, chunks are kept in cache directories after an hour only.
             subprocess.run(
@@ -126,7 +126,7 @@ class Scene:
         shutil.rmtree(place)
 
     def fill_others(self, place):
-        distinct_million(str(place / "million"))
+        distinct_chunks(str(place / "million"))
         self.client.put_tree(place / "million", "bucket/million/data.b2frame")
         with contextlib.suppress(ImportError):
             self.fill_zarr(place / "zarr")

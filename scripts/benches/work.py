@@ -2,11 +2,17 @@
 """work - what is done, and timed: on files, and the same with C-Blosc2
 
 Each method takes the directory that a column yielded and the data.Set, and
-returns the seconds.  A row names the method.
+returns the seconds, or a dictionary of figures.  Methods of rows that open
+columns themselves take a function instead of the directory: it opens the column
+for a with statement.  A row names the method.
 """
+import contextlib
+import errno
+import mmap
 import os
 import pathlib
 import re
+import sqlite3
 import statistics
 import subprocess
 import threading
@@ -15,13 +21,15 @@ import time
 import blosc2
 import numpy as np
 
-from data import (CORES, MIB, SIDE, append, cparams, drop_caches, pieces,
-                  sync_files, timed, walk, write)
+from data import (MIB, append, drop_caches, matrix_columns, sync_files,
+                  timed, write)
+from disk import used
 
 RANDOM_READS = 400
 OVERWRITES = 2000
+COMMITS = 100
 # What the methods below write, and the next sample must not find.
-WRITTEN = "new", "new.npy", "stock.b2frame"
+WRITTEN = "new", "new.npy", "new.b2frame"
 GIT_SOURCE = pathlib.Path(__file__).parent.parent.parent
 
 
@@ -51,60 +59,146 @@ def changes(size, parts):
             for off in offsets(size, OVERWRITES)]
 
 
-def overwrite(path, edits):
-    fd = os.open(path, os.O_RDWR)
-    for off, piece in edits:
-        os.pwrite(fd, piece, off)
-    os.fsync(fd)
-    os.close(fd)
-
-
 def shell(*command, cwd=None):
     subprocess.run([str(c) for c in command], check=True, cwd=cwd,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-class Files:
+def each(n, action, *args):
+    """The median of @n calls, which get their number, too."""
+    return statistics.median(timed(action, i, *args) for i in range(n))
+
+
+def create_files(top, numbers):
+    for i in numbers:
+        (top / f"{i}").write_bytes(b"%d is a number\n" % i * 5)
+
+
+def append_line(path, i, is_durable):
+    with open(path, "ab") as f:
+        f.write(b"%d: a line of a log, with a number\n" % i)
+        f.flush()
+        if is_durable:
+            os.fsync(f.fileno())
+
+
+def commits(path, journal):
+    """The median of a transaction of SQLite that is durable."""
+    base = sqlite3.connect(path, isolation_level=None)
+    base.execute(f"PRAGMA journal_mode={journal}")
+    base.execute("PRAGMA synchronous=FULL")
+    base.execute("CREATE TABLE t (a, b)")
+    seconds = each(COMMITS, lambda i: base.execute(
+        "INSERT INTO t VALUES (?, ?)", (i, "x" * 100)))
+    base.close()
+    return seconds
+
+
+class Work:
+    """Of files, and of C-Blosc2, by what each of them calls reading, ..."""
     # Of the daemon, where there is one.
     pid = None
 
     def sequential(self, top, data):
-        return timed(read_all, top / "data")
+        return timed(self.read, top / "data")
 
     def four(self, top, data):
-        return timed(together, read_all, [top / f"{i}" for i in range(4)])
+        return timed(together, self.read, [top / f"{i}" for i in range(4)])
 
     def two(self, top, data):
         """Both of the same file."""
-        return timed(together, read_all, [top / "data"] * 2)
+        return timed(together, self.read, [top / "data"] * 2)
 
     def random(self, top, data):
-        """The median of one read."""
-        fd = os.open(top / "data", os.O_RDONLY)
+        times = []
+        with self.reader(top / "data") as read:
+            for off in offsets(data.size, RANDOM_READS):
+                times.append(timed(read, off))
+        return {"seconds": statistics.median(times),
+                "p99": float(np.percentile(times, 99))}
+
+    def append(self, top, data):
+        return timed(self.write, top / "new", data)
+
+    def overwrite(self, top, data):
+        self.write(top / "new", data)
+        return timed(self.edit, top / "new", changes(data.size, data.parts))
+
+    def life(self, opened, data):
+        """A file is written, read when nothing is cached, and changed."""
+        got, before = {}, used(data.place)
+        with opened() as top:
+            got["seconds"] = self.append(top, data)
+        got["stored"] = used(data.place) - before
+        drop_caches()
+        with opened() as top:
+            got["read"] = timed(self.read, top / "new")
+        with opened() as top:
+            got["edit"] = timed(self.edit, top / "new",
+                                changes(data.size, data.parts))
+        return got
+
+
+class Files(Work):
+    def read(self, path):
+        read_all(path)
+
+    @contextlib.contextmanager
+    def reader(self, path):
+        fd = os.open(path, os.O_RDONLY)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-        times = [timed(os.pread, fd, 4096, off)
-                 for off in offsets(data.size, RANDOM_READS)]
+        yield lambda off: os.pread(fd, 4096, off)
         os.close(fd)
-        return statistics.median(times)
+
+    def write(self, path, data):
+        write(path, data.parts, data.size)
+
+    def edit(self, path, edits):
+        fd = os.open(path, os.O_RDWR)
+        for off, piece in edits:
+            os.pwrite(fd, piece, off)
+        os.fsync(fd)
+        os.close(fd)
+
+    def append_4k(self, top, data):
+        """As dd with bs=4k conv=fsync."""
+        return timed(write, top / "new", data.parts, data.size, 4096)
+
+    def sync_one(self, top, data):
+        """A change of 4 KiB and fsync; then a close, and the first byte."""
+        path = top / "data"
+        fd = os.open(path, os.O_RDWR)
+
+        def change(i):
+            os.pwrite(fd, b"%d changed" % i * 300, i * 4096)
+            os.fsync(fd)
+
+        seconds = each(20, change)
+        os.close(fd)
+
+        def read_first(i):
+            with open(path, "rb", buffering=0) as f:
+                f.read(1)
+        return {"seconds": seconds, "reopen": each(5, read_first)}
 
     def array(self, top, data):
         return timed(np.fromfile, top / "data")
 
-    def column(self, top, data):
+    def column(self, top, data, advice=None):
         """One column of a memmap that nobody has read before."""
         size = os.path.getsize(top / "data")
-        columns = round((size / 16) ** 0.5 / SIDE) * SIDE
+        columns = matrix_columns(size)
         start = time.perf_counter()
-        view = np.memmap(top / "data", np.float64, "r").reshape(-1, columns)
+        with open(top / "data", "rb") as f:
+            mapped = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+        if advice is not None:
+            mapped.madvise(advice)
+        view = np.frombuffer(mapped).reshape(-1, columns)
         view[:, 77].sum()
         return time.perf_counter() - start
 
-    def append(self, top, data):
-        return timed(write, top / "new", data.parts, data.size)
-
-    def overwrite(self, top, data):
-        write(top / "new", data.parts, data.size)
-        return timed(overwrite, top / "new", changes(data.size, data.parts))
+    def column_random(self, top, data):
+        return self.column(top, data, mmap.MADV_RANDOM)
 
     def save(self, top, data):
         def save(path, a):
@@ -137,6 +231,48 @@ class Files:
         return timed(shell, "git", "clone", "-q", "--no-local", GIT_SOURCE,
                      top / "new")
 
+    def many(self, opened, data):
+        """Files in one directory: created, listed, removed."""
+        got = {}
+        with opened() as mount:
+            top = mount / "many"
+            top.mkdir()
+            got["seconds"] = timed(create_files, top, range(data.size))
+            shell("ls", "-f", top)
+            got["hot"] = timed(shell, "ls", "-f", top)
+            create_files(top, [data.size])
+            got["again"] = timed(shell, "ls", "-f", top)
+        drop_caches()
+        with opened() as mount:
+            got["cold"] = timed(shell, "ls", "-f", mount / "many")
+            got["remove"] = timed(shell, "rm", "-r", mount / "many")
+        return got
+
+    def open_files(self, top, data):
+        """How many can be open at once."""
+        opened = []
+        try:
+            for i in range(data.size):
+                opened.append(os.open(top / f"{i}", os.O_RDONLY))
+                os.pread(opened[-1], 1, 0)
+        except OSError as e:
+            if e.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+        finally:
+            for fd in opened:
+                os.close(fd)
+        return {"opened": len(opened)}
+
+    def commit(self, top, data):
+        place = top / "new"
+        place.mkdir()
+        return {"seconds": commits(place / "one", "DELETE"),
+                "wal": commits(place / "two", "WAL"),
+                "log": each(COMMITS, lambda i: append_line(
+                    place / "log", i, True)),
+                "close": each(COMMITS, lambda i: append_line(
+                    place / "lines", i, False))}
+
     def pgbench(self, top, data):
         """Seconds for 1,000 transactions of one client; durable."""
         place = pathlib.Path(top) / "new"
@@ -154,7 +290,7 @@ class Files:
                 stderr=subprocess.DEVNULL, cwd="/").stdout
         postgres(programs / "initdb", "-D", place / "db")
         postgres(programs / "pg_ctl", "-D", place / "db", "-w", "-l",
-                 place / "log", "-o", f"-c listen_addresses= -c "
+                 place / "log", "-o", "-c listen_addresses= -c "
                  "unix_socket_directories=/tmp", "start")
         try:
             bench = [programs / "pgbench", "-h", "/tmp", "postgres"]
@@ -166,61 +302,50 @@ class Files:
         return 1000 / float(re.search(r"tps = ([\d.]+)", said)[1])
 
 
-class Stock:
+class Stock(Work):
     """The same with C-Blosc2, whose files need no mount."""
-    pid = None
 
-    def __init__(self, nthreads):
-        self.nthreads = nthreads
+    def __init__(self, nthreads, codec, clevel):
+        self.nthreads, self.codec, self.clevel = nthreads, codec, clevel
 
-    def open_frame(self, top, name, suffix="b2frame", mode="r"):
-        return blosc2.open(str(top / f"{name}.{suffix}"), mode=mode,
+    def cparams(self, data):
+        return data.cparams(self.codec, self.nthreads, self.clevel)
+
+    def open_frame(self, path, suffix="b2frame", mode="r"):
+        return blosc2.open(f"{path}.{suffix}", mode=mode,
                            dparams={"nthreads": self.nthreads},
                            cparams={"nthreads": self.nthreads})
 
-    def read_frame(self, path):
-        schunk = self.open_frame(path.parent, path.name)
+    def read(self, path):
+        schunk = self.open_frame(path)
         buffer = bytearray(MIB)
         for i in range(schunk.nchunks):
             schunk.decompress_chunk(i, dst=buffer)
 
-    def sequential(self, top, data):
-        return timed(self.read_frame, top / "data")
+    @contextlib.contextmanager
+    def reader(self, path):
+        schunk = self.open_frame(path)
+        yield lambda off: schunk[off // 8:(off + 4096) // 8]
 
-    def four(self, top, data):
-        return timed(together, self.read_frame,
-                     [top / f"{i}" for i in range(4)])
+    def write(self, path, data):
+        """What fsync promises: all files are."""
+        append(f"{path}.b2frame", data.parts, data.size, self.cparams(data))
+        sync_files(f"{path}.b2frame")
 
-    def random(self, top, data):
-        schunk = self.open_frame(top, "data")
-        times = [timed(schunk.__getitem__,
-                       slice(off // 8, (off + 4096) // 8))
-                 for off in offsets(data.size, RANDOM_READS)]
-        return statistics.median(times)
+    def edit(self, path, edits):
+        schunk = self.open_frame(path, mode="a")
+        for off, piece in edits:
+            chunk = bytearray(schunk.decompress_chunk(off // MIB))
+            chunk[off % MIB:off % MIB + len(piece)] = piece
+            schunk.update_data(off // MIB, bytes(chunk), copy=True)
+        sync_files(f"{path}.b2frame")
 
     def array(self, top, data):
-        array = self.open_frame(top, "data", "b2nd")
+        array = self.open_frame(top / "data", "b2nd")
         return timed(array.__getitem__, slice(None))
 
-    def append(self, top, data):
-        """What fsync promises: all files are."""
-        path = str(top / "stock.b2frame")
-        return timed(append, path, data.parts, data.size, data.codec) + \
-            timed(sync_files, path)
-
-    def overwrite(self, top, data):
-        append(top / "stock.b2frame", data.parts, data.size, data.codec)
-        schunk = self.open_frame(top, "stock", mode="a")
-
-        def update():
-            for off, piece in changes(data.size, data.parts):
-                chunk = bytearray(schunk.decompress_chunk(off // MIB))
-                chunk[off % MIB:off % MIB + len(piece)] = piece
-                schunk.update_data(off // MIB, bytes(chunk), copy=True)
-        return timed(update)
-
     def save(self, top, data):
-        path = str(top / "stock.b2frame")
+        path = str(top / "new.b2frame")
         return timed(lambda: blosc2.asarray(
             data.a, urlpath=path, mode="w", contiguous=False,
-            cparams=cparams(data.codec))) + timed(sync_files, path)
+            cparams=self.cparams(data))) + timed(sync_files, path)
