@@ -404,6 +404,10 @@ def headline(run):
     return lines
 
 
+def color(name):
+    return "#c0392b" if name.startswith("bloscfs") else "#5f6c6d"
+
+
 def figure(run, size, path):
     """A row for each thing that was measured, a column for each entropy."""
     from matplotlib import pyplot, ticker
@@ -419,8 +423,7 @@ def figure(run, size, path):
         for axis, entropy in zip(line, entropies):
             found = pick(run, size, entropy)
             axis.barh(names, [found[n][kind] for n in names],
-                      color=["#c0392b" if n.startswith("bloscfs") else "#7f8c8d"
-                             for n in names])
+                      color=[*map(color, names)])
             axis.set_xscale("log")
             axis.xaxis.set_minor_formatter(ticker.NullFormatter())
             axis.set_title(f"{entropy} entropy: {title}", fontsize=9)
@@ -438,32 +441,58 @@ def overview_of(run):
     return size, "medium" if pick(run, size, "medium") else "low"
 
 
+def spread(wanted, gap):
+    """Places from 0 to 1 at least @gap apart, close to @wanted, which is sorted."""
+    places, low = [], 0
+    for place in wanted:
+        places.append(max(place, low))
+        low = places[-1] + gap
+    high = 1
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], high)
+        high = places[i] - gap
+    return places
+
+
+def label_points(axis, points):
+    """The names of {name: (ratio, speed)} in a column beside the axis."""
+    names = sorted(points, key=lambda n: points[n][1])
+    to_axis = (axis.transData + axis.transAxes.inverted()).transform
+    places = spread([to_axis(points[n])[1] for n in names], 0.085)
+    for name, place in zip(names, places):
+        axis.annotate(name, points[name], xytext=(1.05, place), va="center",
+                      textcoords="axes fraction", fontsize=8,
+                      color=color(name), annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": "#cccccc",
+                                  "linewidth": 0.7, "shrinkB": 3})
+
+
 def overview(run, path):
     """Speed of saving and of loading over ratio: up and right is better."""
     from matplotlib import pyplot
     size, entropy = overview_of(run)
     nbytes = 8 * run["items"][size]
-    image, axes = pyplot.subplots(1, 2, figsize=(10, 4.5), sharex=True,
-                                  layout="constrained")
+    image, axes = pyplot.subplots(1, 2, figsize=(11, 4.5), sharex=True)
     for axis, (kind, title) in zip(axes, (("save", "save and fsync"),
                                           ("cold", "load, not cached"))):
-        for name, row in pick(run, size, entropy).items():
-            ours = name.startswith("bloscfs")
-            speed = nbytes / row[kind] / 1e6
-            axis.scatter(row["ratio"], speed,
-                         color="#c0392b" if ours else "#7f8c8d")
-            axis.annotate(name, (row["ratio"], speed), xytext=(4, 3),
-                          textcoords="offset points", fontsize=7)
+        points = {name: (row["ratio"], nbytes / row[kind] / 1e6)
+                  for name, row in pick(run, size, entropy).items()}
         axis.set_yscale("log")
-        axis.margins(x=0.2, y=0.1)
-        axis.set_xlabel("ratio")
+        axis.scatter(*zip(*points.values()), c=[*map(color, points)], zorder=3)
+        axis.margins(x=0.1, y=0.1)
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter(lambda x, _: f"{x:g}" if f"{x:g}"[0]
+                                       in "25" else "")
+        axis.tick_params(which="both", labelsize=8)
+        axis.set_xlabel("size / bytes on disk")
         axis.set_ylabel("MB/s")
         axis.set_title(title, fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
+        label_points(axis, points)
     image.suptitle(f"{size_text(run, size)} of float64, {entropy} entropy")
+    image.subplots_adjust(left=0.06, right=0.84, wspace=0.65, bottom=0.12)
     image.savefig(path, dpi=80)
     pyplot.close(image)
-
 
 def machine_text(run):
     m = run["machine"]
