@@ -6,6 +6,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
 
 /* The first of @names, which end in NULL, that is set and not empty; or NULL. */
 static const char *first_of(const char *const *names)
@@ -42,16 +45,39 @@ static unsigned int retry_ms(void)
 	return s < 0.001 ? UINT_MAX : (unsigned int)(s * 1000);
 }
 
+/*
+ * The system's certificates, if they are not where libcurl looks: it may have
+ * come from another distribution, with a Python wheel.  NULL: libcurl knows.
+ */
+static const char *certificates(void)
+{
+	static const char *const places[] = {
+		"/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt", /* Fedora */
+		"/etc/ssl/ca-bundle.pem",	    /* openSUSE */
+		NULL};
+	const char *known = curl_version_info(CURLVERSION_NOW)->cainfo;
+	const char *const *place = places;
+
+	if (!known || access(known, R_OK) == 0)
+		return NULL;
+	while (*place && access(*place, R_OK) != 0)
+		place++;
+	return *place;
+}
+
 struct b2f_way b2f_way_to(const char *url)
 {
 	static const char *const without[] = {"no_proxy", "NO_PROXY", NULL};
 	static const char *const files[] = {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE",
 					    "SSL_CERT_FILE", NULL};
 
+	const char *ca_file = first_of(files);
+
 	return (struct b2f_way){
 		.proxy = proxy_to(url ? url : "https:"),
 		.no_proxy = first_of(without),
-		.ca_file = first_of(files),
+		.ca_file = ca_file ? ca_file : certificates(),
 		.retry_ms = retry_ms(),
 	};
 }

@@ -13,12 +13,13 @@
 #ifndef B2F_WORDS_WAY_H
 #define B2F_WORDS_WAY_H
 
-/* NULL: not told.  All belong to the environment. */
+/* NULL: not told.  All belong to the environment, or last as long. */
 struct b2f_way {
 	/* A name and a password may be in it. */
 	const char *proxy;
 	/* Hosts that are reached without it, with commas between them; "*": all. */
 	const char *no_proxy;
+	/* NULL: those that libcurl knows. */
 	const char *ca_file;
 	/*
 	 * For how long bloscctl asks again, ms; 0: as the library does; UINT_MAX: not

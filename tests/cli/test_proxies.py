@@ -2,10 +2,12 @@
 """The way to a server: proxies and certificates that the environment names"""
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from bloscctl import ctl, workdir  # noqa: E402
+from build import BUILD  # noqa: E402
 from forward_proxy import ForwardProxy  # noqa: E402
 from http_server import TLS_CERT, HttpServer  # noqa: E402
 
@@ -13,12 +15,15 @@ DATA = os.urandom(300_000)
 LOGIN = "user:s3cret"
 
 
+# With nothing that tells of a way.
+CLEAN = {k: v for k, v in os.environ.items()
+         if not k.lower().endswith("_proxy") and "CERT" not in k
+         and "BUNDLE" not in k}
+
+
 def run(*args, status=0, **env):
     """A run with no more in the environment than @env."""
-    clean = {k: v for k, v in os.environ.items()
-             if not k.lower().endswith("_proxy") and "CERT" not in k
-             and "BUNDLE" not in k}
-    out, err = ctl(*args, status=status, env={**clean, **env})
+    out, err = ctl(*args, status=status, env={**CLEAN, **env})
     assert LOGIN not in err and "s3cret" not in err, err
     if status:
         assert err.count("\n") == 1, err
@@ -44,11 +49,25 @@ def check_plain(server, proxy):
     assert "nonsense" not in err and proxy.take(), err
 
 
+def trusted_where_another_distribution_has_them(url):
+    """In a mount namespace where /etc/ssl is like that of openSUSE."""
+    there = f"""
+mount -t tmpfs none /etc/ssl
+{BUILD}/bloscctl cat "{url}" >got 2>error && exit 3
+cp "{TLS_CERT}" /etc/ssl/ca-bundle.pem
+exec {BUILD}/bloscctl cat "{url}"
+"""
+    got = subprocess.run(["unshare", "--mount", "sh", "-eu", "-c", there],
+                         stdout=subprocess.PIPE, env=CLEAN, check=True).stdout
+    assert got == DATA
+
+
 def check_tls(server, proxy):
     url = f"{server.url}/x.b2frame"
     assert "certificate" in run("cat", url, status=1)
     for name in "AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE":
         assert run("cat", url, **{name: str(TLS_CERT)}) == DATA, name
+    trusted_where_another_distribution_has_them(url)
     trust = {"SSL_CERT_FILE": str(TLS_CERT)}
     assert "another host" in run(
         "cat", url.replace("127.0.0.1", "localhost"), status=1, **trust)
