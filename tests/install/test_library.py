@@ -42,7 +42,7 @@ def symbols_are_told(at):
     table = (SOURCE / "debian/libb2frame1.symbols").read_text(encoding="utf-8")
     told = set(re.findall(r"^ (\w+)@", table, re.M))
     want = declared(at.prefix / "include")
-    assert told == want, told ^ want
+    assert told == want, ("debian/libb2frame1.symbols", told ^ want)
 
 
 def is_hardened(at):
