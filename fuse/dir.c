@@ -2,14 +2,40 @@
 /* dir.c - what is in a directory, one by one, and fsync of it */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dir.h"
 
 /* With more files, one syncfs(2) is not slower. */
 #define FILES_MAX 64
+
+/* The magic of f2fs and overlay is not in all headers. */
+#define F2FS	0xf2f52010
+#define OVERLAY 0x794c7630
+
+bool fs_dir_is_local(int fd)
+{
+	struct statfs st;
+
+	if (fstatfs(fd, &st))
+		return false;
+	switch ((uint32_t)st.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case F2FS:
+	case OVERLAY:
+		return true;
+	default:
+		return false;
+	}
+}
 
 static int open_dir(int path_fd)
 {

@@ -10,6 +10,7 @@
 #define B2F_FUSE_DIR_H
 
 #include <dirent.h>
+#include <stdbool.h>
 
 #include "b2frame/error.h"
 
@@ -22,6 +23,12 @@ typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
  */
 B2F_MUST_CHECK
 int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);
+
+/*
+ * Does only this kernel change what is on the filesystem of @fd?  Elsewhere another
+ * machine may do so (NFS), or a daemon (FUSE).
+ */
+bool fs_dir_is_local(int fd);
 
 /*
  * Makes all files in the directory durable, and their names; or the one file that

@@ -4,13 +4,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dir.h"
@@ -35,10 +33,6 @@
 
 /* How many names to read for each request that has come. */
 #define NAMES_PER_REQUEST 256
-
-/* The magic of f2fs and overlay is not in all headers. */
-#define F2FS	0xf2f52010
-#define OVERLAY 0x794c7630
 
 void fs_known_init(struct fs_known *known)
 {
@@ -234,30 +228,15 @@ static void make_room(struct fs_known *known, const struct fs_known_dir *dir,
 }
 
 /*
- * Only this kernel changes names there, and tells of it.  Elsewhere another
- * machine may do so (NFS), or a daemon (FUSE).
+ * Only this kernel changes names there, and tells of it.  Once the key is there,
+ * encrypted names are other ones.
  */
-static bool is_local(int fd)
+static bool is_told_of(int fd)
 {
-	struct statfs st;
 	unsigned int flags = 0;
 
-	if (fstatfs(fd, &st))
-		return false;
-	switch ((uint32_t)st.f_type) {
-	case EXT4_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-	case XFS_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-	case F2FS:
-	case OVERLAY:
-		break;
-	default:
-		return false;
-	}
-	/* Once the key is there, encrypted names are other ones. */
-	return ioctl(fd, FS_IOC_GETFLAGS, &flags) ||
-	       !(flags & FS_ENCRYPT_FL);
+	return fs_dir_is_local(fd) && (ioctl(fd, FS_IOC_GETFLAGS, &flags) ||
+				       !(flags & FS_ENCRYPT_FL));
 }
 
 /* The names of a directory while they are read. */
@@ -321,7 +300,7 @@ static int read_names(int fd, struct reading *r)
 
 	if (dirfd < 0)
 		return -errno;
-	err = is_local(dirfd) ? fs_dir_each(dirfd, take, r) : -ENOTSUP;
+	err = is_told_of(dirfd) ? fs_dir_each(dirfd, take, r) : -ENOTSUP;
 	if (!err && !tells_case(r, dirfd))
 		err = -ENOTSUP;
 	close(dirfd);

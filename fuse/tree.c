@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "tree.h"
 
 #define BUCKETS_MIN 1024
@@ -148,6 +149,7 @@ static int make_root(struct fs_tree *tree, const struct fs_tree_base *base)
 		return err;
 	tree->root = top;
 	tree->base_dev = top->dev;
+	tree->base_is_local = fs_dir_is_local(base->fd);
 	if (base->kind == FS_KIND_FRAME) {
 		tree->root = new_node(tree, FS_KIND_FRAME, base->name);
 		if (!tree->root) {

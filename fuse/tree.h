@@ -141,6 +141,8 @@ struct fs_tree {
 	 * changed.
 	 */
 	dev_t base_dev;
+	/* There, what the kernel has cached of attributes is true. */
+	bool base_is_local;
 	/* Of the frames; see probe.h. */
 	struct fs_sizes_table sizes;
 	/* Called with @state.deleted of a node that is freed; may do I/O. */

@@ -90,31 +90,28 @@ static int open_with_room(struct fs_tree *tree, int dirfd, const char *name,
 	return fd;
 }
 
-/*
- * Is @fd in our own mount?  Must not ask our filesystem, which could not
- * answer.
- */
-static bool is_own(const struct fs_tree *tree, int fd)
-{
-	struct statx stx;
-
-	if (tree->own_dev == 0 ||
-	    statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stx))
-		return false;
-	return makedev(stx.stx_dev_major, stx.stx_dev_minor) == tree->own_dev;
-}
-
 static struct timespec time_of(const struct statx_timestamp *t)
 {
 	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
 }
 
-/* fstat(2), and when the file was made. */
-static int look(int fd, struct stat *st, int64_t *born_ns)
+/* Is @fd in our own mount, of which nothing but the device may be told? */
+static bool is_own(const struct fs_tree *tree, int fd)
 {
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &stx))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stx))
+		return false;
+	return makedev(stx.stx_dev_major, stx.stx_dev_minor) == tree->own_dev;
+}
+
+/* fstat(2), and when the file was made; @flags: as for statx(2). */
+static int look(int fd, int flags, struct stat *st, int64_t *born_ns)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | flags,
+		  STATX_BASIC_STATS | STATX_BTIME, &stx))
 		return -errno;
 	*st = (struct stat){
 		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
@@ -154,13 +151,20 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 
 	if (got < 0)
 		return got;
-	if (is_own(tree, got)) {
+	/*
+	 * It may be in our own mount.  This must not ask our filesystem, which
+	 * could not answer.
+	 */
+	err = look(got, AT_STATX_DONT_SYNC, st, born_ns);
+	if (tree->own_dev != 0 &&
+	    (err ? is_own(tree, got) : st->st_dev == tree->own_dev)) {
 		close(got);
 		got = fcntl(tree->covered_fd, F_DUPFD_CLOEXEC, 0);
 		if (got < 0)
 			return -errno;
 	}
-	err = look(got, st, born_ns);
+	if (err || !tree->base_is_local || st->st_dev != tree->base_dev)
+		err = look(got, 0, st, born_ns);
 	if (err)
 		close(got);
 	else

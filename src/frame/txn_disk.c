@@ -11,6 +11,11 @@
 #include "frame/txn_gaps.h"
 #include "index/fingerprint.h"
 
+/* As much of a frame is read at once rather than skipped. */
+#define SMALL 8192
+
+#define TAIL sizeof(((struct b2f_txn_disk *)0)->tail)
+
 /* Names header and index of the frame on disk; the index ends it. */
 static int name_index(struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
@@ -107,25 +112,32 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
 	txn->disk = NULL;
 }
 
-/* Are header and trailer on disk those that are known?  1, 0 or an errno. */
+/*
+ * Are header and trailer on disk those that are known?  1, 0 or an errno.  Of a small
+ * frame one read brings both, and what is between them.
+ */
 static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
-	uint64_t end = disk->frame_len - sizeof(disk->tail);
+	bool at_once = disk->frame_len <= disk->head_len + SMALL;
+	size_t n = at_once ? disk->frame_len : disk->head_len + TAIL;
 	struct b2f_object object = {.fd = -1};
-	uint8_t tail[sizeof(disk->tail)], *head = malloc(disk->head_len);
+	uint8_t *head = malloc(n), *tail;
 	int ret;
 
 	if (!head)
 		return -ENOMEM;
+	tail = head + n - TAIL;
 	ret = b2f_object_open(txn->store, B2F_OBJECT_INDEX, &object, NULL);
 	if (!ret)
-		ret = b2f_object_read(&object, 0, head, disk->head_len, NULL);
-	if (!ret)
-		ret = b2f_object_read(&object, end, tail, sizeof(tail), NULL);
+		ret = b2f_object_read(&object, 0, head,
+				      at_once ? n : disk->head_len, NULL);
+	if (!ret && !at_once)
+		ret = b2f_object_read(&object, disk->frame_len - TAIL, tail,
+				      TAIL, NULL);
 	b2f_object_close(&object);
 	if (!ret)
 		ret = !memcmp(head, disk->head, disk->head_len) &&
-		      !memcmp(tail, disk->tail, sizeof(tail));
+		      !memcmp(tail, disk->tail, TAIL);
 	free(head);
 	/* The file has been cut. */
 	return ret == B2F_ECORRUPT ? 0 : ret;

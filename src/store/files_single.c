@@ -23,6 +23,8 @@
 struct b2f_files_writer {
 	/* For writing; flock(2) is on it. */
 	int fd;
+	/* That is the one of the store, which was made here. */
+	bool is_borrowed;
 	pthread_mutex_t lock;
 	/* The rest is under the lock. */
 	/* Changes under way. */
@@ -47,12 +49,19 @@ static int failed(const char *verb, struct b2f_why *why)
 	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
 }
 
+static void close_writer(struct b2f_files_writer *w)
+{
+	if (w->fd >= 0 && !w->is_borrowed)
+		close(w->fd);
+	w->fd = -1;
+	w->is_borrowed = false;
+}
+
 void b2f_files_single_fini(struct b2f_files_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->fd >= 0)
-		close(writer->fd);
+	close_writer(writer);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
 }
@@ -85,7 +94,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	struct b2f_files_writer *w;
 	struct stat st;
-	int fd, err;
+	int err;
 
 	err = need_writer(b2f_files_of(store));
 	if (err)
@@ -94,21 +103,18 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	if (w->fd >= 0)
 		return 0;
 	/* A file that was made here is open for writing already. */
-	w->is_fresh = b2f_store_begin_new(store);
-	if (w->is_fresh)
-		fd = fcntl(b2f_files_of(store)->fd, F_DUPFD_CLOEXEC, 0);
-	else
-		fd = open_again(b2f_files_of(store)->fd);
-	if (fd < 0)
+	w->is_fresh = w->is_borrowed = b2f_store_begin_new(store);
+	w->fd = w->is_borrowed ? b2f_files_of(store)->fd
+			       : open_again(b2f_files_of(store)->fd);
+	if (w->fd < 0)
 		return failed("open it for writing", why);
-	err = b2f_files_lock(fd, why);
-	if (!err && fstat(fd, &st))
+	err = b2f_files_lock(w->fd, why);
+	if (!err && fstat(w->fd, &st))
 		err = failed("stat", why);
 	if (err) {
-		close(fd);
+		close_writer(w);
 		return err;
 	}
-	w->fd = fd;
 	w->own = b2f_frame_stamp_of(&st);
 	w->uid = b2f_files_writer_of(&st);
 	w->mtime = st.st_mtim;
@@ -122,8 +128,7 @@ static void single_unlock(struct b2f_store *store)
 	if (!w || w->fd < 0)
 		return;
 	(void)!flock(w->fd, LOCK_UN);
-	close(w->fd);
-	w->fd = -1;
+	close_writer(w);
 }
 
 /* Returns as whom the change is written. */

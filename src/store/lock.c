@@ -225,6 +225,25 @@ static int follow(struct b2f_lock *lock, struct b2f_why *why)
 	return err;
 }
 
+/* The frame is where it was, and there is no lock file beside it. */
+static bool is_missing(const struct b2f_files *files)
+{
+	const struct b2f_place there = {files->home_fd, files->home_name};
+	char *name = NULL;
+	struct stat st;
+	bool is;
+
+	if (!b2f_place_has(&there, files->fd) ||
+	    asprintf(&name, "%s%s", there.name, B2F_FILES_LOCK_SUFFIX) < 0)
+		return false;
+	is = fstatat(there.dir, name, &st,
+		     AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+			     AT_STATX_DONT_SYNC) &&
+	     errno == ENOENT;
+	free(name);
+	return is;
+}
+
 /* Opens the file beside the contiguous frame, wherever that is by now. */
 static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
@@ -232,7 +251,7 @@ static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	struct b2f_place frame, now;
 	int err;
 
-	if (!files->home_name)
+	if (!files->home_name || (!create && is_missing(files)))
 		return b2f_why_set(why, -ENOENT, "no place for %s",
 				   B2F_FILES_LOCK);
 	err = b2f_place_init(&frame, files->home_fd, files->home_name);
