@@ -33,7 +33,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	};
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (node)
-		fs_inode_ref(&node->inode);
+		fs_node_ref(&node->head);
 	STAILQ_INSERT_TAIL(&r->doomed, d, next);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, false);

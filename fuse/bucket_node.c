@@ -20,7 +20,7 @@ uint64_t fs_bucket_node_ms(void)
 
 struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino)
 {
-	struct fs_inode *inode = fs_inode_of(fs, ino);
+	struct fs_node *inode = fs_node_of(fs, ino);
 
 	return (struct fs_bucket_entry){
 		.node = (struct fs_object *)(inode->owner ? inode->owner
@@ -29,9 +29,9 @@ struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino)
 	};
 }
 
-struct fs_inode *fs_bucket_inode_of(const struct fs_bucket_entry *entry)
+struct fs_node *fs_bucket_inode_of(const struct fs_bucket_entry *entry)
 {
-	return entry->is_view ? &entry->node->as_view : &entry->node->inode;
+	return entry->is_view ? &entry->node->as_view : &entry->node->head;
 }
 
 char *fs_bucket_node_join(const char *dir, const char *name)
@@ -126,8 +126,8 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 	set_path(node, first);
 	node->open.ops = r->file_ops;
 	node->kind = kind;
-	fs_inode_init(&node->inode, &r->volume, NULL);
-	fs_inode_init(&node->as_view, &r->volume, &node->inode);
+	fs_node_init(&node->head, &r->volume, NULL);
+	fs_node_init(&node->as_view, &r->volume, &node->head);
 	node->checked_ms = fs_bucket_node_ms();
 	return node;
 }
@@ -154,7 +154,7 @@ void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
-struct fs_inode *fs_bucket_node_release(struct fs_inode *inode)
+struct fs_node *fs_bucket_node_release(struct fs_node *inode)
 {
 	struct fs_object *node = (struct fs_object *)inode;
 	struct fs_bucket *r = (struct fs_bucket *)inode->volume;
@@ -172,7 +172,7 @@ struct fs_inode *fs_bucket_node_release(struct fs_inode *inode)
 
 void fs_bucket_node_put(struct fs_object *node)
 {
-	fs_inode_put(&node->inode, 1);
+	fs_node_put(&node->head, 1);
 }
 
 void fs_bucket_node_fini(struct fs_bucket *r)
@@ -194,7 +194,7 @@ int fs_bucket_node_make_root(struct fs_bucket *r, struct fs_bucket_names *names)
 	r->root = fs_bucket_node_new(r, FS_BUCKET_DIR, "");
 	if (!r->root)
 		return -ENOMEM;
-	r->volume.fs->nodes.root = &r->root->inode;
+	r->volume.fs->nodes.root = &r->root->head;
 	r->root->names = names;
 	/* Those that were given are for ever. */
 	r->root->listed_ms = names ? UINT64_MAX : 0;
@@ -208,7 +208,7 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	HASH_FIND_STR(r->present, path, node);
-	if (node && !fs_inode_try_ref(&node->inode))
+	if (node && !fs_node_try_ref(&node->head))
 		node = NULL;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return node;
@@ -285,7 +285,7 @@ struct fs_object *fs_bucket_node_publish(struct fs_bucket *r,
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	HASH_FIND_STR(r->present, node->path, known);
 	if (known && (known->writing.is_listed || is_same(known, node)) &&
-	    fs_inode_try_ref(&known->inode)) {
+	    fs_node_try_ref(&known->head)) {
 		known->checked_ms = node->checked_ms;
 	} else {
 		known = NULL;

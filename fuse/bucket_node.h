@@ -69,9 +69,9 @@ struct fs_bucket_path {
 };
 
 struct fs_object {
-	struct fs_inode inode;
+	struct fs_node head;
 	/* As NAME.npy, if it is an array. */
-	struct fs_inode as_view;
+	struct fs_node as_view;
 	/*
 	 * Below the place; "" for the place itself.  A rename moves a frame, under the
 	 * lock; what was read before stays valid as long as the node.
@@ -158,7 +158,7 @@ struct fs_bucket {
 
 /* The node that the kernel calls @ino, and back. */
 struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino);
-struct fs_inode *fs_bucket_inode_of(const struct fs_bucket_entry *entry);
+struct fs_node *fs_bucket_inode_of(const struct fs_bucket_entry *entry);
 
 /*
  * Makes the root: a directory of @bucket->place, or one with @names, which are
@@ -180,7 +180,7 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *bucket,
 void fs_bucket_node_free(struct fs_object *node);
 
 /* Frees @inode (volume.h). */
-struct fs_inode *fs_bucket_node_release(struct fs_inode *inode);
+struct fs_node *fs_bucket_node_release(struct fs_node *inode);
 
 /* What @path was when it was last looked at, with a reference; or NULL. */
 struct fs_object *fs_bucket_node_present(struct fs_bucket *bucket,

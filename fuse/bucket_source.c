@@ -249,7 +249,7 @@ static int make_root(struct fs *fs, enum place_kind kind)
 		if (!err) {
 			/* The mount refers to it until its end. */
 			err = fs_bucket_node_make_root(r, NULL);
-			fs->nodes.root = &pack->nodes[0].inode;
+			fs->nodes.root = &pack->nodes[0].head;
 			return err;
 		}
 		if (err != B2F_ENOTFRAME)

@@ -29,7 +29,7 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
 	if (node->writing.is_listed)
 		return;
 	node->writing.is_listed = true;
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	node->open.nrefs++;
 	TAILQ_INSERT_TAIL(&r->written, node, writing.all);
 }
@@ -348,7 +348,7 @@ static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
 		/* Without memory, the next tick does it. */
 		if (!list || (drop && !node->writing.drop))
 			continue;
-		fs_inode_ref(&node->inode);
+		fs_node_ref(&node->head);
 		node->open.nrefs++;
 		list[n++] = (struct taken){node, node->open.gone};
 	}
@@ -486,9 +486,9 @@ void fs_bucket_writer_drop(struct fs *fs)
 		node->writing.dropping = true;
 		has_view = node->has_view;
 		pthread_mutex_unlock(&fs->state_lock);
-		(void)fs_inode_drop_cached(&node->inode);
+		(void)fs_node_drop_cached(&node->head);
 		if (has_view)
-			(void)fs_inode_drop_cached(&node->as_view);
+			(void)fs_node_drop_cached(&node->as_view);
 		pthread_mutex_lock(&fs->state_lock);
 		node->writing.dropping = false;
 		pthread_cond_broadcast(&fs->files.settled);

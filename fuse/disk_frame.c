@@ -11,7 +11,7 @@
 #include "fs.h"
 
 /* The path of @node for messages; malloc'ed. */
-static int make_label(struct fs *fs, struct fs_node *node, char **out)
+static int make_label(struct fs *fs, struct fs_backed *node, char **out)
 {
 	const char *base = fs->source.path;
 	char *path, *label = NULL;
@@ -33,7 +33,7 @@ static int make_label(struct fs *fs, struct fs_node *node, char **out)
 	return label ? 0 : -ENOMEM;
 }
 
-int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
+int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 			char **out)
 {
 	char *path = NULL, *label = NULL;
@@ -59,7 +59,7 @@ struct single {
 };
 
 /* Unpin @single->parent. */
-static void find_single(struct fs *fs, struct fs_node *node, int fd,
+static void find_single(struct fs *fs, struct fs_backed *node, int fd,
 			struct b2f_frame_options *options,
 			struct single *single)
 {
@@ -77,7 +77,7 @@ static void find_single(struct fs *fs, struct fs_node *node, int fd,
 	snprintf(single->path, sizeof(single->path), "/proc/self/fd/%d", fd);
 }
 
-static int open_single(struct fs *fs, struct fs_node *node, int fd,
+static int open_single(struct fs *fs, struct fs_backed *node, int fd,
 		       struct b2f_frame_options *options,
 		       struct b2f_frame **out)
 {
@@ -90,7 +90,7 @@ static int open_single(struct fs *fs, struct fs_node *node, int fd,
 	return err;
 }
 
-static int reset_single(struct fs *fs, struct fs_node *node, int fd,
+static int reset_single(struct fs *fs, struct fs_backed *node, int fd,
 			struct b2f_frame_options *options)
 {
 	struct single single;
@@ -103,7 +103,7 @@ static int reset_single(struct fs *fs, struct fs_node *node, int fd,
 	return err;
 }
 
-int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
+int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 		       struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {
@@ -129,7 +129,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
 	return err == B2F_ENOTFRAME ? B2F_ECORRUPT : err;
 }
 
-int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
+int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node)
 {
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
 	struct fs_pin pin = {0};
@@ -148,7 +148,7 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_node *node)
 	return err;
 }
 
-int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
+int fs_disk_frame_sizes(struct fs *fs, struct fs_backed *node,
 			struct fs_probe *probe)
 {
 	const struct b2f_frame_stamp before = fs_probe_settled(probe);

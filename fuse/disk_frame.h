@@ -15,7 +15,7 @@ struct fs;
  * What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
+int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 			char **out);
 
 /*
@@ -24,12 +24,12 @@ int fs_disk_frame_label(struct fs *fs, struct fs_node *dir, const char *name,
  * B2F_ENOTFRAME.
  */
 B2F_MUST_CHECK
-int fs_disk_frame_open(struct fs *fs, struct fs_node *node, int fd,
+int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 		       struct b2f_frame **out);
 
 /* Makes the frame @node an empty one.  Returns as b2f_frame_reset(). */
 B2F_MUST_CHECK
-int fs_disk_frame_reset(struct fs *fs, struct fs_node *node);
+int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node);
 
 /*
  * Reads the sizes of the frame @node by opening it; @probe->fd and
@@ -37,7 +37,7 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_node *node);
  * or an errno.
  */
 B2F_MUST_CHECK
-int fs_disk_frame_sizes(struct fs *fs, struct fs_node *node,
+int fs_disk_frame_sizes(struct fs *fs, struct fs_backed *node,
 			struct fs_probe *probe);
 
 #endif

@@ -92,7 +92,7 @@ static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 }
 
 /* Gets the record of @node, or makes it; NULL: no memory. */
-static struct fs_durable *get(struct fs *fs, struct fs_node *node, dev_t dev,
+static struct fs_durable *get(struct fs *fs, struct fs_backed *node, dev_t dev,
 			      ino_t ino)
 {
 	struct fs_durable *d = find(fs, dev, ino);
@@ -104,15 +104,15 @@ static struct fs_durable *get(struct fs *fs, struct fs_node *node, dev_t dev,
 		return NULL;
 	d->key.dev = dev;
 	d->key.ino = ino;
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	d->node = node;
 	HASH_ADD(hh, fs->durables.all, key, sizeof(d->key), d);
 	return d;
 }
 
-struct fs_node *fs_durable_drop(struct fs *fs, struct fs_durable *d)
+struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d)
 {
-	struct fs_node *node = d->node;
+	struct fs_backed *node = d->node;
 
 	if (node)
 		HASH_DEL(fs->durables.all, d);
@@ -130,20 +130,20 @@ bool fs_durable_is_done(const struct fs_durable *d)
 /*
  * Drops @d if nothing of it needs to be known.  Returns as fs_durable_drop().
  */
-static struct fs_node *drop_if_done(struct fs *fs, struct fs_durable *d)
+static struct fs_backed *drop_if_done(struct fs *fs, struct fs_durable *d)
 {
 	return fs_durable_is_done(d) ? fs_durable_drop(fs, d) : NULL;
 }
 
 /* Unlocks, then gives back the node of a dropped record; may be NULL. */
-static void unlock(struct fs *fs, struct fs_node *dropped)
+static void unlock(struct fs *fs, struct fs_backed *dropped)
 {
 	pthread_mutex_unlock(&fs->durables.lock);
 	if (dropped)
 		fs_tree_forget(fs->tree, dropped, 1);
 }
 
-int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd)
+int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
@@ -161,7 +161,7 @@ int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd)
 	return d ? 0 : -ENOMEM;
 }
 
-void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd)
+void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
@@ -194,7 +194,7 @@ void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
 	sync_later(fs, dirfd, frame->dev);
 }
 
-void fs_durable_forget(struct fs *fs, struct fs_node *node)
+void fs_durable_forget(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_durable *d;
 
@@ -284,7 +284,7 @@ static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
  */
 static void note_synced(struct fs *fs, const struct look *look, bool name)
 {
-	struct fs_node *dropped = NULL;
+	struct fs_backed *dropped = NULL;
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->durables.lock);
@@ -335,7 +335,7 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 	return err;
 }
 
-int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,
+int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
 			 ino_t ino)
 {
 	const struct look look = look_at(fs, dev, ino);

@@ -41,7 +41,7 @@
 
 struct fs;
 struct fs_durable;
-struct fs_node;
+struct fs_backed;
 struct fs_open_frame;
 struct fs_sync;
 
@@ -63,17 +63,17 @@ struct fs_durables {
 
 /* Notes that the frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int fs_durable_note_made(struct fs *fs, struct fs_node *node, int dirfd);
+int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd);
 
 /* Notes that the frame @node has a new name below @dirfd. */
-void fs_durable_note_renamed(struct fs *fs, struct fs_node *node, int dirfd);
+void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd);
 
 /* Notes that @frame, open for writing, has become another new one below @dirfd. */
 void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
 			  int dirfd);
 
 /* Notes that it was deleted. */
-void fs_durable_forget(struct fs *fs, struct fs_node *node);
+void fs_durable_forget(struct fs *fs, struct fs_backed *node);
 
 /*
  * Notes that @frame is about to be open for writing, until fs_durable_close().
@@ -101,7 +101,7 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
  * new.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_durable_make_name(struct fs *fs, struct fs_node *node, dev_t dev,
+int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
 			 ino_t ino);
 
 #endif

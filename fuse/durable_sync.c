@@ -91,17 +91,17 @@ static void settle_one(struct fs_durable *d, uint64_t until)
 }
 
 /* Allocates room for all nodes of the table; *@n will count them.  Locked. */
-static struct fs_node **new_list(const struct fs_durables *all, size_t *n)
+static struct fs_backed **new_list(const struct fs_durables *all, size_t *n)
 {
 	*n = 0;
-	return calloc(HASH_COUNT(all->all) + 1, sizeof(struct fs_node *));
+	return calloc(HASH_COUNT(all->all) + 1, sizeof(struct fs_backed *));
 }
 
 static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
-	struct fs_node **dropped;
+	struct fs_backed **dropped;
 	size_t n;
 
 	pthread_mutex_lock(&all->lock);
@@ -136,12 +136,12 @@ static void fail_sync(struct fs_durables *all, dev_t dev)
  * Lists, with references, nodes on @dev that are @state and not open for
  * writing.
  */
-static struct fs_node **list(struct fs *fs, dev_t dev,
-			     enum b2f_durable_state state, size_t *n)
+static struct fs_backed **list(struct fs *fs, dev_t dev,
+			       enum b2f_durable_state state, size_t *n)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
-	struct fs_node **nodes;
+	struct fs_backed **nodes;
 
 	pthread_mutex_lock(&all->lock);
 	nodes = new_list(all, n);
@@ -149,7 +149,7 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 		if (!nodes || d->key.dev != dev || d->nusers ||
 		    b2f_durability_get(&d->contents) != state)
 			continue;
-		fs_inode_ref(&d->node->inode);
+		fs_node_ref(&d->node->head);
 		nodes[(*n)++] = d->node;
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -157,7 +157,7 @@ static struct fs_node **list(struct fs *fs, dev_t dev,
 }
 
 /* Writes the FAILED frame @node anew. */
-static int mend(struct fs *fs, struct fs_node *node)
+static int mend(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame;
 	int err = fs_open_frame_get(fs, node, &frame, NULL);
@@ -170,7 +170,7 @@ static int mend(struct fs *fs, struct fs_node *node)
 }
 
 /* Makes the contents of a frame durable; @node: its node, or NULL. */
-static int make(struct fs *fs, struct fs_node *node, const struct stat *st,
+static int make(struct fs *fs, struct fs_backed *node, const struct stat *st,
 		int path_fd)
 {
 	dev_t dev = st->st_dev;
@@ -181,7 +181,7 @@ static int make(struct fs *fs, struct fs_node *node, const struct stat *st,
 	return fs_durable_make_contents(fs, dev, ino, path_fd);
 }
 
-int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
+int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 			  const struct fs_found *found)
 {
 	struct fs_open_frame *frame =
@@ -199,7 +199,7 @@ int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
-	struct fs_node **nodes = list(fs, dev, B2F_DISK_FAILED, &n);
+	struct fs_backed **nodes = list(fs, dev, B2F_DISK_FAILED, &n);
 	int first = nodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
@@ -269,7 +269,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	return first;
 }
 
-static int make_node(struct fs *fs, struct fs_node *node)
+static int make_node(struct fs *fs, struct fs_backed *node)
 {
 	const struct stat st = {.st_dev = node->dev, .st_ino = node->ino};
 	struct fs_pin pin = {0};

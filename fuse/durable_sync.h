@@ -17,7 +17,7 @@
 
 struct fs;
 struct fs_found;
-struct fs_node;
+struct fs_backed;
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if
@@ -25,7 +25,7 @@ struct fs_node;
  * of fsync(2).
  */
 B2F_MUST_CHECK
-int fs_durable_sync_found(struct fs *fs, struct fs_node *node,
+int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 			  const struct fs_found *found);
 
 /* Is there something to be synced, sooner or later? */

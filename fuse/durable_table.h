@@ -22,7 +22,7 @@ struct fs_durable {
 	/* Commits move it without the lock. */
 	struct b2f_durability contents;
 	/* With a reference, to be able to open it; NULL: it was deleted. */
-	struct fs_node *node;
+	struct fs_backed *node;
 	/* Open frames that may write. */
 	size_t nusers;
 	/* When it was last left to a sync, by the table's clock. */
@@ -47,7 +47,7 @@ struct fs_sync {
  * Takes @d out of the table; its users may still have it.  Returns its node,
  * whose reference the caller gives back without the lock.  Locked.
  */
-struct fs_node *fs_durable_drop(struct fs *fs, struct fs_durable *d);
+struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d);
 
 /* Is all of @d durable, and is it not being written?  Locked. */
 bool fs_durable_is_done(const struct fs_durable *d);

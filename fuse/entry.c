@@ -12,7 +12,7 @@ int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
 		   struct fs_entry *out)
 {
 	*out = (struct fs_entry){
-		.fs = fs, .dir = fs_node_of(fs, parent), .name = name};
+		.fs = fs, .dir = fs_backed_of(fs, parent), .name = name};
 	return fs_tree_pin(fs->tree, out->dir, &out->pin);
 }
 
@@ -24,7 +24,7 @@ int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 	/* Root can remount a read-only mount as writable. */
 	if (!fs->read_write)
 		return -EROFS;
-	if (fs_node_of(fs, parent)->kind == FS_KIND_SINGLE ||
+	if (fs_backed_of(fs, parent)->kind == FS_KIND_SINGLE ||
 	    fs_deleted_is_hidden(name))
 		return -EPERM;
 	err = fs_entry_enter(fs, parent, name, out);
@@ -61,7 +61,7 @@ void fs_entry_leave(struct fs_entry *entry)
 
 struct fs_place fs_entry_place(const struct fs_entry *entry)
 {
-	const struct fs_node *dir = entry->dir;
+	const struct fs_backed *dir = entry->dir;
 
 	fs_known_enter(&entry->fs->known, dir->dev, dir->ino, entry->pin.fd,
 		       false);
@@ -79,10 +79,10 @@ struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry)
 	return (struct fs_backing_dir){.place = fs_entry_place(entry)};
 }
 
-struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found)
+struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 {
-	const struct fs_node key = fs_found_key(found);
-	struct fs_node *node = fs_tree_find(fs->tree, &key, false);
+	const struct fs_backed key = fs_found_key(found);
+	struct fs_backed *node = fs_tree_find(fs->tree, &key, false);
 
 	/* Without a descriptor, an open that comes now gets ESTALE. */
 	if (node)
@@ -91,7 +91,7 @@ struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 	return node;
 }
 
-void fs_entry_retire(struct fs *fs, struct fs_node *node,
+void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 		     const struct fs_found *found)
 {
 	struct stat st;
@@ -113,7 +113,7 @@ void fs_entry_retire(struct fs *fs, struct fs_node *node,
 	}
 }
 
-void fs_entry_let_go(struct fs *fs, struct fs_node *node, int err)
+void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err)
 {
 	if (!node)
 		return;

@@ -15,7 +15,7 @@
 struct fs_entry {
 	struct fs *fs;
 	/* The directory, and its descriptor. */
-	struct fs_node *dir;
+	struct fs_backed *dir;
 	struct fs_pin pin;
 	/* The name as shown. */
 	const char *name;
@@ -64,19 +64,19 @@ struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry);
  * Gets the node of @found, with a reference, and holds it, because its name is
  * about to go.  NULL: the kernel does not know it.
  */
-struct fs_node *fs_entry_hold(struct fs *fs, const struct fs_found *found);
+struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found);
 
 /*
  * Gives back @node of fs_entry_hold(); NULL does nothing.  @err: the name has
  * not gone, so the hold ends too.
  */
-void fs_entry_let_go(struct fs *fs, struct fs_node *node, int err);
+void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err);
 
 /*
  * Retires @node, the node of @found, after its name has gone; if it has other
  * names, only ends the hold.
  */
-void fs_entry_retire(struct fs *fs, struct fs_node *node,
+void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 		     const struct fs_found *found);
 
 /* entry_delete.c */

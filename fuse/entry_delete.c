@@ -11,7 +11,7 @@
 #include "view.h"
 
 /* What is deleted where it is has no attributes then; fs_getattr() keeps these. */
-static void remember(struct fs *fs, struct fs_node *node)
+static void remember(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame =
 		node ? fs_open_frame_peek(fs, node) : NULL;
@@ -26,7 +26,7 @@ static void remember(struct fs *fs, struct fs_node *node)
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
 {
 	struct fs *fs = entry->fs;
-	struct fs_node *node = fs_entry_hold(fs, found);
+	struct fs_backed *node = fs_entry_hold(fs, found);
 	int err = 0;
 
 	if (found->probe.home[0]) {
@@ -72,7 +72,7 @@ int fs_entry_delete_dir(const struct fs_entry *entry,
 			const struct fs_found *found)
 {
 	struct fs *fs = entry->fs;
-	struct fs_node *node = fs_entry_hold(fs, found);
+	struct fs_backed *node = fs_entry_hold(fs, found);
 	int err = 0;
 
 	if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))

@@ -41,7 +41,7 @@ static void note(void *arg, int fd, ino_t ino)
 }
 
 /* An array that has a view has another node of the same file. */
-static bool has_view(struct fs *fs, const struct fs_node *node)
+static bool has_view(struct fs *fs, const struct fs_backed *node)
 {
 	bool has;
 

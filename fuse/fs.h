@@ -108,15 +108,15 @@ static inline struct fs *fs_of(fuse_req_t req)
 }
 
 /* The node of the tree that the kernel calls @ino. */
-static inline struct fs_node *fs_node_of(struct fs *fs, fuse_ino_t ino)
+static inline struct fs_backed *fs_backed_of(struct fs *fs, fuse_ino_t ino)
 {
-	return (struct fs_node *)fs_inode_of(fs, ino);
+	return (struct fs_backed *)fs_node_of(fs, ino);
 }
 
 /* What the kernel shall call @node. */
-static inline fuse_ino_t fs_ino_of(const struct fs_node *node)
+static inline fuse_ino_t fs_ino_of(const struct fs_backed *node)
 {
-	return fs_inode_number(&node->inode);
+	return fs_node_number(&node->head);
 }
 
 /* The handle of an open file or directory. */

@@ -23,7 +23,7 @@ uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
 }
 
 /* A frame that has grown keeps the number that it was shown with. */
-static void keep_ino(const struct fs *fs, const struct fs_node *node,
+static void keep_ino(const struct fs *fs, const struct fs_backed *node,
 		     struct stat *out)
 {
 	ino_t shown = atomic_load(&node->shown_ino);
@@ -194,7 +194,8 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /* A sparse frame that lies out of sight has a name there. */
-static void note_deleted(struct fs *fs, struct fs_node *node, struct stat *out)
+static void note_deleted(struct fs *fs, struct fs_backed *node,
+			 struct stat *out)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	if (node->state.deleted)
@@ -234,7 +235,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /* Attributes of a frame that is not open, or of a file that is no frame. */
-static void closed_attr(struct fs *fs, struct fs_node *node,
+static void closed_attr(struct fs *fs, struct fs_backed *node,
 			const struct fs_probe *on_disk, struct stat *out)
 {
 	struct fs_probe probe = *on_disk;
@@ -246,7 +247,7 @@ static void closed_attr(struct fs *fs, struct fs_node *node,
 	note_deleted(fs, node, out);
 }
 
-static void keep_read_only(struct fs *fs, struct fs_node *node,
+static void keep_read_only(struct fs *fs, struct fs_backed *node,
 			   const struct fs_probe *probe)
 {
 	pthread_mutex_lock(&fs->state_lock);
@@ -255,7 +256,7 @@ static void keep_read_only(struct fs *fs, struct fs_node *node,
 }
 
 /* One of both; gives back @frame, the open frame of @node or NULL. */
-static void frame_attr(struct fs *fs, struct fs_node *node,
+static void frame_attr(struct fs *fs, struct fs_backed *node,
 		       struct fs_open_frame *frame,
 		       const struct fs_probe *probe, struct stat *out)
 {
@@ -268,7 +269,7 @@ static void frame_attr(struct fs *fs, struct fs_node *node,
 }
 
 /* Attributes of the open @node as shown last, whatever is on disk by now. */
-static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
+static int last_seen(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
 	int err = -ESTALE;
 
@@ -282,7 +283,7 @@ static int last_seen(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-static int read_sizes(struct fs *fs, struct fs_node *node,
+static int read_sizes(struct fs *fs, struct fs_backed *node,
 		      struct fs_probe *probe)
 {
 	char name[FS_NAME_SIZE];
@@ -306,7 +307,7 @@ static int read_sizes(struct fs *fs, struct fs_node *node,
 }
 
 /* Finds the sizes of a frame that is not open. */
-static int find_sizes(struct fs *fs, struct fs_node *node,
+static int find_sizes(struct fs *fs, struct fs_backed *node,
 		      struct fs_probe *probe)
 {
 	int err = fs_probe_known(fs->tree, probe) ? 0
@@ -317,7 +318,7 @@ static int find_sizes(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-static int get_frame(struct fs *fs, struct fs_node *node, int fd,
+static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     struct stat *out)
 {
 	struct fs_probe probe = {
@@ -376,7 +377,7 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 }
 
 /* Attributes of anything but a view. */
-static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
+static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
 	struct fs_pin pin = {0};
 	struct stat st;
@@ -410,9 +411,9 @@ static int get_base(struct fs *fs, struct fs_node *node, struct stat *out)
 	return err;
 }
 
-int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
+int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
-	struct fs_node *base;
+	struct fs_backed *base;
 	int err;
 
 	if (node->kind != FS_KIND_VIEW)
@@ -431,7 +432,7 @@ int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out)
  * Is @probe of the frame @node, which is not open now, from before our last
  * commit?  A size from then must not reach the kernel after that of the commit.
  */
-static bool is_outdated(struct fs *fs, struct fs_node *node,
+static bool is_outdated(struct fs *fs, struct fs_backed *node,
 			const struct fs_probe *probe)
 {
 	struct b2f_frame_stamp looked_at = b2f_frame_stamp_of(&probe->index);
@@ -450,7 +451,7 @@ static bool is_outdated(struct fs *fs, struct fs_node *node,
 	return !b2f_frame_stamp_equal(&stamp, &looked_at);
 }
 
-void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
+void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 			 const struct fs_probe *probe, struct stat *out)
 {
 	bool is_frame = node->kind == FS_KIND_FRAME;

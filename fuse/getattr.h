@@ -18,14 +18,14 @@
  * yet.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_getattr(struct fs *fs, struct fs_node *node, struct stat *out);
+int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out);
 
 /* Attributes of a file that was just looked at and is not open. */
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 			 struct stat *out);
 
 /* Attributes of @node, which was just looked at and may be open. */
-void fs_getattr_of_found(struct fs *fs, struct fs_node *node,
+void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 			 const struct fs_probe *probe, struct stat *out);
 
 /*

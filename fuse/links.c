@@ -235,8 +235,8 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 static int exchange(const struct fs_entry *entry, const char *from,
 		    const char *to, int fd)
 {
-	struct fs_node like = {.kind = FS_KIND_FRAME, .sparse = true};
-	struct fs_node *node;
+	struct fs_backed like = {.kind = FS_KIND_FRAME, .sparse = true};
+	struct fs_backed *node;
 	struct stat st;
 
 	if (renameat2(entry->pin.fd, from, entry->pin.fd, to, RENAME_EXCHANGE))
@@ -297,7 +297,7 @@ void fs_links_settle(const struct fs_entry *entry, const struct fs_found *found)
 		(void)!move_back(entry, &place);
 }
 
-void fs_links_touch(struct fs *fs, struct fs_node *node, int fd)
+void fs_links_touch(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_setattr meta = fs_setattr_none();
 	struct stat index;
@@ -330,7 +330,7 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 /*
  * Copies the backing name of @node, which must be in the directory of @entry.
  */
-static int find_entry(const struct fs_entry *entry, struct fs_node *node,
+static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 		      char name[FS_NAME_SIZE])
 {
 	struct fs_pin parent = {0};
@@ -434,7 +434,7 @@ static int add_file_name(const struct fs_entry *entry, const struct fs_pin *pin,
 }
 
 int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
-		 struct fs_node *node)
+		 struct fs_backed *node)
 {
 	char backing[FS_NAME_SIZE], name[FS_NAME_SIZE];
 	struct fs_pin pin = {0};

@@ -83,7 +83,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
  */
 B2F_MUST_CHECK
 int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
-		 struct fs_node *node);
+		 struct fs_backed *node);
 
 /*
  * Call this before the name @found goes from the directory of @entry: completes
@@ -112,7 +112,7 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found);
  * Gives the frame @node, whose descriptor is @fd, a new ctime, because its
  * names changed.  A frame of another user keeps its ctime.  NULL does nothing.
  */
-void fs_links_touch(struct fs *fs, struct fs_node *node, int fd);
+void fs_links_touch(struct fs *fs, struct fs_backed *node, int fd);
 
 /* Empties all slots of the frame @fd, which leaves its home. */
 void fs_links_forget(int fd);

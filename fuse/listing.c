@@ -42,7 +42,7 @@ struct fs_listing {
 	struct fs_listed view;
 };
 
-static int open_dir(struct fs *fs, struct fs_node *node,
+static int open_dir(struct fs *fs, struct fs_backed *node,
 		    struct fs_listing *listing)
 {
 	struct fs_pin pin = {0};
@@ -63,7 +63,8 @@ static int open_dir(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-int fs_listing_new(struct fs *fs, struct fs_node *node, struct fs_listing **out)
+int fs_listing_new(struct fs *fs, struct fs_backed *node,
+		   struct fs_listing **out)
 {
 	struct fs_listing *listing = calloc(1, sizeof(*listing));
 	int err = 0;

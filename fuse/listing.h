@@ -39,7 +39,7 @@ struct fs_listed {
  * -ENOMEM, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_listing_new(struct fs *fs, struct fs_node *node,
+int fs_listing_new(struct fs *fs, struct fs_backed *node,
 		   struct fs_listing **out);
 
 /* NULL does nothing. */

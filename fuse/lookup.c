@@ -102,7 +102,7 @@ bool fs_lookup_has_view(const struct fs_entry *entry)
 }
 
 /* Has a file that is not open changed, so that the kernel needs a new inode? */
-static bool must_renew(struct fs *fs, struct fs_node *node,
+static bool must_renew(struct fs *fs, struct fs_backed *node,
 		       const struct fs_probe *probe)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(
@@ -124,12 +124,12 @@ static bool must_renew(struct fs *fs, struct fs_node *node,
 }
 
 static int get_node(const struct fs_entry *entry, const struct fs_found *found,
-		    struct fs_node **out)
+		    struct fs_backed **out)
 {
 	struct fs_tree *tree = entry->fs->tree;
-	const struct fs_node key = fs_found_key(found);
+	const struct fs_backed key = fs_found_key(found);
 	const char *name = fs_found_entry(found);
-	struct fs_node *node;
+	struct fs_backed *node;
 	int err = fs_tree_get(tree, entry->dir, name, &key, &node);
 
 	/* The fresh node is asked, too: that notes which version it is of. */
@@ -144,14 +144,14 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 }
 
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
-		   struct fuse_entry_param *answer, struct fs_node **out)
+		   struct fuse_entry_param *answer, struct fs_backed **out)
 {
-	struct fs_node *node;
+	struct fs_backed *node;
 	int err = get_node(entry, found, &node);
 
 	if (err)
 		return err;
-	*answer = fs_inode_answer(&node->inode);
+	*answer = fs_node_answer(&node->head);
 	fs_getattr_of_found(entry->fs, node, &found->probe, &answer->attr);
 	*out = node;
 	return 0;
@@ -159,10 +159,10 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 
 /* fs_lookup_node() for the view of @found. */
 static int view_node(const struct fs_entry *entry, const struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_node **out)
+		     struct fuse_entry_param *answer, struct fs_backed **out)
 {
 	struct fs *fs = entry->fs;
-	struct fs_node *frame, *node;
+	struct fs_backed *frame, *node;
 	int err = fs_lookup_node(entry, found, answer, &frame);
 
 	if (err)
@@ -177,7 +177,7 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 	if (err)
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
 	answer->ino = fs_ino_of(node);
-	answer->generation = node->inode.generation;
+	answer->generation = node->head.generation;
 	/* The kernel does not know that the view goes when the frame goes. */
 	answer->entry_timeout = 0;
 	*out = node;
@@ -185,7 +185,7 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 }
 
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_node **out)
+		     struct fuse_entry_param *answer, struct fs_backed **out)
 {
 	const struct fs *fs = entry->fs;
 	int err = 0;
@@ -202,7 +202,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 }
 
 int fs_lookup_answer(const struct fs_entry *entry,
-		     struct fuse_entry_param *answer, struct fs_node **out)
+		     struct fuse_entry_param *answer, struct fs_backed **out)
 {
 	struct fs_found found;
 	int err = fs_lookup_find(entry, &found);

@@ -35,7 +35,7 @@ bool fs_lookup_has_view(const struct fs_entry *entry);
  */
 B2F_MUST_CHECK
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
-		   struct fuse_entry_param *answer, struct fs_node **out);
+		   struct fuse_entry_param *answer, struct fs_backed **out);
 
 /*
  * The same of what a listing has found as @entry: of @found if that is a frame,
@@ -43,11 +43,11 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
  */
 B2F_MUST_CHECK
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_node **out);
+		     struct fuse_entry_param *answer, struct fs_backed **out);
 
 /* Finds what is shown as @entry, or its view, and gets the same of it. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,
-		     struct fuse_entry_param *answer, struct fs_node **out);
+		     struct fuse_entry_param *answer, struct fs_backed **out);
 
 #endif

@@ -160,7 +160,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	fs_known_init(&fs->known);
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
-	fs->nodes.root = &fs->tree->root->inode;
+	fs->nodes.root = &fs->tree->root->head;
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
 	if (err)
 		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);

@@ -6,8 +6,8 @@
 
 #include "volume.h"
 
-void fs_inode_init(struct fs_inode *node, struct fs_volume *volume,
-		   struct fs_inode *owner)
+void fs_node_init(struct fs_node *node, struct fs_volume *volume,
+		  struct fs_node *owner)
 {
 	node->volume = volume;
 	node->owner = owner;
@@ -15,13 +15,13 @@ void fs_inode_init(struct fs_inode *node, struct fs_volume *volume,
 	atomic_init(&node->nrefs, 1);
 }
 
-struct fs_inode *fs_inode_of(const struct fs *fs, fuse_ino_t ino)
+struct fs_node *fs_node_of(const struct fs *fs, fuse_ino_t ino)
 {
 	return ino == FUSE_ROOT_ID ? fs->nodes.root
-				   : (struct fs_inode *)(uintptr_t)ino;
+				   : (struct fs_node *)(uintptr_t)ino;
 }
 
-fuse_ino_t fs_inode_number(const struct fs_inode *node)
+fuse_ino_t fs_node_number(const struct fs_node *node)
 {
 	return node == node->volume->fs->nodes.root ? FUSE_ROOT_ID
 					      : (fuse_ino_t)(uintptr_t)node;
@@ -29,20 +29,20 @@ fuse_ino_t fs_inode_number(const struct fs_inode *node)
 
 const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino)
 {
-	return fs_inode_of(fs, ino)->volume->ops;
+	return fs_node_of(fs, ino)->volume->ops;
 }
 
-static struct fs_inode *counted(struct fs_inode *node)
+static struct fs_node *counted(struct fs_node *node)
 {
 	return node->owner ? node->owner : node;
 }
 
-void fs_inode_ref(struct fs_inode *node)
+void fs_node_ref(struct fs_node *node)
 {
 	atomic_fetch_add(&counted(node)->nrefs, 1);
 }
 
-bool fs_inode_try_ref(struct fs_inode *node)
+bool fs_node_try_ref(struct fs_node *node)
 {
 	_Atomic uint64_t *nrefs = &counted(node)->nrefs;
 	uint64_t n = atomic_load(nrefs);
@@ -53,7 +53,7 @@ bool fs_inode_try_ref(struct fs_inode *node)
 }
 
 /* Returns whether none is left.  The kernel never gives back more than it got. */
-static bool drop(struct fs_inode *node, uint64_t n)
+static bool drop(struct fs_node *node, uint64_t n)
 {
 	uint64_t now = atomic_load(&node->nrefs), left;
 
@@ -63,7 +63,7 @@ static bool drop(struct fs_inode *node, uint64_t n)
 	return left == 0;
 }
 
-void fs_inode_put(struct fs_inode *node, uint64_t n)
+void fs_node_put(struct fs_node *node, uint64_t n)
 {
 	/* A loop, for a recursion would be as deep as the tree. */
 	while (node) {
@@ -75,29 +75,29 @@ void fs_inode_put(struct fs_inode *node, uint64_t n)
 	}
 }
 
-void fs_inode_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
+void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
 {
 	/* The root is the mount's. */
 	if (ino != FUSE_ROOT_ID)
-		fs_inode_put(fs_inode_of(fs, ino), n);
+		fs_node_put(fs_node_of(fs, ino), n);
 }
 
-struct fuse_entry_param fs_inode_answer(const struct fs_inode *node)
+struct fuse_entry_param fs_node_answer(const struct fs_node *node)
 {
 	const struct fs_options *o = &node->volume->fs->options;
 
 	return (struct fuse_entry_param){
-		.ino = fs_inode_number(node),
+		.ino = fs_node_number(node),
 		.generation = node->generation,
 		.attr_timeout = o->cache.attr_timeout_s,
 		.entry_timeout = o->cache.entry_timeout_s,
 	};
 }
 
-bool fs_inode_drop_cached(const struct fs_inode *node)
+bool fs_node_drop_cached(const struct fs_node *node)
 {
-	int err = fuse_lowlevel_notify_inval_inode(
-		node->volume->fs->session, fs_inode_number(node), 0, 0);
+	int err = fuse_lowlevel_notify_inval_inode(node->volume->fs->session,
+						   fs_node_number(node), 0, 0);
 
 	/* The kernel may have forgotten it already. */
 	return err == 0 || err == -ENOENT;

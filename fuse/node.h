@@ -8,7 +8,7 @@
  *
  * A node stays as long as there is a reference: of a lookup by the kernel, of a handle,
  * of a request.  The last one that is given back takes it: from then on the tables of
- * the volume lead to it no more (fs_inode_try_ref()), and the volume frees it.  A root has
+ * the volume lead to it no more (fs_node_try_ref()), and the volume frees it.  A root has
  * one that is never given back.
  *
  * Layer: fuse.  Threads: any.  No lock is taken here.
@@ -34,56 +34,56 @@ struct fs_volume {
 /* What a mount knows of all of them. */
 struct fs_nodes {
 	/* What the kernel calls 1. */
-	struct fs_inode *root;
+	struct fs_node *root;
 	_Atomic uint64_t last_generation;
 };
 
-struct fs_inode {
+struct fs_node {
 	/* These never change. */
 	struct fs_volume *volume;
 	/* The one that counts the references to this one, too; or NULL. */
-	struct fs_inode *owner;
+	struct fs_node *owner;
 	/* Tells it from one that had its address before. */
 	uint64_t generation;
 	_Atomic uint64_t nrefs;
 };
 
 /* Makes @node, which the caller has cleared, with one reference. */
-void fs_inode_init(struct fs_inode *node, struct fs_volume *volume,
-		   struct fs_inode *owner);
+void fs_node_init(struct fs_node *node, struct fs_volume *volume,
+		  struct fs_node *owner);
 
 /* The node that the kernel calls @ino, and back. */
-struct fs_inode *fs_inode_of(const struct fs *fs, fuse_ino_t ino);
-fuse_ino_t fs_inode_number(const struct fs_inode *node);
+struct fs_node *fs_node_of(const struct fs *fs, fuse_ino_t ino);
+fuse_ino_t fs_node_number(const struct fs_node *node);
 
 /* The volume of the node that the kernel calls @ino. */
 const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino);
 
 /* Takes one more reference to @node, of which the caller has one. */
-void fs_inode_ref(struct fs_inode *node);
+void fs_node_ref(struct fs_node *node);
 
 /*
  * The same of a node that a table leads to, under the lock of that: false if its last
  * reference has gone.
  */
-bool fs_inode_try_ref(struct fs_inode *node);
+bool fs_node_try_ref(struct fs_node *node);
 
 /* Gives back @n references.  NULL does nothing.  No lock is held. */
-void fs_inode_put(struct fs_inode *node, uint64_t n);
+void fs_node_put(struct fs_node *node, uint64_t n);
 
 /* The kernel gives back @n references to @ino. */
-void fs_inode_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);
+void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);
 
 /*
  * Begins the answer with @node, whose attributes are to be filled in; the kernel gets a
  * reference that the caller has.
  */
-struct fuse_entry_param fs_inode_answer(const struct fs_inode *node);
+struct fuse_entry_param fs_node_answer(const struct fs_node *node);
 
 /*
  * Has the kernel drop what it has cached of the data of @node.  Returns whether it has
  * nothing now.  Not from a request for which the kernel may hold pages.
  */
-bool fs_inode_drop_cached(const struct fs_inode *node);
+bool fs_node_drop_cached(const struct fs_node *node);
 
 #endif

@@ -43,7 +43,7 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		lost = fuse_reply_buf(req, answer.buf, answer.used);
 	/* The kernel does not count nodes of an answer that is lost. */
 	for (size_t i = 0; lost && i < answer.ninos; i++)
-		fs_inode_forget(fs, answer.inos[i], 1);
+		fs_node_forget(fs, answer.inos[i], 1);
 	fs_answer_fini(&answer);
 }
 

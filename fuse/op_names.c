@@ -57,7 +57,7 @@ void fs_op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	fs_reply_opened(fs, handle, fi);
 	if (fuse_reply_create(req, &answer, fi) < 0) {
 		fs_handle_close(fs, handle);
-		fs_inode_forget(fs, answer.ino, 1);
+		fs_node_forget(fs, answer.ino, 1);
 	}
 }
 

@@ -21,7 +21,7 @@ void fs_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 {
 	struct fs *fs = fs_of(req);
 
-	fs_inode_forget(fs, ino, nlookup);
+	fs_node_forget(fs, ino, nlookup);
 	fuse_reply_none(req);
 }
 
@@ -31,7 +31,7 @@ void fs_op_forget_multi(fuse_req_t req, size_t count,
 	struct fs *fs = fs_of(req);
 
 	for (size_t i = 0; i < count; i++)
-		fs_inode_forget(fs, forgets[i].ino, forgets[i].nlookup);
+		fs_node_forget(fs, forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
 }
 

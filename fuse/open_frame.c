@@ -26,7 +26,7 @@ static void free_frame(struct fs *fs, struct fs_open_frame *frame)
 }
 
 /* Is this the index that our last commit left? */
-static bool is_own(struct fs *fs, struct fs_node *node,
+static bool is_own(struct fs *fs, struct fs_backed *node,
 		   const struct stat *index)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
@@ -104,7 +104,7 @@ out:
  * Opens the version that is on disk.  *@settled: no other version can have its
  * stamp.
  */
-static int new_frame(struct fs *fs, struct fs_node *node,
+static int new_frame(struct fs *fs, struct fs_backed *node,
 		     struct fs_open_frame **out, bool *settled)
 {
 	struct b2f_frame *disk = NULL;
@@ -208,7 +208,7 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
  * one to open it, and the others wait for end_first().  -ESTALE: the kernel gets
  * another node for it.
  */
-static int peek_or_begin(struct fs *fs, struct fs_node *node,
+static int peek_or_begin(struct fs *fs, struct fs_backed *node,
 			 struct fs_open_frame **out)
 {
 	struct fs_state *state = &node->state;
@@ -230,7 +230,7 @@ static int peek_or_begin(struct fs *fs, struct fs_node *node,
 	return err;
 }
 
-static void end_first(struct fs *fs, struct fs_node *node)
+static void end_first(struct fs *fs, struct fs_backed *node)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	node->state.opening = false;
@@ -262,11 +262,11 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {
 	return !must_drop(fs, frame) ||
-	       fs_inode_drop_cached(&frame->pin.node->inode);
+	       fs_node_drop_cached(&frame->pin.node->head);
 }
 
 /* The first open of @node, or one of what the root's name leads to now. */
-static int open_anew(struct fs *fs, struct fs_node *node, bool first,
+static int open_anew(struct fs *fs, struct fs_backed *node, bool first,
 		     struct fs_open_frame **out, bool *keep_cache)
 {
 	struct fs_open_frame *frame = NULL;
@@ -284,7 +284,7 @@ static int open_anew(struct fs *fs, struct fs_node *node, bool first,
 	return 0;
 }
 
-int fs_open_frame_get(struct fs *fs, struct fs_node *node,
+int fs_open_frame_get(struct fs *fs, struct fs_backed *node,
 		      struct fs_open_frame **out, bool *keep_cache)
 {
 	struct fs_open_frame *frame = NULL;
@@ -314,7 +314,7 @@ int fs_open_frame_get(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
-int fs_open_frame_add(struct fs *fs, struct fs_node *node,
+int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 		      struct b2f_frame *made, struct fs_open_frame **out,
 		      bool *keep_cache)
 {
@@ -338,7 +338,7 @@ int fs_open_frame_add(struct fs *fs, struct fs_node *node,
 	return 0;
 }
 
-struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node)
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame;
 

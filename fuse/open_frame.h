@@ -111,7 +111,7 @@ int fs_open_frame_fini(struct fs *fs);
  * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno.
  */
 B2F_MUST_CHECK
-int fs_open_frame_get(struct fs *fs, struct fs_node *node,
+int fs_open_frame_get(struct fs *fs, struct fs_backed *node,
 		      struct fs_open_frame **out, bool *keep_cache);
 
 /*
@@ -119,7 +119,7 @@ int fs_open_frame_get(struct fs *fs, struct fs_node *node,
  * Returns 0, -ESTALE, -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
-int fs_open_frame_add(struct fs *fs, struct fs_node *node,
+int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 		      struct b2f_frame *made, struct fs_open_frame **out,
 		      bool *keep_cache);
 
@@ -136,7 +136,7 @@ static inline bool fs_open_frame_is_committed(const struct fs_open_frame *frame)
 }
 
 /* The open frame of @node, with a reference; NULL: it is not open. */
-struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_node *node);
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node);
 
 /*
  * Gives back a reference; the last one commits and closes, without waiting for
@@ -229,13 +229,13 @@ void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
  */
 B2F_MUST_CHECK
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
-			 const struct stat *what, struct fs_node *node);
+			 const struct stat *what, struct fs_backed *node);
 
 /*
  * Notes that the contiguous frame @node has no name any more: what is not
  * committed never will be.
  */
-void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node);
+void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node);
 
 /* Is a frame open, or kept because its changes could not be stored? */
 bool fs_open_frame_any(struct fs *fs);

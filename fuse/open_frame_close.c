@@ -235,7 +235,7 @@ int fs_open_frame_fini(struct fs *fs)
  * Takes away the open frame of @node, which has no name any more, if it was
  * kept only for changes that are lost now; or NULL.  Locked.
  */
-static struct fs_open_frame *take_kept(struct fs *fs, struct fs_node *node)
+static struct fs_open_frame *take_kept(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *kept = node->state.frame;
 
@@ -245,7 +245,7 @@ static struct fs_open_frame *take_kept(struct fs *fs, struct fs_node *node)
 	return kept;
 }
 
-void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node)
+void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *kept;
 
@@ -259,7 +259,7 @@ void fs_open_frame_unlinked(struct fs *fs, struct fs_node *node)
 }
 
 /* Hands @deleted to @node, which finishes it when it is freed. */
-static void leave_to_node(struct fs *fs, struct fs_node *node,
+static void leave_to_node(struct fs *fs, struct fs_backed *node,
 			  struct fs_deleted *deleted)
 {
 	struct fs_open_frame *kept;
@@ -274,7 +274,7 @@ static void leave_to_node(struct fs *fs, struct fs_node *node,
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
-			 const struct stat *what, struct fs_node *node)
+			 const struct stat *what, struct fs_backed *node)
 {
 	struct fs_deleted *deleted = NULL;
 	int err = fs_deleted_hide(fs, dirfd, name, what, &deleted);

@@ -41,7 +41,7 @@ void fs_packs_fini(struct fs *fs)
 	}
 }
 
-struct fs_inode *fs_packs_release(struct fs_inode *root)
+struct fs_node *fs_packs_release(struct fs_node *root)
 {
 	struct fs_pack *pack = ((struct fs_member *)root)->pack;
 	struct fs *fs = pack->fs;
@@ -59,7 +59,7 @@ struct fs_inode *fs_packs_release(struct fs_inode *root)
 
 void fs_packs_put(struct fs_pack *pack)
 {
-	fs_inode_put(&pack->nodes[0].inode, 1);
+	fs_node_put(&pack->nodes[0].head, 1);
 }
 
 /* Objects of one content have one stamp, wherever they are.  Takes a reference. */
@@ -68,7 +68,7 @@ static bool take_if(const struct fs_pack *pack, const char *path,
 {
 	return b2f_frame_stamp_equal(&pack->stamp, stamp) &&
 	       strcmp(pack->path ? pack->path : "", path ? path : "") == 0 &&
-	       fs_inode_try_ref(&pack->nodes[0].inode);
+	       fs_node_try_ref(&pack->nodes[0].head);
 }
 
 /*
@@ -246,7 +246,7 @@ static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
 }
 
 /* A pack that is still to be opened; NULL: no memory. */
-static struct fs_pack *new_pack(struct fs *fs, struct fs_node *dir,
+static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 				const char *name, const struct look *look)
 {
 	struct fs_pack *pack = calloc(1, sizeof(*pack));
@@ -257,7 +257,7 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_node *dir,
 	pack->st = look->shown;
 	pack->stamp = b2f_frame_stamp_of(&look->st);
 	if (dir) {
-		fs_inode_ref(&dir->inode);
+		fs_node_ref(&dir->head);
 		pack->dir = dir;
 	}
 	pack->name = strdup(name);
@@ -276,8 +276,8 @@ static int make_nodes(struct fs_pack *pack)
 	pack->nentries = b2f_pack_count(pack->pack);
 	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
 	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
-		fs_inode_init(&pack->nodes[i].inode, &pack->fs->packs.volume,
-			      i ? &pack->nodes[0].inode : NULL);
+		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
+			     i ? &pack->nodes[0].head : NULL);
 		pack->nodes[i].pack = pack;
 		/* That of the file, and numbers that no filesystem gives out. */
 		pack->nodes[i].ino = pack->st.st_ino +
@@ -315,7 +315,7 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
  * Opens @name in @dir (NULL: it is to be the root of the mount), which was just
  * looked at, with a reference, and in use.
  */
-static int open_pack(struct fs *fs, struct fs_node *dir, int dirfd,
+static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		     const char *name, const struct look *look,
 		     struct fs_pack **out)
 {
@@ -414,7 +414,7 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 }
 
 /* Gets the pack @name with a reference, in use; as fs_packs_look(). */
-static int get_pack(struct fs *fs, struct fs_node *dir, int dirfd,
+static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		    const char *name, struct fs_pack **out)
 {
 	struct b2f_frame_stamp stamp;
@@ -466,7 +466,7 @@ int fs_packs_open_root(struct fs *fs)
 		err = -ESTALE;
 	/* The mount refers to it, and uses it, until its end. */
 	if (!err)
-		fs->nodes.root = &pack->nodes[entry].inode;
+		fs->nodes.root = &pack->nodes[entry].head;
 	return err;
 }
 
@@ -478,13 +478,13 @@ int fs_packs_answer(struct fs *fs, struct fs_member *node,
 
 	if (err)
 		return err;
-	*answer = fs_inode_answer(&node->inode);
+	*answer = fs_node_answer(&node->head);
 	answer->attr = st;
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	return 0;
 }
 
-int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
+int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 		   const char *name, struct fuse_entry_param *answer)
 {
 	struct fs_pack *pack = NULL;
@@ -498,7 +498,7 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
 	return err ? err : 1;
 }
 
-int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
+int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
 			 const char *name, bool *empty)
 {
 	struct fs_pack *pack = NULL;

@@ -30,7 +30,7 @@
 #include "fs.h"
 
 struct fs_member {
-	struct fs_inode inode;
+	struct fs_node head;
 	struct fs_pack *pack;
 	/* The number that is shown, but for a view's bit. */
 	uint64_t ino;
@@ -48,7 +48,7 @@ struct fs_pack {
 	struct fs *fs;
 	char *label;
 	/* Where it was found; NULL for the root of the mount, and in a bucket. */
-	struct fs_node *dir;
+	struct fs_backed *dir;
 	char *name;
 	/*
 	 * Where it is in a bucket, else NULL.  To open it takes requests, so it stays
@@ -78,7 +78,7 @@ struct fs_pack {
 static inline struct fs_member *fs_packs_node(const struct fs *fs,
 						 fuse_ino_t ino)
 {
-	return (struct fs_member *)fs_inode_of(fs, ino);
+	return (struct fs_member *)fs_node_of(fs, ino);
 }
 
 /*
@@ -97,7 +97,7 @@ bool fs_packs_tick(struct fs *fs);
 void fs_packs_put(struct fs_pack *pack);
 
 /* Frees @root, the first node of a pack (volume.h). */
-struct fs_inode *fs_packs_release(struct fs_inode *root);
+struct fs_node *fs_packs_release(struct fs_node *root);
 
 /* Closes everything; no request is running any more. */
 void fs_packs_fini(struct fs *fs);
@@ -121,12 +121,12 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name);
  * Returns 1, 0 (it is none) or an errno.
  */
 B2F_MUST_CHECK
-int fs_packs_enter(struct fs *fs, struct fs_node *dir, int dirfd,
+int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 		   const char *name, struct fuse_entry_param *answer);
 
 /* Is @name one, and is nothing in it?  Returns as fs_packs_enter(). */
 B2F_MUST_CHECK
-int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, int dirfd,
+int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
 			 const char *name, bool *empty);
 
 /* An object in a bucket, open as @pack. */

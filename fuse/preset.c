@@ -121,7 +121,7 @@ static int set_open(struct fs *fs, struct fs_open_frame *frame,
 	return -EBUSY;
 }
 
-int fs_preset_set(struct fs *fs, struct fs_node *node,
+int fs_preset_set(struct fs *fs, struct fs_backed *node,
 		  const struct fs_preset *preset)
 {
 	struct fs_open_frame *frame;

@@ -38,7 +38,7 @@ int fs_preset_check(const struct fs_preset *preset);
  * open for writing and fs_open_frame_commit().
  */
 B2F_MUST_CHECK
-int fs_preset_set(struct fs *fs, struct fs_node *node,
+int fs_preset_set(struct fs *fs, struct fs_backed *node,
 		  const struct fs_preset *preset);
 
 /*

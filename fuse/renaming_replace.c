@@ -49,7 +49,7 @@ static int judge(const struct fs_renaming *r, int err)
  */
 static int move_over(struct fs_renaming *r)
 {
-	struct fs_node *replaced = fs_entry_hold(r->fs, &r->to.found);
+	struct fs_backed *replaced = fs_entry_hold(r->fs, &r->to.found);
 	int err = fs_renaming_move_old(r, 0);
 
 	if ((err == -ENOTEMPTY || err == -EEXIST) && fs_side_is_dir(&r->to)) {

@@ -81,7 +81,7 @@ void fs_reply_entry(fuse_req_t req, int err,
 		fs_reply_error(req, err);
 	/* The kernel does not count an answer that did not arrive. */
 	else if (fuse_reply_entry(req, answer) < 0)
-		fs_inode_forget(fs, answer->ino, 1);
+		fs_node_forget(fs, answer->ino, 1);
 }
 
 void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,

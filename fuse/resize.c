@@ -22,7 +22,7 @@
  * After an open of @node failed with @err: makes a damaged frame an empty one.
  * Returns 0 if the open is to be tried again.
  */
-static int heal(struct fs *fs, struct fs_node *node, int err, int *tries)
+static int heal(struct fs *fs, struct fs_backed *node, int err, int *tries)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
 
@@ -63,7 +63,7 @@ static int resize_file(struct fs *fs, struct fs_open_frame *frame,
 	return err;
 }
 
-static int resize_frame(struct fs *fs, struct fs_node *node, uint64_t size)
+static int resize_frame(struct fs *fs, struct fs_backed *node, uint64_t size)
 {
 	struct fs_open_frame *frame;
 	int err, tries = 0;
@@ -108,14 +108,14 @@ int fs_resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
 }
 
-int fs_resize_node(struct fs *fs, struct fs_node *node, int path_fd,
+int fs_resize_node(struct fs *fs, struct fs_backed *node, int path_fd,
 		   uint64_t size)
 {
 	return node->kind == FS_KIND_FRAME ? resize_frame(fs, node, size)
 					   : resize_other(fs, path_fd, size);
 }
 
-int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size)
+int fs_resize_view(struct fs *fs, struct fs_backed *node, uint64_t size)
 {
 	struct stat st;
 	int err = fs_getattr(fs, node, &st);
@@ -150,7 +150,7 @@ static int drop_set_ids(struct fs *fs, const struct fs_pin *pin)
 		       : fs_setattr_file(fs, pin->fd, &meta);
 }
 
-static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
+static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	       bool by_user)
 {
 	const struct fs_pin *pin = &handle->pin;
@@ -177,7 +177,7 @@ static int cut(struct fs *fs, struct fs_node *node, struct fs_handle *handle,
 	return err;
 }
 
-int fs_resize_open(struct fs *fs, struct fs_node *node,
+int fs_resize_open(struct fs *fs, struct fs_backed *node,
 		   const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle;

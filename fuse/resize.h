@@ -26,12 +26,12 @@ int fs_resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size);
  * b2f_file_commit().
  */
 B2F_MUST_CHECK
-int fs_resize_node(struct fs *fs, struct fs_node *node, int path_fd,
+int fs_resize_node(struct fs *fs, struct fs_backed *node, int path_fd,
 		   uint64_t size);
 
 /* Returns 0 if the view @node has @size bytes, -EPERM if not, or an errno. */
 B2F_MUST_CHECK
-int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size);
+int fs_resize_view(struct fs *fs, struct fs_backed *node, uint64_t size);
 
 /*
  * fs_tree_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
@@ -42,7 +42,7 @@ int fs_resize_view(struct fs *fs, struct fs_node *node, uint64_t size);
  * fs_disk_frame_reset() and fs_resize_handle().
  */
 B2F_MUST_CHECK
-int fs_resize_open(struct fs *fs, struct fs_node *node,
+int fs_resize_open(struct fs *fs, struct fs_backed *node,
 		   const struct fs_open_how *how, struct fs_handle **out);
 
 #endif

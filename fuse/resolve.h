@@ -41,11 +41,11 @@ static inline const char *fs_found_entry(const struct fs_found *found)
 }
 
 /* The key of its node, for fs_tree_get(). */
-static inline struct fs_node fs_found_key(const struct fs_found *found)
+static inline struct fs_backed fs_found_key(const struct fs_found *found)
 {
 	const struct fs_probe *probe = &found->probe;
 
-	return (struct fs_node){
+	return (struct fs_backed){
 		.kind = probe->kind,
 		.sparse = probe->kind == FS_KIND_FRAME && probe->sparse,
 		.dev = probe->st.st_dev,

@@ -48,7 +48,7 @@
 
 struct b2f_file_now;
 struct fs;
-struct fs_node;
+struct fs_backed;
 
 enum fs_seen_cache {
 	FS_SEEN_UNKNOWN,
@@ -176,7 +176,7 @@ bool fs_seen_open_look(struct fs_seen *seen, const struct fs_look *look,
  * Notes that we changed attributes of a frame that is not open, from @before to
  * @now; NULL: that we have just made it.
  */
-void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
+void fs_seen_note_meta(struct fs *fs, struct fs_backed *node,
 		       const struct stat *before, const struct stat *now);
 
 /*
@@ -184,28 +184,29 @@ void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
  * commit gives the index a new ctime, long after the write was answered;
  * stat(2) goes on to show that of the write, or @shown if that is later.
  */
-void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
+void fs_seen_note_commit(struct fs *fs, struct fs_backed *node,
 			 const struct b2f_file_now *before,
 			 const struct b2f_file_now *now,
 			 const struct timespec *shown);
 
 /* The ctime to show of the frame @node, whose index is @index. */
-struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
+struct timespec fs_seen_ctime(struct fs *fs, const struct fs_backed *node,
 			      const struct stat *index);
 
 /* For files that are no frames: @fd is any descriptor for fstat(2). */
 
 /* fs_seen_open() for @fd.  Returns 0, and has counted it, or an errno. */
 B2F_MUST_CHECK
-int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep);
+int fs_seen_open_plain(struct fs *fs, struct fs_backed *node, int fd,
+		       bool *keep);
 
-void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd);
+void fs_seen_close_plain(struct fs *fs, struct fs_backed *node, int fd);
 
 /* Call these around each change of ours. */
-void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd);
-void fs_seen_end(struct fs *fs, struct fs_node *node, int fd);
+void fs_seen_begin(struct fs *fs, struct fs_backed *node, int fd);
+void fs_seen_end(struct fs *fs, struct fs_backed *node, int fd);
 
 /* Looks for changes by other programs. */
-void fs_seen_look(struct fs *fs, struct fs_node *node, int fd);
+void fs_seen_look(struct fs *fs, struct fs_backed *node, int fd);
 
 #endif

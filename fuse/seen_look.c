@@ -8,7 +8,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-void fs_seen_note_meta(struct fs *fs, struct fs_node *node,
+void fs_seen_note_meta(struct fs *fs, struct fs_backed *node,
 		       const struct stat *before, const struct stat *now)
 {
 	struct b2f_frame_stamp old = {0}, new = b2f_frame_stamp_of(now);
@@ -34,7 +34,7 @@ static int64_t max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
+void fs_seen_note_commit(struct fs *fs, struct fs_backed *node,
 			 const struct b2f_file_now *before,
 			 const struct b2f_file_now *now,
 			 const struct timespec *shown)
@@ -57,7 +57,7 @@ void fs_seen_note_commit(struct fs *fs, struct fs_node *node,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-struct timespec fs_seen_ctime(struct fs *fs, const struct fs_node *node,
+struct timespec fs_seen_ctime(struct fs *fs, const struct fs_backed *node,
 			      const struct stat *index)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
@@ -100,7 +100,8 @@ static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 	return 0;
 }
 
-int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep)
+int fs_seen_open_plain(struct fs *fs, struct fs_backed *node, int fd,
+		       bool *keep)
 {
 	struct fs_seen *seen = &node->state.seen;
 	struct fs_look look;
@@ -113,7 +114,7 @@ int fs_seen_open_plain(struct fs *fs, struct fs_node *node, int fd, bool *keep)
 	return err;
 }
 
-void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd)
+void fs_seen_close_plain(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_seen *seen = &node->state.seen;
 	struct fs_look look;
@@ -126,7 +127,7 @@ void fs_seen_close_plain(struct fs *fs, struct fs_node *node, int fd)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
+void fs_seen_begin(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_seen *seen = &node->state.seen;
 	struct fs_look look;
@@ -141,7 +142,7 @@ void fs_seen_begin(struct fs *fs, struct fs_node *node, int fd)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
+void fs_seen_end(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_seen *seen = &node->state.seen;
 	struct fs_look look;
@@ -155,7 +156,7 @@ void fs_seen_end(struct fs *fs, struct fs_node *node, int fd)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_look(struct fs *fs, struct fs_node *node, int fd)
+void fs_seen_look(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_look look;
 

@@ -58,7 +58,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta);
  * Returns 0, or an errno also of fs_setattr_check().
  */
 B2F_MUST_CHECK
-int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
+int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta);
 
 /*
@@ -66,7 +66,7 @@ int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
  * name, or taken one: so its ctime is another one, as if its data had changed.  @fd
  * is its descriptor, and @before what it was.
  */
-void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
+void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
 			   const struct stat *before);
 
 /*
@@ -75,7 +75,7 @@ void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
  * -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
+int fs_setattr_with_index(struct fs *fs, struct fs_backed *node, int fd,
 			  int (*fn)(void *arg, int index_fd), void *arg);
 
 #endif

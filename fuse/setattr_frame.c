@@ -162,7 +162,7 @@ static int run(void *arg, int dirfd)
 }
 
 /* If the data differ, another program has committed meanwhile. */
-static void note_same(struct fs *fs, struct fs_node *node, bool sets_mtime,
+static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 		      const struct stat *before, const struct stat *after)
 {
 	struct b2f_frame_stamp old = b2f_frame_stamp_of(before);
@@ -173,7 +173,7 @@ static void note_same(struct fs *fs, struct fs_node *node, bool sets_mtime,
 }
 
 /* Runs @r on a frame that is not open, so that no commit can interfere. */
-static int run_closed(struct fs_node *node, int fd, struct request *r)
+static int run_closed(struct fs_backed *node, int fd, struct request *r)
 {
 	struct stat before, after;
 	int err;
@@ -186,7 +186,7 @@ static int run_closed(struct fs_node *node, int fd, struct request *r)
 	return err;
 }
 
-static int run_request(struct fs_node *node, int fd, struct request *r)
+static int run_request(struct fs_backed *node, int fd, struct request *r)
 {
 	struct fs *fs = r->fs;
 	struct fs_open_frame *frame;
@@ -206,7 +206,7 @@ static int run_request(struct fs_node *node, int fd, struct request *r)
 	return err;
 }
 
-int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
+int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta)
 {
 	struct request r = {
@@ -219,7 +219,7 @@ int fs_setattr_frame(struct fs *fs, struct fs_node *node, int fd,
 	return run_request(node, fd, &r);
 }
 
-int fs_setattr_with_index(struct fs *fs, struct fs_node *node, int fd,
+int fs_setattr_with_index(struct fs *fs, struct fs_backed *node, int fd,
 			  int (*fn)(void *arg, int index_fd), void *arg)
 {
 	struct request r = {.fs = fs, .fn = fn, .arg = arg};
@@ -234,7 +234,7 @@ static int nothing(void *arg, int dirfd)
 	return 0;
 }
 
-void fs_setattr_note_ctime(struct fs *fs, struct fs_node *node, int fd,
+void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
 			   const struct stat *before)
 {
 	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);

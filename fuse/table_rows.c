@@ -47,7 +47,7 @@ static bool is_array(const struct b2f_frame *frame)
  * How many items of @frame, which @node shows, are no rows.  Returns 0, -ENODATA
  * (it is no column, or its table does not tell) or another errno.
  */
-static int count_deleted(struct fs *fs, struct fs_node *node,
+static int count_deleted(struct fs *fs, struct fs_backed *node,
 			 const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct b2f_frame_options quiet = {.nofollow = true};
@@ -99,7 +99,7 @@ static int count_in_pack(const struct fs_member *node,
 	return count(frame, meta, err, out);
 }
 
-int fs_table_rows_fact(struct fs *fs, struct fs_node *node,
+int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
 		       const struct b2f_frame *frame, char **out, size_t *size)
 {
 	uint64_t n = 0;
@@ -127,7 +127,7 @@ static void warn(struct fs *fs, const struct b2f_frame *frame, uint64_t n)
 				b2f_frame_label(frame), n);
 }
 
-void fs_table_rows_warn(struct fs *fs, struct fs_node *node,
+void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
 			const struct b2f_frame *frame)
 {
 	uint64_t n = 0;

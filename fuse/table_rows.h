@@ -16,7 +16,7 @@
 #include "b2frame/frame.h"
 
 struct fs;
-struct fs_node;
+struct fs_backed;
 struct fs_member;
 
 #define FS_TABLE_ROWS_FACT "user.blosc2.deleted_rows"
@@ -27,7 +27,7 @@ struct fs_member;
  * -ENOMEM or another errno.
  */
 B2F_MUST_CHECK
-int fs_table_rows_fact(struct fs *fs, struct fs_node *node,
+int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
 		       const struct b2f_frame *frame, char **out, size_t *size);
 
 /* The same of an entry of a pack that is in use. */
@@ -37,7 +37,7 @@ int fs_table_rows_fact_in_pack(const struct fs_member *node,
 			       size_t *size);
 
 /* Logs how many it has, if it has some. */
-void fs_table_rows_warn(struct fs *fs, struct fs_node *node,
+void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
 			const struct b2f_frame *frame);
 void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_member *node,
 				const struct b2f_frame *frame);

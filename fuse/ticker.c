@@ -30,18 +30,18 @@ static struct timespec seconds_from_now(clockid_t clock, time_t s)
 	return t;
 }
 
-static void drop_view(struct fs *fs, const struct fs_node *frame)
+static void drop_view(struct fs *fs, const struct fs_backed *frame)
 {
-	struct fs_node *view = fs_view_find(fs, frame);
+	struct fs_backed *view = fs_view_find(fs, frame);
 
 	if (!view)
 		return;
-	(void)fs_inode_drop_cached(&view->inode);
+	(void)fs_node_drop_cached(&view->head);
 	fs_tree_forget(fs->tree, view, 1);
 }
 
 /* Tells the kernel to drop what @node has marked. */
-static void drop_cache(struct fs *fs, struct fs_node *node)
+static void drop_cache(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_seen *seen = &node->state.seen;
 	unsigned int drop;
@@ -54,7 +54,7 @@ static void drop_cache(struct fs *fs, struct fs_node *node)
 	if (!drop)
 		return;
 	if (drop & FS_SEEN_DROP_SELF)
-		(void)fs_inode_drop_cached(&node->inode);
+		(void)fs_node_drop_cached(&node->head);
 	if (drop & FS_SEEN_DROP_VIEW)
 		drop_view(fs, node);
 	pthread_mutex_lock(&fs->state_lock);
@@ -87,7 +87,7 @@ static bool tick_others(struct fs *fs)
 	if (fs_handle_others(fs, &handles, &n))
 		return true;
 	for (size_t i = 0; i < n; i++) {
-		struct fs_node *node = handles[i]->pin.node;
+		struct fs_backed *node = handles[i]->pin.node;
 
 		fs_seen_look(fs, node, handles[i]->fd);
 		drop_cache(fs, node);

@@ -14,7 +14,7 @@
 /* So many nodes that are not open keep a number that they were lent. */
 #define LENT_MAX 256
 
-static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
+static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
 {
 	uint64_t h = (uint64_t)key->ino ^
 		     (uint64_t)key->dev * UINT64_C(0xff51afd7ed558ccd);
@@ -25,29 +25,29 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_node *key)
 }
 
 /* With a reference.  Locked. */
-static struct fs_node *find(const struct fs_tree *tree,
-			    const struct fs_node *key, bool retired)
+static struct fs_backed *find(const struct fs_tree *tree,
+			      const struct fs_backed *key, bool retired)
 {
-	struct fs_node *n = tree->buckets[bucket_of(tree, key)];
+	struct fs_backed *n = tree->buckets[bucket_of(tree, key)];
 
 	while (n && !(n->ino == key->ino && n->dev == key->dev &&
 		      n->kind == key->kind && n->sparse == key->sparse &&
-		      n->retired == retired && fs_inode_try_ref(&n->inode)))
+		      n->retired == retired && fs_node_try_ref(&n->head)))
 		n = n->next;
 	return n;
 }
 
-static void insert(struct fs_tree *tree, struct fs_node *node)
+static void insert(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_node **bucket = &tree->buckets[bucket_of(tree, node)];
+	struct fs_backed **bucket = &tree->buckets[bucket_of(tree, node)];
 
 	node->next = *bucket;
 	*bucket = node;
 }
 
-static void unhash(struct fs_tree *tree, struct fs_node *node)
+static void unhash(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_node **p = &tree->buckets[bucket_of(tree, node)];
+	struct fs_backed **p = &tree->buckets[bucket_of(tree, node)];
 
 	while (*p != node)
 		p = &(*p)->next;
@@ -57,20 +57,20 @@ static void unhash(struct fs_tree *tree, struct fs_node *node)
 /* Doubles the table once it is full; without memory it stays as it is. */
 static void grow(struct fs_tree *tree)
 {
-	struct fs_node **old = tree->buckets;
+	struct fs_backed **old = tree->buckets;
 	size_t nold = tree->nbuckets;
-	struct fs_node **fresh;
+	struct fs_backed **fresh;
 
 	if (tree->nnodes <= nold)
 		return;
-	fresh = calloc(nold * 2, sizeof(struct fs_node *));
+	fresh = calloc(nold * 2, sizeof(struct fs_backed *));
 	if (!fresh)
 		return;
 	tree->buckets = fresh;
 	tree->nbuckets = nold * 2;
 	for (size_t i = 0; i < nold; i++) {
 		while (old[i]) {
-			struct fs_node *n = old[i];
+			struct fs_backed *n = old[i];
 
 			old[i] = n->next;
 			insert(tree, n);
@@ -79,7 +79,7 @@ static void grow(struct fs_tree *tree)
 	free(old);
 }
 
-static void free_node(struct fs_node *node)
+static void free_node(struct fs_backed *node)
 {
 	if (!node)
 		return;
@@ -92,21 +92,21 @@ static void free_node(struct fs_node *node)
 }
 
 /* Frees a node that was in use. */
-static void bury_node(struct fs_tree *tree, struct fs_node *node)
+static void bury_node(struct fs_tree *tree, struct fs_backed *node)
 {
 	if (node && node->state.deleted)
 		tree->on_deleted(tree->arg, node->state.deleted);
 	free_node(node);
 }
 
-static struct fs_node *new_node(struct fs_tree *tree, enum fs_kind kind,
-				const char *name)
+static struct fs_backed *new_node(struct fs_tree *tree, enum fs_kind kind,
+				  const char *name)
 {
-	struct fs_node *node = calloc(1, sizeof(*node));
+	struct fs_backed *node = calloc(1, sizeof(*node));
 
 	if (!node)
 		return NULL;
-	fs_inode_init(&node->inode, &tree->volume, NULL);
+	fs_node_init(&node->head, &tree->volume, NULL);
 	node->kind = kind;
 	node->fd = node->lent_fd = -1;
 	node->name = strdup(name);
@@ -120,9 +120,9 @@ static struct fs_node *new_node(struct fs_tree *tree, enum fs_kind kind,
  * Makes a node of the directory @base->fd, whose descriptor is never given up.
  */
 static int new_top(struct fs_tree *tree, const struct fs_tree_base *base,
-		   struct fs_node **out)
+		   struct fs_backed **out)
 {
-	struct fs_node *node;
+	struct fs_backed *node;
 	struct stat st;
 
 	if (fstat(base->fd, &st))
@@ -142,7 +142,7 @@ static int new_top(struct fs_tree *tree, const struct fs_tree_base *base,
 
 static int make_root(struct fs_tree *tree, const struct fs_tree_base *base)
 {
-	struct fs_node *top = NULL;
+	struct fs_backed *top = NULL;
 	int err = new_top(tree, base, &top);
 
 	if (err)
@@ -180,7 +180,7 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 	tree->reserved_from = base->reserved_from;
 	tree->covered_fd = -1;
 	tree->nbuckets = BUCKETS_MIN;
-	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_node *));
+	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_backed *));
 	tree->proc_fd = open("/proc/self/fd", O_PATH | O_CLOEXEC);
 	if (tree->proc_fd < 0)
 		err = -errno;
@@ -201,13 +201,13 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 
 void fs_tree_free(struct fs_tree *tree)
 {
-	struct fs_node *top;
+	struct fs_backed *top;
 
 	if (!tree)
 		return;
 	for (size_t i = 0; tree->buckets && i < tree->nbuckets; i++) {
 		while (tree->buckets[i]) {
-			struct fs_node *n = tree->buckets[i];
+			struct fs_backed *n = tree->buckets[i];
 
 			tree->buckets[i] = n->next;
 			bury_node(tree, n);
@@ -231,7 +231,8 @@ void fs_tree_free(struct fs_tree *tree)
  * the kernel may look up each of two as being in the other; a circle of parents
  * would never end.
  */
-static bool is_above(const struct fs_node *node, const struct fs_node *below)
+static bool is_above(const struct fs_backed *node,
+		     const struct fs_backed *below)
 {
 	while (below && below != node)
 		below = below->parent;
@@ -243,10 +244,10 @@ static bool is_above(const struct fs_node *node, const struct fs_node *below)
  * exchanged for the old one, which the caller frees.  Returns the parent that
  * lost a reference, or NULL.
  */
-static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
-				 char **name)
+static struct fs_backed *move_node(struct fs_backed *node,
+				   struct fs_backed *parent, char **name)
 {
-	struct fs_node *old = node->parent;
+	struct fs_backed *old = node->parent;
 	char *old_name = node->name;
 
 	if ((old == parent && strcmp(node->name, *name) == 0) ||
@@ -257,7 +258,7 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
 	*name = old_name;
 	if (old == parent)
 		return NULL;
-	fs_inode_ref(&parent->inode);
+	fs_node_ref(&parent->head);
 	node->parent = parent;
 	return old;
 }
@@ -266,11 +267,11 @@ static struct fs_node *move_node(struct fs_node *node, struct fs_node *parent,
  * The node of the very file @key, with a reference, or NULL.  If its number is another
  * file's by now, the node is found no more: *@stale, with a reference.  Locked.
  */
-static struct fs_node *find_same(struct fs_tree *tree,
-				 const struct fs_node *key,
-				 struct fs_node **stale)
+static struct fs_backed *find_same(struct fs_tree *tree,
+				   const struct fs_backed *key,
+				   struct fs_backed **stale)
 {
-	struct fs_node *node = find(tree, key, false);
+	struct fs_backed *node = find(tree, key, false);
 
 	if (!node || !key->born_ns)
 		return node;
@@ -283,11 +284,12 @@ static struct fs_node *find_same(struct fs_tree *tree,
 	return NULL;
 }
 
-int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		const struct fs_node *key, struct fs_node **out)
+int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
+		const char *name, const struct fs_backed *key,
+		struct fs_backed **out)
 {
-	struct fs_node *fresh = new_node(tree, key->kind, name);
-	struct fs_node *node, *old_parent = NULL, *stale = NULL;
+	struct fs_backed *fresh = new_node(tree, key->kind, name);
+	struct fs_backed *node, *old_parent = NULL, *stale = NULL;
 
 	if (!fresh)
 		return -ENOMEM;
@@ -302,7 +304,7 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	} else {
 		node = fresh;
 		fresh = NULL;
-		fs_inode_ref(&parent->inode);
+		fs_node_ref(&parent->head);
 		node->parent = parent;
 		tree->nnodes++;
 		grow(tree);
@@ -316,10 +318,10 @@ int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
 	return 0;
 }
 
-struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
-			     bool retired)
+struct fs_backed *fs_tree_find(struct fs_tree *tree,
+			       const struct fs_backed *key, bool retired)
 {
-	struct fs_node *node;
+	struct fs_backed *node;
 
 	pthread_mutex_lock(&tree->lock);
 	node = find(tree, key, retired);
@@ -327,10 +329,10 @@ struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
 	return node;
 }
 
-int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
-		 struct fs_node *parent, const char *name)
+int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
+		 struct fs_backed *parent, const char *name)
 {
-	struct fs_node *old_parent;
+	struct fs_backed *old_parent;
 	char *copy = strdup(name);
 
 	if (!copy)
@@ -343,7 +345,7 @@ int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
 	return 0;
 }
 
-void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
+void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node)
 {
 	if (!node->newer)
 		return;
@@ -354,9 +356,9 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_node *node)
 }
 
 /* Takes back the number that @node was lent; locked.  Returns what keeps it. */
-static int take_number(struct fs_tree *tree, struct fs_node *node)
+static int take_number(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_node **p = &tree->lent;
+	struct fs_backed **p = &tree->lent;
 	int fd = node->lent_fd;
 
 	while (*p != node)
@@ -368,11 +370,11 @@ static int take_number(struct fs_tree *tree, struct fs_node *node)
 	return fd;
 }
 
-struct fs_inode *fs_tree_release(struct fs_inode *inode)
+struct fs_node *fs_tree_release(struct fs_node *inode)
 {
 	struct fs_tree *tree = (struct fs_tree *)inode->volume;
-	struct fs_node *node = (struct fs_node *)inode;
-	struct fs_node *parent = node->parent;
+	struct fs_backed *node = (struct fs_backed *)inode;
+	struct fs_backed *parent = node->parent;
 
 	pthread_mutex_lock(&tree->lock);
 	unhash(tree, node);
@@ -383,10 +385,10 @@ struct fs_inode *fs_tree_release(struct fs_inode *inode)
 	tree->nnodes--;
 	pthread_mutex_unlock(&tree->lock);
 	bury_node(tree, node);
-	return &parent->inode;
+	return &parent->head;
 }
 
-void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
+void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
 {
 	pthread_mutex_lock(&tree->lock);
 	node->retired = true;
@@ -396,7 +398,7 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_node *node)
 /* The same of the first one that is not in use, if there are many; or -1. */
 static int take_one(struct fs_tree *tree)
 {
-	struct fs_node *node = tree->lent;
+	struct fs_backed *node = tree->lent;
 
 	while (node && node->npins)
 		node = node->next_lent;
@@ -404,9 +406,9 @@ static int take_one(struct fs_tree *tree)
 }
 
 /* Notes that @node keeps its number; locked. */
-static void lend_number(struct fs_tree *tree, struct fs_node *node)
+static void lend_number(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_node **end = &tree->lent;
+	struct fs_backed **end = &tree->lent;
 
 	node->lent_fd = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
 	/* Without it, another file may get the number. */
@@ -420,7 +422,7 @@ static void lend_number(struct fs_tree *tree, struct fs_node *node)
 	tree->nlent++;
 }
 
-void fs_tree_become(struct fs_tree *tree, struct fs_node *node, int fd,
+void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 		    ino_t ino)
 {
 	int spare;
@@ -443,7 +445,7 @@ void fs_tree_become(struct fs_tree *tree, struct fs_node *node, int fd,
 /* The first lent number that no program can have any more; -1: none.  Locked. */
 static int take_old(struct fs_tree *tree, time_t now, time_t age)
 {
-	struct fs_node *node = tree->lent;
+	struct fs_backed *node = tree->lent;
 
 	for (; node; node = node->next_lent) {
 		if (node->npins)
@@ -475,7 +477,7 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
 
 ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino)
 {
-	const struct fs_node *node;
+	const struct fs_backed *node;
 
 	pthread_mutex_lock(&tree->lock);
 	for (node = tree->lent; node; node = node->next_lent)
@@ -496,7 +498,7 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
 /*
  * Writes the path of @node so that it ends at @end; with NULL, only measures.
  */
-static size_t build_path(const struct fs_node *node, char *end)
+static size_t build_path(const struct fs_backed *node, char *end)
 {
 	size_t total = 0;
 
@@ -514,7 +516,7 @@ static size_t build_path(const struct fs_node *node, char *end)
 	return total;
 }
 
-int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out)
+int fs_tree_path(struct fs_tree *tree, struct fs_backed *node, char **out)
 {
 	char *path;
 	size_t n;

@@ -81,8 +81,8 @@ struct fs_state {
 	bool read_only;
 };
 
-struct fs_node {
-	struct fs_inode inode;
+struct fs_backed {
+	struct fs_node head;
 	/* These never change, but @sparse and @ino once (fs_tree_become()). */
 	enum fs_kind kind;
 	/* A frame that is a directory. */
@@ -100,7 +100,7 @@ struct fs_node {
 
 	/* The rest, but for @state: under the tree's lock. */
 	/* NULL for the topmost one. */
-	struct fs_node *parent;
+	struct fs_backed *parent;
 	/* In @parent, on the backing filesystem. */
 	char *name;
 	/* That name has gone, but the file has others, perhaps beside it. */
@@ -109,19 +109,19 @@ struct fs_node {
 	bool retired;
 	/* O_PATH of the file that has @shown_ino; -1: none.  Next one that has it. */
 	int lent_fd;
-	struct fs_node *next_lent;
+	struct fs_backed *next_lent;
 	/* When it was seen without pins first, on the monotonic clock; or 0. */
 	time_t unused_s;
 	/* Next in the bucket; the root and what is above it are in none. */
-	struct fs_node *next;
+	struct fs_backed *next;
 	/* O_PATH; -1: not open. */
 	int fd;
 	/* Users of @fd; all holds together count as one. */
 	unsigned int npins;
 	unsigned int nholds;
 	/* Neighbours in the list of open but unused nodes; NULL: not in it. */
-	struct fs_node *older;
-	struct fs_node *newer;
+	struct fs_backed *older;
+	struct fs_backed *newer;
 
 	struct fs_state state;
 };
@@ -129,7 +129,7 @@ struct fs_node {
 struct fs_tree {
 	struct fs_volume volume;
 	pthread_mutex_t lock;
-	struct fs_node *root;
+	struct fs_backed *root;
 	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
 	/* What the mount covers; shown where the tree leads into itself. */
@@ -150,14 +150,14 @@ struct fs_tree {
 	void *arg;
 
 	/* Under the lock. */
-	struct fs_node **buckets;
+	struct fs_backed **buckets;
 	size_t nbuckets;
 	size_t nnodes;
 	/* Nodes with a @lent_fd, the oldest first. */
-	struct fs_node *lent;
+	struct fs_backed *lent;
 	size_t nlent;
 	/* Unused descriptors: oldest first. */
-	struct fs_node idle;
+	struct fs_backed idle;
 	size_t nidle;
 	size_t max_idle;
 	/* Const. */
@@ -189,7 +189,7 @@ struct fs_tree_base {
 
 /* The descriptor of a node, in use.  Zero-initialize it. */
 struct fs_pin {
-	struct fs_node *node;
+	struct fs_backed *node;
 	/* O_PATH. */
 	int fd;
 	/* @fd belongs to this pin alone. */
@@ -212,50 +212,52 @@ void fs_tree_free(struct fs_tree *tree);
  * reference back with fs_tree_forget().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_tree_get(struct fs_tree *tree, struct fs_node *parent, const char *name,
-		const struct fs_node *key, struct fs_node **out);
+int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
+		const char *name, const struct fs_backed *key,
+		struct fs_backed **out);
 
 /*
  * The node that @key tells as in fs_tree_get(), with a reference, or NULL if
  * the kernel does not know it.  @retired: among those that are not found by
  * fs_tree_get() any more.
  */
-struct fs_node *fs_tree_find(struct fs_tree *tree, const struct fs_node *key,
-			     bool retired);
+struct fs_backed *fs_tree_find(struct fs_tree *tree,
+			       const struct fs_backed *key, bool retired);
 
 /* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
-int fs_tree_move(struct fs_tree *tree, struct fs_node *node,
-		 struct fs_node *parent, const char *name);
+int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
+		 struct fs_backed *parent, const char *name);
 
 /* Frees @inode (volume.h). */
-struct fs_inode *fs_tree_release(struct fs_inode *inode);
+struct fs_node *fs_tree_release(struct fs_node *inode);
 
 /* Gives back @n references.  NULL does nothing. */
-static inline void fs_tree_forget(struct fs_tree *tree, struct fs_node *node,
+static inline void fs_tree_forget(struct fs_tree *tree, struct fs_backed *node,
 				  uint64_t n)
 {
 	(void)tree;
-	fs_inode_put(node ? &node->inode : NULL, n);
+	fs_node_put(node ? &node->head : NULL, n);
 }
 
 /* Makes the next fs_tree_get() create a new node instead of finding @node. */
-void fs_tree_retire(struct fs_tree *tree, struct fs_node *node);
+void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node);
 
 /*
  * Keeps @node open until it is freed, by the O_PATH descriptor @fd, which is
  * taken over.  -1 does nothing.
  */
-void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd);
+void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd);
 
 /* Is it held, so that its name says nothing? */
-bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node);
+bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node);
 
 /*
  * Undoes one hold: @node was not deleted after all, or (@lost_name) has another name
  * left.
  */
-void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name);
+void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
+		    bool lost_name);
 
 /*
  * The file @node, which is pinned, has become the directory @fd, of number @ino: so has
@@ -263,7 +265,7 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name);
  * it, as long as the node is pinned, and until the tick finds it old, or many others
  * have come.
  */
-void fs_tree_become(struct fs_tree *tree, struct fs_node *node, int fd,
+void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 		    ino_t ino);
 
 /*
@@ -283,12 +285,12 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_tree_path(struct fs_tree *tree, struct fs_node *node, char **out);
+int fs_tree_path(struct fs_tree *tree, struct fs_backed *node, char **out);
 
 /*
  * For tree_fd.c: takes @node off the list of unused ones.  The tree is locked.
  */
-void fs_tree_busy(struct fs_tree *tree, struct fs_node *node);
+void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node);
 
 /* tree_fd.c */
 
@@ -320,15 +322,16 @@ int fs_tree_reopen(struct fs_tree *tree, int fd, int flags);
  * Returns 0, -ESTALE (it is not where it was), -ENOMEM, or an errno.
  */
 B2F_MUST_CHECK
-int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out);
+int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
+		struct fs_pin *out);
 
 /* The same by @fd, an O_PATH descriptor of @node that is taken over. */
-void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
+void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out);
 
 /* Pins the parent of @node and copies the name that @node has in it. */
 B2F_MUST_CHECK
-int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 		       struct fs_pin *out, char name[FS_NAME_SIZE]);
 
 /* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */

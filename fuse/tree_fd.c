@@ -18,9 +18,9 @@
 #define EVICT_AT_ONCE 32
 
 /* Puts @node at the new end of the idle ones; locked. */
-static void make_idle(struct fs_tree *tree, struct fs_node *node)
+static void make_idle(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_node *end = &tree->idle;
+	struct fs_backed *end = &tree->idle;
 
 	node->older = end->older;
 	node->newer = end;
@@ -32,7 +32,7 @@ static void make_idle(struct fs_tree *tree, struct fs_node *node)
 /* Takes the descriptor of the oldest idle node; -1 if there is none; locked. */
 static int take_oldest(struct fs_tree *tree)
 {
-	struct fs_node *node = tree->idle.newer;
+	struct fs_backed *node = tree->idle.newer;
 	int fd;
 
 	if (node == &tree->idle)
@@ -181,23 +181,24 @@ int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
 }
 
 /* Only directories stay open: every lookup of a name needs theirs. */
-static bool is_kept(const struct fs_node *node)
+static bool is_kept(const struct fs_backed *node)
 {
 	return node->kind == FS_KIND_DIR;
 }
 
 /* A frame that is the root is whatever has its name now. */
-static bool follows_name(const struct fs_node *node)
+static bool follows_name(const struct fs_backed *node)
 {
 	return node->is_root && node->kind == FS_KIND_FRAME;
 }
 
 /* Uses the open descriptor of @node; locked. */
-static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
+static void use(struct fs_tree *tree, struct fs_backed *node,
+		struct fs_pin *out)
 {
 	fs_tree_busy(tree, node);
 	node->npins++;
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	*out = (struct fs_pin){.node = node, .fd = node->fd};
 }
 
@@ -206,8 +207,8 @@ static void use(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
  * that case *@next is the node one step further down, with a reference.  A
  * topmost node is always open.
  */
-static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
-			struct fs_pin *out, struct fs_node **next,
+static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
+			struct fs_pin *out, struct fs_backed **next,
 			char name[FS_NAME_SIZE])
 {
 	pthread_mutex_lock(&tree->lock);
@@ -218,20 +219,20 @@ static void pin_nearest(struct fs_tree *tree, struct fs_node *node,
 	}
 	use(tree, node, out);
 	if (*next) {
-		fs_inode_ref(&(*next)->inode);
+		fs_node_ref(&(*next)->head);
 		snprintf(name, FS_NAME_SIZE, "%s", (*next)->name);
 	}
 	pthread_mutex_unlock(&tree->lock);
 }
 
-void fs_tree_pin_opened(struct fs_tree *tree, struct fs_node *node, int fd,
+void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out)
 {
 	/* Left over if another thread was faster. */
 	int spare = fd;
 
 	if (follows_name(node)) {
-		fs_inode_ref(&node->inode);
+		fs_node_ref(&node->head);
 		*out = (struct fs_pin){.node = node, .fd = fd, .owned = true};
 		return;
 	}
@@ -253,7 +254,7 @@ static bool differ(int64_t a_ns, int64_t b_ns)
 }
 
 /* Opens @node as @name in the directory @dirfd and pins it. */
-static int open_node(struct fs_tree *tree, struct fs_node *node, int dirfd,
+static int open_node(struct fs_tree *tree, struct fs_backed *node, int dirfd,
 		     const char *name, struct fs_pin *out)
 {
 	struct stat st;
@@ -293,7 +294,7 @@ static int match(void *arg, int dirfd, const struct dirent *d)
 }
 
 /* Opens @node, whose name has gone, by another one in its directory @dir. */
-static int open_renamed(struct fs_tree *tree, struct fs_node *node,
+static int open_renamed(struct fs_tree *tree, struct fs_backed *node,
 			const struct fs_pin *dir, struct fs_pin *out)
 {
 	struct search search = {.ino = node->ino};
@@ -308,11 +309,12 @@ static int open_renamed(struct fs_tree *tree, struct fs_node *node,
 	return err;
 }
 
-int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
+int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
+		struct fs_pin *out)
 {
 	char name[FS_NAME_SIZE];
 	struct fs_pin held = {0}, pin;
-	struct fs_node *next;
+	struct fs_backed *next;
 	int err = 0;
 
 	/*
@@ -347,7 +349,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_node *node, struct fs_pin *out)
 }
 
 /* Drops one user of @node.  Returns the descriptor to close, or -1.  Locked. */
-static int release(struct fs_tree *tree, struct fs_node *node)
+static int release(struct fs_tree *tree, struct fs_backed *node)
 {
 	int fd = -1;
 
@@ -364,7 +366,7 @@ static int release(struct fs_tree *tree, struct fs_node *node)
 
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 {
-	struct fs_node *node = pin->node;
+	struct fs_backed *node = pin->node;
 	int fd = -1;
 
 	if (!node)
@@ -384,7 +386,7 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 	*pin = (struct fs_pin){0};
 }
 
-void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd)
+void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 {
 	if (fd < 0)
 		return;
@@ -400,7 +402,7 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_node *node, int fd)
 		close(fd);
 }
 
-bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node)
+bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node)
 {
 	bool is_held;
 
@@ -410,7 +412,8 @@ bool fs_tree_is_held(struct fs_tree *tree, const struct fs_node *node)
 	return is_held;
 }
 
-void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name)
+void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
+		    bool lost_name)
 {
 	int fd = -1;
 
@@ -425,17 +428,17 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_node *node, bool lost_name)
 		close(fd);
 }
 
-int fs_tree_pin_parent(struct fs_tree *tree, struct fs_node *node,
+int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 		       struct fs_pin *out, char name[FS_NAME_SIZE])
 {
-	struct fs_node *parent;
+	struct fs_backed *parent;
 	int err;
 
 	pthread_mutex_lock(&tree->lock);
 	parent = node->parent;
 	/* A name that the kernel gave us fits. */
 	snprintf(name, FS_NAME_SIZE, "%s", node->name);
-	fs_inode_ref(&parent->inode);
+	fs_node_ref(&parent->head);
 	pthread_mutex_unlock(&tree->lock);
 	err = fs_tree_pin(tree, parent, out);
 	/* The pin has its own reference. */

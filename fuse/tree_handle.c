@@ -166,7 +166,8 @@ static const struct fs_data_ops data_ops = {
 };
 
 /* Pins @node for @handle, of which it has one more. */
-static int enter(struct fs *fs, struct fs_handle *handle, struct fs_node *node)
+static int enter(struct fs *fs, struct fs_handle *handle,
+		 struct fs_backed *node)
 {
 	struct fs_pin pin = {0};
 	int err = fs_tree_pin(fs->tree, node, &pin);
@@ -185,7 +186,7 @@ static int enter(struct fs *fs, struct fs_handle *handle, struct fs_node *node)
 	return err;
 }
 
-static int new_handle(struct fs *fs, struct fs_node *node,
+static int new_handle(struct fs *fs, struct fs_backed *node,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle;
@@ -213,7 +214,7 @@ static int new_handle(struct fs *fs, struct fs_node *node,
 static int open_frame(struct fs *fs, struct fs_handle *handle,
 		      struct b2f_frame *made, bool is_view)
 {
-	struct fs_node *node = handle->pin.node;
+	struct fs_backed *node = handle->pin.node;
 	bool *keep = &handle->keep_cache;
 	int err = made ? fs_open_frame_add(fs, node, made, &handle->frame, keep)
 		       : fs_open_frame_get(fs, node, &handle->frame, keep);
@@ -287,19 +288,19 @@ static int finish(struct fs *fs, struct fs_handle *handle, int err,
 	return err;
 }
 
-static void note_view(struct fs *fs, struct fs_node *frame)
+static void note_view(struct fs *fs, struct fs_backed *frame)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	frame->state.has_view = true;
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-int fs_tree_handle_open(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out)
 {
 	bool is_view = node->kind == FS_KIND_VIEW;
 	struct fs_handle *handle = NULL;
-	struct fs_node *base;
+	struct fs_backed *base;
 	int err;
 
 	err = fs_view_enter(fs, node, &base);
@@ -320,7 +321,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_node *node,
 	return finish(fs, handle, err, out);
 }
 
-int fs_tree_handle_open_made(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 			     struct b2f_frame *frame,
 			     const struct fs_open_how *how,
 			     struct fs_handle **out)
@@ -335,7 +336,7 @@ int fs_tree_handle_open_made(struct fs *fs, struct fs_node *node,
 	return finish(fs, handle, open_frame(fs, handle, frame, false), out);
 }
 
-int fs_tree_handle_open_listing(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,
 				struct fs_listing *listing, uid_t uid,
 				struct fs_handle **out)
 {

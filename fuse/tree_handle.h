@@ -19,7 +19,7 @@
  * errno; for writing to a frame also the errors of b2f_file_allow_write().
  */
 B2F_MUST_CHECK
-int fs_tree_handle_open(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out);
 
 /*
@@ -27,14 +27,14 @@ int fs_tree_handle_open(struct fs *fs, struct fs_node *node,
  * @frame, which is taken over.
  */
 B2F_MUST_CHECK
-int fs_tree_handle_open_made(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 			     struct b2f_frame *frame,
 			     const struct fs_open_how *how,
 			     struct fs_handle **out);
 
 /* Makes a handle of @listing for @uid, and takes it over.  Returns 0 or an errno. */
 B2F_MUST_CHECK
-int fs_tree_handle_open_listing(struct fs *fs, struct fs_node *node,
+int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,
 				struct fs_listing *listing, uid_t uid,
 				struct fs_handle **out);
 

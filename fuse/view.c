@@ -13,9 +13,9 @@ uint64_t fs_view_ino(uint64_t ino)
 }
 
 /* The key of the node that shows the file of @node as @kind. */
-static struct fs_node key_of(const struct fs_node *node, enum fs_kind kind)
+static struct fs_backed key_of(const struct fs_backed *node, enum fs_kind kind)
 {
-	return (struct fs_node){
+	return (struct fs_backed){
 		.kind = kind,
 		.sparse = node->sparse,
 		.dev = node->dev,
@@ -23,15 +23,15 @@ static struct fs_node key_of(const struct fs_node *node, enum fs_kind kind)
 	};
 }
 
-int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
+int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 {
-	const struct fs_node key = key_of(node, FS_KIND_FRAME);
+	const struct fs_backed key = key_of(node, FS_KIND_FRAME);
 	char name[FS_NAME_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 
 	if (node->kind != FS_KIND_VIEW) {
-		fs_inode_ref(&node->inode);
+		fs_node_ref(&node->head);
 		*out = node;
 		return 0;
 	}
@@ -52,17 +52,17 @@ int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out)
 	return err;
 }
 
-struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame)
+struct fs_backed *fs_view_find(struct fs *fs, const struct fs_backed *frame)
 {
-	const struct fs_node key = key_of(frame, FS_KIND_VIEW);
+	const struct fs_backed key = key_of(frame, FS_KIND_VIEW);
 
 	return fs_tree_find(fs->tree, &key, false);
 }
 
 void fs_view_retire(struct fs *fs, const struct fs_found *found)
 {
-	const struct fs_node key = fs_found_key(found);
-	struct fs_node *view;
+	const struct fs_backed key = fs_found_key(found);
+	struct fs_backed *view;
 
 	if (key.kind != FS_KIND_FRAME)
 		return;
@@ -73,10 +73,10 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found)
 	fs_tree_forget(fs->tree, view, 1);
 }
 
-int fs_view_get(struct fs *fs, struct fs_node *parent, const char *name,
-		const struct fs_node *frame, struct fs_node **out)
+int fs_view_get(struct fs *fs, struct fs_backed *parent, const char *name,
+		const struct fs_backed *frame, struct fs_backed **out)
 {
-	const struct fs_node key = key_of(frame, FS_KIND_VIEW);
+	const struct fs_backed key = key_of(frame, FS_KIND_VIEW);
 
 	return fs_tree_get(fs->tree, parent, name, &key, out);
 }

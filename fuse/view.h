@@ -25,10 +25,11 @@
  * -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_view_enter(struct fs *fs, struct fs_node *node, struct fs_node **out);
+int fs_view_enter(struct fs *fs, struct fs_backed *node,
+		  struct fs_backed **out);
 
 /* The node of the view of @frame, with a reference; NULL: there is none. */
-struct fs_node *fs_view_find(struct fs *fs, const struct fs_node *frame);
+struct fs_backed *fs_view_find(struct fs *fs, const struct fs_backed *frame);
 
 /* Retires the view of the frame @found, which was deleted. */
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
@@ -38,8 +39,8 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found);
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_view_get(struct fs *fs, struct fs_node *parent, const char *name,
-		const struct fs_node *frame, struct fs_node **out);
+int fs_view_get(struct fs *fs, struct fs_backed *parent, const char *name,
+		const struct fs_backed *frame, struct fs_backed **out);
 
 /* The inode number of the view of a frame that is shown as @ino. */
 uint64_t fs_view_ino(uint64_t ino);
@@ -65,7 +66,7 @@ bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
  * errno.
  */
 B2F_MUST_CHECK
-int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st);
+int fs_view_head_attr(struct fs *fs, struct fs_backed *frame, struct stat *st);
 
 /* Call this after each change of the data by @handle, before answering it. */
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);

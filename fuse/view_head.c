@@ -7,7 +7,7 @@
 #include "view.h"
 
 /* Reads the header's length from the frame on disk. */
-static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
+static int read_head_len(struct fs *fs, struct fs_backed *frame_node, int fd,
 			 uint64_t *len)
 {
 	struct b2f_frame *frame = NULL;
@@ -25,7 +25,7 @@ static int read_head_len(struct fs *fs, struct fs_node *frame_node, int fd,
 }
 
 /* Finds the length of the header of @frame, which is not open. */
-static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
+static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 {
 	struct fs_sizes sizes = {0};
 	struct fs_pin pin = {0};
@@ -49,7 +49,7 @@ static int find_head_len(struct fs *fs, struct fs_node *frame, uint64_t *len)
 	return err;
 }
 
-static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
+static int get_head_len(struct fs *fs, struct fs_backed *node, uint64_t *len)
 {
 	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
 	uint8_t *head = NULL;
@@ -65,7 +65,7 @@ static int get_head_len(struct fs *fs, struct fs_node *node, uint64_t *len)
 	return err;
 }
 
-int fs_view_head_attr(struct fs *fs, struct fs_node *frame, struct stat *st)
+int fs_view_head_attr(struct fs *fs, struct fs_backed *frame, struct stat *st)
 {
 	uint64_t len = 0;
 	int err = get_head_len(fs, frame, &len);

@@ -44,7 +44,7 @@ struct fs_volume_ops {
 	 * Frees @node, to which nothing refers.  Returns a node to which it has referred
 	 * itself, and whose reference is to be given back, or NULL.
 	 */
-	struct fs_inode *(*release)(struct fs_inode *node);
+	struct fs_node *(*release)(struct fs_node *node);
 	int (*stat)(struct fs *fs, fuse_ino_t ino, struct stat *out);
 	int (*statfs)(struct fs *fs, fuse_ino_t ino, struct statvfs *out);
 	/* NULL: there are no symbolic links. */

@@ -105,7 +105,7 @@ static void get_attributes(struct fs *fs,
 static void answer_with(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct fuse_entry_param *out)
 {
-	*out = fs_inode_answer(fs_bucket_inode_of(entry));
+	*out = fs_node_answer(fs_bucket_inode_of(entry));
 	get_attributes(fs, entry, &out->attr);
 }
 
@@ -283,7 +283,7 @@ static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle)
 		return -ENOMEM;
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	handle->bucket = node;
 	handle->nbytes = node->sizes.nbytes;
 	if (is_frame)

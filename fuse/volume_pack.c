@@ -44,11 +44,11 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 /* All packs are on the filesystem that is mounted, or on one below. */
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
-	struct fs_inode *below = fs->bucket ? &fs->bucket->root->inode
-					    : &fs->tree->root->inode;
+	struct fs_node *below =
+		fs->bucket ? &fs->bucket->root->head : &fs->tree->root->head;
 
 	(void)ino;
-	return below->volume->ops->statfs(fs, fs_inode_number(below), out);
+	return below->volume->ops->statfs(fs, fs_node_number(below), out);
 }
 
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
@@ -130,7 +130,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		fs_packs_unuse(fs, node->pack);
 		return -ENOMEM;
 	}
-	fs_inode_ref(&node->inode);
+	fs_node_ref(&node->head);
 	handle->packed = node;
 	/* What a node shows never changes. */
 	handle->keep_cache = true;

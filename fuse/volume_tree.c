@@ -26,7 +26,7 @@ static int enter_pack(struct fs *fs, fuse_ino_t dir, const char *name,
 
 	if (!fs_volume_tree_may_be_pack(fs, dir, name))
 		return 0;
-	is = fs_tree_pin(fs->tree, fs_node_of(fs, dir), &pin);
+	is = fs_tree_pin(fs->tree, fs_backed_of(fs, dir), &pin);
 	if (!is)
 		is = fs_packs_enter(fs, pin.node, pin.fd, name, out);
 	fs_tree_unpin(fs->tree, &pin);
@@ -37,7 +37,7 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 		     struct fuse_entry_param *out)
 {
 	struct fs_entry entry;
-	struct fs_node *node;
+	struct fs_backed *node;
 	int err, is = enter_pack(fs, dir, name, out);
 
 	if (is)
@@ -53,13 +53,13 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
-	return fs_getattr(fs, fs_node_of(fs, ino), out);
+	return fs_getattr(fs, fs_backed_of(fs, ino), out);
 }
 
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
 	struct fs_pin pin = {0};
-	int err = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
+	int err = fs_tree_pin(fs->tree, fs_backed_of(fs, ino), &pin);
 
 	if (!err && fstatvfs(pin.fd, out))
 		err = -errno;
@@ -74,7 +74,7 @@ static int do_readlink(struct fs *fs, fuse_ino_t ino, char target[PATH_MAX + 1])
 {
 	struct fs_pin pin = {0};
 	ssize_t n = 0;
-	int err = fs_tree_pin(fs->tree, fs_node_of(fs, ino), &pin);
+	int err = fs_tree_pin(fs->tree, fs_backed_of(fs, ino), &pin);
 
 	if (!err) {
 		n = readlinkat(pin.fd, "", target, PATH_MAX);
@@ -89,7 +89,7 @@ static int do_readlink(struct fs *fs, fuse_ino_t ino, char target[PATH_MAX + 1])
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 
 	return how->flags & O_TRUNC ? fs_resize_open(fs, node, how, out)
 				    : fs_tree_handle_open(fs, node, how, out);
@@ -98,7 +98,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 static int do_opendir(struct fs *fs, fuse_ino_t ino,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 	struct fs_listing *listing = NULL;
 	int err = fs_listing_new(fs, node, &listing);
 
@@ -124,7 +124,7 @@ static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
 		struct fs_answer *answer)
 {
 	struct fuse_entry_param param;
-	struct fs_node *node;
+	struct fs_backed *node;
 
 	/* Do not look up for nothing. */
 	if (answer->plus && !fs_answer_has_room(answer, listed->name))

@@ -41,7 +41,7 @@ static bool is_made(int dirfd, const char *name, const struct stat *made)
 static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 {
 	struct fs_found found;
-	struct fs_node *node;
+	struct fs_backed *node;
 	int err = fs_lookup_find(entry, &found);
 
 	if (err)
@@ -122,7 +122,7 @@ int fs_volume_tree_symlink(fuse_req_t req, const char *target,
 }
 
 /* Makes @entry a hard link to @node, which is no frame. */
-static int link_other(const struct fs_entry *entry, struct fs_node *node)
+static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	struct fs_tree *tree = entry->fs->tree;
@@ -143,7 +143,7 @@ static int link_other(const struct fs_entry *entry, struct fs_node *node)
 }
 
 static int link_frame(fuse_req_t req, const struct fs_entry *entry,
-		      struct fs_node *node)
+		      struct fs_backed *node)
 {
 	int err;
 
@@ -157,7 +157,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			const char *new_name, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_node *node = fs_node_of(fs, ino), *linked;
+	struct fs_backed *node = fs_backed_of(fs, ino), *linked;
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
@@ -182,7 +182,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
  * small files waits for each system call of ours.
  */
 struct fresh {
-	struct fs_node *node;
+	struct fs_backed *node;
 	/* A descriptor of the node. */
 	struct fs_pin pin;
 	struct fuse_entry_param answer;
@@ -488,7 +488,7 @@ bool fs_volume_tree_may_be_pack(struct fs *fs, fuse_ino_t dir,
 				const char *name)
 {
 	return b2f_pack_is_name(name) &&
-	       fs_node_of(fs, dir)->kind != FS_KIND_SINGLE;
+	       fs_backed_of(fs, dir)->kind != FS_KIND_SINGLE;
 }
 
 int fs_volume_tree_look_inside(struct fs *fs, fuse_ino_t dir, const char *name)
@@ -499,7 +499,7 @@ int fs_volume_tree_look_inside(struct fs *fs, fuse_ino_t dir, const char *name)
 
 	if (!fs_volume_tree_may_be_pack(fs, dir, name))
 		return 0;
-	is = fs_tree_pin(fs->tree, fs_node_of(fs, dir), &pin);
+	is = fs_tree_pin(fs->tree, fs_backed_of(fs, dir), &pin);
 	if (!is)
 		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, &empty);
 	fs_tree_unpin(fs->tree, &pin);

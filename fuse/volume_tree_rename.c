@@ -27,8 +27,8 @@
 /* Pins the node of @side, so that it can change its name. */
 static void hold(struct fs *fs, struct fs_side *side)
 {
-	const struct fs_node like = fs_found_key(&side->found);
-	struct fs_node *node = fs_tree_find(fs->tree, &like, false);
+	const struct fs_backed like = fs_found_key(&side->found);
+	struct fs_backed *node = fs_tree_find(fs->tree, &like, false);
 
 	if (!node)
 		return;

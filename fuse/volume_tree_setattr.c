@@ -60,7 +60,7 @@ static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 }
 
 /* The mode of a frame that cannot be written to keeps w, which is not shown. */
-static void keep_write_bits(struct fs *fs, const struct fs_node *node, int fd,
+static void keep_write_bits(struct fs *fs, const struct fs_backed *node, int fd,
 			    struct fs_setattr *meta)
 {
 	struct stat index;
@@ -73,7 +73,7 @@ static void keep_write_bits(struct fs *fs, const struct fs_node *node, int fd,
 		meta->mode |= index.st_mode & 0222;
 }
 
-static int set(struct fs *fs, struct fs_node *node, int fd,
+static int set(struct fs *fs, struct fs_backed *node, int fd,
 	       struct fs_setattr *meta)
 {
 	if (!meta->has_mode && !meta->has_times && meta->uid == (uid_t)-1 &&
@@ -87,8 +87,9 @@ static int set(struct fs *fs, struct fs_node *node, int fd,
 }
 
 /* @shown: @node, which @fd is a descriptor of, or its view. */
-static int resize(struct fs *fs, struct fs_node *shown, struct fs_node *node,
-		  int fd, uint64_t size, struct fs_handle *handle)
+static int resize(struct fs *fs, struct fs_backed *shown,
+		  struct fs_backed *node, int fd, uint64_t size,
+		  struct fs_handle *handle)
 {
 	if (handle && handle->anew)
 		return fs_anew_resize(fs, handle, size);
@@ -103,8 +104,8 @@ int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
 			   struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_node *shown = fs_node_of(fs, ino);
-	struct fs_node *node = NULL;
+	struct fs_backed *shown = fs_backed_of(fs, ino);
+	struct fs_backed *node = NULL;
 	struct fs_setattr meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};
 	bool is_plain;

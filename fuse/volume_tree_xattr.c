@@ -36,15 +36,15 @@ static bool is_made_up(const char *name)
 }
 
 /* Is @name what new files in the directory @node are encoded with? */
-static bool is_of_dir(const struct fs_node *node, const char *name)
+static bool is_of_dir(const struct fs_backed *node, const char *name)
 {
 	return node->kind == FS_KIND_DIR && fs_preset_is(name);
 }
 
 /* Pins the node that has the attributes of *@node, and sets *@node to it. */
-static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
+static int pin_base(struct fs *fs, struct fs_backed **node, struct fs_pin *pin)
 {
-	struct fs_node *base;
+	struct fs_backed *base;
 	int err = fs_view_enter(fs, *node, &base);
 
 	if (err)
@@ -61,7 +61,7 @@ static int pin_base(struct fs *fs, struct fs_node **node, struct fs_pin *pin)
  * Gets the value of @name, or with NULL all names, on the backing filesystem;
  * malloc'ed.  A frame has the attributes of its index.
  */
-static int get_stored(const struct fs_node *node, int fd, const char *name,
+static int get_stored(const struct fs_backed *node, int fd, const char *name,
 		      char **out, size_t *size)
 {
 	bool has_index = node->kind == FS_KIND_FRAME && node->sparse;
@@ -91,7 +91,7 @@ static int get_stored(const struct fs_node *node, int fd, const char *name,
 int fs_volume_tree_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 			      void *arg)
 {
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 	struct b2f_frame *frame = NULL;
 	struct fs_pin pin = {0};
 	int err = pin_base(fs, &node, &pin);
@@ -111,8 +111,8 @@ int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
 			    const struct b2f_frame *frame, char **out,
 			    size_t *size)
 {
-	struct fs_node *node = NULL;
-	int err = fs_view_enter(fs, fs_node_of(fs, ino), &node);
+	struct fs_backed *node = NULL;
+	int err = fs_view_enter(fs, fs_backed_of(fs, ino), &node);
 
 	if (!err)
 		err = fs_table_rows_fact(fs, node, frame, out, size);
@@ -123,7 +123,7 @@ int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
 int fs_volume_tree_get_stored(struct fs *fs, fuse_ino_t ino, const char *name,
 			      char **out, size_t *size)
 {
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 	struct fs_pin pin = {0};
 	int err;
 
@@ -138,7 +138,7 @@ int fs_volume_tree_get_stored(struct fs *fs, fuse_ino_t ino, const char *name,
 }
 
 /* Writes the names that are listed, of @names of @node, to @f. */
-static void put_stored(FILE *f, const struct fs_node *node, bool list_all,
+static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 		       const char *names, size_t size)
 {
 	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
@@ -150,7 +150,7 @@ static void put_stored(FILE *f, const struct fs_node *node, bool list_all,
 	}
 }
 
-static int list_stored(struct fs *fs, const struct fs_node *node, int fd,
+static int list_stored(struct fs *fs, const struct fs_backed *node, int fd,
 		       FILE *f)
 {
 	char *names = NULL;
@@ -166,7 +166,7 @@ static int list_stored(struct fs *fs, const struct fs_node *node, int fd,
 
 int fs_volume_tree_list_stored(struct fs *fs, fuse_ino_t ino, FILE *f)
 {
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 	struct fs_pin pin = {0};
 	int err;
 
@@ -194,7 +194,7 @@ static int change_stored(void *arg, int fd)
 	return ret ? -errno : 0;
 }
 
-static int set_preset(struct fs *fs, struct fs_node *node,
+static int set_preset(struct fs *fs, struct fs_backed *node,
 		      const struct fs_xattr_change *c,
 		      const struct fs_preset *preset)
 {
@@ -205,7 +205,7 @@ static int set_preset(struct fs *fs, struct fs_node *node,
 				       : fs_preset_set(fs, node, preset);
 }
 
-static int get_fact(struct fs *fs, struct fs_node *node, int fd,
+static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 		    const char *name, char **out, size_t *size)
 {
 	struct b2f_frame *frame = NULL;
@@ -218,7 +218,7 @@ static int get_fact(struct fs *fs, struct fs_node *node, int fd,
 }
 
 /* Is that the value already?  It may be one that cannot be set. */
-static bool has_value(struct fs *fs, struct fs_node *node, int fd,
+static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {
 	char *value = NULL;
@@ -234,7 +234,7 @@ static bool has_value(struct fs *fs, struct fs_node *node, int fd,
 }
 
 /* Changes what new chunks of the frame, or new files in the directory, are. */
-static int change_preset(struct fs *fs, struct fs_node *node,
+static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {
 	const struct fs_preset preset = {c->name, c->value, c->size};
@@ -261,7 +261,7 @@ int fs_volume_tree_set_xattr(struct fs *fs, fuse_ino_t ino,
 			     const struct fs_xattr_change *change)
 {
 	struct fs_xattr_change c = *change;
-	struct fs_node *node = fs_node_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(fs, ino);
 	struct fs_pin pin = {0};
 	int err;
 
