@@ -165,15 +165,15 @@ bool fs_aside_hides(int dirfd, const char *aside)
 /* Deletes what lies at @aside, which has been replaced. */
 static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 {
-	struct fs_deleted *deleted;
+	struct fs_unlinked *deleted;
 	struct stat st;
 
 	if (fstatat(dirfd, aside, &st, AT_SYMLINK_NOFOLLOW))
 		return;
 	if (!S_ISDIR(st.st_mode))
 		unlinkat(dirfd, aside, 0);
-	else if (fs_deleted_hide(fs, dirfd, aside, &st, &deleted) == 0)
-		fs_deleted_finish(fs, deleted);
+	else if (fs_unlinked_hide(fs, dirfd, aside, &st, &deleted) == 0)
+		fs_unlinked_finish(fs, deleted);
 }
 
 static void finish_aside(struct fs *fs, int dirfd, const char *aside)

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bucket_changes.h"
 #include "bucket_find.h"
+#include "bucket_overlay.h"
 #include "packs.h"
 #include "view.h"
 
@@ -295,7 +295,7 @@ static int find_shown(struct fs *fs, const struct fs_object *dir,
 	struct fs_bucket_made made;
 	int err;
 
-	switch (fs_bucket_changes_find(fs->bucket, dir->path, name, &made)) {
+	switch (fs_bucket_overlay_find(fs->bucket, dir->path, name, &made)) {
 	case FS_BUCKET_REMOVED:
 		return -ENOENT;
 	case FS_BUCKET_MADE:
@@ -317,7 +317,7 @@ static int find_shown(struct fs *fs, const struct fs_object *dir,
 	err = resolve(fs, dir, found, out);
 	/* It has gone since, or was never whole. */
 	if (err == -ENOENT &&
-	    fs_bucket_changes_note(fs->bucket, dir->path, name, "", false,
+	    fs_bucket_overlay_note(fs->bucket, dir->path, name, "", false,
 				   FS_BUCKET_REMOVED))
 		return -ENOMEM;
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bucket_listing.c - the names in a directory, as the store has listed them */
 #include "bucket_find.h"
-#include "bucket_changes.h"
+#include "bucket_overlay.h"
 
 bool fs_bucket_listing_is_fixed(const struct fs_object *dir)
 {
@@ -63,7 +63,7 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 	fs_bucket_names_put(old);
 	if (!is_told)
 		tell_hidden(r, dir, names->nhidden);
-	fs_bucket_changes_listed(r, dir->path, begin);
+	fs_bucket_overlay_listed(r, dir->path, begin);
 	*out = names;
 	return 0;
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "b2frame/create.h"
-#include "bucket_changes.h"
 #include "bucket_find.h"
 #include "bucket_make.h"
+#include "bucket_overlay.h"
 #include "bucket_writer.h"
 
 /* May @name be that of something new in @dir? */
@@ -31,12 +31,12 @@ static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 	char stem[FS_NAME_SIZE];
 	enum fs_bucket_change what;
 
-	what = fs_bucket_changes_find(r, dir, stored, &made);
+	what = fs_bucket_overlay_find(r, dir, stored, &made);
 	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED)
 		return true;
 	if (!fs_suffix_stem(stored, stem))
 		return false;
-	what = fs_bucket_changes_find(r, dir, stem, &made);
+	what = fs_bucket_overlay_find(r, dir, stem, &made);
 	return (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) &&
 	       strcmp(made.stored, stored) == 0;
 }
@@ -51,7 +51,7 @@ static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
 		return false;
 	/* What was removed is listed still. */
 	return !fs_bucket_names_has_key(names, key) ||
-	       fs_bucket_changes_find(r, dir->path, key, &made) ==
+	       fs_bucket_overlay_find(r, dir->path, key, &made) ==
 		       FS_BUCKET_REMOVED;
 }
 
@@ -61,7 +61,7 @@ static bool was_removed(struct fs_bucket *r, const struct fs_object *dir,
 {
 	struct fs_bucket_made made;
 
-	return fs_bucket_changes_find(r, dir->path, shown, &made) ==
+	return fs_bucket_overlay_find(r, dir->path, shown, &made) ==
 	       FS_BUCKET_REMOVED;
 }
 
@@ -123,7 +123,7 @@ static int publish(struct fs *fs, const struct fs_object *dir,
 	int err = there == node ? 0 : -EEXIST;
 
 	if (!err)
-		err = fs_bucket_changes_note(r, dir->path, name, stored, true,
+		err = fs_bucket_overlay_note(r, dir->path, name, stored, true,
 					     FS_BUCKET_PINNED);
 	if (err) {
 		fs_bucket_node_put(there);
@@ -218,7 +218,7 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
 	if (err == -EEXIST)
 		fs_bucket_listing_forget(fs->bucket, dir);
 	if (!err)
-		err = fs_bucket_changes_note(fs->bucket, dir->path, name, name,
+		err = fs_bucket_overlay_note(fs->bucket, dir->path, name, name,
 					     true, FS_BUCKET_MADE);
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
@@ -250,8 +250,8 @@ static int remove_stored(struct fs *fs, struct fs_object *node)
 int fs_bucket_make_gone(struct fs *fs, const struct fs_object *dir,
 			const char *name)
 {
-	fs_bucket_changes_pin(fs->bucket, dir->path);
-	return fs_bucket_changes_note(fs->bucket, dir->path, name, "", false,
+	fs_bucket_overlay_pin(fs->bucket, dir->path);
+	return fs_bucket_overlay_note(fs->bucket, dir->path, name, "", false,
 				      FS_BUCKET_REMOVED);
 }
 
@@ -292,7 +292,7 @@ static int check_empty(struct fs *fs, struct fs_object *dir)
 	fs_bucket_listing_forget(fs->bucket, dir);
 	err = fs_bucket_listing_get(fs->bucket, dir, &listed);
 	if (!err)
-		err = fs_bucket_changes_apply(fs->bucket, dir->path, listed,
+		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
 					      &names);
 	if (!err && names->n)
 		err = -ENOTEMPTY;

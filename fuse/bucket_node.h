@@ -123,7 +123,7 @@ struct fs_bucket_entry {
 	bool is_view;
 };
 
-struct fs_bucket_changes;
+struct fs_bucket_overlay;
 struct fs_bucket_doomed;
 
 struct fs_bucket {
@@ -150,8 +150,8 @@ struct fs_bucket {
 	TAILQ_HEAD(fs_bucket_all, fs_object) all;
 	/* Those that are written to; under the lock. */
 	TAILQ_HEAD(fs_bucket_written, fs_object) written;
-	/* See bucket_changes.h; under the lock. */
-	struct fs_bucket_changes *changes;
+	/* See bucket_overlay.h; under the lock. */
+	struct fs_bucket_overlay *changes;
 	/* See bucket_doomed.h; under the lock. */
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
 };

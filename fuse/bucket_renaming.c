@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bucket_changes.h"
 #include "bucket_doomed.h"
 #include "bucket_find.h"
 #include "bucket_make.h"
+#include "bucket_overlay.h"
 #include "bucket_writer.h"
 
 /* Commits of other clients that come in between are taken along so often. */
@@ -188,7 +188,7 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 static int note_names(struct renaming *m, bool has_gone)
 {
 	struct fs_bucket *r = m->fs->bucket;
-	int err = fs_bucket_changes_note(r, m->to->dir->path, m->to->name,
+	int err = fs_bucket_overlay_note(r, m->to->dir->path, m->to->name,
 					 m->stored, true, FS_BUCKET_MADE);
 
 	if (!err && has_gone)

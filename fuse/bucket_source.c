@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bucket_source.h"
 #include "b2frame/error.h"
-#include "bucket_changes.h"
 #include "bucket_doomed.h"
 #include "bucket_find.h"
-#include "packs.h"
+#include "bucket_overlay.h"
+#include "bucket_source.h"
 #include "bucket_writer.h"
+#include "packs.h"
 #include "volume.h"
 #include "words/aws.h"
 #include "words/way.h"
@@ -388,7 +388,7 @@ void fs_bucket_source_close(struct fs *fs)
 	fs_bucket_doomed_fini(fs);
 	fs_bucket_node_fini(r);
 	fs_packs_fini(fs);
-	fs_bucket_changes_fini(r);
+	fs_bucket_overlay_fini(r);
 	b2f_remote_free(r->place);
 	r->place = NULL;
 }

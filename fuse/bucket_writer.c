@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/patience.h"
 #include "b2frame/error.h"
-#include "clock.h"
-#include "bucket_changes.h"
+#include "b2frame/patience.h"
 #include "bucket_doomed.h"
+#include "bucket_overlay.h"
 #include "bucket_writer.h"
+#include "clock.h"
 
 /* How long a read waits for the kernel to drop what it has cached, ms. */
 #define DROP_MS 200
@@ -213,7 +213,7 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 	node->writing.is_new = false;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (was_new)
-		fs_bucket_changes_settle(r, node->path);
+		fs_bucket_overlay_settle(r, node->path);
 }
 
 /* Goes on with what is on the server. */

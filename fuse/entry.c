@@ -25,7 +25,7 @@ int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
 	if (!fs->read_write)
 		return -EROFS;
 	if (fs_backed_of(fs, parent)->kind == FS_KIND_SINGLE ||
-	    fs_deleted_is_hidden(name))
+	    fs_unlinked_is_hidden(name))
 		return -EPERM;
 	err = fs_entry_enter(fs, parent, name, out);
 	out->changes = true;

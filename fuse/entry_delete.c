@@ -63,9 +63,9 @@ void fs_entry_clear_dir(const struct fs_entry *entry,
 	int fd = found->probe.fd;
 
 	fs_aside_finish_all(fs, fd);
-	fs_deleted_purge_at(fs, fd);
+	fs_unlinked_purge_at(fs, fd);
 	fs_links_purge_at(fs, fd);
-	fs_deleted_leave(fs, fd, entry->pin.fd);
+	fs_unlinked_leave(fs, fd, entry->pin.fd);
 }
 
 int fs_entry_delete_dir(const struct fs_entry *entry,

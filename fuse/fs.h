@@ -15,7 +15,6 @@
 #include "b2frame/file.h"
 #include "config.h"
 #include "daemon.h"
-#include "deleted.h"
 #include "durable.h"
 #include "fuse_api.h"
 #include "handle.h"
@@ -23,12 +22,13 @@
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
-#include "source.h"
 #include "share.h"
+#include "source.h"
 #include "stats.h"
 #include "stats_file.h"
 #include "ticker.h"
 #include "tree.h"
+#include "unlinked.h"
 #include "unused.h"
 #include "wakeup.h"
 
@@ -79,7 +79,7 @@ struct fs {
 	struct fs_handles handles;
 	struct fs_shares shares;
 	struct fs_files files;
-	struct fs_deleted_dir deleted;
+	struct fs_unlinked_dir deleted;
 	struct fs_packs packs;
 	/* Of a mount whose SOURCE is a URL, else NULL; see bucket_source.h. */
 	struct fs_bucket *bucket;

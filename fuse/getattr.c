@@ -220,7 +220,8 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	b2f_file_now_get(frame->open.data, &now);
 	probe.nbytes = now.nbytes;
 	probe.cbytes = now.cbytes;
-	probe.index.st_ctim = fs_seen_ctime(fs, frame->pin.node, &probe.index);
+	probe.index.st_ctim =
+		fs_cache_state_ctime(fs, frame->pin.node, &probe.index);
 	if (written_at(fs, frame, &now, &mtime)) {
 		probe.index.st_mtim = mtime;
 		if (is_later(&mtime, &probe.index.st_ctim))
@@ -241,7 +242,8 @@ static void closed_attr(struct fs *fs, struct fs_backed *node,
 	struct fs_probe probe = *on_disk;
 
 	if (node->kind == FS_KIND_FRAME)
-		probe.index.st_ctim = fs_seen_ctime(fs, node, &probe.index);
+		probe.index.st_ctim =
+			fs_cache_state_ctime(fs, node, &probe.index);
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, node, out);
 	note_deleted(fs, node, out);
@@ -441,7 +443,7 @@ static bool is_outdated(struct fs *fs, struct fs_backed *node,
 	bool was_open;
 
 	pthread_mutex_lock(&fs->state_lock);
-	was_open = node->state.seen.cache != FS_SEEN_UNKNOWN;
+	was_open = node->state.seen.cache != FS_CACHE_UNKNOWN;
 	pthread_mutex_unlock(&fs->state_lock);
 	/* One that is only remembered is looked at anew. */
 	if (!was_open || probe->fd < 0 ||

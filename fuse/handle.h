@@ -106,7 +106,7 @@ struct fs_handle {
 	int fd;
 	/* How many bytes there are, of what has neither @file nor @fd. */
 	uint64_t nbytes;
-	/* @fd is counted in seen.h; under fs->state_lock. */
+	/* @fd is counted in cache_state.h; under fs->state_lock. */
 	bool is_seen;
 	/* Opened for writing. */
 	bool writes;

@@ -281,9 +281,9 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	struct fs_probe *frame = &out->found.probe;
 	int err;
 
-	if (fs_deleted_is_hidden(d->d_name)) {
+	if (fs_unlinked_is_hidden(d->d_name)) {
 		if (fs->read_write)
-			fs_deleted_purge_found(fs, listing->fd, d->d_name);
+			fs_unlinked_purge_found(fs, listing->fd, d->d_name);
 		return 0;
 	}
 	if (fs_links_hides(fs, listing->fd, d->d_name) ||

@@ -49,7 +49,7 @@ int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 
 	if (entry->dir->kind == FS_KIND_SINGLE)
 		err = find_single(entry, out);
-	else if (!fs_deleted_is_hidden(entry->name))
+	else if (!fs_unlinked_is_hidden(entry->name))
 		err = find(entry, out);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, out);
@@ -117,7 +117,7 @@ static bool must_renew(struct fs *fs, struct fs_backed *node,
 	/* What a close leaves is noted before it counts as closed. */
 	if (state->nhandles == 0 && !state->frame && !state->opening &&
 	    state->nclosing == 0)
-		renew = fs_seen_must_renew(&state->seen, &stamp);
+		renew = fs_cache_state_must_renew(&state->seen, &stamp);
 	state->renewed |= renew;
 	pthread_mutex_unlock(&fs->state_lock);
 	return renew;

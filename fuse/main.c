@@ -121,9 +121,9 @@ static void decide_writing(struct fs *fs)
 				fs->options.source, weak);
 }
 
-static void on_deleted(void *arg, struct fs_deleted *deleted)
+static void on_deleted(void *arg, struct fs_unlinked *deleted)
 {
-	fs_deleted_finish(arg, deleted);
+	fs_unlinked_finish(arg, deleted);
 }
 
 /* Makes runtime and tree; the descriptors move into the tree. */
@@ -166,9 +166,9 @@ static enum fs_exit make_parts(struct fs *fs)
 		return fail_errno(fs->source.path, err, FS_EXIT_SOURCE);
 	if (fs->source.is_url && fs_bucket_source_open(fs, reason))
 		return fail(reason, FS_EXIT_SOURCE);
-	fs_deleted_init(&fs->deleted, fs->tree->root->fd);
+	fs_unlinked_init(&fs->deleted, fs->tree->root->fd);
 	if (fs->read_write && !fs->source.is_frame && !fs->source.is_url)
-		fs_deleted_purge(fs);
+		fs_unlinked_purge(fs);
 	return FS_EXIT_OK;
 }
 
@@ -281,7 +281,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_tree_free(fs->tree);
 		fs_known_fini(&fs->known);
 		fs_name_set_fini(&fs->named_homes.names);
-		fs_deleted_fini(&fs->deleted);
+		fs_unlinked_fini(&fs->deleted);
 	}
 	fs_stats_file_close(fs);
 	b2f_runtime_free(fs->runtime);

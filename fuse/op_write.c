@@ -153,9 +153,9 @@ static ssize_t change_other(fuse_req_t req, struct fs_handle *handle,
 	ssize_t n;
 
 	atomic_store(&handle->wrote, true);
-	fs_seen_begin(fs, handle->pin.node, handle->fd);
+	fs_cache_state_begin(fs, handle->pin.node, handle->fd);
 	n = write_other(req, handle->fd, buf, size, off, fi);
-	fs_seen_end(fs, handle->pin.node, handle->fd);
+	fs_cache_state_end(fs, handle->pin.node, handle->fd);
 	return n;
 }
 
@@ -251,11 +251,11 @@ static int allocate_other(fuse_req_t req, struct fs_handle *handle, int mode,
 	int err;
 
 	atomic_store(&handle->wrote, true);
-	fs_seen_begin(fs, handle->pin.node, handle->fd);
+	fs_cache_state_begin(fs, handle->pin.node, handle->fd);
 	fs_maker_begin(req);
 	err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
 	fs_maker_end(req);
-	fs_seen_end(fs, handle->pin.node, handle->fd);
+	fs_cache_state_end(fs, handle->pin.node, handle->fd);
 	return err;
 }
 

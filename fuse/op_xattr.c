@@ -2,7 +2,7 @@
 /*
  * op_xattr.c - extended attributes
  *
- *   user.blosc2.*    of a frame: made up, see facts.h; those of preset.h can be
+ *   user.blosc2.*    of a frame: made up, see frame_xattr.h; those of preset.h can be
  *                    set, of directories too.  They are listed with xattr=list
  *                    only, as cp -a would copy them
  *   user.bloscfs.*   of the root: version, pid, stats
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "b2frame/version.h"
-#include "facts.h"
+#include "frame_xattr.h"
 #include "ops.h"
 #include "reply.h"
 #include "table_rows.h"
@@ -34,7 +34,7 @@ static bool begins_with(const char *name, const char *prefix)
 
 static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 {
-	const char *key = name + sizeof(FS_FACTS_OWN) - 1;
+	const char *key = name + sizeof(FS_FRAME_XATTR_OWN) - 1;
 	char *text = NULL;
 	int n = -1;
 
@@ -74,11 +74,11 @@ static int get_fact(void *arg, struct b2f_frame *frame)
 	struct fact *f = arg;
 
 	if (!f->name)
-		return fs_facts_list(frame, &f->value, &f->size);
+		return fs_frame_xattr_list(frame, &f->value, &f->size);
 	if (f->volume->get_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
 		return f->volume->get_rows(f->fs, f->ino, frame, &f->value,
 					   &f->size);
-	return fs_facts_get(frame, f->name, &f->value, &f->size);
+	return fs_frame_xattr_get(frame, f->name, &f->value, &f->size);
 }
 
 static int get_value(struct fact *f)
@@ -86,8 +86,8 @@ static int get_value(struct fact *f)
 	int err;
 
 	if (!begins_with(f->name, "user."))
-		return fs_facts_check_name(f->name);
-	if (begins_with(f->name, FS_FACTS_OWN))
+		return fs_frame_xattr_check_name(f->name);
+	if (begins_with(f->name, FS_FRAME_XATTR_OWN))
 		return f->ino == FUSE_ROOT_ID ? get_own(f->fs, f->name,
 							&f->value, &f->size)
 					      : -ENODATA;
@@ -95,7 +95,7 @@ static int get_value(struct fact *f)
 		      ? f->volume->get_stored(f->fs, f->ino, f->name, &f->value,
 					      &f->size)
 		      : -ENODATA;
-	if (err == -ENODATA && begins_with(f->name, FS_FACTS_PREFIX))
+	if (err == -ENODATA && begins_with(f->name, FS_FRAME_XATTR_PREFIX))
 		err = f->volume->with_frame(f->fs, f->ino, get_fact, f);
 	return err;
 }
@@ -116,8 +116,9 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 
 static int list_names(struct fact *f, FILE *out)
 {
-	static const char own[] = FS_FACTS_OWN "version\0" FS_FACTS_OWN
-					       "pid\0" FS_FACTS_OWN "stats";
+	static const char own[] =
+		FS_FRAME_XATTR_OWN "version\0" FS_FRAME_XATTR_OWN
+				   "pid\0" FS_FRAME_XATTR_OWN "stats";
 	bool all = f->fs->config.list_xattr;
 	int err = 0;
 

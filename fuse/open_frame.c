@@ -33,7 +33,7 @@ static bool is_own(struct fs *fs, struct fs_backed *node,
 	bool own;
 
 	pthread_mutex_lock(&fs->state_lock);
-	own = fs_seen_is_ours(&node->state.seen, &stamp);
+	own = fs_cache_state_is_ours(&node->state.seen, &stamp);
 	pthread_mutex_unlock(&fs->state_lock);
 	return own;
 }
@@ -153,17 +153,17 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 		other->open.nrefs++;
 		spare = *frame;
 		*frame = other;
-		keep = fs_seen_may_share(&state->seen);
+		keep = fs_cache_state_may_share(&state->seen);
 	} else {
 		(*frame)->past_cache = other;
 		if (!other) {
 			state->frame = *frame;
 			if (inside)
-				fs_seen_open_inside(&state->seen, &now.stamp,
-						    settled);
+				fs_cache_state_open_inside(&state->seen,
+							   &now.stamp, settled);
 			else
-				keep = fs_seen_open(&state->seen, &now.stamp,
-						    settled);
+				keep = fs_cache_state_open(&state->seen,
+							   &now.stamp, settled);
 		}
 		TAILQ_INSERT_TAIL(&fs->files.frames, *frame, all);
 	}
@@ -197,7 +197,7 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	pthread_mutex_lock(&fs->state_lock);
-	*keep = fs_seen_may_share(&frame->pin.node->state.seen);
+	*keep = fs_cache_state_may_share(&frame->pin.node->state.seen);
 	pthread_mutex_unlock(&fs->state_lock);
 	return 0;
 }
@@ -246,7 +246,8 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 
 	b2f_file_now_get(frame->open.data, &now);
 	pthread_mutex_lock(&fs->state_lock);
-	must = fs_seen_must_drop(&frame->pin.node->state.seen, &now.stamp);
+	must = fs_cache_state_must_drop(&frame->pin.node->state.seen,
+					&now.stamp);
 	pthread_mutex_unlock(&fs->state_lock);
 	return must;
 }

@@ -225,7 +225,7 @@ void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
 /*
  * Deletes the sparse frame @what, which is @name in @dirfd: hides it now, and
  * removes its files when @node, its node, is freed.  NULL: it has no node.
- * Returns as fs_deleted_hide().
+ * Returns as fs_unlinked_hide().
  */
 B2F_MUST_CHECK
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,

@@ -51,8 +51,8 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 	state->nclosing++;
 	/* The kernel has cached nothing of a frame read past its cache. */
 	if (!frame->past_cache)
-		fs_seen_close(&state->seen, end ? &end->now.stamp : NULL,
-			      end && end->as_left, end && end->settled);
+		fs_cache_state_close(&state->seen, end ? &end->now.stamp : NULL,
+				     end && end->as_left, end && end->settled);
 }
 
 /* Closes a frame that is in no list and has no user. */
@@ -260,7 +260,7 @@ void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
 
 /* Hands @deleted to @node, which finishes it when it is freed. */
 static void leave_to_node(struct fs *fs, struct fs_backed *node,
-			  struct fs_deleted *deleted)
+			  struct fs_unlinked *deleted)
 {
 	struct fs_open_frame *kept;
 
@@ -276,13 +276,13 @@ static void leave_to_node(struct fs *fs, struct fs_backed *node,
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 			 const struct stat *what, struct fs_backed *node)
 {
-	struct fs_deleted *deleted = NULL;
-	int err = fs_deleted_hide(fs, dirfd, name, what, &deleted);
+	struct fs_unlinked *deleted = NULL;
+	int err = fs_unlinked_hide(fs, dirfd, name, what, &deleted);
 
 	if (err)
 		return err;
 	if (!node) {
-		fs_deleted_finish(fs, deleted);
+		fs_unlinked_finish(fs, deleted);
 		return 0;
 	}
 	fs_durable_forget(fs, node);

@@ -35,7 +35,7 @@ void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
 	pthread_mutex_lock(&fs->state_lock);
 	shown = frame->attr.st_ctim;
 	pthread_mutex_unlock(&fs->state_lock);
-	fs_seen_note_commit(fs, frame->pin.node, before, &now, &shown);
+	fs_cache_state_note_commit(fs, frame->pin.node, before, &now, &shown);
 }
 
 void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
@@ -266,9 +266,9 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 	struct fs_state *state = &frame->pin.node->state;
 
 	pthread_mutex_lock(&fs->state_lock);
-	fs_seen_theirs(&state->seen, NULL);
+	fs_cache_state_theirs(&state->seen, NULL);
 	if (state->has_view)
-		state->seen.drop |= FS_SEEN_DROP_VIEW;
+		state->seen.drop |= FS_CACHE_DROP_VIEW;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, true);
 }

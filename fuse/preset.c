@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "b2frame/write.h"
-#include "facts.h"
+#include "frame_xattr.h"
 #include "value.h"
 
 /* Longer ones make no sense. */
@@ -26,9 +26,9 @@
 enum preset { PRESET_CODEC, PRESET_CLEVEL, PRESET_FILTERS, PRESETS };
 
 static const char *const names[PRESETS] = {
-	FS_FACTS_PREFIX "codec",
-	FS_FACTS_PREFIX "clevel",
-	FS_FACTS_PREFIX "filters",
+	FS_FRAME_XATTR_PREFIX "codec",
+	FS_FRAME_XATTR_PREFIX "clevel",
+	FS_FRAME_XATTR_PREFIX "filters",
 };
 
 /* What one value says. */

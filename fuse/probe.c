@@ -9,8 +9,8 @@
 #include "acl.h"
 #include "b2frame/create.h"
 #include "b2frame/home.h"
+#include "cache_state.h"
 #include "probe.h"
-#include "seen.h"
 #include "suffix.h"
 
 /* How often to follow a name that changes meanwhile. */

@@ -102,7 +102,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe);
 
 /*
- * Before @probe->index is read: its stamp if it is settled (seen.h).  With it
+ * Before @probe->index is read: its stamp if it is settled (cache_state.h).  With it
  * fs_probe_keep() notes what was read, if that was of this very version, and
  * whether there is an ACL.
  */

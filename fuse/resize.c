@@ -165,7 +165,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	if (node != pin->node)
 		return fs_resize_view(fs, node, 0);
 	if (is_plain)
-		fs_seen_begin(fs, node, pin->fd);
+		fs_cache_state_begin(fs, node, pin->fd);
 	if (handle->writes)
 		err = fs_resize_handle(fs, handle, 0);
 	else
@@ -173,7 +173,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	if (!err && by_user)
 		err = drop_set_ids(fs, pin);
 	if (is_plain)
-		fs_seen_end(fs, node, pin->fd);
+		fs_cache_state_end(fs, node, pin->fd);
 	return err;
 }
 

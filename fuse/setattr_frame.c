@@ -169,7 +169,7 @@ static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 	struct b2f_frame_stamp new = b2f_frame_stamp_of(after);
 
 	if (b2f_frame_stamp_same_data(&old, &new, sets_mtime))
-		fs_seen_note_meta(fs, node, before, after);
+		fs_cache_state_note_meta(fs, node, before, after);
 }
 
 /* Runs @r on a frame that is not open, so that no commit can interfere. */

@@ -59,7 +59,7 @@ void fs_sizes_fini(struct fs_sizes_table *table);
 bool fs_sizes_get(struct fs_sizes_table *table, const struct stat *index,
 		  struct fs_sizes *out);
 
-/* Keeps @sizes, whose stamp is settled (seen.h), in the place of others. */
+/* Keeps @sizes, whose stamp is settled (cache_state.h), in the place of others. */
 void fs_sizes_keep(struct fs_sizes_table *table, const struct fs_sizes *sizes);
 
 #endif

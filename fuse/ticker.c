@@ -43,22 +43,22 @@ static void drop_view(struct fs *fs, const struct fs_backed *frame)
 /* Tells the kernel to drop what @node has marked. */
 static void drop_cache(struct fs *fs, struct fs_backed *node)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	unsigned int drop;
 
 	pthread_mutex_lock(&fs->state_lock);
 	drop = seen->drop;
 	/* An open must not keep what the kernel is about to drop. */
-	seen->drop = drop & FS_SEEN_DROP_SELF ? FS_SEEN_DROPPING : 0;
+	seen->drop = drop & FS_CACHE_DROP_SELF ? FS_CACHE_DROPPING : 0;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!drop)
 		return;
-	if (drop & FS_SEEN_DROP_SELF)
+	if (drop & FS_CACHE_DROP_SELF)
 		(void)fs_node_drop_cached(&node->head);
-	if (drop & FS_SEEN_DROP_VIEW)
+	if (drop & FS_CACHE_DROP_VIEW)
 		drop_view(fs, node);
 	pthread_mutex_lock(&fs->state_lock);
-	seen->drop &= ~(unsigned int)FS_SEEN_DROPPING;
+	seen->drop &= ~(unsigned int)FS_CACHE_DROPPING;
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
@@ -89,7 +89,7 @@ static bool tick_others(struct fs *fs)
 	for (size_t i = 0; i < n; i++) {
 		struct fs_backed *node = handles[i]->pin.node;
 
-		fs_seen_look(fs, node, handles[i]->fd);
+		fs_cache_state_look(fs, node, handles[i]->fd);
 		drop_cache(fs, node);
 		fs_handle_close(fs, handles[i]);
 	}

@@ -6,7 +6,7 @@
  *   syncs           frames that were closed without being durable become so, by
  *                   one syncfs(2); see durable.h
  *   changes         open frames with foreign changes go on with what is on
- * disk, and the kernel drops what it cached of changed files (seen.h) memory
+ * disk, and the kernel drops what it cached of changed files (cache_state.h) memory
  * goes back to the system when nothing is read any more
  *
  * A request must not tell the kernel to drop anything: the kernel may wait for

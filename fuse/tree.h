@@ -32,12 +32,12 @@
 #include <sys/stat.h>
 
 #include "b2frame/frame.h"
+#include "cache_state.h"
 #include "node.h"
-#include "seen.h"
 #include "sizes.h"
 #include "suffix.h"
 
-struct fs_deleted;
+struct fs_unlinked;
 struct fs_open_frame;
 
 enum fs_kind {
@@ -67,16 +67,16 @@ struct fs_state {
 	bool opening;
 	/*
 	 * The kernel gets another node for the file, so this one is opened no more
-	 * (seen.h, with writeback_cache): two would have sizes of their own.
+	 * (cache_state.h, with writeback_cache): two would have sizes of their own.
 	 */
 	bool renewed;
 	/* Where the deleted frame is until the node goes, or NULL. */
-	struct fs_deleted *deleted;
+	struct fs_unlinked *deleted;
 	/* It was a contiguous frame, and its last name has gone. */
 	bool unlinked;
 	/* There is, or was, a view of the frame. */
 	bool has_view;
-	struct fs_seen seen;
+	struct fs_cache_state seen;
 	/* As probed last: nothing can be written to the frame. */
 	bool read_only;
 };
@@ -146,7 +146,7 @@ struct fs_tree {
 	/* Of the frames; see probe.h. */
 	struct fs_sizes_table sizes;
 	/* Called with @state.deleted of a node that is freed; may do I/O. */
-	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
+	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
 	void *arg;
 
 	/* Under the lock. */
@@ -183,7 +183,7 @@ struct fs_tree_base {
 	/* What will be covered by the mount; taken over too. */
 	int covered_fd;
 	/* As in struct fs_tree. */
-	void (*on_deleted)(void *arg, struct fs_deleted *deleted);
+	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
 	void *arg;
 };
 

@@ -30,7 +30,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	close_frame(fs, handle);
 	fs_listing_free(handle->listing);
 	if (handle->is_seen)
-		fs_seen_close_plain(fs, handle->pin.node, handle->fd);
+		fs_cache_state_close_plain(fs, handle->pin.node, handle->fd);
 	if (handle->fd >= 0)
 		close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);
@@ -266,7 +266,8 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
-	err = fs_seen_open_plain(fs, handle->pin.node, fd, &handle->keep_cache);
+	err = fs_cache_state_open_plain(fs, handle->pin.node, fd,
+					&handle->keep_cache);
 	if (err)
 		return err;
 	pthread_mutex_lock(&fs->state_lock);

@@ -86,9 +86,9 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 	must = handle->head || state->has_view;
 	/* For the kernel's cache of the frame, this is a foreign change. */
 	if (handle->head)
-		fs_seen_theirs(&state->seen, NULL);
+		fs_cache_state_theirs(&state->seen, NULL);
 	else if (must)
-		state->seen.drop |= FS_SEEN_DROP_VIEW;
+		state->seen.drop |= FS_CACHE_DROP_VIEW;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (must)
 		fs_wakeup_call(&fs->wakeup, true);

@@ -13,12 +13,12 @@
 
 #include "anew.h"
 #include "answer.h"
-#include "packs.h"
-#include "bucket_changes.h"
 #include "bucket_find.h"
 #include "bucket_make.h"
+#include "bucket_overlay.h"
 #include "bucket_renaming.h"
 #include "bucket_writer.h"
+#include "packs.h"
 #include "view.h"
 #include "volume.h"
 
@@ -332,7 +332,7 @@ static int list_names(struct fs *fs, struct fs_object *dir,
 	if (!err)
 		err = fs_bucket_listing_get(fs->bucket, dir, &listed);
 	if (!err)
-		err = fs_bucket_changes_apply(fs->bucket, dir->path, listed,
+		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
 					      out);
 	fs_bucket_names_put(listed);
 	return err;

@@ -248,7 +248,7 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 		return err;
 	}
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
-	fs_seen_note_meta(fs, fresh->node, NULL, &found.probe.index);
+	fs_cache_state_note_meta(fs, fresh->node, NULL, &found.probe.index);
 	err = fs_durable_note_made(fs, fresh->node, entry->pin.fd);
 	if (err) {
 		fs_tree_unpin(fs->tree, &fresh->pin);
@@ -269,15 +269,15 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 	const struct stat *made = &fresh->made.dir;
 	struct fs *fs = entry->fs;
 	int fd = entry->pin.fd;
-	struct fs_deleted *deleted;
+	struct fs_unlinked *deleted;
 
 	if (!is_made(fd, fresh->name, made))
 		return;
 	/* This looks again after it has moved it away. */
 	if (!S_ISDIR(made->st_mode))
 		(void)!unlinkat(fd, fresh->name, 0);
-	else if (fs_deleted_hide(fs, fd, fresh->name, made, &deleted) == 0)
-		fs_deleted_finish(fs, deleted);
+	else if (fs_unlinked_hide(fs, fd, fresh->name, made, &deleted) == 0)
+		fs_unlinked_finish(fs, deleted);
 }
 
 /* What a new file at @entry is encoded with. */

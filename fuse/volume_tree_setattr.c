@@ -122,14 +122,14 @@ int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
 		err = fs_tree_pin(fs->tree, node, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
-		fs_seen_begin(fs, node, pin.fd);
+		fs_cache_state_begin(fs, node, pin.fd);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
 		err = resize(fs, shown, node, pin.fd, (uint64_t)attr->st_size,
 			     handle);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	if (is_plain)
-		fs_seen_end(fs, node, pin.fd);
+		fs_cache_state_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
 	fs_tree_forget(fs->tree, node, 1);
 	return err;

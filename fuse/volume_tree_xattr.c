@@ -12,7 +12,7 @@
 #include "b2frame/create.h"
 #include "disk_frame.h"
 #include "durable_sync.h"
-#include "facts.h"
+#include "frame_xattr.h"
 #include "preset.h"
 #include "setattr.h"
 #include "table_rows.h"
@@ -31,8 +31,8 @@ static bool begins_with(const char *name, const char *prefix)
 
 static bool is_made_up(const char *name)
 {
-	return begins_with(name, FS_FACTS_PREFIX) ||
-	       begins_with(name, FS_FACTS_OWN);
+	return begins_with(name, FS_FRAME_XATTR_PREFIX) ||
+	       begins_with(name, FS_FRAME_XATTR_OWN);
 }
 
 /* Is @name what new files in the directory @node are encoded with? */
@@ -212,7 +212,7 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 	int err = fs_disk_frame_open(fs, node, fd, &frame);
 
 	if (!err)
-		err = fs_facts_get(frame, name, out, size);
+		err = fs_frame_xattr_get(frame, name, out, size);
 	b2f_frame_close(frame);
 	return err;
 }
@@ -266,7 +266,7 @@ int fs_volume_tree_set_xattr(struct fs *fs, fuse_ino_t ino,
 	int err;
 
 	if (node->is_root && c.value &&
-	    strcmp(c.name, FS_FACTS_OWN "sync") == 0)
+	    strcmp(c.name, FS_FRAME_XATTR_OWN "sync") == 0)
 		return fs_durable_sync_now(fs);
 	if (!begins_with(c.name, USER))
 		return -EOPNOTSUPP;

@@ -12,7 +12,7 @@
  *
  * If this ends before 3 the file is as before, and if it ends behind 3 the
  * directory has its name; what has the hidden name is a leftover, which a writable
- * mount deletes (fuse/deleted.h).
+ * mount deletes (fuse/unlinked.h).
  *
  * Layer: store.  May include: base/.  Threads: any; all functions block on I/O.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_changes.c - names that were made or removed since they were listed */
+/* bucket_overlay.c - names that were made or removed since they were listed */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bucket_changes.h"
+#include "bucket_overlay.h"
 
 /* One name; the key is what it is shown as. */
 struct change {
@@ -18,7 +18,7 @@ struct change {
 };
 
 /* Those of a directory; the key is its path. */
-struct fs_bucket_changes {
+struct fs_bucket_overlay {
 	UT_hash_handle hh;
 	char *dir;
 	struct change *names;
@@ -34,9 +34,9 @@ static void free_change(struct change *c)
 }
 
 /* Locked, as all below that have no lock. */
-static struct fs_bucket_changes *find_dir(struct fs_bucket *r, const char *dir)
+static struct fs_bucket_overlay *find_dir(struct fs_bucket *r, const char *dir)
 {
-	struct fs_bucket_changes *changes;
+	struct fs_bucket_overlay *changes;
 
 	HASH_FIND_STR(r->changes, dir, changes);
 	return changes;
@@ -45,7 +45,7 @@ static struct fs_bucket_changes *find_dir(struct fs_bucket *r, const char *dir)
 static struct change *find(struct fs_bucket *r, const char *dir,
 			   const char *shown)
 {
-	struct fs_bucket_changes *changes = find_dir(r, dir);
+	struct fs_bucket_overlay *changes = find_dir(r, dir);
 	struct change *c = NULL;
 
 	if (changes)
@@ -53,13 +53,13 @@ static struct change *find(struct fs_bucket *r, const char *dir,
 	return c;
 }
 
-static void drop_change(struct fs_bucket_changes *changes, struct change *c)
+static void drop_change(struct fs_bucket_overlay *changes, struct change *c)
 {
 	HASH_DELETE(hh, changes->names, c);
 	free_change(c);
 }
 
-static void drop_dir(struct fs_bucket *r, struct fs_bucket_changes *changes)
+static void drop_dir(struct fs_bucket *r, struct fs_bucket_overlay *changes)
 {
 	HASH_DELETE(hh, r->changes, changes);
 	free(changes->dir);
@@ -67,9 +67,9 @@ static void drop_dir(struct fs_bucket *r, struct fs_bucket_changes *changes)
 }
 
 /* The one of @dir, which may be new; NULL: no memory. */
-static struct fs_bucket_changes *need_dir(struct fs_bucket *r, const char *dir)
+static struct fs_bucket_overlay *need_dir(struct fs_bucket *r, const char *dir)
 {
-	struct fs_bucket_changes *changes = find_dir(r, dir);
+	struct fs_bucket_overlay *changes = find_dir(r, dir);
 
 	if (changes)
 		return changes;
@@ -85,7 +85,7 @@ static struct fs_bucket_changes *need_dir(struct fs_bucket *r, const char *dir)
 	return changes;
 }
 
-enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *r,
+enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *r,
 					     const char *dir, const char *shown,
 					     struct fs_bucket_made *out)
 {
@@ -125,12 +125,12 @@ static struct change *new_change(const char *shown, const char *stored,
 	return c;
 }
 
-int fs_bucket_changes_note(struct fs_bucket *r, const char *dir,
+int fs_bucket_overlay_note(struct fs_bucket *r, const char *dir,
 			   const char *shown, const char *stored, bool is_dir,
 			   enum fs_bucket_change what)
 {
 	struct change *c = new_change(shown, stored, is_dir, what), *old;
-	struct fs_bucket_changes *changes = NULL;
+	struct fs_bucket_overlay *changes = NULL;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (c)
@@ -157,7 +157,7 @@ static const char *split(const char *path, char **dir)
 	return slash ? slash + 1 : path;
 }
 
-void fs_bucket_changes_settle(struct fs_bucket *r, const char *path)
+void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)
 {
 	char shown[FS_NAME_SIZE], *dir;
 	const char *name = split(path, &dir);
@@ -174,7 +174,7 @@ void fs_bucket_changes_settle(struct fs_bucket *r, const char *path)
 	free(dir);
 }
 
-void fs_bucket_changes_pin(struct fs_bucket *r, const char *dir)
+void fs_bucket_overlay_pin(struct fs_bucket *r, const char *dir)
 {
 	char stem[FS_NAME_SIZE], *path = strdup(dir), *above;
 	const char *name;
@@ -183,46 +183,46 @@ void fs_bucket_changes_pin(struct fs_bucket *r, const char *dir)
 		name = split(path, &above);
 		/* Without memory it may be gone from sight; so with a suffix. */
 		if (above && !fs_suffix_stem(name, stem))
-			(void)!fs_bucket_changes_note(r, above, name, name, true,
-						      FS_BUCKET_PINNED);
+			(void)!fs_bucket_overlay_note(r, above, name, name,
+						      true, FS_BUCKET_PINNED);
 		free(path);
 		path = above;
 	}
 	free(path);
 }
 
-void fs_bucket_changes_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
+void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
 {
-	struct fs_bucket_changes *changes;
+	struct fs_bucket_overlay *changes;
 	struct change *c, *next;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	changes = find_dir(r, dir);
 	if (changes) {
-		HASH_ITER(hh, changes->names, c, next)
-		if (c->what != FS_BUCKET_PINNED && c->ms < ms)
-			drop_change(changes, c);
+		HASH_ITER (hh, changes->names, c, next)
+			if (c->what != FS_BUCKET_PINNED && c->ms < ms)
+				drop_change(changes, c);
 		if (!changes->names)
 			drop_dir(r, changes);
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
-static int add_made(struct fs_bucket_changes *changes,
+static int add_made(struct fs_bucket_overlay *changes,
 		    struct fs_bucket_names *names)
 {
 	struct change *c, *next;
 	int err = 0;
 
-	HASH_ITER(hh, changes->names, c, next)
-	if (!err && c->what != FS_BUCKET_REMOVED)
-		err = fs_bucket_names_add(names, c->shown, c->stored,
-					  c->is_dir);
+	HASH_ITER (hh, changes->names, c, next)
+		if (!err && c->what != FS_BUCKET_REMOVED)
+			err = fs_bucket_names_add(names, c->shown, c->stored,
+						  c->is_dir);
 	return err;
 }
 
 /* Those of @listed that were not changed, and then what was made. */
-static int merge(struct fs_bucket_changes *changes,
+static int merge(struct fs_bucket_overlay *changes,
 		 const struct fs_bucket_names *listed,
 		 struct fs_bucket_names *names)
 {
@@ -240,11 +240,11 @@ static int merge(struct fs_bucket_changes *changes,
 	return err ? err : add_made(changes, names);
 }
 
-int fs_bucket_changes_apply(struct fs_bucket *r, const char *dir,
+int fs_bucket_overlay_apply(struct fs_bucket *r, const char *dir,
 			    struct fs_bucket_names *listed,
 			    struct fs_bucket_names **out)
 {
-	struct fs_bucket_changes *changes;
+	struct fs_bucket_overlay *changes;
 	struct fs_bucket_names *names = listed;
 	int err = 0;
 
@@ -265,15 +265,14 @@ int fs_bucket_changes_apply(struct fs_bucket *r, const char *dir,
 	return 0;
 }
 
-void fs_bucket_changes_fini(struct fs_bucket *r)
+void fs_bucket_overlay_fini(struct fs_bucket *r)
 {
-	struct fs_bucket_changes *changes, *next_dir;
+	struct fs_bucket_overlay *changes, *next_dir;
 	struct change *c, *next;
 
-	HASH_ITER(hh, r->changes, changes, next_dir)
-	{
-		HASH_ITER(hh, changes->names, c, next)
-		drop_change(changes, c);
+	HASH_ITER (hh, r->changes, changes, next_dir) {
+		HASH_ITER (hh, changes->names, c, next)
+			drop_change(changes, c);
 		drop_dir(r, changes);
 	}
 }

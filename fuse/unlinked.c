@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* deleted.c - sparse frames on their way out */
+/* unlinked.c - sparse frames on their way out */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "b2frame/create.h"
 #include "b2frame/error.h"
 #include "b2frame/names.h"
-#include "deleted.h"
 #include "dir.h"
 #include "fs.h"
 #include "setattr.h"
+#include "unlinked.h"
 
 #define HIDDEN ".bloscfs-deleted"
 
@@ -26,12 +26,12 @@
 /* Another mount that cleans up may delete ours before it is locked. */
 #define TRIES 3
 
-bool fs_deleted_is_hidden(const char *name)
+bool fs_unlinked_is_hidden(const char *name)
 {
 	return strncmp(name, HIDDEN, sizeof(HIDDEN) - 1) == 0;
 }
 
-void fs_deleted_init(struct fs_deleted_dir *dir, int base_fd)
+void fs_unlinked_init(struct fs_unlinked_dir *dir, int base_fd)
 {
 	unsigned int number;
 
@@ -73,7 +73,7 @@ static int open_own(int dirfd, const char *name)
 	return err ? err : fd;
 }
 
-void fs_deleted_fini(struct fs_deleted_dir *dir)
+void fs_unlinked_fini(struct fs_unlinked_dir *dir)
 {
 	int top;
 
@@ -176,11 +176,11 @@ static int purge_own_dir(void *fs, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-void fs_deleted_purge(struct fs *fs)
+void fs_unlinked_purge(struct fs *fs)
 {
 	int base = fs->deleted.base_fd, top = open_own(base, HIDDEN);
 
-	fs_deleted_purge_at(fs, base);
+	fs_unlinked_purge_at(fs, base);
 	if (top < 0)
 		return;
 	(void)!fs_dir_each(top, purge_own_dir, fs);
@@ -230,7 +230,7 @@ static void purge_hidden(struct fs *fs, int dirfd, const char *name)
 	const char *id = name + sizeof(HIDDEN);
 	int fd;
 
-	if (!fs_deleted_is_hidden(name) || name[sizeof(HIDDEN) - 1] != '-' ||
+	if (!fs_unlinked_is_hidden(name) || name[sizeof(HIDDEN) - 1] != '-' ||
 	    strncmp(id, fs->deleted.id, strlen(fs->deleted.id)) == 0)
 		return;
 	fd = open_dir(dirfd, name);
@@ -249,12 +249,12 @@ static int purge_hidden_each(void *fs, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-void fs_deleted_purge_at(struct fs *fs, int dirfd)
+void fs_unlinked_purge_at(struct fs *fs, int dirfd)
 {
 	(void)!fs_dir_each(dirfd, purge_hidden_each, fs);
 }
 
-void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)
+void fs_unlinked_purge_found(struct fs *fs, int dirfd, const char *name)
 {
 	struct stat st;
 
@@ -264,7 +264,7 @@ void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name)
 }
 
 /* Makes the mount's own directory and locks it.  Returns a descriptor. */
-static int make_own_dir(const struct fs_deleted_dir *dir)
+static int make_own_dir(const struct fs_unlinked_dir *dir)
 {
 	struct stat st;
 	int top, fd;
@@ -295,7 +295,7 @@ static int make_own_dir(const struct fs_deleted_dir *dir)
 }
 
 /* Gets the mount's own directory, or -1, and an unused number. */
-static int get_own_dir(struct fs_deleted_dir *dir, unsigned long *number)
+static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 {
 	int fd;
 
@@ -313,8 +313,8 @@ static int get_own_dir(struct fs_deleted_dir *dir, unsigned long *number)
 }
 
 /* Moves it to the mount's own directory. */
-static int hide_away(struct fs_deleted_dir *dir, int dirfd, const char *name,
-		     struct fs_deleted *out)
+static int hide_away(struct fs_unlinked_dir *dir, int dirfd, const char *name,
+		     struct fs_unlinked *out)
 {
 	unsigned long number;
 	int fd = get_own_dir(dir, &number);
@@ -329,7 +329,7 @@ static int hide_away(struct fs_deleted_dir *dir, int dirfd, const char *name,
 }
 
 /* Notes that @deleted is hidden in the directory @deleted->dirfd. */
-static void note_there(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+static void note_there(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 {
 	struct stat st;
 
@@ -343,8 +343,8 @@ static void note_there(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
 }
 
 /* Hides it under another name in its own directory. */
-static int hide_there(struct fs_deleted_dir *dir, int dirfd, const char *name,
-		      struct fs_deleted *out)
+static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
+		      struct fs_unlinked *out)
 {
 	unsigned long number;
 
@@ -369,20 +369,20 @@ static int hide_there(struct fs_deleted_dir *dir, int dirfd, const char *name,
 }
 
 /* Of those in @st, the first that no thread deletes, or any; locked. */
-static struct fs_deleted *find_there(const struct fs_deleted_dir *dir,
-				     const struct stat *st)
+static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
+				      const struct stat *st)
 {
-	struct fs_deleted *d, *found = NULL;
+	struct fs_unlinked *d, *found = NULL;
 
 	LIST_FOREACH(d, &dir->there, others)
-		if (d->dev == st->st_dev && d->ino == st->st_ino &&
-		    (!found || found->is_going))
-			found = d;
+	if (d->dev == st->st_dev && d->ino == st->st_ino &&
+	    (!found || found->is_going))
+		found = d;
 	return found;
 }
 
 /* Moves @d, which is in the list, to the directory @fd; locked. */
-static int move_up(struct fs_deleted *d, int fd)
+static int move_up(struct fs_unlinked *d, int fd)
 {
 	struct stat st;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -401,10 +401,10 @@ static int move_up(struct fs_deleted *d, int fd)
 	return 0;
 }
 
-void fs_deleted_leave(struct fs *fs, int dirfd, int parent_fd)
+void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd)
 {
-	struct fs_deleted_dir *dir = &fs->deleted;
-	struct fs_deleted *d;
+	struct fs_unlinked_dir *dir = &fs->deleted;
+	struct fs_unlinked *d;
 	struct stat st;
 
 	if (fstat(dirfd, &st))
@@ -421,14 +421,15 @@ void fs_deleted_leave(struct fs *fs, int dirfd, int parent_fd)
 }
 
 /* From now on @deleted stays where it is. */
-static void begin_going(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+static void begin_going(struct fs_unlinked_dir *dir,
+			struct fs_unlinked *deleted)
 {
 	pthread_mutex_lock(&dir->lock);
 	deleted->is_going = true;
 	pthread_mutex_unlock(&dir->lock);
 }
 
-static void end_going(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
+static void end_going(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 {
 	pthread_mutex_lock(&dir->lock);
 	if (deleted->ino)
@@ -437,7 +438,7 @@ static void end_going(struct fs_deleted_dir *dir, struct fs_deleted *deleted)
 	pthread_mutex_unlock(&dir->lock);
 }
 
-static void free_deleted(struct fs_deleted *deleted)
+static void free_deleted(struct fs_unlinked *deleted)
 {
 	if (deleted->dirfd >= 0)
 		close(deleted->dirfd);
@@ -481,7 +482,7 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
  * Is @deleted the file @what?  Another mount may have exchanged them; then brings
  * back what it is.
  */
-static bool is_still(const struct fs_deleted *deleted, const struct stat *what)
+static bool is_still(const struct fs_unlinked *deleted, const struct stat *what)
 {
 	struct stat st;
 
@@ -492,10 +493,10 @@ static bool is_still(const struct fs_deleted *deleted, const struct stat *what)
 			 deleted->home, RENAME_NOREPLACE) != 0;
 }
 
-int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
-		    const struct stat *what, struct fs_deleted **out)
+int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
+		     const struct stat *what, struct fs_unlinked **out)
 {
-	struct fs_deleted *deleted = calloc(1, sizeof(*deleted));
+	struct fs_unlinked *deleted = calloc(1, sizeof(*deleted));
 	int err;
 
 	if (!deleted)
@@ -523,7 +524,7 @@ int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
 }
 
 /* Brings back a directory in which there are other files. */
-static void bring_back(struct fs *fs, const struct fs_deleted *deleted)
+static void bring_back(struct fs *fs, const struct fs_unlinked *deleted)
 {
 	bool back = renameat2(deleted->dirfd, deleted->name, deleted->home_fd,
 			      deleted->home, RENAME_NOREPLACE) == 0;
@@ -535,7 +536,7 @@ static void bring_back(struct fs *fs, const struct fs_deleted *deleted)
 			back ? "that directory" : HIDDEN);
 }
 
-void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted)
+void fs_unlinked_finish(struct fs *fs, struct fs_unlinked *deleted)
 {
 	int err;
 

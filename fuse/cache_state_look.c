@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seen_look.c - what the kernel and we have seen of a file: looks at files */
+/* cache_state_look.c - what the kernel and we have seen of a file: looks at files */
 #include <errno.h>
 #include <time.h>
 
+#include "cache_state.h"
 #include "fs.h"
-#include "seen.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
-void fs_seen_note_meta(struct fs *fs, struct fs_backed *node,
-		       const struct stat *before, const struct stat *now)
+void fs_cache_state_note_meta(struct fs *fs, struct fs_backed *node,
+			      const struct stat *before, const struct stat *now)
 {
 	struct b2f_frame_stamp old = {0}, new = b2f_frame_stamp_of(now);
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 
 	if (before)
 		old = b2f_frame_stamp_of(before);
 	pthread_mutex_lock(&fs->state_lock);
 	if (before)
-		fs_seen_meta(seen, &old, &new);
+		fs_cache_state_meta(seen, &old, &new);
 	else
-		fs_seen_ours(seen, &new);
+		fs_cache_state_ours(seen, &new);
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
@@ -34,18 +34,18 @@ static int64_t max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-void fs_seen_note_commit(struct fs *fs, struct fs_backed *node,
-			 const struct b2f_file_now *before,
-			 const struct b2f_file_now *now,
-			 const struct timespec *shown)
+void fs_cache_state_note_commit(struct fs *fs, struct fs_backed *node,
+				const struct b2f_file_now *before,
+				const struct b2f_file_now *now,
+				const struct timespec *shown)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	int64_t changed = before->stamp.ctime_ns;
 
 	if (b2f_frame_stamp_equal(&now->stamp, &before->stamp))
 		return;
 	pthread_mutex_lock(&fs->state_lock);
-	if (fs_seen_is_ours(seen, &before->stamp))
+	if (fs_cache_state_is_ours(seen, &before->stamp))
 		changed = in_ns(&seen->ctime);
 	changed = max(changed, in_ns(shown));
 	/* A write may have been answered meanwhile. */
@@ -53,19 +53,20 @@ void fs_seen_note_commit(struct fs *fs, struct fs_backed *node,
 		changed = max(changed, now->stamp.mtime_ns);
 	if (changed > now->stamp.ctime_ns)
 		changed = now->stamp.ctime_ns;
-	fs_seen_ours_at(seen, &now->stamp, changed);
+	fs_cache_state_ours_at(seen, &now->stamp, changed);
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-struct timespec fs_seen_ctime(struct fs *fs, const struct fs_backed *node,
-			      const struct stat *index)
+struct timespec fs_cache_state_ctime(struct fs *fs,
+				     const struct fs_backed *node,
+				     const struct stat *index)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
-	const struct fs_seen *seen = &node->state.seen;
+	const struct fs_cache_state *seen = &node->state.seen;
 	struct timespec t = index->st_ctim;
 
 	pthread_mutex_lock(&fs->state_lock);
-	if (fs_seen_is_ours(seen, &stamp))
+	if (fs_cache_state_is_ours(seen, &stamp))
 		t = seen->ctime;
 	pthread_mutex_unlock(&fs->state_lock);
 	return t;
@@ -75,8 +76,8 @@ struct timespec fs_seen_ctime(struct fs *fs, const struct fs_backed *node,
  * Looks at the file.  @nours: changes under way that the caller has begun
  * itself.  Returns 0 or an errno; in both cases fs->state_lock is held.
  */
-static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
-			 uint64_t nours, struct fs_look *look)
+static int look_and_lock(struct fs *fs, const struct fs_cache_state *seen,
+			 int fd, uint64_t nours, struct fs_look *look)
 {
 	struct b2f_frame_stamp stamp;
 	uint64_t nbegun, nended;
@@ -100,36 +101,36 @@ static int look_and_lock(struct fs *fs, const struct fs_seen *seen, int fd,
 	return 0;
 }
 
-int fs_seen_open_plain(struct fs *fs, struct fs_backed *node, int fd,
-		       bool *keep)
+int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
+			      bool *keep)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 	int err = look_and_lock(fs, seen, fd, 0, &look);
 
 	if (!err)
-		*keep = fs_seen_open_look(seen, &look,
-					  node->state.nwriters > 0);
+		*keep = fs_cache_state_open_look(seen, &look,
+						 node->state.nwriters > 0);
 	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
 
-void fs_seen_close_plain(struct fs *fs, struct fs_backed *node, int fd)
+void fs_cache_state_close_plain(struct fs *fs, struct fs_backed *node, int fd)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 	int err = look_and_lock(fs, seen, fd, 0, &look);
 
 	if (!err)
-		fs_seen_compare(seen, &look);
-	fs_seen_close(seen, !err && look.alone ? &look.stamp : NULL, true,
-		      !err && look.settled);
+		fs_cache_state_compare(seen, &look);
+	fs_cache_state_close(seen, !err && look.alone ? &look.stamp : NULL,
+			     true, !err && look.settled);
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_begin(struct fs *fs, struct fs_backed *node, int fd)
+void fs_cache_state_begin(struct fs *fs, struct fs_backed *node, int fd)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 
 	/*
@@ -137,33 +138,33 @@ void fs_seen_begin(struct fs *fs, struct fs_backed *node, int fd)
 	 * apart.
 	 */
 	if (!look_and_lock(fs, seen, fd, 0, &look))
-		fs_seen_compare(seen, &look);
+		fs_cache_state_compare(seen, &look);
 	seen->nbegun++;
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_end(struct fs *fs, struct fs_backed *node, int fd)
+void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd)
 {
-	struct fs_seen *seen = &node->state.seen;
+	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 	int err = look_and_lock(fs, seen, fd, 1, &look);
 
 	if (!err && look.alone) {
-		fs_seen_ours(seen, &look.stamp);
+		fs_cache_state_ours(seen, &look.stamp);
 		seen->nseen = seen->nbegun;
 	}
 	seen->nended++;
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_seen_look(struct fs *fs, struct fs_backed *node, int fd)
+void fs_cache_state_look(struct fs *fs, struct fs_backed *node, int fd)
 {
 	struct fs_look look;
 
 	if (!look_and_lock(fs, &node->state.seen, fd, 0, &look)) {
-		fs_seen_compare(&node->state.seen, &look);
+		fs_cache_state_compare(&node->state.seen, &look);
 		if (node->state.nwriters == 0)
-			fs_seen_resolve(&node->state.seen, &look);
+			fs_cache_state_resolve(&node->state.seen, &look);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.c - what a frame says of itself, as values of extended attributes */
+/* frame_xattr.c - what a frame says of itself, as values of extended attributes */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/limits.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
-#include "facts.h"
+#include "frame_xattr.h"
 #include "meta/msgpack.h"
 
 #define VLMETA	   "vlmeta."
@@ -120,9 +120,10 @@ static int get_vlmeta(const struct b2f_frame *frame, const char *name,
 	return 0;
 }
 
-int fs_facts_check_name(const char *name)
+int fs_frame_xattr_check_name(const char *name)
 {
-	if (strncmp(name, FS_FACTS_PREFIX, strlen(FS_FACTS_PREFIX)) == 0)
+	if (strncmp(name, FS_FRAME_XATTR_PREFIX,
+		    strlen(FS_FRAME_XATTR_PREFIX)) == 0)
 		return 0;
 	/*
 	 * Upon EOPNOTSUPP, ls asks for no further file.  Not so for what the
@@ -134,10 +135,10 @@ int fs_facts_check_name(const char *name)
 		       : -EOPNOTSUPP;
 }
 
-int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
-		 size_t *size)
+int fs_frame_xattr_get(struct b2f_frame *frame, const char *name, char **out,
+		       size_t *size)
 {
-	const char *key = name + sizeof(FS_FACTS_PREFIX) - 1;
+	const char *key = name + sizeof(FS_FRAME_XATTR_PREFIX) - 1;
 	char *text = NULL;
 	bool found;
 	FILE *f;
@@ -171,10 +172,10 @@ int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
 
 static void put_name(FILE *f, const char *key)
 {
-	fprintf(f, FS_FACTS_PREFIX "%s%c", key, 0);
+	fprintf(f, FS_FRAME_XATTR_PREFIX "%s%c", key, 0);
 }
 
-int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size)
+int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 {
 	static const char *const keys[] = {"info",   "typesize", "codec",
 					   "clevel", "filters",	 "nbytes",
@@ -203,9 +204,11 @@ int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size)
 		free(content);
 		/* Names of attributes end at a 0, and have a longest length. */
 		if (strlen(info.name) == info.name_len &&
-		    info.name_len < XATTR_NAME_MAX - sizeof(FS_FACTS_PREFIX) -
+		    info.name_len < XATTR_NAME_MAX -
+					    sizeof(FS_FRAME_XATTR_PREFIX) -
 					    sizeof(VLMETA))
-			fprintf(f, FS_FACTS_PREFIX VLMETA "%s%c", info.name, 0);
+			fprintf(f, FS_FRAME_XATTR_PREFIX VLMETA "%s%c",
+				info.name, 0);
 	}
 	if (fclose(f)) {
 		free(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * facts.h - what a frame says of itself, as values of extended attributes
+ * frame_xattr.h - what a frame says of itself, as values of extended attributes
  *
  *   user.blosc2.info            JSON, as of bloscctl info --json
  *   user.blosc2.typesize, .codec, .clevel, .filters, .nbytes, .cbytes, .ratio,
@@ -13,18 +13,18 @@
  *
  * Layer: fuse.  Threads: pure functions.
  */
-#ifndef B2F_FUSE_FACTS_H
-#define B2F_FUSE_FACTS_H
+#ifndef B2F_FUSE_FRAME_XATTR_H
+#define B2F_FUSE_FRAME_XATTR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "b2frame/frame.h"
 
-#define FS_FACTS_PREFIX "user.blosc2."
+#define FS_FRAME_XATTR_PREFIX "user.blosc2."
 
 /* What the root of a mount says of the mount begins with it. */
-#define FS_FACTS_OWN "user.bloscfs."
+#define FS_FRAME_XATTR_OWN "user.bloscfs."
 
 /*
  * Where nothing but facts can be read: returns 0 if the attribute @name may be
@@ -32,21 +32,21 @@
  * that do not begin with "user.", wherever they are asked for.
  */
 B2F_MUST_CHECK
-int fs_facts_check_name(const char *name);
+int fs_frame_xattr_check_name(const char *name);
 
 /*
  * The value of the attribute @name, malloc'ed, without a 0 at its end.
  * Returns 0, -ENODATA (no such one), -ENOMEM, or as b2f_frame_vlmeta().
  */
 B2F_MUST_CHECK
-int fs_facts_get(struct b2f_frame *frame, const char *name, char **out,
-		 size_t *size);
+int fs_frame_xattr_get(struct b2f_frame *frame, const char *name, char **out,
+		       size_t *size);
 
 /*
  * The names of all of them, each with a 0 behind it; malloc'ed.
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_facts_list(struct b2f_frame *frame, char **out, size_t *size);
+int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size);
 
 #endif

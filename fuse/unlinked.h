@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * deleted.h - sparse frames on their way out
+ * unlinked.h - sparse frames on their way out
  *
  * A deleted frame first leaves its directory, in one step.  Its files are
  * deleted when it is not open any more and the kernel has forgotten it.
@@ -25,8 +25,8 @@
  *
  * Layer: fuse.  Threads: any, but for _init, _purge and _fini.
  */
-#ifndef B2F_FUSE_DELETED_H
-#define B2F_FUSE_DELETED_H
+#ifndef B2F_FUSE_UNLINKED_H
+#define B2F_FUSE_UNLINKED_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,10 +38,10 @@
 
 struct fs;
 
-LIST_HEAD(fs_deleted_list, fs_deleted);
+LIST_HEAD(fs_unlinked_list, fs_unlinked);
 
 /* Of the mount. */
-struct fs_deleted_dir {
+struct fs_unlinked_dir {
 	pthread_mutex_t lock;
 	/* "PID-NUMBER" */
 	char id[40];
@@ -55,13 +55,13 @@ struct fs_deleted_dir {
 	bool has_failed;
 	unsigned long last;
 	/* Frames that were hidden in directories of their own. */
-	struct fs_deleted_list there;
+	struct fs_unlinked_list there;
 	/* One of them has gone. */
 	pthread_cond_t gone;
 };
 
 /* A frame that is out of sight. */
-struct fs_deleted {
+struct fs_unlinked {
 	/* The directory it is in. */
 	int dirfd;
 	/*
@@ -71,7 +71,7 @@ struct fs_deleted {
 	int lock_fd;
 	char name[FS_NAME_SIZE];
 	/* Under the mount's lock: in @there, of which directory, and going. */
-	LIST_ENTRY(fs_deleted) others;
+	LIST_ENTRY(fs_unlinked) others;
 	dev_t dev;
 	ino_t ino;
 	bool is_going;
@@ -83,47 +83,47 @@ struct fs_deleted {
 };
 
 /* @base_fd, the directory of .bloscfs-deleted, stays the caller's. */
-void fs_deleted_init(struct fs_deleted_dir *dir, int base_fd);
+void fs_unlinked_init(struct fs_unlinked_dir *dir, int base_fd);
 
 /* Deletes the mount's own directory, if it is empty. */
-void fs_deleted_fini(struct fs_deleted_dir *dir);
+void fs_unlinked_fini(struct fs_unlinked_dir *dir);
 
 /* Deletes what mounts that have crashed left below BASE. */
-void fs_deleted_purge(struct fs *fs);
+void fs_unlinked_purge(struct fs *fs);
 
 /*
  * Deletes what crashed mounts left in the directory @dirfd itself, which is
  * about to be deleted.
  */
-void fs_deleted_purge_at(struct fs *fs, int dirfd);
+void fs_unlinked_purge_at(struct fs *fs, int dirfd);
 
 /*
  * Has what this mount hides in the directory @dirfd leave it, because that is
  * about to be deleted: waits for what is being deleted, and moves what is still
  * open to @parent_fd.
  */
-void fs_deleted_leave(struct fs *fs, int dirfd, int parent_fd);
+void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd);
 
 /*
- * As fs_deleted_purge_at() for the hidden @name in @dirfd, which a listing has come upon.  It
+ * As fs_unlinked_purge_at() for the hidden @name in @dirfd, which a listing has come upon.  It
  * may also be a new frame, which is not locked all the time
  * (b2f_frame_create()).
  */
-void fs_deleted_purge_found(struct fs *fs, int dirfd, const char *name);
+void fs_unlinked_purge_found(struct fs *fs, int dirfd, const char *name);
 
 /* Is @name one of ours, which the mount does not show? */
-bool fs_deleted_is_hidden(const char *name);
+bool fs_unlinked_is_hidden(const char *name);
 
 /*
  * Moves the sparse frame @what, which is @name in @dirfd, out of sight.  End *@out
- * with fs_deleted_finish().  Returns 0, or -ENOMEM, -ESTALE (@name is another file
+ * with fs_unlinked_finish().  Returns 0, or -ENOMEM, -ESTALE (@name is another file
  * by now) or an errno, and leaves it there.
  */
 B2F_MUST_CHECK
-int fs_deleted_hide(struct fs *fs, int dirfd, const char *name,
-		    const struct stat *what, struct fs_deleted **out);
+int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
+		     const struct stat *what, struct fs_unlinked **out);
 
 /* Deletes its files, and frees @deleted.  NULL does nothing. */
-void fs_deleted_finish(struct fs *fs, struct fs_deleted *deleted);
+void fs_unlinked_finish(struct fs *fs, struct fs_unlinked *deleted);
 
 #endif

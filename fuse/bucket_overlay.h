@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_changes.h - names that this mount has made or removed since they were listed
+ * bucket_overlay.h - names that this mount has made or removed since they were listed
  *
  * A listing is kept for a while, and what was changed from here is not in it.  Nor is
  * what the store does not have yet, or cannot have:
@@ -12,8 +12,8 @@
  *
  * Layer: fuse.  Threads: any; no request is made.
  */
-#ifndef B2F_FUSE_BUCKET_CHANGES_H
-#define B2F_FUSE_BUCKET_CHANGES_H
+#ifndef B2F_FUSE_BUCKET_OVERLAY_H
+#define B2F_FUSE_BUCKET_OVERLAY_H
 
 #include "bucket_node.h"
 #include "suffix.h"
@@ -35,7 +35,7 @@ struct fs_bucket_made {
 };
 
 /* What has happened to @shown in the directory @dir; *@out only of what was made. */
-enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *bucket,
+enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *bucket,
 					     const char *dir, const char *shown,
 					     struct fs_bucket_made *out);
 
@@ -45,21 +45,21 @@ enum fs_bucket_change fs_bucket_changes_find(struct fs_bucket *bucket,
  * what was noted before.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_bucket_changes_note(struct fs_bucket *bucket, const char *dir,
+int fs_bucket_overlay_note(struct fs_bucket *bucket, const char *dir,
 			   const char *shown, const char *stored, bool is_dir,
 			   enum fs_bucket_change what);
 
 /* Notes that the new file @path, which was pinned, is there now. */
-void fs_bucket_changes_settle(struct fs_bucket *bucket, const char *path);
+void fs_bucket_overlay_settle(struct fs_bucket *bucket, const char *path);
 
 /*
  * Pins the directory @dir and those above it: they are shown as long as the mount
  * stands, or until they are removed.
  */
-void fs_bucket_changes_pin(struct fs_bucket *bucket, const char *dir);
+void fs_bucket_overlay_pin(struct fs_bucket *bucket, const char *dir);
 
 /* Forgets what a listing of @dir that began at @ms tells. */
-void fs_bucket_changes_listed(struct fs_bucket *bucket, const char *dir,
+void fs_bucket_overlay_listed(struct fs_bucket *bucket, const char *dir,
 			      uint64_t ms);
 
 /*
@@ -67,10 +67,10 @@ void fs_bucket_changes_listed(struct fs_bucket *bucket, const char *dir,
  * fs_bucket_names_put().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_bucket_changes_apply(struct fs_bucket *bucket, const char *dir,
+int fs_bucket_overlay_apply(struct fs_bucket *bucket, const char *dir,
 			    struct fs_bucket_names *listed,
 			    struct fs_bucket_names **out);
 
-void fs_bucket_changes_fini(struct fs_bucket *bucket);
+void fs_bucket_overlay_fini(struct fs_bucket *bucket);
 
 #endif

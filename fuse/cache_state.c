@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cache_state.c - what the kernel and we have seen of the data of a file: the states
+ */
+#include "cache_state.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+static bool is_same(const struct fs_cache_state *seen,
+		    const struct b2f_frame_stamp *stamp)
+{
+	return seen->cache != FS_CACHE_UNKNOWN &&
+	       b2f_frame_stamp_equal(&seen->stamp, stamp);
+}
+
+bool fs_cache_state_is_ours(const struct fs_cache_state *seen,
+			    const struct b2f_frame_stamp *stamp)
+{
+	return seen->is_ours && is_same(seen, stamp);
+}
+
+/* Sets a version that is not known to be ours. */
+static void set_stamp(struct fs_cache_state *seen,
+		      const struct b2f_frame_stamp *stamp,
+		      enum fs_cache_knowledge cache)
+{
+	if (!is_same(seen, stamp))
+		seen->is_ours = false;
+	seen->stamp = *stamp;
+	seen->cache = cache;
+}
+
+static void set_ctime(struct fs_cache_state *seen, int64_t ctime_ns)
+{
+	seen->ctime.tv_sec = ctime_ns / SECOND_NS;
+	seen->ctime.tv_nsec = ctime_ns % SECOND_NS;
+}
+
+void fs_cache_state_ours_at(struct fs_cache_state *seen,
+			    const struct b2f_frame_stamp *stamp,
+			    int64_t ctime_ns)
+{
+	seen->stamp = *stamp;
+	seen->is_ours = true;
+	set_ctime(seen, ctime_ns);
+	if (seen->cache != FS_CACHE_MIXED)
+		seen->cache = FS_CACHE_UNSURE;
+}
+
+bool fs_cache_state_may_share(const struct fs_cache_state *seen)
+{
+	return !(seen->drop & (FS_CACHE_DROP_SELF | FS_CACHE_DROPPING));
+}
+
+/* May the first open of the version @stamp keep what the kernel has? */
+static bool may_keep(const struct fs_cache_state *seen,
+		     const struct b2f_frame_stamp *stamp)
+{
+	return seen->cache == FS_CACHE_SURE && is_same(seen, stamp) &&
+	       !(seen->drop & FS_CACHE_DROPPING);
+}
+
+bool fs_cache_state_must_drop(const struct fs_cache_state *seen,
+			      const struct b2f_frame_stamp *stamp)
+{
+	return seen->was_open && !may_keep(seen, stamp);
+}
+
+bool fs_cache_state_open(struct fs_cache_state *seen,
+			 const struct b2f_frame_stamp *stamp, bool settled)
+{
+	bool known = seen->cache != FS_CACHE_UNKNOWN, keep;
+
+	seen->was_open = true;
+	if (seen->nopen++ > 0)
+		return fs_cache_state_may_share(seen);
+	keep = may_keep(seen, stamp);
+	/* The kernel opened it without a new lookup of its name. */
+	seen->resized |= known && !is_same(seen, stamp);
+	seen->drop &= ~(unsigned int)FS_CACHE_DROP_SELF;
+	set_stamp(seen, stamp,
+		  keep || settled ? FS_CACHE_SURE : FS_CACHE_UNSURE);
+	return keep;
+}
+
+void fs_cache_state_ours(struct fs_cache_state *seen,
+			 const struct b2f_frame_stamp *stamp)
+{
+	fs_cache_state_ours_at(seen, stamp, stamp->ctime_ns);
+}
+
+void fs_cache_state_theirs(struct fs_cache_state *seen,
+			   const struct b2f_frame_stamp *stamp)
+{
+	if (stamp)
+		set_stamp(seen, stamp, FS_CACHE_MIXED);
+	seen->cache = FS_CACHE_MIXED;
+	seen->resized = true;
+	seen->drop |= FS_CACHE_DROP_SELF;
+}
+
+void fs_cache_state_close(struct fs_cache_state *seen,
+			  const struct b2f_frame_stamp *stamp, bool is_there,
+			  bool settled)
+{
+	seen->nopen--;
+	if (!stamp)
+		return;
+	if (!is_same(seen, stamp) && seen->cache == FS_CACHE_MIXED)
+		set_stamp(seen, stamp, FS_CACHE_MIXED);
+	else if (!is_same(seen, stamp))
+		fs_cache_state_ours(seen, stamp);
+	if (seen->cache == FS_CACHE_UNSURE && seen->is_ours && is_there &&
+	    settled)
+		seen->cache = FS_CACHE_SURE;
+}
+
+void fs_cache_state_open_inside(struct fs_cache_state *seen,
+				const struct b2f_frame_stamp *stamp,
+				bool settled)
+{
+	if (seen->nopen > 0 || seen->cache == FS_CACHE_UNKNOWN) {
+		(void)fs_cache_state_open(seen, stamp, settled);
+		return;
+	}
+	seen->nopen++;
+	if (!is_same(seen, stamp))
+		fs_cache_state_theirs(seen, stamp);
+}
+
+bool fs_cache_state_must_renew(struct fs_cache_state *seen,
+			       const struct b2f_frame_stamp *stamp)
+{
+	bool known = seen->cache != FS_CACHE_UNKNOWN;
+	bool same = is_same(seen, stamp);
+
+	if (!same)
+		set_stamp(seen, stamp, FS_CACHE_UNSURE);
+	return seen->resized || (known && !same);
+}
+
+void fs_cache_state_meta(struct fs_cache_state *seen,
+			 const struct b2f_frame_stamp *before,
+			 const struct b2f_frame_stamp *now)
+{
+	if (!is_same(seen, before))
+		return;
+	/* What the kernel has of the data is as right as before. */
+	seen->stamp = *now;
+	set_ctime(seen, now->ctime_ns);
+}
+
+void fs_cache_state_compare(struct fs_cache_state *seen,
+			    const struct fs_look *look)
+{
+	if (seen->nopen == 0)
+		/* The kernel has not looked up its name since. */
+		seen->resized |= fs_cache_state_must_renew(seen, &look->stamp);
+	if (seen->nopen == 0 || !look->alone)
+		return;
+	if (seen->nseen != seen->nbegun)
+		/*
+		 * We changed it, and another program may have done so as well.
+		 */
+		set_stamp(seen, &look->stamp,
+			  seen->cache == FS_CACHE_MIXED ? FS_CACHE_MIXED
+							: FS_CACHE_UNSURE);
+	else if (!b2f_frame_stamp_same_data(&seen->stamp, &look->stamp, false))
+		fs_cache_state_theirs(seen, &look->stamp);
+	else
+		seen->stamp = look->stamp;
+	seen->nseen = seen->nbegun;
+}
+
+void fs_cache_state_resolve(struct fs_cache_state *seen,
+			    const struct fs_look *look)
+{
+	if (seen->nopen > 0 && seen->cache == FS_CACHE_UNSURE &&
+	    !seen->is_ours && look->settled && look->alone)
+		fs_cache_state_theirs(seen, &look->stamp);
+}
+
+bool fs_cache_state_open_look(struct fs_cache_state *seen,
+			      const struct fs_look *look, bool is_written)
+{
+	fs_cache_state_compare(seen, look);
+	if (seen->nopen == 0)
+		seen->nseen = seen->nbegun - !look->alone;
+	if (seen->nopen == 0 || seen->cache == FS_CACHE_SURE || is_written)
+		return fs_cache_state_open(seen, &look->stamp,
+					   look->settled && look->alone);
+	/* Nothing is being written, so the open may drop what there is. */
+	if (seen->cache == FS_CACHE_UNSURE && look->settled)
+		seen->cache = FS_CACHE_SURE;
+	seen->nopen++;
+	return false;
+}
