@@ -48,7 +48,9 @@ static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 		n = asprintf(&text, "%s",
 			     fs->options.own ? fs->options.own : "");
 	else if (strcmp(key, "stats") == 0)
-		n = fs_stats_json(fs, &text);
+		n = fs_stats_text(fs, FS_STATS_JSON, &text);
+	else if (strcmp(key, "prometheus") == 0)
+		n = fs_stats_text(fs, FS_STATS_PROMETHEUS, &text);
 	else
 		return -ENODATA;
 	if (n < 0)

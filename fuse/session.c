@@ -18,6 +18,7 @@
 #include "fuse_api.h"
 #include "notify.h"
 #include "ops.h"
+#include "powers.h"
 #include "bucket_node.h"
 #include "session.h"
 
@@ -248,6 +249,20 @@ static int device_error(void)
 	return 0;
 }
 
+/* What a container needs to mount anything by FUSE. */
+#define DOCKER                                                                 \
+	"in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN "   \
+	"--security-opt apparmor=unconfined)"
+
+static bool may_mount(void)
+{
+	struct fs_powers powers;
+
+	return fs_powers_get(&powers) ||
+	       (powers.data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &
+		CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
 /* Says in words why the mount failed. */
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
@@ -258,10 +273,14 @@ static void explain(const struct fs *fs, const char *said,
 	int err = device_error();
 
 	if (err)
-		snprintf(reason, FS_REASON_SIZE, "%s: /dev/fuse: %s%s", path,
-			 b2f_strerror(err),
-			 err == -EPERM ? " (a container has to be given it)"
-				       : " (try: modprobe fuse)");
+		snprintf(reason, FS_REASON_SIZE, "%s: /dev/fuse: %s (%s" DOCKER,
+			 path, b2f_strerror(err),
+			 err == -EPERM ? "" : "try: modprobe fuse; ");
+	else if (geteuid() == 0 && !may_mount())
+		snprintf(reason, FS_REASON_SIZE,
+			 "%s: mount on %.200s: this root has no CAP_SYS_ADMIN ("
+			 DOCKER,
+			 path, fs->mountpoint.path);
 	else if ((geteuid() != 0 || fs->options.auto_unmount) &&
 		 !has_fusermount())
 		snprintf(reason, FS_REASON_SIZE,

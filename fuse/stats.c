@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "b2frame/names.h"
@@ -50,82 +51,229 @@ static uint64_t memory_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A counter, or with @is_gauge what there is now. */
+struct row {
+	const char *key;
+	const char *help;
+	bool is_gauge;
+	uint64_t value;
+};
+
+/* Enough for those of every mount. */
+#define ROWS_MAX 24
+
+static size_t add_rows(struct row *to, const struct row *rows, size_t n)
+{
+	memcpy(to, rows, n * sizeof(*rows));
+	return n;
+}
+
+#define ADD(to, rows) add_rows(to, rows, sizeof(rows) / sizeof((rows)[0]))
+
+static size_t collect_requests(const struct fs_stats *s, struct row *to)
+{
+	const struct row rows[] = {
+		{"lookups", "Requests for a name.", false, s->nlookups},
+		{"opens", "Files that were opened.", false, s->nopens},
+		{"opens_kept", "Opens that kept what the kernel has cached.",
+		 false, s->nkept},
+		{"reads", "Requests to read.", false, s->nreads},
+		{"read_bytes", "Bytes that were read.", false, s->nread_bytes},
+		{"writes", "Requests to write.", false, s->nwrites},
+		{"written_bytes", "Bytes that were written.", false,
+		 s->nwritten_bytes},
+		{"errors", "Requests for data that failed.", false, s->nerrors},
+	};
+
+	return ADD(to, rows);
+}
+
+static size_t collect_runtime(const struct b2f_runtime_stats *rt,
+			      struct row *to)
+{
+	const struct row rows[] = {
+		{"cached_bytes", "Decoded bytes in the cache.", true,
+		 rt->cached_bytes},
+		{"cached_blocks", "Blocks in the cache.", true,
+		 rt->cached_blocks},
+		{"hits", "Blocks that the cache had.", false, rt->hits},
+		{"misses", "Blocks that had to be decoded.", false, rt->misses},
+		{"waits", "Blocks that another request was decoding.", false,
+		 rt->waits},
+		{"evictions", "Blocks that left the cache.", false,
+		 rt->evictions},
+		{"chunks_ahead", "Chunks that were decoded in advance.", false,
+		 rt->ahead_chunks},
+		{"dirty_bytes", "Bytes written and not encoded yet.", true,
+		 rt->dirty_bytes},
+		{"memory_bytes", "Memory of the process.", true, memory_bytes()},
+	};
+
+	return ADD(to, rows);
+}
+
+/* What the server was asked. */
+static size_t collect_remote(const struct fs_bucket *bucket, struct row *to)
+{
+	struct b2f_remote_counts c = b2f_remote_counts_get(bucket->place);
+	const struct row rows[] = {
+		{"requests", "Requests to the server.", false, c.requests},
+		{"requests_again", "Requests that were repeated.", false,
+		 c.retries},
+		{"received_bytes", "Bytes from the server.", false, c.received},
+	};
+
+	return ADD(to, rows);
+}
+
+static size_t collect(struct fs *fs, const struct b2f_runtime_stats *rt,
+		      struct row rows[ROWS_MAX])
+{
+	size_t nnodes, nidle, n = collect_requests(&fs->stats, rows);
+
+	n += collect_runtime(rt, rows + n);
+	if (fs->bucket && fs->bucket->place)
+		n += collect_remote(fs->bucket, rows + n);
+	fs_tree_count(fs->tree, &nnodes, &nidle);
+	rows[n++] = (struct row){"inodes", "Names that are known.", true, nnodes};
+	return n;
+}
+
+/* What is counted for each codec; times are in nanoseconds. */
+static const struct {
+	const char *key;
+	const char *help;
+	size_t field;
+	bool is_time;
+} codec_rows[] = {
+#define FIELD(name) offsetof(struct b2f_codec_stats, name)
+	{"decoded_bytes", "Bytes that a codec decoded.", FIELD(decoded_bytes),
+	 false},
+	{"decode_seconds", "Time of all threads to decode.", FIELD(decode_ns),
+	 true},
+	{"encoded_bytes", "Bytes that a codec encoded.", FIELD(encoded_bytes),
+	 false},
+	{"stored_bytes", "Bytes that they were encoded to.",
+	 FIELD(stored_bytes), false},
+	{"encode_seconds", "Time of all threads to encode.", FIELD(encode_ns),
+	 true},
+};
+
+#define NCODEC_ROWS (sizeof(codec_rows) / sizeof(codec_rows[0]))
+
+static void put_codec_value(FILE *f, const struct b2f_codec_stats *codec,
+			    size_t row)
+{
+	uint64_t value = *(const uint64_t *)((const char *)codec +
+					     codec_rows[row].field);
+
+	if (codec_rows[row].is_time)
+		fprintf(f, "%.3f", (double)value / 1e9);
+	else
+		fprintf(f, "%" PRIu64, value);
+}
+
 /* Those that have done something. */
+static bool is_used(const struct b2f_codec_stats *codec)
+{
+	return codec->decode_ns || codec->encode_ns;
+}
+
 static void put_codecs(FILE *f, const struct b2f_runtime_stats *rt)
 {
 	const char *separator = "";
 
 	for (unsigned int i = 0; i < B2F_STATS_CODECS; i++) {
-		const struct b2f_codec_stats *c = &rt->codecs[i];
-
-		if (!c->decode_ns && !c->encode_ns)
+		if (!is_used(&rt->codecs[i]))
 			continue;
-		fprintf(f,
-			"%s\"%s\": {\"decoded_bytes\": %" PRIu64
-			", \"decode_seconds\": %.3f"
-			", \"encoded_bytes\": %" PRIu64 ", \"stored_bytes\": %" PRIu64
-			", \"encode_seconds\": %.3f}",
-			separator, b2f_codec_code_name(i), c->decoded_bytes,
-			(double)c->decode_ns / 1e9, c->encoded_bytes,
-			c->stored_bytes, (double)c->encode_ns / 1e9);
+		fprintf(f, "%s\"%s\": {", separator, b2f_codec_code_name(i));
+		for (size_t k = 0; k < NCODEC_ROWS; k++) {
+			fprintf(f, "%s\"%s\": ", k ? ", " : "",
+				codec_rows[k].key);
+			put_codec_value(f, &rt->codecs[i], k);
+		}
+		fputc('}', f);
 		separator = ", ";
 	}
 }
 
-static void put_counters(FILE *f, const struct fs_stats *s)
+static void put_json(FILE *f, const struct row *rows, size_t n,
+		     const struct b2f_runtime_stats *rt)
 {
-	fprintf(f,
-		"\"lookups\": %" PRIu64 ", \"opens\": %" PRIu64
-		", \"opens_kept\": %" PRIu64 ", \"reads\": %" PRIu64
-		", \"read_bytes\": %" PRIu64 ", \"writes\": %" PRIu64
-		", \"written_bytes\": %" PRIu64 ", \"errors\": %" PRIu64,
-		s->nlookups, s->nopens, s->nkept, s->nreads, s->nread_bytes,
-		s->nwrites, s->nwritten_bytes, s->nerrors);
-}
-
-static void put_runtime(FILE *f, const struct b2f_runtime_stats *rt)
-{
-	fprintf(f,
-		", \"cached_bytes\": %" PRIu64 ", \"cached_blocks\": %" PRIu64
-		", \"hits\": %" PRIu64 ", \"misses\": %" PRIu64
-		", \"waits\": %" PRIu64 ", \"evictions\": %" PRIu64
-		", \"chunks_ahead\": %" PRIu64 ", \"dirty_bytes\": %" PRIu64
-		", \"memory_bytes\": %" PRIu64 ", \"codecs\": {",
-		rt->cached_bytes, rt->cached_blocks, rt->hits, rt->misses,
-		rt->waits, rt->evictions, rt->ahead_chunks, rt->dirty_bytes,
-		memory_bytes());
+	fputs("{\"schema\": 1", f);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, ", \"%s\": %" PRIu64, rows[i].key, rows[i].value);
+	fputs(", \"codecs\": {", f);
 	put_codecs(f, rt);
-	fputc('}', f);
+	fputs("}}", f);
 }
 
-/* What the server was asked. */
-static void put_requests(FILE *f, const struct fs_bucket *bucket)
+/* The value of a label: quotes, backslashes and ends of lines are escaped. */
+static void put_label(FILE *f, const char *text)
 {
-	struct b2f_remote_counts c = b2f_remote_counts_get(bucket->place);
-
-	fprintf(f,
-		", \"requests\": %" PRIu64 ", \"requests_again\": %" PRIu64
-		", \"received_bytes\": %" PRIu64,
-		c.requests, c.retries, c.received);
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", f);
+		else
+			fprintf(f, *text == '"' || *text == '\\' ? "\\%c" : "%c",
+				*text);
+	}
 }
 
-int fs_stats_json(struct fs *fs, char **out)
+static void put_head(FILE *f, const char *prefix, const char *key,
+		     const char *help, bool is_gauge)
 {
+	const char *suffix = is_gauge ? "" : "_total";
+
+	fprintf(f, "# HELP %s%s%s %s\n# TYPE %s%s%s %s\n", prefix, key, suffix,
+		help, prefix, key, suffix, is_gauge ? "gauge" : "counter");
+}
+
+static void put_prometheus(FILE *f, const struct row *rows, size_t n,
+			   const struct b2f_runtime_stats *rt,
+			   const char *mountpoint)
+{
+	for (size_t i = 0; i < n; i++) {
+		put_head(f, "bloscfs_", rows[i].key, rows[i].help,
+			 rows[i].is_gauge);
+		fprintf(f, "bloscfs_%s%s{mountpoint=\"", rows[i].key,
+			rows[i].is_gauge ? "" : "_total");
+		put_label(f, mountpoint);
+		fprintf(f, "\"} %" PRIu64 "\n", rows[i].value);
+	}
+	for (size_t k = 0; k < NCODEC_ROWS; k++) {
+		put_head(f, "bloscfs_codec_", codec_rows[k].key,
+			 codec_rows[k].help, false);
+		for (unsigned int i = 0; i < B2F_STATS_CODECS; i++) {
+			if (!is_used(&rt->codecs[i]))
+				continue;
+			fprintf(f, "bloscfs_codec_%s_total{mountpoint=\"",
+				codec_rows[k].key);
+			put_label(f, mountpoint);
+			fprintf(f, "\",codec=\"%s\"} ",
+				b2f_codec_code_name(i));
+			put_codec_value(f, &rt->codecs[i], k);
+			fputc('\n', f);
+		}
+	}
+}
+
+int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out)
+{
+	struct row rows[ROWS_MAX];
 	struct b2f_runtime_stats rt;
-	size_t nnodes, nidle, size = 0;
+	size_t n, size = 0;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
 		return -1;
 	b2f_runtime_stats_get(fs->runtime, &rt);
-	fs_tree_count(fs->tree, &nnodes, &nidle);
-	fputs("{\"schema\": 1, ", f);
-	put_counters(f, &fs->stats);
-	put_runtime(f, &rt);
-	if (fs->bucket && fs->bucket->place)
-		put_requests(f, fs->bucket);
-	fprintf(f, ", \"inodes\": %zu}", nnodes);
+	n = collect(fs, &rt, rows);
+	if (form == FS_STATS_JSON)
+		put_json(f, rows, n, &rt);
+	else
+		put_prometheus(f, rows, n, &rt, fs->mountpoint.path);
 	if (fclose(f)) {
 		free(text);
 		return -1;

@@ -42,10 +42,16 @@ static inline uint64_t fs_stats_uses(const struct fs_stats *s)
 /* Writes all of them, and those of the library, to the log. */
 void fs_stats_log(struct fs *fs);
 
+enum fs_stats_form {
+	/* One object (docs/json.md). */
+	FS_STATS_JSON,
+	/* Lines for the textfile collector of node_exporter. */
+	FS_STATS_PROMETHEUS,
+};
+
 /*
- * The same as a JSON object, malloc'ed.  Returns its length, or -1 if there is
- * no memory.
+ * The same as text, malloc'ed.  Returns its length, or -1 if there is no memory.
  */
-int fs_stats_json(struct fs *fs, char **out);
+int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out);
 
 #endif

@@ -83,20 +83,31 @@ static int replace(const struct fs_stats_file *file, const char *text,
 	return err;
 }
 
+/* The collector takes what is called FILE.prom. */
+static bool is_prometheus(const struct fs_stats_file *file)
+{
+	size_t n = strlen(file->name);
+
+	return n > 5 && strcmp(file->name + n - 5, ".prom") == 0;
+}
+
 static void write_file(struct fs *fs)
 {
 	struct fs_stats_file *file = &fs->stats_file;
+	enum fs_stats_form form = is_prometheus(file) ? FS_STATS_PROMETHEUS
+						      : FS_STATS_JSON;
 	char *text = NULL;
 	int n, err;
 
 	file->nuses = fs_stats_uses(&fs->stats);
 	file->age = 0;
-	n = fs_stats_json(fs, &text);
+	n = fs_stats_text(fs, form, &text);
 	if (n < 0)
 		return;
 	/* For programs that read lines. */
-	text[n] = '\n';
-	err = replace(file, text, (size_t)n + 1);
+	if (form == FS_STATS_JSON)
+		text[n++] = '\n';
+	err = replace(file, text, (size_t)n);
 	free(text);
 	if (err && !file->failed)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING, "%s: %s",

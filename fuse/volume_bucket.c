@@ -134,13 +134,24 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 	return 0;
 }
 
-/* How much room a store has is not told: nothing that df(1) would count. */
+/* What a store is taken to have room for, bytes. */
+#define ROOM (UINT64_C(1) << 60)
+
+/*
+ * A store does not tell how much room it has.  Installers and file managers look for
+ * some before they write.
+ */
 static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 {
-	(void)fs;
+	fsblkcnt_t room = fs->read_write ? ROOM / 4096 : 0;
+
 	(void)ino;
-	*out = (struct statvfs){
-		.f_bsize = 4096, .f_frsize = 4096, .f_namemax = NAME_MAX};
+	*out = (struct statvfs){.f_bsize = 4096,
+				.f_frsize = 4096,
+				.f_blocks = room,
+				.f_bfree = room,
+				.f_bavail = room,
+				.f_namemax = NAME_MAX};
 	return 0;
 }
 

@@ -20,7 +20,8 @@ static const struct cli_command *const commands[] = {
 	&cli_decompress_command, &cli_info_command,    &cli_ls_command,
 	&cli_mounts_command,	 &cli_recompress_command, &cli_repair_command,
 	&cli_rm_command,	 &cli_seal_command,    &cli_slice_command,
-	&cli_stats_command,	 &cli_umount_command,  &cli_verify_command,
+	&cli_stats_command,	 &cli_top_command,     &cli_umount_command,
+	&cli_verify_command,
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -18,6 +18,7 @@ static const char help[] =
 	"  -f, --force           write to a terminal too\n"
 	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	CLI_QUIET_HELP
 	CLI_FROM_URL_HELP
 	"  -h, --help            this text\n";
 
@@ -30,6 +31,7 @@ struct cat {
 #define FIELD(name) offsetof(struct cat, name)
 
 static const struct cli_option table[] = {
+	{.shared = cli_common_quiet},
 	{"offset", 0, required_argument, cli_option_position, FIELD(begin),
 	 NULL},
 	{"length", 0, required_argument, cli_option_size, FIELD(length), NULL},

@@ -2,6 +2,7 @@
 /* cmd_info.c - bloscctl info: what a frame says about itself */
 #include <stdio.h>
 
+#include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
@@ -24,6 +25,7 @@ static const char help[] =
 	"as\n"
 	"                        an array; with --chunks, the chunks too\n"
 	"      --frame-offset=N  the frame begins at byte N of the file\n"
+	CLI_QUIET_HELP
 	CLI_FROM_URL_HELP
 	"  -h, --help            this text\n";
 
@@ -38,6 +40,7 @@ struct info {
 #define FIELD(name) offsetof(struct info, name)
 
 static const struct cli_option table[] = {
+	{.shared = cli_common_quiet},
 	{.shared = cli_json_option},
 	{"chunks", 0, no_argument, cli_option_set, FIELD(chunks), NULL},
 	{"meta", 0, no_argument, cli_option_set, FIELD(meta), NULL},

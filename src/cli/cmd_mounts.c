@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -14,10 +15,12 @@ static const char help[] =
 	"Usage: bloscctl mounts [OPTION...]\n"
 	"Lists where bloscfs is mounted: mountpoint, source, read-only or not, "
 	"process.\n\n"
+	CLI_QUIET_HELP
 	CLI_JSON_HELP
 	"  -h, --help            this text\n";
 
 static const struct cli_option table[] = {
+	{.shared = cli_common_quiet},
 	{.shared = cli_json_option},
 	{0},
 };

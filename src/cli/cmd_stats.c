@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_stats.c - bloscctl stats: what a mount has done so far */
+/* cmd_stats.c - bloscctl stats, top: what a mount has done so far, and does */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/common.h"
 #include "cli/exit_codes.h"
@@ -17,10 +19,21 @@ static const char help[] =
 	"Shows what the bloscfs at each MOUNTPOINT has done since it began: "
 	"requests,\nbytes, hits of its cache, what its codecs did and in what "
 	"time, and its memory.\n\n"
+	"      --prometheus      in the text format of Prometheus; one "
+	"MOUNTPOINT\n"
+	CLI_QUIET_HELP
 	CLI_JSON_HELP
 	"  -h, --help            this text\n";
 
+struct stats {
+	struct cli_common common;
+	bool prometheus;
+};
+
 static const struct cli_option table[] = {
+	{"prometheus", 0, no_argument, cli_option_set,
+	 offsetof(struct stats, prometheus), NULL},
+	{.shared = cli_common_quiet},
 	{.shared = cli_json_option},
 	{0},
 };
@@ -113,39 +126,65 @@ static int refuse(const char *path, int err)
 	return -err;
 }
 
+/* What the bloscfs at @path says of itself; NULL after it was said why not. */
+static json_t *ask(const char *path, int *err)
+{
+	char *said = cli_mounts_ask(path, "stats");
+	json_t *stats = said ? json_loads(said, 0, NULL) : NULL;
+
+	*err = stats ? 0 : refuse(path, said ? ENODATA : errno);
+	free(said);
+	if (stats)
+		add_rates(stats);
+	return stats;
+}
+
 static int show(const void *arg, struct b2f_runtime *runtime,
 		const struct cli_operand *operand)
 {
-	char *said = cli_mounts_ask(operand->at.path, "stats");
-	json_t *stats = said ? json_loads(said, 0, NULL) : NULL;
+	const char *path = operand->at.path;
+	json_t *stats;
+	int err;
 
 	(void)arg;
 	(void)runtime;
-	if (!said)
-		return refuse(operand->at.path, errno);
-	free(said);
-	if (!stats)
-		return refuse(operand->at.path, ENODATA);
-	json_object_set_new(stats, "mountpoint",
-			    cli_json_name(operand->at.path));
-	add_rates(stats);
+	stats = ask(path, &err);
+	if (err)
+		return err;
+	json_object_set_new(stats, "mountpoint", cli_json_name(path));
 	if (cli_json_wanted())
 		cli_json_print(stats);
 	else
-		print_text(operand->at.path, stats);
+		print_text(path, stats);
+	return 0;
+}
+
+static int show_prometheus(const char *path)
+{
+	char *said = cli_mounts_ask(path, "prometheus");
+
+	if (!said)
+		return refuse(path, errno);
+	fputs(said, stdout);
+	free(said);
 	return 0;
 }
 
 static int run_stats(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_common common = {.nthreads = 1};
+	struct stats o = {.common.nthreads = 1};
 	const struct cli_operands operands = {
-		.command = self, .common = &common, .run = show};
-	int status = cli_options_parse(self, argc, argv, &common);
+		.command = self, .common = &o.common, .run = show};
+	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status != CLI_CONTINUE)
 		return status;
-	return cli_operands_run(&operands, argv + optind);
+	if (!o.prometheus)
+		return cli_operands_run(&operands, argv + optind);
+	if (cli_json_wanted() || argc - optind > 1)
+		return cli_command_misuse(self, "--prometheus takes one "
+						"mountpoint, and no --json");
+	return show_prometheus(argv[optind]) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
 const struct cli_command cli_stats_command = {
@@ -155,4 +194,157 @@ const struct cli_command cli_stats_command = {
 	.options = table,
 	.missing = "a mountpoint is missing",
 	.run = run_stats,
+};
+
+static const char top_help[] =
+	"Usage: bloscctl top [OPTION...] MOUNTPOINT\n"
+	"Shows what the bloscfs at MOUNTPOINT does, again and again: requests "
+	"and bytes per\nsecond, hits of its cache, what waits to be encoded, "
+	"the ratio, and its memory.\n\n"
+	"  -d, --delay=SECONDS   between two of them (default: 1)\n"
+	"  -n, --count=N         end after N of them\n"
+	CLI_QUIET_HELP
+	"  -h, --help            this text\n";
+
+struct top {
+	uint64_t delay_ms;
+	/* 0: until a signal ends it. */
+	uint64_t count;
+};
+
+static int set_delay(const struct cli_option *option, void *field,
+		     const char *value)
+{
+	char *end;
+	double s = strtod(value, &end);
+
+	if (end == value || *end || !(s >= 0.01 && s <= 1e6))
+		return cli_option_refuse(option, value, "a number of seconds");
+	*(uint64_t *)field = (uint64_t)(s * 1000);
+	return 0;
+}
+
+static const struct cli_option top_table[] = {
+	{"delay", 'd', required_argument, set_delay,
+	 offsetof(struct top, delay_ms), NULL},
+	{"count", 'n', required_argument, cli_option_size,
+	 offsetof(struct top, count), NULL},
+	{.shared = cli_common_quiet},
+	{0},
+};
+
+static const char top_line[] =
+	"{reads_per_s} reads/s {read_bytes_per_s:size}/s, "
+	"{writes_per_s} writes/s {written_bytes_per_s:size}/s, "
+	"hits {hit_percent_now} %, queue {dirty_bytes:size}, "
+	"ratio {ratio:ratio}, memory {memory_bytes:size}"
+	"[, server {requests_per_s} requests/s {received_bytes_per_s:size}/s]"
+	"\n";
+
+static const char top_screen[] =
+	"{}\n"
+	"  reads     {reads_per_s,9} /s  {read_bytes_per_s:size,10}/s\n"
+	"  writes    {writes_per_s,9} /s  {written_bytes_per_s:size,10}/s\n"
+	"  names     {lookups_per_s,9} /s\n"
+	"  errors    {errors_per_s,9} /s\n"
+	"  hits      {hit_percent_now,9} %   {cached_bytes:size,10} cached\n"
+	"  queue     {dirty_bytes:size,9}\n"
+	"  ratio     {ratio:ratio,9}\n"
+	"  memory    {memory_bytes:size,9}\n"
+	"[  server    {requests_per_s,9} /s  {received_bytes_per_s:size,10}/s\n]";
+
+/* How much @key has grown since @before. */
+static uint64_t growth(const json_t *before, const json_t *now, const char *key)
+{
+	uint64_t old = number(before, key), new = number(now, key);
+
+	return new > old ? new - old : 0;
+}
+
+/* Adds to @now what there was per second, in @ms since @before. */
+static void add_recent(json_t *now, const json_t *before, uint64_t ms)
+{
+	static const char *const keys[] = {
+		"reads",  "read_bytes", "writes",   "written_bytes",
+		"lookups", "errors",	"requests", "received_bytes"};
+	uint64_t hits = growth(before, now, "hits");
+	uint64_t all = hits + growth(before, now, "misses");
+	uint64_t encoded = 0, stored = 0;
+	const char *name;
+	json_t *codec;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		uint64_t n = growth(before, now, keys[i]) * 1000 / (ms ? ms : 1);
+		char key[40];
+
+		snprintf(key, sizeof(key), "%s_per_s", keys[i]);
+		if (json_object_get(now, keys[i]))
+			json_object_set_new(now, key,
+					    json_integer((json_int_t)n));
+	}
+	json_object_set_new(
+		now, "hit_percent_now",
+		json_integer((json_int_t)(all ? hits * 100 / all : 0)));
+	json_object_foreach(json_object_get(now, "codecs"), name, codec)
+	{
+		encoded += number(codec, "encoded_bytes");
+		stored += number(codec, "stored_bytes");
+	}
+	json_object_set_new(now, "ratio", cli_json_ratio(encoded, stored));
+}
+
+static int watch(const struct top *top, const char *path)
+{
+	bool screen = isatty(STDOUT_FILENO);
+	uint64_t then = cli_common_now_ms();
+	int err;
+	json_t *before = ask(path, &err);
+
+	for (uint64_t i = 0; !err && (top->count == 0 || i < top->count); i++) {
+		const struct timespec pause = {
+			.tv_sec = (time_t)(top->delay_ms / 1000),
+			.tv_nsec = (long)(top->delay_ms % 1000 * 1000000)};
+		uint64_t now;
+		json_t *stats;
+
+		nanosleep(&pause, NULL);
+		now = cli_common_now_ms();
+		stats = ask(path, &err);
+		if (err)
+			break;
+		add_recent(stats, before, now - then);
+		/* To the upper left, and nothing below. */
+		if (screen)
+			fputs("\033[H\033[J", stdout);
+		cli_show(stdout, screen ? top_screen : top_line, path, stats);
+		/* Nothing reads any more. */
+		if (fflush(stdout) != 0)
+			err = -EPIPE;
+		json_decref(before);
+		before = stats;
+		then = now;
+	}
+	json_decref(before);
+	return err;
+}
+
+static int run_top(const struct cli_command *self, int argc, char **argv)
+{
+	struct top top = {.delay_ms = 1000};
+	int status = cli_options_parse(self, argc, argv, &top);
+
+	if (status != CLI_CONTINUE)
+		return status;
+	if (argc - optind > 1)
+		return cli_command_misuse(self, "one mountpoint at a time");
+	return watch(&top, argv[optind]) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+}
+
+const struct cli_command cli_top_command = {
+	.name = "top",
+	.summary = "show what a mount does now",
+	.help = top_help,
+	.options = top_table,
+	.missing = "a mountpoint is missing",
+	.run = run_top,
 };

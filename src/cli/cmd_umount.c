@@ -73,7 +73,7 @@ static const struct cli_option table[] = {
 	{"timeout", 0, required_argument, set_timeout, FIELD(timeout_s), NULL},
 	{"namespace", 'N', required_argument, cli_option_text, FIELD(namespace),
 	 NULL},
-	{"quiet", 'q', no_argument, cli_common_be_quiet, 0, NULL},
+	{.shared = cli_common_quiet},
 	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
 	{.shared = cli_json_option},
 	{NULL, 'n', no_argument, ignore, 0, NULL},

@@ -41,6 +41,7 @@ extern const struct cli_command cli_rm_command;
 extern const struct cli_command cli_seal_command;
 extern const struct cli_command cli_slice_command;
 extern const struct cli_command cli_stats_command;
+extern const struct cli_command cli_top_command;
 extern const struct cli_command cli_umount_command;
 extern const struct cli_command cli_verify_command;
 

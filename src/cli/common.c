@@ -12,8 +12,8 @@
 
 #define FIELD(name) offsetof(struct cli_common, name)
 
-int cli_common_be_quiet(const struct cli_option *option, void *field,
-			const char *value)
+static int be_quiet(const struct cli_option *option, void *field,
+		    const char *value)
 {
 	(void)option;
 	(void)field;
@@ -25,7 +25,7 @@ int cli_common_be_quiet(const struct cli_option *option, void *field,
 static int stop_progress(const struct cli_option *option, void *progress,
 			 const char *value)
 {
-	cli_common_be_quiet(option, progress, value);
+	be_quiet(option, progress, value);
 	return cli_option_clear(option, progress, value);
 }
 
@@ -38,6 +38,11 @@ int cli_common_be_verbose(const struct cli_option *option, void *field,
 	cli_message_set_level(B2F_LOG_INFO);
 	return 0;
 }
+
+const struct cli_option cli_common_quiet[] = {
+	{"quiet", 'q', no_argument, be_quiet, 0, NULL},
+	{0},
+};
 
 static const struct cli_option talk[] = {
 	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),

@@ -61,15 +61,19 @@ extern const struct cli_option cli_common_options[];
 extern const struct cli_option cli_common_work_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
+/* The row of -q of a command that shows no progress, and its line of help. */
+extern const struct cli_option cli_common_quiet[];
+
+#define CLI_QUIET_HELP "  -q, --quiet           errors only\n"
+
 /* The row of -r, and its line of help. */
 extern const struct cli_option cli_common_recursive[];
 
 #define CLI_RECURSIVE_HELP                                                     \
 	"  -r, --recursive       all frames below each directory\n"
 
-/* The message level becomes B2F_LOG_INFO, or B2F_LOG_ERROR; there is no field. */
+/* The message level becomes B2F_LOG_INFO; there is no field. */
 cli_option_fn cli_common_be_verbose;
-cli_option_fn cli_common_be_quiet;
 
 /*
  * Takes the number of threads from BLOSC_NTHREADS unless it was said.  Returns

@@ -161,9 +161,52 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 	return err ? err : fill(job, file, durable);
 }
 
+/* Replaces the frame job->output on a server by the one in @target. */
+static int send(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_copy_options options = {.progress = NULL};
+	const struct b2f_frame_options how = {.label = job->output};
+	const struct cli_at at = cli_target_at(target);
+	struct b2f_copied copied = {.nchunks = 0};
+	struct b2f_copy_target *to = NULL;
+	struct b2f_remote *remote = NULL;
+	struct b2f_frame *frame = NULL;
+	int err = cli_frames_open(&how, &at, &frame);
+
+	if (!err)
+		err = cli_from_url_connect(job->output, &remote);
+	if (!err)
+		err = cli_message_errno(job->output,
+					b2f_copy_to_remote(remote, "", true,
+							   &to));
+	if (to)
+		err = cli_message_explain(
+			job->output, b2f_copy_frame(job->how->runtime, frame,
+						    to, &options, &copied));
+	b2f_copy_target_free(to);
+	b2f_remote_free(remote);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* One PUT of the index replaces all: so there is a whole frame here before. */
+static int replace_url(struct job *job)
+{
+	struct cli_target target;
+	int err = cli_target_open_scratch(&target, NULL);
+
+	if (!err)
+		err = write_sparse(job, &target, false);
+	if (!err)
+		err = send(job, &target);
+	cli_target_close(&target);
+	return err;
+}
+
 /* The data become the frame job->output on a server: chunks as they come. */
 static int write_url(struct job *job)
 {
+	bool force = job->how->common.force;
 	struct b2f_write_options options;
 	struct b2f_frame *frame = NULL;
 	struct b2f_file *file = NULL;
@@ -171,7 +214,10 @@ static int write_url(struct job *job)
 
 	options = writing(job);
 	if (!err)
-		err = cli_from_url_make(&job->settings, job->output, &frame);
+		err = cli_from_url_make(&job->settings, job->output, force,
+					&frame);
+	if (err == -EEXIST && force)
+		return replace_url(job);
 	if (err)
 		return err;
 	err = b2f_file_open(job->how->runtime, frame, &file);

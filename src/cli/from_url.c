@@ -247,7 +247,7 @@ char *cli_from_url_name(const char *url)
 }
 
 int cli_from_url_make(const struct b2f_settings *settings, const char *url,
-		      struct b2f_frame **out)
+		      bool quiet, struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {.log = &cli_message_log};
 	struct b2f_remote *remote = NULL;
@@ -258,10 +258,11 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 	options.label = b2f_remote_label(remote);
 	cli_message_forget();
 	err = b2f_remote_make_frame(remote, "", settings, &options, out);
-	if (err == -EEXIST)
-		cli_message_error("%s: it exists already", options.label);
-	else
+	if (err != -EEXIST)
 		err = cli_message_explain(options.label, err);
+	else if (!quiet)
+		cli_message_error("%s: it exists already; -f replaces it",
+				  options.label);
 	b2f_remote_free(remote);
 	return err;
 }

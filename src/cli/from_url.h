@@ -61,9 +61,12 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url);
 /* The last part of @url's path, which names what is made of it; malloc'ed. */
 char *cli_from_url_name(const char *url);
 
-/* Makes the frame @url, which is there from its first commit on: not before. */
+/*
+ * Makes the frame @url, which is there from its first commit on: not before.  -EEXIST
+ * is said on stderr unless @quiet.
+ */
 B2F_MUST_CHECK
 int cli_from_url_make(const struct b2f_settings *settings, const char *url,
-		      struct b2f_frame **out);
+		      bool quiet, struct b2f_frame **out);
 
 #endif

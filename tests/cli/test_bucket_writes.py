@@ -57,8 +57,18 @@ def check_compress(client, proxy):
     puts = [r.path for r in proxy.take("PUT") if "/new/" in r.path]
     assert puts[-1].endswith("/chunks.b2frame") and sum(
         p.endswith("/chunks.b2frame") for p in puts) == 1, puts
-    err = ctl("compress", "-q", "-f", "x", "-o", url, status=1)[1]
-    assert "exists already" in err, err
+    err = ctl("compress", "-q", "x", "-o", url, status=1)[1]
+    assert "exists already; -f replaces it" in err, err
+    # As copy does it: one PUT of the index, and no chunk of the old one stays.
+    pathlib.Path("other").write_bytes(b"other" * 500_000)
+    proxy.take("PUT")
+    ctl("compress", "-q", "-f", "other", "-o", url)
+    puts = [r.path for r in proxy.take("PUT") if "/new/" in r.path]
+    assert sum(p.endswith("/chunks.b2frame") for p in puts) == 1, puts
+    assert cat(url) == b"other" * 500_000
+    ctl("verify", url)
+    ctl("compress", "-q", "-f", "x", "-o", url)
+    assert cat(url) == DATA
     assert "per chunk" in ctl("compress", "-q", "--contiguous", "x", "-o",
                               "s3://bucket/z.b2f", status=1)[1]
     np.save("a.npy", np.arange(300_000).reshape(3, -1))

@@ -11,7 +11,7 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import BUILD, SOURCE, ctl, in_namespace, put, run_all
+from ctl import BLOSCCTL, BUILD, SOURCE, ctl, in_namespace, put, run_all
 
 SEEN = set()
 
@@ -140,6 +140,31 @@ def test_all_that_fails():
     fails("slice", "a.npy.b2nd", "0", status=2)
 
 
+def check_prometheus(text, mountpoint):
+    """The text format: HELP and TYPE once, in front of the samples of a metric."""
+    kinds, metric, seen = {}, None, set()
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            metric = re.fullmatch(r"# HELP (bloscfs_[a-z_]+) \S.*", line)[1]
+            assert metric not in kinds, line
+        elif line.startswith("# TYPE "):
+            kinds[metric] = re.fullmatch(
+                rf"# TYPE {metric} (counter|gauge)", line)[1]
+        else:
+            name, where, codec = re.fullmatch(
+                r'(\w+)\{mountpoint="([^"]*)"(,codec="\w+")?\} [\d.]+',
+                line).groups()
+            assert name == metric and kinds[metric], line
+            assert where == os.path.abspath(mountpoint), line
+            assert bool(codec) == name.startswith("bloscfs_codec_"), line
+            assert name.endswith("_total") == (kinds[name] == "counter"), line
+            assert (name, codec) not in seen, line
+            seen.add((name, codec))
+    assert ("bloscfs_reads_total", None) in seen
+    assert kinds["bloscfs_dirty_bytes"] == "gauge"
+
+
 def test_mounts():
     make()
     os.mkdir("mnt")
@@ -152,6 +177,20 @@ def test_mounts():
                         ("info", ("info", "mnt/f"))):
         for value in said(*args):
             check(table, value)
+    check_prometheus(ctl("stats", "--prometheus", "mnt")[0].decode(), "mnt")
+    ctl("stats", "--prometheus", "mnt", "mnt", status=2)
+    lines = ctl("top", "-n", "3", "-d", "0.05", "mnt")[0].decode()
+    assert len(lines.splitlines()) == 3, lines
+    for line in lines.splitlines():
+        assert re.fullmatch(r"\d+ reads/s [\d.]+ \w+/s, \d+ writes/s [\d.]+ "
+                            r"\w+/s, hits \d+ %, queue [\d.]+ \w+, ratio \S+, "
+                            r"memory [\d.]+ \w+", line), line
+    screen = subprocess.run(["script", "-qec",
+                             f"{BLOSCCTL} top -n 2 -d 0.05 mnt", "/dev/null"],
+                            capture_output=True, check=True).stdout.decode()
+    assert screen.count("\033[H\033[J") == 2 and "  queue " in screen, screen
+    ctl("top", "-d", "never", "mnt", status=2)
+    ctl("top", "-n", "1", "f.b2frame", status=1)
     (value,) = said("umount", "mnt")
     check("umount", value)
     assert value["unmounted"] is True, value
@@ -159,6 +198,11 @@ def test_mounts():
         value = json.load(f)
     unknown = set(value) - set(TABLES["stats"])
     assert value["schema"] == 1 and not unknown, unknown
+    subprocess.run([BUILD / "bloscfs", "-o", "statsfile=stats.prom",
+                    "f.b2frame", "mnt"], check=True)
+    ctl("umount", "mnt")
+    with open("stats.prom") as f:
+        check_prometheus(f.read(), "mnt")
 
 
 def test_every_table_was_met():

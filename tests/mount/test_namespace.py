@@ -8,9 +8,9 @@ import stat
 import subprocess
 import threading
 
-from mounting import (BUILD, Mount, error_of, main, make, mountpoints,
+from mounting import (BUILD, Mount, data, error_of, main, make, mountpoints,
                       wait_until)
-from scratch import is_frame
+from scratch import SPARSE, is_frame
 
 INDEX = "chunks.b2frame"
 
@@ -145,6 +145,24 @@ def test_nothing_but_a_file_is_called_like_an_index():
             os.rename(f"{d}/away", f"{d}/chunks")
             assert {"chunks", INDEX} <= set(below(d))
         assert os.path.isdir("mnt/d")
+
+
+def test_a_directory_does_not_count_frames_as_directories():
+    """2: it has none; 1: nobody has counted them, so that find(1) looks."""
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", SPARSE):
+        os.mkdir("mnt/d")
+        assert os.stat("mnt/d").st_nlink == 2
+        for name in "a", "b":
+            pathlib.Path(f"mnt/d/{name}").write_bytes(data(300000))
+        assert os.path.isdir("src/d/a.b2frame")
+        assert os.stat("mnt/d").st_nlink == 1
+        os.makedirs("mnt/d/e/f")
+        for top, n in ("mnt/d", 1), ("mnt/d/e", 1), ("mnt/d/e/f", 2):
+            assert os.stat(top).st_nlink == n, top
+        found = subprocess.run(["find", "mnt/d", "-type", "d"], check=True,
+                               capture_output=True, text=True).stdout.split()
+        assert sorted(found) == ["mnt/d", "mnt/d/e", "mnt/d/e/f"], found
 
 
 def test_long_names():

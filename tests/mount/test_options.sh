@@ -106,6 +106,15 @@ mount -t tmpfs none /dev && exec "$0" src mnt
 END
 expect 4 unshare -m sh -c "$(cat nodev.sh)" "$bloscfs"
 grep -q /dev/fuse out || fail "/dev/fuse is not named"
+grep -q 'docker run --device /dev/fuse --cap-add SYS_ADMIN' out ||
+	fail "what a container needs is not told: $(cat out)"
+# Root of a container that may not mount.
+if [ "$(id -u)" = 0 ]; then
+	expect 4 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \
+		"$bloscfs" src mnt
+	grep -q 'CAP_SYS_ADMIN (in a container: docker run --device' out ||
+		fail "what a container needs is not told: $(cat out)"
+fi
 [ "$(wc -l <out)" -eq 1 ] || fail "more than one line"
 
 # No fusermount3, and not root.
