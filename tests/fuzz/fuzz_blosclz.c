@@ -34,8 +34,8 @@ static void *must_have(void *p)
 }
 
 /*
- * Of exactly the right size, for the sanitizer; and filled, so that a run is
- * the same when it is run again.
+ * A buffer of exactly the right size, for the sanitizer; filled, so that runs
+ * are repeatable.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,9 +2,9 @@
 /*
  * fuzz_chunk.c - any bytes as a chunk: decoded whole and unit by unit
  *
- * Neither may leave its buffers; where both succeed they agree.  What follows
- * the chunk may be a seal.  The last four bytes of the input say what frame the
- * chunk is in, or are its tag.
+ * Neither may leave its buffers; where both succeed they agree.  The bytes
+ * behind the chunk may be a seal.  The last four bytes of the input say what
+ * frame the chunk is in, or are its tag.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * fuzz_npy.c - any bytes as a .npy header, as a packed one, and as both texts
  * of a type
  *
- * What is read is written, and has to be read as the same again.
+ * A header that is read is written, and has to be read as the same again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void check_header(const uint8_t *raw, size_t size)
 	if (err)
 		return;
 	require(npy.size <= size && npy.itemsize > 0);
-	/* What is behind does not count, what is missing does. */
+	/* Bytes behind the header do not count, missing ones do. */
 	require(b2f_npy_parse(raw, npy.size - 1, NULL) == -EAGAIN);
 	check_written(&npy);
 	check_plan(&npy, raw[size - 1]);

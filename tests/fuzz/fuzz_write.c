@@ -29,12 +29,12 @@
 #define MODEL_MAX 70000
 #define CHUNKSIZE 5000
 #define STEPS_MAX 40
-/* What of the disk after a loss of power is looked at. */
+/* Number of states of the disk after a loss of power that are looked at. */
 #define NVARIANTS 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What a commit made, or was to make, of the frame. */
+/* The frame that a commit made, or was to make. */
 struct state {
 	uint8_t *data;
 	size_t size;
@@ -225,7 +225,7 @@ static void make_disk(struct game *g)
 	free(bytes);
 }
 
-/* What the library says stands before the line of a failure. */
+/* Prints the library's messages before the line of a failure. */
 static void say(void *arg, enum b2f_log_level level, const char *message)
 {
 	(void)arg;
@@ -286,7 +286,7 @@ static void check_metas(const struct game *g, struct b2f_file *file)
 	require(b2f_meta_find(&frame->vlmeta, "unit") != NULL);
 }
 
-/* What is on disk is what was committed last, and all of it is sound. */
+/* The frame on disk is the one committed last, and is sound. */
 static void check_disk(struct game *g)
 {
 	const struct state *last = &g->states[g->nstates - 1];

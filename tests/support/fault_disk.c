@@ -256,8 +256,8 @@ static void mix(struct fault_bytes *out, const struct fault_bytes *later,
 }
 
 /*
- * Of a file that is written to in place each sector is as it was or as it is, and
- * it may have either length.
+ * Each sector of a file that is written in place is old or new, and the file
+ * may have either length.
  */
 static void mix_sectors(const struct fault_file *file, uint64_t *state,
 			struct fault_bytes *out)
@@ -293,7 +293,7 @@ static void content_after(const struct fault_disk *disk,
 		lose_pages(out, state);
 }
 
-/* What of the directory's changes is on disk. */
+/* Chooses the changes of the directory that are on disk. */
 static void names_after(const struct fault_disk *disk, unsigned int variant,
 			uint64_t *state, struct fault_names *out)
 {

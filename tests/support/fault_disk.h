@@ -23,9 +23,12 @@ struct fault_bytes {
 };
 
 struct fault_file {
-	/* What programs read. */
+	/* The bytes that programs read. */
 	struct fault_bytes now;
-	/* What is there without power; meaningless unless @dirty. */
+	/*
+	 * The bytes that are left after a loss of power; meaningless unless
+	 * @dirty.
+	 */
 	struct fault_bytes durable;
 	/* @now was changed since it was durable. */
 	bool dirty;
@@ -34,13 +37,13 @@ struct fault_file {
 	/* A sync failed; it will be dirty for ever. */
 	bool abandoned;
 	/*
-	 * Of a contiguous frame: its pages that a failed sync has left out, which
-	 * get durable only after they were written to again.  One byte per page.
+	 * In a contiguous frame: pages that a failed sync has left out, which
+	 * become durable only after another write.  One byte per page.
 	 */
 	struct fault_bytes lost;
 	/*
-	 * Of a contiguous frame, if @ordered: what is on disk as soon as anything
-	 * is that was written later.
+	 * In a contiguous frame, if @ordered: bytes that are on disk as soon as
+	 * any later bytes are.
 	 */
 	struct fault_bytes out;
 	bool ordered;
@@ -80,7 +83,7 @@ struct fault_disk {
 	size_t files_cap;
 	struct fault_names now;
 	struct fault_names durable;
-	/* What leads from @durable to @now. */
+	/* The changes from @durable to @now. */
 	struct fault_change *changes;
 	size_t nchanges;
 	size_t changes_cap;

@@ -10,7 +10,7 @@
 #include "tests/support/fault_store.h"
 #include "tests/support/frame_dir.h"
 
-/* As many bytes have the chunks of a frame of chunks of different sizes. */
+/* Bytes of the chunks of a frame of chunks of different sizes. */
 static const uint32_t varied[] = {100, 9000, 37, 5000, 4001, 6000};
 #define NVARIED (sizeof(varied) / sizeof(*varied))
 

@@ -12,7 +12,10 @@
 struct fault_store {
 	struct b2f_store base;
 	struct fault_disk *disk;
-	/* Of a contiguous frame: the file after the last change by the store. */
+	/*
+	 * In a contiguous frame: stamp of the file after the last change by the
+	 * store.
+	 */
 	struct b2f_frame_stamp own;
 	struct timespec mtime;
 };

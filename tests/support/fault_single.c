@@ -89,7 +89,7 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 	return err;
 }
 
-/* What was written out before is on disk by now, or nothing later is. */
+/* All bytes written out earlier are on disk, or no later ones are. */
 static int single_write_out(const struct b2f_object *object,
 			    struct b2f_why *why)
 {

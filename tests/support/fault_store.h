@@ -2,10 +2,10 @@
 /*
  * fault_store.h - a disk that fails, or loses its power, when a test says so
  *
- * A disk holds one frame in memory, mostly a sparse one.  Of each file it has
- * two contents: what programs read, and what would still be there without
- * power; and of the directory likewise.  b2f_object_sync() makes a content
- * durable, b2f_store_sync_names() the directory.
+ * A disk holds one frame in memory, mostly a sparse one.  It has two contents
+ * of each file, and of the directory: the one that programs read, and the one
+ * that a loss of power would leave.  b2f_object_sync() makes a content durable,
+ * b2f_store_sync_names() the directory.
  *
  * Operations have numbers, from 0 on.  A test runs something once to see how
  * many there are, and then again for each number, on a new disk that fails or
@@ -25,11 +25,11 @@
  *	}
  *
  * A contiguous frame is one file that is written to in place: after a loss of
- * power each of its sectors is as it was durable last or as it is.  What was
- * written out comes before what is written later.
+ * power each of its sectors is as it was durable last or as it is.  Bytes that
+ * were written out come before later writes.
  *
- * What is not modelled: attributes (mode, times) always survive, and damage of
- * what was durable once.
+ * Not modelled: attributes (mode, times) always survive, and damage of what was
+ * durable once.
  *
  * Threads: everything but fault_disk_free() may be called from any thread.
  * There is no error for lack of memory: it aborts.
@@ -52,7 +52,9 @@ enum fault_kind {
 	FAULT_REMOVE = 1 << 6,
 	/* A chunk file gets its name, or loses it. */
 	FAULT_NAME = 1 << 12,
-	/* Those that change the disk; only these have numbers by default. */
+	/*
+	 * Operations that change the disk; only these have numbers by default.
+	 */
 	FAULT_CHANGES = ((1 << 7) - 1) | FAULT_NAME,
 	FAULT_OPEN = 1 << 7,
 	FAULT_READ = 1 << 8,
@@ -61,7 +63,7 @@ enum fault_kind {
 	FAULT_LOCK = 1 << 11,
 	FAULT_WRITE_OUT = 1 << 13,
 	FAULT_ALL = (1 << 14) - 1,
-	/* Those that fail on a full disk. */
+	/* Operations that fail on a full disk. */
 	FAULT_TAKES_ROOM = FAULT_CREATE | FAULT_WRITE | FAULT_INHERIT,
 };
 
@@ -70,7 +72,7 @@ struct fault_plan {
 	uint64_t at;
 	/* The errno (> 0) that it fails with. */
 	int err;
-	/* Which kinds can; 0: all that have numbers. */
+	/* Kinds that can fail; 0: all that have numbers. */
 	unsigned int kinds;
 	/* All such operations from then on, not the first one alone. */
 	bool onwards;
@@ -98,7 +100,9 @@ struct fault_disk *fault_disk_load(const char *path);
  */
 void fault_disk_just_made(struct fault_disk *disk);
 
-/* Of whatever is not durable now, nothing ever gets so: a syncfs has failed. */
+/*
+ * A syncfs has failed: contents that are not durable now never become durable.
+ */
 void fault_disk_abandon(struct fault_disk *disk);
 
 /*
@@ -124,7 +128,10 @@ void fault_disk_count(struct fault_disk *disk, unsigned int kinds);
 /* How many operations had a number. */
 uint64_t fault_disk_nops(struct fault_disk *disk);
 
-/* What operation @op (< nops) was, as "install" or "write 00000003.chunk". */
+/*
+ * Describes operation @op (< nops), such as "install" or "write
+ * 00000003.chunk".
+ */
 void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
 			 size_t size);
 

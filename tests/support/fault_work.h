@@ -36,7 +36,7 @@ struct work {
 	uint8_t model[MODEL_MAX];
 	uint64_t size;
 	uint64_t seed;
-	/* What each commit was to make of the frame. */
+	/* The states that the commits were to make. */
 	struct state states[STATES_MAX];
 	size_t nstates;
 	/* The first of them that the disk may still hold. */

@@ -34,7 +34,7 @@ enum kind {
 struct op {
 	uint64_t number;
 	enum kind kind;
-	/* Of TRUNCATE: the new size. */
+	/* For TRUNCATE: the new size. */
 	uint64_t off;
 	uint64_t len;
 	/* Makes the data, and decides what else is to be decided. */
@@ -56,7 +56,7 @@ struct fsx {
 	int fd;
 	/* The same file again, with O_APPEND. */
 	int end_fd;
-	/* What the file must hold; @max bytes are there, zeros behind @size. */
+	/* The expected contents; @max bytes, zeros behind @size. */
 	uint8_t *model;
 	uint64_t size;
 	/* As large as @model. */

@@ -27,7 +27,7 @@
 #define CHUNK	4096
 #define NCHUNKS 4
 
-/* What may become of a request (fake_s3.py). */
+/* Faults of requests (fake_s3.py). */
 static const char *const faults[] = {"lose", "drop", "status 500",
 				     "status 503", "status 409", "status 429"};
 
@@ -164,7 +164,7 @@ static inline int commit(struct writer *w)
 	return b2f_file_commit(w->file, B2F_COMMIT_DURABLE);
 }
 
-/* What @w reads of chunk @nchunk. */
+/* Returns the value that @w reads from chunk @nchunk. */
 static inline uint8_t value_of(struct writer *w, uint64_t nchunk)
 {
 	uint8_t data[CHUNK];
@@ -178,7 +178,7 @@ static inline uint8_t value_of(struct writer *w, uint64_t nchunk)
 	return data[1];
 }
 
-/* What a reader that comes now finds in the chunks of @path: "1234". */
+/* Returns the values that a new reader finds in the chunks of @path: "1234". */
 static inline const char *content_of(struct scene *s, const char *path)
 {
 	static char text[NCHUNKS + 1];

@@ -5,8 +5,8 @@
  *   alone COMMAND [ARGUMENT...]
  *
  * Processes that lose their parent become children of this one, daemons too.
- * What is still there GRACE_MS after the command has ended is killed, and the
- * test has failed: a hung process that goes on writing would fill the disk.
+ * Processes that are left GRACE_MS after the end of the command are killed, and
+ * the test has failed: a hung process that goes on writing would fill the disk.
  * So is everything at once if this is told to end.
  *
  * ctest, too, kills the descendants of a test that takes too long; but it would

@@ -6,7 +6,7 @@
  *
  * Operations: append FILE, insert N FILE, update N FILE, delete N, resize N,
  * reorder N,N,..., zeros N, nan N, uninit N (add a chunk of N bytes), encoded
- * FILE, commit.  What follows the last commit is undone.
+ * FILE, commit.  Operations behind the last commit are undone.
  */
 #include <fcntl.h>
 #include <stdio.h>

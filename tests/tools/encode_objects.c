@@ -31,7 +31,7 @@
 
 struct request {
 	uint32_t nbytes;
-	/* Of the other data, with "patch". */
+	/* Size of the other data, with "patch". */
 	uint32_t next_nbytes;
 	struct b2f_encode_options options;
 };

@@ -9,8 +9,9 @@
  *
  *   u64 offset, u32 size, u32 kind (0: write, 1: flush), then the bytes
  *
- * in the machine's byte order.  What a disk may hold after a power cut is then
- * known: all writes up to the last flush, and any of those that follow.
+ * in the machine's byte order.  The contents that a disk may have after a power
+ * cut are then known: all writes up to the last flush, and any of those that
+ * follow.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>

@@ -57,7 +57,9 @@ struct writer {
 	pthread_t thread;
 	unsigned int id;
 	unsigned int random;
-	/* What was tried last; of the own chunk also what was acknowledged. */
+	/*
+	 * The value tried last; for the own chunk also the value acknowledged.
+	 */
 	uint32_t tried;
 	uint32_t acked;
 	struct b2f_remote *remote;
@@ -194,7 +196,7 @@ static int fill_own(struct writer *w, uint32_t number)
 	return put(w, 1 + w->id);
 }
 
-/* One commit, or what comes to nothing. */
+/* Does one commit, or an attempt that comes to nothing. */
 static int turn(struct writer *w)
 {
 	bool lists = rand_r(&w->random) % 2, owns;

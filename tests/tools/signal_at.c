@@ -30,7 +30,10 @@ static void count(const char *name)
 	    access(path, F_OK))
 		return;
 	if (atomic_fetch_add(&ncalls, 1) + 1 == at)
-		/* Of the whole program it would reach this thread too late. */
+		/*
+		 * A signal to the whole program would reach this thread too
+		 * late.
+		 */
 		syscall(SYS_tgkill, getpid(), gettid(), number);
 }
 

@@ -285,7 +285,9 @@ static void answer(struct link *link)
 	}
 }
 
-/* What is to be waited for at the end @way of a connection; -1: for nothing. */
+/*
+ * Returns the event to wait for at the end @way of a connection; fd -1: none.
+ */
 static struct pollfd wish(const struct conn *conn, int way, uint64_t now)
 {
 	const struct flow *in = &conn->flow[way], *out = &conn->flow[!way];

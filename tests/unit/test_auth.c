@@ -73,7 +73,7 @@ static void *ask(void *arg)
 {
 	struct b2f_auth *auth = arg;
 
-	/* What is due is due after a second at the soonest. */
+	/* Keys are due after a second at the earliest. */
 	while (!has_token(auth)) {
 		b2f_auth_renew(auth);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

@@ -389,7 +389,7 @@ Test(cache, old_hot_set_makes_way_for_a_new_one)
 	for (uint64_t set = 1; set < 5; set++)
 		for (uint64_t i = 0; i < 20 * 192; i++)
 			nhits += touch(cache, set, i % 192, 2000);
-	/* Of 20 rounds of each set the first two may miss. */
+	/* The first two of 20 rounds of each set may miss. */
 	cr_expect_geq(nhits, 4 * 18 * 192 - 192);
 	b2f_cache_free(cache);
 }

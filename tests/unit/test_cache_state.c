@@ -88,7 +88,7 @@ Test(cache_state, what_others_wrote_is_dropped_and_not_kept)
 	cr_assert_not(fs_cache_state_may_share(&seen));
 	seen.drop = 0;
 	cr_assert(fs_cache_state_may_share(&seen));
-	/* What was being read meanwhile may be old, also behind ours. */
+	/* Bytes that were being read meanwhile may be old, also behind ours. */
 	ours(&seen, 3);
 	close_at(&seen, 3, true);
 	cr_assert_not(open_at(&seen, 3, true));
@@ -149,7 +149,7 @@ Test(cache_state, attributes_are_no_data)
 	fs_cache_state_meta(&seen, &before, &now);
 	cr_assert(fs_cache_state_open(&seen, &now, false));
 	cr_assert_not(fs_cache_state_is_ours(&seen, &now));
-	/* Of a version that was not seen nothing is known. */
+	/* Nothing is known of a version that was not seen. */
 	before = version(5);
 	fs_cache_state_meta(&seen, &before, &now);
 	cr_assert_not(fs_cache_state_is_ours(&seen, &now));

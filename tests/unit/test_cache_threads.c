@@ -305,7 +305,7 @@ static void stress_once(uint64_t *random, struct b2f_cache_ref *ref,
 		stress_failures++;
 }
 
-/* What the cache may count for an entry of @size, at most. */
+/* Returns the most that the cache may count for an entry of @size. */
 static size_t charge_of(size_t size)
 {
 	return size + size / 8 + OVERHEAD;

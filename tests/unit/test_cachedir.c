@@ -85,7 +85,7 @@ static void put(struct scene *s, const char *name, uint64_t off, size_t n)
 	free(buf);
 }
 
-/* Is all of it there?  What there is has to be right. */
+/* Is all of it there?  The bytes that are there have to be right. */
 static bool has(struct scene *s, const char *name, uint64_t off, size_t n)
 {
 	const struct b2f_cachedir_range range = {
@@ -108,7 +108,7 @@ static bool has(struct scene *s, const char *name, uint64_t off, size_t n)
 	return true;
 }
 
-/* What is called for each cell, with its path. */
+/* Called for each cell, with its path. */
 static void (*visit)(const char *path);
 static unsigned int ncells;
 
@@ -309,7 +309,7 @@ Test(cachedir, disk_that_takes_nothing_is_told_once)
 		(void)has(&s, name, 0, 60);
 	}
 	cr_assert_eq(nmessages, 1);
-	/* What is there is read further on. */
+	/* The bytes that are there are read further on. */
 	cr_assert(has(&s, "a", 0, 60));
 	/* When it takes something again, that is used, after a while. */
 	for (int i = 0; i < 256; i++) {

@@ -186,7 +186,7 @@ Test(convert_data, what_cannot_be_read_leaves_nothing)
 			cr_assert_eq(access(path, F_OK), -1);
 		}
 	}
-	/* Who reads says why. */
+	/* The reader says why. */
 	cr_assert_eq(nlogged, 0);
 }
 

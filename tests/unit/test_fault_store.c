@@ -202,7 +202,7 @@ Test(fault_store, a_name_that_was_not_synced_may_be_lost)
 	cr_assert(nlost > 10 && nlost < VARIANTS - 10);
 }
 
-/* What became of LONG bytes of 'x'. */
+/* Outcomes of writing LONG bytes of 'x'. */
 enum outcome { EMPTY, WHOLE, CUT, ZEROS, HOLES, OUTCOMES };
 
 static enum outcome judge(const char *text, size_t size)

@@ -2,7 +2,7 @@
 /*
  * test_file_concurrent.c - a file whose index another program touches meanwhile
  *
- * What is wrong with the threads here, the thread sanitizer sees best.
+ * The thread sanitizer sees best what is wrong with the threads here.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -25,7 +25,7 @@ static bool is_durable_after_failure(bool tell)
 	fault_disk_abandon(disk);
 	if (tell)
 		b2f_durability_fail(&d);
-	/* What comes later does not hide it. */
+	/* A later write does not hide it. */
 	write_some(&w, 100, 10, true);
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
@@ -82,7 +82,7 @@ static int count_lost(struct work *w)
 	return n;
 }
 
-/* As long as the index before may come back, so do the files that it names. */
+/* While the old index may come back, its files stay. */
 Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 {
 	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};

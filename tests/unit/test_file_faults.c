@@ -3,9 +3,9 @@
  * test_file_faults.c - writing to a disk that fails or loses its power
  *
  * One mixed workload is run again and again, each time with another operation
- * of the disk failing, or the power lost at it.  What the disk holds then must
- * be the state of one commit: the last one that was acknowledged, or one that
- * was begun after that.
+ * of the disk failing, or the power lost at it.  The disk must then hold the
+ * state of one commit: the last one that was acknowledged, or one that was
+ * begun after that.
  */
 #include <criterion/criterion.h>
 
@@ -165,7 +165,7 @@ static void work_on_new(struct work *w)
 	commit(w, B2F_COMMIT_VISIBLE);
 	cut(w, 0);
 	commit(w, B2F_COMMIT_DURABLE);
-	/* Of two chunks, the first one could be committed alone. */
+	/* With two chunks, the first one could be committed alone. */
 	write_some(w, 0, 4000, true);
 	commit(w, B2F_COMMIT_VISIBLE);
 	check_reading(w);
@@ -272,8 +272,8 @@ static uint64_t count_ops(work_fn *run)
 }
 
 /*
- * What is not needed any more is deleted without a word; and a worker that is
- * slower than last time may save an operation.
+ * Unused files are deleted silently, and a worker that is slower than last time
+ * may save an operation.
  */
 static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
 {
@@ -361,13 +361,16 @@ static void fail_at(work_fn *run, uint64_t at, int error, bool onwards)
 	begin(&w, disk);
 	run(&w);
 	after = fault_disk_after_loss(disk, 0);
-	/* What only became longer may be committed as far as there is room. */
+	/* A file that only grew may be committed as far as there is room. */
 	cr_expect(find_state(&w, after, w.oldest) >= 0 ||
 			  ((error == ENOSPC || error == EDQUOT) &&
 			   holds_beginning(&w, after)),
 		  "error %d at %llu", error, (unsigned long long)at);
 	fault_disk_free(after);
-	/* What could not be committed is still there, and is now. */
+	/*
+	 * The data that could not be committed are still there, and are
+	 * committed now.
+	 */
 	fault_disk_fail(disk, NULL);
 	if (b2f_file_is_writable(w.file)) {
 		check_reading(&w);
@@ -451,7 +454,7 @@ Test(file_faults, an_error_loses_nothing_of_a_small_frame)
 	}
 }
 
-/* What is never synced. */
+/* Work that is never synced. */
 static void work_unsynced(struct work *w)
 {
 	write_some(w, 0, 9000, true);
@@ -468,7 +471,7 @@ static void work_unsynced(struct work *w)
 }
 
 /*
- * Closes the file of @w.  Of that which a loss of power then leaves, all has to be a
+ * Closes the file of @w.  Each state that a loss of power may leave has to be a
  * commit that counts; @what happened at operation @at.
  */
 static void close_and_lose_power(struct work *w, unsigned int nvariants,
@@ -539,7 +542,7 @@ Test(file_faults, a_close_after_an_error_leaves_what_is_durable)
 	}
 }
 
-/* Of what is written here most is dead at the end. */
+/* Most bytes that are written here are dead at the end. */
 static void work_mostly_dead(struct work *w)
 {
 	write_some(w, 0, 150000, true);
@@ -648,7 +651,7 @@ Test(file_faults, a_fault_while_a_frame_gets_shorter_loses_nothing)
 	}
 }
 
-/* So it is with a frame that goes on, in each state of the disk. */
+/* The same holds for a frame that goes on, in each state of the disk. */
 Test(file_faults, a_fault_while_an_open_frame_gets_shorter_loses_nothing)
 {
 	work_fn *const runs[] = {work_tidied, work_tidied_unsynced};

@@ -184,7 +184,7 @@ Test(file_form, is_open_as_long_as_nothing_was_written)
 	cr_assert(is_dir());
 }
 
-/* Of what the chunks take, and the ids in the index do. */
+/* The compressed size, by the chunks and by the ids in the index. */
 static uint64_t told_cbytes(void)
 {
 	return b2f_frame_info_get(b2f_file_frame(file))->cbytes;

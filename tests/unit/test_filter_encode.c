@@ -20,7 +20,7 @@ static void bitshuffle_undo(const struct b2f_shuffle_variant *variant,
 	b2f_bitshuffle_undo(variant, width, 5, src, dst, nbytes);
 }
 
-/* What @variant applies, the scalar one undoes. */
+/* The scalar variant undoes what @variant applies. */
 static void expect_back(const struct b2f_shuffle_variant *variant,
 			apply_fn *apply, apply_fn *undo, size_t width,
 			size_t nbytes)

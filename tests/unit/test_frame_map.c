@@ -10,7 +10,7 @@
 
 #define NCHUNKS 1000
 
-/* What the store of the test does, beside what the real one does. */
+/* The test's store adds to the real one. */
 static const struct b2f_store_ops *real;
 static struct b2f_store_ops watched;
 static _Atomic unsigned int nopened;
@@ -144,7 +144,7 @@ Test(frame_map, a_reader_waits_for_what_it_needs_alone)
 					    frame),
 			     0);
 	sem_wait(&waiting);
-	/* One of them reads now, and will for as long as we like. */
+	/* One of them is reading now, until we release it. */
 	expect_place(frame, 0);
 	expect_place(frame, 299);
 	cr_assert_eq(nopened, 301);

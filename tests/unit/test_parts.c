@@ -5,11 +5,11 @@
 #include "remote/object_sum.h"
 #include "tests/support/writers_scene.h"
 
-/* What is sent in parts, of a quarter of it. */
+/* Objects above this size are sent in parts, each of a quarter of it. */
 #define LIMIT 16384
 #define SIZE  50001
 
-/* What is sent: bytes that tell of which version they are. */
+/* The object: bytes that tell their version. */
 struct version {
 	struct b2f_remote_source source;
 	char tag;
@@ -155,7 +155,7 @@ static void check_answer(struct scene *s, struct b2f_remote *remote,
 		cr_assert_neq(now, before, "%s", fault);
 	else if (err != B2F_EINDOUBT)
 		cr_assert_eq(now, before, "%s: %d %s", fault, err, message);
-	/* What is thrown away is no object any more. */
+	/* An aborted upload is no object. */
 	cr_assert_eq(begun(s), 0, "%s", fault);
 }
 
@@ -247,7 +247,7 @@ Test(parts, what_fails_is_thrown_away)
 	scene_close(&s);
 }
 
-/* Of a server that does @manner a large object is sent as a whole. */
+/* To a server that does @manner a large object is sent as a whole. */
 static void check_whole(const char *manner)
 {
 	struct scene s = scene_open();

@@ -175,7 +175,7 @@ Test(patch, a_damaged_block_is_not_copied)
 		at = b2f_chunk_block_start(&w.chunk.blocks, 4);
 		b2f_store_le32(w.raw + at, 8193);
 		expect_refused(&w, B2F_ECORRUPT);
-		/* What is replaced as a whole does not matter. */
+		/* Blocks that are replaced as a whole do not matter. */
 		change(&w, 4 * 8192, 8192, 2);
 		expect_patched(&w);
 		end(&w);

@@ -15,7 +15,7 @@ struct note {
 	int id;
 };
 
-/* What jobs leave behind. */
+/* Marks that jobs leave. */
 static int seen[64];
 static _Atomic int nseen;
 static _Atomic int ncancelled;
@@ -203,7 +203,7 @@ static void check_for(struct b2f_pool *pool, size_t n)
 		cr_assert_eq(calls[i], 1, "call %zu of %zu: %d", i, n,
 			     calls[i]);
 	cr_assert_eq(calls[n], 0);
-	/* What a late helper touches now would be a sanitizer's catch. */
+	/* If a late helper touches this now, a sanitizer notices. */
 	free(calls);
 }
 

@@ -10,7 +10,7 @@
 
 #define WINDOW 5
 
-/* What the steps have done. */
+/* Records the steps. */
 struct seen {
 	/* Only touched by steps that are done one at a time. */
 	uint64_t ntaken;

@@ -91,7 +91,7 @@ Test(ranges, an_id_never_comes_back)
 	id = take(0, 100);
 	cr_expect_eq(id, 4);
 	expect(id, 100, 100);
-	/* That it is given back again does no harm. */
+	/* Giving it back again does no harm. */
 	b2f_ranges_give_back(ranges, 0);
 	expect(take(0, 100), 600, 100);
 }
@@ -221,7 +221,7 @@ Test(ranges, what_is_free_or_the_headers_may_not_be_given_back)
 	cr_assert_eq(b2f_ranges_add(ranges, 210, 10, &again), 0);
 	cr_expect_eq(check(0, 1), 0);
 	cr_expect_eq(check(again, 1), -EINVAL);
-	/* Of an index that begins in the header the rest counts. */
+	/* For an index that begins in the header the rest counts. */
 	cr_assert_eq(b2f_ranges_add(ranges, 10, 90, &index), 0);
 	b2f_ranges_cover(ranges, 40);
 	cr_expect_eq(check(index, 0), 0);

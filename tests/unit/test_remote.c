@@ -81,7 +81,10 @@ Test(remote, chunks_of_a_contiguous_frame_come_at_once)
 	cr_assert_eq(sscanf(server_ask(&s.server, "count"), "%u %llu", &requests,
 			    &bytes),
 		     2);
-	/* As of a sparse one; what comes twice is where the reader began. */
+	/*
+	 * As for a sparse one; only the bytes where the reader began come
+	 * twice.
+	 */
 	cr_assert_leq(requests, 8 * NCHUNKS);
 	cr_assert_leq(bytes, (unsigned long long)st.st_size * 3 / 2, "%u %llu %lld", requests, bytes, (long long)st.st_size);
 	scene_close(&s);
@@ -287,7 +290,7 @@ Test(remote, server_without_etags_is_read_by_time)
 	struct scene s = scene_open(false);
 	const struct b2f_remote_options defaults = {.log = &watching};
 
-	/* What was made just now is read when its second is over. */
+	/* An object made just now is read when its second is over. */
 	b2f_remote_free(s.remote);
 	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
 	server_ask(&s.server, "no_etags");

@@ -15,7 +15,7 @@
 
 #define MAX_CHUNKS 8
 
-/* What may be answered; the server has done it, or not. */
+/* Possible answers, whether the server has done it or not. */
 static const char *const answers[] = {
 	"status 412", "garbage",    "status 301", "status 302", "status 303",
 	"status 304", "status 307", "status 308", "status 400", "status 403",
@@ -39,7 +39,10 @@ struct change {
 /* The change and the answer that are tried. */
 static char case_name[80];
 
-/* What is at @path: "1111", a 0 for a chunk of zeros; "" if there is nothing. */
+/*
+ * Returns the values at @path: "1111", a 0 for a chunk of zeros; "" if there is
+ * nothing.
+ */
 static const char *look(struct scene *s, const char *path)
 {
 	const struct b2f_frame_options options = {.log = &watching};
@@ -253,7 +256,7 @@ static void check_away(struct scene *s, const struct change *c, bool done)
 		 done ? "done" : "not done");
 	(void)server_ask(&s->server, "when PUT %s/chunks.b2frame 1 %sgarbage",
 			 c->path, done ? "done " : "");
-	/* What comes before the PUT is let through. */
+	/* Requests before the PUT pass. */
 	(void)server_ask(&s->server, "away_after PUT %s/chunks.b2frame", c->path);
 	err = c->run(s, &w);
 	(void)server_ask(&s->server, "forget");

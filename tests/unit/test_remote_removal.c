@@ -95,7 +95,9 @@ Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twic
 	scene_close(&s);
 }
 
-/* What it was about to name is on the server; nothing else has these objects. */
+/*
+ * The chunks that it was about to name are on the server; no index names them.
+ */
 Test(remote_removal, what_a_writer_of_a_removed_frame_has_sent_goes_with_it)
 {
 	for (size_t k = 0; k < NMANNERS; k++) {
@@ -202,7 +204,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_co
 	cr_assert_str_eq(content(&s), "6111");
 	sleep(4);
 	run_short(&s, 1, '7');
-	/* What it has replaced itself is there for its time. */
+	/* The chunks that it has replaced itself are still there. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
 	cr_assert_str_eq(content(&s), "7111");
 	scene_close(&s);
@@ -224,7 +226,7 @@ static void check_asked_once(struct scene *s)
 	b2f_remote_free(remote);
 }
 
-/* One that could write, and does not. */
+/* A program that could write, and does not. */
 static void read_once(struct scene *s)
 {
 	struct writer w = writer_at(s, connect_with(s, 1));
@@ -332,7 +334,7 @@ Test(remote_removal, a_plain_object_that_was_put_since_stays)
 	scene_close(&s);
 }
 
-/* What a program that was killed leaves when it has tried out a server. */
+/* Leaves the objects of a killed program that tried the server. */
 Test(remote_removal, what_probes_have_left_goes_with_a_later_one)
 {
 	struct scene s = scene_open();

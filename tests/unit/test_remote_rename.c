@@ -290,7 +290,7 @@ Test(remote_rename, the_last_rename_wins)
 	struct writer w = begin(&s);
 
 	make_y(&s, w.remote);
-	/* As of a server where another client was faster. */
+	/* As if another client had been faster. */
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");

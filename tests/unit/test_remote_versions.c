@@ -99,7 +99,7 @@ Test(remote_versions, chunks_of_an_index_that_came_before_them_are_not_kept)
 	/* The same again, with other content; the index goes first. */
 	make_foreign(&t, 'b');
 	upload(&t, B2F_INDEX_NAME);
-	/* As long as that takes, it is the old chunk. */
+	/* Meanwhile it is the old chunk. */
 	cr_assert_eq(first_byte(&t), 'a', "%s", message);
 	upload(&t, "00000000.chunk");
 	cr_assert_eq(first_byte(&t), 'b', "%s", message);
@@ -180,7 +180,7 @@ Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stam
 	(void)server_ask(&t.s.server, "back_after_get top/o");
 	cr_assert_eq(b2f_remote_store_new(remote, "o", false, &store), 0);
 	cr_assert_eq(b2f_remote_store_begin(store, NULL), 0);
-	/* What was seen counts for a millisecond. */
+	/* A look at the index counts for a millisecond. */
 	usleep(5000);
 	cr_assert_eq(b2f_frame_open_store(&options, store, "o", &frame), 0, "%s",
 		     message);

@@ -23,7 +23,9 @@ Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
 	cr_assert_eq(commit(&w), 0);
 	cr_assert_eq(server_tell(&s.server, "count PUT x"), 3);
 	cr_assert_str_eq(content(&s), "1212");
-	/* Those of the commit before stay: 4 and 2 chunks, and the index. */
+	/*
+	 * The chunks of the commit before stay: 4 and 2 chunks, and the index.
+	 */
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
@@ -182,7 +184,7 @@ Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 	cr_assert_eq(commit(&w), -EIO);
 	cr_assert_eq(value_of(&w, 0), '2');
 	cr_assert_str_eq(content(&s), "1111");
-	/* What is left of them is used up by attempts. */
+	/* Attempts use up the remaining faults. */
 	while (commit(&w))
 		;
 	cr_assert_str_eq(content(&s), "2111");
@@ -340,7 +342,10 @@ static void put_next(struct b2f_remote *remote, struct b2f_put *put)
 	cr_assert_eq(b2f_put_wait(put, NULL), 0);
 }
 
-/* What is known of a PUT whose answer is lost, and after which @n others come. */
+/*
+ * Checks the known outcome of a PUT whose answer is lost, and that @n others
+ * follow.
+ */
 static void check_doubt(unsigned int n, int expected)
 {
 	struct scene s = scene_open();
@@ -418,7 +423,7 @@ Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
 
 	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
 	cr_assert_eq(read_some_chunk(store, true), 0);
-	/* By a program that gives chunks the ids that they had. */
+	/* Another program gives chunks the ids that they had. */
 	(void)server_ask(&s.server, "replace top/x/");
 	cr_assert_eq(read_some_chunk(store, true), 0);
 	/* With an index of the same bytes. */

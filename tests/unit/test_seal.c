@@ -18,7 +18,7 @@ struct file {
 	size_t size;
 	uint32_t cbytes;
 	uint32_t nbytes;
-	/* What its seal is for. */
+	/* The chunk id of its seal. */
 	uint64_t id;
 	uint32_t tag;
 };
@@ -411,7 +411,10 @@ static void expect_parts(struct file *f)
 		     B2F_ECORRUPT);
 }
 
-/* Of every codec, with dictionaries, with blocks of any length, and Blosc1. */
+/*
+ * Chunks of every codec, with dictionaries, with blocks of any length, and
+ * Blosc1.
+ */
 Test(seal, what_c_blosc2_wrote_can_be_sealed)
 {
 	const char *dir = B2F_SOURCE_DIR "/tests/data/golden/chunks";

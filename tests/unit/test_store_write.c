@@ -125,7 +125,10 @@ Test(store_write, a_directory_of_another_user_cannot_be_locked)
 	cr_assert_eq(chmod(dir.path, 0755), 0);
 }
 
-/* What b2f_store_lock() says on a read-only mount; 1 if there can be none. */
+/*
+ * Returns the result of b2f_store_lock() on a read-only mount; 1 if there can
+ * be none.
+ */
 static int lock_read_only(void)
 {
 	struct b2f_store *store = NULL;
