@@ -13,7 +13,7 @@
 /* An ACL of 500 entries. */
 #define ACL_BYTES 4004
 
-/* As an xattr: a version of 4 bytes, then entries (little endian). */
+/* The xattr of an ACL: a version of 4 bytes, then entries (little endian). */
 enum {
 	HEADER = 4,
 	ENTRY = 8,
@@ -28,7 +28,8 @@ enum {
 struct acl {
 	unsigned int group_obj, mask, other;
 	/*
-	 * What every named user, and every named group, has; 7: none is named.
+	 * Bits that every named user, and every named group, has; 7: none is
+	 * named.
 	 */
 	unsigned int users, groups;
 };

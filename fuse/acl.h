@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 
 /*
- * What the ACL leaves of @mode, the mode of @name in the directory @dirfd, or
- * of @dirfd itself if @name is NULL; both may be O_PATH.  If the ACL cannot be
- * read, only the owner's bits are left.
+ * Narrows @mode, the mode of @name in the directory @dirfd, or of @dirfd itself
+ * if @name is NULL, by its ACL; both may be O_PATH.  If the ACL cannot be read,
+ * only the owner's bits are left.
  */
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode);
 

@@ -24,10 +24,10 @@ struct fs_anew {
 	/* Held while it begins, with I/O. */
 	pthread_mutex_t lock;
 	_Atomic enum step step;
-	/* What of the header has been written; malloc'ed. */
+	/* The written part of the header; malloc'ed. */
 	uint8_t *head;
 	size_t len;
-	/* That of the array before, which a reader may still be at. */
+	/* Header of the old array, which a reader may still use. */
 	uint8_t *old_head;
 };
 
@@ -85,7 +85,7 @@ static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 	struct fs_anew *anew = handle->anew;
 	ssize_t n = 0;
 
-	/* What was written before is not part of it. */
+	/* Data that were written before are not part of it. */
 	if (b2f_file_is_dirty(handle->file))
 		n = handle->ops->commit(fs, handle, B2F_COMMIT_VISIBLE);
 	if (n)

@@ -2,18 +2,18 @@
 /*
  * anew.h - arrays that are opened with O_TRUNC and written again
  *
- * An array keeps its size, so it is not cut.  What a handle writes replaces the
- * array as a whole, in the commit of its first flush when it is complete:
+ * An array keeps its size, so it is not cut.  The writes of a handle replace
+ * the array as a whole, in the commit of its first flush when it is complete:
  *
  *   due      nothing has changed yet; a view collects the header
  *   begun    the new array is in memory, a part of it written
  *   ended    it is complete, and changed like any other
  *   spoiled  something was refused: the close goes back to what is on disk
  *
- * A view may begin another array, with its header; NAME itself has the shape and
- * type that it had.  What was not completed by the close never was: a program
- * that was killed leaves the old array.  What other writers have written to it
- * meanwhile is dropped, too: their next flush or fsync gets ESTALE.
+ * A view may begin another array, with its header; NAME itself has the shape
+ * and type that it had.  An array that is incomplete at the close is dropped: a
+ * program that was killed leaves the old array.  Data of other writers
+ * meanwhile are dropped, too: their next flush or fsync gets ESTALE.
  *
  * Layer: fuse.  Threads: any; they may block on I/O.
  */

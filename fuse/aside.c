@@ -130,7 +130,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	return err ? err : 1;
 }
 
-/* What the directory of a file that lies aside says of it. */
+/* The state of a file that lies aside, by its directory. */
 struct verdict {
 	const char *aside;
 	/* The link that leads to it, or "". */

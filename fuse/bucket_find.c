@@ -15,8 +15,8 @@
 #define INDEX_NAME "chunks.b2frame"
 
 /*
- * Is @err about the bytes, so that another look would find it again?  What has an
- * index means to be a frame; an object may be called like one.
+ * Is @err about the bytes, so that another look would find it again?  A prefix
+ * with an index means to be a frame; an object may only have the name of one.
  */
 static bool is_final(int err, bool has_index)
 {
@@ -31,7 +31,7 @@ struct look {
 	char *path;
 	/* The object that tells the version: the index, or @path. */
 	char *key;
-	/* What is known of that. */
+	/* Facts about that version. */
 	bool has_version;
 	struct b2f_remote_stat version;
 	/* It was a frame when it was looked up before. */
@@ -94,7 +94,7 @@ static int make_plain(const struct look *l, enum fs_bucket_kind kind,
 	return 0;
 }
 
-/* What a listing of it has begun with: nothing, chunks, or something else. */
+/* The beginning of its listing: nothing, chunks, or something else. */
 struct remains {
 	bool has_other;
 };
@@ -109,9 +109,9 @@ static int note_remains(void *arg, const struct b2f_remote_entry *entry)
 }
 
 /*
- * What has no index is a directory; but below a name of a frame chunks alone are of one
- * that was never committed, or is removed, and nothing at all is what was removed.
- * That is no name.
+ * A prefix without an index is a directory.  A prefix named like a frame that
+ * holds only chunks is an orphan (never committed, or being removed), and an
+ * empty one was removed: neither is a name.
  */
 static int make_dir(const struct look *l, struct fs_object **out)
 {
@@ -127,7 +127,7 @@ static int make_dir(const struct look *l, struct fs_object **out)
 	return found.has_other ? make_plain(l, FS_BUCKET_DIR, out) : -ENOENT;
 }
 
-/* As the user who mounts, whoever may read it. */
+/* The user who mounts owns it, whoever may read it. */
 static struct stat pack_attributes(const struct fs *fs,
 				   const struct b2f_frame_stamp *stamp)
 {

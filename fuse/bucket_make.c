@@ -49,7 +49,7 @@ static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
 
 	if (is_made(r, dir->path, key))
 		return false;
-	/* What was removed is listed still. */
+	/* A removed key may still be listed. */
 	return !fs_bucket_names_has_key(names, key) ||
 	       fs_bucket_overlay_find(r, dir->path, key, &made) ==
 		       FS_BUCKET_REMOVED;

@@ -7,13 +7,13 @@
 #include "bucket_names.h"
 #include "suffix.h"
 
-/* So that a hostile listing takes no more than some 100 MB. */
+/* Bounds a hostile listing to some 100 MB. */
 #define NAMES_MAX (1 << 20)
 
 /* A listing on its way. */
 struct reading {
 	struct fs_bucket_names *names;
-	/* Of the store's, those that are shown as nothing counted. */
+	/* Names of the store, hidden ones counted. */
 	size_t nseen;
 };
 
@@ -85,7 +85,7 @@ int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 	return 0;
 }
 
-/* Can it be a name of a file?  Not all that a store has can. */
+/* Can it be a name of a file?  Some keys of a store cannot. */
 static bool is_possible(const char *name)
 {
 	return *name && strlen(name) < FS_NAME_SIZE && strcmp(name, ".") != 0 &&

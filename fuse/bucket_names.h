@@ -2,8 +2,8 @@
 /*
  * bucket_names.h - the names in one directory of an object store, as shown
  *
- * What is called like a frame is taken for one, and shown without its suffix;
- * unless that name is, or could be, another one's.  So what is shown follows from
+ * A name with a frame's suffix is taken for a frame, and shown without it,
+ * unless that would clash with another entry.  So what is shown follows from
  * the listing alone, without a request per name.
  *
  * Layer: fuse.  Threads: immutable once all are in it.
@@ -72,7 +72,7 @@ B2F_MUST_CHECK
 int fs_bucket_names_single(const char *shown, bool is_dir,
 			   struct fs_bucket_names **out);
 
-/* What is shown as @shown, valid like @names; or NULL. */
+/* Returns the entry that is shown as @shown, valid like @names; or NULL. */
 const struct fs_bucket_name *
 fs_bucket_names_find(const struct fs_bucket_names *names, const char *shown);
 

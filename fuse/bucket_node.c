@@ -196,7 +196,7 @@ int fs_bucket_node_make_root(struct fs_bucket *r, struct fs_bucket_names *names)
 		return -ENOMEM;
 	r->volume.fs->nodes.root = &r->root->head;
 	r->root->names = names;
-	/* Those that were given are for ever. */
+	/* Names that were given stay for ever. */
 	r->root->listed_ms = names ? UINT64_MAX : 0;
 	return 0;
 }
@@ -402,7 +402,7 @@ void fs_bucket_node_close(struct fs *fs, struct fs_object *node)
 	struct b2f_file *file;
 
 	pthread_mutex_lock(&fs->state_lock);
-	/* One that was replaced is opened no more. */
+	/* A replaced version is opened no more. */
 	file = fs_file_leave(fs, &node->open, node->is_present);
 	pthread_mutex_unlock(&fs->state_lock);
 	b2f_file_close(file);

@@ -50,7 +50,9 @@ struct fs_bucket_writing {
 	bool drop;
 	/* It is being told to drop them. */
 	bool dropping;
-	/* What other clients wrote came in: the next lookup makes another node. */
+	/*
+	 * Changes of other clients came in: the next lookup makes another node.
+	 */
 	bool mixed;
 	/* They have, and it has not: that waits for the next change from here. */
 	bool outdated;
@@ -58,7 +60,7 @@ struct fs_bucket_writing {
 	bool own_mtime;
 	/* Nothing is there yet: the first commit makes the frame. */
 	bool is_new;
-	/* What is left of one that was removed, until it is closed; or NULL. */
+	/* Chunks of an unlinked frame, deleted at the last close; or NULL. */
 	struct b2f_remote_remains *remains;
 };
 
@@ -70,7 +72,7 @@ struct fs_bucket_path {
 
 struct fs_object {
 	struct fs_node head;
-	/* As NAME.npy, if it is an array. */
+	/* The view NAME.npy, if it is an array. */
 	struct fs_node as_view;
 	/*
 	 * Below the place; "" for the place itself.  A rename moves a frame, under the
@@ -81,14 +83,14 @@ struct fs_object {
 	_Atomic uint64_t ino;
 	/* These never change. */
 	enum fs_bucket_kind kind;
-	/* Of FRAME and FILE; each commit from here moves them, under the lock. */
+	/* For FRAME and FILE; each local commit moves them, under the lock. */
 	struct b2f_frame_stamp stamp;
 	struct fs_frame_sizes sizes;
-	/* Of FRAME: chunks are objects of their own. */
+	/* For FRAME: chunks are objects of their own. */
 	bool sparse;
-	/* Of FILE: what to read. */
+	/* For FILE: the version to read. */
 	struct b2f_remote_stat version;
-	/* Of a DIR that is a pack (packs.h), with a reference; or NULL. */
+	/* For a DIR that is a pack (packs.h), with a reference; or NULL. */
 	struct fs_pack *pack;
 	/* Why the frame cannot be opened; 0: it can. */
 	int unreadable;
@@ -100,19 +102,19 @@ struct fs_object {
 	/* When it was known to be the present version, ms; 0: it is in doubt. */
 	uint64_t checked_ms;
 	TAILQ_ENTRY(fs_object) all;
-	/* Of DIR: the last listing, and when it was made; or NULL. */
+	/* For DIR: the last listing, and its time; or NULL. */
 	struct fs_bucket_names *names;
 	uint64_t listed_ms;
-	/* Of DIR: as many names were told of that cannot be shown. */
+	/* For DIR: number of names that cannot be shown, as logged. */
 	size_t nhidden;
-	/* Of FRAME: open as long as it is used, and a while. */
+	/* For FRAME: open while it is used, and for some seconds. */
 	struct fs_file open;
 	/* The kernel may have cached the view. */
 	bool has_view;
 	/* Shown in the place of the server's time, which does not tell all. */
 	bool has_mtime;
 	struct timespec mtime;
-	/* Of FRAME; what it has while it is written to. */
+	/* For FRAME: its state while it is written to. */
 	struct fs_bucket_writing writing;
 };
 
@@ -129,11 +131,11 @@ struct fs_bucket_doomed;
 struct fs_bucket {
 	struct fs_volume volume;
 	struct b2f_remote *place;
-	/* Of files that are written to. */
+	/* Operations of files that are written to. */
 	const struct fs_file_ops *file_ops;
 	/* Where its messages go: the log, and until the mount stands @reason. */
 	struct b2f_log messages;
-	/* Who asks the place, if that is in an object store. */
+	/* The keys, if SOURCE is in an object store. */
 	struct b2f_aws aws;
 	struct fs_logger *logger;
 	char *reason;
@@ -145,10 +147,10 @@ struct fs_bucket {
 	/* The kernel's end, or -1; and the mount is to end. */
 	atomic_int session_fd;
 	atomic_bool ends;
-	/* By paths, and those too that have been replaced; under the lock. */
+	/* Current nodes by paths, and replaced ones; under the lock. */
 	struct fs_object *present;
 	TAILQ_HEAD(fs_bucket_all, fs_object) all;
-	/* Those that are written to; under the lock. */
+	/* Frames that are written to; under the lock. */
 	TAILQ_HEAD(fs_bucket_written, fs_object) written;
 	/* See bucket_overlay.h; under the lock. */
 	struct fs_bucket_overlay *changes;
@@ -182,7 +184,10 @@ void fs_bucket_node_free(struct fs_object *node);
 /* Frees @inode (volume.h). */
 struct fs_node *fs_bucket_node_release(struct fs_node *inode);
 
-/* What @path was when it was last looked at, with a reference; or NULL. */
+/*
+ * Returns the node that @path was when it was last looked at, with a reference;
+ * or NULL.
+ */
 struct fs_object *fs_bucket_node_present(struct fs_bucket *bucket,
 					      const char *path);
 
@@ -194,8 +199,8 @@ struct fs_object *fs_bucket_node_publish(struct fs_bucket *bucket,
 					      struct fs_object *node);
 
 /*
- * Is @node what its path is, if that has the version @stamp?  One that is written
- * to is in any case.  True is noted.
+ * Is @node current if its path has the version @stamp?  A node that is written
+ * to always is.  Notes a true answer.
  */
 bool fs_bucket_node_is_version(struct fs_bucket *bucket,
 			       struct fs_object *node,
@@ -260,7 +265,7 @@ void fs_bucket_node_fini(struct fs_bucket *bucket);
 /* "@dir/@name", or the one of them that is not empty; malloc'ed. */
 char *fs_bucket_node_join(const char *dir, const char *name);
 
-/* What stat(2) says of anything there: whose it is. */
+/* Returns the attributes that all nodes have: the owner. */
 struct stat fs_bucket_node_owned(const struct fs *fs);
 
 /* Milliseconds on a clock that only goes on. */

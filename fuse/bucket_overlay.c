@@ -7,7 +7,7 @@
 
 #include "bucket_overlay.h"
 
-/* One name; the key is what it is shown as. */
+/* A name; the key is its shown form. */
 struct change {
 	UT_hash_handle hh;
 	char *shown;
@@ -17,7 +17,7 @@ struct change {
 	uint64_t ms;
 };
 
-/* Those of a directory; the key is its path. */
+/* The changes of a directory; the key is its path. */
 struct fs_bucket_overlay {
 	UT_hash_handle hh;
 	char *dir;
@@ -221,7 +221,7 @@ static int add_made(struct fs_bucket_overlay *changes,
 	return err;
 }
 
-/* Those of @listed that were not changed, and then what was made. */
+/* Merges the unchanged names of @listed, then the new ones. */
 static int merge(struct fs_bucket_overlay *changes,
 		 const struct fs_bucket_names *listed,
 		 struct fs_bucket_names *names)

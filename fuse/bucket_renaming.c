@@ -22,11 +22,11 @@ struct renaming {
 	struct fs *fs;
 	const struct fs_bucket_where *from;
 	const struct fs_bucket_where *to;
-	/* What it is, and what it replaces; or NULL. */
+	/* The node, and the node that it replaces; or NULL. */
 	struct fs_object *node;
 	struct fs_object *target;
 	bool keeps_target;
-	/* What it is to be stored as: the last part of @path. */
+	/* The name to store: the last part of @path. */
 	char stored[FS_NAME_SIZE];
 	char *path;
 	struct b2f_remote_renamed done;
@@ -123,7 +123,7 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 	return -ESTALE;
 }
 
-/* What other clients have committed comes in, if the file is written to here. */
+/* Takes commits of other clients in, if the file is written to here. */
 static bool take_foreign(struct renaming *m)
 {
 	struct fs_bucket *r = m->fs->bucket;
@@ -132,7 +132,10 @@ static bool take_foreign(struct renaming *m)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	is_written = m->node->writing.is_listed;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	/* Of what is only read, the kernel may have bytes: that is a version. */
+	/*
+	 * The kernel may have bytes of a node that is only read: it is one
+	 * version.
+	 */
 	if (!is_written)
 		fs_bucket_node_doubt(r, m->node);
 	return is_written && fs_bucket_writer_refresh(m->fs, m->node);
@@ -196,7 +199,7 @@ static int note_names(struct renaming *m, bool has_gone)
 	return err;
 }
 
-/* What has been done, with or without the error @err, is so from now on. */
+/* Notes the new state, whatever @err says. */
 static int end_move(struct renaming *m, struct b2f_file *file, int err)
 {
 	bool has_gone = m->done.from != NULL;

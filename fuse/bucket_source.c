@@ -17,7 +17,7 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-/* What a frame without a name is called. */
+/* Name of a frame without a name. */
 #define NAMELESS "frame"
 
 _Static_assert(B2F_AWS_REASON <= FS_REASON_SIZE, "one is printed to the other");
@@ -142,7 +142,7 @@ static bool may_be_empty(const char *url)
 	return may;
 }
 
-/* As the whole of a bucket, it has no object of that name. */
+/* SOURCE is a whole bucket, which is no object. */
 static bool is_bucket(const char *url)
 {
 	const char *bucket = strstr(url, "://") + 3;
@@ -152,9 +152,9 @@ static bool is_bucket(const char *url)
 }
 
 /*
- * What is at SOURCE: a frame's index, or objects below, or an object.  The listing
- * comes first, as only an answer with a body tells why it is refused; users who
- * may not list may still read a frame.
+ * Looks at SOURCE: a frame's index, or objects below, or an object.  The
+ * listing comes first, as only an answer with a body tells why it is refused;
+ * users who may not list may still read a frame.
  */
 static int look_at_place(const struct fs_bucket *r, const char *url,
 			 enum place_kind *out)
@@ -191,7 +191,7 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 	return err;
 }
 
-/* What the frame at @url is shown as; malloc'ed. */
+/* Returns the shown name of the frame at @url; malloc'ed. */
 static char *shown_name(const char *url)
 {
 	char *name = last_part(url), stem[FS_NAME_SIZE];
@@ -381,7 +381,7 @@ void fs_bucket_source_close(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
 
-	/* What is left to be done is to tidy up. */
+	/* Only tidying up is left. */
 	if (r->place)
 		b2f_remote_hurry(r->place, false);
 	fs_handle_fini(fs);

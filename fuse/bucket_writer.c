@@ -153,7 +153,7 @@ static struct fs_object *object_of(struct fs_file *file)
 				    offsetof(struct fs_object, open));
 }
 
-/* What other clients wrote is shown now. */
+/* Notes that changes of other clients are shown now. */
 static void note_foreign(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
@@ -277,7 +277,7 @@ static void put_off(struct fs *fs, struct fs_object *node, int err)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* One more writer, unless the name leads to another node. */
+/* Adds a writer, unless the name leads to another node. */
 static int add_writer(struct fs_bucket *r, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
@@ -285,7 +285,7 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fs_file_add_writer(r->volume.fs, &node->open);
-	/* One that was removed is written to by those that have it open. */
+	/* A removed file is written to by the programs that have it open. */
 	if (!node->is_present && !(node->open.gone && w->is_listed)) {
 		node->open.nwriters--;
 		err = -ESTALE;
@@ -381,10 +381,10 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 {
 	bool foreign = false;
 
-	/* What takes the place of @node is another file. */
+	/* Another file replaces @node. */
 	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
-	/* One that cannot be read stays as it is. */
+	/* A frame that cannot be read stays as it is. */
 	foreign = !b2f_file_refresh(node->open.data, 0, &foreign) && foreign;
 	if (foreign) {
 		(void)move_on(fs, node, NULL);
@@ -410,8 +410,8 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node)
 }
 
 /*
- * What others have committed is another version, to which the name leads from now on:
- * programs that have this one open may have read a part of it.
+ * A commit of another client is another version, to which the name leads from
+ * now on: programs that have this one open may have read a part of it.
  */
 static void look_for_others(struct fs *fs, const struct taken *t)
 {

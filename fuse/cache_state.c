@@ -145,7 +145,7 @@ void fs_cache_state_meta(struct fs_cache_state *seen,
 {
 	if (!is_same(seen, before))
 		return;
-	/* What the kernel has of the data is as right as before. */
+	/* The kernel's pages are as valid as before. */
 	seen->stamp = *now;
 	set_ctime(seen, now->ctime_ns);
 }

@@ -57,7 +57,7 @@ enum fs_cache_knowledge {
 	FS_CACHE_MIXED,
 };
 
-/* What the ticker must tell the kernel to drop, and that it is doing so. */
+/* Caches that the ticker must tell the kernel to drop, or is dropping. */
 enum {
 	FS_CACHE_DROP_SELF = 1,
 	FS_CACHE_DROP_VIEW = 2,

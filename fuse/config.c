@@ -107,7 +107,7 @@ static const char *url_option(const struct fs_options *o)
 
 static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 {
-	/* What the fields of a frame hold. */
+	/* Limits of the fields of a frame. */
 	if (o->create.clevel > 9)
 		return refuse("clevel", "0 to 9", reason);
 	if (o->create.typesize > 255)

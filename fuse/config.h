@@ -34,8 +34,8 @@ struct fs_config {
 };
 
 /*
- * What follows from @options.  Returns 0, or -EINVAL (new files cannot be made
- * in this way) with @reason set.
+ * Derives the configuration from @options.  Returns 0, or -EINVAL (new files
+ * cannot be made in this way) with @reason set.
  */
 B2F_MUST_CHECK
 int fs_config_make(const struct fs_options *options, struct fs_config *out,

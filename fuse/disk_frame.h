@@ -12,7 +12,8 @@
 struct fs;
 
 /*
- * What messages call @name in @dir; *@out is malloc'ed.  Returns 0 or -ENOMEM.
+ * Makes the name of @name in @dir for messages; *@out is malloc'ed.  Returns 0
+ * or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,

@@ -220,7 +220,7 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 	return d ? &d->contents : NULL;
 }
 
-/* By the directory around a file, so that the file itself is not kept open. */
+/* Keeps the directory around the file open, not the file itself. */
 static void sync_frame_later(struct fs *fs, struct fs_open_frame *frame)
 {
 	char name[FS_NAME_SIZE];
@@ -253,7 +253,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 		sync_frame_later(fs, frame);
 }
 
-/* What the table says of one frame at one moment. */
+/* The table's entry of one frame at one moment. */
 struct look {
 	dev_t dev;
 	ino_t ino;

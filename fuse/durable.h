@@ -50,7 +50,7 @@ struct fs_durables {
 	pthread_mutex_t sync_lock;
 	pthread_mutex_t lock;
 	/* The rest is under the lock. */
-	/* By device and inode number of their directories: a uthash. */
+	/* A uthash by device and inode number of their directories. */
 	struct fs_durable *all;
 	/* Filesystems that are to be synced. */
 	struct fs_sync *syncs;

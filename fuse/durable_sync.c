@@ -249,7 +249,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	struct fs_sync *due = NULL, *s;
 	int first = 0;
 
-	/* What another thread has taken is not done before that is. */
+	/* Another thread's frames are done only when that thread is. */
 	pthread_mutex_lock(&fs->durables.sync_lock);
 	/* Take all that are due first: those that fail come back. */
 	while ((s = take_sync(&fs->durables, age_s))) {
@@ -305,7 +305,7 @@ int fs_durable_sync_fini(struct fs *fs)
 	struct fs_durable *d, *next;
 	struct fs_sync *s;
 
-	/* What a commit could not make durable, or what had no sync. */
+	/* Frames that a commit could not make durable, or that had no sync. */
 	HASH_ITER (hh, all->all, d, next) {
 		int one = 0;
 

@@ -82,7 +82,7 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 /* entry_delete.c */
 
 /*
- * Deletes @found, which is at @entry and no directory.  What is open stays
+ * Deletes @found, which is at @entry and no directory.  An open file stays
  * readable until its last close.  If it has several names (@found->probe.home),
  * the caller holds fs_links_lock().  Returns 0 or an errno.
  */

@@ -10,7 +10,10 @@
 #include "links.h"
 #include "view.h"
 
-/* What is deleted where it is has no attributes then; fs_getattr() keeps these. */
+/*
+ * A file that is deleted in place has no attributes then; fs_getattr() keeps
+ * these.
+ */
 static void remember(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame =

@@ -11,7 +11,7 @@
 struct change {
 	struct fs *fs;
 	struct fs_open_frame *frame;
-	/* Of the directory that the frame is in. */
+	/* Descriptor of the frame's directory. */
 	int dirfd;
 	struct b2f_file_now before;
 };

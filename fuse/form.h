@@ -19,9 +19,9 @@ struct fs;
 struct fs_open_frame;
 
 /*
- * Call this before @size bytes at @buf are written to @off of @frame: if that makes
- * a new file larger than small= says, it becomes a directory.  NULL: zeros.  What goes
- * wrong leaves it one file.
+ * Call this before @size bytes at @buf are written to @off of @frame: if that
+ * makes a new file larger than small= says, it becomes a directory.  NULL:
+ * zeros.  After an error it stays one file.
  */
 void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 		    uint64_t size, uint64_t off);

@@ -19,7 +19,7 @@ blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes)
 	return n > INT64_MAX ? INT64_MAX : (blkcnt_t)n;
 }
 
-/* What a view has before the data; 0: there can be none. */
+/* Finds the length of a view's header; 0: there is no view. */
 static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
 {
 	uint8_t *head = NULL;

@@ -13,13 +13,13 @@
 
 #include "b2frame/frame.h"
 
-/* What is known of a frame without its data; of one that is broken, zeros. */
+/* Facts about a frame without its data; zeros if it is broken. */
 struct fs_frame_sizes {
 	bool known;
 	/* As shown, and stored. */
 	uint64_t nbytes;
 	uint64_t cbytes;
-	/* Of the header before the data of its .npy view; 0: it has none. */
+	/* Length of the header of its.npy view; 0: it has none. */
 	uint64_t head_len;
 };
 

@@ -126,8 +126,9 @@ int fs_frame_xattr_check_name(const char *name)
 		    strlen(FS_FRAME_XATTR_PREFIX)) == 0)
 		return 0;
 	/*
-	 * Upon EOPNOTSUPP, ls asks for no further file.  Not so for what the
-	 * kernel asks for before each write: getcap takes only ENODATA for none.
+	 * Upon EOPNOTSUPP, ls asks for no further file.  The attribute that the
+	 * kernel asks for before each write is ENODATA: getcap takes nothing
+	 * else for none.
 	 */
 	return strncmp(name, "user.", strlen("user.")) == 0 ||
 			       strcmp(name, "security.capability") == 0
@@ -198,7 +199,7 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 		struct b2f_meta_info info;
 		uint8_t *content = NULL;
 
-		/* One that is damaged is not listed. */
+		/* A damaged vlmetalayer is not listed. */
 		if (b2f_frame_vlmeta(frame, i, &info, &content))
 			continue;
 		free(content);

@@ -23,7 +23,7 @@
 
 #define FS_FRAME_XATTR_PREFIX "user.blosc2."
 
-/* What the root of a mount says of the mount begins with it. */
+/* Prefix of the attributes of the mount, at its root. */
 #define FS_FRAME_XATTR_OWN "user.bloscfs."
 
 /*

@@ -40,18 +40,23 @@ struct fs_packs {
 	struct fs_volume volume;
 	/* All that the kernel knows something of; under fs->state_lock. */
 	struct fs_pack *first;
-	/* Those whose file is open; likewise. */
+	/* Number of open files; likewise. */
 	size_t nopen;
-	/* What could not be opened last, not to log it each time; likewise. */
+	/*
+	 * The last pack that could not be opened, so that it is logged once;
+	 * likewise.
+	 */
 	struct b2f_frame_stamp failed;
 };
 
-/* What links.c has seen of the directory that it has read last. */
+/* The homes in the directory that links.c has read last. */
 struct fs_named_homes {
 	/* See links.h. */
 	pthread_mutex_t lock;
 	/* The rest is under it. */
-	/* Of that directory, and whether it would tell of any change since. */
+	/*
+	 * Stamp of that directory, and whether it would show any change since.
+	 */
 	struct b2f_frame_stamp stamp;
 	bool is_sure;
 	time_t since_s;
@@ -81,7 +86,9 @@ struct fs {
 	struct fs_files files;
 	struct fs_unlinked_dir deleted;
 	struct fs_packs packs;
-	/* Of a mount whose SOURCE is a URL, else NULL; see bucket_source.h. */
+	/*
+	 * If SOURCE is a URL, the bucket, otherwise NULL; see bucket_source.h.
+	 */
 	struct fs_bucket *bucket;
 	pthread_rwlock_t names_lock;
 	/* New files are directories from the start. */
@@ -113,7 +120,7 @@ static inline struct fs_backed *fs_backed_of(struct fs *fs, fuse_ino_t ino)
 	return (struct fs_backed *)fs_node_of(fs, ino);
 }
 
-/* What the kernel shall call @node. */
+/* Returns the kernel's number for @node. */
 static inline fuse_ino_t fs_ino_of(const struct fs_backed *node)
 {
 	return fs_node_number(&node->head);

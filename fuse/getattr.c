@@ -263,7 +263,10 @@ static void keep_read_only(struct fs *fs, struct fs_backed *node,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* One of both; gives back @frame, the open frame of @node or NULL. */
+/*
+ * Fills in the frame's attributes, by one of the two ways; gives back @frame,
+ * the open frame of @node or NULL.
+ */
 static void frame_attr(struct fs *fs, struct fs_backed *node,
 		       struct fs_open_frame *frame,
 		       const struct fs_probe *probe, struct stat *out)
@@ -451,7 +454,7 @@ static bool is_outdated(struct fs *fs, struct fs_backed *node,
 	pthread_mutex_lock(&fs->state_lock);
 	was_open = node->state.seen.cache != FS_CACHE_UNKNOWN;
 	pthread_mutex_unlock(&fs->state_lock);
-	/* One that is only remembered is looked at anew. */
+	/* A probe that is only remembered is made anew. */
 	if (!was_open || probe->fd < 0 ||
 	    fs_probe_index(probe->fd, probe->sparse, &index))
 		return was_open;

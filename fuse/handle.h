@@ -36,9 +36,9 @@ struct fs_bucket_names;
 struct fs_object;
 
 /*
- * What a volume does with data that are open; NULL: nothing.  For
- * frames are those from @is_written on; a volume that can be written to has all of these
- * but @check_room and @tidy.
+ * Operations of a volume on open data; NULL: nothing.  Those from @is_written
+ * on are for frames; a volume that can be written to has all of these but
+ * @check_room and @tidy.
  */
 struct fs_data_ops {
 	/* Closes what the volume has opened. */
@@ -78,7 +78,7 @@ struct fs_handle {
 	/* The kernel's reference, and one per request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;
-	/* What is open: a node of the tree, of a pack, or of a bucket. */
+	/* The open node: of the tree, of a pack, or of a bucket. */
 	struct fs_pin pin;
 	struct fs_member *packed;
 	struct fs_object *bucket;
@@ -87,22 +87,24 @@ struct fs_handle {
 	/* NULL: it is no frame.  The volume closes it. */
 	struct b2f_file *file;
 	struct b2f_stream *stream;
-	/* Of a frame in the tree: what all handles of it share. */
+	/* For a frame in the tree: the state that all its handles share. */
 	struct fs_open_frame *frame;
 	/*
-	 * Of a view: the header shown before the data, malloc'ed.  Otherwise
+	 * For a view: the header shown before the data, malloc'ed.  Otherwise
 	 * NULL.
 	 */
 	uint8_t *_Atomic head;
 	_Atomic size_t head_len;
 	/* @ndropped of the frame when this handle was last told of it. */
 	_Atomic uint64_t ndropped;
-	/* Of an array that was opened with O_TRUNC (anew.h); else NULL. */
+	/*
+	 * For an array that was opened with O_TRUNC (anew.h); otherwise NULL.
+	 */
 	struct fs_anew *anew;
-	/* Of a directory: the names in it, in the tree or in a bucket. */
+	/* For a directory: the names in it, in the tree or in a bucket. */
 	struct fs_listing *listing;
 	struct fs_bucket_names *names;
-	/* Of a file of the tree that is no frame; otherwise -1. */
+	/* For a file of the tree that is no frame; otherwise -1. */
 	int fd;
 	/* How many bytes there are, of what has neither @file nor @fd. */
 	uint64_t nbytes;
@@ -122,7 +124,7 @@ TAILQ_HEAD(fs_handles, fs_handle);
 
 /* How a user opens something. */
 struct fs_open_how {
-	/* Of open(2). */
+	/* Flags of open(2). */
 	int flags;
 	uid_t uid;
 };

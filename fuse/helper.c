@@ -119,8 +119,8 @@ static bool has_word(const char *list, const char *word, size_t n)
 }
 
 /*
- * Of the options @own the first that the bloscfs at @path was not mounted with;
- * NULL: there is none.  *@n: its length.
+ * Returns the first of the options @own that the bloscfs at @path was not
+ * mounted with; NULL: there is none.  *@n: its length.
  */
 static const char *find_other(const char *path, const char *own, size_t *n)
 {

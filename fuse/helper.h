@@ -19,7 +19,10 @@
 /* Is the program run as mount.TYPE? */
 bool fs_helper_is(const char *program);
 
-/* What mount(8) takes @code for: 0, 1 (usage) or 32 (the mount failed). */
+/*
+ * Returns mount(8)'s exit status for @code: 0, 1 (usage) or 32 (the mount
+ * failed).
+ */
 int fs_helper_exit(enum fs_exit code);
 
 /*

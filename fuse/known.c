@@ -94,7 +94,7 @@ static void remove_name(struct fs_known *known, struct fs_known_dir *dir,
 	known->nnames += dir->names.nnames;
 }
 
-/* What is done with the other names that have the stem @stem. */
+/* Called for the other names that have the stem @stem. */
 typedef bool name_fn(struct fs_name_set *names, struct fs_name_hash hash);
 
 /*
@@ -160,7 +160,7 @@ static void apply(struct fs_known *known, const struct inotify_event *event)
 		return;
 	}
 	dir = find_watch(known, event->wd);
-	/* One of a watch that was removed meanwhile. */
+	/* The event is of a watch that was removed meanwhile. */
 	if (!dir)
 		return;
 	dir->nevents++;
@@ -243,7 +243,7 @@ static bool is_told_of(int fd)
 struct reading {
 	struct fs_name_set names;
 	size_t max;
-	/* One of them with another case; "": none has a letter. */
+	/* One of the names with another case; "": none has a letter. */
 	char other_case[NAME_MAX + 1];
 };
 

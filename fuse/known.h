@@ -56,7 +56,7 @@ struct fs_known_dir {
 	dev_t dev;
 	ino_t ino;
 	enum fs_known_state state;
-	/* Of inotify; 0: none. */
+	/* Watch of inotify; 0: none. */
 	int watch;
 	/* Requests in it while it was unknown, and when to learn it. */
 	unsigned int nasked;

@@ -358,7 +358,7 @@ static int find_name(const struct fs_entry *entry, const char *backing,
 		&place, entry->name,
 		fs_suffix_for(entry->name, fs_suffix_of(backing)), out);
 
-	/* By its suffix a link is known to be worth a look. */
+	/* Only a link with a suffix is worth a look. */
 	if (!err && !fs_suffix_stem(out, stem))
 		err = -EEXIST;
 	return err;
@@ -379,7 +379,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	/* By its suffix a link is known to be worth a look. */
+	/* Only a link with a suffix is worth a look. */
 	if (!fs_suffix_stem(backing, stem))
 		return -EPERM;
 	err = b2f_home_new(home);

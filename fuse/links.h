@@ -102,7 +102,7 @@ void fs_links_settle(const struct fs_entry *entry,
 		     const struct fs_found *found);
 
 /*
- * Deletes the name @found in @entry.  Of the last name, calls the frame by it
+ * Deletes the name @found in @entry.  For the last name, gives it to the frame
  * again instead, and returns 1.  Locked.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK

@@ -33,7 +33,7 @@ struct fs_listing {
 	int64_t ahead;
 	/* The request has taken note of changes, as by fs_known_enter(). */
 	bool entered;
-	/* Of the entry that is being got, as for fs_listing_get(). */
+	/* For the entry that is being got; see fs_listing_get(). */
 	bool names_only;
 	/*
 	 * The last view found.  It is listed behind its frame, at ~next_pos, which is
@@ -216,8 +216,8 @@ static int look_at(const struct fs_place *place, const struct dirent64 *d,
 }
 
 /*
- * Does the name of the frame depend on nothing but what events tell of?  Not of those
- * that cannot be read, and of what has other names.
+ * Does the name of the frame depend only on events?  Not if the frame cannot be
+ * read or has other names.
  */
 static bool is_told_of(const struct fs_probe *frame)
 {
@@ -309,7 +309,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	/* A file that cannot be looked at is shown as it is. */
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
-	/* What lies about being a store is shown as a file after all. */
+	/* A file that is no store after all is shown as a file. */
 	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
 		fs_probe_close(frame);
 		frame->kind = FS_KIND_OTHER;
@@ -344,7 +344,9 @@ static int look(void *arg, size_t i)
 	const struct ahead *ahead = arg;
 	struct fs_probe probe;
 
-	/* What is found stays in the table; what is not is looked for again. */
+	/*
+	 * Sizes that are found stay in the table; others are looked for again.
+	 */
 	if (!fs_probe_open(ahead->tree, ahead->dirfd, ahead->names[i], &probe))
 		fs_probe_close(&probe);
 	return 0;

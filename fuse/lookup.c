@@ -114,7 +114,7 @@ static bool must_renew(struct fs *fs, struct fs_backed *node,
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
 	pthread_mutex_lock(&fs->state_lock);
-	/* What a close leaves is noted before it counts as closed. */
+	/* A close notes the attributes before the file counts as closed. */
 	if (state->nhandles == 0 && !state->frame && !state->opening &&
 	    state->nclosing == 0)
 		renew = fs_cache_state_must_renew(&state->seen, &stamp);
@@ -192,7 +192,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 
 	if (found->probe.kind != FS_KIND_FRAME)
 		return fs_lookup_answer(entry, answer, out);
-	/* Of others, the look that found out their kind has told it. */
+	/* For others, the look at their kind has told it. */
 	if (found->probe.sparse)
 		err = fs_probe_sizes(fs->tree, entry->pin.fd, found->name,
 				     &found->probe);

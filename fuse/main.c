@@ -57,7 +57,7 @@ static enum fs_exit start_logger(struct fs *fs)
 	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
 
-/* What other programs look at. */
+/* Opens the log, the statistics and other reports. */
 static enum fs_exit open_reports(struct fs *fs)
 {
 	const char *file = fs->options.statsfile;
@@ -296,7 +296,10 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	return code;
 }
 
-/* One that is to become a directory is not kept waiting by lookups that never end. */
+/*
+ * A file that is to become a directory must not wait for lookups that never
+ * end.
+ */
 static void init_names_lock(struct fs *fs)
 {
 	pthread_rwlockattr_t attr;

@@ -28,8 +28,8 @@ void fs_maker_begin(fuse_req_t req);
 void fs_maker_end(fuse_req_t req);
 
 /*
- * What to make: a symbolic link to @target, or, if that is NULL, what @mode
- * says.
+ * A file to make: a symbolic link to @target, or, if that is NULL, the kind in
+ * @mode.
  */
 struct fs_maker_what {
 	const char *target;

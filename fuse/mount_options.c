@@ -12,7 +12,7 @@
 #include "option_table.h"
 #include "value.h"
 
-/* One word of a -o list, without its commas; changes @word. */
+/* Parses one word of a -o list, without its commas; changes @word. */
 static int parse_word(struct fs_options *o, char *word)
 {
 	char *value;
@@ -120,7 +120,7 @@ static int parse_letter(struct fs_options *o, int letter)
 	}
 }
 
-/* What mount(8) means by @letter. */
+/* Handles the letter @letter of mount(8). */
 static int helper_letter(int letter)
 {
 	return letter == 'f' ? 'F' : letter == 's' ? 'S' : letter;

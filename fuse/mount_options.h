@@ -2,8 +2,8 @@
 /*
  * mount_options.h - the command line of bloscfs
  *
- * struct fs_options is what was asked for, word by word.  What follows from it
- * is in config.h.  Nothing here touches the filesystem.
+ * struct fs_options has the options as they were given. config.h has the
+ * derived values.  Nothing here touches the filesystem.
  *
  * Layer: fuse.  Threads: read-only after parsing.
  */
@@ -18,7 +18,7 @@
 /* A numeric option that was not given. */
 #define FS_UNSET (-1)
 
-/* What a new file may have and stay one file, unless an option says otherwise. */
+/* Largest new file that stays one file, unless an option says otherwise. */
 #define FS_SMALL (64 << 10)
 
 /* Zero or NULL: not given, unless a field says otherwise. */
@@ -51,7 +51,7 @@ struct fs_options {
 	bool auto_unmount;
 	/* Every close makes durable. */
 	bool sync;
-	/* Of both the last counts; none: as the frame has it. */
+	/* The last of both counts; none: by the frame. */
 	bool locking;
 	bool nolocking;
 	/* Seconds between commits; 0 is never. */
@@ -67,7 +67,7 @@ struct fs_options {
 	int64_t timeout_s;
 	char *fsname;
 	char *subtype;
-	/* Who may do what, and whose files are; FS_UNSET: as on the backing filesystem. */
+	/* Permissions and owners; FS_UNSET: as on the backing filesystem. */
 	struct {
 		bool allow_other;
 		bool allow_root;
@@ -77,7 +77,7 @@ struct fs_options {
 		int64_t fmask;
 		int64_t dmask;
 	} access;
-	/* What is kept in memory, here and by the kernel. */
+	/* Memory, of the daemon and of the kernel. */
 	struct {
 		/* Bytes; 0 is the library's default. */
 		int64_t cachesize;
@@ -89,7 +89,7 @@ struct fs_options {
 		double attr_timeout_s;
 		double entry_timeout_s;
 	} cache;
-	/* Of new files. */
+	/* Settings of new files. */
 	struct {
 		/* Codes of the format; 0 bytes are automatic. */
 		int64_t codec;
@@ -101,12 +101,12 @@ struct fs_options {
 		int64_t small;
 		/* FS_UNSET: as b2f_settings_default(). */
 		int64_t blocksize;
-		/* As the slots of a frame. */
+		/* Filter slots, like those of a frame. */
 		uint8_t filters[B2F_SLOTS];
 		/* seal and noseal: the last of both counts. */
 		bool no_seal;
 	} create;
-	/* Of a URL. */
+	/* Options for URLs. */
 	struct {
 		/* NULL: as the environment and ~/.aws say. */
 		char *endpoint;
@@ -115,7 +115,7 @@ struct fs_options {
 		bool pathstyle;
 		/* Ask as if there were no keys. */
 		bool no_sign_request;
-		/* As struct b2f_remote_options has them; the last one is a file. */
+		/* See struct b2f_remote_options; the last one is a file. */
 		bool request_payer;
 		char *sse;
 		char *sse_kms_key;
@@ -127,7 +127,7 @@ struct fs_options {
 		char *cachedir;
 		int64_t cachedirsize;
 	} bucket;
-	/* What is shown besides the data: positions in the lists of option_table.c. */
+	/* Values besides the data: positions in the lists of option_table.c. */
 	struct {
 		int64_t npy;
 		int64_t xattr;
@@ -147,7 +147,7 @@ enum fs_view {
 
 /*
  * Parses the command line into *@out, which is set in any case and freed with
- * fs_mount_options_fini().  What is wrong is told on stderr, in one line.
+ * fs_mount_options_fini().  Reports errors on stderr, in one line.
  *
  * Returns 0, -EINVAL or -ENOMEM.
  */

@@ -17,7 +17,7 @@
 
 #include "b2frame/error.h"
 
-/* What the set keeps of a name; never both 0. */
+/* The set's hash of a name; never both 0. */
 struct fs_name_hash {
 	uint64_t low;
 	/* The lowest bit is the mark, and 0 in a name that is asked for. */

@@ -25,15 +25,15 @@
 struct fs;
 struct fs_volume_ops;
 
-/* What nodes are of; begins with that for which @ops are. */
+/* A volume of nodes; the struct that @ops work on begins with it. */
 struct fs_volume {
 	const struct fs_volume_ops *ops;
 	struct fs *fs;
 };
 
-/* What a mount knows of all of them. */
+/* The nodes of a mount. */
 struct fs_nodes {
-	/* What the kernel calls 1. */
+	/* The node with the kernel's number 1. */
 	struct fs_node *root;
 	_Atomic uint64_t last_generation;
 };
@@ -81,8 +81,8 @@ void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);
 struct fuse_entry_param fs_node_answer(const struct fs_node *node);
 
 /*
- * Has the kernel drop what it has cached of the data of @node.  Returns whether it has
- * nothing now.  Not from a request for which the kernel may hold pages.
+ * Has the kernel drop its pages of @node.  Returns whether it has none now.
+ * Not from a request for which the kernel may hold pages.
  */
 bool fs_node_drop_cached(const struct fs_node *node);
 

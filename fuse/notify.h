@@ -2,7 +2,7 @@
 /*
  * notify.h - tells the service manager what became of the mount
  *
- * By the protocol of sd_notify(3): one datagram to the socket that the
+ * Uses the protocol of sd_notify(3): one datagram to the socket that the
  * environment names in NOTIFY_SOCKET.  Nothing happens if it names none.
  *
  * Layer: fuse.  Threads: one at a time.

@@ -98,7 +98,7 @@ out:
 	return err;
 }
 
-/* What the volume says of a read that gave @n. */
+/* Asks the volume about a read that gave @n. */
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	int err = handle->ops->check_read
@@ -137,7 +137,7 @@ static int read_frame(fuse_req_t req, const struct fs_handle *handle,
 	return err;
 }
 
-/* As pread(2), but ends early at the end of the file only. */
+/* Like pread(2), but ends early at the end of the file only. */
 static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
 {
 	size_t done = 0;
@@ -196,7 +196,7 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 
 /*
  * A writer may have mapped the file, and the kernel may have pages where we
- * have a hole: then call everything data.  So is what has no holes.
+ * have a hole: then everything is data, as in a file without holes.
  */
 static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 {

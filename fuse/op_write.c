@@ -13,8 +13,8 @@
 #include "reply.h"
 
 /*
- * Does the write go to the end of the file as it is now?  So it does with
- * O_APPEND, as other programs may append too; but not what the kernel writes
+ * Does the write go to the current end of the file?  It does with O_APPEND,
+ * because other programs may append, too; but not when the kernel writes pages
  * back.
  */
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
@@ -24,7 +24,7 @@ static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 }
 
 /*
- * What O_SYNC and O_DSYNC ask for, as flags of pwritev2(2).  For writes that go
+ * Returns the flags of pwritev2(2) for O_SYNC and O_DSYNC.  For writes that go
  * through its cache the kernel sends an fsync itself.
  */
 static int sync_flags(const struct fuse_file_info *fi)
@@ -36,8 +36,8 @@ static int sync_flags(const struct fuse_file_info *fi)
 }
 
 /*
- * As the caller, who gets no room that a filesystem keeps for root.  Of what the kernel
- * writes back there is none.
+ * Writes as the caller, who gets no room that a filesystem keeps for root.
+ * Pages that the kernel writes back have no caller.
  */
 static ssize_t write_other(fuse_req_t req, int fd, const char *buf, size_t size,
 			   off_t off, const struct fuse_file_info *fi)
@@ -314,7 +314,7 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fs_reply_change_error(req, err);
 }
 
-/* By whichever handle: there may be changes by another one. */
+/* Syncs for any handle: another one may have made changes. */
 static int sync_data(struct fs *fs, struct fs_handle *handle, int datasync)
 {
 	if (handle->file)

@@ -66,7 +66,7 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 
 	pthread_mutex_lock(&fs->state_lock);
 	used = use(fs, file);
-	/* Else another thread has been faster. */
+	/* If not, another thread has been faster. */
 	if (!used) {
 		used = file->data = data;
 		file->nrefs = 1;
@@ -153,7 +153,10 @@ bool fs_file_begin_commit(struct fs *fs, struct fs_file *file, bool waits)
 {
 	bool may = true;
 
-	/* One of the two sees the other: a commit is counted before it looks. */
+	/*
+	 * A commit is counted before it looks, so one of the two sees the
+	 * other.
+	 */
 	while (may) {
 		atomic_fetch_add(&file->ncommits, 1);
 		if (!atomic_load(&file->held) && !atomic_load(&file->gone))

@@ -42,9 +42,9 @@ struct fs;
 struct fs_file;
 struct fs_open_frame;
 
-/* What a volume does with files that can be written to. */
+/* Operations of a volume on files that can be written to. */
 struct fs_file_ops {
-	/* What other programs have committed is shown from now on. */
+	/* Notes that commits of other programs are shown from now on. */
 	void (*note_foreign)(struct fs *fs, struct fs_file *file);
 	/*
 	 * A commit has returned @err; before it the file was @before.  @foreign: it has
@@ -81,7 +81,7 @@ struct fs_file {
 struct fs_files {
 	/* All of the tree. */
 	TAILQ_HEAD(, fs_open_frame) frames;
-	/* Those that are IDLE, longest first. */
+	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;
 	/* Signalled when one was opened, closed, reverted, or committed. */
@@ -90,7 +90,7 @@ struct fs_files {
 
 void fs_file_init(struct fs_files *files);
 
-/* One more user of @file, if it is open; else NULL. */
+/* Adds a user of @file, if it is open; returns NULL otherwise. */
 struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file);
 
 /*
@@ -101,8 +101,8 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 			     struct b2f_file *data);
 
 /*
- * One user less.  The last one closes it, unless it @stays IDLE.  Under the lock;
- * returns what is to be closed, or NULL.
+ * Removes a user.  The last one closes the file, unless it @stays IDLE.  Under
+ * the lock; returns the file to close, or NULL.
  */
 struct b2f_file *fs_file_leave(struct fs *fs, struct fs_file *file, bool stays);
 
@@ -115,7 +115,7 @@ struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file);
 /* Closes what is IDLE for too long.  Returns whether there is more to come. */
 bool fs_file_tick(struct fs *fs);
 
-/* One more writer, once no changes are being dropped.  Under the lock. */
+/* Adds a writer, once no changes are being dropped.  Under the lock. */
 void fs_file_add_writer(struct fs *fs, struct fs_file *file);
 
 /* The writer tries again in a while.  Under the lock. */

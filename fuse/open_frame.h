@@ -50,10 +50,10 @@ struct fs_open_frame {
 	struct fs_file open;
 	/* These never change.  The pin holds the node. */
 	struct fs_pin pin;
-	/* What messages call it. */
+	/* Name for messages. */
 	char *label;
 	/*
-	 * Of the directory or file that is open, which the root's name may have
+	 * Device of the open directory or file, which the root's name may have
 	 * left.  All other nodes are one file.
 	 */
 	dev_t dev;
@@ -83,7 +83,7 @@ struct fs_open_frame {
 	TAILQ_ENTRY(fs_open_frame) all;
 	/* Set once it is open for writing; under the lock of durable.h. */
 	struct fs_durable *durable;
-	/* What stat(2) showed last, for when the file is out of reach. */
+	/* The last attributes, for when the file is out of reach. */
 	struct stat attr;
 	/* The mtime shown while the commit that will store it is under way. */
 	struct timespec mtime;

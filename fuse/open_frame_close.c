@@ -13,7 +13,7 @@
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
 
-/* What is known of a frame when its last user leaves. */
+/* State of a frame when its last user leaves. */
 struct ending {
 	struct b2f_file_now now;
 	/*
@@ -155,8 +155,8 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		struct ending end;
 
 		/*
-		 * What was committed after the last flush the close would tidy,
-		 * and that must not look like a foreign change.
+		 * The close would tidy after commits since the last flush,
+		 * which must not look like a foreign change.
 		 */
 		if (!frame->pin.node->sparse &&
 		    atomic_load(&frame->ntidied) != atomic_load(&frame->ncommitted))

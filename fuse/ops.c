@@ -2,10 +2,9 @@
 /*
  * ops.c - the table of requests
  *
- * What is missing on purpose: access (the kernel checks permissions itself),
- * locks (the kernel has them of its own), and in a read-only mount flush and
- * fsync.
- * The kernel refuses changes of a read-only mount itself; as root can take that
+ * Missing on purpose: access (the kernel checks permissions itself), locks (the
+ * kernel has them of its own), and in a read-only mount flush and fsync.  The
+ * kernel refuses changes of a read-only mount itself; as root can take that
  * flag away with a remount, all that changes something asks that, too.
  */
 #include "ops.h"

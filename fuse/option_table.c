@@ -18,7 +18,7 @@ enum option_kind {
 	IGNORED,
 	/* Handed on to the kernel. */
 	KERNEL,
-	/* As IGNORED, with a value. */
+	/* Like IGNORED, with a value. */
 	IGNORED_VALUE,
 	SIZE,
 	/* A decimal number up to 2^32 - 2. */
@@ -32,7 +32,7 @@ enum option_kind {
 	/* Without a fraction. */
 	WHOLE_SECONDS,
 	TEXT,
-	/* One word of a list; stored as its position. */
+	/* A word of a list; stored as its position. */
 	CHOICE,
 	/* The name of a codec; stored as its code. */
 	CODEC,
@@ -48,7 +48,7 @@ enum option_kind {
 struct option_entry {
 	const char *name;
 	enum option_kind kind;
-	/* Of struct fs_options; no meaning for IGNORED and KERNEL. */
+	/* Offset in struct fs_options; no meaning for IGNORED and KERNEL. */
 	size_t field;
 	const char *const *choices;
 };
@@ -160,7 +160,7 @@ static const struct option_entry table[] = {
 	{"blksize", IGNORED_VALUE, 0, NULL},
 };
 
-/* What other filesystems and tools have options for, and what there is here. */
+/* Options of other filesystems and tools, and their counterparts here. */
 static const struct {
 	const char *name;
 	const char *instead;
@@ -288,7 +288,7 @@ static int complain_unknown(const char *name)
 	return -EINVAL;
 }
 
-/* What a value of @kind looks like; "" for those that every user knows. */
+/* Describes a value of @kind; "" for kinds that every user knows. */
 static const char *wanted(enum option_kind kind)
 {
 	switch (kind) {

@@ -2,9 +2,8 @@
 /*
  * option_table.h - the table of mount options
  *
- * What an option is called, what it takes, and where in struct fs_options that
- * is stored.  How the options of a command line are separated is not known here
- * (mount_options.c).
+ * The name of each option, its values, and its field in struct fs_options.
+ * mount_options.c separates the options of a command line.
  *
  * Layer: fuse.  Threads: main only.
  */
@@ -14,8 +13,8 @@
 #include "mount_options.h"
 
 /*
- * Stores in @o what the option @name says; @value is NULL if none is given.
- * What is wrong is told on stderr, in one line.
+ * Stores the option @name in @o; @value is NULL if none is given.  Reports
+ * errors on stderr, in one line.
  *
  * Returns 0, -EINVAL or -ENOMEM.
  */

@@ -55,7 +55,9 @@ bool fs_pack_node_is_final(int err)
 	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
 }
 
-/* Who asks for these is about to read it: what was opened for them stays a while. */
+/*
+ * A program that asks for sizes is about to read: the file stays open a while.
+ */
 static int read_open_sizes(struct fs *fs, struct fs_member *node,
 			   struct fs_frame_sizes *out)
 {
@@ -89,7 +91,7 @@ static int read_sizes(struct fs *fs, struct fs_member *node,
 	return err;
 }
 
-/* Of a view they are in the node of its frame. */
+/* The sizes of a view are in the node of its frame. */
 static int get_sizes(struct fs *fs, struct fs_member *node,
 		     struct fs_frame_sizes *out)
 {
@@ -186,7 +188,7 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/* What is open of @node, made by the first open; NULL: no memory. */
+/* Returns the open file of @node, made by the first open; NULL: no memory. */
 static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 {
 	struct fs_file *file, *made = NULL;

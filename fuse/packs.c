@@ -217,7 +217,7 @@ bool fs_packs_tick(struct fs *fs)
 	while ((opened = take_idle(fs, fs_clock_s() - 1)))
 		b2f_pack_close(opened);
 	pthread_mutex_lock(&fs->state_lock);
-	/* That of the mount stays. */
+	/* The pack of the mount stays. */
 	more = fs->packs.nopen >
 	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -279,7 +279,9 @@ static int make_nodes(struct fs_pack *pack)
 		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
 			     i ? &pack->nodes[0].head : NULL);
 		pack->nodes[i].pack = pack;
-		/* That of the file, and numbers that no filesystem gives out. */
+		/*
+		 * The file's number, and numbers that no filesystem gives out.
+		 */
 		pack->nodes[i].ino = pack->st.st_ino +
 				     ((uint64_t)(i % pack->nentries) << 36);
 	}

@@ -3,9 +3,9 @@
  * packs.h - stores that are one file, as directories
  *
  * A file that is a pack (b2frame/pack.h) is shown as a read-only directory by
- * its own name.  What is in it has no files below, so it is none of the tree's
- * (tree.h): the nodes of a pack are an array that lives as long as there is a
- * reference to one of them; its root counts them all.
+ * its own name.  Its members have no files below, so they are no nodes of the
+ * tree (tree.h): the nodes of a pack are an array that lives as long as there
+ * is a reference to one of them; its root counts them all.
  *
  * A pack is one version of the file.  If that is replaced or changed, the next
  * lookup of its name makes another pack, with other nodes.  Of a file that was
@@ -55,7 +55,7 @@ struct fs_pack {
 	 * open; and it is one version whatever is there by now.
 	 */
 	char *path;
-	/* Of the file, as shown if it were a plain one. */
+	/* Attributes of the file, as if it were a plain one. */
 	struct stat st;
 	struct b2f_frame_stamp stamp;
 	/*
@@ -115,8 +115,8 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name);
 
 /*
  * If @name in @dir (descriptor @dirfd) is a pack: answers with its root, which
- * has a reference for the kernel then.  What cannot be opened is logged, and
- * is no pack: it is shown as the file it is.
+ * has a reference for the kernel then.  A pack that cannot be opened is logged,
+ * and shown as a file.
  *
  * Returns 1, 0 (it is none) or an errno.
  */
@@ -132,7 +132,7 @@ int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
 /* An object in a bucket, open as @pack. */
 struct fs_pack_found {
 	struct b2f_pack *pack;
-	/* What the bucket is called, where the object is in it, and its attributes. */
+	/* Name of the bucket, path of the object, and its attributes. */
 	const char *label;
 	const char *path;
 	struct stat st;

@@ -19,7 +19,7 @@
 
 #include "b2frame/error.h"
 
-/* What one getdents64(2) gave. */
+/* The result of one getdents64(2). */
 struct fs_page {
 	/* The ordinals of its first entry, and of the entry behind its last. */
 	int64_t first;
@@ -34,7 +34,7 @@ struct fs_pages {
 	int64_t pos;
 	/* Private. */
 	struct fs_page pages[2];
-	/* Which was read last: the descriptor is behind it. */
+	/* The page read last: the descriptor is behind it. */
 	unsigned int last;
 	/* The page with the entry @pos, and where in it that begins. */
 	unsigned int current;
@@ -53,7 +53,7 @@ void fs_pages_fini(struct fs_pages *pages);
 B2F_MUST_CHECK
 int fs_pages_go(struct fs_pages *pages, int fd, int64_t pos);
 
-/* That entry; NULL: the page ends here. */
+/* Returns the entry; NULL: the page ends here. */
 const struct dirent64 *fs_pages_entry(const struct fs_pages *pages);
 
 /* The entry behind @d in its page, or NULL. */

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /*
- * What requests need: to act on files of all users as their callers may (the kernel
- * has checked that), to make files as the caller, and to unmount.
+ * Capabilities that requests need: to act on files of all users as their
+ * callers may (the kernel has checked that), to make files as the caller, and
+ * to unmount.
  */
 static const unsigned int kept[] = {
 	CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,

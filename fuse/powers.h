@@ -2,9 +2,10 @@
 /*
  * powers.h - which of root's powers the daemon keeps
  *
- * A mount of root's works for all users.  What the kernel grants to root alone
- * (blocks that a filesystem reserves, data beyond a quota, other processes) would be
- * granted to all of them through the daemon, so it keeps what its requests need.
+ * A mount of root's works for all users.  Rights of root alone (blocks that a
+ * filesystem reserves, data beyond a quota, other processes) would reach all of
+ * them through the daemon, so it keeps only the capabilities that requests
+ * need.
  *
  * Layer: fuse.
  */

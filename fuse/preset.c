@@ -31,7 +31,7 @@ static const char *const names[PRESETS] = {
 	FS_FRAME_XATTR_PREFIX "filters",
 };
 
-/* What one value says. */
+/* The meaning of one value. */
 struct meaning {
 	struct b2f_encoding encoding;
 	uint8_t filters[B2F_SLOTS];

@@ -4,9 +4,9 @@
  *
  *   user.blosc2.codec, user.blosc2.clevel, user.blosc2.filters
  *
- * Of a frame they are what its index says; to set one is a commit.  Of a directory
- * they are attributes of the directory in SOURCE: new files in it are made so, and
- * new directories get the same ones.
+ * For a frame they are settings in its index; setting one is a commit.  For a
+ * directory they are attributes of the directory in SOURCE: new files in it use
+ * them, and new directories inherit them.
  *
  * Layer: fuse.  Threads: any; all functions but the first two may block on I/O.
  */
@@ -19,7 +19,7 @@
 #include "b2frame/create.h"
 #include "fs.h"
 
-/* One attribute and its value, which no 0 ends. */
+/* An attribute and its value, which is not 0-terminated. */
 struct fs_preset {
 	const char *name;
 	const char *value;

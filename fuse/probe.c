@@ -34,7 +34,7 @@ static bool is_shortage(int err)
 }
 
 /*
- * By its name, @name is a frame, which the daemon may not look into: it stays
+ * Is @name by its name a frame that the daemon may not look into?  It stays
  * one, so that its short name does not come and go with its mode.
  */
 static bool is_closed_frame(const char *name, int err)

@@ -4,7 +4,7 @@
  *
  * A frame is a directory that holds chunks.b2frame, or a file that begins with
  * the magic, whatever their names are.  A file that cannot be read is not known
- * to be a frame, so it is shown as it is.  One of several names of a frame is
+ * to be a frame, so it is shown as it is.  Each of several names of a frame is
  * that frame (links.h).
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
@@ -20,7 +20,7 @@ struct fs_probe {
 	int fd;
 	/* DIR, FRAME or OTHER. */
 	enum fs_kind kind;
-	/* Of the file itself, and when it was made; 0: not known. */
+	/* Attributes of the file, and its creation time; 0: not known. */
 	struct stat st;
 	int64_t born_ns;
 	/* The rest is for frames only. */
@@ -32,7 +32,7 @@ struct fs_probe {
 	char home[FS_NAME_SIZE];
 	/* How many names the frame has; 0: only one. */
 	unsigned int nlinks;
-	/* Of the index. */
+	/* Attributes of the index. */
 	struct stat index;
 	/*
 	 * It is an array that a .npy header can describe; it is shown with one.
@@ -69,11 +69,11 @@ int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);
 
 /*
- * Gets what fs_probe_open() would, but for the descriptor, if @name in @dirfd is
- * a frame in one file and the last look at it is still true.  That takes one
- * system call, which asks no daemon, not even this one.  The directory is on the
- * device @dev, and only this kernel changes what is in it.  Returns false if
- * there is more to look at.
+ * Gets the result of fs_probe_open(), without the descriptor, if @name in
+ * @dirfd is a frame in one file and the last look at it is still true.  That
+ * takes one system call, which asks no daemon, not even this one.  The
+ * directory is on the device @dev, and only this kernel changes what is in it.
+ * Returns false if there is more to look at.
  */
 bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 			 const char *name, struct fs_probe *out);

@@ -9,7 +9,7 @@
 
 #include "entry.h"
 
-/* One of the two sides. */
+/* A side of a rename. */
 struct fs_side {
 	struct fs_entry entry;
 	struct fs_found found;

@@ -33,8 +33,8 @@
 #include "renaming.h"
 
 /*
- * Of what was looked at neither is a directory that is no frame: then another mount
- * was faster, and the kernel is to look again.
+ * If neither side was a directory that is no frame, another mount was faster,
+ * and the kernel is to look again.
  */
 static int judge(const struct fs_renaming *r, int err)
 {

@@ -27,9 +27,9 @@ void fs_reply_data_error(fuse_req_t req, int err)
 }
 
 /*
- * What a program that writes is told: which connection failed is in the log, and no
- * program expects it of a file.  The file is open, so it exists, whatever is missing
- * below it.
+ * Maps errors of connections for a program that writes: the log has them, and
+ * no program expects them of a file.  The file is open, so it exists, whatever
+ * is missing below it.
  */
 static int as_stored(int err)
 {

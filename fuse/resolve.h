@@ -20,13 +20,13 @@
 struct fs_place {
 	struct fs_tree *tree;
 	int dirfd;
-	/* What is known of it since fs_known_enter(); NULL: nothing. */
+	/* Its known names since fs_known_enter(); NULL: none. */
 	struct fs_known *known;
 	dev_t dev;
 	ino_t ino;
 };
 
-/* What a name of the mount stands for. */
+/* The entry that a name of the mount stands for. */
 struct fs_found {
 	/* Close it. */
 	struct fs_probe probe;

@@ -11,7 +11,7 @@
 #define KEPT_MAX 4096
 #define KEPT_MIN 16
 
-/* As many reads as there can be at once: one in each thread. */
+/* Number of reads that there can be at once: one in each thread. */
 #define RESERVED_MAX 64
 #define RESERVED_MIN 8
 

@@ -14,9 +14,9 @@ struct fs_descriptors {
 	/* How many the tree may keep open without need; at least 16. */
 	size_t max_idle;
 	/*
-	 * Those from this number on are left to reads, each of which opens a
-	 * chunk file for a moment: an open file can be read, whatever else is
-	 * open.
+	 * Descriptors from this number on are left to reads, each of which
+	 * opens a chunk file for a moment: an open file can be read, whatever
+	 * else is open.
 	 */
 	int reserved_from;
 };

@@ -91,7 +91,7 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 
 	/*
 	 * AUTO: the kernel asks for attributes with the first names of a
-	 * directory, and with more only if a program looks at them.  Of a
+	 * directory, and with more only if a program looks at them.  For a
 	 * frame in a bucket they cost a request each.
 	 */
 	if (fs->bucket)
@@ -249,7 +249,7 @@ static int device_error(void)
 	return 0;
 }
 
-/* What a container needs to mount anything by FUSE. */
+/* Flags that a container needs to mount by FUSE. */
 #define DOCKER                                                                 \
 	"in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN "   \
 	"--security-opt apparmor=unconfined)"
@@ -267,7 +267,7 @@ static bool may_mount(void)
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
 {
-	/* What follows the path of a URL may be a signature. */
+	/* The query of a URL may be a signature. */
 	const char *path = fs->source.is_url ? fs->source.path
 					     : fs->options.source;
 	int err = device_error();

@@ -15,7 +15,7 @@
 #include "fs.h"
 #include "fuse_api.h"
 
-/* What to change. */
+/* Attributes to change. */
 struct fs_setattr {
 	/* The caller of the request is not root. */
 	bool by_user;
@@ -27,7 +27,7 @@ struct fs_setattr {
 	uid_t uid;
 	gid_t gid;
 	bool has_times;
-	/* As for utimensat(2). */
+	/* See utimensat(2). */
 	struct timespec times[2];
 };
 

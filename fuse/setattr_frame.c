@@ -109,7 +109,7 @@ struct request {
 	struct fs *fs;
 	const struct fs_setattr *meta;
 	bool sets_mtime;
-	/* Of the frame. */
+	/* Descriptor of the frame. */
 	int fd;
 	/* Called instead if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
@@ -117,8 +117,8 @@ struct request {
 };
 
 /*
- * A contiguous frame has the attributes itself.  One that has become a directory
- * since is looked up again.
+ * A contiguous frame has the attributes itself.  If it has become a directory
+ * since, it is looked up again.
  */
 static int run_single(const struct request *r)
 {

@@ -58,7 +58,7 @@ int fs_share_take(struct fs *fs, uid_t uid)
 		share->uid = uid;
 		HASH_ADD(hh, all->users, uid, sizeof(share->uid), share);
 	}
-	/* As if one more user was about to come. */
+	/* Counts as if one more user was about to come. */
 	if (is_bounded(fs, uid) &&
 	    share->nhandles > all->nhandles / (HASH_COUNT(all->users) + 1) &&
 	    is_scarce(fs)) {

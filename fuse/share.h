@@ -2,9 +2,9 @@
 /*
  * share.h - no user takes all descriptors of the daemon
  *
- * As long as there are enough, a user may open as many files as he likes.  Of the last
- * eighth a user gets no more than an even share of all, so that the files of others can
- * still be opened.
+ * As long as there are enough, a user may open as many files as he likes.  When
+ * only an eighth is left, a user gets no more than an even share of all, so
+ * that others can still open files.
  *
  * Layer: fuse.  Threads: any.
  */
@@ -21,7 +21,7 @@ struct fs;
 struct fs_share;
 
 struct fs_shares {
-	/* By user: a uthash.  Under fs->state_lock, as the sum. */
+	/* A uthash by user.  Under fs->state_lock, like the sum. */
 	struct fs_share *users;
 	size_t nhandles;
 };

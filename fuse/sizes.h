@@ -30,7 +30,7 @@
 
 #define FS_SIZES (1 << 18)
 
-/* What the index @stamp tells; as in struct fs_probe. */
+/* Sizes by the index with @stamp; see struct fs_probe. */
 struct fs_sizes {
 	struct b2f_frame_stamp stamp;
 	uint64_t nbytes;
@@ -47,7 +47,9 @@ struct fs_sizes_table {
 	pthread_mutex_t lock;
 	/* FS_SIZES of them, by inode number.  NULL: no memory.  Const. */
 	struct fs_sizes *all;
-	/* Which place to give up next; with what is in @all under the lock. */
+	/*
+	 * The next entry to give up; under the lock, like the entries of @all.
+	 */
 	size_t hand;
 };
 

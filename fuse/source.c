@@ -166,7 +166,7 @@ static int open_url(struct fs_source *source, const char *url,
 		    char reason[FS_REASON_SIZE])
 {
 	source->is_url = true;
-	/* What follows the path may be a signature, which is not shown. */
+	/* The query may be a signature, which is not shown. */
 	source->path = b2f_remote_is_s3(url) ? strdup(url)
 					     : strndup(url, strcspn(url, "?#"));
 	if (!source->path)

@@ -112,7 +112,7 @@ static size_t collect_runtime(const struct b2f_runtime_stats *rt,
 	return ADD(to, rows);
 }
 
-/* What the server was asked. */
+/* Collects the requests to the server. */
 static size_t collect_remote(const struct fs_bucket *bucket, struct row *to)
 {
 	struct b2f_remote_counts c = b2f_remote_counts_get(bucket->place);
@@ -139,7 +139,7 @@ static size_t collect(struct fs *fs, const struct b2f_runtime_stats *rt,
 	return n;
 }
 
-/* What is counted for each codec; times are in nanoseconds. */
+/* Counts of each codec; times are in nanoseconds. */
 static const struct {
 	const char *key;
 	const char *help;
@@ -173,7 +173,7 @@ static void put_codec_value(FILE *f, const struct b2f_codec_stats *codec,
 		fprintf(f, "%" PRIu64, value);
 }
 
-/* Those that have done something. */
+/* Has the codec done anything? */
 static bool is_used(const struct b2f_codec_stats *codec)
 {
 	return codec->decode_ns || codec->encode_ns;

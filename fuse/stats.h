@@ -20,7 +20,7 @@ struct fs_stats {
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
 	_Atomic uint64_t nwrites;
-	/* Those of @nwrites that have been answered. */
+	/* Answered ones among @nwrites. */
 	_Atomic uint64_t nwrites_done;
 	_Atomic uint64_t nwritten_bytes;
 	/* Requests for data that were answered with an error. */

@@ -23,7 +23,7 @@ struct fs_stats_file {
 	int dir_fd;
 	/* NULL: there is none. */
 	char *name;
-	/* What fs_stats_uses() said when it was written. */
+	/* fs_stats_uses() at the last write. */
 	uint64_t nuses;
 	/* Ticks since. */
 	unsigned int age;

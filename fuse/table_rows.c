@@ -57,7 +57,7 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 	size_t table;
 	int err;
 
-	/* Of most frames the label says so, without a look at the tree. */
+	/* For most frames the label says so, without a look at the tree. */
 	if (fs->source.is_frame || !is_array(frame) ||
 	    !b2f_table_has_column(b2f_frame_label(frame), &table))
 		return -ENODATA;

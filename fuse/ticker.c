@@ -98,8 +98,8 @@ static bool tick_others(struct fs *fs)
 }
 
 /*
- * One tick; with @is_urgent it only tells the kernel to drop caches.  Returns
- * whether there is more to come.
+ * Does one tick; with @is_urgent it only tells the kernel to drop caches.
+ * Returns whether more will follow.
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
@@ -165,7 +165,7 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	ticker->work = work;
 }
 
-/* What options ask for.  Returns whether it goes on without requests. */
+/* Does the work of options.  Returns whether it goes on without requests. */
 static bool tick_options(struct fs *fs)
 {
 	bool goes_on = fs_stats_file_tick(fs);

@@ -32,7 +32,7 @@ struct fs;
 struct fs_ticker {
 	pthread_t thread;
 	bool is_running;
-	/* What was read and written when memory was last given back. */
+	/* Bytes read and written when memory was last freed. */
 	uint64_t work_trimmed;
 	/* And at the last look; both are the thread's own. */
 	uint64_t work;

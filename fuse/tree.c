@@ -11,7 +11,7 @@
 
 #define BUCKETS_MIN 1024
 
-/* So many nodes that are not open keep a number that they were lent. */
+/* Nodes that are not open and keep a lent number, at most. */
 #define LENT_MAX 256
 
 static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
@@ -379,7 +379,7 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	pthread_mutex_lock(&tree->lock);
 	unhash(tree, node);
 	fs_tree_busy(tree, node);
-	/* What keeps it is closed with the node. */
+	/* The descriptor that keeps it is closed with the node. */
 	if (node->shown_ino)
 		node->lent_fd = take_number(tree, node);
 	tree->nnodes--;

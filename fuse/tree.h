@@ -14,7 +14,7 @@
  * in use.  A file that is deleted through the mount is *held* until the kernel
  * forgets it, though: an open of it may be on its way.
  *
- * What a frame is, is not known here: see probe.h and resolve.h.
+ * Frames are not known here: see probe.h and resolve.h.
  *
  * Layer: fuse.
  *
@@ -53,7 +53,7 @@ enum fs_kind {
 	FS_KIND_VIEW,
 };
 
-/* What is known of the data of a node; under fs->state_lock. */
+/* State of the data of a node; under fs->state_lock. */
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
@@ -77,7 +77,7 @@ struct fs_state {
 	/* There is, or was, a view of the frame. */
 	bool has_view;
 	struct fs_cache_state seen;
-	/* As probed last: nothing can be written to the frame. */
+	/* By the last probe: the frame is read-only. */
 	bool read_only;
 };
 
@@ -132,7 +132,7 @@ struct fs_tree {
 	struct fs_backed *root;
 	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
-	/* What the mount covers; shown where the tree leads into itself. */
+	/* The covered directory; shown where the tree leads into itself. */
 	int covered_fd;
 	/* /proc/self/fd */
 	int proc_fd;
@@ -143,7 +143,7 @@ struct fs_tree {
 	dev_t base_dev;
 	/* There, what the kernel has cached of attributes is true. */
 	bool base_is_local;
-	/* Of the frames; see probe.h. */
+	/* Sizes of frames; see probe.h. */
 	struct fs_sizes_table sizes;
 	/* Called with @state.deleted of a node that is freed; may do I/O. */
 	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
@@ -180,9 +180,9 @@ struct fs_tree_base {
 	size_t max_idle;
 	/* Descriptors from this number on are not for nodes. */
 	int reserved_from;
-	/* What will be covered by the mount; taken over too. */
+	/* The directory that the mount will cover; taken over, too. */
 	int covered_fd;
-	/* As in struct fs_tree. */
+	/* See struct fs_tree. */
 	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
 	void *arg;
 };

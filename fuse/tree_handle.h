@@ -2,7 +2,7 @@
 /*
  * tree_handle.h - handles of the tree: frames, other files, directories
  *
- * What all handles of one frame share is in open_frame.h.
+ * open_frame.h has the state that all handles of one frame share.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */

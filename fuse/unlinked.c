@@ -368,7 +368,7 @@ static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 	return 0;
 }
 
-/* Of those in @st, the first that no thread deletes, or any; locked. */
+/* Returns the first in @st that no thread deletes, or any; locked. */
 static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
 				      const struct stat *st)
 {

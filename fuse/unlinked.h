@@ -40,7 +40,7 @@ struct fs;
 
 LIST_HEAD(fs_unlinked_list, fs_unlinked);
 
-/* Of the mount. */
+/* The mount's hidden directory. */
 struct fs_unlinked_dir {
 	pthread_mutex_t lock;
 	/* "PID-NUMBER" */
@@ -105,8 +105,8 @@ void fs_unlinked_purge_at(struct fs *fs, int dirfd);
 void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd);
 
 /*
- * As fs_unlinked_purge_at() for the hidden @name in @dirfd, which a listing has come upon.  It
- * may also be a new frame, which is not locked all the time
+ * Like fs_unlinked_purge_at(), for the hidden @name in @dirfd, which a listing
+ * has come upon.  It may also be a new frame, which is not locked all the time
  * (b2f_frame_create()).
  */
 void fs_unlinked_purge_found(struct fs *fs, int dirfd, const char *name);

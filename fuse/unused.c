@@ -4,7 +4,7 @@
 #include "bucket_writer.h"
 #include "session.h"
 
-/* What is open is in use, and so is what could not be stored yet. */
+/* Open files count as in use, and so do unstored changes. */
 static bool is_used(struct fs *fs)
 {
 	uint64_t nuses = fs_stats_uses(&fs->stats), before = fs->unused.nuses;
@@ -23,7 +23,7 @@ bool fs_unused_tick(struct fs *fs)
 	unused->since_s = is_used(fs) ? 0 : unused->since_s + 1;
 	if (unused->since_s < fs->options.timeout_s)
 		return true;
-	/* One that is busy is in use. */
+	/* A busy mount is in use. */
 	unused->since_s = 0;
 	if (fs_session_unmount_idle(fs))
 		fs_logger_write(fs->logger, B2F_LOG_INFO,

@@ -16,7 +16,7 @@
 struct fs;
 
 struct fs_unused {
-	/* What fs_stats_uses() said at the last look. */
+	/* fs_stats_uses() at the last look. */
 	uint64_t nuses;
 	/* Seconds that it has been so. */
 	int64_t since_s;

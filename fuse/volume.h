@@ -35,9 +35,9 @@ struct fs_xattr_change {
 
 typedef int fs_frame_fn(void *arg, struct b2f_frame *frame);
 
-/* What may be NULL says so, and what it means then. */
+/* Functions that may be NULL say so, and what NULL means. */
 struct fs_volume_ops {
-	/* What is shown as @name in @dir.  -ENOENT, -ENOTDIR. */
+	/* Looks up @name in @dir. -ENOENT, -ENOTDIR. */
 	int (*lookup)(struct fs *fs, fuse_ino_t dir, const char *name,
 		      struct fuse_entry_param *out);
 	/*
@@ -82,8 +82,8 @@ struct fs_volume_ops {
 	int (*list_stored)(struct fs *fs, fuse_ino_t ino, FILE *f);
 
 	/*
-	 * Changes, of which a volume that is only read has none.  What of them is NULL
-	 * in another one is -EPERM, and of attributes -EOPNOTSUPP.
+	 * Changes, which a read-only volume does not have.  In other volumes
+	 * NULL means -EPERM, and -EOPNOTSUPP for attributes.
 	 */
 	bool is_writable;
 	int (*set_xattr)(struct fs *fs, fuse_ino_t ino,

@@ -46,7 +46,7 @@ static mode_t mode_of(const struct fs *fs, const struct fs_bucket_entry *entry)
 	return S_IFREG | ((0444 | write) & ~fs->config.file_mask);
 }
 
-/* What was written here and is not committed is shown, too. */
+/* Adds the uncommitted local changes. */
 static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 			  bool sets_mtime, struct stat *out)
 {
@@ -66,7 +66,7 @@ static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 	fs_bucket_node_close(fs, entry->node);
 }
 
-/* Of a version. */
+/* Adds the attributes of a version. */
 static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 			struct stat *out)
 {
@@ -134,7 +134,7 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 	return 0;
 }
 
-/* What a store is taken to have room for, bytes. */
+/* Room that a store is said to have, bytes. */
 #define ROOM (UINT64_C(1) << 60)
 
 /*
@@ -305,7 +305,7 @@ static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 		fs_handle_close(fs, handle);
 		return err;
 	}
-	/* What a node shows never changes, unless it is written to. */
+	/* A node never changes, unless it is written to. */
 	handle->keep_cache = fs_bucket_writer_may_keep(fs, node);
 	*out = handle;
 	return 0;
@@ -379,8 +379,8 @@ static int do_opendir(struct fs *fs, fuse_ino_t ino,
 }
 
 /*
- * What stat(2) will say, as far as the name tells: what is called like no frame
- * may be one, and what is called like a pack may be none.
+ * Returns the attributes as far as the name tells them: an object without a
+ * frame's suffix may be a frame, and one with a pack's suffix may be none.
  */
 static struct stat attributes_of(const struct fs_object *dir,
 				 const struct fs_bucket_name *name)
@@ -410,7 +410,7 @@ static bool put_view(struct fs *fs, struct fs_object *dir,
 	if (fs->options.view.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
 	    fs_bucket_find(fs, dir, name, &entry))
 		return true;
-	/* Not if it is something else that is called so. */
+	/* Not if another entry has the name. */
 	if (entry.is_view)
 		fits = fs_answer_put_name(answer, name,
 					  fs_view_ino(entry.node->ino), S_IFREG,
@@ -451,8 +451,8 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 }
 
 /*
- * Opens the frame @node for what it says of itself.  One that may be written to
- * meanwhile is opened anew, as the file replaces its frame then.
+ * Opens the frame @node for its attributes.  A frame that may be written to
+ * meanwhile is opened anew, because the file replaces its frame then.
  */
 static int open_facts(struct fs *fs, struct fs_object *node,
 		      struct b2f_file **out)
@@ -492,7 +492,7 @@ static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 	return err;
 }
 
-/* By its name: committed when this returns. */
+/* Resizes a file by its name: committed when this returns. */
 static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 			uint64_t size)
 {

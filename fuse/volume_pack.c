@@ -132,7 +132,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 	}
 	fs_node_ref(&node->head);
 	handle->packed = node;
-	/* What a node shows never changes. */
+	/* A node never changes. */
 	handle->keep_cache = true;
 	err = entry_of(node)->kind == B2F_PACK_FRAME ? open_frame(fs, handle)
 						     : open_plain(fs, handle);

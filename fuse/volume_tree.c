@@ -148,7 +148,9 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 	int result = 1;
 
 	while (is_put && result == 1) {
-		/* What was found is what has the name until it has a node. */
+		/*
+		 * The file that was found keeps the name until it has a node.
+		 */
 		fs_form_lock_names(fs);
 		result = fs_listing_get(fs, listing, pos, !answer->plus,
 					&entry);

@@ -12,8 +12,8 @@
 #include "volume.h"
 
 /*
- * May @name in the directory @dir be a pack?  What is beside the frame of a mount with
- * a single one is not mounted.
+ * May @name in the directory @dir be a pack?  A mount of a single frame does
+ * not show its neighbours.
  */
 bool fs_volume_tree_may_be_pack(struct fs *fs, fuse_ino_t dir,
 				const char *name);

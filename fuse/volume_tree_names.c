@@ -66,7 +66,7 @@ static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
 	return fs_backing_name_check(&place, name);
 }
 
-/* What is made in a new directory is encoded as what is made beside it. */
+/* Files in a new directory get the settings of files beside it. */
 static int inherit(const struct fs_entry *entry,
 		   const struct fs_maker_what *what)
 {
@@ -280,7 +280,7 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 		fs_unlinked_finish(fs, deleted);
 }
 
-/* What a new file at @entry is encoded with. */
+/* Returns the settings of a new file at @entry. */
 static struct b2f_settings settings_in(const struct fs_entry *entry)
 {
 	struct b2f_settings settings = entry->fs->config.new_files;
@@ -290,7 +290,9 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
-/* Does a new file begin as one?  Not where it cannot become a directory. */
+/*
+ * Does a new file begin as one file? Not where it cannot become a directory.
+ */
 static bool is_one_file(struct fs *fs)
 {
 	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);
@@ -404,7 +406,7 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 
 	if (err)
 		return err;
-	/* What stat(2) shows when the file is out of reach. */
+	/* Attributes for when the file is out of reach. */
 	pthread_mutex_lock(&fs->state_lock);
 	handle->frame->attr = fresh->answer.attr;
 	pthread_mutex_unlock(&fs->state_lock);

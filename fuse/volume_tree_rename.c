@@ -212,7 +212,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		err = -EINVAL;
-	/* What is in a directory is not replaced; two can change places. */
+	/* A directory with files is not replaced; two can change places. */
 	if (!(flags & RENAME_EXCHANGE)) {
 		int is = fs_volume_tree_look_inside(r.fs, new_parent, new_name);
 

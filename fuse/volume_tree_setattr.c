@@ -22,7 +22,7 @@ static struct timespec time_of(const struct timespec *given, bool is_set,
 	return *given;
 }
 
-/* What to change, but for the size; no program can set a ctime. */
+/* Returns the changes except for the size; no program can set a ctime. */
 static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 {
 	struct fs_setattr meta = fs_setattr_none();

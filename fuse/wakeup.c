@@ -52,7 +52,7 @@ bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		err = pthread_cond_timedwait(&wakeup->changed, &wakeup->lock,
 					     next);
 	*is_urgent = wakeup->is_urgent;
-	/* What comes from now on is for the next time. */
+	/* Later events are for the next time. */
 	wakeup->is_urgent = wakeup->is_busy = false;
 	go_on = !wakeup->ended;
 	pthread_mutex_unlock(&wakeup->lock);
