@@ -183,7 +183,7 @@ def test_a_small_file_costs_few_calls():
     calls = check_few_calls("0", 115)
     assert "pread64" not in calls
     shutil.rmtree("src")
-    check_few_calls("64k", 90)
+    check_few_calls("64k", 85)
 
 
 def test_inodes_are_forgotten():
