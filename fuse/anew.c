@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/file_anew.h"
 #include "fs.h"
+#include "programs/file_anew.h"
 
 /* No .npy header that can be an array's is longer. */
 #define HEAD_MAX (1u << 16)

@@ -10,7 +10,7 @@
 
 #include "aside.h"
 #include "dir.h"
-#include "b2frame/home.h"
+#include "programs/home.h"
 
 /* Another mount is done in a moment; any user can hold a lock for ever. */
 #define TRIES	100

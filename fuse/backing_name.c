@@ -7,7 +7,7 @@
 
 #include "b2frame/create.h"
 #include "backing_name.h"
-#include "b2frame/home.h"
+#include "programs/home.h"
 
 static bool is_going(const struct fs_backing_dir *dir, const char *name)
 {

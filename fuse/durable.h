@@ -5,7 +5,7 @@
  * A new file that is closed, but not fsync'ed, becomes durable some seconds
  * later, by one syncfs(2) of the ticker for all such files.  Until then it is
  * in this table, even if the kernel forgets it.  Commits move the state of its
- * contents (b2frame/durability.h) while it is open for writing, syncs when it
+ * contents (programs/durability.h) while it is open for writing, syncs when it
  * is not.  The table alone owns that state, and also knows whether the *name*
  * of the frame in its directory is durable.
  *
@@ -36,8 +36,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "b2frame/durability.h"
 #include "b2frame/error.h"
+#include "programs/durability.h"
 
 struct fs;
 struct fs_durable;

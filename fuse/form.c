@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "b2frame/file_form.h"
 #include "fs.h"
+#include "programs/file_form.h"
 
 /* A frame that becomes a directory. */
 struct change {

@@ -3,7 +3,7 @@
  * form.h - a new file that is to be large becomes a directory
  *
  * A new frame is one file, with nothing in it.  Once, before any of its data are
- * stored, it can become a directory (b2frame/file_form.h); from then on it stays what
+ * stored, it can become a directory (programs/file_form.h); from then on it stays what
  * it is.  To the kernel it is the same inode with the same number, and to the mount
  * the same node: what finds a file by its name, or changes names, waits meanwhile
  * (fs_form_lock_names()), and finds what has the name then.

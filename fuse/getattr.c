@@ -8,7 +8,7 @@
 #include "disk_frame.h"
 #include "frame_sizes.h"
 #include "getattr.h"
-#include "b2frame/home.h"
+#include "programs/home.h"
 #include "view.h"
 
 /* Smaller reads cost the same. */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "dir.h"
-#include "b2frame/home.h"
 #include "links.h"
 #include "maker.h"
+#include "programs/home.h"
 #include "setattr.h"
 
 /* A younger leftover may be about to become a home, seconds. */

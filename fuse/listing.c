@@ -11,12 +11,12 @@
 
 #include "aside.h"
 #include "fs.h"
-#include "b2frame/home.h"
 #include "getattr.h"
 #include "links.h"
 #include "listing.h"
 #include "packs.h"
 #include "pages.h"
+#include "programs/home.h"
 #include "view.h"
 
 /* How many frames to look at before a listing goes on. */

@@ -8,9 +8,9 @@
 
 #include "acl.h"
 #include "b2frame/create.h"
-#include "b2frame/home.h"
 #include "cache_state.h"
 #include "probe.h"
+#include "programs/home.h"
 #include "suffix.h"
 
 /* How often to follow a name that changes meanwhile. */

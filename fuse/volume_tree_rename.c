@@ -16,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/home.h"
 #include "form.h"
 #include "links.h"
 #include "lookup.h"
+#include "programs/home.h"
 #include "renaming.h"
 #include "setattr.h"
 #include "volume_tree.h"

@@ -18,7 +18,6 @@
 #include "b2frame/file.h"
 #include "b2frame/frame.h"
 #include "b2frame/log.h"
-#include "b2frame/measure.h"
 #include "b2frame/names.h"
 #include "b2frame/pack.h"
 #include "b2frame/patience.h"

@@ -26,7 +26,6 @@
 
 #include "b2frame/api.h"
 #include "b2frame/create.h"
-#include "b2frame/durability.h"
 #include "b2frame/file.h"
 
 B2F_BEGIN_API
@@ -63,8 +62,8 @@ struct b2f_write_options {
 	 */
 	bool ends_late;
 	/*
-	 * Durability of the frame on disk, which commits update until the file
-	 * is closed.  NULL: a frame that is not empty counts as durable.
+	 * NULL, for all but the daemon: a frame that is not empty counts as
+	 * durable.  Commits update it until the file is closed.
 	 */
 	struct b2f_durability *durability;
 };
@@ -75,8 +74,8 @@ enum b2f_commit_how {
 	/*
 	 * Readable by others when it returns; survives the end of this process,
 	 * but not surely a loss of power.  Durable nevertheless unless the
-	 * frame is NEW (durability.h): what survives now could be lost
-	 * otherwise.
+	 * frame is new and no commit to it was durable: data that survive now
+	 * could be lost otherwise.
 	 */
 	B2F_COMMIT_VISIBLE,
 };

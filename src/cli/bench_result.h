@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "b2frame/measure.h"
+#include "programs/measure.h"
 
 struct cli_bench_row {
 	struct b2f_settings settings;

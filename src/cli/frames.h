@@ -92,7 +92,7 @@ int cli_frames_check_removable(int dirfd, const char *name, const char *label);
  * Removes frame @at, which has been read as @frame: the file, or the directory
  * if nothing else is in it.  Holds it (b2f_frame_hold()), so that no writer
  * loses what it has not stored yet.  If the frame has several names
- * (b2frame/home.h), removes @shown, or the name that the user gave, and the
+ * (programs/home.h), removes @shown, or the name that the user gave, and the
  * frame with its last name.  Refuses (-EBUSY) other symbolic links, frames
  * inside a larger file, and frames that were changed since they were opened.
  * Returns 0, -ENOTEMPTY, -EBUSY or an errno.

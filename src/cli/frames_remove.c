@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/home.h"
 #include "b2frame/error.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/text.h"
+#include "programs/home.h"
 
 static int refuse(const char *path, int err, const char *why)
 {

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/home.h"
 #include "b2frame/pack.h"
 #include "b2frame/remote.h"
 #include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
+#include "programs/home.h"
 
 /* Of what no mount shows (docs/commit.md 4). */
 #define DELETED ".bloscfs-deleted"

@@ -5,7 +5,7 @@
  * Symbolic links are not followed, and nothing is looked for inside a frame, or
  * in what a command or a mount that was killed had half made.  A
  * store that is one file (pack_path.h) is like a directory.  A frame with several names
- * (b2frame/home.h) is visited by each of them, and not where it lies.
+ * (programs/home.h) is visited by each of them, and not where it lies.
  *
  * Each directory is opened below the one that the user named (at.h), so that other users
  * who rename meanwhile lead nowhere else.

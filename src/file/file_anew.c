@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/log_line.h"
-#include "b2frame/file_anew.h"
 #include "file/relayout.h"
 #include "file/shape.h"
 #include "frame/layout_index.h"
+#include "programs/file_anew.h"
 
 bool b2f_file_keeps_size(struct b2f_file *file)
 {

@@ -6,7 +6,7 @@
  * know their chunks by number.  So the transaction of the empty frame on disk gives
  * way to one of another empty frame, and the records stay.
  */
-#include "b2frame/file_form.h"
+#include "programs/file_form.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* durability.c - the states of what is on disk */
-#include "b2frame/durability.h"
+#include "programs/durability.h"
 
 #include "base/monotonic.h"
 

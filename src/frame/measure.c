@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* measure.c - what some settings make of some data */
-#include "b2frame/measure.h"
+#include "programs/measure.h"
 
 #include <stdlib.h>
 #include <string.h>

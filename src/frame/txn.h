@@ -67,7 +67,6 @@
 #ifndef B2F_FRAME_TXN_H
 #define B2F_FRAME_TXN_H
 
-#include "b2frame/durability.h"
 #include "base/checked.h"
 #include "chunk/encoder.h"
 #include "frame/txn_state.h"
@@ -75,6 +74,7 @@
 #include "frame/ids.h"
 #include "index/fingerprint.h"
 #include "index/index_write.h"
+#include "programs/durability.h"
 #include "store/lock.h"
 #include "store/write.h"
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
-#include "b2frame/home.h"
 #include "b2frame/names.h"
+#include "programs/home.h"
 
 #define HOME   ".bloscfs-linked-"
 #define SUFFIX ".b2frame"

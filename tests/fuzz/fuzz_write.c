@@ -19,11 +19,12 @@
 #include "array/array_write.h"
 #include "array/npy.h"
 #include "b2frame/b2frame.h"
-#include "b2frame/file_anew.h"
 #include "base/checked.h"
 #include "base/cursor.h"
 #include "frame/frame.h"
 #include "index/index_write.h"
+#include "programs/durability.h"
+#include "programs/file_anew.h"
 #include "tests/support/fault_store.h"
 
 #define MODEL_MAX 70000

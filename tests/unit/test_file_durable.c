@@ -7,6 +7,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "programs/durability.h"
 #include "tests/support/fault_work.h"
 
 /* A sync of the filesystem fails that the file was left to. */

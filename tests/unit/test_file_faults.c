@@ -11,6 +11,7 @@
 
 #include "array/npy.h"
 #include "base/checked.h"
+#include "programs/durability.h"
 #include "tests/support/fault_work.h"
 
 typedef void work_fn(struct work *w);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
-#include "b2frame/file_form.h"
 #include "b2frame/write.h"
+#include "programs/file_form.h"
 #include "tests/support/frame_dir.h"
 
 #define LIMIT (64u << 10)

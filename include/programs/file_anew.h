@@ -2,16 +2,13 @@
 /*
  * file_anew.h - an array is written from the beginning, in the place of another
  *
- * Layer: public (made by file/).  Threads: every function may be called from any
- * thread, also at the same time.
+ * Layer: for bloscfs and bloscctl alone (made by file/).  Threads: every function
+ * may be called from any thread, also at the same time.
  */
-#ifndef B2FRAME_FILE_ANEW_H
-#define B2FRAME_FILE_ANEW_H
+#ifndef B2F_PROGRAMS_FILE_ANEW_H
+#define B2F_PROGRAMS_FILE_ANEW_H
 
-#include "b2frame/api.h"
 #include "b2frame/write.h"
-
-B2F_BEGIN_API
 
 /*
  * True if @file, which is writable, shows an array that keeps its size: it can
@@ -45,7 +42,5 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
  */
 B2F_MUST_CHECK
 int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros);
-
-B2F_END_API
 
 #endif

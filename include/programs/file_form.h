@@ -6,17 +6,14 @@
  * which is at its first commit or before, it is empty on disk, and its caller may
  * have it become a sparse frame of the same name.  From then on it stays what it is.
  *
- * Layer: public (made by file/).  Threads: any.
+ * Layer: for bloscfs and bloscctl alone (made by file/).  Threads: any.
  */
-#ifndef B2FRAME_FILE_FORM_H
-#define B2FRAME_FILE_FORM_H
+#ifndef B2F_PROGRAMS_FILE_FORM_H
+#define B2F_PROGRAMS_FILE_FORM_H
 
 #include <sys/types.h>
 
-#include "b2frame/api.h"
 #include "b2frame/file.h"
-
-B2F_BEGIN_API
 
 struct b2f_form {
 	/* The directory (it may be O_PATH) in which the file is @name. */
@@ -48,7 +45,5 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
  */
 B2F_MUST_CHECK
 int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form);
-
-B2F_END_API
 
 #endif

@@ -33,17 +33,14 @@
  * Linux reports a failed write once.  So the state FAILED only ends when all
  * data have been read, compared with their checksums, and written to new files.
  *
- * Layer: public (made by frame/).  Threads: any.
+ * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any.
  */
-#ifndef B2FRAME_DURABILITY_H
-#define B2FRAME_DURABILITY_H
+#ifndef B2F_PROGRAMS_DURABILITY_H
+#define B2F_PROGRAMS_DURABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "b2frame/api.h"
-
-B2F_BEGIN_API
 
 enum b2f_durable_state {
 	B2F_DISK_DURABLE,
@@ -73,7 +70,5 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 
 /* A sync that it was left to has failed. */
 void b2f_durability_fail(struct b2f_durability *d);
-
-B2F_END_API
 
 #endif

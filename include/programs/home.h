@@ -7,19 +7,17 @@
  * links to that, beside it.  Each slot in the home has one of the names
  * (fuse/links.h has all states).  The links alone decide.
  *
- * Layer: public (made by store/).  Threads: any; b2f_home_add() and b2f_home_drop() one
- * at a time.  Functions with descriptors may block on I/O.
+ * Layer: for bloscfs and bloscctl alone (made by store/).  Threads: any;
+ * b2f_home_add() and b2f_home_drop() one at a time.  Functions with descriptors may
+ * block on I/O.
  */
-#ifndef B2FRAME_HOME_H
-#define B2FRAME_HOME_H
+#ifndef B2F_PROGRAMS_HOME_H
+#define B2F_PROGRAMS_HOME_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-#include "b2frame/api.h"
 #include "b2frame/error.h"
-
-B2F_BEGIN_API
 
 /* Room for any name and its 0. */
 #define B2F_NAME_SIZE (NAME_MAX + 1)
@@ -121,7 +119,5 @@ int b2f_home_drop(int fd, unsigned int i);
 /* Empties the slot of @name, if there is one.  Returns as b2f_home_drop(). */
 B2F_MUST_CHECK
 int b2f_home_forget(int fd, const char *name);
-
-B2F_END_API
 
 #endif

@@ -2,18 +2,16 @@
 /*
  * measure.h - what some settings make of some data
  *
- * Layer: public (made by frame/).  Threads: any; speeds are those of one thread.
+ * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any; speeds are
+ * those of one thread.
  */
-#ifndef B2FRAME_MEASURE_H
-#define B2FRAME_MEASURE_H
+#ifndef B2F_PROGRAMS_MEASURE_H
+#define B2F_PROGRAMS_MEASURE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "b2frame/api.h"
 #include "b2frame/create.h"
-
-B2F_BEGIN_API
 
 /* The time and the memory that one thread needs for the data. */
 struct b2f_measured {
@@ -41,7 +39,5 @@ B2F_MUST_CHECK
 int b2f_settings_measure(const struct b2f_settings *settings, const void *data,
 			 size_t size, uint64_t least_ns,
 			 struct b2f_measured *out);
-
-B2F_END_API
 
 #endif
