@@ -137,7 +137,8 @@ static void unhash(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->is_present)
 		HASH_DELETE(hh, r->present, node);
-	node->is_present = false;
+	/* A replaced version is opened no more. */
+	node->is_present = node->open.stays = false;
 }
 
 void fs_bucket_node_note_view(struct fs_bucket *r, struct fs_object *node)
@@ -218,7 +219,7 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 static void hash(struct fs_bucket *r, struct fs_object *node)
 {
 	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
-	node->is_present = true;
+	node->is_present = node->open.stays = true;
 }
 
 /*
@@ -399,11 +400,5 @@ int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 
 void fs_bucket_node_close(struct fs *fs, struct fs_object *node)
 {
-	struct b2f_file *file;
-
-	pthread_mutex_lock(&fs->state_lock);
-	/* A replaced version is opened no more. */
-	file = fs_file_leave(fs, &node->open, node->is_present);
-	pthread_mutex_unlock(&fs->state_lock);
-	b2f_file_close(file);
+	fs_file_close(fs, &node->open);
 }

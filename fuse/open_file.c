@@ -77,21 +77,6 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 	return used;
 }
 
-struct b2f_file *fs_file_leave(struct fs *fs, struct fs_file *file, bool stays)
-{
-	struct b2f_file *data = NULL;
-
-	if (--file->nrefs > 0)
-		return NULL;
-	if (stays) {
-		fs_file_rest(fs, file);
-	} else {
-		data = file->data;
-		file->data = NULL;
-	}
-	return data;
-}
-
 struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file)
 {
 	struct b2f_file *data = NULL;
@@ -102,6 +87,21 @@ struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file)
 		file->data = NULL;
 	}
 	return data;
+}
+
+void fs_file_close(struct fs *fs, struct fs_file *file)
+{
+	struct b2f_file *data = NULL;
+
+	pthread_mutex_lock(&fs->state_lock);
+	if (--file->nrefs == 0 && file->stays) {
+		fs_file_rest(fs, file);
+	} else if (file->nrefs == 0) {
+		data = file->data;
+		file->data = NULL;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(data);
 }
 
 /* Takes a file that was not used since @before_s, or is one too many. */

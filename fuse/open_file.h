@@ -72,6 +72,8 @@ struct fs_file {
 	_Atomic unsigned int ncommits;
 	/* When to try again what has failed, on the monotonic clock. */
 	time_t retry_s;
+	/* To open it again would cost requests. */
+	bool stays;
 	/* If it is IDLE: in the list, since when. */
 	TAILQ_ENTRY(fs_file) idle;
 	time_t idle_s;
@@ -101,10 +103,10 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 			     struct b2f_file *data);
 
 /*
- * Removes a user.  The last one closes the file, unless it @stays IDLE.  Under
- * the lock; returns the file to close, or NULL.
+ * Removes a user.  The last one makes the file IDLE if it @stays, and closes it
+ * otherwise.
  */
-struct b2f_file *fs_file_leave(struct fs *fs, struct fs_file *file, bool stays);
+void fs_file_close(struct fs *fs, struct fs_file *file);
 
 /* Makes @file, which is open and has no user, IDLE.  Under the lock. */
 void fs_file_rest(struct fs *fs, struct fs_file *file);

@@ -199,6 +199,8 @@ static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 	if (file)
 		return file;
 	made = calloc(1, sizeof(*made));
+	if (made)
+		made->stays = node->pack->path;
 	pthread_mutex_lock(&fs->state_lock);
 	if (!node->file) {
 		node->file = made;
@@ -232,11 +234,5 @@ int fs_pack_node_open(struct fs *fs, struct fs_member *node,
 
 void fs_pack_node_close(struct fs *fs, struct fs_member *node)
 {
-	struct b2f_file *data;
-
-	node = frame_of(node);
-	pthread_mutex_lock(&fs->state_lock);
-	data = fs_file_leave(fs, node->file, node->pack->path);
-	pthread_mutex_unlock(&fs->state_lock);
-	b2f_file_close(data);
+	fs_file_close(fs, frame_of(node)->file);
 }
