@@ -12,9 +12,27 @@ _bloscctl_options() {
 		sed -E 's/^[ ,]+//'
 }
 
-_bloscctl() {
-	local cur=${COMP_WORDS[COMP_CWORD]}
+# The words that an option of a list takes: what it says if it gets none of them.
+_bloscctl_values() {
+	"${1:-bloscctl}" "$2" "$3=" 2>&1 </dev/null |
+		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/,? or |, / /g'
+}
 
+_bloscctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]} option=
+
+	# "--codec=zs" is three words for bash.
+	if [ "$cur" = '=' ]; then
+		option=${COMP_WORDS[COMP_CWORD - 1]} cur=
+	elif [ "$COMP_CWORD" -ge 2 ] && [ "${COMP_WORDS[COMP_CWORD - 1]}" = '=' ]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	case $option in
+	--codec | --format)
+		mapfile -t COMPREPLY < <(compgen -W \
+			"$(_bloscctl_values "$1" "${COMP_WORDS[1]}" "$option")" -- "$cur")
+		return ;;
+	esac
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W \
 			"$(_bloscctl_commands "$1") --help --version" -- "$cur")

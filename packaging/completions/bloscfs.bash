@@ -15,6 +15,12 @@ _bloscfs_options() {
 		}'
 }
 
+# The words that an option of a list takes: what it says if it gets none of them.
+_bloscfs_values() {
+	"${1:-bloscfs}" -o "$2=" 2>&1 </dev/null |
+		sed -nE "s/.*wrong value '': (.*)/\1/p" | sed -E 's/,? or |, / /g'
+}
+
 _bloscfs() {
 	local cur=${COMP_WORDS[COMP_CWORD]} i=$((COMP_CWORD - 1))
 
@@ -22,10 +28,24 @@ _bloscfs() {
 	while [ "$i" -ge 2 ] && [ "${COMP_WORDS[i]}" = '=' ]; do
 		i=$((i - 2))
 	done
+	local before=${COMP_WORDS[COMP_CWORD - 1]} name=
+	if [ "$cur" = '=' ]; then
+		name=$before cur=
+	elif [ "$before" = '=' ] && [[ $cur != *,* ]]; then
+		name=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	name=${name##*,}
+	case $name in
+	codec | npy | xattr | loglevel)
+		compopt -o nospace
+		mapfile -t COMPREPLY < <(compgen \
+			-W "$(_bloscfs_values "$1" "$name")" -- "$cur")
+		return ;;
+	esac
 	if [ "${COMP_WORDS[i]}" = -o ] &&
 		! { [ "$i" -lt $((COMP_CWORD - 1)) ] && [[ $cur != *,* ]]; }
 	then
-		local before=
+		before=
 		[[ $cur != *,* ]] || before=${cur%,*},
 		compopt -o nospace
 		mapfile -t COMPREPLY < <(compgen -P "$before" \

@@ -94,7 +94,7 @@ static const struct cli_option table[] = {
 	{"all", 0, no_argument, cli_option_set, FIELD(all), NULL},
 	{"plot", 0, required_argument, cli_option_text, FIELD(plot), NULL},
 	{.shared = cli_bench_grid_options, .field = FIELD(grid)},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},
 };
 

@@ -18,7 +18,8 @@ static const char help[] =
 	"may be http(s)://, too.\nChunks are not decoded. What was broken off "
 	"goes on when it is done again.\n\n" CLI_RECURSIVE_HELP
 	"  -f, --force           replace what is at DESTINATION\n"
-	"  -T, --jobs=N          copy N chunks at a time (16)\n"
+	"  -T, --jobs=N, --threads=N\n"
+	"                        copy N chunks at a time (16)\n"
 	"  -q, --quiet           errors only\n"
 	"  -v, --verbose         say what was copied\n"
 	"      --json            say it as JSON on standard output\n"

@@ -11,7 +11,7 @@ static const char help[] =
 	"of arrays.\n\n"
 	"  -o, --output=NAME     write to NAME, or into the directory NAME, "
 	"and keep FRAME\n" CLI_RECURSIVE_HELP
-	"  -f, --force           overwrite what is at NAME\n" CLI_ENCODING_HELP
+	"  -f, --force           overwrite what is at NAME\n" CLI_ENCODING_HELP_KEPT
 		CLI_COMMON_HELP;
 
 #define FIELD(name) offsetof(struct cli_transform, name)

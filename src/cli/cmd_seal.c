@@ -13,8 +13,8 @@
 
 static const char help[] =
 	"Usage: bloscctl seal [OPTION...] FRAME...\n"
-	"Adds checksums to the chunks and the index of each sparse FRAME that "
-	"have none,\nafter decoding them. C-Blosc2 does not look at "
+	"Adds checksums to the chunks and the index of each FRAME that have "
+	"none,\nafter decoding them. C-Blosc2 does not look at "
 	"checksums, and drops them where it\nwrites.\n\n" CLI_RECURSIVE_HELP CLI_WORK_HELP;
 
 static const struct cli_option table[] = {

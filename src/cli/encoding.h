@@ -12,18 +12,26 @@
 #include "b2frame/create.h"
 #include "cli/options.h"
 
-/* Their part of the text of --help. */
-#define CLI_ENCODING_HELP                                                      \
-	"  -1 ... -9             compression level (default: 3)\n"             \
+/* Their part of the text of --help; the arguments say what the defaults are. */
+#define CLI_ENCODING_HELP_OF(level, codec, filter, typesize, chunk, block)     \
+	"  -1 ... -9             compression level" level "\n"                 \
 	"      --clevel=N        the same, 0 (stored) to 9\n"                   \
-	"      --codec=NAME      zstd (default), lz4, lz4hc, blosclz or "      \
-	"zlib\n"                                                               \
-	"      --filter=LIST     shuffle (default), bitshuffle, delta, "       \
+	"      --codec=NAME      zstd" codec ", lz4, lz4hc, blosclz or zlib\n"  \
+	"      --filter=LIST     shuffle" filter ", bitshuffle, delta, "        \
 	"bytedelta,\n"                                                         \
 	"                        none; several in their order: a,b\n"          \
-	"      --typesize=N      bytes of an item, or auto (default)\n"        \
-	"      --chunksize=N     bytes of a chunk (default: 1m)\n"             \
-	"      --blocksize=N     bytes of a block, 0: automatic (64k)\n"
+	"      --typesize=N      bytes of an item, or auto" typesize "\n"      \
+	"      --chunksize=N     bytes of a chunk" chunk "\n"                  \
+	"      --blocksize=N     bytes of a block, 0: automatic" block "\n"
+
+#define CLI_ENCODING_HELP                                                      \
+	CLI_ENCODING_HELP_OF(" (default: 3)", " (default)", " (default)",      \
+			     " (default)", " (default: 1m)", " (64k)")
+
+/* A frame that is encoded anew keeps its settings. */
+#define CLI_ENCODING_HELP_KEPT                                                 \
+	CLI_ENCODING_HELP_OF("", "", "", "", "", "")                           \
+	"                        default of all: as they are in FRAME\n"
 
 /* Settings that the user gave; zero-initialize it. */
 struct cli_encoding {

@@ -208,30 +208,43 @@ static const char *nearest_name(const struct parser *p, const char *name)
 	return nearest.found;
 }
 
-/* Does @name begin long options? */
-static bool is_beginning(const struct parser *p, const char *name)
+/* The long options that begin with @name, malloc'ed; NULL: there are none. */
+static char *list_beginning(const struct parser *p, const char *name)
 {
-	size_t n = strlen(name);
+	size_t n = strlen(name), size;
+	bool any = false;
+	char *list = NULL;
+	FILE *out = open_memstream(&list, &size);
 
-	for (size_t i = 0; i < p->nnames; i++)
-		if (strncmp(p->names[i].name, name, n) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; out && i < p->nnames; i++) {
+		if (strncmp(p->names[i].name, name, n) != 0)
+			continue;
+		fprintf(out, "%s--%s", any ? ", " : "", p->names[i].name);
+		any = true;
+	}
+	if (out)
+		fclose(out);
+	if (any)
+		return list;
+	free(list);
+	return NULL;
 }
 
 /* "--WORD", or "--WORD=VALUE", is no long option. */
 static int refuse_word(const struct cli_command *self, const struct parser *p,
 		       const char *word)
 {
-	char name[32], reason[128];
+	char name[32], reason[128], *several;
 	const char *nearest;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	nearest = nearest_name(p, name);
-	if (is_beginning(p, name)) {
-		snprintf(reason, sizeof(reason),
-			 "several options begin with --%s", name);
-		return cli_command_misuse(self, reason);
+	several = list_beginning(p, name);
+	if (several) {
+		cli_message_error("%s: several options begin with --%s: %s",
+				  self->name, name, several);
+		free(several);
+		return CLI_EXIT_USAGE;
 	}
 	if (!nearest) {
 		snprintf(reason, sizeof(reason), "there is no option --%s",

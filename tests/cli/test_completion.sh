@@ -28,6 +28,13 @@ completes "verify" bloscctl ve
 completes "--offset=" bloscctl cat --off
 completes "--codec= --contiguous" bloscctl compress --co
 completes "a.b2frame" bloscctl info a
+completes "blosclz lz4 lz4hc zlib zstd" bloscctl compress --codec =
+completes "zlib zstd" bloscctl recompress --codec = z
+completes "blp contiguous sparse" bloscctl compress --format =
+completes "blosclz lz4 lz4hc zlib zstd" bloscfs -o codec =
+completes "zlib zstd" bloscfs -o ro,codec = z
+completes "hidden list off" bloscfs -o npy =
+completes "debug error info warning" bloscfs src mnt -o codec = zstd,loglevel =
 completes "codec= commit=" bloscfs -o co
 completes "1,clevel=" bloscfs -o typesize = 1,cle
 completes "ro,allow_other" bloscfs -o ro,allow_o

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import sys
 
 import blosc2
@@ -28,8 +29,19 @@ def verify(path, *options, status=0):
 
 
 def test_help_lists_what_is_taken():
-    assert "--no-seal" not in ctl("seal", "--help")[0].decode()
-    assert "--no-seal" in ctl("convert", "--help")[0].decode()
+    """Every long option of a command's table is in its --help, and no other."""
+    commands = re.findall(r"^  ([a-z]+)  +\S", ctl("--help")[0].decode(), re.M)
+    assert len(commands) > 15, commands
+    for command in commands:
+        text = ctl(command, "--help")[0].decode()
+        # All of them begin with nothing.
+        _, err = ctl(command, "--=", status=2)
+        listed = re.search(r"several options begin with --: (.*)\n", err)[1]
+        told = set(re.findall(r"(?:^ +|, )(--[a-z][a-z0-9-]*)", text, re.M))
+        assert set(listed.split(", ")) == told, (
+            command, set(listed.split(", ")) ^ told)
+    assert "as they are in FRAME" in ctl("recompress", "--help")[0].decode()
+    assert "default: 3" not in ctl("recompress", "--help")[0].decode()
 
 
 def is_sealed(path):

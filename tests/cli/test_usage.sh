@@ -63,7 +63,7 @@ runs 2 compress -o
 says_on_stderr "^bloscctl: compress: -o needs a value; see"
 errors 1
 runs 2 compress --c x
-says_on_stderr "^bloscctl: compress: several options begin with --c; see"
+says_on_stderr "^bloscctl: compress: several options begin with --c: --"
 runs 2 compress --codec=snappy x
 says_on_stderr "^bloscctl: --codec: 'snappy' is not zstd"
 errors 1

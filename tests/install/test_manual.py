@@ -55,6 +55,26 @@ def commands_are_told():
                 f"| -{option}" in page, (name, option)
 
 
+def mount_options_are_told():
+    """Each one that does something is in --help, and in the page."""
+    table = (SOURCE / "fuse/option_table.c").read_text(encoding="utf-8")
+    rows = re.findall(r'^\t\{"(\w+)", ([A-Z_]+),', table, re.M)
+    assert len(rows) > 70, rows
+    text = run(BUILD / "bloscfs", "--help", encoding="utf-8")
+    page = text_of("bloscfs.1")
+    for name, kind in rows:
+        # mount(8) hands these on, and those that change nothing.
+        if kind in ("IGNORED", "IGNORED_VALUE", "KERNEL") or name in (
+                "rw", "async", "debug", "remount"):
+            continue
+        assert re.search(rf"(?:^  |[ ,]){name}\b", text, re.M), name
+        assert re.search(rf"\b{name}\b", page), name
+    kinds = {name for name, _ in rows}
+    told = text[text.index("-o OPT"):]
+    for name in re.findall(r"^  ([a-z_0-9]+)", told, re.M):
+        assert name in kinds, name
+
+
 def library_is_told():
     page = text_of("libb2frame.3")
     headers = " ".join(path.read_text(encoding="utf-8")
@@ -67,13 +87,15 @@ def library_is_told():
     for path in (SOURCE / "include/b2frame").glob("*.h"):
         if path.name not in ("api.h", "b2frame.h", "durability.h",
                              "file_anew.h"):
-            assert f"b2frame/{path.name}" in page, path.name
+            listed = re.findall(rf"In b2frame/{re.escape(path.name)}\b", page)
+            assert len(listed) == 1, (path.name, listed)
 
 
 def main():
     pages_are_clean()
     sections_are_there()
     commands_are_told()
+    mount_options_are_told()
     library_is_told()
 
 
