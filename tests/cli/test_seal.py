@@ -267,8 +267,8 @@ def test_what_cannot_be_sealed():
         assert "No space left on device" in err, err
         check_frame("disk/s", noise(700000))
     said = json.loads(ctl("seal", "--json", "s")[0])
-    assert said == {"command": "seal", "frame": "s", "nchunks": 1,
-                    "nsealed": 1, "complete": True}, said
+    assert said == {"schema": 1, "command": "seal", "frame": "s",
+                    "nchunks": 1, "nsealed": 1, "complete": True}, said
     make("t", noise(CHUNK), typesize=1, chunksize=CHUNK)
     _, err = ctl("seal", "-v", "t")
     assert err == "bloscctl: t: sealed 1 of 1 chunks\n", err
