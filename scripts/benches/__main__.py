@@ -45,7 +45,7 @@ def fill_names(column, data, path):
 
 def check_bytes(data, path):
     """Once per column: what is shown is what is meant."""
-    for name in data.files if data.kind != "chunks" else []:
+    for name in data.files[:100] if data.kind != "chunks" else []:
         if (data.plain / name).is_file():
             run("cmp", "-n", 256 * MIB, data.plain / name, path / name)
     if data.is_whole:

@@ -147,7 +147,7 @@ class Ceiling(Mounted):
     """tests/tools/ceiling.c: FUSE to memory, without any work behind it."""
 
     def __init__(self, name, *options):
-        self.name = f"FUSE to memory{name and ', '}{name}"
+        self.name = f"FUSE, {name}" if name else "FUSE to memory"
         self.options = options
 
     def missing(self, build):

@@ -46,15 +46,17 @@ def family(name):
 
 
 def draw_panel(axis, title, unit, values):
-    """Bars of {name: value}, the first one at the top, with their numbers."""
-    names = list(values)[::-1]
+    """Bars of {name: value} with their numbers, those of ours at the top."""
+    names = sorted(list(values)[::-1],
+                   key=lambda n: family(n) is FAMILIES[0])
     bars = axis.barh(names, [values[n] for n in names],
                      color=[family(n)[1] for n in names])
     axis.bar_label(bars, [number(values[n]) for n in names], fontsize=7,
                    padding=2)
     better = "less" if unit in TIMES or unit == "x" else "more"
-    axis.set_title(f"{title}{', ' if unit else ''}{unit} ({better} is better)",
-                   fontsize=9, loc="left", x=0)
+    unit = "" if unit == "x" else unit
+    axis.set_title(title, fontsize=9, loc="left")
+    axis.set_xlabel(f"{unit}{unit and ', '}{better} is better", fontsize=7)
     axis.tick_params(labelsize=7)
     axis.spines[["top", "right"]].set_visible(False)
     low, high = min(values.values()), max(values.values())
@@ -81,7 +83,7 @@ def picture(path, panels, columns, title, width=9):
     matplotlib.use("Agg")
     from matplotlib import pyplot
     lines = [panels[i:i + columns] for i in range(0, len(panels), columns)]
-    heights = [max(len(p[2]) for p in line) + 2 for line in lines]
+    heights = [max(len(p[2]) for p in line) + 3 for line in lines]
     figure, axes = pyplot.subplots(
         len(lines), columns, figsize=(width, 0.22 * sum(heights) + 0.8),
         squeeze=False, height_ratios=heights, layout="constrained")
@@ -126,7 +128,7 @@ def table_line(row):
 def table(run):
     m = run["machine"]
     size = run["rows"][0]["size"] >> 20
-    yield (f"Medians of {run['rounds']} rounds in turns; {m['cores']} cores, "
+    yield (f"Medians of {run['rounds']} samples in turns; {m['cores']} cores, "
            f"Linux {m['kernel']}, load {run['load_before']:.1f} at the "
            f"beginning; bloscfs {m['commit']}, {m['date']}. Writes are of "
            f"{size} MiB where the row says nothing else. In brackets: bloscfs "
