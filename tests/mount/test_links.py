@@ -145,7 +145,7 @@ def ctl(*args, status=0):
 def test_bloscctl_takes_all_names():
     """And not where the frames lie."""
     names = linked_frames()
-    listed = [line.split()[-1] for line in ctl("ls", "-r", "src").splitlines()]
+    listed = [line.split()[-1] for line in ctl("ls", "-rq", "src").splitlines()]
     assert listed == [f"src/d/{name}.b2frame" for name in sorted(names)]
     ctl("seal", "-r", "src")
     ctl("recompress", "-r", "-9", "src")
