@@ -140,6 +140,7 @@ def test_what_a_frame_says():
         want = json.loads(said)
         assert info.pop("frame").endswith("/src/f.b2frame")
         want.pop("frame")
+        assert want.pop("schema") == 1
         assert info == want
         assert facts("mnt/f", "typesize", "codec", "filters", "nbytes",
                      "nchunks") == ["1", "zstd", "shuffle", str(len(raw)),
