@@ -354,14 +354,6 @@ const char *b2f_frame_obstacle(struct b2f_frame *frame);
 B2F_MUST_CHECK
 int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out);
 
-/*
- * What it says of the chunk @nchunk, as an object of its own.  Returns 0, -ENOMEM, or
- * the error of the chunk (*@out is set, and has an "error").
- */
-B2F_MUST_CHECK
-int b2f_frame_describe_chunk(struct b2f_frame *frame, uint64_t nchunk,
-			     char **out);
-
 B2F_END_API
 
 #endif

@@ -3,11 +3,16 @@
 #include "cli/info.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "b2frame/names.h"
 #include "cli/info_table.h"
 #include "cli/json.h"
 #include "cli/show.h"
+#include "cli/text.h"
 #include "meta/msgpack.h"
 
 /* A codec, a list of filters. */
@@ -66,43 +71,82 @@ static const char chunk_head[] =
 	"  chunk  kind        stored at           nbytes      cbytes     ratio"
 	"    block  blocks  codec     filters\n";
 
-static const char chunk_text[] =
-	"  {chunk,5}  [{?error}unreadable|{kind,-10}  [{stored_at,-14}|"
-	"index         ]  {nbytes,10}[  {cbytes,10}  {ratio:ratio,8}  "
-	"{blocksize,7}  {nblocks,6}  [{?codec=unknown}codec {codec_id}"
-	"|{codec,-8}][ ({+codec_meta})]  " FILTERS "]]\n";
-
-static uint64_t number_of(const json_t *object, const char *key)
+/* A frame may have millions of chunks: no object is made for each of them. */
+static void put_filters(const struct b2f_chunk_info *c)
 {
-	return (uint64_t)json_integer_value(json_object_get(object, key));
+	const char *separator = "";
+
+	for (int i = 0; i < B2F_SLOTS; i++) {
+		const char *name = b2f_filter_name(c->filters[i]);
+
+		if (!c->filters[i])
+			continue;
+		printf("%s%s", separator, name);
+		if (strcmp(name, "unknown") == 0)
+			printf(" %u", c->filters[i]);
+		/* Numbers of bits are signed; channels are few. */
+		if (c->filters_meta[i])
+			printf(" (%d)", (int)(int8_t)c->filters_meta[i]);
+		separator = ", ";
+	}
+	puts(separator[0] ? "" : "none");
 }
 
-static int put_chunk(struct b2f_frame *frame, uint64_t nchunk)
+static void put_codec(const struct b2f_chunk_info *c)
 {
-	char *text = NULL;
-	int err = b2f_frame_describe_chunk(frame, nchunk, &text);
-	json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+	const char *name = b2f_codec_code_name(c->codec);
 
-	free(text);
-	if (object)
-		json_object_set_new(
-			object, "ratio",
-			cli_json_ratio(number_of(object, "nbytes"),
-				       number_of(object, "cbytes")));
-	cli_show(stdout, chunk_text, "", object);
-	json_decref(object);
-	return err;
+	if (strcmp(name, "unknown") == 0)
+		printf("codec %u", c->codec);
+	else
+		printf("%-8s", name);
+	if (c->codec_meta)
+		printf(" (%u)", c->codec_meta);
+}
+
+static void put_place(const struct b2f_frame_info *info,
+		      const struct b2f_chunk_info *c)
+{
+	if (info->sparse)
+		printf("%08" PRIX64 ".chunk", c->place);
+	else
+		printf("%-14" PRIu64, info->header_len + c->place);
+}
+
+static void put_chunk(const struct b2f_frame_info *info, uint64_t nchunk,
+		      const struct b2f_chunk_info *c)
+{
+	char ratio[CLI_TEXT_SIZE];
+
+	printf("  %5" PRIu64 "  %-10s  ", nchunk, b2f_chunk_kind_name(c->kind));
+	if (c->in_index) {
+		printf("%-14s  %10" PRIu64 "\n", "index", (uint64_t)c->nbytes);
+		return;
+	}
+	put_place(info, c);
+	printf("  %10" PRIu64 "  %10" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32 "  ",
+	       (uint64_t)c->nbytes, (uint64_t)c->cbytes,
+	       cli_text_ratio(c->nbytes, c->cbytes, ratio), c->blocksize,
+	       c->nblocks);
+	put_codec(c);
+	fputs("  ", stdout);
+	put_filters(c);
 }
 
 int cli_info_chunks(struct b2f_frame *frame)
 {
-	uint64_t n = b2f_frame_info_get(frame)->nchunks;
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 	int first = 0;
 
 	fputs(chunk_head, stdout);
-	for (uint64_t i = 0; i < n; i++) {
-		int err = put_chunk(frame, i);
+	for (uint64_t i = 0; i < info->nchunks; i++) {
+		struct b2f_chunk_info c;
+		int err = b2f_frame_chunk_info(frame, i, &c);
 
+		if (err)
+			printf("  %5" PRIu64 "  unreadable\n", i);
+		else
+			put_chunk(info, i, &c);
 		first = first ? first : err;
 	}
 	return first;

@@ -354,12 +354,3 @@ int b2f_frame_describe(struct b2f_frame *frame, bool chunks, char **out)
 				    describe_chunks(frame, &err));
 	return write_text(object, JSON_INDENT(2), err, out);
 }
-
-int b2f_frame_describe_chunk(struct b2f_frame *frame, uint64_t nchunk,
-			     char **out)
-{
-	int err;
-	json_t *object = describe_any(frame, nchunk, &err);
-
-	return write_text(object, 0, err, out);
-}
