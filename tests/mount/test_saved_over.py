@@ -226,6 +226,14 @@ def make_tensors(items):
     return "a", "t", "p"
 
 
+def shows(path, want):
+    """While an array comes back, a reader may see parts of both."""
+    try:
+        return np.array_equal(np.load(path), want)
+    except ValueError:
+        return False
+
+
 def load_tensor(name):
     return blosc2.load_tensor(f"src/{name}.b2frame")
 
@@ -248,8 +256,7 @@ def test_what_save_array_made_is_saved_over():
                     time.sleep(2.2)
                 assert_same(load_tensor(name), first, (name, n))
                 assert error_of(f.close) == errno.EPERM, (name, n)
-                wait_until(lambda: np.array_equal(np.load(path), first),
-                           "the array before")
+                wait_until(lambda: shows(path, first), "the array before")
             for other in (first.T.copy(), first[:9], first.astype("f4"),
                           first.reshape(-1), np.zeros((0, 33), first.dtype)):
                 assert error_of(np.save, path, other) == errno.EPERM, name
