@@ -308,8 +308,9 @@ def main():
     args = parse()
     if args.mode == "plot":
         return draw(args)
-    args.json = args.json or JSON["remote" if args.mode == "remote" else
-                                  "local"]
+    args.json = pathlib.Path(args.json or JSON[
+        "remote" if args.mode == "remote" else "local"]).absolute()
+    args.docs = pathlib.Path(args.docs).absolute()
     other = build_other(args.names.pop(0)) if args.mode == "against" else None
     level = TINY if args.tiny else {"full": FULL, "front": FRONT}.get(
         args.mode, QUICK)
