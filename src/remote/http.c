@@ -495,17 +495,6 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 	return reply;
 }
 
-bool b2f_http_is_done(struct b2f_http_request *request)
-{
-	struct b2f_http *http = request->http;
-	bool done;
-
-	pthread_mutex_lock(&http->lock);
-	done = request->state == B2F_HTTP_DONE;
-	pthread_mutex_unlock(&http->lock);
-	return done;
-}
-
 void b2f_http_drop(struct b2f_http_request *request)
 {
 	struct b2f_http *http = request ? request->http : NULL;
@@ -527,15 +516,6 @@ void b2f_http_drop(struct b2f_http_request *request)
 		free_request(request);
 	else
 		curl_multi_wakeup(http->multi);
-}
-
-uint8_t *b2f_http_take_body(struct b2f_http_request *request)
-{
-	uint8_t *body = request->spec.into ? NULL : request->reply.body;
-
-	if (body)
-		request->reply.body = NULL;
-	return body;
 }
 
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http)

@@ -164,17 +164,11 @@ int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
  */
 const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
 
-/* Is @request done? */
-bool b2f_http_is_done(struct b2f_http_request *request);
-
 /*
  * Ends @request, done or not; waits no longer than the thread needs to let go
  * of it, but for the end of a PUT of the caller's bytes.  NULL does nothing.
  */
 void b2f_http_drop(struct b2f_http_request *request);
-
-/* The body of the done @request becomes the caller's: free() it. */
-uint8_t *b2f_http_take_body(struct b2f_http_request *request);
 
 /* How much is waited for. */
 enum b2f_http_patience {
