@@ -127,7 +127,7 @@ int fs_frame_xattr_check_name(const char *name)
 		return 0;
 	/*
 	 * Upon EOPNOTSUPP, ls asks for no further file.  The attribute that the
-	 * kernel asks for before each write is ENODATA: getcap takes nothing
+	 * kernel asks for before the first write is ENODATA: getcap takes nothing
 	 * else for none.
 	 */
 	return strncmp(name, "user.", strlen("user.")) == 0 ||

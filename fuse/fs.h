@@ -101,7 +101,7 @@ struct fs {
 	struct fs_stats_file stats_file;
 	struct fs_unused unused;
 	struct fuse_session *session;
-	/* The kernel has been answered; set by the first request. */
+	/* The kernel has been answered for the first time. */
 	bool is_ready;
 	/* Writing was asked for and is possible. */
 	bool read_write;

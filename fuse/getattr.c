@@ -387,6 +387,12 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	return 0;
 }
 
+static void note_set_ids(struct fs_backed *node, const struct stat *st)
+{
+	if (S_ISREG(st->st_mode) && fs_getattr_set_ids(st))
+		atomic_store(&node->has_set_ids, true);
+}
+
 /* Attributes of anything but a view. */
 static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
@@ -419,6 +425,8 @@ static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 		break;
 	}
 	fs_tree_unpin(fs->tree, &pin);
+	if (!err)
+		note_set_ids(node, out);
 	return err;
 }
 
@@ -474,4 +482,5 @@ void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 		return;
 	keep_read_only(fs, node, probe);
 	frame_attr(fs, node, frame, probe, out);
+	note_set_ids(node, out);
 }

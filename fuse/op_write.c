@@ -11,6 +11,7 @@
 #include "maker.h"
 #include "ops.h"
 #include "reply.h"
+#include "setattr.h"
 
 /*
  * Does the write go to the current end of the file?  It does with O_APPEND,
@@ -190,6 +191,16 @@ static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 	return (ssize_t)done;
 }
 
+/* Before a change of data.  What the kernel writes back has no user. */
+static int clear_set_ids(fuse_req_t req, const struct fuse_file_info *fi)
+{
+	bool by_user = !fi->writepage && fuse_req_ctx(req)->uid != 0;
+
+	return by_user ? fs_setattr_clear_set_ids(fs_of(req),
+						  &fs_handle_of(fi)->pin)
+		       : 0;
+}
+
 void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 		 off_t off, struct fuse_file_info *fi)
 {
@@ -198,9 +209,10 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 
 	(void)ino;
 	fs_stats_add(&fs->stats.nwrites, 1);
-	if (fi->writepage)
+	n = clear_set_ids(req, fi);
+	if (!n && fi->writepage)
 		n = write_back(req, buf, size, off, fi);
-	else
+	else if (!n)
 		n = write_some(req, buf, size, off, fi);
 	if (n < 0) {
 		fs_reply_change_error(req, (int)n);
@@ -264,15 +276,15 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 {
 	struct fs_handle *handle = fs_handle_of(fi);
 	struct fs *fs = fs_of(req);
-	int err;
+	int err = clear_set_ids(req, fi);
 
 	(void)ino;
-	if (handle->file) {
+	if (!err && handle->file) {
 		handle->ops->begin_change(fs, handle);
 		err = allocate(fs, handle, mode, (uint64_t)off,
 			       (uint64_t)length);
 		handle->ops->end_change(fs, handle);
-	} else {
+	} else if (!err) {
 		err = allocate_other(req, handle, mode, off, length);
 	}
 	fs_reply_change_error(req, err);

@@ -12,7 +12,7 @@
  *                    alone here
  *
  * With xattr=off the kernel is told that there are none at all; then it does
- * not ask for a capability before each write.
+ * not ask for a capability before the first write to a file.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -127,29 +127,6 @@ int fs_resize_view(struct fs *fs, struct fs_backed *node, uint64_t size)
 	return -EPERM;
 }
 
-/*
- * Clears set-uid bits, as the kernel does for truncate(2), but not for O_TRUNC.
- */
-static int drop_set_ids(struct fs *fs, const struct fs_pin *pin)
-{
-	struct fs_setattr meta = fs_setattr_none();
-	struct stat st;
-	mode_t drop = S_ISUID;
-	int err = fs_getattr(fs, pin->node, &st);
-
-	if (err)
-		return err;
-	if (st.st_mode & S_IXGRP)
-		drop |= S_ISGID;
-	if (!(st.st_mode & drop))
-		return 0;
-	meta.by_user = meta.has_mode = true;
-	meta.mode = st.st_mode & 07777 & ~drop;
-	return pin->node->kind == FS_KIND_FRAME
-		       ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)
-		       : fs_setattr_file(fs, pin->fd, &meta);
-}
-
 static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	       bool by_user)
 {
@@ -171,7 +148,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	else
 		err = fs_resize_node(fs, node, pin->fd, 0);
 	if (!err && by_user)
-		err = drop_set_ids(fs, pin);
+		err = fs_setattr_clear_set_ids(fs, pin);
 	if (is_plain)
 		fs_cache_state_end(fs, node, pin->fd);
 	return err;

@@ -2,6 +2,7 @@
 /* session.c - the connection to the kernel: mount, serve, unmount */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,9 +77,9 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 	/*
-	 * Off, though libfuse turns them on: the kernel shall clear set-uid
-	 * bits itself (but for O_TRUNC, which comes with the open).  We tell it
-	 * of foreign changes (ticker.h); going by the mtime, it would drop
+	 * Off, though libfuse turns them on: answer() says who clears set-id
+	 * bits.  We tell the kernel of foreign changes (ticker.h); going by the
+	 * mtime, it would drop
 	 * pages that it is writing, and might then keep old ones.  After an
 	 * asynchronous O_DIRECT write (io_submit(2)) it would not drop what a
 	 * reader has cached meanwhile.
@@ -117,8 +119,35 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 		fs_logger_to_syslog(fs->logger);
 	/* First: the manager must not see the parent end before it knows us. */
 	fs_notify_ready();
-	fs->is_ready = true;
 	fs_daemon_ready(&fs->daemon);
+}
+
+static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
+{
+	(void)userdata;
+	return read(fd, buf, size);
+}
+
+/*
+ * Adds to the first answer that we clear set-id bits ourselves, by
+ * fs_setattr_clear_set_ids(); libfuse cannot say so.  Otherwise the kernel asks
+ * for an attribute before each write, which takes as long as the write.  Linux before
+ * 5.11 takes no notice, and changes the mode itself.
+ */
+static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
+{
+	const struct fuse_out_header *head = iov->iov_base;
+	struct fs *fs = userdata;
+	struct fuse_init_out *agreed;
+
+	/* A notification has no number. */
+	if (!fs->is_ready && head->unique) {
+		agreed = count == 2 ? iov[1].iov_base : NULL;
+		if (agreed && iov[1].iov_len == sizeof(*agreed))
+			agreed->flags |= FUSE_HANDLE_KILLPRIV_V2;
+		fs->is_ready = true;
+	}
+	return writev(fd, iov, count);
 }
 
 /* Adds "@name=@value" with commas and backslashes escaped. */
@@ -329,13 +358,17 @@ static void raise_readahead(const struct fs *fs)
 
 int fs_session_mount(struct fs *fs, char reason[FS_REASON_SIZE])
 {
+	static const struct fuse_custom_io io = {.writev = answer,
+						 .read = receive};
 	struct capture capture;
 	char said[300];
 	int err;
 
 	capture_begin(&capture);
 	err = new_session(fs);
-	if (!err && fuse_session_mount(fs->session, fs->mountpoint.path))
+	if (!err && (fuse_session_mount(fs->session, fs->mountpoint.path) ||
+		     fuse_session_custom_io(fs->session, &io,
+					    fuse_session_fd(fs->session))))
 		err = -EIO;
 	capture_end(&capture, said, sizeof(said));
 	if (err) {

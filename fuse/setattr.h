@@ -62,6 +62,14 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta);
 
 /*
+ * Takes the set-id bits away that no file keeps when another user than root changes it
+ * (fs_getattr_set_ids()).  The kernel leaves that to us, as session.c asks of it.
+ * Costs nothing if the mount has not shown them.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin);
+
+/*
  * Notes that the mount has just given the frame @node, which is a file, another
  * name, or taken one: so its ctime is another one, as if its data had changed.  @fd
  * is its descriptor, and @before what it was.

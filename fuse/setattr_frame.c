@@ -7,6 +7,7 @@
 
 #include "b2frame/create.h"
 #include "fs.h"
+#include "getattr.h"
 #include "probe.h"
 #include "setattr.h"
 
@@ -217,6 +218,30 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 	};
 
 	return run_request(node, fd, &r);
+}
+
+int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
+{
+	struct fs_setattr meta = fs_setattr_none();
+	struct stat st;
+	mode_t drop;
+	int err;
+
+	if (!pin->node || !atomic_load(&pin->node->has_set_ids))
+		return 0;
+	/* If they are still there, the look notes them again. */
+	atomic_store(&pin->node->has_set_ids, false);
+	err = fs_getattr(fs, pin->node, &st);
+	if (err)
+		atomic_store(&pin->node->has_set_ids, true);
+	drop = err ? 0 : fs_getattr_set_ids(&st);
+	if (!drop)
+		return err;
+	meta.by_user = meta.has_mode = true;
+	meta.mode = st.st_mode & 07777 & ~drop;
+	return pin->node->kind == FS_KIND_FRAME
+		       ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)
+		       : fs_setattr_file(fs, pin->fd, &meta);
 }
 
 int fs_setattr_with_index(struct fs *fs, struct fs_backed *node, int fd,

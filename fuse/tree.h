@@ -95,6 +95,8 @@ struct fs_backed {
 	 * again tells nothing.
 	 */
 	_Atomic int64_t born_ns;
+	/* Set-id bits were shown since fs_setattr_clear_set_ids() has looked. */
+	_Atomic bool has_set_ids;
 	/* The number to show if it is not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 

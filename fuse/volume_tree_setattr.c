@@ -120,6 +120,8 @@ int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
 		err = -EPERM;
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
+	if (!err && (to_set & FUSE_SET_ATTR_KILL_SUID))
+		err = fs_setattr_clear_set_ids(fs, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
 		fs_cache_state_begin(fs, node, pin.fd);

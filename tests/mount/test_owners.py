@@ -188,17 +188,45 @@ def test_a_change_takes_set_uid_away():
             with open("mnt/f", "r+b") as f:
                 f.write(b"x")
 
-        calls = (write, lambda: os.truncate("mnt/f", 0),
+        def twice():
+            with open("mnt/f", "r+b", buffering=0) as f:
+                f.write(b"x")
+                os.chmod("mnt/f", 0o6755)
+                f.write(b"y")
+
+        def longer():
+            with open("mnt/f", "r+b") as f:
+                os.posix_fallocate(f.fileno(), 0, 100)
+
+        calls = (write, twice, longer, lambda: os.truncate("mnt/f", 0),
                  lambda: open("mnt/f", "wb").close(),
                  lambda: os.chown("mnt/f", -1, ALICE))
         # A frame, and a file that is none.
         for top, call in itertools.product(("mnt", "src"), calls):
             pathlib.Path(top, "f").write_bytes(b"program")
             os.chown("mnt/f", ALICE, ALICE)
-            os.chmod("mnt/f", 0o6777)
-            assert as_user(ALICE, ALICE, call) == 0
-            assert who("mnt/f")[2] == 0o777, (top, calls.index(call))
+            # The mount shows them if others may not write.
+            for mode, left in (0o6755, 0o755), (0o6705, 0o2705):
+                if mode == 0o6705 and call in (twice, calls[-1]):
+                    continue
+                os.chmod("mnt/f", mode)
+                if call in (write, longer):
+                    call()
+                    assert who("mnt/f")[2] == mode, "by root"
+                assert as_user(ALICE, ALICE, call) == 0
+                assert who("mnt/f")[2] == left, (top, calls.index(call))
             os.unlink("mnt/f")
+
+
+def test_the_kernel_asks_for_no_attribute_before_each_write():
+    """From Linux 5.11 on."""
+    with setting("debug") as m:
+        with open("mnt/f", "wb", buffering=0) as f:
+            for _ in range(100):
+                f.write(b"x" * 100)
+        new = [int(n) for n in os.uname().release.split(".")[:2]] >= [5, 11]
+        assert m.log().count("opcode: WRITE") >= 100
+        assert m.log().count("opcode: GETXATTR") < 10 + 100 * (not new)
 
 
 def test_mode_and_owner_stay_with_commits():
