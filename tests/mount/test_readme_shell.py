@@ -166,12 +166,16 @@ def start(command, port):
 def of_the_table(keys):
     """The commands whose requests docs/remote.md counts."""
     text = (SOURCE / "docs/remote.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\| `(bloscctl [^`]*)`", text, re.M)
-    assert len(lines) > 4, lines
+    lines = re.findall(r"^\| `(\S+ [^`]*)` \| \d", text, re.M)
+    assert len(lines) > 10, lines
     pathlib.Path("signal.raw").write_bytes(RAW.tobytes())
     for line in (*lines, "bloscctl rm s3://data/signal.b2frame"):
         line = line.replace("...", "s3://data/signal.b2frame")
+        if line.startswith("rm "):
+            unmount_all()
+            run(f"{keys}\nbloscfs s3://data mnt && cp signal.raw mnt/new")
         run(f"{keys}\n{line}")
+    unmount_all()
 
 
 def test_bucket():
