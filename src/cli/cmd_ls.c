@@ -10,6 +10,7 @@
 #include "cli/ls_tree.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "cli/pack_path.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/walk.h"
@@ -139,11 +140,15 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 	ls->nprinted++;
 }
 
-/* A plain file that the user names is an error, unless -a lists it. */
+/*
+ * A plain file that the user names is an error, unless -a lists it.  Of a store whose
+ * frames are all in groups these are gone into.
+ */
 static int list(struct ls *ls, const char *path)
 {
-	const struct cli_walk walk = {
+	struct cli_walk walk = {
 		.recursive = ls->recursive, .visit = visit, .arg = ls};
+	bool store = cli_pack_path_leads_in(path, true);
 	uint64_t before = ls->nprinted;
 	struct stat st;
 	int err;
@@ -151,7 +156,11 @@ static int list(struct ls *ls, const char *path)
 	cli_message_begin();
 	cli_ls_tree_begin(&ls->tree, path);
 	err = cli_walk_run(&walk, path);
-	if (err || ls->nprinted > before)
+	if (!err && store && !ls->recursive && ls->nprinted == before) {
+		walk.recursive = true;
+		err = cli_walk_run(&walk, path);
+	}
+	if (err || store || ls->nprinted > before)
 		return err;
 	if (cli_kind_of(path) != CLI_KIND_PATH || stat(path, &st) != 0 ||
 	    S_ISDIR(st.st_mode))

@@ -256,20 +256,9 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 	verify_frame(v, &entry->at, entry->frame, sum);
 }
 
-/* The store that @path is or leads into, malloc'ed; NULL: none. */
-static char *store_of(const struct verify *v, const char *path)
-{
-	const char *key;
-
-	return v->frame_offset ? NULL : cli_pack_path_split(path, true, &key);
-}
-
 static bool is_in_store(const struct verify *v, const char *path)
 {
-	char *store = store_of(v, path);
-
-	free(store);
-	return store != NULL;
+	return !v->frame_offset && cli_pack_path_leads_in(path, true);
 }
 
 static void verify_tree(struct verify *v, const char *path)
@@ -294,7 +283,7 @@ static void verify_path(struct verify *v, const char *path)
 {
 	const struct cli_at at = cli_at_named(path);
 	struct b2f_frame_peek peek = {0};
-	char *store = store_of(v, path);
+	bool store = is_in_store(v, path);
 
 	cli_message_begin();
 	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
@@ -304,7 +293,6 @@ static void verify_path(struct verify *v, const char *path)
 		verify_tree(v, path);
 	else
 		verify_frame(v, &at, NULL, 0);
-	free(store);
 }
 
 static int run_verify(const struct cli_command *self, int argc, char **argv)

@@ -15,7 +15,7 @@ enum cli_kind cli_kind_of(const char *operand)
 		return CLI_KIND_STDIN;
 	if (b2f_remote_is_url(operand))
 		return CLI_KIND_URL;
-	return cli_pack_path_leads_in(operand) ? CLI_KIND_MEMBER
+	return cli_pack_path_leads_in(operand, false) ? CLI_KIND_MEMBER
 					       : CLI_KIND_PATH;
 }
 

@@ -51,10 +51,10 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 	return file;
 }
 
-bool cli_pack_path_leads_in(const char *path)
+bool cli_pack_path_leads_in(const char *path, bool whole)
 {
 	const char *key;
-	char *file = cli_pack_path_split(path, false, &key);
+	char *file = cli_pack_path_split(path, whole, &key);
 
 	free(file);
 	return file != NULL;

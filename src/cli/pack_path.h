@@ -21,8 +21,8 @@
  */
 char *cli_pack_path_split(const char *path, bool whole, const char **key);
 
-/* Does @path lead into a file that is a store? */
-bool cli_pack_path_leads_in(const char *path);
+/* Does @path lead into a file that is a store, or with @whole to one? */
+bool cli_pack_path_leads_in(const char *path, bool whole);
 
 /* Is @path called as a store is that is a ZIP file? */
 bool cli_pack_path_is_zip(const char *path);

@@ -52,6 +52,17 @@ def test_tree_in_a_zip_file():
     assert cat("link.b2z/small") == ARRAYS["small"].tobytes()
 
 
+def test_stores_without_frames_at_their_top():
+    """They are listed: as far as their groups go, or as what is empty."""
+    frame = blosc2.asarray(np.arange(9)).to_cframe()
+    zip_of("groups.b2z", {"g/x.b2nd": frame, "g/h/y.b2nd": frame})
+    keys = {"groups.b2z/g/x.b2nd", "groups.b2z/g/h/y.b2nd"}
+    assert set(names("groups.b2z")) == set(names("groups.b2z", "-r")) == keys
+    assert set(names("groups.b2z", "-a")) == {"groups.b2z/g"}
+    zip_of("none.b2z", {"embed.b2e": b"plain"})
+    assert ctl("ls", "none.b2z") == (b"", "")
+
+
 def test_embedded_frames():
     make_embed("e.b2e")
     check_arrays("e.b2e")
