@@ -10,7 +10,7 @@
 #include "helper.h"
 #include "mount_options.h"
 #include "option_table.h"
-#include "value.h"
+#include "words/value.h"
 
 /* Parses one word of a -o list, without its commas; changes @word. */
 static int parse_word(struct fs_options *o, char *word)
@@ -67,8 +67,8 @@ static int parse_operands(struct fs_options *o, int n, char **operands)
 				 : "SOURCE and MOUNTPOINT are missing");
 		return -EINVAL;
 	}
-	if (fs_value_text(operands[0], &o->source) ||
-	    fs_value_text(operands[1], &o->mountpoint))
+	if (b2f_value_text(operands[0], &o->source) ||
+	    b2f_value_text(operands[1], &o->mountpoint))
 		return -ENOMEM;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int parse_letter(struct fs_options *o, int letter)
 		o->sloppy = true;
 		return 0;
 	case 'N':
-		return fs_value_text(optarg, &o->mount_namespace);
+		return b2f_value_text(optarg, &o->mount_namespace);
 	case 'f':
 		o->foreground = true;
 		return 0;

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "option_table.h"
-#include "value.h"
-#include "words/nearest.h"
+#include "words/value.h"
+
+/* The longest time: beyond that the kernel's jiffies would overflow. */
+#define A_YEAR_S 3.2e7
 
 enum option_kind {
 	/* A bool that becomes true, or false. */
@@ -189,7 +191,7 @@ static int add_word(char **list, const char *word)
 	char *joined = NULL;
 
 	if (!*list)
-		return fs_value_text(word, list);
+		return b2f_value_text(word, list);
 	if (asprintf(&joined, "%s,%s", *list, word) < 0)
 		return -ENOMEM;
 	free(*list);
@@ -209,8 +211,8 @@ static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
 		return 0;
 	}
 	return kind == AUTO_SIZE
-		       ? fs_value_size(text, out)
-		       : fs_value_number(text, 10, UINT32_MAX - 1, out);
+		       ? b2f_value_size(text, out)
+		       : b2f_value_number(text, 10, UINT32_MAX - 1, out);
 }
 
 /* Stores the @value of @entry; NULL for those that take none. */
@@ -230,27 +232,28 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 	case KERNEL:
 		return add_word(&o->kernel, entry->name);
 	case SIZE:
-		return fs_value_size(value, field);
+		return b2f_value_size(value, field);
 	case NUMBER:
-		return fs_value_number(value, 10, UINT32_MAX - 1, field);
+		return b2f_value_number(value, 10, UINT32_MAX - 1, field);
 	case USER:
-		return fs_value_user(value, field);
+		return b2f_value_user(value, field);
 	case GROUP:
-		return fs_value_group(value, field);
+		return b2f_value_group(value, field);
 	case MASK:
-		return fs_value_number(value, 8, 0777, field);
+		return b2f_value_number(value, 8, 0777, field);
 	case SECONDS:
-		return fs_value_seconds(value, field);
+		return b2f_value_seconds(value, "smh", A_YEAR_S, field);
 	case WHOLE_SECONDS:
-		return fs_value_whole_seconds(value, field);
+		return b2f_value_whole_seconds(value, "smh", A_YEAR_S,
+					       field);
 	case TEXT:
-		return *value ? fs_value_text(value, field) : -EINVAL;
+		return *value ? b2f_value_text(value, field) : -EINVAL;
 	case CHOICE:
-		return fs_value_choice(value, entry->choices, field);
+		return b2f_value_choice(value, entry->choices, field);
 	case CODEC:
-		return fs_value_codec(value, field);
+		return b2f_value_codec(value, field);
 	case FILTERS:
-		return fs_value_filters(value, field);
+		return b2f_value_filters(value, field, NULL);
 	case AUTO_NUMBER:
 	case AUTO_SIZE:
 	case AUTO_LEVEL:
@@ -280,7 +283,7 @@ static int complain_unknown(const char *name)
 		}
 	}
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		b2f_nearest_try(&nearest, table[i].name);
+		b2f_value_nearest(&nearest, table[i].name);
 	if (!nearest.found)
 		return complain(name, "unknown");
 	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",

@@ -12,7 +12,7 @@
 
 #include "b2frame/write.h"
 #include "frame_xattr.h"
-#include "value.h"
+#include "words/value.h"
 
 /* Longer ones make no sense. */
 #define VALUE_SIZE 128
@@ -61,15 +61,15 @@ static int understand_text(enum preset what, const char *text,
 	*out = (struct meaning){.encoding = {.codec = -1, .clevel = -1}};
 	switch (what) {
 	case PRESET_CODEC:
-		err = fs_value_codec(text, &number);
+		err = b2f_value_codec(text, &number);
 		out->encoding.codec = (int)number;
 		break;
 	case PRESET_CLEVEL:
-		err = fs_value_number(text, 10, 9, &number);
+		err = b2f_value_number(text, 10, 9, &number);
 		out->encoding.clevel = (int)number;
 		break;
 	case PRESET_FILTERS:
-		err = fs_value_filters(text, out->filters);
+		err = b2f_value_filters(text, out->filters, NULL);
 		out->encoding.filters = out->filters;
 		break;
 	case PRESETS:

@@ -11,31 +11,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "b2frame/create.h"
-#include "cli/options.h"
+#include "cli/encoding.h"
 
 /* Values of one option, at most. */
 #define CLI_BENCH_VALUES 16
 
-struct cli_bench_filters {
-	uint8_t ids[B2F_SLOTS];
-	uint8_t metas[B2F_SLOTS];
+/* In the order in which they change from one to the next, the first one most often. */
+enum cli_bench_kind {
+	CLI_BENCH_CODEC,
+	CLI_BENCH_FILTER,
+	CLI_BENCH_LEVEL,
+	CLI_BENCH_TYPESIZE,
+	CLI_BENCH_CHUNKSIZE,
+	CLI_BENCH_LISTS,
 };
 
 /* Zero-initialize it. */
 struct cli_bench_grid {
-	uint8_t codecs[CLI_BENCH_VALUES];
-	uint8_t levels[CLI_BENCH_VALUES];
-	struct cli_bench_filters filters[CLI_BENCH_VALUES];
-	uint32_t typesizes[CLI_BENCH_VALUES];
-	int32_t chunksizes[CLI_BENCH_VALUES];
-	size_t ncodecs;
-	size_t nlevels;
-	size_t nfilters;
-	size_t ntypesizes;
-	size_t nchunksizes;
-	/* The item size that the data tell is one of them. */
-	bool guess;
+	struct cli_bench_list {
+		struct cli_encoding values[CLI_BENCH_VALUES];
+		size_t n;
+	} lists[CLI_BENCH_LISTS];
 };
 
 /*

@@ -12,7 +12,8 @@
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
-#include "words/nearest.h"
+#include "cli/options.h"
+#include "words/value.h"
 
 static const struct cli_command *const commands[] = {
 	&cli_append_command,	 &cli_bench_command,  &cli_cat_command,
@@ -83,7 +84,7 @@ static const char *nearest_command(const char *name)
 	struct b2f_nearest nearest = {name, strlen(name) < 4 ? 2 : 3, NULL};
 
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		b2f_nearest_try(&nearest, commands[i]->name);
+		b2f_value_nearest(&nearest, commands[i]->name);
 	return nearest.found;
 }
 
@@ -121,7 +122,7 @@ static int help_on(const char *name)
 {
 	const struct cli_command *command = name ? find_command(name) : NULL;
 
-	return command ? cli_command_help(command) : print_help();
+	return command ? cli_options_help(command) : print_help();
 }
 
 /* umount(8) runs umount.bloscfs or umount.fuse.bloscfs. */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "words/value.h"
+
 /* The code of LZ4 (b2f_codec_code_name()), and the id of shuffle. */
 #define CODEC_LZ4 1
 #define SHUFFLE	  1
@@ -11,19 +13,26 @@
 /* Decoded bytes of a chunk. */
 #define CHUNKSIZE (1 << 20)
 
-static const char *const sums[] = {"none", "adler32", "crc32", "md5", "sha1",
-				   "sha224", "sha256", "sha384", "sha512"};
-
-int cli_bloscpack_checksum(const struct cli_option *option, void *checksum,
-			   const char *value)
+static int set_checksum(const struct cli_option *option, void *checksum,
+			const char *value)
 {
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
-		if (strcmp(sums[i], value) == 0) {
-			*(const char **)checksum = value;
-			return 0;
-		}
-	return cli_option_refuse(option, value, "a checksum of Bloscpack");
+	static const char *const sums[] = {"none",   "adler32", "crc32", "md5",
+					   "sha1",   "sha224",	"sha256", "sha384",
+					   "sha512", NULL};
+	int64_t i;
+
+	if (b2f_value_choice(value, sums, &i))
+		return cli_option_refuse(option, value, "a checksum of Bloscpack");
+	*(const char **)checksum = value;
+	return 0;
 }
+
+const struct cli_option cli_bloscpack_options[] = {
+	CLI_OPTION("checksum", 0, "SUM", set_checksum, 0,
+	 "in it: none, adler32 (default), crc32, md5, sha1,\n"
+	 "sha224, sha256, sha384 or sha512"),
+	{0},
+};
 
 struct b2f_settings cli_bloscpack_scratch(const struct b2f_settings *settings)
 {

@@ -10,13 +10,8 @@
 #include "b2frame/create.h"
 #include "cli/options.h"
 
-/* The line of --help about --checksum. */
-#define CLI_BLOSCPACK_HELP                                                     \
-	"      --checksum=SUM    in it: none, adler32 (default), crc32, md5, " \
-	"sha1,\n                        sha224, sha256, sha384 or sha512\n"
-
-/* A const char *: the name of a checksum. */
-cli_option_fn cli_bloscpack_checksum;
+/* A row whose field is a const char *, the name of a checksum. */
+extern const struct cli_option cli_bloscpack_options[];
 
 /*
  * Settings of a frame that lives only until a file with @settings is made of it:

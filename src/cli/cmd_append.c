@@ -22,8 +22,7 @@ static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
 	"Adds the bytes of each FILE (- or none: standard input) to the end "
 	"of FRAME:\nof all of them, or of "
-	"none. FRAME may be a Bloscpack file, too.\n\n" CLI_FROM_URL_SERVER_HELP
-	CLI_COMMON_HELP;
+	"none. FRAME may be a Bloscpack file, too.\n\n";
 
 struct append {
 	struct cli_common common;

@@ -15,27 +15,14 @@
 #include "cli/exit_codes.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "words/value.h"
 
 static const char help[] =
 	"Usage: bloscctl bench [OPTION...] FILE\n"
 	"Encodes and decodes some of the data of FILE (- is standard input; a "
 	"frame, too)\nwith many settings; shows those that no other one beats "
 	"in ratio and both\nspeeds, and the command line that suits best. "
-	"Writes nothing.\n\n"
-	"  -1 ... -9             levels (default: 5, 1, 9)\n"
-	"      --codec=NAME      codecs (default: all)\n"
-	"      --filter=LIST     filters (default: shuffle; none; bitshuffle;\n"
-	"                        shuffle,bytedelta)\n"
-	"      --typesize=N      bytes of an item (default: auto)\n"
-	"      --chunksize=N     bytes of a chunk (default: 1m, 256k, 4m)\n"
-	"                        all of these: also several times\n"
-	"      --sample=SIZE     data to take, from all over FILE (default: "
-	"16m)\n"
-	"      --time=SECONDS    begin nothing new after that (default: 30)\n"
-	"      --disk=SIZE       bytes a second of the disk that the data are "
-	"for\n                        (default: 200m)\n"
-	"      --all             show all that was measured\n"
-	"      --plot=FILE.png   draw it, by gnuplot\n" CLI_WORK_HELP;
+	"Writes nothing.\n\n";
 
 /* Most data that are taken: twice as much is in memory. */
 #define SAMPLE_MAX (UINT64_C(1) << 30)
@@ -56,12 +43,8 @@ struct bench {
 static int set_seconds(const struct cli_option *option, void *field,
 		       const char *value)
 {
-	char *end;
-	unsigned long long n = strtoull(value, &end, 10);
-
-	if (*value < '0' || *value > '9' || *end || n < 1 || n > 1000000)
+	if (b2f_value_number(value, 10, 1000000, field) || !*(int64_t *)field)
 		return cli_option_refuse(option, value, "a number of seconds");
-	*(uint64_t *)field = n;
 	return 0;
 }
 
@@ -88,12 +71,17 @@ static int set_sample(const struct cli_option *option, void *field,
 #define FIELD(name) offsetof(struct bench, name)
 
 static const struct cli_option table[] = {
-	{"sample", 0, required_argument, set_sample, FIELD(sample), NULL},
-	{"time", 0, required_argument, set_seconds, FIELD(seconds), NULL},
-	{"disk", 0, required_argument, set_size, FIELD(disk), NULL},
-	{"all", 0, no_argument, cli_option_set, FIELD(all), NULL},
-	{"plot", 0, required_argument, cli_option_text, FIELD(plot), NULL},
 	{.shared = cli_bench_grid_options, .field = FIELD(grid)},
+	CLI_OPTION("sample", 0, "SIZE", set_sample, FIELD(sample),
+	 "data to take, from all over FILE (default: 16m)"),
+	CLI_OPTION("time", 0, "SECONDS", set_seconds, FIELD(seconds),
+	 "begin nothing new after that (default: 30)"),
+	CLI_OPTION("disk", 0, "SIZE", set_size, FIELD(disk),
+	 "bytes a second of the disk that the data are for\n(default: 200m)"),
+	CLI_OPTION("all", 0, NULL, cli_option_set, FIELD(all),
+	 "show all that was measured"),
+	CLI_OPTION("plot", 0, "FILE.png", cli_option_text, FIELD(plot),
+	 "draw it, by gnuplot"),
 	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},
 };
@@ -189,7 +177,7 @@ static int bench_file(struct bench *b, const char *path)
 
 static int run_bench(const struct cli_command *self, int argc, char **argv)
 {
-	struct bench b = {.common.progress = true,
+	static struct bench b = {.common.progress = true,
 			  .sample = 16 << 20,
 			  .seconds = 30,
 			  .disk = 200 << 20};

@@ -12,15 +12,7 @@
 static const char help[] =
 	"Usage: bloscctl cat [OPTION...] FRAME...\n"
 	"Writes the decoded bytes of each FRAME to standard output; - is "
-	"a\ncontiguous one on standard input.\n\n"
-	"      --offset=N        begin at byte N; -N counts from the end\n"
-	"      --length=N        write at most N bytes of each frame\n"
-	"  -f, --force           write to a terminal too\n"
-	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
-	"      --frame-offset=N  the frame begins at byte N of the file\n"
-	CLI_QUIET_HELP
-	CLI_FROM_URL_HELP
-	"  -h, --help            this text\n";
+	"a\ncontiguous one on standard input.\n\n";
 
 struct cat {
 	struct cli_common common;
@@ -31,15 +23,14 @@ struct cat {
 #define FIELD(name) offsetof(struct cat, name)
 
 static const struct cli_option table[] = {
+	CLI_OPTION("offset", 0, "N", cli_option_position, FIELD(begin),
+	 "begin at byte N; -N counts from the end"),
+	CLI_OPTION("length", 0, "N", cli_option_size, FIELD(length),
+	 "write at most N bytes of each frame"),
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
+	 "write to a terminal too"),
+	{.shared = cli_common_reading_options, .field = FIELD(common)},
 	{.shared = cli_common_quiet},
-	{"offset", 0, required_argument, cli_option_position, FIELD(begin),
-	 NULL},
-	{"length", 0, required_argument, cli_option_size, FIELD(length), NULL},
-	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
-	{"threads", 'T', required_argument, cli_option_threads,
-	 FIELD(common.nthreads), NULL},
-	{"frame-offset", 0, required_argument, cli_option_size,
-	 FIELD(common.frame_offset), NULL},
 	{.shared = cli_from_url_options},
 	{0},
 };

@@ -15,20 +15,7 @@ static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
 	"Writes each FILE (- or none: standard input) as a frame beside it, "
 	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
-	"becomes an array,\nFILE.b2nd, if it is whole and nothing else.\n\n"
-	"  -o, --output=FRAME    write to FRAME, or into the directory FRAME; - "
-	"is\n                        standard output\n"
-	"  -c, --stdout          write to standard output (contiguous)\n"
-	"      --contiguous      make a file instead of a directory\n"
-	"      --format=NAME     sparse (default), contiguous, or blp: a "
-	"Bloscpack file,\n                        FILE.blp\n"
-	CLI_BLOSCPACK_HELP
-	"      --plain           make no arrays\n"
-	"  -r, --recursive       all files below each directory\n"
-	"  -f, --force           overwrite; write to a terminal too\n"
-	"  -k, --keep            keep the files (default)\n"
-	"      --rm              remove each file once its frame is "
-	"safe\n" CLI_FROM_URL_SERVER_HELP CLI_ENCODING_HELP CLI_COMMON_HELP;
+	"becomes an array,\nFILE.b2nd, if it is whole and nothing else.\n\n";
 
 struct compress {
 	struct cli_compress how;
@@ -51,21 +38,24 @@ static int set_format(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{"stdout", 'c', no_argument, cli_option_set, FIELD(how.to_stdout),
-	 NULL},
-	{"contiguous", 0, no_argument, cli_option_set, FIELD(how.contiguous),
-	 NULL},
-	{"format", 0, required_argument, set_format, FIELD(how), NULL},
-	{"checksum", 0, required_argument, cli_bloscpack_checksum,
-	 FIELD(how.checksum), NULL},
-	{"plain", 0, no_argument, cli_option_set, FIELD(how.plain), NULL},
-	{.shared = cli_common_recursive, .field = FIELD(how.common)},
-	{"force", 'f', no_argument, cli_option_set, FIELD(how.common.force),
-	 NULL},
-	{"keep", 'k', no_argument, cli_option_clear, FIELD(how.remove), NULL},
-	{"rm", 0, no_argument, cli_option_set, FIELD(how.remove), NULL},
+	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(output),
+	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
+	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(how.to_stdout),
+	 "write to standard output (contiguous)"),
+	CLI_OPTION("contiguous", 0, NULL, cli_option_set, FIELD(how.contiguous),
+	 "make a file instead of a directory"),
+	CLI_OPTION("format", 0, "NAME", set_format, FIELD(how),
+	 "sparse (default), contiguous, or blp: a Bloscpack file,\nFILE.blp"),
+	{.shared = cli_bloscpack_options, .field = FIELD(how.checksum)},
+	CLI_OPTION("plain", 0, NULL, cli_option_set, FIELD(how.plain), "make no arrays"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(how.common.recursive),
+	 "all files below each directory"),
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(how.common.force),
+	 "overwrite; write to a terminal too"),
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(how.remove),
+	 "keep the files (default)"),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(how.remove),
+	 "remove each file once its frame is safe"),
 	{.shared = cli_from_url_server_options},
 	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
 	{.shared = cli_common_options, .field = FIELD(how.common)},

@@ -13,22 +13,7 @@ static const char help[] =
 	"Usage: bloscctl convert [OPTION...] FRAME...\n"
 	"Copies each sparse FRAME to a contiguous one, and the other way "
 	"round.\nChunks and metadata are copied as they are. The copy stands "
-	"beside it, as\nNAME.b2f (contiguous) or NAME.b2frame (sparse).\n\n"
-	"  -o, --output=NAME     write to NAME; or into the directory NAME\n"
-	CLI_RECURSIVE_HELP
-	"      --contiguous      copy to a contiguous frame, whatever it is\n"
-	"      --sparse          copy to a sparse frame, whatever it is\n"
-	"      --b2nd            make an array, NAME.b2nd, of data that tell "
-	"what array they\n                        are: of a NumPy array in a "
-	"Bloscpack file\n"
-	"      --bloscpack       make a Bloscpack file, NAME.blp, of the data\n"
-	CLI_BLOSCPACK_HELP
-	"  -f, --force           overwrite\n"
-	"  -k, --keep            keep the frames (default)\n"
-	"      --rm              remove each frame once its copy is safe\n"
-	"      --no-verify       copy chunks without decoding them\n"
-	"      --frame-offset=N  the frame begins at byte N of the "
-	"file\n" CLI_FROM_URL_HELP CLI_COMMON_HELP;
+	"beside it, as\nNAME.b2f (contiguous) or NAME.b2frame (sparse).\n\n";
 
 #define FIELD(name) offsetof(struct cli_transform, name)
 
@@ -45,23 +30,30 @@ static int set_storage(const struct cli_option *option, void *storage,
 }
 
 static const struct cli_option table[] = {
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{"contiguous", 0, no_argument, set_storage, FIELD(storage), NULL},
-	{"sparse", 0, no_argument, set_storage, FIELD(storage), NULL},
-	{"b2nd", 0, no_argument, set_storage, FIELD(storage), NULL},
-	{"bloscpack", 0, no_argument, set_storage, FIELD(storage), NULL},
-	{"checksum", 0, required_argument, cli_bloscpack_checksum,
-	 FIELD(checksum), NULL},
-	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
-	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
-	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
-	{"no-verify", 0, no_argument, cli_option_set, FIELD(no_verify), NULL},
-	{"frame-offset", 0, required_argument, cli_option_size,
-	 FIELD(common.frame_offset), NULL},
+	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
+	 "write to NAME; or into the directory NAME"),
 	{.shared = cli_common_recursive, .field = FIELD(common)},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	CLI_OPTION("contiguous", 0, NULL, set_storage, FIELD(storage),
+	 "copy to a contiguous frame, whatever it is"),
+	CLI_OPTION("sparse", 0, NULL, set_storage, FIELD(storage),
+	 "copy to a sparse frame, whatever it is"),
+	CLI_OPTION("b2nd", 0, NULL, set_storage, FIELD(storage),
+	 "make an array, NAME.b2nd, of data that tell what array they\n"
+	 "are: of a NumPy array in a Bloscpack file"),
+	CLI_OPTION("bloscpack", 0, NULL, set_storage, FIELD(storage),
+	 "make a Bloscpack file, NAME.blp, of the data"),
+	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force), "overwrite"),
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
+	 "keep the frames (default)"),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
+	 "remove each frame once its copy is safe"),
+	CLI_OPTION("no-verify", 0, NULL, cli_option_set, FIELD(no_verify),
+	 "copy chunks without decoding them"),
+	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
+	 "the frame begins at byte N of the file"),
 	{.shared = cli_from_url_options},
+	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };
 

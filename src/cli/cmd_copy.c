@@ -16,24 +16,18 @@ static const char help[] =
 	"Copies the frame or file SOURCE, as it is stored; with -r, all in the "
 	"directory\nSOURCE. Each of both is a path, or s3://BUCKET/KEY; SOURCE "
 	"may be http(s)://, too.\nChunks are not decoded. What was broken off "
-	"goes on when it is done again.\n\n" CLI_RECURSIVE_HELP
-	"  -f, --force           replace what is at DESTINATION\n"
-	"  -T, --jobs=N, --threads=N\n"
-	"                        copy N chunks at a time (16)\n"
-	"  -q, --quiet           errors only\n"
-	"  -v, --verbose         say what was copied\n"
-	"      --json            say it as JSON on standard output\n"
-	"      --no-progress     no progress bar\n" CLI_FROM_URL_HELP
-	"  -h, --help            this text\n";
+	"goes on when it is done again.\n\n";
 
 #define FIELD(name) offsetof(struct cli_transfer, name)
 
 static const struct cli_option table[] = {
-	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
-	{"jobs", 0, required_argument, cli_option_threads,
-	 FIELD(common.nthreads), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
-	{.shared = cli_common_work_options, .field = FIELD(common)},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
+	 "replace what is at DESTINATION"),
+	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
+	 "copy N chunks at a time (16)"),
+	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),
+	{.shared = cli_common_talk_options, .field = FIELD(common)},
 	{.shared = cli_from_url_options},
 	{0},
 };

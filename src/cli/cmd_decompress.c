@@ -20,16 +20,7 @@ static const char help[] =
 	"Usage: bloscctl decompress [OPTION...] FRAME...\n"
 	"Writes each FRAME as a plain file beside it, named without .b2frame,"
 	"\n.b2f, .b2, .b2nd, .b2eframe or .blp. An array becomes a .npy file.\n"
-	"A contiguous FRAME can come through standard input: -\n\n"
-	"  -o, --output=FILE     write to FILE, or into the directory FILE; - is\n"
-	"                        standard output\n"
-	CLI_RECURSIVE_HELP
-	"  -c, --stdout          write to standard output\n"
-	"  -k, --keep            keep the frames (default)\n"
-	"      --rm              remove each frame once its copy is safe\n"
-	"      --sparse, --no-sparse\n"
-	"                        holes where there are zeros (default), or not\n"
-	CLI_JSON_HELP CLI_FROM_URL_HELP CLI_DECODING_HELP;
+	"A contiguous FRAME can come through standard input: -\n\n";
 
 struct decompress {
 	/* NULL: from the frame's name. */
@@ -43,17 +34,20 @@ struct decompress {
 #define FIELD(name) offsetof(struct decompress, name)
 
 static const struct cli_option table[] = {
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{"stdout", 'c', no_argument, cli_option_set, FIELD(to_stdout), NULL},
-	{"keep", 'k', no_argument, cli_option_clear, FIELD(remove), NULL},
-	{"rm", 0, no_argument, cli_option_set, FIELD(remove), NULL},
-	{"sparse", 0, no_argument, cli_option_set, FIELD(sparse), NULL},
-	{"no-sparse", 0, no_argument, cli_option_clear, FIELD(sparse), NULL},
+	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
+	 "write to FILE, or into the directory FILE; - is\nstandard output"),
 	{.shared = cli_common_recursive, .field = FIELD(common)},
-	{.shared = cli_json_option},
-	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
+	 "write to standard output"),
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
+	 "keep the frames (default)"),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
+	 "remove each frame once its copy is safe"),
+	CLI_OPTION("sparse", 0, NULL, cli_option_set, FIELD(sparse),
+	 "holes where there are zeros (default)"),
+	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
 	{.shared = cli_from_url_options},
+	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{0},
 };
 

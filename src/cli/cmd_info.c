@@ -15,19 +15,8 @@
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
 	"Shows what the index of each FRAME says; no data are decoded. Of a "
-	"file "
-	"in a\nmount, what the mount tells of the frame behind it;\n- is a contiguous "
-	"frame on standard input.\n\n"
-	CLI_RECURSIVE_HELP
-	"      --chunks          every chunk as well\n"
-	"      --meta            every metalayer as well\n"
-	"      --json            all but the chunks as JSON; several frames "
-	"as\n"
-	"                        an array; with --chunks, the chunks too\n"
-	"      --frame-offset=N  the frame begins at byte N of the file\n"
-	CLI_QUIET_HELP
-	CLI_FROM_URL_HELP
-	"  -h, --help            this text\n";
+	"file in a\nmount, what the mount tells of the frame behind it;\n- is "
+	"a contiguous frame on standard input.\n\n";
 
 struct info {
 	struct cli_common common;
@@ -40,13 +29,17 @@ struct info {
 #define FIELD(name) offsetof(struct info, name)
 
 static const struct cli_option table[] = {
-	{.shared = cli_common_quiet},
-	{.shared = cli_json_option},
-	{"chunks", 0, no_argument, cli_option_set, FIELD(chunks), NULL},
-	{"meta", 0, no_argument, cli_option_set, FIELD(meta), NULL},
-	{"frame-offset", 0, required_argument, cli_option_size,
-	 FIELD(common.frame_offset), NULL},
 	{.shared = cli_common_recursive, .field = FIELD(common)},
+	CLI_OPTION("chunks", 0, NULL, cli_option_set, FIELD(chunks),
+	 "every chunk as well"),
+	CLI_OPTION("meta", 0, NULL, cli_option_set, FIELD(meta),
+	 "every metalayer as well"),
+	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
+	 "all but the chunks as JSON; several frames as\n"
+	 "an array; with --chunks, the chunks too"),
+	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
+	 "the frame begins at byte N of the file"),
+	{.shared = cli_common_quiet},
 	{.shared = cli_from_url_options},
 	{0},
 };

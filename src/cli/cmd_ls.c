@@ -18,16 +18,7 @@
 static const char help[] =
 	"Usage: bloscctl ls [OPTION...] [DIR|FRAME...]\n"
 	"Lists the frames in each DIR (default: here): storage, decoded size, "
-	"\nstored size, ratio, name, below a line that says which is which.\n\n"
-	"  -a, --all        list what is no frame too\n"
-	"  -l, --long       exact sizes, mode, and time of last change\n"
-	"  -r, --recursive  go into directories\n"
-	"      --tree       all of it as a tree, with types and shapes of "
-	"arrays\n"
-	"      --json       as a JSON array\n"
-	"  -q, --quiet      no line above\n"
-	CLI_FROM_URL_HELP
-	"  -h, --help       this text\n";
+	"\nstored size, ratio, name, below a line that says which is which.\n\n";
 
 struct ls {
 	bool all;
@@ -60,12 +51,16 @@ static const struct {
 #define FIELD(name) offsetof(struct ls, name)
 
 static const struct cli_option table[] = {
-	{"all", 'a', no_argument, cli_option_set, FIELD(all), NULL},
-	{"long", 'l', no_argument, cli_option_set, FIELD(full), NULL},
-	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
-	{"tree", 0, no_argument, cli_option_set, FIELD(as_tree), NULL},
-	{"quiet", 'q', no_argument, cli_option_set, FIELD(quiet), NULL},
-	{.shared = cli_json_option},
+	CLI_OPTION("all", 'a', NULL, cli_option_set, FIELD(all),
+	 "list what is no frame too"),
+	CLI_OPTION("long", 'l', NULL, cli_option_set, FIELD(full),
+	 "exact sizes, mode, and time of last change"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	 "go into directories"),
+	CLI_OPTION("tree", 0, NULL, cli_option_set, FIELD(as_tree),
+	 "all of it as a tree, with types and shapes of arrays"),
+	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "as a JSON array"),
+	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet), "no line above"),
 	{.shared = cli_from_url_options},
 	{0},
 };

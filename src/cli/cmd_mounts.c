@@ -14,10 +14,7 @@
 static const char help[] =
 	"Usage: bloscctl mounts [OPTION...]\n"
 	"Lists where bloscfs is mounted: mountpoint, source, read-only or not, "
-	"process.\n\n"
-	CLI_QUIET_HELP
-	CLI_JSON_HELP
-	"  -h, --help            this text\n";
+	"process.\n\n";
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_quiet},

@@ -8,20 +8,17 @@ static const char help[] =
 	"Encodes all data of each FRAME anew, as the options say and else as "
 	"its header\nsays, and replaces it, at once, when the new one has been "
 	"read back.\nMetadata are kept, and so are type, chunk and block size "
-	"of arrays.\n\n"
-	"  -o, --output=NAME     write to NAME, or into the directory NAME, "
-	"and keep FRAME\n" CLI_RECURSIVE_HELP
-	"  -f, --force           overwrite what is at NAME\n" CLI_ENCODING_HELP_KEPT
-		CLI_COMMON_HELP;
+	"of arrays.\n\n";
 
 #define FIELD(name) offsetof(struct cli_transform, name)
 
 static const struct cli_option table[] = {
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
-	{.shared = cli_encoding_options, .field = FIELD(encoding)},
+	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
+	 "write to NAME, or into the directory NAME, and keep FRAME"),
 	{.shared = cli_common_recursive, .field = FIELD(common)},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
+	 "overwrite what is at NAME"),
+	{.shared = cli_encoding_kept_options, .field = FIELD(encoding)},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };

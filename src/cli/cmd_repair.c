@@ -11,34 +11,28 @@
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"
 	"Removes what writers that crashed left in each sparse FRAME, looks "
-	"for damage, and\nrepairs what the options say.\n\n"
-	"  -n, --dry-run         only say what would be done\n"
-	"      --force           remove young files that no index names, too: "
-	"no program\n"
-	"                        may be writing to the frame\n"
-	"      --orphans         FRAME is in an object store: remove chunks "
-	"that no index names\n"
-	"  -r, --recursive       with --orphans: of all frames below each URL\n"
-	"      --older=AGE       only those as old as that (1d; s, m, h, d)\n"
-	"      --zero-damaged    replace damaged chunks by zeros\n"
-	"  -o, --output=NEW      FRAME's index is lost: make the frame NEW of "
-	"its chunk files\n"
-	"  -f                    overwrite what is at NEW\n" CLI_FROM_URL_SERVER_HELP
-	CLI_COMMON_HELP;
+	"for damage, and\nrepairs what the options say.\n\n";
 
 #define FIELD(name) offsetof(struct cli_repair, name)
 
 static const struct cli_option table[] = {
-	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
-	{"force", 0, no_argument, cli_option_set, FIELD(force), NULL},
-	{"orphans", 0, no_argument, cli_option_set, FIELD(orphans), NULL},
-	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
-	{"older", 0, required_argument, cli_option_text, FIELD(older), NULL},
-	{"zero-damaged", 0, no_argument, cli_option_set, FIELD(zero_damaged),
-	 NULL},
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{NULL, 'f', no_argument, cli_option_set, FIELD(overwrite), NULL},
+	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
+	 "only say what would be done"),
+	CLI_OPTION("force", 0, NULL, cli_option_set, FIELD(force),
+	 "remove young files that no index names, too: no program\n"
+	 "may be writing to the frame"),
+	CLI_OPTION("orphans", 0, NULL, cli_option_set, FIELD(orphans),
+	 "FRAME is in an object store: remove chunks that no index names"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	 "with --orphans: of all frames below each URL"),
+	CLI_OPTION("older", 0, "AGE", cli_option_text, FIELD(older),
+	 "only those as old as that (1d; s, m, h, d)"),
+	CLI_OPTION("zero-damaged", 0, NULL, cli_option_set, FIELD(zero_damaged),
+	 "replace damaged chunks by zeros"),
+	CLI_OPTION("output", 'o', "NEW", cli_option_text, FIELD(output),
+	 "FRAME's index is lost: make the frame NEW of its chunk files"),
+	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
+	 "overwrite what is at NEW"),
 	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},

@@ -16,13 +16,7 @@ static const char help[] =
 	"Usage: bloscctl rm [OPTION...] FRAME...\n"
 	"Removes each FRAME, a path or the URL of one in an object store: its "
 	"index first,\nso that it is whole or gone, then its chunks. What is "
-	"no frame, and what a program\nwrites to, is refused.\n\n" CLI_RECURSIVE_HELP
-	"  -f, --force           also files and objects that are no frames, and "
-	"frames that\n"
-	"                        cannot be read; that there is none is no "
-	"error\n"
-	"  -n, --dry-run         only say what would be removed\n"
-	CLI_FROM_URL_SERVER_HELP CLI_WORK_HELP;
+	"no frame, and what a program\nwrites to, is refused.\n\n";
 
 struct rm {
 	struct cli_common common;
@@ -33,8 +27,11 @@ struct rm {
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive, .field = FIELD(common)},
-	{"force", 'f', no_argument, cli_option_set, FIELD(common.force), NULL},
-	{"dry-run", 'n', no_argument, cli_option_set, FIELD(dry_run), NULL},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
+	 "also files and objects that are no frames, and frames that\n"
+	 "cannot be read; that there is none is no error"),
+	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
+	 "only say what would be removed"),
 	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},

@@ -15,7 +15,7 @@ static const char help[] =
 	"Usage: bloscctl seal [OPTION...] FRAME...\n"
 	"Adds checksums to the chunks and the index of each FRAME that have "
 	"none,\nafter decoding them. C-Blosc2 does not look at "
-	"checksums, and drops them where it\nwrites.\n\n" CLI_RECURSIVE_HELP CLI_WORK_HELP;
+	"checksums, and drops them where it\nwrites.\n\n";
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},

@@ -20,9 +20,7 @@ static const char help[] =
 	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
 	"Writes a part of the array FRAME as a .npy file to standard output.\n"
 	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
-	"'-1'.\n\n"
-	"  -o, --output=FILE     write to FILE; - is standard "
-	"output\n" CLI_JSON_HELP CLI_FROM_URL_HELP CLI_DECODING_HELP;
+	"'-1'.\n\n";
 
 struct slice {
 	/* NULL: standard output. */
@@ -34,11 +32,10 @@ struct slice {
 #define FIELD(name) offsetof(struct slice, name)
 
 static const struct cli_option table[] = {
-	{"output", 'o', required_argument, cli_option_text, FIELD(output),
-	 NULL},
-	{.shared = cli_json_option},
-	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
+	 "write to FILE; - is standard output"),
 	{.shared = cli_from_url_options},
+	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{0},
 };
 

@@ -13,17 +13,13 @@
 #include "cli/mounts.h"
 #include "cli/operands.h"
 #include "cli/show.h"
+#include "words/value.h"
 
 static const char help[] =
 	"Usage: bloscctl stats [OPTION...] MOUNTPOINT...\n"
 	"Shows what the bloscfs at each MOUNTPOINT has done since it began: "
 	"requests,\nbytes, hits of its cache, what its codecs did and in what "
-	"time, and its memory.\n\n"
-	"      --prometheus      in the text format of Prometheus; one "
-	"MOUNTPOINT\n"
-	CLI_QUIET_HELP
-	CLI_JSON_HELP
-	"  -h, --help            this text\n";
+	"time, and its memory.\n\n";
 
 struct stats {
 	struct cli_common common;
@@ -31,8 +27,9 @@ struct stats {
 };
 
 static const struct cli_option table[] = {
-	{"prometheus", 0, no_argument, cli_option_set,
-	 offsetof(struct stats, prometheus), NULL},
+	CLI_OPTION("prometheus", 0, NULL, cli_option_set,
+		   offsetof(struct stats, prometheus),
+		   "in the text format of Prometheus; one MOUNTPOINT"),
 	{.shared = cli_common_quiet},
 	{.shared = cli_json_option},
 	{0},
@@ -200,11 +197,7 @@ static const char top_help[] =
 	"Usage: bloscctl top [OPTION...] MOUNTPOINT\n"
 	"Shows what the bloscfs at MOUNTPOINT does, again and again: requests "
 	"and bytes per\nsecond, hits of its cache, what waits to be encoded, "
-	"the ratio, and its memory.\n\n"
-	"  -d, --delay=SECONDS   between two of them (default: 1)\n"
-	"  -n, --count=N         end after N of them\n"
-	CLI_QUIET_HELP
-	"  -h, --help            this text\n";
+	"the ratio, and its memory.\n\n";
 
 struct top {
 	uint64_t delay_ms;
@@ -215,20 +208,19 @@ struct top {
 static int set_delay(const struct cli_option *option, void *field,
 		     const char *value)
 {
-	char *end;
-	double s = strtod(value, &end);
+	double s;
 
-	if (end == value || *end || !(s >= 0.01 && s <= 1e6))
+	if (b2f_value_seconds(value, "smh", 1e6, &s) || s < 0.01)
 		return cli_option_refuse(option, value, "a number of seconds");
 	*(uint64_t *)field = (uint64_t)(s * 1000);
 	return 0;
 }
 
 static const struct cli_option top_table[] = {
-	{"delay", 'd', required_argument, set_delay,
-	 offsetof(struct top, delay_ms), NULL},
-	{"count", 'n', required_argument, cli_option_size,
-	 offsetof(struct top, count), NULL},
+	CLI_OPTION("delay", 'd', "SECONDS", set_delay, offsetof(struct top, delay_ms),
+	 "between two of them (default: 1)"),
+	CLI_OPTION("count", 'n', "N", cli_option_size, offsetof(struct top, count),
+	 "end after N of them"),
 	{.shared = cli_common_quiet},
 	{0},
 };

@@ -14,34 +14,20 @@
 #include "cli/exit_codes.h"
 #include "cli/message.h"
 #include "words/namespace.h"
+#include "words/value.h"
 
 extern char **environ;
-
-/* As poll(2) counts, in milliseconds. */
-#define TIMEOUT_MAX (INT32_MAX / 1000)
 
 static const char help[] =
 	"Usage: bloscctl umount [OPTION...] MOUNTPOINT...\n"
 	"Unmounts each MOUNTPOINT of bloscfs, and returns when all that was "
 	"written there is\nstored. umount.bloscfs and umount.fuse.bloscfs are "
-	"the same for umount(8).\n\n"
-	"  -f, --force      even if bloscfs does not answer; what is not "
-	"stored "
-	"is lost\n"
-	"  -l, --lazy       take the name away at once, and do not wait\n"
-	"      --timeout=S  wait S seconds at most\n"
-	"  -N, --namespace=NS\n"
-	"                   in the mount namespace of the process or file NS\n"
-	"  -q, --quiet      errors only\n"
-	"  -v, --verbose    say what was done\n"
-	"      --json       say it as JSON on standard output\n"
-	"  -h, --help       this text\n"
-	"  -n, -r, -t TYPE  ignored, for umount(8)\n";
+	"the same for umount(8).\n\n";
 
 struct umount {
 	bool force;
 	bool lazy;
-	uint64_t timeout_s;
+	int64_t timeout_s;
 	const char *namespace;
 };
 
@@ -50,12 +36,9 @@ struct umount {
 static int set_timeout(const struct cli_option *option, void *timeout_s,
 		       const char *value)
 {
-	uint64_t *out = timeout_s;
-	int err = cli_option_size(option, out, value);
-
-	if (!err && *out > TIMEOUT_MAX)
-		*out = TIMEOUT_MAX;
-	return err;
+	if (b2f_value_whole_seconds(value, "smh", UINT32_MAX, timeout_s))
+		return cli_option_refuse(option, value, "a number of seconds");
+	return 0;
 }
 
 static int ignore(const struct cli_option *option, void *field,
@@ -68,17 +51,21 @@ static int ignore(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	{"force", 'f', no_argument, cli_option_set, FIELD(force), NULL},
-	{"lazy", 'l', no_argument, cli_option_set, FIELD(lazy), NULL},
-	{"timeout", 0, required_argument, set_timeout, FIELD(timeout_s), NULL},
-	{"namespace", 'N', required_argument, cli_option_text, FIELD(namespace),
-	 NULL},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
+	 "even if bloscfs does not answer;\nwhat is not stored is lost"),
+	CLI_OPTION("lazy", 'l', NULL, cli_option_set, FIELD(lazy),
+	 "take the name away at once, and do not wait"),
+	CLI_OPTION("timeout", 0, "S", set_timeout, FIELD(timeout_s),
+	 "wait S seconds at most"),
+	CLI_OPTION("namespace", 'N', "NS", cli_option_text, FIELD(namespace),
+	 "in the mount namespace of the process or file NS"),
 	{.shared = cli_common_quiet},
-	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
+	CLI_OPTION("verbose", 'v', NULL, cli_common_be_verbose, 0, "say what was done"),
 	{.shared = cli_json_option},
-	{NULL, 'n', no_argument, ignore, 0, NULL},
-	{NULL, 'r', no_argument, ignore, 0, NULL},
-	{NULL, 't', required_argument, ignore, 0, NULL},
+	CLI_OPTION(NULL, 'n', NULL, ignore, 0,
+		   "ignored, for umount(8), as -r and -t TYPE are"),
+	CLI_OPTION(NULL, 'r', NULL, ignore, 0, NULL),
+	CLI_OPTION(NULL, 't', "TYPE", ignore, 0, NULL),
 	{0},
 };
 

@@ -26,21 +26,10 @@ static const char help[] =
 	"Usage: bloscctl verify [OPTION...] FRAME...\n"
 	"       bloscctl verify -r [OPTION...] DIR...\n"
 	"Decodes every chunk of each FRAME, and names what is damaged; - is "
-	"a\ncontiguous one on standard input.\n\n"
-	"  -r, --recursive       all frames below each DIR\n"
-	"      --deep            look also at what no reader needs: files that no "
-	"index\n"
-	"                        names, and sizes that keep C-Blosc2 out\n"
-	"  -T, --threads=N       decode on N threads; 0 (default): all cores\n"
-	"      --frame-offset=N  the frame begins at byte N of the file\n"
-	"  -q, --quiet           say nothing of sound frames\n"
-	"  -v, --verbose         say more, of each chunk too\n"
-	"      --json            say all of it as JSON; several frames as an "
-	"array\n"
-	"      --no-progress     no progress bar\n"
-	CLI_FROM_URL_HELP
-	"  -h, --help            this text\n\n"
-	"Exit status: 0 all sound; 1 damage; 2 something could not be checked,"
+	"a\ncontiguous one on standard input.\n\n";
+
+static const char notes[] =
+	"\nExit status: 0 all sound; 1 damage; 2 something could not be checked,"
 	"\nand no damage was seen.\n";
 
 struct verify {
@@ -61,17 +50,23 @@ struct verify {
 #define FIELD(name) offsetof(struct verify, name)
 
 static const struct cli_option table[] = {
-	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
-	{"deep", 0, no_argument, cli_option_set, FIELD(deep), NULL},
-	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
-	 NULL},
-	{"frame-offset", 0, required_argument, cli_option_size,
-	 FIELD(frame_offset), NULL},
-	{"quiet", 'q', no_argument, cli_option_set, FIELD(quiet), NULL},
-	{"verbose", 'v', no_argument, cli_option_set, FIELD(verbose), NULL},
-	{.shared = cli_json_option},
-	{"no-progress", 0, no_argument, cli_option_set, FIELD(no_progress),
-	 NULL},
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	 "all frames below each DIR"),
+	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
+	 "look also at what no reader needs: files that no index\n"
+	 "names, and sizes that keep C-Blosc2 out"),
+	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
+	 "decode on N threads; 0 (default): all cores"),
+	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
+	 "the frame begins at byte N of the file"),
+	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet),
+	 "say nothing of sound frames"),
+	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
+	 "say more, of each chunk too"),
+	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
+	 "say all of it as JSON; several frames as an array"),
+	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
+	 "no progress bar"),
 	{.shared = cli_from_url_options},
 	{0},
 };
@@ -323,6 +318,7 @@ const struct cli_command cli_verify_command = {
 	.name = "verify",
 	.summary = "decode everything, report damage",
 	.help = help,
+	.notes = notes,
 	.options = table,
 	.run = run_verify,
 };

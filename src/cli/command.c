@@ -2,16 +2,8 @@
 /* command.c - what every command says of itself */
 #include "cli/command.h"
 
-#include <stdio.h>
-
 #include "cli/exit_codes.h"
 #include "cli/message.h"
-
-int cli_command_help(const struct cli_command *self)
-{
-	fputs(self->help, stdout);
-	return CLI_EXIT_OK;
-}
 
 int cli_command_misuse(const struct cli_command *self, const char *reason)
 {

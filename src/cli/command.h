@@ -15,8 +15,9 @@ struct cli_command {
 	const char *name;
 	/* For the list of commands: some words without full stop. */
 	const char *summary;
-	/* Text of --help: usage and options. */
+	/* Text of --help: usage, before the options; and what follows, or NULL. */
 	const char *help;
+	const char *notes;
 	/* Rows for cli_options_parse(). */
 	const struct cli_option *options;
 	/* Message if there is no operand; NULL: none is needed. */
@@ -44,9 +45,6 @@ extern const struct cli_command cli_stats_command;
 extern const struct cli_command cli_top_command;
 extern const struct cli_command cli_umount_command;
 extern const struct cli_command cli_verify_command;
-
-/* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */
-int cli_command_help(const struct cli_command *self);
 
 /*
  * Says @reason, a clause, on stderr, and where help is to be had.  Returns

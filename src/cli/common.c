@@ -40,43 +40,54 @@ int cli_common_be_verbose(const struct cli_option *option, void *field,
 }
 
 const struct cli_option cli_common_quiet[] = {
-	{"quiet", 'q', no_argument, be_quiet, 0, NULL},
+	CLI_OPTION("quiet", 'q', NULL, be_quiet, 0, "errors only"),
 	{0},
 };
 
-static const struct cli_option talk[] = {
-	{"threads", 'T', required_argument, cli_option_threads, FIELD(nthreads),
-	 NULL},
-	{"quiet", 'q', no_argument, stop_progress, FIELD(progress), NULL},
-	{"verbose", 'v', no_argument, cli_common_be_verbose, 0, NULL},
-	{"no-progress", 0, no_argument, cli_option_clear, FIELD(progress),
-	 NULL},
+const struct cli_option cli_common_talk_options[] = {
+	CLI_OPTION("quiet", 'q', NULL, stop_progress, FIELD(progress), "errors only"),
+	CLI_OPTION("verbose", 'v', NULL, cli_common_be_verbose, 0, "say what was done"),
+	{.shared = cli_json_option},
+	CLI_OPTION("no-progress", 0, NULL, cli_option_clear, FIELD(progress),
+	 "no progress bar"),
 	{0},
 };
 
 const struct cli_option cli_common_recursive[] = {
-	{"recursive", 'r', no_argument, cli_option_set, FIELD(recursive), NULL},
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	 "all frames below each directory"),
 	{0},
 };
 
 const struct cli_option cli_common_work_options[] = {
-	{.shared = talk},
-	{.shared = cli_json_option},
+	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
+	 "work on N threads; 0 (default): all cores"),
+	{.shared = cli_common_talk_options},
 	{0},
 };
 
 const struct cli_option cli_common_options[] = {
+	CLI_OPTION("no-seal", 0, NULL, cli_option_set, FIELD(no_seal),
+	 "write no checksums"),
 	{.shared = cli_common_work_options},
-	{"no-seal", 0, no_argument, cli_option_set, FIELD(no_seal), NULL},
+	{0},
+};
+
+const struct cli_option cli_common_reading_options[] = {
+	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
+	 "decode on N threads; 0 (default): all cores"),
+	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
+	 "the frame begins at byte N of the file"),
 	{0},
 };
 
 const struct cli_option cli_common_decoding_options[] = {
-	{.shared = talk},
-	{"raw", 0, no_argument, cli_option_set, FIELD(raw), NULL},
-	{"force", 'f', no_argument, cli_option_set, FIELD(force), NULL},
-	{"frame-offset", 0, required_argument, cli_option_size,
-	 FIELD(frame_offset), NULL},
+	CLI_OPTION("raw", 0, NULL, cli_option_set, FIELD(raw),
+	 "of an array the items alone, in C order"),
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
+	 "overwrite; write to a terminal too"),
+	{.shared = cli_common_reading_options},
+	{.shared = cli_common_talk_options},
 	{0},
 };
 

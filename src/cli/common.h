@@ -14,31 +14,6 @@
 #include "cli/json.h"
 #include "cli/options.h"
 
-/* Their part of the text of --help, for commands that make or change frames. */
-#define CLI_COMMON_HELP                                                        \
-	"      --no-seal         write no checksums\n" CLI_WORK_HELP
-
-/* The same for a command that always writes checksums. */
-#define CLI_WORK_HELP                                                          \
-	"  -T, --threads=N       work on N threads; 0 (default): all cores\n"  \
-	"  -q, --quiet           errors only\n"                                \
-	"  -v, --verbose         say what was done\n"                          \
-	CLI_JSON_HELP                                                          \
-	"      --no-progress     no progress bar\n"                            \
-	"  -h, --help            this text\n"
-
-/* The same for commands that write decoded bytes. */
-#define CLI_DECODING_HELP                                                      \
-	"      --raw             of an array the items alone, in C order\n"    \
-	"  -f, --force           overwrite; write to a terminal too\n"         \
-	"  -T, --threads=N       decode on N threads; 0 (default): all "       \
-	"cores\n"                                                              \
-	"      --frame-offset=N  the frame begins at byte N of the file\n"     \
-	"  -q, --quiet           errors only\n"                                \
-	"  -v, --verbose         say what was written\n"                       \
-	"      --no-progress     no progress bar\n"                            \
-	"  -h, --help            this text\n"
-
 /*
  * Zero-initialize it but for progress; a command uses what it has options for.
  */
@@ -56,21 +31,19 @@ struct cli_common {
 	uint64_t frame_offset;
 };
 
-/* Rows for struct cli_common, as in the three texts above. */
+/* Rows for struct cli_common: of commands that make or change frames; */
 extern const struct cli_option cli_common_options[];
+/* the same for a command that always writes checksums, or writes no chunks; */
 extern const struct cli_option cli_common_work_options[];
+/* of those the ones that say what is said; */
+extern const struct cli_option cli_common_talk_options[];
+/* of commands that read frames; and of those that write decoded bytes. */
+extern const struct cli_option cli_common_reading_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
-/* The row of -q of a command that shows no progress, and its line of help. */
+/* The row of -q of a command that shows no progress, and that of -r. */
 extern const struct cli_option cli_common_quiet[];
-
-#define CLI_QUIET_HELP "  -q, --quiet           errors only\n"
-
-/* The row of -r, and its line of help. */
 extern const struct cli_option cli_common_recursive[];
-
-#define CLI_RECURSIVE_HELP                                                     \
-	"  -r, --recursive       all frames below each directory\n"
 
 /* The message level becomes B2F_LOG_INFO; there is no field. */
 cli_option_fn cli_common_be_verbose;

@@ -7,95 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/names.h"
 #include "cli/message.h"
-
-/* Codes of the codecs that are built in: see b2f_codec_code_name(). */
-static const uint8_t codecs[] = {0, 1, 2, 4, 5};
-
-/* Ids of the filters that lose nothing and need nothing but bytes. */
-static const uint8_t filters[] = {1, 2, 3, 35};
-
-#define NCODECS	 (sizeof(codecs) / sizeof(codecs[0]))
-#define NFILTERS (sizeof(filters) / sizeof(filters[0]))
+#include "words/value.h"
 
 static int set_codec(const struct cli_option *option, void *encoding,
 		     const char *name)
 {
 	struct cli_encoding *s = encoding;
+	int64_t codec;
 
-	for (size_t i = 0; i < NCODECS; i++) {
-		if (strcmp(b2f_codec_code_name(codecs[i]), name) == 0) {
-			s->values.codec = codecs[i];
-			s->values.codec_meta = 0;
-			s->has_codec = true;
-			return 0;
-		}
-	}
-	return cli_option_refuse(option, name,
-				 "zstd, lz4, lz4hc, blosclz or zlib");
+	if (b2f_value_codec(name, &codec))
+		return cli_option_refuse(option, name,
+					 "zstd, lz4, lz4hc, blosclz or zlib");
+	s->values.codec = (uint8_t)codec;
+	s->values.codec_meta = 0;
+	s->has_codec = true;
+	return 0;
 }
 
-/* One filter, "NAME" or "NAME:NUMBER", of @len characters. */
-static int parse_filter(const char *text, size_t len, uint8_t *id,
-			uint8_t *meta)
-{
-	const char *colon = memchr(text, ':', len);
-	size_t name_len = colon ? (size_t)(colon - text) : len;
-	unsigned long value = 0;
-	char *end;
-
-	for (size_t i = 0; i < NFILTERS; i++) {
-		const char *name = b2f_filter_name(filters[i]);
-
-		if (strlen(name) != name_len || memcmp(name, text, name_len))
-			continue;
-		if (colon) {
-			if (colon[1] < '0' || colon[1] > '9')
-				return -EINVAL;
-			value = strtoul(colon + 1, &end, 10);
-			/* To python-blosc2 it is signed. */
-			if (end != text + len || value > INT8_MAX)
-				return -EINVAL;
-		}
-		*id = filters[i];
-		*meta = (uint8_t)value;
-		return 0;
-	}
-	return -EINVAL;
-}
-
-static int refuse_list(const struct cli_option *option, const char *list)
-{
-	return cli_option_refuse(option, list,
-				 "a list of shuffle, bitshuffle, delta, "
-				 "bytedelta; or none");
-}
-
-/* They take the last slots, as C-Blosc2 places a single filter. */
 static int set_filters(const struct cli_option *option, void *encoding,
 		       const char *list)
 {
 	struct cli_encoding *s = encoding;
-	uint8_t ids[B2F_SLOTS] = {0}, metas[B2F_SLOTS] = {0};
-	const char *at = list;
-	size_t n = 0, len;
 
-	if (strcmp(list, "none") != 0) {
-		for (;; at += len + 1) {
-			len = strcspn(at, ",");
-			if (n == B2F_SLOTS ||
-			    parse_filter(at, len, &ids[n], &metas[n]))
-				return refuse_list(option, list);
-			n++;
-			if (!at[len])
-				break;
-		}
-	}
-	memset(s->values.filters, 0, B2F_SLOTS);
-	memset(s->values.filters_meta, 0, B2F_SLOTS);
-	memcpy(s->values.filters + B2F_SLOTS - n, ids, n);
-	memcpy(s->values.filters_meta + B2F_SLOTS - n, metas, n);
+	if (b2f_value_filters(list, s->values.filters, s->values.filters_meta))
+		return cli_option_refuse(option, list,
+					 "a list of shuffle, bitshuffle, delta, "
+					 "bytedelta; or none");
 	s->has_filters = true;
 	return 0;
 }
@@ -150,57 +88,59 @@ static int set_blocksize(const struct cli_option *option, void *encoding,
 	return err;
 }
 
-static int set_level(const struct cli_option *option, void *encoding,
-		     const char *value)
-{
-	struct cli_encoding *s = encoding;
-
-	(void)value;
-	s->values.clevel = (uint8_t)(option->letter - '0');
-	s->has_clevel = true;
-	return 0;
-}
-
-/* --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
+/* -1 to -9, --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
 static int set_clevel(const struct cli_option *option, void *encoding,
 		      const char *text)
 {
 	struct cli_encoding *s = encoding;
+	int64_t level = option->letter - '0';
 
-	if (strlen(text) != 1 || text[0] < '0' || text[0] > '9')
+	if (text && b2f_value_number(text, 10, 9, &level))
 		return cli_option_refuse(option, text, "a level, 0 to 9");
-	s->values.clevel = (uint8_t)(text[0] - '0');
+	s->values.clevel = (uint8_t)level;
 	s->has_clevel = true;
 	return 0;
 }
 
-const struct cli_option cli_encoding_options[] = {
-	CLI_ENCODING_LEVELS(set_level),
-	{"clevel", 0, required_argument, set_clevel, 0, NULL},
-	{"codec", 0, required_argument, set_codec, 0, NULL},
-	{"filter", 0, required_argument, set_filters, 0, NULL},
-	{"typesize", 0, required_argument, set_typesize, 0, NULL},
-	{"chunksize", 0, required_argument, set_chunksize, 0, NULL},
-	{"blocksize", 0, required_argument, set_blocksize, 0, NULL},
-	{0},
-};
+#define ROWS(level, codec, filter, typesize, chunk, block)		       \
+	{								       \
+		CLI_OPTION(NULL, '1', NULL, set_clevel, 0,		       \
+			   "compression level" level),			       \
+		CLI_OPTION("clevel", 0, "N", set_clevel, 0,		       \
+			   "the same, 0 (stored) to 9"),		       \
+		CLI_OPTION("codec", 0, "NAME", set_codec, 0,		       \
+			   "zstd" codec ", lz4, lz4hc, blosclz or zlib"),      \
+		CLI_OPTION("filter", 0, "LIST", set_filters, 0,		       \
+			   "shuffle" filter ", bitshuffle, delta, "	       \
+			   "bytedelta,\nnone; several in their order: a,b"),   \
+		CLI_OPTION("typesize", 0, "N", set_typesize, 0,		       \
+			   "bytes of an item, or auto" typesize),	       \
+		CLI_OPTION("chunksize", 0, "N", set_chunksize, 0,	       \
+			   "bytes of a chunk" chunk),			       \
+		CLI_OPTION("blocksize", 0, "N", set_blocksize, 0,	       \
+			   "bytes of a block, 0: automatic" block),	       \
+		{0},							       \
+	}
+
+const struct cli_option cli_encoding_options[] =
+	ROWS(" (default: 3)", " (default)", " (default)", " (default)",
+	     " (default: 1m)", " (64k)");
+
+const struct cli_option cli_encoding_kept_options[] =
+	ROWS("", "", "", "", "", "\ndefault of all: as they are in FRAME");
 
 /* BLOSC_SHUFFLE, in the words of C-Blosc2. */
 static int set_shuffle(const struct cli_option *option, void *encoding,
 		       const char *text)
 {
-	static const struct {
-		const char *word;
-		const char *list;
-	} words[] = {{"NOSHUFFLE", "none"},
-		     {"SHUFFLE", "shuffle"},
-		     {"BITSHUFFLE", "bitshuffle"}};
+	static const char *const words[] = {"NOSHUFFLE", "SHUFFLE", "BITSHUFFLE",
+					    NULL};
+	int64_t i;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(words[i].word, text) == 0)
-			return set_filters(option, encoding, words[i].list);
-	return cli_option_refuse(option, text,
-				 "NOSHUFFLE, SHUFFLE or BITSHUFFLE");
+	if (b2f_value_choice(text, words, &i))
+		return cli_option_refuse(option, text,
+					 "NOSHUFFLE, SHUFFLE or BITSHUFFLE");
+	return set_filters(option, encoding, i ? text : "none");
 }
 
 int cli_encoding_take_environment(struct cli_encoding *encoding)

@@ -12,27 +12,6 @@
 #include "b2frame/create.h"
 #include "cli/options.h"
 
-/* Their part of the text of --help; the arguments say what the defaults are. */
-#define CLI_ENCODING_HELP_OF(level, codec, filter, typesize, chunk, block)     \
-	"  -1 ... -9             compression level" level "\n"                 \
-	"      --clevel=N        the same, 0 (stored) to 9\n"                   \
-	"      --codec=NAME      zstd" codec ", lz4, lz4hc, blosclz or zlib\n"  \
-	"      --filter=LIST     shuffle" filter ", bitshuffle, delta, "        \
-	"bytedelta,\n"                                                         \
-	"                        none; several in their order: a,b\n"          \
-	"      --typesize=N      bytes of an item, or auto" typesize "\n"      \
-	"      --chunksize=N     bytes of a chunk" chunk "\n"                  \
-	"      --blocksize=N     bytes of a block, 0: automatic" block "\n"
-
-#define CLI_ENCODING_HELP                                                      \
-	CLI_ENCODING_HELP_OF(" (default: 3)", " (default)", " (default)",      \
-			     " (default)", " (default: 1m)", " (64k)")
-
-/* A frame that is encoded anew keeps its settings. */
-#define CLI_ENCODING_HELP_KEPT                                                 \
-	CLI_ENCODING_HELP_OF("", "", "", "", "", "")                           \
-	"                        default of all: as they are in FRAME\n"
-
 /* Settings that the user gave; zero-initialize it. */
 struct cli_encoding {
 	struct b2f_settings values;
@@ -46,22 +25,9 @@ struct cli_encoding {
 	bool guess_typesize;
 };
 
-/* The rows of the levels of an option table; they have letters only. */
-#define CLI_ENCODING_LEVEL(letter, store)                                      \
-	{                                                                      \
-		NULL, letter, no_argument, store, 0, NULL                      \
-	}
-#define CLI_ENCODING_LEVELS(store)                                             \
-	CLI_ENCODING_LEVEL('1', store), CLI_ENCODING_LEVEL('2', store),        \
-		CLI_ENCODING_LEVEL('3', store),                                \
-		CLI_ENCODING_LEVEL('4', store),                                \
-		CLI_ENCODING_LEVEL('5', store),                                \
-		CLI_ENCODING_LEVEL('6', store),                                \
-		CLI_ENCODING_LEVEL('7', store),                                \
-		CLI_ENCODING_LEVEL('8', store), CLI_ENCODING_LEVEL('9', store)
-
-/* Rows for struct cli_encoding, as in the text above. */
+/* Rows for struct cli_encoding; and those of a frame that keeps its settings. */
 extern const struct cli_option cli_encoding_options[];
+extern const struct cli_option cli_encoding_kept_options[];
 
 /*
  * Takes what the user did not say from BLOSC_CLEVEL, BLOSC_COMPRESSOR,

@@ -15,80 +15,49 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-/* Where what comes from servers is kept: one place for the whole process. */
-static struct {
-	const char *dir;
-	uint64_t max_bytes;
-} cache;
-
 /* Who asks: once for the whole process, as some are asked themselves who that is. */
 static struct b2f_aws aws;
 
-/* What the user says of object stores. */
-static struct b2f_aws_options given;
+/* What the user says of servers, for the whole process. */
+static struct user {
+	struct b2f_aws_options given;
+	/* Where what comes from them is kept. */
+	const char *cache_dir;
+	uint64_t cache_bytes;
+} user;
 
-static int set_no_keys(const struct cli_option *option, void *field,
-		       const char *value)
-{
-	(void)field;
-	return cli_option_set(option, &given.no_keys, value);
-}
+#define FIELD(name) offsetof(struct user, name)
 
-static int set_payer(const struct cli_option *option, void *field,
-		     const char *value)
-{
-	(void)field;
-	return cli_option_set(option, &given.request_payer, value);
-}
+static const struct cli_option server_rows[] = {
+	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
+	 "ask an object store as anyone"),
+	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
+	 "pay for requests"),
+	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
+	 "encrypt new objects: AES256, aws:kms"),
+	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
+	 "by this key of the server's"),
+	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
+	 "encrypt all objects by the key in FILE"),
+	{0},
+};
 
-static int set_sse(const struct cli_option *option, void *field,
-		   const char *value)
-{
-	(void)field;
-	return cli_option_text(option, &given.sse, value);
-}
-
-static int set_kms_key(const struct cli_option *option, void *field,
-		       const char *value)
-{
-	(void)field;
-	return cli_option_text(option, &given.sse_kms_key, value);
-}
-
-static int set_own_key(const struct cli_option *option, void *field,
-		       const char *value)
-{
-	(void)field;
-	return cli_option_text(option, &given.sse_c_key, value);
-}
-
-static int set_cache_dir(const struct cli_option *option, void *field,
-			 const char *value)
-{
-	(void)field;
-	return cli_option_text(option, &cache.dir, value);
-}
-
-static int set_cache_bytes(const struct cli_option *option, void *field,
-			   const char *value)
-{
-	(void)field;
-	return cli_option_size(option, &cache.max_bytes, value);
-}
+static const struct cli_option rows[] = {
+	CLI_OPTION("cachedir", 0, "DIR", cli_option_text, FIELD(cache_dir),
+	 "keep there what comes from servers"),
+	CLI_OPTION("cachedirsize", 0, "SIZE", cli_option_size, FIELD(cache_bytes),
+	 "so much of it (10g)"),
+	{.shared = server_rows},
+	{0},
+};
 
 const struct cli_option cli_from_url_server_options[] = {
-	{"no-sign-request", 0, no_argument, set_no_keys, 0, NULL},
-	{"request-payer", 0, no_argument, set_payer, 0, NULL},
-	{"sse", 0, required_argument, set_sse, 0, NULL},
-	{"sse-kms-key", 0, required_argument, set_kms_key, 0, NULL},
-	{"sse-c-key", 0, required_argument, set_own_key, 0, NULL},
+	{.base = &user, .shared = server_rows},
 	{0},
 };
 
 const struct cli_option cli_from_url_options[] = {
-	{.shared = cli_from_url_server_options},
-	{"cachedir", 0, required_argument, set_cache_dir, 0, NULL},
-	{"cachedirsize", 0, required_argument, set_cache_bytes, 0, NULL},
+	{.base = &user, .shared = rows},
 	{0},
 };
 
@@ -99,7 +68,7 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 	int err = 0;
 
 	if (b2f_remote_is_s3(url) && !aws.region)
-		err = b2f_aws_read(&given, &aws, reason);
+		err = b2f_aws_read(&user.given, &aws, reason);
 	if (err) {
 		b2f_aws_fini(&aws);
 		cli_message_error("%s: %s", url, reason);
@@ -112,8 +81,8 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 			.no_proxy = way.no_proxy,
 			.ca_file = way.ca_file,
 			.retry_ms = way.retry_ms,
-			.cache_dir = cache.dir,
-			.cache_bytes = cache.max_bytes,
+			.cache_dir = user.cache_dir,
+			.cache_bytes = user.cache_bytes,
 		};
 
 		if (b2f_remote_is_s3(url))

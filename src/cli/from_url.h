@@ -21,17 +21,6 @@ extern const struct cli_option cli_from_url_server_options[];
 /* These, and those of commands that read frames. */
 extern const struct cli_option cli_from_url_options[];
 
-/* Their parts of the text of --help. */
-#define CLI_FROM_URL_SERVER_HELP                                               \
-	"      --no-sign-request  ask an object store as anyone\n"              \
-	"      --request-payer   pay for requests\n"                           \
-	"      --sse=KIND        encrypt new objects: AES256, aws:kms\n"       \
-	"      --sse-kms-key=ID  by this key of the server's\n"                \
-	"      --sse-c-key=FILE  encrypt all objects by the key in FILE\n"
-#define CLI_FROM_URL_HELP                                                      \
-	"      --cachedir=DIR    keep there what comes from servers\n"         \
-	"      --cachedirsize=SIZE  so much of it (10g)\n" CLI_FROM_URL_SERVER_HELP
-
 /* The remote of @url, as the environment says; free it with b2f_remote_free(). */
 B2F_MUST_CHECK
 int cli_from_url_connect(const char *url, struct b2f_remote **out);

@@ -27,7 +27,7 @@ static struct {
 	uint64_t nprinted;
 } list;
 
-static int want(const struct cli_option *option, void *field, const char *value)
+int cli_json_want(const struct cli_option *option, void *field, const char *value)
 {
 	(void)option;
 	(void)field;
@@ -37,7 +37,7 @@ static int want(const struct cli_option *option, void *field, const char *value)
 }
 
 const struct cli_option cli_json_option[] = {
-	{"json", 0, no_argument, want, 0, NULL},
+	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "say it as JSON on standard output"),
 	{0},
 };
 

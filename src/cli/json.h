@@ -16,11 +16,9 @@
 
 #include "cli/options.h"
 
-/* The row of --json, whatever struct the others fill, and its line of help. */
+/* The row of --json, whatever struct the others fill; and what it does. */
 extern const struct cli_option cli_json_option[];
-
-#define CLI_JSON_HELP                                                          \
-	"      --json            say it as JSON on standard output\n"
+cli_option_fn cli_json_want;
 
 /* Was --json given? */
 bool cli_json_wanted(void);

@@ -464,7 +464,7 @@ static bool takes_r(const struct cli_command *command)
 
 static bool is_refused(const struct run *run, const char *path)
 {
-	return takes_r(run->o->command) && !run->o->exact &&
+	return (run->o->files || takes_r(run->o->command)) && !run->o->exact &&
 	       cli_kind_of(path) == CLI_KIND_PATH && is_dir(path) &&
 	       !is_frame(path);
 }

@@ -3,15 +3,16 @@
 #include "cli/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/exit_codes.h"
 #include "cli/message.h"
-#include "words/nearest.h"
+#include "words/value.h"
 
 #define THREADS_MAX 1024
 
@@ -38,38 +39,6 @@ int cli_option_refuse(const struct cli_option *option, const char *text,
 const char *cli_option_environment(const struct cli_option *option)
 {
 	return getenv(option->name);
-}
-
-/* Bits that suffix @text shifts by; -1 if it is none. */
-static int suffix_shift(const char *text)
-{
-	static const char units[] = "kmgt";
-	const char *unit;
-
-	if (!text[0])
-		return 0;
-	unit = strchr(units, text[0] | 0x20);
-	if (!unit || (text[1] && strcasecmp(text + 1, "ib") != 0))
-		return -1;
-	return 10 * (int)(unit - units + 1);
-}
-
-static int parse_size(const char *text, uint64_t *out)
-{
-	unsigned long long value;
-	char *end;
-	int shift;
-
-	/* strtoull() would take a sign and spaces. */
-	if (text[0] < '0' || text[0] > '9')
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	shift = suffix_shift(end);
-	if (errno || shift < 0 || value > (uint64_t)INT64_MAX >> shift)
-		return -EINVAL;
-	*out = value << shift;
-	return 0;
 }
 
 int cli_option_set(const struct cli_option *option, void *field,
@@ -101,7 +70,7 @@ int cli_option_text(const struct cli_option *option, void *field,
 int cli_option_size(const struct cli_option *option, void *field,
 		    const char *value)
 {
-	if (parse_size(value, field))
+	if (b2f_value_size(value, field))
 		return cli_option_refuse(option, value, "a size");
 	return 0;
 }
@@ -112,8 +81,11 @@ int cli_option_position(const struct cli_option *option, void *field,
 	struct cli_position *position = field;
 	bool minus = value[0] == '-';
 
-	if (parse_size(value + minus, &position->offset))
+	int64_t offset;
+
+	if (b2f_value_size(value + minus, &offset))
 		return cli_option_refuse(option, value, "a position");
+	position->offset = (uint64_t)offset;
 	position->from_end = minus;
 	return 0;
 }
@@ -121,9 +93,9 @@ int cli_option_position(const struct cli_option *option, void *field,
 int cli_option_threads(const struct cli_option *option, void *field,
 		       const char *value)
 {
-	uint64_t n;
+	int64_t n;
 
-	if (parse_size(value, &n) || n > THREADS_MAX)
+	if (b2f_value_size(value, &n) || n > THREADS_MAX)
 		return cli_option_refuse(option, value, "a number of threads");
 	*(unsigned int *)field = (unsigned int)n;
 	return 0;
@@ -136,20 +108,26 @@ struct parser {
 	size_t nrows;
 	struct option names[ROWS_MAX + 1];
 	size_t nnames;
-	char letters[2 * ROWS_MAX + 2];
+	char letters[3 * ROWS_MAX];
 	size_t nletters;
 };
+
+/* Does @row have the letter @c? */
+static bool is_letter(const struct cli_option *row, int c)
+{
+	return c && (row->letter == '1' ? isdigit(c) && c != '0' : c == row->letter);
+}
 
 static void add_row(struct parser *p, const struct cli_option *row, char *field)
 {
 	assert(p->nrows < ROWS_MAX);
 	if (row->name)
 		p->names[p->nnames++] =
-			(struct option){row->name, row->has_arg, NULL,
+			(struct option){row->name, row->value != NULL, NULL,
 					FIRST_ROW + (int)p->nrows};
-	if (row->letter)
-		p->letters[p->nletters++] = row->letter;
-	if (row->letter && row->has_arg)
+	for (char c = row->letter; is_letter(row, c); c++)
+		p->letters[p->nletters++] = c;
+	if (row->letter && row->value)
 		p->letters[p->nletters++] = ':';
 	p->rows[p->nrows] = row;
 	p->fields[p->nrows++] = field;
@@ -159,11 +137,49 @@ static void add_table(struct parser *p, const struct cli_option *row,
 		      char *values)
 {
 	for (; row->store || row->shared; row++) {
-		if (row->shared)
-			add_table(p, row->shared, values + row->field);
-		else
+		if (row->store)
 			add_row(p, row, values + row->field);
+		else
+			add_table(p, row->shared, row->base ? row->base
+							    : values + row->field);
 	}
+}
+
+/* What every command has, first and in the order of --help last. */
+static const struct cli_option help_row =
+	CLI_OPTION("help", 'h', NULL, cli_option_set, 0, "this text");
+
+static void begin(struct parser *p, const struct cli_command *self, void *values)
+{
+	/* The colon makes getopt_long() tell what is wrong. */
+	*p = (struct parser){.letters = ":", .nletters = 1};
+	add_row(p, &help_row, values);
+	add_table(p, self->options, values);
+}
+
+/* "  -o, --output=FRAME    write to FRAME", and further lines below that. */
+static void put_row(const struct cli_option *row)
+{
+	const char *text = row->help, *dash = row->letter ? ", --" : "      --";
+	char label[64];
+	int n = 0;
+
+	if (!text)
+		return;
+	if (row->letter)
+		n = sprintf(label, "  -%c%s", row->letter,
+			    row->letter == '1' ? " ... -9" : "");
+	if (row->name)
+		n += sprintf(label + n, "%s%s", dash, row->name);
+	if (row->value)
+		sprintf(label + n, "%s%s", row->name ? "=" : " ", row->value);
+	printf("%-22s  ", label);
+	for (; *text; text++) {
+		putchar(*text);
+		if (*text == '\n')
+			printf("%24s", "");
+	}
+	putchar('\n');
 }
 
 /* The row that @opt was returned for; nrows: for what is no option. */
@@ -173,7 +189,7 @@ static size_t find_row(const struct parser *p, int opt)
 
 	if (opt >= FIRST_ROW)
 		return (size_t)(opt - FIRST_ROW);
-	while (i < p->nrows && p->rows[i]->letter != opt)
+	while (i < p->nrows && !is_letter(p->rows[i], opt))
 		i++;
 	return i;
 }
@@ -204,7 +220,7 @@ static const char *nearest_name(const struct parser *p, const char *name)
 	struct b2f_nearest nearest = {name, strlen(name) < 6 ? 2 : 3, NULL};
 
 	for (size_t i = 0; i < p->nnames; i++)
-		b2f_nearest_try(&nearest, p->names[i].name);
+		b2f_value_nearest(&nearest, p->names[i].name);
 	return nearest.found;
 }
 
@@ -285,13 +301,10 @@ static int refuse_option(const struct cli_command *self, const struct parser *p,
 int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 		      void *values)
 {
-	static const struct cli_option help = {.name = "help", .letter = 'h'};
-	/* The colon makes getopt_long() tell what is wrong. */
-	struct parser p = {.letters = ":", .nletters = 1};
+	struct parser p;
 	int opt;
 
-	add_row(&p, &help, NULL);
-	add_table(&p, self->options, values);
+	begin(&p, self, values);
 	if (refuse_levels(&p, argc, argv))
 		return CLI_EXIT_USAGE;
 	opterr = 0;
@@ -301,15 +314,29 @@ int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 		struct cli_option row;
 
 		if (i == 0)
-			return cli_command_help(self);
+			return cli_options_help(self);
 		if (i == p.nrows)
 			return refuse_option(self, &p, opt, argv[optind - 1]);
 		row = *p.rows[i];
-		row.letter = opt < FIRST_ROW ? row.letter : '\0';
+		row.letter = opt < FIRST_ROW ? (char)opt : '\0';
 		if (row.store(&row, p.fields[i], optarg))
 			return CLI_EXIT_USAGE;
 	}
 	if (optind == argc && self->missing)
 		return cli_command_misuse(self, self->missing);
 	return CLI_CONTINUE;
+}
+
+int cli_options_help(const struct cli_command *self)
+{
+	struct parser p;
+
+	/* Nothing is stored. */
+	begin(&p, self, &p);
+	fputs(self->help, stdout);
+	for (size_t i = 1; i < p.nrows; i++)
+		put_row(p.rows[i]);
+	put_row(&help_row);
+	fputs(self->notes ? self->notes : "", stdout);
+	return CLI_EXIT_OK;
 }

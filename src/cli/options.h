@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options.h - tables of options, and the parser that walks them
+ * options.h - tables of options, the parser that walks them, and their help
  *
  * A command has one table, whose rows say where in the command's struct a value
- * belongs.  Options that several commands have are a table of their own, which
- * a row of the others names.
+ * belongs, and what --help tells of it, in the order of the rows.  Options that several
+ * commands have are a table of their own, which a row of the others names.
  *
  * Layer: cli.  Threads: main only.
  */
 #ifndef B2F_CLI_OPTIONS_H
 #define B2F_CLI_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+/* For optind. */
+#include <unistd.h>
 
 #include "b2frame/error.h"
 #include "cli/command.h"
@@ -32,16 +33,28 @@ typedef int cli_option_fn(const struct cli_option *option, void *field,
 struct cli_option {
 	/* Without dashes; NULL: it has a letter only. */
 	const char *name;
-	/* 0: it has a name only; or, as @store gets it, the user wrote that. */
+	/*
+	 * 0: it has a name only; or, as @store gets it, the user wrote that.  '1' stands
+	 * for all digits up to 9.
+	 */
 	char letter;
-	/* no_argument or required_argument. */
-	int has_arg;
+	/* What --help calls its value; NULL: it takes none. */
+	const char *value;
 	cli_option_fn *store;
 	/* Bytes from the start of the struct to the field. */
 	size_t field;
-	/* Instead of all but @field: rows for the struct that is there. */
+	/* Lines without the last end; NULL: --help leaves it out. */
+	const char *help;
+	/* Instead of all that: rows for the struct at @field, or @base. */
 	const struct cli_option *shared;
+	void *base;
 };
+
+#define CLI_OPTION(name_, letter_, value_, store_, field_, help_)              \
+	{                                                                      \
+		.name = name_, .letter = letter_, .value = value_,             \
+		.store = store_, .field = field_, .help = help_                \
+	}
 
 /* The variable of the environment that is called as @option; or NULL. */
 const char *cli_option_environment(const struct cli_option *option);
@@ -60,10 +73,7 @@ cli_option_fn cli_option_clear;
 /* A const char *, which points into argv. */
 cli_option_fn cli_option_text;
 
-/*
- * A uint64_t: a number of bytes, at most INT64_MAX: digits, then k, m, g or t
- * (1024 each), with or without "iB".
- */
+/* A uint64_t: a number of bytes (b2f_value_size()). */
 cli_option_fn cli_option_size;
 
 /* A struct cli_position: a size that may have a sign. */
@@ -88,5 +98,8 @@ struct cli_position {
 B2F_MUST_CHECK
 int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 		      void *values);
+
+/* Prints the help of @self to stdout.  Returns CLI_EXIT_OK. */
+int cli_options_help(const struct cli_command *self);
 
 #endif

@@ -12,31 +12,17 @@
 #include "cli/from_url.h"
 #include "cli/kind.h"
 #include "cli/message.h"
+#include "words/value.h"
 
 /* A century. */
-#define AGE_MAX UINT64_C(3155760000)
+#define AGE_MAX 3155760000.
 
-/* "90m" in seconds; false: that is no age. */
-static bool parse_age(const char *text, uint64_t *out)
+/* "90m" in seconds; a number alone is no age. */
+static int parse_age(const char *text, int64_t *out)
 {
-	static const struct {
-		char unit;
-		uint64_t seconds;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	uint64_t n;
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!errno && *end == units[i].unit && !end[1] &&
-		    n <= AGE_MAX / units[i].seconds) {
-			*out = n * units[i].seconds;
-			return true;
-		}
-	return false;
+	return isalpha((unsigned char)text[strlen(text) - (*text != '\0')])
+		       ? b2f_value_whole_seconds(text, "smhd", AGE_MAX, out)
+		       : -EINVAL;
 }
 
 static void report(const char *url, const struct b2f_remote_orphans *found,
@@ -97,7 +83,7 @@ static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
 int cli_orphans_remove(const char *url, const struct cli_repair *how)
 {
 	struct b2f_remote *remote = NULL;
-	uint64_t age = 0;
+	int64_t age = 0;
 	int err;
 
 	if (cli_kind_of(url) != CLI_KIND_URL) {
@@ -106,7 +92,7 @@ int cli_orphans_remove(const char *url, const struct cli_repair *how)
 				  url);
 		return -EINVAL;
 	}
-	if (!parse_age(how->older ? how->older : "1d", &age)) {
+	if (parse_age(how->older ? how->older : "1d", &age)) {
 		cli_message_error("--older=%s: not an age, as 90m or 1d",
 				  how->older);
 		return -EINVAL;
@@ -115,8 +101,8 @@ int cli_orphans_remove(const char *url, const struct cli_repair *how)
 	if (err)
 		return err;
 	cli_message_forget();
-	err = how->recursive ? remove_below(remote, age, how->dry_run)
-			     : remove_one(remote, age, how->dry_run);
+	err = how->recursive ? remove_below(remote, (uint64_t)age, how->dry_run)
+			     : remove_one(remote, (uint64_t)age, how->dry_run);
 	err = cli_message_explain(b2f_remote_label(remote), err);
 	b2f_remote_free(remote);
 	return err;

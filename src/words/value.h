@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * value.h - words of a command line, or of an attribute, into values, and the name
+ * that an unknown one was most likely meant to be
+ *
+ * All but the last return 0, or -EINVAL and leave *@out alone; but b2f_value_text() -ENOMEM.
+ *
+ * Layer: words.  Threads: pure functions.
+ */
+#ifndef B2F_WORDS_VALUE_H
+#define B2F_WORDS_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "b2frame/frame.h"
+
+/* A copy in *@out, which is NULL or malloc'ed and freed then. */
+B2F_MUST_CHECK
+int b2f_value_text(const char *text, char **out);
+
+/*
+ * A size up to 63 bits: digits, and one of k m g t or KiB MiB GiB TiB (powers
+ * of 1024, in either case) or nothing.
+ */
+B2F_MUST_CHECK
+int b2f_value_size(const char *text, int64_t *out);
+
+/* Digits of base @base, up to @max. */
+B2F_MUST_CHECK
+int b2f_value_number(const char *text, int base, uint64_t max, int64_t *out);
+
+/* Decimal, up to @max seconds; one of @units, which are of "smhd", may follow. */
+B2F_MUST_CHECK
+int b2f_value_seconds(const char *text, const char *units, double max,
+		      double *out);
+
+/* The same without a fraction. */
+B2F_MUST_CHECK
+int b2f_value_whole_seconds(const char *text, const char *units, double max,
+			    int64_t *out);
+
+/* A number, or the name of a user or group of this machine. */
+B2F_MUST_CHECK
+int b2f_value_user(const char *text, int64_t *out);
+B2F_MUST_CHECK
+int b2f_value_group(const char *text, int64_t *out);
+
+/* The position of @text in @words, which end with NULL. */
+B2F_MUST_CHECK
+int b2f_value_choice(const char *text, const char *const *words, int64_t *out);
+
+/* A codec that can encode, in either case; its code in the format. */
+B2F_MUST_CHECK
+int b2f_value_codec(const char *text, int64_t *out);
+
+/*
+ * Lossless filters, in either case with + or commas between them, in the order in
+ * which they are applied; into the last slots of a frame.  A number may follow each
+ * (NAME:NUMBER) unless @metas is NULL.
+ */
+B2F_MUST_CHECK
+int b2f_value_filters(const char *text, uint8_t slots[B2F_SLOTS],
+		      uint8_t metas[B2F_SLOTS]);
+
+struct b2f_nearest {
+	const char *word;
+	/*
+	 * A name is near if fewer letters than these have to be put in, left out,
+	 * replaced or swapped with the next one to get to @word; falls with each
+	 * that is found.
+	 */
+	size_t limit;
+	/* The nearest of those that were tried; NULL: none is near. */
+	const char *found;
+};
+
+void b2f_value_nearest(struct b2f_nearest *nearest, const char *name);
+
+#endif
