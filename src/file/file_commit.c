@@ -27,7 +27,7 @@
 #include "frame/txn_commit.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_lock.h"
-#include "frame/txn_single.h"
+#include "frame/single_commit.h"
 #include "store/turn.h"
 
 

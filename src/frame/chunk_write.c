@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "frame/txn_disk.h"
+#include "frame/single_commit.h"
 #include "frame/txn_ids.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_priv.h"

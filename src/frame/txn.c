@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/txn_count.h"
-#include "frame/txn_disk.h"
+#include "frame/single_commit.h"
 #include "frame/txn_ids.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_priv.h"

@@ -33,7 +33,7 @@
  *
  * In a contiguous frame each "file" above is a range of the one file, which
  * takes no name, and the new index is one, too.  Its commit is one write to the
- * header (txn_single.c).
+ * header (single_commit.c).
  *
  * Entries are those of index/index.h, but those of files that were written here
  * keep the bit of pending ones.  Each file that a transaction writes gets a tag
@@ -46,12 +46,10 @@
  *   txn_state, txn_chunks      the chunks of one moment, and which data each has
  *   txn_count, txn_ids         what chunks take on disk; ids for new ones
  *   txn_lock, txn_index        other programs wait; the bytes of the next index
- *   txn_gaps, txn_disk         of a contiguous frame: what is free in its file, and
- *                              whether it is the frame that the transaction knows
- *   txn_image, txn_move        the place of its next index, another one of a chunk
- *   txn_single                 its commit
+ *   single_space               what is free in the file of a contiguous frame
+ *   single_commit              the commit of a contiguous frame
  *   txn_commit                 the commit of a sparse frame, the steps of both
- *   txn_compact, txn_end       a contiguous frame gets shorter; its last writer ends
+ *   single_shrink              a contiguous frame gets shorter; its last writer ends
  *   txn_remove                 files that are not needed any more
  *   txn, txn_finish, txn_merge
  *                              the transaction itself, and what a commit or another

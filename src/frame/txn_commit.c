@@ -8,12 +8,11 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame_still.h"
-#include "frame/txn_disk.h"
+#include "frame/single_commit.h"
 #include "frame/txn_index.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_priv.h"
-#include "frame/txn_single.h"
 
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 {

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/sorted.h"
-#include "frame/txn_gaps.h"
+#include "frame/single_space.h"
 #include "frame/txn_priv.h"
 #include "index/tags.h"
 

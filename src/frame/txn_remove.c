@@ -25,11 +25,11 @@
 #include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/txn_commit.h"
-#include "frame/txn_gaps.h"
+#include "frame/single_space.h"
 #include "frame/txn_ids.h"
 #include "frame/txn_lock.h"
 #include "frame/txn_priv.h"
-#include "frame/txn_single.h"
+#include "frame/single_commit.h"
 #include "store/make.h"
 #include "store/turn.h"
 

@@ -30,7 +30,7 @@
 /*
  * In the place of the type: there is none, but a program that writes a trailer
  * takes this away, so that its writer sees whether it is still the same
- * (frame/txn_disk.c).
+ * (frame/single_commit.c).
  */
 #define B2F_FINGERPRINT_CLAIMED 5
 

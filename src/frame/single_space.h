@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_gaps.h - what is free in the file of a contiguous frame
+ * single_space.h - what is free in the file of a contiguous frame, and who gets it
  *
  * Layer: frame.  Threads: as txn.h.
  */
-#ifndef B2F_FRAME_TXN_GAPS_H
-#define B2F_FRAME_TXN_GAPS_H
+#ifndef B2F_FRAME_SINGLE_SPACE_H
+#define B2F_FRAME_SINGLE_SPACE_H
 
 #include "frame/txn.h"
 
@@ -42,9 +42,18 @@ void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
 			size_t nretired);
 
 /*
- * Bytes of chunk @nchunk of the committed state with its seal, which is checked.
- * 0: not known, as a chunk without a seal may be longer than it seems.
+ * Copies chunk @nchunk of the committed state, which is that of @state, to room
+ * that nothing uses between the bytes @from and @until, where @state then has it.
+ *
+ * Returns 0, -ENOSPC (there is no such room), B2F_ECORRUPT, -ENOMEM or an errno
+ * of the store; then @state is as it was.
  */
-uint64_t b2f_txn_measure(const struct b2f_txn *txn, uint64_t nchunk);
+B2F_MUST_CHECK
+int b2f_txn_move(struct b2f_txn *txn, uint64_t nchunk, uint64_t from,
+		  uint64_t until, struct b2f_txn_state *state,
+		  struct b2f_why *why);
+
+/* Everywhere, also behind the end of all. */
+#define B2F_MOVE_ANYWHERE UINT64_MAX
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_compact.c - a contiguous frame with much that is dead becomes shorter
+ * single_shrink.c - a contiguous frame with much that is dead becomes shorter
  *
  * The last chunks are copied to free room before them, and the data committed
  * as they are.  Then the ranges that only the old frame used are given back, as
@@ -11,16 +11,13 @@
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
  */
-#include "frame/txn_compact.h"
+#include "frame/single_commit.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "frame/txn_commit.h"
-#include "frame/txn_disk.h"
-#include "frame/txn_gaps.h"
-#include "frame/txn_move.h"
-#include "frame/txn_single.h"
+#include "frame/single_space.h"
+#include "frame/txn_lock.h"
 
 /* Each round makes room for the next one. */
 #define ROUNDS 4
@@ -200,7 +197,7 @@ static int list_left(const struct b2f_txn *txn, const struct extent *extents,
 /*
  * Does one round. Returns 1 if it has committed, 0 if there is nothing to do.
  */
-static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
+static int do_round(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	struct b2f_txn_state state = {0};
 	struct extent *extents = NULL;
@@ -236,17 +233,109 @@ out:
 	return err;
 }
 
-int b2f_txn_compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
+/*
+ * If much of the file is dead (b2f_txn_is_loose()), gives back what no index names, and moves
+ * chunks to room that is free before them, so that the frame ends earlier; the file is
+ * not cut.  For a transaction that has nothing to commit, with other programs locked
+ * out, or not about to write yet.  NULL: there are no readers.
+ *
+ * Returns 0, also if nothing had to be done; -EIO or another errno of a sync:
+ * then the frame before may come back, so the file must not be cut.
+ */
+static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	uint64_t before;
 	int ret = 1;
 
 	for (int i = 0; i < ROUNDS && ret > 0; i++) {
 		before = txn->disk->frame_len;
-		ret = compact(txn, readers);
+		ret = do_round(txn, readers);
 		/* The first one may have made room only. */
 		if (i > 0 && txn->disk->frame_len >= before)
 			break;
 	}
 	return ret < 0 ? ret : 0;
+}
+
+/* Ends the file where the frame ends, with the mtime of what is committed. */
+static void cut(struct b2f_txn *txn)
+{
+	struct b2f_object object = {.store = txn->store, .fd = -1};
+	struct stat st;
+	int err = 0;
+
+	if (b2f_store_stat_index(txn->store, &st) ||
+	    ((uint64_t)st.st_size <= txn->disk->frame_len &&
+	     !txn->disk->is_claimed))
+		return;
+	/* The header of a longer frame may be the one that the disk has. */
+	if (b2f_durability_get(txn->durability) == B2F_DISK_UNSYNCED)
+		return;
+	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
+		err = b2f_object_write_out(&object, NULL);
+	if (err)
+		b2f_durability_fail(txn->durability);
+	/* If that fails, the next writer tries again. */
+	else
+		(void)!b2f_store_cut(txn->store, txn->disk->frame_len, NULL);
+}
+
+/* Does b2f_txn_lock_out() keep all other programs out? */
+static bool is_alone(const struct b2f_txn *txn)
+{
+	return txn->lock || !b2f_lock_has_place(txn->store);
+}
+
+/* Ends the file earlier, if it can. */
+static void shrink(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
+{
+	int err = 0;
+
+	if (b2f_txn_state_equal(&txn->working, &txn->committed))
+		err = compact(txn, readers);
+	if (!err)
+		cut(txn);
+}
+
+bool b2f_txn_single_may_end(const struct b2f_txn *txn)
+{
+	return !txn->ends_late || is_alone(txn);
+}
+
+void b2f_txn_single_end(struct b2f_txn *txn)
+{
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+
+	if (!txn->disk || !b2f_txn_single_may_end(txn) ||
+	    b2f_txn_lock_out(txn, 0, NULL))
+		return;
+	if (b2f_txn_disk_has_changed(txn) == 0) {
+		/*
+		 * Ranges that no frame, or only older ones, used: no older
+		 * frame comes back.
+		 */
+		if (state == B2F_DISK_DURABLE)
+			b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
+		if (state == B2F_DISK_DURABLE)
+			txn->dead.n = txn->retired.n = txn->retired.nnewest = 0;
+		if (state == B2F_DISK_DURABLE || state == B2F_DISK_NEW)
+			shrink(txn, NULL);
+	}
+	b2f_txn_let_in(txn);
+}
+
+void b2f_txn_single_cut(struct b2f_txn *txn,
+			const struct b2f_txn_readers *readers)
+{
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+
+	if (state == B2F_DISK_FAILED || b2f_txn_lock_out(txn, 0, NULL))
+		return;
+	if (b2f_txn_disk_has_changed(txn) == 0) {
+		if (readers)
+			shrink(txn, readers);
+		else
+			cut(txn);
+	}
+	b2f_txn_let_in(txn);
 }

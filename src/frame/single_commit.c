@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * single_commit.c - a state of a transaction becomes a contiguous frame on disk
+ *
+ * The frame on disk is whole at any moment, as nothing of it is written to but
+ * its header:
+ *
+ *   header | chunks, dead ranges, the index before ... | new chunks | index | trailer
+ *   ^ frame_len, cbytes, nbytes                          ^ from the old end on
+ *
+ *   1. New chunks have been written behind the end of the frame.
+ *   2. The new index and trailer are written behind them; all of that is synced.
+ *   3. The header is written: its length of the frame leads to the new trailer,
+ *      its compressed size to the new index.  It is one write within the first
+ *      sector, so that the disk has either the old header or the new one.
+ *   4. The header is synced.
+ *
+ * If it ends before 3, the file is longer than its frame, which no reader minds
+ * and the next writer mends.  Dead ranges stay as long as readers of the frame
+ * before may come (garbage.c).
+ *
+ * A frame without data has its trailer right behind the header: C-Blosc2 looks
+ * for it nowhere else.  So chunks that lie there are first moved, in a commit
+ * of its own that changes nothing else.
+ */
+#include "frame/single_commit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "frame/single_space.h"
+#include "frame/txn_index.h"
+#include "frame/txn_lock.h"
+#include "index/fingerprint.h"
+
+/* An index on its way to the disk. */
+struct image {
+	/* Header, and what comes behind the chunks; malloc'ed. */
+	uint8_t *bytes;
+	size_t size;
+	uint32_t header_len;
+	/* Stored size of the chunks according to it; dead bytes count. */
+	uint64_t cbytes;
+	/* Where that is. */
+	uint64_t id;
+	uint64_t off;
+	bool sealed;
+};
+
+/* Where the frame ends that @image is the index of. */
+static uint64_t image_end(const struct image *image)
+{
+	return image->off + image->size - image->header_len;
+}
+
+/* As much of a frame is read at once rather than skipped. */
+#define SMALL 8192
+
+#define TAIL sizeof(((struct b2f_txn_disk *)0)->tail)
+
+/* Names header and index of the frame on disk; the index ends it. */
+static int name_index(struct b2f_txn *txn, struct b2f_txn_disk *disk)
+{
+	const struct b2f_frame *f = txn->frame;
+	uint64_t start = f->header.frame_len - f->trailer_len;
+
+	if (f->header.nbytes)
+		start = f->header.header_len + f->header.cbytes;
+	b2f_ranges_cover(txn->store->ranges, f->header.header_len);
+	return b2f_ranges_add(txn->store->ranges, start,
+			      (uint32_t)(f->header.frame_len - start),
+			      &disk->index_id);
+}
+
+/* The end of the trailer in @bytes, of which it is the last part. */
+static void note_tail(struct b2f_txn_disk *disk, const uint8_t *bytes,
+		      size_t size)
+{
+	memcpy(disk->tail, bytes + size - sizeof(disk->tail),
+	       sizeof(disk->tail));
+}
+
+static int new_disk(struct b2f_txn *txn)
+{
+	const struct b2f_frame *f = txn->frame;
+	struct b2f_txn_disk *disk = calloc(1, sizeof(*disk));
+
+	if (!disk)
+		return -ENOMEM;
+	pthread_mutex_init(&disk->lock, NULL);
+	txn->disk = disk;
+	disk->head_len = f->header.header_len;
+	disk->head = malloc(disk->head_len);
+	if (!disk->head)
+		return -ENOMEM;
+	memcpy(disk->head, f->header_bytes, disk->head_len);
+	note_tail(disk, f->trailer_bytes, f->trailer_len);
+	disk->is_ours = f->sealed;
+	disk->frame_len = f->header.frame_len;
+	return 0;
+}
+
+/*
+ * A file that has lost its content with the power gets one: that of the empty
+ * frame it was read as.
+ */
+static int mend_blank(struct b2f_txn *txn, struct b2f_why *why)
+{
+	const struct b2f_frame *f = txn->frame;
+	uint8_t bytes[B2F_SECTOR];
+	size_t n = f->header.header_len, size = n + f->trailer_len;
+	int err;
+
+	if (size > sizeof(bytes))
+		return -EINVAL;
+	memcpy(bytes, f->header_bytes, n);
+	memcpy(bytes + n, f->trailer_bytes, f->trailer_len);
+	err = b2f_store_put_head(txn->store, bytes, size, NULL, why);
+	return err ? err : b2f_store_cut(txn->store, size, why);
+}
+
+int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why)
+{
+	int err;
+
+	if (!txn->store->ranges)
+		txn->store->ranges = b2f_ranges_new();
+	if (!txn->store->ranges)
+		return -ENOMEM;
+	err = b2f_ranges_begin(txn->store->ranges, txn->header.frame_len);
+	if (err == -EEXIST)
+		return b2f_why_set(why, -EROFS,
+				   "cannot be written to, as two chunks are in "
+				   "one place");
+	if (!err)
+		err = new_disk(txn);
+	if (!err && txn->frame->blank)
+		err = mend_blank(txn, why);
+	if (!err)
+		err = name_index(txn, txn->disk);
+	if (!err)
+		b2f_txn_find_gaps(txn);
+	return err;
+}
+
+void b2f_txn_disk_fini(struct b2f_txn *txn)
+{
+	if (!txn->disk)
+		return;
+	b2f_ranges_end(txn->store->ranges);
+	pthread_mutex_destroy(&txn->disk->lock);
+	free(txn->disk->head);
+	free(txn->disk);
+	txn->disk = NULL;
+}
+
+/*
+ * Are header and trailer on disk those that are known?  1, 0 or an errno.  Of a small
+ * frame one read brings both, and what is between them.
+ */
+static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
+{
+	bool at_once = disk->frame_len <= disk->head_len + SMALL;
+	size_t n = at_once ? disk->frame_len : disk->head_len + TAIL;
+	struct b2f_object object = {.fd = -1};
+	uint8_t *head = malloc(n), *tail;
+	int ret;
+
+	if (!head)
+		return -ENOMEM;
+	tail = head + n - TAIL;
+	ret = b2f_object_open(txn->store, B2F_OBJECT_INDEX, &object, NULL);
+	if (!ret)
+		ret = b2f_object_read(&object, 0, head,
+				      at_once ? n : disk->head_len, NULL);
+	if (!ret && !at_once)
+		ret = b2f_object_read(&object, disk->frame_len - TAIL, tail,
+				      TAIL, NULL);
+	b2f_object_close(&object);
+	if (!ret)
+		ret = !memcmp(head, disk->head, disk->head_len) &&
+		      !memcmp(tail, disk->tail, TAIL);
+	free(head);
+	/* The file has been cut. */
+	return ret == B2F_ECORRUPT ? 0 : ret;
+}
+
+/* Like b2f_txn_has_changed().  The lock of the disk is held. */
+static int has_changed(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
+{
+	int changed = 0, known;
+
+	/* Before it is claimed, only the file's time tells of some changes. */
+	if (!disk->is_ours)
+		changed = b2f_store_has_changed(txn->store);
+	if (changed)
+		return changed;
+	known = is_known(txn, disk);
+	return known < 0 ? known : !known;
+}
+
+int b2f_txn_disk_has_changed(const struct b2f_txn *txn)
+{
+	struct b2f_txn_disk *disk = txn->disk;
+	int ret;
+
+	pthread_mutex_lock(&disk->lock);
+	ret = has_changed(txn, disk);
+	pthread_mutex_unlock(&disk->lock);
+	return ret;
+}
+
+/*
+ * Claims the frame: changes a byte of the trailer that no other program looks
+ * at.
+ */
+static int claim(struct b2f_txn *txn, struct b2f_txn_disk *disk,
+		 struct b2f_why *why)
+{
+	const uint8_t mark = B2F_FINGERPRINT_CLAIMED;
+	struct b2f_object index = {.fd = -1};
+	uint64_t at = disk->frame_len - sizeof(disk->tail);
+	int err;
+
+	err = b2f_object_create(txn->store, (int64_t)disk->index_id, &index,
+				why);
+	/* The part before the trailer may be longer than a range can be. */
+	if (!err)
+		err = b2f_object_write(&index, at - index.base, &mark,
+				       sizeof(mark), why);
+	b2f_object_close(&index);
+	if (err)
+		return err;
+	disk->tail[0] = mark;
+	disk->is_ours = disk->is_claimed = true;
+	return 0;
+}
+
+int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why)
+{
+	struct b2f_txn_disk *disk = txn->disk;
+	int err;
+
+	pthread_mutex_lock(&disk->lock);
+	err = has_changed(txn, disk);
+	if (err > 0)
+		err = b2f_why_set(why, -ESTALE,
+				  "another program has changed the frame");
+	else if (!err && txn->lock)
+		b2f_lock_adopt(txn->lock);
+	if (!err && !disk->is_ours)
+		err = claim(txn, disk, why);
+	pthread_mutex_unlock(&disk->lock);
+	return err;
+}
+
+/*
+ * Notes that @image is on disk, with @head, which it takes over, as its header.
+ * The lock of @disk is held.
+ */
+static void note_image(struct b2f_txn_disk *disk, const struct image *image,
+		       uint8_t *head)
+{
+	free(disk->head);
+	disk->head = head;
+	disk->head_len = image->header_len;
+	note_tail(disk, image->bytes, image->size);
+	disk->is_ours = image->sealed;
+	disk->is_claimed = false;
+	disk->frame_len = image_end(image);
+	disk->index_id = image->id;
+}
+
+/* Number of lengths in a row that differ; a power of 2. */
+#define NLENGTHS 256
+
+/* For b2f_txn_make_index(), behind check_places(). */
+static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
+{
+	const struct b2f_txn *txn = arg;
+	struct b2f_range range = {0};
+
+	(void)i;
+	(void)b2f_ranges_get(txn->store->ranges, b2f_txn_chunk_id(raw), &range);
+	return range.off - txn->header.header_len;
+}
+
+/* The same for the @n entries of one page, for which it notes the end. */
+static int check_page(const struct b2f_txn *txn, struct b2f_page *page,
+		      uint32_t n)
+{
+	struct b2f_range range;
+
+	page->end = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t raw = page->raw[i];
+
+		if (!b2f_txn_is_stored(raw))
+			continue;
+		if (!b2f_ranges_get(txn->store->ranges, b2f_txn_chunk_id(raw),
+				    &range) ||
+		    range.off < txn->header.header_len)
+			return -EINVAL;
+		page->end = b2f_max_u64(page->end, range.off + range.size);
+	}
+	return 0;
+}
+
+/*
+ * Do the chunks of @state have places behind the header?  *@end is the end of the
+ * last one in the file.  A range stays where it is as long as an entry names it, so
+ * a page whose part of the index is known needs no second look.
+ */
+static int check_places(const struct b2f_txn *txn,
+			const struct b2f_txn_state *state, uint64_t *end)
+{
+	size_t npages = (size_t)b2f_div_up_u64(state->n, B2F_PAGE_ENTRIES);
+	int err = 0;
+
+	*end = b2f_txn_head_room(txn);
+	for (size_t i = 0; i < npages && !err; i++) {
+		struct b2f_page *page =
+			b2f_pages_know(&state->pages, state->n, i);
+
+		if (!b2f_index_has_values(page, txn->header.header_len))
+			err = check_page(txn, page,
+					 b2f_pages_count(state->n, i));
+		*end = b2f_max_u64(*end, page->end);
+	}
+	return err;
+}
+
+/*
+ * Gives the frame a length of its own, by zeros before the trailer: by that
+ * alone a reader of C-Blosc2 without locks sees that it has changed.
+ */
+static int pad(const struct b2f_txn *txn, struct image *image)
+{
+	uint32_t draw = b2f_txn_len_draw(txn);
+	uint64_t next = txn->disk->frame_len + 1 - image_end(image);
+	uint64_t more = (draw ? draw : next) % NLENGTHS;
+	size_t trailer_len = txn->frame->trailer_len;
+	uint8_t *bytes = realloc(image->bytes, image->size + more), *trailer;
+
+	if (!bytes)
+		return -ENOMEM;
+	trailer = bytes + image->size - trailer_len;
+	memmove(trailer + more, trailer, trailer_len);
+	memset(trailer, 0, more);
+	image->bytes = bytes;
+	image->size += more;
+	return 0;
+}
+
+/* Takes room for @image from byte @from of the file on. */
+static int take_room(struct b2f_txn *txn, struct image *image,
+		     uint64_t from, bool has_data)
+{
+	uint32_t size = (uint32_t)(image->size - image->header_len);
+	struct b2f_range range = {0};
+	int err;
+
+	err = b2f_ranges_take(txn->store->ranges, from, UINT64_MAX,
+			      size + NLENGTHS, &image->id);
+	if (err)
+		return err;
+	(void)b2f_ranges_get(txn->store->ranges, image->id, &range);
+	image->off = range.off;
+	/* Between header and trailer of a frame without data nothing counts. */
+	if (has_data)
+		err = pad(txn, image);
+	size = err ? 0 : (uint32_t)(image->size - image->header_len);
+	b2f_ranges_trim(txn->store->ranges, image->id, size);
+	return err;
+}
+
+/* Without data the index is right behind the header. */
+static int put_first(struct b2f_txn *txn, struct image *image)
+{
+	struct b2f_ranges *ranges = txn->store->ranges;
+
+	image->off = image->header_len;
+	b2f_ranges_cover(ranges, image->size);
+	return b2f_ranges_add(ranges, image->off,
+			      (uint32_t)(image->size - image->header_len),
+			      &image->id);
+}
+
+/*
+ * Finds a place for @image, which then knows where everything is: behind the
+ * end of the chunks, @end, or without data right behind the header.
+ */
+static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
+		 uint64_t end, struct image *image)
+{
+	struct b2f_frame_header h = txn->header;
+	uint64_t from = b2f_max_u64(end, commit->index_from);
+	int err;
+
+	/*
+	 * A range may begin in this header: the old one may have been shorter.
+	 */
+	b2f_ranges_cover(txn->store->ranges, image->header_len);
+	h.nbytes = commit->state.nbytes;
+	if (h.nbytes || commit->index_from)
+		err = take_room(txn, image, from, h.nbytes > 0);
+	else
+		err = put_first(txn, image);
+	if (err)
+		return err;
+	image->cbytes = h.nbytes ? image->off - image->header_len : 0;
+	b2f_frame_header_count(&h, image_end(image), image->cbytes,
+			       image->bytes);
+	image->sealed = b2f_txn_may_seal(txn, &commit->state);
+	if (image->sealed)
+		b2f_fingerprint_set(image->bytes, image->size,
+				    image->header_len,
+				    txn->home->small ? B2F_FINGERPRINT_SMALL
+						     : B2F_FINGERPRINT_TYPE);
+	return 0;
+}
+
+/*
+ * Makes the index of @commit in @image, and takes room for it behind the last
+ * chunk; of a frame without data that is right behind the header.  The caller
+ * frees @image->bytes, also after an error.
+ *
+ * Returns 0, -EINVAL (a chunk has no place), -EFBIG, -ENOSPC, B2F_ETOOBIG or
+ * -ENOMEM.
+ */
+static int make_image(struct b2f_txn *txn, const struct b2f_commit *commit,
+		      struct image *image, struct b2f_why *why)
+{
+	uint64_t end = 0;
+	int err;
+
+	image->header_len = txn->header.header_len;
+	err = check_places(txn, &commit->state, &end);
+	if (!err)
+		err = b2f_txn_make_index(txn, commit, place_of, &image->bytes,
+					  &image->size, why);
+	if (!err)
+		err = place(txn, commit, end, image);
+	return err;
+}
+
+/*
+ * Without data the trailer is behind the header, and is a part of the one
+ * write, if both fit into a sector.
+ */
+static bool is_one_write(const struct image *image)
+{
+	return image->off == image->header_len && image->size <= B2F_SECTOR;
+}
+
+/*
+ * How many bytes of index and trailer wait for the header: one write with it
+ * covers the bytes within the old file.  Bytes behind the end of that are not
+ * in it, because a filesystem may keep the bytes before the length of the file.
+ */
+static size_t count_late(const struct b2f_txn *txn,
+			 const struct image *image)
+{
+	uint64_t end = b2f_min_u64(txn->disk->frame_len,
+				   image_end(image));
+
+	if (!is_one_write(image) || end < image->off)
+		return 0;
+	return (size_t)(end - image->off);
+}
+
+/*
+ * Writes index and trailer, and syncs them with everything that was written
+ * before.  Even if the frame was never durable, the disk has all of it before
+ * the header.
+ */
+static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
+		       const struct image *image, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	size_t size = image->size - image->header_len;
+	size_t late = count_late(txn, image);
+	int err;
+
+	if (late == size)
+		return 0;
+	err = b2f_object_create(txn->store, (int64_t)image->id, &object, why);
+	if (!err)
+		err = b2f_object_write(&object, late,
+				       image->bytes + image->header_len + late,
+				       size - late, why);
+	if (!err) {
+		err = b2f_object_settle(&object, commit->durable, why);
+		commit->sync_failed = err;
+	}
+	b2f_object_close(&object);
+	return err;
+}
+
+/* How many bytes from the begin of the file have to be written. */
+static size_t count_changed(const struct b2f_txn *txn,
+			    const struct image *image)
+{
+	const struct b2f_txn_disk *disk = txn->disk;
+
+	if (is_one_write(image))
+		return image->size;
+	if (disk->head_len == image->header_len &&
+	    !memcmp(disk->head + B2F_FRAME_HEADER_FIXED,
+		    image->bytes + B2F_FRAME_HEADER_FIXED,
+		    disk->head_len - B2F_FRAME_HEADER_FIXED))
+		return B2F_FRAME_HEADER_FIXED;
+	return image->header_len;
+}
+
+/* Is the trailer written first, to where the longer header on disk is? */
+static bool covers_header(const struct b2f_txn *txn,
+			  const struct image *image)
+{
+	return !is_one_write(image) && image->off < txn->disk->head_len;
+}
+
+/* The commit.  The lock of the disk is held. */
+static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
+		    const struct image *image, struct b2f_why *why)
+{
+	struct b2f_txn_disk *disk = txn->disk;
+	size_t n = count_changed(txn, image);
+	uint8_t *head = malloc(image->header_len);
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	memcpy(head, image->bytes, image->header_len);
+	err = b2f_store_put_head(txn->store, image->bytes, n,
+				 commit->has_mtime ? &commit->mtime : NULL,
+				 why);
+	if (err) {
+		free(head);
+		return err;
+	}
+	commit->installed = true;
+	commit->old_index_id = disk->index_id;
+	note_image(disk, image, head);
+	return 0;
+}
+
+/* From the check that no other program has written to the synced header. */
+static int install(struct b2f_txn *txn, struct b2f_commit *commit,
+		   const struct image *image, struct b2f_why *why)
+{
+	struct b2f_txn_disk *disk = txn->disk;
+	int err;
+
+	err = b2f_txn_disk_has_changed(txn);
+	if (err)
+		return err > 0 ? -ESTALE : err;
+	pthread_mutex_lock(&disk->lock);
+	err = put_head(txn, commit, image, why);
+	pthread_mutex_unlock(&disk->lock);
+	if (err)
+		return err;
+	commit->frame_len = image_end(image);
+	commit->told_cbytes = image->cbytes;
+	err = b2f_store_own_stamp(txn->store, &commit->stamp);
+	if (!err && commit->durable)
+		err = b2f_store_sync_index(txn->store, why);
+	commit->sync_failed |= err != 0;
+	commit->durable &= !err;
+	return err;
+}
+
+/* Writes @image, unless another program has written to where it goes. */
+static int put_image(struct b2f_txn *txn, struct b2f_commit *commit,
+		     const struct image *image, struct b2f_why *why)
+{
+	int err = b2f_txn_disk_claim(txn, why);
+
+	if (err)
+		return err;
+	if (count_changed(txn, image) > B2F_SECTOR ||
+	    covers_header(txn, image))
+		return b2f_why_set(why, -EFBIG,
+				   "its metalayers are too long to be changed "
+				   "in place");
+	err = write_image(txn, commit, image, why);
+	if (!err)
+		err = install(txn, commit, image, why);
+	return err;
+}
+
+int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
+			struct b2f_why *why)
+{
+	struct image image = {.bytes = NULL};
+	bool placed;
+	int err;
+
+	err = make_image(txn, commit, &image, why);
+	placed = !err && commit->state.nbytes;
+	if (!err)
+		err = put_image(txn, commit, &image, why);
+	/* Leave a file alone that another program may have written to. */
+	if (err && placed && !commit->installed && err != -ESTALE)
+		(void)!b2f_store_remove(txn->store, (int64_t)image.id, NULL);
+	free(image.bytes);
+	return err;
+}
+
+static bool begins_before(const struct b2f_txn *txn, uint64_t id,
+			  uint64_t limit)
+{
+	struct b2f_range range;
+
+	return b2f_ranges_get(txn->store->ranges, id, &range) && range.off < limit;
+}
+
+/* Moves the chunks of @state, which begin before byte @limit, behind it. */
+static int move_chunks(struct b2f_txn *txn, struct b2f_txn_state *state,
+		       uint64_t limit, bool *any, struct b2f_why *why)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; i < state->n && !err; i++) {
+		uint64_t raw = b2f_txn_raw(state, i);
+
+		if (!b2f_txn_is_stored(raw) ||
+		    !begins_before(txn, b2f_txn_chunk_id(raw), limit))
+			continue;
+		*any = true;
+		err = b2f_txn_disk_claim(txn, why);
+		if (!err)
+			err = b2f_txn_move(txn, i, limit, B2F_MOVE_ANYWHERE,
+					   state, why);
+	}
+	return err;
+}
+
+/*
+ * Commits the frame as it is on disk once more, with nothing in use from the
+ * header up to @limit; what that has moved is told in @commit.  The metalayers
+ * are those on disk: only a frame that was made small gets others, and nothing of
+ * that is in the way (b2f_layout_has_room()).
+ */
+static int make_room(struct b2f_txn *txn, struct b2f_commit *commit,
+		     uint64_t limit, struct b2f_why *why)
+{
+	struct b2f_commit same = {.durable = true,
+				  .before = B2F_DISK_DURABLE,
+				  .index_from = limit};
+	bool in_use = begins_before(txn, txn->disk->index_id, limit);
+	struct b2f_txn_state *state = &same.state;
+	int err;
+
+	err = b2f_txn_state_copy(&txn->committed, state);
+	if (!err)
+		err = move_chunks(txn, state, limit, &in_use, why);
+	if (!err && in_use)
+		err = b2f_txn_single_put(txn, &same, why);
+	commit->sync_failed |= same.sync_failed;
+	if (same.installed) {
+		commit->moved = *state;
+		*state = (struct b2f_txn_state){0};
+	}
+	b2f_txn_state_fini(state);
+	return err;
+}
+
+/*
+ * Sees to it that an index can be put right behind the header.  If that is one
+ * write, it may go where the index before is, but not where a chunk is that a
+ * reader may be at.
+ */
+static int clear_way(struct b2f_txn *txn, struct b2f_commit *commit,
+		     struct b2f_why *why)
+{
+	uint64_t size = txn->header.header_len + txn->frame->trailer_len;
+
+	if (txn->committed.nbytes == 0 && size <= B2F_SECTOR)
+		return 0;
+	return make_room(txn, commit, size, why);
+}
+
+int b2f_txn_single_write(struct b2f_txn *txn, struct b2f_commit *commit,
+			  struct b2f_why *why)
+{
+	int err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
+
+	if (err)
+		return err;
+	if (commit->state.nbytes == 0)
+		err = clear_way(txn, commit, why);
+	if (!err)
+		err = b2f_txn_single_put(txn, commit, why);
+	b2f_txn_let_in(txn);
+	return err;
+}
