@@ -26,8 +26,6 @@ int fs_bucket_find(struct fs *fs, struct fs_object *dir,
 B2F_MUST_CHECK
 int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
 
-/* bucket_listing.c: the names in a directory, as the store has listed them */
-
 /*
  * The names in the directory @dir, no older than attr_timeout; give them back with
  * fs_bucket_names_put().  Returns as fs_bucket_names_read().

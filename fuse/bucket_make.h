@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_make.h - names in an object store that come and go
+ * bucket_make.h - names in an object store that come and go, or change
  *
  * A new file is a sparse frame, of which nothing is in the store before its first
  * commit.  A new directory is an empty object DIR/, as other clients make them; one
@@ -12,20 +12,6 @@
 #define B2F_FUSE_BUCKET_MAKE_H
 
 #include "bucket_node.h"
-#include "suffix.h"
-
-/*
- * Chooses what a sparse frame that is to be shown as @name in @dir is stored as there.
- * Returns as fs_bucket_make_file().
- */
-B2F_MUST_CHECK
-int fs_bucket_make_name(struct fs *fs, struct fs_object *dir,
-			const char *name, char out[FS_NAME_SIZE]);
-
-/* Notes that @name is no more in @dir, which stays.  Returns 0 or -ENOMEM. */
-B2F_MUST_CHECK
-int fs_bucket_make_gone(struct fs *fs, const struct fs_object *dir,
-			const char *name);
 
 /*
  * Makes the file @name in @dir, which is not there; *@out has a reference.  -EEXIST:
@@ -54,5 +40,24 @@ int fs_bucket_unlink(struct fs *fs, struct fs_object *dir,
 B2F_MUST_CHECK
 int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir,
 		    const char *name);
+
+/* A name in a directory. */
+struct fs_bucket_where {
+	struct fs_object *dir;
+	const char *name;
+};
+
+/*
+ * Renames @from to @to, as renameat2(2) with @flags.  Its node goes along, and what has
+ * it open; what has the file open that is replaced goes on with that, as with one that
+ * was removed.  Returns 0; -EXDEV (a directory,
+ * a frame that is one object, or other bytes: mv(1) copies); -EPERM (a view, or a mount
+ * of one frame), -EROFS (a pack), -EINVAL (flags), -EEXIST, -EISDIR, -ENOTDIR, -ENOENT;
+ * -ESTALE (another client has changed @from: look it up again); as
+ * fs_bucket_writer_commit() or b2f_remote_rename_frame().
+ */
+B2F_MUST_CHECK
+int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
+		     const struct fs_bucket_where *to, unsigned int flags);
 
 #endif

@@ -9,7 +9,7 @@
  * opened, or get ESTALE.  So the kernel's cache of a node is always right, and no
  * read can be of two versions.  Only a node that is being written to moves on, from
  * commit to commit (bucket_writer.h); and one that is renamed goes to its new path
- * (bucket_renaming.h).
+ * (bucket_make.h).
  *
  * Directories are listings, kept for attr_timeout.  Whether an index has another
  * version is asked after refresh= seconds at the earliest.
@@ -154,7 +154,7 @@ struct fs_bucket {
 	TAILQ_HEAD(fs_bucket_written, fs_object) written;
 	/* See bucket_overlay.h; under the lock. */
 	struct fs_bucket_overlay *changes;
-	/* See bucket_doomed.h; under the lock. */
+	/* See bucket_writer.h; under the lock. */
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
 };
 

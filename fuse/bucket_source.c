@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "b2frame/error.h"
-#include "bucket_doomed.h"
 #include "bucket_find.h"
 #include "bucket_overlay.h"
 #include "bucket_source.h"

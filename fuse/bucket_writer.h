@@ -90,4 +90,22 @@ void fs_bucket_writer_drop(struct fs *fs);
 B2F_MUST_CHECK
 int fs_bucket_writer_fini(struct fs *fs);
 
+/*
+ * Chunks that were replaced stay as long as this mount has open what they were, and for
+ * other clients as long as what a commit replaces.  _add from any thread, _tick from the
+ * ticker's, _fini when that and all requests have ended.
+ */
+
+/*
+ * Removes @remains, which it takes over and which may be NULL, in a while; not before
+ * @node, if that is not NULL, is closed.  If the mount ends before, they are left.
+ */
+void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
+			  struct fs_object *node);
+
+/* Removes those whose time has come.  Returns whether there are more. */
+bool fs_bucket_doomed_tick(struct fs *fs);
+
+void fs_bucket_doomed_fini(struct fs *fs);
+
 #endif

@@ -2,7 +2,12 @@
 /* daemon.c - into the background, without losing an error on the way */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,4 +106,49 @@ void fs_daemon_ready(struct fs_daemon *daemon)
 	while (n < 0 && errno == EINTR);
 	close(daemon->ready_fd);
 	daemon->ready_fd = -1;
+}
+
+/* A manager that has gone, or does not listen, is no concern of the mount. */
+static void send_to(const char *path, const char *message)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t n = strlen(path);
+	socklen_t size;
+	int fd;
+
+	if (n >= sizeof(address.sun_path) || (*path != '/' && *path != '@'))
+		return;
+	memcpy(address.sun_path, path, n);
+	/* An abstract socket: its name begins with a zero. */
+	if (*path == '@')
+		address.sun_path[0] = '\0';
+	size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)!sendto(fd, message, strlen(message), MSG_NOSIGNAL | MSG_DONTWAIT,
+		      (struct sockaddr *)&address, size);
+	close(fd);
+}
+
+static void notify(const char *message)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+
+	if (path)
+		send_to(path, message);
+}
+
+void fs_daemon_notify_ready(void)
+{
+	char message[64];
+
+	snprintf(message, sizeof(message), "READY=1\nMAINPID=%ld\n",
+		 (long)getpid());
+	notify(message);
+}
+
+void fs_daemon_notify_stopping(void)
+{
+	notify("STOPPING=1\n");
 }

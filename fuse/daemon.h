@@ -63,4 +63,12 @@ void fs_daemon_fill_standard(void);
  */
 void fs_daemon_ready(struct fs_daemon *daemon);
 
+/*
+ * Tell the service manager that the mount answers, from this very process, and that it
+ * is ending.  By the protocol of sd_notify(3): one datagram to the socket that the
+ * environment names in NOTIFY_SOCKET.  Nothing happens if it names none.
+ */
+void fs_daemon_notify_ready(void);
+void fs_daemon_notify_stopping(void);
+
 #endif

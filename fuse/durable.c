@@ -10,9 +10,8 @@
 
 #include <uthash.h>
 
-#include "clock.h"
+#include "wakeup.h"
 #include "dir.h"
-#include "durable_table.h"
 #include "fs.h"
 
 static bool has_sync(struct fs *fs, dev_t dev)

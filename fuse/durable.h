@@ -35,6 +35,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+#include <uthash.h>
 
 #include "b2frame/error.h"
 #include "programs/durability.h"
@@ -42,6 +43,7 @@
 struct fs;
 struct fs_durable;
 struct fs_backed;
+struct fs_found;
 struct fs_open_frame;
 struct fs_sync;
 
@@ -103,5 +105,95 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 B2F_MUST_CHECK
 int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
 			 ino_t ino);
+
+/*
+ * durable_sync.c: syncs of whole filesystems, and of frames one by one.  _found and _now
+ * from any thread; the rest from the ticker's, or when that has ended.  All but _waits and
+ * _is_crowded block on I/O.
+ */
+
+/*
+ * Makes the contents of the frame @found durable; @node is its node, or NULL if
+ * the kernel does not know it.  Returns as b2f_file_commit(), or an errno
+ * of fsync(2).
+ */
+B2F_MUST_CHECK
+int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
+			  const struct fs_found *found);
+
+/* Is there something to be synced, sooner or later? */
+bool fs_durable_sync_waits(struct fs *fs);
+
+/* Are so many frames waiting that they should not wait for the timer? */
+bool fs_durable_sync_is_crowded(struct fs *fs);
+
+/*
+ * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
+ * or the first error of what could not be made durable.
+ */
+B2F_MUST_CHECK
+int fs_durable_sync_due(struct fs *fs, time_t age_s);
+
+/*
+ * Commits all that is open, and makes it durable, and what waits for that.  Returns 0,
+ * or the first error.
+ */
+B2F_MUST_CHECK
+int fs_durable_sync_now(struct fs *fs);
+
+/*
+ * Makes all durable that waits for it; everything is closed.  Returns 0, or an
+ * error: then something may be lost, as is logged.
+ */
+B2F_MUST_CHECK
+int fs_durable_sync_fini(struct fs *fs);
+
+/* What durable.c shares with durable_sync.c. */
+
+struct fs_durable_key {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* A frame that is open for writing, or not yet durable. */
+struct fs_durable {
+	struct fs_durable_key key;
+	/* Commits move it without the lock. */
+	struct b2f_durability contents;
+	/* With a reference, to be able to open it; NULL: it was deleted. */
+	struct fs_backed *node;
+	/* Open frames that may write. */
+	size_t nusers;
+	/* When it was last left to a sync, by the table's clock. */
+	uint64_t left_at;
+	/*
+	 * When it got its name, by the table's clock; 0: the name is durable.
+	 */
+	uint64_t name_at;
+	UT_hash_handle hh;
+};
+
+/* A filesystem that is to be synced. */
+struct fs_sync {
+	struct fs_sync *next;
+	dev_t dev;
+	int fd;
+	/* When the first frame was left to it, on the monotonic clock. */
+	time_t since_s;
+};
+
+/*
+ * Takes @d out of the table; its users may still have it.  Returns its node,
+ * whose reference the caller gives back without the lock.  Locked.
+ */
+struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d);
+
+/* Is all of @d durable, and is it not being written?  Locked. */
+bool fs_durable_is_done(const struct fs_durable *d);
+
+/* Adds @sync, which it takes over; drops it if its filesystem has one. */
+void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync);
+
+void fs_durable_free_sync(struct fs_sync *sync);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* durable_sync.c - syncs of whole filesystems, and what they failed for */
-#include "durable_sync.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +8,8 @@
 #include <unistd.h>
 
 #include "b2frame/error.h"
-#include "clock.h"
-#include "durable_table.h"
+#include "wakeup.h"
+#include "durable.h"
 #include "fs.h"
 #include "resolve.h"
 

@@ -22,14 +22,11 @@
 #include "logger.h"
 #include "mount_options.h"
 #include "open_frame.h"
-#include "share.h"
 #include "source.h"
 #include "stats.h"
-#include "stats_file.h"
 #include "ticker.h"
 #include "tree.h"
 #include "unlinked.h"
-#include "unused.h"
 #include "wakeup.h"
 
 struct fs_bucket;
@@ -99,7 +96,6 @@ struct fs {
 	struct fs_ticker ticker;
 	struct fs_stats stats;
 	struct fs_stats_file stats_file;
-	struct fs_unused unused;
 	struct fuse_session *session;
 	/* The kernel has been answered for the first time. */
 	bool is_ready;

@@ -34,6 +34,7 @@ struct fs_open_frame;
 struct fs_member;
 struct fs_bucket_names;
 struct fs_object;
+struct fs_share;
 
 /*
  * Operations of a volume on open data; NULL: nothing.  Those from @is_written
@@ -82,7 +83,7 @@ struct fs_handle {
 	struct fs_pin pin;
 	struct fs_member *packed;
 	struct fs_object *bucket;
-	/* The user who has opened it (share.h). */
+	/* The user who has opened it (tree_handle.c). */
 	uid_t opener;
 	/* NULL: it is no frame.  The volume closes it. */
 	struct b2f_file *file;
@@ -121,6 +122,13 @@ struct fs_handle {
 };
 
 TAILQ_HEAD(fs_handles, fs_handle);
+
+/* How many handles each user has; under fs->state_lock. */
+struct fs_shares {
+	/* A uthash by user. */
+	struct fs_share *users;
+	size_t nhandles;
+};
 
 /* How a user opens something. */
 struct fs_open_how {

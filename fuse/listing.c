@@ -15,9 +15,205 @@
 #include "links.h"
 #include "listing.h"
 #include "packs.h"
-#include "pages.h"
 #include "programs/home.h"
 #include "view.h"
+
+/* The result of one getdents64(2). */
+struct page {
+	/* The ordinals of its first entry, and of the entry behind its last. */
+	int64_t first;
+	int64_t end;
+	size_t nbytes;
+	_Alignas(struct dirent64) char data[64 << 10];
+};
+
+/*
+ * The entries of a backing directory by their ordinals.  The directory's own positions
+ * may be anything, and 0 with some FUSE servers: they only say where to read on if a
+ * reader goes back far.  The two pages that were read last are kept: the kernel goes back
+ * by what a program had no room for, and removals meanwhile must let no entry be left
+ * out.  Zero-initialize it.
+ */
+struct pages {
+	/* The ordinal of the entry that is gone to. */
+	int64_t pos;
+	struct page pages[2];
+	/* The page read last: the descriptor is behind it. */
+	unsigned int last;
+	/* The page with the entry @pos, and where in it that begins. */
+	unsigned int current;
+	size_t start;
+	/* Where pages begin, in their order; but for the first one. */
+	struct pages_mark *marks;
+	size_t nmarks;
+};
+
+/* From where a page can be read once more. */
+struct pages_mark {
+	int64_t first;
+	/* The backing directory's position; never 0. */
+	off_t off;
+};
+
+static void pages_fini(struct pages *pages)
+{
+	free(pages->marks);
+}
+
+static const struct dirent64 *entry_at(const struct page *page, size_t at)
+{
+	return at < page->nbytes ? (const void *)(page->data + at) : NULL;
+}
+
+/* Returns the entry; NULL: the page ends here. */
+static const struct dirent64 *pages_entry(const struct pages *pages)
+{
+	return entry_at(&pages->pages[pages->current], pages->start);
+}
+
+/* The entry behind @d in its page, or NULL. */
+static const struct dirent64 *pages_after(const struct pages *pages,
+					  const struct dirent64 *d)
+{
+	const struct page *page = &pages->pages[pages->current];
+
+	return entry_at(page,
+			(size_t)((const char *)d - page->data) + d->d_reclen);
+}
+
+/* The ordinal behind the last entry of the page. */
+static int64_t pages_end(const struct pages *pages)
+{
+	return pages->pages[pages->current].end;
+}
+
+static void turn_to(struct pages *pages, unsigned int page)
+{
+	pages->current = page;
+	pages->start = 0;
+	pages->pos = pages->pages[page].first;
+}
+
+/* Notes that the page with the entry @first begins at @off. */
+static void add_mark(struct pages *pages, int64_t first, off_t off)
+{
+	struct pages_mark *marks = pages->marks;
+	size_t n = pages->nmarks;
+
+	/* Without positions, pages are counted off from the begin. */
+	if (off == 0 || (n > 0 && marks[n - 1].first >= first))
+		return;
+	/* Room for 1, 2, 4 ... of them. */
+	if ((n & (n - 1)) == 0) {
+		marks = realloc(marks, (n ? 2 * n : 1) * sizeof(*marks));
+		if (!marks)
+			return;
+		pages->marks = marks;
+	}
+	marks[n] = (struct pages_mark){.first = first, .off = off};
+	pages->nmarks++;
+}
+
+/* Reads the page that begins with the entry @first, where the descriptor is. */
+static int read_page(struct pages *pages, int fd, int64_t first)
+{
+	bool at_end = pages->pages[pages->last].nbytes == 0;
+	unsigned int next = at_end ? pages->last : !pages->last;
+	struct page *page = &pages->pages[next];
+	ssize_t n = getdents64(fd, page->data, sizeof(page->data));
+	const struct dirent64 *d;
+	off_t off = 0;
+
+	if (n < 0)
+		return -errno;
+	page->nbytes = (size_t)n;
+	page->first = page->end = first;
+	pages->last = next;
+	turn_to(pages, next);
+	for (d = entry_at(page, 0); d; d = pages_after(pages, d)) {
+		page->end++;
+		off = d->d_off;
+	}
+	add_mark(pages, page->end, off);
+	return 0;
+}
+
+/* Goes to the begin of a page from which @pos can be reached, and reads it. */
+static int seek(struct pages *pages, int fd, int64_t pos)
+{
+	struct pages_mark mark = {0};
+	struct page *other;
+	int err;
+
+	/* A listing that begins anew knows nothing of the one before. */
+	if (pos == 0)
+		pages->nmarks = 0;
+	for (size_t i = pages->nmarks; i > 0 && !mark.first; i--)
+		if (pages->marks[i - 1].first <= pos)
+			mark = pages->marks[i - 1];
+	if (lseek(fd, mark.off, SEEK_SET) < 0)
+		return -errno;
+	err = read_page(pages, fd, mark.first);
+	/* It does not lie in front of the page. */
+	other = &pages->pages[!pages->last];
+	other->first = other->end = 0;
+	return err;
+}
+
+static bool has_pos(const struct page *page, int64_t pos)
+{
+	return page->first <= pos && pos < page->end;
+}
+
+/* Goes to the page of @pos, or to one before it. */
+static int find_page(struct pages *pages, int fd, int64_t pos)
+{
+	const struct page *last = &pages->pages[pages->last];
+	const struct page *other = &pages->pages[!pages->last];
+
+	if (pos == 0)
+		return seek(pages, fd, 0);
+	/* At the end; there may be more by now. */
+	if (pos == last->end && last->nbytes == 0)
+		return read_page(pages, fd, pos);
+	/* Mostly it is the next one. */
+	if (pos >= pages->pos && has_pos(&pages->pages[pages->current], pos))
+		return 0;
+	if (has_pos(last, pos) || pos == last->end)
+		turn_to(pages, pages->last);
+	else if (has_pos(other, pos))
+		turn_to(pages, !pages->last);
+	else
+		return seek(pages, fd, pos);
+	return 0;
+}
+
+/*
+ * Goes to the entry @pos of the directory @fd; 0 after others reads it anew.
+ * Returns 1, 0 (the directory ends before) or an errno.
+ */
+static int pages_go(struct pages *pages, int fd, int64_t pos)
+{
+	int err = find_page(pages, fd, pos);
+
+	while (!err) {
+		const struct dirent64 *d = pages_entry(pages);
+
+		if (d && pages->pos == pos)
+			return 1;
+		if (d) {
+			pages->start += d->d_reclen;
+			pages->pos++;
+		} else if (pages->pages[pages->current].nbytes == 0) {
+			return 0;
+		} else if (pages->current != pages->last) {
+			turn_to(pages, pages->last);
+		} else {
+			err = read_page(pages, fd, pages->pos);
+		}
+	}
+	return err;
+}
 
 /* How many frames to look at before a listing goes on. */
 #define AHEAD_MAX 256
@@ -28,7 +224,7 @@ struct fs_listing {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	struct fs_pages pages;
+	struct pages pages;
 	/* The frames before this ordinal were looked at. */
 	int64_t ahead;
 	/* The request has taken note of changes, as by fs_known_enter(). */
@@ -89,7 +285,7 @@ void fs_listing_free(struct fs_listing *listing)
 	if (listing->fd >= 0)
 		close(listing->fd);
 	pthread_mutex_destroy(&listing->lock);
-	fs_pages_fini(&listing->pages);
+	pages_fini(&listing->pages);
 	free(listing);
 }
 
@@ -141,7 +337,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		fs_probe_close(&other.probe);
 		return;
 	}
-	view->found.probe.fd = -1;
+	view->frame.probe.fd = -1;
 	view->ino = fs_view_ino(entry->ino);
 	view->type = DT_REG;
 	view->next_pos = entry->next_pos;
@@ -173,7 +369,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	*out = (struct fs_listed){.ino = FUSE_ROOT_ID,
 				  .type = DT_DIR,
 				  .next_pos = pos + 1,
-				  .found.probe.fd = -1};
+				  .frame.probe.fd = -1};
 	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
 	if (pos < 2)
 		return 1;
@@ -267,8 +463,9 @@ static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
 
 	if (may_be_link)
 		kind = b2f_home_link(dirfd, d->d_name, -1, home);
-	if (fs->read_write && (b2f_home_is_aside(d->d_name) ||
-			       kind == B2F_HOME_DOOMED || kind == B2F_HOME_UNTIL))
+	if (fs->read_write &&
+	    (b2f_home_is_aside(d->d_name) || kind == B2F_HOME_DOOMED ||
+	     kind == B2F_HOME_UNTIL))
 		fs_aside_finish(fs, dirfd, d->d_name);
 	*type = kind == B2F_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
 	return kind != B2F_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
@@ -278,7 +475,7 @@ static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
 static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
-	struct fs_probe *frame = &out->found.probe;
+	struct fs_probe *frame = &out->frame.probe;
 	int err;
 
 	if (fs_unlinked_is_hidden(d->d_name)) {
@@ -289,15 +486,15 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	if (fs_links_hides(fs, listing->fd, d->d_name) ||
 	    !show_link(fs, listing->fd, d, &out->type))
 		return 0;
-	out->ino = fs_getattr_ino(fs, listing->dev,
-				  fs_links_ino(listing->fd, d->d_name, d->d_type,
-					       d->d_ino));
+	out->ino = fs_getattr_ino(
+		fs, listing->dev,
+		fs_links_ino(listing->fd, d->d_name, d->d_type, d->d_ino));
 	out->next_pos = listing->pages.pos + 1;
 	frame->fd = -1;
 	frame->kind = FS_KIND_OTHER;
 	frame->was_read = false;
 	snprintf(out->name, sizeof(out->name), "%s", d->d_name);
-	snprintf(out->found.name, sizeof(out->found.name), "%s", d->d_name);
+	snprintf(out->frame.name, sizeof(out->frame.name), "%s", d->d_name);
 	if (!may_be_frame(d->d_type) || strcmp(d->d_name, ".") == 0 ||
 	    strcmp(d->d_name, "..") == 0)
 		return 1;
@@ -318,12 +515,11 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	}
 	/* A directory without a suffix may still be a frame. */
 	if (frame->kind == FS_KIND_FRAME) {
-		ino_t ino = fs_tree_shown_ino(fs->tree, listing->dev,
-					      d->d_ino);
+		ino_t ino = fs_tree_shown_ino(fs->tree, listing->dev, d->d_ino);
 
-		out->ino = fs_getattr_ino(fs, listing->dev,
-					  fs_links_ino(listing->fd, d->d_name,
-						       d->d_type, ino));
+		out->ino = fs_getattr_ino(
+			fs, listing->dev,
+			fs_links_ino(listing->fd, d->d_name, d->d_type, ino));
 		out->type = DT_REG;
 	} else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
@@ -355,16 +551,16 @@ static int look(void *arg, size_t i)
 void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 {
 	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
-	const struct fs_pages *pages = &listing->pages;
-	const struct dirent64 *d = fs_pages_entry(pages);
+	const struct pages *pages = &listing->pages;
+	const struct dirent64 *d = pages_entry(pages);
 	int64_t pos = pages->pos;
 
 	/* Looking ahead has not helped: this is no valid frame, or too young. */
 	if (pos < listing->ahead) {
-		listing->ahead = fs_pages_end(pages);
+		listing->ahead = pages_end(pages);
 		return;
 	}
-	for (; d && ahead.nnames < AHEAD_MAX; d = fs_pages_after(pages, d)) {
+	for (; d && ahead.nnames < AHEAD_MAX; d = pages_after(pages, d)) {
 		char stem[FS_NAME_SIZE];
 
 		if ((d->d_type == DT_REG || d->d_type == DT_DIR) &&
@@ -393,12 +589,11 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	if (pos == 0)
 		listing->ahead = 0;
 	for (;; pos++) {
-		int result = fs_pages_go(&listing->pages, listing->fd, pos);
+		int result = pages_go(&listing->pages, listing->fd, pos);
 
 		if (result <= 0)
 			return result;
-		result = show(fs, listing, fs_pages_entry(&listing->pages),
-			      out);
+		result = show(fs, listing, pages_entry(&listing->pages), out);
 		if (result != 0)
 			return result;
 	}

@@ -2,7 +2,7 @@
 /*
  * listing.h - the names in an open directory, one after the other
  *
- * Positions are the ordinals of pages.h.
+ * Positions are ordinals.
  *
  * Layer: fuse.
  *
@@ -31,7 +31,7 @@ struct fs_listed {
 	 * fs_probe_remembered(), which the caller of fs_listing_get() closes; and
 	 * its name below.  Otherwise, or with @names_only, it tells nothing.
 	 */
-	struct fs_found found;
+	struct fs_found frame;
 };
 
 /*

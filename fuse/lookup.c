@@ -7,7 +7,7 @@
 #include "aside.h"
 #include "getattr.h"
 #include "links.h"
-#include "lookup.h"
+#include "entry.h"
 #include "view.h"
 
 /* Finds the only name in the directory around a single frame. */

@@ -19,13 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "durable_sync.h"
+#include "durable.h"
 #include "b2frame/error.h"
 #include "fs.h"
 #include "helper.h"
-#include "notify.h"
+#include "daemon.h"
 #include "packs.h"
-#include "powers.h"
 #include "bucket_source.h"
 #include "resources.h"
 #include "session.h"
@@ -254,7 +253,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	bool unmounted;
 
 	if (fs->session)
-		fs_notify_stopping();
+		fs_daemon_notify_stopping();
 	if (fs->bucket)
 		fs_bucket_source_rest(fs);
 	fs_ticker_stop(fs);

@@ -7,7 +7,7 @@
 
 #include "fs.h"
 #include "maker.h"
-#include "powers.h"
+#include "resources.h"
 
 /* Are the files of this thread the caller's anyway? */
 static bool is_caller(const struct fuse_ctx *ctx)

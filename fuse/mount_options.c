@@ -9,7 +9,6 @@
 #include "b2frame/create.h"
 #include "helper.h"
 #include "mount_options.h"
-#include "option_table.h"
 #include "words/value.h"
 
 /* Parses one word of a -o list, without its commas; changes @word. */

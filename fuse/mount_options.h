@@ -156,6 +156,13 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out);
 
 void fs_mount_options_fini(struct fs_options *options);
 
+/*
+ * option_table.c: stores the option @name in @o; @value is NULL if none is given.
+ * Reports errors on stderr, in one line.  Returns 0, -EINVAL or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_option_take(struct fs_options *o, const char *name, const char *value);
+
 /* Prints the usage to stdout, on one screen. */
 void fs_usage_help(void);
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "clock.h"
+#include "wakeup.h"
 #include "fs.h"
 
 /* Files that stay open without being used, and for how long. */

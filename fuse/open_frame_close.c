@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "wakeup.h"
 #include "b2frame/error.h"
 #include "fs.h"
 #include "probe.h"

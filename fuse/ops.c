@@ -1,25 +1,332 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ops.c - the table of requests
+ * ops.c - the table of requests, and those about nodes, names and directories
+ *
+ * op_io.c, op_write.c and op_xattr.c answer the others.
  *
  * Missing on purpose: access (the kernel checks permissions itself), locks (the
  * kernel has them of its own), and in a read-only mount flush and fsync.  The
  * kernel refuses changes of a read-only mount itself; as root can take that
  * flag away with a remount, all that changes something asks that, too.
  */
+#include <errno.h>
+
+#include "answer.h"
 #include "ops.h"
+#include "reply.h"
+#include "volume.h"
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param answer;
+	struct fs *fs = fs_of(req);
+	int err;
+
+	fs_stats_add(&fs->stats.nlookups, 1);
+	err = fs_volume_of(fs, parent)->lookup(fs, parent, name, &answer);
+	fs_reply_entry(req, err, &answer);
+}
+
+static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
+{
+	struct fs *fs = fs_of(req);
+
+	fs_node_forget(fs, ino, nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_forget_multi(fuse_req_t req, size_t count,
+			    struct fuse_forget_data *forgets)
+{
+	struct fs *fs = fs_of(req);
+
+	for (size_t i = 0; i < count; i++)
+		fs_node_forget(fs, forgets[i].ino, forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	struct stat st;
+	int err = fs_volume_of(fs, ino)->stat(fs, ino, &st);
+
+	(void)fi;
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
+}
+
+static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
+		       int to_set, struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct stat st;
+	int err = -EROFS;
+
+	if (fs->read_write && volume->is_writable)
+		err = volume->setattr(req, ino, attr, to_set,
+				      fi ? fs_handle_of(fi) : NULL);
+	if (!err)
+		err = volume->stat(fs, ino, &st);
+	if (!err)
+		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
+	else if (to_set & FUSE_SET_ATTR_SIZE)
+		fs_reply_change_error(req, err);
+	else
+		fs_reply_error(req, err);
+}
+
+static void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_of(req);
+	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	char target[PATH_MAX + 1];
+	int err =
+		volume->readlink ? volume->readlink(fs, ino, target) : -EINVAL;
+
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fuse_reply_readlink(req, target);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct fs *fs = fs_of(req);
+	struct statvfs st;
+	int err = fs_volume_of(fs, ino)->statfs(fs, ino, &st);
+
+	if (err)
+		fs_reply_error(req, err);
+	else
+		fuse_reply_statfs(req, &st);
+}
+
+/* Nothing can be changed there. */
+static const struct fs_volume_ops read_only;
+
+/*
+ * The volume of @ino, for a change.  The kernel refuses those of a read-only mount
+ * itself, but root can remount it as writable.
+ */
+static const struct fs_volume_ops *changed_volume(fuse_req_t req,
+						  fuse_ino_t ino)
+{
+	const struct fs *fs = fs_of(req);
+	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+
+	return fs->read_write && volume->is_writable ? volume : &read_only;
+}
+
+/* The same of two nodes, which have to be of one. */
+static const struct fs_volume_ops *changed_volumes(fuse_req_t req, fuse_ino_t a,
+						   fuse_ino_t b)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, a);
+
+	return changed_volume(req, b) == volume ? volume : &read_only;
+}
+
+/* Why @volume has not what is asked for. */
+static int refusal(const struct fs_volume_ops *volume)
+{
+	return volume->is_writable ? -EPERM : -EROFS;
+}
+
+static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      mode_t mode, struct fuse_file_info *fi)
+{
+	const struct fs_open_how how = {.flags = fi->flags,
+					.uid = fuse_req_ctx(req)->uid};
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_handle *handle = NULL;
+	struct fuse_entry_param answer;
+	struct fs *fs = fs_of(req);
+	int err = refusal(volume);
+
+	if (volume->create)
+		err = volume->create(req, parent, name, mode, &how, &answer,
+				     &handle);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fs_reply_opened(fs, handle, fi);
+	if (fuse_reply_create(req, &answer, fi) < 0) {
+		fs_handle_close(fs, handle);
+		fs_node_forget(fs, answer.ino, 1);
+	}
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     mode_t mode, dev_t rdev)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fuse_entry_param answer;
+	int err = refusal(volume);
+
+	if (volume->mknod)
+		err = volume->mknod(req, parent, name, mode, rdev, &answer);
+	fs_reply_entry(req, err, &answer);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     mode_t mode)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fuse_entry_param answer;
+	int err = refusal(volume);
+
+	if (volume->mkdir)
+		err = volume->mkdir(req, parent, name, mode, &answer);
+	fs_reply_entry(req, err, &answer);
+}
+
+static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
+		       const char *name)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fuse_entry_param answer;
+	int err = refusal(volume);
+
+	if (volume->symlink)
+		err = volume->symlink(req, target, parent, name, &answer);
+	fs_reply_entry(req, err, &answer);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
+		    const char *new_name)
+{
+	const struct fs_volume_ops *volume =
+		changed_volumes(req, ino, new_parent);
+	struct fuse_entry_param answer;
+	int err = refusal(volume);
+
+	if (volume->link)
+		err = volume->link(req, ino, new_parent, new_name, &answer);
+	fs_reply_entry(req, err, &answer);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+
+	fs_reply_error(req, volume->unlink ? volume->unlink(req, parent, name)
+					   : refusal(volume));
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct fs_volume_ops *volume = changed_volume(req, parent);
+
+	fs_reply_error(req, volume->rmdir ? volume->rmdir(req, parent, name)
+					  : refusal(volume));
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+		      fuse_ino_t new_parent, const char *new_name,
+		      unsigned int flags)
+{
+	const struct fs_volume_ops *volume =
+		changed_volumes(req, parent, new_parent);
+	int err = refusal(volume);
+
+	if (volume->rename)
+		err = volume->rename(req, parent, name, new_parent, new_name,
+				     flags);
+	fs_reply_error(req, err);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino,
+		       struct fuse_file_info *fi)
+{
+	struct fs *fs = fs_of(req);
+	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	const struct fs_open_how how = {.flags = fi->flags,
+					.uid = fuse_req_ctx(req)->uid};
+	struct fs_handle *handle = NULL;
+	int err = 0;
+
+	if (volume->opendir)
+		err = volume->opendir(fs, ino, &how, &handle);
+	if (err) {
+		fs_reply_error(req, err);
+		return;
+	}
+	fi->fh = (uintptr_t)handle;
+	fi->cache_readdir = fi->keep_cache = !handle;
+	if (fuse_reply_open(req, fi) < 0 && handle)
+		fs_handle_close(fs, handle);
+}
+
+static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		     const struct fuse_file_info *fi, bool plus)
+{
+	struct fs *fs = fs_of(req);
+	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs_answer answer;
+	int err = fs_answer_init(&answer, req, size, plus), lost = -1;
+
+	if (!err)
+		err = volume->list(fs, ino, fs_handle_of(fi), off, &answer);
+	/* First give out what was found before an error. */
+	if (err && !answer.used)
+		fs_reply_error(req, err);
+	else
+		lost = fuse_reply_buf(req, answer.buf, answer.used);
+	/* The kernel does not count nodes of an answer that is lost. */
+	for (size_t i = 0; lost && i < answer.ninos; i++)
+		fs_node_forget(fs, answer.inos[i], 1);
+	fs_answer_fini(&answer);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		       struct fuse_file_info *fi)
+{
+	read_dir(req, ino, size, off, fi, false);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
+			   off_t off, struct fuse_file_info *fi)
+{
+	read_dir(req, ino, size, off, fi, true);
+}
+
+static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
+			struct fuse_file_info *fi)
+{
+	const struct fs_volume_ops *volume = fs_volume_of(fs_of(req), ino);
+
+	fs_reply_change_error(
+		req, volume->sync_dir
+			     ? volume->sync_dir(fs_handle_of(fi), datasync)
+			     : 0);
+}
+
+static void op_releasedir(fuse_req_t req, fuse_ino_t ino,
+			  struct fuse_file_info *fi)
+{
+	(void)ino;
+	if (fi->fh)
+		fs_handle_close(fs_of(req), fs_handle_of(fi));
+	fuse_reply_err(req, 0);
+}
 
 static const struct fuse_lowlevel_ops all = {
-	.lookup = fs_op_lookup,
-	.forget = fs_op_forget,
-	.forget_multi = fs_op_forget_multi,
-	.getattr = fs_op_getattr,
-	.readlink = fs_op_readlink,
-	.statfs = fs_op_statfs,
-	.opendir = fs_op_opendir,
-	.readdir = fs_op_readdir,
-	.readdirplus = fs_op_readdirplus,
-	.releasedir = fs_op_releasedir,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.readlink = op_readlink,
+	.statfs = op_statfs,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
 	.open = fs_op_open,
 	.read = fs_op_read,
 	.lseek = fs_op_lseek,
@@ -30,16 +337,16 @@ static const struct fuse_lowlevel_ops all = {
 	.fallocate = fs_op_fallocate,
 	.flush = fs_op_flush,
 	.fsync = fs_op_fsync,
-	.fsyncdir = fs_op_fsyncdir,
-	.setattr = fs_op_setattr,
-	.mknod = fs_op_mknod,
-	.mkdir = fs_op_mkdir,
-	.unlink = fs_op_unlink,
-	.rmdir = fs_op_rmdir,
-	.symlink = fs_op_symlink,
-	.link = fs_op_link,
-	.create = fs_op_create,
-	.rename = fs_op_rename,
+	.fsyncdir = op_fsyncdir,
+	.setattr = op_setattr,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.link = op_link,
+	.create = op_create,
+	.rename = op_rename,
 	.setxattr = fs_op_setxattr,
 	.removexattr = fs_op_removexattr,
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "option_table.h"
+#include "mount_options.h"
 #include "words/value.h"
 
 /* The longest time: beyond that the kernel's jiffies would overflow. */

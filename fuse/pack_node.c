@@ -178,7 +178,8 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	int err = fs_pack_node_open_frame(fs, node, &frame);
 
 	if (!err)
-		fs_table_rows_warn_in_pack(fs, node, frame);
+		fs_table_rows_warn_in_pack(fs, node->pack->pack,
+					   fs_pack_node_entry(node), frame);
 	if (!err)
 		err = b2f_file_open(fs->runtime, frame, out);
 	if (err)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "wakeup.h"
 #include "disk_frame.h"
 #include "getattr.h"
 #include "packs.h"

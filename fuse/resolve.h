@@ -55,13 +55,6 @@ static inline struct fs_backed fs_found_key(const struct fs_found *found)
 }
 
 /*
- * Returns 1 if @name in @place is shown by just that name, 0 if it is shown by
- * another or does not exist, or an errno.
- */
-B2F_MUST_CHECK
-int fs_resolve_is_shown(const struct fs_place *place, const char *name);
-
-/*
  * Finds what is shown as @name in @place.  Returns 0, -ENOENT or an errno.
  */
 B2F_MUST_CHECK
@@ -86,12 +79,45 @@ int fs_resolve_shown(const struct fs_place *place, const char *name,
 bool fs_resolve_remembered(const struct fs_place *place, const char *name,
 			   struct fs_probe *frame, char shown[FS_NAME_SIZE]);
 
-/* Returns 1 if @name exists in @place, 0 or an errno. */
-B2F_MUST_CHECK
-int fs_resolve_exists(const struct fs_place *place, const char *name);
+/*
+ * The rule read backwards: the backing name of a file that is to be shown as NAME.
+ * A new file must come back as NAME at every later mount, and must not change how other
+ * files are shown.  So a new frame becomes the first of these that is possible:
+ *
+ *   NAME.b2frame   unless that exists, or is the name of another frame
+ *   NAME.b2f ...   likewise, with the other suffixes
+ *   NAME           a frame without suffix, if NAME does not end in one itself
+ *   -EEXIST        if all of these are taken
+ *
+ * So x.b2frame beside a frame x that is stored so becomes x.b2frame.b2frame.
+ * Any other file becomes NAME, or -EEXIST if that is a frame that is shown by
+ * another name.  No file gets the name of an index: it would turn its directory
+ * into a frame.  If another program takes the name meanwhile, the call that makes the
+ * file gives EEXIST.
+ */
 
-/* Returns 1 if @name is a frame there, 0 or an errno. */
+/* A backing directory, and the names in it that are about to go. */
+struct fs_backing_dir {
+	struct fs_place place;
+	/* NULL: none. */
+	const char *leaving;
+	const char *replaced;
+};
+
+/*
+ * Finds the backing name of a new frame @name, with suffix @suffix if
+ * possible.  Returns 0 (nothing that stays is shown as @name), -EEXIST,
+ * -ENAMETOOLONG or an errno.
+ */
 B2F_MUST_CHECK
-int fs_resolve_is_frame(const struct fs_place *place, const char *name);
+int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
+			     enum b2f_suffix suffix, char out[FS_NAME_SIZE]);
+
+/*
+ * Checks whether @name can be given to a new file that is no frame.  Returns 0,
+ * -EEXIST, -ENAMETOOLONG, -EPERM (it is the name of an index) or an errno.
+ */
+B2F_MUST_CHECK
+int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name);
 
 #endif

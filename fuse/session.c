@@ -18,9 +18,9 @@
 #include "asker.h"
 #include "b2frame/error.h"
 #include "fuse_api.h"
-#include "notify.h"
+#include "daemon.h"
 #include "ops.h"
-#include "powers.h"
+#include "resources.h"
 #include "bucket_node.h"
 #include "session.h"
 
@@ -118,7 +118,7 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	if (fs->config.background)
 		fs_logger_to_syslog(fs->logger);
 	/* First: the manager must not see the parent end before it knows us. */
-	fs_notify_ready();
+	fs_daemon_notify_ready();
 	fs_daemon_ready(&fs->daemon);
 }
 

@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
+#include "fs.h"
+#include "getattr.h"
+#include "probe.h"
 #include "setattr.h"
 
 /* A user with more is in no other, here. */
@@ -40,8 +44,8 @@ static bool is_owners_right(const struct fs_setattr *meta,
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
-	       (meta->has_times && (is_explicit(&meta->times[0]) ||
-				    is_explicit(&meta->times[1])));
+	       (meta->has_times &&
+		(is_explicit(&meta->times[0]) || is_explicit(&meta->times[1])));
 }
 
 static bool is_in_group(fuse_req_t req, gid_t gid)
@@ -69,8 +73,16 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 								      : 0;
 }
 
-int fs_setattr_check(struct fs *fs, const struct fs_setattr *meta,
-		     const struct stat *st, const struct stat *dir)
+/*
+ * May the caller do @meta to the file @st in the directory @dir of a frame (NULL: it
+ * is in none)?  The kernel has checked that by what it remembers of a file; whoever
+ * may write to the directory can have put another one there.
+ *
+ * Returns 0, -ESTALE (the kernel looks again) or -EPERM (S_ISUID or S_ISGID where an
+ * option says who owns all files).
+ */
+static int check(struct fs *fs, const struct fs_setattr *meta,
+		 const struct stat *st, const struct stat *dir)
 {
 	const int64_t shown = fs->options.access.user;
 	mode_t set = given(meta, st) & (S_ISUID | S_ISGID);
@@ -95,8 +107,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 	int err = 0;
 
 	if (meta->req)
-		err = fstat(fd, &st) ? -errno
-				     : fs_setattr_check(fs, meta, &st, NULL);
+		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
 	if (err)
 		return err;
 	/* /proc leads to this very file, even if it is a symbolic link. */
@@ -111,4 +122,267 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 	    utimensat(fs->tree->proc_fd, name, meta->times, 0))
 		return -errno;
 	return 0;
+}
+
+/* The mode of the directory of a frame with @mode. */
+static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
+{
+	mode &= 0777;
+	mode |= (mode & 0444) >> 2 | (mode & 0222) >> 1;
+	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
+}
+
+static bool sets_owner(const struct fs_setattr *meta)
+{
+	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
+}
+
+/*
+ * Changes the directory of a frame, but for its times.  Its ctime is not shown,
+ * so do not set what it has already.
+ */
+static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	struct fs_setattr dir = fs_setattr_none();
+	struct stat st;
+
+	if (fstat(dirfd, &st))
+		return -errno;
+	if (meta->uid != st.st_uid)
+		dir.uid = meta->uid;
+	if (meta->gid != st.st_gid)
+		dir.gid = meta->gid;
+	dir.mode = mode_of_dir(meta->mode, &st);
+	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
+	return fs_setattr_file(fs, dirfd, &dir);
+}
+
+/* Lets in only users who may enter before and after @meta. */
+static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	struct fs_setattr dir = fs_setattr_none();
+	struct stat st;
+
+	if (!meta->has_mode)
+		return 0;
+	if (fstat(dirfd, &st))
+		return -errno;
+	dir.mode = mode_of_dir(meta->mode, &st) & st.st_mode;
+	dir.has_mode = dir.mode != (st.st_mode & 07777);
+	return fs_setattr_file(fs, dirfd, &dir);
+}
+
+/*
+ * Changes all files of the frame, so that programs of its users can do without
+ * us.  Meanwhile, and if this ends half-way, the directory lets in only users
+ * who may; the next change of a mode or owner does the rest.  All is done by @fd,
+ * the one look at the index, whose attributes were @before.
+ */
+static int set_files(struct fs *fs, int dirfd, int fd,
+		     const struct fs_setattr *meta, const struct stat *before)
+{
+	bool by_root = !meta->by_user && geteuid() == 0;
+	struct stat now;
+	int err = narrow_dir(fs, dirfd, meta);
+
+	if (!err)
+		err = fs_setattr_file(fs, fd, meta);
+	if (!err && fstat(fd, &now))
+		err = -errno;
+	if (!err)
+		err = b2f_frame_permit_chunks(
+			dirfd, &now, by_root ? (uid_t)-1 : before->st_uid);
+	if (!err)
+		err = set_dir(fs, dirfd, meta);
+	return err;
+}
+
+/* Changes the frame in the directory @dirfd. */
+static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+{
+	struct stat dir, before;
+	int fd, err = 0;
+
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &before) || fstat(dirfd, &dir))
+		err = -errno;
+	if (!err)
+		err = check(fs, meta, &before, &dir);
+	if (!err)
+		err = sets_owner(meta) || meta->has_mode
+			      ? set_files(fs, dirfd, fd, meta, &before)
+			      : fs_setattr_file(fs, fd, meta);
+	close(fd);
+	return err;
+}
+
+/* For b2f_file_with_index(). */
+struct request {
+	struct fs *fs;
+	const struct fs_setattr *meta;
+	bool sets_mtime;
+	/* Descriptor of the frame. */
+	int fd;
+	/* Called instead if @meta is NULL. */
+	int (*fn)(void *arg, int index_fd);
+	void *arg;
+};
+
+/*
+ * A contiguous frame has the attributes itself.  If it has become a directory
+ * since, it is looked up again.
+ */
+static int run_single(const struct request *r)
+{
+	struct stat st;
+
+	if (fstat(r->fd, &st) || S_ISDIR(st.st_mode))
+		return -ESTALE;
+	return r->meta ? fs_setattr_file(r->fs, r->fd, r->meta)
+		       : r->fn(r->arg, r->fd);
+}
+
+/* Can no user but its owner have put the index @fd into @dirfd? */
+static bool is_of_dir(int fd, int dirfd)
+{
+	struct stat index, dir;
+
+	if (geteuid() != 0)
+		return true;
+	return fstat(fd, &index) == 0 && fstat(dirfd, &dir) == 0 &&
+	       (index.st_uid == dir.st_uid ||
+		(dir.st_uid == 0 && !(dir.st_mode & 0022)));
+}
+
+static int run(void *arg, int dirfd)
+{
+	const struct request *r = arg;
+	int fd, err;
+
+	if (dirfd < 0)
+		return run_single(r);
+	if (r->meta) {
+		err = set_all(r->fs, dirfd, r->meta);
+		return err == -ENOENT ? -ESTALE : err;
+	}
+	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	err = is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
+	close(fd);
+	return err;
+}
+
+/* If the data differ, another program has committed meanwhile. */
+static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
+		      const struct stat *before, const struct stat *after)
+{
+	struct b2f_frame_stamp old = b2f_frame_stamp_of(before);
+	struct b2f_frame_stamp new = b2f_frame_stamp_of(after);
+
+	if (b2f_frame_stamp_same_data(&old, &new, sets_mtime))
+		fs_cache_state_note_meta(fs, node, before, after);
+}
+
+/* Runs @r on a frame that is not open, so that no commit can interfere. */
+static int run_closed(struct fs_backed *node, int fd, struct request *r)
+{
+	struct stat before, after;
+	int err;
+
+	if (fs_probe_index(fd, node->sparse, &before))
+		return -ESTALE;
+	err = run(r, node->sparse ? fd : -1);
+	if (!fs_probe_index(fd, node->sparse, &after))
+		note_same(r->fs, node, r->sets_mtime, &before, &after);
+	return err;
+}
+
+static int run_request(struct fs_backed *node, int fd, struct request *r)
+{
+	struct fs *fs = r->fs;
+	struct fs_open_frame *frame;
+	int err;
+
+	r->fd = fd;
+	frame = fs_open_frame_peek(fs, node);
+	if (!frame)
+		return run_closed(node, fd, r);
+	err = b2f_file_with_index(frame->open.data, r->sets_mtime, run, r);
+	if (!err && r->sets_mtime) {
+		pthread_mutex_lock(&fs->state_lock);
+		frame->has_mtime = false;
+		pthread_mutex_unlock(&fs->state_lock);
+	}
+	fs_open_frame_put(fs, frame);
+	return err;
+}
+
+int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
+		     const struct fs_setattr *meta)
+{
+	struct request r = {
+		.fs = fs,
+		.meta = meta,
+		.sets_mtime =
+			meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT,
+	};
+
+	return run_request(node, fd, &r);
+}
+
+int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
+{
+	struct fs_setattr meta = fs_setattr_none();
+	struct stat st;
+	mode_t drop;
+	int err;
+
+	if (!pin->node || !atomic_load(&pin->node->has_set_ids))
+		return 0;
+	/* If they are still there, the look notes them again. */
+	atomic_store(&pin->node->has_set_ids, false);
+	err = fs_getattr(fs, pin->node, &st);
+	if (err)
+		atomic_store(&pin->node->has_set_ids, true);
+	drop = err ? 0 : fs_getattr_set_ids(&st);
+	if (!drop)
+		return err;
+	meta.by_user = meta.has_mode = true;
+	meta.mode = st.st_mode & 07777 & ~drop;
+	return pin->node->kind == FS_KIND_FRAME
+		       ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)
+		       : fs_setattr_file(fs, pin->fd, &meta);
+}
+
+int fs_setattr_with_index(struct fs *fs, struct fs_backed *node, int fd,
+			  int (*fn)(void *arg, int index_fd), void *arg)
+{
+	struct request r = {.fs = fs, .fn = fn, .arg = arg};
+
+	return run_request(node, fd, &r);
+}
+
+static int nothing(void *arg, int dirfd)
+{
+	(void)arg;
+	(void)dirfd;
+	return 0;
+}
+
+void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
+			   const struct stat *before)
+{
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
+	struct stat now;
+
+	if (frame) {
+		(void)!b2f_file_with_index(frame->open.data, false, nothing,
+					   NULL);
+		fs_open_frame_put(fs, frame);
+	} else if (fstat(fd, &now) == 0) {
+		note_same(fs, node, false, before, &now);
+	}
 }

@@ -19,7 +19,7 @@
 struct fs_setattr {
 	/* The caller of the request is not root. */
 	bool by_user;
-	/* The request, which fs_setattr_check() looks at; NULL: it is our own. */
+	/* The request, by which rights are checked; NULL: it is our own. */
 	fuse_req_t req;
 	bool has_mode;
 	mode_t mode;
@@ -35,27 +35,15 @@ struct fs_setattr {
 struct fs_setattr fs_setattr_none(void);
 
 /*
- * May the caller do @meta to the file @st in the directory @dir of a frame (NULL: it
- * is in none)?  The kernel has checked that by what it remembers of a file; whoever
- * may write to the directory can have put another one there.
- *
- * Returns 0, -ESTALE (the kernel looks again) or -EPERM (S_ISUID or S_ISGID where an
- * option says who owns all files).
- */
-B2F_MUST_CHECK
-int fs_setattr_check(struct fs *fs, const struct fs_setattr *meta,
-		     const struct stat *st, const struct stat *dir);
-
-/*
- * Changes the file behind the O_PATH descriptor @fd.  Returns 0, or an errno also of
- * fs_setattr_check().
+ * Changes the file behind the O_PATH descriptor @fd.  Returns 0, or an errno,
+ * -EPERM and -ESTALE of its own included.
  */
 B2F_MUST_CHECK
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta);
 
 /*
  * Changes the frame @node, which may be open, and whose descriptor is @fd.
- * Returns 0, or an errno also of fs_setattr_check().
+ * Returns as fs_setattr_file().
  */
 B2F_MUST_CHECK
 int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/pack.h"
 #include "b2frame/table.h"
 #include "fs.h"
-#include "packs.h"
 #include "table_rows.h"
 
 /* Takes @meta over, if @err is 0. */
@@ -75,14 +75,12 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 	return count(frame, meta, err, out);
 }
 
-/* The same of an entry of a pack. */
-static int count_in_pack(const struct fs_member *node,
+/* The same of the entry @member of a pack. */
+static int count_in_pack(const struct b2f_pack *pack, size_t member,
 			 const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
-	const struct b2f_pack *pack = node->pack->pack;
-	const char *path =
-		b2f_pack_entry(pack, fs_pack_node_entry(node))->path;
+	const char *path = b2f_pack_entry(pack, member)->path;
 	struct b2f_frame *meta = NULL;
 	char *meta_path = NULL;
 	size_t table, entry;
@@ -108,12 +106,12 @@ int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
 	return err ? err : put(n, out, size);
 }
 
-int fs_table_rows_fact_in_pack(const struct fs_member *node,
+int fs_table_rows_fact_in_pack(const struct b2f_pack *pack, size_t entry,
 			       const struct b2f_frame *frame, char **out,
 			       size_t *size)
 {
 	uint64_t n = 0;
-	int err = count_in_pack(node, frame, &n);
+	int err = count_in_pack(pack, entry, frame, &n);
 
 	return err ? err : put(n, out, size);
 }
@@ -136,11 +134,11 @@ void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
 		warn(fs, frame, n);
 }
 
-void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_member *node,
-				const struct b2f_frame *frame)
+void fs_table_rows_warn_in_pack(struct fs *fs, const struct b2f_pack *pack,
+				size_t entry, const struct b2f_frame *frame)
 {
 	uint64_t n = 0;
 
-	if (!count_in_pack(node, frame, &n))
+	if (!count_in_pack(pack, entry, frame, &n))
 		warn(fs, frame, n);
 }

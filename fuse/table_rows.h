@@ -17,7 +17,7 @@
 
 struct fs;
 struct fs_backed;
-struct fs_member;
+struct b2f_pack;
 
 #define FS_TABLE_ROWS_FACT "user.blosc2.deleted_rows"
 
@@ -30,16 +30,16 @@ B2F_MUST_CHECK
 int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
 		       const struct b2f_frame *frame, char **out, size_t *size);
 
-/* The same of an entry of a pack that is in use. */
+/* The same of the entry @entry of @pack. */
 B2F_MUST_CHECK
-int fs_table_rows_fact_in_pack(const struct fs_member *node,
+int fs_table_rows_fact_in_pack(const struct b2f_pack *pack, size_t entry,
 			       const struct b2f_frame *frame, char **out,
 			       size_t *size);
 
 /* Logs how many it has, if it has some. */
 void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
 			const struct b2f_frame *frame);
-void fs_table_rows_warn_in_pack(struct fs *fs, const struct fs_member *node,
-				const struct b2f_frame *frame);
+void fs_table_rows_warn_in_pack(struct fs *fs, const struct b2f_pack *pack,
+				size_t entry, const struct b2f_frame *frame);
 
 #endif

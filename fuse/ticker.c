@@ -5,13 +5,47 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "durable_sync.h"
+#include "bucket_source.h"
+#include "bucket_writer.h"
+#include "wakeup.h"
+#include "durable.h"
 #include "fs.h"
 #include "packs.h"
-#include "bucket_source.h"
 #include "session.h"
 #include "view.h"
+
+/* Open files count as in use, and so do unstored changes. */
+static bool is_used(struct fs *fs)
+{
+	uint64_t nuses = fs_stats_uses(&fs->stats), before = fs->ticker.nuses;
+
+	fs->ticker.nuses = nuses;
+	return nuses != before || fs_open_frame_any(fs) ||
+	       fs_bucket_writer_any(fs);
+}
+
+/*
+ * Called every second; unmounts if it is time.  Returns whether it wants to be
+ * called again though nothing else happens.
+ */
+static bool tick_unused(struct fs *fs)
+{
+	struct fs_ticker *ticker = &fs->ticker;
+
+	if (fs->options.timeout_s == 0)
+		return false;
+	ticker->unused_s = is_used(fs) ? 0 : ticker->unused_s + 1;
+	if (ticker->unused_s < fs->options.timeout_s)
+		return true;
+	/* A busy mount is in use. */
+	ticker->unused_s = 0;
+	if (fs_session_unmount_idle(fs))
+		fs_logger_write(fs->logger, B2F_LOG_INFO,
+				"%s: ending: not used for %lld s",
+				fs->mountpoint.path,
+				(long long)fs->options.timeout_s);
+	return true;
+}
 
 /* How much longer than attributes are cached a lent number is shown, seconds. */
 #define NUMBER_S 2
@@ -170,7 +204,7 @@ static bool tick_options(struct fs *fs)
 {
 	bool goes_on = fs_stats_file_tick(fs);
 
-	goes_on |= fs_unused_tick(fs);
+	goes_on |= tick_unused(fs);
 	return goes_on;
 }
 

@@ -34,8 +34,11 @@ struct fs_ticker {
 	bool is_running;
 	/* Bytes read and written when memory was last freed. */
 	uint64_t work_trimmed;
-	/* And at the last look; both are the thread's own. */
+	/* And at the last look; all that follow are the thread's own. */
 	uint64_t work;
+	/* fs_stats_uses() at the last tick, and seconds that it has been so. */
+	uint64_t nuses;
+	int64_t unused_s;
 };
 
 /* Starts the thread.  Returns 0 or -EAGAIN (no more threads). */

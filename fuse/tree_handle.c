@@ -5,10 +5,100 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <uthash.h>
 
+#include "fs.h"
 #include "listing.h"
 #include "tree_handle.h"
 #include "view.h"
+
+/*
+ * No user takes all descriptors of the daemon.  As long as there are enough, a user may
+ * open as many files as he likes.  When only an eighth is left, a user gets no more than
+ * an even share of all, so that others can still open files.
+ */
+
+/* Descriptors are scarce when only this part of them is left, as a divisor. */
+#define SCARCE_SHARE 8
+
+/* A handle takes four descriptors at most: with fewer handles none are scarce. */
+#define HANDLE_FDS 4
+
+struct fs_share {
+	uid_t uid;
+	size_t nhandles;
+	UT_hash_handle hh;
+};
+
+/* The kernel gives out the lowest free descriptor. */
+static bool is_scarce(const struct fs *fs)
+{
+	int last = fs->tree->reserved_from, fd;
+
+	if (fs->shares.nhandles < (size_t)last / HANDLE_FDS / 2)
+		return false;
+	fd = fcntl(fs->tree->root->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 || fd >= last - last / SCARCE_SHARE;
+}
+
+/* Root has the daemon anyway, and one user alone takes nothing from others. */
+static bool is_bounded(const struct fs *fs, uid_t uid)
+{
+	return fs->options.access.allow_other && uid != 0;
+}
+
+/*
+ * Counts a handle for @uid.  Returns 0, -ENFILE (too many of those that there are would
+ * be of @uid) or -ENOMEM.
+ */
+static int take_share(struct fs *fs, uid_t uid)
+{
+	struct fs_shares *all = &fs->shares;
+	struct fs_share *share;
+	int err = 0;
+
+	pthread_mutex_lock(&fs->state_lock);
+	HASH_FIND(hh, all->users, &uid, sizeof(uid), share);
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share) {
+			err = -ENOMEM;
+			goto out;
+		}
+		share->uid = uid;
+		HASH_ADD(hh, all->users, uid, sizeof(share->uid), share);
+	}
+	/* Counts as if one more user was about to come. */
+	if (is_bounded(fs, uid) &&
+	    share->nhandles > all->nhandles / (HASH_COUNT(all->users) + 1) &&
+	    is_scarce(fs)) {
+		err = -ENFILE;
+		goto out;
+	}
+	share->nhandles++;
+	all->nhandles++;
+out:
+	pthread_mutex_unlock(&fs->state_lock);
+	return err;
+}
+
+/* Gives back what fs_share_take() has counted. */
+static void give_share(struct fs *fs, uid_t uid)
+{
+	struct fs_shares *all = &fs->shares;
+	struct fs_share *share;
+
+	pthread_mutex_lock(&fs->state_lock);
+	HASH_FIND(hh, all->users, &uid, sizeof(uid), share);
+	all->nhandles--;
+	if (--share->nhandles == 0) {
+		HASH_DEL(all->users, share);
+		free(share);
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+}
 
 static void close_frame(struct fs *fs, struct fs_handle *handle)
 {
@@ -38,7 +128,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	state->nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);
-	fs_share_give(fs, handle->opener);
+	give_share(fs, handle->opener);
 }
 
 static bool is_written(struct fs *fs, const struct fs_handle *handle)
@@ -190,7 +280,7 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_handle *handle;
-	int err = fs_share_take(fs, how->uid);
+	int err = take_share(fs, how->uid);
 
 	if (err)
 		return err;
@@ -206,7 +296,7 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 	}
 	if (handle)
 		fs_handle_close(fs, handle);
-	fs_share_give(fs, how->uid);
+	give_share(fs, how->uid);
 	return err;
 }
 
@@ -228,7 +318,8 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 			     atomic_load(&handle->frame->ndropped));
 		err = fs_open_frame_allow_write(fs, handle->frame);
 	}
-	return err ? err : fs_handle_show(handle, handle->frame->open.data, is_view);
+	return err ? err
+		   : fs_handle_show(handle, handle->frame->open.data, is_view);
 }
 
 /*

@@ -14,7 +14,7 @@
 /*
  * Opens the frame or other file @node.  Close *@out with fs_handle_close().
  *
- * Returns 0, -ENFILE (fs_share_take()), -ESTALE (it is gone or has changed: the
+ * Returns 0, -ENFILE (a user has more than an even share), -ESTALE (it is gone or has changed: the
  * kernel must look it up again), B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an
  * errno; for writing to a frame also the errors of b2f_file_allow_write().
  */

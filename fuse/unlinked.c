@@ -15,7 +15,6 @@
 #include "b2frame/names.h"
 #include "dir.h"
 #include "fs.h"
-#include "setattr.h"
 #include "unlinked.h"
 
 #define HIDDEN ".bloscfs-deleted"
@@ -112,15 +111,14 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct fs_setattr meta = fs_setattr_none();
+	char number[16];
 	struct stat st;
 
 	if (fd < 0)
 		return;
-	meta.has_mode = true;
-	meta.mode = 0700;
+	snprintf(number, sizeof(number), "%d", fd);
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
-		(void)!fs_setattr_file(fs, fd, &meta);
+		(void)!fchmodat(fs->tree->proc_fd, number, 0700, 0);
 	close(fd);
 }
 

@@ -11,7 +11,7 @@
  * A write to one of the two makes the kernel's cache of the other stale; the
  * ticker has it dropped.
  *
- * Layer: fuse.  Threads: any; the functions of view_head.c may block on I/O.
+ * Layer: fuse.  Threads: any; those of heads may block on I/O.
  */
 #ifndef B2F_FUSE_VIEW_H
 #define B2F_FUSE_VIEW_H
@@ -58,8 +58,6 @@ bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
 /* Makes the name of the view of what is shown as @name.  False: it is too long. */
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
-
-/* view_head.c */
 
 /*
  * Turns @st, the attributes of @frame, into those of its view.  Returns 0 or an

@@ -16,7 +16,6 @@
 #include "bucket_find.h"
 #include "bucket_make.h"
 #include "bucket_overlay.h"
-#include "bucket_renaming.h"
 #include "bucket_writer.h"
 #include "packs.h"
 #include "view.h"

@@ -226,8 +226,10 @@ static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 static int do_get_rows(struct fs *fs, fuse_ino_t ino,
 		       const struct b2f_frame *frame, char **out, size_t *size)
 {
-	return fs_table_rows_fact_in_pack(fs_packs_node(fs, ino), frame, out,
-					  size);
+	const struct fs_member *node = fs_packs_node(fs, ino);
+
+	return fs_table_rows_fact_in_pack(
+		node->pack->pack, fs_pack_node_entry(node), frame, out, size);
 }
 
 const struct fs_volume_ops fs_volume_pack = {

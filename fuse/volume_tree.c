@@ -10,9 +10,8 @@
 #include "form.h"
 #include "getattr.h"
 #include "listing.h"
-#include "lookup.h"
+#include "entry.h"
 #include "packs.h"
-#include "resize.h"
 #include "tree_handle.h"
 #include "volume_tree.h"
 #include "volume_tree_xattr.h"
@@ -91,7 +90,7 @@ static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 {
 	struct fs_backed *node = fs_backed_of(fs, ino);
 
-	return how->flags & O_TRUNC ? fs_resize_open(fs, node, how, out)
+	return how->flags & O_TRUNC ? fs_volume_tree_open_cut(fs, node, how, out)
 				    : fs_tree_handle_open(fs, node, how, out);
 }
 
@@ -131,7 +130,7 @@ static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
 		return false;
 	dir->name = listed->name;
 	if (!answer->plus || !is_looked_up(dir, listed) ||
-	    fs_lookup_listed(dir, &listed->found, &param, &node))
+	    fs_lookup_listed(dir, &listed->frame, &param, &node))
 		/* The kernel looks it up itself. */
 		return fs_answer_put_name(answer, listed->name, listed->ino,
 					  DTTOIF(listed->type),
@@ -159,9 +158,9 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 		fs_form_unlock_names(fs);
 		if (result != 1)
 			break;
-		if (entry.found.probe.was_read)
+		if (entry.frame.probe.was_read)
 			fs_listing_look_ahead(fs, listing);
-		fs_probe_close(&entry.found.probe);
+		fs_probe_close(&entry.frame.probe);
 		pos = entry.next_pos;
 	}
 	return result < 0 ? result : 0;

@@ -59,4 +59,17 @@ int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
 			   const struct stat *attr, int to_set,
 			   struct fs_handle *handle);
 
+/*
+ * fs_tree_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
+ * of one, that is opened for writing stays as it is until it has been written
+ * again (anew.h).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.
+ * Opened by another user than root, the file loses its set-uid bits.
+ * Returns also the errors of
+ * fs_disk_frame_reset() and b2f_file_truncate().
+ */
+B2F_MUST_CHECK
+int fs_volume_tree_open_cut(struct fs *fs, struct fs_backed *node,
+			    const struct fs_open_how *how,
+			    struct fs_handle **out);
+
 #endif

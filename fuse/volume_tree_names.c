@@ -19,7 +19,6 @@
 #include "form.h"
 #include "getattr.h"
 #include "links.h"
-#include "lookup.h"
 #include "maker.h"
 #include "packs.h"
 #include "preset.h"

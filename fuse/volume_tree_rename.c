@@ -3,12 +3,30 @@
  * volume_tree_rename.c - rename, also over a file that is there
  *
  * OLD becomes NEW.  On the backing filesystem that is one rename(2) to the name
- * that is shown as NEW (backing_name.h); frames keep their suffix.  The file that is
- * NEW already is a matter of renaming_replace.c; renaming_exchange.c tells how both
- * change places.
+ * that is shown as NEW (resolve.h); frames keep their suffix.
  *
  * One of several names of a frame is a symbolic link (links.h): the link gets
  * the new name, and the frame stays where it is.
+ *
+ * If NEW is there already, there is one step before which OLD and NEW are as they were,
+ * and behind which OLD has gone and NEW is what it was, also after a crash:
+ *
+ *   neither is a sparse frame   rename(2) over the name of NEW
+ *   only NEW is                 NEW steps aside (aside.h), and leaves a link;
+ *                               rename(2) over that
+ *   OLD is                      NEW steps aside; OLD changes places with the link,
+ *                               which is doomed by that
+ *
+ * One of them may be no frame.  Then a frame goes by its name without a suffix
+ * meanwhile, by which it is shown as before; afterwards it gets its suffix.
+ *
+ * NEW is one of the two after a loss of power, too; see durable.h.
+ *
+ * Without RENAME_EXCHANGE or symbolic links on the backing filesystem, and in a
+ * lower layer of overlayfs, a sparse frame is deleted before OLD gets its name: there
+ * is a moment without NEW.  If a name without a suffix would be shown as another one
+ * (a text called x.b2), OLD moves beside NEW, which is shown by its full name until it
+ * is deleted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +34,490 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aside.h"
+#include "b2frame/error.h"
+#include "durable.h"
 #include "form.h"
 #include "links.h"
-#include "lookup.h"
+#include "entry.h"
 #include "programs/home.h"
-#include "renaming.h"
 #include "setattr.h"
 #include "volume_tree.h"
 
+/* A side of a rename. */
+struct side {
+	struct fs_entry entry;
+	struct fs_found found;
+	/* Its node, if the kernel knows it. */
+	struct fs_pin pin;
+};
+
+struct renaming {
+	struct fs *fs;
+	struct side from;
+	struct side to;
+	/* There is a file at @to. */
+	bool replaces;
+	/* The backing name that @from gets. */
+	char name[FS_NAME_SIZE];
+	/* Where what was at @to lies until it is deleted (aside.h). */
+	char aside[FS_NAME_SIZE];
+};
+
+static bool is_sparse(const struct side *side)
+{
+	return side->found.probe.kind == FS_KIND_FRAME &&
+	       side->found.probe.sparse;
+}
+
+static bool is_frame(const struct side *side)
+{
+	return side->found.probe.kind == FS_KIND_FRAME;
+}
+
+static bool is_dir(const struct side *side)
+{
+	return side->found.probe.kind == FS_KIND_DIR;
+}
+
+/* Is it one of several names of a frame? */
+static bool is_name(const struct side *side)
+{
+	return side->found.probe.home[0] != '\0';
+}
+
+/* Are both names in one directory? */
+static bool is_same_dir(const struct renaming *r)
+{
+	return r->from.entry.dir == r->to.entry.dir;
+}
+
+/* Are OLD and NEW names of one file? */
+static bool is_same_file(const struct renaming *r)
+{
+	const struct stat *from = &r->from.found.probe.st;
+	const struct stat *to = &r->to.found.probe.st;
+
+	return r->replaces && from->st_dev == to->st_dev &&
+	       from->st_ino == to->st_ino;
+}
+
+/* Notes that the node of @side is @name in @entry now. */
+static void note_moved(struct fs *fs, const struct side *side,
+		       const struct fs_entry *entry, const char *name)
+{
+	if (!side->pin.node)
+		return;
+	if (is_frame(side))
+		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
+	/* The frame itself stays at its home. */
+	if (is_name(side))
+		return;
+	/* Without memory the kernel looks it up anew. */
+	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
+}
+
+/* renameat2(2) of a backing name.  Returns 0 or an errno. */
+static int rename_entry(const struct fs_entry *from, const char *name,
+			const struct fs_entry *to, const char *new_name,
+			unsigned int flags)
+{
+	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
+		return 0;
+	/* Not every filesystem knows RENAME_NOREPLACE. */
+	if (errno != EINVAL || flags != RENAME_NOREPLACE)
+		return -errno;
+	if (faccessat(to->pin.fd, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(from->pin.fd, name, to->pin.fd, new_name) ? -errno : 0;
+}
+
+/*
+ * A file that replaces a durable one must be durable itself: makes @fresh so if
+ * @old is.  Returns 0 or an errno.
+ */
+static int make_durable(struct renaming *r, const struct side *fresh,
+			const struct side *old)
+{
+	const struct stat *st = &old->found.probe.st;
+
+	if (!is_frame(fresh) ||
+	    fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
+		return 0;
+	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
+}
+
+/* Renames OLD to @r->name beside NEW, or where that was.  Returns 0 or an errno. */
+static int move_old(struct renaming *r, unsigned int flags)
+{
+	int err = rename_entry(&r->from.entry, r->from.found.name, &r->to.entry,
+			       r->name, flags);
+
+	if (!err)
+		note_moved(r->fs, &r->from, &r->to.entry, r->name);
+	return err;
+}
+
+/*
+ * Renames the frame @side in @entry from @side->found.name to @name, by which it is
+ * shown as before.  Returns 0 or an errno.
+ */
+static int rename_side(struct renaming *r, struct side *side,
+		       const struct fs_entry *entry, const char *name)
+{
+	int err;
+
+	if (strcmp(side->found.name, name) == 0)
+		return 0;
+	err = rename_entry(entry, side->found.name, entry, name,
+			   RENAME_NOREPLACE);
+	if (err)
+		return err;
+	note_moved(r->fs, side, entry, name);
+	snprintf(side->found.name, sizeof(side->found.name), "%s", name);
+	return 0;
+}
+
+/* Is @side shown as @name if its backing name is @backing? */
+static bool fits(const struct side *side, const char *name, const char *backing)
+{
+	char stem[FS_NAME_SIZE];
+
+	if (is_frame(side) && fs_suffix_stem(backing, stem))
+		return strcmp(stem, name) == 0;
+	return strcmp(backing, name) == 0;
+}
+
+/* Gives the frame @side the suffix of @old again, if that is free. */
+static void restore_suffix(struct renaming *r, struct side *side,
+			   const struct fs_entry *entry, const char *old)
+{
+	struct fs_backing_dir place = fs_entry_dir(entry);
+	char name[FS_NAME_SIZE];
+
+	/* It is shown by the same name with and without it. */
+	place.leaving = side->found.name;
+	if (is_frame(side) && fs_suffix_stem(old, name) &&
+	    fs_backing_name_of_frame(&place, entry->name, fs_suffix_of(old),
+				     name) == 0)
+		(void)!rename_side(r, side, entry, name);
+}
+
+/* Is @side shown by either name once it has no suffix? */
+static bool can_be_bare(const struct side *side, const struct side *other)
+{
+	return fits(side, side->entry.name, side->entry.name) &&
+	       fits(side, other->entry.name, other->entry.name);
+}
+
+static int exchange_entries(struct renaming *r)
+{
+	struct side *a = &r->from, *b = &r->to;
+	char name[FS_NAME_SIZE];
+	int err = rename_entry(&a->entry, a->found.name, &b->entry,
+			       b->found.name, RENAME_EXCHANGE);
+
+	if (err)
+		return err;
+	note_moved(r->fs, a, &b->entry, b->found.name);
+	note_moved(r->fs, b, &a->entry, a->found.name);
+	memcpy(name, a->found.name, sizeof(name));
+	memcpy(a->found.name, b->found.name, sizeof(name));
+	memcpy(b->found.name, name, sizeof(name));
+	return 0;
+}
+
+/*
+ * Exchanges a frame and another file: a frame without its suffix is shown by
+ * the same name, so that backing names as shown can change places.
+ */
+static int exchange_bare(struct renaming *r)
+{
+	struct side *a = &r->from, *b = &r->to;
+	char old_a[FS_NAME_SIZE], old_b[FS_NAME_SIZE];
+	int err = 0;
+
+	if (is_name(a) || is_name(b) || !can_be_bare(a, b) ||
+	    !can_be_bare(b, a))
+		return -EINVAL;
+	memcpy(old_a, a->found.name, sizeof(old_a));
+	memcpy(old_b, b->found.name, sizeof(old_b));
+	if (is_frame(a))
+		err = rename_side(r, a, &a->entry, a->entry.name);
+	if (!err && is_frame(b))
+		err = rename_side(r, b, &b->entry, b->entry.name);
+	if (!err)
+		err = exchange_entries(r);
+	if (err) {
+		restore_suffix(r, a, &a->entry, old_a);
+		restore_suffix(r, b, &b->entry, old_b);
+		return err;
+	}
+	restore_suffix(r, a, &b->entry, old_a);
+	restore_suffix(r, b, &a->entry, old_b);
+	return 0;
+}
+
+/*
+ * Lets the two names change places, whatever they are: their entries do.  If a frame
+ * meets what is no frame, it loses its suffix for a moment before: it is shown by the
+ * same name without one, so at every moment both names are there.  -EINVAL: for a moment
+ * one of them would not exist.
+ */
+static int exchange(struct renaming *r)
+{
+	struct side *a = &r->from, *b = &r->to;
+	int err;
+
+	if (!r->replaces)
+		return -ENOENT;
+	err = make_durable(r, a, b);
+	if (!err)
+		err = make_durable(r, b, a);
+	if (err)
+		return err;
+	if (fits(a, b->entry.name, b->found.name) &&
+	    fits(b, a->entry.name, a->found.name))
+		return exchange_entries(r);
+	return exchange_bare(r);
+}
+
+/*
+ * If neither side was a directory that is no frame, another mount was faster,
+ * and the kernel is to look again.
+ */
+static int judge(const struct renaming *r, int err)
+{
+	bool is_about_kind = err == -EISDIR || err == -ENOTDIR ||
+			     err == -ENOTEMPTY || err == -EEXIST;
+
+	return is_about_kind && !is_dir(&r->to) ? -ESTALE : err;
+}
+
+/*
+ * Renames OLD over NEW: rename(2) knows both kinds, and the names are the same.
+ */
+static int move_over(struct renaming *r)
+{
+	struct fs_backed *replaced = fs_entry_hold(r->fs, &r->to.found);
+	int err = move_old(r, 0);
+
+	if ((err == -ENOTEMPTY || err == -EEXIST) && is_dir(&r->to)) {
+		fs_entry_clear_dir(&r->to.entry, &r->to.found);
+		err = move_old(r, 0);
+	}
+	if (!err)
+		fs_entry_retire(r->fs, replaced, &r->to.found);
+	fs_entry_let_go(r->fs, replaced, err);
+	return judge(r, err);
+}
+
+/* Moves OLD beside NEW, then deletes NEW. */
+static int move_beside(struct renaming *r)
+{
+	int err = move_old(r, RENAME_NOREPLACE);
+
+	if (err)
+		return err;
+	err = fs_entry_delete(&r->to.entry, &r->to.found);
+	if (!err)
+		return 0;
+	/* Move it back; if even that fails, both are there. */
+	if (rename_entry(&r->to.entry, r->name, &r->from.entry,
+			 r->from.found.name, RENAME_NOREPLACE) == 0)
+		note_moved(r->fs, &r->from, &r->from.entry, r->from.found.name);
+	return err;
+}
+
+/* Is its entry a directory, and no link to one? */
+static bool is_directory(const struct side *side)
+{
+	return is_sparse(side) && !is_name(side);
+}
+
+/*
+ * Deletes NEW, then moves OLD to its place.  If OLD is a directory, rename(2) tells
+ * before whether it can be moved at all: "not empty" means that it can.
+ */
+static int move_after(struct renaming *r)
+{
+	int err = 0;
+
+	if (is_directory(&r->from) && is_directory(&r->to))
+		err = rename_entry(&r->from.entry, r->from.found.name,
+				   &r->to.entry, r->to.found.name, 0);
+	if (err && err != -ENOTEMPTY && err != -EEXIST)
+		return err;
+	err = fs_entry_delete(&r->to.entry, &r->to.found);
+	return err ? err : move_old(r, RENAME_NOREPLACE);
+}
+
+/* NEW is a link to where it lies, and is replaced in the next step. */
+static int step_aside(struct renaming *r)
+{
+	struct side *to = &r->to;
+	bool by_old = is_same_dir(r) && is_directory(&r->from);
+	const char *old = by_old ? r->from.found.name : NULL;
+	char aside[FS_NAME_SIZE];
+	struct stat st;
+	int err;
+
+	if (is_name(to)) {
+		/* The link would lead to another frame there. */
+		if (!old && fstatat(r->from.entry.pin.fd, to->found.probe.home,
+				    &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return -EXDEV;
+		return fs_aside_relink(to->entry.pin.fd, to->found.name,
+				       to->found.probe.home, old, false);
+	}
+	err = fs_aside_step(to->entry.pin.fd, to->found.name,
+			    &to->found.probe.st, old, aside);
+	if (err)
+		return err;
+	note_moved(r->fs, to, &to->entry, aside);
+	memcpy(r->aside, aside, sizeof(aside));
+	return 0;
+}
+
+static void step_back(struct renaming *r)
+{
+	const struct side *to = &r->to;
+	int fd = to->entry.pin.fd;
+
+	if (is_name(to))
+		(void)!fs_aside_relink(fd, to->found.name, to->found.probe.home,
+				       NULL, true);
+	else if (fs_aside_return(fd, to->found.name, r->aside) == 0 ||
+		 renameat2(fd, r->aside, fd, to->found.name,
+			   RENAME_NOREPLACE) == 0)
+		note_moved(r->fs, to, &to->entry, to->found.name);
+}
+
+/* Puts OLD at the place of the link that NEW has left. */
+static int take_place(struct renaming *r)
+{
+	const char *old = r->from.found.name, *taken = r->to.found.name;
+	const struct fs_entry *from = &r->from.entry, *to = &r->to.entry;
+	bool exchanges = is_directory(&r->from);
+	int err = rename_entry(from, old, to, taken,
+			       exchanges ? RENAME_EXCHANGE : 0);
+
+	if (err)
+		return judge(r, err);
+	note_moved(r->fs, &r->from, to, taken);
+	/* It is not shown; a listing removes what cannot be removed now. */
+	if (exchanges)
+		unlinkat(from->pin.fd, old, 0);
+	return 0;
+}
+
+/* Deletes what NEW was, which lies aside; a listing does it if we cannot. */
+static void delete_aside(const struct renaming *r)
+{
+	struct fs_found left = r->to.found;
+	int err;
+
+	if (is_name(&r->to))
+		return;
+	memcpy(left.name, r->aside, sizeof(left.name));
+	err = fs_entry_delete(&r->to.entry, &left);
+	if (err)
+		fs_logger_write(r->fs->logger, B2F_LOG_WARNING,
+				"%s: %s has been replaced, but is still there: "
+				"%s",
+				r->fs->source.path, left.name,
+				b2f_strerror(err));
+}
+
+static int move_over_aside(struct renaming *r)
+{
+	int lock = fs_aside_lock(r->to.entry.pin.fd), other = -1;
+	int err;
+
+	if (!is_same_dir(r))
+		other = fs_aside_lock(r->from.entry.pin.fd);
+	err = step_aside(r);
+	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP ||
+	    err == -EXDEV) {
+		err = is_name(&r->to) ? err : move_after(r);
+	} else if (!err) {
+		err = take_place(r);
+		if (err)
+			step_back(r);
+		else
+			delete_aside(r);
+	}
+	if (lock >= 0)
+		close(lock);
+	if (other >= 0)
+		close(other);
+	return err;
+}
+
+/* OLD takes the name that NEW has on the backing filesystem. */
+static int take_name(struct renaming *r)
+{
+	char name[FS_NAME_SIZE];
+	int err;
+
+	memcpy(name, r->name, sizeof(name));
+	memcpy(r->name, r->to.found.name, sizeof(r->name));
+	err = is_directory(&r->from) || is_directory(&r->to)
+		      ? move_over_aside(r)
+		      : move_over(r);
+	if (err)
+		return err;
+	memcpy(r->from.found.name, r->to.found.name,
+	       sizeof(r->from.found.name));
+	/* It is shown as NEW by either name; prefer its own suffix. */
+	if (strcmp(r->from.found.name, name) != 0)
+		(void)!rename_side(r, &r->from, &r->to.entry, name);
+	return 0;
+}
+
+/* The frame NEW goes by its name without a suffix, and so does OLD then. */
+static int take_bare_name(struct renaming *r)
+{
+	char full[FS_NAME_SIZE];
+	int err;
+
+	memcpy(full, r->to.found.name, sizeof(full));
+	err = rename_side(r, &r->to, &r->to.entry, r->to.entry.name);
+	if (err)
+		return err;
+	err = take_name(r);
+	if (err)
+		(void)!rename_side(r, &r->to, &r->to.entry, full);
+	return err;
+}
+
+/* Renames OLD to NEW, which is there.  -ESTALE: another mount was faster. */
+static int replace(struct renaming *r)
+{
+	bool from_is_frame = is_frame(&r->from);
+	bool to_is_frame = is_frame(&r->to);
+	char stem[FS_NAME_SIZE];
+	int err;
+
+	if (is_dir(&r->from) != is_dir(&r->to))
+		return is_dir(&r->to) ? -EISDIR : -ENOTDIR;
+	/* rename(2) leaves two names of one file as they are. */
+	if (is_same_file(r))
+		return 0;
+	err = make_durable(r, &r->from, &r->to);
+	if (err)
+		return err;
+	if (strcmp(r->name, r->to.found.name) == 0 ||
+	    (from_is_frame && to_is_frame))
+		return take_name(r);
+	/* A frame of such a name would be shown by another one. */
+	if (fs_suffix_stem(r->to.entry.name, stem))
+		return move_beside(r);
+	return from_is_frame ? take_name(r) : take_bare_name(r);
+}
+
 /* Pins the node of @side, so that it can change its name. */
-static void hold(struct fs *fs, struct fs_side *side)
+static void hold(struct fs *fs, struct side *side)
 {
 	const struct fs_backed like = fs_found_key(&side->found);
 	struct fs_backed *node = fs_tree_find(fs->tree, &like, false);
@@ -38,7 +530,7 @@ static void hold(struct fs *fs, struct fs_side *side)
 }
 
 /* Notes that @side, one of several names of a frame, is about to be @name. */
-static int announce(const struct fs_side *side, const char *name)
+static int announce(const struct side *side, const char *name)
 {
 	char stem[FS_NAME_SIZE];
 
@@ -49,17 +541,17 @@ static int announce(const struct fs_side *side, const char *name)
 }
 
 /* The backing name that OLD gets as NEW. */
-static int find_name(struct fs_renaming *r)
+static int find_name(struct renaming *r)
 {
 	struct fs_backing_dir place = fs_entry_dir(&r->to.entry);
 	const char *name = r->to.entry.name;
 	int err;
 
-	if (fs_renaming_is_same_dir(r))
+	if (is_same_dir(r))
 		place.leaving = r->from.found.name;
 	if (r->replaces)
 		place.replaced = r->to.found.name;
-	if (fs_side_is_frame(&r->from))
+	if (is_frame(&r->from))
 		return fs_backing_name_of_frame(
 			&place, name,
 			fs_suffix_for(name, fs_suffix_of(r->from.found.name)),
@@ -75,32 +567,31 @@ static int find_name(struct fs_renaming *r)
  * whether the next reader changes the atime (relatime): the index has to have
  * it.
  */
-static void note_renamed(const struct fs_renaming *r,
-			 const struct fs_side *side)
+static void note_renamed(const struct renaming *r, const struct side *side)
 {
-	if (fs_side_is_sparse(side))
+	if (is_sparse(side))
 		fs_links_touch(r->fs, side->pin.node, side->pin.fd);
-	else if (fs_side_is_frame(side) && side->pin.node)
+	else if (is_frame(side) && side->pin.node)
 		fs_setattr_note_ctime(r->fs, side->pin.node, side->pin.fd,
 				      &side->found.probe.index);
 }
 
-static int rename_one(struct fs_renaming *r, unsigned int flags)
+static int rename_one(struct renaming *r, unsigned int flags)
 {
 	int err;
 
 	if (flags & RENAME_EXCHANGE)
-		return fs_renaming_exchange(r);
+		return exchange(r);
 	if (r->replaces && (flags & RENAME_NOREPLACE))
 		return -EEXIST;
 	err = find_name(r);
-	if (!err && fs_side_is_name(&r->from))
+	if (!err && is_name(&r->from))
 		err = announce(&r->from, r->name);
 	if (err)
 		return err;
 	if (r->replaces)
-		return fs_renaming_replace(r);
-	err = fs_renaming_move_old(r, RENAME_NOREPLACE);
+		return replace(r);
+	err = move_old(r, RENAME_NOREPLACE);
 	/* Another program was faster: the kernel looks again. */
 	return err == -EEXIST && !(flags & RENAME_NOREPLACE) ? -ESTALE : err;
 }
@@ -109,47 +600,46 @@ static int rename_one(struct fs_renaming *r, unsigned int flags)
  * Names of one frame stay in one directory.  If NEW is the last one, the frame
  * is called by it, and is a frame like any other.
  */
-static int begin_names(struct fs_renaming *r, unsigned int flags)
+static int begin_names(struct renaming *r, unsigned int flags)
 {
-	struct fs_side *from = &r->from, *to = &r->to;
-	bool to_is_name = r->replaces && fs_side_is_name(to);
+	struct side *from = &r->from, *to = &r->to;
+	bool to_is_name = r->replaces && is_name(to);
 	int err = 0;
 
-	if (!fs_renaming_is_same_dir(r) && (fs_side_is_name(from) ||
-				(to_is_name && (flags & RENAME_EXCHANGE))))
+	if (!is_same_dir(r) &&
+	    (is_name(from) || (to_is_name && (flags & RENAME_EXCHANGE))))
 		return -EXDEV;
-	if (fs_side_is_name(from) && r->replaces &&
-	    (fs_side_is_frame(to) || (flags & RENAME_EXCHANGE)))
+	if (is_name(from) && r->replaces &&
+	    (is_frame(to) || (flags & RENAME_EXCHANGE)))
 		err = announce(from, to->found.name);
 	if (!err && to_is_name && (flags & RENAME_EXCHANGE))
 		return announce(to, from->found.name);
-	if (!err && to_is_name && !fs_renaming_is_same_file(r) &&
+	if (!err && to_is_name && !is_same_file(r) &&
 	    fs_links_prepare(&to->entry, &to->found))
 		to->found.probe.home[0] = '\0';
 	return err;
 }
 
-static void end_names(struct fs_renaming *r)
+static void end_names(struct renaming *r)
 {
-	if (fs_side_is_name(&r->from))
+	if (is_name(&r->from))
 		fs_links_settle(&r->from.entry, &r->from.found);
-	if (r->replaces && fs_side_is_name(&r->to)) {
+	if (r->replaces && is_name(&r->to)) {
 		fs_links_settle(&r->to.entry, &r->to.found);
 		fs_links_touch(r->fs, r->to.pin.node, r->to.found.probe.fd);
 	}
 }
 
-static int run(struct fs_renaming *r, unsigned int flags)
+static int run(struct renaming *r, unsigned int flags)
 {
-	bool has_names = fs_side_is_name(&r->from) ||
-			 (r->replaces && fs_side_is_name(&r->to));
+	bool has_names = is_name(&r->from) || (r->replaces && is_name(&r->to));
 	int err;
 
 	hold(r->fs, &r->from);
 	if (r->replaces)
 		hold(r->fs, &r->to);
 	/* It is still at a home, but another program has deleted its names. */
-	if (b2f_home_is(r->from.found.name) && fs_side_is_sparse(&r->from))
+	if (b2f_home_is(r->from.found.name) && is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)
 		return rename_one(r, flags);
@@ -163,7 +653,7 @@ static int run(struct fs_renaming *r, unsigned int flags)
 }
 
 /* Finds what is on either side. */
-static int find_both(struct fs_renaming *r)
+static int find_both(struct renaming *r)
 {
 	int err = fs_lookup_find(&r->from.entry, &r->from.found);
 
@@ -180,7 +670,7 @@ static int find_both(struct fs_renaming *r)
 	return 0;
 }
 
-static int check_sticky(fuse_req_t req, const struct fs_renaming *r)
+static int check_sticky(fuse_req_t req, const struct renaming *r)
 {
 	int err = fs_entry_check_sticky(req, &r->from.entry, &r->from.found);
 
@@ -189,9 +679,8 @@ static int check_sticky(fuse_req_t req, const struct fs_renaming *r)
 	return err;
 }
 
-static int enter_both(struct fs_renaming *r, fuse_ino_t parent,
-		      const char *name, fuse_ino_t new_parent,
-		      const char *new_name)
+static int enter_both(struct renaming *r, fuse_ino_t parent, const char *name,
+		      fuse_ino_t new_parent, const char *new_name)
 {
 	int err = fs_entry_enter_to_change(r->fs, parent, name, &r->from.entry);
 
@@ -207,7 +696,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 			  fuse_ino_t new_parent, const char *new_name,
 			  unsigned int flags)
 {
-	struct fs_renaming r = {.fs = fs_of(req)};
+	struct renaming r = {.fs = fs_of(req)};
 	int err = 0;
 
 	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE))

@@ -11,7 +11,7 @@
 
 #include "b2frame/create.h"
 #include "disk_frame.h"
-#include "durable_sync.h"
+#include "durable.h"
 #include "frame_xattr.h"
 #include "preset.h"
 #include "setattr.h"

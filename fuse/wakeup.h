@@ -42,4 +42,13 @@ void fs_wakeup_end(struct fs_wakeup *wakeup);
 bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		    bool *is_urgent);
 
+/* Seconds on a clock that only goes on; from any thread. */
+static inline time_t fs_clock_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
 #endif
