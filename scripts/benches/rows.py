@@ -101,7 +101,7 @@ def written(content, title):
 
 
 def p99(name):
-    return [Figure(f"{name}-p99", "of a hundred the slowest", "p99", "us")]
+    return [Figure(f"{name}-p99", "the slowest of a hundred", "p99", "us")]
 
 
 def synced(name, title, nchunks, wanted=()):
@@ -215,7 +215,7 @@ ROWS = [
         "new-walk", "", FRESH, LAYERS, [(OURS, PLAIN, 8)], "s",
         [Figure("many-hot", "ls -f of them, again", "hot", "ms",
                 [(OURS, PLAIN, 4)]),
-         Figure("many-again", "ls -f after one more was created", "again",
+         Figure("many-again", "ls -f after a file was created", "again",
                 "ms"),
          Figure("many-cold", "ls -f, cold", "cold", "ms"),
          Figure("many-remove", "rm -r", "remove", "s")],
