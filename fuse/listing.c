@@ -225,8 +225,9 @@ struct fs_listing {
 	dev_t dev;
 	ino_t ino;
 	struct pages pages;
-	/* The frames before this ordinal were looked at. */
+	/* The frames before these ordinals were looked at, and glanced at. */
 	int64_t ahead;
+	int64_t glanced;
 	/* The request has taken note of changes, as by fs_known_enter(). */
 	bool entered;
 	/* For the entry that is being got; see fs_listing_get(). */
@@ -421,6 +422,98 @@ static bool is_told_of(const struct fs_probe *frame)
 	       frame->has_header && !frame->home[0] && frame->st.st_nlink == 1;
 }
 
+/* Names of a listing that are looked at together, in groups. */
+struct ahead {
+	struct fs_tree *tree;
+	int dirfd;
+	size_t nnames;
+	struct fs_glance names[AHEAD_MAX];
+};
+
+static size_t group_end(const struct ahead *ahead, size_t i)
+{
+	size_t end = (i + 1) * FS_GLANCES;
+
+	return end < ahead->nnames ? end : ahead->nnames;
+}
+
+static int glance(void *arg, size_t i)
+{
+	struct ahead *ahead = arg;
+	size_t first = i * FS_GLANCES;
+
+	fs_probe_glance(ahead->tree, ahead->dirfd, &ahead->names[first],
+			group_end(ahead, i) - first);
+	return 0;
+}
+
+/* Has the workers do @fn with each group. */
+static void run(struct fs *fs, int (*fn)(void *arg, size_t i),
+		struct ahead *ahead)
+{
+	size_t n = (ahead->nnames + FS_GLANCES - 1) / FS_GLANCES;
+
+	(void)!b2f_runtime_for(fs->runtime, n, fn, ahead);
+}
+
+/*
+ * Takes @d and names behind it in the page that may be frames; @dirs: directories
+ * too.  Returns the ordinal of the first that was not taken.
+ */
+static int64_t gather(const struct fs_listing *listing,
+		      const struct dirent64 *d, bool dirs, struct ahead *ahead)
+{
+	const struct pages *pages = &listing->pages;
+	int64_t pos = pages->pos;
+	char stem[FS_NAME_SIZE];
+
+	for (; d && ahead->nnames < AHEAD_MAX; d = pages_after(pages, d)) {
+		if ((d->d_type == DT_REG || (dirs && d->d_type == DT_DIR)) &&
+		    fs_suffix_stem(d->d_name, stem))
+			ahead->names[ahead->nnames++].name = d->d_name;
+		pos++;
+	}
+	return pos;
+}
+
+/*
+ * Finds out of @d, and of the names behind it in the page, which are shown by
+ * their stems.  @as_of: as by fs_known_has_stem().
+ */
+static void glance_ahead(struct fs *fs, struct fs_listing *listing,
+			 const struct dirent64 *d, uint64_t as_of)
+{
+	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
+
+	if (listing->pages.pos < listing->glanced)
+		return;
+	listing->glanced = gather(listing, d, false, &ahead);
+	run(fs, glance, &ahead);
+	for (size_t i = 0; i < ahead.nnames; i++)
+		if (ahead.names[i].is_frame)
+			fs_known_note_stem(&fs->known, listing->dev,
+					   listing->ino, ahead.names[i].name,
+					   as_of);
+}
+
+/* Is the file @d known to be a frame that is shown by its stem? */
+static bool has_stem(struct fs *fs, struct fs_listing *listing,
+		     const struct dirent64 *d, uint64_t *as_of)
+{
+	struct fs_known *known = &fs->known;
+	dev_t dev = listing->dev;
+	ino_t ino = listing->ino;
+
+	if (d->d_type != DT_REG || !listing->names_only)
+		return false;
+	if (fs_known_has_stem(known, dev, ino, d->d_name, as_of))
+		return true;
+	if (!fs_known_has(known, dev, ino))
+		return false;
+	glance_ahead(fs, listing, d, *as_of);
+	return fs_known_has_stem(known, dev, ino, d->d_name, as_of);
+}
+
 /* Finds what @d is shown as, and opens it if it is a frame. */
 static int resolve(struct fs *fs, struct fs_listing *listing,
 		   const struct dirent64 *d, struct fs_probe *frame,
@@ -436,9 +529,7 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 		fs_known_enter(&fs->known, place.dev, place.ino, place.dirfd,
 			       true);
 	listing->entered = true;
-	if (d->d_type == DT_REG && listing->names_only &&
-	    fs_known_has_stem(&fs->known, place.dev, place.ino, d->d_name,
-			      &as_of)) {
+	if (has_stem(fs, listing, d, &as_of)) {
 		frame->kind = FS_KIND_FRAME;
 		return 0;
 	}
@@ -527,49 +618,36 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	return 1;
 }
 
-/* Frames of a listing that are looked at together. */
-struct ahead {
-	struct fs_tree *tree;
-	int dirfd;
-	size_t nnames;
-	const char *names[AHEAD_MAX];
-};
-
 static int look(void *arg, size_t i)
 {
 	const struct ahead *ahead = arg;
 	struct fs_probe probe;
 
-	/*
-	 * Sizes that are found stay in the table; others are looked for again.
-	 */
-	if (!fs_probe_open(ahead->tree, ahead->dirfd, ahead->names[i], &probe))
-		fs_probe_close(&probe);
+	/* First the disk brings all files of the group. */
+	(void)!glance(arg, i);
+	for (size_t k = i * FS_GLANCES; k < group_end(ahead, i); k++)
+		/*
+		 * Sizes that are found stay in the table; others are looked for
+		 * again.
+		 */
+		if (!fs_probe_open(ahead->tree, ahead->dirfd,
+				   ahead->names[k].name, &probe))
+			fs_probe_close(&probe);
 	return 0;
 }
 
 void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 {
 	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
-	const struct pages *pages = &listing->pages;
-	const struct dirent64 *d = pages_entry(pages);
-	int64_t pos = pages->pos;
+	const struct dirent64 *d = pages_entry(&listing->pages);
 
 	/* Looking ahead has not helped: this is no valid frame, or too young. */
-	if (pos < listing->ahead) {
-		listing->ahead = pages_end(pages);
+	if (listing->pages.pos < listing->ahead) {
+		listing->ahead = pages_end(&listing->pages);
 		return;
 	}
-	for (; d && ahead.nnames < AHEAD_MAX; d = pages_after(pages, d)) {
-		char stem[FS_NAME_SIZE];
-
-		if ((d->d_type == DT_REG || d->d_type == DT_DIR) &&
-		    fs_suffix_stem(d->d_name, stem))
-			ahead.names[ahead.nnames++] = d->d_name;
-		pos++;
-	}
-	listing->ahead = pos;
-	(void)!b2f_runtime_for(fs->runtime, ahead.nnames, look, &ahead);
+	listing->ahead = gather(listing, d, true, &ahead);
+	run(fs, look, &ahead);
 }
 
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
@@ -587,7 +665,7 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		pos = ~pos;
 	}
 	if (pos == 0)
-		listing->ahead = 0;
+		listing->ahead = listing->glanced = 0;
 	for (;; pos++) {
 		int result = pages_go(&listing->pages, listing->fd, pos);
 

@@ -2,8 +2,10 @@
 /* probe.c - is this file of the backing filesystem a frame, and how large? */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "acl.h"
@@ -307,6 +309,55 @@ bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 		return false;
 	*out = probe;
 	return true;
+}
+
+/* Opens @name if it is no mount, which may be our own, and starts to read it. */
+static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+			 O_NOATIME | O_CLOEXEC,
+		.resolve = RESOLVE_NO_XDEV,
+	};
+	int fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+
+	/* The file of another user: a look is an access then. */
+	if (fd < 0 && errno == EPERM) {
+		how.flags &= ~(uint64_t)O_NOATIME;
+		fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
+	}
+	if (fd >= tree->reserved_from) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		(void)!posix_fadvise(fd, 0, B2F_FRAME_BEGIN_MAX,
+				     POSIX_FADV_WILLNEED);
+	return fd;
+}
+
+static bool end_glance(int fd)
+{
+	uint8_t head[B2F_FRAME_BEGIN_MAX];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		n = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	return n > 0 &&
+	       b2f_frame_begins(head, (size_t)n, (uint64_t)st.st_size);
+}
+
+void fs_probe_glance(const struct fs_tree *tree, int dirfd,
+		     struct fs_glance *glances, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		glances[i].fd = begin_glance(tree, dirfd, glances[i].name);
+	for (size_t i = 0; i < n; i++)
+		glances[i].is_frame = end_glance(glances[i].fd);
 }
 
 void fs_probe_close(struct fs_probe *probe)

@@ -78,6 +78,24 @@ int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 			 const char *name, struct fs_probe *out);
 
+/* A name that is looked at together with others. */
+struct fs_glance {
+	const char *name;
+	/* Private. */
+	int fd;
+	/* It is the only name of a valid frame in one file. */
+	bool is_frame;
+};
+
+/*
+ * Sets @is_frame of @n names, at most FS_GLANCES, in @dirfd.  The disk reads the
+ * heads of the files at the same time.  A name of which that does not become
+ * true may be a frame all the same.
+ */
+#define FS_GLANCES 32
+void fs_probe_glance(const struct fs_tree *tree, int dirfd,
+		     struct fs_glance *glances, size_t n);
+
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);
 

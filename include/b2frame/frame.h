@@ -339,6 +339,15 @@ int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
 B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
 
+/* So many bytes of a file tell b2f_frame_begins() whether it is a frame. */
+#define B2F_FRAME_BEGIN_MAX 128
+
+/*
+ * Do the first @n bytes of a file of @size bytes begin a frame, with a valid
+ * header?  A file of which they do not may be another kind of frame.
+ */
+bool b2f_frame_begins(const void *bytes, size_t n, uint64_t size);
+
 /*
  * Why @frame cannot be written to as a file, as "it is a part of another file",
  * or NULL.  May read the head of a chunk; those of all, if some tell no length.

@@ -199,6 +199,16 @@ static int peek_store(struct b2f_store *store, const char *name,
 	return err == B2F_ECORRUPT ? 0 : err;
 }
 
+_Static_assert(B2F_FRAME_BEGIN_MAX >= B2F_FRAME_HEADER_FIXED,
+	       "b2f_frame_begins() needs the whole header");
+
+bool b2f_frame_begins(const void *bytes, size_t n, uint64_t size)
+{
+	struct b2f_frame_header h;
+
+	return !b2f_frame_header_parse(bytes, n, size, &h, NULL) && !h.sparse;
+}
+
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
 {
 	struct b2f_frame_peek peek;
