@@ -51,7 +51,7 @@ const struct cli_option cli_bench_grid_options[] = {
 		   "bytes of an item (default: auto)"),
 	CLI_OPTION("chunksize", 0, "N", add, LIST(CHUNKSIZE),
 		   "bytes of a chunk (default: 1m, 256k, 4m)\n"
-		   "all of these: also several times"),
+		   "each of these also several times"),
 	{0},
 };
 

@@ -20,9 +20,9 @@
 
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
-	"Adds the bytes of each FILE (- or none: standard input) to the end "
-	"of FRAME:\nof all of them, or of "
-	"none. FRAME may be a Bloscpack file, too.\n\n";
+	"Adds the bytes of all FILEs (- or none: standard input) to the end of "
+	"FRAME; if\nanything fails, adds nothing. FRAME may be a Bloscpack "
+	"file, too.\n\n";
 
 struct append {
 	struct cli_common common;

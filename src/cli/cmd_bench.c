@@ -19,10 +19,10 @@
 
 static const char help[] =
 	"Usage: bloscctl bench [OPTION...] FILE\n"
-	"Encodes and decodes some of the data of FILE (- is standard input; a "
-	"frame, too)\nwith many settings; shows those that no other one beats "
-	"in ratio and both\nspeeds, and the command line that suits best. "
-	"Writes nothing.\n\n";
+	"Encodes and decodes samples of FILE (a plain file, a frame, or - for "
+	"standard\ninput) with many settings. Shows the settings that no other "
+	"one beats in ratio\nand both speeds, and the command line with the "
+	"best one. Writes nothing.\n\n";
 
 /* Most data that are taken: twice as much is in memory. */
 #define SAMPLE_MAX (UINT64_C(1) << 30)
@@ -75,13 +75,13 @@ static const struct cli_option table[] = {
 	CLI_OPTION("sample", 0, "SIZE", set_sample, FIELD(sample),
 	 "data to take, from all over FILE (default: 16m)"),
 	CLI_OPTION("time", 0, "SECONDS", set_seconds, FIELD(seconds),
-	 "begin nothing new after that (default: 30)"),
+	 "begin no further setting after that (default: 30)"),
 	CLI_OPTION("disk", 0, "SIZE", set_size, FIELD(disk),
-	 "bytes a second of the disk that the data are for\n(default: 200m)"),
+	 "bytes a second of the disk, to choose the best\n(default: 200m)"),
 	CLI_OPTION("all", 0, NULL, cli_option_set, FIELD(all),
-	 "show all that was measured"),
+	 "show all settings that were measured"),
 	CLI_OPTION("plot", 0, "FILE.png", cli_option_text, FIELD(plot),
-	 "draw it, by gnuplot"),
+	 "draw the results with gnuplot"),
 	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},
 };

@@ -11,8 +11,8 @@
 
 static const char help[] =
 	"Usage: bloscctl cat [OPTION...] FRAME...\n"
-	"Writes the decoded bytes of each FRAME to standard output; - is "
-	"a\ncontiguous one on standard input.\n\n";
+	"Writes the decoded bytes of each FRAME to standard output; - stands "
+	"for a\ncontiguous frame on standard input.\n\n";
 
 struct cat {
 	struct cli_common common;

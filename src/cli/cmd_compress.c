@@ -15,7 +15,7 @@ static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
 	"Writes each FILE (- or none: standard input) as a frame beside it, "
 	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
-	"becomes an array,\nFILE.b2nd, if it is whole and nothing else.\n\n";
+	"becomes an array,\nFILE.b2nd, if it holds exactly one array.\n\n";
 
 struct compress {
 	struct cli_compress how;

@@ -34,12 +34,12 @@ static const struct cli_option table[] = {
 	 "write to NAME; or into the directory NAME"),
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	CLI_OPTION("contiguous", 0, NULL, set_storage, FIELD(storage),
-	 "copy to a contiguous frame, whatever it is"),
+	 "copy to a contiguous frame, also from one"),
 	CLI_OPTION("sparse", 0, NULL, set_storage, FIELD(storage),
-	 "copy to a sparse frame, whatever it is"),
+	 "copy to a sparse frame, also from one"),
 	CLI_OPTION("b2nd", 0, NULL, set_storage, FIELD(storage),
-	 "make an array, NAME.b2nd, of data that tell what array they\n"
-	 "are: of a NumPy array in a Bloscpack file"),
+	 "make an array, NAME.b2nd, of a NumPy array in a\n"
+	 "Bloscpack file, or of a frame by save_array"),
 	CLI_OPTION("bloscpack", 0, NULL, set_storage, FIELD(storage),
 	 "make a Bloscpack file, NAME.blp, of the data"),
 	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},

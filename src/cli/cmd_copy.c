@@ -13,17 +13,18 @@
 
 static const char help[] =
 	"Usage: bloscctl copy [OPTION...] SOURCE DESTINATION\n"
-	"Copies the frame or file SOURCE, as it is stored; with -r, all in the "
-	"directory\nSOURCE. Each of both is a path, or s3://BUCKET/KEY; SOURCE "
-	"may be http(s)://, too.\nChunks are not decoded. What was broken off "
-	"goes on when it is done again.\n\n";
+	"Copies the frame or file SOURCE, as it is stored; with -r, all frames "
+	"and files\nin the directory SOURCE. Both are paths or "
+	"s3://BUCKET/KEY; SOURCE may be\nhttp(s)://, too. Chunks are not "
+	"decoded. If a copy is interrupted, the same\ncommand goes on where it "
+	"ended.\n\n";
 
 #define FIELD(name) offsetof(struct cli_transfer, name)
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "replace what is at DESTINATION"),
+	 "replace an existing DESTINATION"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
 	 "copy N chunks at a time (16)"),
 	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),

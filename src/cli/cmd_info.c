@@ -14,9 +14,9 @@
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
-	"Shows what the index of each FRAME says; no data are decoded. Of a "
-	"file in a\nmount, what the mount tells of the frame behind it;\n- is "
-	"a contiguous frame on standard input.\n\n";
+	"Shows the index of each FRAME; no data are decoded. For a file in a "
+	"mount,\nshows the mount's description of the frame behind it. - "
+	"stands for a contiguous\nframe on standard input.\n\n";
 
 struct info {
 	struct cli_common common;
@@ -80,7 +80,7 @@ static int print_mounted(const struct info *o, const struct cli_at *at,
 		say(o, at, object);
 		return 0;
 	}
-	cli_message_error("%s: a mount does not tell of chunks and metalayers; "
+	cli_message_error("%s: a mount does not show chunks and metalayers; "
 			  "the frame is %s",
 			  at->path,
 			  json_string_value(json_object_get(object, "frame")));

@@ -17,8 +17,9 @@
 
 static const char help[] =
 	"Usage: bloscctl ls [OPTION...] [DIR|FRAME...]\n"
-	"Lists the frames in each DIR (default: here): storage, decoded size, "
-	"\nstored size, ratio, name, below a line that says which is which.\n\n";
+	"Lists the frames in each DIR (default: the current directory): "
+	"storage, decoded\nsize, stored size, ratio and name, below a line "
+	"with the names of the columns.\n\n";
 
 struct ls {
 	bool all;
@@ -52,15 +53,15 @@ static const struct {
 
 static const struct cli_option table[] = {
 	CLI_OPTION("all", 'a', NULL, cli_option_set, FIELD(all),
-	 "list what is no frame too"),
+	 "also list entries that are no frames"),
 	CLI_OPTION("long", 'l', NULL, cli_option_set, FIELD(full),
 	 "exact sizes, mode, and time of last change"),
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
-	 "go into directories"),
+	 "list directories below, too"),
 	CLI_OPTION("tree", 0, NULL, cli_option_set, FIELD(as_tree),
-	 "all of it as a tree, with types and shapes of arrays"),
+	 "print a tree, with types and shapes of arrays"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "as a JSON array"),
-	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet), "no line above"),
+	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet), "no names of columns"),
 	{.shared = cli_from_url_options},
 	{0},
 };

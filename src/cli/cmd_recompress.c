@@ -5,19 +5,19 @@
 
 static const char help[] =
 	"Usage: bloscctl recompress [OPTION...] FRAME...\n"
-	"Encodes all data of each FRAME anew, as the options say and else as "
-	"its header\nsays, and replaces it, at once, when the new one has been "
-	"read back.\nMetadata are kept, and so are type, chunk and block size "
-	"of arrays.\n\n";
+	"Encodes all data of each FRAME anew, with the settings of the "
+	"options, and\notherwise those of its header. The new frame replaces "
+	"it in one step, after it\nhas been read back. Metadata stay; arrays "
+	"keep type, chunk and block size.\n\n";
 
 #define FIELD(name) offsetof(struct cli_transform, name)
 
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
-	 "write to NAME, or into the directory NAME, and keep FRAME"),
+	 "write to NAME, or into the directory NAME; keep FRAME"),
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "overwrite what is at NAME"),
+	 "replace an existing NAME"),
 	{.shared = cli_encoding_kept_options, .field = FIELD(encoding)},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},

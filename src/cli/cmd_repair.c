@@ -10,8 +10,8 @@
 
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"
-	"Removes what writers that crashed left in each sparse FRAME, looks "
-	"for damage, and\nrepairs what the options say.\n\n";
+	"Removes leftovers of crashed writers from each sparse FRAME, looks "
+	"for damage,\nand repairs it as the options say.\n\n";
 
 #define FIELD(name) offsetof(struct cli_repair, name)
 
@@ -22,17 +22,17 @@ static const struct cli_option table[] = {
 	 "remove young files that no index names, too: no program\n"
 	 "may be writing to the frame"),
 	CLI_OPTION("orphans", 0, NULL, cli_option_set, FIELD(orphans),
-	 "FRAME is in an object store: remove chunks that no index names"),
+	 "in an object store: remove chunks that no index names"),
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
-	 "with --orphans: of all frames below each URL"),
+	 "with --orphans: for all frames below each URL"),
 	CLI_OPTION("older", 0, "AGE", cli_option_text, FIELD(older),
-	 "only those as old as that (1d; s, m, h, d)"),
+	 "only orphans at least this old (1d; s, m, h, d)"),
 	CLI_OPTION("zero-damaged", 0, NULL, cli_option_set, FIELD(zero_damaged),
 	 "replace damaged chunks by zeros"),
 	CLI_OPTION("output", 'o', "NEW", cli_option_text, FIELD(output),
-	 "FRAME's index is lost: make the frame NEW of its chunk files"),
+	 "make the frame NEW of the chunk files of FRAME"),
 	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
-	 "overwrite what is at NEW"),
+	 "replace an existing NEW"),
 	{.shared = cli_from_url_server_options},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
@@ -72,7 +72,7 @@ static int run_repair(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command cli_repair_command = {
 	.name = "repair",
-	.summary = "remove leftovers, replace what is damaged",
+	.summary = "remove leftovers, replace damaged chunks",
 	.help = help,
 	.options = table,
 	.missing = "a frame is missing",

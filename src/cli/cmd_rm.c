@@ -14,9 +14,10 @@
 
 static const char help[] =
 	"Usage: bloscctl rm [OPTION...] FRAME...\n"
-	"Removes each FRAME, a path or the URL of one in an object store: its "
-	"index first,\nso that it is whole or gone, then its chunks. What is "
-	"no frame, and what a program\nwrites to, is refused.\n\n";
+	"Removes each FRAME, a path or the URL of a frame in an object store: "
+	"first its\nindex, so that readers find the whole frame or none, then "
+	"its chunks. Refuses\nfiles that are no frames, and frames that a "
+	"program has open for writing.\n\n";
 
 struct rm {
 	struct cli_common common;
@@ -28,8 +29,8 @@ struct rm {
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive, .field = FIELD(common)},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "also files and objects that are no frames, and frames that\n"
-	 "cannot be read; that there is none is no error"),
+	 "also files and objects that are no frames, and frames\n"
+	 "that cannot be read; a missing one is no error"),
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
 	 "only say what would be removed"),
 	{.shared = cli_from_url_server_options},

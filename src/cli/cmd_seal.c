@@ -14,8 +14,8 @@
 static const char help[] =
 	"Usage: bloscctl seal [OPTION...] FRAME...\n"
 	"Adds checksums to the chunks and the index of each FRAME that have "
-	"none,\nafter decoding them. C-Blosc2 does not look at "
-	"checksums, and drops them where it\nwrites.\n\n";
+	"none, after\ndecoding them. C-Blosc2 ignores checksums, and drops "
+	"them where it writes.\n\n";
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},

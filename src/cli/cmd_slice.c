@@ -18,9 +18,9 @@
 
 static const char help[] =
 	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
-	"Writes a part of the array FRAME as a .npy file to standard output.\n"
-	"INDEX is one of NumPy's basic ones: '10:20, ::-2, 5', '..., 0', "
-	"'-1'.\n\n";
+	"Writes a part of the array FRAME as a .npy file to standard output. "
+	"INDEX is a\nbasic index of NumPy: '10:20, ::-2, 5', '..., 0', '-1'.\n"
+	"\n";
 
 struct slice {
 	/* NULL: standard output. */

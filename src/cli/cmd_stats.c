@@ -17,9 +17,9 @@
 
 static const char help[] =
 	"Usage: bloscctl stats [OPTION...] MOUNTPOINT...\n"
-	"Shows what the bloscfs at each MOUNTPOINT has done since it began: "
-	"requests,\nbytes, hits of its cache, what its codecs did and in what "
-	"time, and its memory.\n\n";
+	"Shows the statistics of the bloscfs at each MOUNTPOINT since its "
+	"start: its\nrequests, the hits of its cache, bytes and times of each "
+	"codec, and its memory.\n\n";
 
 struct stats {
 	struct cli_common common;
@@ -195,9 +195,9 @@ const struct cli_command cli_stats_command = {
 
 static const char top_help[] =
 	"Usage: bloscctl top [OPTION...] MOUNTPOINT\n"
-	"Shows what the bloscfs at MOUNTPOINT does, again and again: requests "
-	"and bytes per\nsecond, hits of its cache, what waits to be encoded, "
-	"the ratio, and its memory.\n\n";
+	"Shows the activity of the bloscfs at MOUNTPOINT, once a second: "
+	"requests and\nbytes, hits of its cache, bytes that wait to be "
+	"encoded, ratio, and memory.\n\n";
 
 struct top {
 	uint64_t delay_ms;
@@ -218,9 +218,9 @@ static int set_delay(const struct cli_option *option, void *field,
 
 static const struct cli_option top_table[] = {
 	CLI_OPTION("delay", 'd', "SECONDS", set_delay, offsetof(struct top, delay_ms),
-	 "between two of them (default: 1)"),
+	 "time between two refreshes (default: 1)"),
 	CLI_OPTION("count", 'n', "N", cli_option_size, offsetof(struct top, count),
-	 "end after N of them"),
+	 "end after N refreshes"),
 	{.shared = cli_common_quiet},
 	{0},
 };

@@ -20,9 +20,9 @@ extern char **environ;
 
 static const char help[] =
 	"Usage: bloscctl umount [OPTION...] MOUNTPOINT...\n"
-	"Unmounts each MOUNTPOINT of bloscfs, and returns when all that was "
-	"written there is\nstored. umount.bloscfs and umount.fuse.bloscfs are "
-	"the same for umount(8).\n\n";
+	"Unmounts each MOUNTPOINT of bloscfs, and returns when all written "
+	"data are\nstored. umount(8) runs it as umount.bloscfs and "
+	"umount.fuse.bloscfs.\n\n";
 
 struct umount {
 	bool force;
@@ -52,9 +52,9 @@ static int ignore(const struct cli_option *option, void *field,
 
 static const struct cli_option table[] = {
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
-	 "even if bloscfs does not answer;\nwhat is not stored is lost"),
+	 "also if bloscfs does not answer;\nunstored data are lost"),
 	CLI_OPTION("lazy", 'l', NULL, cli_option_set, FIELD(lazy),
-	 "take the name away at once, and do not wait"),
+	 "detach the mount at once, and do not wait"),
 	CLI_OPTION("timeout", 0, "S", set_timeout, FIELD(timeout_s),
 	 "wait S seconds at most"),
 	CLI_OPTION("namespace", 'N', "NS", cli_option_text, FIELD(namespace),
@@ -108,20 +108,20 @@ static int unmount(const struct umount *u, const char *path)
 static bool may_unmount(const char *path, int err)
 {
 	if (err == -EOPNOTSUPP)
-		cli_message_error("%s: its bloscfs is not known (xattr=off?), "
-				  "so its end is not waited for",
+		cli_message_error("%s: cannot find its bloscfs (xattr=off?): "
+				  "not waiting for its end",
 				  path);
 	else if (err == -EIO)
-		cli_message_error("%s: its bloscfs is there, but what it shows "
-				  "is not; its end is not waited for",
+		cli_message_error("%s: bloscfs answers with an I/O error: "
+				  "not waiting for its end",
 				  path);
 	else if (err == -EACCES)
-		cli_message_error("%s: another user's mount, so the end of its "
-				  "bloscfs is not waited for",
+		cli_message_error("%s: another user's mount: not waiting for "
+				  "the end of its bloscfs",
 				  path);
 	else if (err == -ENOTCONN)
-		cli_message_error("%s: its bloscfs has died; what was not "
-				  "stored is lost",
+		cli_message_error("%s: its bloscfs has died; unstored data "
+				  "are lost",
 				  path);
 	else if (err == -ENODATA)
 		cli_message_error("%s: no bloscfs is mounted there", path);

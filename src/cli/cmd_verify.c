@@ -25,8 +25,8 @@
 static const char help[] =
 	"Usage: bloscctl verify [OPTION...] FRAME...\n"
 	"       bloscctl verify -r [OPTION...] DIR...\n"
-	"Decodes every chunk of each FRAME, and names what is damaged; - is "
-	"a\ncontiguous one on standard input.\n\n";
+	"Decodes every chunk of each FRAME, and names damaged chunks; - stands "
+	"for a\ncontiguous frame on standard input.\n\n";
 
 static const char notes[] =
 	"\nExit status: 0 all sound; 1 damage; 2 something could not be checked,"
@@ -53,16 +53,16 @@ static const struct cli_option table[] = {
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
 	 "all frames below each DIR"),
 	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
-	 "look also at what no reader needs: files that no index\n"
-	 "names, and sizes that keep C-Blosc2 out"),
+	 "also check what readers do not need: leftovers of\n"
+	 "writers, and chunk ids too large for C-Blosc2"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
 	 "decode on N threads; 0 (default): all cores"),
 	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
 	 "the frame begins at byte N of the file"),
 	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet),
-	 "say nothing of sound frames"),
+	 "print nothing for sound frames"),
 	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
-	 "say more, of each chunk too"),
+	 "print more, also for each chunk"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
 	 "say all of it as JSON; several frames as an array"),
 	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),

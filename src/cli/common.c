@@ -83,7 +83,7 @@ const struct cli_option cli_common_reading_options[] = {
 
 const struct cli_option cli_common_decoding_options[] = {
 	CLI_OPTION("raw", 0, NULL, cli_option_set, FIELD(raw),
-	 "of an array the items alone, in C order"),
+	 "the items of an array alone, in C order"),
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
 	 "overwrite; write to a terminal too"),
 	{.shared = cli_common_reading_options},

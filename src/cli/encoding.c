@@ -127,7 +127,7 @@ const struct cli_option cli_encoding_options[] =
 	     " (default: 1m)", " (64k)");
 
 const struct cli_option cli_encoding_kept_options[] =
-	ROWS("", "", "", "", "", "\ndefault of all: as they are in FRAME");
+	ROWS("", "", "", "", "", "\ndefault of all these: as in FRAME");
 
 /* BLOSC_SHUFFLE, in the words of C-Blosc2. */
 static int set_shuffle(const struct cli_option *option, void *encoding,

@@ -30,23 +30,23 @@ static struct user {
 
 static const struct cli_option server_rows[] = {
 	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
-	 "ask an object store as anyone"),
+	 "take no keys: for public buckets"),
 	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
 	 "pay for requests"),
 	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
 	 "encrypt new objects: AES256, aws:kms"),
 	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
-	 "by this key of the server's"),
+	 "encrypt them with this key of the server"),
 	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
-	 "encrypt all objects by the key in FILE"),
+	 "encrypt all objects with the key in FILE"),
 	{0},
 };
 
 static const struct cli_option rows[] = {
 	CLI_OPTION("cachedir", 0, "DIR", cli_option_text, FIELD(cache_dir),
-	 "keep there what comes from servers"),
+	 "keep compressed data from servers in DIR"),
 	CLI_OPTION("cachedirsize", 0, "SIZE", cli_option_size, FIELD(cache_bytes),
-	 "so much of it (10g)"),
+	 "largest size of DIR (10g)"),
 	{.shared = server_rows},
 	{0},
 };

@@ -127,7 +127,7 @@ def test_in_a_mount():
         both = json.loads(ctl("info", "--json", "mnt/a", "mnt/o")[0])
         assert [f["storage"] for f in both] == ["contiguous"] * 2
         _, err = ctl("info", "--chunks", "mnt/a", status=1)
-        assert "does not tell of chunks" in err, err
+        assert "does not show chunks" in err, err
         assert f"the frame is {os.path.realpath('src/a.b2nd')}" in err, err
         for command in "verify", "cat", "convert":
             status = 2 if command == "verify" else 1
