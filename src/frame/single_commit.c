@@ -490,6 +490,11 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 		err = b2f_object_write(&object, late,
 				       image->bytes + image->header_len + late,
 				       size - late, why);
+	/* Then the disk has the mtime, too, and waits for a header alone. */
+	if (!err && commit->durable)
+		err = b2f_object_inherit(
+			&object, commit->has_mtime ? &commit->mtime : NULL,
+			why);
 	if (!err) {
 		err = b2f_object_settle(&object, commit->durable, why);
 		commit->sync_failed = err;

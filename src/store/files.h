@@ -111,9 +111,11 @@ int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
 B2F_MUST_CHECK
 int b2f_files_write_out(int fd, struct b2f_why *why);
 
-/* fsync(2), which no signal ends. */
+/* fsync(2) and fdatasync(2), which no signal ends. */
 B2F_MUST_CHECK
 int b2f_files_fsync(int fd);
+B2F_MUST_CHECK
+int b2f_files_fdatasync(int fd);
 
 /*
  * Takes the lock of the only writer on the directory or file @fd, where the

@@ -170,6 +170,16 @@ int b2f_files_fsync(int fd)
 	return ret;
 }
 
+int b2f_files_fdatasync(int fd)
+{
+	int ret;
+
+	do
+		ret = fdatasync(fd);
+	while (ret && errno == EINTR);
+	return ret;
+}
+
 /* Filesystems without locks, or without this kind, are used without. */
 static bool is_unsupported(int err)
 {

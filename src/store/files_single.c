@@ -19,6 +19,9 @@
 #include "store/files_single.h"
 #include "store/make.h"
 
+/* Blocks of a network's filesystem are larger than those of its disk. */
+#define BLOCK_MAX 4096
+
 /* State of a store from b2f_store_lock() on. */
 struct b2f_files_writer {
 	/* For writing; flock(2) is on it. */
@@ -37,6 +40,10 @@ struct b2f_files_writer {
 	struct timespec mtime;
 	/* Made here, and no header has been written but that of the maker. */
 	bool is_fresh;
+	/* Changes begun so far, but for headers; and those that are synced. */
+	uint64_t nbegun, nsynced;
+	/* Less than that cannot be freed. */
+	uint64_t block;
 };
 
 static struct b2f_files_writer *writer_of(struct b2f_store *store)
@@ -118,6 +125,11 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	w->own = b2f_frame_stamp_of(&st);
 	w->uid = b2f_files_writer_of(&st);
 	w->mtime = st.st_mtim;
+	w->block = st.st_blksize > 0 && st.st_blksize < BLOCK_MAX
+			   ? (uint64_t)st.st_blksize
+			   : BLOCK_MAX;
+	/* Whoever wrote it before may have left something. */
+	w->nbegun = w->nsynced + 1;
 	return 0;
 }
 
@@ -132,12 +144,13 @@ static void single_unlock(struct b2f_store *store)
 }
 
 /* Returns as whom the change is written. */
-static uid_t begin_change(struct b2f_files_writer *w)
+static uid_t begin_change(struct b2f_files_writer *w, bool is_head)
 {
 	uid_t uid;
 
 	pthread_mutex_lock(&w->lock);
 	w->nchanges++;
+	w->nbegun += !is_head;
 	uid = w->uid;
 	pthread_mutex_unlock(&w->lock);
 	return uid;
@@ -177,7 +190,7 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 			const void *buf, size_t n, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(object->store);
-	uid_t uid = begin_change(w);
+	uid_t uid = begin_change(w, false);
 	int err;
 
 	err = b2f_files_write_fully(w->fd, uid, off, buf, n, why);
@@ -193,14 +206,58 @@ static void single_write_soon(const struct b2f_object *object)
 			      SYNC_FILE_RANGE_WRITE);
 }
 
+/* The mtime is to be durable with what is synced next. */
+static int single_inherit(const struct b2f_object *object,
+			  const struct timespec *mtime, struct b2f_why *why)
+{
+	struct b2f_files_writer *w = writer_of(object->store);
+
+	(void)why;
+	(void)begin_change(w, false);
+	pthread_mutex_lock(&w->lock);
+	if (mtime)
+		w->mtime = *mtime;
+	pthread_mutex_unlock(&w->lock);
+	end_change(w, true);
+	return 0;
+}
+
+/* While other threads write, all of it counts as not synced. */
+static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
+{
+	uint64_t nbegun;
+
+	pthread_mutex_lock(&w->lock);
+	nbegun = w->nchanges ? w->nsynced : w->nbegun;
+	pthread_mutex_unlock(&w->lock);
+	if (b2f_files_fsync(w->fd))
+		return failed("fsync", why);
+	pthread_mutex_lock(&w->lock);
+	w->nsynced = nbegun;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+/*
+ * The bytes of a header alone have their place already: the disk knows length
+ * and times of the file, and no journal has to be written.
+ */
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
-	return b2f_files_fsync(writer_of(store)->fd) ? failed("fsync", why) : 0;
+	struct b2f_files_writer *w = writer_of(store);
+	bool is_synced;
+
+	pthread_mutex_lock(&w->lock);
+	is_synced = w->nsynced == w->nbegun;
+	pthread_mutex_unlock(&w->lock);
+	if (!is_synced)
+		return sync_all(w, why);
+	return b2f_files_fdatasync(w->fd) ? failed("fdatasync", why) : 0;
 }
 
 static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 {
-	return single_sync_index(object->store, why);
+	return sync_all(writer_of(object->store), why);
 }
 
 /*
@@ -233,7 +290,7 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 			   const struct timespec *mtime, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
-	uid_t uid = begin_change(w);
+	uid_t uid = begin_change(w, true);
 	int err;
 
 	err = b2f_files_write_fully(w->fd, uid, 0, head, n, why);
@@ -246,13 +303,18 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 	return err;
 }
 
-/* Where that cannot be done the room stays taken, and is no harm. */
+/*
+ * Where that cannot be done the room stays taken, and is no harm; nor is a part
+ * of a block, which would only be zeroed.
+ */
 static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	int ret;
 
-	(void)begin_change(w);
+	if (off / w->block + (off % w->block != 0) >= (off + size) / w->block)
+		return;
+	(void)begin_change(w, false);
 	ret = fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)off, (off_t)size);
 	end_change(w, ret == 0);
@@ -264,7 +326,7 @@ static int single_cut(struct b2f_store *store, uint64_t size,
 	struct b2f_files_writer *w = writer_of(store);
 	int err = 0;
 
-	(void)begin_change(w);
+	(void)begin_change(w, false);
 	if (ftruncate(w->fd, (off_t)size))
 		err = failed("truncate", why);
 	end_change(w, true);
@@ -328,6 +390,7 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.unlock = single_unlock,
 	.create = single_create,
 	.write = single_write,
+	.inherit = single_inherit,
 	.write_soon = single_write_soon,
 	.write_out = single_write_out,
 	.sync = single_sync,

@@ -63,8 +63,8 @@ int b2f_object_write(const struct b2f_object *object, uint64_t off,
  * Gives the created @object the mode, owner, xattrs and times of the index, if
  * there is one; @mtime, if not NULL, instead of its mtime.  Leaves out
  * attributes that the process may not set (owner) or the filesystem does not
- * have (xattrs).  Returns 0 or an errno that is about the disk, not about
- * permissions.
+ * have (xattrs).  A contiguous store has them already, but for the mtime.  Returns
+ * 0 or an errno that is about the disk, not about permissions.
  */
 B2F_MUST_CHECK
 int b2f_object_inherit(const struct b2f_object *object,
@@ -161,7 +161,8 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 
 /*
  * Makes the content of the index durable that is in its place, whatever its
- * mode lets its owner do.  Returns 0 or an errno.
+ * mode lets its owner do; in a contiguous store with all of the file, of which
+ * often nothing is left but the header.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why);

@@ -44,7 +44,8 @@ class Traced:
 
     def count(self, *names):
         lines = pathlib.Path("trace").read_text().split("\n")
-        calls = [line.split(None, 1)[1] for line in lines if " " in line]
+        calls = [line.split(None, 1)[1].replace("fdatasync", "fsync")
+                 for line in lines if " " in line]
         return sum(c.startswith(f"{n}(") for c in calls for n in names)
 
     def during(self, call, *names):

@@ -17,9 +17,9 @@ from scratch import (Scratch, bloscctl, check_stock, frames, is_frame,
                      litter)
 from small import traced
 
-CHANGES = ("pwrite64", "ftruncate", "fallocate", "fsync", "sync_file_range",
-           "renameat", "renameat2", "unlinkat", "linkat", "symlinkat", "mkdirat",
-           "fchmod", "utimensat", "dup3")
+CHANGES = ("pwrite64", "ftruncate", "fallocate", "fsync", "fdatasync",
+           "sync_file_range", "renameat", "renameat2", "unlinkat", "linkat",
+           "symlinkat", "mkdirat", "fchmod", "utimensat", "dup3")
 SMALL = "small=16k"
 FEW, MANY = 3000, 40000
 

@@ -574,7 +574,8 @@ def test_a_kill_leaves_what_was_committed():
 def test_an_error_leaves_what_can_be_used():
     """Of any call, once: the file is as the program was told."""
     first, second = noise(3000), noise(2 * LIMIT, 1)
-    calls = "mkdirat", "renameat2", "linkat", "fsync", "fchmod", "pwrite64"
+    calls = ("mkdirat", "renameat2", "linkat", "fsync", "fdatasync", "fchmod",
+             "pwrite64")
     kinds = set()
     for durable in False, True:
         for call in calls:

@@ -52,6 +52,8 @@ def test_what_is_durable_when():
         assert t.during(lambda: fsync("mnt/f"), "fsync") == 0
         # From now on an older state could be lost.
         assert t.during(lambda: rewrite("mnt/f"), "fsync") >= 2
+        # For the header no journal is written.
+        assert " fdatasync(" in pathlib.Path("trace").read_text()
         # What replaces a durable file is durable before.
         assert t.during(lambda: os.rename("mnt/g", "mnt/f"), "fsync") >= 1
         pathlib.Path("mnt/empty").touch()

@@ -113,6 +113,20 @@ static int single_write_out(const struct b2f_object *object,
 	return err;
 }
 
+static int single_inherit(const struct b2f_object *object,
+			  const struct timespec *mtime, struct b2f_why *why)
+{
+	struct fault_disk *disk = fault_disk_of(object->store);
+
+	(void)why;
+	pthread_mutex_lock(&disk->lock);
+	if (mtime)
+		single_of(disk)->st.st_mtim = *mtime;
+	fault_single_note(object->store, true);
+	pthread_mutex_unlock(&disk->lock);
+	return 0;
+}
+
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_object object = {.store = store};
@@ -210,6 +224,7 @@ static const struct b2f_store_write_ops single_write_ops = {
 	.write = fault_write,
 	.write_out = single_write_out,
 	.sync = single_sync,
+	.inherit = single_inherit,
 	.sync_index = single_sync_index,
 	.identify = fault_identify,
 	.punch = single_punch,
