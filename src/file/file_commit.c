@@ -26,7 +26,7 @@
 #include "file/writer.h"
 #include "frame/txn_commit.h"
 #include "frame/txn_chunks.h"
-#include "frame/txn_lock.h"
+#include "frame/protocol.h"
 #include "frame/single_commit.h"
 #include "store/turn.h"
 

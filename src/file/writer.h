@@ -20,7 +20,7 @@
 #include "file/record.h"
 #include "frame/txn.h"
 #include "frame/txn_commit.h"
-#include "frame/txn_remove.h"
+#include "frame/garbage.h"
 
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };

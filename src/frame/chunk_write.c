@@ -8,9 +8,8 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "frame/single_commit.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_lock.h"
+#include "frame/protocol.h"
 #include "frame/txn_priv.h"
 #include "frame/settings.h"
 
@@ -54,7 +53,7 @@ static void get_options(struct b2f_chunk_writer *cw,
 		b2f_encode_options_of(cw->as, &cw->as->header, out);
 	} else {
 		lock(cw);
-		b2f_txn_encode_options(cw->txn, out);
+		b2f_encode_options_of(cw->txn->frame, &cw->txn->header, out);
 		unlock(cw);
 	}
 	if (cw->clevel_max && out->clevel > cw->clevel_max)
@@ -215,7 +214,7 @@ static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 		err = b2f_txn_lock_out(cw->txn, LOCK_WAIT_MS, why);
 	if (err)
 		return err;
-	err = b2f_txn_disk_claim(cw->txn, why);
+	err = cw->txn->protocol->claim(cw->txn, why);
 	if (!err)
 		err = try_file(cw, image, out, why);
 	b2f_txn_let_in(cw->txn);
@@ -227,7 +226,7 @@ static int write_file(struct b2f_chunk_writer *cw, struct image *image,
 {
 	int err = -EEXIST;
 
-	if (!cw->txn->store->sparse)
+	if (cw->txn->protocol->claim)
 		return try_range(cw, image, out, why);
 	/* Another program may take the id while we write. */
 	for (int i = 0; i < NAME_TRIES && err == -EEXIST; i++)

@@ -9,7 +9,7 @@
 #include "frame/txn_count.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_priv.h"
-#include "frame/txn_remove.h"
+#include "frame/garbage.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"

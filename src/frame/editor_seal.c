@@ -4,6 +4,7 @@
 
 #include "frame/chunk_write.h"
 #include "frame/txn_chunks.h"
+#include "frame/settings.h"
 #include "frame/txn_count.h"
 #include "frame/txn_priv.h"
 #include "frame/editor_priv.h"
@@ -134,7 +135,7 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	uint8_t *room;
 	int err;
 
-	b2f_txn_encode_options(editor->cw.txn, &options);
+	b2f_encode_options_of(editor->cw.txn->frame, &editor->cw.txn->header, &options);
 	room = malloc(b2f_chunk_encode_bound(nbytes));
 	if (!room)
 		return -ENOMEM;

@@ -30,8 +30,7 @@
 
 #include "base/checked.h"
 #include "frame/single_space.h"
-#include "frame/txn_index.h"
-#include "frame/txn_lock.h"
+#include "frame/protocol.h"
 #include "index/fingerprint.h"
 
 /* An index on its way to the disk. */
@@ -247,8 +246,8 @@ int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why)
 	if (err > 0)
 		err = b2f_why_set(why, -ESTALE,
 				  "another program has changed the frame");
-	else if (!err && txn->lock)
-		b2f_lock_adopt(txn->lock);
+	else if (!err && txn->guard.lock)
+		b2f_lock_adopt(txn->guard.lock);
 	if (!err && !disk->is_ours)
 		err = claim(txn, disk, why);
 	pthread_mutex_unlock(&disk->lock);

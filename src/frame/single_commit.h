@@ -64,14 +64,8 @@ struct b2f_txn_readers {
 bool b2f_txn_single_may_end(const struct b2f_txn *txn);
 
 /*
- * Gives back what nothing needs any more, and ends the file where the frame ends,
- * unless it may not, or another program has written to it.
- */
-void b2f_txn_single_end(struct b2f_txn *txn);
-
-/*
- * The second half of it, for a transaction that goes on, and has nothing to
- * commit.  Chunks are moved only if @readers are told.
+ * Ends the file where the frame ends, for a transaction that goes on, and has
+ * nothing to commit.  Chunks are moved only if @readers are told.
  */
 void b2f_txn_single_cut(struct b2f_txn *txn,
 			const struct b2f_txn_readers *readers);

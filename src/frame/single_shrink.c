@@ -11,13 +11,13 @@
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
  */
-#include "frame/single_commit.h"
+#include "frame/protocol.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "frame/single_commit.h"
 #include "frame/single_space.h"
-#include "frame/txn_lock.h"
 
 /* Each round makes room for the next one. */
 #define ROUNDS 4
@@ -131,8 +131,8 @@ static int give_back_all(struct b2f_txn *txn)
 
 	if (err)
 		return err;
-	b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
-	txn->dead.n = txn->retired.n = txn->retired.nnewest = 0;
+	b2f_txn_give_back(txn, &txn->garbage.dead, txn->garbage.retired.n);
+	txn->garbage.dead.n = txn->garbage.retired.n = txn->garbage.retired.nnewest = 0;
 	return 0;
 }
 
@@ -283,7 +283,7 @@ static void cut(struct b2f_txn *txn)
 /* Does b2f_txn_lock_out() keep all other programs out? */
 static bool is_alone(const struct b2f_txn *txn)
 {
-	return txn->lock || !b2f_lock_has_place(txn->store);
+	return txn->guard.lock || !b2f_lock_has_place(txn->store);
 }
 
 /* Ends the file earlier, if it can. */
@@ -302,7 +302,7 @@ bool b2f_txn_single_may_end(const struct b2f_txn *txn)
 	return !txn->ends_late || is_alone(txn);
 }
 
-void b2f_txn_single_end(struct b2f_txn *txn)
+static void single_end(struct b2f_txn *txn)
 {
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
 
@@ -315,9 +315,9 @@ void b2f_txn_single_end(struct b2f_txn *txn)
 		 * frame comes back.
 		 */
 		if (state == B2F_DISK_DURABLE)
-			b2f_txn_give_back(txn, &txn->dead, txn->retired.n);
+			b2f_txn_give_back(txn, &txn->garbage.dead, txn->garbage.retired.n);
 		if (state == B2F_DISK_DURABLE)
-			txn->dead.n = txn->retired.n = txn->retired.nnewest = 0;
+			txn->garbage.dead.n = txn->garbage.retired.n = txn->garbage.retired.nnewest = 0;
 		if (state == B2F_DISK_DURABLE || state == B2F_DISK_NEW)
 			shrink(txn, NULL);
 	}
@@ -339,3 +339,33 @@ void b2f_txn_single_cut(struct b2f_txn *txn,
 	}
 	b2f_txn_let_in(txn);
 }
+
+static int single_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
+{
+	return b2f_ranges_take(txn->store->ranges, b2f_txn_head_room(txn),
+			       UINT64_MAX, (uint32_t)size, id);
+}
+
+static bool single_delete(struct b2f_txn *txn)
+{
+	bool same;
+
+	if (b2f_txn_lock_out(txn, 0, NULL))
+		return false;
+	/* Where a range was, another program may have written since. */
+	same = b2f_txn_has_changed(txn) == 0;
+	if (same)
+		b2f_txn_give_back(txn, &txn->garbage.dying, txn->garbage.ndying);
+	b2f_txn_let_in(txn);
+	return same;
+}
+
+const struct b2f_protocol b2f_single_protocol = {
+	.begin = b2f_txn_disk_begin,
+	.claim = b2f_txn_disk_claim,
+	.number = single_number,
+	.write = b2f_txn_single_write,
+	.has_changed = b2f_txn_disk_has_changed,
+	.delete = single_delete,
+	.end = single_end,
+};

@@ -189,7 +189,7 @@ void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
 	for (size_t i = 0; i < dead->n; i++)
 		ids.ids[ids.n++] = b2f_txn_chunk_id(dead->ids[i]);
 	for (size_t i = 0; i < nretired; i++)
-		ids.ids[ids.n++] = txn->retired.files[i].number;
+		ids.ids[ids.n++] = txn->garbage.retired.files[i].number;
 	err = b2f_store_give_back(txn->store, ids.ids, ids.n, &why);
 	/* Without memory the room stays taken until the frame is opened again. */
 	if (err == -EINVAL)

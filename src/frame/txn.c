@@ -5,11 +5,12 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/txn_count.h"
+#include "frame/protocol.h"
 #include "frame/single_commit.h"
 #include "frame/txn_ids.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_priv.h"
-#include "frame/txn_remove.h"
+#include "frame/garbage.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
 #include "frame/settings.h"
@@ -152,7 +153,7 @@ static int open_states(struct b2f_txn *txn, enum b2f_txn_what what,
 		err = b2f_why_set(why, -EROFS,
 				  "cannot be written to, as two chunks are in "
 				  "one file");
-	txn->next_id = txn->above = b2f_txn_above(&txn->committed);
+	txn->numbers.next_id = txn->numbers.above = b2f_txn_above(&txn->committed);
 	b2f_ids_fini(&used);
 	return err;
 }
@@ -165,7 +166,7 @@ static int open_lock(struct b2f_txn *txn, enum b2f_txn_locking locking,
 	if (locking == B2F_TXN_LOCKING_NEVER)
 		return 0;
 	err = b2f_lock_open(txn->store, locking == B2F_TXN_LOCKING_ALWAYS,
-			    &txn->lock, why);
+			    &txn->guard.lock, why);
 	if (err != -ENOENT)
 		return err;
 	/* Forget the cause: a later failure has another one. */
@@ -178,7 +179,7 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
 	struct b2f_frame_stamp stamp = txn->stamp;
 
 	/* In a contiguous frame each new chunk changes the file. */
-	if (!txn->store->sparse && txn->has_lock &&
+	if (txn->disk && txn->has_lock &&
 	    b2f_store_own_stamp(txn->store, &stamp))
 		return txn->stamp;
 	return stamp;
@@ -191,8 +192,15 @@ void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation)
 	b2f_generation_end_writer(txn->generation);
 	b2f_generation_unref(txn->generation);
 	txn->generation = generation;
-	if (txn->lock)
-		b2f_lock_belong(txn->lock, generation);
+	if (txn->guard.lock)
+		b2f_lock_belong(txn->guard.lock, generation);
+}
+
+static const struct b2f_protocol *protocol_of(const struct b2f_store *store)
+{
+	if (store->shared)
+		return &b2f_bucket_protocol;
+	return store->sparse ? &b2f_sparse_protocol : &b2f_single_protocol;
 }
 
 int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
@@ -209,14 +217,15 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 	txn = calloc(1, sizeof(*txn));
 	if (!txn)
 		return -ENOMEM;
-	pthread_mutex_init(&txn->lock_mutex, NULL);
+	pthread_mutex_init(&txn->guard.mutex, NULL);
 	txn->frame = b2f_frame_ref(frame);
 	txn->home = b2f_frame_ref(frame);
 	txn->store = frame->store;
+	txn->protocol = protocol_of(frame->store);
 	txn->header = frame->header;
 	txn->stamp = frame->stamp;
 	b2f_txn_belong(txn, frame->store->generation);
-	txn->last_tag = b2f_tag_draw();
+	txn->numbers.last_tag = b2f_tag_draw();
 	txn->durability = durability;
 	err = b2f_store_lock(txn->store, &why);
 	txn->has_lock = !err;
@@ -228,12 +237,8 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 				  "changed while it was being opened");
 	if (!err)
 		err = open_states(txn, what, &why);
-	if (!err && !txn->store->sparse)
-		err = b2f_txn_disk_begin(txn, &why);
-	else if (!err)
-		err = b2f_txn_clean(txn);
-	if (!err && txn->store->shared)
-		err = b2f_txn_begin_ids(txn, &why);
+	if (!err)
+		err = txn->protocol->begin(txn, &why);
 	if (err) {
 		b2f_txn_free(txn);
 		return b2f_frame_report(frame, err, &why);
@@ -250,26 +255,23 @@ void b2f_txn_free(struct b2f_txn *txn)
 		return;
 	/* Without the writer's lock it has neither written nor committed. */
 	if (txn->has_lock && txn->committed.pages.n)
-		b2f_txn_delete_all(txn);
+		txn->protocol->end(txn);
 	b2f_txn_disk_fini(txn);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	b2f_txn_forget(txn, chunk);
 	b2f_txn_belong(txn, NULL);
-	b2f_lock_close(txn->lock);
+	b2f_lock_close(txn->guard.lock);
 	/* Readers of the frame may keep the store for a while. */
 	if (txn->has_lock)
 		b2f_store_unlock(txn->store);
 	b2f_txn_state_fini(&txn->committed);
 	b2f_txn_state_fini(&txn->working);
 	b2f_txn_state_fini(&txn->doubtful);
-	b2f_ids_fini(&txn->replaced);
-	free(txn->retired.files);
-	b2f_ids_fini(&txn->dead);
-	b2f_ids_fini(&txn->dying);
-	b2f_ids_fini(&txn->free);
+	b2f_garbage_fini(&txn->garbage);
+	b2f_ids_fini(&txn->numbers.free);
 	b2f_frame_close(txn->frame);
 	b2f_frame_close(txn->home);
-	pthread_mutex_destroy(&txn->lock_mutex);
+	pthread_mutex_destroy(&txn->guard.mutex);
 	free(txn);
 }
 
@@ -279,12 +281,6 @@ void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize)
 	txn->frame->header.typesize = typesize;
 	txn->frame->info.typesize = typesize;
 	txn->frame->context.typesize = typesize;
-}
-
-void b2f_txn_encode_options(const struct b2f_txn *txn,
-			     struct b2f_encode_options *out)
-{
-	b2f_encode_options_of(txn->frame, &txn->header, out);
 }
 
 /* Adds and subtracts stored bytes; no lie in an old index makes it wrap. */
@@ -336,9 +332,9 @@ int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
 
 int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n)
 {
-	int err = b2f_ids_reserve(&txn->dead, n);
+	int err = b2f_ids_reserve(&txn->garbage.dead, n);
 
-	return err ? err : b2f_ids_reserve(&txn->replaced, n);
+	return err ? err : b2f_ids_reserve(&txn->garbage.replaced, n);
 }
 
 int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
@@ -350,7 +346,7 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
 		return 0;
 	chunk = b2f_txn_find(txn, raw);
 	if (chunk && !chunk->committed && !chunk->frozen) {
-		err = b2f_ids_add(&txn->dead, raw);
+		err = b2f_ids_add(&txn->garbage.dead, raw);
 		if (!err)
 			b2f_txn_forget(txn, chunk);
 		return err;
@@ -361,7 +357,7 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
 	 */
 	if (!chunk || chunk->committed)
 		raw = b2f_txn_chunk_id(raw);
-	err = b2f_ids_add(&txn->replaced, raw);
+	err = b2f_ids_add(&txn->garbage.replaced, raw);
 	if (err || !chunk)
 		return err;
 	if (chunk->frozen)

@@ -29,7 +29,7 @@
  *   replaced   the index on disk names it, the working state does not: in
  *              @replaced
  *   retired    an index before named it, and readers of that index may still
- *              come: in @retired, until it is old enough (txn_remove.c)
+ *              come: in @retired, until it is old enough (garbage.c)
  *
  * In a contiguous frame each "file" above is a range of the one file, which
  * takes no name, and the new index is one, too.  Its commit is one write to the
@@ -45,15 +45,14 @@
  *
  *   txn_state, txn_chunks      the chunks of one moment, and which data each has
  *   txn_count, txn_ids         what chunks take on disk; ids for new ones
- *   txn_lock, txn_index        other programs wait; the bytes of the next index
- *   single_space               what is free in the file of a contiguous frame
- *   single_commit              the commit of a contiguous frame
- *   txn_commit                 the commit of a sparse frame, the steps of both
- *   single_shrink              a contiguous frame gets shorter; its last writer ends
- *   txn_remove                 files that are not needed any more
- *   txn, txn_finish, txn_merge
- *                              the transaction itself, and what a commit or another
- *                              program makes of it
+ *   protocol                   steps of all protocols: other programs wait; the next index
+ *   garbage                    chunks that no index names, or soon none
+ *   txn_commit                 the steps of any commit
+ *   sparse_garbage, sparse_commit, bucket_commit
+ *                              the protocols of directories and of object stores
+ *   single_space, single_commit, single_shrink
+ *                              the protocol of a file: its room, its commit, its end
+ *   txn, txn_merge             the transaction itself, and what another program makes of it
  *   chunk_write                data into new chunk files
  *   editor, editor_seal        the public verbs (b2frame/editor.h)
  *
@@ -68,122 +67,8 @@
 #include "base/checked.h"
 #include "chunk/encoder.h"
 #include "frame/txn_state.h"
-#include "frame/frame.h"
-#include "frame/ids.h"
-#include "index/fingerprint.h"
 #include "index/index_write.h"
-#include "programs/durability.h"
 #include "store/lock.h"
-#include "store/write.h"
-
-/* A file that the index on disk names no more. */
-struct b2f_retired {
-	uint64_t number;
-	/* When the first index without it came: its ctime. */
-	int64_t since_ns;
-};
-
-/* In the order in which they were replaced. */
-struct b2f_retirees {
-	struct b2f_retired *files;
-	size_t n;
-	size_t cap;
-	/* Number of files of the last commit, at the end of the list. */
-	size_t nnewest;
-};
-
-struct b2f_new_chunk;
-
-/* The parts of a contiguous frame that a commit has to find unchanged. */
-struct b2f_txn_disk {
-	/* Held while one of these, or those on disk, are read or changed. */
-	pthread_mutex_t lock;
-	/* The header, @head_len bytes; malloc'ed. */
-	uint8_t *head;
-	size_t head_len;
-	/*
-	 * The end of the frame.  @is_ours: with a fingerprint, or claimed, so
-	 * that another program that changes the frame changes this.
-	 */
-	uint8_t tail[B2F_FINGERPRINT_TAIL];
-	bool is_ours;
-	bool is_claimed;
-	uint64_t frame_len;
-	/* The range of index and trailer. */
-	uint64_t index_id;
-};
-
-struct b2f_txn {
-	/* Holds a reference; the settings, metalayers and log are its. */
-	struct b2f_frame *frame;
-	/* The store of @home, the frame it began with, which has the lock. */
-	struct b2f_store *store;
-	struct b2f_frame *home;
-	bool has_lock;
-	/* Its users believe that it has ended before it does. */
-	bool ends_late;
-	/*
-	 * To be written: chunk size and type size may still change.  Its
-	 * frame_len and cbytes are those of the index on disk.
-	 */
-	struct b2f_frame_header header;
-	struct b2f_txn_state committed;
-	struct b2f_txn_state working;
-	/*
-	 * In a shared store: the state of the last commit while its outcome is
-	 * unknown.  Otherwise without entries.
-	 */
-	struct b2f_txn_state doubtful;
-	bool is_in_doubt;
-	/*
-	 * In a frame of chunks of different sizes: decoded bytes of a new
-	 * chunk, set by the owner; and the first chunks of the working state
-	 * that keep their size when it grows.
-	 */
-	uint32_t step;
-	uint64_t nkept;
-	/* Stamp of the index that @committed was read from, or written to. */
-	struct b2f_frame_stamp stamp;
-	/* NULL if the frame is not contiguous. */
-	struct b2f_txn_disk *disk;
-	/* A commit is being written. */
-	bool committing;
-	/* Does what is committed survive a loss of power?  Outlives this. */
-	struct b2f_durability *durability;
-	/* Generation of the version that it continues; or NULL. */
-	struct b2f_generation *generation;
-	/* Other writers' locks; NULL if they are not used. */
-	struct b2f_lock *lock;
-	/*
-	 * How often it was taken; under lock_mutex, which is held to take it.
-	 */
-	unsigned int nlocked;
-	pthread_mutex_t lock_mutex;
-	/* Files that were written here: by id.  A uthash. */
-	struct b2f_new_chunk *fresh;
-	/*
-	 * Named by the index on disk, or pending and named by a commit under
-	 * way; replaced since.
-	 */
-	struct b2f_ids replaced;
-	/* The first of them that a commit under way replaces. */
-	size_t nfrozen;
-	struct b2f_retirees retired;
-	/* Pending ones to be deleted as soon as no reader needs them. */
-	struct b2f_ids dead;
-	/* Being deleted: these, and the first ones that retired. */
-	struct b2f_ids dying;
-	size_t ndying;
-	/* Files whose data have to be written to others. */
-	size_t nbad;
-	/* Numbers that are free, the next one last. */
-	struct b2f_ids free;
-	uint64_t next_id;
-	/* Tag of the chunk that was written last; never given twice. */
-	uint32_t last_tag;
-	/* The number above all that the index on disk names. */
-	uint64_t above;
-};
 
 /* A chunk that is about to be put into a state. */
 struct b2f_txn_chunk {
@@ -259,10 +144,6 @@ void b2f_txn_free(struct b2f_txn *txn);
  * loaded.  A hole at the end has to be a whole number of items.
  */
 void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize);
-
-/* How to encode the chunks of the frame that is written to. */
-void b2f_txn_encode_options(const struct b2f_txn *txn,
-			     struct b2f_encode_options *out);
 
 /*
  * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/sorted.h"
-#include "frame/single_space.h"
+#include "frame/protocol.h"
 #include "frame/txn_priv.h"
 #include "index/tags.h"
 
@@ -28,9 +28,6 @@
 #define FREE_BATCH_MIN	     64
 #define FREE_BATCH_MAX	     65536
 #define FREE_BATCH_PER_CHUNK 4
-
-/* In a shared store: writers that begin together are seldom nearer. */
-#define SHARED_GAP 256
 
 /* From this many new files on, a change is not small. */
 #define BACKLOG_MIN 8
@@ -132,13 +129,13 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 	if (!err)
 		err = add_state(out, &txn->working);
 	if (!err)
-		err = add_list(out, &txn->replaced);
+		err = add_list(out, &txn->garbage.replaced);
 	if (!err)
-		err = add_list(out, &txn->dead);
+		err = add_list(out, &txn->garbage.dead);
 	if (!err)
-		err = add_list(out, &txn->dying);
-	for (size_t i = 0; i < txn->retired.n && !err; i++)
-		err = b2f_ids_add(out, txn->retired.files[i].number);
+		err = add_list(out, &txn->garbage.dying);
+	for (size_t i = 0; i < txn->garbage.retired.n && !err; i++)
+		err = b2f_ids_add(out, txn->garbage.retired.files[i].number);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!err)
 		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->id));
@@ -150,8 +147,8 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 /* Will C-Blosc2 give @id to one of the next chunks that it appends? */
 static bool is_for_others(const struct b2f_txn *txn, uint64_t id)
 {
-	return txn->committed.n > 0 && id >= txn->above &&
-	       id - txn->above < LEFT_TO_OTHERS;
+	return txn->committed.n > 0 && id >= txn->numbers.above &&
+	       id - txn->numbers.above < LEFT_TO_OTHERS;
 }
 
 /* Finds the lowest free numbers; the list ends with the lowest one. */
@@ -165,29 +162,29 @@ static int find_free(struct b2f_txn *txn)
 	size_t at = 0;
 	int err;
 
-	err = b2f_ids_reserve(&txn->free, batch);
+	err = b2f_ids_reserve(&txn->numbers.free, batch);
 	if (!err)
 		err = list_taken(txn, &taken);
-	while (!err && txn->free.n < batch && id <= ID_MAX) {
+	while (!err && txn->numbers.free.n < batch && id <= ID_MAX) {
 		while (at < taken.n && taken.ids[at] < id)
 			at++;
 		if ((at == taken.n || taken.ids[at] != id) &&
 		    !is_for_others(txn, id))
-			txn->free.ids[txn->free.n++] = id;
+			txn->numbers.free.ids[txn->numbers.free.n++] = id;
 		id++;
 	}
 	b2f_ids_fini(&taken);
 	if (err)
 		return err;
-	for (size_t i = 0; i < txn->free.n / 2; i++) {
-		uint64_t *low = &txn->free.ids[i];
-		uint64_t *high = &txn->free.ids[txn->free.n - 1 - i];
+	for (size_t i = 0; i < txn->numbers.free.n / 2; i++) {
+		uint64_t *low = &txn->numbers.free.ids[i];
+		uint64_t *high = &txn->numbers.free.ids[txn->numbers.free.n - 1 - i];
 		uint64_t other = *low;
 
 		*low = *high;
 		*high = other;
 	}
-	return txn->free.n ? 0 : -ENOSPC;
+	return txn->numbers.free.n ? 0 : -ENOSPC;
 }
 
 /* Takes one of the low ids that are free. */
@@ -196,59 +193,49 @@ static int take_free(struct b2f_txn *txn, uint64_t *id)
 	int err;
 
 	do {
-		err = txn->free.n ? 0 : find_free(txn);
+		err = txn->numbers.free.n ? 0 : find_free(txn);
 		if (err)
 			return err;
-		*id = txn->free.ids[--txn->free.n];
+		*id = txn->numbers.free.ids[--txn->numbers.free.n];
 	} while (is_for_others(txn, *id));
-	if (*id >= txn->next_id)
-		txn->next_id = *id + 1;
+	if (*id >= txn->numbers.next_id)
+		txn->numbers.next_id = *id + 1;
 	return 0;
 }
+
+/* In a shared store: writers that begin together are seldom nearer. */
+#define SHARED_GAP 256
 
 void b2f_txn_skip_ids(struct b2f_txn *txn)
 {
-	if (!txn->store->shared)
+	if (!txn->protocol->is_shared)
 		return;
-	txn->next_id = b2f_max_u64(txn->next_id, txn->above) +
+	txn->numbers.next_id = b2f_max_u64(txn->numbers.next_id, txn->numbers.above) +
 		       b2f_tag_draw() % SHARED_GAP;
 }
 
-int b2f_txn_begin_ids(struct b2f_txn *txn, struct b2f_why *why)
+int b2f_bucket_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 {
-	int err = b2f_store_first_id(txn->store, &txn->next_id, why);
-
-	b2f_txn_skip_ids(txn);
-	return err;
-}
-
-/* No id comes back, as long as there are others. */
-static int shared_number(struct b2f_txn *txn, uint64_t *id)
-{
-	if (txn->next_id > ID_MAX)
+	(void)size;
+	if (txn->numbers.next_id > ID_MAX)
 		return take_free(txn, id);
-	*id = txn->next_id++;
+	*id = txn->numbers.next_id++;
 	return 0;
 }
 
-static int new_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
+int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 {
-	if (!txn->store->sparse)
-		return b2f_ranges_take(txn->store->ranges,
-				       b2f_txn_head_room(txn), UINT64_MAX,
-				       (uint32_t)size, id);
-	if (txn->store->shared)
-		return shared_number(txn, id);
-	if (is_for_others(txn, txn->next_id))
-		txn->next_id = txn->above + LEFT_TO_OTHERS;
+	(void)size;
+	if (is_for_others(txn, txn->numbers.next_id))
+		txn->numbers.next_id = txn->numbers.above + LEFT_TO_OTHERS;
 	/*
 	 * An index tells of the compressed size so much more as ids are large.
 	 */
-	if (txn->next_id <= ID_MAX &&
-	    txn->next_id <= txn->committed.cbytes / BYTES_PER_ID) {
-		*id = txn->next_id++;
+	if (txn->numbers.next_id <= ID_MAX &&
+	    txn->numbers.next_id <= txn->committed.cbytes / BYTES_PER_ID) {
+		*id = txn->numbers.next_id++;
 		/* It may be among those that were free. */
-		txn->free.n = 0;
+		txn->numbers.free.n = 0;
 		return 0;
 	}
 	return take_free(txn, id);
@@ -257,13 +244,13 @@ static int new_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
 {
 	uint64_t id = 0;
-	int err = new_number(txn, size, &id);
+	int err = txn->protocol->number(txn, size, &id);
 
 	if (err)
 		return err;
-	txn->last_tag = b2f_tag_next(txn->last_tag);
+	txn->numbers.last_tag = b2f_tag_next(txn->numbers.last_tag);
 	/* Whether the file is going to have a seal is not known yet. */
-	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->last_tag << 32) &
+	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->numbers.last_tag << 32) &
 	       ~B2F_ENTRY_SEALED;
 	return 0;
 }

@@ -16,15 +16,14 @@
 B2F_MUST_CHECK
 int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw);
 
-/*
- * In a shared store: ids begin above all that the frame ever had, and a little more,
- * by chance, as other writers begin there, too.  Returns 0 or an errno.
- */
-B2F_MUST_CHECK
-int b2f_txn_begin_ids(struct b2f_txn *txn, struct b2f_why *why);
-
-/* There, other writers have taken ids meanwhile. */
+/* In a shared store, other writers have taken ids meanwhile. */
 void b2f_txn_skip_ids(struct b2f_txn *txn);
+
+/* As in struct b2f_protocol.  In a bucket no id comes back, as long as there are others. */
+B2F_MUST_CHECK
+int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
+B2F_MUST_CHECK
+int b2f_bucket_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 
 /* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK

@@ -13,7 +13,8 @@
 #include "frame/txn_ids.h"
 #include "frame/txn_chunks.h"
 #include "frame/txn_priv.h"
-#include "frame/txn_remove.h"
+#include "frame/protocol.h"
+#include "frame/garbage.h"
 
 static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
 {
@@ -74,7 +75,7 @@ static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
 {
 	struct b2f_frame_stamp now;
 
-	if (!b2f_txn_is_stored(raw) || txn->store->shared)
+	if (!b2f_txn_is_stored(raw) || txn->protocol->is_shared)
 		return false;
 	if (b2f_entry_tag(raw))
 		return read_tag(txn, raw) != b2f_entry_tag(raw);
@@ -276,18 +277,18 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	txn->nkept = txn->working.n;
 	txn->stamp = theirs->stamp;
 	b2f_txn_belong(txn, theirs->store->generation);
-	b2f_txn_keep_retired(txn, used);
+	b2f_garbage_keep(txn, used);
 	/* Our index is going to name their files, which may not survive. */
-	if (!txn->store->shared)
+	if (!txn->protocol->is_shared)
 		(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
 					  B2F_DISK_UNSYNCED);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (chunk->committed)
 		b2f_txn_forget(txn, chunk);
 	give_up_taken(txn, used);
-	txn->free.n = 0;
-	txn->above = b2f_txn_above(&txn->committed);
-	txn->next_id = b2f_max_u64(txn->next_id, txn->above);
+	txn->numbers.free.n = 0;
+	txn->numbers.above = b2f_txn_above(&txn->committed);
+	txn->numbers.next_id = b2f_max_u64(txn->numbers.next_id, txn->numbers.above);
 	b2f_txn_skip_ids(txn);
 }
 
@@ -319,7 +320,7 @@ int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs)
 	txn->committed = state;
 	txn->working = working;
 	state = working = (struct b2f_txn_state){0};
-	keep_unused(&txn->replaced, &ours);
+	keep_unused(&txn->garbage.replaced, &ours);
 	adopt(txn, theirs, &used);
 out:
 	b2f_txn_state_fini(&state);

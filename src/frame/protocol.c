@@ -1,9 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* txn_index.c - the bytes of the index that a commit writes */
-#include "frame/txn_index.h"
+/* protocol.c - the steps of a commit that all protocols have */
+#include "frame/protocol.h"
 
-#include "frame/txn_commit.h"
+#include <time.h>
+
 #include "index/tags.h"
+
+/* The longest time to give way, and how much longer each time, microseconds. */
+#define GIVE_WAY_MAX_US 200000
+#define GIVE_WAY_US	4000
+
+int b2f_txn_lock_out(struct b2f_txn *txn, uint32_t wait_ms,
+		      struct b2f_why *why)
+{
+	int err = 0;
+
+	/* Without time to wait, nor for another thread that does. */
+	if (wait_ms)
+		pthread_mutex_lock(&txn->guard.mutex);
+	else if (pthread_mutex_trylock(&txn->guard.mutex))
+		return -EAGAIN;
+	if (txn->guard.lock && txn->guard.n == 0)
+		err = b2f_lock_acquire(txn->guard.lock, wait_ms, why);
+	txn->guard.n += !err;
+	pthread_mutex_unlock(&txn->guard.mutex);
+	return err;
+}
+
+void b2f_txn_let_in(struct b2f_txn *txn)
+{
+	pthread_mutex_lock(&txn->guard.mutex);
+	if (--txn->guard.n == 0 && txn->guard.lock)
+		b2f_lock_release(txn->guard.lock);
+	pthread_mutex_unlock(&txn->guard.mutex);
+}
+
+void b2f_txn_give_way(const struct b2f_txn *txn, unsigned int try)
+{
+	uint32_t longest = GIVE_WAY_US * (uint32_t)b2f_min_u64(
+						 try, GIVE_WAY_MAX_US /
+							      GIVE_WAY_US);
+	struct timespec pause = {.tv_nsec = 0};
+
+	if (!txn->protocol->is_shared || longest == 0)
+		return;
+	pause.tv_nsec = (long)(b2f_tag_draw() % longest) * 1000;
+	nanosleep(&pause, NULL);
+}
 
 uint32_t b2f_txn_len_draw(const struct b2f_txn *txn)
 {

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * garbage.c - chunks of a transaction that no index names, or soon none
+ *
+ * A reader of C-Blosc2 without locks may have read an index some commits ago.
+ * So retired files stay for a while: those of the last commit in any case,
+ * older ones as long as they are few and young.  They also stay while a loss of
+ * power may bring back an index that names them.
+ */
+#include "frame/garbage.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/checked.h"
+#include "frame/protocol.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_priv.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* Until when retired files stay: this age, or so many that are younger. */
+#define RETIRED_S	  5
+#define RETIRED_MIN	  64
+#define RETIRED_PER_CHUNK 16
+
+int64_t b2f_realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static int reserve_retired(struct b2f_retirees *r, size_t more)
+{
+	struct b2f_retired *files;
+	size_t cap = r->cap ? r->cap : 16;
+
+	while (cap < r->n + more)
+		cap *= 2;
+	if (cap == r->cap)
+		return 0;
+	files = realloc(r->files, cap * sizeof(*files));
+	if (!files)
+		return -ENOMEM;
+	r->files = files;
+	r->cap = cap;
+	return 0;
+}
+
+/* The last ones that retired are now the @n files @numbers. */
+static void retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n)
+{
+	struct b2f_retirees *r = &txn->garbage.retired;
+
+	r->nnewest = 0;
+	/*
+	 * The next writer finds files that cannot be noted. A shared store
+	 * knows them.
+	 */
+	if (n == 0 || txn->protocol->is_shared || reserve_retired(r, n))
+		return;
+	for (size_t i = 0; i < n; i++)
+		r->files[r->n++] = (struct b2f_retired){numbers[i],
+							txn->stamp.ctime_ns};
+	r->nnewest = n;
+}
+
+void b2f_garbage_keep(struct b2f_txn *txn, const struct b2f_ids *used)
+{
+	struct b2f_retirees *r = &txn->garbage.retired;
+	size_t n = 0, nnewest = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (b2f_ids_has_sorted(used, r->files[i].number))
+			continue;
+		nnewest += i >= r->n - r->nnewest;
+		r->files[n++] = r->files[i];
+	}
+	r->n = n;
+	r->nnewest = nnewest;
+}
+
+/* The file that was replaced last is replaced by the commit under way, too. */
+void b2f_garbage_patch(struct b2f_txn *txn)
+{
+	struct b2f_ids *replaced = &txn->garbage.replaced;
+	uint64_t *last = &replaced->ids[replaced->n - 1], raw = *last;
+	struct b2f_new_chunk *chunk = b2f_txn_find(txn, raw);
+
+	if (chunk && !chunk->committed) {
+		/* No index is going to name it. */
+		replaced->n--;
+		if (b2f_ids_add(&txn->garbage.dead, raw) == 0)
+			b2f_txn_forget(txn, chunk);
+		return;
+	}
+	/* Sort it in with those that the commit replaces. */
+	*last = replaced->ids[txn->garbage.nfrozen];
+	replaced->ids[txn->garbage.nfrozen++] = raw;
+}
+
+/* After a commit that was not installed: what it was to name is pending. */
+void b2f_garbage_refuse(struct b2f_txn *txn)
+{
+	struct b2f_ids *replaced = &txn->garbage.replaced;
+	size_t n = 0;
+
+	for (size_t i = 0; i < replaced->n; i++) {
+		uint64_t raw = replaced->ids[i];
+
+		if (!(raw & B2F_OBJECT_PENDING))
+			replaced->ids[n++] = raw;
+		else if (b2f_ids_add(&txn->garbage.dead, raw))
+			continue; /* The next writer will find it. */
+	}
+	replaced->n = n;
+}
+
+/* The index before is replaced, as the chunks that only it named. */
+void b2f_garbage_replace(struct b2f_txn *txn, uint64_t id)
+{
+	struct b2f_ids *replaced = &txn->garbage.replaced;
+
+	/* Without memory its room is lost until the frame is made anew. */
+	if (b2f_ids_add(replaced, id))
+		return;
+	replaced->ids[replaced->n - 1] = replaced->ids[txn->garbage.nfrozen];
+	replaced->ids[txn->garbage.nfrozen++] = id;
+}
+
+void b2f_garbage_retire(struct b2f_txn *txn)
+{
+	struct b2f_ids *replaced = &txn->garbage.replaced;
+	size_t nfrozen = txn->garbage.nfrozen;
+
+	for (size_t i = 0; i < replaced->n; i++)
+		replaced->ids[i] = b2f_txn_chunk_id(replaced->ids[i]);
+	retire(txn, replaced->ids, nfrozen);
+	replaced->n -= nfrozen;
+	if (replaced->n)
+		memmove(replaced->ids, replaced->ids + nfrozen,
+			replaced->n * sizeof(*replaced->ids));
+}
+
+/* How many of those that have retired, from the first one on, are to go. */
+static size_t count_due(const struct b2f_txn *txn)
+{
+	const struct b2f_retirees *r = &txn->garbage.retired;
+	size_t nolder = r->n - r->nnewest, n;
+	size_t nkept = RETIRED_MIN + txn->committed.n / RETIRED_PER_CHUNK;
+	int64_t until_ns = b2f_realtime_ns() - RETIRED_S * NS_PER_S;
+
+	n = nolder - b2f_min_u64(nolder, nkept);
+	while (n < nolder && r->files[n].since_ns <= until_ns)
+		n++;
+	return n;
+}
+
+/* Would a loss of power bring no index back that names what is to go? */
+bool b2f_garbage_may_go(const struct b2f_txn *txn)
+{
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
+
+	return state == B2F_DISK_DURABLE || state == B2F_DISK_NEW;
+}
+
+static size_t count_named(const struct b2f_txn *txn, enum b2f_delete what)
+{
+	if (what == B2F_DELETE_PENDING || !b2f_garbage_may_go(txn))
+		return 0;
+	if (what == B2F_DELETE_ALL &&
+	    b2f_durability_get(txn->durability) == B2F_DISK_DURABLE)
+		return txn->garbage.retired.n;
+	return count_due(txn);
+}
+
+bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
+{
+	size_t ndue = count_named(txn, what);
+
+	/* On a server, a look at the index comes first: once for each commit. */
+	if (txn->protocol->is_shared && what == B2F_DELETE_PENDING)
+		return false;
+	/* A commit ends with another try. */
+	if (txn->garbage.dying.n > 0 || txn->garbage.ndying > 0 || txn->committing)
+		return false;
+	if (txn->garbage.dead.n == 0 && ndue == 0 && !b2f_store_is_due(txn->store))
+		return false;
+	b2f_ids_fini(&txn->garbage.dying);
+	txn->garbage.dying = txn->garbage.dead;
+	txn->garbage.dead = (struct b2f_ids){0};
+	txn->garbage.ndying = ndue;
+	return true;
+}
+
+void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted)
+{
+	struct b2f_retirees *r = &txn->garbage.retired;
+
+	if (deleted && txn->garbage.ndying) {
+		r->n -= txn->garbage.ndying;
+		r->nnewest = b2f_min_u64(r->nnewest, r->n);
+		memmove(r->files, r->files + txn->garbage.ndying,
+			r->n * sizeof(*r->files));
+	}
+	txn->garbage.ndying = 0;
+	txn->garbage.dying.n = 0;
+}
+
+void b2f_garbage_fini(struct b2f_garbage *garbage)
+{
+	b2f_ids_fini(&garbage->replaced);
+	free(garbage->retired.files);
+	b2f_ids_fini(&garbage->dead);
+	b2f_ids_fini(&garbage->dying);
+}

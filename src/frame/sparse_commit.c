@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sparse_commit.c - a state of a transaction becomes a sparse frame */
+#include "frame/protocol.h"
+
+#include <stdlib.h>
+
+#include "base/log_line.h"
+#include "frame/frame_still.h"
+#include "frame/garbage.h"
+#include "frame/txn_ids.h"
+#include "frame/txn_priv.h"
+
+/* A job for many files at once. */
+struct sync_all {
+	struct b2f_txn *txn;
+	struct b2f_commit *commit;
+	/* Syncs, not only a wait for writes. */
+	bool durable;
+};
+
+/*
+ * Syncs it, or waits for its write: the kernel tells once of what has failed.
+ */
+static int settle_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+	const struct b2f_txn *txn = all->txn;
+	int64_t id = (int64_t)all->commit->unsynced.ids[i];
+	struct b2f_object object = {.fd = -1};
+	char name[B2F_CHUNK_NAME_SIZE];
+	struct b2f_why why = {""};
+	int err;
+
+	err = b2f_object_open(txn->store, id, &object, &why);
+	if (!err) {
+		err = b2f_object_settle(&object, all->durable, &why);
+		/* If a file cannot be opened now, nothing is lost yet. */
+		if (err)
+			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
+	}
+	b2f_object_close(&object);
+	/* Taken by another writer: the data get another id. */
+	if (err && err != -EEXIST) {
+		b2f_chunk_name(id, name);
+		b2f_log(txn->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
+			txn->frame->label, name, why.text);
+	}
+	return err;
+}
+
+/*
+ * The data of a frame reach the disk before the files get their names, even if
+ * nothing has to be durable: if the power fails, the frame is there as a whole
+ * or not at all.  Names alone would be kept first, and lead to files of 0
+ * bytes.  The disk is at all of it at the same time, and nothing is flushed.
+ */
+static int begin_file(void *arg, size_t i)
+{
+	const struct sync_all *all = arg;
+	struct b2f_object object = {.fd = -1};
+
+	if (!b2f_object_open(all->txn->store,
+			     (int64_t)all->commit->unsynced.ids[i], &object,
+			     NULL))
+		b2f_object_write_soon(&object);
+	b2f_object_close(&object);
+	return 0;
+}
+
+static int for_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		     int (*fn)(void *arg, size_t i), bool durable)
+{
+	struct sync_all all = {txn, commit, durable};
+	size_t n = commit->unsynced.n;
+	int err = 0;
+
+	if (commit->each)
+		return commit->each(commit->each_context, n, fn, &all);
+	for (size_t i = 0; i < n && !err; i++)
+		err = fn(&all, i);
+	return err;
+}
+
+/* Takes the names away again from the first @n files that got one. */
+static void hide_files(struct b2f_txn *txn, const struct b2f_ids *pending,
+		       size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!(pending->ids[i] & B2F_TXN_FAILED))
+			err = b2f_store_hide(txn->store,
+					     b2f_txn_id(pending->ids[i]),
+					     NULL);
+	/* It can be read under that name, too; see show_file(). */
+	(void)err;
+}
+
+/*
+ * Gives one file its name; marks it if that will never be possible: another
+ * program has taken it, or it could not be taken away again after a commit that
+ * failed.
+ */
+static int show_file(struct b2f_txn *txn, uint64_t *id, struct b2f_why *why)
+{
+	int err = b2f_store_show(txn->store, b2f_txn_id(*id), why);
+
+	if (err != -EEXIST && err != -ENOENT)
+		return err;
+	*id |= B2F_TXN_FAILED;
+	return -EEXIST;
+}
+
+/* Gives all new files their names, or none: -EEXIST if some are marked. */
+static int show_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		      struct b2f_why *why)
+{
+	struct b2f_ids *pending = &commit->pending;
+	int err = 0, marked = 0;
+	size_t n;
+
+	for (n = 0; n < pending->n && !err; n++) {
+		err = show_file(txn, &pending->ids[n], why);
+		if (err == -EEXIST) {
+			marked = err;
+			err = 0;
+		}
+	}
+	n -= err != 0;
+	if (!err)
+		err = marked;
+	if (err)
+		hide_files(txn, pending, n);
+	return err;
+}
+
+/*
+ * All of it at once, names too: then a journal, which keeps what came before
+ * with whatever it is asked for, has one entry to write instead of one for each
+ * file, and the other syncs find theirs done.
+ */
+static int sync_files(struct b2f_txn *txn, struct b2f_commit *commit,
+		      const struct b2f_object *index, struct b2f_why *why)
+{
+	int err = for_files(txn, commit, settle_file, true);
+
+	if (!err)
+		err = b2f_object_sync(index, why);
+	if (!err && commit->pending.n)
+		err = b2f_store_sync_names(txn->store, why);
+	return err;
+}
+
+/*
+ * Until the new index is in its place, the first one has to say that the frame
+ * is empty: beside chunk files, one without its content counts as damaged.  If
+ * nothing was promised, a write for each new file is too much for the moment in
+ * which a journal would have to end between two names.
+ */
+static int sync_first_index(const struct b2f_txn *txn,
+			    const struct b2f_commit *commit,
+			    struct b2f_why *why)
+{
+	if (!commit->durable || commit->before != B2F_DISK_NEW ||
+	    commit->pending.n == 0)
+		return 0;
+	return b2f_store_sync_index(txn->store, why);
+}
+
+int b2f_sparse_has_changed(const struct b2f_txn *txn)
+{
+	int ret = b2f_frame_has_changed(txn->frame, &txn->stamp);
+
+	return ret == -ENOENT ? 1 : ret;
+}
+
+/*
+ * 0 if no other program has written, else -ESTALE or an errno.  A shared store asks
+ * that with the last step.
+ */
+static int check_same(const struct b2f_txn *txn)
+{
+	int changed = txn->protocol->is_shared ? 0 : b2f_sparse_has_changed(txn);
+
+	if (!changed && txn->guard.lock)
+		b2f_lock_adopt(txn->guard.lock);
+	return changed > 0 ? -ESTALE : changed;
+}
+
+/*
+ * From the check that no other program has written to the new @index in its
+ * place.
+ */
+static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
+			 const struct b2f_object *index, struct b2f_why *why)
+{
+	int err = check_same(txn);
+
+	if (!err)
+		err = sync_first_index(txn, commit, why);
+	if (!err)
+		err = show_files(txn, commit, why);
+	if (err)
+		return err;
+	if (commit->durable)
+		err = sync_files(txn, commit, index, why);
+	/* A program without locks had all the time of the syncs. */
+	if (!err && commit->durable)
+		err = check_same(txn);
+	if (!err && txn->protocol->is_shared)
+		err = b2f_store_replaces(txn->store, commit->replaced.ids,
+					 commit->replaced.n);
+	if (!err)
+		err = b2f_store_install(txn->store, &txn->stamp, why);
+	if (err) {
+		commit->in_doubt = err == B2F_EINDOUBT;
+		hide_files(txn, &commit->pending, commit->pending.n);
+		return err;
+	}
+	commit->installed = true;
+	err = b2f_store_own_stamp(txn->store, &commit->stamp);
+	if (!err && commit->durable)
+		err = b2f_store_sync_names(txn->store, why);
+	commit->durable &= !err;
+	return err;
+}
+
+int b2f_sparse_write(struct b2f_txn *txn, struct b2f_commit *commit,
+		     struct b2f_why *why)
+{
+	struct b2f_object index = {.fd = -1};
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	int err;
+
+	err = for_files(txn, commit, begin_file, false);
+	if (!err)
+		err = b2f_txn_make_index(txn, commit, NULL, &bytes, &size,
+					  why);
+	if (!err)
+		err = b2f_store_write_index(
+			txn->store, bytes, size,
+			commit->has_mtime ? &commit->mtime : NULL, &index,
+			why);
+	/* Not under the lock of other programs: that takes longest. */
+	if (!err)
+		err = for_files(txn, commit, settle_file, false);
+	free(bytes);
+	if (err)
+		goto out;
+	commit->frame_len = size;
+	commit->told_cbytes = commit->state.cbytes +
+			      b2f_pages_margin(&commit->state.pages,
+					       commit->state.n);
+	err = b2f_txn_lock_out(txn, commit->lock_wait_ms, why);
+	if (err)
+		goto out;
+	err = replace_index(txn, commit, &index, why);
+	b2f_txn_let_in(txn);
+out:
+	b2f_object_close(&index);
+	return err;
+}
+
+const struct b2f_protocol b2f_sparse_protocol = {
+	.begin = b2f_sparse_begin,
+	.number = b2f_sparse_number,
+	.write = b2f_sparse_write,
+	.has_changed = b2f_sparse_has_changed,
+	.delete = b2f_sparse_delete,
+	.end = b2f_sparse_end,
+};
