@@ -74,30 +74,11 @@ struct fs_pack {
 	time_t idle_s;
 };
 
-/* The entry of a pack that the kernel calls @ino. */
-static inline struct fs_member *fs_packs_node(const struct fs *fs,
-						 fuse_ino_t ino)
-{
-	return (struct fs_member *)fs_node_of(fs, ino);
-}
-
-/*
- * Opens @pack->pack until fs_packs_unuse(); the caller has a reference.
- * Returns 0, -ESTALE (there is another file or version now) or an errno.
- */
-B2F_MUST_CHECK
-int fs_packs_use(struct fs *fs, struct fs_pack *pack);
-
-void fs_packs_unuse(struct fs *fs, struct fs_pack *pack);
-
 /* Closes what is not used any more.  Returns whether there is more to come. */
 bool fs_packs_tick(struct fs *fs);
 
 /* Gives back a reference to @pack. */
 void fs_packs_put(struct fs_pack *pack);
-
-/* Frees @root, the first node of a pack (volume.h). */
-struct fs_node *fs_packs_release(struct fs_node *root);
 
 /* Closes everything; no request is running any more. */
 void fs_packs_fini(struct fs *fs);
@@ -162,59 +143,5 @@ struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
 B2F_MUST_CHECK
 int fs_packs_answer(struct fs *fs, struct fs_member *node,
 		    struct fuse_entry_param *answer);
-
-/*
- * Finds @name in the directory @dir, of which it may be a view, and answers
- * with it as above.  From here on the pack has to be in use.  Returns 0, -ENOENT,
- * -ENOTDIR or an errno.
- */
-B2F_MUST_CHECK
-int fs_packs_lookup(struct fs *fs, struct fs_member *dir, const char *name,
-		    struct fuse_entry_param *answer);
-
-/* pack_node.c: one entry of a pack, which has to be in use for all of these */
-
-/* Is @err about the file, so that another look would find it again? */
-bool fs_pack_node_is_final(int err);
-
-/* Its entry in the pack, and whether the node is the .npy view of that. */
-size_t fs_pack_node_entry(const struct fs_member *node);
-bool fs_pack_node_is_view(const struct fs_member *node);
-
-/* Attributes of @node.  Returns 0 or an errno. */
-B2F_MUST_CHECK
-int fs_pack_node_getattr(struct fs *fs, struct fs_member *node,
-		     struct stat *out);
-
-/* The inode number that is shown for @node. */
-uint64_t fs_pack_node_ino(const struct fs_member *node);
-
-/* Has entry @entry of the pack a .npy view?  It may have to be opened. */
-bool fs_pack_node_has_view(struct fs *fs, struct fs_pack *pack, size_t entry);
-
-/* The node of @entry, or of the view of it. */
-struct fs_member *fs_pack_node_of(struct fs_pack *pack, size_t entry,
-				      bool is_view);
-
-/*
- * Opens the frame that @node is, without its data.  Returns as
- * b2f_pack_open_frame().
- */
-B2F_MUST_CHECK
-int fs_pack_node_open_frame(struct fs *fs, const struct fs_member *node,
-			struct b2f_frame **out);
-
-/*
- * Opens the data of the frame that @node is, or a view of, or shares them.  Give *@out back
- * with fs_pack_node_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
- */
-B2F_MUST_CHECK
-int fs_pack_node_open(struct fs *fs, struct fs_member *node,
-		  struct b2f_file **out);
-
-void fs_pack_node_close(struct fs *fs, struct fs_member *node);
-
-/* Frees what @node has open. */
-void fs_pack_node_fini(struct fs *fs, struct fs_member *node);
 
 #endif

@@ -1,43 +1,843 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* volume_pack.c - what is in packs (packs.h), which are only read */
+/* volume_pack.c - stores that are one file (packs.h), as directories, which are only read */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "answer.h"
 #include "bucket_node.h"
+#include "disk_frame.h"
+#include "getattr.h"
 #include "packs.h"
 #include "table_rows.h"
 #include "view.h"
 #include "volume.h"
+#include "wakeup.h"
+
+/* The entry of a pack that the kernel calls @ino. */
+static struct fs_member *member_of(const struct fs *fs, fuse_ino_t ino)
+{
+	return (struct fs_member *)fs_node_of(fs, ino);
+}
+
+/* Its entry in the pack, and whether the node is the .npy view of that. */
+static size_t index_of(const struct fs_member *node)
+{
+	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
+}
+
+static bool is_view(const struct fs_member *node)
+{
+	return (size_t)(node - node->pack->nodes) >= node->pack->nentries;
+}
+
+/* The node of @entry, or of the view of it. */
+static struct fs_member *node_of(struct fs_pack *pack, size_t entry,
+				 bool is_view)
+{
+	return &pack->nodes[entry + (is_view ? pack->nentries : 0)];
+}
+
+/* A view shares the data of its frame. */
+static struct fs_member *frame_of(struct fs_member *node)
+{
+	return node_of(node->pack, index_of(node), false);
+}
+
+/*
+ * Opens the frame that @node is, without its data.  Returns as
+ * b2f_pack_open_frame().
+ */
+static int open_frame(struct fs *fs, const struct fs_member *node,
+		      struct b2f_frame **out)
+{
+	const struct fs_pack *pack = node->pack;
+	size_t entry = index_of(node);
+	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	char *label = NULL;
+	int err;
+
+	if (asprintf(&label, "%s/%s", pack->label,
+		     b2f_pack_entry(pack->pack, entry)->path) < 0)
+		return -ENOMEM;
+	options.label = label;
+	err = b2f_pack_open_frame(pack->pack, entry, &options, out);
+	free(label);
+	return err;
+}
+
+/* Is @err about the file, so that another look would find it again? */
+static bool is_final(int err)
+{
+	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
+	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}
+
+static int open_file(struct fs *fs, const struct fs_member *node,
+		     struct b2f_file **out)
+{
+	struct b2f_frame *frame = NULL;
+	int err = open_frame(fs, node, &frame);
+
+	if (!err)
+		fs_table_rows_warn_in_pack(fs, node->pack->pack, index_of(node),
+					   frame);
+	if (!err)
+		err = b2f_file_open(fs->runtime, frame, out);
+	if (err)
+		b2f_frame_close(frame);
+	else if (node->pack->path)
+		b2f_file_stay(*out);
+	return err;
+}
+
+/* Returns the open file of @node, made by the first open; NULL: no memory. */
+static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
+{
+	struct fs_file *file, *made = NULL;
+
+	pthread_mutex_lock(&fs->state_lock);
+	file = node->file;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (file)
+		return file;
+	made = calloc(1, sizeof(*made));
+	if (made)
+		made->stays = node->pack->path;
+	pthread_mutex_lock(&fs->state_lock);
+	if (!node->file) {
+		node->file = made;
+		made = NULL;
+	}
+	file = node->file;
+	pthread_mutex_unlock(&fs->state_lock);
+	free(made);
+	return file;
+}
+
+/*
+ * Opens the data of the frame that @node is, or a view of, or shares them.  Give *@out back
+ * with close_data().  Returns as b2f_pack_open_frame(), or -ENOMEM.
+ */
+static int open_data(struct fs *fs, struct fs_member *node,
+		     struct b2f_file **out)
+{
+	struct b2f_file *data = NULL;
+	struct fs_file *file;
+	int err;
+
+	node = frame_of(node);
+	file = file_of(fs, node);
+	if (!file)
+		return -ENOMEM;
+	*out = fs_file_share(fs, file);
+	if (*out)
+		return 0;
+	err = open_file(fs, node, &data);
+	if (!err)
+		*out = fs_file_add(fs, file, data);
+	return err;
+}
+
+static void close_data(struct fs *fs, struct fs_member *node)
+{
+	fs_file_close(fs, frame_of(node)->file);
+}
+
+/*
+ * A program that asks for sizes is about to read: the file stays open a while.
+ */
+static int read_open_sizes(struct fs *fs, struct fs_member *node,
+			   struct fs_frame_sizes *out)
+{
+	struct b2f_file *file = NULL;
+	int err = open_data(fs, node, &file);
+
+	if (err)
+		return err;
+	err = fs_frame_sizes_read(b2f_file_frame(file), out);
+	close_data(fs, node);
+	return err;
+}
+
+/* Opens the frame for its sizes; of a broken one they are 0. */
+static int read_sizes(struct fs *fs, struct fs_member *node,
+		      struct fs_frame_sizes *out)
+{
+	struct fs_frame_sizes sizes = {.known = true};
+	struct b2f_frame *frame = NULL;
+	int err = node->pack->path ? read_open_sizes(fs, node, &sizes)
+				   : open_frame(fs, node, &frame);
+
+	if (frame)
+		err = fs_frame_sizes_read(frame, &sizes);
+	else if (is_final(err))
+		err = 0;
+	b2f_frame_close(frame);
+	if (!err)
+		*out = sizes;
+	return err;
+}
+
+/* The sizes of a view are in the node of its frame. */
+static int get_sizes(struct fs *fs, struct fs_member *node,
+		     struct fs_frame_sizes *out)
+{
+	struct fs_member *frame = frame_of(node);
+	struct fs_frame_sizes sizes;
+	int err = 0;
+
+	pthread_mutex_lock(&fs->state_lock);
+	sizes = frame->sizes;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!sizes.known)
+		err = read_sizes(fs, frame, &sizes);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->state_lock);
+	frame->sizes = sizes;
+	pthread_mutex_unlock(&fs->state_lock);
+	*out = sizes;
+	return 0;
+}
+
+/* Has entry @entry of the pack a .npy view?  It may have to be opened. */
+static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
+{
+	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
+	struct fs_frame_sizes sizes;
+
+	return fs->options.view.npy != FS_VIEW_OFF &&
+	       e->kind == B2F_PACK_FRAME &&
+	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
+	       sizes.head_len > 0;
+}
+
+/* The inode number that is shown for @node. */
+static uint64_t ino_of(const struct fs_member *node)
+{
+	return is_view(node) ? fs_view_ino(node->ino) : node->ino;
+}
+
+/* A user who may read the file may enter the directory. */
+static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
+{
+	mode_t mode = file_mode & 0444;
+
+	return is_dir ? S_IFDIR | ((mode | mode >> 2) & ~fs->config.dir_mask)
+		      : S_IFREG | mode;
+}
+
+/* Attributes of @node.  Returns 0 or an errno. */
+static int get_attributes(struct fs *fs, struct fs_member *node,
+			  struct stat *out)
+{
+	const struct fs_pack *pack = node->pack;
+	const struct b2f_pack_entry *e =
+		b2f_pack_entry(pack->pack, index_of(node));
+	struct fs_frame_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
+	int err = 0;
+
+	if (e->kind == B2F_PACK_FRAME)
+		err = get_sizes(fs, node, &sizes);
+	if (err)
+		return err;
+	*out = pack->st;
+	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
+	out->st_ino = ino_of(node);
+	/* How many directories it has is not counted. */
+	out->st_nlink = 1;
+	fs_frame_sizes_show(&sizes, is_view(node), out);
+	return 0;
+}
+
+/* Frees what @node has open. */
+static void fini_node(struct fs *fs, struct fs_member *node)
+{
+	struct b2f_file *data;
+
+	if (!node->file)
+		return;
+	pthread_mutex_lock(&fs->state_lock);
+	data = fs_file_take_unused(fs, node->file);
+	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(data);
+	free(node->file);
+}
+
+/* Packs that are open without being used, if many are looked at in a second. */
+#define IDLE_MAX 64
+
+static void free_pack(struct fs *fs, struct fs_pack *pack)
+{
+	if (!pack)
+		return;
+	if (pack->dir)
+		fs_tree_forget(fs->tree, pack->dir, 1);
+	for (size_t i = 0; pack->nodes && i < pack->nentries; i++)
+		fini_node(fs, &pack->nodes[i]);
+	b2f_pack_close(pack->pack);
+	free(pack->path);
+	free(pack->nodes);
+	free(pack->label);
+	free(pack->name);
+	free(pack);
+}
+
+void fs_packs_fini(struct fs *fs)
+{
+	struct fs_pack *pack;
+
+	while ((pack = fs->packs.first)) {
+		fs->packs.first = pack->next;
+		free_pack(fs, pack);
+	}
+}
+
+/* Frees @root, the first node of a pack (volume.h). */
+static struct fs_node *do_release(struct fs_node *root)
+{
+	struct fs_pack *pack = ((struct fs_member *)root)->pack;
+	struct fs *fs = pack->fs;
+	struct fs_pack **at = &fs->packs.first;
+
+	pthread_mutex_lock(&fs->state_lock);
+	while (*at != pack)
+		at = &(*at)->next;
+	*at = pack->next;
+	fs->packs.nopen -= pack->pack && !pack->path;
+	pthread_mutex_unlock(&fs->state_lock);
+	free_pack(fs, pack);
+	return NULL;
+}
+
+void fs_packs_put(struct fs_pack *pack)
+{
+	fs_node_put(&pack->nodes[0].head, 1);
+}
+
+/* Objects of one content have one stamp, wherever they are.  Takes a reference. */
+static bool take_if(const struct fs_pack *pack, const char *path,
+		    const struct b2f_frame_stamp *stamp)
+{
+	return b2f_frame_stamp_equal(&pack->stamp, stamp) &&
+	       strcmp(pack->path ? pack->path : "", path ? path : "") == 0 &&
+	       fs_node_try_ref(&pack->nodes[0].head);
+}
+
+/*
+ * The pack of that very version, which is at @path in a bucket or NULL, with a
+ * reference; or NULL.  Locked.
+ */
+static struct fs_pack *find_pack(struct fs *fs, const char *path,
+				 const struct b2f_frame_stamp *stamp)
+{
+	struct fs_pack *pack = fs->packs.first;
+
+	while (pack && !take_if(pack, path, stamp))
+		pack = pack->next;
+	return pack;
+}
+
+struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
+			       const struct b2f_frame_stamp *stamp)
+{
+	struct fs_pack *pack;
+
+	pthread_mutex_lock(&fs->state_lock);
+	pack = find_pack(fs, path, stamp);
+	pthread_mutex_unlock(&fs->state_lock);
+	return pack;
+}
+
+/* Opens the file @name, which has to be the version of @pack. */
+static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
+			const char *name, struct b2f_pack **out)
+{
+	const struct b2f_frame_options options = {
+		.log = fs_logger_sink(fs->logger),
+		.label = pack->label,
+		.nofollow = true,
+	};
+	struct b2f_frame_stamp stamp;
+	struct b2f_pack *opened = NULL;
+	int err = b2f_pack_open(&options, dirfd, name, &opened);
+
+	if (err)
+		return err == -ENOENT ? -ESTALE : err;
+	stamp = b2f_pack_stamp(opened);
+	if (!b2f_frame_stamp_equal(&stamp, &pack->stamp)) {
+		b2f_pack_close(opened);
+		return -ESTALE;
+	}
+	*out = opened;
+	return 0;
+}
+
+/* Opens the file again, by the name that it was found under. */
+static int open_again(struct fs *fs, const struct fs_pack *pack,
+		      struct b2f_pack **out)
+{
+	struct fs_pin pin = {0};
+	int err = fs_tree_pin(fs->tree, pack->dir, &pin);
+
+	if (!err)
+		err = open_version(fs, pack, pin.fd, pack->name, out);
+	fs_tree_unpin(fs->tree, &pin);
+	return err;
+}
+
+/* Counts a user of @pack.  If it is not open, @opened moves there.  Locked. */
+static bool use_opened(struct fs *fs, struct fs_pack *pack,
+		       struct b2f_pack **opened)
+{
+	if (!pack->pack && *opened) {
+		pack->pack = *opened;
+		*opened = NULL;
+		fs->packs.nopen++;
+	}
+	pack->nusers += pack->pack != NULL;
+	return pack->pack;
+}
+
+/* Takes what was open out of a pack that was not used since @before_s. */
+static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
+{
+	struct fs_pack *oldest = NULL;
+	struct b2f_pack *opened = NULL;
+
+	pthread_mutex_lock(&fs->state_lock);
+	for (struct fs_pack *p = fs->packs.first; p; p = p->next)
+		if (p->pack && !p->path && p->nusers == 0 &&
+		    p->idle_s <= before_s &&
+		    (!oldest || p->idle_s < oldest->idle_s))
+			oldest = p;
+	if (oldest) {
+		opened = oldest->pack;
+		oldest->pack = NULL;
+		fs->packs.nopen--;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	return opened;
+}
+
+static void unuse(struct fs *fs, struct fs_pack *pack)
+{
+	bool crowded, idle;
+
+	pthread_mutex_lock(&fs->state_lock);
+	idle = --pack->nusers == 0;
+	if (idle)
+		pack->idle_s = fs_clock_s();
+	crowded = fs->packs.nopen > IDLE_MAX;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (idle && crowded)
+		b2f_pack_close(take_idle(fs, fs_clock_s()));
+	if (idle)
+		fs_wakeup_call(&fs->wakeup, false);
+}
+
+/*
+ * Opens @pack->pack until unuse(); the caller has a reference.
+ * Returns 0, -ESTALE (there is another file or version now) or an errno.
+ */
+static int use(struct fs *fs, struct fs_pack *pack)
+{
+	struct b2f_pack *opened = NULL;
+	bool is_open;
+	int err;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is_open = use_opened(fs, pack, &opened);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (is_open) {
+		err = pack->path ? 0 : b2f_pack_check(pack->pack);
+		if (err)
+			unuse(fs, pack);
+		return err;
+	}
+	err = open_again(fs, pack, &opened);
+	if (err)
+		return err;
+	pthread_mutex_lock(&fs->state_lock);
+	use_opened(fs, pack, &opened);
+	pthread_mutex_unlock(&fs->state_lock);
+	/* Another thread has been faster. */
+	b2f_pack_close(opened);
+	return 0;
+}
+
+bool fs_packs_tick(struct fs *fs)
+{
+	struct b2f_pack *opened;
+	bool more;
+
+	while ((opened = take_idle(fs, fs_clock_s() - 1)))
+		b2f_pack_close(opened);
+	pthread_mutex_lock(&fs->state_lock);
+	/* The pack of the mount stays. */
+	more = fs->packs.nopen >
+	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
+	pthread_mutex_unlock(&fs->state_lock);
+	return more;
+}
+
+/* Attributes of a file as they are, and as they are shown. */
+struct look {
+	struct stat st;
+	struct stat shown;
+};
+
+/* Looks at @name; -ENOENT: it is no plain file. */
+static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
+{
+	struct fs_probe probe = {.kind = FS_KIND_OTHER};
+	int err = fs_tree_look_at(fs->tree, dirfd, name, &probe.fd, &probe.st,
+				  &probe.born_ns);
+
+	if (err)
+		return err;
+	out->st = probe.st;
+	fs_getattr_of_probe(fs, &probe, &out->shown);
+	close(probe.fd);
+	return S_ISREG(probe.st.st_mode) ? 0 : -ENOENT;
+}
+
+/* A pack that is still to be opened; NULL: no memory. */
+static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
+				const char *name, const struct look *look)
+{
+	struct fs_pack *pack = calloc(1, sizeof(*pack));
+
+	if (!pack)
+		return NULL;
+	pack->fs = fs;
+	pack->st = look->shown;
+	pack->stamp = b2f_frame_stamp_of(&look->st);
+	if (dir) {
+		fs_node_ref(&dir->head);
+		pack->dir = dir;
+	}
+	pack->name = strdup(name);
+	if (pack->name && dir)
+		(void)!fs_disk_frame_label(fs, dir, name, &pack->label);
+	else if (pack->name)
+		pack->label = strdup(fs->source.path);
+	if (pack->label)
+		return pack;
+	free_pack(fs, pack);
+	return NULL;
+}
+
+static int make_nodes(struct fs_pack *pack)
+{
+	pack->nentries = b2f_pack_count(pack->pack);
+	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
+	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
+		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
+			     i ? &pack->nodes[0].head : NULL);
+		pack->nodes[i].pack = pack;
+		/*
+		 * The file's number, and numbers that no filesystem gives out.
+		 */
+		pack->nodes[i].ino = pack->st.st_ino +
+				     ((uint64_t)(i % pack->nentries) << 36);
+	}
+	return pack->nodes ? 0 : -ENOMEM;
+}
+
+/*
+ * Makes @pack, which is open, known, or takes the one that another thread has
+ * made; with a reference, and in use.
+ */
+static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
+{
+	struct fs_pack *known;
+
+	pthread_mutex_lock(&fs->state_lock);
+	known = find_pack(fs, pack->path, &pack->stamp);
+	if (known) {
+		use_opened(fs, known, &pack->pack);
+	} else {
+		pack->nusers = 1;
+		pack->next = fs->packs.first;
+		fs->packs.first = pack;
+		fs->packs.nopen += !pack->path;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!known)
+		return pack;
+	free_pack(fs, pack);
+	return known;
+}
+
+/*
+ * Opens @name in @dir (NULL: it is to be the root of the mount), which was just
+ * looked at, with a reference, and in use.
+ */
+static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
+		     const char *name, const struct look *look,
+		     struct fs_pack **out)
+{
+	struct fs_pack *pack = new_pack(fs, dir, name, look);
+	int err = -ENOMEM;
+
+	if (pack)
+		err = open_version(fs, pack, dirfd, name, &pack->pack);
+	if (!err)
+		err = make_nodes(pack);
+	if (err)
+		free_pack(fs, pack);
+	else
+		*out = publish(fs, pack);
+	return err;
+}
+
+/* The numbers of what is in a pack in a bucket, by @number_of. */
+static int number_nodes(struct fs_pack *pack,
+			uint64_t (*number_of)(const char *path))
+{
+	size_t n = pack->nentries;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *inside = b2f_pack_entry(pack->pack, i)->path;
+		char *path = NULL;
+
+		if (asprintf(&path, "%s%s%s", pack->path,
+			     *pack->path && *inside ? "/" : "", inside) < 0)
+			return -ENOMEM;
+		pack->nodes[i].ino = pack->nodes[n + i].ino = number_of(path);
+		free(path);
+	}
+	return 0;
+}
+
+int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
+		   struct fs_pack **out)
+{
+	struct fs_pack *pack = calloc(1, sizeof(*pack));
+	int err;
+
+	if (!pack) {
+		b2f_pack_close(found->pack);
+		return -ENOMEM;
+	}
+	pack->fs = fs;
+	pack->pack = found->pack;
+	pack->stamp = b2f_pack_stamp(found->pack);
+	pack->st = found->st;
+	pack->path = strdup(found->path);
+	if (asprintf(&pack->label, "%s%s%s", found->label,
+		     *found->path ? "/" : "", found->path) < 0)
+		pack->label = NULL;
+	err = pack->path && pack->label ? make_nodes(pack) : -ENOMEM;
+	if (!err)
+		err = number_nodes(pack, found->number_of);
+	if (err) {
+		free_pack(fs, pack);
+		return err;
+	}
+	*out = publish(fs, pack);
+	unuse(fs, *out);
+	return 0;
+}
+
+int fs_packs_look(struct fs *fs, int dirfd, const char *name)
+{
+	struct look look;
+	bool is = false;
+	int err;
+
+	if (!b2f_pack_is_name(name))
+		return 0;
+	/* Not past a mount point of our own; see fs_tree_open_at(). */
+	err = look_at(fs, dirfd, name, &look);
+	if (!err)
+		err = b2f_pack_look(dirfd, name, &is);
+	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
+		return err;
+	return !err && is;
+}
+
+/* Was the version @stamp tried in vain before?  If it was @now, notes it. */
+static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
+		       bool now)
+{
+	bool failed;
+
+	pthread_mutex_lock(&fs->state_lock);
+	failed = b2f_frame_stamp_equal(&fs->packs.failed, stamp);
+	if (now)
+		fs->packs.failed = *stamp;
+	pthread_mutex_unlock(&fs->state_lock);
+	return failed;
+}
+
+/* Gets the pack @name with a reference, in use; as fs_packs_look(). */
+static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
+		    const char *name, struct fs_pack **out)
+{
+	struct b2f_frame_stamp stamp;
+	struct fs_pack *pack;
+	struct look look;
+	int is = fs_packs_look(fs, dirfd, name), err;
+
+	if (is != 1)
+		return is;
+	err = look_at(fs, dirfd, name, &look);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	stamp = b2f_frame_stamp_of(&look.st);
+	pack = fs_packs_known(fs, NULL, &stamp);
+	err = pack ? use(fs, pack) : 0;
+	if (pack && !err) {
+		*out = pack;
+		return 1;
+	}
+	/* Its directory has another name now: that is another pack. */
+	if (pack)
+		fs_packs_put(pack);
+	if (pack && err != -ESTALE)
+		return err;
+	if (has_failed(fs, &stamp, false))
+		return 0;
+	err = open_pack(fs, dir, dirfd, name, &look, out);
+	if (!err)
+		return 1;
+	if (is_final(err))
+		has_failed(fs, &stamp, true);
+	return is_final(err) ? 0 : err;
+}
+
+int fs_packs_open_root(struct fs *fs)
+{
+	int dirfd = fs->tree->root->fd;
+	struct fs_pack *pack = NULL;
+	struct look look;
+	size_t entry = 0;
+	int err = look_at(fs, dirfd, fs->source.name, &look);
+
+	if (!err)
+		err = open_pack(fs, NULL, dirfd, fs->source.name, &look, &pack);
+	/* It was there when the source was looked at. */
+	if (!err && (b2f_pack_find(pack->pack, fs->source.inside, &entry) ||
+		     b2f_pack_entry(pack->pack, entry)->kind != B2F_PACK_DIR))
+		err = -ESTALE;
+	/* The mount refers to it, and uses it, until its end. */
+	if (!err)
+		fs->nodes.root = &pack->nodes[entry].head;
+	return err;
+}
+
+int fs_packs_answer(struct fs *fs, struct fs_member *node,
+		    struct fuse_entry_param *answer)
+{
+	struct stat st;
+	int err = get_attributes(fs, node, &st);
+
+	if (err)
+		return err;
+	*answer = fs_node_answer(&node->head);
+	answer->attr = st;
+	fs_node_ref(&node->head);
+	return 0;
+}
+
+int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
+		   const char *name, struct fuse_entry_param *answer)
+{
+	struct fs_pack *pack = NULL;
+	int is = get_pack(fs, dir, dirfd, name, &pack), err;
+
+	if (is != 1)
+		return is;
+	err = fs_packs_answer(fs, &pack->nodes[0], answer);
+	unuse(fs, pack);
+	fs_packs_put(pack);
+	return err ? err : 1;
+}
+
+int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
+			 const char *name, bool *empty)
+{
+	struct fs_pack *pack = NULL;
+	int is = get_pack(fs, dir, dirfd, name, &pack);
+
+	if (is != 1)
+		return is;
+	*empty = pack->nentries == 1;
+	unuse(fs, pack);
+	fs_packs_put(pack);
+	return 1;
+}
+
+/* Finds the frame that @name would be the view of. */
+static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
+		     const char *name, size_t *out)
+{
+	char stem[FS_NAME_SIZE];
+	int err = fs_view_stem(name, stem)
+			  ? b2f_pack_lookup(pack->pack, dir, stem, out)
+			  : -ENOENT;
+
+	if (!err && !has_view(fs, pack, *out))
+		err = -ENOENT;
+	return err;
+}
+
+/*
+ * Finds @name in the directory @dir, of which it may be a view, and answers
+ * with it as above.  From here on the pack has to be in use.  Returns 0, -ENOENT,
+ * -ENOTDIR or an errno.
+ */
+static int lookup_in(struct fs *fs, struct fs_member *dir, const char *name,
+		     struct fuse_entry_param *answer)
+{
+	struct fs_pack *pack = dir->pack;
+	size_t entry, parent = index_of(dir);
+	bool is_view = false;
+	int err = b2f_pack_lookup(pack->pack, parent, name, &entry);
+
+	if (err == -ENOENT) {
+		is_view = true;
+		err = find_view(fs, pack, parent, name, &entry);
+	}
+	if (err)
+		return err;
+	return fs_packs_answer(fs, node_of(pack, entry, is_view), answer);
+}
 
 static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
 {
-	return b2f_pack_entry(node->pack->pack, fs_pack_node_entry(node));
+	return b2f_pack_entry(node->pack->pack, index_of(node));
 }
 
 static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_member *dir = fs_packs_node(fs, ino);
-	int err = fs_packs_use(fs, dir->pack);
+	struct fs_member *dir = member_of(fs, ino);
+	int err = use(fs, dir->pack);
 
 	if (err)
 		return err;
-	err = fs_packs_lookup(fs, dir, name, out);
-	fs_packs_unuse(fs, dir->pack);
+	err = lookup_in(fs, dir, name, out);
+	unuse(fs, dir->pack);
 	return err;
 }
 
 static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 {
-	struct fs_member *node = fs_packs_node(fs, ino);
-	int err = fs_packs_use(fs, node->pack);
+	struct fs_member *node = member_of(fs, ino);
+	int err = use(fs, node->pack);
 
 	if (err)
 		return err;
-	err = fs_pack_node_getattr(fs, node, out);
-	fs_packs_unuse(fs, node->pack);
+	err = get_attributes(fs, node, out);
+	unuse(fs, node->pack);
 	return err;
 }
 
@@ -52,13 +852,12 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 }
 
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
-			void *buf, size_t size, uint64_t off)
+			    void *buf, size_t size, uint64_t off)
 {
 	const struct fs_member *node = handle->packed;
 
 	(void)fs;
-	return b2f_pack_read(node->pack->pack, fs_pack_node_entry(node), off,
-			     buf, size);
+	return b2f_pack_read(node->pack->pack, index_of(node), off, buf, size);
 }
 
 /*
@@ -83,8 +882,8 @@ static void close_member(struct fs *fs, struct fs_handle *handle)
 	struct fs_pack *pack = handle->packed->pack;
 
 	if (handle->file)
-		fs_pack_node_close(fs, handle->packed);
-	fs_packs_unuse(fs, pack);
+		close_data(fs, handle->packed);
+	unuse(fs, pack);
 	fs_packs_put(pack);
 }
 
@@ -94,18 +893,17 @@ static const struct fs_data_ops data_ops = {
 	.check_read = check_read,
 };
 
-static int open_frame(struct fs *fs, struct fs_handle *handle)
+static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_member *node = handle->packed;
 	struct b2f_file *file = NULL;
-	int err = fs_pack_node_open(fs, node, &file);
+	int err = open_data(fs, node, &file);
 
-	return err ? err
-		   : fs_handle_show(handle, file, fs_pack_node_is_view(node));
+	return err ? err : fs_handle_show(handle, file, is_view(node));
 }
 
 /* Says why the bytes cannot be had, if so. */
-static int open_plain(struct fs *fs, struct fs_handle *handle)
+static int open_handle_plain(struct fs *fs, struct fs_handle *handle)
 {
 	uint8_t none;
 
@@ -116,26 +914,27 @@ static int open_plain(struct fs *fs, struct fs_handle *handle)
 static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
 		   struct fs_handle **out)
 {
-	struct fs_member *node = fs_packs_node(fs, ino);
+	struct fs_member *node = member_of(fs, ino);
 	struct fs_handle *handle;
 	int err;
 
 	if (how->flags & (O_ACCMODE | O_TRUNC))
 		return -EROFS;
-	err = fs_packs_use(fs, node->pack);
+	err = use(fs, node->pack);
 	if (err)
 		return err;
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle) {
-		fs_packs_unuse(fs, node->pack);
+		unuse(fs, node->pack);
 		return -ENOMEM;
 	}
 	fs_node_ref(&node->head);
 	handle->packed = node;
 	/* A node never changes. */
 	handle->keep_cache = true;
-	err = entry_of(node)->kind == B2F_PACK_FRAME ? open_frame(fs, handle)
-						     : open_plain(fs, handle);
+	err = entry_of(node)->kind == B2F_PACK_FRAME
+		      ? open_handle_frame(fs, handle)
+		      : open_handle_plain(fs, handle);
 	if (err)
 		fs_handle_close(fs, handle);
 	else
@@ -152,15 +951,14 @@ static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 	char name[FS_NAME_SIZE];
 	size_t other;
 
-	if (fs->options.view.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
-	    b2f_pack_lookup(pack->pack, fs_pack_node_entry(dir), name,
-			    &other) == 0 ||
-	    !fs_pack_node_has_view(fs, pack, entry))
+	if (fs->options.view.npy != FS_VIEW_LIST ||
+	    !fs_view_name(shown, name) ||
+	    b2f_pack_lookup(pack->pack, index_of(dir), name, &other) == 0 ||
+	    !has_view(fs, pack, entry))
 		return true;
-	return fs_answer_put_name(
-		answer, name,
-		fs_pack_node_ino(fs_pack_node_of(pack, entry, true)), S_IFREG,
-		next);
+	return fs_answer_put_name(answer, name,
+				  ino_of(node_of(pack, entry, true)), S_IFREG,
+				  next);
 }
 
 /* Positions: 0 and 1 are dots; each entry has two, the second its view's. */
@@ -173,68 +971,66 @@ static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
 	size_t entry;
 
 	if (pos < 2)
-		return fs_answer_put_name(answer, pos ? ".." : ".",
-					  fs_pack_node_ino(dir), S_IFDIR, next);
-	entry = b2f_pack_child(pack->pack, fs_pack_node_entry(dir),
-			       (pos - 2) / 2);
+		return fs_answer_put_name(answer, pos ? ".." : ".", ino_of(dir),
+					  S_IFDIR, next);
+	entry = b2f_pack_child(pack->pack, index_of(dir), (pos - 2) / 2);
 	if (pos % 2)
 		return put_view(fs, dir, entry, next, answer);
 	e = b2f_pack_entry(pack->pack, entry);
 	return fs_answer_put_name(
-		answer, e->shown,
-		fs_pack_node_ino(fs_pack_node_of(pack, entry, false)),
+		answer, e->shown, ino_of(node_of(pack, entry, false)),
 		e->kind == B2F_PACK_DIR ? S_IFDIR : S_IFREG, next);
 }
 
 static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 		   off_t off, struct fs_answer *answer)
 {
-	struct fs_member *dir = fs_packs_node(fs, ino);
-	int err = fs_packs_use(fs, dir->pack);
+	struct fs_member *dir = member_of(fs, ino);
+	int err = use(fs, dir->pack);
 	size_t n;
 
 	(void)handle;
 	if (err)
 		return err;
-	n = 2 + 2 * b2f_pack_nchildren(dir->pack->pack, fs_pack_node_entry(dir));
+	n = 2 + 2 * b2f_pack_nchildren(dir->pack->pack, index_of(dir));
 	for (size_t pos = (size_t)off; off >= 0 && pos < n; pos++)
 		if (!put_at(fs, dir, pos, answer))
 			break;
-	fs_packs_unuse(fs, dir->pack);
+	unuse(fs, dir->pack);
 	return 0;
 }
 
 static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_member *node = fs_packs_node(fs, ino);
+	struct fs_member *node = member_of(fs, ino);
 	struct b2f_frame *frame = NULL;
-	int err = fs_packs_use(fs, node->pack);
+	int err = use(fs, node->pack);
 
 	if (err)
 		return err;
 	err = entry_of(node)->kind == B2F_PACK_FRAME
-		      ? fs_pack_node_open_frame(fs, node, &frame)
+		      ? open_frame(fs, node, &frame)
 		      : -ENODATA;
 	if (!err)
 		err = fn(arg, frame);
 	b2f_frame_close(frame);
-	fs_packs_unuse(fs, node->pack);
+	unuse(fs, node->pack);
 	return err;
 }
 
 static int do_get_rows(struct fs *fs, fuse_ino_t ino,
 		       const struct b2f_frame *frame, char **out, size_t *size)
 {
-	const struct fs_member *node = fs_packs_node(fs, ino);
+	const struct fs_member *node = member_of(fs, ino);
 
-	return fs_table_rows_fact_in_pack(
-		node->pack->pack, fs_pack_node_entry(node), frame, out, size);
+	return fs_table_rows_fact_in_pack(node->pack->pack, index_of(node),
+					  frame, out, size);
 }
 
 const struct fs_volume_ops fs_volume_pack = {
 	.lookup = do_lookup,
-	.release = fs_packs_release,
+	.release = do_release,
 	.stat = do_stat,
 	.statfs = do_statfs,
 	.open = do_open,
