@@ -41,9 +41,8 @@ enum fs_bucket_kind {
 
 /* How a frame is written to (bucket_writer.h); under the lock of all nodes. */
 struct fs_bucket_writing {
-	/* It is in the list of those that are; with a reference, and open. */
+	/* It is active (open_file.h); with a reference, and open. */
 	bool is_listed;
-	TAILQ_ENTRY(fs_object) all;
 	/* How many writers there were. */
 	uint64_t nbegun;
 	/* The kernel has bytes that are not right any more. */
@@ -150,8 +149,6 @@ struct fs_bucket {
 	/* Current nodes by paths, and replaced ones; under the lock. */
 	struct fs_object *present;
 	TAILQ_HEAD(fs_bucket_all, fs_object) all;
-	/* Frames that are written to; under the lock. */
-	TAILQ_HEAD(fs_bucket_written, fs_object) written;
 	/* See bucket_overlay.h; under the lock. */
 	struct fs_bucket_overlay *changes;
 	/* See bucket_writer.h; under the lock. */

@@ -41,7 +41,7 @@ static bool has_ended(void *arg)
 	int fd = atomic_load(&r->session_fd);
 
 	return (atomic_load(&r->ends) || (fd >= 0 && fs_asker_is_cut(fd))) &&
-	       !fs_bucket_writer_any(fs);
+	       !fs_file_any(fs);
 }
 
 static int make_place(struct fs *fs, struct fs_bucket *r)
@@ -283,7 +283,6 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 	r->start_s = time(NULL);
 	atomic_init(&r->session_fd, -1);
 	TAILQ_INIT(&r->all);
-	TAILQ_INIT(&r->written);
 	STAILQ_INIT(&r->doomed);
 	return r;
 }
@@ -403,17 +402,5 @@ void fs_bucket_source_free(struct fs *fs)
 
 bool fs_bucket_source_tick(struct fs *fs)
 {
-	bool more;
-
-	if (!fs->bucket)
-		return false;
-	more = fs_bucket_writer_tick(fs);
-	more |= fs_bucket_doomed_tick(fs);
-	return more;
-}
-
-void fs_bucket_source_drop(struct fs *fs)
-{
-	if (fs->bucket)
-		fs_bucket_writer_drop(fs);
+	return fs->bucket && fs_bucket_doomed_tick(fs);
 }

@@ -3,7 +3,7 @@
  * bucket_source.h - SOURCE as a URL: who asks, what is there, and what is shown of it
  *
  * Layer: fuse.  Threads: main only, before the first request and after the last;
- * _tick and _drop from the ticker's.
+ * _tick from the ticker's.
  */
 #ifndef B2F_FUSE_BUCKET_SOURCE_H
 #define B2F_FUSE_BUCKET_SOURCE_H
@@ -49,8 +49,5 @@ void fs_bucket_source_abandon(struct fs *fs);
  * is more to come.
  */
 bool fs_bucket_source_tick(struct fs *fs);
-
-/* Tells the kernel what to drop. */
-void fs_bucket_source_drop(struct fs *fs);
 
 #endif

@@ -50,10 +50,9 @@ static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 	struct fs_bucket_doomed *d;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	STAILQ_FOREACH (d, &r->doomed, next)
-		if (d->due_s <= fs_clock_s() &&
-		    (!d->node || d->node->open.nrefs == 0))
-			break;
+	STAILQ_FOREACH(d, &r->doomed, next)
+	if (d->due_s <= fs_clock_s() && (!d->node || d->node->open.nrefs == 0))
+		break;
 	if (d)
 		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
@@ -113,7 +112,7 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
 	node->writing.is_listed = true;
 	fs_node_ref(&node->head);
 	node->open.nrefs++;
-	TAILQ_INSERT_TAIL(&r->written, node, writing.all);
+	TAILQ_INSERT_TAIL(&r->volume.fs->files.active, &node->open, active);
 }
 
 /*
@@ -136,10 +135,10 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 		return;
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	/* Without a writer since, it is as clean as it was. */
-	leaves = w->is_listed && node->open.nwriters == 0 && w->nbegun == nbegun &&
-		 !w->drop;
+	leaves = w->is_listed && node->open.nwriters == 0 &&
+		 w->nbegun == nbegun && !w->drop;
 	if (leaves) {
-		TAILQ_REMOVE(&r->written, node, writing.all);
+		TAILQ_REMOVE(&fs->files.active, &node->open, active);
 		w->is_listed = false;
 	}
 	mixed = w->mixed;
@@ -148,8 +147,9 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 		return;
 	if (mixed)
 		fs_bucket_node_retire(r, node);
-	fs_bucket_doomed_add(fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
-			     NULL);
+	fs_bucket_doomed_add(
+		fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
+		NULL);
 	fs_bucket_node_close(fs, node);
 	fs_bucket_node_put(node);
 }
@@ -192,7 +192,9 @@ static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	waits = w->is_listed && (foreign || w->drop || w->dropping);
-	*late = waits && pthread_cond_timedwait(&r->volume.fs->files.settled, &r->volume.fs->state_lock, until);
+	*late = waits &&
+		pthread_cond_timedwait(&r->volume.fs->files.settled,
+				       &r->volume.fs->state_lock, until);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return waits;
 }
@@ -203,8 +205,9 @@ bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 	bool waited = false, late = false;
 
 	while (fs->read_write && !late &&
-	       wait_dropped(fs->bucket, node, b2f_file_has_foreign(node->open.data),
-			    &until, &late))
+	       wait_dropped(fs->bucket, node,
+			    b2f_file_has_foreign(node->open.data), &until,
+			    &late))
 		waited = true;
 	return waited;
 }
@@ -251,7 +254,8 @@ static void note_foreign(struct fs *fs, struct fs_file *file)
  * Makes @node the version that its data have now; @before tells when it was
  * changed last.  Returns whether it was another one.
  */
-static bool move_on(struct fs *fs, struct fs_object *node, const struct b2f_file_now *before)
+static bool move_on(struct fs *fs, struct fs_object *node,
+		    const struct b2f_file_now *before)
 {
 	struct b2f_file_now now;
 	bool moved;
@@ -330,12 +334,6 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 		note_made(fs->bucket, node);
 }
 
-const struct fs_file_ops fs_bucket_writer_ops = {
-	.note_foreign = note_foreign,
-	.note_commit = note_commit,
-	.revert = revert,
-};
-
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node)
 {
 	int err = fs_file_commit(fs, &node->open, B2F_COMMIT_DURABLE, true);
@@ -408,55 +406,18 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 	leave_list(fs, node);
 }
 
-/* A node of the list, whose data the ticker has open meanwhile. */
-struct taken {
-	struct fs_object *node;
-	bool gone;
-};
-
-/* Takes those of the list, or with @drop those that have to drop something. */
-static size_t take(struct fs_bucket *r, bool drop, struct taken **out)
-{
-	struct fs_object *node;
-	struct taken *list = NULL;
-	size_t n = 0, room = 0;
-
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	TAILQ_FOREACH (node, &r->written, writing.all)
-		room += !drop || node->writing.drop;
-	if (room)
-		list = malloc(room * sizeof(*list));
-	TAILQ_FOREACH (node, &r->written, writing.all) {
-		/* Without memory, the next tick does it. */
-		if (!list || (drop && !node->writing.drop))
-			continue;
-		fs_node_ref(&node->head);
-		node->open.nrefs++;
-		list[n++] = (struct taken){node, node->open.gone};
-	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	*out = list;
-	return n;
-}
-
-static void give_back(struct fs *fs, const struct taken *t)
-{
-	leave_list(fs, t->node);
-	fs_bucket_node_close(fs, t->node);
-	fs_bucket_node_put(t->node);
-}
-
-/* Is it time to commit @t? */
-static bool is_due(struct fs *fs, const struct taken *t)
+/* Is it time to commit @node? */
+static bool is_due(struct fs *fs, const struct fs_object *node)
 {
 	uint64_t age_ns = fs->config.commit_ns;
 	bool due, kept;
 
 	pthread_mutex_lock(&fs->state_lock);
-	due = fs_file_is_due(&t->node->open);
-	kept = t->node->open.nwriters == 0;
+	due = fs_file_is_due(&node->open);
+	kept = node->open.nwriters == 0;
 	pthread_mutex_unlock(&fs->state_lock);
-	return due && (kept || (age_ns && b2f_file_dirty_ns(t->node->open.data) >= age_ns));
+	return due && (kept || (age_ns &&
+				b2f_file_dirty_ns(node->open.data) >= age_ns));
 }
 
 bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
@@ -495,9 +456,8 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node)
  * A commit of another client is another version, to which the name leads from
  * now on: programs that have this one open may have read a part of it.
  */
-static void look_for_others(struct fs *fs, const struct taken *t)
+static void look_for_others(struct fs *fs, struct fs_object *node)
 {
-	struct fs_object *node = t->node;
 	struct fs_bucket *r = fs->bucket;
 	bool waits;
 
@@ -506,7 +466,8 @@ static void look_for_others(struct fs *fs, const struct taken *t)
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!waits || !fs_file_begin_commit(fs, &node->open, false))
 		return;
-	if (b2f_file_is_outdated(t->node->open.data) && !b2f_file_is_dirty(t->node->open.data)) {
+	if (b2f_file_is_outdated(node->open.data) &&
+	    !b2f_file_is_dirty(node->open.data)) {
 		pthread_mutex_lock(&r->volume.fs->state_lock);
 		node->writing.outdated = true;
 		pthread_mutex_unlock(&r->volume.fs->state_lock);
@@ -515,95 +476,87 @@ static void look_for_others(struct fs *fs, const struct taken *t)
 	fs_file_end_commit(fs, &node->open);
 }
 
-static void tick_one(struct fs *fs, const struct taken *t)
+static void tick(struct fs *fs, struct fs_file *file)
 {
-	if (t->gone)
+	struct fs_object *node = object_of(file);
+
+	if (atomic_load(&file->gone))
 		return;
-	if (!b2f_file_is_dirty(t->node->open.data)) {
-		look_for_others(fs, t);
-	} else if (is_due(fs, t)) {
-		put_off(fs, t->node,
-			fs_file_commit(fs, &t->node->open,
-				       B2F_COMMIT_DURABLE, false));
-	}
+	if (!b2f_file_is_dirty(file->data))
+		look_for_others(fs, node);
+	else if (is_due(fs, node))
+		put_off(fs, node,
+			fs_file_commit(fs, file, B2F_COMMIT_DURABLE, false));
 }
 
-bool fs_bucket_writer_tick(struct fs *fs)
+static void drop(struct fs *fs, struct fs_file *file)
 {
-	struct taken *list;
-	size_t n = take(fs->bucket, false, &list);
+	struct fs_object *node = object_of(file);
+	struct fs_bucket_writing *w = &node->writing;
+	bool drops, has_view;
 
-	for (size_t i = 0; i < n; i++) {
-		tick_one(fs, &list[i]);
-		give_back(fs, &list[i]);
-	}
-	free(list);
-	return n > 0;
+	pthread_mutex_lock(&fs->state_lock);
+	drops = w->dropping = w->drop;
+	w->drop = false;
+	has_view = node->has_view;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!drops)
+		return;
+	(void)fs_node_drop_cached(&node->head);
+	if (has_view)
+		(void)fs_node_drop_cached(&node->as_view);
+	pthread_mutex_lock(&fs->state_lock);
+	w->dropping = false;
+	pthread_cond_broadcast(&fs->files.settled);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
-bool fs_bucket_writer_any(struct fs *fs)
+static void ref(struct fs_file *file)
 {
-	struct fs_bucket *r = fs->bucket;
-	bool any;
-
-	if (!r)
-		return false;
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	any = !TAILQ_EMPTY(&r->written);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	return any;
+	fs_node_ref(&object_of(file)->head);
 }
 
-void fs_bucket_writer_drop(struct fs *fs)
+static void put(struct fs *fs, struct fs_file *file)
 {
-	struct taken *list;
-	size_t n = take(fs->bucket, true, &list);
-	bool has_view;
+	struct fs_object *node = object_of(file);
 
-	for (size_t i = 0; i < n; i++) {
-		struct fs_object *node = list[i].node;
-
-		pthread_mutex_lock(&fs->state_lock);
-		node->writing.drop = false;
-		node->writing.dropping = true;
-		has_view = node->has_view;
-		pthread_mutex_unlock(&fs->state_lock);
-		(void)fs_node_drop_cached(&node->head);
-		if (has_view)
-			(void)fs_node_drop_cached(&node->as_view);
-		pthread_mutex_lock(&fs->state_lock);
-		node->writing.dropping = false;
-		pthread_cond_broadcast(&fs->files.settled);
-		pthread_mutex_unlock(&fs->state_lock);
-		give_back(fs, &list[i]);
-	}
-	free(list);
+	leave_list(fs, node);
+	fs_bucket_node_close(fs, node);
+	fs_bucket_node_put(node);
 }
+
+const struct fs_file_ops fs_bucket_writer_ops = {
+	.note_foreign = note_foreign,
+	.note_commit = note_commit,
+	.revert = revert,
+	.tick = tick,
+	.drop = drop,
+	.ref = ref,
+	.put = put,
+};
 
 int fs_bucket_writer_fini(struct fs *fs)
 {
-	struct fs_bucket *r = fs->bucket;
-	struct fs_object *node;
+	struct fs_file *file;
 	size_t n = 0;
 	int first = 0;
 
-	TAILQ_FOREACH (node, &r->written, writing.all)
-		n += !node->open.gone && b2f_file_is_dirty(node->open.data);
+	TAILQ_FOREACH (file, &fs->files.active, active)
+		n += !file->gone && b2f_file_is_dirty(file->data);
 	if (n)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: files to be stored: %zu; another signal "
 				"ends the mount without that",
 				fs->source.path, n);
-	while ((node = TAILQ_FIRST(&r->written))) {
-		int err = node->open.gone
-				  ? 0
-				  : b2f_file_commit(node->open.data,
-						    B2F_COMMIT_DURABLE);
+	while ((file = TAILQ_FIRST(&fs->files.active))) {
+		int err = file->gone ? 0
+				     : b2f_file_commit(file->data,
+						       B2F_COMMIT_DURABLE);
 
-		TAILQ_REMOVE(&r->written, node, writing.all);
-		node->writing.is_listed = false;
+		TAILQ_REMOVE(&fs->files.active, file, active);
+		object_of(file)->writing.is_listed = false;
 		if (err)
-			log_failure(fs, node, "lost", err);
+			log_failure(fs, object_of(file), "lost", err);
 		if (!first)
 			first = err;
 	}

@@ -20,8 +20,8 @@
  *
  * Every commit is durable when it returns: the server has acknowledged the index.
  *
- * Layer: fuse.  Threads: _tick and _drop from the ticker's, _fini when that and all
- * requests have ended; the rest from any.  All but _drop make requests.
+ * Layer: fuse.  Threads: _fini when the ticker and all requests have ended; the rest from
+ * any.  All but _drop_cached make requests.
  */
 #ifndef B2F_FUSE_BUCKET_WRITER_H
 #define B2F_FUSE_BUCKET_WRITER_H
@@ -73,18 +73,6 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
  * anything.
  */
 bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node);
-
-/*
- * Commits what is older than commit= seconds, or was left, and looks whether others
- * have committed.  Returns whether there is more to come.
- */
-bool fs_bucket_writer_tick(struct fs *fs);
-
-/* Is a frame written to, or kept because its changes could not be stored? */
-bool fs_bucket_writer_any(struct fs *fs);
-
-/* Tells the kernel what to drop. */
-void fs_bucket_writer_drop(struct fs *fs);
 
 /* Commits all.  Returns 0 or the first error: something is lost, as is logged. */
 B2F_MUST_CHECK

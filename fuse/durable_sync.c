@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "b2frame/error.h"
-#include "wakeup.h"
 #include "durable.h"
 #include "fs.h"
 #include "resolve.h"
+#include "wakeup.h"
 
 /* Each waiting frame keeps its node in memory. */
 #define WAITING_MAX 20000
@@ -283,14 +283,15 @@ static int make_node(struct fs *fs, struct fs_backed *node)
 
 int fs_durable_sync_now(struct fs *fs)
 {
-	struct fs_open_frame **files = NULL;
+	struct fs_file **files = NULL;
 	size_t n = 0;
-	int err = fs_open_frame_all(fs, &files, &n), one;
+	int err = fs_file_all(fs, &files, &n), one;
 
 	for (size_t i = 0; i < n; i++) {
-		one = fs_open_frame_commit(fs, files[i], B2F_COMMIT_DURABLE);
+		one = fs_open_frame_commit(fs, (struct fs_open_frame *)files[i],
+					   B2F_COMMIT_DURABLE);
 		err = err ? err : one;
-		fs_open_frame_put(fs, files[i]);
+		files[i]->ops->put(fs, files[i]);
 	}
 	free(files);
 	one = fs_durable_sync_due(fs, 0);

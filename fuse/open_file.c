@@ -3,6 +3,7 @@
 #include "open_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "wakeup.h"
 #include "fs.h"
@@ -16,9 +17,45 @@
 
 void fs_file_init(struct fs_files *files)
 {
-	TAILQ_INIT(&files->frames);
+	TAILQ_INIT(&files->active);
 	TAILQ_INIT(&files->idle);
 	pthread_cond_init(&files->settled, NULL);
+}
+
+bool fs_file_any(struct fs *fs)
+{
+	bool any;
+
+	pthread_mutex_lock(&fs->state_lock);
+	any = !TAILQ_EMPTY(&fs->files.active);
+	pthread_mutex_unlock(&fs->state_lock);
+	return any;
+}
+
+int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n)
+{
+	struct fs_file **files = NULL, *f;
+	size_t count = 0, i = 0;
+
+	pthread_mutex_lock(&fs->state_lock);
+	TAILQ_FOREACH (f, &fs->files.active, active)
+		count++;
+	if (count > 0)
+		files = malloc(count * sizeof(struct fs_file *));
+	TAILQ_FOREACH (f, &fs->files.active, active) {
+		if (!files)
+			break;
+		f->nrefs++;
+		if (f->ops->ref)
+			f->ops->ref(f);
+		files[i++] = f;
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	if (count > 0 && !files)
+		return -ENOMEM;
+	*out = files;
+	*n = count;
+	return 0;
 }
 
 static bool is_idle(const struct fs_file *file)

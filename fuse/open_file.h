@@ -40,7 +40,6 @@
 
 struct fs;
 struct fs_file;
-struct fs_open_frame;
 
 /* Operations of a volume on files that can be written to. */
 struct fs_file_ops {
@@ -55,6 +54,16 @@ struct fs_file_ops {
 			    int err);
 	/* Goes on with what is stored, without the changes here. */
 	void (*revert)(struct fs *fs, struct fs_file *file);
+	/* Once a second: commits what is old, and looks for changes of others. */
+	void (*tick)(struct fs *fs, struct fs_file *file);
+	/* Tells the kernel what to drop.  NULL: the state of its node knows that. */
+	void (*drop)(struct fs *fs, struct fs_file *file);
+	/*
+	 * For fs_file_all(), which has added a user: takes more that is needed, under
+	 * the lock (NULL: nothing), and gives all back, without it.
+	 */
+	void (*ref)(struct fs_file *file);
+	void (*put)(struct fs *fs, struct fs_file *file);
 };
 
 struct fs_file {
@@ -74,6 +83,8 @@ struct fs_file {
 	time_t retry_s;
 	/* To open it again would cost requests. */
 	bool stays;
+	/* In the list of those that are looked after; its volume puts it there. */
+	TAILQ_ENTRY(fs_file) active;
 	/* If it is IDLE: in the list, since when. */
 	TAILQ_ENTRY(fs_file) idle;
 	time_t idle_s;
@@ -81,8 +92,8 @@ struct fs_file {
 
 /* The open files of a mount. */
 struct fs_files {
-	/* All of the tree. */
-	TAILQ_HEAD(, fs_open_frame) frames;
+	/* All of the tree, and those of a bucket that are written to. */
+	TAILQ_HEAD(fs_file_active, fs_file) active;
 	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;
@@ -91,6 +102,16 @@ struct fs_files {
 };
 
 void fs_file_init(struct fs_files *files);
+
+/* Is a file active: open, or kept because its changes could not be stored? */
+bool fs_file_any(struct fs *fs);
+
+/*
+ * All active files, each with a user; give them back with @ops->put().  *@out is
+ * malloc'ed.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n);
 
 /* Adds a user of @file, if it is open; returns NULL otherwise. */
 struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file);

@@ -165,7 +165,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 				keep = fs_cache_state_open(&state->seen,
 							   &now.stamp, settled);
 		}
-		TAILQ_INSERT_TAIL(&fs->files.frames, *frame, all);
+		TAILQ_INSERT_TAIL(&fs->files.active, &(*frame)->open, active);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	free_frame(fs, spare);
@@ -349,38 +349,4 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node)
 		frame->open.nrefs++;
 	pthread_mutex_unlock(&fs->state_lock);
 	return frame;
-}
-
-bool fs_open_frame_any(struct fs *fs)
-{
-	bool any;
-
-	pthread_mutex_lock(&fs->state_lock);
-	any = !TAILQ_EMPTY(&fs->files.frames);
-	pthread_mutex_unlock(&fs->state_lock);
-	return any;
-}
-
-int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n)
-{
-	struct fs_open_frame **files = NULL, *f;
-	size_t count = 0, i = 0;
-
-	pthread_mutex_lock(&fs->state_lock);
-	TAILQ_FOREACH (f, &fs->files.frames, all)
-		count++;
-	if (count > 0)
-		files = malloc(count * sizeof(struct fs_open_frame *));
-	TAILQ_FOREACH (f, &fs->files.frames, all) {
-		if (!files)
-			break;
-		f->open.nrefs++;
-		files[i++] = f;
-	}
-	pthread_mutex_unlock(&fs->state_lock);
-	if (count > 0 && !files)
-		return -ENOMEM;
-	*out = files;
-	*n = count;
-	return 0;
 }

@@ -35,7 +35,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/queue.h>
 
 #include "open_file.h"
 #include "tree.h"
@@ -79,8 +78,6 @@ struct fs_open_frame {
 	/* How often changes of several writers were dropped (anew.h). */
 	_Atomic uint64_t ndropped;
 
-	/* In the list of all. */
-	TAILQ_ENTRY(fs_open_frame) all;
 	/* Set once it is open for writing; under the lock of durable.h. */
 	struct fs_durable *durable;
 	/* The last attributes, for when the file is out of reach. */
@@ -164,15 +161,6 @@ int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
 void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
 			       const struct b2f_file_now *before);
 
-/* Logs that a commit has failed: what it leaves in memory, or has lost. */
-void fs_open_frame_log_failure(struct fs *fs, const struct fs_open_frame *frame,
-			       int err);
-
-/* fs_open_frame_commit() that waits for no other program: also -EAGAIN. */
-B2F_MUST_CHECK
-int fs_open_frame_try_commit(struct fs *fs, struct fs_open_frame *frame,
-			     enum b2f_commit_how how);
-
 /*
  * Call these around all that a handle, or a truncation by name, may write to
  * @frame.  The end of the last writer commits what the kernel has written back
@@ -184,24 +172,11 @@ void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * Lets other programs write to @frame, whose last writer has left and which has been
- * committed; it has readers yet.
- */
-void fs_open_frame_unlock(struct fs *fs, struct fs_open_frame *frame);
-
-/*
  * Gives back room that the last commit does without: the writer may be about to
  * leave, and to believe that the file is closed.  @late: no request of it waits for
  * this any more, so nothing is done but under a lock that keeps other programs out.
  */
 void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late);
-
-/*
- * Commits durably, without waiting for other programs, if a change is older
- * than commit= seconds.
- */
-B2F_MUST_CHECK
-int fs_open_frame_commit_old(struct fs *fs, struct fs_open_frame *frame);
 
 /*
  * Goes on with what another program wrote, if there are no changes here; the
@@ -236,15 +211,5 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
  * committed never will be.
  */
 void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node);
-
-/* Is a frame open, or kept because its changes could not be stored? */
-bool fs_open_frame_any(struct fs *fs);
-
-/*
- * References to all open frames, for the ticker.  *@out is malloc'ed.  Returns
- * 0 or -ENOMEM.
- */
-B2F_MUST_CHECK
-int fs_open_frame_all(struct fs *fs, struct fs_open_frame ***out, size_t *n);
 
 #endif

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include "bucket_source.h"
-#include "bucket_writer.h"
-#include "wakeup.h"
 #include "durable.h"
 #include "fs.h"
 #include "packs.h"
 #include "session.h"
 #include "view.h"
+#include "wakeup.h"
 
 /* Open files count as in use, and so do unstored changes. */
 static bool is_used(struct fs *fs)
@@ -20,8 +19,7 @@ static bool is_used(struct fs *fs)
 	uint64_t nuses = fs_stats_uses(&fs->stats), before = fs->ticker.nuses;
 
 	fs->ticker.nuses = nuses;
-	return nuses != before || fs_open_frame_any(fs) ||
-	       fs_bucket_writer_any(fs);
+	return nuses != before || fs_file_any(fs);
 }
 
 /*
@@ -96,17 +94,15 @@ static void drop_cache(struct fs *fs, struct fs_backed *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static void tick_file(struct fs *fs, struct fs_open_frame *frame)
+static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
 {
-	/*
-	 * A failure is logged by the library, and the next tick tries again.  A
-	 * frame that is being committed, or is locked, must not hold up the
-	 * others.
-	 */
-	if (fs_open_frame_commit_old(fs, frame) == -EAGAIN)
-		return;
-	/* A frame that cannot be read stays as it is. */
-	(void)!fs_open_frame_refresh(fs, frame, NULL, 0);
+	if (!is_urgent)
+		file->ops->tick(fs, file);
+	if (file->ops->drop)
+		file->ops->drop(fs, file);
+	else
+		drop_cache(fs, ((struct fs_open_frame *)file)->pin.node);
+	file->ops->put(fs, file);
 }
 
 /*
@@ -137,7 +133,7 @@ static bool tick_others(struct fs *fs)
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
-	struct fs_open_frame **files = NULL;
+	struct fs_file **files = NULL;
 	size_t n = 0;
 	bool more = false;
 
@@ -151,16 +147,11 @@ static bool tick(struct fs *fs, bool is_urgent)
 					     fs->options.cache.attr_timeout_s +
 						     NUMBER_S);
 	}
-	fs_bucket_source_drop(fs);
 	/* Without memory, try a second later. */
-	if (fs_open_frame_all(fs, &files, &n))
+	if (fs_file_all(fs, &files, &n))
 		return true;
-	for (size_t i = 0; i < n; i++) {
-		if (!is_urgent)
-			tick_file(fs, files[i]);
-		drop_cache(fs, files[i]->pin.node);
-		fs_open_frame_put(fs, files[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		tick_file(fs, files[i], is_urgent);
 	free(files);
 	if (!is_urgent && fs_durable_sync_is_crowded(fs))
 		(void)!fs_durable_sync_due(fs, 0);
@@ -217,8 +208,7 @@ static void *run(void *arg)
 	while (fs_wakeup_wait(&fs->wakeup, &next, &is_urgent)) {
 		more = tick(fs, is_urgent);
 		goes_on = !is_urgent && tick_options(fs);
-		if (more || goes_on || is_urgent ||
-		    fs_durable_sync_waits(fs))
+		if (more || goes_on || is_urgent || fs_durable_sync_waits(fs))
 			fs_wakeup_call(&fs->wakeup, false);
 		if (is_urgent)
 			continue;
