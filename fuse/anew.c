@@ -3,7 +3,6 @@
 #include "anew.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,6 @@ enum step {
 };
 
 struct fs_anew {
-	/* Held while it begins, with I/O. */
-	pthread_mutex_t lock;
 	_Atomic enum step step;
 	/* The written part of the header; malloc'ed. */
 	uint8_t *head;
@@ -44,7 +41,6 @@ int fs_anew_begin(struct fs_handle *handle)
 
 	if (!anew)
 		return -ENOMEM;
-	pthread_mutex_init(&anew->lock, NULL);
 	atomic_init(&anew->step, DUE);
 	handle->anew = anew;
 	return 0;
@@ -130,16 +126,15 @@ static ssize_t collect(struct fs *fs, struct fs_handle *handle, const char *buf,
 ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 			     const char *buf, size_t size, uint64_t off)
 {
-	struct fs_anew *anew = handle->anew;
 	ssize_t n = 0;
 
 	if (!fs_anew_is_due(handle))
 		return 0;
-	pthread_mutex_lock(&anew->lock);
+	pthread_mutex_lock(&handle->lock);
 	if (fs_anew_is_due(handle))
 		n = handle->head ? collect(fs, handle, buf, size, off)
 				 : begin(fs, handle, 0);
-	pthread_mutex_unlock(&anew->lock);
+	pthread_mutex_unlock(&handle->lock);
 	return n;
 }
 
@@ -187,7 +182,6 @@ void fs_anew_end(struct fs *fs, struct fs_handle *handle)
 		return;
 	if (fs_anew_is_half(handle))
 		handle->ops->revert(fs, handle);
-	pthread_mutex_destroy(&anew->lock);
 	free(anew->head);
 	free(anew->old_head);
 	free(anew);

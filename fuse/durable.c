@@ -10,18 +10,18 @@
 
 #include <uthash.h>
 
-#include "wakeup.h"
 #include "dir.h"
 #include "fs.h"
+#include "wakeup.h"
 
 static bool has_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_sync *s;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	for (s = fs->durables.syncs; s && s->dev != dev;)
 		s = s->next;
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return s;
 }
 
@@ -35,14 +35,14 @@ void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync)
 {
 	struct fs_sync *s;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	for (s = fs->durables.syncs; s && s->dev != sync->dev;)
 		s = s->next;
 	if (!s) {
 		sync->next = fs->durables.syncs;
 		fs->durables.syncs = sync;
 	}
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (s)
 		fs_durable_free_sync(sync);
 	else
@@ -137,7 +137,7 @@ static struct fs_backed *drop_if_done(struct fs *fs, struct fs_durable *d)
 /* Unlocks, then gives back the node of a dropped record; may be NULL. */
 static void unlock(struct fs *fs, struct fs_backed *dropped)
 {
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (dropped)
 		fs_tree_forget(fs->tree, dropped, 1);
 }
@@ -147,14 +147,14 @@ int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = get(fs, node, node->dev, node->ino);
 	if (d) {
 		(void)b2f_durability_move(&d->contents, B2F_DISK_DURABLE,
 					  B2F_DISK_NEW);
 		d->left_at = d->name_at = ++all->clock;
 	}
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (d)
 		sync_later(fs, dirfd, node->dev);
 	return d ? 0 : -ENOMEM;
@@ -165,23 +165,22 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	/* Without memory the name is as safe as after any other rename. */
 	d = get(fs, node, node->dev, node->ino);
 	if (d)
 		d->name_at = ++all->clock;
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (d)
 		sync_later(fs, dirfd, node->dev);
 }
 
-void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
-			  int dirfd)
+void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = frame->durable;
 	if (d && d->node) {
 		HASH_DEL(all->all, d);
@@ -189,7 +188,7 @@ void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
 		HASH_ADD(hh, all->all, key, sizeof(d->key), d);
 		d->left_at = d->name_at = ++all->clock;
 	}
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	sync_later(fs, dirfd, frame->dev);
 }
 
@@ -197,7 +196,7 @@ void fs_durable_forget(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = find(fs, node->dev, node->ino);
 	unlock(fs, d ? fs_durable_drop(fs, d) : NULL);
 }
@@ -207,7 +206,7 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 {
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	if (!frame->durable) {
 		frame->durable =
 			get(fs, frame->pin.node, frame->dev, frame->ino);
@@ -215,7 +214,7 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 			frame->durable->nusers++;
 	}
 	d = frame->durable;
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return d ? &d->contents : NULL;
 }
 
@@ -242,7 +241,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 
 	if (!d)
 		return;
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d->nusers--;
 	d->left_at = ++fs->durables.clock;
 	left = d->node && !is_durable(d);
@@ -266,14 +265,14 @@ static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
 	struct look look = {.dev = dev, .ino = ino};
 	const struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = find(fs, dev, ino);
 	if (d) {
 		look.state = b2f_durability_get(&d->contents);
 		look.left_at = d->left_at;
 		look.name_at = d->name_at;
 	}
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return look;
 }
 
@@ -286,7 +285,7 @@ static void note_synced(struct fs *fs, const struct look *look, bool name)
 	struct fs_backed *dropped = NULL;
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = find(fs, look->dev, look->ino);
 	if (d && name && d->name_at == look->name_at)
 		d->name_at = 0;
@@ -302,11 +301,11 @@ static void note_failed(struct fs *fs, const struct look *look)
 {
 	struct fs_durable *d;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	d = find(fs, look->dev, look->ino);
 	if (d)
 		b2f_durability_fail(&d->contents);
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino)

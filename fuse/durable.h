@@ -24,8 +24,7 @@
  * power leaves the old file or the new one, as on ext4.  So a frame becomes
  * durable before it replaces one that may be.
  *
- * Layer: fuse.  Threads: any.  The lock is taken before the
- * tree's, and never held during I/O.
+ * Layer: fuse.  Threads: any.  The table is under fs->state_lock ("locked").
  */
 #ifndef B2F_FUSE_DURABLE_H
 #define B2F_FUSE_DURABLE_H
@@ -50,8 +49,7 @@ struct fs_sync;
 struct fs_durables {
 	/* One thread syncs at a time; before all other locks. */
 	pthread_mutex_t sync_lock;
-	pthread_mutex_t lock;
-	/* The rest is under the lock. */
+	/* The rest is under fs->state_lock. */
 	/* A uthash by device and inode number of their directories. */
 	struct fs_durable *all;
 	/* Filesystems that are to be synced. */
@@ -158,7 +156,7 @@ struct fs_durable_key {
 /* A frame that is open for writing, or not yet durable. */
 struct fs_durable {
 	struct fs_durable_key key;
-	/* Commits move it without the lock. */
+	/* Commits move it without a lock. */
 	struct b2f_durability contents;
 	/* With a reference, to be able to open it; NULL: it was deleted. */
 	struct fs_backed *node;

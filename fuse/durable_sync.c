@@ -20,9 +20,9 @@ bool fs_durable_sync_waits(struct fs *fs)
 {
 	bool waits;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	waits = fs->durables.syncs;
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return waits;
 }
 
@@ -30,26 +30,26 @@ bool fs_durable_sync_is_crowded(struct fs *fs)
 {
 	bool crowded;
 
-	pthread_mutex_lock(&fs->durables.lock);
+	pthread_mutex_lock(&fs->state_lock);
 	crowded = HASH_COUNT(fs->durables.all) > WAITING_MAX;
-	pthread_mutex_unlock(&fs->durables.lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return crowded;
 }
 
 /* Takes a sync that has been waiting for @age_s seconds, or NULL. */
-static struct fs_sync *take_sync(struct fs_durables *all, time_t age_s)
+static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 {
 	time_t now = fs_clock_s();
 	struct fs_sync **p, *s;
 
-	pthread_mutex_lock(&all->lock);
-	p = &all->syncs;
+	pthread_mutex_lock(&fs->state_lock);
+	p = &fs->durables.syncs;
 	while (*p && now - (*p)->since_s < age_s)
 		p = &(*p)->next;
 	s = *p;
 	if (s)
 		*p = s->next;
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return s;
 }
 
@@ -64,16 +64,17 @@ static bool is_left(const struct fs_durable *d, dev_t dev)
 }
 
 /* Is anything on @dev left to a sync?  *@until: the clock of now. */
-static bool begin_sync(struct fs_durables *all, dev_t dev, uint64_t *until)
+static bool begin_sync(struct fs *fs, dev_t dev, uint64_t *until)
 {
+	const struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
 	bool left = false;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	HASH_ITER (hh, all->all, d, next)
 		left = left || is_left(d, dev);
 	*until = all->clock;
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return left;
 }
 
@@ -103,7 +104,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	struct fs_backed **dropped;
 	size_t n;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	dropped = new_list(all, &n);
 	HASH_ITER (hh, all->all, d, next) {
 		if (d->key.dev != dev)
@@ -113,22 +114,23 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 		if (dropped && fs_durable_is_done(d))
 			dropped[n++] = fs_durable_drop(fs, d);
 	}
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	while (n > 0)
 		fs_tree_forget(fs->tree, dropped[--n], 1);
 	free(dropped);
 }
 
 /* Notes that a sync of @dev failed: any file's data may be lost. */
-static void fail_sync(struct fs_durables *all, dev_t dev)
+static void fail_sync(struct fs *fs, dev_t dev)
 {
+	const struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	HASH_ITER (hh, all->all, d, next)
 		if (d->key.dev == dev)
 			b2f_durability_fail(&d->contents);
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /*
@@ -142,7 +144,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev,
 	struct fs_durable *d, *next;
 	struct fs_backed **nodes;
 
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&fs->state_lock);
 	nodes = new_list(all, n);
 	HASH_ITER (hh, all->all, d, next) {
 		if (!nodes || d->key.dev != dev || d->nusers ||
@@ -151,7 +153,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev,
 		fs_node_ref(&d->node->head);
 		nodes[(*n)++] = d->node;
 	}
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	return nodes;
 }
 
@@ -218,16 +220,15 @@ static int mend_all(struct fs *fs, dev_t dev)
 /* Runs @sync, which it takes over; if that fails, tries again later. */
 static int run_sync(struct fs *fs, struct fs_sync *sync)
 {
-	struct fs_durables *all = &fs->durables;
 	uint64_t until;
 	int err;
 
-	if (begin_sync(all, sync->dev, &until) && syncfs(sync->fd)) {
+	if (begin_sync(fs, sync->dev, &until) && syncfs(sync->fd)) {
 		fs_logger_write(fs->logger, B2F_LOG_ERROR,
 				"%s: syncfs: %s: what was to be durable is "
 				"read and written anew",
 				fs->source.path, strerror(errno));
-		fail_sync(all, sync->dev);
+		fail_sync(fs, sync->dev);
 	} else {
 		settle_sync(fs, sync->dev, until);
 	}
@@ -251,7 +252,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	/* Another thread's frames are done only when that thread is. */
 	pthread_mutex_lock(&fs->durables.sync_lock);
 	/* Take all that are due first: those that fail come back. */
-	while ((s = take_sync(&fs->durables, age_s))) {
+	while ((s = take_sync(fs, age_s))) {
 		s->next = due;
 		due = s;
 	}
@@ -320,7 +321,6 @@ int fs_durable_sync_fini(struct fs *fs)
 		all->syncs = s->next;
 		fs_durable_free_sync(s);
 	}
-	pthread_mutex_destroy(&all->lock);
 	pthread_mutex_destroy(&all->sync_lock);
 	return err;
 }

@@ -18,6 +18,7 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
 
 	if (!handle)
 		return NULL;
+	pthread_mutex_init(&handle->lock, NULL);
 	atomic_init(&handle->nrefs, 1);
 	handle->ops = ops;
 	handle->fd = -1;
@@ -94,5 +95,6 @@ void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 	fs_anew_end(fs, handle);
 	free(handle->head);
 	handle->ops->close(fs, handle);
+	pthread_mutex_destroy(&handle->lock);
 	free(handle);
 }

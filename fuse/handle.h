@@ -18,6 +18,7 @@
 #ifndef B2F_FUSE_HANDLE_H
 #define B2F_FUSE_HANDLE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -76,6 +77,8 @@ struct fs_data_ops {
 struct fs_handle {
 	/* In the list of all; under fs->state_lock. */
 	TAILQ_ENTRY(fs_handle) all;
+	/* Held with I/O: while a directory is listed, or an array is begun anew. */
+	pthread_mutex_t lock;
 	/* The kernel's reference, and one per request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;

@@ -219,7 +219,6 @@ static int pages_go(struct pages *pages, int fd, int64_t pos)
 #define AHEAD_MAX 256
 
 struct fs_listing {
-	pthread_mutex_t lock;
 	/* -1: the made-up directory around a single frame. */
 	int fd;
 	dev_t dev;
@@ -268,7 +267,6 @@ int fs_listing_new(struct fs *fs, struct fs_backed *node,
 
 	if (!listing)
 		return -ENOMEM;
-	pthread_mutex_init(&listing->lock, NULL);
 	listing->fd = -1;
 	if (node->kind == FS_KIND_DIR)
 		err = open_dir(fs, node, listing);
@@ -285,20 +283,13 @@ void fs_listing_free(struct fs_listing *listing)
 		return;
 	if (listing->fd >= 0)
 		close(listing->fd);
-	pthread_mutex_destroy(&listing->lock);
 	pages_fini(&listing->pages);
 	free(listing);
 }
 
-void fs_listing_lock(struct fs_listing *listing)
+void fs_listing_begin(struct fs_listing *listing)
 {
-	pthread_mutex_lock(&listing->lock);
 	listing->entered = false;
-}
-
-void fs_listing_unlock(struct fs_listing *listing)
-{
-	pthread_mutex_unlock(&listing->lock);
 }
 
 static struct fs_place place_of(struct fs *fs, const struct fs_listing *listing)

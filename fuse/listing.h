@@ -45,9 +45,8 @@ int fs_listing_new(struct fs *fs, struct fs_backed *node,
 /* NULL does nothing. */
 void fs_listing_free(struct fs_listing *listing);
 
-/* The lock by which callers serialize their calls, for one request each. */
-void fs_listing_lock(struct fs_listing *listing);
-void fs_listing_unlock(struct fs_listing *listing);
+/* Call this at the begin of a request: the directory may have changed. */
+void fs_listing_begin(struct fs_listing *listing);
 
 /*
  * Gets the entry at @pos: 0, or a next_pos.  The same position gives the same

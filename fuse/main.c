@@ -324,7 +324,6 @@ static enum fs_exit run(struct fs *fs)
 	TAILQ_INIT(&fs->handles);
 	fs->packs.volume = (struct fs_volume){&fs_volume_pack, fs};
 	fs_file_init(&fs->files);
-	pthread_mutex_init(&fs->durables.lock, NULL);
 	pthread_mutex_init(&fs->durables.sync_lock, NULL);
 	fs_wakeup_init(&fs->wakeup);
 	err = fs->config.background ? fs_daemon_fork(&fs->daemon) : 0;

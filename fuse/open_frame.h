@@ -78,7 +78,7 @@ struct fs_open_frame {
 	/* How often changes of several writers were dropped (anew.h). */
 	_Atomic uint64_t ndropped;
 
-	/* Set once it is open for writing; under the lock of durable.h. */
+	/* Set once it is open for writing. */
 	struct fs_durable *durable;
 	/* The last attributes, for when the file is out of reach. */
 	struct stat attr;

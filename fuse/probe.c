@@ -70,7 +70,7 @@ bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 {
 	struct fs_sizes sizes;
 
-	if (!fs_sizes_get(&tree->sizes, &probe->index, &sizes))
+	if (!fs_sizes_get(tree, &probe->index, &sizes))
 		return false;
 	probe->has_header = true;
 	probe->nbytes = sizes.nbytes;
@@ -110,7 +110,7 @@ void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 	probe->no_acl = fs_acl_is_none(probe->fd, probe->sparse ? B2F_INDEX_NAME
 								: NULL);
 	sizes.no_acl = probe->no_acl;
-	fs_sizes_keep(&tree->sizes, &sizes);
+	fs_sizes_keep(tree, &sizes);
 }
 
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,

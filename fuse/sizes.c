@@ -1,36 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sizes.c - what looks at the indexes of frames have told, by their stamps */
-#include <stdlib.h>
-
-#include "sizes.h"
+#include "tree.h"
 
 /* Places that one index may be at. */
 #define WAYS 4
-
-void fs_sizes_init(struct fs_sizes_table *table)
-{
-	pthread_mutex_init(&table->lock, NULL);
-	table->all = calloc(FS_SIZES, sizeof(table->all[0]));
-}
-
-void fs_sizes_fini(struct fs_sizes_table *table)
-{
-	free(table->all);
-	pthread_mutex_destroy(&table->lock);
-}
 
 /*
  * The places of an index.  The multiplier spreads neighbouring numbers, and those
  * at the begin of each group of a disk, which differ by a power of two.
  */
-static struct fs_sizes *places_of(struct fs_sizes_table *table, uint64_t ino)
+static struct fs_sizes *places_of(struct fs_tree *tree, uint64_t ino)
 {
 	uint64_t h = ino * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-	return &table->all[h % (FS_SIZES / WAYS) * WAYS];
+	return &tree->sizes.all[h % (FS_SIZES / WAYS) * WAYS];
 }
 
-bool fs_sizes_get(struct fs_sizes_table *table, const struct stat *index,
+bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 		  struct fs_sizes *out)
 {
 	const struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
@@ -38,35 +24,36 @@ bool fs_sizes_get(struct fs_sizes_table *table, const struct stat *index,
 	bool known = false;
 
 	/* 0: of no file; the stamp of an empty place. */
-	if (!table->all || !stamp.ino)
+	if (!tree->sizes.all || !stamp.ino)
 		return false;
-	pthread_mutex_lock(&table->lock);
-	places = places_of(table, stamp.ino);
+	pthread_mutex_lock(&tree->lock);
+	places = places_of(tree, stamp.ino);
 	for (size_t i = 0; i < WAYS && !known; i++) {
 		known = b2f_frame_stamp_equal(&places[i].stamp, &stamp);
 		if (known)
 			*out = places[i];
 	}
-	pthread_mutex_unlock(&table->lock);
+	pthread_mutex_unlock(&tree->lock);
 	return known;
 }
 
-void fs_sizes_keep(struct fs_sizes_table *table, const struct fs_sizes *sizes)
+void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes)
 {
 	const struct b2f_frame_stamp *stamp = &sizes->stamp;
 	struct fs_sizes *places;
 	size_t i;
 
-	if (!table->all)
+	if (!tree->sizes.all)
 		return;
-	pthread_mutex_lock(&table->lock);
-	places = places_of(table, stamp->ino);
+	pthread_mutex_lock(&tree->lock);
+	places = places_of(tree, stamp->ino);
 	for (i = 0; i < WAYS; i++)
-		if (!places[i].stamp.ino || (places[i].stamp.ino == stamp->ino &&
-					     places[i].stamp.dev == stamp->dev))
+		if (!places[i].stamp.ino ||
+		    (places[i].stamp.ino == stamp->ino &&
+		     places[i].stamp.dev == stamp->dev))
 			break;
 	if (i == WAYS)
-		i = table->hand++ % WAYS;
+		i = tree->sizes.hand++ % WAYS;
 	places[i] = *sizes;
-	pthread_mutex_unlock(&table->lock);
+	pthread_mutex_unlock(&tree->lock);
 }

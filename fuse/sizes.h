@@ -15,18 +15,18 @@
  * Memory: 72 bytes for each of FS_SIZES indexes, of which only those take some that
  * were looked at.
  *
- * Layer: fuse.  Threads: any.  One lock, held for a moment, under which no other
- * is taken.
+ * Layer: fuse.  Threads: any.  The tree's lock is taken.
  */
 #ifndef B2F_FUSE_SIZES_H
 #define B2F_FUSE_SIZES_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
+
+struct fs_tree;
 
 #define FS_SIZES (1 << 18)
 
@@ -44,24 +44,17 @@ struct fs_sizes {
 };
 
 struct fs_sizes_table {
-	pthread_mutex_t lock;
-	/* FS_SIZES of them, by inode number.  NULL: no memory.  Const. */
+	/* FS_SIZES of them, by inode number.  NULL: no memory, nothing is kept. */
 	struct fs_sizes *all;
-	/*
-	 * The next entry to give up; under the lock, like the entries of @all.
-	 */
+	/* The next entry to give up; under the tree's lock, like the entries of @all. */
 	size_t hand;
 };
 
-/* Without memory, nothing is ever kept. */
-void fs_sizes_init(struct fs_sizes_table *table);
-void fs_sizes_fini(struct fs_sizes_table *table);
-
 /* Gets what the last look at @index has told.  Returns false if none is kept. */
-bool fs_sizes_get(struct fs_sizes_table *table, const struct stat *index,
+bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 		  struct fs_sizes *out);
 
 /* Keeps @sizes, whose stamp is settled (cache_state.h), in the place of others. */
-void fs_sizes_keep(struct fs_sizes_table *table, const struct fs_sizes *sizes);
+void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes);
 
 #endif

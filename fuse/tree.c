@@ -174,7 +174,7 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 		return -ENOMEM;
 	tree->volume = base->volume;
 	pthread_mutex_init(&tree->lock, NULL);
-	fs_sizes_init(&tree->sizes);
+	tree->sizes.all = calloc(FS_SIZES, sizeof(tree->sizes.all[0]));
 	tree->idle.older = tree->idle.newer = &tree->idle;
 	tree->max_idle = base->max_idle;
 	tree->reserved_from = base->reserved_from;
@@ -220,7 +220,7 @@ void fs_tree_free(struct fs_tree *tree)
 		close(tree->proc_fd);
 	if (tree->covered_fd >= 0)
 		close(tree->covered_fd);
-	fs_sizes_fini(&tree->sizes);
+	free(tree->sizes.all);
 	pthread_mutex_destroy(&tree->lock);
 	free(tree->buckets);
 	free(tree);

@@ -142,14 +142,14 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 	if (!err)
 		err = fs_probe_index(pin.fd, frame->sparse, &index);
 	if (!err)
-		known = fs_sizes_get(&fs->tree->sizes, &index, &sizes);
+		known = fs_sizes_get(fs->tree, &index, &sizes);
 	*len = sizes.head_len;
 	if (!err && !*len) {
 		err = read_head_len(fs, frame, pin.fd, len);
 		sizes.head_len = (uint32_t)*len;
 		/* A younger index has another stamp, as that one is settled. */
 		if (!err && known)
-			fs_sizes_keep(&fs->tree->sizes, &sizes);
+			fs_sizes_keep(fs->tree, &sizes);
 	}
 	fs_tree_unpin(fs->tree, &pin);
 	return err;

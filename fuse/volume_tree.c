@@ -176,9 +176,10 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 	if (answer->plus)
 		(void)!fs_entry_enter(fs, ino, "", &dir);
 	/* Several threads may share one open directory. */
-	fs_listing_lock(handle->listing);
+	pthread_mutex_lock(&handle->lock);
+	fs_listing_begin(handle->listing);
 	err = fill(fs, &dir, handle->listing, off, answer);
-	fs_listing_unlock(handle->listing);
+	pthread_mutex_unlock(&handle->lock);
 	fs_entry_leave(&dir);
 	return err;
 }
