@@ -90,7 +90,7 @@ static int step_below(int dir, const char *name, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Component by component; with @make, too, what is missing is made. */
+/* Component by component; with @make, makes missing directories. */
 static int walk_below(int root, const char *path, bool make)
 {
 	int fd = openat(root, ".", O_PATH | DIRECTORY), next;

@@ -46,7 +46,7 @@ static inline bool cli_at_is_named(const struct cli_at *at)
 	return at->dir == AT_FDCWD;
 }
 
-/* @path, beside @at, of which it differs in the last name alone. */
+/* @path beside @at: it differs in the last name alone. */
 struct cli_at cli_at_beside(const struct cli_at *at, const char *path);
 
 /* open(2) with @flags, which waits for no FIFO below a directory.  Or an errno. */
@@ -64,7 +64,7 @@ int cli_at_stat(const struct cli_at *at, struct stat *out);
 B2F_MUST_CHECK
 int cli_at_open_below(int root, const char *path, int flags);
 
-/* The same, and makes what is missing. */
+/* The same, and makes missing directories. */
 B2F_MUST_CHECK
 int cli_at_make_below(int root, const char *path);
 

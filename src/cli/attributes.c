@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* attributes.c - who may use a frame, and when it was changed */
+/* attributes.c - owner, permissions and times of a frame */
 #include "cli/attributes.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 #define ACL "system.posix_acl_access"
 
-/* Of which version of what a file is a copy. */
+/* The attribute of a copy: its source, and the version of that. */
 #define COPY "user.bloscctl.copy"
 
 /* Most bytes of a list of xattrs, and of the value of one, on Linux. */
@@ -82,7 +82,7 @@ static int set_one(int fd, mode_t mode, const struct stat *like, int from)
 {
 	const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
-	/* One that its owner may not write to takes no attributes. */
+	/* A file that its owner may not write to takes no attributes. */
 	if (from >= 0 && fchmod(fd, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
 		copy_xattrs(from, fd, false);
 	if (fchown(fd, like->st_uid, like->st_gid) != 0)
@@ -170,7 +170,7 @@ void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)
 {
 	int dir, fd = open_file(at, &dir);
 
-	/* One that may only be read takes no attributes. */
+	/* A read-only file takes no attributes. */
 	if (fd >= 0 && (fchmod(fd, 0600) != 0 ||
 			fsetxattr(fd, COPY, &key, sizeof(key), 0) != 0))
 		errno = 0;

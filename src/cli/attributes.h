@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * attributes.h - who may use a frame, and when it was changed
+ * attributes.h - owner, permissions and times of a frame
  *
  * Layer: cli.  Threads: any.
  */

@@ -6,7 +6,7 @@
 
 #include "cli/message.h"
 
-/* What is tried if the user says nothing; what tells most comes first. */
+/* The default settings; the most telling ones come first. */
 static const char *const usual[CLI_BENCH_LISTS][6] = {
 	[CLI_BENCH_CODEC] = {"lz4", "zstd", "blosclz", "lz4hc", "zlib"},
 	[CLI_BENCH_FILTER] = {"shuffle", "none", "bitshuffle", "shuffle,bytedelta"},
@@ -67,7 +67,7 @@ static void add_usual(struct cli_bench_list *list, size_t kind)
 		(void)!add(&option, list, usual[kind][i]);
 }
 
-/* Of the sizes that make one chunk of all data the first one stays. */
+/* If several sizes make one chunk of all data, the first size stays. */
 static void drop_large(struct cli_bench_list *list, uint64_t size)
 {
 	bool whole = false;

@@ -108,7 +108,7 @@ static void put_quoted(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/* The rows of codec @code, or those of the front. */
+/* The rows of the codec @code, or the rows of the front. */
 static void put_points(FILE *out, const struct cli_bench_result *result,
 		       int code, bool reading)
 {

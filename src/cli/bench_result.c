@@ -113,7 +113,7 @@ static void put_size(FILE *out, uint32_t size)
 		fprintf(out, "%u", size);
 }
 
-/* What makes a frame so; NULL: no memory. */
+/* The command line that makes such a frame; NULL: no memory. */
 static char *command_of(const struct cli_bench_result *result)
 {
 	const struct b2f_settings *s = &result->best->settings;

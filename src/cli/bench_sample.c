@@ -17,7 +17,7 @@
 /* Pieces begin at a multiple of it, where items of most sizes begin. */
 #define GRID (UINT64_C(48) << 12)
 
-/* What is read: the one or the other. */
+/* The source: one of the two. */
 struct source {
 	const char *path;
 	struct b2f_runtime *runtime;

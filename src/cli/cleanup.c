@@ -69,7 +69,7 @@ void cli_cleanup_remove(int dirfd, const char *name)
 		remove_entries(dirfd, name);
 }
 
-/* The lock stays taken: nothing gets a name after what was made has gone. */
+/* The lock stays taken: nothing gets a name after the results were removed. */
 static void *remove_and_die(void *arg)
 {
 	const sigset_t *deadly = arg;
@@ -98,7 +98,7 @@ static void add_unless_ignored(sigset_t *set, int number)
 		sigaddset(set, number);
 }
 
-/* Without the thread the signals kill at once, and leave what is half made. */
+/* Without the thread the signals kill at once, and leave incomplete results. */
 static void start_waiting(void)
 {
 	static sigset_t deadly;

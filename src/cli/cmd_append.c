@@ -30,7 +30,7 @@ struct append {
 	const char *path;
 	struct cli_at at;
 	struct b2f_file *file;
-	/* If it is a Bloscpack file: that, and @file is what is added. */
+	/* If it is a Bloscpack file: that file; @file has the bytes to add. */
 	struct b2f_file *old;
 	struct cli_longer longer;
 	/* Bytes before. */
@@ -62,8 +62,9 @@ static int allow_write(struct append *a)
 }
 
 /*
- * The first write goes to the frame as it is by then, which another program may have
- * made longer while the input was waited for: ours would be in the middle of that.
+ * The first write goes to the current end of the frame: another program may
+ * have added data while this one waited for input, and the size of the open
+ * would lead into these.
  */
 static int check_end(const struct append *a)
 {
@@ -101,7 +102,7 @@ static int begin(struct append *a)
 	const struct b2f_frame_options how = {.label = a->path};
 	int err = 0;
 
-	/* Of what is on a server, what it is decides. */
+	/* On a server the kind of the object decides. */
 	if (a->at.kind != CLI_KIND_URL)
 		err = cli_kind_check_change(a->path, a->at.kind, "");
 	if (!err)
@@ -128,7 +129,7 @@ static int add_input(struct append *a, const struct cli_input *in)
 	return err;
 }
 
-/* The frame must not be what is read: it would never end. */
+/* The frame must not be its own input: the input would never end. */
 static int check_distinct(const struct append *a, const struct cli_input *in)
 {
 	if (!cli_frames_is(&a->at, &in->st))

@@ -80,13 +80,13 @@ static int check(const struct cli_command *self, struct decompress *o,
 	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	/* As in zstd: what a pipe swallowed cannot be checked. */
+	/* As in zstd: bytes that went to a pipe cannot be checked. */
 	if (o->to_stdout)
 		o->remove = false;
 	return CLI_CONTINUE;
 }
 
-/* What a frame is turned into. */
+/* The file that a frame becomes. */
 struct job {
 	const struct decompress *options;
 	const struct cli_operand *operand;
@@ -105,7 +105,7 @@ static bool has_suffix(const char *name, size_t len, const char *suffix)
 	return len > n && memcmp(name + len - n, suffix, n) == 0;
 }
 
-/* One of b2nd, or of those who store its items as plain data. */
+/* A b2nd array, or an array that is stored as plain data. */
 static bool is_array(const struct b2f_frame *frame)
 {
 	return b2f_frame_array(frame) || b2f_frame_tensor(frame);
@@ -247,8 +247,8 @@ static int decompress_to_file(const struct job *job)
 }
 
 /*
- * What is to be written of an array: a .npy file, as which it may be shown
- * already, or with --raw the items.
+ * The layout to write for an array: a .npy file, which may be its own layout,
+ * or with --raw the items.
  */
 static int choose_array(struct job *job)
 {

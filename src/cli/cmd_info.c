@@ -44,7 +44,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* As text, or all of it as JSON; frees @object. */
+/* Prints @object as text, or as JSON, and frees it. */
 static void say(const struct info *o, const struct cli_at *at, json_t *object)
 {
 	/* An empty line between frames. */
@@ -72,7 +72,7 @@ static int print_frame(const struct info *o, const struct cli_at *at,
 	return err ? err : meta_err;
 }
 
-/* What the mount says that the file is in. */
+/* The mount's description of a file in it. */
 static int print_mounted(const struct info *o, const struct cli_at *at,
 			 json_t *object)
 {
@@ -88,7 +88,7 @@ static int print_mounted(const struct info *o, const struct cli_at *at,
 	return B2F_EUNSUPPORTED;
 }
 
-/* One that lies in a mount is a file that speaks for itself. */
+/* A file in a mount is described by the mount. */
 static bool is_frame(const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;

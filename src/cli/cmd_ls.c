@@ -32,7 +32,7 @@ struct ls {
 	uint64_t nprinted;
 };
 
-/* What stands before a name: a heading, and lines by show.h. */
+/* The columns before a name: a heading, and lines by show.h. */
 static const struct {
 	const char *heading;
 	const char *line;
@@ -89,7 +89,7 @@ static json_t *describe(const struct cli_walk_entry *entry)
 				   (json_int_t)st->st_mtime, "mode",
 				   (int)(st->st_mode & 07777));
 
-	/* No sizes are known of what is no frame, or broken. */
+	/* Entries that are no frames, and broken frames, have no sizes. */
 	if (peek->is_frame && !peek->broken)
 		json_object_update_new(
 			object, json_pack("{s:I, s:I, s:o}", "nbytes",

@@ -25,7 +25,7 @@ static const struct cli_option table[] = {
 static const char text[] =
 	"{}  {source}  [{?read_only}ro|rw]  [{pid}|{error}]\n";
 
-/* Of a mount that does not answer there is an error instead. */
+/* A mount that does not answer has an error instead. */
 static void print_mount(void *arg, const struct cli_mount *mount)
 {
 	char *pid = cli_mounts_ask(mount->mountpoint, "pid");

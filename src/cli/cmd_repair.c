@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * cmd_repair.c - bloscctl repair: what can surely be done, and what was asked
- * for
- */
+/* cmd_repair.c - bloscctl repair: safe repairs, and those of the options */
 #include "cli/exit_codes.h"
 #include "cli/from_url.h"
 #include "cli/orphans.h"

@@ -66,7 +66,7 @@ static int remove_unread(const struct cli_at *at, const struct stat *st)
 							 at->dir, at->name));
 }
 
-/* With -f, what is there counts, not what it says of itself. */
+/* With -f the files count, not the contents of an index. */
 static bool is_frame(const struct rm *rm, const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_seal.c - bloscctl seal: checksums for what has none */
+/* cmd_seal.c - bloscctl seal: checksums for frames without them */
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"

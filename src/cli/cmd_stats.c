@@ -35,7 +35,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Seconds are those of all threads together. */
+/* Seconds are the sum over all threads. */
 static const char text[] =
 	"{}\n"
 	"  reads     {reads} requests, {read_bytes:size}\n"
@@ -74,7 +74,7 @@ static void add_speed(json_t *codec, const char *key, const char *nbytes,
 							    : (double)n)));
 }
 
-/* What follows from the counters of the daemon. */
+/* Values that are computed from the counters of the daemon. */
 static void add_rates(json_t *stats)
 {
 	uint64_t hits = number(stats, "hits");
@@ -123,7 +123,7 @@ static int refuse(const char *path, int err)
 	return -err;
 }
 
-/* What the bloscfs at @path says of itself; NULL after it was said why not. */
+/* The statistics of the bloscfs at @path; NULL after printing why not. */
 static json_t *ask(const char *path, int *err)
 {
 	char *said = cli_mounts_ask(path, "stats");

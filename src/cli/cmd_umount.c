@@ -104,7 +104,7 @@ static int unmount(const struct umount *u, const char *path)
 	return cli_message_errno(path, -errno);
 }
 
-/* Says what is wrong if @err is not 0; returns whether to unmount at all. */
+/* Prints the cause if @err is not 0; returns whether to unmount at all. */
 static bool may_unmount(const char *path, int err)
 {
 	if (err == -EOPNOTSUPP)
@@ -158,7 +158,7 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
 }
 
-/* What became of the mount, and why not all is well if it is not. */
+/* The result of an unmount, with the cause if something failed. */
 static void report(const char *path, bool unmounted, int err)
 {
 	json_t *object = json_pack("{s:s, s:o*, s:b}", "command", "umount",

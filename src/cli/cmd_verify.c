@@ -150,8 +150,8 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 }
 
 /*
- * Looks at what is in the directory of @frame beside its chunks.  What is in a
- * store, or on a server, has none.
+ * Checks the directory of @frame for leftovers.  A frame in a store, or on a
+ * server, has no directory.
  */
 static int look_around(const struct verify *v, enum cli_kind kind,
 		       struct b2f_frame *frame,
@@ -271,8 +271,8 @@ static void verify_tree(struct verify *v, const char *path)
 }
 
 /*
- * A store that is a file counts as a directory; one that is a frame, too, is
- * looked at as that first.
+ * A store that is a file counts as a directory; a .b2e is checked as a frame
+ * first.
  */
 static void verify_path(struct verify *v, const char *path)
 {

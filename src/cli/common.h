@@ -20,7 +20,7 @@
 struct cli_common {
 	unsigned int nthreads;
 	bool progress;
-	/* Also what is below directories. */
+	/* Also files below directories. */
 	bool recursive;
 	bool no_seal;
 	/* Overwrite; write to a terminal. */

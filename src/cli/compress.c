@@ -27,7 +27,7 @@
 #include "cli/output.h"
 #include "cli/target.h"
 
-/* One file that is being compressed. */
+/* A file that is being compressed. */
 struct job {
 	const struct cli_compress *how;
 	const struct cli_operand *operand;
@@ -36,7 +36,7 @@ struct job {
 	struct b2f_settings settings;
 	/* It is a .npy file; a pipe, or so it begins. */
 	bool npy;
-	/* What messages call the frame. */
+	/* The name of the frame in messages. */
 	const char *output;
 	/* The same if the user gave no name; malloc'ed. */
 	char *name;
@@ -189,7 +189,7 @@ static int send(struct job *job, const struct cli_target *target)
 	return err;
 }
 
-/* One PUT of the index replaces all: so there is a whole frame here before. */
+/* One PUT of the index replaces all, so the whole new frame is made before. */
 static int replace_url(struct job *job)
 {
 	struct cli_target target;
@@ -353,7 +353,7 @@ static bool is_removable(const struct job *job)
 	       job->in.fd != STDIN_FILENO;
 }
 
-/* The file goes if it is the one that was read. */
+/* Removes the file if it is still the file that was read. */
 static int remove_input(const struct job *job)
 {
 	int err = cli_input_check_unchanged(&job->in);
@@ -510,7 +510,7 @@ static int copy_to_stdout(const struct cli_at *at)
 	return err;
 }
 
-/* Gives what was made its name, or nothing but its bytes. */
+/* Gives the result its name, or writes its bytes to standard output. */
 static int publish(struct job *job, struct cli_target *target)
 {
 	const struct cli_at at = cli_target_at(target);
@@ -520,7 +520,7 @@ static int publish(struct job *job, struct cli_target *target)
 	return cli_target_commit(target, true);
 }
 
-/* What a server gets is a sparse frame, and takes the place of none. */
+/* A server gets a sparse frame, which replaces no existing one. */
 static int compress_to_url(struct job *job)
 {
 	struct cli_at at;

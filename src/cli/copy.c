@@ -14,10 +14,10 @@
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
 
-/* Gets each piece of what is copied.  Returns 0 or a negative errno. */
+/* Gets each piece of the copied data.  Returns 0 or a negative errno. */
 typedef int piece_fn(void *arg, const void *data, size_t size);
 
-/* One pass over a range: where to read, and what to do with it. */
+/* One pass over a range: the source, and the function for each piece. */
 struct pass {
 	const struct cli_copy *copy;
 	struct b2f_stream *stream;
@@ -171,7 +171,7 @@ int cli_copy_output(const struct cli_copy *copy, struct cli_output *out)
 	return err;
 }
 
-/* What the pieces are compared with: a plain file, or else a frame. */
+/* The pieces are compared with a plain file, or with a frame. */
 struct compare_arg {
 	const char *name;
 	int fd;

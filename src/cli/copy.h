@@ -32,9 +32,9 @@ B2F_MUST_CHECK
 int cli_copy_output(const struct cli_copy *copy, struct cli_output *out);
 
 /*
- * These compare it with what is somewhere else already: in the plain file @fd,
- * called @name, from byte @off on; in another frame.  Return 0, -EIO if that is
- * not the same, or longer, or another errno.
+ * These compare it with an existing copy: in the plain file @fd, called @name,
+ * from byte @off on; in another frame.  Return 0, -EIO if that is not the
+ * same, or longer, or another errno.
  */
 B2F_MUST_CHECK
 int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,

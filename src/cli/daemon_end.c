@@ -22,7 +22,7 @@
 #define PID_NAME  "user.bloscfs.pid"
 #define SYNC_NAME "user.bloscfs.sync"
 
-/* After so many seconds the user is told what is waited for. */
+/* After so many seconds a message tells the user the reason for waiting. */
 #define TELL_S 5
 
 /* Linux 6.15 has this; the headers of Debian 12 do not yet. */
@@ -36,8 +36,8 @@ struct pidfd_info {
 #define INFO_EXIT (UINT64_C(1) << 3)
 
 /*
- * In another PID namespace the number is that of another process.  The daemon
- * is called bloscfs, or as mount(8) calls it, mount.bloscfs.
+ * In another PID namespace the number may belong to another process.  The
+ * daemon is called bloscfs, or as mount(8) calls it, mount.bloscfs.
  */
 static bool is_bloscfs(long pid)
 {
@@ -54,14 +54,14 @@ static bool is_bloscfs(long pid)
 	return strstr(name, "blos");
 }
 
-/* What a daemon says of itself. */
+/* The pid that a daemon tells. */
 struct answer {
 	/* Its number, or a negative errno. */
 	long pid;
 	bool stored;
 };
 
-/* What the kernel has cached, and what the daemon keeps in memory. */
+/* Dirty pages of the kernel, and unstored data of the daemon. */
 static bool store(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -16,7 +16,7 @@
 struct cli_daemon {
 	/* The mount that it serves. */
 	struct cli_mount_row mount;
-	/* It has stored what was written before it was found. */
+	/* It has stored all data that were written before it was found. */
 	bool stored;
 	pid_t pid;
 	/* Descriptor of the process; -1: the process is not known. */
@@ -24,8 +24,9 @@ struct cli_daemon {
 };
 
 /*
- * Finds the bloscfs that serves the root of a mount, @path; root asks as the user who
- * mounted it, who may.  Has it store what was written: it may not end with this mount.
+ * Finds the bloscfs that serves the root of a mount, @path; root asks as the
+ * user who mounted it, who may.  Has it store the written data: it may go on
+ * after this unmount.
  *
  * Returns 0; -ENODATA (there is no bloscfs mounted on @path); -EOPNOTSUPP (it
  * does not say: xattr=off, or its process is in another PID namespace);

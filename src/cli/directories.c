@@ -86,7 +86,7 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 	return cli_message_errno(path, err);
 }
 
-/* Opens what was at @below when it was @st; or an errno. */
+/* Opens @below if it is still the file @st, or returns an errno. */
 static int open_same(int top, const char *below, const struct stat *st)
 {
 	int fd = cli_at_open_below(top, below, O_RDONLY);

@@ -42,8 +42,8 @@ int cli_directories_make(struct cli_directories *directories, const char *path,
 			 const char *below, bool was_made);
 
 /*
- * Ends with those that were made below @path; returns the first error, all of which are
- * said.
+ * Finishes the directories that were made below @path; returns the first
+ * error, and prints all.
  */
 B2F_MUST_CHECK
 int cli_directories_finish(struct cli_directories *directories,

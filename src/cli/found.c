@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* found.c - what is below a directory */
+/* found.c - the files and frames below a directory */
 #include "cli/found.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * found.h - what is below a directory, collected before there is more
+ * found.h - the files and frames below a directory, listed before the work
+ * begins
  *
  * Layer: cli.  Threads: main only.
  */

@@ -16,7 +16,7 @@
 #include "cli/mounts.h"
 #include "cli/pack_path.h"
 
-/* What the user named may lead into a store that is a file. */
+/* The operand may lead into a store that is a file. */
 static int open_named(const struct b2f_frame_options *options,
 		      const char *path, struct b2f_frame **out)
 {
@@ -56,7 +56,7 @@ static int open_below(const struct b2f_frame_options *how,
 
 json_t *cli_frames_in_mount(const struct cli_at *at)
 {
-	/* What is no plain bytes may not be opened, but tells what it is. */
+	/* Objects without plain bytes cannot be opened, but have attributes. */
 	int fd = cli_at_open(at, O_PATH);
 	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
 
@@ -65,7 +65,7 @@ json_t *cli_frames_in_mount(const struct cli_at *at)
 	return object;
 }
 
-/* Names the frame behind what is no frame, but a file of a mount. */
+/* Names the frame behind a file of a mount. */
 static void tell_frame(const struct cli_at *at)
 {
 	json_t *object = cli_frames_in_mount(at);

@@ -42,8 +42,8 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     struct b2f_file **out);
 
 /*
- * What a mount tells of the frame behind its file @at (cli_mounts_frame()); free it.
- * NULL: it is no file of a mount.
+ * A mount's description of the frame behind its file @at (cli_mounts_frame());
+ * free it.  NULL: it is no file of a mount.
  */
 json_t *cli_frames_in_mount(const struct cli_at *at);
 
@@ -91,17 +91,17 @@ int cli_frames_check_removable(int dirfd, const char *name, const char *label);
 /*
  * Removes frame @at, which has been read as @frame: the file, or the directory
  * if nothing else is in it.  Holds it (b2f_frame_hold()), so that no writer
- * loses what it has not stored yet.  If the frame has several names
- * (programs/home.h), removes @shown, or the name that the user gave, and the
- * frame with its last name.  Refuses (-EBUSY) other symbolic links, frames
- * inside a larger file, and frames that were changed since they were opened.
- * Returns 0, -ENOTEMPTY, -EBUSY or an errno.
+ * loses unstored data.  If the frame has several names (programs/home.h),
+ * removes @shown, or the name that the user gave, and the frame with its last
+ * name.  Refuses (-EBUSY) other symbolic links, frames inside a larger file,
+ * and frames that were changed since they were opened.  Returns 0, -ENOTEMPTY,
+ * -EBUSY or an errno.
  */
 B2F_MUST_CHECK
 int cli_frames_remove(const struct cli_at *at, const char *shown,
 		      struct b2f_frame *frame);
 
-/* b2f_frame_hold(), before the work for what is to be removed or replaced begins. */
+/* Calls b2f_frame_hold() before a frame is removed or replaced. */
 B2F_MUST_CHECK
 int cli_frames_hold(const char *path, struct b2f_frame *frame);
 

@@ -88,7 +88,7 @@ static int remove_file(const struct cli_at *at)
 		       : 0;
 }
 
-/* Looks at what is at @at, unless it is a link or the index has changed. */
+/* Looks at @at, unless it is a link or the index has changed. */
 static int check_same(const struct cli_at *at,
 		      const struct b2f_frame_stamp *then, struct stat *st)
 {
@@ -151,7 +151,7 @@ static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 	return remove_file(at);
 }
 
-/* The slot goes after the name; a mount corrects one that stays. */
+/* The slot goes after the name; if it stays, a mount removes it. */
 static int remove_name(const struct cli_at *at, const char *name)
 {
 	int fd;
@@ -167,7 +167,7 @@ static int remove_name(const struct cli_at *at, const char *name)
 	return 0;
 }
 
-/* @name is one of those of the frame at the home @at. */
+/* @name is one of the names of the frame at the home @at. */
 static int remove_linked(const struct cli_at *at, const char *name,
 			 const struct b2f_frame *frame)
 {
@@ -177,7 +177,7 @@ static int remove_linked(const struct cli_at *at, const char *name,
 		return refuse(at->path, -EBUSY, "it was changed meanwhile");
 	if (b2f_home_has_name(at->dir, at->name, name))
 		return remove_name(at, name);
-	/* Without the name it would be shown by that of its home, but be there. */
+	/* Without the name a mount shows it by the name of its home. */
 	err = check_directory(at->dir, at->name);
 	if (!err)
 		err = remove_name(at, name);

@@ -36,7 +36,7 @@ static int keep(void)
 	return err;
 }
 
-/* Can it be read at any place as it is? */
+/* Can it be read at any place directly? */
 static bool is_whole_file(void)
 {
 	struct stat st;

@@ -15,10 +15,10 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-/* Who asks: once for the whole process, as some are asked themselves who that is. */
+/* The keys: once for the whole process, because some sources ask the user. */
 static struct b2f_aws aws;
 
-/* What the user says of servers, for the whole process. */
+/* The user's options for servers, for the whole process. */
 static struct user {
 	struct b2f_aws_options given;
 	/* Where what comes from them is kept. */
@@ -163,7 +163,7 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 	err = cli_from_url_connect(url, &remote);
 	if (err)
 		return err;
-	/* What follows the path may be a signature. */
+	/* The query of a URL may be a signature. */
 	options.label = b2f_remote_label(remote);
 	cli_message_forget();
 	err = cli_message_explain(
@@ -240,7 +240,7 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 struct steps {
 	const struct cli_walk *walk;
 	struct b2f_remote *remote;
-	/* What the user gave, without slashes at its end. */
+	/* The operand, without slashes at its end. */
 	const char *url;
 };
 
@@ -311,7 +311,7 @@ static void show(const struct steps *s, const char *path,
 static int open_below(const struct steps *s, const char *path,
 		      struct b2f_frame **out)
 {
-	/* What follows the path of a URL may be a signature. */
+	/* The query behind the path may be a signature. */
 	const char *place = b2f_remote_label(s->remote);
 	struct b2f_frame_options how = {.join_objects = true};
 	char *label = NULL;
@@ -321,7 +321,7 @@ static int open_below(const struct steps *s, const char *path,
 		return -ENOMEM;
 	how.label = label;
 	err = b2f_remote_open_frame(s->remote, path, &how, out);
-	/* Once more for the reason: else it is told of all that is no frame. */
+	/* Opens it again to log the cause; the first look logs nothing. */
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME) {
 		how.log = &cli_message_log;
 		cli_message_forget();
@@ -412,7 +412,7 @@ static int walk_names(const struct steps *s, const char *dir,
 	return first;
 }
 
-/* As deep as keys are long. */
+/* Keys bound the depth. */
 static int walk_below(const struct steps *s, const char *dir)
 {
 	struct names names = {.items = NULL};

@@ -47,7 +47,7 @@ void cli_from_url_attributes(const struct b2f_remote_stat *version,
 B2F_MUST_CHECK
 int cli_from_url_walk(const struct cli_walk *walk, const char *url);
 
-/* The last part of @url's path, which names what is made of it; malloc'ed. */
+/* The last part of @url's path, which names the results; malloc'ed. */
 char *cli_from_url_name(const char *url);
 
 /*

@@ -10,7 +10,7 @@
 
 enum kind { INTEGER, RANGE, ELLIPSIS };
 
-/* What stands between two commas. */
+/* The text between two commas. */
 struct item {
 	enum kind kind;
 	/* The integer; or start, stop and step, if they are given. */
@@ -142,7 +142,7 @@ static int read_items(struct parser *p)
 	return p->at[-1] ? refuse(p, not_basic) : 0;
 }
 
-/* A slice takes what it can get. */
+/* A slice is cut to the dimension. */
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	if (value < low)

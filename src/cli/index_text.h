@@ -19,13 +19,13 @@ struct cli_index {
 	int64_t shape[B2F_ARRAY_MAX_DIM];
 };
 
-/* Is @text an index, of whatever array?  Returns 0, or -EINVAL after saying why not. */
+/* Is @text an index?  Returns 0, or -EINVAL after saying why not. */
 B2F_MUST_CHECK
 int cli_index_check(const char *text);
 
 /*
- * Reads @text as an index of @array.  Returns 0, or -EINVAL after saying what
- * is wrong with it, in NumPy's words where it has some.
+ * Reads @text as an index of @array.  Returns 0, or -EINVAL after printing the
+ * error, in NumPy's words where NumPy has some.
  */
 B2F_MUST_CHECK
 int cli_index_parse(const char *text, const struct b2f_array *array,

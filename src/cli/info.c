@@ -21,7 +21,7 @@
 	"[<filters|[{?name=unknown}unknown {id}|{name}][ ({+meta:signed})]>|"   \
 	"none]"
 
-/* What a person looks for first: what it is, how large, may it be changed? */
+/* The facts that a person looks for first: kind, size, writable or not. */
 const char cli_info_text[] =
 	"{}\n"
 	"[  frame        {+in_mount}\n]"
@@ -186,7 +186,7 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 	}
 }
 
-/* What the library does not know: the table, and what metalayers mean. */
+/* Facts beyond the library: the table, and the meaning of metalayers. */
 static void add_meanings(json_t *object, const struct cli_at *at,
 			 const struct b2f_frame *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info_table.c - the rows of a CTable, of which a frame is a column */
+/* info_table.c - the rows of the CTable that a frame is a column of */
 #include "cli/info_table.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_table.h - the rows of a CTable, of which a frame is a column
+ * info_table.h - the rows of the CTable that a frame is a column of
  *
  * See b2frame/table.h; the path of the column leads to the table.
  *

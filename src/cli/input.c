@@ -258,7 +258,7 @@ static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
 	return true;
 }
 
-/* Bytes of the file as it is now. */
+/* Current size of the file. */
 static int measure_now(const struct cli_input *in, uint64_t *size)
 {
 	struct stat st;

@@ -58,8 +58,8 @@ B2F_MUST_CHECK
 int cli_input_check_unchanged(const struct cli_input *in);
 
 /*
- * Reads up to @size bytes from @off on, or the next ones of what is no file.  Returns
- * how many there were, fewer at the end only.
+ * Reads up to @size bytes from @off on, or the next bytes of a pipe or device.
+ * Returns the number of bytes, which is less than @size at the end only.
  */
 B2F_MUST_CHECK
 ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,

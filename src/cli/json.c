@@ -12,12 +12,10 @@
 #include "cli/show.h"
 #include "meta/escape.h"
 
-/* Of all objects; docs/json.md tells when it changes. */
+/* The "schema" of all objects; docs/json.md tells when it changes. */
 #define SCHEMA 1
 
-/*
- * Enough digits for a number that was written with fewer to stay what it was.
- */
+/* Enough digits to keep a number that was written with fewer digits. */
 #define DIGITS JSON_REAL_PRECISION(15)
 
 /* A process has one stdout, hence one of these. */

@@ -16,20 +16,20 @@
 
 #include "cli/options.h"
 
-/* The row of --json, whatever struct the others fill; and what it does. */
+/* The row of --json for the options of any command, and its function. */
 extern const struct cli_option cli_json_option[];
 cli_option_fn cli_json_want;
 
 /* Was --json given? */
 bool cli_json_wanted(void);
 
-/* A file name; of one that is no UTF-8 its bytes, escaped. */
+/* A file name; bytes that are not UTF-8 are escaped. */
 json_t *cli_json_name(const char *name);
 
 /* @nbytes / @cbytes; 0 if that is no number. */
 json_t *cli_json_ratio(uint64_t nbytes, uint64_t cbytes);
 
-/* Begins an array, if @several; cli_json_end() ends it.  Of text, neither. */
+/* Begins an array, if @several; cli_json_end() ends it.  Only for --json. */
 void cli_json_begin(bool several);
 void cli_json_end(void);
 

@@ -14,7 +14,7 @@ enum cli_kind {
 	CLI_KIND_PATH,
 	/* On a server. */
 	CLI_KIND_URL,
-	/* In a store that is one file (pack_path.h), of which it is a part. */
+	/* A member of a store that is one file (pack_path.h). */
 	CLI_KIND_MEMBER,
 	/* "-" */
 	CLI_KIND_STDIN,
@@ -24,8 +24,8 @@ enum cli_kind {
 enum cli_kind cli_kind_of(const char *operand);
 
 /*
- * Refuses all but paths, which alone can be changed or removed.  @advice follows what
- * is said, as "; -o names a copy".  Returns 0 or -EROFS.
+ * Refuses all but paths, which alone can be changed or removed.  @advice ends
+ * the message, for instance "; -o names a copy".  Returns 0 or -EROFS.
  */
 B2F_MUST_CHECK
 int cli_kind_check_change(const char *operand, enum cli_kind kind,

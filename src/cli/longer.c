@@ -50,7 +50,7 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 	return err ? err : open_scratch(longer, out);
 }
 
-/* Is it still what was read?  Another program may have replaced or changed it. */
+/* Is it still the file that was read, not replaced or changed? */
 static int check_unchanged(const struct cli_longer *longer)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_of(&longer->like), now;

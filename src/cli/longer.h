@@ -43,7 +43,7 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 		     struct b2f_file **out);
 
 /*
- * Makes the new file, after the last byte was committed; *@cbytes is what it takes.
+ * Makes the new file, after the last byte was committed; *@cbytes is its size.
  */
 B2F_MUST_CHECK
 int cli_longer_finish(struct cli_longer *longer, struct cli_progress *progress,

@@ -23,7 +23,7 @@ void cli_ls_tree_begin(struct cli_ls_tree *tree, const char *path)
 	cli_ls_tree_fini(tree);
 }
 
-/* The frame of @entry, if it is one that is not open yet; close it. */
+/* Opens the frame of @entry, if it is a frame and not open yet; close it. */
 static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_options quiet = {

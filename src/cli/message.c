@@ -123,7 +123,7 @@ void cli_message_result(const char *text, const json_t *object)
 	cli_show(out, text, "", object);
 	fclose(out);
 	pthread_mutex_lock(&state.lock);
-	/* What a person asked for needs no name of a program; -q leaves it out. */
+	/* Output on request has no name of the program; -q leaves it out. */
 	if (isatty(STDERR_FILENO))
 		print_line(B2F_LOG_WARNING, "", line);
 	else

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* Room for what is kept of a message, with its 0. */
+/* Room for the part of a message that is kept, with its 0. */
 #define CLI_MESSAGE_MAX 512
 
 #include "b2frame/log.h"

@@ -34,8 +34,8 @@ int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
 char *cli_mounts_ask(const char *path, const char *name);
 
 /*
- * What a mount tells of the frame behind its file @fd, opened as O_PATH, with the
- * path of that as "in_mount"; free it.  NULL: it is no file of a mount.
+ * The mount's description of the frame behind its file @fd (O_PATH), with the
+ * path of the frame as "in_mount"; free it.  NULL: it is no file of a mount.
  */
 json_t *cli_mounts_frame(int fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* operands.c - a command on each of its operands, and on what is below them */
+/* operands.c - a command on each operand, and on the files below it */
 #include "cli/operands.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static const char *last_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Where what is at @below of an operand goes; malloc'ed. */
+/* The path of the result for @below of an operand; malloc'ed. */
 static char *place_of(const struct run *run, const char *below)
 {
 	char *top = cli_text_bare(run->o->output);
@@ -129,7 +129,7 @@ static int open_output(struct run *run)
 	if (!top)
 		return cli_message_errno(run->o->output, -ENOMEM);
 	err = make_parents(top);
-	/* What a copy is made of tells who may write to it, in the end. */
+	/* The source of a copy decides in the end who may write to the copy. */
 	if (!err)
 		run->made_output = mkdir(top, run->o->all ? 0700 : 0777) == 0;
 	if (!err)
@@ -175,7 +175,7 @@ static int make_place(struct run *run, const char *path, const char *below,
 	/* An object store has no directories that are made. */
 	if (cli_kind_of(run->o->output) == CLI_KIND_URL)
 		return 0;
-	/* What becomes of the operand itself. */
+	/* The result for the operand itself. */
 	if (!*below)
 		return make_parents(placed->path);
 	err = open_output(run);
@@ -230,7 +230,7 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 		return err;
 	}
 	operand->output = run->o->output;
-	/* What comes from a server goes here. */
+	/* Results from servers go here. */
 	if (operand->at.kind == CLI_KIND_URL)
 		placed->path = cli_from_url_name(path);
 	if (placed->path)
@@ -300,7 +300,7 @@ static int run_item(struct run *run, const struct cli_found_item *item, int root
 	if (!err)
 		err = check_change(run, &operand.at);
 	operand.place = operand.at;
-	/* What lies at a home is called as one of its names is. */
+	/* A frame at a home is called by one of its names. */
 	operand.place.name = shown ? shown + 1 : item->below;
 	operand.shown = operand.place.name;
 	if (!err && run->moves)
@@ -349,7 +349,7 @@ static int make_directories(struct run *run, int fd, const struct cli_found *fou
 	return first;
 }
 
-/* Says what is wrong with what was found below @root, if anything. */
+/* Prints the errors of the search below @root, if any. */
 static int judge(const struct cli_found *found, const char *root, int err)
 {
 	if (!err)
@@ -375,7 +375,7 @@ static int open_root(const char *root)
 		       : -1;
 }
 
-/* Works on what was @found below the directory @fd. */
+/* Works on all that was @found below the directory @fd. */
 static int run_found(struct run *run, int fd, const struct cli_found *found)
 {
 	struct cli_directories made = {.n = 0};
@@ -396,7 +396,7 @@ static int run_below(struct run *run, const char *root)
 	struct cli_found found = {
 		.files = run->o->files,
 		.all = run->o->all,
-		/* By its first name it has been changed. */
+		/* The frame was changed by its first name already. */
 		.once = run->o->changes && !run->o->removes,
 	};
 	const struct cli_walk walk = {.recursive = true,

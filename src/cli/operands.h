@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operands.h - a command on each of its operands, and on what is below them
+ * operands.h - a command on each operand, and on the files below it
  *
  * With -r a directory stands for all frames below it, or for all plain files.
  * With -o DIRECTORY results are put there, under the paths that they have below
@@ -18,7 +18,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 
-/* One file or frame to work on. */
+/* A file or frame to work on. */
 struct cli_operand {
 	/* The file or frame to read. */
 	struct cli_at at;

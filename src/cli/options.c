@@ -19,7 +19,7 @@
 /* Rows of a command, with those of the tables that it shares. */
 #define ROWS_MAX 48
 
-/* What getopt_long() returns for row i is this + i, or its letter. */
+/* getopt_long() returns this + i for row i, or the row's letter. */
 #define FIRST_ROW 256
 
 int cli_option_refuse(const struct cli_option *option, const char *text,
@@ -145,13 +145,13 @@ static void add_table(struct parser *p, const struct cli_option *row,
 	}
 }
 
-/* What every command has, first and in the order of --help last. */
+/* The options of every command, first here and last in --help. */
 static const struct cli_option help_row =
 	CLI_OPTION("help", 'h', NULL, cli_option_set, 0, "this text");
 
 static void begin(struct parser *p, const struct cli_command *self, void *values)
 {
-	/* The colon makes getopt_long() tell what is wrong. */
+	/* The colon makes getopt_long() distinguish the errors. */
 	*p = (struct parser){.letters = ":", .nletters = 1};
 	add_row(p, &help_row, values);
 	add_table(p, self->options, values);

@@ -38,7 +38,7 @@ static void report(const char *url, const struct b2f_remote_orphans *found,
 	putchar('\n');
 }
 
-/* What is found below a place. */
+/* The orphans below a place. */
 struct below {
 	const char *label;
 	bool dry_run;

@@ -41,8 +41,8 @@ struct cli_output cli_output_standard(void);
 
 /*
  * Begins the file @at; *@out is in use until cli_output_close().  Until then
- * the signals of cleanup.h remove what is half done.  Without @replace an existing
- * file is -EEXIST.
+ * the signals of cleanup.h remove an incomplete file.  Without @replace an
+ * existing file is -EEXIST.
  */
 B2F_MUST_CHECK
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
@@ -75,7 +75,7 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 B2F_MUST_CHECK
 int cli_output_commit(struct cli_output *out, bool durable);
 
-/* Removes what was not committed, and frees everything. */
+/* Removes an uncommitted file, and frees everything. */
 void cli_output_close(struct cli_output *out);
 
 #endif

@@ -140,7 +140,7 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 struct steps {
 	const struct cli_walk *walk;
 	const struct b2f_pack *pack;
-	/* What messages call it; where it is (NULL: on a server), and below what. */
+	/* Name in messages; file (NULL: on a server); place in it. */
 	const char *file;
 	const struct cli_at *at;
 	const char *below;

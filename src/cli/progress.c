@@ -71,7 +71,7 @@ static void draw_part(const struct cli_progress *p, double part, uint64_t done,
 	cli_message_status(line);
 }
 
-/* Of a pipe nothing tells how much is to come. */
+/* The size of a pipe's data is unknown. */
 static void draw_done(const struct cli_progress *p, uint64_t done,
 		      uint64_t elapsed_ms)
 {
@@ -96,7 +96,7 @@ static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
 	draw_part(p, part < 1 ? part : 1, p->pass * total + done, elapsed_ms);
 }
 
-/* Of @done bytes that were handed over, those that are encoded. */
+/* How many of the @done bytes that were handed over are encoded. */
 static uint64_t encoded(const struct cli_progress *p, uint64_t done)
 {
 	struct b2f_runtime_stats stats;

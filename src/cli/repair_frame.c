@@ -19,7 +19,7 @@ struct job {
 	struct b2f_runtime *runtime;
 	const char *path;
 	const struct cli_at *at;
-	/* What is known, and what was done. */
+	/* The findings, and the repairs. */
 	struct b2f_leftovers leftovers;
 	struct b2f_check_result check;
 	/* enum b2f_check_state of each chunk. */
@@ -91,7 +91,7 @@ static int edit(struct job *job, struct b2f_editor *editor)
 	return err ? err : b2f_editor_commit(editor);
 }
 
-/* Replaces what is damaged, and counts what the chunks take. */
+/* Replaces damaged chunks, and adds up the stored bytes of all. */
 static int change(struct job *job, struct b2f_frame *frame)
 {
 	const struct b2f_editor_options options = {
@@ -106,7 +106,7 @@ static int change(struct job *job, struct b2f_frame *frame)
 		job->counted = job->check.tells_less;
 		return 0;
 	}
-	/* The check has logged what is damaged. */
+	/* The check has logged the damage. */
 	cli_message_forget();
 	err = b2f_editor_open_frame(&options, frame, &editor);
 	if (!err)
@@ -143,7 +143,7 @@ static int judge(const struct job *job)
 		       : 0;
 }
 
-/* What was done, or would be. */
+/* The repairs that were done, or would be. */
 #define DONE "{}: [{?dry_run}would have ]"
 
 static const char text[] =

@@ -28,14 +28,14 @@ struct cli_repair {
 	const char *older;
 	/* A new frame, for one whose index is lost; or NULL. */
 	const char *output;
-	/* Replace what is there. */
+	/* Replace an existing file. */
 	bool overwrite;
 };
 
 /*
- * Repairs a frame, as the struct cli_repair @how says; what was done is
- * said on stdout.  Returns 0 if the frame is sound now (or would be), else an
- * errno after saying why.
+ * Repairs a frame, as the struct cli_repair @how says; prints the repairs on
+ * stdout.  Returns 0 if the frame is sound now (or would be), else an errno
+ * after saying why.
  */
 B2F_MUST_CHECK
 int cli_repair_frame(const void *how, struct b2f_runtime *runtime,

@@ -13,13 +13,13 @@
 /* Longer words of a placeholder are cut; templates are ours. */
 #define WORD_SIZE 64
 
-/* What is between braces. */
+/* The text between braces. */
 struct field {
 	/* '?', '!', '+' or 0. */
 	char test;
 	char path[WORD_SIZE];
 	char format[WORD_SIZE];
-	/* What a test compares with, if @compares. */
+	/* The text that a test compares with, if @compares. */
 	char wanted[WORD_SIZE];
 	bool compares;
 	int width;
@@ -191,7 +191,7 @@ static bool is_full(const json_t *value)
 	return false;
 }
 
-/* Copies what is before one of @ends, and returns what is there. */
+/* Copies the text before one of @ends, and returns the place of that end. */
 static const char *take(const char *at, const char *ends, char word[WORD_SIZE])
 {
 	size_t n = strcspn(at, ends);
@@ -200,7 +200,7 @@ static const char *take(const char *at, const char *ends, char word[WORD_SIZE])
 	return at + n;
 }
 
-/* Parses what is behind a brace; returns what is behind the other one. */
+/* Parses the text behind a brace; returns the end of the closing brace. */
 static const char *parse_field(const char *at, struct field *field)
 {
 	char width[WORD_SIZE];
@@ -233,7 +233,7 @@ static bool holds(const struct field *field, const json_t *value)
 	return is;
 }
 
-/* Returns whether the value is there, and what is tested is so. */
+/* Returns whether the value is there, and the test holds. */
 static bool put_field(FILE *out, const struct field *field,
 		      const json_t *object)
 {

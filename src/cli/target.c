@@ -24,7 +24,7 @@
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
 
-/* What is made in a workshop. */
+/* The result that is made in a workshop. */
 #define MADE "new"
 
 /* Where large files may live for a while, even across a reboot. */
@@ -58,7 +58,7 @@ static int own_workshop(int fd)
 	if (st.st_uid != geteuid() && fchown(fd, geteuid(), (gid_t)-1) != 0 &&
 	    geteuid() == 0 && errno != EPERM && errno != EINVAL)
 		return -errno;
-	/* What is made in it inherits the group, if that was wanted. */
+	/* Files in it inherit the group, if the parent directory says so. */
 	return fchmod(fd, 0700 | (st.st_mode & S_ISGID)) != 0 && errno != EPERM
 		       ? -errno
 		       : 0;
@@ -87,7 +87,7 @@ static char *temp_name(uint64_t number)
 		       : name;
 }
 
-/* So long a name that a guess never fails. */
+/* The name is so long that a random one is always free. */
 static int make_new_workshop(struct cli_target *t)
 {
 	uint64_t random;
@@ -124,7 +124,7 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	return cli_frames_check_removable(t->parent, t->last, name);
 }
 
-/* What has the name already, if anything. */
+/* The existing file of that name, if any. */
 static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
@@ -159,7 +159,7 @@ static int split(struct cli_target *t)
 	return t->parent < 0 ? cli_message_errno(t->name, -errno) : 0;
 }
 
-/* A link that the user names stays a link: what it points to is replaced. */
+/* A link that the user names stays a link: its target is replaced. */
 static int find_named(struct cli_target *t, const char *path)
 {
 	struct stat st;
@@ -349,7 +349,7 @@ void cli_target_close_workshop(struct cli_target *t)
 	t->temp = NULL;
 }
 
-/* What a copy that goes on later has not begun. */
+/* The part that an interrupted copy has not begun. */
 static void remove_empty(const struct cli_target *t)
 {
 	struct stat st;

@@ -41,18 +41,18 @@ struct cli_target {
 	char *memory;
 	/* The workshop: its name in @parent; NULL: there is none. */
 	char *temp;
-	/* The same, open, and the name in it of what is made: it is not there yet. */
+	/* The same, open, and the future name of the result in it. */
 	int dirfd;
 	const char *base;
 	/* Something has the name that may be replaced. */
 	bool exists;
-	/* It goes on later with what it has made until now. */
+	/* An interrupted copy goes on with this workshop later. */
 	bool kept;
 	/* No: its source, of which it is a version, has changed; the caller sets it. */
 	bool outdated;
 };
 
-/* What a result may replace. */
+/* The kind of file that a result may replace. */
 enum cli_replace {
 	CLI_REPLACE_NOTHING,
 	/* Frames and plain files, but none that this run has made. */
@@ -69,7 +69,7 @@ static inline enum cli_replace cli_replace_if(bool force)
 
 /*
  * Begins the frame @at; *@out is in use until cli_target_close().  Until then
- * the signals of cleanup.h remove what is half done.  Returns -EEXIST if
+ * the signals of cleanup.h remove an incomplete result.  Returns -EEXIST if
  * something is there that @replace does not name.
  */
 B2F_MUST_CHECK
@@ -122,7 +122,7 @@ int cli_target_commit(struct cli_target *target, bool durable);
 /* Removes the workshop, if there is nothing in it. */
 void cli_target_close_workshop(struct cli_target *target);
 
-/* Removes what was not committed, and frees everything. */
+/* Removes an uncommitted result, and frees everything. */
 void cli_target_close(struct cli_target *target);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target_commit.c - what has been made gets its name */
+/* target_commit.c - a result gets its name */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,10 +14,10 @@
 #include "cli/message.h"
 #include "cli/target.h"
 
-/* What C-Blosc2 locks of a sparse frame (docs/format.md 6). */
+/* The file that C-Blosc2 locks in a sparse frame (docs/format.md 6). */
 #define LOCK ".b2lock"
 
-/* What was replaced is in the workshop, which goes with it. */
+/* The replaced file is in the workshop, and is removed with it. */
 static int remove_old(const struct cli_target *t)
 {
 	int err = cli_frames_remove_any(t->dirfd, CLI_TARGET_OLD);

@@ -17,7 +17,7 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
 		snprintf(buf, CLI_TEXT_SIZE, "%u B", (unsigned int)nbytes);
 		return buf;
 	}
-	/* What would be rounded to 1024.0 belongs to the next unit. */
+	/* A number that would be rounded to 1024.0 belongs to the next unit. */
 	while (value >= 1023.95 && unit < 5) {
 		value /= 1024;
 		unit++;

@@ -26,8 +26,8 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 bool cli_text_is_escaped(FILE *out, const char *name);
 
 /*
- * Writes a file name: escaped if @out is a terminal or if it has an end of line, else
- * as it is.
+ * Writes a file name; escapes it if @out is a terminal or the name has an end
+ * of line.
  */
 void cli_text_name(FILE *out, const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transfer.c - a frame, or a plain file, as it is, from one place to another */
+/* transfer.c - copies a frame as stored, or a plain file */
 #include "cli/transfer.h"
 
 #include <errno.h>
@@ -124,7 +124,7 @@ static int open_url(struct job *job)
 
 	if (!err)
 		err = open_object(job, remote);
-	/* What was opened keeps it. */
+	/* The open file keeps it. */
 	b2f_remote_free(remote);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transfer.h - a frame, or a plain file, as it is, from one place to another
+ * transfer.h - copies a frame as stored, or a plain file
  *
  * A place is a path or a URL.  A second transfer of the same goes on where the first
  * one was broken off, and leaves alone what is there already.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transfer_bytes.c - one file or object, as it is, from one place to another */
+/* transfer_bytes.c - copies one file or object from one place to another */
 #include "cli/transfer_bytes.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@
 #define PIECE ((size_t)1 << 20)
 
 /*
- * So many are on the disk before there are more: what a file is longer by than whole
- * steps may be lost with the power, but not its steps.
+ * So many bytes are synced before more are written: a loss of power may take
+ * the bytes behind the last whole step, but no step.
  */
 #define STEP (UINT64_C(64) << 20)
 
@@ -32,7 +32,7 @@ static bool is_longer(int fd, const struct stat *st)
 	return pread(fd, &next, 1, st->st_size) > 0;
 }
 
-/* C-Blosc2 changes a frame in steps: what is between two of them is no version. */
+/* C-Blosc2 changes a frame in steps: a state between two is no version. */
 static int open_frame(struct cli_bytes *bytes, const struct cli_at *at)
 {
 	const struct b2f_frame_options quiet = {.nofollow =
@@ -43,7 +43,7 @@ static int open_frame(struct cli_bytes *bytes, const struct cli_at *at)
 		cli_message_error("%s: another program has locked it, or keeps "
 				  "changing it",
 				  at->path);
-	/* What is no frame, or a damaged one, is copied as it is. */
+	/* A damaged frame, or a file that is no frame, is copied unchanged. */
 	return err == -EAGAIN || err == -ENOMEM ? err : 0;
 }
 
@@ -94,7 +94,7 @@ void cli_bytes_close(struct cli_bytes *bytes)
 	*bytes = (struct cli_bytes){.fd = -1};
 }
 
-/* The file is still the one that was opened, so that what was read is of it. */
+/* Checks that the open file was not changed: its bytes are one version. */
 static int check_version(const struct cli_bytes *bytes)
 {
 	struct b2f_frame_stamp now;
@@ -168,7 +168,7 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 	return err;
 }
 
-/* Opens what has the name; *@is_new: nothing had it. */
+/* Opens the file of that name; *@is_new: there was none. */
 static int open_named(const struct cli_target *target, bool *is_new)
 {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
@@ -193,7 +193,7 @@ static int check_begun(const struct cli_target *target, const struct stat *now)
 	return S_ISREG(now->st_mode) && now->st_uid == geteuid() ? 0 : -EEXIST;
 }
 
-/* What has been written before, and is on the disk: steps that more bytes follow. */
+/* Bytes of an earlier run on the disk: all steps that bytes follow. */
 static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
 		      uint64_t *off)
 {

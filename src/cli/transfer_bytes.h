@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transfer_bytes.h - one file or object, as it is, from one place to another
+ * transfer_bytes.h - copies one file or object from one place to another
  *
  * It is read in one version, or not at all.  All of these say on stderr why they
  * failed, and return a negative errno.

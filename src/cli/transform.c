@@ -17,17 +17,17 @@
 #include "cli/target.h"
 #include "cli/text.h"
 
-/* What to do with frames that cannot be changed. */
+/* The advice for frames that cannot be changed. */
 #define COPY "; -o names a copy"
 
-/* One frame that is being transformed. */
+/* A frame that is being transformed. */
 struct job {
 	const struct cli_transform *how;
 	struct b2f_runtime *runtime;
 	const struct cli_operand *operand;
 	/* What it is made of: that of @operand. */
 	const char *path;
-	/* What is to be made; malloc'ed. */
+	/* The path of the result; malloc'ed. */
 	char *output;
 	/* It takes the place of the old one. */
 	bool in_place;
@@ -101,7 +101,7 @@ static void tell_of_twin(const struct job *job)
 
 static struct cli_at result_of(const struct job *job)
 {
-	/* What replaces a frame takes the place where that is stored. */
+	/* A frame is replaced at the place where it is stored. */
 	return job->in_place ? job->operand->at
 			     : cli_operand_result(job->operand, job->output);
 }
@@ -113,7 +113,7 @@ static int choose_output(struct job *job)
 	bool stays = !operand->output && !cli_operand_is_moved(operand);
 	struct cli_at at;
 
-	/* Beside what is in a store, or has no name, there is no place. */
+	/* Members of a store, and standard input, have no place beside. */
 	if (stays && cli_kind_check_change(job->path, operand->at.kind, COPY))
 		return -EROFS;
 	job->in_place = same_name && stays;

@@ -39,7 +39,7 @@ struct cli_transform {
 	struct cli_encoding encoding;
 	/* Remove the old frame once the new one is safe. */
 	bool remove;
-	/* Copy chunks without looking at what is in them. */
+	/* Copy chunks without decoding them. */
 	bool no_verify;
 };
 

@@ -9,7 +9,7 @@
 #include "cli/message.h"
 #include "cli/show.h"
 
-/* Of one that did not even open there are no counts. */
+/* A frame that could not be opened has no counts. */
 static const char line[] =
 	"{}: {status}[, {nchunks} chunk[{!nchunks=1}s], {nbytes:size}"
 	"[{!status=ok} sound]][, {+nsealed} sealed]"
@@ -19,7 +19,7 @@ static const char line[] =
 	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
 	"[{?bad_checksum}, not as the store's checksum has it]"
 	"[{?bad_array}, not readable as an array]"
-	/* What du and C-Blosc2 say; bloscctl repair mends it. */
+	/* The sum that du and C-Blosc2 show; bloscctl repair corrects it. */
 	"[{?bad_cbytes}, index tells of {told_cbytes} stored bytes instead of "
 	"{cbytes}]"
 	"[, without its data: it stands for {stands_for}]"

@@ -20,13 +20,13 @@
 #include "cli/target.h"
 #include "programs/home.h"
 
-/* Of what no mount shows (docs/commit.md 4). */
+/* The prefix of names that no mount shows (docs/commit.md 4). */
 #define DELETED ".bloscfs-deleted"
 
 /* A walk below one directory. */
 struct steps {
 	const struct cli_walk *walk;
-	/* What stands before the part below it in paths, with a slash or empty. */
+	/* The beginning of paths below the root, with a slash, or empty. */
 	char *prefix;
 	int root;
 	/* The first error. */
@@ -55,7 +55,7 @@ static int open_listing(struct steps *s, const char *below)
 
 /* The names in one directory, and the homes of frames that were visited there. */
 struct listing {
-	/* What is below the root; "": that. */
+	/* The path below the root; "": the root. */
 	const char *below;
 	int fd;
 	char *homes;
@@ -68,8 +68,8 @@ static void note(struct steps *s, int err)
 }
 
 /*
- * What a command, or a mount, that was killed had half made or half deleted.  Anyone
- * can call a file so: what is passed over is told, unless mounts show it neither.
+ * Leftovers of a killed command or mount.  Anyone can call a file so: what is
+ * passed over is told, unless mounts show it neither.
  */
 static bool is_left(const struct cli_walk_entry *entry)
 {
