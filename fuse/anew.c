@@ -167,7 +167,7 @@ int fs_anew_finish(struct fs_handle *handle)
 		return 0;
 	if (!is_at(handle, BEGUN))
 		return -EPERM;
-	/* open_memmap() closes what has a header alone, and opens it again. */
+	/* open_memmap() closes a file of a header alone, and opens it again. */
 	err = b2f_file_end_anew(handle->file, handle->head != NULL);
 	if (!err)
 		leave(handle->anew, ENDED);

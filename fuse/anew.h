@@ -62,7 +62,7 @@ void fs_anew_spoil(struct fs_handle *handle);
 B2F_MUST_CHECK
 int fs_anew_finish(struct fs_handle *handle);
 
-/* At the close: goes back to what is on disk if it was not completed. */
+/* At the close: goes back to the stored array if the new one is incomplete. */
 void fs_anew_end(struct fs *fs, struct fs_handle *handle);
 
 #endif

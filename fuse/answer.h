@@ -41,7 +41,7 @@ bool fs_answer_has_room(const struct fs_answer *answer, const char *name);
 bool fs_answer_put(struct fs_answer *answer, const char *name,
 		   const struct fuse_entry_param *entry, off_t next);
 
-/* The same for what is not looked up. */
+/* The same for entries without a lookup. */
 bool fs_answer_put_name(struct fs_answer *answer, const char *name,
 			uint64_t ino, mode_t type, off_t next);
 

@@ -299,7 +299,7 @@ static int check_node(struct look *l, struct fs_object *node)
 	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
-	/* It may have been an answer that was damaged, and not what is there. */
+	/* The answer may have been damaged, and not the stored object. */
 	if (node->unreadable)
 		return fs_bucket_node_is_fresh(r, node);
 	if (!l->has_version && fs_bucket_node_is_fresh(r, node))
@@ -362,7 +362,7 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
-/* The node of what is shown as @name, as listed or as changed since. */
+/* The node shown as @name, by the listing and the changes since. */
 static int find_shown(struct fs *fs, const struct fs_object *dir,
 		      const struct fs_bucket_names *names, const char *name,
 		      struct fs_object **out)

@@ -10,7 +10,7 @@
 #include "bucket_node.h"
 
 /*
- * Finds what is shown as @name in the directory @dir as it is now, with one more
+ * Finds the current node of @name in the directory @dir, with one more
  * reference.  Returns 0, -ENOENT, -ENOTDIR, -ENOMEM, or an error of requests
  * (b2frame/remote.h).
  */

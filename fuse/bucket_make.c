@@ -12,7 +12,7 @@
 #include "bucket_overlay.h"
 #include "bucket_writer.h"
 
-/* May @name be that of something new in @dir? */
+/* Can a new entry in @dir have the name @name? */
 static int check_name(const struct fs_object *dir, const char *name)
 {
 	if (dir->kind != FS_BUCKET_DIR)
@@ -25,7 +25,7 @@ static int check_name(const struct fs_object *dir, const char *name)
 	return 0;
 }
 
-/* Was what is stored as @stored, or shown as that, made here? */
+/* Did this mount make the entry that is stored or shown as @stored? */
 static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 {
 	struct fs_bucket_made made;
@@ -78,7 +78,7 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			continue;
-		/* The name was free, so what is listed there has gone. */
+		/* The name was free, so a listed entry of it is gone. */
 		if (is_free(r, dir, names, out) ||
 		    (was_removed(r, dir, name) && !is_made(r, dir->path, out)))
 			return 0;
@@ -86,7 +86,7 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 	return -EEXIST;
 }
 
-/* Makes the node of the frame @path, of which nothing is there yet. */
+/* Makes the node of the frame @path, which is not stored yet. */
 static int new_frame(struct fs *fs, const char *path, struct fs_object **out)
 {
 	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
@@ -228,7 +228,7 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
-/* Removes what @node is on the server; the chunks of one that is open stay. */
+/* Removes @node on the server; the chunks of an open file stay. */
 static int remove_stored(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_remote *place = fs->bucket->place;
@@ -288,7 +288,7 @@ out:
 	return err;
 }
 
-/* Is nothing in @dir, as it is now? */
+/* Is @dir empty now? */
 static int check_empty(struct fs *fs, struct fs_object *dir)
 {
 	struct fs_bucket_names *listed = NULL, *names = NULL;
@@ -364,7 +364,7 @@ static bool is_sparse(const struct fs_object *node)
 	       !node->unreadable;
 }
 
-/* Finds what is to be renamed. */
+/* Finds the node to rename. */
 static int find_source(struct renaming *m)
 {
 	const struct fs_bucket_where *from = m->from;
@@ -402,7 +402,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Finds what has the new name, and what a frame of that name is stored as. */
+/* Finds the node of the new name, and the stored name of such a frame. */
 static int find_target(struct renaming *m)
 {
 	const struct fs_bucket_where *to = m->to;

@@ -29,7 +29,7 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
 		       const char *name, struct fs_bucket_entry *out);
 
 /*
- * Removes the file @name from @dir; what has it open goes on with it.  Returns 0,
+ * Removes the file @name from @dir; handles of it stay usable.  Returns 0,
  * -EISDIR, -EPERM (a view), or as fs_bucket_find().
  */
 B2F_MUST_CHECK

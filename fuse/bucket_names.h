@@ -33,7 +33,7 @@ struct fs_bucket_name {
 
 struct fs_bucket_names {
 	_Atomic size_t nrefs;
-	/* In the order of what is shown. */
+	/* In the order of the shown names. */
 	struct fs_bucket_name *list;
 	size_t n;
 	size_t room;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_node.c - what is in an object store, or on a web server, as nodes */
+/* bucket_node.c - objects of a bucket or of a web server, as nodes */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ void fs_bucket_node_free(struct fs_object *node)
 	if (!node)
 		return;
 	b2f_file_close(node->open.data);
-	/* After the close, which deletes what was not committed. */
+	/* After the close, which deletes uncommitted chunks. */
 	b2f_remote_remains_free(node->writing.remains);
 	fs_bucket_names_put(node->names);
 	if (node->pack)

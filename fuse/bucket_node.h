@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_node.h - what is in an object store, or on a web server, as nodes
+ * bucket_node.h - objects of a bucket or of a web server, as nodes
  *
  * A mount of it has no files below: its nodes are in a table of their own, by
  * paths.  A node is one *version* of a frame or of an object, told by the ETag,
@@ -175,7 +175,7 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *bucket,
 					  enum fs_bucket_kind kind,
 					  const char *path);
 
-/* Frees one that is in no table; NULL does nothing. */
+/* Frees a node that is in no table; NULL does nothing. */
 void fs_bucket_node_free(struct fs_object *node);
 
 /* Frees @inode (volume.h). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_source.c - SOURCE as a URL: who asks, what is there, and what is shown of it */
+/* bucket_source.c - SOURCE as a URL: keys, kind, and shown names */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_source.h - SOURCE as a URL: who asks, what is there, and what is shown of it
+ * bucket_source.h - SOURCE as a URL: keys, kind, and shown names
  *
  * Layer: fuse.  Threads: main only, before the first request and after the last;
  * _tick from the ticker's.
@@ -23,8 +23,8 @@ B2F_MUST_CHECK
 int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
 /*
- * Commits what is not committed.  Returns 0 or the first error: something is lost, as is
- * logged.
+ * Commits all data.  Returns 0 or the first error: some data are lost, as the
+ * log says.
  */
 B2F_MUST_CHECK
 int fs_bucket_source_commit(struct fs *fs);
@@ -45,8 +45,8 @@ void fs_bucket_source_free(struct fs *fs);
 void fs_bucket_source_abandon(struct fs *fs);
 
 /*
- * Commits what is old, and closes what is not used any more.  Returns whether there
- * is more to come.
+ * Commits old data, and closes unused files.  Returns whether there is more to
+ * do later.
  */
 bool fs_bucket_source_tick(struct fs *fs);
 

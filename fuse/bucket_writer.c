@@ -93,7 +93,7 @@ void fs_bucket_doomed_fini(struct fs *fs)
 	}
 }
 
-/* How long a read waits for the kernel to drop what it has cached, ms. */
+/* How long a read waits for the kernel to drop cached pages, ms. */
 #define DROP_MS 200
 
 static void log_failure(struct fs *fs, const struct fs_object *node,
@@ -154,7 +154,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	fs_bucket_node_put(node);
 }
 
-/* Has the kernel drop what it has of a version before; locked. */
+/* Has the kernel drop its pages of an older version; locked. */
 static void mark_drop(struct fs *fs, struct fs_object *node)
 {
 	if (node->writing.is_listed)
@@ -302,7 +302,7 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-/* Goes on with what is on the server. */
+/* Goes on with the version on the server. */
 static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
@@ -344,7 +344,7 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node)
 	return err;
 }
 
-/* Tries again in a while what has failed. */
+/* Repeats a failed commit later. */
 static void put_off(struct fs *fs, struct fs_object *node, int err)
 {
 	/* A refused one is logged when its changes are dropped. */
@@ -427,7 +427,7 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 	/* Another file replaces @node. */
 	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
-	/* A frame that cannot be read stays as it is. */
+	/* A frame that cannot be read is left alone. */
 	foreign = !b2f_file_refresh(node->open.data, 0, &foreign) && foreign;
 	if (foreign) {
 		(void)move_on(fs, node, NULL);

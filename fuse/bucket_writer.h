@@ -46,7 +46,7 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node);
 /* Call this after each change of the data, before answering it. */
 void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node);
 
-/* Has the kernel drop what it has cached of @node. */
+/* Has the kernel drop its pages of @node. */
 void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node);
 
 /*

@@ -146,7 +146,7 @@ void fs_cache_state_close(struct fs_cache_state *seen,
 bool fs_cache_state_must_renew(struct fs_cache_state *seen,
 			       const struct b2f_frame_stamp *stamp);
 
-/* Is the version @stamp one that we have made? */
+/* Did this mount make the version @stamp? */
 bool fs_cache_state_is_ours(const struct fs_cache_state *seen,
 			    const struct b2f_frame_stamp *stamp);
 

@@ -68,7 +68,7 @@ int fs_daemon_fork(struct fs_daemon *daemon)
 	}
 	if (child > 0) {
 		close(fds[1]);
-		/* _exit(): what is buffered belongs to the child. */
+		/* _exit(): buffered output belongs to the child. */
 		_exit(wait_for_child(fds[0], child));
 	}
 	close(fds[0]);

@@ -14,8 +14,8 @@
 #include "b2frame/error.h"
 
 /*
- * The exit status of bloscfs.  Scripts rely on these numbers: one that is
- * retired is never used again.
+ * The exit status of bloscfs.  Scripts rely on these numbers: a retired number
+ * is never used again.
  */
 enum fs_exit {
 	FS_EXIT_OK = 0,

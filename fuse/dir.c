@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dir.c - what is in a directory, one by one, and fsync of it */
+/* dir.c - the entries of a directory, one by one, and fsync of it */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

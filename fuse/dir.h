@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dir.h - what is in a directory, one by one, and fsync of it
+ * dir.h - the entries of a directory, one by one, and fsync of it
  *
  * Directories are given by a descriptor of them, which may be O_PATH.
  *

@@ -146,7 +146,7 @@ int fs_durable_sync_now(struct fs *fs);
 B2F_MUST_CHECK
 int fs_durable_sync_fini(struct fs *fs);
 
-/* What durable.c shares with durable_sync.c. */
+/* Shared by durable.c and durable_sync.c. */
 
 struct fs_durable_key {
 	dev_t dev;

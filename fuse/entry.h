@@ -90,8 +90,8 @@ B2F_MUST_CHECK
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
- * Takes what is not shown out of the directory @found at @entry: what crashed
- * mounts left there, and what this one is deleting.
+ * Removes hidden files from the directory @found at @entry: leftovers of
+ * crashed mounts, and files that this mount is deleting.
  */
 void fs_entry_clear_dir(const struct fs_entry *entry,
 			const struct fs_found *found);
@@ -107,7 +107,7 @@ int fs_entry_delete_dir(const struct fs_entry *entry,
 /* lookup.c: from a name in a directory to a node */
 
 /*
- * Finds what is shown as @entry.  Close @out->probe.
+ * Finds the file that is shown as @entry.  Close @out->probe.
  *
  * Returns 0, -ENOENT, -ENAMETOOLONG (no file can have this name) or an errno.
  */
@@ -142,7 +142,7 @@ B2F_MUST_CHECK
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 		     struct fuse_entry_param *answer, struct fs_backed **out);
 
-/* Finds what is shown as @entry, or its view, and gets the same of it. */
+/* Finds the file shown as @entry, or its view, and gets its attributes. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,
 		     struct fuse_entry_param *answer, struct fs_backed **out);

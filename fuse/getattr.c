@@ -42,7 +42,7 @@ static void apply_options(const struct fs *fs, struct stat *st)
 {
 	const struct fs_options *o = &fs->options;
 
-	/* A program must not run as a user who did not make it. */
+	/* A program must not run as a user other than its owner. */
 	if (o->access.user != FS_UNSET) {
 		st->st_uid = (uid_t)o->access.user;
 		st->st_mode &= ~(mode_t)S_ISUID;
@@ -65,7 +65,7 @@ static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
 	return fs->options.access.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
 }
 
-/* Attributes of a file or directory that is shown as it is. */
+/* Attributes of a file or directory that is no frame. */
 static void plain(const struct fs *fs, int fd, const struct stat *st,
 		  struct stat *out)
 {
@@ -73,8 +73,8 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 	out->st_mode = shown_mode(fs, fd, NULL, st->st_mode);
 	out->st_ino = fs_getattr_ino(fs, st->st_dev, st->st_ino);
 	/*
-	 * Some of the directories in it are frames, and shown as files: 1 is a
-	 * directory whose directories nobody has counted.
+	 * Some of the directories in it are frames, and shown as files. 1
+	 * means that the subdirectories are not counted.
 	 */
 	if (S_ISDIR(st->st_mode) && st->st_nlink > 2)
 		out->st_nlink = 1;
@@ -210,7 +210,7 @@ static void note_deleted(struct fs *fs, struct fs_backed *node,
 }
 
 /*
- * Attributes of the open @frame, which override what is on disk.  If the index
+ * Attributes of the open @frame, which override those on disk.  If the index
  * is not the one it left, another program changed the frame.
  */
 static void open_attr(struct fs *fs, struct fs_open_frame *frame,

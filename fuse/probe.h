@@ -53,7 +53,7 @@ struct fs_probe {
 };
 
 /*
- * Opens @name in @dirfd and finds out what it is.  Close *@out with
+ * Opens @name in @dirfd and determines its kind.  Close *@out with
  * fs_probe_close().  Returns 0 or an errno (-ENOENT: no such name).
  */
 B2F_MUST_CHECK
@@ -116,7 +116,7 @@ B2F_MUST_CHECK
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		   struct fs_probe *probe);
 
-/* Takes what is known of @probe->index (sizes.h).  Returns false if nothing is. */
+/* Takes the known sizes of @probe->index (sizes.h), or returns false. */
 bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe);
 
 /*

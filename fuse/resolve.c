@@ -198,9 +198,7 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 		return 0;
 	}
 	fs_probe_close(&found.probe);
-	/*
-	 * That file is shown by another name, so @name may be a frame's stem.
-	 */
+	/* The file is shown by another name, so @name may be a frame's stem. */
 	return err ? err : find_frame(place, name, out);
 }
 

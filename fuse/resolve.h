@@ -2,11 +2,11 @@
 /*
  * resolve.h - names of the mount and names of the backing directory
  *
- * A frame STEM.SUFFIX is shown as STEM, unless a file is shown by the name STEM
- * itself, or another frame has the same stem; then it is shown by its full
- * name, as all other files are.  Beside x.b2frame, which is shown as x,
- * x.b2frame.b2frame is shown as x.b2frame.  So a name never hides another one,
- * and depends only on what is in the directory.
+ * A frame STEM.SUFFIX is shown as STEM, unless a file is shown by the name
+ * STEM itself, or another frame has the same stem; then it is shown by its
+ * full name, as all other files are.  Beside x.b2frame, which is shown as x,
+ * x.b2frame.b2frame is shown as x.b2frame.  So no name hides another one, and
+ * names depend only on the entries of the directory.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -55,7 +55,8 @@ static inline struct fs_backed fs_found_key(const struct fs_found *found)
 }
 
 /*
- * Finds what is shown as @name in @place.  Returns 0, -ENOENT or an errno.
+ * Finds the file that is shown as @name in @place.  Returns 0, -ENOENT or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_resolve_find(const struct fs_place *place, const char *name,

@@ -323,7 +323,7 @@ static void explain(const struct fs *fs, const char *said,
 }
 
 /*
- * The device of what is mounted on the mountpoint; 0: not known.  Must not send
+ * The device of the filesystem on the mountpoint; 0: not known.  Must not send
  * us a request, which may never be answered.
  */
 static dev_t mounted_device(const struct fs *fs)

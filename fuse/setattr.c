@@ -40,7 +40,7 @@ static mode_t taken(const struct fs_setattr *meta, const struct stat *st)
 static bool is_owners_right(const struct fs_setattr *meta,
 			    const struct stat *st)
 {
-	/* For a writer who is not the owner the kernel takes set-id bits away. */
+	/* If a writer is not the owner the kernel clears set-id bits. */
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
@@ -157,7 +157,7 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 	return fs_setattr_file(fs, dirfd, &dir);
 }
 
-/* Lets in only users who may enter before and after @meta. */
+/* Admits only users who may enter both before and after @meta. */
 static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
 	struct fs_setattr dir = fs_setattr_none();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* source.c - what is mounted, and where: both looked at before the mount */
+/* source.c - SOURCE and MOUNTPOINT, checked before the mount */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -161,7 +161,7 @@ static int has_index(const char *path, bool *out)
 	return err;
 }
 
-/* No directory of ours; that of the process is as good as any. */
+/* No directory is open; the working directory serves as well. */
 static int open_url(struct fs_source *source, const char *url,
 		    char reason[FS_REASON_SIZE])
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source.h - what is mounted, and where: both looked at before the mount
+ * source.h - SOURCE and MOUNTPOINT, checked before the mount
  *
  * All descriptors are opened here, while the mount does not cover anything
  * yet; so SOURCE may be MOUNTPOINT itself, or above it.

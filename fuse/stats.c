@@ -63,7 +63,7 @@ struct row {
 	uint64_t value;
 };
 
-/* Enough for those of every mount. */
+/* Enough for the statistics of every mount. */
 #define ROWS_MAX 24
 
 static size_t add_rows(struct row *to, const struct row *rows, size_t n)
@@ -358,7 +358,7 @@ static int replace(const struct fs_stats_file *file, const char *text,
 	return err;
 }
 
-/* The collector takes what is called FILE.prom. */
+/* The collector takes files called FILE.prom. */
 static bool is_prometheus(const struct fs_stats_file *file)
 {
 	size_t n = strlen(file->name);

@@ -42,7 +42,7 @@ static inline uint64_t fs_stats_uses(const struct fs_stats *s)
 	return s->nlookups + s->nopens + s->nreads + s->nwrites;
 }
 
-/* Writes all of them, and those of the library, to the log. */
+/* Writes all statistics, and those of the library, to the log. */
 void fs_stats_log(struct fs *fs);
 
 enum fs_stats_form {

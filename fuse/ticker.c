@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ticker.c - what has to be done without being asked, once a second */
+/* ticker.c - periodic work, once a second */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -106,8 +106,8 @@ static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
 }
 
 /*
- * Tells the kernel to drop what it has of changed files that are no frames.
- * Returns whether there is more to come.
+ * Has the kernel drop its pages of changed files that are no frames.  Returns
+ * whether there is more to do later.
  */
 static bool tick_others(struct fs *fs)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ticker.h - what happens without a request, once a second
+ * ticker.h - periodic work, once a second
  *
  *   timer commits   changes older than commit= seconds become durable
  *   syncs           frames that were closed without being durable become so, by

@@ -395,7 +395,7 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* The same of the first one that is not in use, if there are many; or -1. */
+/* The same for the first unused descriptor, if there are many; or -1. */
 static int take_one(struct fs_tree *tree)
 {
 	struct fs_backed *node = tree->lent;

@@ -45,7 +45,7 @@ enum fs_kind {
 	FS_KIND_DIR,
 	/* A frame, shown as a file. */
 	FS_KIND_FRAME,
-	/* Anything else, shown as it is. */
+	/* Any other file, shown unchanged. */
 	FS_KIND_OTHER,
 	/* The made-up directory around a single frame; always the root. */
 	FS_KIND_SINGLE,
@@ -105,7 +105,7 @@ struct fs_backed {
 	struct fs_backed *parent;
 	/* In @parent, on the backing filesystem. */
 	char *name;
-	/* That name has gone, but the file has others, perhaps beside it. */
+	/* That name is gone, but the file has others, perhaps beside it. */
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
@@ -313,7 +313,7 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st, int64_t *born_ns);
 
 /*
- * Opens what is behind the O_PATH descriptor @fd with @flags (and O_CLOEXEC).
+ * Opens the file of the O_PATH descriptor @fd with @flags (and O_CLOEXEC).
  * Returns a descriptor or the errno of openat(2).
  */
 B2F_MUST_CHECK

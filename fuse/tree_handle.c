@@ -230,7 +230,7 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	uint64_t n = atomic_load(&frame->nchanges);
 
 	/*
-	 * Other writers may have changed what was not completed.  Until it is
+	 * Other writers may have changed an incomplete array.  Until it is
 	 * dropped, their commits fail.
 	 */
 	if (atomic_load(&frame->open.nwriters) > 1)

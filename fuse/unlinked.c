@@ -104,8 +104,8 @@ static int remove_file(void *arg, int dirfd, const struct dirent *d)
 }
 
 /*
- * Lets us unlink files in the directory of a read-only frame.  It need not be
- * readable yet; one that is not ours keeps its mode.
+ * Lets us unlink files in the directory of a read-only frame, which need not
+ * be readable yet.  A directory of another user keeps its mode.
  */
 static void make_writable(struct fs *fs, int dirfd, const char *name)
 {

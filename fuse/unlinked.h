@@ -56,7 +56,7 @@ struct fs_unlinked_dir {
 	unsigned long last;
 	/* Frames that were hidden in directories of their own. */
 	struct fs_unlinked_list there;
-	/* One of them has gone. */
+	/* One of these frames is gone. */
 	pthread_cond_t gone;
 };
 

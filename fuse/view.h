@@ -56,7 +56,7 @@ bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
  */
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
-/* Makes the name of the view of what is shown as @name.  False: it is too long. */
+/* Makes the name of the view of @name; false: the name is too long. */
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * volume_bucket.c - what is in an object store, or on a web server (bucket_node.h)
+ * volume_bucket.c - files of a bucket or of a web server (bucket_node.h)
  *
  * A store has no links, no special files and no attributes of its own.
  */
@@ -557,7 +557,7 @@ static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
 	return err;
 }
 
-/* Takes away what was made and could not be opened. */
+/* Removes a new file that could not be opened. */
 static void undo(struct fs *fs, struct fs_object *dir, const char *name,
 		 const struct fs_bucket_entry *made)
 {

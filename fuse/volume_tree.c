@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* volume_tree.c - the files of a backing filesystem: what is read of them */
+/* volume_tree.c - reads of the files of a backing filesystem */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -27,7 +27,7 @@
 #include "tree_handle.h"
 #include "volume_tree.h"
 
-/* Is @name still what was @made? */
+/* Is @name still the file that was @made? */
 static bool is_made(int dirfd, const char *name, const struct stat *made)
 {
 	struct stat st;
@@ -262,7 +262,7 @@ static mode_t own_access(void)
 	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
 }
 
-/* Removes what was just made, if it still has its name. */
+/* Removes a new file, if it still has its name. */
 static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 {
 	const struct stat *made = &fresh->made.dir;

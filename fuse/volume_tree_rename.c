@@ -60,7 +60,7 @@ struct renaming {
 	bool replaces;
 	/* The backing name that @from gets. */
 	char name[FS_NAME_SIZE];
-	/* Where what was at @to lies until it is deleted (aside.h). */
+	/* The place of the old @to until it is deleted (aside.h). */
 	char aside[FS_NAME_SIZE];
 };
 
@@ -652,7 +652,7 @@ static int run(struct renaming *r, unsigned int flags)
 	return err;
 }
 
-/* Finds what is on either side. */
+/* Finds the files of both names. */
 static int find_both(struct renaming *r)
 {
 	int err = fs_lookup_find(&r->from.entry, &r->from.found);

@@ -217,7 +217,7 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 	return err;
 }
 
-/* Is that the value already?  It may be one that cannot be set. */
+/* Does it have that value already?  Perhaps a value that cannot be set. */
 static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {
