@@ -13,6 +13,8 @@
  *   SHARED     open   > 0     0          read; the last close closes it, or makes it IDLE
  *   WRITTEN    open   > 0     > 0        the last writer commits what is left, and so does
  *                                        the last close
+ *   RESTING    open   0       0          of the tree: its index has very many chunks, and
+ *                                        stays for some seconds
  *   KEPT       open   any     0          a commit has failed: the changes stay in memory,
  *                                        and the ticker tries again from @retry_s on
  *   REVERTING  open   any     0          a commit was refused (-ESTALE), which its caller
@@ -94,6 +96,8 @@ struct fs_file {
 struct fs_files {
 	/* All of the tree, and those of a bucket that are written to. */
 	TAILQ_HEAD(fs_file_active, fs_file) active;
+	/* Chunks of frames that rest. */
+	uint64_t rest;
 	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;

@@ -219,12 +219,14 @@ static int peek_or_begin(struct fs *fs, struct fs_backed *node,
 	while (!state->frame && (state->nclosing > 0 || state->opening))
 		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 	frame = state->frame;
-	if (frame)
+	if (frame) {
 		frame->open.nrefs++;
-	else if (state->renewed)
+		fs_open_frame_wake(&fs->files, frame);
+	} else if (state->renewed) {
 		err = -ESTALE;
-	else
+	} else {
 		state->opening = true;
+	}
 	pthread_mutex_unlock(&fs->state_lock);
 	*out = frame;
 	return err;

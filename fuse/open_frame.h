@@ -43,7 +43,9 @@ struct fs;
 
 struct fs_open_frame {
 	/*
-	 * With 0 users it is kept only until its changes can be committed.  Writers are
+	 * With 0 users it is kept until its changes can be committed, or rests: an
+	 * index of very many chunks takes long to read, so it stays for some seconds.
+	 * To all others such a frame is one that a reader has open.  Writers are
 	 * truncations by name, too.
 	 */
 	struct fs_file open;
@@ -63,6 +65,12 @@ struct fs_open_frame {
 	 * name.
 	 */
 	bool past_cache;
+	/*
+	 * Since when it rests, on the monotonic clock, and how many chunks the index
+	 * has that is kept so; or 0.  Under state_lock.
+	 */
+	time_t rests_s;
+	uint64_t rests;
 
 	/*
 	 * Changes so far, how many of them are committed, and how many were when
@@ -119,6 +127,14 @@ B2F_MUST_CHECK
 int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 		      struct b2f_frame *made, struct fs_open_frame **out,
 		      bool *keep_cache);
+
+/* @frame rests no more.  Under fs->state_lock. */
+static inline void fs_open_frame_wake(struct fs_files *files,
+				      struct fs_open_frame *frame)
+{
+	files->rest -= frame->rests;
+	frame->rests = 0;
+}
 
 /* Call this after each change of the data of @frame, before answering it. */
 static inline void fs_open_frame_note_change(struct fs_open_frame *frame)

@@ -316,6 +316,14 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
 
+/*
+ * Frames of so many chunks rest, for so many seconds, with so many chunks at once: to
+ * read the index of such a frame takes longer than to read a block of it.
+ */
+#define REST_MIN 16384
+#define REST_S	 5
+#define REST_MAX 4000000
+
 /* State of a frame when its last user leaves. */
 struct ending {
 	struct b2f_file_now now;
@@ -342,12 +350,35 @@ static struct ending look_back(const struct fs_open_frame *frame)
 	return end;
 }
 
+/*
+ * Has @frame, which nobody uses any more, to stay open?  What a writer has of it,
+ * locks and states, is not to stay.  Locked.
+ */
+static bool may_rest(struct fs *fs, struct fs_open_frame *frame,
+		     const struct ending *end)
+{
+	time_t now = fs_clock_s();
+
+	if (frame->durable || frame->past_cache || frame->pin.node->is_root)
+		return false;
+	if (frame->rests)
+		return frame->rests_s + REST_S > now;
+	if (end->now.nchunks < REST_MIN ||
+	    fs->files.rest + end->now.nchunks > REST_MAX)
+		return false;
+	frame->rests_s = now;
+	frame->rests = end->now.nchunks;
+	fs->files.rest += frame->rests;
+	return true;
+}
+
 /* Takes @frame out of the list and off its node, before destroy().  Locked. */
 static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 			   const struct ending *end)
 {
 	struct fs_state *state = &frame->pin.node->state;
 
+	fs_open_frame_wake(&fs->files, frame);
 	TAILQ_REMOVE(&fs->files.active, &frame->open, active);
 	if (state->frame == frame)
 		state->frame = NULL;
@@ -382,6 +413,8 @@ enum leaving {
 	/* It stays open until its changes can be committed. */
 	KEEP,
 	DELETED,
+	/* It rests: nothing is to be done. */
+	REST,
 	CLOSE,
 };
 
@@ -405,6 +438,8 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 		result = COMMIT;
 	else if (!fs_open_frame_is_committed(frame) && err != -ESTALE)
 		result = KEEP;
+	else if (may_rest(fs, frame, end))
+		result = REST;
 	if (result != COMMIT)
 		frame->open.nrefs--;
 	if (result == KEEP && tried)

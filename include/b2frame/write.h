@@ -220,6 +220,8 @@ int b2f_file_revert(struct b2f_file *file);
 struct b2f_file_now {
 	/* Decoded bytes. */
 	uint64_t nbytes;
+	/* Chunks of the frame as it was opened, or went on with. */
+	uint64_t nchunks;
 	/* Stored bytes, at the last commit. */
 	uint64_t cbytes;
 	/* The index as of the last commit, or as it was opened. */

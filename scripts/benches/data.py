@@ -186,7 +186,8 @@ class Set:
     def make_chunks(self):
         """As many chunks of 4 KiB as the size says, and a sparse plain file."""
         from library import distinct_chunks
-        distinct_chunks(str(self.src / "data.b2frame"), self.size)
+        distinct_chunks(str(self.src / "data.b2frame"), self.size,
+                        self.content == "mixed")
         with open(self.plain / "data", "wb") as f:
             f.truncate(4096 * self.size)
 

@@ -234,14 +234,16 @@ def bench_byte(build, top):
     print()
 
 
-def distinct_chunks(path, nchunks=1000000):
+def distinct_chunks(path, nchunks=1000000, is_mixed=False):
     """A frame as of million_chunks(), each with a chunk id of its own.
 
-    In no order, as after many changes.  Only the files of the first 100 chunks
-    are there; nothing else is going to be read.
+    In order, or in none, as after a change of each.  Only the files of the
+    first 100 chunks are there; nothing else is going to be read.
     """
     million_chunks(path, nchunks)
-    ids = np.random.default_rng(6).permutation(nchunks).astype("<i8")
+    ids = np.arange(nchunks, dtype="<i8")
+    if is_mixed:
+        ids = np.random.default_rng(6).permutation(ids)
     index = os.path.join(path, "chunks.b2frame")
     with open(index, "rb") as f:
         raw = f.read()

@@ -126,7 +126,7 @@ class Scene:
         shutil.rmtree(place)
 
     def fill_others(self, place):
-        distinct_chunks(str(place / "million"))
+        distinct_chunks(str(place / "million"), is_mixed=True)
         self.client.put_tree(place / "million", "bucket/million/data.b2frame")
         with contextlib.suppress(ImportError):
             self.fill_zarr(place / "zarr")

@@ -9,7 +9,7 @@ several things at once has a figure for each of them.
 from dataclasses import dataclass, field
 
 from columns import (Bindfs, Blosc2, Bloscfs, Btrfs, Ceiling, Contiguous, Ext4,
-                     Gocryptfs, Made, Passthrough, Squashfuse)
+                     Gocryptfs, IndexAnew, Made, Passthrough, Squashfuse)
 from data import CORES, MIB
 from report import TIMES, value_of
 
@@ -20,7 +20,7 @@ OURS, DIRECT = Bloscfs(), Bloscfs("direct_io")
 LZ4, ZSTD1 = Bloscfs("codec=lz4"), Bloscfs("codec=zstd", "clevel=1")
 LZ4_DIRECT, WRITEBACK = (Bloscfs("codec=lz4", "direct_io"),
                          Bloscfs("writeback_cache"))
-CONTIGUOUS, MADE = Contiguous(), Made()
+CONTIGUOUS, MADE, INDEX = Contiguous(), Made(), IndexAnew()
 PLAIN, STOCK, STOCK1 = Ext4(), Blosc2(), Blosc2(nthreads=1)
 STOCK_LZ4, STOCK_ZSTD1, STOCK_ZSTD = (Blosc2("lz4"), Blosc2("zstd", 1),
                                       Blosc2("zstd"))
@@ -104,11 +104,13 @@ def p99(name):
     return [Figure(f"{name}-p99", "the slowest of a hundred", "p99", "us")]
 
 
-def synced(name, title, nchunks, wanted=()):
-    return row(name, f"write 4 KiB and fsync, a frame of {title} chunks",
-               "sync_one", "chunks", "", WARM, [PLAIN, OURS], wanted, "ms",
+def synced(name, title, nchunks, kind="chunks", columns=()):
+    return row(name, f"write 4 KiB and fsync, a frame of {title}",
+               "sync_one", kind, "", WARM, [PLAIN, OURS, *columns], [], "ms",
                [Figure(f"{name}-reopen", "close, open, read the first byte",
-                       "reopen", "ms")], size=nchunks)
+                       "reopen", "ms"),
+                Figure(f"{name}-first", "the first fsync after an open",
+                       "first", "ms")], size=nchunks)
 
 
 def opened(content):
@@ -194,8 +196,10 @@ ROWS = [
             "an array of python-blosc2's own chunks"),
     row("save", "np.save and fsync, zstd", "save", "new-walk", "", FRESH,
         [PLAIN, STOCK_ZSTD, OURS, DIRECT], [(OURS, STOCK_ZSTD, 1.1)]),
-    synced("fsync-hundred", "100", 100),
-    synced("fsync-million", "1,000,000", 1000000),
+    synced("fsync-hundred", "100 chunks", 100),
+    synced("fsync-million", "1,000,000 chunks", 1000000, columns=[INDEX]),
+    synced("fsync-million-mixed", "1,000,000 chunks in no order", 1000000,
+           "chunks-mixed", [INDEX]),
     row("commit", "a transaction of SQLite", "commit", "new-walk", "", FRESH,
         LAYERS, [], "ms",
         [Figure("commit-wal", "the same, WAL", "wal", "ms"),
@@ -236,5 +240,5 @@ SHOWN = """life seq-warm-lz4 seq-warm-zstd seq-cold random-cold
     array-warm array-default-warm array-default-column
     array-default-column-random write-noise write-walk write-float32
     write-int16 write-text write-4k save fsync-hundred
-    fsync-million commit names-cold many open-small untar-floats untar-text
+    fsync-million fsync-million-mixed commit names-cold many open-small untar-floats untar-text
     clone""".split()

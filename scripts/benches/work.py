@@ -94,6 +94,24 @@ def commits(path, journal):
     return seconds
 
 
+def replace_file(source, path):
+    """Writes the bytes of @source as @path, again and again, durably."""
+    raw = source.read_bytes()
+
+    def replace(i):
+        new = path.with_name("new")
+        with open(new, "wb", buffering=0) as f:
+            f.write(raw)
+            os.fsync(f.fileno())
+        os.rename(new, path)
+        os.fsync(folder)
+
+    folder = os.open(path.parent, os.O_RDONLY)
+    seconds = each(20, replace)
+    os.close(folder)
+    return seconds
+
+
 class Work:
     """Of files, and of C-Blosc2, by what each of them calls reading, ..."""
     # Of the daemon, where there is one.
@@ -173,13 +191,15 @@ class Files(Work):
             os.pwrite(fd, b"%d changed" % i * 300, i * 4096)
             os.fsync(fd)
 
+        first = timed(change, 0)
         seconds = each(20, change)
         os.close(fd)
 
         def read_first(i):
             with open(path, "rb", buffering=0) as f:
                 f.read(1)
-        return {"seconds": seconds, "reopen": each(5, read_first)}
+        return {"seconds": seconds, "reopen": each(5, read_first),
+                "first": first}
 
     def array(self, top, data):
         return timed(np.fromfile, top / "data")

@@ -84,6 +84,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 	w = file->writer;
 	*out = (struct b2f_file_now){
 		.nbytes = b2f_file_size_locked(file),
+		.nchunks = file->frame->info.nchunks,
 		.cbytes = file->frame->info.cbytes,
 		.stamp = file->frame->stamp,
 		.in_doubt = atomic_load(&file->frame->in_doubt),

@@ -104,4 +104,53 @@ def test_mounts_and_their_statistics():
     assert "not the root of a mount" in said["error"], said
 
 
+def holds(m, path):
+    """Has the daemon a descriptor of it?"""
+    for fd in os.listdir(f"/proc/{m.pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{m.pid}/fd/{fd}") == os.path.realpath(path):
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def first_byte():
+    with open("mnt/long", "rb") as f:
+        return f.read(1)
+
+
+def make_long(first):
+    """A frame of so many chunks that its index stays for a while."""
+    schunk = blosc2.SChunk(chunksize=1 << 12, contiguous=False, mode="w",
+                           urlpath="src/long.b2frame", cparams={"typesize": 1})
+    schunk.fill_special(20000 << 12, blosc2.SpecialValue.ZERO)
+    schunk.update_data(0, first * 4096, copy=True)
+    return schunk
+
+
+def test_a_long_index_that_stays_after_the_close_is_never_an_old_one():
+    os.mkdir("src")
+    schunk = make_long(b"A")
+    with Mount("src", "mnt") as m:
+        frame = "src/long.b2frame"
+        assert first_byte() == b"A"
+        wait_until(lambda: not holds(m, frame), "it is let go of")
+        assert first_byte() == b"A"
+        schunk.update_data(0, b"B" * 4096, copy=True)
+        assert first_byte() == b"B"
+        # Another frame in its place.
+        os.rename(frame, "old")
+        make_long(b"C")
+        wait_until(lambda: first_byte() == b"C", "the other frame")
+        # A writer takes it, other programs too.
+        with open("mnt/long", "r+b") as f:
+            f.write(b"D")
+        assert blosc2.open(frame)[:1] == b"D"
+        blosc2.open(frame, mode="a").update_data(0, b"E" * 4096, copy=True)
+        assert first_byte() == b"E"
+        os.unlink("mnt/long")
+        assert not os.path.exists(frame)
+
+
 main()
