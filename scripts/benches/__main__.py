@@ -25,7 +25,7 @@ from rows import (COLD, FRESH, FRONT, FULL, HOT, QUICK, ROUNDS, ROWS, SHOWN,
 from work import WRITTEN, Files
 
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", ROOT / "build/bench"))
-# What the runs leave, and the figures are drawn from.
+# The JSON of the runs, from which the pictures are drawn.
 JSON = {"local": ROOT / "build/bench.json",
         "remote": ROOT / "build/bench-remote.json"}
 
@@ -44,7 +44,7 @@ def fill_names(column, data, path):
 
 
 def check_bytes(data, path):
-    """Once per column: what is shown is what is meant."""
+    """Once per column: checks that it shows the right bytes."""
     for name in data.files[:100] if data.kind != "chunks" else []:
         if (data.plain / name).is_file():
             run("cmp", "-n", 256 * MIB, data.plain / name, path / name)
@@ -55,7 +55,7 @@ def check_bytes(data, path):
 
 
 def cpu_seconds():
-    """Of this process, and of programs that it waited for."""
+    """CPU time of this process, and of programs that it waited for."""
     return sum(usage.ru_utime + usage.ru_stime for usage in map(
         resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
@@ -77,7 +77,7 @@ def measured(action, where, data, column):
 def note_room(got, data, before):
     """How much of the disk the data take, where that was not told."""
     stored = got.get("stored", disk.used(data.place) - before)
-    # What is in memory only takes none.
+    # A column in memory takes none.
     if stored > data.size // 10000:
         got["ratio"], got["share"] = data.size / stored, stored / data.size
 
@@ -151,7 +151,7 @@ def measure(row, columns, top, level, rounds):
     data = prepare(row, top, level)
     samples, missing = in_turns(columns, rounds, BUILD,
                                 functools.partial(sample, row, data, top))
-    # What was made to be read stays for other rows.
+    # Files that were made for reading stay for other rows.
     remove(data.top / "cipher")
     return data.size, samples, missing
 
@@ -184,7 +184,7 @@ def report(row, size, samples, missing):
     for figure in row.figures:
         shown = show(figure, size, samples, missing, note, figure.key, ours)
         shown["wanted"] = [*verdicts(figure, shown["columns"])]
-        # Of all figures of the row, and said once.
+        # For all figures of the row, and said once.
         missing, note = {}, lambda taken: ""
         yield shown
 
@@ -218,7 +218,7 @@ def pairs(old, new, what):
 
 
 def all_cpu(sample_):
-    """Of a daemon that was waited for, client has it."""
+    """The time of a daemon that was waited for is in client."""
     return sample_.get("cpu", sample_["client"])
 
 

@@ -74,7 +74,7 @@ def pieces(kind):
 
 
 def matrix_columns(nbytes):
-    """Of an array of float64 with twice as many rows, in tiles of SIDE."""
+    """For an array of float64 with twice as many rows, in tiles of SIDE."""
     return max(1, round((nbytes / 16) ** 0.5 / SIDE)) * SIDE
 
 
@@ -100,7 +100,7 @@ def append(path, parts, size, params):
 
 
 def write(path, parts, size, step=MIB):
-    """As dd with bs=@step conv=fsync."""
+    """Like dd with bs=@step conv=fsync."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for i in range(size // MIB):
         piece = memoryview(parts[i % len(parts)])
@@ -219,7 +219,7 @@ class Set:
                         self.top / "packed", "."], check=True)
 
     def make_new(self):
-        """What is only written to needs no content."""
+        """A file that is only written needs no content."""
 
 
 def drop_caches():

@@ -33,7 +33,7 @@ FILTERS = {f: blosc2.Filter[f.upper()] for f in ("shuffle", "bitshuffle")}
 
 
 class Mount:
-    """Of the directory or frame @src on "mnt" in @top."""
+    """A mount of the directory or frame @src on "mnt" in @top."""
 
     def __init__(self, build, top, src, *options):
         self.column = Bloscfs(*options)
@@ -63,7 +63,7 @@ def sample(kind, typesize, nbytes):
 
 
 class Trace:
-    """What strace says that a daemon calls."""
+    """The system calls of a daemon, by strace."""
 
     def __init__(self, pid, calls, path):
         self.path = path
@@ -264,7 +264,7 @@ def distinct_chunks(path, nchunks=1000000, is_mixed=False):
 
 
 def cpu_ns(pid):
-    """Of all threads, also of those that have ended."""
+    """The sum of all threads, also of ended ones."""
     scheduler_clock = 2
     return time.clock_gettime_ns(~pid << 3 | scheduler_clock)
 

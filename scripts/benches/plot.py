@@ -37,7 +37,7 @@ PICTURES = {
 }
 BEGIN = "<!-- made by scripts/bench plot -->"
 END = "<!-- until here -->"
-# Of a figure with a larger span a linear axis would show one bar.
+# With a larger span a linear axis would show one bar.
 SPAN = 100
 
 
@@ -69,7 +69,7 @@ def draw_panel(axis, title, unit, values):
 
 
 def legend(figure, names):
-    """Of the families that have a bar."""
+    """Draws the legend of the families that have a bar."""
     from matplotlib import patches
     shown = [f for f in FAMILIES if any(family(n) is f for n in names)]
     figure.legend([patches.Patch(color=f[1]) for f in shown],
@@ -103,7 +103,7 @@ def values_of(row):
 
 
 def rewrite(path, lines):
-    """Replaces what is between the marks of the page."""
+    """Replaces the text between the marks of the page."""
     head, rest = path.read_text().split(BEGIN)
     tail = rest.split(END)[1]
     path.write_text("\n".join([head + BEGIN, "", *lines, "", END + tail]))

@@ -99,7 +99,7 @@ ROWS = [
 
 
 class Work:
-    """What is done and measured; each returns what Scene.measured() gives."""
+    """The measured operations; each returns a result of Scene.measured()."""
 
     def __init__(self, scene):
         self.scene = scene
@@ -190,7 +190,7 @@ def piece(i, turn):
 
 
 def take_turns(add, i, failed):
-    """A writer that is refused tries again; one that was not is content."""
+    """A writer that is refused tries again."""
     for turn in range(TURNS):
         for _ in range(TRIES):
             try:
@@ -249,7 +249,7 @@ def report(row, scene, samples, missing):
 
 
 class Run:
-    """What the JSON has of it, which is written after each row."""
+    """Its part of the JSON, which is written after each row."""
 
     def __init__(self, args, build, top):
         self.args, self.build, self.top = args, build, top

@@ -28,7 +28,7 @@ def need_modules(*names):
 
 
 def need_program(name):
-    """Of a Debian package of that name."""
+    """Why the program is missing, or None; its Debian package has its name."""
     return None if shutil.which(name) else \
         f"{name} is not installed: apt-get install {name}"
 

@@ -49,7 +49,7 @@ def requests_each(got, scene, column, speed):
 
 
 def of_link(got, scene, column, speed):
-    """What part of the link's rate, which carries compressed bytes."""
+    """The share of the link's rate, which carries compressed bytes."""
     ratio = got.get("ratio") or scene.ratios[column.prefix]
     return scene.size / got["seconds"] / ratio / speed.rate
 

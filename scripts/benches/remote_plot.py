@@ -5,7 +5,7 @@ import json
 from plot import picture, rewrite, values_of
 from report import median
 
-# Of the page's tables: row, heading, digits.
+# The columns of the page's tables: row, heading, digits.
 TIMES = [("open", "open, ms", 0), ("random", "4 KiB at random, ms", 1),
          ("random-warm", "kept, ms", 2), ("seq", "in order, MB/s", 0),
          ("seq-long", "1 GiB, MB/s", 0), ("seq-warm", "kept, MB/s", 0),
@@ -57,7 +57,7 @@ def had_of(rows, name):
 
 
 def link_line(rows):
-    """What the link gave to a program that does no more."""
+    """The rates of the link for a program that only transfers."""
     had = [had_of(rows, name) for name in ("seq", "write", "random")]
     if None in had:
         return
@@ -85,7 +85,7 @@ def limit_lines(rows):
 
 
 def million_line(rows):
-    """Of the only column that the row has."""
+    """The value of the only column of the row."""
     for column in rows.get("million", {"columns": {}})["columns"].values():
         size = median(column["samples"], "received") / 1e6
         yield (f"\nThe frame of 1,000,000 chunks, with an index of {size:.1f} "

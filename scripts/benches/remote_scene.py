@@ -26,13 +26,13 @@ from report import ROOT
 sys.path.insert(0, str(ROOT / "tests/support"))
 from s3_server import ACCESS, ENV, REGION, SECRET, Client, S3Server, find  # noqa: E402,F401
 
-# Of a round trip, ms, and of the link, MB/s in each direction.
+# A round trip in ms, and the link's rate in MB/s in each direction.
 DELAY, RATE = 20, 100
 ITEMS = MIB // 8
 
 
 def busy_seconds():
-    """Of all cores, since the machine started."""
+    """CPU time of all cores, since the machine started."""
     with open("/proc/stat") as f:
         user, nice, system, _, _, *others = map(int, f.readline().split()[1:9])
     return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
@@ -141,11 +141,11 @@ class Scene:
         """Removes what a sample has written, and makes room for the next."""
         shutil.rmtree(self.objects("new"), ignore_errors=True)
         self.client.put("bucket/new/", b"")
-        # What is empty is no directory to all that mount.
+        # Some mounts do not show an empty directory.
         self.client.put("bucket/new/other", b"x")
 
     def length(self, key):
-        """Of the object, by the server itself; None: there is none."""
+        """The size of the object, by the server; None: there is none."""
         status, headers, _ = self.client.request("HEAD", f"bucket/{key}")
         return int(headers["Content-Length"]) if status == 200 else None
 
@@ -173,13 +173,13 @@ class Scene:
                            stdin=cat.stdout, stdout=subprocess.DEVNULL)
 
     def part(self, off, n=4096):
-        """What is to be read there, within a piece."""
+        """The bytes to be read there, within a piece."""
         piece = self.parts[off // MIB % len(self.parts)]
         return piece[off % MIB:off % MIB + n]
 
     @contextlib.contextmanager
     def measured(self):
-        """What is done inside, in a dictionary that is complete afterwards."""
+        """The costs of the block, in a dictionary that is complete at its end."""
         got = {}
         self.link.count()
         start, busy = time.perf_counter(), busy_seconds()

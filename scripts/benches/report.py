@@ -32,7 +32,7 @@ def number(value):
 
 
 def reason(e):
-    """Of what failed, in a line."""
+    """The cause of a failure, in a line."""
     said = getattr(e, "stderr", None) or ""
     if isinstance(e, subprocess.CalledProcessError):
         return ": ".join([f"{e}", *said.strip().splitlines()[-1:]])
@@ -44,7 +44,7 @@ def median(samples, what="seconds"):
 
 
 def choose(known, names, what):
-    """Those of the dictionary @known, or all."""
+    """The keys of the dictionary @known, or all."""
     for name in names:
         if name not in known:
             sys.exit(f"scripts/bench: no such {what}: {name}; there are: "

@@ -120,7 +120,7 @@ def opened(content):
 
 
 def arrays(name, kind, title):
-    """Of an array that C-Blosc2 has made."""
+    """Rows of an array that C-Blosc2 has made."""
     return [
         row(f"{name}-warm", f"{title}, stored files cached", "array", kind,
             "lz4", WARM, [PLAIN, STOCK, OURS, DIRECT], [(OURS, STOCK, 0.95)]),
@@ -235,7 +235,7 @@ ROWS = [
         "new-walk", "", FRESH, [PLAIN, OURS], [(OURS, PLAIN, 5)], "s",
         slow=True, size=MIB),
 ]
-# What docs/speed.md and the pictures tell: scripts/bench front.
+# The rows of docs/speed.md and of the pictures: scripts/bench front.
 SHOWN = """life seq-warm-lz4 seq-warm-zstd seq-cold random-cold
     array-warm array-default-warm array-default-column
     array-default-column-random write-noise write-walk write-float32

@@ -28,7 +28,7 @@ from disk import used
 RANDOM_READS = 400
 OVERWRITES = 2000
 COMMITS = 100
-# What the methods below write, and the next sample must not find.
+# Files that the methods below write, and the next sample must not find.
 WRITTEN = "new", "new.npy", "new.b2frame"
 GIT_SOURCE = pathlib.Path(__file__).parent.parent.parent
 
@@ -179,7 +179,7 @@ class Files(Work):
         os.close(fd)
 
     def append_4k(self, top, data):
-        """As dd with bs=4k conv=fsync."""
+        """Like dd with bs=4k conv=fsync."""
         return timed(write, top / "new", data.parts, data.size, 4096)
 
     def sync_one(self, top, data):
@@ -205,7 +205,7 @@ class Files(Work):
         return timed(np.fromfile, top / "data")
 
     def column(self, top, data, advice=None):
-        """One column of a memmap that nobody has read before."""
+        """One column of a memmap that was not read before."""
         size = os.path.getsize(top / "data")
         columns = matrix_columns(size)
         start = time.perf_counter()
@@ -348,7 +348,7 @@ class Stock(Work):
         yield lambda off: schunk[off // 8:(off + 4096) // 8]
 
     def write(self, path, data):
-        """What fsync promises: all files are."""
+        """Syncs all files."""
         append(f"{path}.b2frame", data.parts, data.size, self.cparams(data))
         sync_files(f"{path}.b2frame")
 

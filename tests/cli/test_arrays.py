@@ -170,7 +170,7 @@ def plain_cases():
 
 
 def test_plain():
-    """What is no whole .npy file is compressed all the same."""
+    """A file that is no whole .npy file is compressed as plain data."""
     for name, data, typesize in plain_cases():
         put(name, data)
         for option in ("--contiguous", "-q"):
@@ -541,7 +541,7 @@ def test_slice_mistakes():
             ("None", "not integers, slices and '...'"),
             ("1 2", "not integers, slices and '...'"),
             ("+", "a sign without a number"), ("....", "not integers")]:
-        # What is no index of any array is a mistake of the command line.
+        # A text that is no index of any array is an error of the command line.
         mistaken = "bounds" not in want and "dimensional" not in want
         err = ctl("slice", "a.b2nd", text, status=1 + mistaken)[1]
         assert want in err and err.count("\n") == 1, (text, err)

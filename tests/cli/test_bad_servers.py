@@ -16,13 +16,13 @@ KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI"
 
 
 def error(code):
-    """What a server answers, which may quote what was signed, and by whom."""
+    """An answer of a server that quotes the signed text and the key."""
     return (f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{KEY} "
             f"{SECRET}</Message><AWSAccessKeyId>{KEY}</AWSAccessKeyId>"
             f"<StringToSign>{SECRET}</StringToSign></Error>").encode()
 
 
-# What each request is answered by, and what the user is told.
+# The answer to each request, and the message for the user.
 REFUSALS = [
     (status(403, error("InvalidAccessKeyId")), "does not know the access key"),
     (status(403, error("SignatureDoesNotMatch")), "the secret key"),
@@ -42,7 +42,7 @@ REFUSALS = [
 
 
 def refused(*args):
-    """What is said by a run that fails, in one line."""
+    """The message of a run that fails, in one line."""
     err = ctl(*args, status=1)[1]
     assert err.count("\n") == 1, (args, err)
     for secret in KEY, SECRET, "Signature=", "Credential=":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is appended to Bloscpack files, and what is made one at once."""
+"""Appending to Bloscpack files, and making them at once."""
 import io
 import os
 import pathlib
@@ -87,7 +87,7 @@ def test_the_last_chunk_is_filled_up():
     put("more", DATA[:45000])
     ctl("append", "x.blp", "more")
     assert header()[5:] == (50000, 25000, 4, 2)
-    # What was full stays, byte for byte, and where it was.
+    # Full chunks stay, byte for byte, in their places.
     last = struct.unpack("<6q", before[32:80])[2]
     assert pathlib.Path("x.blp").read_bytes()[80:last] == before[80:last]
     # Bloscpack goes on with it.
@@ -169,7 +169,7 @@ def test_what_is_refused():
     raw = bytearray(pathlib.Path("x.blp").read_bytes())
     raw[-1] ^= 1
     put("x.blp", raw)
-    # What cannot be read is not packed again under a good sum.
+    # A chunk that cannot be read is not packed again under a good sum.
     check_refused("its crc32 is", "x.blp", "more")
 
 

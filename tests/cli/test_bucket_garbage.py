@@ -92,7 +92,7 @@ def check_repair(server):
     assert repaired("--older=1h") == [
         line.replace("an index,", "an index removed,").replace(
             "probes", "probes removed") for line in said[:2]]
-    # What may be of use yet, and what is no frame at all.
+    # Chunks that may be in use, and objects that are no frames.
     assert len(server.objects) == kept + 4
     assert "/bucket/top/deep/down/00000000.chunk" in server.objects
     assert before.items() <= {

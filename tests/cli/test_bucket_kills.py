@@ -40,7 +40,7 @@ def check_kills(proxy, late):
 
 
 def check_orphans():
-    """What the killed ones have left goes, and nothing else."""
+    """Only the leftovers of the killed programs are removed."""
     before = count_pieces()
 
     def repair(*options):

@@ -154,7 +154,7 @@ def check_parts(server, way):
         assert (SSE_C + "key" in headers) == (method != "GET" and
                                               method != "DELETE")
     server.load("large", "/bucket/large")
-    # What is read as a whole has the checksum that the server tells.
+    # An object that is read as a whole has the server's checksum.
     found = server.objects["/bucket/large"]
     for sum_of, status in ((large, 0), (b"other", 1)):
         found.sum = base64.b64encode(

@@ -23,7 +23,7 @@ def fill(client):
 
 
 def by_blosc2(client, key):
-    """What python-blosc2 reads of the frame, after a download."""
+    """The data that python-blosc2 reads of the frame, after a download."""
     top = client.get_tree(key, pathlib.Path("downloaded", key))
     return blosc2.open(str(top), mode="r")[:]
 

@@ -173,7 +173,7 @@ def test_names_and_targets():
     assert os.path.isdir("f.b2frame")
     check_frame("f.b2frame", data)
     compress("-f", "-o", "f.b2frame/", "f")
-    # What is no frame, or holds more than one, is not overwritten.
+    # A directory that is no frame, or holds more, is not overwritten.
     os.mkdir("d")
     put("d/notes", b"precious")
     compress("-f", "-o", "d", "f")
@@ -238,7 +238,7 @@ def test_rm():
         put("f", data)
         compress("-f", "--rm", "-k", option, "f")
         assert get("f") == data
-        # Not what is a link, nor what could not be written.
+        # Neither links nor files that could not be written are removed.
         os.rename("f", "g")
         os.symlink("g", "f")
         _, err = compress("-f", "--rm", option, "f", status=1)

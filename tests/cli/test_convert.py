@@ -20,7 +20,7 @@ def convert(*args, **options):
 
 
 def lasting(said):
-    """What must stay the same, with the stored chunks byte for byte."""
+    """The facts that must stay the same, and the stored chunks."""
     for key in ("frame", "storage", "cbytes", "ratio", "frame_len", "index_nbytes",
                 "fingerprint_type", "writable", "why"):
         said.pop(key, None)
@@ -275,7 +275,7 @@ def test_attributes():
 
 
 def test_damage():
-    """What is damaged is not copied, unless the user wants it so."""
+    """A damaged chunk is not copied, unless the user wants it so."""
     make("s", False, bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
          chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
          filters=[blosc2.Filter.NOFILTER])

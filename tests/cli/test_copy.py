@@ -38,7 +38,7 @@ def stored(client, key):
 
 
 def left():
-    """What copies have left under names that are for a while."""
+    """The leftovers of copies under temporary names."""
     return [p for p in pathlib.Path().rglob("*")
             if p.name.startswith(".bloscctl-")]
 
@@ -110,7 +110,7 @@ def check_force(client):
     assert len(client.names("bucket/x.b2frame/")) == n
     ctl("copy", "-q", "-f", "x", f"{S3}/x.b2f")
     assert client.get("bucket/x.b2f") == DATA
-    # One kind does not take the place of the other one.
+    # A frame does not replace an object, nor an object a frame.
     for name, to in ("x", "x.b2frame"), ("x.b2frame", "x.b2f"):
         err = ctl("copy", "-f", name, f"{S3}/{to}", status=1)[1]
         assert "has that name" in err and err.count("\n") == 1, err
@@ -140,7 +140,7 @@ def check_trees(client):
     assert cat(f"{S3}/one/y.b2frame") == DATA
     ctl("copy", "-q", "-r", f"{S3}/one/y.b2frame", "y.b2frame")
     assert cat("y.b2frame") == DATA
-    # What is left out is named, and the rest is copied.
+    # A message names each entry that is left out; the rest is copied.
     (top / "link").symlink_to("x")
     with socket.socket(socket.AF_UNIX) as s:
         s.bind("tree/socket")
@@ -151,7 +151,7 @@ def check_trees(client):
 
 
 def check_once_more(proxy):
-    """What is there is not sent again."""
+    """Existing chunks are not sent again."""
     proxy.take()
     ctl("copy", "-q", "-r", "tree/deep", f"{S3}/tree/deep")
     puts = [r.path for r in proxy.take("PUT") if "probe" not in r.path]

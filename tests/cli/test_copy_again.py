@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from bloscctl import ctl, workdir  # noqa: E402
 from build import BLOSCCTL  # noqa: E402
 
-# What is on the disk before there is more.
+# The bytes that are synced before more are written.
 STEP = 64 << 20
 DATA = os.urandom(1 << 20) + bytes(STEP)
 COPY = [BLOSCCTL, "copy", "-q"]
@@ -86,7 +86,7 @@ def check_others():
 
 
 def check_force():
-    """What looks like a copy is left alone, and with -f made anew."""
+    """A file that looks like a copy is left alone, and with -f made anew."""
     ctl("copy", "-q", "x", "y")
     with open("y", "r+b") as f:
         f.write(b"damaged")

@@ -163,7 +163,7 @@ def check_rivals(proxy, client):
 
 
 def check_resumed(proxy):
-    """What was there is not sent once more, nor fetched."""
+    """Existing chunks are neither sent nor fetched again."""
     dst = f"{S3}/resumed"
     chunks = len(list(pathlib.Path(NAME).glob("*.chunk")))
 

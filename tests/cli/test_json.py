@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --json prints is what docs/json.md lists: every field, and no other."""
+"""--json prints all fields that docs/json.md lists, and no other."""
 import json
 import os
 import re
@@ -131,7 +131,7 @@ def test_all_that_fails():
                     "seal", "slice", "stats"):
         more = {"slice": ["0", "-o", "x"], "copy": ["x"]}.get(command, [])
         fails(command, "missing", *more)
-        # What makes no sense, whatever stands behind it.
+        # Command lines that make no sense.
         out, _ = ctl(command, "--nosuch", "missing", *more, "--json", status=2)
         check("error", json.loads(out))
     check("verify", said("verify", "missing", status=2)[0])

@@ -73,7 +73,7 @@ def test_proxies():
         check_refused(path, what)
     assert cat("all.b2nd") == VALUES.tobytes()
     assert b": ok" in ctl("verify", "all.b2nd")[0]
-    # What was dropped to save room is not there any more.
+    # A chunk that was dropped to save room is missing.
     frame = blosc2.blosc2_ext.open("all.b2nd", "a", 0)
     getattr(frame, "schunk", frame).update_special(
         2, blosc2.SpecialValue.UNINIT)

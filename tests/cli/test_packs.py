@@ -176,7 +176,7 @@ def test_damage_in_a_store_is_told():
 
 
 def test_checksums_of_the_zip_file():
-    """What lies in it is compared with its CRC-32, by verify."""
+    """verify compares each member with its CRC-32."""
     frame = blosc2.asarray(np.arange(9)).to_cframe()
     blosc2.EmbedStore("e.b2e", mode="w")["/a"] = np.arange(9)
     # A byte behind the frames is of the member, but of nothing that is decoded.

@@ -142,7 +142,7 @@ def test_what_stock_changes_is_no_damage():
         said = verify(name)
         assert not said["index_sealed"], said
         assert said["nsealed"] >= 5, (name, said)
-        # What it did not write has its seals.
+        # Chunks that it did not write keep their seals.
         raw = bytearray(get(chunk_file(name, len(said["chunks"]) - 2)))
         raw[len(raw) // 2] ^= 1
         shutil.copytree(name, "copy")

@@ -50,7 +50,7 @@ def is_sealed(path):
 
 
 def stored_chunks(path):
-    """What each chunk is, without the file it is in."""
+    """The description of each chunk, without its file."""
     said = info(path, "--chunks")["chunks"]
     for chunk in said:
         chunk.pop("stored_at")
@@ -98,7 +98,7 @@ def test_arrays_and_variable_chunks():
     seal("a.b2nd")
     array = blosc2.open("a.b2nd", mode="a")
     assert np.array_equal(array[()], a)
-    # What stock rewrites is not sealed any more, and no damage either.
+    # A chunk that stock rewrites has no seal, and is not damaged.
     array[0:3, 0:3] = 7
     del array
     said = verify("a.b2nd")

@@ -63,7 +63,7 @@ def check_copies(url):
 
 
 def refused(*args, status=1):
-    """What is said by a run that fails, in one line."""
+    """The message of a run that fails, in one line."""
     err = ctl(*args, status=status)[1]
     assert err.count("\n") == 1, err
     return err

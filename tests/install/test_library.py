@@ -46,7 +46,7 @@ def symbols_are_told(at):
 
 
 def is_hardened(at):
-    """What cmake/hardening.cmake asks for is there."""
+    """The programs have all protections of cmake/hardening.cmake."""
     library = (at.lib / "libb2frame.so.1").resolve()
     for path in (library, at.prefix / "bin/bloscfs", at.prefix / "bin/bloscctl"):
         told = at.run("readelf", "-WhldnsV", path, encoding="utf-8")
@@ -71,7 +71,7 @@ def headers_compile(at):
 
 
 def flags_of(at, is_static):
-    """What pkg-config says; with the archive for the shared library."""
+    """The flags of pkg-config; with the archive for the shared library."""
     if not is_static:
         return at.pkg_config("--cflags", "--libs")
     return [f"{at.lib}/libb2frame.a" if word == "-lb2frame" else word

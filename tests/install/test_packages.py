@@ -36,7 +36,7 @@ def field(package, name):
     return run("dpkg-deb", "-f", package, name, encoding="utf-8").strip()
 
 
-# Instead of compiling everything once more: what was built here is installed.
+# Installs the existing build instead of compiling everything again.
 BUILT = f"""
 override_dh_auto_configure override_dh_auto_build override_dh_auto_test:
 	:
@@ -128,7 +128,7 @@ def library_links(root):
 
 
 def demo_holds(root):
-    """The first example, with what is installed."""
+    """The first example, with the installed programs."""
     run(sys.executable, SOURCE / "tests/mount/test_readme.py",
         "test_every_line_prints_what_it_should",
         env=dict(os.environ, B2F_BUILD=str(root / "usr/bin"),

@@ -138,7 +138,7 @@ def example():
 
 
 def needs_nothing_else(venv):
-    """But for the C library, and one that most Linux systems have."""
+    """Except the libraries of glibc."""
     for name in "bloscfs", "bloscctl":
         used = run("ldd", venv / "bin" / name, encoding="utf-8")
         assert "not found" not in used

@@ -39,5 +39,5 @@ def cat(*paths):
 
 
 def info(*paths_and_options):
-    """Of one frame an object, of several a list."""
+    """For one frame an object, for several a list."""
     return json.loads(ctl("info", "--json", *paths_and_options)[0])

@@ -64,7 +64,7 @@ def increment(client, quoted, counts, lock):
 
 
 def race(client, quoted):
-    """What the object says after all writers, and the answers that they got."""
+    """The sum in the object after all writers, and their answers."""
     fresh(client)
     counts, lock = {}, threading.Lock()
     threads = [threading.Thread(target=increment,

@@ -81,7 +81,7 @@ def iso(seconds):
 
 class S3Handler(Handler):
     def parse_request(self):
-        """Also looks at who asks."""
+        """Also checks the keys."""
         keys = self.owner.keys
         if not super().parse_request():
             return False
@@ -288,7 +288,7 @@ class FakeS3(Server):
     def __init__(self):
         # By "/bucket/key".
         self.objects = {}
-        # Who may ask, as (access key, session token); None: anyone.
+        # The valid keys, as (access key, session token); None: any.
         self.keys = None
         self.lock = threading.Lock()
         # Manners of servers that do less.
@@ -300,7 +300,7 @@ class FakeS3(Server):
         self.error_in_200 = ""
         # Objects of parts that are to come: (notes, parts by number).
         self.uploads = {}
-        # Nobody may list, or learn that there is no object.
+        # Listing is denied, and so is the answer that an object is missing.
         self.get_only = False
         # Of the paths of all requests; and what is told of all that is stored.
         self.prefix = ""
@@ -355,7 +355,7 @@ class FakeS3(Server):
 
 
 class Plan:
-    """What happens to which requests; the first fault that fits."""
+    """The faults of requests; the first fault that fits counts."""
     def __init__(self):
         self.faults = []
         # How many pass before the client seems to be killed, by what; or None.
@@ -418,7 +418,7 @@ def each(n):
 
 
 def obey(server, way, plan, words):
-    """One command; what it is answered by."""
+    """Answers one command."""
     if words[0] == "when":
         plan.add(words[1], words[2], first(int(words[3])), fault_of(words[4:]))
     elif words[0] == "forget":

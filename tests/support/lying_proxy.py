@@ -140,12 +140,12 @@ OF_ALL = [flip, cut, lengthen, other_bytes, other_length, other_status,
 
 
 class Lies:
-    """One answer of so many is another one."""
+    """One of so many answers is changed."""
 
     def __init__(self, seed, one_in, kinds=OF_ALL):
         self.rng, self.one_in, self.kinds = random.Random(seed), one_in, kinds
         self.lock = threading.Lock()
-        # What was done, for the message of a failure.
+        # The changes, for the message of a failure.
         self.told = []
 
     def __call__(self, request, said):

@@ -114,7 +114,7 @@ def find():
 
 
 def require():
-    """Ends the test as one that was skipped, if there is no nginx."""
+    """Skips the test if there is no nginx."""
     if not find():
         print("skipped: nginx is not installed")
         sys.exit(SKIPPED)

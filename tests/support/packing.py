@@ -85,7 +85,7 @@ def meta_settings(rng):
 
 
 def forget_sizes(path):
-    """What a writer leaves that did not know how much would come."""
+    """Makes it the file of a writer that did not know the size."""
     raw = bytearray(path.read_bytes())
     fields = list(struct.unpack(HEADER, raw[:32]))
     if fields[2] & 1:
@@ -132,7 +132,7 @@ def make_some(rng, path):
 
 
 def unpack(path):
-    """What Bloscpack reads of it: bytes and metadata."""
+    """The bytes and metadata that Bloscpack reads."""
     data, meta = bloscpack.unpack_bytes_from_file(str(path))
     return data, meta
 

@@ -260,7 +260,7 @@ def fault_of(words):
 
 
 def obey(server, way, words):
-    """One command; what it is answered by."""
+    """Answers one command."""
     if words[0] == "fault":
         end = len(way.requests) + int(words[1])
         fault = fault_of(words[2:])

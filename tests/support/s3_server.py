@@ -31,7 +31,7 @@ from build import SOURCE
 REGION = "us-east-1"
 ACCESS = "test"
 SECRET = "testsecret"
-# What programs take from the environment.
+# The environment of programs that use the server.
 ENV = {"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET,
        "AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}
 PATIENCE = 60
@@ -47,7 +47,7 @@ def find():
 
 
 def require():
-    """Ends the test as one that was skipped, if there is no server."""
+    """Skips the test if there is no server."""
     if not find():
         print("skipped: no S3 server")
         sys.exit(SKIPPED)
@@ -219,7 +219,7 @@ class Client:
             token = html.unescape(found[1]) if found else None
 
     def names(self, prefix):
-        """What is below @prefix, "bucket/dir/", one level."""
+        """The entries of @prefix, "bucket/dir/", one level."""
         bucket, _, key = prefix.partition("/")
         return [urllib.parse.unquote(k)[len(key):]
                 for k in self.keys(bucket, key, "/")]
@@ -239,7 +239,7 @@ class Client:
                      file.read_bytes())
 
     def get_tree(self, prefix, path):
-        """Downloads what is at @prefix, "bucket/dir", as the directory @path."""
+        """Downloads the prefix "bucket/dir" as the directory @path."""
         path = pathlib.Path(path)
         path.mkdir(parents=True)
         for name in self.names(prefix + "/"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""stores.py - stores of python-blosc2, and what is to be seen of them"""
+"""stores.py - stores of python-blosc2, and the files that mounts show of them"""
 import struct
 import zipfile
 

@@ -28,7 +28,7 @@ Option = Union[str, int, float, bool, None]
 
 
 class Error(OSError):
-    """What bloscfs or bloscctl says of a failure; status is how it exited."""
+    """The message of bloscfs or bloscctl; status is the exit status."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -88,7 +88,7 @@ def _in_use(mountpoint: str) -> set[str]:
 
 
 def _store(paths: set[str]) -> None:
-    """As fsync(2); changes through a mapping are stored, too."""
+    """Like fsync(2); stores changes through a mapping, too."""
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             fd = os.open(path, os.O_RDONLY)
