@@ -47,4 +47,37 @@ B2F_MUST_CHECK
 int b2f_remains_take(struct b2f_remote_remains *remains,
 		     const struct b2f_frame_stamp *only, struct b2f_why *why);
 
+/*
+ * The frame that is there when another one is to get its place.  Zero-initialize it; end
+ * it with b2f_replaced_fini().
+ */
+struct b2f_replaced {
+	bool is_there;
+	/* Its index, and what is beside it. */
+	struct b2f_remote_stat index;
+	struct b2f_note note;
+	/* Chunks that earlier indexes named. */
+	struct b2f_gone gone;
+	/* Chunks that the index names, sorted: they go with it. */
+	struct b2f_ids ids;
+};
+
+/*
+ * Looks at the index in @place, whatever @out has said before.  A missing index
+ * is no error: @out says so.
+ */
+B2F_MUST_CHECK
+int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,
+		      struct b2f_why *why);
+
+/*
+ * Lists the chunks of one that is there; of one that is damaged, none.  Returns 0,
+ * -ESTALE (the index is another one now) or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_replaced_list(struct b2f_remote_place *place,
+		      struct b2f_replaced *replaced, struct b2f_why *why);
+
+void b2f_replaced_fini(struct b2f_replaced *replaced);
+
 #endif

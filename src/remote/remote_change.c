@@ -7,7 +7,7 @@
 #include "remote/conditions.h"
 #include "remote/remote_store.h"
 #include "remote/remote_write.h"
-#include "remote/removal.h"
+#include "remote/sweeper.h"
 
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
 {

@@ -1,16 +1,114 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_copy.c - frames that the server copies itself */
-#include "remote/remote_copy.h"
+/*
+ * remote_copy.c - frames that the server copies itself; one that gets another path
+ *
+ *   1  the server copies the chunks to the new path, where no index names them
+ *   2  PUT of the index at the new path: the frame is there
+ *   3  DELETE of the index at the old path: the frame is no longer here
+ *   4  the caller removes the chunks that are left, of both
+ *
+ * Before 2 nothing has changed for readers, between 2 and 3 both paths have the frame.
+ * A kill leaves chunks that no index names.
+ */
+#include "remote/remains.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "frame/txn.h"
-#include "remote/copier.h"
+#include "remote/put.h"
+#include "make/sink.h"
 #include "remote/remote_store.h"
 #include "remote/remote_write.h"
-#include "remote/replaced.h"
+#include "remote/s3_error.h"
 #include "remote/sweeper.h"
+
+/* Maximal number of copies on their way. */
+#define COPIES_MAX 16
+
+struct copier {
+	struct b2f_remote *remote;
+	struct b2f_http_request *running[COPIES_MAX];
+	unsigned int n;
+	/* The first error, and why. */
+	int err;
+	struct b2f_why why;
+};
+
+static void fail(struct copier *copier, int err, const struct b2f_why *why)
+{
+	if (copier->err)
+		return;
+	copier->err = err;
+	if (why)
+		copier->why = *why;
+}
+
+/* A copy that fails late is answered by 200, and an error in the body. */
+static void judge(struct copier *copier, const struct b2f_http_reply *reply)
+{
+	char code[B2F_S3_CODE_SIZE];
+	struct b2f_why why = {""};
+
+	if (reply->err) {
+		fail(copier, reply->err, &reply->why);
+		return;
+	}
+	b2f_s3_error_code((const char *)reply->body, reply->size, code);
+	if (*code)
+		fail(copier,
+		     b2f_why_set(&why, -EIO, "the server answers %s", code),
+		     &why);
+}
+
+static void wait_first(struct copier *copier)
+{
+	struct b2f_http_request *request = copier->running[0];
+
+	copier->n--;
+	memmove(copier->running, copier->running + 1,
+		copier->n * sizeof(copier->running[0]));
+	judge(copier, b2f_http_wait(request));
+	b2f_http_drop(request);
+}
+
+/* Begins to make @to, which is replaced, a copy of @from.  Errors show at the end. */
+static void add_copy(struct copier *copier, const char *from,
+		    const char *to)
+{
+	struct b2f_remote *remote = copier->remote;
+	char *source = b2f_url_source(&remote->url, from);
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_PUT,
+		.copy_from = source,
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+	int err = -ENOMEM;
+
+	if (copier->n == COPIES_MAX)
+		wait_first(copier);
+	if (source)
+		err = b2f_remote_start(remote, &ask,
+				       b2f_url_of(&remote->url, to),
+				       &copier->running[copier->n]);
+	free(source);
+	if (err)
+		fail(copier, err, NULL);
+	else
+		copier->n++;
+}
+
+/* Waits for all.  Returns 0 or an error of requests. */
+static int finish_copies(struct copier *copier, struct b2f_why *why)
+{
+	while (copier->n)
+		wait_first(copier);
+	if (copier->err && why)
+		*why = copier->why;
+	return copier->err;
+}
 
 /* Numbers from here on another writer that begins at the same time has hardly. */
 #define APART 4096
@@ -24,11 +122,15 @@ static int raise_next(void *arg, int64_t id)
 }
 
 /*
+ * Gives the chunks of @list numbers that no chunk in @to has, from @least on.  Returns 0,
+ * -EXDEV (they cannot have other numbers, and there are chunks, or were below @least)
+ * or an error of requests.
+ *
  * Not all servers keep to conditions when they copy, so no chunk may get the id
  * of another writer's chunk, present or to come.  A seal without a tag is bound
  * to its id, and chunks that may have such a seal keep theirs.
  */
-int b2f_remote_choose_numbers(struct b2f_remote_place *to, uint64_t least,
+static int choose_numbers(struct b2f_remote_place *to, uint64_t least,
 			      struct b2f_copy_list *list, struct b2f_why *why)
 {
 	uint64_t next = least, above;
@@ -51,10 +153,10 @@ int b2f_remote_choose_numbers(struct b2f_remote_place *to, uint64_t least,
 }
 
 /* Begins to copy the chunks of @list from @from to @to. */
-static int copy_chunks(const struct b2f_copy_list *list,
+static int start_copies(const struct b2f_copy_list *list,
 		       const struct b2f_remote_place *from,
 		       const struct b2f_remote_place *to,
-		       struct b2f_copier *copier)
+		       struct copier *copier)
 {
 	for (size_t i = 0; i < list->n && !copier->err; i++) {
 		const struct b2f_copy_chunk *chunk = &list->chunks[i];
@@ -62,7 +164,7 @@ static int copy_chunks(const struct b2f_copy_list *list,
 		char *new = b2f_remote_place_path(to, (int64_t)chunk->to);
 
 		if (old && new)
-			b2f_copier_add(copier, old, new);
+			add_copy(copier, old, new);
 		else
 			copier->err = -ENOMEM;
 		free(old);
@@ -71,14 +173,19 @@ static int copy_chunks(const struct b2f_copy_list *list,
 	return copier->err;
 }
 
-int b2f_remote_copy_chunks(struct b2f_frame *frame, struct b2f_remote_place *to,
+/*
+ * Has the server copy the chunks of @frame, a frame of the same remote, to @to, by
+ * their numbers; no index names them there.  Returns 0, -ENOENT (one has gone) or an
+ * error of requests; then some may be there.
+ */
+static int copy_chunks(struct b2f_frame *frame, struct b2f_remote_place *to,
 			   struct b2f_copy_list *list, struct b2f_why *why)
 {
 	const struct b2f_remote_place *from =
 		b2f_remote_store_place(frame->store);
-	struct b2f_copier copier = {.remote = to->remote};
-	int err = copy_chunks(list, from, to, &copier);
-	int copied = b2f_copier_finish(&copier, why);
+	struct copier copier = {.remote = to->remote};
+	int err = start_copies(list, from, to, &copier);
+	int copied = finish_copies(&copier, why);
 
 	return err ? err : copied;
 }
@@ -88,10 +195,10 @@ static int copy_listed(struct b2f_frame *frame, struct b2f_copy_list *list,
 {
 	uint8_t *index = NULL;
 	size_t size = 0;
-	int err = b2f_remote_choose_numbers(to, 0, list, why);
+	int err = choose_numbers(to, 0, list, why);
 
 	if (!err)
-		err = b2f_remote_copy_chunks(frame, to, list, why);
+		err = copy_chunks(frame, to, list, why);
 	if (!err)
 		err = b2f_copy_index(frame, list, &index, &size);
 	if (!err)
@@ -137,5 +244,336 @@ int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
 		err = copy_frame(frame, place, &why);
 	b2f_remote_place_unref(place);
 	b2f_frame_close(frame);
+	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
+}
+
+/* The frame at the new path is seen in another version so often, at most. */
+#define TRIES 10
+
+#define OTHERS "other programs keep changing it"
+
+struct renaming {
+	struct b2f_frame *frame;
+	struct b2f_remote_place *from;
+	struct b2f_remote_place *to;
+	bool replace;
+	struct b2f_copy_list list;
+	/* The target that the frame replaces, as it was seen. */
+	struct b2f_replaced there;
+	bool looked;
+	/*
+	 * The target has gone since: the program that removed it may at any
+	 * time remove all that it found there, our copies too.
+	 */
+	bool lost;
+	/* No chunk of the new path has had this number, nor one above. */
+	uint64_t next;
+	/* The index is there. */
+	bool is_there;
+	struct b2f_remote_stat now;
+	uint64_t mark;
+};
+
+/* Is the frame still what is to be renamed?  0, -ESTALE or another error. */
+static int check_source(const struct renaming *m, struct b2f_why *why)
+{
+	struct b2f_frame_stamp stamp;
+	struct b2f_remote_stat now;
+	int err = b2f_remote_place_look(m->from, 0, &now);
+
+	if (err && err != -ENOENT)
+		return err;
+	stamp = b2f_remote_stamp(&now);
+	if (!err && b2f_frame_stamp_equal(&stamp, &m->frame->stamp))
+		return 0;
+	return b2f_why_set(why, -ESTALE,
+			   "another program has changed it meanwhile");
+}
+
+static int copy_renamed(struct renaming *m, struct b2f_why *why)
+{
+	int err = copy_chunks(m->frame, m->to, &m->list, why), now;
+
+	if (err != -ENOENT)
+		return err;
+	/* Chunks go with the index that names them. */
+	now = check_source(m, why);
+	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");
+}
+
+/* Is @now what others have made of @before, or that itself? */
+static bool follows(const struct b2f_replaced *now,
+		    const struct b2f_replaced *before)
+{
+	if (!before->is_there)
+		return true;
+	return now->is_there &&
+	       (strcmp(now->index.etag, before->index.etag) == 0 ||
+		(before->note.nmarks &&
+		 b2f_note_has(&now->note, before->note.marks[0])));
+}
+
+/* Looks at the new path; -EEXIST, or -EAGAIN if it changes meanwhile. */
+static int look(struct renaming *m, struct b2f_why *why)
+{
+	const struct b2f_replaced before = m->there;
+	int err = b2f_replaced_find(m->to, &m->there, why);
+
+	if (!err && !follows(&m->there, &before)) {
+		m->lost = true;
+		return -EAGAIN;
+	}
+	if (!err && m->there.is_there && !m->replace)
+		return -EEXIST;
+	if (!err && m->there.is_there)
+		err = b2f_replaced_list(m->to, &m->there, why);
+	m->looked = !err;
+	return err == -ESTALE ? -EAGAIN : err;
+}
+
+static int by_new_number(const void *key, const void *member)
+{
+	const uint64_t *id = key;
+	const struct b2f_copy_chunk *chunk = member;
+
+	return (*id > chunk->to) - (*id < chunk->to);
+}
+
+/* Is chunk @id of the new path one of the copies?  These are in order, too. */
+static bool is_copy(const struct renaming *m, uint64_t id)
+{
+	return m->list.n && bsearch(&id, m->list.chunks, m->list.n,
+				    sizeof(*m->list.chunks), by_new_number);
+}
+
+/* The chunks of what the index replaces, and of what that has replaced. */
+static int list_gone(const struct renaming *m, struct b2f_gone *out)
+{
+	const struct b2f_ids *ids = &m->there.ids;
+	struct b2f_ids gone = {0};
+	int err = b2f_gone_add_all(out, &m->there.gone);
+
+	for (size_t i = 0; i < ids->n && !err; i++)
+		if (!is_copy(m, ids->ids[i]))
+			err = b2f_ids_add(&gone, ids->ids[i]);
+	if (!err)
+		err = b2f_gone_add(out, &gone, (uint64_t)time(NULL));
+	b2f_ids_fini(&gone);
+	return err;
+}
+
+static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
+{
+	struct b2f_gone gone = {.n = 0};
+	int err = list_gone(m, &gone);
+
+	if (!err)
+		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
+	b2f_gone_fini(&gone);
+	return err;
+}
+
+/* Puts the index in the place of what is there. */
+static int put_index(struct renaming *m, const uint8_t *index, size_t size,
+		     struct b2f_why *why)
+{
+	char *path = b2f_remote_place_path(m->to, B2F_OBJECT_INDEX);
+	char gone[B2F_GONE_SIZE];
+	struct b2f_put_spec spec = {
+		.path = path,
+		.gone = gone,
+		.data = index,
+		.size = size,
+		.replaces = m->there.is_there ? &m->there.index : NULL,
+	};
+	struct b2f_put put;
+	int err = path ? tell_gone(m, gone) : -ENOMEM;
+
+	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
+	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
+	if (!err)
+		err = b2f_put_start(m->to->remote, &spec, &put);
+	free(path);
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	m->is_there = !err;
+	m->mark = spec.note.marks[0];
+	/* If others have replaced it since, its version is not known. */
+	if (put.now_note.marks[0] == m->mark)
+		m->now = put.now;
+	b2f_put_fini(&put);
+	return err;
+}
+
+/* -EAGAIN: what is at the new path has changed. */
+static int try_install(struct renaming *m, const uint8_t *index, size_t size,
+		       struct b2f_why *why)
+{
+	int err = m->looked ? 0 : look(m, why);
+
+	if (!err)
+		err = check_source(m, why);
+	if (err)
+		return err;
+	err = put_index(m, index, size, why);
+	m->looked = false;
+	return err == -EEXIST || err == -ESTALE ? -EAGAIN : err;
+}
+
+/* The last rename wins. */
+static int install(struct renaming *m, struct b2f_why *why)
+{
+	uint8_t *index = NULL;
+	size_t size = 0;
+	int err = b2f_copy_index(m->frame, &m->list, &index, &size);
+
+	for (unsigned int try = 0; try < TRIES && !err; try++) {
+		if (try)
+			b2f_put_pause(m->to->remote, try);
+		err = try_install(m, index, size, why);
+		if (err != -EAGAIN || m->lost)
+			break;
+		err = try + 1 == TRIES
+			      ? b2f_why_set(why, -EBUSY, OTHERS)
+			      : 0;
+	}
+	free(index);
+	return err;
+}
+
+/*
+ * No index names the copies, nor will one. A chunk with its old id may be
+ * another writer's.
+ */
+static void remove_copies(const struct renaming *m)
+{
+	struct b2f_ids copies = {0};
+	const struct b2f_sweep what = {.ids = &copies};
+	int err = 0;
+
+	for (size_t i = 0; i < m->list.n && !err; i++)
+		if (m->list.chunks[i].to != m->list.chunks[i].from)
+			err = b2f_ids_add(&copies, m->list.chunks[i].to);
+	/* Chunks that stay are in nobody's way. */
+	if (!err)
+		(void)!b2f_sweeper_remove(m->to, &what, NULL);
+	b2f_sweeper_fini(m->to);
+	b2f_ids_fini(&copies);
+}
+
+static int number_copies(struct renaming *m, struct b2f_why *why)
+{
+	uint64_t least = b2f_max_u64(m->next, m->there.note.next_id);
+	int err = choose_numbers(m->to, least, &m->list, why);
+
+	for (size_t i = 0; i < m->list.n && !err; i++)
+		m->next = b2f_max_u64(m->next, m->list.chunks[i].to + 1);
+	return err;
+}
+
+static int try_copy(struct renaming *m, struct b2f_why *why)
+{
+	int err = look(m, why);
+
+	m->lost = false;
+	if (!err || err == -EAGAIN)
+		err = number_copies(m, why);
+	if (err)
+		return err;
+	err = copy_renamed(m, why);
+	if (!err)
+		err = install(m, why);
+	if (err && err != B2F_EINDOUBT)
+		remove_copies(m);
+	return err;
+}
+
+static int copy_and_install(struct renaming *m, struct b2f_why *why)
+{
+	int err = b2f_copy_list_make(m->frame, &m->list);
+
+	for (unsigned int try = 0; try < TRIES && !err; try++) {
+		err = try_copy(m, why);
+		if (err != -EAGAIN || !m->lost)
+			return err;
+		err = 0;
+	}
+	return err ? err : b2f_why_set(why, -EBUSY, OTHERS);
+}
+
+/*
+ * The chunks of what was replaced.  If our index was there before, and its answer was
+ * lost, that may be what another writer has made of it.
+ */
+static int list_replaced(const struct renaming *m,
+			 struct b2f_remote_remains **out)
+{
+	struct b2f_gone gone = {.n = 0};
+	int err = list_gone(m, &gone);
+
+	if (!err && gone.n)
+		err = b2f_remains_new(m->to, out);
+	if (!err && *out) {
+		(*out)->mark = m->mark;
+		err = b2f_gone_take(&gone, UINT64_MAX, &(*out)->ids);
+	}
+	b2f_gone_fini(&gone);
+	return err;
+}
+
+static int leave_source(struct renaming *m, struct b2f_remote_remains **out,
+			struct b2f_why *why)
+{
+	struct b2f_remote_remains *remains = NULL;
+	int err = b2f_remains_new(m->from, &remains);
+
+	if (!err)
+		err = b2f_remains_take(remains, &m->frame->stamp, why);
+	/* Another program has removed it; then no chunks are known. */
+	if (err == -ENOENT)
+		err = 0;
+	if (err)
+		b2f_remote_remains_leave(remains);
+	else
+		*out = remains;
+	return err;
+}
+
+static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
+			struct b2f_why *why)
+{
+	int err = copy_and_install(m, why);
+
+	out->is_there = m->is_there;
+	out->now = b2f_remote_stamp(&m->now);
+	/* Without memory for its list they stay, as chunks that no index names. */
+	if (!err)
+		(void)!list_replaced(m, &out->replaced);
+	return err ? err : leave_source(m, &out->from, why);
+}
+
+int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
+			    const char *to, bool replace,
+			    struct b2f_remote_renamed *out)
+{
+	struct renaming m = {.frame = frame, .replace = replace};
+	struct b2f_why why = {""};
+	int err = b2f_remote_allow_write(remote, to);
+
+	*out = (struct b2f_remote_renamed){.from = NULL};
+	if (err)
+		return err;
+	if (!frame->store->sparse)
+		return b2f_remote_report(remote, to, -EXDEV, &why);
+	m.from = b2f_remote_store_place(frame->store);
+	if (strcmp(m.from->path, to) == 0)
+		return b2f_remote_report(remote, to, -EINVAL, &why);
+	err = b2f_remote_place_new(remote, to, true, &m.to);
+	if (!err)
+		err = rename_frame(&m, out, &why);
+	b2f_copy_list_fini(&m.list);
+	b2f_replaced_fini(&m.there);
+	b2f_remote_place_unref(m.to);
 	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
 }

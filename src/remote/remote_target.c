@@ -20,7 +20,7 @@
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remote_write.h"
-#include "remote/replaced.h"
+#include "remote/remains.h"
 #include "remote/sweeper.h"
 
 /* Objects that are looked at at a time. */

@@ -8,11 +8,137 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
+#include "frame/frame.h"
 #include "frame/txn_ids.h"
 #include "remote/conditions.h"
-#include "remote/named.h"
-#include "remote/removal.h"
+#include "remote/put.h"
 #include "store/files.h"
+#include "store/store.h"
+
+/* No more of an index is read. */
+#define INDEX_MAX ((size_t)256 << 20)
+
+static int list_ids(const char *path, const void *index, size_t size,
+		    struct b2f_ids *out)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_store *store = NULL;
+	struct b2f_frame *frame = NULL;
+	int err = b2f_store_new_memory(index, size, &store);
+
+	if (err)
+		return err;
+	store->sparse = true;
+	err = b2f_frame_open_store(&options, store, path, &frame);
+	if (!err)
+		err = b2f_txn_frame_ids(frame, out);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/*
+ * Reads the index @path, whatever was seen of it before, and what is beside it; lists in
+ * @out the ids that it names, sorted.  Without an index both are empty.  End @out with
+ * b2f_ids_fini().  Returns 0, B2F_ECORRUPT and the like (it is no index that can be
+ * read), or an error of requests.
+ */
+static int list_named(struct b2f_remote *remote, const char *path,
+		      struct b2f_ids *out, struct b2f_note *note,
+		      struct b2f_why *why)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = INDEX_MAX};
+	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply;
+	int err;
+
+	*note = (struct b2f_note){.nmarks = 0};
+	err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
+			     &request, why);
+	if (!err) {
+		reply = b2f_http_wait(request);
+		b2f_note_read(reply->note, note);
+		err = list_ids(path, reply->body, reply->size, out);
+	}
+	b2f_http_drop(request);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Asks once; @sent is set if it may have happened in spite of an error. */
+static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
+	       bool *sent, struct b2f_why *why)
+{
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_request *request = NULL;
+	int err;
+
+	if (atomic_load(&remote->deletes_match) && *removal->version.etag)
+		ask.if_match = removal->version.etag;
+	err = b2f_remote_ask(remote, &ask,
+			     b2f_url_of(&remote->url, removal->path), &request,
+			     why);
+	if (request)
+		*sent |= b2f_http_wait(request)->sent;
+	b2f_http_drop(request);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Two objects of equal bytes have equal ETags. */
+static bool is_same(const struct b2f_removal *a, const struct b2f_removal *b)
+{
+	return strcmp(a->version.etag, b->version.etag) == 0 &&
+	       a->version.mtime == b->version.mtime &&
+	       a->note.nmarks == b->note.nmarks &&
+	       (!a->note.nmarks || a->note.marks[0] == b->note.marks[0]);
+}
+
+/*
+ * Looks at what is there after an attempt of unknown outcome, which failed with @err.
+ * Returns as b2f_removal_run(), or -EINPROGRESS: it is as it was.
+ */
+static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
+		  int err, struct b2f_why *why)
+{
+	struct b2f_removal now = {.path = removal->path};
+	struct b2f_why other = {""};
+	int looked = b2f_remote_head(remote, now.path, &now.version, &now.note,
+				     &other);
+
+	if (looked == -ENOENT)
+		return 0;
+	/* The first error tells more. */
+	if (looked)
+		return err;
+	if (is_same(removal, &now))
+		return -EINPROGRESS;
+	/* An object that follows ours has not come after its removal. */
+	if (removal->note.nmarks &&
+	    b2f_note_has(&now.note, removal->note.marks[0]))
+		return -EAGAIN;
+	return b2f_why_set(why, -ESTALE,
+			   "another program has put something else there");
+}
+
+int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,
+		    struct b2f_why *why)
+{
+	struct b2f_http_tries tries = {.n = 0};
+	bool sent = false;
+	int err, now;
+
+	do {
+		err = ask(remote, removal, &sent, why);
+		if (!err || !sent)
+			return err;
+		now = settle(remote, removal, err, why);
+		if (now != -EINPROGRESS)
+			return now;
+		/* It is the version that the server says it is not. */
+		if (err == -ESTALE)
+			return -EAGAIN;
+	} while (b2f_http_try_again(remote->http, &tries));
+	return err;
+}
 
 /* Waits for the removal that was begun first; the lock is held, and let go of. */
 static void wait_first(struct b2f_remote_place *place)
@@ -115,7 +241,7 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	if (!what->nsent && (!what->ids || !what->ids->n))
 		return 0;
 	index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	err = index ? b2f_named_list(place->remote, index, &named, &now, why)
+	err = index ? list_named(place->remote, index, &named, &now, why)
 		    : -ENOMEM;
 	if (!err)
 		remove_unnamed(place, what, &named, &now);

@@ -10,6 +10,26 @@
 #include "frame/ids.h"
 #include "remote/remote_place.h"
 
+/*
+ * One object that goes, of which the outcome is known in the end.
+ * If the answer to a DELETE is lost, another writer may have made a new object
+ * of that name since.  So a HEAD comes before a second DELETE; and where the
+ * server takes conditions of DELETE, only the version that was seen is deleted.
+ */
+struct b2f_removal {
+	const char *path;
+	struct b2f_remote_stat version;
+	struct b2f_note note;
+};
+
+/*
+ * Returns 0: it is gone; -EAGAIN: it is there, in a later version; -ESTALE: something
+ * else is there now, and stays; or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,
+		    struct b2f_why *why);
+
 /* A chunk that was put from here, and never committed. */
 struct b2f_sent {
 	uint64_t id;
