@@ -142,7 +142,7 @@ static void write_soon(struct b2f_chunk_writer *cw,
 	soon = b2f_txn_has_backlog(cw->txn);
 	unlock(cw);
 	if (soon)
-		b2f_object_write_soon(object);
+		(void)!b2f_object_settle(object, B2F_SETTLE_SOON, NULL);
 }
 
 /*

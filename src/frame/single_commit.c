@@ -116,7 +116,7 @@ static int mend_blank(struct b2f_txn *txn, struct b2f_why *why)
 	memcpy(bytes, f->header_bytes, n);
 	memcpy(bytes + n, f->trailer_bytes, f->trailer_len);
 	err = b2f_store_put_head(txn->store, bytes, size, NULL, why);
-	return err ? err : b2f_store_cut(txn->store, size, why);
+	return err ? err : b2f_store_cut(txn->store, size, UINT64_MAX, why);
 }
 
 int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why)
@@ -495,7 +495,8 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 			&object, commit->has_mtime ? &commit->mtime : NULL,
 			why);
 	if (!err) {
-		err = b2f_object_settle(&object, commit->durable, why);
+		err = b2f_object_settle(&object,
+					b2f_settle_of(commit->durable), why);
 		commit->sync_failed = err;
 	}
 	b2f_object_close(&object);

@@ -111,7 +111,7 @@ static int settle(struct b2f_txn *txn)
 	int err = 0;
 
 	if (state == B2F_DISK_NEW)
-		err = b2f_object_write_out(&object, NULL);
+		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
 	else if (state == B2F_DISK_UNSYNCED)
 		err = b2f_store_sync_index(txn->store, NULL);
 	else if (state == B2F_DISK_FAILED)
@@ -272,12 +272,13 @@ static void cut(struct b2f_txn *txn)
 	if (b2f_durability_get(txn->durability) == B2F_DISK_UNSYNCED)
 		return;
 	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
-		err = b2f_object_write_out(&object, NULL);
+		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
 	if (err)
 		b2f_durability_fail(txn->durability);
 	/* If that fails, the next writer tries again. */
 	else
-		(void)!b2f_store_cut(txn->store, txn->disk->frame_len, NULL);
+		(void)!b2f_store_cut(txn->store, txn->disk->frame_len,
+				     UINT64_MAX, NULL);
 }
 
 /* Does b2f_txn_lock_out() keep all other programs out? */

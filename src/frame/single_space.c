@@ -95,7 +95,7 @@ static bool may_use(struct search *search)
 		return search->may_use;
 	search->found = true;
 	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
-		err = b2f_object_write_out(&object, NULL);
+		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
 	else
 		err = b2f_store_sync_index(txn->store, NULL);
 	if (err)

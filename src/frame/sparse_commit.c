@@ -33,7 +33,8 @@ static int settle_file(void *arg, size_t i)
 
 	err = b2f_object_open(txn->store, id, &object, &why);
 	if (!err) {
-		err = b2f_object_settle(&object, all->durable, &why);
+		err = b2f_object_settle(&object, b2f_settle_of(all->durable),
+					&why);
 		/* If a file cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
@@ -62,7 +63,7 @@ static int begin_file(void *arg, size_t i)
 	if (!b2f_object_open(all->txn->store,
 			     (int64_t)all->commit->unsynced.ids[i], &object,
 			     NULL))
-		b2f_object_write_soon(&object);
+		(void)!b2f_object_settle(&object, B2F_SETTLE_SOON, NULL);
 	b2f_object_close(&object);
 	return 0;
 }
@@ -89,8 +90,9 @@ static void hide_files(struct b2f_txn *txn, const struct b2f_ids *pending,
 
 	for (size_t i = 0; i < n; i++)
 		if (!(pending->ids[i] & B2F_TXN_FAILED))
-			err = b2f_store_hide(txn->store,
-					     b2f_txn_id(pending->ids[i]),
+			err = b2f_store_name(txn->store,
+					     b2f_txn_id(pending->ids[i]) |
+						     B2F_OBJECT_PENDING,
 					     NULL);
 	/* It can be read under that name, too; see show_file(). */
 	(void)err;
@@ -103,7 +105,8 @@ static void hide_files(struct b2f_txn *txn, const struct b2f_ids *pending,
  */
 static int show_file(struct b2f_txn *txn, uint64_t *id, struct b2f_why *why)
 {
-	int err = b2f_store_show(txn->store, b2f_txn_id(*id), why);
+	int err = b2f_store_name(txn->store,
+				 b2f_txn_id(*id) & ~B2F_OBJECT_PENDING, why);
 
 	if (err != -EEXIST && err != -ENOENT)
 		return err;
@@ -194,6 +197,8 @@ static int check_same(const struct b2f_txn *txn)
 static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 			 const struct b2f_object *index, struct b2f_why *why)
 {
+	const struct b2f_install what = {&txn->stamp, commit->replaced.ids,
+					 commit->replaced.n};
 	int err = check_same(txn);
 
 	if (!err)
@@ -207,11 +212,8 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 	/* A program without locks had all the time of the syncs. */
 	if (!err && commit->durable)
 		err = check_same(txn);
-	if (!err && txn->protocol->is_shared)
-		err = b2f_store_replaces(txn->store, commit->replaced.ids,
-					 commit->replaced.n);
 	if (!err)
-		err = b2f_store_install(txn->store, &txn->stamp, why);
+		err = b2f_store_install(txn->store, &what, why);
 	if (err) {
 		commit->in_doubt = err == B2F_EINDOUBT;
 		hide_files(txn, &commit->pending, commit->pending.n);

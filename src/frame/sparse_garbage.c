@@ -74,7 +74,7 @@ static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 static int end_hidden(struct b2f_store *store, int64_t id, bool remove,
 		      struct b2f_why *why)
 {
-	int err = remove ? -EEXIST : b2f_store_show(store, id, why);
+	int err = remove ? -EEXIST : b2f_store_name(store, id, why);
 
 	/* Its name has another file: then this one can go, too. */
 	if (err == -EEXIST)
@@ -89,7 +89,7 @@ static void remove_retired(const struct b2f_txn *txn,
 	struct b2f_store *store = txn->store;
 	int err;
 
-	err = b2f_store_hide(store, id, NULL);
+	err = b2f_store_name(store, hidden, NULL);
 	if (!err)
 		err = end_hidden(store, id,
 				 is_as_it_was(store, hidden, file->since_ns),
@@ -198,7 +198,7 @@ static int remove_leftover(struct b2f_store *store, int64_t id,
 
 	if (id & B2F_OBJECT_PENDING)
 		return b2f_store_remove(store, id, why);
-	err = b2f_store_hide(store, id, why);
+	err = b2f_store_name(store, hidden, why);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	return end_hidden(store, id,

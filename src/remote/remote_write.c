@@ -118,32 +118,29 @@ static int remote_inherit(const struct b2f_object *object,
 }
 
 /* Objects on the server are durable. */
-static int remote_sync(const struct b2f_object *object, struct b2f_why *why)
+static int remote_settle(const struct b2f_object *object, enum b2f_settle how,
+			 struct b2f_why *why)
 {
 	struct b2f_upload *up = object->data ? b2f_upload_of(object) : NULL;
 
-	return up && up->id >= 0 ? b2f_upload_wait(up, why) : 0;
+	if (!up || up->id < 0 || how == B2F_SETTLE_SOON)
+		return 0;
+	return b2f_upload_wait(up, why);
 }
 
-static int remote_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+static int remote_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	struct b2f_upload *up = b2f_upload_find(place_of(store), number_of(id));
-	int err = up ? b2f_upload_claim(up, why)
-		     : b2f_why_set(why, -ENOENT, "it was not sent");
-
-	b2f_upload_unref(up);
-	return err;
-}
-
-static int remote_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
-{
-	struct b2f_upload *up = b2f_upload_find(place_of(store), number_of(id));
+	int err = 0;
 
 	if (!up)
 		return b2f_why_set(why, -ENOENT, "it was not sent");
-	b2f_upload_disclaim(up);
+	if (id & B2F_OBJECT_PENDING)
+		b2f_upload_disclaim(up);
+	else
+		err = b2f_upload_claim(up, why);
 	b2f_upload_unref(up);
-	return 0;
+	return err;
 }
 
 /* The version of @base and what is beside it; -ESTALE if there is another one. */
@@ -247,19 +244,37 @@ static int put_index(struct b2f_remote_place *place, const void *bytes,
 	return err;
 }
 
+/* Notes the chunks that the next index does not name any more. */
+static int note_replaced(struct b2f_remote_place *place, const uint64_t *ids,
+			 size_t n)
+{
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	place->replaced.n = 0;
+	err = b2f_ids_reserve(&place->replaced, n);
+	for (size_t i = 0; i < n && !err; i++)
+		place->replaced.ids[place->replaced.n++] = ids[i];
+	pthread_mutex_unlock(&place->lock);
+	return err;
+}
+
 static int remote_install(struct b2f_store *store,
-			  const struct b2f_frame_stamp *base,
-			  struct b2f_why *why)
+			  const struct b2f_install *what, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
 	struct b2f_remote_stat version;
 	struct b2f_upload *index;
 	struct b2f_note note;
 	bool is_new;
-	int err = find_base(place, base, false, &version, &note, &is_new);
+	int err = note_replaced(place, what->replaced, what->nreplaced);
 
+	if (err)
+		return err;
+	err = find_base(place, what->base, false, &version, &note, &is_new);
 	if (err == -ESTALE)
-		err = find_base(place, base, true, &version, &note, &is_new);
+		err = find_base(place, what->base, true, &version, &note,
+				&is_new);
 	if (err)
 		return b2f_why_set(why, err, "it is another version now");
 	pthread_mutex_lock(&place->lock);
@@ -281,21 +296,6 @@ int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,
 	const struct b2f_note none = {.nmarks = 0};
 
 	return put_index(place, index, size, NULL, &none, why);
-}
-
-static int remote_replaces(struct b2f_store *store, const uint64_t *ids,
-			   size_t n)
-{
-	struct b2f_remote_place *place = place_of(store);
-	int err;
-
-	pthread_mutex_lock(&place->lock);
-	place->replaced.n = 0;
-	err = b2f_ids_reserve(&place->replaced, n);
-	for (size_t i = 0; i < n && !err; i++)
-		place->replaced.ids[place->replaced.n++] = ids[i];
-	pthread_mutex_unlock(&place->lock);
-	return err;
 }
 
 static int remote_own_stamp(struct b2f_store *store,
@@ -423,16 +423,13 @@ const struct b2f_store_write_ops b2f_remote_write = {
 	.publish = remote_publish,
 	.write = remote_write,
 	.inherit = remote_inherit,
-	.write_out = remote_sync,
-	.sync = remote_sync,
-	.show = remote_show,
-	.hide = remote_hide,
+	.settle = remote_settle,
+	.name = remote_name,
 	.install = remote_install,
 	.first_id = remote_first_id,
 	.sync_index = do_nothing,
 	.sync_names = do_nothing,
 	.remove = remote_remove,
-	.replaces = remote_replaces,
 	.is_due = remote_is_due,
 	.sweep = remote_sweep,
 	.identify = remote_identify,

@@ -198,14 +198,6 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 	return err;
 }
 
-static void single_write_soon(const struct b2f_object *object)
-{
-	/* What is wrong, fsync will tell. */
-	(void)sync_file_range(writer_of(object->store)->fd,
-			      (off_t)object->base, (off_t)object->size,
-			      SYNC_FILE_RANGE_WRITE);
-}
-
 /* The mtime is to be durable with what is synced next. */
 static int single_inherit(const struct b2f_object *object,
 			  const struct timespec *mtime, struct b2f_why *why)
@@ -255,11 +247,6 @@ static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 	return b2f_files_fdatasync(w->fd) ? failed("fdatasync", why) : 0;
 }
 
-static int single_sync(const struct b2f_object *object, struct b2f_why *why)
-{
-	return sync_all(writer_of(object->store), why);
-}
-
 /*
  * All of the file, as the header is next, and is to be on disk later.  For a
  * new file that has no extents there nobody waits for this: its journal keeps
@@ -268,10 +255,8 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
  * header of the maker, and the next one is written over that: first the disk
  * keeps what it leads to.
  */
-static int single_write_out(const struct b2f_object *object,
-			    struct b2f_why *why)
+static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 {
-	struct b2f_files_writer *w = writer_of(object->store);
 	bool is_fresh;
 
 	pthread_mutex_lock(&w->lock);
@@ -280,10 +265,25 @@ static int single_write_out(const struct b2f_object *object,
 	if (!is_fresh)
 		return b2f_files_write_out(w->fd, why);
 	if (!b2f_files_is_delayed(w->fd))
-		return single_sync(object, why);
+		return sync_all(w, why);
 	/* What is wrong, fsync will tell. */
 	(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	return 0;
+}
+
+static int single_settle(const struct b2f_object *object, enum b2f_settle how,
+			 struct b2f_why *why)
+{
+	struct b2f_files_writer *w = writer_of(object->store);
+
+	/* What is wrong, fsync will tell. */
+	if (how == B2F_SETTLE_SOON)
+		(void)sync_file_range(w->fd, (off_t)object->base,
+				      (off_t)object->size,
+				      SYNC_FILE_RANGE_WRITE);
+	if (how == B2F_SETTLE_SOON)
+		return 0;
+	return how == B2F_SETTLE_ORDER ? write_out(w, why) : sync_all(w, why);
 }
 
 static int single_put_head(struct b2f_store *store, const void *head, size_t n,
@@ -307,9 +307,8 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
  * Where that cannot be done the room stays taken, and is no harm; nor is a part
  * of a block, which would only be zeroed.
  */
-static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
+static void punch(struct b2f_files_writer *w, uint64_t off, uint64_t size)
 {
-	struct b2f_files_writer *w = writer_of(store);
 	int ret;
 
 	if (off / w->block + (off % w->block != 0) >= (off + size) / w->block)
@@ -320,14 +319,18 @@ static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 	end_change(w, ret == 0);
 }
 
-static int single_cut(struct b2f_store *store, uint64_t size,
+static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
 		      struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	int err = 0;
 
+	if (size != UINT64_MAX) {
+		punch(w, off, size);
+		return 0;
+	}
 	(void)begin_change(w, false);
-	if (ftruncate(w->fd, (off_t)size))
+	if (ftruncate(w->fd, (off_t)off))
 		err = failed("truncate", why);
 	end_change(w, true);
 	return err;
@@ -391,11 +394,8 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.create = single_create,
 	.write = single_write,
 	.inherit = single_inherit,
-	.write_soon = single_write_soon,
-	.write_out = single_write_out,
-	.sync = single_sync,
+	.settle = single_settle,
 	.sync_index = single_sync_index,
-	.punch = single_punch,
 	.identify = single_identify,
 	.put_head = single_put_head,
 	.cut = single_cut,

@@ -155,20 +155,15 @@ static int dir_inherit(const struct b2f_object *object,
 				 mtime, why);
 }
 
-static void dir_write_soon(const struct b2f_object *object)
+static int dir_settle(const struct b2f_object *object, enum b2f_settle how,
+		      struct b2f_why *why)
 {
 	/* What is wrong, fsync will tell. */
-	(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-}
-
-static int dir_write_out(const struct b2f_object *object, struct b2f_why *why)
-{
-	return b2f_files_write_out(object->fd, why);
-}
-
-static int dir_sync(const struct b2f_object *object, struct b2f_why *why)
-{
-	if (b2f_files_fsync(object->fd))
+	if (how == B2F_SETTLE_SOON)
+		(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	if (how == B2F_SETTLE_ORDER)
+		return b2f_files_write_out(object->fd, why);
+	if (how == B2F_SETTLE_DURABLE && b2f_files_fsync(object->fd))
 		return b2f_why_set(why, -errno, "fsync: %s", strerror(errno));
 	return 0;
 }
@@ -194,35 +189,25 @@ static int rename_new(int dir, const char *from, const char *to)
 	return renameat(dir, from, dir, to);
 }
 
-static int dir_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
-{
-	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
-
-	b2f_files_name(id | B2F_OBJECT_PENDING, from);
-	b2f_files_name(id & ~B2F_OBJECT_PENDING, to);
-	if (rename_new(b2f_files_of(store)->fd, from, to))
-		return failed("rename to", to, why);
-	return 0;
-}
-
-static int dir_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
+static int dir_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
 	int dir = b2f_files_of(store)->fd;
 
-	b2f_files_name(id & ~B2F_OBJECT_PENDING, from);
-	b2f_files_name(id | B2F_OBJECT_PENDING, to);
-	if (renameat(dir, from, dir, to))
+	b2f_files_name(id ^ B2F_OBJECT_PENDING, from);
+	b2f_files_name(id, to);
+	if (id & B2F_OBJECT_PENDING ? renameat(dir, from, dir, to)
+				    : rename_new(dir, from, to))
 		return failed("rename to", to, why);
 	return 0;
 }
 
-static int dir_install(struct b2f_store *store,
-		       const struct b2f_frame_stamp *base, struct b2f_why *why)
+static int dir_install(struct b2f_store *store, const struct b2f_install *what,
+		       struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
 
-	(void)base;
+	(void)what;
 	if (renameat(dir, B2F_FILES_NEW_INDEX, dir, B2F_INDEX_NAME))
 		return failed("rename to", B2F_INDEX_NAME, why);
 	return 0;
@@ -304,11 +289,8 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.publish = dir_publish,
 	.write = dir_write,
 	.inherit = dir_inherit,
-	.write_soon = dir_write_soon,
-	.write_out = dir_write_out,
-	.sync = dir_sync,
-	.show = dir_show,
-	.hide = dir_hide,
+	.settle = dir_settle,
+	.name = dir_name,
 	.install = dir_install,
 	.sync_index = dir_sync_index,
 	.sync_names = dir_sync_names,

@@ -39,7 +39,7 @@ struct b2f_store;
 /*
  * In the id of a chunk file, besides the chunk id: the file is *pending*, which
  * means that it may still be under a name that no other program knows or takes.
- * b2f_store_show() gives it its own.  Numbers are below this bit, as C-Blosc2
+ * b2f_store_name() gives it its own.  Numbers are below this bit, as C-Blosc2
  * reads them as int32.
  */
 #define B2F_OBJECT_PENDING INT64_C(0x80000000)
@@ -121,6 +121,29 @@ struct b2f_store_ops {
 	const struct b2f_store_write_ops *write;
 };
 
+/* How far what was written to an object is to get. */
+enum b2f_settle {
+	/* The disk begins with it; nothing waits, and nothing is promised. */
+	B2F_SETTLE_SOON,
+	/* It is written, but the disk not flushed (b2f_object_settle()). */
+	B2F_SETTLE_ORDER,
+	/* It is durable (fsync). */
+	B2F_SETTLE_DURABLE,
+};
+
+/* What an index takes the place of. */
+struct b2f_install {
+	/* For a shared store: the version that it has to be; else unused. */
+	const struct b2f_frame_stamp *base;
+	/*
+	 * For a shared store: the chunks that the new index does not name any more.
+	 * It is for the store to remember them, and to tell later writers, until
+	 * readers of the index before do not come any more.
+	 */
+	const uint64_t *replaced;
+	size_t nreplaced;
+};
+
 /* See the functions of store/write.h. */
 struct b2f_store_write_ops {
 	int (*lock)(struct b2f_store *store, struct b2f_why *why);
@@ -135,14 +158,11 @@ struct b2f_store_write_ops {
 		     const void *buf, size_t n, struct b2f_why *why);
 	int (*inherit)(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
-	/* NULL: there is nothing to gain. */
-	void (*write_soon)(const struct b2f_object *object);
-	int (*write_out)(const struct b2f_object *object, struct b2f_why *why);
-	int (*sync)(const struct b2f_object *object, struct b2f_why *why);
-	int (*show)(struct b2f_store *store, int64_t id, struct b2f_why *why);
-	int (*hide)(struct b2f_store *store, int64_t id, struct b2f_why *why);
-	int (*install)(struct b2f_store *store,
-		       const struct b2f_frame_stamp *base, struct b2f_why *why);
+	int (*settle)(const struct b2f_object *object, enum b2f_settle how,
+		      struct b2f_why *why);
+	int (*name)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	int (*install)(struct b2f_store *store, const struct b2f_install *what,
+		       struct b2f_why *why);
 	/* See b2f_store_first_id(); NULL: nothing more is known. */
 	int (*first_id)(struct b2f_store *store, uint64_t *id,
 			struct b2f_why *why);
@@ -151,7 +171,6 @@ struct b2f_store_write_ops {
 	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	/* For shared stores; others have NULL here. */
-	int (*replaces)(struct b2f_store *store, const uint64_t *ids, size_t n);
 	bool (*is_due)(struct b2f_store *store);
 	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
 		     struct b2f_why *why);
@@ -161,13 +180,12 @@ struct b2f_store_write_ops {
 		    void *arg);
 	/*
 	 * For contiguous stores; others have NULL here.  A contiguous store has
-	 * no publish, show, hide, install, remove, sync_names, list.  punch:
-	 * frees the @size bytes at @off, and reports no errors.
+	 * no publish, name, install, remove, sync_names, list.
 	 */
-	void (*punch)(struct b2f_store *store, uint64_t off, uint64_t size);
 	int (*put_head)(struct b2f_store *store, const void *head, size_t n,
 			const struct timespec *mtime, struct b2f_why *why);
-	int (*cut)(struct b2f_store *store, uint64_t size, struct b2f_why *why);
+	int (*cut)(struct b2f_store *store, uint64_t off, uint64_t size,
+		   struct b2f_why *why);
 	/* NULL: what b2f_store_stat_index() says. */
 	int (*own_stamp)(struct b2f_store *store, struct b2f_frame_stamp *out);
 	int (*has_changed)(struct b2f_store *store);

@@ -70,33 +70,12 @@ int b2f_object_inherit(const struct b2f_object *object,
 				   : read_only(why);
 }
 
-void b2f_object_write_soon(const struct b2f_object *object)
-{
-	const struct b2f_store_write_ops *ops = object->store->ops->write;
-
-	if (ops && ops->write_soon)
-		ops->write_soon(object);
-}
-
-int b2f_object_write_out(const struct b2f_object *object, struct b2f_why *why)
-{
-	const struct b2f_store_write_ops *ops = object->store->ops->write;
-
-	return ops && ops->write_out ? ops->write_out(object, why) : 0;
-}
-
-int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why)
-{
-	const struct b2f_store_write_ops *ops = object->store->ops->write;
-
-	return ops ? ops->sync(object, why) : read_only(why);
-}
-
-int b2f_object_settle(const struct b2f_object *object, bool durable,
+int b2f_object_settle(const struct b2f_object *object, enum b2f_settle how,
 		      struct b2f_why *why)
 {
-	return durable ? b2f_object_sync(object, why)
-		       : b2f_object_write_out(object, why);
+	const struct b2f_store_write_ops *ops = object->store->ops->write;
+
+	return ops ? ops->settle(object, how, why) : read_only(why);
 }
 
 int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
@@ -111,25 +90,18 @@ int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
 		return err;
 	err = b2f_object_write(&object, 0, bytes, size, why);
 	if (!err)
-		err = b2f_object_settle(&object, durable, why);
+		err = b2f_object_settle(&object, b2f_settle_of(durable), why);
 	if (!err)
 		err = b2f_object_publish(&object, id, why);
 	b2f_object_close(&object);
 	return err;
 }
 
-int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
+int b2f_store_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->show ? ops->show(store, id, why) : read_only(why);
-}
-
-int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
-{
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	return ops && ops->hide ? ops->hide(store, id, why) : read_only(why);
+	return ops && ops->name ? ops->name(store, id, why) : read_only(why);
 }
 
 int b2f_store_write_index(struct b2f_store *store, const void *index,
@@ -146,7 +118,7 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 	if (!err)
 		err = b2f_object_inherit(&object, mtime, why);
 	if (!err)
-		err = b2f_object_write_out(&object, why);
+		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, why);
 	if (err)
 		b2f_object_close(&object);
 	else
@@ -154,12 +126,12 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 	return err;
 }
 
-int b2f_store_install(struct b2f_store *store,
-		      const struct b2f_frame_stamp *base, struct b2f_why *why)
+int b2f_store_install(struct b2f_store *store, const struct b2f_install *what,
+		      struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->install ? ops->install(store, base, why)
+	return ops && ops->install ? ops->install(store, what, why)
 				   : read_only(why);
 }
 
@@ -219,7 +191,7 @@ static void give_back(struct b2f_store *store, uint64_t id)
 	/* First: it may be taken again at once. */
 	if (b2f_ranges_get_own(store->ranges, id, &range) &&
 	    !b2f_ranges_is_last(store->ranges, id))
-		store->ops->write->punch(store, range.off, range.size);
+		(void)!b2f_store_cut(store, range.off, range.size, NULL);
 	b2f_ranges_give_back(store->ranges, id);
 }
 
@@ -247,13 +219,6 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	if (!store->sparse)
 		return b2f_store_give_back(store, &range, 1, why);
 	return ops ? ops->remove(store, id, why) : read_only(why);
-}
-
-int b2f_store_replaces(struct b2f_store *store, const uint64_t *ids, size_t n)
-{
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	return ops && ops->replaces ? ops->replaces(store, ids, n) : -EROFS;
 }
 
 bool b2f_store_is_due(struct b2f_store *store)
@@ -297,11 +262,12 @@ int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 				    : read_only(why);
 }
 
-int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why)
+int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
+		  struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->cut ? ops->cut(store, size, why) : read_only(why);
+	return ops && ops->cut ? ops->cut(store, off, size, why) : read_only(why);
 }
 
 int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out)

@@ -8,7 +8,7 @@
  *
  * Layer: store.  May include: base/.
  *
- * Threads: as store.h; b2f_object_create(), _write(), _sync() and
+ * Threads: as store.h; b2f_object_create(), _write(), _settle() and
  * b2f_store_remove() from any number of threads, on different ids.
  */
 #ifndef B2F_STORE_WRITE_H
@@ -71,35 +71,35 @@ int b2f_object_inherit(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
 
 /*
- * Lets the disk begin with what was written to @object, so that less is left to
- * do for b2f_object_sync().  Waits for nothing, and promises nothing.
- */
-void b2f_object_write_soon(const struct b2f_object *object);
-
-/*
- * Waits until the data of @object are written to the disk, but does not flush
+ * Sees to it that the content of @object gets as far as @how says.
+ *
+ * In order: waits until the data are written to the disk, but does not flush
  * the disk.  A journal then has the place and the size of the content before
  * any name that is given from now on: after a loss of power that name leads to
- * all of the content, or is not there.  Far cheaper than b2f_object_sync(), and
+ * all of the content, or is not there.  Far cheaper than durable, and
  * promises no more than this order.  In a contiguous store this concerns the
- * whole file, and the first header of a new file is not waited for.  Returns 0
- * or an errno, with the meaning of b2f_object_sync().
+ * whole file, and the first header of a new file is not waited for.
+ *
+ * Returns 0 or an errno: then the object is of no use any more.  Linux forgets
+ * what it could not write, so that a second try would succeed without having done
+ * anything.
  */
 B2F_MUST_CHECK
-int b2f_object_write_out(const struct b2f_object *object, struct b2f_why *why);
-
-/*
- * Makes the content of @object durable (fsync).  Returns 0 or an errno: then
- * the object is of no use any more.  Linux forgets what it could not write, so
- * that a second try would succeed without having done anything.
- */
-B2F_MUST_CHECK
-int b2f_object_sync(const struct b2f_object *object, struct b2f_why *why);
-
-/* The one or the other, as @durable says. */
-B2F_MUST_CHECK
-int b2f_object_settle(const struct b2f_object *object, bool durable,
+int b2f_object_settle(const struct b2f_object *object, enum b2f_settle how,
 		      struct b2f_why *why);
+
+/* Durable, or else in order. */
+static inline enum b2f_settle b2f_settle_of(bool durable)
+{
+	return durable ? B2F_SETTLE_DURABLE : B2F_SETTLE_ORDER;
+}
+
+B2F_MUST_CHECK
+static inline int b2f_object_sync(const struct b2f_object *object,
+				  struct b2f_why *why)
+{
+	return b2f_object_settle(object, B2F_SETTLE_DURABLE, why);
+}
 
 /*
  * Creates the chunk file @id with the @size bytes at @bytes, settles and publishes
@@ -111,23 +111,17 @@ int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
 			  struct b2f_why *why);
 
 /*
- * Gives the pending chunk file @id its own name, which no file may have yet.
- * Returns 0, -EEXIST or another errno; then nothing has changed.
+ * Gives the pending chunk file @id its own name, which no file may have yet; with
+ * B2F_OBJECT_PENDING in @id, the chunk file that has the name of @id becomes a pending
+ * one.  Returns 0, -EEXIST, -ENOENT or another errno; then nothing has changed.
  */
 B2F_MUST_CHECK
-int b2f_store_show(struct b2f_store *store, int64_t id, struct b2f_why *why);
-
-/*
- * The reverse: the chunk file that has the name of @id is a pending one then.
- * Returns 0, -ENOENT or another errno; then nothing has changed.
- */
-B2F_MUST_CHECK
-int b2f_store_hide(struct b2f_store *store, int64_t id, struct b2f_why *why);
+int b2f_store_name(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
  * Writes the new index, the @size bytes at @index, with what it inherits from
- * the one before (b2f_object_inherit(), with @mtime), as
- * b2f_object_write_out() leaves it.  Close *@out with b2f_object_close(): its
+ * the one before (b2f_object_inherit(), with @mtime), in
+ * order (b2f_object_settle()).  Close *@out with b2f_object_close(): its
  * mode may allow nobody to open it for b2f_object_sync().  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
@@ -136,14 +130,14 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  struct b2f_object *out, struct b2f_why *why);
 
 /*
- * Puts the new index in the place of the index, at once (rename).  In a shared store
- * that has to be @base.
- * Returns 0 or an errno; then the old one is still there.  -ESTALE: it is not @base.
+ * Puts the new index in the place of the index, at once (rename); @what is not NULL
+ * for a shared store.
+ * Returns 0 or an errno; then the old one is still there.  -ESTALE: it is not the base.
  * B2F_EINDOUBT, of a shared store: it may have happened.  Not for a contiguous store.
  */
 B2F_MUST_CHECK
-int b2f_store_install(struct b2f_store *store,
-		      const struct b2f_frame_stamp *base, struct b2f_why *why);
+int b2f_store_install(struct b2f_store *store, const struct b2f_install *what,
+		      struct b2f_why *why);
 
 /*
  * For a shared store: raises *@id, which is above those of the index, above all that
@@ -190,14 +184,6 @@ B2F_MUST_CHECK
 int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why);
 
-/*
- * For a shared store: the next b2f_store_install() puts an index that does not name the
- * @n chunks @ids any more.  It is for the store to remember them, and to tell later
- * writers, until readers of the index before do not come any more.  0 or -ENOMEM.
- */
-B2F_MUST_CHECK
-int b2f_store_replaces(struct b2f_store *store, const uint64_t *ids, size_t n);
-
 /* For a shared store: is there a chunk of which it is the time? */
 bool b2f_store_is_due(struct b2f_store *store);
 
@@ -239,9 +225,13 @@ B2F_MUST_CHECK
 int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 		       const struct timespec *mtime, struct b2f_why *why);
 
-/* For a contiguous store: cuts what is behind the first @size bytes. */
+/*
+ * For a contiguous store: frees the @size bytes at @off where the filesystem can do
+ * that; UINT64_MAX: the file ends at @off.  Returns 0 or an errno.
+ */
 B2F_MUST_CHECK
-int b2f_store_cut(struct b2f_store *store, uint64_t size, struct b2f_why *why);
+int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
+		  struct b2f_why *why);
 
 /*
  * Reads the stamp that the index has unless another program has changed it: in

@@ -113,6 +113,15 @@ static int single_write_out(const struct b2f_object *object,
 	return err;
 }
 
+static int single_settle(const struct b2f_object *object, enum b2f_settle how,
+			 struct b2f_why *why)
+{
+	if (how == B2F_SETTLE_SOON)
+		return 0;
+	return how == B2F_SETTLE_ORDER ? single_write_out(object, why)
+				       : single_sync(object, why);
+}
+
 static int single_inherit(const struct b2f_object *object,
 			  const struct timespec *mtime, struct b2f_why *why)
 {
@@ -173,18 +182,22 @@ static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 	pthread_mutex_unlock(&disk->lock);
 }
 
-static int single_cut(struct b2f_store *store, uint64_t size,
+static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
 		      struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	struct fault_file *file = single_of(disk);
 	int err;
 
+	if (size != UINT64_MAX) {
+		single_punch(store, off, size);
+		return 0;
+	}
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_REMOVE, B2F_OBJECT_INDEX, why);
 	if (!err) {
 		fault_make_dirty(file);
-		fault_bytes_resize(&file->now, (size_t)size);
+		fault_bytes_resize(&file->now, (size_t)off);
 		fault_file_resized(file);
 		file->st.st_ctim = fault_now(disk);
 		fault_single_note(store, false);
@@ -222,12 +235,10 @@ static const struct b2f_store_write_ops single_write_ops = {
 	.unlock = fault_unlock,
 	.create = single_create,
 	.write = fault_write,
-	.write_out = single_write_out,
-	.sync = single_sync,
+	.settle = single_settle,
 	.inherit = single_inherit,
 	.sync_index = single_sync_index,
 	.identify = fault_identify,
-	.punch = single_punch,
 	.put_head = single_put_head,
 	.cut = single_cut,
 	.own_stamp = single_own_stamp,

@@ -72,15 +72,19 @@ static int fault_inherit(const struct b2f_object *object,
 	return err;
 }
 
-/* @what is a sync or a write-out; the first one to fail is the only one told. */
-static int settle(const struct b2f_object *object, enum fault_kind what,
-		  struct b2f_why *why)
+/* The first one to fail is the only one told. */
+static int fault_settle(const struct b2f_object *object, enum b2f_settle how,
+			struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(object->store);
+	enum fault_kind what = how == B2F_SETTLE_DURABLE ? FAULT_SYNC
+							 : FAULT_WRITE_OUT;
 	struct fault_file *file;
 	bool dead;
 	int err;
 
+	if (how == B2F_SETTLE_SOON)
+		return 0;
 	pthread_mutex_lock(&disk->lock);
 	dead = disk->powerless;
 	file = fault_file_of(object);
@@ -95,20 +99,9 @@ static int settle(const struct b2f_object *object, enum fault_kind what,
 	return err;
 }
 
-static int fault_sync(const struct b2f_object *object, struct b2f_why *why)
-{
-	return settle(object, FAULT_SYNC, why);
-}
-
-static int fault_write_out(const struct b2f_object *object,
-			   struct b2f_why *why)
-{
-	return settle(object, FAULT_WRITE_OUT, why);
-}
-
 /* The file of @id gets, or loses, its name: @id says which it is to have. */
-static int fault_rename(struct b2f_store *store, int64_t id,
-			struct b2f_why *why)
+static int fault_name(struct b2f_store *store, int64_t id,
+		      struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	size_t file;
@@ -130,24 +123,14 @@ static int fault_rename(struct b2f_store *store, int64_t id,
 	return err;
 }
 
-static int fault_show(struct b2f_store *store, int64_t id, struct b2f_why *why)
-{
-	return fault_rename(store, id & ~B2F_OBJECT_PENDING, why);
-}
-
-static int fault_hide(struct b2f_store *store, int64_t id, struct b2f_why *why)
-{
-	return fault_rename(store, id | B2F_OBJECT_PENDING, why);
-}
-
 static int fault_install(struct b2f_store *store,
-			 const struct b2f_frame_stamp *base, struct b2f_why *why)
+			 const struct b2f_install *what, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	size_t file;
 	int err;
 
-	(void)base;
+	(void)what;
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_INSTALL, B2F_OBJECT_NEW_INDEX, why);
 	file = fault_names_find(&disk->now, B2F_OBJECT_NEW_INDEX);
@@ -223,10 +206,8 @@ static const struct b2f_store_write_ops fault_write_ops = {
 	.create = fault_create,
 	.write = fault_write,
 	.inherit = fault_inherit,
-	.write_out = fault_write_out,
-	.sync = fault_sync,
-	.show = fault_show,
-	.hide = fault_hide,
+	.settle = fault_settle,
+	.name = fault_name,
 	.install = fault_install,
 	.sync_names = fault_sync_names,
 	.remove = fault_remove,
