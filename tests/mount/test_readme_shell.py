@@ -133,6 +133,7 @@ def test_scratch():
         for line in find("scratch"):
             run(line)
         pathlib.Path("mnt/scratch/x").write_bytes(RAW.tobytes())
+        run("bloscctl umount /mnt/scratch")
     finally:
         unmount_all()
     made = blosc2.open("fast/disk/packed/x.b2frame")

@@ -25,6 +25,7 @@ ELSEWHERE = {
     # Run by another test.
     "bloscfs -o ro,cachesize=1g,workers=4 ": "mount/readme_shell",
     "bloscfs /data /data": "mount/readme_shell",
+    "bloscctl umount /mnt/scratch": "mount/readme_shell",
     "bloscfs store.b2z": "mount/readme_shell",
     "bloscctl cat store.b2z": "mount/readme_shell",
     "bloscctl convert x.blp": "mount/readme_shell",
