@@ -118,13 +118,13 @@ def write_ranges(rng, path, want, count, head=0):
 
 
 def stock_bytes(path):
-    """What python-blosc2 finds there."""
+    """The array that python-blosc2 finds there."""
     found = blosc2.open(str(path), mode="r")
     return as_bytes(found[...]) if found.ndim else as_bytes(found[()])
 
 
 class Case:
-    """One array in the folder src, shown in mnt."""
+    """An array in the directory src, shown in mnt."""
 
     def __init__(self, seed, src):
         self.rng = random.Random(seed)

@@ -21,9 +21,9 @@ from mounting import BUILD
 from scratch import Scratch
 from stock_writer import CHUNK, NCHUNKS, Writer, check_all, check_chunk, make
 
-# Of a read or an open beside a writer that has the lock for too long.
+# The error of a read or an open beside a writer that has the lock too long.
 MAY = errno.EAGAIN, errno.ESTALE
-# What bloscctl says then.
+# The message of bloscctl then.
 REASONS = (b"has locked it", b"has changed the frame", b"keeps changing it",
            b"rewritten by another program", b"another program is writing it")
 # So many reads with one open.

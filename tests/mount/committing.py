@@ -21,7 +21,7 @@ def mounted(*options, source="src", path="mnt"):
 
 
 def stock(path):
-    """What C-Blosc2 reads."""
+    """The data that C-Blosc2 reads."""
     s = blosc2.open(str(path), mode="r")
     return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
 

@@ -117,7 +117,7 @@ def flip_many(frame, raw, rounds, seed, batch=50):
             names = os.listdir("shown")
             assert len(names) == len(where), names
             for i in where:
-                # What is no frame any more has its own name.
+                # A file that is no frame any more has its own name.
                 name = f"{i}" if f"{i}" in names else f"{i}.b2frame"
                 if os.path.isdir(f"shown/{name}"):
                     continue

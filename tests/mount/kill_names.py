@@ -60,7 +60,7 @@ def write_mapped(name, data):
 
 
 class Steps:
-    """What is there, and what each step makes of it."""
+    """The state of the files, and the change by each step."""
 
     def __init__(self, seed):
         self.rng, self.files, self.before = random.Random(seed), {}, {}
@@ -146,9 +146,9 @@ def may_be(found, before, after):
 
 
 def check(steps, call):
-    """What is in src now, by C-Blosc2 and by the next mount."""
+    """The contents of src now, by C-Blosc2 and by the next mount."""
     for frame in frames("src"):
-        # The next mount deletes what is hidden.
+        # The next mount deletes hidden files.
         if frame.name[0] != "." and (frame.is_dir() or frame.stat().st_size):
             bloscctl("verify", frame)
     with Scratch(SMALL):

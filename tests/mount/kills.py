@@ -110,7 +110,7 @@ class Writer:
 
 
 def check_frame():
-    """What stock and bloscctl read, which is the same."""
+    """The data that both stock and bloscctl read."""
     found = stock_bytes(FRAME)
     bloscctl("verify", FRAME)
     check_same(bloscctl("cat", FRAME), found, "bloscctl cat")
@@ -189,7 +189,7 @@ def kill_one_after_the_other(calls, seed, contiguous):
 
 
 def kill(rounds, seed, contiguous=False):
-    """@rounds kills of who writes to one file."""
+    """Kills a daemon that writes to one file, @rounds times."""
     kill_one_after_the_other([None] * rounds, seed, contiguous)
 
 
@@ -231,7 +231,7 @@ def kill_creator_once(seed, rng):
 
 
 def kill_creator(rounds, seed):
-    """@rounds kills of who makes files."""
+    """Kills a daemon that makes files, @rounds times."""
     rng = random.Random(seed)
     files = 0
     for number in range(rounds):

@@ -57,7 +57,7 @@ class Game:
         # Seconds between two looks of others.
         self.between = pause
         self.names = {}
-        # As File.times, of each name.
+        # Like File.times, for each name.
         self.moves = dict.fromkeys(NAMES, 0)
         # (descriptor, file)
         self.open = []
@@ -94,7 +94,7 @@ class Game:
         for name in names:
             self.moves[name] += 1
 
-    # ---- what is done to a file ----
+    # ---- operations on a file ----
 
     def some_fd(self):
         """An open one if there is any, (descriptor, file), and what it is."""
@@ -160,7 +160,7 @@ class Game:
             self.tell("close", fd)
             os.close(fd)
 
-    # ---- what is done to names ----
+    # ---- operations on names ----
 
     def create(self):
         """A new file, or one that is emptied."""
@@ -235,10 +235,10 @@ class Game:
             self.names[new] = self.names[old]
             self.names[new].nlinks += 1
 
-    # ---- what is checked ----
+    # ---- checks ----
 
     def check(self):
-        """One name, by a new open."""
+        """Checks one name, by a new open."""
         name = self.pick(NAMES)
         file = self.names.get(name)
         self.tell("check", name)

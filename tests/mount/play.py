@@ -269,7 +269,7 @@ class Game:
             self.do_close()
 
 
-# ---- what is compared ----
+# ---- comparisons ----
 
 NODE = re.compile(rb"opcode: (\w+)")
 REPLY = re.compile(rb"unique: (\d+), (success|error: (-?\d+)).*outsize: (\d+)")
@@ -335,7 +335,7 @@ def syscalls(path, source):
 
 
 def plain(name):
-    """Without what is by chance: ids, inode numbers, temporary names."""
+    """Without random parts: ids, inode numbers, temporary names."""
     name = re.sub(r" \(deleted\)", "", name)
     name = re.sub(r"(\.bloscfs-deleted/)\d+-[^/ ]+", r"\1N", name)
     name = re.sub(r"[0-9A-F]{8}\.(chunk|new)", r"ID.\1", name)

@@ -198,7 +198,7 @@ class Check:
         if content is None:
             return
         possible = self.history.possible(path, self.moment)
-        # Others keep parts of what was not synced.
+        # Others keep parts of unsynced data.
         if PLAIN and len(possible) > 1:
             return
         if digest(content) not in possible:

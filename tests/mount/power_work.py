@@ -86,7 +86,7 @@ class Work:
     def __init__(self, top, history, seed, mapped=True):
         self.top, self.history, self.mapped = str(top), history, mapped
         self.rng = random.Random(seed)
-        # What programs see now.
+        # The files that programs see now.
         self.files = {}
         self.liked = []
         self.number = 0
@@ -103,7 +103,7 @@ class Work:
             self.set(path, content)
             self.history.acknowledged(path)
 
-    # What operations are made of
+    # Parts of operations
 
     def full(self, path):
         return f"{self.top}/{path}"
@@ -258,7 +258,7 @@ class Work:
                 self.sync(fd, path)
 
     def write_anew(self):
-        """As open(path, "w"): empty for a moment, on any filesystem."""
+        """Like open(path, "w"): empty for a moment, on any filesystem."""
         path = self.some_path()
         with self.create(path) as fd:
             self.write(fd, path, self.data())

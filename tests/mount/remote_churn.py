@@ -11,7 +11,7 @@ from remote import RemoteMount, s3
 MOUNTS = ("mnt", "mnt2", "mnt3")
 FILES = ("a", "b", "c", "d")
 LONGEST = 1 << 20
-# What was open has been replaced, or has just gone.
+# The open file was replaced, or was just removed.
 GONE = (errno.ESTALE, errno.ENOENT)
 # Seconds without a single read of anybody: it hangs.
 PATIENCE = 120

@@ -23,7 +23,7 @@ def pick(rng):
 
 
 def fill(client):
-    """What is shown by which name."""
+    """The content of each name."""
     save(data(SIZE), "sparse.b2frame")
     save(data(SIZE, 1), "single.b2frame", contiguous=True)
     save_array("array.b2nd")

@@ -27,14 +27,14 @@ def bloscctl(*words):
 
 
 def contents(client):
-    """What is there; None: no frame."""
+    """The content; None: no frame."""
     if "chunks.b2frame" not in client.names(FRAME + "/"):
         return None
     ours = bloscctl("cat", URL)
     path = client.get_tree(FRAME, "downloaded")
     theirs = blosc2.open(str(path), mode="r")[:]
     shutil.rmtree(path)
-    # Of nothing it gives no bytes.
+    # It prints no bytes if there is no frame.
     assert ours == (theirs or b"")
     return ours
 
@@ -55,7 +55,7 @@ def check_kill(proxy, client, command, after, nth, late):
 
 
 def prepare(client, rng, creates):
-    """(command, what is there once it was done)."""
+    """(command, the content after it)."""
     more = rng.randbytes(rng.randrange(1, 5 * CHUNK))
     pathlib.Path("more").write_bytes(more)
     if not creates:

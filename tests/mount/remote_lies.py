@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_lies - readers of a server whose answers are other ones
+"""remote_lies - readers of a server that changes its answers
 
 Whatever it says: what is shown is what was written, or an error.  Nothing ends
 by a signal, nothing waits for ever, nothing is written outside of the target,

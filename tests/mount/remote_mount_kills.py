@@ -47,7 +47,7 @@ def content_of(nth):
 
 
 def shown(client, name):
-    """What bloscctl and python-blosc2 read; None: no frame."""
+    """The data that bloscctl and python-blosc2 read; None: no frame."""
     frame = f"bucket/d/{name}.b2frame"
     if "chunks.b2frame" not in client.names(frame + "/"):
         return None

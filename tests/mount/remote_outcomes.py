@@ -41,7 +41,7 @@ def grow(name):
 
 
 class Refused(Exception):
-    """What bloscctl has said."""
+    """The messages of bloscctl."""
 
 
 def ctl(*args):
@@ -71,7 +71,7 @@ COMMITS = {
                                                    url(n))),
 }
 
-# What is not tried again behind the user's back.
+# Operations that are not repeated without the user.
 AT_ONCE = {name for name in COMMITS if name.startswith(("bloscctl", "rename"))}
 
 

@@ -32,7 +32,7 @@ CHUNK = 65536
 
 
 def pick(rng, request):
-    """What happens to @request: something that passes, or nothing."""
+    """The fault for @request, a temporary one, or None."""
     if rng.randrange(ONE_IN):
         return None
     faults = [proxy.drop, proxy.status(500), proxy.status(503)]
@@ -131,7 +131,7 @@ def record(writer, nth, rng):
 
 
 def records(data):
-    """The (writer, nth) of what was appended, in order."""
+    """The (writer, nth) of all appended data, in order."""
     at = 0
     while at < len(data):
         magic, writer, nth, size = struct.unpack_from("<4sIII", data, at)

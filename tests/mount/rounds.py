@@ -42,7 +42,7 @@ class Game:
         self.model = bytearray()
         # How often changes of both were kept.
         self.merged = 0
-        # What happened, for the message of a failure.
+        # The history, for the message of a failure.
         self.told = []
 
     # ---- data ----
@@ -301,7 +301,7 @@ class Game:
         got = error_of(self.write, fd, off, self.data(100)) or \
             error_of(os.fsync, fd)
         closed = error_of(os.close, fd)
-        # What it opened may be gone: then nothing is written.
+        # The frame that it opened may be gone: then nothing is written.
         if got:
             self.model[:] = before
         assert got in (0, errno.ESTALE) and closed in (0, got), (got, closed)

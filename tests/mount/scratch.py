@@ -18,7 +18,7 @@ from mounting import BUILD, Mount
 
 PLAIN = "B2F_PLAIN" in os.environ
 INDEX = "chunks.b2frame"
-# Of new files.
+# The suffix of new files.
 SUFFIXES = ".b2frame", ".b2nd", ".b2f"
 # For tests of the files that a sparse frame is made of.
 SPARSE = "small=0"
@@ -54,7 +54,7 @@ class Scratch:
         self.start()
 
     def kill(self):
-        """As a crash: SIGKILL, and the mount taken away."""
+        """Like a crash: SIGKILL, and the mount is detached."""
         mount, self.mount = self.mount, None
         mount.process.kill()
         mount.process.wait()
@@ -140,7 +140,7 @@ def frame_of(source, name):
 
 
 def stock_bytes(path):
-    """What python-blosc2 says that the mount shows of the frame @path."""
+    """The bytes of the frame @path that a mount shows, by python-blosc2."""
     opened = blosc2.open(str(path), mode="r")
     if isinstance(opened, blosc2.NDArray):
         header = bytes(opened.schunk.vlmeta["npy"])

@@ -24,7 +24,7 @@ def append(data, path="mnt/f"):
 
 
 def check(want, is_one_file, path=FRAME):
-    """What C-Blosc2 reads, and whether the frame is one file."""
+    """The data that C-Blosc2 reads, and whether the frame is one file."""
     check_stock(path, want)
     assert path.is_file() == is_one_file
     assert not litter(path), litter(path)

@@ -40,7 +40,7 @@ def contents(top):
 
 
 def run(app, *options):
-    """@app works in mnt, and returns what is to be done after a remount."""
+    """@app works in mnt, and returns a function to call after a remount."""
     with Scratch(*options) as scratch:
         again = app()
         before = contents("mnt")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays: what a mount shows of them, and what becomes of what is written."""
+"""Arrays in a mount: the files that show them, and writes to these."""
 import arrays
 from mounting import main
 from scratch import Scratch

@@ -46,7 +46,7 @@ def outcome(call, *args):
 
 
 def brief(value):
-    """Of bytes what shows where they differ."""
+    """The part of two byte strings that shows where they differ."""
     if isinstance(value, bytes):
         runs = [len(list(g)) for _, g in itertools.groupby(
             hashlib.md5(value[i:i + 4096]).hexdigest()[:6]
@@ -58,7 +58,7 @@ def brief(value):
 
 
 class Both:
-    """One file descriptor in the mount, one in the local folder."""
+    """A descriptor in the mount, and one in the local directory."""
 
     def __init__(self, fds, flags, path):
         self.fds, self.flags = fds, flags

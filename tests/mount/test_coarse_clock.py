@@ -17,7 +17,7 @@ from stock_writer import (CHUNK, FORMS, check_chunk, chunk_bytes, locking, make)
 
 
 def stamps(frame):
-    """Of the index and its chunks."""
+    """The times of the index and its chunks."""
     paths = [frame] if frame.is_file() else sorted(frame.iterdir())
     found = [os.stat(path) for path in paths]
     return [(st.st_ino, st.st_size, st.st_mtime_ns, st.st_ctime_ns)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""When what was written is stored, and what happens if it cannot be."""
+"""When written data are stored, and what happens if storing fails."""
 import contextlib
 import ctypes
 import errno
@@ -96,7 +96,7 @@ def test_a_full_disk_is_told_of():
         new = incompressible(1500000, 1)
         assert os.pwrite(fd, new, 0) == len(new)
         assert error_of(os.fsync, fd) == errno.ENOSPC
-        # What was written is not lost, nor is what is stored.
+        # Neither the written data nor the stored ones are lost.
         assert os.pread(fd, 1 << 22, 0) == new
         assert stock("src/old.b2frame") == old
         copy = os.dup(fd)
@@ -260,7 +260,7 @@ def test_two_writers():
 
 
 def check_conflict(f, theirs):
-    """What was written to @f is refused, and @theirs stays and is shown."""
+    """The data written to @f are refused; @theirs stays and is shown."""
     assert error_of(os.fsync, f.fileno()) == errno.ESTALE
     assert error_of(f.close) == errno.ESTALE
     assert stock("src/a.b2frame") == theirs
@@ -320,7 +320,7 @@ def test_a_reader_does_not_keep_what_was_refused():
 
 
 def test_a_chunk_that_others_took_away():
-    """What ours were to be added to is gone: a conflict, and no damage."""
+    """The frame to append to is gone: a conflict, and no damage."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)

@@ -110,7 +110,7 @@ class Worker:
         os.listdir(os.path.join(self.top, self.rng.choice(FOLDERS)))
 
     def run(self, seconds):
-        """What was not allowed, and how many calls there were."""
+        """The forbidden results, and the number of calls."""
         calls = list(ALLOWED) + ["open"] * 4 + ["write"] * 4 + ["rename"] * 2
         wrong, ncalls = collections.Counter(), 0
         end = time.monotonic() + seconds

@@ -30,12 +30,12 @@ from scratch import (Scratch, bloscctl, check_same, check_stock, litter,
 FRAME, SHOWN = "src/a.b2frame", "mnt/a"
 CHUNK = 1 << 16
 SIZE = 10 * CHUNK + 12345
-# Nothing is committed but what is asked for.
+# Only a call of the test commits.
 OPTIONS = ("commit=600", "attr_timeout=0", "entry_timeout=0")
 
 
 def begin(size=SIZE, path=FRAME, typesize=1):
-    """What the new frame @path holds."""
+    """The content of the new frame @path."""
     os.makedirs("src", exist_ok=True)
     model = bytearray(data(size))
     make_contiguous(path, bytes(model), CHUNK, typesize)
@@ -293,7 +293,7 @@ def test_renaming():
         assert sorted(os.listdir("mnt")) == ["b"]
         assert read("mnt/b") == model
         check_stock("src/b.b2frame", bytes(model))
-        # One kind over the other, both ways.
+        # A rename of one kind over the other, both ways.
         with open("mnt/new", "wb") as f:
             f.write(b"new" * 100000)
         with open("mnt/other", "wb") as f:
@@ -418,7 +418,7 @@ def test_the_file_stays_the_file():
 
 
 def test_a_tail_is_no_part_of_it():
-    """What a crash has left behind the end goes with the next change."""
+    """The next change removes bytes that a crash left behind the end."""
     model = begin()
     size = os.path.getsize(FRAME)
     with open(FRAME, "ab") as f:
@@ -472,7 +472,7 @@ def test_a_reader_that_stays_open():
 
 
 def test_the_size_stays_bounded():
-    """What many commits have left behind is given back."""
+    """The dead ranges of many commits are given back."""
     model = begin(20 * CHUNK)
     rng = np.random.default_rng(2)
     with mounted():

@@ -94,7 +94,7 @@ def test_what_is_not_open_goes_at_once():
             pathlib.Path(f"mnt/{n}").write_bytes(data(100000))
             os.unlink(f"mnt/{n}")
             wait_for_none()
-        # What was written and never stored goes too.
+        # Written data that were never stored go, too.
         fds = [os.open(f"mnt/{n}", os.O_CREAT | os.O_RDWR) for n in range(9)]
         for fd in fds:
             os.write(fd, data(100000))
@@ -151,7 +151,7 @@ def leave_behind(names):
 def test_what_a_crash_left_goes_at_the_next_mount():
     os.mkdir("src")
     leave_behind("ab")
-    # One whose deletion was interrupted.
+    # A frame whose deletion was interrupted.
     name = frames_left("src")[0]
     os.unlink(name)
     with Mount("src", "mnt", "-o", "ro"):
@@ -162,7 +162,7 @@ def test_what_a_crash_left_goes_at_the_next_mount():
 
 
 def test_what_others_planted_is_left_alone():
-    """The owner of SOURCE must not reach files of who mounts it."""
+    """The owner of SOURCE must not reach files of the user who mounts it."""
     os.mkdir("victim")
     os.mkdir("victim/folder")
     pathlib.Path("victim/file").touch()
@@ -252,7 +252,7 @@ def test_on_another_filesystem():
 
 
 def test_files_of_others_are_kept():
-    """What a user has put into the directory of a frame is not ours."""
+    """Files that a user puts into the directory of a frame are kept."""
     os.mkdir("src")
     for name in "ab":
         make(f"src/{name}.b2frame", None)

@@ -17,7 +17,7 @@ LIMITED = ("prlimit", f"--nofile={LIMIT}")
 
 
 def open_all(paths):
-    """As many as can be opened."""
+    """Opens as many as possible."""
     files = []
     for path in paths:
         try:

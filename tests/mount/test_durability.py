@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What survives a loss of power, by the system calls that make it so."""
+"""Durability: the system calls that make data survive a loss of power."""
 import ctypes
 import errno
 import mmap
@@ -22,7 +22,7 @@ def exchange(one, other):
 
 
 def test_what_is_durable_when():
-    """Of sparse frames; test_small.py has what is one file."""
+    """For sparse frames; test_small.py has contiguous ones."""
     with Traced(SPARSE, "commit=600") as t:
         # There is nothing older to lose.
         assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
@@ -38,7 +38,7 @@ def test_what_is_durable_when():
     # The end of the mount is one.
     assert t.count("syncfs") == 1
     with Traced(SPARSE, "commit=600") as t:
-        # What replaces a durable file is durable before.
+        # A file is durable before it replaces a durable one.
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
         write("mnt/tmp")
@@ -50,7 +50,7 @@ def test_what_is_durable_when():
             f.write(b"open")
             assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
                             "fsync") >= 4
-        # So is what comes to its name by an exchange.
+        # So is a file that gets its name by an exchange.
         write("mnt/tmp")
         assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
         os.unlink("mnt/tmp")

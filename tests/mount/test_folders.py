@@ -178,7 +178,7 @@ def check_few_calls(small, most):
 
 
 def test_a_small_file_costs_few_calls():
-    """The directory is read once, and nothing of what was just made."""
+    """The directory is read once, and no new file is read."""
     # It were 150 when each step looked again at what the one before had made.
     calls = check_few_calls("0", 115)
     assert "pread64" not in calls

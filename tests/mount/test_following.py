@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What grows is seen within a second, and mounts tell what they do."""
+"""A growing frame is seen within a second; mounts report statistics."""
 import json
 import os
 import subprocess

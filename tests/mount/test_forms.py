@@ -33,9 +33,9 @@ class Form:
     # The frame, and its name in the mount.
     path: str
     shown: str
-    # What a read gives; None: an error.
+    # The bytes that a read gives; None: an error.
     content: bytes = dataclasses.field(default=None, repr=False)
-    # What NAME.npy is; None: there is no such file.
+    # The array of NAME.npy; None: there is no such file.
     array: np.ndarray = dataclasses.field(default=None, repr=False)
     # What the log says when it is opened, or opened to be written to; None: it
     # can be.
@@ -440,7 +440,7 @@ def table():
     yield array("table.b2d/_valid_rows.b2nd", np.ones(100, bool))
 
 
-# Columns: what a table calls them, their cells, and what is shown.
+# Columns: the names in a table, their cells, and the shown bytes.
 COLUMNS = [
     ("string", str, lambda: blosc2.string(max_length=4), ["a", "bb"],
      {"c.b2nd": np.array(["a", "bb"], "<U4")}),
