@@ -171,6 +171,23 @@ class Ceiling(Mounted):
                 mountpoint]
 
 
+class NameCeiling(Mounted):
+    """tests/tools/name_ceiling.c: the same requests for small files."""
+    name = "FUSE to memory"
+
+    def missing(self, build):
+        return None
+
+    def command(self, data, build, mountpoint):
+        return [build / "name_ceiling", mountpoint]
+
+    def many(self, opened, data):
+        """Another mount would have no names: it stays the same."""
+        with opened() as mount:
+            return super().many(
+                lambda: contextlib.nullcontext(mount), data)
+
+
 class Passthrough(work.Files):
     name = "FUSE passthrough"
 
