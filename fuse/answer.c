@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "fs.h"
+
 int fs_answer_init(struct fs_answer *answer, fuse_req_t req, size_t size,
 		   bool plus)
 {
@@ -48,8 +50,11 @@ bool fs_answer_put(struct fs_answer *a, const char *name,
 	if (n > room)
 		return false;
 	a->used += n;
-	if (entry->ino)
+	if (entry->ino) {
+		fs_node_tell(fs_of(a->req), entry->ino,
+			     entry->attr.st_size);
 		a->inos[a->ninos++] = entry->ino;
+	}
 	return true;
 }
 

@@ -127,6 +127,13 @@ int fs_lookup_check_free(const struct fs_entry *entry);
 bool fs_lookup_has_view(const struct fs_entry *entry);
 
 /*
+ * With writeback_cache the kernel takes the size of @inode (volume.h) from the answer
+ * that it has made it by.  If it has made it again, by an answer from before the
+ * old one was closed, the size may be too small: it shall get another node.
+ */
+void fs_lookup_made_again(struct fs_node *inode);
+
+/*
  * Gets the node of @found at @entry, with a reference for the kernel, and the
  * answer.  Returns 0 or an errno.
  */

@@ -101,6 +101,31 @@ bool fs_lookup_has_view(const struct fs_entry *entry)
 	return true;
 }
 
+/* A close notes the attributes before the file counts as closed. */
+static bool is_idle(const struct fs_state *state)
+{
+	return state->nhandles == 0 && !state->frame && !state->opening &&
+	       state->nclosing == 0;
+}
+
+void fs_lookup_made_again(struct fs_node *inode)
+{
+	struct fs_backed *node = (struct fs_backed *)inode;
+	struct fs_state *state = &node->state;
+	struct fs *fs = inode->volume->fs;
+	struct stat st;
+
+	if (!fs->options.cache.writeback_cache ||
+	    (!atomic_load(&inode->told_sizes) &&
+	     fs_getattr(fs, node, &st) == 0 &&
+	     st.st_size == atomic_load(&inode->told_size)))
+		return;
+	pthread_mutex_lock(&fs->state_lock);
+	state->seen.resized = true;
+	state->renewed |= is_idle(state);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
 /* Has a file that is not open changed, so that the kernel needs a new inode? */
 static bool must_renew(struct fs *fs, struct fs_backed *node,
 		       const struct fs_probe *probe)
@@ -114,9 +139,7 @@ static bool must_renew(struct fs *fs, struct fs_backed *node,
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
 	pthread_mutex_lock(&fs->state_lock);
-	/* A close notes the attributes before the file counts as closed. */
-	if (state->nhandles == 0 && !state->frame && !state->opening &&
-	    state->nclosing == 0)
+	if (is_idle(state))
 		renew = fs_cache_state_must_renew(&state->seen, &stamp);
 	state->renewed |= renew;
 	pthread_mutex_unlock(&fs->state_lock);

@@ -75,11 +75,28 @@ void fs_node_put(struct fs_node *node, uint64_t n)
 	}
 }
 
+void fs_node_tell(struct fs *fs, fuse_ino_t ino, int64_t size)
+{
+	struct fs_node *node = fs_node_of(fs, ino);
+	int64_t before = atomic_exchange(&node->told_size, size);
+
+	if (atomic_fetch_add(&node->nlookups, 1) == 0)
+		atomic_store(&node->told_sizes, false);
+	else if (before != size)
+		atomic_store(&node->told_sizes, true);
+}
+
 void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
 {
+	struct fs_node *node = fs_node_of(fs, ino);
+
 	/* The root is the mount's. */
-	if (ino != FUSE_ROOT_ID)
-		fs_node_put(fs_node_of(fs, ino), n);
+	if (ino == FUSE_ROOT_ID)
+		return;
+	if (atomic_fetch_sub(&node->nlookups, n) > n &&
+	    node->volume->ops->made_again)
+		node->volume->ops->made_again(node);
+	fs_node_put(node, n);
 }
 
 struct fuse_entry_param fs_node_answer(const struct fs_node *node)

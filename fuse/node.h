@@ -46,6 +46,13 @@ struct fs_node {
 	/* Tells it from one that had its address before. */
 	uint64_t generation;
 	_Atomic uint64_t nrefs;
+	/* Of these, the kernel's. */
+	_Atomic uint64_t nlookups;
+	/*
+	 * The size in the answers that gave them, and whether they had several.
+	 */
+	_Atomic int64_t told_size;
+	_Atomic bool told_sizes;
 };
 
 /* Makes @node, which the caller has cleared, with one reference. */
@@ -70,6 +77,9 @@ bool fs_node_try_ref(struct fs_node *node);
 
 /* Gives back @n references.  NULL does nothing.  No lock is held. */
 void fs_node_put(struct fs_node *node, uint64_t n);
+
+/* An answer with @size gives the kernel a reference to @ino; it is about to be sent. */
+void fs_node_tell(struct fs *fs, fuse_ino_t ino, int64_t size);
 
 /* The kernel gives back @n references to @ino. */
 void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);

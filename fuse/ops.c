@@ -156,6 +156,7 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		return;
 	}
 	fs_reply_opened(fs, handle, fi);
+	fs_node_tell(fs, answer.ino, answer.attr.st_size);
 	if (fuse_reply_create(req, &answer, fi) < 0) {
 		fs_handle_close(fs, handle);
 		fs_node_forget(fs, answer.ino, 1);

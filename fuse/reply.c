@@ -77,10 +77,13 @@ void fs_reply_entry(fuse_req_t req, int err,
 {
 	struct fs *fs = fs_of(req);
 
-	if (err)
+	if (err) {
 		fs_reply_error(req, err);
+		return;
+	}
+	fs_node_tell(fs, answer->ino, answer->attr.st_size);
 	/* The kernel does not count an answer that did not arrive. */
-	else if (fuse_reply_entry(req, answer) < 0)
+	if (fuse_reply_entry(req, answer) < 0)
 		fs_node_forget(fs, answer->ino, 1);
 }
 

@@ -45,6 +45,11 @@ struct fs_volume_ops {
 	 * itself, and whose reference is to be given back, or NULL.
 	 */
 	struct fs_node *(*release)(struct fs_node *node);
+	/*
+	 * The kernel has given up its inode of @node, but not all references: it has
+	 * another inode, by an answer from before.  NULL: nothing is to be done.
+	 */
+	void (*made_again)(struct fs_node *node);
 	int (*stat)(struct fs *fs, fuse_ino_t ino, struct stat *out);
 	int (*statfs)(struct fs *fs, fuse_ino_t ino, struct statvfs *out);
 	/* NULL: there are no symbolic links. */

@@ -200,6 +200,7 @@ static int do_sync_dir(const struct fs_handle *handle, bool datasync)
 const struct fs_volume_ops fs_volume_tree = {
 	.lookup = do_lookup,
 	.release = fs_tree_release,
+	.made_again = fs_lookup_made_again,
 	.stat = do_stat,
 	.statfs = do_statfs,
 	.readlink = do_readlink,

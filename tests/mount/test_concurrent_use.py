@@ -193,10 +193,7 @@ def test_as_it_comes():
 
 
 def test_with_writeback_cache():
-    """Once in some hundred runs the kernel keeps a size that is too small, as
-    bloscfs(1) says: a long run only."""
-    if "B2F_SECONDS" in os.environ:
-        play("writeback_cache")
+    play("writeback_cache")
 
 
 def test_with_one_thread():

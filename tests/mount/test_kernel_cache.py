@@ -18,7 +18,7 @@ import time
 
 import blosc2
 
-from mounting import Mount, main, wait_until
+from mounting import Mount, main, signal_at, wait_until
 from scratch import Scratch, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -416,6 +416,40 @@ def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
             time.sleep(.3)
             os.close(known)
             wait_until(lambda: (MNT / "x").read_bytes() == want, "all", 10)
+
+
+def test_a_size_from_before_the_kernel_gave_up_its_inode():
+    """A look at another name is answered late: with the size before a write, when
+    that has ended and the inode has gone."""
+    armed, held = (pathlib.Path(name).absolute()
+                   for name in ("armed", "armed.held"))
+    with Scratch("writeback_cache", wrap=signal_at(0, 1, "writev")):
+        (MNT / "x").write_bytes(b"a" * 1000)
+        os.link(MNT / "x", MNT / "y")
+        give_up_inodes()
+        fd = os.open(MNT / "x", os.O_RDWR)
+        os.stat(MNT)
+        armed.touch()
+        known = []
+        thread = threading.Thread(
+            target=lambda: known.append(os.open(MNT / "y", os.O_PATH)))
+        thread.start()
+        wait_until(held.exists, "an answer")
+        os.pwrite(fd, b"b" * 5000, 0)
+        os.close(fd)
+        give_up_inodes()
+        armed.unlink()
+        thread.join()
+        wait_until(lambda: (MNT / "y").read_bytes() == b"b" * 5000,
+                   "all bytes")
+        os.close(known[0])
+
+
+def give_up_inodes():
+    """What was used goes at the second try."""
+    for _ in range(6):
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
+        time.sleep(.05)
 
 
 def copy_by_holes(fd, size):

@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * signal_at.c - a signal to the program before its N-th call that changes a directory
+ * signal_at.c - a signal to the program before its N-th call that changes a directory,
+ *               or that answers a request (writev)
  *
  * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name count,
  * "any" for all below, while there is a file PATH.  SIGKILL is a crash there; with
- * SIGSTOP a test can change what the program has just looked at.
+ * SIGSTOP a test can change what the program has just looked at.  With 0 only the
+ * thread waits, until PATH has gone, and there is PATH.held.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
+
+static void hold(const char *path)
+{
+	char held[4200];
+	int fd;
+
+	snprintf(held, sizeof(held), "%s.held", path);
+	fd = open(held, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	while (access(path, F_OK) == 0)
+		usleep(1000);
+}
+
+static bool is_meant(const char *call, const char *name)
+{
+	return strcmp(call, name) == 0 ||
+	       (strcmp(call, "any") == 0 && strcmp(name, "writev") != 0);
+}
 
 static void count(const char *name)
 {
@@ -26,10 +50,13 @@ static void count(const char *name)
 
 	if (!what ||
 	    sscanf(what, "%d %d %31s %4095s", &number, &at, call, path) != 4 ||
-	    (strcmp(call, name) != 0 && strcmp(call, "any") != 0) ||
-	    access(path, F_OK))
+	    !is_meant(call, name) || access(path, F_OK))
 		return;
-	if (atomic_fetch_add(&ncalls, 1) + 1 == at)
+	if (atomic_fetch_add(&ncalls, 1) + 1 != at)
+		return;
+	if (number == 0)
+		hold(path);
+	else
 		/*
 		 * A signal to the whole program would reach this thread too
 		 * late.
@@ -38,10 +65,11 @@ static void count(const char *name)
 }
 
 /* The function that this one stands in front of. */
-#define CALL(name, params, args)                                               \
-	int name params                                                        \
+#define CALL(name, params, args) CALL_OF(int, name, params, args)
+#define CALL_OF(type, name, params, args)                                      \
+	type name params                                                       \
 	{                                                                      \
-		int(*next) params;                                             \
+		type(*next) params;                                            \
                                                                                \
 		*(void **)&next = dlsym(RTLD_NEXT, #name);                     \
 		count(#name);                                                  \
@@ -64,3 +92,4 @@ CALL(fchownat,
      (fd, name, owner, group, flags))
 CALL(fchmodat, (int fd, const char *name, mode_t mode, int flags),
      (fd, name, mode, flags))
+CALL_OF(ssize_t, writev, (int fd, const struct iovec *iov, int n), (fd, iov, n))
