@@ -3,63 +3,24 @@
 #include "cli/bench_plot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "b2frame/error.h"
 #include "b2frame/names.h"
 #include "cli/message.h"
 #include "cli/kind.h"
 
+/* Its output, which is not needed, goes nowhere. */
 #define PROGRAM "gnuplot"
+#define CALL	PROGRAM " - >/dev/null"
+#define CHECK	PROGRAM " --version >/dev/null 2>&1"
 
 /* Codes of codecs, from 0 on. */
 #define NCODECS 6
-
-extern char **environ;
-
-/*
- * Starts gnuplot with what @in is as its input, or none if that is -1.  Its output,
- * which it does not need, goes nowhere.
- */
-static int start(const char *argument, int in, pid_t *pid)
-{
-	char program[] = PROGRAM, option[16];
-	char *argv[] = {program, option, NULL};
-	posix_spawn_file_actions_t actions;
-	int err = posix_spawn_file_actions_init(&actions);
-
-	if (err)
-		return -err;
-	snprintf(option, sizeof(option), "%s", argument);
-	err = in >= 0 ? posix_spawn_file_actions_adddup2(&actions, in,
-							 STDIN_FILENO)
-		      : 0;
-	if (!err)
-		err = posix_spawn_file_actions_addopen(
-			&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	if (!err)
-		err = posix_spawnp(pid, PROGRAM, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
-}
-
-static int await(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return status ? -EIO : 0;
-}
 
 /* Can a file be made, or written to, at @path? */
 static int check_path(const char *path)
@@ -83,20 +44,15 @@ static int check_path(const char *path)
 
 int cli_bench_plot_check(const char *path)
 {
-	pid_t pid;
 	int err = check_path(path);
 
 	if (err)
 		return cli_message_errno(path, err);
-	err = start("--version", -1, &pid);
-
-	if (!err)
-		err = await(pid);
-	if (err)
-		cli_message_error("--plot: no " PROGRAM " runs here (%s); "
-				  "--json has all figures",
-				  b2f_strerror(err));
-	return err;
+	if (system(CHECK) == 0)
+		return 0;
+	cli_message_error("--plot: no " PROGRAM " runs here; --json has all "
+			  "figures");
+	return -ENOENT;
 }
 
 /* Quotes of gnuplot: nothing but ' ends them. */
@@ -179,40 +135,20 @@ static void put_script(FILE *out, const struct cli_bench_result *result,
 	fputs("unset multiplot\n", out);
 }
 
-static int write_script(int fd, const struct cli_bench_result *result,
-			const char *path)
-{
-	FILE *out = fdopen(fd, "w");
-
-	if (!out) {
-		close(fd);
-		return -errno;
-	}
-	put_script(out, result, path);
-	return fclose(out) ? -errno : 0;
-}
-
 int cli_bench_plot(const struct cli_bench_result *result, const char *path)
 {
-	int ends[2], err, status;
-	pid_t pid;
+	FILE *out = strchr(path, '\n') ? NULL : popen(CALL, "we");
+	void (*then)(int);
+	bool failed;
 
-	if (strchr(path, '\n'))
+	if (!out)
 		return cli_message_errno(path, -EINVAL);
-	if (pipe2(ends, O_CLOEXEC))
-		return cli_message_errno(path, -errno);
-	err = start("-", ends[0], &pid);
-	close(ends[0]);
-	if (err) {
-		close(ends[1]);
-		return cli_message_errno(PROGRAM, err);
-	}
-	err = write_script(ends[1], result, path);
-	status = await(pid);
-	/* If it has ended early, that is what went wrong. */
-	if (status)
+	/* If it ends early, that is what went wrong. */
+	then = signal(SIGPIPE, SIG_IGN);
+	put_script(out, result, path);
+	failed = pclose(out) != 0;
+	signal(SIGPIPE, then);
+	if (failed)
 		cli_message_error("%s: " PROGRAM " could not make it", path);
-	else if (err)
-		cli_message_errno(PROGRAM, err);
-	return status ? status : err;
+	return failed ? -EIO : 0;
 }

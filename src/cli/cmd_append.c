@@ -17,6 +17,7 @@
 #include "cli/kind.h"
 #include "cli/longer.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
@@ -205,29 +206,20 @@ static int add_all(struct append *a, char **files)
 	return err;
 }
 
-static void report(const struct append *a, uint64_t start_ms)
-{
-	const struct cli_report report = {
-		.command = "append",
-		.source = a->path,
-		.nbytes = a->start + a->added,
-		.cbytes = a->cbytes,
-		.elapsed_ms = cli_common_now_ms() - start_ms,
-	};
-
-	cli_common_report(&report);
-}
-
 static int run(struct append *a, char **files)
 {
-	uint64_t start_ms = cli_common_now_ms();
+	struct cli_progress progress;
+	const struct cli_operand operand = {.command = "append",
+					    .progress = &progress};
 	int err;
 
+	cli_progress_init(&progress, a->path, false);
 	err = begin(a);
 	if (!err)
 		err = add_all(a, files);
 	if (!err)
-		report(a, start_ms);
+		cli_operand_report(&operand, NULL, a->start + a->added,
+				   a->cbytes);
 	b2f_file_close(a->file);
 	b2f_file_close(a->old);
 	cli_longer_end(&a->longer);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_bench.c - bloscctl bench: which settings suit some data */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 

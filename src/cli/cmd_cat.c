@@ -47,8 +47,7 @@ static void choose_range(const struct cat *o, uint64_t size,
 		copy->size = o->length;
 }
 
-static int cat_frame(const void *arg, struct b2f_runtime *runtime,
-		     const struct cli_operand *operand)
+static int cat_frame(const void *arg, const struct cli_operand *operand)
 {
 	const struct cat *o = arg;
 	const struct b2f_frame_options how = {.offset =
@@ -57,7 +56,7 @@ static int cat_frame(const void *arg, struct b2f_runtime *runtime,
 	struct cli_copy copy = {0};
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, &operand->at, &copy.file);
+	err = cli_frames_open_file(operand->runtime, &how, &operand->at, &copy.file);
 	if (err)
 		return err;
 	choose_range(o, b2f_file_size(copy.file), &copy);

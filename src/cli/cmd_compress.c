@@ -99,16 +99,6 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	return CLI_CONTINUE;
 }
 
-static int compress_file(const void *arg, struct b2f_runtime *runtime,
-			 const struct cli_operand *operand)
-{
-	const struct compress *o = arg;
-	struct cli_compress how = o->how;
-
-	how.runtime = runtime;
-	return cli_compress_file(&how, operand);
-}
-
 static int run_compress(const struct cli_command *self, int argc, char **argv)
 {
 	static char dash[] = "-";
@@ -118,8 +108,8 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 					.common = &o.how.common,
 					.files = true,
 					.to_url = true,
-					.run = compress_file,
-					.arg = &o};
+					.run = cli_compress_file,
+					.arg = &o.how};
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status == CLI_CONTINUE)

@@ -59,8 +59,7 @@ static const struct cli_option table[] = {
 
 static int run_convert(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_transform t = {.command = "convert",
-				  .storage = CLI_STORAGE_OTHER,
+	struct cli_transform t = {.storage = CLI_STORAGE_OTHER,
 				  .common.progress = true};
 	int status = cli_options_parse(self, argc, argv, &t);
 

@@ -95,7 +95,6 @@ struct job {
 	struct cli_copy copy;
 	/* A header that was made for an array; malloc'ed. */
 	uint8_t *head;
-	uint64_t start_ms;
 };
 
 static bool has_suffix(const char *name, size_t len, const char *suffix)
@@ -205,40 +204,27 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	return err;
 }
 
-static void report(const struct job *job, const char *name)
-{
-	const struct b2f_frame *frame = b2f_file_frame(job->copy.file);
-	uint64_t nbytes = job->copy.head_len + job->copy.size;
-	const struct cli_report report = {
-		.command = "decompress",
-		.source = job->path,
-		.output = name,
-		.nbytes = nbytes,
-		.cbytes = b2f_frame_info_get(frame)->cbytes,
-		.elapsed_ms = cli_common_now_ms() - job->start_ms,
-	};
-
-	cli_common_report(&report);
-}
-
 /* To a file, and then without the frame if it is not to be kept. */
 static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
 	const char *given = job->operand->output;
 	char *name = given ? strdup(given) : usual_name(job);
+	struct b2f_frame *frame;
 	bool safe = false;
 	int err;
 
 	if (!name)
 		return -EINVAL;
 	err = write_output(job, name, &safe);
-	cli_progress_fini(job->copy.progress);
+	frame = b2f_file_frame(job->copy.file);
 	if (!err)
-		report(job, name);
+		cli_operand_report(job->operand, name,
+				   job->copy.head_len + job->copy.size,
+				   b2f_frame_info_get(frame)->cbytes);
 	if (!err && o->remove && safe)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
-					b2f_file_frame(job->copy.file));
+					frame);
 	else if (!err && o->remove)
 		cli_message_error("%s: not removed: %s is no regular file",
 				  job->path, name);
@@ -292,33 +278,27 @@ static int choose(struct job *job)
 	return err;
 }
 
-static int decompress_frame(const void *arg, struct b2f_runtime *runtime,
-			    const struct cli_operand *operand)
+static int decompress_frame(const void *arg, const struct cli_operand *operand)
 {
 	const struct decompress *o = arg;
-	const char *path = operand->at.path;
 	struct cli_output standard = cli_output_standard();
-	struct cli_progress progress;
 	struct job job = {.options = o,
 			  .operand = operand,
-			  .path = path,
-			  .start_ms = cli_common_now_ms(),
-			  .copy.progress = &progress};
+			  .path = operand->at.path,
+			  .copy.progress = operand->progress};
 	const struct b2f_frame_options how = {.offset =
 						      o->common.frame_offset};
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, &operand->at,
+	err = cli_frames_open_file(operand->runtime, &how, &operand->at,
 				   &job.copy.file);
 	if (err)
 		return err;
-	cli_progress_init(&progress, path, o->common.progress);
 	err = choose(&job);
 	if (!err && o->to_stdout)
 		err = cli_copy_output(&job.copy, &standard);
 	else if (!err)
 		err = decompress_to_file(&job);
-	cli_progress_fini(&progress);
 	b2f_file_close(job.copy.file);
 	free(job.head);
 	return err;

@@ -96,8 +96,7 @@ static bool is_frame(const struct cli_at *at)
 	return b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
 }
 
-static int print_operand(const void *arg, struct b2f_runtime *runtime,
-			 const struct cli_operand *operand)
+static int print_operand(const void *arg, const struct cli_operand *operand)
 {
 	const struct info *o = arg;
 	uint64_t offset = o->common.frame_offset;
@@ -107,7 +106,6 @@ static int print_operand(const void *arg, struct b2f_runtime *runtime,
 	json_t *mounted = NULL;
 	int err;
 
-	(void)runtime;
 	if (!offset && operand->at.kind == CLI_KIND_PATH &&
 	    !is_frame(&operand->at))
 		mounted = cli_frames_in_mount(&operand->at);

@@ -25,8 +25,7 @@ static const struct cli_option table[] = {
 
 static int run_recompress(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_transform t = {.command = "recompress",
-				  .encode = true,
+	struct cli_transform t = {.encode = true,
 				  .common.progress = true};
 	int status = cli_options_parse(self, argc, argv, &t);
 

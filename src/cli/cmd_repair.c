@@ -35,14 +35,13 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-static int repair_one(const void *how, struct b2f_runtime *runtime,
-		      const struct cli_operand *operand)
+static int repair_one(const void *how, const struct cli_operand *operand)
 {
 	const struct cli_repair *r = how;
 
 	if (r->orphans)
 		return cli_orphans_remove(operand->at.path, r);
-	return cli_repair_frame(how, runtime, operand);
+	return cli_repair_frame(how, operand);
 }
 
 static int run_repair(const struct cli_command *self, int argc, char **argv)

@@ -159,14 +159,12 @@ static void report(const struct rm *rm, const char *path)
 			 rm->dry_run ? "would be removed" : "removed");
 }
 
-static int remove_one(const void *arg, struct b2f_runtime *runtime,
-		      const struct cli_operand *operand)
+static int remove_one(const void *arg, const struct cli_operand *operand)
 {
 	const struct cli_at *at = &operand->at;
 	const struct rm *rm = arg;
 	int err;
 
-	(void)runtime;
 	if (at->kind == CLI_KIND_URL)
 		err = remove_url(rm, at->path);
 	else

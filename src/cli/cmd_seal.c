@@ -6,7 +6,6 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
-#include "cli/progress.h"
 
 /* Stored bytes that are in two files before the old ones go. */
 #define COMMIT_BYTES (UINT64_C(1) << 30)
@@ -25,10 +24,9 @@ static const struct cli_option table[] = {
 
 /* Seals one frame. */
 struct job {
-	const struct cli_common *common;
+	const struct cli_operand *operand;
 	const char *path;
 	struct b2f_editor *editor;
-	struct cli_progress progress;
 	uint64_t nsealed;
 	/* Bytes of the chunk files since the last commit. */
 	uint64_t nwritten;
@@ -70,7 +68,7 @@ static int seal_chunks(struct job *job)
 		/* One damaged chunk says nothing about the others. */
 		if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 			break;
-		cli_progress_update(&job->progress, nbytes / n * (i + 1),
+		cli_progress_update(job->operand->progress, nbytes / n * (i + 1),
 				    nbytes);
 	}
 	return first;
@@ -94,27 +92,25 @@ static int run(struct job *job)
 {
 	int err, commit_err = 0;
 
-	cli_progress_init(&job->progress, job->path, job->common->progress);
 	err = seal_chunks(job);
 	if (job->nwritten || !b2f_editor_index_is_sealed(job->editor))
 		commit_err = commit(job);
-	cli_progress_fini(&job->progress);
+	cli_progress_fini(job->operand->progress);
 	err = err ? err : commit_err;
 	report(job, err);
 	return err;
 }
 
-static int seal_frame(const void *arg, struct b2f_runtime *runtime,
-		      const struct cli_operand *operand)
+static int seal_frame(const void *arg, const struct cli_operand *operand)
 {
 	const struct b2f_editor_options options = {.any_kind = true};
 	const struct b2f_frame_options how = {.label = operand->at.path};
 	const char *path = operand->at.path;
-	struct job job = {.common = arg, .path = path};
+	struct job job = {.operand = operand, .path = path};
 	struct b2f_frame *frame = NULL;
 	int err;
 
-	(void)runtime;
+	(void)arg;
 	err = cli_frames_open(&how, &operand->at, &frame);
 	if (err)
 		return err;
@@ -133,8 +129,7 @@ static int run_seal(const struct cli_command *self, int argc, char **argv)
 	const struct cli_operands operands = {.command = self,
 					      .common = &common,
 					      .changes = "",
-					      .run = seal_frame,
-					      .arg = &common};
+					      .run = seal_frame};
 	int status = cli_options_parse(self, argc, argv, &common);
 
 	if (status != CLI_CONTINUE)

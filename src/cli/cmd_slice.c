@@ -14,7 +14,6 @@
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 
 static const char help[] =
 	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
@@ -42,15 +41,14 @@ static const struct cli_option table[] = {
 /* The slice on its way. */
 struct job {
 	const struct slice *options;
+	const struct cli_operand *operand;
 	const char *path;
-	const struct cli_at *at;
 	struct b2f_file *file;
 	struct cli_index index;
 	/* Before the items; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
 	struct cli_output out;
-	struct cli_progress progress;
 	uint64_t done;
 	uint64_t size;
 };
@@ -106,7 +104,7 @@ static int write_piece(void *arg, const void *data, size_t size)
 
 	job->done += size;
 	if (!err)
-		cli_progress_update(&job->progress, job->done, job->size);
+		cli_progress_update(job->operand->progress, job->done, job->size);
 	return err;
 }
 
@@ -130,7 +128,7 @@ static int write_file(struct job *job)
 	struct stat like;
 	int err, fd;
 
-	err = cli_frames_source(job->at, b2f_file_frame(job->file), &like, &fd);
+	err = cli_frames_source(&job->operand->at, b2f_file_frame(job->file), &like, &fd);
 	if (fd >= 0)
 		close(fd);
 	if (err)
@@ -167,7 +165,7 @@ static int make_head(struct job *job)
 	return err;
 }
 
-static int begin(struct job *job, struct b2f_runtime *runtime)
+static int begin(struct job *job)
 {
 	const struct slice *o = job->options;
 	const struct b2f_frame_options how = {.offset =
@@ -175,7 +173,8 @@ static int begin(struct job *job, struct b2f_runtime *runtime)
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(runtime, &how, job->at, &job->file);
+	err = cli_frames_open_file(job->operand->runtime, &how, &job->operand->at,
+				   &job->file);
 	if (err)
 		return err;
 	array = b2f_frame_array(b2f_file_frame(job->file));
@@ -210,24 +209,21 @@ static void report(const struct job *job)
 	cli_json_say("", job->path, object);
 }
 
-static int slice_frame(const void *arg, struct b2f_runtime *runtime,
-		       const struct cli_operand *operand)
+static int slice_frame(const void *arg, const struct cli_operand *operand)
 {
 	const struct slice *o = arg;
-	const char *path = operand->at.path;
 	struct job job = {
 		.options = o,
-		.path = path,
-		.at = &operand->at,
+		.operand = operand,
+		.path = operand->at.path,
 		.out = cli_output_standard(),
 	};
 	int err;
 
-	cli_progress_init(&job.progress, path, o->common.progress);
-	err = begin(&job, runtime);
+	err = begin(&job);
 	if (!err)
 		err = o->output ? write_file(&job) : write_all(&job);
-	cli_progress_fini(&job.progress);
+	cli_progress_fini(operand->progress);
 	if (!err)
 		report(&job);
 	b2f_file_close(job.file);

@@ -136,15 +136,13 @@ static json_t *ask(const char *path, int *err)
 	return stats;
 }
 
-static int show(const void *arg, struct b2f_runtime *runtime,
-		const struct cli_operand *operand)
+static int show(const void *arg, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
 	json_t *stats;
 	int err;
 
 	(void)arg;
-	(void)runtime;
 	stats = ask(path, &err);
 	if (err)
 		return err;

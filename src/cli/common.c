@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/json.h"
 #include "cli/message.h"
 
 #define FIELD(name) offsetof(struct cli_common, name)
@@ -114,34 +113,4 @@ uint64_t cli_common_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static json_t *describe(const struct cli_report *r)
-{
-	const char *output = r->output ? r->output : r->source;
-
-	return json_pack("{s:s, s:o*, s:o*, s:I, s:I, s:o, s:f}", "command",
-			 r->command, "source", cli_json_name(r->source),
-			 "output", cli_json_name(output), "nbytes",
-			 (json_int_t)r->nbytes, "cbytes", (json_int_t)r->cbytes,
-			 "ratio", cli_json_ratio(r->nbytes, r->cbytes),
-			 "seconds", (double)r->elapsed_ms / 1000);
-}
-
-void cli_common_report(const struct cli_report *r)
-{
-	json_t *object = describe(r);
-
-	/* Where it is, unless it is where it was. */
-	json_object_set_new(object, "elsewhere", json_boolean(r->output != NULL));
-	cli_message_result("{source}: [{?command=decompress}{cbytes:size} -> "
-			   "{nbytes:size}|{nbytes:size} -> {cbytes:size}, "
-			   "{ratio:ratio}], {seconds:seconds}"
-			   "[{?elsewhere}, {output}]",
-			   object);
-	json_object_del(object, "elsewhere");
-	if (cli_json_wanted())
-		cli_json_print(object);
-	else
-		json_decref(object);
 }

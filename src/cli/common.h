@@ -58,23 +58,7 @@ int cli_common_take_environment(struct cli_common *common);
 /* False, after saying so, if stdout is a terminal that @common spares. */
 bool cli_common_may_print(const struct cli_common *common);
 
-/* The result for one frame. */
-struct cli_report {
-	/* Name of the command, such as "compress". */
-	const char *command;
-	const char *source;
-	/* The frame; NULL if it is @source. */
-	const char *output;
-	/* Decoded and stored bytes of the frame, and how long it took. */
-	uint64_t nbytes;
-	uint64_t cbytes;
-	uint64_t elapsed_ms;
-};
-
 /* Milliseconds on a clock that only goes on. */
 uint64_t cli_common_now_ms(void);
-
-/* Says @report: as cli_message_result(), and with --json as an object. */
-void cli_common_report(const struct cli_report *report);
 
 #endif

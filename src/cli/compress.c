@@ -32,7 +32,6 @@ struct job {
 	const struct cli_compress *how;
 	const struct cli_operand *operand;
 	struct cli_input in;
-	struct cli_progress progress;
 	struct b2f_settings settings;
 	/* It is a .npy file; a pipe, or so it begins. */
 	bool npy;
@@ -40,7 +39,6 @@ struct job {
 	const char *output;
 	/* The same if the user gave no name; malloc'ed. */
 	char *name;
-	uint64_t start_ms;
 	uint64_t nbytes;
 	/* Stored bytes, once written. */
 	uint64_t cbytes;
@@ -106,10 +104,10 @@ static int commit(struct job *job, struct b2f_file *file, bool durable)
 {
 	int err;
 
-	cli_progress_watch(&job->progress, job->nbytes);
+	cli_progress_watch(job->operand->progress, job->nbytes);
 	err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
 					    : B2F_COMMIT_VISIBLE);
-	cli_progress_unwatch(&job->progress);
+	cli_progress_unwatch(job->operand->progress);
 
 	return cli_message_explain(job->output, err);
 }
@@ -130,8 +128,8 @@ static int fill(struct job *job, struct b2f_file *file, bool durable)
 	struct b2f_file_now now;
 	int err;
 
-	job->progress.encoder = job->how->runtime;
-	err = cli_input_copy(&job->in, file, job->output, 0, &job->progress,
+	job->operand->progress->encoder = job->operand->runtime;
+	err = cli_input_copy(&job->in, file, job->output, 0, job->operand->progress,
 			     &job->nbytes);
 	if (!err)
 		err = commit(job, file, durable);
@@ -156,7 +154,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 	err = create(job, target);
 	options = writing(job);
 	if (!err)
-		err = cli_frames_open_writable(job->how->runtime, &how,
+		err = cli_frames_open_writable(job->operand->runtime, &how,
 					       &at, &options, &file);
 	return err ? err : fill(job, file, durable);
 }
@@ -181,7 +179,7 @@ static int send(struct job *job, const struct cli_target *target)
 							   &to));
 	if (to)
 		err = cli_message_explain(
-			job->output, b2f_copy_frame(job->how->runtime, frame,
+			job->output, b2f_copy_frame(job->operand->runtime, frame,
 						    to, &options, &copied));
 	b2f_copy_target_free(to);
 	b2f_remote_free(remote);
@@ -220,7 +218,7 @@ static int write_url(struct job *job)
 		return replace_url(job);
 	if (err)
 		return err;
-	err = b2f_file_open(job->how->runtime, frame, &file);
+	err = b2f_file_open(job->operand->runtime, frame, &file);
 	if (!err)
 		err = b2f_file_allow_write(file, &options);
 	if (!err)
@@ -245,7 +243,7 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 	const struct b2f_convert_options options = {
 		.mode = mode_of(job),
 		.progress = cli_progress_update,
-		.arg = &job->progress,
+		.arg = job->operand->progress,
 		.contiguous = true,
 		.no_seal = job->how->common.no_seal,
 		.label = job->output,
@@ -262,7 +260,7 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 
 	if (err)
 		return err;
-	err = b2f_convert_data(job->how->runtime, &job->settings, &data,
+	err = b2f_convert_data(job->operand->runtime, &job->settings, &data,
 			       &options, target->dirfd, target->base);
 	job->nbytes = data.nbytes;
 	return cli_message_explain(job->output, err);
@@ -279,7 +277,7 @@ static int convert(struct job *job, const struct cli_at *from,
 	const struct b2f_convert_options options = {
 		.mode = mode_of(job),
 		.progress = cli_progress_update,
-		.arg = &job->progress,
+		.arg = job->operand->progress,
 		.settings = settings,
 		.contiguous = true,
 		.no_verify = true,
@@ -294,7 +292,7 @@ static int convert(struct job *job, const struct cli_at *from,
 	if (err)
 		return err;
 	err = (settings ? b2f_convert_bloscpack : b2f_convert_frame)(
-		job->how->runtime, frame, &options, target->dirfd,
+		job->operand->runtime, frame, &options, target->dirfd,
 		target->base);
 	b2f_frame_close(frame);
 	return cli_message_explain(job->output, err);
@@ -316,7 +314,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 		err = write_sparse(job, &scratch, false);
 	/* The data may have told the item size. */
 	wanted.typesize = job->settings.typesize;
-	cli_progress_next(&job->progress);
+	cli_progress_next(job->operand->progress);
 	from = cli_target_at(&scratch);
 	if (!err)
 		err = convert(job, &from, target,
@@ -336,12 +334,12 @@ static int compare(struct job *job, const struct cli_at *at)
 	cli_frames_forget_pages(at);
 	err = cli_input_claim(&job->in);
 	if (!err)
-		err = cli_frames_open_file(job->how->runtime, &how, at, &file);
+		err = cli_frames_open_file(job->operand->runtime, &how, at, &file);
 	if (err)
 		return err;
 	all = (struct cli_copy){.file = file,
 				.size = b2f_file_size(file),
-				.progress = &job->progress};
+				.progress = job->operand->progress};
 	err = cli_copy_compare_fd(&all, job->in.fd, job->in.base, job->output);
 	b2f_file_close(file);
 	return err;
@@ -370,13 +368,13 @@ static int make(struct job *job, struct cli_target *target)
 	const struct cli_at at = cli_target_at(target);
 	int err;
 
-	job->progress.npasses = 1 + by_scratch + is_removable(job);
+	job->operand->progress->npasses = 1 + by_scratch + is_removable(job);
 	if (by_scratch)
 		err = write_by_scratch(job, target);
 	else
 		err = single ? write_contiguous(job, target)
 			     : write_sparse(job, target, true);
-	cli_progress_next(&job->progress);
+	cli_progress_next(job->operand->progress);
 	if (!err && is_removable(job))
 		err = compare(job, &at);
 	if (!err && job->in.is_file)
@@ -386,20 +384,12 @@ static int make(struct job *job, struct cli_target *target)
 
 static void report(const struct job *job, const struct cli_at *at)
 {
-	struct cli_report report = {
-		.command = "compress",
-		.source = job->in.name,
-		.output = job->output,
-		.nbytes = job->nbytes,
-		.elapsed_ms = cli_common_now_ms() - job->start_ms,
-	};
+	uint64_t cbytes = at ? 0 : job->cbytes;
 	struct b2f_frame_peek peek;
 
-	if (!at)
-		report.cbytes = job->cbytes;
-	else if (b2f_frame_peek(at->dir, at->name, &peek) == 0)
-		report.cbytes = peek.cbytes;
-	cli_common_report(&report);
+	if (at && b2f_frame_peek(at->dir, at->name, &peek) == 0)
+		cbytes = peek.cbytes;
+	cli_operand_report(job->operand, job->output, job->nbytes, cbytes);
 }
 
 static int read_head(struct job *job, uint8_t **out, size_t *size)
@@ -467,7 +457,6 @@ static int name_output(struct job *job, const char *place)
 
 static void end(struct job *job)
 {
-	cli_progress_fini(&job->progress);
 	cli_input_close(&job->in);
 	free(job->name);
 }
@@ -476,13 +465,11 @@ static int begin(struct job *job, const struct cli_operand *operand)
 {
 	int err = check_input(operand);
 
-	job->start_ms = cli_common_now_ms();
 	if (!err)
 		err = cli_input_open(&job->in, &operand->at);
 	if (err)
 		return err;
-	cli_progress_init(&job->progress, job->in.name,
-			  job->how->common.progress);
+	operand->progress->label = job->in.name;
 	err = choose(job);
 	if (!err)
 		err = name_output(job, operand->place.path);
@@ -533,12 +520,11 @@ static int compress_to_url(struct job *job)
 		return -EINVAL;
 	}
 	at = cli_at_named(job->output);
-	job->progress.npasses = 1 + is_removable(job);
+	job->operand->progress->npasses = 1 + is_removable(job);
 	err = write_url(job);
-	cli_progress_next(&job->progress);
+	cli_progress_next(job->operand->progress);
 	if (!err && is_removable(job))
 		err = compare(job, &at);
-	cli_progress_fini(&job->progress);
 	if (!err)
 		report(job, NULL);
 	if (!err && is_removable(job))
@@ -546,9 +532,9 @@ static int compress_to_url(struct job *job)
 	return err;
 }
 
-int cli_compress_file(const struct cli_compress *how,
-		      const struct cli_operand *operand)
+int cli_compress_file(const void *compress, const struct cli_operand *operand)
 {
+	const struct cli_compress *how = compress;
 	struct job job = {
 		.how = how,
 		.operand = operand,
@@ -577,7 +563,6 @@ int cli_compress_file(const struct cli_compress *how,
 				      cli_replace_if(how->common.force));
 	if (!err)
 		err = make(&job, &target);
-	cli_progress_fini(&job.progress);
 	if (!err)
 		err = publish(&job, &target);
 	at = how->to_stdout ? cli_target_at(&target)

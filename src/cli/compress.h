@@ -13,7 +13,6 @@
 #include "cli/operands.h"
 
 struct cli_compress {
-	struct b2f_runtime *runtime;
 	struct cli_common common;
 	struct cli_encoding encoding;
 	/* A file instead of a directory. */
@@ -33,13 +32,12 @@ struct cli_compress {
 };
 
 /*
- * Makes a frame of the file @operand->path ("-" is standard input).  Without a
+ * Makes a frame of the file @operand, as the struct cli_compress @how says.  Without a
  * name that the user gave, the frame gets the suffix that suits what the file
  * becomes, unless it goes to standard output.  Returns 0 or an errno, after
  * saying why.
  */
 B2F_MUST_CHECK
-int cli_compress_file(const struct cli_compress *how,
-		      const struct cli_operand *operand);
+int cli_compress_file(const void *how, const struct cli_operand *operand);
 
 #endif

@@ -73,43 +73,18 @@ static void print_line(enum b2f_log_level level, const char *prefix,
 	fflush(stderr);
 }
 
-static void print_format(enum b2f_log_level level, const char *fmt,
-			 va_list args)
+void cli_message(enum b2f_log_level level, const char *fmt, ...)
 {
 	char line[LINE_MAX_SIZE];
+	va_list args;
 
+	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, line);
 	print_line(level, PREFIX, line);
 	pthread_mutex_unlock(&state.lock);
-}
-
-void cli_message_error(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print_format(B2F_LOG_ERROR, fmt, args);
-	va_end(args);
-}
-
-void cli_message_warning(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print_format(B2F_LOG_WARNING, fmt, args);
-	va_end(args);
-}
-
-void cli_message_info(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print_format(B2F_LOG_INFO, fmt, args);
-	va_end(args);
 }
 
 void cli_message_result(const char *text, const json_t *object)

@@ -28,16 +28,16 @@ extern const struct b2f_log cli_message_log;
 /* Messages above @level are not printed; B2F_LOG_WARNING at the start. */
 void cli_message_set_level(enum b2f_log_level level);
 
-B2F_PRINTF(1, 2)
-void cli_message_error(const char *fmt, ...);
+B2F_PRINTF(2, 3)
+void cli_message(enum b2f_log_level level, const char *fmt, ...);
+
+#define cli_message_error(...) cli_message(B2F_LOG_ERROR, __VA_ARGS__)
 
 /* Printed unless -q is given: what does not make the command fail. */
-B2F_PRINTF(1, 2)
-void cli_message_warning(const char *fmt, ...);
+#define cli_message_warning(...) cli_message(B2F_LOG_WARNING, __VA_ARGS__)
 
 /* Printed at levels from B2F_LOG_INFO on (-v). */
-B2F_PRINTF(1, 2)
-void cli_message_info(const char *fmt, ...);
+#define cli_message_info(...) cli_message(B2F_LOG_INFO, __VA_ARGS__)
 
 /*
  * Says what was done with @object, a line by the template @text (show.h): on a

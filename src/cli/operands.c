@@ -197,13 +197,43 @@ static void note_failure(const struct run *run, const char *path,
 		cli_json_fail(run->o->command->name, path);
 }
 
-static int run_operand(const struct run *run, const struct cli_operand *operand)
+void cli_operand_report(const struct cli_operand *operand, const char *output,
+			uint64_t nbytes, uint64_t cbytes)
+{
+	const char *source = operand->progress->label;
+	uint64_t ms = cli_common_now_ms() - operand->progress->start_ms;
+	json_t *object = json_pack(
+		"{s:s, s:o*, s:o*, s:I, s:I, s:o, s:f, s:b}", "command",
+		operand->command, "source", cli_json_name(source), "output",
+		cli_json_name(output ? output : source), "nbytes",
+		(json_int_t)nbytes, "cbytes", (json_int_t)cbytes, "ratio",
+		cli_json_ratio(nbytes, cbytes), "seconds", (double)ms / 1000,
+		"elsewhere", output != NULL);
+
+	cli_progress_fini(operand->progress);
+	/* Where it is, unless it is where it was. */
+	cli_message_result("{source}: [{?command=decompress}{cbytes:size} -> "
+			   "{nbytes:size}|{nbytes:size} -> {cbytes:size}, "
+			   "{ratio:ratio}], {seconds:seconds}"
+			   "[{?elsewhere}, {output}]",
+			   object);
+	json_object_del(object, "elsewhere");
+	cli_json_say("", source, object);
+}
+
+static int run_operand(const struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
 	uint64_t nprinted = cli_json_count();
+	struct cli_progress progress;
 	int err;
 
-	err = run->o->run(run->o->arg, run->runtime, operand);
+	cli_progress_init(&progress, path, run->o->common->progress);
+	operand->command = run->o->command->name;
+	operand->runtime = run->runtime;
+	operand->progress = &progress;
+	err = run->o->run(run->o->arg, operand);
+	cli_progress_fini(&progress);
 	note_failure(run, path, nprinted, err);
 	return err;
 }

@@ -17,9 +17,15 @@
 #include "cli/at.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/progress.h"
 
 /* A file or frame to work on. */
 struct cli_operand {
+	/* Name of the command, such as "compress". */
+	const char *command;
+	struct b2f_runtime *runtime;
+	/* Of all that is done with it; its label is what reports call the source. */
+	struct cli_progress *progress;
 	/* The file or frame to read. */
 	struct cli_at at;
 	/* The user's name for the result; NULL: it follows from @place. */
@@ -50,9 +56,15 @@ static inline bool cli_operand_is_moved(const struct cli_operand *operand)
 	return operand->place.path != operand->at.path;
 }
 
+/*
+ * Says what became of @operand, the frame @output (NULL: itself) of @nbytes decoded and
+ * @cbytes stored bytes: as cli_message_result(), and with --json as an object.
+ */
+void cli_operand_report(const struct cli_operand *operand, const char *output,
+			uint64_t nbytes, uint64_t cbytes);
+
 /* Returns 0 or an errno, after saying why. */
-typedef int cli_operand_fn(const void *arg, struct b2f_runtime *runtime,
-			   const struct cli_operand *operand);
+typedef int cli_operand_fn(const void *arg, const struct cli_operand *operand);
 
 struct cli_operands {
 	const struct cli_command *command;

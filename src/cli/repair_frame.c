@@ -16,9 +16,8 @@
 /* The frame that is being repaired. */
 struct job {
 	const struct cli_repair *how;
-	struct b2f_runtime *runtime;
+	const struct cli_operand *operand;
 	const char *path;
-	const struct cli_at *at;
 	/* The findings, and the repairs. */
 	struct b2f_leftovers leftovers;
 	struct b2f_check_result check;
@@ -27,7 +26,6 @@ struct job {
 	uint64_t nzeroed;
 	/* The index tells what the chunks take. */
 	bool counted;
-	struct cli_progress progress;
 };
 
 static int sweep(struct job *job, struct b2f_frame *frame)
@@ -47,7 +45,7 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 {
 	struct job *job = arg;
 
-	cli_progress_update(&job->progress, done, total);
+	cli_progress_update(job->operand->progress, done, total);
 }
 
 static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
@@ -65,7 +63,7 @@ static int check(struct job *job, struct b2f_frame *frame)
 
 	job->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
 	if (job->states)
-		err = b2f_check_frame(job->runtime, frame, &options,
+		err = b2f_check_frame(job->operand->runtime, frame, &options,
 				      &job->check);
 	return cli_message_explain(job->path, err);
 }
@@ -197,9 +195,8 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 	err = sweep(job, frame);
 	if (err)
 		return err;
-	cli_progress_init(&job->progress, job->path, job->how->common.progress);
 	err = check(job, frame);
-	cli_progress_fini(&job->progress);
+	cli_progress_fini(job->operand->progress);
 	return err;
 }
 
@@ -261,13 +258,13 @@ static int rebuild(struct job *job)
 	struct stat like;
 	int err;
 
-	find_like(job->at, &like);
+	find_like(&job->operand->at, &like);
 	options.mode = like.st_mode & 0666;
 	err = cli_target_open(&target, &at,
 			      cli_replace_if(job->how->overwrite));
 	if (err)
 		return err;
-	err = b2f_frame_rebuild(&options, job->at->dir, job->at->name,
+	err = b2f_frame_rebuild(&options, job->operand->at.dir, job->operand->at.name,
 				target.dirfd,
 				target.base, &result);
 	if (err)
@@ -289,7 +286,7 @@ static int repair_broken(struct job *job, int err)
 	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
 	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
 		return err;
-	if (cli_at_stat(job->at, &st) != 0 || !S_ISDIR(st.st_mode))
+	if (cli_at_stat(&job->operand->at, &st) != 0 || !S_ISDIR(st.st_mode))
 		return err;
 	if (job->how->output)
 		return rebuild(job);
@@ -299,14 +296,10 @@ static int repair_broken(struct job *job, int err)
 	return err;
 }
 
-int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
-		     const struct cli_operand *operand)
+int cli_repair_frame(const void *how, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
-	struct job job = {.how = how,
-			  .runtime = runtime,
-			  .path = path,
-			  .at = &operand->at};
+	struct job job = {.how = how, .operand = operand, .path = path};
 	const struct b2f_frame_options options = {.join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err;

@@ -38,7 +38,6 @@ struct cli_repair {
  * after saying why.
  */
 B2F_MUST_CHECK
-int cli_repair_frame(const void *how, struct b2f_runtime *runtime,
-		     const struct cli_operand *operand);
+int cli_repair_frame(const void *how, const struct cli_operand *operand);
 
 #endif

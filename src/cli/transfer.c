@@ -22,7 +22,6 @@
 /* One transfer. */
 struct job {
 	const struct cli_transfer *how;
-	struct b2f_runtime *runtime;
 	const char *path;
 	const struct cli_operand *operand;
 	const char *output;
@@ -34,8 +33,6 @@ struct job {
 	/* Of the file or object, or of the index; which is open, or -1. */
 	struct stat like;
 	int like_fd;
-	struct cli_progress progress;
-	uint64_t start_ms;
 	/* All that there is to do was done before. */
 	bool kept;
 };
@@ -258,12 +255,12 @@ static int check_output(struct job *job)
 static int copy_chunks(struct job *job, struct b2f_copy_target *to)
 {
 	const struct b2f_copy_options options = {
-		.progress = cli_progress_update, .arg = &job->progress};
+		.progress = cli_progress_update, .arg = job->operand->progress};
 	struct b2f_copied copied = {.nchunks = 0};
 	int err;
 
 	cli_message_forget();
-	err = b2f_copy_frame(job->runtime, job->frame, to, &options, &copied);
+	err = b2f_copy_frame(job->operand->runtime, job->frame, to, &options, &copied);
 	if (err == -EEXIST)
 		cli_message_error("%s: it exists already; -f overwrites it",
 				  job->output);
@@ -393,7 +390,7 @@ static int copy(struct job *job)
 	bool force = job->how->common.force;
 	int err = 0;
 
-	job->bytes.progress = &job->progress;
+	job->bytes.progress = job->operand->progress;
 	if (job->how->remote)
 		return to_url(job);
 	err = cli_at_is_named(&job->to) ? check_parents(job)
@@ -409,49 +406,34 @@ static int copy(struct job *job)
 
 static void report(const struct job *job)
 {
-	struct cli_report report = {
-		.command = "copy",
-		.source = job->path,
-		.output = job->output,
-		.nbytes = job->bytes.size,
-		.cbytes = job->bytes.size,
-		.elapsed_ms = cli_common_now_ms() - job->start_ms,
-	};
+	uint64_t nbytes = job->bytes.size, cbytes = nbytes;
 
 	if (job->frame) {
-		const struct b2f_frame_info *info =
-			b2f_frame_info_get(job->frame);
-
-		report.nbytes = info->nbytes;
-		report.cbytes = info->cbytes;
+		nbytes = b2f_frame_info_get(job->frame)->nbytes;
+		cbytes = b2f_frame_info_get(job->frame)->cbytes;
 	}
 	if (job->kept)
 		cli_message_info("%s: was there", job->output);
-	cli_common_report(&report);
+	cli_operand_report(job->operand, job->output, nbytes, cbytes);
 }
 
-int cli_transfer_run(const void *transfer, struct b2f_runtime *runtime,
-		     const struct cli_operand *operand)
+int cli_transfer_run(const void *transfer, const struct cli_operand *operand)
 {
 	struct job job = {
 		.how = transfer,
-		.runtime = runtime,
 		.path = operand->at.path,
 		.operand = operand,
 		.output = operand->output ? operand->output
 					  : operand->place.path,
 		.like_fd = -1,
 		.bytes.fd = -1,
-		.start_ms = cli_common_now_ms(),
 	};
 	int err;
 
 	job.to = cli_operand_result(operand, job.output);
-	cli_progress_init(&job.progress, job.path, job.how->common.progress);
 	err = open_source(&job);
 	if (!err)
 		err = copy(&job);
-	cli_progress_fini(&job.progress);
 	if (!err)
 		report(&job);
 	cli_bytes_close(&job.bytes);

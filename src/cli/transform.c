@@ -23,7 +23,6 @@
 /* A frame that is being transformed. */
 struct job {
 	const struct cli_transform *how;
-	struct b2f_runtime *runtime;
 	const struct cli_operand *operand;
 	/* What it is made of: that of @operand. */
 	const char *path;
@@ -37,8 +36,6 @@ struct job {
 	struct stat like;
 	/* Its other attributes; -1: it has none. */
 	int like_fd;
-	struct cli_progress progress;
-	uint64_t start_ms;
 };
 
 static bool choose_contiguous(const struct job *job)
@@ -218,8 +215,7 @@ static int begin(struct job *job)
 	const struct cli_at *at = &job->operand->at;
 	int err;
 
-	job->start_ms = cli_common_now_ms();
-	err = cli_frames_open_file(job->runtime, &how, at, &job->file);
+	err = cli_frames_open_file(job->operand->runtime, &how, at, &job->file);
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
@@ -265,13 +261,13 @@ static int convert(struct job *job, const struct cli_target *target)
 		.label = job->output,
 		.checksum = job->how->checksum,
 		.progress = cli_progress_update,
-		.arg = &job->progress,
+		.arg = job->operand->progress,
 	};
 	int err;
 
 	if (user)
 		cli_encoding_apply(user, &settings);
-	err = maker_of(job->how->storage)(job->runtime, job->frame, &options,
+	err = maker_of(job->how->storage)(job->operand->runtime, job->frame, &options,
 					  target->dirfd, target->base);
 	return cli_message_explain(job->output, err);
 }
@@ -285,10 +281,10 @@ static int compare(struct job *job, const struct cli_at *at)
 	int err;
 
 	cli_frames_forget_pages(at);
-	err = cli_frames_open_file(job->runtime, &how, at, &file);
+	err = cli_frames_open_file(job->operand->runtime, &how, at, &file);
 	if (err)
 		return err;
-	err = cli_compare_frames(job->file, file, &job->progress);
+	err = cli_compare_frames(job->file, file, job->operand->progress);
 	b2f_file_close(file);
 	return err;
 }
@@ -299,11 +295,11 @@ static int make(struct job *job, const struct cli_target *target)
 	const struct cli_at at = cli_target_at(target);
 	int err;
 
-	job->progress.npasses = 1 + careful;
+	job->operand->progress->npasses = 1 + careful;
 	err = hold(job);
 	if (!err)
 		err = convert(job, target);
-	cli_progress_next(&job->progress);
+	cli_progress_next(job->operand->progress);
 	if (!err && careful)
 		err = compare(job, &at);
 	if (!err)
@@ -314,18 +310,12 @@ static int make(struct job *job, const struct cli_target *target)
 
 static void report(const struct job *job, const struct cli_target *target)
 {
-	struct cli_report report = {
-		.command = job->how->command,
-		.source = job->path,
-		.output = job->in_place ? NULL : job->output,
-		.nbytes = b2f_file_size(job->file),
-		.elapsed_ms = cli_common_now_ms() - job->start_ms,
-	};
 	struct b2f_frame_peek peek;
 
-	if (b2f_frame_peek(target->parent, target->last, &peek) == 0)
-		report.cbytes = peek.cbytes;
-	cli_common_report(&report);
+	if (b2f_frame_peek(target->parent, target->last, &peek))
+		peek.cbytes = 0;
+	cli_operand_report(job->operand, job->in_place ? NULL : job->output,
+			   b2f_file_size(job->file), peek.cbytes);
 }
 
 static int run(struct job *job)
@@ -340,7 +330,6 @@ static int run(struct job *job)
 						      job->how->common.force));
 	if (!err)
 		err = make(job, &target);
-	cli_progress_fini(&job->progress);
 	if (!err)
 		err = cli_target_commit(&target, true);
 	if (!err) {
@@ -354,22 +343,17 @@ static int run(struct job *job)
 	return err;
 }
 
-static int transform_frame(const void *how, struct b2f_runtime *runtime,
-			   const struct cli_operand *operand)
+static int transform_frame(const void *how, const struct cli_operand *operand)
 {
-	const char *path = operand->at.path;
 	struct job job = {.how = how,
-			  .runtime = runtime,
 			  .operand = operand,
-			  .path = path,
+			  .path = operand->at.path,
 			  .like_fd = -1};
 	int err;
 
-	cli_progress_init(&job.progress, path, job.how->common.progress);
 	err = begin(&job);
 	if (!err)
 		err = run(&job);
-	cli_progress_fini(&job.progress);
 	free(job.output);
 	b2f_file_close(job.file);
 	if (job.like_fd >= 0)

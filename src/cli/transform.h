@@ -26,8 +26,6 @@ enum cli_storage {
 };
 
 struct cli_transform {
-	/* Name of the command in reports. */
-	const char *command;
 	struct cli_common common;
 	enum cli_storage storage;
 	/* For Bloscpack files; see b2f_convert_options. */
