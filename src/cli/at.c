@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "b2frame/remote.h"
+
 #define DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct cli_at cli_at_path(const char *path)
@@ -25,6 +27,15 @@ struct cli_at cli_at_named(const char *operand)
 	struct cli_at at = cli_at_path(operand);
 
 	at.kind = cli_kind_of(operand);
+	return at;
+}
+
+struct cli_at cli_at_store(const char *file)
+{
+	struct cli_at at = cli_at_path(file);
+
+	if (b2f_remote_is_url(file))
+		at.kind = CLI_KIND_URL;
 	return at;
 }
 

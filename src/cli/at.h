@@ -41,6 +41,9 @@ struct cli_at cli_at_named(const char *operand);
 /* The same for a path, whatever it looks like. */
 struct cli_at cli_at_path(const char *path);
 
+/* The same for the file, or object, of a store. */
+struct cli_at cli_at_store(const char *file);
+
 static inline bool cli_at_is_named(const struct cli_at *at)
 {
 	return at->dir == AT_FDCWD;

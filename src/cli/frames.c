@@ -20,20 +20,21 @@
 static int open_named(const struct b2f_frame_options *options,
 		      const char *path, struct b2f_frame **out)
 {
+	bool whole = !options->offset && cli_pack_path_is_zip(path);
 	const char *key;
-	char *file = cli_pack_path_split(path, false, &key);
+	/* Of a .b2e, the frame that it is itself can be opened, too. */
+	char *file = cli_pack_path_split(path, whole, &key);
 	struct cli_at store;
 	int err;
 
-	/* Of a .b2e, the frame that it is itself can be opened, too. */
-	if (!file && !options->offset && cli_pack_path_is_zip(path))
-		file = cli_pack_path_split(path, true, &key);
 	if (file) {
-		store = cli_at_path(file);
+		store = cli_at_store(file);
 		err = cli_pack_path_open(options, &store, key, out);
 		free(file);
 		return err;
 	}
+	if (b2f_remote_is_url(path))
+		return cli_from_url_open(options, path, out);
 	cli_message_forget();
 	return cli_message_explain(options->label,
 				   b2f_frame_open(options, AT_FDCWD, path,
@@ -101,7 +102,6 @@ int cli_frames_open(const struct b2f_frame_options *how,
 	case CLI_KIND_STDIN:
 		return cli_from_stdin_open(&options, out);
 	case CLI_KIND_URL:
-		return cli_from_url_open(&options, at->path, out);
 	case CLI_KIND_MEMBER:
 	case CLI_KIND_PATH:
 		break;

@@ -94,72 +94,13 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out)
 	return err;
 }
 
-static bool ends_in_pack(const char *url, size_t n)
-{
-	return n > 4 && (strncmp(url + n - 4, ".b2z", 4) == 0 ||
-			 strncmp(url + n - 4, ".b2e", 4) == 0);
-}
-
-/*
- * The URL of the pack that @url is or leads into, malloc'ed, with *@key what
- * follows; NULL: it does not.
- */
-static char *split_pack(const char *url, const char **key)
-{
-	for (const char *at = url; *at; at++) {
-		size_t n = (size_t)(at - url) + 1;
-
-		if (!ends_in_pack(url, n) || (at[1] && at[1] != '/'))
-			continue;
-		*key = at + 1 + strspn(at + 1, "/");
-		return strndup(url, n);
-	}
-	return NULL;
-}
-
-static int open_pack(const char *url, struct b2f_pack **out)
-{
-	const struct b2f_frame_options options = {.log = &cli_message_log};
-	struct b2f_remote *remote = NULL;
-	int err = cli_from_url_connect(url, &remote);
-
-	if (err)
-		return err;
-	cli_message_forget();
-	err = cli_message_explain(
-		url, b2f_remote_open_pack(remote, "", &options, out));
-	b2f_remote_free(remote);
-	return err;
-}
-
-static int open_in_pack(const struct b2f_frame_options *how, const char *file,
-			const char *key, struct b2f_frame **out)
-{
-	struct b2f_pack *pack = NULL;
-	int err = open_pack(file, &pack);
-
-	if (!err)
-		err = cli_pack_path_open_in(how, pack, file, key, out);
-	b2f_pack_close(pack);
-	return err;
-}
-
 int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		      struct b2f_frame **out)
 {
 	struct b2f_frame_options options = *how;
 	struct b2f_remote *remote = NULL;
-	const char *key;
-	char *file = split_pack(url, &key);
 	int err;
 
-	/* Of a .b2e, the frame that it is itself can be opened, too. */
-	if (file && (*key || strstr(file, ".b2z"))) {
-		err = open_in_pack(how, file, key, out);
-		free(file);
-		return err;
-	}
-	free(file);
 	err = cli_from_url_connect(url, &remote);
 	if (err)
 		return err;
@@ -185,7 +126,7 @@ void cli_from_url_attributes(const struct b2f_remote_stat *version,
 int cli_from_url_stat(const char *url, struct stat *out)
 {
 	const char *key;
-	char *file = split_pack(url, &key);
+	char *file = cli_pack_path_split(url, true, &key);
 	struct b2f_remote *remote = NULL;
 	struct b2f_remote_stat st;
 	bool sparse;
@@ -338,6 +279,7 @@ static int walk_pack(const struct steps *s, const char *path,
 	const struct b2f_frame_options how = {.log = &cli_message_log};
 	struct b2f_pack *pack = NULL;
 	struct stat attributes;
+	struct cli_at file;
 	char *label = NULL;
 	int err;
 
@@ -346,7 +288,9 @@ static int walk_pack(const struct steps *s, const char *path,
 	if (!err && asprintf(&label, "%s/%s", s->url, path) < 0)
 		err = -ENOMEM;
 	if (!err)
-		err = cli_pack_path_walk_in(s->walk, pack, &attributes, label,
+		file = cli_at_store(label);
+	if (!err)
+		err = cli_pack_path_walk_in(s->walk, pack, &attributes, &file,
 					    path, "");
 	b2f_pack_close(pack);
 	free(label);
@@ -452,39 +396,15 @@ static int walk_place(const struct steps *s)
 	return err;
 }
 
-static int walk_in_pack(const struct cli_walk *walk, const char *file,
-			const char *key)
-{
-	struct b2f_pack *pack = NULL;
-	struct stat st;
-	int err = open_pack(file, &pack);
-
-	if (!err)
-		err = cli_from_url_stat(file, &st);
-	if (!err)
-		err = cli_pack_path_walk_in(walk, pack, &st, file, "", key);
-	b2f_pack_close(pack);
-	return err;
-}
-
 int cli_from_url_walk(const struct cli_walk *walk, const char *url)
 {
-	struct steps s = {.walk = walk};
-	const char *key;
-	char *file = walk->no_stores ? NULL : split_pack(url, &key);
 	char *bare = cli_text_bare(url);
-	int err = -ENOMEM;
+	struct steps s = {.walk = walk, .url = bare};
+	int err = bare ? cli_from_url_connect(url, &s.remote) : -ENOMEM;
 
-	if (file) {
-		err = walk_in_pack(walk, file, key);
-	} else if (bare) {
-		s.url = bare;
-		err = cli_from_url_connect(url, &s.remote);
-		if (!err)
-			err = walk_place(&s);
-		b2f_remote_free(s.remote);
-	}
+	if (!err)
+		err = walk_place(&s);
+	b2f_remote_free(s.remote);
 	free(bare);
-	free(file);
 	return err;
 }

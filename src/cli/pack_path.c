@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "b2frame/remote.h"
+#include "cli/from_url.h"
 #include "cli/message.h"
 
 /* Is @path a store?  A link that the user names is meant to be followed. */
@@ -25,6 +26,28 @@ static bool is_pack(const char *path)
 	return is;
 }
 
+static bool ends_in(const char *path, size_t n, const char *suffix)
+{
+	size_t k = strlen(suffix);
+
+	return n > k && strncmp(path + n - k, suffix, k) == 0;
+}
+
+/* Of a URL the names tell; a .b2e is a frame, too. */
+static char *split_url(const char *url, bool whole, const char **key)
+{
+	for (size_t n = 1; url[n - 1]; n++) {
+		bool zip = ends_in(url, n, ".b2z");
+
+		if ((!zip && !ends_in(url, n, ".b2e")) ||
+		    (url[n] && url[n] != '/'))
+			continue;
+		*key = url + n + strspn(url + n, "/");
+		return **key || zip || whole ? strndup(url, n) : NULL;
+	}
+	return NULL;
+}
+
 char *cli_pack_path_split(const char *path, bool whole, const char **key)
 {
 	char *file, *slash;
@@ -32,7 +55,7 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 	int ret;
 
 	if (b2f_remote_is_url(path))
-		return NULL;
+		return split_url(path, whole, key);
 	file = strdup(path);
 	ret = stat(path, &st);
 	/* The path ends before, if it leads into a file. */
@@ -54,7 +77,9 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 bool cli_pack_path_leads_in(const char *path, bool whole)
 {
 	const char *key;
-	char *file = cli_pack_path_split(path, whole, &key);
+	char *file = b2f_remote_is_url(path)
+			     ? NULL
+			     : cli_pack_path_split(path, whole, &key);
 
 	free(file);
 	return file != NULL;
@@ -62,9 +87,7 @@ bool cli_pack_path_leads_in(const char *path, bool whole)
 
 bool cli_pack_path_is_zip(const char *path)
 {
-	size_t n = strlen(path), suffix = strlen(".b2z");
-
-	return n > suffix && strcmp(path + n - suffix, ".b2z") == 0;
+	return ends_in(path, strlen(path), ".b2z");
 }
 
 bool cli_pack_path_is_store(const struct cli_at *at)
@@ -75,6 +98,21 @@ bool cli_pack_path_is_store(const struct cli_at *at)
 	       !b2f_pack_look(at->dir, at->name, &is) && is;
 }
 
+static int open_remote(const char *url, const struct b2f_frame_options *options,
+		       struct b2f_pack **out)
+{
+	struct b2f_remote *remote = NULL;
+	int err = cli_from_url_connect(url, &remote);
+
+	if (err)
+		return err;
+	cli_message_forget();
+	err = cli_message_explain(
+		url, b2f_remote_open_pack(remote, "", options, out));
+	b2f_remote_free(remote);
+	return err;
+}
+
 static int open_pack(const struct cli_at *file, struct b2f_pack **out)
 {
 	const struct b2f_frame_options options = {
@@ -83,6 +121,8 @@ static int open_pack(const struct cli_at *file, struct b2f_pack **out)
 		.nofollow = !cli_at_is_named(file),
 	};
 
+	if (file->kind == CLI_KIND_URL)
+		return open_remote(file->path, &options, out);
 	cli_message_forget();
 	return cli_message_explain(
 		file->path,
@@ -101,9 +141,9 @@ static int find(const struct b2f_pack *pack, const char *file, const char *key,
 	return err;
 }
 
-int cli_pack_path_open_in(const struct b2f_frame_options *options,
-			  const struct b2f_pack *pack, const char *file,
-			  const char *key, struct b2f_frame **out)
+static int open_in(const struct b2f_frame_options *options,
+		   const struct b2f_pack *pack, const char *file,
+		   const char *key, struct b2f_frame **out)
 {
 	size_t entry = 0;
 	int err = find(pack, file, key, &entry);
@@ -130,8 +170,7 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 	int err = open_pack(file, &pack);
 
 	if (!err)
-		err = cli_pack_path_open_in(options, pack, file->path, key,
-					    out);
+		err = open_in(options, pack, file->path, key, out);
 	b2f_pack_close(pack);
 	return err;
 }
@@ -140,8 +179,7 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 struct steps {
 	const struct cli_walk *walk;
 	const struct b2f_pack *pack;
-	/* Name in messages; file (NULL: on a server); place in it. */
-	const char *file;
+	/* The file, and its place in what is walked through. */
 	const struct cli_at *at;
 	const char *below;
 	/* Length of the path of what the walk begins with. */
@@ -170,8 +208,8 @@ static struct cli_at at_of(const struct steps *s, const char *path,
 {
 	struct cli_at at = cli_at_path(path);
 
-	at.kind = s->at ? CLI_KIND_MEMBER : CLI_KIND_URL;
-	if (!s->at || cli_at_is_named(s->at))
+	at.kind = s->at->kind == CLI_KIND_URL ? CLI_KIND_URL : CLI_KIND_MEMBER;
+	if (cli_at_is_named(s->at))
 		return at;
 	at.dir = s->at->dir;
 	at.name = s->at->name;
@@ -228,11 +266,11 @@ static void step(struct steps *s, size_t i, bool top)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
 	size_t n = b2f_pack_nchildren(s->pack, i);
-	char *path = join(s->file, e->path);
+	char *path = join(s->at->path, e->path);
 	char *below = join(s->below, e->path + s->top);
 
 	if (!path || !below)
-		s->err = cli_message_errno(s->file, -ENOMEM);
+		s->err = cli_message_errno(s->at->path, -ENOMEM);
 	else if (!top || e->kind != B2F_PACK_DIR)
 		visit(s, i, path, below);
 	free(path);
@@ -244,46 +282,40 @@ static void step(struct steps *s, size_t i, bool top)
 		step(s, b2f_pack_child(s->pack, i, k), false);
 }
 
-static int run(struct steps *s, const char *key)
-{
-	size_t entry = 0;
-	int err = find(s->pack, s->file, key, &entry);
-
-	if (err)
-		return err;
-	s->top = strlen(b2f_pack_entry(s->pack, entry)->path);
-	step(s, entry, true);
-	return s->err;
-}
-
 int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const struct b2f_pack *pack, const struct stat *st,
-			  const char *file, const char *below, const char *key)
+			  const struct cli_at *file, const char *below,
+			  const char *key)
 {
 	struct steps s = {.walk = walk,
 			  .pack = pack,
-			  .file = file,
+			  .at = file,
 			  .below = below,
 			  .st = *st};
+	size_t entry = 0;
+	int err = find(pack, file->path, key, &entry);
 
-	return run(&s, key);
+	if (err)
+		return err;
+	s.top = strlen(b2f_pack_entry(pack, entry)->path);
+	step(&s, entry, true);
+	return s.err;
 }
 
 int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
 		       const char *below, const char *key)
 {
-	struct steps s = {.walk = walk,
-			  .file = file->path,
-			  .at = file,
-			  .below = below};
 	struct b2f_pack *pack = NULL;
+	struct stat st;
 	int err = open_pack(file, &pack);
 
-	s.pack = pack;
 	if (!err)
-		err = cli_message_errno(file->path, cli_at_stat(file, &s.st));
+		err = file->kind == CLI_KIND_URL
+			      ? cli_from_url_stat(file->path, &st)
+			      : cli_message_errno(file->path,
+						  cli_at_stat(file, &st));
 	if (!err)
-		err = run(&s, key);
+		err = cli_pack_path_walk_in(walk, pack, &st, file, below, key);
 	b2f_pack_close(pack);
 	return err;
 }

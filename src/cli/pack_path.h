@@ -17,11 +17,11 @@
 /*
  * If @path leads into a file that is a store, or with @whole is such a file:
  * that file, malloc'ed, with *@key what follows in @path ("": all of it). NULL:
- * it is no such path, or a URL.
+ * it is no such path.  Of a URL names tell what it is; a .b2z is always whole.
  */
 char *cli_pack_path_split(const char *path, bool whole, const char **key);
 
-/* Does @path lead into a file that is a store, or with @whole to one? */
+/* Does @path, no URL, lead into a file that is a store, or with @whole to one? */
 bool cli_pack_path_leads_in(const char *path, bool whole);
 
 /* Is @path called as a store is that is a ZIP file? */
@@ -48,15 +48,11 @@ int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
 /* Is the file @at, found below a directory, such a store? */
 bool cli_pack_path_is_store(const struct cli_at *at);
 
-/* The same two with a @pack on a server that is open, called @file, which is @st. */
-B2F_MUST_CHECK
-int cli_pack_path_open_in(const struct b2f_frame_options *options,
-			  const struct b2f_pack *pack, const char *file,
-			  const char *key, struct b2f_frame **out);
+/* The same with a @pack that is open, and is @st. */
 B2F_MUST_CHECK
 int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const struct b2f_pack *pack, const struct stat *st,
-			  const char *file, const char *below,
+			  const struct cli_at *file, const char *below,
 			  const char *key);
 
 /*

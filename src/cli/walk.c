@@ -292,15 +292,15 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	struct cli_at store;
 	const char *key;
-	char *file;
+	char *file = walk->no_stores ? NULL
+				     : cli_pack_path_split(path, true, &key);
 	int err;
 
-	if (cli_kind_of(path) == CLI_KIND_URL)
-		return cli_from_url_walk(walk, path);
-	file = walk->no_stores ? NULL : cli_pack_path_split(path, true, &key);
 	if (!file)
-		return walk_named(walk, path);
-	store = cli_at_path(file);
+		return cli_kind_of(path) == CLI_KIND_URL
+			       ? cli_from_url_walk(walk, path)
+			       : walk_named(walk, path);
+	store = cli_at_store(file);
 	err = cli_pack_path_walk(walk, &store, "", key);
 	free(file);
 	return err;
