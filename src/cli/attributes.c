@@ -190,11 +190,3 @@ int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 	close_file(fd, dir);
 	return err ? err : size == (ssize_t)sizeof(its) && its == key;
 }
-
-mode_t cli_attributes_umask(void)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return mask;
-}

@@ -46,6 +46,12 @@ B2F_MUST_CHECK
 int cli_attributes_is_copy(const struct cli_at *at, uint64_t key);
 
 /* The mode bits that new files do not get (umask); changes nothing. */
-mode_t cli_attributes_umask(void);
+static inline mode_t cli_attributes_umask(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return mask;
+}
 
 #endif

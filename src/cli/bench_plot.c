@@ -12,7 +12,7 @@
 
 #include "b2frame/names.h"
 #include "cli/message.h"
-#include "cli/kind.h"
+#include "cli/at.h"
 
 /* Its output, which is not needed, goes nowhere. */
 #define PROGRAM "gnuplot"

@@ -12,12 +12,11 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/input.h"
-#include "cli/kind.h"
 #include "cli/longer.h"
 #include "cli/message.h"
 #include "cli/operands.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
@@ -42,7 +41,7 @@ struct append {
 };
 
 static const struct cli_option table[] = {
-	{.shared = cli_from_url_server_options},
+	{.shared = cli_server_options},
 	{.shared = cli_common_options,
 	 .field = offsetof(struct append, common)},
 	{0},

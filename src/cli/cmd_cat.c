@@ -6,8 +6,8 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/operands.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl cat [OPTION...] FRAME...\n"
@@ -31,7 +31,7 @@ static const struct cli_option table[] = {
 	 "write to a terminal too"),
 	{.shared = cli_common_reading_options, .field = FIELD(common)},
 	{.shared = cli_common_quiet},
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{0},
 };
 

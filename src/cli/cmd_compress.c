@@ -7,9 +7,9 @@
 #include "cli/command.h"
 #include "cli/compress.h"
 #include "cli/exit_codes.h"
-#include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/operands.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
@@ -56,7 +56,7 @@ static const struct cli_option table[] = {
 	 "keep the files (default)"),
 	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(how.remove),
 	 "remove each file once its frame is safe"),
-	{.shared = cli_from_url_server_options},
+	{.shared = cli_server_options},
 	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
 	{.shared = cli_common_options, .field = FIELD(how.common)},
 	{0},

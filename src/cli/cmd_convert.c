@@ -6,7 +6,7 @@
 
 #include "cli/bloscpack.h"
 #include "cli/exit_codes.h"
-#include "cli/from_url.h"
+#include "cli/server.h"
 #include "cli/transform.h"
 
 static const char help[] =
@@ -52,7 +52,7 @@ static const struct cli_option table[] = {
 	 "copy chunks without decoding them"),
 	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
 	 "the frame begins at byte N of the file"),
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "cli/exit_codes.h"
-#include "cli/from_url.h"
+#include "cli/server.h"
 #include "cli/transfer.h"
 
 /* Chunks on their way at a time: more than cores, as each waits for a server. */
@@ -29,7 +29,7 @@ static const struct cli_option table[] = {
 	 "copy N chunks at a time (16)"),
 	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),
 	{.shared = cli_common_talk_options, .field = FIELD(common)},
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{0},
 };
 

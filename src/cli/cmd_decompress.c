@@ -10,10 +10,10 @@
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/losses.h"
 #include "cli/message.h"
 #include "cli/operands.h"
+#include "cli/server.h"
 #include "cli/text.h"
 
 static const char help[] =
@@ -46,7 +46,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("sparse", 0, NULL, cli_option_set, FIELD(sparse),
 	 "holes where there are zeros (default)"),
 	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{0},
 };

@@ -5,12 +5,12 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/info.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/options.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
@@ -40,7 +40,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
 	 "the frame begins at byte N of the file"),
 	{.shared = cli_common_quiet},
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{0},
 };
 

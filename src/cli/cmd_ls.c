@@ -4,13 +4,12 @@
 #include <stdio.h>
 
 #include "cli/exit_codes.h"
-#include "cli/from_url.h"
 #include "cli/json.h"
-#include "cli/kind.h"
 #include "cli/ls_tree.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
+#include "cli/server.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/walk.h"
@@ -62,7 +61,7 @@ static const struct cli_option table[] = {
 	 "print a tree, with types and shapes of arrays"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "as a JSON array"),
 	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet), "no names of columns"),
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{0},
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_repair.c - bloscctl repair: safe repairs, and those of the options */
 #include "cli/exit_codes.h"
-#include "cli/from_url.h"
 #include "cli/orphans.h"
 #include "cli/repair_frame.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"
@@ -30,7 +30,7 @@ static const struct cli_option table[] = {
 	 "make the frame NEW of the chunk files of FRAME"),
 	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
 	 "replace an existing NEW"),
-	{.shared = cli_from_url_server_options},
+	{.shared = cli_server_options},
 	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };

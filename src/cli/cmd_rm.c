@@ -6,10 +6,10 @@
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
+#include "cli/server.h"
 #include "cli/transfer.h"
 
 static const char help[] =
@@ -33,7 +33,7 @@ static const struct cli_option table[] = {
 	 "that cannot be read; a missing one is no error"),
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
 	 "only say what would be removed"),
-	{.shared = cli_from_url_server_options},
+	{.shared = cli_server_options},
 	{.shared = cli_common_work_options, .field = FIELD(common)},
 	{0},
 };

@@ -9,11 +9,11 @@
 #include "b2frame/error.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/index_text.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/output.h"
+#include "cli/server.h"
 
 static const char help[] =
 	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
@@ -33,7 +33,7 @@ struct slice {
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
 	 "write to FILE; - is standard output"),
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{.shared = cli_common_decoding_options, .field = FIELD(common)},
 	{0},
 };

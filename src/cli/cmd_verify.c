@@ -12,13 +12,12 @@
 
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/json.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
 #include "cli/progress.h"
+#include "cli/server.h"
 #include "cli/verify_report.h"
 #include "cli/walk.h"
 
@@ -67,7 +66,7 @@ static const struct cli_option table[] = {
 	 "say all of it as JSON; several frames as an array"),
 	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
 	 "no progress bar"),
-	{.shared = cli_from_url_options},
+	{.shared = cli_server_reading_options},
 	{0},
 };
 

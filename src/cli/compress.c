@@ -25,6 +25,7 @@
 #include "cli/io.h"
 #include "cli/message.h"
 #include "cli/output.h"
+#include "cli/server.h"
 #include "cli/target.h"
 
 /* A file that is being compressed. */
@@ -172,7 +173,7 @@ static int send(struct job *job, const struct cli_target *target)
 	int err = cli_frames_open(&how, &at, &frame);
 
 	if (!err)
-		err = cli_from_url_connect(job->output, &remote);
+		err = cli_server_connect(job->output, &remote);
 	if (!err)
 		err = cli_message_errno(job->output,
 					b2f_copy_to_remote(remote, "", true,

@@ -201,6 +201,12 @@ static ssize_t read_other(struct compare_arg *with, size_t size)
 	return n < 0 ? cannot_compare(with, (int)n) : n;
 }
 
+static int differs(const char *name)
+{
+	cli_message_error("%s: what was written reads back differently", name);
+	return -EIO;
+}
+
 /* @size 0: nothing may be left. */
 static int compare_piece(void *arg, const void *data, size_t size)
 {
@@ -209,11 +215,8 @@ static int compare_piece(void *arg, const void *data, size_t size)
 
 	if (n < 0)
 		return cli_message_explain(with->name, (int)n);
-	if ((size_t)n != size || (n && memcmp(data, with->buf, size) != 0)) {
-		cli_message_error("%s: what was written reads back differently",
-				  with->name);
-		return -EIO;
-	}
+	if ((size_t)n != size || (n && memcmp(data, with->buf, size) != 0))
+		return differs(with->name);
 	with->off += size;
 	return 0;
 }
@@ -251,10 +254,69 @@ int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
 	return compare(copy, &with);
 }
 
-int cli_copy_compare_file(const struct cli_copy *copy, struct b2f_file *file)
+static bool same_info(const struct b2f_meta_info *a, const uint8_t *a_content,
+		      const struct b2f_meta_info *b, const uint8_t *b_content)
 {
-	struct compare_arg with = {
-		.name = b2f_frame_label(b2f_file_frame(file)), .file = file};
+	return a->name_len == b->name_len && a->size == b->size &&
+	       memcmp(a->name, b->name, a->name_len) == 0 &&
+	       memcmp(a_content, b_content, a->size) == 0;
+}
 
-	return compare(copy, &with);
+static bool same_metas(const struct b2f_frame *a, const struct b2f_frame *b)
+{
+	size_t n = b2f_frame_info_get(a)->nmeta;
+	bool same = n == b2f_frame_info_get(b)->nmeta;
+
+	for (size_t i = 0; i < n && same; i++) {
+		const uint8_t *x, *y;
+		struct b2f_meta_info p = b2f_frame_meta(a, i, &x);
+		struct b2f_meta_info q = b2f_frame_meta(b, i, &y);
+
+		same = same_info(&p, x, &q, y);
+	}
+	return same;
+}
+
+static int compare_vlmeta(const struct b2f_frame *a, const struct b2f_frame *b,
+			  size_t i, bool *same)
+{
+	struct b2f_meta_info p, q;
+	uint8_t *x = NULL, *y = NULL;
+	int err;
+
+	err = b2f_frame_vlmeta(a, i, &p, &x);
+	if (!err)
+		err = b2f_frame_vlmeta(b, i, &q, &y);
+	if (!err)
+		*same = same_info(&p, x, &q, y);
+	free(x);
+	free(y);
+	return err;
+}
+
+static int compare_metas(struct b2f_file *a, struct b2f_file *b)
+{
+	const struct b2f_frame *fa = b2f_file_frame(a);
+	const struct b2f_frame *fb = b2f_file_frame(b);
+	size_t n = b2f_frame_info_get(fa)->nvlmeta;
+	bool same = n == b2f_frame_info_get(fb)->nvlmeta && same_metas(fa, fb);
+	int err = 0;
+
+	for (size_t i = 0; i < n && same && !err; i++)
+		err = compare_vlmeta(fa, fb, i, &same);
+	if (err)
+		return err;
+	return same ? 0 : differs(b2f_frame_label(fb));
+}
+
+int cli_copy_compare_all(struct b2f_file *a, struct b2f_file *b,
+			 struct cli_progress *progress)
+{
+	const struct cli_copy all = {
+		.file = a, .size = b2f_file_size(a), .progress = progress};
+	struct compare_arg with = {
+		.name = b2f_frame_label(b2f_file_frame(b)), .file = b};
+	int err = compare(&all, &with);
+
+	return err ? err : compare_metas(a, b);
 }

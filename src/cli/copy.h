@@ -10,7 +10,7 @@
 #ifndef B2F_CLI_COPY_H
 #define B2F_CLI_COPY_H
 
-#include "b2frame/file.h"
+#include "b2frame/b2frame.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
@@ -32,14 +32,19 @@ B2F_MUST_CHECK
 int cli_copy_output(const struct cli_copy *copy, struct cli_output *out);
 
 /*
- * These compare it with an existing copy: in the plain file @fd, called @name,
- * from byte @off on; in another frame.  Return 0, -EIO if that is not the
- * same, or longer, or another errno.
+ * Compares it with an existing copy, the plain file @fd, called @name, from byte
+ * @off on.  Returns 0, -EIO if that is not the same, or longer, or another errno.
  */
 B2F_MUST_CHECK
 int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
 			const char *name);
+
+/*
+ * Compares data, metalayers and vlmetalayers of @a and @b.  Returns 0, -EIO if
+ * they differ, or another errno; it is said on stderr, about @b.
+ */
 B2F_MUST_CHECK
-int cli_copy_compare_file(const struct cli_copy *copy, struct b2f_file *file);
+int cli_copy_compare_all(struct b2f_file *a, struct b2f_file *b,
+			 struct cli_progress *progress);
 
 #endif

@@ -11,10 +11,10 @@
 #include "b2frame/error.h"
 #include "cli/from_stdin.h"
 #include "cli/from_url.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
 #include "cli/pack_path.h"
+#include "cli/server.h"
 
 /* The operand may lead into a store that is a file. */
 static int open_named(const struct b2f_frame_options *options,
@@ -174,8 +174,11 @@ static int stat_store(const struct cli_at *at, struct stat *out)
 
 	if (!cli_at_is_named(at))
 		return cli_at_stat(at, out);
-	file = cli_pack_path_split(at->name, false, &key);
-	err = file && stat(file, out) == 0 ? 0 : -ENOENT;
+	file = cli_pack_path_split(at->name, at->kind == CLI_KIND_URL, &key);
+	if (at->kind == CLI_KIND_URL)
+		err = cli_server_stat(file ? file : at->name, out);
+	else
+		err = file && stat(file, out) == 0 ? 0 : -ENOENT;
 	free(file);
 	return err;
 }
@@ -212,7 +215,6 @@ int cli_frames_stat(const struct cli_at *at, struct stat *out)
 	case CLI_KIND_STDIN:
 		return fstat(STDIN_FILENO, out) ? -errno : 0;
 	case CLI_KIND_URL:
-		return cli_from_url_stat(at->path, out);
 	case CLI_KIND_MEMBER:
 		return stat_store(at, out);
 	case CLI_KIND_PATH:

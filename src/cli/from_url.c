@@ -5,94 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/attributes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/pack_path.h"
+#include "cli/server.h"
 #include "cli/text.h"
-#include "words/aws.h"
-#include "words/way.h"
-
-/* The keys: once for the whole process, because some sources ask the user. */
-static struct b2f_aws aws;
-
-/* The user's options for servers, for the whole process. */
-static struct user {
-	struct b2f_aws_options given;
-	/* Where what comes from them is kept. */
-	const char *cache_dir;
-	uint64_t cache_bytes;
-} user;
-
-#define FIELD(name) offsetof(struct user, name)
-
-static const struct cli_option server_rows[] = {
-	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
-	 "take no keys: for public buckets"),
-	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
-	 "pay for requests"),
-	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
-	 "encrypt new objects: AES256, aws:kms"),
-	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
-	 "encrypt them with this key of the server"),
-	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
-	 "encrypt all objects with the key in FILE"),
-	{0},
-};
-
-static const struct cli_option rows[] = {
-	CLI_OPTION("cachedir", 0, "DIR", cli_option_text, FIELD(cache_dir),
-	 "keep compressed data from servers in DIR"),
-	CLI_OPTION("cachedirsize", 0, "SIZE", cli_option_size, FIELD(cache_bytes),
-	 "largest size of DIR (10g)"),
-	{.shared = server_rows},
-	{0},
-};
-
-const struct cli_option cli_from_url_server_options[] = {
-	{.base = &user, .shared = server_rows},
-	{0},
-};
-
-const struct cli_option cli_from_url_options[] = {
-	{.base = &user, .shared = rows},
-	{0},
-};
-
-/* The remote of @url, for whom the environment names. */
-int cli_from_url_connect(const char *url, struct b2f_remote **out)
-{
-	char reason[B2F_AWS_REASON];
-	int err = 0;
-
-	if (b2f_remote_is_s3(url) && !aws.region)
-		err = b2f_aws_read(&user.given, &aws, reason);
-	if (err) {
-		b2f_aws_fini(&aws);
-		cli_message_error("%s: %s", url, reason);
-	} else {
-		const struct b2f_way way = b2f_way_to(
-			b2f_remote_is_s3(url) ? aws.endpoint : url);
-		struct b2f_remote_options options = {
-			.log = &cli_message_log,
-			.proxy = way.proxy,
-			.no_proxy = way.no_proxy,
-			.ca_file = way.ca_file,
-			.retry_ms = way.retry_ms,
-			.cache_dir = user.cache_dir,
-			.cache_bytes = user.cache_bytes,
-		};
-
-		if (b2f_remote_is_s3(url))
-			b2f_aws_fill(&aws, &options);
-		cli_message_forget();
-		err = cli_message_explain(url,
-					  b2f_remote_new(&options, url, out));
-	}
-	return err;
-}
 
 int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		      struct b2f_frame **out)
@@ -101,7 +19,7 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 	struct b2f_remote *remote = NULL;
 	int err;
 
-	err = cli_from_url_connect(url, &remote);
+	err = cli_server_connect(url, &remote);
 	if (err)
 		return err;
 	/* The query of a URL may be a signature. */
@@ -112,35 +30,6 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		b2f_remote_open_frame(remote, "", &options, out));
 	b2f_remote_free(remote);
 	return err;
-}
-
-void cli_from_url_attributes(const struct b2f_remote_stat *version,
-			     struct stat *st)
-{
-	b2f_remote_attributes(version, st);
-	st->st_mode = S_IFREG | (0666 & ~cli_attributes_umask());
-	st->st_uid = getuid();
-	st->st_gid = getgid();
-}
-
-int cli_from_url_stat(const char *url, struct stat *out)
-{
-	const char *key;
-	char *file = cli_pack_path_split(url, true, &key);
-	struct b2f_remote *remote = NULL;
-	struct b2f_remote_stat st;
-	bool sparse;
-	int err = cli_from_url_connect(file ? file : url, &remote);
-
-	free(file);
-	if (err)
-		return err;
-	err = b2f_remote_find(remote, "", &sparse, &st);
-	b2f_remote_free(remote);
-	if (err)
-		return err;
-	cli_from_url_attributes(&st, out);
-	return 0;
 }
 
 char *cli_from_url_name(const char *url)
@@ -161,7 +50,7 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 {
 	struct b2f_frame_options options = {.log = &cli_message_log};
 	struct b2f_remote *remote = NULL;
-	int err = cli_from_url_connect(url, &remote);
+	int err = cli_server_connect(url, &remote);
 
 	if (err)
 		return err;
@@ -232,7 +121,7 @@ static void show(const struct steps *s, const char *path,
 
 	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
 		return;
-	cli_from_url_attributes(st, &attributes);
+	cli_server_attributes(st, &attributes);
 	entry.path = label;
 	entry.below = path;
 	entry.at = cli_at_named(label);
@@ -283,7 +172,7 @@ static int walk_pack(const struct steps *s, const char *path,
 	char *label = NULL;
 	int err;
 
-	cli_from_url_attributes(st, &attributes);
+	cli_server_attributes(st, &attributes);
 	err = b2f_remote_open_pack(s->remote, path, &how, &pack);
 	if (!err && asprintf(&label, "%s/%s", s->url, path) < 0)
 		err = -ENOMEM;
@@ -400,7 +289,7 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url)
 {
 	char *bare = cli_text_bare(url);
 	struct steps s = {.walk = walk, .url = bare};
-	int err = bare ? cli_from_url_connect(url, &s.remote) : -ENOMEM;
+	int err = bare ? cli_server_connect(url, &s.remote) : -ENOMEM;
 
 	if (!err)
 		err = walk_place(&s);

@@ -12,18 +12,7 @@
 #define B2F_CLI_FROM_URL_H
 
 #include "b2frame/b2frame.h"
-#include "cli/options.h"
 #include "cli/walk.h"
-
-/* Rows of all commands that take URLs, whatever struct they fill. */
-extern const struct cli_option cli_from_url_server_options[];
-
-/* These, and those of commands that read frames. */
-extern const struct cli_option cli_from_url_options[];
-
-/* The remote of @url, as the environment says; free it with b2f_remote_free(). */
-B2F_MUST_CHECK
-int cli_from_url_connect(const char *url, struct b2f_remote **out);
 
 /*
  * Like cli_frames_open(). Also returns errors of requests (b2frame/remote.h).
@@ -31,17 +20,6 @@ int cli_from_url_connect(const char *url, struct b2f_remote **out);
 B2F_MUST_CHECK
 int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 		      struct b2f_frame **out);
-
-/*
- * Like cli_frames_stat(), for the index or the object; the mode is that of a
- * new file.
- */
-B2F_MUST_CHECK
-int cli_from_url_stat(const char *url, struct stat *out);
-
-/* The same of the version @version of an object. */
-void cli_from_url_attributes(const struct b2f_remote_stat *version,
-			     struct stat *st);
 
 /* Like cli_walk_run(). */
 B2F_MUST_CHECK

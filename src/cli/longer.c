@@ -8,7 +8,6 @@
 
 #include "cli/bloscpack.h"
 #include "cli/frames.h"
-#include "cli/kind.h"
 #include "cli/message.h"
 
 static int open_scratch(struct cli_longer *longer, struct b2f_file **out)

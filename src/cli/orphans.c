@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/from_url.h"
-#include "cli/kind.h"
+#include "cli/at.h"
 #include "cli/message.h"
+#include "cli/server.h"
 #include "words/value.h"
 
 /* A century. */
@@ -97,7 +97,7 @@ int cli_orphans_remove(const char *url, const struct cli_repair *how)
 				  how->older);
 		return -EINVAL;
 	}
-	err = cli_from_url_connect(url, &remote);
+	err = cli_server_connect(url, &remote);
 	if (err)
 		return err;
 	cli_message_forget();

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "b2frame/remote.h"
-#include "cli/from_url.h"
 #include "cli/message.h"
+#include "cli/server.h"
 
 /* Is @path a store?  A link that the user names is meant to be followed. */
 static bool is_pack(const char *path)
@@ -102,7 +102,7 @@ static int open_remote(const char *url, const struct b2f_frame_options *options,
 		       struct b2f_pack **out)
 {
 	struct b2f_remote *remote = NULL;
-	int err = cli_from_url_connect(url, &remote);
+	int err = cli_server_connect(url, &remote);
 
 	if (err)
 		return err;
@@ -311,7 +311,7 @@ int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
 
 	if (!err)
 		err = file->kind == CLI_KIND_URL
-			      ? cli_from_url_stat(file->path, &st)
+			      ? cli_server_stat(file->path, &st)
 			      : cli_message_errno(file->path,
 						  cli_at_stat(file, &st));
 	if (!err)

@@ -13,8 +13,8 @@
 
 #include "cli/attributes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/message.h"
+#include "cli/server.h"
 #include "cli/target.h"
 #include "cli/text.h"
 #include "cli/transfer_bytes.h"
@@ -67,7 +67,7 @@ int cli_transfer_begin(struct cli_transfer *t, const char *output)
 	t->top = top_of(output);
 	if (!t->top)
 		return cli_message_errno(output, -ENOMEM);
-	return cli_from_url_connect(t->top, &t->remote);
+	return cli_server_connect(t->top, &t->remote);
 }
 
 void cli_transfer_end(struct cli_transfer *t)
@@ -100,7 +100,7 @@ static int open_object(struct job *job, struct b2f_remote *remote)
 	cli_message_forget();
 	err = b2f_remote_find(remote, "", &sparse, &st);
 	if (!err && sparse) {
-		cli_from_url_attributes(&st, &job->like);
+		cli_server_attributes(&st, &job->like);
 		return open_frame(job);
 	}
 	if (err == -ENOENT) {
@@ -110,14 +110,14 @@ static int open_object(struct job *job, struct b2f_remote *remote)
 	}
 	if (err)
 		return cli_message_explain(b2f_remote_label(remote), err);
-	cli_from_url_attributes(&st, &job->like);
+	cli_server_attributes(&st, &job->like);
 	return cli_bytes_open_object(&job->bytes, remote, &st);
 }
 
 static int open_url(struct job *job)
 {
 	struct b2f_remote *remote = NULL;
-	int err = cli_from_url_connect(job->path, &remote);
+	int err = cli_server_connect(job->path, &remote);
 
 	if (!err)
 		err = open_object(job, remote);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/compare.h"
+#include "cli/copy.h"
 #include "cli/frames.h"
 #include "cli/in_store.h"
 #include "cli/message.h"
@@ -284,7 +284,7 @@ static int compare(struct job *job, const struct cli_at *at)
 	err = cli_frames_open_file(job->operand->runtime, &how, at, &file);
 	if (err)
 		return err;
-	err = cli_compare_frames(job->file, file, job->operand->progress);
+	err = cli_copy_compare_all(job->file, file, job->operand->progress);
 	b2f_file_close(file);
 	return err;
 }

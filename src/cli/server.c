@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* server.c - servers, as the user and the environment say */
+#include "cli/server.h"
+
+#include <unistd.h>
+
+#include "cli/attributes.h"
+#include "cli/message.h"
+#include "words/aws.h"
+#include "words/way.h"
+
+/* The keys: once for the whole process, because some sources ask the user. */
+static struct b2f_aws aws;
+
+/* The user's options for servers, for the whole process. */
+static struct user {
+	struct b2f_aws_options given;
+	/* Where what comes from them is kept. */
+	const char *cache_dir;
+	uint64_t cache_bytes;
+} user;
+
+#define FIELD(name) offsetof(struct user, name)
+
+static const struct cli_option server_rows[] = {
+	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
+	 "take no keys: for public buckets"),
+	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
+	 "pay for requests"),
+	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
+	 "encrypt new objects: AES256, aws:kms"),
+	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
+	 "encrypt them with this key of the server"),
+	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
+	 "encrypt all objects with the key in FILE"),
+	{0},
+};
+
+static const struct cli_option rows[] = {
+	CLI_OPTION("cachedir", 0, "DIR", cli_option_text, FIELD(cache_dir),
+	 "keep compressed data from servers in DIR"),
+	CLI_OPTION("cachedirsize", 0, "SIZE", cli_option_size, FIELD(cache_bytes),
+	 "largest size of DIR (10g)"),
+	{.shared = server_rows},
+	{0},
+};
+
+const struct cli_option cli_server_options[] = {
+	{.base = &user, .shared = server_rows},
+	{0},
+};
+
+const struct cli_option cli_server_reading_options[] = {
+	{.base = &user, .shared = rows},
+	{0},
+};
+
+/* The remote of @url, for whom the environment names. */
+int cli_server_connect(const char *url, struct b2f_remote **out)
+{
+	char reason[B2F_AWS_REASON];
+	int err = 0;
+
+	if (b2f_remote_is_s3(url) && !aws.region)
+		err = b2f_aws_read(&user.given, &aws, reason);
+	if (err) {
+		b2f_aws_fini(&aws);
+		cli_message_error("%s: %s", url, reason);
+	} else {
+		const struct b2f_way way = b2f_way_to(
+			b2f_remote_is_s3(url) ? aws.endpoint : url);
+		struct b2f_remote_options options = {
+			.log = &cli_message_log,
+			.proxy = way.proxy,
+			.no_proxy = way.no_proxy,
+			.ca_file = way.ca_file,
+			.retry_ms = way.retry_ms,
+			.cache_dir = user.cache_dir,
+			.cache_bytes = user.cache_bytes,
+		};
+
+		if (b2f_remote_is_s3(url))
+			b2f_aws_fill(&aws, &options);
+		cli_message_forget();
+		err = cli_message_explain(url,
+					  b2f_remote_new(&options, url, out));
+	}
+	return err;
+}
+
+void cli_server_attributes(const struct b2f_remote_stat *version,
+			     struct stat *st)
+{
+	b2f_remote_attributes(version, st);
+	st->st_mode = S_IFREG | (0666 & ~cli_attributes_umask());
+	st->st_uid = getuid();
+	st->st_gid = getgid();
+}
+
+int cli_server_stat(const char *url, struct stat *out)
+{
+	struct b2f_remote *remote = NULL;
+	struct b2f_remote_stat st;
+	bool sparse;
+	int err = cli_server_connect(url, &remote);
+
+	if (err)
+		return err;
+	err = b2f_remote_find(remote, "", &sparse, &st);
+	b2f_remote_free(remote);
+	if (err)
+		return err;
+	cli_server_attributes(&st, out);
+	return 0;
+}
