@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "b2frame/frame.h"
 
@@ -162,6 +163,9 @@ void fs_mount_options_fini(struct fs_options *options);
  */
 B2F_MUST_CHECK
 int fs_option_take(struct fs_options *o, const char *name, const char *value);
+
+/* Prints those that users need, and what they do. */
+void fs_option_help(FILE *out);
 
 /* Prints the usage to stdout, on one screen. */
 void fs_usage_help(void);

@@ -35,7 +35,7 @@ enum option_kind {
 	WHOLE_SECONDS,
 	TEXT,
 	/* A word of a list; stored as its position. */
-	CHOICE,
+	CHOICES,
 	/* The name of a codec; stored as its code. */
 	CODEC,
 	/* Names of filters with + between them. */
@@ -53,113 +53,186 @@ struct option_entry {
 	/* Offset in struct fs_options; no meaning for IGNORED and KERNEL. */
 	size_t field;
 	const char *const *choices;
+	/* What --help calls its value, and tells: lines; NULL: it leaves it out. */
+	const char *value;
+	const char *help;
 };
+
+#define FIELD(name) offsetof(struct fs_options, name)
+
+#define ROW(name_, kind_, field_, value_, help_)                               \
+	{                                                                      \
+		.name = name_, .kind = kind_, .field = FIELD(field_),          \
+		.value = value_, .help = help_                                 \
+	}
+#define CHOICE(name_, field_, choices_, help_)                                 \
+	{                                                                      \
+		.name = name_, .kind = CHOICES, .field = FIELD(field_),        \
+		.choices = choices_, .help = help_                             \
+	}
+#define OTHER(name_, kind_) {.name = name_, .kind = kind_}
+/* What --help prints above the rows below. */
+#define HEADING(text) {.name = "", .kind = IGNORED, .help = text}
 
 static const char *const view_words[] = {"hidden", "list", "off", NULL};
 /* In the order of enum b2f_log_level. */
 static const char *const level_words[] = {"error", "warning", "info", "debug",
 					  NULL};
 
-#define FIELD(name) offsetof(struct fs_options, name)
-
 static const struct option_entry table[] = {
-	{"ro", SET, FIELD(read_only), NULL},
-	{"rw", CLEAR, FIELD(read_only), NULL},
-	{"uid", USER, FIELD(access.user), NULL},
-	{"gid", GROUP, FIELD(access.group), NULL},
-	{"umask", MASK, FIELD(access.umask), NULL},
-	{"fmask", MASK, FIELD(access.fmask), NULL},
-	{"dmask", MASK, FIELD(access.dmask), NULL},
-	{"allow_other", SET, FIELD(access.allow_other), NULL},
-	{"allow_root", SET, FIELD(access.allow_root), NULL},
+	HEADING("access"),
+	ROW("ro", SET, read_only, NULL, "read-only"),
+	ROW("rw", CLEAR, read_only, NULL, NULL),
+	ROW("uid", USER, access.user, "N",
+	    "owner of everything, a number or a name"),
+	ROW("gid", GROUP, access.group, "N",
+	    "group of everything, a number or a name"),
+	ROW("umask", MASK, access.umask, "N",
+	    "permission bits to take away (octal)"),
+	ROW("fmask", MASK, access.fmask, "N", "the same of files alone"),
+	ROW("dmask", MASK, access.dmask, "N", "the same of directories alone"),
+	ROW("allow_other", SET, access.allow_other, NULL,
+	    "other users may use the mount"),
+	ROW("allow_root", SET, access.allow_root, NULL,
+	    "root may use the mount"),
 	/* Always on: without it, permissions would not be checked. */
-	{"default_permissions", IGNORED, 0, NULL},
-	{"auto_unmount", SET, FIELD(auto_unmount), NULL},
-	{"cachesize", SIZE, FIELD(cache.cachesize), NULL},
-	{"dirtysize", SIZE, FIELD(cache.dirtysize), NULL},
-	{"workers", NUMBER, FIELD(workers), NULL},
-	{"readahead", SIZE, FIELD(cache.readahead), NULL},
-	{"direct_io", SET, FIELD(cache.direct_io), NULL},
-	{"writeback_cache", SET, FIELD(cache.writeback_cache), NULL},
-	{"attr_timeout", SECONDS, FIELD(cache.attr_timeout_s), NULL},
-	{"entry_timeout", SECONDS, FIELD(cache.entry_timeout_s), NULL},
-	{"commit", WHOLE_SECONDS, FIELD(commit), NULL},
-	{"sync", SET, FIELD(sync), NULL},
-	{"async", CLEAR, FIELD(sync), NULL},
-	{"locking", SET, FIELD(locking), NULL},
-	{"nolocking", SET, FIELD(nolocking), NULL},
-	{"codec", CODEC, FIELD(create.codec), NULL},
-	{"clevel", AUTO_LEVEL, FIELD(create.clevel), NULL},
-	{"filter", FILTERS, FIELD(create.filters), NULL},
-	{"typesize", AUTO_NUMBER, FIELD(create.typesize), NULL},
-	{"chunksize", SIZE, FIELD(create.chunksize), NULL},
-	{"small", SIZE, FIELD(create.small), NULL},
-	{"blocksize", AUTO_SIZE, FIELD(create.blocksize), NULL},
-	{"seal", CLEAR, FIELD(create.no_seal), NULL},
-	{"noseal", SET, FIELD(create.no_seal), NULL},
-	{"endpoint", TEXT, FIELD(bucket.endpoint), NULL},
-	{"region", TEXT, FIELD(bucket.region), NULL},
-	{"profile", TEXT, FIELD(bucket.profile), NULL},
-	{"pathstyle", SET, FIELD(bucket.pathstyle), NULL},
-	{"no_sign_request", SET, FIELD(bucket.no_sign_request), NULL},
-	{"request_payer", SET, FIELD(bucket.request_payer), NULL},
-	{"sse", TEXT, FIELD(bucket.sse), NULL},
-	{"sse_kms_key", TEXT, FIELD(bucket.sse_kms_key), NULL},
-	{"sse_c_key", TEXT, FIELD(bucket.sse_c_key), NULL},
-	{"refresh", WHOLE_SECONDS, FIELD(bucket.refresh_s), NULL},
-	{"retry", WHOLE_SECONDS, FIELD(bucket.retry_s), NULL},
-	{"cachedir", TEXT, FIELD(bucket.cachedir), NULL},
-	{"cachedirsize", SIZE, FIELD(bucket.cachedirsize), NULL},
-	{"npy", CHOICE, FIELD(view.npy), view_words},
-	{"xattr", CHOICE, FIELD(view.xattr), view_words},
-	{"loglevel", CHOICE, FIELD(loglevel), level_words},
-	{"logfile", TEXT, FIELD(logfile), NULL},
-	{"statsfile", TEXT, FIELD(statsfile), NULL},
-	{"timeout", WHOLE_SECONDS, FIELD(timeout_s), NULL},
-	{"fsname", TEXT, FIELD(fsname), NULL},
-	{"subtype", TEXT, FIELD(subtype), NULL},
-	{"debug", SET, FIELD(debug), NULL},
-	{"exec", KERNEL, 0, NULL},
-	{"noexec", KERNEL, 0, NULL},
-	{"suid", KERNEL, 0, NULL},
-	{"nosuid", KERNEL, 0, NULL},
-	{"dev", KERNEL, 0, NULL},
-	{"nodev", KERNEL, 0, NULL},
-	{"atime", KERNEL, 0, NULL},
-	{"noatime", KERNEL, 0, NULL},
-	{"dirsync", KERNEL, 0, NULL},
+	OTHER("default_permissions", IGNORED),
+	ROW("auto_unmount", SET, auto_unmount, NULL,
+	    "unmount also if bloscfs is killed"),
+	HEADING("cache (sizes take k, m, g, t, KiB, MiB, ...; times s, m, h)"),
+	ROW("cachesize", SIZE, cache.cachesize, "SIZE",
+	    "decoded data to keep (512m, or 1/8 of memory)"),
+	ROW("workers", NUMBER, workers, "N",
+	    "threads that decode (one for each core)"),
+	ROW("readahead", SIZE, cache.readahead, "SIZE",
+	    "how far to decode ahead (4m per worker; 0: not at all)"),
+	ROW("dirtysize", SIZE, cache.dirtysize, "SIZE",
+	    "written data to keep in memory (1/4 of cachesize)"),
+	ROW("writeback_cache", SET, cache.writeback_cache, NULL,
+	    "the kernel collects writes (many small ones get\n"
+	    "faster; changes by others are not seen at once)"),
+	ROW("direct_io", SET, cache.direct_io, NULL,
+	    "do not use the kernel's cache (no mmap)"),
+	ROW("attr_timeout", SECONDS, cache.attr_timeout_s, "S",
+	    "how long attributes may be out of date (1)"),
+	ROW("entry_timeout", SECONDS, cache.entry_timeout_s, "S",
+	    "how long names may be out of date (1)"),
+	HEADING("write"),
+	ROW("commit", WHOLE_SECONDS, commit, "S",
+	    "seconds until written data are durable (5)"),
+	ROW("sync", SET, sync, NULL, "closing a file makes it durable"),
+	ROW("async", CLEAR, sync, NULL, NULL),
+	ROW("locking", SET, locking, NULL,
+	    "always take part in C-Blosc2's locks\n"
+	    "(default: if a frame has a .b2lock)"),
+	ROW("nolocking", SET, nolocking, NULL, "never take part in them"),
+	HEADING("compression of new files"),
+	ROW("codec", CODEC, create.codec, "NAME",
+	    "blosclz, lz4, lz4hc, zlib or zstd (zstd)"),
+	ROW("clevel", AUTO_LEVEL, create.clevel, "N",
+	    "0 to 9, or auto: 3, and 1 while writers wait (auto)"),
+	ROW("filter", FILTERS, create.filters, "NAME+...",
+	    "none, or shuffle, bitshuffle, delta, bytedelta in the\n"
+	    "order in which they are applied (shuffle)"),
+	ROW("typesize", AUTO_NUMBER, create.typesize, "N",
+	    "bytes of an item, or auto: by the first data (auto)"),
+	ROW("chunksize", SIZE, create.chunksize, "SIZE",
+	    "bytes that are compressed together (1m)"),
+	ROW("small", SIZE, create.small, "SIZE",
+	    "largest new file that is stored as one file\n"
+	    "(64k; 0: none)"),
+	ROW("blocksize", AUTO_SIZE, create.blocksize, "SIZE",
+	    "bytes that are decoded together, or auto (64k)"),
+	HEADING("integrity and view"),
+	ROW("seal", CLEAR, create.no_seal, NULL, "write checksums (default)"),
+	ROW("noseal", SET, create.no_seal, NULL, "write none"),
+	CHOICE("npy", view.npy, view_words,
+	       "x.npy, a view of an array x with a header: not\n"
+	    "listed, listed, or absent (hidden)"),
+	CHOICE("xattr", view.xattr, view_words,
+	       "user.blosc2.*, which describe a frame: not listed,\n"
+	    "listed, or no extended attributes at all (hidden)"),
+	HEADING("SOURCE as s3://BUCKET/PREFIX or a URL of a frame (read-only)"),
+	ROW("endpoint", TEXT, bucket.endpoint, "URL",
+	    "the server (AWS_ENDPOINT_URL, ~/.aws/config, AWS)"),
+	ROW("region", TEXT, bucket.region, "NAME",
+	    "(AWS_REGION, ~/.aws/config, us-east-1)"),
+	ROW("profile", TEXT, bucket.profile, "NAME",
+	    "of ~/.aws (AWS_PROFILE, default)"),
+	ROW("pathstyle", SET, bucket.pathstyle, NULL,
+	    "the bucket in the path, not in the host's name"),
+	ROW("no_sign_request", SET, bucket.no_sign_request, NULL,
+	    "take no keys: for public buckets"),
+	ROW("request_payer", SET, bucket.request_payer, NULL,
+	    "pay for requests to buckets of others"),
+	ROW("sse", TEXT, bucket.sse, "KIND",
+	    "encrypt new objects: AES256, aws:kms"),
+	ROW("sse_kms_key", TEXT, bucket.sse_kms_key, "ID",
+	    "with this key of the server"),
+	ROW("sse_c_key", TEXT, bucket.sse_c_key, "FILE",
+	    "encrypt all objects with the key in FILE"),
+	ROW("refresh", WHOLE_SECONDS, bucket.refresh_s, "S",
+	    "seconds for which an index counts as current (5)"),
+	ROW("retry", WHOLE_SECONDS, bucket.retry_s, "S",
+	    "seconds to repeat a request that fails (180)"),
+	ROW("cachedir", TEXT, bucket.cachedir, "DIR",
+	    "keep compressed data there, for later mounts too"),
+	ROW("cachedirsize", SIZE, bucket.cachedirsize, "SIZE",
+	    "largest size of DIR (10g)"),
+	HEADING("daemon"),
+	CHOICE("loglevel", loglevel, level_words,
+	       ""),
+	ROW("logfile", TEXT, logfile, "FILE", "instead of stderr or syslog"),
+	ROW("statsfile", TEXT, statsfile, "FILE",
+	    "statistics as JSON, at most 10 s old; for Prometheus,\n"
+	    "if FILE ends with .prom"),
+	ROW("timeout", WHOLE_SECONDS, timeout_s, "S",
+	    "unmount after S seconds without use (0: never)"),
+	ROW("fsname", TEXT, fsname, "NAME", "source that mount(8) lists"),
+	ROW("subtype", TEXT, subtype, "NAME",
+	    "type that mount(8) lists, behind \"fuse.\""),
+	ROW("debug", SET, debug, NULL, NULL),
+	OTHER("exec", KERNEL),
+	OTHER("noexec", KERNEL),
+	OTHER("suid", KERNEL),
+	OTHER("nosuid", KERNEL),
+	OTHER("dev", KERNEL),
+	OTHER("nodev", KERNEL),
+	OTHER("atime", KERNEL),
+	OTHER("noatime", KERNEL),
+	OTHER("dirsync", KERNEL),
 	/* libfuse does not know it, and the kernel keeps no atimes here. */
-	{"nodiratime", IGNORED, 0, NULL},
-	{"relatime", IGNORED, 0, NULL},
-	{"norelatime", IGNORED, 0, NULL},
-	{"strictatime", IGNORED, 0, NULL},
-	{"lazytime", IGNORED, 0, NULL},
-	{"defaults", IGNORED, 0, NULL},
-	{"auto", IGNORED, 0, NULL},
-	{"noauto", IGNORED, 0, NULL},
-	{"user", IGNORED, 0, NULL},
-	{"nouser", IGNORED, 0, NULL},
-	{"users", IGNORED, 0, NULL},
-	{"owner", IGNORED, 0, NULL},
-	{"group", IGNORED, 0, NULL},
-	{"nofail", IGNORED, 0, NULL},
+	OTHER("nodiratime", IGNORED),
+	OTHER("relatime", IGNORED),
+	OTHER("norelatime", IGNORED),
+	OTHER("strictatime", IGNORED),
+	OTHER("lazytime", IGNORED),
+	OTHER("defaults", IGNORED),
+	OTHER("auto", IGNORED),
+	OTHER("noauto", IGNORED),
+	OTHER("user", IGNORED),
+	OTHER("nouser", IGNORED),
+	OTHER("users", IGNORED),
+	OTHER("owner", IGNORED),
+	OTHER("group", IGNORED),
+	OTHER("nofail", IGNORED),
 	/* As in FUSE 2; a directory may hold files anyway. */
-	{"nonempty", IGNORED, 0, NULL},
-	{"_netdev", IGNORED, 0, NULL},
-	{"quiet", IGNORED, 0, NULL},
-	{"silent", IGNORED, 0, NULL},
-	{"loud", IGNORED, 0, NULL},
-	{"remount", SET, FIELD(remount), NULL},
+	OTHER("nonempty", IGNORED),
+	OTHER("_netdev", IGNORED),
+	OTHER("quiet", IGNORED),
+	OTHER("silent", IGNORED),
+	OTHER("loud", IGNORED),
+	ROW("remount", SET, remount, NULL, NULL),
 	/* A changed file's pages are always dropped. */
-	{"auto_cache", IGNORED, 0, NULL},
+	OTHER("auto_cache", IGNORED),
 	/*
 	 * The kernel lists these of each FUSE mount, and mount(8) repeats them
 	 * to remount it.
 	 */
-	{"user_id", IGNORED_VALUE, 0, NULL},
-	{"group_id", IGNORED_VALUE, 0, NULL},
-	{"max_read", IGNORED_VALUE, 0, NULL},
-	{"blksize", IGNORED_VALUE, 0, NULL},
+	OTHER("user_id", IGNORED_VALUE),
+	OTHER("group_id", IGNORED_VALUE),
+	OTHER("max_read", IGNORED_VALUE),
+	OTHER("blksize", IGNORED_VALUE),
 };
 
 /* Options of other filesystems and tools, and their counterparts here. */
@@ -248,7 +321,7 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 					       field);
 	case TEXT:
 		return *value ? b2f_value_text(value, field) : -EINVAL;
-	case CHOICE:
+	case CHOICES:
 		return b2f_value_choice(value, entry->choices, field);
 	case CODEC:
 		return b2f_value_codec(value, field);
@@ -264,7 +337,7 @@ static int apply(struct fs_options *o, const struct option_entry *entry,
 
 static const struct option_entry *find_entry(const char *name)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; *name && i < sizeof(table) / sizeof(table[0]); i++)
 		if (strcmp(table[i].name, name) == 0)
 			return &table[i];
 	return NULL;
@@ -283,7 +356,8 @@ static int complain_unknown(const char *name)
 		}
 	}
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		b2f_value_nearest(&nearest, table[i].name);
+		if (*table[i].name)
+			b2f_value_nearest(&nearest, table[i].name);
 	if (!nearest.found)
 		return complain(name, "unknown");
 	fprintf(stderr, "bloscfs: option %s: unknown; did you mean %s?\n",
@@ -325,22 +399,26 @@ static const char *wanted(enum option_kind kind)
 	case IGNORED_VALUE:
 	case KERNEL:
 	case TEXT:
-	case CHOICE:
+	case CHOICES:
 		return "";
 	}
 	return "";
 }
 
+static void put_choices(FILE *out, const char *const *words, const char *comma,
+			const char *last)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		fprintf(out, "%s%s", i == 0 ? "" : words[i + 1] ? comma : last,
+			words[i]);
+}
+
 /* Says, in one line, that @value is none for @entry, and which there are. */
 static int complain_value(const struct option_entry *entry, const char *value)
 {
-	const char *const *words = entry->choices;
-
-	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s", entry->name,
-		value, wanted(entry->kind));
-	for (size_t i = 0; words && words[i]; i++)
-		fprintf(stderr, "%s%s",
-			i == 0 ? ": " : words[i + 1] ? ", " : " or ", words[i]);
+	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s%s", entry->name,
+		value, wanted(entry->kind), entry->choices ? ": " : "");
+	put_choices(stderr, entry->choices, ", ", " or ");
 	fputc('\n', stderr);
 	return -EINVAL;
 }
@@ -383,4 +461,35 @@ int fs_option_take(struct fs_options *o, const char *name, const char *value)
 	if (!err && is_own(entry))
 		err = note_own(o, name, value);
 	return err == -EINVAL ? complain_value(entry, value ? value : "") : err;
+}
+
+/* "  name=VALUE            what it does", and further lines below that. */
+static void put_entry(FILE *out, const struct option_entry *entry)
+{
+	char label[64] = "";
+	FILE *to = fmemopen(label, sizeof(label), "w");
+
+	if (!to)
+		return;
+	fprintf(to, "  %s%s%s", entry->name, takes_value(entry->kind) ? "=" : "",
+		entry->value ? entry->value : "");
+	put_choices(to, entry->choices, "|", "|");
+	fclose(to);
+	fprintf(out, *entry->help ? "%-23s " : "%s", label);
+	for (const char *c = entry->help; *c; c++) {
+		fputc(*c, out);
+		if (*c == '\n')
+			fprintf(out, "%24s", "");
+	}
+	fputc('\n', out);
+}
+
+void fs_option_help(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (table[i].help && *table[i].name)
+			put_entry(out, &table[i]);
+		else if (table[i].help)
+			fprintf(out, "%s\n", table[i].help);
+	}
 }

@@ -12,5 +12,16 @@ function __bloscctl_options
         string replace -r '^[ ,]+' ''
 end
 
+# The words that an option of a list takes: what it says if it gets none of them.
+function __bloscctl_values
+    set -l words (commandline -opc)
+    set -l option (commandline -ct | string match -r -- '^--(?:codec|format)=')
+    test -n "$option"; or return
+    bloscctl $words[2] $option 2>&1 </dev/null |
+        string replace -rf ".*'' is not (.*)" '$1' | string replace -r ',? or ' ', ' |
+        string split ', ' | string replace -r '^' -- $option
+end
+
 complete -c bloscctl -n __fish_use_subcommand -f -a '(__bloscctl_commands)'
 complete -c bloscctl -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' -a '(__bloscctl_options)'
+complete -c bloscctl -n 'not __fish_use_subcommand' -a '(__bloscctl_values)'

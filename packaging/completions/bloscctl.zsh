@@ -8,6 +8,12 @@ if (( CURRENT == 2 )); then
 	found=(${(f)"$(bloscctl --help 2>/dev/null |
 		sed -nE 's/^  ([a-z]+)  +(.*)/\1:\2/p')"})
 	_describe command found
+elif [[ $words[CURRENT] == --(codec|format)=* ]]; then
+	# What it says if it gets none of the words of a list.
+	found=($(bloscctl $words[2] "${words[CURRENT]%%=*}=" 2>&1 </dev/null |
+		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/,? or |, / /g'))
+	compset -P '*='
+	compadd -- $found
 elif [[ $words[CURRENT] == -* ]]; then
 	found=(${(f)"$(bloscctl $words[2] --help 2>/dev/null |
 		grep -oE -- '(^ +|, )--?[a-zA-Z0-9][a-z0-9-]*=?' |

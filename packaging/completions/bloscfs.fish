@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fish completion of bloscfs; the options are those that --help lists
 
+# The words that an option of a list takes: what bloscfs says if it gets none of them.
+function __bloscfs_values
+    set -l before (commandline -ct | string match -r '^(?:.*,)?(?:codec|npy|xattr|loglevel)=')
+    test -n "$before"; or return
+    bloscfs -o (string replace -r '.*,' '' -- $before) 2>&1 </dev/null |
+        string replace -rf ".*wrong value '': (.*)" '$1' | string replace -r ',? or ' ', ' |
+        string split ', ' | string replace -r '^' -- $before
+end
+
 function __bloscfs_options
     set -l before (commandline -ct | string match -r '^.*,')
     bloscfs --help 2>/dev/null | awk '
@@ -23,4 +32,4 @@ complete -c bloscfs -s q -d 'errors only'
 complete -c bloscfs -s h -d 'help'
 complete -c bloscfs -l help -d 'help with all options'
 complete -c bloscfs -s V -d 'versions'
-complete -c bloscfs -s o -x -d 'mount options' -a '(__bloscfs_options)'
+complete -c bloscfs -s o -x -d 'mount options' -a '(__bloscfs_options; __bloscfs_values)'

@@ -58,7 +58,9 @@ def commands_are_told():
 def mount_options_are_told():
     """Each one that does something is in --help, and in the page."""
     table = (SOURCE / "fuse/option_table.c").read_text(encoding="utf-8")
-    rows = re.findall(r'^\t\{"(\w+)", ([A-Z_]+),', table, re.M)
+    rows = re.findall(r'^\t(?:ROW|OTHER)\("(\w+)", ([A-Z_]+)', table, re.M)
+    rows += [(name, "CHOICES")
+             for name in re.findall(r'^\tCHOICE\("(\w+)"', table, re.M)]
     assert len(rows) > 70, rows
     text = run(BUILD / "bloscfs", "--help", encoding="utf-8")
     page = text_of("bloscfs.1")
