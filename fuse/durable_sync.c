@@ -225,7 +225,7 @@ static int run_sync(struct fs *fs, struct fs_sync *sync)
 
 	if (begin_sync(fs, sync->dev, &until) && syncfs(sync->fd)) {
 		fs_logger_write(fs->logger, B2F_LOG_ERROR,
-				"%s: syncfs: %s: what was to be durable is "
+				"%s: syncfs: %s: data that may be lost are "
 				"read and written anew",
 				fs->source.path, strerror(errno));
 		fail_sync(fs, sync->dev);

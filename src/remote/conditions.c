@@ -37,7 +37,7 @@ struct probe {
 static int refuse(const struct probe *p, const char *text)
 {
 	return b2f_why_set(p->why, -EROFS,
-			   "the server %s, so it is not written to", text);
+			   "the server %s, so nothing is written to it", text);
 }
 
 static int start(const struct probe *p, const char *if_match, size_t size,
@@ -115,9 +115,9 @@ static int look(struct probe *p)
 	int err = b2f_remote_head(p->remote, p->path, &p->st, &note, p->why);
 
 	if (!err && !*p->st.etag)
-		err = refuse(p, "tells no versions of objects (ETag)");
+		err = refuse(p, "has no versions of objects (ETag)");
 	if (!err && !b2f_note_has(&note, p->mark))
-		err = refuse(p, "keeps nothing beside objects (x-amz-meta)");
+		err = refuse(p, "keeps no metadata of objects (x-amz-meta)");
 	atomic_store(&p->remote->keeps_sums,
 		     !err && p->st.has_crc32 &&
 			     p->st.crc32 == b2f_object_sum(0, content, 1));

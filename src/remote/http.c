@@ -26,7 +26,7 @@
 /* How long a server is waited for that has never answered, ms. */
 #define COLD_MS 5000
 
-#define UNWAITED "the server is not waited for any more"
+#define UNWAITED "no longer waiting for the server"
 
 /* Handles that wait for the next request. */
 #define SPARE_MAX 32

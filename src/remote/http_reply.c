@@ -167,8 +167,8 @@ static int check_age(struct b2f_http_request *r)
 	if (*st->etag || !st->mtime || date_of(r, "Date") != st->mtime)
 		return 0;
 	return b2f_why_set(&r->reply.why, -EBUSY,
-			   "it changes now, and the server tells its versions "
-			   "by seconds");
+			   "it was modified within the last second, and the "
+			   "server has no ETags; try again");
 }
 
 static int check_version(struct b2f_http_request *r)
@@ -350,7 +350,7 @@ static int err_of_status(struct b2f_http_request *r)
 	case 405:
 	case 501:
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "the server does not do this (%ld)", status);
+				   "the server does not support this (%ld)", status);
 	case 507:
 		return b2f_why_set(why, -ENOSPC, "the server is full");
 	default:
@@ -398,7 +398,7 @@ static int not_connected(struct b2f_http_request *r)
 	return no_connection(r, -ECONNREFUSED,
 			     err == ECONNREFUSED ? "refused"
 			     : err		 ? strerror((int)err)
-						 : "it is not reached");
+						 : "no answer");
 }
 
 /* The error of TLS that ends a connection before there is one; NULL: it is none. */
@@ -406,15 +406,15 @@ static const char *tls_cause(CURLcode code)
 {
 	switch (code) {
 	case CURLE_PEER_FAILED_VERIFICATION:
-		return "TLS: the server's certificate is not to be trusted, or "
-		       "is another host's";
+		return "TLS: the server's certificate is not trusted, or is for "
+		       "another host";
 	case CURLE_SSL_CACERT_BADFILE:
 		return "TLS: the file of certificates to trust cannot be read";
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_ISSUER_ERROR:
 	case CURLE_SSL_INVALIDCERTSTATUS:
-		return "TLS: this is no server of it, or none that agrees";
+		return "TLS: the server does not speak it, or refuses";
 	default:
 		return NULL;
 	}
@@ -446,11 +446,11 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 				   "the server does not answer in time");
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return no_connection(r, -EHOSTUNREACH,
-				     "no host is called so, or no name server "
-				     "is there");
+				     "unknown host, or no name server "
+				     "answers");
 	case CURLE_COULDNT_RESOLVE_PROXY:
 		return b2f_why_set(why, -EHOSTUNREACH,
-				   "there is no such proxy, or no name server");
+				   "unknown proxy, or no name server answers");
 	case CURLE_COULDNT_CONNECT:
 		return not_connected(r);
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -559,7 +559,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 	/* A server keeps nothing of which it has not got all. */
 	if (r->read_err) {
 		reply->err = b2f_why_set(&reply->why, r->read_err,
-					 "what is sent cannot be read: %s",
+					 "cannot read the data to send: %s",
 					 strerror(-r->read_err));
 		return;
 	}

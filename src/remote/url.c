@@ -97,7 +97,7 @@ static int parse_http(const char *text, const char *scheme,
 		return refuse(why, memchr(host, '@', nhost)
 					   ? "names and passwords in URLs are "
 					     "refused"
-					   : "no host is called so");
+					   : "a host cannot have this name");
 	npath = *query == '?' ? npath : bare_length(path, npath);
 	if (asprintf(&out->origin, "%s%.*s", scheme, (int)nhost, host) < 0)
 		out->origin = NULL;
@@ -134,7 +134,7 @@ static int make_origin(const struct b2f_remote_options *options,
 	if (strchr(bucket, '.'))
 		in_path = true;
 	if (!is_host(region, strlen(region)) || strchr(region, ':'))
-		return refuse(why, "no region is called so");
+		return refuse(why, "a region cannot have this name");
 	if (!endpoint) {
 		if (asprintf(&made, "https://s3.%s.amazonaws.com%s", region,
 			     strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)

@@ -36,7 +36,7 @@ REFUSALS = [
             x_amz_bucket_region="eu-west-1"), "in the region eu-west-1"),
     (status(307, error("TemporaryRedirect"), Location="http://127.0.0.1:1/"),
      "it is elsewhere"),
-    (status(501, error("NotImplemented")), "does not do this"),
+    (status(501, error("NotImplemented")), "does not support this"),
     (status(507), "is full"),
 ]
 

@@ -73,7 +73,7 @@ def check_refusals(url):
     assert "no such" in refused("info", f"{url}/none.b2frame").lower()
     assert "cannot connect to 127.0.0.1:1: refused" in \
         refused("info", "http://127.0.0.1:1/x")
-    assert "cannot connect to none.invalid: no host" in \
+    assert "cannot connect to none.invalid: unknown host" in \
         refused("info", "http://none.invalid/x")
     assert "s3://bu/x: bucket names have 3 to 63 characters" in \
         refused("info", "s3://bu/x")
