@@ -328,7 +328,7 @@ static int find_node(struct look *l, struct fs_object **out)
 	}
 	l->was_frame = node && node->kind == FS_BUCKET_FRAME;
 	if (node)
-		fs_bucket_node_put(node);
+		fs_node_put(&node->head, 1);
 	if (is < 0)
 		return is;
 	err = make_node(l, &node);
@@ -416,10 +416,10 @@ static int find_view(struct fs *fs, const struct fs_object *dir,
 	if (err)
 		return err;
 	if (!node->sizes.head_len) {
-		fs_bucket_node_put(node);
+		fs_node_put(&node->head, 1);
 		return -ENOENT;
 	}
-	fs_bucket_node_note_view(fs->bucket, node);
+	node->has_view = true;
 	*out = node;
 	return 0;
 }

@@ -127,7 +127,7 @@ static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
 		err = fs_bucket_overlay_note(r, dir->path, name, stored, true,
 					     FS_BUCKET_PINNED);
 	if (err) {
-		fs_bucket_node_put(there);
+		fs_node_put(&there->head, 1);
 		return err;
 	}
 	*out = (struct fs_bucket_entry){.node = node};
@@ -284,7 +284,7 @@ int fs_bucket_unlink(struct fs *fs, struct fs_object *dir, const char *name)
 	fs_bucket_node_retire(fs->bucket, entry.node);
 	err = note_gone(fs, dir, name);
 out:
-	fs_bucket_node_put(entry.node);
+	fs_node_put(&entry.node->head, 1);
 	return err;
 }
 
@@ -336,7 +336,7 @@ int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir, const char *name)
 		fs_bucket_node_retire(fs->bucket, entry.node);
 		err = note_gone(fs, dir, name);
 	}
-	fs_bucket_node_put(entry.node);
+	fs_node_put(&entry.node->head, 1);
 	return err;
 }
 
@@ -411,7 +411,7 @@ static int find_target(struct renaming *m)
 
 	if (fs_bucket_listing_is_fixed(to->dir)) {
 		if (!err)
-			fs_bucket_node_put(found.node);
+			fs_node_put(&found.node->head, 1);
 		return -EPERM;
 	}
 	if (err == -ENOENT)
@@ -559,7 +559,7 @@ static int move(struct renaming *m)
 	if (m->target)
 		fs_file_release(m->fs, &m->target->open, m->done.is_there);
 	err = end_move(m, file, err);
-	fs_bucket_node_close(m->fs, m->node);
+	fs_file_close(m->fs, &m->node->open);
 	return err;
 }
 
@@ -590,8 +590,8 @@ int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
 		err = move(&m);
 	free(m.path);
 	if (m.target)
-		fs_bucket_node_put(m.target);
+		fs_node_put(&m.target->head, 1);
 	if (m.node)
-		fs_bucket_node_put(m.node);
+		fs_node_put(&m.node->head, 1);
 	return err;
 }

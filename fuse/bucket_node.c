@@ -141,13 +141,6 @@ static void unhash(struct fs_bucket *r, struct fs_object *node)
 	node->is_present = node->open.stays = false;
 }
 
-void fs_bucket_node_note_view(struct fs_bucket *r, struct fs_object *node)
-{
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	node->has_view = true;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-}
-
 void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
 {
 	pthread_mutex_lock(&r->volume.fs->state_lock);
@@ -169,11 +162,6 @@ struct fs_node *fs_bucket_node_release(struct fs_node *inode)
 	b2f_file_close(file);
 	fs_bucket_node_free(node);
 	return NULL;
-}
-
-void fs_bucket_node_put(struct fs_object *node)
-{
-	fs_node_put(&node->head, 1);
 }
 
 void fs_bucket_node_fini(struct fs_bucket *r)
@@ -355,12 +343,6 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 	return err;
 }
 
-struct b2f_file *fs_bucket_node_share(struct fs_bucket *r,
-				      struct fs_object *node)
-{
-	return fs_file_share(r->volume.fs, &node->open);
-}
-
 /* Opens the data again, which have to be those of the version. */
 static int open_version(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out)
@@ -398,7 +380,3 @@ int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 	return err;
 }
 
-void fs_bucket_node_close(struct fs *fs, struct fs_object *node)
-{
-	fs_file_close(fs, &node->open);
-}

@@ -109,7 +109,7 @@ struct fs_object {
 	/* For FRAME: open while it is used, and for some seconds. */
 	struct fs_file open;
 	/* The kernel may have cached the view. */
-	bool has_view;
+	atomic_bool has_view;
 	/* Shown in the place of the server's time, which does not tell all. */
 	bool has_mtime;
 	struct timespec mtime;
@@ -211,10 +211,6 @@ bool fs_bucket_node_is_fresh(struct fs_bucket *bucket,
 void fs_bucket_node_doubt(struct fs_bucket *bucket,
 			  struct fs_object *node);
 
-/* The kernel gets to know the view of @node. */
-void fs_bucket_node_note_view(struct fs_bucket *bucket,
-			      struct fs_object *node);
-
 /*
  * Makes @node, whose frame is at @path now, in the version @stamp, what that path is;
  * its file is open there.  Returns 0 or -ENOMEM: then it is as before.
@@ -230,9 +226,6 @@ void fs_bucket_node_retire(struct fs_bucket *bucket,
 /* The reverse: its name leads to @node again, unless it was removed. */
 void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node);
 
-/* Gives back a reference. */
-void fs_bucket_node_put(struct fs_object *node);
-
 /*
  * Opens the frame that @path is now.  Close *@out with b2f_file_close().  Returns
  * 0, -ENOMEM, or as b2f_remote_open_frame().
@@ -243,18 +236,12 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path,
 
 /*
  * Opens the data of the frame @node, or shares them; give *@out back with
- * fs_bucket_node_close().  Returns 0, -ESTALE (there is another version), what the
+ * fs_file_close().  Returns 0, -ESTALE (there is another version), what the
  * node is broken by, -ENOMEM, or as b2f_remote_open_frame().
  */
 B2F_MUST_CHECK
 int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out);
-
-/* The same if they are open; else NULL. */
-struct b2f_file *fs_bucket_node_share(struct fs_bucket *bucket,
-				      struct fs_object *node);
-
-void fs_bucket_node_close(struct fs *fs, struct fs_object *node);
 
 /* Frees all of them; no request is running any more. */
 void fs_bucket_node_fini(struct fs_bucket *bucket);

@@ -370,11 +370,6 @@ void fs_bucket_source_abandon(struct fs *fs)
 		b2f_remote_hurry(fs->bucket->place, true);
 }
 
-int fs_bucket_source_commit(struct fs *fs)
-{
-	return fs_bucket_writer_fini(fs);
-}
-
 void fs_bucket_source_close(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
@@ -400,7 +395,3 @@ void fs_bucket_source_free(struct fs *fs)
 	fs->bucket = NULL;
 }
 
-bool fs_bucket_source_tick(struct fs *fs)
-{
-	return fs->bucket && fs_bucket_doomed_tick(fs);
-}

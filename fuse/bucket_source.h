@@ -2,8 +2,7 @@
 /*
  * bucket_source.h - SOURCE as a URL: keys, kind, and shown names
  *
- * Layer: fuse.  Threads: main only, before the first request and after the last;
- * _tick from the ticker's.
+ * Layer: fuse.  Threads: main only, before the first request and after the last.
  */
 #ifndef B2F_FUSE_BUCKET_SOURCE_H
 #define B2F_FUSE_BUCKET_SOURCE_H
@@ -22,13 +21,6 @@
 B2F_MUST_CHECK
 int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
-/*
- * Commits all data.  Returns 0 or the first error: some data are lost, as the
- * log says.
- */
-B2F_MUST_CHECK
-int fs_bucket_source_commit(struct fs *fs);
-
 /* The mount is to end: the server is not waited for long once all is committed. */
 void fs_bucket_source_rest(struct fs *fs);
 
@@ -39,15 +31,9 @@ void fs_bucket_source_close(struct fs *fs);
 void fs_bucket_source_free(struct fs *fs);
 
 /*
- * Has fs_bucket_source_commit(), which may run, end at once.  Threads: any, while there
+ * Has fs_bucket_writer_fini(), which may run, end at once.  Threads: any, while there
  * is a bucket.
  */
 void fs_bucket_source_abandon(struct fs *fs);
-
-/*
- * Commits old data, and closes unused files.  Returns whether there is more to
- * do later.
- */
-bool fs_bucket_source_tick(struct fs *fs);
 
 #endif

@@ -65,15 +65,15 @@ bool fs_bucket_doomed_tick(struct fs *fs)
 	struct fs_bucket_doomed *d;
 	bool more;
 
-	while ((d = take_due(r))) {
+	while (r && (d = take_due(r))) {
 		b2f_remote_remains_free(d->remains);
 		if (d->node)
-			fs_bucket_node_put(d->node);
+			fs_node_put(&d->node->head, 1);
 		free(d);
 	}
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	more = !STAILQ_EMPTY(&r->doomed);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	pthread_mutex_lock(&fs->state_lock);
+	more = r && !STAILQ_EMPTY(&r->doomed);
+	pthread_mutex_unlock(&fs->state_lock);
 	return more;
 }
 
@@ -150,8 +150,8 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	fs_bucket_doomed_add(
 		fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
 		NULL);
-	fs_bucket_node_close(fs, node);
-	fs_bucket_node_put(node);
+	fs_file_close(fs, &node->open);
+	fs_node_put(&node->head, 1);
 }
 
 /* Has the kernel drop its pages of an older version; locked. */
@@ -521,8 +521,8 @@ static void put(struct fs *fs, struct fs_file *file)
 	struct fs_object *node = object_of(file);
 
 	leave_list(fs, node);
-	fs_bucket_node_close(fs, node);
-	fs_bucket_node_put(node);
+	fs_file_close(fs, &node->open);
+	fs_node_put(&node->head, 1);
 }
 
 const struct fs_file_ops fs_bucket_writer_ops = {

@@ -91,7 +91,7 @@ int fs_bucket_writer_fini(struct fs *fs);
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 			  struct fs_object *node);
 
-/* Removes those whose time has come.  Returns whether there are more. */
+/* Removes those whose time has come, if there is a bucket.  Are there more? */
 bool fs_bucket_doomed_tick(struct fs *fs);
 
 void fs_bucket_doomed_fini(struct fs *fs);

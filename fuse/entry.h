@@ -84,7 +84,7 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 /*
  * Deletes @found, which is at @entry and no directory.  An open file stays
  * readable until its last close.  If it has several names (@found->probe.home),
- * the caller holds fs_links_lock().  Returns 0 or an errno.
+ * the caller holds fs->named_homes.lock.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found);

@@ -16,16 +16,6 @@ struct change {
 	struct b2f_file_now before;
 };
 
-void fs_form_lock_names(struct fs *fs)
-{
-	pthread_rwlock_rdlock(&fs->names_lock);
-}
-
-void fs_form_unlock_names(struct fs *fs)
-{
-	pthread_rwlock_unlock(&fs->names_lock);
-}
-
 static void note(void *arg, int fd, ino_t ino)
 {
 	const struct change *change = arg;
@@ -38,17 +28,6 @@ static void note(void *arg, int fd, ino_t ino)
 	if (!change->frame->past_cache)
 		fs_open_frame_note_commit(change->fs, change->frame,
 					  &change->before);
-}
-
-/* An array that has a view has another node of the same file. */
-static bool has_view(struct fs *fs, const struct fs_backed *node)
-{
-	bool has;
-
-	pthread_mutex_lock(&fs->state_lock);
-	has = node->state.has_view;
-	pthread_mutex_unlock(&fs->state_lock);
-	return has;
 }
 
 /* The lock of names is held by this thread alone. */
@@ -78,7 +57,8 @@ void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 	    frame->pin.node->is_root ||
 	    !b2f_file_outgrows(frame->open.data, buf, size, off,
 			       fs->config.small_bytes) ||
-	    has_view(fs, frame->pin.node))
+	    /* An array that has a view has another node of the same file. */
+	    frame->pin.node->state.has_view)
 		return;
 	pthread_rwlock_wrlock(&fs->names_lock);
 	err = become_sparse(fs, frame);

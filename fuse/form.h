@@ -6,7 +6,7 @@
  * stored, it can become a directory (programs/file_form.h); from then on it stays what
  * it is.  To the kernel it is the same inode with the same number, and to the mount
  * the same node: what finds a file by its name, or changes names, waits meanwhile
- * (fs_form_lock_names()), and finds what has the name then.
+ * (names_lock), and finds what has the name then.
  *
  * Layer: fuse.  Threads: any.
  */
@@ -25,13 +25,5 @@ struct fs_open_frame;
  */
 void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 		    uint64_t size, uint64_t off);
-
-/*
- * Call these around all that makes a node of the file at a name, gives a frame another
- * name, or takes one away.  The lock comes before those of the library, may be held
- * during I/O, and is not taken twice.
- */
-void fs_form_lock_names(struct fs *fs);
-void fs_form_unlock_names(struct fs *fs);
 
 #endif

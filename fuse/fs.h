@@ -87,6 +87,11 @@ struct fs {
 	 * If SOURCE is a URL, the bucket, otherwise NULL; see bucket_source.h.
 	 */
 	struct fs_bucket *bucket;
+	/*
+	 * Shared by all that makes a node of the file at a name, gives a frame another
+	 * name, or takes one away, as form.c changes what has a name.  It comes before
+	 * the locks of the library, may be held during I/O, and is not taken twice.
+	 */
 	pthread_rwlock_t names_lock;
 	/* New files are directories from the start. */
 	_Atomic bool only_sparse;

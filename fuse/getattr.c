@@ -200,13 +200,10 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /* A sparse frame that lies out of sight has a name there. */
-static void note_deleted(struct fs *fs, struct fs_backed *node,
-			 struct stat *out)
+static void note_deleted(const struct fs_backed *node, struct stat *out)
 {
-	pthread_mutex_lock(&fs->state_lock);
 	if (node->state.deleted)
 		out->st_nlink = 0;
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /*
@@ -235,7 +232,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	}
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, frame->pin.node, out);
-	note_deleted(fs, frame->pin.node, out);
+	note_deleted(frame->pin.node, out);
 	pthread_mutex_lock(&fs->state_lock);
 	frame->attr = *out;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -252,15 +249,7 @@ static void closed_attr(struct fs *fs, struct fs_backed *node,
 			fs_cache_state_ctime(fs, node, &probe.index);
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, node, out);
-	note_deleted(fs, node, out);
-}
-
-static void keep_read_only(struct fs *fs, struct fs_backed *node,
-			   const struct fs_probe *probe)
-{
-	pthread_mutex_lock(&fs->state_lock);
-	node->state.read_only = probe->read_only;
-	pthread_mutex_unlock(&fs->state_lock);
+	note_deleted(node, out);
 }
 
 /*
@@ -290,7 +279,7 @@ static int last_seen(struct fs *fs, struct fs_backed *node, struct stat *out)
 		err = 0;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
-	note_deleted(fs, node, out);
+	note_deleted(node, out);
 	return err;
 }
 
@@ -325,7 +314,7 @@ static int find_sizes(struct fs *fs, struct fs_backed *node,
 						  : read_sizes(fs, node, probe);
 
 	if (!err)
-		keep_read_only(fs, node, probe);
+		node->state.read_only = probe->read_only;
 	return err;
 }
 
@@ -349,9 +338,7 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err == -ENOENT)
 		err = -ESTALE;
-	pthread_mutex_lock(&fs->state_lock);
 	probe.read_only = node->state.read_only;
-	pthread_mutex_unlock(&fs->state_lock);
 	if (!err && !frame)
 		err = find_sizes(fs, node, &probe);
 	if (!err)
@@ -480,7 +467,7 @@ void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 	if (is_frame && !frame && is_outdated(fs, node, probe) &&
 	    fs_getattr(fs, node, out) == 0)
 		return;
-	keep_read_only(fs, node, probe);
+	node->state.read_only = probe->read_only;
 	frame_attr(fs, node, frame, probe, out);
 	note_set_ids(node, out);
 }

@@ -29,17 +29,18 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
 	return handle;
 }
 
-int fs_handle_show(struct fs_handle *handle, struct b2f_file *file,
+int fs_handle_show(struct fs_handle *handle, struct fs_file *open,
 		   bool is_view)
 {
 	uint8_t *head = NULL;
 	size_t len = 0;
 	int err;
 
-	handle->file = file;
-	err = b2f_stream_new(file, &handle->stream);
+	handle->open = open;
+	handle->file = open->data;
+	err = b2f_stream_new(open->data, &handle->stream);
 	if (!err && is_view)
-		err = b2f_file_npy_header(file, &head, &len);
+		err = b2f_file_npy_header(open->data, &head, &len);
 	atomic_store(&handle->head, head);
 	atomic_store(&handle->head_len, len);
 	return err;

@@ -31,6 +31,7 @@ struct fs;
 struct fs_anew;
 struct fs_handle;
 struct fs_listing;
+struct fs_file;
 struct fs_open_frame;
 struct fs_member;
 struct fs_bucket_names;
@@ -38,7 +39,7 @@ struct fs_object;
 struct fs_share;
 
 /*
- * Operations of a volume on open data; NULL: nothing.  Those from @is_written
+ * Operations of a volume on open data; NULL: nothing.  Those from @begin_change
  * on are for frames; a volume that can be written to has all of these but
  * @check_room and @tidy.
  */
@@ -55,8 +56,6 @@ struct fs_data_ops {
 	 */
 	int (*check_read)(struct fs *fs, const struct fs_handle *handle,
 			  ssize_t n);
-	/* May the kernel have pages where a frame has a hole? */
-	bool (*is_written)(struct fs *fs, const struct fs_handle *handle);
 	/* Before and after each change of a frame. */
 	void (*begin_change)(struct fs *fs, struct fs_handle *handle);
 	void (*end_change)(struct fs *fs, struct fs_handle *handle);
@@ -89,6 +88,8 @@ struct fs_handle {
 	/* The user who has opened it (tree_handle.c). */
 	uid_t opener;
 	/* NULL: it is no frame.  The volume closes it. */
+	struct fs_file *open;
+	/* Its data. */
 	struct b2f_file *file;
 	struct b2f_stream *stream;
 	/* For a frame in the tree: the state that all its handles share. */
@@ -147,11 +148,11 @@ void fs_handle_fini(struct fs *fs);
 struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops);
 
 /*
- * Shows @file, which @handle->ops->close() closes, or its view.  Returns 0, -ENOMEM,
+ * Shows @open, which @handle->ops->close() closes, or its view.  Returns 0, -ENOMEM,
  * or as b2f_file_npy_header().
  */
 B2F_MUST_CHECK
-int fs_handle_show(struct fs_handle *handle, struct b2f_file *file,
+int fs_handle_show(struct fs_handle *handle, struct fs_file *open,
 		   bool is_view);
 
 /*

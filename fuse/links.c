@@ -17,16 +17,6 @@
 /* A younger leftover may be about to become a home, seconds. */
 #define AGE_S 60
 
-void fs_links_lock(struct fs *fs)
-{
-	pthread_mutex_lock(&fs->named_homes.lock);
-}
-
-void fs_links_unlock(struct fs *fs)
-{
-	pthread_mutex_unlock(&fs->named_homes.lock);
-}
-
 /* Is @name in the directory @dirfd a name of the frame at @home? */
 static bool is_true(int dirfd, const char *name, const char *home)
 {
@@ -97,7 +87,7 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	if (b2f_home_is_aside(probe->home))
 		return 0;
 	if (probe->home[0]) {
-		fs_links_lock(fs);
+		pthread_mutex_lock(&fs->named_homes.lock);
 		if (fs->read_write) {
 			/* The name may be gone by now, and so may the frame. */
 			if (is_true(dirfd, found->name, place.home))
@@ -105,7 +95,7 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 			(void)!heal(dirfd, &place);
 		}
 		probe->nlinks = b2f_home_count(place.fd);
-		fs_links_unlock(fs);
+		pthread_mutex_unlock(&fs->named_homes.lock);
 	} else if (b2f_home_is(found->name) &&
 		   fs_links_hides(fs, dirfd, found->name)) {
 		fs_probe_close(probe);
@@ -119,12 +109,12 @@ static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 {
 	struct stat st;
 
-	fs_links_lock(fs);
+	pthread_mutex_lock(&fs->named_homes.lock);
 	if (is_true(dirfd, home, home) &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time(NULL) - st.st_ctim.tv_sec > AGE_S)
 		unlinkat(dirfd, home, 0);
-	fs_links_unlock(fs);
+	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 
 /* Notes that the home that @d leads to has a name. */
@@ -160,7 +150,7 @@ static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 
 	if (fstat(dirfd, &st))
 		return false;
-	fs_links_lock(fs);
+	pthread_mutex_lock(&fs->named_homes.lock);
 	if (!is_known(homes, &st)) {
 		fs_name_set_fini(&homes->names);
 		homes->stamp = b2f_frame_stamp_of(&st);
@@ -170,7 +160,7 @@ static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 		(void)!fs_dir_each(dirfd, note_target, &homes->names);
 	}
 	is = fs_name_set_has(&homes->names, fs_name_hash(home));
-	fs_links_unlock(fs);
+	pthread_mutex_unlock(&fs->named_homes.lock);
 	return is;
 }
 
@@ -210,9 +200,9 @@ static int purge(void *arg, int dirfd, const struct dirent *d)
 
 void fs_links_purge_at(struct fs *fs, int dirfd)
 {
-	fs_links_lock(fs);
+	pthread_mutex_lock(&fs->named_homes.lock);
 	(void)!fs_dir_each(dirfd, purge, NULL);
-	fs_links_unlock(fs);
+	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,

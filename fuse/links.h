@@ -37,7 +37,7 @@
  *
  * Layer: fuse.
  *
- * Threads: a request that changes names or slots holds fs_links_lock().  The
+ * Threads: a request that changes names or slots holds fs->named_homes.lock.  The
  * kernel does one change of a directory at a time, but lookups may heal slots
  * meanwhile.  All functions may block on I/O.
  */
@@ -47,9 +47,6 @@
 #include "entry.h"
 #include "fs.h"
 #include "resolve.h"
-
-void fs_links_lock(struct fs *fs);
-void fs_links_unlock(struct fs *fs);
 
 /*
  * Completes @found: of one of several names, counts them and heals the slots; a

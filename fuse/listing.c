@@ -351,6 +351,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		      struct fs_listed *out)
 {
 	const char *const names[] = {".", "..", fs->source.shown};
+	int64_t born_ns;
 	struct stat st;
 	int fd;
 
@@ -366,8 +367,8 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	if (pos < 2)
 		return 1;
 	/* The frame itself may be gone for the moment. */
-	if (fs_tree_open_at(fs->tree, fs->tree->root->fd, fs->source.name, &fd,
-			    &st))
+	if (fs_tree_look_at(fs->tree, fs->tree->root->fd, fs->source.name, &fd,
+			    &st, &born_ns))
 		return 0;
 	close(fd);
 	out->ino = fs_getattr_ino(fs, st.st_dev, st.st_ino);

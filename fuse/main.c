@@ -26,6 +26,7 @@
 #include "daemon.h"
 #include "packs.h"
 #include "bucket_source.h"
+#include "bucket_writer.h"
 #include "resources.h"
 #include "session.h"
 #include "signals.h"
@@ -258,7 +259,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_bucket_source_rest(fs);
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
-	if (fs->bucket && fs_bucket_source_commit(fs) && code == FS_EXIT_OK)
+	if (fs->bucket && fs_bucket_writer_fini(fs) && code == FS_EXIT_OK)
 		code = FS_EXIT_LOST;
 	if (listens)
 		fs_signals_stop(&signals);

@@ -205,14 +205,14 @@ static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 	return whence == SEEK_DATA ? off : (int64_t)size;
 }
 
-static int64_t seek_frame(struct fs *fs, const struct fs_handle *handle,
-			  off_t off, int whence)
+static int64_t seek_frame(const struct fs_handle *handle, off_t off, int whence)
 {
 	struct b2f_file *file = handle->file;
 
 	if (off < 0)
 		return -ENXIO;
-	if (handle->ops->is_written && handle->ops->is_written(fs, handle))
+	/* The kernel may have pages where the frame has a hole. */
+	if (atomic_load(&handle->open->nwriters) > 0)
 		return seek_data_alone(b2f_file_size(file), off, whence);
 	if (whence == SEEK_DATA)
 		return b2f_file_seek_data(file, (uint64_t)off);
@@ -220,8 +220,7 @@ static int64_t seek_frame(struct fs *fs, const struct fs_handle *handle,
 }
 
 /* Behind its header a view has the holes of its frame. */
-static int64_t seek_view(struct fs *fs, const struct fs_handle *handle,
-			 off_t off, int whence)
+static int64_t seek_view(const struct fs_handle *handle, off_t off, int whence)
 {
 	off_t head = (off_t)handle->head_len;
 	int64_t pos;
@@ -230,7 +229,7 @@ static int64_t seek_view(struct fs *fs, const struct fs_handle *handle,
 		return -ENXIO;
 	if (off < head && whence == SEEK_DATA)
 		return off;
-	pos = seek_frame(fs, handle, off < head ? 0 : off - head, whence);
+	pos = seek_frame(handle, off < head ? 0 : off - head, whence);
 	/*
 	 * No data behind the header: the hole at the end of the file begins
 	 * there.
@@ -266,9 +265,9 @@ static int64_t seek(struct fs *fs, const struct fs_handle *handle, off_t off,
 	if (whence != SEEK_DATA && whence != SEEK_HOLE)
 		return -EINVAL;
 	if (handle->head)
-		return seek_view(fs, handle, off, whence);
+		return seek_view(handle, off, whence);
 	if (handle->file)
-		return seek_frame(fs, handle, off, whence);
+		return seek_frame(handle, off, whence);
 	if (handle->fd >= 0)
 		return seek_fd(fs, handle, off, whence);
 	return seek_data_alone(handle->nbytes, off, whence);

@@ -208,12 +208,6 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame);
 
 /*
- * fs_open_frame_drop_cached(), if a write or a commit has taken in foreign
- * changes.
- */
-void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame);
-
-/*
  * Deletes the sparse frame @what, which is @name in @dirfd: hides it now, and
  * removes its files when @node, its node, is freed.  NULL: it has no node.
  * Returns as fs_unlinked_hide().

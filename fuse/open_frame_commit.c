@@ -16,15 +16,11 @@
 #define BUSY_TRIES 60
 #define BUSY_NS	   50000000
 
-static bool is_deleted(struct fs *fs, const struct fs_open_frame *frame)
+static bool is_deleted(const struct fs_open_frame *frame)
 {
-	bool deleted;
+	const struct fs_state *state = &frame->pin.node->state;
 
-	pthread_mutex_lock(&fs->state_lock);
-	deleted = frame->pin.node->state.deleted ||
-		  frame->pin.node->state.unlinked;
-	pthread_mutex_unlock(&fs->state_lock);
-	return deleted;
+	return state->deleted || state->unlinked;
 }
 
 void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
@@ -55,12 +51,12 @@ static void log_failure(struct fs *fs, const struct fs_open_frame *frame,
  * directory of it while this one waited for its lock (form.h): what would be
  * written here now, nothing would lead to.
  */
-static bool is_gone(struct fs *fs, const struct fs_open_frame *f)
+static bool is_gone(const struct fs_open_frame *f)
 {
 	struct stat st;
 
 	return fstat(f->pin.fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_nlink == 0 && !is_deleted(fs, f);
+	       st.st_nlink == 0 && !is_deleted(f);
 }
 
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
@@ -78,7 +74,7 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 		err = b2f_file_allow_write(f->open.data, &options);
 	}
 	/* The kernel looks up the name again. */
-	if (!err && is_gone(fs, f))
+	if (!err && is_gone(f))
 		err = -ESTALE;
 	return err;
 }
@@ -138,7 +134,7 @@ static void revert(struct fs *fs, struct fs_file *file)
 	if (b2f_file_revert(file->data))
 		return;
 	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
-	fs_open_frame_take_foreign(fs, frame);
+	(void)fs_file_take_foreign(fs, &frame->open);
 	log_failure(fs, frame, -ESTALE);
 }
 
@@ -149,7 +145,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	bool writable;
 	int err;
 
-	if (is_deleted(fs, frame))
+	if (is_deleted(frame))
 		return 0;
 	err = prepare(fs, frame, how);
 	if (err)
@@ -173,18 +169,11 @@ int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
 	return commit(fs, frame, how, true);
 }
 
-/* fs_open_frame_commit() that waits for no other program: also -EAGAIN. */
-static int try_commit(struct fs *fs, struct fs_open_frame *frame,
-		      enum b2f_commit_how how)
-{
-	return commit(fs, frame, how, false);
-}
-
 void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 {
 	struct b2f_file_now before;
 
-	if (is_deleted(fs, frame))
+	if (is_deleted(frame))
 		return;
 	atomic_store(&frame->ntidied, atomic_load(&frame->ncommitted));
 	b2f_file_now_get(frame->open.data, &before);
@@ -221,7 +210,7 @@ static int end_write(struct fs *fs, struct fs_open_frame *frame)
 	struct b2f_file_now before;
 	int err = 0;
 
-	if (is_deleted(fs, frame))
+	if (is_deleted(frame))
 		return 0;
 	if (!fs_open_frame_is_committed(frame))
 		return -EBUSY;
@@ -266,7 +255,7 @@ static int commit_old(struct fs *fs, struct fs_open_frame *frame)
 
 	if (age_ns == 0 || b2f_file_dirty_ns(frame->open.data) < age_ns)
 		return 0;
-	return try_commit(fs, frame, B2F_COMMIT_DURABLE);
+	return commit(fs, frame, B2F_COMMIT_DURABLE, false);
 }
 
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
@@ -279,11 +268,6 @@ void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 		state->seen.drop |= FS_CACHE_DROP_VIEW;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, true);
-}
-
-void fs_open_frame_take_foreign(struct fs *fs, struct fs_open_frame *frame)
-{
-	(void)fs_file_take_foreign(fs, &frame->open);
 }
 
 int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
@@ -303,7 +287,7 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	/* b2f_file_refresh() waits for the end of a commit, so avoid it. */
 	b2f_file_now_get(frame->open.data, &now);
 	if (b2f_frame_stamp_equal(&now.stamp, &stamp) && !now.in_doubt) {
-		fs_open_frame_take_foreign(fs, frame);
+		(void)fs_file_take_foreign(fs, &frame->open);
 		return 0;
 	}
 	err = b2f_file_refresh(frame->open.data, wait_ms, &changed);
@@ -508,7 +492,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		 * Do not wait: this may be the ticker, and close(2) has waited
 		 * before.
 		 */
-		err = try_commit(fs, frame, B2F_COMMIT_VISIBLE);
+		err = commit(fs, frame, B2F_COMMIT_VISIBLE, false);
 		/* Another thread may change it again meanwhile. */
 		tried = err != 0;
 		/* -EAGAIN is no failure: the ticker is about to commit it. */
@@ -538,7 +522,7 @@ static int end_all(struct fs *fs, bool patient)
 
 	for (file = TAILQ_FIRST(&fs->files.active); file; file = next) {
 		struct fs_open_frame *frame = (struct fs_open_frame *)file;
-		int err = try_commit(fs, frame, B2F_COMMIT_DURABLE);
+		int err = commit(fs, frame, B2F_COMMIT_DURABLE, false);
 
 		next = TAILQ_NEXT(file, active);
 		if (err == -EAGAIN && patient)

@@ -19,13 +19,15 @@ static bool lacks(const struct fs_place *place, const char *name)
 /* Returns 1 if @name exists in @place, 0 or an errno. */
 static int exists_at(const struct fs_place *place, const char *name)
 {
+	int64_t born_ns;
 	struct stat st;
 	int fd, err;
 
 	if (lacks(place, name))
 		return 0;
 	/* fstatat(2) could ask our own mount, and wait for ever. */
-	err = fs_tree_open_at(place->tree, place->dirfd, name, &fd, &st);
+	err = fs_tree_look_at(place->tree, place->dirfd, name, &fd, &st,
+			      &born_ns);
 	if (err == -ENOENT)
 		return 0;
 	if (err)

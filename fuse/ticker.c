@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bucket_source.h"
+#include "bucket_writer.h"
 #include "durable.h"
 #include "fs.h"
 #include "packs.h"
@@ -141,7 +141,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
 		more |= fs_file_tick(fs);
-		more |= fs_bucket_source_tick(fs);
+		more |= fs_bucket_doomed_tick(fs);
 		if (fs->tree)
 			more |= fs_tree_tick(fs->tree, fs_clock_s(),
 					     fs->options.cache.attr_timeout_s +

@@ -53,7 +53,7 @@ enum fs_kind {
 	FS_KIND_VIEW,
 };
 
-/* State of the data of a node; under fs->state_lock. */
+/* State of the data of a node; what is no atomic is under fs->state_lock. */
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
@@ -71,14 +71,14 @@ struct fs_state {
 	 */
 	bool renewed;
 	/* Where the deleted frame is until the node goes, or NULL. */
-	struct fs_unlinked *deleted;
+	struct fs_unlinked *_Atomic deleted;
 	/* It was a contiguous frame, and its last name has gone. */
-	bool unlinked;
+	atomic_bool unlinked;
 	/* There is, or was, a view of the frame. */
-	bool has_view;
+	atomic_bool has_view;
 	struct fs_cache_state seen;
 	/* By the last probe: the frame is read-only. */
-	bool read_only;
+	atomic_bool read_only;
 };
 
 struct fs_backed {
@@ -297,17 +297,13 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node);
 /* tree_fd.c */
 
 /*
- * Opens @name in @dirfd as O_PATH and looks at it.  Where @name leads into our
+ * Opens @name in @dirfd as O_PATH looks at it, and tells when it was made
+ * (0: not known).  Where @name leads into our
  * own mount, opens what the mount covers: waiting for our own answer would
  * never end.
  *
  * Returns 0 or the errno of openat(2) or fstat(2).
  */
-B2F_MUST_CHECK
-int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
-		    struct stat *st);
-
-/* The same, and tells when it was made; 0: not known. */
 B2F_MUST_CHECK
 int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st, int64_t *born_ns);

@@ -135,14 +135,6 @@ static int look(int fd, int flags, struct stat *st, int64_t *born_ns)
 	return 0;
 }
 
-int fs_tree_open_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
-		    struct stat *st)
-{
-	int64_t born_ns;
-
-	return fs_tree_look_at(tree, dirfd, name, fd, st, &born_ns);
-}
-
 int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st, int64_t *born_ns)
 {

@@ -131,12 +131,6 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	give_share(fs, handle->opener);
 }
 
-static bool is_written(struct fs *fs, const struct fs_handle *handle)
-{
-	(void)fs;
-	return atomic_load(&handle->frame->open.nwriters) > 0;
-}
-
 /*
  * Look now whether a view has one still: the write itself would notice only after its
  * offset is fixed.
@@ -240,12 +234,11 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 		return;
 	atomic_store(&frame->ncommitted, n);
 	fs_open_frame_drop_cached(fs, frame);
-	fs_open_frame_take_foreign(fs, frame);
+	(void)fs_file_take_foreign(fs, &frame->open);
 }
 
 static const struct fs_data_ops data_ops = {
 	.close = do_close,
-	.is_written = is_written,
 	.begin_change = begin_change,
 	.end_change = end_change,
 	.check_room = check_room,
@@ -319,7 +312,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 		err = fs_open_frame_allow_write(fs, handle->frame);
 	}
 	return err ? err
-		   : fs_handle_show(handle, handle->frame->open.data, is_view);
+		   : fs_handle_show(handle, &handle->frame->open, is_view);
 }
 
 /*
@@ -380,13 +373,6 @@ static int finish(struct fs *fs, struct fs_handle *handle, int err,
 	return err;
 }
 
-static void note_view(struct fs *fs, struct fs_backed *frame)
-{
-	pthread_mutex_lock(&fs->state_lock);
-	frame->state.has_view = true;
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
 int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out)
 {
@@ -404,7 +390,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	if (err)
 		return err;
 	if (is_view)
-		note_view(fs, handle->pin.node);
+		handle->pin.node->state.has_view = true;
 	err = handle->pin.node->kind == FS_KIND_FRAME
 		      ? open_frame(fs, handle, NULL, is_view)
 		      : open_other(fs, handle, how->flags);

@@ -49,7 +49,7 @@ static mode_t mode_of(const struct fs *fs, const struct fs_bucket_entry *entry)
 static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 			  bool sets_mtime, struct stat *out)
 {
-	struct b2f_file *file = fs_bucket_node_share(fs->bucket, entry->node);
+	struct b2f_file *file = fs_file_share(fs, &entry->node->open);
 	struct fs_frame_sizes sizes;
 	struct b2f_file_now now;
 
@@ -62,7 +62,7 @@ static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 	fs_frame_sizes_show(&sizes, entry->is_view, out);
 	if (now.has_mtime && !sets_mtime)
 		out->st_mtim = now.mtime;
-	fs_bucket_node_close(fs, entry->node);
+	fs_file_close(fs, &entry->node->open);
 }
 
 /* Adds the attributes of a version. */
@@ -118,7 +118,7 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 		return err;
 	if (entry.node->pack) {
 		err = fs_packs_answer(fs, &entry.node->pack->nodes[0], out);
-		fs_bucket_node_put(entry.node);
+		fs_node_put(&entry.node->head, 1);
 	} else {
 		answer_with(fs, &entry, out);
 	}
@@ -161,8 +161,8 @@ static void close_file(struct fs *fs, struct fs_handle *handle)
 	if (handle->writes)
 		fs_bucket_writer_end(fs, node);
 	if (handle->file)
-		fs_bucket_node_close(fs, node);
-	fs_bucket_node_put(node);
+		fs_file_close(fs, &node->open);
+	fs_node_put(&node->head, 1);
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
@@ -188,16 +188,6 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 	return fs_bucket_writer_wait_dropped(fs, handle->bucket)
 		       ? -EAGAIN
 		       : 0;
-}
-
-static bool is_written(struct fs *fs, const struct fs_handle *handle)
-{
-	bool written;
-
-	pthread_mutex_lock(&fs->state_lock);
-	written = handle->bucket->open.nwriters > 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	return written;
 }
 
 static void begin_change(struct fs *fs, struct fs_handle *handle)
@@ -236,7 +226,6 @@ static const struct fs_data_ops data_ops = {
 	.close = close_file,
 	.pread = pread_plain,
 	.check_read = check_read,
-	.is_written = is_written,
 	.begin_change = begin_change,
 	.end_change = end_change,
 	.drop_cached = drop_cached,
@@ -273,7 +262,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 
 	if (err)
 		return err;
-	err = fs_handle_show(handle, file, is_view);
+	err = fs_handle_show(handle, &handle->bucket->open, is_view);
 	if (!err && asks_to_write(flags))
 		err = begin_writing(fs, handle, flags);
 	return err;
@@ -414,7 +403,7 @@ static bool put_view(struct fs *fs, struct fs_object *dir,
 		fits = fs_answer_put_name(answer, name,
 					  fs_view_ino(entry.node->ino), S_IFREG,
 					  next);
-	fs_bucket_node_put(entry.node);
+	fs_node_put(&entry.node->head, 1);
 	return fits;
 }
 
@@ -473,7 +462,7 @@ static void close_facts(struct fs *fs, struct fs_object *node,
 	if (fs->read_write)
 		b2f_file_close(file);
 	else
-		fs_bucket_node_close(fs, node);
+		fs_file_close(fs, &node->open);
 }
 
 static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
@@ -562,7 +551,7 @@ static void undo(struct fs *fs, struct fs_object *dir, const char *name,
 		 const struct fs_bucket_entry *made)
 {
 	(void)!fs_bucket_unlink(fs, dir, name);
-	fs_bucket_node_put(made->node);
+	fs_node_put(&made->node->head, 1);
 }
 
 static int make_and_open(struct fs *fs, struct fs_object *dir,

@@ -654,7 +654,7 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name)
 
 	if (!b2f_pack_is_name(name))
 		return 0;
-	/* Not past a mount point of our own; see fs_tree_open_at(). */
+	/* Not past a mount point of our own; see fs_tree_look_at(). */
 	err = look_at(fs, dirfd, name, &look);
 	if (!err)
 		err = b2f_pack_look(dirfd, name, &is);
@@ -899,7 +899,7 @@ static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 	struct b2f_file *file = NULL;
 	int err = open_data(fs, node, &file);
 
-	return err ? err : fs_handle_show(handle, file, is_view(node));
+	return err ? err : fs_handle_show(handle, frame_of(node)->file, is_view(node));
 }
 
 /* Says why the bytes cannot be had, if so. */

@@ -42,10 +42,10 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	if (is)
 		return is < 0 ? is : 0;
 	err = fs_entry_enter(fs, dir, name, &entry);
-	fs_form_lock_names(fs);
+	pthread_rwlock_rdlock(&fs->names_lock);
 	if (!err)
 		err = fs_lookup_answer(&entry, out, &node);
-	fs_form_unlock_names(fs);
+	pthread_rwlock_unlock(&fs->names_lock);
 	fs_entry_leave(&entry);
 	return err;
 }
@@ -150,12 +150,12 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 		/*
 		 * The file that was found keeps the name until it has a node.
 		 */
-		fs_form_lock_names(fs);
+		pthread_rwlock_rdlock(&fs->names_lock);
 		result = fs_listing_get(fs, listing, pos, !answer->plus,
 					&entry);
 		if (result == 1)
 			is_put = put(fs, dir, &entry, answer);
-		fs_form_unlock_names(fs);
+		pthread_rwlock_unlock(&fs->names_lock);
 		if (result != 1)
 			break;
 		if (entry.frame.probe.was_read)

@@ -146,9 +146,9 @@ static int link_frame(fuse_req_t req, const struct fs_entry *entry,
 {
 	int err;
 
-	fs_links_lock(entry->fs);
+	pthread_mutex_lock(&entry->fs->named_homes.lock);
 	err = fs_links_add(req, entry, node);
-	fs_links_unlock(entry->fs);
+	pthread_mutex_unlock(&entry->fs->named_homes.lock);
 	return err;
 }
 
@@ -160,7 +160,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
-	fs_form_lock_names(fs);
+	pthread_rwlock_rdlock(&fs->names_lock);
 	if (!err)
 		err = fs_lookup_check_free(&entry);
 	if (!err && node->kind == FS_KIND_VIEW)
@@ -171,7 +171,7 @@ int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 			      : link_other(&entry, node);
 	if (!err)
 		err = fs_lookup_answer(&entry, out, &linked);
-	fs_form_unlock_names(fs);
+	pthread_rwlock_unlock(&fs->names_lock);
 	fs_entry_leave(&entry);
 	return err;
 }
@@ -456,9 +456,9 @@ static int delete_found(const struct fs_entry *entry,
 		return -EISDIR;
 	if (!found->probe.home[0])
 		return fs_entry_delete(entry, found);
-	fs_links_lock(entry->fs);
+	pthread_mutex_lock(&entry->fs->named_homes.lock);
 	err = fs_entry_delete(entry, found);
-	fs_links_unlock(entry->fs);
+	pthread_mutex_unlock(&entry->fs->named_homes.lock);
 	return err;
 }
 
@@ -469,7 +469,7 @@ int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fs *fs = fs_of(req);
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
-	fs_form_lock_names(fs);
+	pthread_rwlock_rdlock(&fs->names_lock);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (err == -ENOENT && fs_lookup_has_view(&entry))
@@ -480,7 +480,7 @@ int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 			err = delete_found(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
-	fs_form_unlock_names(fs);
+	pthread_rwlock_unlock(&fs->names_lock);
 	fs_entry_leave(&entry);
 	return err;
 }

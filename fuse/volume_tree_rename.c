@@ -643,12 +643,12 @@ static int run(struct renaming *r, unsigned int flags)
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)
 		return rename_one(r, flags);
-	fs_links_lock(r->fs);
+	pthread_mutex_lock(&r->fs->named_homes.lock);
 	err = begin_names(r, flags);
 	if (!err)
 		err = rename_one(r, flags);
 	end_names(r);
-	fs_links_unlock(r->fs);
+	pthread_mutex_unlock(&r->fs->named_homes.lock);
 	return err;
 }
 
@@ -709,7 +709,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 	if (!err)
 		err = enter_both(&r, parent, name, new_parent, new_name);
-	fs_form_lock_names(r.fs);
+	pthread_rwlock_rdlock(&r.fs->names_lock);
 	if (!err)
 		err = find_both(&r);
 	if (!err) {
@@ -724,7 +724,7 @@ int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		if (r.replaces)
 			fs_probe_close(&r.to.found.probe);
 	}
-	fs_form_unlock_names(r.fs);
+	pthread_rwlock_unlock(&r.fs->names_lock);
 	fs_tree_unpin(r.fs->tree, &r.from.pin);
 	fs_tree_unpin(r.fs->tree, &r.to.pin);
 	fs_entry_leave(&r.from.entry);

@@ -240,16 +240,12 @@ static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 }
 
 /* The mode of a frame that cannot be written to keeps w, which is not shown. */
-static void keep_write_bits(struct fs *fs, const struct fs_backed *node, int fd,
+static void keep_write_bits(const struct fs_backed *node, int fd,
 			    struct fs_setattr *meta)
 {
 	struct stat index;
-	bool read_only;
 
-	pthread_mutex_lock(&fs->state_lock);
-	read_only = node->state.read_only;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (read_only && !fs_probe_index(fd, node->sparse, &index))
+	if (node->state.read_only && !fs_probe_index(fd, node->sparse, &index))
 		meta->mode |= index.st_mode & 0222;
 }
 
@@ -260,7 +256,7 @@ static int set(struct fs *fs, struct fs_backed *node, int fd,
 	    meta->gid == (gid_t)-1)
 		return 0;
 	if (node->kind == FS_KIND_FRAME && meta->has_mode)
-		keep_write_bits(fs, node, fd, meta);
+		keep_write_bits(node, fd, meta);
 	if (node->kind == FS_KIND_FRAME)
 		return fs_setattr_frame(fs, node, fd, meta);
 	return fs_setattr_file(fs, fd, meta);
