@@ -18,10 +18,8 @@ uint64_t fs_bucket_node_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino)
+struct fs_bucket_entry fs_bucket_entry_of(struct fs_node *inode)
 {
-	struct fs_node *inode = fs_node_of(fs, ino);
-
 	return (struct fs_bucket_entry){
 		.node = (struct fs_object *)(inode->owner ? inode->owner
 							       : inode),

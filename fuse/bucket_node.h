@@ -155,8 +155,8 @@ struct fs_bucket {
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
 };
 
-/* The node that the kernel calls @ino, and back. */
-struct fs_bucket_entry fs_bucket_entry_of(const struct fs *fs, fuse_ino_t ino);
+/* The node that @inode is, or is the view of, and back. */
+struct fs_bucket_entry fs_bucket_entry_of(struct fs_node *inode);
 struct fs_node *fs_bucket_inode_of(const struct fs_bucket_entry *entry);
 
 /*

@@ -8,23 +8,23 @@
 #include "setattr.h"
 #include "view.h"
 
-int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
+int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 		   struct fs_entry *out)
 {
 	*out = (struct fs_entry){
-		.fs = fs, .dir = fs_backed_of(fs, parent), .name = name};
+		.fs = fs, .dir = fs_backed_of(parent), .name = name};
 	return fs_tree_pin(fs->tree, out->dir, &out->pin);
 }
 
-int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
-			     struct fs_entry *out)
+int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
+			     const char *name, struct fs_entry *out)
 {
 	int err;
 
 	/* Root can remount a read-only mount as writable. */
 	if (!fs->read_write)
 		return -EROFS;
-	if (fs_backed_of(fs, parent)->kind == FS_KIND_SINGLE ||
+	if (fs_backed_of(parent)->kind == FS_KIND_SINGLE ||
 	    fs_unlinked_is_hidden(name))
 		return -EPERM;
 	err = fs_entry_enter(fs, parent, name, out);
@@ -36,8 +36,8 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 			  const struct fs_found *found)
 {
 	const struct fs_probe *probe = &found->probe;
-	const struct stat *st = probe->kind == FS_KIND_FRAME ? &probe->index
-							     : &probe->st;
+	const struct stat *st =
+		probe->kind == FS_KIND_FRAME ? &probe->index : &probe->st;
 	uid_t user = fuse_req_ctx(req)->uid;
 	struct stat dir;
 

@@ -7,9 +7,9 @@
 #ifndef B2F_FUSE_ENTRY_H
 #define B2F_FUSE_ENTRY_H
 
-#include "resolve.h"
 #include "fs.h"
 #include "fuse_api.h"
+#include "resolve.h"
 
 /* Zero-initialize it. */
 struct fs_entry {
@@ -28,7 +28,7 @@ struct fs_entry {
  * after an error.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
-int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
+int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 		   struct fs_entry *out);
 
 /*
@@ -37,8 +37,8 @@ int fs_entry_enter(struct fs *fs, fuse_ino_t parent, const char *name,
  * deleted files).
  */
 B2F_MUST_CHECK
-int fs_entry_enter_to_change(struct fs *fs, fuse_ino_t parent, const char *name,
-			     struct fs_entry *out);
+int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
+			     const char *name, struct fs_entry *out);
 
 void fs_entry_leave(struct fs_entry *entry);
 

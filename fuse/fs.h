@@ -115,10 +115,10 @@ static inline struct fs *fs_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
-/* The node of the tree that the kernel calls @ino. */
-static inline struct fs_backed *fs_backed_of(struct fs *fs, fuse_ino_t ino)
+/* The node of the tree that @inode is. */
+static inline struct fs_backed *fs_backed_of(struct fs_node *inode)
 {
-	return (struct fs_backed *)fs_node_of(fs, ino);
+	return (struct fs_backed *)inode;
 }
 
 /* Returns the kernel's number for @node. */

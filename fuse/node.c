@@ -27,11 +27,6 @@ fuse_ino_t fs_node_number(const struct fs_node *node)
 					      : (fuse_ino_t)(uintptr_t)node;
 }
 
-const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino)
-{
-	return fs_node_of(fs, ino)->volume->ops;
-}
-
 static struct fs_node *counted(struct fs_node *node)
 {
 	return node->owner ? node->owner : node;

@@ -63,9 +63,6 @@ void fs_node_init(struct fs_node *node, struct fs_volume *volume,
 struct fs_node *fs_node_of(const struct fs *fs, fuse_ino_t ino);
 fuse_ino_t fs_node_number(const struct fs_node *node);
 
-/* The volume of the node that the kernel calls @ino. */
-const struct fs_volume_ops *fs_volume_of(const struct fs *fs, fuse_ino_t ino);
-
 /* Takes one more reference to @node, of which the caller has one. */
 void fs_node_ref(struct fs_node *node);
 

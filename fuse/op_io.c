@@ -12,6 +12,7 @@
 void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
+	struct fs_node *node = fs_node_of(fs, ino);
 	const struct fs_open_how how = {.flags = fi->flags,
 					.uid = fuse_req_ctx(req)->uid};
 	struct fs_handle *handle = NULL;
@@ -19,7 +20,7 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	/* Root can remount a read-only mount as writable. */
 	if (fs->read_write || !(fi->flags & (O_ACCMODE | O_TRUNC)))
-		err = fs_volume_of(fs, ino)->open(fs, ino, &how, &handle);
+		err = node->volume->ops->open(fs, node, &how, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;

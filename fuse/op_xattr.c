@@ -62,14 +62,23 @@ static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 
 /* A value that is asked for, of a frame. */
 struct fact {
+	struct fs_node *node;
+	/* Its mount, and its volume. */
 	struct fs *fs;
 	const struct fs_volume_ops *volume;
-	fuse_ino_t ino;
 	/* NULL: the names of all. */
 	const char *name;
 	char *value;
 	size_t size;
 };
+
+static struct fact fact_of(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	struct fs_node *node = fs_node_of(fs_of(req), ino);
+
+	return (struct fact){
+		node, node->volume->fs, node->volume->ops, name, NULL, 0};
+}
 
 static int get_fact(void *arg, struct b2f_frame *frame)
 {
@@ -78,7 +87,7 @@ static int get_fact(void *arg, struct b2f_frame *frame)
 	if (!f->name)
 		return fs_frame_xattr_list(frame, &f->value, &f->size);
 	if (f->volume->get_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
-		return f->volume->get_rows(f->fs, f->ino, frame, &f->value,
+		return f->volume->get_rows(f->fs, f->node, frame, &f->value,
 					   &f->size);
 	return fs_frame_xattr_get(frame, f->name, &f->value, &f->size);
 }
@@ -90,24 +99,23 @@ static int get_value(struct fact *f)
 	if (!begins_with(f->name, "user."))
 		return fs_frame_xattr_check_name(f->name);
 	if (begins_with(f->name, FS_FRAME_XATTR_OWN))
-		return f->ino == FUSE_ROOT_ID ? get_own(f->fs, f->name,
-							&f->value, &f->size)
-					      : -ENODATA;
+		return f->node == f->fs->nodes.root
+			       ? get_own(f->fs, f->name, &f->value, &f->size)
+			       : -ENODATA;
 	err = f->volume->get_stored
-		      ? f->volume->get_stored(f->fs, f->ino, f->name, &f->value,
-					      &f->size)
+		      ? f->volume->get_stored(f->fs, f->node, f->name,
+					      &f->value, &f->size)
 		      : -ENODATA;
 	if (err == -ENODATA && begins_with(f->name, FS_FRAME_XATTR_PREFIX))
-		err = f->volume->with_frame(f->fs, f->ino, get_fact, f);
+		err = f->volume->with_frame(f->fs, f->node, get_fact, f);
 	return err;
 }
 
 void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		    size_t size)
 {
-	struct fs *fs = fs_of(req);
-	struct fact fact = {fs, fs_volume_of(fs, ino), ino, name, NULL, 0};
-	int err = fs->config.no_xattr ? -ENOSYS : get_value(&fact);
+	struct fact fact = fact_of(req, ino, name);
+	int err = fact.fs->config.no_xattr ? -ENOSYS : get_value(&fact);
 
 	if (err)
 		fs_reply_error(req, err);
@@ -124,25 +132,24 @@ static int list_names(struct fact *f, FILE *out)
 	bool all = f->fs->config.list_xattr;
 	int err = 0;
 
-	if (all && f->ino == FUSE_ROOT_ID)
+	if (all && f->node == f->fs->nodes.root)
 		fwrite(own, sizeof(own), 1, out);
 	if (f->volume->list_stored)
-		err = f->volume->list_stored(f->fs, f->ino, out);
+		err = f->volume->list_stored(f->fs, f->node, out);
 	/* A frame that cannot be opened has none. */
 	if (!err && all &&
-	    f->volume->with_frame(f->fs, f->ino, get_fact, f) == 0)
+	    f->volume->with_frame(f->fs, f->node, get_fact, f) == 0)
 		fwrite(f->value, f->size, 1, out);
 	return err;
 }
 
 void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	struct fs *fs = fs_of(req);
-	struct fact fact = {fs, fs_volume_of(fs, ino), ino, NULL, NULL, 0};
+	struct fact fact = fact_of(req, ino, NULL);
 	char *names = NULL;
 	size_t n = 0;
 	FILE *out = NULL;
-	int err = fs->config.no_xattr ? -ENOSYS : 0;
+	int err = fact.fs->config.no_xattr ? -ENOSYS : 0;
 
 	if (!err) {
 		out = open_memstream(&names, &n);
@@ -158,16 +165,18 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	free(names);
 }
 
-static int change(struct fs *fs, fuse_ino_t ino,
+static int change(fuse_req_t req, fuse_ino_t ino,
 		  const struct fs_xattr_change *c)
 {
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs *fs = fs_of(req);
+	struct fs_node *node = fs_node_of(fs, ino);
+	const struct fs_volume_ops *volume = node->volume->ops;
 
 	if (fs->config.no_xattr)
 		return -ENOSYS;
 	if (!fs->read_write || !volume->is_writable)
 		return -EROFS;
-	return volume->set_xattr ? volume->set_xattr(fs, ino, c) : -EOPNOTSUPP;
+	return volume->set_xattr ? volume->set_xattr(fs, node, c) : -EOPNOTSUPP;
 }
 
 void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
@@ -176,12 +185,12 @@ void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	const struct fs_xattr_change c = {
 		.name = name, .value = value, .size = size, .flags = flags};
 
-	fs_reply_error(req, change(fs_of(req), ino, &c));
+	fs_reply_error(req, change(req, ino, &c));
 }
 
 void fs_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	const struct fs_xattr_change c = {.name = name};
 
-	fs_reply_error(req, change(fs_of(req), ino, &c));
+	fs_reply_error(req, change(req, ino, &c));
 }

@@ -16,14 +16,20 @@
 #include "reply.h"
 #include "volume.h"
 
+static struct fs_node *node_of(fuse_req_t req, fuse_ino_t ino)
+{
+	return fs_node_of(fs_of(req), ino);
+}
+
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct fs_node *dir = node_of(req, parent);
+	struct fs *fs = dir->volume->fs;
 	struct fuse_entry_param answer;
-	struct fs *fs = fs_of(req);
 	int err;
 
 	fs_stats_add(&fs->stats.nlookups, 1);
-	err = fs_volume_of(fs, parent)->lookup(fs, parent, name, &answer);
+	err = dir->volume->ops->lookup(fs, dir, name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
@@ -48,9 +54,10 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 static void op_getattr(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
+	struct fs_node *node = node_of(req, ino);
+	struct fs *fs = node->volume->fs;
 	struct stat st;
-	int err = fs_volume_of(fs, ino)->stat(fs, ino, &st);
+	int err = node->volume->ops->stat(fs, node, &st);
 
 	(void)fi;
 	if (err)
@@ -62,16 +69,17 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino,
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		       int to_set, struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs_node *node = node_of(req, ino);
+	const struct fs_volume_ops *volume = node->volume->ops;
+	struct fs *fs = node->volume->fs;
 	struct stat st;
 	int err = -EROFS;
 
 	if (fs->read_write && volume->is_writable)
-		err = volume->setattr(req, ino, attr, to_set,
+		err = volume->setattr(req, node, attr, to_set,
 				      fi ? fs_handle_of(fi) : NULL);
 	if (!err)
-		err = volume->stat(fs, ino, &st);
+		err = volume->stat(fs, node, &st);
 	if (!err)
 		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
 	else if (to_set & FUSE_SET_ATTR_SIZE)
@@ -82,11 +90,12 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	struct fs *fs = fs_of(req);
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs_node *node = node_of(req, ino);
+	const struct fs_volume_ops *volume = node->volume->ops;
 	char target[PATH_MAX + 1];
-	int err =
-		volume->readlink ? volume->readlink(fs, ino, target) : -EINVAL;
+	int err = volume->readlink
+			  ? volume->readlink(node->volume->fs, node, target)
+			  : -EINVAL;
 
 	if (err)
 		fs_reply_error(req, err);
@@ -96,9 +105,9 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct fs *fs = fs_of(req);
+	struct fs_node *node = node_of(req, ino);
 	struct statvfs st;
-	int err = fs_volume_of(fs, ino)->statfs(fs, ino, &st);
+	int err = node->volume->ops->statfs(node->volume->fs, node, &st);
 
 	if (err)
 		fs_reply_error(req, err);
@@ -110,25 +119,24 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 static const struct fs_volume_ops read_only;
 
 /*
- * The volume of @ino, for a change.  The kernel refuses those of a read-only mount
+ * The volume of @node, for a change.  The kernel refuses those of a read-only mount
  * itself, but root can remount it as writable.
  */
-static const struct fs_volume_ops *changed_volume(fuse_req_t req,
-						  fuse_ino_t ino)
+static const struct fs_volume_ops *changed_volume(const struct fs_node *node)
 {
-	const struct fs *fs = fs_of(req);
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	const struct fs_volume *volume = node->volume;
 
-	return fs->read_write && volume->is_writable ? volume : &read_only;
+	return volume->fs->read_write && volume->ops->is_writable ? volume->ops
+								  : &read_only;
 }
 
 /* The same of two nodes, which have to be of one. */
-static const struct fs_volume_ops *changed_volumes(fuse_req_t req, fuse_ino_t a,
-						   fuse_ino_t b)
+static const struct fs_volume_ops *changed_volumes(const struct fs_node *a,
+						   const struct fs_node *b)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, a);
+	const struct fs_volume_ops *volume = changed_volume(a);
 
-	return changed_volume(req, b) == volume ? volume : &read_only;
+	return changed_volume(b) == volume ? volume : &read_only;
 }
 
 /* Why @volume has not what is asked for. */
@@ -142,14 +150,15 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 {
 	const struct fs_open_how how = {.flags = fi->flags,
 					.uid = fuse_req_ctx(req)->uid};
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 	struct fs_handle *handle = NULL;
 	struct fuse_entry_param answer;
 	struct fs *fs = fs_of(req);
 	int err = refusal(volume);
 
 	if (volume->create)
-		err = volume->create(req, parent, name, mode, &how, &answer,
+		err = volume->create(req, dir, name, mode, &how, &answer,
 				     &handle);
 	if (err) {
 		fs_reply_error(req, err);
@@ -166,65 +175,71 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode, dev_t rdev)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 	struct fuse_entry_param answer;
 	int err = refusal(volume);
 
 	if (volume->mknod)
-		err = volume->mknod(req, parent, name, mode, rdev, &answer);
+		err = volume->mknod(req, dir, name, mode, rdev, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 	struct fuse_entry_param answer;
 	int err = refusal(volume);
 
 	if (volume->mkdir)
-		err = volume->mkdir(req, parent, name, mode, &answer);
+		err = volume->mkdir(req, dir, name, mode, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		       const char *name)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 	struct fuse_entry_param answer;
 	int err = refusal(volume);
 
 	if (volume->symlink)
-		err = volume->symlink(req, target, parent, name, &answer);
+		err = volume->symlink(req, target, dir, name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 		    const char *new_name)
 {
-	const struct fs_volume_ops *volume =
-		changed_volumes(req, ino, new_parent);
+	struct fs_node *node = node_of(req, ino);
+	struct fs_node *dir = node_of(req, new_parent);
+	const struct fs_volume_ops *volume = changed_volumes(node, dir);
 	struct fuse_entry_param answer;
 	int err = refusal(volume);
 
 	if (volume->link)
-		err = volume->link(req, ino, new_parent, new_name, &answer);
+		err = volume->link(req, node, dir, new_name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 
-	fs_reply_error(req, volume->unlink ? volume->unlink(req, parent, name)
+	fs_reply_error(req, volume->unlink ? volume->unlink(req, dir, name)
 					   : refusal(volume));
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	const struct fs_volume_ops *volume = changed_volume(req, parent);
+	struct fs_node *dir = node_of(req, parent);
+	const struct fs_volume_ops *volume = changed_volume(dir);
 
-	fs_reply_error(req, volume->rmdir ? volume->rmdir(req, parent, name)
+	fs_reply_error(req, volume->rmdir ? volume->rmdir(req, dir, name)
 					  : refusal(volume));
 }
 
@@ -232,28 +247,29 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      fuse_ino_t new_parent, const char *new_name,
 		      unsigned int flags)
 {
-	const struct fs_volume_ops *volume =
-		changed_volumes(req, parent, new_parent);
+	struct fs_node *dir = node_of(req, parent);
+	struct fs_node *new_dir = node_of(req, new_parent);
+	const struct fs_volume_ops *volume = changed_volumes(dir, new_dir);
 	int err = refusal(volume);
 
 	if (volume->rename)
-		err = volume->rename(req, parent, name, new_parent, new_name,
-				     flags);
+		err = volume->rename(req, dir, name, new_dir, new_name, flags);
 	fs_reply_error(req, err);
 }
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	struct fs *fs = fs_of(req);
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs_node *node = node_of(req, ino);
+	const struct fs_volume_ops *volume = node->volume->ops;
+	struct fs *fs = node->volume->fs;
 	const struct fs_open_how how = {.flags = fi->flags,
 					.uid = fuse_req_ctx(req)->uid};
 	struct fs_handle *handle = NULL;
 	int err = 0;
 
 	if (volume->opendir)
-		err = volume->opendir(fs, ino, &how, &handle);
+		err = volume->opendir(fs, node, &how, &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
@@ -267,13 +283,14 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino,
 static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		     const struct fuse_file_info *fi, bool plus)
 {
-	struct fs *fs = fs_of(req);
-	const struct fs_volume_ops *volume = fs_volume_of(fs, ino);
+	struct fs_node *node = node_of(req, ino);
+	struct fs *fs = node->volume->fs;
 	struct fs_answer answer;
 	int err = fs_answer_init(&answer, req, size, plus), lost = -1;
 
 	if (!err)
-		err = volume->list(fs, ino, fs_handle_of(fi), off, &answer);
+		err = node->volume->ops->list(fs, node, fs_handle_of(fi), off,
+					      &answer);
 	/* First give out what was found before an error. */
 	if (err && !answer.used)
 		fs_reply_error(req, err);
@@ -300,7 +317,7 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 			struct fuse_file_info *fi)
 {
-	const struct fs_volume_ops *volume = fs_volume_of(fs_of(req), ino);
+	const struct fs_volume_ops *volume = node_of(req, ino)->volume->ops;
 
 	fs_reply_change_error(
 		req, volume->sync_dir

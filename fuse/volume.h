@@ -6,7 +6,7 @@
  * request is about tells its volume (node.h).  ops.c and op_*.c answer all requests; a volume
  * finds, makes and changes what they are about.
  *
- * The kernel's inode numbers stand for nodes here, and an answer to a lookup or to
+ * An answer to a lookup or to
  * what makes a name has one reference for the kernel.  All functions return 0 or an
  * errno, which may also be an error of the library.
  *
@@ -38,7 +38,7 @@ typedef int fs_frame_fn(void *arg, struct b2f_frame *frame);
 /* Functions that may be NULL say so, and what NULL means. */
 struct fs_volume_ops {
 	/* Looks up @name in @dir. -ENOENT, -ENOTDIR. */
-	int (*lookup)(struct fs *fs, fuse_ino_t dir, const char *name,
+	int (*lookup)(struct fs *fs, struct fs_node *dir, const char *name,
 		      struct fuse_entry_param *out);
 	/*
 	 * Frees @node, to which nothing refers.  Returns a node to which it has referred
@@ -50,67 +50,67 @@ struct fs_volume_ops {
 	 * another inode, by an answer from before.  NULL: nothing is to be done.
 	 */
 	void (*made_again)(struct fs_node *node);
-	int (*stat)(struct fs *fs, fuse_ino_t ino, struct stat *out);
-	int (*statfs)(struct fs *fs, fuse_ino_t ino, struct statvfs *out);
+	int (*stat)(struct fs *fs, struct fs_node *inode, struct stat *out);
+	int (*statfs)(struct fs *fs, struct fs_node *inode, struct statvfs *out);
 	/* NULL: there are no symbolic links. */
-	int (*readlink)(struct fs *fs, fuse_ino_t ino,
+	int (*readlink)(struct fs *fs, struct fs_node *inode,
 			char target[PATH_MAX + 1]);
 
 	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
-	int (*open)(struct fs *fs, fuse_ino_t ino,
+	int (*open)(struct fs *fs, struct fs_node *inode,
 		    const struct fs_open_how *how, struct fs_handle **out);
 	/* The same with a directory.  NULL: it never changes, and needs no handle. */
-	int (*opendir)(struct fs *fs, fuse_ino_t ino,
+	int (*opendir)(struct fs *fs, struct fs_node *inode,
 		       const struct fs_open_how *how, struct fs_handle **out);
 	/* Puts the names from position @off on, until @answer is full. */
-	int (*list)(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
+	int (*list)(struct fs *fs, struct fs_node *inode, struct fs_handle *handle,
 		    off_t off, struct fs_answer *answer);
 	/* Makes the names in a directory durable.  NULL: they are. */
 	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
 
 	/*
-	 * Opens the frame @ino, as it is stored, and returns what @fn returns for it.
+	 * Opens the frame @inode, as it is stored, and returns what @fn returns for it.
 	 * -ENODATA: it is none.
 	 */
-	int (*with_frame)(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+	int (*with_frame)(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			  void *arg);
-	/* The attribute of table_rows.h of @frame, which is @ino.  NULL: none. */
-	int (*get_rows)(struct fs *fs, fuse_ino_t ino,
+	/* The attribute of table_rows.h of @frame, which is @inode.  NULL: none. */
+	int (*get_rows)(struct fs *fs, struct fs_node *inode,
 			const struct b2f_frame *frame, char **out,
 			size_t *size);
 	/*
 	 * An attribute that is stored with the file, -ENODATA, and the names of all
 	 * that are, each with a 0 behind it.  NULL: there are none.
 	 */
-	int (*get_stored)(struct fs *fs, fuse_ino_t ino, const char *name,
+	int (*get_stored)(struct fs *fs, struct fs_node *inode, const char *name,
 			  char **out, size_t *size);
-	int (*list_stored)(struct fs *fs, fuse_ino_t ino, FILE *f);
+	int (*list_stored)(struct fs *fs, struct fs_node *inode, FILE *f);
 
 	/*
 	 * Changes, which a read-only volume does not have.  In other volumes
 	 * NULL means -EPERM, and -EOPNOTSUPP for attributes.
 	 */
 	bool is_writable;
-	int (*set_xattr)(struct fs *fs, fuse_ino_t ino,
+	int (*set_xattr)(struct fs *fs, struct fs_node *inode,
 			 const struct fs_xattr_change *change);
 	/* @handle: by that one, or NULL. */
-	int (*setattr)(fuse_req_t req, fuse_ino_t ino, const struct stat *attr,
+	int (*setattr)(fuse_req_t req, struct fs_node *inode, const struct stat *attr,
 		       int to_set, struct fs_handle *handle);
-	int (*create)(fuse_req_t req, fuse_ino_t dir, const char *name,
+	int (*create)(fuse_req_t req, struct fs_node *dir, const char *name,
 		      mode_t mode, const struct fs_open_how *how,
 		      struct fuse_entry_param *out, struct fs_handle **handle);
-	int (*mknod)(fuse_req_t req, fuse_ino_t dir, const char *name,
+	int (*mknod)(fuse_req_t req, struct fs_node *dir, const char *name,
 		     mode_t mode, dev_t rdev, struct fuse_entry_param *out);
-	int (*mkdir)(fuse_req_t req, fuse_ino_t dir, const char *name,
+	int (*mkdir)(fuse_req_t req, struct fs_node *dir, const char *name,
 		     mode_t mode, struct fuse_entry_param *out);
-	int (*symlink)(fuse_req_t req, const char *target, fuse_ino_t dir,
+	int (*symlink)(fuse_req_t req, const char *target, struct fs_node *dir,
 		       const char *name, struct fuse_entry_param *out);
-	int (*link)(fuse_req_t req, fuse_ino_t ino, fuse_ino_t dir,
+	int (*link)(fuse_req_t req, struct fs_node *inode, struct fs_node *dir,
 		    const char *name, struct fuse_entry_param *out);
-	int (*unlink)(fuse_req_t req, fuse_ino_t dir, const char *name);
-	int (*rmdir)(fuse_req_t req, fuse_ino_t dir, const char *name);
-	int (*rename)(fuse_req_t req, fuse_ino_t dir, const char *name,
-		      fuse_ino_t new_dir, const char *new_name,
+	int (*unlink)(fuse_req_t req, struct fs_node *dir, const char *name);
+	int (*rmdir)(fuse_req_t req, struct fs_node *dir, const char *name);
+	int (*rename)(fuse_req_t req, struct fs_node *dir, const char *name,
+		      struct fs_node *new_dir, const char *new_name,
 		      unsigned int flags);
 };
 

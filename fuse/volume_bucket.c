@@ -21,9 +21,9 @@
 #include "view.h"
 #include "volume.h"
 
-static struct fs_object *node_of(struct fs *fs, fuse_ino_t ino)
+static struct fs_object *node_of(struct fs_node *inode)
 {
-	return fs_bucket_entry_of(fs, ino).node;
+	return fs_bucket_entry_of(inode).node;
 }
 
 /* Can it be written to, as far as is known before the open? */
@@ -58,7 +58,8 @@ static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 	b2f_file_now_get(file, &now);
 	sizes = (struct fs_frame_sizes){.nbytes = now.nbytes,
 					.cbytes = now.cbytes,
-					.head_len = entry->node->sizes.head_len};
+					.head_len =
+						entry->node->sizes.head_len};
 	fs_frame_sizes_show(&sizes, entry->is_view, out);
 	if (now.has_mtime && !sets_mtime)
 		out->st_mtim = now.mtime;
@@ -86,8 +87,7 @@ static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
 		add_unwritten(fs, entry, sets_mtime, out);
 }
 
-static void get_attributes(struct fs *fs,
-			   const struct fs_bucket_entry *entry,
+static void get_attributes(struct fs *fs, const struct fs_bucket_entry *entry,
 			   struct stat *out)
 {
 	const struct fs_object *node = entry->node;
@@ -108,11 +108,11 @@ static void answer_with(struct fs *fs, const struct fs_bucket_entry *entry,
 	get_attributes(fs, entry, &out->attr);
 }
 
-static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
+static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
 	struct fs_bucket_entry entry;
-	int err = fs_bucket_find(fs, node_of(fs, dir), name, &entry);
+	int err = fs_bucket_find(fs, node_of(dir), name, &entry);
 
 	if (err)
 		return err;
@@ -125,9 +125,9 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	return err;
 }
 
-static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
+static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
 
 	get_attributes(fs, &entry, out);
 	return 0;
@@ -140,11 +140,11 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
  * A store does not tell how much room it has.  Installers and file managers look for
  * some before they write.
  */
-static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
+static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
 	fsblkcnt_t room = fs->read_write ? ROOM / 4096 : 0;
 
-	(void)ino;
+	(void)inode;
 	*out = (struct statvfs){.f_bsize = 4096,
 				.f_frsize = 4096,
 				.f_blocks = room,
@@ -166,7 +166,7 @@ static void close_file(struct fs *fs, struct fs_handle *handle)
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
-			void *buf, size_t size, uint64_t off)
+			   void *buf, size_t size, uint64_t off)
 {
 	const struct fs_object *node = handle->bucket;
 	ssize_t n = 0;
@@ -185,9 +185,7 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 		fs_bucket_node_doubt(fs->bucket, handle->bucket);
 	if (n < 0 || !handle->file)
 		return 0;
-	return fs_bucket_writer_wait_dropped(fs, handle->bucket)
-		       ? -EAGAIN
-		       : 0;
+	return fs_bucket_writer_wait_dropped(fs, handle->bucket) ? -EAGAIN : 0;
 }
 
 static void begin_change(struct fs *fs, struct fs_handle *handle)
@@ -313,10 +311,10 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	return err;
 }
 
-static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
-		   struct fs_handle **out)
+static int do_open(struct fs *fs, struct fs_node *inode,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
 
 	return open_entry(fs, &entry, how->flags, out);
 }
@@ -346,12 +344,12 @@ static void close_dir(struct fs *fs, struct fs_handle *handle)
 static const struct fs_data_ops dir_ops = {.close = close_dir};
 
 /* The listing stays as it is until the close. */
-static int do_opendir(struct fs *fs, fuse_ino_t ino,
+static int do_opendir(struct fs *fs, struct fs_node *inode,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_bucket_names *names = NULL;
 	struct fs_handle *handle;
-	int err = list_names(fs, node_of(fs, ino), &names);
+	int err = list_names(fs, node_of(inode), &names);
 
 	(void)how;
 	if (err)
@@ -388,15 +386,15 @@ static struct stat attributes_of(const struct fs_object *dir,
  * Adds the view of what is shown as @shown, if that is an array and views are to be
  * listed: each name is looked up for that.
  */
-static bool put_view(struct fs *fs, struct fs_object *dir,
-		     const char *shown, off_t next, struct fs_answer *answer)
+static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
+		     off_t next, struct fs_answer *answer)
 {
 	struct fs_bucket_entry entry;
 	char name[FS_NAME_SIZE];
 	bool fits = true;
 
-	if (fs->options.view.npy != FS_VIEW_LIST || !fs_view_name(shown, name) ||
-	    fs_bucket_find(fs, dir, name, &entry))
+	if (fs->options.view.npy != FS_VIEW_LIST ||
+	    !fs_view_name(shown, name) || fs_bucket_find(fs, dir, name, &entry))
 		return true;
 	/* Not if another entry has the name. */
 	if (entry.is_view)
@@ -427,13 +425,14 @@ static bool put_at(struct fs *fs, struct fs_object *dir,
 				  next);
 }
 
-static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
-		   off_t off, struct fs_answer *answer)
+static int do_list(struct fs *fs, struct fs_node *inode,
+		   struct fs_handle *handle, off_t off,
+		   struct fs_answer *answer)
 {
 	size_t n = 2 + 2 * handle->names->n;
 
 	for (size_t pos = (size_t)off; off >= 0 && pos < n; pos++)
-		if (!put_at(fs, node_of(fs, ino), handle->names, pos, answer))
+		if (!put_at(fs, node_of(inode), handle->names, pos, answer))
 			break;
 	return 0;
 }
@@ -465,10 +464,10 @@ static void close_facts(struct fs *fs, struct fs_object *node,
 		fs_file_close(fs, &node->open);
 }
 
-static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_object *node = node_of(fs, ino);
+	struct fs_object *node = node_of(inode);
 	struct b2f_file *file = NULL;
 	int err = node->kind == FS_BUCKET_FRAME ? open_facts(fs, node, &file)
 						: -ENODATA;
@@ -527,11 +526,12 @@ static void set_times(struct fs *fs, struct fs_object *node,
 	fs_bucket_writer_set_mtime(fs, node, &mtime);
 }
 
-static int do_setattr(fuse_req_t req, fuse_ino_t ino, const struct stat *wanted,
-		      int to_set, struct fs_handle *handle)
+static int do_setattr(fuse_req_t req, struct fs_node *inode,
+		      const struct stat *wanted, int to_set,
+		      struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(fs, ino);
+	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
 	uint64_t size = (uint64_t)wanted->st_size;
 	struct stat st;
 	int err;
@@ -554,8 +554,8 @@ static void undo(struct fs *fs, struct fs_object *dir, const char *name,
 	fs_node_put(&made->node->head, 1);
 }
 
-static int make_and_open(struct fs *fs, struct fs_object *dir,
-			 const char *name, struct fs_bucket_entry *entry,
+static int make_and_open(struct fs *fs, struct fs_object *dir, const char *name,
+			 struct fs_bucket_entry *entry,
 			 struct fs_handle **handle)
 {
 	int err = fs_bucket_make_file(fs, dir, name, entry);
@@ -569,13 +569,13 @@ static int make_and_open(struct fs *fs, struct fs_object *dir,
 	return err;
 }
 
-static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
+static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		     mode_t mode, const struct fs_open_how *how,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_bucket_entry entry;
-	int err = make_and_open(fs, node_of(fs, dir), name, &entry, handle);
+	int err = make_and_open(fs, node_of(dir), name, &entry, handle);
 
 	(void)mode;
 	/* Another client was faster: the kernel looks it up and opens it. */
@@ -587,8 +587,8 @@ static int do_create(fuse_req_t req, fuse_ino_t dir, const char *name,
 }
 
 /* A file that is made without being opened is committed at once. */
-static int make_file(struct fs *fs, struct fs_object *dir,
-		     const char *name, struct fs_bucket_entry *entry)
+static int make_file(struct fs *fs, struct fs_object *dir, const char *name,
+		     struct fs_bucket_entry *entry)
 {
 	struct fs_handle *handle = NULL;
 	int err = make_and_open(fs, dir, name, entry, &handle);
@@ -602,12 +602,12 @@ static int make_file(struct fs *fs, struct fs_object *dir,
 	return err;
 }
 
-static int do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
+static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_bucket_entry entry;
-	int err = S_ISREG(mode) ? make_file(fs, node_of(fs, dir), name, &entry)
+	int err = S_ISREG(mode) ? make_file(fs, node_of(dir), name, &entry)
 				: -EPERM;
 
 	(void)rdev;
@@ -616,12 +616,12 @@ static int do_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
 	return err;
 }
 
-static int do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
+static int do_mkdir(fuse_req_t req, struct fs_node *dir, const char *name,
 		    mode_t mode, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_bucket_entry entry;
-	int err = fs_bucket_make_dir(fs, node_of(fs, dir), name, &entry);
+	int err = fs_bucket_make_dir(fs, node_of(dir), name, &entry);
 
 	(void)mode;
 	if (!err)
@@ -629,23 +629,23 @@ static int do_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
 	return err;
 }
 
-static int do_unlink(fuse_req_t req, fuse_ino_t dir, const char *name)
+static int do_unlink(fuse_req_t req, struct fs_node *dir, const char *name)
 {
-	return fs_bucket_unlink(fs_of(req), node_of(fs_of(req), dir), name);
+	return fs_bucket_unlink(fs_of(req), node_of(dir), name);
 }
 
-static int do_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name)
+static int do_rmdir(fuse_req_t req, struct fs_node *dir, const char *name)
 {
-	return fs_bucket_rmdir(fs_of(req), node_of(fs_of(req), dir), name);
+	return fs_bucket_rmdir(fs_of(req), node_of(dir), name);
 }
 
-static int do_rename(fuse_req_t req, fuse_ino_t dir, const char *name,
-		     fuse_ino_t new_dir, const char *new_name,
+static int do_rename(fuse_req_t req, struct fs_node *dir, const char *name,
+		     struct fs_node *new_dir, const char *new_name,
 		     unsigned int flags)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_bucket_where from = {node_of(fs, dir), name};
-	const struct fs_bucket_where to = {node_of(fs, new_dir), new_name};
+	const struct fs_bucket_where from = {node_of(dir), name};
+	const struct fs_bucket_where to = {node_of(new_dir), new_name};
 
 	return fs_bucket_rename(fs, &from, &to, flags);
 }

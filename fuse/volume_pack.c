@@ -18,12 +18,6 @@
 #include "volume.h"
 #include "wakeup.h"
 
-/* The entry of a pack that the kernel calls @ino. */
-static struct fs_member *member_of(const struct fs *fs, fuse_ino_t ino)
-{
-	return (struct fs_member *)fs_node_of(fs, ino);
-}
-
 /* Its entry in the pack, and whether the node is the .npy view of that. */
 static size_t index_of(const struct fs_member *node)
 {
@@ -816,10 +810,10 @@ static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
 	return b2f_pack_entry(node->pack->pack, index_of(node));
 }
 
-static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
+static int do_lookup(struct fs *fs, struct fs_node *inode, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_member *dir = member_of(fs, ino);
+	struct fs_member *dir = (struct fs_member *)inode;
 	int err = use(fs, dir->pack);
 
 	if (err)
@@ -829,9 +823,9 @@ static int do_lookup(struct fs *fs, fuse_ino_t ino, const char *name,
 	return err;
 }
 
-static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
+static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	struct fs_member *node = member_of(fs, ino);
+	struct fs_member *node = (struct fs_member *)inode;
 	int err = use(fs, node->pack);
 
 	if (err)
@@ -842,13 +836,13 @@ static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
 }
 
 /* All packs are on the filesystem that is mounted, or on one below. */
-static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
+static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
 	struct fs_node *below =
 		fs->bucket ? &fs->bucket->root->head : &fs->tree->root->head;
 
-	(void)ino;
-	return below->volume->ops->statfs(fs, fs_node_number(below), out);
+	(void)inode;
+	return below->volume->ops->statfs(fs, below, out);
 }
 
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
@@ -899,7 +893,9 @@ static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 	struct b2f_file *file = NULL;
 	int err = open_data(fs, node, &file);
 
-	return err ? err : fs_handle_show(handle, frame_of(node)->file, is_view(node));
+	return err ? err
+		   : fs_handle_show(handle, frame_of(node)->file,
+				    is_view(node));
 }
 
 /* Says why the bytes cannot be had, if so. */
@@ -911,10 +907,10 @@ static int open_handle_plain(struct fs *fs, struct fs_handle *handle)
 	return (int)pread_member(fs, handle, &none, 0, 0);
 }
 
-static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
-		   struct fs_handle **out)
+static int do_open(struct fs *fs, struct fs_node *inode,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_member *node = member_of(fs, ino);
+	struct fs_member *node = (struct fs_member *)inode;
 	struct fs_handle *handle;
 	int err;
 
@@ -982,10 +978,11 @@ static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
 		e->kind == B2F_PACK_DIR ? S_IFDIR : S_IFREG, next);
 }
 
-static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
-		   off_t off, struct fs_answer *answer)
+static int do_list(struct fs *fs, struct fs_node *inode,
+		   struct fs_handle *handle, off_t off,
+		   struct fs_answer *answer)
 {
-	struct fs_member *dir = member_of(fs, ino);
+	struct fs_member *dir = (struct fs_member *)inode;
 	int err = use(fs, dir->pack);
 	size_t n;
 
@@ -1000,10 +997,10 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 	return 0;
 }
 
-static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
+static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_member *node = member_of(fs, ino);
+	struct fs_member *node = (struct fs_member *)inode;
 	struct b2f_frame *frame = NULL;
 	int err = use(fs, node->pack);
 
@@ -1019,11 +1016,12 @@ static int do_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 	return err;
 }
 
-static int do_get_rows(struct fs *fs, fuse_ino_t ino,
+static int do_get_rows(struct fs *fs, struct fs_node *inode,
 		       const struct b2f_frame *frame, char **out, size_t *size)
 {
-	const struct fs_member *node = member_of(fs, ino);
+	const struct fs_member *node = (struct fs_member *)inode;
 
+	(void)fs;
 	return fs_table_rows_fact_in_pack(node->pack->pack, index_of(node),
 					  frame, out, size);
 }

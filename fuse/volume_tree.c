@@ -7,32 +7,32 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "entry.h"
 #include "form.h"
 #include "getattr.h"
 #include "listing.h"
-#include "entry.h"
 #include "packs.h"
 #include "tree_handle.h"
 #include "volume_tree.h"
 #include "volume_tree_xattr.h"
 
 /* A pack; returns 1, 0 (it is none) or an errno. */
-static int enter_pack(struct fs *fs, fuse_ino_t dir, const char *name,
+static int enter_pack(struct fs *fs, struct fs_node *dir, const char *name,
 		      struct fuse_entry_param *out)
 {
 	struct fs_pin pin = {0};
 	int is;
 
-	if (!fs_volume_tree_may_be_pack(fs, dir, name))
+	if (!fs_volume_tree_may_be_pack(dir, name))
 		return 0;
-	is = fs_tree_pin(fs->tree, fs_backed_of(fs, dir), &pin);
+	is = fs_tree_pin(fs->tree, fs_backed_of(dir), &pin);
 	if (!is)
 		is = fs_packs_enter(fs, pin.node, pin.fd, name, out);
 	fs_tree_unpin(fs->tree, &pin);
 	return is;
 }
 
-static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
+static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
 	struct fs_entry entry;
@@ -50,15 +50,15 @@ static int do_lookup(struct fs *fs, fuse_ino_t dir, const char *name,
 	return err;
 }
 
-static int do_stat(struct fs *fs, fuse_ino_t ino, struct stat *out)
+static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	return fs_getattr(fs, fs_backed_of(fs, ino), out);
+	return fs_getattr(fs, fs_backed_of(inode), out);
 }
 
-static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
+static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
 	struct fs_pin pin = {0};
-	int err = fs_tree_pin(fs->tree, fs_backed_of(fs, ino), &pin);
+	int err = fs_tree_pin(fs->tree, fs_backed_of(inode), &pin);
 
 	if (!err && fstatvfs(pin.fd, out))
 		err = -errno;
@@ -69,11 +69,12 @@ static int do_statfs(struct fs *fs, fuse_ino_t ino, struct statvfs *out)
 	return err;
 }
 
-static int do_readlink(struct fs *fs, fuse_ino_t ino, char target[PATH_MAX + 1])
+static int do_readlink(struct fs *fs, struct fs_node *inode,
+		       char target[PATH_MAX + 1])
 {
 	struct fs_pin pin = {0};
 	ssize_t n = 0;
-	int err = fs_tree_pin(fs->tree, fs_backed_of(fs, ino), &pin);
+	int err = fs_tree_pin(fs->tree, fs_backed_of(inode), &pin);
 
 	if (!err) {
 		n = readlinkat(pin.fd, "", target, PATH_MAX);
@@ -85,19 +86,20 @@ static int do_readlink(struct fs *fs, fuse_ino_t ino, char target[PATH_MAX + 1])
 	return err;
 }
 
-static int do_open(struct fs *fs, fuse_ino_t ino, const struct fs_open_how *how,
-		   struct fs_handle **out)
+static int do_open(struct fs *fs, struct fs_node *inode,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 
-	return how->flags & O_TRUNC ? fs_volume_tree_open_cut(fs, node, how, out)
-				    : fs_tree_handle_open(fs, node, how, out);
+	return how->flags & O_TRUNC
+		       ? fs_volume_tree_open_cut(fs, node, how, out)
+		       : fs_tree_handle_open(fs, node, how, out);
 }
 
-static int do_opendir(struct fs *fs, fuse_ino_t ino,
+static int do_opendir(struct fs *fs, struct fs_node *inode,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_listing *listing = NULL;
 	int err = fs_listing_new(fs, node, &listing);
 
@@ -151,8 +153,8 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 		 * The file that was found keeps the name until it has a node.
 		 */
 		pthread_rwlock_rdlock(&fs->names_lock);
-		result = fs_listing_get(fs, listing, pos, !answer->plus,
-					&entry);
+		result =
+			fs_listing_get(fs, listing, pos, !answer->plus, &entry);
 		if (result == 1)
 			is_put = put(fs, dir, &entry, answer);
 		pthread_rwlock_unlock(&fs->names_lock);
@@ -166,15 +168,16 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 	return result < 0 ? result : 0;
 }
 
-static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
-		   off_t off, struct fs_answer *answer)
+static int do_list(struct fs *fs, struct fs_node *inode,
+		   struct fs_handle *handle, off_t off,
+		   struct fs_answer *answer)
 {
 	/* Not pinned if another program has deleted it. */
 	struct fs_entry dir = {0};
 	int err;
 
 	if (answer->plus)
-		(void)!fs_entry_enter(fs, ino, "", &dir);
+		(void)!fs_entry_enter(fs, inode, "", &dir);
 	/* Several threads may share one open directory. */
 	pthread_mutex_lock(&handle->lock);
 	fs_listing_begin(handle->listing);
@@ -186,7 +189,8 @@ static int do_list(struct fs *fs, fuse_ino_t ino, struct fs_handle *handle,
 
 static int do_sync_dir(const struct fs_handle *handle, bool datasync)
 {
-	int fd = openat(handle->pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd =
+		openat(handle->pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = 0;
 
 	if (fd < 0 || (datasync ? fdatasync(fd) : fsync(fd)))

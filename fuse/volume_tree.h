@@ -15,47 +15,50 @@
  * May @name in the directory @dir be a pack?  A mount of a single frame does
  * not show its neighbours.
  */
-bool fs_volume_tree_may_be_pack(struct fs *fs, fuse_ino_t dir,
-				const char *name);
+bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name);
 
 /*
  * Is @name in @dir a pack?  Returns 1 (an empty one), 0, or an errno; -ENOTEMPTY: one
  * with something in it.
  */
 B2F_MUST_CHECK
-int fs_volume_tree_look_inside(struct fs *fs, fuse_ino_t dir, const char *name);
+int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
+			       const char *name);
 
 B2F_MUST_CHECK
-int fs_volume_tree_create(fuse_req_t req, fuse_ino_t dir, const char *name,
+int fs_volume_tree_create(fuse_req_t req, struct fs_node *dir, const char *name,
 			  mode_t mode, const struct fs_open_how *how,
 			  struct fuse_entry_param *out,
 			  struct fs_handle **handle);
 B2F_MUST_CHECK
-int fs_volume_tree_mknod(fuse_req_t req, fuse_ino_t dir, const char *name,
+int fs_volume_tree_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 			 mode_t mode, dev_t rdev, struct fuse_entry_param *out);
 B2F_MUST_CHECK
-int fs_volume_tree_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name,
+int fs_volume_tree_mkdir(fuse_req_t req, struct fs_node *dir, const char *name,
 			 mode_t mode, struct fuse_entry_param *out);
 B2F_MUST_CHECK
-int fs_volume_tree_symlink(fuse_req_t req, const char *target, fuse_ino_t dir,
-			   const char *name, struct fuse_entry_param *out);
+int fs_volume_tree_symlink(fuse_req_t req, const char *target,
+			   struct fs_node *dir, const char *name,
+			   struct fuse_entry_param *out);
 B2F_MUST_CHECK
-int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t dir,
-			const char *name, struct fuse_entry_param *out);
+int fs_volume_tree_link(fuse_req_t req, struct fs_node *inode,
+			struct fs_node *dir, const char *name,
+			struct fuse_entry_param *out);
 B2F_MUST_CHECK
-int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t dir, const char *name);
+int fs_volume_tree_unlink(fuse_req_t req, struct fs_node *dir,
+			  const char *name);
 B2F_MUST_CHECK
-int fs_volume_tree_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name);
+int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *dir, const char *name);
 
 /* volume_tree_rename.c */
 B2F_MUST_CHECK
-int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t dir, const char *name,
-			  fuse_ino_t new_dir, const char *new_name,
+int fs_volume_tree_rename(fuse_req_t req, struct fs_node *dir, const char *name,
+			  struct fs_node *new_dir, const char *new_name,
 			  unsigned int flags);
 
 /* volume_tree_setattr.c */
 B2F_MUST_CHECK
-int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
+int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 			   const struct stat *attr, int to_set,
 			   struct fs_handle *handle);
 

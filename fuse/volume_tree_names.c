@@ -51,7 +51,7 @@ static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 }
 
 /* Enters @name for a new file that is no frame. */
-static int enter_new(fuse_req_t req, fuse_ino_t parent, const char *name,
+static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 		     struct fs_entry *entry)
 {
 	struct fs_backing_dir place;
@@ -75,7 +75,7 @@ static int inherit(const struct fs_entry *entry,
 }
 
 /* Makes a file that is no frame. */
-static int make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
+static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 		      const struct fs_maker_what *what,
 		      struct fuse_entry_param *out)
 {
@@ -100,8 +100,9 @@ static int make_other(fuse_req_t req, fuse_ino_t parent, const char *name,
 	return err;
 }
 
-int fs_volume_tree_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
-			 mode_t mode, struct fuse_entry_param *out)
+int fs_volume_tree_mkdir(fuse_req_t req, struct fs_node *parent,
+			 const char *name, mode_t mode,
+			 struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.mode = S_IFDIR | mode};
 
@@ -109,7 +110,7 @@ int fs_volume_tree_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 }
 
 int fs_volume_tree_symlink(fuse_req_t req, const char *target,
-			   fuse_ino_t parent, const char *name,
+			   struct fs_node *parent, const char *name,
 			   struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.target = target};
@@ -152,11 +153,12 @@ static int link_frame(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-int fs_volume_tree_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
-			const char *new_name, struct fuse_entry_param *out)
+int fs_volume_tree_link(fuse_req_t req, struct fs_node *inode,
+			struct fs_node *new_parent, const char *new_name,
+			struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_backed *node = fs_backed_of(fs, ino), *linked;
+	struct fs_backed *node = fs_backed_of(inode), *linked;
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
@@ -199,8 +201,7 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	int err = fs_backing_name_of_frame(
 		&place, entry->name,
-		fs_suffix_for(entry->name, B2F_SUFFIX_SPARSE),
-		name);
+		fs_suffix_for(entry->name, B2F_SUFFIX_SPARSE), name);
 	int taken = err ? fs_lookup_check_free(entry) : 0;
 
 	return taken ? taken : err;
@@ -318,8 +319,8 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	options.label = label;
 	fs_maker_begin(req);
 	err = (is_one_file(fs) ? b2f_frame_make_small : b2f_frame_make)(
-		&settings, entry->pin.fd, fresh->name,
-		mode | own_access(), &options, &fresh->made);
+		&settings, entry->pin.fd, fresh->name, mode | own_access(),
+		&options, &fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)
@@ -367,8 +368,9 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_probe_close(&found.probe);
 }
 
-int fs_volume_tree_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
-			 mode_t mode, dev_t rdev, struct fuse_entry_param *out)
+int fs_volume_tree_mknod(fuse_req_t req, struct fs_node *parent,
+			 const char *name, mode_t mode, dev_t rdev,
+			 struct fuse_entry_param *out)
 {
 	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
 	struct fs *fs = fs_of(req);
@@ -400,8 +402,8 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 {
 	struct fs *fs = entry->fs;
 	struct fs_handle *handle;
-	int err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame, how,
-				      &handle);
+	int err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame,
+					   how, &handle);
 
 	if (err)
 		return err;
@@ -417,8 +419,9 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-int fs_volume_tree_create(fuse_req_t req, fuse_ino_t parent, const char *name,
-			  mode_t mode, const struct fs_open_how *how,
+int fs_volume_tree_create(fuse_req_t req, struct fs_node *parent,
+			  const char *name, mode_t mode,
+			  const struct fs_open_how *how,
 			  struct fuse_entry_param *out,
 			  struct fs_handle **handle)
 {
@@ -462,7 +465,8 @@ static int delete_found(const struct fs_entry *entry,
 	return err;
 }
 
-int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+int fs_volume_tree_unlink(fuse_req_t req, struct fs_node *parent,
+			  const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
@@ -485,29 +489,30 @@ int fs_volume_tree_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	return err;
 }
 
-bool fs_volume_tree_may_be_pack(struct fs *fs, fuse_ino_t dir,
-				const char *name)
+bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name)
 {
 	return b2f_pack_is_name(name) &&
-	       fs_backed_of(fs, dir)->kind != FS_KIND_SINGLE;
+	       fs_backed_of(dir)->kind != FS_KIND_SINGLE;
 }
 
-int fs_volume_tree_look_inside(struct fs *fs, fuse_ino_t dir, const char *name)
+int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
+			       const char *name)
 {
 	struct fs_pin pin = {0};
 	bool empty = false;
 	int is;
 
-	if (!fs_volume_tree_may_be_pack(fs, dir, name))
+	if (!fs_volume_tree_may_be_pack(dir, name))
 		return 0;
-	is = fs_tree_pin(fs->tree, fs_backed_of(fs, dir), &pin);
+	is = fs_tree_pin(fs->tree, fs_backed_of(dir), &pin);
 	if (!is)
 		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, &empty);
 	fs_tree_unpin(fs->tree, &pin);
 	return is > 0 && !empty ? -ENOTEMPTY : is;
 }
 
-int fs_volume_tree_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *parent,
+			 const char *name)
 {
 	struct fs *fs = fs_of(req);
 	int is = fs_volume_tree_look_inside(fs, parent, name), err;

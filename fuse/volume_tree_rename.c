@@ -37,9 +37,9 @@
 #include "aside.h"
 #include "b2frame/error.h"
 #include "durable.h"
+#include "entry.h"
 #include "form.h"
 #include "links.h"
-#include "entry.h"
 #include "programs/home.h"
 #include "setattr.h"
 #include "volume_tree.h"
@@ -679,8 +679,9 @@ static int check_sticky(fuse_req_t req, const struct renaming *r)
 	return err;
 }
 
-static int enter_both(struct renaming *r, fuse_ino_t parent, const char *name,
-		      fuse_ino_t new_parent, const char *new_name)
+static int enter_both(struct renaming *r, struct fs_node *parent,
+		      const char *name, struct fs_node *new_parent,
+		      const char *new_name)
 {
 	int err = fs_entry_enter_to_change(r->fs, parent, name, &r->from.entry);
 
@@ -692,9 +693,9 @@ static int enter_both(struct renaming *r, fuse_ino_t parent, const char *name,
 	return err;
 }
 
-int fs_volume_tree_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-			  fuse_ino_t new_parent, const char *new_name,
-			  unsigned int flags)
+int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
+			  const char *name, struct fs_node *new_parent,
+			  const char *new_name, unsigned int flags)
 {
 	struct renaming r = {.fs = fs_of(req)};
 	int err = 0;

@@ -275,12 +275,12 @@ static int resize(struct fs *fs, struct fs_backed *shown,
 		      : resize_node(fs, node, fd, size);
 }
 
-int fs_volume_tree_setattr(fuse_req_t req, fuse_ino_t ino,
+int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 			   const struct stat *attr, int to_set,
 			   struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_backed *shown = fs_backed_of(fs, ino);
+	struct fs_backed *shown = fs_backed_of(inode);
 	struct fs_backed *node = NULL;
 	struct fs_setattr meta = meta_of(attr, to_set);
 	struct fs_pin pin = {0};

@@ -88,10 +88,10 @@ static int get_stored(const struct fs_backed *node, int fd, const char *name,
 	return 0;
 }
 
-int fs_volume_tree_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
-			      void *arg)
+int fs_volume_tree_with_frame(struct fs *fs, struct fs_node *inode,
+			      fs_frame_fn *fn, void *arg)
 {
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 	struct b2f_frame *frame = NULL;
 	struct fs_pin pin = {0};
 	int err = pin_base(fs, &node, &pin);
@@ -107,12 +107,12 @@ int fs_volume_tree_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
 	return err;
 }
 
-int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
+int fs_volume_tree_get_rows(struct fs *fs, struct fs_node *inode,
 			    const struct b2f_frame *frame, char **out,
 			    size_t *size)
 {
 	struct fs_backed *node = NULL;
-	int err = fs_view_enter(fs, fs_backed_of(fs, ino), &node);
+	int err = fs_view_enter(fs, fs_backed_of(inode), &node);
 
 	if (!err)
 		err = fs_table_rows_fact(fs, node, frame, out, size);
@@ -120,10 +120,10 @@ int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
 	return err;
 }
 
-int fs_volume_tree_get_stored(struct fs *fs, fuse_ino_t ino, const char *name,
-			      char **out, size_t *size)
+int fs_volume_tree_get_stored(struct fs *fs, struct fs_node *inode,
+			      const char *name, char **out, size_t *size)
 {
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
 	int err;
 
@@ -164,9 +164,9 @@ static int list_stored(struct fs *fs, const struct fs_backed *node, int fd,
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
-int fs_volume_tree_list_stored(struct fs *fs, fuse_ino_t ino, FILE *f)
+int fs_volume_tree_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 {
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
 	int err;
 
@@ -257,11 +257,11 @@ static int change_preset(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-int fs_volume_tree_set_xattr(struct fs *fs, fuse_ino_t ino,
+int fs_volume_tree_set_xattr(struct fs *fs, struct fs_node *inode,
 			     const struct fs_xattr_change *change)
 {
 	struct fs_xattr_change c = *change;
-	struct fs_backed *node = fs_backed_of(fs, ino);
+	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
 	int err;
 

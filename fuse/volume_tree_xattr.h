@@ -12,19 +12,19 @@
 #include "volume.h"
 
 B2F_MUST_CHECK
-int fs_volume_tree_with_frame(struct fs *fs, fuse_ino_t ino, fs_frame_fn *fn,
-			      void *arg);
+int fs_volume_tree_with_frame(struct fs *fs, struct fs_node *inode,
+			      fs_frame_fn *fn, void *arg);
 B2F_MUST_CHECK
-int fs_volume_tree_get_rows(struct fs *fs, fuse_ino_t ino,
+int fs_volume_tree_get_rows(struct fs *fs, struct fs_node *inode,
 			    const struct b2f_frame *frame, char **out,
 			    size_t *size);
 B2F_MUST_CHECK
-int fs_volume_tree_get_stored(struct fs *fs, fuse_ino_t ino, const char *name,
-			      char **out, size_t *size);
+int fs_volume_tree_get_stored(struct fs *fs, struct fs_node *inode,
+			      const char *name, char **out, size_t *size);
 B2F_MUST_CHECK
-int fs_volume_tree_list_stored(struct fs *fs, fuse_ino_t ino, FILE *f);
+int fs_volume_tree_list_stored(struct fs *fs, struct fs_node *inode, FILE *f);
 B2F_MUST_CHECK
-int fs_volume_tree_set_xattr(struct fs *fs, fuse_ino_t ino,
+int fs_volume_tree_set_xattr(struct fs *fs, struct fs_node *inode,
 			     const struct fs_xattr_change *change);
 
 #endif
