@@ -11,7 +11,6 @@
 
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
-#include "cli/found.h"
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
@@ -31,6 +30,113 @@ struct run {
 	/* By this run. */
 	bool made_output;
 };
+
+/* Something below a directory. */
+struct found_item {
+	/* See struct cli_walk_entry; malloc'ed. */
+	char *path;
+	char *below;
+	enum cli_kind kind;
+	/* Where it lies in its directory; of a MEMBER, its store. */
+	char *name;
+	/* A MEMBER's place in that; else NULL. */
+	char *key;
+};
+
+struct found {
+	/* Collect plain files; otherwise frames; or both. */
+	bool files;
+	bool all;
+	/* A frame with several names counts once. */
+	bool once;
+	struct found_item *items;
+	size_t n;
+	/* With @all, the directories that these are in. */
+	struct found_item *dirs;
+	size_t ndirs;
+	/* There is no memory; something is there that is not worked on. */
+	int err;
+	int refused;
+};
+
+/* Neither a frame nor a file nor a directory that is gone into. */
+static void leave_out(struct found *found, const struct cli_walk_entry *entry)
+{
+	cli_message_error("%s: it is %s, which is left out", entry->path,
+			  S_ISLNK(entry->st->st_mode) ? "a symbolic link"
+						      : "no regular file");
+	found->refused = -EINVAL;
+}
+
+static void free_items(struct found_item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(items[i].path);
+		free(items[i].below);
+		free(items[i].name);
+		free(items[i].key);
+	}
+	free(items);
+}
+
+/* Doubles when @n is a power of two. */
+static struct found_item *add_item(struct found_item **items, size_t *n)
+{
+	struct found_item *more = *items;
+
+	if ((*n & (*n - 1)) == 0)
+		more = realloc(more, (*n ? 2 * *n : 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	*items = more;
+	more[*n] = (struct found_item){.path = NULL};
+	return &more[(*n)++];
+}
+
+static void add(struct found *found, struct found_item **items, size_t *n,
+		const struct cli_walk_entry *entry)
+{
+	const char *below = entry->below ? entry->below : "";
+	struct found_item *item = add_item(items, n);
+
+	if (!item) {
+		found->err = -ENOMEM;
+		return;
+	}
+	item->kind = entry->at.kind;
+	item->path = strdup(entry->path);
+	item->below = strdup(below);
+	item->name = strdup(entry->at.name);
+	if (entry->at.key)
+		item->key = strdup(entry->at.key);
+	if (!item->path || !item->below || !item->name ||
+	    (entry->at.key && !item->key))
+		found->err = -ENOMEM;
+}
+
+static void collect(void *arg, const struct cli_walk_entry *entry)
+{
+	struct found *found = arg;
+	bool wanted = entry->peek.is_frame;
+
+	if (found->all && !wanted && !S_ISDIR(entry->st->st_mode) &&
+	    !S_ISREG(entry->st->st_mode))
+		leave_out(found, entry);
+	if (found->all)
+		wanted = wanted || S_ISREG(entry->st->st_mode);
+	else if (found->files)
+		wanted = !wanted && S_ISREG(entry->st->st_mode);
+	if (wanted && !(found->once && entry->again))
+		add(found, &found->items, &found->n, entry);
+	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
+		add(found, &found->dirs, &found->ndirs, entry);
+}
+
+static void free_found(struct found *found)
+{
+	free_items(found->items, found->n);
+	free_items(found->dirs, found->ndirs);
+}
 
 static bool is_dir(const char *path)
 {
@@ -294,7 +400,7 @@ static int run_one(struct run *run, const char *path)
 }
 
 /* Opens the directory of @item below @root; *@at is where it is. */
-static int find_item(const struct cli_found_item *item, int root, struct cli_at *at)
+static int find_item(const struct found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
 	char *file = NULL;
@@ -316,7 +422,7 @@ static int find_item(const struct cli_found_item *item, int root, struct cli_at 
 	return dir;
 }
 
-static int run_item(struct run *run, const struct cli_found_item *item, int root)
+static int run_item(struct run *run, const struct found_item *item, int root)
 {
 	struct cli_operand operand = {.output = NULL};
 	struct placed placed = {.dir = -1};
@@ -358,7 +464,7 @@ static int make_directory(const struct run *run, const char *below,
 }
 
 /* Makes directories as those of @found, if both it and the results are paths. */
-static int make_directories(struct run *run, int fd, const struct cli_found *found,
+static int make_directories(struct run *run, int fd, const struct found *found,
 			    struct cli_directories *made)
 {
 	int first, err;
@@ -380,7 +486,7 @@ static int make_directories(struct run *run, int fd, const struct cli_found *fou
 }
 
 /* Prints the errors of the search below @root, if any. */
-static int judge(const struct cli_found *found, const char *root, int err)
+static int judge(const struct found *found, const char *root, int err)
 {
 	if (!err)
 		err = found->refused;
@@ -406,7 +512,7 @@ static int open_root(const char *root)
 }
 
 /* Works on all that was @found below the directory @fd. */
-static int run_found(struct run *run, int fd, const struct cli_found *found)
+static int run_found(struct run *run, int fd, const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
 	int err, e;
@@ -423,7 +529,7 @@ static int run_found(struct run *run, int fd, const struct cli_found *found)
 
 static int run_below(struct run *run, const char *root)
 {
-	struct cli_found found = {
+	struct found found = {
 		.files = run->o->files,
 		.all = run->o->all,
 		/* The frame was changed by its first name already. */
@@ -431,7 +537,7 @@ static int run_below(struct run *run, const char *root)
 	};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->o->stores,
-				      .visit = cli_found_collect,
+				      .visit = collect,
 				      .arg = &found};
 	int fd = open_root(root), err, e = 0;
 
@@ -440,7 +546,7 @@ static int run_below(struct run *run, const char *root)
 		e = run_found(run, fd, &found);
 	if (fd >= 0)
 		close(fd);
-	cli_found_fini(&found);
+	free_found(&found);
 	return e == -EPIPE || !err ? e : err;
 }
 
