@@ -21,10 +21,10 @@
  * A file that replaces a directory is renamed over the link; a directory that comes
  * from elsewhere changes places with a link by way of ".", which dooms it there.
  *
- * After a crash, the next change or listing of a writable mount puts NEW back, or
- * deletes it.  What lies aside although nothing has taken its place stays, and is
- * shown: another program has taken the link away.  The directories are locked
- * (flock) as long as a mount is at it.
+ * After a crash, the next change or listing of a writable mount puts NEW back,
+ * or deletes it.  A file that lies aside although nothing has taken its place
+ * stays, and is shown: another program has taken the link away.  The
+ * directories are locked (flock) as long as a mount is at it.
  *
  * Layer: fuse.  Threads: any, as the kernel makes one change of a directory at a
  * time.  All functions may block on I/O.

@@ -2,9 +2,9 @@
 /*
  * bucket_make.h - names in an object store that come and go, or change
  *
- * A new file is a sparse frame, of which nothing is in the store before its first
- * commit.  A new directory is an empty object DIR/, as other clients make them; one
- * without it is there as long as a name is in it.
+ * A new file is a sparse frame, which is not in the store before its first
+ * commit.  A new directory is an empty object DIR/, as other clients make
+ * them; a directory without it exists as long as a name is in it.
  *
  * Layer: fuse.  Threads: any; makes requests.
  */

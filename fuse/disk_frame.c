@@ -121,7 +121,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	err = node->sparse ? b2f_frame_open(&options, fd, ".", out)
 			   : open_single(fs, node, fd, &options, out);
 	free(label);
-	/* It was a frame a moment ago: the next lookup tells what it is now. */
+	/* It was a frame a moment ago: the next lookup finds its kind now. */
 	if (err == -ENOENT ||
 	    (err == B2F_ENOTFRAME &&
 	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))

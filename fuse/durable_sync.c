@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durable_sync.c - syncs of whole filesystems, and what they failed for */
+/* durable_sync.c - syncs of whole filesystems, and their failures */
 
 #include <errno.h>
 #include <fcntl.h>

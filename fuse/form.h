@@ -2,11 +2,11 @@
 /*
  * form.h - a new file that is to be large becomes a directory
  *
- * A new frame is one file, with nothing in it.  Once, before any of its data are
- * stored, it can become a directory (programs/file_form.h); from then on it stays what
- * it is.  To the kernel it is the same inode with the same number, and to the mount
- * the same node: what finds a file by its name, or changes names, waits meanwhile
- * (names_lock), and finds what has the name then.
+ * A new frame is one file, with nothing in it.  Once, before any of its data
+ * are stored, it can become a directory (programs/file_form.h); from then on
+ * it keeps its form.  To the kernel it is the same inode with the same number,
+ * and to the mount the same node: what finds a file by its name, or changes
+ * names, waits meanwhile (names_lock), and finds what has the name then.
  *
  * Layer: fuse.  Threads: any.
  */

@@ -28,7 +28,7 @@ struct fs_source {
 	/* A URL: neither frame nor directory of ours. */
 	bool is_url;
 	bool sparse;
-	/* O_PATH: the directory, or the one that the frame is in. */
+	/* O_PATH: the directory, or the directory of the frame. */
 	int fd;
 	/* The frame's name in @fd, and in the mount; NULL for a directory. */
 	char *name;

@@ -50,7 +50,7 @@ B2F_MUST_CHECK
 int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
 		    const char *path);
 
-/* NULL or one that was not found does nothing. */
+/* NULL or a missing daemon does nothing. */
 void cli_daemon_close(struct cli_daemon *daemon);
 
 #endif

@@ -260,8 +260,8 @@ static void free_placed(struct placed *placed)
 }
 
 /*
- * Where what is at @below of the operand @path goes, and the directories for that.  A
- * server may call its objects as it likes, but they lead to nothing outside.
+ * The path of the result for @below of the operand @path, and its directories.
+ * No name of an object on a server leads outside of it.
  */
 static int make_place(struct run *run, const char *path, const char *below,
 		      struct placed *placed, struct cli_at *at)

@@ -10,8 +10,9 @@
 #include "cli/repair_frame.h"
 
 /*
- * Removes those of the frame @url, or of all below it, that are as old as @how says, or
- * tells of them, and how many they are.  Returns 0 or an errno, after saying why.
+ * Removes the orphans of the frame @url, or of all below it, that are as old
+ * as @how says, or lists and counts them.  Returns 0 or an errno, after
+ * saying why.
  */
 B2F_MUST_CHECK
 int cli_orphans_remove(const char *url, const struct cli_repair *how);

@@ -55,9 +55,9 @@ struct cli_walk {
 };
 
 /*
- * Visits what is in directory @path ("." leaves no trace in the names), or
- * @path itself if it is something else.  Returns 0, or the first error after
- * everything was visited; each is said on stderr.
+ * Visits the entries of the directory @path ("." leaves no trace in the
+ * names), or @path itself if it is something else.  Returns 0, or the first
+ * error after everything was visited; each is said on stderr.
  */
 B2F_MUST_CHECK
 int cli_walk_run(const struct cli_walk *walk, const char *path);
