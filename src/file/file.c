@@ -29,7 +29,6 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	}
 	pthread_mutex_init(&file->allow_lock, NULL);
 	pthread_mutex_init(&file->lock, NULL);
-	pthread_mutex_init(&file->heads_lock, NULL);
 	for (int i = 0; i < B2F_HEAD_LOADS; i++)
 		pthread_mutex_init(&file->head_loads[i], NULL);
 	pthread_mutex_init(&file->streams_lock, NULL);
@@ -53,7 +52,6 @@ void b2f_file_unref(struct b2f_file *file)
 	pthread_mutex_destroy(&file->streams_lock);
 	for (int i = 0; i < B2F_HEAD_LOADS; i++)
 		pthread_mutex_destroy(&file->head_loads[i]);
-	pthread_mutex_destroy(&file->heads_lock);
 	pthread_mutex_destroy(&file->lock);
 	pthread_mutex_destroy(&file->allow_lock);
 	b2f_frame_close(file->frame);

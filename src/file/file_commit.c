@@ -496,7 +496,7 @@ static void wait_readers(void *arg)
 
 	b2f_head_forget_all(file);
 	b2f_writer_wait_readers(file->writer);
-	b2f_kept_drop(&file->runtime->kept, file);
+	b2f_head_close_all(file->runtime, file);
 }
 
 void b2f_file_tidy(struct b2f_file *file, bool last, bool late)

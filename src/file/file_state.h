@@ -7,10 +7,9 @@
  *
  *   tally          how much was encoded and decoded
  *   idle           decoders, encoders and page buffers between two uses
- *   kept           chunk files that stay open for the next block
  *   budget, holes  how much memory changes may take, of all files together
  *   record         pages that were written, chunk by chunk
- *   head, unit     heads of chunks, and their units by way of the cache
+ *   head, unit     chunks that were read, and their units by way of the cache
  *   writer         what a file has while it can be written to
  *   file           an open file: its life and its version of the frame
  *   file_now       what can be told of a file that is being written to
@@ -77,11 +76,13 @@ struct b2f_file {
 	bool stays;
 	/* Set once; what it has, see writer.h.  Protected by lock. */
 	struct b2f_writer *writer;
-	pthread_mutex_t heads_lock;
-	/* Indexed by entry; NULL if empty.  Protected by heads_lock. */
+	/*
+	 * Indexed by entry; NULL if empty.  Under the lock of struct
+	 * b2f_open_chunks.
+	 */
 	struct b2f_head **heads;
 	size_t nheads;
-	/* Bytes of the heads in the table.  Protected by heads_lock. */
+	/* Bytes of the heads in the table, under that lock, too. */
 	size_t heads_bytes;
 	/*
 	 * Bytes of a unit of the chunk whose head was read last, a hint; or 0.

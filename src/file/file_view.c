@@ -176,7 +176,7 @@ static int pin_missing(void *arg, size_t i)
 	struct batch *b = arg;
 	struct piece *p = b->missing[i];
 
-	return b2f_unit_pin(b->reading, p->head->loaded, p->unit, &p->ref);
+	return b2f_unit_pin(b->reading, p->head, p->unit, &p->ref);
 }
 
 /* Pins every unit of the batch, first those that are in the cache. */

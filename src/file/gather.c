@@ -56,7 +56,7 @@ static int pin_unit(struct segment *s, const struct b2f_source *src,
 	chunk = &s->head->loaded->chunk;
 	unit = in / chunk->unit_size;
 	from = in % chunk->unit_size;
-	err = b2f_unit_pin(s->reading, s->head->loaded, unit, &s->ref);
+	err = b2f_unit_pin(s->reading, s->head, unit, &s->ref);
 	if (err)
 		return err;
 	s->data = s->ref.data + from;

@@ -59,7 +59,7 @@ static void decode_block(const struct b2f_reading *r,
 		if (b2f_cache_has(cache, &key))
 			continue;
 		/* The reader will get the error, and it is logged already. */
-		err = b2f_unit_pin(r, head->loaded, unit, &ref);
+		err = b2f_unit_pin(r, head, unit, &ref);
 		b2f_cache_put(cache, &ref);
 	}
 	b2f_head_put(head);

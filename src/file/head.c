@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* head.c - the heads of the chunks of a file, and a table of them */
+/*
+ * head.c - the chunks of a file that were read: their heads, and open files
+ *
+ * Opening a chunk file takes longer than reading a block of it.  So the chunk
+ * files that were opened last stay open, of all files together.
+ */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
 #include "file/stream.h"
 #include "frame/frame_chunk.h"
+#include "frame/frame_unit.h"
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
@@ -27,6 +34,145 @@ void b2f_head_put(struct b2f_head *head)
 	free(head);
 }
 
+/*
+ * Takes away the file of @head if nobody uses it, to be closed without the lock.
+ * Locked.
+ */
+static struct b2f_object take_object(struct b2f_head *head)
+{
+	struct b2f_object object = {.fd = -1};
+
+	if (head->is_open && !head->is_kept && head->nusers == 0) {
+		object = head->object;
+		head->is_open = false;
+	}
+	return object;
+}
+
+/* Keeps the file of @head, which may be NULL, open no more; it has that reference. */
+static void drop_open(struct b2f_open_chunks *open, struct b2f_head *head)
+{
+	struct b2f_object object;
+
+	if (!head)
+		return;
+	pthread_mutex_lock(&open->lock);
+	head->is_kept = false;
+	object = take_object(head);
+	pthread_mutex_unlock(&open->lock);
+	b2f_object_close(&object);
+	b2f_head_put(head);
+}
+
+void b2f_head_close_all(struct b2f_runtime *runtime,
+			const struct b2f_file *file)
+{
+	struct b2f_open_chunks *open = &runtime->open_chunks;
+
+	for (size_t i = 0; i < B2F_OPEN_MAX; i++) {
+		struct b2f_head *head;
+
+		pthread_mutex_lock(&open->lock);
+		head = open->at[i];
+		if (head && file && head->file != file)
+			head = NULL;
+		if (head)
+			open->at[i] = NULL;
+		pthread_mutex_unlock(&open->lock);
+		drop_open(open, head);
+	}
+}
+
+/*
+ * A chunk file could not be opened with @err.  If that is for want of descriptors,
+ * none stays open any more.  Returns whether to try again may help.
+ */
+static bool stop(struct b2f_runtime *runtime, int err)
+{
+	struct b2f_open_chunks *open = &runtime->open_chunks;
+
+	if (err != -EMFILE && err != -ENFILE)
+		return false;
+	pthread_mutex_lock(&open->lock);
+	open->is_stopped = true;
+	pthread_mutex_unlock(&open->lock);
+	b2f_head_close_all(runtime, NULL);
+	return true;
+}
+
+/* Has the file of @head stay open, in the place of that which is returned.  Locked. */
+static struct b2f_head *put_in(struct b2f_open_chunks *open,
+			       struct b2f_head *head)
+{
+	struct b2f_head **slot = &open->at[open->next], *old = *slot;
+
+	if (open->is_stopped)
+		return NULL;
+	b2f_head_ref(head);
+	head->is_kept = true;
+	*slot = head;
+	open->next = (open->next + 1) % B2F_OPEN_MAX;
+	return old;
+}
+
+/* Gives @head the open @object, which is taken over, and one user of it. */
+static void keep_open(struct b2f_open_chunks *open, struct b2f_head *head,
+		      struct b2f_object *object)
+{
+	struct b2f_head *old = NULL;
+
+	pthread_mutex_lock(&open->lock);
+	head->nusers++;
+	/* If not, another thread was faster. */
+	if (!head->is_open) {
+		head->object = *object;
+		head->is_open = true;
+		*object = (struct b2f_object){.fd = -1};
+		old = put_in(open, head);
+	}
+	pthread_mutex_unlock(&open->lock);
+	b2f_object_close(object);
+	drop_open(open, old);
+}
+
+const struct b2f_object *b2f_head_open(struct b2f_head *head)
+{
+	struct b2f_runtime *runtime = head->file->runtime;
+	struct b2f_object object = {.fd = -1};
+	bool is_open;
+	int err;
+
+	if (b2f_loaded_is_whole(head->loaded))
+		return NULL;
+	pthread_mutex_lock(&runtime->open_chunks.lock);
+	is_open = head->is_open;
+	head->nusers += is_open;
+	pthread_mutex_unlock(&runtime->open_chunks.lock);
+	if (is_open)
+		return &head->object;
+	err = b2f_frame_open_object(head->frame, head->loaded, &object);
+	if (err) {
+		(void)stop(runtime, err);
+		return NULL;
+	}
+	keep_open(&runtime->open_chunks, head, &object);
+	return &head->object;
+}
+
+void b2f_head_close(struct b2f_head *head, const struct b2f_object *object)
+{
+	struct b2f_open_chunks *open = &head->file->runtime->open_chunks;
+	struct b2f_object last;
+
+	if (!object)
+		return;
+	pthread_mutex_lock(&open->lock);
+	head->nusers--;
+	last = take_object(head);
+	pthread_mutex_unlock(&open->lock);
+	b2f_object_close(&last);
+}
+
 static size_t head_bytes(const struct b2f_head *head)
 {
 	return head ? sizeof(*head) + sizeof(*head->loaded) + head->loaded->size
@@ -45,7 +191,7 @@ static struct b2f_head *find_head(const struct b2f_reading *r,
 	struct b2f_file *file = r->file;
 	struct b2f_head *head;
 
-	pthread_mutex_lock(&file->heads_lock);
+	pthread_mutex_lock(&file->runtime->open_chunks.lock);
 	head = *slot_of(file, src->span.nchunk);
 	if (head && head->frame == r->frame && head->loaded->raw == src->raw &&
 	    head->loaded->nchunk == src->span.nchunk &&
@@ -53,7 +199,7 @@ static struct b2f_head *find_head(const struct b2f_reading *r,
 		b2f_head_ref(head);
 	else
 		head = NULL;
-	pthread_mutex_unlock(&file->heads_lock);
+	pthread_mutex_unlock(&file->runtime->open_chunks.lock);
 	return head;
 }
 
@@ -63,7 +209,7 @@ static void keep_head(struct b2f_file *file, struct b2f_head *head)
 	struct b2f_head **slot = slot_of(file, head->loaded->nchunk);
 	struct b2f_head *old;
 
-	pthread_mutex_lock(&file->heads_lock);
+	pthread_mutex_lock(&file->runtime->open_chunks.lock);
 	old = *slot;
 	*slot = NULL;
 	file->heads_bytes -= head_bytes(old);
@@ -72,23 +218,23 @@ static void keep_head(struct b2f_file *file, struct b2f_head *head)
 		file->heads_bytes += head_bytes(head);
 		*slot = head;
 	}
-	pthread_mutex_unlock(&file->heads_lock);
+	pthread_mutex_unlock(&file->runtime->open_chunks.lock);
 	b2f_head_put(old);
 }
 
 void b2f_head_forget_all(struct b2f_file *file)
 {
-	b2f_kept_drop(&file->runtime->kept, file);
 	for (size_t i = 0; i < file->nheads; i++) {
 		struct b2f_head *old;
 
-		pthread_mutex_lock(&file->heads_lock);
+		pthread_mutex_lock(&file->runtime->open_chunks.lock);
 		old = file->heads[i];
 		file->heads[i] = NULL;
 		file->heads_bytes -= head_bytes(old);
-		pthread_mutex_unlock(&file->heads_lock);
+		pthread_mutex_unlock(&file->runtime->open_chunks.lock);
 		b2f_head_put(old);
 	}
+	b2f_head_close_all(file->runtime, file);
 }
 
 static int load(const struct b2f_reading *r, const struct b2f_source *src,
@@ -124,8 +270,7 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 static int new_head(const struct b2f_reading *r, const struct b2f_source *src,
 		    struct b2f_head **out)
 {
-	const struct b2f_kept_key key = {r->file, r->cache_id, src->raw};
-	struct b2f_kept *kept = &r->file->runtime->kept;
+	struct b2f_runtime *runtime = r->file->runtime;
 	struct b2f_head *head = calloc(1, sizeof(*head));
 	struct b2f_object object;
 	int err;
@@ -133,17 +278,19 @@ static int new_head(const struct b2f_reading *r, const struct b2f_source *src,
 	if (!head)
 		return -ENOMEM;
 	err = load(r, src, &object, &head->loaded);
-	if (b2f_kept_stop(kept, err))
+	if (stop(runtime, err))
 		err = load(r, src, &object, &head->loaded);
 	if (err) {
 		free(head);
 		return err;
 	}
-	if (object.store)
-		b2f_kept_put(kept,
-			     b2f_kept_add(kept, &key, r->frame, &object));
 	atomic_init(&head->refs, 1);
+	head->file = r->file;
 	head->frame = b2f_frame_ref(r->frame);
+	if (object.store) {
+		keep_open(&runtime->open_chunks, head, &object);
+		b2f_head_close(head, &head->object);
+	}
 	keep_head(r->file, head);
 	*out = head;
 	return 0;

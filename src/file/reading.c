@@ -258,7 +258,7 @@ static int copy_source(const struct b2f_reading *r,
 
 		n = (uint32_t)b2f_min_u64(
 			size, b2f_chunk_unit_nbytes(chunk, unit) - start);
-		err = b2f_unit_pin(r, head->loaded, unit, &ref);
+		err = b2f_unit_pin(r, head, unit, &ref);
 		if (err)
 			break;
 		memcpy(buf, ref.data + start, n);

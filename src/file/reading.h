@@ -80,12 +80,23 @@ int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
 
 /* head.c */
 
-/* The head of a chunk, shared by all threads that decode its units. */
+/*
+ * A chunk that was read: its head, shared by all threads that decode its units, and
+ * its file, which is open while one of them uses it, and for a while after that.
+ */
 struct b2f_head {
 	atomic_uint refs;
+	/* Outlives all users of the head. */
+	struct b2f_file *file;
 	/* Holds a reference; @loaded points into it. */
 	struct b2f_frame *frame;
 	struct b2f_loaded *loaded;
+	/* The rest is under the lock of struct b2f_open_chunks. */
+	struct b2f_object object;
+	unsigned int nusers;
+	bool is_open;
+	/* It stays open, and the table of open chunks has a reference. */
+	bool is_kept;
 };
 
 /*
@@ -109,14 +120,30 @@ void b2f_head_put(struct b2f_head *head);
 /* Forgets all heads, as the frame has changed. */
 void b2f_head_forget_all(struct b2f_file *file);
 
+/*
+ * The open chunk file of @head, for b2f_head_close().  NULL: it is not needed, or
+ * cannot be opened, which will be found out again, and told.
+ */
+const struct b2f_object *b2f_head_open(struct b2f_head *head);
+
+/* @object: what b2f_head_open() returned. */
+void b2f_head_close(struct b2f_head *head, const struct b2f_object *object);
+
+/*
+ * No chunk of @file (NULL: of any) stays open: it has changed, or chunk files were
+ * deleted.
+ */
+void b2f_head_close_all(struct b2f_runtime *runtime,
+			const struct b2f_file *file);
+
 /* unit.c */
 
 /*
- * Pins unit @unit of the chunk @loaded (its head, or all of it) in *@out,
+ * Pins unit @unit of the chunk @head in *@out,
  * decoding it if it is not in the cache.  Returns as b2f_frame_decode_unit().
  */
 B2F_MUST_CHECK
-int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		 uint32_t unit, struct b2f_cache_ref *out);
 
 /*
@@ -124,7 +151,7 @@ int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
  * one read of all that is stored, if there are several.  True if there was one;
  * errors are logged.
  */
-bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+bool b2f_unit_load(const struct b2f_reading *r, struct b2f_head *head,
 		   uint32_t first, uint32_t last, bool at_once);
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,

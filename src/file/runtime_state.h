@@ -12,10 +12,25 @@
 #include "b2frame/runtime.h"
 #include "file/budget.h"
 #include "file/idle.h"
-#include "file/kept.h"
 #include "file/tally.h"
 #include "run/cache.h"
 #include "run/pool.h"
+
+struct b2f_head;
+
+/* Few: each is a descriptor that the process cannot use for something else. */
+#define B2F_OPEN_MAX 8
+
+/* Chunk files that stay open for the next block, of all files (head.c). */
+struct b2f_open_chunks {
+	/* Of this, and of all tables of heads. */
+	pthread_mutex_t lock;
+	/* NULL if empty; each is a reference.  The next one to be replaced. */
+	struct b2f_head *at[B2F_OPEN_MAX];
+	unsigned int next;
+	/* There were no descriptors left once: none stays open any more. */
+	bool is_stopped;
+};
 
 struct b2f_runtime {
 	struct b2f_cache *cache;
@@ -34,7 +49,7 @@ struct b2f_runtime {
 	atomic_uint_fast64_t ahead_bytes;
 	atomic_uint_fast64_t ahead_chunks;
 	struct b2f_idle idle;
-	struct b2f_kept kept;
+	struct b2f_open_chunks open_chunks;
 	struct b2f_budget budget;
 	/* Indexed by codec code. */
 	struct b2f_tally tally[B2F_STATS_CODECS];

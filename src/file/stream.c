@@ -67,7 +67,7 @@ static void decode_source(struct ahead *a, const struct b2f_reading *r,
 	last = (uint32_t)((a->end - 1) / chunk->unit_size);
 	if (last >= chunk->nunits)
 		last = chunk->nunits - 1;
-	if (b2f_unit_load(r, head->loaded, first, last, is_whole(a)))
+	if (b2f_unit_load(r, head, first, last, is_whole(a)))
 		atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
 	b2f_head_put(head);
 }

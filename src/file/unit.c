@@ -25,47 +25,22 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 /* Arguments of the loader of a unit. */
 struct fill {
 	const struct b2f_reading *reading;
-	const struct b2f_loaded *loaded;
+	struct b2f_head *head;
 	/* See struct b2f_unit_read. */
 	const uint8_t *rest;
 	/* The caller has a loan that is enough for it. */
 	bool has_loan;
 };
 
-/*
- * The open object of the chunk @l, kept or opened now.  NULL: it is not needed,
- * or cannot be opened, which will be found out again, and told.
- */
-static struct b2f_kept_object *get_object(const struct b2f_reading *r,
-					  const struct b2f_loaded *l)
-{
-	struct b2f_kept *kept = &r->file->runtime->kept;
-	const struct b2f_kept_key key = {r->file, r->cache_id, l->raw};
-	struct b2f_object object = {.fd = -1};
-	struct b2f_kept_object *k;
-	int err;
-
-	if (b2f_loaded_is_whole(l))
-		return NULL;
-	k = b2f_kept_get(kept, &key);
-	if (k)
-		return k;
-	err = b2f_frame_open_object(r->frame, l, &object);
-	if (!err)
-		return b2f_kept_add(kept, &key, r->frame, &object);
-	(void)b2f_kept_stop(kept, err);
-	return NULL;
-}
-
 static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 		  struct b2f_decoder *dec, uint8_t *dst)
 {
 	const struct b2f_reading *r = fill->reading;
-	struct b2f_kept_object *k = get_object(r, fill->loaded);
+	const struct b2f_object *object = b2f_head_open(fill->head);
 	const struct b2f_unit_read read = {
 		.frame = r->frame,
-		.loaded = fill->loaded,
-		.object = k ? &k->object : NULL,
+		.loaded = fill->head->loaded,
+		.object = object,
 		.rest = fill->rest,
 		.dec = dec,
 		.ref = ref,
@@ -76,10 +51,10 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 
 	if (!err)
 		b2f_tally_decoded(
-			r->file->runtime->tally, fill->loaded,
-			b2f_chunk_unit_nbytes(&fill->loaded->chunk, unit),
+			r->file->runtime->tally, fill->head->loaded,
+			b2f_chunk_unit_nbytes(&fill->head->loaded->chunk, unit),
 			start_ns);
-	b2f_kept_put(&r->file->runtime->kept, k);
+	b2f_head_close(fill->head, object);
 	/* Its head, with what came behind it, may be what is damaged. */
 	if (err == B2F_ECORRUPT)
 		b2f_head_forget_all(r->file);
@@ -95,14 +70,14 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	const struct b2f_reading *r = fill->reading;
 	struct b2f_runtime *rt = r->file->runtime;
 	struct fill first = {
-		.reading = r, .loaded = fill->loaded, .has_loan = true};
+		.reading = r, .head = fill->head, .has_loan = true};
 	struct b2f_cache_ref ref = {0};
 	struct b2f_decoder *dec = NULL;
 	int err = 0;
 
 	(void)size;
 	/* Unit 0 never needs another one, so this cannot go in circles. */
-	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->loaded->chunk))
+	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->head->loaded->chunk))
 		err = pin(&first, 0, &ref);
 	if (!err)
 		err = b2f_idle_get_decoder(&rt->idle, &dec);
@@ -118,7 +93,7 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 static void tell(const struct fill *fill, uint32_t unit, int err)
 {
 	const struct b2f_reading *r = fill->reading;
-	const struct b2f_loaded *l = fill->loaded;
+	const struct b2f_loaded *l = fill->head->loaded;
 	uint64_t nbytes = b2f_chunk_unit_nbytes(&l->chunk, unit);
 	struct b2f_why why;
 
@@ -141,7 +116,7 @@ static void tell(const struct fill *fill, uint32_t unit, int err)
 static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
 {
 	const struct b2f_reading *r = fill->reading;
-	const struct b2f_loaded *loaded = fill->loaded;
+	const struct b2f_loaded *loaded = fill->head->loaded;
 	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
 	const struct b2f_cache_loader loader = {
 		.load = fill_unit,
@@ -160,11 +135,11 @@ static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
 	return err;
 }
 
-int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		 uint32_t unit, struct b2f_cache_ref *out)
 {
 	struct fill fill = {
-		.reading = r, .loaded = loaded, .has_loan = r->has_loan};
+		.reading = r, .head = head, .has_loan = r->has_loan};
 
 	return pin(&fill, unit, out);
 }
@@ -172,7 +147,7 @@ int b2f_unit_pin(const struct b2f_reading *r, const struct b2f_loaded *loaded,
 static bool has_unit(const struct fill *fill, uint32_t unit)
 {
 	struct b2f_cache_key key =
-		b2f_unit_key(fill->reading, fill->loaded, unit);
+		b2f_unit_key(fill->reading, fill->head->loaded, unit);
 
 	return b2f_cache_has(fill->reading->file->runtime->cache, &key);
 }
@@ -201,11 +176,11 @@ static void claim_units(const struct fill *fill, uint32_t unit, uint32_t last,
 
 	for (uint32_t i = 0; i < CLAIMS_MAX && i <= last - unit; i++) {
 		struct b2f_cache_key key =
-			b2f_unit_key(r, fill->loaded, unit + i);
+			b2f_unit_key(r, fill->head->loaded, unit + i);
 
 		claims[i] = (struct b2f_cache_claim){.data = NULL};
 		if (!b2f_cache_claim(r->file->runtime->cache, &key,
-				     b2f_chunk_unit_nbytes(&fill->loaded->chunk,
+				     b2f_chunk_unit_nbytes(&fill->head->loaded->chunk,
 							   unit + i),
 				     r->in_order, &claims[i]))
 			claims[i].entry = NULL;
@@ -220,7 +195,7 @@ static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
 
 	for (uint32_t i = 0; i < CLAIMS_MAX && i <= last - unit; i++) {
 		struct b2f_cache_key key =
-			b2f_unit_key(r, fill->loaded, unit + i);
+			b2f_unit_key(r, fill->head->loaded, unit + i);
 
 		if (claims[i].entry)
 			b2f_cache_settle(r->file->runtime->cache, &claims[i],
@@ -237,30 +212,31 @@ static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
 static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 			 struct b2f_decoder *dec)
 {
-	struct b2f_kept_object *k = get_object(fill->reading, fill->loaded);
+	const struct b2f_object *object = b2f_head_open(fill->head);
 	struct b2f_cache_claim claims[CLAIMS_MAX];
 	const struct b2f_unit_read read = {
 		.frame = fill->reading->frame,
-		.loaded = fill->loaded,
-		.object = k ? &k->object : NULL,
+		.loaded = fill->head->loaded,
+		.object = object,
 		.dec = dec,
 	};
 
 	claim_units(fill, unit, last, claims);
 	/* If it cannot be read, the units find out, and tell. */
-	if (k && b2f_frame_read_rest(&read) == 0)
+	if (object && b2f_frame_read_rest(&read) == 0)
 		fill->rest = dec->stored.data;
 	load_claimed(fill, unit, last, claims);
 	if (last - unit >= CLAIMS_MAX)
 		load_units(fill, unit + CLAIMS_MAX, last);
-	b2f_kept_put(&fill->reading->file->runtime->kept, k);
+	b2f_head_close(fill->head, object);
 }
 
-bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_loaded *loaded,
+bool b2f_unit_load(const struct b2f_reading *r, struct b2f_head *head,
 		   uint32_t first, uint32_t last, bool at_once)
 {
 	struct b2f_idle *idle = &r->file->runtime->idle;
-	struct fill fill = {.reading = r, .loaded = loaded};
+	struct fill fill = {.reading = r, .head = head};
+	const struct b2f_loaded *loaded = head->loaded;
 	struct b2f_decoder *dec = NULL;
 	bool large = loaded->chunk.unit_size > B2F_CACHE_LARGE;
 

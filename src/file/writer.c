@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/monotonic.h"
+#include "file/reading.h"
 #include "frame/txn_count.h"
 #include "frame/garbage.h"
 
@@ -163,7 +164,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 		return;
 	b2f_writer_wait_readers(w);
 	/* An open chunk file still takes up its room. */
-	b2f_kept_drop(&file->runtime->kept, file);
+	b2f_head_close_all(file->runtime, file);
 	deleted = b2f_txn_delete(txn);
 	pthread_mutex_lock(&file->lock);
 	b2f_txn_end_delete(txn, deleted);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_kept.c - chunk files stay open for the next block */
+/* test_head.c - chunk files stay open for the next block */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -75,7 +75,7 @@ static void teardown(void)
 	fault_disk_free(disk);
 }
 
-TestSuite(kept, .init = setup, .fini = teardown);
+TestSuite(head, .init = setup, .fini = teardown);
 
 /* Objects that are opened to read @n bytes at @off, block by block. */
 static uint64_t count_opens(struct b2f_file *file, uint64_t off, uint64_t n)
@@ -93,7 +93,7 @@ static uint64_t count_opens(struct b2f_file *file, uint64_t off, uint64_t n)
 	return fault_disk_nops(disk) - before;
 }
 
-Test(kept, a_chunk_is_opened_once_for_all_of_its_blocks)
+Test(head, a_chunk_is_opened_once_for_all_of_its_blocks)
 {
 	struct b2f_file *file = open_file();
 
@@ -103,7 +103,7 @@ Test(kept, a_chunk_is_opened_once_for_all_of_its_blocks)
 }
 
 /* Also if its head was read long ago, and other chunks since. */
-Test(kept, few_chunks_stay_open)
+Test(head, few_chunks_stay_open)
 {
 	struct b2f_file *file = open_file();
 
@@ -117,7 +117,7 @@ Test(kept, few_chunks_stay_open)
 }
 
 /* One chunk cannot be opened for want of a descriptor: nothing is kept. */
-Test(kept, what_is_open_does_not_keep_others_from_reading)
+Test(head, what_is_open_does_not_keep_others_from_reading)
 {
 	struct fault_plan plan = {.err = EMFILE, .kinds = FAULT_OPEN};
 	struct b2f_file *file = open_file();
@@ -132,7 +132,7 @@ Test(kept, what_is_open_does_not_keep_others_from_reading)
 }
 
 /* The head is loaded by the reader or by a worker, and used by both. */
-Test(kept, chunk_is_opened_once_for_a_reader_in_order_and_what_is_decoded_ahead)
+Test(head, chunk_is_opened_once_for_a_reader_in_order_and_what_is_decoded_ahead)
 {
 	struct b2f_runtime_options ahead = options;
 	struct b2f_stream *stream = NULL;
@@ -181,7 +181,7 @@ static void *read_block(void *arg)
 	return (void *)bad;
 }
 
-Test(kept, chunk_that_many_threads_want_at_once_is_opened_once)
+Test(head, chunk_that_many_threads_want_at_once_is_opened_once)
 {
 	struct b2f_file *file = open_file();
 	pthread_t threads[8];
