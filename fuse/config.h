@@ -31,6 +31,11 @@ struct fs_config {
 	bool background;
 	bool no_xattr;
 	bool list_xattr;
+	/*
+	 * The kernel itself reads and writes files that are no frames.  Decided
+	 * by the first request; false once the kernel has refused it.
+	 */
+	_Atomic bool passes;
 };
 
 /*

@@ -12,5 +12,36 @@
 #define FUSE_USE_VERSION 314
 
 #include <fuse_lowlevel.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+/*
+ * What newer kernels offer, in the words of their protocol: libfuse has names for it
+ * from 3.17 on, and no version logs a refusal less than once a file.  Kernels
+ * without it take no notice.
+ */
+
+/* Bits of @flags2 in the answer to FUSE_INIT; Linux 6.6 and 6.9. */
+#define FS_INIT2_MMAP_DIRECT (1u << 4)
+#define FS_INIT2_PASSTHROUGH (1u << 5)
+
+/* The answer to an open: the kernel itself reads and writes @backing_id. */
+struct fs_open_answer {
+	uint64_t fh;
+	uint32_t open_flags;
+	int32_t backing_id;
+};
+
+#define FS_OPEN_PASSTHROUGH (1u << 7)
+
+/* Requests to /dev/fuse: make and remove the number of a file. */
+struct fs_backing_map {
+	int32_t fd;
+	uint32_t flags;
+	uint64_t padding;
+};
+
+#define FS_BACKING_OPEN	 _IOW(229, 1, struct fs_backing_map)
+#define FS_BACKING_CLOSE _IOW(229, 2, uint32_t)
 
 #endif

@@ -69,7 +69,7 @@ int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n)
 
 	pthread_mutex_lock(&fs->state_lock);
 	TAILQ_FOREACH (h, &fs->handles, all)
-		count += h->is_seen;
+		count += h->is_seen != FS_UNSEEN;
 	if (count > 0)
 		handles = malloc(count * sizeof(struct fs_handle *));
 	TAILQ_FOREACH (h, &fs->handles, all) {

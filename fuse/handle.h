@@ -46,6 +46,11 @@ struct fs_share;
 struct fs_data_ops {
 	/* Closes what the volume has opened. */
 	void (*close)(struct fs *fs, struct fs_handle *handle);
+	/*
+	 * The open of @handle is being answered.  Returns the number by which the
+	 * kernel itself reads and writes the file below; 0: it asks for the data.
+	 */
+	int (*pass)(struct fs *fs, struct fs_handle *handle, int flags);
 	/* Reads bytes, as pread(2), but ends early at the end only. */
 	ssize_t (*pread)(struct fs *fs, const struct fs_handle *handle,
 			 void *buf, size_t size, uint64_t off);
@@ -72,6 +77,9 @@ struct fs_data_ops {
 	/* Goes back to what is stored. */
 	void (*revert)(struct fs *fs, struct fs_handle *handle);
 };
+
+/* A file that is no frame, and who moves its data once the open is answered. */
+enum fs_seen { FS_UNSEEN, FS_SEEN, FS_SEEN_PASSED, FS_SEEN_ASKED };
 
 struct fs_handle {
 	/* In the list of all; under fs->state_lock. */
@@ -114,7 +122,7 @@ struct fs_handle {
 	/* How many bytes there are, of what has neither @file nor @fd. */
 	uint64_t nbytes;
 	/* @fd is counted in cache_state.h; under fs->state_lock. */
-	bool is_seen;
+	enum fs_seen is_seen;
 	/* Opened for writing. */
 	bool writes;
 	/* At the open, what the kernel had cached was still right. */

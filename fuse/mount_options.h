@@ -87,6 +87,8 @@ struct fs_options {
 		int64_t readahead;
 		bool direct_io;
 		bool writeback_cache;
+		/* passthrough and nopassthrough: the last of both counts. */
+		bool no_passthrough;
 		double attr_timeout_s;
 		double entry_timeout_s;
 	} cache;

@@ -25,9 +25,8 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_reply_error(req, err);
 		return;
 	}
-	fs_reply_opened(fs, handle, fi);
 	/* The open was interrupted: no release will come. */
-	if (fuse_reply_open(req, fi) < 0)
+	if (fs_reply_open(req, handle, fi) < 0)
 		fs_handle_close(fs, handle);
 }
 

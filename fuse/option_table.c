@@ -112,7 +112,12 @@ static const struct option_entry table[] = {
 	    "the kernel collects writes (many small ones get\n"
 	    "faster; changes by others are not seen at once)"),
 	ROW("direct_io", SET, cache.direct_io, NULL,
-	    "do not use the kernel's cache (no mmap)"),
+	    "do not use the kernel's cache (mmap from Linux 6.6 on)"),
+	ROW("passthrough", CLEAR, cache.no_passthrough, NULL,
+	    "the kernel itself reads and writes files that are\n"
+	    "no frames, where it can (default)"),
+	ROW("nopassthrough", SET, cache.no_passthrough, NULL,
+	    "the daemon does that"),
 	ROW("attr_timeout", SECONDS, cache.attr_timeout_s, "S",
 	    "how long attributes may be out of date (1)"),
 	ROW("entry_timeout", SECONDS, cache.entry_timeout_s, "S",

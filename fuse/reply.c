@@ -96,3 +96,19 @@ void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 	fi->direct_io = handle->direct_io;
 	fi->keep_cache = handle->keep_cache;
 }
+
+int fs_reply_open(fuse_req_t req, struct fs_handle *handle,
+		  struct fuse_file_info *fi)
+{
+	struct fs_open_answer answer = {.open_flags = FS_OPEN_PASSTHROUGH};
+	struct fs *fs = fs_of(req);
+
+	if (handle->ops->pass)
+		answer.backing_id = handle->ops->pass(fs, handle, fi->flags);
+	fs_reply_opened(fs, handle, fi);
+	if (answer.backing_id <= 0)
+		return fuse_reply_open(req, fi);
+	fs_stats_add(&fs->stats.npassed, 1);
+	answer.fh = fi->fh;
+	return fuse_reply_buf(req, (const char *)&answer, sizeof(answer));
+}

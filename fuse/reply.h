@@ -45,8 +45,12 @@ void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 void fs_reply_entry(fuse_req_t req, int err,
 		    const struct fuse_entry_param *answer);
 
-/* Sets in @fi the answer to the open that made @handle. */
+/* Sets in @fi the answer to the create that made @handle. */
 void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 		     struct fuse_file_info *fi);
+
+/* Answers the open @req that made @handle.  Returns as fuse_reply_open(). */
+int fs_reply_open(fuse_req_t req, struct fs_handle *handle,
+		  struct fuse_file_info *fi);
 
 #endif

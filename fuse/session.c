@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,30 @@ static void log_fuse(enum fuse_log_level level, const char *format,
 	fs_logger_write(fuse_logger, level_of(level), "%s", text);
 }
 
+static bool may_mount(void)
+{
+	struct fs_powers powers;
+
+	return fs_powers_get(&powers) ||
+	       (powers.data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &
+		CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+/*
+ * Shall the kernel itself read and write files that are no frames?  Not past an
+ * option that says how it does that.  It writes with our rights, to blocks that a
+ * filesystem keeps for root, and without clearing set-id bits: so only for root.
+ */
+static bool may_pass(const struct fs *fs)
+{
+	const struct fs_options *o = &fs->options;
+
+	return !fs->bucket && !o->cache.no_passthrough &&
+	       !o->cache.direct_io && !o->cache.writeback_cache &&
+	       !o->access.allow_other && !o->access.allow_root &&
+	       geteuid() == 0 && may_mount();
+}
+
 /* The first request: agrees with the kernel, and lets the parent go. */
 static void init(void *userdata, struct fuse_conn_info *conn)
 {
@@ -110,6 +135,7 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	/* All other code asks this option. */
 	fs->options.cache.writeback_cache =
 		conn->want & FUSE_CAP_WRITEBACK_CACHE;
+	atomic_store(&fs->config.passes, may_pass(fs));
 	conn->max_readahead = READAHEAD_KIB << 10;
 	conn->max_background = BACKGROUND_MAX;
 	conn->congestion_threshold = BACKGROUND_CONGEST;
@@ -129,11 +155,33 @@ static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 }
 
 /*
- * Adds to the first answer that we clear set-id bits ourselves, by
- * fs_setattr_clear_set_ids(); libfuse cannot say so.  Otherwise the kernel asks
- * for an attribute before each write, which takes as long as the write.  Linux before
- * 5.11 takes no notice, and changes the mode itself.
+ * Adds to the first answer what libfuse, or an older one, cannot say:
+ *
+ * We clear set-id bits ourselves, by fs_setattr_clear_set_ids().  Otherwise the kernel
+ * asks for an attribute before each write, which takes as long as the write.  Linux
+ * before 5.11 takes no notice, and changes the mode itself.
+ *
+ * Files may be mapped in spite of direct_io, where an inode is always the same file.
+ *
+ * The kernel may use backing files, if these are on no stack of filesystems.
  */
+static void agree_more(const struct fs *fs, struct fuse_init_out *agreed)
+{
+	static const uint32_t depth = 1;
+
+	agreed->flags |= FUSE_HANDLE_KILLPRIV_V2 | FUSE_INIT_EXT;
+	if (fs->options.cache.direct_io && !fs->bucket && !fs->source.is_frame)
+		agreed->flags2 |= FS_INIT2_MMAP_DIRECT;
+	if (atomic_load(&fs->config.passes)) {
+		agreed->flags2 |= FS_INIT2_PASSTHROUGH;
+		/* Older headers have no name for the field behind that. */
+		memcpy((char *)agreed +
+			       offsetof(struct fuse_init_out, flags2) +
+			       sizeof(agreed->flags2),
+		       &depth, sizeof(depth));
+	}
+}
+
 static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 {
 	const struct fuse_out_header *head = iov->iov_base;
@@ -144,7 +192,7 @@ static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 	if (!fs->is_ready && head->unique) {
 		agreed = count == 2 ? iov[1].iov_base : NULL;
 		if (agreed && iov[1].iov_len == sizeof(*agreed))
-			agreed->flags |= FUSE_HANDLE_KILLPRIV_V2;
+			agree_more(fs, agreed);
 		fs->is_ready = true;
 	}
 	return writev(fd, iov, count);
@@ -282,15 +330,6 @@ static int device_error(void)
 #define DOCKER                                                                 \
 	"in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN "   \
 	"--security-opt apparmor=unconfined)"
-
-static bool may_mount(void)
-{
-	struct fs_powers powers;
-
-	return fs_powers_get(&powers) ||
-	       (powers.data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &
-		CAP_TO_MASK(CAP_SYS_ADMIN));
-}
 
 /* Says in words why the mount failed. */
 static void explain(const struct fs *fs, const char *said,

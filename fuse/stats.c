@@ -81,6 +81,8 @@ static size_t collect_requests(const struct fs_stats *s, struct row *to)
 		{"opens", "Files that were opened.", false, s->nopens},
 		{"opens_kept", "Opens that kept what the kernel has cached.",
 		 false, s->nkept},
+		{"opens_passed", "Opens of files that the kernel itself reads.",
+		 false, s->npassed},
 		{"reads", "Requests to read.", false, s->nreads},
 		{"read_bytes", "Bytes that were read.", false, s->nread_bytes},
 		{"writes", "Requests to write.", false, s->nwrites},

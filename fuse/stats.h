@@ -20,6 +20,8 @@ struct fs_stats {
 	_Atomic uint64_t nopens;
 	/* Opens after which the kernel kept its cache. */
 	_Atomic uint64_t nkept;
+	/* Opens of files that the kernel itself reads and writes. */
+	_Atomic uint64_t npassed;
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
 	_Atomic uint64_t nwrites;

@@ -57,6 +57,14 @@ enum fs_kind {
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
+	/*
+	 * Of a file that is no frame: handles whose data the kernel reads and writes
+	 * itself, and all others.  It refuses to mix them, and knows the file of the
+	 * former by a number.
+	 */
+	size_t npassed;
+	size_t nasked;
+	int backing_id;
 	/* Handles, including those that are still being opened. */
 	size_t nhandles;
 	/* Handles that may write; counted only for files that are no frames. */

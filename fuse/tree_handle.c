@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <uthash.h>
@@ -109,6 +110,76 @@ static void close_frame(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_put(fs, handle->frame);
 }
 
+/* Gives the kernel the file @fd; returns its number or 0. */
+static int backing_open(struct fs *fs, int fd)
+{
+	struct fs_backing_map map = {.fd = fd};
+	int id = ioctl(fuse_session_fd(fs->session), FS_BACKING_OPEN, &map);
+
+	/* ELOOP: this file is on a stack of filesystems. */
+	if (id < 0 && errno != ELOOP)
+		atomic_store(&fs->config.passes, false);
+	return id > 0 ? id : 0;
+}
+
+static void backing_close(struct fs *fs, int id)
+{
+	uint32_t number = (uint32_t)id;
+
+	/* Without a session the kernel has forgotten it. */
+	if (fs->session)
+		(void)!ioctl(fuse_session_fd(fs->session), FS_BACKING_CLOSE,
+			     &number);
+}
+
+/*
+ * All opens of a file that overlap are of one kind, so the first decides.  An open with
+ * O_DIRECT asks: here it needs no alignment.
+ */
+static bool may_pass(const struct fs *fs, const struct fs_state *state,
+		     int flags)
+{
+	return state->npassed > 0 ||
+	       (state->nasked == 0 && !(flags & O_DIRECT) &&
+		atomic_load(&fs->config.passes));
+}
+
+static int pass(struct fs *fs, struct fs_handle *handle, int flags)
+{
+	struct fs_state *state = &handle->pin.node->state;
+	int id = 0;
+
+	if (!handle->is_seen)
+		return 0;
+	pthread_mutex_lock(&fs->state_lock);
+	if (may_pass(fs, state, flags)) {
+		if (state->npassed == 0)
+			state->backing_id = backing_open(fs, handle->fd);
+		id = state->backing_id;
+	}
+	handle->is_seen = id > 0 ? FS_SEEN_PASSED : FS_SEEN_ASKED;
+	*(id > 0 ? &state->npassed : &state->nasked) += 1;
+	pthread_mutex_unlock(&fs->state_lock);
+	/* Nothing tells of the changes. */
+	if (id > 0) {
+		handle->keep_cache = false;
+		atomic_store(&handle->wrote, handle->writes);
+	}
+	return id;
+}
+
+/* The kernel has let go of @handle, as it does before it says so; locked. */
+static void end_pass(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_state *state = &handle->pin.node->state;
+
+	state->nasked -= handle->is_seen == FS_SEEN_ASKED;
+	if (handle->is_seen != FS_SEEN_PASSED || --state->npassed > 0)
+		return;
+	backing_close(fs, state->backing_id);
+	state->backing_id = 0;
+}
+
 static void do_close(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state;
@@ -125,6 +196,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 		close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);
 	state->nwriters -= handle->is_seen && handle->writes;
+	end_pass(fs, handle);
 	state->nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);
@@ -239,6 +311,7 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 
 static const struct fs_data_ops data_ops = {
 	.close = do_close,
+	.pass = pass,
 	.begin_change = begin_change,
 	.end_change = end_change,
 	.check_room = check_room,
@@ -355,7 +428,7 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 	if (err)
 		return err;
 	pthread_mutex_lock(&fs->state_lock);
-	handle->is_seen = true;
+	handle->is_seen = FS_SEEN;
 	handle->pin.node->state.nwriters += handle->writes;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, false);

@@ -29,7 +29,7 @@ static const char common[] =
 	"  ro                     read-only\n"
 	"  allow_other            other users may use the mount\n"
 	"  cachesize=SIZE         decoded data to keep (512m, or 1/8 of memory)\n"
-	"  direct_io              do not use the kernel's cache (no mmap)\n"
+	"  direct_io              do not use the kernel's cache\n"
 	"  sync                   closing a file makes it durable\n"
 	"  codec=NAME, clevel=N   of new files (zstd, auto)\n"
 	"\n"
@@ -58,6 +58,6 @@ void fs_usage_version(void)
 	printf("zstd %s\n", b2f_codec_zstd_version());
 	printf("zlib %s\n", b2f_codec_zlib_version());
 	printf("codecs: %s\n", b2f_codecs());
-	/* Requests come by read(2), and data are ours to decode. */
-	printf("features: %s -io_uring -passthrough\n", b2f_features());
+	/* Requests come by read(2). */
+	printf("features: %s -io_uring +passthrough\n", b2f_features());
 }
