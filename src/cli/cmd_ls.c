@@ -2,10 +2,12 @@
 /* cmd_ls.c - bloscctl ls: the frames in a directory, and their sizes */
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "b2frame/b2frame.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
-#include "cli/ls_tree.h"
 #include "cli/message.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
@@ -13,6 +15,7 @@
 #include "cli/show.h"
 #include "cli/text.h"
 #include "cli/walk.h"
+#include "meta/escape.h"
 
 static const char help[] =
 	"Usage: bloscctl ls [OPTION...] [DIR|FRAME...]\n"
@@ -20,13 +23,126 @@ static const char help[] =
 	"storage, decoded\nsize, stored size, ratio and name, below a line "
 	"with the names of the columns.\n\n";
 
+/* Zero-initialize it. */
+struct ls_tree {
+	/* Directory of the last line; malloc'ed. */
+	char *dir;
+	/* Bytes of paths that are before the top of the tree. */
+	size_t skip;
+};
+
+static void ls_tree_fini(struct ls_tree *tree)
+{
+	free(tree->dir);
+	tree->dir = NULL;
+}
+
+static void ls_tree_begin(struct ls_tree *tree, const char *path)
+{
+	size_t len = strlen(path);
+	const char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	slash = memrchr(path, '/', len);
+	tree->skip = slash ? (size_t)(slash + 1 - path) : 0;
+	ls_tree_fini(tree);
+}
+
+/* Opens the frame of @entry, if it is a frame and not open yet; close it. */
+static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
+{
+	const struct b2f_frame_options quiet = {
+		.nofollow = !cli_at_is_named(&entry->at)};
+	struct b2f_frame *frame = NULL;
+
+	if (entry->frame || !entry->peek.is_frame ||
+	    b2f_frame_open(&quiet, entry->at.dir, entry->at.name, &frame))
+		return NULL;
+	return frame;
+}
+
+static void ls_tree_add_array(json_t *object, const struct cli_walk_entry *entry)
+{
+	struct b2f_frame *own = open_frame(entry);
+	const struct b2f_frame *frame = own ? own : entry->frame;
+	const struct b2f_array *array = frame ? b2f_frame_array(frame) : NULL;
+	json_t *shape = json_array();
+
+	if (frame && !array)
+		array = b2f_frame_tensor(frame);
+	for (unsigned int i = 0; array && i < array->ndim; i++)
+		json_array_append_new(shape, json_integer(array->shape[i]));
+	/* Letters of a dtype that are bytes of the file may be anything. */
+	if (array && array->dtype)
+		json_object_set_new(object, "dtype",
+				    cli_json_name(array->dtype));
+	if (array)
+		json_object_set(object, "shape", shape);
+	json_decref(shape);
+	b2f_frame_close(own);
+}
+
+static void put_indent(size_t depth)
+{
+	printf("%*s", (int)(2 * depth), "");
+}
+
+/* Slashes in the first @len characters. */
+static size_t depth_of(const char *path, size_t len)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < len; i++)
+		depth += path[i] == '/';
+	return depth;
+}
+
+/* One line for the directory that ends before @path[@len], a slash. */
+static void put_dir(const char *path, size_t len)
+{
+	const char *name = memrchr(path, '/', len);
+	size_t before = name ? (size_t)(name + 1 - path) : 0;
+
+	printf("%74s", "");
+	put_indent(depth_of(path, len));
+	b2f_escape_put(stdout, path + before, len + 1 - before);
+	putchar('\n');
+}
+
+static void ls_tree_enter(struct ls_tree *tree, const char *whole)
+{
+	const char *path = whole + tree->skip;
+	const char *last = tree->dir ? tree->dir : "";
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash + 1 - path) : 0, same = 0;
+
+	for (size_t i = 0; i < len && last[i] == path[i]; i++)
+		if (path[i] == '/')
+			same = i + 1;
+	for (size_t i = same; i < len; i++)
+		if (path[i] == '/' && i > 0)
+			put_dir(path, i);
+	free(tree->dir);
+	tree->dir = strndup(path, len);
+}
+
+static void ls_tree_put_name(const struct ls_tree *tree, const char *whole)
+{
+	const char *path = whole + tree->skip;
+	const char *name = strrchr(path, '/');
+
+	put_indent(depth_of(path, strlen(path)));
+	cli_text_name(stdout, name && name[1] ? name + 1 : path);
+}
+
 struct ls {
 	bool all;
 	bool full;
 	bool recursive;
 	bool quiet;
 	bool as_tree;
-	struct cli_ls_tree tree;
+	struct ls_tree tree;
 	/* Entries printed so far. */
 	uint64_t nprinted;
 };
@@ -107,10 +223,10 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 	if (ls->nprinted == 0 && !ls->quiet)
 		printf("%sNAME\n", columns[kind].heading);
 	if (ls->as_tree)
-		cli_ls_tree_enter(&ls->tree, entry->path);
+		ls_tree_enter(&ls->tree, entry->path);
 	cli_show(stdout, columns[kind].line, "", object);
 	if (ls->as_tree)
-		cli_ls_tree_put_name(&ls->tree, entry->path);
+		ls_tree_put_name(&ls->tree, entry->path);
 	else
 		cli_text_name(stdout, entry->path);
 	putchar('\n');
@@ -125,7 +241,7 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 		return;
 	object = describe(entry);
 	if (ls->as_tree)
-		cli_ls_tree_add_array(object, entry);
+		ls_tree_add_array(object, entry);
 	if (cli_json_wanted()) {
 		cli_json_print(object);
 	} else {
@@ -149,7 +265,7 @@ static int list(struct ls *ls, const char *path)
 	int err;
 
 	cli_message_begin();
-	cli_ls_tree_begin(&ls->tree, path);
+	ls_tree_begin(&ls->tree, path);
 	err = cli_walk_run(&walk, path);
 	if (!err && store && !ls->recursive && ls->nprinted == before) {
 		walk.recursive = true;
@@ -186,7 +302,7 @@ static int run_ls(const struct cli_command *self, int argc, char **argv)
 		status = CLI_EXIT_FAILURE;
 	}
 	cli_json_end();
-	cli_ls_tree_fini(&ls.tree);
+	ls_tree_fini(&ls.tree);
 	return status;
 }
 

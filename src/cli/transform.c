@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 
 #include "cli/copy.h"
 #include "cli/frames.h"
-#include "cli/in_store.h"
 #include "cli/message.h"
 #include "cli/target.h"
 #include "cli/text.h"
@@ -134,6 +135,80 @@ static int choose_output(struct job *job)
 	return 0;
 }
 
+#define SUFFIX ".b2d"
+#define EMBED  "embed.b2e"
+
+/* Has the directory @fd, or one that it is in, the name of a store? */
+static bool is_called_so(int fd)
+{
+	size_t suffix = sizeof(SUFFIX) - 1;
+	char link[40], path[PATH_MAX], *save = NULL, *name;
+	ssize_t n;
+	bool is = false;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	for (name = strtok_r(path, "/", &save); name && !is;
+	     name = strtok_r(NULL, "/", &save)) {
+		size_t len = strlen(name);
+
+		is = len > suffix && strcmp(name + len - suffix, SUFFIX) == 0;
+	}
+	return is;
+}
+
+/* Has the directory @fd, or one that it is in, what only a store has? */
+static bool has_embedded(int fd)
+{
+	struct stat here, above;
+	bool has = false;
+
+	fd = cli_at_open_below(fd, "", O_PATH);
+	while (fd >= 0 && !has) {
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		bool more = up >= 0 && fstat(fd, &here) == 0 &&
+			    fstat(up, &above) == 0 &&
+			    (here.st_dev != above.st_dev ||
+			     here.st_ino != above.st_ino);
+
+		has = faccessat(fd, EMBED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		close(fd);
+		if (!more && up >= 0)
+			close(up);
+		fd = more ? up : -1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* The directory of what the user named: "x/" is in the one that x is in. */
+static int open_parent(const char *name)
+{
+	char *copy = strdup(name);
+	struct cli_at dir = cli_at_path(copy ? dirname(copy) : "");
+	int fd = copy ? cli_at_open(&dir, O_PATH | O_DIRECTORY) : -1;
+
+	free(copy);
+	return fd;
+}
+
+/*
+ * Is @at, which need not exist, below the directory of a store of python-blosc2
+ * (DictStore, TreeStore, CTable)?  That is usually NAME.b2d, with a file embed.b2e; each
+ * frame below it has the key that its path tells.
+ */
+static bool is_in_store(const struct cli_at *at)
+{
+	int fd = cli_at_is_named(at) ? open_parent(at->name) : at->dir;
+	bool is = fd >= 0 && (is_called_so(fd) || has_embedded(fd));
+
+	if (fd >= 0 && fd != at->dir)
+		close(fd);
+	return is;
+}
+
 /*
  * Is this about to change what names or kinds of files a store has?  Its keys
  * are the names; what stays in place as the same kind of file is the same key.
@@ -146,9 +221,9 @@ static int check_store(const struct job *job)
 
 	if (job->how->common.force)
 		return 0;
-	if (job->how->remove && cli_in_store(from))
+	if (job->how->remove && is_in_store(from))
 		path = from->path;
-	else if (!(job->in_place && same) && cli_in_store(&to))
+	else if (!(job->in_place && same) && is_in_store(&to))
 		path = to.path;
 	if (!path)
 		return 0;
