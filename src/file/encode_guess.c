@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "file/encode.h"
 #include "file/writer.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 
 /* The most of a chunk that is looked at. */
 #define SAMPLE_MAX (4u << 20)

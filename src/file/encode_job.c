@@ -11,7 +11,7 @@
 #include "file/writer.h"
 #include "frame/chunk_write.h"
 #include "frame/txn_commit.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {

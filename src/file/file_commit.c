@@ -25,7 +25,7 @@
 #include "file/relayout.h"
 #include "file/writer.h"
 #include "frame/txn_commit.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 #include "frame/protocol.h"
 #include "frame/single_commit.h"
 #include "store/turn.h"

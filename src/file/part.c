@@ -8,7 +8,7 @@
 #include "file/encode.h"
 #include "file/gather.h"
 #include "file/writer.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 
 /*
  * A write of so much that comes to the begin of a chunk is of a writer that is

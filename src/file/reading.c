@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "file/writer.h"
 #include "frame/frame_report.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 #include "store/turn.h"
 
 /* How often a reader begins anew if the frame changes under it. */

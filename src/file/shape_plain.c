@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/shape.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 
 /* The first bytes may be others now. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)

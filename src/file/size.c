@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/writer.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 #include "frame/layout_index.h"
 
 /* Chunk @nchunk gets a record if it has none.  Locked. */

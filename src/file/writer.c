@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/monotonic.h"
 #include "file/reading.h"
-#include "frame/txn_count.h"
+#include "frame/txn.h"
 #include "frame/garbage.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)

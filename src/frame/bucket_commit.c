@@ -4,7 +4,7 @@
 
 #include "frame/garbage.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 #include "store/make.h"
 
 /*
@@ -53,7 +53,7 @@ static void bucket_end(struct b2f_txn *txn)
 
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!chunk->committed && !err)
-		err = b2f_ids_add(&list, chunk->id);
+		err = b2f_ids_add(&list, chunk->pending_id);
 	/* Files that stay are in nobody's way. */
 	if (!err)
 		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);

@@ -10,7 +10,7 @@
 #include "chunk/seal.h"
 #include "frame/txn_ids.h"
 #include "frame/protocol.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 #include "frame/settings.h"
 
 /*

@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "frame/chunk_write.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 #include "frame/settings.h"
-#include "frame/txn_count.h"
-#include "frame/txn_priv.h"
 #include "frame/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"

@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "frame/protocol.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -10,8 +10,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame_chunk.h"
-#include "frame/txn_chunks.h"
-#include "frame/txn_count.h"
+#include "frame/txn.h"
 
 /*
  * With more chunks than this, a sample of this size decides whether to read
@@ -20,7 +19,7 @@
 #define NMEASURED_MAX 1024
 #define NSAMPLES      256
 
-/* Up to this many chunks their size together is known (txn_count.c). */
+/* Up to this many chunks their size together is known (txn_state.c). */
 #define NCOUNTED_MAX 256
 
 /*

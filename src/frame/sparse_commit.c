@@ -8,7 +8,7 @@
 #include "frame/frame_still.h"
 #include "frame/garbage.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 
 /* A job for many files at once. */
 struct sync_all {

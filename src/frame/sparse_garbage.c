@@ -24,7 +24,7 @@
 #include "frame/txn_commit.h"
 #include "frame/txn_ids.h"
 #include "frame/protocol.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 #include "store/make.h"
 #include "store/turn.h"
 
@@ -160,7 +160,7 @@ void b2f_sparse_end(struct b2f_txn *txn)
 
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!chunk->committed)
-		remove_pending(txn, chunk->id);
+		remove_pending(txn, chunk->pending_id);
 	for (size_t i = 0; i < txn->garbage.dead.n; i++)
 		remove_pending(txn, b2f_txn_id(txn->garbage.dead.ids[i]));
 	delete_retired(txn);

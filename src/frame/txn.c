@@ -4,12 +4,10 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "frame/txn_count.h"
+#include "frame/txn.h"
 #include "frame/protocol.h"
 #include "frame/single_commit.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_chunks.h"
-#include "frame/txn_priv.h"
 #include "frame/garbage.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
@@ -189,9 +187,9 @@ void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation)
 {
 	b2f_generation_ref(generation);
 	b2f_generation_begin_writer(generation);
-	b2f_generation_end_writer(txn->generation);
-	b2f_generation_unref(txn->generation);
-	txn->generation = generation;
+	b2f_generation_end_writer(txn->continued);
+	b2f_generation_unref(txn->continued);
+	txn->continued = generation;
 	if (txn->guard.lock)
 		b2f_lock_belong(txn->guard.lock, generation);
 }

@@ -43,8 +43,8 @@
  * The files of a transaction, lowest first; each calls only those above it
  * here:
  *
- *   txn_state, txn_chunks      the chunks of one moment, and which data each has
- *   txn_count, txn_ids         what chunks take on disk; ids for new ones
+ *   txn_state                  the chunks of one moment: the data of each, and its size
+ *   txn_ids                    ids for new chunks
  *   protocol                   steps of all protocols: other programs wait; the next index
  *   garbage                    chunks that no index names, or soon none
  *   txn_commit                 the steps of any commit
@@ -76,23 +76,6 @@ struct b2f_txn_chunk {
 	/* Stored bytes; 0 for an entry that has no file. */
 	uint32_t cbytes;
 };
-
-/* The file that entry @raw names, as the store knows it. */
-static inline int64_t b2f_txn_id(uint64_t raw)
-{
-	return (int64_t)(uint32_t)raw;
-}
-
-/* The number that it has, or is going to have, in its name and in the index. */
-static inline uint64_t b2f_txn_chunk_id(uint64_t raw)
-{
-	return raw & B2F_ENTRY_ID;
-}
-
-static inline bool b2f_txn_is_stored(uint64_t raw)
-{
-	return raw >> 63 == 0;
-}
 
 /* Kinds of changes to a frame. */
 enum b2f_txn_what {
@@ -136,6 +119,9 @@ const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what);
 /* The same as far as the header of a frame with chunks tells. */
 const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h);
 
+/* It changes the version of the frame that @generation belongs to, or none. */
+void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation);
+
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_txn_free(struct b2f_txn *txn);
 
@@ -154,7 +140,7 @@ int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
 		 const struct b2f_txn_chunk *chunk, uint32_t old);
 
 /*
- * Gives the working state @n chunks and @nbytes, laid out as txn_chunks.h says;
+ * Gives the working state @n chunks and @nbytes, laid out as txn_state.h says;
  * new ones are zeros.  @old is the stored size of the removed chunks together.
  * Returns 0, or B2F_ETOOBIG or -ENOMEM with nothing changed.
  */

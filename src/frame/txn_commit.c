@@ -8,10 +8,9 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/garbage.h"
-#include "frame/txn_chunks.h"
+#include "frame/txn.h"
 #include "frame/protocol.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_priv.h"
 
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 {
@@ -126,9 +125,9 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	{
 		if (!err && chunk->frozen && !chunk->committed)
-			err = b2f_ids_add(&commit->pending, chunk->id);
+			err = b2f_ids_add(&commit->pending, chunk->pending_id);
 		if (!err && chunk->frozen)
-			err = b2f_ids_add(&commit->unsynced, chunk->id);
+			err = b2f_ids_add(&commit->unsynced, chunk->pending_id);
 	}
 	return err;
 }

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "base/sorted.h"
 #include "frame/protocol.h"
-#include "frame/txn_priv.h"
+#include "frame/txn.h"
 #include "index/tags.h"
 
 /* Its lazy reader takes numbers for int32. */
@@ -138,7 +138,7 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 		err = b2f_ids_add(out, txn->garbage.retired.files[i].number);
 	HASH_ITER(hh, txn->fresh, chunk, next)
 	if (!err)
-		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->id));
+		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->pending_id));
 	if (!err)
 		sort(out);
 	return err;
@@ -262,9 +262,9 @@ int b2f_txn_note_file(struct b2f_txn *txn,
 
 	if (!fresh)
 		return -ENOMEM;
-	fresh->id = (uint32_t)b2f_txn_id(chunk->raw);
+	fresh->pending_id = (uint32_t)b2f_txn_id(chunk->raw);
 	fresh->cbytes = chunk->cbytes;
-	HASH_ADD(hh, txn->fresh, id, sizeof(fresh->id), fresh);
+	HASH_ADD(hh, txn->fresh, pending_id, sizeof(fresh->pending_id), fresh);
 	return 0;
 }
 

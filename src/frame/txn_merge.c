@@ -9,10 +9,8 @@
 
 #include "base/checked.h"
 #include "chunk/seal.h"
-#include "frame/txn_count.h"
+#include "frame/txn.h"
 #include "frame/txn_ids.h"
-#include "frame/txn_chunks.h"
-#include "frame/txn_priv.h"
 #include "frame/protocol.h"
 #include "frame/garbage.h"
 
@@ -226,7 +224,7 @@ static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
 
 	HASH_ITER(hh, txn->fresh, chunk, next)
 		if (!chunk->committed &&
-		    b2f_ids_has_sorted(used, b2f_txn_chunk_id(chunk->id)))
+		    b2f_ids_has_sorted(used, b2f_txn_chunk_id(chunk->pending_id)))
 			b2f_txn_set_bad(txn, chunk);
 }
 

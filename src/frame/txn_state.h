@@ -2,11 +2,21 @@
 /*
  * txn_state.h - all chunks of a frame at one moment, and what a transaction knows
  *
- * Layer: frame.  Threads: one at a time per state.
+ * Where all chunks but the last have one size, division tells.  Where chunks
+ * have different sizes, a state has a table: the chunks that there were keep
+ * their sizes, and what the data grow by goes to new chunks.
+ *
+ * Layer: frame.  Threads: one at a time per state, but as txn.h for what takes a
+ * transaction; the table of the working state changes only with the number of chunks.
  */
 #ifndef B2F_FRAME_TXN_STATE_H
 #define B2F_FRAME_TXN_STATE_H
 
+#include <stdlib.h>
+
+#include <uthash.h>
+
+#include "base/checked.h"
 #include "frame/frame.h"
 #include "frame/ids.h"
 #include "index/entry_pages.h"
@@ -148,7 +158,7 @@ struct b2f_txn {
 	/* Does what is committed survive a loss of power?  Outlives this. */
 	struct b2f_durability *durability;
 	/* Generation of the version that it continues; or NULL. */
-	struct b2f_generation *generation;
+	struct b2f_generation *continued;
 	struct b2f_txn_guard guard;
 	/* Files that were written here: by id.  A uthash. */
 	struct b2f_new_chunk *fresh;
@@ -197,5 +207,163 @@ int b2f_txn_state_copy(const struct b2f_txn_state *from,
  */
 B2F_MUST_CHECK
 int b2f_txn_state_reserve(struct b2f_txn_state *state, uint64_t n);
+
+/* The file that entry @raw names, as the store knows it. */
+static inline int64_t b2f_txn_id(uint64_t raw)
+{
+	return (int64_t)(uint32_t)raw;
+}
+
+/* The number that it has, or is going to have, in its name and in the index. */
+static inline uint64_t b2f_txn_chunk_id(uint64_t raw)
+{
+	return raw & B2F_ENTRY_ID;
+}
+
+static inline bool b2f_txn_is_stored(uint64_t raw)
+{
+	return raw >> 63 == 0;
+}
+
+/* A file that was written here. */
+struct b2f_new_chunk {
+	/* Its id, a pending one's: the key. */
+	uint32_t pending_id;
+	uint32_t cbytes;
+	/* The commit under way names it. */
+	bool frozen;
+	/* The index on disk names it. */
+	bool committed;
+	/*
+	 * Its data have to be written to another file: it could not be made
+	 * durable, or another program has taken its id.
+	 */
+	bool bad;
+	/* Replaced while the commit under way still needs the entry. */
+	bool dropped;
+	UT_hash_handle hh;
+};
+
+/*
+ * In the lists of a commit: the file could not be made durable, or has not got
+ * its name.
+ */
+#define B2F_TXN_FAILED (UINT64_C(1) << 63)
+
+/* The file of @raw if it was written here, or NULL. */
+static inline struct b2f_new_chunk *b2f_txn_find(const struct b2f_txn *txn,
+						  uint64_t raw)
+{
+	uint32_t id = (uint32_t)b2f_txn_id(raw);
+	struct b2f_new_chunk *chunk;
+
+	HASH_FIND(hh, txn->fresh, &id, sizeof(id), chunk);
+	return chunk;
+}
+
+static inline void b2f_txn_forget(struct b2f_txn *txn,
+				   struct b2f_new_chunk *chunk)
+{
+	txn->nbad -= chunk->bad;
+	HASH_DEL(txn->fresh, chunk);
+	free(chunk);
+}
+
+static inline void b2f_txn_set_bad(struct b2f_txn *txn,
+				    struct b2f_new_chunk *chunk)
+{
+	txn->nbad += !chunk->bad;
+	chunk->bad = true;
+}
+
+/* Where chunk @nchunk (<= n) of @state begins; that of chunk n is the end. */
+uint64_t b2f_txn_chunk_start(const struct b2f_txn *txn,
+			      const struct b2f_txn_state *state,
+			      uint64_t nchunk);
+
+/* Decoded bytes of chunk @nchunk of @state; 0 if there is none. */
+uint32_t b2f_txn_chunk_nbytes(const struct b2f_txn *txn,
+			       const struct b2f_txn_state *state,
+			       uint64_t nchunk);
+
+/* The chunk of the working state that has byte @off (< nbytes). */
+struct b2f_frame_span b2f_txn_locate(const struct b2f_txn *txn,
+				      uint64_t off);
+
+/* Returns the size to which chunk @nchunk (< n) can grow. */
+uint32_t b2f_txn_chunk_room(const struct b2f_txn *txn, uint64_t nchunk);
+
+/* How many chunks the working state has when it gets @nbytes. */
+uint64_t b2f_txn_count_chunks(const struct b2f_txn *txn, uint64_t nbytes);
+
+/*
+ * Can an index entry alone stand for a chunk of @nbytes of zeros?  Readers of
+ * it have to know how many items that are.
+ */
+static inline bool b2f_txn_may_be_hole(const struct b2f_txn *txn,
+					uint32_t nbytes)
+{
+	return !txn->working.starts && nbytes % txn->header.typesize == 0;
+}
+
+/*
+ * The same for all chunks but the last.  C-Blosc2 makes frames whose chunks are
+ * no whole number of items, too.
+ */
+static inline bool b2f_txn_may_have_holes(const struct b2f_txn *txn)
+{
+	return b2f_txn_may_be_hole(txn, (uint32_t)txn->header.chunksize);
+}
+
+/*
+ * Gives the working state @nbytes and @n chunks, as b2f_txn_count_chunks()
+ * counts them; its table has room for them.
+ */
+void b2f_txn_lay_out(struct b2f_txn *txn, uint64_t n, uint64_t nbytes);
+
+/*
+ * Gives @state, which is that of @frame, a table.  May read the heads of all
+ * chunks.  Returns -ENOMEM or as b2f_frame_span_get().
+ */
+B2F_MUST_CHECK
+int b2f_txn_make_starts(struct b2f_frame *frame, struct b2f_txn_state *state);
+
+/*
+ * The state of @theirs, another version of the frame, with a table if the
+ * states of @txn have one.  Free it with b2f_txn_state_fini().  Returns as
+ * b2f_txn_make_starts().
+ */
+B2F_MUST_CHECK
+int b2f_txn_state_like(const struct b2f_txn *txn, struct b2f_frame *theirs,
+			struct b2f_txn_state *out);
+
+/*
+ * Stored bytes of the chunk @raw if that is known without reading; else false.
+ */
+bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
+			   uint32_t *cbytes);
+
+/*
+ * Returns the stored size of the chunk @raw of @store by its header; 0 if that
+ * is unreadable.  Needs no lock.
+ */
+uint32_t b2f_txn_read_cbytes(struct b2f_store *store, uint64_t raw);
+
+/* Returns the stored size of all chunks according to the index of @frame,
+ * without the margin of this library. */
+uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame);
+
+/*
+ * Adds up what the chunks of @state in @store take by their headers; false: some
+ * are unreadable, and count as nothing.
+ */
+bool b2f_txn_sum(struct b2f_store *store, const struct b2f_txn_state *state,
+		 uint64_t *out);
+
+/*
+ * Finds out what the chunks of @state, which is that of @frame, take: the index
+ * tells more (b2f_index_margin()).  May read chunk files.
+ */
+void b2f_txn_count(const struct b2f_frame *frame, struct b2f_txn_state *state);
 
 #endif
