@@ -51,9 +51,11 @@ static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 
 	for (int i = 0; i <= WAITS; i++) {
 		err = fs_probe_index(pin->fd, pin->node->sparse, index);
+		if (err)
+			break;
 		stamp = b2f_frame_stamp_of(index);
-		*settled = !err && b2f_frame_stamp_is_settled(&stamp);
-		if (err || *settled || b2f_frame_stamp_is_coarse(&stamp) ||
+		*settled = b2f_frame_stamp_is_settled(&stamp);
+		if (*settled || b2f_frame_stamp_is_coarse(&stamp) ||
 		    is_own(fs, pin->node, index))
 			break;
 		if (i < WAITS)
