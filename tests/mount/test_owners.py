@@ -225,7 +225,8 @@ def test_the_kernel_asks_for_no_attribute_before_each_write():
             for _ in range(100):
                 f.write(b"x" * 100)
         new = [int(n) for n in os.uname().release.split(".")[:2]] >= [5, 11]
-        assert m.log().count("opcode: WRITE") >= 100
+        wait_until(lambda: m.log().count("opcode: WRITE") >= 100,
+                   "all writes are in the log")
         assert m.log().count("opcode: GETXATTR") < 10 + 100 * (not new)
 
 
