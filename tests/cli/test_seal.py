@@ -40,7 +40,7 @@ def test_help_lists_what_is_taken():
         told = set(re.findall(r"(?:^ +|, )(--[a-z][a-z0-9-]*)", text, re.M))
         assert set(listed.split(", ")) == told, (
             command, set(listed.split(", ")) ^ told)
-    assert "as they are in FRAME" in ctl("recompress", "--help")[0].decode()
+    assert "as in FRAME" in ctl("recompress", "--help")[0].decode()
     assert "default: 3" not in ctl("recompress", "--help")[0].decode()
 
 
