@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -17,7 +18,7 @@ import blosc2
 
 import disk
 import work
-from data import CORES, MIB, drop_caches
+from data import CORES, MIB, drop_caches, timed
 from disk import run
 
 
@@ -50,6 +51,38 @@ class IndexAnew(Ext4):
     def sync_one(self, top, data):
         index = data.src / "data.b2frame/chunks.b2frame"
         return work.replace_file(index, top / "index")
+
+
+class BlockBytes(Ext4):
+    """What any reader of the frame asks of the disk: the bytes of one block."""
+    name = "the block's bytes alone"
+
+    def random(self, top, data):
+        places = [block_of(data.src / "data.b2frame", off)
+                  for off in work.offsets(data.size, work.RANDOM_READS)]
+        drop_caches()
+        return work.spread(read_at(*place) for place in places)
+
+
+def block_of(frame, off):
+    """Where the directory @frame has the block with byte @off."""
+    nchunk, off = divmod(off, MIB)
+    path = frame / f"{nchunk:08X}.chunk"
+    stored = path.read_bytes()
+    nbytes, blocksize, cbytes = struct.unpack_from("<III", stored, 4)
+    count = -(-nbytes // blocksize)
+    starts = struct.unpack_from(f"<{count}I", stored, 32)
+    start = starts[off // blocksize]
+    end = min([s for s in starts if s > start] + [cbytes])
+    return path, start, end - start
+
+
+def read_at(path, start, size):
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    seconds = timed(os.pread, fd, size, start)
+    os.close(fd)
+    return seconds
 
 
 class Blosc2(work.Stock):

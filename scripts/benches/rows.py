@@ -8,9 +8,9 @@ several things at once has a figure for each of them.
 """
 from dataclasses import dataclass, field
 
-from columns import (Bindfs, Blosc2, Bloscfs, Btrfs, Ceiling, Contiguous, Ext4,
-                     Gocryptfs, IndexAnew, Made, NameCeiling, Passthrough,
-                     Squashfuse)
+from columns import (Bindfs, BlockBytes, Blosc2, Bloscfs, Btrfs, Ceiling,
+                     Contiguous, Ext4, Gocryptfs, IndexAnew, Made,
+                     NameCeiling, Passthrough, Squashfuse)
 from data import CORES, MIB
 from report import TIMES, value_of
 
@@ -22,6 +22,7 @@ LZ4, ZSTD1 = Bloscfs("codec=lz4"), Bloscfs("codec=zstd", "clevel=1")
 LZ4_DIRECT, WRITEBACK = (Bloscfs("codec=lz4", "direct_io"),
                          Bloscfs("writeback_cache"))
 CONTIGUOUS, MADE, INDEX = Contiguous(), Made(), IndexAnew()
+BLOCK = BlockBytes()
 PLAIN, STOCK, STOCK1 = Ext4(), Blosc2(), Blosc2(nthreads=1)
 STOCK_LZ4, STOCK_ZSTD1, STOCK_ZSTD = (Blosc2("lz4"), Blosc2("zstd", 1),
                                       Blosc2("zstd"))
@@ -166,7 +167,8 @@ ROWS = [
         COLD, [PLAIN, STOCK, OURS, STORE, *PEERS],
         [(OURS, PLAIN, 1.8), (OURS, STORE, 0.8)]),
     row("random-cold", "4 KiB at random, cold", "random",
-        "medium", "lz4", COLD, [PLAIN, STOCK1, OURS, MADE, MEMORY, *PEERS],
+        "medium", "lz4", COLD,
+        [PLAIN, BLOCK, STOCK1, OURS, MADE, MEMORY, *PEERS],
         [(OURS, STOCK1, 0.7), (MADE, STOCK1, 0.5)], "us", p99("random-cold")),
     row("random-hot", "4 KiB at random, a second time", "random", "medium",
         "lz4", HOT, [PLAIN, OURS], [], "us", p99("random-hot")),

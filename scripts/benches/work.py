@@ -64,6 +64,12 @@ def shell(*command, cwd=None):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def spread(times):
+    times = list(times)
+    return {"seconds": statistics.median(times),
+            "p99": float(np.percentile(times, 99))}
+
+
 def each(n, action, *args):
     """The median of @n calls, which get their number, too."""
     return statistics.median(timed(action, i, *args) for i in range(n))
@@ -132,8 +138,7 @@ class Work:
         with self.reader(top / "data") as read:
             for off in offsets(data.size, RANDOM_READS):
                 times.append(timed(read, off))
-        return {"seconds": statistics.median(times),
-                "p99": float(np.percentile(times, 99))}
+        return spread(times)
 
     def append(self, top, data):
         return timed(self.write, top / "new", data)
