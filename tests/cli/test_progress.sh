@@ -34,7 +34,7 @@ on_terminal "$bloscctl compress -fq small"
 errors 0
 
 # The share of all passes, and of what is encoded: it never goes back.
-seq 2000000 >numbers
+seq 5000000 >numbers
 on_terminal "$bloscctl compress -T1 --codec=zlib -9 --contiguous --rm numbers"
 tr '\r' '\n' <.out | grep -oE '[0-9]+% \[' | tr -dc '0-9\n' >shares
 sort -n shares | cmp -s - shares || die "it goes back: $(tr '\n' ' ' <shares)"
