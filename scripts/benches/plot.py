@@ -9,7 +9,8 @@ from report import TIMES, number
 FAMILIES = [("bloscfs", "#c0392b", ("bloscfs", "bloscctl")),
             ("C-Blosc2, without a mount", "#2c6fad",
              ("C-Blosc2", "python-blosc2")),
-            ("plain files of ext4", "#444444", ("plain files",)),
+            ("plain files of ext4", "#444444",
+             ("plain files", "the block", "an index")),
             ("FUSE to memory, no compression", "#bbbbbb", ("FUSE",)),
             ("other filesystems and libraries", "#8fbc8f", ("",))]
 # Four panels each: the figure, and what stands above it.
