@@ -119,7 +119,9 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 
 	if (commit->durable && commit->before != B2F_DISK_DURABLE)
 		err = add_old_files(txn, commit);
-	for (size_t i = 0; txn->protocol->is_shared && i < txn->garbage.nfrozen && !err; i++)
+	for (size_t i = 0; txn->protocol->is_shared &&
+			   i < txn->garbage.nfrozen && !err;
+	     i++)
 		err = b2f_ids_add(&commit->replaced,
 				  b2f_txn_chunk_id(txn->garbage.replaced.ids[i]));
 	HASH_ITER(hh, txn->fresh, chunk, next)
