@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node.c - what the kernel knows by a number: the same for each volume */
+/* node.c - nodes: the inodes that the kernel knows, the same for each volume */
 #include "node.h"
 
 #include <errno.h>
@@ -47,7 +47,10 @@ bool fs_node_try_ref(struct fs_node *node)
 	return n > 0;
 }
 
-/* Returns whether none is left.  The kernel never gives back more than it got. */
+/*
+ * Gives back @n references; returns whether none is left.  The kernel never
+ * gives back more than it got.
+ */
 static bool drop(struct fs_node *node, uint64_t n)
 {
 	uint64_t now = atomic_load(&node->nrefs), left;
@@ -60,7 +63,7 @@ static bool drop(struct fs_node *node, uint64_t n)
 
 void fs_node_put(struct fs_node *node, uint64_t n)
 {
-	/* A loop, for a recursion would be as deep as the tree. */
+	/* A loop, because a recursion would be as deep as the tree. */
 	while (node) {
 		node = counted(node);
 		if (!drop(node, n))
@@ -85,7 +88,7 @@ void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n)
 {
 	struct fs_node *node = fs_node_of(fs, ino);
 
-	/* The root is the mount's. */
+	/* The kernel's references to the root do not count. */
 	if (ino == FUSE_ROOT_ID)
 		return;
 	if (atomic_fetch_sub(&node->nlookups, n) > n &&
@@ -111,6 +114,6 @@ bool fs_node_drop_cached(const struct fs_node *node)
 	int err = fuse_lowlevel_notify_inval_inode(node->volume->fs->session,
 						   fs_node_number(node), 0, 0);
 
-	/* The kernel may have forgotten it already. */
+	/* -ENOENT: the kernel has already forgotten the inode. */
 	return err == 0 || err == -ENOENT;
 }

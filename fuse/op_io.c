@@ -25,19 +25,25 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fs_reply_error(req, err);
 		return;
 	}
-	/* The open was interrupted: no release will come. */
+	/* The open was interrupted: the kernel sends no release. */
 	if (fs_reply_open(req, handle, fi) < 0)
 		fs_handle_close(fs, handle);
 }
 
-/* Bytes of a frame, behind @nhead bytes of a view's header from @off on. */
+/*
+ * An answer to a read: the header of a view from byte @off on, @nhead bytes of
+ * it, then data of the frame.
+ */
 struct found {
 	size_t off;
 	size_t nhead;
 	struct b2f_view data;
 };
 
-/* Returns how many there are, or an errno; end with b2f_file_view_release(). */
+/*
+ * Returns the length of the answer or an errno.  End with
+ * b2f_file_view_release().
+ */
 static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
 		    struct found *out)
 {
@@ -63,7 +69,7 @@ static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
 	return n + (ssize_t)nhead;
 }
 
-/* With a part of the header before the data. */
+/* Replies with a part of the header, then the data. */
 static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 		      const struct found *found)
 {
@@ -74,13 +80,13 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 	int err = iov ? 0 : -ENOMEM;
 
 	/*
-	 * Take the current header: the kernel keeps it for later opens of the
+	 * Read the header anew: the kernel caches it for later opens of the
 	 * view.
 	 */
 	if (!err)
 		err = b2f_file_npy_header(handle->file, &head, &len);
 	/*
-	 * With another length, the data have moved: the file must be opened
+	 * If its length changed, the data have moved: the file must be opened
 	 * anew.
 	 */
 	if (!err && len != handle->head_len)
@@ -98,7 +104,7 @@ out:
 	return err;
 }
 
-/* Asks the volume about a read that gave @n. */
+/* Has the volume check a read that returned @n: bytes or an errno. */
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	int err = handle->ops->check_read
@@ -108,10 +114,7 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 	return !err && n < 0 ? (int)n : err;
 }
 
-/*
- * Replies straight from the cache of decoded blocks, which stay pinned
- * meanwhile.
- */
+/* Replies straight from the cache; its blocks stay pinned until then. */
 static int read_frame(fuse_req_t req, const struct fs_handle *handle,
 		      size_t size, uint64_t off)
 {
@@ -137,7 +140,7 @@ static int read_frame(fuse_req_t req, const struct fs_handle *handle,
 	return err;
 }
 
-/* Like pread(2), but ends early at the end of the file only. */
+/* Like pread(2), but returns fewer bytes only at the end of the file. */
 static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
 {
 	size_t done = 0;
@@ -157,7 +160,7 @@ static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
 	return (ssize_t)done;
 }
 
-/* Not by fuse_reply_data(): that would answer errors itself (fs_reply_error()). */
+/* Does not use fuse_reply_data(): that would answer errors itself. */
 static int read_plain(fuse_req_t req, const struct fs_handle *handle,
 		      size_t size, uint64_t off)
 {
@@ -195,8 +198,8 @@ void fs_op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 }
 
 /*
- * A writer may have mapped the file, and the kernel may have pages where we
- * have a hole: then everything is data, as in a file without holes.
+ * Seeks in a file without holes.  The kernel may have dirty pages in a hole of
+ * the frame, so all bytes of a file that is written to count as data.
  */
 static int64_t seek_data_alone(uint64_t size, off_t off, int whence)
 {
@@ -211,7 +214,7 @@ static int64_t seek_frame(const struct fs_handle *handle, off_t off, int whence)
 
 	if (off < 0)
 		return -ENXIO;
-	/* The kernel may have pages where the frame has a hole. */
+	/* The kernel may have dirty pages where the frame has a hole. */
 	if (atomic_load(&handle->open->nwriters) > 0)
 		return seek_data_alone(b2f_file_size(file), off, whence);
 	if (whence == SEEK_DATA)
@@ -230,10 +233,7 @@ static int64_t seek_view(const struct fs_handle *handle, off_t off, int whence)
 	if (off < head && whence == SEEK_DATA)
 		return off;
 	pos = seek_frame(handle, off < head ? 0 : off - head, whence);
-	/*
-	 * No data behind the header: the hole at the end of the file begins
-	 * there.
-	 */
+	/* The hole at the end of the frame begins right behind the header. */
 	if (pos == -ENXIO && off < head)
 		return head;
 	return pos < 0 ? pos : pos + head;
@@ -261,7 +261,7 @@ static int64_t seek_fd(struct fs *fs, const struct fs_handle *handle, off_t off,
 static int64_t seek(struct fs *fs, const struct fs_handle *handle, off_t off,
 		    int whence)
 {
-	/* The kernel answers all others itself. */
+	/* The kernel handles the other values of whence itself. */
 	if (whence != SEEK_DATA && whence != SEEK_HOLE)
 		return -EINVAL;
 	if (handle->head)
@@ -280,8 +280,9 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 
 	(void)ino;
 	/*
-	 * With writeback_cache we do not know what was written.  On ENOSYS the
-	 * kernel takes everything for data, and does not ask again.
+	 * With writeback_cache the kernel may hold dirty pages that the daemon
+	 * does not know.  On ENOSYS the kernel takes all bytes for data, and
+	 * does not ask again.
 	 */
 	if (fs->options.cache.writeback_cache)
 		fs_reply_error(req, -ENOSYS);

@@ -14,9 +14,9 @@
 #include "setattr.h"
 
 /*
- * Does the write go to the current end of the file?  It does with O_APPEND,
- * because other programs may append, too; but not when the kernel writes pages
- * back.
+ * Does the write append?  With O_APPEND it goes to the current end, because
+ * other programs may append, too; but pages that the kernel writes back keep
+ * their offsets.
  */
 static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 {
@@ -25,7 +25,7 @@ static bool is_append(const struct fs *fs, const struct fuse_file_info *fi)
 }
 
 /*
- * Returns the flags of pwritev2(2) for O_SYNC and O_DSYNC.  For writes that go
+ * Returns the flags of pwritev2(2) for O_SYNC and O_DSYNC.  After writes
  * through its cache the kernel sends an fsync itself.
  */
 static int sync_flags(const struct fuse_file_info *fi)
@@ -37,7 +37,7 @@ static int sync_flags(const struct fuse_file_info *fi)
 }
 
 /*
- * Writes as the caller, who gets no room that a filesystem keeps for root.
+ * Writes as the caller, so that only root gets the blocks reserved for root.
  * Pages that the kernel writes back have no caller.
  */
 static ssize_t write_other(fuse_req_t req, int fd, const char *buf, size_t size,
@@ -61,8 +61,9 @@ static ssize_t write_other(fuse_req_t req, int fd, const char *buf, size_t size,
 }
 
 /*
- * How many bytes from @off on are the header of a view; they may be written if
- * they do not change.  Returns the number, or -EPERM.
+ * Compares the part of @buf that lies in the header of a view: the header may
+ * be written only with the bytes that it has.  Returns the length of that part,
+ * or -EPERM.
  */
 static ssize_t skip_head(const struct fs_handle *handle, const char *buf,
 			 size_t size, uint64_t off)
@@ -107,7 +108,7 @@ static ssize_t write_frame(struct fs *fs, struct fs_handle *handle,
 	return n < 0 && !skip ? n : (n < 0 ? 0 : n) + skip;
 }
 
-/* Appends to the end as it is now; @off is where the kernel thinks it is. */
+/* Appends to the current end; @off is the end that the kernel assumes. */
 static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 			    const char *buf, size_t size, uint64_t off)
 {
@@ -120,7 +121,7 @@ static ssize_t append_frame(struct fs *fs, struct fs_handle *handle,
 		n = b2f_file_append(handle->file, buf, size, &at);
 	if (n < 0)
 		fs_anew_spoil(handle);
-	/* The kernel has cached the bytes at the wrong offset. */
+	/* The kernel has cached the new bytes at the wrong offset. */
 	if (n > 0 && at != off)
 		handle->ops->drop_cached(fs, handle);
 	return n;
@@ -134,13 +135,15 @@ static ssize_t change_frame(struct fs *fs, const char *buf, size_t size,
 	ssize_t n;
 
 	handle->ops->begin_change(fs, handle);
-	/* A view cannot grow, and its bytes have other offsets. */
+	/*
+	 * A view does not grow, and its offsets differ from those of the data.
+	 */
 	if (!handle->head && is_append(fs, fi))
 		n = append_frame(fs, handle, buf, size, off);
 	else
 		n = write_frame(fs, handle, buf, size, off);
 	handle->ops->end_change(fs, handle);
-	/* A part of an array is not committed. */
+	/* An array that is only partly rewritten is not committed. */
 	if (n > 0 && sync_flags(fi) && !fs_anew_is_half(handle))
 		err = handle->ops->commit(fs, handle, B2F_COMMIT_DURABLE);
 	return err ? err : n;
@@ -171,9 +174,8 @@ static ssize_t write_some(fuse_req_t req, const char *buf, size_t size,
 }
 
 /*
- * Writes all of @buf: what the kernel writes back from its cache (of mmap(2),
- * mostly) it takes for stored unless there is an error; a short count would
- * lose the rest.
+ * Writes all of @buf.  Without an error the kernel takes dirty pages of mmap(2)
+ * for stored: after a short count it would lose the rest.
  */
 static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 			  off_t off, const struct fuse_file_info *fi)
@@ -191,7 +193,10 @@ static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 	return (ssize_t)done;
 }
 
-/* Before a change of data.  What the kernel writes back has no user. */
+/*
+ * Clears set-uid and set-gid before a change of data by a user; pages that the
+ * kernel writes back have none.
+ */
 static int clear_set_ids(fuse_req_t req, const struct fuse_file_info *fi)
 {
 	bool by_user = !fi->writepage && fuse_req_ctx(req)->uid != 0;
@@ -233,7 +238,7 @@ static int allocate(struct fs *fs, struct fs_handle *handle, int mode,
 
 	if (err)
 		return err;
-	/* The header of a view stays what it is. */
+	/* The header of a view cannot change. */
 	if (off < handle->head_len || fs_anew_is_due(handle))
 		return -EPERM;
 	off -= handle->head_len;
@@ -247,7 +252,7 @@ static int allocate(struct fs *fs, struct fs_handle *handle, int mode,
 		err = handle->ops->check_room(handle, off, end);
 	if (!err && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
 		err = b2f_file_zero(file, off, length);
-	/* The kernel lets no other request change the size meanwhile. */
+	/* The kernel keeps other requests from changing the size meanwhile. */
 	if (!err && !(mode & FALLOC_FL_KEEP_SIZE) &&
 	    end > b2f_file_size(file)) {
 		decide_form(fs, handle, NULL, 0, end);
@@ -290,12 +295,12 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 	fs_reply_change_error(req, err);
 }
 
-/* Fetches an error that the backing filesystem reports at close(2) only. */
+/* Returns an error that the backing filesystem reports only at close(2). */
 static int flush_other(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	/* Without a free descriptor, do without. */
+	/* If no descriptor is free, the error is not fetched. */
 	return copy >= 0 && close(copy) ? -errno : 0;
 }
 
@@ -326,7 +331,7 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fs_reply_change_error(req, err);
 }
 
-/* Syncs for any handle: another one may have made changes. */
+/* Syncs the file, whichever handle changed it. */
 static int sync_data(struct fs *fs, struct fs_handle *handle, int datasync)
 {
 	if (handle->file)

@@ -60,13 +60,13 @@ static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 	return 0;
 }
 
-/* A value that is asked for, of a frame. */
+/* The extended attribute of a frame that was asked for. */
 struct fact {
 	struct fs_node *node;
 	/* Its mount, and its volume. */
 	struct fs *fs;
 	const struct fs_volume_ops *volume;
-	/* NULL: the names of all. */
+	/* NULL: list the names. */
 	const char *name;
 	char *value;
 	size_t size;
@@ -136,7 +136,7 @@ static int list_names(struct fact *f, FILE *out)
 		fwrite(own, sizeof(own), 1, out);
 	if (f->volume->list_stored)
 		err = f->volume->list_stored(f->fs, f->node, out);
-	/* A frame that cannot be opened has none. */
+	/* A frame that cannot be opened has no attributes of its own. */
 	if (!err && all &&
 	    f->volume->with_frame(f->fs, f->node, get_fact, f) == 0)
 		fwrite(f->value, f->size, 1, out);

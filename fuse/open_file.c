@@ -8,11 +8,11 @@
 #include "wakeup.h"
 #include "fs.h"
 
-/* Files that stay open without being used, and for how long. */
+/* How many files stay open unused, and for how long. */
 #define IDLE_MAX 64
 #define IDLE_S	 5
 
-/* How long to wait after a commit that failed, seconds. */
+/* Seconds until a failed commit is tried again. */
 #define RETRY_S 5
 
 void fs_file_init(struct fs_files *files)
@@ -103,7 +103,7 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 
 	pthread_mutex_lock(&fs->state_lock);
 	used = use(fs, file);
-	/* If not, another thread has been faster. */
+	/* Another thread may have opened the file first. */
 	if (!used) {
 		used = file->data = data;
 		file->nrefs = 1;
@@ -141,7 +141,7 @@ void fs_file_close(struct fs *fs, struct fs_file *file)
 	b2f_file_close(data);
 }
 
-/* Takes a file that was not used since @before_s, or is one too many. */
+/* Takes a file that is unused since @before_s, or exceeds the number. */
 static struct b2f_file *take_oldest(struct fs *fs, time_t before_s)
 {
 	struct b2f_file *data = NULL;
@@ -191,8 +191,8 @@ bool fs_file_begin_commit(struct fs *fs, struct fs_file *file, bool waits)
 	bool may = true;
 
 	/*
-	 * A commit is counted before it looks, so one of the two sees the
-	 * other.
+	 * A commit is counted before it looks at @held: so either this thread
+	 * sees @held, or fs_file_hold() sees the commit.
 	 */
 	while (may) {
 		atomic_fetch_add(&file->ncommits, 1);
@@ -262,8 +262,8 @@ bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
 	if (!b2f_file_has_foreign(file->data))
 		return false;
 	/*
-	 * Before, as a read that looks at both waits for what either tells; and after,
-	 * for what has come in between.
+	 * Note the change before, because a read looks at both states, and
+	 * afterwards, for changes that came in between.
 	 */
 	file->ops->note_foreign(fs, file);
 	(void)b2f_file_take_foreign(file->data);
@@ -272,8 +272,8 @@ bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
 }
 
 /*
- * Shows what is stored again, once every writer was told that its changes contradict
- * it.  A writer that began before would not be told.
+ * Reverts to the stored version once every writer was told that its changes
+ * contradict that version.  A writer that began before would not be told.
  */
 static void drop_refused(struct fs *fs, struct fs_file *file)
 {

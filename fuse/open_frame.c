@@ -12,7 +12,7 @@
 #define WAIT_NS 20000000
 #define WAITS	3
 
-/* And for a program that has locked it. */
+/* How long an open waits for a program that has locked the frame. */
 #define OPEN_WAIT_MS 3000
 
 static void free_frame(struct fs *fs, struct fs_open_frame *frame)
@@ -25,7 +25,7 @@ static void free_frame(struct fs *fs, struct fs_open_frame *frame)
 	free(frame);
 }
 
-/* Is this the index that our last commit left? */
+/* Did our last commit leave this index? */
 static bool is_own(struct fs *fs, struct fs_backed *node,
 		   const struct stat *index)
 {
@@ -39,8 +39,8 @@ static bool is_own(struct fs *fs, struct fs_backed *node,
 }
 
 /*
- * Gets the index once it is settled; or, after a while, as it is, if it is
- * changed all the time or its clock ticks too slowly to wait for.
+ * Gets the index once its stamp is settled.  After a while returns it
+ * unsettled, if it keeps changing or its clock ticks too slowly.
  */
 static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 			  struct stat *index, bool *settled)
@@ -64,7 +64,7 @@ static int wait_for_index(struct fs *fs, const struct fs_pin *pin,
 	return err == -ENOENT ? -ESTALE : err;
 }
 
-/* Takes over @disk and @pin, its node, as an open frame with one reference. */
+/* Takes over @disk and @pin, and makes an open frame with one reference. */
 static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 		      struct fs_open_frame **out)
 {
@@ -103,8 +103,7 @@ out:
 }
 
 /*
- * Opens the version that is on disk.  *@settled: no other version can have its
- * stamp.
+ * Opens the current version.  *@settled: no other version can have its stamp.
  */
 static int new_frame(struct fs *fs, struct fs_backed *node,
 		     struct fs_open_frame **out, bool *settled)
@@ -128,15 +127,18 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		return err;
-	/* @index is from before the open: a later version has another stamp. */
+	/*
+	 * @index was read before the open: a later version has another stamp.
+	 */
 	before = b2f_frame_stamp_of(&index);
 	*settled = *settled && b2f_frame_stamp_equal(&before, &opened);
 	return 0;
 }
 
 /*
- * Makes *@frame the one of its node, or takes the one that was made meanwhile.
- * @inside: not for the kernel.  Returns whether the kernel's cache is right.
+ * Makes *@frame the open frame of its node, or takes the one that another
+ * thread published.  @inside: the daemon opens the frame for itself.  Returns
+ * whether the kernel may keep its cached pages.
  */
 static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 		    bool inside)
@@ -175,7 +177,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 	return keep;
 }
 
-/* Does the name of the root lead to another directory than @frame's? */
+/* Does the name of the root lead to another directory than @frame's now? */
 static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
 {
 	struct fs_pin pin = {0};
@@ -205,10 +207,10 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 }
 
 /*
- * fs_open_frame_peek() that waits for one that is being closed: until that has
- * ended there can be no other writer.  If there is none, the caller is the first
- * one to open it, and the others wait for end_first().  -ESTALE: the kernel gets
- * another node for it.
+ * Gets the open frame of @node, after waiting for one that is being closed:
+ * until then no other writer may begin.  If there is none, the caller has to
+ * open the frame, and other threads wait for end_first().  -ESTALE: the node
+ * was replaced; the kernel looks the name up again.
  */
 static int peek_or_begin(struct fs *fs, struct fs_backed *node,
 			 struct fs_open_frame **out)
@@ -242,7 +244,7 @@ static void end_first(struct fs *fs, struct fs_backed *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* Has the kernel data of another version than that of @frame? */
+/* May the kernel have pages of another version than @frame's? */
 static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 {
 	struct b2f_file_now now;
@@ -257,12 +259,11 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 }
 
 /*
- * Has the kernel drop what it has of another version than that of @frame, which
- * is about to be opened first.  The answer to the open could have it do that,
- * but might get there when another open has been answered and is written to;
- * whoever reads what is dropped then may get it from before that write.  As
- * nothing is open, the kernel has no page that waits for us.  Returns whether
- * nothing is left to be dropped.
+ * Has the kernel drop its pages of other versions before the first open of
+ * @frame.  The answer to the open could do that, too, but it may arrive after
+ * the answer to a second open, and drop pages that were written through that
+ * one.  While nothing is open, the kernel has no page that waits for this
+ * thread.  Returns whether no such page is left.
  */
 static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {
@@ -270,7 +271,10 @@ static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 	       fs_node_drop_cached(&frame->pin.node->head);
 }
 
-/* The first open of @node, or one of what the root's name leads to now. */
+/*
+ * Opens @node, either the first time or because the root's name leads to
+ * another frame now.
+ */
 static int open_anew(struct fs *fs, struct fs_backed *node, bool first,
 		     struct fs_open_frame **out, bool *keep_cache)
 {
@@ -335,7 +339,7 @@ int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 	if (err)
 		return err;
 	/*
-	 * The kernel has shown the name when it drops what the answer tells it to:
+	 * The kernel shows the name before it drops pages as the answer says:
 	 * another program may be writing by then.
 	 */
 	is_empty = !must_drop(fs, *out);

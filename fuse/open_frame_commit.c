@@ -11,7 +11,7 @@
 
 /*
  * How often and how long to wait for another writer: a mount that was just
- * unmounted may still be storing its last changes.
+ * unmounted may still be storing changes.
  */
 #define BUSY_TRIES 60
 #define BUSY_NS	   50000000
@@ -36,7 +36,7 @@ void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
 	fs_cache_state_note_commit(fs, frame->pin.node, before, &now, &shown);
 }
 
-/* Logs that a commit has failed: what it leaves in memory, or has lost. */
+/* Logs a failed commit, and whether its changes are kept or lost. */
 static void log_failure(struct fs *fs, const struct fs_open_frame *frame,
 			int err)
 {
@@ -47,9 +47,9 @@ static void log_failure(struct fs *fs, const struct fs_open_frame *frame,
 }
 
 /*
- * Has @f lost its last name, but not by this mount?  Another one may have made a
- * directory of it while this one waited for its lock (form.h): what would be
- * written here now, nothing would lead to.
+ * Has @f lost its last name, but not by this mount?  Another mount may have
+ * made a directory of it while this one waited for its lock (form.h): what is
+ * written to the old file now would be lost.
  */
 static bool is_gone(const struct fs_open_frame *f)
 {
@@ -73,15 +73,15 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 			nanosleep(&pause, NULL);
 		err = b2f_file_allow_write(f->open.data, &options);
 	}
-	/* The kernel looks up the name again. */
+	/* -ESTALE has the kernel look up the name again. */
 	if (!err && is_gone(f))
 		err = -ESTALE;
 	return err;
 }
 
 /*
- * A durable commit writes anew what a sync failed for; for that the frame must
- * be writable.
+ * A durable commit writes chunks again whose sync failed; the frame must be
+ * writable for that.
  */
 static int prepare(struct fs *fs, struct fs_open_frame *frame,
 		   enum b2f_commit_how how)
@@ -94,8 +94,8 @@ static int prepare(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /*
- * Makes the rest durable after a commit: the contents, if there was nothing to
- * commit because the frame was not @writable, and a new name.
+ * Makes durable what the commit did not: the contents, if the frame was not
+ * @writable and so had nothing to commit, and a new name.
  */
 static int make_durable(struct fs *fs, struct fs_open_frame *frame,
 			bool writable)
@@ -130,7 +130,9 @@ static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
-	/* If this fails, the frame is gone: there is nothing else to show. */
+	/*
+	 * If the revert fails, the frame is gone: there is no version to show.
+	 */
 	if (b2f_file_revert(file->data))
 		return;
 	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
@@ -200,11 +202,14 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 	frame->keeps_lock |= last;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (last && !fs_open_frame_is_committed(frame))
-		/* If this fails, the data stay, and the ticker tries again. */
+		/*
+		 * If this fails, the changes stay in memory, and the ticker
+		 * tries again.
+		 */
 		(void)!fs_open_frame_commit(fs, frame, B2F_COMMIT_VISIBLE);
 }
 
-/* Ends the transaction; -EBUSY: there is something to commit. */
+/* Ends the transaction.  -EBUSY: it has changes to commit. */
 static int end_write(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct b2f_file_now before;
@@ -222,8 +227,8 @@ static int end_write(struct fs *fs, struct fs_open_frame *frame)
 }
 
 /*
- * Lets other programs write to @frame, whose last writer has left and which has been
- * committed; it has readers yet.
+ * Releases the lock of @frame for other programs, when its last writer has
+ * left, its changes are committed, and it still has readers.
  */
 static void unlock(struct fs *fs, struct fs_open_frame *frame)
 {
@@ -239,7 +244,7 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 		return;
 	err = end_write(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
-	/* The ticker commits, and tries again. */
+	/* The ticker commits the changes, and tries again. */
 	frame->keeps_lock = err == -EBUSY;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_file_end_revert(fs, &frame->open);
@@ -296,13 +301,17 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	return err;
 }
 
-/* How long the end waits for programs that have locked frames, seconds. */
+/*
+ * Seconds that the end of the mount waits for frames that other programs have
+ * locked.
+ */
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
 
 /*
- * Frames of so many chunks rest, for so many seconds, with so many chunks at once: to
- * read the index of such a frame takes longer than to read a block of it.
+ * A frame of at least REST_MIN chunks rests for REST_S seconds after its last
+ * close, because reading its index takes longer than reading a block.  All
+ * resting frames have at most REST_MAX chunks.
  */
 #define REST_MIN 16384
 #define REST_S	 5
@@ -312,7 +321,8 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 struct ending {
 	struct b2f_file_now now;
 	/*
-	 * The index is as we left it; and no other version can have its stamp.
+	 * The index is the one of our last commit; and no other version can
+	 * have its stamp.
 	 */
 	bool settled;
 	bool as_left;
@@ -335,8 +345,8 @@ static struct ending look_back(const struct fs_open_frame *frame)
 }
 
 /*
- * Has @frame, which nobody uses any more, to stay open?  What a writer has of it,
- * locks and states, is not to stay.  Locked.
+ * Is @frame, which has no users, to stay open?  Not with locks or state of a
+ * writer.  Locked.
  */
 static bool may_rest(struct fs *fs, struct fs_open_frame *frame,
 		     const struct ending *end)
@@ -367,7 +377,7 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 	if (state->frame == frame)
 		state->frame = NULL;
 	state->nclosing++;
-	/* The kernel has cached nothing of a frame read past its cache. */
+	/* The kernel caches nothing of a frame that is read past its cache. */
 	if (!frame->past_cache)
 		fs_cache_state_close(&state->seen, end ? &end->now.stamp : NULL,
 				     end && end->as_left, end && end->settled);
@@ -390,21 +400,21 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
 }
 
 enum leaving {
-	/* Others have it open. */
+	/* Other users have it open. */
 	OTHERS,
 	/* Its changes must be committed first. */
 	COMMIT,
 	/* It stays open until its changes can be committed. */
 	KEEP,
 	DELETED,
-	/* It rests: nothing is to be done. */
+	/* It stays open without a user for some seconds. */
 	REST,
 	CLOSE,
 };
 
 /*
- * Gives back a reference, unless the changes must be committed first.  @tried:
- * that was tried, and gave @err.
+ * Gives back a reference, unless a commit must come first.  @tried: the commit
+ * was tried, and returned @err.
  */
 static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 			      bool tried, int err, const struct ending *end)
@@ -435,8 +445,9 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /*
- * The usual case: it has other users.  *@must_unlock: these do not write, and with
- * *@tried false, it stays until others may.
+ * Gives back a reference if the frame has other users (the usual case); returns
+ * whether it has.  *@must_unlock: the others do not write, so the lock has to
+ * be released first; with @tried it was tried.
  */
 static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
 			    bool tried, bool *must_unlock)
@@ -452,7 +463,10 @@ static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
 	return others;
 }
 
-/* Returns whether others have it; the last writer of all leaves no lock to them. */
+/*
+ * Returns whether the frame has other users.  If none of them writes, its lock
+ * is released.
+ */
 static bool leave_shared(struct fs *fs, struct fs_open_frame *frame)
 {
 	bool must_unlock;
@@ -477,8 +491,8 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		struct ending end;
 
 		/*
-		 * The close would tidy after commits since the last flush,
-		 * which must not look like a foreign change.
+		 * Tidy now: if the close did, that would look like a foreign
+		 * change.
 		 */
 		if (!frame->pin.node->sparse &&
 		    atomic_load(&frame->ntidied) !=
@@ -489,13 +503,13 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		if (result != COMMIT)
 			break;
 		/*
-		 * Do not wait: this may be the ticker, and close(2) has waited
-		 * before.
+		 * Do not wait: this may be the ticker, and close(2) has already
+		 * waited.
 		 */
 		err = commit(fs, frame, B2F_COMMIT_VISIBLE, false);
-		/* Another thread may change it again meanwhile. */
+		/* Another thread may change the frame again meanwhile. */
 		tried = err != 0;
-		/* -EAGAIN is no failure: the ticker is about to commit it. */
+		/* -EAGAIN is no failure: the ticker commits soon. */
 		if (err && err != -EAGAIN && !fs_open_frame_is_committed(frame))
 			log_failure(fs, frame, err);
 	}
@@ -512,8 +526,8 @@ static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
 }
 
 /*
- * Commits and closes all frames, but with @patient keeps those that another
- * program has locked.  Returns 0 or the first error.
+ * Commits and closes all frames; with @patient not those that another program
+ * has locked.  Returns 0 or the first error.
  */
 static int end_all(struct fs *fs, bool patient)
 {
@@ -555,8 +569,9 @@ int fs_open_frame_fini(struct fs *fs)
 }
 
 /*
- * Takes away the open frame of @node, which has no name any more, if it was
- * kept only for changes that are lost now; or NULL.  Locked.
+ * Takes away the open frame of @node, which has lost its last name, if only
+ * uncommitted changes kept it open; they are lost.  Returns NULL if there is
+ * none.  Locked.
  */
 static struct fs_open_frame *take_kept(struct fs *fs, struct fs_backed *node)
 {
@@ -581,7 +596,7 @@ void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
 		destroy(fs, kept, true);
 }
 
-/* Hands @deleted to @node, which finishes it when it is freed. */
+/* Hands @deleted to @node, which deletes the file when the node is freed. */
 static void leave_to_node(struct fs *fs, struct fs_backed *node,
 			  struct fs_unlinked *deleted)
 {
@@ -618,9 +633,8 @@ static void tick(struct fs *fs, struct fs_file *file)
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
 	/*
-	 * A failure is logged by the library, and the next tick tries again.  A
-	 * frame that is being committed, or is locked, must not hold up the
-	 * others.
+	 * The library logs a failure, and the next tick tries again.  A frame
+	 * that is being committed, or is locked, must not delay the others.
 	 */
 	if (commit_old(fs, frame) == -EAGAIN)
 		return;

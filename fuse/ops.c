@@ -5,9 +5,9 @@
  * op_io.c, op_write.c and op_xattr.c answer the others.
  *
  * Missing on purpose: access (the kernel checks permissions itself), locks (the
- * kernel has them of its own), and in a read-only mount flush and fsync.  The
- * kernel refuses changes of a read-only mount itself; as root can take that
- * flag away with a remount, all that changes something asks that, too.
+ * kernel keeps them itself), and in a read-only mount flush and fsync.  The
+ * kernel refuses changes of a read-only mount; but root can remount it as
+ * writable, so every request that changes something checks again.
  */
 #include <errno.h>
 
@@ -115,12 +115,12 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_statfs(req, &st);
 }
 
-/* Nothing can be changed there. */
+/* The operations of a volume that cannot be changed. */
 static const struct fs_volume_ops read_only;
 
 /*
- * The volume of @node, for a change.  The kernel refuses those of a read-only mount
- * itself, but root can remount it as writable.
+ * Returns the operations for a change of @node.  The kernel refuses changes of
+ * a read-only mount itself, but root can remount it as writable.
  */
 static const struct fs_volume_ops *changed_volume(const struct fs_node *node)
 {
@@ -130,7 +130,7 @@ static const struct fs_volume_ops *changed_volume(const struct fs_node *node)
 								  : &read_only;
 }
 
-/* The same of two nodes, which have to be of one. */
+/* The same for two nodes, which have to be of one volume. */
 static const struct fs_volume_ops *changed_volumes(const struct fs_node *a,
 						   const struct fs_node *b)
 {
@@ -139,7 +139,7 @@ static const struct fs_volume_ops *changed_volumes(const struct fs_node *a,
 	return changed_volume(b) == volume ? volume : &read_only;
 }
 
-/* Why @volume has not what is asked for. */
+/* Returns the error for a change that @volume does not have. */
 static int refusal(const struct fs_volume_ops *volume)
 {
 	return volume->is_writable ? -EPERM : -EROFS;
@@ -291,12 +291,12 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	if (!err)
 		err = node->volume->ops->list(fs, node, fs_handle_of(fi), off,
 					      &answer);
-	/* First give out what was found before an error. */
+	/* First send the names that were found before an error. */
 	if (err && !answer.used)
 		fs_reply_error(req, err);
 	else
 		lost = fuse_reply_buf(req, answer.buf, answer.used);
-	/* The kernel does not count nodes of an answer that is lost. */
+	/* If the answer was not sent, the kernel did not count its nodes. */
 	for (size_t i = 0; lost && i < answer.ninos; i++)
 		fs_node_forget(fs, answer.inos[i], 1);
 	fs_answer_fini(&answer);

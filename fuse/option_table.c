@@ -9,18 +9,18 @@
 #include "mount_options.h"
 #include "words/value.h"
 
-/* The longest time: beyond that the kernel's jiffies would overflow. */
+/* The longest time: a longer one would overflow the kernel's jiffies. */
 #define A_YEAR_S 3.2e7
 
 enum option_kind {
-	/* A bool that becomes true, or false. */
+	/* Set a bool to true, or to false. */
 	SET,
 	CLEAR,
-	/* Accepted for mount(8), without effect. */
+	/* Accepted for mount(8); has no effect. */
 	IGNORED,
 	/* Handed on to the kernel. */
 	KERNEL,
-	/* Like IGNORED, with a value. */
+	/* Like IGNORED, but with a value. */
 	IGNORED_VALUE,
 	SIZE,
 	/* A decimal number up to 2^32 - 2. */
@@ -34,7 +34,7 @@ enum option_kind {
 	/* Without a fraction. */
 	WHOLE_SECONDS,
 	TEXT,
-	/* A word of a list; stored as its position. */
+	/* A word of a list; stored as its position in the list. */
 	CHOICES,
 	/* The name of a codec; stored as its code. */
 	CODEC,
@@ -53,7 +53,10 @@ struct option_entry {
 	/* Offset in struct fs_options; no meaning for IGNORED and KERNEL. */
 	size_t field;
 	const char *const *choices;
-	/* What --help calls its value, and tells: lines; NULL: it leaves it out. */
+	/*
+	 * The name of its value, and the text, in --help; NULL leaves the
+	 * option out.
+	 */
 	const char *value;
 	const char *help;
 };
@@ -71,7 +74,7 @@ struct option_entry {
 		.choices = choices_, .help = help_                             \
 	}
 #define OTHER(name_, kind_) {.name = name_, .kind = kind_}
-/* What --help prints above the rows below. */
+/* A heading of --help above the rows below. */
 #define HEADING(text) {.name = "", .kind = IGNORED, .help = text}
 
 static const char *const view_words[] = {"hidden", "list", "off", NULL};
@@ -206,7 +209,7 @@ static const struct option_entry table[] = {
 	OTHER("atime", KERNEL),
 	OTHER("noatime", KERNEL),
 	OTHER("dirsync", KERNEL),
-	/* libfuse does not know it, and the kernel keeps no atimes here. */
+	/* libfuse does not know it, and the mount keeps no atimes. */
 	OTHER("nodiratime", IGNORED),
 	OTHER("relatime", IGNORED),
 	OTHER("norelatime", IGNORED),
@@ -221,18 +224,18 @@ static const struct option_entry table[] = {
 	OTHER("owner", IGNORED),
 	OTHER("group", IGNORED),
 	OTHER("nofail", IGNORED),
-	/* As in FUSE 2; a directory may hold files anyway. */
+	/* As in FUSE 2; any directory may be the mountpoint. */
 	OTHER("nonempty", IGNORED),
 	OTHER("_netdev", IGNORED),
 	OTHER("quiet", IGNORED),
 	OTHER("silent", IGNORED),
 	OTHER("loud", IGNORED),
 	ROW("remount", SET, remount, NULL, NULL),
-	/* A changed file's pages are always dropped. */
+	/* The mount always drops the pages of a changed file. */
 	OTHER("auto_cache", IGNORED),
 	/*
-	 * The kernel lists these of each FUSE mount, and mount(8) repeats them
-	 * to remount it.
+	 * The kernel lists these options of each FUSE mount, and mount(8)
+	 * repeats them in a remount.
 	 */
 	OTHER("user_id", IGNORED_VALUE),
 	OTHER("group_id", IGNORED_VALUE),
@@ -256,7 +259,7 @@ static const struct {
 	{"ttl", "it is called refresh"},
 };
 
-/* Says what is wrong with option @name. */
+/* Prints a problem of option @name. */
 static int complain(const char *name, const char *problem)
 {
 	fprintf(stderr, "bloscfs: option %s: %s\n", name, problem);
@@ -293,7 +296,7 @@ static int parse_auto(const char *text, enum option_kind kind, int64_t *out)
 		       : b2f_value_number(text, 10, UINT32_MAX - 1, out);
 }
 
-/* Stores the @value of @entry; NULL for those that take none. */
+/* Stores @value for @entry; NULL if the option takes none. */
 static int apply(struct fs_options *o, const struct option_entry *entry,
 		 const char *value)
 {
@@ -348,7 +351,7 @@ static const struct option_entry *find_entry(const char *name)
 	return NULL;
 }
 
-/* Names the option that @name is most like, if it is like any. */
+/* Complains about an unknown option, and names the one that it is most like. */
 static int complain_unknown(const char *name)
 {
 	struct b2f_nearest nearest = {name, strlen(name) < 4 ? 2 : 3, NULL};
@@ -418,7 +421,9 @@ static void put_choices(FILE *out, const char *const *words, const char *comma,
 			words[i]);
 }
 
-/* Says, in one line, that @value is none for @entry, and which there are. */
+/*
+ * Prints in one line that @value is invalid for @entry, and the valid values.
+ */
 static int complain_value(const struct option_entry *entry, const char *value)
 {
 	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s%s", entry->name,
@@ -428,7 +433,7 @@ static int complain_value(const struct option_entry *entry, const char *value)
 	return -EINVAL;
 }
 
-/* Can a remount not change @entry? */
+/* Is @entry an option that only a new mount can change? */
 static bool is_own(const struct option_entry *entry)
 {
 	if (entry->kind == IGNORED || entry->kind == IGNORED_VALUE ||

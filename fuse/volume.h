@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * volume.h - what knows the names and attributes of files: the tree, a pack, a bucket
+ * volume.h - a source of files with names and attributes: the tree, a pack, a
+ * bucket
  *
- * A mount has one bucket, or a tree in which any file may be a pack.  The node that a
- * request is about tells its volume (node.h).  ops.c and op_*.c answer all requests; a volume
- * finds, makes and changes what they are about.
+ * A mount has one bucket, or a tree in which any file may be a pack.  The node
+ * of a request names its volume (node.h).  ops.c and op_*.c answer all
+ * requests; a volume finds, makes and changes files.
  *
- * An answer to a lookup or to
- * what makes a name has one reference for the kernel.  All functions return 0 or an
- * errno, which may also be an error of the library.
+ * An answer with a node, to a lookup or a create, gives the kernel one
+ * reference.  All functions return 0 or an errno, which may also be an error of
+ * the library.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -35,19 +36,19 @@ struct fs_xattr_change {
 
 typedef int fs_frame_fn(void *arg, struct b2f_frame *frame);
 
-/* Functions that may be NULL say so, and what NULL means. */
+/* A function may be NULL only if its comment says so. */
 struct fs_volume_ops {
-	/* Looks up @name in @dir. -ENOENT, -ENOTDIR. */
+	/* Looks up @name in @dir.  -ENOENT, -ENOTDIR. */
 	int (*lookup)(struct fs *fs, struct fs_node *dir, const char *name,
 		      struct fuse_entry_param *out);
 	/*
-	 * Frees @node, to which nothing refers.  Returns a node to which it has referred
-	 * itself, and whose reference is to be given back, or NULL.
+	 * Frees @node, which has no references.  Returns a node that @node held
+	 * a reference to, which the caller gives back, or NULL.
 	 */
 	struct fs_node *(*release)(struct fs_node *node);
 	/*
-	 * The kernel has given up its inode of @node, but not all references: it has
-	 * another inode, by an answer from before.  NULL: nothing is to be done.
+	 * The kernel has freed its inode of @node, but keeps references of an
+	 * earlier answer through another inode.  NULL: nothing to do.
 	 */
 	void (*made_again)(struct fs_node *node);
 	int (*stat)(struct fs *fs, struct fs_node *inode, struct stat *out);
@@ -59,41 +60,47 @@ struct fs_volume_ops {
 	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
 	int (*open)(struct fs *fs, struct fs_node *inode,
 		    const struct fs_open_how *how, struct fs_handle **out);
-	/* The same with a directory.  NULL: it never changes, and needs no handle. */
+	/*
+	 * Opens a directory.  NULL: its names never change, and it needs no
+	 * handle.
+	 */
 	int (*opendir)(struct fs *fs, struct fs_node *inode,
 		       const struct fs_open_how *how, struct fs_handle **out);
-	/* Puts the names from position @off on, until @answer is full. */
+	/* Puts names from position @off on, until @answer is full. */
 	int (*list)(struct fs *fs, struct fs_node *inode, struct fs_handle *handle,
 		    off_t off, struct fs_answer *answer);
-	/* Makes the names in a directory durable.  NULL: they are. */
+	/* Makes the names in a directory durable.  NULL: they already are. */
 	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
 
 	/*
-	 * Opens the frame @inode, as it is stored, and returns what @fn returns for it.
-	 * -ENODATA: it is none.
+	 * Opens the stored frame of @inode, and returns the result of @fn.
+	 * -ENODATA: @inode is not a frame.
 	 */
 	int (*with_frame)(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			  void *arg);
-	/* The attribute of table_rows.h of @frame, which is @inode.  NULL: none. */
+	/*
+	 * The attribute of @frame, the frame of @inode, that table_rows.h
+	 * describes.  NULL: none.
+	 */
 	int (*get_rows)(struct fs *fs, struct fs_node *inode,
 			const struct b2f_frame *frame, char **out,
 			size_t *size);
 	/*
-	 * An attribute that is stored with the file, -ENODATA, and the names of all
-	 * that are, each with a 0 behind it.  NULL: there are none.
+	 * The value of a stored attribute, or -ENODATA; and the names of all,
+	 * each with a 0 behind it.  NULL: the volume stores none.
 	 */
 	int (*get_stored)(struct fs *fs, struct fs_node *inode, const char *name,
 			  char **out, size_t *size);
 	int (*list_stored)(struct fs *fs, struct fs_node *inode, FILE *f);
 
 	/*
-	 * Changes, which a read-only volume does not have.  In other volumes
-	 * NULL means -EPERM, and -EOPNOTSUPP for attributes.
+	 * Changes.  A read-only volume has none of these; in other volumes a
+	 * NULL means -EPERM, and for attributes -EOPNOTSUPP.
 	 */
 	bool is_writable;
 	int (*set_xattr)(struct fs *fs, struct fs_node *inode,
 			 const struct fs_xattr_change *change);
-	/* @handle: by that one, or NULL. */
+	/* @handle: the open file of ftruncate(2), or NULL. */
 	int (*setattr)(fuse_req_t req, struct fs_node *inode, const struct stat *attr,
 		       int to_set, struct fs_handle *handle);
 	int (*create)(fuse_req_t req, struct fs_node *dir, const char *name,

@@ -26,7 +26,7 @@ static struct fs_object *node_of(struct fs_node *inode)
 	return fs_bucket_entry_of(inode).node;
 }
 
-/* Can it be written to, as far as is known before the open? */
+/* May the node be written to, as far as is known before an open? */
 static bool is_writable(const struct fs *fs,
 			const struct fs_bucket_entry *entry)
 {
@@ -133,12 +133,12 @@ static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 	return 0;
 }
 
-/* Room that a store is said to have, bytes. */
+/* The free room that statfs(2) shows, bytes. */
 #define ROOM (UINT64_C(1) << 60)
 
 /*
- * A store does not tell how much room it has.  Installers and file managers look for
- * some before they write.
+ * A store does not tell its free room; but installers and file managers check
+ * it before they write.
  */
 static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
@@ -203,7 +203,10 @@ static void drop_cached(struct fs *fs, struct fs_handle *handle)
 	fs_bucket_writer_drop_cached(fs, handle->bucket);
 }
 
-/* The server has acknowledged the index when this returns: durable. */
+/*
+ * When this returns, the server has acknowledged the index: the commit is
+ * durable.
+ */
 static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
@@ -213,7 +216,7 @@ static int commit(struct fs *fs, struct fs_handle *handle,
 
 static void revert(struct fs *fs, struct fs_handle *handle)
 {
-	/* If this fails, the frame has gone. */
+	/* If the revert fails, the frame is gone. */
 	if (b2f_file_revert(handle->file))
 		return;
 	end_change(fs, handle);
@@ -236,7 +239,7 @@ static bool asks_to_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-/* Makes @handle, which has its data open, a writer. */
+/* Makes @handle, whose data are open, a writer. */
 static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	struct b2f_file *file = handle->file;
@@ -291,7 +294,7 @@ static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 		fs_handle_close(fs, handle);
 		return err;
 	}
-	/* A node never changes, unless it is written to. */
+	/* A node keeps its version, unless this mount writes to it. */
 	handle->keep_cache = fs_bucket_writer_may_keep(fs, node);
 	*out = handle;
 	return 0;
@@ -343,7 +346,7 @@ static void close_dir(struct fs *fs, struct fs_handle *handle)
 
 static const struct fs_data_ops dir_ops = {.close = close_dir};
 
-/* The listing stays as it is until the close. */
+/* The listing stays the same until the close. */
 static int do_opendir(struct fs *fs, struct fs_node *inode,
 		      const struct fs_open_how *how, struct fs_handle **out)
 {
@@ -365,8 +368,8 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 }
 
 /*
- * Returns the attributes as far as the name tells them: an object without a
- * frame's suffix may be a frame, and one with a pack's suffix may be none.
+ * Returns the attributes that the name alone tells: an object without a frame's
+ * suffix may still be a frame, and one with a pack's suffix may be no pack.
  */
 static struct stat attributes_of(const struct fs_object *dir,
 				 const struct fs_bucket_name *name)
@@ -383,8 +386,8 @@ static struct stat attributes_of(const struct fs_object *dir,
 }
 
 /*
- * Adds the view of what is shown as @shown, if that is an array and views are to be
- * listed: each name is looked up for that.
+ * Adds the .npy view of @shown, if that is an array and the mount lists views.
+ * Each name is looked up for that.
  */
 static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
 		     off_t next, struct fs_answer *answer)
@@ -396,7 +399,7 @@ static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
 	if (fs->options.view.npy != FS_VIEW_LIST ||
 	    !fs_view_name(shown, name) || fs_bucket_find(fs, dir, name, &entry))
 		return true;
-	/* Not if another entry has the name. */
+	/* Another entry may have the name. */
 	if (entry.is_view)
 		fits = fs_answer_put_name(answer, name,
 					  fs_view_ino(entry.node->ino), S_IFREG,
@@ -405,7 +408,10 @@ static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
 	return fits;
 }
 
-/* Positions: 0 and 1 are dots, then each name has two, the second its view's. */
+/*
+ * Positions 0 and 1 are the dots; then each name has two, the second for its
+ * view.
+ */
 static bool put_at(struct fs *fs, struct fs_object *dir,
 		   const struct fs_bucket_names *names, size_t pos,
 		   struct fs_answer *answer)
@@ -438,8 +444,8 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 }
 
 /*
- * Opens the frame @node for its attributes.  A frame that may be written to
- * meanwhile is opened anew, because the file replaces its frame then.
+ * Opens the frame @node for its attributes.  In a writable mount the frame is
+ * opened anew, because a commit replaces the one of the open file.
  */
 static int open_facts(struct fs *fs, struct fs_object *node,
 		      struct b2f_file **out)
@@ -451,7 +457,7 @@ static int open_facts(struct fs *fs, struct fs_object *node,
 	err = node->unreadable;
 	if (!err)
 		err = fs_bucket_node_open_now(fs, node->path, out);
-	/* It is on its way there. */
+	/* -ENOENT: the frame is new, and not committed yet. */
 	return err == -ENOENT ? -ENODATA : err;
 }
 
@@ -479,7 +485,7 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 	return err;
 }
 
-/* Resizes a file by its name: committed when this returns. */
+/* Resizes a file without an open handle, and commits it. */
 static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 			uint64_t size)
 {
@@ -496,8 +502,8 @@ static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 }
 
 /*
- * There is one owner, and one mode: to set these again is no error, as cp -p and tar
- * do that.
+ * All files have one owner and one mode.  Setting the same ones is no error,
+ * because cp -p and tar do so.
  */
 static int check_meta(const struct stat *now, const struct stat *wanted,
 		      int to_set)
@@ -512,7 +518,7 @@ static int check_meta(const struct stat *now, const struct stat *wanted,
 	return 0;
 }
 
-/* Nothing can be kept in the store, so it is shown until the node goes. */
+/* The store keeps no times, so the node keeps them until it is freed. */
 static void set_times(struct fs *fs, struct fs_object *node,
 		      const struct stat *wanted, int to_set)
 {
@@ -562,7 +568,10 @@ static int make_and_open(struct fs *fs, struct fs_object *dir, const char *name,
 
 	if (err)
 		return err;
-	/* It is a writer whatever the flags, as it is to be committed. */
+	/*
+	 * The handle writes whatever its flags, because the new file has to be
+	 * committed.
+	 */
 	err = open_entry(fs, entry, O_RDWR, handle);
 	if (err)
 		undo(fs, dir, name, entry);
@@ -578,7 +587,10 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 	int err = make_and_open(fs, node_of(dir), name, &entry, handle);
 
 	(void)mode;
-	/* Another client was faster: the kernel looks it up and opens it. */
+	/*
+	 * Another client made the file first: the kernel looks it up and opens
+	 * it.
+	 */
 	if (err == -EEXIST && !(how->flags & O_EXCL))
 		err = -ESTALE;
 	if (!err)
@@ -586,7 +598,7 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 	return err;
 }
 
-/* A file that is made without being opened is committed at once. */
+/* Makes a file without opening it, and commits it at once. */
 static int make_file(struct fs *fs, struct fs_object *dir, const char *name,
 		     struct fs_bucket_entry *entry)
 {

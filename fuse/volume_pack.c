@@ -18,7 +18,10 @@
 #include "volume.h"
 #include "wakeup.h"
 
-/* Its entry in the pack, and whether the node is the .npy view of that. */
+/*
+ * The node's entry in the pack, and whether the node is the .npy view of that
+ * entry.
+ */
 static size_t index_of(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
@@ -29,7 +32,7 @@ static bool is_view(const struct fs_member *node)
 	return (size_t)(node - node->pack->nodes) >= node->pack->nentries;
 }
 
-/* The node of @entry, or of the view of it. */
+/* The node of @entry, or of its view. */
 static struct fs_member *node_of(struct fs_pack *pack, size_t entry,
 				 bool is_view)
 {
@@ -43,8 +46,7 @@ static struct fs_member *frame_of(struct fs_member *node)
 }
 
 /*
- * Opens the frame that @node is, without its data.  Returns as
- * b2f_pack_open_frame().
+ * Opens the frame of @node without its data.  Returns as b2f_pack_open_frame().
  */
 static int open_frame(struct fs *fs, const struct fs_member *node,
 		      struct b2f_frame **out)
@@ -64,7 +66,10 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/* Is @err about the file, so that another look would find it again? */
+/*
+ * Does @err come from the file's contents, so that a second try would fail,
+ * too?
+ */
 static bool is_final(int err)
 {
 	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
@@ -89,7 +94,9 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/* Returns the open file of @node, made by the first open; NULL: no memory. */
+/*
+ * Returns the open file of @node, which the first open makes; NULL: no memory.
+ */
 static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 {
 	struct fs_file *file, *made = NULL;
@@ -114,8 +121,9 @@ static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 }
 
 /*
- * Opens the data of the frame that @node is, or a view of, or shares them.  Give *@out back
- * with close_data().  Returns as b2f_pack_open_frame(), or -ENOMEM.
+ * Opens the data of the frame that @node shows directly or as a view; opens
+ * share them.  Give *@out back with close_data().  Returns as
+ * b2f_pack_open_frame(), or -ENOMEM.
  */
 static int open_data(struct fs *fs, struct fs_member *node,
 		     struct b2f_file **out)
@@ -158,7 +166,7 @@ static int read_open_sizes(struct fs *fs, struct fs_member *node,
 	return err;
 }
 
-/* Opens the frame for its sizes; of a broken one they are 0. */
+/* Opens the frame for its sizes; a damaged frame shows 0. */
 static int read_sizes(struct fs *fs, struct fs_member *node,
 		      struct fs_frame_sizes *out)
 {
@@ -177,7 +185,7 @@ static int read_sizes(struct fs *fs, struct fs_member *node,
 	return err;
 }
 
-/* The sizes of a view are in the node of its frame. */
+/* The node of the frame holds the sizes of its view, too. */
 static int get_sizes(struct fs *fs, struct fs_member *node,
 		     struct fs_frame_sizes *out)
 {
@@ -199,7 +207,7 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 	return 0;
 }
 
-/* Has entry @entry of the pack a .npy view?  It may have to be opened. */
+/* Does entry @entry of the pack have a .npy view?  May open the frame. */
 static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
@@ -211,7 +219,7 @@ static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 	       sizes.head_len > 0;
 }
 
-/* The inode number that is shown for @node. */
+/* The inode number of @node in stat(2). */
 static uint64_t ino_of(const struct fs_member *node)
 {
 	return is_view(node) ? fs_view_ino(node->ino) : node->ino;
@@ -243,7 +251,7 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 	*out = pack->st;
 	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
 	out->st_ino = ino_of(node);
-	/* How many directories it has is not counted. */
+	/* Its subdirectories are not counted. */
 	out->st_nlink = 1;
 	fs_frame_sizes_show(&sizes, is_view(node), out);
 	return 0;
@@ -263,7 +271,9 @@ static void fini_node(struct fs *fs, struct fs_member *node)
 	free(node->file);
 }
 
-/* Packs that are open without being used, if many are looked at in a second. */
+/*
+ * Packs that stay open unused, even if a program looks at many within a second.
+ */
 #define IDLE_MAX 64
 
 static void free_pack(struct fs *fs, struct fs_pack *pack)
@@ -314,7 +324,10 @@ void fs_packs_put(struct fs_pack *pack)
 	fs_node_put(&pack->nodes[0].head, 1);
 }
 
-/* Objects of one content have one stamp, wherever they are.  Takes a reference. */
+/*
+ * Takes a reference, if @pack has this path and stamp.  The path counts,
+ * because in a bucket objects with the same content have the same stamp.
+ */
 static bool take_if(const struct fs_pack *pack, const char *path,
 		    const struct b2f_frame_stamp *stamp)
 {
@@ -324,8 +337,8 @@ static bool take_if(const struct fs_pack *pack, const char *path,
 }
 
 /*
- * The pack of that very version, which is at @path in a bucket or NULL, with a
- * reference; or NULL.  Locked.
+ * Returns the pack of this version at @path in a bucket (NULL: in the tree),
+ * with a reference; or NULL.  Locked.
  */
 static struct fs_pack *find_pack(struct fs *fs, const char *path,
 				 const struct b2f_frame_stamp *stamp)
@@ -372,7 +385,7 @@ static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
 	return 0;
 }
 
-/* Opens the file again, by the name that it was found under. */
+/* Opens the file again by the name under which it was found. */
 static int open_again(struct fs *fs, const struct fs_pack *pack,
 		      struct b2f_pack **out)
 {
@@ -385,7 +398,7 @@ static int open_again(struct fs *fs, const struct fs_pack *pack,
 	return err;
 }
 
-/* Counts a user of @pack.  If it is not open, @opened moves there.  Locked. */
+/* Counts a user of @pack.  A closed @pack takes over *@opened.  Locked. */
 static bool use_opened(struct fs *fs, struct fs_pack *pack,
 		       struct b2f_pack **opened)
 {
@@ -398,7 +411,7 @@ static bool use_opened(struct fs *fs, struct fs_pack *pack,
 	return pack->pack;
 }
 
-/* Takes what was open out of a pack that was not used since @before_s. */
+/* Takes the file of a pack that is unused since @before_s. */
 static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
 {
 	struct fs_pack *oldest = NULL;
@@ -436,8 +449,8 @@ static void unuse(struct fs *fs, struct fs_pack *pack)
 }
 
 /*
- * Opens @pack->pack until unuse(); the caller has a reference.
- * Returns 0, -ESTALE (there is another file or version now) or an errno.
+ * Opens @pack->pack until unuse(); the caller has a reference.  Returns 0,
+ * -ESTALE (the name leads to another file or version) or an errno.
  */
 static int use(struct fs *fs, struct fs_pack *pack)
 {
@@ -460,7 +473,7 @@ static int use(struct fs *fs, struct fs_pack *pack)
 	pthread_mutex_lock(&fs->state_lock);
 	use_opened(fs, pack, &opened);
 	pthread_mutex_unlock(&fs->state_lock);
-	/* Another thread has been faster. */
+	/* Another thread opened it first. */
 	b2f_pack_close(opened);
 	return 0;
 }
@@ -473,20 +486,20 @@ bool fs_packs_tick(struct fs *fs)
 	while ((opened = take_idle(fs, fs_clock_s() - 1)))
 		b2f_pack_close(opened);
 	pthread_mutex_lock(&fs->state_lock);
-	/* The pack of the mount stays. */
+	/* The pack that is the root of the mount stays open. */
 	more = fs->packs.nopen >
 	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
 	pthread_mutex_unlock(&fs->state_lock);
 	return more;
 }
 
-/* Attributes of a file as they are, and as they are shown. */
+/* Attributes of a file: the stored ones, and the ones shown. */
 struct look {
 	struct stat st;
 	struct stat shown;
 };
 
-/* Looks at @name; -ENOENT: it is no plain file. */
+/* Looks at @name.  -ENOENT: it is not a plain file. */
 static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
 {
 	struct fs_probe probe = {.kind = FS_KIND_OTHER};
@@ -501,7 +514,7 @@ static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
 	return S_ISREG(probe.st.st_mode) ? 0 : -ENOENT;
 }
 
-/* A pack that is still to be opened; NULL: no memory. */
+/* Makes a pack that is not open yet; NULL: no memory. */
 static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 				const char *name, const struct look *look)
 {
@@ -536,7 +549,8 @@ static int make_nodes(struct fs_pack *pack)
 			     i ? &pack->nodes[0].head : NULL);
 		pack->nodes[i].pack = pack;
 		/*
-		 * The file's number, and numbers that no filesystem gives out.
+		 * The file's own inode number, then numbers that no filesystem
+		 * uses.
 		 */
 		pack->nodes[i].ino = pack->st.st_ino +
 				     ((uint64_t)(i % pack->nentries) << 36);
@@ -545,8 +559,8 @@ static int make_nodes(struct fs_pack *pack)
 }
 
 /*
- * Makes @pack, which is open, known, or takes the one that another thread has
- * made; with a reference, and in use.
+ * Adds the open @pack to the list, or takes the one that another thread added;
+ * it gets a reference and a user.
  */
 static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 {
@@ -570,8 +584,8 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 }
 
 /*
- * Opens @name in @dir (NULL: it is to be the root of the mount), which was just
- * looked at, with a reference, and in use.
+ * Opens @name in @dir, which look_at() has just seen (NULL: as the root of the
+ * mount), with a reference and a user.
  */
 static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		     const char *name, const struct look *look,
@@ -591,7 +605,7 @@ static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 	return err;
 }
 
-/* The numbers of what is in a pack in a bucket, by @number_of. */
+/* Sets the inode numbers of the members of a pack in a bucket. */
 static int number_nodes(struct fs_pack *pack,
 			uint64_t (*number_of)(const char *path))
 {
@@ -648,7 +662,7 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name)
 
 	if (!b2f_pack_is_name(name))
 		return 0;
-	/* Not past a mount point of our own; see fs_tree_look_at(). */
+	/* Does not cross a mountpoint of our own; see fs_tree_look_at(). */
 	err = look_at(fs, dirfd, name, &look);
 	if (!err)
 		err = b2f_pack_look(dirfd, name, &is);
@@ -657,7 +671,10 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name)
 	return !err && is;
 }
 
-/* Was the version @stamp tried in vain before?  If it was @now, notes it. */
+/*
+ * Did an open of the version @stamp fail before?  @now: it fails now; notes
+ * that.
+ */
 static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 		       bool now)
 {
@@ -671,7 +688,9 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 	return failed;
 }
 
-/* Gets the pack @name with a reference, in use; as fs_packs_look(). */
+/*
+ * Gets the pack @name with a reference and a user.  Returns as fs_packs_look().
+ */
 static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		    const char *name, struct fs_pack **out)
 {
@@ -692,7 +711,7 @@ static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		*out = pack;
 		return 1;
 	}
-	/* Its directory has another name now: that is another pack. */
+	/* Its directory was renamed: by its new path it is another pack. */
 	if (pack)
 		fs_packs_put(pack);
 	if (pack && err != -ESTALE)
@@ -717,11 +736,11 @@ int fs_packs_open_root(struct fs *fs)
 
 	if (!err)
 		err = open_pack(fs, NULL, dirfd, fs->source.name, &look, &pack);
-	/* It was there when the source was looked at. */
+	/* The directory was there when the source was checked. */
 	if (!err && (b2f_pack_find(pack->pack, fs->source.inside, &entry) ||
 		     b2f_pack_entry(pack->pack, entry)->kind != B2F_PACK_DIR))
 		err = -ESTALE;
-	/* The mount refers to it, and uses it, until its end. */
+	/* The reference and the user last until the unmount. */
 	if (!err)
 		fs->nodes.root = &pack->nodes[entry].head;
 	return err;
@@ -769,7 +788,7 @@ int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
 	return 1;
 }
 
-/* Finds the frame that @name would be the view of. */
+/* Finds the frame whose view would have the name @name. */
 static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 		     const char *name, size_t *out)
 {
@@ -784,9 +803,9 @@ static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 }
 
 /*
- * Finds @name in the directory @dir, of which it may be a view, and answers
- * with it as above.  From here on the pack has to be in use.  Returns 0, -ENOENT,
- * -ENOTDIR or an errno.
+ * Finds @name, which may be a view, in the directory @dir, and answers as
+ * above.  From here on the pack must have a user.  Returns 0, -ENOENT, -ENOTDIR
+ * or an errno.
  */
 static int lookup_in(struct fs *fs, struct fs_member *dir, const char *name,
 		     struct fuse_entry_param *answer)
@@ -835,7 +854,7 @@ static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 	return err;
 }
 
-/* All packs are on the filesystem that is mounted, or on one below. */
+/* A pack lies on the backing filesystem. */
 static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
 	struct fs_node *below =
@@ -855,8 +874,8 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 }
 
 /*
- * A file that was written to in place may have given bytes of the new version from
- * where those of the old one were.
+ * If the file was overwritten in place, the bytes read may be of the new
+ * version: check the stamp after the read.
  */
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
@@ -898,7 +917,7 @@ static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 				    is_view(node));
 }
 
-/* Says why the bytes cannot be had, if so. */
+/* Returns why the member cannot be read, if so. */
 static int open_handle_plain(struct fs *fs, struct fs_handle *handle)
 {
 	uint8_t none;
@@ -926,7 +945,7 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	}
 	fs_node_ref(&node->head);
 	handle->packed = node;
-	/* A node never changes. */
+	/* A node never changes its bytes. */
 	handle->keep_cache = true;
 	err = entry_of(node)->kind == B2F_PACK_FRAME
 		      ? open_handle_frame(fs, handle)
@@ -938,7 +957,7 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-/* Adds the view of @entry, if that is to be listed and its name is free. */
+/* Adds the view of @entry, if the mount lists views and its name is free. */
 static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 		     off_t next, struct fs_answer *answer)
 {
@@ -957,7 +976,9 @@ static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 				  next);
 }
 
-/* Positions: 0 and 1 are dots; each entry has two, the second its view's. */
+/*
+ * Positions 0 and 1 are the dots; each entry has two, the second for its view.
+ */
 static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
 		   struct fs_answer *answer)
 {

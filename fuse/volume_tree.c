@@ -16,7 +16,7 @@
 #include "volume_tree.h"
 #include "volume_tree_xattr.h"
 
-/* A pack; returns 1, 0 (it is none) or an errno. */
+/* Enters @name as a pack.  Returns 1, 0 (it is no pack) or an errno. */
 static int enter_pack(struct fs *fs, struct fs_node *dir, const char *name,
 		      struct fuse_entry_param *out)
 {
@@ -63,7 +63,7 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 	if (!err && fstatvfs(pin.fd, out))
 		err = -errno;
 	fs_tree_unpin(fs->tree, &pin);
-	/* A new file becomes a frame with a suffix. */
+	/* A new file becomes a frame, whose name has a suffix. */
 	if (!err && out->f_namemax > FS_SUFFIX_RESERVED)
 		out->f_namemax -= FS_SUFFIX_RESERVED;
 	return err;
@@ -111,7 +111,10 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-/* Packs are not looked up here, and dots must not be. */
+/*
+ * Attributes are looked up for plain names only: a pack is looked up later, and
+ * the kernel does not want dots.
+ */
 static bool is_looked_up(const struct fs_entry *dir,
 			 const struct fs_listed *listed)
 {
@@ -120,20 +123,20 @@ static bool is_looked_up(const struct fs_entry *dir,
 	       !b2f_pack_is_name(listed->name);
 }
 
-/* Adds @listed, with its attributes if these are asked for. */
+/* Adds @listed, with attributes if the kernel asks for them. */
 static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
 		struct fs_answer *answer)
 {
 	struct fuse_entry_param param;
 	struct fs_backed *node;
 
-	/* Do not look up for nothing. */
+	/* Do not look it up if it does not fit. */
 	if (answer->plus && !fs_answer_has_room(answer, listed->name))
 		return false;
 	dir->name = listed->name;
 	if (!answer->plus || !is_looked_up(dir, listed) ||
 	    fs_lookup_listed(dir, &listed->frame, &param, &node))
-		/* The kernel looks it up itself. */
+		/* The kernel will look it up itself. */
 		return fs_answer_put_name(answer, listed->name, listed->ino,
 					  DTTOIF(listed->type),
 					  listed->next_pos);
@@ -150,7 +153,8 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 
 	while (is_put && result == 1) {
 		/*
-		 * The file that was found keeps the name until it has a node.
+		 * The lock keeps the name from changing before its file has a
+		 * node.
 		 */
 		pthread_rwlock_rdlock(&fs->names_lock);
 		result =
@@ -172,7 +176,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 		   struct fs_handle *handle, off_t off,
 		   struct fs_answer *answer)
 {
-	/* Not pinned if another program has deleted it. */
+	/* If another program has deleted the directory, it is not pinned. */
 	struct fs_entry dir = {0};
 	int err;
 
@@ -197,7 +201,7 @@ static int do_sync_dir(const struct fs_handle *handle, bool datasync)
 		err = -errno;
 	if (fd >= 0)
 		close(fd);
-	/* Some filesystems have no fsync for directories, nor need for it. */
+	/* Some filesystems have no fsync for directories, and need none. */
 	return err == -EINVAL ? 0 : err;
 }
 

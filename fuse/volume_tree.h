@@ -2,7 +2,7 @@
 /*
  * volume_tree.h - changes of names and attributes in the tree
  *
- * Their contracts are those of struct fs_volume_ops.
+ * The contracts are in struct fs_volume_ops.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -12,14 +12,14 @@
 #include "volume.h"
 
 /*
- * May @name in the directory @dir be a pack?  A mount of a single frame does
- * not show its neighbours.
+ * May @name in @dir be a pack?  A mount of a single frame does not show its
+ * neighbours.
  */
 bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name);
 
 /*
- * Is @name in @dir a pack?  Returns 1 (an empty one), 0, or an errno; -ENOTEMPTY: one
- * with something in it.
+ * Is @name in @dir a pack?  Returns 1 (an empty one), 0, -ENOTEMPTY (one with
+ * members) or another errno.
  */
 B2F_MUST_CHECK
 int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
@@ -63,12 +63,11 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 			   struct fs_handle *handle);
 
 /*
- * fs_tree_handle_open() with O_TRUNC: cuts the file to nothing.  An array, or a view
- * of one, that is opened for writing stays as it is until it has been written
+ * As fs_tree_handle_open() with O_TRUNC: cuts the file to size 0.  An array or
+ * a view that is opened for writing stays as it is until it has been written
  * again (anew.h).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.
- * Opened by another user than root, the file loses its set-uid bits.
- * Returns also the errors of
- * fs_disk_frame_reset() and b2f_file_truncate().
+ * If the user is not root, the file loses its set-uid bits.  Returns also the
+ * errors of fs_disk_frame_reset() and b2f_file_truncate().
  */
 B2F_MUST_CHECK
 int fs_volume_tree_open_cut(struct fs *fs, struct fs_backed *node,

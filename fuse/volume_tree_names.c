@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * volume_tree_names.c - names that come and go: create, mkdir, link, unlink ...
+ * volume_tree_names.c - requests that add and remove names: create, mkdir,
+ * link, unlink ...
  *
- * A new file becomes a frame; all else is as on the backing filesystem.
- * The kernel has checked permissions, and has applied the caller's umask.
+ * A new file becomes a frame; other files are made as such on the backing
+ * filesystem.  The kernel has checked permissions, and has applied the caller's
+ * umask.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +29,7 @@
 #include "tree_handle.h"
 #include "volume_tree.h"
 
-/* Is @name still the file that was @made? */
+/* Does @name still lead to the new file @made? */
 static bool is_made(int dirfd, const char *name, const struct stat *made)
 {
 	struct stat st;
@@ -50,7 +52,7 @@ static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 	return err;
 }
 
-/* Enters @name for a new file that is no frame. */
+/* Makes a node for the new name of a file that is no frame. */
 static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 		     struct fs_entry *entry)
 {
@@ -65,7 +67,7 @@ static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 	return fs_backing_name_check(&place, name);
 }
 
-/* Files in a new directory get the settings of files beside it. */
+/* A new directory inherits the settings for new files from its parent. */
 static int inherit(const struct fs_entry *entry,
 		   const struct fs_maker_what *what)
 {
@@ -91,7 +93,7 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 		err = inherit(&entry, what);
 		if (!err)
 			err = find_new(&entry, out);
-		/* Another program may have moved it away. */
+		/* If another program moved the file away, leave it. */
 		if (err && is_made(entry.pin.fd, name, &made))
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
@@ -115,7 +117,7 @@ int fs_volume_tree_symlink(fuse_req_t req, const char *target,
 {
 	const struct fs_maker_what what = {.target = target};
 
-	/* A symbolic link to a home would be taken for a name of a frame. */
+	/* It would be taken for a name of a frame with several names. */
 	return b2f_home_is_target(target)
 		       ? -EPERM
 		       : make_other(req, parent, name, &what, out);
@@ -179,8 +181,8 @@ int fs_volume_tree_link(fuse_req_t req, struct fs_node *inode,
 }
 
 /*
- * A frame just made, with all that is known of it: a program that makes many
- * small files waits for each system call of ours.
+ * A new frame with all that is known of it: the facts save system calls to a
+ * program that makes many small files.
  */
 struct fresh {
 	struct fs_backed *node;
@@ -193,8 +195,8 @@ struct fresh {
 };
 
 /*
- * Finds a backing name.  A free one shows that nothing is shown as
- * @entry->name; only without one does the reason matter.
+ * Finds a backing name.  A free one proves that no file is shown as
+ * @entry->name; the reason is looked for only if all are taken.
  */
 static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 {
@@ -207,7 +209,7 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 	return taken ? taken : err;
 }
 
-/* Opens the directory, or the one file, by its new name. */
+/* Opens the directory, or the file of a contiguous frame, by its new name. */
 static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		       struct fs_probe *out)
 {
@@ -222,7 +224,7 @@ static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 
 	if (err)
 		return err;
-	/* Another program has moved it away already. */
+	/* Another program has already moved the file away. */
 	if (probe.st.st_dev != fresh->made.dir.st_dev ||
 	    probe.st.st_ino != fresh->made.dir.st_ino) {
 		close(probe.fd);
@@ -273,7 +275,9 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 
 	if (!is_made(fd, fresh->name, made))
 		return;
-	/* This looks again after it has moved it away. */
+	/*
+	 * A file is moved away first, and checked again before it is deleted.
+	 */
 	if (!S_ISDIR(made->st_mode))
 		(void)!unlinkat(fd, fresh->name, 0);
 	else if (fs_unlinked_hide(fs, fd, fresh->name, made, &deleted) == 0)
@@ -291,7 +295,8 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 }
 
 /*
- * Does a new file begin as one file? Not where it cannot become a directory.
+ * Is a new file a contiguous frame first?  Not if it could not become a
+ * directory.
  */
 static bool is_one_file(struct fs *fs)
 {
@@ -299,8 +304,8 @@ static bool is_one_file(struct fs *fs)
 }
 
 /*
- * Makes a frame that is shown as @entry->name.  Close @fresh->made.frame, and
- * unpin @fresh->pin.
+ * Makes a frame shown as @entry->name.  Close @fresh->made.frame, and unpin
+ * @fresh->pin.
  */
 static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh)
@@ -333,7 +338,10 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-/* Takes own_access() away again, and renews the answer. */
+/*
+ * Takes the bits of own_access() away again, and renews the attributes of the
+ * answer.
+ */
 static int finish_frame(const struct fs_entry *entry, mode_t mode,
 			struct fresh *fresh)
 {
@@ -347,7 +355,7 @@ static int finish_frame(const struct fs_entry *entry, mode_t mode,
 	meta.has_mode = true;
 	meta.mode = fresh->made.index.st_mode & 07777 & ~lent;
 	err = fs_setattr_frame(fs, fresh->node, fresh->pin.fd, &meta);
-	/* Some filesystems have no modes. */
+	/* Some filesystems do not store modes. */
 	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
 		err = 0;
 	if (!err)
@@ -395,7 +403,7 @@ int fs_volume_tree_mknod(fuse_req_t req, struct fs_node *parent,
 	return err;
 }
 
-/* Opens the frame before it may become unreadable for us. */
+/* Opens the frame while the daemon may still read it. */
 static int open_frame(const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh, const struct fs_open_how *how,
 		      struct fs_handle **out)
@@ -407,7 +415,10 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 
 	if (err)
 		return err;
-	/* Attributes for when the file is out of reach. */
+	/*
+	 * Keep the attributes for the time when the daemon may not read the
+	 * file.
+	 */
 	pthread_mutex_lock(&fs->state_lock);
 	handle->frame->attr = fresh->answer.attr;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -433,8 +444,8 @@ int fs_volume_tree_create(fuse_req_t req, struct fs_node *parent,
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
 	/*
-	 * Another program was faster: on ESTALE the kernel looks it up and
-	 * opens it.
+	 * Another program made the file first: on ESTALE the kernel looks it up
+	 * and opens it.
 	 */
 	if (err == -EEXIST && !(how->flags & O_EXCL) &&
 	    fs_lookup_check_free(&entry) == -EEXIST)
@@ -519,7 +530,10 @@ int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *parent,
 	struct fs_entry entry = {0};
 	struct fs_found found;
 
-	/* A pack is a file below.  As a directory it goes only if it is empty. */
+	/*
+	 * A pack is a plain file in SOURCE.  As a directory it can be removed
+	 * only if it is empty.
+	 */
 	if (is < 0)
 		return is;
 	if (is)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * volume_tree_rename.c - rename, also over a file that is there
+ * volume_tree_rename.c - rename, also over an existing file
  *
  * OLD becomes NEW.  On the backing filesystem that is one rename(2) to the name
  * that is shown as NEW (resolve.h); frames keep their suffix.
  *
- * One of several names of a frame is a symbolic link (links.h): the link gets
- * the new name, and the frame stays where it is.
+ * Each name of a frame with several names is a symbolic link (links.h): the
+ * link gets the new name, and the frame stays in its home.
  *
- * If NEW is there already, there is one step before which OLD and NEW are as they were,
- * and behind which OLD has gone and NEW is what it was, also after a crash:
+ * If NEW exists, one step replaces it, also across a crash: before this step
+ * OLD and NEW are unchanged, after it OLD is gone and NEW is the old file:
  *
  *   neither is a sparse frame   rename(2) over the name of NEW
  *   only NEW is                 NEW steps aside (aside.h), and leaves a link;
@@ -17,16 +17,16 @@
  *   OLD is                      NEW steps aside; OLD changes places with the link,
  *                               which is doomed by that
  *
- * One of them may be no frame.  Then a frame goes by its name without a suffix
- * meanwhile, by which it is shown as before; afterwards it gets its suffix.
+ * If only one of them is a frame, that frame loses its suffix for the exchange,
+ * and gets it back afterwards; it is shown by the same name throughout.
  *
- * NEW is one of the two after a loss of power, too; see durable.h.
+ * After a loss of power, too, NEW is one of the two files; see durable.h.
  *
  * Without RENAME_EXCHANGE or symbolic links on the backing filesystem, and in a
- * lower layer of overlayfs, a sparse frame is deleted before OLD gets its name: there
- * is a moment without NEW.  If a name without a suffix would be shown as another one
- * (a text called x.b2), OLD moves beside NEW, which is shown by its full name until it
- * is deleted.
+ * lower layer of overlayfs, a sparse frame is deleted before OLD gets its name:
+ * for a moment NEW does not exist.  If a name without a suffix would be shown
+ * as another one (a text called x.b2), OLD moves to a backing name beside NEW,
+ * which is shown by its full backing name until it is deleted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,11 +56,11 @@ struct renaming {
 	struct fs *fs;
 	struct side from;
 	struct side to;
-	/* There is a file at @to. */
+	/* A file exists at @to. */
 	bool replaces;
 	/* The backing name that @from gets. */
 	char name[FS_NAME_SIZE];
-	/* The place of the old @to until it is deleted (aside.h). */
+	/* The backing name of the old @to until it is deleted (aside.h). */
 	char aside[FS_NAME_SIZE];
 };
 
@@ -80,7 +80,7 @@ static bool is_dir(const struct side *side)
 	return side->found.probe.kind == FS_KIND_DIR;
 }
 
-/* Is it one of several names of a frame? */
+/* Is the side one of several names of a frame? */
 static bool is_name(const struct side *side)
 {
 	return side->found.probe.home[0] != '\0';
@@ -102,7 +102,7 @@ static bool is_same_file(const struct renaming *r)
 	       from->st_ino == to->st_ino;
 }
 
-/* Notes that the node of @side is @name in @entry now. */
+/* Notes that the node of @side has the name @name in @entry now. */
 static void note_moved(struct fs *fs, const struct side *side,
 		       const struct fs_entry *entry, const char *name)
 {
@@ -113,7 +113,7 @@ static void note_moved(struct fs *fs, const struct side *side,
 	/* The frame itself stays at its home. */
 	if (is_name(side))
 		return;
-	/* Without memory the kernel looks it up anew. */
+	/* Without memory the kernel looks up the name again. */
 	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
 }
 
@@ -133,8 +133,8 @@ static int rename_entry(const struct fs_entry *from, const char *name,
 }
 
 /*
- * A file that replaces a durable one must be durable itself: makes @fresh so if
- * @old is.  Returns 0 or an errno.
+ * A file that replaces a durable one must be durable, too: syncs @fresh if @old
+ * is durable.  Returns 0 or an errno.
  */
 static int make_durable(struct renaming *r, const struct side *fresh,
 			const struct side *old)
@@ -147,7 +147,9 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }
 
-/* Renames OLD to @r->name beside NEW, or where that was.  Returns 0 or an errno. */
+/*
+ * Renames OLD to @r->name, beside NEW or to its name.  Returns 0 or an errno.
+ */
 static int move_old(struct renaming *r, unsigned int flags)
 {
 	int err = rename_entry(&r->from.entry, r->from.found.name, &r->to.entry,
@@ -159,7 +161,7 @@ static int move_old(struct renaming *r, unsigned int flags)
 }
 
 /*
- * Renames the frame @side in @entry from @side->found.name to @name, by which it is
+ * Renames the frame @side in @entry from @side->found.name to @name; it is
  * shown as before.  Returns 0 or an errno.
  */
 static int rename_side(struct renaming *r, struct side *side,
@@ -178,7 +180,7 @@ static int rename_side(struct renaming *r, struct side *side,
 	return 0;
 }
 
-/* Is @side shown as @name if its backing name is @backing? */
+/* Would the backing name @backing show @side as @name? */
 static bool fits(const struct side *side, const char *name, const char *backing)
 {
 	char stem[FS_NAME_SIZE];
@@ -188,14 +190,14 @@ static bool fits(const struct side *side, const char *name, const char *backing)
 	return strcmp(backing, name) == 0;
 }
 
-/* Gives the frame @side the suffix of @old again, if that is free. */
+/* Gives the frame @side the suffix of @old back, if that name is free. */
 static void restore_suffix(struct renaming *r, struct side *side,
 			   const struct fs_entry *entry, const char *old)
 {
 	struct fs_backing_dir place = fs_entry_dir(entry);
 	char name[FS_NAME_SIZE];
 
-	/* It is shown by the same name with and without it. */
+	/* The frame is shown by the same name with and without the suffix. */
 	place.leaving = side->found.name;
 	if (is_frame(side) && fs_suffix_stem(old, name) &&
 	    fs_backing_name_of_frame(&place, entry->name, fs_suffix_of(old),
@@ -203,7 +205,10 @@ static void restore_suffix(struct renaming *r, struct side *side,
 		(void)!rename_side(r, side, entry, name);
 }
 
-/* Is @side shown by either name once it has no suffix? */
+/*
+ * Without a suffix, would @side still be shown by its name, and by the other
+ * one?
+ */
 static bool can_be_bare(const struct side *side, const struct side *other)
 {
 	return fits(side, side->entry.name, side->entry.name) &&
@@ -228,8 +233,8 @@ static int exchange_entries(struct renaming *r)
 }
 
 /*
- * Exchanges a frame and another file: a frame without its suffix is shown by
- * the same name, so that backing names as shown can change places.
+ * Exchanges a frame and another file.  The frame goes without its suffix, so
+ * that the backing names are the shown ones.
  */
 static int exchange_bare(struct renaming *r)
 {
@@ -259,10 +264,10 @@ static int exchange_bare(struct renaming *r)
 }
 
 /*
- * Lets the two names change places, whatever they are: their entries do.  If a frame
- * meets what is no frame, it loses its suffix for a moment before: it is shown by the
- * same name without one, so at every moment both names are there.  -EINVAL: for a moment
- * one of them would not exist.
+ * Exchanges the two names by exchanging their directory entries.  If only one
+ * of them is a frame, it first loses its suffix; it is shown by the same name,
+ * so both names exist at every moment.  -EINVAL: for a moment one of them would
+ * not exist.
  */
 static int exchange(struct renaming *r)
 {
@@ -283,8 +288,8 @@ static int exchange(struct renaming *r)
 }
 
 /*
- * If neither side was a directory that is no frame, another mount was faster,
- * and the kernel is to look again.
+ * If NEW was no directory, an error about kinds of files means that another
+ * mount changed NEW meanwhile: the kernel is to look again.
  */
 static int judge(const struct renaming *r, int err)
 {
@@ -295,7 +300,8 @@ static int judge(const struct renaming *r, int err)
 }
 
 /*
- * Renames OLD over NEW: rename(2) knows both kinds, and the names are the same.
+ * Renames OLD over NEW with one rename(2): both are of one kind, and OLD takes
+ * NEW's backing name.
  */
 static int move_over(struct renaming *r)
 {
@@ -312,7 +318,7 @@ static int move_over(struct renaming *r)
 	return judge(r, err);
 }
 
-/* Moves OLD beside NEW, then deletes NEW. */
+/* Renames OLD to a name beside NEW, then deletes NEW. */
 static int move_beside(struct renaming *r)
 {
 	int err = move_old(r, RENAME_NOREPLACE);
@@ -322,22 +328,22 @@ static int move_beside(struct renaming *r)
 	err = fs_entry_delete(&r->to.entry, &r->to.found);
 	if (!err)
 		return 0;
-	/* Move it back; if even that fails, both are there. */
+	/* Move it back; if that fails, too, both exist. */
 	if (rename_entry(&r->to.entry, r->name, &r->from.entry,
 			 r->from.found.name, RENAME_NOREPLACE) == 0)
 		note_moved(r->fs, &r->from, &r->from.entry, r->from.found.name);
 	return err;
 }
 
-/* Is its entry a directory, and no link to one? */
+/* Is its directory entry a directory, not a link? */
 static bool is_directory(const struct side *side)
 {
 	return is_sparse(side) && !is_name(side);
 }
 
 /*
- * Deletes NEW, then moves OLD to its place.  If OLD is a directory, rename(2) tells
- * before whether it can be moved at all: "not empty" means that it can.
+ * Deletes NEW, then moves OLD to its name.  If OLD is a directory, rename(2)
+ * tells first whether it can be moved at all: ENOTEMPTY means that it can.
  */
 static int move_after(struct renaming *r)
 {
@@ -352,7 +358,7 @@ static int move_after(struct renaming *r)
 	return err ? err : move_old(r, RENAME_NOREPLACE);
 }
 
-/* NEW is a link to where it lies, and is replaced in the next step. */
+/* Moves NEW aside and leaves a link to it, which the next step replaces. */
 static int step_aside(struct renaming *r)
 {
 	struct side *to = &r->to;
@@ -363,7 +369,7 @@ static int step_aside(struct renaming *r)
 	int err;
 
 	if (is_name(to)) {
-		/* The link would lead to another frame there. */
+		/* In OLD's directory the link would lead to another frame. */
 		if (!old && fstatat(r->from.entry.pin.fd, to->found.probe.home,
 				    &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return -EXDEV;
@@ -393,7 +399,7 @@ static void step_back(struct renaming *r)
 		note_moved(r->fs, to, &to->entry, to->found.name);
 }
 
-/* Puts OLD at the place of the link that NEW has left. */
+/* Moves OLD to the name of the link that NEW left. */
 static int take_place(struct renaming *r)
 {
 	const char *old = r->from.found.name, *taken = r->to.found.name;
@@ -405,13 +411,13 @@ static int take_place(struct renaming *r)
 	if (err)
 		return judge(r, err);
 	note_moved(r->fs, &r->from, to, taken);
-	/* It is not shown; a listing removes what cannot be removed now. */
+	/* It is hidden; if it cannot be removed now, a listing does so. */
 	if (exchanges)
 		unlinkat(from->pin.fd, old, 0);
 	return 0;
 }
 
-/* Deletes what NEW was, which lies aside; a listing does it if we cannot. */
+/* Deletes the old NEW, which lies aside; if this fails, a listing does so. */
 static void delete_aside(const struct renaming *r)
 {
 	struct fs_found left = r->to.found;
@@ -454,7 +460,7 @@ static int move_over_aside(struct renaming *r)
 	return err;
 }
 
-/* OLD takes the name that NEW has on the backing filesystem. */
+/* OLD takes the backing name of NEW. */
 static int take_name(struct renaming *r)
 {
 	char name[FS_NAME_SIZE];
@@ -469,13 +475,13 @@ static int take_name(struct renaming *r)
 		return err;
 	memcpy(r->from.found.name, r->to.found.name,
 	       sizeof(r->from.found.name));
-	/* It is shown as NEW by either name; prefer its own suffix. */
+	/* Either suffix shows OLD as NEW; prefer its own. */
 	if (strcmp(r->from.found.name, name) != 0)
 		(void)!rename_side(r, &r->from, &r->to.entry, name);
 	return 0;
 }
 
-/* The frame NEW goes by its name without a suffix, and so does OLD then. */
+/* Without a suffix the frame NEW has the backing name that OLD needs. */
 static int take_bare_name(struct renaming *r)
 {
 	char full[FS_NAME_SIZE];
@@ -491,7 +497,10 @@ static int take_bare_name(struct renaming *r)
 	return err;
 }
 
-/* Renames OLD to NEW, which is there.  -ESTALE: another mount was faster. */
+/*
+ * Renames OLD over an existing NEW.  -ESTALE: another mount changed a name
+ * first.
+ */
 static int replace(struct renaming *r)
 {
 	bool from_is_frame = is_frame(&r->from);
@@ -501,7 +510,7 @@ static int replace(struct renaming *r)
 
 	if (is_dir(&r->from) != is_dir(&r->to))
 		return is_dir(&r->to) ? -EISDIR : -ENOTDIR;
-	/* rename(2) leaves two names of one file as they are. */
+	/* rename(2) does nothing if both are names of one file. */
 	if (is_same_file(r))
 		return 0;
 	err = make_durable(r, &r->from, &r->to);
@@ -510,13 +519,13 @@ static int replace(struct renaming *r)
 	if (strcmp(r->name, r->to.found.name) == 0 ||
 	    (from_is_frame && to_is_frame))
 		return take_name(r);
-	/* A frame of such a name would be shown by another one. */
+	/* A frame with this backing name would be shown by another name. */
 	if (fs_suffix_stem(r->to.entry.name, stem))
 		return move_beside(r);
 	return from_is_frame ? take_name(r) : take_bare_name(r);
 }
 
-/* Pins the node of @side, so that it can change its name. */
+/* Pins the node of @side, so that its name can be changed. */
 static void hold(struct fs *fs, struct side *side)
 {
 	const struct fs_backed like = fs_found_key(&side->found);
@@ -524,23 +533,25 @@ static void hold(struct fs *fs, struct side *side)
 
 	if (!node)
 		return;
-	/* If another program has moved it, the kernel looks it up anew. */
+	/*
+	 * If another program has moved the file, the kernel looks it up again.
+	 */
 	(void)!fs_tree_pin(fs->tree, node, &side->pin);
 	fs_tree_forget(fs->tree, node, 1);
 }
 
-/* Notes that @side, one of several names of a frame, is about to be @name. */
+/* Notes that @side, one of several names of a frame, gets the name @name. */
 static int announce(const struct side *side, const char *name)
 {
 	char stem[FS_NAME_SIZE];
 
-	/* Without a suffix it would be a symbolic link like any other. */
+	/* Without a suffix the name would be an ordinary symbolic link. */
 	if (!fs_suffix_stem(name, stem))
 		return -EINVAL;
 	return b2f_home_add(side->found.probe.fd, name);
 }
 
-/* The backing name that OLD gets as NEW. */
+/* Finds the backing name of OLD as NEW. */
 static int find_name(struct renaming *r)
 {
 	struct fs_backing_dir place = fs_entry_dir(&r->to.entry);
@@ -564,8 +575,8 @@ static int find_name(struct renaming *r)
 
 /*
  * A rename changes the ctime of a file, by which the backing filesystem decides
- * whether the next reader changes the atime (relatime): the index has to have
- * it.
+ * whether the next read updates the atime (relatime): the index has to have
+ * that ctime.
  */
 static void note_renamed(const struct renaming *r, const struct side *side)
 {
@@ -592,13 +603,13 @@ static int rename_one(struct renaming *r, unsigned int flags)
 	if (r->replaces)
 		return replace(r);
 	err = move_old(r, RENAME_NOREPLACE);
-	/* Another program was faster: the kernel looks again. */
+	/* Another program changed a name first: the kernel looks again. */
 	return err == -EEXIST && !(flags & RENAME_NOREPLACE) ? -ESTALE : err;
 }
 
 /*
- * Names of one frame stay in one directory.  If NEW is the last one, the frame
- * is called by it, and is a frame like any other.
+ * All names of one frame stay in one directory.  When only one is left, the
+ * frame itself takes that name again.
  */
 static int begin_names(struct renaming *r, unsigned int flags)
 {
@@ -638,7 +649,10 @@ static int run(struct renaming *r, unsigned int flags)
 	hold(r->fs, &r->from);
 	if (r->replaces)
 		hold(r->fs, &r->to);
-	/* It is still at a home, but another program has deleted its names. */
+	/*
+	 * The frame is still in a home, but another program has deleted its
+	 * names.
+	 */
 	if (b2f_home_is(r->from.found.name) && is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)
@@ -702,7 +716,7 @@ int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 
 	if (flags & ~(unsigned int)(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		err = -EINVAL;
-	/* A directory with files is not replaced; two can change places. */
+	/* A directory with files cannot be replaced, but can be exchanged. */
 	if (!(flags & RENAME_EXCHANGE)) {
 		int is = fs_volume_tree_look_inside(r.fs, new_parent, new_name);
 

@@ -3,7 +3,7 @@
  * volume_tree_setattr.c - chmod, chown, utimens, truncate, O_TRUNC
  *
  * The kernel leaves O_TRUNC to the open request, so that a frame that cannot be
- * opened can be cut to nothing all the same.
+ * opened can still be emptied.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 #define BUSY_NS	   50000000
 
 /*
- * After an open of @node failed with @err: makes a damaged frame an empty one.
- * Returns 0 if the open is to be tried again.
+ * After an open of @node failed with @err: makes an empty frame of a damaged
+ * one.  Returns 0 if the open is to be tried again.
  */
 static int heal(struct fs *fs, struct fs_backed *node, int err, int *tries)
 {
@@ -38,12 +38,12 @@ static int heal(struct fs *fs, struct fs_backed *node, int err, int *tries)
 	err = fs_disk_frame_reset(fs, node);
 	if (err != -EBUSY)
 		return err;
-	/* Another thread or mount may be doing the same. */
+	/* Another thread or mount may be emptying the same frame. */
 	nanosleep(&pause, NULL);
 	return 0;
 }
 
-/* To open with O_TRUNC is a change, even if there is nothing to cut. */
+/* An open with O_TRUNC sets the mtime, even if the file is empty already. */
 static int touch(struct fs *fs, const struct fs_open_frame *frame)
 {
 	struct fs_setattr meta = fs_setattr_none();
@@ -120,8 +120,8 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 }
 
 /*
- * Sets the size of @node, whose descriptor is @path_fd, and commits that, as no
- * handle will.  Returns also the errors of fs_open_frame_get() and
+ * Sets the size of @node, whose descriptor is @path_fd, and commits it, because
+ * no handle will.  Returns also the errors of fs_open_frame_get() and
  * b2f_file_commit().
  */
 static int resize_node(struct fs *fs, struct fs_backed *node, int path_fd,
@@ -152,7 +152,10 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	int err;
 
 	if (handle->writes && fs_anew_is_for(handle)) {
-		/* The kernel would keep the size 0, come what may. */
+		/*
+		 * With writeback_cache the kernel would keep the size 0 in any
+		 * case.
+		 */
 		return fs->options.cache.writeback_cache
 			       ? -EPERM
 			       : fs_anew_begin(handle);
@@ -223,7 +226,7 @@ static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 	return meta;
 }
 
-/* With uid= or gid= there is only one owner. */
+/* With uid= or gid= all files have one owner. */
 static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 {
 	if (o->access.user != FS_UNSET && meta->uid != (uid_t)-1) {
@@ -239,7 +242,7 @@ static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 	return 0;
 }
 
-/* The mode of a frame that cannot be written to keeps w, which is not shown. */
+/* A frame that cannot be written to is shown without w, but keeps it stored. */
 static void keep_write_bits(const struct fs_backed *node, int fd,
 			    struct fs_setattr *meta)
 {
@@ -262,7 +265,7 @@ static int set(struct fs *fs, struct fs_backed *node, int fd,
 	return fs_setattr_file(fs, fd, meta);
 }
 
-/* @shown: @node, which @fd is a descriptor of, or its view. */
+/* @shown is @node, which @fd refers to, or its view. */
 static int resize(struct fs *fs, struct fs_backed *shown,
 		  struct fs_backed *node, int fd, uint64_t size,
 		  struct fs_handle *handle)
@@ -291,7 +294,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
 	if (!err)
 		err = fs_view_enter(fs, shown, &node);
-	/* The directory around a single frame is made up. */
+	/* The directory that shows a single frame does not exist on disk. */
 	if (!err && node->kind == FS_KIND_SINGLE)
 		err = -EPERM;
 	if (!err)

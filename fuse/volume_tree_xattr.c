@@ -35,13 +35,13 @@ static bool is_made_up(const char *name)
 	       begins_with(name, FS_FRAME_XATTR_OWN);
 }
 
-/* Is @name what new files in the directory @node are encoded with? */
+/* Is @name a setting for new files in the directory @node? */
 static bool is_of_dir(const struct fs_backed *node, const char *name)
 {
 	return node->kind == FS_KIND_DIR && fs_preset_is(name);
 }
 
-/* Pins the node that has the attributes of *@node, and sets *@node to it. */
+/* Replaces *@node by the node that has its attributes, and pins that. */
 static int pin_base(struct fs *fs, struct fs_backed **node, struct fs_pin *pin)
 {
 	struct fs_backed *base;
@@ -58,7 +58,7 @@ static int pin_base(struct fs *fs, struct fs_backed **node, struct fs_pin *pin)
 }
 
 /*
- * Gets the value of @name, or with NULL all names, on the backing filesystem;
+ * Gets the value of @name, or with NULL all names, from the backing filesystem;
  * malloc'ed.  A frame has the attributes of its index.
  */
 static int get_stored(const struct fs_backed *node, int fd, const char *name,
@@ -72,7 +72,7 @@ static int get_stored(const struct fs_backed *node, int fd, const char *name,
 		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d%s", fd,
 		 has_index ? "/" B2F_INDEX_NAME : "");
-	/* The index must not be a link; the path of @fd itself is one. */
+	/* The index must not be a link; the path of @fd is always one. */
 	if (name)
 		n = has_index ? lgetxattr(path, name, value, XATTR_SIZE_MAX)
 			      : getxattr(path, name, value, XATTR_SIZE_MAX);
@@ -137,7 +137,7 @@ int fs_volume_tree_get_stored(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-/* Writes the names that are listed, of @names of @node, to @f. */
+/* Writes to @f those of @names that the mount lists for @node. */
 static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 		       const char *names, size_t size)
 {
@@ -185,7 +185,7 @@ static int change_stored(void *arg, int fd)
 	char path[PATH_SIZE];
 	int ret;
 
-	/* /proc leads to this very file, index or other. */
+	/* The path in /proc leads to this very file, index or other. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (c->value)
 		ret = setxattr(path, c->name, c->value, c->size, c->flags);
@@ -198,7 +198,7 @@ static int set_preset(struct fs *fs, struct fs_backed *node,
 		      const struct fs_xattr_change *c,
 		      const struct fs_preset *preset)
 {
-	/* It has a value already, and always. */
+	/* The attribute always has a value. */
 	if (!c->value)
 		return -EPERM;
 	return c->flags & XATTR_CREATE ? -EEXIST
@@ -217,7 +217,10 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 	return err;
 }
 
-/* Does it have that value already?  Perhaps a value that cannot be set. */
+/*
+ * Has the attribute this value already?  The value may be one that cannot be
+ * set.
+ */
 static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {
@@ -233,7 +236,10 @@ static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 	return is;
 }
 
-/* Changes what new chunks of the frame, or new files in the directory, are. */
+/*
+ * Changes the settings for new chunks of a frame, or for new files in a
+ * directory.
+ */
 static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {

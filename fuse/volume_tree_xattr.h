@@ -2,7 +2,7 @@
 /*
  * volume_tree_xattr.h - extended attributes of the tree
  *
- * Their contracts are those of struct fs_volume_ops.
+ * The contracts are in struct fs_volume_ops.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
