@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ahead.c - chunks on their way that no reader has opened yet */
+/* ahead.c - prefetched chunks that no reader has opened yet */
 #include "remote/ahead.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #define COMING_MAX 512
 
-/* A reader that does not come for so long has gone elsewhere. */
+/* A prefetched chunk that no reader opens within this time is not wanted. */
 #define STALE_NS UINT64_C(10000000000)
 
-/* A chunk that is on its way. */
+/* A chunk that is being fetched. */
 struct b2f_coming {
 	struct b2f_coming *prev;
 	struct b2f_coming *next;
@@ -95,7 +95,7 @@ static bool has_room(const struct b2f_ahead *ahead,
 	       atomic_load(&remote->coming_bytes) + n <= remote->ahead_bytes;
 }
 
-/* False: there is no room for @n more bytes. */
+/* Returns false if there is no room for @n more bytes. */
 static bool make_room(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 		      uint64_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ahead.h - chunks on their way that no reader has opened yet
+ * ahead.h - prefetched chunks that no reader has opened yet
  *
- * Layer: remote.  May include: base/ store/.  Threads: under a lock of the caller.
+ * Layer: remote.  May include: base/ store/.  Threads: under the caller's lock.
  */
 #ifndef B2F_REMOTE_AHEAD_H
 #define B2F_REMOTE_AHEAD_H
@@ -18,17 +18,17 @@ struct b2f_ahead {
 	unsigned int n;
 };
 
-/* A chunk, or an index, that will be opened. */
+/* A chunk, or an index, that will be opened soon. */
 struct b2f_ahead_chunk {
 	/* Id of the object (store/store.h). */
 	int64_t id;
-	/* Where in its object; not 0 in a contiguous frame only. */
+	/* Its offset in the object; 0 but in a contiguous frame. */
 	uint64_t off;
-	/* The first bytes of it, or all. */
+	/* Bytes to fetch from there: the first ones, or all. */
 	uint64_t n;
 	/*
-	 * The version of the index as long as which it stays as it is (of a
-	 * contiguous frame, its own), or NULL.
+	 * Version of the index (of a contiguous frame, of the frame itself):
+	 * the chunk does not change while this version is current.  Or NULL.
 	 */
 	const struct b2f_remote_stat *index;
 };
@@ -40,18 +40,18 @@ int b2f_ahead_fetch(struct b2f_remote_place *place,
 		    struct b2f_fetch **out);
 
 /*
- * Begins to fetch @chunk, and keeps it for b2f_ahead_take().  If there are too many,
- * of all frames of the remote together, those go that no reader has opened for ten
- * seconds; without such ones @chunk is left out, as it is wanted later than they are.
+ * Begins to fetch @chunk, and keeps it for b2f_ahead_take().  If the remote has
+ * prefetched too much, drops chunks that no reader has opened for ten seconds;
+ * if that does not suffice, @chunk is not fetched.
  */
 void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 		   const struct b2f_ahead_chunk *chunk);
 
-/* The fetch of chunk @id, which is the caller's now; NULL: there is none. */
+/* The fetch of chunk @id, which the caller then owns; NULL: none. */
 struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead,
 				 struct b2f_remote_place *place, int64_t id);
 
-/* The same of the chunk that begins at byte @off, of *@n bytes. */
+/* Like b2f_ahead_take(), for the chunk of *@n bytes at offset @off. */
 struct b2f_fetch *b2f_ahead_take_at(struct b2f_ahead *ahead,
 				    struct b2f_remote_place *place,
 				    uint64_t off, uint64_t *n);

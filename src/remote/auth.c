@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* auth.c - who asks an object store: keys that may end, and are renewed before */
+/* auth.c - the keys of an object store, renewed before they end */
 #include "remote/auth.h"
 
 #include <curl/curl.h>
@@ -13,12 +13,12 @@
 #include "base/log_line.h"
 
 /*
- * Seconds before their end at which keys are renewed; for short-lived keys,
+ * Keys are renewed this many seconds before they end; short-lived keys after
  * half of their lifetime.
  */
 #define EARLY_S 300
 
-/* No pause between two attempts is longer, s. */
+/* Longest pause between two attempts, s. */
 #define PAUSE_MAX_S 30
 
 struct b2f_auth {
@@ -28,14 +28,14 @@ struct b2f_auth {
 		     size_t size);
 	void *renew_arg;
 	pthread_mutex_t lock;
-	/* It was renewed, or that has failed. */
+	/* Signalled when a renewal has succeeded or failed. */
 	pthread_cond_t tried;
-	/* All below: under lock. */
+	/* Everything below: under lock. */
 	struct b2f_remote_keys keys;
-	/* When to renew them, s since 1970; 0: never. */
+	/* When to renew the keys, s since 1970; 0: never. */
 	int64_t due_s;
 	bool renewing;
-	/* The last attempt failed, and that was logged. */
+	/* The last renewal failed, and the failure was logged. */
 	bool told;
 };
 
@@ -54,7 +54,7 @@ static void forget_keys(struct b2f_remote_keys *keys)
 	forget(&keys->session_token);
 }
 
-/* Half of what is left, up to @max_s, and at least a second. */
+/* Half of @left_s, at least a second and at most @max_s. */
 static int64_t half_of(int64_t left_s, int64_t max_s)
 {
 	left_s /= 2;
@@ -124,7 +124,7 @@ void b2f_auth_free(struct b2f_auth *auth)
 	free(auth);
 }
 
-/* Takes what an attempt has brought; returns whether to log that it failed. */
+/* Stores the result of a renewal; returns whether to log its failure. */
 static bool end_attempt(struct b2f_auth *auth, int err,
 			struct b2f_remote_keys *keys)
 {
@@ -145,7 +145,7 @@ static bool end_attempt(struct b2f_auth *auth, int err,
 	return tell;
 }
 
-/* True: the caller has to renew them now. */
+/* Returns true if the caller has to renew the keys now. */
 static bool take_turn(struct b2f_auth *auth)
 {
 	bool ours = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cache_cell.c - a cell: 256 KiB of one version of an object, as far as they came */
+/* cache_cell.c - a cell: cached bytes of 256 KiB of one object version */
 #include "remote/cache_cell.h"
 
 #include <stdlib.h>
@@ -95,7 +95,7 @@ const uint8_t *b2f_cell_find(const struct b2f_cell *cell, uint32_t begin,
 	return NULL;
 }
 
-/* The extents of @old and [@begin, @end); only that one if they are too many. */
+/* The extents of @old and [@begin, @end); if too many, only the latter. */
 static uint32_t join_extents(const struct b2f_cell *old, uint32_t begin,
 			     uint32_t end, struct b2f_cell_extent *out)
 {
@@ -120,7 +120,7 @@ static uint32_t join_extents(const struct b2f_cell *old, uint32_t begin,
 	return n;
 }
 
-/* Lays the bytes of @cell where they belong in the whole cell @flat. */
+/* Copies the bytes of @cell to their offsets in the whole cell @flat. */
 static void lay_out(const struct b2f_cell *cell, uint8_t *flat)
 {
 	const uint8_t *at = cell->bytes;
@@ -154,7 +154,7 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 	return at + n;
 }
 
-/* Writes the file of the cell @new, whose bytes lie in @flat; returns its size. */
+/* Writes the file of the cell @new, with its bytes @flat; returns its size. */
 static size_t write_cell(const struct b2f_cell_piece *piece,
 			 const struct b2f_cell *new, const uint8_t *flat,
 			 uint8_t *raw)

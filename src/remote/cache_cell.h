@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_cell.h - a cell: 256 KiB of one version of an object, as far as they came
+ * cache_cell.h - a cell: the cached bytes of 256 KiB of one version of an
+ * object
  *
  * The file of a cell is written once, as a whole; all integers little endian:
  *
  *   8   "b2fcell1"
- *   8   XXH3-64 of all that follows
- *   8   which cell of the object
+ *   8   XXH3-64 of everything that follows
+ *   8   number of the cell in the object
  *   8   size of the object
- *   8   its time, seconds since 1970
- *   4   bytes of the name, and its bytes
- *   4   bytes of the ETag, and its bytes
- *   4   extents, and of each its first byte and its end, in the cell (4, 4)
- *   .   their bytes
+ *   8   mtime of the object, seconds since 1970
+ *   4   length of the name, and the name
+ *   4   length of the ETag, and the ETag
+ *   4   number of extents; for each its first byte and end (4, 4)
+ *   .   the bytes of the extents
  *
- * The name says which version of which object it is, so that a file that was renamed
- * is no answer.
+ * The name identifies object and version, so a renamed cell file never matches.
  *
  * Layer: remote.  May include: base/.  Threads: pure functions.
  */
@@ -30,12 +30,12 @@
 
 #define B2F_CELL_SIZE (UINT32_C(256) << 10)
 
-/* A longer file is no cell. */
+/* A longer file is not a cell. */
 #define B2F_CELL_FILE_MAX (B2F_CELL_SIZE + 16384)
 
 #define B2F_CELL_EXTENTS_MAX 64
 
-/* Sorted by @begin, and apart from each other. */
+/* Sorted by @begin; the extents do not touch each other. */
 struct b2f_cell_extent {
 	uint32_t begin;
 	uint32_t end;
@@ -51,14 +51,14 @@ struct b2f_cell {
 };
 
 /*
- * Reads the @size bytes at @raw as cell @number of @name.  Returns 0 or
- * B2F_ECORRUPT, also if they are another cell's.
+ * Parses the @size bytes at @raw as cell @number of @name.  Returns 0, or
+ * B2F_ECORRUPT, also if they are another cell.
  */
 B2F_MUST_CHECK
 int b2f_cell_parse(const uint8_t *raw, size_t size, const char *name,
 		   uint64_t number, struct b2f_cell *out);
 
-/* The bytes of @cell in [@begin, @end), or NULL if it has not all of them. */
+/* Returns bytes [@begin, @end) of @cell, or NULL if some are missing. */
 const uint8_t *b2f_cell_find(const struct b2f_cell *cell, uint32_t begin,
 			     uint32_t end);
 
@@ -68,14 +68,14 @@ struct b2f_cell_piece {
 	uint64_t number;
 	const struct b2f_remote_stat *version;
 	uint32_t begin;
-	/* Not 0; the extent ends in the cell. */
+	/* Not 0; @begin + @n does not exceed the cell. */
 	uint32_t n;
 	const uint8_t *bytes;
 };
 
 /*
- * Makes the file of a cell with @piece, and what @old has of the same version; NULL:
- * nothing.  *@out is malloc'ed.  Returns 0 or -ENOMEM.
+ * Makes the file of a cell from @piece and the bytes of @old (or NULL) if that
+ * is the same version.  *@out is malloc'ed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_cell_make(const struct b2f_cell *old, const struct b2f_cell_piece *piece,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cachedir.c - a directory that keeps what came from servers: look, read, write */
+/* cachedir.c - the cache directory for bytes from servers: look, read, write */
 #include "remote/cachedir.h"
 
 #include <fcntl.h>
@@ -20,16 +20,16 @@
 
 #define SUBDIR "b2fcache-1"
 
-/* A use is noted if the last one was so long ago, seconds. */
+/* The time of last use is written at most once in so many seconds. */
 #define USE_STEP_S 60
 
 /* "ab/0123456789abcdef0123456789abcd" */
 #define CELL_PATH_SIZE (B2F_CACHEDIR_SHARD_SIZE + B2F_CACHEDIR_NAME_LEN + 1)
 
-/* A cell of a range. */
+/* The part of a range that lies in one cell. */
 struct part {
 	uint64_t number;
-	/* In the cell. */
+	/* Offset in the cell. */
 	uint32_t begin;
 	uint32_t n;
 };
@@ -72,7 +72,7 @@ static void cell_path(const char *name, uint64_t number,
 	}
 }
 
-/* All of what @fd is, up to @room bytes; 0: it cannot be read, or is longer. */
+/* Reads the whole file @fd; returns 0 on error or above @room bytes. */
 static size_t read_all(int fd, uint8_t *raw, size_t room)
 {
 	size_t n = 0;
@@ -85,7 +85,7 @@ static size_t read_all(int fd, uint8_t *raw, size_t room)
 	return got == 0 ? n : 0;
 }
 
-/* Notes that the file @fd is used now. */
+/* Sets the time of last use of the file @fd to now. */
 static void note_use(int fd)
 {
 	struct timespec now;
@@ -98,8 +98,8 @@ static void note_use(int fd)
 }
 
 /*
- * Reads cell @number of @name; @out points into *@raw, which is the caller's to
- * free().  Returns 0 or an error.
+ * Reads cell @number of @name; @out points into *@raw, which the caller frees.
+ * Returns 0 or an error.
  */
 static int read_cell(const struct b2f_cachedir *cache, const char *name,
 		     uint64_t number, uint8_t **raw, struct b2f_cell *out)
@@ -142,7 +142,7 @@ static bool same_version(const struct b2f_remote_stat *a,
 	       strcmp(a->etag, b->etag) == 0;
 }
 
-/* Copies @part, or what there is before the end of the object; adds to *@done. */
+/* Copies @part, cut at the end of the object; adds to *@done. */
 static int get_part(const struct b2f_cachedir *cache, const char *name,
 		    const struct part *part, uint8_t *buf, size_t *done,
 		    struct b2f_remote_stat *version)
@@ -156,7 +156,7 @@ static int get_part(const struct b2f_cachedir *cache, const char *name,
 
 	if (err)
 		return err;
-	/* Two cells of different versions are of no use. */
+	/* The cells are of different versions of the object. */
 	if (*done > 0 && !same_version(&cell.version, version))
 		err = -ENOENT;
 	*version = cell.version;
@@ -210,12 +210,12 @@ const char *b2f_cachedir_path(const struct b2f_cachedir *cache)
 	return cache->path;
 }
 
-/* Ends the writing for a while: the error @err is of the disk. */
+/* Stops writing for a while after the disk error @err. */
 static void give_up(struct b2f_cachedir *cache, int err)
 {
 	uint64_t now = b2f_monotonic_ns();
 
-	/* If it comes again and again, that is told once. */
+	/* Log once, however often the error comes again. */
 	if (!atomic_exchange(&cache->rests_until_ns,
 			     now + (uint64_t)cache->rest_ms * 1000000))
 		b2f_log(cache->log, B2F_LOG_WARNING,
@@ -260,7 +260,7 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 
 	if (fd < 0)
 		return err;
-	/* Some disks tell here that they are full. */
+	/* Some filesystems report a full disk only at close. */
 	if (close(fd) != 0 && !err)
 		err = -errno;
 	if (!err && renameat(cache->fd, temp, cache->fd, path) != 0)
@@ -270,7 +270,7 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 	return err;
 }
 
-/* Finds cached bytes of the same version; false: none that help. */
+/* Finds cached bytes of the same version; false: there are none to add to. */
 static bool find_old(const struct b2f_cachedir *cache,
 		     const struct b2f_cell_piece *piece, uint8_t **raw,
 		     struct b2f_cell *out)
@@ -347,7 +347,7 @@ void b2f_cachedir_put(struct b2f_cachedir *cache,
 		atomic_store(&cache->rests_until_ns, 0);
 }
 
-/* Another user's symbolic link could lead us into any directory of ours. */
+/* Another user's symbolic link could lead into a directory of this user. */
 static bool is_others_link(const char *dir)
 {
 	struct stat st;
@@ -356,7 +356,7 @@ static bool is_others_link(const char *dir)
 	       st.st_uid != geteuid();
 }
 
-/* Opens @dir/SUBDIR, which is ours and closed to others. */
+/* Opens @dir/SUBDIR, which must belong to this user and be closed to others. */
 static int open_own(const char *dir, int *out)
 {
 	struct stat st;
@@ -414,7 +414,7 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 	cache->max_bytes = max_bytes;
 	cache->rest_ms = rest_ms;
 	cache->log = log;
-	/* Files of other processes are counted with the first write. */
+	/* The first write counts the files of other processes. */
 	atomic_init(&cache->uncounted, max_bytes);
 	atomic_flag_clear(&cache->counting);
 	*out = cache;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cachedir_evict.c - a directory that keeps what came from servers: its bound */
+/* cachedir_evict.c - the cache directory for bytes from servers: its limit */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 #include "remote/cachedir_priv.h"
 
-/* Held by the program that counts. */
+/* Held by the program that scans. */
 #define LOCK_NAME "lock"
 
-/* After the 32nd part was written all is counted, and a 16th stays free. */
+/* All files are scanned after writing 1/32 of the limit; 1/16 is freed. */
 #define COUNT_SHARE 32
 #define FREE_SHARE  16
 
@@ -24,7 +24,7 @@
  */
 #define TEMP_MAX_S 3600
 
-/* A cell. */
+/* A cell that was scanned. */
 struct counted {
 	uint8_t shard;
 	char name[B2F_CACHEDIR_NAME_LEN + 1];
@@ -61,7 +61,7 @@ static bool is_temp(const char *name)
 	return strncmp(name, B2F_CACHEDIR_TEMP, strlen(B2F_CACHEDIR_TEMP)) == 0;
 }
 
-/* Counts the file @name, or deletes it if it was left behind. */
+/* Counts the file @name, or deletes it if it is an old temporary file. */
 static int look_at(struct count *count, int dir, unsigned int shard,
 		   const char *name)
 {
@@ -120,7 +120,7 @@ static int by_use(const void *a, const void *b)
 	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
-/* Deletes what was not used for longest, until a part of all is free. */
+/* Deletes the least recently used cells, until a part of the limit is free. */
 static void delete_oldest(const struct b2f_cachedir *cache, struct count *count)
 {
 	uint64_t keep = cache->max_bytes - cache->max_bytes / FREE_SHARE;
@@ -145,13 +145,13 @@ static void count_and_delete(const struct b2f_cachedir *cache)
 
 	for (unsigned int i = 0; !err && i < B2F_CACHEDIR_SHARDS; i++)
 		err = count_shard(cache, i, &count);
-	/* Without memory for all names, of those that it was enough for. */
+	/* If memory ran out, choose among the cells counted so far. */
 	if (count.n > 0)
 		delete_oldest(cache, &count);
 	free(count.items);
 }
 
-/* Counts, unless another program does. */
+/* Scans, unless another program does. */
 static void count_if_first(struct b2f_cachedir *cache)
 {
 	int lock = openat(cache->fd, LOCK_NAME,
@@ -168,7 +168,7 @@ void b2f_cachedir_note(struct b2f_cachedir *cache, uint64_t n)
 	uint64_t enough = cache->max_bytes / COUNT_SHARE;
 
 	atomic_fetch_add(&cache->uncounted, n);
-	/* Again, for what other threads have written meanwhile. */
+	/* Scan again if other threads have written as much meanwhile. */
 	while (atomic_load(&cache->uncounted) >= enough &&
 	       !atomic_flag_test_and_set(&cache->counting)) {
 		atomic_store(&cache->uncounted, 0);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chunk_versions.c - the versions in which chunks of a frame were seen */
+/* chunk_versions.c - the versions of chunks that were seen */
 #include "remote/chunk_versions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory an entry is left out, and costs a request. */
+/* Without memory an entry is left out, which costs a request later. */
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(entry) ((void)(entry))
 #include <uthash.h>
 
-/* Some 10 MB of memory; then all are forgotten. */
+/* Limits memory to some 10 MB; then all entries are forgotten. */
 #define KNOWN_MAX (64u << 10)
 
 struct known {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * chunk_versions.h - the versions in which chunks of a frame were seen
+ * chunk_versions.h - the versions of chunks that were seen
  *
- * With it, a chunk whose head is known is opened again without a request.
+ * A chunk whose version and head are known is opened again without a request.
  *
  * Layer: remote.  May include: base/.  Threads: one at a time.
  */
@@ -20,14 +20,14 @@ int b2f_chunk_versions_new(struct b2f_chunk_versions **out);
 /* NULL does nothing. */
 void b2f_chunk_versions_free(struct b2f_chunk_versions *versions);
 
-/* Chunk @id is there in @version; forgets others if it has too many. */
+/* Notes that chunk @id has @version; forgets the others if too many. */
 void b2f_chunk_versions_put(struct b2f_chunk_versions *versions, int64_t id,
 			    const struct b2f_remote_stat *version);
 
-/* Forgets all. */
+/* Forgets all chunks. */
 void b2f_chunk_versions_forget(struct b2f_chunk_versions *versions);
 
-/* False if it is not known. */
+/* Returns false if the version of chunk @id is not known. */
 bool b2f_chunk_versions_get(struct b2f_chunk_versions *versions, int64_t id,
 			    struct b2f_remote_stat *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conditions.c - does the server keep to conditions? */
+/* conditions.c - does the server honour conditional requests? */
 #include "remote/conditions.h"
 
 #include <inttypes.h>
@@ -10,16 +10,16 @@
 #include "remote/object_sum.h"
 #include "remote/parts.h"
 
-/* The mark in hexadecimal digits follows. */
+/* The mark follows, in hexadecimal digits. */
 #define PROBE_NAME ".b2frame-probe-"
 
 /* An ETag that no object has. */
 #define NO_ETAG "\"00000000000000000000000000000000\""
 
-/* Age in seconds after which an object belongs to a program that has ended. */
+/* After so many seconds a probe object is a leftover of a killed program. */
 #define LEFT_S 3600
 
-/* Contents of the object, one byte more each time. */
+/* Contents of the probe object; each PUT sends one byte more. */
 static const char content[] = "b2f";
 
 struct probe {
@@ -53,8 +53,7 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 		.if_none_match = if_match ? NULL : "*",
 		.room = B2F_HTTP_ERROR_ROOM,
 		/*
-		 * A request that is sent twice would be refused because of
-		 * itself.
+		 * A repeated request would be refused because of the first one.
 		 */
 		.once = true,
 	};
@@ -66,28 +65,28 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 }
 
 /*
- * The outcome of @request, which ends: 0, -EEXIST, -ESTALE, -EAGAIN (begin again), or
- * another error.
+ * Waits for @request and drops it. Returns 0, -EEXIST, -ESTALE, -EAGAIN (begin
+ * again), or another error.
  */
 static int take(struct probe *p, struct b2f_http_request *request)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
 	int err = reply->err;
 
-	/* The other one of two PUTs at once is under way. */
+	/* The other of the two simultaneous PUTs is under way. */
 	if (err == -EBUSY)
 		err = -EEXIST;
 	if (err && err != -EEXIST && err != -ESTALE) {
 		*p->why = reply->why;
 		p->last_err = err;
-		/* It may go well with another object. */
+		/* Another object may succeed. */
 		err = reply->may_pass ? -EAGAIN : err;
 	}
 	b2f_http_drop(request);
 	return err;
 }
 
-/* Two new objects of one name, at once. */
+/* Sends two PUTs that create the same object at once. */
 static int create_twice(struct probe *p)
 {
 	struct b2f_http_request *requests[2] = {NULL, NULL};
@@ -108,7 +107,7 @@ static int create_twice(struct probe *p)
 	return err;
 }
 
-/* Looks at the object that was put, and its note. */
+/* Looks at the probe object and its note. */
 static int look(struct probe *p)
 {
 	struct b2f_note note;
@@ -124,7 +123,7 @@ static int look(struct probe *p)
 	return err;
 }
 
-/* Replaces it if it is @etag: 0 or -ESTALE, or another error. */
+/* Replaces the object with ETag @etag. Returns 0, -ESTALE, or another error. */
 static int replace(struct probe *p, const char *etag)
 {
 	struct b2f_http_request *request = NULL;
@@ -134,12 +133,12 @@ static int replace(struct probe *p, const char *etag)
 		err = take(p, request);
 	if (err != -EEXIST)
 		return err;
-	/* Something else was faster, though nothing else knows the object. */
+	/* A conflict without another program: the server is busy. */
 	p->last_err = -EBUSY;
 	return -EAGAIN;
 }
 
-/* Another version than there is, and then that, with its quotes or without. */
+/* Tries with a wrong ETag, then with the right one, with quotes or without. */
 static int replace_twice(struct probe *p)
 {
 	char bare[B2F_REMOTE_ETAG_SIZE];
@@ -161,8 +160,8 @@ static int replace_twice(struct probe *p)
 }
 
 /*
- * Asks for its removal in a version that it has not got: does the server take notice?
- * Some do of PUT alone.
+ * Deletes the object on the condition of a wrong ETag: does the server refuse?
+ * Some check only PUT.
  */
 static void remove_other(struct probe *p)
 {
@@ -175,7 +174,7 @@ static void remove_other(struct probe *p)
 				 NULL);
 
 	b2f_http_drop(request);
-	/* Without quotes, it is not known what was compared. */
+	/* A server that wants no quotes may have compared the quotes. */
 	atomic_store(&p->remote->deletes_match,
 		     err == -ESTALE && !atomic_load(&p->remote->bare_etags));
 }
@@ -190,7 +189,7 @@ static int run(struct probe *p)
 		err = replace_twice(p);
 	if (!err)
 		remove_other(p);
-	/* A leftover is no chunk, and goes with a later probe. */
+	/* A leftover is not a chunk; a later probe deletes it. */
 	(void)!b2f_remote_delete(p->remote, p->path, NULL);
 	return err;
 }
@@ -200,11 +199,11 @@ bool b2f_remote_is_probe(const char *name)
 	return strncmp(name, PROBE_NAME, strlen(PROBE_NAME)) == 0;
 }
 
-/* A directory in which programs that were killed may have left theirs. */
+/* A directory in which killed programs may have left probe objects. */
 struct attic {
 	struct b2f_remote *remote;
 	const char *path;
-	/* The server's time. */
+	/* The server's clock. */
 	int64_t now_s;
 };
 
@@ -213,7 +212,7 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 	const struct attic *attic = arg;
 	char *path;
 
-	/* Names come in order. */
+	/* Names come in order: there are no more probes. */
 	if (!b2f_remote_is_probe(entry->name))
 		return 1;
 	if (entry->is_dir || entry->st.mtime + LEFT_S > attic->now_s)
@@ -230,12 +229,12 @@ static void remove_all_left(struct b2f_remote *remote, const char *path,
 {
 	struct attic attic = {remote, path, now_s};
 
-	/* They are no more than unsightly. */
+	/* Leftovers only take space: ignore errors. */
 	(void)!b2f_remote_list_after(remote, path, PROBE_NAME, remove_left,
 				     &attic, NULL);
 }
 
-/* Makes the object @parts, on a condition that does not hold: is that refused? */
+/* Makes the object @parts on a false condition: does the server refuse? */
 static bool is_refused(const struct b2f_parts *parts, const char *if_match)
 {
 	struct b2f_http_request *request = NULL;
@@ -248,7 +247,7 @@ static bool is_refused(const struct b2f_parts *parts, const char *if_match)
 	return err == (if_match ? -ESTALE : -EEXIST);
 }
 
-/* Whether objects in parts keep to conditions, with one that is there. */
+/* Probes conditions of multipart uploads, with the existing object. */
 static int try_parts(struct probe *p)
 {
 	const struct b2f_parts_spec spec = {.path = p->path,
@@ -271,7 +270,7 @@ static int try_parts(struct probe *p)
 	return err;
 }
 
-/* Names the object of @p, which is below @dir. */
+/* Names the probe object of @p, in the directory @dir. */
 static int begin_probe(struct probe *p, const char *dir)
 {
 	struct b2f_note note = {.marks = {b2f_note_draw()}, .nmarks = 1};
@@ -298,8 +297,8 @@ int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
 		if (!err)
 			err = try_parts(&p);
 		/*
-		 * After a temporary error the question is asked again with the
-		 * next object.
+		 * After a temporary error, ask again before the next large
+		 * object.
 		 */
 		if (!err || err == B2F_EUNSUPPORTED)
 			remote->takes_parts = err ? -1 : 1;
@@ -321,7 +320,7 @@ static int try_once(struct b2f_remote *remote, const char *path,
 	p.sums = !remote->refuses_sums;
 	if (!err)
 		err = run(&p);
-	/* Without a checksum, it may take it. */
+	/* The server may accept it without a checksum. */
 	if (p.sums && (err == B2F_EUNSUPPORTED || err == -EIO))
 		remote->refuses_sums = true;
 	free(p.path);
@@ -331,7 +330,7 @@ static int try_once(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
-/* Each time with another object. */
+/* Each attempt uses a new object. */
 static int probe(struct b2f_remote *remote, const char *path,
 		 struct b2f_why *why)
 {
@@ -342,7 +341,7 @@ static int probe(struct b2f_remote *remote, const char *path,
 	do {
 		*why = (struct b2f_why){""};
 		err = try_once(remote, path, why, &last_err);
-		/* Since now: once more without. */
+		/* Checksums turned out to be refused: try once more without. */
 		if (remote->refuses_sums && !refused)
 			err = -EAGAIN;
 		refused = remote->refuses_sums;

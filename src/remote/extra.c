@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* extra.c - headers that a bucket may want: who pays, how it is encrypted */
+/* extra.c - headers that a bucket may require: requester pays, encryption */
 #include "remote/extra.h"
 
 #include <ctype.h>
@@ -32,7 +32,7 @@ static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
 
 #ifdef B2F_HAVE_CRYPTO
 
-/* A key may go there: nobody else reads along. */
+/* Is the connection safe for a key: TLS, or this machine? */
 static bool is_private(const char *origin)
 {
 	const char *host = strstr(origin, "://") + 3;
@@ -45,7 +45,7 @@ static bool is_private(const char *origin)
 	return n == 9 && strncmp(host, "localhost", n) == 0;
 }
 
-/* The same three headers for an object, and for the one that it is a copy of. */
+/* Adds the three SSE-C headers for the object, and for the source of a copy. */
 static int add_key(struct b2f_extra *extra, const char *key, const char *sum,
 		   struct b2f_why *why)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * extra.h - headers that a bucket may want: who pays, how it is encrypted
+ * extra.h - headers that a bucket may require: requester pays, encryption
  *
- *   who pays                   all requests
- *   the user's key (SSE-C)     what reads an object, or writes one, or a part of one
- *   the server's key (SSE)     what makes an object
+ *   requester pays             all requests
+ *   the user's key (SSE-C)     requests that read or write an object or a part
+ *   the server's key (SSE)     requests that make an object
  *
  * Layer: remote.  May include: base/.  Threads: constant once made.
  */
@@ -20,18 +20,18 @@
 /* Kinds of requests, for extra headers. */
 enum b2f_extra_on {
 	B2F_EXTRA_ANY = 1,
-	/* It reads an object, or writes one or a part of it. */
+	/* Reads an object, or writes an object or a part. */
 	B2F_EXTRA_OBJECT = 2,
-	/* It makes an object. */
+	/* Makes an object. */
 	B2F_EXTRA_NEW = 4,
-	/* It makes it of another one. */
+	/* Makes an object from another one (copy). */
 	B2F_EXTRA_COPY = 8,
 };
 
 #define B2F_EXTRA_MAX 9
 
 struct b2f_extra {
-	/* "Name: value", malloc'ed; those of SSE-C are secret. */
+	/* "Name: value", malloc'ed; SSE-C headers are secret. */
 	struct {
 		char *line;
 		enum b2f_extra_on on;
@@ -40,16 +40,16 @@ struct b2f_extra {
 };
 
 /*
- * Makes the headers that @options ask for, for the server at @origin.  Returns 0,
- * -EINVAL with @why (a value makes no sense, or a key would go over plain HTTP to
- * another host), B2F_EUNSUPPORTED (SSE-C without libcrypto) or -ENOMEM.  End with
- * b2f_extra_fini(), also after an error.
+ * Makes the headers that @options ask for, for the server at @origin.  Returns
+ * 0, -EINVAL with @why (a malformed value, or a key that would go over plain
+ * HTTP to another host), B2F_EUNSUPPORTED (SSE-C without libcrypto) or -ENOMEM.
+ * End with b2f_extra_fini(), also after an error.
  */
 B2F_MUST_CHECK
 int b2f_extra_make(const struct b2f_remote_options *options, const char *origin,
 		   struct b2f_extra *out, struct b2f_why *why);
 
-/* Nothing secret stays in memory. */
+/* Wipes the keys from memory. */
 void b2f_extra_fini(struct b2f_extra *extra);
 
 #endif

@@ -12,20 +12,21 @@
 #include "remote/cachedir.h"
 
 /*
- * A fetch is made of one request; or, if it is likely to be in the cache, of a read
- * there by the first thread that waits, and of a request if that brings nothing.
+ * A fetch is one request; or, if the bytes are likely to be in the cache, a
+ * cache read by the first thread that waits, and a request if the cache does
+ * not have them.
  */
 struct b2f_fetch {
 	struct b2f_remote *remote;
 	struct b2f_fetch_spec spec;
-	/* The object has to be of this version. */
+	/* The required version. */
 	struct b2f_remote_stat version;
-	/* For a request that begins later; else NULL. */
+	/* For a request that may begin later; else NULL. */
 	char *path;
 	/* Name of the object in the cache; NULL: not cached. */
 	char *name;
 	pthread_mutex_t lock;
-	/* All below: under lock. */
+	/* Everything below: under lock. */
 	bool in_cache;
 	/*
 	 * The server's bytes are in the cache, or another thread is putting
@@ -38,7 +39,7 @@ struct b2f_fetch {
 	struct b2f_fetched cached;
 };
 
-/* Equal bytes are all that a weak ETag does not promise. */
+/* A weak ETag does not promise equal bytes. */
 static bool is_strong(const struct b2f_remote_stat *v)
 {
 	return *v->etag ? strncmp(v->etag, "W/", 2) != 0 : v->mtime != 0;
@@ -64,7 +65,7 @@ static char *name_of(struct b2f_remote *remote,
 		return NULL;
 	n = strcspn(url, "?");
 	query = XXH3_64bits(url + n, strlen(url + n));
-	/* An object that has the same ETag again has the same bytes. */
+	/* An object that gets an earlier ETag again has the same bytes. */
 	if (asprintf(&name, "%.*s?%" PRIx64 " %s %s %" PRIu64 " %" PRId64,
 		     (int)n, url, query, spec->part_of ? "in" : "is",
 		     fixed->etag, fixed->size,
@@ -132,7 +133,7 @@ int b2f_fetch_start(struct b2f_remote *remote, const struct b2f_fetch_spec *spec
 	}
 	fetch->name = name_of(remote, spec);
 	err = begin(fetch);
-	/* These are the caller's. */
+	/* @path and @part_of belong to the caller. */
 	fetch->spec.path = NULL;
 	fetch->spec.part_of = NULL;
 	if (err) {
@@ -178,7 +179,7 @@ static int look_into_cache(struct b2f_fetch *fetch)
 	return err;
 }
 
-/* Has the cache keep what came, once. */
+/* Puts the bytes into the cache, once. */
 static void keep(struct b2f_fetch *fetch, const struct b2f_fetched *got)
 {
 	const struct b2f_cachedir_range range = range_of(fetch, got->n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gone.c - chunks that an index has named, and the one that is there does not */
+/* gone.c - chunks that earlier indexes named and the current one does not */
 #include "remote/gone.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 
 #define BEGIN ";gone="
 
-/* An item and its time are never longer, with a 0. */
+/* Longest text of an item with its time, and a 0. */
 #define ITEM_SIZE 32
 
 /* The largest id of a chunk. */
 #define ID_MAX ((uint64_t)INT32_MAX)
 
-/* No note has more chunks, as far as it is believed. */
+/* A note with more chunks is not believed. */
 #define CHUNKS_MAX ((size_t)1 << 20)
 
 static int by_id(const void *a, const void *b)
@@ -38,7 +38,7 @@ static int by_time(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sorts what was added in. */
+/* Sorts the appended chunks into the list. */
 static void put_in_order(struct b2f_gone *gone)
 {
 	struct b2f_gone_chunk *chunks = gone->chunks;
@@ -92,7 +92,7 @@ int b2f_gone_add_all(struct b2f_gone *gone, const struct b2f_gone *other)
 	return 0;
 }
 
-/* A number of up to 8 digits; false: there is none. */
+/* Reads a number of up to 8 digits; false: there is none. */
 static bool read_number(const char **text, uint64_t *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -104,7 +104,7 @@ static bool read_number(const char **text, uint64_t *out)
 	return n > 0 && n <= 8;
 }
 
-/* The chunks of an item; no more than an index can have. */
+/* Adds the chunks of an item; no more than an index can have. */
 static int add_run(struct b2f_gone *gone, uint64_t first, uint64_t more,
 		   uint64_t since_s)
 {
@@ -122,11 +122,11 @@ static int add_run(struct b2f_gone *gone, uint64_t first, uint64_t more,
 /* Values that the next item is relative to. */
 struct place {
 	uint64_t since_s;
-	/* Behind the last chunk. */
+	/* The chunk id behind the last item. */
 	uint64_t id;
 };
 
-/* Reads one item, and the comma behind it; false: it makes no sense, or @err is set. */
+/* Reads one item, and the comma behind it; false: malformed, or @err is set. */
 static bool read_item(struct b2f_gone *gone, const char **text,
 		      struct place *place, int *err)
 {
@@ -141,7 +141,7 @@ static bool read_item(struct b2f_gone *gone, const char **text,
 		if (!read_number(text, &more))
 			return false;
 	}
-	/* A number that was cut off is another number. */
+	/* The text was cut off, perhaps inside this number. */
 	if (**text != ',')
 		return false;
 	++*text;
@@ -156,7 +156,7 @@ static bool read_item(struct b2f_gone *gone, const char **text,
 
 int b2f_gone_read(struct b2f_gone *gone, const char *text)
 {
-	/* The end of time: what has no time is not due. */
+	/* A chunk without a time never becomes due. */
 	struct place place = {.since_s = UINT32_MAX};
 	int err = 0;
 
@@ -169,7 +169,7 @@ int b2f_gone_read(struct b2f_gone *gone, const char *text)
 	return err;
 }
 
-/* How many of the @n at @first are one item. */
+/* Returns how many of the @n chunks at @first fit into one item. */
 static size_t count_run(const struct b2f_gone_chunk *first, size_t n)
 {
 	size_t run = 1;
@@ -180,7 +180,7 @@ static size_t count_run(const struct b2f_gone_chunk *first, size_t n)
 	return run;
 }
 
-/* Writes the item of the @n chunks at @first, and their time if that is new. */
+/* Writes the item of the @n chunks at @first, with their time if it differs. */
 static size_t write_item(const struct b2f_gone_chunk *first, size_t n,
 			 struct place *place, char out[ITEM_SIZE])
 {

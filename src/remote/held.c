@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* held.c - the version of an index that a store reads */
+/* held.c - the pinned version of an index */
 #include "remote/held.h"
 
 #include <string.h>
@@ -7,12 +7,13 @@
 #include "remote/ahead.h"
 #include "store/store.h"
 
-/* Indexes of sparse frames are wanted as a whole. */
+/* The index of a sparse frame is read as a whole. */
 #define INDEX_GUESS (UINT64_C(1) << 20)
 
 /*
- * A foreign program may put an index before its chunks; then chunks of the frame
- * before are read for a while.  It is believed to be done after so long, seconds.
+ * A foreign program may upload an index before its chunks; until it is done,
+ * readers find chunks of the previous frame.  After so many seconds it is
+ * assumed to be done.
  */
 #define UPLOAD_MAX_S 3600
 
@@ -45,7 +46,7 @@ int b2f_held_renew(struct b2f_held *held, struct b2f_why *why)
 	old = held->start;
 	held->start = fetch;
 	held->version = got.version;
-	/* Our own writers put it last, and take no id twice. */
+	/* bloscfs puts the index last, and uses no id twice. */
 	held->is_settled = note.nmarks > 0 || got.age_s >= UPLOAD_MAX_S;
 	held->state = B2F_HELD;
 	pthread_mutex_unlock(&place->lock);
@@ -53,7 +54,7 @@ int b2f_held_renew(struct b2f_held *held, struct b2f_why *why)
 	return 0;
 }
 
-/* Nothing can be held of an index that is not there yet. */
+/* A frame without an index cannot be pinned. */
 static bool is_held(struct b2f_held *held)
 {
 	bool is;
@@ -102,8 +103,8 @@ int b2f_held_begin(struct b2f_held *held, struct b2f_frame_stamp *out)
 }
 
 /*
- * Has a newer index been seen than the one that is held?  Chunks of a contiguous
- * frame, which are ranges of what was opened first, are read in that version.
+ * Has a newer index been seen than the pinned one?  A contiguous frame is read
+ * in the version that was opened.
  */
 static bool is_outdated(struct b2f_held *held)
 {
@@ -142,7 +143,7 @@ void b2f_held_lose(struct b2f_held *held, const struct b2f_frame_stamp *stamp)
 	mine = b2f_remote_stamp(&held->version);
 	if (held->state == B2F_HELD && b2f_frame_stamp_equal(&mine, stamp))
 		held->state = B2F_LOST;
-	/* The index may be the same, and its chunks written anew. */
+	/* The same index may have come with new chunks. */
 	b2f_chunk_versions_forget(place->versions);
 	pthread_mutex_unlock(&place->lock);
 }

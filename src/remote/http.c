@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* http.c - the thread that makes requests, and what its callers see */
+/* http.c - the thread that makes requests, and the interface to it */
 #include "remote/http.h"
 
 #include <signal.h>
@@ -13,22 +13,22 @@
 #include "base/waiting.h"
 #include "remote/http_priv.h"
 
-/* How long the thread sleeps without anything to do, ms. */
+/* Longest sleep of the idle thread, ms. */
 #define SLEEP_MS 60000
 
-/* No pause is longer, ms. */
+/* Longest pause, ms. */
 #define PAUSE_MAX_MS 10000
 
-/* How long one request is waited for in a hurry, ms; and how often that is looked at. */
+/* In a hurry: time limit of a request, and how often it is checked, ms. */
 #define HURRY_MS      2000
 #define HURRY_STEP_MS 200
 
-/* How long a server is waited for that has never answered, ms. */
+/* Time limit for a server that has never answered, ms. */
 #define COLD_MS 5000
 
 #define UNWAITED "no longer waiting for the server"
 
-/* Handles that wait for the next request. */
+/* Number of idle handles that are kept for the next requests. */
 #define SPARE_MAX 32
 
 struct b2f_http {
@@ -36,17 +36,17 @@ struct b2f_http {
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	/* Under lock: what was started, in its order, and that it is to end. */
+	/* Under lock: started requests in order, and whether to stop. */
 	struct b2f_http_request *queue;
 	bool stops;
-	/* The thread's. */
+	/* For the thread alone. */
 	struct b2f_http_request *running;
 	struct b2f_http_request *paused;
 	CURL *spare[SPARE_MAX];
 	unsigned int nspare;
 	/* An enum b2f_http_patience. */
 	atomic_int patience;
-	/* Anything has ever been answered. */
+	/* The server has answered at least once. */
 	atomic_bool has_answered;
 	atomic_uint seed;
 	atomic_ullong requests;
@@ -79,7 +79,7 @@ static CURL *get_easy(struct b2f_http *http)
 	return http->nspare ? http->spare[--http->nspare] : curl_easy_init();
 }
 
-/* The request is done; a dropped one goes. */
+/* Marks the request as done; frees it if its caller has dropped it. */
 static void finish(struct b2f_http *http, struct b2f_http_request *r)
 {
 	bool dropped;
@@ -118,7 +118,7 @@ static bool is_hurried(struct b2f_http *http, const struct b2f_http_request *r)
 	       !b2f_http_is_put(r->spec.method);
 }
 
-/* Does it end before it is done? */
+/* Has the request been cancelled, or taken too long in a hurry? */
 static bool is_to_end(struct b2f_http *http, struct b2f_http_request *r)
 {
 	uint64_t since = r->begun_ns ? r->begun_ns : r->started_ns;
@@ -131,7 +131,7 @@ static bool is_to_end(struct b2f_http *http, struct b2f_http_request *r)
 	return is_dropped(http, r);
 }
 
-/* Ends a request that has no answer. */
+/* Ends a request without an answer. */
 static void give_up(struct b2f_http *http, struct b2f_http_request *r)
 {
 	bool was_sent = r->begun_ns && r->spec.method >= B2F_HTTP_PUT;
@@ -164,7 +164,7 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	atomic_fetch_add(&http->requests, 1);
 }
 
-/* Less random, but different in any two programs. */
+/* A weak random number, but different in any two programs. */
 static uint64_t draw(struct b2f_http *http, uint64_t below)
 {
 	unsigned int seed = atomic_fetch_add(&http->seed, 0x9e3779b9);
@@ -182,7 +182,7 @@ int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
 		return -1;
 	if (!atomic_load(&http->has_answered))
 		limit_ms = b2f_min_u64(limit_ms, COLD_MS);
-	/* Clients that failed together do not come again together. */
+	/* Spread the retries of clients that failed together. */
 	ms = b2f_min_u64(ms, PAUSE_MAX_MS);
 	ms = ms / 2 + draw(http, ms / 2 + 1);
 	if (tries->n++ == 0)
@@ -208,7 +208,7 @@ static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
 	DL_APPEND(http->paused, r);
 }
 
-/* A host that was never there has a name that is wrong. */
+/* A host that has never answered probably has a wrong name. */
 static bool may_pass(struct b2f_http *http, const struct b2f_http_request *r)
 {
 	return b2f_http_reply_may_pass(r) && !is_hurried(http, r) &&
@@ -247,7 +247,7 @@ static void end_ready(struct b2f_http *http)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
 
-/* Ends what its caller has dropped, or what is not waited for any more. */
+/* Ends requests that were dropped, or have run out of time. */
 static void end_unwanted(struct b2f_http *http)
 {
 	struct b2f_http_request *r, *tmp;
@@ -267,7 +267,7 @@ static void end_unwanted(struct b2f_http *http)
 	}
 }
 
-/* Begins again what has paused long enough; returns how long to sleep, ms. */
+/* Restarts requests whose pause is over; returns how long to sleep, ms. */
 static int wake_paused(struct b2f_http *http)
 {
 	uint64_t now = b2f_monotonic_ns(), sleep_ms = SLEEP_MS;
@@ -277,7 +277,7 @@ static int wake_paused(struct b2f_http *http)
 		if (r->due_ns <= now) {
 			DL_DELETE(http->paused, r);
 			begin(http, r);
-			/* It may have failed at once. */
+			/* The start may have failed at once. */
 			sleep_ms = 0;
 		} else {
 			sleep_ms = b2f_min_u64(
@@ -287,7 +287,7 @@ static int wake_paused(struct b2f_http *http)
 	return (int)sleep_ms;
 }
 
-/* Begins what was started meanwhile, in its order; false: end. */
+/* Starts the queued requests in order; false: stop the thread. */
 static bool take_queue(struct b2f_http *http)
 {
 	struct b2f_http_request *list, *r, *tmp;
@@ -306,7 +306,7 @@ static bool take_queue(struct b2f_http *http)
 	return !stops;
 }
 
-/* libcurl looks at what runs once a second. */
+/* Outside a hurry libcurl checks running requests once a second. */
 static void hurry_at_end(struct b2f_http *http)
 {
 	const struct b2f_http_options *o = &http->options;
@@ -326,7 +326,7 @@ static void *serve(void *arg)
 		sleep_ms = wake_paused(http);
 		curl_multi_perform(http->multi, &running);
 		end_ready(http);
-		/* A request that has failed now may be due earlier. */
+		/* A request that has just failed may be due earlier. */
 		if (http->paused && sleep_ms > 0)
 			sleep_ms = wake_paused(http);
 		if (http->running && atomic_load(&http->patience) &&
@@ -345,7 +345,7 @@ static void free_options(struct b2f_http_options *options)
 	free(options->unsigned_why);
 }
 
-/* Signals are for the threads of the program. */
+/* Signals are handled by the threads of the program. */
 static int start_thread(struct b2f_http *http)
 {
 	sigset_t all, before;
@@ -409,7 +409,7 @@ void b2f_http_free(struct b2f_http *http)
 	curl_global_cleanup();
 }
 
-/* Copies what @spec points to but for the data and the caller's buffer. */
+/* Copies the strings of @spec, but not the data and the caller's buffer. */
 static int copy_spec(struct b2f_http_request *r,
 		     const struct b2f_http_spec *spec)
 {
@@ -466,7 +466,7 @@ void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience)
 	curl_multi_wakeup(http->multi);
 }
 
-/* Ends the request, and waits for that; the lock is held. */
+/* Cancels the request, and waits for its end; the lock is held. */
 static void cancel(struct b2f_http_request *r)
 {
 	r->cancelled = true;
@@ -486,7 +486,10 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 	pthread_mutex_lock(&http->lock);
 	while (request->state != B2F_HTTP_DONE && !over)
 		over = !b2f_waiting_wait(&request->changed, &http->lock);
-	/* Others may wait for what is read; of a change it is told how far it came. */
+	/*
+	 * Others may wait for a read. A change is cancelled to know its
+	 * outcome.
+	 */
 	if (over && request->spec.method >= B2F_HTTP_PUT)
 		cancel(request);
 	else if (over)
@@ -502,7 +505,7 @@ void b2f_http_drop(struct b2f_http_request *request)
 
 	if (!request)
 		return;
-	/* Bytes of the caller's are read or written until it is done. */
+	/* The thread uses the caller's buffer until the request is done. */
 	pthread_mutex_lock(&http->lock);
 	if (request->spec.into && request->state != B2F_HTTP_DONE)
 		cancel(request);

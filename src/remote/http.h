@@ -4,16 +4,16 @@
  *
  * One thread makes all requests (libcurl's multi interface), with connections
  * that stay open.  A caller starts a request, does something else, and waits
- * for it; or drops it.  The thread makes a request again after an error that
- * may pass; but no DELETE that may have happened, as something new may be there.
+ * for it; or drops it.  The thread repeats a request after a temporary error;
+ * but not a DELETE that may have happened, because a new object may be there.
  *
- *   queued     it waits to be sent
+ * ¶   queued     waits to be sent
  *   running    libcurl works on it
- *   paused     it failed, and is made again when its time has come
- *   done       the reply stands, and changes no more
+ *   paused     failed, and is repeated after a pause
+ *   done       the reply is final
  *
- * It knows HTTP and the signature of S3 (libcurl's), and neither keys nor
- * frames.
+ * This file knows HTTP and the signature of S3 (libcurl's), but neither keys
+ * nor frames.
  *
  * Layer: remote.  May include: base/.
  *
@@ -37,8 +37,8 @@ struct b2f_http;
 struct b2f_http_request;
 
 /*
- * The part of struct b2f_remote_options for requests, with all defaults filled
- * in.
+ * The part of struct b2f_remote_options that concerns requests, with defaults
+ * filled in.
  */
 struct b2f_http_options {
 	char *proxy;
@@ -56,10 +56,10 @@ struct b2f_http_options {
 	void *ends_arg;
 };
 
-/* Bytes of an error's body that are kept; also the room for short answers. */
+/* Limit for the body of an error; also the room for short answers. */
 #define B2F_HTTP_ERROR_ROOM 4096
 
-/* Room for a note, and its 0: S3 takes 2 KiB of them, with their names. */
+/* Room for a note and its 0: S3 takes 2 KiB of metadata, names included. */
 #define B2F_HTTP_NOTE_SIZE 2000
 
 enum b2f_http_method {
@@ -74,43 +74,44 @@ enum b2f_http_method {
 struct b2f_http_spec {
 	enum b2f_http_method method;
 	const char *url;
-	/* Signs the request, and outlives it; NULL: it is not signed. */
+	/* Signs the request, and outlives it; NULL: not signed. */
 	struct b2f_auth *auth;
-	/* Headers for it, which outlive it; or NULL. */
+	/* Extra headers, which outlive the request; or NULL. */
 	const struct b2f_extra *extra;
-	/* GET, HEAD: the version that is wanted, by its ETag, or NULL. */
+	/* GET, HEAD: ETag of the required version, or NULL. */
 	const char *etag;
-	/* The same of a server without ETags: seconds since 1970, or 0. */
+	/* GET, HEAD: required mtime, without an ETag, s since 1970; or 0. */
 	int64_t mtime;
 	/* PUT, DELETE: values of headers, or NULL. */
 	const char *if_match;
 	const char *if_none_match;
-	/* GET: it is for names, and for no object. */
+	/* GET: a listing, not an object. */
 	bool lists;
-	/* GET: the @n bytes (not 0) at @off, and not all. */
+	/* GET: only the @n bytes (not 0) at @off. */
 	bool ranged;
 	uint64_t off;
 	uint64_t n;
-	/* No more bytes than these are taken. */
+	/* Limit for the body. */
 	size_t room;
-	/* Room for them, which outlives the request; NULL: reply.body. */
+	/* Buffer for the body, which outlives the request; NULL: reply.body. */
 	void *into;
 	/*
-	 * PUT, POST: the checksum of the object (object_sum.h), or NULL; and that it is
-	 * to have one, which is that of its parts.  It is a part, or made of parts.
+	 * PUT, POST: the checksum of the object (object_sum.h), or NULL;
+	 * whether it has one of its parts; whether this is a part, or made of
+	 * parts.
 	 */
 	const char *sum;
 	bool sums_parts;
 	bool is_part;
-	/* PUT, POST: what to send, which outlives the request; NULL: what @source reads. */
+	/* PUT, POST: the body, which outlives the request; or NULL: @source. */
 	const void *data;
 	size_t size;
 	const struct b2f_remote_source *source;
-	/* PUT: the object that the server copies instead, as it names it, or NULL. */
+	/* PUT: name of the object that the server copies, or NULL. */
 	const char *copy_from;
-	/* PUT: what the server is to keep beside the object (reply.note), or NULL. */
+	/* PUT: metadata to keep with the object (reply.note), or NULL. */
 	const char *note;
-	/* It is not made again: the caller sees to that. */
+	/* Never repeated: the caller does that. */
 	bool once;
 };
 
@@ -120,23 +121,23 @@ struct b2f_http_reply {
 	 * -EEXIST (If-None-Match) and -EBUSY (409: another request was faster).
 	 */
 	int err;
-	/* Why, without the URL; no credential is in it. */
+	/* The cause, without the URL and without credentials. */
 	struct b2f_why why;
-	/* The last status; 0: none came. */
+	/* The last status; 0: no answer. */
 	long status;
 	/*
-	 * For a failed PUT or DELETE: an attempt was sent.  The server may have
-	 * done it, or may still do it, whatever the answer: a proxy may send a
-	 * request twice, and answer for the second one.
+	 * For a failed PUT or DELETE: an attempt was sent.  Whatever the
+	 * answer, the server may have done it or may still do it: a proxy may
+	 * send a request twice, and pass on the second answer.
 	 */
 	bool sent;
-	/* It failed with what may pass. */
+	/* The error may be temporary. */
 	bool may_pass;
-	/* The object: its size as a whole, and its version. */
+	/* Size of the whole object, and its version. */
 	struct b2f_remote_stat st;
-	/* GET, HEAD: for how long it has been so, by the server's clock; 0: not told. */
+	/* GET, HEAD: age of this version by the server's clock; 0: not told. */
 	int64_t age_s;
-	/* GET, HEAD: what was put beside it; "": nothing, or no such thing. */
+	/* GET, HEAD: the note of the object; "": none. */
 	char note[B2F_HTTP_NOTE_SIZE];
 	/* The body, in spec.into or malloc'ed for the reply. */
 	uint8_t *body;
@@ -144,60 +145,61 @@ struct b2f_http_reply {
 };
 
 /*
- * Starts the thread.  Takes what @options point to, also if it fails.  Returns
- * 0, -ENOMEM or -EAGAIN.  End with b2f_http_free().
+ * Starts the thread.  Takes ownership of everything @options points to, also on
+ * error.  Returns 0, -ENOMEM or -EAGAIN.  End with b2f_http_free().
  */
 B2F_MUST_CHECK
 int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out);
 
-/* There must be no request any more.  NULL does nothing. */
+/* All requests must have been dropped.  NULL does nothing. */
 void b2f_http_free(struct b2f_http *http);
 
-/* Starts what @spec asks.  Returns 0 or -ENOMEM.  End with b2f_http_drop(). */
+/* Starts the request @spec. Returns 0 or -ENOMEM. End with b2f_http_drop(). */
 B2F_MUST_CHECK
 int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 		   struct b2f_http_request **out);
 
 /*
- * Waits until @request is done; the reply is valid until it is dropped.  It is -EINTR if
- * nobody wants it any more (base/waiting.h): what changes something has ended then.
+ * Waits until @request is done; the reply is valid until it is dropped.  It is
+ * -EINTR, and a change is over, if the caller was interrupted (base/waiting.h).
  */
 const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
 
 /*
- * Ends @request, done or not; waits no longer than the thread needs to let go
- * of it, but for the end of a PUT of the caller's bytes.  NULL does nothing.
+ * Cancels @request if needed, and frees it; waits only until the thread has let
+ * go of it, but for a PUT of the caller's bytes until its end.  NULL does
+ * nothing.
  */
 void b2f_http_drop(struct b2f_http_request *request);
 
-/* How much is waited for. */
+/* How patiently to wait for servers. */
 enum b2f_http_patience {
 	B2F_HTTP_PATIENT,
-	/* Reads and removals get two seconds, and no second try. */
+	/* Reads and removals get two seconds, and are not repeated. */
 	B2F_HTTP_HURRIED,
-	/* All requests end now, and new ones at once. */
+	/* All requests fail now, and new ones at once. */
 	B2F_HTTP_ENDED,
 };
 
-/* From now on; it never becomes more again. */
+/* Sets the patience; it never rises again. */
 void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience);
 
-/* Returns the options that it was made with. */
+/* Returns the options given to b2f_http_new(). */
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http);
 
 /*
- * Attempts at something that fails with what may pass: as often as there is time for.
- * Zero-initialize it.
+ * Retries of an operation after temporary errors, as many as the time limit
+ * allows.  Zero-initialize it.
  */
 struct b2f_http_tries {
 	uint64_t begun_ns;
 	unsigned int n;
 };
 
-/* How long to pause before the next one, ms, half of it by chance; -1: no more. */
+/* The pause before the next try, ms, half of it random; -1: no more. */
 int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries);
 
-/* Pauses; false: there is to be no other one. */
+/* Pauses; returns false if there are no more tries. */
 bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries);
 
 struct b2f_remote_counts b2f_http_counts(const struct b2f_http *http);

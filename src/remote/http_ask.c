@@ -12,10 +12,10 @@
 #include "remote/extra.h"
 #include "remote/http_priv.h"
 
-/* Bytes that libcurl takes from a socket at a time. */
+/* Bytes that libcurl reads from a socket at once. */
 #define BUFFER_SIZE (512L << 10)
 
-/* An answer may take so long for each byte that has come. */
+/* Slowest speed of an answer: below it the request fails. */
 #define BYTES_PER_MS 16
 
 B2F_PRINTF(2, 3)
@@ -39,7 +39,7 @@ static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 	return 0;
 }
 
-/* The kind of @spec, for headers that not all requests have. */
+/* Returns the kinds of @spec, for extra headers. */
 static unsigned int kinds_of(const struct b2f_http_spec *spec)
 {
 	unsigned int kinds = B2F_EXTRA_ANY;
@@ -78,7 +78,7 @@ static int add_sum(struct b2f_http_request *r)
 		err = add_header(r, "x-amz-checksum-algorithm: CRC32");
 	if (!err && spec->sums_parts)
 		err = add_header(r, B2F_HTTP_SUM_TYPE ": FULL_OBJECT");
-	/* Object stores tell it only then. */
+	/* Object stores tell the checksum only with this header. */
 	if (!err && spec->method == B2F_HTTP_HEAD && spec->extra)
 		err = add_header(r, "x-amz-checksum-mode: ENABLED");
 	return err;
@@ -92,7 +92,7 @@ static int add_headers(struct b2f_http_request *r)
 	if (spec->ranged)
 		err = add_header(r, "Range: bytes=%" PRIu64 "-%" PRIu64,
 				 spec->off, spec->off + spec->n - 1);
-	/* A weak one compares with nothing; the reply is looked at instead. */
+	/* A weak ETag never matches; check the reply instead. */
 	if (!err && spec->etag && strncmp(spec->etag, "W/", 2) != 0)
 		err = add_header(r, "If-Match: %s", spec->etag);
 	if (!err && spec->if_match)
@@ -130,7 +130,7 @@ static size_t read_body(char *bytes, size_t one, size_t n, void *request)
 	return n;
 }
 
-/* A connection that was closed is tried again by libcurl itself. */
+/* libcurl itself repeats a request when a kept connection was closed. */
 static int seek_body(void *request, curl_off_t off, int whence)
 {
 	struct b2f_http_request *r = request;
@@ -164,8 +164,8 @@ static void set_method(struct b2f_http_request *r)
 		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
 		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
 		/*
-		 * A body that is refused at once costs little beside a round
-		 * trip.
+		 * A body that is refused late costs little compared with a
+		 * round trip.
 		 */
 		curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 		break;
@@ -176,8 +176,8 @@ static void set_method(struct b2f_http_request *r)
 }
 
 /*
- * A redirected request that is signed would be signed for the wrong server, and
- * what was https must not become http.
+ * A redirect would carry the signature to the wrong server; and a redirect must
+ * not lead from https to http.
  */
 static void set_redirects(struct b2f_http_request *r)
 {
@@ -193,9 +193,9 @@ static void set_redirects(struct b2f_http_request *r)
 }
 
 /*
- * It is sent now: no time passes while it waits for a free connection.  If a connection
- * that was used before ends without an answer, libcurl sends a request again, which
- * of a change may have happened the first time.
+ * The request is sent now: waiting for a free connection does not count.  When
+ * a reused connection ends without an answer, libcurl sends the request again,
+ * although a change may have happened the first time.
  */
 static int note_begin(void *request, char *to, char *from, int to_port,
 		      int from_port)
@@ -212,8 +212,8 @@ static int note_begin(void *request, char *to, char *from, int to_port,
 }
 
 /*
- * Once a second at least: has the answer taken too long?  A server that sends a
- * byte now and then never stalls.
+ * Called at least once a second: has the answer taken too long?  A server that
+ * sends a byte now and then never stalls.
  */
 static int check_time(void *request, curl_off_t to_get, curl_off_t got,
 		      curl_off_t to_send, curl_off_t sent)
@@ -256,7 +256,7 @@ static void set_connection(CURL *easy, const struct b2f_http_options *options)
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
 			 (long)(options->stall_ms + 999) / 1000);
-	/* Empty ones: libcurl would take them from the environment. */
+	/* Empty strings: libcurl would take a proxy from the environment. */
 	curl_easy_setopt(easy, CURLOPT_PROXY,
 			 options->proxy ? options->proxy : "");
 	curl_easy_setopt(easy, CURLOPT_NOPROXY,
@@ -274,7 +274,7 @@ int b2f_http_ask(struct b2f_http_request *r,
 	r->nsent = 0;
 	r->read_err = 0;
 	curl_easy_reset(easy);
-	/* Anew: there may be other keys by now. */
+	/* The keys may have changed since the last attempt. */
 	curl_slist_free_all(r->headers);
 	r->headers = NULL;
 	err = add_headers(r);
@@ -288,7 +288,7 @@ int b2f_http_ask(struct b2f_http_request *r,
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, r->headers);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, b2f_http_reply_write);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
-	/* libcurl takes the very second for too new. */
+	/* libcurl takes an object modified in that very second for too new. */
 	if (r->spec.mtime) {
 		curl_easy_setopt(easy, CURLOPT_TIMECONDITION,
 				 (long)CURL_TIMECOND_IFUNMODSINCE);

@@ -13,10 +13,10 @@
 
 #include "remote/http.h"
 
-/* The header that a note is kept in. */
+/* The header with a note. */
 #define B2F_HTTP_NOTE "x-amz-meta-b2frame"
 
-/* And the checksum of an object, with its kind: of all of it, or of its parts. */
+/* The checksum of an object; its kind: of the object, or of its parts. */
 #define B2F_HTTP_SUM	  "x-amz-checksum-crc32"
 #define B2F_HTTP_SUM_TYPE "x-amz-checksum-type"
 
@@ -29,26 +29,26 @@ enum b2f_http_state {
 
 struct b2f_http_request {
 	struct b2f_http *http;
-	/* In the queue, or in the list of what is running, or paused. */
+	/* In the list of queued, running or paused requests. */
 	struct b2f_http_request *prev;
 	struct b2f_http_request *next;
 	struct b2f_http_spec spec;
-	/* Owned: spec.url, and all headers. */
+	/* Owned: the URL, and all headers. */
 	char *url;
 	struct curl_slist *headers;
 	/* Under http->lock. */
 	enum b2f_http_state state;
 	bool dropped;
-	/* Its caller waits until the thread has let go of it. */
+	/* The caller waits until the thread has let go of the request. */
 	bool cancelled;
 	pthread_cond_t changed;
-	/* All below: the thread's until it is done, then the caller's. */
+	/* Below: the thread's until the request is done, then the caller's. */
 	CURL *easy;
 	struct b2f_http_tries tries;
 	uint64_t due_ns;
 	/*
-	 * This attempt: its start, the time of its connection or 0, and whether
-	 * it had two.
+	 * This attempt: its start, when it was sent (or 0), and whether it was
+	 * sent twice.
 	 */
 	uint64_t started_ns;
 	uint64_t begun_ns;
@@ -56,28 +56,28 @@ struct b2f_http_request {
 	unsigned int answer_ms;
 	struct b2f_http_reply reply;
 	size_t body_room;
-	/* For PUT: the bytes that were sent, and the error of reading more. */
+	/* For PUT: the bytes sent so far, and the error of the source. */
 	size_t nsent;
 	int read_err;
-	/* The status and the headers were looked at. */
+	/* The status and the headers were checked. */
 	bool judged;
 	char error_text[B2F_HTTP_ERROR_ROOM];
 	size_t nerror;
 	char curl_text[CURL_ERROR_SIZE];
 };
 
-/* Does a request with @method put something there? */
+/* Does @method make an object or a part? */
 static inline bool b2f_http_is_put(enum b2f_http_method method)
 {
 	return method == B2F_HTTP_PUT || method == B2F_HTTP_POST;
 }
 
-/* http_reply.c: before an attempt, the callbacks of its body, and behind it. */
+/* http_reply.c: called before an attempt, for its body, and after it. */
 void b2f_http_reply_begin(struct b2f_http_request *r);
 size_t b2f_http_reply_write(char *bytes, size_t one, size_t n, void *request);
 void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code);
 
-/* Did it fail with what may pass? */
+/* May the error be temporary? */
 bool b2f_http_reply_may_pass(const struct b2f_http_request *r);
 
 /* http_ask.c: makes @r->easy ask what @r->spec says.  Returns 0 or -ENOMEM. */

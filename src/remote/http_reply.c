@@ -61,7 +61,7 @@ static time_t date_of(struct b2f_http_request *r, const char *name)
 	return text ? curl_getdate(text, NULL) : -1;
 }
 
-/* A note that is too long is another program's. */
+/* A longer note is another program's. */
 static void take_note(struct b2f_http_request *r)
 {
 	const char *note = header_of(r, B2F_HTTP_NOTE);
@@ -70,7 +70,7 @@ static void take_note(struct b2f_http_request *r)
 		strcpy(r->reply.note, note);
 }
 
-/* The checksum of an object of parts is not one of its bytes. */
+/* Ignore a checksum of part checksums: it does not cover the bytes. */
 static void take_sum(struct b2f_http_request *r)
 {
 	const char *sum = header_of(r, B2F_HTTP_SUM);
@@ -91,7 +91,7 @@ static void take_mtime(struct b2f_http_request *r)
 	r->reply.age_s = now > t ? now - t : 0;
 }
 
-/* Decimal digits from *@text on; false if there are none. */
+/* Parses decimal digits at *@text; false if there are none. */
 static bool parse_number(const char **text, uint64_t *out)
 {
 	char *end;
@@ -116,7 +116,7 @@ static bool parse_content_range(const char *text, uint64_t *first,
 	       parse_number(&text, total) && *text == '\0';
 }
 
-/* For status 206: is it the range that was asked for? */
+/* For status 206: is this the requested range? */
 static int take_range(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -141,7 +141,7 @@ static uint64_t content_length(struct b2f_http_request *r)
 	return n < 0 ? UINT64_MAX : (uint64_t)n;
 }
 
-/* For status 200: the whole object may be what was asked for. */
+/* For status 200: may the whole object be the answer? */
 static int take_whole(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -159,7 +159,7 @@ static int take_whole(struct b2f_http_request *r)
 	return 0;
 }
 
-/* A time tells a version once its second is over: until then there may be two. */
+/* Before its second is over, an mtime may stand for two versions. */
 static int check_age(struct b2f_http_request *r)
 {
 	const struct b2f_remote_stat *st = &r->reply.st;
@@ -183,7 +183,7 @@ static int check_version(struct b2f_http_request *r)
 	return 0;
 }
 
-/* Looks at status and headers, as soon as they are there. */
+/* Checks status and headers, as soon as they are there. */
 static int judge(struct b2f_http_request *r)
 {
 	int err;
@@ -198,8 +198,8 @@ static int judge(struct b2f_http_request *r)
 	if (r->spec.method == B2F_HTTP_HEAD)
 		take_sum(r);
 	/*
-	 * A Content-Encoding is of what is stored, as no other one was asked for:
-	 * ranges, length and ETag are, too.
+	 * The request asked for no Content-Encoding, so a stored object has
+	 * this one: ranges, length and ETag are of the encoded bytes.
 	 */
 	if (r->reply.status == 206 && r->spec.ranged)
 		err = take_range(r);
@@ -210,7 +210,7 @@ static int judge(struct b2f_http_request *r)
 	return err ? err : check_age(r);
 }
 
-/* Room for @n more bytes. */
+/* Makes room for @n more bytes. */
 static int reserve(struct b2f_http_request *r, size_t n)
 {
 	struct b2f_http_reply *reply = &r->reply;
@@ -272,7 +272,7 @@ static int refused_condition(struct b2f_http_request *r)
 	return b2f_why_set(why, -ESTALE, "it is another version now");
 }
 
-/* Another range than there is: of an empty object every one. */
+/* The range lies behind the end; for an empty object every range does. */
 static int refused_range(struct b2f_http_request *r)
 {
 	if (r->spec.off > 0)
@@ -298,7 +298,7 @@ static int redirected(struct b2f_http_request *r)
 			   r->reply.status);
 }
 
-/* The proxy takes no connection, or lets none through. */
+/* The proxy refuses the connection, or cannot make one. */
 static int refused_by_proxy(struct b2f_http_request *r, long status)
 {
 	struct b2f_why *why = &r->reply.why;
@@ -306,7 +306,7 @@ static int refused_by_proxy(struct b2f_http_request *r, long status)
 	if (status == 401 || status == 403 || status == 407)
 		return b2f_why_set(why, -EACCES, "the proxy denies access (%ld)",
 				   status);
-	/* It may have no connection to the server. */
+	/* The proxy may not reach the server. */
 	if (status >= 500)
 		return b2f_why_set(why, -ECONNREFUSED,
 				   "the proxy does not reach the server (%ld)",
@@ -314,7 +314,7 @@ static int refused_by_proxy(struct b2f_http_request *r, long status)
 	return b2f_why_set(why, -EPROTO, "the proxy answers %ld", status);
 }
 
-/* The error that a status means. */
+/* Returns the error that the status means. */
 static int err_of_status(struct b2f_http_request *r)
 {
 	struct b2f_why *why = &r->reply.why;
@@ -381,7 +381,7 @@ static int no_connection(struct b2f_http_request *r, int err, const char *cause)
 	bool by_proxy = b2f_http_options_of(r->http)->proxy != NULL;
 	const char *url = r->url, *host;
 
-	/* It may be another one than was asked. */
+	/* After a redirect the host may differ. */
 	curl_easy_getinfo(r->easy, CURLINFO_EFFECTIVE_URL, &url);
 	host = strstr(url, "://");
 	host = host ? host + 3 : url;
@@ -401,7 +401,7 @@ static int not_connected(struct b2f_http_request *r)
 						 : "no answer");
 }
 
-/* The error of TLS that ends a connection before there is one; NULL: it is none. */
+/* Returns the TLS error that prevented a connection; NULL: none. */
 static const char *tls_cause(CURLcode code)
 {
 	switch (code) {
@@ -420,7 +420,7 @@ static const char *tls_cause(CURLcode code)
 	}
 }
 
-/* The error that a failed transfer means. */
+/* Returns the error that a failed transfer means. */
 static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_why *why = &r->reply.why;
@@ -471,7 +471,7 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 	}
 }
 
-/* Has all come that the headers promised? */
+/* Has everything come that the headers promised? */
 static int check_complete(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -489,7 +489,7 @@ static int check_complete(struct b2f_http_request *r)
 				     "the server sends less than it says");
 }
 
-/* A change whose request has left, and that the server has not turned away unread. */
+/* Was a change sent, and not refused unread? */
 static bool is_sent(const struct b2f_http_request *r)
 {
 	if (r->spec.method < B2F_HTTP_PUT || r->begun_ns == 0)
@@ -529,7 +529,7 @@ static bool err_may_pass(const struct b2f_http_request *r)
 	case EIO:
 		return status_may_pass(r);
 	case EPROTO:
-		/* A host that has answered in HTTP before does so again. */
+		/* A host that speaks HTTP will answer again. */
 		return r->reply.sent;
 	default:
 		return false;
@@ -556,7 +556,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_http_reply *reply = &r->reply;
 
-	/* A server keeps nothing of which it has not got all. */
+	/* A server discards an incomplete body. */
 	if (r->read_err) {
 		reply->err = b2f_why_set(&reply->why, r->read_err,
 					 "cannot read the data to send: %s",
@@ -572,7 +572,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 
 bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 {
-	/* Something new may be there by now. */
+	/* A new object may be there by now. */
 	return r->reply.may_pass &&
 	       !(r->spec.method == B2F_HTTP_DELETE && r->reply.sent);
 }

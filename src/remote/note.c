@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* note.c - what a writer puts beside an object */
+/* note.c - the metadata that a writer keeps with an object */
 #include "remote/note.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ uint64_t b2f_note_draw(void)
 	if (getrandom(&mark, sizeof(mark), GRND_NONBLOCK) == sizeof(mark) &&
 	    mark)
 		return mark;
-	/* Early at boot. */
+	/* No random numbers early at boot. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	return ((uint64_t)now.tv_sec << 34 ^ (uint64_t)now.tv_nsec << 4 ^
 		(uint64_t)getpid() << 48) | 1;
@@ -55,7 +55,7 @@ void b2f_note_write(const struct b2f_note *note, char *out, size_t size)
 			       i ? "," : "", note->marks[i]);
 }
 
-/* @n hexadecimal digits from *@text on, which is moved behind them. */
+/* Reads @n hexadecimal digits at *@text, and moves *@text behind them. */
 static bool read_hex(const char **text, int n, uint64_t *out)
 {
 	static const char digits[] = "0123456789ABCDEF";

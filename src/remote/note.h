@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * note.h - what a writer puts beside an object
+ * note.h - the metadata that a writer keeps with an object
  *
- * The answer to a PUT may get lost.  So each PUT has a *mark*, a random number,
- * which the server keeps as metadata: by it a writer recognizes its own object.
- * An index has the marks of the indexes before it, too, for a writer whose
- * index was replaced before it could look; and an id above the ids of all
- * chunks that its frame ever had, as far as its writers know.
+ * The answer to a PUT may get lost.  So each PUT has a *mark*, a random number
+ * in the object's metadata, by which a writer recognizes its own object.  An
+ * index also has the marks of earlier indexes, for a writer whose index was
+ * replaced before it could look; and an id above the ids of all chunks that the
+ * frame ever had, as far as its writers know.
  *
- * Its text is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark
+ * The text is "next=XXXXXXXX;marks=XXXXXXXXXXXXXXXX,...", the newest mark
  * first; the text of gone.h may follow for an index.
  *
  * Layer: remote.  May include: base/.  Threads: pure functions.
@@ -29,16 +29,16 @@ struct b2f_note {
 	size_t nmarks;
 };
 
-/* A mark that no other PUT has. */
+/* Draws a random mark. */
 uint64_t b2f_note_draw(void);
 
-/* The note of what replaces an object with @before: @mark is the newest. */
+/* The note of an object that replaces one with @before; @mark is new. */
 void b2f_note_follow(struct b2f_note *out, const struct b2f_note *before,
 		     uint64_t mark);
 
 bool b2f_note_has(const struct b2f_note *note, uint64_t mark);
 
-/* Writes the text and its 0 to @out, which has @size bytes of room: enough for all. */
+/* Writes the text and its 0 to @out, of @size bytes, which must suffice. */
 void b2f_note_write(const struct b2f_note *note, char *out, size_t size);
 
 /* Parses @text; the note is empty if @text is malformed. */

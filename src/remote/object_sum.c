@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* object_sum.c - the checksum of an object, as a server of S3 has it: CRC-32 */
+/* object_sum.c - the checksum of an object, as an S3 server keeps it: CRC-32 */
 #include "remote/object_sum.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ uint32_t b2f_object_sum_join(uint32_t sum, uint32_t next, uint64_t n)
 
 void b2f_object_sum_write(uint32_t sum, char out[B2F_OBJECT_SUM_TEXT])
 {
-	/* 32 bits, and four of zeros: six digits. */
+	/* 32 bits and four zero bits: six digits. */
 	uint64_t bits = (uint64_t)sum << 4;
 
 	for (int i = 0; i < 6; i++)
@@ -32,7 +32,7 @@ bool b2f_object_sum_read(const char *text, uint32_t *out)
 {
 	uint64_t bits = 0;
 
-	/* A checksum of the checksums of parts ends in "-N". */
+	/* A checksum of part checksums ends in "-N". */
 	if (strlen(text) != 8 || strcmp(text + 6, "==") != 0)
 		return false;
 	for (int i = 0; i < 6; i++) {

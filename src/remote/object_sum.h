@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * object_sum.h - the checksum of an object, as a server of S3 has it: CRC-32
+ * object_sum.h - the checksum of an object, as an S3 server keeps it: CRC-32
  *
- * Of the checksums that servers know this is the one that zlib makes, and the
- * one of a whole object follows from those of its parts.
+ * zlib makes this checksum, and the checksums of the parts give that of the
+ * whole object.
  *
  * Layer: remote.  May include: base/.
  */
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for the text of one, and its 0. */
+/* Room for the text and its 0. */
 #define B2F_OBJECT_SUM_TEXT 9
 
 /*
@@ -26,10 +26,10 @@ uint32_t b2f_object_sum(uint32_t sum, const void *data, size_t n);
 /* Joins the checksum @sum and the checksum @next of @n bytes behind it. */
 uint32_t b2f_object_sum_join(uint32_t sum, uint32_t next, uint64_t n);
 
-/* In base64, as it stands in a header. */
+/* Writes @sum in base64, as in a header. */
 void b2f_object_sum_write(uint32_t sum, char out[B2F_OBJECT_SUM_TEXT]);
 
-/* False: @text is none. */
+/* Returns false if @text is not such a checksum. */
 bool b2f_object_sum_read(const char *text, uint32_t *out);
 
 #endif

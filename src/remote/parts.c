@@ -12,20 +12,20 @@
 #include "remote/object_sum.h"
 #include "remote/s3_error.h"
 
-/* No server takes more parts; so many are on their way. */
+/* A server's limit of parts; and how many are sent at a time. */
 #define PARTS_MAX  10000
 #define FLIGHT_MAX 4
 
 /*
- * In an object of up to PARTS_MAX parts, a part is a quarter of the limit for a
- * PUT.
+ * In an object of up to PARTS_MAX parts, a part has a quarter of the limit for
+ * one PUT.
  */
 #define PER_WHOLE 4
 
-/* Larger ones are whole multiples of that, bytes. */
+/* Larger parts are multiples of this, bytes. */
 #define STEP (UINT64_C(1) << 20)
 
-/* A part when it is read from a source: so many bytes at once. */
+/* Bytes read from a source at once. */
 #define PIECE ((size_t)1 << 20)
 
 struct part {
@@ -33,10 +33,10 @@ struct part {
 	uint32_t sum;
 };
 
-/* A part on its way. */
+/* A part that is being sent. */
 struct flight {
 	struct b2f_http_request *request;
-	/* If the data come from a source: the bytes of the part. */
+	/* The bytes of the part, if they come from a source. */
 	uint8_t *buffer;
 	size_t nth;
 };
@@ -63,7 +63,7 @@ bool b2f_parts_are_for(const struct b2f_remote *remote, uint64_t size)
 	return size > remote->put_bytes;
 }
 
-/* The URL of the object, and a query behind it; malloc'ed, or NULL. */
+/* Returns the URL of the object with a query; malloc'ed, or NULL. */
 B2F_PRINTF(2, 3)
 static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
 {
@@ -86,7 +86,7 @@ static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
 struct answer {
 	unsigned int depth;
 	char root[40];
-	/* The element whose text comes; that which is looked for, and its text. */
+	/* Are we inside the wanted element? Its name, and its text. */
 	bool inside;
 	const char *wanted;
 	char text[2048];
@@ -123,7 +123,7 @@ static void take_text(void *arg, const char *text, int len)
 	a->n += n;
 }
 
-/* Is the body of @reply a whole document with the root @root? */
+/* Is the body of @reply a complete document with the root @root? */
 static bool parse(const struct b2f_http_reply *reply, const char *root,
 		  struct answer *a)
 {
@@ -134,7 +134,7 @@ static bool parse(const struct b2f_http_reply *reply, const char *root,
 
 	if (!parser)
 		return false;
-	/* A server that takes long sends spaces, so that the connection lives. */
+	/* A slow server sends spaces to keep the connection open. */
 	for (; n > 0 && strchr(" \t\r\n", *body) && *body; n--)
 		body++;
 	XML_SetUserData(parser, a);
@@ -158,7 +158,7 @@ int b2f_parts_judge(const struct b2f_http_reply *reply,
 		memcpy(now->etag, ok.text, ok.n + 1);
 		return 0;
 	}
-	/* It may say so with a good status, which it had sent before it knew. */
+	/* The status was sent before the server knew of the error. */
 	b2f_s3_error_code((const char *)reply->body, reply->size, code);
 	if (strcmp(code, "PreconditionFailed") == 0)
 		return b2f_why_set(why, -ESTALE, "it is another version now");
@@ -201,7 +201,7 @@ static size_t length_of(const struct b2f_parts *parts, size_t nth)
 			   parts->size - (uint64_t)nth * parts->part_size);
 }
 
-/* The bytes of the part that @f is for; read, if there is a source. */
+/* Finds the bytes of the part of @f; reads them from the source, if any. */
 static int find_bytes(const struct b2f_parts *parts,
 		      const struct b2f_parts_spec *spec, struct flight *f,
 		      const uint8_t **out)
@@ -254,7 +254,7 @@ static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec
 				&f->request);
 }
 
-/* Waits for the part that @f is for, if there is one. */
+/* Waits for the part of @f, if any. */
 static int end_part(struct b2f_parts *parts, struct flight *f,
 		    struct b2f_why *why)
 {
@@ -336,7 +336,7 @@ static int make_list(struct b2f_parts *parts)
 	return fclose(f) ? -ENOMEM : 0;
 }
 
-/* How large parts are, and how many of them are on their way. */
+/* Chooses the size and the number of parts. */
 static int lay_out(struct b2f_parts *parts)
 {
 	uint64_t whole = parts->remote->put_bytes;
@@ -397,7 +397,7 @@ int b2f_parts_complete(const struct b2f_parts *parts, const char *if_match,
 				url_of(parts, "uploadId=%s", parts->id), out);
 }
 
-/* Until then, they are paid for; what is left goes by a rule of the bucket. */
+/* Parts are billed until aborted; a rule of the bucket removes others. */
 static void abort_all(const struct b2f_parts *parts)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,

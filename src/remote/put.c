@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* put.c - one conditional PUT, of which the outcome is known in the end */
+/* put.c - one conditional PUT, whose outcome is found out */
 #include "remote/put.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "remote/conditions.h"
 #include "remote/object_sum.h"
 
-/* How often a pause doubles. */
+/* The pause doubles up to this many times. */
 #define TWICE_MAX 6
 
 /* The values of If-Match and If-None-Match, one of which is NULL. */
@@ -33,7 +33,7 @@ static void write_note(const struct b2f_put_spec *spec,
 		       char out[B2F_HTTP_NOTE_SIZE])
 {
 	b2f_note_write(&spec->note, out, B2F_HTTP_NOTE_SIZE);
-	/* There is room: B2F_GONE_SIZE. */
+	/* B2F_GONE_SIZE leaves room for it. */
 	if (spec->gone)
 		strcat(out, spec->gone);
 }
@@ -43,7 +43,7 @@ static bool is_large(const struct b2f_put *put)
 	return b2f_parts_are_for(put->remote, put->spec.size);
 }
 
-/* Sends the parts, unless they are there, and what makes the object of them. */
+/* Sends the parts that were not sent, and the request that makes the object. */
 static int send_parts(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_put_spec *spec = &put->spec;
@@ -77,7 +77,7 @@ static int send_whole(struct b2f_put *put)
 		.size = spec->size,
 		.source = spec->source,
 		.note = note,
-		/* The outcome of a PUT is looked at before the next one. */
+		/* The outcome is found out before the PUT is repeated. */
 		.once = true,
 		.room = B2F_HTTP_ERROR_ROOM,
 	};
@@ -94,7 +94,7 @@ static int send_whole(struct b2f_put *put)
 				&put->request);
 }
 
-/* A large one goes as a whole where the server cannot do better. */
+/* If the server supports no parts, send a large object as a whole. */
 static int send(struct b2f_put *put, struct b2f_why *why)
 {
 	int err = B2F_EUNSUPPORTED;
@@ -120,7 +120,9 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 {
 	int err;
 
-	/* libcurl leaves an empty If-Match away, and the server replaces anything. */
+	/*
+	 * libcurl omits an empty If-Match: the server would replace anything.
+	 */
 	if (spec->replaces && !*spec->replaces->etag)
 		return -EROFS;
 	*out = (struct b2f_put){.remote = remote, .spec = *spec};
@@ -142,8 +144,8 @@ static int refuse(const struct b2f_put *put, struct b2f_why *why)
 }
 
 /*
- * The object is as before. -EAGAIN: send it again; but if the answer was no
- * refusal, the server may still be working on it.
+ * The object is unchanged. -EAGAIN: send again.  If the answer was no refusal,
+ * the server may still be working on the PUT.
  */
 static int judge_same(struct b2f_put *put, struct b2f_why *why)
 {
@@ -159,8 +161,8 @@ static int judge_same(struct b2f_put *put, struct b2f_why *why)
 }
 
 /*
- * Looks at what is there after an attempt that was sent.  Returns 0 if it is ours, or
- * -EAGAIN, or why not.
+ * Looks at the object after an attempt was sent.  Returns 0 if it is ours,
+ * -EAGAIN, or the error.
  */
 static int settle(struct b2f_put *put, struct b2f_why *why)
 {
@@ -176,7 +178,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 				   "another program has deleted it");
 	if (err == -ENOENT)
 		return judge_same(put, why);
-	/* The first error tells more. */
+	/* The first error is more useful. */
 	if (err) {
 		put->in_doubt = true;
 		return put->err;
@@ -186,7 +188,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 	return refuse(put, why);
 }
 
-/* For parts, a good status says little: the result comes after it. */
+/* A multipart upload has its result in the body. */
 static void judge_parts(struct b2f_put *put, const struct b2f_http_reply *reply,
 			struct b2f_why *why)
 {
@@ -198,7 +200,7 @@ static void judge_parts(struct b2f_put *put, const struct b2f_http_reply *reply,
 	put->may_pass = put->err == -EIO;
 }
 
-/* Takes what the server says of an attempt. */
+/* Stores the result of an attempt. */
 static void take_reply(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(put->request);
@@ -216,7 +218,7 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 		if (put->parts)
 			judge_parts(put, reply, why);
 	}
-	/* Some servers do not tell the ETag of what they take. */
+	/* Some servers answer a PUT without the ETag. */
 	if (!put->err && !*put->now.etag) {
 		put->err = -EIO;
 		put->sent = put->may_pass = true;
@@ -225,7 +227,7 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 	put->request = NULL;
 }
 
-/* Spreads the next attempts of writers that failed together. */
+/* Spread the retries of writers that failed together. */
 void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 {
 	uint64_t ns = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms *
@@ -258,8 +260,8 @@ static int attempt(struct b2f_put *put, struct b2f_why *why)
 }
 
 /*
- * Has an attempt of unknown outcome been followed by so many other writers that
- * the note of what is there does not reach back to it?
+ * Have so many other writers followed an attempt of unknown outcome that the
+ * current note no longer has its mark?
  */
 static bool is_buried(const struct b2f_put *put)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remains.c - chunks of a frame whose index is gone, or was replaced; and the frame
- * that is there when another one is to get its place
+ * remains.c - chunks of removed or replaced frames; frames that are to be
+ * replaced
  */
 #include "remote/remains.h"
 
@@ -71,7 +71,7 @@ void b2f_replaced_fini(struct b2f_replaced *replaced)
 	b2f_gone_fini(&replaced->gone);
 }
 
-/* A frame that others commit to is seen in another version so often, at most. */
+/* Limit of attempts if other writers keep committing to the frame. */
 #define TRIES 10
 
 int b2f_remains_new(struct b2f_remote_place *place,
@@ -123,7 +123,7 @@ static int list_chunks(struct b2f_remote_remains *remains, struct b2f_why *why)
 				     remains, why);
 }
 
-/* Leaves in @remains what is still there as it was; nothing if that is not known. */
+/* Keeps the unchanged chunks of @remains; none if that is not known. */
 static void keep_same(struct b2f_remote_remains *remains)
 {
 	struct b2f_ids was = remains->versions, *ids = &remains->ids;
@@ -159,7 +159,7 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 	b2f_remote_remains_leave(remains);
 }
 
-/* The index as it is now; -ESTALE if it is not the version @only. */
+/* Finds the current index; -ESTALE if it is not the version @only. */
 static int find_index(struct b2f_remote *remote, struct b2f_removal *index,
 		      const struct b2f_frame_stamp *only, struct b2f_why *why)
 {
@@ -177,8 +177,8 @@ static int find_index(struct b2f_remote *remote, struct b2f_removal *index,
 }
 
 /*
- * Without the index another writer may make a frame there: its chunks, which get
- * other ids than those that are there, are not to go.
+ * Lists the chunks before the index is removed: afterwards another writer may
+ * make a frame there, with other ids, whose chunks must stay.
  */
 static int take_version(struct b2f_remote_remains *remains,
 			const struct b2f_frame_stamp *only, struct b2f_why *why)
@@ -192,7 +192,7 @@ static int take_version(struct b2f_remote_remains *remains,
 		err = list_chunks(remains, why);
 	if (!err)
 		err = b2f_removal_run(place->remote, &index, why);
-	/* A frame that is still there keeps them. */
+	/* The frame still exists, and keeps its chunks. */
 	if (err)
 		remains->ids.n = remains->versions.n = 0;
 	free(path);

@@ -15,14 +15,14 @@
 #include "remote/fetch.h"
 #include "remote/gone.h"
 
-/* On disk, unless the caller says so much; and never less. */
+/* Default size of the cache on disk; and the least. */
 #define CACHE_BYTES (UINT64_C(10) << 30)
 #define CACHE_MIN   (UINT64_C(1) << 20)
 
-/* On their way ahead of readers, unless the caller says so much. */
+/* Default limit of bytes that are prefetched. */
 #define AHEAD_BYTES (UINT64_C(128) << 20)
 
-/* An object that is longer is sent in parts, unless the caller says what. */
+/* By default a longer object is sent in parts. */
 #define PUT_BYTES (UINT64_C(64) << 20)
 
 /* All stamps of remote files have this device. */
@@ -33,7 +33,7 @@ static unsigned int or_default(unsigned int value, unsigned int other)
 	return value ? value : other;
 }
 
-/* Copies @from, unless it is NULL; false: there is no memory. */
+/* Copies @from, unless it is NULL; false: out of memory. */
 static bool copy_string(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
@@ -184,7 +184,7 @@ bool b2f_remote_has_list(const struct b2f_remote *remote)
 
 unsigned int b2f_remote_keep_s(const struct b2f_remote *remote)
 {
-	/* A second begins before what happens in it. */
+	/* Times are rounded down to the step. */
 	return remote->keep_s + B2F_GONE_STEP_S + 1;
 }
 
@@ -228,7 +228,7 @@ struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
 	struct stat attributes;
 
 	b2f_remote_attributes(st, &attributes);
-	/* A writer knows the ETag of what it has put, but not its time. */
+	/* A writer knows the ETag of its object, but not its time. */
 	if (*st->etag)
 		attributes.st_ctim = (struct timespec){0};
 	return b2f_frame_stamp_of(&attributes);
@@ -350,11 +350,11 @@ int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
 
 	free(index);
 	*sparse = !first;
-	/* A bucket is no object. */
+	/* A bucket is not an object. */
 	if ((first == -ENOENT || first == -EACCES) &&
 	    (!remote->url.s3 || *remote->url.base || *path))
 		err = b2f_remote_head(remote, path, out, NULL, &other);
-	/* Where all is denied there may be anything. */
+	/* Access to everything is denied: the frame may exist. */
 	if (first == -EACCES && err == -ENOENT)
 		err = first;
 	return b2f_remote_report(remote, path, err,

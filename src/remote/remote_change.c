@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_change.c - objects and frames that are made, and that go */
+/* remote_change.c - making and removing objects and frames */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
 			      : b2f_remote_report(remote, path, err, &why);
 }
 
-/* Opens the frame whose index are the @size bytes at @index, and which is nowhere. */
+/* Opens a frame by the @size bytes of its index at @index, without chunks. */
 static int open_bytes(const struct b2f_frame_options *options,
 		      const char *label, const uint8_t *index, size_t size,
 		      struct b2f_frame **out)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_copy.c - frames that the server copies itself; one that gets another path
+ * remote_copy.c - frames that the server copies; renamed frames
  *
  *   1  the server copies the chunks to the new path, where no index names them
- *   2  PUT of the index at the new path: the frame is there
- *   3  DELETE of the index at the old path: the frame is no longer here
- *   4  the caller removes the chunks that are left, of both
+ *   2  PUT of the index at the new path: the frame appears there
+ *   3  DELETE of the index at the old path: the frame disappears here
+ *   4  the caller removes the leftover chunks of both paths
  *
- * Before 2 nothing has changed for readers, between 2 and 3 both paths have the frame.
- * A kill leaves chunks that no index names.
+ * Before 2 nothing has changed for readers, between 2 and 3 both paths have the
+ * frame.  A kill leaves orphans.
  */
 #include "remote/remains.h"
 
@@ -25,14 +25,14 @@
 #include "remote/s3_error.h"
 #include "remote/sweeper.h"
 
-/* Maximal number of copies on their way. */
+/* Limit of simultaneous copies. */
 #define COPIES_MAX 16
 
 struct copier {
 	struct b2f_remote *remote;
 	struct b2f_http_request *running[COPIES_MAX];
 	unsigned int n;
-	/* The first error, and why. */
+	/* The first error, and its cause. */
 	int err;
 	struct b2f_why why;
 };
@@ -46,7 +46,7 @@ static void fail(struct copier *copier, int err, const struct b2f_why *why)
 		copier->why = *why;
 }
 
-/* A copy that fails late is answered by 200, and an error in the body. */
+/* A copy that fails late has status 200, and the error in the body. */
 static void judge(struct copier *copier, const struct b2f_http_reply *reply)
 {
 	char code[B2F_S3_CODE_SIZE];
@@ -74,7 +74,7 @@ static void wait_first(struct copier *copier)
 	b2f_http_drop(request);
 }
 
-/* Begins to make @to, which is replaced, a copy of @from.  Errors show at the end. */
+/* Starts to copy @from to @to, which is replaced; errors show at the end. */
 static void add_copy(struct copier *copier, const char *from,
 		    const char *to)
 {
@@ -100,7 +100,7 @@ static void add_copy(struct copier *copier, const char *from,
 		copier->n++;
 }
 
-/* Waits for all.  Returns 0 or an error of requests. */
+/* Waits for all copies.  Returns 0 or an error of requests. */
 static int finish_copies(struct copier *copier, struct b2f_why *why)
 {
 	while (copier->n)
@@ -110,7 +110,7 @@ static int finish_copies(struct copier *copier, struct b2f_why *why)
 	return copier->err;
 }
 
-/* Numbers from here on another writer that begins at the same time has hardly. */
+/* Distance from the ids that another writer would take at the same time. */
 #define APART 4096
 
 static int raise_next(void *arg, int64_t id)
@@ -122,13 +122,13 @@ static int raise_next(void *arg, int64_t id)
 }
 
 /*
- * Gives the chunks of @list numbers that no chunk in @to has, from @least on.  Returns 0,
- * -EXDEV (they cannot have other numbers, and there are chunks, or were below @least)
- * or an error of requests.
+ * Chooses ids from @least on for the chunks of @list that no chunk in @to has.
+ * Returns 0, -EXDEV (the chunks must keep their ids, but @to has chunks, or ids
+ * below @least are wanted) or an error of requests.
  *
- * Not all servers keep to conditions when they copy, so no chunk may get the id
- * of another writer's chunk, present or to come.  A seal without a tag is bound
- * to its id, and chunks that may have such a seal keep theirs.
+ * Not all servers honour conditions when they copy, so no copy may get the id
+ * of another writer's chunk, present or future.  A seal without a tag depends
+ * on the chunk's id; chunks that may have such a seal keep their ids.
  */
 static int choose_numbers(struct b2f_remote_place *to, uint64_t least,
 			      struct b2f_copy_list *list, struct b2f_why *why)
@@ -152,7 +152,7 @@ static int choose_numbers(struct b2f_remote_place *to, uint64_t least,
 	return 0;
 }
 
-/* Begins to copy the chunks of @list from @from to @to. */
+/* Starts to copy the chunks of @list from @from to @to. */
 static int start_copies(const struct b2f_copy_list *list,
 		       const struct b2f_remote_place *from,
 		       const struct b2f_remote_place *to,
@@ -174,9 +174,9 @@ static int start_copies(const struct b2f_copy_list *list,
 }
 
 /*
- * Has the server copy the chunks of @frame, a frame of the same remote, to @to, by
- * their numbers; no index names them there.  Returns 0, -ENOENT (one has gone) or an
- * error of requests; then some may be there.
+ * Has the server copy the chunks of @frame, a frame of the same remote, to @to
+ * under the ids of @list; no index names them there.  Returns 0, -ENOENT (a
+ * chunk has gone) or an error of requests; then some copies may be there.
  */
 static int copy_chunks(struct b2f_frame *frame, struct b2f_remote_place *to,
 			   struct b2f_copy_list *list, struct b2f_why *why)
@@ -247,7 +247,7 @@ int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
 	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
 }
 
-/* The frame at the new path is seen in another version so often, at most. */
+/* Limit of attempts if the frame at the new path keeps changing. */
 #define TRIES 10
 
 #define OTHERS "other programs keep changing it"
@@ -258,23 +258,23 @@ struct renaming {
 	struct b2f_remote_place *to;
 	bool replace;
 	struct b2f_copy_list list;
-	/* The target that the frame replaces, as it was seen. */
+	/* The frame to replace, as last seen. */
 	struct b2f_replaced there;
 	bool looked;
 	/*
-	 * The target has gone since: the program that removed it may at any
-	 * time remove all that it found there, our copies too.
+	 * The frame to replace has been removed: the program that did so may
+	 * remove all chunks that it found there, including the copies.
 	 */
 	bool lost;
-	/* No chunk of the new path has had this number, nor one above. */
+	/* No chunk of the new path has had this id or a higher one. */
 	uint64_t next;
-	/* The index is there. */
+	/* The new index has been written. */
 	bool is_there;
 	struct b2f_remote_stat now;
 	uint64_t mark;
 };
 
-/* Is the frame still what is to be renamed?  0, -ESTALE or another error. */
+/* Is the frame to be renamed unchanged? 0, -ESTALE or another error. */
 static int check_source(const struct renaming *m, struct b2f_why *why)
 {
 	struct b2f_frame_stamp stamp;
@@ -296,12 +296,12 @@ static int copy_renamed(struct renaming *m, struct b2f_why *why)
 
 	if (err != -ENOENT)
 		return err;
-	/* Chunks go with the index that names them. */
+	/* Chunks disappear when the index is replaced. */
 	now = check_source(m, why);
 	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");
 }
 
-/* Is @now what others have made of @before, or that itself? */
+/* Is @now the same version as @before, or one that follows it? */
 static bool follows(const struct b2f_replaced *now,
 		    const struct b2f_replaced *before)
 {
@@ -313,7 +313,7 @@ static bool follows(const struct b2f_replaced *now,
 		 b2f_note_has(&now->note, before->note.marks[0])));
 }
 
-/* Looks at the new path; -EEXIST, or -EAGAIN if it changes meanwhile. */
+/* Looks at the new path; -EEXIST, or -EAGAIN if it has changed. */
 static int look(struct renaming *m, struct b2f_why *why)
 {
 	const struct b2f_replaced before = m->there;
@@ -339,14 +339,14 @@ static int by_new_number(const void *key, const void *member)
 	return (*id > chunk->to) - (*id < chunk->to);
 }
 
-/* Is chunk @id of the new path one of the copies?  These are in order, too. */
+/* Is chunk @id of the new path a copy? Ids of copies are sorted. */
 static bool is_copy(const struct renaming *m, uint64_t id)
 {
 	return m->list.n && bsearch(&id, m->list.chunks, m->list.n,
 				    sizeof(*m->list.chunks), by_new_number);
 }
 
-/* The chunks of what the index replaces, and of what that has replaced. */
+/* Lists the chunks of the replaced index, and of those it replaced. */
 static int list_gone(const struct renaming *m, struct b2f_gone *out)
 {
 	const struct b2f_ids *ids = &m->there.ids;
@@ -373,7 +373,7 @@ static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 	return err;
 }
 
-/* Puts the index in the place of what is there. */
+/* Puts the index at the new path, replacing the one there. */
 static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 		     struct b2f_why *why)
 {
@@ -399,14 +399,14 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 	err = b2f_put_wait(&put, why);
 	m->is_there = !err;
 	m->mark = spec.note.marks[0];
-	/* If others have replaced it since, its version is not known. */
+	/* If other writers have replaced it since, its version is not known. */
 	if (put.now_note.marks[0] == m->mark)
 		m->now = put.now;
 	b2f_put_fini(&put);
 	return err;
 }
 
-/* -EAGAIN: what is at the new path has changed. */
+/* Returns -EAGAIN if the frame at the new path has changed. */
 static int try_install(struct renaming *m, const uint8_t *index, size_t size,
 		       struct b2f_why *why)
 {
@@ -421,7 +421,7 @@ static int try_install(struct renaming *m, const uint8_t *index, size_t size,
 	return err == -EEXIST || err == -ESTALE ? -EAGAIN : err;
 }
 
-/* The last rename wins. */
+/* The last of several simultaneous renames wins. */
 static int install(struct renaming *m, struct b2f_why *why)
 {
 	uint8_t *index = NULL;
@@ -443,8 +443,8 @@ static int install(struct renaming *m, struct b2f_why *why)
 }
 
 /*
- * No index names the copies, nor will one. A chunk with its old id may be
- * another writer's.
+ * Removes the copies, which no index will name.  A chunk that kept its old id
+ * may be another writer's.
  */
 static void remove_copies(const struct renaming *m)
 {
@@ -455,7 +455,7 @@ static void remove_copies(const struct renaming *m)
 	for (size_t i = 0; i < m->list.n && !err; i++)
 		if (m->list.chunks[i].to != m->list.chunks[i].from)
 			err = b2f_ids_add(&copies, m->list.chunks[i].to);
-	/* Chunks that stay are in nobody's way. */
+	/* Ignore errors: orphans do no harm. */
 	if (!err)
 		(void)!b2f_sweeper_remove(m->to, &what, NULL);
 	b2f_sweeper_fini(m->to);
@@ -503,8 +503,8 @@ static int copy_and_install(struct renaming *m, struct b2f_why *why)
 }
 
 /*
- * The chunks of what was replaced.  If our index was there before, and its answer was
- * lost, that may be what another writer has made of it.
+ * Lists the chunks of the replaced frame.  If the answer to our PUT was lost,
+ * another writer may have followed our index: then the list is of that.
  */
 static int list_replaced(const struct renaming *m,
 			 struct b2f_remote_remains **out)
@@ -530,7 +530,7 @@ static int leave_source(struct renaming *m, struct b2f_remote_remains **out,
 
 	if (!err)
 		err = b2f_remains_take(remains, &m->frame->stamp, why);
-	/* Another program has removed it; then no chunks are known. */
+	/* Another program has removed the frame: its chunks are not known. */
 	if (err == -ENOENT)
 		err = 0;
 	if (err)
@@ -547,7 +547,7 @@ static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
 
 	out->is_there = m->is_there;
 	out->now = b2f_remote_stamp(&m->now);
-	/* Without memory for its list they stay, as chunks that no index names. */
+	/* Without memory for the list the chunks stay as orphans. */
 	if (!err)
 		(void)!list_replaced(m, &out->replaced);
 	return err ? err : leave_source(m, &out->from, why);

@@ -7,15 +7,15 @@
 #include "remote/remote_priv.h"
 #include "remote/s3_list.h"
 
-/* A page of a listing is never longer, bytes. */
+/* Largest page of a listing, bytes. */
 #define PAGE_ROOM ((size_t)16 << 20)
 
-/* A listing with so many pages in a row without a name never ends. */
+/* A listing with so many consecutive pages without a name never ends. */
 #define BLANKS_MAX 1000
 
 /*
- * The last part of @item's key, in place; NULL: the key is no name below.  An
- * empty object that a console puts for a directory means no more than that.
+ * Returns the last part of @item's key, in place; NULL: the key is not a name
+ * in this directory.  Consoles put an empty object to represent a directory.
  */
 static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 {
@@ -28,7 +28,7 @@ static const char *name_of(struct b2f_s3_item *item, size_t nprefix)
 	return strchr(item->key + nprefix, '/') ? NULL : item->key + nprefix;
 }
 
-/* Counts in *@nblanks the pages since the last one with a name. */
+/* Calls @fn for the names of @page; *@nblanks: pages since the last name. */
 static int visit_page(struct b2f_s3_page *page, size_t nprefix,
 		      b2f_remote_list_fn *fn, void *arg, unsigned int *nblanks)
 {
@@ -51,13 +51,13 @@ static int visit_page(struct b2f_s3_page *page, size_t nprefix,
 	return err;
 }
 
-/* A listing of the keys that begin with @prefix, and come after @after. */
+/* A listing of the keys that begin with @prefix and are greater than @after. */
 struct listing {
 	char *prefix;
 	char *after;
 };
 
-/* Asks for the page behind @token. */
+/* Requests the page that @token continues with. */
 static int get_page(struct b2f_remote *remote, const struct listing *listing,
 		    const char *token, struct b2f_s3_page *out,
 		    struct b2f_why *why)
@@ -113,7 +113,7 @@ static int begin(const struct b2f_remote *remote, const char *path,
 	char *key = b2f_url_key(&remote->url, path);
 	int n = -1;
 
-	/* "" is the whole bucket. */
+	/* "" lists the whole bucket. */
 	out->prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
 	free(key);
 	if (key && out->prefix)

@@ -17,8 +17,8 @@ static char *label_of(const struct b2f_remote *remote, const char *path)
 }
 
 /*
- * The store of what is at @path: a directory of objects, or else one object.  A
- * server that hides which objects there are denies access to those that are not.
+ * Finds the store at @path: a directory of objects, or else one object.  A
+ * server that hides the names of objects denies access to missing ones.
  */
 static int find_store(struct b2f_remote *remote, const char *path,
 		      struct b2f_store **out, struct b2f_why *why)
@@ -38,13 +38,13 @@ static int find_store(struct b2f_remote *remote, const char *path,
 			return 0;
 		}
 		b2f_store_free(store);
-		/* A bucket is no object. */
+		/* A bucket is not an object. */
 		if (sparse && ((err != -ENOENT && err != -EACCES) ||
 			       (remote->url.s3 && !*remote->url.base && !*path)))
 			return err;
 		first = sparse ? err : first;
 	}
-	/* The one that says more. */
+	/* Return the more useful error. */
 	if (first == -EACCES && err == -ENOENT)
 		return first;
 	*why = other;

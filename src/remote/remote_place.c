@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_place.c - where a frame is on a server, and what is known of it */
+/* remote_place.c - a frame on a server: its path and known state */
 #include "remote/sweeper.h"
 #include "remote/upload.h"
 
@@ -72,8 +72,8 @@ char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
 }
 
 /*
- * Does the index @version, which has @note, not follow the last one seen?  If
- * so, its writer may have used ids of other chunks.  The lock is held.
+ * Does the index @version, with @note, not follow the last one seen?  If so,
+ * its writer may have used ids of other chunks.  The lock is held.
  */
 static bool is_other(const struct b2f_remote_place *place,
 		     const struct b2f_remote_stat *version,
@@ -85,13 +85,13 @@ static bool is_other(const struct b2f_remote_place *place,
 	       !(before->nmarks && b2f_note_has(note, before->marks[0]));
 }
 
-/* Notes what the note @text of another version says; the lock is held. */
+/* Notes the replaced chunks in the note @text; the lock is held. */
 static void see_gone(struct b2f_remote_place *place, const char *text,
 		     bool follows)
 {
 	if (!follows)
 		b2f_gone_fini(&place->gone);
-	/* Another writer removes chunks that cannot be noted. */
+	/* Another writer removes chunks that are not noted here. */
 	(void)!b2f_gone_read(&place->gone, text);
 }
 
@@ -105,7 +105,7 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	other = is_other(place, version, note);
 	if (!place->is_new && other)
 		b2f_chunk_versions_forget(place->versions);
-	/* Some chunks of the version last seen may have been removed. */
+	/* Chunks of the version last seen may have been removed since. */
 	if (text && strcmp(version->etag, place->seen.etag) != 0)
 		see_gone(place, text, !other);
 	place->is_new = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_place.h - where a frame is on a server, and what is known of it
+ * remote_place.h - a frame on a server: its path and known state
  *
- * All stores of one frame that were cloned from each other share it: what one of them
- * sees of the index, or writes, the others know.
+ * All stores of one frame that were cloned from each other share it: an index
+ * that one has seen or written is known to all.
  *
  * Layer: remote.  May include: base/ store/.  Threads: any; fields under @lock.
  */
@@ -19,7 +19,7 @@
 
 struct b2f_upload;
 
-/* Objects that are removed at a time. */
+/* Limit of simultaneous removals. */
 #define B2F_REMOVING_MAX 16
 
 struct b2f_remote_place {
@@ -29,33 +29,33 @@ struct b2f_remote_place {
 	char *path;
 	bool sparse;
 	pthread_mutex_t lock;
-	/* All below: under lock. */
+	/* Everything below: under lock. */
 	pthread_cond_t changed;
-	/* There is no index, and its first one is to come from here. */
+	/* The frame has no index; the first commit from here makes it. */
 	bool is_new;
-	/* The index: the version last seen, the time, and its note. */
+	/* The index: the version last seen, when, and its note. */
 	struct b2f_remote_stat seen;
 	uint64_t seen_ns;
 	struct b2f_note note;
-	/* Chunks that indexes before have named, as far as they are not removed. */
+	/* Chunks that earlier indexes named, unless they are removed. */
 	struct b2f_gone gone;
-	/* Chunks that the next index no longer names. */
+	/* Chunks that the next index will no longer name. */
 	struct b2f_ids replaced;
-	/* The version that a commit from here has put there last. */
+	/* The version written by the last commit from here. */
 	struct b2f_remote_stat own;
-	/* The mark of that; before, of the one that was seen first; or 0. */
+	/* The mark of @own, or before a commit the mark first seen; or 0. */
 	uint64_t root;
 	struct b2f_chunk_versions *versions;
-	/* Chunks that were made here and no index names yet: a uthash. */
+	/* Chunks written here that no index names yet: a uthash. */
 	struct b2f_upload *uploads;
-	/* Uploads on their way, the oldest first. */
+	/* Uploads under way, the oldest first. */
 	struct b2f_upload *sent;
-	/* The index that is to replace the one that is there; or NULL. */
+	/* The index of the next commit; or NULL. */
 	struct b2f_upload *new_index;
-	/* Removals of objects that are on their way, the first one first. */
+	/* Removals under way, the oldest first. */
 	struct b2f_http_request *removing[B2F_REMOVING_MAX];
 	unsigned int nremoving;
-	/* No chunk has had this id, nor one above, as far as is known. */
+	/* No chunk has had this id or a higher one, as far as is known. */
 	uint64_t next_id;
 };
 
@@ -70,16 +70,16 @@ void b2f_remote_place_unref(struct b2f_remote_place *place);
 char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id);
 
 /*
- * Notes that the index is there in @version, with @note beside it, of which @text is the
- * whole; NULL: no more of it is known.
+ * Notes that the current index is @version with @note, whose whole text is
+ * @text (NULL: not known).
  */
 void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
 			  const struct b2f_note *note, const char *text);
 
 /*
- * The version of the index that is there: the one last seen, if that was less than
- * @fresh_ms ago.  Returns 0 or an error of requests.
+ * Returns the version of the current index: the one last seen, if that was less
+ * than @fresh_ms ago.  Returns 0 or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,

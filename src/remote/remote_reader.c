@@ -7,7 +7,7 @@
 #include "remote/fetch.h"
 #include "remote/object_sum.h"
 
-/* A part takes longer than a round trip; so many are on their way. */
+/* A part takes longer than a round trip; and how many are fetched at a time. */
 #define PART_BYTES ((size_t)4 << 20)
 #define PARTS_MAX  8
 
@@ -15,13 +15,13 @@ struct b2f_remote_reader {
 	struct b2f_remote *remote;
 	char *path;
 	struct b2f_remote_stat st;
-	/* The parts that are on their way, the first one first. */
+	/* Parts being fetched, in order. */
 	struct b2f_fetch *parts[PARTS_MAX];
 	unsigned int n;
-	/* Where the first one begins, and what comes behind the last one. */
+	/* The offset of the first part, and the end of the last one. */
 	uint64_t first;
 	uint64_t next;
-	/* Bytes read in order from 0 on, which the checksum covers. */
+	/* End of the bytes read in order from 0 on, and their checksum. */
 	uint64_t summed;
 	uint32_t sum;
 };
@@ -64,7 +64,7 @@ void b2f_remote_reader_free(struct b2f_remote_reader *reader)
 	free(reader);
 }
 
-/* Parts before @off are of no use any more; it has jumped if that is in none. */
+/* Drops parts before @off; all parts if @off is in none of them. */
 static void move_to(struct b2f_remote_reader *reader, uint64_t off)
 {
 	while (reader->n && (off < reader->first ||
@@ -95,11 +95,11 @@ static int fill(struct b2f_remote_reader *reader)
 			reader->next += spec.n;
 		}
 	}
-	/* The requests on their way suffice. */
+	/* The parts under way suffice. */
 	return reader->n ? 0 : err;
 }
 
-/* Copies up to @n bytes at @off out of the first part; *@got are how many. */
+/* Copies up to @n bytes at @off from the first part; *@got is their number. */
 static int take(struct b2f_remote_reader *reader, uint64_t off, void *buf,
 		size_t n, size_t *got)
 {
@@ -119,7 +119,7 @@ static int take(struct b2f_remote_reader *reader, uint64_t off, void *buf,
 	return 0;
 }
 
-/* Adds what was read; the whole has to have the checksum that the server tells. */
+/* Adds to the checksum; at the end compares it with the one of the server. */
 static int add_sum(struct b2f_remote_reader *reader, uint64_t off,
 		   const void *buf, size_t n)
 {

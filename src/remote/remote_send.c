@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_send.c - an object that is read while it is put */
+/* remote_send.c - an object that is put while its source is read */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct send {
 	struct b2f_remote *remote;
 	const char *path;
 	const struct b2f_remote_source *source;
-	/* The destination has an object, or the index of a sparse frame. */
+	/* The destination is an object; or a sparse frame with an index. */
 	bool has_object;
 	bool has_frame;
 	struct b2f_remote_stat there;
@@ -54,7 +54,7 @@ static bool is_same(const struct send *s)
 	       s->note.marks[0] == s->source->key;
 }
 
-/* Reads an object for a single PUT first, so that it can have a checksum. */
+/* Reads the source of a single PUT before, so that it can have a checksum. */
 static int read_all(struct send *s, uint8_t **out)
 {
 	size_t size = (size_t)s->source->size;
@@ -111,7 +111,7 @@ static int check_size(const struct b2f_remote_source *source,
 			   "frame, makes a frame that is sent chunk by chunk");
 }
 
-/* Tries the server out beside the object: below one, some can put nothing. */
+/* Probes beside the object: below an object, some servers accept no other. */
 static int probe(struct b2f_remote *remote, const char *path,
 		 struct b2f_why *why)
 {

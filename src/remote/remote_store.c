@@ -13,10 +13,10 @@
 #include "remote/remote_write.h"
 #include "remote/window.h"
 
-/* The index of a contiguous frame is at its end. */
+/* A contiguous frame has its index at the end. */
 #define TAIL_GUESS (UINT64_C(256) << 10)
 
-/* No more of a sparse index is asked for at once. */
+/* Limit for reading ahead in the index of a sparse frame. */
 #define INDEX_MAX (UINT64_C(256) << 20)
 
 struct remote_store {
@@ -63,14 +63,14 @@ static int remote_stamp_index(struct b2f_store *store,
 	return err;
 }
 
-/* From now on reads are of the stamped version. */
+/* Pins the stamped version: reads from now on are of that. */
 static int remote_begin_index(struct b2f_store *store,
 			      struct b2f_frame_stamp *out)
 {
 	return b2f_held_begin(&remote_of(store)->held, out);
 }
 
-/* Hands out the object @id in @version. */
+/* Opens the object @id in @version. */
 static int make_object(struct remote_store *r, int64_t id,
 		       const struct b2f_remote_stat *version,
 		       const struct b2f_remote_stat *part_of,
@@ -93,7 +93,7 @@ static int make_object(struct remote_store *r, int64_t id,
 	return 0;
 }
 
-/* Asks for the bytes that a reader of the index needs besides its first @n. */
+/* Prefetches what a reader of the index needs besides its first @n bytes. */
 static void expect_index(const struct remote_store *r,
 			 const struct b2f_object *object, uint64_t n)
 {
@@ -124,7 +124,7 @@ static int open_index(struct remote_store *r, struct b2f_object *out,
 	return 0;
 }
 
-/* Another program takes the index away with the frame, mostly before it. */
+/* If the whole frame is being removed, its index is usually gone first. */
 static int chunk_missing(struct remote_store *r, struct b2f_why *why)
 {
 	struct b2f_remote_stat now;
@@ -145,7 +145,7 @@ static int chunk_missing(struct remote_store *r, struct b2f_why *why)
 		   : b2f_why_set(why, B2F_ECORRUPT, "the object is missing");
 }
 
-/* The chunk that @fetch, which is taken, brings. */
+/* Opens the chunk from @fetch, which this function owns. */
 static int open_fetched(struct remote_store *r, int64_t id,
 			struct b2f_fetch *fetch,
 			const struct b2f_remote_stat *part_of,
@@ -169,7 +169,7 @@ static int open_fetched(struct remote_store *r, int64_t id,
 	return 0;
 }
 
-/* A chunk that was made here, and may be in memory still. */
+/* Opens a chunk that was written here, perhaps still in memory. */
 static int open_upload(struct remote_store *r, struct b2f_upload *up,
 		       struct b2f_object *out)
 {
@@ -232,7 +232,7 @@ static int remote_open(struct b2f_store *store, int64_t id,
 	return open_chunk(r, id & ~B2F_OBJECT_PENDING, out, why);
 }
 
-/* Gives @object, a chunk of a contiguous frame, what is on its way for it. */
+/* Gives @object, a chunk of a contiguous frame, its prefetched bytes. */
 static void add_ahead(struct remote_store *r, const struct b2f_object *object)
 {
 	struct b2f_fetch *fetch;
@@ -277,7 +277,7 @@ static void remote_close(struct b2f_object *object)
 		b2f_windows_free(windows_of(object));
 }
 
-/* Each request is for the version that was opened, so it cannot be another. */
+/* Requests name the version that was opened: no other one can come. */
 static int remote_look(const struct b2f_object *object,
 		       struct b2f_frame_stamp *out)
 {
@@ -285,7 +285,7 @@ static int remote_look(const struct b2f_object *object,
 	return 0;
 }
 
-/* Where @chunk of a contiguous frame is. */
+/* Finds the range of @chunk in a contiguous frame. */
 static bool find_range(const struct b2f_store *store,
 		       struct b2f_ahead_chunk *chunk)
 {
@@ -298,7 +298,7 @@ static bool find_range(const struct b2f_store *store,
 	return true;
 }
 
-/* Is chunk @id read from memory, perhaps as it is not on the server yet? */
+/* Is chunk @id read from memory, because it may not be on the server yet? */
 static bool is_upload(const struct remote_store *r, int64_t id)
 {
 	struct b2f_upload *up =
@@ -324,7 +324,7 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	pthread_mutex_unlock(&r->place->lock);
 }
 
-/* The cache has it by its own version, or as a part of the frame. */
+/* The cache may have it under its own version, or as part of the frame. */
 static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
 {
 	struct b2f_remote_stat index;
@@ -340,7 +340,7 @@ static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
 	return was_there;
 }
 
-/* Where the chunk @id is, and its version, as far as that is known. */
+/* Finds the path of chunk @id, and its version if known. */
 static bool find_kept(struct remote_store *r, int64_t id,
 		      struct b2f_fetch_spec *spec, struct b2f_remote_stat *version)
 {
@@ -437,7 +437,7 @@ static const struct b2f_store_ops *ops_of(const struct b2f_remote_place *place)
 	return place->sparse ? &sparse_ops : &single_ops;
 }
 
-/* A store of @place. */
+/* Makes a store of @place. */
 static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 {
 	struct remote_store *r = calloc(1, sizeof(*r));

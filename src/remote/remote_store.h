@@ -3,9 +3,9 @@
  * remote_store.h - a frame on a server, as a store
  *
  * A sparse frame is the objects PATH/chunks.b2frame and PATH/XXXXXXXX.chunk, a
- * contiguous one the object PATH.  The store holds on to the version of the index
- * that it saw first (held.h); b2f_store_stat_index() tells the one that is there now,
- * and asks for it no more often than the remote's refresh_ms says.
+ * contiguous one the object PATH.  The store pins the version of the index that
+ * it saw first (held.h); b2f_store_stat_index() returns the current version,
+ * and asks the server at most once per refresh_ms of the remote.
  *
  * Layer: remote.  May include: base/ store/.  Threads: as store/store.h.
  */
@@ -24,20 +24,21 @@ int b2f_remote_store_new(struct b2f_remote *remote, const char *path,
 			 bool sparse, struct b2f_store **out);
 
 /*
- * The same of a sparse frame that has no index yet: the first commit puts it there.
+ * Like b2f_remote_store_new(), for a sparse frame without an index: the first
+ * commit makes it.
  */
 B2F_MUST_CHECK
 int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
 			       struct b2f_store **out);
 
 /*
- * Sees the index of @store for the first time.  Returns 0 or an error of requests
- * (b2frame/remote.h).
+ * Reads the index of @store for the first time.  Returns 0 or an error of
+ * requests (b2frame/remote.h).
  */
 B2F_MUST_CHECK
 int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why);
 
-/* Where it is. */
+/* Returns the place of @store. */
 struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store);
 
 #endif

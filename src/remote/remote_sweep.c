@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_sweep.c - chunk objects that no index names, and what probes have left */
+/* remote_sweep.c - orphans (unnamed chunk objects) and leftover probes */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +24,7 @@ struct names {
 	size_t room;
 };
 
-/* How it is done, and what is in the directory that is looked at. */
+/* The parameters of the sweep, and the contents of the current directory. */
 struct sweep {
 	struct b2f_remote *remote;
 	int64_t until;
@@ -34,7 +34,7 @@ struct sweep {
 	size_t room;
 	struct names probes;
 	struct names dirs;
-	/* There is something else; directories, too. */
+	/* There are other objects, or directories. */
 	bool has_other;
 };
 
@@ -62,7 +62,7 @@ static void free_names(struct names *names)
 	*names = (struct names){.n = 0};
 }
 
-/* Resets it to a frame that was never looked at. */
+/* Clears the contents. */
 static void forget_found(struct sweep *s)
 {
 	free(s->found);
@@ -85,7 +85,7 @@ static int note_other(struct sweep *s, const struct b2f_remote_entry *entry)
 			       ? add_name(&s->probes, entry->name)
 			       : 0;
 	s->has_other = true;
-	/* Nothing can be called as what has no name. */
+	/* A directory without a name cannot be addressed. */
 	return entry->is_dir && *entry->name ? add_name(&s->dirs, entry->name)
 					     : 0;
 }
@@ -110,7 +110,7 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-/* Lists in @old what is to go of what was found. */
+/* Lists in @old the chunks that are to be removed. */
 static int choose(const struct sweep *s, const struct b2f_ids *used,
 		  struct b2f_ids *old, struct b2f_remote_orphans *out)
 {
@@ -146,7 +146,7 @@ static int remove_all(struct b2f_remote *remote, const char *path,
 	return b2f_remote_report(remote, path, err, &why);
 }
 
-/* Chunks alone are what is left of a frame that was removed, or never committed. */
+/* Chunks without an index: the frame was removed or never committed. */
 static int look_for_index(struct b2f_remote *remote, const char *path)
 {
 	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
@@ -161,7 +161,7 @@ static int look_for_index(struct b2f_remote *remote, const char *path)
 }
 
 /*
- * Lists the chunks of the index at @path, beside which @s was found; empty
+ * Lists the chunks that the index at @path names, where @s was listed; empty
  * without an index.
  */
 static int list_used(struct b2f_remote *remote, const char *path,
@@ -189,14 +189,14 @@ static void remove_probes(const struct sweep *s, const char *path)
 	for (size_t i = 0; i < s->probes.n && !s->dry_run; i++) {
 		char *probe = b2f_remote_join(path, s->probes.names[i]);
 
-		/* They are no more than unsightly. */
+		/* Leftovers only take space: ignore errors. */
 		if (probe)
 			(void)!b2f_remote_delete(s->remote, probe, NULL);
 		free(probe);
 	}
 }
 
-/* Judges what was found at @path, where there are chunks, or has to be a frame. */
+/* Sweeps the contents of @path, which has chunks, or must be a frame. */
 static int sweep_chunks(const struct sweep *s, const char *path,
 			struct b2f_remote_orphans *out)
 {
@@ -213,9 +213,7 @@ static int sweep_chunks(const struct sweep *s, const char *path,
 	return err;
 }
 
-/*
- * The listing comes first: what is named since, the index tells that is read after it.
- */
+/* List the chunks before the index is read: it names those committed since. */
 int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out)
@@ -238,7 +236,7 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
-/* The same of any directory; moves the names of those in it to @dirs. */
+/* Sweeps any directory; moves the names of its directories to @dirs. */
 static int sweep_directory(struct sweep *s, const char *path,
 			   struct names *dirs, struct b2f_remote_orphans *out)
 {
@@ -248,7 +246,7 @@ static int sweep_directory(struct sweep *s, const char *path,
 	remove_probes(s, path);
 	if (!err && s->n)
 		err = sweep_chunks(s, path, out);
-	/* Beside other objects, what is called as chunks are need not be any. */
+	/* Among other objects, names like those of chunks mean nothing. */
 	if (err == -ENOENT && s->n)
 		err = 0;
 	*dirs = s->dirs;
@@ -257,7 +255,7 @@ static int sweep_directory(struct sweep *s, const char *path,
 	return err;
 }
 
-/* As deep as keys are long. */
+/* The length of keys limits the depth. */
 static int sweep_below(struct sweep *s, const char *path,
 		       b2f_remote_orphans_fn *fn, void *arg)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_target.c - a prefix in an object store, as what a sparse frame is copied to
+ * remote_target.c - the destination of a copy in an object store
  *
  * Each object has a mark (note.h) made from the version of the frame and the
  * chunk.  So a second copy recognizes the chunks that are there, and two copies
- * that run at once do each other no harm.  A chunk keeps its id if nothing else
- * is there; beside chunks of a frame that is to be replaced, or of a writer
- * that was killed, it gets another one.
+ * that run at once do each other no harm.  A chunk keeps its id if the
+ * destination is empty; beside chunks of a frame that is to be replaced, or of
+ * a killed writer, the chunk gets a new id.
  *
- * Chunks are put under names that no object has (If-None-Match), the index in the place
- * of the one that was seen first (If-Match).
+ * Chunks are put under unused names (If-None-Match); the index replaces the
+ * version that was seen first (If-Match).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +23,10 @@
 #include "remote/remains.h"
 #include "remote/sweeper.h"
 
-/* Objects that are looked at at a time. */
+/* Limit of simultaneous HEAD requests. */
 #define LOOKS_MAX 16
 
-/* The last number that a chunk may have (index/index.h). */
+/* The highest id of a chunk (index/index.h). */
 #define NUMBER_MAX B2F_ENTRY_ID
 
 struct remote_target {
@@ -35,9 +35,9 @@ struct remote_target {
 	bool replace;
 	struct b2f_frame_stamp version;
 	struct b2f_replaced there;
-	/* All other chunks that are there. */
+	/* All other chunks at the destination. */
 	struct b2f_ids others;
-	/* No number from this on was ever given. */
+	/* No chunk has had this id or a higher one. */
 	uint64_t next;
 };
 
@@ -59,7 +59,7 @@ static uint64_t mark_of_chunk(const struct remote_target *t, uint64_t number)
 	return mark_of(t, name);
 }
 
-/* Is there an object @path?  0, -ENOENT or another error. */
+/* Is there an object @path? Returns 0, -ENOENT or another error. */
 static int look_at(const struct remote_target *t, const char *path,
 		   struct b2f_remote_stat *st, struct b2f_note *note,
 		   struct b2f_why *why)
@@ -76,7 +76,7 @@ static int look_at_place(struct remote_target *t, bool *has_object,
 
 	if (err || t->there.is_there)
 		return err;
-	/* A bucket is no object. */
+	/* A bucket is not an object. */
 	if (!*t->place->remote->url.base && !*t->place->path)
 		return 0;
 	err = look_at(t, t->place->path, &object, NULL, why);
@@ -104,8 +104,8 @@ static int note_chunk(void *arg, int64_t id)
 }
 
 /*
- * Is the existing chunk @number, with @note, one of @list? If so, takes it for
- * that.
+ * Is the existing chunk @number, with @note, in @list?  If so, notes that it
+ * need not be sent.
  */
 static bool take_found(const struct remote_target *t,
 		       const struct b2f_copy_list *list, uint64_t number,
@@ -136,7 +136,7 @@ static int start_look(const struct remote_target *t, uint64_t number,
 	return err;
 }
 
-/* The outcome of a look at the chunk @number; *@nforeign are those of others. */
+/* Takes the answer for chunk @number; counts chunks of others in *@nforeign. */
 static int end_look(const struct remote_target *t,
 		    const struct b2f_copy_list *list, uint64_t number,
 		    struct b2f_http_request *request, size_t *nforeign,
@@ -145,7 +145,7 @@ static int end_look(const struct remote_target *t,
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
 	struct b2f_note note;
 
-	/* It has gone since. */
+	/* The chunk has been removed. */
 	if (reply->err == -ENOENT)
 		return 0;
 	if (reply->err) {
@@ -157,7 +157,7 @@ static int end_look(const struct remote_target *t,
 	return 0;
 }
 
-/* Finds what an earlier copy has left among the chunks that no index names. */
+/* Finds chunks of an earlier run of this copy among the orphans. */
 static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
 		     size_t *nforeign, struct b2f_why *why)
 {
@@ -171,7 +171,7 @@ static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
 		n = b2f_min_u64(t->others.n - at, LOOKS_MAX);
 		for (begun = 0; begun < n && !err; begun++)
 			err = start_look(t, numbers[begun], &asked[begun]);
-		/* The one that failed has no request. */
+		/* The last request could not be started. */
 		begun -= err != 0;
 		for (size_t i = 0; i < begun; i++) {
 			late = end_look(t, list, numbers[i], asked[i],
@@ -183,7 +183,7 @@ static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
 	return err;
 }
 
-/* All keep their numbers if nothing else is there, or was. */
+/* Chunks keep their ids if the destination has, and had, no other chunks. */
 static bool may_keep_numbers(const struct remote_target *t,
 			     const struct b2f_copy_list *list, size_t nforeign)
 {
@@ -205,7 +205,7 @@ static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 	t->next = b2f_max_u64(t->next, t->there.note.next_id);
 	if (old->n)
 		t->next = b2f_max_u64(t->next, old->ids[old->n - 1] + 1);
-	/* Another writer may begin there, too. */
+	/* Another writer may begin at the same id. */
 	if (!keep)
 		t->next += b2f_note_draw() % 256;
 	for (size_t i = 0; i < list->n; i++) {
@@ -233,7 +233,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	int err = look_at_place(t, &has_object, why);
 
 	t->version = list->version;
-	/* Below an object, some servers can put nothing. */
+	/* Below an object, some servers accept no other object. */
 	if (!err)
 		err = b2f_remote_probe(place->remote,
 				       has_object ? "" : place->path, why);
@@ -245,7 +245,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	}
 	if (!t->replace && (t->there.is_there || has_object))
 		return -EEXIST;
-	/* There may be both, but not on all servers, nor in one step. */
+	/* Not all servers allow both, and replacing takes two steps. */
 	if (has_object)
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, which no sparse "
@@ -334,7 +334,7 @@ static void remove_old(struct remote_target *t)
 	const struct b2f_sweep what = {.ids = &t->there.ids,
 				       .mark = mark_of(t, B2F_INDEX_NAME)};
 
-	/* The chunks that the old frame has left, too. */
+	/* And the chunks that the old frame had replaced. */
 	(void)!b2f_gone_take(&t->there.gone, UINT64_MAX, &t->there.ids);
 	(void)!b2f_sweeper_remove(t->place, &what, NULL);
 	b2f_sweeper_fini(t->place);

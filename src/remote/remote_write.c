@@ -2,8 +2,8 @@
 /*
  * remote_write.c - changing a frame in an object store
  *
- * A chunk gets its name when it is sent, as no index names it then; so nothing has to
- * be shown or hidden.  A commit is one PUT of the index.
+ * A chunk is sent under its final name, because no index names it yet; so there
+ * is nothing to publish or hide.  A commit is one PUT of the index.
  */
 #include "remote/remote_write.h"
 
@@ -29,7 +29,7 @@ static int64_t number_of(int64_t id)
 	return id & ~B2F_OBJECT_PENDING;
 }
 
-/* Without an ETag there is no condition by which other writers' commits are kept. */
+/* Without ETags a PUT could undo commits of other writers. */
 static bool has_version(struct b2f_remote_place *place)
 {
 	bool has;
@@ -51,7 +51,7 @@ static int remote_lock(struct b2f_store *store, struct b2f_why *why)
 	return b2f_remote_probe(place->remote, place->path, why);
 }
 
-/* Keeps the new index until it is put; what an earlier try left goes. */
+/* Keeps the new index until its PUT; drops the one of an earlier try. */
 static void keep_index(struct b2f_remote_place *place, struct b2f_upload *up)
 {
 	struct b2f_upload *old;
@@ -143,7 +143,7 @@ static int remote_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	return err;
 }
 
-/* The version of @base and what is beside it; -ESTALE if there is another one. */
+/* The version of @base and its note; -ESTALE if the current one differs. */
 static int find_base(struct b2f_remote_place *place,
 		     const struct b2f_frame_stamp *base, bool look,
 		     struct b2f_remote_stat *out, struct b2f_note *note,
@@ -164,20 +164,20 @@ static int find_base(struct b2f_remote_place *place,
 	return b2f_frame_stamp_equal(&stamp, base) ? 0 : -ESTALE;
 }
 
-/* Notes the index that @put, which is done, has put. */
+/* Notes the index written by @put. */
 static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 {
 	struct b2f_remote_stat own = put->now;
 
 	b2f_remote_place_see(place, &put->now, &put->now_note, NULL);
-	/* Others have replaced it since: its ETag is not known. */
+	/* Other writers have replaced it since: its ETag is not known. */
 	if (put->now_note.marks[0] != put->spec.note.marks[0])
 		snprintf(own.etag, sizeof(own.etag), "mark %016" PRIX64,
 			 put->spec.note.marks[0]);
 	pthread_mutex_lock(&place->lock);
 	place->own = own;
 	place->root = put->spec.note.marks[0];
-	/* The next writer removes chunks that cannot be noted. */
+	/* The next writer removes chunks that are not noted here. */
 	(void)!b2f_gone_add(&place->gone, &place->replaced, (uint64_t)time(NULL));
 	place->replaced.n = 0;
 	pthread_mutex_unlock(&place->lock);
@@ -192,9 +192,7 @@ static void forget_seen(struct b2f_remote_place *place, bool is_there)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/*
- * Writes the note for the next index, with the chunks that it no longer names.
- */
+/* Writes the next index's note, with the chunks that it no longer names. */
 static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
 {
 	struct b2f_gone gone = {.n = 0};
@@ -212,7 +210,7 @@ static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
 	return err;
 }
 
-/* Puts the @size bytes at @bytes in the place of the index @replaces (or NULL). */
+/* Puts the @size bytes at @bytes as index, replacing @replaces (or NULL). */
 static int put_index(struct b2f_remote_place *place, const void *bytes,
 		     size_t size, const struct b2f_remote_stat *replaces,
 		     const struct b2f_note *before, struct b2f_why *why)
@@ -244,7 +242,7 @@ static int put_index(struct b2f_remote_place *place, const void *bytes,
 	return err;
 }
 
-/* Notes the chunks that the next index does not name any more. */
+/* Notes the chunks that the next index will no longer name. */
 static int note_replaced(struct b2f_remote_place *place, const uint64_t *ids,
 			 size_t n)
 {
@@ -286,7 +284,7 @@ static int remote_install(struct b2f_store *store,
 	err = put_index(place, index->bytes, index->size,
 			is_new ? NULL : &version, &note, why);
 	b2f_upload_unref(index);
-	/* For chunks -EEXIST means something else. */
+	/* For chunks -EEXIST has another meaning. */
 	return err == -EEXIST ? -ESTALE : err;
 }
 
@@ -309,7 +307,7 @@ static int remote_own_stamp(struct b2f_store *store,
 	return 0;
 }
 
-/* Raises @arg above a chunk. */
+/* Raises *@arg above @id. */
 static int raise_id(void *arg, int64_t id)
 {
 	uint64_t *first = arg;
@@ -318,7 +316,7 @@ static int raise_id(void *arg, int64_t id)
 	return 0;
 }
 
-/* Chunks that no index names, or not yet, are found by their names. */
+/* Orphans and uncommitted chunks are found by listing. */
 static int remote_first_id(struct b2f_store *store, uint64_t *id,
 			   struct b2f_why *why)
 {
@@ -342,7 +340,7 @@ static bool remote_is_due(struct b2f_store *store)
 	return b2f_sweeper_is_due(place_of(store));
 }
 
-/* Adds the object @id, if it is there, and forgets it. */
+/* Adds the object @id to @what if it was sent, and forgets it. */
 static void add_sent(struct b2f_remote_place *place, int64_t id,
 		     struct b2f_sweep *what)
 {
@@ -405,7 +403,7 @@ static int remote_identify(struct b2f_store *store, int64_t id,
 	}
 	if (err)
 		return err;
-	/* With its time. */
+	/* Now with its time. */
 	b2f_remote_attributes(&now, &st);
 	*out = b2f_frame_stamp_of(&st);
 	return 0;

@@ -14,7 +14,7 @@
 extern const struct b2f_store_write_ops b2f_remote_write;
 
 /*
- * Puts the first index of a frame, the @size bytes at @index, at @place.
+ * Puts the first index of a frame, the @size bytes at @index, to @place.
  * Returns 0, -EEXIST or an error of requests.
  */
 B2F_MUST_CHECK

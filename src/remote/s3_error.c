@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* s3_error.c - what an object store says when it refuses */
+/* s3_error.c - the errors of an object store */
 #include "remote/s3_error.h"
 
 #include <ctype.h>
@@ -55,7 +55,7 @@ void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE])
 	XML_SetUserData(parser, &s);
 	XML_SetElementHandler(parser, enter, leave);
 	XML_SetCharacterDataHandler(parser, take_text);
-	/* A body that is no XML has no code. */
+	/* A body that is not XML has no code. */
 	(void)XML_Parse(parser, body, (int)n, 0);
 	XML_ParserFree(parser);
 }

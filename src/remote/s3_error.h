@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * s3_error.h - what an object store says when it refuses
+ * s3_error.h - the errors of an object store
  *
  * Layer: remote.  May include: base/.  Threads: any.
  */
@@ -15,8 +15,8 @@
 #define B2F_S3_CODE_SIZE 48
 
 /*
- * The code in the @n bytes of XML at @body, which may end anywhere; "" if there is
- * none.  The message beside it is left alone: it may quote what was signed.
+ * Finds the code in the @n bytes of XML at @body, which may be cut off; "" if
+ * there is none.  The message is not used: it may quote the signed request.
  */
 void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE]);
 

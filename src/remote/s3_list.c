@@ -9,13 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Pages have a thousand items; a server that sends more is none. */
+/* Limit of items: servers send a thousand per page. */
 #define ITEMS_MAX 100000
 
-/* The longest text that means something: a key, three bytes for each of its own. */
+/* The longest text of interest: a key, three bytes for each of its own. */
 #define TEXT_MAX 4096
 
-/* Where in ListBucketResult the parser is. */
+/* The parser's position in ListBucketResult. */
 enum part { OUTSIDE, RESULT, CONTENTS, PREFIXES };
 
 struct parser {
@@ -139,7 +139,7 @@ static void leave(void *arg, const char *name)
 
 	p->text[p->ntext] = '\0';
 	if (p->err) {
-		/* Nothing more counts. */
+		/* Ignore the rest of the page. */
 	} else if (p->depth == 3 && p->part >= CONTENTS) {
 		end_field(p, name);
 	} else if (p->depth == 2 && p->part >= CONTENTS) {

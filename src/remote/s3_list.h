@@ -15,7 +15,7 @@
 #include "base/why.h"
 
 struct b2f_s3_item {
-	/* The whole key, or what keys begin with, with its slash; malloc'ed. */
+	/* The whole key, or the common prefix with its slash; malloc'ed. */
 	char *key;
 	bool is_prefix;
 	struct b2f_remote_stat st;
@@ -25,13 +25,13 @@ struct b2f_s3_page {
 	struct b2f_s3_item *items;
 	size_t n;
 	size_t room;
-	/* To ask for the next page with; NULL: this is the last one. */
+	/* For the request of the next page; NULL: this is the last one. */
 	char *token;
 };
 
 /*
- * Reads the @n bytes of XML at @xml.  Returns 0, B2F_ECORRUPT (no listing, or not
- * all of one) or -ENOMEM.  End with b2f_s3_page_fini(), also after an error.
+ * Parses the @n bytes of XML at @xml.  Returns 0, B2F_ECORRUPT (not a listing,
+ * or incomplete) or -ENOMEM.  End with b2f_s3_page_fini(), also after an error.
  */
 B2F_MUST_CHECK
 int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,

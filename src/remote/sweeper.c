@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sweeper.c - chunks that go from the server, and those that are there */
+/* sweeper.c - removal of chunks from the server; the list of chunks */
 #include "remote/sweeper.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "store/files.h"
 #include "store/store.h"
 
-/* No more of an index is read. */
+/* Limit for the size of an index. */
 #define INDEX_MAX ((size_t)256 << 20)
 
 static int list_ids(const char *path, const void *index, size_t size,
@@ -37,9 +37,9 @@ static int list_ids(const char *path, const void *index, size_t size,
 }
 
 /*
- * Reads the index @path, whatever was seen of it before, and what is beside it; lists in
- * @out the ids that it names, sorted.  Without an index both are empty.  End @out with
- * b2f_ids_fini().  Returns 0, B2F_ECORRUPT and the like (it is no index that can be
+ * Reads the current index @path and its note; lists in @out the ids that it
+ * names, sorted.  Without an index both are empty.  End @out with
+ * b2f_ids_fini().  Returns 0, B2F_ECORRUPT and the like (the index cannot be
  * read), or an error of requests.
  */
 static int list_named(struct b2f_remote *remote, const char *path,
@@ -63,7 +63,7 @@ static int list_named(struct b2f_remote *remote, const char *path,
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Asks once; @sent is set if it may have happened in spite of an error. */
+/* Sends one DELETE; sets @sent if it may have happened in spite of an error. */
 static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	       bool *sent, struct b2f_why *why)
 {
@@ -83,7 +83,7 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Two objects of equal bytes have equal ETags. */
+/* Objects with equal bytes have equal ETags: compare the marks, too. */
 static bool is_same(const struct b2f_removal *a, const struct b2f_removal *b)
 {
 	return strcmp(a->version.etag, b->version.etag) == 0 &&
@@ -93,8 +93,9 @@ static bool is_same(const struct b2f_removal *a, const struct b2f_removal *b)
 }
 
 /*
- * Looks at what is there after an attempt of unknown outcome, which failed with @err.
- * Returns as b2f_removal_run(), or -EINPROGRESS: it is as it was.
+ * Looks at the object after an attempt of unknown outcome, which failed with
+ * @err.  Returns as b2f_removal_run(), or -EINPROGRESS: the object is
+ * unchanged.
  */
 static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
 		  int err, struct b2f_why *why)
@@ -106,12 +107,12 @@ static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
 
 	if (looked == -ENOENT)
 		return 0;
-	/* The first error tells more. */
+	/* The first error is more useful. */
 	if (looked)
 		return err;
 	if (is_same(removal, &now))
 		return -EINPROGRESS;
-	/* An object that follows ours has not come after its removal. */
+	/* The current object follows ours: it was not made after a removal. */
 	if (removal->note.nmarks &&
 	    b2f_note_has(&now.note, removal->note.marks[0]))
 		return -EAGAIN;
@@ -133,14 +134,14 @@ int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal
 		now = settle(remote, removal, err, why);
 		if (now != -EINPROGRESS)
 			return now;
-		/* It is the version that the server says it is not. */
+		/* The server refuses, although this is the current version. */
 		if (err == -ESTALE)
 			return -EAGAIN;
 	} while (b2f_http_try_again(remote->http, &tries));
 	return err;
 }
 
-/* Waits for the removal that was begun first; the lock is held, and let go of. */
+/* Waits for the oldest removal; unlocks the held lock meanwhile. */
 static void wait_first(struct b2f_remote_place *place)
 {
 	struct b2f_http_request *request = place->removing[0];
@@ -176,7 +177,7 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* Removes the object @sent alone, if it is still there. */
+/* Removes the object of @sent if it is still the same. */
 static void remove_same(struct b2f_remote_place *place,
 			const struct b2f_sent *sent)
 {
@@ -193,8 +194,8 @@ static void remove_same(struct b2f_remote_place *place,
 }
 
 /*
- * Can an index come yet that names @sent?  Only in the place of the one that its commit
- * follows, which another one has followed by now.
+ * Can a late index still name @sent?  Only by replacing the index that its
+ * commit followed; another index has replaced that by now.
  */
 static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 {
@@ -204,8 +205,8 @@ static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 }
 
 /*
- * Begins to remove the chunks of @what that the current index, with the chunks
- * @named and the note @now, does not name.
+ * Starts to remove the chunks of @what that the current index, which names
+ * @named and has the note @now, does not name.
  */
 static void remove_unnamed(struct b2f_remote_place *place,
 			   const struct b2f_sweep *what,
@@ -250,15 +251,13 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	return err;
 }
 
-/*
- * Chunks that were replaced at this second or earlier have no readers any more.
- */
+/* Returns the time before which replaced chunks have no readers any more. */
 static uint64_t due_s(const struct b2f_remote_place *place)
 {
 	return (uint64_t)time(NULL) - place->remote->keep_s;
 }
 
-/* Ids come back when there are no others; which is which, is not known then. */
+/* After the highest id, ids are reused, and no longer identify a chunk. */
 static bool tells_ids_apart(const struct b2f_remote_place *place)
 {
 	return place->next_id <= B2F_ENTRY_ID;
@@ -294,18 +293,18 @@ int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 
 	pthread_mutex_lock(&place->lock);
 	what->mark = place->root;
-	/* Without a mark of its index, none of them is known. */
+	/* Without the mark of its index, the list is not trusted. */
 	if (what->mark && tells_ids_apart(place))
 		err = b2f_gone_take(&place->gone, due_s(place), &due);
 	pthread_mutex_unlock(&place->lock);
-	/* They are removed in the order of ids. */
+	/* Chunks are removed in order: if the last one is gone, all are. */
 	if (due.n && !is_there(place, due.ids[due.n - 1]))
 		due.n = 0;
 	what->ids = &due;
 	if (!err)
 		err = b2f_sweeper_remove(place, what, why);
 	pthread_mutex_lock(&place->lock);
-	/* The next time; without memory, a later writer. */
+	/* Try again next time; without memory, a later writer does. */
 	if (err)
 		(void)!b2f_gone_add(&place->gone, &due, 0);
 	pthread_mutex_unlock(&place->lock);
@@ -314,7 +313,7 @@ int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 	return err;
 }
 
-/* Has this remote not swept here before?  It remembers the last ones, not all. */
+/* Is this index new to the remote, as far as it remembers its last sweeps? */
 static bool is_news(struct b2f_remote_place *place)
 {
 	const char *etag = place->seen.etag;

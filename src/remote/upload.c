@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* upload.c - new objects of a frame, on their way to the server */
+/* upload.c - new objects of a frame that are sent to the server */
 #include "remote/upload.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "b2frame/patience.h"
 #include "base/checked.h"
 
-/* No more bytes of a remote's new objects are on their way, unless it is one alone. */
+/* Limit of bytes being sent per remote, unless one object is larger. */
 #define SENDING_MAX (UINT64_C(64) << 20)
 
-/* The least room, bytes. */
+/* Least size of a buffer, bytes. */
 #define ROOM_MIN 4096
 
 int b2f_upload_new(struct b2f_remote_place *place, int64_t id,
@@ -60,11 +60,11 @@ static void free_bytes(struct b2f_upload *up)
 	up->room = 0;
 }
 
-/* Takes a reference away; the lock is held.  True: @up is the caller's to end. */
+/* Drops a reference; the lock is held.  True: the caller ends @up. */
 static bool drop_ref(struct b2f_upload *up)
 {
 	up->refs--;
-	/* The list has no use for them; a reader that is the last one has. */
+	/* Only the list is left, which does not need the bytes. */
 	if (up->refs == 1 && up->is_listed && up->state == B2F_UPLOAD_DONE)
 		free_bytes(up);
 	return up->refs == 0;
@@ -162,7 +162,7 @@ static int start(struct b2f_upload *up)
 	return err;
 }
 
-/* The one that is on its way for longest, with a reference; NULL: there is none. */
+/* Returns the oldest upload under way, with a reference; or NULL. */
 static struct b2f_upload *find_sent(struct b2f_remote_place *place)
 {
 	struct b2f_upload *up;
@@ -185,7 +185,7 @@ static void make_room(struct b2f_remote_place *place, size_t size)
 		up = find_sent(place);
 		if (!up)
 			return;
-		/* Its outcome is for the commit. */
+		/* The commit checks the outcome. */
 		(void)!b2f_upload_wait(up, NULL);
 		b2f_upload_unref(up);
 	}
@@ -235,7 +235,7 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 		err = b2f_put_wait(&up->put, &up->why);
 		atomic_fetch_sub(&place->remote->sending, up->size);
 		pthread_mutex_lock(&place->lock);
-		/* No index names it: that is a failure like others. */
+		/* No index names it: an unknown outcome is a failure. */
 		if (err == B2F_EINDOUBT)
 			err = b2f_patience_is_over() ? -EINTR : -EIO;
 		up->err = err;
@@ -288,7 +288,7 @@ void b2f_uploads_end_claims(struct b2f_remote_place *place,
 						   ? in_doubt->marks[1]
 						   : 0;
 		}
-		/* It is done: nothing is waited for. */
+		/* The upload is done: this does not wait. */
 		if (!in_doubt && unlist(up))
 			end(up);
 	}
@@ -301,7 +301,7 @@ bool b2f_upload_give_up(struct b2f_upload *up)
 	bool is_there = b2f_upload_wait(up, NULL) == 0;
 
 	pthread_mutex_lock(&place->lock);
-	/* The caller has a reference, too. */
+	/* The caller has another reference. */
 	if (up->is_listed)
 		(void)unlist(up);
 	pthread_mutex_unlock(&place->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* url.c - what a remote's URL says, and the URLs of what is below it */
+/* url.c - the parts of a remote's URL, and the URLs of objects below it */
 #include "remote/url.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ static const char *scheme_of(const char *text)
 	return NULL;
 }
 
-/* Any scheme: b2f_url_parse() refuses others by name, where a path is just missing. */
+/* Any scheme: b2f_url_parse() names an unknown one in its error. */
 bool b2f_remote_is_url(const char *path)
 {
 	size_t n = strspn(path, "abcdefghijklmnopqrstuvwxyz"
@@ -42,7 +42,7 @@ static int refuse(struct b2f_why *why, const char *cause)
 	return b2f_why_set(why, -EINVAL, "%s", cause);
 }
 
-/* A control byte in a URL would end a line of a request. */
+/* A control character in a URL could end a line of the request. */
 static bool is_clean(const char *text)
 {
 	for (; *text; text++)
@@ -51,7 +51,7 @@ static bool is_clean(const char *text)
 	return true;
 }
 
-/* @text without slashes at its end. */
+/* Returns the length of @text without trailing slashes. */
 static size_t bare_length(const char *text, size_t n)
 {
 	while (n > 0 && text[n - 1] == '/')
@@ -59,7 +59,7 @@ static size_t bare_length(const char *text, size_t n)
 	return n;
 }
 
-/* "HOST", "HOST:PORT", "[IPV6]:PORT", as @n bytes. */
+/* Are the @n bytes at @host "HOST", "HOST:PORT" or "[IPV6]:PORT"? */
 static bool is_host(const char *host, size_t n)
 {
 	return n > 0 && n < 300 && !memchr(host, '@', n) &&
@@ -67,13 +67,13 @@ static bool is_host(const char *host, size_t n)
 			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%") >= n;
 }
 
-/* Why no bucket is called @name, of @n bytes; NULL: one may be. */
+/* Returns why no bucket can be called @name, of @n bytes; NULL: one can. */
 static const char *refuse_bucket(const char *name, size_t n)
 {
 	if (memchr(name, '@', n) || memchr(name, ':', n))
 		return "keys in URLs are refused; set AWS_ACCESS_KEY_ID and "
 		       "AWS_SECRET_ACCESS_KEY";
-	/* Some stores allow more, and old buckets of AWS have it. */
+	/* Some stores, and old buckets of AWS, have longer names. */
 	if (n < 3 || n > 255)
 		return "bucket names have 3 to 63 characters";
 	return strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -109,7 +109,7 @@ static int parse_http(const char *text, const char *scheme,
 	return 0;
 }
 
-/* "/PREFIX" below an endpoint, as it is sent, or nothing. */
+/* Is @path "" or "/PREFIX", encoded, as behind an endpoint? */
 static bool is_prefix(const char *path, size_t n)
 {
 	return n == 0 ||
@@ -118,7 +118,7 @@ static bool is_prefix(const char *path, size_t n)
 			     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%/") >= n);
 }
 
-/* Where the objects of @bucket are. */
+/* Makes the URL of @bucket. */
 static int make_origin(const struct b2f_remote_options *options,
 		       const char *bucket, char **out, struct b2f_why *why)
 {
@@ -130,7 +130,7 @@ static int make_origin(const struct b2f_remote_options *options,
 	size_t n, nhost;
 	int got;
 
-	/* No certificate is for a name with more dots. */
+	/* A wildcard certificate does not match a name with more dots. */
 	if (strchr(bucket, '.'))
 		in_path = true;
 	if (!is_host(region, strlen(region)) || strchr(region, ':'))
@@ -201,7 +201,7 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 	if (!scheme)
 		return refuse(why, "URLs begin with s3://, http:// or "
 				   "https://");
-	/* All of a key is encoded. */
+	/* Keys of s3 are encoded anyway. */
 	if (scheme != schemes[0] && !is_clean(text))
 		return refuse(why, "a control character in a URL");
 	err = scheme == schemes[0] ? parse_s3(text, options, out, why)
@@ -223,8 +223,8 @@ void b2f_url_fini(struct b2f_url *url)
 }
 
 /*
- * Writes @text to @out with all but RFC 3986's unreserved characters encoded, as
- * the signature wants it, and '/' if @slash; returns its end.
+ * Writes @text to @out with all but RFC 3986's unreserved characters encoded,
+ * as the signature requires; '/' too if @slash. Returns the end.
  */
 static char *encode(char *out, const char *text, bool slash)
 {
@@ -312,7 +312,7 @@ char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 	if (!out)
 		return NULL;
 	at = stpcpy(out, url->origin);
-	/* The signature wants the parameters in the order of their names. */
+	/* The signature requires the parameters in the order of their names. */
 	at = stpcpy(at, "/?");
 	if (token) {
 		at = stpcpy(at, "continuation-token=");

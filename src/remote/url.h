@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * url.h - what a remote's URL says, and the URLs of what is below it
+ * url.h - the parts of a remote's URL, and the URLs of objects below it
  *
  * Layer: remote.  May include: base/.  Threads: a struct is constant once made.
  */
@@ -13,17 +13,17 @@
 #include "base/attr.h"
 #include "base/why.h"
 
-/* All strings malloc'ed. */
+/* All strings are malloc'ed. */
 struct b2f_url {
-	/* In an object store; else a web server. */
+	/* True: an object store; false: a web server. */
 	bool s3;
 	/* The bucket of s3, or NULL. */
 	char *bucket;
-	/* "https://HOST:PORT", with the bucket if that is in the path. */
+	/* "https://HOST:PORT", with the bucket for path-style requests. */
 	char *origin;
 	/*
-	 * For s3 a key, not encoded; otherwise the encoded path with its first
-	 * slash.
+	 * For s3 a key, not encoded; otherwise the encoded path with its
+	 * leading slash.
 	 */
 	char *base;
 	/* The query ("?..."), or "". */
@@ -33,7 +33,7 @@ struct b2f_url {
 };
 
 /*
- * Takes @text apart.  Returns 0, -EINVAL with @why, or -ENOMEM.  End with
+ * Parses @text.  Returns 0, -EINVAL with @why, or -ENOMEM.  End with
  * b2f_url_fini(), also after an error.
  */
 B2F_MUST_CHECK
@@ -41,13 +41,13 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 		  struct b2f_url *out, struct b2f_why *why);
 void b2f_url_fini(struct b2f_url *url);
 
-/* @text with all encoded that has a meaning in a URL; malloc'ed, or NULL. */
+/* Returns @text with reserved characters encoded; malloc'ed, or NULL. */
 char *b2f_url_encode(const char *text);
 
-/* The key of @path, which is @base itself for ""; malloc'ed, or NULL. */
+/* Returns the key of @path; for "" that is @base; malloc'ed, or NULL. */
 char *b2f_url_key(const struct b2f_url *url, const char *path);
 
-/* The URL to ask for the object @path; malloc'ed, or NULL. */
+/* Returns the URL of the object @path; malloc'ed, or NULL. */
 char *b2f_url_of(const struct b2f_url *url, const char *path);
 
 /*
@@ -57,9 +57,9 @@ char *b2f_url_of(const struct b2f_url *url, const char *path);
 char *b2f_url_source(const struct b2f_url *url, const char *path);
 
 /*
- * The URL to ask for one page of the names below @prefix (a key): all but the
- * first begin behind @token, and are greater than the key @after ("": all).
- * For s3 only; malloc'ed, or NULL.
+ * Returns the URL of one page of the listing below @prefix (a key): @token
+ * continues after the page before; names are greater than the key @after ("":
+ * all).  For s3 only; malloc'ed, or NULL.
  */
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 		      const char *token, const char *after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* window.c - one open object, of which parts have come or are on their way */
+/* window.c - one open object, with fetched and requested ranges */
 #include "remote/window.h"
 
 #include <pthread.h>
@@ -8,24 +8,24 @@
 
 #include "base/checked.h"
 
-/* More are not needed by the readers of a chunk; a full table asks exactly. */
+/* The readers of a chunk need no more; beyond, each read is a request. */
 #define WINDOWS_MAX 32
 #define HINTS_MAX   4
 
-/* Hints are for whole pages of these bytes. */
+/* Expected ranges are rounded to pages of this size. */
 #define PAGE (UINT64_C(16) << 10)
 
-/* Two hints are one request if no more than this lies between them. */
+/* A smaller gap between two expected ranges is fetched with them. */
 #define GAP_MAX (UINT64_C(1) << 20)
 
 /*
- * A miss so close behind the one before is of a reader in order: it gets so much more
- * than it asks for, twice as much with each miss.
+ * A miss that follows the one before this closely is sequential: it fetches
+ * this much more, doubled with each miss, up to RUN_MAX.
  */
 #define NEAR	(UINT64_C(64) << 10)
 #define RUN_MAX (UINT64_C(1) << 20)
 
-/* No hint is worth more. */
+/* Longest expected range. */
 #define HINT_MAX (UINT64_C(256) << 20)
 
 struct range {
@@ -44,15 +44,15 @@ struct b2f_windows {
 	struct b2f_remote_stat version;
 	bool is_part;
 	struct b2f_remote_stat part_of;
-	/* Only the first reader that misses something gets more than it asks for. */
+	/* Extra bytes for the first miss only. */
 	size_t ahead;
 	pthread_mutex_t lock;
-	/* Under lock; a window stays as it is once it is counted. */
+	/* Under lock; a window is constant once it is counted. */
 	struct window windows[WINDOWS_MAX];
 	unsigned int nwindows;
 	struct range hints[HINTS_MAX];
 	unsigned int nhints;
-	/* Where what the last miss asked for ends, and how much more that was. */
+	/* The end of the last miss, and how many extra bytes it asked for. */
 	uint64_t miss_end;
 	uint64_t run;
 };
@@ -92,7 +92,7 @@ void b2f_windows_free(struct b2f_windows *w)
 	free(w);
 }
 
-/* Counts one more window; the lock is held. */
+/* Adds a window; the lock is held. */
 static void add(struct b2f_windows *w, uint64_t off, uint64_t end,
 		struct b2f_fetch *fetch)
 {
@@ -149,18 +149,18 @@ static int start(struct b2f_windows *w, struct range range, void *into,
 	return b2f_fetch_start(w->remote, &spec, out);
 }
 
-/* Begins to fetch @range as a window; the lock is held. */
+/* Starts to fetch @range as a window; the lock is held. */
 static void open_window(struct b2f_windows *w, struct range range)
 {
 	struct b2f_fetch *fetch = NULL;
 
-	/* If it cannot begin, the bytes are asked for when they are wanted. */
+	/* If it cannot start, the bytes are fetched when they are read. */
 	if (w->nwindows < WINDOWS_MAX && range.end > range.off &&
 	    start(w, range, NULL, &fetch) == 0)
 		add(w, range.off, range.end, fetch);
 }
 
-/* The part of @range that no window begins with; the lock is held. */
+/* Returns @range without the beginning that windows have; the lock is held. */
 static struct range without_known(const struct b2f_windows *w,
 				  struct range range)
 {
@@ -173,7 +173,7 @@ static struct range without_known(const struct b2f_windows *w,
 	return range;
 }
 
-/* Asks for all that is expected; the lock is held. */
+/* Fetches all expected ranges; the lock is held. */
 static void open_hints(struct b2f_windows *w)
 {
 	struct range sum = {0, 0};
@@ -195,7 +195,7 @@ static void open_hints(struct b2f_windows *w)
 	w->nhints = 0;
 }
 
-/* The window that has byte @off, or where the next one begins in *@next. */
+/* Returns the window with byte @off, or in *@next where the next one begins. */
 static const struct window *find(const struct b2f_windows *w, uint64_t off,
 				 uint64_t failed, uint64_t *next)
 {
@@ -212,7 +212,7 @@ static const struct window *find(const struct b2f_windows *w, uint64_t off,
 	return NULL;
 }
 
-/* How many bytes from @off on to ask for; 0: those that are wanted. */
+/* Returns how many bytes from @off on to fetch; 0: only those that are read. */
 static uint64_t ahead_of(struct b2f_windows *w, uint64_t off)
 {
 	uint64_t ahead = w->ahead;
@@ -226,8 +226,8 @@ static uint64_t ahead_of(struct b2f_windows *w, uint64_t off)
 }
 
 /*
- * Like find(), after requesting the expected ranges; @*next: the end of @off's
- * range.
+ * Like find(), after fetching the expected ranges; *@next: the end of the range
+ * of @off.
  */
 static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 					 uint64_t limit, uint64_t failed,
@@ -242,7 +242,7 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 		open_hints(w);
 		window = find(w, off, failed, next);
 	}
-	/* After an error, no more than is wanted. */
+	/* After an error, fetch only the bytes that are read. */
 	if (!window && !failed) {
 		end = off + ahead_of(w, off);
 		if (end > *next)
@@ -255,7 +255,7 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 	return window;
 }
 
-/* Asks for the @n bytes at @off and nothing else. */
+/* Fetches the @n bytes at @off and nothing else. */
 static int read_exactly(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
 			struct b2f_why *why)
 {
@@ -274,7 +274,7 @@ static int read_exactly(struct b2f_windows *w, uint64_t off, void *buf, size_t n
 	return err;
 }
 
-/* Copies what @window has of [@off, @off + *@n), at least a byte. */
+/* Copies the bytes of @window in [@off, @off + *@n), at least one. */
 static int copy(const struct window *window, uint64_t off, void *buf, size_t *n)
 {
 	struct b2f_fetched got = {.n = 0};
@@ -311,7 +311,7 @@ int b2f_windows_read(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
 		if (window) {
 			part = n;
 			err = copy(window, off, to, &part);
-			/* A second request finds out what the error was. */
+			/* A second request will return the error. */
 			if (err) {
 				failed |= UINT64_C(1) << (window - w->windows);
 				continue;

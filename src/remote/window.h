@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * window.h - one open object, of which parts have come or are on their way
+ * window.h - one open object, with fetched and requested ranges
  *
- * A request takes as long as some hundred kilobytes need to come, so parts of
- * an object that are wanted soon are asked for together.  Expected ranges are
- * noted, and all are fetched together when the reader first needs a range that
- * is missing; ranges that lie close together share a request.
+ * A request takes as long as some hundred kilobytes need to arrive, so parts of
+ * an object that are needed soon are fetched together.  Expected ranges are
+ * noted, and all are fetched when the reader first needs a missing range;
+ * ranges close together share a request.
  *
  * Layer: remote.  May include: base/.
  *
@@ -19,9 +19,9 @@
 struct b2f_windows;
 
 /*
- * The object @path of @remote, which must outlive it, in @version.  A reader that
- * begins gets @ahead bytes at once (0: what it asks for).  @part_of as in struct
- * b2f_fetch_spec.  Returns 0 or -ENOMEM.
+ * Opens @version of the object @path of @remote, which must outlive it.  The
+ * first miss fetches @ahead bytes (0: only what is read).  @part_of as in
+ * struct b2f_fetch_spec.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_windows_new(struct b2f_remote *remote, const char *path,
@@ -33,18 +33,17 @@ int b2f_windows_new(struct b2f_remote *remote, const char *path,
 void b2f_windows_free(struct b2f_windows *w);
 
 /*
- * Adds the @n bytes at @off that @fetch has brought or will bring; takes @fetch
- * over.
+ * Adds the @n bytes at @off of @fetch as a window; takes ownership of @fetch.
  */
 void b2f_windows_add(struct b2f_windows *w, uint64_t off, uint64_t n,
 		     struct b2f_fetch *fetch);
 
-/* The @n bytes at @off will be wanted soon. */
+/* Notes that the @n bytes at @off will be read soon. */
 void b2f_windows_expect(struct b2f_windows *w, uint64_t off, uint64_t n);
 
 /*
- * Reads the @n bytes at @off, which must be there; nothing behind byte @limit is
- * asked for.  Returns 0 or an error of requests.
+ * Reads the @n bytes at @off, which must exist; never fetches beyond @limit.
+ * Returns 0 or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_windows_read(struct b2f_windows *w, uint64_t off, void *buf, size_t n,
