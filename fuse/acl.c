@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* acl.c - what a POSIX ACL leaves of a mode */
+/* acl.c - the mode to show of a file with a POSIX ACL */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,12 @@
 
 #define ACL "system.posix_acl_access"
 
-/* An ACL of 500 entries. */
+/* Room for an ACL of 500 entries. */
 #define ACL_BYTES 4004
 
-/* The xattr of an ACL: a version of 4 bytes, then entries (little endian). */
+/*
+ * The format of the xattr: a version of 4 bytes, then entries (little endian).
+ */
 enum {
 	HEADER = 4,
 	ENTRY = 8,
@@ -28,7 +30,7 @@ enum {
 struct acl {
 	unsigned int group_obj, mask, other;
 	/*
-	 * Bits that every named user, and every named group, has; 7: none is
+	 * Bits that all named users have, and all named groups; 7: none is
 	 * named.
 	 */
 	unsigned int users, groups;
@@ -70,13 +72,13 @@ static mode_t narrow(const uint8_t *bytes, size_t size, mode_t mode)
 
 	for (size_t i = HEADER; i + ENTRY <= size; i += ENTRY)
 		add_entry(&acl, bytes + i);
-	/* A named user may belong to the owning group, or to none. */
+	/* A named user may or may not belong to the owning group. */
 	acl.group_obj &= acl.users;
 	acl.other &= acl.users & acl.groups;
 	return mode & (~(mode_t)0077 | acl.group_obj << 3 | acl.other);
 }
 
-/* Errors that mean that there is no ACL. */
+/* Does @err mean that the file has no ACL? */
 static int is_none(int err)
 {
 	return err == ENODATA || err == EOPNOTSUPP || err == ENOSYS;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * acl.h - what a POSIX ACL leaves of a mode
+ * acl.h - the mode to show of a file with a POSIX ACL
  *
- * In our mount the kernel checks modes alone, and the group bits of a file with
- * an ACL are the most that any user named in it may do.  So the mode shown is
- * narrowed to what the ACL gives every user of a class.  No user gets more than
- * on the backing filesystem; users and groups that an ACL names for more get no
- * more than others.
+ * In a mount the kernel checks modes alone, but the group bits of a file with
+ * an ACL are the maximum of all users and groups that it names.  So each class
+ * of the shown mode gets only the bits that the ACL gives every user of the
+ * class.  No user gets more than on the backing filesystem; users and groups
+ * that the ACL allows more get no more than others.
  *
  * Layer: fuse.  Threads: any; may block on I/O.
  */
@@ -23,7 +23,7 @@
  */
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode);
 
-/* Has that file no ACL?  False if that cannot be told. */
+/* Has the file no ACL?  Returns false if that is unknown. */
 bool fs_acl_is_none(int dirfd, const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 #include "fs.h"
 #include "programs/file_anew.h"
 
-/* No .npy header that can be an array's is longer. */
+/* The longest .npy header that an array can have. */
 #define HEAD_MAX (1u << 16)
 
 enum step {
@@ -61,7 +61,7 @@ bool fs_anew_is_half(const struct fs_handle *handle)
 	return is_at(handle, BEGUN) || is_at(handle, SPOILED);
 }
 
-/* From BEGUN to @step. */
+/* Changes the state from BEGUN to @step. */
 static void leave(struct fs_anew *anew, enum step step)
 {
 	enum step begun = BEGUN;
@@ -75,13 +75,13 @@ void fs_anew_spoil(struct fs_handle *handle)
 		leave(handle->anew, SPOILED);
 }
 
-/* The array begins, as a view of the @len bytes that have been collected. */
+/* Begins the new array, for a view with the @len bytes of header collected. */
 static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 {
 	struct fs_anew *anew = handle->anew;
 	ssize_t n = 0;
 
-	/* Data that were written before are not part of it. */
+	/* Data that were written before are no part of the new array. */
 	if (b2f_file_is_dirty(handle->file))
 		n = handle->ops->commit(fs, handle, B2F_COMMIT_VISIBLE);
 	if (n)
@@ -94,7 +94,10 @@ static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 	return n;
 }
 
-/* Collects the header of a view.  Returns as fs_anew_before_write(). */
+/*
+ * Collects the header that is written to a view.  Returns as
+ * fs_anew_before_write().
+ */
 static ssize_t collect(struct fs *fs, struct fs_handle *handle, const char *buf,
 		       size_t size, uint64_t off)
 {
@@ -167,7 +170,9 @@ int fs_anew_finish(struct fs_handle *handle)
 		return 0;
 	if (!is_at(handle, BEGUN))
 		return -EPERM;
-	/* open_memmap() closes a file of a header alone, and opens it again. */
+	/*
+	 * open_memmap() writes the header, closes the file and opens it again.
+	 */
 	err = b2f_file_end_anew(handle->file, handle->head != NULL);
 	if (!err)
 		leave(handle->anew, ENDED);

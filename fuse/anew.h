@@ -2,8 +2,9 @@
 /*
  * anew.h - arrays that are opened with O_TRUNC and written again
  *
- * An array keeps its size, so it is not cut.  The writes of a handle replace
- * the array as a whole, in the commit of its first flush when it is complete:
+ * An array keeps its size, so O_TRUNC does not cut it.  The writes of a handle
+ * replace the array as a whole, in the commit of its first flush when it is
+ * complete:
  *
  *   due      nothing has changed yet; a view collects the header
  *   begun    the new array is in memory, a part of it written
@@ -26,38 +27,41 @@
 
 #include "handle.h"
 
-/* Is what @handle has open, for writing, an array that keeps its size? */
+/* Has @handle an array with a fixed size open for writing? */
 bool fs_anew_is_for(const struct fs_handle *handle);
 
-/* Makes it due.  Returns 0 or -ENOMEM. */
+/* Sets the state to due.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_anew_begin(struct fs_handle *handle);
 
-/* True if nothing has changed yet. */
+/* Is the state due? */
 bool fs_anew_is_due(const struct fs_handle *handle);
 
-/* True if a part of it is written: nothing is committed then. */
+/* Is the new array partly written?  Then nothing is committed. */
 bool fs_anew_is_half(const struct fs_handle *handle);
 
 /*
- * Before @size bytes at @buf are written to @off: begins the array with the first
- * of them.  Returns how many of them were of a new header, or as
+ * Call this before a write of @size bytes at @buf to @off; the first one begins
+ * the new array.  Returns how many of the bytes belong to a new header, or as
  * b2f_file_begin_anew(); does nothing for other handles.
  */
 B2F_MUST_CHECK
 ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 			     const char *buf, size_t size, uint64_t off);
 
-/* ftruncate(2): the end of what is written can be a hole. */
+/* For ftruncate(2): the array may end with a hole. */
 B2F_MUST_CHECK
 int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size);
 
-/* Notes that a change of @handle was refused; others are left alone. */
+/*
+ * Notes that a change through @handle was refused.  Does nothing for other
+ * handles.
+ */
 void fs_anew_spoil(struct fs_handle *handle);
 
 /*
- * Before a commit by @handle.  Returns 0, also for other handles; or -EPERM: it is not
- * complete.
+ * Call this before a commit through @handle.  Returns 0, also for other
+ * handles, or -EPERM: the array is incomplete.
  */
 B2F_MUST_CHECK
 int fs_anew_finish(struct fs_handle *handle);

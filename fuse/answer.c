@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* answer.c - the answer to a request for names, while it is filled */
+/* answer.c - fills the answer to a request for names */
 #include "answer.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ void fs_answer_fini(struct fs_answer *answer)
 	free(answer->buf);
 }
 
-/* Adds @name at @buf, if it fits into @room.  Returns how much it takes. */
+/* Puts @name at @buf, if it fits into @room.  Returns the bytes it takes. */
 static size_t add(const struct fs_answer *a, char *buf, size_t room,
 		  const char *name, const struct fuse_entry_param *entry,
 		  off_t next)

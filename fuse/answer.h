@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * answer.h - the answer to a request for names, while it is filled
+ * answer.h - fills the answer to a request for names
  *
  * Layer: fuse.  Threads: one at a time.
  */
@@ -15,17 +15,20 @@
 
 struct fs_answer {
 	fuse_req_t req;
-	/* With room for attributes. */
+	/* READDIRPLUS: the answer has attributes. */
 	bool plus;
 	char *buf;
 	size_t size;
 	size_t used;
-	/* The nodes in it, each with a reference. */
+	/* The inode numbers in it, each with a reference. */
 	fuse_ino_t *inos;
 	size_t ninos;
 };
 
-/* @size: what the kernel has room for.  End with fs_answer_fini().  0 or -ENOMEM. */
+/*
+ * @size: the bytes that the kernel asks for.  End with fs_answer_fini().
+ * Returns 0 or -ENOMEM.
+ */
 B2F_MUST_CHECK
 int fs_answer_init(struct fs_answer *answer, fuse_req_t req, size_t size,
 		   bool plus);
@@ -35,13 +38,13 @@ void fs_answer_fini(struct fs_answer *answer);
 bool fs_answer_has_room(const struct fs_answer *answer, const char *name);
 
 /*
- * Adds @name; of @entry only the number and the type of the attributes if it has no
- * node.  @next: the position behind it.  False: it does not fit any more.
+ * Adds @name; if @entry has no node, only with the number and the type.  @next:
+ * the position of the next name.  False: there is no room left.
  */
 bool fs_answer_put(struct fs_answer *answer, const char *name,
 		   const struct fuse_entry_param *entry, off_t next);
 
-/* The same for entries without a lookup. */
+/* The same for a name that was not looked up. */
 bool fs_answer_put_name(struct fs_answer *answer, const char *name,
 			uint64_t ino, mode_t type, off_t next);
 

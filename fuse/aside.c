@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* aside.c - a file that another one is about to replace */
+/* aside.c - moves a file aside that another one is about to replace */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "dir.h"
 #include "programs/home.h"
 
-/* Another mount is done in a moment; any user can hold a lock for ever. */
+/* Another mount holds the lock for a moment; a user could hold it forever. */
 #define TRIES	100
 #define WAIT_NS 10000000
 
@@ -34,7 +34,7 @@ int fs_aside_lock(int path_fd)
 	return fd;
 }
 
-/* The lock by which a mount tidies up, or -1 if another one is at it. */
+/* Takes the lock for tidying; -1: another mount has it. */
 static int lock_alone(int path_fd)
 {
 	int fd = open_to_lock(path_fd);
@@ -46,7 +46,7 @@ static int lock_alone(int path_fd)
 	return fd;
 }
 
-/* Is @name in @dirfd a link to @aside, or to itself if it is that? */
+/* Is @name in @dirfd a link to @aside, or to itself if @name is @aside? */
 static bool leads_to(int dirfd, const char *name, const char *aside)
 {
 	char home[FS_NAME_SIZE];
@@ -59,7 +59,7 @@ int fs_aside_return(int dirfd, const char *name, const char *aside)
 {
 	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
 		return -errno;
-	/* A listing removes what cannot be removed now. */
+	/* If this fails, a listing removes the link. */
 	if (leads_to(dirfd, aside, aside))
 		unlinkat(dirfd, aside, 0);
 	return 0;
@@ -130,7 +130,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	return err ? err : 1;
 }
 
-/* The state of a file that lies aside, by its directory. */
+/* What has to be done with a file that lies aside, as its directory shows. */
 struct verdict {
 	const char *aside;
 	/* The link that leads to it, or "". */
@@ -162,7 +162,7 @@ bool fs_aside_hides(int dirfd, const char *aside)
 	       fs_dir_each(dirfd, judge, &v) || v.name[0] || v.is_replaced;
 }
 
-/* Deletes what lies at @aside, which has been replaced. */
+/* Deletes the replaced file at @aside. */
 static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 {
 	struct fs_unlinked *deleted;

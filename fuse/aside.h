@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * aside.h - a file that another one is about to replace
+ * aside.h - moves a file aside that another one is about to replace
  *
- * rename(2) replaces what is no directory in one step.  A directory can only
- * change places with another file; if NEW just did so, it would be at OLD's name
- * then, with its old bytes.  So NEW steps aside first: it goes to a hidden name
- * beside its own, which becomes a symbolic link to it.  The link goes by way of
- * OLD, if that is a directory beside it, or of the very directory that it is in: at
- * the place of OLD it leads nowhere, for C-Blosc2 as for us.  Each step changes one
- * entry, or exchanges two:
+ * rename(2) replaces a file that is no directory in one step.  A directory (a
+ * sparse frame) can only be exchanged with another file; but then OLD's name
+ * would show NEW with its old bytes.  So NEW is first moved aside: to a hidden
+ * name beside its own, and its own name becomes a symbolic link to the hidden
+ * one.  The link's path goes through OLD, if OLD is a directory beside NEW,
+ * else through the link's own directory: moved to OLD's place, the link leads
+ * nowhere, for C-Blosc2 as for us.  Each step changes one entry, or exchanges
+ * two:
  *
  *   new/                                  NEW, as it was
  *   new/, ASIDE -> ASIDE                  the same; the link is never shown
@@ -18,13 +19,12 @@
  *   new/, ASIDE/                          the same
  *   new/                                  the same
  *
- * A file that replaces a directory is renamed over the link; a directory that comes
- * from elsewhere changes places with a link by way of ".", which dooms it there.
+ * A file that replaces a directory is renamed over the link; a directory from
+ * elsewhere is exchanged with a link through ".", which is doomed there.
  *
  * After a crash, the next change or listing of a writable mount puts NEW back,
- * or deletes it.  A file that lies aside although nothing has taken its place
- * stays, and is shown: another program has taken the link away.  The
- * directories are locked (flock) as long as a mount is at it.
+ * or deletes it.  If another program has removed the link, the file that lies
+ * aside stays, and is shown.  A mount locks the directories (flock) meanwhile.
  *
  * Layer: fuse.  Threads: any, as the kernel makes one change of a directory at a
  * time.  All functions may block on I/O.
@@ -35,57 +35,59 @@
 #include "entry.h"
 
 /*
- * Locks the directory @path_fd against other mounts; waits for them, but not for
- * ever, as any user who can read the directory can lock it.  Close the descriptor to
- * unlock it; -1: there are no locks.
+ * Locks the directory @path_fd against other mounts.  Waits for them, but not
+ * forever, because any user who can read the directory can lock it.  Close the
+ * descriptor to unlock; -1: not locked.
  */
 int fs_aside_lock(int path_fd);
 
 /*
- * Moves the file @what, which is @name in @dirfd, to @aside and makes @name a link
- * to it, which is doomed once it has changed places with the directory @old there;
- * NULL: with one from another directory, or none.
+ * Moves the file @what, which is @name in @dirfd, to @aside, and makes @name a
+ * link to it.  The link is doomed once it is exchanged with @old, a directory
+ * in @dirfd; NULL: with a directory from elsewhere, or not at all.
  *
- * Returns 0, or an errno and leaves all as it was: -ESTALE (@name is another file by
- * now); -EINVAL, -EPERM, -EOPNOTSUPP, -EXDEV (the backing filesystem cannot
- * exchange them, or has no symbolic links).
+ * Returns 0; or an errno, and nothing has changed: -ESTALE (@name is another
+ * file now); -EINVAL, -EPERM, -EOPNOTSUPP, -EXDEV (the backing filesystem
+ * cannot exchange them, or has no symbolic links).
  */
 B2F_MUST_CHECK
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		  const char *old, char aside[FS_NAME_SIZE]);
 
-/* Moves what lies at @aside back to @name, a link to it.  Returns 0 or an errno. */
+/*
+ * Moves the file at @aside back to @name, a link to it.  Returns 0 or an errno.
+ */
 B2F_MUST_CHECK
 int fs_aside_return(int dirfd, const char *name, const char *aside);
 
 /*
- * Makes @name, one of several names of the frame at @home, a link that is doomed as
- * by fs_aside_step(), or (@is_plain) one like the others again.  Returns 0 or an
- * errno.
+ * Makes @name, one of several names of the frame at @home, a link that is
+ * doomed as in fs_aside_step(), or with @is_plain an ordinary link again.
+ * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_aside_relink(int dirfd, const char *name, const char *home,
 		    const char *old, bool is_plain);
 
 /*
- * @found, at the @entry that is about to change, may have stayed aside when another
- * mount was killed: puts it back.  Returns 1 (look it up anew), 0 (it has not), or
- * an errno.  Waits for a mount that is at it.
+ * Puts @found back, if a mount that was killed left it aside; @entry is about
+ * to change.  Returns 1 (look the name up again), 0 (it was not aside), or an
+ * errno.  Waits for a mount that is moving it.
  */
 B2F_MUST_CHECK
 int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found);
 
-/* Does @aside in @dirfd wait for its file's return, or for its end? */
+/* Is @aside in @dirfd hidden, because its file is to be put back or deleted? */
 bool fs_aside_hides(int dirfd, const char *aside);
 
 /*
- * A listing of @dirfd has come upon @name, which lies aside or is a link that is,
- * or can be, doomed: if no mount is at it, brings to an end what a crashed one has
- * begun.
+ * Call this when a listing of @dirfd finds @name, which lies aside, or is a
+ * link that is or may be doomed.  Ends what a crashed mount began, unless a
+ * mount is at work.
  */
 void fs_aside_finish(struct fs *fs, int dirfd, const char *name);
 
-/* The same for all in @dirfd, which is about to be deleted. */
+/* The same for all names in @dirfd, which is about to be deleted. */
 void fs_aside_finish_all(struct fs *fs, int dirfd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* asker.c - does the program still wait that asked what this thread answers? */
+/* asker.c - does the program whose request this thread answers still wait? */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,20 +13,20 @@
 #include "b2frame/patience.h"
 #include "fs.h"
 
-/* Enough of /proc/PID/status for its signals. */
+/* Enough of /proc/PID/status to see the signals. */
 #define STATUS_SIZE 4096
 
 struct asker {
-	/* Where the answer goes. */
+	/* The descriptor of the mount's connection to the kernel. */
 	int session_fd;
-	/* 0: the kernel, or a process that we cannot see. */
+	/* 0: the kernel asks, or a process that we cannot see. */
 	pid_t pid;
 };
 
-/* Libfuse starts a thread for no more than one request at a time. */
+/* A thread of libfuse answers one request at a time. */
 static _Thread_local struct asker current;
 
-/* Does the line @name of @status have the signal that cannot be handled? */
+/* Does the line @name of @status contain SIGKILL? */
 static bool has_kill(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
@@ -36,7 +36,7 @@ static bool has_kill(const char *status, const char *name)
 	       (mask >> (SIGKILL - 1) & 1);
 }
 
-/* The kernel makes any signal that ends a program this one, for all its threads. */
+/* A signal that ends a program becomes SIGKILL for all its threads. */
 static bool is_killed(pid_t pid)
 {
 	char path[40], status[STATUS_SIZE];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * asker.h - does the program still wait that asked what this thread answers?
+ * asker.h - does the program whose request this thread answers still wait?
  *
- * A program that was killed stays until its request is answered, so that what waits
- * for a server gives up for it (b2frame/patience.h).  A signal that a program handles
- * ends no request: hardly any program expects that of a file.
+ * A killed program exits only after its request is answered, so a thread that
+ * waits for a server gives up (b2frame/patience.h).  A signal that the program
+ * handles ends no request: hardly any program expects EINTR from a file.
  *
- * Layer: fuse.  Threads: any; each is asked by one program at a time.
+ * Layer: fuse.  Threads: any; each answers one request at a time.
  */
 #ifndef B2F_FUSE_ASKER_H
 #define B2F_FUSE_ASKER_H
@@ -15,13 +15,13 @@
 
 #include "fuse_api.h"
 
-/* Notes who asks @req, which the calling thread answers. */
+/* Notes which program sent @req, which the calling thread answers. */
 void fs_asker_note(fuse_req_t req);
 
-/* Is the mount gone whose session has the descriptor @fd? */
+/* Is the mount gone that uses the descriptor @fd? */
 bool fs_asker_is_cut(int fd);
 
-/* The calling thread answers no request any more. */
+/* The calling thread has answered its request. */
 void fs_asker_forget(void);
 
 #endif

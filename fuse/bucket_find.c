@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_find.c - what a name in a directory of an object store is now */
+/* bucket_find.c - looks up a name in a directory of an object store */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static struct fs_bucket_names *share_names(const struct fs_bucket *r,
 	return dir->names;
 }
 
-/* Once for each change of it. */
+/* Logs the hidden names, once for each change of their number. */
 static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 			size_t n)
 {
@@ -93,8 +93,9 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 #define INDEX_NAME "chunks.b2frame"
 
 /*
- * Is @err about the bytes, so that another look would find it again?  A prefix
- * with an index means to be a frame; an object may only have the name of one.
+ * Does @err come from the stored bytes, so that a second look would fail, too?
+ * A prefix with an index is meant to be a frame; an object may only be named
+ * like one.
  */
 static bool is_final(int err, bool has_index)
 {
@@ -107,16 +108,16 @@ struct look {
 	struct fs *fs;
 	const struct fs_bucket_name *name;
 	char *path;
-	/* The object that tells the version: the index, or @path. */
+	/* The object with the version: the index, or @path itself. */
 	char *key;
 	/* Facts about that version. */
 	bool has_version;
 	struct b2f_remote_stat version;
-	/* It was a frame when it was looked up before. */
+	/* An earlier lookup found a frame. */
 	bool was_frame;
 };
 
-/* Asks for the version, unless the listing has told it. */
+/* Asks for the version, unless the listing gave it. */
 static int look_at_version(struct look *l)
 {
 	int err = 0;
@@ -141,7 +142,7 @@ static int make_frame(struct look *l, struct fs_object **out)
 		node->stamp = b2f_frame_stamp_get(frame);
 		err = fs_frame_sizes_read(frame, &node->sizes);
 	} else if (is_final(err, l->name->is_dir) && !look_at_version(l)) {
-		/* It is shown, and cannot be opened. */
+		/* It is shown, but cannot be opened. */
 		node->stamp = b2f_remote_stamp(&l->version);
 		node->unreadable = err;
 		err = 0;
@@ -172,7 +173,7 @@ static int make_plain(const struct look *l, enum fs_bucket_kind kind,
 	return 0;
 }
 
-/* The beginning of its listing: nothing, chunks, or something else. */
+/* What the first listed keys below a prefix are: none, chunks, or others. */
 struct remains {
 	bool has_other;
 };
@@ -231,7 +232,7 @@ int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 
 	if (err)
 		return err;
-	/* A frame may be called so, and ends as a pack of nothing. */
+	/* A frame may have the name of a pack; it opens as an empty pack. */
 	if (b2f_pack_count(found.pack) == 1) {
 		b2f_pack_close(found.pack);
 		return B2F_ENOTFRAME;
@@ -241,7 +242,7 @@ int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 	return fs_packs_adopt(fs, &found, out);
 }
 
-/* A node of the object @l->path, which is called like a pack. */
+/* Makes a node of the object @l->path, which has the name of a pack. */
 static int make_pack(struct look *l, struct fs_object **out)
 {
 	struct fs_pack *pack = NULL;
@@ -278,7 +279,10 @@ static int make_node(struct look *l, struct fs_object **out)
 	err = 0;
 	if (!name->is_dir && !name->stem && !is_pack)
 		return make_plain(l, FS_BUCKET_FILE, out);
-	/* Most that are not called like a frame are none. */
+	/*
+	 * A directory whose name has no frame suffix is rarely a frame: ask
+	 * first.
+	 */
 	if (name->is_dir && !name->stem)
 		err = look_at_version(l);
 	if (!err)
@@ -292,14 +296,14 @@ static int make_node(struct look *l, struct fs_object **out)
 	return err ? err : make_plain(l, FS_BUCKET_FILE, out);
 }
 
-/* Is the known @node still what @l->path is?  1: yes, 0: no; or an error. */
+/* Is the known @node still current for @l->path?  Returns 1, 0 or an error. */
 static int check_node(struct look *l, struct fs_object *node)
 {
 	struct fs_bucket *r = l->fs->bucket;
 	struct b2f_frame_stamp stamp = {.dev = 0};
 	int err;
 
-	/* The answer may have been damaged, and not the stored object. */
+	/* Only the answer may have been damaged, not the stored object. */
 	if (node->unreadable)
 		return fs_bucket_node_is_fresh(r, node);
 	if (!l->has_version && fs_bucket_node_is_fresh(r, node))
@@ -307,7 +311,7 @@ static int check_node(struct look *l, struct fs_object *node)
 	err = look_at_version(l);
 	if (err && err != -ENOENT)
 		return err;
-	/* A directory has no version; all else that is gone has none either. */
+	/* A directory has no version to compare; any other node is gone. */
 	if (err && !(l->name->is_dir && node->kind == FS_BUCKET_DIR))
 		return 0;
 	if (!err)
@@ -338,7 +342,7 @@ static int find_node(struct look *l, struct fs_object **out)
 	return 0;
 }
 
-/* The node of @name in @dir, with a reference. */
+/* Returns the node of @name in @dir, with a reference. */
 static int resolve(struct fs *fs, const struct fs_object *dir,
 		   const struct fs_bucket_name *name,
 		   struct fs_object **out)
@@ -362,7 +366,7 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
-/* The node shown as @name, by the listing and the changes since. */
+/* Returns the node shown as @name, from the listing and later changes. */
 static int find_shown(struct fs *fs, const struct fs_object *dir,
 		      const struct fs_bucket_names *names, const char *name,
 		      struct fs_object **out)
@@ -393,7 +397,7 @@ static int find_shown(struct fs *fs, const struct fs_object *dir,
 	if (!found)
 		return -ENOENT;
 	err = resolve(fs, dir, found, out);
-	/* It has gone since, or was never whole. */
+	/* The object was deleted after the listing, or never committed. */
 	if (err == -ENOENT &&
 	    fs_bucket_overlay_note(fs->bucket, dir->path, name, "", false,
 				   FS_BUCKET_REMOVED))
@@ -401,7 +405,7 @@ static int find_shown(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
-/* Finds the array that @name would be the view of. */
+/* Finds the array whose view would have the name @name. */
 static int find_view(struct fs *fs, const struct fs_object *dir,
 		     const struct fs_bucket_names *names, const char *name,
 		     struct fs_object **out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_make.c - names in an object store that come and go */
+/* bucket_make.c - makes, removes and renames names in an object store */
 #include <errno.h>
 #include <linux/fs.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "bucket_overlay.h"
 #include "bucket_writer.h"
 
-/* Can a new entry in @dir have the name @name? */
+/* May a new entry in @dir have the name @name? */
 static int check_name(const struct fs_object *dir, const char *name)
 {
 	if (dir->kind != FS_BUCKET_DIR)
@@ -25,7 +25,7 @@ static int check_name(const struct fs_object *dir, const char *name)
 	return 0;
 }
 
-/* Did this mount make the entry that is stored or shown as @stored? */
+/* Did this mount make the entry stored or shown as @stored? */
 static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 {
 	struct fs_bucket_made made;
@@ -42,7 +42,7 @@ static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 	       strcmp(made.stored, stored) == 0;
 }
 
-/* Can @key be stored, or be shown, without a change of how others are? */
+/* Is @key free, as a stored name and as a shown one? */
 static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
 		    const struct fs_bucket_names *names, const char *key)
 {
@@ -56,7 +56,7 @@ static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
 		       FS_BUCKET_REMOVED;
 }
 
-/* Was the frame that was stored as @stored removed by us? */
+/* Did this mount remove the frame shown as @shown? */
 static bool was_removed(struct fs_bucket *r, const struct fs_object *dir,
 			const char *shown)
 {
@@ -66,7 +66,7 @@ static bool was_removed(struct fs_bucket *r, const struct fs_object *dir,
 	       FS_BUCKET_REMOVED;
 }
 
-/* Finds what a frame that is shown as @name can be stored as. */
+/* Chooses the stored name of a frame shown as @name. */
 static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 			 const struct fs_bucket_names *names, const char *name,
 			 char out[FS_NAME_SIZE])
@@ -78,7 +78,9 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			continue;
-		/* The name was free, so a listed entry of it is gone. */
+		/*
+		 * This mount removed the frame, so a listed key of it is gone.
+		 */
 		if (is_free(r, dir, names, out) ||
 		    (was_removed(r, dir, name) && !is_made(r, dir->path, out)))
 			return 0;
@@ -86,7 +88,7 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 	return -EEXIST;
 }
 
-/* Makes the node of the frame @path, which is not stored yet. */
+/* Makes the node of the frame @path, which has no object yet. */
 static int new_frame(struct fs *fs, const char *path, struct fs_object **out)
 {
 	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
@@ -113,14 +115,14 @@ static int new_frame(struct fs *fs, const char *path, struct fs_object **out)
 	return 0;
 }
 
-/* Shows @node, which it takes over, as @name in @dir. */
+/* Shows @node as @name in @dir; takes @node over. */
 static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
 		   const char *stored, struct fs_object *node,
 		   struct fs_bucket_entry *out)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct fs_object *there = fs_bucket_node_publish(r, node);
-	/* Another thread was faster. */
+	/* Another thread made the name first. */
 	int err = there == node ? 0 : -EEXIST;
 
 	if (!err)
@@ -135,7 +137,7 @@ static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
 }
 
 /*
- * Chooses what a sparse frame that is to be shown as @name in @dir is stored as there.
+ * Chooses the stored name of a sparse frame to be shown as @name in @dir.
  * Returns as fs_bucket_make_file().
  */
 static int make_name(struct fs *fs, struct fs_object *dir, const char *name,
@@ -171,7 +173,7 @@ int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
 	return err;
 }
 
-/* The object that keeps the directory @path; malloc'ed. */
+/* The name of the empty object that keeps the directory @path; malloc'ed. */
 static char *marker_of(const char *path)
 {
 	char *marker = NULL;
@@ -199,7 +201,7 @@ static int make_dir(struct fs *fs, struct fs_object *dir, const char *name)
 
 	if (err)
 		return err;
-	/* It would be taken for a frame. */
+	/* A directory of that name would be taken for a frame. */
 	if (fs_suffix_stem(name, stem))
 		err = -EPERM;
 	else if (!is_free(r, dir, names, name))
@@ -228,7 +230,7 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
-/* Removes @node on the server; the chunks of an open file stay. */
+/* Removes @node on the server, but not the chunks of an open file. */
 static int remove_stored(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_remote *place = fs->bucket->place;
@@ -239,7 +241,7 @@ static int remove_stored(struct fs *fs, struct fs_object *node)
 		return b2f_remote_remove(place, node->path);
 	err = b2f_remote_remove_index(place, node->path,
 				      &node->writing.remains);
-	/* Another client was faster; or it was never committed. */
+	/* Another client removed it first; or it was never committed. */
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	pthread_mutex_lock(&fs->state_lock);
@@ -252,7 +254,7 @@ static int remove_stored(struct fs *fs, struct fs_object *node)
 	return 0;
 }
 
-/* Notes that @name is no more in @dir, which stays.  Returns 0 or -ENOMEM. */
+/* Notes that @dir has lost the name @name.  Returns 0 or -ENOMEM. */
 static int note_gone(struct fs *fs, const struct fs_object *dir,
 		     const char *name)
 {
@@ -340,19 +342,19 @@ int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir, const char *name)
 	return err;
 }
 
-/* Commits of other clients that come in between are taken along so often. */
+/* How often to take in commits of other clients that come in between. */
 #define TRIES 5
 
-/* A file on its way to another name. */
+/* A rename of a file. */
 struct renaming {
 	struct fs *fs;
 	const struct fs_bucket_where *from;
 	const struct fs_bucket_where *to;
-	/* The node, and the node that it replaces; or NULL. */
+	/* The node, and the node that it replaces, or NULL. */
 	struct fs_object *node;
 	struct fs_object *target;
 	bool keeps_target;
-	/* The name to store: the last part of @path. */
+	/* The stored name: the last part of @path. */
 	char stored[FS_NAME_SIZE];
 	char *path;
 	struct b2f_remote_renamed done;
@@ -380,7 +382,7 @@ static int find_source(struct renaming *m)
 	return entry.is_view ? -EPERM : 0;
 }
 
-/* May the file that is found be what @m->node replaces? */
+/* May @m->node replace the node that was found? */
 static int check_target(const struct renaming *m,
 			const struct fs_bucket_entry *found)
 {
@@ -402,7 +404,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Finds the node of the new name, and the stored name of such a frame. */
+/* Finds the node at the new name, and the stored name of the frame there. */
 static int find_target(struct renaming *m)
 {
 	const struct fs_bucket_where *to = m->to;
@@ -426,7 +428,7 @@ static int find_target(struct renaming *m)
 	return check_target(m, &found);
 }
 
-/* The frame is stored elsewhere; opens it there. */
+/* Renames the stored frame, and opens it at its new path. */
 static int rename_stored(void *arg, struct b2f_frame *frame,
 			 struct b2f_frame **out)
 {
@@ -445,12 +447,12 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 	stamp = b2f_frame_stamp_get(*out);
 	if (b2f_frame_stamp_equal(&stamp, &m->done.now))
 		return 0;
-	/* Another client has replaced it already. */
+	/* Another client has already replaced it. */
 	b2f_frame_close(*out);
 	return -ESTALE;
 }
 
-/* Takes commits of other clients in, if the file is written to here. */
+/* Takes in commits of other clients, if this mount writes to the file. */
 static bool take_foreign(struct renaming *m)
 {
 	struct fs_bucket *r = m->fs->bucket;
@@ -460,8 +462,8 @@ static bool take_foreign(struct renaming *m)
 	is_written = m->node->writing.is_listed;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	/*
-	 * The kernel may have bytes of a node that is only read: it is one
-	 * version.
+	 * A node that is only read is one version, and the kernel may have its
+	 * bytes.
 	 */
 	if (!is_written)
 		fs_bucket_node_doubt(r, m->node);
@@ -483,7 +485,7 @@ static int move_file(struct renaming *m, struct b2f_file *file)
 	return err;
 }
 
-/* @m->target is not what its name leads to any more. */
+/* Retires @m->target, because its name leads to another node now. */
 static void end_target(struct renaming *m)
 {
 	struct fs_bucket *r = m->fs->bucket;
@@ -494,7 +496,7 @@ static void end_target(struct renaming *m)
 		fs_bucket_node_retire(r, m->target);
 }
 
-/* The file, which this thread has open, has gone from where it was. */
+/* Ends the old name of the file, which this thread has open. */
 static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 {
 	struct fs_bucket *r = m->fs->bucket;
@@ -511,8 +513,8 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 }
 
 /*
- * Notes what names there are now.  A listing that begins after that has to be without
- * the chunks of a name that @has_gone, as these would make it a directory.
+ * Notes the new names.  If the old name @has_gone, its chunks must be deleted
+ * before the next listing begins, because they would look like a directory.
  */
 static int note_names(struct renaming *m, bool has_gone)
 {
@@ -525,7 +527,7 @@ static int note_names(struct renaming *m, bool has_gone)
 	return err;
 }
 
-/* Notes the new state, whatever @err says. */
+/* Notes the new state, also if @err is set. */
 static int end_move(struct renaming *m, struct b2f_file *file, int err)
 {
 	bool has_gone = m->done.from != NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_make.h - names in an object store that come and go, or change
+ * bucket_make.h - makes, removes and renames names in an object store
  *
- * A new file is a sparse frame, which is not in the store before its first
- * commit.  A new directory is an empty object DIR/, as other clients make
- * them; a directory without it exists as long as a name is in it.
+ * A new file is a sparse frame, which the store gets with its first commit.  A
+ * new directory is an empty object DIR/, as other clients make them; a
+ * directory without that object exists while it has names.
  *
  * Layer: fuse.  Threads: any; makes requests.
  */
@@ -14,16 +14,16 @@
 #include "bucket_node.h"
 
 /*
- * Makes the file @name in @dir, which is not there; *@out has a reference.  -EEXIST:
- * another client was faster, or what is stored has no other name; -ENAMETOOLONG,
- * -EPERM (no file is called so, or the mount has one frame only), -ENOMEM, or an
- * error of requests.
+ * Makes the new file @name in @dir; *@out has a reference.  -EEXIST: another
+ * client made it first, or each name under which it could be stored is taken;
+ * -ENAMETOOLONG, -EPERM (not a name of a file, or the mount has only one
+ * frame), -ENOMEM, or an error of requests.
  */
 B2F_MUST_CHECK
 int fs_bucket_make_file(struct fs *fs, struct fs_object *dir,
 			const char *name, struct fs_bucket_entry *out);
 
-/* The same with a directory. */
+/* The same for a directory. */
 B2F_MUST_CHECK
 int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
 		       const char *name, struct fs_bucket_entry *out);
@@ -48,13 +48,13 @@ struct fs_bucket_where {
 };
 
 /*
- * Renames @from to @to, as renameat2(2) with @flags.  Its node goes along, and what has
- * it open; what has the file open that is replaced goes on with that, as with one that
- * was removed.  Returns 0; -EXDEV (a directory,
- * a frame that is one object, or other bytes: mv(1) copies); -EPERM (a view, or a mount
- * of one frame), -EROFS (a pack), -EINVAL (flags), -EEXIST, -EISDIR, -ENOTDIR, -ENOENT;
- * -ESTALE (another client has changed @from: look it up again); as
- * fs_bucket_writer_commit() or b2f_remote_rename_frame().
+ * Renames @from to @to, as renameat2(2) with @flags.  The node and its open
+ * handles go along; handles of a replaced file keep it, as after an unlink.
+ * Returns 0; -EXDEV (a directory, a frame that is one object, or plain bytes:
+ * mv(1) copies); -EPERM (a view, or a mount of one frame), -EROFS (a pack),
+ * -EINVAL (flags), -EEXIST, -EISDIR, -ENOTDIR, -ENOENT; -ESTALE (another client
+ * has changed @from: look it up again); as fs_bucket_writer_commit() or
+ * b2f_remote_rename_frame().
  */
 B2F_MUST_CHECK
 int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,

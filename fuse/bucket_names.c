@@ -10,10 +10,10 @@
 /* Bounds a hostile listing to some 100 MB. */
 #define NAMES_MAX (1 << 20)
 
-/* A listing on its way. */
+/* A listing that is being read. */
 struct reading {
 	struct fs_bucket_names *names;
-	/* Names of the store, hidden ones counted. */
+	/* Names in the store, including hidden ones. */
 	size_t nseen;
 };
 
@@ -85,7 +85,7 @@ int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 	return 0;
 }
 
-/* Can it be a name of a file?  Some keys of a store cannot. */
+/* Can @name be the name of a file?  Some keys of a store cannot. */
 static bool is_possible(const char *name)
 {
 	return *name && strlen(name) < FS_NAME_SIZE && strcmp(name, ".") != 0 &&
@@ -124,7 +124,7 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-/* A directory before an object of the same name. */
+/* Sorts by stored name; a directory before an object of the same name. */
 static int compare_stored(const void *a, const void *b)
 {
 	const struct fs_bucket_name *x = a, *y = b;
@@ -145,7 +145,7 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A key may be an object and the beginning of others: it is a directory. */
+/* If a key is both an object and a prefix, show only the directory. */
 static void drop_twins(struct fs_bucket_names *names)
 {
 	size_t kept = 0;
@@ -162,7 +162,7 @@ static void drop_twins(struct fs_bucket_names *names)
 	names->n = kept;
 }
 
-/* Is @key, which is among the sorted @keys, there once only? */
+/* Does the sorted list @keys have @key only once? */
 static bool is_alone(const char *key, const char *const *keys, size_t n)
 {
 	const char *const *at =
@@ -172,7 +172,7 @@ static bool is_alone(const char *key, const char *const *keys, size_t n)
 	       (at + 1 == keys + n || strcmp(at[1], key) != 0);
 }
 
-/* Takes the suffix off where that makes no name ambiguous. */
+/* Takes suffixes off where no shown name becomes ambiguous. */
 static int choose_shown(struct fs_bucket_names *names)
 {
 	const char **keys = calloc(2 * names->n + 1, sizeof(*keys));

@@ -3,10 +3,10 @@
  * bucket_names.h - the names in one directory of an object store, as shown
  *
  * A name with a frame's suffix is taken for a frame, and shown without it,
- * unless that would clash with another entry.  So what is shown follows from
- * the listing alone, without a request per name.
+ * unless that would clash with another entry.  So the listing alone gives the
+ * shown names, without a request per name.
  *
- * Layer: fuse.  Threads: immutable once all are in it.
+ * Layer: fuse.  Threads: the list is immutable once it is complete.
  */
 #ifndef B2F_FUSE_BUCKET_NAMES_H
 #define B2F_FUSE_BUCKET_NAMES_H
@@ -18,14 +18,14 @@
 #include "b2frame/remote.h"
 
 struct fs_bucket_name {
-	/* The two are one string if no suffix was taken off. */
+	/* Both point to one string if no suffix was taken off. */
 	const char *shown;
 	char *stored;
-	/* @stored without its suffix; NULL: it is not called like a frame. */
+	/* @stored without its suffix; NULL: it has no frame suffix. */
 	char *stem;
-	/* Paths begin with it; else it is an object. */
+	/* A prefix of keys; else an object. */
 	bool is_dir;
-	/* The version of the object; without size and ETag: not known. */
+	/* The version of the object; size 0 and no ETag: unknown. */
 	uint64_t size;
 	int64_t mtime;
 	char *etag;
@@ -33,13 +33,13 @@ struct fs_bucket_name {
 
 struct fs_bucket_names {
 	_Atomic size_t nrefs;
-	/* In the order of the shown names. */
+	/* Sorted by shown name. */
 	struct fs_bucket_name *list;
 	size_t n;
 	size_t room;
-	/* How many more the store has, which cannot be shown. */
+	/* How many more names the store has, which cannot be shown. */
 	size_t nhidden;
-	/* All that is stored, and all stems, sorted; NULL: not known. */
+	/* All stored names, and all stems, sorted; NULL: unknown. */
 	const char **keys;
 	size_t nkeys;
 };
@@ -48,15 +48,14 @@ struct fs_bucket_names {
 struct fs_bucket_names *fs_bucket_names_new(void);
 
 /*
- * Adds one at the end, shown as it is stored, or without its suffix.  Returns 0 or
- * -ENOMEM.
+ * Adds a name at the end; its stored and its shown form.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 			const char *stored, bool is_dir);
 
 /*
- * Reads those in the directory @path.  Give *@out back with
+ * Reads the names in the directory @path.  Give *@out back with
  * fs_bucket_names_put().  Returns 0, B2F_ETOOBIG (more than a million), or as
  * b2f_remote_list().
  */
@@ -65,24 +64,24 @@ int fs_bucket_names_read(struct b2f_remote *place, const char *path,
 			 struct fs_bucket_names **out);
 
 /*
- * Makes those of a mount that has a single frame, shown as @shown: the path "".
- * Returns 0 or -ENOMEM.
+ * Makes the list of a mount with a single frame, shown as @shown; its path is
+ * "".  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_bucket_names_single(const char *shown, bool is_dir,
 			   struct fs_bucket_names **out);
 
-/* Returns the entry that is shown as @shown, valid like @names; or NULL. */
+/* Returns the entry shown as @shown, which lives as long as @names; or NULL. */
 const struct fs_bucket_name *
 fs_bucket_names_find(const struct fs_bucket_names *names, const char *shown);
 
-/* Is one of those that were read stored as @key, or that without a suffix? */
+/* Has the listing the key @key, or a key whose stem is @key? */
 bool fs_bucket_names_has_key(const struct fs_bucket_names *names,
 			     const char *key);
 
 void fs_bucket_names_ref(struct fs_bucket_names *names);
 
-/* NULL does nothing. */
+/* Gives back a reference; NULL does nothing. */
 void fs_bucket_names_put(struct fs_bucket_names *names);
 
 #endif

@@ -54,7 +54,7 @@ struct stat fs_bucket_node_owned(const struct fs *fs)
 	};
 }
 
-/* FNV-1a: the same at every mount; those of views have the bit that is off. */
+/* FNV-1a: every mount gives the same numbers; views have one more bit set. */
 uint64_t fs_bucket_node_number(const char *path)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -100,7 +100,7 @@ void fs_bucket_node_free(struct fs_object *node)
 	if (!node)
 		return;
 	b2f_file_close(node->open.data);
-	/* After the close, which deletes uncommitted chunks. */
+	/* After the close, which itself deletes uncommitted chunks. */
 	b2f_remote_remains_free(node->writing.remains);
 	fs_bucket_names_put(node->names);
 	if (node->pack)
@@ -130,12 +130,12 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 	return node;
 }
 
-/* Locked. */
+/* Takes @node off the table.  Locked. */
 static void unhash(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->is_present)
 		HASH_DELETE(hh, r->present, node);
-	/* A replaced version is opened no more. */
+	/* A replaced version is not opened again. */
 	node->is_present = node->open.stays = false;
 }
 
@@ -183,7 +183,7 @@ int fs_bucket_node_make_root(struct fs_bucket *r, struct fs_bucket_names *names)
 		return -ENOMEM;
 	r->volume.fs->nodes.root = &r->root->head;
 	r->root->names = names;
-	/* Names that were given stay for ever. */
+	/* The names of a single-frame mount never change. */
 	r->root->listed_ms = names ? UINT64_MAX : 0;
 	return 0;
 }
@@ -201,7 +201,7 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 	return node;
 }
 
-/* Makes @node what its path is; locked. */
+/* Makes @node the current one of its path.  Locked. */
 static void hash(struct fs_bucket *r, struct fs_object *node)
 {
 	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
@@ -209,8 +209,8 @@ static void hash(struct fs_bucket *r, struct fs_object *node)
 }
 
 /*
- * Takes the node @path off the table, with its file if nothing uses that: it is found
- * no more.  Locked.
+ * Takes the node of @path off the table.  Returns its open file if it has no
+ * users, for the caller to close.  Locked.
  */
 static struct b2f_file *replace(struct fs_bucket *r, const char *path)
 {
@@ -341,7 +341,7 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 	return err;
 }
 
-/* Opens the data again, which have to be those of the version. */
+/* Opens the data again; they have to be of the same version. */
 static int open_version(struct fs *fs, struct fs_object *node,
 			struct b2f_file **out)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_overlay.c - names that were made or removed since they were listed */
+/*
+ * bucket_overlay.c - names that this mount made or removed since they were
+ * listed
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 
 #include "bucket_overlay.h"
 
-/* A name; the key is its shown form. */
+/* A changed name; the key is its shown form. */
 struct change {
 	UT_hash_handle hh;
 	char *shown;
@@ -33,7 +36,7 @@ static void free_change(struct change *c)
 	free(c);
 }
 
-/* Locked, as all below that have no lock. */
+/* Locked, as all below that do not lock themselves. */
 static struct fs_bucket_overlay *find_dir(struct fs_bucket *r, const char *dir)
 {
 	struct fs_bucket_overlay *changes;
@@ -66,7 +69,7 @@ static void drop_dir(struct fs_bucket *r, struct fs_bucket_overlay *changes)
 	free(changes);
 }
 
-/* The one of @dir, which may be new; NULL: no memory. */
+/* Returns the changes of @dir, perhaps new; NULL: no memory. */
 static struct fs_bucket_overlay *need_dir(struct fs_bucket *r, const char *dir)
 {
 	struct fs_bucket_overlay *changes = find_dir(r, dir);
@@ -181,7 +184,10 @@ void fs_bucket_overlay_pin(struct fs_bucket *r, const char *dir)
 
 	while (path && *path) {
 		name = split(path, &above);
-		/* Without memory it may be gone from sight; so with a suffix. */
+		/*
+		 * Without memory it is not pinned, and may be hidden once it is
+		 * empty.  The name of a directory has no suffix of a frame.
+		 */
 		if (above && !fs_suffix_stem(name, stem))
 			(void)!fs_bucket_overlay_note(r, above, name, name,
 						      true, FS_BUCKET_PINNED);

@@ -2,10 +2,10 @@
 /*
  * bucket_overlay.h - names that this mount has made or removed since they were listed
  *
- * A listing is kept for a while, and what was changed from here is not in it.  Nor is
- * what the store does not have yet, or cannot have:
+ * A listing is kept for a while.  This table has the changes that this mount
+ * has made since, and names that are not in the store:
  *
- *   made      by us, and there; forgotten with a listing that began later
+ * made by us, and stored; forgotten with a listing that began later
  *   pinned    a new file before its first commit, which is nowhere else; a directory
  *             out of which we have removed a name, and which may be empty by now
  *   removed   by us; forgotten as what was made
@@ -19,17 +19,17 @@
 #include "suffix.h"
 
 enum fs_bucket_change {
-	/* The listing tells. */
+	/* As the listing says. */
 	FS_BUCKET_UNCHANGED,
 	FS_BUCKET_MADE,
 	FS_BUCKET_PINNED,
 	FS_BUCKET_REMOVED,
 };
 
-/* Where a name that was made leads to. */
+/* The stored file that a new name leads to. */
 struct fs_bucket_made {
 	char stored[FS_NAME_SIZE];
-	/* Without suffix; "": it is not called like a frame. */
+	/* Stored name without suffix; "": it has no suffix of a frame. */
 	char stem[FS_NAME_SIZE];
 	bool is_dir;
 };
@@ -43,25 +43,25 @@ enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *bucket,
 					     struct fs_bucket_made *out);
 
 /*
- * Notes that what is stored as @stored, of which @is_dir is as in struct
- * fs_bucket_name, is shown as @shown in @dir, or (_removed) no more; that replaces
- * what was noted before.  Returns 0 or -ENOMEM.
+ * Notes that the entry stored as @stored (@is_dir as in struct fs_bucket_name)
+ * is shown as @shown in @dir; _removed: that it is shown no more.  Replaces
+ * what was noted for @shown.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_bucket_overlay_note(struct fs_bucket *bucket, const char *dir,
 			   const char *shown, const char *stored, bool is_dir,
 			   enum fs_bucket_change what);
 
-/* Notes that the new file @path, which was pinned, is there now. */
+/* Notes that the new file @path, which was pinned, is stored now. */
 void fs_bucket_overlay_settle(struct fs_bucket *bucket, const char *path);
 
 /*
- * Pins the directory @dir and those above it: they are shown as long as the mount
- * stands, or until they are removed.
+ * Pins the directory @dir and its parents: they are shown until they are
+ * removed, or the mount ends.
  */
 void fs_bucket_overlay_pin(struct fs_bucket *bucket, const char *dir);
 
-/* Forgets what a listing of @dir that began at @ms tells. */
+/* Forgets the changes that a listing of @dir begun at @ms includes. */
 void fs_bucket_overlay_listed(struct fs_bucket *bucket, const char *dir,
 			      uint64_t ms);
 

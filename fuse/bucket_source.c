@@ -16,12 +16,12 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-/* Name of a frame without a name. */
+/* The shown name of a frame whose URL has no name. */
 #define NAMELESS "frame"
 
 _Static_assert(B2F_AWS_REASON <= FS_REASON_SIZE, "one is printed to the other");
 
-/* Until the mount stands, the first error is why it cannot be made. */
+/* Until the mount stands, keeps the first error as the reason. */
 static void take_message(void *arg, enum b2f_log_level level,
 			 const char *message)
 {
@@ -33,7 +33,7 @@ static void take_message(void *arg, enum b2f_log_level level,
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
 }
 
-/* Is the mount to end, or gone, and all committed? */
+/* Is the mount to end, or gone, and is all committed? */
 static bool has_ended(void *arg)
 {
 	struct fs *fs = arg;
@@ -71,7 +71,7 @@ static int make_place(struct fs *fs, struct fs_bucket *r)
 	return b2f_remote_new(&options, o->source, &r->place);
 }
 
-/* Connects @r to SOURCE, with the credentials of whoever mounts. */
+/* Connects @r to SOURCE, with the credentials of the user who mounts. */
 static int connect_place(struct fs *fs, struct fs_bucket *r)
 {
 	const struct fs_options *o = &fs->options;
@@ -102,7 +102,7 @@ static int note_entry(void *arg, const struct b2f_remote_entry *entry)
 	return 1;
 }
 
-/* Is there anything below the place? */
+/* Does the store have any key below the place? */
 static int look_below(const struct fs_bucket *r, bool *any)
 {
 	int err;
@@ -130,7 +130,7 @@ static char *last_part(const char *url)
 	return strndup(url + begin, n - begin);
 }
 
-/* A bucket, or a prefix in it: either may have nothing in it yet, but for a frame. */
+/* A bucket, or a prefix that is not named like a frame, may be empty. */
 static bool may_be_empty(const char *url)
 {
 	char *name = last_part(url), stem[FS_NAME_SIZE];
@@ -151,9 +151,9 @@ static bool is_bucket(const char *url)
 }
 
 /*
- * Looks at SOURCE: a frame's index, or objects below, or an object.  The
- * listing comes first, as only an answer with a body tells why it is refused;
- * users who may not list may still read a frame.
+ * Looks at SOURCE: it may be a frame with an index, a prefix of objects, or an
+ * object.  Lists first, because only an answer with a body says why a request
+ * is refused; a user who may not list may still read a frame.
  */
 static int look_at_place(const struct fs_bucket *r, const char *url,
 			 enum place_kind *out)
@@ -219,11 +219,11 @@ static int try_frame(struct fs *fs)
 		err = B2F_ENOTFRAME;
 	else
 		err = entry.node->unreadable;
-	/* The mount keeps it, so that the first lookup finds it open. */
+	/* The file stays open, so that the first lookup finds it. */
 	return err;
 }
 
-/* Is the object at @url called like a pack? */
+/* Has the object at @url the name of a pack? */
 static bool is_called_pack(const char *url)
 {
 	char *path = strndup(url, strcspn(url, "?#"));
@@ -246,7 +246,7 @@ static int make_root(struct fs *fs, enum place_kind kind)
 	if (kind == PLACE_OBJECT && is_called_pack(fs->options.source)) {
 		err = fs_bucket_find_pack(fs, "", &pack);
 		if (!err) {
-			/* The mount refers to it until its end. */
+			/* The reference lasts until the end of the mount. */
 			err = fs_bucket_node_make_root(r, NULL);
 			fs->nodes.root = &pack->nodes[0].head;
 			return err;
@@ -287,7 +287,7 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 	return r;
 }
 
-/* Calls SOURCE what @r is called, which tells no more than where it is. */
+/* Calls SOURCE by the label of @r, which contains no secret. */
 static int take_label(struct fs *fs, const struct fs_bucket *r)
 {
 	char *label = strdup(b2f_remote_label(r->place));
@@ -299,7 +299,7 @@ static int take_label(struct fs *fs, const struct fs_bucket *r)
 	return 0;
 }
 
-/* Is that what the server says of itself, and will say again? */
+/* Is @err a lasting refusal by the server? */
 static bool is_refusal(int err)
 {
 	return err == -EROFS || err == -EACCES || err == -ENOENT ||
@@ -307,8 +307,8 @@ static bool is_refusal(int err)
 }
 
 /*
- * Asks whether it can be written to, unless that is clear; logs once if not.  If that
- * cannot be found out now, each change asks again.
+ * Finds out whether SOURCE can be written to; logs once if not.  If that is not
+ * known yet, each change asks again.
  */
 static void decide_writing(struct fs *fs, enum place_kind kind)
 {
@@ -374,7 +374,7 @@ void fs_bucket_source_close(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
 
-	/* Only tidying up is left. */
+	/* The requests have ended: only tidying up is left. */
 	if (r->place)
 		b2f_remote_hurry(r->place, false);
 	fs_handle_fini(fs);

@@ -10,29 +10,31 @@
 #include "fs.h"
 
 /*
- * Looks at SOURCE and makes fs->bucket, with its root; and fs->source.path the
- * name by which messages and mount(8) call it, which has no secret in it.  A
- * frame is opened once, so that a damaged one is refused now.  Decides whether the
- * mount is writable, and logs once if not.  Close it with fs_bucket_source_close(),
- * also after an error.
+ * Looks at SOURCE and makes fs->bucket with its root.  Sets fs->source.path to
+ * the name that messages and mount(8) show, which contains no secret.  A frame
+ * is opened once, so that a damaged one is refused now.  Finds out whether the
+ * mount is writable, and logs once if not.  Close it with
+ * fs_bucket_source_close(), also after an error.
  *
  * Returns 0, or an error of requests (b2frame/remote.h) with @reason set.
  */
 B2F_MUST_CHECK
 int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
-/* The mount is to end: the server is not waited for long once all is committed. */
+/*
+ * The mount is to end: once all is committed, do not wait long for the server.
+ */
 void fs_bucket_source_rest(struct fs *fs);
 
-/* Ends the bucket, for which the server is not waited for long. */
+/* Ends the bucket; does not wait long for the server. */
 void fs_bucket_source_close(struct fs *fs);
 
-/* Frees it, when no thread of the runtime reads from it any more. */
+/* Frees the bucket, when no thread of the runtime reads from it any more. */
 void fs_bucket_source_free(struct fs *fs);
 
 /*
- * Has fs_bucket_writer_fini(), which may run, end at once.  Threads: any, while there
- * is a bucket.
+ * Has fs_bucket_writer_fini() end at once, if it runs.  Threads: any, while
+ * there is a bucket.
  */
 void fs_bucket_source_abandon(struct fs *fs);
 

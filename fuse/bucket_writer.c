@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bucket_writer.c - frames in an object store that are written to */
+/* bucket_writer.c - frames in an object store that this mount writes to */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 struct fs_bucket_doomed {
 	STAILQ_ENTRY(fs_bucket_doomed) next;
 	struct b2f_remote_remains *remains;
-	/* With a reference; or NULL. */
+	/* The node that may still read them, with a reference; or NULL. */
 	struct fs_object *node;
-	/* When no other client reads them any more. */
+	/* When other clients have stopped reading them. */
 	time_t due_s;
 };
 
@@ -27,7 +27,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	struct fs_bucket_doomed *d = remains ? malloc(sizeof(*d)) : NULL;
 
 	if (!d) {
-		/* Readers of them are told ESTALE. */
+		/* A reader of the deleted chunks gets ESTALE. */
 		b2f_remote_remains_free(remains);
 		return;
 	}
@@ -44,7 +44,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	fs_wakeup_call(&fs->wakeup, false);
 }
 
-/* Takes the first one whose time has come off the list; or NULL. */
+/* Takes the first entry that is due off the list; or NULL. */
 static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 {
 	struct fs_bucket_doomed *d;
@@ -88,12 +88,12 @@ void fs_bucket_doomed_fini(struct fs *fs)
 			b2f_remote_remains_leave(d->remains);
 		else
 			b2f_remote_remains_free(d->remains);
-		/* Nodes that are left are freed all together. */
+		/* The nodes that are left are freed together. */
 		free(d);
 	}
 }
 
-/* How long a read waits for the kernel to drop cached pages, ms. */
+/* How long a read waits until the kernel has dropped cached pages, ms. */
 #define DROP_MS 200
 
 static void log_failure(struct fs *fs, const struct fs_object *node,
@@ -104,7 +104,10 @@ static void log_failure(struct fs *fs, const struct fs_object *node,
 			what, b2f_strerror(err));
 }
 
-/* Puts @node, whose data the caller has open, into the list.  Locked. */
+/*
+ * Puts @node, whose data the caller has open, into the list of active files.
+ * Locked.
+ */
 static void enter_list(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->writing.is_listed)
@@ -116,8 +119,8 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
 }
 
 /*
- * Takes @node off the list if it is one version again.  The caller has its data
- * open.
+ * Takes @node off the list if all is committed and no writer is left.  The
+ * caller has its data open.
  */
 static void leave_list(struct fs *fs, struct fs_object *node)
 {
@@ -134,7 +137,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	if (!leaves || (!clean && b2f_file_is_dirty(node->open.data)))
 		return;
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	/* Without a writer since, it is as clean as it was. */
+	/* If no writer came in between, it is still clean. */
 	leaves = w->is_listed && node->open.nwriters == 0 &&
 		 w->nbegun == nbegun && !w->drop;
 	if (leaves) {
@@ -154,7 +157,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	fs_node_put(&node->head, 1);
 }
 
-/* Has the kernel drop its pages of an older version; locked. */
+/* Has the ticker drop the kernel's pages of an older version.  Locked. */
 static void mark_drop(struct fs *fs, struct fs_object *node)
 {
 	if (node->writing.is_listed)
@@ -181,8 +184,8 @@ static struct timespec ms_from_now(long ms)
 }
 
 /*
- * Waits, until @until at most, as long as what is shown is that of others, as @foreign
- * says, and the kernel has not dropped what it has; returns whether it is.
+ * Waits until @until while the node shows changes of others (@foreign) and the
+ * kernel has not dropped its old pages.  Returns whether it had to wait.
  */
 static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 			 bool foreign, const struct timespec *until, bool *late)
@@ -238,7 +241,7 @@ static struct fs_object *object_of(struct fs_file *file)
 				    offsetof(struct fs_object, open));
 }
 
-/* Notes that changes of other clients are shown now. */
+/* Notes that the data include changes of other clients now. */
 static void note_foreign(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
@@ -251,8 +254,8 @@ static void note_foreign(struct fs *fs, struct fs_file *file)
 }
 
 /*
- * Makes @node the version that its data have now; @before tells when it was
- * changed last.  Returns whether it was another one.
+ * Gives @node the version of its open data; @before tells when it was changed
+ * last.  Returns whether the version is another one.
  */
 static bool move_on(struct fs *fs, struct fs_object *node,
 		    const struct b2f_file_now *before)
@@ -273,7 +276,7 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 		node->has_mtime = true;
 		node->mtime = before->mtime;
 	}
-	/* The kernel knows nothing of the view's bytes. */
+	/* The ticker does not track the pages of the view. */
 	if (moved && node->has_view)
 		mark_drop(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
@@ -285,11 +288,11 @@ void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node)
 	pthread_mutex_lock(&fs->state_lock);
 	node->writing.own_mtime = false;
 	pthread_mutex_unlock(&fs->state_lock);
-	/* A write may have begun with what others have committed. */
+	/* The write may have merged commits of others. */
 	(void)fs_file_take_foreign(fs, &node->open);
 }
 
-/* There is a frame on the server, if there was none before. */
+/* Notes that a new frame is on the server now. */
 static void note_made(struct fs_bucket *r, struct fs_object *node)
 {
 	bool was_new;
@@ -302,14 +305,14 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-/* Goes on with the version on the server. */
+/* Goes back to the version on the server. */
 static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 	int err = b2f_file_revert(file->data);
 
 	if (err == -ENOENT || err == B2F_ENOTFRAME) {
-		/* There is nothing else to show. */
+		/* If that fails, there is no version to show. */
 		b2f_file_discard(file->data);
 		err = 0;
 	}
@@ -338,16 +341,19 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node)
 {
 	int err = fs_file_commit(fs, &node->open, B2F_COMMIT_DURABLE, true);
 
-	/* Another one, which was killed, may have given up what we wait for. */
+	/*
+	 * Another commit of this mount may have given up because its caller was
+	 * killed; this one tries again.
+	 */
 	if (err == -EINTR && !b2f_patience_is_over())
 		err = fs_file_commit(fs, &node->open, B2F_COMMIT_DURABLE, true);
 	return err;
 }
 
-/* Repeats a failed commit later. */
+/* Has a failed commit repeated later. */
 static void put_off(struct fs *fs, struct fs_object *node, int err)
 {
-	/* A refused one is logged when its changes are dropped. */
+	/* A refused commit is logged when its changes are dropped. */
 	if (!err || err == -EAGAIN || err == -ESTALE)
 		return;
 	if (b2f_file_is_dirty(node->open.data))
@@ -365,7 +371,7 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fs_file_add_writer(r->volume.fs, &node->open);
-	/* A removed file is written to by the programs that have it open. */
+	/* Programs that have a removed file open may still write to it. */
 	if (!node->is_present && !(node->open.gone && w->is_listed)) {
 		node->open.nwriters--;
 		err = -ESTALE;
@@ -386,7 +392,7 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
 	if (err)
 		fs_bucket_writer_end(fs, node);
-	/* It may begin with what others have committed. */
+	/* The open may have merged commits of others. */
 	else if (move_on(fs, node, NULL))
 		note_foreign(fs, &node->open);
 	fs_wakeup_call(&fs->wakeup, false);
@@ -424,10 +430,10 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 {
 	bool foreign = false;
 
-	/* Another file replaces @node. */
+	/* Not while another file is replacing @node. */
 	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
-	/* A frame that cannot be read is left alone. */
+	/* A frame that cannot be read stays as it is. */
 	foreign = !b2f_file_refresh(node->open.data, 0, &foreign) && foreign;
 	if (foreign) {
 		(void)move_on(fs, node, NULL);
@@ -453,8 +459,9 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node)
 }
 
 /*
- * A commit of another client is another version, to which the name leads from
- * now on: programs that have this one open may have read a part of it.
+ * Looks for commits of other clients.  If there is one, the name leads to
+ * another node from now on, because programs may have read a part of this
+ * version.
  */
 static void look_for_others(struct fs *fs, struct fs_object *node)
 {

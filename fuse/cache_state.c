@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * cache_state.c - what the kernel and we have seen of the data of a file: the states
- */
+/* cache_state.c - the state of the kernel's cache of a file */
 #include "cache_state.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -19,7 +17,7 @@ bool fs_cache_state_is_ours(const struct fs_cache_state *seen,
 	return seen->is_ours && is_same(seen, stamp);
 }
 
-/* Sets a version that is not known to be ours. */
+/* Sets a version that may not be ours. */
 static void set_stamp(struct fs_cache_state *seen,
 		      const struct b2f_frame_stamp *stamp,
 		      enum fs_cache_knowledge cache)
@@ -52,7 +50,7 @@ bool fs_cache_state_may_share(const struct fs_cache_state *seen)
 	return !(seen->drop & (FS_CACHE_DROP_SELF | FS_CACHE_DROPPING));
 }
 
-/* May the first open of the version @stamp keep what the kernel has? */
+/* May the first open of the version @stamp keep the kernel's pages? */
 static bool may_keep(const struct fs_cache_state *seen,
 		     const struct b2f_frame_stamp *stamp)
 {
@@ -75,7 +73,7 @@ bool fs_cache_state_open(struct fs_cache_state *seen,
 	if (seen->nopen++ > 0)
 		return fs_cache_state_may_share(seen);
 	keep = may_keep(seen, stamp);
-	/* The kernel opened it without a new lookup of its name. */
+	/* The kernel opened the file without looking up its name again. */
 	seen->resized |= known && !is_same(seen, stamp);
 	seen->drop &= ~(unsigned int)FS_CACHE_DROP_SELF;
 	set_stamp(seen, stamp,
@@ -145,7 +143,7 @@ void fs_cache_state_meta(struct fs_cache_state *seen,
 {
 	if (!is_same(seen, before))
 		return;
-	/* The kernel's pages are as valid as before. */
+	/* The data, and so the kernel's pages, are unchanged. */
 	seen->stamp = *now;
 	set_ctime(seen, now->ctime_ns);
 }
@@ -154,13 +152,14 @@ void fs_cache_state_compare(struct fs_cache_state *seen,
 			    const struct fs_look *look)
 {
 	if (seen->nopen == 0)
-		/* The kernel has not looked up its name since. */
+		/* The kernel has not looked up the name since. */
 		seen->resized |= fs_cache_state_must_renew(seen, &look->stamp);
 	if (seen->nopen == 0 || !look->alone)
 		return;
 	if (seen->nseen != seen->nbegun)
 		/*
-		 * We changed it, and another program may have done so as well.
+		 * We changed the file, and another program may have changed it,
+		 * too.
 		 */
 		set_stamp(seen, &look->stamp,
 			  seen->cache == FS_CACHE_MIXED ? FS_CACHE_MIXED
@@ -189,7 +188,7 @@ bool fs_cache_state_open_look(struct fs_cache_state *seen,
 	if (seen->nopen == 0 || seen->cache == FS_CACHE_SURE || is_written)
 		return fs_cache_state_open(seen, &look->stamp,
 					   look->settled && look->alone);
-	/* Nothing is being written, so the open may drop what there is. */
+	/* No data are being written, so the open may drop the pages. */
 	if (seen->cache == FS_CACHE_UNSURE && look->settled)
 		seen->cache = FS_CACHE_SURE;
 	seen->nopen++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cache_state_look.c - what the kernel and we have seen of a file: looks at files */
+/* cache_state_look.c - finds out whether a file has changed, by its stamp */
 #include <errno.h>
 #include <time.h>
 
@@ -48,7 +48,7 @@ void fs_cache_state_note_commit(struct fs *fs, struct fs_backed *node,
 	if (fs_cache_state_is_ours(seen, &before->stamp))
 		changed = in_ns(&seen->ctime);
 	changed = max(changed, in_ns(shown));
-	/* A write may have been answered meanwhile. */
+	/* A write may have been answered in between. */
 	if (before->has_mtime)
 		changed = max(changed, now->stamp.mtime_ns);
 	if (changed > now->stamp.ctime_ns)
@@ -73,8 +73,8 @@ struct timespec fs_cache_state_ctime(struct fs *fs,
 }
 
 /*
- * Looks at the file.  @nours: changes under way that the caller has begun
- * itself.  Returns 0 or an errno; in both cases fs->state_lock is held.
+ * Looks at the file.  @nours: how many changes under way are the caller's own.
+ * Returns 0 or an errno; in both cases fs->state_lock is held.
  */
 static int look_and_lock(struct fs *fs, const struct fs_cache_state *seen,
 			 int fd, uint64_t nours, struct fs_look *look)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.c - what follows from the options */
+/* config.c - derives the configuration from the options */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static struct b2f_write_options write_options(const struct fs_options *o)
 		.guess_typesize = o->create.typesize == 0,
 		.npy_arrays = true,
 		.adapt_clevel = o->create.clevel == FS_UNSET,
-		/* close(2) does not wait for the release. */
+		/* The kernel sends the release after close(2) has returned. */
 		.ends_late = true,
 		.chunksize = (uint32_t)o->create.chunksize,
 	};
@@ -72,7 +72,7 @@ static struct b2f_settings new_files(const struct fs_options *o)
 	return s;
 }
 
-/* Makes a file in no directory, which checks the settings alone. */
+/* Makes a frame in no directory, which only checks the settings. */
 static int try_new_file(const struct b2f_settings *s,
 			char reason[FS_REASON_SIZE])
 {
@@ -89,7 +89,7 @@ static int refuse(const char *option, const char *problem,
 	return -EINVAL;
 }
 
-/* The first option that is for URLs alone, or NULL. */
+/* The first of the options that only a mount of a URL takes, or NULL. */
 static const char *url_option(const struct fs_options *o)
 {
 	return o->bucket.endpoint	    ? "endpoint"
@@ -107,7 +107,7 @@ static const char *url_option(const struct fs_options *o)
 
 static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])
 {
-	/* Limits of the fields of a frame. */
+	/* Limits of the fields of a frame, and of times. */
 	if (o->create.clevel > 9)
 		return refuse("clevel", "0 to 9", reason);
 	if (o->create.typesize > 255)
@@ -141,9 +141,10 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	s.write = write_options(options);
 	s.new_files = new_files(options);
 	/*
-	 * The mark of a small frame is part of a seal; a program that locks
-	 * NAME.b2lock is not to find a directory there; and a kernel that collects
-	 * writes goes by sizes of its own while a file becomes another one.
+	 * A small frame needs a mark in its seals; with locking, another
+	 * program must not find a directory at NAME.b2lock; and with
+	 * writeback_cache the kernel would keep its own size while a file
+	 * becomes a directory.
 	 */
 	s.small_bytes = options->create.no_seal || options->locking ||
 				  options->cache.writeback_cache
@@ -159,7 +160,9 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	err = try_new_file(&s.new_files, reason);
 	if (err)
 		return err;
-	/* The first bytes of a file tell its item size, and so the rest. */
+	/*
+	 * The first bytes of a file decide its item size, and the rest follows.
+	 */
 	s.new_files.chunksize = -1;
 	*out = s;
 	return 0;

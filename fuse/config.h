@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * config.h - what follows from the options
+ * config.h - the configuration, derived from the options
  *
  * Layer: fuse.  Threads: read-only after the start.
  */
@@ -18,29 +18,27 @@ struct fs_config {
 	struct b2f_runtime_options runtime;
 	struct b2f_write_options write;
 	struct b2f_settings new_files;
-	/*
-	 * Up to this many bytes a new file is a contiguous frame; 0: never.
-	 */
+	/* A new file up to this size is a contiguous frame; 0: never. */
 	uint64_t small_bytes;
 	enum b2f_log_level log_level;
-	/* 0: no timer commits. */
+	/* Nanoseconds between timed commits; 0: no timer. */
 	uint64_t commit_ns;
-	/* Permission bits to take away. */
+	/* Permission bits that are not shown. */
 	mode_t file_mask;
 	mode_t dir_mask;
 	bool background;
 	bool no_xattr;
 	bool list_xattr;
 	/*
-	 * The kernel itself reads and writes files that are no frames.  Decided
-	 * by the first request; false once the kernel has refused it.
+	 * The kernel reads and writes plain files itself.  Decided by the first
+	 * request; false once the kernel has refused it.
 	 */
 	_Atomic bool passes;
 };
 
 /*
- * Derives the configuration from @options.  Returns 0, or -EINVAL (new files
- * cannot be made in this way) with @reason set.
+ * Derives the configuration from @options.  Returns 0; or -EINVAL, with @reason
+ * set, if these settings cannot make a new file.
  */
 B2F_MUST_CHECK
 int fs_config_make(const struct fs_options *options, struct fs_config *out,

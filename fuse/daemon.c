@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* daemon.c - into the background, without losing an error on the way */
+/* daemon.c - goes into the background without losing an error */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "daemon.h"
 
-/* The parent: waits for one byte, or for the end of the child. */
+/* The parent waits for one byte of the child, or for its end. */
 static int wait_for_child(int fd, pid_t child)
 {
 	int status;
@@ -32,12 +32,15 @@ static int wait_for_child(int fd, pid_t child)
 }
 
 /*
- * Closes what else the caller has open: a lock, a pipe or a filesystem would be
- * in use as long as the mount is there.
+ * Closes the descriptors that the caller left open: otherwise a lock, a pipe or
+ * a filesystem would stay in use as long as the mount.
  */
 static void close_inherited(int keep)
 {
-	/* Nothing else is open yet.  Kernels before 5.9 cannot. */
+	/*
+	 * The daemon has opened nothing yet.  Kernels before 5.9 do not know
+	 * close_range(2).
+	 */
 	if (keep > STDERR_FILENO + 1)
 		(void)!close_range(STDERR_FILENO + 1, (unsigned int)keep - 1,
 				   0);
@@ -68,7 +71,7 @@ int fs_daemon_fork(struct fs_daemon *daemon)
 	}
 	if (child > 0) {
 		close(fds[1]);
-		/* _exit(): buffered output belongs to the child. */
+		/* _exit(), because the child will write the buffered output. */
 		_exit(wait_for_child(fds[0], child));
 	}
 	close(fds[0]);
@@ -77,7 +80,7 @@ int fs_daemon_fork(struct fs_daemon *daemon)
 	return 0;
 }
 
-/* Points stdin, stdout and stderr to nowhere; if that fails, they stay. */
+/* Points stdin, stdout and stderr to /dev/null; if that fails, they stay. */
 static void leave_terminal(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -96,7 +99,7 @@ void fs_daemon_ready(struct fs_daemon *daemon)
 
 	if (daemon->ready_fd < 0)
 		return;
-	/* Not a group leader, so setsid() cannot fail. */
+	/* The child leads no process group, so setsid() cannot fail. */
 	setsid();
 	if (chdir("/"))
 		_exit(FS_EXIT_DAEMON);
@@ -108,7 +111,7 @@ void fs_daemon_ready(struct fs_daemon *daemon)
 	daemon->ready_fd = -1;
 }
 
-/* A manager that has gone, or does not listen, is no concern of the mount. */
+/* If the service manager has gone, the mount goes on. */
 static void send_to(const char *path, const char *message)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * daemon.h - into the background, without losing an error on the way
+ * daemon.h - goes into the background without losing an error
  *
  * The child is forked before anything is opened, since threads do not survive
  * a fork.  It keeps the terminal until it is ready; the parent waits for that,
  * or for the child's exit code.
  *
- * Layer: fuse.  Threads: fork from the only one; ready from any.
+ * Layer: fuse.  Threads: fork while there is one thread; ready from any.
  */
 #ifndef B2F_FUSE_DAEMON_H
 #define B2F_FUSE_DAEMON_H
@@ -32,18 +32,18 @@ enum fs_exit {
 	FS_EXIT_SIGNALS = 6,
 	/* The connection to the kernel broke while mounted. */
 	FS_EXIT_LOOP = 7,
-	/* Something that was written could not be stored; see the log. */
+	/* Some written data could not be stored; the log says which. */
 	FS_EXIT_LOST = 8,
 };
 
 struct fs_daemon {
-	/* Where the parent listens; -1: there is none. */
+	/* The pipe to the parent; -1: there is no parent. */
 	int ready_fd;
 };
 
 /*
- * Goes on in a child.  The parent ends when the child is ready (exit code 0),
- * or has ended (its exit code).
+ * Continues in a child.  The parent exits when the child is ready (with 0), or
+ * has exited (with the child's exit status).
  *
  * Returns 0, or the errno of pipe2(2) or fork(2).
  */
@@ -51,22 +51,22 @@ B2F_MUST_CHECK
 int fs_daemon_fork(struct fs_daemon *daemon);
 
 /*
- * Opens /dev/null as stdin, stdout or stderr where the caller has closed it:
- * messages would go to the next file that is opened, or that file would be lost
- * on the way into the background.
+ * Opens /dev/null for each of stdin, stdout and stderr that is closed.
+ * Otherwise the next file opened would get that number, and receive messages,
+ * or be closed on the way into the background.
  */
 void fs_daemon_fill_standard(void);
 
 /*
- * Leaves terminal, session and working directory, and lets the parent end.
+ * Leaves terminal, session and working directory, and lets the parent exit.
  * Does nothing without fs_daemon_fork(), or the second time.
  */
 void fs_daemon_ready(struct fs_daemon *daemon);
 
 /*
- * Tell the service manager that the mount answers, from this very process, and that it
- * is ending.  By the protocol of sd_notify(3): one datagram to the socket that the
- * environment names in NOTIFY_SOCKET.  Nothing happens if it names none.
+ * Tell the service manager that the mount answers requests, and that it is
+ * ending, as in sd_notify(3): one datagram to the socket that NOTIFY_SOCKET
+ * names.  Do nothing without NOTIFY_SOCKET.
  */
 void fs_daemon_notify_ready(void);
 void fs_daemon_notify_stopping(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dir.c - the entries of a directory, one by one, and fsync of it */
+/* dir.c - lists and syncs directories */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -11,7 +11,7 @@
 
 #include "dir.h"
 
-/* With more files, one syncfs(2) is not slower. */
+/* For more files, one syncfs(2) takes no longer. */
 #define FILES_MAX 64
 
 /* The magic of f2fs and overlay is not in all headers. */
@@ -63,7 +63,7 @@ int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
 	return result;
 }
 
-/* Some filesystems have no fsync for directories, nor need for it. */
+/* Some filesystems have no fsync for directories, and need none. */
 static int sync_fd(int fd)
 {
 	int ret;
@@ -83,7 +83,7 @@ static int sync_entry(int dirfd, const char *name)
 	/* The owner may have made the index unreadable for this user. */
 	if (fd < 0 && errno == EACCES)
 		return syncfs(dirfd) ? -errno : 0;
-	/* Any other file that we cannot open, we have not written. */
+	/* This mount has not written to another file that it cannot open. */
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? -errno : 0;
 	err = sync_fd(fd);
@@ -91,7 +91,7 @@ static int sync_entry(int dirfd, const char *name)
 	return err;
 }
 
-/* Opens the very file that the O_PATH descriptor @path_fd is. */
+/* Opens the file of the O_PATH descriptor @path_fd. */
 static int open_file(int path_fd)
 {
 	char path[48];
@@ -99,7 +99,7 @@ static int open_file(int path_fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	/* Its owner may have closed it to readers. */
+	/* The owner may have removed the right to read it. */
 	if (fd < 0)
 		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -112,7 +112,7 @@ int fs_dir_open_to_sync(int path_fd)
 	return fd == -ENOTDIR ? open_file(path_fd) : fd;
 }
 
-/* Syncs the whole filesystem that @path_fd is on. */
+/* Syncs the whole filesystem of @path_fd. */
 static int sync_all(int path_fd)
 {
 	int fd = open_dir(path_fd), err = fd;
@@ -135,7 +135,7 @@ int fs_dir_sync_names(int path_fd)
 	return err;
 }
 
-/* Syncs one entry; ends the walk with 1 when there are too many. */
+/* Syncs one entry; returns 1 to end the walk when there are too many. */
 static int sync_some(void *n, int dirfd, const struct dirent *d)
 {
 	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* disk_frame.c - a frame as it is on disk, even while it is open */
+/* disk_frame.c - opens, resets and measures frames on disk */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "disk_frame.h"
 #include "fs.h"
 
-/* The path of @node for messages; malloc'ed. */
+/* Makes the path of @node for messages; malloc'ed. */
 static int make_label(struct fs *fs, struct fs_backed *node, char **out)
 {
 	const char *base = fs->source.path;
@@ -51,14 +51,14 @@ int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 	return err;
 }
 
-/* A contiguous frame: a path to its very file, and where its name is. */
+/* A contiguous frame: a path to its file, and its name in a directory. */
 struct single {
 	char path[48];
 	char name[FS_NAME_SIZE];
 	struct fs_pin parent;
 };
 
-/* Unpin @single->parent. */
+/* Finds the file of the contiguous frame @node.  Unpin @single->parent. */
 static void find_single(struct fs *fs, struct fs_backed *node, int fd,
 			struct b2f_frame_options *options,
 			struct single *single)
@@ -121,7 +121,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	err = node->sparse ? b2f_frame_open(&options, fd, ".", out)
 			   : open_single(fs, node, fd, &options, out);
 	free(label);
-	/* It was a frame a moment ago: the next lookup finds its kind now. */
+	/* The file has changed its kind: the next lookup finds the new one. */
 	if (err == -ENOENT ||
 	    (err == B2F_ENOTFRAME &&
 	     fs_probe_index(fd, node->sparse, &index) == -ENOENT))

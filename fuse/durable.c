@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durable.c - frames that may not survive a loss of power, and when they do */
+/* durable.c - the table of frames that are not durable yet */
 #include "durable.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync)
 		fs_wakeup_call(&fs->wakeup, false);
 }
 
-/* Has the ticker sync @dev, by @path_fd, a directory or a file on it. */
+/* Has the ticker sync @dev through @path_fd, a directory or file on it. */
 static void sync_later(struct fs *fs, int path_fd, dev_t dev)
 {
 	struct fs_sync *later;
@@ -67,7 +67,7 @@ static void sync_later(struct fs *fs, int path_fd, dev_t dev)
 		return;
 	}
 	free(later);
-	/* The next frame that is left to a sync tries again. */
+	/* The next frame that waits for a sync tries again. */
 	fs_logger_write(fs->logger, B2F_LOG_WARNING,
 			"sync later: no memory or no descriptor");
 }
@@ -77,7 +77,7 @@ static bool is_durable(const struct fs_durable *d)
 	return b2f_durability_get(&d->contents) == B2F_DISK_DURABLE;
 }
 
-/* This and all that follows up to the functions of the header: locked. */
+/* All functions up to those of the header are called locked. */
 static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 {
 	struct fs_durable_key key;
@@ -90,7 +90,7 @@ static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 	return d;
 }
 
-/* Gets the record of @node, or makes it; NULL: no memory. */
+/* Gets the record of @node, perhaps a new one; NULL: no memory. */
 static struct fs_durable *get(struct fs *fs, struct fs_backed *node, dev_t dev,
 			      ino_t ino)
 {
@@ -126,15 +126,13 @@ bool fs_durable_is_done(const struct fs_durable *d)
 	return d->nusers == 0 && (!d->node || (!d->name_at && is_durable(d)));
 }
 
-/*
- * Drops @d if nothing of it needs to be known.  Returns as fs_durable_drop().
- */
+/* Drops @d if it holds no facts any more.  Returns as fs_durable_drop(). */
 static struct fs_backed *drop_if_done(struct fs *fs, struct fs_durable *d)
 {
 	return fs_durable_is_done(d) ? fs_durable_drop(fs, d) : NULL;
 }
 
-/* Unlocks, then gives back the node of a dropped record; may be NULL. */
+/* Unlocks, then gives back the node of a dropped record, or NULL. */
 static void unlock(struct fs *fs, struct fs_backed *dropped)
 {
 	pthread_mutex_unlock(&fs->state_lock);
@@ -166,7 +164,9 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
-	/* Without memory the name is as safe as after any other rename. */
+	/*
+	 * Without memory the new name is as durable as after any other rename.
+	 */
 	d = get(fs, node, node->dev, node->ino);
 	if (d)
 		d->name_at = ++all->clock;
@@ -218,7 +218,7 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 	return d ? &d->contents : NULL;
 }
 
-/* Keeps the directory around the file open, not the file itself. */
+/* Keeps the directory open instead of the file itself. */
 static void sync_frame_later(struct fs *fs, struct fs_open_frame *frame)
 {
 	char name[FS_NAME_SIZE];
@@ -251,7 +251,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 		sync_frame_later(fs, frame);
 }
 
-/* The table's entry of one frame at one moment. */
+/* The state of one frame in the table at one moment. */
 struct look {
 	dev_t dev;
 	ino_t ino;
@@ -277,8 +277,8 @@ static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
 }
 
 /*
- * Notes what a sync has made durable, unless it changed since @look.  Do this
- * after the sync: another fsync may wait for the same.
+ * Notes what a sync has made durable, unless that changed since @look.  Call
+ * this after the sync: another fsync may wait for the same.
  */
 static void note_synced(struct fs *fs, const struct look *look, bool name)
 {

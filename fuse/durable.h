@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * durable.h - the table of frames that may not survive a loss of power
+ * durable.h - the table of frames that are not durable yet
  *
- * A new file that is closed, but not fsync'ed, becomes durable some seconds
- * later, by one syncfs(2) of the ticker for all such files.  Until then it is
- * in this table, even if the kernel forgets it.  Commits move the state of its
- * contents (programs/durability.h) while it is open for writing, syncs when it
- * is not.  The table alone owns that state, and also knows whether the *name*
- * of the frame in its directory is durable.
+ * The ticker makes new files durable that were closed without fsync: some
+ * seconds later, by one syncfs(2) for all.  Until then they are in this table,
+ * even if the kernel forgets them.  The table owns the state of a frame's
+ * contents (programs/durability.h), which commits change while the frame is
+ * open for writing, and syncs otherwise.  It also knows whether the frame's
+ * *name* in its directory is durable.
  *
  *   made              NEW, with a new name
  *   renamed           with a new name
@@ -21,8 +21,8 @@
  *   deleted           forgotten
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of
- * power leaves the old file or the new one, as on ext4.  So a frame becomes
- * durable before it replaces one that may be.
+ * power leaves the old file or the new one, as on ext4.  So a frame is synced
+ * before it replaces one that may be durable.
  *
  * Layer: fuse.  Threads: any.  The table is under fs->state_lock ("locked").
  */
@@ -47,36 +47,39 @@ struct fs_open_frame;
 struct fs_sync;
 
 struct fs_durables {
-	/* One thread syncs at a time; before all other locks. */
+	/* Held by the one thread that syncs; taken before all other locks. */
 	pthread_mutex_t sync_lock;
 	/* The rest is under fs->state_lock. */
-	/* A uthash by device and inode number of their directories. */
+	/* A uthash, by device and inode number of the frames' directories. */
 	struct fs_durable *all;
-	/* Filesystems that are to be synced. */
+	/* Filesystems that wait for a sync. */
 	struct fs_sync *syncs;
 	/*
-	 * Ticks whenever something is left to a sync, so that a sync knows what
-	 * came before it began.
+	 * Advances whenever a frame is left to a sync, so that a sync knows
+	 * which frames came before it.
 	 */
 	uint64_t clock;
 };
 
-/* Notes that the frame @node was made below @dirfd.  Returns 0 or -ENOMEM. */
+/* Notes the new frame @node below @dirfd.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd);
 
 /* Notes that the frame @node has a new name below @dirfd. */
 void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd);
 
-/* Notes that @frame, open for writing, has become another new one below @dirfd. */
+/*
+ * Notes that @frame, open for writing, was replaced by another new file or
+ * directory below @dirfd.
+ */
 void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame,
 			  int dirfd);
 
-/* Notes that it was deleted. */
+/* Notes that @node was deleted. */
 void fs_durable_forget(struct fs *fs, struct fs_backed *node);
 
 /*
- * Notes that @frame is about to be open for writing, until fs_durable_close().
+ * Notes that @frame is to be opened for writing, until fs_durable_close().
  * Returns its state for b2f_write_options; NULL: no memory.
  */
 struct b2f_durability *fs_durable_open(struct fs *fs,
@@ -90,58 +93,58 @@ enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 
 /*
  * Syncs the contents of a frame that is not open for writing; @path_fd is its
- * directory.  Returns 0, -EIO (a sync of it has failed: it must be written
- * anew) or an errno of fsync(2).
+ * directory.  Returns 0, -EIO (an earlier sync failed: the contents must be
+ * written again) or an errno of fsync(2).
  */
 B2F_MUST_CHECK
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 
 /*
- * Syncs the directory in which the frame @node has its name, if the name is
- * new.  Returns 0 or an errno.
+ * Syncs the directory of the frame @node, if its name is new.  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
 			 ino_t ino);
 
 /*
- * durable_sync.c: syncs of whole filesystems, and of frames one by one.  _found and _now
- * from any thread; the rest from the ticker's, or when that has ended.  All but _waits and
- * _is_crowded block on I/O.
+ * durable_sync.c: syncs whole filesystems, and single frames.  _found and _now
+ * from any thread; the others from the ticker, or after its end.  All but
+ * _waits and _is_crowded block on I/O.
  */
 
 /*
  * Makes the contents of the frame @found durable; @node is its node, or NULL if
- * the kernel does not know it.  Returns as b2f_file_commit(), or an errno
- * of fsync(2).
+ * the kernel does not know it.  Returns as b2f_file_commit(), or an errno of
+ * fsync(2).
  */
 B2F_MUST_CHECK
 int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 			  const struct fs_found *found);
 
-/* Is there something to be synced, sooner or later? */
+/* Does any frame wait for a sync? */
 bool fs_durable_sync_waits(struct fs *fs);
 
-/* Are so many frames waiting that they should not wait for the timer? */
+/* Are so many frames waiting that the sync should come at once? */
 bool fs_durable_sync_is_crowded(struct fs *fs);
 
 /*
- * Syncs the filesystems that have been waiting for @age_s seconds.  Returns 0,
- * or the first error of what could not be made durable.
+ * Syncs the filesystems that have waited for @age_s seconds.  Returns 0 or the
+ * first error.
  */
 B2F_MUST_CHECK
 int fs_durable_sync_due(struct fs *fs, time_t age_s);
 
 /*
- * Commits all that is open, and makes it durable, and what waits for that.  Returns 0,
- * or the first error.
+ * Commits all open files durably, and syncs all frames that wait.  Returns 0 or
+ * the first error.
  */
 B2F_MUST_CHECK
 int fs_durable_sync_now(struct fs *fs);
 
 /*
- * Makes all durable that waits for it; everything is closed.  Returns 0, or an
- * error: then something may be lost, as is logged.
+ * Syncs all frames that wait; every file is closed.  Returns 0, or an error:
+ * data may be lost then, which is logged.
  */
 B2F_MUST_CHECK
 int fs_durable_sync_fini(struct fs *fs);
@@ -156,11 +159,11 @@ struct fs_durable_key {
 /* A frame that is open for writing, or not yet durable. */
 struct fs_durable {
 	struct fs_durable_key key;
-	/* Commits move it without a lock. */
+	/* The state of its contents, which commits change without a lock. */
 	struct b2f_durability contents;
-	/* With a reference, to be able to open it; NULL: it was deleted. */
+	/* A reference, to open the frame; NULL: it was deleted. */
 	struct fs_backed *node;
-	/* Open frames that may write. */
+	/* Open frames that may write to it. */
 	size_t nusers;
 	/* When it was last left to a sync, by the table's clock. */
 	uint64_t left_at;
@@ -171,25 +174,25 @@ struct fs_durable {
 	UT_hash_handle hh;
 };
 
-/* A filesystem that is to be synced. */
+/* A filesystem that waits for a sync. */
 struct fs_sync {
 	struct fs_sync *next;
 	dev_t dev;
 	int fd;
-	/* When the first frame was left to it, on the monotonic clock. */
+	/* When it began to wait, on the monotonic clock. */
 	time_t since_s;
 };
 
 /*
- * Takes @d out of the table; its users may still have it.  Returns its node,
- * whose reference the caller gives back without the lock.  Locked.
+ * Takes @d out of the table; users may still have it.  Returns its node, whose
+ * reference the caller gives back without the lock.  Locked.
  */
 struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d);
 
-/* Is all of @d durable, and is it not being written?  Locked. */
+/* Is all of @d durable, and not open for writing?  Locked. */
 bool fs_durable_is_done(const struct fs_durable *d);
 
-/* Adds @sync, which it takes over; drops it if its filesystem has one. */
+/* Takes over @sync and adds it, or drops it if its filesystem waits already. */
 void fs_durable_add_sync(struct fs *fs, struct fs_sync *sync);
 
 void fs_durable_free_sync(struct fs_sync *sync);

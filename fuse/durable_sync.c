@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durable_sync.c - syncs of whole filesystems, and their failures */
+/* durable_sync.c - syncs whole filesystems, and handles their failures */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "resolve.h"
 #include "wakeup.h"
 
-/* Each waiting frame keeps its node in memory. */
+/* A waiting frame keeps its node in memory. */
 #define WAITING_MAX 20000
 
 bool fs_durable_sync_waits(struct fs *fs)
@@ -36,7 +36,7 @@ bool fs_durable_sync_is_crowded(struct fs *fs)
 	return crowded;
 }
 
-/* Takes a sync that has been waiting for @age_s seconds, or NULL. */
+/* Takes a sync that has waited for @age_s seconds, or NULL. */
 static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 {
 	time_t now = fs_clock_s();
@@ -53,7 +53,7 @@ static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 	return s;
 }
 
-/* Would a sync of @dev make anything of @d durable?  Locked. */
+/* Would a sync of @dev make a part of @d durable?  Locked. */
 static bool is_left(const struct fs_durable *d, dev_t dev)
 {
 	enum b2f_durable_state state = b2f_durability_get(&d->contents);
@@ -63,7 +63,7 @@ static bool is_left(const struct fs_durable *d, dev_t dev)
 						  state == B2F_DISK_UNSYNCED)));
 }
 
-/* Is anything on @dev left to a sync?  *@until: the clock of now. */
+/* Does any frame on @dev wait for a sync?  *@until: the clock now. */
 static bool begin_sync(struct fs *fs, dev_t dev, uint64_t *until)
 {
 	const struct fs_durables *all = &fs->durables;
@@ -78,7 +78,7 @@ static bool begin_sync(struct fs *fs, dev_t dev, uint64_t *until)
 	return left;
 }
 
-/* Notes for @d a sync that began at @until.  Locked. */
+/* Notes for @d that a sync which began at @until succeeded.  Locked. */
 static void settle_one(struct fs_durable *d, uint64_t until)
 {
 	enum b2f_durable_state state = b2f_durability_get(&d->contents);
@@ -110,7 +110,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 		if (d->key.dev != dev)
 			continue;
 		settle_one(d, until);
-		/* Without memory it stays until the next sync. */
+		/* Without memory the record stays until the next sync. */
 		if (dropped && fs_durable_is_done(d))
 			dropped[n++] = fs_durable_drop(fs, d);
 	}
@@ -120,7 +120,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	free(dropped);
 }
 
-/* Notes that a sync of @dev failed: any file's data may be lost. */
+/* Notes that a sync of @dev failed: the data of any file may be lost. */
 static void fail_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_durables *all = &fs->durables;
@@ -134,8 +134,8 @@ static void fail_sync(struct fs *fs, dev_t dev)
 }
 
 /*
- * Lists, with references, nodes on @dev that are @state and not open for
- * writing.
+ * Lists, with references, the nodes on @dev that have the state @state and are
+ * not open for writing.
  */
 static struct fs_backed **list(struct fs *fs, dev_t dev,
 			       enum b2f_durable_state state, size_t *n)
@@ -157,7 +157,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev,
 	return nodes;
 }
 
-/* Writes the FAILED frame @node anew. */
+/* Writes the contents of the FAILED frame @node again. */
 static int mend(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame;
@@ -196,7 +196,7 @@ int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-/* Writes anew what a sync failed for.  Returns the first error. */
+/* Writes the contents of all FAILED frames again.  Returns the first error. */
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
@@ -206,7 +206,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 	for (size_t i = 0; i < n; i++) {
 		int err = mend(fs, nodes[i]);
 
-		/* Another program has deleted it. */
+		/* Another program has deleted the frame. */
 		if (err == -ESTALE || err == -ENOENT)
 			fs_durable_forget(fs, nodes[i]);
 		else if (!first)
@@ -217,7 +217,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 	return first;
 }
 
-/* Runs @sync, which it takes over; if that fails, tries again later. */
+/* Runs @sync, which it takes over; after a failure queues it again. */
 static int run_sync(struct fs *fs, struct fs_sync *sync)
 {
 	uint64_t until;
@@ -249,9 +249,11 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	struct fs_sync *due = NULL, *s;
 	int first = 0;
 
-	/* Another thread's frames are done only when that thread is. */
+	/* Frames taken by another thread are durable when it has finished. */
 	pthread_mutex_lock(&fs->durables.sync_lock);
-	/* Take all that are due first: those that fail come back. */
+	/*
+	 * Take all syncs that are due first: those that fail are queued again.
+	 */
 	while ((s = take_sync(fs, age_s))) {
 		s->next = due;
 		due = s;
@@ -306,7 +308,10 @@ int fs_durable_sync_fini(struct fs *fs)
 	struct fs_durable *d, *next;
 	struct fs_sync *s;
 
-	/* Frames that a commit could not make durable, or that had no sync. */
+	/*
+	 * Sync the frames that a commit could not make durable, or that had no
+	 * sync.
+	 */
 	HASH_ITER (hh, all->all, d, next) {
 		int one = 0;
 

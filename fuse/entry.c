@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* entry.c - a name in a directory */
+/* entry.c - names in directories */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -41,7 +41,10 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 	uid_t user = fuse_req_ctx(req)->uid;
 	struct stat dir;
 
-	/* Without root's rights, the kernel checks ours; with uid= all is one's. */
+	/*
+	 * Without root's rights the kernel checks the daemon's own rights; with
+	 * uid= all files have one owner.
+	 */
 	if (user == 0 || geteuid() != 0 ||
 	    entry->fs->options.access.user != FS_UNSET)
 		return 0;
@@ -84,7 +87,7 @@ struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 	const struct fs_backed key = fs_found_key(found);
 	struct fs_backed *node = fs_tree_find(fs->tree, &key, false);
 
-	/* Without a descriptor, an open that comes now gets ESTALE. */
+	/* Without a descriptor, an open from now on gets ESTALE. */
 	if (node)
 		fs_tree_hold(fs->tree, node,
 			     fcntl(found->probe.fd, F_DUPFD_CLOEXEC, 0));
@@ -99,7 +102,7 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 	fs_view_retire(fs, found);
 	if (!node)
 		return;
-	/* A directory's link count says nothing, and it has one name only. */
+	/* A directory has only one name, and its link count does not say so. */
 	if (found->probe.kind == FS_KIND_DIR ||
 	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0)) {
 		if (node->kind == FS_KIND_FRAME)

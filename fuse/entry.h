@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * entry.h - a name in a directory: looked up, changed, deleted
+ * entry.h - looks up, changes and deletes names in directories
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -19,22 +19,22 @@ struct fs_entry {
 	struct fs_pin pin;
 	/* The name as shown. */
 	const char *name;
-	/* The request may change it. */
+	/* The request may change the name. */
 	bool changes;
 };
 
 /*
- * Goes to @name in the directory @parent.  Leave it with fs_entry_leave(), also
- * after an error.  Returns 0, -ESTALE or an errno.
+ * Enters the name @name in the directory @parent.  Leave it with
+ * fs_entry_leave(), also after an error.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
 int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 		   struct fs_entry *out);
 
 /*
- * fs_entry_enter() for a request that changes the name.  Returns also -EROFS,
- * or -EPERM (the directory around a single frame, or a name that is kept for
- * deleted files).
+ * As fs_entry_enter(), for a request that changes the name.  Returns also
+ * -EROFS, or -EPERM (the directory around a single frame, or a name reserved
+ * for deleted files).
  */
 B2F_MUST_CHECK
 int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
@@ -43,38 +43,41 @@ int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
 void fs_entry_leave(struct fs_entry *entry);
 
 /*
- * May the caller of @req take @found away from @entry?  In a directory with the
- * sticky bit only the owner of either may: the kernel has checked that by what it
- * remembers, which may be of another file.  Returns 0, -EPERM or an errno.
+ * May the caller of @req remove or replace @found at @entry?  In a directory
+ * with the sticky bit only the owner of either may.  The kernel has checked
+ * that, but perhaps for an older file of that name.  Returns 0, -EPERM or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 			  const struct fs_found *found);
 
 /*
- * The directory of @entry with all changes up to now, for functions that look
- * for names in it.
+ * The directory of @entry with its pending changes, in which other functions
+ * look for names.
  */
 struct fs_place fs_entry_place(const struct fs_entry *entry);
 
-/* The same for fs_backing_name_of_frame(); no name in it is about to go. */
+/*
+ * The same for fs_backing_name_of_frame(), when no name is about to be removed.
+ */
 struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry);
 
 /*
- * Gets the node of @found, with a reference, and holds it, because its name is
- * about to go.  NULL: the kernel does not know it.
+ * Gets the node of @found with a reference, and holds it, because its name is
+ * about to be removed.  NULL: the kernel does not know it.
  */
 struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found);
 
 /*
- * Gives back @node of fs_entry_hold(); NULL does nothing.  @err: the name has
- * not gone, so the hold ends too.
+ * Gives back @node of fs_entry_hold(); NULL does nothing.  @err: the name was
+ * not removed, so the hold ends, too.
  */
 void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err);
 
 /*
- * Retires @node, the node of @found, after its name has gone; if it has other
- * names, only ends the hold.
+ * Retires @node, the node of @found, after its name was removed; if it has
+ * other names, only ends the hold.
  */
 void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 		     const struct fs_found *found);
@@ -82,29 +85,29 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 /* entry_delete.c */
 
 /*
- * Deletes @found, which is at @entry and no directory.  An open file stays
- * readable until its last close.  If it has several names (@found->probe.home),
- * the caller holds fs->named_homes.lock.  Returns 0 or an errno.
+ * Deletes @found, which is at @entry and no directory.  Open handles can read
+ * it until the last close.  If it has several names (@found->probe.home), the
+ * caller holds fs->named_homes.lock.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
- * Removes hidden files from the directory @found at @entry: leftovers of
+ * Deletes the hidden files in the directory @found at @entry: leftovers of
  * crashed mounts, and files that this mount is deleting.
  */
 void fs_entry_clear_dir(const struct fs_entry *entry,
 			const struct fs_found *found);
 
 /*
- * Deletes the empty directory @found, which is at @entry.  Returns 0,
- * -ENOTEMPTY or an errno.
+ * Deletes the empty directory @found at @entry.  Returns 0, -ENOTEMPTY or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_entry_delete_dir(const struct fs_entry *entry,
 			const struct fs_found *found);
 
-/* lookup.c: from a name in a directory to a node */
+/* lookup.c: finds the node of a name in a directory. */
 
 /*
  * Finds the file that is shown as @entry.  Close @out->probe.
@@ -115,26 +118,26 @@ B2F_MUST_CHECK
 int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out);
 
 /*
- * Returns 0 if nothing is shown as @entry, -EEXIST, -ENAMETOOLONG or an errno.
+ * Returns 0 if no file is shown as @entry, -EEXIST, -ENAMETOOLONG or an errno.
  */
 B2F_MUST_CHECK
 int fs_lookup_check_free(const struct fs_entry *entry);
 
 /*
- * Is @entry, where no file is, the name of the .npy view of an array?  A new
- * file may have such a name, but there is nothing to delete or to rename.
+ * No file is at @entry: is it the name of the .npy view of an array?  A new
+ * file may take such a name, but a view cannot be deleted or renamed.
  */
 bool fs_lookup_has_view(const struct fs_entry *entry);
 
 /*
- * With writeback_cache the kernel takes the size of @inode (volume.h) from the answer
- * that it has made it by.  If it has made it again, by an answer from before the
- * old one was closed, the size may be too small: it shall get another node.
+ * With writeback_cache the kernel takes the size of @inode (volume.h) from the
+ * answer that created its inode.  If that was an answer from before the last
+ * close, the size may be too small: then the file gets another node.
  */
 void fs_lookup_made_again(struct fs_node *inode);
 
 /*
- * Gets the node of @found at @entry, with a reference for the kernel, and the
+ * Gets the node of @found at @entry with a reference for the kernel, and the
  * answer.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
@@ -142,14 +145,14 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		   struct fuse_entry_param *answer, struct fs_backed **out);
 
 /*
- * The same of what a listing has found as @entry: of @found if that is a frame,
- * otherwise as fs_lookup_answer().
+ * The same for @found of a listing at @entry, if it is a frame; otherwise as
+ * fs_lookup_answer().
  */
 B2F_MUST_CHECK
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 		     struct fuse_entry_param *answer, struct fs_backed **out);
 
-/* Finds the file shown as @entry, or its view, and gets its attributes. */
+/* Finds the file shown as @entry, or its view, and its attributes. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,
 		     struct fuse_entry_param *answer, struct fs_backed **out);

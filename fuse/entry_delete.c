@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* entry_delete.c - a name in a directory goes, and perhaps its file */
+/* entry_delete.c - deletes a name, and its file with the last name */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,10 +10,7 @@
 #include "links.h"
 #include "view.h"
 
-/*
- * A file that is deleted in place has no attributes then; fs_getattr() keeps
- * these.
- */
+/* Keeps the attributes of a file that is deleted in place, for fs_getattr(). */
 static void remember(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame =

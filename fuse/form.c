@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* form.c - a new file that is to be large becomes a directory */
+/* form.c - makes a directory of a new file that grows large */
 #include "form.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "fs.h"
 #include "programs/file_form.h"
 
-/* A frame that becomes a directory. */
+/* A contiguous frame that becomes a directory. */
 struct change {
 	struct fs *fs;
 	struct fs_open_frame *frame;
@@ -24,13 +24,13 @@ static void note(void *arg, int fd, ino_t ino)
 	fs_tree_become(change->fs->tree, frame->pin.node, fd, ino);
 	atomic_store(&frame->ino, ino);
 	fs_durable_note_form(change->fs, frame, change->dirfd);
-	/* The stamp of the index is another one, and the data are the same. */
+	/* The index has a new stamp, but the data are the same. */
 	if (!change->frame->past_cache)
 		fs_open_frame_note_commit(change->fs, change->frame,
 					  &change->before);
 }
 
-/* The lock of names is held by this thread alone. */
+/* Makes @frame a sparse frame.  The caller holds names_lock alone. */
 static int become_sparse(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct change change = {.fs = fs, .frame = frame};
@@ -57,7 +57,7 @@ void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,
 	    frame->pin.node->is_root ||
 	    !b2f_file_outgrows(frame->open.data, buf, size, off,
 			       fs->config.small_bytes) ||
-	    /* An array that has a view has another node of the same file. */
+	    /* An array that has a view has another node for the same file. */
 	    frame->pin.node->state.has_view)
 		return;
 	pthread_rwlock_wrlock(&fs->names_lock);
