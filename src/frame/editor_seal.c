@@ -65,18 +65,6 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 	return b2f_txn_put(txn, nchunk, &chunk, old);
 }
 
-/* Are the data of @loaded sound?  There is nothing else to tell. */
-static int check(struct b2f_frame *frame, const struct b2f_loaded *loaded)
-{
-	struct b2f_decoder *dec = NULL;
-	int err = b2f_decoder_new(&dec);
-
-	if (!err)
-		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
-	b2f_decoder_free(dec);
-	return err;
-}
-
 /*
  * Gives the chunk of @loaded, which is sound, a seal that its entry names.  A
  * chunk that has a seal, which only the index of C-Blosc2 does not name, stays
@@ -100,6 +88,7 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 {
 	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_loaded *loaded = NULL;
+	struct b2f_decoder *dec = NULL;
 	uint32_t nbytes = 0;
 	uint64_t raw;
 	int err;
@@ -111,14 +100,14 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	raw = b2f_txn_raw(&txn->working, nchunk);
 	if (!b2f_txn_is_stored(raw) || b2f_entry_tag(raw))
 		return 0;
-	err = b2f_frame_load_entry(txn->frame, nchunk, raw, nbytes,
-				   B2F_LOAD_ALL, &loaded);
-	if (err)
-		return err;
-	err = check(txn->frame, loaded);
+	err = b2f_decoder_new(&dec);
+	if (!err)
+		err = b2f_frame_load_sound(txn->frame, nchunk, raw, nbytes,
+					   dec, &loaded);
 	if (!err)
 		err = seal_loaded(editor, nchunk, loaded);
 	*done = !err;
+	b2f_decoder_free(dec);
 	b2f_loaded_free(loaded);
 	return err;
 }

@@ -325,3 +325,21 @@ int b2f_frame_decode_whole(struct b2f_frame *frame,
 		free(to);
 	return err;
 }
+
+int b2f_frame_load_sound(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, struct b2f_decoder *dec,
+			 struct b2f_loaded **out)
+{
+	struct b2f_loaded *loaded = NULL;
+	int err = b2f_frame_load_entry(frame, nchunk, raw, nbytes, B2F_LOAD_ALL,
+				       &loaded);
+
+	/* Of a special chunk there is nothing to decode. */
+	if (!err && dec && loaded->chunk.layout != B2F_CHUNK_SPECIAL)
+		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
+	if (err)
+		b2f_loaded_free(loaded);
+	else
+		*out = loaded;
+	return err;
+}

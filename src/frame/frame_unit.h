@@ -61,4 +61,13 @@ int b2f_frame_decode_whole(struct b2f_frame *frame,
 			   const struct b2f_loaded *loaded,
 			   struct b2f_decoder *dec, uint8_t *buf);
 
+/*
+ * Loads all stored bytes of a chunk; @dec, if not NULL, decodes them to see whether they
+ * are sound.  Returns as b2f_frame_load_entry() and b2f_frame_decode_whole().
+ */
+B2F_MUST_CHECK
+int b2f_frame_load_sound(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
+			 uint64_t nbytes, struct b2f_decoder *dec,
+			 struct b2f_loaded **out);
+
 #endif

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* build.c - the index of a new frame, and where its chunks go */
+/* build.c - a new frame of the chunks that a pump brings */
 #include "make/build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
+#include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/ids.h"
 #include "index/index_write.h"
 #include "index/tags.h"
 #include "make/sink.h"
 
-struct b2f_build {
-	struct b2f_build_options options;
+struct build {
+	const struct b2f_build_options *options;
+	const struct b2f_build_source *source;
 	struct b2f_frame_header header;
 	uint8_t *header_bytes;
 	uint64_t next_id;
@@ -27,27 +30,27 @@ struct b2f_build {
 /*
  * Is the index to have a checksum? In a contiguous frame it announces seals.
  */
-static bool is_sealed(const struct b2f_build *b)
+static bool is_sealed(const struct build *b)
 {
 	return b->header.sparse ||
-	       (!b->options.no_seal &&
-		b2f_frame_may_seal(b->options.like, b->entries.ids,
+	       (!b->options->no_seal &&
+		b2f_frame_may_seal(b->options->like, b->entries.ids,
 				   b->entries.n));
 }
 
 static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
 {
-	const struct b2f_build *b = arg;
+	const struct build *b = arg;
 
 	(void)raw;
 	return b->places.ids[i];
 }
 
 /* The bytes of the index as it is now. */
-static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
+static int make_index(const struct build *b, uint8_t **out, size_t *size,
 		      struct b2f_why *why)
 {
-	const struct b2f_frame *like = b->options.like;
+	const struct b2f_frame *like = b->options->like;
 	const struct b2f_index_parts parts = {
 		.header = b->header,
 		.header_bytes = b->header_bytes,
@@ -58,16 +61,16 @@ static int make_index(const struct b2f_build *b, uint8_t **out, size_t *size,
 		.trailer_bytes = like->trailer_bytes,
 		.trailer_len = like->trailer_len,
 		.sealed = is_sealed(b),
-		.small = b->options.small && !b->header.sparse,
+		.small = b->options->small && !b->header.sparse,
 	};
 
 	return b2f_index_write(&parts, out, size, why);
 }
 
 /* A directory with the index of an empty frame. */
-static int make_directory(struct b2f_build *b, struct b2f_why *why)
+static int make_directory(struct build *b, struct b2f_why *why)
 {
-	const struct b2f_build_options *o = &b->options;
+	const struct b2f_build_options *o = b->options;
 	struct b2f_store_plan plan = {.mode = o->mode | 0600};
 	uint8_t *index = NULL;
 	int err = make_index(b, &index, &plan.size, why);
@@ -80,42 +83,29 @@ static int make_directory(struct b2f_build *b, struct b2f_why *why)
 	return err;
 }
 
-int b2f_build_new(const struct b2f_build_options *options,
-		  struct b2f_build **out, struct b2f_why *why)
+static int begin(struct build *b, struct b2f_why *why)
 {
-	const struct b2f_frame *like = options->like;
-	struct b2f_build *b = calloc(1, sizeof(*b));
-	int err = -ENOMEM;
+	const struct b2f_build_options *o = b->options;
+	const struct b2f_frame *like = o->like;
 
-	if (!b)
-		return -ENOMEM;
-	b->options = *options;
 	b->last_tag = b2f_tag_draw();
-	b->header = options->header;
+	b->header = o->header;
 	b->header.header_len = like->header.header_len;
 	b->header.nbytes = b->header.cbytes = 0;
 	b->header_bytes = malloc(like->header.header_len);
-	if (b->header_bytes) {
-		memcpy(b->header_bytes, like->header_bytes,
-		       like->header.header_len);
-		b2f_frame_header_set(&b->header, b->header_bytes);
-		err = b->header.sparse
-			      ? make_directory(b, why)
-			      : b2f_sink_make_file(options->dirfd,
-						     options->name,
-						     options->mode, &b->target,
-						     why);
-	}
-	if (err)
-		b2f_build_free(b);
-	else
-		*out = b;
-	return err;
+	if (!b->header_bytes)
+		return -ENOMEM;
+	memcpy(b->header_bytes, like->header_bytes, like->header.header_len);
+	b2f_frame_header_set(&b->header, b->header_bytes);
+	return b->header.sparse
+		       ? make_directory(b, why)
+		       : b2f_sink_make_file(o->dirfd, o->name, o->mode,
+					    &b->target, why);
 }
 
-static struct b2f_chunk_context context_of(const struct b2f_build *b)
+static struct b2f_chunk_context context_of(const struct build *b)
 {
-	struct b2f_chunk_context context = b->options.like->context;
+	struct b2f_chunk_context context = b->options->like->context;
 
 	context.typesize = b->header.typesize;
 	context.whole = false;
@@ -125,13 +115,13 @@ static struct b2f_chunk_context context_of(const struct b2f_build *b)
 /*
  * The size of a seal for @chunk. A chunk whose blocks are in doubt gets none.
  */
-static size_t measure_seal(const struct b2f_build *b,
+static size_t measure_seal(const struct build *b,
 			   const struct b2f_piece *chunk)
 {
 	struct b2f_chunk_context context = context_of(b);
 	struct b2f_chunk open;
 
-	if (b->options.no_seal ||
+	if (b->options->no_seal ||
 	    b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes, &context,
 			   &open, NULL) ||
 	    open.ndoubts)
@@ -140,7 +130,7 @@ static size_t measure_seal(const struct b2f_build *b,
 }
 
 /* The entry of a chunk with bytes, and what these take. */
-static void place_stored(struct b2f_build *b, struct b2f_piece *chunk)
+static void place_stored(struct build *b, struct b2f_piece *chunk)
 {
 	struct b2f_frame_header *h = &b->header;
 	size_t seal = measure_seal(b, chunk);
@@ -157,30 +147,31 @@ static void place_stored(struct b2f_build *b, struct b2f_piece *chunk)
 		h->cbytes += seal;
 }
 
-int b2f_build_place(struct b2f_build *build, struct b2f_piece *chunk,
-		    struct b2f_why *why)
+/* Gives @chunk its place behind all others.  0, B2F_ETOOBIG or -ENOMEM. */
+static int give_place(struct build *b, struct b2f_piece *chunk,
+		      struct b2f_why *why)
 {
-	struct b2f_frame_header *h = &build->header;
+	struct b2f_frame_header *h = &b->header;
 	int err;
 
-	if (build->entries.n >= B2F_NCHUNKS_MAX)
+	if (b->entries.n >= B2F_NCHUNKS_MAX)
 		return b2f_why_set(why, B2F_ETOOBIG, "too many chunks");
-	err = b2f_ids_reserve(&build->entries, 1);
+	err = b2f_ids_reserve(&b->entries, 1);
 	if (!err && !h->sparse)
-		err = b2f_ids_reserve(&build->places, 1);
+		err = b2f_ids_reserve(&b->places, 1);
 	if (err)
 		return err;
 	if (chunk->bytes)
-		place_stored(build, chunk);
-	build->entries.ids[build->entries.n++] = chunk->raw;
+		place_stored(b, chunk);
+	b->entries.ids[b->entries.n++] = chunk->raw;
 	if (!h->sparse)
-		build->places.ids[build->places.n++] = chunk->place;
+		b->places.ids[b->places.n++] = chunk->place;
 	h->nbytes += chunk->nbytes;
 	return 0;
 }
 
 /* Adds the seal of @chunk. */
-static int add_seal(const struct b2f_build *b, struct b2f_piece *chunk,
+static int add_seal(const struct build *b, struct b2f_piece *chunk,
 		    struct b2f_why *why)
 {
 	struct b2f_chunk_context context = context_of(b);
@@ -207,10 +198,14 @@ static int add_seal(const struct b2f_build *b, struct b2f_piece *chunk,
 	return err;
 }
 
-int b2f_build_put(struct b2f_build *build, struct b2f_piece *chunk,
-		  struct b2f_why *why)
+/*
+ * Writes the bytes of @chunk, if it has some, with their seal, to its place.  May make
+ * @chunk->bytes longer.
+ */
+static int write_chunk(const struct build *b, struct b2f_piece *chunk,
+		       struct b2f_why *why)
 {
-	const struct b2f_frame_header *h = &build->header;
+	const struct b2f_frame_header *h = &b->header;
 	struct b2f_copy_chunk to = {.nchunk = chunk->nchunk, .raw = chunk->raw};
 	int err = 0;
 
@@ -220,33 +215,98 @@ int b2f_build_put(struct b2f_build *build, struct b2f_piece *chunk,
 	to.to = h->sparse ? chunk->raw & B2F_ENTRY_ID
 			  : h->header_len + chunk->place;
 	if (b2f_entry_tag(chunk->raw))
-		err = add_seal(build, chunk, why);
+		err = add_seal(b, chunk, why);
 	if (err)
 		return err;
-	return build->target->ops->put(build->target, &to, chunk->bytes,
-				       chunk->size, why);
+	return b->target->ops->put(b->target, &to, chunk->bytes, chunk->size,
+				   why);
 }
 
-int b2f_build_finish(struct b2f_build *build, struct b2f_why *why)
+static int report(const struct build *b, int err, const struct b2f_why *why)
+{
+	if (err)
+		b2f_log(b->options->log, B2F_LOG_ERROR, "%s: %s",
+			b->options->label,
+			why->text[0] ? why->text : b2f_strerror(err));
+	return err;
+}
+
+static int take(void *arg, struct b2f_piece *piece)
+{
+	const struct build *b = arg;
+
+	return b->source->take(b->source->context, piece);
+}
+
+static int make(void *arg, struct b2f_piece *piece)
+{
+	const struct build *b = arg;
+
+	return b->source->make(b->source->context, piece);
+}
+
+static int place(void *arg, struct b2f_piece *piece)
+{
+	struct build *b = arg;
+	const struct b2f_convert_options *told = b->source->told;
+	struct b2f_why why = {""};
+	int err = piece->left_out ? 0 : give_place(b, piece, &why);
+
+	if (!err && told && told->progress)
+		told->progress(told->arg, b->header.nbytes, b->source->nbytes);
+	return report(b, err, &why);
+}
+
+static int put(void *arg, struct b2f_piece *piece)
+{
+	const struct build *b = arg;
+	struct b2f_why why = {""};
+	int err = piece->left_out ? 0 : write_chunk(b, piece, &why);
+
+	return report(b, err, &why);
+}
+
+/* The frame is whole and on disk. */
+static int finish(struct build *b, struct b2f_why *why)
 {
 	uint8_t *index = NULL;
 	size_t size = 0;
-	int err = make_index(build, &index, &size, why);
+	int err = make_index(b, &index, &size, why);
 
 	if (!err)
-		err = build->target->ops->finish(build->target, index, size,
-						 why);
+		err = b->target->ops->finish(b->target, index, size, why);
 	free(index);
 	return err;
 }
 
-void b2f_build_free(struct b2f_build *build)
+static int run(struct build *b)
 {
-	if (!build)
-		return;
-	b2f_copy_target_free(build->target);
-	b2f_ids_fini(&build->entries);
-	b2f_ids_fini(&build->places);
-	free(build->header_bytes);
-	free(build);
+	const struct b2f_build_source *from = b->source;
+	const struct b2f_pump_steps steps = {
+		.take = from->take ? take : NULL,
+		.make = make,
+		.place = place,
+		.put = put,
+	};
+	struct b2f_why why = {""};
+	int err = begin(b, &why);
+
+	if (err)
+		return report(b, err, &why);
+	err = b2f_pump_run(from->pool, &steps, b, from->n, from->nahead);
+	return err ? err : report(b, finish(b, &why), &why);
+}
+
+int b2f_build_run(const struct b2f_build_options *options,
+		  const struct b2f_build_source *source)
+{
+	struct build b = {.options = options, .source = source};
+	int err = run(&b);
+
+	/* Removes what was not finished. */
+	b2f_copy_target_free(b.target);
+	b2f_ids_fini(&b.entries);
+	b2f_ids_fini(&b.places);
+	free(b.header_bytes);
+	return err;
 }

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * build.h - the index of a new frame, and where its chunks go
+ * build.h - a new frame of the chunks that a pump brings
  *
- * A chunk gets its place in the order of the data (b2f_build_place()); after
- * that it may be written at any time, by any thread (b2f_build_put()).
- * Header, metalayers and vlmetalayers are those of another frame, byte for
- * byte, but for what says how chunks are stored and encoded.
+ * A chunk gets its place in the order of the data; after that it may be written at any
+ * time, by any thread.  Header, metalayers and vlmetalayers are those of another frame,
+ * byte for byte, but for what says how chunks are stored and encoded.
  *
- * Layer: make.  May include: base/ chunk/ index/ store/ frame/.
- *
- * Threads: b2f_build_put() from any number, all else from one at a time.
+ * Layer: make.  May include: base/ chunk/ index/ store/ frame/.  Threads: any.
  */
 #ifndef B2F_MAKE_BUILD_H
 #define B2F_MAKE_BUILD_H
 
-#include "chunk/encoder.h"
+#include "b2frame/convert.h"
 #include "frame/frame.h"
 #include "make/pump.h"
-
-struct b2f_build;
 
 struct b2f_build_options {
 	/* Where header, metalayers and vlmetalayers come from. */
@@ -33,34 +28,32 @@ struct b2f_build_options {
 	bool no_seal;
 	/* A contiguous one is as a new file (index/fingerprint.h). */
 	bool small;
+	/* Where errors are logged, but for those of the source; and for whom. */
+	const struct b2f_log *log;
+	const char *label;
+};
+
+/* Where the chunks come from. */
+struct b2f_build_source {
+	/* As those of a pump; @take may be NULL. */
+	int (*take)(void *context, struct b2f_piece *piece);
+	int (*make)(void *context, struct b2f_piece *piece);
+	void *context;
+	/* Pool, number of chunks, and window of the pump. */
+	struct b2f_pool *pool;
+	uint64_t n;
+	size_t nahead;
+	/* Is told how many of @nbytes decoded bytes have a place; or NULL. */
+	const struct b2f_convert_options *told;
+	uint64_t nbytes;
 };
 
 /*
- * Begins the frame.  End with b2f_build_free().  Returns 0, -EEXIST, -ENOMEM or
- * an errno of the filesystem.
+ * Makes the frame, whole and on disk when this returns.  Returns 0, -EEXIST, -ENOMEM,
+ * B2F_ETOOBIG, an errno of the filesystem, or an error of @source; then nothing is left.
  */
 B2F_MUST_CHECK
-int b2f_build_new(const struct b2f_build_options *options,
-		  struct b2f_build **out, struct b2f_why *why);
-
-/* Gives @chunk its place behind all others.  0, B2F_ETOOBIG or -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_build_place(struct b2f_build *build, struct b2f_piece *chunk,
-		    struct b2f_why *why);
-
-/*
- * Writes the bytes of @chunk, if it has some, with their seal, to its place.  May make
- * @chunk->bytes longer.  Returns 0 or an errno.
- */
-B2F_MUST_CHECK
-int b2f_build_put(struct b2f_build *build, struct b2f_piece *chunk,
-		    struct b2f_why *why);
-
-/* After the last chunk: the frame is whole and on disk.  0 or an errno. */
-B2F_MUST_CHECK
-int b2f_build_finish(struct b2f_build *build, struct b2f_why *why);
-
-/* Removes what was not finished, and frees.  NULL does nothing. */
-void b2f_build_free(struct b2f_build *build);
+int b2f_build_run(const struct b2f_build_options *options,
+		  const struct b2f_build_source *source);
 
 #endif

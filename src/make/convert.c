@@ -28,13 +28,10 @@ struct convert {
 	/* Header of the new frame. */
 	struct b2f_frame_header header;
 	struct b2f_transcode how;
-	struct b2f_build *build;
 	/* Where data come from if chunks get another size, else NULL. */
 	struct b2f_file *file;
 	/* Chunks of the new frame. */
 	uint64_t nchunks;
-	/* Decoded bytes that have a place in it. */
-	uint64_t done;
 };
 
 static int refuse(const struct convert *c, const char *what)
@@ -43,17 +40,6 @@ static int refuse(const struct convert *c, const char *what)
 
 	b2f_why_set(&why, -EINVAL, "%s", what);
 	return b2f_frame_report(c->frame, -EINVAL, &why);
-}
-
-/* Logs why the new frame failed. */
-static int report(const struct convert *c, const char *name, int err,
-		  const struct b2f_why *why)
-{
-	const char *label = c->options->label ? c->options->label : name;
-
-	b2f_log(c->frame->log, B2F_LOG_ERROR, "%s: %s", label,
-		why->text[0] ? why->text : b2f_strerror(err));
-	return err;
 }
 
 /* Are chunks of different sizes more than a way to cut the data? */
@@ -233,61 +219,32 @@ static int make_chunk(void *arg, struct b2f_piece *piece)
 	return err;
 }
 
-static int place_chunk(void *arg, struct b2f_piece *piece)
-{
-	struct convert *c = arg;
-	const struct b2f_convert_options *o = c->options;
-	struct b2f_why why = {""};
-	int err = b2f_build_place(c->build, piece, &why);
-
-	if (err)
-		return report(c, "new frame", err, &why);
-	c->done += piece->nbytes;
-	if (o->progress)
-		o->progress(o->arg, c->done, c->frame->header.nbytes);
-	return 0;
-}
-
-static int put_chunk(void *arg, struct b2f_piece *piece)
-{
-	struct convert *c = arg;
-	struct b2f_why why = {""};
-	int err = b2f_build_put(c->build, piece, &why);
-
-	return err ? report(c, "new frame", err, &why) : 0;
-}
-
-static const struct b2f_pump_steps steps = {
-	.make = make_chunk,
-	.place = place_chunk,
-	.put = put_chunk,
-};
-
 static int make_frame(struct convert *c, int dirfd, const char *name)
 {
+	const struct b2f_convert_options *o = c->options;
 	const struct b2f_build_options options = {
 		.like = c->frame,
 		.header = c->header,
 		.dirfd = dirfd,
 		.name = name,
-		.mode = c->options->mode,
-		.no_seal = c->options->no_seal,
+		.mode = o->mode,
+		.no_seal = o->no_seal,
 		/* A copy of other storage is to stay what the user asks for. */
-		.small = c->frame->small && c->options->settings,
+		.small = c->frame->small && o->settings,
+		.log = c->frame->log,
+		.label = o->label ? o->label : name,
 	};
-	struct b2f_why why = {""};
-	int err;
+	const struct b2f_build_source source = {
+		.make = make_chunk,
+		.context = c,
+		.pool = c->runtime->pool,
+		.n = c->nchunks,
+		.nahead = b2f_pump_window(c->nchunks, c->frame->header.nbytes),
+		.told = o,
+		.nbytes = c->frame->header.nbytes,
+	};
 
-	err = b2f_build_new(&options, &c->build, &why);
-	if (err)
-		return report(c, name, err, &why);
-	err = b2f_pump_run(c->runtime->pool, &steps, c, c->nchunks,
-			   b2f_pump_window(c->nchunks,
-					   c->frame->header.nbytes));
-	if (err)
-		return err;
-	err = b2f_build_finish(c->build, &why);
-	return err ? report(c, name, err, &why) : 0;
+	return b2f_build_run(&options, &source);
 }
 
 int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
@@ -301,7 +258,6 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	err = choose(&c);
 	if (!err)
 		err = make_frame(&c, dirfd, name);
-	b2f_build_free(c.build);
 	b2f_file_close(c.file);
 	return err;
 }

@@ -32,12 +32,9 @@ struct making {
 	/* A frame with the new settings, without data. */
 	struct b2f_frame *like;
 	struct b2f_transcode how;
-	struct b2f_build *build;
 	/* Bytes of data in all that was taken, and the end of the data. */
 	uint64_t nbytes;
 	uint64_t end;
-	/* Bytes that have a place. */
-	uint64_t done;
 };
 
 static int report(const struct making *m, int err, const char *text)
@@ -146,35 +143,6 @@ static int make(void *arg, struct b2f_piece *piece)
 	return report(m, err, why.text);
 }
 
-static int place(void *arg, struct b2f_piece *piece)
-{
-	struct making *m = arg;
-	const struct b2f_convert_options *o = m->options;
-	struct b2f_why why = {""};
-	int err = b2f_build_place(m->build, piece, &why);
-
-	m->done += piece->nbytes;
-	if (!err && o->progress)
-		o->progress(o->arg, m->done, m->data->nbytes);
-	return report(m, err, why.text);
-}
-
-static int put(void *arg, struct b2f_piece *piece)
-{
-	struct making *m = arg;
-	struct b2f_why why = {""};
-	int err = b2f_build_put(m->build, piece, &why);
-
-	return report(m, err, why.text);
-}
-
-static const struct b2f_pump_steps steps = {
-	.take = take,
-	.make = make,
-	.place = place,
-	.put = put,
-};
-
 /* The array that a .npy file tells of takes the place of the plain frame. */
 static int become_array(struct making *m)
 {
@@ -227,26 +195,27 @@ static int make_frame(struct making *m, int dirfd, const char *name)
 		.name = name,
 		.mode = m->options->mode,
 		.no_seal = m->options->no_seal,
+		.log = m->data->log,
+		.label = m->label,
 	};
-	uint64_t chunksize = (uint32_t)m->like->header.chunksize, n;
-	struct b2f_why why = {""};
-	int err;
+	uint64_t chunksize = (uint32_t)m->like->header.chunksize;
+	const struct b2f_build_source source = {
+		.take = take,
+		.make = make,
+		.context = m,
+		.pool = m->runtime->pool,
+		.n = m->like->is_array ? m->like->info.nchunks : UINT64_MAX,
+		.nahead = b2f_pump_window(B2F_NCHUNKS_MAX,
+					  B2F_NCHUNKS_MAX * chunksize),
+		.told = m->options,
+		.nbytes = m->data->nbytes,
+	};
 
 	options.header.sparse = !m->options->contiguous;
 	b2f_encode_options_of(m->like, &m->like->header, &m->how.options);
 	m->how.special = true;
 	m->end = m->data->nbytes ? m->data->nbytes : UINT64_MAX;
-	n = m->like->is_array ? m->like->info.nchunks : UINT64_MAX;
-	err = b2f_build_new(&options, &m->build, &why);
-	if (err)
-		return report(m, err, why.text);
-	err = b2f_pump_run(m->runtime->pool, &steps, m, n,
-			   b2f_pump_window(B2F_NCHUNKS_MAX,
-					   B2F_NCHUNKS_MAX * chunksize));
-	if (err)
-		return err;
-	err = b2f_build_finish(m->build, &why);
-	return report(m, err, why.text);
+	return b2f_build_run(&options, &source);
 }
 
 int b2f_convert_data(struct b2f_runtime *runtime,
@@ -266,7 +235,6 @@ int b2f_convert_data(struct b2f_runtime *runtime,
 		err = make_frame(&m, dirfd, name);
 	if (!err && !m.like->is_array)
 		data->nbytes = m.nbytes;
-	b2f_build_free(m.build);
 	b2f_frame_close(m.like);
 	free(m.index);
 	return err;

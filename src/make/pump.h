@@ -11,6 +11,7 @@
 #ifndef B2F_MAKE_PUMP_H
 #define B2F_MAKE_PUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -29,6 +30,8 @@ struct b2f_piece {
 	size_t size;
 	/* Decoded bytes. */
 	uint32_t nbytes;
+	/* It is not to be at the target. */
+	bool left_out;
 	/* Its entry, and where it is in a file, from a point that the steps know. */
 	uint64_t raw;
 	uint64_t place;
@@ -52,7 +55,7 @@ struct b2f_pump_steps {
 /*
  * Takes up to @n chunks through @steps, @window (>= 1) of them in memory at a
  * time; without place() one for each thread.  Frees the chunks that did not
- * come through.
+ * come through.  Without @pool the calling thread does it all, one chunk at a time.
  *
  * Returns 0, -ENOMEM, or the error of the first chunk that failed.
  */

@@ -41,7 +41,6 @@ struct rebuild {
 	struct part *parts;
 	size_t n;
 	struct b2f_decoder *dec;
-	struct b2f_build *build;
 	struct b2f_rebuild_result result;
 };
 
@@ -304,73 +303,57 @@ static int choose_meta(struct rebuild *r)
 	return err;
 }
 
-/* The stored bytes of chunk file @i, if they are sound. */
-static int read_part(struct rebuild *r, size_t i, struct b2f_piece *out)
-{
-	struct b2f_loaded *loaded = NULL;
-	int err;
-
-	err = b2f_frame_load_entry(&r->old, i, r->parts[i].id, out->nbytes,
-				   B2F_LOAD_ALL, &loaded);
-	if (err)
-		return err;
-	err = b2f_frame_decode_whole(&r->old, loaded, r->dec, NULL);
-	if (!err)
-		b2f_transcode_take(loaded, out);
-	b2f_loaded_free(loaded);
-	return err;
-}
-
 /* Zeros in the place of a damaged chunk. */
-static int make_zeros(struct rebuild *r, struct b2f_piece *out,
-		      struct b2f_why *why)
+static int make_zeros(struct rebuild *r, struct b2f_piece *out)
 {
 	const struct b2f_frame_header *h = &r->old.header;
 	const struct b2f_transcode how = {
 		.options = {.typesize = h->typesize, .codec = h->codec},
 		.special = h->chunksize > 0,
 	};
+	struct b2f_why why = {""};
+	int err = b2f_transcode_zeros(&how, out->nbytes, out, &why);
 
-	return b2f_transcode_zeros(&how, out->nbytes, out, why);
+	return err && why.text[0] ? report(r, err, &why) : err;
 }
 
-/* *@skip: it is to be left out. */
-static int get_part(struct rebuild *r, size_t i, struct b2f_piece *out,
-		    bool *skip, struct b2f_why *why)
+/* Zeros for a damaged chunk, or nothing; unless it failed for another reason. */
+static int do_without(struct rebuild *r, struct b2f_piece *out, int err)
 {
-	int err = read_part(r, i, out);
-
 	if (err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 		return err;
 	r->result.nbad++;
 	if (r->options->zero_damaged)
-		return make_zeros(r, out, why);
+		return make_zeros(r, out);
 	/* The chunks of an array cannot move up. */
 	if (r->old.is_array && r->result.kept_metalayers)
 		return err;
-	*skip = true;
+	out->left_out = true;
 	return 0;
 }
 
-static int add_part(struct rebuild *r, size_t i, struct b2f_why *why)
+/* The stored bytes of a chunk file, if they are sound. */
+static int make_chunk(void *arg, struct b2f_piece *out)
 {
-	struct b2f_piece chunk = {.nbytes = r->parts[i].nbytes};
-	bool skip = false;
+	struct rebuild *r = arg;
+	const struct part *part = &r->parts[out->nchunk];
 	int err;
 
-	err = get_part(r, i, &chunk, &skip, why);
-	if (!err && !skip)
-		err = b2f_build_place(r->build, &chunk, why);
-	if (!err && !skip)
-		err = b2f_build_put(r->build, &chunk, why);
-	free(chunk.bytes);
-	if (err || skip)
-		return err;
-	r->result.nchunks++;
-	r->result.nbytes += chunk.nbytes;
-	return 0;
+	out->nbytes = part->nbytes;
+	err = b2f_transcode_entry(&r->old, part->id, r->dec, out);
+	if (err)
+		err = do_without(r, out, err);
+	if (!err && !out->left_out) {
+		r->result.nchunks++;
+		r->result.nbytes += out->nbytes;
+	}
+	/* An empty frame is none of what was asked for. */
+	if (!err && out->nchunk + 1 == r->n && r->result.nchunks == 0)
+		err = -ENODATA;
+	return err;
 }
 
+/* One chunk at a time: whoever reads what is told of them sees them in order. */
 static int make_frame(struct rebuild *r, int to, const char *name)
 {
 	const struct b2f_build_options options = {
@@ -380,23 +363,13 @@ static int make_frame(struct rebuild *r, int to, const char *name)
 		.name = name,
 		.mode = r->options->mode,
 		.no_seal = r->options->no_seal,
+		.log = r->old.log,
+		.label = r->old.label,
 	};
-	struct b2f_why why = {""};
-	int err;
+	const struct b2f_build_source source = {
+		.make = make_chunk, .context = r, .n = r->n, .nahead = 1};
 
-	err = b2f_build_new(&options, &r->build, &why);
-	if (err)
-		return report(r, err, &why);
-	for (size_t i = 0; i < r->n && !err; i++)
-		err = add_part(r, i, &why);
-	if (err && why.text[0])
-		return report(r, err, &why);
-	if (!err && r->result.nchunks == 0)
-		err = -ENODATA;
-	if (err)
-		return err;
-	err = b2f_build_finish(r->build, &why);
-	return err ? report(r, err, &why) : 0;
+	return b2f_build_run(&options, &source);
 }
 
 static int prepare(struct rebuild *r)
@@ -423,7 +396,6 @@ static int prepare(struct rebuild *r)
 
 static void free_all(struct rebuild *r)
 {
-	b2f_build_free(r->build);
 	b2f_decoder_free(r->dec);
 	b2f_ids_fini(&r->ids);
 	b2f_meta_list_fini(&r->old.meta);

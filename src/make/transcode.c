@@ -33,20 +33,31 @@ void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *out)
 	loaded->bytes = NULL;
 }
 
-int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
-		       struct b2f_piece *piece)
+int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
+			struct b2f_decoder *dec, struct b2f_piece *piece)
 {
 	struct b2f_loaded *loaded = NULL;
-	int err = b2f_transcode_load(frame, piece->nchunk, &loaded);
+	int err = b2f_frame_load_sound(frame, piece->nchunk, raw, piece->nbytes,
+				       dec, &loaded);
 
-	if (err)
-		return err;
-	if (dec && loaded->chunk.layout != B2F_CHUNK_SPECIAL)
-		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
 	if (!err)
 		b2f_transcode_take(loaded, piece);
 	b2f_loaded_free(loaded);
 	return err;
+}
+
+int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
+		       struct b2f_piece *piece)
+{
+	struct b2f_frame_span span;
+	int err = b2f_frame_span_get(frame, piece->nchunk, &span);
+
+	if (err)
+		return err;
+	piece->nbytes = (uint32_t)span.nbytes;
+	return b2f_transcode_entry(
+		frame, b2f_entries_raw(&frame->entries, piece->nchunk), dec,
+		piece);
 }
 
 int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,

@@ -35,8 +35,15 @@ int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
 void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *piece);
 
 /*
- * The chunk of @frame that @piece is, as it is stored; @dec, if not NULL, decodes it to
- * see whether it is sound.  Returns as b2f_frame_load(); the cause is logged.
+ * The chunk with entry @raw, which @piece is, of so many bytes, as it is stored.
+ * Returns as b2f_frame_load_sound(); the cause is logged.
+ */
+B2F_MUST_CHECK
+int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
+			struct b2f_decoder *dec, struct b2f_piece *piece);
+
+/*
+ * The same with the entry, and the bytes, that @frame tells of the chunk that @piece is.
  */
 B2F_MUST_CHECK
 int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,

@@ -67,7 +67,8 @@ void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
  * thread, and returns when all calls have returned.  The calling thread works
  * too, so this makes progress even if every worker is busy, and may be used
  * inside a job.  After a call fails, calls that did not start are left out.
- * Needs some memory for helpers; without it, the calling thread works alone.
+ * Needs some memory for helpers; without it, or with NULL for @pool, the calling
+ * thread works alone.
  *
  * Returns 0, or the error of the lowest i that failed.
  */

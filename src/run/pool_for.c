@@ -136,7 +136,7 @@ int b2f_pool_for(struct b2f_pool *pool, enum b2f_pool_priority priority,
 	struct team *team = NULL;
 	int err;
 
-	if (n > 1)
+	if (n > 1 && pool)
 		team = gather(pool, priority, &order);
 	if (!team)
 		return alone(n, fn, arg);
