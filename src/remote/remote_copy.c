@@ -19,6 +19,7 @@
 #include "base/checked.h"
 #include "frame/txn.h"
 #include "remote/put.h"
+#include "make/pump.h"
 #include "make/sink.h"
 #include "remote/remote_store.h"
 #include "remote/remote_write.h"
@@ -29,9 +30,11 @@
 #define COPIES_MAX 16
 
 struct copier {
-	struct b2f_remote *remote;
+	const struct b2f_copy_list *list;
+	const struct b2f_remote_place *from;
+	const struct b2f_remote_place *to;
+	/* That of chunk i is at i modulo COPIES_MAX. */
 	struct b2f_http_request *running[COPIES_MAX];
-	unsigned int n;
 	/* The first error, and its cause. */
 	int err;
 	struct b2f_why why;
@@ -63,23 +66,28 @@ static void judge(struct copier *copier, const struct b2f_http_reply *reply)
 		     &why);
 }
 
-static void wait_first(struct copier *copier)
+/* Waits for the copy at @slot, if there is one. */
+static void end_copy(struct copier *copier, struct b2f_http_request **slot)
 {
-	struct b2f_http_request *request = copier->running[0];
-
-	copier->n--;
-	memmove(copier->running, copier->running + 1,
-		copier->n * sizeof(copier->running[0]));
-	judge(copier, b2f_http_wait(request));
-	b2f_http_drop(request);
+	if (!*slot)
+		return;
+	judge(copier, b2f_http_wait(*slot));
+	b2f_http_drop(*slot);
+	*slot = NULL;
 }
 
-/* Starts to copy @from to @to, which is replaced; errors show at the end. */
-static void add_copy(struct copier *copier, const char *from,
-		    const char *to)
+/* Begins to copy a chunk, which replaces what is there. */
+static int begin_copy(void *arg, struct b2f_piece *piece)
 {
-	struct b2f_remote *remote = copier->remote;
-	char *source = b2f_url_source(&remote->url, from);
+	struct copier *copier = arg;
+	const struct b2f_copy_chunk *chunk =
+		&copier->list->chunks[piece->nchunk];
+	struct b2f_http_request **slot =
+		&copier->running[piece->nchunk % COPIES_MAX];
+	struct b2f_remote *remote = copier->to->remote;
+	char *old = b2f_remote_place_path(copier->from, (int64_t)chunk->from);
+	char *new = b2f_remote_place_path(copier->to, (int64_t)chunk->to);
+	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_PUT,
 		.copy_from = source,
@@ -87,28 +95,19 @@ static void add_copy(struct copier *copier, const char *from,
 	};
 	int err = -ENOMEM;
 
-	if (copier->n == COPIES_MAX)
-		wait_first(copier);
-	if (source)
+	end_copy(copier, slot);
+	if (source && new)
 		err = b2f_remote_start(remote, &ask,
-				       b2f_url_of(&remote->url, to),
-				       &copier->running[copier->n]);
-	free(source);
+				       b2f_url_of(&remote->url, new), slot);
 	if (err)
 		fail(copier, err, NULL);
-	else
-		copier->n++;
-}
-
-/* Waits for all copies.  Returns 0 or an error of requests. */
-static int finish_copies(struct copier *copier, struct b2f_why *why)
-{
-	while (copier->n)
-		wait_first(copier);
-	if (copier->err && why)
-		*why = copier->why;
+	free(source);
+	free(old);
+	free(new);
 	return copier->err;
 }
+
+static const struct b2f_pump_steps steps = {.make = begin_copy};
 
 /* Distance from the ids that another writer would take at the same time. */
 #define APART 4096
@@ -152,27 +151,6 @@ static int choose_numbers(struct b2f_remote_place *to, uint64_t least,
 	return 0;
 }
 
-/* Starts to copy the chunks of @list from @from to @to. */
-static int start_copies(const struct b2f_copy_list *list,
-		       const struct b2f_remote_place *from,
-		       const struct b2f_remote_place *to,
-		       struct copier *copier)
-{
-	for (size_t i = 0; i < list->n && !copier->err; i++) {
-		const struct b2f_copy_chunk *chunk = &list->chunks[i];
-		char *old = b2f_remote_place_path(from, (int64_t)chunk->from);
-		char *new = b2f_remote_place_path(to, (int64_t)chunk->to);
-
-		if (old && new)
-			add_copy(copier, old, new);
-		else
-			copier->err = -ENOMEM;
-		free(old);
-		free(new);
-	}
-	return copier->err;
-}
-
 /*
  * Has the server copy the chunks of @frame, a frame of the same remote, to @to
  * under the ids of @list; no index names them there.  Returns 0, -ENOENT (a
@@ -181,13 +159,18 @@ static int start_copies(const struct b2f_copy_list *list,
 static int copy_chunks(struct b2f_frame *frame, struct b2f_remote_place *to,
 			   struct b2f_copy_list *list, struct b2f_why *why)
 {
-	const struct b2f_remote_place *from =
-		b2f_remote_store_place(frame->store);
-	struct copier copier = {.remote = to->remote};
-	int err = start_copies(list, from, to, &copier);
-	int copied = finish_copies(&copier, why);
+	struct copier copier = {
+		.list = list,
+		.from = b2f_remote_store_place(frame->store),
+		.to = to,
+	};
+	int err = b2f_pump_run(NULL, &steps, &copier, list->n, 1);
 
-	return err ? err : copied;
+	for (size_t i = list->n; i < list->n + COPIES_MAX; i++)
+		end_copy(&copier, &copier.running[i % COPIES_MAX]);
+	if (copier.err)
+		*why = copier.why;
+	return err ? err : copier.err;
 }
 
 static int copy_listed(struct b2f_frame *frame, struct b2f_copy_list *list,
