@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* at.c - what an operand, or a result, is, and where */
+/* at.c - the kind of an operand or result, and where it lies */
 #include "cli/at.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ enum cli_kind cli_kind_of(const char *operand)
 					       : CLI_KIND_PATH;
 }
 
-/* NULL: it can be changed. */
+/* Why operands of @kind cannot be changed; NULL: they can. */
 static const char *why_not(enum cli_kind kind)
 {
 	switch (kind) {
@@ -124,7 +124,7 @@ int cli_at_stat(const struct cli_at *at, struct stat *out)
 	return fstatat(at->dir, at->name, out, flags) != 0 ? -errno : 0;
 }
 
-/* Takes a component of *@path; false: there is none.  Too long ones cannot be. */
+/* Takes a component of *@path; false: none.  Too long ones cannot exist. */
 static bool take_name(const char **path, char name[NAME_MAX + 1])
 {
 	const char *at = *path + strspn(*path, "/");
@@ -150,7 +150,7 @@ static int step_below(int dir, const char *name, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Component by component; with @make, makes missing directories. */
+/* Walks component by component; with @make, makes missing directories. */
 static int walk_below(int root, const char *path, bool make)
 {
 	int fd = openat(root, ".", O_PATH | DIRECTORY), next;
@@ -166,7 +166,7 @@ static int walk_below(int root, const char *path, bool make)
 	return fd;
 }
 
-/* By one system call, since Linux 5.6. */
+/* Uses one system call, since Linux 5.6. */
 static int open_beneath(int root, const char *path, int flags)
 {
 	const struct open_how how = {

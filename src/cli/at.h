@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * at.h - what an operand, or a result, is: decided here, and nowhere else; and where:
- * a name in a directory
+ * at.h - the kind of an operand or result, decided here alone, and where it
+ * lies: a name in a directory
  *
  * Paths that the user names are opened as they are, links included.  Entries
  * below them are found and made in open directories, never through links: other
@@ -20,7 +20,7 @@
 #include "b2frame/error.h"
 
 enum cli_kind {
-	/* A file or directory, there or not yet. */
+	/* A file or directory, existing or not. */
 	CLI_KIND_PATH,
 	/* On a server. */
 	CLI_KIND_URL,
@@ -30,12 +30,13 @@ enum cli_kind {
 	CLI_KIND_STDIN,
 };
 
-/* A file or directory that is called as a URL is has to be written as "./NAME". */
+/* A path that looks like a URL has to be written as "./NAME". */
 enum cli_kind cli_kind_of(const char *operand);
 
 /*
- * Refuses all but paths, which alone can be changed or removed.  @advice ends
- * the message, for instance "; -o names a copy".  Returns 0 or -EROFS.
+ * Refuses operands that are not paths: only paths can be changed or removed.
+ * @advice ends the message, for instance "; -o names a copy".  Returns 0 or
+ * -EROFS.
  */
 B2F_MUST_CHECK
 int cli_kind_check_change(const char *operand, enum cli_kind kind,
@@ -49,26 +50,24 @@ struct cli_at {
 	/* Path for messages: the operand, and the path below it. */
 	const char *path;
 	enum cli_kind kind;
-	/* The directory, which stays the caller's; AT_FDCWD: the user named it. */
+	/* The directory, the caller's; AT_FDCWD: the user gave the path. */
 	int dir;
-	/* Its name there; of what the user named, @path. */
+	/* The name in @dir; for an operand of the user, @path. */
 	const char *name;
 	/*
 	 * For CLI_KIND_MEMBER below a directory: the key in the store @name.
-	 * NULL: @path has it.
+	 * NULL: the key is in @path.
 	 */
 	const char *key;
 };
 
-/*
- * Returns the place of @operand, a path of the user's, which has to stay valid.
- */
+/* Returns the place of the operand @operand, which has to stay valid. */
 struct cli_at cli_at_named(const char *operand);
 
-/* The same for a path, whatever it looks like. */
+/* Like cli_at_named(), but always for a path. */
 struct cli_at cli_at_path(const char *path);
 
-/* The same for the file, or object, of a store. */
+/* Like cli_at_named(), for the file or object of a store. */
 struct cli_at cli_at_store(const char *file);
 
 static inline bool cli_at_is_named(const struct cli_at *at)
@@ -76,10 +75,10 @@ static inline bool cli_at_is_named(const struct cli_at *at)
 	return at->dir == AT_FDCWD;
 }
 
-/* @path beside @at: it differs in the last name alone. */
+/* The place of @path, which differs from @at in the last name alone. */
 struct cli_at cli_at_beside(const struct cli_at *at, const char *path);
 
-/* open(2) with @flags, which waits for no FIFO below a directory.  Or an errno. */
+/* open(2) with @flags; below a directory, waits for no FIFO.  Or an errno. */
 B2F_MUST_CHECK
 int cli_at_open(const struct cli_at *at, int flags);
 
@@ -94,11 +93,14 @@ int cli_at_stat(const struct cli_at *at, struct stat *out);
 B2F_MUST_CHECK
 int cli_at_open_below(int root, const char *path, int flags);
 
-/* The same, and makes missing directories. */
+/* Like cli_at_open_below(), and makes missing directories. */
 B2F_MUST_CHECK
 int cli_at_make_below(int root, const char *path);
 
-/* Both for the directory that @path is in; *@name is the rest of it. */
+/*
+ * Opens the parent directory of @path (with @make, making directories); *@name
+ * is the last name.
+ */
 B2F_MUST_CHECK
 int cli_at_open_parent(int root, const char *path, bool make,
 		       const char **name);

@@ -15,13 +15,13 @@
 
 #define ACL "system.posix_acl_access"
 
-/* The attribute of a copy: its source, and the version of that. */
+/* The attribute that marks a copy: a key of its source and version. */
 #define COPY "user.bloscctl.copy"
 
-/* Most bytes of a list of xattrs, and of the value of one, on Linux. */
+/* Limit on Linux for a list of xattrs, and for the value of one. */
 #define XATTR_BYTES 65536
 
-/* Only root may give files away; for other users this is not an error. */
+/* Only root may change owners; for other users this is not an error. */
 static void own(int dir, const char *name, const struct stat *like)
 {
 	if (fchownat(dir, name, like->st_uid, like->st_gid,
@@ -29,7 +29,7 @@ static void own(int dir, const char *name, const struct stat *like)
 		errno = 0;
 }
 
-/* Chunk files, too: they have the permissions of the index already. */
+/* Chunk files, too: they have the index's permissions already. */
 static void own_all(int fd, const struct stat *like)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,20 +82,20 @@ static int set_one(int fd, mode_t mode, const struct stat *like, int from)
 {
 	const struct timespec times[2] = {like->st_atim, like->st_mtim};
 
-	/* A file that its owner may not write to takes no attributes. */
+	/* The owner must have write permission to set attributes. */
 	if (from >= 0 && fchmod(fd, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
 		copy_xattrs(from, fd, false);
 	if (fchown(fd, like->st_uid, like->st_gid) != 0)
 		errno = 0;
 	if (fchmod(fd, mode) != 0)
 		return -errno;
-	/* An ACL says more than the permissions. */
+	/* An ACL says more than the mode, so it comes afterwards. */
 	if (from >= 0)
 		copy_xattrs(from, fd, true);
 	return futimens(fd, times) != 0 ? -errno : 0;
 }
 
-/* The file @at, or the index of the frame in the directory, which is *@dir then. */
+/* Opens the file @at; of a directory the index, and itself as *@dir. */
 static int open_file(const struct cli_at *at, int *dir)
 {
 	int fd = cli_at_open(at, O_RDONLY | O_NONBLOCK);
@@ -123,7 +123,7 @@ int cli_attributes_set_file(int fd, const struct stat *like, int from)
 	return set_one(fd, like->st_mode & 0777, like, from);
 }
 
-/* All that is in the directory before itself: then it may be another user's. */
+/* Set the directory last: afterwards it may be another user's. */
 static int set_frame(int dir, int index, const struct stat *like, int from)
 {
 	struct stat st;
@@ -159,7 +159,7 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	/* That files get the group of the directory is inherited. */
+	/* Keep the bit by which files get the group of the directory. */
 	return set_one(fd,
 		       (like->st_mode & (S_ISVTX | 0777)) |
 			       (st.st_mode & S_ISGID),

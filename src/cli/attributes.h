@@ -14,34 +14,33 @@
 #include "cli/at.h"
 
 /*
- * Gives the new file or frame @at, which no other user can reach yet, permissions and
- * times of @like and, if this process may do that, its owner.  @from, if not -1, is
- * open: the file, or the index of the frame, whose ACL and user.* attributes go to the
- * new one.
+ * Gives the new file or frame @at, which no other user can reach yet,
+ * permissions and times of @like and, if this process may do that, its owner.
+ * @from, if not -1, is the open file, or the index of the frame, whose ACL and
+ * user.* attributes are copied.
  *
- * Returns 0 or an errno, and says nothing.  Leaves out attributes that the
+ * Returns 0 or an errno, and prints nothing.  Leaves out attributes that the
  * process may not set or the filesystem does not have.
  */
 B2F_MUST_CHECK
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,
 		       int from);
 
-/* The same for the new file that is open as @fd. */
+/* Like cli_attributes_set(), for the new file that is open as @fd. */
 B2F_MUST_CHECK
 int cli_attributes_set_file(int fd, const struct stat *like, int from);
 
-/* The same for the directory @fd, which is no frame, and @from. */
+/* Like cli_attributes_set(), for the directory @fd, which is not a frame. */
 B2F_MUST_CHECK
 int cli_attributes_set_directory(int fd, const struct stat *like, int from);
 
 /*
- * Notes at @at, a file or a frame that is being made, what it is a copy of; its
- * attributes are set after that.  Does nothing where the filesystem has no
- * attributes.
+ * Marks @at, a file or a frame that is being made, as a copy of @key; set its
+ * attributes afterwards.  Does nothing where the filesystem has no attributes.
  */
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key);
 
-/* Does @at have that note?  1 or 0; or an errno, -ENOTSUP if it cannot have one. */
+/* Has @at the mark @key? 1 or 0; or an errno, -ENOTSUP without attributes. */
 B2F_MUST_CHECK
 int cli_attributes_is_copy(const struct cli_at *at, uint64_t key);
 

@@ -6,7 +6,7 @@
 
 #include "cli/message.h"
 
-/* The default settings; the most telling ones come first. */
+/* The default settings; those of most interest come first. */
 static const char *const usual[CLI_BENCH_LISTS][6] = {
 	[CLI_BENCH_CODEC] = {"lz4", "zstd", "blosclz", "lz4hc", "zlib"},
 	[CLI_BENCH_FILTER] = {"shuffle", "none", "bitshuffle", "shuffle,bytedelta"},
@@ -15,7 +15,7 @@ static const char *const usual[CLI_BENCH_LISTS][6] = {
 	[CLI_BENCH_CHUNKSIZE] = {"1m", "256k", "4m"},
 };
 
-/* Reads @value, one of a list, by the row of encoding.h; levels have no name. */
+/* Parses @value of a list, by the row of encoding.h; levels have no name. */
 static int add(const struct cli_option *option, void *field, const char *value)
 {
 	const char *name = option->name ? option->name : "clevel";
@@ -67,7 +67,7 @@ static void add_usual(struct cli_bench_list *list, size_t kind)
 		(void)!add(&option, list, usual[kind][i]);
 }
 
-/* If several sizes make one chunk of all data, the first size stays. */
+/* If several sizes make one chunk of all data, only the first size is tried. */
 static void drop_large(struct cli_bench_list *list, uint64_t size)
 {
 	bool whole = false;
@@ -83,7 +83,7 @@ static void drop_large(struct cli_bench_list *list, uint64_t size)
 	list->n = n;
 }
 
-/* Item sizes that the data tell, each of them once. */
+/* Sets the item size guessed from the data, without duplicates. */
 static void set_typesize(struct cli_bench_list *list, uint32_t typesize)
 {
 	size_t n = 0, k;
@@ -130,7 +130,7 @@ bool cli_bench_grid_get(const struct cli_bench_grid *g, size_t i,
 {
 	struct b2f_settings s = b2f_settings_default();
 
-	/* Digits of @i, each in the base of how many there are. */
+	/* The digits of @i in a mixed base: the length of each list. */
 	for (size_t k = 0; k < CLI_BENCH_LISTS; k++) {
 		const struct cli_bench_list *list = &g->lists[k];
 

@@ -13,10 +13,10 @@
 
 #include "cli/encoding.h"
 
-/* Values of one option, at most. */
+/* Maximal number of values per option. */
 #define CLI_BENCH_VALUES 16
 
-/* In the order in which they change from one to the next, the first one most often. */
+/* The order in which they vary: the first one most often. */
 enum cli_bench_kind {
 	CLI_BENCH_CODEC,
 	CLI_BENCH_FILTER,
@@ -41,18 +41,19 @@ struct cli_bench_grid {
 extern const struct cli_option cli_bench_grid_options[];
 
 /*
- * Puts the usual values where the user gave none: @typesize is what the data tell,
- * @size how many bytes are tried.  Chunks above that are one chunk.
+ * Fills in the usual values where the user gave none: @typesize is guessed from
+ * the data, @size is the number of bytes to try.  Larger chunk sizes count as
+ * one chunk.
  */
 void cli_bench_grid_complete(struct cli_bench_grid *grid, uint32_t typesize,
 			     uint64_t size);
 
-/* How many there are. */
+/* Number of combinations. */
 size_t cli_bench_grid_count(const struct cli_bench_grid *grid);
 
 /*
- * The one of number @i; those that tell most come first.  Returns false if it is
- * the same as another one.
+ * Combination number @i; the most useful ones come first.  Returns false if it
+ * equals another one.
  */
 bool cli_bench_grid_get(const struct cli_bench_grid *grid, size_t i,
 			struct b2f_settings *out);

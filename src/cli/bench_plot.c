@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_plot.c - a picture of what bloscctl bench has measured, by gnuplot */
+/* bench_plot.c - a picture of the results of bloscctl bench, by gnuplot */
 #include "cli/bench_plot.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "cli/message.h"
 #include "cli/at.h"
 
-/* Its output, which is not needed, goes nowhere. */
+/* gnuplot's output is not needed. */
 #define PROGRAM "gnuplot"
 #define CALL	PROGRAM " - >/dev/null"
 #define CHECK	PROGRAM " --version >/dev/null 2>&1"
@@ -22,7 +22,7 @@
 /* Codes of codecs, from 0 on. */
 #define NCODECS 6
 
-/* Can a file be made, or written to, at @path? */
+/* Can @path be created, or written to? */
 static int check_path(const char *path)
 {
 	char *copy;
@@ -55,7 +55,7 @@ int cli_bench_plot_check(const char *path)
 	return -ENOENT;
 }
 
-/* Quotes of gnuplot: nothing but ' ends them. */
+/* Writes @text in gnuplot's quotes, which only ' ends. */
 static void put_quoted(FILE *out, const char *text)
 {
 	fputc('\'', out);
@@ -127,7 +127,7 @@ static void put_script(FILE *out, const struct cli_bench_result *result,
 	      "set lmargin 11\nset rmargin 4\nset bmargin 7\n"
 	      "set multiplot layout 1,2 title ",
 	      out);
-	/* A name is one line. */
+	/* A title is one line. */
 	put_quoted(out, strchr(result->path, '\n') ? "" : result->path);
 	fputc('\n', out);
 	put_graph(out, result, false);
@@ -143,7 +143,7 @@ int cli_bench_plot(const struct cli_bench_result *result, const char *path)
 
 	if (!out)
 		return cli_message_errno(path, -EINVAL);
-	/* If it ends early, that is what went wrong. */
+	/* gnuplot may end early: its exit status tells. */
 	then = signal(SIGPIPE, SIG_IGN);
 	put_script(out, result, path);
 	failed = pclose(out) != 0;

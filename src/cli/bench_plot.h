@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_plot.h - a picture of what bloscctl bench has measured, by gnuplot
+ * bench_plot.h - a picture of the results of bloscctl bench, by gnuplot
  *
- * All of these say on stderr why they failed, and return a negative errno.
+ * All of these print the cause on stderr if they fail, and return a negative
+ * errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -12,11 +13,11 @@
 #include "b2frame/error.h"
 #include "cli/bench_result.h"
 
-/* Before anything is measured: is there gnuplot, and a directory for @path? */
+/* Call before measuring: is there gnuplot, and a directory for @path? */
 B2F_MUST_CHECK
 int cli_bench_plot_check(const char *path);
 
-/* Ratio over both speeds, one colour per codec, as the PNG file @path. */
+/* Plots ratio over both speeds, one colour per codec, to the PNG file @path. */
 B2F_MUST_CHECK
 int cli_bench_plot(const struct cli_bench_result *result, const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_result.c - what bloscctl bench has measured, and what follows from it */
+/* bench_result.c - the results of bloscctl bench, and their judgement */
 #include "cli/bench_result.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ double cli_bench_speed(const struct cli_bench_result *result, uint64_t ns)
 	return (double)result->size * 1e9 / (double)ns;
 }
 
-/* Is @a nowhere worse than @b, and somewhere better? */
+/* Is @a nowhere worse than @b, and better somewhere? */
 static bool beats(const struct b2f_measured *a, const struct b2f_measured *b)
 {
 	return a->cbytes <= b->cbytes && a->encode_ns <= b->encode_ns &&
@@ -37,7 +37,7 @@ static bool is_front(const struct cli_bench_result *result, size_t i)
 	return true;
 }
 
-/* Nanoseconds for all tried data, once there and back. */
+/* Nanoseconds to encode, write, read and decode all tried data. */
 static double cost(const struct cli_bench_result *result,
 		   const struct cli_bench_row *row)
 {
@@ -113,7 +113,7 @@ static void put_size(FILE *out, uint32_t size)
 		fprintf(out, "%u", size);
 }
 
-/* The command line that makes such a frame; NULL: no memory. */
+/* The command line that makes such a frame; NULL: out of memory. */
 static char *command_of(const struct cli_bench_result *result)
 {
 	const struct b2f_settings *s = &result->best->settings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_sample.c - some of the data of a file, for bloscctl bench */
+/* bench_sample.c - a sample of a file, for bloscctl bench */
 #include "cli/bench_sample.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 /* Pieces begin at a multiple of it, where items of most sizes begin. */
 #define GRID (UINT64_C(48) << 12)
 
-/* The source: one of the two. */
+/* The source: a plain file or a frame. */
 struct source {
 	const char *path;
 	struct b2f_runtime *runtime;
@@ -47,7 +47,7 @@ static int read_piece(const struct source *s, uint64_t off, uint64_t n,
 	return got < 0 ? (int)got : 0;
 }
 
-/* The same number of bytes from places that are as far from each other. */
+/* Reads pieces of equal size at equal distances. */
 static int read_pieces(const struct source *s, uint64_t limit,
 		       struct cli_bench_sample *out)
 {
@@ -86,14 +86,14 @@ static int open_source(struct source *s)
 static int read_source(const struct source *s, uint64_t limit,
 		       struct cli_bench_sample *out)
 {
-	/* A pipe does not tell how long it is, and files of /proc do neither. */
+	/* The size of a pipe, or of a file of /proc, is not known. */
 	if (!s->file && s->size == 0)
 		return read_piece(s, 0, limit, out);
 	return s->size <= limit ? read_piece(s, 0, s->size, out)
 				: read_pieces(s, limit, out);
 }
 
-/* The beginning tells most: it may be the header of a .npy file. */
+/* Guess from the beginning: it may be the header of a .npy file. */
 static int guess(const char *path, struct cli_bench_sample *out)
 {
 	struct b2f_settings settings = b2f_settings_default();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_sample.h - some of the data of a file, for bloscctl bench
+ * bench_sample.h - a sample of a file, for bloscctl bench
  *
- * All of these say on stderr why they failed, and return a negative errno.
+ * All of these print the cause on stderr if they fail, and return a negative
+ * errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -18,16 +19,16 @@ struct cli_bench_sample {
 	/* malloc'ed. */
 	uint8_t *data;
 	size_t size;
-	/* Bytes of all data; those that were read of a pipe. */
+	/* Size of the file; of a pipe, the bytes that were read. */
 	uint64_t total;
-	/* The item size that they tell. */
+	/* The item size guessed from them. */
 	uint32_t typesize;
 };
 
 /*
- * Takes up to @limit (> 0) bytes of @path, in pieces from its whole length: of a
- * plain file, of what a frame holds, or from the start of standard input ("-").
- * No data at all are -ENODATA.
+ * Takes up to @limit (> 0) bytes of @path, in pieces from its whole length: of
+ * a plain file, of the data of a frame, or from the start of standard input
+ * ("-"). -ENODATA: there are no data.
  */
 B2F_MUST_CHECK
 int cli_bench_sample_take(const char *path, uint64_t limit,

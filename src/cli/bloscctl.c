@@ -56,7 +56,7 @@ static int print_version(void)
 	return CLI_EXIT_OK;
 }
 
-/* The names that archivers have for them. */
+/* The names that archivers use for these commands. */
 static const struct {
 	const char *letter;
 	const struct cli_command *command;
@@ -78,7 +78,7 @@ static const struct cli_command *find_command(const char *name)
 	return NULL;
 }
 
-/* The command that @name was most likely meant to be, or NULL. */
+/* The command name closest to @name, or NULL. */
 static const char *nearest_command(const char *name)
 {
 	struct b2f_nearest nearest = {name, strlen(name) < 4 ? 2 : 3, NULL};
@@ -151,8 +151,9 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * A frame must not get the number of a standard stream that is closed, or
- * messages would be written into it.  Read-only: writing there still fails.
+ * A closed standard stream must not become the descriptor of a frame, or
+ * messages would be written into it.  Opened read-only, so that writing still
+ * fails.
  */
 static void fill_standard_streams(void)
 {

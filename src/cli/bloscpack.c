@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bloscpack.c - what commands that make Bloscpack files have in common */
+/* bloscpack.c - common to all commands that make Bloscpack files */
 #include "cli/bloscpack.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ struct b2f_settings cli_bloscpack_scratch(const struct b2f_settings *settings)
 	fast.codec = CODEC_LZ4;
 	fast.clevel = 1;
 	fast.typesize = settings->typesize;
-	/* Chunks of the file may be small, and files are one per chunk here. */
+	/* @settings may have small chunks, and a frame has a file per chunk. */
 	fast.chunksize = CHUNKSIZE;
 	if (fast.typesize < CHUNKSIZE)
 		fast.chunksize -= CHUNKSIZE % (int32_t)fast.typesize;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bloscpack.h - what commands that make Bloscpack files have in common
+ * bloscpack.h - common to all commands that make Bloscpack files
  *
  * Layer: cli.  Threads: main only.
  */
@@ -14,8 +14,8 @@
 extern const struct cli_option cli_bloscpack_options[];
 
 /*
- * Settings of a frame that lives only until a file with @settings is made of it:
- * fast, and alike else.
+ * Settings of a temporary frame from which a Bloscpack file with @settings is
+ * made: fast to encode, equal otherwise.
  */
 struct b2f_settings cli_bloscpack_scratch(const struct b2f_settings *settings);
 

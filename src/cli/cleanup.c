@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cleanup.c - what INT, TERM, HUP and QUIT remove before they end the program
+ * cleanup.c - removes unfinished results on INT, TERM, HUP and QUIT
  *
  * A thread of its own waits for the signals, so it may take locks and read
  * directories, as a signal handler may not.
@@ -24,7 +24,7 @@
 /* Passes through a directory into which workers may still be writing. */
 #define PASSES_MAX 100
 
-/* A process dies once, hence one of these. */
+/* One per process, like its end. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	int dirfd;
@@ -33,7 +33,7 @@ static struct {
 
 static void remove_entries(int dirfd, const char *name);
 
-/* Workshops have directories in them, which have files in them. */
+/* A workshop has at most two levels of directories. */
 static void remove_entry(int dirfd, const char *name)
 {
 	if (unlinkat(dirfd, name, 0) == 0 || errno != EISDIR)
@@ -69,7 +69,7 @@ void cli_cleanup_remove(int dirfd, const char *name)
 		remove_entries(dirfd, name);
 }
 
-/* The lock stays taken: nothing gets a name after the results were removed. */
+/* The lock stays taken: no result gets its name after the removal. */
 static void *remove_and_die(void *arg)
 {
 	const sigset_t *deadly = arg;
@@ -82,13 +82,13 @@ static void *remove_and_die(void *arg)
 	for (int i = 0; i < PATHS_MAX; i++)
 		if (places[i].name)
 			cli_cleanup_remove(places[i].dirfd, places[i].name);
-	/* It kills, as the parent should see. */
+	/* End by the signal, so that the parent sees it. */
 	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);
 	return NULL;
 }
 
-/* nohup and background jobs of a shell ignore some. */
+/* nohup and background jobs of a shell ignore some signals. */
 static void add_unless_ignored(sigset_t *set, int number)
 {
 	struct sigaction action;
@@ -98,7 +98,7 @@ static void add_unless_ignored(sigset_t *set, int number)
 		sigaddset(set, number);
 }
 
-/* Without the thread the signals kill at once, and leave incomplete results. */
+/* Without the thread the signals kill at once, and leave unfinished results. */
 static void start_waiting(void)
 {
 	static sigset_t deadly;
@@ -120,7 +120,7 @@ static void start_waiting(void)
 		pthread_detach(thread);
 }
 
-/* The place of @name; of NULL, a free one. */
+/* The slot of @name; of NULL, a free one. */
 static int find(const char *name)
 {
 	int i = 0;

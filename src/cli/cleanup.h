@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cleanup.h - what INT, TERM, HUP and QUIT remove before they end the program
+ * cleanup.h - removes unfinished results on INT, TERM, HUP and QUIT
  *
- * Workshops (target.h), and what is in them.
+ * Results are made in workshops (target.h), which are removed with their
+ * contents.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -10,30 +11,30 @@
 #define B2F_CLI_CLEANUP_H
 
 /*
- * From here on the signals remove @name in @dirfd, which have to stay valid until
+ * From now on the signals remove @name in @dirfd; both have to stay valid until
  * cli_cleanup_drop().  At most four at a time.
  */
 void cli_cleanup_add(int dirfd, const char *name);
 
 /*
- * Ends that.  NULL, or a name that was never added, does nothing.  Between
- * cli_cleanup_lock() and cli_cleanup_unlock() only.
+ * Ends cli_cleanup_add().  NULL, or a name that was never added, does nothing.
+ * Only between cli_cleanup_lock() and cli_cleanup_unlock().
  */
 void cli_cleanup_drop(const char *name);
 
-/* Keeps the signals waiting, so that they come before or behind some steps. */
+/* Delays the signals, so that they come before or after some steps. */
 void cli_cleanup_lock(void);
 void cli_cleanup_unlock(void);
 
 /*
- * Removes @name in @dirfd, a file or a directory of files and directories of these,
- * into which workers may still write; quietly, as far as that can be done.
+ * Removes @name in @dirfd, a file or a directory with up to two levels, into
+ * which workers may still write; prints no errors.
  */
 void cli_cleanup_remove(int dirfd, const char *name);
 
 /*
- * Once a signal came this does not return.  A job that makes many files calls
- * it before each step: else it could make them as fast as they are removed.
+ * Does not return once a signal came.  A job that makes many files calls it
+ * before each step, or it could make files as fast as they are removed.
  */
 void cli_cleanup_checkpoint(void);
 

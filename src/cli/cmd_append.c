@@ -2,7 +2,7 @@
 /*
  * cmd_append.c - bloscctl append: plain data to the end of a frame
  *
- * A Bloscpack file cannot be written to: it is made anew (longer.h).
+ * A Bloscpack file cannot be written to: a new one is made (longer.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +30,13 @@ struct append {
 	const char *path;
 	struct cli_at at;
 	struct b2f_file *file;
-	/* If it is a Bloscpack file: that file; @file has the bytes to add. */
+	/* For a Bloscpack file: that file; @file has the bytes to add. */
 	struct b2f_file *old;
 	struct cli_longer longer;
-	/* Bytes before. */
+	/* Size before. */
 	uint64_t start;
 	uint64_t added;
-	/* Stored bytes in the end. */
+	/* Stored bytes afterwards. */
 	uint64_t cbytes;
 };
 
@@ -55,16 +55,15 @@ static int allow_write(struct append *a)
 	err = b2f_file_allow_write(a->file, &options);
 	if (err)
 		return cli_message_explain(a->path, err);
-	/* From here on, only what came after the size was looked at is foreign. */
+	/* Foreign changes are counted from here, where the size is taken. */
 	(void)b2f_file_take_foreign(a->file);
 	a->start = b2f_file_size(a->file);
 	return 0;
 }
 
 /*
- * The first write goes to the current end of the frame: another program may
- * have added data while this one waited for input, and the size of the open
- * would lead into these.
+ * Checks that no other program has added data while this one waited for input:
+ * the first write would overwrite them.
  */
 static int check_end(const struct append *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_bench.c - bloscctl bench: which settings suit some data */
+/* cmd_bench.c - bloscctl bench: finds good settings for some data */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,10 +23,10 @@ static const char help[] =
 	"one beats in ratio\nand both speeds, and the command line with the "
 	"best one. Writes nothing.\n\n";
 
-/* Most data that are taken: twice as much is in memory. */
+/* Limit of the sample; twice as much is in memory. */
 #define SAMPLE_MAX (UINT64_C(1) << 30)
 
-/* Each measurement takes at least so long, if it is repeated. */
+/* A measurement is repeated until it has taken so long. */
 #define LEAST_NS UINT64_C(20000000)
 
 struct bench {
@@ -101,7 +101,7 @@ static int measure_row(const struct cli_bench_sample *sample,
 	return 0;
 }
 
-/* Goes through the grid until the time is over. */
+/* Measures the settings of the grid until the time is over. */
 static int measure_all(const struct bench *b,
 		       const struct cli_bench_sample *sample,
 		       struct cli_bench_result *result)

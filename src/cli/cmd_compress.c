@@ -88,7 +88,7 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	if (o->how.bloscpack && o->how.contiguous)
 		return cli_command_misuse(self, "--contiguous and --format=blp "
 						"exclude each other");
-	/* As in zstd: bytes that went to a pipe cannot be checked. */
+	/* As in zstd: bytes sent to a pipe cannot be checked. */
 	if (o->how.to_stdout) {
 		o->how.remove = false;
 		o->how.contiguous = !o->how.bloscpack;

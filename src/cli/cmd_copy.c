@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cmd_copy.c - bloscctl copy: frames and files as they are, also to and from servers
+ * cmd_copy.c - bloscctl copy: frames and files as stored, to and from servers
  */
 #include <errno.h>
 
@@ -8,7 +8,7 @@
 #include "cli/server.h"
 #include "cli/transfer.h"
 
-/* Chunks on their way at a time: more than cores, as each waits for a server. */
+/* Chunks copied at a time: more than cores, as each waits for a server. */
 #define JOBS 16
 
 static const char help[] =

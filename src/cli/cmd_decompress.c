@@ -50,7 +50,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Is any of the @frames standard input, which has no name of its own? */
+/* Is one of @frames standard input, which has no name for the result? */
 static bool has_stdin(int nframes, char **frames)
 {
 	int i = 0;
@@ -79,20 +79,20 @@ static int check(const struct cli_command *self, struct decompress *o,
 	if (o->remove && o->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	/* As in zstd: bytes that went to a pipe cannot be checked. */
+	/* As in zstd: bytes sent to a pipe cannot be checked. */
 	if (o->to_stdout)
 		o->remove = false;
 	return CLI_CONTINUE;
 }
 
-/* The file that a frame becomes. */
+/* A frame that is being decompressed. */
 struct job {
 	const struct decompress *options;
 	const struct cli_operand *operand;
-	/* What it is made of: that of @operand. */
+	/* The path of the frame: that of @operand. */
 	const char *path;
 	struct cli_copy copy;
-	/* A header that was made for an array; malloc'ed. */
+	/* The header for an array; malloc'ed. */
 	uint8_t *head;
 };
 
@@ -110,8 +110,8 @@ static bool is_array(const struct b2f_frame *frame)
 }
 
 /*
- * @stem with .npy if it is a .npy file, and without if it is not any more.
- * NULL: no memory.
+ * @stem with .npy for a .npy file, without .npy otherwise.  NULL: out of
+ * memory.
  */
 static char *array_name(const struct job *job, const char *stem, size_t len)
 {
@@ -129,7 +129,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 
 /*
  * The name of the frame without its suffix.  NULL, after a message, if it has
- * none, and would be its own result.
+ * no suffix: the result would replace the frame.
  */
 static char *usual_name(const struct job *job)
 {
@@ -156,7 +156,7 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
-/* Writes and, if the frame is to go, makes sure of it. */
+/* Writes and, if the frame is to be removed, reads back and compares. */
 static int fill_output(const struct job *job, struct cli_output *out,
 		       const struct stat *like)
 {
@@ -203,7 +203,7 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	return err;
 }
 
-/* To a file, and then without the frame if it is not to be kept. */
+/* Decompresses to a file, and removes the frame unless it is to be kept. */
 static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
@@ -232,8 +232,8 @@ static int decompress_to_file(const struct job *job)
 }
 
 /*
- * The layout to write for an array: a .npy file, which may be its own layout,
- * or with --raw the items.
+ * Chooses the layout for an array: a .npy file, perhaps stored as such, or with
+ * --raw the items.
  */
 static int choose_array(struct job *job)
 {
@@ -284,7 +284,7 @@ static int check_metas(const char *path, const struct b2f_frame *frame)
 		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
 
 		/*
-		 * The file keeps shape and dtype; only the partition is lost.
+		 * The header keeps shape and dtype; only the partition is lost.
 		 */
 		if (array &&
 		    (is_named(&info, "b2nd") || is_named(&info, "caterva")))
@@ -304,7 +304,7 @@ static int check_vlmetas(const char *path, const struct b2f_frame *frame)
 		free(content);
 		if (err)
 			return err;
-		/* This is what the file begins with. */
+		/* The file begins with this header. */
 		if (b2f_frame_is_npy(frame) && is_named(&info, "npy"))
 			continue;
 		return refuse(path, "vlmetalayer ", info.name);
@@ -313,8 +313,8 @@ static int check_vlmetas(const char *path, const struct b2f_frame *frame)
 }
 
 /*
- * Refuses metadata that would be lost with the frame: metalayers and vlmetalayers of the
- * user, and of an array, if it is written @raw, its shape and type, too.
+ * Refuses to lose metadata with the frame: metalayers and vlmetalayers of the
+ * user; of an array written @raw, shape and dtype too.
  */
 static int check_losses(const char *path, const struct b2f_frame *frame, bool raw)
 {

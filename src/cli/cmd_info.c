@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_info.c - bloscctl info: what a frame says about itself */
+/* cmd_info.c - bloscctl info: prints facts about frames */
 #include <stdio.h>
 
 #include "cli/common.h"
@@ -44,7 +44,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Prints @object as text, or as JSON, and frees it. */
+/* Prints @object as text or as JSON, and frees it. */
 static void say(const struct info *o, const struct cli_at *at, json_t *object)
 {
 	/* An empty line between frames. */
@@ -72,7 +72,7 @@ static int print_frame(const struct info *o, const struct cli_at *at,
 	return err ? err : meta_err;
 }
 
-/* The mount's description of a file in it. */
+/* Prints the mount's description of a file in it. */
 static int print_mounted(const struct info *o, const struct cli_at *at,
 			 json_t *object)
 {

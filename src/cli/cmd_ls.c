@@ -27,7 +27,7 @@ static const char help[] =
 struct ls_tree {
 	/* Directory of the last line; malloc'ed. */
 	char *dir;
-	/* Bytes of paths that are before the top of the tree. */
+	/* Length of the path of the top directory. */
 	size_t skip;
 };
 
@@ -49,7 +49,7 @@ static void ls_tree_begin(struct ls_tree *tree, const char *path)
 	ls_tree_fini(tree);
 }
 
-/* Opens the frame of @entry, if it is a frame and not open yet; close it. */
+/* Opens the frame of @entry, unless it is open or not a frame; close it. */
 static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_options quiet = {
@@ -73,7 +73,7 @@ static void ls_tree_add_array(json_t *object, const struct cli_walk_entry *entry
 		array = b2f_frame_tensor(frame);
 	for (unsigned int i = 0; array && i < array->ndim; i++)
 		json_array_append_new(shape, json_integer(array->shape[i]));
-	/* Letters of a dtype that are bytes of the file may be anything. */
+	/* A dtype comes from the file: escape it. */
 	if (array && array->dtype)
 		json_object_set_new(object, "dtype",
 				    cli_json_name(array->dtype));
@@ -88,7 +88,7 @@ static void put_indent(size_t depth)
 	printf("%*s", (int)(2 * depth), "");
 }
 
-/* Slashes in the first @len characters. */
+/* Number of slashes in the first @len characters. */
 static size_t depth_of(const char *path, size_t len)
 {
 	size_t depth = 0;
@@ -98,7 +98,7 @@ static size_t depth_of(const char *path, size_t len)
 	return depth;
 }
 
-/* One line for the directory that ends before @path[@len], a slash. */
+/* Prints the line of the directory that ends at the slash @path[@len]. */
 static void put_dir(const char *path, size_t len)
 {
 	const char *name = memrchr(path, '/', len);
@@ -147,7 +147,7 @@ struct ls {
 	uint64_t nprinted;
 };
 
-/* The columns before a name: a heading, and lines by show.h. */
+/* The columns before the name: a heading, and templates of show.h. */
 static const struct {
 	const char *heading;
 	const char *line;
@@ -181,7 +181,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* NULL: it is no frame. */
+/* NULL: not a frame. */
 static const char *storage_name(const struct b2f_frame_peek *peek)
 {
 	if (!peek->is_frame)
@@ -196,7 +196,7 @@ static const char *storage_name(const struct b2f_frame_peek *peek)
 static json_t *describe(const struct cli_walk_entry *entry)
 {
 	const struct b2f_frame_peek *peek = &entry->peek;
-	/* Mode and time of what changes when the data do. */
+	/* Mode and mtime of the index, which change with the data. */
 	const struct stat *st = peek->is_frame ? &peek->index : entry->st;
 	json_t *object = json_pack("{s:o*, s:s?, s:I, s:i}", "name",
 				   cli_json_name(entry->path), "storage",
@@ -204,7 +204,7 @@ static json_t *describe(const struct cli_walk_entry *entry)
 				   (json_int_t)st->st_mtime, "mode",
 				   (int)(st->st_mode & 07777));
 
-	/* Entries that are no frames, and broken frames, have no sizes. */
+	/* Files that are not frames, and broken frames, have no sizes. */
 	if (peek->is_frame && !peek->broken)
 		json_object_update_new(
 			object, json_pack("{s:I, s:I, s:o}", "nbytes",
@@ -252,8 +252,8 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 }
 
 /*
- * A plain file that the user names is an error, unless -a lists it.  Of a store whose
- * frames are all in groups these are gone into.
+ * A plain file as operand is an error, unless -a lists it.  A store without
+ * frames at its top is listed recursively.
  */
 static int list(struct ls *ls, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_repair.c - bloscctl repair: safe repairs, and those of the options */
+/* cmd_repair.c - bloscctl repair: safe repairs, and those that options allow */
 #include "cli/exit_codes.h"
 #include "cli/orphans.h"
 #include "cli/repair_frame.h"
@@ -61,7 +61,7 @@ static int run_repair(const struct cli_command *self, int argc, char **argv)
 		return cli_command_misuse(self, "-r is for --orphans");
 	if (r.output && argc - optind > 1)
 		return cli_command_misuse(self, "-o takes one frame");
-	/* A store has no frames that are changed but by writers to it. */
+	/* Frames in a store are changed only by writers of the store. */
 	operands.changes = r.orphans ? NULL : "";
 	return cli_operands_run(&operands, argv + optind);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_rm.c - bloscctl rm: frames go, here and in object stores */
+/* cmd_rm.c - bloscctl rm: removes frames, here and in object stores */
 #include <errno.h>
 #include <string.h>
 
@@ -43,14 +43,14 @@ static bool may_miss(const struct rm *rm, int err)
 	return err == -ENOENT && rm->common.force;
 }
 
-/* It cannot be opened as a frame, but may be there. */
+/* Does @err mean that it may be a frame that cannot be read? */
 static bool is_unread(int err)
 {
 	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
 	       err == B2F_EUNSUPPORTED;
 }
 
-/* A file, or a directory with what belongs into a frame, and nothing else. */
+/* Removes a file, or a directory that holds nothing but files of a frame. */
 static int remove_unread(const struct cli_at *at, const struct stat *st)
 {
 	struct stat index;
@@ -66,7 +66,7 @@ static int remove_unread(const struct cli_at *at, const struct stat *st)
 							 at->dir, at->name));
 }
 
-/* With -f the files count, not the contents of an index. */
+/* With -f the kind of files counts, not the contents of an index. */
 static bool is_frame(const struct rm *rm, const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;
@@ -97,7 +97,7 @@ static int remove_path(const struct rm *rm, const struct cli_operand *operand)
 	return err;
 }
 
-/* Of @path, an object or what is below it: which one it is. */
+/* Finds out whether @path is a sparse frame or an object. */
 static int find_remote(struct b2f_remote *remote, const char *path,
 		       const char *url, bool force, bool *sparse)
 {
@@ -115,7 +115,7 @@ static int find_remote(struct b2f_remote *remote, const char *path,
 	b2f_frame_close(frame);
 	if (!force || !is_unread(err))
 		return err;
-	/* An index that cannot be read, or an object. */
+	/* The index may be unreadable, or @path may be an object. */
 	err = *path ? b2f_remote_look(remote, path, &st) : -ENOENT;
 	*sparse = err == -ENOENT;
 	return *sparse ? 0 : err;

@@ -7,7 +7,7 @@
 #include "cli/message.h"
 #include "cli/operands.h"
 
-/* Stored bytes that are in two files before the old ones go. */
+/* A commit is made after so many stored bytes, which then exist twice. */
 #define COMMIT_BYTES (UINT64_C(1) << 30)
 
 static const char help[] =
@@ -28,7 +28,7 @@ struct job {
 	const char *path;
 	struct b2f_editor *editor;
 	uint64_t nsealed;
-	/* Bytes of the chunk files since the last commit. */
+	/* Stored bytes of new chunks since the last commit. */
 	uint64_t nwritten;
 };
 
@@ -54,7 +54,7 @@ static int seal_chunk(struct job *job, uint64_t nchunk)
 	return job->nwritten >= COMMIT_BYTES ? commit(job) : 0;
 }
 
-/* All that can be sealed; the first error after all were tried. */
+/* Seals all chunks that can be sealed; returns the first error. */
 static int seal_chunks(struct job *job)
 {
 	uint64_t n = b2f_editor_nchunks(job->editor);
@@ -65,7 +65,7 @@ static int seal_chunks(struct job *job)
 		err = seal_chunk(job, i);
 		if (err && !first)
 			first = err;
-		/* One damaged chunk says nothing about the others. */
+		/* After one damaged chunk, go on with the others. */
 		if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 			break;
 		cli_progress_update(job->operand->progress, nbytes / n * (i + 1),

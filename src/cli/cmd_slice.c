@@ -38,14 +38,14 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* The slice on its way. */
+/* A slice that is being written. */
 struct job {
 	const struct slice *options;
 	const struct cli_operand *operand;
 	const char *path;
 	struct b2f_file *file;
 	struct cli_index index;
-	/* Before the items; malloc'ed. */
+	/* The header before the items; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
 	struct cli_output out;
@@ -133,7 +133,7 @@ static int write_file(struct job *job)
 		close(fd);
 	if (err)
 		return err;
-	/* A part of the array is as readable as the array, but new. */
+	/* Permissions as of the array, but the times of a new file. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
 	err = cli_output_open(out, &at, o->common.force, false);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_stats.c - bloscctl stats, top: what a mount has done so far, and does */
+/* cmd_stats.c - bloscctl stats, top: counters of a mount, and their rates */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Seconds are the sum over all threads. */
+/* Seconds are summed over all threads. */
 static const char text[] =
 	"{}\n"
 	"  reads     {reads} requests, {read_bytes:size}\n"
@@ -62,7 +62,7 @@ static uint64_t number(const json_t *object, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-/* Adds bytes per second, unless it took no time. */
+/* Adds bytes per second, unless the time is 0. */
 static void add_speed(json_t *codec, const char *key, const char *nbytes,
 		      const char *seconds)
 {
@@ -74,7 +74,7 @@ static void add_speed(json_t *codec, const char *key, const char *nbytes,
 							    : (double)n)));
 }
 
-/* Values that are computed from the counters of the daemon. */
+/* Adds values computed from the daemon's counters. */
 static void add_rates(json_t *stats)
 {
 	uint64_t hits = number(stats, "hits");
@@ -123,7 +123,7 @@ static int refuse(const char *path, int err)
 	return -err;
 }
 
-/* The statistics of the bloscfs at @path; NULL after printing why not. */
+/* Asks the bloscfs at @path for statistics; NULL after printing the error. */
 static json_t *ask(const char *path, int *err)
 {
 	char *said = cli_mounts_ask(path, "stats");
@@ -199,7 +199,7 @@ static const char top_help[] =
 
 struct top {
 	uint64_t delay_ms;
-	/* 0: until a signal ends it. */
+	/* 0: until a signal comes. */
 	uint64_t count;
 };
 
@@ -243,7 +243,7 @@ static const char top_screen[] =
 	"  memory    {memory_bytes:size,9}\n"
 	"[  server    {requests_per_s,9} /s  {received_bytes_per_s:size,10}/s\n]";
 
-/* How much @key has grown since @before. */
+/* How much the counter @key has grown since @before. */
 static uint64_t growth(const json_t *before, const json_t *now, const char *key)
 {
 	uint64_t old = number(before, key), new = number(now, key);
@@ -251,7 +251,7 @@ static uint64_t growth(const json_t *before, const json_t *now, const char *key)
 	return new > old ? new - old : 0;
 }
 
-/* Adds to @now what there was per second, in @ms since @before. */
+/* Adds to @now the rates over the @ms since @before. */
 static void add_recent(json_t *now, const json_t *before, uint64_t ms)
 {
 	static const char *const keys[] = {
@@ -303,11 +303,11 @@ static int watch(const struct top *top, const char *path)
 		if (err)
 			break;
 		add_recent(stats, before, now - then);
-		/* To the upper left, and nothing below. */
+		/* Cursor to the upper left; clear the screen. */
 		if (screen)
 			fputs("\033[H\033[J", stdout);
 		cli_show(stdout, screen ? top_screen : top_line, path, stats);
-		/* Nothing reads any more. */
+		/* The reader has closed the pipe. */
 		if (fflush(stdout) != 0)
 			err = -EPIPE;
 		json_decref(before);

@@ -69,7 +69,7 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* The program that may unmount for a user; it reports its own errors. */
+/* Runs the set-user-id program, which reports its own errors. */
 static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";
@@ -104,7 +104,7 @@ static int unmount(const struct umount *u, const char *path)
 	return cli_message_errno(path, -errno);
 }
 
-/* Prints the cause if @err is not 0; returns whether to unmount at all. */
+/* Prints the cause of @err if not 0; returns whether to unmount at all. */
 static bool may_unmount(const char *path, int err)
 {
 	if (err == -EOPNOTSUPP)
@@ -131,11 +131,11 @@ static bool may_unmount(const char *path, int err)
 	       err == -EIO || err == -EACCES;
 }
 
-/* Returns 0 or the first error, which has been said. */
+/* Returns 0 or the first error, after printing it. */
 static int run_one(const struct umount *u, const char *path, bool *unmounted)
 {
 	struct cli_daemon daemon = {.pidfd = -1};
-	/* The question would wait for an answer that may not come. */
+	/* With -f or -l do not ask the daemon, which may not answer. */
 	int found = u->force || u->lazy ? 0 : cli_daemon_find(path, &daemon);
 	bool gone;
 	int err;
@@ -158,7 +158,7 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
 }
 
-/* The result of an unmount, with the cause if something failed. */
+/* Reports the result of an unmount, with the cause if something failed. */
 static void report(const char *path, bool unmounted, int err)
 {
 	json_t *object = json_pack("{s:s, s:o*, s:b}", "command", "umount",

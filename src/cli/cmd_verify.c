@@ -2,8 +2,8 @@
 /*
  * cmd_verify.c - bloscctl verify: is every byte of a frame readable?
  *
- * Damage counts more than what could not be checked: of several frames, and
- * inside one, 1 beats 2 beats 0.
+ * Damage (1) beats things that could not be checked (2), and these beat success
+ * (0): for several frames, and inside one.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ struct verify {
 	bool no_progress;
 	/* Frames seen below a directory. */
 	uint64_t nfound;
-	/* The worst so far. */
+	/* The worst status so far. */
 	int status;
 };
 
@@ -106,7 +106,7 @@ static void print_report(struct verify *v,
 	flush(v);
 }
 
-/* The result of a check, and where to print it. */
+/* The result of a check, and where to report it. */
 struct listener {
 	struct cli_progress progress;
 	/* A state for each chunk, or NULL. */
@@ -171,8 +171,8 @@ static int look_around(const struct verify *v, enum cli_kind kind,
 }
 
 /*
- * @opened: the frame, if it is open already.  @sum: what came of the checksum
- * that its store has of it.
+ * @opened: the frame, if it is open already.  @sum: the result of the check of
+ * its store's checksum.
  */
 static void verify_frame(struct verify *v, const struct cli_at *at,
 			 struct b2f_frame *opened, int sum)
@@ -219,8 +219,9 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 }
 
 /*
- * Was it a frame, by its name?  A file that has lost the magic, or a directory
- * with chunks but without an index; any other directory may be a store.
+ * Was it a frame, by its name?  For instance a file that has lost its magic, or
+ * a directory with chunks but without an index; other directories may be
+ * stores.
  */
 static bool was_frame(const struct cli_walk_entry *entry)
 {
@@ -244,7 +245,7 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 		return;
 	}
 	v->nfound++;
-	/* All of it was looked at by another name. */
+	/* The frame was checked under another of its names. */
 	if (entry->again)
 		return;
 	verify_frame(v, &entry->at, entry->frame, sum);
@@ -270,8 +271,8 @@ static void verify_tree(struct verify *v, const char *path)
 }
 
 /*
- * A store that is a file counts as a directory; a .b2e is checked as a frame
- * first.
+ * A store that is a file counts as a directory; a .b2e is first checked as a
+ * frame.
  */
 static void verify_path(struct verify *v, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* command.c - what every command says of itself */
+/* command.c - the table entry of a command */
 #include "cli/command.h"
 
 #include "cli/exit_codes.h"

@@ -13,16 +13,18 @@ struct cli_option;
 
 struct cli_command {
 	const char *name;
-	/* For the list of commands: some words without full stop. */
+	/* For the list of commands: a few words, no full stop. */
 	const char *summary;
-	/* Text of --help: usage, before the options; and what follows, or NULL. */
+	/*
+	 * Text of --help: usage, before the options; and after them, or NULL.
+	 */
 	const char *help;
 	const char *notes;
 	/* Rows for cli_options_parse(). */
 	const struct cli_option *options;
 	/* Message if there is no operand; NULL: none is needed. */
 	const char *missing;
-	/* Does all of it; argv[0] is the command.  Returns an exit code. */
+	/* Runs the command; argv[0] is its name.  Returns an exit code. */
 	int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
@@ -47,7 +49,7 @@ extern const struct cli_command cli_umount_command;
 extern const struct cli_command cli_verify_command;
 
 /*
- * Says @reason, a clause, on stderr, and where help is to be had.  Returns
+ * Prints @reason, a clause, on stderr, and how to get help.  Returns
  * CLI_EXIT_USAGE.
  */
 int cli_command_misuse(const struct cli_command *self, const char *reason);

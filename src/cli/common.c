@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* common.c - options and habits that several commands have */
+/* common.c - options that several commands have */
 #include "cli/common.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * common.h - options and habits that several commands have
+ * common.h - options that several commands have
  *
  * Layer: cli.  Threads: main only.
  */
@@ -15,47 +15,52 @@
 #include "cli/options.h"
 
 /*
- * Zero-initialize it but for progress; a command uses what it has options for.
+ * Zero-initialize all but @progress; a command uses the fields that it has
+ * options for.
  */
 struct cli_common {
 	unsigned int nthreads;
 	bool progress;
-	/* Also files below directories. */
+	/* Process files below directories, too. */
 	bool recursive;
 	bool no_seal;
 	/* Overwrite; write to a terminal. */
 	bool force;
-	/* Write only the items of arrays. */
+	/* Start of the frame in its file, bytes. */
 	bool raw;
-	/* From which byte of a file on. */
+	/*
+	 * Rows for struct cli_common: of commands that make or change frames;
+	 */
 	uint64_t frame_offset;
 };
 
-/* Rows for struct cli_common: of commands that make or change frames; */
+/* for commands that always write checksums, or write no chunks; */
 extern const struct cli_option cli_common_options[];
-/* the same for a command that always writes checksums, or writes no chunks; */
+/* only the options about messages; */
 extern const struct cli_option cli_common_work_options[];
-/* of those the ones that say what is said; */
+/* for commands that read frames; and for those that write decoded bytes. */
 extern const struct cli_option cli_common_talk_options[];
-/* of commands that read frames; and of those that write decoded bytes. */
+/* The row of -q for a command that shows no progress; the row of -r. */
 extern const struct cli_option cli_common_reading_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
-/* The row of -q of a command that shows no progress, and that of -r. */
+/* Sets the message level to B2F_LOG_INFO; uses no field. */
 extern const struct cli_option cli_common_quiet[];
 extern const struct cli_option cli_common_recursive[];
 
-/* The message level becomes B2F_LOG_INFO; there is no field. */
+/*
+ * Takes the number of threads from BLOSC_NTHREADS unless it was given.  Returns
+ * 0, or -EINVAL after a message.
+ */
 cli_option_fn cli_common_be_verbose;
 
 /*
- * Takes the number of threads from BLOSC_NTHREADS unless it was said.  Returns
- * 0, or -EINVAL after saying that it makes no sense.
+ * Returns false, after a message, if stdout is a terminal and -f was not given.
  */
 B2F_MUST_CHECK
 int cli_common_take_environment(struct cli_common *common);
 
-/* False, after saying so, if stdout is a terminal that @common spares. */
+/* Milliseconds of a monotonic clock. */
 bool cli_common_may_print(const struct cli_common *common);
 
 /* Milliseconds on a clock that only goes on. */

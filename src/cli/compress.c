@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compress.c - one plain file becomes a frame
+ * compress.c - compresses one plain file into a frame
  *
- * A Bloscpack file begins with how many data there are; and a pipe that begins like a
- * .npy file may turn out to be something else, which the library finds where it writes
- * to a sparse frame.  So in these two cases such a frame comes first, and the other one
- * is made of it.
+ * The header of a Bloscpack file has the size of the data, which must be known
+ * first; and a pipe that begins like a .npy file may turn out not to be one,
+ * which the library notices while it writes to a sparse frame.  In these two
+ * cases a sparse frame is made first, and converted.
  */
 #include "cli/compress.h"
 
@@ -34,18 +34,18 @@ struct job {
 	const struct cli_operand *operand;
 	struct cli_input in;
 	struct b2f_settings settings;
-	/* It is a .npy file; a pipe, or so it begins. */
+	/* The input is a .npy file; of a pipe, it begins like one. */
 	bool npy;
 	/* The name of the frame in messages. */
 	const char *output;
-	/* The same if the user gave no name; malloc'ed. */
+	/* Like @output, if the user gave no name; malloc'ed. */
 	char *name;
 	uint64_t nbytes;
 	/* Stored bytes, once written. */
 	uint64_t cbytes;
 };
 
-/* A user who compresses a frame most likely meant something else. */
+/* Refuses to compress a frame: the user most likely meant something else. */
 static int check_input(const struct cli_operand *operand)
 {
 	const struct cli_at *at = &operand->at;
@@ -123,7 +123,7 @@ static struct b2f_write_options writing(const struct job *job)
 	};
 }
 
-/* All data go to @file, which is closed. */
+/* Writes all data to @file, and closes it. */
 static int fill(struct job *job, struct b2f_file *file, bool durable)
 {
 	struct b2f_file_now now;
@@ -142,7 +142,7 @@ static int fill(struct job *job, struct b2f_file *file, bool durable)
 	return err;
 }
 
-/* The data become the sparse frame @target. */
+/* Makes the sparse frame @target of the data. */
 static int write_sparse(struct job *job, const struct cli_target *target,
 			bool durable)
 {
@@ -160,7 +160,7 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 	return err ? err : fill(job, file, durable);
 }
 
-/* Replaces the frame job->output on a server by the one in @target. */
+/* Replaces the frame job->output on a server by the frame in @target. */
 static int send(struct job *job, const struct cli_target *target)
 {
 	const struct b2f_copy_options options = {.progress = NULL};
@@ -188,7 +188,7 @@ static int send(struct job *job, const struct cli_target *target)
 	return err;
 }
 
-/* One PUT of the index replaces all, so the whole new frame is made before. */
+/* One PUT of the index replaces the frame, so the new one is made before. */
 static int replace_url(struct job *job)
 {
 	struct cli_target target;
@@ -202,7 +202,7 @@ static int replace_url(struct job *job)
 	return err;
 }
 
-/* The data become the frame job->output on a server: chunks as they come. */
+/* Makes the frame job->output on a server; sends chunks as they are made. */
 static int write_url(struct job *job)
 {
 	bool force = job->how->common.force;
@@ -238,7 +238,7 @@ static uint64_t find_input(void *job, uint64_t off)
 	return cli_input_find(&((struct job *)job)->in, off);
 }
 
-/* The data become the contiguous frame @target. */
+/* Makes the contiguous frame @target of the data. */
 static int write_contiguous(struct job *job, const struct cli_target *target)
 {
 	const struct b2f_convert_options options = {
@@ -268,8 +268,8 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 }
 
 /*
- * The sparse frame @from becomes @target, which is contiguous, or a Bloscpack
- * file encoded by @settings.
+ * Converts the sparse frame @from to @target: contiguous, or a Bloscpack file
+ * encoded by @settings.
  */
 static int convert(struct job *job, const struct cli_at *from,
 		   const struct cli_target *target,
@@ -313,7 +313,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 	err = cli_target_open_scratch(&scratch, &at);
 	if (!err)
 		err = write_sparse(job, &scratch, false);
-	/* The data may have told the item size. */
+	/* The item size may have been guessed from the data. */
 	wanted.typesize = job->settings.typesize;
 	cli_progress_next(job->operand->progress);
 	from = cli_target_at(&scratch);
@@ -324,7 +324,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 	return err;
 }
 
-/* Reads the frame again, from the disk, and compares. */
+/* Reads the frame from the disk, and compares it with the input. */
 static int compare(struct job *job, const struct cli_at *at)
 {
 	const struct b2f_frame_options how = {.label = job->output};
@@ -406,7 +406,7 @@ static int read_head(struct job *job, uint8_t **out, size_t *size)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Is all of a file a .npy file that can be an array, or may a pipe be one? */
+/* Is the input a .npy file that can become an array, or may a pipe be one? */
 static int look_at_input(struct job *job)
 {
 	uint8_t *head = NULL;
@@ -430,7 +430,7 @@ static int choose(struct job *job)
 	return job->how->plain ? 0 : look_at_input(job);
 }
 
-/* @place with a suffix, unless the user gave another name. */
+/* Takes @place with a suffix, unless the user gave another name. */
 static int name_output(struct job *job, const char *place)
 {
 	enum b2f_suffix suffix = job->how->contiguous ? B2F_SUFFIX_CONTIGUOUS
@@ -443,7 +443,7 @@ static int name_output(struct job *job, const char *place)
 		suffix = B2F_SUFFIX_BLOSCPACK;
 	else if (job->npy)
 		suffix = B2F_SUFFIX_ARRAY;
-	/* A mount shows its items as NAME, and the array as NAME.npy. */
+	/* A mount shows items as NAME, and an array as NAME.npy. */
 	if (job->how->bloscpack && job->npy && len > 4 &&
 	    strcmp(place + len - 4, ".npy") == 0)
 		len -= 4;
@@ -498,7 +498,7 @@ static int copy_to_stdout(const struct cli_at *at)
 	return err;
 }
 
-/* Gives the result its name, or writes its bytes to standard output. */
+/* Gives the result its name, or writes it to standard output. */
 static int publish(struct job *job, struct cli_target *target)
 {
 	const struct cli_at at = cli_target_at(target);
@@ -508,7 +508,7 @@ static int publish(struct job *job, struct cli_target *target)
 	return cli_target_commit(target, true);
 }
 
-/* A server gets a sparse frame, which replaces no existing one. */
+/* Makes a sparse frame on a server, where none exists. */
 static int compress_to_url(struct job *job)
 {
 	struct cli_at at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * compress.h - one plain file becomes a frame
+ * compress.h - compresses one plain file into a frame
  *
  * Layer: cli.  Threads: main only.
  */
@@ -15,27 +15,25 @@
 struct cli_compress {
 	struct cli_common common;
 	struct cli_encoding encoding;
-	/* A file instead of a directory. */
+	/* Make a contiguous frame. */
 	bool contiguous;
-	/* A Bloscpack file, with checksums as b2f_convert_options has them. */
+	/* Make a Bloscpack file, with the checksum of b2f_convert_options. */
 	bool bloscpack;
 	const char *checksum;
-	/* Remove the file once its frame is safe. */
+	/* Remove the input once the frame is safe. */
 	bool remove;
 	/* Make no arrays of .npy files. */
 	bool plain;
 	/*
-	 * Make no file, but write the bytes of a contiguous frame, or of the
-	 * Bloscpack file, to standard output.
+	 * Write the contiguous frame or the Bloscpack file to standard output.
 	 */
 	bool to_stdout;
 };
 
 /*
- * Makes a frame of the file @operand, as the struct cli_compress @how says.  Without a
- * name that the user gave, the frame gets the suffix that suits what the file
- * becomes, unless it goes to standard output.  Returns 0 or an errno, after
- * saying why.
+ * Makes a frame of the file @operand by the struct cli_compress @how.  If the
+ * user gave no name, adds the suffix of the result's kind.  Returns 0 or an
+ * errno, after printing it.
  */
 B2F_MUST_CHECK
 int cli_compress_file(const void *how, const struct cli_operand *operand);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* copy.c - the data of a frame, from its file to somewhere else */
+/* copy.c - the decoded data of a frame, to a file or for comparison */
 #include "cli/copy.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
 
-/* Gets each piece of the copied data.  Returns 0 or a negative errno. */
+/* Receives each piece of the data.  Returns 0 or a negative errno. */
 typedef int piece_fn(void *arg, const void *data, size_t size);
 
-/* One pass over a range: the source, and the function for each piece. */
+/* One pass over a range, with the function for each piece. */
 struct pass {
 	const struct cli_copy *copy;
 	struct b2f_stream *stream;
@@ -46,7 +46,7 @@ static void pass_fini(struct pass *pass)
 	free(pass->buf);
 }
 
-/* At most a step, which ends where steps end: holes are found by that. */
+/* At most STEP, ending at a multiple of STEP, so that holes are found. */
 static size_t step_size(uint64_t off, uint64_t end)
 {
 	uint64_t size = STEP - off % STEP;
@@ -63,7 +63,7 @@ static int read_step(struct pass *pass, uint64_t off, size_t size)
 				   n < 0 ? (int)n : 0);
 }
 
-/* Hands all of [@off, @end) to the piece function. */
+/* Passes [@off, @end) to the piece function. */
 static int run_range(struct pass *pass, uint64_t off, uint64_t end)
 {
 	const struct cli_copy *copy = pass->copy;
@@ -109,7 +109,7 @@ static int output_piece(void *arg, const void *data, size_t size)
 	return cli_output_write(out, data, size);
 }
 
-/* The first data and the next hole at or behind @off, both up to @end. */
+/* Finds the first data at or after @off, and the next hole, both up to @end. */
 static int find_data(struct b2f_file *file, uint64_t off, uint64_t end,
 		     uint64_t *data, uint64_t *hole)
 {
@@ -131,7 +131,7 @@ static int find_data(struct b2f_file *file, uint64_t off, uint64_t end,
 	return 0;
 }
 
-/* Skips the hole at @off if there is one, copies the data up to the next. */
+/* Skips the hole at @off, if any, and copies the data up to the next one. */
 static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
 {
 	struct cli_output *out = pass->arg;
@@ -171,14 +171,14 @@ int cli_copy_output(const struct cli_copy *copy, struct cli_output *out)
 	return err;
 }
 
-/* The pieces are compared with a plain file, or with a frame. */
+/* The plain file or frame that the pieces are compared with. */
 struct compare_arg {
 	const char *name;
 	int fd;
 	struct b2f_file *file;
 	struct b2f_stream *stream;
 	uint8_t *buf;
-	/* Where the next piece should be. */
+	/* Offset of the next piece. */
 	uint64_t off;
 };
 
@@ -207,7 +207,7 @@ static int differs(const char *name)
 	return -EIO;
 }
 
-/* @size 0: nothing may be left. */
+/* @size 0: checks that this is the end. */
 static int compare_piece(void *arg, const void *data, size_t size)
 {
 	struct compare_arg *with = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copy.h - the data of a frame, from its file to somewhere else
+ * copy.h - the decoded data of a frame, to a file or for comparison
  *
- * All of these say on stderr why they failed (but not about a closed pipe), and
- * return a negative errno.
+ * All of these print the cause on stderr if they fail (but not for a closed
+ * pipe), and return a negative errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -17,7 +17,7 @@
 /* A range of a file to copy. */
 struct cli_copy {
 	struct b2f_file *file;
-	/* First byte, and how many; both inside the file. */
+	/* Offset and length; both inside the file. */
 	uint64_t off;
 	uint64_t size;
 	/* @head_len bytes to write before the range; NULL: none. */
@@ -27,13 +27,13 @@ struct cli_copy {
 	struct cli_progress *progress;
 };
 
-/* To @out, with a hole for each hole if @out is sparse. */
+/* Copies to @out, with a hole for each hole if @out is sparse. */
 B2F_MUST_CHECK
 int cli_copy_output(const struct cli_copy *copy, struct cli_output *out);
 
 /*
- * Compares it with an existing copy, the plain file @fd, called @name, from byte
- * @off on.  Returns 0, -EIO if that is not the same, or longer, or another errno.
+ * Compares with an existing copy, the plain file @fd named @name, from offset
+ * @off on.  Returns 0, -EIO if it differs or is longer, or another errno.
  */
 B2F_MUST_CHECK
 int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
@@ -41,7 +41,7 @@ int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
 
 /*
  * Compares data, metalayers and vlmetalayers of @a and @b.  Returns 0, -EIO if
- * they differ, or another errno; it is said on stderr, about @b.
+ * they differ, or another errno; messages name @b.
  */
 B2F_MUST_CHECK
 int cli_copy_compare_all(struct b2f_file *a, struct b2f_file *b,

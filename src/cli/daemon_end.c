@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* daemon_end.c - the process that serves a mount, and how it ends */
+/* daemon_end.c - finds the daemon of a mount, and waits for its end */
 #include "cli/daemon_end.h"
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 #define PID_NAME  "user.bloscfs.pid"
 #define SYNC_NAME "user.bloscfs.sync"
 
-/* After so many seconds a message tells the user the reason for waiting. */
+/* After so many seconds a message names the reason for waiting. */
 #define TELL_S 5
 
-/* Linux 6.15 has this; the headers of Debian 12 do not yet. */
+/* Since Linux 6.15; missing in the headers of Debian 12. */
 struct pidfd_info {
 	uint64_t mask;
 	uint64_t cgroupid;
@@ -36,8 +36,8 @@ struct pidfd_info {
 #define INFO_EXIT (UINT64_C(1) << 3)
 
 /*
- * In another PID namespace the number may belong to another process.  The
- * daemon is called bloscfs, or as mount(8) calls it, mount.bloscfs.
+ * In another PID namespace the pid may belong to another process.  The daemon
+ * is called bloscfs or, by mount(8), mount.bloscfs.
  */
 static bool is_bloscfs(long pid)
 {
@@ -54,14 +54,14 @@ static bool is_bloscfs(long pid)
 	return strstr(name, "blos");
 }
 
-/* The pid that a daemon tells. */
+/* The answer of a daemon. */
 struct answer {
-	/* Its number, or a negative errno. */
+	/* Its pid, or a negative errno. */
 	long pid;
 	bool stored;
 };
 
-/* Dirty pages of the kernel, and unstored data of the daemon. */
+/* Stores dirty pages of the kernel, and unstored data of the daemon. */
 static bool store(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -87,7 +87,7 @@ static struct answer ask(const char *path)
 	return answer;
 }
 
-/* A child that is the owner of @mount; returns whether it said anything. */
+/* Asks in a child that is @mount's owner; returns whether it printed. */
 static bool ask_child(const struct cli_mount_row *mount, const char *path,
 		      const int pipes[2], struct answer *answer)
 {
@@ -111,8 +111,8 @@ static bool ask_child(const struct cli_mount_row *mount, const char *path,
 }
 
 /*
- * Root, too, may use another user's mount only if allow_other says so.  @path may lead
- * through directories that the owner may not enter: so by a descriptor.
+ * Without allow_other even root cannot use another user's mount.  The owner may
+ * not be able to reach @path: the child uses a descriptor.
  */
 static struct answer ask_as_owner(const struct cli_mount_row *mount,
 				  const char *path)
@@ -149,7 +149,7 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 	fd = syscall(SYS_pidfd_open, (pid_t)answer.pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? -EOPNOTSUPP : -errno;
-	/* Looked at behind that, so that it is the same process. */
+	/* Check after pidfd_open(): now it is surely the same process. */
 	if (!is_bloscfs(answer.pid)) {
 		close((int)fd);
 		return -EOPNOTSUPP;
@@ -171,7 +171,7 @@ static int wait_for(int pidfd, int seconds)
 	return n == 0 ? -ETIMEDOUT : 0;
 }
 
-/* Of a process whose parent, init mostly, has not asked for it yet. */
+/* The status of a process that its parent, mostly init, has not reaped. */
 static bool read_status(pid_t pid, int *status)
 {
 	char path[40], text[1024] = "", *state, *last;
@@ -192,7 +192,7 @@ static bool read_status(pid_t pid, int *status)
 	return true;
 }
 
-/* The status that waitpid(2) gives the parent; 0 if it is not known. */
+/* The exit status as for waitpid(2); 0 if it is not known. */
 static int exit_status(const struct cli_daemon *daemon)
 {
 	struct pidfd_info info = {.mask = INFO_EXIT};
@@ -223,7 +223,7 @@ static int tell_end(const struct cli_daemon *daemon, const char *path)
 	return -EIO;
 }
 
-/* Is it mounted in another place too, which the daemon goes on for? */
+/* Is it also mounted elsewhere, so that the daemon goes on? */
 static bool goes_on(const struct cli_daemon *daemon, const char *path)
 {
 	pid_t holder = cli_mount_table_holder(&daemon->mount);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * daemon_end.h - the process that serves a mount, and how it ends
+ * daemon_end.h - finds the daemon of a mount, and waits for its end
  *
  * Layer: cli.  Threads: main only.
  */
@@ -14,9 +14,9 @@
 #include "cli/mount_table.h"
 
 struct cli_daemon {
-	/* The mount that it serves. */
+	/* The mount. */
 	struct cli_mount_row mount;
-	/* It has stored all data that were written before it was found. */
+	/* It has stored all data written before cli_daemon_find(). */
 	bool stored;
 	pid_t pid;
 	/* Descriptor of the process; -1: the process is not known. */
@@ -24,27 +24,27 @@ struct cli_daemon {
 };
 
 /*
- * Finds the bloscfs that serves the root of a mount, @path; root asks as the
- * user who mounted it, who may.  Has it store the written data: it may go on
- * after this unmount.
+ * Finds the bloscfs whose mount's root is @path; root asks as the user who
+ * mounted it.  Has the daemon store written data, because it may go on after
+ * this unmount.
  *
- * Returns 0; -ENODATA (there is no bloscfs mounted on @path); -EOPNOTSUPP (it
- * does not say: xattr=off, or its process is in another PID namespace);
- * -ENOTCONN (it has died); -EIO (its SOURCE does not answer); or the errno of
- * getxattr(2) or pidfd_open(2).
+ * Returns 0; -ENODATA (no bloscfs is mounted on @path); -EOPNOTSUPP (the daemon
+ * does not answer: xattr=off, or another PID namespace); -ENOTCONN (it has
+ * died); -EIO (its SOURCE does not answer); or the errno of getxattr(2) or
+ * pidfd_open(2).
  */
 B2F_MUST_CHECK
 int cli_daemon_find(const char *path, struct cli_daemon *out);
 
 /*
- * Waits until it has ended, at most @seconds (0: as long as it takes), and says
- * on stderr after a while that it does.  If it goes on for the same mount in
- * another place, that is said instead.
+ * Waits until the daemon has ended, at most @seconds (0: no limit), and prints
+ * after a while that it waits.  If the daemon goes on for the same mount in
+ * another place, prints that and returns.
  *
- * Returns 0, -ETIMEDOUT, or -EIO: it has lost something, or was killed, or goes
- * on with something that is not stored, as is said on stderr.  Before Linux 6.15
- * that is known only until its parent, init mostly, has asked; after that 0 means
- * that it has ended.
+ * Returns 0, -ETIMEDOUT, or -EIO, after a message: it has lost data, was
+ * killed, or goes on with unstored data.  Before Linux 6.15 the status is lost
+ * once its parent (usually init) has reaped it; then 0 means only that it has
+ * ended.
  */
 B2F_MUST_CHECK
 int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,

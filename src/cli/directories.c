@@ -51,7 +51,7 @@ static int stat_below(int top, const char *below, struct stat *out)
 	return err;
 }
 
-/* 1: it was there. */
+/* Returns 1 if the directory exists already. */
 static int make_one(int top, const char *below, mode_t mode)
 {
 	const char *name;
@@ -72,8 +72,9 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 	int err = stat_below(d->from, below, &like), there = 0;
 
 	/*
-	 * No other user may write to it before all is in it, or could put links where
-	 * the copy goes on.  If this is broken off, little is missing.
+	 * Until all is in it, no other user may write to it: links could
+	 * redirect the copy.  After an interruption only the final mode is
+	 * missing.
 	 */
 	if (!err && !was_made)
 		there = make_one(d->to, below, (like.st_mode & 0755) | S_IRWXU);
@@ -121,8 +122,8 @@ int cli_directories_finish(struct cli_directories *d, const char *path)
 	int first = 0;
 
 	/*
-	 * What changes in a directory changes its times; and those above are not given
-	 * away yet.
+	 * A change in a directory changes its mtime, so set the times of the
+	 * innermost first; the parents still belong to us.
 	 */
 	while (d->n > 0) {
 		struct cli_made_directory *made = &d->made[--d->n];

@@ -2,9 +2,10 @@
 /*
  * directories.h - the directories of a tree that is copied
  *
- * Each is made before what is in it, where only its owner may write to it, and gets its
- * owner, permissions, times and attributes when all is there: by descriptors of the two
- * that it was made of and as, whatever has their names by then.
+ * A directory is made before its contents, writable for its owner alone, and
+ * gets its owner, permissions, times and attributes when its contents are
+ * complete.  Both use descriptors of the source and the copy, because the names
+ * may change meanwhile.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -18,12 +19,12 @@
 #include "b2frame/error.h"
 
 struct cli_directories {
-	/* The tops of both trees, which stay the caller's. */
+	/* The top directories of both trees, owned by the caller. */
 	int from;
 	int to;
-	/* Directories that were made; at first none. */
+	/* Directories made so far. */
 	struct cli_made_directory {
-		/* Below both tops. */
+		/* Path below both tops. */
 		char *below;
 		struct stat like;
 		struct stat as;
@@ -33,17 +34,17 @@ struct cli_directories {
 };
 
 /*
- * Makes the directory @below, called @path, or notes that it was made.  An
- * existing directory stays as it is.  Returns 0, or an errno after saying it on
- * stderr.
+ * Makes the directory @below, named @path in messages, or (@was_made) notes
+ * that it was made.  An existing directory is not changed.  Returns 0, or an
+ * errno after printing it.
  */
 B2F_MUST_CHECK
 int cli_directories_make(struct cli_directories *directories, const char *path,
 			 const char *below, bool was_made);
 
 /*
- * Finishes the directories that were made below @path; returns the first
- * error, and prints all.
+ * Finishes the directories made below @path; prints all errors, and returns the
+ * first.
  */
 B2F_MUST_CHECK
 int cli_directories_finish(struct cli_directories *directories,

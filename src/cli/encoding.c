@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encoding.c - options that say how data are encoded */
+/* encoding.c - options for the encoding of data */
 #include "cli/encoding.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int set_filters(const struct cli_option *option, void *encoding,
 	return 0;
 }
 
-/* A size that the format can hold, from @min on. */
+/* Parses a size from @min up to the limit of the format. */
 static int parse_size(const struct cli_option *option, const char *text,
 		      uint64_t min, uint64_t *out)
 {
@@ -88,7 +88,7 @@ static int set_blocksize(const struct cli_option *option, void *encoding,
 	return err;
 }
 
-/* -1 to -9, --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
+/* For -1 to -9, --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
 static int set_clevel(const struct cli_option *option, void *encoding,
 		      const char *text)
 {
@@ -129,7 +129,7 @@ const struct cli_option cli_encoding_options[] =
 const struct cli_option cli_encoding_kept_options[] =
 	ROWS("", "", "", "", "", "\ndefault of all these: as in FRAME");
 
-/* BLOSC_SHUFFLE, in the words of C-Blosc2. */
+/* For BLOSC_SHUFFLE, with the words of C-Blosc2. */
 static int set_shuffle(const struct cli_option *option, void *encoding,
 		       const char *text)
 {

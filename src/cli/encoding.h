@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * encoding.h - options that say how data are encoded
+ * encoding.h - options for the encoding of data
  *
  * Layer: cli.  Threads: main only.
  */
@@ -12,7 +12,7 @@
 #include "b2frame/create.h"
 #include "cli/options.h"
 
-/* Settings that the user gave; zero-initialize it. */
+/* The settings given by the user; zero-initialize it. */
 struct cli_encoding {
 	struct b2f_settings values;
 	bool has_codec;
@@ -21,7 +21,7 @@ struct cli_encoding {
 	bool has_typesize;
 	bool has_chunksize;
 	bool has_blocksize;
-	/* Guess it from the data. */
+	/* Guess the item size from the data. */
 	bool guess_typesize;
 };
 
@@ -30,16 +30,15 @@ extern const struct cli_option cli_encoding_options[];
 extern const struct cli_option cli_encoding_kept_options[];
 
 /*
- * Takes what the user did not say from BLOSC_CLEVEL, BLOSC_COMPRESSOR,
- * BLOSC_SHUFFLE, BLOSC_TYPESIZE and BLOSC_BLOCKSIZE, which python-blosc2
- * honours for the chunks it makes.  Returns 0, or -EINVAL after saying which one makes
- * no sense.
+ * Takes settings that no option gave from BLOSC_CLEVEL, BLOSC_COMPRESSOR,
+ * BLOSC_SHUFFLE, BLOSC_TYPESIZE and BLOSC_BLOCKSIZE, as python-blosc2 does.
+ * Returns 0, or -EINVAL after naming the malformed variable.
  */
 B2F_MUST_CHECK
 int cli_encoding_take_environment(struct cli_encoding *encoding);
 
 /*
- * Puts what the user said into @to.  A chunk size becomes a whole number of
+ * Overrides @to with the given settings.  A chunk size is rounded down to whole
  * items, at least one.
  */
 void cli_encoding_apply(const struct cli_encoding *encoding,

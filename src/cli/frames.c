@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frames.c - frames where operands say: opened, looked at */
+/* frames.c - opens frames, and examines them */
 #include "cli/frames.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static int open_named(const struct b2f_frame_options *options,
 {
 	bool whole = !options->offset && cli_pack_path_is_zip(path);
 	const char *key;
-	/* Of a .b2e, the frame that it is itself can be opened, too. */
+	/* A .b2e may itself be opened as a frame. */
 	char *file = cli_pack_path_split(path, whole, &key);
 	struct cli_at store;
 	int err;
@@ -57,7 +57,7 @@ static int open_below(const struct b2f_frame_options *how,
 
 json_t *cli_frames_in_mount(const struct cli_at *at)
 {
-	/* Objects without plain bytes cannot be opened, but have attributes. */
+	/* A special file has attributes, but opening it might block. */
 	int fd = cli_at_open(at, O_PATH);
 	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
 
@@ -66,7 +66,7 @@ json_t *cli_frames_in_mount(const struct cli_at *at)
 	return object;
 }
 
-/* Names the frame behind a file of a mount. */
+/* Adds to the message the frame behind a file of a mount. */
 static void tell_frame(const struct cli_at *at)
 {
 	json_t *object = cli_frames_in_mount(at);
@@ -130,7 +130,7 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 		return err;
 	err = b2f_file_open(runtime, frame, out);
 	if (err) {
-		/* Why not was said when it was opened. */
+		/* b2f_frame_open() has logged the cause. */
 		cli_message_error("%s: %s", b2f_frame_label(frame),
 				  reason(frame, err));
 		b2f_frame_close(frame);
@@ -165,7 +165,7 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
-/* The store that @at leads into. */
+/* Looks at the store that @at leads into. */
 static int stat_store(const struct cli_at *at, struct stat *out)
 {
 	const char *key;
@@ -183,7 +183,7 @@ static int stat_store(const struct cli_at *at, struct stat *out)
 	return err;
 }
 
-/* The file @at, or the index in the directory, with @flags. */
+/* Opens the file @at, or the index in the directory, with @flags. */
 static int open_index(const struct cli_at *at, int flags)
 {
 	int fd = cli_at_open(at, flags | O_NONBLOCK), index;
@@ -271,7 +271,7 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
 }
 
-/* NULL: it is none. */
+/* NULL: not a directory. */
 static DIR *open_directory(const struct cli_at *at)
 {
 	int fd = cli_at_open(at, O_RDONLY | O_DIRECTORY);

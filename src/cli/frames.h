@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frames.h - frames where operands say
+ * frames.h - opens frames, and examines them
  *
- * All of these say on stderr why they failed.
+ * All of these print the cause on stderr if they fail.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -19,21 +19,21 @@
 #include "cli/at.h"
 
 /*
- * Opens @at, for what its index and chunks say, as the label, the offset and
- * join_objects of @how tell; what lies in a store that is a file, too
- * (pack_path.h).  Errors: b2f_frame_open()'s.
+ * Opens @at for its index and chunks, with label, offset and join_objects of
+ * @how; also a frame in a store that is a file (pack_path.h).  Errors:
+ * b2f_frame_open()'s.
  */
 B2F_MUST_CHECK
 int cli_frames_open(const struct b2f_frame_options *how,
 		    const struct cli_at *at, struct b2f_frame **out);
 
-/* The same for reading its data.  Errors: also -ENOMEM. */
+/* Like cli_frames_open(), for reading the data.  Errors: also -ENOMEM. */
 B2F_MUST_CHECK
 int cli_frames_open_file(struct b2f_runtime *runtime,
 			 const struct b2f_frame_options *how,
 			 const struct cli_at *at, struct b2f_file **out);
 
-/* The same for writing to it as well, as @write tells. */
+/* Like cli_frames_open_file(), for writing too, with the options @write. */
 B2F_MUST_CHECK
 int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct b2f_frame_options *how,
@@ -42,60 +42,58 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     struct b2f_file **out);
 
 /*
- * A mount's description of the frame behind its file @at (cli_mounts_frame());
- * free it.  NULL: it is no file of a mount.
+ * Returns the mount's description of the frame behind its file @at
+ * (cli_mounts_frame()); free it.  NULL: not a file of a mount.
  */
 json_t *cli_frames_in_mount(const struct cli_at *at);
 
-/* A runtime of @nthreads workers (0: all cores).  Errors: -ENOMEM, -EAGAIN. */
+/* Makes a runtime of @nthreads workers (0: all cores). -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
 
 /*
- * Attributes of the index of frame @at: of chunks.b2frame if it is a
- * directory.  Returns 0 or an errno, and says nothing.
+ * Reads the attributes of the index of frame @at (chunks.b2frame in a
+ * directory).  Returns 0 or an errno; prints nothing.
  */
 B2F_MUST_CHECK
 int cli_frames_stat(const struct cli_at *at, struct stat *out);
 
 /*
- * The same of @frame, which has been opened there, whatever may be there by now.
- * *@fd is the index, open, for its other attributes; -1: it is no file of its own.
+ * Like cli_frames_stat(), for @frame as it was opened, whatever is at @at now.
+ * *@fd is the open index; -1: it has no file of its own.
  */
 B2F_MUST_CHECK
 int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
 		      struct stat *out, int *fd);
 
-/* Is @st of the frame @at, as cli_frames_stat() says? */
+/* Is @st the index of the frame @at? */
 bool cli_frames_is(const struct cli_at *at, const struct stat *st);
 
-/* Is there something behind the contiguous @frame, whose file is @st? */
+/* Are there bytes behind the contiguous @frame in its file @st? */
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st);
 
 /* Does the directory @at hold chunk files? */
 bool cli_frames_has_chunks(const struct cli_at *at);
 
 /*
- * Drops the pages of frame @at from memory, so that the next read comes from
- * the disk.
+ * Drops the page cache of frame @at, so that the next read comes from the disk.
  */
 void cli_frames_forget_pages(const struct cli_at *at);
 
 /*
- * Looks whether the directory @name in @dirfd, called @label, holds a frame's files
- * alone.  Returns 0, -ENOTEMPTY or an errno.
+ * Does the directory @name in @dirfd, @label in messages, hold only files of a
+ * frame?  Returns 0, -ENOTEMPTY or an errno.
  */
 B2F_MUST_CHECK
 int cli_frames_check_removable(int dirfd, const char *name, const char *label);
 
 /*
- * Removes frame @at, which has been read as @frame: the file, or the directory
- * if nothing else is in it.  Holds it (b2f_frame_hold()), so that no writer
- * loses unstored data.  If the frame has several names (programs/home.h),
- * removes @shown, or the name that the user gave, and the frame with its last
- * name.  Refuses (-EBUSY) other symbolic links, frames inside a larger file,
- * and frames that were changed since they were opened.  Returns 0, -ENOTEMPTY,
- * -EBUSY or an errno.
+ * Removes the frame @at, open as @frame: the file, or the directory if nothing
+ * else is in it.  Holds it (b2f_frame_hold()) so that no writer loses unstored
+ * data.  Of several names (programs/home.h) removes @shown or the user's
+ * operand; the last one with the frame.  Refuses (-EBUSY) other symbolic links,
+ * frames inside a larger file, and frames that were changed since they were
+ * opened.  Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */
 B2F_MUST_CHECK
 int cli_frames_remove(const struct cli_at *at, const char *shown,
@@ -105,11 +103,11 @@ int cli_frames_remove(const struct cli_at *at, const char *shown,
 B2F_MUST_CHECK
 int cli_frames_hold(const char *path, struct b2f_frame *frame);
 
-/* The same for the plain file @at that was @then when it was opened. */
+/* Like cli_frames_remove(), for the plain file @at, opened as @then. */
 B2F_MUST_CHECK
 int cli_frames_remove_file(const struct cli_at *at, const struct stat *then);
 
-/* Removes the file or frame @name in @dirfd; there may be none.  Says nothing. */
+/* Removes the file or frame @name in @dirfd, if it exists.  Prints nothing. */
 B2F_MUST_CHECK
 int cli_frames_remove_any(int dirfd, const char *name);
 

@@ -2,7 +2,7 @@
 /*
  * frames_remove.c - removes a frame, and nothing but a frame
  *
- * All is checked before anything is removed.
+ * Everything is checked before anything is removed.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ static int refuse(const char *path, int err, const char *why)
 	return err;
 }
 
-/* Only what belongs into a frame: -ENOTEMPTY if anything else is there. */
+/* -ENOTEMPTY if there is anything but files of a frame. */
 static int check_entries(DIR *dir)
 {
 	const struct dirent *entry;
@@ -61,7 +61,7 @@ static int check_directory(int dirfd, const char *name)
 	return err;
 }
 
-/* Says why @err keeps the directory, if it does. */
+/* Prints why the directory stays, if @err says so. */
 static int kept(const char *path, int err)
 {
 	if (err == -ENOTEMPTY)
@@ -88,7 +88,7 @@ static int remove_file(const struct cli_at *at)
 		       : 0;
 }
 
-/* Looks at @at, unless it is a link or the index has changed. */
+/* Looks at @at; refuses a link, or a changed index. */
 static int check_same(const struct cli_at *at,
 		      const struct b2f_frame_stamp *then, struct stat *st)
 {
@@ -133,7 +133,7 @@ int cli_frames_hold(const char *path, struct b2f_frame *frame)
 	return cli_message_explain(path, b2f_frame_hold(frame));
 }
 
-/* The frame at @at alone, which is held. */
+/* Removes the frame at @at, which is held. */
 static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame);
@@ -144,14 +144,17 @@ static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 		return err;
 	if (S_ISDIR(st.st_mode))
 		return remove_directory(at);
-	/* Stock writers may leave bytes behind a frame, but so does a zip. */
+	/*
+	 * Stock writers may leave bytes behind a frame; a ZIP file has some,
+	 * too.
+	 */
 	if (cli_frames_has_more(frame, &st))
 		return refuse(at->path, -EBUSY,
 			      "the file holds more than a frame");
 	return remove_file(at);
 }
 
-/* The slot goes after the name; if it stays, a mount removes it. */
+/* Remove the slot after the name; a leftover slot is removed by a mount. */
 static int remove_name(const struct cli_at *at, const char *name)
 {
 	int fd;
@@ -167,7 +170,7 @@ static int remove_name(const struct cli_at *at, const char *name)
 	return 0;
 }
 
-/* @name is one of the names of the frame at the home @at. */
+/* Removes @name, one of the names of the frame at the home @at. */
 static int remove_linked(const struct cli_at *at, const char *name,
 			 const struct b2f_frame *frame)
 {
@@ -177,14 +180,14 @@ static int remove_linked(const struct cli_at *at, const char *name,
 		return refuse(at->path, -EBUSY, "it was changed meanwhile");
 	if (b2f_home_has_name(at->dir, at->name, name))
 		return remove_name(at, name);
-	/* Without the name a mount shows it by the name of its home. */
+	/* Without other names a mount shows the name of the home. */
 	err = check_directory(at->dir, at->name);
 	if (!err)
 		err = remove_name(at, name);
 	return err ? kept(at->path, err) : remove_one(at, frame);
 }
 
-/* What the user named: @at in the directory @dir, of which it may be a name. */
+/* Removes what the user named, @name in @dir: the frame @at or a name of it. */
 static int remove_named(const struct cli_at *at, int dir, const char *name,
 			const struct b2f_frame *frame)
 {

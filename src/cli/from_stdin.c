@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* from_stdin.c - a frame that comes through standard input */
+/* from_stdin.c - a frame on standard input */
 #include "cli/from_stdin.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define NAME "standard input"
 
-/* All that is left of standard input; returns a descriptor. */
+/* Copies the rest of standard input to a file; returns a descriptor. */
 static int keep(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -36,7 +36,7 @@ static int keep(void)
 	return err;
 }
 
-/* Can it be read at any place directly? */
+/* Is it a regular file, read from its start? */
 static bool is_whole_file(void)
 {
 	struct stat st;
@@ -60,7 +60,7 @@ int cli_from_stdin_open(const struct b2f_frame_options *options,
 	cli_message_forget();
 	err = cli_message_explain(NAME,
 				  b2f_frame_open(&named, AT_FDCWD, path, out));
-	/* The frame has opened it for itself. */
+	/* The frame has its own descriptor. */
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return err;

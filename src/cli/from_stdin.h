@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * from_stdin.h - a frame that comes through standard input
+ * from_stdin.h - a frame on standard input
  *
- * A frame is read from its end and at many places, so one that comes through a
- * pipe is kept in a file without a name, in $TMPDIR or /tmp.
+ * Reading a frame needs random access, so the bytes of a pipe are copied to an
+ * unnamed file in $TMPDIR or /tmp.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -13,9 +13,8 @@
 #include "b2frame/b2frame.h"
 
 /*
- * Opens the contiguous frame on standard input, once, as b2f_frame_open() does
- * with @options.  Errors: b2f_frame_open()'s, and errnos of the file that keeps
- * it; all are said.
+ * Opens the contiguous frame on standard input, once, with @options.  Errors:
+ * b2f_frame_open()'s, and errnos of the unnamed file; prints all.
  */
 B2F_MUST_CHECK
 int cli_from_stdin_open(const struct b2f_frame_options *options,

@@ -35,7 +35,7 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 char *cli_from_url_name(const char *url)
 {
 	const char *path = strstr(url, "://") + 3;
-	/* A key is taken as it is. */
+	/* A key may contain '?' and '#'. */
 	size_t n = strcspn(path, b2f_remote_is_s3(url) ? "" : "?#"), start;
 
 	while (n > 0 && path[n - 1] == '/')
@@ -70,7 +70,7 @@ int cli_from_url_make(const struct b2f_settings *settings, const char *url,
 struct steps {
 	const struct cli_walk *walk;
 	struct b2f_remote *remote;
-	/* The operand, without slashes at its end. */
+	/* The operand without trailing slashes. */
 	const char *url;
 };
 
@@ -111,7 +111,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Shows @path below the place, as a frame unless @frame is NULL. */
+/* Visits @path below the place, as a frame unless @frame is NULL. */
 static void show(const struct steps *s, const char *path,
 		 const struct b2f_remote_stat *st, struct b2f_frame *frame)
 {
@@ -137,7 +137,7 @@ static void show(const struct steps *s, const char *path,
 	free(label);
 }
 
-/* Opens the frame @path; -ENOENT, without a message, if there is none. */
+/* Opens the frame @path; -ENOENT, without a message, if it does not exist. */
 static int open_below(const struct steps *s, const char *path,
 		      struct b2f_frame **out)
 {
@@ -188,7 +188,7 @@ static int walk_pack(const struct steps *s, const char *path,
 
 static int walk_below(const struct steps *s, const char *dir);
 
-/* Nothing can be called as what @found, which has no name, is at @path. */
+/* Refuses @found, which has no name: no path can lead to it. */
 static int refuse_unnamed(const struct steps *s, const char *path,
 			  const struct found *found)
 {
@@ -201,7 +201,7 @@ static int refuse_unnamed(const struct steps *s, const char *path,
 	return -EINVAL;
 }
 
-/* One name of a directory: a frame, a file, or a directory to go into. */
+/* Visits one name of a directory: a frame, a file, or a directory. */
 static int step(const struct steps *s, const char *path, const struct found *found)
 {
 	bool looks = found->is_dir || b2f_suffix_stem(found->name, NULL) > 0;
@@ -211,7 +211,7 @@ static int step(const struct steps *s, const char *path, const struct found *fou
 	if (!*found->name)
 		return refuse_unnamed(s, path, found);
 	err = looks ? open_below(s, path, &frame) : B2F_ENOTFRAME;
-	/* An object may have the name of a directory: it is no frame then. */
+	/* An object may be named like a directory: it is no frame then. */
 	if ((err == -ENOENT || err == B2F_ENOTFRAME) && found->is_dir &&
 	    s->walk->recursive)
 		return walk_below(s, path);
@@ -245,13 +245,13 @@ static int walk_names(const struct steps *s, const char *dir,
 	return first;
 }
 
-/* Keys bound the depth. */
+/* The length of keys limits the depth. */
 static int walk_below(const struct steps *s, const char *dir)
 {
 	struct names names = {.items = NULL};
 	int err = b2f_remote_list(s->remote, dir, take_name, &names);
 
-	/* All else was logged; of a directory, that there is none is no error. */
+	/* Other errors were logged; a missing directory is no error. */
 	if (err == -ENOENT)
 		cli_message_error("%s: there is no such bucket",
 				  b2f_remote_label(s->remote));

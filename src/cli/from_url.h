@@ -3,8 +3,8 @@
  * from_url.h - frames on servers: s3://BUCKET/KEY, http://, https://
  *
  * Keys and the server of the buckets come from AWS_* and ~/.aws.  A path that
- * leads into a pack (.../x.b2z/KEY) is a frame in it.  All of these say on
- * stderr why they failed.
+ * leads into a pack (.../x.b2z/KEY) is a frame in it.  All of these print the
+ * cause on stderr if they fail.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -25,12 +25,12 @@ int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
 B2F_MUST_CHECK
 int cli_from_url_walk(const struct cli_walk *walk, const char *url);
 
-/* The last part of @url's path, which names the results; malloc'ed. */
+/* The last part of @url's path, which names results; malloc'ed. */
 char *cli_from_url_name(const char *url);
 
 /*
- * Makes the frame @url, which is there from its first commit on: not before.  -EEXIST
- * is said on stderr unless @quiet.
+ * Makes the frame @url, which exists from its first commit on.  Prints -EEXIST
+ * unless @quiet.
  */
 B2F_MUST_CHECK
 int cli_from_url_make(const struct b2f_settings *settings, const char *url,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_text.c - "10:20, ::-2, 5" as Python and NumPy read it */
+/* index_text.c - "10:20, ::-2, 5" in the syntax of Python and NumPy */
 #include "cli/index_text.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ struct item {
 	/* The integer; or start, stop and step, if they are given. */
 	int64_t value[3];
 	bool given[3];
-	/* An integer that is larger than any dimension. */
+	/* The integer exceeds every dimension. */
 	bool huge;
 };
 
@@ -44,8 +44,8 @@ static void skip_blanks(struct parser *p)
 }
 
 /*
- * Reads an integer of any length; one beyond 64 bits becomes the nearest that
- * fits, which is the same to a slice.  Returns false if there is none.
+ * Reads an integer of any length; beyond 64 bits it becomes the nearest that
+ * fits, which is the same to a slice.  False: there is none.
  */
 static bool read_integer(struct parser *p, int64_t *out, bool *huge)
 {
@@ -77,7 +77,7 @@ static bool begins_integer(const struct parser *p)
 	return *p->at && strchr("+-0123456789", *p->at);
 }
 
-/* An integer, or up to three of them with colons between them. */
+/* Reads an integer, or up to three with colons between them. */
 static int read_range(struct parser *p, struct item *item)
 {
 	int i = 0;
@@ -125,7 +125,7 @@ static int read_item(struct parser *p)
 	return read_range(p, item);
 }
 
-/* Like a tuple in Python, one comma may stand at the end. */
+/* Like a Python tuple, the list may end with a comma. */
 static int read_items(struct parser *p)
 {
 	int err;
@@ -142,7 +142,7 @@ static int read_items(struct parser *p)
 	return p->at[-1] ? refuse(p, not_basic) : 0;
 }
 
-/* A slice is cut to the dimension. */
+/* Clips @value to a dimension. */
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
 	if (value < low)
@@ -200,7 +200,7 @@ static int set_integer(const struct parser *p, const struct item *item,
 	return 0;
 }
 
-/* Dimensions [@from, @to) as they are. */
+/* Selects the whole dimensions [@from, @to). */
 static void set_whole(const struct b2f_array *array, unsigned int from,
 		      unsigned int to, struct cli_index *out)
 {

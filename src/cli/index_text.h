@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * index_text.h - "10:20, ::-2, 5" as Python and NumPy read it
+ * index_text.h - "10:20, ::-2, 5" in the syntax of Python and NumPy
  *
  * NumPy's basic indexing: integers, slices and one "..." between commas;
- * dimensions that are missing are whole.  No new axes, no lists.
+ * missing dimensions are whole.  No new axes, no lists.
  *
  * Layer: cli.  Threads: pure functions, but for messages.
  */
@@ -19,13 +19,13 @@ struct cli_index {
 	int64_t shape[B2F_ARRAY_MAX_DIM];
 };
 
-/* Is @text an index?  Returns 0, or -EINVAL after saying why not. */
+/* Is @text an index? Returns 0, or -EINVAL after a message. */
 B2F_MUST_CHECK
 int cli_index_check(const char *text);
 
 /*
- * Reads @text as an index of @array.  Returns 0, or -EINVAL after printing the
- * error, in NumPy's words where NumPy has some.
+ * Parses @text as an index of @array.  Returns 0, or -EINVAL after a message,
+ * in NumPy's words if possible.
  */
 B2F_MUST_CHECK
 int cli_index_parse(const char *text, const struct b2f_array *array,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info.c - what a frame says of itself, as an object and as text */
+/* info.c - the facts about a frame, as an object and as text */
 #include "cli/info.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 	"[<filters|[{?name=unknown}unknown {id}|{name}][ ({+meta:signed})]>|"   \
 	"none]"
 
-/* The facts that a person looks for first: kind, size, writable or not. */
+/* The facts that people look for first: kind, size, writable or not. */
 const char cli_info_text[] =
 	"{}\n"
 	"[  frame        {+in_mount}\n]"
@@ -43,7 +43,7 @@ const char cli_info_text[] =
 	"|{?array.npy}a .npy file of {shown_nbytes:bytes}"
 	"|its items in C order]\n]"
 	"[  tensor       shape {tensor.shape:shape}, dtype {tensor.dtype}\n]"
-	/* Items of a column are no rows any more after these were deleted. */
+	/* In a table with deleted rows, items of a column are not its rows. */
 	"[  table        a column of a CTable of {table.rows} rows"
 	"[{?table.has_deleted}, in {table.items} items: deleted rows are among "
 	"them, see _valid_rows]\n]"
@@ -61,7 +61,7 @@ const char cli_info_text[] =
 	"[{?splitmode=auto}automatically|{?splitmode=forward-compat}"
 	"forward-compatibly|{splitmode}][{?use_dict}, with dictionaries]]\n"
 	"  filters      " FILTERS "\n"
-	/* Names of the others are compressed with them: see --meta. */
+	/* Names of vlmetalayers are compressed with them: see --meta. */
 	"  metalayers   {metalayers:count}[: <metalayers|{name}>]; of variable "
 	"length: {vlmetalayers:count}\n"
 	"[{!bloscpack}  index        {index_nbytes:bytes}: header {header_len}, "
@@ -71,7 +71,7 @@ static const char chunk_head[] =
 	"  chunk  kind        stored at           nbytes      cbytes     ratio"
 	"    block  blocks  codec     filters\n";
 
-/* A frame may have millions of chunks: no object is made for each of them. */
+/* A frame may have millions of chunks: print without JSON objects. */
 static void put_filters(const struct b2f_chunk_info *c)
 {
 	const char *separator = "";
@@ -84,7 +84,9 @@ static void put_filters(const struct b2f_chunk_info *c)
 		printf("%s%s", separator, name);
 		if (strcmp(name, "unknown") == 0)
 			printf(" %u", c->filters[i]);
-		/* Numbers of bits are signed; channels are few. */
+		/*
+		 * Numbers of bits may be negative; those of channels are small.
+		 */
 		if (c->filters_meta[i])
 			printf(" (%d)", (int)(int8_t)c->filters_meta[i]);
 		separator = ", ";
@@ -171,7 +173,7 @@ static void set_meta_values(json_t *list, const struct b2f_frame *frame)
 	}
 }
 
-/* Of those that decode; the others have an error already. */
+/* Adds values to those that decode; the others have an error already. */
 static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 {
 	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
@@ -186,7 +188,7 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 	}
 }
 
-/* Facts beyond the library: the table, and the meaning of metalayers. */
+/* Adds facts from outside of the frame: the table, decoded metalayers. */
 static void add_meanings(json_t *object, const struct cli_at *at,
 			 const struct b2f_frame *frame)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info_meta.c - metalayers, as far as a person can read them */
+/* info_meta.c - metalayers, as readable text */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "meta/escape.h"
 #include "meta/msgpack.h"
 
-/* Bytes of a text, and of a hex dump, before it is cut. */
+/* Longer texts, and longer hex dumps, are cut. */
 #define TEXT_SHOWN 160
 #define HEX_SHOWN  32
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* info_table.c - the rows of the CTable that a frame is a column of */
+/* info_table.c - the number of rows of a CTable, for its columns */
 #include "cli/info_table.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "b2frame/table.h"
 #include "cli/pack_path.h"
 
-/* The path of _meta of the table that the column @path is of, or NULL. */
+/* The path of _meta of the table that the column @path belongs to, or NULL. */
 static char *meta_path(const char *path)
 {
 	char *meta = NULL;
@@ -39,7 +39,7 @@ static int open_in_pack(const struct b2f_frame_options *options,
 	return err;
 }
 
-/* Of a column that the user named, or what is called as one. */
+/* Opens _meta of a column given by the user, by path. */
 static int open_named(const char *column, struct b2f_frame **out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
@@ -60,7 +60,7 @@ static int open_named(const char *column, struct b2f_frame **out)
 	return err;
 }
 
-/* Of a column in the directory at->dir: beside that. */
+/* Opens _meta of a column in the directory at->dir. */
 static int open_beside(const struct cli_at *at, struct b2f_frame **out)
 {
 	const struct b2f_frame_options quiet = {.nofollow = true};

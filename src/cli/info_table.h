@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * info_table.h - the rows of the CTable that a frame is a column of
+ * info_table.h - the number of rows of a CTable, for its columns
  *
  * See b2frame/table.h; the path of the column leads to the table.
  *
@@ -16,15 +16,14 @@
 #include "cli/at.h"
 
 struct cli_table {
-	/* Rows of the table, and items of its column. */
+	/* Rows of the table, and items of the column. */
 	uint64_t nrows;
 	uint64_t nitems;
 };
 
 /*
- * Is @frame, by the name of @at, a column of a CTable that tells how many rows it
- * has?  If so, sets @out.  Looks for _meta beside _cols; says nothing if that
- * cannot be read.
+ * Is @frame at @at, by its name, a column of a CTable whose number of rows is
+ * known?  If so, sets @out.  Looks for _meta beside _cols; prints no errors.
  */
 bool cli_info_table(const struct cli_at *at, const struct b2f_frame *frame,
 		    struct cli_table *out);

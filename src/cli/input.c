@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input.c - plain data on their way into a frame */
+/* input.c - plain data that are to be written to a frame */
 #include "cli/input.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ int cli_input_open(struct cli_input *in, const struct cli_at *at)
 		err = -errno;
 	if (!err && S_ISDIR(in->st.st_mode))
 		err = -EISDIR;
-	/* Found as a regular file, it has been replaced. */
+	/* It was a regular file when it was found, and has been replaced. */
 	if (!err && !cli_at_is_named(at) && !S_ISREG(in->st.st_mode))
 		err = -ESTALE;
 	if (err) {
@@ -89,7 +89,7 @@ static int is_written_to(const struct cli_input *in)
 
 int cli_input_claim(struct cli_input *in)
 {
-	/* It tells that a program wants to write, which then waits for us. */
+	/* A lease: SIGIO tells that a program wants to write, and waits. */
 	signal(SIGIO, SIG_IGN);
 	in->is_claimed = fcntl(in->fd, F_SETLEASE, F_RDLCK) == 0;
 	return !in->is_claimed && errno == EAGAIN ? is_written_to(in) : 0;
@@ -158,7 +158,7 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 		*size = in->nahead;
 		return 0;
 	}
-	/* A hole at the start would tell nothing. */
+	/* A sample from a hole at the start would be useless. */
 	if (in->is_file)
 		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -
 			(off_t)in->base;
@@ -181,7 +181,7 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 	return 0;
 }
 
-/* A copy on its way. */
+/* A copy to a frame. */
 struct copy {
 	const struct cli_input *in;
 	struct b2f_file *file;
@@ -207,7 +207,7 @@ static int write_some(const struct copy *c, size_t size, uint64_t off)
 	return 0;
 }
 
-/* Copies [@off, @end) or what there is of it; *@got is how much. */
+/* Copies [@off, @end), less at the end of the input; *@got is the size. */
 static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
 		      uint64_t *got)
 {
@@ -215,7 +215,7 @@ static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
 	int err = 0;
 
 	while (at < end && !err) {
-		/* Steps end where chunks are likely to end. */
+		/* Steps end at likely ends of chunks. */
 		uint64_t want = STEP - (c->off + at) % STEP;
 		ssize_t n;
 
@@ -236,8 +236,8 @@ static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
 }
 
 /*
- * Finds the next data of the file from @off on: [*@data, *@hole).  A filesystem
- * without holes has all data.  Returns false if there are none.
+ * Finds the next data [*@data, *@hole) of the file from @off on; without
+ * support for holes, that is all.  Returns false if there are none.
  */
 static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
 		      uint64_t *hole)
@@ -269,7 +269,7 @@ static int measure_now(const struct cli_input *in, uint64_t *size)
 	return 0;
 }
 
-/* A hole at the end, which is at @size. */
+/* Extends the frame to @size if the input ends in a hole. */
 static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
 {
 	if (size <= *nbytes)
@@ -279,9 +279,7 @@ static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
 		c->target, b2f_file_truncate(c->file, c->off + *nbytes));
 }
 
-/*
- * Copies the data before @limit; *@end is behind them.  *@cut: it ended early.
- */
+/* Copies the data before @limit, to *@end. *@cut: the file was shorter. */
 static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
 		     bool *cut)
 {
@@ -299,9 +297,7 @@ static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
 	return err;
 }
 
-/*
- * Take the length at the beginning: the file may grow faster than it is read.
- */
+/* Take the size first: the file may grow faster than it is read. */
 static int copy_file(const struct copy *c, uint64_t *nbytes)
 {
 	uint64_t size = 0, now = 0;
@@ -309,7 +305,7 @@ static int copy_file(const struct copy *c, uint64_t *nbytes)
 	int err = measure_now(c->in, &size);
 
 	*nbytes = 0;
-	/* Files of /proc do not say how long they are. */
+	/* Files of /proc have size 0. */
 	if (!err)
 		err = copy_data(c, size ? size : UINT64_MAX, nbytes, &cut);
 	if (err || cut)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* io.c - read(2) and write(2) that do all that they are asked for */
+/* io.c - read(2) and write(2) without short counts */
 #include "cli/io.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * io.h - read(2) and write(2) that do all that they are asked for
+ * io.h - read(2) and write(2) without short counts
  *
- * A signal, or a short count, is no end.  They say nothing.
+ * They go on after a signal or a short count, and print nothing.
  *
  * Layer: cli.  Threads: any.
  */
@@ -15,12 +15,12 @@
 
 #include "b2frame/error.h"
 
-/* Position for "at the file's own offset", which moves. */
+/* As @pos: the file's own offset, which advances. */
 #define CLI_IO_NEXT (-1)
 
 /*
- * Reads up to @n bytes of @fd from position @pos on, fewer at the end only.  Returns
- * how many, or a negative errno.
+ * Reads up to @n bytes of @fd at @pos, fewer only at the end.  Returns how
+ * many, or a negative errno.
  */
 B2F_MUST_CHECK
 ssize_t cli_io_read(int fd, void *buf, size_t n, int64_t pos);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* json.c - what a command says on standard output: objects, or text of them */
+/* json.c - results on standard output: objects, or text made from them */
 #include "cli/json.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 /* The "schema" of all objects; docs/json.md tells when it changes. */
 #define SCHEMA 1
 
-/* Enough digits to keep a number that was written with fewer digits. */
+/* Enough digits to round-trip a number written with at most 15. */
 #define DIGITS JSON_REAL_PRECISION(15)
 
-/* A process has one stdout, hence one of these. */
+/* One per process, like stdout. */
 static struct {
 	bool wanted;
 	bool is_array;
@@ -53,7 +53,7 @@ json_t *cli_json_ratio(uint64_t nbytes, uint64_t cbytes)
 {
 	double ratio = cbytes ? (double)nbytes / (double)cbytes : 0;
 
-	/* Four digits are enough of it. */
+	/* Four decimals are enough. */
 	return json_real(ratio < 1e9 ? (double)(int64_t)(ratio * 1e4 + .5) / 1e4
 				     : ratio);
 }
@@ -122,7 +122,7 @@ void cli_json_end(void)
 
 void cli_json_finish(const char *command, int status, char **argv)
 {
-	/* Options that make no sense may be in front of it. */
+	/* The command line was refused, perhaps before --json was parsed. */
 	while (status == CLI_EXIT_USAGE && *argv && strcmp(*argv, "--") != 0)
 		list.wanted = strcmp(*argv++, "--json") == 0 || list.wanted;
 	if (status != CLI_EXIT_OK && list.nprinted == 0 && !list.is_array)

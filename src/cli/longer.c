@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* longer.c - data at the end of a Bloscpack file */
+/* longer.c - appending to a Bloscpack file */
 #include "cli/longer.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 	return err ? err : open_scratch(longer, out);
 }
 
-/* Is it still the file that was read, not replaced or changed? */
+/* Is the file unchanged, and not replaced, since it was read? */
 static int check_unchanged(const struct cli_longer *longer)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_of(&longer->like), now;
@@ -81,7 +81,7 @@ static int make(struct cli_longer *longer, struct b2f_frame *added,
 
 	if (err)
 		return cli_message_explain(longer->path, err);
-	/* It has been changed now. */
+	/* The new file has a new mtime. */
 	err = cli_frames_source(&longer->at, longer->old, &like, &fd);
 	like.st_mtim.tv_nsec = UTIME_NOW;
 	if (!err)

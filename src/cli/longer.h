@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * longer.h - data at the end of a Bloscpack file
+ * longer.h - appending to a Bloscpack file
  *
  * The added data go into a temporary frame beside the file.  Then a new file is
  * made of both, and one rename replaces the old file when the new one is on the
  * disk.  So a crash leaves one of the two files, whole.
  *
- * All of these say on stderr why they failed, and return a negative errno.
+ * All of these print the cause on stderr if they fail, and return a negative
+ * errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -23,28 +24,26 @@
 struct cli_longer {
 	struct b2f_runtime *runtime;
 	const char *path;
-	/* The same, as an operand. */
+	/* @path as an operand. */
 	struct cli_at at;
-	/* The file as it was opened; the caller's. */
+	/* The file as it was opened; owned by the caller. */
 	struct b2f_frame *old;
-	/* The file itself. */
+	/* Attributes of the file. */
 	struct stat like;
 	/* The temporary frame with the added data. */
 	struct cli_target scratch;
 };
 
 /*
- * Begins to add data to the Bloscpack file @path, open as @old: they are to be
- * written to *@out, from byte 0 on.  End with cli_longer_end() in any case.
+ * Begins to append to the Bloscpack file @path, open as @old: write the data to
+ * *@out, from offset 0 on.  End with cli_longer_end() in any case.
  */
 B2F_MUST_CHECK
 int cli_longer_begin(struct cli_longer *longer, struct b2f_runtime *runtime,
 		     const char *path, struct b2f_frame *old,
 		     struct b2f_file **out);
 
-/*
- * Makes the new file, after the last byte was committed; *@cbytes is its size.
- */
+/* Makes the new file, after the last commit of *@out; *@cbytes is its size. */
 B2F_MUST_CHECK
 int cli_longer_finish(struct cli_longer *longer, struct cli_progress *progress,
 		      uint64_t *cbytes);

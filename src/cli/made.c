@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* made.c - what this run has made, or reads */
+/* made.c - the files that this run has made or reads */
 #include "cli/made.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ void cli_made_note_operand(const char *path)
 	const struct cli_at at = cli_at_named(path);
 	struct stat st;
 
-	/* Without memory the next step fails. */
+	/* Without memory the next step fails as well. */
 	if (cli_at_stat(&at, &st) == 0)
 		(void)!note(&st);
 }

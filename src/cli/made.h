@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * made.h - what this run has made, or reads, and so does not overwrite
+ * made.h - the files that this run has made or reads, and must not overwrite
  *
  * Layer: cli.  Threads: main only.
  */
@@ -12,11 +12,11 @@
 
 #include "b2frame/error.h"
 
-/* Notes what @name in @dirfd is, which is about to get its own name.  Or an errno. */
+/* Notes @name in @dirfd before it gets its final name. 0 or an errno. */
 B2F_MUST_CHECK
 int cli_made_note(int dirfd, const char *name);
 
-/* Notes the operand @path, a path, in the same way; nothing if it is not there. */
+/* Notes the operand @path, if it exists. */
 void cli_made_note_operand(const char *path);
 
 bool cli_made_has(const struct stat *st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* message.c - what bloscctl says on stderr */
+/* message.c - messages on stderr */
 #include "cli/message.h"
 
 #include <errno.h>
@@ -23,15 +23,15 @@
 /* Longer messages are cut. */
 #define LINE_MAX_SIZE 4096
 
-/* Messages of the library that are remembered, to print each one once. */
+/* Number of the library's messages that are remembered to print each once. */
 #define REMEMBERED 64
 
-/* A process has one stderr, hence one of these. */
+/* One per process, like stderr. */
 static struct {
 	pthread_mutex_t lock;
-	/* All below is protected by lock. */
+	/* Everything below: under lock. */
 	enum b2f_log_level level;
-	/* The library has logged an error that explains the next error code. */
+	/* The library has logged the cause of the next error code. */
 	bool explained;
 	bool status_shown;
 	/* The first error since cli_message_begin(). */
@@ -98,7 +98,7 @@ void cli_message_result(const char *text, const json_t *object)
 	cli_show(out, text, "", object);
 	fclose(out);
 	pthread_mutex_lock(&state.lock);
-	/* Output on request has no name of the program; -q leaves it out. */
+	/* Results have no "bloscctl:" before them; -q omits them. */
 	if (isatty(STDERR_FILENO))
 		print_line(B2F_LOG_WARNING, "", line);
 	else
@@ -117,7 +117,7 @@ static uint64_t hash_text(const char *text)
 	return h;
 }
 
-/* True if @text was printed lately. */
+/* Was @text printed lately? */
 static bool is_repeated(const char *text)
 {
 	uint64_t h = hash_text(text);
@@ -161,7 +161,7 @@ int cli_message_errno(const char *name, int err)
 	return err;
 }
 
-/* Returns whether the next error code is explained; the one after is not. */
+/* Returns whether the next error code is explained, and resets that. */
 static bool take_explanation(void)
 {
 	bool explained;
@@ -228,7 +228,7 @@ int cli_message_finish(int status)
 	}
 	if (!failed)
 		return status;
-	/* The reader that closed the pipe has seen enough. */
+	/* A closed pipe is not an error to report. */
 	if (err != EPIPE)
 		cli_message_error("standard output: %s",
 				  err ? strerror(err) : "write error");

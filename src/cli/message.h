@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * message.h - what bloscctl says on stderr
+ * message.h - messages on stderr
  *
- * Messages are lines "bloscctl: ...", with control characters made visible: a
- * file name must not be able to write to a terminal.  Below them there may be
- * one status line, which is drawn again and again.
+ * Messages are lines "bloscctl: ...", with control characters escaped: a file
+ * name must not control the terminal.  Below them there may be one status line,
+ * which is redrawn again and again.
  *
  * Layer: cli.  Threads: every function may be called from any thread.
  */
@@ -14,14 +14,14 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* Room for the part of a message that is kept, with its 0. */
+/* Room for the stored part of a message, with its 0. */
 #define CLI_MESSAGE_MAX 512
 
 #include "b2frame/log.h"
 
 /*
- * Hands the library's messages on.  The same message is printed once: several
- * threads may meet the same damage.
+ * Prints the library's messages, each once: several threads may meet the same
+ * damage.
  */
 extern const struct b2f_log cli_message_log;
 
@@ -33,44 +33,43 @@ void cli_message(enum b2f_log_level level, const char *fmt, ...);
 
 #define cli_message_error(...) cli_message(B2F_LOG_ERROR, __VA_ARGS__)
 
-/* Printed unless -q is given: what does not make the command fail. */
+/* Does not make the command fail; -q omits it. */
 #define cli_message_warning(...) cli_message(B2F_LOG_WARNING, __VA_ARGS__)
 
-/* Printed at levels from B2F_LOG_INFO on (-v). */
+/* A message for -v (B2F_LOG_INFO). */
 #define cli_message_info(...) cli_message(B2F_LOG_INFO, __VA_ARGS__)
 
 /*
- * Says what was done with @object, a line by the template @text (show.h): on a
+ * Prints the result @object, as a line by the template @text (show.h): on a
  * terminal unless -q is given, elsewhere as cli_message_info().
  */
 void cli_message_result(const char *text, const json_t *object);
 
-/* Says "@name: <what -@err means>", if @err is not 0.  Returns @err. */
+/* Prints "@name: <strerror of -@err>", if @err is not 0.  Returns @err. */
 int cli_message_errno(const char *name, int err);
 
 /*
- * The same for an error code of the library, unless the library has logged an
- * error of its own since the last cli_message_explain() or
- * cli_message_forget(): that tells more.
+ * Like cli_message_errno(), unless the library has logged an error since the
+ * last cli_message_explain() or cli_message_forget(): that message is better.
  */
 int cli_message_explain(const char *name, int err);
 
-/* Forgets the logged messages, which explain no later error. */
+/* Messages logged so far explain no later error. */
 void cli_message_forget(void);
 
-/* Begins another operand: cli_message_forget(), and there was no error yet. */
+/* Begins another operand: also forgets the first error. */
 void cli_message_begin(void);
 
-/* The first error since then, in @out. */
+/* Copies the first error since cli_message_begin() to @out. */
 void cli_message_first(char out[CLI_MESSAGE_MAX]);
 
 /*
- * Nothing is printed any more: what goes wrong now does so because the program
- * ends.  May be called by a signal handler.
+ * Prints nothing from now on: later errors come from the end of the program.  A
+ * signal handler may call it.
  */
 void cli_message_silence(void);
 
-/* Draws @text as status line; NULL takes it away. */
+/* Draws @text as status line; NULL removes it. */
 void cli_message_status(const char *text);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mount_table.c - which filesystem is mounted where */
+/* mount_table.c - the kernel's table of mounts */
 #include "cli/mount_table.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static unsigned int number_behind(const char *text, const char *key)
 	return at ? (unsigned int)strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-/* The fields of a line of proc_pid_mountinfo(5); false: it is no FUSE filesystem. */
+/* Parses a line of proc_pid_mountinfo(5); false: not a FUSE filesystem. */
 static bool parse(char *line, struct cli_mount_row *row, char **mountpoint)
 {
 	char *type = strstr(line, " - ");
@@ -57,7 +57,7 @@ static bool parse(char *line, struct cli_mount_row *row, char **mountpoint)
 	return true;
 }
 
-/* The last row of @table on @path, or with NULL any of the device of @row. */
+/* The last row of @table on @path; with NULL, any of @row's device. */
 static int search(const char *table, const char *path, struct cli_mount_row *row)
 {
 	FILE *f = fopen(table, "re");

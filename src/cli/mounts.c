@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mounts.c - what the kernel knows of the mounts of bloscfs */
+/* mounts.c - the mounts of bloscfs, and questions to them */
 #include "cli/mounts.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
 	return 0;
 }
 
-/* malloc'ed; NULL, errno set: there is none. */
+/* malloc'ed; NULL with errno: no answer. */
 static char *get(const char *path, const char *name)
 {
 	char *value = malloc(XATTR_SIZE_MAX + 1);

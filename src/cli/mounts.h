@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mounts.h - what the kernel knows of the mounts of bloscfs
+ * mounts.h - the mounts of bloscfs, and questions to them
  *
  * Layer: cli.  Threads: main only.
  */
@@ -12,7 +12,7 @@
 #include "b2frame/error.h"
 
 struct cli_mount {
-	/* The paths of the mount command, made absolute. */
+	/* The absolute paths of the mount command. */
 	const char *source;
 	const char *mountpoint;
 	/* "rw,nosuid,..." */
@@ -20,22 +20,23 @@ struct cli_mount {
 };
 
 /*
- * Calls @fn with each mount of bloscfs in this mount namespace, in the order in
- * which they were made.  Returns 0, or a negative errno of /proc.
+ * Calls @fn with each mount of bloscfs in this mount namespace, the oldest
+ * first.  Returns 0, or a negative errno of /proc.
  */
 B2F_MUST_CHECK
 int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
 		    void *arg);
 
 /*
- * The attribute user.bloscfs.@name of the root of the mount @path, malloc'ed;
- * NULL, errno set: it does not answer, or not with this.
+ * Returns the attribute user.bloscfs.@name of the root of the mount @path,
+ * malloc'ed; NULL with errno: no answer, or no such attribute.
  */
 char *cli_mounts_ask(const char *path, const char *name);
 
 /*
- * The mount's description of the frame behind its file @fd (O_PATH), with the
- * path of the frame as "in_mount"; free it.  NULL: it is no file of a mount.
+ * Returns the mount's description of the frame behind its file @fd (O_PATH),
+ * with the path of the frame as "in_mount"; free it.  NULL: not a file of a
+ * mount.
  */
 json_t *cli_mounts_frame(int fd);
 

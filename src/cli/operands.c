@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* operands.c - a command on each operand, and on the files below it */
+/* operands.c - runs a command on each operand, and on the files below it */
 #include "cli/operands.h"
 
 #include <errno.h>
@@ -24,22 +24,22 @@
 struct run {
 	const struct cli_operands *o;
 	struct b2f_runtime *runtime;
-	/* Results go to the directory o->output, which is open, or -1. */
+	/* Results go to the directory o->output, open as @output (or -1). */
 	bool moves;
 	int output;
-	/* By this run. */
+	/* This run has made the directory. */
 	bool made_output;
 };
 
-/* Something below a directory. */
+/* A file or directory found below an operand. */
 struct found_item {
 	/* See struct cli_walk_entry; malloc'ed. */
 	char *path;
 	char *below;
 	enum cli_kind kind;
-	/* Where it lies in its directory; of a MEMBER, its store. */
+	/* The name in its directory; of a MEMBER, the name of its store. */
 	char *name;
-	/* A MEMBER's place in that; else NULL. */
+	/* The key of a MEMBER; else NULL. */
 	char *key;
 };
 
@@ -47,19 +47,19 @@ struct found {
 	/* Collect plain files; otherwise frames; or both. */
 	bool files;
 	bool all;
-	/* A frame with several names counts once. */
+	/* Visit a frame with several names once. */
 	bool once;
 	struct found_item *items;
 	size_t n;
-	/* With @all, the directories that these are in. */
+	/* With @all: the directories of the items. */
 	struct found_item *dirs;
 	size_t ndirs;
-	/* There is no memory; something is there that is not worked on. */
+	/* The first error; and the number of refused entries. */
 	int err;
 	int refused;
 };
 
-/* Neither a frame nor a file nor a directory that is gone into. */
+/* Refuses an entry that is neither a frame nor a file nor a directory. */
 static void leave_out(struct found *found, const struct cli_walk_entry *entry)
 {
 	cli_message_error("%s: it is %s, which is left out", entry->path,
@@ -79,7 +79,7 @@ static void free_items(struct found_item *items, size_t n)
 	free(items);
 }
 
-/* Doubles when @n is a power of two. */
+/* The array doubles whenever @n is a power of two. */
 static struct found_item *add_item(struct found_item **items, size_t *n)
 {
 	struct found_item *more = *items;
@@ -156,7 +156,7 @@ static bool is_frame(const char *path)
 	return is;
 }
 
-/* Does -o name a directory for results, not one of them? */
+/* Does -o name a directory for results, not a result? */
 static bool names_directory(const struct cli_operands *o)
 {
 	size_t len = o->output ? strlen(o->output) : 0;
@@ -172,7 +172,7 @@ static bool names_directory(const struct cli_operands *o)
 	       o->output[len - 1] == '/' || is_dir(o->output);
 }
 
-/* Makes the directories that @path is to be in. */
+/* Makes the parent directories of @path. */
 static int make_parents(char *path)
 {
 	int err = 0;
@@ -209,7 +209,7 @@ static char *place_of(const struct run *run, const char *below)
 	return place;
 }
 
-/* Does @below, the path of a result in a directory, stay in that directory? */
+/* Is @below, the path of a result in a directory, inside that directory? */
 static bool stays_inside(const char *below)
 {
 	while (*below) {
@@ -224,7 +224,7 @@ static bool stays_inside(const char *below)
 	return true;
 }
 
-/* Opens the directory of the results, which is made the first time. */
+/* Opens the directory for results, which the first call makes. */
 static int open_output(struct run *run)
 {
 	char *top = run->output < 0 ? cli_text_bare(run->o->output) : NULL;
@@ -235,7 +235,7 @@ static int open_output(struct run *run)
 	if (!top)
 		return cli_message_errno(run->o->output, -ENOMEM);
 	err = make_parents(top);
-	/* The source of a copy decides in the end who may write to the copy. */
+	/* Closed at first: the attributes of the source come at the end. */
 	if (!err)
 		run->made_output = mkdir(top, run->o->all ? 0700 : 0777) == 0;
 	if (!err)
@@ -246,7 +246,7 @@ static int open_output(struct run *run)
 	return err;
 }
 
-/* The directory that a result is put into, and where; free both. */
+/* The path of a result, and its open directory; free both. */
 struct placed {
 	char *path;
 	int dir;
@@ -260,8 +260,8 @@ static void free_placed(struct placed *placed)
 }
 
 /*
- * The path of the result for @below of the operand @path, and its directories.
- * No name of an object on a server leads outside of it.
+ * Makes the directories of the result for @below of the operand @path. No name
+ * of an object on a server leads outside.
  */
 static int make_place(struct run *run, const char *path, const char *below,
 		      struct placed *placed, struct cli_at *at)
@@ -278,10 +278,10 @@ static int make_place(struct run *run, const char *path, const char *below,
 	if (!placed->path)
 		return -ENOMEM;
 	*at = cli_at_path(placed->path);
-	/* An object store has no directories that are made. */
+	/* An object store has no directories to make. */
 	if (cli_kind_of(run->o->output) == CLI_KIND_URL)
 		return 0;
-	/* The result for the operand itself. */
+	/* The result of the operand itself. */
 	if (!*below)
 		return make_parents(placed->path);
 	err = open_output(run);
@@ -295,7 +295,7 @@ static int make_place(struct run *run, const char *path, const char *below,
 	return 0;
 }
 
-/* An operand that failed, unless its command has said so in its own words. */
+/* Prints a failure, unless the command has printed one. */
 static void note_failure(const struct run *run, const char *path,
 			 uint64_t nprinted, int err)
 {
@@ -317,7 +317,7 @@ void cli_operand_report(const struct cli_operand *operand, const char *output,
 		"elsewhere", output != NULL);
 
 	cli_progress_fini(operand->progress);
-	/* Where it is, unless it is where it was. */
+	/* Names the result only if it has another name. */
 	cli_message_result("{source}: [{?command=decompress}{cbytes:size} -> "
 			   "{nbytes:size}|{nbytes:size} -> {cbytes:size}, "
 			   "{ratio:ratio}], {seconds:seconds}"
@@ -344,7 +344,7 @@ static int run_operand(const struct run *run, struct cli_operand *operand)
 	return err;
 }
 
-/* Finds out where what becomes of @operand, which the user named, goes. */
+/* Finds the place of the result of @operand, which the user named. */
 static int choose_place(struct run *run, struct cli_operand *operand,
 			struct placed *placed)
 {
@@ -366,7 +366,7 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 		return err;
 	}
 	operand->output = run->o->output;
-	/* Results from servers go here. */
+	/* The result of a URL is made in the current directory. */
 	if (operand->at.kind == CLI_KIND_URL)
 		placed->path = cli_from_url_name(path);
 	if (placed->path)
@@ -399,7 +399,7 @@ static int run_one(struct run *run, const char *path)
 	return err;
 }
 
-/* Opens the directory of @item below @root; *@at is where it is. */
+/* Opens the directory of @item below @root; *@at is the item. */
 static int find_item(const struct found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
@@ -463,7 +463,7 @@ static int make_directory(const struct run *run, const char *below,
 	return err;
 }
 
-/* Makes directories as those of @found, if both it and the results are paths. */
+/* Copies the directories of @found, if source and results are paths. */
 static int make_directories(struct run *run, int fd, const struct found *found,
 			    struct cli_directories *made)
 {
@@ -485,7 +485,7 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 	return first;
 }
 
-/* Prints the errors of the search below @root, if any. */
+/* Prints the error of the search below @root, if any. */
 static int judge(const struct found *found, const char *root, int err)
 {
 	if (!err)
@@ -503,7 +503,7 @@ static int judge(const struct found *found, const char *root, int err)
 	return 0;
 }
 
-/* The directory @root, open; -1: it is none, or on a server. */
+/* Opens the directory @root; -1: not a directory, or on a server. */
 static int open_root(const char *root)
 {
 	return cli_kind_of(root) == CLI_KIND_PATH && is_dir(root)
@@ -511,7 +511,7 @@ static int open_root(const char *root)
 		       : -1;
 }
 
-/* Works on all that was @found below the directory @fd. */
+/* Processes everything @found below the directory @fd. */
 static int run_found(struct run *run, int fd, const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
@@ -532,7 +532,7 @@ static int run_below(struct run *run, const char *root)
 	struct found found = {
 		.files = run->o->files,
 		.all = run->o->all,
-		/* The frame was changed by its first name already. */
+		/* A frame with several names was changed by the first one. */
 		.once = run->o->changes && !run->o->removes,
 	};
 	const struct cli_walk walk = {.recursive = true,
@@ -550,7 +550,7 @@ static int run_below(struct run *run, const char *root)
 	return e == -EPIPE || !err ? e : err;
 }
 
-/* A store that is a frame itself (.b2e) is one operand unless -r is given. */
+/* A store that is itself a frame (.b2e) is one operand unless -r is given. */
 static bool is_whole_store(const struct run *run, const char *path)
 {
 	const char *key;
@@ -579,7 +579,7 @@ static bool is_several(const struct run *run, char **paths)
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
-/* A directory of frames, or of files, without -r. */
+/* Refuses a directory without -r. */
 static int refuse_directory(const char *path)
 {
 	cli_message_error("%s: a directory; add -r for what is in it", path);

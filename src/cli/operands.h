@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * operands.h - a command on each operand, and on the files below it
+ * operands.h - runs a command on each operand, and on the files below it
  *
- * With -r a directory stands for all frames below it, or for all plain files.
- * With -o DIRECTORY results are put there, under the paths that they have below
- * the operand.
+ * With -r a directory stands for all frames, or for all plain files, below it.
+ * With -o DIRECTORY results go there, under their paths below the operand.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -19,30 +18,30 @@
 #include "cli/common.h"
 #include "cli/progress.h"
 
-/* A file or frame to work on. */
+/* A file or frame to process. */
 struct cli_operand {
 	/* Name of the command, such as "compress". */
 	const char *command;
 	struct b2f_runtime *runtime;
-	/* Of all that is done with it; its label is what reports call the source. */
+	/* Progress of the operation; its label names the source in reports. */
 	struct cli_progress *progress;
 	/* The file or frame to read. */
 	struct cli_at at;
-	/* The user's name for the result; NULL: it follows from @place. */
+	/* The user's name for the result; NULL: derive it from @place. */
 	const char *output;
 	/*
-	 * The name of the result before its suffix is changed: @at itself, or
-	 * its path in the directory of the results.
+	 * Name of the result before its suffix is changed: @at, or a path in
+	 * the directory for results.
 	 */
 	struct cli_at place;
 	/*
-	 * Below a directory: its name in that, while it may lie at the home of a frame
-	 * with several names.  Else NULL.
+	 * Below a directory: the name of the frame there, which may be one of
+	 * several.  Else NULL.
 	 */
 	const char *shown;
 };
 
-/* Where the result is that is called @path: by the user, or by ourselves. */
+/* Returns the place of the result @path, named by the user or derived. */
 static inline struct cli_at cli_operand_result(const struct cli_operand *operand,
 					       const char *path)
 {
@@ -50,54 +49,56 @@ static inline struct cli_at cli_operand_result(const struct cli_operand *operand
 			       : cli_at_beside(&operand->place, path);
 }
 
-/* Do results of @operand go to a directory of their own? */
+/* Do results of @operand go to another directory? */
 static inline bool cli_operand_is_moved(const struct cli_operand *operand)
 {
 	return operand->place.path != operand->at.path;
 }
 
 /*
- * Says what became of @operand, the frame @output (NULL: itself) of @nbytes decoded and
- * @cbytes stored bytes: as cli_message_result(), and with --json as an object.
+ * Reports that @operand has become the frame @output (NULL: itself) of @nbytes
+ * decoded and @cbytes stored bytes: by cli_message_result(), with --json as an
+ * object.
  */
 void cli_operand_report(const struct cli_operand *operand, const char *output,
 			uint64_t nbytes, uint64_t cbytes);
 
-/* Returns 0 or an errno, after saying why. */
+/* Returns 0 or an errno, after printing it. */
 typedef int cli_operand_fn(const void *arg, const struct cli_operand *operand);
 
 struct cli_operands {
 	const struct cli_command *command;
 	const struct cli_common *common;
-	/* The value of -o: a name, or a directory; may be NULL. */
+	/* The value of -o: a file, or a directory; may be NULL. */
 	const char *output;
-	/* Below directories: the plain files; else the frames; or both. */
+	/* Below directories, process plain files; else frames; or both. */
 	bool files;
 	bool all;
-	/* With -r, too, @output is what becomes of the operand itself. */
+	/* Even with -r, @output names the result of the operand itself. */
 	bool exact;
 	/* @output may be a URL. */
 	bool to_url;
 	/*
-	 * Each operand is changed, or removed, so that it has to be a path: the
-	 * advice for others, as cli_kind_check_change() has it.  NULL: it is not.
+	 * Operands are changed or removed, so they have to be paths: the advice
+	 * of cli_kind_check_change() for others.  NULL: they are not changed.
 	 */
 	const char *changes;
-	/* It goes: each of several names by itself, and the frame with the last. */
+	/*
+	 * Operands are removed: single names, and the frame with its last one.
+	 */
 	bool removes;
-	/* A store that is one file is a directory, too. */
+	/* Treat a store that is one file as a directory. */
 	bool stores;
-	/* --json prints an array, however many there are. */
+	/* --json prints an array, even of one object. */
 	bool array;
 	cli_operand_fn *run;
 	const void *arg;
 };
 
 /*
- * Calls @o->run for each of @paths (up to a NULL) with a runtime of as many
- * threads as @o->common says.  Goes on after an error, but for -EPIPE: nothing
- * reads any more.  With --json an operand that fails is an object as well, with
- * an "error".
+ * Calls @o->run for each of @paths (up to a NULL) with a runtime of
+ * @o->common's number of threads.  Goes on after an error, except -EPIPE.  With
+ * --json an operand that fails is an object with an "error".
  *
  * Returns the exit status.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.c - tables of options, and the parser that walks them */
+/* options.c - tables of options, and their parser */
 #include "cli/options.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 
 #define THREADS_MAX 1024
 
-/* Rows of a command, with those of the tables that it shares. */
+/* Limit of rows of a command, shared tables included. */
 #define ROWS_MAX 48
 
 /* getopt_long() returns this + i for row i, or the row's letter. */
@@ -29,7 +29,7 @@ int cli_option_refuse(const struct cli_option *option, const char *text,
 		cli_message_error("-%c: '%s' is not %s", option->letter, text,
 				  what);
 	else
-		/* Variables of the environment have names in capitals. */
+		/* Environment variables begin with a capital letter. */
 		cli_message_error("%s%s: '%s' is not %s",
 				  option->name[0] == 'B' ? "" : "--",
 				  option->name, text, what);
@@ -101,7 +101,7 @@ int cli_option_threads(const struct cli_option *option, void *field,
 	return 0;
 }
 
-/* The rows of a command, and the same as getopt_long() wants to have them. */
+/* The rows of a command, and the same for getopt_long(). */
 struct parser {
 	const struct cli_option *rows[ROWS_MAX];
 	void *fields[ROWS_MAX];
@@ -145,13 +145,13 @@ static void add_table(struct parser *p, const struct cli_option *row,
 	}
 }
 
-/* The options of every command, first here and last in --help. */
+/* Every command has this option; --help lists it last. */
 static const struct cli_option help_row =
 	CLI_OPTION("help", 'h', NULL, cli_option_set, 0, "this text");
 
 static void begin(struct parser *p, const struct cli_command *self, void *values)
 {
-	/* The colon makes getopt_long() distinguish the errors. */
+	/* The colon has getopt_long() tell errors apart. */
 	*p = (struct parser){.letters = ":", .nletters = 1};
 	add_row(p, &help_row, values);
 	add_table(p, self->options, values);
@@ -182,7 +182,7 @@ static void put_row(const struct cli_option *row)
 	putchar('\n');
 }
 
-/* The row that @opt was returned for; nrows: for what is no option. */
+/* The row for @opt of getopt_long(); nrows: none. */
 static size_t find_row(const struct parser *p, int opt)
 {
 	size_t i = 0;
@@ -195,8 +195,8 @@ static size_t find_row(const struct parser *p, int opt)
 }
 
 /*
- * Refuses two digits behind one dash where a digit is a level: -19 would mean
- * -1 -9 to getopt, and means level 19 to users of zstd.
+ * Refuses two digits after one dash where digits are levels: -19 means -1 -9 to
+ * getopt, but level 19 to users of zstd.
  */
 static int refuse_levels(const struct parser *p, int argc, char **argv)
 {
@@ -214,7 +214,7 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 	return 0;
 }
 
-/* The long option that @name is most like; NULL: it is like none. */
+/* The long option closest to @name; NULL: none is close. */
 static const char *nearest_name(const struct parser *p, const char *name)
 {
 	struct b2f_nearest nearest = {name, strlen(name) < 6 ? 2 : 3, NULL};
@@ -224,7 +224,7 @@ static const char *nearest_name(const struct parser *p, const char *name)
 	return nearest.found;
 }
 
-/* The long options that begin with @name, malloc'ed; NULL: there are none. */
+/* The long options that begin with @name, malloc'ed; NULL: none. */
 static char *list_beginning(const struct parser *p, const char *name)
 {
 	size_t n = strlen(name), size;
@@ -246,7 +246,7 @@ static char *list_beginning(const struct parser *p, const char *name)
 	return NULL;
 }
 
-/* "--WORD", or "--WORD=VALUE", is no long option. */
+/* Refuses "--WORD" or "--WORD=VALUE", which is no long option. */
 static int refuse_word(const struct cli_command *self, const struct parser *p,
 		       const char *word)
 {
@@ -273,8 +273,8 @@ static int refuse_word(const struct cli_command *self, const struct parser *p,
 }
 
 /*
- * What getopt_long() returned @opt for, '?' or ':'.  It has left the letter of
- * the option in optopt, the number of its row, or 0; @word is then where it was.
+ * Refuses the option for which getopt_long() returned @opt, '?' or ':'. optopt
+ * has the option's letter, the number of its row, or 0; @word is the argument.
  */
 static int refuse_option(const struct cli_command *self, const struct parser *p,
 			 int opt, const char *word)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * options.h - tables of options, the parser that walks them, and their help
+ * options.h - tables of options, their parser, and their help
  *
- * A command has one table, whose rows say where in the command's struct a value
- * belongs, and what --help tells of it, in the order of the rows.  Options that several
- * commands have are a table of their own, which a row of the others names.
+ * A command has one table.  A row tells where in the command's struct the value
+ * is stored, and the text of --help, which keeps the order of the rows.
+ * Options of several commands are in a table of their own, to which a row of
+ * the others refers.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -23,29 +24,29 @@
 struct cli_option;
 
 /*
- * Stores what the user said with @option at @field; @value is NULL if it takes
- * none.  Returns 0, or -EINVAL after saying on stderr what is wrong.
+ * Stores the value of @option in @field; @value is NULL if it takes none.
+ * Returns 0, or -EINVAL after a message on stderr.
  */
 typedef int cli_option_fn(const struct cli_option *option, void *field,
 			  const char *value);
 
 /* A row; a table ends with an empty one. */
 struct cli_option {
-	/* Without dashes; NULL: it has a letter only. */
+	/* Without dashes; NULL: only a letter. */
 	const char *name;
 	/*
-	 * 0: it has a name only; or, as @store gets it, the user wrote that.  '1' stands
-	 * for all digits up to 9.
+	 * 0: only a name; '1' stands for the digits 1 to 9.  For @store: the
+	 * letter that the user wrote, or 0.
 	 */
 	char letter;
-	/* What --help calls its value; NULL: it takes none. */
+	/* The value's name in --help; NULL: it takes none. */
 	const char *value;
 	cli_option_fn *store;
 	/* Bytes from the start of the struct to the field. */
 	size_t field;
-	/* Lines without the last end; NULL: --help leaves it out. */
+	/* Lines, without the last newline; NULL: not in --help. */
 	const char *help;
-	/* Instead of all that: rows for the struct at @field, or @base. */
+	/* Instead: rows for the struct at @field, or @base. */
 	const struct cli_option *shared;
 	void *base;
 };
@@ -56,44 +57,44 @@ struct cli_option {
 		.store = store_, .field = field_, .help = help_                \
 	}
 
-/* The variable of the environment that is called as @option; or NULL. */
+/* The environment variable with the name of @option; or NULL. */
 const char *cli_option_environment(const struct cli_option *option);
 
 /*
- * Says that @text, given with @option, as the user wrote it, or a variable of the
- * environment that is called so, is not @what, as "a size".  Returns -EINVAL.
+ * Prints that @text, the value of @option or of its environment variable, is
+ * not @what, as "a size".  Returns -EINVAL.
  */
 int cli_option_refuse(const struct cli_option *option, const char *text,
 		      const char *what);
 
-/* The field is a bool, which becomes true, or false. */
+/* Stores true, or false, in a bool. */
 cli_option_fn cli_option_set;
 cli_option_fn cli_option_clear;
 
-/* A const char *, which points into argv. */
+/* Stores a const char *, which points into argv. */
 cli_option_fn cli_option_text;
 
-/* A uint64_t: a number of bytes (b2f_value_size()). */
+/* Stores a uint64_t: a number of bytes (b2f_value_size()). */
 cli_option_fn cli_option_size;
 
-/* A struct cli_position: a size that may have a sign. */
+/* Stores a struct cli_position: a size with an optional sign. */
 cli_option_fn cli_option_position;
 
-/* An unsigned int: a number of threads, 0 to 1024. */
+/* Stores an unsigned int: a number of threads, 0 to 1024. */
 cli_option_fn cli_option_threads;
 
 struct cli_position {
 	uint64_t offset;
-	/* There was a minus. */
+	/* The size had a minus. */
 	bool from_end;
 };
 
 /*
- * Takes the options of @self out of @argv into the struct @values; the operands
+ * Parses the options of @self in @argv into the struct @values; the operands
  * begin at optind.  Every command has --help and -h as well.
  *
- * Returns CLI_CONTINUE, or the exit code of a command that is done: the help
- * was printed, or what is wrong with the options.
+ * Returns CLI_CONTINUE, or an exit code if help was printed or an option is
+ * wrong.
  */
 B2F_MUST_CHECK
 int cli_options_parse(const struct cli_command *self, int argc, char **argv,

@@ -14,10 +14,10 @@
 #include "cli/server.h"
 #include "words/value.h"
 
-/* A century. */
+/* Longest age: a century. */
 #define AGE_MAX 3155760000.
 
-/* "90m" in seconds; a number alone is no age. */
+/* Parses "90m" as seconds; a number needs a unit. */
 static int parse_age(const char *text, int64_t *out)
 {
 	return isalpha((unsigned char)text[strlen(text) - (*text != '\0')])

@@ -10,9 +10,9 @@
 #include "cli/repair_frame.h"
 
 /*
- * Removes the orphans of the frame @url, or of all below it, that are as old
- * as @how says, or lists and counts them.  Returns 0 or an errno, after
- * saying why.
+ * Removes the orphans of the frame @url, or of all frames below it, that are as
+ * old as @how says; or lists and counts them.  Returns 0 or an errno, after
+ * printing it.
  */
 B2F_MUST_CHECK
 int cli_orphans_remove(const char *url, const struct cli_repair *how);

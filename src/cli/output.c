@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output.c - a file that is written as a whole or not at all */
+/* output.c - a file that is written completely or not at all */
 #include "cli/output.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "cli/io.h"
 #include "cli/message.h"
 
-/* Zeros become a hole by so many: one of less is not worth an extent. */
+/* Zeros become holes in multiples of this; smaller holes do not pay. */
 #define CELL (64u << 10)
 
 struct cli_output cli_output_standard(void)
@@ -34,7 +34,7 @@ static int open_target(struct cli_output *out, const struct cli_at *at,
 	return out->fd < 0 ? cli_message_errno(out->target.name, -errno) : 0;
 }
 
-/* A device, or a pipe, which the user has named. */
+/* Opens a device or pipe that the user has named. */
 static int open_as_it_is(struct cli_output *out, const struct cli_at *at)
 {
 	out->sparse = false;
@@ -82,7 +82,7 @@ static int write_all(struct cli_output *out, const char *data, size_t size)
 	return err;
 }
 
-/* Bytes of data, at position @pos, up to the next border of a cell. */
+/* Bytes up to the next multiple of CELL behind @pos. */
 static size_t cell_size(uint64_t pos, size_t size)
 {
 	size_t n = CELL - (size_t)(pos % CELL);
@@ -175,7 +175,7 @@ int cli_output_finish(struct cli_output *out, const struct stat *like,
 
 int cli_output_commit(struct cli_output *out, bool durable)
 {
-	/* Some filesystems report a failed write not before this. */
+	/* Some filesystems report a failed write only here. */
 	int err = close(out->fd) != 0
 			  ? cli_message_errno(out->target.name, -errno)
 			  : 0;

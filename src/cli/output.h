@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * output.h - a file that is written as a whole or not at all
+ * output.h - a file that is written completely or not at all
  *
- * Data go to a temporary name in the directory of the result, which takes its
- * place when all is there.  Something that is no regular file (a device, a
- * pipe, standard output) is written as it is.
+ * Data go to a temporary file in the directory of the result, and get the final
+ * name when they are complete.  Special files (a device, a pipe, standard
+ * output) are written directly.
  *
- * All of these say on stderr why they failed, and return a negative errno.
- * They are silent if the reader of standard output has closed it (-EPIPE).
+ * All of these print the cause on stderr if they fail, and return a negative
+ * errno.  A closed pipe (-EPIPE) is not printed.
  *
  * Layer: cli.  Threads: main only, one output at a time.
  */
@@ -26,8 +26,8 @@
 struct cli_output {
 	int fd;
 	/*
-	 * The file that takes the name in the end; its temp is NULL if the
-	 * output is written in place.
+	 * The file, which gets its name at the end; its temp is NULL if the
+	 * output is written directly.
 	 */
 	struct cli_target target;
 	/* Runs of zeros become holes. */
@@ -36,21 +36,21 @@ struct cli_output {
 	uint64_t pos;
 };
 
-/* Standard output; it needs no end. */
+/* Standard output; need not be closed. */
 struct cli_output cli_output_standard(void);
 
 /*
- * Begins the file @at; *@out is in use until cli_output_close().  Until then
- * the signals of cleanup.h remove an incomplete file.  Without @replace an
- * existing file is -EEXIST.
+ * Begins the file @at; *@out is in use until cli_output_close().  Until then a
+ * signal removes the incomplete file (cleanup.h).  Without @replace an existing
+ * file is -EEXIST.
  */
 B2F_MUST_CHECK
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
 		    bool replace, bool sparse);
 
 /*
- * -EINVAL, after saying that it is the @what itself, if the file that would be
- * replaced is the one that @like is of; else 0.
+ * Returns -EINVAL, after naming it "the @what itself", if the file to be
+ * replaced has the attributes @like; else 0.
  */
 B2F_MUST_CHECK
 int cli_output_check_distinct(const struct cli_output *out,
@@ -64,14 +64,14 @@ int cli_output_write(struct cli_output *out, const void *data, size_t size);
 void cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
- * After the last byte: the size is right from here on, owner (if that is
- * allowed), mode and times are those of @like; with @durable all is on disk.
+ * After the last byte: sets size, owner (if allowed), mode and times of @like;
+ * with @durable syncs the file.
  */
 B2F_MUST_CHECK
 int cli_output_finish(struct cli_output *out, const struct stat *like,
 		      bool durable);
 
-/* Gives the file its name; with @durable that is on disk as well. */
+/* Gives the file its name; with @durable syncs that, too. */
 B2F_MUST_CHECK
 int cli_output_commit(struct cli_output *out, bool durable);
 

@@ -11,7 +11,7 @@
 #include "cli/message.h"
 #include "cli/server.h"
 
-/* Is @path a store?  A link that the user names is meant to be followed. */
+/* Is @path a store? Follows a link. */
 static bool is_pack(const char *path)
 {
 	char *real;
@@ -33,7 +33,7 @@ static bool ends_in(const char *path, size_t n, const char *suffix)
 	return n > k && strncmp(path + n - k, suffix, k) == 0;
 }
 
-/* Of a URL the names tell; a .b2e is a frame, too. */
+/* For a URL the suffixes tell; a .b2e is a frame, too. */
 static char *split_url(const char *url, bool whole, const char **key)
 {
 	for (size_t n = 1; url[n - 1]; n++) {
@@ -58,7 +58,7 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 		return split_url(path, whole, key);
 	file = strdup(path);
 	ret = stat(path, &st);
-	/* The path ends before, if it leads into a file. */
+	/* If the path leads into a file, look at its parents. */
 	while (ret && errno == ENOTDIR && file &&
 	       (slash = strrchr(file, '/')) && slash > file) {
 		*slash = '\0';
@@ -179,13 +179,13 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 struct steps {
 	const struct cli_walk *walk;
 	const struct b2f_pack *pack;
-	/* The file, and its place in what is walked through. */
+	/* The file, and its path below the root of the walk. */
 	const struct cli_at *at;
 	const char *below;
-	/* Length of the path of what the walk begins with. */
+	/* Length of the path at which the walk begins. */
 	size_t top;
 	struct stat st;
-	/* The first one. */
+	/* The first error. */
 	int err;
 };
 
@@ -202,7 +202,7 @@ void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
 	peek->bloscpack = b2f_frame_info_get(frame)->bloscpack;
 }
 
-/* Where the entry @e is, which is called @path. */
+/* The place of the entry @e, with the path @path. */
 static struct cli_at at_of(const struct steps *s, const char *path,
 			   const struct b2f_pack_entry *e)
 {
@@ -217,7 +217,7 @@ static struct cli_at at_of(const struct steps *s, const char *path,
 	return at;
 }
 
-/* Opens the frame, if @i is one, for the visitor. */
+/* Visits entry @i; opens it if it is a frame. */
 static void visit(struct steps *s, size_t i, const char *path,
 		  const char *below)
 {
@@ -261,7 +261,7 @@ static char *join(const char *file, const char *path)
 		       : whole;
 }
 
-/* @top: what the user names is gone into, whatever the options say. */
+/* @top: the walk's own entry is entered, whatever the options are. */
 static void step(struct steps *s, size_t i, bool top)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
@@ -277,7 +277,7 @@ static void step(struct steps *s, size_t i, bool top)
 	free(below);
 	if (e->kind != B2F_PACK_DIR || (!top && !s->walk->recursive))
 		return;
-	/* As deep as paths in a pack may be. */
+	/* The format limits the depth of paths. */
 	for (size_t k = 0; k < n; k++)
 		step(s, b2f_pack_child(s->pack, i, k), false);
 }

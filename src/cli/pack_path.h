@@ -3,7 +3,7 @@
  * pack_path.h - frames in stores that are one file (.b2z, .b2e), by path
  *
  * STORE/KEY is the frame KEY in the file STORE, as if that were a directory.
- * All of these say on stderr why they failed.
+ * All of these print the cause on stderr if they fail.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -15,16 +15,17 @@
 #include "cli/walk.h"
 
 /*
- * If @path leads into a file that is a store, or with @whole is such a file:
- * that file, malloc'ed, with *@key what follows in @path ("": all of it). NULL:
- * it is no such path.  Of a URL names tell what it is; a .b2z is always whole.
+ * If @path leads into a store that is a file, or with @whole is such a store:
+ * returns the path of the file, malloc'ed, with the rest in *@key ("": the
+ * whole store).  Otherwise NULL.  For a URL the names decide; a .b2z is always
+ * a whole store.
  */
 char *cli_pack_path_split(const char *path, bool whole, const char **key);
 
-/* Does @path, no URL, lead into a file that is a store, or with @whole to one? */
+/* Does @path, not a URL, lead into such a store, or with @whole to it? */
 bool cli_pack_path_leads_in(const char *path, bool whole);
 
-/* Is @path called as a store is that is a ZIP file? */
+/* Is @path named like a store in a ZIP file? */
 bool cli_pack_path_is_zip(const char *path);
 
 /*
@@ -37,9 +38,9 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 		       struct b2f_frame **out);
 
 /*
- * Visits what is in the directory @key of the store @file, which is at @below of what
- * is walked through, or the frame that @key is.  Returns 0, or the first error after
- * everything was visited; what cannot be read where it lies is an error.
+ * Visits the entries of the directory @key of the store @file, or the frame
+ * @key; @below is the path of @file below the root of the walk.  Returns 0, or
+ * the first error after visiting all; a frame that cannot be read is an error.
  */
 B2F_MUST_CHECK
 int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
@@ -48,7 +49,7 @@ int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
 /* Is the file @at, found below a directory, such a store? */
 bool cli_pack_path_is_store(const struct cli_at *at);
 
-/* The same with a @pack that is open, and is @st. */
+/* Like cli_pack_path_walk(), for the open @pack, whose file is @st. */
 B2F_MUST_CHECK
 int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const struct b2f_pack *pack, const struct stat *st,
@@ -56,7 +57,7 @@ int cli_pack_path_walk_in(const struct cli_walk *walk,
 			  const char *key);
 
 /*
- * Fills in what b2f_frame_peek() would find; @frame is NULL if the frame is
+ * Fills in @peek as b2f_frame_peek() would; @frame is NULL if the frame is
  * broken.
  */
 void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* progress.c - a bar on stderr that tells how far a long job has come */
+/* progress.c - a progress bar on stderr */
 #include "cli/progress.h"
 
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "cli/message.h"
 #include "cli/text.h"
 
-/* Jobs that take less show nothing. */
+/* Shorter jobs show no bar. */
 #define FIRST_MS 200
 /* Time between two drawings. */
 #define AGAIN_MS 100
-/* Characters, so that all fits 80 columns. */
+/* Characters; the whole line fits 80 columns. */
 #define LABEL_WIDTH 24
 #define BAR_WIDTH   16
 
@@ -38,7 +38,7 @@ void cli_progress_next(struct cli_progress *p)
 	p->encoder = NULL;
 }
 
-/* The end of a long label tells more than its beginning. */
+/* Keep the end of a long label, which matters more. */
 static const char *cut_label(const char *label)
 {
 	size_t len = strlen(label);
@@ -46,7 +46,7 @@ static const char *cut_label(const char *label)
 	return len > LABEL_WIDTH ? label + len - LABEL_WIDTH : label;
 }
 
-/* "[####....] 1.2 GiB, 200.0 MiB/s, 0:07 left"; all passes are one scale. */
+/* "[####....] 1.2 GiB, 200.0 MiB/s, 0:07 left"; one bar for all passes. */
 static void draw_part(const struct cli_progress *p, double part, uint64_t done,
 		      uint64_t elapsed_ms)
 {
@@ -71,7 +71,7 @@ static void draw_part(const struct cli_progress *p, double part, uint64_t done,
 	cli_message_status(line);
 }
 
-/* The size of a pipe's data is unknown. */
+/* Draws without a scale: the size of a pipe is not known. */
 static void draw_done(const struct cli_progress *p, uint64_t done,
 		      uint64_t elapsed_ms)
 {
@@ -96,7 +96,7 @@ static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
 	draw_part(p, part < 1 ? part : 1, p->pass * total + done, elapsed_ms);
 }
 
-/* How many of the @done bytes that were handed over are encoded. */
+/* How many of the @done bytes have been encoded. */
 static uint64_t encoded(const struct cli_progress *p, uint64_t done)
 {
 	struct b2f_runtime_stats stats;
@@ -112,7 +112,7 @@ void cli_progress_update(void *bar, uint64_t done, uint64_t total)
 	struct cli_progress *p = bar;
 	uint64_t now;
 
-	/* Every long job comes by here again and again. */
+	/* Every long job calls this often. */
 	cli_cleanup_checkpoint();
 	if (!p->shown)
 		return;

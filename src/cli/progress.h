@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * progress.h - a bar on stderr that tells how far a long job has come
+ * progress.h - a progress bar on stderr
  *
  * Layer: cli.  Threads: one call at a time per bar.
  */
@@ -15,48 +15,46 @@
 #include "b2frame/runtime.h"
 
 struct cli_progress {
-	/* stderr is a terminal, and the user has nothing against it. */
+	/* stderr is a terminal, and -q was not given. */
 	bool shown;
 	/* Names the job; must outlive the bar. */
 	const char *label;
-	/* When it began, and when to draw next, as cli_common_now_ms() counts. */
+	/* Start, and time of the next drawing (cli_common_now_ms()). */
 	uint64_t start_ms;
 	uint64_t draw_ms;
-	/* How often the data are gone through, and which time this is. */
+	/* Number of passes over the data, and the current one. */
 	unsigned int npasses;
 	unsigned int pass;
 	/*
-	 * Counts the bytes that this runtime has encoded; NULL: counts the
-	 * bytes reported.
+	 * Runtime whose encoded bytes are counted; NULL: count reported bytes.
 	 */
 	struct b2f_runtime *encoder;
-	/* Between cli_progress_watch() and cli_progress_unwatch(). */
+	/* From cli_progress_watch() to cli_progress_unwatch(). */
 	pthread_t watcher;
 	atomic_bool watching;
 	uint64_t watched;
 };
 
-/* Begins a job.  Nothing is drawn unless @wanted and stderr is a terminal. */
+/* Begins a job.  Draws only if @wanted and stderr is a terminal. */
 void cli_progress_init(struct cli_progress *p, const char *label, bool wanted);
 
-/* Begins with the next of the passes through the same data, on one scale. */
+/* Begins the next pass over the same data, on the same scale. */
 void cli_progress_next(struct cli_progress *p);
 
 /*
- * Goes on drawing while the main thread waits for @p->encoder to encode the rest
- * of @total bytes; does nothing if no bar is shown.
+ * Keeps drawing while the main thread waits for @p->encoder to encode the rest
+ * of @total bytes; does nothing without a bar.
  */
 void cli_progress_watch(struct cli_progress *p, uint64_t total);
 void cli_progress_unwatch(struct cli_progress *p);
 
 /*
- * Draws the struct cli_progress @bar if that was not done lately; what the
- * library calls to tell how far it is.  Bytes; @total is 0 if it is not known:
- * then only what was done is drawn.
+ * Redraws the struct cli_progress @bar from time to time; the library calls it
+ * with bytes.  @total is 0 if not known: then the bar has no scale.
  */
 void cli_progress_update(void *bar, uint64_t done, uint64_t total);
 
-/* Takes the bar away. */
+/* Removes the bar. */
 void cli_progress_fini(struct cli_progress *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* repair_frame.c - one frame is repaired */
+/* repair_frame.c - repairs one frame */
 #include "cli/repair_frame.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ struct job {
 	const struct cli_repair *how;
 	const struct cli_operand *operand;
 	const char *path;
-	/* The findings, and the repairs. */
+	/* The findings. */
 	struct b2f_leftovers leftovers;
 	struct b2f_check_result check;
 	/* enum b2f_check_state of each chunk. */
 	uint8_t *states;
 	uint64_t nzeroed;
-	/* The index tells what the chunks take. */
+	/* The stored bytes in the index were corrected. */
 	bool counted;
 };
 
@@ -89,7 +89,7 @@ static int edit(struct job *job, struct b2f_editor *editor)
 	return err ? err : b2f_editor_commit(editor);
 }
 
-/* Replaces damaged chunks, and adds up the stored bytes of all. */
+/* Replaces damaged chunks, and sums up the stored bytes. */
 static int change(struct job *job, struct b2f_frame *frame)
 {
 	const struct b2f_editor_options options = {
@@ -113,7 +113,7 @@ static int change(struct job *job, struct b2f_frame *frame)
 	return cli_message_explain(job->path, err);
 }
 
-/* Faults that are left. */
+/* Reports the remaining faults. */
 static int judge(const struct job *job)
 {
 	const struct b2f_check_result *r = &job->check;
@@ -141,7 +141,7 @@ static int judge(const struct job *job)
 		       : 0;
 }
 
-/* The repairs that were done, or would be. */
+/* The repairs, done or for --dry-run. */
 #define DONE "{}: [{?dry_run}would have ]"
 
 static const char text[] =
@@ -238,7 +238,7 @@ static void report_rebuilt(const struct job *job,
 			  r->kept_vlmetalayers));
 }
 
-/* Mode and times of the old frame, whatever of its index is left. */
+/* Mode and times of the old frame, even if its index is lost. */
 static void find_like(const struct cli_at *at, struct stat *like)
 {
 	if (cli_frames_stat(at, like) != 0 && cli_at_stat(at, like) != 0)
@@ -278,7 +278,7 @@ static int rebuild(struct job *job)
 	return 0;
 }
 
-/* Its index is unreadable, which has been said. */
+/* Handles a frame whose index is unreadable, as was printed. */
 static int repair_broken(struct job *job, int err)
 {
 	struct stat st;

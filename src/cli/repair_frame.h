@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * repair_frame.h - one frame is repaired
+ * repair_frame.h - repairs one frame
  *
  * Layer: cli.  Threads: main only.
  */
@@ -15,27 +15,27 @@ struct cli_repair {
 	struct cli_common common;
 	/* Change nothing. */
 	bool dry_run;
-	/* Remove young files that no index names, too. */
+	/* Remove recent orphans, too. */
 	bool force;
 	/* Replace damaged chunks by zeros. */
 	bool zero_damaged;
 	/*
-	 * For frames in object stores: remove orphans that are older than this
-	 * ("1d", which NULL stands for).
+	 * For frames in object stores: remove orphans older than this (NULL:
+	 * "1d").
 	 */
 	bool orphans;
 	bool recursive;
 	const char *older;
-	/* A new frame, for one whose index is lost; or NULL. */
+	/* Path of a new frame to make if the index is lost; or NULL. */
 	const char *output;
 	/* Replace an existing file. */
 	bool overwrite;
 };
 
 /*
- * Repairs a frame, as the struct cli_repair @how says; prints the repairs on
- * stdout.  Returns 0 if the frame is sound now (or would be), else an errno
- * after saying why.
+ * Repairs a frame by the struct cli_repair @how; prints the repairs on stdout.
+ * Returns 0 if the frame is sound now (or would be), else an errno after
+ * printing it.
  */
 B2F_MUST_CHECK
 int cli_repair_frame(const void *how, const struct cli_operand *operand);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* server.c - servers, as the user and the environment say */
+/* server.c - connections to servers, with keys from the environment */
 #include "cli/server.h"
 
 #include <unistd.h>
@@ -9,13 +9,13 @@
 #include "words/aws.h"
 #include "words/way.h"
 
-/* The keys: once for the whole process, because some sources ask the user. */
+/* The keys, for the whole process, because some sources ask the user. */
 static struct b2f_aws aws;
 
 /* The user's options for servers, for the whole process. */
 static struct user {
 	struct b2f_aws_options given;
-	/* Where what comes from them is kept. */
+	/* The cache directory. */
 	const char *cache_dir;
 	uint64_t cache_bytes;
 } user;
@@ -55,7 +55,7 @@ const struct cli_option cli_server_reading_options[] = {
 	{0},
 };
 
-/* The remote of @url, for whom the environment names. */
+/* Keys are those that the environment names. */
 int cli_server_connect(const char *url, struct b2f_remote **out)
 {
 	char reason[B2F_AWS_REASON];

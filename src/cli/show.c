@@ -10,7 +10,7 @@
 #include "cli/text.h"
 #include "meta/escape.h"
 
-/* Longer words of a placeholder are cut; templates are ours. */
+/* Longer words in a placeholder are cut; templates are constant. */
 #define WORD_SIZE 64
 
 /* The text between braces. */
@@ -19,7 +19,7 @@ struct field {
 	char test;
 	char path[WORD_SIZE];
 	char format[WORD_SIZE];
-	/* The text that a test compares with, if @compares. */
+	/* The text to compare with, if @compares. */
 	char wanted[WORD_SIZE];
 	bool compares;
 	int width;
@@ -39,7 +39,7 @@ static void put_size(FILE *out, const json_t *value)
 	fputs(cli_text_size(number_of(value), size), out);
 }
 
-/* "1.2 GiB (1288490188 bytes)"; small sizes once. */
+/* "1.2 GiB (1288490188 bytes)"; small sizes without the bytes. */
 static void put_bytes(FILE *out, const json_t *value)
 {
 	uint64_t n = number_of(value);
@@ -136,7 +136,7 @@ static void put_plain(FILE *out, const json_t *value)
 	free(text);
 }
 
-/* malloc'ed; NULL: no memory. */
+/* malloc'ed; NULL: out of memory. */
 static char *format_value(const struct field *field, const json_t *value)
 {
 	void (*put)(FILE *, const json_t *) = put_plain;
@@ -154,7 +154,7 @@ static char *format_value(const struct field *field, const json_t *value)
 	return text;
 }
 
-/* NULL: it is missing, or null.  @object itself is ".". */
+/* Finds @path in @object ("." is itself); NULL: missing, or null. */
 static const json_t *find(const json_t *object, const char *path)
 {
 	if (strcmp(path, ".") == 0)
@@ -191,7 +191,7 @@ static bool is_full(const json_t *value)
 	return false;
 }
 
-/* Copies the text before one of @ends, and returns the place of that end. */
+/* Copies the text up to one of @ends; returns the position of the end. */
 static const char *take(const char *at, const char *ends, char word[WORD_SIZE])
 {
 	size_t n = strcspn(at, ends);
@@ -200,7 +200,7 @@ static const char *take(const char *at, const char *ends, char word[WORD_SIZE])
 	return at + n;
 }
 
-/* Parses the text behind a brace; returns the end of the closing brace. */
+/* Parses a placeholder after its brace; returns the closing brace. */
 static const char *parse_field(const char *at, struct field *field)
 {
 	char width[WORD_SIZE];
@@ -233,7 +233,7 @@ static bool holds(const struct field *field, const json_t *value)
 	return is;
 }
 
-/* Returns whether the value is there, and the test holds. */
+/* Returns whether the value exists and the test holds. */
 static bool put_field(FILE *out, const struct field *field,
 		      const json_t *object)
 {
@@ -251,13 +251,13 @@ static bool put_field(FILE *out, const struct field *field,
 	return is;
 }
 
-/* The end of the part that begins at @at: a mark of @ends that is in no other. */
+/* The end of the part at @at: a character of @ends outside of other parts. */
 static const char *part_end(const char *at, const char *ends)
 {
 	unsigned int depth = 0;
 
 	for (; *at; at++) {
-		/* An arrow ends nothing. */
+		/* The '>' of an arrow is text. */
 		if (at[0] == '-' && at[1] == '>')
 			at += 2;
 		if (depth == 0 && strchr(ends, *at))
@@ -271,7 +271,9 @@ static const char *part_end(const char *at, const char *ends)
 static bool put_part(FILE *out, const char *at, const char *end,
 		     const char *name, const json_t *object);
 
-/* The first part that holds; @at is behind the bracket, as is what is returned. */
+/*
+ * Prints the first part that holds; moves from the bracket to behind the last.
+ */
 static const char *put_choice(FILE *out, const char *at, const char *name,
 			      const json_t *object)
 {
@@ -298,7 +300,7 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 	return at;
 }
 
-/* A list; returns whether there was anything.  *@at goes behind it. */
+/* Prints a list; returns whether it had values. Moves *@at behind it. */
 static bool put_each(FILE *out, const char **at, const json_t *object)
 {
 	char path[WORD_SIZE];
@@ -315,7 +317,7 @@ static bool put_each(FILE *out, const char **at, const json_t *object)
 	return n > 0;
 }
 
-/* Returns whether all its tests hold and no value is missing. */
+/* Returns whether all tests hold and no value is missing. */
 static bool put_part(FILE *out, const char *at, const char *end,
 		     const char *name, const json_t *object)
 {

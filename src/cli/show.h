@@ -2,8 +2,8 @@
 /*
  * show.h - JSON objects as text for people, by templates
  *
- * What a command says is one object: --json prints it, and a template makes text
- * of it, so that both tell the same.  A template is text in which
+ * The result of a command is one object: --json prints it, and a template makes
+ * text of it, so that both agree.  A template is text in which
  *
  *   {PATH}             stands for the value there, "a.b" for that of b in a; "-": none
  *   {PATH:FORMAT,N}    the same by a FORMAT of the table in show.c, N columns wide,
@@ -24,7 +24,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Prints @object, whose name is @name, to @out by the template @text. */
+/* Prints @object, named @name, to @out by the template @text. */
 void cli_show(FILE *out, const char *text, const char *name,
 	      const json_t *object);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target.c - a frame that is made as a whole or not at all */
+/* target.c - a frame that is made completely or not at all */
 #include "cli/target.h"
 
 #include <errno.h>
@@ -24,10 +24,10 @@
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
 
-/* The result that is made in a workshop. */
+/* Name of the result in the workshop. */
 #define MADE "new"
 
-/* Where large files may live for a while, even across a reboot. */
+/* For large temporary files, which survive a reboot. */
 #define SCRATCH_DIR "/var/tmp/"
 
 bool cli_target_is_temp(const char *name)
@@ -45,9 +45,9 @@ static int no_memory(const struct cli_target *t)
 }
 
 /*
- * Makes the workshop @fd ours alone.  One that is another user's has been put in the
- * place of ours, or its filesystem knows no owners: then root cannot change that, and
- * all there belongs to one user.
+ * Checks that the workshop @fd is ours alone.  If another user owns it, either
+ * that user has replaced ours, or the filesystem has no owners: then even root
+ * cannot change the owner, and the files belong to one user anyway.
  */
 static int own_workshop(int fd)
 {
@@ -58,13 +58,13 @@ static int own_workshop(int fd)
 	if (st.st_uid != geteuid() && fchown(fd, geteuid(), (gid_t)-1) != 0 &&
 	    geteuid() == 0 && errno != EPERM && errno != EINVAL)
 		return -errno;
-	/* Files in it inherit the group, if the parent directory says so. */
+	/* Files inherit the group if the parent directory says so. */
 	return fchmod(fd, 0700 | (st.st_mode & S_ISGID)) != 0 && errno != EPERM
 		       ? -errno
 		       : 0;
 }
 
-/* Makes the workshop t->temp, which is not there. */
+/* Makes the workshop t->temp, which must not exist. */
 static int make_workshop(struct cli_target *t)
 {
 	int err;
@@ -87,7 +87,7 @@ static char *temp_name(uint64_t number)
 		       : name;
 }
 
-/* The name is so long that a random one is always free. */
+/* A random name of this length is always free. */
 static int make_new_workshop(struct cli_target *t)
 {
 	uint64_t random;
@@ -100,7 +100,7 @@ static int make_new_workshop(struct cli_target *t)
 	return cli_message_errno(t->name, make_workshop(t));
 }
 
-/* Files and frames may be replaced if the user says so. */
+/* Checks that the user allows to replace the file @st. */
 static int check_replaceable(const struct cli_target *t, const struct stat *st)
 {
 	const char *name = t->name;
@@ -124,7 +124,7 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	return cli_frames_check_removable(t->parent, t->last, name);
 }
 
-/* The existing file of that name, if any. */
+/* Looks at the existing file of that name, if any. */
 static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
@@ -146,7 +146,7 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	return check_replaceable(t, &st);
 }
 
-/* Of the path t->memory: the directory, which is opened, and the name in it. */
+/* Splits the path t->memory: opens the directory; the rest is the name. */
 static int split(struct cli_target *t)
 {
 	char *slash = strrchr(t->memory, '/');
@@ -159,7 +159,7 @@ static int split(struct cli_target *t)
 	return t->parent < 0 ? cli_message_errno(t->name, -errno) : 0;
 }
 
-/* A link that the user names stays a link: its target is replaced. */
+/* If the user names a link, its target is replaced. */
 static int find_named(struct cli_target *t, const char *path)
 {
 	struct stat st;
@@ -178,7 +178,7 @@ static int find_below(struct cli_target *t, const struct cli_at *at)
 	return t->parent < 0 ? cli_message_errno(t->name, t->parent) : 0;
 }
 
-/* All but the workshop. */
+/* Everything but the workshop. */
 static int begin(struct cli_target *out, const struct cli_at *at,
 		 enum cli_replace replace)
 {
@@ -257,7 +257,7 @@ int cli_target_set_attributes(const struct cli_target *target,
 				 cli_attributes_set(&at, like, from));
 }
 
-/* In a directory for all, any user can make one of that name. */
+/* In a directory like /tmp, any user can make one of that name. */
 static int enter_workshop(struct cli_target *t)
 {
 	bool is_new = mkdirat(t->parent, t->temp, 0700) == 0;
@@ -280,8 +280,8 @@ static int enter_workshop(struct cli_target *t)
 }
 
 /*
- * Is there a whole frame in the workshop?  It was replaced by a program that was killed
- * before it removed it.  Its chunks must not be taken for those of a copy.
+ * Removes a complete frame left in the workshop: the one that a killed program
+ * had replaced.  Its chunks must not be taken for those of a copy.
  */
 static int clear_left(const struct cli_target *t)
 {
@@ -313,7 +313,7 @@ int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 	err = cli_target_explain_kept(out, err);
 out:
 	if (err) {
-		/* It may be another program's. */
+		/* It may belong to another program. */
 		free(out->temp);
 		out->temp = NULL;
 		cli_target_close(out);
@@ -337,7 +337,7 @@ int cli_target_explain_kept(struct cli_target *target, int err)
 	return err;
 }
 
-/* The workshop goes when there is nothing in it. */
+/* The workshop is removed only if it is empty. */
 void cli_target_close_workshop(struct cli_target *t)
 {
 	cli_cleanup_lock();
@@ -349,7 +349,7 @@ void cli_target_close_workshop(struct cli_target *t)
 	t->temp = NULL;
 }
 
-/* The part that an interrupted copy has not begun. */
+/* Removes an interrupted copy that has no content yet. */
 static void remove_empty(const struct cli_target *t)
 {
 	struct stat st;
@@ -366,7 +366,7 @@ static void remove_made(const struct cli_target *t)
 {
 	int err = cli_frames_remove_any(t->dirfd, MADE);
 
-	/* It may be a directory whose index is missing. */
+	/* It may be a directory without an index. */
 	if (err == -ENOENT)
 		cli_cleanup_remove(t->dirfd, MADE);
 	else

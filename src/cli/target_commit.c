@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* target_commit.c - a result gets its name */
+/* target_commit.c - gives a result its name */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,9 +31,8 @@ static int remove_old(const struct cli_target *t)
 }
 
 /*
- * Moves @from of the directory @dir to @to of the directory @other, where nothing may be
- * (-EEXIST).  Not every filesystem knows how, so links, and at last a look beforehand,
- * have to do.
+ * Renames @from in @dir to @to in @other, which must not exist (-EEXIST).
+ * Filesystems without RENAME_NOREPLACE need a link, or at last a check before.
  */
 static int rename_new(int dir, const char *from, int other, const char *to)
 {
@@ -45,13 +44,13 @@ static int rename_new(int dir, const char *from, int other, const char *to)
 		return unlinkat(dir, from, 0) == 0 ? 0 : -errno;
 	if (errno != EPERM && errno != ENOTSUP)
 		return -errno;
-	/* Without links either, only a look beforehand is left. */
+	/* Without hard links, only a check before is possible. */
 	if (faccessat(other, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;
 	return renameat(dir, from, other, to) == 0 ? 0 : -errno;
 }
 
-/* Without a system call for it there is a moment without a result. */
+/* Without RENAME_EXCHANGE the name is missing for a moment. */
 static int exchange_slowly(const struct cli_target *t)
 {
 	int err = 0;
@@ -67,7 +66,7 @@ static int exchange_slowly(const struct cli_target *t)
 	return err;
 }
 
-/* Each takes the place of the other one, at once where the kernel can do that. */
+/* Exchanges the two, atomically where the kernel can do that. */
 static int exchange(const struct cli_target *t)
 {
 	if (renameat2(t->dirfd, t->base, t->parent, t->last, RENAME_EXCHANGE) == 0)
@@ -78,8 +77,8 @@ static int exchange(const struct cli_target *t)
 }
 
 /*
- * The names of the frame @old are those of @new, too; and its lock file is the same, so
- * that a program which waits for the lock gets the one that others will ask for.
+ * Copies the names of the frame @old to @new, and links its lock file: a
+ * program that waits for the lock gets the one that others will ask for.
  */
 static void carry_over(int old, int new)
 {
@@ -102,14 +101,14 @@ static void carry_over(int old, int new)
 		close(new);
 }
 
-/* A file takes the place of a file by itself; all else has to be exchanged. */
+/* rename(2) replaces a file by a file; everything else is exchanged. */
 static int replace(const struct cli_target *t)
 {
 	struct stat old, new;
 
 	if (fstatat(t->dirfd, t->base, &new, AT_SYMLINK_NOFOLLOW) != 0)
 		return -errno;
-	/* The old one has gone meanwhile. */
+	/* The old one has been removed meanwhile. */
 	if (fstatat(t->parent, t->last, &old, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? rename_new(t->dirfd, t->base, t->parent,
 						    t->last)
@@ -124,8 +123,8 @@ static int replace(const struct cli_target *t)
 }
 
 /*
- * To be moved, a directory has to be writable, for its owner, too: the permissions of
- * one that is not are taken back by the descriptor.
+ * Moving a directory needs write permission on it, even for its owner: a
+ * read-only one is made writable meanwhile, by its descriptor.
  */
 static int give_name(const struct cli_target *t)
 {
@@ -162,4 +161,3 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	cli_target_close_workshop(target);
 	return err;
 }
-

@@ -17,7 +17,7 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
 		snprintf(buf, CLI_TEXT_SIZE, "%u B", (unsigned int)nbytes);
 		return buf;
 	}
-	/* A number that would be rounded to 1024.0 belongs to the next unit. */
+	/* 1023.95 would be rounded to 1024.0: use the next unit. */
 	while (value >= 1023.95 && unit < 5) {
 		value /= 1024;
 		unit++;
@@ -39,7 +39,7 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 
 bool cli_text_is_escaped(FILE *out, const char *name)
 {
-	/* A name must not seem to be two lines, or to end one. */
+	/* A name must not look like two lines, or end a line. */
 	return isatty(fileno(out)) || strpbrk(name, "\n\r");
 }
 

@@ -18,7 +18,7 @@
 /* Writes @nbytes as "17 B" or "1.2 GiB" and returns @buf. */
 const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 
-/* Writes @nbytes / @cbytes as "3.96", or "-" if that is no number. */
+/* Writes @nbytes / @cbytes as "3.96", or "-" if @cbytes is 0. */
 const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 			   char buf[CLI_TEXT_SIZE]);
 
@@ -26,12 +26,12 @@ const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
 bool cli_text_is_escaped(FILE *out, const char *name);
 
 /*
- * Writes a file name; escapes it if @out is a terminal or the name has an end
- * of line.
+ * Writes a file name; escapes it if @out is a terminal or the name has a
+ * newline.
  */
 void cli_text_name(FILE *out, const char *name);
 
-/* @path without slashes at its end: "a/b/" is the frame "a/b".  malloc'ed. */
+/* @path without trailing slashes: "a/b/" is the frame "a/b". malloc'ed. */
 char *cli_text_bare(const char *path);
 
 #endif

@@ -19,21 +19,21 @@
 #include "cli/text.h"
 #include "cli/transfer_bytes.h"
 
-/* One transfer. */
+/* A transfer under way. */
 struct job {
 	const struct cli_transfer *how;
 	const char *path;
 	const struct cli_operand *operand;
 	const char *output;
-	/* The same if it is a path. */
+	/* @output, if it is a path. */
 	struct cli_at to;
-	/* The sparse frame; or NULL, and the bytes of all else. */
+	/* The sparse frame; otherwise NULL, and @bytes is the source. */
 	struct b2f_frame *frame;
 	struct cli_bytes bytes;
-	/* Of the file or object, or of the index; which is open, or -1. */
+	/* Attributes of the file, object or index; the open file or -1. */
 	struct stat like;
 	int like_fd;
-	/* All that there is to do was done before. */
+	/* The destination was complete before. */
 	bool kept;
 };
 
@@ -45,7 +45,7 @@ static size_t bucket_length(const char *url)
 	return scheme + strcspn(url + scheme, "/");
 }
 
-/* What @output is in; of a bucket, itself. */
+/* The directory of @output; of a bucket, the bucket itself. */
 static char *top_of(const char *output)
 {
 	char *top = cli_text_bare(output);
@@ -76,7 +76,7 @@ void cli_transfer_end(struct cli_transfer *t)
 	free(t->top);
 }
 
-/* Where job->output is below the top; "" is the top itself. */
+/* The path of job->output below the top; "": the top itself. */
 static const char *path_below(const struct job *job)
 {
 	const char *path = job->output + strlen(job->how->top);
@@ -121,7 +121,7 @@ static int open_url(struct job *job)
 
 	if (!err)
 		err = open_object(job, remote);
-	/* The open file keeps it. */
+	/* The open file holds a reference. */
 	b2f_remote_free(remote);
 	return err;
 }
@@ -170,9 +170,9 @@ static uint64_t copy_key(const struct job *job)
 }
 
 /*
- * Is a copy of this version there?  It has a note of that, the length of what it is of,
- * and its time, which a copy gets last.  Where there are no notes, a time has to do
- * that is finer than those of servers and archives.
+ * Is there a complete copy of this version?  It has the mark, the size and the
+ * mtime of its source; a copy gets the latter last.  Without xattrs the mtime
+ * decides, if it is finer than those of servers and archives.
  */
 static bool is_there(const struct job *job, const struct stat *now)
 {
@@ -190,13 +190,13 @@ static bool is_there(const struct job *job, const struct stat *now)
 	return is == -ENOTSUP ? time->tv_nsec != 0 : is == 1;
 }
 
-/* The same below a directory that is open, where no link leads to. */
+/* The same upwards from an open directory, without following links. */
 static int check_above(const struct job *job)
 {
 	int fd = cli_at_open_below(job->to.dir, "", O_PATH), up;
 	bool is_in = false;
 
-	/* Above the root there is the root. */
+	/* Looks at each parent directory in turn. */
 	for (const char *at = job->output; fd >= 0 && *at && !is_in; at++) {
 		if (*at != '/')
 			continue;
@@ -213,7 +213,7 @@ static int check_above(const struct job *job)
 	return is_in ? -EINVAL : 0;
 }
 
-/* -EINVAL if job->output would be in a frame, whose directory is for its chunks. */
+/* -EINVAL if job->output is in a frame, whose directory is for its chunks. */
 static int check_parents(const struct job *job)
 {
 	char *index = malloc(strlen(job->output) + sizeof(B2F_INDEX_NAME));
@@ -236,7 +236,7 @@ static int check_parents(const struct job *job)
 	return err;
 }
 
-/* Looks at what a path leads to; -EINVAL if that is the source itself. */
+/* Looks at the destination; -EINVAL if it is the source itself. */
 static int check_output(struct job *job)
 {
 	struct stat now;
@@ -247,7 +247,7 @@ static int check_output(struct job *job)
 		cli_message_error("%s: it is the source itself", job->output);
 		return -EINVAL;
 	}
-	/* Its contents may be damaged: to replace it means to write it again. */
+	/* With -f the contents may be damaged: write them again. */
 	job->kept = !job->how->common.force && is_there(job, &now);
 	return 0;
 }
@@ -273,7 +273,7 @@ static int copy_chunks(struct job *job, struct b2f_copy_target *to)
 	return err;
 }
 
-/* The copy is whole, and locked by no one, before it gets its name. */
+/* The copy is complete, and unlocked, before it gets its name. */
 static int fill_directory(struct job *job, struct cli_target *target)
 {
 	struct b2f_copy_target *to = NULL;
@@ -289,8 +289,8 @@ static int fill_directory(struct job *job, struct cli_target *target)
 }
 
 /*
- * Is no copy of this version ever going to be whole?  @err is why this one is not.  Of a
- * frame at a path that is removed or replaced at this moment, mostly a file is missing.
+ * Can this version never be copied completely?  @err is the error of this copy.
+ * If the frame is being removed or replaced, usually a file is missing.
  */
 static bool is_outdated(const struct job *job, int err)
 {
@@ -349,8 +349,8 @@ static int frame_to_url(struct job *job)
 }
 
 /*
- * Is job->output the name of an object?  Servers list others than these in ways of
- * their own, if at all, and no URL leads to them.
+ * Is job->output a usable key?  Servers list unusual keys each in its own way,
+ * or not at all, and no URL leads to them.
  */
 static int check_key(const struct job *job)
 {

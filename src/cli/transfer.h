@@ -2,8 +2,8 @@
 /*
  * transfer.h - copies a frame as stored, or a plain file
  *
- * A place is a path or a URL.  A second transfer of the same goes on where the first
- * one was broken off, and leaves alone what is there already.
+ * Source and destination are paths or URLs.  A second transfer of the same goes
+ * on where the first one was interrupted, and leaves complete copies alone.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -17,14 +17,14 @@
 struct cli_transfer {
 	struct cli_common common;
 	/*
-	 * All outputs that are URLs are below @top, which is @remote; NULL: none is
-	 * one.
+	 * All outputs that are URLs are below @top, whose remote is @remote;
+	 * NULL: no output is a URL.
 	 */
 	char *top;
 	struct b2f_remote *remote;
 };
 
-/* Sets @t->top once @output is known.  Returns 0 or an errno. */
+/* Sets @t->top for @output.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int cli_transfer_begin(struct cli_transfer *t, const char *output);
 void cli_transfer_end(struct cli_transfer *t);

@@ -19,12 +19,12 @@
 #define PIECE ((size_t)1 << 20)
 
 /*
- * So many bytes are synced before more are written: a loss of power may take
- * the bytes behind the last whole step, but no step.
+ * The copy is synced after so many bytes: a loss of power can damage only the
+ * bytes after the last whole step.
  */
 #define STEP (UINT64_C(64) << 20)
 
-/* Files of the kernel, as in /proc, say that they are empty. */
+/* Files of the kernel, as in /proc, have size 0. */
 static bool is_longer(int fd, const struct stat *st)
 {
 	char next;
@@ -32,7 +32,7 @@ static bool is_longer(int fd, const struct stat *st)
 	return pread(fd, &next, 1, st->st_size) > 0;
 }
 
-/* C-Blosc2 changes a frame in steps: a state between two is no version. */
+/* C-Blosc2 changes a frame in several steps: do not copy a state in between. */
 static int open_frame(struct cli_bytes *bytes, const struct cli_at *at)
 {
 	const struct b2f_frame_options quiet = {.nofollow =
@@ -94,7 +94,7 @@ void cli_bytes_close(struct cli_bytes *bytes)
 	*bytes = (struct cli_bytes){.fd = -1};
 }
 
-/* Checks that the open file was not changed: its bytes are one version. */
+/* Checks that the open file has not changed: its bytes are one version. */
 static int check_version(const struct cli_bytes *bytes)
 {
 	struct b2f_frame_stamp now;
@@ -120,7 +120,7 @@ static int read_file(const struct cli_bytes *bytes, uint64_t off, void *buf,
 	return off + n == bytes->size ? check_version(bytes) : 0;
 }
 
-/* As struct b2f_remote_source has it. */
+/* The read function of struct b2f_remote_source. */
 static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
 {
 	struct cli_bytes *bytes = arg;
@@ -146,7 +146,7 @@ static size_t piece_size(uint64_t off, uint64_t size)
 	return size - off < PIECE ? (size_t)(size - off) : PIECE;
 }
 
-/* Adds all from byte @off on to the file @fd, called @name. */
+/* Appends everything from offset @off on to the file @fd, named @name. */
 static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 {
 	char *buf = malloc(PIECE);
@@ -168,7 +168,7 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 	return err;
 }
 
-/* Opens the file of that name; *@is_new: there was none. */
+/* Opens the file in the workshop; *@is_new: it was created. */
 static int open_named(const struct cli_target *target, bool *is_new)
 {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
@@ -180,20 +180,20 @@ static int open_named(const struct cli_target *target, bool *is_new)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Is the file @now of the name of @target, and did we begin it? */
+/* Is @now still the file of @target, and begun by this user? */
 static int check_begun(const struct cli_target *target, const struct stat *now)
 {
 	struct stat named;
 
-	/* The copy that it was for may have ended: it has its own name then. */
+	/* The copy may have been completed, and renamed. */
 	if (fstatat(target->dirfd, target->base, &named, AT_SYMLINK_NOFOLLOW) ||
 	    named.st_dev != now->st_dev || named.st_ino != now->st_ino)
 		return -EBUSY;
-	/* In a directory for all, any user can make a file of that name. */
+	/* In a directory like /tmp, any user can make a file of that name. */
 	return S_ISREG(now->st_mode) && now->st_uid == geteuid() ? 0 : -EEXIST;
 }
 
-/* Bytes of an earlier run on the disk: all steps that bytes follow. */
+/* Finds bytes to keep from an earlier run: steps with bytes behind them. */
 static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
 		      uint64_t *off)
 {
@@ -228,7 +228,7 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 		target, open_begun(target, bytes->size, &fd, &off));
 	if (!err)
 		err = fill(bytes, fd, off, target->name);
-	/* An empty file is read by nothing else. */
+	/* An empty file was not read, so check it here. */
 	if (!err && bytes->fd >= 0)
 		err = cli_message_errno(bytes->name, check_version(bytes));
 	target->outdated = err == -ESTALE;

@@ -2,8 +2,8 @@
 /*
  * transfer_bytes.h - copies one file or object from one place to another
  *
- * It is read in one version, or not at all.  All of these say on stderr why they
- * failed, and return a negative errno.
+ * A copy has the bytes of one version, or fails.  All of these print the cause
+ * on stderr if they fail, and return a negative errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -20,28 +20,28 @@
 struct cli_bytes {
 	/* Name for messages. */
 	const char *name;
-	/* The file; or, if that is -1, the object. */
+	/* The file; if -1, the object. */
 	int fd;
 	struct b2f_remote_reader *reader;
-	/* The frame that the file is, as it was opened, or NULL. */
+	/* The frame in the file, if it is one, or NULL. */
 	struct b2f_frame *frame;
 	uint64_t size;
 	/* The version that was opened. */
 	struct b2f_frame_stamp version;
 	struct cli_progress *progress;
-	/* It could not be read, which was said. */
+	/* Reading failed, and the error was printed. */
 	bool failed;
 };
 
 /*
- * Begins with the file @at, which is @like; end with cli_bytes_close().  If
- * another program is changing a frame, waits for the next version.
+ * Opens the file @at, with the attributes @like; end with cli_bytes_close().
+ * If another program is changing a frame, waits for the next version.
  */
 B2F_MUST_CHECK
 int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 			struct stat *like);
 
-/* The same with the version @version of the object that is all of @remote. */
+/* Like cli_bytes_open_file(), for @version of the object @remote. */
 B2F_MUST_CHECK
 int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 			  const struct b2f_remote_stat *version);
@@ -49,15 +49,15 @@ int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 void cli_bytes_close(struct cli_bytes *bytes);
 
 /*
- * Copies it to the file @output, which gets the attributes of @like, and those
- * of the file that is open.  Replaces an existing file only with @replace.
- * After a failure, a second call goes on where this one ended.
+ * Copies to the file @output, with the attributes of @like and of the open
+ * file.  Replaces an existing file only with @replace.  After a failure, a
+ * second call goes on where this one ended.
  */
 B2F_MUST_CHECK
 int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
 		      bool replace, const struct stat *like);
 
-/* Copies it to the object @path of @remote, called @output; *@kept: it was there. */
+/* Copies to the object @path of @remote, as @output; *@kept: it was there. */
 B2F_MUST_CHECK
 int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 			const char *path, const char *output, bool replace,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transform.c - a frame becomes another one with the same data */
+/* transform.c - makes another frame of the same data */
 #include "cli/transform.h"
 
 #include <errno.h>
@@ -25,17 +25,17 @@
 struct job {
 	const struct cli_transform *how;
 	const struct cli_operand *operand;
-	/* What it is made of: that of @operand. */
+	/* The path of the frame: that of @operand. */
 	const char *path;
 	/* The path of the result; malloc'ed. */
 	char *output;
-	/* It takes the place of the old one. */
+	/* The result replaces the frame. */
 	bool in_place;
 	bool contiguous;
 	struct b2f_file *file;
 	struct b2f_frame *frame;
 	struct stat like;
-	/* Its other attributes; -1: it has none. */
+	/* The open index, for xattrs; -1: none. */
 	int like_fd;
 };
 
@@ -79,8 +79,8 @@ static char *usual_name(const struct job *job)
 }
 
 /*
- * Two frames of one name but for the suffix, in one directory: a mount shows
- * both by all of their names, as no name may hide another one.
+ * Warns of two frames in one directory that differ only in their suffixes: a
+ * mount shows both by their full names, so that neither hides the other.
  */
 static void tell_of_twin(const struct job *job)
 {
@@ -99,7 +99,7 @@ static void tell_of_twin(const struct job *job)
 
 static struct cli_at result_of(const struct job *job)
 {
-	/* A frame is replaced at the place where it is stored. */
+	/* A frame is replaced where it is stored. */
 	return job->in_place ? job->operand->at
 			     : cli_operand_result(job->operand, job->output);
 }
@@ -111,7 +111,7 @@ static int choose_output(struct job *job)
 	bool stays = !operand->output && !cli_operand_is_moved(operand);
 	struct cli_at at;
 
-	/* Members of a store, and standard input, have no place beside. */
+	/* Members of a store, and standard input, have no place beside them. */
 	if (stays && cli_kind_check_change(job->path, operand->at.kind, COPY))
 		return -EROFS;
 	job->in_place = same_name && stays;
@@ -138,7 +138,7 @@ static int choose_output(struct job *job)
 #define SUFFIX ".b2d"
 #define EMBED  "embed.b2e"
 
-/* Has the directory @fd, or one that it is in, the name of a store? */
+/* Is the directory @fd, or one of its parents, named like a store? */
 static bool is_called_so(int fd)
 {
 	size_t suffix = sizeof(SUFFIX) - 1;
@@ -158,7 +158,7 @@ static bool is_called_so(int fd)
 	return is;
 }
 
-/* Has the directory @fd, or one that it is in, what only a store has? */
+/* Does the directory @fd, or one of its parents, have the file of a store? */
 static bool has_embedded(int fd)
 {
 	struct stat here, above;
@@ -183,7 +183,7 @@ static bool has_embedded(int fd)
 	return has;
 }
 
-/* The directory of what the user named: "x/" is in the one that x is in. */
+/* Opens the directory that holds @name: for "x/" that of x. */
 static int open_parent(const char *name)
 {
 	char *copy = strdup(name);
@@ -196,8 +196,8 @@ static int open_parent(const char *name)
 
 /*
  * Is @at, which need not exist, below the directory of a store of python-blosc2
- * (DictStore, TreeStore, CTable)?  That is usually NAME.b2d, with a file embed.b2e; each
- * frame below it has the key that its path tells.
+ * (DictStore, TreeStore, CTable)? Such a directory is usually NAME.b2d, with a
+ * file embed.b2e; the path of a frame in it is its key.
  */
 static bool is_in_store(const struct cli_at *at)
 {
@@ -210,8 +210,8 @@ static bool is_in_store(const struct cli_at *at)
 }
 
 /*
- * Is this about to change what names or kinds of files a store has?  Its keys
- * are the names; what stays in place as the same kind of file is the same key.
+ * Warns if this changes a key of a store: keys are names; a frame that is
+ * replaced by a frame of the same kind keeps its key.
  */
 static int check_store(const struct job *job)
 {
@@ -234,7 +234,7 @@ static int check_store(const struct job *job)
 	return -EBUSY;
 }
 
-/* A new file takes the place of one name; the others would keep the old one. */
+/* One name would get the new file; the others would keep the old one. */
 static int check_names(const struct job *job)
 {
 	if (!job->in_place || job->how->common.force ||
@@ -257,7 +257,7 @@ static int check_kind(const struct job *job)
 				  job->path);
 		return -EINVAL;
 	}
-	/* Data behind the frame in its file would be lost. */
+	/* Bytes behind the frame in its file would be lost. */
 	if (job->in_place && !job->how->common.force &&
 	    cli_frames_has_more(job->frame, &job->like)) {
 		cli_message_error("%s: the file holds more than a frame; -f "
@@ -301,7 +301,7 @@ static int begin(struct job *job)
 	return err ? err : check_kind(job);
 }
 
-/* Lock out writers of a frame that is going to be removed. */
+/* Keeps out writers of a frame that is about to be removed. */
 static int hold(const struct job *job)
 {
 	if (!job->in_place && !job->how->remove)
@@ -379,7 +379,7 @@ static int make(struct job *job, const struct cli_target *target)
 		err = compare(job, &at);
 	if (!err)
 		err = cli_target_set_attributes(target, &job->like, job->like_fd);
-	/* Once more: has it changed meanwhile? */
+	/* Has the old frame changed meanwhile? */
 	return err ? err : hold(job);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * transform.h - a frame becomes another one with the same data
+ * transform.h - makes another frame of the same data
  *
  * Layer: cli.  Threads: main only.
  */
@@ -15,11 +15,11 @@
 enum cli_storage {
 	/* Keep the kind of storage. */
 	CLI_STORAGE_SAME,
-	/* Contiguous if it is sparse, and the other way round. */
+	/* Contiguous for a sparse frame, and the other way round. */
 	CLI_STORAGE_OTHER,
 	CLI_STORAGE_SPARSE,
 	CLI_STORAGE_CONTIGUOUS,
-	/* No frame: a Bloscpack file. */
+	/* A Bloscpack file, not a frame. */
 	CLI_STORAGE_BLOSCPACK,
 	/* A b2nd array, sparse. */
 	CLI_STORAGE_ARRAY,
@@ -32,7 +32,7 @@ struct cli_transform {
 	const char *checksum;
 	/* The value of -o: a name, a directory, or NULL. */
 	const char *output;
-	/* Encode it anew, so; without, chunks are copied as they are. */
+	/* Encode anew with these settings; otherwise copy chunks as stored. */
 	bool encode;
 	struct cli_encoding encoding;
 	/* Remove the old frame once the new one is safe. */
@@ -42,10 +42,10 @@ struct cli_transform {
 };
 
 /*
- * Makes other frames of those at @paths, as @how says.  A frame without a name
- * of its own replaces the old one with CLI_STORAGE_SAME, once it has been read
- * back; otherwise it gets the old name with the usual suffix.  Returns the exit
- * status.
+ * Makes new frames of those at @paths, as @how says.  If the user gave no name,
+ * the result of CLI_STORAGE_SAME replaces the frame, once it has been read
+ * back; other results get the frame's name with the usual suffix.  Returns the
+ * exit status.
  */
 B2F_MUST_CHECK
 int cli_transform_run(const struct cli_command *self,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verify_report.c - what bloscctl verify says of a frame */
+/* verify_report.c - the report of bloscctl verify */
 #include "cli/verify_report.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@
 static const char line[] =
 	"{}: {status}[, {nchunks} chunk[{!nchunks=1}s], {nbytes:size}"
 	"[{!status=ok} sound]][, {+nsealed} sealed]"
-	/* Most contiguous frames have no checksums. */
+	/* Usually contiguous frames have no checksums. */
 	"[{?storage=sparse}, {+nunsealed} unsealed"
 	"|{?index_sealed}, {+nunsealed} unsealed]"
 	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
 	"[{?bad_checksum}, not as the store's checksum has it]"
 	"[{?bad_array}, not readable as an array]"
-	/* The sum that du and C-Blosc2 show; bloscctl repair corrects it. */
+	/* The sum that du and C-Blosc2 print; bloscctl repair corrects it. */
 	"[{?bad_cbytes}, index tells of {told_cbytes} stored bytes instead of "
 	"{cbytes}]"
 	"[, without its data: it stands for {stands_for}]"
@@ -60,7 +60,7 @@ static const char *state_name(enum b2f_check_state state)
 	return "unknown";
 }
 
-/* Sound chunks without a checksum. */
+/* Number of sound chunks without a checksum. */
 static uint64_t count_unsealed(const struct b2f_check_result *r)
 {
 	return r->nchunks - r->ndamaged - r->nunsupported - r->nfailed -
@@ -113,7 +113,7 @@ static json_t *describe_leftovers(const struct cli_verify_report *report)
 			 "suits_c_blosc2", !report->shuts_out_stock);
 }
 
-/* Neighbours that are alike are one line. */
+/* Neighbouring chunks with the same state are one line. */
 static void print_chunks(const json_t *list)
 {
 	size_t n = json_array_size(list), next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verify_report.h - what bloscctl verify says of a frame
+ * verify_report.h - the report of bloscctl verify
  *
  * Layer: cli.  Threads: main only.
  */
@@ -14,26 +14,26 @@
 
 struct cli_verify_report {
 	const char *path;
-	/* An exit code, CLI_EXIT_OK or so. */
+	/* An exit code. */
 	int status;
-	/* NULL: it did not even open. */
+	/* NULL: the frame could not be opened. */
 	const struct b2f_check_result *result;
-	/* It lies in a ZIP file whose checksum of it differs, or is not known. */
+	/* Its ZIP file has another checksum for it, or none. */
 	bool bad_sum;
-	/* The kind of a frame whose data are elsewhere; otherwise NULL. */
+	/* The kind of a frame whose data are elsewhere; else NULL. */
 	const char *stands_for;
 	bool sparse;
 	/* enum b2f_check_state of each chunk; NULL: not wanted. */
 	const uint8_t *states;
 	/* Leftovers in its directory; NULL: not looked for. */
 	const struct b2f_leftovers *leftovers;
-	/* C-Blosc2 opens no frame with such ids and such sizes. */
+	/* C-Blosc2 refuses a frame with these ids and sizes. */
 	bool shuts_out_stock;
 };
 
 /*
- * Says it: a line, and with @verbose a line for each kind of chunks; or an object,
- * with the first error since cli_message_begin().  Flushes nothing.
+ * Prints the report: a line, and with @verbose one for each kind of chunk; or
+ * an object, with the first error since cli_message_begin().  Does not flush.
  */
 void cli_verify_report_say(const struct cli_verify_report *report, bool verbose);
 

@@ -20,13 +20,13 @@
 #include "cli/target.h"
 #include "programs/home.h"
 
-/* The prefix of names that no mount shows (docs/commit.md 4). */
+/* The prefix of names that a mount hides (docs/commit.md 4). */
 #define DELETED ".bloscfs-deleted"
 
 /* A walk below one directory. */
 struct steps {
 	const struct cli_walk *walk;
-	/* The beginning of paths below the root, with a slash, or empty. */
+	/* Prefix of paths below the root, with a slash, or empty. */
 	char *prefix;
 	int root;
 	/* The first error. */
@@ -53,7 +53,7 @@ static int open_listing(struct steps *s, const char *below)
 	return fd;
 }
 
-/* The names in one directory, and the homes of frames that were visited there. */
+/* The names in one directory, and the homes of frames visited there. */
 struct listing {
 	/* The path below the root; "": the root. */
 	const char *below;
@@ -68,8 +68,8 @@ static void note(struct steps *s, int err)
 }
 
 /*
- * Leftovers of a killed command or mount.  Anyone can call a file so: what is
- * passed over is told, unless mounts show it neither.
+ * Is it a leftover of a killed command or mount?  Any program can use such a
+ * name: print what is skipped, unless mounts hide it as well.
  */
 static bool is_left(const struct cli_walk_entry *entry)
 {
@@ -84,7 +84,7 @@ static bool is_left(const struct cli_walk_entry *entry)
 }
 
 /*
- * Is @name one of several of a frame?  Then @entry is that frame, which lies at
+ * Is @name one of several names of a frame?  Then @entry becomes that frame, at
  * @home.
  */
 static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
@@ -106,7 +106,7 @@ static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 	return argz_add(&l->homes, &l->homes_len, home) == 0;
 }
 
-/* A home is visited by the names of the frame, if it has some. */
+/* A home is hidden if the frame has other names, which are visited. */
 static bool is_hidden(const struct listing *l,
 		      const struct cli_walk_entry *entry, const struct stat *st)
 {
@@ -123,7 +123,7 @@ static bool is_hidden(const struct listing *l,
 
 static void walk_below(struct steps *s, const char *below);
 
-/* However deep it goes, one directory is open at a time. */
+/* Goes into a directory; only one is open at a time, however deep. */
 static void go_below(struct steps *s, struct listing *l, const char *below)
 {
 	close(l->fd);
@@ -131,7 +131,7 @@ static void go_below(struct steps *s, struct listing *l, const char *below)
 	l->fd = open_listing(s, l->below);
 }
 
-/* Goes on into the file of @entry, if that is a store. */
+/* Goes into the file of @entry, if it is a store. */
 static void visit_store(struct steps *s, const struct cli_walk_entry *entry)
 {
 	if (s->walk->recursive && !s->walk->no_stores &&
@@ -224,7 +224,7 @@ static void walk_below(struct steps *s, const char *below)
 		close(l.fd);
 }
 
-/* "." leaves no trace in paths, so that they look like what ls prints. */
+/* "." adds no prefix, as in the output of ls. */
 static char *prefix_of(const char *path)
 {
 	size_t n = strlen(path);
@@ -257,7 +257,7 @@ static int walk_directory(const struct cli_walk *walk, const char *path)
 	return s.err;
 }
 
-/* A link that the user names is meant to be followed, which peeking does not do. */
+/* Follows a link that the user names; peeking does not. */
 static int peek_named(const char *path, struct b2f_frame_peek *out)
 {
 	char *real = realpath(path, NULL);
@@ -280,7 +280,7 @@ static int walk_named(const struct cli_walk *walk, const char *path)
 		err = peek_named(path, &entry.peek);
 	if (err)
 		return cli_message_errno(path, err);
-	/* The root of the walk is what its entries are. */
+	/* The operand's own descriptor is the root for its entries. */
 	if (S_ISDIR(st.st_mode) && !entry.peek.is_frame)
 		return walk_directory(walk, path);
 	entry.st = &st;

@@ -2,13 +2,13 @@
 /*
  * walk.h - the frames in a directory
  *
- * Symbolic links are not followed, and nothing is looked for inside a frame, or
- * in what a command or a mount that was killed had half made.  A
- * store that is one file (pack_path.h) is like a directory.  A frame with several names
- * (programs/home.h) is visited by each of them, and not where it lies.
+ * Symbolic links are not followed.  The walk does not go into frames, or into
+ * leftovers of killed commands and mounts.  A store that is one file
+ * (pack_path.h) is like a directory.  A frame with several names
+ * (programs/home.h) is visited under each of them, and not at its home.
  *
- * Each directory is opened below the one that the user named (at.h), so that other users
- * who rename meanwhile lead nowhere else.
+ * Each directory is opened below the one that the user named (at.h), so that
+ * other users cannot redirect the walk by renaming.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -23,23 +23,23 @@
 #include "cli/at.h"
 
 struct cli_walk_entry {
-	/* From the directory on, or what the user gave. */
+	/* The path, beginning with the operand. */
 	const char *path;
 	/*
-	 * The part of it below that, which has the file @at of a MEMBER in it; "": that
-	 * itself.
+	 * The path below the operand ("": the operand itself); of a MEMBER,
+	 * with the file of the store.
 	 */
 	const char *below;
-	/* Where it is; of one of several names, where the frame lies. */
+	/* The place; of one of several names, the home. */
 	struct cli_at at;
-	/* It was visited by another of its names. */
+	/* The frame was visited under another name. */
 	bool again;
 	const struct stat *st;
-	/* Zero if it is no frame. */
+	/* Zero for anything but a frame. */
 	struct b2f_frame_peek peek;
-	/* If it is one in a store that is a file: open, unless it is broken. */
+	/* For a frame in a store that is a file: open, unless it is broken. */
 	struct b2f_frame *frame;
-	/* The store that is a file, and the entry of it; NULL: in none. */
+	/* The store that is a file, and the entry in it; NULL: none. */
 	const struct b2f_pack *pack;
 	size_t in_pack;
 };
@@ -47,17 +47,17 @@ struct cli_walk_entry {
 struct cli_walk {
 	/* Go into directories, and stores that are files. */
 	bool recursive;
-	/* Take stores that are files for files like others. */
+	/* Treat stores that are files like other files. */
 	bool no_stores;
-	/* Gets every entry, frames or not, sorted by name. */
+	/* Called for every entry, frames or not, sorted by name. */
 	void (*visit)(void *arg, const struct cli_walk_entry *entry);
 	void *arg;
 };
 
 /*
- * Visits the entries of the directory @path ("." leaves no trace in the
- * names), or @path itself if it is something else.  Returns 0, or the first
- * error after everything was visited; each is said on stderr.
+ * Visits the entries of the directory @path ("." adds no prefix), or @path
+ * itself if it is not a directory.  Returns 0, or the first error after
+ * visiting all; prints each.
  */
 B2F_MUST_CHECK
 int cli_walk_run(const struct cli_walk *walk, const char *path);
