@@ -28,11 +28,11 @@
 #define FOLLOW_SHARE 4
 
 struct b2f_stream {
-	struct b2f_readahead readahead;
 	/* Constant. */
 	struct b2f_file *file;
 	uint64_t follow_max;
-	/* In the list of the file, under its streams_lock. */
+	/* Under the streams_lock of the file; it is in the list of that. */
+	struct b2f_readahead readahead;
 	struct b2f_stream *next;
 };
 
@@ -80,12 +80,8 @@ static bool is_wanted(const struct ahead *a, uint64_t head_len)
 
 	pthread_mutex_lock(&a->file->streams_lock);
 	for (struct b2f_stream *s = a->file->streams; s && !wanted;
-	     s = s->next) {
-		uint64_t at;
-
-		(void)b2f_readahead_where(&s->readahead, &at);
-		wanted = at < end;
-	}
+	     s = s->next)
+		wanted = s->readahead.expected < end;
 	pthread_mutex_unlock(&a->file->streams_lock);
 	return wanted;
 }
@@ -207,15 +203,19 @@ void b2f_stream_free(struct b2f_stream *stream)
 		;
 	*at = stream->next;
 	pthread_mutex_unlock(&stream->file->streams_lock);
-	b2f_readahead_fini(&stream->readahead);
 	free(stream);
 }
 
 bool b2f_stream_in_order(struct b2f_stream *stream)
 {
-	uint64_t expected;
+	bool in_order;
 
-	return stream && b2f_readahead_where(&stream->readahead, &expected);
+	if (!stream)
+		return false;
+	pthread_mutex_lock(&stream->file->streams_lock);
+	in_order = b2f_readahead_in_order(&stream->readahead);
+	pthread_mutex_unlock(&stream->file->streams_lock);
+	return in_order;
 }
 
 bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
@@ -226,12 +226,10 @@ bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 	pthread_mutex_lock(&file->streams_lock);
 	for (struct b2f_stream *s = file->streams; s && !followed;
 	     s = s->next) {
-		uint64_t at;
+		uint64_t at = s->readahead.expected;
 
-		if (s == stream)
-			continue;
-		(void)b2f_readahead_where(&s->readahead, &at);
-		followed = at < off && off - at <= stream->follow_max;
+		followed = s != stream && at < off &&
+			   off - at <= stream->follow_max;
 	}
 	pthread_mutex_unlock(&file->streams_lock);
 	return followed;
@@ -240,10 +238,14 @@ bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 		     uint64_t off, uint64_t size)
 {
-	uint64_t head = r->frame->layout.head_len, start, end;
+	uint64_t head = r->frame->layout.head_len, start = 0, end = 0;
+	bool wanted;
 
-	if (!b2f_readahead_note(&stream->readahead, off, size, r->size, &start,
-				&end))
+	pthread_mutex_lock(&stream->file->streams_lock);
+	wanted = b2f_readahead_note(&stream->readahead, off, size, r->size,
+				    &start, &end);
+	pthread_mutex_unlock(&stream->file->streams_lock);
+	if (!wanted)
 		return;
 	if (!r->frame->layout.linear) {
 		b2f_gather_ahead(r, start, end);

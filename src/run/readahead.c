@@ -23,12 +23,6 @@
 void b2f_readahead_init(struct b2f_readahead *ra, uint64_t max_window)
 {
 	*ra = (struct b2f_readahead){.max_window = max_window};
-	pthread_mutex_init(&ra->lock, NULL);
-}
-
-void b2f_readahead_fini(struct b2f_readahead *ra)
-{
-	pthread_mutex_destroy(&ra->lock);
 }
 
 static uint64_t add_saturated(uint64_t a, uint64_t b)
@@ -89,33 +83,22 @@ static bool widen(struct b2f_readahead *ra, uint64_t size, uint64_t file_size)
 bool b2f_readahead_note(struct b2f_readahead *ra, uint64_t off, uint64_t size,
 			uint64_t file_size, uint64_t *start, uint64_t *end)
 {
-	bool wanted = false;
 	uint64_t to;
 
 	if (ra->max_window == 0 || size == 0)
 		return false;
-	pthread_mutex_lock(&ra->lock);
 	if (!follow(ra, off, size) || !widen(ra, size, file_size))
-		goto out;
+		return false;
 	to = b2f_min_u64(add_saturated(ra->expected, ra->window), file_size);
-	if (to > ra->ahead_end) {
-		*start = ra->ahead_end;
-		*end = to;
-		ra->ahead_end = to;
-		wanted = true;
-	}
-out:
-	pthread_mutex_unlock(&ra->lock);
-	return wanted;
+	if (to <= ra->ahead_end)
+		return false;
+	*start = ra->ahead_end;
+	*end = to;
+	ra->ahead_end = to;
+	return true;
 }
 
-bool b2f_readahead_where(struct b2f_readahead *ra, uint64_t *expected)
+bool b2f_readahead_in_order(const struct b2f_readahead *ra)
 {
-	bool in_order;
-
-	pthread_mutex_lock(&ra->lock);
-	*expected = ra->expected;
-	in_order = ra->streak == STREAK_SEQUENTIAL;
-	pthread_mutex_unlock(&ra->lock);
-	return in_order;
+	return ra->streak == STREAK_SEQUENTIAL;
 }

@@ -21,35 +21,32 @@
  *
  * Layer: run.  May include: base/.
  *
- * Threads: a struct b2f_readahead has its own lock; any thread may call.
+ * Threads: one at a time.
  */
 #ifndef B2F_RUN_READAHEAD_H
 #define B2F_RUN_READAHEAD_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
 
 struct b2f_readahead {
-	pthread_mutex_t lock;
 	/* Largest window, bytes; 0 switches readahead off.  Const. */
 	uint64_t max_window;
 	/* The first one, if the reads do not make it larger.  Const once used. */
 	uint64_t first_window;
-	/* Where the next sequential read is expected.  Protected by @lock. */
+	/* Where the next sequential read is expected. */
 	uint64_t expected;
-	/* Reads in a row that came where expected.  Protected by @lock. */
+	/* Reads in a row that came where expected. */
 	unsigned int streak;
-	/* Bytes that are wanted ahead now.  Protected by @lock. */
+	/* Bytes that are wanted ahead now. */
 	uint64_t window;
-	/* End of what was handed out for loading.  Protected by @lock. */
+	/* End of what was handed out for loading. */
 	uint64_t ahead_end;
 };
 
 void b2f_readahead_init(struct b2f_readahead *ra, uint64_t max_window);
-void b2f_readahead_fini(struct b2f_readahead *ra);
 
 /*
  * Tells that [@off, @off + @size) of a file of @file_size bytes is being read.
@@ -60,7 +57,6 @@ void b2f_readahead_fini(struct b2f_readahead *ra);
 bool b2f_readahead_note(struct b2f_readahead *ra, uint64_t off, uint64_t size,
 			uint64_t file_size, uint64_t *start, uint64_t *end);
 
-/* True if the reader reads in order; *@expected: where its next read is. */
-bool b2f_readahead_where(struct b2f_readahead *ra, uint64_t *expected);
+bool b2f_readahead_in_order(const struct b2f_readahead *ra);
 
 #endif

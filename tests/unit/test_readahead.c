@@ -16,12 +16,7 @@ static void setup(void)
 	b2f_readahead_init(&ra, MIB(8));
 }
 
-static void teardown(void)
-{
-	b2f_readahead_fini(&ra);
-}
-
-TestSuite(readahead, .init = setup, .fini = teardown);
+TestSuite(readahead, .init = setup);
 
 static bool note(uint64_t off, uint64_t size)
 {
@@ -62,7 +57,6 @@ Test(readahead, switched_off_wants_nothing)
 	for (uint64_t i = 0; i < 100; i++)
 		cr_assert_not(b2f_readahead_note(&off, i * 4096, 4096, MIB(9),
 						 &start, &end));
-	b2f_readahead_fini(&off);
 }
 
 Test(readahead, empty_read_changes_nothing)
