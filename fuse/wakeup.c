@@ -4,57 +4,62 @@
 
 #include "wakeup.h"
 
+enum {
+	/* Something is open, or has to be synced. */
+	BUSY = 1,
+	/* The kernel has to drop something, at once. */
+	URGENT = 2,
+	ENDED = 4,
+};
+
 void fs_wakeup_init(struct fs_wakeup *wakeup)
 {
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&wakeup->lock, NULL);
-	pthread_cond_init(&wakeup->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	atomic_init(&wakeup->state, 0);
+	sem_init(&wakeup->changes, 0, 0);
 }
 
 void fs_wakeup_fini(struct fs_wakeup *wakeup)
 {
-	pthread_cond_destroy(&wakeup->changed);
-	pthread_mutex_destroy(&wakeup->lock);
+	sem_destroy(&wakeup->changes);
+}
+
+static void add(struct fs_wakeup *wakeup, unsigned int news)
+{
+	if ((atomic_fetch_or(&wakeup->state, news) & news) != news)
+		sem_post(&wakeup->changes);
 }
 
 void fs_wakeup_call(struct fs_wakeup *wakeup, bool is_urgent)
 {
-	pthread_mutex_lock(&wakeup->lock);
-	if (!wakeup->is_busy || is_urgent)
-		pthread_cond_signal(&wakeup->changed);
-	wakeup->is_busy = true;
-	wakeup->is_urgent |= is_urgent;
-	pthread_mutex_unlock(&wakeup->lock);
+	add(wakeup, is_urgent ? BUSY | URGENT : BUSY);
 }
 
 void fs_wakeup_end(struct fs_wakeup *wakeup)
 {
-	pthread_mutex_lock(&wakeup->lock);
-	wakeup->ended = true;
-	pthread_cond_signal(&wakeup->changed);
-	pthread_mutex_unlock(&wakeup->lock);
+	add(wakeup, ENDED);
+}
+
+static bool is(struct fs_wakeup *wakeup, unsigned int any)
+{
+	return atomic_load(&wakeup->state) & any;
 }
 
 bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		    bool *is_urgent)
 {
-	bool go_on;
-	int err = 0;
+	unsigned int state;
+	bool is_time = false;
 
-	pthread_mutex_lock(&wakeup->lock);
-	while (!wakeup->is_busy && !wakeup->ended)
-		pthread_cond_wait(&wakeup->changed, &wakeup->lock);
-	while (!wakeup->is_urgent && !wakeup->ended && err != ETIMEDOUT)
-		err = pthread_cond_timedwait(&wakeup->changed, &wakeup->lock,
-					     next);
-	*is_urgent = wakeup->is_urgent;
+	while (!is(wakeup, BUSY | ENDED))
+		sem_wait(&wakeup->changes);
+	while (!is(wakeup, URGENT | ENDED) && !is_time)
+		is_time = sem_clockwait(&wakeup->changes, CLOCK_MONOTONIC,
+					next) != 0 &&
+			  errno == ETIMEDOUT;
+	while (sem_trywait(&wakeup->changes) == 0)
+		;
 	/* Later events are for the next time. */
-	wakeup->is_urgent = wakeup->is_busy = false;
-	go_on = !wakeup->ended;
-	pthread_mutex_unlock(&wakeup->lock);
-	return go_on;
+	state = atomic_fetch_and(&wakeup->state, ~(unsigned int)(BUSY | URGENT));
+	*is_urgent = state & URGENT;
+	return !(state & ENDED);
 }

@@ -8,19 +8,16 @@
 #ifndef B2F_FUSE_WAKEUP_H
 #define B2F_FUSE_WAKEUP_H
 
-#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
 struct fs_wakeup {
-	pthread_mutex_t lock;
-	/* The rest is under the lock. */
-	pthread_cond_t changed;
-	/* Something is open, or has to be synced. */
-	bool is_busy;
-	/* The kernel has to drop something, at once. */
-	bool is_urgent;
-	bool ended;
+	/* What the ticker is to know. */
+	atomic_uint state;
+	/* It has changed since the ticker has seen it. */
+	sem_t changes;
 };
 
 void fs_wakeup_init(struct fs_wakeup *wakeup);
