@@ -9,7 +9,6 @@
  *
  * A copy that ends before 4 leaves orphans.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -30,8 +29,6 @@ struct copy {
 	struct b2f_copy_target *target;
 	const struct b2f_copy_options *options;
 	struct b2f_copy_list list;
-	/* Protects all below. */
-	pthread_mutex_t lock;
 	struct b2f_copied copied;
 	uint64_t done;
 };
@@ -66,12 +63,12 @@ static int report(const struct copy *c, int err, const struct b2f_why *why)
 }
 
 /* Tells how far it is; a chunk that was there counts as the mean. */
-static void note_done(struct copy *c, uint64_t nbytes, bool was_there)
+static void note_stored(void *arg, const struct b2f_piece *piece)
 {
-	uint64_t total = c->frame->info.cbytes;
+	struct copy *c = arg;
+	uint64_t total = c->frame->info.cbytes, nbytes = piece->size;
 
-	pthread_mutex_lock(&c->lock);
-	if (was_there) {
+	if (c->list.chunks[piece->nchunk].is_there) {
 		c->copied.nkept++;
 		nbytes = total / (c->list.n ? c->list.n : 1);
 	} else {
@@ -80,7 +77,6 @@ static void note_done(struct copy *c, uint64_t nbytes, bool was_there)
 	c->done += b2f_min_u64(nbytes, total - c->done);
 	if (c->options->progress)
 		c->options->progress(c->options->arg, c->done, total);
-	pthread_mutex_unlock(&c->lock);
 }
 
 /*
@@ -142,15 +138,13 @@ static int put_chunk(void *arg, struct b2f_piece *piece)
 	if (piece->bytes)
 		err = c->target->ops->put(c->target, chunk, piece->bytes,
 					  piece->size, &why);
-	if (err)
-		return report(c, err, &why);
-	note_done(c, piece->size, chunk->is_there);
-	return 0;
+	return report(c, err, &why);
 }
 
 static const struct b2f_pump_steps steps = {
 	.make = make_chunk,
 	.put = put_chunk,
+	.stored = note_stored,
 };
 
 /* Is the frame still the one that was opened? */
@@ -223,9 +217,7 @@ int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 			 .options = options};
 	int err;
 
-	pthread_mutex_init(&c.lock, NULL);
 	err = run(&c);
-	pthread_mutex_destroy(&c.lock);
 	b2f_copy_list_fini(&c.list);
 	if (!err)
 		*out = c.copied;

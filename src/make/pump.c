@@ -84,8 +84,10 @@ static void put(struct pump *p, struct slot *slot)
 	pthread_mutex_unlock(&p->lock);
 	if (p->steps->put)
 		err = p->steps->put(p->arg, &slot->piece);
-	empty(slot);
 	pthread_mutex_lock(&p->lock);
+	if (!err && p->steps->stored)
+		p->steps->stored(p->arg, &slot->piece);
+	empty(slot);
 	slot->state = SLOT_FREE;
 	if (err)
 		fail(p, nchunk, err);

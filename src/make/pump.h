@@ -50,6 +50,8 @@ struct b2f_pump_steps {
 	int (*place)(void *arg, struct b2f_piece *piece);
 	/* By any thread, in any order: stores it at the target. */
 	int (*put)(void *arg, struct b2f_piece *piece);
+	/* One at a time: it was stored. */
+	void (*stored)(void *arg, const struct b2f_piece *piece);
 };
 
 /*

@@ -15,6 +15,7 @@ struct seen {
 	/* Only touched by steps that are done one at a time. */
 	uint64_t ntaken;
 	uint64_t nplaced;
+	uint64_t nstored;
 	uint64_t nbytes;
 	atomic_uint_fast64_t nput;
 	/* Chunks in memory, and the most there were. */
@@ -102,7 +103,14 @@ static int put(void *arg, struct b2f_piece *piece)
 	return 0;
 }
 
-static const struct b2f_pump_steps steps = {take, make, place, put};
+static void stored(void *arg, const struct b2f_piece *piece)
+{
+	struct seen *s = arg;
+
+	s->nstored += piece->place >= piece->nchunk;
+}
+
+static const struct b2f_pump_steps steps = {take, make, place, put, stored};
 
 Test(pump, chunks_are_taken_and_placed_in_order_by_any_number_of_threads)
 {
@@ -113,6 +121,7 @@ Test(pump, chunks_are_taken_and_placed_in_order_by_any_number_of_threads)
 		cr_assert_eq(s.ntaken, n);
 		cr_assert_eq(s.nplaced, n);
 		cr_assert_eq(s.nput, n);
+		cr_assert_eq(s.nstored, n);
 		cr_assert_leq(s.most, WINDOW);
 	}
 }
