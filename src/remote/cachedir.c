@@ -307,15 +307,14 @@ static int put_piece(struct b2f_cachedir *cache,
 		     const struct b2f_cell_piece *piece)
 {
 	char path[CELL_PATH_SIZE];
-	pthread_mutex_t *lock;
-	size_t written = 0;
+	size_t i, written = 0;
 	int err;
 
 	cell_path(piece->name, piece->number, path);
-	lock = &cache->locks[(unsigned char)path[0] % B2F_CACHEDIR_LOCKS];
-	pthread_mutex_lock(lock);
+	i = (unsigned char)path[0] % B2F_CACHEDIR_LOCKS;
+	pthread_mutex_lock(&cache->locks[i]);
 	err = add_piece(cache, path, piece, &written);
-	pthread_mutex_unlock(lock);
+	pthread_mutex_unlock(&cache->locks[i]);
 	if (written > 0)
 		b2f_cachedir_note(cache, written);
 	return err;
