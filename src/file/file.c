@@ -27,7 +27,7 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		free(file);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&file->allow_lock, NULL);
+	pthread_mutex_init(&file->commit_lock, NULL);
 	pthread_mutex_init(&file->lock, NULL);
 	for (int i = 0; i < B2F_HEAD_LOADS; i++)
 		pthread_mutex_init(&file->head_loads[i], NULL);
@@ -53,7 +53,7 @@ void b2f_file_unref(struct b2f_file *file)
 	for (int i = 0; i < B2F_HEAD_LOADS; i++)
 		pthread_mutex_destroy(&file->head_loads[i]);
 	pthread_mutex_destroy(&file->lock);
-	pthread_mutex_destroy(&file->allow_lock);
+	pthread_mutex_destroy(&file->commit_lock);
 	b2f_frame_close(file->frame);
 	free(file);
 }

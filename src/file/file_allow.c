@@ -83,8 +83,7 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 	b2f_head_forget_all(file);
 }
 
-/* Makes @w, which may be new, the writer of @file; the allow_lock is held. */
-static int allow(struct b2f_file *file, struct b2f_writer *w)
+int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w)
 {
 	struct b2f_txn *txn = NULL;
 	struct b2f_frame *frame;
@@ -111,17 +110,20 @@ int b2f_file_allow_write(struct b2f_file *file,
 	struct b2f_writer *w;
 	int err = 0;
 
-	pthread_mutex_lock(&file->allow_lock);
+	/* A commit that is under way is nothing to wait for. */
+	if (b2f_file_is_writable(file))
+		return 0;
+	pthread_mutex_lock(&file->commit_lock);
 	if (b2f_file_is_writable(file))
 		goto out;
 	w = file->writer;
 	if (!w)
 		w = b2f_writer_new(options, b2f_file_size(file) == 0);
-	err = w ? allow(file, w) : -ENOMEM;
+	err = w ? b2f_writer_allow(file, w) : -ENOMEM;
 	if (err && w != file->writer)
 		b2f_writer_free(file->runtime, w);
 out:
-	pthread_mutex_unlock(&file->allow_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
 

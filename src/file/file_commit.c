@@ -446,9 +446,9 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 
 	if (!w)
 		return 0;
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	err = commit_locked(file, how, until_ns);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
 
@@ -507,7 +507,7 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 
 	if (!w)
 		return;
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	if (may_tidy(file, late)) {
 		if (last)
@@ -517,7 +517,7 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 		end_moves(file);
 	}
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 }
 
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
@@ -527,9 +527,9 @@ int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
 
 	if (!w)
 		return 0;
-	if (pthread_mutex_trylock(&w->commit_lock))
+	if (pthread_mutex_trylock(&file->commit_lock))
 		return -EAGAIN;
 	err = commit_locked(file, how, 0);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }

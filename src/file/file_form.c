@@ -219,7 +219,7 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 
 	if (!w)
 		return -EBADF;
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	if (hold_encoders(file)) {
 		err = become_sparse(file, form, &why);
@@ -232,6 +232,6 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 		let_encode(file);
 	}
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }

@@ -55,7 +55,7 @@ static int open_stored(struct b2f_file *file, struct b2f_frame **out)
 	return 0;
 }
 
-/* Nothing is dirty, and the locks of @w, or the allow_lock, are held. */
+/* Nothing is dirty; the locks are held: the write_lock of @w, if there is one. */
 static int move(struct b2f_file *file, struct b2f_writer *w,
 		b2f_file_move_fn *fn, void *arg)
 {
@@ -77,21 +77,18 @@ static int move(struct b2f_file *file, struct b2f_writer *w,
 
 int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg)
 {
-	struct b2f_writer *w = b2f_file_hold_writer(file);
+	struct b2f_writer *w;
 	int err;
 
-	if (!w) {
-		err = move(file, NULL, fn, arg);
-		pthread_mutex_unlock(&file->allow_lock);
-		return err;
-	}
-	/* It stays the writer; what it goes on with, it has to be allowed anew. */
-	pthread_mutex_unlock(&file->allow_lock);
-	err = commit_all(file, w);
-	if (!err) {
-		err = move(file, w, fn, arg);
+	pthread_mutex_lock(&file->commit_lock);
+	w = b2f_writer_of(file);
+	err = w ? commit_all(file, w) : 0;
+	if (err)
+		goto out;
+	err = move(file, w, fn, arg);
+	if (w)
 		pthread_mutex_unlock(&w->write_lock);
-	}
-	pthread_mutex_unlock(&w->commit_lock);
+out:
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }

@@ -15,7 +15,7 @@ struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
 
 /*
  * The transaction of a contiguous frame, which each new chunk changes, or NULL.
- * While the caller has the commit_lock, if there is a writer, it stays.
+ * While the caller has the commit_lock it stays.
  */
 static struct b2f_txn *edit_of_single(struct b2f_file *file)
 {
@@ -89,7 +89,7 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 		return 0;
 	b2f_txn_free(old);
 	/* If this fails, the file can still be read; a later writer retries. */
-	err = b2f_file_allow_write(file, &w->options);
+	err = b2f_writer_allow(file, w);
 	(void)err;
 	return 0;
 }
@@ -116,10 +116,10 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w,
 	return err == -EBUSY ? 0 : err;
 }
 
-/* The commit_lock of @w, which may be NULL, is held. */
-static int refresh(struct b2f_file *file, struct b2f_writer *w,
-		   uint32_t wait_ms, bool revert)
+/* The commit_lock is held. */
+static int refresh(struct b2f_file *file, uint32_t wait_ms, bool revert)
 {
+	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
 	if (w)
@@ -186,12 +186,12 @@ int b2f_file_end_write(struct b2f_file *file)
 
 	if (!w)
 		return 0;
-	if (pthread_mutex_trylock(&w->commit_lock))
+	if (pthread_mutex_trylock(&file->commit_lock))
 		return -EBUSY;
 	pthread_mutex_lock(&w->write_lock);
 	err = end_write(file, w);
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
 
@@ -218,56 +218,50 @@ bool b2f_file_has_foreign(struct b2f_file *file)
 
 bool b2f_file_is_outdated(struct b2f_file *file)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
 	bool is;
 
-	if (w)
-		pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	is = has_changed(file) > 0;
-	if (w)
-		pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return is;
 }
 
 int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
-	if (w)
-		pthread_mutex_lock(&w->commit_lock);
-	err = refresh(file, w, wait_ms, false);
-	if (w)
-		pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
+	err = refresh(file, wait_ms, false);
+	pthread_mutex_unlock(&file->commit_lock);
 	*changed = b2f_file_take_foreign(file);
 	return err;
 }
 
 int b2f_file_revert(struct b2f_file *file)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
-	if (!w)
+	if (!b2f_writer_of(file))
 		return 0;
-	pthread_mutex_lock(&w->commit_lock);
-	err = refresh(file, w, B2F_TURN_WAIT_MS, true);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
+	err = refresh(file, B2F_TURN_WAIT_MS, true);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
 
 void b2f_file_catch_up(struct b2f_file *file)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
 
-	if (w && pthread_mutex_trylock(&w->commit_lock))
+	/* Readers wait for the one that was first; a commit comes with what is new. */
+	if (!b2f_writer_of(file))
+		pthread_mutex_lock(&file->commit_lock);
+	else if (pthread_mutex_trylock(&file->commit_lock))
 		return;
 	/* If this fails, so does the caller's next step, which tells why. */
-	err = refresh(file, w, B2F_TURN_WAIT_MS, false);
+	err = refresh(file, B2F_TURN_WAIT_MS, false);
 	(void)err;
-	if (w)
-		pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 }
 
 void b2f_file_stay(struct b2f_file *file)
@@ -278,31 +272,6 @@ void b2f_file_stay(struct b2f_file *file)
 int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err)
 {
 	return has_changed(file) > 0 ? -ESTALE : err;
-}
-
-struct b2f_writer *b2f_file_hold_writer(struct b2f_file *file)
-{
-	struct b2f_writer *w = b2f_writer_of(file), *now;
-
-	for (;;) {
-		if (w)
-			pthread_mutex_lock(&w->commit_lock);
-		pthread_mutex_lock(&file->allow_lock);
-		now = b2f_writer_of(file);
-		if (now == w)
-			return w;
-		pthread_mutex_unlock(&file->allow_lock);
-		if (w)
-			pthread_mutex_unlock(&w->commit_lock);
-		w = now;
-	}
-}
-
-static void release_writer(struct b2f_file *file, struct b2f_writer *w)
-{
-	pthread_mutex_unlock(&file->allow_lock);
-	if (w)
-		pthread_mutex_unlock(&w->commit_lock);
 }
 
 /* Our change of the attributes is not a foreign one.  Locked. */
@@ -327,24 +296,25 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
-	struct b2f_writer *w = b2f_file_hold_writer(file);
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_frame *frame;
+	int err, changed;
+
+	pthread_mutex_lock(&file->commit_lock);
+	frame = b2f_file_frame_ref(file);
+	/* Look first: after our change, a foreign one can no longer be told. */
+	changed = has_changed(file);
 	/*
 	 * Every version of the frame is in the same directory, but that a small
 	 * one has none before it grows.
 	 */
-	int err, changed, dirfd = b2f_store_dirfd(frame->store);
-
-	/* Look first: after our change, a foreign one can no longer be told. */
-	changed = has_changed(file);
-	err = fn(arg, dirfd);
+	err = fn(arg, b2f_store_dirfd(frame->store));
 	pthread_mutex_lock(&file->lock);
 	if (changed == 0)
 		know_index(file, sets_mtime);
-	if (w && sets_mtime)
-		w->has_mtime = false;
+	if (file->writer && sets_mtime)
+		file->writer->has_mtime = false;
 	pthread_mutex_unlock(&file->lock);
-	release_writer(file, w);
+	pthread_mutex_unlock(&file->commit_lock);
 	b2f_frame_close(frame);
 	return err;
 }

@@ -88,10 +88,10 @@ int b2f_file_set_encoding(struct b2f_file *file,
 		return -EBADF;
 	/* The first change is made to what is on disk now. */
 	b2f_file_catch_up(file);
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	ret = change(file, encoding);
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return ret;
 }

@@ -54,7 +54,8 @@ struct b2f_file {
 	struct b2f_runtime *runtime;
 	/* The owner, and every job. */
 	atomic_uint refs;
-	pthread_mutex_t allow_lock;
+	/* One thread commits, refreshes, makes it writable or moves it. */
+	pthread_mutex_t commit_lock;
 	pthread_mutex_t lock;
 	/* Holds a reference.  Protected by lock. */
 	struct b2f_frame *frame;
@@ -91,7 +92,7 @@ struct b2f_file {
 	/* Held while a head is loaded, by chunk: others wait for that one. */
 	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
 	pthread_mutex_t streams_lock;
-	/* Its readers, a list.  Protected by streams_lock. */
+	/* Its readers, a list.  They, and it, are under streams_lock. */
 	struct b2f_stream *streams;
 };
 
@@ -124,18 +125,13 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 
 /*
- * Continues with @newer, which it takes over; nothing is dirty.  @w is the
- * writer whose locks are held, NULL if there was none.  Returns 0 or -EBUSY.
+ * Continues with @newer, which it takes over; nothing is dirty.  The commit_lock is
+ * held, and the write_lock of the writer @w, NULL if there is none.  Returns 0 or
+ * -EBUSY.
  */
 B2F_MUST_CHECK
 int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 			   struct b2f_frame *newer);
-
-/*
- * The writer with its commit_lock, or NULL as long as there is none.  Also
- * takes the allow_lock, so that none comes meanwhile.
- */
-struct b2f_writer *b2f_file_hold_writer(struct b2f_file *file);
 
 /*
  * Continues with what another program made of the frame, if nothing is dirty

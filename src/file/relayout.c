@@ -287,7 +287,7 @@ int b2f_relayout_to_plain(struct b2f_file *file, uint64_t keep)
 	struct b2f_writer *w = file->writer;
 	int err = 0;
 
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	if (!w->txn)
 		err = -EROFS;
@@ -300,7 +300,7 @@ int b2f_relayout_to_plain(struct b2f_file *file, uint64_t keep)
 		pthread_mutex_unlock(&file->lock);
 	}
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
 
@@ -408,7 +408,7 @@ void b2f_relayout_before(struct b2f_file *file, const void *buf, uint64_t size,
 	if (!is_of_interest(file, buf, size, off))
 		return;
 	w = file->writer;
-	pthread_mutex_lock(&w->commit_lock);
+	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);
 	if (w->txn && may_become(file)) {
 		if (b2f_file_size(file) > 0)
@@ -417,7 +417,7 @@ void b2f_relayout_before(struct b2f_file *file, const void *buf, uint64_t size,
 			err = to_array(file, buf, size, false);
 	}
 	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&w->commit_lock);
+	pthread_mutex_unlock(&file->commit_lock);
 	/* After an error it is plain as before, and the commit tries again. */
 	(void)err;
 }

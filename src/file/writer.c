@@ -38,7 +38,6 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&w->gate, &attr);
 	pthread_rwlockattr_destroy(&attr);
-	pthread_mutex_init(&w->commit_lock, NULL);
 	pthread_mutex_init(&w->write_lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->options = *options;
@@ -60,7 +59,6 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w)
 	b2f_holes_close(rt, w);
 	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->write_lock);
-	pthread_mutex_destroy(&w->commit_lock);
 	pthread_rwlock_destroy(&w->gate);
 	free(w);
 }

@@ -27,7 +27,6 @@ enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
 
 struct b2f_writer {
 	struct b2f_write_options options;
-	pthread_mutex_t commit_lock;
 	pthread_mutex_t write_lock;
 	pthread_rwlock_t gate;
 	/* Do the first bytes look like a.npy file?  Under write_lock. */
@@ -98,6 +97,13 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 B2F_MUST_CHECK
 int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 			struct b2f_txn **out);
+
+/*
+ * file_allow.c: makes @w the writer of @file, by a transaction of what is on disk.  The
+ * commit_lock is held.  Returns as b2f_file_allow_write().
+ */
+B2F_MUST_CHECK
+int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w);
 
 /* Frees what is left of @w, which has no transaction and may be NULL. */
 void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
