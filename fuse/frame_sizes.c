@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_sizes.c - what stat(2) says of the sizes of a frame, or of its .npy view */
+/* frame_sizes.c - sizes of a frame, or of its .npy view, in stat(2) */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "frame_sizes.h"
 
-/* st_blocks 0 would make tar -S and cp write zeros instead of reading. */
+/* With st_blocks 0, tar -S and cp would write zeros without reading. */
 #define BLOCKS_MIN 8
 
 blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes)
@@ -19,7 +19,7 @@ blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes)
 	return n > INT64_MAX ? INT64_MAX : (blkcnt_t)n;
 }
 
-/* Finds the length of a view's header; 0: there is no view. */
+/* Finds the length of the header of a view; 0: the frame has no view. */
 static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
 {
 	uint8_t *head = NULL;

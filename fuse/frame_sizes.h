@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_sizes.h - what stat(2) says of the sizes of a frame, or of its .npy view
+ * frame_sizes.h - sizes of a frame, or of its .npy view, in stat(2)
  *
  * Layer: fuse.  Threads: pure functions.
  */
@@ -13,26 +13,26 @@
 
 #include "b2frame/frame.h"
 
-/* Facts about a frame without its data; zeros if it is broken. */
+/* Sizes that the index tells; zeros if the frame is damaged. */
 struct fs_frame_sizes {
 	bool known;
-	/* As shown, and stored. */
+	/* Bytes as shown, and as stored. */
 	uint64_t nbytes;
 	uint64_t cbytes;
-	/* Length of the header of its.npy view; 0: it has none. */
+	/* Length of the header of its .npy view; 0: it has no view. */
 	uint64_t head_len;
 };
 
-/* Reads them from @frame.  Returns 0 or -ENOMEM. */
+/* Reads the sizes from @frame.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_frame_sizes_read(const struct b2f_frame *frame,
 		      struct fs_frame_sizes *out);
 
-/* Sets what stat(2) says of sizes, for the frame or its view. */
+/* Sets the sizes in @out, for the frame or its view. */
 void fs_frame_sizes_show(const struct fs_frame_sizes *sizes, bool is_view,
 			 struct stat *out);
 
-/* st_blocks of @nbytes that are stored in @cbytes. */
+/* st_blocks for @nbytes that take @cbytes on disk. */
 blkcnt_t fs_frame_sizes_blocks(uint64_t nbytes, uint64_t cbytes);
 
 #endif

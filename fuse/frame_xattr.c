@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_xattr.c - what a frame says of itself, as values of extended attributes */
+/* frame_xattr.c - facts about a frame as values of extended attributes */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/limits.h>
@@ -14,7 +14,7 @@
 #define VLMETA	   "vlmeta."
 #define VLMETA_RAW "vlmeta_raw."
 
-/* Longer MessagePack is longer than an attribute can be in any form. */
+/* Longer MessagePack decodes to more than an attribute can hold. */
 #define DECODED_MAX (4 * XATTR_SIZE_MAX)
 
 static void put_filters(FILE *f, const struct b2f_frame_info *info)
@@ -48,7 +48,7 @@ static void put_list(FILE *f, unsigned int n, const int64_t *wide,
 	fputs(n ? "]" : "[]", f);
 }
 
-/* Returns whether there is such a fact. */
+/* Writes the fact @name.  Returns whether there is such a fact. */
 static bool put_array_fact(FILE *f, const struct b2f_array *array,
 			   const char *key)
 {
@@ -67,7 +67,7 @@ static bool put_array_fact(FILE *f, const struct b2f_array *array,
 	return true;
 }
 
-/* Plain data that tell what array they are have neither chunks nor blocks. */
+/* A tensor that is stored as plain data has neither chunks nor blocks. */
 static bool put_tensor_fact(FILE *f, const struct b2f_array *tensor,
 			    const char *key)
 {
@@ -126,9 +126,9 @@ int fs_frame_xattr_check_name(const char *name)
 		    strlen(FS_FRAME_XATTR_PREFIX)) == 0)
 		return 0;
 	/*
-	 * Upon EOPNOTSUPP, ls asks for no further file.  The attribute that the
-	 * kernel asks for before the first write is ENODATA: getcap takes nothing
-	 * else for none.
+	 * After EOPNOTSUPP, ls asks no further file.  The attribute that the
+	 * kernel asks for before the first write gets ENODATA, because getcap
+	 * accepts no other error.
 	 */
 	return strncmp(name, "user.", strlen("user.")) == 0 ||
 			       strcmp(name, "security.capability") == 0
@@ -203,7 +203,10 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 		if (b2f_frame_vlmeta(frame, i, &info, &content))
 			continue;
 		free(content);
-		/* Names of attributes end at a 0, and have a longest length. */
+		/*
+		 * A name of an attribute cannot contain a 0, and has a maximum
+		 * length.
+		 */
 		if (strlen(info.name) == info.name_len &&
 		    info.name_len < XATTR_NAME_MAX -
 					    sizeof(FS_FRAME_XATTR_PREFIX) -

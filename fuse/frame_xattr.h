@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_xattr.h - what a frame says of itself, as values of extended attributes
+ * frame_xattr.h - facts about a frame as values of extended attributes
  *
  *   user.blosc2.info            JSON, as of bloscctl info --json
  *   user.blosc2.typesize, .codec, .clevel, .filters, .nbytes, .cbytes, .ratio,
@@ -27,23 +27,23 @@
 #define FS_FRAME_XATTR_OWN "user.bloscfs."
 
 /*
- * Where nothing but facts can be read: returns 0 if the attribute @name may be
- * one, -ENODATA, or -EOPNOTSUPP (no name that a user may give).  So of all names
- * that do not begin with "user.", wherever they are asked for.
+ * For a file that has only these attributes: returns 0 if @name may be one of
+ * them, -ENODATA, or -EOPNOTSUPP (the name is not below "user.", so that no
+ * user may set it).
  */
 B2F_MUST_CHECK
 int fs_frame_xattr_check_name(const char *name);
 
 /*
- * The value of the attribute @name, malloc'ed, without a 0 at its end.
- * Returns 0, -ENODATA (no such one), -ENOMEM, or as b2f_frame_vlmeta().
+ * Gets the value of the attribute @name, malloc'ed, without a 0 at its end.
+ * Returns 0, -ENODATA (no such attribute), -ENOMEM, or as b2f_frame_vlmeta().
  */
 B2F_MUST_CHECK
 int fs_frame_xattr_get(struct b2f_frame *frame, const char *name, char **out,
 		       size_t *size);
 
 /*
- * The names of all of them, each with a 0 behind it; malloc'ed.
+ * The names of all these attributes, each with a 0 behind it; malloc'ed.
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK

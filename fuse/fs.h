@@ -5,8 +5,7 @@
  * Layer: fuse.
  *
  * Threads: set up by the main thread before the first request and taken down
- * after the last one; in between only the parts change, each under its own
- * lock.
+ * after the last one; meanwhile each part changes under its own lock.
  */
 #ifndef B2F_FUSE_FS_H
 #define B2F_FUSE_FS_H
@@ -35,13 +34,13 @@ struct fs_pack;
 /* See packs.h. */
 struct fs_packs {
 	struct fs_volume volume;
-	/* All that the kernel knows something of; under fs->state_lock. */
+	/* All packs that have a node; under fs->state_lock. */
 	struct fs_pack *first;
-	/* Number of open files; likewise. */
+	/* Number of open packs; under fs->state_lock, too. */
 	size_t nopen;
 	/*
-	 * The last pack that could not be opened, so that it is logged once;
-	 * likewise.
+	 * The version of the last pack that could not be opened, so that it is
+	 * logged only once; under fs->state_lock, too.
 	 */
 	struct b2f_frame_stamp failed;
 };
@@ -50,14 +49,15 @@ struct fs_packs {
 struct fs_named_homes {
 	/* See links.h. */
 	pthread_mutex_t lock;
-	/* The rest is under it. */
+	/* All below is under the lock. */
 	/*
-	 * Stamp of that directory, and whether it would show any change since.
+	 * Stamp of that directory, and whether any change since would change
+	 * it.
 	 */
 	struct b2f_frame_stamp stamp;
 	bool is_sure;
 	time_t since_s;
-	/* Homes that a name leads to. */
+	/* Homes with at least one name. */
 	struct fs_name_set names;
 };
 
@@ -73,11 +73,11 @@ struct fs {
 	struct fs_tree *tree;
 	struct fs_known known;
 	/*
-	 * The state of nodes, open frames and handles.  Taken before the lock
-	 * of the tree, and never held during I/O.
+	 * Protects the state of nodes, open frames and handles.  Taken before
+	 * the lock of the tree; not held during I/O.
 	 */
 	pthread_mutex_t state_lock;
-	/* All handles; under the lock. */
+	/* All handles; under state_lock. */
 	struct fs_handles handles;
 	struct fs_shares shares;
 	struct fs_files files;
@@ -88,9 +88,9 @@ struct fs {
 	 */
 	struct fs_bucket *bucket;
 	/*
-	 * Shared by all that makes a node of the file at a name, gives a frame another
-	 * name, or takes one away, as form.c changes what has a name.  It comes before
-	 * the locks of the library, may be held during I/O, and is not taken twice.
+	 * Held shared by requests that make a node for a name, or change a
+	 * frame's names; held alone by form.c.  Taken before the locks of the
+	 * library, may be held during I/O, and is not taken twice.
 	 */
 	pthread_rwlock_t names_lock;
 	/* New files are directories from the start. */
@@ -102,20 +102,20 @@ struct fs {
 	struct fs_stats stats;
 	struct fs_stats_file stats_file;
 	struct fuse_session *session;
-	/* The kernel has been answered for the first time. */
+	/* The kernel has got the first answer. */
 	bool is_ready;
-	/* Writing was asked for and is possible. */
+	/* The user asked for a writable mount, and SOURCE is writable. */
 	bool read_write;
 };
 
-/* The mount that @req, which the calling thread answers, is for. */
+/* The mount of @req, which the calling thread answers. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
 	fs_asker_note(req);
 	return fuse_req_userdata(req);
 }
 
-/* The node of the tree that @inode is. */
+/* The node of the tree at @inode. */
 static inline struct fs_backed *fs_backed_of(struct fs_node *inode)
 {
 	return (struct fs_backed *)inode;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuse_api.h - the version of libfuse's interface that we code against
+ * fuse_api.h - the version of libfuse's interface that this code uses
  *
  * Include this, never <fuse_lowlevel.h> itself, so that all files agree.
  *
@@ -16,16 +16,16 @@
 #include <sys/ioctl.h>
 
 /*
- * What newer kernels offer, in the words of their protocol: libfuse has names for it
- * from 3.17 on, and no version logs a refusal less than once a file.  Kernels
- * without it take no notice.
+ * Newer parts of the kernel's protocol.  libfuse has names for them from 3.17
+ * on, but every version logs a refusal once per file.  Older kernels ignore
+ * them.
  */
 
 /* Bits of @flags2 in the answer to FUSE_INIT; Linux 6.6 and 6.9. */
 #define FS_INIT2_MMAP_DIRECT (1u << 4)
 #define FS_INIT2_PASSTHROUGH (1u << 5)
 
-/* The answer to an open: the kernel itself reads and writes @backing_id. */
+/* The answer to an open: the kernel reads and writes @backing_id itself. */
 struct fs_open_answer {
 	uint64_t fh;
 	uint32_t open_flags;
@@ -34,7 +34,9 @@ struct fs_open_answer {
 
 #define FS_OPEN_PASSTHROUGH (1u << 7)
 
-/* Requests to /dev/fuse: make and remove the number of a file. */
+/*
+ * The requests to /dev/fuse that make and remove the number of a backing file.
+ */
 struct fs_backing_map {
 	int32_t fd;
 	uint32_t flags;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* getattr.c - what stat(2) shows */
+/* getattr.c - attributes for stat(2) */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "programs/home.h"
 #include "view.h"
 
-/* Smaller reads cost the same. */
+/* Smaller reads take as long. */
 #define FRAME_BLKSIZE (128 << 10)
 
 uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
@@ -22,7 +22,7 @@ uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino)
 		      UINT64_C(1) << 63);
 }
 
-/* A frame that has grown keeps the number that it was shown with. */
+/* A file that became a directory is shown with its old number. */
 static void keep_ino(const struct fs *fs, const struct fs_backed *node,
 		     struct stat *out)
 {
@@ -37,7 +37,7 @@ static int64_t clamp(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-/* Lets the mount's options override @st. */
+/* Applies the mount's options to @st. */
 static void apply_options(const struct fs *fs, struct stat *st)
 {
 	const struct fs_options *o = &fs->options;
@@ -58,7 +58,7 @@ static void apply_options(const struct fs *fs, struct stat *st)
 		st->st_mode &= ~fs->config.file_mask;
 }
 
-/* Gives other users than the daemon's no more than they have below. */
+/* Gives other users no more rights than they have on the backing filesystem. */
 static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
 			 mode_t mode)
 {
@@ -73,8 +73,8 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 	out->st_mode = shown_mode(fs, fd, NULL, st->st_mode);
 	out->st_ino = fs_getattr_ino(fs, st->st_dev, st->st_ino);
 	/*
-	 * Some of the directories in it are frames, and shown as files. 1
-	 * means that the subdirectories are not counted.
+	 * Some of its directories are frames, and shown as files.  1 means that
+	 * the subdirectories are not counted.
 	 */
 	if (S_ISDIR(st->st_mode) && st->st_nlink > 2)
 		out->st_nlink = 1;
@@ -82,9 +82,10 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 }
 
 /*
- * A user who may not enter the directory of a frame may not use the frame
- * either.  Where file and directory have different owners or groups, the file's
- * owner may be anyone in the directory: he gets what all others may.
+ * Returns the bits to hide, which the directory of a frame denies: a user who
+ * may not enter the directory may not use the frame.  If file and directory
+ * have different owners or groups, the file's owner or group may be any user in
+ * the directory.
  */
 static mode_t hidden_by(mode_t dir_mode, const struct stat *dir,
 			const struct stat *index)
@@ -109,9 +110,9 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * Any user who may write to the directory decides what a program in the frame
- * does, and no write there clears these bits.  A frame that is one file shows what
- * it would show as a directory.
+ * Hides set-id bits if other users may write to the directory of the frame:
+ * they decide what a program in it does, and a write there does not clear these
+ * bits.  A contiguous frame shows the bits that it would show as a directory.
  */
 static mode_t set_id_hidden_by(const struct stat *self,
 			       const struct stat *index)
@@ -122,7 +123,7 @@ static mode_t set_id_hidden_by(const struct stat *self,
 	return by_others ? S_ISUID | S_ISGID : 0;
 }
 
-/* The mode of a frame, whose directory or file is @probe->fd. */
+/* The mode to show for the frame at @probe->fd. */
 static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 {
 	const struct stat *self = &probe->st, *index = &probe->index;
@@ -148,8 +149,8 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	*out = *index;
 	out->st_mode = mode_of_frame(fs, probe);
 	/*
-	 * A rename changes only the directory's ctime; a commit and its
-	 * cleaning up change the mtime as well.
+	 * A rename changes only the ctime of a directory; a commit, and the
+	 * cleaning up after it, changes the mtime, too.
 	 */
 	if (is_later(&self->st_ctim, &self->st_mtim) &&
 	    is_later(&self->st_ctim, &out->st_ctim))
@@ -177,9 +178,8 @@ void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 }
 
 /*
- * Gets the time of the last write, which the index has only after the next
- * commit; while that is under way, only @frame remembers it.  Returns false if
- * the index has it.
+ * Gets the time of the last write.  The index gets it with the next commit;
+ * until that has ended, only @frame has it.  Returns false if the index has it.
  */
 static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 		       const struct b2f_file_now *now, struct timespec *out)
@@ -199,7 +199,7 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 	return has;
 }
 
-/* A sparse frame that lies out of sight has a name there. */
+/* A deleted sparse frame still has a hidden name. */
 static void note_deleted(const struct fs_backed *node, struct stat *out)
 {
 	if (node->state.deleted)
@@ -207,8 +207,8 @@ static void note_deleted(const struct fs_backed *node, struct stat *out)
 }
 
 /*
- * Attributes of the open @frame, which override those on disk.  If the index
- * is not the one it left, another program changed the frame.
+ * Attributes of the open @frame, which override those on disk.  If the index is
+ * not the one that @frame left, another program has changed it.
  */
 static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		      const struct fs_probe *on_disk, struct stat *out)
@@ -238,7 +238,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* Attributes of a frame that is not open, or of a file that is no frame. */
+/* Attributes of a closed frame, or of a file that is no frame. */
 static void closed_attr(struct fs *fs, struct fs_backed *node,
 			const struct fs_probe *on_disk, struct stat *out)
 {
@@ -253,8 +253,8 @@ static void closed_attr(struct fs *fs, struct fs_backed *node,
 }
 
 /*
- * Fills in the frame's attributes, by one of the two ways; gives back @frame,
- * the open frame of @node or NULL.
+ * Fills in the attributes of an open or closed frame; gives back @frame, the
+ * open frame of @node, or NULL.
  */
 static void frame_attr(struct fs *fs, struct fs_backed *node,
 		       struct fs_open_frame *frame,
@@ -268,7 +268,7 @@ static void frame_attr(struct fs *fs, struct fs_backed *node,
 	fs_open_frame_put(fs, frame);
 }
 
-/* Attributes of the open @node as shown last, whatever is on disk by now. */
+/* The last attributes of the open @node that were shown. */
 static int last_seen(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
 	int err = -ESTALE;
@@ -291,9 +291,9 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 	int err;
 
 	/*
-	 * The root's name leads into our own mount, and what was deleted has no
-	 * name, or has lost one of several, and need not be known by another one
-	 * yet: open it by its descriptor.
+	 * Open these nodes by descriptor: the root's name leads into our own
+	 * mount; a deleted file has no name; a file that has lost one of
+	 * several names may not be found by another one yet.
 	 */
 	if (node->is_root || node->lost_name ||
 	    fs_tree_is_held(fs->tree, node))
@@ -306,7 +306,7 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-/* Finds the sizes of a frame that is not open. */
+/* Finds the sizes of a closed frame. */
 static int find_sizes(struct fs *fs, struct fs_backed *node,
 		      struct fs_probe *probe)
 {
@@ -331,8 +331,8 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	if (node->sparse)
 		probe.nlinks = b2f_home_count(fd);
 	/*
-	 * Before any look at the index: what is not open now has all that was
-	 * answered until now on disk.
+	 * Look for an open frame before the index: if there is none, all
+	 * changes that were answered are on disk.
 	 */
 	frame = fs_open_frame_peek(fs, node);
 	err = fs_probe_index(fd, node->sparse, &probe.index);
@@ -380,7 +380,7 @@ static void note_set_ids(struct fs_backed *node, const struct stat *st)
 		atomic_store(&node->has_set_ids, true);
 }
 
-/* Attributes of anything but a view. */
+/* Attributes of a file that is no view. */
 static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
 	struct fs_pin pin = {0};
@@ -435,8 +435,8 @@ int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out)
 }
 
 /*
- * Is @probe of the frame @node, which is not open now, from before our last
- * commit?  A size from then must not reach the kernel after that of the commit.
+ * Is @probe of the closed frame @node older than our last commit?  The kernel
+ * must not get an old size after a new one.
  */
 static bool is_outdated(struct fs *fs, struct fs_backed *node,
 			const struct fs_probe *probe)
@@ -449,7 +449,7 @@ static bool is_outdated(struct fs *fs, struct fs_backed *node,
 	pthread_mutex_lock(&fs->state_lock);
 	was_open = node->state.seen.cache != FS_CACHE_UNKNOWN;
 	pthread_mutex_unlock(&fs->state_lock);
-	/* A probe that is only remembered is made anew. */
+	/* A remembered probe is replaced by a new one. */
 	if (!was_open || probe->fd < 0 ||
 	    fs_probe_index(probe->fd, probe->sparse, &index))
 		return was_open;

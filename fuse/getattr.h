@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * getattr.h - what stat(2) shows
+ * getattr.h - attributes for stat(2)
  *
- * A frame has mode, owner and times of its index, its own decoded size, and
- * the inode number of its directory or file.  Options like uid= come on top.
+ * A frame has mode, owner and times of its index, its own decoded size, and the
+ * inode number of its directory or file.  Options like uid= override them.
  *
  * Layer: fuse.  Threads: any; fs_getattr() may block on I/O.
  */
@@ -27,17 +27,18 @@ static inline mode_t fs_getattr_set_ids(const struct stat *st)
 	       (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
 }
 
-/* Attributes of a file that was just looked at and is not open. */
+/* Attributes of a closed file that was just looked at. */
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 			 struct stat *out);
 
-/* Attributes of @node, which was just looked at and may be open. */
+/* Attributes of @node, which was just looked at, and may be open. */
 void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 			 const struct fs_probe *probe, struct stat *out);
 
 /*
- * The inode number shown for @ino of device @dev: other devices than the base's
- * get other numbers, or tar would take two files with one number for one file.
+ * The inode number to show for @ino on @dev.  Files on other devices than the
+ * root's get other numbers, because tar would take two files with one number
+ * for one file.
  */
 uint64_t fs_getattr_ino(const struct fs *fs, dev_t dev, uint64_t ino);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handle.c - handles: what the kernel has open */
+/* handle.c - handles of open files and directories */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* helper.c - what mount(8) expects of mount.TYPE */
+/* helper.c - runs as mount.TYPE, the helper of mount(8) */
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define MOUNT_EXIT_FAILED 32
 
-/* Longer lists are compared with what fits. */
+/* Of a longer list only the beginning is compared. */
 #define OPTIONS_SIZE 4096
 
 bool fs_helper_is(const char *program)
@@ -49,7 +49,7 @@ int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE])
 
 struct flag {
 	const char *name;
-	/* As statvfs(3) tells it, and as mount(2) takes it. */
+	/* The flag in statvfs(3), and in mount(2). */
 	unsigned long told;
 	unsigned long bit;
 };
@@ -65,7 +65,7 @@ static const struct flag flags[] = {
 	{NULL, ST_SYNCHRONOUS, MS_SYNCHRONOUS},
 };
 
-/* Sets or clears what one word of @list says of @flag: "exec", or "noexec". */
+/* Sets or clears @flag as @list says: "exec" or "noexec". */
 static void apply_flag(const struct flag *flag, const char *list,
 		       unsigned long *bits)
 {
@@ -95,7 +95,7 @@ static unsigned long new_flags(const struct fs_options *o,
 	return bits;
 }
 
-/* Can the bloscfs at @path write?  False also where it does not say. */
+/* Can the bloscfs at @path write?  False also if it does not say. */
 static bool is_writable(const char *path)
 {
 	char value[2];
@@ -119,8 +119,8 @@ static bool has_word(const char *list, const char *word, size_t n)
 }
 
 /*
- * Returns the first of the options @own that the bloscfs at @path was not
- * mounted with; NULL: there is none.  *@n: its length.
+ * Returns the first of the options @own that the bloscfs at @path was mounted
+ * without; NULL: none.  *@n: its length.
  */
 static const char *find_other(const char *path, const char *own, size_t *n)
 {
@@ -131,7 +131,7 @@ static const char *find_other(const char *path, const char *own, size_t *n)
 	told[size > 0 ? size : 0] = '\0';
 	for (const char *p = own; *p; p += strspn(p, ",")) {
 		*n = strcspn(p, ",");
-		/* The kernel calls both so. */
+		/* The kernel has one name for both. */
 		if (!has_word(told, p, *n) &&
 		    !(has_word("allow_other", p, *n) &&
 		      has_word(told, "allow_root", strlen("allow_root"))))
@@ -141,7 +141,7 @@ static const char *find_other(const char *path, const char *own, size_t *n)
 	return NULL;
 }
 
-/* Can all that is asked for be changed? */
+/* Can a remount change all the given options? */
 static int check_own(const struct fs_options *o, char reason[FS_REASON_SIZE])
 {
 	const char *other;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * helper.h - what mount(8) expects of mount.TYPE
+ * helper.h - runs as mount.TYPE, the helper of mount(8)
  *
- * Under a name that begins with "mount." the letters mean what mount(8) says:
- * -f checks the options and mounts nothing, -s accepts unknown options, -N enters a
- * mount namespace first.  "remount" is done here as well: it changes a mount
- * that exists, so no daemon is started.
+ * Under a name that begins with "mount."  the letters mean what mount(8) says:
+ * -f checks the options and mounts nothing, -s accepts unknown options, -N
+ * enters a mount namespace first.  "remount" changes an existing mount here,
+ * without a new daemon.
  *
  * Layer: fuse.  Threads: only before there are any.
  */
@@ -33,11 +33,8 @@ B2F_MUST_CHECK
 int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE]);
 
 /*
- * Makes the mount at @options->mountpoint read-only or writable, and sets the
- * kernel's options that are given; all others stay.
- *
- * Returns 0; with @reason set -EINVAL (no bloscfs is there), -EROFS (it was
- * mounted read-only, so it cannot become writable) or another errno.
+ * Makes the mount at @options->mountpoint read-only or writable, and sets those
+ * of the kernel's options that are given.
  */
 B2F_MUST_CHECK
 int fs_helper_remount(const struct fs_options *options,

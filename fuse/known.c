@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* known.c - what is told of the names of a backing directory, without asking */
+/* known.c - the names in backing directories, kept current by inotify */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,22 +16,24 @@
 #include "suffix.h"
 
 /*
- * Not IN_MOVED_FROM: an exchange of two names is told as if each went before it
- * came back, but both exist at every moment.  So a name that was moved away is
- * kept, and looked for in vain.
+ * Without IN_MOVED_FROM: an exchange of two names is reported as if each were
+ * gone for a moment, but both always exist.  So a name that was moved away
+ * stays in the set, and is looked for in vain.
  */
 #define EVENTS                                                                 \
 	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR | IN_MASK_CREATE)
 
-/* For directories that are listed. */
+/* Also for directories that are listed. */
 #define WRITE_EVENTS (IN_MODIFY | IN_CLOSE_WRITE)
 
 #define EVENTS_SIZE 4096
 
-/* Learning costs about as much as so many requests that look for names. */
+/*
+ * Reading all names takes about as long as so many requests that look for one.
+ */
 #define LEARN_AT 8
 
-/* How many names to read for each request that has come. */
+/* A directory may have so many names per request before it is learned. */
 #define NAMES_PER_REQUEST 256
 
 void fs_known_init(struct fs_known *known)
@@ -43,7 +45,7 @@ void fs_known_init(struct fs_known *known)
 		known->events_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 }
 
-/* Forgets the names of @dir; locked.  Its watch has gone if !@unwatch. */
+/* Forgets the names of @dir.  @unwatch: removes its watch, too.  Locked. */
 static void forget(struct fs_known *known, struct fs_known_dir *dir,
 		   bool unwatch)
 {
@@ -98,8 +100,8 @@ static void remove_name(struct fs_known *known, struct fs_known_dir *dir,
 typedef bool name_fn(struct fs_name_set *names, struct fs_name_hash hash);
 
 /*
- * Calls @fn for each name that is @stem and a suffix, but for @name.  Returns
- * whether it did so for one.
+ * Calls @fn for each name that is @stem with a suffix, except @name.  Returns
+ * whether there was one.
  */
 static bool any_with_stem(struct fs_known_dir *dir, const char *stem,
 			  const char *name, name_fn *fn)
@@ -125,7 +127,7 @@ static bool has(struct fs_name_set *names, struct fs_name_hash hash)
 }
 
 /*
- * @name has come: frames that had its stem for themselves may have it no more.
+ * The name @name is new: a frame with the same stem may not be shown by it now.
  */
 static void unmark_others(struct fs_known_dir *dir, const char *name)
 {
@@ -160,7 +162,7 @@ static void apply(struct fs_known *known, const struct inotify_event *event)
 		return;
 	}
 	dir = find_watch(known, event->wd);
-	/* The event is of a watch that was removed meanwhile. */
+	/* The event is of a watch that was removed before. */
 	if (!dir)
 		return;
 	dir->nevents++;
@@ -176,7 +178,7 @@ static void apply(struct fs_known *known, const struct inotify_event *event)
 	}
 }
 
-/* Applies all events that there are; locked. */
+/* Applies all pending events; locked. */
 static void read_events(struct fs_known *known)
 {
 	_Alignas(struct inotify_event) char buf[EVENTS_SIZE];
@@ -195,7 +197,7 @@ static void read_events(struct fs_known *known)
 		forget_all(known);
 }
 
-/* The only place where a directory can be; locked. */
+/* The only place that the table has for a directory; locked. */
 static struct fs_known_dir *place_of(struct fs_known *known, dev_t dev,
 				     ino_t ino)
 {
@@ -205,7 +207,7 @@ static struct fs_known_dir *place_of(struct fs_known *known, dev_t dev,
 	return &known->dirs[(h >> 32) % FS_KNOWN_DIRS];
 }
 
-/* The directory; NULL: not even its requests are counted.  Locked. */
+/* Finds the directory; NULL: its requests are not even counted.  Locked. */
 static struct fs_known_dir *find(struct fs_known *known, dev_t dev, ino_t ino)
 {
 	struct fs_known_dir *dir = place_of(known, dev, ino);
@@ -228,8 +230,9 @@ static void make_room(struct fs_known *known, const struct fs_known_dir *dir,
 }
 
 /*
- * Only this kernel changes names there, and tells of it.  Once the key is there,
- * encrypted names are other ones.
+ * Does inotify report all changes of names there?  Not if another machine or
+ * daemon can make them; nor for encrypted names, which change when the key is
+ * added.
  */
 static bool is_told_of(int fd)
 {
@@ -239,11 +242,11 @@ static bool is_told_of(int fd)
 				       !(flags & FS_ENCRYPT_FL));
 }
 
-/* The names of a directory while they are read. */
+/* The names of a directory that are being read. */
 struct reading {
 	struct fs_name_set names;
 	size_t max;
-	/* One of the names with another case; "": none has a letter. */
+	/* One of the names with its case changed; "": none has a letter. */
 	char other_case[NAME_MAX + 1];
 };
 
@@ -275,8 +278,8 @@ static int take(void *arg, int dirfd, const struct dirent *d)
 }
 
 /*
- * Does the directory tell "a" from "A"?  If none of its names has a letter,
- * that cannot be found out.
+ * Does the directory distinguish "a" from "A"?  Unknown if no name has a
+ * letter.
  */
 static bool tells_case(const struct reading *r, int fd)
 {
@@ -286,14 +289,14 @@ static bool tells_case(const struct reading *r, int fd)
 		return false;
 	if (fs_name_set_has(&r->names, fs_name_hash(r->other_case)))
 		return true;
-	/* O_PATH: it may lead into our own mount. */
+	/* O_PATH, because the name may lead into our own mount. */
 	found = openat(fd, r->other_case, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (found >= 0)
 		close(found);
 	return found < 0 && errno == ENOENT;
 }
 
-/* Reads the names of a directory that can be known. */
+/* Reads all names of the directory, unless they are too many. */
 static int read_names(int fd, struct reading *r)
 {
 	int dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
@@ -318,9 +321,9 @@ static int add_watch(struct fs_known *known, int fd, uint32_t events)
 }
 
 /*
- * Begins to watch the directory: from now on its events are applied.  Returns
- * the watch, or an errno.  Locked, so that no event of it is taken for an old
- * one.
+ * Begins to watch the directory, whose events are applied from now on.  Returns
+ * the watch, or an errno.  Locked, so that no event is taken for one of an
+ * older watch.
  */
 static int watch(struct fs_known *known, struct fs_known_dir *dir, int fd)
 {
@@ -333,7 +336,7 @@ static int watch(struct fs_known *known, struct fs_known_dir *dir, int fd)
 	return wd;
 }
 
-/* The known directory is listed: has events tell of writes too. */
+/* A known directory is being listed: watch for writes, too. */
 static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
 {
 	struct fs_known_dir *dir;
@@ -344,7 +347,7 @@ static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
 	if (dir && dir->watch && !dir->hears_writes)
 		wd = add_watch(known, fd,
 			       WRITE_EVENTS | IN_ONLYDIR | IN_MASK_ADD);
-	/* The watch has gone with the directory: this is another one. */
+	/* The old watch went with its directory: this is another directory. */
 	if (wd >= 0 && wd != dir->watch)
 		inotify_rm_watch(known->events_fd, wd);
 	else if (wd >= 0)
@@ -352,7 +355,7 @@ static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
 	pthread_mutex_unlock(&known->lock);
 }
 
-/* Adds what was read to what events have told; locked. */
+/* Adds the names that were read to those that events reported.  Locked. */
 static void merge(struct fs_known *known, struct fs_known_dir *dir,
 		  const struct reading *r)
 {
@@ -369,8 +372,8 @@ static void merge(struct fs_known *known, struct fs_known_dir *dir,
 }
 
 /*
- * Learns the directory @dev, @ino, which is @fd.  A name that goes while its
- * directory is read may be kept: then it is looked for in vain, no more.
+ * Learns the directory @dev, @ino, which is @fd.  A name that is removed
+ * meanwhile may stay in the set: it is looked for in vain.
  */
 static void learn(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		  size_t max)
@@ -397,7 +400,10 @@ static void learn(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 	fs_name_set_fini(&r.names);
 }
 
-/* Counts a request.  Returns how many names to learn at most; locked. */
+/*
+ * Counts a request.  Returns how many names the directory may have to be
+ * learned; locked.
+ */
 static size_t count(struct fs_known *known, dev_t dev, ino_t ino,
 		    bool is_listed)
 {
@@ -415,7 +421,7 @@ static size_t count(struct fs_known *known, dev_t dev, ino_t ino,
 		return FS_KNOWN_NAMES;
 	if (++dir->nasked < dir->learn_at)
 		return 0;
-	/* If that is too few, wait until more pays. */
+	/* It had more names: wait until learning pays. */
 	dir->learn_at = dir->learn_at > UINT_MAX / 4 ? UINT_MAX
 						     : 2 * dir->nasked;
 	return (size_t)dir->nasked * NAMES_PER_REQUEST < FS_KNOWN_NAMES
@@ -440,7 +446,7 @@ void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		hear_writes(known, dev, ino, fd);
 }
 
-/* find(), but only if its names are known; locked. */
+/* As find(), but NULL unless the names are known; locked. */
 static const struct fs_known_dir *find_known(struct fs_known *known, dev_t dev,
 					     ino_t ino)
 {

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * known.h - what is told of the names of a backing directory, without asking
+ * known.h - the names in backing directories, kept current by inotify
  *
- * To find out what NAME stands for, several backing names are looked for, of
- * which most do not exist (resolve.h).  So a directory in which many names are
- * looked for is *learned*: its names are read once, and inotify(7) tells of
- * each change since, by whatever program, before the call that made it returns.
- * Unlike a comparison of times, that misses no change within one tick of the
- * clock.
+ * A lookup of NAME tries several backing names, most of which do not exist
+ * (resolve.h).  So a directory with many lookups is *learned*: the daemon reads
+ * its names once, and inotify(7) then reports each change, by any program,
+ * before the call that made it returns.  Unlike a comparison of times, this
+ * misses no change within one tick of the clock.
  *
  *   unknown   nothing is known; after some requests the directory is learned
  *   learning  its names are being read
- *   known     what is not in the set does not exist
+ * known a name that is not in the set does not exist
  *
- * A listing asks of each file NAME.SUFFIX what it is shown as, which takes a
- * look at it.  If it is a frame, and the only entry with its stem, that is
- * noted with the name, until an event tells that this file was written to or
- * that an entry with the stem has come.  A file with several names is not
- * noted, as no event tells of writes by a name in another directory.  (If one
- * is added later, and the file is made into no frame by it, a listing has the
- * old name, and a lookup the right one.)  Of writes by mmap(2) the close of the
- * file tells.
+ * A listing has to look at each file NAME.SUFFIX to find the name that it is
+ * shown by.  If the file is a frame, and the only entry with its stem, its name
+ * is marked, until an event reports a write to the file or a new entry with
+ * that stem.  A file with hard links is not marked, because no event reports
+ * writes through a name in another directory.  (If a link is added later, and
+ * the file overwritten through it, a listing shows the old name, but a lookup
+ * finds the right one.)  After writes by mmap(2) the close of the file is
+ * reported.
  *
- * A directory stays unknown where events or names cannot be relied upon: on
- * filesystems that other machines can change, or that take two names for the
- * same; where it has too many names; and where inotify has nothing left.
- * Nothing but speed depends on it.  If events are lost, all is unknown again.
+ * A directory stays unknown if events or names are not reliable: on filesystems
+ * that other machines can change, or that ignore case; if it has too many
+ * names; or if inotify has reached its limits.  Only speed depends on this.  If
+ * events are lost, all directories become unknown.
  *
  * Memory: at most 64 bytes for each of FS_KNOWN_NAMES names in all directories.
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock, known->lock, under which events are read, which
- * never waits; taken with no other lock or after that of a listing.
+ * Threads: any.  One lock, known->lock, which is held while events are read
+ * (that never waits), and taken alone or after the lock of a listing.
  */
 #ifndef B2F_FUSE_KNOWN_H
 #define B2F_FUSE_KNOWN_H
@@ -42,7 +41,7 @@
 
 #include "name_set.h"
 
-/* Directories of which something is kept, and names of all of them. */
+/* How many directories, and how many names in all of them, are kept. */
 #define FS_KNOWN_DIRS  512
 #define FS_KNOWN_NAMES (1 << 17)
 
@@ -58,22 +57,24 @@ struct fs_known_dir {
 	enum fs_known_state state;
 	/* Watch of inotify; 0: none. */
 	int watch;
-	/* Requests in it while it was unknown, and when to learn it. */
+	/*
+	 * Requests while it was unknown, and how many make it worth learning.
+	 */
 	unsigned int nasked;
 	unsigned int learn_at;
-	/* Marked: a frame in one file, shown by its stem. */
+	/* A marked name is a contiguous frame shown by its stem. */
 	struct fs_name_set names;
-	/* Events tell of writes too, so that names can be marked. */
+	/* Events also report writes, so that names can be marked. */
 	bool hears_writes;
-	/* Counts what has happened to @names; never set back. */
+	/* Counts the changes of @names; never set back. */
 	uint64_t nevents;
 };
 
 struct fs_known {
 	pthread_mutex_t lock;
-	/* -1: no directory is ever known.  Const. */
+	/* -1: no directory is ever known.  Never changes. */
 	int events_fd;
-	/* The rest is under the lock. */
+	/* All below is under the lock. */
 	struct fs_known_dir *dirs;
 	size_t nnames;
 	/* The directory of the last event. */
@@ -87,34 +88,34 @@ void fs_known_init(struct fs_known *known);
 void fs_known_fini(struct fs_known *known);
 
 /*
- * Begins a request that looks for names in the directory @dev, @ino, of which
- * @fd is any descriptor: takes note of all changes up to now.  May learn the
- * directory, which blocks on I/O; @is_listed: all its names are about to be
- * looked for, so that it pays at once.
+ * Call this when a request begins that looks for names in the directory @dev,
+ * @ino, with @fd any descriptor of it.  Applies all changes up to now.  May
+ * learn the directory, which blocks on I/O; @is_listed: at once, because all
+ * its names will be looked for.
  */
 void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		    bool is_listed);
 
-/* Are the names of the directory known?  Then only this kernel changes it. */
+/* Are the names of the directory known?  Then only this kernel changes them. */
 bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino);
 
 /*
- * Is it known that the directory had no @name at the last fs_known_enter()?
+ * Had the directory no @name at the last fs_known_enter(), as far as is known?
  */
 bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 		    const char *name);
 
 /*
- * Is it known that @name, a plain file, is a frame that is shown by its stem?
- * If not, *@as_of is for fs_known_note_stem().
+ * Is the plain file @name marked as a frame shown by its stem?  If not, *@as_of
+ * is for fs_known_note_stem().
  */
 bool fs_known_has_stem(struct fs_known *known, dev_t dev, ino_t ino,
 		       const char *name, uint64_t *as_of);
 
 /*
- * Notes that it is so, as was found out since fs_known_has_stem() gave
- * @as_of.  Does nothing if the directory has changed meanwhile, or has other
- * entries with the stem.
+ * Marks @name as a frame shown by its stem, as found out since
+ * fs_known_has_stem() set @as_of.  Does nothing if the directory has changed
+ * since, or has another entry with the stem.
  */
 void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,
 			const char *name, uint64_t as_of);

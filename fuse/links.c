@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* links.c - compressed files with several names */
+/* links.c - sparse frames with several names (hard links) */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "programs/home.h"
 #include "setattr.h"
 
-/* A younger leftover may be about to become a home, seconds. */
+/* Seconds; a younger leftover may be about to become a home. */
 #define AGE_S 60
 
 /* Is @name in the directory @dirfd a name of the frame at @home? */
@@ -26,7 +26,7 @@ static bool is_true(int dirfd, const char *name, const char *home)
 	       b2f_home_accepts(dirfd, name, home);
 }
 
-/* A frame, and where it is. */
+/* A frame and its place. */
 struct place {
 	int fd;
 	const char *home;
@@ -38,7 +38,7 @@ static bool may_be_link(const struct dirent *d)
 	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
 }
 
-/* Notes @d in a slot of the frame @arg, if it is one of its names. */
+/* Adds a slot for @d to the frame @arg, if @d is one of its names. */
 static int adopt(void *arg, int dirfd, const struct dirent *d)
 {
 	const struct place *place = arg;
@@ -49,7 +49,7 @@ static int adopt(void *arg, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-/* Empties slots that name no name.  Returns how many are left. */
+/* Empties slots that repeat no name.  Returns how many are left. */
 static unsigned int heal(int dirfd, const struct place *place)
 {
 	char name[FS_NAME_SIZE];
@@ -65,9 +65,9 @@ static unsigned int heal(int dirfd, const struct place *place)
 }
 
 /*
- * heal() before a name goes.  We leave no frame at a home with fewer than two
- * names; if it seems so, another program has changed names: then read the whole
- * directory.
+ * heal() before a name is removed.  A mount leaves no frame in a home with
+ * fewer than two names; if the slots say so, another program has changed names:
+ * then read the whole directory.
  */
 static unsigned int heal_all(int dirfd, struct place *place)
 {
@@ -89,7 +89,10 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	if (probe->home[0]) {
 		pthread_mutex_lock(&fs->named_homes.lock);
 		if (fs->read_write) {
-			/* The name may be gone by now, and so may the frame. */
+			/*
+			 * The name and the frame may have been removed
+			 * meanwhile.
+			 */
 			if (is_true(dirfd, found->name, place.home))
 				(void)!b2f_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
@@ -129,7 +132,7 @@ static int note_target(void *arg, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-/* Is what @homes tells of the directory @st still so? */
+/* Is @homes still valid for the directory @st? */
 static bool is_known(const struct fs_named_homes *homes, const struct stat *st)
 {
 	struct b2f_frame_stamp now = b2f_frame_stamp_of(st);
@@ -139,8 +142,8 @@ static bool is_known(const struct fs_named_homes *homes, const struct stat *st)
 }
 
 /*
- * Does any entry of the directory lead to @home?  Anyone may make thousands of homes
- * without a name, so the directory is read once for all of them.
+ * Does any entry of the directory lead to @home?  The directory is read once
+ * for all homes, because any user can make thousands of homes without a name.
  */
 static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 {
@@ -164,7 +167,7 @@ static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 	return is;
 }
 
-/* Has the frame at @home a name?  The slots tell, or all of the directory. */
+/* Has the frame at @home a name?  Looks at the slots, then at the directory. */
 static bool has_name(struct fs *fs, int dirfd, const char *home)
 {
 	int fd = openat(dirfd, home,
@@ -219,8 +222,8 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 }
 
 /*
- * Exchanges the frame @from with the link to itself @to: the frame is at @to
- * then, and @from a name or a leftover.  Its node follows.
+ * Exchanges the frame @from with the link @to, which leads to itself: then the
+ * frame is at @to, and @from is a name or a leftover.  Its node follows.
  */
 static int exchange(const struct fs_entry *entry, const char *from,
 		    const char *to, int fd)
@@ -238,15 +241,15 @@ static int exchange(const struct fs_entry *entry, const char *from,
 	node = fs_tree_find(entry->fs->tree, &like, false);
 	if (!node)
 		return 0;
-	/* Without memory the kernel looks it up anew. */
+	/* Without memory the kernel looks up the name again. */
 	(void)!fs_tree_move(entry->fs->tree, node, entry->dir, to);
 	fs_tree_forget(entry->fs->tree, node, 1);
 	return 0;
 }
 
 /*
- * Calls the frame at @place by its only name, the one in its only slot.  Check
- * that: the frame's owner writes the slot, and it may name anything.
+ * Gives the frame at @place its only name, which its only slot repeats.  That
+ * is checked, because the frame's owner can write any name to the slot.
  */
 static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
@@ -275,7 +278,7 @@ bool fs_links_prepare(const struct fs_entry *entry,
 	if (heal_all(entry->pin.fd, &place) != 1 ||
 	    !b2f_home_slot(place.fd, 0, name))
 		return false;
-	/* If the name that goes has no slot, there are two names. */
+	/* If the removed name has no slot, there are two names. */
 	return strcmp(name, found->name) == 0 && move_back(entry, &place);
 }
 
@@ -330,7 +333,7 @@ static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 		return -EPERM;
 	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
 	/*
-	 * Programs expect EPERM of link(2) rather than EXDEV: they rename then.
+	 * Programs expect EPERM rather than EXDEV of link(2): then they rename.
 	 */
 	if (!err && node->sparse && parent.node != entry->dir)
 		err = -EPERM;
@@ -338,7 +341,7 @@ static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 	return err;
 }
 
-/* Finds a name for the new link to what is at @backing. */
+/* Finds the backing name of the new link to the frame @backing. */
 static int find_name(const struct fs_entry *entry, const char *backing,
 		     char out[FS_NAME_SIZE])
 {
@@ -348,7 +351,7 @@ static int find_name(const struct fs_entry *entry, const char *backing,
 		&place, entry->name,
 		fs_suffix_for(entry->name, fs_suffix_of(backing)), out);
 
-	/* Only a link with a suffix is worth a look. */
+	/* Only a link with the suffix of a frame is recognized as a name. */
 	if (!err && !fs_suffix_stem(out, stem))
 		err = -EEXIST;
 	return err;
@@ -369,7 +372,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	/* Only a link with a suffix is worth a look. */
+	/* Only a link with the suffix of a frame is recognized as a name. */
 	if (!fs_suffix_stem(backing, stem))
 		return -EPERM;
 	err = b2f_home_new(home);
@@ -387,7 +390,9 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-/* Makes @name a link to the sparse frame @fd, which is called @backing. */
+/*
+ * Makes @name a link to the sparse frame @fd, whose backing name is @backing.
+ */
 static int add_name(fuse_req_t req, const struct fs_entry *entry,
 		    const char *backing, int fd, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * links.h - compressed files with several names
+ * links.h - sparse frames with several names (hard links)
  *
  * A directory cannot have hard links.  So a sparse frame with several names
  * lies at a *home* in their directory, and each name is a symbolic link to it,
@@ -12,11 +12,10 @@
  *           .link.0 -> a.b2frame         its names: slots without gaps
  *           .link.1 -> b.b2frame
  *
- * The link alone decides what is a name; slots only tell how many there are,
- * without a look at the whole directory.  A slot is made before its name and
- * goes after it, so the slots know all names that we have made; a wrong one is
- * corrected when a name is looked up.  Each step makes, removes or exchanges
- * one entry:
+ * Only the links count as names; the slots save a search of the whole
+ * directory.  A slot is made before its name and removed after it, so the slots
+ * have all names that a mount has made; a wrong slot is corrected when a name
+ * is looked up.  Each step makes, removes or exchanges one entry:
  *
  *   state                          what is shown, and what becomes of it
  *   a.b2frame/, slot a             a, a frame like any other
@@ -32,8 +31,8 @@
  *                                  deleted the names, not the frame
  *   a -> home, which is gone       a.b2frame, a symbolic link to nowhere
  *
- * A frame that has one name left is called by it again.  All names are in one
- * directory, as a link that was moved would lead to nowhere.
+ * When only one name is left, the frame itself takes it again.  All names are
+ * in one directory, because a link that is moved elsewhere would lead nowhere.
  *
  * Layer: fuse.
  *
@@ -49,10 +48,8 @@
 #include "resolve.h"
 
 /*
- * Completes @found: of one of several names, counts them and heals the slots; a
- * home that has names is not to be found.
- *
- * Returns 0, or -ENOENT (@found->probe is closed then).
+ * Completes @found: for one of several names, counts them and corrects the
+ * slots; a home with names is hidden.
  */
 B2F_MUST_CHECK
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
@@ -64,8 +61,9 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name);
 void fs_links_purge_at(struct fs *fs, int dirfd);
 
 /*
- * The inode number of the frame of which the entry @name in the directory
- * @dirfd, of @type (DT_...) and number @ino, is a name; @ino if it is none.
+ * Returns the inode number of the frame, if the entry @name in the directory
+ * @dirfd, with @type (DT_...)  and number @ino, is one of its names; otherwise
+ * @ino.
  */
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino);
@@ -83,24 +81,24 @@ int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		 struct fs_backed *node);
 
 /*
- * Call this before the name @found goes from the directory of @entry: completes
- * the slots.  If it is the only name, calls the frame by it and returns true.
- * Locked.
+ * Call this before the name @found in the directory of @entry is removed:
+ * completes the slots.  If it is the only name, moves the frame to it and
+ * returns true.  Locked.
  */
 bool fs_links_prepare(const struct fs_entry *entry,
 		      const struct fs_found *found);
 
 /*
  * Call this after names of the frame of @found changed in the directory of
- * @entry: corrects the slots, and calls the frame by its name if only one is
+ * @entry: corrects the slots, and moves the frame to its name if only one is
  * left.  Locked.
  */
 void fs_links_settle(const struct fs_entry *entry,
 		     const struct fs_found *found);
 
 /*
- * Deletes the name @found in @entry.  For the last name, gives it to the frame
- * again instead, and returns 1.  Locked.  Returns 1, 0 or an errno.
+ * Deletes the name @found in @entry.  If it is the last one, moves the frame to
+ * it instead, and returns 1.  Locked.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listing.c - the names in an open directory, one after the other */
+/* listing.c - lists an open directory */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,27 +28,28 @@ struct page {
 };
 
 /*
- * The entries of a backing directory by their ordinals.  The directory's own positions
- * may be anything, and 0 with some FUSE servers: they only say where to read on if a
- * reader goes back far.  The two pages that were read last are kept: the kernel goes back
- * by what a program had no room for, and removals meanwhile must let no entry be left
- * out.  Zero-initialize it.
+ * The entries of a backing directory by their ordinals.  The directory's own
+ * positions can be any numbers, and are all 0 on some FUSE servers: they only
+ * serve to read on if a reader goes far back.  The last two pages are kept,
+ * because the kernel goes back over entries that did not fit into an answer,
+ * and none may be left out if others are removed meanwhile.  Zero-initialize
+ * it.
  */
 struct pages {
-	/* The ordinal of the entry that is gone to. */
+	/* The ordinal of the current entry. */
 	int64_t pos;
 	struct page pages[2];
-	/* The page read last: the descriptor is behind it. */
+	/* The page read last; the descriptor is at its end. */
 	unsigned int last;
 	/* The page with the entry @pos, and where in it that begins. */
 	unsigned int current;
 	size_t start;
-	/* Where pages begin, in their order; but for the first one. */
+	/* Where pages begin, in order; not of the first one. */
 	struct pages_mark *marks;
 	size_t nmarks;
 };
 
-/* From where a page can be read once more. */
+/* A position from which a page can be read again. */
 struct pages_mark {
 	int64_t first;
 	/* The backing directory's position; never 0. */
@@ -100,7 +101,7 @@ static void add_mark(struct pages *pages, int64_t first, off_t off)
 	struct pages_mark *marks = pages->marks;
 	size_t n = pages->nmarks;
 
-	/* Without positions, pages are counted off from the begin. */
+	/* Without usable positions, pages are counted from the beginning. */
 	if (off == 0 || (n > 0 && marks[n - 1].first >= first))
 		return;
 	/* Room for 1, 2, 4 ... of them. */
@@ -138,14 +139,14 @@ static int read_page(struct pages *pages, int fd, int64_t first)
 	return 0;
 }
 
-/* Goes to the begin of a page from which @pos can be reached, and reads it. */
+/* Goes to the beginning of a page at or before @pos, and reads it. */
 static int seek(struct pages *pages, int fd, int64_t pos)
 {
 	struct pages_mark mark = {0};
 	struct page *other;
 	int err;
 
-	/* A listing that begins anew knows nothing of the one before. */
+	/* A listing from the beginning forgets the old pages. */
 	if (pos == 0)
 		pages->nmarks = 0;
 	for (size_t i = pages->nmarks; i > 0 && !mark.first; i--)
@@ -154,7 +155,7 @@ static int seek(struct pages *pages, int fd, int64_t pos)
 	if (lseek(fd, mark.off, SEEK_SET) < 0)
 		return -errno;
 	err = read_page(pages, fd, mark.first);
-	/* It does not lie in front of the page. */
+	/* Its position does not lie before the page. */
 	other = &pages->pages[!pages->last];
 	other->first = other->end = 0;
 	return err;
@@ -173,7 +174,7 @@ static int find_page(struct pages *pages, int fd, int64_t pos)
 
 	if (pos == 0)
 		return seek(pages, fd, 0);
-	/* At the end; there may be more by now. */
+	/* At the end; new entries may have come. */
 	if (pos == last->end && last->nbytes == 0)
 		return read_page(pages, fd, pos);
 	/* Mostly it is the next one. */
@@ -219,21 +220,24 @@ static int pages_go(struct pages *pages, int fd, int64_t pos)
 #define AHEAD_MAX 256
 
 struct fs_listing {
-	/* -1: the made-up directory around a single frame. */
+	/*
+	 * -1: the directory around a single frame, which does not exist on
+	 * disk.
+	 */
 	int fd;
 	dev_t dev;
 	ino_t ino;
 	struct pages pages;
-	/* The frames before these ordinals were looked at, and glanced at. */
+	/* Up to these ordinals frames were looked at, and files glanced at. */
 	int64_t ahead;
 	int64_t glanced;
-	/* The request has taken note of changes, as by fs_known_enter(). */
+	/* The request has called fs_known_enter(). */
 	bool entered;
-	/* For the entry that is being got; see fs_listing_get(). */
+	/* For the current entry; see fs_listing_get(). */
 	bool names_only;
 	/*
-	 * The last view found.  It is listed behind its frame, at ~next_pos, which is
-	 * no ordinal.
+	 * The last view found.  It is listed behind its frame, at the position
+	 * ~next_pos, which is no ordinal.
 	 */
 	struct fs_listed view;
 };
@@ -304,8 +308,8 @@ static struct fs_place place_of(struct fs *fs, const struct fs_listing *listing)
 }
 
 /*
- * If @entry, a frame called @name on the backing filesystem, has a view that is
- * to be listed, notes it as the next entry.
+ * If @entry, a frame with the backing name @name, has a view that is to be
+ * listed, makes the view the next entry.
  */
 static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 		     const char *name, struct fs_listed *entry)
@@ -323,7 +327,7 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	fs_probe_close(&found.probe);
 	if (!has)
 		return;
-	/* A file that has this name is listed as itself. */
+	/* A file with this name is listed itself. */
 	if (listing->fd >= 0 &&
 	    fs_resolve_find(&place, view->name, &other) == 0) {
 		fs_probe_close(&other.probe);
@@ -366,7 +370,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
 	if (pos < 2)
 		return 1;
-	/* The frame itself may be gone for the moment. */
+	/* The frame may be missing for a moment. */
 	if (fs_tree_look_at(fs->tree, fs->tree->root->fd, fs->source.name, &fd,
 			    &st, &born_ns))
 		return 0;
@@ -377,7 +381,7 @@ static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	return 1;
 }
 
-/* Could @type of the backing filesystem be a frame? */
+/* Can a backing file of the type @type be a frame? */
 static bool may_be_frame(unsigned char type)
 {
 	return type == DT_DIR || type == DT_REG || type == DT_UNKNOWN ||
@@ -389,7 +393,7 @@ static bool is_shortage(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-/* Finds what @d is shown as by a look at it. */
+/* Looks at the file of @d to find how it is shown. */
 static int look_at(const struct fs_place *place, const struct dirent64 *d,
 		   struct fs_probe *frame, char shown[FS_NAME_SIZE])
 {
@@ -405,8 +409,8 @@ static int look_at(const struct fs_place *place, const struct dirent64 *d,
 }
 
 /*
- * Does the name of the frame depend only on events?  Not if the frame cannot be
- * read or has other names.
+ * Does inotify report every change that matters for the frame's name?  Not if
+ * the frame cannot be read or has other names.
  */
 static bool is_told_of(const struct fs_probe *frame)
 {
@@ -414,7 +418,7 @@ static bool is_told_of(const struct fs_probe *frame)
 	       frame->has_header && !frame->home[0] && frame->st.st_nlink == 1;
 }
 
-/* Names of a listing that are looked at together, in groups. */
+/* Names of a listing that the workers look at in groups. */
 struct ahead {
 	struct fs_tree *tree;
 	int dirfd;
@@ -439,7 +443,7 @@ static int glance(void *arg, size_t i)
 	return 0;
 }
 
-/* Has the workers do @fn with each group. */
+/* Has the workers call @fn for each group. */
 static void run(struct fs *fs, int (*fn)(void *arg, size_t i),
 		struct ahead *ahead)
 {
@@ -449,8 +453,8 @@ static void run(struct fs *fs, int (*fn)(void *arg, size_t i),
 }
 
 /*
- * Takes @d and names behind it in the page that may be frames; @dirs: directories
- * too.  Returns the ordinal of the first that was not taken.
+ * Collects @d and later names of the page that may be frames; @dirs: also
+ * directories.  Returns the ordinal of the first that was not collected.
  */
 static int64_t gather(const struct fs_listing *listing,
 		      const struct dirent64 *d, bool dirs, struct ahead *ahead)
@@ -469,8 +473,8 @@ static int64_t gather(const struct fs_listing *listing,
 }
 
 /*
- * Finds out of @d, and of the names behind it in the page, which are shown by
- * their stems.  @as_of: as by fs_known_has_stem().
+ * Finds which of the files @d and later in the page are shown by their stems.
+ * @as_of: as for fs_known_has_stem().
  */
 static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 			 const struct dirent64 *d, uint64_t as_of)
@@ -488,7 +492,7 @@ static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 					   as_of);
 }
 
-/* Is the file @d known to be a frame that is shown by its stem? */
+/* Is the file @d known to be shown by its stem? */
 static bool has_stem(struct fs *fs, struct fs_listing *listing,
 		     const struct dirent64 *d, uint64_t *as_of)
 {
@@ -506,7 +510,7 @@ static bool has_stem(struct fs *fs, struct fs_listing *listing,
 	return fs_known_has_stem(known, dev, ino, d->d_name, as_of);
 }
 
-/* Finds what @d is shown as, and opens it if it is a frame. */
+/* Finds how @d is shown, and opens it if it is a frame. */
 static int resolve(struct fs *fs, struct fs_listing *listing,
 		   const struct dirent64 *d, struct fs_probe *frame,
 		   char shown[FS_NAME_SIZE])
@@ -534,8 +538,8 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 }
 
 /*
- * Is @d shown, as far as files that stepped aside are concerned?  Tidies up what
- * another mount has left of them.  *@type: unknown for a name of another file.
+ * Is @d shown, and not a file or link aside (aside.h)?  Tidies up after mounts
+ * that were killed.  *@type: unknown for a name of another file.
  */
 static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
 		      unsigned char *type)
@@ -554,7 +558,7 @@ static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
 	return kind != B2F_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
 }
 
-/* Translates one entry.  Returns 1, 0 if it has gone, or an errno. */
+/* Translates one entry.  Returns 1, 0 if it was removed, or an errno. */
 static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
@@ -586,17 +590,17 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 0;
 	if (is_shortage(err))
 		return err;
-	/* A file that cannot be looked at is shown as it is. */
+	/* A file that cannot be looked at is shown as itself. */
 	if (err)
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
-	/* A file that is no store after all is shown as a file. */
+	/* A file that is no pack after all is shown as a file. */
 	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
 		fs_probe_close(frame);
 		frame->kind = FS_KIND_OTHER;
 		out->type = DT_UNKNOWN;
 		return 1;
 	}
-	/* A directory without a suffix may still be a frame. */
+	/* A directory without a suffix may be a frame, too. */
 	if (frame->kind == FS_KIND_FRAME) {
 		ino_t ino = fs_tree_shown_ino(fs->tree, listing->dev, d->d_ino);
 
@@ -615,12 +619,12 @@ static int look(void *arg, size_t i)
 	const struct ahead *ahead = arg;
 	struct fs_probe probe;
 
-	/* First the disk brings all files of the group. */
+	/* First the disk reads all files of the group. */
 	(void)!glance(arg, i);
 	for (size_t k = i * FS_GLANCES; k < group_end(ahead, i); k++)
 		/*
-		 * Sizes that are found stay in the table; others are looked for
-		 * again.
+		 * The sizes that are found stay in the table; files without are
+		 * looked at again.
 		 */
 		if (!fs_probe_open(ahead->tree, ahead->dirfd,
 				   ahead->names[k].name, &probe))
@@ -633,7 +637,10 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
 	const struct dirent64 *d = pages_entry(&listing->pages);
 
-	/* Looking ahead has not helped: this is no valid frame, or too young. */
+	/*
+	 * It was looked at ahead, but not kept: it is no valid frame, or too
+	 * young.
+	 */
 	if (listing->pages.pos < listing->ahead) {
 		listing->ahead = pages_end(&listing->pages);
 		return;
@@ -652,7 +659,8 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		if (get_view(listing, pos, out))
 			return 1;
 		/*
-		 * Another reader has moved the listing on: leave the view out.
+		 * Another reader has moved the listing on: the view is left
+		 * out.
 		 */
 		pos = ~pos;
 	}

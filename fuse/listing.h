@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * listing.h - the names in an open directory, one after the other
+ * listing.h - lists an open directory
  *
  * Positions are ordinals.
  *
@@ -20,16 +20,18 @@ struct fs_listed {
 	/* The name as shown. */
 	char name[FS_NAME_SIZE];
 	/*
-	 * The number as shown; DT_UNKNOWN for a directory that may be a frame.
+	 * The shown inode number; the type is DT_UNKNOWN for a directory that
+	 * may be a frame.
 	 */
 	uint64_t ino;
 	unsigned char type;
 	/* The position of the next entry. */
 	int64_t next_pos;
 	/*
-	 * If it is a frame that was looked at: that, as by fs_probe_kind() or
-	 * fs_probe_remembered(), which the caller of fs_listing_get() closes; and
-	 * its name below.  Otherwise, or with @names_only, it tells nothing.
+	 * For a frame that was looked at: the result of fs_probe_kind() or
+	 * fs_probe_remembered(), which the caller of fs_listing_get() closes,
+	 * and its backing name.  Not set for other entries, or with
+	 * @names_only.
 	 */
 	struct fs_found frame;
 };
@@ -50,18 +52,18 @@ void fs_listing_begin(struct fs_listing *listing);
 
 /*
  * Gets the entry at @pos: 0, or a next_pos.  The same position gives the same
- * entry again; 0 after others reads the directory anew.  Returns 1, 0 (there
- * are no more) or an errno.  Only with 1 is @out->found to be closed.
- * @names_only: nothing else will be asked for, so that no look at the file is needed
- * if its name is known (known.h).
+ * entry again; 0 after others reads the directory anew.  Returns 1, 0 (no more
+ * entries) or an errno.  Only with 1 the caller closes @out->found.
+ * @names_only: only the name is needed, so a known file is not looked at
+ * (known.h).
  */
 B2F_MUST_CHECK
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   bool names_only, struct fs_listed *out);
 
 /*
- * The index of the entry that was got last had to be read: so looks at the frames
- * behind it, several at once, which makes them known (sizes.h).
+ * The index of the last entry had to be read: looks at the frames behind it,
+ * several at once, so that their sizes become known (sizes.h).
  */
 void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing);
 

@@ -18,7 +18,7 @@
 #define QUEUE_LINES 256
 #define LINE_SIZE   600
 
-/* A repeated message is reported after so long at the latest. */
+/* Repeats of a message are reported after so many seconds at the latest. */
 #define REPEAT_SECONDS 10
 #define FREE_SECONDS   2
 
@@ -45,7 +45,10 @@ struct fs_logger {
 	uint64_t ndropped;
 	struct line queue[QUEUE_LINES];
 
-	/* The thread's own: what it wrote last, and how often since. */
+	/*
+	 * Used only by the thread: its last line, and how often it was
+	 * repeated.
+	 */
 	struct line last;
 	uint64_t nrepeats;
 };
@@ -90,7 +93,7 @@ static void write_line(int fd, const char *text, int size)
 	do
 		n = write(fd, text, (size_t)size);
 	while (n < 0 && errno == EINTR);
-	/* There is no other place to report that. */
+	/* There is no other place to report an error. */
 }
 
 static void emit(struct fs_logger *logger, const struct line *line)
@@ -114,7 +117,7 @@ static void emit(struct fs_logger *logger, const struct line *line)
 	}
 }
 
-/* Writes how often the last line came again. */
+/* Reports how often the last line was repeated. */
 static void flush_repeats(struct fs_logger *logger)
 {
 	struct line line = {.level = logger->last.level, .when = time(NULL)};
@@ -154,7 +157,7 @@ static void report_drops(struct fs_logger *logger, uint64_t n)
 	emit(logger, &line);
 }
 
-/* Waits for a line; if there are repeats to report, only for a while. */
+/* Waits for a line; with repeats to report, only for a while. */
 static void wait_for_line(struct fs_logger *logger)
 {
 	struct timespec until;
@@ -251,8 +254,7 @@ int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
 }
 
 /*
- * Returns false if the thread is stuck in a write, so that its memory must
- * stay.
+ * Returns false if the thread is stuck in a write: then its memory must stay.
  */
 static bool stop_thread(struct fs_logger *logger)
 {
@@ -280,7 +282,7 @@ void fs_logger_free(struct fs_logger *logger)
 
 int fs_logger_to_file(struct fs_logger *logger, const char *path)
 {
-	/* It has the names of everybody's files. */
+	/* The log contains names of all users' files. */
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 
 	if (fd < 0)

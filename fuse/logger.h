@@ -10,7 +10,7 @@
  *
  * Layer: fuse.
  *
- * Threads: writing from any; the rest from the one that starts and ends us.
+ * Threads: writing from any; the other functions from the main one.
  */
 #ifndef B2F_FUSE_LOGGER_H
 #define B2F_FUSE_LOGGER_H
@@ -30,8 +30,8 @@ B2F_MUST_CHECK
 int fs_logger_new(enum b2f_log_level level, struct fs_logger **out);
 
 /*
- * Writes what is queued (but waits no longer than two seconds for it) and
- * frees.  NULL does nothing.
+ * Writes the queued lines, for two seconds at most, and frees.  NULL does
+ * nothing.
  */
 void fs_logger_free(struct fs_logger *logger);
 
@@ -46,7 +46,7 @@ int fs_logger_start(struct fs_logger *logger);
 /* Writes to syslog instead of stderr from now on; a log file stays. */
 void fs_logger_to_syslog(struct fs_logger *logger);
 
-/* Where the library's messages go; valid like @logger. */
+/* The library's messages go here; valid as long as @logger. */
 const struct b2f_log *fs_logger_sink(struct fs_logger *logger);
 
 /* Writes one line, without newline, if @level is wanted.  Never blocks. */
@@ -54,7 +54,7 @@ B2F_PRINTF(3, 4)
 void fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
 		     const char *format, ...);
 
-/* fs_logger_write() at level info, even if that is not wanted. */
+/* fs_logger_write() at level info, whatever level is wanted. */
 B2F_PRINTF(2, 3)
 void fs_logger_answer(struct fs_logger *logger, const char *format, ...);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lookup.c - from a name in a directory to a node */
+/* lookup.c - finds the node of a name in a directory */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int find(const struct fs_entry *entry, struct fs_found *out)
 
 	if (err || !entry->changes)
 		return err;
-	/* Before it changes it is where it belongs. */
+	/* Before a change, put back a file that lies aside. */
 	err = fs_aside_settle(entry, out);
 	if (err)
 		fs_probe_close(&out->probe);
@@ -73,7 +73,7 @@ int fs_lookup_check_free(const struct fs_entry *entry)
 	return -EEXIST;
 }
 
-/* Finds the frame that @entry is the view of.  Close @out->probe. */
+/* Finds the frame whose view @entry names.  Close @out->probe. */
 static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 {
 	struct fs_entry frame = *entry;
@@ -101,7 +101,7 @@ bool fs_lookup_has_view(const struct fs_entry *entry)
 	return true;
 }
 
-/* A close notes the attributes before the file counts as closed. */
+/* A close notes the attributes before it lowers the counts. */
 static bool is_idle(const struct fs_state *state)
 {
 	return state->nhandles == 0 && !state->frame && !state->opening &&
@@ -155,7 +155,7 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 	struct fs_backed *node;
 	int err = fs_tree_get(tree, entry->dir, name, &key, &node);
 
-	/* The fresh node is asked, too: that notes which version it is of. */
+	/* The new node is asked, too, which notes its version. */
 	while (!err && must_renew(entry->fs, node, &found->probe)) {
 		fs_tree_retire(tree, node);
 		fs_tree_forget(tree, node, 1);
@@ -201,7 +201,7 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
 	answer->ino = fs_ino_of(node);
 	answer->generation = node->head.generation;
-	/* The kernel does not know that the view goes when the frame goes. */
+	/* The kernel does not see that the view disappears with the frame. */
 	answer->entry_timeout = 0;
 	*out = node;
 	return 0;
@@ -215,7 +215,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 
 	if (found->probe.kind != FS_KIND_FRAME)
 		return fs_lookup_answer(entry, answer, out);
-	/* For others, the look at their kind has told it. */
+	/* For other files the look has already told the sizes. */
 	if (found->probe.sparse)
 		err = fs_probe_sizes(fs->tree, entry->pin.fd, found->name,
 				     &found->probe);

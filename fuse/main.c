@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * main.c - bloscfs: the order in which things start and end
+ * main.c - starts and ends bloscfs, in this order
  *
  *   options      no side effects; what follows from them
  *   fork         the parent waits; stderr stays the terminal's
@@ -10,7 +10,7 @@
  *   threads      of logger, ticker and signals
  *   requests     the first one (init) lets the parent go
  *
- * and back.  All that can fail is above "requests".
+ * The end is in reverse order.  Only steps above "requests" can fail.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,7 +32,7 @@
 #include "signals.h"
 #include "volume.h"
 
-/* Says in one line on stderr why we cannot mount. */
+/* Prints on stderr, in one line, why the mount failed. */
 static enum fs_exit fail(const char *reason, enum fs_exit code)
 {
 	fprintf(stderr, "bloscfs: %s\n", reason);
@@ -57,7 +57,7 @@ static enum fs_exit start_logger(struct fs *fs)
 	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
 
-/* Opens the log, the statistics and other reports. */
+/* Opens the log and the statistics file. */
 static enum fs_exit open_reports(struct fs *fs)
 {
 	const char *file = fs->options.statsfile;
@@ -87,7 +87,7 @@ static enum fs_exit open_operands(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-/* fusermount3 asks as the user's root, whom such a mount does not answer. */
+/* fusermount3 unmounts as root, to whom this mount does not answer. */
 static void warn_auto_unmount(struct fs *fs)
 {
 	const struct fs_options *o = &fs->options;
@@ -145,7 +145,7 @@ static enum fs_exit make_parts(struct fs *fs)
 	char reason[FS_REASON_SIZE];
 	int err;
 
-	/* Before there are threads, and after limits were raised. */
+	/* Before the first thread, and after the limits were raised. */
 	if (fs_powers_drop())
 		return fail_errno("capabilities", -errno, FS_EXIT_DAEMON);
 	if (fs->source.is_frame)
@@ -210,7 +210,9 @@ static enum fs_exit serve(struct fs *fs)
 	err = fs_signals_start(&signals);
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
-	/* Callers choose modes, not our umask. */
+	/*
+	 * Callers choose modes; the umask of the daemon must not change them.
+	 */
 	umask(0);
 	err = fs_session_run(fs);
 	fs_signals_stop(&signals);
@@ -222,7 +224,7 @@ static enum fs_exit serve(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-/* Stores all that is not stored yet.  Returns 0 or the first error. */
+/* Stores all changes.  Returns 0 or the first error. */
 static int store_all(struct fs *fs)
 {
 	int err = fs_open_frame_fini(fs);
@@ -242,13 +244,13 @@ static void on_next_signal(void *arg, int signal)
 	fs_bucket_source_abandon(fs);
 }
 
-/* Ends what was started, in reverse, as far as that came. */
+/* Ends the parts that were started, in reverse order. */
 static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
 	struct fs_signals signals = {.on_exit = on_next_signal,
 				     .on_stats = on_stats_signal,
 				     .arg = fs};
-	/* The server may be away; another signal ends that. */
+	/* The server may be unreachable: another signal ends the wait. */
 	bool listens = fs->bucket && fs->session &&
 		       fs_signals_start(&signals) == 0;
 	bool unmounted;
@@ -263,7 +265,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		code = FS_EXIT_LOST;
 	if (listens)
 		fs_signals_stop(&signals);
-	/* The server outlives what is open of it. */
+	/* The bucket outlives its open files. */
 	if (fs->bucket) {
 		fs_bucket_source_close(fs);
 	} else {
@@ -275,8 +277,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 			code = FS_EXIT_LOST;
 		fs_stats_file_end(fs);
 		/*
-		 * This deletes files whose nodes the kernel had not forgotten
-		 * yet.
+		 * Frees the remaining nodes, which deletes files that the
+		 * kernel had not forgotten.
 		 */
 		fs_tree_free(fs->tree);
 		fs_known_fini(&fs->known);
@@ -297,8 +299,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 }
 
 /*
- * A file that is to become a directory must not wait for lookups that never
- * end.
+ * Prefers writers: a file that is to become a directory must not wait while new
+ * lookups keep coming.
  */
 static void init_names_lock(struct fs *fs)
 {
@@ -350,7 +352,7 @@ static enum fs_exit run(struct fs *fs)
 	return finish(fs, code);
 }
 
-/* Does what the options ask for, after they have been read. */
+/* Runs the program with the options read. */
 static enum fs_exit obey(struct fs *fs)
 {
 	const struct fs_options *o = &fs->options;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* maker.c - new files belong to the caller of the request */
+/* maker.c - makes files as the caller of the request */
 #include <errno.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "maker.h"
 #include "resources.h"
 
-/* Are the files of this thread the caller's anyway? */
+/* Do files that this thread makes belong to the caller anyway? */
 static bool is_caller(const struct fuse_ctx *ctx)
 {
 	return ctx->uid == geteuid() && ctx->gid == getegid();
@@ -29,9 +29,9 @@ void fs_maker_begin(fuse_req_t req)
 	if (o->access.user == FS_UNSET)
 		setfsuid(ctx->uid);
 	/*
-	 * setfsuid(2) has dropped root's rights to files.  They are needed: the
-	 * kernel has checked the caller's rights in our mount, and knows all of
-	 * his groups.
+	 * setfsuid(2) has dropped root's rights to files.  The daemon needs
+	 * them: the kernel has checked the caller's rights in the mount, and
+	 * knows all of his groups.
 	 */
 	(void)fs_powers_set(&powers);
 }

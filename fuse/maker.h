@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * maker.h - new files belong to the caller of the request from the beginning
+ * maker.h - makes files as the caller of the request
  *
- * A daemon of root's makes them as the caller, so that the backing filesystem
- * decides about owner and group in the very call that makes them.  To give them
- * away afterwards it would have to look for them by a name to which the owner
- * of the directory may have moved something else.
+ * A daemon of root makes files as the caller, so the backing filesystem sets
+ * owner and group in the call that makes the file.  A chown(2) afterwards would
+ * go by a name, under which the owner of the directory may have put another
+ * file.
  *
  * Layer: fuse.  Threads: any.
  */
@@ -19,8 +19,8 @@
 
 /*
  * Files that this thread makes until fs_maker_end() belong to the caller of
- * @req, unless uid= or gid= say otherwise.  The thread's other rights stay.  A
- * daemon that is not root's makes files of its own.
+ * @req, unless uid= or gid= say otherwise.  The thread keeps its other rights.
+ * A daemon without root's rights makes files of its own user.
  */
 void fs_maker_begin(fuse_req_t req);
 
@@ -28,8 +28,8 @@ void fs_maker_begin(fuse_req_t req);
 void fs_maker_end(fuse_req_t req);
 
 /*
- * A file to make: a symbolic link to @target, or, if that is NULL, the kind in
- * @mode.
+ * A file to make: a symbolic link to @target, or with NULL a file of the kind
+ * in @mode.
  */
 struct fs_maker_what {
 	const char *target;
@@ -37,7 +37,10 @@ struct fs_maker_what {
 	dev_t rdev;
 };
 
-/* Makes @what as @name in @dirfd, for the caller of @req: 0 or an errno. */
+/*
+ * Makes @what as @name in @dirfd, for the caller of @req.  Returns 0 or an
+ * errno.
+ */
 B2F_MUST_CHECK
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
 		  const struct fs_maker_what *what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mount_options.c - letters, operands and lists of options */
+/* mount_options.c - parses the command line */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int parse_word(struct fs_options *o, char *word)
 {
 	char *value;
 
-	/* systemd and mount(8) write these for each other. */
+	/* Comments of systemd and mount(8), which no filesystem gets. */
 	if (!*word || strncmp(word, "x-", 2) == 0 ||
 	    strncmp(word, "user=", 5) == 0 || strncmp(word, "comment=", 8) == 0)
 		return 0;
@@ -27,8 +27,8 @@ static int parse_word(struct fs_options *o, char *word)
 }
 
 /*
- * A -o list.  A backslash takes away the meaning of the comma or backslash
- * behind it, so that a file name may hold both.
+ * Parses a -o list.  A backslash before a comma or a backslash makes it an
+ * ordinary character, so that a file name may contain both.
  */
 static int parse_list(struct fs_options *o, const char *list)
 {
@@ -114,7 +114,7 @@ static int parse_letter(struct fs_options *o, int letter)
 	case 't':
 		return 0;
 	default:
-		/* getopt has named it. */
+		/* getopt has printed the problem. */
 		return -EINVAL;
 	}
 }
@@ -166,7 +166,10 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 	out->helper = argc > 0 && fs_helper_is(argv[0]);
 	if (out->helper)
 		letters = "fdsvqhVno:t:N:";
-	/* getopt's messages begin with it, under whatever name we run. */
+	/*
+	 * getopt's messages begin with argv[0], whatever the name of the
+	 * program.
+	 */
 	if (argc > 0)
 		argv[0] = program;
 	while (!err &&

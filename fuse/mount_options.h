@@ -2,8 +2,8 @@
 /*
  * mount_options.h - the command line of bloscfs
  *
- * struct fs_options has the options as they were given. config.h has the
- * derived values.  Nothing here touches the filesystem.
+ * struct fs_options holds the options as given, config.h the values derived
+ * from them.  The parser does not touch the filesystem.
  *
  * Layer: fuse.  Threads: read-only after parsing.
  */
@@ -19,7 +19,7 @@
 /* A numeric option that was not given. */
 #define FS_UNSET (-1)
 
-/* Largest new file that stays one file, unless an option says otherwise. */
+/* Default of small=: the largest new file that stays one file. */
 #define FS_SMALL (64 << 10)
 
 /* Zero or NULL: not given, unless a field says otherwise. */
@@ -31,7 +31,7 @@ struct fs_options {
 	bool help;
 	bool long_help;
 	bool version;
-	/* Run as mount.TYPE (helper.h); the three that follow only then. */
+	/* Run as mount.TYPE (helper.h); only then the next three are used. */
 	bool helper;
 	/* Check everything, mount nothing. */
 	bool fake;
@@ -42,7 +42,9 @@ struct fs_options {
 	/* Change a mount that exists. */
 	bool remount;
 	bool foreground;
-	/* Every message between libfuse and the kernel; implies foreground. */
+	/*
+	 * Log every message between libfuse and the kernel; implies foreground.
+	 */
 	bool debug;
 	bool single_thread;
 	bool verbose;
@@ -50,9 +52,11 @@ struct fs_options {
 	/* ro and rw: the last of both counts. */
 	bool read_only;
 	bool auto_unmount;
-	/* Every close makes durable. */
+	/* Every close makes the file durable. */
 	bool sync;
-	/* The last of both counts; none: by the frame. */
+	/*
+	 * The last of locking and nolocking counts; neither: as the frame says.
+	 */
 	bool locking;
 	bool nolocking;
 	/* Seconds between commits; 0 is never. */
@@ -62,7 +66,7 @@ struct fs_options {
 	/* enum b2f_log_level, or FS_UNSET. */
 	int64_t loglevel;
 	char *logfile;
-	/* Where the statistics are written. */
+	/* The statistics are written to this file. */
 	char *statsfile;
 	/* Seconds without use until it is unmounted; 0 is never. */
 	int64_t timeout_s;
@@ -83,7 +87,9 @@ struct fs_options {
 		/* Bytes; 0 is the library's default. */
 		int64_t cachesize;
 		int64_t dirtysize;
-		/* Bytes; 0 is off, FS_UNSET the library's default. */
+		/*
+		 * Bytes; 0 switches it off, FS_UNSET is the library's default.
+		 */
 		int64_t readahead;
 		bool direct_io;
 		bool writeback_cache;
@@ -94,13 +100,16 @@ struct fs_options {
 	} cache;
 	/* Settings of new files. */
 	struct {
-		/* Codes of the format; 0 bytes are automatic. */
+		/* Codes of the format; 0 bytes: chosen automatically. */
 		int64_t codec;
-		/* FS_UNSET: as the writer needs it. */
+		/* FS_UNSET: as the writer chooses. */
 		int64_t clevel;
 		int64_t typesize;
 		int64_t chunksize;
-		/* Up to this many bytes they are one file (FS_SMALL); 0: never. */
+		/*
+		 * The largest new file that stays one file (FS_SMALL); 0: none
+		 * does.
+		 */
 		int64_t small;
 		/* FS_UNSET: as b2f_settings_default(). */
 		int64_t blocksize;
@@ -116,28 +125,31 @@ struct fs_options {
 		char *region;
 		char *profile;
 		bool pathstyle;
-		/* Ask as if there were no keys. */
+		/* Send requests without keys. */
 		bool no_sign_request;
-		/* See struct b2f_remote_options; the last one is a file. */
+		/* See struct b2f_remote_options; the last one names a file. */
 		bool request_payer;
 		char *sse;
 		char *sse_kms_key;
 		char *sse_c_key;
-		/* Seconds until an index is asked for again. */
+		/* Seconds until the daemon asks for an index again. */
 		int64_t refresh_s;
 		int64_t retry_s;
-		/* Where stored bytes are kept, and how many; NULL: nowhere. */
+		/*
+		 * The directory that keeps stored bytes, and how many; NULL:
+		 * none.
+		 */
 		char *cachedir;
 		int64_t cachedirsize;
 	} bucket;
-	/* Values besides the data: positions in the lists of option_table.c. */
+	/* Views and attributes: positions in the lists of option_table.c. */
 	struct {
 		int64_t npy;
 		int64_t xattr;
 	} view;
-	/* Options that are the kernel's, with commas between them. */
+	/* Options for the kernel, separated by commas. */
 	char *kernel;
-	/* The same for those that a remount cannot change, as they were given. */
+	/* Options that a remount cannot change, as given. */
 	char *own;
 };
 
@@ -160,19 +172,20 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out);
 void fs_mount_options_fini(struct fs_options *options);
 
 /*
- * option_table.c: stores the option @name in @o; @value is NULL if none is given.
- * Reports errors on stderr, in one line.  Returns 0, -EINVAL or -ENOMEM.
+ * option_table.c: stores the option @name in @o; @value is NULL if none was
+ * given.  Reports errors on stderr, in one line.  Returns 0, -EINVAL or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_option_take(struct fs_options *o, const char *name, const char *value);
 
-/* Prints those that users need, and what they do. */
+/* Prints the common options with their meaning. */
 void fs_option_help(FILE *out);
 
 /* Prints the usage to stdout, on one screen. */
 void fs_usage_help(void);
 
-/* The same, with all options. */
+/* Prints the usage with all options. */
 void fs_usage_options(void);
 
 /* Prints the versions of bloscfs and of its libraries to stdout. */

@@ -10,7 +10,7 @@
 
 #define SLOTS_MIN 64
 
-/* In the upper half of a hash. */
+/* The mark's bit in the upper half of a hash. */
 #define MARK UINT64_C(1)
 
 struct fs_name_hash fs_name_hash(const char *name)
@@ -27,7 +27,7 @@ static bool is_free(const struct fs_name_hash *slot)
 	return (slot->low | slot->high) == 0;
 }
 
-/* Where @hash is, or the free slot where it would be. */
+/* Returns the slot of @hash, or the free slot where it belongs. */
 static size_t find(const struct fs_name_set *set, struct fs_name_hash hash)
 {
 	size_t i = hash.low & (set->nslots - 1);
@@ -80,7 +80,7 @@ void fs_name_set_remove(struct fs_name_set *set, struct fs_name_hash hash)
 	if (!fs_name_set_has(set, hash))
 		return;
 	gap = find(set, hash);
-	/* Close the gap: a search ends at the first free slot. */
+	/* Close the gap, because a search ends at the first free slot. */
 	for (i = (gap + 1) & mask; !is_free(&set->slots[i]);
 	     i = (i + 1) & mask) {
 		size_t home = set->slots[i].low & mask;

@@ -17,16 +17,16 @@
 
 #include "b2frame/error.h"
 
-/* The set's hash of a name; never both 0. */
+/* The set's hash of a name; the two halves are never both 0. */
 struct fs_name_hash {
 	uint64_t low;
-	/* The lowest bit is the mark, and 0 in a name that is asked for. */
+	/* The lowest bit is the mark; it is 0 in a hash that is looked up. */
 	uint64_t high;
 };
 
 /* Zero-initialize it; free it with fs_name_set_fini(). */
 struct fs_name_set {
-	/* Open addressing: all 0 is a free slot. */
+	/* Open addressing; a slot of zeros is free. */
 	struct fs_name_hash *slots;
 	/* 0 or a power of two. */
 	size_t nslots;
@@ -35,7 +35,7 @@ struct fs_name_set {
 
 struct fs_name_hash fs_name_hash(const char *name);
 
-/* Adds @hash; a second time only unmarks it.  Returns 0 or -ENOMEM. */
+/* Adds @hash; if it is there, only removes its mark.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_name_set_add(struct fs_name_set *set, struct fs_name_hash hash);
 
@@ -51,7 +51,7 @@ void fs_name_set_mark(struct fs_name_set *set, struct fs_name_hash hash,
 bool fs_name_set_is_marked(const struct fs_name_set *set,
 			   struct fs_name_hash hash);
 
-/* Frees what it holds; it is empty then. */
+/* Frees the contents; the set is empty then. */
 void fs_name_set_fini(struct fs_name_set *set);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * open_file.h - the data of a frame while it is open, whatever volume it is of
+ * open_file.h - the open data of a frame, in any volume
  *
- * All handles of a frame share one struct fs_file: of the tree in a struct
- * fs_open_frame (open_frame.h), of a bucket in its node (bucket_node.h), of a pack made
- * at the first open (packs.h), where it is only read.
+ * All handles of a frame share one struct fs_file.  In the tree it is a part of
+ * struct fs_open_frame (open_frame.h), in a bucket of the node (bucket_node.h);
+ * in a pack, which is only read, the first open makes it (packs.h).
  *
  *   state      @data  @nrefs  @nwriters  what it is, and what leads out of it
  *   CLOSED     NULL   0       0          the first open gets the data
@@ -26,8 +26,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  Fields that are no atomics are under fs->state_lock, as are the
- * functions that say so; the others take it.
+ * Threads: any.  Fields other than atomics are under fs->state_lock, which the
+ * caller holds where a function says so; the other functions take it.
  */
 #ifndef B2F_FUSE_OPEN_FILE_H
 #define B2F_FUSE_OPEN_FILE_H
@@ -43,26 +43,33 @@
 struct fs;
 struct fs_file;
 
-/* Operations of a volume on files that can be written to. */
+/* Operations of a volume on files that it can write to. */
 struct fs_file_ops {
-	/* Notes that commits of other programs are shown from now on. */
+	/* Notes that the data include commits of other programs now. */
 	void (*note_foreign)(struct fs *fs, struct fs_file *file);
 	/*
-	 * A commit has returned @err; before it the file was @before.  @foreign: it has
-	 * taken in changes of others.
+	 * Notes that a commit returned @err; @before is the state before.
+	 * @foreign: the commit took in changes of others.
 	 */
 	void (*note_commit)(struct fs *fs, struct fs_file *file,
 			    const struct b2f_file_now *before, bool foreign,
 			    int err);
-	/* Goes on with what is stored, without the changes here. */
+	/* Goes back to the stored version, and drops the changes. */
 	void (*revert)(struct fs *fs, struct fs_file *file);
-	/* Once a second: commits what is old, and looks for changes of others. */
+	/*
+	 * Called once a second: commits old changes, and looks for foreign
+	 * ones.
+	 */
 	void (*tick)(struct fs *fs, struct fs_file *file);
-	/* Tells the kernel what to drop.  NULL: the state of its node knows that. */
+	/*
+	 * Has the kernel drop pages.  NULL: the state of the node says what to
+	 * drop.
+	 */
 	void (*drop)(struct fs *fs, struct fs_file *file);
 	/*
-	 * For fs_file_all(), which has added a user: takes more that is needed, under
-	 * the lock (NULL: nothing), and gives all back, without it.
+	 * For fs_file_all(), which has added a user: takes what else the user
+	 * needs, under the lock (NULL: nothing); and gives all back, without
+	 * the lock.
 	 */
 	void (*ref)(struct fs_file *file);
 	void (*put)(struct fs *fs, struct fs_file *file);
@@ -81,38 +88,38 @@ struct fs_file {
 	atomic_bool gone;
 	/* Commits that are under way. */
 	_Atomic unsigned int ncommits;
-	/* When to try again what has failed, on the monotonic clock. */
+	/* When to try a failed commit again, on the monotonic clock. */
 	time_t retry_s;
-	/* To open it again would cost requests. */
+	/* Opening it again takes requests, so it stays open for a while. */
 	bool stays;
-	/* In the list of those that are looked after; its volume puts it there. */
+	/* In the list of active files, where its volume puts it. */
 	TAILQ_ENTRY(fs_file) active;
-	/* If it is IDLE: in the list, since when. */
+	/* If IDLE: in the list, and since when. */
 	TAILQ_ENTRY(fs_file) idle;
 	time_t idle_s;
 };
 
 /* The open files of a mount. */
 struct fs_files {
-	/* All of the tree, and those of a bucket that are written to. */
+	/* All open frames of the tree, and of a bucket those with a writer. */
 	TAILQ_HEAD(fs_file_active, fs_file) active;
-	/* Chunks of frames that rest. */
+	/* How many chunks all resting frames have. */
 	uint64_t rest;
 	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;
-	/* Signalled when one was opened, closed, reverted, or committed. */
+	/* Signalled when a file was opened, closed, reverted, or committed. */
 	pthread_cond_t settled;
 };
 
 void fs_file_init(struct fs_files *files);
 
-/* Is a file active: open, or kept because its changes could not be stored? */
+/* Is any file active: open, or kept because a commit failed? */
 bool fs_file_any(struct fs *fs);
 
 /*
- * All active files, each with a user; give them back with @ops->put().  *@out is
- * malloc'ed.  Returns 0 or -ENOMEM.
+ * Lists all active files, each with a user; give them back with @ops->put().
+ * *@out is malloc'ed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n);
@@ -121,8 +128,8 @@ int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n);
 struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file);
 
 /*
- * Opens @file with @data, which is taken over, or shares what another thread has opened
- * meanwhile.
+ * Opens @file with @data, which it takes over; if another thread has opened the
+ * file, shares that instead.
  */
 struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 			     struct b2f_file *data);
@@ -136,50 +143,58 @@ void fs_file_close(struct fs *fs, struct fs_file *file);
 /* Makes @file, which is open and has no user, IDLE.  Under the lock. */
 void fs_file_rest(struct fs *fs, struct fs_file *file);
 
-/* Takes the data out of @file if nothing uses them; or NULL.  Under the lock. */
+/*
+ * Takes the data out of @file, unless it has users; or NULL.  Under the lock.
+ */
 struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file);
 
-/* Closes what is IDLE for too long.  Returns whether there is more to come. */
+/*
+ * Closes files that have been IDLE for too long.  Returns whether any is left.
+ */
 bool fs_file_tick(struct fs *fs);
 
 /* Adds a writer, once no changes are being dropped.  Under the lock. */
 void fs_file_add_writer(struct fs *fs, struct fs_file *file);
 
-/* The writer tries again in a while.  Under the lock. */
+/* Puts the next try of a failed commit off.  Under the lock. */
 void fs_file_put_off(struct fs_file *file);
 bool fs_file_is_due(const struct fs_file *file);
 
 /*
- * Commits @file; what is refused is dropped once there is no writer.  @waits: for
- * other programs, and while it is HELD.  Returns 0, also if it is GONE, or as
- * b2f_file_commit(), and if it does not wait as b2f_file_try_commit().
+ * Commits @file; if the commit is refused, the changes are dropped when the
+ * last writer has left.  @waits: waits for other programs, and while the file
+ * is HELD.  Returns 0, also if it is GONE, or as b2f_file_commit(); without
+ * @waits as b2f_file_try_commit().
  */
 B2F_MUST_CHECK
 int fs_file_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 		   bool waits);
 
 /*
- * Call these around what must not meet the removal of @file: false if it is GONE, or
- * HELD and the caller does not wait.
+ * Call these around a step that must not meet the removal of @file.  Returns
+ * false if the file is GONE, or HELD and the caller does not wait.
  */
 bool fs_file_begin_commit(struct fs *fs, struct fs_file *file, bool waits);
 void fs_file_end_commit(struct fs *fs, struct fs_file *file);
 
 /*
- * Call these around the removal of @file: no commit is under way meanwhile, and the next
- * one waits.  If it is @gone nothing is committed any more.
+ * Call these around the removal of @file: no commit runs meanwhile, and the
+ * next one waits.  After @gone no change is committed any more.
  */
 void fs_file_hold(struct fs *fs, struct fs_file *file);
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 
 /*
- * Call these around what a writer must not meet.  False: there is one, or another
- * thread does it.
+ * Call these around a step that must not meet a writer.  False: there is a
+ * writer, or another thread is reverting.
  */
 bool fs_file_begin_revert(struct fs *fs, struct fs_file *file);
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 
-/* Has @file->ops told that changes of others came in; false: there were none. */
+/*
+ * Calls @file->ops if foreign changes came in; returns false if there were
+ * none.
+ */
 bool fs_file_take_foreign(struct fs *fs, struct fs_file *file);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ops.h - the requests that are answered, one function each
+ * ops.h - answers the kernel's requests, one function each
  *
- * Their contracts are those of struct fuse_lowlevel_ops.  Each answers its
+ * The contracts are in struct fuse_lowlevel_ops.  Each function answers its
  * request exactly once.
  *
  * Layer: fuse.  Threads: any.
@@ -12,7 +12,7 @@
 
 #include "fs.h"
 
-/* The table of all of them, for a mount that is @read_write, or is not. */
+/* Returns the table of all functions, for a read-only or a writable mount. */
 struct fuse_lowlevel_ops fs_ops_table(bool read_write);
 
 /* op_io.c */

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * packs.h - stores that are one file, as directories
+ * packs.h - packs (stores that are one file), shown as directories
  *
  * A file that is a pack (b2frame/pack.h) is shown as a read-only directory by
- * its own name.  Its members have no files below, so they are no nodes of the
- * tree (tree.h): the nodes of a pack are an array that lives as long as there
- * is a reference to one of them; its root counts them all.
+ * its own name.  Its members have no backing files, so they are no nodes of the
+ * tree (tree.h): a pack has an array of nodes, which lives as long as one of
+ * them has a reference; the root counts the references to all.
  *
- * A pack is one version of the file.  If that is replaced or changed, the next
- * lookup of its name makes another pack, with other nodes.  Of a file that was
- * replaced, the old pack goes on with what it has open.  All else there is
- * ESTALE, so that the kernel looks it up again; so is all of a file that was
- * written to in place: its bytes may be of two versions.
+ * A pack is one version of the file.  If the file is replaced or changed, the
+ * next lookup of its name makes another pack with other nodes.  After a
+ * replacement, members that are open stay readable; other requests to the old
+ * pack get ESTALE, so that the kernel looks the name up again.  If the file was
+ * overwritten in place, all requests get ESTALE, because its bytes may be of
+ * two versions.
  *
- * The kernel remembers nodes for long, so the file is open only as long as it
- * is used, and a second more.  An object in a bucket stays open, as to open it takes
- * requests: all of it is one version.
+ * The kernel remembers nodes for long, so the file is open only while it is
+ * used, and a second longer.  An object in a bucket stays open, because opening
+ * it takes requests; it is one version in any case.
  *
  * Layer: fuse.
  *
@@ -32,14 +33,14 @@
 struct fs_member {
 	struct fs_node head;
 	struct fs_pack *pack;
-	/* The number that is shown, but for a view's bit. */
+	/* The inode number to show; the view's has one more bit. */
 	uint64_t ino;
 	/*
-	 * The frame, as long as there are handles of it; in a bucket, and a while.  NULL
-	 * before the first open.
+	 * The frame, open while it has handles, and in a bucket a while longer.
+	 * NULL before the first open.
 	 */
 	struct fs_file *file;
-	/* Never change once they are known. */
+	/* The sizes, which never change once they are known. */
 	struct fs_frame_sizes sizes;
 };
 
@@ -47,34 +48,38 @@ struct fs_pack {
 	/* These never change. */
 	struct fs *fs;
 	char *label;
-	/* Where it was found; NULL for the root of the mount, and in a bucket. */
+	/*
+	 * Directory and name of the file; NULL for the root of the mount, and
+	 * in a bucket.
+	 */
 	struct fs_backed *dir;
 	char *name;
 	/*
-	 * Where it is in a bucket, else NULL.  To open it takes requests, so it stays
-	 * open; and it is one version whatever is there by now.
+	 * The path in a bucket, else NULL.  Such a pack stays open, because
+	 * opening it takes requests; it stays one version.
 	 */
 	char *path;
 	/* Attributes of the file, as if it were a plain one. */
 	struct stat st;
 	struct b2f_frame_stamp stamp;
 	/*
-	 * The entries, and then the .npy views of each.  The first one, the directory
-	 * that it is shown as, counts the references to all.
+	 * A node for each entry, then one for the .npy view of each.  The
+	 * first, the directory shown for the pack, counts the references to
+	 * all.
 	 */
 	struct fs_member *nodes;
 	size_t nentries;
 
-	/* The rest under the lock. */
+	/* All below is under the lock. */
 	struct fs_pack *next;
-	/* NULL: not open; else as long as it is used, and a while. */
+	/* NULL: not open.  Open while it is used, and a while longer. */
 	struct b2f_pack *pack;
 	uint64_t nusers;
-	/* When the last user went, on the monotonic clock. */
+	/* When its last user left, on the monotonic clock. */
 	time_t idle_s;
 };
 
-/* Closes what is not used any more.  Returns whether there is more to come. */
+/* Closes packs that are unused.  Returns whether others may follow. */
 bool fs_packs_tick(struct fs *fs);
 
 /* Gives back a reference to @pack. */
@@ -88,56 +93,56 @@ B2F_MUST_CHECK
 int fs_packs_open_root(struct fs *fs);
 
 /*
- * Is @name in the backing directory @dirfd a pack?  By content, if it is called
- * like one.  Returns 1, 0, or an errno that is no answer.
+ * Is @name in the backing directory @dirfd a pack?  Looks at the content, if
+ * the name is one of a pack.  Returns 1, 0, or an errno if that is unknown.
  */
 B2F_MUST_CHECK
 int fs_packs_look(struct fs *fs, int dirfd, const char *name);
 
 /*
- * If @name in @dir (descriptor @dirfd) is a pack: answers with its root, which
- * has a reference for the kernel then.  A pack that cannot be opened is logged,
- * and shown as a file.
+ * If @name in @dir (descriptor @dirfd) is a pack, answers with its root, with a
+ * reference for the kernel.  A pack that cannot be opened is logged, and shown
+ * as a file.
  *
- * Returns 1, 0 (it is none) or an errno.
+ * Returns 1, 0 (it is no pack) or an errno.
  */
 B2F_MUST_CHECK
 int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 		   const char *name, struct fuse_entry_param *answer);
 
-/* Is @name one, and is nothing in it?  Returns as fs_packs_enter(). */
+/* Is @name an empty pack?  Returns as fs_packs_enter(). */
 B2F_MUST_CHECK
 int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
 			 const char *name, bool *empty);
 
-/* An object in a bucket, open as @pack. */
+/* An object of a bucket, open as @pack. */
 struct fs_pack_found {
 	struct b2f_pack *pack;
 	/* Name of the bucket, path of the object, and its attributes. */
 	const char *label;
 	const char *path;
 	struct stat st;
-	/* The number that is shown for a path. */
+	/* Returns the inode number to show for a path. */
 	uint64_t (*number_of)(const char *path);
 };
 
 /*
- * Makes it known, or takes what another thread has made; with a reference.  Closes
- * @found->pack after an error, too.  Returns 0 or -ENOMEM.
+ * Adds the pack to the list, or takes the one that another thread added; with a
+ * reference.  Closes @found->pack after an error, too.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
 		   struct fs_pack **out);
 
 /*
- * The pack of that very version, which is at @path in a bucket (NULL: in the tree),
+ * Returns the pack of this version at @path in a bucket (NULL: in the tree),
  * with a reference; or NULL.
  */
 struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
 			       const struct b2f_frame_stamp *stamp);
 
 /*
- * Answers with @node, of a pack in use; the kernel has one more reference to it.
+ * Answers with @node, whose pack is in use; the kernel gets a reference.
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK

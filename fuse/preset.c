@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preset.c - what chunks are going to be encoded with, as extended attributes */
+/* preset.c - settings for new chunks, as extended attributes */
 #include "preset.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "frame_xattr.h"
 #include "words/value.h"
 
-/* Longer ones make no sense. */
+/* A longer value is invalid. */
 #define VALUE_SIZE 128
 
 /* Room for "/proc/self/fd/N". */
@@ -37,7 +37,7 @@ struct meaning {
 	uint8_t filters[B2F_SLOTS];
 };
 
-/* Returns PRESETS if it is none. */
+/* Returns PRESETS for other names. */
 static enum preset find(const char *name)
 {
 	int i = 0;
@@ -97,7 +97,7 @@ int fs_preset_check(const struct fs_preset *preset)
 	return understand(preset, &meaning);
 }
 
-/* Until the frame on disk is the one that says so. */
+/* Repeats until the new settings are in the frame on disk. */
 static int set_open(struct fs *fs, struct fs_open_frame *frame,
 		    const struct b2f_encoding *encoding)
 {
@@ -141,7 +141,7 @@ int fs_preset_set(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-/* The value of @what, if the file at @path has one that makes sense. */
+/* Gets the value of @what from the file at @path, if it has a valid one. */
 static bool get(const char *path, enum preset what, char text[VALUE_SIZE],
 		struct meaning *out)
 {
@@ -154,7 +154,7 @@ static bool get(const char *path, enum preset what, char text[VALUE_SIZE],
 	       understand_text(what, text, out) == 0;
 }
 
-/* Nearly every directory has no attributes at all, which one call tells. */
+/* Most directories have no attributes at all, as one call shows. */
 static bool may_have_some(const char *path)
 {
 	return listxattr(path, NULL, 0) > 0;
@@ -188,7 +188,10 @@ static int copy_all(const char *from, const char *to)
 	return 0;
 }
 
-/* The same to what its owner cannot write to, which these attributes take. */
+/*
+ * The same for a directory that its owner cannot write to: makes it writable
+ * meanwhile.
+ */
 static int copy_to_closed(const char *from, const char *to)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * preset.h - what chunks are going to be encoded with, as extended attributes
+ * preset.h - settings for new chunks, as extended attributes
  *
  *   user.blosc2.codec, user.blosc2.clevel, user.blosc2.filters
  *
@@ -34,7 +34,7 @@ B2F_MUST_CHECK
 int fs_preset_check(const struct fs_preset *preset);
 
 /*
- * Has new chunks of the frame @node be encoded so.  Returns 0, -EINVAL, or as an
+ * Has new chunks of the frame @node use @preset.  Returns 0, -EINVAL, or as an
  * open for writing and fs_open_frame_commit().
  */
 B2F_MUST_CHECK
@@ -42,13 +42,13 @@ int fs_preset_set(struct fs *fs, struct fs_backed *node,
 		  const struct fs_preset *preset);
 
 /*
- * Sets in @settings what the directory with the O_PATH descriptor @fd tells.
- * Values that make no sense count as none.
+ * Sets in @settings the values of the directory @fd (O_PATH).  Invalid values
+ * are ignored.
  */
 void fs_preset_of_dir(int fd, struct b2f_settings *settings);
 
 /*
- * Gives the new directory @name in the directory @fd the attributes of that one.
+ * Copies the attributes of the directory @fd to its new subdirectory @name.
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* probe.c - is this file of the backing filesystem a frame, and how large? */
+/* probe.c - looks whether a backing file is a frame, and how large it is */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -15,20 +15,20 @@
 #include "programs/home.h"
 #include "suffix.h"
 
-/* How often to follow a name that changes meanwhile. */
+/* How often to follow a name that changes at the same time. */
 #define TRIES 20
 
 int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
 	int err = sparse ? -1 : fstat(fd, out);
 
-	/* A new file may have become one (form.h). */
+	/* A new contiguous frame may have become a directory (form.h). */
 	if (sparse || (!err && S_ISDIR(out->st_mode)))
 		err = fstatat(fd, B2F_INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
 	return err ? -errno : 0;
 }
 
-/* Does @err say nothing about the file, only about this moment? */
+/* Does @err come from a lack of memory or descriptors, not from the file? */
 static bool is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
@@ -36,8 +36,8 @@ static bool is_shortage(int err)
 }
 
 /*
- * Is @name by its name a frame that the daemon may not look into?  It stays
- * one, so that its short name does not come and go with its mode.
+ * Has @name the name of a frame that the daemon may not read?  Such a file
+ * still counts as a frame, so that its shown name does not depend on its mode.
  */
 static bool is_closed_frame(const char *name, int err)
 {
@@ -46,7 +46,9 @@ static bool is_closed_frame(const char *name, int err)
 	return err == -EACCES && fs_suffix_stem(name, stem);
 }
 
-/* Was the name of the file @probe that of no file, or another one, by @peek? */
+/*
+ * Does the name lead to another file than @probe, or to none, as @peek shows?
+ */
 static bool is_another(const struct fs_probe *probe, int err,
 		       const struct b2f_frame_peek *peek)
 {
@@ -106,7 +108,7 @@ void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 	if ((sizes.nbytes == 0 && !probe->has_header) ||
 	    !b2f_frame_stamp_equal(&sizes.stamp, before))
 		return;
-	/* Another ACL gives it another ctime. */
+	/* A changed ACL changes the ctime, too. */
 	probe->no_acl = fs_acl_is_none(probe->fd, probe->sparse ? B2F_INDEX_NAME
 								: NULL);
 	sizes.no_acl = probe->no_acl;
@@ -124,7 +126,10 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		return 0;
 	before = fs_probe_settled(probe);
 	probe->was_read = true;
-	/* "." cannot be exchanged, and leads to what our mount covers. */
+	/*
+	 * "."  cannot be exchanged, but it leads to the directory below our
+	 * mount.
+	 */
 	if (probe->sparse)
 		err = b2f_frame_peek(probe->fd, ".", &peek);
 	else
@@ -134,7 +139,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 	if (!probe->sparse && is_another(probe, err, &peek))
 		return -ESTALE;
 	if (err || !peek.is_frame) {
-		/* The name is shown all the same. */
+		/* The file is shown in any case. */
 		probe->nbytes = probe->cbytes = 0;
 		err = fs_probe_index(probe->fd, probe->sparse, &probe->index);
 		if (is_closed_frame(name, err)) {
@@ -161,8 +166,8 @@ static int probe_directory(const char *name, struct fs_probe *probe)
 }
 
 /*
- * Open plain files only: a FIFO or a device would notice.  -ESTALE: @name is
- * another file by now.
+ * Opens plain files only, because a FIFO or a device would be affected.
+ * -ESTALE: @name is another file now.
  */
 static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
@@ -199,8 +204,8 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 }
 
 /*
- * Replaces @probe, a symbolic link, by the frame at its home, if it is a name
- * of one.  Returns whether it is.
+ * If @probe is a symbolic link that is a name of a frame, replaces it by the
+ * frame at its home.  Returns whether it did.
  */
 static bool follow_home(struct fs_tree *tree, int dirfd, const char *name,
 			const char *home, struct fs_probe *probe)
@@ -212,7 +217,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, const char *name,
 	if (!b2f_home_accepts(dirfd, name, home) ||
 	    fs_tree_look_at(tree, dirfd, home, &fd, &st, &born_ns))
 		return false;
-	/* Any file may lie aside. */
+	/* A file of any kind may lie aside. */
 	if (b2f_home_is(home) &&
 	    (!S_ISDIR(st.st_mode) || fs_probe_index(fd, true, &index))) {
 		close(fd);
@@ -226,7 +231,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, const char *name,
 	return true;
 }
 
-/* Opens @name, or what it is a name of. */
+/* Opens @name, or the frame that it is a name of. */
 static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		      struct fs_probe *probe)
 {
@@ -247,7 +252,7 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		if (kind == B2F_HOME_NO_LINK ||
 		    follow_home(tree, dirfd, name, home, probe))
 			return 0;
-		/* The frame may have just come back to this very name. */
+		/* The frame may just have returned to this very name. */
 	}
 	return 0;
 }
@@ -298,20 +303,23 @@ bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 {
 	struct fs_probe probe = {.fd = -1, .kind = FS_KIND_FRAME};
 
-	/* On another device it may be our own mount, or another daemon's. */
+	/* On another device there may be our own mount, or another daemon's. */
 	if (fstatat(dirfd, name, &probe.st,
 		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC) ||
 	    probe.st.st_dev != dev || !S_ISREG(probe.st.st_mode))
 		return false;
 	probe.index = probe.st;
-	/* Attributes without that need the file itself. */
+	/* Without these facts, the file itself has to be looked at. */
 	if (!fs_probe_known(tree, &probe) || !probe.no_acl)
 		return false;
 	*out = probe;
 	return true;
 }
 
-/* Opens @name if it is no mount, which may be our own, and starts to read it. */
+/*
+ * Opens @name and has the disk read its head; not if it is a mountpoint,
+ * perhaps our own.
+ */
 static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
 {
 	struct open_how how = {
@@ -321,7 +329,10 @@ static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
 	};
 	int fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 
-	/* The file of another user: a look is an access then. */
+	/*
+	 * A file of another user: O_NOATIME is not allowed, so the look sets
+	 * the atime.
+	 */
 	if (fd < 0 && errno == EPERM) {
 		how.flags &= ~(uint64_t)O_NOATIME;
 		fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));

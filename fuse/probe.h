@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * probe.h - is this file of the backing filesystem a frame, and how large?
+ * probe.h - looks whether a backing file is a frame, and how large it is
  *
  * A frame is a directory that holds chunks.b2frame, or a file that begins with
  * the magic, whatever their names are.  A file that cannot be read is not known
@@ -14,20 +14,20 @@
 
 #include "tree.h"
 
-/* A file of the backing filesystem, opened as O_PATH and looked at. */
+/* A backing file, opened as O_PATH and looked at. */
 struct fs_probe {
 	/* -1: closed, or from fs_probe_remembered(). */
 	int fd;
 	/* DIR, FRAME or OTHER. */
 	enum fs_kind kind;
-	/* Attributes of the file, and its creation time; 0: not known. */
+	/* Attributes of the file, and its creation time (0: unknown). */
 	struct stat st;
 	int64_t born_ns;
 	/* The rest is for frames only. */
 	bool sparse;
 	/*
-	 * The home of the frame (links.h), if this is one of several names, or
-	 * where it lies aside (aside.h); or "".
+	 * The home of the frame (links.h), if @name is one of several names, or
+	 * the place where it lies aside (aside.h); or "".
 	 */
 	char home[FS_NAME_SIZE];
 	/* How many names the frame has; 0: only one. */
@@ -41,11 +41,11 @@ struct fs_probe {
 	bool is_npy;
 	/* It has a b2f_frame_obstacle(). */
 	bool read_only;
-	/* The index is known to have no ACL. */
+	/* It is known that the index has no ACL. */
 	bool no_acl;
-	/* The index had to be read, as it was not known (sizes.h). */
+	/* The index was read, because its sizes were unknown (sizes.h). */
 	bool was_read;
-	/* It has a valid header, so that it tells the sizes, even if they are 0. */
+	/* Its header is valid, so the sizes are, even if they are 0. */
 	bool has_header;
 	/* Both 0 if its header is invalid. */
 	uint64_t nbytes;
@@ -78,7 +78,7 @@ int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 			 const char *name, struct fs_probe *out);
 
-/* A name that is looked at together with others. */
+/* A name that is glanced at together with others. */
 struct fs_glance {
 	const char *name;
 	/* Private. */
@@ -88,9 +88,9 @@ struct fs_glance {
 };
 
 /*
- * Sets @is_frame of @n names, at most FS_GLANCES, in @dirfd.  The disk reads the
- * heads of the files at the same time.  A name of which that does not become
- * true may be a frame all the same.
+ * Sets @is_frame for @n names, at most FS_GLANCES, in @dirfd.  The disk reads
+ * the heads of the files at the same time.  If @is_frame stays false, the file
+ * may still be a frame.
  */
 #define FS_GLANCES 32
 void fs_probe_glance(const struct fs_tree *tree, int dirfd,
@@ -100,17 +100,17 @@ void fs_probe_glance(const struct fs_tree *tree, int dirfd,
 void fs_probe_close(struct fs_probe *probe);
 
 /*
- * Attributes of the index of the frame that @fd is (a directory if @sparse).
- * Returns 0 or an errno (-ENOENT: this is no frame any more).
+ * Attributes of the index of the frame @fd (a directory if @sparse).  Returns 0
+ * or an errno (-ENOENT: not a frame any more).
  */
 B2F_MUST_CHECK
 int fs_probe_index(int fd, bool sparse, struct stat *out);
 
 /*
- * Gets what the index of the frame @name in @dirfd tells, and its attributes, by
- * reading it unless that is known; @probe has the frame's O_PATH descriptor,
- * whether it is sparse, and its index.  Returns 0 or an errno (-ESTALE: @name is
- * another file now).
+ * Gets sizes and attributes of the frame @name in @dirfd; reads the index
+ * unless they are known.  @probe has the frame's O_PATH descriptor, whether it
+ * is sparse, and its index.  Returns 0 or an errno (-ESTALE: @name is another
+ * file now).
  */
 B2F_MUST_CHECK
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
@@ -120,9 +120,9 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe);
 
 /*
- * Before @probe->index is read: its stamp if it is settled (cache_state.h).  With it
- * fs_probe_keep() notes what was read, if that was of this very version, and
- * whether there is an ACL.
+ * Returns the stamp of @probe->index, if it is settled (cache_state.h), before
+ * the index is read.  With it fs_probe_keep() keeps the sizes, if they are of
+ * this very version, and whether there is an ACL.
  */
 struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe);
 void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,

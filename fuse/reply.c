@@ -9,8 +9,8 @@
 void fs_reply_error(fuse_req_t req, int err)
 {
 	/*
-	 * ENOTCONN means to programs that this mount is dead, and not the one that
-	 * SOURCE lies on.  What the other two mean is in the log.
+	 * Programs take ENOTCONN for a dead mount: this one, not the one below
+	 * SOURCE.  The log tells the other two apart.
 	 */
 	if (err == B2F_ECORRUPT || err == B2F_EINDOUBT || err == -ENOTCONN)
 		err = -EIO;
@@ -27,9 +27,9 @@ void fs_reply_data_error(fuse_req_t req, int err)
 }
 
 /*
- * Maps errors of connections for a program that writes: the log has them, and
- * no program expects them of a file.  The file is open, so it exists, whatever
- * is missing below it.
+ * Maps errors of requests to a server for a program that writes; the log has
+ * them, and programs do not expect them of a file.  ENOENT, too, because a file
+ * that is open exists.
  */
 static int as_stored(int err)
 {
@@ -82,7 +82,9 @@ void fs_reply_entry(fuse_req_t req, int err,
 		return;
 	}
 	fs_node_tell(fs, answer->ino, answer->attr.st_size);
-	/* The kernel does not count an answer that did not arrive. */
+	/*
+	 * If the answer did not arrive, the kernel did not count its reference.
+	 */
 	if (fuse_reply_entry(req, answer) < 0)
 		fs_node_forget(fs, answer->ino, 1);
 }

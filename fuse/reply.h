@@ -2,7 +2,7 @@
 /*
  * reply.h - errors of the library as errors of system calls
  *
- * The only place where one becomes the other:
+ * Only this file maps them:
  *
  *   B2F_ECORRUPT      EIO
  *   B2F_EUNSUPPORTED  EOPNOTSUPP (its own errno): the data are sound, but need
@@ -26,8 +26,8 @@ void fs_reply_error(fuse_req_t req, int err);
 void fs_reply_data_error(fuse_req_t req, int err);
 
 /*
- * fs_reply_error() for a change of data, and for what stores it (0 too): what a server
- * has to do with it is EIO; counts errors.
+ * fs_reply_error() for a change of data and for a commit (also for 0); an error
+ * of the server becomes EIO.  Counts errors.
  */
 void fs_reply_change_error(fuse_req_t req, int err);
 
@@ -45,7 +45,7 @@ void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 void fs_reply_entry(fuse_req_t req, int err,
 		    const struct fuse_entry_param *answer);
 
-/* Sets in @fi the answer to the create that made @handle. */
+/* Sets the answer @fi to the create that made @handle. */
 void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 		     struct fuse_file_info *fi);
 

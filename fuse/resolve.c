@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* resolve.c - names of the mount and names of the backing directory */
+/* resolve.c - maps names of the mount to backing names */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "programs/home.h"
 #include "resolve.h"
 
-/* Is it known that there is no @name? */
+/* Is it known that @name does not exist? */
 static bool lacks(const struct fs_place *place, const char *name)
 {
 	return place->known &&
@@ -25,7 +25,9 @@ static int exists_at(const struct fs_place *place, const char *name)
 
 	if (lacks(place, name))
 		return 0;
-	/* fstatat(2) could ask our own mount, and wait for ever. */
+	/*
+	 * fstatat(2) could send a request to our own mount, and wait forever.
+	 */
 	err = fs_tree_look_at(place->tree, place->dirfd, name, &fd, &st,
 			      &born_ns);
 	if (err == -ENOENT)
@@ -55,8 +57,8 @@ static int show_frame(const struct fs_place *place, const char *name,
 		      char shown[FS_NAME_SIZE]);
 
 /*
- * Returns 1 if @name in @place is shown by just that name, 0 if it is shown by
- * another or does not exist, or an errno.
+ * Returns 1 if @name in @place is shown by its own name, 0 if it is shown by
+ * another one or does not exist, or an errno.
  */
 static int is_shown(const struct fs_place *place, const char *name)
 {
@@ -72,7 +74,7 @@ static int is_shown(const struct fs_place *place, const char *name)
 }
 
 /*
- * Is anything else than the frame @name shown as @stem, or about to be?  Each
+ * Is another file than the frame @name shown as @stem, or about to be?  Each
  * step of this recursion takes a suffix off, so it ends.
  */
 static int is_taken(const struct fs_place *place, const char *name,
@@ -88,7 +90,7 @@ static int is_taken(const struct fs_place *place, const char *name,
 	return taken;
 }
 
-/* Copies the name that the frame @name is shown by. */
+/* Copies the name by which the frame @name is shown. */
 static int show_frame(const struct fs_place *place, const char *name,
 		      char shown[FS_NAME_SIZE])
 {
@@ -140,7 +142,7 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
 	return true;
 }
 
-/* Finds the only frame @stem.SUFFIX; nothing has the name @stem itself. */
+/* Finds the only frame @stem.SUFFIX; no file has the name @stem itself. */
 static int find_frame(const struct fs_place *place, const char *stem,
 		      struct fs_found *out)
 {
@@ -210,7 +212,7 @@ static bool is_going(const struct fs_backing_dir *dir, const char *name)
 	       (dir->replaced && strcmp(dir->replaced, name) == 0);
 }
 
-/* Returns 1 if @name exists and stays, 0 or an errno. */
+/* Returns 1 if @name exists and is not about to be removed, 0 or an errno. */
 static int stays(const struct fs_backing_dir *dir, const char *name)
 {
 	int exists = is_going(dir, name) ? 0 : exists_at(&dir->place, name);
@@ -223,7 +225,10 @@ static int stays(const struct fs_backing_dir *dir, const char *name)
 	return exists;
 }
 
-/* Returns 1 if @name is shown by just that name and stays, 0 or an errno. */
+/*
+ * Returns 1 if @name is shown by its own name and is not about to be removed, 0
+ * or an errno.
+ */
 static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 {
 	if (is_going(dir, name))
@@ -232,8 +237,8 @@ static int stays_shown(const struct fs_backing_dir *dir, const char *name)
 }
 
 /*
- * Counts the frames, other than @other, that have the stem @stem and stay.
- * Returns the count or an errno.
+ * Counts the frames with the stem @stem, except @other, that are not about to
+ * be removed.  Returns the count or an errno.
  */
 static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 			const char *other)
@@ -254,9 +259,9 @@ static int count_frames(const struct fs_backing_dir *dir, const char *stem,
 }
 
 /*
- * Can a file be put at the backing name @name without changing how others are
- * shown?  A single frame @name.SUFFIX is shown as @name now; two of them have
- * their full names already.  Returns 1, 0 or an errno.
+ * Can a file get the backing name @name without changing how other files are
+ * shown?  A single frame @name.SUFFIX is shown as @name now; two of them are
+ * already shown by their full names.  Returns 1, 0 or an errno.
  */
 static int is_free(const struct fs_backing_dir *dir, const char *name)
 {
@@ -279,7 +284,7 @@ static int is_free_with_suffix(const struct fs_backing_dir *dir,
 
 	if (n)
 		return n < 0 ? n : 0;
-	/* is_free() looks for @full itself. */
+	/* count_frames() leaves @full out, because is_free() looks for it. */
 	n = count_frames(dir, name, full);
 	if (n)
 		return n < 0 ? n : 0;

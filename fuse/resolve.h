@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * resolve.h - names of the mount and names of the backing directory
+ * resolve.h - maps names of the mount to backing names
  *
  * A frame STEM.SUFFIX is shown as STEM, unless a file is shown by the name
  * STEM itself, or another frame has the same stem; then it is shown by its
@@ -16,17 +16,17 @@
 #include "known.h"
 #include "probe.h"
 
-/* A backing directory in which names are looked for. */
+/* A backing directory in which names are looked up. */
 struct fs_place {
 	struct fs_tree *tree;
 	int dirfd;
-	/* Its known names since fs_known_enter(); NULL: none. */
+	/* Its known names since fs_known_enter(); NULL: unknown. */
 	struct fs_known *known;
 	dev_t dev;
 	ino_t ino;
 };
 
-/* The entry that a name of the mount stands for. */
+/* The file found for a name of the mount. */
 struct fs_found {
 	/* Close it. */
 	struct fs_probe probe;
@@ -34,7 +34,7 @@ struct fs_found {
 	char name[FS_NAME_SIZE];
 };
 
-/* The name of the file itself in that directory: @name, or its home. */
+/* The name of the file itself in the directory: @name, or its home. */
 static inline const char *fs_found_entry(const struct fs_found *found)
 {
 	return found->probe.home[0] ? found->probe.home : found->name;
@@ -63,41 +63,42 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out);
 
 /*
- * Copies the name that @name in @place is shown by to @shown, and opens it as
- * *@frame with fs_probe_kind() if it is a frame; close that.  A name without a
- * suffix of frames costs no look: it is shown as it is, and taken for no frame.
+ * Copies the name by which @name in @place is shown to @shown.  If it is a
+ * frame, opens it as *@frame with fs_probe_kind(); close that.  A name without
+ * a frame's suffix is not looked at: it is shown as it is, and not taken for a
+ * frame.
  *
- * Returns 0 or an errno (-ENOENT: it is gone); @frame is not open then.
+ * Returns 0 or an errno (-ENOENT: deleted); then @frame is not open.
  */
 B2F_MUST_CHECK
 int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     struct fs_probe *frame, char shown[FS_NAME_SIZE]);
 
 /*
- * The same of a frame in one file of which the last look is still true, as by
- * fs_probe_remembered().  Returns false if only fs_resolve_shown() can tell.
+ * The same for a contiguous frame whose last look is still valid, as
+ * fs_probe_remembered().  Returns false if fs_resolve_shown() is needed.
  */
 bool fs_resolve_remembered(const struct fs_place *place, const char *name,
 			   struct fs_probe *frame, char shown[FS_NAME_SIZE]);
 
 /*
- * The rule read backwards: the backing name of a file that is to be shown as NAME.
- * A new file must come back as NAME at every later mount, and must not change how other
- * files are shown.  So a new frame becomes the first of these that is possible:
+ * The other direction: the backing name for a file to be shown as NAME.  Every
+ * later mount must show the file as NAME, too, and other files by their old
+ * names.  So a new frame gets the first possible one of these names:
  *
  *   NAME.b2frame   unless that exists, or is the name of another frame
  *   NAME.b2f ...   likewise, with the other suffixes
  *   NAME           a frame without suffix, if NAME does not end in one itself
  *   -EEXIST        if all of these are taken
  *
- * So x.b2frame beside a frame x that is stored so becomes x.b2frame.b2frame.
- * Any other file becomes NAME, or -EEXIST if that is a frame that is shown by
- * another name.  No file gets the name of an index: it would turn its directory
- * into a frame.  If another program takes the name meanwhile, the call that makes the
- * file gives EEXIST.
+ * So a new x.b2frame beside a frame x.b2frame, shown as x, becomes
+ * x.b2frame.b2frame.  A file that is no frame gets the name NAME; -EEXIST if a
+ * frame has that backing name, but is shown by another one.  No file gets the
+ * name of an index: it would turn its directory into a frame.  If another
+ * program takes the name meanwhile, the call that makes the file gives EEXIST.
  */
 
-/* A backing directory, and the names in it that are about to go. */
+/* A backing directory, and a name in it that is about to be removed. */
 struct fs_backing_dir {
 	struct fs_place place;
 	/* NULL: none. */
@@ -106,16 +107,15 @@ struct fs_backing_dir {
 };
 
 /*
- * Finds the backing name of a new frame @name, with suffix @suffix if
- * possible.  Returns 0 (nothing that stays is shown as @name), -EEXIST,
- * -ENAMETOOLONG or an errno.
+ * Finds the backing name of a new frame @name, with suffix @suffix if possible.
+ * Returns 0, -EEXIST, -ENAMETOOLONG or an errno.
  */
 B2F_MUST_CHECK
 int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
 			     enum b2f_suffix suffix, char out[FS_NAME_SIZE]);
 
 /*
- * Checks whether @name can be given to a new file that is no frame.  Returns 0,
+ * May a new file that is no frame get the backing name @name?  Returns 0,
  * -EEXIST, -ENAMETOOLONG, -EPERM (it is the name of an index) or an errno.
  */
 B2F_MUST_CHECK

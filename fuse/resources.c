@@ -10,25 +10,26 @@
 
 #include "resources.h"
 
-/* A directory costs the kernel memory as long as we hold it open. */
+/* An open directory takes memory of the kernel. */
 #define KEPT_MAX 4096
 #define KEPT_MIN 16
 
-/* Number of reads that there can be at once: one in each thread. */
+/* At most so many reads run at once: one per thread. */
 #define RESERVED_MAX 64
 #define RESERVED_MIN 8
 
 /*
  * Measured with a cache of 512 MiB and eight readers: two arenas and a trim
- * threshold of 8 MiB take 66 MiB beyond the cache, these 50, at the same speed;
- * mapping blocks from 256 KiB on takes 20, but page faults cost a quarter of
- * the speed.  Setting a threshold at all stops glibc from raising it by itself.
+ * threshold of 8 MiB take 66 MiB beyond the cache; these values take 50 at the
+ * same speed.  Mapping blocks from 256 KiB on takes 20, but its page faults
+ * cost a quarter of the speed.  A threshold that is set also keeps glibc from
+ * raising it.
  */
 #define ARENAS	       1
 #define MMAP_THRESHOLD (4 << 20)
 #define TRIM_THRESHOLD (1 << 20)
 
-/* A quarter of the @limit: open frames and directories need most of them. */
+/* A quarter of @limit: open frames and directories need the rest. */
 static rlim_t quarter(rlim_t limit, rlim_t min, rlim_t max)
 {
 	limit /= 4;
@@ -45,7 +46,7 @@ struct fs_descriptors fs_resources_raise_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return d;
 	limit.rlim_cur = limit.rlim_max;
-	/* If it fails, the limit is what it was. */
+	/* If this fails, the limit stays. */
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		getrlimit(RLIMIT_NOFILE, &limit);
 	d.max_idle = quarter(limit.rlim_cur, KEPT_MIN, KEPT_MAX);
@@ -66,17 +67,16 @@ void fs_resources_tune_heap(void)
 void fs_resources_load_early(void)
 {
 	/*
-	 * glibc loads this at the first pthread_cancel(3), which libfuse calls
-	 * at the end, and aborts if there is no descriptor left for it.  If it
-	 * is missing now, that is no worse than before.
+	 * At its end libfuse calls pthread_cancel(3), for which glibc loads
+	 * this library, and aborts if there is no free descriptor.  If it is
+	 * missing now, that is no worse than before.
 	 */
 	(void)dlopen("libgcc_s.so.1", RTLD_NOW);
 }
 
 /*
- * Capabilities that requests need: to act on files of all users as their
- * callers may (the kernel has checked that), to make files as the caller, and
- * to unmount.
+ * Capabilities that requests need: to act on files of all users (the kernel has
+ * checked that they may), to make files as the caller, and to unmount.
  */
 static const unsigned int kept[] = {
 	CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * resources.h - how many descriptors, how much heap and which of root's powers the
- * process has
+ * resources.h - descriptors, heap and capabilities of the process
  *
- * A mount of root's works for all users.  Rights of root alone (blocks that a
- * filesystem reserves, data beyond a quota, other processes) would reach all of
- * them through the daemon, so it keeps only the capabilities that requests
- * need.
+ * A mount of root works for all users.  Through the daemon they would all get
+ * root's privileges (reserved blocks, data beyond a quota, other processes), so
+ * it keeps only the capabilities that requests need.
  *
  * Layer: fuse.  Threads: from the only one, at the start; _powers_get and _set from any.
  */
@@ -16,25 +14,24 @@
 #include <linux/capability.h>
 #include <stddef.h>
 
-/* How many descriptors there are, and for what. */
+/* How the descriptors are divided. */
 struct fs_descriptors {
-	/* How many the tree may keep open without need; at least 16. */
+	/* How many idle descriptors the tree may keep; at least 16. */
 	size_t max_idle;
 	/*
-	 * Descriptors from this number on are left to reads, each of which
-	 * opens a chunk file for a moment: an open file can be read, whatever
-	 * else is open.
+	 * Descriptors from this number on are reserved for reads, each of which
+	 * opens a chunk file for a moment: so an open file can always be read.
 	 */
 	int reserved_from;
 };
 
-/* Raises RLIMIT_NOFILE as far as it goes, and divides that. */
+/* Raises RLIMIT_NOFILE as far as possible, and divides the descriptors. */
 struct fs_descriptors fs_resources_raise_files(void);
 
-/* Keeps the heap close to what is allocated from it. */
+/* Keeps the heap close to the bytes in use. */
 void fs_resources_tune_heap(void);
 
-/* Loads a library that would otherwise be loaded too late. */
+/* Loads a library that glibc would load too late. */
 void fs_resources_load_early(void);
 
 /* The capabilities of a thread; glibc has no wrappers for these calls. */
@@ -50,8 +47,8 @@ int fs_powers_get(struct fs_powers *powers);
 int fs_powers_set(struct fs_powers *powers);
 
 /*
- * Drops what no request needs, for good: for this thread and those that it starts.
- * Returns 0, or -1 with errno.
+ * Drops all capabilities that no request needs, for good: of this thread and of
+ * threads that it starts.  Returns 0, or -1 with errno.
  */
 int fs_powers_drop(void);
 

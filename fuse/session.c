@@ -25,7 +25,7 @@
 #include "bucket_node.h"
 #include "session.h"
 
-/* Threads that wait for requests; decoding has its own. */
+/* Threads that wait for requests; decoding has threads of its own. */
 #define THREADS_BASE 8
 #define THREADS_CORE 2
 #define THREADS_MAX  64
@@ -33,7 +33,7 @@
 /* How long the end of a mount waits for the kernel's write-back, seconds. */
 #define SYNC_S 20
 
-/* After so long a silence the kernel has nothing more to send. */
+/* After so long a silence, the kernel has no more writes to send. */
 #define QUIET_NS 100000000
 
 /*
@@ -43,13 +43,13 @@
  */
 #define READAHEAD_KIB 2048
 
-/* Requests in flight that no program waits for, as readahead. */
+/* Requests in flight that no program waits for, such as readahead. */
 #define BACKGROUND_MAX	   64
 #define BACKGROUND_CONGEST 48
 
 /*
- * libfuse passes no argument of ours with its messages, so this is global.  Set
- * once, before there is a second thread.
+ * libfuse passes no argument to its log function, so this is global.  Set once,
+ * before the second thread starts.
  */
 static struct fs_logger *fuse_logger;
 
@@ -83,9 +83,9 @@ static bool may_mount(void)
 }
 
 /*
- * Shall the kernel itself read and write files that are no frames?  Not past an
- * option that says how it does that.  It writes with our rights, to blocks that a
- * filesystem keeps for root, and without clearing set-id bits: so only for root.
+ * May the kernel read and write plain files itself?  Not if an option says how
+ * it does so.  It writes with the daemon's rights, also to blocks reserved for
+ * root, and does not clear set-id bits: so only for root.
  */
 static bool may_pass(const struct fs *fs)
 {
@@ -97,17 +97,19 @@ static bool may_pass(const struct fs *fs)
 	       geteuid() == 0 && may_mount();
 }
 
-/* The first request: agrees with the kernel, and lets the parent go. */
+/*
+ * Answers the first request: agrees with the kernel, and lets the parent exit.
+ */
 static void init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
 	/*
-	 * Off, though libfuse turns them on: answer() says who clears set-id
-	 * bits.  We tell the kernel of foreign changes (ticker.h); going by the
-	 * mtime, it would drop
-	 * pages that it is writing, and might then keep old ones.  After an
-	 * asynchronous O_DIRECT write (io_submit(2)) it would not drop what a
-	 * reader has cached meanwhile.
+	 * libfuse turns these on; they are switched off.  For set-id bits see
+	 * agree_more().  Foreign changes are reported to the kernel (ticker.h):
+	 * if it went by the mtime, it would drop pages that are being written,
+	 * and might then cache old ones.  After an asynchronous O_DIRECT write
+	 * (io_submit(2)) it would not drop the pages that a reader has cached
+	 * meanwhile.
 	 */
 	unsigned int off = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 			   FUSE_CAP_SPLICE_MOVE | FUSE_CAP_HANDLE_KILLPRIV |
@@ -118,21 +120,21 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 
 	/*
 	 * AUTO: the kernel asks for attributes with the first names of a
-	 * directory, and with more only if a program looks at them.  For a
-	 * frame in a bucket they cost a request each.
+	 * directory, and for more only if a program uses them.  In a bucket
+	 * each frame takes a request.
 	 */
 	if (fs->bucket)
 		off |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 	else
 		on |= FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
 
-	/* A kernel that collects writes goes by sizes of its own. */
+	/* With writeback_cache the kernel keeps its own sizes. */
 	if (fs->options.cache.writeback_cache && fs->read_write && !fs->bucket)
 		on |= FUSE_CAP_WRITEBACK_CACHE;
-	/* Splicing from our memory would take 4 times as long. */
+	/* Splicing from the daemon's memory would take 4 times as long. */
 	conn->want &= ~off;
 	conn->want |= conn->capable & on;
-	/* All other code asks this option. */
+	/* The rest of the code asks this option. */
 	fs->options.cache.writeback_cache =
 		conn->want & FUSE_CAP_WRITEBACK_CACHE;
 	atomic_store(&fs->config.passes, may_pass(fs));
@@ -143,7 +145,10 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 			fs->source.path, fs->mountpoint.path);
 	if (fs->config.background)
 		fs_logger_to_syslog(fs->logger);
-	/* First: the manager must not see the parent end before it knows us. */
+	/*
+	 * First of all, because the manager must know this process before the
+	 * parent exits.
+	 */
 	fs_daemon_notify_ready();
 	fs_daemon_ready(&fs->daemon);
 }
@@ -188,7 +193,7 @@ static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 	struct fs *fs = userdata;
 	struct fuse_init_out *agreed;
 
-	/* A notification has no number. */
+	/* A notification has no unique number. */
 	if (!fs->is_ready && head->unique) {
 		agreed = count == 2 ? iov[1].iov_base : NULL;
 		if (agreed && iov[1].iov_len == sizeof(*agreed))
@@ -268,8 +273,8 @@ static int new_session(struct fs *fs)
 }
 
 /*
- * Sends what libfuse and fusermount3 write to stderr to a file in memory, so
- * that a failure is reported in one line.
+ * Redirects stderr of libfuse and fusermount3 to a file in memory, so that a
+ * failure is reported in one line.
  */
 struct capture {
 	int file;
@@ -284,7 +289,7 @@ static void capture_begin(struct capture *c)
 		dup2(c->file, STDERR_FILENO);
 }
 
-/* Copies the first line that was written to @text, "" if there is none. */
+/* Copies the first line of the output to @text, or "". */
 static void capture_end(struct capture *c, char *text, size_t size)
 {
 	ssize_t n = -1;
@@ -302,10 +307,7 @@ static void capture_end(struct capture *c, char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 }
 
-/*
- * Users other than root need this helper; these are the places where libfuse
- * looks for it.
- */
+/* Users other than root need this helper; libfuse looks for it here. */
 static bool has_fusermount(void)
 {
 	return access("/usr/bin/fusermount3", X_OK) == 0 ||
@@ -313,20 +315,20 @@ static bool has_fusermount(void)
 	       access("/bin/fusermount3", X_OK) == 0;
 }
 
-/* Why /dev/fuse cannot be used, or 0. */
+/* Returns the error of opening /dev/fuse, or 0. */
 static int device_error(void)
 {
 	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 
 	if (fd >= 0)
 		close(fd);
-	/* For users fusermount3 opens it. */
+	/* For other users fusermount3 opens it. */
 	else if (geteuid() == 0 || errno != EACCES)
 		return -errno;
 	return 0;
 }
 
-/* Flags that a container needs to mount by FUSE. */
+/* Flags with which a container may mount by FUSE. */
 #define DOCKER                                                                 \
 	"in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN "   \
 	"--security-opt apparmor=unconfined)"
@@ -362,8 +364,8 @@ static void explain(const struct fs *fs, const char *said,
 }
 
 /*
- * The device of the filesystem on the mountpoint; 0: not known.  Must not send
- * us a request, which may never be answered.
+ * The device of the filesystem on the mountpoint; 0: unknown.  Must not send a
+ * request to this mount, because it may never be answered.
  */
 static dev_t mounted_device(const struct fs *fs)
 {
@@ -450,21 +452,21 @@ int fs_session_run(struct fs *fs)
 		return -ENOMEM;
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	fuse_loop_cfg_set_max_threads(config, thread_count());
-	/* Starting a thread costs more than keeping one. */
+	/* Keeping a thread is cheaper than starting one. */
 	fuse_loop_cfg_set_idle_threads(config, thread_count());
 	err = fuse_session_loop_mt(fs->session, config);
 	fuse_loop_cfg_destroy(config);
 	return err;
 }
 
-/* In a thread of its own, as this may never end. */
+/* Runs in a thread of its own, because it may never end. */
 static void *sync_mount(void *arg)
 {
 	char *path = arg;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd >= 0) {
-		/* A commit that fails reports it. */
+		/* A commit that fails logs that itself. */
 		(void)!syncfs(fd);
 		close(fd);
 	}
@@ -472,7 +474,7 @@ static void *sync_mount(void *arg)
 	return NULL;
 }
 
-/* Counts the writes so far; -1: one is not answered yet. */
+/* Counts the writes so far; -1: one is still unanswered. */
 static int64_t count_writes(const struct fs *fs)
 {
 	uint64_t done = atomic_load(&fs->stats.nwrites_done);
@@ -481,8 +483,8 @@ static int64_t count_writes(const struct fs *fs)
 }
 
 /*
- * Linux does not wait in syncfs(2) for what it sends to FUSE (a mount could
- * stop it for ever), so we wait until nothing comes any more.
+ * syncfs(2) does not wait for writes to FUSE (a mount could block it forever),
+ * so wait until no more come.
  */
 static void wait_for_writes(const struct fs *fs, const struct timespec *end)
 {
@@ -504,7 +506,7 @@ void fs_session_sync(struct fs *fs)
 	struct timespec end;
 	pthread_t thread;
 
-	/* By now another filesystem may be mounted there. */
+	/* Another filesystem may be mounted there by now. */
 	if (!path || mounted_device(fs) != fs->tree->own_dev ||
 	    pthread_create(&thread, NULL, sync_mount, path)) {
 		free(path);
@@ -539,7 +541,7 @@ bool fs_session_unmount_idle(struct fs *fs)
 {
 	char *path = fs->mountpoint.path;
 
-	/* By now another filesystem may be mounted there. */
+	/* Another filesystem may be mounted there by now. */
 	if (!fs->tree->own_dev || mounted_device(fs) != fs->tree->own_dev)
 		return false;
 	return umount2(path, UMOUNT_NOFOLLOW) == 0 ||

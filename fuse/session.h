@@ -21,22 +21,23 @@ B2F_MUST_CHECK
 int fs_session_run(struct fs *fs);
 
 /*
- * Has the kernel write back to us what it has of mapped files, and with
- * writeback_cache of all.  Waits some seconds at most.  From any thread but
- * those that answer requests.
+ * Has the kernel write back its dirty pages of mapped files, and with
+ * writeback_cache of all files.  Waits some seconds at most.  Not from a thread
+ * that answers requests.
  */
 void fs_session_sync(struct fs *fs);
 
-/* Unmounts unless a program uses the mount.  Returns whether it is gone. */
+/*
+ * Unmounts unless a program uses the mount.  Returns whether it is unmounted.
+ */
 bool fs_session_unmount_idle(struct fs *fs);
 
-/* Makes requests fail that still wait for an answer which will not come. */
+/* Makes all requests fail that still wait for an answer. */
 void fs_session_cut(struct fs *fs);
 
 /*
  * Unmounts, if still mounted, and frees.  Returns whether there was a mount and
- * it has gone; one that stays is told to the log.  Does nothing without a
- * session.
+ * it is gone; a mount that stays is logged.  Does nothing without a session.
  */
 bool fs_session_close(struct fs *fs);
 

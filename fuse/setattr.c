@@ -12,7 +12,7 @@
 #include "probe.h"
 #include "setattr.h"
 
-/* A user with more is in no other, here. */
+/* A user with more groups counts as a member of none of the others. */
 #define MAX_GROUPS 512
 
 struct fs_setattr fs_setattr_none(void)
@@ -25,7 +25,7 @@ static bool is_explicit(const struct timespec *t)
 	return t->tv_nsec != UTIME_NOW && t->tv_nsec != UTIME_OMIT;
 }
 
-/* The bits of a mode that @meta gives to @st, or takes from it. */
+/* The bits that @meta adds to the mode of @st, or removes. */
 static mode_t given(const struct fs_setattr *meta, const struct stat *st)
 {
 	return meta->has_mode ? meta->mode & ~st->st_mode & 07777 : 0;
@@ -36,11 +36,11 @@ static mode_t taken(const struct fs_setattr *meta, const struct stat *st)
 	return meta->has_mode ? st->st_mode & ~meta->mode & 07777 : 0;
 }
 
-/* Does only the owner of @st have the right to do @meta? */
+/* May only the owner of @st do @meta? */
 static bool is_owners_right(const struct fs_setattr *meta,
 			    const struct stat *st)
 {
-	/* If a writer is not the owner the kernel clears set-id bits. */
+	/* The kernel itself clears set-id bits when another user writes. */
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
@@ -59,7 +59,7 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
 	return fuse_req_ctx(req)->gid == gid;
 }
 
-/* The same for @set, the set-id bits that @st is to get. */
+/* The same for the set-id bits @set that @st is to get. */
 static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 			const struct stat *st, mode_t set)
 {
@@ -74,12 +74,13 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 }
 
 /*
- * May the caller do @meta to the file @st in the directory @dir of a frame (NULL: it
- * is in none)?  The kernel has checked that by what it remembers of a file; whoever
- * may write to the directory can have put another one there.
+ * May the caller do @meta to the file @st, in the directory @dir of a frame
+ * (NULL: not in one)?  The kernel has checked that with the attributes it
+ * remembers; but whoever may write to the directory can have put another file
+ * there.
  *
- * Returns 0, -ESTALE (the kernel looks again) or -EPERM (S_ISUID or S_ISGID where an
- * option says who owns all files).
+ * Returns 0, -ESTALE (the kernel looks again) or -EPERM (S_ISUID or S_ISGID
+ * when an option sets the owner of all files).
  */
 static int check(struct fs *fs, const struct fs_setattr *meta,
 		 const struct stat *st, const struct stat *dir)
@@ -89,7 +90,7 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 	bool is_mixed = dir && dir->st_uid != st->st_uid;
 	uid_t owner = shown == FS_UNSET ? st->st_uid : (uid_t)shown;
 
-	/* Without root's rights we can do no more than the caller. */
+	/* Without root's rights the daemon can do no more than the caller. */
 	if (!meta->req || geteuid() != 0)
 		return 0;
 	if (is_mixed && (set || (meta->by_user && is_owners_right(meta, st))))
@@ -110,12 +111,15 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
 	if (err)
 		return err;
-	/* /proc leads to this very file, even if it is a symbolic link. */
+	/*
+	 * The path in /proc leads to this very file, even if it is a symbolic
+	 * link.
+	 */
 	snprintf(name, sizeof(name), "%d", fd);
 	if ((meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
-	/* After chown(2), which clears set-uid bits. */
+	/* After chown(2), because that clears set-uid bits. */
 	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
 		return -errno;
 	if (meta->has_times &&
@@ -124,7 +128,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 	return 0;
 }
 
-/* The mode of the directory of a frame with @mode. */
+/* The mode for the directory of a frame with the mode @mode. */
 static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 {
 	mode &= 0777;
@@ -138,8 +142,8 @@ static bool sets_owner(const struct fs_setattr *meta)
 }
 
 /*
- * Changes the directory of a frame, but for its times.  Its ctime is not shown,
- * so do not set what it has already.
+ * Changes the directory of a frame, except its times.  A change sets its ctime
+ * for nothing, so only new values are set.
  */
 static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
@@ -157,7 +161,7 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 	return fs_setattr_file(fs, dirfd, &dir);
 }
 
-/* Admits only users who may enter both before and after @meta. */
+/* Lets in only users who may enter both before and after @meta. */
 static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 {
 	struct fs_setattr dir = fs_setattr_none();
@@ -173,10 +177,10 @@ static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 }
 
 /*
- * Changes all files of the frame, so that programs of its users can do without
- * us.  Meanwhile, and if this ends half-way, the directory lets in only users
- * who may; the next change of a mode or owner does the rest.  All is done by @fd,
- * the one look at the index, whose attributes were @before.
+ * Changes all files of the frame, so that its users' programs can read it
+ * without a mount.  Meanwhile, and if this ends half-way, the directory lets in
+ * only users who may enter; the next change of mode or owner does the rest.
+ * Uses only @fd, the index as it was looked at, with the attributes @before.
  */
 static int set_files(struct fs *fs, int dirfd, int fd,
 		     const struct fs_setattr *meta, const struct stat *before)
@@ -223,16 +227,16 @@ struct request {
 	struct fs *fs;
 	const struct fs_setattr *meta;
 	bool sets_mtime;
-	/* Descriptor of the frame. */
+	/* Descriptor of the frame's directory or file. */
 	int fd;
-	/* Called instead if @meta is NULL. */
+	/* Called instead of a change if @meta is NULL. */
 	int (*fn)(void *arg, int index_fd);
 	void *arg;
 };
 
 /*
- * A contiguous frame has the attributes itself.  If it has become a directory
- * since, it is looked up again.
+ * A contiguous frame is one file.  If it has become a directory since, the
+ * kernel looks it up again.
  */
 static int run_single(const struct request *r)
 {
@@ -244,7 +248,7 @@ static int run_single(const struct request *r)
 		       : r->fn(r->arg, r->fd);
 }
 
-/* Can no user but its owner have put the index @fd into @dirfd? */
+/* Must the owner of the directory @dirfd have put the index @fd there? */
 static bool is_of_dir(int fd, int dirfd)
 {
 	struct stat index, dir;
@@ -275,7 +279,10 @@ static int run(void *arg, int dirfd)
 	return err;
 }
 
-/* If the data differ, another program has committed meanwhile. */
+/*
+ * Notes that the data are the same.  If they differ, another program has
+ * committed meanwhile.
+ */
 static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 		      const struct stat *before, const struct stat *after)
 {
@@ -286,7 +293,7 @@ static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 		fs_cache_state_note_meta(fs, node, before, after);
 }
 
-/* Runs @r on a frame that is not open, so that no commit can interfere. */
+/* Runs @r on a closed frame, so that no commit interferes. */
 static int run_closed(struct fs_backed *node, int fd, struct request *r)
 {
 	struct stat before, after;
@@ -342,7 +349,7 @@ int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
 
 	if (!pin->node || !atomic_load(&pin->node->has_set_ids))
 		return 0;
-	/* If they are still there, the look notes them again. */
+	/* If the bits are still set, the next stat(2) notes them again. */
 	atomic_store(&pin->node->has_set_ids, false);
 	err = fs_getattr(fs, pin->node, &st);
 	if (err)

@@ -2,10 +2,10 @@
 /*
  * setattr.h - owner, mode and times of backing files
  *
- * A frame has those of its index, and its chunk files get them too.  Its
- * directory gets the same owner, and a mode that lets in every user who may
- * read or write the file; the owner always, as that may be the daemon's own
- * user.
+ * A frame has the owner, mode and times of its index; its chunk files get the
+ * same owner and mode.  Its directory gets the same owner, and a mode that lets
+ * in every user who may read or write the file, and always the owner, who may
+ * be the daemon's own user.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -19,7 +19,10 @@
 struct fs_setattr {
 	/* The caller of the request is not root. */
 	bool by_user;
-	/* The request, by which rights are checked; NULL: it is our own. */
+	/*
+	 * The request whose caller's rights are checked; NULL: a change by the
+	 * daemon.
+	 */
 	fuse_req_t req;
 	bool has_mode;
 	mode_t mode;
@@ -35,39 +38,40 @@ struct fs_setattr {
 struct fs_setattr fs_setattr_none(void);
 
 /*
- * Changes the file behind the O_PATH descriptor @fd.  Returns 0, or an errno,
+ * Changes the file at the O_PATH descriptor @fd.  Returns 0, or an errno,
  * -EPERM and -ESTALE of its own included.
  */
 B2F_MUST_CHECK
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta);
 
 /*
- * Changes the frame @node, which may be open, and whose descriptor is @fd.
- * Returns as fs_setattr_file().
+ * Changes the frame @node, open or not, whose descriptor is @fd.  Returns as
+ * fs_setattr_file().
  */
 B2F_MUST_CHECK
 int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta);
 
 /*
- * Takes the set-id bits away that no file keeps when another user than root changes it
- * (fs_getattr_set_ids()).  The kernel leaves that to us, as session.c asks of it.
- * Costs nothing if the mount has not shown them.  Returns 0 or an errno.
+ * Clears the set-id bits that a file loses when another user than root changes
+ * it (fs_getattr_set_ids()); session.c has told the kernel to leave that to the
+ * daemon.  Costs nothing if the mount has not shown such bits.  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin);
 
 /*
- * Notes that the mount has just given the frame @node, which is a file, another
- * name, or taken one: so its ctime is another one, as if its data had changed.  @fd
- * is its descriptor, and @before what it was.
+ * Notes that the mount has added or removed a name of the contiguous frame
+ * @node, which changes its ctime like a change of data.  @fd is its descriptor,
+ * @before its attributes before.
  */
 void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
 			   const struct stat *before);
 
 /*
- * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node,
- * whose descriptor is @fd, while no commit replaces it.  Returns as @fn, or
+ * Calls @fn with @arg and an O_PATH descriptor of the index of the frame @node
+ * (descriptor @fd), while no commit replaces the index.  Returns as @fn, or
  * -ESTALE or an errno.
  */
 B2F_MUST_CHECK

@@ -6,7 +6,7 @@
 
 #include "signals.h"
 
-/* How often the main thread is woken until it notices. */
+/* How often the main thread is woken until it leaves its loop. */
 #define WAKE_NS 20000000
 
 static void fill_set(sigset_t *set)
@@ -26,7 +26,7 @@ static void only_interrupt(int signal)
 
 int fs_signals_block(void)
 {
-	/* No SA_RESTART: interrupting is all that it is for. */
+	/* Without SA_RESTART: the signal only interrupts. */
 	struct sigaction wake = {.sa_handler = only_interrupt};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t set;
@@ -38,15 +38,18 @@ int fs_signals_block(void)
 		return -err;
 	if (sigaction(SIGUSR2, &wake, NULL) ||
 	    sigaction(SIGPIPE, &ignore, NULL) ||
-	    /* A timer of the program that started us outlives exec(2). */
+	    /*
+	     * The program that started us may have set a timer, which survives
+	     * exec(2).
+	     */
 	    sigaction(SIGALRM, &ignore, NULL))
 		return -errno;
 	return 0;
 }
 
 /*
- * The loop of libfuse tests its exit flag and then sleeps; a single wake-up
- * between the two would be lost.
+ * libfuse's loop tests its exit flag and then sleeps; a single wake-up in
+ * between would be lost.
  */
 static void wake_main(struct fs_signals *s)
 {

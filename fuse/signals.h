@@ -2,8 +2,8 @@
 /*
  * signals.h - INT, TERM, HUP and QUIT end the mount, USR1 asks for statistics
  *
- * All of them are blocked in every thread and fetched by one thread of ours,
- * which may therefore do what a signal handler may not.
+ * They are blocked in every thread, and one thread fetches them; unlike a
+ * signal handler it may call any function.
  *
  * Layer: fuse.  Threads: from the main one.
  */
@@ -17,7 +17,7 @@
 #include "b2frame/error.h"
 
 struct fs_signals {
-	/* Runs when the mount shall end; the main thread is woken after it. */
+	/* Called when the mount is to end; then the main thread is woken. */
 	void (*on_exit)(void *arg, int signal);
 	void (*on_stats)(void *arg);
 	void *arg;
@@ -28,8 +28,9 @@ struct fs_signals {
 };
 
 /*
- * Blocks our signals, ignores PIPE and ALRM, and lets USR2 do nothing but interrupt.
- * Call it before there is any other thread.  Returns 0 or an errno.
+ * Blocks these signals, ignores PIPE and ALRM, and gives USR2 a handler that
+ * only interrupts.  Call it before the second thread starts.  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_signals_block(void);
@@ -37,7 +38,7 @@ int fs_signals_block(void);
 /*
  * Starts the thread; @signals has its callbacks set.  After on_exit() the
  * calling thread gets USR2 again and again until fs_signals_stop(), so that it
- * leaves whatever it waits in.  Returns 0 or -EAGAIN (no more threads).
+ * leaves any system call.  Returns 0 or -EAGAIN (no more threads).
  */
 B2F_MUST_CHECK
 int fs_signals_start(struct fs_signals *signals);

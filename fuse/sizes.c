@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sizes.c - what looks at the indexes of frames have told, by their stamps */
+/* sizes.c - remembers the sizes of frames by the stamps of their indexes */
 #include "tree.h"
 
-/* Places that one index may be at. */
+/* In how many places of the table one index may be. */
 #define WAYS 4
 
 /*
- * The places of an index.  The multiplier spreads neighbouring numbers, and those
- * at the begin of each group of a disk, which differ by a power of two.
+ * The places of an index.  The multiplier spreads neighbouring numbers, and the
+ * first numbers of a disk's inode groups, which differ by powers of two.
  */
 static struct fs_sizes *places_of(struct fs_tree *tree, uint64_t ino)
 {
@@ -23,7 +23,7 @@ bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 	const struct fs_sizes *places;
 	bool known = false;
 
-	/* 0: of no file; the stamp of an empty place. */
+	/* An inode number of 0 marks an empty place. */
 	if (!tree->sizes.all || !stamp.ino)
 		return false;
 	pthread_mutex_lock(&tree->lock);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sizes.h - what looks at the indexes of frames have told, by their stamps
+ * sizes.h - remembers the sizes of frames by the stamps of their indexes
  *
- * For st_size an index has to be opened and read, which costs more than all else
- * that is done for a name of a listing.  An index that still has the stamp
- * (device, inode, size, mtime, ctime) of the last look tells the same again: a
- * rename puts another inode there, and a write in place changes a time.  Not so
- * within one tick of the filesystem's clock: what was younger than that when the
- * look began is not kept.
+ * For st_size the daemon has to open and read an index, which takes longer than
+ * all its other work for a name of a listing.  While an index keeps its stamp
+ * (device, inode, size, mtime, ctime), its sizes are the same: a rename puts
+ * another inode there, and a write in place changes a time.  Only within one
+ * tick of the filesystem's clock can a stamp stay the same, so an index younger
+ * than that is not kept.
  *
- * A look that finds nothing valid is not kept either: what such a frame is taken
- * for depends on its name and its other files, too.
+ * A damaged index is not kept either: whether its file counts as a frame
+ * depends on its name and other files, too.
  *
  * Memory: 72 bytes for each of FS_SIZES indexes, of which only those take some that
  * were looked at.

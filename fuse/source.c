@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* source.c - SOURCE and MOUNTPOINT, checked before the mount */
+/* source.c - checks SOURCE and MOUNTPOINT before the mount */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -19,7 +19,7 @@
 #include "source.h"
 #include "suffix.h"
 
-/* Older headers do not have it. */
+/* Older headers lack it. */
 #ifndef SMB2_SUPER_MAGIC
 #define SMB2_SUPER_MAGIC 0xfe534d42
 #endif
@@ -75,7 +75,7 @@ static int try_inside(const struct b2f_pack *pack, const char *inside,
 	return -ENOTDIR;
 }
 
-/* The same of a pack, and of the directory in it that is asked for. */
+/* The same for a pack, and for the directory in it that is asked for. */
 static int try_pack(const struct fs_source *source, const char *path,
 		    char reason[FS_REASON_SIZE])
 {
@@ -92,7 +92,9 @@ static int try_pack(const struct fs_source *source, const char *path,
 	return err;
 }
 
-/* Copies the name by which the user calls the frame, if @path ends in one. */
+/*
+ * Copies the name by which the user calls the frame, if @path ends in a name.
+ */
 static int make_shown(const char *path, const char *name, char **out)
 {
 	char *copy = strdup(path), stem[FS_NAME_SIZE];
@@ -161,12 +163,12 @@ static int has_index(const char *path, bool *out)
 	return err;
 }
 
-/* No directory is open; the working directory serves as well. */
+/* No directory is needed; the working directory stands for it. */
 static int open_url(struct fs_source *source, const char *url,
 		    char reason[FS_REASON_SIZE])
 {
 	source->is_url = true;
-	/* The query may be a signature, which is not shown. */
+	/* The query may be a signature, which must not be shown. */
 	source->path = b2f_remote_is_s3(url) ? strdup(url)
 					     : strndup(url, strcspn(url, "?#"));
 	if (!source->path)
@@ -176,8 +178,8 @@ static int open_url(struct fs_source *source, const char *url,
 }
 
 /*
- * realpath(3) of @path; or of what is its beginning and a file, perhaps a store,
- * with the rest in *@inside, else "".  Both malloc'ed.
+ * realpath(3) of @path.  If only the beginning of @path exists, and is a file
+ * (perhaps a pack), *@inside gets the rest, else "".  Both are malloc'ed.
  */
 static int find_path(const char *path, char **out, char **inside)
 {
@@ -220,7 +222,7 @@ int fs_source_open(const char *path, struct fs_source *out,
 		err = has_index(out->path, &out->is_frame);
 	if (err)
 		return give_reason(reason, path, err);
-	/* "/" has no name to be shown by. */
+	/* "/" is not a name to show. */
 	if (out->is_frame && strcmp(out->path, "/") != 0)
 		return open_frame(out, path, reason);
 	if (out->sparse) {
@@ -240,7 +242,10 @@ int fs_source_check_write(const struct fs_source *source)
 	return faccessat(source->fd, name, mode, AT_EACCESS) ? -errno : 0;
 }
 
-/* Where a commit may not be one step, or not survive when it is acknowledged. */
+/*
+ * Filesystems on which a commit may not be one step, or may be lost after it
+ * was acknowledged.
+ */
 static const struct {
 	/* f_type of statfs(2). */
 	uint32_t type;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * source.h - SOURCE and MOUNTPOINT, checked before the mount
+ * source.h - checks SOURCE and MOUNTPOINT before the mount
  *
- * All descriptors are opened here, while the mount does not cover anything
- * yet; so SOURCE may be MOUNTPOINT itself, or above it.
+ * All descriptors are opened before the mount covers MOUNTPOINT; so SOURCE may
+ * be MOUNTPOINT itself, or contain it.
  *
  * Layer: fuse.  Threads: from the only one.
  */
@@ -23,14 +23,19 @@ struct fs_source {
 	bool is_frame;
 	/* A store that is a file (packs.h): a directory of frames. */
 	bool is_pack;
-	/* The directory in it that is to be the root; "": the store itself. */
+	/*
+	 * The directory in the pack that becomes the root; "": the pack itself.
+	 */
 	char *inside;
-	/* A URL: neither frame nor directory of ours. */
+	/* A URL, so there is no local file. */
 	bool is_url;
 	bool sparse;
 	/* O_PATH: the directory, or the directory of the frame. */
 	int fd;
-	/* The frame's name in @fd, and in the mount; NULL for a directory. */
+	/*
+	 * The frame's name in @fd; the second: its name in the mount.  NULL for
+	 * a directory.
+	 */
 	char *name;
 	char *shown;
 };
@@ -51,8 +56,8 @@ struct fs_mountpoint {
 struct b2f_log fs_source_log(char reason[FS_REASON_SIZE]);
 
 /*
- * Looks at SOURCE @path.  A frame is opened once, so that a damaged one is
- * refused now.  Free *@out with fs_source_fini(), also after an error.
+ * Looks at SOURCE @path.  Opens a frame once, so that a damaged one is refused
+ * before the mount.  Free *@out with fs_source_fini(), also after an error.
  *
  * Returns 0, an errno, or an error of b2f_frame_open(); then @reason is set.
  */
@@ -63,15 +68,15 @@ int fs_source_open(const char *path, struct fs_source *out,
 void fs_source_fini(struct fs_source *source);
 
 /*
- * Checks whether @source can be written to.  Returns 0, -EROFS (its
- * filesystem), -EACCES or an errno.
+ * Can @source be written to?  Returns 0, -EROFS (its filesystem is read-only),
+ * -EACCES or an errno.
  */
 B2F_MUST_CHECK
 int fs_source_check_write(const struct fs_source *source);
 
 /*
- * The name of the filesystem of @source if it is one that may not keep the promises of
- * a commit (bloscfs(5), BACKINGS), or NULL.
+ * Returns the name of the filesystem of @source if that may not keep the
+ * promises of a commit (bloscfs(5), BACKINGS), or NULL.
  */
 const char *fs_source_weakness(const struct fs_source *source);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stats.c - what the mount has done so far, for the log */
+/* stats.c - statistics of the mount, for the log and for statsfile= */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -55,7 +55,7 @@ static uint64_t memory_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A counter, or with @is_gauge what there is now. */
+/* A counter, or with @is_gauge a current value. */
 struct row {
 	const char *key;
 	const char *help;
@@ -179,7 +179,7 @@ static void put_codec_value(FILE *f, const struct b2f_codec_stats *codec,
 		fprintf(f, "%" PRIu64, value);
 }
 
-/* Has the codec done anything? */
+/* Was the codec used? */
 static bool is_used(const struct b2f_codec_stats *codec)
 {
 	return codec->decode_ns || codec->encode_ns;
@@ -288,7 +288,7 @@ int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out)
 	return (int)size;
 }
 
-/* Seconds between two of them. */
+/* Seconds between two writes of the file. */
 #define RENEW_S 10
 
 static int open_directory(const char *path)
@@ -360,7 +360,7 @@ static int replace(const struct fs_stats_file *file, const char *text,
 	return err;
 }
 
-/* The collector takes files called FILE.prom. */
+/* The collector of node_exporter reads files named FILE.prom. */
 static bool is_prometheus(const struct fs_stats_file *file)
 {
 	size_t n = strlen(file->name);
@@ -398,7 +398,7 @@ bool fs_stats_file_tick(struct fs *fs)
 
 	if (!file->name)
 		return false;
-	/* The first tick tells that it works. */
+	/* Write at the first tick, so that the user sees that it works. */
 	if (file->nuses == 0 || (++file->age >= RENEW_S &&
 				 fs_stats_uses(&fs->stats) != file->nuses))
 		write_file(fs);

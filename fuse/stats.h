@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stats.h - what the mount has done so far, for the log
+ * stats.h - statistics of the mount, for the log and for statsfile=
  *
  * Layer: fuse.  Threads: any.
  */
@@ -18,27 +18,27 @@ struct fs;
 struct fs_stats {
 	_Atomic uint64_t nlookups;
 	_Atomic uint64_t nopens;
-	/* Opens after which the kernel kept its cache. */
+	/* Opens after which the kernel kept its pages. */
 	_Atomic uint64_t nkept;
-	/* Opens of files that the kernel itself reads and writes. */
+	/* Opens of files that the kernel reads and writes itself. */
 	_Atomic uint64_t npassed;
 	_Atomic uint64_t nreads;
 	_Atomic uint64_t nread_bytes;
 	_Atomic uint64_t nwrites;
-	/* Answered ones among @nwrites. */
+	/* How many of @nwrites were answered. */
 	_Atomic uint64_t nwrites_done;
 	_Atomic uint64_t nwritten_bytes;
 	/* Requests for data that were answered with an error. */
 	_Atomic uint64_t nerrors;
 };
 
-/* Adds @n to a counter that orders nothing. */
+/* Adds @n to a counter; orders no other memory access. */
 static inline void fs_stats_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* Grows with every use of the mount, and with nothing else. */
+/* Grows with each use of the mount, and only then. */
 static inline uint64_t fs_stats_uses(const struct fs_stats *s)
 {
 	return s->nlookups + s->nopens + s->nreads + s->nwrites;
@@ -60,18 +60,19 @@ enum fs_stats_form {
 int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out);
 
 /*
- * The statistics in a file (statsfile=), renewed while the mount is used and at its end.
- * It is replaced by a rename, so that no reader sees half of it.  For the ticker's
- * thread; the others from the main one, before and after that.
+ * The statistics in a file (statsfile=), written again while the mount is used,
+ * and at its end, by a rename, so that a reader always gets a whole file.
+ * _tick for the ticker's thread; the others for the main one, before and after
+ * that.
  */
 struct fs_stats_file {
 	/* The directory; -1 without a name. */
 	int dir_fd;
-	/* NULL: there is none. */
+	/* NULL: there is no file. */
 	char *name;
 	/* fs_stats_uses() at the last write. */
 	uint64_t nuses;
-	/* Ticks since. */
+	/* Ticks since the last write. */
 	unsigned int age;
 	/* A failure has been logged. */
 	bool failed;
@@ -83,14 +84,14 @@ int fs_stats_file_open(struct fs *fs, const char *path);
 
 /*
  * Called every second; writes now and then.  Returns whether it wants to be
- * called again though nothing else happens.
+ * called again even without requests.
  */
 bool fs_stats_file_tick(struct fs *fs);
 
-/* Writes a last time. */
+/* Writes the file a last time. */
 void fs_stats_file_end(struct fs *fs);
 
-/* Both do nothing if there is none. */
+/* Both do nothing without a file. */
 void fs_stats_file_close(struct fs *fs);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* suffix.c - the suffixes of frames: off a name, and onto one */
+/* suffix.c - takes the suffixes of frames off names, and adds them */
 #include <string.h>
 
 #include "suffix.h"

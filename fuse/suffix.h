@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * suffix.h - the suffixes of frames: off a name, and onto one
+ * suffix.h - takes the suffixes of frames off names, and adds them
  *
- * Strings only; which names exist is resolve.h's business, and which suffixes,
- * b2frame/names.h's.
+ * Handles strings only; resolve.h looks which names exist, b2frame/names.h
+ * lists the suffixes.
  *
  * Layer: fuse.  Threads: pure functions.
  */
@@ -26,27 +26,24 @@
 #define FS_NAME_MAX (NAME_MAX - FS_SUFFIX_RESERVED)
 
 /*
- * If @name is a stem and a suffix, copies the stem and returns true.  False,
- * and @stem is untouched, if it has no suffix or if nothing, "." or ".." would
- * be left.
+ * If @name is a stem and a suffix, copies the stem and returns true.  Returns
+ * false, with @stem untouched, if it has no suffix, or if the rest is empty,
+ * "."  or "..".
  */
 bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 
-/*
- * The suffix of @name, B2F_SUFFIX_SPARSE if it has none that fs_suffix_stem()
- * takes.
- */
+/* The suffix of @name; B2F_SUFFIX_SPARSE if fs_suffix_stem() finds none. */
 enum b2f_suffix fs_suffix_of(const char *name);
 
 /*
- * The suffix for a frame that is to be shown as @name: that of arrays for a
- * .npy file, which is likely to become one; otherwise @otherwise.
+ * The suffix for a frame to be shown as @name: the suffix of arrays for a .npy
+ * file, which is likely to become one; otherwise @otherwise.
  */
 enum b2f_suffix fs_suffix_for(const char *name, enum b2f_suffix otherwise);
 
 /*
- * Puts suffix @suffix behind @stem.  False, and @name is untouched, if that is
- * longer than NAME_MAX.
+ * Joins @stem and the suffix @suffix.  Returns false, with @name untouched, if
+ * the result is longer than NAME_MAX.
  */
 bool fs_suffix_join(const char *stem, enum b2f_suffix suffix,
 		    char name[FS_NAME_SIZE]);

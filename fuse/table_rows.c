@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* table_rows.c - how many items of a column are no rows of its CTable */
+/* table_rows.c - counts the deleted rows in a column of a CTable */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,8 +44,9 @@ static bool is_array(const struct b2f_frame *frame)
 }
 
 /*
- * How many items of @frame, which @node shows, are no rows.  Returns 0, -ENODATA
- * (it is no column, or its table does not tell) or another errno.
+ * Counts the items of @frame, which @node shows, that are deleted rows.
+ * Returns 0, -ENODATA (it is no column, or its table does not say) or another
+ * errno.
  */
 static int count_deleted(struct fs *fs, struct fs_backed *node,
 			 const struct b2f_frame *frame, uint64_t *out)
@@ -57,7 +58,10 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 	size_t table;
 	int err;
 
-	/* For most frames the label says so, without a look at the tree. */
+	/*
+	 * For most frames the label rules a column out, without a look at the
+	 * tree.
+	 */
 	if (fs->source.is_frame || !is_array(frame) ||
 	    !b2f_table_has_column(b2f_frame_label(frame), &table))
 		return -ENODATA;
@@ -69,13 +73,16 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 		err = fs_tree_pin_parent(fs->tree, node, &columns, name);
 	if (err)
 		return err;
-	/* _cols is a directory below the root, so what it is in is shown too. */
+	/*
+	 * _cols is a directory below the root, so its parent is in the mount,
+	 * too.
+	 */
 	err = b2f_frame_open(&quiet, columns.fd, "../" B2F_TABLE_META, &meta);
 	fs_tree_unpin(fs->tree, &columns);
 	return count(frame, meta, err, out);
 }
 
-/* The same of the entry @member of a pack. */
+/* The same for the entry @member of a pack. */
 static int count_in_pack(const struct b2f_pack *pack, size_t member,
 			 const struct b2f_frame *frame, uint64_t *out)
 {

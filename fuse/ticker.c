@@ -13,7 +13,7 @@
 #include "view.h"
 #include "wakeup.h"
 
-/* Open files count as in use, and so do unstored changes. */
+/* A mount with open files or uncommitted changes is in use. */
 static bool is_used(struct fs *fs)
 {
 	uint64_t nuses = fs_stats_uses(&fs->stats), before = fs->ticker.nuses;
@@ -23,8 +23,8 @@ static bool is_used(struct fs *fs)
 }
 
 /*
- * Called every second; unmounts if it is time.  Returns whether it wants to be
- * called again though nothing else happens.
+ * Unmounts an unused mount when timeout= has passed.  Returns whether it has to
+ * be called again even without requests.
  */
 static bool tick_unused(struct fs *fs)
 {
@@ -35,7 +35,7 @@ static bool tick_unused(struct fs *fs)
 	ticker->unused_s = is_used(fs) ? 0 : ticker->unused_s + 1;
 	if (ticker->unused_s < fs->options.timeout_s)
 		return true;
-	/* A busy mount is in use. */
+	/* The unmount fails if a program uses the mount. */
 	ticker->unused_s = 0;
 	if (fs_session_unmount_idle(fs))
 		fs_logger_write(fs->logger, B2F_LOG_INFO,
@@ -45,7 +45,10 @@ static bool tick_unused(struct fs *fs)
 	return true;
 }
 
-/* How much longer than attributes are cached a lent number is shown, seconds. */
+/*
+ * A lent inode number is shown for so many seconds longer than the kernel
+ * caches attributes.
+ */
 #define NUMBER_S 2
 
 #define SECOND_NS INT64_C(1000000000)
@@ -72,7 +75,7 @@ static void drop_view(struct fs *fs, const struct fs_backed *frame)
 	fs_tree_forget(fs->tree, view, 1);
 }
 
-/* Tells the kernel to drop what @node has marked. */
+/* Tells the kernel to drop the pages that are marked in @node. */
 static void drop_cache(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_cache_state *seen = &node->state.seen;
@@ -80,7 +83,7 @@ static void drop_cache(struct fs *fs, struct fs_backed *node)
 
 	pthread_mutex_lock(&fs->state_lock);
 	drop = seen->drop;
-	/* An open must not keep what the kernel is about to drop. */
+	/* DROPPING keeps an open from keeping these pages. */
 	seen->drop = drop & FS_CACHE_DROP_SELF ? FS_CACHE_DROPPING : 0;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!drop)
@@ -106,8 +109,8 @@ static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
 }
 
 /*
- * Has the kernel drop its pages of changed files that are no frames.  Returns
- * whether there is more to do later.
+ * Has the kernel drop its pages of changed plain files.  Returns whether more
+ * are left for later.
  */
 static bool tick_others(struct fs *fs)
 {
@@ -128,8 +131,8 @@ static bool tick_others(struct fs *fs)
 }
 
 /*
- * Does one tick; with @is_urgent it only tells the kernel to drop caches.
- * Returns whether more will follow.
+ * Does one tick; with @is_urgent it only has the kernel drop pages.  Returns
+ * whether more ticks must follow.
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
@@ -161,7 +164,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	return more || n > 0;
 }
 
-/* Grows with each block that is decoded, and each chunk that is written. */
+/* The sum of bytes read and written, which grows with each block. */
 static uint64_t work_done(const struct b2f_runtime_stats *stats)
 {
 	uint64_t n = stats->misses;
@@ -190,7 +193,7 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	ticker->work = work;
 }
 
-/* Does the work of options.  Returns whether it goes on without requests. */
+/* Does the work for options.  Returns whether it goes on without requests. */
 static bool tick_options(struct fs *fs)
 {
 	bool goes_on = fs_stats_file_tick(fs);
@@ -222,7 +225,7 @@ int fs_ticker_start(struct fs *fs)
 {
 	int err = pthread_create(&fs->ticker.thread, NULL, run, fs);
 
-	/* Options may want to be looked after before the first request. */
+	/* Some options need ticks before the first request. */
 	fs_wakeup_call(&fs->wakeup, false);
 	fs->ticker.is_running = err == 0;
 	return -err;
@@ -237,8 +240,8 @@ void fs_ticker_stop(struct fs *fs)
 		return;
 	fs_wakeup_end(&fs->wakeup);
 	/*
-	 * The ticker may be telling the kernel something, while the kernel
-	 * waits for an answer that will not come: then cut the mount off.
+	 * The ticker may be waiting for the kernel, and the kernel for an
+	 * answer that will not come: then cut the connection.
 	 */
 	end = seconds_from_now(CLOCK_REALTIME, STOP_S);
 	if (pthread_timedjoin_np(ticker->thread, NULL, &end) == ETIMEDOUT) {

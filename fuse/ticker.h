@@ -3,14 +3,14 @@
  * ticker.h - periodic work, once a second
  *
  *   timer commits   changes older than commit= seconds become durable
- *   syncs           frames that were closed without being durable become so, by
+ *   syncs           frames that were closed without a sync become durable, by
  *                   one syncfs(2); see durable.h
- *   changes         open frames with foreign changes go on with what is on
- * disk, and the kernel drops what it cached of changed files (cache_state.h) memory
- * goes back to the system when nothing is read any more
+ *   changes         open frames take in foreign changes, and the kernel drops
+ *                   its pages of changed files (cache_state.h)
+ *   memory          goes back to the system when reads and writes pause
  *
- * A request must not tell the kernel to drop anything: the kernel may wait for
- * that very request.  The ticker holds no lock meanwhile.
+ * A request must not have the kernel drop pages, because the kernel may wait
+ * for that very request.  The ticker holds no lock while it does.
  *
  * With nothing open and nothing to sync the thread sleeps.
  *
@@ -34,9 +34,15 @@ struct fs_ticker {
 	bool is_running;
 	/* Bytes read and written when memory was last freed. */
 	uint64_t work_trimmed;
-	/* And at the last look; all that follow are the thread's own. */
+	/*
+	 * Bytes at the last look; this field and the next ones belong to the
+	 * thread.
+	 */
 	uint64_t work;
-	/* fs_stats_uses() at the last tick, and seconds that it has been so. */
+	/*
+	 * fs_stats_uses() at the last tick, and for how many seconds it has not
+	 * changed.
+	 */
 	uint64_t nuses;
 	int64_t unused_s;
 };
@@ -46,8 +52,8 @@ B2F_MUST_CHECK
 int fs_ticker_start(struct fs *fs);
 
 /*
- * Ends the thread.  Call it while the kernel is still being answered, or after
- * the end of the mount.  Does nothing if it does not run.
+ * Ends the thread.  Call it while requests are still answered, or after the end
+ * of the mount.  Does nothing if the thread does not run.
  */
 void fs_ticker_stop(struct fs *fs);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tree.c - the nodes: a hash table with references, parents and names */
+/*
+ * tree.c - the nodes of the tree: a hash table with references, parents and
+ * names
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 
 #define BUCKETS_MIN 1024
 
-/* Nodes that are not open and keep a lent number, at most. */
+/* At most so many unused nodes keep a lent inode number. */
 #define LENT_MAX 256
 
 static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
@@ -24,7 +27,7 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
-/* With a reference.  Locked. */
+/* Finds a node and takes a reference.  Locked. */
 static struct fs_backed *find(const struct fs_tree *tree,
 			      const struct fs_backed *key, bool retired)
 {
@@ -91,7 +94,7 @@ static void free_node(struct fs_backed *node)
 	free(node);
 }
 
-/* Frees a node that was in use. */
+/* Frees a node that the kernel knew. */
 static void bury_node(struct fs_tree *tree, struct fs_backed *node)
 {
 	if (node && node->state.deleted)
@@ -116,9 +119,7 @@ static struct fs_backed *new_node(struct fs_tree *tree, enum fs_kind kind,
 	return NULL;
 }
 
-/*
- * Makes a node of the directory @base->fd, whose descriptor is never given up.
- */
+/* Makes a node for the directory @base->fd, whose descriptor stays open. */
 static int new_top(struct fs_tree *tree, const struct fs_tree_base *base,
 		   struct fs_backed **out)
 {
@@ -227,9 +228,9 @@ void fs_tree_free(struct fs_tree *tree)
 }
 
 /*
- * True if @node is @below or above it.  While other programs move directories,
- * the kernel may look up each of two as being in the other; a circle of parents
- * would never end.
+ * Is @node equal to @below, or above it?  While other programs move
+ * directories, the kernel may look up each of two in the other; a circle of
+ * parents would never end.
  */
 static bool is_above(const struct fs_backed *node,
 		     const struct fs_backed *below)
@@ -264,8 +265,9 @@ static struct fs_backed *move_node(struct fs_backed *node,
 }
 
 /*
- * The node of the very file @key, with a reference, or NULL.  If its number is another
- * file's by now, the node is found no more: *@stale, with a reference.  Locked.
+ * Returns the node of the very file @key, with a reference, or NULL.  If
+ * another file has its inode number now, the old node is taken off the table
+ * and returned in *@stale, with a reference.  Locked.
  */
 static struct fs_backed *find_same(struct fs_tree *tree,
 				   const struct fs_backed *key,
@@ -355,7 +357,10 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node)
 	tree->nidle--;
 }
 
-/* Takes back the number that @node was lent; locked.  Returns what keeps it. */
+/*
+ * Takes back the inode number that @node was lent; locked.  Returns the
+ * descriptor that kept the number.
+ */
 static int take_number(struct fs_tree *tree, struct fs_backed *node)
 {
 	struct fs_backed **p = &tree->lent;
@@ -379,7 +384,9 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	pthread_mutex_lock(&tree->lock);
 	unhash(tree, node);
 	fs_tree_busy(tree, node);
-	/* The descriptor that keeps it is closed with the node. */
+	/*
+	 * The node is freed, and with it the descriptor that keeps its number.
+	 */
 	if (node->shown_ino)
 		node->lent_fd = take_number(tree, node);
 	tree->nnodes--;
@@ -395,7 +402,10 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/* The same for the first unused descriptor, if there are many; or -1. */
+/*
+ * Takes back the oldest lent number, if there are many.  Returns its descriptor
+ * or -1.
+ */
 static int take_one(struct fs_tree *tree)
 {
 	struct fs_backed *node = tree->lent;
@@ -405,13 +415,13 @@ static int take_one(struct fs_tree *tree)
 	return node && tree->nlent > LENT_MAX ? take_number(tree, node) : -1;
 }
 
-/* Notes that @node keeps its number; locked. */
+/* Notes that @node keeps its shown inode number; locked. */
 static void lend_number(struct fs_tree *tree, struct fs_backed *node)
 {
 	struct fs_backed **end = &tree->lent;
 
 	node->lent_fd = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
-	/* Without it, another file may get the number. */
+	/* Without the descriptor, another file may get the number. */
 	if (node->lent_fd < 0)
 		return;
 	node->shown_ino = node->ino;
@@ -434,7 +444,10 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	node->born_ns = 0;
 	node->sparse = true;
 	insert(tree, node);
-	/* All pins of it have this number; both are open, so it cannot fail. */
+	/*
+	 * All pins of the node use this number; both are open, so dup3(2)
+	 * cannot fail.
+	 */
 	(void)!dup3(fd, node->fd, O_CLOEXEC);
 	spare = take_one(tree);
 	pthread_mutex_unlock(&tree->lock);
@@ -442,7 +455,10 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 		close(spare);
 }
 
-/* The first lent number that no program can have any more; -1: none.  Locked. */
+/*
+ * Takes back the first lent number that no program can remember any more.
+ * Returns its descriptor or -1.  Locked.
+ */
 static int take_old(struct fs_tree *tree, time_t now, time_t age)
 {
 	struct fs_backed *node = tree->lent;
@@ -468,7 +484,7 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
 		fd = take_old(tree, now, age);
 		more = tree->lent;
 		pthread_mutex_unlock(&tree->lock);
-		/* From here on a new file may get the number. */
+		/* After the close a new file may get the number. */
 		if (fd >= 0)
 			close(fd);
 	} while (fd >= 0);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree.h - the inodes that the kernel knows, and the way back to their files
+ * tree.h - the nodes of the tree, and the way back to their files
  *
  * A node is found by device, inode number and kind of its backing file, and
- * remembers the last directory and name under which that was seen.  Nothing is
- * opened by a path: always one name below the descriptor of a directory,
- * without following symbolic links, and the result must be the expected file.
- * So if another program changes the tree, the kernel may get ESTALE (and look
- * the name up again), but never another file.
+ * remembers the last directory and name of the file.  Files are not opened by
+ * path, but by one name below the descriptor of a directory, without following
+ * symbolic links; and the result must be the expected file.  So if another
+ * program changes the tree, the kernel may get ESTALE (and look the name up
+ * again), but never another file.
  *
- * Only O_PATH descriptors of directories outlive their use; the least recently
- * used is closed first.  One of a file would keep the space of a deleted file
- * in use.  A file that is deleted through the mount is *held* until the kernel
- * forgets it, though: an open of it may be on its way.
+ * Only directories keep their O_PATH descriptors after use, and the least
+ * recently used one is closed first; the descriptor of a file would keep the
+ * space of a deleted file in use.  But a file that is deleted through the mount
+ * is *held* until the kernel forgets it, because an open may be on its way.
  *
- * Frames are not known here: see probe.h and resolve.h.
+ * The tree does not know what a frame is: see probe.h and resolve.h.
  *
  * Layer: fuse.
  *
@@ -47,89 +47,114 @@ enum fs_kind {
 	FS_KIND_FRAME,
 	/* Any other file, shown unchanged. */
 	FS_KIND_OTHER,
-	/* The made-up directory around a single frame; always the root. */
+	/*
+	 * The directory shown around a single frame, which does not exist on
+	 * disk; always the root.
+	 */
 	FS_KIND_SINGLE,
 	/* A frame that is an array, as a .npy file beside it; see view.h. */
 	FS_KIND_VIEW,
 };
 
-/* State of the data of a node; what is no atomic is under fs->state_lock. */
+/*
+ * State of the data of a node; fields other than atomics are under
+ * fs->state_lock.
+ */
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
 	/*
-	 * Of a file that is no frame: handles whose data the kernel reads and writes
-	 * itself, and all others.  It refuses to mix them, and knows the file of the
-	 * former by a number.
+	 * Of a plain file: how many handles the kernel reads and writes itself,
+	 * and how many send requests.  The kernel refuses to mix the two, and
+	 * knows the file of the first kind by a number.
 	 */
 	size_t npassed;
 	size_t nasked;
 	int backing_id;
 	/* Handles, including those that are still being opened. */
 	size_t nhandles;
-	/* Handles that may write; counted only for files that are no frames. */
+	/* Handles that may write; counted only for plain files. */
 	size_t nwriters;
-	/* Open frames that are no longer @frame, but not closed yet. */
+	/* Former @frame's that are not closed yet. */
 	size_t nclosing;
-	/* A thread is about to make @frame, which has the others wait. */
+	/* A thread is opening @frame; others wait for it. */
 	bool opening;
 	/*
-	 * The kernel gets another node for the file, so this one is opened no more
-	 * (cache_state.h, with writeback_cache): two would have sizes of their own.
+	 * The kernel gets another node for the file (cache_state.h, with
+	 * writeback_cache), so this one is not opened any more: each would have
+	 * a size of its own.
 	 */
 	bool renewed;
-	/* Where the deleted frame is until the node goes, or NULL. */
+	/*
+	 * The hidden place of the deleted frame until the node is freed, or
+	 * NULL.
+	 */
 	struct fs_unlinked *_Atomic deleted;
-	/* It was a contiguous frame, and its last name has gone. */
+	/* It was a contiguous frame, which has lost its last name. */
 	atomic_bool unlinked;
-	/* There is, or was, a view of the frame. */
+	/* The kernel may know a view of the frame. */
 	atomic_bool has_view;
 	struct fs_cache_state seen;
-	/* By the last probe: the frame is read-only. */
+	/* At the last probe, the frame was read-only. */
 	atomic_bool read_only;
 };
 
 struct fs_backed {
 	struct fs_node head;
-	/* These never change, but @sparse and @ino once (fs_tree_become()). */
+	/*
+	 * These never change, except @sparse and @ino, once (fs_tree_become()).
+	 */
 	enum fs_kind kind;
-	/* A frame that is a directory. */
+	/* The frame is a directory. */
 	_Atomic bool sparse;
 	bool is_root;
 	dev_t dev;
 	_Atomic ino_t ino;
 	/*
-	 * When it was made, ns; 0: not known.  A number that another file has got
-	 * again tells nothing.
+	 * Creation time, ns; 0: unknown.  It tells apart two files that had the
+	 * same inode number one after the other.
 	 */
 	_Atomic int64_t born_ns;
-	/* Set-id bits were shown since fs_setattr_clear_set_ids() has looked. */
+	/*
+	 * stat(2) has shown set-id bits since the last
+	 * fs_setattr_clear_set_ids().
+	 */
 	_Atomic bool has_set_ids;
-	/* The number to show if it is not @ino, or 0; see fs_tree_become(). */
+	/*
+	 * The inode number to show instead of @ino, or 0; see fs_tree_become().
+	 */
 	_Atomic ino_t shown_ino;
 
-	/* The rest, but for @state: under the tree's lock. */
-	/* NULL for the topmost one. */
+	/* All below, except @state, is under the tree's lock. */
+	/* NULL for a topmost node. */
 	struct fs_backed *parent;
-	/* In @parent, on the backing filesystem. */
+	/* Its backing name in @parent. */
 	char *name;
-	/* That name is gone, but the file has others, perhaps beside it. */
+	/*
+	 * That name was deleted, but the file has other names, perhaps beside
+	 * it.
+	 */
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
-	/* O_PATH of the file that has @shown_ino; -1: none.  Next one that has it. */
+	/*
+	 * O_PATH of the file that has the number @shown_ino, or -1; and the
+	 * next node that has such a descriptor.
+	 */
 	int lent_fd;
 	struct fs_backed *next_lent;
-	/* When it was seen without pins first, on the monotonic clock; or 0. */
+	/* When it was first seen without pins, on the monotonic clock; or 0. */
 	time_t unused_s;
-	/* Next in the bucket; the root and what is above it are in none. */
+	/*
+	 * Next in the hash bucket; the root and the nodes above it are in none.
+	 */
 	struct fs_backed *next;
 	/* O_PATH; -1: not open. */
 	int fd;
-	/* Users of @fd; all holds together count as one. */
+	/* Users of @fd; all holds count as one. */
 	unsigned int npins;
 	unsigned int nholds;
-	/* Neighbours in the list of open but unused nodes; NULL: not in it. */
+	/* Neighbours in the list of idle descriptors; NULL: not in it. */
 	struct fs_backed *older;
 	struct fs_backed *newer;
 
@@ -142,20 +167,25 @@ struct fs_tree {
 	struct fs_backed *root;
 	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
-	/* The covered directory; shown where the tree leads into itself. */
+	/*
+	 * The covered directory, shown where the tree leads into its own mount.
+	 */
 	int covered_fd;
 	/* /proc/self/fd */
 	int proc_fd;
 	/*
-	 * Device of the root's backing file; inode numbers of other devices are
-	 * changed.
+	 * Device of the root's backing file; inode numbers on other devices are
+	 * shown changed.
 	 */
 	dev_t base_dev;
-	/* There, what the kernel has cached of attributes is true. */
+	/*
+	 * Only this kernel changes the root's filesystem, so attributes that
+	 * the kernel caches are true.
+	 */
 	bool base_is_local;
 	/* Sizes of frames; see probe.h. */
 	struct fs_sizes_table sizes;
-	/* Called with @state.deleted of a node that is freed; may do I/O. */
+	/* Called with @state.deleted of a node when it is freed; may do I/O. */
 	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
 	void *arg;
 
@@ -163,24 +193,24 @@ struct fs_tree {
 	struct fs_backed **buckets;
 	size_t nbuckets;
 	size_t nnodes;
-	/* Nodes with a @lent_fd, the oldest first. */
+	/* Nodes with a @lent_fd, oldest first. */
 	struct fs_backed *lent;
 	size_t nlent;
 	/* Unused descriptors: oldest first. */
 	struct fs_backed idle;
 	size_t nidle;
 	size_t max_idle;
-	/* Const. */
+	/* See struct fs_tree_base. */
 	int reserved_from;
 };
 
-/* Where a tree begins. */
+/* The root of a tree. */
 struct fs_tree_base {
 	struct fs_volume volume;
 	enum fs_kind kind;
 	/*
-	 * DIR: the directory itself.  SINGLE and FRAME: the directory that the
-	 * frame is in.  fs_tree_new() takes it over on success.
+	 * DIR: the directory itself.  SINGLE and FRAME: the directory that
+	 * contains the frame.  fs_tree_new() takes it over on success.
 	 */
 	int fd;
 	/* FRAME: the name of the frame in @fd. */
@@ -188,7 +218,7 @@ struct fs_tree_base {
 	bool sparse;
 	/* How many unused descriptors to keep open. */
 	size_t max_idle;
-	/* Descriptors from this number on are not for nodes. */
+	/* Descriptors from this number on are reserved for reads. */
 	int reserved_from;
 	/* The directory that the mount will cover; taken over, too. */
 	int covered_fd;
@@ -197,12 +227,12 @@ struct fs_tree_base {
 	void *arg;
 };
 
-/* The descriptor of a node, in use.  Zero-initialize it. */
+/* A descriptor of a node in use.  Zero-initialize it. */
 struct fs_pin {
 	struct fs_backed *node;
 	/* O_PATH. */
 	int fd;
-	/* @fd belongs to this pin alone. */
+	/* Only this pin uses @fd. */
 	bool owned;
 };
 
@@ -217,9 +247,9 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
 void fs_tree_free(struct fs_tree *tree);
 
 /*
- * Gets the node of the file that @key tells by its dev, ino, born_ns, kind and
- * sparse, making it if there is none, and notes that it is @name in @parent.  Give the
- * reference back with fs_tree_forget().  Returns 0 or -ENOMEM.
+ * Gets the node of the file @key (dev, ino, born_ns, kind and sparse), or makes
+ * one, and notes that it is @name in @parent.  Give the reference back with
+ * fs_tree_forget().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
@@ -227,9 +257,8 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 		struct fs_backed **out);
 
 /*
- * The node that @key tells as in fs_tree_get(), with a reference, or NULL if
- * the kernel does not know it.  @retired: among those that are not found by
- * fs_tree_get() any more.
+ * Returns the node of @key as in fs_tree_get(), with a reference, or NULL if
+ * the kernel does not know it.  @retired: looks among the retired nodes.
  */
 struct fs_backed *fs_tree_find(struct fs_tree *tree,
 			       const struct fs_backed *key, bool retired);
@@ -254,61 +283,57 @@ static inline void fs_tree_forget(struct fs_tree *tree, struct fs_backed *node,
 void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node);
 
 /*
- * Keeps @node open until it is freed, by the O_PATH descriptor @fd, which is
- * taken over.  -1 does nothing.
+ * Keeps @node open until it is freed, by the O_PATH descriptor @fd, which it
+ * takes over.  -1 does nothing.
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd);
 
-/* Is it held, so that its name says nothing? */
+/* Is @node held?  Then its name may be gone. */
 bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node);
 
 /*
- * Undoes one hold: @node was not deleted after all, or (@lost_name) has another name
- * left.
+ * Ends one hold: @node was not deleted, or (@lost_name) has other names left.
  */
 void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
 		    bool lost_name);
 
 /*
- * The file @node, which is pinned, has become the directory @fd, of number @ino: so has
- * every pin of it.  The number that it had is shown as before, and no other file gets
- * it, as long as the node is pinned, and until the tick finds it old, or many others
- * have come.
+ * The pinned file @node, and each pin of it, has become the directory @fd with
+ * the inode number @ino.  It is still shown with its old number, which no other
+ * file gets while the node is pinned, and until the tick finds it old, or there
+ * are too many.
  */
 void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 		    ino_t ino);
 
 /*
- * Gives back the numbers of nodes that have had no pin for @age seconds.  Returns
- * whether some stay.
+ * Takes back the lent numbers of nodes without a pin for @age seconds.  Returns
+ * whether some are left.
  */
 bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age);
 
-/* The number to show for the file @ino on @dev, as a listing has it. */
+/* The inode number that a listing shows for the file @ino on @dev. */
 ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino);
 
-/* How many nodes there are, and how many idle descriptors. */
+/* Counts the nodes and the idle descriptors. */
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
 
 /*
- * The path of @node below the base, "" for the root.  *@out is malloc'ed.
- * Returns 0 or -ENOMEM.
+ * Makes the path of @node below the root, "" for the root itself; *@out is
+ * malloc'ed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_tree_path(struct fs_tree *tree, struct fs_backed *node, char **out);
 
-/*
- * For tree_fd.c: takes @node off the list of unused ones.  The tree is locked.
- */
+/* For tree_fd.c: takes @node off the list of idle descriptors.  Locked. */
 void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node);
 
 /* tree_fd.c */
 
 /*
- * Opens @name in @dirfd as O_PATH looks at it, and tells when it was made
- * (0: not known).  Where @name leads into our
- * own mount, opens what the mount covers: waiting for our own answer would
- * never end.
+ * Opens @name in @dirfd as O_PATH, and gets its attributes and creation time
+ * (0: unknown).  If @name leads into our own mount, opens the covered
+ * directory: a wait for our own answer would never end.
  *
  * Returns 0 or the errno of openat(2) or fstat(2).
  */
@@ -324,23 +349,23 @@ B2F_MUST_CHECK
 int fs_tree_reopen(struct fs_tree *tree, int fd, int flags);
 
 /*
- * Gets a descriptor of @node, for use until fs_tree_unpin().
- * Returns 0, -ESTALE (it is not where it was), -ENOMEM, or an errno.
+ * Gets a descriptor of @node, valid until fs_tree_unpin().  Returns 0, -ESTALE
+ * (the file was moved or deleted), -ENOMEM, or an errno.
  */
 B2F_MUST_CHECK
 int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 		struct fs_pin *out);
 
-/* The same by @fd, an O_PATH descriptor of @node that is taken over. */
+/* The same with @fd, an O_PATH descriptor of @node, which it takes over. */
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out);
 
-/* Pins the parent of @node and copies the name that @node has in it. */
+/* Pins the parent of @node, and copies the name of @node in it. */
 B2F_MUST_CHECK
 int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 		       struct fs_pin *out, char name[FS_NAME_SIZE]);
 
-/* Gives it back and zeroes @pin.  A zeroed @pin does nothing. */
+/* Gives the descriptor back and zeroes @pin.  A zeroed @pin does nothing. */
 void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);
 
 #endif

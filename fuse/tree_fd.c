@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tree_fd.c - descriptors of nodes: opened on demand, kept for a while
+ * tree_fd.c - opens descriptors of nodes on demand, and keeps some for a while
  *
- * Each pin holds a reference to its node too, so that a node which is in use
- * here cannot go away.
+ * Each pin holds a reference to its node, so that a node in use is not freed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +13,10 @@
 #include "dir.h"
 #include "tree.h"
 
-/* How many to close when the process is out of descriptors. */
+/* How many idle descriptors to close when the process has no free one. */
 #define EVICT_AT_ONCE 32
 
-/* Puts @node at the new end of the idle ones; locked. */
+/* Adds @node to the list of idle descriptors as the newest; locked. */
 static void make_idle(struct fs_tree *tree, struct fs_backed *node)
 {
 	struct fs_backed *end = &tree->idle;
@@ -95,7 +94,7 @@ static struct timespec time_of(const struct statx_timestamp *t)
 	return (struct timespec){.tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec};
 }
 
-/* Is @fd in our own mount, of which nothing but the device may be told? */
+/* Is @fd in our own mount?  Only its device may be asked for. */
 static bool is_own(const struct fs_tree *tree, int fd)
 {
 	struct statx stx;
@@ -105,7 +104,7 @@ static bool is_own(const struct fs_tree *tree, int fd)
 	return makedev(stx.stx_dev_major, stx.stx_dev_minor) == tree->own_dev;
 }
 
-/* fstat(2), and when the file was made; @flags: as for statx(2). */
+/* Gets the attributes and the creation time; @flags: as for statx(2). */
 static int look(int fd, int flags, struct stat *st, int64_t *born_ns)
 {
 	struct statx stx;
@@ -144,8 +143,7 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 	if (got < 0)
 		return got;
 	/*
-	 * It may be in our own mount.  This must not ask our filesystem, which
-	 * could not answer.
+	 * The file may be in our own mount, which could not answer a request.
 	 */
 	err = look(got, AT_STATX_DONT_SYNC, st, born_ns);
 	if (tree->own_dev != 0 &&
@@ -172,19 +170,19 @@ int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
 	return open_with_room(tree, tree->proc_fd, name, flags | O_NOCTTY);
 }
 
-/* Only directories stay open: every lookup of a name needs theirs. */
+/* Only directories stay open, because every lookup needs one. */
 static bool is_kept(const struct fs_backed *node)
 {
 	return node->kind == FS_KIND_DIR;
 }
 
-/* A frame that is the root is whatever has its name now. */
+/* If the root is a frame, it is the frame that has the name now. */
 static bool follows_name(const struct fs_backed *node)
 {
 	return node->is_root && node->kind == FS_KIND_FRAME;
 }
 
-/* Uses the open descriptor of @node; locked. */
+/* Pins @node by its open descriptor; locked. */
 static void use(struct fs_tree *tree, struct fs_backed *node,
 		struct fs_pin *out)
 {
@@ -195,9 +193,9 @@ static void use(struct fs_tree *tree, struct fs_backed *node,
 }
 
 /*
- * Pins @node if it is open, or else the nearest open directory above it.  In
- * that case *@next is the node one step further down, with a reference.  A
- * topmost node is always open.
+ * Pins @node if it is open, or else the nearest open directory above it; then
+ * *@next is the node one step below that, with a reference.  A topmost node is
+ * always open.
  */
 static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 			struct fs_pin *out, struct fs_backed **next,
@@ -220,7 +218,7 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out)
 {
-	/* Left over if another thread was faster. */
+	/* Left over if another thread opened it first. */
 	int spare = fd;
 
 	if (follows_name(node)) {
@@ -239,7 +237,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 		close(spare);
 }
 
-/* Are these of two files? */
+/* Do the creation times show two different files? */
 static bool differ(int64_t a_ns, int64_t b_ns)
 {
 	return a_ns && b_ns && a_ns != b_ns;
@@ -268,7 +266,7 @@ static int open_node(struct fs_tree *tree, struct fs_backed *node, int dirfd,
 	return 0;
 }
 
-/* For open_renamed(). */
+/* The search of open_renamed(). */
 struct search {
 	ino_t ino;
 	char name[FS_NAME_SIZE];
@@ -285,7 +283,9 @@ static int match(void *arg, int dirfd, const struct dirent *d)
 	return 1;
 }
 
-/* Opens @node, whose name has gone, by another one in its directory @dir. */
+/*
+ * Opens @node, whose name was deleted, by another name in its directory @dir.
+ */
 static int open_renamed(struct fs_tree *tree, struct fs_backed *node,
 			const struct fs_pin *dir, struct fs_pin *out)
 {
@@ -295,7 +295,7 @@ static int open_renamed(struct fs_tree *tree, struct fs_backed *node,
 	if (fs_dir_each(dir->fd, match, &search) != 1)
 		return -ESTALE;
 	err = open_node(tree, node, dir->fd, search.name, out);
-	/* Without memory it is searched for again. */
+	/* Without memory the next open searches again. */
 	if (!err)
 		(void)!fs_tree_move(tree, node, dir->node, search.name);
 	return err;
@@ -310,9 +310,8 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 	int err = 0;
 
 	/*
-	 * Walk down the path, one directory at a time.  The directory just
-	 * opened stays pinned until the next one is open, or it might be closed
-	 * before.
+	 * Walk down the path, one directory at a time.  Each directory stays
+	 * pinned until the next one is open; otherwise it might be closed.
 	 */
 	for (;;) {
 		pin_nearest(tree, node, &pin, &next, name);
@@ -340,7 +339,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 	return err;
 }
 
-/* Drops one user of @node.  Returns the descriptor to close, or -1.  Locked. */
+/* Drops one pin of @node.  Returns the descriptor to close, or -1.  Locked. */
 static int release(struct fs_tree *tree, struct fs_backed *node)
 {
 	int fd = -1;
@@ -428,7 +427,7 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 
 	pthread_mutex_lock(&tree->lock);
 	parent = node->parent;
-	/* A name that the kernel gave us fits. */
+	/* The kernel gave us the name, so it fits. */
 	snprintf(name, FS_NAME_SIZE, "%s", node->name);
 	fs_node_ref(&parent->head);
 	pthread_mutex_unlock(&tree->lock);

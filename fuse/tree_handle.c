@@ -14,15 +14,15 @@
 #include "view.h"
 
 /*
- * No user takes all descriptors of the daemon.  As long as there are enough, a user may
- * open as many files as he likes.  When only an eighth is left, a user gets no more than
- * an even share of all, so that others can still open files.
+ * No user may take all descriptors of the daemon.  While there are enough, a
+ * user may open as many files as he likes.  When only an eighth is left, a user
+ * gets at most an even share of all, so that others can still open files.
  */
 
-/* Descriptors are scarce when only this part of them is left, as a divisor. */
+/* Descriptors are scarce when only 1/SCARCE_SHARE of them is left. */
 #define SCARCE_SHARE 8
 
-/* A handle takes four descriptors at most: with fewer handles none are scarce. */
+/* A handle takes at most four descriptors: with few handles none are scarce. */
 #define HANDLE_FDS 4
 
 struct fs_share {
@@ -31,7 +31,10 @@ struct fs_share {
 	UT_hash_handle hh;
 };
 
-/* The kernel gives out the lowest free descriptor. */
+/*
+ * The kernel gives out the lowest free descriptor, so its number tells how many
+ * are in use.
+ */
 static bool is_scarce(const struct fs *fs)
 {
 	int last = fs->tree->reserved_from, fd;
@@ -44,15 +47,17 @@ static bool is_scarce(const struct fs *fs)
 	return fd < 0 || fd >= last - last / SCARCE_SHARE;
 }
 
-/* Root has the daemon anyway, and one user alone takes nothing from others. */
+/*
+ * Root controls the daemon anyway, and a single user takes nothing from others.
+ */
 static bool is_bounded(const struct fs *fs, uid_t uid)
 {
 	return fs->options.access.allow_other && uid != 0;
 }
 
 /*
- * Counts a handle for @uid.  Returns 0, -ENFILE (too many of those that there are would
- * be of @uid) or -ENOMEM.
+ * Counts a handle of @uid.  Returns 0, -ENFILE (more than the share of @uid) or
+ * -ENOMEM.
  */
 static int take_share(struct fs *fs, uid_t uid)
 {
@@ -71,7 +76,7 @@ static int take_share(struct fs *fs, uid_t uid)
 		share->uid = uid;
 		HASH_ADD(hh, all->users, uid, sizeof(share->uid), share);
 	}
-	/* Counts as if one more user was about to come. */
+	/* Shares are computed as if one more user were to come. */
 	if (is_bounded(fs, uid) &&
 	    share->nhandles > all->nhandles / (HASH_COUNT(all->users) + 1) &&
 	    is_scarce(fs)) {
@@ -85,7 +90,7 @@ out:
 	return err;
 }
 
-/* Gives back what fs_share_take() has counted. */
+/* Undoes take_share(). */
 static void give_share(struct fs *fs, uid_t uid)
 {
 	struct fs_shares *all = &fs->shares;
@@ -110,13 +115,19 @@ static void close_frame(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_put(fs, handle->frame);
 }
 
-/* Gives the kernel the file @fd; returns its number or 0. */
+/*
+ * Registers the file @fd as a backing file of the kernel; returns its number or
+ * 0.
+ */
 static int backing_open(struct fs *fs, int fd)
 {
 	struct fs_backing_map map = {.fd = fd};
 	int id = ioctl(fuse_session_fd(fs->session), FS_BACKING_OPEN, &map);
 
-	/* ELOOP: this file is on a stack of filesystems. */
+	/*
+	 * ELOOP: the file is on a stack of filesystems, which the kernel
+	 * refuses.
+	 */
 	if (id < 0 && errno != ELOOP)
 		atomic_store(&fs->config.passes, false);
 	return id > 0 ? id : 0;
@@ -126,15 +137,15 @@ static void backing_close(struct fs *fs, int id)
 {
 	uint32_t number = (uint32_t)id;
 
-	/* Without a session the kernel has forgotten it. */
+	/* Without a session the kernel has already forgotten the number. */
 	if (fs->session)
 		(void)!ioctl(fuse_session_fd(fs->session), FS_BACKING_CLOSE,
 			     &number);
 }
 
 /*
- * All opens of a file that overlap are of one kind, so the first decides.  An open with
- * O_DIRECT asks: here it needs no alignment.
+ * All overlapping opens of a file are of one kind, which the first one decides.
+ * An open with O_DIRECT sends requests, for which it needs no alignment.
  */
 static bool may_pass(const struct fs *fs, const struct fs_state *state,
 		     int flags)
@@ -160,7 +171,7 @@ static int pass(struct fs *fs, struct fs_handle *handle, int flags)
 	handle->is_seen = id > 0 ? FS_SEEN_PASSED : FS_SEEN_ASKED;
 	*(id > 0 ? &state->npassed : &state->nasked) += 1;
 	pthread_mutex_unlock(&fs->state_lock);
-	/* Nothing tells of the changes. */
+	/* The kernel does not report changes that it makes itself. */
 	if (id > 0) {
 		handle->keep_cache = false;
 		atomic_store(&handle->wrote, handle->writes);
@@ -168,7 +179,10 @@ static int pass(struct fs *fs, struct fs_handle *handle, int flags)
 	return id;
 }
 
-/* The kernel has let go of @handle, as it does before it says so; locked. */
+/*
+ * Notes that the kernel does not use the backing file of @handle any more;
+ * locked.
+ */
 static void end_pass(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state = &handle->pin.node->state;
@@ -184,7 +198,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state;
 
-	/* Its node could not be had. */
+	/* The handle has no node if the open failed. */
 	if (!handle->pin.node)
 		return;
 	state = &handle->pin.node->state;
@@ -204,8 +218,8 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 }
 
 /*
- * Look now whether a view has one still: the write itself would notice only after its
- * offset is fixed.
+ * Check now whether a view still has its frame's header: the write itself would
+ * notice only after its offset is fixed.
  */
 static void begin_change(struct fs *fs, struct fs_handle *handle)
 {
@@ -220,8 +234,8 @@ static void end_change(struct fs *fs, struct fs_handle *handle)
 }
 
 /*
- * Counts the bytes of [@off, @end) without a stored chunk: holes, and what is
- * behind the end.  Stops above @enough.  Returns the count, or an errno.
+ * Counts the bytes of [@off, @end) without a stored chunk: in holes and behind
+ * the end.  Stops above @enough.  Returns the count or an errno.
  */
 static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 			     uint64_t enough)
@@ -233,7 +247,7 @@ static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 	while (off < end && missing <= enough) {
 		int64_t hole = b2f_file_seek_hole(file, off), data;
 
-		/* An open with O_TRUNC has cut it meanwhile. */
+		/* Another open with O_TRUNC has emptied the file. */
 		if (hole == -ENXIO)
 			return (int64_t)(missing + end - off);
 		if (hole < 0 || (uint64_t)hole >= end)
@@ -248,8 +262,8 @@ static int64_t count_missing(struct b2f_file *file, uint64_t off, uint64_t end,
 }
 
 /*
- * Refuses a range for which there is no room even now.  Nothing can be
- * reserved: the compressed size is not known yet.
+ * Refuses a range that is larger than the free room.  No room can be reserved,
+ * because the compressed size is unknown.
  */
 static int check_room(const struct fs_handle *handle, uint64_t off,
 		      uint64_t end)
@@ -272,7 +286,7 @@ static void drop_cached(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_drop_cached(fs, handle->frame);
 }
 
-/* Also -ESTALE, once, if changes were dropped. */
+/* Commits; returns -ESTALE once if changes of this handle were dropped. */
 static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
@@ -296,12 +310,12 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	uint64_t n = atomic_load(&frame->nchanges);
 
 	/*
-	 * Other writers may have changed an incomplete array.  Until it is
+	 * Other writers may have written to an incomplete array.  Until it is
 	 * dropped, their commits fail.
 	 */
 	if (atomic_load(&frame->open.nwriters) > 1)
 		atomic_fetch_add(&frame->ndropped, 1);
-	/* If this fails, the frame has gone. */
+	/* If the revert fails, the frame is gone. */
 	if (b2f_file_revert(frame->open.data))
 		return;
 	atomic_store(&frame->ncommitted, n);
@@ -321,7 +335,7 @@ static const struct fs_data_ops data_ops = {
 	.revert = revert,
 };
 
-/* Pins @node for @handle, of which it has one more. */
+/* Pins @node for @handle, and counts the handle. */
 static int enter(struct fs *fs, struct fs_handle *handle,
 		 struct fs_backed *node)
 {
@@ -389,10 +403,10 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 }
 
 /*
- * Flags for the backing file.  Each write appends by itself if it has to, as
- * what the kernel writes back from its cache has a fixed offset.  With
- * writeback_cache the kernel reads to fill up pages, even for a program that
- * only writes.
+ * Flags for the backing file.  Not O_APPEND, because pages that the kernel
+ * writes back have fixed offsets; a write that appends does so by itself.  With
+ * writeback_cache the kernel reads to fill pages, even for a program that only
+ * writes.
  */
 static int backing_flags(const struct fs *fs, int flags)
 {
@@ -409,7 +423,7 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 	int wanted = backing_flags(fs, flags);
 	int fd = fs_tree_reopen(fs->tree, path_fd, wanted);
 
-	/* This user may write to the file, but not read it. */
+	/* The user may write to the file, but not read it. */
 	if (fd == -EACCES && (wanted & O_ACCMODE) != (flags & O_ACCMODE))
 		fd = fs_tree_reopen(fs->tree, path_fd, O_WRONLY | O_NONBLOCK);
 	return fd;
@@ -435,7 +449,7 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 	return 0;
 }
 
-/* Gives @handle to the caller, or closes it if @err. */
+/* Gives @handle to the caller, or closes it after an error. */
 static int finish(struct fs *fs, struct fs_handle *handle, int err,
 		  struct fs_handle **out)
 {
@@ -458,7 +472,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	if (err)
 		return err;
 	err = new_handle(fs, base, how, &handle);
-	/* The handle's pin holds it. */
+	/* The handle's pin has a reference, too. */
 	fs_tree_forget(fs->tree, base, 1);
 	if (err)
 		return err;
@@ -467,7 +481,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	err = handle->pin.node->kind == FS_KIND_FRAME
 		      ? open_frame(fs, handle, NULL, is_view)
 		      : open_other(fs, handle, how->flags);
-	/* The frame may have been changed through its own name. */
+	/* A write to the frame may have changed the bytes of the view. */
 	handle->keep_cache &= !is_view;
 	return finish(fs, handle, err, out);
 }

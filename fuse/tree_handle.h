@@ -2,7 +2,7 @@
 /*
  * tree_handle.h - handles of the tree: frames, other files, directories
  *
- * open_frame.h has the state that all handles of one frame share.
+ * All handles of one frame share the state in open_frame.h.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -14,17 +14,18 @@
 /*
  * Opens the frame or other file @node.  Close *@out with fs_handle_close().
  *
- * Returns 0, -ENFILE (a user has more than an even share), -ESTALE (it is gone or has changed: the
- * kernel must look it up again), B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or an
- * errno; for writing to a frame also the errors of b2f_file_allow_write().
+ * Returns 0, -ENFILE (the user has more than an even share of all handles),
+ * -ESTALE (deleted or changed: the kernel must look it up again), B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED, B2F_ETOOBIG or an errno; for writing to a frame also the
+ * errors of b2f_file_allow_write().
  */
 B2F_MUST_CHECK
 int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out);
 
 /*
- * fs_tree_handle_open() for a frame that we have just made and still have open as
- * @frame, which is taken over.
+ * As fs_tree_handle_open(), for a new frame that is still open as @frame; takes
+ * @frame over.
  */
 B2F_MUST_CHECK
 int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unlinked.c - sparse frames on their way out */
+/* unlinked.c - hides and deletes sparse frames */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@
 
 #define HIDDEN ".bloscfs-deleted"
 
-/* A younger directory may be about to become a frame, seconds. */
+/* Seconds; a younger directory may be about to become a frame. */
 #define AGE_S 60
 
-/* Another mount that cleans up may delete ours before it is locked. */
+/* Another mount may purge our directory before we have locked it. */
 #define TRIES 3
 
 bool fs_unlinked_is_hidden(const char *name)
@@ -53,8 +53,8 @@ static int open_dir(int dirfd, const char *name)
 }
 
 /*
- * Opens a directory that this user has made for deleted frames.  The owner of
- * the directory around it may have put something else there.
+ * Opens a directory for deleted frames, if this user made it.  The owner of the
+ * parent may have put another file there.
  */
 static int open_own(int dirfd, const char *name)
 {
@@ -92,7 +92,7 @@ void fs_unlinked_fini(struct fs_unlinked_dir *dir)
 	pthread_mutex_destroy(&dir->lock);
 }
 
-/* Removes a file of a frame that has no index any more. */
+/* Removes a file of a frame whose index is gone. */
 static int remove_file(void *arg, int dirfd, const struct dirent *d)
 {
 	enum b2f_part part = b2f_part_of(d->d_name);
@@ -104,8 +104,9 @@ static int remove_file(void *arg, int dirfd, const struct dirent *d)
 }
 
 /*
- * Lets us unlink files in the directory of a read-only frame, which need not
- * be readable yet.  A directory of another user keeps its mode.
+ * Makes the directory of a read-only frame writable, so that its files can be
+ * deleted; it need not be readable.  A directory of another user keeps its
+ * mode.
  */
 static void make_writable(struct fs *fs, int dirfd, const char *name)
 {
@@ -123,8 +124,8 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 }
 
 /*
- * Deletes the frame @name, also if it is half deleted already; or the file that
- * another mount had just put in its place.
+ * Deletes the frame @name, even if it is half deleted; or a file that another
+ * mount has just put in its place.
  */
 static int remove_frame(struct fs *fs, int dirfd, const char *name)
 {
@@ -148,7 +149,7 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 
 static void purge_frame(struct fs *fs, int dirfd, const char *name)
 {
-	/* A frame that was never finished has no index. */
+	/* A frame that was not finished has no index. */
 	if (remove_frame(fs, dirfd, name) == -ENOENT)
 		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
 }
@@ -159,7 +160,7 @@ static int purge_each(void *fs, int dirfd, const struct dirent *d)
 	return 0;
 }
 
-/* Deletes the directory of a mount that has ended. */
+/* Deletes the hidden directory of a mount that has ended. */
 static int purge_own_dir(void *fs, int dirfd, const struct dirent *d)
 {
 	int fd = open_own(dirfd, d->d_name);
@@ -186,7 +187,7 @@ void fs_unlinked_purge(struct fs *fs)
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
 
-/* Does the hidden name @name say that it is for @st? */
+/* Does the hidden name @name contain the identity of @st? */
 static bool is_named_for(const char *name, const struct stat *st)
 {
 	const char *end = strrchr(name, '-');
@@ -198,8 +199,8 @@ static bool is_named_for(const char *name, const struct stat *st)
 }
 
 /*
- * Deletes the file that a frame was before it became a directory (form.h).  Another file can get
- * that name if its program renames it at the same moment.
+ * Deletes the file of a frame that became a directory (form.h).  If a program
+ * renames another file to that name at the same moment, that file is deleted.
  */
 static void purge_file(struct fs *fs, int dirfd, const char *name)
 {
@@ -261,7 +262,7 @@ void fs_unlinked_purge_found(struct fs *fs, int dirfd, const char *name)
 		purge_hidden(fs, dirfd, name);
 }
 
-/* Makes the mount's own directory and locks it.  Returns a descriptor. */
+/* Makes and locks the mount's own hidden directory.  Returns a descriptor. */
 static int make_own_dir(const struct fs_unlinked_dir *dir)
 {
 	struct stat st;
@@ -271,7 +272,7 @@ static int make_own_dir(const struct fs_unlinked_dir *dir)
 		return -errno;
 	top = open_own(dir->base_fd, HIDDEN);
 	if (top < 0) {
-		/* Some filesystems give it a mode that others can use. */
+		/* On some filesystems other users could use the directory. */
 		unlinkat(dir->base_fd, HIDDEN, AT_REMOVEDIR);
 		return top;
 	}
@@ -292,7 +293,7 @@ static int make_own_dir(const struct fs_unlinked_dir *dir)
 	return -ENOENT;
 }
 
-/* Gets the mount's own directory, or -1, and an unused number. */
+/* Gets the mount's own hidden directory, or -1, and an unused number. */
 static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 {
 	int fd;
@@ -310,7 +311,7 @@ static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 	return fd;
 }
 
-/* Moves it to the mount's own directory. */
+/* Moves the frame to the mount's own hidden directory. */
 static int hide_away(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 		     struct fs_unlinked *out)
 {
@@ -340,7 +341,7 @@ static void note_there(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 	pthread_mutex_unlock(&dir->lock);
 }
 
-/* Hides it under another name in its own directory. */
+/* Hides the frame under another name in its own directory. */
 static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 		      struct fs_unlinked *out)
 {
@@ -360,13 +361,16 @@ static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 		return -errno;
 	note_there(dir, out);
 	out->lock_fd = open_dir(dirfd, out->name);
-	/* If the lock fails, a writer of ours has locked it already. */
+	/* If the lock fails, a writer of this mount holds it already. */
 	if (out->lock_fd >= 0)
 		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
 	return 0;
 }
 
-/* Returns the first in @st that no thread deletes, or any; locked. */
+/*
+ * Returns a frame hidden in @st, preferably one that no thread is deleting;
+ * locked.
+ */
 static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
 				      const struct stat *st)
 {
@@ -379,7 +383,7 @@ static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
 	return found;
 }
 
-/* Moves @d, which is in the list, to the directory @fd; locked. */
+/* Moves the hidden frame @d to the directory @fd; locked. */
 static int move_up(struct fs_unlinked *d, int fd)
 {
 	struct stat st;
@@ -407,7 +411,7 @@ void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd)
 
 	if (fstat(dirfd, &st))
 		return;
-	/* I/O under the lock, but only where a directory goes. */
+	/* I/O under the lock, but only when a directory is deleted. */
 	pthread_mutex_lock(&dir->lock);
 	while ((d = find_there(dir, &st))) {
 		if (d->is_going)
@@ -418,7 +422,7 @@ void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd)
 	pthread_mutex_unlock(&dir->lock);
 }
 
-/* From now on @deleted stays where it is. */
+/* From now on @deleted is not moved any more. */
 static void begin_going(struct fs_unlinked_dir *dir,
 			struct fs_unlinked *deleted)
 {
@@ -448,8 +452,8 @@ static void free_deleted(struct fs_unlinked *deleted)
 }
 
 /*
- * Deletes the frame @name where it is.  Its index has gone for good before the
- * first of its chunks does.
+ * Deletes the frame @name at its place: first its index, durably, then its
+ * chunks.
  */
 static int delete_there(struct fs *fs, int dirfd, const char *name)
 {
@@ -457,7 +461,7 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 
 	if (fd < 0)
 		return fd;
-	/* "Not empty" says that this user may delete it. */
+	/* ENOTEMPTY shows that this user may delete the directory. */
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
 	    errno != EEXIST)
 		err = -errno;
@@ -477,8 +481,8 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 }
 
 /*
- * Is @deleted the file @what?  Another mount may have exchanged them; then brings
- * back what it is.
+ * Is @deleted the file @what?  If another mount exchanged them, moves the wrong
+ * file back.
  */
 static bool is_still(const struct fs_unlinked *deleted, const struct stat *what)
 {
@@ -500,11 +504,14 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	if (!deleted)
 		return -ENOMEM;
 	deleted->dirfd = deleted->lock_fd = -1;
-	/* Without this descriptor it cannot be brought back, no more. */
+	/*
+	 * Without this descriptor the frame cannot be moved back, but it can be
+	 * deleted.
+	 */
 	deleted->home_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	snprintf(deleted->home, sizeof(deleted->home), "%s", name);
 	err = hide_away(&fs->deleted, dirfd, name, deleted);
-	/* It is on another filesystem, or only its owner may move it. */
+	/* The frame is on another filesystem, or only its owner may move it. */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
 		err = hide_there(&fs->deleted, dirfd, name, deleted);
 	if (err == -EXDEV) {
@@ -521,7 +528,7 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	return err;
 }
 
-/* Brings back a directory in which there are other files. */
+/* Moves a directory back that contains other files. */
 static void bring_back(struct fs *fs, const struct fs_unlinked *deleted)
 {
 	bool back = renameat2(deleted->dirfd, deleted->name, deleted->home_fd,

@@ -22,7 +22,7 @@ static const char call[] =
 	"  -h, --help   this text; with all options\n"
 	"  -o OPT,...   options";
 
-/* Fits, with what is above, on 24 lines. */
+/* Fits on 24 lines, with the text above. */
 static const char common[] =
 	", some of which are:\n"
 	"\n"
@@ -58,6 +58,6 @@ void fs_usage_version(void)
 	printf("zstd %s\n", b2f_codec_zstd_version());
 	printf("zlib %s\n", b2f_codec_zlib_version());
 	printf("codecs: %s\n", b2f_codecs());
-	/* Requests come by read(2). */
+	/* Requests are read with read(2). */
 	printf("features: %s -io_uring +passthrough\n", b2f_features());
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.c - NAME.npy beside an array NAME: the same bytes behind a header */
+/* view.c - the view NAME.npy beside an array NAME: a header, then its bytes */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ uint64_t fs_view_ino(uint64_t ino)
 	return ino ^ UINT64_C(1) << 62;
 }
 
-/* The key of the node that shows the file of @node as @kind. */
+/* The key of the node that shows the backing file of @node as @kind. */
 static struct fs_backed key_of(const struct fs_backed *node, enum fs_kind kind)
 {
 	return (struct fs_backed){
@@ -39,11 +39,11 @@ int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 		return 0;
 	}
 	/*
-	 * A node that the kernel knows is where it is now; otherwise take the
-	 * place where the view was seen.
+	 * If the kernel knows the frame's node, it has the current name;
+	 * otherwise use the directory of the view.
 	 */
 	*out = fs_tree_find(fs->tree, &key, false);
-	/* It was deleted, but is open. */
+	/* The frame was deleted, but is open. */
 	if (!*out)
 		*out = fs_tree_find(fs->tree, &key, true);
 	if (*out)
@@ -130,7 +130,7 @@ static int read_head_len(struct fs *fs, struct fs_backed *frame_node, int fd,
 	return err;
 }
 
-/* Finds the length of the header of @frame, which is not open. */
+/* Finds the length of the header of the closed frame @frame. */
 static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 {
 	struct fs_sizes sizes = {0};
@@ -147,7 +147,9 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 	if (!err && !*len) {
 		err = read_head_len(fs, frame, pin.fd, len);
 		sizes.head_len = (uint32_t)*len;
-		/* A younger index has another stamp, as that one is settled. */
+		/*
+		 * The known stamp is settled, so a later index has another one.
+		 */
 		if (!err && known)
 			fs_sizes_keep(fs->tree, &sizes);
 	}
@@ -190,7 +192,10 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 
 	pthread_mutex_lock(&fs->state_lock);
 	must = handle->head || state->has_view;
-	/* For the kernel's cache of the frame, this is a foreign change. */
+	/*
+	 * For the kernel's cache of the frame, a write to the view is a foreign
+	 * change.
+	 */
 	if (handle->head)
 		fs_cache_state_theirs(&state->seen, NULL);
 	else if (must)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * view.h - NAME.npy beside an array NAME: the same bytes behind a header
+ * view.h - the view NAME.npy beside an array NAME: a header, then its bytes
  *
  * A lookup of NAME.npy finds the view unless a file is shown by that name; with
- * npy=list it is listed too.  It has a node of its own, as the kernel caches
- * other bytes for it; attributes, open frame and data are the frame's.  It does
- * not hold the frame: the kernel may keep the view long after the frame was
- * deleted, whose space has to be free then.
+ * npy=list it is listed too.  It has a node of its own, because the kernel
+ * caches other bytes for it; attributes, open frame and data are the frame's.
+ * The node has no reference to the frame: the kernel may remember the view long
+ * after the frame was deleted, and the frame's space has to be freed.
  *
  * A write to one of the two makes the kernel's cache of the other stale; the
  * ticker has it dropped.
@@ -20,8 +20,8 @@
 #include "resolve.h"
 
 /*
- * Gets the node whose file @node shows: for a view, that of its frame.  Give
- * its reference back with fs_tree_forget().  Returns 0, -ESTALE (it is gone) or
+ * Gets the node of the data of @node: for a view, the node of its frame.  Give
+ * its reference back with fs_tree_forget().  Returns 0, -ESTALE (deleted) or
  * -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -35,7 +35,7 @@ struct fs_backed *fs_view_find(struct fs *fs, const struct fs_backed *frame);
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
 
 /*
- * Gets the node of the view @name of @frame, in @parent, with a reference.
+ * Gets the node of the view @name, in @parent, of @frame, with a reference.
  * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -46,13 +46,14 @@ int fs_view_get(struct fs *fs, struct fs_backed *parent, const char *name,
 uint64_t fs_view_ino(uint64_t ino);
 
 /*
- * Copies the name of the frame of which @name would be the view; false: no view
- * can have this name.
+ * Copies the name of the frame whose view would be @name; false: no view can
+ * have this name.
  */
 bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
 
 /*
- * Can @probe have a view: is it an array, but not shown as a .npy file anyway?
+ * Can @probe have a view?  An array can, unless it is shown as a .npy file
+ * itself.
  */
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wakeup.c - how requests tell the ticker that there is something to do */
+/* wakeup.c - how requests wake the ticker */
 #include <errno.h>
 
 #include "wakeup.h"
@@ -58,7 +58,7 @@ bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 			  errno == ETIMEDOUT;
 	while (sem_trywait(&wakeup->changes) == 0)
 		;
-	/* Later events are for the next time. */
+	/* Later calls are for the next wait. */
 	state = atomic_fetch_and(&wakeup->state, ~(unsigned int)(BUSY | URGENT));
 	*is_urgent = state & URGENT;
 	return !(state & ENDED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wakeup.h - how requests tell the ticker that there is something to do
+ * wakeup.h - how requests wake the ticker
  *
  * Layer: fuse.  Threads: _call from any, _wait from the ticker's; the rest from
  * the main one.
@@ -14,9 +14,9 @@
 #include <time.h>
 
 struct fs_wakeup {
-	/* What the ticker is to know. */
+	/* BUSY, URGENT and ENDED, for the ticker. */
 	atomic_uint state;
-	/* It has changed since the ticker has seen it. */
+	/* Posted after each change of @state. */
 	sem_t changes;
 };
 
@@ -24,22 +24,22 @@ void fs_wakeup_init(struct fs_wakeup *wakeup);
 void fs_wakeup_fini(struct fs_wakeup *wakeup);
 
 /*
- * Tells the ticker that something was opened or left to a sync; with
- * @is_urgent, that the kernel has to drop something now.
+ * Tells the ticker that a file was opened or waits for a sync; with
+ * @is_urgent, that the kernel has to drop pages at once.
  */
 void fs_wakeup_call(struct fs_wakeup *wakeup, bool is_urgent);
 
-/* Makes fs_wakeup_wait() return false, at once, from now on. */
+/* Has fs_wakeup_wait() return false, at once, from now on. */
 void fs_wakeup_end(struct fs_wakeup *wakeup);
 
 /*
- * Waits for a call; then until @next, on the monotonic clock, or until one is
- * urgent.  Returns whether to go on.
+ * Waits for a call; then until @next, on the monotonic clock, or for an urgent
+ * call.  Returns false after fs_wakeup_end().
  */
 bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		    bool *is_urgent);
 
-/* Seconds on a clock that only goes on; from any thread. */
+/* Seconds of the monotonic clock; from any thread. */
 static inline time_t fs_clock_s(void)
 {
 	struct timespec now;
