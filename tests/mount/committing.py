@@ -33,7 +33,8 @@ class Traced:
         self.mount = mounted(*options)
         faults = [arg for fault in inject for arg in ("-e", f"inject={fault}")]
         self.mount.args[:0] = ["strace", *faults, "-f", "-qq", "-o", "trace", "-e",
-                               "trace=fsync,syncfs,fdatasync,rename,pwritev2,fallocate"]
+                               "trace=fsync,syncfs,fdatasync,sync_file_range,rename,"
+                               "pwritev2,fallocate"]
 
     def __enter__(self):
         self.mount.__enter__()

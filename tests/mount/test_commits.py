@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """When written data are stored, and what happens if storing fails."""
 import contextlib
-import ctypes
 import errno
 import mmap
 import os
@@ -84,48 +83,6 @@ def test_the_end_of_the_mount_stores_all():
             got = stock(f"src/{number}{i}.b2frame")
             assert got[11:] == want[11:], (number, i)
         assert stock(f"src/{number}0.b2frame")[5:11] == b"mapped"
-
-
-def test_a_full_disk_is_told_of():
-    with small_disk(), mounted("dirtysize=16m", "commit=600"):
-        old = incompressible(500000)
-        write("mnt/old", old)
-        fill = pathlib.Path("src/fill")
-        fill.write_bytes(bytes(3 << 20))
-        fd = os.open("mnt/old", os.O_RDWR)
-        new = incompressible(1500000, 1)
-        assert os.pwrite(fd, new, 0) == len(new)
-        assert error_of(os.fsync, fd) == errno.ENOSPC
-        # Neither the written data nor the stored ones are lost.
-        assert os.pread(fd, 1 << 22, 0) == new
-        assert stock("src/old.b2frame") == old
-        copy = os.dup(fd)
-        assert error_of(os.close, copy) == errno.ENOSPC
-        # Once there is room, it is stored.
-        fill.unlink()
-        os.fsync(fd)
-        os.close(fd)
-        assert stock("src/old.b2frame") == new
-    with small_disk(), mounted("dirtysize=256k", "commit=600"):
-        # With little memory the write itself fails.
-        fd = os.open("mnt/new", os.O_CREAT | os.O_RDWR)
-        with contextlib.suppress(OSError) as stopped:
-            for i in range(100):
-                os.write(fd, incompressible(100000, i))
-            stopped = None
-        assert stopped is None or i < 60
-        size = os.fstat(fd).st_size
-        assert 2 << 20 < size < 6 << 20
-        got = os.pread(fd, 1 << 23, 0)
-        assert len(got) == size
-        error_of(os.close, fd)
-        os.unlink("mnt/new")
-        # A program that closes and deletes does not wait for room.
-        wait_until(lambda: not any(
-            f.endswith(".chunk") for _, _, files in os.walk("src")
-            for f in files), "deletion")
-        write("mnt/small", b"there is room again")
-        assert stock("src/small.b2frame") == b"there is room again"
 
 
 def test_a_full_disk_does_not_stop_files_on_another_one():

@@ -12,19 +12,17 @@ import mmap
 import os
 import pathlib
 import shutil
-import subprocess
-import threading
 
 import blosc2
 import numpy as np
 
-from committing import Traced, small_disk
+from committing import Traced
 from flips import flip_many, make as make_sealed
 from fsx_runs import run_one
 from kills import kill, kill_at_calls
-from mounting import Mount, SANITIZED, data, error_of, main, wait_until
+from mounting import Mount, SANITIZED, data, error_of, main
 from rounds import play
-from scratch import (Scratch, bloscctl, check_same, check_stock, litter,
+from scratch import (Scratch, bloscctl, check_stock, litter,
                      make_contiguous, stock_bytes, unsealed)
 
 FRAME, SHOWN = "src/a.b2frame", "mnt/a"
@@ -81,115 +79,6 @@ def read(path=SHOWN):
         return f.read()
 
 
-def test_cat_and_dd():
-    model = begin()
-    piece = os.urandom(100000)
-    with mounted():
-        assert os.stat(SHOWN).st_mode & 0o200
-        assert subprocess.check_output(["cat", SHOWN]) == model
-        subprocess.run(["dd", f"of={SHOWN}", "bs=10000", "seek=3",
-                        "conv=notrunc", "status=none"], input=piece,
-                       check=True)
-        model[30000:130000] = piece
-        assert read() == model
-    check(model)
-
-
-def test_every_place_and_size():
-    """Within a chunk, across two, the last one, behind the end."""
-    model = begin()
-    with mounted():
-        for off, size in ((0, 1), (CHUNK - 1, 2), (CHUNK, CHUNK),
-                          (3 * CHUNK - 5, 2 * CHUNK + 10), (SIZE - 1, 1),
-                          (SIZE - 5000, 9000), (SIZE + 3 * CHUNK, 77)):
-            with opened() as fd:
-                put(fd, model, off, os.urandom(size))
-            assert read() == model
-            check_stock(FRAME, bytes(model))
-    check(model)
-
-
-def test_appending():
-    model = begin()
-    with mounted():
-        for n in (1, 50000, 100000, CHUNK):
-            piece = os.urandom(n)
-            with opened(flags=os.O_WRONLY | os.O_APPEND) as fd:
-                assert os.write(fd, piece) == n
-            model += piece
-        subprocess.run(f"echo more >>{SHOWN}", shell=True, check=True)
-        model += b"more\n"
-        assert read() == model
-    check(model)
-
-
-def test_truncating():
-    model = begin()
-    with mounted():
-        for size in (SIZE - 1, 9 * CHUNK, 5 * CHUNK + 1, 12 * CHUNK,
-                     3 * CHUNK, 1, 0, 100, 2 * CHUNK, 0, SIZE):
-            os.truncate(SHOWN, size)
-            cut(model, size)
-            assert os.path.getsize(SHOWN) == size
-            assert read() == model
-            check_stock(FRAME, bytes(model))
-            with opened() as fd:
-                put(fd, model, size // 2, b"new")
-            check_stock(FRAME, bytes(model))
-        with open(SHOWN, "wb") as f:
-            f.write(b"anew")
-        assert read() == b"anew"
-    check(b"anew")
-
-
-def test_holes():
-    libc = ctypes.CDLL(None, use_errno=True)
-    model = begin()
-    punch_and_keep = 3
-    with mounted():
-        with opened() as fd:
-            assert libc.fallocate(fd, punch_and_keep, ctypes.c_long(CHUNK - 9),
-                                  ctypes.c_long(3 * CHUNK)) == 0
-            model[CHUNK - 9:4 * CHUNK - 9] = bytes(3 * CHUNK)
-        with opened(flags=os.O_RDONLY) as fd:
-            assert os.lseek(fd, 0, os.SEEK_HOLE) == CHUNK
-        assert read() == model
-    check(model)
-
-
-def test_fsync_is_a_commit():
-    model = begin()
-    before = bytes(model)
-    with mounted():
-        with opened() as fd:
-            put(fd, model, 100, b"x" * CHUNK)
-            assert stock_bytes(FRAME) == before
-            os.fsync(fd)
-            assert stock_bytes(FRAME) == model
-            put(fd, model, 5 * CHUNK, b"y")
-            os.fdatasync(fd)
-            assert stock_bytes(FRAME) == model
-    check(model)
-
-
-def test_maps():
-    model = begin(8 * 8192 * 9)
-    with mounted():
-        with open(SHOWN, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
-            for at in (0, 4095, CHUNK - 2, len(model) - 3):
-                shared[at:at + 3] = b"map"
-                model[at:at + 3] = b"map"
-            shared.flush()
-            assert stock_bytes(FRAME) == model
-        items = np.memmap(SHOWN, "<i8", "r+")
-        items[1000:3000] *= 3
-        items.flush()
-        model[:] = items.tobytes()
-        del items
-        assert read() == model
-    check(model)
-
-
 def map_all(fd, size):
     """Without a descriptor of its own, as Python's mmap has; where it is."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -227,40 +116,6 @@ def test_pages_that_are_written_after_the_close():
     check(model)
 
 
-def test_arrays():
-    os.mkdir("src")
-    want = np.arange(137 * 211, dtype="<f8").reshape(137, 211)
-    blosc2.asarray(want, chunks=(40, 50), blocks=(10, 25), urlpath="src/x.b2nd")
-    want = want.copy()
-    with mounted():
-        items = np.load("mnt/x.npy", mmap_mode="r+")
-        items[30:90, 45:180] = -1
-        items.flush()
-        want[30:90, 45:180] = -1
-        del items
-        items = np.memmap("mnt/x", "<f8", "r+", shape=want.shape)
-        items[136, 210] = 7
-        want[136, 210] = 7
-        del items
-        assert np.array_equal(np.fromfile("mnt/x").reshape(137, 211), want)
-    assert os.path.isfile("src/x.b2nd")
-    opened = blosc2.open("src/x.b2nd", mode="a")
-    assert np.array_equal(opened[:], want)
-    # C-Blosc2 goes on with it.
-    opened.resize((150, 211))
-    opened[140:] = 5
-    del opened
-    want = np.vstack([want, np.zeros((3, 211)), np.full((10, 211), 5.0)])
-    with mounted():
-        assert np.array_equal(np.load("mnt/x.npy"), want)
-        items = np.load("mnt/x.npy", mmap_mode="r+")
-        items[0] = items[149]
-        want[0] = want[149]
-        items.flush()
-        del items
-    assert np.array_equal(blosc2.open("src/x.b2nd")[:], want)
-
-
 def test_an_npy_file_becomes_plain():
     """One that was converted: more bytes than its array make it plain."""
     os.mkdir("src")
@@ -282,18 +137,9 @@ def test_an_npy_file_becomes_plain():
 
 
 def test_renaming():
-    model = begin()
     begin(3 * CHUNK, "src/b.b2frame")
     with mounted():
-        os.rename(SHOWN, "mnt/c")
-        with opened("mnt/c") as fd:
-            put(fd, model, 10, b"renamed")
-            os.rename("mnt/c", "mnt/b")
-            put(fd, model, 3 * CHUNK, b"over another one")
-        assert sorted(os.listdir("mnt")) == ["b"]
-        assert read("mnt/b") == model
-        check_stock("src/b.b2frame", bytes(model))
-        # A rename of one kind over the other, both ways.
+        # Of one kind over the other, both ways.
         with open("mnt/new", "wb") as f:
             f.write(b"new" * 100000)
         with open("mnt/other", "wb") as f:
@@ -345,76 +191,6 @@ def test_the_present_name_below_a_mount_over_it():
         scratch.mount.wait_for_closes()
     os.close(below)
     check(model, "src/d/e.b2frame")
-
-
-def test_deleted_while_it_is_open():
-    model = begin()
-    with mounted():
-        with opened() as fd:
-            put(fd, model, CHUNK, b"before")
-            os.unlink(SHOWN)
-            assert os.listdir("mnt") == []
-            put(fd, model, 2 * CHUNK, b"after" * 50000)
-            os.fsync(fd)
-            assert os.pread(fd, len(model) + 1, 0) == model
-            with open(SHOWN, "wb") as f:
-                f.write(b"another one")
-        assert read() == b"another one"
-    assert os.listdir("src") == ["a.b2frame"]
-
-
-def test_many_threads():
-    model = begin(40 * CHUNK)
-    errors = []
-
-    def work(number):
-        rng = np.random.default_rng(number)
-        try:
-            with opened() as fd:
-                for step in range(30):
-                    # Rows of pieces, one for each thread in turn.
-                    off = (int(rng.integers(0, 200)) * 8 + number) * 1600
-                    put_alone(fd, off, bytes([number, step]) * 800)
-                    if step % 7 == number % 7:
-                        os.fsync(fd)
-        except Exception as error:
-            errors.append(error)
-
-    def put_alone(fd, off, piece):
-        assert os.pwrite(fd, piece, off) == len(piece)
-        model[off:off + len(piece)] = piece
-
-    with mounted():
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors, errors
-        check_same(read(), bytes(model), "the mount")
-    check(model)
-
-
-def test_the_file_stays_the_file():
-    """Mode, owner and inode, through a commit and when it is cut to nothing.
-    """
-    model = begin()
-    os.chmod(FRAME, 0o640)
-    os.chown(FRAME, 12, 34)
-    with mounted():
-        inode = os.stat(SHOWN).st_ino
-        for size in (None, 0, 5000):
-            if size is not None:
-                os.truncate(SHOWN, size)
-                cut(model, size)
-            with opened() as fd:
-                put(fd, model, 700, b"x")
-            for path in FRAME, SHOWN:
-                told = os.stat(path)
-                assert (told.st_mode & 0o777, told.st_uid, told.st_gid) == \
-                    (0o640, 12, 34), (path, size, told)
-            assert os.stat(SHOWN).st_ino == inode
-    check(model)
 
 
 def test_a_tail_is_no_part_of_it():
@@ -509,26 +285,6 @@ def test_without_holes_it_gets_shorter():
     assert os.stat(FRAME).st_ino == ino
     assert os.stat(FRAME).st_blocks * 512 < 2.2 * len(model)
     check(model)
-
-
-def test_on_a_full_disk():
-    """The fsync fails; the frame is what it was, and later what it should be.
-    """
-    with small_disk():
-        model = begin(20 * CHUNK)
-        room = os.statvfs("src").f_bavail * 4096
-        with open("src/ballast", "wb") as f:
-            f.write(bytes(room - (600 << 10)))
-        before = bytes(model)
-        with mounted("dirtysize=64m"):
-            with opened() as fd:
-                put(fd, model, CHUNK, os.urandom(17 * CHUNK))
-                assert error_of(os.fsync, fd) == errno.ENOSPC
-                assert stock_bytes(FRAME) == before
-                os.unlink("src/ballast")
-                os.fsync(fd)
-            assert read() == model
-        check(model)
 
 
 def test_reader_of_another_mount():

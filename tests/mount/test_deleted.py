@@ -70,23 +70,6 @@ def test_a_deleted_file_can_be_used():
     assert os.listdir("src") == []
 
 
-def test_a_replaced_file_can_be_used():
-    os.mkdir("src")
-    raws = [make(f"src/{n}.b2frame", None, seed=n, nbytes=300000 + n)
-            for n in range(4)]
-    with Mount("src", "mnt"):
-        files = [open(f"mnt/{n}", "rb", buffering=0) for n in range(4)]
-        for n in 1, 2, 3:
-            os.rename(f"mnt/{n}", "mnt/0")
-        assert os.listdir("mnt") == ["0"]
-        for f, raw in zip(files, raws):
-            assert f.read() == raw
-            assert os.fstat(f.fileno()).st_nlink == (raw is raws[3])
-            f.close()
-        wait_until(lambda: len(frames_left("src")) == 1, "the others to go")
-        assert pathlib.Path("mnt/0").read_bytes() == raws[3]
-
-
 def test_what_is_not_open_goes_at_once():
     os.mkdir("src")
     with Mount("src", "mnt"):

@@ -239,28 +239,6 @@ def test_written_anew_and_renamed():
             "x.dat.b2nd", "y.npy.b2nd", "z.npy.b2nd"]
 
 
-def test_stock_changes_an_array_of_ours():
-    a = items((60, 50), "<i4")
-    with Scratch() as scratch:
-        np.save(MNT / "x.npy", a)
-        scratch.stop()
-        found = blosc2.open("src/x.npy.b2nd", mode="a")
-        found[3] = 7
-        del found
-        scratch.start()
-        a = a.copy()
-        a[3] = 7
-        check_array("x.npy", a)
-        scratch.stop()
-        found = blosc2.open("src/x.npy.b2nd", mode="a")
-        found.resize((70, 50))
-        del found
-        scratch.start()
-        want = np.zeros((70, 50), "<i4")
-        want[:60] = a
-        check_array("x.npy", want)
-
-
 def test_metadata_of_others_survive():
     a, b = items((60, 50), "<i4"), items((10, 20), "<f8", 1)
     with Scratch(SPARSE) as scratch:

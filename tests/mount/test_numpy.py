@@ -78,21 +78,6 @@ def test_mmap_reads_the_same():
             private.close()
 
 
-def test_pread_at_any_offset():
-    contents = frames()
-    rng = np.random.default_rng(2)
-    with Mount("src", "mnt"):
-        for name, raw in contents.items():
-            fd = os.open(f"mnt/{name}", os.O_RDONLY)
-            for _ in range(300):
-                off = int(rng.integers(0, len(raw) + 10))
-                size = int(rng.choice([1, 7, 4096, 70001, 1 << 20]))
-                assert os.pread(fd, size, off) == raw[off:off + size]
-            assert os.pread(fd, 10, len(raw)) == b""
-            assert os.pread(fd, 10, 1 << 60) == b""
-            os.close(fd)
-
-
 def walk(path):
     """Where lseek says that data are."""
     parts, fd = [], os.open(path, os.O_RDONLY)

@@ -13,18 +13,14 @@ make_frame src/byte.b2frame byte.raw nbytes=1
 start_fs src mnt
 
 check_file() {
-	local name=$1 raw=$1.raw size bs skip
+	local name=$1 raw=$1.raw size skip
 
 	cmp "mnt/$name" "$raw"
 	cat "mnt/$name" | cmp - "$raw"
 	size=$(stat -c %s "$raw")
 	[ "$(stat -c %s "mnt/$name")" = "$size" ] || fail "size of $name"
-	for bs in 1000 4097 65535 262144 1048577; do
-		dd if="mnt/$name" bs=$bs status=none | cmp - "$raw"
-	done
-	for skip in 1 511 4095 262143 262145 1048575; do
-		cmp <(dd if="mnt/$name" bs=1 skip=$skip count=3000 status=none) \
-			<(dd if="$raw" bs=1 skip=$skip count=3000 status=none)
+	dd if="mnt/$name" bs=4097 status=none | cmp - "$raw"
+	for skip in 1 262143; do
 		cmp <(tail -c +$skip "mnt/$name") <(tail -c +$skip "$raw")
 	done
 	cmp <(head -c 70001 "mnt/$name") <(head -c 70001 "$raw")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A prefix of an object store is mounted and written to."""
-import concurrent.futures
 import contextlib
 import errno
 import mmap
@@ -61,46 +60,6 @@ def download(client, name):
 def chunks(client, name):
     return [k for k in client.names(f"bucket/d/{name}/")
             if k.endswith(".chunk")]
-
-
-def test_a_frame_is_changed_in_place():
-    content = bytearray(data(SIZE))
-    with s3() as (_, client):
-        put_frame(client)
-        with RemoteMount("s3://bucket/d"):
-            assert os.stat("mnt/x").st_mode & 0o777 == 0o644
-            with open("mnt/x", "r+b", buffering=0) as f:
-                for at in 0, 5, CHUNK - 3, 700001, SIZE - 10:
-                    f.seek(at)
-                    f.write(b"new bytes!")
-                    content[at:at + 10] = b"new bytes!"
-                os.fsync(f.fileno())
-                assert download(client, "x.b2frame") == content
-                f.truncate(SIZE - 1000)
-                del content[SIZE - 1000:]
-                assert os.fstat(f.fileno()).st_size == len(content)
-            with open("mnt/x", "ab") as f:
-                f.write(b"end" * 1000)
-            content += b"end" * 1000
-            os.truncate("mnt/x", len(content) + 5000)
-            content += bytes(5000)
-            fd = os.open("mnt/x", os.O_RDWR)
-            os.posix_fallocate(fd, 0, len(content) + 100)
-            content += bytes(100)
-            os.close(fd)
-            assert read("mnt/x") == content
-            assert download(client, "x.b2frame") == content
-            # As a whole, by a program.
-            pathlib.Path("other").write_bytes(data(SIZE, 3))
-            subprocess.run(["cp", "other", "mnt/x"], check=True)
-            subprocess.run(["dd", "if=other", "of=mnt/x", "bs=4k", "seek=3",
-                            "count=2", "conv=notrunc,fsync", "status=none"],
-                           check=True)
-            content = bytearray(data(SIZE, 3))
-            content[12288:20480] = content[:8192]
-        with RemoteMount("s3://bucket/d"):
-            assert read("mnt/x") == content
-        assert download(client, "x.b2frame") == content
 
 
 def in_another_process(code):
@@ -303,29 +262,6 @@ def test_a_frame_that_others_remove_is_no_directory():
             for name in "x", "plain":
                 assert error_of(os.stat, f"mnt/{name}") == errno.ENOENT, name
             assert os.path.isdir("mnt/dir")
-
-
-def test_many_threads_write():
-    with s3() as (_, client):
-        put_frame(client, content=bytes(SIZE))
-        expected = bytearray(SIZE)
-        with RemoteMount("s3://bucket/d"):
-            fd = os.open("mnt/x", os.O_RDWR)
-
-            def work(i):
-                for at in range(i * 5000, SIZE - 5000, 40000):
-                    os.pwrite(fd, bytes([i + 1]) * 5000, at)
-                    if at % 11 == 0:
-                        os.fsync(fd)
-
-            with concurrent.futures.ThreadPoolExecutor(8) as pool:
-                [*pool.map(work, range(8))]
-            for i in range(8):
-                for at in range(i * 5000, SIZE - 5000, 40000):
-                    expected[at:at + 5000] = bytes([i + 1]) * 5000
-            os.close(fd)
-            assert read("mnt/x") == expected
-        assert download(client, "x.b2frame") == expected
 
 
 def test_two_mounts_write_one_frame():
@@ -585,24 +521,6 @@ def test_dirty_memory_is_bounded():
             assert os.stat("mnt/big").st_size == size
             print(f"resident: {before >> 20} MB, peak {peak >> 20} MB")
             assert SANITIZED or peak - before < 190 << 20
-
-
-def test_mapped_bytes_are_stored():
-    with s3() as (_, client):
-        put_frame(client)
-        with RemoteMount("s3://bucket/d"):
-            in_another_process("""
-import mmap
-with open("mnt/x", "r+b") as f, mmap.mmap(f.fileno(), 0) as m:
-    m[1000:1005] = b"hello"
-    m.flush()
-    m[2000:2005] = b"after"
-""")
-            expected = bytearray(data(SIZE))
-            expected[1000:1005] = b"hello"
-            expected[2000:2005] = b"after"
-            assert read("mnt/x") == expected
-        assert download(client, "x.b2frame") == expected
 
 
 def test_the_last_commit_is_waited_for():

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every way to write, with the kernel's writeback cache and without."""
+"""Ways to write that not every form has; test_matrix.py has the others."""
 import concurrent.futures
-import ctypes
 import errno
 import json
 import mmap
@@ -10,23 +9,16 @@ import os
 import pathlib
 import shutil
 import subprocess
-import threading
 import time
 
 import blosc2
 import numpy as np
 
-from committing import CHUNK, libc, mounted
-from mounting import (BUILD, SANITIZED, SOURCE, data, error_of, main, make,
-                      wait_until_stock)
+from committing import CHUNK, mounted
+from mounting import BUILD, SOURCE, data, error_of, main
+from ops import KEEP, PUNCH, fallocate
 
-KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
 MODES = [(), ("writeback_cache",)]
-
-
-def fallocate(fd, mode, off, size):
-    if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
-        raise OSError(ctypes.get_errno(), "fallocate")
 
 
 def in_both_modes(play):
@@ -119,219 +111,6 @@ def test_the_level_follows_the_writer():
         assert schunk.cparams.clevel == 3 and schunk.blocksize == 65536
 
 
-def test_any_offset():
-    def play(options, name):
-        want = bytearray(5 * CHUNK)
-        with mounted(*options), open(f"mnt/{name}", "w+b",
-                                     buffering=0) as f:
-            f.truncate(len(want))
-            for i, off in enumerate([3 * CHUNK, 0, CHUNK - 1, 2 * CHUNK + 7,
-                                     5 * CHUNK - 2, 1, 4 * CHUNK - 100]):
-                piece = data(min(1000 * i + 1, len(want) - off), seed=i)
-                os.pwrite(f.fileno(), piece, off)
-                want[off:off + len(piece)] = piece
-                assert os.pread(f.fileno(), 1 << 20, 0) == want
-            # Beyond the end: what lies between is zeros.
-            os.pwrite(f.fileno(), b"end", 9 * CHUNK)
-            want += bytes(4 * CHUNK) + b"end"
-            assert os.fstat(f.fileno()).st_size == len(want)
-            os.fsync(f.fileno())
-            check(name, want)
-
-    in_both_modes(play)
-
-
-def test_append():
-    """Programs that append to one file, at the same time too."""
-    def play(options, name):
-        with mounted(*options):
-            path = f"mnt/{name}"
-            for i in range(5):
-                subprocess.run(f"echo line {i} >>{path}", shell=True,
-                               check=True)
-            assert read(path) == b"".join(b"line %d\n" % i for i in range(5))
-            with open(path, "ab", buffering=0) as f:
-                f.seek(0)
-                f.write(b"seeks are ignored\n")
-                f.truncate(7)
-                f.write(b"after\n")
-            assert read(path) == b"line 0\nafter\n"
-            os.unlink(path)
-            writers = [subprocess.Popen(
-                f"for i in $(seq 200); do echo {w}-$i; done >>{path}",
-                shell=True) for w in "abcd"]
-            assert not any(w.wait() for w in writers)
-            lines = read(path).decode().split()
-            assert sorted(lines) == sorted(f"{w}-{i}" for w in "abcd"
-                                           for i in range(1, 201))
-            for w in "abcd":
-                mine = [x for x in lines if x[0] == w]
-                assert mine == [f"{w}-{i}" for i in range(1, 201)]
-
-    in_both_modes(play)
-
-
-def test_truncate():
-    def play(options, name):
-        path = f"mnt/{name}"
-        want = data(3 * CHUNK + 100)
-        with mounted(*options):
-            pathlib.Path(path).write_bytes(want)
-            for size in (3 * CHUNK, 2 * CHUNK + 1, CHUNK, CHUNK - 1, 5000, 1,
-                         0, 4 * CHUNK, 2 * CHUNK + 5, 1 << 32, 70000):
-                os.truncate(path, size)
-                want = want[:size]
-                want += bytes(min(size, 1 << 20) - len(want))
-                assert os.path.getsize(path) == size
-                with open(path, "rb") as f:
-                    assert f.read(1 << 20) == want
-            check(name, want)
-            with open(path, "r+b") as f:
-                # What was cut away does not come back.
-                f.write(b"x" * 70000)
-                f.flush()
-                f.truncate(10)
-                f.truncate(200)
-            check(name, b"x" * 10 + bytes(190))
-            open(path, "wb").close()
-            check(name, b"")
-            with open(path, "wb") as f:
-                f.write(b"anew")
-                assert error_of(os.ftruncate, f.fileno(), -1) == errno.EINVAL
-            check(name, b"anew")
-
-    in_both_modes(play)
-
-
-def test_fallocate():
-    def play(options, name):
-        want = bytearray(os.urandom(4 * CHUNK))
-        with mounted("attr_timeout=0", *options), \
-                open(f"mnt/{name}", "w+b", buffering=0) as f:
-            fd = f.fileno()
-            f.write(want)
-            os.fsync(fd)
-            stored = os.fstat(fd).st_blocks
-            fallocate(fd, PUNCH | KEEP, CHUNK, 2 * CHUNK)
-            want[CHUNK:3 * CHUNK] = bytes(2 * CHUNK)
-            fallocate(fd, ZERO, 100, 200)
-            want[100:300] = bytes(200)
-            fallocate(fd, ZERO | KEEP, 4 * CHUNK - 50, 1000)
-            want[-50:] = bytes(50)
-            assert os.pread(fd, 1 << 20, 0) == want
-            fallocate(fd, ZERO, 4 * CHUNK, 1000)
-            want += bytes(1000)
-            fallocate(fd, 0, 4 * CHUNK, 3000)
-            want += bytes(2000)
-            fallocate(fd, 0, 0, 100)
-            # Far more than there is room for.
-            assert error_of(fallocate, fd, KEEP, 0, 1 << 50) == errno.ENOSPC
-            assert error_of(fallocate, fd, 0, 0, 1 << 50) == errno.ENOSPC
-            fallocate(fd, PUNCH | KEEP, 1 << 40, 10)
-            os.posix_fallocate(fd, 0, len(want) + 1)
-            want += bytes(1)
-            assert os.pread(fd, 1 << 20, 0) == want
-            for mode in COLLAPSE, PUNCH, 32:
-                assert error_of(fallocate, fd, mode, 0, 4096) in (
-                    errno.EOPNOTSUPP, errno.EINVAL)
-            os.fsync(fd)
-            check(name, want)
-            assert os.fstat(fd).st_blocks < stored * .8
-
-    in_both_modes(play)
-
-
-def test_holes_are_told_of_when_no_program_writes():
-    def play(options, name):
-        path = f"mnt/{name}"
-        with mounted(*options):
-            with open(path, "wb", buffering=0) as f:
-                f.write(data(CHUNK))
-                os.pwrite(f.fileno(), data(CHUNK), 5 * CHUNK)
-                # The kernel may have pages that we do not know of.
-                assert os.lseek(f.fileno(), 2 * CHUNK, os.SEEK_DATA) == \
-                    2 * CHUNK
-            with open(path, "rb") as f:
-                hole = os.lseek(f.fileno(), 0, os.SEEK_HOLE)
-                assert hole == (6 if options else 1) * CHUNK
-                if not options:
-                    assert os.lseek(f.fileno(), CHUNK, os.SEEK_DATA) == \
-                        5 * CHUNK
-            subprocess.run(["cp", "--sparse=auto", path, "copy"], check=True)
-            assert read("copy") == read(path)
-
-    in_both_modes(play)
-
-
-def test_mapped():
-    def play(options, name):
-        want = bytearray(data(3 * CHUNK))
-        path = f"mnt/{name}"
-        with mounted(*options):
-            pathlib.Path(path).write_bytes(want)
-            with open(path, "r+b") as f:
-                mapped = mmap.mmap(f.fileno(), 0)
-            mapped[10:20] = want[10:20] = b"first page"
-            mapped[CHUNK - 3:CHUNK + 3] = want[CHUNK - 3:CHUNK + 3] = b"border"
-            mapped.flush()
-            # Reads and other maps see it, whichever program has it open.
-            assert read(path) == want
-            mapped[-4:] = want[-4:] = b"last"
-            assert read(path) == want
-            with open(path, "r+b", buffering=0) as f:
-                os.pwrite(f.fileno(), b"write", 40000)
-                want[40000:40005] = b"write"
-                assert mapped[:] == want
-            # No program has it open, the map has: what it writes is kept too.
-            mapped[70000:70004] = want[70000:70004] = b"late"
-            mapped.close()
-            check_later(name, want)
-
-    in_both_modes(play)
-
-
-def check_later(name, want):
-    """The last close of a map is not waited for."""
-    wait_until_stock(lambda: stock(name) == want,
-                     "the map's pages to be stored")
-    check(name, want)
-
-
-def test_many_threads():
-    """One file, many writers: each finds what it has written."""
-    def play(options, name):
-        path, n, rounds = f"mnt/{name}", 12, 6 if SANITIZED else 25
-        size = n * 30000
-        failures = []
-
-        def work(me):
-            try:
-                fd = os.open(path, os.O_RDWR)
-                for i in range(rounds):
-                    piece = bytes([me + 1, i]) * 15000
-                    os.pwrite(fd, piece, me * 30000)
-                    assert os.pread(fd, 30000, me * 30000) == piece
-                    if i % 7 == me % 7:
-                        os.fsync(fd)
-                os.close(fd)
-            except BaseException as e:
-                failures.append((me, e))
-
-        with mounted("dirtysize=256k", *options):
-            pathlib.Path(path).write_bytes(bytes(size))
-            threads = [threading.Thread(target=work, args=(i,))
-                       for i in range(n)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
-            assert not failures, failures
-            check(name, b"".join(bytes([me + 1, rounds - 1]) * 15000
-                                 for me in range(n)))
-
-    in_both_modes(play)
-
-
 def look_on(name, end):
     while time.monotonic() < end:
         os.lstat(name)
@@ -357,44 +136,6 @@ def test_sizes_that_are_looked_at_while_they_change():
                 assert got == want, (n, got, want)
             for look in looks:
                 look.result()
-
-
-def test_ways_to_open():
-    def play(options, name):
-        path = f"mnt/{name}"
-        with mounted(*options):
-            pathlib.Path(path).write_bytes(b"0123456789" * 1000)
-            fd = os.open(path, os.O_WRONLY)
-            assert error_of(os.read, fd, 1) == errno.EBADF
-            os.pwrite(fd, b"ab", 4095)
-            os.close(fd)
-            fd = os.open(path, os.O_RDONLY)
-            assert error_of(os.write, fd, b"x") == errno.EBADF
-            os.close(fd)
-            for flag in os.O_SYNC, os.O_DSYNC, os.O_NOATIME:
-                fd = os.open(path, os.O_RDWR | flag)
-                os.pwrite(fd, b"cd", 8191)
-                os.close(fd)
-            fd = os.open(path, os.O_RDWR | os.O_DIRECT)
-            block = mmap.mmap(-1, 4096)
-            block[:] = b"D" * 4096
-            os.pwrite(fd, block, 4096)
-            assert os.preadv(fd, [block], 0) == 4096
-            os.close(fd)
-            want = bytearray(b"0123456789" * 1000)
-            want[4095:4097] = b"ab"
-            want[8191:8193] = b"cd"
-            want[4096:8192] = b"D" * 4096
-            assert block[:] == want[:4096]
-            check(name, want)
-            with open("plain", "wb") as f:
-                f.write(bytes(range(256)) * 5000)
-            with open("plain", "rb") as a, open(path, "wb") as b:
-                os.sendfile(b.fileno(), a.fileno(), 0, 600000)
-                os.sendfile(b.fileno(), a.fileno(), 600000, 680000)
-            check(name, read("plain"))
-
-    in_both_modes(play)
 
 
 def test_other_files_are_written_to_as_well():
@@ -462,43 +203,6 @@ def test_frames_that_cannot_be_written_to():
         os.rename("mnt/flat", "mnt/moved")
         assert read("mnt/moved") == raw
         os.unlink("mnt/moved")
-
-
-def change_what_stock_wrote(kind):
-    os.makedirs("src", exist_ok=True)
-    name = f"a-{kind}"
-    want = bytearray(make(f"src/{name}.b2frame", None, nbytes=1000003,
-                          kind=kind))
-    with mounted():
-        with open(f"mnt/{name}", "r+b", buffering=0) as f:
-            for off in 0, 262143, 500000, 999999:
-                piece = b"changed"
-                os.pwrite(f.fileno(), piece, off)
-                want[off:off + 7] = piece
-        check(name, want)
-        os.truncate(f"mnt/{name}", 300000)
-        del want[300000:]
-        with open(f"mnt/{name}", "ab") as f:
-            f.write(data(600000, seed=1))
-            want += data(600000, seed=1)
-        check(name, want)
-        os.truncate(f"mnt/{name}", 0)
-        check(name, b"")
-        pathlib.Path(f"mnt/{name}").write_bytes(want)
-        check(name, want)
-
-
-def test_what_stock_wrote_is_changed():
-    change_what_stock_wrote("sparse")
-
-
-def test_a_contiguous_frame_of_stock_is_changed():
-    change_what_stock_wrote("contiguous")
-    # It ends where the frame ends, with the mtime of the last write.
-    path = "src/a-contiguous.b2frame"
-    with open(path, "rb") as f:
-        frame_len = int.from_bytes(f.read(24)[16:], "big")
-    assert os.path.getsize(path) == frame_len
 
 
 def test_zeros_that_are_no_whole_items():
