@@ -192,7 +192,7 @@ static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 	struct b2f_record *rec;
 
 	if (!w->commit)
-		return !w->txn->committing;
+		return !w->txn->garbage.committing;
 	state = &w->commit->state;
 	if (!ends_with_hole(state, typesize))
 		return true;

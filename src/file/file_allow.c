@@ -21,7 +21,7 @@ static void choose_settings(struct b2f_writer *w, struct b2f_txn *txn)
 	if (size > h->typesize)
 		size -= size % h->typesize;
 	if (txn->committed.starts)
-		txn->step = size;
+		txn->sizes.step = size;
 	else
 		h->chunksize = (int32_t)size;
 }
@@ -59,7 +59,7 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 		b2f_frame_close(*frame);
 		return err;
 	}
-	txn->ends_late = w->options.ends_late;
+	txn->guard.ends_late = w->options.ends_late;
 	choose_settings(w, txn);
 	*out = txn;
 	return 0;

@@ -371,20 +371,16 @@ static void tell_locked(struct b2f_file *file, bool is_locked)
 	w->told_locked = is_locked;
 }
 
-static unsigned int tries_of(const struct b2f_file *file)
-{
-	return file->frame->store->shared ? TRIES_SHARED : TRIES;
-}
-
 /* Tries again as long as other programs keep changing the frame. */
 static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			uint64_t until_ns)
 {
 	struct b2f_writer *w = file->writer;
 	bool is_locked = false;
+	unsigned int tries = TRIES;
 	int err = -EBUSY;
 
-	for (unsigned int i = 0; i < tries_of(file); i++) {
+	for (unsigned int i = 0; i < tries; i++) {
 		err = try_commit(file, how, until_ns);
 		if (err != -ESTALE && err != -EEXIST)
 			break;
@@ -392,6 +388,8 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		 * Lock them out for the next attempt.  There is a transaction,
 		 * and it stays while this thread has the commit_lock.
 		 */
+		if (w->txn->protocol->is_shared)
+			tries = TRIES_SHARED;
 		if (!is_locked)
 			is_locked = !b2f_txn_lock_out(
 				w->txn, ms_until(until_ns), NULL);
@@ -470,7 +468,7 @@ static bool may_tidy(struct b2f_file *file, bool late)
 {
 	const struct b2f_txn *txn = file->writer->txn;
 
-	return is_all_committed(file) && !txn->store->sparse &&
+	return is_all_committed(file) && !txn->header.sparse &&
 	       (!late || b2f_txn_single_may_end(txn));
 }
 

@@ -55,8 +55,8 @@ static bool is_open(const struct b2f_file *file)
 	const struct b2f_writer *w = file->writer;
 	const struct b2f_txn *txn = w ? w->txn : NULL;
 
-	return txn && atomic_load(&txn->home->undecided) && !txn->fresh &&
-	       !txn->committing && !file->frame->layout.is_array &&
+	return txn && atomic_load(&txn->home->undecided) && !txn->fresh.files &&
+	       !txn->garbage.committing && !file->frame->layout.is_array &&
 	       b2f_durability_get(w->durability) != B2F_DISK_FAILED;
 }
 

@@ -24,7 +24,7 @@ static struct b2f_txn *edit_of_single(struct b2f_file *file)
 	pthread_mutex_lock(&file->lock);
 	txn = file->writer ? file->writer->txn : NULL;
 	pthread_mutex_unlock(&file->lock);
-	return txn && !txn->store->sparse ? txn : NULL;
+	return txn && !txn->header.sparse ? txn : NULL;
 }
 
 /* Is the index on disk another one than is known?  1, 0 or an errno. */
@@ -280,7 +280,7 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
 	struct b2f_frame_stamp known = b2f_file_known_stamp(file), now;
 
-	if (txn && !txn->store->sparse) {
+	if (txn && !txn->header.sparse) {
 		b2f_store_note_attributes(txn->store, sets_mtime);
 		return;
 	}

@@ -51,7 +51,7 @@ static void bucket_end(struct b2f_txn *txn)
 	struct b2f_ids list = {0};
 	int err = add_pending(&txn->garbage.dead, &list);
 
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!chunk->committed && !err)
 		err = b2f_ids_add(&list, chunk->pending_id);
 	/* Files that stay are in nobody's way. */

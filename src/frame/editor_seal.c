@@ -21,7 +21,7 @@ void b2f_editor_count(struct b2f_editor *editor, bool *done)
 	uint64_t sum;
 
 	(void)b2f_txn_sum(txn->store, &txn->working, &sum);
-	*done = txn->store->sparse && sum > b2f_txn_told_cbytes(txn->frame);
+	*done = txn->header.sparse && sum > b2f_txn_told_cbytes(txn->frame);
 	if (*done)
 		txn->working.cbytes = sum;
 }

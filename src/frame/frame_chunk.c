@@ -256,11 +256,12 @@ static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 }
 
 /* Has the file at @place, of a sparse frame, changed since it was opened? */
-static bool is_rewritten(const struct place *place)
+static bool is_rewritten(const struct b2f_frame *frame,
+			 const struct place *place)
 {
 	struct b2f_frame_stamp now;
 
-	return place->object.store && place->object.store->sparse &&
+	return place->object.store && frame->header.sparse &&
 	       !b2f_object_look(&place->object, &now) &&
 	       !b2f_frame_stamp_equal(&now, &place->object.identity);
 }
@@ -278,7 +279,8 @@ static int check_place(const struct b2f_frame *frame, const struct place *place,
 	if (err && err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
 		return err;
 	still = b2f_frame_check_still(frame, l, err, &stale);
-	if (!still && (err || !b2f_entry_tag(l->raw)) && is_rewritten(place))
+	if (!still && (err || !b2f_entry_tag(l->raw)) &&
+	    is_rewritten(frame, place))
 		still = b2f_why_set(&stale, -ESTALE,
 				    "another program is writing it");
 	if (still && why)
@@ -297,7 +299,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
 				     &frame->context, &l->chunk, why);
-	if (!err && frame->store->sparse)
+	if (!err && frame->header.sparse)
 		err = load_seal(place, place->stored, l, why);
 	else if (!err && b2f_entry_tag(l->raw))
 		err = load_seal_behind(place, l, why);
@@ -369,7 +371,7 @@ static int load_stored(struct b2f_frame *frame,
 	if (err)
 		return check_place(frame, &place, l, err, why);
 	place.want = want;
-	if (frame->store->sparse)
+	if (frame->header.sparse)
 		expect(&place, place.stored);
 	err = load_place(frame, &place, want->nbytes, how, l, why);
 	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
@@ -394,14 +396,14 @@ static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
 	err = read_start(place, buf, sizeof(buf), &got, why);
 	if (!err)
 		err = b2f_chunk_header_parse(buf, got, &h, why);
-	if (!err && frame->store->sparse)
+	if (!err && frame->header.sparse)
 		err = b2f_object_read(&place->object,
 				      place->stored - sizeof(mark), mark,
 				      sizeof(mark), why);
 	if (err)
 		return err;
 	*sealed = b2f_entry_tag(raw) ||
-		  (frame->store->sparse && b2f_seal_is_mark(mark));
+		  (frame->header.sparse && b2f_seal_is_mark(mark));
 	*nbytes = h.nbytes;
 	return 0;
 }

@@ -18,7 +18,7 @@ static int lock(struct b2f_frame *frame, struct b2f_why *why)
 {
 	int err = b2f_store_lock(frame->store, why);
 
-	if (frame->store->sparse || err == -EBUSY || err == -ENOMEM)
+	if (frame->header.sparse || err == -EBUSY || err == -ENOMEM)
 		return err;
 	return 0;
 }

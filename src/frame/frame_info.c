@@ -26,7 +26,7 @@ void b2f_frame_info_set(struct b2f_frame *f)
 	info->typesize = h->typesize;
 	info->blocksize = h->blocksize;
 	info->chunksize = h->chunksize;
-	info->sparse = f->store->sparse;
+	info->sparse = h->sparse;
 	info->version = h->version;
 	info->general_flags = h->general_flags;
 	info->codec = h->codec;
@@ -163,7 +163,7 @@ int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
 	b2f_loaded_free(loaded);
 	info.in_index = entry.special != B2F_SPECIAL_NONE;
 	info.place = (uint32_t)entry.place;
-	if (!frame->store->sparse && !info.in_index)
+	if (!frame->header.sparse && !info.in_index)
 		info.place = b2f_frame_chunk_off(frame, entry.place) -
 			     frame->offset - frame->header.header_len;
 	*out = info;

@@ -342,7 +342,7 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
-	if (!store->sparse)
+	if (!frame->header.sparse)
 		store->ranges = b2f_ranges_ref(frame->store->ranges);
 	store->generation = b2f_generation_ref(frame->store->generation);
 	f = new_frame(&options, store, frame->label);

@@ -129,10 +129,10 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 				   "the index does not agree with its "
 				   "checksum");
 	f->sealed = found == B2F_FINGERPRINT_GOOD;
-	f->undecided = f->sealed && !f->store->sparse &&
+	f->undecided = f->sealed && !f->header.sparse &&
 		       f->info.fingerprint_type == B2F_FINGERPRINT_EMPTY;
 	f->small = f->undecided ||
-		   (f->sealed && !f->store->sparse &&
+		   (f->sealed && !f->header.sparse &&
 		    f->info.fingerprint_type == B2F_FINGERPRINT_SMALL);
 	*ours = found != B2F_FINGERPRINT_NONE;
 	return 0;
@@ -173,7 +173,7 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 
 	if (f->header.nbytes == 0)
 		return check_sums(f, NULL, 0, &ours, why);
-	if (!f->store->sparse)
+	if (!f->header.sparse)
 		start += f->header.cbytes;
 	if (start > trailer_start(f))
 		return b2f_why_set(why, B2F_ECORRUPT,
@@ -187,7 +187,7 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 	if (!err)
 		err = b2f_entries_parse(raw, size, &f->header, dec, &f->entries,
 					why);
-	if (!err && !f->store->sparse)
+	if (!err && !f->header.sparse)
 		err = name_places(f, f->offset + start);
 	if (!err && ours)
 		err = b2f_tags_parse(raw, size, dec, &f->entries, why);

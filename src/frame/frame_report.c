@@ -61,7 +61,7 @@ static void describe_place(const struct b2f_frame *frame, uint64_t raw,
 
 	if (entry.special) {
 		snprintf(buf, size, "in the index");
-	} else if (frame->store->sparse) {
+	} else if (frame->header.sparse) {
 		b2f_chunk_name((int64_t)(uint32_t)entry.place, name);
 		snprintf(buf, size, "%s", name);
 	} else {

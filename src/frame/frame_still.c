@@ -99,7 +99,7 @@ static bool is_proven(const struct b2f_frame *frame,
 
 	bool in_doubt = atomic_load(&frame->in_doubt);
 
-	if (frame->store->sparse)
+	if (frame->header.sparse)
 		return !err && l->identity.ctime_ns <
 				       frame->stamp.ctime_ns + !in_doubt;
 	return !in_doubt && !has_writer(frame) &&
@@ -161,7 +161,7 @@ static int check_bytes(const struct b2f_frame *frame,
 static int check_files(const struct b2f_frame *frame,
 		       const struct b2f_loaded *l, struct b2f_why *why)
 {
-	bool is_sparse = frame->store->sparse;
+	bool is_sparse = frame->header.sparse;
 	struct b2f_frame_stamp now;
 	int err;
 

@@ -57,7 +57,7 @@ static int check_same(const struct b2f_unit_read *r,
 
 	if (!written && then->ctime_ns == now->ctime_ns)
 		return 0;
-	if (!written || !r->frame->store->sparse)
+	if (!written || !r->frame->header.sparse)
 		err = same_head(r->loaded, object, &same, why);
 	if (!err && !same)
 		err = b2f_why_set(why, -ESTALE,

@@ -184,7 +184,8 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
 	if (txn->protocol->is_shared && what == B2F_DELETE_PENDING)
 		return false;
 	/* A commit ends with another try. */
-	if (txn->garbage.dying.n > 0 || txn->garbage.ndying > 0 || txn->committing)
+	if (txn->garbage.dying.n > 0 || txn->garbage.ndying > 0 ||
+	    txn->garbage.committing)
 		return false;
 	if (txn->garbage.dead.n == 0 && ndue == 0 && !b2f_store_is_due(txn->store))
 		return false;

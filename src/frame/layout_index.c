@@ -122,7 +122,6 @@ static int draft_init(const struct b2f_frame *frame, struct draft *draft)
 	int err;
 
 	*draft = (struct draft){.header = frame->header};
-	h->sparse = frame->store->sparse;
 	h->general_flags = 0;
 	h->nbytes = h->cbytes = h->frame_len = 0;
 	err = copy_metas(&frame->meta, &draft->metas);
@@ -264,7 +263,7 @@ bool b2f_layout_has_room(const struct b2f_frame *frame,
 {
 	const struct b2f_frame_header *h = &frame->header;
 
-	return frame->store->sparse ||
+	return frame->header.sparse ||
 	       (h->header_len <= before->header.header_len &&
 		is_one_write(frame) && h->nbytes > 0);
 }
@@ -283,7 +282,7 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	 * Its header would become longer, for which there is no room but in a
 	 * frame that was made small: no chunk of that is in the first sector.
 	 */
-	if (head && !frame->store->sparse && !frame->small)
+	if (head && !frame->header.sparse && !frame->small)
 		return B2F_EUNSUPPORTED;
 	err = draft_init(frame, &draft);
 	if (!err)

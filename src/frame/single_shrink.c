@@ -300,7 +300,7 @@ static void shrink(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 
 bool b2f_txn_single_may_end(const struct b2f_txn *txn)
 {
-	return !txn->ends_late || is_alone(txn);
+	return !txn->guard.ends_late || is_alone(txn);
 }
 
 static void single_end(struct b2f_txn *txn)

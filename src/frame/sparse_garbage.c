@@ -158,7 +158,7 @@ void b2f_sparse_end(struct b2f_txn *txn)
 {
 	struct b2f_new_chunk *chunk, *next;
 
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!chunk->committed)
 		remove_pending(txn, chunk->pending_id);
 	for (size_t i = 0; i < txn->garbage.dead.n; i++)
@@ -360,7 +360,7 @@ bool b2f_frame_suits_stock(const struct b2f_frame *frame)
 	const struct b2f_entries *e = &frame->entries;
 	uint64_t n = e->raw ? e->n : e->n > 0;
 
-	return !frame->store->sparse ||
+	return !frame->header.sparse ||
 	       b2f_index_margin(e->raw ? e->raw : &e->same, n) <=
 		       frame->header.cbytes;
 }
@@ -372,7 +372,7 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 	struct b2f_why why = {""};
 	int err;
 
-	if (!frame->store->sparse) {
+	if (!frame->header.sparse) {
 		b2f_why_set(&why, -EROFS,
 			    "a contiguous frame has no leftovers");
 		return b2f_frame_report(frame, -EROFS, &why);

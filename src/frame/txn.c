@@ -138,8 +138,8 @@ static int open_states(struct b2f_txn *txn, enum b2f_txn_what what,
 	int err;
 
 	err = b2f_txn_state_of(txn->frame, &txn->committed);
-	txn->nkept = txn->committed.n;
-	if (!err && varied && txn->nkept)
+	txn->sizes.nkept = txn->committed.n;
+	if (!err && varied && txn->sizes.nkept)
 		err = b2f_txn_make_starts(txn->frame, &txn->committed);
 	if (!err)
 		b2f_txn_count(txn->frame, &txn->committed);
@@ -177,7 +177,7 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn)
 	struct b2f_frame_stamp stamp = txn->stamp;
 
 	/* In a contiguous frame each new chunk changes the file. */
-	if (txn->disk && txn->has_lock &&
+	if (txn->disk && txn->guard.has_store &&
 	    b2f_store_own_stamp(txn->store, &stamp))
 		return txn->stamp;
 	return stamp;
@@ -187,9 +187,9 @@ void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation)
 {
 	b2f_generation_ref(generation);
 	b2f_generation_begin_writer(generation);
-	b2f_generation_end_writer(txn->continued);
-	b2f_generation_unref(txn->continued);
-	txn->continued = generation;
+	b2f_generation_end_writer(txn->guard.continued);
+	b2f_generation_unref(txn->guard.continued);
+	txn->guard.continued = generation;
 	if (txn->guard.lock)
 		b2f_lock_belong(txn->guard.lock, generation);
 }
@@ -226,7 +226,7 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 	txn->numbers.last_tag = b2f_tag_draw();
 	txn->durability = durability;
 	err = b2f_store_lock(txn->store, &why);
-	txn->has_lock = !err;
+	txn->guard.has_store = !err;
 	if (!err)
 		err = open_lock(txn, locking, &why);
 	/* Until now another program could write. */
@@ -252,19 +252,19 @@ void b2f_txn_free(struct b2f_txn *txn)
 	if (!txn)
 		return;
 	/* Without the writer's lock it has neither written nor committed. */
-	if (txn->has_lock && txn->committed.pages.n)
+	if (txn->guard.has_store && txn->committed.pages.n)
 		txn->protocol->end(txn);
 	b2f_txn_disk_fini(txn);
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	b2f_txn_forget(txn, chunk);
 	b2f_txn_belong(txn, NULL);
 	b2f_lock_close(txn->guard.lock);
 	/* Readers of the frame may keep the store for a while. */
-	if (txn->has_lock)
+	if (txn->guard.has_store)
 		b2f_store_unlock(txn->store);
 	b2f_txn_state_fini(&txn->committed);
 	b2f_txn_state_fini(&txn->working);
-	b2f_txn_state_fini(&txn->doubtful);
+	b2f_txn_state_fini(&txn->doubt.state);
 	b2f_garbage_fini(&txn->garbage);
 	b2f_ids_fini(&txn->numbers.free);
 	b2f_frame_close(txn->frame);
@@ -369,7 +369,8 @@ bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk)
 {
 	const struct b2f_txn_state *state = &txn->working;
 
-	for (uint64_t i = *nchunk; i < state->n && (all || txn->nbad); i++) {
+	for (uint64_t i = *nchunk;
+	     i < state->n && (all || txn->fresh.nbad); i++) {
 		const struct b2f_new_chunk *chunk;
 
 		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))

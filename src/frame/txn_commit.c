@@ -20,12 +20,12 @@ int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 	err = b2f_txn_state_copy(&txn->working, &out->state);
 	if (err)
 		return err;
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	chunk->frozen = true;
 	/* There is nothing less. */
 	out->durable |= txn->protocol->is_shared;
 	txn->garbage.nfrozen = txn->garbage.replaced.n;
-	txn->committing = true;
+	txn->garbage.committing = true;
 	return 0;
 }
 
@@ -124,7 +124,7 @@ int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 	     i++)
 		err = b2f_ids_add(&commit->replaced,
 				  b2f_txn_chunk_id(txn->garbage.replaced.ids[i]));
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	{
 		if (!err && chunk->frozen && !chunk->committed)
 			err = b2f_ids_add(&commit->pending, chunk->pending_id);
@@ -158,7 +158,7 @@ static void finish_files(struct b2f_txn *txn, bool done, bool durable)
 {
 	struct b2f_new_chunk *chunk, *next;
 
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	{
 		if (!chunk->frozen)
 			continue;
@@ -202,7 +202,7 @@ static void note_sync_failed(struct b2f_txn *txn,
 	if (commit->before != B2F_DISK_DURABLE)
 		b2f_durability_fail(txn->durability);
 
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!chunk->committed)
 		b2f_txn_set_bad(txn, chunk);
 }
@@ -238,12 +238,12 @@ static void keep_doubt(struct b2f_txn *txn, struct b2f_commit *commit)
 	/* An attempt that was not sent leaves open what became of the one before. */
 	if (!commit->installed && !commit->in_doubt)
 		return;
-	b2f_txn_state_fini(&txn->doubtful);
-	txn->doubtful = (struct b2f_txn_state){0};
-	txn->is_in_doubt = commit->in_doubt;
+	b2f_txn_state_fini(&txn->doubt.state);
+	txn->doubt.state = (struct b2f_txn_state){0};
+	txn->doubt.is_open = commit->in_doubt;
 	if (!commit->in_doubt)
 		return;
-	txn->doubtful = commit->state;
+	txn->doubt.state = commit->state;
 	commit->state = (struct b2f_txn_state){0};
 }
 
@@ -254,7 +254,7 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 	keep_doubt(txn, commit);
 	note_bad(txn, &commit->unsynced);
 	note_bad(txn, &commit->pending);
-	txn->committing = false;
+	txn->garbage.committing = false;
 	take_moved(txn, commit);
 	finish_files(txn, done, commit->durable);
 	if (commit->sync_failed)

@@ -136,7 +136,7 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 		err = add_list(out, &txn->garbage.dying);
 	for (size_t i = 0; i < txn->garbage.retired.n && !err; i++)
 		err = b2f_ids_add(out, txn->garbage.retired.files[i].number);
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!err)
 		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->pending_id));
 	if (!err)
@@ -264,11 +264,12 @@ int b2f_txn_note_file(struct b2f_txn *txn,
 		return -ENOMEM;
 	fresh->pending_id = (uint32_t)b2f_txn_id(chunk->raw);
 	fresh->cbytes = chunk->cbytes;
-	HASH_ADD(hh, txn->fresh, pending_id, sizeof(fresh->pending_id), fresh);
+	HASH_ADD(hh, txn->fresh.files, pending_id, sizeof(fresh->pending_id),
+		 fresh);
 	return 0;
 }
 
 bool b2f_txn_has_backlog(const struct b2f_txn *txn)
 {
-	return HASH_COUNT(txn->fresh) >= BACKLOG_MIN;
+	return HASH_COUNT(txn->fresh.files) >= BACKLOG_MIN;
 }

@@ -137,7 +137,7 @@ static bool same_starts(const struct b2f_txn_state *a,
 static bool has_chunk(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *theirs, uint64_t i)
 {
-	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubtful;
+	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubt.state;
 
 	if (i < c->n && b2f_txn_raw(c, i) == b2f_txn_raw(d, i))
 		return true;
@@ -151,7 +151,7 @@ static bool has_chunk(const struct b2f_txn *txn,
 static bool has_happened(const struct b2f_txn *txn,
 			 const struct b2f_txn_state *theirs)
 {
-	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubtful;
+	const struct b2f_txn_state *c = &txn->committed, *d = &txn->doubt.state;
 	bool has_tags = false;
 
 	for (uint64_t i = 0; i < d->n; i++) {
@@ -168,19 +168,19 @@ void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs)
 {
 	struct b2f_new_chunk *chunk;
 
-	if (!txn->is_in_doubt || !has_happened(txn, theirs))
+	if (!txn->doubt.is_open || !has_happened(txn, theirs))
 		return;
-	for (uint64_t i = 0; i < txn->doubtful.n; i++) {
-		chunk = b2f_txn_is_stored(b2f_txn_raw(&txn->doubtful, i))
-				? b2f_txn_find(txn, b2f_txn_raw(&txn->doubtful, i))
-				: NULL;
+	for (uint64_t i = 0; i < txn->doubt.state.n; i++) {
+		uint64_t raw = b2f_txn_raw(&txn->doubt.state, i);
+
+		chunk = b2f_txn_is_stored(raw) ? b2f_txn_find(txn, raw) : NULL;
 		if (chunk)
 			chunk->committed = true;
 	}
 	b2f_txn_state_fini(&txn->committed);
-	txn->committed = txn->doubtful;
-	txn->doubtful = (struct b2f_txn_state){0};
-	txn->is_in_doubt = false;
+	txn->committed = txn->doubt.state;
+	txn->doubt.state = (struct b2f_txn_state){0};
+	txn->doubt.is_open = false;
 }
 
 /*
@@ -222,7 +222,7 @@ static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
 {
 	struct b2f_new_chunk *chunk, *next;
 
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 		if (!chunk->committed &&
 		    b2f_ids_has_sorted(used, b2f_txn_chunk_id(chunk->pending_id)))
 			b2f_txn_set_bad(txn, chunk);
@@ -272,7 +272,7 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(theirs);
 	txn->header = theirs->header;
-	txn->nkept = txn->working.n;
+	txn->sizes.nkept = txn->working.n;
 	txn->stamp = theirs->stamp;
 	b2f_txn_belong(txn, theirs->store->generation);
 	b2f_garbage_keep(txn, used);
@@ -280,7 +280,7 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 	if (!txn->protocol->is_shared)
 		(void)b2f_durability_move(txn->durability, B2F_DISK_DURABLE,
 					  B2F_DISK_UNSYNCED);
-	HASH_ITER(hh, txn->fresh, chunk, next)
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (chunk->committed)
 		b2f_txn_forget(txn, chunk);
 	give_up_taken(txn, used);

@@ -108,7 +108,7 @@ int b2f_txn_state_of(const struct b2f_frame *frame, struct b2f_txn_state *out)
 static uint32_t step_of(const struct b2f_txn *txn)
 {
 	return txn->header.chunksize ? (uint32_t)txn->header.chunksize
-				      : txn->step;
+				      : txn->sizes.step;
 }
 
 uint64_t b2f_txn_chunk_start(const struct b2f_txn *txn,
@@ -150,7 +150,7 @@ uint32_t b2f_txn_chunk_room(const struct b2f_txn *txn, uint64_t nchunk)
 
 	uint32_t nbytes = b2f_txn_chunk_nbytes(txn, state, nchunk);
 
-	if (state->starts && nchunk < txn->nkept)
+	if (state->starts && nchunk < txn->sizes.nkept)
 		return nbytes;
 	return (uint32_t)b2f_max_u64(nbytes, step_of(txn));
 }
@@ -194,7 +194,7 @@ void b2f_txn_lay_out(struct b2f_txn *txn, uint64_t n, uint64_t nbytes)
 		state->starts[n] = nbytes;
 	state->n = n;
 	state->nbytes = nbytes;
-	txn->nkept = b2f_min_u64(txn->nkept, n);
+	txn->sizes.nkept = b2f_min_u64(txn->sizes.nkept, n);
 }
 
 int b2f_txn_make_starts(struct b2f_frame *frame, struct b2f_txn_state *state)

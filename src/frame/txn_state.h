@@ -87,7 +87,8 @@ struct b2f_garbage {
 	 * way; replaced since.
 	 */
 	struct b2f_ids replaced;
-	/* The first of them that a commit under way replaces. */
+	/* A commit is being written; it replaces the first of them. */
+	bool committing;
 	size_t nfrozen;
 	struct b2f_retirees retired;
 	/* Pending ones to be deleted as soon as no reader needs them. */
@@ -108,8 +109,14 @@ struct b2f_txn_numbers {
 	uint64_t above;
 };
 
-/* What keeps other programs out. */
+/* What keeps other writers out, and tells readers of this process. */
 struct b2f_txn_guard {
+	/* The store is locked. */
+	bool has_store;
+	/* Its users believe that the transaction has ended before it does. */
+	bool ends_late;
+	/* Generation of the version that it continues; or NULL. */
+	struct b2f_generation *continued;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
 	/*
@@ -119,6 +126,34 @@ struct b2f_txn_guard {
 	pthread_mutex_t mutex;
 };
 
+/*
+ * In a shared store: the state of the last commit while its outcome is unknown.
+ * Otherwise without entries.
+ */
+struct b2f_txn_doubt {
+	struct b2f_txn_state state;
+	bool is_open;
+};
+
+/* In a frame of chunks of different sizes. */
+struct b2f_txn_sizes {
+	/* Decoded bytes of a new chunk, set by the owner. */
+	uint32_t step;
+	/*
+	 * The first chunks of the working state that keep their size when it
+	 * grows.
+	 */
+	uint64_t nkept;
+};
+
+/* Files that were written here. */
+struct b2f_txn_fresh {
+	/* By id.  A uthash. */
+	struct b2f_new_chunk *files;
+	/* Files whose data have to be written to others. */
+	size_t nbad;
+};
+
 struct b2f_txn {
 	/* Holds a reference; the settings, metalayers and log are its. */
 	struct b2f_frame *frame;
@@ -126,9 +161,6 @@ struct b2f_txn {
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	const struct b2f_protocol *protocol;
-	bool has_lock;
-	/* Its users believe that it has ended before it does. */
-	bool ends_late;
 	/*
 	 * To be written: chunk size and type size may still change.  Its
 	 * frame_len and cbytes are those of the index on disk.
@@ -136,35 +168,17 @@ struct b2f_txn {
 	struct b2f_frame_header header;
 	struct b2f_txn_state committed;
 	struct b2f_txn_state working;
-	/*
-	 * In a shared store: the state of the last commit while its outcome is
-	 * unknown.  Otherwise without entries.
-	 */
-	struct b2f_txn_state doubtful;
-	bool is_in_doubt;
-	/*
-	 * In a frame of chunks of different sizes: decoded bytes of a new
-	 * chunk, set by the owner; and the first chunks of the working state
-	 * that keep their size when it grows.
-	 */
-	uint32_t step;
-	uint64_t nkept;
+	struct b2f_txn_doubt doubt;
+	struct b2f_txn_sizes sizes;
 	/* Stamp of the index that @committed was read from, or written to. */
 	struct b2f_frame_stamp stamp;
 	/* NULL if the frame is not contiguous. */
 	struct b2f_txn_disk *disk;
-	/* A commit is being written. */
-	bool committing;
 	/* Does what is committed survive a loss of power?  Outlives this. */
 	struct b2f_durability *durability;
-	/* Generation of the version that it continues; or NULL. */
-	struct b2f_generation *continued;
 	struct b2f_txn_guard guard;
-	/* Files that were written here: by id.  A uthash. */
-	struct b2f_new_chunk *fresh;
+	struct b2f_txn_fresh fresh;
 	struct b2f_garbage garbage;
-	/* Files whose data have to be written to others. */
-	size_t nbad;
 	struct b2f_txn_numbers numbers;
 };
 
@@ -257,22 +271,22 @@ static inline struct b2f_new_chunk *b2f_txn_find(const struct b2f_txn *txn,
 	uint32_t id = (uint32_t)b2f_txn_id(raw);
 	struct b2f_new_chunk *chunk;
 
-	HASH_FIND(hh, txn->fresh, &id, sizeof(id), chunk);
+	HASH_FIND(hh, txn->fresh.files, &id, sizeof(id), chunk);
 	return chunk;
 }
 
 static inline void b2f_txn_forget(struct b2f_txn *txn,
 				   struct b2f_new_chunk *chunk)
 {
-	txn->nbad -= chunk->bad;
-	HASH_DEL(txn->fresh, chunk);
+	txn->fresh.nbad -= chunk->bad;
+	HASH_DEL(txn->fresh.files, chunk);
 	free(chunk);
 }
 
 static inline void b2f_txn_set_bad(struct b2f_txn *txn,
 				    struct b2f_new_chunk *chunk)
 {
-	txn->nbad += !chunk->bad;
+	txn->fresh.nbad += !chunk->bad;
 	chunk->bad = true;
 }
 

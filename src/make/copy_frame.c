@@ -186,7 +186,7 @@ static int run(struct copy *c)
 	struct b2f_why why = {""};
 	int err;
 
-	if (!c->frame->store->sparse) {
+	if (!c->frame->header.sparse) {
 		b2f_why_set(&why, 0, "it is one file, and has no chunk files");
 		return b2f_frame_report(c->frame, -EINVAL, &why);
 	}

@@ -412,7 +412,9 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 		      const char *path, int to, const char *name,
 		      struct b2f_rebuild_result *out)
 {
-	struct rebuild r = {.options = options, .old.log = options->log};
+	struct rebuild r = {.options = options,
+			    .old = {.log = options->log,
+				    .header.sparse = true}};
 	struct b2f_why why = {""};
 	int err;
 
