@@ -5,9 +5,9 @@
 #include "wakeup.h"
 
 enum {
-	/* Something is open, or has to be synced. */
+	/* A file is open, or waits for a sync. */
 	BUSY = 1,
-	/* The kernel has to drop something, at once. */
+	/* The kernel has to drop pages at once. */
 	URGENT = 2,
 	ENDED = 4,
 };
