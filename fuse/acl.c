@@ -13,9 +13,7 @@
 /* Room for an ACL of 500 entries. */
 #define ACL_BYTES 4004
 
-/*
- * The format of the xattr: a version of 4 bytes, then entries (little endian).
- */
+/* The format: a version of 4 bytes, then entries (little endian). */
 enum {
 	HEADER = 4,
 	ENTRY = 8,
@@ -29,10 +27,7 @@ enum {
 /* rwx bits of each class. */
 struct acl {
 	unsigned int group_obj, mask, other;
-	/*
-	 * Bits that all named users have, and all named groups; 7: none is
-	 * named.
-	 */
+	/* Bits that all named users or groups have; 7: none is named. */
 	unsigned int users, groups;
 };
 

@@ -94,10 +94,7 @@ static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 	return n;
 }
 
-/*
- * Collects the header that is written to a view.  Returns as
- * fs_anew_before_write().
- */
+/* Collects the header of a view.  Returns as fs_anew_before_write(). */
 static ssize_t collect(struct fs *fs, struct fs_handle *handle, const char *buf,
 		       size_t size, uint64_t off)
 {
@@ -170,9 +167,7 @@ int fs_anew_finish(struct fs_handle *handle)
 		return 0;
 	if (!is_at(handle, BEGUN))
 		return -EPERM;
-	/*
-	 * open_memmap() writes the header, closes the file and opens it again.
-	 */
+	/* open_memmap() writes the header, then opens the file again. */
 	err = b2f_file_end_anew(handle->file, handle->head != NULL);
 	if (!err)
 		leave(handle->anew, ENDED);

@@ -53,10 +53,7 @@ ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 B2F_MUST_CHECK
 int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size);
 
-/*
- * Notes that a change through @handle was refused.  Does nothing for other
- * handles.
- */
+/* Notes that a change was refused.  Does nothing for other handles. */
 void fs_anew_spoil(struct fs_handle *handle);
 
 /*

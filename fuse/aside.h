@@ -54,9 +54,7 @@ B2F_MUST_CHECK
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		  const char *old, char aside[FS_NAME_SIZE]);
 
-/*
- * Moves the file at @aside back to @name, a link to it.  Returns 0 or an errno.
- */
+/* Moves the file at @aside back to @name.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_aside_return(int dirfd, const char *name, const char *aside);
 

@@ -279,10 +279,7 @@ static int make_node(struct look *l, struct fs_object **out)
 	err = 0;
 	if (!name->is_dir && !name->stem && !is_pack)
 		return make_plain(l, FS_BUCKET_FILE, out);
-	/*
-	 * A directory whose name has no frame suffix is rarely a frame: ask
-	 * first.
-	 */
+	/* A directory without a frame's suffix is rarely a frame: ask first. */
 	if (name->is_dir && !name->stem)
 		err = look_at_version(l);
 	if (!err)

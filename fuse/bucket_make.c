@@ -78,9 +78,7 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			continue;
-		/*
-		 * This mount removed the frame, so a listed key of it is gone.
-		 */
+		/* We removed the frame, so a listed key of it is gone. */
 		if (is_free(r, dir, names, out) ||
 		    (was_removed(r, dir, name) && !is_made(r, dir->path, out)))
 			return 0;
@@ -461,10 +459,7 @@ static bool take_foreign(struct renaming *m)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	is_written = m->node->writing.is_listed;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	/*
-	 * A node that is only read is one version, and the kernel may have its
-	 * bytes.
-	 */
+	/* A node that is only read stays one version. */
 	if (!is_written)
 		fs_bucket_node_doubt(r, m->node);
 	return is_written && fs_bucket_writer_refresh(m->fs, m->node);

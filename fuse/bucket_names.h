@@ -47,9 +47,7 @@ struct fs_bucket_names {
 /* Makes an empty list, with one reference; NULL: no memory. */
 struct fs_bucket_names *fs_bucket_names_new(void);
 
-/*
- * Adds a name at the end; its stored and its shown form.  Returns 0 or -ENOMEM.
- */
+/* Adds a name at the end.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
 			const char *stored, bool is_dir);

@@ -39,14 +39,9 @@ enum fs_bucket_kind {
 	FS_BUCKET_FILE,
 };
 
-/*
- * The state of a frame while it is written to (bucket_writer.h); under the
- * lock.
- */
+/* A frame that is written to (bucket_writer.h); under the lock. */
 struct fs_bucket_writing {
-	/*
-	 * In the list of active files (open_file.h), open and with a reference.
-	 */
+	/* In the list of active files (open_file.h), with a reference. */
 	bool is_listed;
 	/* How many writers it has had. */
 	uint64_t nbegun;
@@ -54,10 +49,7 @@ struct fs_bucket_writing {
 	bool drop;
 	/* The kernel is just being told to drop them. */
 	bool dropping;
-	/*
-	 * Changes of other clients were merged: the next lookup makes another
-	 * node.
-	 */
+	/* Merged with changes of others: a lookup makes another node. */
 	bool mixed;
 	/*
 	 * Others have committed, but this node still shows its version until
@@ -118,10 +110,7 @@ struct fs_object {
 	uint64_t listed_ms;
 	/* For DIR: number of names that cannot be shown, as logged. */
 	size_t nhidden;
-	/*
-	 * For FRAME: the data, open while they are used, and some seconds
-	 * longer.
-	 */
+	/* For FRAME: its data, open while used and some seconds longer. */
 	struct fs_file open;
 	/* The kernel may have cached the view. */
 	atomic_bool has_view;
@@ -188,9 +177,7 @@ B2F_MUST_CHECK
 int fs_bucket_node_make_root(struct fs_bucket *bucket,
 			     struct fs_bucket_names *names);
 
-/*
- * Makes a node of @path, with one reference, in no table yet.  NULL: no memory.
- */
+/* Makes a node of @path, with one reference.  NULL: no memory. */
 struct fs_object *fs_bucket_node_new(struct fs_bucket *bucket,
 					  enum fs_bucket_kind kind,
 					  const char *path);

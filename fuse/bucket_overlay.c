@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * bucket_overlay.c - names that this mount made or removed since they were
- * listed
- */
+/* bucket_overlay.c - names made or removed since they were listed */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

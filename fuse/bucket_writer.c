@@ -104,10 +104,7 @@ static void log_failure(struct fs *fs, const struct fs_object *node,
 			what, b2f_strerror(err));
 }
 
-/*
- * Puts @node, whose data the caller has open, into the list of active files.
- * Locked.
- */
+/* Puts the open @node into the list of active files.  Locked. */
 static void enter_list(struct fs_bucket *r, struct fs_object *node)
 {
 	if (node->writing.is_listed)

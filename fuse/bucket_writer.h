@@ -73,10 +73,7 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
  */
 bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node);
 
-/*
- * Commits all files.  Returns 0 or the first error; then data are lost, which
- * is logged.
- */
+/* Commits all files.  Returns 0 or the first error; the log has all. */
 B2F_MUST_CHECK
 int fs_bucket_writer_fini(struct fs *fs);
 
@@ -93,9 +90,7 @@ int fs_bucket_writer_fini(struct fs *fs);
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 			  struct fs_object *node);
 
-/*
- * Deletes the chunks that are due.  Are more waiting?  False without a bucket.
- */
+/* Deletes the chunks that are due.  Returns whether more are waiting. */
 bool fs_bucket_doomed_tick(struct fs *fs);
 
 void fs_bucket_doomed_fini(struct fs *fs);

@@ -157,10 +157,7 @@ void fs_cache_state_compare(struct fs_cache_state *seen,
 	if (seen->nopen == 0 || !look->alone)
 		return;
 	if (seen->nseen != seen->nbegun)
-		/*
-		 * We changed the file, and another program may have changed it,
-		 * too.
-		 */
+		/* Both we and another program may have changed the file. */
 		set_stamp(seen, &look->stamp,
 			  seen->cache == FS_CACHE_MIXED ? FS_CACHE_MIXED
 							: FS_CACHE_UNSURE);

@@ -96,10 +96,7 @@ bool fs_cache_state_open(struct fs_cache_state *seen,
 bool fs_cache_state_must_drop(const struct fs_cache_state *seen,
 			      const struct b2f_frame_stamp *stamp);
 
-/*
- * As fs_cache_state_open(), for an open by the daemon itself: the kernel drops
- * nothing.
- */
+/* As fs_cache_state_open(), for an open by the daemon itself. */
 void fs_cache_state_open_inside(struct fs_cache_state *seen,
 				const struct b2f_frame_stamp *stamp,
 				bool settled);
@@ -122,10 +119,7 @@ void fs_cache_state_meta(struct fs_cache_state *seen,
 			 const struct b2f_frame_stamp *before,
 			 const struct b2f_frame_stamp *now);
 
-/*
- * Notes that another program changed the open file to @stamp; NULL: to an
- * unknown version.
- */
+/* Notes a foreign change of the open file to @stamp; NULL: unknown. */
 void fs_cache_state_theirs(struct fs_cache_state *seen,
 			   const struct b2f_frame_stamp *stamp);
 
@@ -205,9 +199,7 @@ struct timespec fs_cache_state_ctime(struct fs *fs,
 
 /* For files that are no frames: @fd is any descriptor for fstat(2). */
 
-/*
- * fs_cache_state_open() for @fd, which counts the open.  Returns 0 or an errno.
- */
+/* As fs_cache_state_open(), for @fd.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
 			      bool *keep);

@@ -133,10 +133,7 @@ void fs_cache_state_begin(struct fs *fs, struct fs_backed *node, int fd)
 	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 
-	/*
-	 * Look now: after our write a foreign change can no longer be told
-	 * apart.
-	 */
+	/* Look now: our write would hide a foreign change. */
 	if (!look_and_lock(fs, seen, fd, 0, &look))
 		fs_cache_state_compare(seen, &look);
 	seen->nbegun++;

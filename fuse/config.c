@@ -160,9 +160,7 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	err = try_new_file(&s.new_files, reason);
 	if (err)
 		return err;
-	/*
-	 * The first bytes of a file decide its item size, and the rest follows.
-	 */
+	/* The first bytes of a file decide its item size and the rest. */
 	s.new_files.chunksize = -1;
 	*out = s;
 	return 0;

@@ -14,10 +14,7 @@
 
 #include "b2frame/error.h"
 
-/*
- * Receives the entry @d of the directory @dirfd.  A result other than 0 ends
- * the walk.
- */
+/* Receives the entry @d of @dirfd.  A result other than 0 ends the walk. */
 typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
 
 /*

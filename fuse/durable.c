@@ -164,9 +164,7 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
-	/*
-	 * Without memory the new name is as durable as after any other rename.
-	 */
+	/* Without memory the name is as durable as after any rename. */
 	d = get(fs, node, node->dev, node->ino);
 	if (d)
 		d->name_at = ++all->clock;
@@ -320,9 +318,7 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 
 	if (look.state == B2F_DISK_DURABLE)
 		return 0;
-	/*
-	 * The kernel reports a failed write once; a second sync would succeed.
-	 */
+	/* The kernel reports a failed write once; a second sync works. */
 	if (look.state == B2F_DISK_FAILED)
 		return -EIO;
 	err = fs_dir_sync(path_fd);

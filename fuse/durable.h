@@ -99,10 +99,7 @@ enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 B2F_MUST_CHECK
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 
-/*
- * Syncs the directory of the frame @node, if its name is new.  Returns 0 or an
- * errno.
- */
+/* Syncs the directory of @node if its name is new.  0 or an errno. */
 B2F_MUST_CHECK
 int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
 			 ino_t ino);
@@ -167,9 +164,7 @@ struct fs_durable {
 	size_t nusers;
 	/* When it was last left to a sync, by the table's clock. */
 	uint64_t left_at;
-	/*
-	 * When it got its name, by the table's clock; 0: the name is durable.
-	 */
+	/* When it got its name, by that clock; 0: the name is durable. */
 	uint64_t name_at;
 	UT_hash_handle hh;
 };

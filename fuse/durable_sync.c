@@ -251,9 +251,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 
 	/* Frames taken by another thread are durable when it has finished. */
 	pthread_mutex_lock(&fs->durables.sync_lock);
-	/*
-	 * Take all syncs that are due first: those that fail are queued again.
-	 */
+	/* Take all due syncs first: those that fail are queued again. */
 	while ((s = take_sync(fs, age_s))) {
 		s->next = due;
 		due = s;
@@ -308,10 +306,7 @@ int fs_durable_sync_fini(struct fs *fs)
 	struct fs_durable *d, *next;
 	struct fs_sync *s;
 
-	/*
-	 * Sync the frames that a commit could not make durable, or that had no
-	 * sync.
-	 */
+	/* Sync frames that are still not durable. */
 	HASH_ITER (hh, all->all, d, next) {
 		int one = 0;
 

@@ -58,9 +58,7 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
  */
 struct fs_place fs_entry_place(const struct fs_entry *entry);
 
-/*
- * The same for fs_backing_name_of_frame(), when no name is about to be removed.
- */
+/* The same for fs_backing_name_of_frame(); no name is about to go. */
 struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry);
 
 /*
@@ -99,10 +97,7 @@ int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found);
 void fs_entry_clear_dir(const struct fs_entry *entry,
 			const struct fs_found *found);
 
-/*
- * Deletes the empty directory @found at @entry.  Returns 0, -ENOTEMPTY or an
- * errno.
- */
+/* Deletes the empty directory @found.  0, -ENOTEMPTY or an errno. */
 B2F_MUST_CHECK
 int fs_entry_delete_dir(const struct fs_entry *entry,
 			const struct fs_found *found);
@@ -117,9 +112,7 @@ int fs_entry_delete_dir(const struct fs_entry *entry,
 B2F_MUST_CHECK
 int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out);
 
-/*
- * Returns 0 if no file is shown as @entry, -EEXIST, -ENAMETOOLONG or an errno.
- */
+/* Returns 0 if no file is shown as @entry, -EEXIST or an errno. */
 B2F_MUST_CHECK
 int fs_lookup_check_free(const struct fs_entry *entry);
 

@@ -203,10 +203,7 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 		if (b2f_frame_vlmeta(frame, i, &info, &content))
 			continue;
 		free(content);
-		/*
-		 * A name of an attribute cannot contain a 0, and has a maximum
-		 * length.
-		 */
+		/* A name of an attribute has no 0, and a maximum length. */
 		if (strlen(info.name) == info.name_len &&
 		    info.name_len < XATTR_NAME_MAX -
 					    sizeof(FS_FRAME_XATTR_PREFIX) -

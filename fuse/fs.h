@@ -50,10 +50,7 @@ struct fs_named_homes {
 	/* See links.h. */
 	pthread_mutex_t lock;
 	/* All below is under the lock. */
-	/*
-	 * Stamp of that directory, and whether any change since would change
-	 * it.
-	 */
+	/* Stamp of that directory; would any change since change it? */
 	struct b2f_frame_stamp stamp;
 	bool is_sure;
 	time_t since_s;
@@ -83,9 +80,7 @@ struct fs {
 	struct fs_files files;
 	struct fs_unlinked_dir deleted;
 	struct fs_packs packs;
-	/*
-	 * If SOURCE is a URL, the bucket, otherwise NULL; see bucket_source.h.
-	 */
+	/* The bucket if SOURCE is a URL, else NULL (bucket_source.h). */
 	struct fs_bucket *bucket;
 	/*
 	 * Held shared by requests that make a node for a name, or change a

@@ -34,9 +34,7 @@ struct fs_open_answer {
 
 #define FS_OPEN_PASSTHROUGH (1u << 7)
 
-/*
- * The requests to /dev/fuse that make and remove the number of a backing file.
- */
+/* The requests that make and remove the number of a backing file. */
 struct fs_backing_map {
 	int32_t fd;
 	uint32_t flags;

@@ -72,9 +72,7 @@ struct fs_data_ops {
 	/* Commits the changes of all handles. */
 	int (*commit)(struct fs *fs, struct fs_handle *handle,
 		      enum b2f_commit_how how);
-	/*
-	 * Called after the commit of a flush, which may be the last writer's.
-	 */
+	/* Called after the commit of a flush, perhaps the last writer's. */
 	void (*tidy)(struct fs *fs, struct fs_handle *handle);
 	/* Goes back to the stored version. */
 	void (*revert)(struct fs *fs, struct fs_handle *handle);
@@ -89,15 +87,9 @@ enum fs_seen { FS_UNSEEN, FS_SEEN, FS_SEEN_PASSED, FS_SEEN_ASKED };
 struct fs_handle {
 	/* In the list of all handles; under fs->state_lock. */
 	TAILQ_ENTRY(fs_handle) all;
-	/*
-	 * May be held during I/O: while a directory is listed, or an array
-	 * begun anew.
-	 */
+	/* Held while a directory is listed, or an array begun anew. */
 	pthread_mutex_t lock;
-	/*
-	 * One reference of the kernel, and one of each request that may outlive
-	 * it.
-	 */
+	/* Of the kernel, and of each request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;
 	/* The open node: of the tree, of a pack, or of a bucket. */
@@ -118,9 +110,7 @@ struct fs_handle {
 	_Atomic size_t head_len;
 	/* The value of @frame->ndropped that this handle has reported. */
 	_Atomic uint64_t ndropped;
-	/*
-	 * For an array that was opened with O_TRUNC (anew.h); otherwise NULL.
-	 */
+	/* For an array opened with O_TRUNC (anew.h); otherwise NULL. */
 	struct fs_anew *anew;
 	/* For a directory: the names in it, in the tree or in a bucket. */
 	struct fs_listing *listing;

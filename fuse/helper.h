@@ -19,10 +19,7 @@
 /* Is the program run as mount.TYPE? */
 bool fs_helper_is(const char *program);
 
-/*
- * Returns mount(8)'s exit status for @code: 0, 1 (usage) or 32 (the mount
- * failed).
- */
+/* Returns mount(8)'s status for @code: 0, 1 (usage) or 32 (failed). */
 int fs_helper_exit(enum fs_exit code);
 
 /*

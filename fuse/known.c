@@ -28,9 +28,7 @@
 
 #define EVENTS_SIZE 4096
 
-/*
- * Reading all names takes about as long as so many requests that look for one.
- */
+/* Learning takes about as long as so many lookups. */
 #define LEARN_AT 8
 
 /* A directory may have so many names per request before it is learned. */
@@ -126,9 +124,7 @@ static bool has(struct fs_name_set *names, struct fs_name_hash hash)
 	return fs_name_set_has(names, hash);
 }
 
-/*
- * The name @name is new: a frame with the same stem may not be shown by it now.
- */
+/* @name is new: a frame with its stem may not be shown by it now. */
 static void unmark_others(struct fs_known_dir *dir, const char *name)
 {
 	char stem[FS_NAME_SIZE];
@@ -277,10 +273,7 @@ static int take(void *arg, int dirfd, const struct dirent *d)
 	return fs_name_set_add(&r->names, fs_name_hash(d->d_name));
 }
 
-/*
- * Does the directory distinguish "a" from "A"?  Unknown if no name has a
- * letter.
- */
+/* Does the directory distinguish "a" from "A"?  Unknown without letters. */
 static bool tells_case(const struct reading *r, int fd)
 {
 	int found;
@@ -400,10 +393,7 @@ static void learn(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 	fs_name_set_fini(&r.names);
 }
 
-/*
- * Counts a request.  Returns how many names the directory may have to be
- * learned; locked.
- */
+/* Counts a request.  Returns how many names to learn at most; locked. */
 static size_t count(struct fs_known *known, dev_t dev, ino_t ino,
 		    bool is_listed)
 {

@@ -57,9 +57,7 @@ struct fs_known_dir {
 	enum fs_known_state state;
 	/* Watch of inotify; 0: none. */
 	int watch;
-	/*
-	 * Requests while it was unknown, and how many make it worth learning.
-	 */
+	/* Requests while it was unknown, and how many make it learn. */
 	unsigned int nasked;
 	unsigned int learn_at;
 	/* A marked name is a contiguous frame shown by its stem. */
@@ -99,9 +97,7 @@ void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 /* Are the names of the directory known?  Then only this kernel changes them. */
 bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino);
 
-/*
- * Had the directory no @name at the last fs_known_enter(), as far as is known?
- */
+/* Is it known that there was no @name at the last fs_known_enter()? */
 bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
 		    const char *name);
 

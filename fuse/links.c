@@ -89,10 +89,7 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 	if (probe->home[0]) {
 		pthread_mutex_lock(&fs->named_homes.lock);
 		if (fs->read_write) {
-			/*
-			 * The name and the frame may have been removed
-			 * meanwhile.
-			 */
+			/* The name and the frame may have been removed. */
 			if (is_true(dirfd, found->name, place.home))
 				(void)!b2f_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
@@ -320,9 +317,7 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 	return 0;
 }
 
-/*
- * Copies the backing name of @node, which must be in the directory of @entry.
- */
+/* Copies the backing name of @node, which must be in @entry's directory. */
 static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 		      char name[FS_NAME_SIZE])
 {
@@ -332,9 +327,7 @@ static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 	if (node->kind != FS_KIND_FRAME || node->is_root)
 		return -EPERM;
 	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
-	/*
-	 * Programs expect EPERM rather than EXDEV of link(2): then they rename.
-	 */
+	/* Programs expect EPERM rather than EXDEV: then they rename. */
 	if (!err && node->sparse && parent.node != entry->dir)
 		err = -EPERM;
 	fs_tree_unpin(entry->fs->tree, &parent);
@@ -390,9 +383,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-/*
- * Makes @name a link to the sparse frame @fd, whose backing name is @backing.
- */
+/* Makes @name a link to the sparse frame @fd, stored as @backing. */
 static int add_name(fuse_req_t req, const struct fs_entry *entry,
 		    const char *backing, int fd, const char *name)
 {

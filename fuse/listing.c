@@ -220,10 +220,7 @@ static int pages_go(struct pages *pages, int fd, int64_t pos)
 #define AHEAD_MAX 256
 
 struct fs_listing {
-	/*
-	 * -1: the directory around a single frame, which does not exist on
-	 * disk.
-	 */
+	/* -1: the directory around a single frame. */
 	int fd;
 	dev_t dev;
 	ino_t ino;
@@ -637,10 +634,7 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
 	const struct dirent64 *d = pages_entry(&listing->pages);
 
-	/*
-	 * It was looked at ahead, but not kept: it is no valid frame, or too
-	 * young.
-	 */
+	/* Looked at ahead, but not kept: an invalid frame, or too young. */
 	if (listing->pages.pos < listing->ahead) {
 		listing->ahead = pages_end(&listing->pages);
 		return;
@@ -658,10 +652,7 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 	if (pos < 0) {
 		if (get_view(listing, pos, out))
 			return 1;
-		/*
-		 * Another reader has moved the listing on: the view is left
-		 * out.
-		 */
+		/* Another reader moved the listing: the view is left out. */
 		pos = ~pos;
 	}
 	if (pos == 0)

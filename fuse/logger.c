@@ -45,10 +45,7 @@ struct fs_logger {
 	uint64_t ndropped;
 	struct line queue[QUEUE_LINES];
 
-	/*
-	 * Used only by the thread: its last line, and how often it was
-	 * repeated.
-	 */
+	/* Only for the thread: its last line, and how often repeated. */
 	struct line last;
 	uint64_t nrepeats;
 };
@@ -253,9 +250,7 @@ int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
 	return 0;
 }
 
-/*
- * Returns false if the thread is stuck in a write: then its memory must stay.
- */
+/* Returns false if the thread is stuck: then its memory must stay. */
 static bool stop_thread(struct fs_logger *logger)
 {
 	struct timespec until;

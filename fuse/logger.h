@@ -29,10 +29,7 @@ struct fs_logger;
 B2F_MUST_CHECK
 int fs_logger_new(enum b2f_log_level level, struct fs_logger **out);
 
-/*
- * Writes the queued lines, for two seconds at most, and frees.  NULL does
- * nothing.
- */
+/* Writes the queued lines, for two seconds at most.  NULL does nothing. */
 void fs_logger_free(struct fs_logger *logger);
 
 /* Appends to the file @path from now on.  Returns 0 or the errno of open(2). */

@@ -210,9 +210,7 @@ static enum fs_exit serve(struct fs *fs)
 	err = fs_signals_start(&signals);
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
-	/*
-	 * Callers choose modes; the umask of the daemon must not change them.
-	 */
+	/* Callers choose modes; the daemon's umask must not count. */
 	umask(0);
 	err = fs_session_run(fs);
 	fs_signals_stop(&signals);

@@ -27,20 +27,14 @@ void fs_maker_begin(fuse_req_t req);
 /* Ends fs_maker_begin(), also where that did nothing. */
 void fs_maker_end(fuse_req_t req);
 
-/*
- * A file to make: a symbolic link to @target, or with NULL a file of the kind
- * in @mode.
- */
+/* A file to make: a link to @target, or with NULL the kind in @mode. */
 struct fs_maker_what {
 	const char *target;
 	mode_t mode;
 	dev_t rdev;
 };
 
-/*
- * Makes @what as @name in @dirfd, for the caller of @req.  Returns 0 or an
- * errno.
- */
+/* Makes @what as @name for the caller of @req.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
 		  const struct fs_maker_what *what);

@@ -166,10 +166,7 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 	out->helper = argc > 0 && fs_helper_is(argv[0]);
 	if (out->helper)
 		letters = "fdsvqhVno:t:N:";
-	/*
-	 * getopt's messages begin with argv[0], whatever the name of the
-	 * program.
-	 */
+	/* getopt's messages begin with argv[0]. */
 	if (argc > 0)
 		argv[0] = program;
 	while (!err &&

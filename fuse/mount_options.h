@@ -42,9 +42,7 @@ struct fs_options {
 	/* Change a mount that exists. */
 	bool remount;
 	bool foreground;
-	/*
-	 * Log every message between libfuse and the kernel; implies foreground.
-	 */
+	/* Log each message of libfuse and the kernel; foreground. */
 	bool debug;
 	bool single_thread;
 	bool verbose;
@@ -54,9 +52,7 @@ struct fs_options {
 	bool auto_unmount;
 	/* Every close makes the file durable. */
 	bool sync;
-	/*
-	 * The last of locking and nolocking counts; neither: as the frame says.
-	 */
+	/* The last one counts; none: as the frame says. */
 	bool locking;
 	bool nolocking;
 	/* Seconds between commits; 0 is never. */
@@ -87,9 +83,7 @@ struct fs_options {
 		/* Bytes; 0 is the library's default. */
 		int64_t cachesize;
 		int64_t dirtysize;
-		/*
-		 * Bytes; 0 switches it off, FS_UNSET is the library's default.
-		 */
+		/* Bytes; 0 is off, FS_UNSET is the library's default. */
 		int64_t readahead;
 		bool direct_io;
 		bool writeback_cache;
@@ -106,10 +100,7 @@ struct fs_options {
 		int64_t clevel;
 		int64_t typesize;
 		int64_t chunksize;
-		/*
-		 * The largest new file that stays one file (FS_SMALL); 0: none
-		 * does.
-		 */
+		/* Largest new file that stays one file; 0: none does. */
 		int64_t small;
 		/* FS_UNSET: as b2f_settings_default(). */
 		int64_t blocksize;
@@ -135,10 +126,7 @@ struct fs_options {
 		/* Seconds until the daemon asks for an index again. */
 		int64_t refresh_s;
 		int64_t retry_s;
-		/*
-		 * The directory that keeps stored bytes, and how many; NULL:
-		 * none.
-		 */
+		/* Directory for stored bytes, and its size; NULL: none. */
 		char *cachedir;
 		int64_t cachedirsize;
 	} bucket;

@@ -40,10 +40,7 @@ struct found {
 	struct b2f_view data;
 };
 
-/*
- * Returns the length of the answer or an errno.  End with
- * b2f_file_view_release().
- */
+/* Returns the length or an errno.  End with b2f_file_view_release(). */
 static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
 		    struct found *out)
 {
@@ -79,16 +76,10 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 	size_t len = 0;
 	int err = iov ? 0 : -ENOMEM;
 
-	/*
-	 * Read the header anew: the kernel caches it for later opens of the
-	 * view.
-	 */
+	/* Read the header anew: the kernel caches it for later opens. */
 	if (!err)
 		err = b2f_file_npy_header(handle->file, &head, &len);
-	/*
-	 * If its length changed, the data have moved: the file must be opened
-	 * anew.
-	 */
+	/* With another length the data have moved: open the file anew. */
 	if (!err && len != handle->head_len)
 		err = -ESTALE;
 	if (err)

@@ -135,9 +135,7 @@ static ssize_t change_frame(struct fs *fs, const char *buf, size_t size,
 	ssize_t n;
 
 	handle->ops->begin_change(fs, handle);
-	/*
-	 * A view does not grow, and its offsets differ from those of the data.
-	 */
+	/* A view does not grow, and its offsets differ. */
 	if (!handle->head && is_append(fs, fi))
 		n = append_frame(fs, handle, buf, size, off);
 	else

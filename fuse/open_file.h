@@ -56,15 +56,9 @@ struct fs_file_ops {
 			    int err);
 	/* Goes back to the stored version, and drops the changes. */
 	void (*revert)(struct fs *fs, struct fs_file *file);
-	/*
-	 * Called once a second: commits old changes, and looks for foreign
-	 * ones.
-	 */
+	/* Each second: commits old changes, looks for foreign ones. */
 	void (*tick)(struct fs *fs, struct fs_file *file);
-	/*
-	 * Has the kernel drop pages.  NULL: the state of the node says what to
-	 * drop.
-	 */
+	/* Has the kernel drop pages.  NULL: its node says which. */
 	void (*drop)(struct fs *fs, struct fs_file *file);
 	/*
 	 * For fs_file_all(), which has added a user: takes what else the user
@@ -134,23 +128,16 @@ struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file);
 struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 			     struct b2f_file *data);
 
-/*
- * Removes a user.  The last one makes the file IDLE if it @stays, and closes it
- * otherwise.
- */
+/* Removes a user.  The last one makes the file IDLE, or closes it. */
 void fs_file_close(struct fs *fs, struct fs_file *file);
 
 /* Makes @file, which is open and has no user, IDLE.  Under the lock. */
 void fs_file_rest(struct fs *fs, struct fs_file *file);
 
-/*
- * Takes the data out of @file, unless it has users; or NULL.  Under the lock.
- */
+/* Takes out the data of an unused @file; or NULL.  Under the lock. */
 struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file);
 
-/*
- * Closes files that have been IDLE for too long.  Returns whether any is left.
- */
+/* Closes files that were IDLE too long.  Returns whether any is left. */
 bool fs_file_tick(struct fs *fs);
 
 /* Adds a writer, once no changes are being dropped.  Under the lock. */
@@ -191,10 +178,7 @@ void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 bool fs_file_begin_revert(struct fs *fs, struct fs_file *file);
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 
-/*
- * Calls @file->ops if foreign changes came in; returns false if there were
- * none.
- */
+/* Calls @file->ops and returns true if foreign changes came in. */
 bool fs_file_take_foreign(struct fs *fs, struct fs_file *file);
 
 #endif

@@ -102,9 +102,7 @@ out:
 	return err;
 }
 
-/*
- * Opens the current version.  *@settled: no other version can have its stamp.
- */
+/* Opens the current version.  *@settled: no other one has its stamp. */
 static int new_frame(struct fs *fs, struct fs_backed *node,
 		     struct fs_open_frame **out, bool *settled)
 {
@@ -127,9 +125,7 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		return err;
-	/*
-	 * @index was read before the open: a later version has another stamp.
-	 */
+	/* @index is older: a later version has another stamp. */
 	before = b2f_frame_stamp_of(&index);
 	*settled = *settled && b2f_frame_stamp_equal(&before, &opened);
 	return 0;

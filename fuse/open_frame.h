@@ -58,9 +58,7 @@ struct fs_open_frame {
 	 * not lead any more.  All other nodes are one file.
 	 */
 	dev_t dev;
-	/*
-	 * Its inode number, which changes if it becomes a directory (form.h).
-	 */
+	/* Its inode number; another one as a directory (form.h). */
 	_Atomic ino_t ino;
 	/*
 	 * The kernel must not cache it, because the kernel's cache is of the

@@ -130,9 +130,7 @@ static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
-	/*
-	 * If the revert fails, the frame is gone: there is no version to show.
-	 */
+	/* If the revert fails, there is no version to show. */
 	if (b2f_file_revert(file->data))
 		return;
 	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
@@ -202,10 +200,7 @@ void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
 	frame->keeps_lock |= last;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (last && !fs_open_frame_is_committed(frame))
-		/*
-		 * If this fails, the changes stay in memory, and the ticker
-		 * tries again.
-		 */
+		/* If this fails, the ticker tries again. */
 		(void)!fs_open_frame_commit(fs, frame, B2F_COMMIT_VISIBLE);
 }
 
@@ -301,10 +296,7 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	return err;
 }
 
-/*
- * Seconds that the end of the mount waits for frames that other programs have
- * locked.
- */
+/* Seconds that the mount's end waits for frames locked by others. */
 #define LOCKED_S	5
 #define LOCKED_PAUSE_NS 50000000
 
@@ -490,10 +482,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 	for (;;) {
 		struct ending end;
 
-		/*
-		 * Tidy now: if the close did, that would look like a foreign
-		 * change.
-		 */
+		/* In the close it would look like a foreign change. */
 		if (!frame->pin.node->sparse &&
 		    atomic_load(&frame->ntidied) !=
 			    atomic_load(&frame->ncommitted))
@@ -502,10 +491,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		result = try_leave(fs, frame, tried, err, &end);
 		if (result != COMMIT)
 			break;
-		/*
-		 * Do not wait: this may be the ticker, and close(2) has already
-		 * waited.
-		 */
+		/* Do not wait: close(2) has waited already. */
 		err = commit(fs, frame, B2F_COMMIT_VISIBLE, false);
 		/* Another thread may change the frame again meanwhile. */
 		tried = err != 0;

@@ -53,10 +53,7 @@ struct option_entry {
 	/* Offset in struct fs_options; no meaning for IGNORED and KERNEL. */
 	size_t field;
 	const char *const *choices;
-	/*
-	 * The name of its value, and the text, in --help; NULL leaves the
-	 * option out.
-	 */
+	/* Its value and text in --help; NULL leaves the option out. */
 	const char *value;
 	const char *help;
 };
@@ -421,9 +418,7 @@ static void put_choices(FILE *out, const char *const *words, const char *comma,
 			words[i]);
 }
 
-/*
- * Prints in one line that @value is invalid for @entry, and the valid values.
- */
+/* Prints in one line that @value is invalid, and the valid values. */
 static int complain_value(const struct option_entry *entry, const char *value)
 {
 	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s%s", entry->name,

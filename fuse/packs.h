@@ -48,10 +48,7 @@ struct fs_pack {
 	/* These never change. */
 	struct fs *fs;
 	char *label;
-	/*
-	 * Directory and name of the file; NULL for the root of the mount, and
-	 * in a bucket.
-	 */
+	/* Its directory and name; NULL for the root, and in a bucket. */
 	struct fs_backed *dir;
 	char *name;
 	/*

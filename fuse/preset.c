@@ -188,10 +188,7 @@ static int copy_all(const char *from, const char *to)
 	return 0;
 }
 
-/*
- * The same for a directory that its owner cannot write to: makes it writable
- * meanwhile.
- */
+/* The same for a directory, which it makes writable meanwhile. */
 static int copy_to_closed(const char *from, const char *to)
 {
 	struct stat st;

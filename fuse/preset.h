@@ -41,10 +41,7 @@ B2F_MUST_CHECK
 int fs_preset_set(struct fs *fs, struct fs_backed *node,
 		  const struct fs_preset *preset);
 
-/*
- * Sets in @settings the values of the directory @fd (O_PATH).  Invalid values
- * are ignored.
- */
+/* Sets the valid values of the directory @fd (O_PATH) in @settings. */
 void fs_preset_of_dir(int fd, struct b2f_settings *settings);
 
 /*

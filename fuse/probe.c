@@ -46,9 +46,7 @@ static bool is_closed_frame(const char *name, int err)
 	return err == -EACCES && fs_suffix_stem(name, stem);
 }
 
-/*
- * Does the name lead to another file than @probe, or to none, as @peek shows?
- */
+/* Does the name lead to no file, or not to @probe, as @peek shows? */
 static bool is_another(const struct fs_probe *probe, int err,
 		       const struct b2f_frame_peek *peek)
 {
@@ -126,10 +124,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		return 0;
 	before = fs_probe_settled(probe);
 	probe->was_read = true;
-	/*
-	 * "."  cannot be exchanged, but it leads to the directory below our
-	 * mount.
-	 */
+	/* "." leads to the directory below our mount. */
 	if (probe->sparse)
 		err = b2f_frame_peek(probe->fd, ".", &peek);
 	else
@@ -316,10 +311,7 @@ bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 	return true;
 }
 
-/*
- * Opens @name and has the disk read its head; not if it is a mountpoint,
- * perhaps our own.
- */
+/* Has the disk read the head of @name, unless that is a mountpoint. */
 static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
 {
 	struct open_how how = {
@@ -329,10 +321,7 @@ static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
 	};
 	int fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 
-	/*
-	 * A file of another user: O_NOATIME is not allowed, so the look sets
-	 * the atime.
-	 */
+	/* Not our file: the look sets the atime then. */
 	if (fd < 0 && errno == EPERM) {
 		how.flags &= ~(uint64_t)O_NOATIME;
 		fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));

@@ -34,9 +34,7 @@ struct fs_probe {
 	unsigned int nlinks;
 	/* Attributes of the index. */
 	struct stat index;
-	/*
-	 * It is an array that a .npy header can describe; it is shown with one.
-	 */
+	/* A .npy header can describe it; it is shown with one. */
 	bool has_npy_header;
 	bool is_npy;
 	/* It has a b2f_frame_obstacle(). */
@@ -60,10 +58,7 @@ B2F_MUST_CHECK
 int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);
 
-/*
- * The same, but leaves what its index tells of a sparse frame to
- * fs_probe_sizes().
- */
+/* The same, but leaves a sparse frame's sizes to fs_probe_sizes(). */
 B2F_MUST_CHECK
 int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 		  struct fs_probe *out);

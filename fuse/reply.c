@@ -82,9 +82,7 @@ void fs_reply_entry(fuse_req_t req, int err,
 		return;
 	}
 	fs_node_tell(fs, answer->ino, answer->attr.st_size);
-	/*
-	 * If the answer did not arrive, the kernel did not count its reference.
-	 */
+	/* The kernel did not count an answer that was lost. */
 	if (fuse_reply_entry(req, answer) < 0)
 		fs_node_forget(fs, answer->ino, 1);
 }

@@ -25,9 +25,7 @@ static int exists_at(const struct fs_place *place, const char *name)
 
 	if (lacks(place, name))
 		return 0;
-	/*
-	 * fstatat(2) could send a request to our own mount, and wait forever.
-	 */
+	/* fstatat(2) could ask our own mount, and wait forever. */
 	err = fs_tree_look_at(place->tree, place->dirfd, name, &fd, &st,
 			      &born_ns);
 	if (err == -ENOENT)

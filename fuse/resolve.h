@@ -54,10 +54,7 @@ static inline struct fs_backed fs_found_key(const struct fs_found *found)
 	};
 }
 
-/*
- * Finds the file that is shown as @name in @place.  Returns 0, -ENOENT or an
- * errno.
- */
+/* Finds the file shown as @name.  Returns 0, -ENOENT or an errno. */
 B2F_MUST_CHECK
 int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out);

@@ -27,9 +27,7 @@ int fs_session_run(struct fs *fs);
  */
 void fs_session_sync(struct fs *fs);
 
-/*
- * Unmounts unless a program uses the mount.  Returns whether it is unmounted.
- */
+/* Unmounts unless a program uses the mount.  Returns whether it did. */
 bool fs_session_unmount_idle(struct fs *fs);
 
 /* Makes all requests fail that still wait for an answer. */

@@ -111,10 +111,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
 	if (err)
 		return err;
-	/*
-	 * The path in /proc leads to this very file, even if it is a symbolic
-	 * link.
-	 */
+	/* /proc leads to this very file, even to a symbolic link. */
 	snprintf(name, sizeof(name), "%d", fd);
 	if ((meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))

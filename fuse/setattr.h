@@ -19,10 +19,7 @@
 struct fs_setattr {
 	/* The caller of the request is not root. */
 	bool by_user;
-	/*
-	 * The request whose caller's rights are checked; NULL: a change by the
-	 * daemon.
-	 */
+	/* By whose caller rights are checked; NULL: by the daemon. */
 	fuse_req_t req;
 	bool has_mode;
 	mode_t mode;

@@ -38,10 +38,7 @@ int fs_signals_block(void)
 		return -err;
 	if (sigaction(SIGUSR2, &wake, NULL) ||
 	    sigaction(SIGPIPE, &ignore, NULL) ||
-	    /*
-	     * The program that started us may have set a timer, which survives
-	     * exec(2).
-	     */
+	    /* A timer of the starting program survives exec(2). */
 	    sigaction(SIGALRM, &ignore, NULL))
 		return -errno;
 	return 0;

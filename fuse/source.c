@@ -92,9 +92,7 @@ static int try_pack(const struct fs_source *source, const char *path,
 	return err;
 }
 
-/*
- * Copies the name by which the user calls the frame, if @path ends in a name.
- */
+/* Copies the user's name of the frame, if @path ends in a name. */
 static int make_shown(const char *path, const char *name, char **out)
 {
 	char *copy = strdup(path), stem[FS_NAME_SIZE];

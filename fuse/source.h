@@ -23,9 +23,7 @@ struct fs_source {
 	bool is_frame;
 	/* A store that is a file (packs.h): a directory of frames. */
 	bool is_pack;
-	/*
-	 * The directory in the pack that becomes the root; "": the pack itself.
-	 */
+	/* The pack's directory that becomes the root; "": itself. */
 	char *inside;
 	/* A URL, so there is no local file. */
 	bool is_url;

@@ -54,9 +54,7 @@ enum fs_stats_form {
 	FS_STATS_PROMETHEUS,
 };
 
-/*
- * The same as text, malloc'ed.  Returns its length, or -1 if there is no memory.
- */
+/* The same as malloc'ed text.  Returns its length; -1: no memory. */
 int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out);
 
 /*

@@ -58,10 +58,7 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 	size_t table;
 	int err;
 
-	/*
-	 * For most frames the label rules a column out, without a look at the
-	 * tree.
-	 */
+	/* For most frames the label rules a column out. */
 	if (fs->source.is_frame || !is_array(frame) ||
 	    !b2f_table_has_column(b2f_frame_label(frame), &table))
 		return -ENODATA;
@@ -73,10 +70,7 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 		err = fs_tree_pin_parent(fs->tree, node, &columns, name);
 	if (err)
 		return err;
-	/*
-	 * _cols is a directory below the root, so its parent is in the mount,
-	 * too.
-	 */
+	/* _cols is below the root, so its parent is in the mount. */
 	err = b2f_frame_open(&quiet, columns.fd, "../" B2F_TABLE_META, &meta);
 	fs_tree_unpin(fs->tree, &columns);
 	return count(frame, meta, err, out);

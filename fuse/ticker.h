@@ -34,15 +34,9 @@ struct fs_ticker {
 	bool is_running;
 	/* Bytes read and written when memory was last freed. */
 	uint64_t work_trimmed;
-	/*
-	 * Bytes at the last look; this field and the next ones belong to the
-	 * thread.
-	 */
+	/* Bytes at the last look; from here on for the thread alone. */
 	uint64_t work;
-	/*
-	 * fs_stats_uses() at the last tick, and for how many seconds it has not
-	 * changed.
-	 */
+	/* fs_stats_uses() at the last tick; seconds without a change. */
 	uint64_t nuses;
 	int64_t unused_s;
 };

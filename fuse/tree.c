@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * tree.c - the nodes of the tree: a hash table with references, parents and
- * names
- */
+/* tree.c - the nodes of the tree: a table with references and names */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -384,9 +381,7 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	pthread_mutex_lock(&tree->lock);
 	unhash(tree, node);
 	fs_tree_busy(tree, node);
-	/*
-	 * The node is freed, and with it the descriptor that keeps its number.
-	 */
+	/* Its descriptor, which keeps the number, is closed with it. */
 	if (node->shown_ino)
 		node->lent_fd = take_number(tree, node);
 	tree->nnodes--;
@@ -402,10 +397,7 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/*
- * Takes back the oldest lent number, if there are many.  Returns its descriptor
- * or -1.
- */
+/* Takes back the oldest of many lent numbers.  Its descriptor or -1. */
 static int take_one(struct fs_tree *tree)
 {
 	struct fs_backed *node = tree->lent;
@@ -444,10 +436,7 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	node->born_ns = 0;
 	node->sparse = true;
 	insert(tree, node);
-	/*
-	 * All pins of the node use this number; both are open, so dup3(2)
-	 * cannot fail.
-	 */
+	/* Both are open, so dup3(2) cannot fail. */
 	(void)!dup3(fd, node->fd, O_CLOEXEC);
 	spare = take_one(tree);
 	pthread_mutex_unlock(&tree->lock);
@@ -511,9 +500,7 @@ void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
 	pthread_mutex_unlock(&tree->lock);
 }
 
-/*
- * Writes the path of @node so that it ends at @end; with NULL, only measures.
- */
+/* Writes the path of @node, to end at @end; with NULL only measures. */
 static size_t build_path(const struct fs_backed *node, char *end)
 {
 	size_t total = 0;

@@ -56,10 +56,7 @@ enum fs_kind {
 	FS_KIND_VIEW,
 };
 
-/*
- * State of the data of a node; fields other than atomics are under
- * fs->state_lock.
- */
+/* State of the data of a node; but atomics under fs->state_lock. */
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
@@ -85,10 +82,7 @@ struct fs_state {
 	 * a size of its own.
 	 */
 	bool renewed;
-	/*
-	 * The hidden place of the deleted frame until the node is freed, or
-	 * NULL.
-	 */
+	/* The hidden place of the deleted frame, or NULL. */
 	struct fs_unlinked *_Atomic deleted;
 	/* It was a contiguous frame, which has lost its last name. */
 	atomic_bool unlinked;
@@ -101,9 +95,7 @@ struct fs_state {
 
 struct fs_backed {
 	struct fs_node head;
-	/*
-	 * These never change, except @sparse and @ino, once (fs_tree_become()).
-	 */
+	/* Const, except @sparse and @ino, once (fs_tree_become()). */
 	enum fs_kind kind;
 	/* The frame is a directory. */
 	_Atomic bool sparse;
@@ -115,14 +107,9 @@ struct fs_backed {
 	 * same inode number one after the other.
 	 */
 	_Atomic int64_t born_ns;
-	/*
-	 * stat(2) has shown set-id bits since the last
-	 * fs_setattr_clear_set_ids().
-	 */
+	/* Set-id bits shown since fs_setattr_clear_set_ids(). */
 	_Atomic bool has_set_ids;
-	/*
-	 * The inode number to show instead of @ino, or 0; see fs_tree_become().
-	 */
+	/* The number to show if not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 
 	/* All below, except @state, is under the tree's lock. */
@@ -130,10 +117,7 @@ struct fs_backed {
 	struct fs_backed *parent;
 	/* Its backing name in @parent. */
 	char *name;
-	/*
-	 * That name was deleted, but the file has other names, perhaps beside
-	 * it.
-	 */
+	/* That name was deleted, but the file has others. */
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
@@ -145,9 +129,7 @@ struct fs_backed {
 	struct fs_backed *next_lent;
 	/* When it was first seen without pins, on the monotonic clock; or 0. */
 	time_t unused_s;
-	/*
-	 * Next in the hash bucket; the root and the nodes above it are in none.
-	 */
+	/* Next in the hash bucket; topmost nodes and the root have none. */
 	struct fs_backed *next;
 	/* O_PATH; -1: not open. */
 	int fd;
@@ -167,9 +149,7 @@ struct fs_tree {
 	struct fs_backed *root;
 	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
-	/*
-	 * The covered directory, shown where the tree leads into its own mount.
-	 */
+	/* The covered directory, shown where the tree meets its mount. */
 	int covered_fd;
 	/* /proc/self/fd */
 	int proc_fd;
@@ -291,9 +271,7 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd);
 /* Is @node held?  Then its name may be gone. */
 bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node);
 
-/*
- * Ends one hold: @node was not deleted, or (@lost_name) has other names left.
- */
+/* Ends one hold: @node was not deleted, or (@lost_name) has others. */
 void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
 		    bool lost_name);
 

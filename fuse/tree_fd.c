@@ -142,9 +142,7 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 
 	if (got < 0)
 		return got;
-	/*
-	 * The file may be in our own mount, which could not answer a request.
-	 */
+	/* A file in our own mount, which could not answer. */
 	err = look(got, AT_STATX_DONT_SYNC, st, born_ns);
 	if (tree->own_dev != 0 &&
 	    (err ? is_own(tree, got) : st->st_dev == tree->own_dev)) {
@@ -283,9 +281,7 @@ static int match(void *arg, int dirfd, const struct dirent *d)
 	return 1;
 }
 
-/*
- * Opens @node, whose name was deleted, by another name in its directory @dir.
- */
+/* Opens @node, whose name is gone, by another one in @dir. */
 static int open_renamed(struct fs_tree *tree, struct fs_backed *node,
 			const struct fs_pin *dir, struct fs_pin *out)
 {

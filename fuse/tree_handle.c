@@ -47,18 +47,13 @@ static bool is_scarce(const struct fs *fs)
 	return fd < 0 || fd >= last - last / SCARCE_SHARE;
 }
 
-/*
- * Root controls the daemon anyway, and a single user takes nothing from others.
- */
+/* Root controls the daemon; a single user takes from no others. */
 static bool is_bounded(const struct fs *fs, uid_t uid)
 {
 	return fs->options.access.allow_other && uid != 0;
 }
 
-/*
- * Counts a handle of @uid.  Returns 0, -ENFILE (more than the share of @uid) or
- * -ENOMEM.
- */
+/* Counts a handle of @uid.  Returns 0, -ENFILE (too many) or -ENOMEM. */
 static int take_share(struct fs *fs, uid_t uid)
 {
 	struct fs_shares *all = &fs->shares;
@@ -115,19 +110,13 @@ static void close_frame(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_put(fs, handle->frame);
 }
 
-/*
- * Registers the file @fd as a backing file of the kernel; returns its number or
- * 0.
- */
+/* Registers @fd as a backing file; returns its number or 0. */
 static int backing_open(struct fs *fs, int fd)
 {
 	struct fs_backing_map map = {.fd = fd};
 	int id = ioctl(fuse_session_fd(fs->session), FS_BACKING_OPEN, &map);
 
-	/*
-	 * ELOOP: the file is on a stack of filesystems, which the kernel
-	 * refuses.
-	 */
+	/* ELOOP: the file is on a stack of filesystems. */
 	if (id < 0 && errno != ELOOP)
 		atomic_store(&fs->config.passes, false);
 	return id > 0 ? id : 0;
@@ -179,10 +168,7 @@ static int pass(struct fs *fs, struct fs_handle *handle, int flags)
 	return id;
 }
 
-/*
- * Notes that the kernel does not use the backing file of @handle any more;
- * locked.
- */
+/* Notes that the kernel has closed the backing file; locked. */
 static void end_pass(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state = &handle->pin.node->state;

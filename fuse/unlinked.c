@@ -367,10 +367,7 @@ static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 	return 0;
 }
 
-/*
- * Returns a frame hidden in @st, preferably one that no thread is deleting;
- * locked.
- */
+/* Returns a frame hidden in @st, rather not one being deleted; locked. */
 static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
 				      const struct stat *st)
 {
@@ -451,10 +448,7 @@ static void free_deleted(struct fs_unlinked *deleted)
 	free(deleted);
 }
 
-/*
- * Deletes the frame @name at its place: first its index, durably, then its
- * chunks.
- */
+/* Deletes the frame @name: its index first, durably, then its chunks. */
 static int delete_there(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = open_dir(dirfd, name), err = 0;
@@ -504,10 +498,7 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	if (!deleted)
 		return -ENOMEM;
 	deleted->dirfd = deleted->lock_fd = -1;
-	/*
-	 * Without this descriptor the frame cannot be moved back, but it can be
-	 * deleted.
-	 */
+	/* Without this descriptor it cannot be moved back. */
 	deleted->home_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	snprintf(deleted->home, sizeof(deleted->home), "%s", name);
 	err = hide_away(&fs->deleted, dirfd, name, deleted);

@@ -47,9 +47,7 @@ struct fs_unlinked_dir {
 	char id[40];
 	/* The directory that contains .bloscfs-deleted. */
 	int base_fd;
-	/*
-	 * The mount's own, locked directory; -1: not needed yet, or impossible.
-	 */
+	/* The mount's own, locked directory; -1: none yet. */
 	int fd;
 	bool has_failed;
 	unsigned long last;
@@ -63,10 +61,7 @@ struct fs_unlinked_dir {
 struct fs_unlinked {
 	/* The directory that contains it. */
 	int dirfd;
-	/*
-	 * The frame itself, locked, if it is hidden in its own directory;
-	 * otherwise -1.
-	 */
+	/* The frame itself, locked, if in its own directory; or -1. */
 	int lock_fd;
 	char name[FS_NAME_SIZE];
 	/*

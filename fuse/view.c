@@ -147,9 +147,7 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 	if (!err && !*len) {
 		err = read_head_len(fs, frame, pin.fd, len);
 		sizes.head_len = (uint32_t)*len;
-		/*
-		 * The known stamp is settled, so a later index has another one.
-		 */
+		/* The known stamp is settled: a later one differs. */
 		if (!err && known)
 			fs_sizes_keep(fs->tree, &sizes);
 	}
@@ -192,10 +190,7 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 
 	pthread_mutex_lock(&fs->state_lock);
 	must = handle->head || state->has_view;
-	/*
-	 * For the kernel's cache of the frame, a write to the view is a foreign
-	 * change.
-	 */
+	/* To the frame's cache this is a foreign change. */
 	if (handle->head)
 		fs_cache_state_theirs(&state->seen, NULL);
 	else if (must)

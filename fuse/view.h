@@ -51,19 +51,13 @@ uint64_t fs_view_ino(uint64_t ino);
  */
 bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
 
-/*
- * Can @probe have a view?  An array can, unless it is shown as a .npy file
- * itself.
- */
+/* Is @probe an array that is not shown as a .npy file itself? */
 bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
 
 /* Makes the name of the view of @name; false: the name is too long. */
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
 
-/*
- * Turns @st, the attributes of @frame, into those of its view.  Returns 0 or an
- * errno.
- */
+/* Turns the frame's attributes @st into its view's.  0 or an errno. */
 B2F_MUST_CHECK
 int fs_view_head_attr(struct fs *fs, struct fs_backed *frame, struct stat *st);
 

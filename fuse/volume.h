@@ -60,10 +60,7 @@ struct fs_volume_ops {
 	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
 	int (*open)(struct fs *fs, struct fs_node *inode,
 		    const struct fs_open_how *how, struct fs_handle **out);
-	/*
-	 * Opens a directory.  NULL: its names never change, and it needs no
-	 * handle.
-	 */
+	/* Opens a directory.  NULL: its names never change. */
 	int (*opendir)(struct fs *fs, struct fs_node *inode,
 		       const struct fs_open_how *how, struct fs_handle **out);
 	/* Puts names from position @off on, until @answer is full. */

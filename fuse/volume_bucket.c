@@ -203,10 +203,7 @@ static void drop_cached(struct fs *fs, struct fs_handle *handle)
 	fs_bucket_writer_drop_cached(fs, handle->bucket);
 }
 
-/*
- * When this returns, the server has acknowledged the index: the commit is
- * durable.
- */
+/* The server acknowledges the index before this returns: durable. */
 static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
@@ -408,10 +405,7 @@ static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
 	return fits;
 }
 
-/*
- * Positions 0 and 1 are the dots; then each name has two, the second for its
- * view.
- */
+/* 0 and 1 are the dots; then each name has two, one for its view. */
 static bool put_at(struct fs *fs, struct fs_object *dir,
 		   const struct fs_bucket_names *names, size_t pos,
 		   struct fs_answer *answer)
@@ -568,10 +562,7 @@ static int make_and_open(struct fs *fs, struct fs_object *dir, const char *name,
 
 	if (err)
 		return err;
-	/*
-	 * The handle writes whatever its flags, because the new file has to be
-	 * committed.
-	 */
+	/* A writer whatever its flags: the new file is committed. */
 	err = open_entry(fs, entry, O_RDWR, handle);
 	if (err)
 		undo(fs, dir, name, entry);
@@ -587,10 +578,7 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 	int err = make_and_open(fs, node_of(dir), name, &entry, handle);
 
 	(void)mode;
-	/*
-	 * Another client made the file first: the kernel looks it up and opens
-	 * it.
-	 */
+	/* Another client made it first: the kernel opens that. */
 	if (err == -EEXIST && !(how->flags & O_EXCL))
 		err = -ESTALE;
 	if (!err)

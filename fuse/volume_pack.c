@@ -18,10 +18,7 @@
 #include "volume.h"
 #include "wakeup.h"
 
-/*
- * The node's entry in the pack, and whether the node is the .npy view of that
- * entry.
- */
+/* The node's entry in the pack; is the node its .npy view? */
 static size_t index_of(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
@@ -45,9 +42,7 @@ static struct fs_member *frame_of(struct fs_member *node)
 	return node_of(node->pack, index_of(node), false);
 }
 
-/*
- * Opens the frame of @node without its data.  Returns as b2f_pack_open_frame().
- */
+/* Opens the frame of @node without data, as b2f_pack_open_frame(). */
 static int open_frame(struct fs *fs, const struct fs_member *node,
 		      struct b2f_frame **out)
 {
@@ -66,10 +61,7 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/*
- * Does @err come from the file's contents, so that a second try would fail,
- * too?
- */
+/* Is @err due to the file's contents, so that it would come again? */
 static bool is_final(int err)
 {
 	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
@@ -94,9 +86,7 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/*
- * Returns the open file of @node, which the first open makes; NULL: no memory.
- */
+/* Returns the node's open file, made by the first open; or NULL. */
 static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 {
 	struct fs_file *file, *made = NULL;
@@ -150,9 +140,7 @@ static void close_data(struct fs *fs, struct fs_member *node)
 	fs_file_close(fs, frame_of(node)->file);
 }
 
-/*
- * A program that asks for sizes is about to read: the file stays open a while.
- */
+/* A program that asks for sizes is about to read: keep it open. */
 static int read_open_sizes(struct fs *fs, struct fs_member *node,
 			   struct fs_frame_sizes *out)
 {
@@ -271,9 +259,7 @@ static void fini_node(struct fs *fs, struct fs_member *node)
 	free(node->file);
 }
 
-/*
- * Packs that stay open unused, even if a program looks at many within a second.
- */
+/* Packs that stay open unused, however many are looked at. */
 #define IDLE_MAX 64
 
 static void free_pack(struct fs *fs, struct fs_pack *pack)
@@ -548,10 +534,7 @@ static int make_nodes(struct fs_pack *pack)
 		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
 			     i ? &pack->nodes[0].head : NULL);
 		pack->nodes[i].pack = pack;
-		/*
-		 * The file's own inode number, then numbers that no filesystem
-		 * uses.
-		 */
+		/* The file's own number, then numbers of no filesystem. */
 		pack->nodes[i].ino = pack->st.st_ino +
 				     ((uint64_t)(i % pack->nentries) << 36);
 	}
@@ -671,10 +654,7 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name)
 	return !err && is;
 }
 
-/*
- * Did an open of the version @stamp fail before?  @now: it fails now; notes
- * that.
- */
+/* Did an open of @stamp fail before?  @now: notes that it does. */
 static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 		       bool now)
 {
@@ -688,9 +668,7 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 	return failed;
 }
 
-/*
- * Gets the pack @name with a reference and a user.  Returns as fs_packs_look().
- */
+/* Gets the pack @name with a reference and a user. */
 static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		    const char *name, struct fs_pack **out)
 {
@@ -976,9 +954,7 @@ static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
 				  next);
 }
 
-/*
- * Positions 0 and 1 are the dots; each entry has two, the second for its view.
- */
+/* 0 and 1 are the dots; each entry has two, one for its view. */
 static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
 		   struct fs_answer *answer)
 {

@@ -152,10 +152,7 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 	int result = 1;
 
 	while (is_put && result == 1) {
-		/*
-		 * The lock keeps the name from changing before its file has a
-		 * node.
-		 */
+		/* Keeps the name until its file has a node. */
 		pthread_rwlock_rdlock(&fs->names_lock);
 		result =
 			fs_listing_get(fs, listing, pos, !answer->plus, &entry);

@@ -11,10 +11,7 @@
 
 #include "volume.h"
 
-/*
- * May @name in @dir be a pack?  A mount of a single frame does not show its
- * neighbours.
- */
+/* May @name in @dir be a pack?  Not beside a mounted single frame. */
 bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name);
 
 /*

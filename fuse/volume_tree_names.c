@@ -275,9 +275,7 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 
 	if (!is_made(fd, fresh->name, made))
 		return;
-	/*
-	 * A file is moved away first, and checked again before it is deleted.
-	 */
+	/* It is moved away first, and checked again. */
 	if (!S_ISDIR(made->st_mode))
 		(void)!unlinkat(fd, fresh->name, 0);
 	else if (fs_unlinked_hide(fs, fd, fresh->name, made, &deleted) == 0)
@@ -294,19 +292,13 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
-/*
- * Is a new file a contiguous frame first?  Not if it could not become a
- * directory.
- */
+/* Is a new file a contiguous frame, which can become a directory? */
 static bool is_one_file(struct fs *fs)
 {
 	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);
 }
 
-/*
- * Makes a frame shown as @entry->name.  Close @fresh->made.frame, and unpin
- * @fresh->pin.
- */
+/* Makes a frame.  Close @fresh->made.frame, and unpin @fresh->pin. */
 static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh)
 {
@@ -338,10 +330,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-/*
- * Takes the bits of own_access() away again, and renews the attributes of the
- * answer.
- */
+/* Takes own_access() away again, and renews the answer's attributes. */
 static int finish_frame(const struct fs_entry *entry, mode_t mode,
 			struct fresh *fresh)
 {
@@ -415,10 +404,7 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 
 	if (err)
 		return err;
-	/*
-	 * Keep the attributes for the time when the daemon may not read the
-	 * file.
-	 */
+	/* Keep the attributes: the file may become unreadable. */
 	pthread_mutex_lock(&fs->state_lock);
 	handle->frame->attr = fresh->answer.attr;
 	pthread_mutex_unlock(&fs->state_lock);

@@ -147,9 +147,7 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }
 
-/*
- * Renames OLD to @r->name, beside NEW or to its name.  Returns 0 or an errno.
- */
+/* Renames OLD to @r->name beside NEW.  Returns 0 or an errno. */
 static int move_old(struct renaming *r, unsigned int flags)
 {
 	int err = rename_entry(&r->from.entry, r->from.found.name, &r->to.entry,
@@ -205,10 +203,7 @@ static void restore_suffix(struct renaming *r, struct side *side,
 		(void)!rename_side(r, side, entry, name);
 }
 
-/*
- * Without a suffix, would @side still be shown by its name, and by the other
- * one?
- */
+/* Would both shown names fit @side without its suffix? */
 static bool can_be_bare(const struct side *side, const struct side *other)
 {
 	return fits(side, side->entry.name, side->entry.name) &&
@@ -497,10 +492,7 @@ static int take_bare_name(struct renaming *r)
 	return err;
 }
 
-/*
- * Renames OLD over an existing NEW.  -ESTALE: another mount changed a name
- * first.
- */
+/* Renames OLD over NEW.  -ESTALE: another mount was first. */
 static int replace(struct renaming *r)
 {
 	bool from_is_frame = is_frame(&r->from);
@@ -533,9 +525,7 @@ static void hold(struct fs *fs, struct side *side)
 
 	if (!node)
 		return;
-	/*
-	 * If another program has moved the file, the kernel looks it up again.
-	 */
+	/* If the file was moved, the kernel looks it up again. */
 	(void)!fs_tree_pin(fs->tree, node, &side->pin);
 	fs_tree_forget(fs->tree, node, 1);
 }
@@ -649,10 +639,7 @@ static int run(struct renaming *r, unsigned int flags)
 	hold(r->fs, &r->from);
 	if (r->replaces)
 		hold(r->fs, &r->to);
-	/*
-	 * The frame is still in a home, but another program has deleted its
-	 * names.
-	 */
+	/* Another program has deleted all names of the home. */
 	if (b2f_home_is(r->from.found.name) && is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	if (!has_names)

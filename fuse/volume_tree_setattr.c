@@ -152,10 +152,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	int err;
 
 	if (handle->writes && fs_anew_is_for(handle)) {
-		/*
-		 * With writeback_cache the kernel would keep the size 0 in any
-		 * case.
-		 */
+		/* With writeback_cache the kernel would keep size 0. */
 		return fs->options.cache.writeback_cache
 			       ? -EPERM
 			       : fs_anew_begin(handle);

@@ -217,10 +217,7 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 	return err;
 }
 
-/*
- * Has the attribute this value already?  The value may be one that cannot be
- * set.
- */
+/* Has the attribute this value, perhaps one that cannot be set? */
 static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {
@@ -236,10 +233,7 @@ static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 	return is;
 }
 
-/*
- * Changes the settings for new chunks of a frame, or for new files in a
- * directory.
- */
+/* Changes the settings for new chunks, or new files in a directory. */
 static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {
