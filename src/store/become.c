@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* become.c - a directory takes the place of a file */
+/* become.c - replaces a file by a directory */
 #include "store/become.h"
 
 #include <fcntl.h>
@@ -19,7 +19,10 @@ static int failed(const char *verb, struct b2f_why *why)
 	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
 }
 
-/* 0 if the file has this one name; else -ESTALE, -EMLINK or an errno. */
+/*
+ * Returns 0 if @name is the file's only name; else -ESTALE, -EMLINK or an
+ * errno.
+ */
 static int check_name(const struct b2f_become *b, const char *name,
 		      struct b2f_why *why)
 {
@@ -37,8 +40,8 @@ static int check_name(const struct b2f_become *b, const char *name,
 }
 
 /*
- * A program that locks NAME.b2lock has the file to itself, and is about to open it
- * by its name, or has done so: nothing else gets that name meanwhile.
+ * A program that locks NAME.b2lock has opened the file by its name, or is about
+ * to: then no other file may get the name.
  */
 static int check_lock(const struct b2f_become *b, struct b2f_why *why)
 {
@@ -49,7 +52,7 @@ static int check_lock(const struct b2f_become *b, struct b2f_why *why)
 	if (fstatat(b->dirfd, lock, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return b2f_why_set(why, -EBUSY, "another program may lock %s",
 				   lock);
-	/* There can be none if its name is too long. */
+	/* The name is too long to have a lock file. */
 	return errno == ENOENT || errno == ENAMETOOLONG ? 0
 							: failed("stat", why);
 }
@@ -77,7 +80,7 @@ static int inherit_index(const struct b2f_become *b, int old, int dir,
 	return err;
 }
 
-/* Last of all others may enter the directory. */
+/* Do this last: it lets other users into the directory. */
 static int inherit_dir(const struct b2f_become *b, int old, int dir,
 		       struct b2f_why *why)
 {
@@ -118,8 +121,8 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	b->dir = made.dir;
 	/*
 	 * Another mount may have found the directory before it was locked, and
-	 * deletes what is in there.  Its own lock may be over by now: what it
-	 * has deleted is missing in the next step.
+	 * be deleting its files as leftovers.  If its lock has ended already,
+	 * the next step misses the deleted files.
 	 */
 	if (flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		err = b2f_why_set(why, -EBUSY, "it is taken for a leftover");
@@ -144,7 +147,7 @@ static int exchange(const struct b2f_become *b)
 		       : 0;
 }
 
-/* If another program has taken away what has the name, that is free. */
+/* If another program has removed the file, its name is free. */
 static int exchange_back(const struct b2f_become *b)
 {
 	int err = exchange(b);
@@ -155,7 +158,7 @@ static int exchange_back(const struct b2f_become *b)
 		       : err;
 }
 
-/* Whatever was exchanged gets its name back; @err says why. */
+/* Gives both their old names; @err is the cause. */
 static int give_back(struct b2f_become *b, int err, struct b2f_why *why)
 {
 	int failed = exchange_back(b);
@@ -180,11 +183,11 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 	if (err)
 		return b2f_why_set(why, err == -ENOSYS ? -EINVAL : err,
 				   "exchange names: %s", b2f_strerror(err));
-	/* Another program may have been faster. */
+	/* Another program may have renamed the file meanwhile. */
 	err = check_name(b, b->hidden, why);
 	if (err)
 		return give_back(b, err, why);
-	/* If that fails the directory stays: it is as empty. */
+	/* If that fails the directory stays: it is as empty as the file. */
 	err = check_lock(b, why);
 	return err && exchange_back(b) == 0 ? err : 0;
 }
@@ -203,7 +206,7 @@ void b2f_become_undo(const struct b2f_become *b)
 {
 	struct stat st;
 
-	/* Another program's may have the hidden name, or ours another one. */
+	/* The hidden name may belong to another program by now. */
 	if (fstatat(b->dirfd, b->hidden, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == b->dir.st_dev && st.st_ino == b->dir.st_ino)
 		(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);

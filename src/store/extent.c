@@ -44,7 +44,7 @@ static int extent_open(struct b2f_store *store, int64_t id,
 	return 0;
 }
 
-/* The object as the whole store has made it, for reads up to the part's end. */
+/* The object in the whole store, cut at the end of the part. */
 static struct b2f_object in_whole(const struct b2f_object *object)
 {
 	const struct extent *extent = extent_of(object->store);

@@ -11,8 +11,8 @@
 
 /*
  * Makes a read-only store of the @size bytes at @off of the contiguous store
- * @whole, of which it makes a clone of its own.  Reads stay inside of them.
- * Free *@out with b2f_store_free().
+ * @whole, which it clones.  Reads stay inside these bytes.  Free *@out with
+ * b2f_store_free().
  *
  * Returns 0, B2F_ECORRUPT (@whole has fewer bytes), -ENOMEM or an errno.
  */

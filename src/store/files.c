@@ -21,7 +21,7 @@ static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
 static void dir_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n)
 {
-	/* If it fails, the bytes are read when they are asked for. */
+	/* After an error the bytes are read when they are needed. */
 	(void)posix_fadvise(object->fd, (off_t)off, (off_t)n,
 			    POSIX_FADV_WILLNEED);
 }
@@ -63,7 +63,7 @@ static int adopt(struct b2f_store *store, int fd, struct b2f_object *out,
 	return 0;
 }
 
-/* Another program takes the index away with the frame, mostly before it. */
+/* If the whole frame is being removed, its index is usually gone first. */
 static int chunk_missing(struct b2f_store *store, struct b2f_why *why)
 {
 	struct stat st;
@@ -89,7 +89,7 @@ static int open_failed(struct b2f_store *store, int err, int64_t id,
 	return b2f_why_set(why, -err, "open: %s", strerror(err));
 }
 
-/* The descriptor, or -1 with errno. */
+/* Returns the descriptor, or -1 with errno. */
 static int open_name(struct b2f_store *store, int64_t id)
 {
 	char buf[B2F_CHUNK_NAME_SIZE];
@@ -159,7 +159,7 @@ static int file_stat_index(struct b2f_store *store, struct stat *out)
 	return fstat(b2f_files_of(store)->fd, out) ? -errno : 0;
 }
 
-/* All objects share the one descriptor; of another user's file it fails. */
+/* All objects share the one descriptor; fails for another user's file. */
 static void file_be_quiet(struct b2f_store *store)
 {
 	(void)!fcntl(b2f_files_of(store)->fd, F_SETFL, O_NONBLOCK | O_NOATIME);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files.h - what the files of store/ that know a filesystem share
+ * files.h - shared by the files of store/ that use a filesystem
  *
- * To all but store/ a store is a struct b2f_store; remote/ uses what stands here of
- * names, which objects on a server have, too, and of plain files.
+ * Outside store/ a store is a struct b2f_store; remote/ also uses the names of
+ * objects, and the functions for plain files.
  *
  * Layer: store.  May include: base/.  Threads: as store.h.
  */
@@ -18,7 +18,9 @@
 /* Name of an index until it is installed. */
 #define B2F_FILES_NEW_INDEX ".chunks.b2frame.new"
 
-/* The lock file of C-Blosc2; of a contiguous frame its name ends so. */
+/*
+ * The lock file of C-Blosc2; for a contiguous frame its name has this suffix.
+ */
 #define B2F_FILES_LOCK	      ".b2lock"
 #define B2F_FILES_LOCK_SUFFIX ".b2lock"
 
@@ -29,47 +31,44 @@ struct b2f_files {
 	 * Descriptor of the directory, or of the one file; it has the flock(2).
 	 */
 	int fd;
-	/* Made by us, and no writer has begun since. */
+	/* Made by this process, and no writer has begun yet. */
 	bool is_new;
-	/*
-	 * For a single file: its name, and the directory of that; NULL: not
-	 * known.
-	 */
+	/* For a single file: its directory and name; NULL: not known. */
 	int home_fd;
 	char *home_name;
 	/* For a single file that is being written to; see files_single.c. */
 	struct b2f_files_writer *writer;
 };
 
-/* @store must be one of b2f_store_open(). */
+/* @store must come from b2f_store_open(). */
 static inline struct b2f_files *b2f_files_of(struct b2f_store *store)
 {
 	return (struct b2f_files *)store;
 }
 
 /*
- * Makes a store of the directory or file @fd, which it takes over.  Free it
- * with b2f_store_free().  NULL: there is no memory, and @fd is as it was.
+ * Makes a store of the directory or file @fd, and takes ownership of @fd.  Free
+ * it with b2f_store_free().  NULL: out of memory; @fd stays the caller's.
  */
 struct b2f_store *b2f_files_new(int fd, bool is_dir);
 
-/* True if @store is a directory, of which b2f_files_of() tells more. */
+/* Is @store a directory? If so b2f_files_of() may be used. */
 bool b2f_files_is_dir(const struct b2f_store *store);
 
-/* The same, or a single file. */
+/* Is @store a directory or a single file? */
 bool b2f_files_is_file(const struct b2f_store *store);
 
 /*
- * The ids whose names object @id may be under, in the order to look; returns
- * how many these are.
+ * Lists the ids under whose names object @id may be found, in the order to try;
+ * returns their number.
  */
 #define B2F_FILES_TRIES 3
 int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES]);
 
-/* The name of object @id; @buf is where one of a chunk file is made. */
+/* The name of object @id; @buf is the buffer for the name of a chunk file. */
 const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE]);
 
-/* The opposite: false if @name is none of a chunk file or a new index. */
+/* Parses @name; false: not a chunk file or a new index. */
 bool b2f_files_parse_name(const char *name, int64_t *id);
 
 /* Like b2f_store_list(), for the directory @dirfd. */
@@ -78,12 +77,16 @@ int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg);
 
 /*
  * Opens the stored file @name below @dirfd with the access mode @flags and
- * O_NOATIME, if it is given and this process may ask for it.  Does not wait for a
- * FIFO, nor follow a symbolic link.  Returns a descriptor, or -1 with errno.
+ * O_NOATIME, if @flags has that and this process is allowed to.  Does not wait
+ * for a FIFO, nor follow a symbolic link.  Returns a descriptor, or -1 with
+ * errno.
  */
 int b2f_files_open(int dirfd, const char *name, int flags);
 
-/* The same for a name that may be a symbolic link: an operand, or /proc's. */
+/*
+ * Like b2f_files_open(), for a name that may be a symbolic link: an operand, or
+ * in /proc.
+ */
 int b2f_files_open_followed(int dirfd, const char *name, int flags);
 
 /* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (it is shorter) or an errno. */
@@ -92,41 +95,43 @@ int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why);
 
 /*
- * Returns the user id with which a process of root writes to the file @st.  A
+ * Returns the user id as which a process of root writes to the file @st.  A
  * filesystem keeps its last blocks for root, and root's data may go beyond a
  * quota; but data belong to the owner of the file, whoever stores them.  A file
  * with set-id bits is left to root, as other users clear these by writing.
  */
 uid_t b2f_files_writer_of(const struct stat *st);
 
-/* Writes all @n bytes; root's process does it as @uid.  Returns 0 or an errno. */
+/*
+ * Writes all @n bytes; a process of root acts as @uid.  Returns 0 or an errno.
+ */
 B2F_MUST_CHECK
 int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
 			  size_t n, struct b2f_why *why);
 
 /*
- * Has the disk write all of @fd, and waits for that.  A write that failed is told
- * of once, here or by fsync(2).  Returns 0 or an errno.
+ * Waits until the data of @fd are on the disk.  The kernel reports a failed
+ * write once, here or to fsync(2).  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_files_write_out(int fd, struct b2f_why *why);
 
-/* fsync(2) and fdatasync(2), which no signal ends. */
+/* fsync(2) and fdatasync(2), repeated after a signal. */
 B2F_MUST_CHECK
 int b2f_files_fsync(int fd);
 B2F_MUST_CHECK
 int b2f_files_fdatasync(int fd);
 
 /*
- * Takes the lock of the only writer on the directory or file @fd, where the
- * filesystem has locks.  Returns 0, -EBUSY (another process has it) or an errno.
+ * Locks the directory or file @fd for a single writer, where the filesystem has
+ * locks.  Returns 0, -EBUSY (another process has the lock) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_files_lock(int fd, struct b2f_why *why);
 
 /*
- * Does @err, of an open with O_TMPFILE, say that the filesystem has no such files?
- * There a file has its name from the beginning.
+ * Does the error @err of an open with O_TMPFILE mean that the filesystem has no
+ * such files?  There a file has its name from the beginning.
  */
 bool b2f_files_has_no_tmpfile(int err);
 

@@ -14,26 +14,28 @@
 
 #define ACL "system.posix_acl_access"
 
-/* More than filesystems keep: XATTR_LIST_MAX and XATTR_SIZE_MAX of Linux. */
+/* The limits of Linux: XATTR_LIST_MAX and XATTR_SIZE_MAX. */
 #define XATTR_BYTES 65536
 
-/* An ACL of 500 entries; longer ones are left out, and the mode is narrowed. */
+/* An ACL of 500 entries; a longer one is left out, and the mode narrowed. */
 #define ACL_BYTES 4004
 
 #define USER "user."
 
-/* The index that a file is to be like.  Its owner may be unable to read it. */
+/*
+ * The index whose attributes a file gets.  Its owner may be unable to read it.
+ */
 struct like {
 	/* O_PATH; -1 if there is none. */
 	int fd;
-	/* /proc leads to the very file. */
+	/* A path in /proc, which leads to this very file. */
 	char path[48];
 	struct stat st;
 };
 
 /*
- * Errors that the caller has to hear of.  All others mean that the process may
- * not, or the filesystem cannot, keep an attribute; the data are worth more.
+ * Errors to report.  All others mean that the process may not, or the
+ * filesystem cannot, keep an attribute; the data are worth more.
  */
 static bool is_about_disk(int err)
 {
@@ -41,7 +43,7 @@ static bool is_about_disk(int err)
 	       err == ENOMEM;
 }
 
-/* The result of a call that may leave things out. */
+/* The result of a call that may fail for lack of permission. */
 static int judge(int result, const char *what, struct b2f_why *why)
 {
 	if (result >= 0 || !is_about_disk(errno))
@@ -50,8 +52,8 @@ static int judge(int result, const char *what, struct b2f_why *why)
 }
 
 /*
- * Root could give files away that way: a user who owns the directory, or may write
- * to it, can put another user's file in the place of the index.
+ * Keeps root from giving files away: a user who may write to the directory can
+ * put another user's file in the place of the index.
  */
 static int check_owner(int dir, const struct stat *index, struct b2f_why *why)
 {
@@ -94,7 +96,10 @@ static int open_like(int dir, struct like *out, struct b2f_why *why)
 	return 0;
 }
 
-/* Gives @fd away, or at least to the group.  @now is what it is then. */
+/*
+ * Sets the owner of @fd, or at least the group; @now: its attributes after
+ * that.
+ */
 static int take_owner(int fd, const struct stat *like, struct stat *now,
 		      struct b2f_why *why)
 {
@@ -114,15 +119,15 @@ static int take_owner(int fd, const struct stat *like, struct stat *now,
 	return 0;
 }
 
-/* A group gets no more than all others. */
+/* The group gets no more permissions than others. */
 static mode_t without_group(mode_t mode)
 {
 	return mode & ~(mode_t)S_ISGID & ~(~mode << 3 & S_IRWXG);
 }
 
 /*
- * Makes the ACL of @fd that of @like: also none, if the directory has given it
- * a default one.  *@lost: @like has an ACL that @fd cannot have.
+ * Gives @fd the ACL of @like, or none: the directory may have a default ACL.
+ * *@lost: @fd cannot have the ACL of @like.
  */
 static int take_acl(int fd, const char *like, bool *lost, struct b2f_why *why)
 {
@@ -140,7 +145,7 @@ static int take_acl(int fd, const char *like, bool *lost, struct b2f_why *why)
 	return judge(-1, "write the ACL", why);
 }
 
-/* Owner, ACL, and @mode.  Giving away can clear set-id bits. */
+/* Sets owner, ACL and @mode.  A new owner can clear set-id bits. */
 static int take_permissions(int fd, const struct like *like, mode_t mode,
 			    struct b2f_why *why)
 {
@@ -160,7 +165,7 @@ static int take_permissions(int fd, const struct like *like, mode_t mode,
 		err = take_acl(fd, like->path, &lost, why);
 	if (err)
 		return err;
-	/* Another group; or the bits are the mask of an ACL that is lost. */
+	/* The group differs; or the group bits were the mask of a lost ACL. */
 	if (lost)
 		mode = without_group(mode);
 	return judge(fchmod(fd, mode), "chmod", why);
@@ -192,10 +197,7 @@ static int copy_xattr(int fd, const char *like, const char *name, char *value,
 {
 	ssize_t size = getxattr(like, name, value, XATTR_BYTES);
 
-	/*
-	 * Attributes of users are not dropped because the owner may not read
-	 * them.
-	 */
+	/* Do not drop user.* attributes because the owner may not read them. */
 	if (size < 0 && errno == EACCES &&
 	    strncmp(name, USER, sizeof(USER) - 1) == 0)
 		return b2f_why_set(why, -errno, "read %s: %s", name,
@@ -232,7 +234,7 @@ static int copy_xattrs(int fd, const char *like, struct b2f_why *why)
 /* The mode of a chunk file beside an index of @mode. */
 static mode_t mode_of_chunk(mode_t mode)
 {
-	/* Its owner is kept out by the index, and may be the daemon. */
+	/* The index keeps users out; its owner may be the daemon. */
 	return (mode & 0666) | S_IRUSR;
 }
 
@@ -282,7 +284,7 @@ static bool may_permit(const struct permit *p, const struct stat *st)
 	       (p->owner == (uid_t)-1 && st->st_nlink == 1);
 }
 
-/* /proc leads to the very file, whatever has its name by now. */
+/* The path in /proc leads to the opened file, whatever its name is now. */
 static int permit_opened(const struct permit *p, int fd, const struct stat *st)
 {
 	char path[48];
@@ -310,7 +312,7 @@ static int permit_named(void *arg, int64_t id)
 	    is_permitted(&st, &p->index))
 		return 0;
 	fd = openat(p->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	/* It may be deleted meanwhile. */
+	/* The file may have been deleted. */
 	if (fd < 0)
 		return is_about_disk(errno) ? -errno : 0;
 	if (fstat(fd, &st) == 0 && may_permit(p, &st))
@@ -326,7 +328,7 @@ int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner)
 	return b2f_files_list(dirfd, permit_named, &p);
 }
 
-/* Owner, permissions, xattrs, and @times, of which the file may keep some. */
+/* Sets owner, permissions, xattrs and @times, some of which may not be kept. */
 static int take_all(int fd, const struct like *like,
 		    const struct timespec times[2], struct b2f_why *why)
 {

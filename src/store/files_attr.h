@@ -23,7 +23,7 @@
 B2F_MUST_CHECK
 int b2f_files_permit(int dir, int fd, struct b2f_why *why);
 
-/* The same, if the owner or the mode of the index has changed since. */
+/* Like b2f_files_permit(), if owner or mode of the index has changed since. */
 B2F_MUST_CHECK
 int b2f_files_permit_again(int dir, int fd, struct b2f_why *why);
 
@@ -35,9 +35,9 @@ B2F_MUST_CHECK
 int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why);
 
 /*
- * Lets into the directory @dirfd whom the ACL of the file @like_fd lets read or
- * write that; if it has none, takes that of the directory away.  The mode has to
- * be set then.  Returns 0 or an errno.
+ * Gives the directory @dirfd an ACL by which the users in the ACL of the file
+ * @like_fd may enter; without such an ACL removes the directory's.  Set the
+ * mode before.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_files_inherit_entry(int like_fd, int dirfd);

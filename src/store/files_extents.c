@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files_extents.c - what a filesystem has noted of the bytes of a file */
+/* files_extents.c - the state of a file's bytes on the disk */
 #include "store/files_extents.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* No file that was just made is in more pieces. */
+/* A new file has no more extents. */
 #define NEXTENTS 32
 
 union extents {
@@ -40,8 +40,8 @@ bool b2f_files_was_written(int fd, uint64_t size)
 	if (size == 0)
 		return false;
 	/*
-	 * SEEK_DATA takes reserved room for data once it was read, so it is
-	 * asked only if the extents are not known.
+	 * SEEK_DATA reports reserved room as data once it was read, so ask it
+	 * only if the extents are not known.
 	 */
 	if (!get_extents(fd, size, &u))
 		return lseek(fd, 0, SEEK_DATA) >= 0 || errno != ENXIO;

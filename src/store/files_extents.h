@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files_extents.h - what a filesystem has noted of the bytes of a file
+ * files_extents.h - the state of a file's bytes on the disk
  *
  * Layer: store.  Threads: any.
  */

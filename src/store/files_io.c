@@ -33,7 +33,7 @@ int b2f_files_tries(int64_t id, int64_t out[B2F_FILES_TRIES])
 	if (id < 0 || !(id & B2F_OBJECT_PENDING))
 		return 1;
 	out[1] = id & ~B2F_OBJECT_PENDING;
-	/* It may have been hidden again in between. */
+	/* It may have got its hidden name back in between. */
 	out[2] = id;
 	return 3;
 }
@@ -44,7 +44,7 @@ int b2f_files_open_followed(int dirfd, const char *name, int flags)
 
 	flags |= O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	fd = openat(dirfd, name, flags);
-	/* Only the owner of a file may leave its access time. */
+	/* Only the owner of a file may open it with O_NOATIME. */
 	if (fd < 0 && errno == EPERM && (flags & O_NOATIME))
 		fd = openat(dirfd, name, flags & ~O_NOATIME);
 	return fd;
@@ -55,7 +55,7 @@ int b2f_files_open(int dirfd, const char *name, int flags)
 	return b2f_files_open_followed(dirfd, name, flags | O_NOFOLLOW);
 }
 
-/* A signal or a short count is no end. */
+/* Goes on after a signal or a short count. */
 int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why)
 {
@@ -85,18 +85,16 @@ uid_t b2f_files_writer_of(const struct stat *st)
 	return st->st_mode & (S_ISUID | S_ISGID) ? 0 : st->st_uid;
 }
 
-/* Has this thread of root's act as @uid.  Returns whether it does. */
+/* Has this thread of root's process act as @uid.  Returns whether it does. */
 static bool begin_as(uid_t uid)
 {
 	uid_t previous;
 
-	/*
-	 * If the process has become another user's since, the last call fails.
-	 */
+	/* After the process has changed its user, setfsuid() fails. */
 	if (uid == 0 || getauxval(AT_EUID) != 0)
 		return false;
 	previous = (uid_t)setfsuid(uid);
-	/* A thread that acts for a user already goes on to. */
+	/* A thread that acts for a user already keeps doing so. */
 	if (previous != 0)
 		setfsuid(previous);
 	return previous == 0;
@@ -153,7 +151,7 @@ int b2f_files_write_out(int fd, struct b2f_why *why)
 	while (ret && errno == EINTR);
 	if (ret == 0)
 		return 0;
-	/* Where it cannot be done at all it says nothing of the data. */
+	/* An error of an unsupported call says nothing about the data. */
 	if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ||
 	    errno == EPERM || errno == ESPIPE)
 		return 0;
@@ -180,7 +178,7 @@ int b2f_files_fdatasync(int fd)
 	return ret;
 }
 
-/* Filesystems without locks, or without this kind, are used without. */
+/* Filesystems without locks, or without this kind, go unlocked. */
 static bool is_unsupported(int err)
 {
 	return err == EBADF || err == EINVAL || err == ENOLCK ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files_list.c - which files of a directory are those of its frame */
+/* files_list.c - the files of a frame in its directory */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "b2frame/names.h"
 #include "store/files.h"
 
-/* The 8 hexadecimal digits at @name. */
+/* Parses the 8 hexadecimal digits at @name. */
 static bool parse_number(const char *name, int64_t *number)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -78,7 +78,7 @@ static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
 
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg)
 {
-	/* Not dup(): the position in the directory would be shared. */
+	/* Not dup(): it shares the position in the directory. */
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int ret;

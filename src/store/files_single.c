@@ -2,9 +2,9 @@
 /*
  * files_single.c - changing a contiguous frame, which is one file
  *
- * The writer notes what the file is after each of its own changes, so that it
- * can tell when another program has changed it: see b2f_store_own_stamp().  While
- * several threads write at once, the stamp is taken when the last one has ended.
+ * The writer takes the file's stamp after each of its own changes, so that it
+ * notices changes by another program: see b2f_store_own_stamp().  While several
+ * threads write at once, the stamp is taken when the last one has ended.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,30 +19,30 @@
 #include "store/files_single.h"
 #include "store/make.h"
 
-/* Blocks of a network's filesystem are larger than those of its disk. */
+/* A network filesystem may tell a larger block size than its disk has. */
 #define BLOCK_MAX 4096
 
 /* State of a store from b2f_store_lock() on. */
 struct b2f_files_writer {
-	/* For writing; flock(2) is on it. */
+	/* Open for writing; has the flock(2). */
 	int fd;
-	/* That is the one of the store, which was made here. */
+	/* @fd is the store's, which was made by this process. */
 	bool is_borrowed;
 	pthread_mutex_t lock;
-	/* The rest is under the lock. */
+	/* Everything below: under the lock. */
 	/* Changes under way. */
 	unsigned int nchanges;
-	/* User id for writing (store/files.h). */
+	/* User id for writes (store/files.h). */
 	uid_t uid;
-	/* The file after the last one. */
+	/* The stamp after the last change. */
 	struct b2f_frame_stamp own;
-	/* The mtime of what is committed. */
+	/* The mtime of the committed state. */
 	struct timespec mtime;
-	/* Made here, and no header has been written but that of the maker. */
+	/* Made by this process, and only its first header was written. */
 	bool is_fresh;
-	/* Changes begun so far, but for headers; and those that are synced. */
+	/* Number of changes begun, except headers; and of those synced. */
 	uint64_t nbegun, nsynced;
-	/* Less than that cannot be freed. */
+	/* Smallest size that can be freed. */
 	uint64_t block;
 };
 
@@ -88,7 +88,7 @@ static int need_writer(struct b2f_files *files)
 	return 0;
 }
 
-/* Opens the very file of the store for writing; there is no other way to it. */
+/* Opens the store's file for writing, by /proc: its name may have changed. */
 static int open_again(int fd)
 {
 	char path[48];
@@ -109,7 +109,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	w = writer_of(store);
 	if (w->fd >= 0)
 		return 0;
-	/* A file that was made here is open for writing already. */
+	/* A file made by this process is open for writing already. */
 	w->is_fresh = w->is_borrowed = b2f_store_begin_new(store);
 	w->fd = w->is_borrowed ? b2f_files_of(store)->fd
 			       : open_again(b2f_files_of(store)->fd);
@@ -128,7 +128,7 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	w->block = st.st_blksize > 0 && st.st_blksize < BLOCK_MAX
 			   ? (uint64_t)st.st_blksize
 			   : BLOCK_MAX;
-	/* Whoever wrote it before may have left something. */
+	/* An earlier writer may have left unsynced data. */
 	w->nbegun = w->nsynced + 1;
 	return 0;
 }
@@ -143,7 +143,7 @@ static void single_unlock(struct b2f_store *store)
 	close_writer(w);
 }
 
-/* Returns as whom the change is written. */
+/* Returns the user id to write the change with. */
 static uid_t begin_change(struct b2f_files_writer *w, bool is_head)
 {
 	uid_t uid;
@@ -157,8 +157,8 @@ static uid_t begin_change(struct b2f_files_writer *w, bool is_head)
 }
 
 /*
- * With @restore, sets the mtime of what is committed: the data that are shown are
- * older than the last write.
+ * With @restore, sets the mtime back to the committed state, which is older
+ * than the last write.
  */
 static void end_change(struct b2f_files_writer *w, bool restore)
 {
@@ -167,7 +167,7 @@ static void end_change(struct b2f_files_writer *w, bool restore)
 
 	pthread_mutex_lock(&w->lock);
 	times[1] = w->mtime;
-	/* Another user's file keeps the time of the write. */
+	/* The mtime of another user's file cannot be set. */
 	if (restore)
 		(void)!futimens(w->fd, times);
 	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0) {
@@ -198,7 +198,7 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 	return err;
 }
 
-/* The mtime is to be durable with what is synced next. */
+/* The next sync makes the mtime durable, too. */
 static int single_inherit(const struct b2f_object *object,
 			  const struct timespec *mtime, struct b2f_why *why)
 {
@@ -214,7 +214,7 @@ static int single_inherit(const struct b2f_object *object,
 	return 0;
 }
 
-/* While other threads write, all of it counts as not synced. */
+/* Changes of other threads under way count as not synced. */
 static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
 {
 	uint64_t nbegun;
@@ -231,8 +231,8 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
 }
 
 /*
- * The bytes of a header alone have their place already: the disk knows length
- * and times of the file, and no journal has to be written.
+ * A header overwrites bytes that have a place on the disk, so the length of the
+ * file stays, and no journal has to be written.
  */
 static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
@@ -248,12 +248,11 @@ static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
 }
 
 /*
- * All of the file, as the header is next, and is to be on disk later.  For a
- * new file that has no extents there nobody waits for this: its journal keeps
- * the places and the length of what is there only together, so a loss of power
- * leaves the file empty or whole.  If it has a place, the disk may have the
- * header of the maker, and the next one is written over that: first the disk
- * keeps what it leads to.
+ * Writes the data before the header that names them.  A new file without
+ * extents on the disk needs no wait: the journal keeps extents and length
+ * together, so a loss of power leaves the file empty or whole.  If it has
+ * extents, the disk may have the first header, which the next one overwrites:
+ * the data must be there before.
  */
 static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 {
@@ -266,7 +265,7 @@ static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 		return b2f_files_write_out(w->fd, why);
 	if (!b2f_files_is_delayed(w->fd))
 		return sync_all(w, why);
-	/* What is wrong, fsync will tell. */
+	/* fsync will report an error. */
 	(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	return 0;
 }
@@ -276,7 +275,7 @@ static int single_settle(const struct b2f_object *object, enum b2f_settle how,
 {
 	struct b2f_files_writer *w = writer_of(object->store);
 
-	/* What is wrong, fsync will tell. */
+	/* fsync will report an error. */
 	if (how == B2F_SETTLE_SOON)
 		(void)sync_file_range(w->fd, (off_t)object->base,
 				      (off_t)object->size,
@@ -304,8 +303,8 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 }
 
 /*
- * Where that cannot be done the room stays taken, and is no harm; nor is a part
- * of a block, which would only be zeroed.
+ * On failure the room stays taken, which does no harm.  Parts of blocks would
+ * only be zeroed, so leave them.
  */
 static void punch(struct b2f_files_writer *w, uint64_t off, uint64_t size)
 {

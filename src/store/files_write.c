@@ -20,7 +20,7 @@ static int dir_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
 
-	/* Not the last word, but the kernel knows of read-only mounts. */
+	/* Not a full check, but it notices read-only mounts. */
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
 		return b2f_why_set(why, -errno, "write to the directory: %s",
 				   strerror(errno));
@@ -33,8 +33,8 @@ static void dir_unlock(struct b2f_store *store)
 }
 
 /*
- * A chunk file gets its name when it is complete: a writer that is killed before leaves
- * nothing.
+ * Creates a chunk file that gets its name when it is complete: a killed writer
+ * leaves nothing.
  */
 static int create_unnamed(struct b2f_store *store, int64_t id,
 			  struct b2f_object *out, struct b2f_why *why)
@@ -68,7 +68,7 @@ static int dir_publish(struct b2f_object *object, int64_t id,
 		   AT_SYMLINK_FOLLOW))
 		return failed("create", name, why);
 	object->unnamed = false;
-	/* A program that gave the frame away meanwhile may have missed this file. */
+	/* A chown of the frame meanwhile may have missed this file. */
 	return b2f_files_permit_again(b2f_files_of(object->store)->fd,
 				      object->fd, why);
 }
@@ -96,7 +96,7 @@ static int create_named(struct b2f_store *store, int64_t id,
 	}
 	if (fd < 0)
 		return failed("create", name, why);
-	/* A new index is going to inherit its permissions with the rest. */
+	/* A new index will inherit its permissions. */
 	err = id == B2F_OBJECT_NEW_INDEX ? 0 : b2f_files_permit(dir, fd, why);
 	if (err) {
 		close(fd);
@@ -107,7 +107,7 @@ static int create_named(struct b2f_store *store, int64_t id,
 	return 0;
 }
 
-/* Is there a file with one of the names that object @id may have? */
+/* Does a file with one of the names of object @id exist? */
 static bool exists(struct b2f_store *store, int64_t id)
 {
 	int64_t tries[B2F_FILES_TRIES];
@@ -158,7 +158,7 @@ static int dir_inherit(const struct b2f_object *object,
 static int dir_settle(const struct b2f_object *object, enum b2f_settle how,
 		      struct b2f_why *why)
 {
-	/* What is wrong, fsync will tell. */
+	/* fsync will report an error. */
 	if (how == B2F_SETTLE_SOON)
 		(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (how == B2F_SETTLE_ORDER)
@@ -169,8 +169,8 @@ static int dir_settle(const struct b2f_object *object, enum b2f_settle how,
 }
 
 /*
- * Renames @from to @to, which must not exist.  Some filesystems can do that only
- * with a second link, and some without links hardly at all.
+ * Renames @from to @to, which must not exist.  Filesystems without
+ * RENAME_NOREPLACE need a hard link, or a check before.
  */
 static int rename_new(int dir, const char *from, const char *to)
 {
@@ -213,7 +213,7 @@ static int dir_install(struct b2f_store *store, const struct b2f_install *what,
 	return 0;
 }
 
-/* Its owner may have closed the index to readers, to writers, or to both. */
+/* The mode may forbid its owner to read the index, to write it, or both. */
 static int open_index(int dir)
 {
 	int fd = b2f_files_open(dir, B2F_INDEX_NAME, O_RDONLY);
@@ -239,7 +239,7 @@ static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
 
 static int dir_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
-	/* Some filesystems have no fsync for directories, nor need for it. */
+	/* Some filesystems have no fsync for directories, and need none. */
 	if (b2f_files_fsync(b2f_files_of(store)->fd) && errno != EINVAL && errno != EBADF)
 		return failed("fsync", "the directory", why);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* generation.c - which state of its lock file a frame belongs to */
+/* generation.c - the generation of the lock file that a version belongs to */
 #include "store/generation.h"
 
 #include <stdlib.h>

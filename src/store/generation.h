@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * generation.h - which state of its lock file a frame belongs to
+ * generation.h - the generation of the lock file that a version belongs to
  *
  * A program that changes a frame under the lock of C-Blosc2 raises the
- * generation first (lock.h).  So the bytes that were read are of the opened
- * version if the lock file is still in the state of that moment.  All users of
- * that version share one record of it: the generations that our own changes add
- * are no news to them.
+ * generation first (lock.h).  So bytes are of the opened version if the lock
+ * file has not changed since the open.  All users of a version share one
+ * record, to which our own changes of the generation are added.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */
@@ -18,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Contents of a lock file.  All zeros: there is none. */
+/* Contents of a lock file.  All zeros: there is no lock file. */
 struct b2f_lock_state {
 	uint64_t dev;
 	uint64_t ino;
@@ -28,33 +27,36 @@ struct b2f_lock_state {
 struct b2f_generation {
 	/* Number of owners, each of which calls b2f_generation_unref(). */
 	atomic_uint refs;
-	/* Transactions of this process that change the frame. */
+	/* Transactions of this process on the frame. */
 	atomic_uint nwriters;
-	/* Held from the look at the lock file, or its change, to what follows. */
+	/*
+	 * Held while the lock file is read or changed, and @known compared or
+	 * set.
+	 */
 	pthread_mutex_t lock;
-	/* Under @lock: the state in which the frame is the one that was opened. */
+	/* Under @lock: the state of the lock file for the opened version. */
 	struct b2f_lock_state known;
 };
 
 /*
- * Makes the record of a frame that is read while its lock file is in @state;
- * NULL: no memory.
+ * Makes the record for a frame that is read while its lock file is in @state;
+ * NULL: out of memory.
  */
 struct b2f_generation *b2f_generation_new(const struct b2f_lock_state *state);
 
-/* NULL does nothing, and gives NULL. */
+/* Adds a reference.  Of NULL returns NULL. */
 struct b2f_generation *b2f_generation_ref(struct b2f_generation *g);
 void b2f_generation_unref(struct b2f_generation *g);
 
 /*
- * Has no program changed the frame under the lock since, so that the file is as
- * @now says?  A new lock file that no writer has held yet means no change.
- * Call it with @g->lock.
+ * Is the lock file, now in state @now, unchanged but for our own changes?  A
+ * new lock file that no writer has held yet counts as unchanged.  Call it with
+ * @g->lock.
  */
 bool b2f_generation_is(const struct b2f_generation *g,
 		       const struct b2f_lock_state *now);
 
-/* Takes a transaction of this process on, or off. */
+/* Registers a transaction of this process, or ends it. */
 void b2f_generation_begin_writer(struct b2f_generation *g);
 void b2f_generation_end_writer(struct b2f_generation *g);
 bool b2f_generation_has_writer(const struct b2f_generation *g);

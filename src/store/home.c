@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* home.c - where a frame with several names lies, and the slots in it */
+/* home.c - the home of a frame with several names, and its slots */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -96,8 +96,8 @@ bool b2f_home_is_aside_of(const char *aside, const char *name)
 }
 
 /*
- * Reads the symbolic link @link as a name; false if it is none, or leads
- * elsewhere.
+ * Reads the target of the symbolic link @link as a name; false if it is not a
+ * link, or leads elsewhere.
  */
 static bool read_name(int dirfd, const char *link, char name[B2F_NAME_SIZE])
 {
@@ -122,8 +122,8 @@ void b2f_home_target(const char *home, const char *old,
 }
 
 /*
- * Cuts @target into the home that it leads to and the directory on the way there,
- * "." or a name, or NULL.  Returns the home, or NULL.
+ * Splits @target into the home, which is returned, and its parent directory,
+ * "." or a name, or NULL.  Returns NULL if it is not a home.
  */
 static const char *cut_target(char *target, const char **via)
 {
@@ -167,7 +167,7 @@ enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 	found = cut_target(target, &via);
 	if (!found)
 		return B2F_HOME_NO_LINK;
-	/* The link leads to itself, or comes from a foreign directory. */
+	/* A link to itself, or through a foreign directory. */
 	if (via && (strcmp(via, name) == 0 ||
 		    (strcmp(via, ".") == 0 &&
 		     fstatat(dirfd, found, &st, AT_SYMLINK_NOFOLLOW) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lock.c - taking part in the locks of C-Blosc2 */
+/* lock.c - the locks of C-Blosc2 */
 #include "store/lock.h"
 
 #include <fcntl.h>
@@ -16,29 +16,32 @@
 #include "store/files_attr.h"
 #include "store/place.h"
 
-/* Where the generation stands: 8 bytes, in the order of the machine. */
+/* Offset of the generation: 8 bytes in native byte order. */
 #define GENERATION_OFF 8
-/* Zeros before the generation, nothing behind it. */
+/* Zeros, then the generation; nothing follows. */
 #define FILE_SIZE 16
 
-/* The file is opened again if another program deleted it; not for ever. */
+/* How often a file that other programs delete is opened again. */
 #define TRIES 100
 
-/* Between two looks at a lock that others have. */
+/* Pause between two attempts to lock. */
 #define PAUSE_NS 500000
 #define NS_PER_MS 1000000
 
 struct b2f_lock {
 	struct b2f_store *store;
-	/* Where the contiguous frame is; else nothing. */
+	/* The name of a contiguous frame; else empty. */
 	struct b2f_place frame;
-	/* Where the lock file is, of the store or @frame, and its name there. */
+	/*
+	 * Directory of the lock file, owned by the store or @frame; its name
+	 * there.
+	 */
 	int dir;
 	char *name;
 	int fd;
-	/* It can be taken for changes: @fd may be written to. */
+	/* @fd is open for writing, so the lock can be taken for changes. */
 	bool writable;
-	/* Generation of the frame that is changed under the lock; or NULL. */
+	/* Generation record of the frame changed under the lock; or NULL. */
 	struct b2f_generation *generation;
 };
 
@@ -64,7 +67,7 @@ static int open_there(const struct b2f_lock *lock, bool *writable)
 	return fd;
 }
 
-/* Users who may use the contiguous frame may use its lock file @fd. */
+/* Gives the lock file @fd the permissions of the contiguous frame. */
 static int permit_single(struct b2f_store *store, int fd,
 			 struct b2f_why *why)
 {
@@ -72,7 +75,7 @@ static int permit_single(struct b2f_store *store, int fd,
 
 	if (fstat(b2f_files_of(store)->fd, &st))
 		return failed("stat the file of", why);
-	/* If it cannot be given away, no user gets more by that. */
+	/* If the owner cannot be set, add no permissions. */
 	if (fchown(fd, st.st_uid, st.st_gid) && fchown(fd, (uid_t)-1, st.st_gid))
 		return 0;
 	return fchmod(fd, st.st_mode & 0666) ? failed("chmod", why) : 0;
@@ -112,13 +115,13 @@ static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 	}
 	if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
 		return not_plain(why);
-	/* Beside a file with so long a name there can be none. */
+	/* The name is too long to have a lock file. */
 	if (fd < 0 && errno == ENAMETOOLONG && !create)
 		errno = ENOENT;
 	return fd >= 0 ? fd : failed("open", why);
 }
 
-/* pread(2), which no signal ends. */
+/* pread(2), repeated after a signal. */
 static ssize_t read_at(int fd, void *buf, size_t n, off_t off)
 {
 	ssize_t got;
@@ -130,8 +133,8 @@ static ssize_t read_at(int fd, void *buf, size_t n, off_t off)
 }
 
 /*
- * A user who may write to the directory can put any file there, which a generation
- * must not be written into.
+ * A user who may write to the directory can put any file there: do not write a
+ * generation into a file of another kind.
  */
 static int check_file(int fd, struct b2f_why *why)
 {
@@ -148,7 +151,7 @@ static int check_file(int fd, struct b2f_why *why)
 	return 0;
 }
 
-/* Frees what @lock has. */
+/* Closes and frees the fields of @lock. */
 static void end(struct b2f_lock *lock)
 {
 	if (lock->fd >= 0)
@@ -157,7 +160,7 @@ static void end(struct b2f_lock *lock)
 	b2f_place_fini(&lock->frame);
 }
 
-/* Makes @lock that of the file which has the name now. */
+/* Opens the file that has the name now. */
 static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
 	bool writable = false;
@@ -179,8 +182,8 @@ static int reopen(struct b2f_lock *lock, bool create, struct b2f_why *why)
 }
 
 /*
- * Makes @lock that of a contiguous frame at @frame, which it takes over on
- * success; otherwise it stays as it was.
+ * Opens the lock file of a contiguous frame at @frame, and owns @frame on
+ * success; otherwise nothing changes.
  */
 static int take_place(struct b2f_lock *lock, const struct b2f_place *frame,
 		      bool create, struct b2f_why *why)
@@ -205,9 +208,8 @@ static int take_place(struct b2f_lock *lock, const struct b2f_place *frame,
 }
 
 /*
- * A contiguous frame may have got another name since it was opened, and then it is
- * the file beside that name that other programs lock.  If the present name cannot
- * be told, the lock stays where it was.
+ * A contiguous frame may have been renamed; other programs lock the file beside
+ * its new name.  If the new name cannot be found, the old lock file stays.
  */
 static int follow(struct b2f_lock *lock, struct b2f_why *why)
 {
@@ -225,7 +227,7 @@ static int follow(struct b2f_lock *lock, struct b2f_why *why)
 	return err;
 }
 
-/* The frame is where it was, and there is no lock file beside it. */
+/* Is the frame unmoved, without a lock file beside it? */
 static bool is_missing(const struct b2f_files *files)
 {
 	const struct b2f_place there = {files->home_fd, files->home_name};
@@ -244,7 +246,7 @@ static bool is_missing(const struct b2f_files *files)
 	return is;
 }
 
-/* Opens the file beside the contiguous frame, wherever that is by now. */
+/* Opens the lock file beside the contiguous frame, wherever it is now. */
 static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
 	const struct b2f_files *files = b2f_files_of(lock->store);
@@ -322,8 +324,8 @@ void b2f_lock_belong(struct b2f_lock *lock, struct b2f_generation *generation)
 }
 
 /*
- * Takes it as @how says, LOCK_EX or LOCK_SH.  Not a blocking flock(2): nothing
- * could end that but the other program.  Returns 0, or -1 with errno.
+ * Waits for the lock LOCK_EX or LOCK_SH (@how).  A blocking flock(2) could not
+ * be interrupted.  Returns 0, or -1 with errno.
  */
 static int wait_for(int fd, int how, uint64_t until_ns)
 {
@@ -340,7 +342,7 @@ static int wait_for(int fd, int how, uint64_t until_ns)
 	}
 }
 
-/* Locks the file that has the name, also if it was deleted meanwhile. */
+/* Locks the file that has the name, even if another was deleted meanwhile. */
 static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 		     struct b2f_why *why)
 {
@@ -380,7 +382,7 @@ int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out)
 
 	if (got < 0 || fstat(lock->fd, &st))
 		return -errno;
-	/* A file that is shorter counts as 0. */
+	/* In a shorter file the generation is 0. */
 	*out = (struct b2f_lock_state){
 		.dev = st.st_dev,
 		.ino = st.st_ino,
@@ -420,7 +422,7 @@ static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
 				     sizeof(state->generation), why);
 }
 
-/* No reader of the frame looks at the file in between. */
+/* Hold the lock: readers of the frame must not see one change alone. */
 static int raise_both(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	struct b2f_generation *g = lock->generation;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lock.h - taking part in the locks of C-Blosc2
+ * lock.h - the locks of C-Blosc2
  *
- * turn.h has the part of readers.
+ * Readers use turn.h.
  *
  * Programs that use C-Blosc2 with BLOSC_LOCKING=1 hold a lock on the file
- * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME: shared
- * while they read, exclusive while they change something (docs/format.md 6).  A
- * number in that file, the *generation*,
- * grows with every exclusive lock; a program that finds another one than last time
- * reads the frame again.
+ * `.b2lock` of a sparse frame, NAME.b2lock beside a contiguous frame NAME:
+ * shared while they read, exclusive while they change the frame (docs/format.md
+ * 6).  A number in that file, the *generation*, grows with every exclusive
+ * lock; a program that finds a new generation reads the frame again.
  *
- * This keeps out those who play by the same rules, and only while it is held.
+ * The lock keeps out only programs that use it, and only while it is held.
  * b2f_store_lock() makes sure that there is only one writer of bloscfs.
  *
  * Layer: store.  May include: base/.
@@ -28,8 +27,8 @@
 struct b2f_lock;
 
 /*
- * Opens the lock file of @store, which must outlive all but the close of *@out; with
- * @create makes it if there is none.  Close *@out with b2f_lock_close().
+ * Opens the lock file of @store, which must outlive *@out except for its close;
+ * with @create makes it if there is none.  Close *@out with b2f_lock_close().
  *
  * Returns 0; -ENOENT (there is none, and not @create), B2F_EUNSUPPORTED
  * (@create, but the store is not on a filesystem), B2F_ECORRUPT (it is no plain
@@ -39,16 +38,16 @@ B2F_MUST_CHECK
 int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 		  struct b2f_why *why);
 
-/* Can other programs write to @store at all, so that there is a place for a lock? */
+/* Can other programs write to @store, so that it can have a lock file? */
 bool b2f_lock_has_place(const struct b2f_store *store);
 
 /* Releases it if it is held.  The file stays.  NULL does nothing. */
 void b2f_lock_close(struct b2f_lock *lock);
 
 /*
- * Takes the lock for changes, which must not be held, and raises the generation,
- * also that of the frame if no other program has changed it;
- * waits for other programs, but for @wait_ms at most (0: tries once).
+ * Takes the lock for changes, which must not be held, and raises the generation
+ * (in the record, too, if no other program has changed the frame); waits for
+ * other programs at most @wait_ms (0: tries once).
  *
  * Returns 0; -EAGAIN (other programs have it); -EACCES (the file may only be
  * read), or an errno; then it is not held.
@@ -58,21 +57,20 @@ int b2f_lock_acquire(struct b2f_lock *lock, uint32_t wait_ms,
 		     struct b2f_why *why);
 
 /*
- * Opens and takes the lock of @store, if it has one: then programs that use the
- * locks of C-Blosc2 are kept out until b2f_lock_close() of *@out, which else stays
- * NULL.  Returns as the two, but no -ENOENT; close *@out also after an error.
+ * Opens and takes the lock of @store, if there is a lock file, to keep programs
+ * with locks out until b2f_lock_close() of *@out; otherwise *@out is NULL.
+ * Returns as the two, but not -ENOENT; close *@out also after an error.
  */
 B2F_MUST_CHECK
 int b2f_lock_out(struct b2f_store *store, uint32_t wait_ms,
 		 struct b2f_lock **out, struct b2f_why *why);
 
 /*
- * Takes the lock for reading, with which other readers go on, and writers wait;
- * itself waits for a writer, but for @wait_ms at most.  The file may be one that
- * can only be read.
+ * Takes the lock for reading: other readers go on, writers wait.  Waits for a
+ * writer at most @wait_ms.  A read-only file suffices.
  *
- * Returns 0; -EAGAIN (another program changes something), -ENOENT (the file has
- * been deleted), or an errno; then it is not held.
+ * Returns 0; -EAGAIN (another program is changing the frame), -ENOENT (the file
+ * has been deleted), or an errno; then it is not held.
  */
 B2F_MUST_CHECK
 int b2f_lock_share(struct b2f_lock *lock, uint32_t wait_ms,
@@ -83,18 +81,18 @@ B2F_MUST_CHECK
 int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out);
 
 /*
- * From now on, changes under @lock are made to the version of the frame that
- * @generation belongs to; at first that of its store.
+ * From now on changes under @lock belong to the version of @generation; before,
+ * to that of the store.
  */
 void b2f_lock_belong(struct b2f_lock *lock, struct b2f_generation *generation);
 
 /*
- * Other programs may have had @lock, which is held, but have changed nothing: the
- * frame belongs to its present state.
+ * Sets the record to the present state of the held @lock: other programs have
+ * had it, but changed nothing.
  */
 void b2f_lock_adopt(struct b2f_lock *lock);
 
-/* Gives a lock back that is held; one that is not stays so. */
+/* Releases @lock if it is held. */
 void b2f_lock_release(struct b2f_lock *lock);
 
 #endif

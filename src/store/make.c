@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* make.c - directories that become sparse frames, and their end */
+/* make.c - making and removing sparse frames in directories */
 #include "store/make.h"
 
 #include <dirent.h>
@@ -25,7 +25,10 @@ _Static_assert(sizeof(HIDDEN "0123456789abcdef-0123456789abcdef") ==
 
 #define DEFAULT_ACL "system.posix_acl_default"
 
-/* An ACL as an xattr: a version of 4 bytes, then entries (little endian). */
+/*
+ * The layout of an ACL as xattr: a version of 4 bytes, then entries (little
+ * endian).
+ */
 enum {
 	ACL_HEADER = 4,
 	ACL_ENTRY = 8,
@@ -78,8 +81,8 @@ static mode_t allowed_by_acl(int dir, mode_t mode)
 }
 
 /*
- * A user who may read or write the frame has to get into its directory; the owner
- * always can.
+ * Users who may read or write the frame must be able to enter its directory;
+ * the owner always is.
  */
 mode_t b2f_store_dir_mode(mode_t mode)
 {
@@ -87,7 +90,7 @@ mode_t b2f_store_dir_mode(mode_t mode)
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1 | S_IRWXU;
 }
 
-/* Gives @fd that mode, and says in *@st what it is then. */
+/* Sets the mode of @fd, and returns its attributes in *@st. */
 static int set_mode(int fd, mode_t mode, struct stat *st, const char *name,
 		    struct b2f_why *why)
 {
@@ -100,7 +103,7 @@ static int set_mode(int fd, mode_t mode, struct stat *st, const char *name,
 	return fstat(fd, st) ? failed("stat", name, why) : 0;
 }
 
-/* Sets @made->index too. */
+/* Also sets @made->index. */
 static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
 		      struct b2f_store_made *made, struct b2f_why *why)
 {
@@ -122,7 +125,7 @@ static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
 	return err;
 }
 
-/* Is there anything in the directory @fd? */
+/* Refuses the directory @fd if it has entries. */
 static int check_empty(int fd, struct b2f_why *why)
 {
 	/* The kernel lists at least one entry per call. */
@@ -141,7 +144,7 @@ static int check_empty(int fd, struct b2f_why *why)
 	return size < 0 ? failed("list", "the directory", why) : 0;
 }
 
-/* Can another user than @uid exchange what @uid makes in this directory? */
+/* Can users other than @uid replace files of @uid in this directory? */
 static bool is_shared(const struct stat *dir, uid_t uid)
 {
 	if (dir->st_uid != uid && dir->st_uid != 0)
@@ -152,8 +155,8 @@ static bool is_shared(const struct stat *dir, uid_t uid)
 
 /*
  * The owner of the directory @dirfd can replace the new directory by another
- * one.  It is refused unless it belongs to that owner, or is an empty one of
- * the maker.
+ * one.  Refuses it unless it belongs to that owner, or is empty and the
+ * maker's.
  */
 static int check_new(int dirfd, struct b2f_store_made *made,
 		     struct b2f_why *why)
@@ -163,14 +166,14 @@ static int check_new(int dirfd, struct b2f_store_made *made,
 
 	if (fstat(made->fd, &made->dir) || fstatat(dirfd, ".", &parent, 0))
 		return failed("stat", "the directory", why);
-	/* Where there are no owners, both have the same. */
+	/* On a filesystem without owners both have the same. */
 	if (made->dir.st_uid != uid && made->dir.st_uid != parent.st_uid)
 		return b2f_why_set(why, -EEXIST,
 				   "the directory was exchanged");
 	return is_shared(&parent, uid) ? check_empty(made->fd, why) : 0;
 }
 
-/* Fills the directory @made->fd; last of all others may enter it. */
+/* Fills the directory @made->fd, and lets other users in at the end. */
 static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 		struct b2f_why *why)
 {
@@ -179,7 +182,7 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 	mode_t dir_mode = b2f_store_dir_mode(mode);
 	int err;
 
-	/* That files get the group of the directory is inherited. */
+	/* Keep the bit by which files get the group of the directory. */
 	dir_mode |= made->dir.st_mode & S_ISGID;
 	err = make_index(dir, mode, plan, made, why);
 	if (err)
@@ -193,7 +196,7 @@ static int fill(const struct b2f_store_plan *plan, struct b2f_store_made *made,
 	return err;
 }
 
-/* A name in the same directory that the mount does not show. */
+/* Makes a name that mounts hide. */
 static int hidden_name(char name[B2F_HIDDEN_SIZE], ino_t replaces,
 		       struct b2f_why *why)
 {
@@ -206,7 +209,7 @@ static int hidden_name(char name[B2F_HIDDEN_SIZE], ino_t replaces,
 	return 0;
 }
 
-/* Makes the directory @name, and leaves it open, and locked, in @out. */
+/* Makes the directory @name; *@out has it open and locked. */
 static int make_dir(int dirfd, const char *name,
 		    const struct b2f_store_plan *plan,
 		    struct b2f_store_made *out, struct b2f_why *why)
@@ -221,7 +224,7 @@ static int make_dir(int dirfd, const char *name,
 	if (made.fd < 0) {
 		err = failed("open", "the directory", why);
 	} else {
-		/* A program that removes leftovers leaves alone what is locked. */
+		/* Programs that remove leftovers skip locked directories. */
 		(void)!flock(made.fd, LOCK_EX | LOCK_NB);
 		err = check_new(dirfd, &made, why);
 		if (!err)
@@ -246,7 +249,7 @@ static void undo(int dirfd, const char *name)
 	(void)unlinkat(dirfd, name, AT_REMOVEDIR);
 }
 
-/* Like b2f_store_make_open(), but leaves the directory open, and locked. */
+/* Like b2f_store_make_open(); *@out has the directory open and locked. */
 static int make_hidden_first(int dirfd, const char *name,
 			     const struct b2f_store_plan *plan,
 			     struct b2f_store_made *out, struct b2f_why *why)
@@ -254,7 +257,7 @@ static int make_hidden_first(int dirfd, const char *name,
 	char hidden[B2F_HIDDEN_SIZE];
 	int err;
 
-	/* A maker that is killed meanwhile leaves no half of a frame. */
+	/* A killed maker leaves no half frame under the final name. */
 	err = hidden_name(hidden, 0, why);
 	if (!err)
 		err = make_dir(dirfd, hidden, plan, out, why);
@@ -265,7 +268,7 @@ static int make_hidden_first(int dirfd, const char *name,
 		close(out->fd);
 		undo(dirfd, hidden);
 	}
-	/* Some filesystems cannot rename without replacing. */
+	/* Some filesystems have no RENAME_NOREPLACE. */
 	if (err == -EINVAL)
 		err = make_dir(dirfd, name, plan, out, why);
 	return err;
@@ -282,7 +285,7 @@ int b2f_store_make(int dirfd, const char *name,
 	return err;
 }
 
-/* Hands out what was made with @err, as @store, in @out. */
+/* Hands out the new directory as @store in @out; or frees both if @err. */
 static int hand_out(int err, struct b2f_store *store,
 		    struct b2f_store_made *out)
 {
@@ -303,11 +306,11 @@ int b2f_store_make_open(int dirfd, const char *name,
 	struct b2f_store *store = b2f_files_new(-1, true);
 	int err;
 
-	/* Before there is anything that would have to be taken back. */
+	/* Before anything is made that had to be undone. */
 	if (!store)
 		return -ENOMEM;
 	err = make_hidden_first(dirfd, name, plan, out, why);
-	/* Not every maker of a frame is going to write to it. */
+	/* Not every maker of a frame writes to it. */
 	if (!err)
 		(void)!flock(out->fd, LOCK_UN);
 	return hand_out(err, store, out);
@@ -351,13 +354,11 @@ static int sweep_one(void *arg, int64_t id)
 	int err = b2f_store_remove(sweep->store, id, NULL);
 
 	sweep->ngone += !err;
-	/* A directory of that name is one of the other files. */
+	/* A directory with such a name is not a file of the frame. */
 	return err == -EISDIR ? 0 : err;
 }
 
-/*
- * Removes the slots with the names of the frame; there are few, without gaps.
- */
+/* Removes the slots, which have numbers without gaps. */
 static void remove_slots(struct b2f_store *store)
 {
 	char name[sizeof(B2F_SLOT_NAME) + 10];
@@ -387,7 +388,7 @@ static int remove_all(struct b2f_store *store, int dirfd, const char *name)
 	if (!err)
 		err = remove_lock_file(store);
 	remove_slots(store);
-	/* Where deletions shift what is listed, once is not enough. */
+	/* On some filesystems a deletion shifts the listing: repeat it. */
 	do {
 		before = sweep.ngone;
 		if (!err)
@@ -415,8 +416,8 @@ int b2f_store_unmake(int dirfd, const char *name, struct b2f_why *why)
 	if (!err)
 		err = b2f_store_stat_index(store, &st);
 	/*
-	 * The kernel says "not empty" only after it has found that this user
-	 * may delete the directory; if not, the frame must stay whole.
+	 * The kernel reports "not empty" only after it has checked that this
+	 * user may delete the directory; if not, the frame must stay whole.
 	 */
 	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
 	    errno != EEXIST)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * make.h - directories that become sparse frames, and their end
+ * make.h - making and removing sparse frames in directories
  *
- * The contents of an index are the caller's business.
+ * The caller provides the contents of the index.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */
@@ -18,30 +18,33 @@ struct b2f_store_plan {
 	/* The @size bytes of the index. */
 	const void *index;
 	size_t size;
-	/* All is on disk when it is made, but its own name. */
+	/* Sync everything except the frame's own name. */
 	bool durable;
 	/* Make one file instead, for b2f_single_make_open(). */
 	bool single;
-	/* For b2f_store_make_hidden(): the file that is about to get that name. */
+	/*
+	 * For b2f_store_make_hidden(): inode of the file that will get that
+	 * name.
+	 */
 	ino_t replaces;
 };
 
 /*
- * Makes the directory @name below @dirfd as @plan says.  No other user can enter
- * it until all is done.  Returns 0, -EEXIST, or another errno; then nothing is
- * left.
+ * Makes the directory @name below @dirfd as @plan says.  Other users can enter
+ * it only when it is complete.  Returns 0, -EEXIST, or another errno; then
+ * nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_store_make(int dirfd, const char *name,
 		   const struct b2f_store_plan *plan, struct b2f_why *why);
 
-/* Facts about the new frame, so that nobody has to read them back. */
+/* The new frame, with facts that need not be read back. */
 struct b2f_store_made {
 	/* Free it with b2f_store_free(). */
 	struct b2f_store *store;
-	/* Its descriptor, which stays its. */
+	/* Its descriptor, owned by @store. */
 	int fd;
-	/* But for the ctime, which its name has changed. */
+	/* Attributes, except for the ctime, which the rename has changed. */
 	struct stat dir;
 	struct stat index;
 };
@@ -71,7 +74,7 @@ mode_t b2f_store_dir_mode(mode_t mode);
 
 /*
  * True once, for a store of b2f_store_make_open(): its first writer need not
- * look for what others left, as there were no others.
+ * look for leftovers of other writers.
  */
 bool b2f_store_begin_new(struct b2f_store *store);
 

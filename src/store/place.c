@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* place.c - the name that an open file has */
+/* place.c - the current name of an open file */
 #include "store/place.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ void b2f_place_fini(struct b2f_place *place)
 bool b2f_place_has(const struct b2f_place *place, int fd)
 {
 	/*
-	 * Do not ask a filesystem that is mounted there: it may be this very
-	 * process.
+	 * Do not ask a filesystem that is mounted there: it may be served by
+	 * this process.
 	 */
 	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
 	struct statx file, st;
@@ -65,7 +65,7 @@ static bool read_path(int fd, char path[PATH_MAX])
 	return true;
 }
 
-/* How many bytes of both paths are the same directories. */
+/* Length of the directories that both paths share. */
 static size_t find_common(const char *a, const char *b)
 {
 	size_t n = 0;
@@ -88,7 +88,9 @@ static void step(int *dir, const char *name)
 	*dir = next;
 }
 
-/* From the directory *@dir, whose path is @from, to @to; -1 if there is no way. */
+/*
+ * Walks from the directory *@dir, with path @from, to @to; sets -1 on failure.
+ */
 static void walk(int *dir, const char *from, char *to)
 {
 	size_t n = find_common(from, to);
@@ -107,7 +109,7 @@ static int open_start(const struct b2f_place *before, char from[PATH_MAX])
 	from[0] = 0;
 	if (before->dir == AT_FDCWD)
 		return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* The root is the parent of what begins with a slash. */
+	/* The parent of an absolute path is the root. */
 	if (!read_path(before->dir, from))
 		return -1;
 	if (!from[1])

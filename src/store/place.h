@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * place.h - the name that an open file has
+ * place.h - the current name of an open file
  *
- * Other programs rename files at any moment, and a daemon may be mounted over the
- * directory that it shows: names are looked up one at a time, below a descriptor,
- * without symbolic links, and no file is asked for that a mount would have to
- * answer for.
+ * Other programs rename files at any moment, and a daemon may be mounted over
+ * the directory that it shows.  So names are looked up one at a time, below a
+ * descriptor, without symbolic links, and never through a mount.
  *
  * Layer: store.  May include: base/.  Threads: any.
  */
@@ -28,12 +27,12 @@ B2F_MUST_CHECK
 int b2f_place_init(struct b2f_place *place, int dir, const char *name);
 void b2f_place_fini(struct b2f_place *place);
 
-/* Is the open file @fd there? */
+/* Is the open file @fd at @place? */
 bool b2f_place_has(const struct b2f_place *place, int fd);
 
 /*
- * Finds where @fd is now, on the way from @before.  End *@out with
- * b2f_place_fini().  Returns 0, -ENOENT (it cannot be told), -ENOMEM or an errno.
+ * Finds the current place of @fd, starting at @before.  End *@out with
+ * b2f_place_fini().  Returns 0, -ENOENT (not found), -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
 int b2f_place_find(const struct b2f_place *before, int fd,

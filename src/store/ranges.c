@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranges.c - where the chunks of a contiguous frame are in its file */
+/* ranges.c - the byte ranges of chunks in a contiguous frame */
 #include "store/ranges.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void b2f_ranges_unref(struct b2f_ranges *r)
 	free(r);
 }
 
-/* Forgets what was given back, if that is the most of all. */
+/* Forgets returned ranges once most of all ranges are returned. */
 static void forget(struct b2f_ranges *r)
 {
 	uint64_t n = 0;
@@ -93,7 +93,7 @@ struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r, uint64_t id)
 {
 	uint64_t low = 0, high = r->n;
 
-	/* True as long as no range was forgotten. */
+	/* Holds until ranges are forgotten. */
 	if (id < r->n && r->items[id].id == id)
 		return &r->items[id];
 	while (low < high) {
@@ -124,10 +124,7 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 	return err;
 }
 
-/*
- * Returns the one of the @n sorted @offs that follows @off, which is among
- * them; or @limit.
- */
+/* Returns the offset that follows @off in the @n sorted @offs; or @limit. */
 static uint64_t find_next(const uint64_t *offs, uint64_t n, uint64_t off,
 			  uint64_t limit)
 {
@@ -144,7 +141,7 @@ static bool has_twins(const uint64_t *sorted, uint64_t n)
 	return false;
 }
 
-/* Where the ranges begin, sorted; NULL: no memory. */
+/* The offsets of all ranges, sorted; NULL: out of memory. */
 static uint64_t *sort_begins(const struct b2f_ranges *r)
 {
 	uint64_t *sorted = malloc((r->n ? r->n : 1) * sizeof(*sorted));
@@ -157,7 +154,9 @@ static uint64_t *sort_begins(const struct b2f_ranges *r)
 	return sorted;
 }
 
-/* Each range ends where the next one begins; of twins, one stays without end. */
+/*
+ * Ends each range where the next one begins; of twins, one stays without end.
+ */
 static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
 {
 	b2f_ranges_ungroup(r);
@@ -235,7 +234,7 @@ int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 	return err;
 }
 
-/* Takes what is before @end out of the gaps. */
+/* Removes the bytes before @end from the gaps. */
 static void carve_gaps(struct b2f_ranges *r, uint64_t end)
 {
 	while (r->ngaps && r->gaps[0].off < end) {
@@ -266,7 +265,7 @@ static void remove_gap(struct b2f_ranges *r, size_t i)
 		(--r->ngaps - i) * sizeof(*r->gaps));
 }
 
-/* Room for one more gap; false: there is no memory. */
+/* Makes room for one more gap; false: out of memory. */
 static bool reserve_gap(struct b2f_ranges *r)
 {
 	size_t cap = r->gaps_cap ? 2 * r->gaps_cap : 64;
@@ -292,7 +291,7 @@ static void join_gaps(struct b2f_ranges *r, size_t i)
 	remove_gap(r, i + 1);
 }
 
-/* The end of the file is no gap. */
+/* Free bytes at the end are not a gap. */
 static void drop_last_gap(struct b2f_ranges *r)
 {
 	const struct b2f_range *last = r->ngaps ? &r->gaps[r->ngaps - 1] : NULL;
@@ -322,9 +321,7 @@ static void add_gap(struct b2f_ranges *r, uint64_t off, uint64_t size)
 	drop_last_gap(r);
 }
 
-/*
- * The first gap with room for @size bytes between @from and @until, or -1.
- */
+/* Finds the first gap with @size bytes between @from and @until, or -1. */
 static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
 			  uint64_t until, uint32_t size)
 {
@@ -341,7 +338,7 @@ static ptrdiff_t find_gap(const struct b2f_ranges *r, uint64_t from,
 	return -1;
 }
 
-/* Takes @size bytes of gap @i, from byte @from on. */
+/* Takes @size bytes of gap @i, from offset @from on. */
 static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint64_t from,
 			uint32_t size)
 {

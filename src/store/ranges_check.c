@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranges_check.c - may these ranges be given back? */
+/* ranges_check.c - checks ranges before they are returned */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "store/ranges_priv.h"
 
-/* A range that is to be given back. */
+/* A range that is to be returned. */
 struct leaver {
 	uint64_t off;
 	uint64_t end;
@@ -48,7 +48,7 @@ static bool are_apart(const struct leaver *leavers, size_t n)
 	return true;
 }
 
-/* The first of the sorted @leavers that ends behind @off; they are apart. */
+/* The first of the sorted, disjoint @leavers that ends behind @off. */
 static size_t first_behind(const struct leaver *leavers, size_t n, uint64_t off)
 {
 	size_t low = 0, high = n;
@@ -65,8 +65,8 @@ static size_t first_behind(const struct leaver *leavers, size_t n, uint64_t off)
 }
 
 /*
- * Has any of them, but @self, a byte of the @size ones at @off?  Ranges that
- * were given back have none.
+ * Does a leaver except @self overlap the @size bytes at @off?  Free ranges do
+ * not.
  */
 static bool are_hit(const struct leaver *leavers, size_t n, uint64_t off,
 		    uint64_t size, uint64_t self)
@@ -98,7 +98,7 @@ static int reserve_groups(struct b2f_ranges *r)
 	return 0;
 }
 
-/* Where an item is. */
+/* An item and its offset. */
 struct placed {
 	uint64_t off;
 	uint32_t i;
@@ -130,9 +130,9 @@ static int sort_items(struct b2f_ranges *r)
 }
 
 /*
- * Adds to the groups what is not in them yet.  An item that gets shorter leaves
- * its group as it is, which only costs a look.  New ones may be anywhere, so when
- * they are many all are sorted again.
+ * Adds new items to the groups.  An item that shrinks leaves its group
+ * unchanged, which only costs time.  If there are many new items, all are
+ * sorted again.
  */
 static int group_items(struct b2f_ranges *r)
 {
@@ -157,7 +157,7 @@ static int group_items(struct b2f_ranges *r)
 	return err;
 }
 
-/* Is there a byte of @leavers in the places of @group? */
+/* Does a leaver overlap the extent of @group? */
 static bool may_hit(const struct leaver *leavers, size_t n,
 		    const struct b2f_extent *group)
 {
@@ -166,7 +166,7 @@ static bool may_hit(const struct leaver *leavers, size_t n,
 	return i < n && leavers[i].off < group->end;
 }
 
-/* Does an item of group @group, but a leaver itself, have a byte of @leavers? */
+/* Does an item of group @group that is not a leaver overlap a leaver? */
 static bool group_hits(const struct b2f_ranges *r, uint64_t group,
 		       const struct leaver *leavers, size_t n)
 {

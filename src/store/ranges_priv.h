@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ranges_priv.h - what a table of ranges is made of
+ * ranges_priv.h - the fields of a table of ranges
  *
  * Layer: store, for ranges.c and ranges_check.c only.
  *
- * Threads: all of it is under the lock, but for the references.
+ * Threads: everything but the references is under the lock.
  */
 #ifndef B2F_STORE_RANGES_PRIV_H
 #define B2F_STORE_RANGES_PRIV_H
@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "store/ranges.h"
 
-/* What lies between two places. */
+/* The bytes between two offsets. */
 struct b2f_extent {
 	uint64_t off;
 	uint64_t end;
@@ -24,7 +24,7 @@ struct b2f_extent {
 /* A range with its id. */
 struct b2f_named_range {
 	uint64_t off;
-	/* 0: not known before there is an @end; then, that it was given back. */
+	/* 0: before @end is set: not known; afterwards: returned. */
 	uint32_t size;
 	uint32_t id;
 };
@@ -32,32 +32,29 @@ struct b2f_named_range {
 struct b2f_ranges {
 	atomic_uint refs;
 	pthread_mutex_t lock;
-	/* In the order of ids. */
+	/* Sorted by id. */
 	struct b2f_named_range *items;
 	uint64_t n;
 	uint64_t cap;
-	/* Number of ranges that were given back. */
+	/* Number of returned ranges. */
 	uint64_t ngone;
-	/* The id that the next one gets. */
+	/* The next id. */
 	uint64_t next_id;
 	uint64_t limit;
-	/* The end of all ranges; 0: no new one has been taken yet. */
+	/* The end of all ranges; 0: no range was taken yet. */
 	uint64_t end;
-	/* Header, and trailer of a frame without data, are before this byte. */
+	/* End of the header, and of the trailer of a frame without data. */
 	uint64_t head_end;
 	bool has_writer;
-	/*
-	 * Ranges that were given back, sorted by position; no two of them
-	 * touch.
-	 */
+	/* Free ranges, sorted by offset; no two of them touch. */
 	struct b2f_range *gaps;
 	size_t ngaps;
 	size_t gaps_cap;
 	/*
-	 * The indexes of the first @ngrouped items: those of @nsorted in the order
-	 * of places, then the others; and between which places each B2F_GROUP of
-	 * them are.  So what an item may touch is found without a look at most of
-	 * the others.  Malloc'ed, with room for @groups_cap items.
+	 * Indexes of the first @ngrouped items: @nsorted of them by offset,
+	 * then the others; and the extent of each B2F_GROUP of them, so that an
+	 * overlap is found without looking at most items.  Malloc'ed, with room
+	 * for @groups_cap items.
 	 */
 	uint32_t *order;
 	struct b2f_extent *groups;
@@ -69,13 +66,13 @@ struct b2f_ranges {
 /* Items of a group. */
 #define B2F_GROUP 256
 
-/* Items were put to other places, or among other ones. */
+/* Call after items have moved, or were inserted. */
 static inline void b2f_ranges_ungroup(struct b2f_ranges *r)
 {
 	r->ngrouped = r->nsorted = 0;
 }
 
-/* Range @id, or NULL: none has it, or not any more. */
+/* Range @id, or NULL: it does not exist, or was returned. */
 struct b2f_named_range *b2f_ranges_find(const struct b2f_ranges *r,
 					uint64_t id);
 

@@ -27,7 +27,7 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 	return b2f_files_write_fully(fd, 0, off, buf, n, why);
 }
 
-/* Gives the file @fd, which has no name, its name. */
+/* Gives the unnamed file @fd its name. */
 static int name_it(int fd, int dirfd, const char *name)
 {
 	char path[48];
@@ -38,8 +38,8 @@ static int name_it(int fd, int dirfd, const char *name)
 }
 
 /*
- * Writes what @plan says to the new file @made->fd, which has its @name already
- * unless it is @unnamed.  Its lock is held, so that nothing is changed before its
+ * Writes @plan to the new file @made->fd, which is called @name unless it is
+ * @unnamed.  Holds the lock, so that no writer changes the file before its
  * stamp is known.
  */
 static int fill(int dirfd, const char *name, bool unnamed,
@@ -62,8 +62,8 @@ static int fill(int dirfd, const char *name, bool unnamed,
 }
 
 /*
- * Another mount that has seen the new file @fd took it for an empty one, and may be
- * writing to it: such a file is theirs.
+ * Locks the new file @fd.  Another mount may have seen it empty, and write to
+ * it already: then the file belongs to that mount.
  */
 static int claim(int fd)
 {
@@ -94,8 +94,8 @@ static int create(int dirfd, const char *name, mode_t mode)
 }
 
 /*
- * The same for a file that gets its name when it is whole: what is killed before
- * leaves nothing, and no other program ever sees less.
+ * Like create(), for a file that gets its name when it is complete: a killed
+ * maker leaves nothing, and no program sees half a file.
  */
 static int create_unnamed(int dirfd, mode_t mode)
 {
@@ -116,7 +116,7 @@ int b2f_single_make_open(int dirfd, const char *name,
 	bool unnamed = true;
 	int err;
 
-	/* Before there is anything that would have to be taken back. */
+	/* Before anything is made that had to be undone. */
 	made.store = b2f_files_new(-1, false);
 	if (!made.store)
 		return -ENOMEM;
@@ -135,7 +135,7 @@ int b2f_single_make_open(int dirfd, const char *name,
 	b2f_files_of(made.store)->fd = made.fd;
 	b2f_files_of(made.store)->is_new = true;
 	err = fill(dirfd, name, unnamed, plan, &made);
-	/* Not every maker of a frame is going to write to it. */
+	/* Not every maker of a frame writes to it. */
 	(void)!flock(made.fd, LOCK_UN);
 out:
 	if (err)

@@ -17,8 +17,8 @@
 #include "store/make.h"
 
 /*
- * Creates the file @name below @dirfd, which only its owner may use as long as
- * it is being made.  The caller closes *@fd.  Returns 0, -EEXIST or an errno.
+ * Creates the file @name below @dirfd, closed to other users while it is being
+ * made.  The caller closes *@fd.  Returns 0, -EEXIST or an errno.
  */
 B2F_MUST_CHECK
 int b2f_single_create(int dirfd, const char *name, int *fd,
@@ -30,22 +30,23 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 		     struct b2f_why *why);
 
 /*
- * Makes the file @name below @dirfd with the @plan->size bytes at @plan->index, and
- * opens it as a store.  The kernel takes from @plan->mode what a default ACL or the
- * umask takes.  Where the filesystem has files without a name, it gets its name when
- * it is whole; elsewhere a kill may leave it without content.  Returns as
- * b2f_store_make_open(), or -ESTALE: another mount has begun to write to it.
+ * Makes the file @name below @dirfd with the @plan->size bytes at @plan->index,
+ * and opens it as a store.  The kernel narrows @plan->mode by a default ACL or
+ * the umask.  Where the filesystem has files without a name, the name appears
+ * when the file is complete; elsewhere a kill may leave it without content.
+ * Returns as b2f_store_make_open(), or -ESTALE: another mount has begun to
+ * write to it.
  */
 B2F_MUST_CHECK
 int b2f_single_make_open(int dirfd, const char *name,
 			 const struct b2f_store_plan *plan,
 			 struct b2f_store_made *out);
 
-/* Gives it the permissions @mode, and makes all durable.  0 or an errno. */
+/* Sets the permissions @mode, and makes the file durable. 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_single_finish(int fd, mode_t mode, struct b2f_why *why);
 
-/* Removes it again.  Returns 0 or an errno. */
+/* Removes the file.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_single_remove(int dirfd, const char *name);
 

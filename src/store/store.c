@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* store.c - what all stores have in common */
+/* store.c - common to all stores */
 #include "store/store.h"
 
 #include <errno.h>
@@ -189,7 +189,7 @@ bool b2f_frame_stamp_is_settled(const struct b2f_frame_stamp *stamp)
 	if (stamp->ctime_ns == 0)
 		return true;
 	clock_gettime(CLOCK_REALTIME, &now);
-	/* No program can set a ctime, unlike an mtime. */
+	/* Unlike an mtime, no program can set a ctime. */
 	return in_ns(now) - stamp->ctime_ns >
 	       (b2f_frame_stamp_is_coarse(stamp) ? COARSE_TICK_NS : TICK_NS);
 }

@@ -5,8 +5,7 @@
 #include <errno.h>
 
 /*
- * A file that this process may not read, or that is no lock file, keeps nobody
- * from reading: as if there were none.
+ * A lock file that this process may not read, or of another kind, is ignored.
  */
 static int open_file(struct b2f_store *store, struct b2f_lock **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* write.c - the stores that can be written to, and those that cannot */
+/* write.c - changing a store, where that is possible */
 #include "store/write.h"
 
 static int read_only(struct b2f_why *why)
@@ -188,7 +188,7 @@ static void give_back(struct b2f_store *store, uint64_t id)
 {
 	struct b2f_range range;
 
-	/* First: it may be taken again at once. */
+	/* First of all: the range may be taken again at once. */
 	if (b2f_ranges_get_own(store->ranges, id, &range) &&
 	    !b2f_ranges_is_last(store->ranges, id))
 		(void)!b2f_store_cut(store, range.off, range.size, NULL);
@@ -290,6 +290,6 @@ void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
 	if (ops && ops->note_attributes)
-		/* If that fails, the change counts as another program's. */
+		/* If that fails, the change looks like another program's. */
 		(void)ops->note_attributes(store, sets_mtime);
 }

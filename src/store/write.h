@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * write.h - changing what a store holds
+ * write.h - changing the objects of a store
  *
- * These are the steps that a commit is made of, each of them small enough to
- * say what it leaves behind if it fails, or if the power fails after it.  A
- * store that has no write ops answers -EROFS to all of them.
+ * A commit consists of these steps, each small enough to say what it leaves
+ * behind if it fails, or if the power fails after it.  A read-only store
+ * returns -EROFS from all of them.
  *
  * Layer: store.  May include: base/.
  *
@@ -18,42 +18,41 @@
 
 /*
  * Makes @store the only writer of bloscfs, until b2f_store_unlock() or the end
- * of the store.
- * (Programs with other ideas of locks are not kept out; see lock.h.)
- * Returns 0, -EBUSY (another one is), -EROFS, -EACCES, or an errno.
+ * of the store.  (For other programs see lock.h.)  Returns 0, -EBUSY (there is
+ * another writer), -EROFS, -EACCES, or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_lock(struct b2f_store *store, struct b2f_why *why);
 
-/* Gives that up; does nothing without. */
+/* Ends b2f_store_lock(), if there was one. */
 void b2f_store_unlock(struct b2f_store *store);
 
 /*
  * Creates object @id, which must not exist (-EEXIST), for writing and reading;
- * of a pending chunk file, nor may there be one that has its own name.  In a
- * contiguous store @id is one of b2f_ranges_take() or b2f_ranges_add().
- * B2F_OBJECT_NEW_INDEX replaces what an earlier try left, and is its owner's
- * alone before b2f_object_inherit().  All other objects can be read and written
- * by the users who may read and write the index, whatever the umask; without an
- * index, only its owner.  Close @out with b2f_object_close().  Returns 0 or an
- * errno.
+ * nor, for a pending chunk file, a file with its own name.  In a contiguous
+ * store @id comes from b2f_ranges_take() or b2f_ranges_add().
+ * B2F_OBJECT_NEW_INDEX replaces the leftover of an earlier try, and only its
+ * owner may use it before b2f_object_inherit().  All other objects can be read
+ * and written by the users who may read and write the index, whatever the
+ * umask; without an index, only its owner.  Close @out with b2f_object_close().
+ * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_object_create(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why);
 
 /*
- * Makes @object, which was created as @id and is complete, visible under that
- * name.  (A new index gets its own by b2f_store_install().)  Returns 0, -EEXIST
- * (another program has taken the name meanwhile) or an errno.
+ * Makes the complete @object, created as @id, visible under its name.
+ * (b2f_store_install() does that for a new index.)  Returns 0, -EEXIST (another
+ * program has taken the name meanwhile) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_object_publish(struct b2f_object *object, int64_t id,
 		       struct b2f_why *why);
 
 /*
- * Writes all @n bytes at @buf to @off of an object that was created; sets
- * nothing in @object.  Returns 0 or an errno of pwrite(2).
+ * Writes all @n bytes at @buf to @off of a created object; does not change
+ * @object.  Returns 0 or an errno of pwrite(2).
  */
 B2F_MUST_CHECK
 int b2f_object_write(const struct b2f_object *object, uint64_t off,
@@ -71,24 +70,23 @@ int b2f_object_inherit(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
 
 /*
- * Sees to it that the content of @object gets as far as @how says.
+ * Brings the content of @object as far as @how says.
  *
- * In order: waits until the data are written to the disk, but does not flush
- * the disk.  A journal then has the place and the size of the content before
- * any name that is given from now on: after a loss of power that name leads to
- * all of the content, or is not there.  Far cheaper than durable, and
- * promises no more than this order.  In a contiguous store this concerns the
- * whole file, and the first header of a new file is not waited for.
+ * B2F_SETTLE_ORDER waits until the data are written to the disk, but does not
+ * flush the disk's cache.  A journal then has extents and size of the content
+ * before any name that is given from now on: after a loss of power that name
+ * leads to all of the content, or does not exist.  This is far cheaper than
+ * durable, and promises only the order.  In a contiguous store it concerns the
+ * whole file, and does not wait for the first header of a new file.
  *
- * Returns 0 or an errno: then the object is of no use any more.  Linux forgets
- * what it could not write, so that a second try would succeed without having done
- * anything.
+ * Returns 0 or an errno: then discard the object.  Linux reports a writeback
+ * error once, so a second try would succeed without having written anything.
  */
 B2F_MUST_CHECK
 int b2f_object_settle(const struct b2f_object *object, enum b2f_settle how,
 		      struct b2f_why *why);
 
-/* Durable, or else in order. */
+/* Durable if @durable, otherwise in order. */
 static inline enum b2f_settle b2f_settle_of(bool durable)
 {
 	return durable ? B2F_SETTLE_DURABLE : B2F_SETTLE_ORDER;
@@ -111,18 +109,19 @@ int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
 			  struct b2f_why *why);
 
 /*
- * Gives the pending chunk file @id its own name, which no file may have yet; with
- * B2F_OBJECT_PENDING in @id, the chunk file that has the name of @id becomes a pending
- * one.  Returns 0, -EEXIST, -ENOENT or another errno; then nothing has changed.
+ * Gives the pending chunk file @id its own name, which must be free; with
+ * B2F_OBJECT_PENDING in @id, makes the chunk file with the name of @id a
+ * pending one.  Returns 0, -EEXIST, -ENOENT or another errno; then nothing has
+ * changed.
  */
 B2F_MUST_CHECK
 int b2f_store_name(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
- * Writes the new index, the @size bytes at @index, with what it inherits from
- * the one before (b2f_object_inherit(), with @mtime), in
- * order (b2f_object_settle()).  Close *@out with b2f_object_close(): its
- * mode may allow nobody to open it for b2f_object_sync().  Returns 0 or an errno.
+ * Writes the new index, the @size bytes at @index, with the attributes of the
+ * one before (b2f_object_inherit(), with @mtime), in order
+ * (b2f_object_settle()).  Close *@out with b2f_object_close(): its mode may
+ * allow nobody to open it for b2f_object_sync().  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_write_index(struct b2f_store *store, const void *index,
@@ -130,95 +129,96 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  struct b2f_object *out, struct b2f_why *why);
 
 /*
- * Puts the new index in the place of the index, at once (rename); @what is not NULL
- * for a shared store.
- * Returns 0 or an errno; then the old one is still there.  -ESTALE: it is not the base.
- * B2F_EINDOUBT, of a shared store: it may have happened.  Not for a contiguous store.
+ * Replaces the index by the new one, atomically (rename); @what is not NULL for
+ * a shared store.  Returns 0 or an errno; then the old one is unchanged.
+ * -ESTALE: the index is not the base.  B2F_EINDOUBT, for a shared store: the
+ * outcome is unknown.  Not for a contiguous store.
  */
 B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store, const struct b2f_install *what,
 		      struct b2f_why *why);
 
 /*
- * For a shared store: raises *@id, which is above those of the index, above all that
- * its chunks ever had, as far as can be told.  Returns 0 or an errno.
+ * For a shared store: raises *@id, which is above the ids of the index, above
+ * all ids that the frame ever had, as far as is known.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_first_id(struct b2f_store *store, uint64_t *id,
 		       struct b2f_why *why);
 
-/* Both durably, at once. */
+/* Writes and installs the index, durably. */
 B2F_MUST_CHECK
 int b2f_store_replace_index(struct b2f_store *store, const void *index,
 			    size_t size, const struct timespec *mtime,
 			    struct b2f_why *why);
 
 /*
- * Makes the content of the index durable that is in its place, whatever its
- * mode lets its owner do; in a contiguous store with all of the file, of which
- * often nothing is left but the header.  Returns 0 or an errno.
+ * Makes the content of the installed index durable, even if its mode forbids
+ * its owner to open it; in a contiguous store the whole file, of which often
+ * only the header is left to write.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why);
 
 /*
- * Makes created, installed and removed names durable, where a filesystem has
- * that.  Returns 0 or an errno.
+ * Makes created, installed and removed names durable, where the filesystem
+ * supports that.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why);
 
 /*
- * Removes object @id, of a pending one only what is under the hidden name.  A
- * missing object is no error.  Returns 0 or an errno.
+ * Removes object @id; of a pending one only the hidden name.  A missing object
+ * is no error.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why);
 
 /*
- * For a contiguous store: ends the use of the @n ranges @ids, which are punched out
- * where the filesystem can do that, and taken again; of all or, after an error, of
- * none.  Returns 0, -EINVAL (see b2f_ranges_check()) or -ENOMEM.
+ * For a contiguous store: returns the @n ranges @ids to the free ones, and
+ * punches holes where the filesystem can do that; after an error, none.
+ * Returns 0, -EINVAL (see b2f_ranges_check()) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
 			struct b2f_why *why);
 
-/* For a shared store: is there a chunk of which it is the time? */
+/* For a shared store: are there replaced chunks that are due for removal? */
 bool b2f_store_is_due(struct b2f_store *store);
 
 /*
- * For a shared store: removes these, and of the @n chunks @ids, which were written here,
- * those that the index does not name that is there now, nor may a b2f_store_install() of
- * unknown outcome.  Returns 0, or why that index cannot be read: then all stay.
+ * For a shared store: removes these, and those of the @n chunks @ids, written
+ * here, that neither the current index names nor a b2f_store_install() of
+ * unknown outcome may.  Returns 0, or the error of reading that index: then all
+ * stay.
  */
 B2F_MUST_CHECK
 int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 		    struct b2f_why *why);
 
 /*
- * Reads the stamp of object @id, to see later whether it was rewritten; finds a
- * pending object as b2f_object_open() does.  Returns 0 or an errno.
+ * Reads the stamp of object @id, to notice later whether it was rewritten;
+ * finds a pending object as b2f_object_open() does.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_identify(struct b2f_store *store, int64_t id,
 		       struct b2f_frame_stamp *out);
 
 /*
- * Calls @fn for every name of a chunk file, in any order, and for what writers
- * that crashed left of new indexes (as B2F_OBJECT_NEW_INDEX); other names are
- * passed over.  @fn may remove what it is called for.  Stops when @fn returns
- * other than 0, and returns that; else 0 or an errno.
+ * Calls @fn for every name of a chunk file, in any order, and for leftover new
+ * indexes of crashed writers (as B2F_OBJECT_NEW_INDEX); skips other names.  @fn
+ * may remove the object.  Stops when @fn returns other than 0, and returns
+ * that; else 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		   void *arg);
 
 /*
- * For a contiguous store: puts the @n bytes at @head at the begin of the file,
- * at once if @n is at most B2F_SECTOR, and gives the file the mtime @mtime; NULL:
- * the one it had before the writer wrote chunks to it.  Returns 0 or an errno;
- * then the old bytes are still there.
+ * For a contiguous store: puts the @n bytes at @head at the start of the file,
+ * atomically if @n is at most B2F_SECTOR, and sets the mtime @mtime; NULL: the
+ * one before the writer's changes.  Returns 0 or an errno; then the old bytes
+ * are unchanged.
  */
 #define B2F_SECTOR 512
 B2F_MUST_CHECK
@@ -226,8 +226,8 @@ int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 		       const struct timespec *mtime, struct b2f_why *why);
 
 /*
- * For a contiguous store: frees the @size bytes at @off where the filesystem can do
- * that; UINT64_MAX: the file ends at @off.  Returns 0 or an errno.
+ * For a contiguous store: frees the @size bytes at @off where the filesystem
+ * can do that; UINT64_MAX: cuts the file at @off.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
@@ -244,15 +244,15 @@ int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
 
 /*
  * Has another program written to the file of the contiguous @store since the
- * last change by its writer?  Changes of attributes do not count, and the
- * answer is not known while the writer is writing.  Returns 1, 0 or an errno.
+ * last change by its writer?  Ignores changes of attributes, and does not see
+ * any while the writer is writing.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_has_changed(struct b2f_store *store);
 
 /*
- * For a contiguous store: what has changed of its file since the last change by
- * its writer were attributes; its mtime too if @sets_mtime, which commits then
+ * For a contiguous store: the change of its file since the writer's last change
+ * was one of attributes; with @sets_mtime the mtime too, which commits then
  * keep.
  */
 void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zip.c - where the members of a ZIP file are
+ * zip.c - the members of a ZIP file
  *
  *   members, each behind a local header
  *   central directory: an entry per member        -- parse_directory()
@@ -29,7 +29,7 @@
 #define MODE_TYPE	0170000
 #define MODE_LINK	0120000
 
-/* An entry of the directory. */
+/* An entry of the central directory. */
 struct entry {
 	uint16_t made_by;
 	uint16_t flags;
@@ -47,14 +47,16 @@ struct entry {
 	const uint8_t *extra;
 };
 
-/* Takes the next number of a ZIP64 field, if @value says that it is there. */
+/* Reads the next number of a ZIP64 field, if @value says that there is one. */
 static void widen(struct b2f_cursor *cur, uint64_t *value)
 {
 	if (*value == UINT32_MAX)
 		*value = b2f_cursor_le64(cur);
 }
 
-/* The numbers that do not fit 32 bits are in an extra field, in this order. */
+/*
+ * Reads the extra field, which has the numbers beyond 32 bits, in this order.
+ */
 static bool read_extra(struct entry *e)
 {
 	struct b2f_cursor cur = b2f_cursor_at(e->extra, e->extra_len);
@@ -115,7 +117,7 @@ static int take_entry(struct b2f_cursor *cur, struct entry *e,
 	return 0;
 }
 
-/* Would one part of a path lead elsewhere, or could no file be called so? */
+/* Would a part of a path lead elsewhere, or is it no valid file name? */
 static bool is_bad_part(const char *part, size_t n)
 {
 	return n == 0 || n > B2F_ZIP_NAME_MAX ||
@@ -179,7 +181,7 @@ static const char *find_refusal(const struct entry *e)
 	return NULL;
 }
 
-/* Finds the bytes of @m behind its local header, which has to agree. */
+/* Finds the bytes of @m behind its local header, which must agree with @e. */
 static int locate(const struct b2f_object *object, const struct b2f_zip_end *end,
 		  const struct entry *e, struct b2f_zip_member *m,
 		  struct b2f_why *why)
@@ -277,7 +279,7 @@ static void sort(struct b2f_zip *zip, int (*compare)(const void *, const void *)
 		qsort(zip->members, zip->n, sizeof(*zip->members), compare);
 }
 
-/* Sorts the members by name, after a look at where they are. */
+/* Sorts the members by name, after checking that they do not overlap. */
 static int check_members(struct b2f_zip *zip, struct b2f_why *why)
 {
 	const struct b2f_zip_member *m;

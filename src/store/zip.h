@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zip.h - where the members of a ZIP file are
+ * zip.h - the members of a ZIP file
  *
  * A .b2z store of python-blosc2 is a ZIP file whose members are stored, not
  * compressed, so that each is a frame at an offset of the file.  This reads the
@@ -9,10 +9,10 @@
  * but do not say where they lie, or leave it to the caller to find members that
  * overlap; nothing else of them is needed here.
  *
- * Hostile files are refused as a whole: what two readers could read differently
- * (two directories, names that differ, members that overlap), what is outside
- * of the file, and names that lead out of the store.  A sound member that has
- * no plain bytes in the file is marked as such.
+ * Refuses hostile files as a whole: files that two readers could read
+ * differently (two directories, differing names, overlapping members), members
+ * outside of the file, and names that lead out of the store.  A sound member
+ * that has no plain bytes in the file is marked as such.
  *
  * Layer: store.  May include: base/.  Threads: pure functions of an object.
  */
@@ -27,18 +27,18 @@
 
 struct b2f_zip_member {
 	/*
-	 * A relative path, 0-terminated: no empty part, no "." and "..", at
-	 * most B2F_ZIP_NAME_MAX bytes each.  The name of a directory ends
+	 * A relative path, 0-terminated: no empty part, no "." and "..", each
+	 * part at most B2F_ZIP_NAME_MAX bytes.  The name of a directory ends
 	 * without a slash.
 	 */
 	char *name;
 	bool is_dir;
-	/* Its first byte in the file, and how many it has there. */
+	/* Offset and size in the file. */
 	uint64_t off;
 	uint64_t size;
-	/* Checksum of its bytes, if they are not refused; not compared here. */
+	/* CRC-32 of its bytes, unless @refused; not compared here. */
 	uint32_t crc32;
-	/* Why its bytes cannot be read where they lie, as "it is encrypted". */
+	/* Why its bytes cannot be read in place, as "it is encrypted". */
 	const char *refused;
 	/* Position of its local header. */
 	uint64_t header_off;
@@ -50,7 +50,7 @@ struct b2f_zip {
 	size_t n;
 };
 
-/* Like a file name. */
+/* As for file names. */
 #define B2F_ZIP_NAME_MAX 255
 
 /*
@@ -60,7 +60,7 @@ struct b2f_zip {
  *
  * Returns 0, B2F_ENOTFRAME (no ZIP file), B2F_ECORRUPT, B2F_EUNSUPPORTED (in
  * several parts, or its directory is encrypted), B2F_ETOOBIG, -ENOMEM, or an
- * errno of the store; with the cause in @why.
+ * errno of the store; the cause is in @why.
  */
 B2F_MUST_CHECK
 int b2f_zip_parse(const struct b2f_object *object, struct b2f_zip *out,

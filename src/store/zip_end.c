@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zip_end.c - the end of a ZIP file, which tells where its directory is
+ * zip_end.c - the end records of a ZIP file, which locate its directory
  *
  *   ZIP64 end record, and its locator             -- only of large files
  *   end record: where the directory is; comment   -- the last of all
@@ -25,10 +25,12 @@ int b2f_zip_corrupt(struct b2f_why *why, const char *text)
 	return b2f_why_set(why, B2F_ECORRUPT, "ZIP file: %s", text);
 }
 
-/* The position of the end record in the last bytes of a file, or -1. */
+/* Offset of the end record in the last bytes of a file, or -1. */
 static int64_t scan_end(const uint8_t *tail, size_t n)
 {
-	/* Its comment reaches to the very end; so there is one at most. */
+	/*
+	 * Its comment reaches to the end of the file; so there is at most one.
+	 */
 	for (size_t at = n < END_SIZE ? 0 : n - END_SIZE + 1; at-- > 0;) {
 		struct b2f_cursor cur = b2f_cursor_at(tail + at, n - at);
 
@@ -72,7 +74,7 @@ bool b2f_zip_end_look(const struct b2f_object *object)
 	return is;
 }
 
-/* The record at @end may be complete: a file can have 65,535 members. */
+/* Is the record at @end complete? A file can have exactly 65,535 members. */
 static int end_without64(const struct b2f_zip_end *end, struct b2f_why *why)
 {
 	if (end->directory_size == UINT32_MAX ||
@@ -81,7 +83,7 @@ static int end_without64(const struct b2f_zip_end *end, struct b2f_why *why)
 	return 0;
 }
 
-/* The record of a file with large numbers, which the one at @end hides. */
+/* Reads the ZIP64 record of a file with large numbers. */
 static int read_end64(const struct b2f_object *object, struct b2f_zip_end *end,
 		      struct b2f_why *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * zip_end.h - the end of a ZIP file, which tells where its directory is
+ * zip_end.h - the end records of a ZIP file, which locate its directory
  *
  * Layer: store.  May include: base/.  Threads: pure functions of an object.
  */
@@ -10,12 +10,12 @@
 #include "base/cursor.h"
 #include "store/store.h"
 
-/* Bytes of an entry of the directory without its name, extra and comment. */
+/* Size of a directory entry without name, extra field and comment. */
 #define B2F_ZIP_ENTRY_SIZE 46
 
 /* Contents of the end records. */
 struct b2f_zip_end {
-	/* Position of the first end record; the directory is before it. */
+	/* Offset of the first end record; the directory is before it. */
 	uint64_t at;
 	uint64_t n;
 	uint64_t directory_off;
@@ -32,12 +32,12 @@ static inline uint16_t b2f_zip_take16(struct b2f_cursor *cur)
 /* Sets @why, and returns B2F_ECORRUPT. */
 int b2f_zip_corrupt(struct b2f_why *why, const char *text);
 
-/* Does @object end as a ZIP file does? */
+/* Does @object end like a ZIP file? */
 bool b2f_zip_end_look(const struct b2f_object *object);
 
 /*
- * Finds the directory of @object, which is inside of it and not too large.
- * Returns as b2f_zip_parse().
+ * Finds the directory of @object, and checks that it is inside and not too
+ * large.  Returns as b2f_zip_parse().
  */
 B2F_MUST_CHECK
 int b2f_zip_end_find(const struct b2f_object *object, struct b2f_zip_end *out,
