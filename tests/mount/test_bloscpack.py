@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Bloscpack files are plain files, which are only read."""
+import contextlib
 import errno
 import json
 import mmap
@@ -109,6 +110,27 @@ def test_what_its_program_appends_is_seen():
         assert pathlib.Path("mnt/x").read_bytes() == DATA
         append("src/x.blp", "more")
         assert pathlib.Path("mnt/x").read_bytes() == DATA + DATA[:250000]
+
+
+def test_another_version_in_its_place_is_no_damage():
+    """A reader that has it open gets bytes of one of the two, or an error."""
+    os.mkdir("src")
+    pack("src/x.blp")
+    other = DATA[::-1]
+    pack("y.blp", data=other, chunk_size=70000)
+    with Mount("src", "mnt", "-o", "attr_timeout=0,direct_io") as mount:
+        fd = os.open("mnt/x", os.O_RDONLY)
+        assert os.pread(fd, 1000, 0) == DATA[:1000]
+        pathlib.Path("src/x.blp").write_bytes(
+            pathlib.Path("y.blp").read_bytes())
+        for off in range(200000, len(DATA), 100000):
+            with contextlib.suppress(OSError):
+                got = os.pread(fd, 1000, off)
+                assert got in (DATA[off:off + 1000], other[off:off + 1000])
+        os.close(fd)
+        assert pathlib.Path("mnt/x").read_bytes() == other
+        assert "damaged" not in mount.log() and ": chunk" not in mount.log(), \
+            mount.log()
 
 
 def test_other_files_of_that_name_are_left_alone():

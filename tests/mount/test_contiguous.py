@@ -233,9 +233,18 @@ def test_seals():
 
 
 def test_a_reader_that_stays_open():
-    """C-Blosc2 sees each commit."""
+    """C-Blosc2 sees each commit, by another length of the file."""
     model = begin()
     reader = blosc2.open(FRAME, mode="r")
+    with mounted(), opened() as fd:
+        lengths = set()
+        for n in range(20):
+            put(fd, model, 0, os.urandom(CHUNK))
+            os.fsync(fd)
+            with open(FRAME, "rb") as f:
+                lengths.add(f.read(24)[16:])
+            assert reader.decompress_chunk(0) == model[:CHUNK], n
+        assert len(lengths) == 20, len(lengths)
     with mounted():
         for n in range(12):
             with opened() as fd:

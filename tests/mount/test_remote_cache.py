@@ -192,6 +192,25 @@ def test_a_directory_that_cannot_be_used_costs_one_line():
         assert len(lines) == 1 and "nothing is kept" in lines[0], lines
 
 
+def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
+    """It is told of once, and nothing is left of what did not fit."""
+    contents = make_files()
+    os.mkdir("cache")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", "cache"],
+                   check=True)
+    try:
+        with web("files") as (way, _):
+            for name, shown in NAMES.items():
+                with mount(way, name) as m:
+                    assert read(f"mnt/{shown}") == contents[shown]
+                    m.wait_for_log("nothing more is kept there")
+        names = {p.name for p in pathlib.Path("cache").rglob("*")
+                 if p.is_file()} - {"lock"}
+        assert names and all(len(name) == 30 for name in names), names
+    finally:
+        subprocess.run(["umount", "cache"], check=True)
+
+
 def test_several_mounts_share_it():
     contents = make_files()
     os.mkdir("mnt2")

@@ -18,7 +18,7 @@ import numpy as np
 from fake_s3 import FakeS3
 from mounting import Mount
 from packing import BloscArgs, BloscpackArgs, bloscpack, unpack
-from proxy import Proxy
+from proxy import Proxy, status
 from remote import RemoteMount
 from s3_server import ENV
 from scratch import check_same, check_stock, litter, make_contiguous
@@ -96,6 +96,13 @@ class Form:
 
     def put(self, name, data):
         self.make(SRC / (name + self.suffix), data)
+
+    def fill(self, left):
+        """Leaves room for @left bytes; returns what gives the room back."""
+        st = os.statvfs(SRC)
+        ballast = SRC / "ballast"
+        ballast.write_bytes(bytes(st.f_bavail * st.f_frsize - left))
+        return ballast.unlink
 
     def fetch(self, name):
         """The frame of the file @name, where stock can open it."""
@@ -217,6 +224,10 @@ class Bucket(Form):
         for file in os.listdir("up"):
             self.server.load(f"up/{file}", self.key(name) + file)
         shutil.rmtree("up")
+
+    def fill(self, left):
+        self.way.fault = lambda r: status(507) if r.method == "PUT" else None
+        return lambda: setattr(self.way, "fault", None)
 
     def key(self, name):
         return f"/bucket/d/{name}.b2frame/"

@@ -191,6 +191,10 @@ Test(cachedir, another_version_under_one_name_takes_its_place)
 	struct b2f_remote_stat newer = version, st;
 	const struct b2f_cachedir_range range = {.name = "a", .off = 7, .n = 3};
 	const struct b2f_cachedir_range both = {.name = "a", .off = 0, .n = 10};
+	const struct b2f_cachedir_range behind = {
+		.name = "b", .off = B2F_CELL_SIZE, .n = 3};
+	const struct b2f_cachedir_range across = {
+		.name = "b", .off = B2F_CELL_SIZE - 3, .n = 6};
 	struct scene s = scene_open(100 * MEBI);
 	uint8_t buf[16];
 
@@ -201,6 +205,10 @@ Test(cachedir, another_version_under_one_name_takes_its_place)
 	cr_assert_str_eq(st.etag, newer.etag);
 	cr_assert_arr_eq(buf, "new", 3);
 	cr_assert_eq(b2f_cachedir_get(s.cache, &both, buf, &st), -ENOENT);
+	/* Nor are two cells of two versions one answer. */
+	put(&s, "b", B2F_CELL_SIZE - 3, 3);
+	b2f_cachedir_put(s.cache, &behind, &newer, (const uint8_t *)"new");
+	cr_assert_eq(b2f_cachedir_get(s.cache, &across, buf, &st), -ENOENT);
 	scene_close(&s);
 }
 

@@ -146,6 +146,33 @@ static void *write_and_commit(void *arg)
 	return NULL;
 }
 
+#define NAPPENDS 2000
+
+static void *append_some(void *arg)
+{
+	struct scratch *s = arg;
+	uint64_t off;
+
+	for (int i = 0; i < NAPPENDS; i++)
+		cr_assert_eq(b2f_file_append(s->file, "line\n", 5, &off), 5);
+	return NULL;
+}
+
+Test(file_concurrent, appends_of_threads_follow_each_other)
+{
+	pthread_t threads[4];
+	struct scratch s;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, append_some, &s);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	cr_assert_eq(b2f_file_size(s.file), 4 * NAPPENDS * 5);
+	tear_down(&s);
+}
+
 Test(file_concurrent, begins_to_write_while_the_mode_is_set)
 {
 	pthread_t threads[2];

@@ -17,9 +17,12 @@ static struct b2f_frame_header parse(const struct hex *raw)
 	return h;
 }
 
-/* The index chunk stands between header and trailer of a sparse frame. */
-static int parse_entries(const struct hex *raw, struct b2f_entries *out,
-			 struct b2f_why *why)
+/*
+ * The index chunk stands between header and trailer of a sparse frame; unless
+ * @cbytes is 0, it is taken for that of one file with so many bytes of chunks.
+ */
+static int parse_as(const struct hex *raw, uint64_t cbytes,
+		    struct b2f_entries *out, struct b2f_why *why)
 {
 	struct b2f_frame_header h = parse(raw);
 	struct b2f_decoder *dec = NULL;
@@ -31,11 +34,19 @@ static int parse_entries(const struct hex *raw, struct b2f_entries *out,
 				      &h, &trailer, NULL),
 		0);
 	cr_assert_eq(b2f_decoder_new(&dec), 0);
+	h.sparse = cbytes == 0;
+	h.cbytes = cbytes ? cbytes : h.cbytes;
 	err = b2f_entries_parse(raw->data + h.header_len,
 				raw->size - h.header_len - trailer, &h, dec,
 				out, why);
 	b2f_decoder_free(dec);
 	return err;
+}
+
+static int parse_entries(const struct hex *raw, struct b2f_entries *out,
+			 struct b2f_why *why)
+{
+	return parse_as(raw, 0, out, why);
 }
 
 Test(index, header_of_a_sparse_frame)
@@ -87,18 +98,26 @@ Test(index, one_value_for_all_chunks_takes_no_memory)
 	hex_free(&raw);
 }
 
-/* The two entries of the vector are stored as they are, 8 bytes each. */
-static int with_entry(uint64_t value, struct b2f_why *why)
+/*
+ * The two entries of the vector are stored as they are, 8 bytes each; @cbytes as
+ * for parse_as().
+ */
+static int with_entry_as(uint64_t value, uint64_t cbytes, struct b2f_why *why)
 {
 	struct hex raw = hex_new(HEX_SFRAME_INDEX);
 	struct b2f_entries e = {0};
 	int err;
 
 	b2f_store_le64(raw.data + 97 + 32 + 8, value);
-	err = parse_entries(&raw, &e, why);
+	err = parse_as(&raw, cbytes, &e, why);
 	b2f_entries_fini(&e);
 	hex_free(&raw);
 	return err;
+}
+
+static int with_entry(uint64_t value, struct b2f_why *why)
+{
+	return with_entry_as(value, 0, why);
 }
 
 Test(index, entries_that_are_neither_are_refused)
@@ -117,6 +136,16 @@ Test(index, entries_that_are_neither_are_refused)
 	cr_assert_eq(with_entry(UINT64_C(0x8100000000000001), &why),
 		     B2F_ECORRUPT);
 	cr_assert_eq(with_entry(UINT64_MAX, &why), B2F_ECORRUPT);
+}
+
+Test(index, places_in_one_file_have_room_for_a_chunk)
+{
+	struct b2f_why why = {""};
+
+	cr_assert_eq(with_entry_as(1000 - B2F_CHUNK_HEADER_MIN, 1000, &why), 0);
+	cr_assert_eq(with_entry_as(1001 - B2F_CHUNK_HEADER_MIN, 1000, &why),
+		     B2F_ECORRUPT);
+	cr_assert_not_null(strstr(why.text, "chunk 1 to 0x3d9"));
 }
 
 Test(index, an_index_must_hold_64_bit_numbers)
