@@ -24,6 +24,9 @@
 /* Larger ones are not kept. */
 #define PAGES_MAX (4u << 20)
 
+/* As little of a buffer may be in memory without being counted. */
+#define SHORT_MAX (16u << 10)
+
 /* Bytes of one request; larger buffers are not kept. */
 #define COPY_SIZE (1u << 20)
 
@@ -33,6 +36,7 @@ void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes, size_t large_bytes)
 		.decoders.max = 64,
 		.encoders.max = 16,
 		.pages.max = 8,
+		.short_pages.max = 8,
 		.copies.max = 8,
 		.large_max = large_bytes,
 	};
@@ -54,6 +58,12 @@ static void copy_free(struct b2f_idle *idle, uint8_t *copy)
 		free(copy);
 }
 
+static void unmap_all(struct b2f_idle_stack *stack)
+{
+	while (stack->n > 0)
+		munmap(stack->things[--stack->n], stack->size);
+}
+
 void b2f_idle_trim(struct b2f_idle *idle)
 {
 	pthread_mutex_lock(&idle->lock);
@@ -62,8 +72,8 @@ void b2f_idle_trim(struct b2f_idle *idle)
 	idle->large_bytes = 0;
 	while (idle->encoders.n > 0)
 		b2f_encoder_free(idle->encoders.things[--idle->encoders.n]);
-	while (idle->pages.n > 0)
-		munmap(idle->pages.things[--idle->pages.n], idle->pages_size);
+	unmap_all(&idle->pages);
+	unmap_all(&idle->short_pages);
 	while (idle->copies.n > 0)
 		copy_free(idle, idle->copies.things[--idle->copies.n]);
 	pthread_mutex_unlock(&idle->lock);
@@ -158,6 +168,7 @@ void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc)
 uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 			    bool *in_memory)
 {
+	struct b2f_idle_stack *stack;
 	void *pages = NULL;
 
 	*in_memory = true;
@@ -168,8 +179,10 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 	if (pages)
 		return pages;
 	pthread_mutex_lock(&idle->lock);
-	if (idle->pages.n > 0 && idle->pages_size == size)
-		pages = idle->pages.things[--idle->pages.n];
+	*in_memory = dense || idle->short_pages.n == 0;
+	stack = *in_memory ? &idle->pages : &idle->short_pages;
+	if (stack->n > 0 && stack->size == size)
+		pages = stack->things[--stack->n];
 	pthread_mutex_unlock(&idle->lock);
 	if (pages)
 		return pages;
@@ -180,8 +193,12 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 }
 
 void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
-			bool in_memory)
+			uint32_t used)
 {
+	bool is_short = used <= SHORT_MAX;
+	struct b2f_idle_stack *stack =
+		is_short ? &idle->short_pages : &idle->pages;
+
 	if (!pages || size <= HEAP_MAX) {
 		free(pages);
 		return;
@@ -189,11 +206,11 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 	if (b2f_arena_put(&idle->huge, pages))
 		return;
 	pthread_mutex_lock(&idle->lock);
-	if (idle->pages.n == 0)
-		idle->pages_size = size;
-	if (in_memory && size <= PAGES_MAX && idle->pages_size == size &&
-	    idle->pages.n < idle->pages.max) {
-		idle->pages.things[idle->pages.n++] = pages;
+	if (stack->n == 0)
+		stack->size = size;
+	if ((is_short || used == size) && size <= PAGES_MAX &&
+	    stack->size == size && stack->n < stack->max) {
+		stack->things[stack->n++] = pages;
 		pages = NULL;
 	}
 	pthread_mutex_unlock(&idle->lock);

@@ -30,6 +30,8 @@ struct b2f_idle_stack {
 	unsigned int n;
 	/* How many are kept, <= B2F_IDLE_MAX.  Constant. */
 	unsigned int max;
+	/* Of buffers of pages: bytes of each. */
+	uint32_t size;
 };
 
 struct b2f_idle {
@@ -37,9 +39,10 @@ struct b2f_idle {
 	/* The rest is under lock. */
 	struct b2f_idle_stack decoders;
 	struct b2f_idle_stack encoders;
-	/* Buffers of records that are gone, all of pages_size bytes. */
+	/* Buffers of records that are gone. */
 	struct b2f_idle_stack pages;
-	uint32_t pages_size;
+	/* The same, of which only the first pages are in memory. */
+	struct b2f_idle_stack short_pages;
 	/* Bytes of large buffers of idle decoders, and the most of them. */
 	size_t large_bytes;
 	size_t large_max;
@@ -77,11 +80,12 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 			    bool *in_memory);
 
 /*
- * Gives @pages (NULL: does nothing) back.  They are kept only if all of them
- * are @in_memory: otherwise the next owner could not tell which are.
+ * Gives @pages (NULL: does nothing) back, of which at most the first @used bytes
+ * are in memory.  They are kept only if these are all of them, or few: otherwise
+ * the next owner could not tell which are.
  */
 void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
-			bool in_memory);
+			uint32_t used);
 
 /*
  * A buffer for the copy of @size bytes, or NULL.  All that are kept are as

@@ -15,14 +15,21 @@ static uint32_t count_pages(uint32_t nbytes)
 	return nbytes / B2F_PAGE + (nbytes % B2F_PAGE != 0);
 }
 
+/* Where the pages in memory end; before the room's end if some may not be. */
+static uint32_t in_memory(const struct b2f_record *rec)
+{
+	if (rec->in_memory || b2f_record_is_full(rec, rec->room))
+		return rec->room;
+	return rec->used < rec->room ? rec->used : rec->room - 1;
+}
+
 void b2f_record_unref(struct b2f_record *rec)
 {
 	if (!rec ||
 	    atomic_fetch_sub_explicit(&rec->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	b2f_idle_put_pages(&rec->file->runtime->idle, rec->data, rec->room,
-			   rec->in_memory ||
-				   b2f_record_is_full(rec, rec->room));
+			   in_memory(rec));
 	free(rec->valid);
 	pthread_rwlock_destroy(&rec->lock);
 	free(rec);
@@ -130,16 +137,19 @@ void b2f_record_remove_from(struct b2f_writer *w, uint64_t first)
 		b2f_record_remove(rec);
 }
 
-static void set_valid(struct b2f_record *rec, uint32_t page)
-{
-	rec->valid[page / 64] |= UINT64_C(1) << (page % 64);
-	rec->nvalid++;
-}
-
 /* Bytes of @page that are within the room. */
 static uint32_t page_size(const struct b2f_record *rec, uint32_t page)
 {
 	return (uint32_t)b2f_min_u64(B2F_PAGE, rec->room - page * B2F_PAGE);
+}
+
+static void set_valid(struct b2f_record *rec, uint32_t page)
+{
+	uint32_t end = page * B2F_PAGE + page_size(rec, page);
+
+	rec->valid[page / 64] |= UINT64_C(1) << (page % 64);
+	rec->nvalid++;
+	rec->used = (uint32_t)b2f_max_u64(rec->used, end);
 }
 
 /* The first write to @page: what was there before, at the edges. */

@@ -57,6 +57,8 @@ struct b2f_record {
 	/* A bit for each page that has been written. */
 	uint64_t *valid;
 	uint32_t nvalid;
+	/* Where the last page ends that ever was. */
+	uint32_t used;
 	/*
 	 * All of the room may be in memory, so it counts as a whole from the
 	 * first page on.  Constant.

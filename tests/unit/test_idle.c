@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_idle.c - what decoders keep until they are used again */
+/* test_idle.c - what decoders and buffers keep until they are used again */
 #include <criterion/criterion.h>
 
 #include "chunk/decoder.h"
@@ -74,4 +74,23 @@ Test(idle, buffer_beyond_the_bound_goes)
 	dec = get(0);
 	cr_assert_eq(dec->stored.size, 0);
 	b2f_decoder_free(dec);
+}
+
+Test(idle, short_buffer_of_pages_is_there_the_next_time)
+{
+	bool in_memory;
+	uint8_t *pages = b2f_idle_get_pages(&idle, MIB, false, &in_memory);
+	uint8_t *other;
+
+	cr_assert(pages && !in_memory);
+	pages[0] = 1;
+	b2f_idle_put_pages(&idle, pages, MIB, 4096);
+	other = b2f_idle_get_pages(&idle, 2 * MIB, false, &in_memory);
+	cr_assert(other && !in_memory, "it has another size");
+	b2f_idle_put_pages(&idle, other, 2 * MIB, 4096);
+	cr_assert_eq(b2f_idle_get_pages(&idle, MIB, false, &in_memory), pages);
+	cr_assert_not(in_memory);
+	/* Nobody knows which of its pages are in memory. */
+	b2f_idle_put_pages(&idle, pages, MIB, MIB - 1);
+	cr_assert_eq(idle.short_pages.n + idle.pages.n, 0);
 }
