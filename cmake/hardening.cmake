@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What compiler and linker do against exploits in every build but those for
+# Protections of compiler and linker against exploits, in every build but those for
 # debugging: stack protector, FORTIFY, CET, programs at any address, a table of
 # functions that nothing can write to.  tests/install/test_library.py looks for it.
 include(CheckCCompilerFlag)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` puts where; debian/*.install tells which package has it.
+# Where `cmake --install` puts the files; debian/*.install says which package has them.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS b2frame_shared EXPORT b2frame

@@ -18,7 +18,7 @@ no time to begin with.
 all; --tiny shows that all of it runs here, with arrays of the same names, but of
 some thousand items, once each.
 
-What was measured goes to FILE (build/bench-paper.json); paper.md, a picture for
+The results go to FILE (build/bench-paper.json); paper.md, a picture for
 each size, and one of speed and ratio, made of that, to --docs, if it is given.  --from takes what an earlier
 run has measured.
 """

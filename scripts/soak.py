@@ -205,7 +205,7 @@ RUNS = {"arrays": (array, 2000), "balance": (balance, 200), "blp": (blp, 500),
         "remote": (remote, 5000), "flips": (flip, 500),
         "damage": (damage, 650), "power": (cut, 1000),
         "saves": (save, 10000), "suites": (suite, 100)}
-# What can work on other files than those of the mount's own kind.
+# Workers that also work on files of other kinds than the mount's own.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut),
            "--small": (fsx, kill), "--sparse": (cut,), "--ceph": (remote,)}
 

@@ -97,7 +97,7 @@ def hold(data):
 
 
 def take(row, column, data, top, is_first):
-    """One sample, as measured() says."""
+    """Takes one sample, as measured() says."""
     opened = functools.partial(column.open, data, BUILD, top)
     action = getattr(column, row.work)
     if data.kind == "names" and isinstance(column, Mounted) and is_first:
@@ -123,7 +123,7 @@ def take(row, column, data, top, is_first):
 
 
 def sample(row, data, top, column, is_first):
-    """One sample, in a new filesystem if the row wants it."""
+    """Takes one sample, in a new filesystem if the row wants it."""
     if row.state != FRESH:
         return take(row, column, data, top, is_first)
     with disk.fresh(top, getattr(column, "disk", "ext4")) as place:

@@ -45,7 +45,7 @@ class Ext4(work.Files):
 
 
 class IndexAnew(Ext4):
-    """What the format asks of the disk: a new index in the old one's place."""
+    """The least that a commit writes: a new index in the place of the old one."""
     name = "an index anew"
 
     def sync_one(self, top, data):
@@ -54,7 +54,7 @@ class IndexAnew(Ext4):
 
 
 class BlockBytes(Ext4):
-    """What any reader of the frame asks of the disk: the bytes of one block."""
+    """The least that a reader of the frame reads: the bytes of one block."""
     name = "the block's bytes alone"
 
     def random(self, top, data):

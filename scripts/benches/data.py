@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""data - what is measured with: contents, frames of them, caches, memory"""
+"""data - the data of the measurements: contents, frames of them, caches, memory"""
 import copy
 import functools
 import os
@@ -184,7 +184,7 @@ class Set:
                        cparams=self.cparams())
 
     def make_chunks(self):
-        """As many chunks of 4 KiB as the size says, and a sparse plain file."""
+        """Makes a frame of chunks of 4 KiB, and a sparse plain file."""
         from library import distinct_chunks
         distinct_chunks(str(self.src / "data.b2frame"), self.size,
                         self.content == "mixed")

@@ -2,7 +2,7 @@
 """remote - frames in an object store beside other ways: scripts/bench remote
 
   open         mount, or make a client; then the first 4 KiB, from the middle
-  random       100 reads of 4 KiB of what is open
+  random       100 reads of 4 KiB of the open file
   random-warm  the same of a second program, with what the first has kept
   seq          all of it in order
   seq-warm     the same of a second program, with what the first has kept

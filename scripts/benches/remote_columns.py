@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_columns - ways to data in a bucket: ours, filesystems, array libraries
 
-start() yields a Reader, with which remote.py does what is measured.  @keep is a
+start() yields a Reader, which remote.py measures.  @keep is a
 directory for what is to be there when the next one starts, or None.  A column
 has what it can do as methods of these classes; a row names columns that can do
 it.
@@ -55,7 +55,7 @@ class Reader:
         raise NotImplementedError
 
     def read_each(self, offs, n):
-        """One after the other."""
+        """Sends one request after the other."""
         return [self.read(off, n) for off in offs]
 
     def read_all(self, check):

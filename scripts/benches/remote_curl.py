@@ -46,7 +46,7 @@ class CurlReader(Reader):
 
 
 class Curl(Column):
-    """One object, which is not compressed, by one GET or PUT."""
+    """Transfers one uncompressed object by one GET or PUT."""
 
     def __init__(self):
         super().__init__("curl, plain object")

@@ -129,7 +129,7 @@ def body(run):
 
 
 def panel(row):
-    """What a picture shows of the row: of a race what is there in the end."""
+    """The row's value for the picture; of a race, what is left in the end."""
     if row["name"] != "race":
         return row["title"], row["unit"], values_of(row)
     kept = {name: min(s["kept"] for s in c["samples"])

@@ -67,7 +67,7 @@ class Scene:
         self.build, self.top, self.size = build, top, size
         self.is_long = is_long
         self.parts = pieces("walk")
-        # Of what is stored to what is shown, by the name of the prefix.
+        # The ratio of stored to shown bytes, by the name of the prefix.
         self.ratios = {}
 
     def __enter__(self):
@@ -159,7 +159,7 @@ class Scene:
                    if f.is_file())
 
     def warm(self, prefix):
-        """Disks are not what is measured: the server's, and of what is sent."""
+        """Keeps the server's files, and the data to send, in memory, not on disks."""
         warm(self.objects(prefix))
         warm(self.top / "plain")
 

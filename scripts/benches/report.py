@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report - samples of all columns in turns, and what is said of them"""
+"""report - takes samples of all columns in turns, and prints them"""
 import math
 import os
 import pathlib
@@ -17,7 +17,7 @@ SPEEDS = {"GB/s": 1e9, "MB/s": 1e6}
 
 
 def value_of(got, unit, size):
-    """Seconds as @unit wants them; what is neither time nor speed, as it is."""
+    """Converts seconds to @unit; other values than times and speeds stay."""
     if unit in TIMES:
         return got * TIMES[unit]
     return size / got / SPEEDS[unit] if unit in SPEEDS else got

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rows - the table of what is measured
+"""rows - the table of measurements
 
 A row: what is done (a method in work.py), on which data (kind, codec), in
 which state the stored bytes are, which columns stand side by side, and what is

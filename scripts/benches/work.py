@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""work - what is done, and timed: on files, and the same with C-Blosc2
+"""work - the operations that are timed: on files, and the same with C-Blosc2
 
 Each method takes the directory that a column yielded and the data.Set, and
 returns the seconds, or a dictionary of figures.  Methods of rows that open
@@ -49,7 +49,7 @@ def together(action, many):
 
 
 def offsets(size, n):
-    """Of 4 KiB each, the same ones for all."""
+    """Offsets of 4 KiB each, the same for all columns."""
     rng = np.random.default_rng(5)
     return [int(x) * 4096 for x in rng.integers(0, size // 4096, n)]
 
@@ -119,8 +119,8 @@ def replace_file(source, path):
 
 
 class Work:
-    """Of files, and of C-Blosc2, by what each of them calls reading, ..."""
-    # Of the daemon, where there is one.
+    """The operations on files and with C-Blosc2."""
+    # The daemon's, if there is one.
     pid = None
 
     def sequential(self, top, data):
@@ -210,7 +210,7 @@ class Files(Work):
         return timed(np.fromfile, top / "data")
 
     def column(self, top, data, advice=None):
-        """One column of a memmap that was not read before."""
+        """Reads one column of a memmap for the first time."""
         size = os.path.getsize(top / "data")
         columns = matrix_columns(size)
         start = time.perf_counter()

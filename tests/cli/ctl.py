@@ -55,7 +55,7 @@ def check_frame(path, data, **said):
 
 
 def golden_frames():
-    """All that the C library has made, but what is only a part of a file."""
+    """Frames made by the C library, except those that are parts of a file."""
     for kind in ("cframes", "sframes", "b2nd"):
         top = SOURCE / "tests/data/golden" / kind
         yield from (path for path in sorted(top.iterdir())

@@ -113,7 +113,7 @@ def at_offset(name):
     os.remove("inner.b2frame")
 
 
-# What blosc2 does not write in a reasonable time is written by hand.
+# Frames that blosc2 would take too long to write are written by hand.
 
 def stored_chunk(data, typesize):
     return struct.pack("<BBBBiii", 5, 1, 7, typesize, len(data), len(data),

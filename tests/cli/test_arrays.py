@@ -95,7 +95,7 @@ def check_array(frame, name, data, **said):
 
 
 def check_all(cases, *options):
-    """Each a file, its bytes, and what is said of its frame."""
+    """Yields a file, its bytes, and the facts about its frame."""
     names = [put(name, data) and name for name, data, _ in cases]
     for more, storage in ([], "sparse"), (["--contiguous"], "contiguous"):
         remove(*(f"{name}.b2nd" for name in names))
@@ -238,7 +238,7 @@ def test_remove():
 
 
 def stock(path, array, **options):
-    """As python-blosc2 stores it; asarray() may lose what is in holes."""
+    """An array as python-blosc2 stores it; asarray() may lose data in holes."""
     remove(path)
     made = blosc2.empty(array.shape, dtype=array.dtype, urlpath=path,
                         mode="w", **options)
@@ -489,7 +489,7 @@ def test_slices():
 
 
 def test_large_slice():
-    """Larger than what is in memory at once."""
+    """The array is larger than the part that is in memory at once."""
     a = np.arange(15_000_000, dtype="<i8").reshape(300, 50000)
     stock("a.b2nd", a, chunks=(120, 7000), blocks=(50, 900))
     for text in ("...", "::-1, ::-1", "5:290, 1:"):
@@ -557,7 +557,7 @@ def set_vlmeta(frame, name, content):
 
 
 def msgpack_cases():
-    """Content of a vlmetalayer, what is printed of it, and the JSON value."""
+    """Content of a vlmetalayer, its printed form, and its JSON value."""
     inner = b"\x82\xa4kind\xa1x\xa7version\x01"
     yield b"\xc7\x05\x2a12345", "a frame of 5 bytes", \
         {"ext": 42, "what": "frame", "hex": "3132333435"}
@@ -573,7 +573,7 @@ def msgpack_cases():
     yield b"\xc4\x02\x01\x02", "h'0102'", {"hex": "0102"}
     yield b"\xa2\xff\x1b", '"\\xff\\x1b"', "\\xff\\x1b"
     yield b"\x91" * 30 + b"\xc0", "[" * 30 + "null" + "]" * 30, True
-    # What is none, and would be much if it was believed.
+    # Damaged MessagePack, which would take much memory if it were believed.
     for bad in (b"\x91" * 33 + b"\xc0", b"\xdd\x0a\0\0\0" * 31,
                 b"\xdf\x0a\0\0\0" * 31, b"\xdd\xff\xff\xff\xff",
                 b"\xdb\xff\xff\xff\xff", b"\xc1", b"\x01\x02", b"\x92\x01"):

@@ -99,7 +99,7 @@ def check_objects(server):
         err = damage(chunks[1], change)
         assert "chunk" in err, err
         damage(index, change)
-    # What is behind a chunk is none of it.
+    # verify reports bytes behind a chunk; reads ignore them.
     found = server.objects[chunks[1]]
     server.objects[chunks[1]] = Object(found.body + b"more", {})
     run = ctl("verify", URL, status=1)
@@ -109,7 +109,7 @@ def check_objects(server):
 
 
 def check_manners(server, root):
-    """Of a server that takes no notice of conditions, or of ranges."""
+    """The server ignores conditions, or ranges."""
     server.no_conditions = True
     before = dict(server.objects)
     for args in (("append", URL, "x"), ("compress", "-q", "x", "-o",

@@ -71,7 +71,7 @@ def measure(*args):
 
 
 def test_a_hole_is_no_table_of_offsets():
-    """What a file that takes no room says is no reason to take memory."""
+    """A file without data must not make the reader take memory."""
     for n, cause in (1 << 26, b"offset of chunk 0 is 0"), (1 << 30, b" chunks"):
         with open("hole.blp", "wb") as f:
             f.write(struct.pack(HEADER, b"blpk", 3, 1, 0, 4, 9999, 9999, n, 0))
@@ -124,7 +124,7 @@ def test_each_checksum_finds_damage():
 
 
 def test_blocks_of_old_versions_are_not_split_without_a_flag():
-    # Before there was a flag, sizes alone told what is split.
+    # Before there was a flag, only the sizes told which blocks are split.
     path = pack("x.blp", typesize=33, clevel=9, cname="lz4")
     raw = bytearray(path.read_bytes())
     at = first_chunk(raw)
@@ -172,7 +172,7 @@ def test_headers_at_their_limits():
 
 
 def test_what_bloscpack_itself_refuses():
-    """What its own tests try on its headers, alone and together."""
+    """The cases of Bloscpack's own tests of headers, alone and together."""
     raw = pack("x.blp", checksum="adler32").read_bytes()
     fields = struct.unpack(HEADER, raw[:32])
     version, options, sums, typesize, chunk, last, n, room = range(1, 9)
@@ -190,7 +190,7 @@ def test_what_bloscpack_itself_refuses():
         status, err, used = measure("cat", "y.blp")
         assert status == 1 and err.count(b"\n") == 1, (changes, err)
         assert used < MEMORY, (changes, used)
-    # What only says how it was made is not looked at, by neither.
+    # Neither reader looks at fields that only say how the file was made.
     for size in 0, 1, 255:
         patched = list(fields)
         patched[typesize] = size

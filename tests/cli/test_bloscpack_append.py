@@ -106,7 +106,7 @@ def test_the_last_chunk_is_filled_up():
 def test_files_without_offsets_too():
     pack("x.blp", offsets=False)
     raw = bytearray(pathlib.Path("x.blp").read_bytes())
-    # As from a writer that did not know how much would come.
+    # A file of a writer that did not know the size beforehand.
     raw[12:24] = b"\xff" * 12
     put("x.blp", raw)
     ctl("append", "x.blp", put("more", DATA) and "more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""what is of no use any more in an object store goes, and nothing else"""
+"""unused objects are removed from an object store, and nothing else"""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ NAPPENDS = 20
 
 
 def chunks(server, below="/bucket/top/x.b2frame/"):
-    """Those that are there, and their bytes."""
+    """The stored objects, and their bytes."""
     found = [v for k, v in server.objects.items()
              if k.startswith(below) and k.endswith(".chunk")]
     return len(found), sum(len(o.body) for o in found)
@@ -49,7 +49,7 @@ def check_appends(server):
     let_a_minute_pass(server)
     ctl("append", "-q", URL, "x")
     data += data[:700_000]
-    # What this one has replaced is there for its time.
+    # The chunks that this commit replaced stay for their time.
     now, left = chunks(server)
     assert now == named() + 1
     print(f"{nbytes:,} bytes with {NAPPENDS} chunks of no use, then {left:,}")
@@ -72,7 +72,7 @@ def repaired(*options):
 
 
 def check_repair(server):
-    """Of all below a prefix; what is no chunk of a frame is left alone."""
+    """Removes all orphans below a prefix; other objects stay."""
     before = {k: v.body for k, v in server.objects.items()
               if ".chunk" not in k or "/y.b2frame/" in k}
     kept = len(server.objects) - 1

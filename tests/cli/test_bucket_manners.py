@@ -57,7 +57,7 @@ def check_prefix(server):
 
 
 def check_encoding(server, way):
-    """What is stored is read, whatever it is said to be."""
+    """An object is read whatever its Content-Encoding."""
     pathlib.Path("x.gz").write_bytes(gzip.compress(DATA))
     server.load("x.gz", "/bucket/x.gz")
     with manners(server, encoding="gzip"):
@@ -83,7 +83,7 @@ SSE_C = f"{SSE}-customer-"
 
 
 def own_headers(way, *args):
-    """Of each request of a run: method, is it for an object?, headers"""
+    """For each request of a run: method, is it for an object?, headers"""
     way.take()
     ctl(*args)
     for r in way.take():
@@ -97,7 +97,7 @@ def check_payer(way):
                  ("append", "s3://bucket/below.b2frame", "x")):
         for _, _, headers in own_headers(way, *args, "--request-payer"):
             assert headers.get("x-amz-request-payer") == "requester"
-            # It is a part of what is signed.
+            # The header is signed, too.
             assert "x-amz-request-payer" in headers["authorization"]
         for _, _, headers in own_headers(way, *args):
             assert "x-amz-request-payer" not in headers
@@ -139,7 +139,7 @@ def check_encryption(way):
 
 
 def check_parts(server, way):
-    """What is longer than 64 MiB is sent in parts, encrypted as all else."""
+    """An object over 64 MiB is sent in parts, encrypted like all others."""
     large = os.urandom(1 << 20) * 65 + b"end"
     pathlib.Path("large").write_bytes(large)
     seen = {}

@@ -59,7 +59,7 @@ def check_compress(client, proxy):
         p.endswith("/chunks.b2frame") for p in puts) == 1, puts
     err = ctl("compress", "-q", "x", "-o", url, status=1)[1]
     assert "exists already; -f replaces it" in err, err
-    # As copy does it: one PUT of the index, and no chunk of the old one stays.
+    # Replaces a frame as copy does: one PUT of the index, and no old chunk stays.
     pathlib.Path("other").write_bytes(b"other" * 500_000)
     proxy.take("PUT")
     ctl("compress", "-q", "-f", "other", "-o", url)
@@ -94,7 +94,7 @@ def check_refused(proxy):
 
 
 def check_repeated(client, proxy):
-    """What is between us and the server asks twice, or says what is not so."""
+    """A proxy repeats requests, or gives wrong answers."""
     for fault in twice, done(status(403)), done(status(302)):
         proxy.fault = lambda r, fault=fault: \
             fault if r.method == "PUT" and "probe" not in r.path else None

@@ -132,7 +132,7 @@ def test_holes():
 
 
 def test_a_file_that_grows():
-    """The frame is a beginning of it: what is not read yet is no hole."""
+    """The frame has the data read so far: the rest is no hole."""
     put("log", b"x" * 1000)
     ended = threading.Event()
 
@@ -194,7 +194,7 @@ def test_names_and_targets():
     compress("-f", "-o", "fifo", "f", status=1)
     _, err = compress("-o", "no/such", "f", status=1)
     assert "no/such: No such file or directory" in err, err
-    # What is a frame already.
+    # A file that is a frame already.
     _, err = compress("f.b2frame", status=1)
     assert "it is a frame already" in err, err
     _, err = compress("d", status=1)
@@ -407,7 +407,7 @@ def test_contiguous_frames_take_one_file():
 
 
 def test_a_file_that_does_not_tell_its_length():
-    """As those of /proc, whose size is 0."""
+    """A file like those of /proc, whose size is 0."""
     for option, suffix in KINDS:
         compress(option, "-o", "proc" + suffix, "/proc/version")
         check_frame("proc" + suffix, get("/proc/version"))

@@ -221,7 +221,7 @@ def test_names():
 
 
 def states(path):
-    """What verify calls the chunks of the frame @path."""
+    """Returns what verify says of the chunks of the frame @path."""
     out, _ = ctl("verify", "--json", path)
     return set(json.loads(out)["chunks"])
 

@@ -30,7 +30,7 @@ def read(path):
 
 
 def stored(client, key):
-    """The same of an object, or of what is below a prefix."""
+    """The same for an object, or for all objects below a prefix."""
     names = client.names(f"bucket/{key}/")
     if not names:
         return client.get(f"bucket/{key}")
@@ -47,7 +47,7 @@ def fill():
     pathlib.Path("x").write_bytes(DATA)
     ctl("compress", "-q", "--chunksize=64k", "x", "-o", "x.b2frame")
     ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
-    # As python-blosc2 writes it: nothing has a checksum.
+    # A frame as python-blosc2 writes it, without checksums.
     blosc2.asarray(np.arange(90_000).reshape(300, 300), chunks=(50, 300),
                    urlpath="a.b2nd", contiguous=False)
 
@@ -100,7 +100,7 @@ def check_refusals():
 
 
 def check_force(client):
-    """One frame takes the place of another one, whose chunks go."""
+    """A copy replaces a frame, whose chunks are removed."""
     more = DATA * 2
     for url in f"{S3}/x.b2frame", "0-x.b2frame", "0-x.b2f":
         ctl("copy", "-q", "-f", "local-x.b2frame", url)

@@ -132,7 +132,7 @@ def check_changes(proxy, client):
 
 
 def check_rivals(proxy, client):
-    """Of two that make a frame of one name at the same time, one does, or none."""
+    """If two programs make a frame of one name at once, at most one succeeds."""
     fill(DATA[:200_000])
     rival = {p.name: p.read_bytes() for p in pathlib.Path(NAME).iterdir()}
     fill(DATA)
@@ -146,7 +146,7 @@ def check_rivals(proxy, client):
                                   If_None_Match="*")[0] == 200
 
         def make(put=put):
-            # As all writers: it gives up if there is a chunk of that name.
+            # Like all writers, it gives up if a chunk with that name exists.
             if all(put(name, data) for name, data in rival.items()):
                 put("chunks.b2frame", index)
         change = Change(proxy, nth, make)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl copy: where copies go, and what is taken for a copy"""
+"""bloscctl copy: where copies go, and which files count as copies"""
 import os
 import pathlib
 import re
@@ -79,7 +79,7 @@ def check_places(server):
 
 
 def check_gone(server, proxy):
-    """Of a version that is gone while it is copied nothing is left behind."""
+    """If the version is replaced during a copy, no part of the copy stays."""
     def replace(request):
         # The last part is asked for when the first one is written.
         if f"bytes={32 << 20}-" in request.headers.get("Range", ""):
@@ -89,7 +89,7 @@ def check_gone(server, proxy):
     proxy.fault = replace
     refused("another version", f"{S3}/gone", "gone")
     assert names() == before, names() - before
-    # Of a frame one chunk is there already.
+    # One chunk of the frame exists already.
     for path in pathlib.Path("r.b2frame").iterdir():
         server.objects[f"/bucket/g/{path.name}"] = Object(path.read_bytes(), {})
 
@@ -106,7 +106,7 @@ def check_gone(server, proxy):
 
 
 def check_unnamed(server, frame):
-    """What no path can name is told, each by a line, and the rest is copied."""
+    """Keys that no path can name are reported, one a line; the rest is copied."""
     for key in "t//x.b2f", "t//deep/y", "t/in.b2f", "t/u/z.b2f":
         server.objects[f"/bucket/{key}"] = Object(frame, {})
     # The second one is more than a sign of a directory.
@@ -126,14 +126,14 @@ def check_unnamed(server, frame):
     server.objects["/bucket//x"] = Object(frame, {})
     err = ctl("ls", S3, status=1)[1]
     assert f"{S3}//: left out" in err and err.count("\n") == 1, err
-    # As the one thing that is meant each has a name.
+    # Copied alone, each of them gets a name.
     ctl("copy", "-q", f"{S3}/t//x.b2f", "un-x")
     assert pathlib.Path("un-x").read_bytes() == frame
     server.objects.clear()
 
 
 def check_large(server, proxy):
-    """What is more than a store takes as a whole is refused before it is sent."""
+    """An object too large for the store is refused before it is sent."""
     with open("large", "wb") as f:
         f.truncate((5 << 30) + 1)
     proxy.take()
@@ -145,7 +145,7 @@ def check_large(server, proxy):
 
 
 def check_both(server):
-    """What is below an object that is a directory, too, is not left out."""
+    """If a key is an object and a prefix, the keys below it are copied, too."""
     for key in "t/a", "t/a/b", "t/z":
         server.objects[f"/bucket/{key}"] = Object(b"both", {})
     refused("both/a/b: Not a directory", "-r", f"{S3}/t", "both")

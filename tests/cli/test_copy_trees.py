@@ -31,7 +31,7 @@ def files(top):
 
 
 def facts(top):
-    """Of each directory, what a copy has of it."""
+    """Returns the attributes that a copy has of each directory."""
     top = pathlib.Path(top)
     return {str(p.relative_to(top)): (stat.S_IMODE(p.stat().st_mode),
                                       p.stat().st_mtime_ns, p.stat().st_uid,
@@ -62,7 +62,7 @@ def check_directories():
         assert facts(f"deep-{mask}/er") == facts("tree"), mask
         assert files(f"deep-{mask}/er") == files("tree")
         assert stat.S_IMODE(os.stat(f"deep-{mask}").st_mode) == 0o777 & ~mask
-    # From inside, into what is there: that stays as it is.
+    # From inside, into an existing directory, which keeps its attributes.
     os.umask(0o022)
     os.makedirs("there/own")
     os.chmod("there/own", 0o705)
@@ -82,7 +82,7 @@ def check_directories():
 
 
 def check_read_only():
-    """What its owner may not write to, as a user that permissions hold for."""
+    """Files that their owner may not write to, copied by an ordinary user."""
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     entries = (1, 5, -1), (2, 5, 1), (4, 5, -1), (16, 5, -1), (32, 5, -1)
     os.makedirs("ro/acl")

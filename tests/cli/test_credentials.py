@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who asks an object store: all sources of keys, their order, and what is told"""
+"""All sources of keys for an object store, their order, and the messages"""
 import hashlib
 import json
 import os
@@ -19,7 +19,7 @@ ENV = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
 
 
 def run(server, env, keys, *args, status=0, stdin=None):
-    """Of a server that knows @keys alone; nothing secret is told."""
+    """Runs against a server that accepts only @keys; no secret is printed."""
     server.keys = keys
     out, err = ctl(*(args or ("cat", URL)), status=status, stdin=stdin, env={
         **ENV, "HOME": os.getcwd(), "AWS_ENDPOINT_URL_S3": server.url,
@@ -114,7 +114,7 @@ credential_process = cat; echo run >> runs; cat "keys of.json"
     keys = {"Version": 1, "AccessKeyId": "AKID1", "SecretAccessKey": "s",
             "SessionToken": "token1"}
     pathlib.Path("keys of.json").write_text(json.dumps(keys))
-    # It runs once, and takes nothing of what is read from a pipe.
+    # The process runs once, and does not read from our stdin.
     run(server, {"AWS_PROFILE": "program"}, {("AKID1", "token1")}, "compress",
         "-", "-o", "s3://bucket/piped.b2frame", stdin=DATA)
     assert pathlib.Path("runs").read_text() == "run\n"

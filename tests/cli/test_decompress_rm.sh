@@ -81,7 +81,7 @@ runs 1 decompress --rm flat.b2frame
 says_on_stderr 'flat.b2frame: not removed: the file holds more than a frame'
 exists flat.b2frame
 
-# What went down a pipe is not safe.
+# Data written to a pipe may be lost.
 fresh small.b2frame
 runs 0 decompress --rm -c small.b2frame
 exists small.b2frame

@@ -17,7 +17,7 @@ SEEN = set()
 
 
 def tables():
-    """Of each table of the page: the fields, what they may be, and if always."""
+    """The fields of each table of the page: their types, and if always."""
     found, table = {}, None
     text = (SOURCE / "docs/json.md").read_text(encoding="utf-8")
     for line in text.splitlines():

@@ -257,7 +257,7 @@ def test_a_walk_stays_below_its_operand():
 
 
 def test_results_stay_below_their_directory():
-    """Of what is put into a directory of hers no link is followed."""
+    """No link is followed that another user puts into her directory."""
     here = os.getcwd()
     for args in (("decompress", "-rf", "src", "-o", "hers/out"),
                  ("convert", "-rf", "src", "-o", "hers/out"),

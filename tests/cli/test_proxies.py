@@ -50,7 +50,7 @@ def check_plain(server, proxy):
 
 
 def trusted_where_another_distribution_has_them(url):
-    """In a mount namespace where /etc/ssl is like that of openSUSE."""
+    """Runs in a mount namespace with an /etc/ssl like openSUSE's."""
     there = f"""
 mount -t tmpfs none /etc/ssl
 {BUILD}/bloscctl cat "{url}" >got 2>error && exit 3

@@ -326,7 +326,7 @@ def lock_file(path):
 
 
 def hold_lock(path):
-    """As a program does that uses C-Blosc2 with BLOSC_LOCKING=1, and writes."""
+    """Writes as a program that uses C-Blosc2 with BLOSC_LOCKING=1."""
     fd = os.open(lock_file(path), os.O_RDWR | os.O_CREAT, 0o600)
     os.pwrite(fd, bytes(8) + (7).to_bytes(8, sys.byteorder), 0)
     fcntl.flock(fd, fcntl.LOCK_EX)
@@ -341,7 +341,7 @@ LOCKED = (("recompress", "-9"), ("convert", "--rm"), ("decompress", "--rm"))
 
 
 def made_beside(made):
-    """What the commands of LOCKED make, so that each runs on its own frame."""
+    """The results of the commands of LOCKED, each of which runs on its own frame."""
     for contiguous, suffix in (False, "b2frame"), (True, "b2f"):
         for i in range(len(LOCKED)):
             made(f"{i}{suffix}.{suffix}", contiguous, LOCKED[i])
@@ -371,7 +371,7 @@ def test_a_lock_of_another_program_is_waited_for():
 
 
 def test_the_lock_file_stays_the_same():
-    """A program that waits for the lock gets that of the frame there is."""
+    """A program that waits for the lock gets the lock of the current frame."""
     data = items(60000, 4)
     for contiguous in False, True:
         make("f", contiguous, data, typesize=4)

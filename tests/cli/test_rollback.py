@@ -83,7 +83,7 @@ def marks(path):
 
 
 def test_frames_with_seals_of_before():
-    """Those had no tags: an older file of the same number is not told."""
+    """Early frames had no tags: an older chunk file of the same id is not noticed."""
     untagged = SOURCE / "tests/data/untagged.b2frame"
     data = stock_bytes(untagged)
     shutil.copytree(untagged, "u")

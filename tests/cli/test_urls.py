@@ -100,7 +100,7 @@ def check_refusals(url):
 
 
 def check_no_path(url):
-    """What is made of a URL's frame takes the place of no file here."""
+    """A result made from a URL replaces no local file."""
     pathlib.Path("other").write_bytes(b"mine" * 1000)
     for name, kind in ("x.b2frame", "sparse"), ("x.b2f", "contiguous"):
         ctl("compress", "-qf", f"--format={kind}", "other", "-o", name)

@@ -38,7 +38,7 @@ def exports_what_headers_declare(at):
 
 
 def symbols_are_told(at):
-    """A new function is named in debian/, too; one that goes changes the soname."""
+    """A new function is listed in debian/, too; a removed one changes the soname."""
     table = (SOURCE / "debian/libb2frame1.symbols").read_text(encoding="utf-8")
     told = set(re.findall(r"^ (\w+)@", table, re.M))
     want = declared(at.prefix / "include")

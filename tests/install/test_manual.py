@@ -56,7 +56,7 @@ def commands_are_told():
 
 
 def mount_options_are_told():
-    """Each one that does something is in --help, and in the page."""
+    """Each option with an effect is in --help and in the page."""
     table = (SOURCE / "fuse/option_table.c").read_text(encoding="utf-8")
     rows = re.findall(r'^\t(?:ROW|OTHER)\("(\w+)", ([A-Z_]+)', table, re.M)
     rows += [(name, "CHOICES")

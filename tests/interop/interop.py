@@ -21,7 +21,7 @@ def stock_bytes(schunk):
 
 
 def check_info(path, schunk):
-    """What the index says is what python-blosc2 says."""
+    """The index agrees with python-blosc2."""
     said = info(path)
     for name in ("nbytes", "cbytes", "chunksize", "typesize", "nchunks"):
         assert said[name] == getattr(schunk, name), (path, name, said)

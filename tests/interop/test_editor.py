@@ -196,7 +196,7 @@ def random_edits(typesize, seed, contiguous=False, with_stock=False):
 
 
 def test_random_edits():
-    """Of all frames one step, so that one process of ours looks at them all."""
+    """One step of all frames, so that one process looks at all of them."""
     runs = [random_edits(typesize, seed, contiguous=seed == 3)
             for typesize in (1, 3, 8, 300) for seed in range(4)]
     runs += [random_edits(4, 7, contiguous, with_stock=True)

@@ -23,7 +23,7 @@ def new(contiguous, nbytes=5 * CHUNK, **options):
 
 
 def check_stock(path, schunk):
-    """What C-Blosc2 reads back now is what bloscctl reads."""
+    """C-Blosc2 and bloscctl read the same data."""
     check(path, stock_bytes(schunk), schunk)
 
 

@@ -29,7 +29,7 @@ def contents(path):
 
 
 def edit(path):
-    """What stock makes of an append and a deletion; it fails on some."""
+    """The results of C-Blosc2 for an append and a deletion; it fails on some."""
     schunk = blosc2.open(path, mode="a")
     if hasattr(schunk, "schunk") or schunk.nchunks == 0:
         return None

@@ -79,13 +79,13 @@ def shape_word(shape):
 
 
 def stored_text(dtype):
-    """What python-blosc2 stores for @dtype."""
+    """The text that python-blosc2 stores for @dtype."""
     array = blosc2.empty((1,), dtype=dtype)  # lives as long as its schunk
     return array.schunk.meta["b2nd"][-1]
 
 
 def stock_dtype(text):
-    """What python-blosc2 makes of a stored text."""
+    """The type that python-blosc2 makes of a stored text."""
     try:
         return np.dtype(text)
     except (ValueError, TypeError):
@@ -186,7 +186,7 @@ def saved_header(dtype, shape):
 
 
 def numpy_reads(header):
-    """What np.load() gets from a header; fails as np.load() does."""
+    """Parses a header as np.load() does, and fails as np.load() does."""
     stream = io.BytesIO(header)
     version = npy_format.read_magic(stream)
     shape, fortran, dtype = npy_format._read_array_header(stream, version)

@@ -50,7 +50,7 @@ def stop_at_times(writer, rng, end):
 
 
 def read_some(path, rng, count):
-    """One open, and some reads."""
+    """Opens a file, and reads some of it."""
     count.opens += 1
     try:
         fd = os.open(path, os.O_RDONLY)

@@ -88,7 +88,7 @@ def of_threads(pid, name):
 
 
 def is_traced(pid):
-    """All threads are: one that is not would not be killed."""
+    """Are all threads stopped?  A running one would not be killed."""
     return not any("TracerPid:\t0\n" in text
                    for text in of_threads(pid, "status"))
 

@@ -163,7 +163,7 @@ class Game:
     # ---- operations on names ----
 
     def create(self):
-        """A new file, or one that is emptied."""
+        """Makes a new file, or empties an existing one."""
         name = self.pick(NAMES)
         file = self.names.get(name)
         self.tell("create", name, "which is" if file else "which is not")
@@ -316,7 +316,7 @@ class Game:
     # ---- the game ----
 
     def step(self):
-        """One operation."""
+        """Does one operation."""
         if self.failed:
             raise self.failed
         self.pick([self.with_fd] * 8 + [self.check] * 6 + [self.close] * 2 +

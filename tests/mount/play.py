@@ -148,7 +148,7 @@ class Game:
         self.told.append(f"{what} -> {value}")
 
     def look(self, path):
-        """What lstat(2) shows, but for times; inodes by the order of their coming."""
+        """The result of lstat(2) without times; inodes are numbered as they come."""
         st = os.lstat(path)
         ino = self.inodes.setdefault(st.st_ino, len(self.inodes))
         return (f"{stat.filemode(st.st_mode)} {st.st_nlink} {st.st_size} "

@@ -141,7 +141,7 @@ def record_changes(disk, seed, options):
 
 
 class Check:
-    """What is found after a cut at @moment; failures are collected."""
+    """Checks the state after a cut at @moment; collects failures."""
 
     def __init__(self, work, moment, source, top):
         self.work, self.history, self.moment = work, work.history, moment

@@ -274,7 +274,7 @@ class Work:
             self.history.renamed(*move)
 
     def replace(self, empty=False, durable=True):
-        """As every editor saves."""
+        """Saves a file as editors do."""
         path, tmp = self.some_path(), self.new_path(".tmp")
         with self.create(tmp) as fd:
             if not empty:
@@ -352,7 +352,7 @@ class Work:
         self.tables[-1].checkpoint()
 
     def changes(self):
-        """What leaves a file in its place."""
+        """Operations that leave a file in its place."""
         return [self.overwrite, self.overwrite, self.append, self.append,
                 self.write_synchronously, self.write_mapped, self.punch,
                 self.truncate, self.write_anew]

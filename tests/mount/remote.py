@@ -44,7 +44,7 @@ def web(root):
 
 
 class RemoteMount(Mount):
-    """One whose connections stay open."""
+    """A server whose connections stay open."""
 
     def __init__(self, url, *options, at="mnt"):
         # A server that is to fail does so for ever.

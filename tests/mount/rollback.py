@@ -53,7 +53,7 @@ def some_data(rng, nbytes):
 
 
 def change(f, content, step, rng):
-    """One of the things that programs do; returns what is in the file now."""
+    """Changes a file as programs do; returns its contents."""
     content = bytearray(content)
     if step % 5 == 0:
         # All anew, with the numbers of files from the first one on.

@@ -118,7 +118,7 @@ def bloscctl(*args, status=0):
 
 
 def is_frame(path):
-    """A sparse frame, or by its name one that is a file."""
+    """Makes a sparse frame, or a contiguous one if its name says so."""
     return (path / INDEX).exists() or (
         path.suffix in SUFFIXES and path.is_file() and
         not path.is_symlink() and path.name != INDEX)

@@ -37,7 +37,7 @@ def hidden():
 
 @contextlib.contextmanager
 def traced(scratch, calls, what):
-    """strace of the daemon, for what is done to it at the end of a call."""
+    """Traces the daemon, to act on it at the end of a system call."""
     tracer = subprocess.Popen(
         ["strace", "-f", "-qq", "-o", "/dev/null", "-p",
          str(scratch.mount.pid), "-e", f"trace={calls}",

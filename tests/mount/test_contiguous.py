@@ -208,7 +208,7 @@ def test_a_tail_is_no_part_of_it():
 
 
 def test_seals():
-    """What is ours has one; what C-Blosc2 then changes in place has none."""
+    """Our chunks have a checksum; chunks that C-Blosc2 changes in place lose it."""
     model = begin(typesize=8)
     rng = np.random.default_rng(1)
     assert len(unsealed(FRAME)) == 11

@@ -247,7 +247,7 @@ def test_what_cannot_be_made_durable_is_told_of():
 
 
 def test_a_blank_index_is_an_empty_file():
-    """So a loss of power leaves a file that was just made."""
+    """A loss of power leaves a file that was just made."""
     uses = {
         "written": lambda p: write(p, b"anew"),
         "truncated": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_TRUNC)),

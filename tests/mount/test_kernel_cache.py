@@ -135,7 +135,7 @@ def test_a_reader_sees_what_was_written_past_the_cache():
 
 
 def test_others_write_to_a_plain_file_before_we_do():
-    """What we do is no reason to forget what they did."""
+    """Our changes do not hide foreign changes."""
     SRC.mkdir()
     want = bytearray(b"A" * CHUNK)
     (SRC / "plain").write_bytes(want)
@@ -368,7 +368,7 @@ def test_append_goes_behind_what_others_have_appended():
 
 
 def stays_seen(*options):
-    """What others write below an idle handle is there after its end."""
+    """Foreign writes below an idle handle are shown after its close."""
     with Scratch("chunksize=64k", *options):
         (MNT / "x").write_bytes(b"a" * CHUNK)
         (SRC / "plain").write_bytes(b"A" * CHUNK)
@@ -447,14 +447,14 @@ def test_a_size_from_before_the_kernel_gave_up_its_inode():
 
 
 def give_up_inodes():
-    """What was used goes at the second try."""
+    """Pages in use are dropped at the second try."""
     for _ in range(6):
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
         time.sleep(.05)
 
 
 def copy_by_holes(fd, size):
-    """As cp and tar -S do it."""
+    """Looks for holes as cp and tar -S do."""
     out, pos = bytearray(size), 0
     while True:
         try:

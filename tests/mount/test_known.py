@@ -344,7 +344,7 @@ def test_a_listing_tells_what_has_changed_since_the_last_one():
 
 
 def test_names_in_a_long_listing_follow_other_programs():
-    """Of most files in it nothing but the name is asked for."""
+    """For most files in the directory only the name is asked for."""
     os.mkdir("src")
     make("frame", None, nbytes=8000, kind="contiguous")
     for i in range(1500):

@@ -192,7 +192,7 @@ def test_bloscctl_removes_a_name_at_a_time():
 
 
 def test_exclusive_creation():
-    """As zarr, atomicwrites and lockfiles do it."""
+    """Uses links as zarr, atomicwrites and lockfiles do."""
     with Scratch() as s:
         for n in range(20):
             put(f"mnt/tmp{n}", f"text {n}")

@@ -84,7 +84,7 @@ def test_a_writer_that_is_stopped_with_its_lock_is_waited_for():
 
 
 def test_a_writer_that_goes_on_and_is_stopped_for_moments():
-    """None of what is read is wrong, and every open succeeds."""
+    """No read returns wrong bytes, and every open succeeds."""
     for number, form in enumerate(FORMS):
         beside.play(form, 400, number)
 

@@ -31,7 +31,7 @@ def stock(name, suffix=".b2frame"):
 
 @contextlib.contextmanager
 def locked(name):
-    """As a reader of C-Blosc2 that hangs."""
+    """Holds the lock as a hanging reader of C-Blosc2."""
     fd = os.open(f"src/{name}.b2frame/.b2lock", os.O_RDWR)
     fcntl.flock(fd, fcntl.LOCK_SH)
     try:
@@ -136,7 +136,7 @@ def in_forms():
 
 
 def test_a_frame_that_is_written_to_is_not_taken_away():
-    """What is in the memory of a mount would be lost with it."""
+    """Changes in the memory of a mount would be lost."""
     names = in_forms()
     assert len(names) == 4, names
     with mounted("commit=600"), contextlib.ExitStack() as files:
@@ -162,7 +162,7 @@ def test_a_frame_that_is_written_to_is_not_taken_away():
 
 
 def add_arrays():
-    """One in a directory, one in a file, and plain data with a view."""
+    """A sparse frame, a contiguous one, and plain data with a view."""
     items = np.arange(6000.).reshape(100, 60)
     for name, contiguous in ("grid", False), ("flat", True):
         blosc2.asarray(items, urlpath=f"src/{name}.b2nd", mode="w",
@@ -180,7 +180,7 @@ def read_and_map(path):
 
 
 def test_a_reader_keeps_no_lock():
-    """What the last writer leaves, other mounts and programs can write to."""
+    """After the last writer has left, other mounts and programs can write."""
     names = [name.split(".")[0] for name in in_forms() if "empty" not in name]
     names += add_arrays()
     with mounted("commit=600"), Scratch(path="other"), \

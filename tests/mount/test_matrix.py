@@ -15,7 +15,7 @@ from scratch import check_same
 
 
 def play(f, kind, operation):
-    """One cell."""
+    """Runs one cell of the matrix."""
     refused = f.form.refused.get(operation.__name__, f.form.refused.get(kind))
     before = bytes(f.model)
     try:
@@ -46,7 +46,7 @@ def play_form(form):
 
 
 def lack_room(form):
-    """What does not fit is told of, is not lost, and is stored later."""
+    """Data that do not fit are reported, not lost, and stored later."""
     with small_disk("8m"), form.mounted("dirtysize=64m") as shown:
         f = shown.new("a")
         before = bytes(f.model)

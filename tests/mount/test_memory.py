@@ -238,7 +238,7 @@ def expect_error(codes, name, write):
 
 
 def use_other_file():
-    """What a second user does meanwhile, and must get no error."""
+    """A second user works meanwhile, and must get no error."""
     page = data(MB)
     with open("mnt/other", "w+b", buffering=0) as f:
         i = 0

@@ -409,7 +409,7 @@ def test_a_large_array_of_holes():
 
 
 def test_torn_geometry_is_an_error():
-    """As C-Blosc2 leaves it in the middle of a resize, or worse."""
+    """A frame as C-Blosc2 leaves it in the middle of a resize, or worse."""
     SRC.mkdir()
     shape = (200).to_bytes(8, "big"), (300).to_bytes(8, "big")
     patches = {
@@ -633,7 +633,7 @@ def test_attributes_while_the_form_changes():
 
 
 def test_no_room_for_an_array_too():
-    """What is stored already need not be stored twice to be committed."""
+    """Chunks that are stored already are not stored again by a commit."""
     raw = npy_bytes(np.random.default_rng(0).integers(0, 256, 16 << 20, "u1"))
     SRC.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", SRC],
@@ -668,7 +668,7 @@ def test_wide_items_that_are_no_array_any_more():
 
 
 def test_wide_items_are_no_way_to_fill_the_memory():
-    """As plain data they are many chunks, each of which takes memory."""
+    """Stored as plain data they are many chunks, each of which takes memory."""
     text = b"{'descr': '|V536866816', 'fortran_order': False, " \
         b"'shape': (1024,), }"
     head = b"\x93NUMPY\x01\x00v\x00" + text.ljust(117) + b"\n"

@@ -118,7 +118,7 @@ def test_more_chunks_than_are_left_to_others():
 
 
 def test_growing_beside_updates():
-    """One of both changes the size."""
+    """One of the two writers changes the size."""
     with opened(4) as (fd, want):
         for i in range(4):
             data = noise(50 + i, 2 * CHUNK)
@@ -132,7 +132,7 @@ def test_growing_beside_updates():
 
 
 def test_a_rewritten_chunk_is_found_whatever_its_times_say():
-    """As when the clock does not tick between our commit and their write."""
+    """The clock seems not to tick between our commit and their write."""
     with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
         with open("mnt/a", "wb") as f:
             f.write(noise(0, 4 * CHUNK))
@@ -172,7 +172,7 @@ def test_a_freed_number_that_another_program_takes():
 
 
 def test_both_with_locks():
-    """As fast as they can; the mount shrinks the file, too."""
+    """Both write as fast as they can; the mount shrinks the file, too."""
     n = 60
     with opened(8, "locking") as (fd, want):
         # Numbers that are free, and about to be deleted.

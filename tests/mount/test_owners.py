@@ -65,7 +65,7 @@ def test_files_belong_to_who_made_them():
 
 
 def test_nothing_of_others_is_given_away():
-    """The owner of a directory exchanges what is being made there."""
+    """The owner of a directory exchanges files that are being made there."""
     def exchange(done):
         """Puts what is root's in the place of what is new in src."""
         while not done.wait(.005):
@@ -353,7 +353,7 @@ def test_no_user_gets_more_than_an_acl_gives():
              for kind in (".frame", ".inner", ".plain", ".d/x")]
 
     def look(top):
-        """What each user may do with each file."""
+        """Checks what each user may do with each file."""
         def try_open(name, flags):
             return lambda: os.close(os.open(f"{top}/{name}", flags))
 
@@ -714,7 +714,7 @@ def test_owner_by_option():
 
 
 def times(path):
-    """The atime of a frame is that of its index: the daemon reads it too."""
+    """A frame has the atime of its index, which the daemon reads, too."""
     st = os.stat(path)
     return st.st_mtime_ns, st.st_ctime_ns
 

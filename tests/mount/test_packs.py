@@ -180,7 +180,7 @@ def test_nothing_in_a_store_changes():
 
 
 def test_plain_members_have_checksums():
-    """What one read has all of is compared with the CRC-32 in the ZIP file."""
+    """If one read gets a whole member, its CRC-32 is compared."""
     os.mkdir("src")
     zip_of("src/z.b2z", {"note": b"some words", "other": b"more"})
     raw = pathlib.Path("src/z.b2z").read_bytes()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a daemon of root's does not do for other users."""
+"""Root's privileges that a daemon of root does not use for other users."""
 import contextlib
 import errno
 import os
@@ -60,7 +60,7 @@ def test_reserved_blocks_are_not_for_users():
 
 
 def effective(pid):
-    """What each thread has."""
+    """The capabilities of each thread."""
     return [int(re.search(r"^CapEff:\s*(\w+)", text, re.M)[1], 16)
             for text in of_threads(pid, "status")]
 

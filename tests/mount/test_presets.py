@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What new chunks are encoded with, set as attributes of files and directories."""
+"""Settings for new chunks, as attributes of files and directories."""
 import errno
 import os
 import pathlib

@@ -11,7 +11,7 @@ CHUNK = 4 << 20
 
 
 def make_frame():
-    """Returns what is in it, and the stored bytes of its smallest chunk."""
+    """Returns the contents, and the stored bytes of the smallest chunk."""
     import blosc2
     os.mkdir("src")
     raw = data(CHUNK * 4)

@@ -73,7 +73,7 @@ def run(command, environment):
 
 
 def prepare(command):
-    """What scripts/demo does beside the commands that it shows."""
+    """The steps of scripts/demo besides the commands that it shows."""
     words = shlex.split(command)
     if words[0] == "bloscfs":
         for name in words[1:]:

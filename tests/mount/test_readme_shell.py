@@ -39,7 +39,7 @@ HERE = {"bloscfs signal.b2frame": "mounting", "mkdir -p /fast": "scratch",
 
 
 def lines_of(block):
-    """Commands, without what is said of them."""
+    """The commands, without the text around them."""
     joined = block.replace("\\\n", " ")
     return [re.sub(r" +# .*", "", line) for line in joined.splitlines()]
 
@@ -57,7 +57,7 @@ def local(command):
 
 
 def run(command):
-    """As it stands, but for the places."""
+    """The command as it stands, except for the paths."""
     command = local(command)
     path = (f"{os.getcwd()}/bin:{BUILD}:{readme.VENV.parent}:"
             f"{os.environ['PATH']}")
@@ -201,7 +201,7 @@ def test_bucket():
 
 
 def prepare():
-    """What the placeholders stand for."""
+    """The values of the placeholders."""
     os.makedirs("src")
     os.makedirs("tree/sub")
     os.mkdir("mnt")

@@ -111,7 +111,7 @@ def commands():
 
 
 def gone(command):
-    """As the warning says: the file that is copied or moved onto itself."""
+    """Copies or moves a file onto itself, as the warning says."""
     os.makedirs("mnt/data", exist_ok=True)
     pathlib.Path("data/f").write_bytes(RAW.tobytes())
     run("bloscfs data mnt/data")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a remote mount has read once is read from a local directory (cachedir=)."""
+"""Bytes that a remote mount has read are kept in a local directory (cachedir=)."""
 import os
 import pathlib
 import random

@@ -67,7 +67,7 @@ def test_a_frame_opens_in_few_requests():
 
 
 def test_a_changed_frame_is_another_one():
-    """What is open is read in its version, or not at all."""
+    """An open file is read in its version, or not at all."""
     make_files()
     with web("files") as (way, _), \
             RemoteMount(f"{way.url}/y.b2nd", "-o",

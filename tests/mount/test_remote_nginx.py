@@ -58,7 +58,7 @@ def replace():
 
 
 def check_versions(url):
-    """What is open is read in its version, or not at all; an open finds the new."""
+    """An open file is read in its version, or not at all; an open finds the new one."""
     with RemoteMount(url, "-o", "refresh=1,attr_timeout=0,entry_timeout=0"):
         with open("mnt/y", "rb", buffering=0) as f:
             assert f.read(4096) == data(SIZE)[:4096]

@@ -39,7 +39,7 @@ def keys(client):
 
 
 def download(client, prefix):
-    """What python-blosc2 reads of the frame."""
+    """The contents of the frame, read by python-blosc2."""
     target = pathlib.Path("down.b2frame")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()

@@ -26,7 +26,7 @@ SIZE = 1000000
 
 
 def fill(client):
-    """Frames of all kinds, and what is none."""
+    """Frames of all kinds, and other objects."""
     save(data(SIZE), "x.b2frame")
     save(data(SIZE, 1), "y.b2f", contiguous=True)
     save_array("array.b2nd")
@@ -199,7 +199,7 @@ def test_a_listing_may_be_older_than_its_objects():
 
 
 def test_requests_are_few():
-    """What a million chunks cost is what a few cost: the index."""
+    """A million chunks take as many requests as a few: one for the index."""
     size = 64 << 20
     with s3() as (way, client):
         raw = data(size)

@@ -45,7 +45,7 @@ def keys(client):
 
 
 def download(client, name):
-    """What python-blosc2 reads of the frame."""
+    """The contents of the frame, read by python-blosc2."""
     target = pathlib.Path(f"down.{name}")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()

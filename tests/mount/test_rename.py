@@ -31,7 +31,7 @@ def rename(old, new, flags):
 
 
 def templates():
-    """One frame of each sort, and what is in it."""
+    """A frame of each sort, and its contents."""
     os.mkdir("templates")
     for seed, kind in enumerate(FRAMES):
         sort = "contiguous" if kind == "contiguous" else "sparse"
@@ -74,7 +74,7 @@ def put(kind, folder, name, local):
 
 
 def look(top):
-    """What is shown: names, kinds, contents."""
+    """The shown names, kinds and contents."""
     result = {}
     for path, folders, files in os.walk(top):
         for name in folders + files:
@@ -171,7 +171,7 @@ def test_exchange():
 
 
 def test_exchange_that_would_change_a_name():
-    """A frame without its suffix would lose that of its name, too."""
+    """A frame whose suffix is taken off would lose the suffix of its name, too."""
     os.mkdir("src")
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a.b2").write_text("a")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a mount tells and does without being asked: statsfile=, timeout=."""
+"""A mount writes statistics and unmounts by itself: statsfile=, timeout=."""
 import json
 import os
 import pathlib

@@ -20,7 +20,7 @@ SHAPE, CHUNKS = (70, 33), (32, 16)
 
 
 def check_array(want, kind):
-    """What C-Blosc2, the file and its view have."""
+    """The contents for C-Blosc2, of the file, and of its view."""
     a = blosc2.open("src/a.b2nd", mode="r")
     assert np.array_equal(a[:], want), kind
     assert a.schunk.vlmeta["unit"] == "K" and a.chunks == CHUNKS
@@ -66,7 +66,7 @@ OTHERS = [(70, 33, "<f4"), (4, 33, "<i8"), (300, 500, "<i8"), (70, 33, "S7"),
 
 
 def stored(path):
-    """What C-Blosc2 has: the items, their type, and the metalayers kept."""
+    """The contents for C-Blosc2: items, type, and the metalayers kept."""
     a = blosc2.open(path, mode="r")
     assert a.schunk.vlmeta["unit"] == "K" and "mine" in a.schunk.meta
     assert a.schunk.meta["mine"] == b"stays"
@@ -239,7 +239,7 @@ def load_tensor(name):
 
 
 def test_what_save_array_made_is_saved_over():
-    """As a whole or not at all, by an array of its shape and type."""
+    """An array replaces one of its shape and type as a whole, or not at all."""
     rng = np.random.default_rng(8)
     first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
     np.save("other.npy", second)

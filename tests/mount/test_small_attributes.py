@@ -58,7 +58,7 @@ def test_what_belongs_to_others_stays_a_file():
 
 
 def acl(*entries):
-    """As an xattr; entries: (tag, permissions, id)."""
+    """Makes an ACL as an xattr; entries: (tag, permissions, id)."""
     return struct.pack("<I", 2) + b"".join(
         struct.pack("<HHi", *x) for x in entries)
 

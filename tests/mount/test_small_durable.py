@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small new files, which are one file each: what is durable, and what is lost."""
+"""Small new files, which are one file each: which data are durable or lost."""
 import errno
 import fcntl
 import itertools
@@ -173,7 +173,7 @@ def test_what_is_damaged_can_be_cut_to_nothing():
 
 
 def test_a_blank_file_is_empty():
-    """So a loss of power leaves a file that was just made."""
+    """A loss of power leaves a file that was just made."""
     with Scratch(SMALL):
         for name in "blank", "zeros":
             append(b"lost", f"mnt/{name}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What save_array() of python-blosc2 makes has shape, dtype and a .npy view."""
+"""Arrays made by save_array() of python-blosc2 have shape, dtype and a .npy view."""
 import errno
 import json
 import os

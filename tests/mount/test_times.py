@@ -132,7 +132,7 @@ def atime_moves(path, moved):
 
 
 def test_a_rename_lets_readers_change_the_atime():
-    """As far as the backing filesystem is mounted so (relatime)."""
+    """If the backing filesystem is mounted with relatime."""
     with Scratch(FRESH):
         (SRC / "plain").write_bytes(b"plain")
         write(b"x" * 1000)

@@ -51,7 +51,7 @@ def write_mapped(want):
 
 
 def helper(name):
-    """As umount(8) finds it, by a name of its own."""
+    """Calls the helper by the name by which umount(8) finds it."""
     path = pathlib.Path(name).absolute()
     path.symlink_to(BUILD / "bloscctl")
     return path
@@ -145,7 +145,7 @@ def test_a_daemon_that_has_died():
 
 
 def test_a_daemon_that_does_not_end():
-    """One that hangs is not waited for longer than wanted."""
+    """The wait for a hanging mount ends in time."""
     with in_background("xattr=off"):
         assert "not waiting for" in run(BUILD / "bloscctl", "umount", MNT)
     with in_background():

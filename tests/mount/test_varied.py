@@ -122,7 +122,7 @@ def check_both_writers(path, shown, model, mount):
 
 
 def change(rng, f, model):
-    """One change of ours."""
+    """Makes one change through the mount."""
     kind = rng.random()
     if kind < 0.7:
         at = rng.randrange(len(model) + 1)
