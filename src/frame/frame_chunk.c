@@ -23,9 +23,10 @@
 
 /*
  * Bytes of a chunk that are needed soon are looked for where they are if all of
- * it shrinks alike, and so much of it to either side.
+ * it shrinks alike, and so much of it to either side: more takes the disk longer
+ * than it helps.
  */
-#define EXPECT_SLACK 32
+#define EXPECT_SLACK 64
 
 /*
  * Less than this comes with one read anyway; more than 2 x is no sound chunk.
@@ -37,6 +38,7 @@
  * smaller chunk is requested as a whole, instead of its head first.
  */
 #define FAR_WHOLE (UINT64_C(512) << 10)
+#define FAR_SLACK 32
 
 /* Where a chunk is stored. */
 struct place {
@@ -182,12 +184,13 @@ static void expect(const struct place *place, uint64_t size)
 	start -= b2f_min_u64(start, slack);
 	if (start < 2 * HEAD_GUESS)
 		start = 0;
-	else
+	/* What takes longest begins first. */
+	b2f_object_expect(&place->object, start,
+			  b2f_min_u64(end, size) - start);
+	if (start > 0)
 		b2f_object_expect(&place->object, 0, HEAD_GUESS);
 	if (end < size)
 		b2f_object_expect(&place->object, size - 1, 1);
-	b2f_object_expect(&place->object, start,
-			  b2f_min_u64(end, size) - start);
 }
 
 /* A seal of a chunk with very many blocks is read only if it is there. */
@@ -332,7 +335,7 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 	/* Nearly every chunk has so many bytes at most, with its seal. */
 	if (!entry.special)
 		b2f_store_prefetch(frame->store, (int64_t)(uint32_t)entry.place,
-				   nbytes + nbytes / EXPECT_SLACK + EXPECT_MIN);
+				   nbytes + nbytes / FAR_SLACK + EXPECT_MIN);
 }
 
 /* How many bytes a chunk of @frame is stored in, on average. */
