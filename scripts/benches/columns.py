@@ -18,7 +18,7 @@ import blosc2
 
 import disk
 import work
-from data import CORES, MIB, drop_caches, timed
+from data import CORES, MIB, TYPESIZES, drop_caches, timed
 from disk import run
 
 
@@ -202,6 +202,19 @@ class Ceiling(Mounted):
         (data.plain / "data").touch()
         return [build / "ceiling", *self.options, data.plain / "data",
                 mountpoint]
+
+
+class PackingCeiling(Ceiling):
+    """The same, and two threads compress with liblz4, into one file."""
+
+    def __init__(self):
+        super().__init__("and lz4 to a file")
+
+    def command(self, data, build, mountpoint):
+        # The size of items that bloscfs finds: floats with noise have none.
+        item = TYPESIZES.get(data.content, 1)
+        self.options = "-t", item, "-z", data.plain / "packed"
+        return super().command(data, build, mountpoint)
 
 
 class NameCeiling(Mounted):

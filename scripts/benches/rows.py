@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from columns import (Bindfs, BlockBytes, Blosc2, Bloscfs, Btrfs, Ceiling,
                      Contiguous, Ext4, Gocryptfs, IndexAnew, Made,
-                     NameCeiling, Passthrough, Squashfuse)
+                     NameCeiling, PackingCeiling, Passthrough, Squashfuse)
 from data import CORES, MIB
 from report import TIMES, value_of
 
@@ -27,6 +27,7 @@ PLAIN, STOCK, STOCK1 = Ext4(), Blosc2(), Blosc2(nthreads=1)
 STOCK_LZ4, STOCK_ZSTD1, STOCK_ZSTD = (Blosc2("lz4"), Blosc2("zstd", 1),
                                       Blosc2("zstd"))
 MEMORY, MEMORY_WRITEBACK = Ceiling(""), Ceiling("writeback_cache", "-w")
+PACKING = PackingCeiling()
 AHEAD = Ceiling("2 MiB readahead", "-r", "2048")
 STORE = Ceiling("notify_store", "-s")
 DIRECT_CEILING = Ceiling("direct_io", "-d")
@@ -97,7 +98,8 @@ def written(content, title):
     """A file is written and synced, and what of the disk that takes."""
     return row(f"write-{content}", f"write and fsync: {title}", "append",
                f"new-{content}", "", FRESH,
-               [PLAIN, MEMORY, OURS, LZ4, ZSTD1, STOCK_LZ4, STOCK_ZSTD1],
+               [PLAIN, MEMORY, PACKING, OURS, LZ4, ZSTD1, STOCK_LZ4,
+                STOCK_ZSTD1],
                [(OURS, STOCK_LZ4, 0.6), (LZ4, PLAIN, 0.7)], figures=[
                    Figure(f"ratio-{content}", f"size / bytes on disk: {title}",
                           "ratio", "x", [(OURS, STOCK_ZSTD1, 1)])])

@@ -2,12 +2,15 @@
 /*
  * ceiling.c - files in memory: what FUSE itself costs
  *
- *   ceiling [-d | -s] [-w] [-r KIB] FILE MOUNTPOINT
+ *   ceiling [-d | -s] [-w] [-r KIB] [-z FILE [-t SIZE]] FILE MOUNTPOINT
  *
  *   -d      direct_io
  *   -s      two threads store the data in the kernel's cache from the open on
  *   -w      the kernel collects writes (writeback_cache)
  *   -r KIB  readahead of the mount (root; the kernel has 128)
+ *   -z FILE two threads compress what is written with lz4, into FILE, which
+ *           fsync syncs: what any filesystem with lz4 has to do
+ *   -t SIZE before that they put together the bytes of items alike, of SIZE
  *
  * Stays in the foreground.  MOUNTPOINT has two files: "data" is a copy of FILE
  * and read-only, and "new" can be created and written, up to 8 GiB.  No
@@ -19,6 +22,7 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <limits.h>
+#include <lz4.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,6 +38,9 @@
 #define NEW_MAX	     ((size_t)8 << 30)
 #define PIECE	     (1u << 20)
 #define STORERS	     2
+#define BLOCK	     (64u << 10)
+/* As Blosc2 has it at its default level. */
+#define ACCELERATION 5
 #define FOREVER	     1e9
 #define REQUESTS_MAX 64
 
@@ -54,6 +61,16 @@ struct ceiling {
 	_Atomic size_t next_piece;
 	bool stored;
 	pthread_t storers[STORERS];
+	/* Where compressed data go, or NULL. */
+	const char *packed_path;
+	int packed;
+	_Atomic long packed_end;
+	size_t item;
+	pthread_mutex_t lock;
+	/* More was written, a piece is compressed, or all of them are wanted. */
+	pthread_cond_t more;
+	size_t taken, done;
+	bool is_last;
 };
 
 static struct ceiling *ceiling_of(fuse_req_t req)
@@ -180,17 +197,110 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
 	while (had < end &&
 	       !atomic_compare_exchange_weak(&c->new_size, &had, end))
 		;
+	if (c->packed_path && had / PIECE != end / PIECE) {
+		pthread_mutex_lock(&c->lock);
+		pthread_cond_broadcast(&c->more);
+		pthread_mutex_unlock(&c->lock);
+	}
 	fuse_reply_write(req, size);
+}
+
+/* Puts together the bytes of @n items that have the same place in them. */
+static void shuffle(char *restrict dst, const char *restrict src, size_t n,
+		    size_t item)
+{
+	for (size_t j = 0; j < item; j++)
+		for (size_t i = 0; i < n; i++)
+			dst[j * n + i] = src[i * item + j];
+}
+
+/* Compresses the @n bytes at @src into @dst; the size of that. */
+static size_t pack(const struct ceiling *c, const char *src, size_t n,
+		   char *dst)
+{
+	char shuffled[BLOCK];
+	size_t end = 0;
+
+	for (size_t off = 0; off < n; off += BLOCK) {
+		int size = (int)(n - off < BLOCK ? n - off : BLOCK);
+		const char *from = src + off;
+
+		if (c->item > 1) {
+			shuffle(shuffled, from, (size_t)size / c->item,
+				c->item);
+			from = shuffled;
+		}
+		end += (size_t)LZ4_compress_fast(
+			from, dst + end, size, LZ4_compressBound(size),
+			ACCELERATION);
+	}
+	return end;
+}
+
+/* The next piece that is written, or 0 if none is.  Locked. */
+static size_t take_piece(struct ceiling *c, size_t *off)
+{
+	size_t left;
+
+	*off = c->taken;
+	left = c->new_size > *off ? c->new_size - *off : 0;
+	if (left < PIECE && !c->is_last)
+		return 0;
+	left = left < PIECE ? left : PIECE;
+	c->taken += left;
+	return left;
+}
+
+static void *compress(void *arg)
+{
+	struct ceiling *c = arg;
+	char *dst = malloc(2 * PIECE);
+	size_t n, off, size;
+	long at;
+
+	pthread_mutex_lock(&c->lock);
+	while (dst) {
+		n = take_piece(c, &off);
+		if (!n) {
+			pthread_cond_wait(&c->more, &c->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&c->lock);
+		size = pack(c, c->new_data + off, n, dst);
+		at = atomic_fetch_add(&c->packed_end, (long)size);
+		if (pwrite(c->packed, dst, size, at) != (ssize_t)size)
+			exit(1);
+		/* The disk begins now, not when all is there. */
+		sync_file_range(c->packed, at, (off_t)size,
+				SYNC_FILE_RANGE_WRITE);
+		pthread_mutex_lock(&c->lock);
+		c->done += n;
+		pthread_cond_broadcast(&c->more);
+	}
+	exit(1);
 }
 
 /* Memory has nothing to store. */
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		     struct fuse_file_info *fi)
 {
+	struct ceiling *c = ceiling_of(req);
+	int err = 0;
+
 	(void)ino;
 	(void)datasync;
 	(void)fi;
-	fuse_reply_err(req, 0);
+	if (c->packed_path) {
+		pthread_mutex_lock(&c->lock);
+		c->is_last = true;
+		pthread_cond_broadcast(&c->more);
+		while (c->done < c->new_size)
+			pthread_cond_wait(&c->more, &c->lock);
+		c->is_last = false;
+		pthread_mutex_unlock(&c->lock);
+		err = fsync(c->packed) ? errno : 0;
+	}
+	fuse_reply_err(req, err);
 }
 
 static void *store(void *arg)
@@ -267,12 +377,34 @@ static int load(struct ceiling *c)
 	c->new_data = reserve(NEW_MAX);
 	if (c->data == MAP_FAILED || c->new_data == MAP_FAILED)
 		return -1;
+	/* Else faults on new memory would count, and a buffer has few. */
+	if (c->packed_path)
+		madvise(c->new_data, NEW_MAX, MADV_HUGEPAGE);
 	while (n > 0 && c->size < (size_t)st.st_size) {
 		n = read(fd, c->data + c->size, (size_t)st.st_size - c->size);
 		c->size += n > 0 ? (size_t)n : 0;
 	}
 	close(fd);
 	return n > 0 ? 0 : -1;
+}
+
+/* The threads stay until the program ends. */
+static int start_compressing(struct ceiling *c)
+{
+	pthread_t thread;
+
+	if (!c->packed_path)
+		return 0;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->more, NULL);
+	c->packed = open(c->packed_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+			 0644);
+	if (c->packed < 0)
+		return -1;
+	for (int i = 0; i < STORERS; i++)
+		if (pthread_create(&thread, NULL, compress, c))
+			return -1;
+	return 0;
 }
 
 static int set_readahead(const struct ceiling *c, const char *mountpoint)
@@ -308,6 +440,10 @@ static int serve(struct ceiling *c, char *name, const char *mountpoint)
 		return 1;
 	if (set_readahead(c, mountpoint))
 		perror("ceiling: readahead");
+	if (start_compressing(c)) {
+		perror("ceiling: compressing");
+		return 1;
+	}
 	fuse_session_loop_mt(c->session, config);
 	fuse_session_unmount(c->session);
 	for (int i = 0; c->stored && i < STORERS; i++)
@@ -320,10 +456,10 @@ static int serve(struct ceiling *c, char *name, const char *mountpoint)
 
 int main(int argc, char **argv)
 {
-	struct ceiling c = {0};
+	struct ceiling c = {.item = 1};
 	int o;
 
-	while ((o = getopt(argc, argv, "dswr:")) != -1) {
+	while ((o = getopt(argc, argv, "dswr:z:t:")) != -1) {
 		if (o == 'd')
 			c.direct_io = true;
 		else if (o == 's')
@@ -332,12 +468,16 @@ int main(int argc, char **argv)
 			c.writeback = true;
 		else if (o == 'r')
 			c.readahead_kib = optarg;
+		else if (o == 'z')
+			c.packed_path = optarg;
+		else if (o == 't' && atoi(optarg) > 0)
+			c.item = (size_t)atoi(optarg);
 		else
 			return 2;
 	}
 	if (argc - optind != 2) {
 		fprintf(stderr, "usage: ceiling [-d | -s] [-w] [-r KIB] "
-				"FILE MOUNTPOINT\n");
+				"[-z FILE [-t SIZE]] FILE MOUNTPOINT\n");
 		return 2;
 	}
 	c.path = argv[optind];
