@@ -211,7 +211,7 @@ class PackingCeiling(Ceiling):
         super().__init__("and lz4 to a file")
 
     def command(self, data, build, mountpoint):
-        # The size of items that bloscfs finds: floats with noise have none.
+        # Floats with noise shrink more if nothing puts their bytes together.
         item = TYPESIZES.get(data.content, 1)
         self.options = "-t", item, "-z", data.plain / "packed"
         return super().command(data, build, mountpoint)
