@@ -15,7 +15,7 @@ _bloscctl_options() {
 # The words that an option of a list takes: what it says if it gets none of them.
 _bloscctl_values() {
 	"${1:-bloscctl}" "$2" "$3=" 2>&1 </dev/null |
-		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/,? or |, / /g'
+		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'
 }
 
 _bloscctl() {
@@ -28,7 +28,7 @@ _bloscctl() {
 		option=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	case $option in
-	--codec | --format)
+	--codec | --format | --filter | --typesize | --checksum)
 		mapfile -t COMPREPLY < <(compgen -W \
 			"$(_bloscctl_values "$1" "${COMP_WORDS[1]}" "$option")" -- "$cur")
 		return ;;

@@ -15,11 +15,12 @@ end
 # The words that an option of a list takes: what it says if it gets none of them.
 function __bloscctl_values
     set -l words (commandline -opc)
-    set -l option (commandline -ct | string match -r -- '^--(?:codec|format)=')
+    set -l option (commandline -ct | string match -r -- '^--(?:codec|format|filter|typesize|checksum)=')
     test -n "$option"; or return
     bloscctl $words[2] $option 2>&1 </dev/null |
-        string replace -rf ".*'' is not (.*)" '$1' | string replace -r ',? or ' ', ' |
-        string split ', ' | string replace -r '^' -- $option
+        string replace -rf ".*'' is not (.*)" '$1' |
+        sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g' |
+        string match -ra '\S+' | string replace -r '^' -- $option
 end
 
 complete -c bloscctl -n __fish_use_subcommand -f -a '(__bloscctl_commands)'

@@ -8,10 +8,10 @@ if (( CURRENT == 2 )); then
 	found=(${(f)"$(bloscctl --help 2>/dev/null |
 		sed -nE 's/^  ([a-z]+)  +(.*)/\1:\2/p')"})
 	_describe command found
-elif [[ $words[CURRENT] == --(codec|format)=* ]]; then
+elif [[ $words[CURRENT] == --(codec|format|filter|typesize|checksum)=* ]]; then
 	# What it says if it gets none of the words of a list.
 	found=($(bloscctl $words[2] "${words[CURRENT]%%=*}=" 2>&1 </dev/null |
-		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/,? or |, / /g'))
+		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'))
 	compset -P '*='
 	compadd -- $found
 elif [[ $words[CURRENT] == -* ]]; then

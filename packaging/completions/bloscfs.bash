@@ -18,7 +18,7 @@ _bloscfs_options() {
 # The words that an option of a list takes: what it says if it gets none of them.
 _bloscfs_values() {
 	"${1:-bloscfs}" -o "$2=" 2>&1 </dev/null |
-		sed -nE "s/.*wrong value '': (.*)/\1/p" | sed -E 's/,? or |, / /g'
+		sed -nE "s/.*wrong value '': (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'
 }
 
 _bloscfs() {
@@ -36,7 +36,7 @@ _bloscfs() {
 	fi
 	name=${name##*,}
 	case $name in
-	codec | npy | xattr | loglevel)
+	codec | filter | typesize | npy | xattr | loglevel)
 		compopt -o nospace
 		mapfile -t COMPREPLY < <(compgen \
 			-W "$(_bloscfs_values "$1" "$name")" -- "$cur")

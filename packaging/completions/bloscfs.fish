@@ -3,11 +3,12 @@
 
 # The words that an option of a list takes: what bloscfs says if it gets none of them.
 function __bloscfs_values
-    set -l before (commandline -ct | string match -r '^(?:.*,)?(?:codec|npy|xattr|loglevel)=')
+    set -l before (commandline -ct | string match -r '^(?:.*,)?(?:codec|filter|typesize|npy|xattr|loglevel)=')
     test -n "$before"; or return
     bloscfs -o (string replace -r '.*,' '' -- $before) 2>&1 </dev/null |
-        string replace -rf ".*wrong value '': (.*)" '$1' | string replace -r ',? or ' ', ' |
-        string split ', ' | string replace -r '^' -- $before
+        string replace -rf ".*wrong value '': (.*)" '$1' |
+        sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g' |
+        string match -ra '\S+' | string replace -r '^' -- $before
 end
 
 function __bloscfs_options

@@ -6,9 +6,9 @@ setopt local_options extended_glob
 local -a found
 
 # The words that an option of a list takes: what bloscfs says if it gets none of them.
-if [[ $words[CURRENT-1] == -o && $words[CURRENT] == (|*,)(codec|npy|xattr|loglevel)=[^,]# ]]; then
+if [[ $words[CURRENT-1] == -o && $words[CURRENT] == (|*,)(codec|filter|typesize|npy|xattr|loglevel)=[^,]# ]]; then
 	found=($(bloscfs -o "${${words[CURRENT]##*,}%%=*}=" 2>&1 </dev/null |
-		sed -nE "s/.*wrong value '': (.*)/\1/p" | sed -E 's/,? or |, / /g'))
+		sed -nE "s/.*wrong value '': (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'))
 	compset -P '*='
 	compadd -S '' -- $found
 elif [[ $words[CURRENT-1] == -o ]]; then

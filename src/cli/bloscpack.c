@@ -22,7 +22,9 @@ static int set_checksum(const struct cli_option *option, void *checksum,
 	int64_t i;
 
 	if (b2f_value_choice(value, sums, &i))
-		return cli_option_refuse(option, value, "a checksum of Bloscpack");
+		return cli_option_refuse(option, value, "none, adler32, crc32, "
+					"md5, sha1, sha224, sha256, "
+					"sha384 or sha512");
 	*(const char **)checksum = value;
 	return 0;
 }

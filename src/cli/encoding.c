@@ -54,9 +54,12 @@ static int set_typesize(const struct cli_option *option, void *encoding,
 {
 	struct cli_encoding *s = encoding;
 	uint64_t value = 1;
+	int64_t size;
 	int err = 0;
 
 	s->guess_typesize = strcmp(text, "auto") == 0;
+	if (!s->guess_typesize && b2f_value_size(text, &size))
+		return cli_option_refuse(option, text, "a size, or auto");
 	if (!s->guess_typesize)
 		err = parse_size(option, text, 1, &value);
 	s->values.typesize = (uint32_t)value;

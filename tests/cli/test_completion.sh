@@ -31,7 +31,12 @@ completes "a.b2frame" bloscctl info a
 completes "blosclz lz4 lz4hc zlib zstd" bloscctl compress --codec =
 completes "zlib zstd" bloscctl recompress --codec = z
 completes "blp contiguous sparse" bloscctl compress --format =
+completes "bitshuffle bytedelta delta none shuffle" bloscctl compress --filter =
+completes "auto" bloscctl recompress --typesize =
+completes "sha1 sha224 sha256 sha384 sha512" bloscctl convert --checksum = s
 completes "blosclz lz4 lz4hc zlib zstd" bloscfs -o codec =
+completes "bitshuffle bytedelta delta none shuffle" bloscfs -o filter =
+completes "auto" bloscfs src mnt -o ro,typesize =
 completes "zlib zstd" bloscfs -o ro,codec = z
 completes "hidden list off" bloscfs -o npy =
 completes "debug error info warning" bloscfs src mnt -o codec = zstd,loglevel =
@@ -47,4 +52,9 @@ for line in "bloscctl recompress --codec=z" "bloscfs -o ro,codec=z"; do
 	got=$(fish --no-config -c "source $completions/${line%% *}.fish
 		complete -C '$line'" | sed -E 's/.*=(z[a-z]+).*/\1/' | tr '\n' ' ')
 	[ "$got" = "zlib zstd " ] || die "$line: '$got' in fish"
+done
+for line in "bloscctl compress --filter=n" "bloscfs -o ro,filter=n"; do
+	got=$(fish --no-config -c "source $completions/${line%% *}.fish
+		complete -C '$line'" | sed -E 's/.*=(n[a-z]+).*/\1/' | tr '\n' ' ')
+	[ "$got" = "none " ] || die "$line: '$got' in fish"
 done
