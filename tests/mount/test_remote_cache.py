@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from http_server import HttpServer
 from lying_proxy import LyingProxy
-from mounting import BUILD, data, main
+from mounting import BUILD, main
 from remote import RemoteMount, read, save, web
 
 SIZE = 6 << 20

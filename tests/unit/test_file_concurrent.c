@@ -146,7 +146,7 @@ static void *write_and_commit(void *arg)
 	return NULL;
 }
 
-#define NAPPENDS 2000
+#define NAPPENDS 20000
 
 static void *append_some(void *arg)
 {
