@@ -74,21 +74,36 @@ static int sync_fd(int fd)
 	return ret && errno != EINVAL ? -errno : 0;
 }
 
+/* Syncs the whole filesystem that @fd is on. */
+static int sync_all(int fd)
+{
+	return syncfs(fd) ? -errno : 0;
+}
+
+/* @fd: what was opened, or the errno of that. */
+static int sync_and_close(int fd, int (*sync)(int fd))
+{
+	int err = fd;
+
+	if (fd < 0)
+		return err;
+	err = sync(fd);
+	close(fd);
+	return err;
+}
+
 static int sync_entry(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int err;
 
 	/* The owner may have made the index unreadable for this user. */
 	if (fd < 0 && errno == EACCES)
-		return syncfs(dirfd) ? -errno : 0;
+		return sync_all(dirfd);
 	/* This mount has not written to another file that it cannot open. */
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? -errno : 0;
-	err = sync_fd(fd);
-	close(fd);
-	return err;
+	return sync_and_close(fd, sync_fd);
 }
 
 /* Opens the file of the O_PATH descriptor @path_fd. */
@@ -112,27 +127,9 @@ int fs_dir_open_to_sync(int path_fd)
 	return fd == -ENOTDIR ? open_file(path_fd) : fd;
 }
 
-/* Syncs the whole filesystem of @path_fd. */
-static int sync_all(int path_fd)
-{
-	int fd = open_dir(path_fd), err = fd;
-
-	if (fd < 0)
-		return err;
-	err = syncfs(fd) ? -errno : 0;
-	close(fd);
-	return err;
-}
-
 int fs_dir_sync_names(int path_fd)
 {
-	int fd = open_dir(path_fd), err = fd;
-
-	if (fd < 0)
-		return err;
-	err = sync_fd(fd);
-	close(fd);
-	return err;
+	return sync_and_close(open_dir(path_fd), sync_fd);
 }
 
 /* Syncs one entry; returns 1 to end the walk when there are too many. */
@@ -141,25 +138,14 @@ static int sync_some(void *n, int dirfd, const struct dirent *d)
 	return ++*(int *)n > FILES_MAX ? 1 : sync_entry(dirfd, d->d_name);
 }
 
-static int sync_file(int path_fd)
-{
-	int fd = open_file(path_fd), err = fd;
-
-	if (fd < 0)
-		return err;
-	err = sync_fd(fd);
-	close(fd);
-	return err;
-}
-
 int fs_dir_sync(int path_fd)
 {
 	int n = 0, err = fs_dir_each(path_fd, sync_some, &n);
 
 	/* A contiguous frame is one file. */
 	if (err == -ENOTDIR)
-		return sync_file(path_fd);
+		return sync_and_close(open_file(path_fd), sync_fd);
 	if (err < 0)
 		return err;
-	return err ? sync_all(path_fd) : fs_dir_sync_names(path_fd);
+	return sync_and_close(open_dir(path_fd), err ? sync_all : sync_fd);
 }
