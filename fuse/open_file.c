@@ -238,17 +238,6 @@ void fs_file_release(struct fs *fs, struct fs_file *file, bool gone)
 	wake_all(fs);
 }
 
-bool fs_file_begin_revert(struct fs *fs, struct fs_file *file)
-{
-	bool may;
-
-	pthread_mutex_lock(&fs->state_lock);
-	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
-	file->reverting |= may;
-	pthread_mutex_unlock(&fs->state_lock);
-	return may;
-}
-
 void fs_file_end_revert(struct fs *fs, struct fs_file *file)
 {
 	pthread_mutex_lock(&fs->state_lock);
@@ -271,13 +260,25 @@ bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
 	return true;
 }
 
+/* False: there is a writer, or another thread does it. */
+static bool begin_revert(struct fs *fs, struct fs_file *file)
+{
+	bool may;
+
+	pthread_mutex_lock(&fs->state_lock);
+	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
+	file->reverting |= may;
+	pthread_mutex_unlock(&fs->state_lock);
+	return may;
+}
+
 /*
  * Reverts to the stored version once every writer was told that its changes
  * contradict that version.  A writer that began before would not be told.
  */
 static void drop_refused(struct fs *fs, struct fs_file *file)
 {
-	if (!fs_file_begin_revert(fs, file))
+	if (!begin_revert(fs, file))
 		return;
 	file->ops->revert(fs, file);
 	fs_file_end_revert(fs, file);

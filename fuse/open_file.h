@@ -171,11 +171,7 @@ void fs_file_end_commit(struct fs *fs, struct fs_file *file);
 void fs_file_hold(struct fs *fs, struct fs_file *file);
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 
-/*
- * Call these around a step that must not meet a writer.  False: there is a
- * writer, or another thread is reverting.
- */
-bool fs_file_begin_revert(struct fs *fs, struct fs_file *file);
+/* What a writer must not meet has ended: those that wait begin. */
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 
 /* Calls @file->ops and returns true if foreign changes came in. */
