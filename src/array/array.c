@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* array.c - the b2nd metalayer, and where the items of an array are */
+/* array.c - the b2nd metalayer, and the positions of an array's items */
 #include "array/b2nd.h"
 
 #include <stdlib.h>

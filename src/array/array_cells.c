@@ -31,7 +31,10 @@ void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
 		out->end[i] = out->start[i] + 1;
 		rest /= (uint64_t)array->shape[i];
 	}
-	/* Whole dimensions, while the box begins at 0 and there is enough. */
+	/*
+	 * Takes whole dimensions, while the box begins at 0 and has enough
+	 * items.
+	 */
 	while (d > 0) {
 		uint64_t all = (uint64_t)array->shape[d - 1];
 
@@ -76,10 +79,10 @@ struct extent {
 	uint64_t chunk;
 	uint64_t block;
 	uint64_t in_block;
-	/* First item in the array, and how many. */
+	/* First item in the array, and the number of items. */
 	uint64_t start;
 	uint64_t len;
-	/* Nothing that the block has of the array comes behind it. */
+	/* The block has no later items of the array. */
 	bool is_last;
 };
 
@@ -106,8 +109,8 @@ static struct extent extent_of(const struct b2f_array_cells *cells,
 }
 
 /*
- * Dimensions that runs go through: the last one, and the ones before it as long
- * as the block has all of those behind.
+ * Sets the dimensions that a run spans: the last one, and those before it while
+ * the block is whole in all later ones.
  */
 static void set_runs(struct b2f_array_cell *cell)
 {
@@ -202,8 +205,8 @@ int b2f_array_read_chunk(const struct b2f_array *array, uint64_t nchunk,
 
 /*
  * True if boxes of @inner fill one of @outer in C order: one item in the first
- * dimensions, then any number, then all.  @may_pad: the last one may stick out
- * if nothing comes behind it.
+ * dimensions, then any number, then all. @may_pad: the last box may stick out
+ * if no data follow.
  */
 static bool fills_in_order(unsigned int ndim, const int64_t *outer,
 			   const int64_t *inner, bool may_pad)

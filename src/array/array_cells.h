@@ -25,12 +25,12 @@
 /* The cells of one box. */
 struct b2f_array_cells {
 	const struct b2f_array *array;
-	/* The box: first item per dimension, and the one behind its last. */
+	/* The box: the first item and the end in each dimension. */
 	uint64_t start[B2F_ARRAY_MAX_DIM];
 	uint64_t end[B2F_ARRAY_MAX_DIM];
-	/* Blocks it crosses in each dimension. */
+	/* Number of blocks that it crosses in each dimension. */
 	uint64_t count[B2F_ARRAY_MAX_DIM];
-	/* First item of the box in C order, and how many there are. */
+	/* First item of the box in C order, and the number of items. */
 	uint64_t item;
 	uint64_t nitems;
 	/* Cells: the product of @count. */
@@ -44,7 +44,7 @@ struct b2f_array_cells {
 void b2f_array_cells_of(const struct b2f_array *array, uint64_t item,
 			uint64_t end, struct b2f_array_cells *out);
 
-/* The box of all that chunk @nchunk (< nchunks) has of the array. */
+/* The box of all items of the array in chunk @nchunk (< nchunks). */
 void b2f_array_cells_of_chunk(const struct b2f_array *array, uint64_t nchunk,
 			      struct b2f_array_cells *out);
 
@@ -54,8 +54,8 @@ struct b2f_array_cell {
 	/* The chunk it is in. */
 	uint64_t nchunk;
 	/*
-	 * The run that is due: its first item in C order, its first byte in the
-	 * decoded chunk, and how many items it has (>= 1).
+	 * The current run: its first item in C order, its first byte in the
+	 * decoded chunk, and its number of items (>= 1).
 	 */
 	uint64_t item;
 	uint64_t chunk_off;
@@ -63,13 +63,13 @@ struct b2f_array_cell {
 	/* Bytes of the block in the decoded chunk. */
 	uint64_t block_off;
 	uint64_t block_nbytes;
-	/* It has the last item, in C order, that the block has of the array. */
+	/* The cell has the block's last item of the array, in C order. */
 	bool ends_block;
-	/* Dimensions a run goes through only one item of, and in these: */
+	/* Number of dimensions in which a run has one item only; for these: */
 	unsigned int nouter;
 	uint64_t len[B2F_ARRAY_MAX_DIM];
 	uint64_t at[B2F_ARRAY_MAX_DIM];
-	/* Items from one to the next, in C order and in the block. */
+	/* Distance of two items, in C order and in the block. */
 	uint64_t stride[B2F_ARRAY_MAX_DIM];
 	uint64_t block_stride[B2F_ARRAY_MAX_DIM];
 };
@@ -86,8 +86,8 @@ typedef int b2f_array_read_fn(void *arg, uint8_t *buf, uint64_t nbytes,
 			      uint64_t off);
 
 /*
- * Puts all that chunk @nchunk has of the array where it is in the decoded chunk @buf, and
- * leaves its padding alone.  Returns 0, or the first error of @read.
+ * Copies all items of chunk @nchunk to their positions in the decoded chunk
+ * @buf, but leaves its padding alone.  Returns 0, or the first error of @read.
  */
 B2F_MUST_CHECK
 int b2f_array_read_chunk(const struct b2f_array *array, uint64_t nchunk,

@@ -18,7 +18,7 @@ static inline uint64_t b2f_array_grid_blocks(const struct b2f_array *a,
 			      (uint64_t)a->blockshape[d]);
 }
 
-/* Which block of the whole array has index @x of dimension @d. */
+/* Number of the block of the whole array that has index @x of dimension @d. */
 static inline uint64_t b2f_array_grid_at(const struct b2f_array *a,
 					 unsigned int d, uint64_t x)
 {

@@ -8,7 +8,7 @@
 #include "b2frame/error.h"
 #include "base/checked.h"
 
-/* Half of what a chunk may have, so that padding cannot make it too large. */
+/* Half of the limit, so that padding cannot make a chunk too large. */
 #define CHUNK_BYTES_MAX ((uint64_t)1 << 30)
 
 /* A block may become twice as large for the sake of a divisor. */

@@ -66,7 +66,7 @@ uint64_t b2f_array_slice_nitems(const struct b2f_array *array,
 	return n;
 }
 
-/* The index of the array that index @k of the slice is. */
+/* The index in the array of index @k of the slice. */
 static uint64_t index_of(const struct b2f_slice *s, unsigned int d, uint64_t k)
 {
 	uint64_t way = k * distance(s->step[d]);
@@ -74,7 +74,7 @@ static uint64_t index_of(const struct b2f_slice *s, unsigned int d, uint64_t k)
 	return (uint64_t)s->start[d] + (s->step[d] < 0 ? 0 - way : way);
 }
 
-/* How many of @n rows from @first on to take, so that a block ends there. */
+/* How many of @n rows from @first on to take so that a block ends there. */
 static uint64_t fit_rows(const struct b2f_array *a, const struct b2f_slice *s,
 			 unsigned int d, uint64_t first, uint64_t n)
 {
@@ -140,7 +140,7 @@ void b2f_array_slice_box(const struct b2f_array *array,
 		set_dim(out, slice, i);
 }
 
-/* The block that cell @i of dimension @d is in, and what it has of the box. */
+/* Finds the block of cell @i of dimension @d, and its part of the box. */
 static struct extent find_cell(const struct b2f_array_box *box, unsigned int d,
 			       uint64_t i, uint64_t *first, uint64_t *len)
 {
@@ -191,7 +191,7 @@ bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
 	return true;
 }
 
-/* Where the items of a part are: bytes from one to the next. */
+/* Strides of a part, in bytes. */
 struct strides {
 	int64_t src[B2F_ARRAY_MAX_DIM];
 	int64_t dst[B2F_ARRAY_MAX_DIM];

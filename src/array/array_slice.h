@@ -17,7 +17,7 @@
 
 #include "b2frame/slice.h"
 
-/* Is all of it inside of @array? */
+/* Is the whole slice inside @array? */
 bool b2f_array_slice_fits(const struct b2f_array *array,
 			  const struct b2f_slice *slice);
 
@@ -27,7 +27,9 @@ uint64_t b2f_array_slice_nitems(const struct b2f_array *array,
 
 struct b2f_array_box {
 	const struct b2f_array *array;
-	/* In each dimension: first index in the slice, and how many. */
+	/*
+	 * In each dimension: first index in the slice, and number of indexes.
+	 */
 	uint64_t first[B2F_ARRAY_MAX_DIM];
 	uint64_t len[B2F_ARRAY_MAX_DIM];
 	/* Lowest index in the array, and the step from it upwards. */
@@ -41,7 +43,7 @@ struct b2f_array_box {
 	 */
 	uint64_t count[B2F_ARRAY_MAX_DIM];
 	bool by_index[B2F_ARRAY_MAX_DIM];
-	/* Items, and cells: the products. */
+	/* Number of items and of cells: the products. */
 	uint64_t nitems;
 	uint64_t n;
 };
@@ -58,7 +60,7 @@ void b2f_array_slice_box(const struct b2f_array *array,
 /* The part of a box that lies in one block. */
 struct b2f_array_part {
 	uint64_t nchunk;
-	/* Bytes in the decoded chunk from its first item to behind its last. */
+	/* Bytes of the decoded chunk that the part spans. */
 	uint64_t chunk_off;
 	uint64_t nbytes;
 	/*
@@ -69,13 +71,13 @@ struct b2f_array_part {
 	uint64_t len[B2F_ARRAY_MAX_DIM];
 };
 
-/* Cell @i (< n); false if the block has nothing of the box. */
+/* Cell @i (< n); false if the block has no item of the box. */
 bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
 			  struct b2f_array_part *out);
 
 /*
- * Copies its items from @src, where all nbytes of @part are, to their places in
- * @dst, where all items of @box have room.
+ * Copies the items from @src, with all nbytes of @part, to their positions in
+ * @dst, with room for all items of @box.
  */
 void b2f_array_slice_copy(const struct b2f_array_box *box,
 			  const struct b2f_array_part *part, const uint8_t *src,

@@ -130,7 +130,7 @@ static int read_name(const struct b2f_literal_value *v,
 	return 0;
 }
 
-/* Where numpy puts @field if it is not told. */
+/* The offset that numpy chooses for @field. */
 static int place(const struct reader *r, struct b2f_dtype_field *field,
 		 struct layout *at)
 {
@@ -234,7 +234,7 @@ static int read_columns(const struct b2f_literal_value *v,
 	return 0;
 }
 
-/* Puts @field where the dict says. */
+/* Puts @field at the offset in the dict. */
 static int place_at(const struct reader *r, const struct b2f_literal_value *v,
 		    struct b2f_dtype_field *field, struct layout *at)
 {

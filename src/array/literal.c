@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* literal.c - a Python literal: what it says, not what it means */
+/* literal.c - the syntax of a Python literal, without its meaning */
 #include "array/literal.h"
 
 #include <stdlib.h>
@@ -193,7 +193,7 @@ static int parse_word(struct reader *r, struct b2f_literal_value **out)
 	return 0;
 }
 
-/* Takes @c and the space around it, if it is what comes. */
+/* Skips @c and the space around it, if @c is next. */
 static bool accept(struct reader *r, char c)
 {
 	skip_space(r);

@@ -77,7 +77,7 @@ static int check_utf8(const char *text, size_t len)
 	return nchars > CHARS_MAX ? B2F_EUNSUPPORTED : 0;
 }
 
-/* The errors of dtype.h and literal.h in our words. */
+/* Translates the errors of dtype.h and literal.h. */
 static int header_error(int err)
 {
 	if (err == B2F_ECORRUPT)

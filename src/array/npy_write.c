@@ -76,7 +76,7 @@ static int put_text(const struct b2f_dtype *type, const struct shape *shape,
 	return err ? err : end_err;
 }
 
-/* UTF-8 as Latin-1, in place; false, and nothing done, if it is none. */
+/* UTF-8 to Latin-1, in place; false, unchanged, if it has other characters. */
 static bool narrow(char *text, size_t *len)
 {
 	size_t n = 0;

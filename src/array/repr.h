@@ -18,7 +18,7 @@
 
 #include "base/attr.h"
 
-/* Ends a text.  Returns 0, or -ENOMEM if a part of it got lost. */
+/* Ends a text.  Returns 0, or -ENOMEM if a part of it is missing. */
 B2F_MUST_CHECK
 int b2f_repr_end(FILE *out);
 

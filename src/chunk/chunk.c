@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chunk.c - where the units of a chunk are */
+/* chunk.c - the positions of a chunk's units */
 #include "chunk/chunk.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/cursor.h"
 
-/* Among more blocks, the neighbour of one is not searched for. */
+/* With more blocks the next one in the file is not searched for. */
 #define NEIGHBOURS_MAX 4096
 
 static bool has_blocks(const struct b2f_chunk_header *h)
@@ -345,7 +345,10 @@ uint32_t b2f_chunk_unit_reach(const struct b2f_chunk *chunk, uint32_t unit,
 {
 	uint64_t left = chunk->header.cbytes - off;
 	uint64_t nstreams = chunk->header.split ? chunk->header.typesize : 1;
-	/* A run takes five bytes, any other stream four and at most its own. */
+	/*
+	 * A run takes five bytes, any other stream four and at most its own
+	 * size.
+	 */
 	uint64_t most = b2f_chunk_unit_nbytes(chunk, unit) + 5 * nstreams;
 
 	return (uint32_t)b2f_min_u64(left, most);
@@ -369,7 +372,7 @@ uint64_t b2f_chunk_unit_beside(const struct b2f_chunk *chunk, uint32_t unit)
 			: b2f_chunk_unit_reach(chunk, unit, 0);
 	if (b2f_pipeline_needs_tmp(&h->pipeline))
 		bytes += n;
-	/* The zeros of a plane that is nothing else. */
+	/* A plane of zeros alone. */
 	if (h->split && h->typesize > 1)
 		bytes += n / h->typesize;
 	if (unit > 0 && b2f_chunk_needs_ref(chunk))

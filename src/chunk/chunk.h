@@ -26,8 +26,8 @@
 #define B2F_FLAT_UNIT (256u << 10)
 
 /*
- * Blocks below B2F_SMALL_BLOCK are not worth units of their own; such a chunk
- * is one unit, unless it is above B2F_WHOLE_MAX (decoded bytes).
+ * Blocks below B2F_SMALL_BLOCK are too small to be units; such a chunk is one
+ * unit, unless it is above B2F_WHOLE_MAX (decoded bytes).
  */
 #define B2F_SMALL_BLOCK 4096u
 #define B2F_WHOLE_MAX	(8u << 20)
@@ -38,7 +38,7 @@ struct b2f_chunk_context {
 	uint32_t typesize;
 	/* Block grid of a b2nd array; NULL if there is none. */
 	const struct b2f_filter_grid *grid;
-	/* A checksum outside takes all stored bytes: one unit is enough. */
+	/* A checksum outside covers all stored bytes: read them as one unit. */
 	bool whole;
 };
 
@@ -63,7 +63,7 @@ struct b2f_chunk_blocks {
 	/* NULL without a dictionary. */
 	const uint8_t *dict;
 	uint32_t dict_size;
-	/* The first byte that a block may have. */
+	/* The lowest offset that a block may have. */
 	uint32_t start;
 };
 
@@ -123,7 +123,7 @@ uint32_t b2f_chunk_unit_nbytes(const struct b2f_chunk *chunk, uint32_t unit);
 
 /*
  * Returns the most memory that a decoder needs besides the decoded @unit: the
- * stored bytes, a buffer for the filters, and unit 0 if it is needed.
+ * stored bytes, a buffer for the filters, and unit 0 for the delta filter.
  */
 uint64_t b2f_chunk_unit_beside(const struct b2f_chunk *chunk, uint32_t unit);
 
@@ -137,7 +137,7 @@ B2F_MUST_CHECK
 int b2f_chunk_unit_extent(const struct b2f_chunk *chunk, uint32_t unit,
 			  uint32_t *off, uint32_t *size, struct b2f_why *why);
 
-/* Where block @block begins, straight from the table: not checked. */
+/* Offset of block @block, straight from the table: not checked. */
 static inline uint32_t
 b2f_chunk_block_start(const struct b2f_chunk_blocks *blocks, uint32_t block)
 {

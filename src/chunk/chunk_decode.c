@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chunk_decode.c - stored bytes of a chunk into data */
+/* chunk_decode.c - decodes the stored bytes of a chunk */
 #include <string.h>
 
 #include "b2frame/names.h"
@@ -385,8 +385,8 @@ static int decode_cut(const struct decoding *d, const uint8_t *raw,
 }
 
 /*
- * Decodes as the header says, and if that fails, as the writer may have meant
- * it (docs/ format.md 9.1).  The first error is the one to report.
+ * Decodes as the header says; if that fails, with the block sizes that the
+ * writer may have used (docs/format.md 9.1).  Reports the first error.
  */
 static int decode_whole(const struct decoding *d, const uint8_t *raw,
 			uint8_t *dst)

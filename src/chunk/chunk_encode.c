@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* chunk_encode.c - data into the stored bytes of a chunk */
+/* chunk_encode.c - encodes data into the stored bytes of a chunk */
 #include "chunk/encoder.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* decoder.c - what one thread needs to decode chunks */
+/* decoder.c - the state of a thread that decodes chunks */
 #include "chunk/decoder.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encoder.c - what one thread needs to encode chunks */
+/* encoder.c - the state of a thread that encodes chunks */
 #include "chunk/encoder.h"
 
 #include <errno.h>

@@ -77,7 +77,7 @@ struct b2f_encoder {
 	struct b2f_codec_encoders codecs;
 	/* The two sides of the filters' ping-pong; one block each. */
 	struct b2f_scratch filter[2];
-	/* Where streams go that are made only to see how long they get. */
+	/* Streams that are encoded only to learn their size. */
 	struct b2f_scratch trial;
 	/* Data that are put together to be encoded. */
 	struct b2f_scratch data;

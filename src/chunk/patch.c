@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* patch.c - a chunk out of another one of which only some bytes have changed */
+/* patch.c - makes a chunk from another one in which some bytes have changed */
 #include "chunk/patch.h"
 
 #include <string.h>

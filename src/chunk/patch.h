@@ -36,7 +36,7 @@ enum b2f_patch_part {
 };
 
 struct b2f_patch {
-	/* The chunk before, opened from all its stored bytes. */
+	/* The old chunk, opened from all its stored bytes. */
 	const struct b2f_chunk *chunk;
 	const uint8_t *raw;
 	/* Its checksums, or none. */

@@ -14,7 +14,7 @@
 /* Bytes behind the list: the sum of the head, the tag, the magic. */
 #define FOOTER_SIZE 16
 
-/* A unit of such a chunk has to be checked on its own. */
+/* A unit of such a chunk is checked on its own. */
 _Static_assert(B2F_SEAL_PIECE == B2F_FLAT_UNIT,
 	       "a part of a chunk stored as it is has to be a unit");
 
@@ -53,7 +53,7 @@ size_t b2f_seal_size(const struct b2f_chunk *chunk)
 	return seal_size(count_parts(chunk));
 }
 
-/* Where the parts may begin, if the chunk had @cbytes. */
+/* Offset of the first part, if the chunk had @cbytes. */
 static uint32_t head_size(const struct b2f_chunk *chunk, uint32_t cbytes)
 {
 	if (chunk->header.special == B2F_SPECIAL_VALUE)
@@ -214,7 +214,7 @@ static bool seal_is_hidden(const struct b2f_chunk *chunk,
 			 nparts, &tag);
 }
 
-/* Is @seal what the index says that the chunk has? */
+/* Does @seal have the tag that the index has for the chunk? */
 static int check_tag(const struct b2f_seal *seal, uint32_t tag,
 		     struct b2f_why *why)
 {

@@ -75,7 +75,7 @@ struct b2f_seal {
 	uint32_t tag;
 };
 
-/* The stored bytes that a seal is looked for in, and whose it has to be. */
+/* The stored bytes to find a seal in, and the chunk it must belong to. */
 struct b2f_sealed {
 	/*
 	 * The bytes that the chunk was opened from, b2f_chunk_head_size() of
@@ -97,7 +97,7 @@ struct b2f_sealed {
 	uint32_t tag;
 };
 
-/* Bytes of the seal of @chunk. */
+/* Size of the seal of @chunk. */
 size_t b2f_seal_size(const struct b2f_chunk *chunk);
 
 /*
