@@ -197,8 +197,11 @@ static int check_same(const struct b2f_txn *txn)
 static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 			 const struct b2f_object *index, struct b2f_why *why)
 {
-	const struct b2f_install what = {&txn->stamp, commit->replaced.ids,
-					 commit->replaced.n};
+	const struct b2f_install what = {
+		.base = &txn->stamp,
+		.replaced = commit->replaced.ids,
+		.nreplaced = commit->replaced.n,
+	};
 	int err = check_same(txn);
 
 	if (!err)

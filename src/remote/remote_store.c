@@ -52,22 +52,20 @@ static int remote_stat_index(struct b2f_store *store, struct stat *out)
 	return err;
 }
 
-static int remote_stamp_index(struct b2f_store *store,
+/* Begins: pins the stamped version; reads from now on are of that. */
+static int remote_stamp_index(struct b2f_store *store, bool begins,
 			      struct b2f_frame_stamp *out)
 {
+	struct b2f_held *held = &remote_of(store)->held;
 	struct b2f_remote_stat now;
-	int err = b2f_held_look(&remote_of(store)->held, &now);
+	int err;
 
+	if (begins)
+		return b2f_held_begin(held, out);
+	err = b2f_held_look(held, &now);
 	if (!err)
 		*out = b2f_remote_stamp(&now);
 	return err;
-}
-
-/* Pins the stamped version: reads from now on are of that. */
-static int remote_begin_index(struct b2f_store *store,
-			      struct b2f_frame_stamp *out)
-{
-	return b2f_held_begin(&remote_of(store)->held, out);
 }
 
 /* Opens the object @id in @version. */
@@ -412,7 +410,7 @@ static int remote_clone(struct b2f_store *store, struct b2f_store **out,
 	.expect = remote_expect, .prefetch = remote_prefetch,                  \
 	.distrust = remote_distrust,                                           \
 	.look = remote_look, .stat_index = remote_stat_index,                  \
-	.begin_index = remote_begin_index, .stamp_index = remote_stamp_index,  \
+	.stamp_index = remote_stamp_index,                                     \
 	.free = remote_free, .clone = remote_clone
 
 static const struct b2f_store_ops web_ops = {

@@ -328,9 +328,11 @@ static int remote_first_id(struct b2f_store *store, uint64_t *id,
 	return b2f_remote_list_chunks(place, *id, raise_id, id, why);
 }
 
-static int do_nothing(struct b2f_store *store, struct b2f_why *why)
+/* What was put is durable. */
+static int remote_sync(struct b2f_store *store, bool names, struct b2f_why *why)
 {
 	(void)store;
+	(void)names;
 	(void)why;
 	return 0;
 }
@@ -425,8 +427,7 @@ const struct b2f_store_write_ops b2f_remote_write = {
 	.name = remote_name,
 	.install = remote_install,
 	.first_id = remote_first_id,
-	.sync_index = do_nothing,
-	.sync_names = do_nothing,
+	.sync = remote_sync,
 	.remove = remote_remove,
 	.is_due = remote_is_due,
 	.sweep = remote_sweep,

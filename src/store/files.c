@@ -186,11 +186,6 @@ static bool files_was_written(const struct b2f_object *object)
 	return b2f_files_was_written(object->fd, object->size);
 }
 
-static int dir_dirfd(const struct b2f_store *store)
-{
-	return ((const struct b2f_files *)store)->fd;
-}
-
 static int file_clone(struct b2f_store *store, struct b2f_store **out,
 		      struct b2f_why *why)
 {
@@ -221,7 +216,6 @@ static const struct b2f_store_ops dir_ops = {
 	.stat_index = dir_stat_index,
 	.free = files_free,
 	.clone = dir_clone,
-	.dirfd = dir_dirfd,
 	.write = &b2f_files_write,
 };
 
@@ -241,6 +235,12 @@ static const struct b2f_store_ops file_ops = {
 bool b2f_files_is_dir(const struct b2f_store *store)
 {
 	return store->ops == &dir_ops;
+}
+
+int b2f_store_dirfd(const struct b2f_store *store)
+{
+	return b2f_files_is_dir(store) ? ((const struct b2f_files *)store)->fd
+				       : -1;
 }
 
 bool b2f_files_is_file(const struct b2f_store *store)

@@ -18,6 +18,7 @@
 #include "store/files_extents.h"
 #include "store/files_single.h"
 #include "store/make.h"
+#include "store/write.h"
 
 /* A network filesystem may tell a larger block size than its disk has. */
 #define BLOCK_MAX 4096
@@ -234,11 +235,12 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
  * A header overwrites bytes that have a place on the disk, so the length of the
  * file stays, and no journal has to be written.
  */
-static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
+static int single_sync(struct b2f_store *store, bool names, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	bool is_synced;
 
+	(void)names;
 	pthread_mutex_lock(&w->lock);
 	is_synced = w->nsynced == w->nbegun;
 	pthread_mutex_unlock(&w->lock);
@@ -285,18 +287,19 @@ static int single_settle(const struct b2f_object *object, enum b2f_settle how,
 	return how == B2F_SETTLE_ORDER ? write_out(w, why) : sync_all(w, why);
 }
 
-static int single_put_head(struct b2f_store *store, const void *head, size_t n,
-			   const struct timespec *mtime, struct b2f_why *why)
+static int single_install(struct b2f_store *store,
+			  const struct b2f_install *what, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	uid_t uid = begin_change(w, true);
 	int err;
 
-	err = b2f_files_write_fully(w->fd, uid, 0, head, n, why);
+	err = b2f_files_write_fully(w->fd, uid, 0, what->head, what->nhead,
+				    why);
 	pthread_mutex_lock(&w->lock);
 	w->is_fresh = false;
-	if (!err && mtime)
-		w->mtime = *mtime;
+	if (!err && what->mtime)
+		w->mtime = *what->mtime;
 	pthread_mutex_unlock(&w->lock);
 	end_change(w, !err);
 	return err;
@@ -364,22 +367,6 @@ static int single_has_changed(struct b2f_store *store)
 	return ret;
 }
 
-static int single_note_attributes(struct b2f_store *store, bool sets_mtime)
-{
-	struct b2f_files_writer *w = writer_of(store);
-	struct stat st;
-
-	if (!w || w->fd < 0 || fstat(w->fd, &st))
-		return -errno;
-	pthread_mutex_lock(&w->lock);
-	if (w->nchanges == 0)
-		w->own = b2f_frame_stamp_of(&st);
-	if (sets_mtime)
-		w->mtime = st.st_mtim;
-	pthread_mutex_unlock(&w->lock);
-	return 0;
-}
-
 static int single_identify(struct b2f_store *store, int64_t id,
 			   struct b2f_frame_stamp *out)
 {
@@ -394,11 +381,29 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.write = single_write,
 	.inherit = single_inherit,
 	.settle = single_settle,
-	.sync_index = single_sync_index,
+	.sync = single_sync,
 	.identify = single_identify,
-	.put_head = single_put_head,
+	.install = single_install,
 	.cut = single_cut,
 	.own_stamp = single_own_stamp,
 	.has_changed = single_has_changed,
-	.note_attributes = single_note_attributes,
 };
+
+void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
+{
+	struct b2f_files_writer *w;
+	struct stat st;
+
+	if (store->ops->write != &b2f_files_single_write)
+		return;
+	w = writer_of(store);
+	/* Else the change counts as another program's. */
+	if (!w || w->fd < 0 || fstat(w->fd, &st))
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (w->nchanges == 0)
+		w->own = b2f_frame_stamp_of(&st);
+	if (sets_mtime)
+		w->mtime = st.st_mtim;
+	pthread_mutex_unlock(&w->lock);
+}

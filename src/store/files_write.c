@@ -223,9 +223,9 @@ static int open_index(int dir)
 	return fd;
 }
 
-static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
+static int sync_index(int dir, struct b2f_why *why)
 {
-	int dir = b2f_files_of(store)->fd, fd = open_index(dir), err = 0;
+	int fd = open_index(dir), err = 0;
 
 	if (fd < 0 && errno == EACCES)
 		return syncfs(dir) ? failed("sync", B2F_INDEX_NAME, why) : 0;
@@ -237,10 +237,14 @@ static int dir_sync_index(struct b2f_store *store, struct b2f_why *why)
 	return err;
 }
 
-static int dir_sync_names(struct b2f_store *store, struct b2f_why *why)
+static int dir_sync(struct b2f_store *store, bool names, struct b2f_why *why)
 {
+	int dir = b2f_files_of(store)->fd;
+
+	if (!names)
+		return sync_index(dir, why);
 	/* Some filesystems have no fsync for directories, and need none. */
-	if (b2f_files_fsync(b2f_files_of(store)->fd) && errno != EINVAL && errno != EBADF)
+	if (b2f_files_fsync(dir) && errno != EINVAL && errno != EBADF)
 		return failed("fsync", "the directory", why);
 	return 0;
 }
@@ -292,8 +296,7 @@ const struct b2f_store_write_ops b2f_files_write = {
 	.settle = dir_settle,
 	.name = dir_name,
 	.install = dir_install,
-	.sync_index = dir_sync_index,
-	.sync_names = dir_sync_names,
+	.sync = dir_sync,
 	.remove = dir_remove,
 	.identify = dir_identify,
 	.list = dir_list,

@@ -44,11 +44,6 @@ void b2f_store_be_quiet(struct b2f_store *store)
 		store->ops->be_quiet(store);
 }
 
-int b2f_store_dirfd(const struct b2f_store *store)
-{
-	return store->ops->dirfd ? store->ops->dirfd(store) : -1;
-}
-
 /* Opens a chunk of a contiguous frame: a range of its file. */
 static int open_range(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
@@ -164,7 +159,7 @@ int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 	int err;
 
 	if (store->ops->stamp_index)
-		return store->ops->stamp_index(store, out);
+		return store->ops->stamp_index(store, false, out);
 	err = b2f_store_stat_index(store, &st);
 	if (!err)
 		*out = b2f_frame_stamp_of(&st);
@@ -173,8 +168,9 @@ int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 
 int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 {
-	return store->ops->begin_index ? store->ops->begin_index(store, out)
-				       : b2f_store_stamp_index(store, out);
+	return store->ops->stamp_index
+		       ? store->ops->stamp_index(store, true, out)
+		       : b2f_store_stamp_index(store, out);
 }
 
 bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp)

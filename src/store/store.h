@@ -97,19 +97,15 @@ struct b2f_store_ops {
 	/* See b2f_store_be_quiet(); NULL: opening an object is always quiet. */
 	void (*be_quiet)(struct b2f_store *store);
 	/*
-	 * See b2f_store_begin_index(); NULL: the same as
-	 * b2f_store_stamp_index().
+	 * See b2f_store_stamp_index(), or if @begins b2f_store_begin_index();
+	 * NULL: stat_index() has the stamp.
 	 */
-	int (*begin_index)(struct b2f_store *store,
-			   struct b2f_frame_stamp *out);
-	/* See b2f_store_stamp_index(); NULL: stat_index() has the stamp. */
-	int (*stamp_index)(struct b2f_store *store,
+	int (*stamp_index)(struct b2f_store *store, bool begins,
 			   struct b2f_frame_stamp *out);
 	void (*free)(struct b2f_store *store);
 	/* See the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
 		     struct b2f_why *why);
-	int (*dirfd)(const struct b2f_store *store);
 	/* See b2f_store_check_chunk(); NULL: there is nothing to check. */
 	int (*check)(const struct b2f_object *chunk, uint32_t cbytes,
 		     const uint8_t *stored, struct b2f_why *why);
@@ -142,6 +138,10 @@ struct b2f_install {
 	 */
 	const uint64_t *replaced;
 	size_t nreplaced;
+	/* For a contiguous store alone: see b2f_store_put_head(). */
+	const void *head;
+	size_t nhead;
+	const struct timespec *mtime;
 };
 
 /* See the functions of store/write.h. */
@@ -166,9 +166,8 @@ struct b2f_store_write_ops {
 	/* See b2f_store_first_id(); NULL: nothing more is known. */
 	int (*first_id)(struct b2f_store *store, uint64_t *id,
 			struct b2f_why *why);
-	/* NULL: the index can always be opened for reading. */
-	int (*sync_index)(struct b2f_store *store, struct b2f_why *why);
-	int (*sync_names)(struct b2f_store *store, struct b2f_why *why);
+	/* See b2f_store_sync_index(), or if @names b2f_store_sync_names(). */
+	int (*sync)(struct b2f_store *store, bool names, struct b2f_why *why);
 	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
 	/* NULL except for shared stores. */
 	bool (*is_due)(struct b2f_store *store);
@@ -180,16 +179,13 @@ struct b2f_store_write_ops {
 		    void *arg);
 	/*
 	 * NULL except for contiguous stores, which have no publish, name,
-	 * install, remove, sync_names, list.
+	 * remove, list, nor names to sync.
 	 */
-	int (*put_head)(struct b2f_store *store, const void *head, size_t n,
-			const struct timespec *mtime, struct b2f_why *why);
 	int (*cut)(struct b2f_store *store, uint64_t off, uint64_t size,
 		   struct b2f_why *why);
 	/* NULL: as b2f_store_stat_index(). */
 	int (*own_stamp)(struct b2f_store *store, struct b2f_frame_stamp *out);
 	int (*has_changed)(struct b2f_store *store);
-	int (*note_attributes)(struct b2f_store *store, bool sets_mtime);
 };
 
 /* The first member of every kind of store. */

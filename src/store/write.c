@@ -161,27 +161,21 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	return err;
 }
 
-int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
+static int sync_part(struct b2f_store *store, bool names, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
-	struct b2f_object object = {.fd = -1};
-	int err;
 
-	if (ops && ops->sync_index)
-		return ops->sync_index(store, why);
-	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
-	if (!err)
-		err = b2f_object_sync(&object, why);
-	b2f_object_close(&object);
-	return err;
+	return ops ? ops->sync(store, names, why) : read_only(why);
+}
+
+int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	return sync_part(store, false, why);
 }
 
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	return ops && ops->sync_names ? ops->sync_names(store, why)
-				      : read_only(why);
+	return sync_part(store, true, why);
 }
 
 static void give_back(struct b2f_store *store, uint64_t id)
@@ -256,10 +250,10 @@ int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 		       const struct timespec *mtime, struct b2f_why *why)
 {
-	const struct b2f_store_write_ops *ops = store->ops->write;
+	const struct b2f_install what = {
+		.head = head, .nhead = n, .mtime = mtime};
 
-	return ops && ops->put_head ? ops->put_head(store, head, n, mtime, why)
-				    : read_only(why);
+	return b2f_store_install(store, &what, why);
 }
 
 int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
@@ -283,13 +277,4 @@ int b2f_store_has_changed(struct b2f_store *store)
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
 	return ops && ops->has_changed ? ops->has_changed(store) : -EROFS;
-}
-
-void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
-{
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	if (ops && ops->note_attributes)
-		/* If that fails, the change looks like another program's. */
-		(void)ops->note_attributes(store, sets_mtime);
 }

@@ -136,15 +136,17 @@ static int single_inherit(const struct b2f_object *object,
 	return 0;
 }
 
-static int single_sync_index(struct b2f_store *store, struct b2f_why *why)
+static int single_sync_file(struct b2f_store *store, bool names,
+			    struct b2f_why *why)
 {
 	const struct b2f_object object = {.store = store};
 
+	(void)names;
 	return single_sync(&object, why);
 }
 
-static int single_put_head(struct b2f_store *store, const void *head, size_t n,
-			   const struct timespec *mtime, struct b2f_why *why)
+static int single_install(struct b2f_store *store,
+			  const struct b2f_install *what, struct b2f_why *why)
 {
 	struct fault_store *fault = (struct fault_store *)store;
 	struct fault_disk *disk = fault->disk;
@@ -154,8 +156,8 @@ static int single_put_head(struct b2f_store *store, const void *head, size_t n,
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_INSTALL, B2F_OBJECT_INDEX, why);
 	if (!err) {
-		fault_put(disk, file, 0, head, n);
-		file->st.st_mtim = mtime ? *mtime : fault->mtime;
+		fault_put(disk, file, 0, what->head, what->nhead);
+		file->st.st_mtim = what->mtime ? *what->mtime : fault->mtime;
 		fault_single_note(store, true);
 	}
 	pthread_mutex_unlock(&disk->lock);
@@ -237,9 +239,9 @@ static const struct b2f_store_write_ops single_write_ops = {
 	.write = fault_write,
 	.settle = single_settle,
 	.inherit = single_inherit,
-	.sync_index = single_sync_index,
+	.sync = single_sync_file,
 	.identify = fault_identify,
-	.put_head = single_put_head,
+	.install = single_install,
 	.cut = single_cut,
 	.own_stamp = single_own_stamp,
 	.has_changed = single_has_changed,

@@ -144,11 +144,24 @@ static int fault_install(struct b2f_store *store,
 	return err;
 }
 
-static int fault_sync_names(struct b2f_store *store, struct b2f_why *why)
+static int sync_index(struct b2f_store *store, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
+
+	if (!err)
+		err = b2f_object_sync(&object, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+static int fault_sync(struct b2f_store *store, bool names, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	int err;
 
+	if (!names)
+		return sync_index(store, why);
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin(disk, FAULT_SYNC_NAMES, B2F_OBJECT_INDEX, why);
 	if (!err && !disk->ignore_sync) {
@@ -209,7 +222,7 @@ static const struct b2f_store_write_ops fault_write_ops = {
 	.settle = fault_settle,
 	.name = fault_name,
 	.install = fault_install,
-	.sync_names = fault_sync_names,
+	.sync = fault_sync,
 	.remove = fault_remove,
 	.identify = fault_identify,
 	.list = fault_list,
