@@ -36,10 +36,7 @@ static int choose_size(struct b2f_blp_base *base, uint32_t least,
 	return 0;
 }
 
-/*
- * Bytes without meaning may follow the last chunk, so that one tells itself where
- * it ends.
- */
+/* Stray bytes may follow the last chunk, so its header tells where it ends. */
 static int find_end(struct b2f_blp_base *base, struct b2f_why *why)
 {
 	const struct b2f_blp *blp = base->blp;

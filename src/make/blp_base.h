@@ -2,8 +2,8 @@
 /*
  * blp_base.h - the Bloscpack file that a longer one begins with
  *
- * All chunks of it that are full stay as they are; what is in the last one, if
- * it is not full, goes into a new chunk together with what follows.
+ * Its full chunks stay as they are; the data of a last chunk that is not full
+ * go into a new chunk, together with the appended data.
  *
  * Layer: make.  May include: base/ blp/ store/ frame/.  Threads: one at a time,
  * but for b2f_blp_base_read().
@@ -15,10 +15,10 @@
 #include "blp/blp.h"
 
 struct b2f_blp_base {
-	/* NULL: there is none, and all of this is 0. */
+	/* NULL: the new file has no base, and all fields are 0. */
 	const struct b2f_blp *blp;
 	struct b2f_file *file;
-	/* The stored bytes of the file, behind @lead bytes that are not in it. */
+	/* The stored file, behind @lead bytes that the store has added. */
 	struct b2f_object object;
 	uint64_t lead;
 	/* Decoded bytes of a chunk of the longer file. */
@@ -31,8 +31,9 @@ struct b2f_blp_base {
 };
 
 /*
- * Opens @frame, which is shown from a Bloscpack file; a file with one chunk gets
- * chunks of at least @least bytes.  End it with b2f_blp_base_close() in any case.
+ * Opens @frame, which is shown from a Bloscpack file; a file with at most one
+ * chunk gets chunks of at least @least bytes.  End it with b2f_blp_base_close()
+ * in any case.
  *
  * Returns 0; B2F_EUNSUPPORTED (no Bloscpack file, or its chunks have no common
  * size), B2F_ECORRUPT, -ENOMEM or an errno, with the cause in @why.
@@ -45,8 +46,8 @@ int b2f_blp_base_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 void b2f_blp_base_close(struct b2f_blp_base *base);
 
 /*
- * Reads decoded bytes, as far as [@off, @off + @n) begins with some of them: *@got.
- * Returns 0, or as b2f_file_pread().
+ * Reads the decoded bytes of [@off, @off + @n) that the file has, *@got of
+ * them.  Returns 0, or as b2f_file_pread().
  */
 B2F_MUST_CHECK
 int b2f_blp_base_read(const struct b2f_blp_base *base, uint64_t off, void *buf,
@@ -61,12 +62,11 @@ int b2f_blp_base_copy(const struct b2f_blp_base *base, uint64_t from,
 		      uint64_t end, int fd, uint64_t to, struct b2f_why *why);
 
 /*
- * The metadata of @base, which is the array @array, with @nbytes more of data, in
- * *@out, malloc'ed: it becomes longer along the axis that its items run along
- * slowest.
+ * Puts the metadata of @base into *@out, malloc'ed, after @nbytes more of data
+ * have made its array, @array, longer along the slowest axis.
  *
- * Returns 0, -EINVAL (that is no whole number of rows) or -ENOMEM, with the cause
- * in @why.
+ * Returns 0, -EINVAL (no whole number of rows) or -ENOMEM, with the cause in
+ * @why.
  */
 B2F_MUST_CHECK
 int b2f_blp_base_grow(const struct b2f_blp_base *base,

@@ -27,9 +27,7 @@ struct build {
 	struct b2f_ids places;
 };
 
-/*
- * Is the index to have a checksum? In a contiguous frame it announces seals.
- */
+/* Does the index get a checksum? In a contiguous frame it announces seals. */
 static bool is_sealed(const struct build *b)
 {
 	return b->header.sparse ||
@@ -129,7 +127,7 @@ static size_t measure_seal(const struct build *b,
 	return b2f_seal_size(&open);
 }
 
-/* The entry of a chunk with bytes, and what these take. */
+/* Gives a chunk with bytes its entry and place, and counts its size. */
 static void place_stored(struct build *b, struct b2f_piece *chunk)
 {
 	struct b2f_frame_header *h = &b->header;
@@ -142,7 +140,7 @@ static void place_stored(struct build *b, struct b2f_piece *chunk)
 	}
 	chunk->place = h->cbytes;
 	h->cbytes += chunk->cbytes;
-	/* The size of a sparse frame counts chunks alone. */
+	/* The header of a sparse frame counts chunks without seals. */
 	if (!h->sparse)
 		h->cbytes += seal;
 }
@@ -199,8 +197,8 @@ static int add_seal(const struct build *b, struct b2f_piece *chunk,
 }
 
 /*
- * Writes the bytes of @chunk, if it has some, with their seal, to its place.  May make
- * @chunk->bytes longer.
+ * Writes the bytes of @chunk, if any, and their seal to its place; may
+ * reallocate @chunk->bytes.
  */
 static int write_chunk(const struct build *b, struct b2f_piece *chunk,
 		       struct b2f_why *why)
@@ -266,7 +264,7 @@ static int put(void *arg, struct b2f_piece *piece)
 	return report(b, err, &why);
 }
 
-/* The frame is whole and on disk. */
+/* Writes the index; then the frame is whole and on disk. */
 static int finish(struct build *b, struct b2f_why *why)
 {
 	uint8_t *index = NULL;
@@ -303,7 +301,7 @@ int b2f_build_run(const struct b2f_build_options *options,
 	struct build b = {.options = options, .source = source};
 	int err = run(&b);
 
-	/* Removes what was not finished. */
+	/* Removes an unfinished frame. */
 	b2f_copy_target_free(b.target);
 	b2f_ids_fini(&b.entries);
 	b2f_ids_fini(&b.places);

@@ -2,9 +2,10 @@
 /*
  * build.h - a new frame of the chunks that a pump brings
  *
- * A chunk gets its place in the order of the data; after that it may be written at any
- * time, by any thread.  Header, metalayers and vlmetalayers are those of another frame,
- * byte for byte, but for what says how chunks are stored and encoded.
+ * A chunk gets its place in the order of the data; after that any thread may
+ * write it at any time.  Header, metalayers and vlmetalayers are copied from
+ * another frame, except for the fields that say how chunks are stored and
+ * encoded.
  *
  * Layer: make.  May include: base/ chunk/ index/ store/ frame/.  Threads: any.
  */
@@ -20,7 +21,7 @@ struct b2f_build_options {
 	const struct b2f_frame *like;
 	/* Sizes and settings; counts of bytes and chunks are worked out. */
 	struct b2f_frame_header header;
-	/* Where it is made; its owner may always read and write. */
+	/* Where the frame is made; its owner may always read and write. */
 	int dirfd;
 	const char *name;
 	mode_t mode;
@@ -28,14 +29,14 @@ struct b2f_build_options {
 	bool no_seal;
 	/* A contiguous one is as a new file (index/fingerprint.h). */
 	bool small;
-	/* Where errors are logged, but for those of the source; and for whom. */
+	/* Log for all errors but those of the source; name for messages. */
 	const struct b2f_log *log;
 	const char *label;
 };
 
 /* Where the chunks come from. */
 struct b2f_build_source {
-	/* As those of a pump; @take may be NULL. */
+	/* The first two steps of the pump; @take may be NULL. */
 	int (*take)(void *context, struct b2f_piece *piece);
 	int (*make)(void *context, struct b2f_piece *piece);
 	void *context;
@@ -43,14 +44,15 @@ struct b2f_build_source {
 	struct b2f_pool *pool;
 	uint64_t n;
 	size_t nahead;
-	/* Is told how many of @nbytes decoded bytes have a place; or NULL. */
+	/* Its progress() hears how many of @nbytes have a place; or NULL. */
 	const struct b2f_convert_options *told;
 	uint64_t nbytes;
 };
 
 /*
- * Makes the frame, whole and on disk when this returns.  Returns 0, -EEXIST, -ENOMEM,
- * B2F_ETOOBIG, an errno of the filesystem, or an error of @source; then nothing is left.
+ * Makes the frame, whole and on disk.  Returns 0, -EEXIST, -ENOMEM,
+ * B2F_ETOOBIG, an errno of the filesystem, or an error of @source.  An error
+ * leaves nothing behind.
  */
 B2F_MUST_CHECK
 int b2f_build_run(const struct b2f_build_options *options,

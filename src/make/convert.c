@@ -42,7 +42,7 @@ static int refuse(const struct convert *c, const char *what)
 	return b2f_frame_report(c->frame, -EINVAL, &why);
 }
 
-/* Are chunks of different sizes more than a way to cut the data? */
+/* Do the borders of its chunks, of different sizes, have a meaning? */
 static bool keeps_chunks(const struct b2f_frame *f)
 {
 	const struct b2f_frame_header *h = &f->header;
@@ -60,7 +60,7 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 {
 	const struct b2f_frame *f = c->frame;
 
-	/* Also if we cannot make sense of its geometry: others may. */
+	/* Also if its geometry is unreadable: other programs may read it. */
 	if (f->layout.is_array) {
 		s->typesize = f->header.typesize;
 		s->chunksize = f->header.chunksize;
@@ -77,7 +77,7 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 	}
 }
 
-/* The first data tell the item size. */
+/* Guesses the item size from the first data. */
 static int guess_typesize(struct convert *c, struct b2f_settings *s)
 {
 	struct b2f_file *file = NULL;
@@ -134,7 +134,7 @@ static int choose_settings(struct convert *c)
 	return 0;
 }
 
-/* The data are cut in another way than before. */
+/* Are the data cut into other chunks than before? */
 static bool is_cut_anew(const struct convert *c)
 {
 	return c->options->settings &&
@@ -166,7 +166,7 @@ static int choose(struct convert *c)
 	return err;
 }
 
-/* Encodes the data of the new chunk @piece, wherever they were before. */
+/* Encodes the data of the new chunk @piece, from any number of old chunks. */
 static int encode_range(struct convert *c, struct b2f_encoder *enc,
 			struct b2f_piece *piece)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * convert_array.c - a b2nd array made of plain data that are an array
+ * convert_array.c - a b2nd array made of an array in plain data
  *
- * The new frame is made from the .npy file of the array. b2nd has C order
- * alone, so items in Fortran order are reordered: a slab of the first axis at a
- * time, for each of which all data are read.
+ * The new frame is made from the .npy file of the array. b2nd has only C order,
+ * so items in Fortran order are reordered, one slab of the first axis at a
+ * time: a piece of each column is read for each slab.
  */
 #include "b2frame/convert.h"
 
@@ -18,7 +18,7 @@
 /* Decoded bytes of a chunk. */
 #define CHUNKSIZE (1 << 20)
 
-/* Wider items have nothing in common with each other but by chance. */
+/* Wider items get type size 1: they hardly resemble each other. */
 #define TYPESIZE_MAX 65536u
 
 /* Decoded bytes that are copied at once, and of a slab. */
@@ -31,7 +31,7 @@ struct slab {
 	uint64_t first;
 	uint64_t n;
 	uint64_t most;
-	/* Items of all other axes together: those of a row. */
+	/* Items of a row, which has all other axes. */
 	uint64_t row;
 	uint8_t *data;
 };
@@ -60,10 +60,7 @@ static int read_fully(const struct making *m, uint8_t *buf, uint64_t n,
 	return (uint64_t)got == n ? 0 : B2F_ECORRUPT;
 }
 
-/*
- * Where in its row the @i-th item of all with one index of the first axis is:
- * @i counts in Fortran order.
- */
+/* The place in a row of the item that is number @i in Fortran order. */
 static uint64_t place_in_row(const struct b2f_array *a, uint64_t i)
 {
 	uint64_t place = 0, stride = 1, index[B2F_ARRAY_MAX_DIM];
@@ -79,10 +76,7 @@ static uint64_t place_in_row(const struct b2f_array *a, uint64_t i)
 	return place;
 }
 
-/*
- * Puts @n items at @buf, which follow each other along the first axis, in
- * place.
- */
+/* Puts the @n items at @buf, consecutive on the first axis, into the slab. */
 static void scatter(const struct making *m, const struct slab *s,
 		    const uint8_t *buf, uint64_t first, uint64_t n,
 		    uint64_t place)
@@ -94,7 +88,7 @@ static void scatter(const struct making *m, const struct slab *s,
 		       buf + i * size, size);
 }
 
-/* The @i-th column's items of the slab. */
+/* Reads the items of column @i into the slab. */
 static int read_column(const struct making *m, const struct slab *s, uint64_t i)
 {
 	uint32_t size = m->array->itemsize;
@@ -113,8 +107,7 @@ static int read_column(const struct making *m, const struct slab *s, uint64_t i)
 }
 
 /*
- * All columns from @i on that fit into the buffer; the slab has all their
- * items.
+ * Reads the columns from @i on that fit into the buffer; the slab has all rows.
  */
 static int read_columns(const struct making *m, const struct slab *s,
 			uint64_t i, uint64_t *n)
@@ -130,7 +123,7 @@ static int read_columns(const struct making *m, const struct slab *s,
 	return err;
 }
 
-/* All items of the slab. */
+/* Reads all items of the slab. */
 static int turn_slab(const struct making *m, const struct slab *s)
 {
 	bool many = s->n == (uint64_t)m->array->shape[0] &&
@@ -145,7 +138,7 @@ static int turn_slab(const struct making *m, const struct slab *s)
 	return err;
 }
 
-/* Goes on to the slab that has item @first of the first axis. */
+/* Reads the slab with row @first. */
 static int move_slab(const struct making *m, uint64_t first)
 {
 	struct slab *s = m->slab;
@@ -160,7 +153,7 @@ static int move_slab(const struct making *m, uint64_t first)
 	return err;
 }
 
-/* The @n bytes of the items in C order from byte @off on. */
+/* Reads @n bytes of the items in C order, from byte @off on. */
 static int read_turned(const struct making *m, uint8_t *buf, uint64_t n,
 		       uint64_t off)
 {
@@ -183,7 +176,7 @@ static int read_turned(const struct making *m, uint8_t *buf, uint64_t n,
 	return err;
 }
 
-/* Reads the array as a.npy file. */
+/* Reads the array as a .npy file. */
 static ssize_t read_npy(void *arg, void *buf, size_t size, uint64_t off)
 {
 	const struct making *m = arg;
@@ -230,8 +223,7 @@ static struct b2f_settings choose_settings(const struct making *m)
 }
 
 /*
- * The header that the file would have; B2F_EUNSUPPORTED: no array is made of
- * it.
+ * Makes the header of the .npy file. B2F_EUNSUPPORTED: it makes no b2nd array.
  */
 static int make_head(struct making *m, const struct b2f_settings *settings)
 {

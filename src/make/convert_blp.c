@@ -3,10 +3,9 @@
  * convert_blp.c - a Bloscpack file made of a frame
  *
  * Header and offsets come last, when the places of the chunks are known.
- * A file that is made longer is a new one too, which begins with the chunks of
- * the old one: the last chunk has to be written anew in its place, as readers
- * go from each chunk to the next, so that the old file could not stay whole
- * meanwhile.
+ * Appending makes a new file too, which begins with the chunks of the old one.
+ * Readers go from each chunk to the next, so the last chunk would have to be
+ * rewritten in its place, and the old file would be broken meanwhile.
  */
 #include "b2frame/convert.h"
 
@@ -31,7 +30,7 @@
 /* Decoded bytes of a chunk, for data whose chunks have no common size. */
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-/* Bloscpack leaves so many times more offsets than there are chunks. */
+/* Bloscpack leaves room for this many further offsets per chunk. */
 #define ROOM_FACTOR 10
 
 struct making {
@@ -44,9 +43,9 @@ struct making {
 	unsigned int sum;
 	/* The beginning of the new file, if the old one is a Bloscpack file. */
 	struct b2f_blp_base base;
-	/* The metadata; malloc'ed, or NULL: those of @base, if it has some. */
+	/* The metadata, malloc'ed; NULL: as in @base, if it has some. */
 	char *json;
-	/* The data of @file, behind a .npy header. */
+	/* Where the data in @file begin, behind a .npy header. */
 	uint64_t start;
 	/* All decoded bytes of the new file. */
 	uint64_t nbytes;
@@ -94,7 +93,7 @@ static void choose_encoding(struct making *m, const struct b2f_frame_header *h)
 	m->header.has_offsets = true;
 }
 
-/* Keeps the old header's facts, which stay true. */
+/* Keeps the fields of the old header that stay true. */
 static void keep_header(struct making *m)
 {
 	const struct b2f_blp_header *old = &m->base.blp->header;
@@ -107,7 +106,7 @@ static void keep_header(struct making *m)
 	(void)b2f_sum_by_name(old->sum->name, &m->sum);
 }
 
-/* Offsets that there is room for; those of the old file, if they suffice. */
+/* Counts further offsets to leave room for; the old table, if it suffices. */
 static int64_t choose_room(const struct making *m)
 {
 	int64_t n = m->header.nchunks;
@@ -144,7 +143,7 @@ static int choose_settings(struct making *m, struct b2f_why *why)
 	return 0;
 }
 
-/* The metadata that came with the data, or those of the array that they are. */
+/* Takes the metadata that came with the data, or describes their array. */
 static int choose_meta(struct making *m, struct b2f_why *why)
 {
 	const struct b2f_frame *f = m->frame, *old = m->options->before;
@@ -216,7 +215,7 @@ static int copy_old(struct making *m, uint64_t from, uint64_t end,
 	return err;
 }
 
-/* The section of the metadata, without room for more. */
+/* Writes the section of the metadata; new ones get no room for more. */
 static int write_meta(struct making *m, struct b2f_why *why)
 {
 	uint8_t head[B2F_BLP_HEADER] = {'J', 'S', 'O', 'N'};
@@ -262,7 +261,7 @@ static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
 	return (uint32_t)n == nbytes - done ? 0 : B2F_ECORRUPT;
 }
 
-/* Behind those of the old file. */
+/* The number in the new file, behind the chunks of the old one. */
 static uint64_t number_of(const struct making *m, const struct b2f_piece *piece)
 {
 	return m->base.nkept + piece->nchunk;
@@ -340,7 +339,7 @@ static const struct b2f_pump_steps steps = {
 	.put = put_chunk,
 };
 
-/* Offsets that are not there yet are -1. */
+/* Fills the table of offsets with -1, the value of an unused one. */
 static int write_room(struct making *m, struct b2f_why *why)
 {
 	uint64_t n = (uint64_t)(m->header.nchunks + m->header.room);
@@ -360,7 +359,7 @@ static int write_room(struct making *m, struct b2f_why *why)
 	return err;
 }
 
-/* The chunks that stay as they are. */
+/* Copies the chunks that stay as they are. */
 static int keep_chunks(struct making *m, struct b2f_why *why)
 {
 	const struct b2f_blp *blp = m->base.blp;
@@ -373,7 +372,7 @@ static int keep_chunks(struct making *m, struct b2f_why *why)
 	return copy_old(m, blp->start, m->base.kept_end, why);
 }
 
-/* Without chunks there is no size of one. */
+/* A file without chunks has the chunk size -1. */
 static void put_header(const struct making *m, uint8_t *out)
 {
 	struct b2f_blp_header h = m->header;

@@ -2,8 +2,8 @@
 /*
  * convert_data.c - a frame made of plain data
  *
- * The settings, and the header of a .npy file, tell what the frame is like: an empty one in
- * memory says so.
+ * Settings, and the header of a .npy file, decide the form of the frame; an
+ * empty frame in memory describes it.
  */
 #include "b2frame/convert.h"
 
@@ -27,12 +27,12 @@ struct making {
 	const struct b2f_data *data;
 	const struct b2f_convert_options *options;
 	const char *label;
-	/* An empty index, which says it. */
+	/* The index of the empty frame that describes the new one. */
 	uint8_t *index;
 	/* A frame with the new settings, without data. */
 	struct b2f_frame *like;
 	struct b2f_transcode how;
-	/* Bytes of data in all that was taken, and the end of the data. */
+	/* Bytes of data taken so far, and the end of the data. */
 	uint64_t nbytes;
 	uint64_t end;
 };
@@ -91,7 +91,7 @@ static int take_of_array(struct making *m, struct b2f_piece *piece)
 				    m, piece->data);
 }
 
-/* The end is where reading finds it. */
+/* Takes the next chunk; a short read shows where the data end. */
 static int take_plain(struct making *m, struct b2f_piece *piece)
 {
 	uint64_t from = m->nbytes;
@@ -143,7 +143,7 @@ static int make(void *arg, struct b2f_piece *piece)
 	return report(m, err, why.text);
 }
 
-/* The array that a .npy file tells of takes the place of the plain frame. */
+/* Replaces the plain frame by the array that the .npy header describes. */
 static int become_array(struct making *m)
 {
 	size_t room = (size_t)b2f_min_u64(m->data->nbytes, B2F_NPY_HEADER_MAX);
@@ -168,7 +168,7 @@ static int become_array(struct making *m)
 	return 0;
 }
 
-/* An empty frame in memory. */
+/* Makes @m->like, an empty frame in memory. */
 static int choose(struct making *m, const struct b2f_settings *settings)
 {
 	const struct b2f_frame_options how = {.log = m->data->log,

@@ -2,10 +2,10 @@
 /*
  * copy_frame.c - a sparse frame, chunk by chunk as it is stored
  *
- *   1. The target looks what is there of this version of the frame.
- *   2. All chunks that are not there are read, checked and put there.
+ *   1. The target looks which chunks of this version it has.
+ *   2. The chunks that it lacks are read, checked and put there.
  *   3. The frame is read again: is it still that version?
- *   4. The index, with the numbers that the chunks have there.
+ *   4. The target gets the index, with its own chunk ids.
  *
  * A copy that ends before 4 leaves orphans.
  */
@@ -62,7 +62,7 @@ static int report(const struct copy *c, int err, const struct b2f_why *why)
 	return err;
 }
 
-/* Tells how far it is; a chunk that was there counts as the mean. */
+/* Reports progress; a chunk that was there counts with the mean size. */
 static void note_stored(void *arg, const struct b2f_piece *piece)
 {
 	struct copy *c = arg;
@@ -80,8 +80,8 @@ static void note_stored(void *arg, const struct b2f_piece *piece)
 }
 
 /*
- * The stored bytes of @loaded, with its seal, become those of @piece.  A seal without a
- * tag is for the number that the chunk has had: with another one it has to go.
+ * Moves the stored bytes of @loaded, with its seal, to @piece.  A seal without
+ * a tag is bound to the chunk id, and is dropped if the id changes.
  */
 static int take(const struct b2f_copy_chunk *chunk, struct b2f_loaded *loaded,
 		struct b2f_piece *piece)
@@ -147,7 +147,7 @@ static const struct b2f_pump_steps steps = {
 	.stored = note_stored,
 };
 
-/* Is the frame still the one that was opened? */
+/* Has the frame still the version that was opened? */
 static int check_source(const struct copy *c)
 {
 	struct b2f_frame *again = NULL;

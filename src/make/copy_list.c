@@ -24,7 +24,7 @@ static uint64_t count_stored(const struct b2f_entries *entries)
 	return n;
 }
 
-/* Each is there once, in a sound frame. */
+/* A sound frame names each chunk file once. */
 static int check_numbers(const struct b2f_frame *frame,
 			 const struct b2f_copy_list *list)
 {
@@ -78,7 +78,7 @@ struct b2f_copy_chunk *b2f_copy_find(const struct b2f_copy_list *list,
 		       : NULL;
 }
 
-/* The entries, with the numbers that chunks have at the target. */
+/* Writes the entries, with the chunk ids of the target. */
 static void number_entries(const struct b2f_frame *frame,
 			   const struct b2f_copy_list *list, uint64_t *raw)
 {
@@ -91,7 +91,7 @@ static void number_entries(const struct b2f_frame *frame,
 	}
 }
 
-/* The index as it is stored. */
+/* Reads the index as it is stored. */
 static int read_index(const struct b2f_frame *frame, uint8_t **out,
 		      size_t *size)
 {
@@ -128,7 +128,7 @@ static bool keeps_numbers(const struct b2f_frame *frame,
 	return !frame->blank;
 }
 
-/* The index with other numbers. */
+/* Makes an index with the chunk ids of the target. */
 static int make_index(const struct b2f_frame *frame,
 		      const struct b2f_copy_list *list, uint8_t **out,
 		      size_t *size)

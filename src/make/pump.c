@@ -4,8 +4,8 @@
  *
  *   taken in order -> made -> placed in order -> handed out -> put
  *
- * The chunk that all others wait for is always in the hands of a thread that waits for
- * none: so it goes on.
+ * No deadlock: the thread with the first unplaced chunk never waits for
+ * another.
  */
 #include "make/pump.h"
 
@@ -17,8 +17,8 @@
 #include "base/checked.h"
 
 /*
- * Decoded bytes of a window, if chunks are not larger.  In memory are its stored bytes,
- * and one decoded chunk for each worker.
+ * Decoded bytes of a window, if chunks are not larger.  Memory holds their
+ * stored bytes, and one decoded chunk per worker.
  */
 #define WINDOW_BYTES (UINT64_C(256) << 20)
 #define WINDOW_MAX   1024
@@ -34,7 +34,7 @@ struct pump {
 	/* Chunk @i is in slot @i modulo @window. */
 	struct slot *slots;
 	size_t window;
-	/* Held while one is taken; before @lock.  Protects so many, and that it was all. */
+	/* Held while a chunk is taken; before @lock.  Protects the next two. */
 	pthread_mutex_t take_lock;
 	uint64_t ntaken;
 	bool ended;
@@ -48,7 +48,7 @@ struct pump {
 	 */
 	uint64_t nplaced;
 	uint64_t nhanded;
-	/* The error of the first chunk that failed, and which that is. */
+	/* The error of the first chunk that failed, and its number. */
 	int err;
 	uint64_t failed;
 };
@@ -75,7 +75,7 @@ static void empty(struct slot *slot)
 	slot->piece = (struct b2f_piece){.data = NULL};
 }
 
-/* Locked, but while the chunk is put. */
+/* Locked, except while the chunk is put. */
 static void put(struct pump *p, struct slot *slot)
 {
 	uint64_t nchunk = slot->piece.nchunk;
@@ -94,7 +94,7 @@ static void put(struct pump *p, struct slot *slot)
 	pthread_cond_broadcast(&p->moved);
 }
 
-/* Gives all chunks their places that have none in front without one.  Locked. */
+/* Places chunks in order, up to the first that is not made.  Locked. */
 static void place(struct pump *p)
 {
 	struct slot *slot = slot_of(p, p->nplaced);
@@ -111,7 +111,7 @@ static void place(struct pump *p)
 	}
 }
 
-/* Waits until @slot is free.  Returns 0, or the error that ends all. */
+/* Waits until @slot is free.  Returns 0, or the error that ends the run. */
 static int claim(struct pump *p, struct slot *slot)
 {
 	int err;
@@ -148,8 +148,7 @@ static int take(struct pump *p, struct slot **out)
 }
 
 /*
- * Takes one chunk through the steps; also puts chunks that other threads have
- * left.
+ * Takes one chunk through the steps; also puts chunks that are placed by now.
  */
 static int run_one(void *arg, size_t i)
 {
@@ -205,7 +204,7 @@ int b2f_pump_run(struct b2f_pool *pool, const struct b2f_pump_steps *steps,
 	if (!p.slots)
 		return -ENOMEM;
 	init(&p);
-	/* The error is that of a call, and not of a chunk. */
+	/* Ignored: p.err has the error of the first chunk that failed. */
 	(void)!b2f_pool_for(pool, B2F_POOL_DEMAND,
 			    (size_t)b2f_min_u64(n, SIZE_MAX), run_one, &p);
 	fini(&p);

@@ -17,47 +17,47 @@
 #include "base/attr.h"
 #include "run/pool.h"
 
-/* A chunk on its way; zero, but for @nchunk, before the first step. */
+/* A chunk on its way; before the first step all but @nchunk is zero. */
 struct b2f_piece {
 	/* Number of the chunk. */
 	uint64_t nchunk;
 	/* Its data, if they are in memory; malloc'ed. */
 	uint8_t *data;
-	/* The same as they are stored, malloc'ed; NULL if it is an entry alone. */
+	/* Its stored bytes, malloc'ed; NULL if it is an entry alone. */
 	uint8_t *bytes;
-	/* How long it is, and so many bytes are there, with its seal. */
+	/* The length of the stored chunk, alone and with its seal. */
 	uint32_t cbytes;
 	size_t size;
 	/* Decoded bytes. */
 	uint32_t nbytes;
-	/* It is not to be at the target. */
+	/* The chunk is not stored at the target. */
 	bool left_out;
-	/* Its entry, and where it is in a file, from a point that the steps know. */
+	/* Its entry, and its place in a file; the steps choose the origin. */
 	uint64_t raw;
 	uint64_t place;
 };
 
-/* The chunk, and all behind it, does not exist. */
+/* This chunk, and all behind it, do not exist. */
 #define B2F_PUMP_END 1
 
-/* The steps; all but make() may be NULL.  They return 0 or an error, which ends all. */
+/* The steps; all but make() may be NULL. An error of one ends the run. */
 struct b2f_pump_steps {
-	/* In order: begins the chunk.  Or B2F_PUMP_END. */
+	/* In order: begins the chunk, or returns B2F_PUMP_END. */
 	int (*take)(void *arg, struct b2f_piece *piece);
 	/* By any thread: makes the stored bytes. */
 	int (*make)(void *arg, struct b2f_piece *piece);
-	/* In order, and without I/O: gives it its place. */
+	/* In order, and without I/O: gives the chunk its place. */
 	int (*place)(void *arg, struct b2f_piece *piece);
-	/* By any thread, in any order: stores it at the target. */
+	/* By any thread, in any order: stores the chunk at the target. */
 	int (*put)(void *arg, struct b2f_piece *piece);
-	/* One at a time: it was stored. */
+	/* One at a time: hears that the chunk was stored. */
 	void (*stored)(void *arg, const struct b2f_piece *piece);
 };
 
 /*
  * Takes up to @n chunks through @steps, @window (>= 1) of them in memory at a
- * time; without place() one for each thread.  Frees the chunks that did not
- * come through.  Without @pool the calling thread does it all, one chunk at a time.
+ * time; without place() one per thread.  Frees chunks that an error stopped.
+ * Without @pool the calling thread does all, one chunk at a time.
  *
  * Returns 0, -ENOMEM, or the error of the first chunk that failed.
  */
@@ -66,8 +66,8 @@ int b2f_pump_run(struct b2f_pool *pool, const struct b2f_pump_steps *steps,
 		 void *arg, uint64_t n, size_t window);
 
 /*
- * How many of @n chunks with @nbytes decoded bytes together may be in memory at once,
- * as they are stored.
+ * How many of @n chunks, with @nbytes decoded bytes together, may be in memory
+ * at once in stored form.
  */
 size_t b2f_pump_window(uint64_t n, uint64_t nbytes);
 

@@ -3,8 +3,8 @@
  * rebuild.c - a new frame out of chunk files whose index is lost
  *
  * The remains of the old index are used as far as they make sense: settings and
- * metalayers from its header, vlmetalayers from its trailer.  The chunks are
- * read by way of a frame that has just that, and no entries.
+ * metalayers from its header, vlmetalayers from its trailer.  A frame in memory
+ * with just these, and no entries, reads the chunks.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #include "make/transcode.h"
 #include "store/write.h"
 
-/* Larger indexes are not looked at for what can be saved. */
+/* Nothing is saved from a larger index. */
 #define INDEX_MAX (UINT64_C(64) << 20)
 
 /* A chunk file. */
@@ -32,8 +32,8 @@ struct part {
 struct rebuild {
 	const struct b2f_rebuild_options *options;
 	/*
-	 * The old frame: store, log, label and the fields that follow from
-	 * them.
+	 * The old frame: store, log, label, and all that was saved of the
+	 * index.
 	 */
 	struct b2f_frame old;
 	struct b2f_ids ids;
@@ -59,7 +59,7 @@ static int note_id(void *arg, int64_t id)
 	return b2f_ids_add(&r->ids, (uint64_t)id);
 }
 
-/* A header without metalayers; what it says comes from the first chunk. */
+/* Makes a header without metalayers, from the first chunk's settings. */
 static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
 {
 	struct b2f_frame_header *h = &r->old.header;
@@ -102,7 +102,7 @@ static int copy_bytes(const uint8_t *from, size_t size, uint8_t **out)
 	return 0;
 }
 
-/* The header, with its metalayers, of the index in the @size bytes at @raw. */
+/* Saves header and metalayers of the index in the @size bytes at @raw. */
 static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
 {
 	struct b2f_frame_header h;
@@ -127,7 +127,7 @@ static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
 			      NULL);
 }
 
-/* The trailer, with its vlmetalayers, at the end of those bytes. */
+/* Saves the trailer, with vlmetalayers, at the end of those bytes. */
 static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 {
 	struct b2f_frame_header h = {.frame_len = size, .sparse = true};
@@ -192,7 +192,7 @@ static int read_head(struct rebuild *r, uint64_t id,
 	return err;
 }
 
-/* Reads all heads; the first sound one tells what the index does not. */
+/* Reads all heads; the first sound one replaces a lost header. */
 static int list_parts(struct rebuild *r)
 {
 	struct b2f_chunk_header h;
@@ -221,8 +221,8 @@ static int list_parts(struct rebuild *r)
 }
 
 /*
- * The one chunk that is shorter than all others was the last one; with two of
- * them, or with a longer one, all sizes may differ.
+ * A single chunk that is shorter than all others was the last one; with two
+ * shorter chunks all sizes may differ.
  */
 static void choose_chunksize(struct rebuild *r)
 {
@@ -254,7 +254,7 @@ static void choose_chunksize(struct rebuild *r)
 	r->parts[r->n - 1] = last;
 }
 
-/* Metalayers that speak of another number of chunks are worse than none. */
+/* Drops metalayers that describe another number of chunks. */
 static int drop_array(struct rebuild *r)
 {
 	struct b2f_frame_header h = r->old.header;
@@ -270,7 +270,7 @@ static int drop_array(struct rebuild *r)
 	return 0;
 }
 
-/* For the filters that need it. */
+/* Sets the block shape, which some filters need. */
 static void set_grid(struct rebuild *r)
 {
 	const struct b2f_array *array = &r->old.array;
@@ -303,7 +303,7 @@ static int choose_meta(struct rebuild *r)
 	return err;
 }
 
-/* Zeros in the place of a damaged chunk. */
+/* Makes zeros in the place of a damaged chunk. */
 static int make_zeros(struct rebuild *r, struct b2f_piece *out)
 {
 	const struct b2f_frame_header *h = &r->old.header;
@@ -317,7 +317,7 @@ static int make_zeros(struct rebuild *r, struct b2f_piece *out)
 	return err && why.text[0] ? report(r, err, &why) : err;
 }
 
-/* Zeros for a damaged chunk, or nothing; unless it failed for another reason. */
+/* Replaces a damaged chunk by zeros, or leaves it out; returns other errors. */
 static int do_without(struct rebuild *r, struct b2f_piece *out, int err)
 {
 	if (err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
@@ -332,7 +332,7 @@ static int do_without(struct rebuild *r, struct b2f_piece *out, int err)
 	return 0;
 }
 
-/* The stored bytes of a chunk file, if they are sound. */
+/* Reads the stored bytes of a chunk file, and checks them. */
 static int make_chunk(void *arg, struct b2f_piece *out)
 {
 	struct rebuild *r = arg;
@@ -347,13 +347,13 @@ static int make_chunk(void *arg, struct b2f_piece *out)
 		r->result.nchunks++;
 		r->result.nbytes += out->nbytes;
 	}
-	/* An empty frame is none of what was asked for. */
+	/* Without one readable chunk there is nothing to rebuild. */
 	if (!err && out->nchunk + 1 == r->n && r->result.nchunks == 0)
 		err = -ENODATA;
 	return err;
 }
 
-/* One chunk at a time: whoever reads what is told of them sees them in order. */
+/* One chunk at a time, so that messages about chunks come in order. */
 static int make_frame(struct rebuild *r, int to, const char *name)
 {
 	const struct b2f_build_options options = {

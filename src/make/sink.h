@@ -2,8 +2,8 @@
 /*
  * sink.h - where a frame is made: a directory, a file, or a place on a server
  *
- * Layer: make.  May include: base/ frame/ store/.  Threads: put() from any number, all
- * else from one at a time.
+ * Layer: make.  May include: base/ frame/ store/. Threads: put() from any
+ * number, all other calls one at a time.
  */
 #ifndef B2F_MAKE_SINK_H
 #define B2F_MAKE_SINK_H
@@ -14,7 +14,7 @@
 
 /* A chunk that has an object of its own. */
 struct b2f_copy_chunk {
-	/* Number of the chunk, its entry, and its id at the target. */
+	/* Number of the chunk, its entry, and its id in the source. */
 	uint64_t nchunk;
 	uint64_t raw;
 	uint64_t from;
@@ -27,7 +27,7 @@ struct b2f_copy_chunk {
 };
 
 struct b2f_copy_list {
-	/* In the order of their numbers, each of which is there once. */
+	/* Sorted by their ids in the source, without duplicates. */
 	struct b2f_copy_chunk *chunks;
 	size_t n;
 	/* The version that is copied. */
@@ -48,8 +48,8 @@ struct b2f_copy_ops {
 		   const struct b2f_copy_chunk *chunk, const void *bytes,
 		   size_t size, struct b2f_why *why);
 	/*
-	 * Makes it a frame by the @size bytes at @index: on the disk, but for its name.
-	 * Returns 0 or an error.
+	 * Makes it a frame with the index of @size bytes; all but its name is
+	 * durable.  Returns 0 or an error.
 	 */
 	int (*finish)(struct b2f_copy_target *target, const void *index,
 		      size_t size, struct b2f_why *why);
@@ -57,7 +57,7 @@ struct b2f_copy_ops {
 	void (*free)(struct b2f_copy_target *target);
 };
 
-/* The first member of every kind. */
+/* The first member of each kind of target. */
 struct b2f_copy_target {
 	const struct b2f_copy_ops *ops;
 	const struct b2f_log *log;
@@ -66,9 +66,9 @@ struct b2f_copy_target {
 };
 
 /*
- * A new directory, as b2f_store_make() makes it of @plan, and a new file for a
- * contiguous frame, whose owner may always read and write.  Return 0, -EEXIST, -ENOMEM
- * or an errno, with the cause in @why.
+ * Make a new directory, by b2f_store_make() of @plan, or a new file for a
+ * contiguous frame, which its owner may always read and write.  Return 0,
+ * -EEXIST, -ENOMEM or an errno, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_sink_make_directory(int dirfd, const char *name,
@@ -80,8 +80,9 @@ int b2f_sink_make_file(int dirfd, const char *name, mode_t mode,
 			 struct b2f_copy_target **out, struct b2f_why *why);
 
 /*
- * Lists the chunks of the sparse @frame in @list, which is zero.  Returns 0, -ENOMEM or
- * B2F_EUNSUPPORTED (one is named twice; logged); end with b2f_copy_list_fini().
+ * Lists the chunks of the sparse @frame in @list, which is zero.  Returns 0,
+ * -ENOMEM or B2F_EUNSUPPORTED (an id is named twice; logged); end with
+ * b2f_copy_list_fini().
  */
 B2F_MUST_CHECK
 int b2f_copy_list_make(const struct b2f_frame *frame,
@@ -89,16 +90,16 @@ int b2f_copy_list_make(const struct b2f_frame *frame,
 void b2f_copy_list_fini(struct b2f_copy_list *list);
 
 /*
- * The index of @frame, with the numbers that the chunks of @list have at the target: as
- * it is stored, if these are the same.  Malloc'ed.  Returns 0, -ESTALE (it is another
- * one now), or an error of the store or of b2f_index_write(), logged.
+ * The index of @frame, with the chunk ids that @list has for the target; the
+ * stored bytes if no id changes.  Malloc'ed.  Returns 0, -ESTALE (the frame was
+ * changed), or an error of the store or of b2f_index_write(), logged.
  */
 B2F_MUST_CHECK
 int b2f_copy_index(const struct b2f_frame *frame,
 		   const struct b2f_copy_list *list, uint8_t **out,
 		   size_t *size);
 
-/* The chunk of @list with the number @from, or NULL. */
+/* The chunk of @list with the id @from in the source, or NULL. */
 struct b2f_copy_chunk *b2f_copy_find(const struct b2f_copy_list *list,
 				     uint64_t from);
 

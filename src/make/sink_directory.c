@@ -27,8 +27,8 @@ struct directory {
 	/* For a copy. */
 	mode_t mode;
 	/*
-	 * For other frames: its parent directory, from which it is removed
-	 * unless it is finished.
+	 * Not of a copy: the parent, from which free() removes an unfinished
+	 * directory.
 	 */
 	int dirfd;
 	char *name;
@@ -40,7 +40,7 @@ static struct directory *directory_of(struct b2f_copy_target *target)
 	return (struct directory *)target;
 }
 
-/* Does @object, a chunk file, have the seal that entry @raw tells of, if it does? */
+/* Does the chunk file @object end in the seal with the tag of entry @raw? */
 static bool is_whole(const struct b2f_object *object, uint64_t raw)
 {
 	uint8_t end[B2F_SEAL_END_SIZE];
@@ -54,7 +54,7 @@ static bool is_whole(const struct b2f_object *object, uint64_t raw)
 	       b2f_seal_end_tag(end) == b2f_entry_tag(raw);
 }
 
-/* Is @chunk there?  Removes another file of its name. */
+/* Is @chunk there? Removes any other file with its name. */
 static int look(struct directory *d, struct b2f_copy_chunk *chunk,
 		struct b2f_why *why)
 {
@@ -118,7 +118,7 @@ static void free_directory(struct b2f_copy_target *target)
 	struct directory *d = directory_of(target);
 
 	b2f_store_free(d->store);
-	/* Nobody can be told here if the removal fails. */
+	/* A failed removal cannot be reported here. */
 	if (d->name && !d->finished)
 		(void)!b2f_store_unmake(d->dirfd, d->name, NULL);
 	free(d->name);
@@ -133,8 +133,8 @@ static const struct b2f_copy_ops ops = {
 };
 
 /*
- * Is the directory @fd, which was there and is locked now, still called @name, and did
- * we make it?  In a directory for all, any user can make one of that name.
+ * Has the existing directory @fd, locked by now, still the name @name, and is
+ * it ours? In a directory for all, any user can make one of that name.
  */
 static int check_begun(int dirfd, const char *name, int fd)
 {
@@ -142,7 +142,7 @@ static int check_begun(int dirfd, const char *name, int fd)
 
 	if (fstat(fd, &now) != 0)
 		return -errno;
-	/* The copy that it was for may have ended: it has its own name then. */
+	/* If its copy has ended meanwhile, the directory has its final name. */
 	if (fstatat(dirfd, name, &named, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    named.st_dev != now.st_dev || named.st_ino != now.st_ino)
 		return -EBUSY;

@@ -17,7 +17,7 @@ struct file {
 	struct b2f_copy_target base;
 	int fd;
 	mode_t mode;
-	/* Where it is removed again, unless it is finished. */
+	/* Where an unfinished file is removed. */
 	int dirfd;
 	char *name;
 	bool finished;
@@ -36,7 +36,7 @@ static int put(struct b2f_copy_target *target,
 				why);
 }
 
-/* The header of the index stays in front, and the rest of it goes behind the chunks. */
+/* Writes the header in front, and the rest of the index behind the chunks. */
 static int finish(struct b2f_copy_target *target, const void *index,
 		  size_t size, struct b2f_why *why)
 {
@@ -65,7 +65,7 @@ static void free_file(struct b2f_copy_target *target)
 
 	if (f->fd >= 0)
 		close(f->fd);
-	/* Nobody can be told here if the removal fails. */
+	/* A failed removal cannot be reported here. */
 	if (f->fd >= 0 && !f->finished)
 		(void)!b2f_single_remove(f->dirfd, f->name);
 	free(f->name);

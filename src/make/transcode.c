@@ -93,7 +93,7 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 		free(bytes);
 		return err ? err : b2f_transcode_zeros(how, nbytes, piece, why);
 	}
-	/* Others may have to wait for it, and it for others. */
+	/* It may have to wait in the pump: keep only the room it needs. */
 	less = realloc(bytes, encoded.cbytes);
 	piece->nbytes = nbytes;
 	piece->cbytes = encoded.cbytes;

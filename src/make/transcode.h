@@ -31,27 +31,26 @@ B2F_MUST_CHECK
 int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_loaded **out);
 
-/* The stored bytes of @loaded, without a seal, become those of @piece. */
+/* Moves the stored bytes of @loaded, without a seal, to @piece. */
 void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *piece);
 
 /*
- * The chunk with entry @raw, which @piece is, of so many bytes, as it is stored.
- * Returns as b2f_frame_load_sound(); the cause is logged.
+ * Reads the stored bytes of chunk @piece->nchunk, with entry @raw and
+ * @piece->nbytes decoded bytes.  Returns as b2f_frame_load_sound(); the cause
+ * is logged.
  */
 B2F_MUST_CHECK
 int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
 			struct b2f_decoder *dec, struct b2f_piece *piece);
 
-/*
- * The same with the entry, and the bytes, that @frame tells of the chunk that @piece is.
- */
+/* The same with the chunk's entry and size in @frame. */
 B2F_MUST_CHECK
 int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
 		       struct b2f_piece *piece);
 
 /*
  * Encodes the @nbytes (> 0) at @data, or zeros.  Returns 0, -ENOMEM, or -EINVAL
- * (options that cannot be) with the cause in @why.
+ * (invalid options) with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
@@ -62,9 +61,9 @@ int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
 			struct b2f_piece *piece, struct b2f_why *why);
 
 /*
- * Decodes the chunk of @frame that @piece is, and encodes it anew.  Returns as
- * b2f_frame_load(), or B2F_EUNSUPPORTED (blocks of different lengths); the cause is
- * logged.
+ * Decodes chunk @piece->nchunk of @frame, and encodes it anew.  Returns as
+ * b2f_frame_load(), or B2F_EUNSUPPORTED (blocks of different lengths); the
+ * cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_transcode_chunk(const struct b2f_transcode *how,
