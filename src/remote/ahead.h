@@ -22,7 +22,7 @@ struct b2f_ahead {
 struct b2f_ahead_chunk {
 	/* Id of the object (store/store.h). */
 	int64_t id;
-	/* Its offset in the object; 0 but in a contiguous frame. */
+	/* Its offset in the object; 0 except in a contiguous frame. */
 	uint64_t off;
 	/* Bytes to fetch from there: the first ones, or all. */
 	uint64_t n;

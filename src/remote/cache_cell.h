@@ -74,8 +74,8 @@ struct b2f_cell_piece {
 };
 
 /*
- * Makes the file of a cell from @piece and the bytes of @old (or NULL) if that
- * is the same version.  *@out is malloc'ed.  Returns 0 or -ENOMEM.
+ * Makes the file of a cell from @piece and the bytes of @old, which has the
+ * same version or is NULL.  *@out is malloc'ed.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_cell_make(const struct b2f_cell *old, const struct b2f_cell_piece *piece,

@@ -2,8 +2,8 @@
 /*
  * fetch.h - a range of one version of an object
  *
- * All stored bytes come from a server, or from the remote's cache of immutable
- * versions, by this way.
+ * All stored bytes are read by fetches, from the server or, if their version is
+ * known, from the remote's cache.
  *
  * Layer: remote.  May include: base/.  Threads: any; b2f_fetch_drop() once.
  */

@@ -54,7 +54,7 @@ int b2f_held_renew(struct b2f_held *held, struct b2f_why *why)
 	return 0;
 }
 
-/* A frame without an index cannot be pinned. */
+/* Is a version pinned?  A frame without an index has none to pin. */
 static bool is_held(struct b2f_held *held)
 {
 	bool is;
@@ -103,8 +103,8 @@ int b2f_held_begin(struct b2f_held *held, struct b2f_frame_stamp *out)
 }
 
 /*
- * Has a newer index been seen than the pinned one?  A contiguous frame is read
- * in the version that was opened.
+ * Is no version pinned yet, or has another one of a sparse frame been seen?  A
+ * contiguous frame is read in the version that was opened.
  */
 static bool is_outdated(struct b2f_held *held)
 {

@@ -118,7 +118,7 @@ static bool is_hurried(struct b2f_http *http, const struct b2f_http_request *r)
 	       !b2f_http_is_put(r->spec.method);
 }
 
-/* Has the request been cancelled, or taken too long in a hurry? */
+/* Was it dropped or cancelled, or is its time over, or all requests'? */
 static bool is_to_end(struct b2f_http *http, struct b2f_http_request *r)
 {
 	uint64_t since = r->begun_ns ? r->begun_ns : r->started_ns;

@@ -7,7 +7,7 @@
  * for it; or drops it.  The thread repeats a request after a temporary error;
  * but not a DELETE that may have happened, because a new object may be there.
  *
- * ¶   queued     waits to be sent
+ *   queued     waits to be sent
  *   running    libcurl works on it
  *   paused     failed, and is repeated after a pause
  *   done       the reply is final

@@ -164,7 +164,7 @@ static void set_method(struct b2f_http_request *r)
 		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
 		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
 		/*
-		 * A body that is refused late costs little compared with a
+		 * Do not wait for leave: a body sent in vain costs less than a
 		 * round trip.
 		 */
 		curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
@@ -194,8 +194,8 @@ static void set_redirects(struct b2f_http_request *r)
 
 /*
  * The request is sent now: waiting for a free connection does not count.  When
- * a reused connection ends without an answer, libcurl sends the request again,
- * although a change may have happened the first time.
+ * a reused connection ends without an answer, libcurl sends the request again:
+ * this stops a change, which may have happened the first time.
  */
 static int note_begin(void *request, char *to, char *from, int to_port,
 		      int from_port)

@@ -47,8 +47,8 @@ struct b2f_http_request {
 	struct b2f_http_tries tries;
 	uint64_t due_ns;
 	/*
-	 * This attempt: its start, when it was sent (or 0), and whether it was
-	 * sent twice.
+	 * This attempt: its start, when it was sent (or 0), and whether libcurl
+	 * wanted to send it twice.
 	 */
 	uint64_t started_ns;
 	uint64_t begun_ns;

@@ -336,7 +336,7 @@ static int make_list(struct b2f_parts *parts)
 	return fclose(f) ? -ENOMEM : 0;
 }
 
-/* Chooses the size and the number of parts. */
+/* Chooses the size of parts, and how many are sent at a time. */
 static int lay_out(struct b2f_parts *parts)
 {
 	uint64_t whole = parts->remote->put_bytes;

@@ -342,7 +342,7 @@ static bool remote_is_due(struct b2f_store *store)
 	return b2f_sweeper_is_due(place_of(store));
 }
 
-/* Adds the object @id to @what if it was sent, and forgets it. */
+/* Adds the object @id to @what if it is on the server, and forgets it. */
 static void add_sent(struct b2f_remote_place *place, int64_t id,
 		     struct b2f_sweep *what)
 {

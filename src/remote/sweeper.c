@@ -251,7 +251,7 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	return err;
 }
 
-/* Returns the time before which replaced chunks have no readers any more. */
+/* Chunks that were replaced at this second or before have no readers. */
 static uint64_t due_s(const struct b2f_remote_place *place)
 {
 	return (uint64_t)time(NULL) - place->remote->keep_s;

@@ -44,7 +44,7 @@ struct b2f_windows {
 	struct b2f_remote_stat version;
 	bool is_part;
 	struct b2f_remote_stat part_of;
-	/* Extra bytes for the first miss only. */
+	/* The first miss fetches at least this many bytes; then 0. */
 	size_t ahead;
 	pthread_mutex_t lock;
 	/* Under lock; a window is constant once it is counted. */

@@ -20,8 +20,8 @@ struct b2f_windows;
 
 /*
  * Opens @version of the object @path of @remote, which must outlive it.  The
- * first miss fetches @ahead bytes (0: only what is read).  @part_of as in
- * struct b2f_fetch_spec.  Returns 0 or -ENOMEM.
+ * first miss fetches at least @ahead bytes.  @part_of as in struct
+ * b2f_fetch_spec.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_windows_new(struct b2f_remote *remote, const char *path,

@@ -122,7 +122,7 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	/*
 	 * Another mount may have found the directory before it was locked, and
 	 * be deleting its files as leftovers.  If its lock has ended already,
-	 * the next step misses the deleted files.
+	 * the next step fails, because files are missing.
 	 */
 	if (flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		err = b2f_why_set(why, -EBUSY, "it is taken for a leftover");
@@ -147,7 +147,7 @@ static int exchange(const struct b2f_become *b)
 		       : 0;
 }
 
-/* If another program has removed the file, its name is free. */
+/* If another program has removed the directory, its name is free. */
 static int exchange_back(const struct b2f_become *b)
 {
 	int err = exchange(b);
@@ -183,7 +183,7 @@ int b2f_become_exchange(struct b2f_become *b, struct b2f_why *why)
 	if (err)
 		return b2f_why_set(why, err == -ENOSYS ? -EINVAL : err,
 				   "exchange names: %s", b2f_strerror(err));
-	/* Another program may have renamed the file meanwhile. */
+	/* Another program may have put another file there before that. */
 	err = check_name(b, b->hidden, why);
 	if (err)
 		return give_back(b, err, why);

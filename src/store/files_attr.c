@@ -234,7 +234,7 @@ static int copy_xattrs(int fd, const char *like, struct b2f_why *why)
 /* The mode of a chunk file beside an index of @mode. */
 static mode_t mode_of_chunk(mode_t mode)
 {
-	/* The index keeps users out; its owner may be the daemon. */
+	/* The owner is kept out by the index, and may be the daemon. */
 	return (mode & 0666) | S_IRUSR;
 }
 

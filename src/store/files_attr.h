@@ -35,9 +35,9 @@ B2F_MUST_CHECK
 int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why);
 
 /*
- * Gives the directory @dirfd an ACL by which the users in the ACL of the file
- * @like_fd may enter; without such an ACL removes the directory's.  Set the
- * mode before.  Returns 0 or an errno.
+ * Gives the directory @dirfd an ACL that lets those enter whom the ACL of the
+ * file @like_fd lets read or write; without one removes that of the directory.
+ * Set the mode afterwards.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_files_inherit_entry(int like_fd, int dirfd);

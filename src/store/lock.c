@@ -342,7 +342,7 @@ static int wait_for(int fd, int how, uint64_t until_ns)
 	}
 }
 
-/* Locks the file that has the name, even if another was deleted meanwhile. */
+/* Locks the file that has the name; opens it again if it was deleted. */
 static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 		     struct b2f_why *why)
 {
@@ -422,7 +422,7 @@ static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
 				     sizeof(state->generation), why);
 }
 
-/* Hold the lock: readers of the frame must not see one change alone. */
+/* Under the record's lock, so that its users see both changes or none. */
 static int raise_both(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	struct b2f_generation *g = lock->generation;

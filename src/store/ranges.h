@@ -101,20 +101,20 @@ bool b2f_ranges_is_last(struct b2f_ranges *ranges, uint64_t id);
 
 /*
  * Checks that no byte of the @n ranges @ids is free or in another range; the
- * header does not count.  Returns 0, -EINVAL (an error of ours: returning the
- * ranges would destroy the frame) or -ENOMEM.
+ * header does not count.  Returns 0, -EINVAL (an error of ours: giving them
+ * back would destroy the frame) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_ranges_check(struct b2f_ranges *ranges, const uint64_t *ids, size_t n);
 
 /*
- * Finds the bytes that become free when range @id is returned; false if none
+ * Finds the bytes that become free when range @id is given back; false if none
  * do.
  */
 bool b2f_ranges_get_own(struct b2f_ranges *ranges, uint64_t id,
 			struct b2f_range *out);
 
-/* Returns range @id: its bytes are free. */
+/* Gives range @id back: its bytes are free. */
 void b2f_ranges_give_back(struct b2f_ranges *ranges, uint64_t id);
 
 #endif

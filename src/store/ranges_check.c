@@ -65,8 +65,8 @@ static size_t first_behind(const struct leaver *leavers, size_t n, uint64_t off)
 }
 
 /*
- * Does a leaver except @self overlap the @size bytes at @off?  Free ranges do
- * not.
+ * Does a leaver except @self overlap the @size bytes at @off?  A range that was
+ * given back has none.
  */
 static bool are_hit(const struct leaver *leavers, size_t n, uint64_t off,
 		    uint64_t size, uint64_t self)

@@ -39,8 +39,8 @@ static int name_it(int fd, int dirfd, const char *name)
 
 /*
  * Writes @plan to the new file @made->fd, which is called @name unless it is
- * @unnamed.  Holds the lock, so that no writer changes the file before its
- * stamp is known.
+ * @unnamed.  The caller holds its lock, so that no writer changes the file
+ * before its stamp is known.
  */
 static int fill(int dirfd, const char *name, bool unnamed,
 		const struct b2f_store_plan *plan, struct b2f_store_made *made)

@@ -244,15 +244,15 @@ int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
 
 /*
  * Has another program written to the file of the contiguous @store since the
- * last change by its writer?  Ignores changes of attributes, and does not see
- * any while the writer is writing.  Returns 1, 0 or an errno.
+ * last change by its writer?  Changes of attributes do not count; while the
+ * writer is writing the answer is 0.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_has_changed(struct b2f_store *store);
 
 /*
- * For a contiguous store: the change of its file since the writer's last change
- * was one of attributes; with @sets_mtime the mtime too, which commits then
+ * For a contiguous store: only attributes of its file have changed since the
+ * writer's last change; with @sets_mtime the mtime, too, which commits then
  * keep.
  */
 void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime);
