@@ -90,7 +90,7 @@ void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
 	pthread_mutex_unlock(&budget->lock);
 }
 
-/* Counts the bytes of the failed @rec, or no longer.  Locked. */
+/* Counts the bytes of the failed @rec as stuck, or stops that.  Locked. */
 static void count_stuck(struct b2f_record *rec, bool stuck)
 {
 	struct b2f_budget *b = budget_of(rec);
@@ -100,7 +100,7 @@ static void count_stuck(struct b2f_record *rec, bool stuck)
 	w->stuck_bytes += stuck ? rec->bytes : -rec->bytes;
 }
 
-/* Changes what @rec counts for.  Locked. */
+/* Sets the bytes counted for @rec.  Locked. */
 static void set_bytes(struct b2f_record *rec, uint64_t bytes)
 {
 	if (rec->failed)
@@ -152,12 +152,12 @@ void b2f_budget_fail(struct b2f_record *rec, bool failed)
 		count_stuck(rec, failed);
 		rec->failed = failed;
 	}
-	/* The writer that waits for it to be encoded has to look again. */
+	/* A writer that waits for @rec to be encoded has to look again. */
 	pthread_cond_broadcast(&b->changed);
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Records that one writer has encoded because there is no room. */
+/* Records that one writer encodes because there is no room. */
 struct spill {
 	struct b2f_runtime *rt;
 	struct b2f_record *picked[BATCH_MAX];
@@ -166,8 +166,8 @@ struct spill {
 };
 
 /*
- * Picks the oldest records, with a reference to each and to its file: those of
- * @failing that failed, or, if that is NULL, all that did not.  Locked.
+ * Picks the oldest records, with references to them and their files: failed
+ * ones of @failing, or, if it is NULL, any that did not fail.  Locked.
  */
 static void pick(struct spill *s, const struct b2f_file *failing)
 {
@@ -175,7 +175,7 @@ static void pick(struct spill *s, const struct b2f_file *failing)
 
 	for (struct b2f_record *rec = s->rt->budget.oldest; rec && s->n < max;
 	     rec = rec->newer) {
-		/* Read without the lock of the file: a hint. */
+		/* Only a hint: the file is not locked. */
 		if (atomic_load(&rec->busy) ||
 		    rec->failed != (failing != NULL) ||
 		    (failing && rec->file != failing))
@@ -191,11 +191,11 @@ static int spill_one(void *arg, size_t i)
 	struct spill *s = arg;
 
 	s->err[i] = s->rt->budget.spill(s->picked[i]);
-	/* An error of one is no reason not to try the others. */
+	/* Go on: an error of one record says nothing about the others. */
 	return 0;
 }
 
-/* Encodes what was picked.  Returns 0 if any of it could be, or an error. */
+/* Encodes the picked records.  Returns 0 if one could be, or an error. */
 static int spill_all(struct spill *s)
 {
 	int err;
@@ -213,8 +213,8 @@ static int spill_all(struct spill *s)
 }
 
 /*
- * Encodes some records that did not fail, or those of @failing that did.
- * Returns 0, -EAGAIN (other threads are at it), or an error.
+ * Encodes some records that did not fail, or the failed records of @failing.
+ * Returns 0, -EAGAIN (other threads encode them), or an error.
  */
 static int make_room(struct b2f_runtime *rt, const struct b2f_file *failing)
 {
@@ -227,8 +227,8 @@ static int make_room(struct b2f_runtime *rt, const struct b2f_file *failing)
 }
 
 /*
- * A thread that encodes will give bytes back, and tell; one that has taken some
- * for a record that it is about to make does not.  Locked.
+ * A time-out is needed: a thread that encodes gives bytes back and signals, a
+ * thread that is about to make a record does not.  Locked.
  */
 static void wait_for_others(struct b2f_budget *b)
 {
@@ -243,17 +243,17 @@ static void wait_for_others(struct b2f_budget *b)
 	pthread_cond_timedwait(&b->changed, &b->lock, &until);
 }
 
-/* Is there room for @bytes among those that did not fail?  Locked. */
+/* Is there room for @bytes beside the records that did not fail?  Locked. */
 static bool has_room(const struct b2f_budget *b, uint64_t bytes)
 {
 	uint64_t live = b->bytes - b->stuck_bytes;
 
-	/* A single write is always let in: it could never get smaller. */
+	/* A write alone always gets room, or it could wait for ever. */
 	return live == 0 ||
 	       (live + bytes <= b->max && b->bytes + bytes <= 2 * b->max);
 }
 
-/* Does @file have records that failed, and these no room for more?  Locked. */
+/* Does @file have failed records, while failed ones leave no room?  Locked. */
 static bool is_stuck(const struct b2f_file *file, uint64_t bytes)
 {
 	const struct b2f_budget *b = &file->runtime->budget;
@@ -277,7 +277,7 @@ int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
 		pthread_mutex_lock(&b->lock);
 		if (stuck && err && err != -EAGAIN)
 			break;
-		/* An error of other records is that of their files. */
+		/* Each file reports the errors of its own records. */
 		if (err == -EAGAIN)
 			wait_for_others(b);
 		err = 0;

@@ -2,8 +2,8 @@
 /*
  * change.h - changes to the chunks of a file
  *
- * part.c changes their bytes, size.c how many there are.  Neither knows what
- * the file shows: that is shape.h.
+ * part.c changes their bytes, size.c their number.  Neither knows what the file
+ * shows: shape.h does.
  *
  * Layer: file.  May include: base/ frame/.  Threads: the caller holds the
  * write_lock, and file.lock only where that is said.
@@ -21,7 +21,7 @@ struct b2f_file;
 /* A write within one chunk. */
 struct b2f_part {
 	uint64_t nchunk;
-	/* First byte in the chunk, and how many. */
+	/* First byte in the chunk, and number of bytes. */
 	uint32_t start;
 	uint32_t size;
 	/* The rest of the chunk is likely to be written, too. */
@@ -34,17 +34,16 @@ B2F_MUST_CHECK
 int b2f_part_write(struct b2f_file *file, const struct b2f_part *part);
 
 /*
- * Writes [@off, @off + @size) of the stored data, which are long enough, as far
- * as it can.  Returns how much it wrote, and why no more in *@err, which it
- * leaves alone if that was all.
+ * Writes [@off, @off + @size) of the stored data, which are long enough.
+ * Returns the number of bytes written; if they are fewer than @size, *@err is
+ * the cause.
  */
 uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 			      uint64_t size, uint64_t off, int *err);
 
 /*
- * Removes the record of chunk @nchunk if it only repeats the chunk before: one
- * that could not be read, for a write that was refused, is not to keep others
- * from being committed.
+ * Removes the record of chunk @nchunk if no page of it is written: a record
+ * made for a write that failed must not keep others from being committed.
  */
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk);
 
@@ -57,17 +56,17 @@ int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk);
 /* Keeps positions, and sums of them, within off_t. */
 #define B2F_SIZE_LIMIT (UINT64_C(1) << 62)
 
-/* Cuts the stored data, or extends them.  Returns as b2f_file_truncate(). */
+/* Cuts or extends the stored data.  Returns as b2f_file_truncate(). */
 B2F_MUST_CHECK
 int b2f_size_set(struct b2f_file *file, uint64_t size);
 
-/* Extends them to @size, which is larger, with zeros.  The file is locked. */
+/* Extends the stored data with zeros to @size.  The file is locked. */
 B2F_MUST_CHECK
 int b2f_size_grow(struct b2f_file *file, uint64_t size);
 
 /*
- * A hole at the end that is no whole number of items cannot be an entry alone:
- * gives it a record.  The file is locked.
+ * Gives the last chunk a record if it is a hole and no whole number of items:
+ * no index entry can describe such a hole.  The file is locked.
  */
 B2F_MUST_CHECK
 int b2f_size_fix_last(struct b2f_file *file);

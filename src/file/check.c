@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* check.c - decodes every chunk of a frame, to see if it can be */
+/* check.c - checks a frame: decodes every chunk */
 #include <stdlib.h>
 
 #include "b2frame/check.h"
@@ -17,9 +17,9 @@ struct check {
 	pthread_mutex_t lock;
 	/* Protected by lock. */
 	struct b2f_check_result result;
-	/* Decoded bytes of all chunks looked at.  Protected by lock. */
+	/* Decoded bytes of the checked chunks.  Protected by lock. */
 	uint64_t done;
-	/* Stored bytes of the sound ones that are no index entry. */
+	/* Stored bytes of the sound chunks that have a chunk file or range. */
 	uint64_t stored;
 	/* Another program has changed the frame.  Protected by lock. */
 	bool is_stale;
@@ -118,7 +118,7 @@ static int check_stored(struct check *c, const struct b2f_frame_span *span,
 		return err;
 	seen->cbytes = loaded->chunk.header.cbytes;
 	seen->sealed = loaded->seal.sums != NULL;
-	/* Filling in what a special chunk repeats proves nothing. */
+	/* A special chunk has no units: expanding its value proves nothing. */
 	if (loaded->chunk.layout != B2F_CHUNK_SPECIAL) {
 		err = b2f_idle_get_decoder(&c->runtime->idle, &dec);
 		if (!err) {
@@ -162,7 +162,7 @@ static uint64_t count_bad_metas(const struct b2f_frame *frame)
 	return nbad;
 }
 
-/* Nothing is lost by that, but other programs believe the index. */
+/* A too small count loses nothing here, but other programs believe it. */
 static void compare_told(struct check *c)
 {
 	struct b2f_check_result *r = &c->result;

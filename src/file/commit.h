@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * commit.h - a commit by a function that has the lock for it
+ * commit.h - commits for functions that hold the commit_lock
  *
  * Layer: file.  May include: base/ frame/.  Threads: the caller holds the
  * commit_lock of the file.

@@ -15,28 +15,30 @@ struct b2f_chunk_writer;
 struct b2f_encoder;
 
 /*
- * Makes @rec BUSY if it is OPEN.  The file is locked.  Returns whether it did;
- * then b2f_encode_run() has to follow, with a reference to @rec.
+ * Makes @rec BUSY if it is OPEN; returns whether it did.  Then b2f_encode_run()
+ * has to follow, with a reference to @rec.  The file is locked.
  */
 bool b2f_encode_begin(struct b2f_record *rec);
 
 /*
- * For the commit that waits for it: encodes @rec, writes its file, and removes
- * the record.  0 or an error.
+ * For a commit: encodes @rec, writes its chunk file and removes the record.
+ * Returns 0 or an error.
  */
 int b2f_encode_run(struct b2f_record *rec);
 
 /* Has a worker encode @rec, which is OPEN and complete.  The file is locked. */
 void b2f_encode_submit(struct b2f_record *rec);
 
-/* The same here and now; see b2f_spill_fn.  No lock of the file is held. */
+/*
+ * Encodes @rec in this thread; see b2f_spill_fn.  No lock of the file is held.
+ */
 int b2f_encode_spill(struct b2f_record *rec);
 
 /* encode_patch.c */
 
 /*
  * Writes the new chunk of the BUSY record @rec by changing only some blocks of
- * the chunk before; *@made says whether that could be done.  Returns 0, or as
+ * the old chunk; *@made says whether that was possible.  Returns 0, or as
  * b2f_chunk_write() or b2f_frame_load().
  */
 B2F_MUST_CHECK
@@ -46,8 +48,8 @@ int b2f_encode_patch(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 /* encode_guess.c */
 
 /*
- * Sets the item size of the frame if that is still to be guessed and the BUSY
- * record @rec is more than zeros.  Returns 0 or -ENOMEM.
+ * Sets the item size of the frame if it is still to be guessed and the BUSY
+ * record @rec has bytes other than zero.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_encode_guess(struct b2f_record *rec, struct b2f_encoder *enc);

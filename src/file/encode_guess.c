@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * encode_guess.c - the first data of an empty frame tell its item size
+ * encode_guess.c - guesses the item size of an empty frame from its first data
  *
- * Any chunk may be the first to be encoded, on any thread, but it is always the
- * lowest one with data that is looked at: its written pages, also if there are
- * more to come.  So a program that writes a file in order, as cp does, gets the
- * item size that suits chunk 0, however busy the workers are.  (A commit cannot
- * wait until chunk 0 is complete: it may never be.)  Zeros tell nothing, and do
- * not depend on the item size either.
+ * Any chunk may be encoded first, on any thread, but the sample is always taken
+ * from the lowest chunk with data: its written pages, even if more will follow.
+ * A program that writes a file in order, as cp does, thus gets the item size
+ * that suits chunk 0, however busy the workers are.  (A commit cannot wait
+ * until chunk 0 is complete: it may never be.)  Zeros tell nothing, and do not
+ * depend on the item size either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "file/writer.h"
 #include "frame/txn.h"
 
-/* The most of a chunk that is looked at. */
+/* Sample of a chunk, at most. */
 #define SAMPLE_MAX (4u << 20)
 
 static bool is_wanted(struct b2f_file *file)
@@ -36,8 +36,8 @@ static bool is_zeros(const uint8_t *data, size_t n)
 }
 
 /*
- * Finds the written pages of @rec: from the first one that is more than zeros
- * to the last one, cut to @nbytes.  False if there is none; the pages are
+ * Finds the written pages of @rec: from the first page that is not all zeros to
+ * the last one, cut to @nbytes.  Returns false if there is none.  The pages are
  * locked.
  */
 static bool find_data(const struct b2f_record *rec, uint32_t nbytes,
@@ -157,7 +157,7 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 	return err;
 }
 
-/* The widest part of an item that the chunks are made of. */
+/* The largest item size that divides both: their greatest common divisor. */
 static uint32_t part_of(uint32_t typesize, uint32_t chunksize)
 {
 	while (typesize) {
@@ -170,8 +170,8 @@ static uint32_t part_of(uint32_t typesize, uint32_t chunksize)
 }
 
 /*
- * True if @state ends with a chunk that is no whole number of items and has no
- * file: an index cannot tell of such zeros.
+ * Does @state end with a hole that is no whole number of items?  No index entry
+ * can describe such a hole.
  */
 static bool ends_with_hole(const struct b2f_txn_state *state,
 			   uint32_t typesize)
@@ -181,9 +181,8 @@ static bool ends_with_hole(const struct b2f_txn_state *state,
 }
 
 /*
- * May the frame have items of @typesize, as far as the commit under way goes?
- * Its length cannot be changed any more, and once its records are encoded,
- * nothing else of it.  Locked.
+ * Does the commit under way allow items of @typesize?  Its length is fixed, and
+ * its chunks are too once their records are encoded.  Locked.
  */
 static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 {
@@ -203,10 +202,10 @@ static bool commit_allows(struct b2f_file *file, uint32_t typesize)
 }
 
 /*
- * The same for the working state.  A writer makes the file longer before it
- * writes, so a hole at the end may be about to get data: it gets a record,
- * which is encoded later, with what it holds by then.  For a record that is
- * being encoded as zeros that is too late.  Locked.
+ * Does the working state allow items of @typesize?  A writer makes the file
+ * longer before it writes, so a hole at the end may be about to get data: it
+ * gets a record, which is encoded later with its data.  A record that is being
+ * encoded as zeros is too late for that.  Locked.
  */
 static bool end_allows(struct b2f_file *file, uint32_t typesize)
 {
@@ -218,7 +217,7 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 		return true;
 	rec = b2f_record_find(w, state->n - 1);
 	if (!rec)
-		/* This does not wait: there is no record that could be BUSY. */
+		/* This does not wait: no record exists that could be BUSY. */
 		return !b2f_record_get(file, state->n - 1,
 				       B2F_RECORD_SPARSE, &rec);
 	return rec->state == B2F_RECORD_OPEN ||
@@ -231,7 +230,7 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 	struct b2f_writer *w = file->writer;
 
 	pthread_mutex_lock(&file->lock);
-	/* Another thread may have been faster. */
+	/* Another thread may have guessed meanwhile. */
 	if (w->guess_typesize) {
 		w->guess_typesize = false;
 		typesize =

@@ -29,9 +29,9 @@ bool b2f_encode_begin(struct b2f_record *rec)
 }
 
 /*
- * Puts together the data of @rec in *@out: its own buffer if every page of it
- * is written, or one of @enc, which stays in memory from chunk to chunk, unlike
- * the pages of the record that were never written.
+ * Returns the whole data of @rec in *@out: its own buffer if every page is
+ * written, else the buffer of @enc, which stays in memory from chunk to chunk,
+ * so that unwritten pages of the record take no memory.
  */
 static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 		      const uint8_t **out)
@@ -55,8 +55,9 @@ static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 }
 
 /*
- * The highest level for @rec, or 0: that of the frame.  A level 3 of zstd takes twice
- * the time of a level 1 to save a tenth; that is spent while nobody waits for it.
+ * The highest level for @rec, or 0: the level of the frame.  Level 3 of zstd
+ * takes twice the time of level 1 to save a tenth: worth it only while the
+ * workers keep up.
  */
 static unsigned int level_for(struct b2f_record *rec)
 {
@@ -72,7 +73,7 @@ static unsigned int level_for(struct b2f_record *rec)
 	return adapt && (behind || b2f_pool_is_behind(pool)) ? 1 : 0;
 }
 
-/* Encodes the whole data of @rec into a new chunk file, if it needs one. */
+/* Encodes all data of @rec, into a new chunk file if it needs one. */
 static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		       struct b2f_txn_chunk *out)
 {
@@ -89,7 +90,7 @@ static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 
 /*
  * Writes the new chunk of @rec.  Readers may go on: they read written pages
- * only, and writers wait while it is BUSY.
+ * only, and writers wait while @rec is BUSY.
  */
 static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 {
@@ -127,7 +128,7 @@ out:
 	return err;
 }
 
-/* The commit under way has one record less to wait for.  Locked. */
+/* Takes @rec off the commit under way, which waits for it.  Locked. */
 static void leave_commit(struct b2f_record *rec, int err)
 {
 	struct b2f_writer *w = rec->file->writer;
@@ -143,7 +144,7 @@ static void leave_commit(struct b2f_record *rec, int err)
 		w->commit_err = err;
 }
 
-/* Ends what b2f_encode_begin() began.  Locked. */
+/* Stores the result of encoding and ends BUSY.  Locked. */
 static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 		  uint32_t old, int err)
 {
@@ -168,9 +169,9 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 }
 
 /*
- * Encodes @rec, which is BUSY.  @early: the attempt began before the commit
- * that may wait for it by now.  An error of an early attempt, such as a full
- * disk, may be outdated by then; so there is a second attempt.
+ * Encodes @rec, which is BUSY.  @early: no commit waited for @rec when encoding
+ * began.  If one waits by now, an error, such as a full disk, may be outdated:
+ * then @rec is encoded once more.
  */
 static int run(struct b2f_record *rec, bool early)
 {
@@ -201,7 +202,7 @@ int b2f_encode_run(struct b2f_record *rec)
 	return run(rec, false);
 }
 
-/* Encodes @rec if it is still to be; else returns -EAGAIN. */
+/* Encodes @rec, or returns -EAGAIN if it is BUSY or gone. */
 static int encode_open(struct b2f_record *rec)
 {
 	struct b2f_file *file = rec->file;
@@ -211,7 +212,7 @@ static int encode_open(struct b2f_record *rec)
 	begun = b2f_record_find(file->writer, rec->nchunk) == rec &&
 		b2f_encode_begin(rec);
 	pthread_mutex_unlock(&file->lock);
-	/* It was OPEN, so no commit waited for it. */
+	/* The record was OPEN, so no commit waited for it. */
 	return begun ? run(rec, true) : -EAGAIN;
 }
 
@@ -233,7 +234,7 @@ int b2f_encode_spill(struct b2f_record *rec)
 
 struct encode_job {
 	struct b2f_job job;
-	/* Holds a reference, and one to its file. */
+	/* Holds a reference to the record and one to its file. */
 	struct b2f_record *record;
 };
 
@@ -241,7 +242,7 @@ static void run_job(struct b2f_job *job, bool cancelled)
 {
 	struct encode_job *j = (struct encode_job *)job;
 
-	/* The commit will try again, and tell the error. */
+	/* The commit encodes it again and reports the error. */
 	if (!cancelled)
 		(void)encode_open(j->record);
 	put_both(j->record);
@@ -252,7 +253,7 @@ void b2f_encode_submit(struct b2f_record *rec)
 {
 	struct encode_job *j = calloc(1, sizeof(*j));
 
-	/* Without a job, the commit encodes it. */
+	/* Without a job, the commit encodes @rec. */
 	if (!j)
 		return;
 	j->job.run = run_job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_patch.c - a record of some written pages changes some blocks */
+/* encode_patch.c - encodes only the blocks with written pages */
 #include <string.h>
 
 #include "base/checked.h"
@@ -58,7 +58,7 @@ static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 	return err;
 }
 
-/* True if there is a chunk before of which something is kept. */
+/* Does @rec keep bytes of an old chunk? */
 static bool has_base(const struct b2f_record *rec)
 {
 	return rec->base_limit > 0 && b2f_txn_is_stored(rec->base_raw) &&
@@ -66,9 +66,9 @@ static bool has_base(const struct b2f_record *rec)
 }
 
 /*
- * Loads the chunk before in *@out, or leaves that alone if it is not one that
- * can be patched.  Its head is likely to be in the table: a chunk that does not
- * fit is not read twice.
+ * Loads the old chunk into *@out, or leaves *@out alone if that chunk cannot be
+ * patched.  The head, likely in the table already, tells this without reading
+ * the whole chunk.
  */
 static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		     const struct b2f_reading *r, struct b2f_loaded **out)
@@ -104,7 +104,7 @@ int b2f_encode_patch(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 	*made = false;
 	if (!has_base(rec))
 		return 0;
-	/* A reader keeps the chunk file from being deleted. */
+	/* The reading keeps the chunk file from being deleted. */
 	b2f_reading_begin(rec->file, &r);
 	err = load_base(rec, cw, &r, &base);
 	b2f_reading_end(&r);

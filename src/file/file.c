@@ -7,7 +7,7 @@
 #include "file/reading.h"
 #include "file/writer.h"
 
-/* Chunk heads of one file that are kept, at most. */
+/* Chunk heads kept per file, at most. */
 #define HEADS_MAX 4096
 
 int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,

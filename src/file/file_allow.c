@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_allow.c - a file becomes one that can be written to */
+/* file_allow.c - makes a file writable */
 #include "base/checked.h"
 #include "file/reading.h"
 #include "file/writer.h"
 #include "store/turn.h"
 
-/* Times that another program may change a frame while it is being opened. */
+/* How often another program may change a frame while it is being opened. */
 #define TRIES 5
 
 /* An empty frame may still choose how its chunks are made. */
@@ -65,14 +65,14 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 	return 0;
 }
 
-/* Everything begins with the transaction of @frame, which it takes over. */
+/* Makes the file writable with @frame and @txn, which it takes over. */
 static void begin(struct b2f_file *file, struct b2f_writer *w,
 		  struct b2f_frame *frame, struct b2f_txn *txn)
 {
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
 	w->txn = txn;
-	/* A commit mends it, though nothing is written. */
+	/* A commit is to mend a blank frame even if nothing is written. */
 	if (frame->blank)
 		b2f_writer_note(w);
 	w->has_mtime = false;
@@ -110,7 +110,7 @@ int b2f_file_allow_write(struct b2f_file *file,
 	struct b2f_writer *w;
 	int err = 0;
 
-	/* A commit that is under way is nothing to wait for. */
+	/* Do not wait for a commit under way. */
 	if (b2f_file_is_writable(file))
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);

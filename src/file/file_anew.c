@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_anew.c - an array is written from the beginning, in the place of another
- * one
+ * file_anew.c - replaces an array by one written from the beginning
  *
  * A program that cuts a file to nothing and writes it again replaces the whole
  * array.  So the old array stays on disk until the new one is complete: from
@@ -49,7 +48,7 @@ static int is_head_of(const struct b2f_frame *frame, const uint8_t *head,
 	return ret;
 }
 
-/* The frame that is to show the array of @npy behind @head.  0 or an errno. */
+/* Makes a frame for the array that @head describes.  Returns 0 or an errno. */
 static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 		  const uint8_t *head, struct b2f_frame **out)
 {
@@ -75,7 +74,7 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 				     "a header");
 }
 
-/* Another array in the place of this one.  Returns the length of @head. */
+/* Replaces the array by that of @head.  Returns the length of the header. */
 static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
 			    size_t size)
 {
@@ -118,7 +117,7 @@ static int become_zeros(struct b2f_file *file)
 	return err;
 }
 
-/* Shown bytes of all of the array. */
+/* Shown bytes of the whole array. */
 static uint64_t whole_of(const struct b2f_file *file)
 {
 	const struct b2f_frame *frame = file->frame;
@@ -130,8 +129,8 @@ static uint64_t whole_of(const struct b2f_file *file)
 }
 
 /*
- * Plain data that say what array they are: as such they are written from their
- * begin on, and the same array in the end.
+ * Empties a plain file that describes its own array: it is written from the
+ * beginning, and is the same array in the end.
  */
 static int become_empty(struct b2f_file *file)
 {
@@ -200,7 +199,7 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 	return n;
 }
 
-/* Plain data of which nothing was written become zeros. */
+/* Plain data become zeros if nothing was written. */
 static int make_zeros(struct b2f_file *file)
 {
 	uint64_t size;

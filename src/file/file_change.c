@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_change.c - writes, cuts and zeros, whatever the file shows
+ * file_change.c - writes, cuts and zeros of any file
  *
- * The shape (shape.h) knows which chunks a change concerns.  A change that no
- * array allows makes a plain file first.
+ * The shape (shape.h) knows the chunks of a change.  A change that no array
+ * allows makes the file plain first.
  */
 #include <limits.h>
 
@@ -36,7 +36,7 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 	pthread_mutex_unlock(&file->lock);
 	if (!w)
 		return -EBADF;
-	/* The first change is made to what is on disk now. */
+	/* The first change is made to the version on disk now. */
 	if (clean)
 		b2f_file_catch_up(file);
 	pthread_mutex_lock(&w->write_lock);
@@ -116,7 +116,7 @@ static ssize_t change(struct b2f_file *file, struct change *c)
 		n = try_change(file, c);
 		if (n != B2F_ERELAYOUT)
 			break;
-		/* The data that are cut off need not be stored again. */
+		/* Data that are cut off need not be stored again. */
 		err = b2f_relayout_to_plain(
 			file, c->what == CHANGE_SIZE ? c->off : UINT64_MAX);
 		if (err)

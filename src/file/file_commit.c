@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_commit.c - what was written becomes the frame on disk
+ * file_commit.c - commits the changes of a file to disk
  *
  * An attempt, in the words of frame/txn.h:
  *
@@ -31,11 +31,11 @@
 #include "store/turn.h"
 
 
-/* Commits that are tried while other programs change the frame; of a shared store. */
+/* Attempts while other programs change the frame; for a shared store. */
 #define TRIES	     5
 #define TRIES_SHARED 200
 
-/* How long a commit waits for a lock of C-Blosc2 that others have. */
+/* How long a commit waits while other programs hold a lock of C-Blosc2. */
 #define LOCK_WAIT_MS 3000
 #define NS_PER_MS    1000000
 
@@ -43,7 +43,7 @@ struct attempt {
 	struct b2f_file *file;
 	struct b2f_writer *writer;
 	struct b2f_commit commit;
-	/* Records that it encodes; each with a reference. */
+	/* Records that this attempt encodes, each with a reference. */
 	struct b2f_record **records;
 	size_t n;
 	/* The writer's value, restored if the commit fails. */
@@ -59,7 +59,7 @@ static int each(void *context, size_t n, int (*fn)(void *arg, size_t i),
 	return b2f_pool_for(context, B2F_POOL_DEMAND, n, fn, arg);
 }
 
-/* Lists the records, and makes those BUSY that are not yet.  Locked. */
+/* Lists the records, and makes them BUSY.  Locked. */
 static int take_records(struct attempt *a)
 {
 	struct b2f_writer *w = a->writer;
@@ -158,11 +158,11 @@ static void cut_to_stored(struct attempt *a)
 
 	if (layout->is_array || layout->head)
 		return;
-	/* A record that is left may have been stored since. */
+	/* A record of a failed chunk may have been stored since. */
 	a->in_part = b2f_txn_cut(w->txn, &a->commit, w->commit_failed);
 }
 
-/* Encodes what is to be committed, which completes the frozen state. */
+/* Encodes the listed records, which completes the frozen state. */
 static int encode(struct attempt *a)
 {
 	struct b2f_file *file = a->file;
@@ -186,7 +186,7 @@ static int encode(struct attempt *a)
 	return prepared ? prepared : err;
 }
 
-/* Ends the attempt; what failed is to be committed again. */
+/* Ends the attempt; if it failed, the changes stay dirty. */
 static void finish(struct attempt *a)
 {
 	struct b2f_file *file = a->file;
@@ -274,7 +274,7 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 	if (!err)
 		err = b2f_txn_write(a.writer->txn, &a.commit);
 	else if (a.in_part)
-		/* The error stays: it tells that there is more. */
+		/* Keep the error: some chunks are not committed. */
 		(void)!b2f_txn_write(a.writer->txn, &a.commit);
 	if (err && !a.commit.installed)
 		err = or_stale(a.writer, err);
@@ -283,8 +283,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 }
 
 /*
- * Finds the chunks that another program has changed; -ESTALE if there is a
- * record of one.
+ * Compares with the frame of another program: -ESTALE if it changed a chunk
+ * that has a record.
  */
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
@@ -319,14 +319,14 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 	if (rec->nchunk < w->txn->working.n)
 		rec->base_raw = b2f_txn_raw(&w->txn->working, rec->nchunk);
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
-	/* The next index is ours again: nothing else will tell of theirs. */
+	/* The next index is ours: only this flag tells of their change. */
 	file->has_foreign = true;
 	return 0;
 }
 
 /*
- * Another program changed the frame: keeps its work, and adds ours.  @is_locked:
- * others are locked out.
+ * Merges our changes with a frame that another program changed.  @is_locked:
+ * other programs are locked out.
  */
 static int merge_theirs(struct b2f_file *file, bool is_locked)
 {
@@ -346,7 +346,7 @@ static int merge_theirs(struct b2f_file *file, bool is_locked)
 	pthread_mutex_unlock(&w->write_lock);
 	if (!err)
 		b2f_head_forget_all(file);
-	/* Without an index it was deleted, as has been logged. */
+	/* Without an index the frame was deleted, which is logged already. */
 	if (err == B2F_ENOTFRAME)
 		err = -ESTALE;
 	else if (err == -ESTALE)
@@ -358,7 +358,7 @@ static int merge_theirs(struct b2f_file *file, bool is_locked)
 	return err;
 }
 
-/* Logs once, however often it is tried. */
+/* Logs once, however often the commit is tried. */
 static void tell_locked(struct b2f_file *file, bool is_locked)
 {
 	struct b2f_writer *w = file->writer;
@@ -385,8 +385,8 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 		if (err != -ESTALE && err != -EEXIST)
 			break;
 		/*
-		 * Lock them out for the next attempt.  There is a transaction,
-		 * and it stays while this thread has the commit_lock.
+		 * Lock other programs out for the next attempt.  The
+		 * transaction stays while this thread has the commit_lock.
 		 */
 		if (w->txn->protocol->is_shared)
 			tries = TRIES_SHARED;
@@ -400,7 +400,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 			if (err)
 				break;
 		}
-		/* Nothing contradicts ours: if not now, it can be later. */
+		/* No conflict: a later commit may succeed. */
 		err = -EBUSY;
 	}
 	if (is_locked)
@@ -437,7 +437,7 @@ int b2f_commit_now(struct b2f_file *file, enum b2f_commit_how how)
 
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
-	/* All that queue for the commit_lock wait no longer than the first. */
+	/* The time in the queue for the commit_lock counts, too. */
 	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
 	struct b2f_writer *w = b2f_writer_of(file);
 	int err;
@@ -472,7 +472,7 @@ static bool may_tidy(struct b2f_file *file, bool late)
 	       (!late || b2f_txn_single_may_end(txn));
 }
 
-/* No thread deletes files of the transaction, or begins to. */
+/* Waits until no thread deletes files, and lets none begin. */
 static void begin_moves(struct b2f_file *file)
 {
 	pthread_mutex_lock(&file->lock);

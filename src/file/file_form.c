@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_form.c - a new file becomes a directory before any of it is stored
+ * file_form.c - turns a new file into a directory before data are stored
  *
- * All that it has is in memory then: the size, and records of written pages, which
- * know their chunks by number.  So the transaction of the empty frame on disk gives
- * way to one of another empty frame, and the records stay.
+ * The file has only a size and records in memory then, and records know their
+ * chunks by number.  A transaction of the empty directory replaces that of the
+ * empty file; the records stay.
  */
 #include "programs/file_form.h"
 
@@ -20,9 +20,9 @@
 #include "store/become.h"
 
 /*
- * An array whose .npy header is longer may need a header of the frame that is
- * no single write: it is better off in a directory from the start.  The same is
- * true of an empty array with a longer trailer, which is a part of that write.
+ * With a longer .npy header the frame's header may need more than a single
+ * write: such an array begins as a directory.  The same holds for an empty
+ * array with a longer trailer, which is a part of that write.
  */
 #define NPY_HEADER_MAX 256
 #define NPY_EMPTY_MAX  128
@@ -35,7 +35,7 @@ static bool is_long(const struct b2f_npy *npy)
 	return npy->size > NPY_HEADER_MAX;
 }
 
-/* The size of the file, as far as this write tells. */
+/* The final size of the file, as far as this write tells. */
 static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
 {
 	struct b2f_npy npy;
@@ -49,7 +49,7 @@ static uint64_t end_after(const void *buf, uint64_t size, uint64_t off)
 	return end;
 }
 
-/* Is nothing of it stored, so that its form is open?  Locked. */
+/* Is nothing stored yet, so that the form can still change?  Locked. */
 static bool is_open(const struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
@@ -139,7 +139,7 @@ static int exchange(struct b2f_writer *w, struct b2f_become *become,
 		   : b2f_why_set(why, -ESTALE, "another program has changed it");
 }
 
-/* The file goes on with both, which it takes over. */
+/* Continues the file with @frame and @txn, which it takes over. */
 static void continue_with(struct b2f_file *file, struct b2f_frame *frame,
 			  struct b2f_txn *txn)
 {
@@ -151,7 +151,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame,
 	w->txn = txn;
 	b2f_file_set_frame(file, frame);
 	pthread_mutex_unlock(&file->lock);
-	/* An empty file is what survives until more does. */
+	/* A loss of power leaves an empty file for now. */
 	(void)b2f_durability_move(w->durability, B2F_DISK_DURABLE, B2F_DISK_NEW);
 	(void)b2f_durability_move(w->durability, B2F_DISK_UNSYNCED, B2F_DISK_NEW);
 	b2f_head_forget_all(file);
@@ -186,7 +186,7 @@ static int become_sparse(struct b2f_file *file, const struct b2f_form *form,
 	}
 	continue_with(file, frame, txn);
 	form->done(form->arg, fd, become.dir.st_ino);
-	/* Not before: a file without any name would be taken for a deleted one. */
+	/* Do this last: a file without a name would seem deleted. */
 	b2f_become_end(&become);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_move.c - the frame of a file gets another place, and the file goes on there */
+/* file_move.c - moves the frame of an open file to another place */
 #include "file/commit.h"
 #include "file/writer.h"
 #include "store/turn.h"
 
-/* Writers that come between a commit and the move are waited for so often. */
+/* How often to commit again if a write came between commit and move. */
 #define TRIES 5
 
 static bool is_clean(struct b2f_file *file, const struct b2f_writer *w)
@@ -17,7 +17,7 @@ static bool is_clean(struct b2f_file *file, const struct b2f_writer *w)
 	return clean;
 }
 
-/* Commits everything.  With 0 the write_lock is held, so that this stays. */
+/* Commits everything.  If it returns 0, it holds the write_lock. */
 static int commit_all(struct b2f_file *file, struct b2f_writer *w)
 {
 	int err;
@@ -34,7 +34,7 @@ static int commit_all(struct b2f_file *file, struct b2f_writer *w)
 	return -EBUSY;
 }
 
-/* The frame as it is stored, which has to be the version that the file shows. */
+/* Opens the stored frame, which has to be the version that the file shows. */
 static int open_stored(struct b2f_file *file, struct b2f_frame **out)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file), *stored = NULL;
@@ -68,7 +68,7 @@ static int move(struct b2f_file *file, struct b2f_writer *w,
 	b2f_frame_close(stored);
 	if (!err)
 		err = b2f_file_continue_with(file, w, moved);
-	/* To be elsewhere is no change of the data. */
+	/* A move changes no data. */
 	pthread_mutex_lock(&file->lock);
 	file->has_foreign = has_foreign;
 	pthread_mutex_unlock(&file->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_now.c - what can be told of a file that is being written to */
+/* file_now.c - the state of a file that is being written to */
 #include <time.h>
 
 #include "base/monotonic.h"
@@ -23,8 +23,8 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 }
 
 /*
- * Is a program still writing a .npy file?  An array that is not complete would
- * have to be made a plain frame now, and an array again later.  Locked.
+ * Is a program still writing a .npy file?  A commit would make the incomplete
+ * array plain now, and an array again later.  Locked.
  */
 static bool is_under_way(const struct b2f_file *file)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_refresh.c - changes of the index that are no commits of ours */
+/* file_refresh.c - notices changes of the index by other programs */
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/frame_still.h"
@@ -27,7 +27,7 @@ static struct b2f_txn *edit_of_single(struct b2f_file *file)
 	return txn && !txn->header.sparse ? txn : NULL;
 }
 
-/* Is the index on disk another one than is known?  1, 0 or an errno. */
+/* Does the index on disk differ from the known one? 1, 0 or an errno. */
 static int has_changed(struct b2f_file *file)
 {
 	struct b2f_txn *txn = edit_of_single(file);
@@ -46,8 +46,8 @@ static int has_changed(struct b2f_file *file)
 }
 
 /*
- * The same if another program has had the lock since: readers cannot go by the
- * version that was opened any more, even if it is the same.
+ * Like has_changed(), and also 1 if another program has had the lock since:
+ * readers cannot rely on the opened version then, even if it is the same.
  */
 static int must_reopen(struct b2f_file *file)
 {
@@ -67,14 +67,12 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	/* A writer that has come meanwhile began with what is on disk. */
+	/* A writer made meanwhile began with the version on disk. */
 	if (file->writer != w || (w && !b2f_writer_is_clean(w)))
 		err = -EBUSY;
 	else if (w)
 		old = b2f_writer_take_txn(file);
-	/*
-	 * In one step: the old frame without its transaction was never shown.
-	 */
+	/* In one step: no reader sees the old frame without its transaction. */
 	if (!err) {
 		b2f_file_set_frame(file, newer);
 		file->has_foreign = true;
@@ -94,7 +92,7 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 	return 0;
 }
 
-/* Continues with what is on disk, or as before if that cannot be opened. */
+/* Continues with the version on disk, or as before if it cannot be opened. */
 static int reopen(struct b2f_file *file, struct b2f_writer *w,
 		  uint32_t wait_ms, bool revert)
 {
@@ -104,7 +102,7 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w,
 	b2f_frame_close(frame);
 	if (err)
 		return err;
-	/* Its chunks do not fit its array; the cause is logged. */
+	/* The chunks do not fit the array; the cause is logged. */
 	if (newer->layout.err) {
 		err = newer->layout.err;
 		b2f_frame_close(newer);
@@ -253,7 +251,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 {
 	int err;
 
-	/* Readers wait for the one that was first; a commit comes with what is new. */
+	/* Readers queue for one refresh; a commit merges changes itself. */
 	if (!b2f_writer_of(file))
 		pthread_mutex_lock(&file->commit_lock);
 	else if (pthread_mutex_trylock(&file->commit_lock))
@@ -274,7 +272,7 @@ int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err)
 	return has_changed(file) > 0 ? -ESTALE : err;
 }
 
-/* Our change of the attributes is not a foreign one.  Locked. */
+/* Keeps our change of attributes from looking foreign.  Locked. */
 static void know_index(struct b2f_file *file, bool sets_mtime)
 {
 	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
@@ -304,8 +302,8 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	/* Look first: after our change, a foreign one can no longer be told. */
 	changed = has_changed(file);
 	/*
-	 * Every version of the frame is in the same directory, but that a small
-	 * one has none before it grows.
+	 * Every version of the frame is in the same directory; a small frame
+	 * has none until it grows.
 	 */
 	err = fn(arg, b2f_store_dirfd(frame->store));
 	pthread_mutex_lock(&file->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_seek.c - where the holes are
+ * file_seek.c - finds holes and data
  *
- * A wrong answer makes cp and tar write zeros over data, without an error: so
- * only chunks that the index itself says are zeros are holes.  Uninitialised
+ * A wrong answer makes cp and tar write zeros over data, without an error.
+ * Only chunks that the index itself calls zeros are holes.  Uninitialised
  * chunks are not: their bytes were never promised to be zeros.
  */
 #include <errno.h>
@@ -26,7 +26,7 @@ static int64_t seek_kind(void *arg, struct b2f_reading *r)
 	bool hole = s->hole;
 
 	s->size = r->size;
-	/* The items of one chunk are in many places of such an array. */
+	/* The items of a chunk are in many places of the array. */
 	if (!r->frame->layout.linear)
 		return (int64_t)(hole ? r->size : off);
 	if (off < head) {
@@ -43,7 +43,7 @@ static int64_t seek_kind(void *arg, struct b2f_reading *r)
 		b2f_record_unref(src.record);
 		if (src.is_hole == hole)
 			return (int64_t)off;
-		/* The file was cut off here since the reading began. */
+		/* The file was cut here since the reading began. */
 		if (src.span.nbytes == 0)
 			break;
 		off = head + src.span.start + src.span.nbytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* file_settings.c - what the chunks of a file are encoded with from now on */
+/* file_settings.c - changes how the chunks of a file are encoded */
 #include <errno.h>
 
 #include "base/monotonic.h"
@@ -7,7 +7,7 @@
 #include "file/writer.h"
 #include "frame/settings_change.h"
 
-/* How often the first data may tell the item size meanwhile: once. */
+/* The first data may set the item size meanwhile, but only once. */
 #define TRIES 2
 
 static struct b2f_settings_now get_now(struct b2f_file *file)
@@ -24,7 +24,7 @@ static struct b2f_settings_now get_now(struct b2f_file *file)
 }
 
 /*
- * Goes on with @frame, which is taken over, if it still has the item size of
+ * Continues with @frame, which it takes over, if it still has the item size of
  * the file.  Returns 1 or -EAGAIN.
  */
 static int swap(struct b2f_file *file, struct b2f_frame *frame)
@@ -50,7 +50,7 @@ static int swap(struct b2f_file *file, struct b2f_frame *frame)
 	return 1;
 }
 
-/* -EAGAIN: it can be tried. */
+/* Returns -EAGAIN if the change may be tried. */
 static int check(struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
@@ -86,7 +86,7 @@ int b2f_file_set_encoding(struct b2f_file *file,
 
 	if (!w)
 		return -EBADF;
-	/* The first change is made to what is on disk now. */
+	/* The first change is made to the version on disk now. */
 	b2f_file_catch_up(file);
 	pthread_mutex_lock(&file->commit_lock);
 	pthread_mutex_lock(&w->write_lock);

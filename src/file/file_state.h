@@ -52,30 +52,28 @@ struct b2f_writer;
 
 struct b2f_file {
 	struct b2f_runtime *runtime;
-	/* The owner, and every job. */
+	/* One for the owner and one for each job. */
 	atomic_uint refs;
 	/* One thread commits, refreshes, makes it writable or moves it. */
 	pthread_mutex_t commit_lock;
 	pthread_mutex_t lock;
 	/* Holds a reference.  Protected by lock. */
 	struct b2f_frame *frame;
-	/* Grows with each other @frame.  Protected by lock. */
+	/* Grows each time @frame is replaced.  Protected by lock. */
 	uint64_t version;
 	/*
-	 * Names the file in the cache; another one after each change of @frame,
-	 * as files of chunks may have been rewritten.  Protected by lock.
+	 * Names the file in the cache; new for each @frame, as chunk files may
+	 * have been rewritten.  Protected by lock.
 	 */
 	uint64_t cache_id;
 	/*
-	 * It was refreshed, or merged with what others wrote, and no caller was
-	 * told yet.  Protected by lock.
+	 * The file took over changes of other programs, and no caller was told
+	 * yet.  Protected by lock.
 	 */
 	bool has_foreign;
-	/*
-	 * Set before there is a reader: it never goes on with another @frame.
-	 */
+	/* @frame is never replaced.  Set before there is a reader. */
 	bool stays;
-	/* Set once; what it has, see writer.h.  Protected by lock. */
+	/* Set once, at the first allow_write.  Protected by lock. */
 	struct b2f_writer *writer;
 	/*
 	 * Indexed by entry; NULL if empty.  Under the lock of struct
@@ -89,10 +87,10 @@ struct b2f_file {
 	 * Bytes of a unit of the chunk whose head was read last, a hint; or 0.
 	 */
 	atomic_uint last_unit;
-	/* Held while a head is loaded, by chunk: others wait for that one. */
+	/* By chunk; held while a head is loaded, so that others wait for it. */
 	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
 	pthread_mutex_t streams_lock;
-	/* Its readers, a list.  They, and it, are under streams_lock. */
+	/* List of readers.  It and they are under streams_lock. */
 	struct b2f_stream *streams;
 };
 
@@ -101,12 +99,12 @@ static inline void b2f_file_ref(struct b2f_file *file)
 	atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
 }
 
-/* Frees @file at the last one. */
+/* Drops a reference; the last one frees @file. */
 void b2f_file_unref(struct b2f_file *file);
 
 /*
- * The frame as it is now, with a reference: it may be another one as soon as
- * the file is not locked.  No lock of the file is held.
+ * Returns the current frame, with a reference: the file may replace it at any
+ * time.  No lock of the file is held.
  */
 struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file);
 
@@ -121,7 +119,7 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 
 /* file_refresh.c */
 
-/* The index as it was read, or as the last change of ours left it.  Locked. */
+/* Stamp of the index as read, or as our last change left it.  Locked. */
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 
 /*
@@ -134,14 +132,14 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 			   struct b2f_frame *newer);
 
 /*
- * Continues with what another program made of the frame, if nothing is dirty
- * and no commit under way; b2f_file_refresh() will tell.  No lock is held.
+ * Takes over changes of other programs, if nothing is dirty and no commit under
+ * way; b2f_file_refresh() will report them.  No lock is held.
  */
 void b2f_file_catch_up(struct b2f_file *file);
 
 /*
- * Returns the error of reads of a @file that stays open: @err, or -ESTALE if
- * that is its cause.
+ * Returns the error of reads of a @file that stays: -ESTALE if the frame has
+ * changed on disk, else @err.
  */
 int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_view.c - any range of a file as pieces of decoded units
+ * file_view.c - reads a range of a file as pieces of decoded units
  *
  * A range is cut into pieces first, then all units are pinned in the cache (at
  * once, on the workers, if several have to be decoded), then the pieces are
@@ -30,7 +30,7 @@ struct piece {
 	/* Zeros, or a part of what is shown before the data. */
 	const uint8_t *bytes;
 	uint32_t unit;
-	/* First byte in the unit, or in the chunk, and how many. */
+	/* First byte in the unit, or in the chunk, and number of bytes. */
 	uint32_t start;
 	uint32_t size;
 	struct b2f_cache_ref ref;
@@ -39,19 +39,19 @@ struct piece {
 /* Pieces of one range of a file. */
 struct batch {
 	struct b2f_cache *cache;
-	/* If it reads in order. */
+	/* Set if the reader reads in order. */
 	struct b2f_stream *stream;
-	/* While it is filled. */
+	/* Set while the batch is filled. */
 	const struct b2f_reading *reading;
-	/* Where in the file its first piece is. */
+	/* Position of the first piece in the file. */
 	uint64_t off;
 	struct piece pieces[BATCH];
 	size_t n;
 	/* Decoded bytes of all of them. */
 	uint64_t nbytes;
-	/* Some of them may still be written to. */
+	/* Some pieces are in records, which may still be written to. */
 	bool has_record;
-	/* It is one unit alone, as no other may be pinned beside it. */
+	/* The batch is one large unit, beside which no other may be pinned. */
 	bool is_large;
 	/*
 	 * Head of the last piece, even after its release: a head that is too
@@ -63,7 +63,7 @@ struct batch {
 	size_t nmissing;
 };
 
-/* Unpins @p, which ends at @end of the file. */
+/* Unpins @p, which ends at position @end of the file. */
 static void piece_unpin(const struct batch *b, struct piece *p, uint64_t end)
 {
 	if (b->stream && p->ref.entry && p->start + p->size == p->ref.size &&
@@ -206,7 +206,7 @@ static int batch_pin(struct batch *b)
 			    b->nmissing, pin_missing, b);
 }
 
-/* Cuts and pins what fits a batch of [@off, @off + @size). */
+/* Cuts and pins the first pieces of [@off, @off + @size), a batch at most. */
 static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 {
 	int err;
@@ -220,7 +220,7 @@ static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 	return err;
 }
 
-/* The bytes of a piece that has no record, so that they stay as they are. */
+/* The bytes of a piece without a record: only these cannot change. */
 static const uint8_t *piece_data(const struct piece *p)
 {
 	return p->head ? p->ref.data + p->start : p->bytes;
@@ -246,7 +246,7 @@ struct request {
 	struct batch batch;
 };
 
-/* Begins to fill @b, and lets readahead know.  Returns how much there is. */
+/* Begins to fill @b, and notes the read for readahead.  Returns its length. */
 static size_t begin(struct batch *b, struct b2f_reading *r,
 		    struct b2f_stream *stream, uint64_t off, size_t size)
 {

@@ -3,7 +3,7 @@
  * gather.c - a range of an array in C order, copied out of its blocks
  *
  * The range is cut into cells (array/array_cells.h), which the workers copy at
- * the same time; each block is decoded once for all that the range has of it.
+ * the same time; each block is decoded once for all its items in the range.
  */
 #include "file/gather.h"
 
@@ -138,7 +138,7 @@ int b2f_gather_stored(const struct b2f_reading *r, uint8_t *buf, uint64_t size,
 struct gather {
 	const struct b2f_reading *reading;
 	struct b2f_array_cells cells;
-	/* If it is for a reader in order. */
+	/* Set if the reader reads in order. */
 	struct b2f_stream *stream;
 	/* Where its first item goes. */
 	uint8_t *dst;
@@ -151,7 +151,7 @@ static uint64_t chunk_start(const struct b2f_reading *r, uint64_t nchunk)
 	return nchunk * (uint32_t)r->frame->header.chunksize;
 }
 
-/* Lets the block of @cell go, which the reader has had all of. */
+/* Lets the block of @cell go if the reader has used it up. */
 static void pass_block(const struct gather *g, struct segment *s,
 		       const struct b2f_array_cell *cell)
 {

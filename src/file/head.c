@@ -2,8 +2,8 @@
 /*
  * head.c - the chunks of a file that were read: their heads, and open files
  *
- * Opening a chunk file takes longer than reading a block of it.  So the chunk
- * files that were opened last stay open, of all files together.
+ * Opening a chunk file takes longer than reading a block of it: the last opened
+ * chunk files of the process stay open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ void b2f_head_put(struct b2f_head *head)
 }
 
 /*
- * Takes away the file of @head if nobody uses it, to be closed without the lock.
- * Locked.
+ * Takes the file of @head if no thread uses it; the caller closes it without
+ * the lock.  Locked.
  */
 static struct b2f_object take_object(struct b2f_head *head)
 {
@@ -49,7 +49,7 @@ static struct b2f_object take_object(struct b2f_head *head)
 	return object;
 }
 
-/* Keeps the file of @head, which may be NULL, open no more; it has that reference. */
+/* Stops keeping the file of @head (or NULL) open; drops that reference. */
 static void drop_open(struct b2f_open_chunks *open, struct b2f_head *head)
 {
 	struct b2f_object object;
@@ -84,8 +84,8 @@ void b2f_head_close_all(struct b2f_runtime *runtime,
 }
 
 /*
- * A chunk file could not be opened with @err.  If that is for want of descriptors,
- * none stays open any more.  Returns whether to try again may help.
+ * If opening a chunk file failed for want of descriptors (@err), keeps no chunk
+ * files open any more.  Returns whether another try may help.
  */
 static bool stop(struct b2f_runtime *runtime, int err)
 {
@@ -100,7 +100,7 @@ static bool stop(struct b2f_runtime *runtime, int err)
 	return true;
 }
 
-/* Has the file of @head stay open, in the place of that which is returned.  Locked. */
+/* Keeps the file of @head open; returns the head it replaces.  Locked. */
 static struct b2f_head *put_in(struct b2f_open_chunks *open,
 			       struct b2f_head *head)
 {
@@ -123,7 +123,7 @@ static void keep_open(struct b2f_open_chunks *open, struct b2f_head *head,
 
 	pthread_mutex_lock(&open->lock);
 	head->nusers++;
-	/* If not, another thread was faster. */
+	/* If it is open, another thread has opened it meanwhile. */
 	if (!head->is_open) {
 		head->object = *object;
 		head->is_open = true;
@@ -254,11 +254,11 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 		want.start = (src->nbytes - src->size) / unit * unit;
 		want.end = b2f_min_u64(want.start + unit, want.nbytes);
 	}
-	/* The first read of all, from the begin: more of them are likely. */
+	/* A first read, from a chunk's begin: more are likely. */
 	if (unit == 0 && src->size == src->nbytes &&
 	    src->nbytes <= FIRST_MAX && b2f_frame_is_far(r->frame))
 		want.end = want.nbytes;
-	/* All of it, unless that is on its way already. */
+	/* Fetch the whole chunk, unless that has begun already. */
 	if (r->in_order && src->nbytes <= B2F_STREAM_WHOLE_MAX)
 		b2f_frame_prefetch(r->frame, src->raw, src->nbytes);
 	err = b2f_frame_load_head(r->frame, &want, object, out);

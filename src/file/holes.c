@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * holes.c - what the entries of holes take
+ * holes.c - limits the memory for the entries of holes
  *
- * A chunk that is all hole takes no byte on disk, but its entry takes some in
- * memory as long as the file can be written to; and one ftruncate(2) makes
- * millions of them.  So entries of holes are counted, for all files together,
- * and the cache shrinks by as much.  Only a writer that makes holes is ever
- * refused: a file of data has none.
+ * A hole takes no byte on disk, but its entry takes memory as long as the file
+ * is writable, and one ftruncate(2) makes millions of holes.  Entries of holes
+ * are counted, for all files together, and the cache shrinks by as much.  Only
+ * writers that make holes are ever refused.
  *
  * Counting looks at every entry, so it is done only when a file has grown by an
  * eighth since the last time; until then, new holes are not counted.
@@ -41,8 +40,8 @@ static uint64_t count_holes(const struct b2f_writer *w)
 }
 
 /*
- * Makes @nholes what @w counts for, if there is room; with @alone also some more, if
- * no other file counts.
+ * Counts @nholes for @w if there is room; with @alone, up to ALONE_MAX bytes
+ * always fit if no other file counts.
  */
 static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
 		 bool alone)
@@ -90,7 +89,7 @@ void b2f_holes_cut(struct b2f_file *file)
 	if (w->txn->working.n > w->ncounted / 2)
 		return;
 	w->ncounted = w->txn->working.n;
-	/* There is room: it was longer before. */
+	/* There is room: the file was longer before. */
 	(void)take(file->runtime, w, count_holes(w), false);
 }
 
@@ -98,7 +97,7 @@ int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
 		   const struct b2f_frame *frame)
 {
 	const struct b2f_entries *entries = &frame->entries;
-	/* An index of one value, over and over, takes no room either. */
+	/* Entries that are all the same (without @raw) take no memory. */
 	uint64_t n = entries->raw ? entries->nspecial : entries->n;
 
 	w->ncounted = entries->n;

@@ -8,9 +8,9 @@
 #include "frame/txn.h"
 
 /*
- * An idle decoder or encoder keeps buffers up to this size.  Decoders keep larger
- * ones as long as all these together have idle.large_max bytes: those of chunks that
- * a reader in order has loaded whole are wanted again at once.
+ * An idle decoder or encoder keeps buffers up to this size.  Decoders keep
+ * larger ones up to idle.large_max bytes together: a sequential reader that
+ * loads chunks whole wants them again at once.
  */
 #define CODER_KEEPS (2u << 20)
 
@@ -21,10 +21,10 @@
 #define HUGE_MAX    ((size_t)256 << 20)
 #define WASTE_SHARE 8
 
-/* Larger ones are not kept. */
+/* Larger buffers of pages are not kept. */
 #define PAGES_MAX (4u << 20)
 
-/* As little of a buffer may be in memory without being counted. */
+/* The first bytes of a buffer that may be in memory uncounted. */
 #define SHORT_MAX (16u << 10)
 
 /* Bytes of one request; larger buffers are not kept. */
@@ -105,7 +105,7 @@ static void *push(struct b2f_idle *idle, struct b2f_idle_stack *stack,
 	return thing;
 }
 
-/* Makes @dec idle, if it may keep what it has. */
+/* Makes @dec idle, unless its buffers are too large to keep. */
 static bool push_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 {
 	struct b2f_idle_stack *stack = &idle->decoders;

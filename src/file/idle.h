@@ -3,7 +3,7 @@
  * idle.h - decoders, encoders and buffers that wait for their next use
  *
  * Making one of these objects costs more than using it: a fresh page costs more
- * than the copy to it.  So a few are kept, for all files together.
+ * than the copy to it.  A few are kept, for all files together.
  *
  * Layer: file.  May include: base/ frame/ (for chunk/) run/.  Threads: any,
  * but b2f_idle_init() and b2f_idle_fini().
@@ -36,19 +36,19 @@ struct b2f_idle_stack {
 
 struct b2f_idle {
 	pthread_mutex_t lock;
-	/* The rest is under lock. */
+	/* The following fields are under lock. */
 	struct b2f_idle_stack decoders;
 	struct b2f_idle_stack encoders;
 	/* Buffers of records that are gone. */
 	struct b2f_idle_stack pages;
-	/* The same, of which only the first pages are in memory. */
+	/* Buffers of records of which only the first pages are in memory. */
 	struct b2f_idle_stack short_pages;
 	/* Bytes of large buffers of idle decoders, and the most of them. */
 	size_t large_bytes;
 	size_t large_max;
 	/* For full records and copies, with its own lock. */
 	struct b2f_arena huge;
-	/* For answers that are copied. */
+	/* Buffers for copied answers. */
 	struct b2f_idle_stack copies;
 };
 
@@ -73,16 +73,16 @@ void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc);
 
 /*
  * A buffer of @size bytes with any content.  @dense: most of it is going to be
- * written.  *@in_memory: all of it may be in memory already; else a page is from
- * the first write to it on.  Returns NULL if there is no memory.
+ * written.  *@in_memory: all pages may take memory already; if false, each does
+ * from its first write on.  Returns NULL if there is no memory.
  */
 uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 			    bool *in_memory);
 
 /*
- * Gives @pages (NULL: does nothing) back, of which at most the first @used bytes
- * are in memory.  They are kept only if these are all of them, or few: otherwise
- * the next owner could not tell which are.
+ * Gives @pages (NULL: does nothing) back, with at most the first @used bytes in
+ * memory.  The buffer is kept only if these are all or few: the next owner
+ * could not tell which pages take memory.
  */
 void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 			uint32_t used);

@@ -11,9 +11,8 @@
 #include "frame/txn.h"
 
 /*
- * A write of so much that comes to the begin of a chunk is of a writer that is
- * going to fill it; one that writes here and there must not count for whole
- * chunks.
+ * A write of this many bytes at the begin of a chunk is likely to fill it.  A
+ * writer of scattered pages must not count for whole chunks.
  */
 #define DENSE_START (64u << 10)
 
@@ -41,7 +40,7 @@ static int read_page(struct b2f_record *rec, uint32_t page, uint8_t *buf)
 	return b2f_reading_copy_base(rec, at, buf, size, false);
 }
 
-/* Pages that are written in part, and were not before. */
+/* Reads the pages that @part covers partly and that were not written before. */
 static int read_edges(struct b2f_record *rec, const struct b2f_part *part,
 		      struct b2f_record_edges *edges)
 {
@@ -62,9 +61,9 @@ static int read_edges(struct b2f_record *rec, const struct b2f_part *part,
 }
 
 /*
- * Gets the record of the part, with a reference, and has the bytes counted that
- * it will take.  While there is no lock, a thread that needs memory may have it
- * encoded: then all of it again.
+ * Gets the record for @part, with a reference, and counts its new bytes.  If
+ * another thread has encoded the record while it was not locked, returns
+ * -EAGAIN: start again.
  */
 static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 			struct b2f_record_edges *edges, struct b2f_record **out)
@@ -99,7 +98,7 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 	if (!err)
 		b2f_budget_give(&file->runtime->budget, bytes);
 	b2f_record_unref(rec);
-	/* If it was encoded meanwhile, its old file may be gone: read again. */
+	/* If it was encoded meanwhile, its old chunk file may be gone. */
 	return err && now == rec ? err : -EAGAIN;
 }
 

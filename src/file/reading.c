@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reading.c - where the bytes of a file come from, while it may be changed */
+/* reading.c - finds the bytes of a file that may be changed meanwhile */
 #include "file/reading.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "frame/txn.h"
 #include "store/turn.h"
 
-/* How often a reader begins anew if the frame changes under it. */
+/* Attempts of a reader while the frame changes under it. */
 #define TRIES 3
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
@@ -42,7 +42,7 @@ void b2f_reading_end(struct b2f_reading *r)
 	b2f_frame_close(r->frame);
 }
 
-/* Notes zeros, which the entry alone tells. */
+/* Notes chunks of zeros, which the entry alone describes. */
 static void note_zeros(struct b2f_source *src, bool clean)
 {
 	enum b2f_special special = b2f_entry_of(src->raw).special;
@@ -52,7 +52,7 @@ static void note_zeros(struct b2f_source *src, bool clean)
 	src->is_hole = clean && special == B2F_SPECIAL_ZEROS;
 }
 
-/* Without a transaction: as the index says. */
+/* Finds bytes without a transaction, by the index alone. */
 static int find_in_frame(const struct b2f_reading *r, uint64_t off,
 			 struct b2f_source *out)
 {
@@ -151,7 +151,7 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	return in_txn ? 0 : find_in_frame(r, off, out);
 }
 
-/* True if the file has another version of the frame now. */
+/* Has the file another version of the frame by now? */
 static bool is_old(const struct b2f_reading *r)
 {
 	struct b2f_file *file = r->file;
@@ -164,10 +164,10 @@ static bool is_old(const struct b2f_reading *r)
 }
 
 /*
- * The frame has changed under a reader, which failed with @n.  The next time it
- * reads the version that is there under the lock of the program that changes it:
- * that may be faster than any reader.  Returns 0, @n if that would not help, or an
- * errno: -EAGAIN if that program keeps the lock.
+ * After a reader failed with @n because the frame changed: takes the lock of
+ * C-Blosc2, so that a program that writes faster than the reader reads has to
+ * wait.  Returns 0, @n if the store has no lock, or an errno: -EAGAIN if that
+ * program keeps the lock.
  */
 static int64_t lock_out(struct b2f_file *file, int64_t n,
 			struct b2f_lock **turn)
@@ -200,7 +200,7 @@ static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
 		b2f_reading_end(&r);
 		if (n >= 0)
 			break;
-		/* It may have been moved while it was read. */
+		/* Not if the file was moved while it was read. */
 		if (file->stays && !b2f_writer_of(file) && !is_old(&r))
 			return b2f_file_stay_error(file, n);
 		again = n == -ESTALE ? lock_out(file, n, turn) : n;
@@ -214,7 +214,7 @@ static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
 	return n;
 }
 
-/* Tells why all tries have ended with -ESTALE. */
+/* Logs why all attempts have ended with -ESTALE. */
 static void tell_stale(struct b2f_file *file)
 {
 	struct b2f_frame *frame = b2f_file_frame_ref(file);

@@ -23,13 +23,11 @@ struct b2f_reading {
 	uint64_t cache_id;
 	/* Size of the file at the beginning. */
 	uint64_t size;
-	/*
-	 * The units are for a sequential reader, which needs each of them once.
-	 */
+	/* The reader is sequential: it needs each unit once. */
 	bool in_order;
-	/* The thread has a loan of the cache for what it decodes (run/cache.h). */
+	/* The thread has a loan of the cache for decoding (run/cache.h). */
 	bool has_loan;
-	/* Its gate is held; NULL if the file was never writable. */
+	/* Writer whose gate is held; NULL if the file was never writable. */
 	struct b2f_writer *writer;
 };
 
@@ -40,7 +38,7 @@ void b2f_reading_end(struct b2f_reading *r);
 struct b2f_source {
 	/* The chunk, as long as the file wants it. */
 	struct b2f_frame_span span;
-	/* Its entry, and the bytes of the chunk that this names. */
+	/* Entry of the chunk, and decoded bytes of the stored chunk. */
 	uint64_t raw;
 	uint32_t nbytes;
 	/* Bytes from the position on that come from there; else from ... */
@@ -52,19 +50,19 @@ struct b2f_source {
 	bool is_hole;
 };
 
-/* Returns a negative errno if it failed. */
+/* Reads with @r.  Returns a negative errno if it failed. */
 typedef int64_t b2f_reading_fn(void *arg, struct b2f_reading *r);
 
 /*
- * Calls @fn with @arg and a reading of @file; a few times, while it fails as
- * another program changes the frame.  Returns what @fn returned last.
+ * Calls @fn with @arg and a reading of @file; again, a few times, if it fails
+ * because another program changes the frame.  Returns the last result of @fn.
  */
 int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg);
 
 /*
- * Finds where the bytes from @off (< size) on come from.  With @out->record set
- * give back that reference.  Returns as b2f_frame_locate(), or -ESTALE: it is
- * old.
+ * Finds where the bytes from @off (< size) on come from.  The caller drops the
+ * reference to @out->record.  Returns as b2f_frame_locate(), or -ESTALE: @r is
+ * outdated.
  */
 B2F_MUST_CHECK
 int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
@@ -81,8 +79,8 @@ int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,
 /* head.c */
 
 /*
- * A chunk that was read: its head, shared by all threads that decode its units, and
- * its file, which is open while one of them uses it, and for a while after that.
+ * A chunk that was read: its head, shared by the threads that decode its units,
+ * and its chunk file, open while a thread uses it and for a while after.
  */
 struct b2f_head {
 	atomic_uint refs;
@@ -91,11 +89,11 @@ struct b2f_head {
 	/* Holds a reference; @loaded points into it. */
 	struct b2f_frame *frame;
 	struct b2f_loaded *loaded;
-	/* The rest is under the lock of struct b2f_open_chunks. */
+	/* The following fields are under the lock of struct b2f_open_chunks. */
 	struct b2f_object object;
 	unsigned int nusers;
 	bool is_open;
-	/* It stays open, and the table of open chunks has a reference. */
+	/* The file stays open: the table of open chunks has a reference. */
 	bool is_kept;
 };
 
@@ -108,8 +106,8 @@ int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 		 struct b2f_head **out);
 
 /*
- * The same for a reader that reads on: *@head is that of the piece before,
- * which is often the one, or NULL.  On an error it is NULL.
+ * Replaces *@head, the head of the previous piece or NULL, by the head of @src,
+ * often the same.  On an error *@head becomes NULL.
  */
 B2F_MUST_CHECK
 int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,
@@ -121,17 +119,17 @@ void b2f_head_put(struct b2f_head *head);
 void b2f_head_forget_all(struct b2f_file *file);
 
 /*
- * The open chunk file of @head, for b2f_head_close().  NULL: it is not needed, or
- * cannot be opened, which will be found out again, and told.
+ * Returns the open chunk file of @head, for b2f_head_close().  NULL: it is not
+ * needed, or cannot be opened; the read that follows reports why.
  */
 const struct b2f_object *b2f_head_open(struct b2f_head *head);
 
-/* @object: what b2f_head_open() returned. */
+/* Ends the use of @object, a result of b2f_head_open(). */
 void b2f_head_close(struct b2f_head *head, const struct b2f_object *object);
 
 /*
- * No chunk of @file (NULL: of any) stays open: it has changed, or chunk files were
- * deleted.
+ * Closes the chunk files of @file (NULL: of all files): the frame has changed,
+ * or chunk files were deleted.
  */
 void b2f_head_close_all(struct b2f_runtime *runtime,
 			const struct b2f_file *file);
@@ -147,9 +145,9 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		 uint32_t unit, struct b2f_cache_ref *out);
 
 /*
- * Loads those of units [@first, @last] that are not in the cache; @at_once: with
- * one read of all that is stored, if there are several.  True if there was one;
- * errors are logged.
+ * Loads units [@first, @last] that are not in the cache; @at_once: several with
+ * one read of all stored bytes.  Returns whether there were any; errors are
+ * logged.
  */
 bool b2f_unit_load(const struct b2f_reading *r, struct b2f_head *head,
 		   uint32_t first, uint32_t last, bool at_once);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* record.c - chunks that were written to and are not encoded yet */
+/* record.c - chunks with written pages that are not encoded yet */
 #include "file/record.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static uint32_t count_pages(uint32_t nbytes)
 	return nbytes / B2F_PAGE + (nbytes % B2F_PAGE != 0);
 }
 
-/* Where the pages in memory end; before the room's end if some may not be. */
+/* End of the pages in memory; before the end of the room unless all may be. */
 static uint32_t in_memory(const struct b2f_record *rec)
 {
 	if (rec->in_memory || b2f_record_is_full(rec, rec->room))
@@ -76,8 +76,8 @@ static struct b2f_record *new_record(struct b2f_file *file, uint64_t nchunk,
 }
 
 /*
- * Refuses a chunk that could never be encoded before there is anything to lose of
- * it.  It may become as long as its room.
+ * Refuses a chunk that could never be encoded (at its full length) before a
+ * write to it is accepted.
  */
 static int check_size(const struct b2f_file *file, uint64_t nchunk)
 {
@@ -152,7 +152,7 @@ static void set_valid(struct b2f_record *rec, uint32_t page)
 	rec->used = (uint32_t)b2f_max_u64(rec->used, end);
 }
 
-/* The first write to @page: what was there before, at the edges. */
+/* Prepares the first write to @page: @before are its old bytes, if needed. */
 static void begin_page(struct b2f_record *rec, uint32_t page,
 		       const uint8_t *before)
 {

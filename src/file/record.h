@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * record.h - records of chunks that were written to and are not encoded yet
+ * record.h - written pages of chunks that are not encoded yet
  *
- * A record holds the pages (4 KiB) of a chunk that were written, and says where
- * the others come from: the *base*, which is the chunk as it was.
+ * A record holds the written pages (4 KiB) of a chunk; its other pages come
+ * from the *base*, the old chunk.
  *
  *   OPEN   may be written to
  *   BUSY   is being encoded: it can be read, but a writer of it waits
  *
- * When it is encoded, its chunk is in a new file and the record goes.  If that
- * failed, it is OPEN again.
+ * Encoding stores the chunk in a new file and removes the record.  If encoding
+ * fails, the record is OPEN again.
  *
  * Layer: file.  May include: base/ frame/.  Threads: any, with the locks that
  * each function names.
@@ -41,9 +41,9 @@ struct b2f_record {
 	struct b2f_file *file;
 	/* Under file.lock, as the rest but the pages. */
 	enum b2f_record_state state;
-	/* The commit under way waits for it. */
+	/* The commit under way waits for this record. */
 	bool in_commit;
-	/* Decoded bytes of the chunk that it becomes. */
+	/* Decoded bytes of the new chunk, once BUSY. */
 	uint32_t nbytes;
 	/* The base: its entry, its length, how much of it counts. */
 	uint64_t base_raw;
@@ -51,27 +51,27 @@ struct b2f_record {
 	uint32_t base_limit;
 	/* Pages.  The lock is held to copy from or to them. */
 	pthread_rwlock_t lock;
-	/* Room for a whole chunk; what is not written holds garbage. */
+	/* Room for a whole chunk; unwritten pages hold garbage. */
 	uint8_t *data;
 	uint32_t room;
 	/* A bit for each page that has been written. */
 	uint64_t *valid;
 	uint32_t nvalid;
-	/* Where the last page ends that ever was. */
+	/* Highest end of a page that was ever written. */
 	uint32_t used;
 	/*
-	 * All of the room may be in memory, so it counts as a whole from the
-	 * first page on.  Constant.
+	 * The whole room may be in memory: it counts whole from the first page
+	 * on.  Constant.
 	 */
 	bool in_memory;
-	/* BUSY, for the budget, which has no lock of the file. */
+	/* The state is BUSY; for the budget, which does not lock the file. */
 	atomic_bool busy;
 	/* The rest is under budget.lock; bytes under file.lock as well. */
-	/* Bytes that the budget counts for it. */
+	/* Bytes that the budget counts for this record. */
 	uint64_t bytes;
-	/* The last try to encode it failed; the data are still here. */
+	/* The last attempt to encode it failed; the data are still here. */
 	bool failed;
-	/* In the list of the budget: from the first byte it counts for. */
+	/* In the list of the budget, since its first byte was counted. */
 	bool listed;
 	struct b2f_record *older;
 	struct b2f_record *newer;
@@ -82,7 +82,7 @@ static inline bool b2f_record_has(const struct b2f_record *rec, uint32_t page)
 	return rec->valid[page / 64] >> (page % 64) & 1;
 }
 
-/* Where the page that byte @at is in ends, or @end if that is before. */
+/* Returns the end of the page of byte @at, or @end if that is less. */
 static inline uint32_t b2f_record_page_end(uint32_t at, uint32_t end)
 {
 	uint64_t next = (at / B2F_PAGE + 1) * (uint64_t)B2F_PAGE;
@@ -110,26 +110,26 @@ enum b2f_record_make {
 };
 
 /*
- * The record of chunk @nchunk, waiting while it is BUSY; makes one if there is
- * none, as @make says.  The file is locked; the lock is given up while waiting.
- * Returns 0 (*@out is NULL if there is none), -ENOMEM, or B2F_ETOOBIG (logged): it
- * takes more memory to encode the chunk than there may be.
+ * Gets the record of chunk @nchunk, after waiting while it is BUSY; makes one
+ * if there is none, as @make says.  The file is locked; the lock is given up
+ * while waiting.  Returns 0 (*@out is NULL if there is no record), -ENOMEM, or
+ * B2F_ETOOBIG (logged): encoding the chunk would take too much memory.
  */
 B2F_MUST_CHECK
 int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
 		   enum b2f_record_make make, struct b2f_record **out);
 
-/* The most memory that it takes to encode a chunk of @nbytes. */
+/* Upper bound of the memory to encode a chunk of @nbytes. */
 static inline uint64_t b2f_record_memory(uint32_t nbytes)
 {
-	/* The data, the chunk of them, the chunk before, and filters' buffers. */
+	/* The data, the new chunk, the old chunk, and buffers of filters. */
 	return 4 * (uint64_t)nbytes;
 }
 
-/* Takes @rec out of the table, and frees its memory.  The file is locked. */
+/* Takes @rec out of the table and drops it.  The file is locked. */
 void b2f_record_remove(struct b2f_record *rec);
 
-/* Does so with those of chunk @first and of all behind it. */
+/* Removes the records of chunk @first and of all behind it. */
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first);
 
 /*
@@ -155,16 +155,16 @@ void b2f_record_write(struct b2f_record *rec, uint32_t start,
 		      const uint8_t *buf, uint32_t size,
 		      const struct b2f_record_edges *edges);
 
-/* Pages from the end of @size bytes on are not written any more. */
+/* Drops the written bytes behind the first @size bytes. */
 void b2f_record_cut(struct b2f_record *rec, uint32_t size);
 
 /* True if every page of @nbytes is written. */
 bool b2f_record_is_full(const struct b2f_record *rec, uint32_t nbytes);
 
 /*
- * Changes the @size bytes at @data, those from @off on of the base, to what the
- * record says: written pages, and zeros where the base does not count.  It is
- * BUSY, or its pages are locked.
+ * Lays the record over @data, the @size bytes of the base from @off on: written
+ * pages, and zeros where the base does not count.  @rec is BUSY, or its pages
+ * are locked.
  */
 void b2f_record_overlay(const struct b2f_record *rec, uint32_t off,
 			uint32_t size, uint8_t *data);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * relayout.c - a .npy file becomes an array, or ceases to be one
+ * relayout.c - turns a .npy file into an array, and back
  *
  *   an empty file, and a header is written      array that is not complete
  *   header alone, and it is made longer         array that is not complete
@@ -9,9 +9,9 @@
  *   a change that no array can take             plain, then the change
  *   an array is written anew (file_anew.c)      another array
  *
- * The bytes that are shown stay the same.  All of them are read and encoded
- * anew, except in the first two cases, where there are none yet: a program that
- * writes a .npy file from beginning to end writes an array from the start.
+ * The shown bytes stay the same.  They are read and encoded again, except in
+ * the first two cases, where there are none yet: a program that writes a .npy
+ * file from beginning to end writes an array from the start.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 #include "frame/layout_index.h"
 
 /*
- * Chunks of a plain frame that was an array.  Chunks of whole items may have to
- * be smaller by almost a half, and the header needs some as well.
+ * Most chunks of a plain frame that was an array.  Chunks of whole items may
+ * have to be smaller by almost a half, and the header needs some as well.
  */
 #define NCHUNKS_PLAIN (3 * B2F_LAYOUT_NCHUNKS_MAX)
 
@@ -39,14 +39,14 @@ struct relayout {
 	struct b2f_txn_state state;
 	/* Shown bytes that are kept. */
 	uint64_t size;
-	/* From the position that was looked at last to this all is a hole. */
+	/* All bytes from the last examined position to this one are a hole. */
 	uint64_t data_at;
 	struct b2f_encoder *encoder;
 	/* Buffer for one chunk. */
 	uint8_t *buf;
 };
 
-/* Reads what is shown at @off; zeros from the end of what is kept on. */
+/* Reads shown bytes at @off; bytes that are not kept are zeros. */
 static int read_shown(struct relayout *r, uint8_t *buf, uint64_t size,
 		      uint64_t off)
 {
@@ -90,7 +90,7 @@ static int write_chunk(struct relayout *r, uint64_t i, uint32_t nbytes,
 	return b2f_chunk_write(&cw, i, r->buf, nbytes, out);
 }
 
-/* True if [@off, @off + @size) of what is shown is a hole. */
+/* Is [@off, @off + @size) of the shown bytes a hole? */
 static bool is_hole(struct relayout *r, uint64_t off, uint64_t size)
 {
 	int64_t pos;
@@ -127,7 +127,7 @@ static uint32_t chunk_nbytes(const struct relayout *r, uint64_t i)
 				     r->state.nbytes - i * chunksize);
 }
 
-/* An entry without a file stands for whole items. */
+/* An entry of zeros can only describe whole items. */
 static bool can_be_hole(const struct relayout *r, uint32_t nbytes)
 {
 	return nbytes % r->frame->header.typesize == 0;
@@ -157,7 +157,7 @@ static int make_chunk(struct relayout *r, uint64_t i)
 	return 0;
 }
 
-/* A state of zeros, as large as it will be. */
+/* Makes a state of zeros of the final size. */
 static int make_state(struct relayout *r)
 {
 	uint64_t chunksize = (uint32_t)r->frame->header.chunksize;
@@ -202,7 +202,7 @@ static int make_chunks(struct relayout *r)
 	return err;
 }
 
-/* The file is in its new layout from here on. */
+/* Gives the file its new layout. */
 static int swap(struct relayout *r)
 {
 	struct b2f_file *file = r->file;
@@ -319,8 +319,8 @@ static bool may_become(const struct b2f_file *file)
 }
 
 /*
- * To the array that the @size bytes at @head tell of, if they do; @whole: the
- * file has to be just that.  Both locks are held.
+ * Makes the file the array that the .npy header at @head describes, if there is
+ * one; @whole: the file has to be complete.  Both locks are held.
  */
 static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 		    bool whole)
@@ -341,7 +341,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 			   b2f_writer_chunksize(file->writer),
 			   B2F_LAYOUT_NCHUNKS_MAX, &frame);
 	b2f_npy_fini(&npy);
-	/* No array can be made of it: it stays what it is. */
+	/* The header describes no possible array: the file stays plain. */
 	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)
 		return 0;
 	return err ? err : relayout(file, frame, now);
@@ -423,9 +423,9 @@ void b2f_relayout_before(struct b2f_file *file, const void *buf, uint64_t size,
 }
 
 /*
- * The chunks of an array may have taken the room of those that were encoded
- * meanwhile.  These end before the commit begins, which encodes them again; it
- * would report an error of one that ends later.
+ * Other chunks that were encoded meanwhile may have failed because the array's
+ * chunks took the room on disk.  Wait for them: the commit encodes failed ones
+ * again, but would report an error that comes later.
  */
 static void wait_for_encoders(struct b2f_file *file)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * relayout.h - a .npy file becomes an array, or ceases to be one
+ * relayout.h - turns a .npy file into an array, and back
  *
  * Layer: file.  May include: base/ frame/ array/.  Threads: any.
  */
@@ -15,16 +15,16 @@ struct b2f_file;
 struct b2f_frame;
 
 /*
- * Makes @file a plain frame with the first @keep bytes that it shows.  No lock
- * is held.  Returns 0 or as b2f_file_pwrite(), and then it is as before.
+ * Makes @file a plain frame of its first @keep shown bytes.  No lock is held.
+ * Returns 0, or as b2f_file_pwrite(), and leaves @file unchanged.
  */
 B2F_MUST_CHECK
 int b2f_relayout_to_plain(struct b2f_file *file, uint64_t keep);
 
 /*
- * Makes @file an array if what it is, or begins to be, is a .npy file: before
- * @size bytes at @buf are written to @off, so that they need not be written
- * twice.  No lock is held.
+ * Makes @file an array if it begins like a .npy file, or will after @size bytes
+ * at @buf are written to @off; called before that write, so that bytes are not
+ * encoded twice.  No lock is held.
  */
 void b2f_relayout_before(struct b2f_file *file, const void *buf, uint64_t size,
 		       uint64_t off);
@@ -38,9 +38,9 @@ B2F_MUST_CHECK
 int b2f_relayout_to_zeros(struct b2f_file *file, struct b2f_frame *frame);
 
 /*
- * Before a commit: an array that is not complete becomes plain, a plain file
- * that is a whole .npy file an array, if it can.  The commit_lock and the
- * write_lock are held.  Returns as b2f_relayout_to_plain().
+ * Before a commit: makes an incomplete array plain, and a plain file that is a
+ * whole .npy file an array, if possible.  The commit_lock and the write_lock
+ * are held.  Returns as b2f_relayout_to_plain().
  */
 B2F_MUST_CHECK
 int b2f_relayout_for_commit(struct b2f_file *file);

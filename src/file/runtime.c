@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* runtime.c - makes what all files of a process share */
+/* runtime.c - makes the cache, pool and limits that all files share */
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -141,7 +141,7 @@ void b2f_runtime_trim(struct b2f_runtime *runtime)
 	b2f_idle_trim(&runtime->idle);
 	b2f_cache_free_spares(runtime->cache);
 #ifdef __GLIBC__
-	/* Gives back what is free between other things. */
+	/* Also returns free memory between used blocks. */
 	malloc_trim(0);
 #endif
 }

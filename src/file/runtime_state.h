@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * runtime_state.h - inside of what all files of a process share
+ * runtime_state.h - inside of the runtime that all files share
  *
  * Layer: file.  May include: base/ run/.
  */
@@ -18,17 +18,17 @@
 
 struct b2f_head;
 
-/* Few: each is a descriptor that the process cannot use for something else. */
+/* Few: each takes a descriptor away from the rest of the process. */
 #define B2F_OPEN_MAX 8
 
 /* Chunk files that stay open for the next block, of all files (head.c). */
 struct b2f_open_chunks {
-	/* Of this, and of all tables of heads. */
+	/* Protects this struct and the tables of heads of all files. */
 	pthread_mutex_t lock;
 	/* NULL if empty; each is a reference.  The next one to be replaced. */
 	struct b2f_head *at[B2F_OPEN_MAX];
 	unsigned int next;
-	/* There were no descriptors left once: none stays open any more. */
+	/* Descriptors ran out once: keep no chunk file open any more. */
 	bool is_stopped;
 };
 
@@ -39,9 +39,9 @@ struct b2f_runtime {
 	struct b2f_pool *pool;
 	/* Largest window of one reader, bytes; 0: no readahead. */
 	uint64_t window;
-	/* The same where nothing has to be fetched ahead. */
+	/* Window for local frames, unless two chunks need a larger one. */
 	uint64_t near_window;
-	/* The same for frames that are far away. */
+	/* Largest window for remote frames. */
 	uint64_t far_window;
 	/* Most decoded bytes that may wait to be decoded ahead, all readers. */
 	uint64_t ahead_max;

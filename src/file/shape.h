@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shape.h - what a change means to a plain file, and what to an array
+ * shape.h - changes of a plain file, and of an array
  *
  * Layer: file.  May include: base/ frame/ array/.  Threads: the caller holds
  * the write_lock, and no file.lock.
@@ -11,8 +11,8 @@
 #include "file/writer.h"
 
 /*
- * The change would make something else of a .npy file than its array: it has to
- * be a plain frame first; see b2f_relayout_to_plain().
+ * No array can take the change: the .npy file has to become a plain frame
+ * first; see b2f_relayout_to_plain().
  */
 #define B2F_ERELAYOUT (-EMEDIUMTYPE)
 
@@ -28,15 +28,15 @@ struct b2f_shape {
 	int (*zero)(struct b2f_file *file, uint64_t off, uint64_t end);
 };
 
-/* True for an array of which nothing but the items can be changed.  Locked. */
+/* Is the file an array whose items alone can be changed?  Locked. */
 bool b2f_shape_keeps_size(const struct b2f_file *file);
 
 extern const struct b2f_shape b2f_shape_plain;
 extern const struct b2f_shape b2f_shape_array;
 
 /*
- * Makes the whole chunk @nchunk of @file zeros, whatever it shows of it.
- * Returns 0 or an errno.
+ * Makes the whole chunk @nchunk of @file zeros, padding included.  Returns 0 or
+ * an errno.
  */
 B2F_MUST_CHECK
 int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk);

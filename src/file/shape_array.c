@@ -3,8 +3,8 @@
  * shape_array.c - changes to an array
  *
  * An array has one size.  A .npy file that is still being written is an array
- * of which only the first bytes are there, and these are counted.  Any other
- * change of its size, or of its header, makes it a plain frame first.
+ * whose first bytes alone exist; array_nbytes counts them.  Any other change of
+ * the size, or of the header, makes the file plain first.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static int refuse(const struct b2f_file *file)
 	return -EPERM;
 }
 
-/* Writes to the items, as far as it can; @off counts from the first one. */
+/* Writes to the items until an error; @off counts from the first item. */
 static uint64_t scatter(struct b2f_file *file, const uint8_t *buf,
 			uint64_t size, uint64_t off, int *err)
 {
@@ -67,7 +67,7 @@ static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
 	return scatter(file, buf, size, off, err);
 }
 
-/* Makes the first @end bytes exist.  Returns how many did. */
+/* Makes the first @end bytes exist.  Returns how many existed before. */
 static uint64_t reach(struct b2f_file *file, uint64_t end)
 {
 	struct b2f_writer *w = file->writer;
@@ -83,7 +83,7 @@ static uint64_t reach(struct b2f_file *file, uint64_t end)
 	return before;
 }
 
-/* After a write that failed: what was not written is not there. */
+/* After a failed write: bytes that were not written do not exist. */
 static void step_back(struct b2f_file *file, uint64_t nbytes)
 {
 	pthread_mutex_lock(&file->lock);
@@ -128,7 +128,7 @@ static int resize_array(struct b2f_file *file, uint64_t size)
 	return 0;
 }
 
-/* Every chunk of an array, with its padding. */
+/* Makes every chunk of the array zeros, with its padding. */
 static int zero_all(struct b2f_file *file)
 {
 	int err = 0;

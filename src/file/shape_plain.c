@@ -2,8 +2,8 @@
 /*
  * shape_plain.c - changes to a file that shows its data as they are stored
  *
- * The file grows first, then bytes are copied; so a reader may see zeros for a
- * moment, never anything else.
+ * The file grows first, then bytes are copied: a reader may see zeros for a
+ * moment, but no other bytes.
  */
 #include "array/npy.h"
 #include "base/checked.h"
@@ -11,14 +11,14 @@
 #include "file/shape.h"
 #include "frame/txn.h"
 
-/* The first bytes may be others now. */
+/* A write to the first bytes may change the magic of a .npy file. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)
 {
 	if (off < B2F_NPY_MAGIC_SIZE)
 		w->hint = B2F_NPY_UNKNOWN;
 }
 
-/* After a write that failed: leaves no zeros that were not written. */
+/* After a failed write: cuts off zeros that were not written. */
 static void cut_back(struct b2f_file *file, uint64_t size)
 {
 	uint64_t n = b2f_txn_count_chunks(file->writer->txn, size);

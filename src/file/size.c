@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * size.c - the stored data grow and are cut
+ * size.c - grows and cuts the stored data
  *
- * Where a chunk's length changes, it gets a record: no chunk without one has
- * another length than the file wants.
+ * A chunk whose length changes gets a record: every chunk without a record has
+ * the length that follows from the size of the file.
  */
 #include "base/checked.h"
 #include "file/change.h"
@@ -25,10 +25,10 @@ static int need_record(struct b2f_file *file, uint64_t nchunk)
  */
 #define NCHUNKS_GROW B2F_LAYOUT_NCHUNKS_MAX
 
-/* Holes that have to be stored take a record each, so there may be fewer. */
+/* Stored holes take a record each: fewer are allowed. */
 #define NSTORED_GROW 4096
 
-/* Gives chunk @nchunk a record if it is a hole that cannot be one. */
+/* Gives chunk @nchunk a record if it is a hole that has to be stored. */
 static int fix_hole(struct b2f_file *file, uint64_t nchunk)
 {
 	struct b2f_txn *txn = file->writer->txn;
@@ -70,7 +70,7 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 {
 	b2f_record_remove_from(file->writer, n);
-	/* This cannot fail: the chunks that go have no files. */
+	/* This cannot fail: the removed chunks have no files. */
 	(void)!b2f_txn_resize(file->writer->txn, n, nbytes, 0);
 }
 
@@ -127,7 +127,7 @@ static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 	return sum;
 }
 
-/* The chunk that the new end is in, if there is one.  Locked. */
+/* Cuts the chunk that contains the new end, if there is one.  Locked. */
 static int cut_last(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_txn *txn = file->writer->txn;

@@ -26,7 +26,7 @@ struct slicing {
 	 */
 	uint32_t itemsize;
 	uint64_t nitems;
-	/* The first item that is due, its box, and room for the items. */
+	/* The next item, its box, and a buffer for the items. */
 	uint64_t item;
 	const struct b2f_reading *reading;
 	struct b2f_array_box box;
@@ -56,7 +56,7 @@ static int copy_part(void *arg, size_t i)
 	return err;
 }
 
-/* Can @frame be read so? */
+/* Does @slice fit the array of @frame? */
 static bool is_slice_of(const struct b2f_frame *frame,
 			const struct b2f_slice *slice)
 {
@@ -69,13 +69,13 @@ static uint64_t box_items(const struct slicing *s)
 	return b2f_max_u64(1, BOX_BYTES / s->itemsize);
 }
 
-/* The box that begins with the item that is due. */
+/* Reads the box that begins with the next item. */
 static int64_t read_box(void *arg, struct b2f_reading *r)
 {
 	struct slicing *s = arg;
 	const struct b2f_frame *frame = r->frame;
 
-	/* Another program may have made another array of it. */
+	/* Another program may have replaced the array. */
 	if (!is_slice_of(frame, s->slice) ||
 	    frame->array.itemsize != s->itemsize)
 		return -EINVAL;
@@ -86,7 +86,7 @@ static int64_t read_box(void *arg, struct b2f_reading *r)
 			    copy_part, s);
 }
 
-/* Is it a slice of the array, and of how much? */
+/* Checks the slice, and counts its items. */
 static int64_t measure(void *arg, struct b2f_reading *r)
 {
 	struct slicing *s = arg;

@@ -22,16 +22,14 @@
  */
 #define FAR_SHARE 16
 
-/*
- * A reader that is so much of the cache behind another one finds what it had.
- */
+/* A reader at most this share of the cache behind another finds its units. */
 #define FOLLOW_SHARE 4
 
 struct b2f_stream {
 	/* Constant. */
 	struct b2f_file *file;
 	uint64_t follow_max;
-	/* Under the streams_lock of the file; it is in the list of that. */
+	/* Both under the streams_lock of the file. */
 	struct b2f_readahead readahead;
 	struct b2f_stream *next;
 };
@@ -96,7 +94,7 @@ static void decode_ahead(struct ahead *a)
 	if (is_wanted(a, r.frame->layout.head_len) &&
 	    r.frame->layout.head_len + a->span.start + a->start < r.size &&
 	    b2f_reading_find(&r, a->span.start + a->start, &src) == 0) {
-		/* Records are in memory, or will be encoded. */
+		/* The written pages of a record are in memory already. */
 		if (!src.record && !src.is_zeros &&
 		    src.nbytes == a->span.nbytes &&
 		    src.size == src.nbytes - a->start)
@@ -145,8 +143,8 @@ static void queue_chunk(const struct b2f_reading *r,
 	a->nbytes = a->end - a->start;
 	a->job.run = run_ahead;
 	/*
-	 * All that is queued is on its way, not only what workers have begun; but
-	 * a chunk that the reader is in has been opened.
+	 * Fetch all queued chunks now, before a worker begins them.  The chunk
+	 * that the reader is in has been opened already.
 	 */
 	if (is_whole(a) && a->start == 0)
 		b2f_frame_prefetch(r->frame, src->raw, span->nbytes);
@@ -155,7 +153,7 @@ static void queue_chunk(const struct b2f_reading *r,
 	b2f_pool_submit(rt->pool, B2F_POOL_AHEAD, &a->job);
 }
 
-/* How far to decode ahead; of large chunks two, that both have a worker. */
+/* How far to decode ahead; at least two chunks, so that two workers decode. */
 static void init_window(struct b2f_file *file, struct b2f_readahead *out)
 {
 	const struct b2f_runtime *rt = file->runtime;

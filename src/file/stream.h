@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stream.h - decodes ahead of a reader that reads in order
+ * stream.h - decodes ahead of a sequential reader
  *
  * Layer: file.  May include: base/ frame/ run/.  Threads: any.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tally.c - how much was encoded and decoded, and how long that took */
+/* tally.c - counts encoded and decoded bytes, and their time */
 #include "file/tally.h"
 
 #include "base/monotonic.h"

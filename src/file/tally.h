@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tally.h - how much was encoded and decoded, and how long that took
+ * tally.h - counts encoded and decoded bytes, and their time
  *
  * Layer: file.  May include: base/ frame/.  Threads: any; counters order nothing.
  */
@@ -29,7 +29,7 @@ void b2f_tally_decoded(struct b2f_tally tally[B2F_STATS_CODECS],
 		       uint64_t start_ns);
 
 /*
- * Counts a chunk of @nbytes that codec @code made @cbytes of, and that was
+ * Counts a chunk of @nbytes that codec @code encoded to @cbytes, and that was
  * written, since @start_ns.
  */
 void b2f_tally_encoded(struct b2f_tally tally[B2F_STATS_CODECS],

@@ -28,7 +28,7 @@ struct fill {
 	struct b2f_head *head;
 	/* See struct b2f_unit_read. */
 	const uint8_t *rest;
-	/* The caller has a loan that is enough for it. */
+	/* The caller has a sufficient loan of the cache. */
 	bool has_loan;
 };
 
@@ -55,7 +55,7 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 			b2f_chunk_unit_nbytes(&fill->head->loaded->chunk, unit),
 			start_ns);
 	b2f_head_close(fill->head, object);
-	/* Its head, with what came behind it, may be what is damaged. */
+	/* The damaged bytes may be in the cached head. */
 	if (err == B2F_ECORRUPT)
 		b2f_head_forget_all(r->file);
 	return err;
@@ -89,7 +89,7 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	return err;
 }
 
-/* Tells why the cache did not give the unit, unless a loader has told. */
+/* Logs why the cache did not give the unit, unless a loader has logged it. */
 static void tell(const struct fill *fill, uint32_t unit, int err)
 {
 	const struct b2f_reading *r = fill->reading;
@@ -187,7 +187,7 @@ static void claim_units(const struct fill *fill, uint32_t unit, uint32_t last,
 	}
 }
 
-/* Loads the claimed units.  A failure of one does not concern the others. */
+/* Loads the claimed units, each on its own: one may fail. */
 static void load_claimed(struct fill *fill, uint32_t unit, uint32_t last,
 			 struct b2f_cache_claim claims[CLAIMS_MAX])
 {
@@ -222,7 +222,7 @@ static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 	};
 
 	claim_units(fill, unit, last, claims);
-	/* If it cannot be read, the units find out, and tell. */
+	/* If this read fails, loading the units fails and reports it. */
 	if (object && b2f_frame_read_rest(&read) == 0)
 		fill->rest = dec->stored.data;
 	load_claimed(fill, unit, last, claims);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* writer.c - what a file has while it can be written to */
+/* writer.c - the state of a writable file */
 #include "file/writer.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 
 	if (!w)
 		return NULL;
-	/* Readers that come while a thread waits for others to go must wait. */
+	/* New readers must wait while a thread waits for the others to end. */
 	pthread_rwlockattr_init(&attr);
 	pthread_rwlockattr_setkind_np(
 		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
@@ -44,7 +44,7 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 	w->durability = options->durability;
 	if (!w->durability) {
 		w->durability = &w->own;
-		/* An empty frame is no loss. */
+		/* Losing an empty frame loses no data. */
 		if (is_empty)
 			(void)b2f_durability_move(&w->own, B2F_DISK_DURABLE,
 						  B2F_DISK_NEW);
@@ -85,7 +85,7 @@ void b2f_writer_end(struct b2f_file *file)
 	pthread_mutex_unlock(&file->lock);
 	if (!txn)
 		return;
-	/* Jobs that decode ahead may still be at it. */
+	/* Jobs that decode ahead may still read. */
 	b2f_writer_wait_readers(w);
 	b2f_txn_free(txn);
 }
@@ -154,14 +154,14 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 
 	pthread_mutex_lock(&file->lock);
 	txn = w->txn;
-	/* A transaction that is being replaced deletes for itself. */
+	/* A transaction that is being replaced deletes its files itself. */
 	begun = txn && !w->closing && b2f_txn_begin_delete(txn, what);
 	w->ndeleting += begun;
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
 		return;
 	b2f_writer_wait_readers(w);
-	/* An open chunk file still takes up its room. */
+	/* A deleted chunk file takes room on disk while it is open. */
 	b2f_head_close_all(file->runtime, file);
 	deleted = b2f_txn_delete(txn);
 	pthread_mutex_lock(&file->lock);

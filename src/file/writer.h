@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * writer.h - what a file has while it can be written to
+ * writer.h - the state of a writable file
  *
  * A chunk that was written to and is not encoded yet is *dirty*: it has a
- * record (record.h).  A chunk without a record is as the working state of the
- * transaction says, and its length is that which follows from the size of the
- * file.
+ * record (record.h).  The working state of the transaction describes every
+ * other chunk; its length follows from the size of the file.
  *
  * Layer: file.  May include: base/ frame/ array/ run/ (and what these show of
  * chunk/).
@@ -29,16 +28,16 @@ struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t write_lock;
 	pthread_rwlock_t gate;
-	/* Do the first bytes look like a.npy file?  Under write_lock. */
+	/* Do the first bytes look like a .npy file?  Under write_lock. */
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under budget.lock. */
 	uint64_t stuck_bytes;
-	/* Its part of budget.hole_bytes.  Under budget.lock. */
+	/* This file's part of budget.hole_bytes.  Under budget.lock. */
 	uint64_t hole_bytes;
-	/* A record is not BUSY any more; with file.lock. */
+	/* Signals that a record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
-	/* The rest is under file.lock. */
-	/* NULL if another program made the frame one that is not written to. */
+	/* The following fields are under file.lock. */
+	/* NULL if another program made the frame unwritable. */
 	struct b2f_txn *txn;
 	/* All records; a uthash. */
 	struct b2f_record *records;
@@ -46,8 +45,8 @@ struct b2f_writer {
 	/* The commit that records are being encoded for, or NULL. */
 	struct b2f_commit *commit;
 	/*
-	 * Records it waits for, the first error of one, and the first chunk of
-	 * those that failed.
+	 * Records that the commit waits for, the first error, and the lowest
+	 * failed chunk.
 	 */
 	size_t ncommit;
 	int commit_err;
@@ -55,29 +54,29 @@ struct b2f_writer {
 	/* Threads that delete files. */
 	size_t ndeleting;
 	/*
-	 * The transaction is about to go, and maybe another one to come: no record
-	 * begins to be encoded.
+	 * The transaction is about to be removed or replaced: encoding of
+	 * records must not begin.
 	 */
 	bool closing;
-	/* It was logged that another program has a lock.  Under commit_lock. */
+	/* A lock of another program was logged.  Under commit_lock. */
 	bool told_locked;
-	/* Durability of the commits: that of the options, or its own. */
+	/* Durability of the commits: from the options, or @own. */
 	struct b2f_durability *durability;
 	struct b2f_durability own;
-	/* When there was the first change since the last commit; 0: none. */
+	/* Time of the first change since the last commit; 0: none. */
 	uint64_t dirty_since_ns;
-	/* Chunks there were, or were to be, when holes were counted. */
+	/* Number of chunks when holes were last counted. */
 	uint64_t ncounted;
 	/*
-	 * Bytes of an array that are there: all of them, unless it is still
-	 * being written, as a .npy file or anew.
+	 * Existing bytes of an array: all, unless it is still being written, as
+	 * a .npy file or anew.
 	 */
 	uint64_t array_nbytes;
 	/* An array is being written anew: there are no commits meanwhile. */
 	bool anew;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
-	/* When it was written to last, if that was since the last commit. */
+	/* Time of the last write since the last commit, if there was one. */
 	bool has_mtime;
 	struct timespec mtime;
 };
@@ -85,27 +84,27 @@ struct b2f_writer {
 /* The writer of @file, or NULL as long as it was never writable. */
 struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 
-/* For a file that is empty or not.  Returns NULL if there is no memory. */
+/* @is_empty: the file has no data.  Returns NULL if there is no memory. */
 struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty);
 
 /*
- * Makes a transaction of *@frame as it is on disk, which may be a newer version:
- * then *@frame is that.  After an error *@frame is closed.  Returns as b2f_txn_new()
- * and b2f_frame_open().
+ * Opens a transaction of the frame on disk.  If that is newer than *@frame,
+ * *@frame is replaced.  After an error *@frame is closed.  Returns as
+ * b2f_txn_new() and b2f_frame_open().
  */
 B2F_MUST_CHECK
 int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 			struct b2f_txn **out);
 
 /*
- * file_allow.c: makes @w the writer of @file, by a transaction of what is on disk.  The
- * commit_lock is held.  Returns as b2f_file_allow_write().
+ * file_allow.c: makes @w the writer of @file, with a transaction of the version
+ * on disk.  The commit_lock is held.  Returns as b2f_file_allow_write().
  */
 B2F_MUST_CHECK
 int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w);
 
-/* Frees what is left of @w, which has no transaction and may be NULL. */
+/* Frees @w, which has no transaction and may be NULL. */
 void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
 
 /*
@@ -121,7 +120,7 @@ void b2f_writer_end(struct b2f_file *file);
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
 
-/* Is nothing in memory that is not committed?  Locked. */
+/* Are all changes committed?  Locked. */
 static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
 {
 	return !w->dirty_since_ns && !w->records;
@@ -133,7 +132,7 @@ static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
  */
 struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file);
 
-/* Waits until all readers have ended that use chunk files now. */
+/* Waits until the current readers, which may use chunk files, have ended. */
 void b2f_writer_wait_readers(struct b2f_writer *w);
 
 /* Waits until no record is BUSY; gives up the lock meanwhile, too. */
