@@ -8,7 +8,7 @@
 #include "store/make.h"
 
 /*
- * Ids begin above all that the frame ever had, and a little more, by chance, as other
+ * New ids begin a random step above all that the frame ever had, since other
  * writers begin there, too.
  */
 static int bucket_begin(struct b2f_txn *txn, struct b2f_why *why)
@@ -54,7 +54,7 @@ static void bucket_end(struct b2f_txn *txn)
 	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!chunk->committed && !err)
 		err = b2f_ids_add(&list, chunk->pending_id);
-	/* Files that stay are in nobody's way. */
+	/* Chunks that stay do no harm. */
 	if (!err)
 		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);
 	b2f_ids_fini(&list);

@@ -21,7 +21,7 @@ static const struct {
 	{"lazyudf", "a lazy user-defined function"},
 };
 
-/* A ListArray also has the metalayer of what it is made of. */
+/* A ListArray also has the metalayer of its base, so it comes first. */
 static const struct {
 	const char *meta;
 	const char *text;
@@ -141,7 +141,7 @@ static int is_complete(const struct b2f_frame *f)
 	all = is_all_fetched(f, "proxy-fetched-blocks", count_blocks(f));
 	if (all == -ENODATA)
 		all = is_all_fetched(f, "proxy-fetched", f->entries.n);
-	/* No map, as in new or old ones: what is no special chunk is there. */
+	/* Without a map every chunk that is not special has been fetched. */
 	return all == -ENODATA ? f->entries.nspecial == 0 : all;
 }
 

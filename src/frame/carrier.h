@@ -4,8 +4,8 @@
  *
  * python-blosc2 saves a lazy expression, a function to be computed, or a proxy
  * of another array as a frame of the right shape with nothing in its chunks,
- * and tells in a metalayer what it stands for.  Read as data it would be zeros
- * that never were.
+ * and tells in a metalayer what it stands for.  Read as data, it would be zeros
+ * that no program wrote.
  *
  * It also saves lists of Python objects: each chunk (or block) is a serialized
  * object, or a batch of them.  The chunks joined would be bytes that no reader
@@ -20,8 +20,9 @@
 #include "frame/frame.h"
 
 /*
- * Sets @text to what @frame stands for, "" if its data are its own.  A proxy
- * that has fetched all of its source is data.  Returns 0 or -ENOMEM.
+ * Names in @text the object that @frame stands for; "" if its data are its
+ * own.  A proxy that has fetched all of its source is data.  Returns 0 or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_carrier_find(const struct b2f_frame *frame,

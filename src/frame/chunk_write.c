@@ -23,7 +23,7 @@
 /* How long a chunk waits for programs that have locked a contiguous frame. */
 #define LOCK_WAIT_MS 3000
 
-/* A chunk in memory, as it is going to be in its file. */
+/* A chunk in memory, in the form of its file. */
 struct image {
 	const uint8_t *bytes;
 	uint32_t cbytes;
@@ -77,7 +77,7 @@ static int add_seal(const struct b2f_txn *txn, struct image *image,
 	if (!image->seal)
 		return -ENOMEM;
 	err = b2f_seal_make(&chunk, image->bytes, tag, image->seal, why);
-	/* A foreign writer's chunk whose blocks are in doubt goes without. */
+	/* A foreign writer's chunk whose blocks are in doubt gets no seal. */
 	if (err == B2F_EUNSUPPORTED)
 		return 0;
 	if (!err)
@@ -146,8 +146,8 @@ static void write_soon(struct b2f_chunk_writer *cw,
 }
 
 /*
- * Writes the created @object for the entry *@raw, which it gives a seal if the
- * chunk has one; then it is a pending one.
+ * Writes the created @object, which is pending then; marks *@raw as sealed if
+ * the chunk gets a seal.
  */
 static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 		     uint64_t *raw, struct b2f_object *object,
@@ -192,7 +192,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	if (!err)
 		write_soon(cw, &object);
 	b2f_object_close(&object);
-	/* The next writer finds a file that cannot be removed. */
+	/* If the removal fails, the next writer finds the file. */
 	if (err && named)
 		(void)!b2f_store_remove(cw->txn->store,
 					b2f_txn_id(chunk.raw), NULL);
@@ -203,7 +203,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 
 /*
  * The same in a contiguous frame, where another program may write behind the
- * end of the frame: that is kept out, or what it has written is left alone.
+ * end of the frame: locks it out, or leaves its bytes alone.
  */
 static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 		     struct b2f_txn_chunk *out, struct b2f_why *why)
@@ -256,7 +256,9 @@ static int encode(struct b2f_chunk_writer *cw, const uint8_t *data,
 		return err;
 	image->bytes = dst->data;
 	image->cbytes = encoded.cbytes;
-	/* The index cannot tell how long such a chunk is, unless in items. */
+	/*
+	 * An entry alone has no length: it takes a chunk size and whole items.
+	 */
 	*zeros = encoded.zeros && h->chunksize != 0 &&
 		 nbytes % options.typesize == 0;
 	if (encoded.zeros && !*zeros)
@@ -266,7 +268,7 @@ static int encode(struct b2f_chunk_writer *cw, const uint8_t *data,
 	return err;
 }
 
-/* Logs what became of chunk @nchunk. */
+/* Logs that chunk @nchunk is not written, if @err says so. */
 static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 		  const struct b2f_why *why)
 {

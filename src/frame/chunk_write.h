@@ -17,18 +17,18 @@ struct b2f_chunk_writer {
 	/* Lock of the transaction, taken where it is needed; NULL: none. */
 	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
-	/* Whose settings count, if not those of the transaction; or NULL. */
+	/* The frame whose settings to use; NULL: those of the transaction. */
 	const struct b2f_frame *as;
-	/* Encode at no higher level than this; 0: at that of the settings. */
+	/* The highest level to encode at; 0: the level of the settings. */
 	unsigned int clevel_max;
 	/* Without checksums. */
 	bool no_seal;
 };
 
 /*
- * Encodes the @nbytes (> 0) at @data, which are to be chunk @nchunk (of
- * messages), and writes them to a new chunk file; zeros become an entry alone
- * if they may.  The file is noted in the transaction; nothing names it yet.
+ * Encodes the @nbytes (> 0) at @data as chunk @nchunk (for messages), and
+ * writes them to a new chunk file; zeros become an entry alone if they may.
+ * The file is noted in the transaction; nothing names it yet.
  *
  * Returns 0, -ENOSPC, -EDQUOT, -EIO or another errno of the store, or -ENOMEM;
  * the cause is logged, and no file is left.
@@ -40,7 +40,7 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 
 /*
  * The same with a chunk that is encoded already: its @cbytes bytes at @chunk.
- * Returns also B2F_ECORRUPT (it is none).
+ * Returns also B2F_ECORRUPT (it is no chunk).
  */
 B2F_MUST_CHECK
 int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
@@ -48,8 +48,8 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 			    struct b2f_txn_chunk *out);
 
 /*
- * True if b2f_chunk_write_patch() may make a chunk of @nbytes of @chunk, of
- * which only the head need be there.
+ * True if b2f_chunk_write_patch() may turn @chunk, of which the head suffices,
+ * into a chunk of @nbytes.
  */
 bool b2f_chunk_write_may_patch(struct b2f_chunk_writer *cw,
 			       const struct b2f_chunk *chunk, uint32_t nbytes);

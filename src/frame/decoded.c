@@ -47,7 +47,7 @@ static int decoded_open(struct b2f_store *store, int64_t id,
 	return 0;
 }
 
-/* Copies what is wanted of the unit that begins at byte @start. */
+/* Copies the wanted bytes of the unit that begins at byte @start. */
 static int copy_unit(struct reading *r, const struct b2f_loaded *loaded,
 		     uint32_t unit, uint64_t start)
 {
@@ -71,7 +71,7 @@ static int copy_unit(struct reading *r, const struct b2f_loaded *loaded,
 	return 0;
 }
 
-/* Reads what is wanted of the chunk that holds byte @r->off. */
+/* Reads the wanted bytes of the chunk that holds byte @r->off. */
 static int read_chunk(struct reading *r)
 {
 	struct b2f_loaded *loaded = NULL;

@@ -13,7 +13,7 @@
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
 
-/* How long programs that use the locks of C-Blosc2 are waited for. */
+/* How long to wait for programs that use the locks of C-Blosc2. */
 #define LOCK_WAIT_MS 60000
 
 int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
@@ -123,8 +123,8 @@ static bool last_is_whole(const struct b2f_txn *txn)
 }
 
 /*
- * May a chunk of @nbytes be put before chunk @nchunk?  The first one of all
- * tells the chunk size, if there is none yet.
+ * May a chunk of @nbytes be put before chunk @nchunk? The very first chunk sets
+ * the chunk size, if there is none yet.
  */
 static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 		     uint64_t nbytes)
@@ -240,7 +240,7 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 	if (err)
 		return err;
 	raw = b2f_txn_raw(state, nchunk);
-	/* It goes to the end, where it is cut off. */
+	/* Moves it to the end, where the resize cuts it off. */
 	state->nbytes -= chunk_nbytes(txn, nchunk);
 	for (uint64_t i = nchunk; i + 1 < state->n; i++)
 		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i + 1));
@@ -298,7 +298,7 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 	return err;
 }
 
-/* The decoded chunk @nchunk, in a buffer of @room bytes, zeros behind it. */
+/* Decodes chunk @nchunk into a buffer of @room bytes, with zeros behind it. */
 static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 		      uint8_t *buf, uint32_t room)
 {
@@ -322,7 +322,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 	return err;
 }
 
-/* Gives the last chunk, which has @before bytes, @nbytes. */
+/* Changes the length of the last chunk from @before to @nbytes. */
 static int resize_last(struct b2f_editor *editor, uint32_t before,
 		       uint32_t nbytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* editor_seal.c - chunks are replaced by others of the same length */
+/* editor_seal.c - replaces chunks by chunks of the same length */
 #include <string.h>
 
 #include "frame/chunk_write.h"
@@ -26,7 +26,7 @@ void b2f_editor_count(struct b2f_editor *editor, bool *done)
 		txn->working.cbytes = sum;
 }
 
-/* How many bytes chunk @nchunk has; of any kind of frame. */
+/* Finds the decoded size of chunk @nchunk, in any kind of frame. */
 static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 		       uint32_t *out)
 {
@@ -41,7 +41,7 @@ static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 		*out = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 		return 0;
 	}
-	/* Chunks are where they were. */
+	/* No chunk was moved: the opened frame knows the size. */
 	err = b2f_frame_span_get(txn->frame, nchunk, &span);
 	if (!err)
 		*out = (uint32_t)span.nbytes;
@@ -66,9 +66,8 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 }
 
 /*
- * Gives the chunk of @loaded, which is sound, a seal that its entry names.  A
- * chunk that has a seal, which only the index of C-Blosc2 does not name, stays
- * as it is.
+ * Gives the sound chunk of @loaded a seal that its entry names.  If it has one
+ * that only an index of C-Blosc2 does not name, just the entry changes.
  */
 static int seal_loaded(struct b2f_editor *editor, uint64_t nchunk,
 		       const struct b2f_loaded *loaded)
@@ -112,7 +111,7 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	return err;
 }
 
-/* Zeros that are a chunk, as an entry would not tell how many. */
+/* Stores zeros as a chunk, as an entry would not tell how many. */
 static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 		     uint32_t nbytes)
 {

@@ -4,8 +4,8 @@
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
  *
- * Threads: immutable after opening, but for the map of positions, which is
- * made as far as it is used, and the doubt about its stamp, which ends.
+ * Threads: immutable after opening, except the map of positions, which grows
+ * with use, and @in_doubt, which ends.
  */
 #ifndef B2F_FRAME_FRAME_H
 #define B2F_FRAME_FRAME_H
@@ -23,7 +23,7 @@
 /* The vlmetalayer that holds the header of a .npy file, packed as a bin. */
 #define B2F_NPY_META "npy"
 
-/* Room for what a frame stands for, and its 0. */
+/* Room for the text of b2f_carrier_find(), with its 0. */
 #define B2F_CARRIER_SIZE 64
 
 /* The file that a frame is shown as. */
@@ -70,16 +70,14 @@ struct b2f_frame {
 	struct b2f_meta_list vlmeta;
 	struct b2f_array array;
 	bool is_array;
-	/*
-	 * @array is that of plain data (tensor.h): it has no chunks and blocks.
-	 */
+	/* @array describes plain data (tensor.h), without chunks or blocks. */
 	bool is_tensor;
 	struct b2f_layout layout;
 	/* The index has checksums, and they are right. */
 	bool sealed;
 	/* Made as one file by a mount (index/fingerprint.h). */
 	bool small;
-	/* And nothing was committed to it since, so that its form is open. */
+	/* @small, and nothing was committed since: its form is still open. */
 	atomic_bool undecided;
 	/* The index on disk is blank; a writer has to write one. */
 	bool blank;
@@ -98,7 +96,7 @@ struct b2f_frame {
 	pthread_mutex_t map_lock;
 	/* @map_busy has ended. */
 	pthread_cond_t map_grown;
-	/* One thread makes the map, and no other may write to it. */
+	/* A thread is making the map; no other may write to it. */
 	bool map_busy;
 	struct b2f_frame_map map;
 };
@@ -113,26 +111,26 @@ int b2f_frame_open_store(const struct b2f_frame_options *options,
 			 struct b2f_frame **out);
 
 /*
- * The same without waiting for a program that changes the frame, for what is shown
- * of a name: its sizes may be of a state that is gone a moment later.
+ * The same without waiting for a program that changes the frame, to show a
+ * name: its sizes may be out of date a moment later.
  */
 B2F_MUST_CHECK
 int b2f_frame_glance(const struct b2f_frame_options *options,
 		     struct b2f_store *store, struct b2f_frame **out);
 
 /*
- * Opens the frame in the place of @frame as it is on disk now.  Another program
- * that has locked it is waited for @wait_ms, a time or B2F_TURN_OURS of turn.h.
- * Close *@out with b2f_frame_close().  Returns as b2f_frame_open().
+ * Opens the version of @frame that is on disk now.  Waits @wait_ms, a time or
+ * B2F_TURN_OURS of turn.h, for another program that has locked it.  Close *@out
+ * with b2f_frame_close().  Returns as b2f_frame_open().
  */
 B2F_MUST_CHECK
 int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 		     struct b2f_frame **out);
 
 /*
- * Makes the frame that the whole index of @size bytes at @index tells, with the
- * chunks of @frame.  Close *@out with b2f_frame_close().
- * Returns as b2f_frame_open().
+ * Makes the frame that the whole index of @size bytes at @index describes, with
+ * the chunks of @frame.  Close *@out with b2f_frame_close().  Returns as
+ * b2f_frame_open().
  */
 B2F_MUST_CHECK
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
@@ -141,7 +139,7 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 /* The metalayer of an array, also a broken one, or NULL. */
 const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame);
 
-/* Sets @frame->info, from what was read of the index. */
+/* Sets @frame->info from the index that was read. */
 void b2f_frame_info_set(struct b2f_frame *frame);
 
 /* layout.c: sets @frame->layout.  Returns 0 or -ENOMEM. */

@@ -13,7 +13,7 @@
 /* No index of a frame that was just made is longer. */
 #define INDEX_MAX 1024
 
-/* The bytes of a longer file are not looked at: its header was written by then. */
+/* A longer file is not read: its header was written by then. */
 #define SMALL_MAX (UINT64_C(4) << 20)
 
 /* Ends the listing at the first chunk file that an index may have named. */
@@ -78,7 +78,7 @@ enum b2f_blank b2f_frame_blank(struct b2f_store *store)
 		       : blank;
 }
 
-/* The index of @f becomes that of an empty frame. */
+/* Gives @f the index of an empty frame. */
 static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 {
 	const struct b2f_settings settings = b2f_settings_default();

@@ -14,7 +14,7 @@ enum b2f_blank {
 	B2F_BLANK_NOT,
 	/* It is empty, or zeros that were never written. */
 	B2F_BLANK_NEW,
-	/* Zeros, which were written, or in the place of what was. */
+	/* Zeros that were written, or that replaced written bytes. */
 	B2F_BLANK_LOST,
 };
 
@@ -26,13 +26,13 @@ enum b2f_blank {
  */
 enum b2f_blank b2f_frame_blank(struct b2f_store *store);
 
-/* Is @path one that a new frame gets in a mount: NAME.b2frame, NAME.b2nd? */
+/* Does @path end like a new frame of a mount: NAME.b2frame, NAME.b2nd? */
 bool b2f_frame_is_new_name(const char *path);
 
 /*
- * Reads, if the index of @f is blank and NEW, the one of an empty frame instead.
- * Returns 0; B2F_ECORRUPT if it is LOST; @broken, why it could not be read, if it is
- * not blank; or -ENOMEM.
+ * Gives @f the index of an empty frame if its own is NEW. Returns 0;
+ * B2F_ECORRUPT if it is LOST; @broken, the error of reading it, if it is not
+ * blank; or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why);

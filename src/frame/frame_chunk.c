@@ -10,27 +10,25 @@
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
 
-/* The head of nearly every chunk is in here: one read instead of two. */
+/* Nearly every head fits in here: one read instead of two. */
 #define HEAD_GUESS 4096
 
 /*
  * A chunk that does not shrink is stored as it is, so none is much longer than
- * what it holds.  Even blocks of one byte with their table entries and streams
- * stay below this; more is a hole in the file that claims to be a chunk.
+ * its data.  Even blocks of one byte with their table entries and streams stay
+ * below this; more is a hole in the file that claims to be a chunk.
  */
 #define STORED_FACTOR 16
 #define STORED_MORE   (1u << 20)
 
 /*
- * Bytes of a chunk that are needed soon are looked for where they are if all of
- * it shrinks alike, and so much of it to either side: more takes the disk longer
+ * Decoded bytes are expected where they would be if all of a chunk shrank
+ * alike, with 1 / EXPECT_SLACK of it to either side: more takes the disk longer
  * than it helps.
  */
 #define EXPECT_SLACK 64
 
-/*
- * Less than this comes with one read anyway; more than 2 x is no sound chunk.
- */
+/* Less comes with one read anyway; more than 2 x nbytes is no sound chunk. */
 #define EXPECT_MIN (64u << 10)
 
 /*
@@ -43,23 +41,23 @@
 /* Where a chunk is stored. */
 struct place {
 	struct b2f_object object;
-	/* Bytes that may belong to it. */
+	/* Stored bytes that may belong to the chunk. */
 	uint64_t stored;
-	/* The first of them, as far as they have been read. */
+	/* The first @nstart of them, which have been read. */
 	const uint8_t *start;
 	size_t nstart;
 	/* The part that is wanted next, or NULL. */
 	const struct b2f_frame_want *want;
 };
 
-/* Opens what @l is stored in, and notes what that is. */
+/* Opens the object of @l, and notes its id and stamp. */
 static int find_place(const struct b2f_frame *frame, struct b2f_loaded *l,
 		      struct place *out, struct b2f_why *why)
 {
 	struct place place = {0};
 	int err;
 
-	/* The bits above are those of a transaction. */
+	/* The higher bits belong to transactions. */
 	l->object = (int64_t)(uint32_t)b2f_entry_of(l->raw).place;
 	err = b2f_object_open(frame->store, l->object, &place.object, why);
 	if (err)
@@ -70,9 +68,7 @@ static int find_place(const struct b2f_frame *frame, struct b2f_loaded *l,
 	return 0;
 }
 
-/*
- * Reads the @n bytes at @off of what is stored at @place, unless it has them.
- */
+/* Copies the @n bytes at @off of @place; reads them if @start lacks them. */
 static int read_at(const struct place *place, uint64_t off, void *buf, size_t n,
 		   struct b2f_why *why)
 {
@@ -120,14 +116,14 @@ static int wanted_size(const struct b2f_frame *frame,
 }
 
 /*
- * Reads what @how asks for into a fresh buffer of @l.  The first read is a
- * guess, so that an ordinary chunk takes one read.
+ * Reads the head or all of the chunk, as @how says, into a new buffer of @l.
+ * The first read guesses the size: an ordinary chunk takes one read.
  */
 static int read_bytes(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
 		      struct b2f_why *why)
 {
-	/* No sound chunk is much longer than what it holds. */
+	/* No sound chunk is much longer than its data. */
 	uint64_t guess = how == B2F_LOAD_ALL ? nbytes + HEAD_GUESS : HEAD_GUESS;
 	uint64_t room = b2f_min_u64(guess, place->stored);
 	struct b2f_chunk_header h;
@@ -167,9 +163,8 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 }
 
 /*
- * Has the store read the head of a chunk, the seal at its end and what is
- * wanted in between at the same time, instead of one when the one before is
- * there.  @size: of the stored bytes.
+ * Has the store read head, seal and wanted part of a chunk of @size stored
+ * bytes at the same time, instead of one after the other.
  */
 static void expect(const struct place *place, uint64_t size)
 {
@@ -184,7 +179,7 @@ static void expect(const struct place *place, uint64_t size)
 	start -= b2f_min_u64(start, slack);
 	if (start < 2 * HEAD_GUESS)
 		start = 0;
-	/* What takes longest begins first. */
+	/* The longest read begins first. */
 	b2f_object_expect(&place->object, start,
 			  b2f_min_u64(end, size) - start);
 	if (start > 0)
@@ -241,9 +236,9 @@ static int load_seal(const struct place *place, uint64_t stored,
 }
 
 /*
- * The same in a contiguous frame, where the seal is not the end of anything, so
- * that only the index tells of it.  C-Blosc2 moves chunks without it, or leaves
- * it behind another chunk; but then the index is not ours any more either.
+ * The same in a contiguous frame, where only the index tells whether a seal
+ * follows.  C-Blosc2 moves chunks without their seals; but then the index is
+ * not ours any more either.
  */
 static int load_seal_behind(const struct place *place, struct b2f_loaded *l,
 			    struct b2f_why *why)
@@ -270,7 +265,7 @@ static bool is_rewritten(const struct b2f_frame *frame,
 }
 
 /*
- * Checks the result @err of reading @l at @place: bytes of another frame are
+ * Checks the result @err of reading @l at @place: bytes of another version are
  * neither a chunk nor damage.
  */
 static int check_place(const struct b2f_frame *frame, const struct place *place,
@@ -332,13 +327,13 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 {
 	const struct b2f_entry entry = b2f_entry_of(raw);
 
-	/* Nearly every chunk has so many bytes at most, with its seal. */
+	/* Nearly every chunk, with its seal, is at most this long. */
 	if (!entry.special)
 		b2f_store_prefetch(frame->store, (int64_t)(uint32_t)entry.place,
 				   nbytes + nbytes / FAR_SLACK + EXPECT_MIN);
 }
 
-/* How many bytes a chunk of @frame is stored in, on average. */
+/* The mean stored size of the chunks of @frame. */
 static uint64_t mean_size(const struct b2f_frame *frame)
 {
 	uint64_t n = frame->info.nchunks - frame->info.nspecial;
@@ -360,7 +355,7 @@ static void ask_ahead(const struct b2f_frame *frame,
 				   mean + mean / 4 + EXPECT_MIN);
 }
 
-/* With @keep, leaves the object there if it will have to be read again. */
+/* Leaves the open object in *@keep, if given, when more has to be read. */
 static int load_stored(struct b2f_frame *frame,
 		       const struct b2f_frame_want *want, enum b2f_load how,
 		       struct b2f_object *keep, struct b2f_loaded *l,
@@ -428,7 +423,7 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 		err = check_place(frame, &place, l, err, why);
 		goto out;
 	}
-	/* The seal is at the end: of a chunk that is far it comes at once. */
+	/* A server is asked for the end, with the seal, at the same time. */
 	if (frame->store->ops->prefetch && place.stored > 0)
 		b2f_object_expect(&place.object, place.stored - 1, 1);
 	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);

@@ -13,7 +13,7 @@
 struct b2f_loaded {
 	struct b2f_chunk chunk;
 	uint64_t nchunk;
-	/* Its entry: equal ones of one open frame mean the same bytes. */
+	/* Its entry; in one open frame equal entries mean equal bytes. */
 	uint64_t raw;
 	/* The first @size stored bytes; malloc'ed. */
 	uint8_t *bytes;
@@ -41,8 +41,8 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 		   enum b2f_load how, struct b2f_loaded **out);
 
 /*
- * The same for chunk @nchunk (of messages) whose entry is @raw: also one that
- * the index does not have, as no commit has named it yet.
+ * The same for the entry @raw, which no commit need have named yet; @nchunk is
+ * for messages.
  */
 B2F_MUST_CHECK
 int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
@@ -56,26 +56,25 @@ struct b2f_frame_want {
 	uint64_t raw;
 	uint64_t nbytes;
 	/*
-	 * The decoded bytes of it, [@start, @end), that are needed next: the
-	 * system reads them from the disk meanwhile.  @end 0: nothing is known.
+	 * [@start, @end): decoded bytes that are needed next, which the system
+	 * reads ahead.  @end 0: not known.
 	 */
 	uint64_t start;
 	uint64_t end;
 };
 
-/* Do its chunks take so long to come that many have to be on their way? */
+/* Do chunks take so long to come that many have to be requested at once? */
 bool b2f_frame_is_far(const struct b2f_frame *frame);
 
 /*
- * The bytes read from the chunk @raw are damaged: returns true if they came
- * from a cache, which has dropped them now, so that they are to be read once
- * more.
+ * Call it if the bytes read of chunk @raw are damaged.  Returns true if they
+ * came from a cache, which has dropped them: read them again.
  */
 bool b2f_frame_distrust(const struct b2f_frame *frame, uint64_t raw);
 
 /*
- * All of the chunk with entry @raw, of @nbytes decoded bytes, will be loaded soon: a
- * store where that takes time may begin.
+ * Lets a slow store begin to fetch the chunk with entry @raw, of @nbytes
+ * decoded bytes, all of which will be loaded soon.
  */
 void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes);
@@ -97,17 +96,17 @@ void b2f_loaded_free(struct b2f_loaded *loaded);
 bool b2f_loaded_is_whole(const struct b2f_loaded *loaded);
 
 /*
- * Reads how many bytes chunk @nchunk, which must be stored, decodes to.  If it
- * has a seal (*@sealed) that has been checked; else its header is believed.
- * Returns as b2f_frame_load(), but logs nothing.
+ * Reads the decoded size of chunk @nchunk, which must be stored.  *@sealed: it
+ * has a seal, which was checked; else its header is believed.  Returns as
+ * b2f_frame_load(), but logs nothing.
  */
 B2F_MUST_CHECK
 int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 			   uint32_t *out, bool *sealed, struct b2f_why *why);
 
 /*
- * The codec of a chunk by its code: its format says all but whether it is lz4 or
- * lz4hc, and which plugin.
+ * The code of a chunk's codec.  The format alone tells neither lz4 from lz4hc
+ * nor one plugin from another.
  */
 uint8_t b2f_frame_codec_of(const struct b2f_chunk_header *h);
 

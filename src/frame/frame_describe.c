@@ -31,7 +31,7 @@ static json_t *describe_filters(const uint8_t *filters, const uint8_t *metas)
 	return list;
 }
 
-/* Any bytes as a JSON string: what is no ASCII becomes a hex number. */
+/* Any bytes as a JSON string: bytes that are not ASCII become hex. */
 static json_t *describe_text(const char *text, size_t len)
 {
 	char *buf = malloc(4 * len + 1);
@@ -148,7 +148,7 @@ static json_t *describe_shape32(const int32_t *items, unsigned int n)
 	return list;
 }
 
-/* Bytes of the chunks that are no items; null if chunks are missing. */
+/* Bytes of the chunks beside the items; null if chunks are missing. */
 static json_t *describe_padding(const struct b2f_frame *frame)
 {
 	uint64_t nbytes = frame->array.nitems * frame->array.itemsize;
@@ -177,7 +177,7 @@ static json_t *describe_array(const struct b2f_frame *frame)
 		describe_padding(frame), "npy", b2f_frame_is_npy(frame));
 }
 
-/* Plain data that tell what array they are. */
+/* The array that the metadata of plain data describe. */
 static json_t *describe_tensor(const struct b2f_frame *frame)
 {
 	const struct b2f_array *a = b2f_frame_tensor(frame);

@@ -7,12 +7,12 @@
 #include "store/lock.h"
 #include "store/write.h"
 
-/* How long other programs' locks are waited for. */
+/* How long to wait for locks of other programs. */
 #define LOCK_WAIT_MS 10000
 
 /*
- * Keeps other writers of bloscfs out.  A contiguous frame that may only be read is
- * replaced without that: its writers have to be able to write to it.
+ * Keeps other writers of bloscfs out.  A contiguous frame that we may only read
+ * is replaced without a lock: its writers need write permission.
  */
 static int lock(struct b2f_frame *frame, struct b2f_why *why)
 {
@@ -23,7 +23,7 @@ static int lock(struct b2f_frame *frame, struct b2f_why *why)
 	return 0;
 }
 
-/* Is it still what was opened?  @err is why not to look. */
+/* Checks that the opened version is still there; @err: the lock failed. */
 static int check(struct b2f_frame *frame, int err, struct b2f_why *why)
 {
 	if (!err)

@@ -16,7 +16,7 @@
 B2F_MUST_CHECK
 int b2f_frame_hold_to_look(struct b2f_frame *frame);
 
-/* Lets programs that use the locks of C-Blosc2 go on, which b2f_frame_hold() ended. */
+/* Lets the programs go on that b2f_frame_hold() has locked out. */
 void b2f_frame_let_in(struct b2f_frame *frame);
 
 #endif

@@ -11,7 +11,7 @@ struct wanted {
 	uint64_t at;
 };
 
-/* Is it among the first @n chunks, whose starts are known? */
+/* Is @w among the first @n chunks, whose starts are known? */
 static bool is_below(const struct b2f_frame_map *map, uint64_t n,
 		     const struct wanted *w)
 {
@@ -70,7 +70,7 @@ static int hidden(const struct b2f_frame *f)
 	return b2f_frame_report(f, B2F_ECORRUPT, &why);
 }
 
-/* Only the last chunk is short. */
+/* Finds @w where only the last chunk is short. */
 static void span_by_division(const struct b2f_frame *f, const struct wanted *w,
 			     struct b2f_frame_span *out)
 {
@@ -81,7 +81,7 @@ static void span_by_division(const struct b2f_frame *f, const struct wanted *w,
 	out->nbytes = b2f_min_u64(chunksize, f->header.nbytes - out->start);
 }
 
-/* It is a chunk of [@lo, @hi). */
+/* Finds @w among the chunks [@lo, @hi). */
 static void span_by_table(const struct b2f_frame *f, uint64_t lo, uint64_t hi,
 			  const struct wanted *w, struct b2f_frame_span *out)
 {

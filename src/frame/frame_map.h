@@ -2,7 +2,7 @@
 /*
  * frame_map.h - where each chunk begins in the decoded data
  *
- * Usually all chunks but the last have one size, and division does.  Frames
+ * Usually all chunks but the last have one size, and division suffices.  Frames
  * with chunks of different sizes, and frames whose short chunk was moved from
  * the end (C-Blosc2's reorder does that), need the sum of the sizes before.
  * These stand in the chunks' own headers.
@@ -17,9 +17,9 @@
  * one, counting from the end still works, as the total is known.  If there is
  * just one, its size follows from the total.
  *
- * Sizes and a total that contradict each other are an error for what is behind
- * that; what was counted from the front before is right all the same.  If the
- * short chunk was moved, the total is needed to count at all.
+ * If sizes contradict the total, reads behind that point fail; places counted
+ * from the front before it are right all the same.  If the short chunk was
+ * moved, the total is needed to count at all.
  *
  * Layer: frame.  May include: -.
  *
@@ -39,11 +39,11 @@ struct b2f_frame;
 enum b2f_map_state {
 	/* No reader has asked yet. */
 	B2F_MAP_NONE,
-	/* Division does. */
+	/* Division finds a place. */
 	B2F_MAP_DIVIDES,
 	/* The table grows from the front. */
 	B2F_MAP_GROWS,
-	/* There is nothing more to know. */
+	/* The table is as complete as it can be. */
 	B2F_MAP_DONE,
 };
 
@@ -110,9 +110,10 @@ int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_frame_span *out);
 
 /*
- * May the index of a frame with the layout of @frame and the @n entries at @raw have
- * a checksum?  A reader of one divides, unless the seal of the last chunk tells that
- * it is not the short one.  So if that has no seal, the index gets none.
+ * May the index of a frame with the layout of @frame and the @n entries at @raw
+ * have a checksum? With a checksum readers divide, unless the last chunk's seal
+ * proves that it is not the short one.  So if that chunk has no seal, the index
+ * gets no checksum.
  */
 bool b2f_frame_may_seal(const struct b2f_frame *frame, const uint64_t *raw,
 			uint64_t n);

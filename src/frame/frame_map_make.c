@@ -23,7 +23,7 @@ static bool is_special(const struct b2f_frame *f, uint64_t nchunk)
 	return b2f_entries_get(&f->entries, nchunk).special;
 }
 
-/* Says nothing about the chunk: the next reader tries again. */
+/* An error that says nothing about the chunk: the next reader tries again. */
 static bool is_passing(int err)
 {
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
@@ -31,9 +31,9 @@ static bool is_passing(int err)
 }
 
 /*
- * Is the last chunk as short as it should be, or can it not be asked?  Where
- * the index is sealed, a size counts only if its seal was checked: one header
- * that lies would move all other chunks to places that are not theirs.
+ * Is the last chunk as short as it should be, or is its size unknown? Where the
+ * index is sealed, a size counts only if its seal was checked: one false header
+ * would give all other chunks wrong places.
  */
 static int ask_last(struct b2f_frame *f, bool *is_short)
 {
@@ -73,9 +73,8 @@ static int size_of_chunk(struct b2f_frame *f, uint64_t nchunk, uint64_t *out)
 }
 
 /*
- * In a frame of fixed chunks every special one is likely to be whole; but only
- * if that gives the total they are taken for it, as the short one may be among
- * them.
+ * In a frame of fixed chunks special ones are mostly whole, but one may be the
+ * short one: all are taken for whole only if that gives the total.
  */
 static void guess_specials(const struct b2f_frame *f, uint64_t *sizes)
 {
@@ -113,7 +112,7 @@ static uint64_t sum_forward(struct b2f_frame *f, uint64_t *sizes)
 /*
  * Finds the starts of the chunks behind @from, counted from the end; *@out is
  * the last one of unknown size.  In a frame of fixed chunks @starts holds the
- * sizes so far; in others they are asked for.
+ * sizes so far; in others the headers tell them.
  */
 static int sum_backward(struct b2f_frame *f, uint64_t *starts, uint64_t from,
 			uint64_t *out)
@@ -225,7 +224,10 @@ static int make_fixed(struct b2f_frame *f)
 	if (first < n) {
 		err = count_back(f, starts, first);
 	} else if (only_last_differs(f, starts)) {
-		/* The places are sure; the last chunk will say its error. */
+		/*
+		 * The places are certain; reading the last chunk reports its
+		 * error.
+		 */
 		free(starts);
 		set_state(&f->map, B2F_MAP_DIVIDES);
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_open.c - a frame is opened: a version of it that is whole */
+/* frame_open.c - opens a frame: one whole version of it */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,10 +21,7 @@
 #define TRIES  50
 #define TRY_NS 1000000
 
-/*
- * An array whose metalayer makes no sense is still a row of chunks; only who
- * wants the array will miss it.
- */
+/* An array whose metalayer makes no sense is still a readable row of chunks. */
 static void read_array(struct b2f_frame *f)
 {
 	const struct b2f_meta *m = b2f_frame_array_meta(f);
@@ -100,9 +97,9 @@ static bool has_changed(struct b2f_frame *f)
 }
 
 /*
- * Reads it with @err, in the same tick of the clock in which it has changed: may
- * there be a later change that the stamp does not tell?  An index that agrees with
- * its checksum is whole, and tags tell of chunks.
+ * The index was read with @err in the tick of the clock in which it changed:
+ * may a later change have the same stamp? An index that agrees with its
+ * checksum is whole, and tags identify the chunks.
  */
 static bool is_doubtful(const struct b2f_frame *f, int err)
 {
@@ -111,7 +108,7 @@ static bool is_doubtful(const struct b2f_frame *f, int err)
 	return !f->sealed || b2f_frame_has_bare(f);
 }
 
-/* Takes what was read with *@err, or drops it to try again: another version. */
+/* Accepts the version read with *@err, or drops it to try again. */
 static bool take_version(struct b2f_frame *f, bool is_quiet, int *err,
 			 struct b2f_why *why)
 {
@@ -124,9 +121,9 @@ static bool take_version(struct b2f_frame *f, bool is_quiet, int *err,
 }
 
 /*
- * Reads a version that is whole: all of it between two looks at its stamp, which is
- * proof of it, or which it has had for a tick of the clock.  @is_locked: programs
- * that use locks change nothing meanwhile.
+ * Reads a whole version: before and after it the stamp is the same, and is
+ * settled, or was seen a tick of the clock before.  @is_locked: programs that
+ * use locks change nothing meanwhile.
  */
 static int read_version(struct b2f_frame *f, bool is_locked,
 			struct b2f_why *why)
@@ -348,7 +345,7 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	f = new_frame(&options, store, frame->label);
 	if (!f)
 		return -ENOMEM;
-	/* In no doubt: its bytes are not on disk to be compared. */
+	/* Not in doubt: its index is not on disk, to be compared. */
 	f->stamp = frame->stamp;
 	err = hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
 	if (!err)

@@ -11,7 +11,7 @@
 #include "frame/tensor.h"
 #include "index/index_write.h"
 
-/* More metalayers than this are of no array. */
+/* Metalayers of an array are shorter. */
 #define HEADER_MAX (1u << 20)
 
 /* A trailer without vlmetalayers. */
@@ -67,7 +67,7 @@ static bool may_be_tensor(const struct b2f_object *object,
 	return may;
 }
 
-/* Many types of items, and malformed types, have no.npy header. */
+/* Many types of items, and malformed types, have no .npy header. */
 static int find_header(const struct b2f_frame *frame, bool *has)
 {
 	uint8_t *head = NULL;
@@ -111,7 +111,7 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 }
 
 /*
- * A Bloscpack file tells its size in the header, but its array in the metadata,
+ * A Bloscpack file has its size in the header, but its array in the metadata,
  * and perhaps its chunks one by one: so it is opened.
  */
 static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
@@ -125,7 +125,7 @@ static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
 	return err;
 }
 
-/* Chunks of different sizes: whether all can be found, the index tells. */
+/* With chunks of different sizes the whole index tells whether to write. */
 static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 {
 	struct b2f_frame *frame = NULL;
@@ -137,7 +137,7 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* An index that is none: of a frame that was just made when the power went? */
+/* An unreadable index: was the frame just made when the power failed? */
 static void peek_blank(struct b2f_store *store, const char *name,
 		       struct b2f_frame_peek *peek)
 {
@@ -188,7 +188,7 @@ static int peek_store(struct b2f_store *store, const char *name,
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	peek->sparse = store->sparse;
-	/* A directory with an index is a frame, whatever is in that. */
+	/* A directory with an index is a frame, whatever the index holds. */
 	peek->is_frame = store->sparse;
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &index, NULL);
 	if (!err)

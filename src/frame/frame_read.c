@@ -9,10 +9,7 @@
 #include "index/fingerprint.h"
 #include "index/tags.h"
 
-/*
- * More than this much metadata is a lie in a file that is mostly a hole, or
- * nothing that should be kept in memory.
- */
+/* More metadata is a false size in a file of holes, or too much to keep. */
 #define SECTION_MAX (UINT64_C(256) << 20)
 
 static int read_part(const struct b2f_frame_source *src, uint64_t off, uint64_t size,
@@ -107,7 +104,7 @@ static int read_trailer(struct b2f_frame *f, const struct b2f_frame_source *src,
 
 /*
  * Checks the checksums of the index, if it has some.  *@ours: all but the
- * metalayers is as it was written here.
+ * metalayers is as bloscfs wrote it.
  */
 static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 		      bool *ours, struct b2f_why *why)
@@ -122,7 +119,7 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	};
 	enum b2f_fingerprint found = b2f_fingerprint_check(&parts);
 
-	/* C-Blosc2 writes metalayers, but makes none, in a finished frame. */
+	/* C-Blosc2 changes metalayers of a finished frame, but adds none. */
 	if (found == B2F_FINGERPRINT_BAD ||
 	    (found == B2F_FINGERPRINT_OTHER_META && f->meta.n == 0))
 		return b2f_why_set(why, B2F_ECORRUPT,
@@ -138,7 +135,7 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	return 0;
 }
 
-/* The places in the index of a contiguous frame become ids; @limit ends them. */
+/* Turns the places in a contiguous frame's index into ids, up to @limit. */
 static int name_places(struct b2f_frame *f, uint64_t limit)
 {
 	struct b2f_entries *e = &f->entries;
@@ -154,7 +151,7 @@ static int name_places(struct b2f_frame *f, uint64_t limit)
 		return -ENOMEM;
 	err = b2f_ranges_fill(f->store->ranges, e->raw ? e->raw : &e->same, n,
 			      f->offset + f->header.header_len, limit);
-	/* Where reading costs time, no more is read than there is of a chunk. */
+	/* On a slow store no read goes beyond the end of a chunk. */
 	return err || !f->store->ops->prefetch
 		       ? err
 		       : b2f_ranges_find_ends(f->store->ranges);

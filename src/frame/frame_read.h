@@ -37,7 +37,7 @@ B2F_MUST_CHECK
 int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
 		    struct b2f_why *why);
 
-/* Frees what was read; does nothing without. */
+/* Frees the parts that were read, if any. */
 void b2f_frame_forget(struct b2f_frame *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_report.c - failures into words, with frame, chunk and file */
+/* frame_report.c - puts failures into words, with frame, chunk and file */
 #include "frame/frame_report.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,
 			   const struct b2f_why *why)
 {
-	/* A reader of a file opens the frame again; for others see above. */
+	/* A file opens its frame again; others report_stale(). */
 	bool is_news = err != -ESTALE;
 	char place[48], block[32] = "";
 

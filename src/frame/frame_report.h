@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_report.h - failures into words, with frame, chunk and file
+ * frame_report.h - puts failures into words, with frame, chunk and file
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
  */
@@ -17,23 +17,24 @@ int b2f_frame_report(const struct b2f_frame *frame, int err,
 		     const struct b2f_why *why);
 
 /*
- * Logs once that another program has changed @frame (-ESTALE), for what needs all of
- * one version.
+ * Logs once that another program has changed @frame (-ESTALE), for operations
+ * that need one version.
  */
 void b2f_frame_report_stale(struct b2f_frame *frame);
 
 /*
- * b2f_frame_report() for chunk @nchunk of entry @raw; names its file, and the unit if it
- * is >= 0.  -ESTALE is told as news by none: a file opens its frame again.
+ * b2f_frame_report() for chunk @nchunk of entry @raw; names its file, and the
+ * unit if it is >= 0. -ESTALE is a debug message only: a file opens its frame
+ * again.
  */
 int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 			   uint64_t raw, int64_t unit, int err,
 			   const struct b2f_why *why);
 
-/* Where in its file the stored chunk of entry @raw of a contiguous frame is. */
+/* The place in its file of the chunk of entry @raw, in a contiguous frame. */
 uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw);
 
-/* The same for chunk @nchunk of the index. */
+/* b2f_frame_report_entry() for chunk @nchunk of the index. */
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 			   int64_t unit, int err, const struct b2f_why *why);
 

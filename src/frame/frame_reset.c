@@ -14,12 +14,12 @@
 #include "store/lock.h"
 #include "store/write.h"
 
-/* How long other programs' locks are waited for. */
+/* How long to wait for locks of other programs. */
 #define LOCK_WAIT_MS 3000
 
 /*
- * All of an empty frame, which fits into a sector.  The file is sound, and longer
- * than its frame, until it is cut.
+ * Writes an empty frame, which fits into a sector.  Until the cut the file is
+ * sound, but longer than its frame.
  */
 static int write_file(struct b2f_store *store, const uint8_t *bytes,
 		      size_t size, const struct timespec *now,
@@ -32,7 +32,7 @@ static int write_file(struct b2f_store *store, const uint8_t *bytes,
 	return err ? err : b2f_store_sync_index(store, why);
 }
 
-/* A damaged file of another format is left alone; zeros are of none. */
+/* A damaged file of another format is left alone; zeros have no format. */
 static int check_magic(struct b2f_store *store, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};

@@ -55,7 +55,7 @@ static int compare(const struct b2f_frame *frame,
 	if (err)
 		return err;
 	*ours = tail[0] != 0;
-	/* A writer that has but claimed the frame has changed nothing. */
+	/* A writer that has only claimed the frame has changed nothing. */
 	if (tail[0] == B2F_FINGERPRINT_CLAIMED)
 		tail[0] = known[-(ptrdiff_t)sizeof(tail)];
 	*same = !memcmp(head, frame->header_bytes, h->header_len) &&
@@ -88,9 +88,9 @@ static bool has_writer(const struct b2f_frame *frame)
 }
 
 /*
- * Do stamps prove it?  A chunk file that is older than the index is the one that
- * the index names; one of the same tick of the clock, too, if that had passed when
- * the index was read.  With @err, of a sparse frame only the lock tells.
+ * Do stamps prove this version? A chunk file older than the index is the one it
+ * names; a file of the same tick, too, if the tick had passed when the index
+ * was read.  With @err only a lock proves it of a sparse frame.
  */
 static bool is_proven(const struct b2f_frame *frame,
 		      const struct b2f_loaded *l, int err)
@@ -107,7 +107,7 @@ static bool is_proven(const struct b2f_frame *frame,
 	       b2f_frame_stamp_equal(&now, &frame->stamp);
 }
 
-/* The stamp of the chunk file of @l; if it was missing, that of its directory. */
+/* The stamp of the chunk file of @l, or of its directory if it was missing. */
 static bool look(const struct b2f_frame *frame, const struct b2f_loaded *l,
 		 struct b2f_frame_stamp *out)
 {
@@ -127,12 +127,12 @@ static bool look(const struct b2f_frame *frame, const struct b2f_loaded *l,
 	return true;
 }
 
-/* Are the files of the chunk @l as they were, and for a tick of the clock? */
+/* Has the chunk file of @l been left alone for a tick of the clock? */
 static bool is_quiet(const struct b2f_frame *frame, const struct b2f_loaded *l)
 {
 	struct b2f_frame_stamp then = l->identity, now;
 
-	/* There is no directory: what is missing stays so. */
+	/* Without a directory a missing chunk stays missing. */
 	if (then.ino == 0 && (b2f_store_dirfd(frame->store) < 0 ||
 			      !look(frame, l, &then)))
 		return true;
@@ -151,13 +151,15 @@ static int check_bytes(const struct b2f_frame *frame,
 
 	if (err)
 		return err;
-	/* Other stores have no programs but ours that write to them. */
+	/* Only bloscfs writes to other stores. */
 	ours |= !b2f_lock_has_place(frame->store) ||
 		b2f_frame_stamp_equal(now, &frame->stamp);
 	return same && ours ? 0 : -ESTALE;
 }
 
-/* No lock file tells.  A writer of this process waits for its readers. */
+/*
+ * Checks without a lock file.  A writer of this process waits for its readers.
+ */
 static int check_files(const struct b2f_frame *frame,
 		       const struct b2f_loaded *l, struct b2f_why *why)
 {
@@ -200,10 +202,10 @@ int b2f_frame_check_still(const struct b2f_frame *frame,
 }
 
 /*
- * Its stamp was no proof when it was opened.  Once it is, an index of ours that
- * has the same bytes is the same, as every other program takes its checksum
- * away.  The chunks of any other frame may have changed without a trace: it is
- * opened once more, unless a lock proves that they have not.
+ * The stamp was no proof when the frame was opened.  Once it is, a sealed index
+ * with the same bytes is the same version, as every other program drops the
+ * checksum.  Chunks of an unsealed frame may have changed without a trace: it
+ * is opened again, unless a lock proves the contrary.
  */
 static int resolve_doubt(struct b2f_frame *frame)
 {

@@ -35,9 +35,9 @@ int b2f_frame_check_still(const struct b2f_frame *frame,
 			  struct b2f_why *why);
 
 /*
- * Is the frame on disk, which was @known when it was looked at last, another one
- * than @frame?  While its stamp is no proof, the bytes of the index are compared.
- * Returns 1, 0 or an errno.
+ * Is the version on disk, whose stamp was @known at the last look, another one
+ * than @frame? While the stamp is no proof, the bytes of the index are
+ * compared.  Returns 1, 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_frame_has_changed(struct b2f_frame *frame,

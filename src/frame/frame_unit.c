@@ -67,8 +67,8 @@ static int check_same(const struct b2f_unit_read *r,
 }
 
 /*
- * Is the open @object still what the head was read from?  With a seal that is
- * asked only if the stored bytes do not agree with it.
+ * Is the open @object still the one whose head was read? A sealed chunk is
+ * checked only if its stored bytes do not agree with the seal.
  */
 static int check_open(const struct b2f_unit_read *r,
 		      const struct b2f_object *object, struct b2f_why *why)
@@ -86,7 +86,7 @@ static int check_open(const struct b2f_unit_read *r,
 	return check_same(r, object, &now, why);
 }
 
-/* First the bytes: what is not rewritten by then, was not before. */
+/* Reads, then checks: an object unchanged after the read was so during it. */
 static int read_from(const struct b2f_unit_read *r,
 		     const struct b2f_object *object, uint32_t off,
 		     uint32_t size, struct b2f_why *why)
@@ -155,8 +155,8 @@ int b2f_frame_read_rest(const struct b2f_unit_read *read)
 }
 
 /*
- * The same of a chunk with a checksum of its whole, which is made of what was
- * just read: all of it, also what is in memory.
+ * The same with a checksum of the whole chunk, for which all of it is read,
+ * even the head that is in memory.
  */
 static int get_summed(const struct b2f_unit_read *r, uint32_t off,
 		      uint32_t size, const uint8_t **out, struct b2f_why *why)
@@ -239,7 +239,7 @@ static int decode_ref(struct b2f_unit_read *r, struct b2f_why *why)
 	return err;
 }
 
-/* Is what was damaged (@err) of another version of the chunk, or the frame? */
+/* Are the damaged bytes (@err) of another version of the chunk or frame? */
 static bool is_stale(const struct b2f_unit_read *r, int err,
 		     struct b2f_why *why)
 {
@@ -262,7 +262,7 @@ static int decode_once(const struct b2f_unit_read *read, uint8_t *dst,
 	return err ? err : decode_unit(&r, dst, why);
 }
 
-/* The same from the chunk as it is now. */
+/* Loads the chunk again, and decodes the unit of it. */
 static int decode_again(const struct b2f_unit_read *read, uint8_t *dst,
 			struct b2f_why *why)
 {
@@ -334,7 +334,7 @@ int b2f_frame_load_sound(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 	int err = b2f_frame_load_entry(frame, nchunk, raw, nbytes, B2F_LOAD_ALL,
 				       &loaded);
 
-	/* Of a special chunk there is nothing to decode. */
+	/* A special chunk needs no decoding. */
 	if (!err && dec && loaded->chunk.layout != B2F_CHUNK_SPECIAL)
 		err = b2f_frame_decode_whole(frame, loaded, dec, NULL);
 	if (err)

@@ -26,7 +26,7 @@ int b2f_frame_open_object(const struct b2f_frame *frame,
 struct b2f_unit_read {
 	struct b2f_frame *frame;
 	const struct b2f_loaded *loaded;
-	/* Where its stored bytes are, if that is open; NULL: it is opened. */
+	/* The open object of its stored bytes; NULL: opened for each read. */
 	const struct b2f_object *object;
 	/* Bytes from b2f_frame_read_rest(); NULL: they are read as needed. */
 	const uint8_t *rest;
@@ -37,9 +37,9 @@ struct b2f_unit_read {
 };
 
 /*
- * Reads all stored bytes behind those in memory, at once, from the open object
- * of @read into the dec->stored of it: for a thread that decodes many units.
- * Returns as b2f_frame_decode_unit(), but logs nothing.
+ * Reads all stored bytes behind those in memory, at once, from @read->object
+ * into @read->dec->stored: for a thread that decodes many units.  Returns as
+ * b2f_frame_decode_unit(), but logs nothing.
  */
 B2F_MUST_CHECK
 int b2f_frame_read_rest(const struct b2f_unit_read *read);
