@@ -47,6 +47,7 @@ ELSEWHERE = {
     "bloscctl append URL": "mount/readme_shell",
     "bloscctl compress -o URL": "mount/readme_shell",
     "bloscctl slice s3://BUCKET/": "mount/recipes",
+    "bloscfs https://host/": "mount/remote_http",
     "bloscctl repair --orphans URL": "cli/bucket_garbage",
     "cc program.c ": "install/library",
     "packaging/python/make-wheel build .": "install/wheel",
