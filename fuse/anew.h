@@ -27,7 +27,7 @@
 
 #include "handle.h"
 
-/* Has @handle an array with a fixed size open for writing? */
+/* Does @handle show an array that keeps its size, or a view? */
 bool fs_anew_is_for(const struct fs_handle *handle);
 
 /* Sets the state to due.  Returns 0 or -ENOMEM. */

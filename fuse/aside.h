@@ -35,9 +35,9 @@
 #include "entry.h"
 
 /*
- * Locks the directory @path_fd against other mounts.  Waits for them, but not
- * forever, because any user who can read the directory can lock it.  Close the
- * descriptor to unlock; -1: not locked.
+ * Locks the directory @path_fd against other mounts.  Any user who can read it
+ * can lock it, so after a while this goes on without the lock.  Close the
+ * descriptor to unlock; -1: the directory cannot be opened.
  */
 int fs_aside_lock(int path_fd);
 

@@ -5,7 +5,7 @@
  * A listing is kept for a while.  This table has the changes that this mount
  * has made since, and names that are not in the store:
  *
- * made by us, and stored; forgotten with a listing that began later
+ *   made      by us, and stored; forgotten with a listing that began later
  *   pinned    a new file before its first commit, which is nowhere else; a directory
  *             out of which we have removed a name, and which may be empty by now
  *   removed   by us; forgotten as what was made

@@ -181,8 +181,8 @@ static struct timespec ms_from_now(long ms)
 }
 
 /*
- * Waits until @until while the node shows changes of others (@foreign) and the
- * kernel has not dropped its old pages.  Returns whether it had to wait.
+ * Waits until @until while changes of others have just come in (@foreign), or
+ * the kernel has to drop old pages.  Returns whether it had to wait.
  */
 static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 			 bool foreign, const struct timespec *until, bool *late)

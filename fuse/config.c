@@ -141,8 +141,8 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	s.write = write_options(options);
 	s.new_files = new_files(options);
 	/*
-	 * A small frame needs a mark in its seals; with locking, another
-	 * program must not find a directory at NAME.b2lock; and with
+	 * A small frame has a mark in its seals; a program that has
+	 * locked NAME.b2lock must not find a directory at NAME; and with
 	 * writeback_cache the kernel would keep its own size while a file
 	 * becomes a directory.
 	 */

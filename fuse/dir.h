@@ -18,7 +18,7 @@
 typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
 
 /*
- * Calls @fn with @arg for each entry except "."  and "..".  Returns the last
+ * Calls @fn with @arg for each entry except "." and "..".  Returns the last
  * result of @fn, or an errno if the directory cannot be opened.
  */
 B2F_MUST_CHECK

@@ -2,7 +2,7 @@
 /*
  * helper.h - runs as mount.TYPE, the helper of mount(8)
  *
- * Under a name that begins with "mount."  the letters mean what mount(8) says:
+ * Under a name that begins with "mount." the letters mean what mount(8) says:
  * -f checks the options and mounts nothing, -s accepts unknown options, -N
  * enters a mount namespace first.  "remount" changes an existing mount here,
  * without a new daemon.
@@ -31,7 +31,8 @@ int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE]);
 
 /*
  * Makes the mount at @options->mountpoint read-only or writable, and sets those
- * of the kernel's options that are given.
+ * of the kernel's options that are given.  Returns 0; with @reason set -EINVAL
+ * (no bloscfs is there), -EROFS (it was mounted read-only) or another errno.
  */
 B2F_MUST_CHECK
 int fs_helper_remount(const struct fs_options *options,

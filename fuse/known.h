@@ -10,7 +10,7 @@
  *
  *   unknown   nothing is known; after some requests the directory is learned
  *   learning  its names are being read
- * known a name that is not in the set does not exist
+ *   known     a name that is not in the set does not exist
  *
  * A listing has to look at each file NAME.SUFFIX to find the name that it is
  * shown by.  If the file is a frame, and the only entry with its stem, its name

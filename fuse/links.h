@@ -49,7 +49,7 @@
 
 /*
  * Completes @found: for one of several names, counts them and corrects the
- * slots; a home with names is hidden.
+ * slots.  Returns 0, or -ENOENT (a home with names; closes @found->probe).
  */
 B2F_MUST_CHECK
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
@@ -62,7 +62,7 @@ void fs_links_purge_at(struct fs *fs, int dirfd);
 
 /*
  * Returns the inode number of the frame, if the entry @name in the directory
- * @dirfd, with @type (DT_...)  and number @ino, is one of its names; otherwise
+ * @dirfd, with @type (DT_...) and number @ino, is one of its names; otherwise
  * @ino.
  */
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,

@@ -256,10 +256,10 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 
 /*
  * Has the kernel drop its pages of other versions before the first open of
- * @frame.  The answer to the open could do that, too, but it may arrive after
- * the answer to a second open, and drop pages that were written through that
- * one.  While nothing is open, the kernel has no page that waits for this
- * thread.  Returns whether no such page is left.
+ * @frame.  The answer to the open could do that, too, but may arrive when a
+ * second open has been answered and written to: a read of the dropped pages
+ * could then get bytes from before that write.  While nothing is open, no page
+ * waits for this thread.  Returns whether no old page is left.
  */
 static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
 {

@@ -438,8 +438,8 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 
 /*
  * Gives back a reference if the frame has other users (the usual case); returns
- * whether it has.  *@must_unlock: the others do not write, so the lock has to
- * be released first; with @tried it was tried.
+ * whether it has.  *@must_unlock: not given back, because the others do not
+ * write and the lock has to be released first; @tried: that was tried.
  */
 static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
 			    bool tried, bool *must_unlock)

@@ -97,7 +97,7 @@ static bool may_pass(const struct fs *fs)
 	       geteuid() == 0 && may_mount();
 }
 
-/* The first request: agrees with the kernel, and frees the parent. */
+/* The first request: agrees with the kernel; the parent may exit. */
 static void init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct fs *fs = userdata;
@@ -548,7 +548,7 @@ bool fs_session_unmount_idle(struct fs *fs)
 
 void fs_session_cut(struct fs *fs)
 {
-	/* Only root can do this; and the filesystem may be another. */
+	/* Only root can; another filesystem may be mounted there by now. */
 	if (mounted_device(fs) == fs->tree->own_dev)
 		(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }

@@ -19,7 +19,7 @@
 struct fs_setattr {
 	/* The caller of the request is not root. */
 	bool by_user;
-	/* By whose caller rights are checked; NULL: by the daemon. */
+	/* The rights of its caller are checked; NULL: the daemon's. */
 	fuse_req_t req;
 	bool has_mode;
 	mode_t mode;

@@ -28,7 +28,7 @@
 /*
  * If @name is a stem and a suffix, copies the stem and returns true.  Returns
  * false, with @stem untouched, if it has no suffix, or if the rest is empty,
- * "."  or "..".
+ * "." or "..".
  */
 bool fs_suffix_stem(const char *name, char stem[FS_NAME_SIZE]);
 

@@ -56,7 +56,7 @@ enum fs_kind {
 	FS_KIND_VIEW,
 };
 
-/* State of the data of a node; but atomics under fs->state_lock. */
+/* State of a node's data; all but atomics under fs->state_lock. */
 struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;

@@ -142,7 +142,7 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 
 	if (got < 0)
 		return got;
-	/* A file in our own mount, which could not answer. */
+	/* It may be in our own mount, which could not answer. */
 	err = look(got, AT_STATX_DONT_SYNC, st, born_ns);
 	if (tree->own_dev != 0 &&
 	    (err ? is_own(tree, got) : st->st_dev == tree->own_dev)) {

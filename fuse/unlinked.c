@@ -200,7 +200,7 @@ static bool is_named_for(const char *name, const struct stat *st)
 
 /*
  * Deletes the file of a frame that became a directory (form.h).  If a program
- * renames another file to that name at the same moment, that file is deleted.
+ * renamed another file to its name just then, that one is here, and stays.
  */
 static void purge_file(struct fs *fs, int dirfd, const char *name)
 {

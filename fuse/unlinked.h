@@ -47,7 +47,7 @@ struct fs_unlinked_dir {
 	char id[40];
 	/* The directory that contains .bloscfs-deleted. */
 	int base_fd;
-	/* The mount's own, locked directory; -1: none yet. */
+	/* The mount's own, locked directory; -1: none (yet). */
 	int fd;
 	bool has_failed;
 	unsigned long last;

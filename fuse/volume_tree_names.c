@@ -292,7 +292,7 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
-/* Is a new file a contiguous frame, which can become a directory? */
+/* Does a new file begin as one file?  Not if that would be final. */
 static bool is_one_file(struct fs *fs)
 {
 	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);

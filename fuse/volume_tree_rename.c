@@ -147,7 +147,7 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }
 
-/* Renames OLD to @r->name beside NEW.  Returns 0 or an errno. */
+/* Renames OLD to @r->name in NEW's directory.  Returns 0 or an errno. */
 static int move_old(struct renaming *r, unsigned int flags)
 {
 	int err = rename_entry(&r->from.entry, r->from.found.name, &r->to.entry,
@@ -598,8 +598,8 @@ static int rename_one(struct renaming *r, unsigned int flags)
 }
 
 /*
- * All names of one frame stay in one directory.  When only one is left, the
- * frame itself takes that name again.
+ * All names of one frame stay in one directory.  If NEW is the last name of its
+ * frame, the frame itself takes it first.
  */
 static int begin_names(struct renaming *r, unsigned int flags)
 {

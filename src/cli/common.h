@@ -26,44 +26,40 @@ struct cli_common {
 	bool no_seal;
 	/* Overwrite; write to a terminal. */
 	bool force;
-	/* Start of the frame in its file, bytes. */
+	/* Write only the items of arrays. */
 	bool raw;
-	/*
-	 * Rows for struct cli_common: of commands that make or change frames;
-	 */
+	/* Start of the frame in its file, bytes. */
 	uint64_t frame_offset;
 };
 
-/* for commands that always write checksums, or write no chunks; */
+/* Rows for struct cli_common: for commands that make or change frames; */
 extern const struct cli_option cli_common_options[];
-/* only the options about messages; */
+/* for commands that always write checksums, or write no chunks; */
 extern const struct cli_option cli_common_work_options[];
-/* for commands that read frames; and for those that write decoded bytes. */
+/* only the options about messages; */
 extern const struct cli_option cli_common_talk_options[];
-/* The row of -q for a command that shows no progress; the row of -r. */
+/* for commands that read frames; and for those that write decoded bytes. */
 extern const struct cli_option cli_common_reading_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
-/* Sets the message level to B2F_LOG_INFO; uses no field. */
+/* The row of -q for a command that shows no progress; the row of -r. */
 extern const struct cli_option cli_common_quiet[];
 extern const struct cli_option cli_common_recursive[];
+
+/* Sets the message level to B2F_LOG_INFO; uses no field. */
+cli_option_fn cli_common_be_verbose;
 
 /*
  * Takes the number of threads from BLOSC_NTHREADS unless it was given.  Returns
  * 0, or -EINVAL after a message.
  */
-cli_option_fn cli_common_be_verbose;
-
-/*
- * Returns false, after a message, if stdout is a terminal and -f was not given.
- */
 B2F_MUST_CHECK
 int cli_common_take_environment(struct cli_common *common);
 
-/* Milliseconds of a monotonic clock. */
+/* False, after a message: stdout is a terminal and -f was not given. */
 bool cli_common_may_print(const struct cli_common *common);
 
-/* Milliseconds on a clock that only goes on. */
+/* Milliseconds of a monotonic clock. */
 uint64_t cli_common_now_ms(void);
 
 #endif

@@ -73,8 +73,8 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 
 	/*
 	 * Until all is in it, no other user may write to it: links could
-	 * redirect the copy.  After an interruption only the final mode is
-	 * missing.
+	 * redirect the copy.  The mode is nearly the final one, in case of
+	 * an interruption.
 	 */
 	if (!err && !was_made)
 		there = make_one(d->to, below, (like.st_mode & 0755) | S_IRWXU);

@@ -57,7 +57,7 @@ static int open_below(const struct b2f_frame_options *how,
 
 json_t *cli_frames_in_mount(const struct cli_at *at)
 {
-	/* A special file has attributes, but opening it might block. */
+	/* A member of a pack may have no bytes to open, but attributes. */
 	int fd = cli_at_open(at, O_PATH);
 	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
 

@@ -54,12 +54,12 @@ struct found {
 	/* With @all: the directories of the items. */
 	struct found_item *dirs;
 	size_t ndirs;
-	/* The first error; and the number of refused entries. */
+	/* The error of the search; -EINVAL if an entry is left out. */
 	int err;
 	int refused;
 };
 
-/* Refuses an entry that is neither a frame nor a file nor a directory. */
+/* Leaves out an entry that is neither frame nor file nor directory. */
 static void leave_out(struct found *found, const struct cli_walk_entry *entry)
 {
 	cli_message_error("%s: it is %s, which is left out", entry->path,

@@ -45,7 +45,7 @@ static int no_memory(const struct cli_target *t)
 }
 
 /*
- * Checks that the workshop @fd is ours alone.  If another user owns it, either
+ * Makes the workshop @fd ours alone.  If another user owns it, either
  * that user has replaced ours, or the filesystem has no owners: then even root
  * cannot change the owner, and the files belong to one user anyway.
  */

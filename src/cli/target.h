@@ -90,9 +90,9 @@ int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 			 const struct b2f_frame_stamp *version);
 
 /*
- * If @err is an error, prints why the interrupted copy cannot go on: -EBUSY as
- * above, -EEXIST (the workshop belongs to another user; it is then left alone),
- * or another errno.  Returns @err.
+ * If @err is an error, prints why the interrupted copy cannot go on; after
+ * -EBUSY as above, or -EEXIST (the workshop is another user's), leaves the
+ * workshop alone.  Returns @err.
  */
 int cli_target_explain_kept(struct cli_target *target, int err);
 

@@ -280,7 +280,7 @@ static int walk_named(const struct cli_walk *walk, const char *path)
 		err = peek_named(path, &entry.peek);
 	if (err)
 		return cli_message_errno(path, err);
-	/* The operand's own descriptor is the root for its entries. */
+	/* Of a directory the entries are visited, not the directory. */
 	if (S_ISDIR(st.st_mode) && !entry.peek.is_frame)
 		return walk_directory(walk, path);
 	entry.st = &st;
