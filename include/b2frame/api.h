@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * api.h - what stands around the declarations of every public header
+ * api.h - C linkage and visibility of every public header
  *
- * Between B2F_BEGIN_API and B2F_END_API are the functions that the shared
- * library exports, with C linkage in C++; all others are hidden in it.
+ * The shared library exports the functions between B2F_BEGIN_API and
+ * B2F_END_API, with C linkage in C++, and hides all others.
  *
  * Layer: public.  Threads: -
  */

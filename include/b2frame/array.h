@@ -18,7 +18,7 @@ B2F_BEGIN_API
 
 #define B2F_ARRAY_MAX_DIM 16
 
-/* Bytes of an item that a new array may have: the largest block of C-Blosc2. */
+/* Largest item of a new array, in bytes: the largest block of C-Blosc2. */
 #define B2F_ARRAY_MAX_ITEMSIZE ((uint32_t)536866816)
 
 struct b2f_array {
@@ -37,11 +37,11 @@ struct b2f_array {
 	uint64_t chunk_items;
 	/* Chunks that the geometry asks for. */
 	uint64_t nchunks;
-	/* 0: dtype is what numpy.dtype.str gives. */
+	/* 0: dtype is a string of numpy.dtype.str. */
 	uint8_t dtype_format;
 	/*
-	 * Its items stand in Fortran order, the first index running fastest; never
-	 * so in a b2nd array.
+	 * The items are in Fortran order: the first index runs fastest.  Never
+	 * set for a b2nd array.
 	 */
 	bool fortran_order;
 	/* Malloc'ed, with a 0 behind it; NULL if the metalayer has none. */
@@ -53,13 +53,13 @@ struct b2f_array_piece {
 	/* Chunk number, and bytes from its decoded start. */
 	uint64_t nchunk;
 	uint64_t chunk_off;
-	/* Items that follow each other there too, >= 1. */
+	/* Items that also follow each other in the chunk, >= 1. */
 	uint64_t nitems;
 };
 
 /*
- * Where item @item (< nitems, C order) is, and how many of the next ones lie
- * behind it in the same block.
+ * Locates item @item (< nitems, C order) and the items that follow it in the
+ * same block.
  */
 struct b2f_array_piece b2f_array_locate(const struct b2f_array *array,
 					uint64_t item);

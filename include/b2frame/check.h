@@ -14,7 +14,7 @@ B2F_BEGIN_API
 
 /* The result of checking one chunk. */
 enum b2f_check_state {
-	/* Sound, and what says so is a checksum. */
+	/* Sound by its checksums. */
 	B2F_CHECK_SEALED,
 	/* It decodes; it has no checksum. */
 	B2F_CHECK_UNSEALED,
@@ -22,14 +22,14 @@ enum b2f_check_state {
 	B2F_CHECK_SPECIAL,
 	B2F_CHECK_DAMAGED,
 	B2F_CHECK_UNSUPPORTED,
-	/* It could not be looked at. */
+	/* The chunk could not be read. */
 	B2F_CHECK_FAILED,
 };
 
 struct b2f_check_options {
 	/*
 	 * Called now and then, from any worker but never from two at once, with
-	 * the decoded bytes looked at so far.  May be NULL.
+	 * the decoded bytes checked so far.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	/* Called with each chunk, in any order.  May be NULL. */
@@ -43,7 +43,7 @@ struct b2f_check_result {
 	uint64_t ndamaged;
 	/* Chunks that need a codec or filter that is not built in. */
 	uint64_t nunsupported;
-	/* Chunks that could not be looked at (memory, permissions, I/O). */
+	/* Chunks that could not be read (memory, permissions, I/O). */
 	uint64_t nfailed;
 	/* Chunks that are index entries alone. */
 	uint64_t nspecial;
@@ -51,7 +51,7 @@ struct b2f_check_result {
 	uint64_t nsealed;
 	/* The index has a checksum. */
 	bool index_sealed;
-	/* It cannot be shown as an array, though that is what it is. */
+	/* The frame is an array, but cannot be shown as one. */
 	bool bad_array;
 	/* Vlmetalayers that do not decode. */
 	uint64_t nbad_metas;
@@ -59,17 +59,17 @@ struct b2f_check_result {
 	uint64_t nbytes;
 	uint64_t cbytes;
 	/*
-	 * The index of a sparse frame tells of fewer stored bytes than these, namely
-	 * @told_cbytes: b2f_editor_count().
+	 * The index of a sparse frame counts too few stored bytes,
+	 * @told_cbytes: b2f_editor_count() corrects it.
 	 */
 	bool tells_less;
 	uint64_t told_cbytes;
 };
 
 /*
- * Decodes every chunk of @frame on all workers of @runtime.  Whatever is wrong
- * is logged, with chunk, file and cause, and counted in @out; the return value
- * says only whether everything was looked at.
+ * Decodes every chunk of @frame on all workers of @runtime.  Each fault is
+ * logged, with chunk, file and cause, and counted in @out; the return value
+ * says only whether the check was complete.
  *
  * Returns 0 or -ENOMEM.
  */

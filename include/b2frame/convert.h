@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * convert.h - a frame made of another one
+ * convert.h - makes frames from other frames, arrays or plain data
  *
  * Layer: public (made by make/).  Threads: any.
  */
@@ -25,11 +25,11 @@ struct b2f_convert_options {
 	void *arg;
 	/*
 	 * Encode all data anew like this; NULL: chunks are copied as they are
-	 * stored, but for a Bloscpack file, which takes the settings of the
-	 * frame, or of @before.  An array keeps its type, chunk and block size,
-	 * serialized objects keep their chunks, whatever is said here; other
-	 * chunks of different sizes become chunks of one size, 1 MiB if none is
-	 * said.  Filters that lose data are not applied.
+	 * stored, but a Bloscpack file takes the settings of the frame, or of
+	 * @before.  In any case an array keeps its type, chunk and block size,
+	 * and serialized objects keep their chunks; other chunks of different
+	 * sizes become chunks of one size, 1 MiB by default.  Filters that lose
+	 * data are not applied.
 	 */
 	const struct b2f_settings *settings;
 
@@ -37,7 +37,7 @@ struct b2f_convert_options {
 
 	/* One file, instead of a directory of chunk files. */
 	bool contiguous;
-	/* The data tell the type size instead, unless it is kept. */
+	/* Guess the type size from the data, unless it is kept. */
 	bool guess_typesize;
 	/* Copy chunks without decoding them to see whether they are sound. */
 	bool no_verify;
@@ -55,17 +55,17 @@ struct b2f_convert_options {
 	 */
 	const char *checksum;
 	/*
-	 * A Bloscpack file that the new one begins with: its data, and behind
-	 * them those of the frame.  Its full chunks, its metadata and its
-	 * checksums stay as they are; an array becomes longer along its first
-	 * axis (the last one in Fortran order).  NULL: none.
+	 * A Bloscpack file that the new one begins with: the data of the frame
+	 * are appended.  Its full chunks, metadata and checksums stay as they
+	 * are; an array becomes longer along its first axis (the last one in
+	 * Fortran order).  NULL: none.
 	 */
 	struct b2f_frame *before;
 };
 
 /*
  * Makes the frame @name below @dirfd, with the data and all metadata of @frame,
- * on all workers of @runtime.  When this returns it is on disk, but for its
+ * on all workers of @runtime.  On return the frame is on disk, except for its
  * name in @dirfd.
  *
  * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_ECORRUPT,
@@ -78,7 +78,7 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name);
 
-/* Plain data that are to become a frame; called by one thread at a time. */
+/* A source of plain data for a new frame; called by one thread at a time. */
 struct b2f_data {
 	/*
 	 * Reads up to @size bytes from @off on, fewer only at the end; or returns a
@@ -86,23 +86,23 @@ struct b2f_data {
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t size, uint64_t off);
 	/*
-	 * Where the first data at or behind @off are, or else the end: what is before
-	 * them are zeros, and need not be read.  May be NULL.
+	 * Returns the position of the first data at or behind @off, or the end.
+	 * Bytes before it are zeros, and are not read.  May be NULL.
 	 */
 	uint64_t (*find)(void *arg, uint64_t off);
 	void *arg;
 	/* In: bytes to take at most; 0: all.  Out: bytes that were taken. */
 	uint64_t nbytes;
-	/* They are a .npy file, of which b2f_npy_look() has told @nbytes. */
+	/* The data are a .npy file of @nbytes bytes by b2f_npy_look(). */
 	bool is_npy;
-	/* Where errors are logged, but for those of @read. */
+	/* Log for errors, except errors of @read. */
 	const struct b2f_log *log;
 };
 
 /*
- * Makes the frame @name below @dirfd, with chunks of @settings, of @data, on
- * all workers of @runtime; an array, if these are a .npy file.  Zeros in whole
- * chunks take no room.  Uses mode, progress, contiguous, no_seal and label of
+ * Makes the frame @name below @dirfd from @data, with chunks of @settings, on
+ * all workers of @runtime; an array, if @data is a .npy file.  Whole chunks of
+ * zeros take no room.  Uses mode, progress, contiguous, no_seal and label of
  * @options.  On return the frame is on disk, except for its name in @dirfd.
  *
  * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_EUNSUPPORTED (no array is
@@ -116,10 +116,10 @@ int b2f_convert_data(struct b2f_runtime *runtime,
 		     const char *name);
 
 /*
- * Makes the Bloscpack file @name below @dirfd with the data of @frame (the items of
- * an array, without the header of a .npy file), encoded for Blosc 1 by the settings
- * of @frame.  Its metadata are those that came out of a Bloscpack file, or tell of
- * the array.  When this returns it is on disk, but for its name in @dirfd.
+ * Makes the Bloscpack file @name below @dirfd with the data of @frame (the
+ * items of an array, without the header of a .npy file), encoded for Blosc 1 by
+ * the settings of @frame.  Its metadata come from an earlier Bloscpack file, or
+ * describe the array.  On return it is on disk, except for its name in @dirfd.
  *
  * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist, settings that cannot
  * be, data that are no whole rows of the array before), B2F_ECORRUPT,

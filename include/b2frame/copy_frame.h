@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copy_frame.h - sparse frames, chunk by chunk as they are stored
+ * copy_frame.h - copies sparse frames, chunk by chunk as they are stored
  *
  * A *target* is where a copy is made: a directory, or a prefix in an object
- * store.  A copy that goes on after an interruption does not send the chunks
- * again that the first try left there, if they are of the same version of the
- * same frame.  The index comes last: before it, there is no frame.
+ * store.  A copy that is repeated after an interruption keeps the chunks that
+ * the first attempt left, if they are of the same version of the same frame.
+ * The index comes last: before it, there is no frame.
  *
  * Layer: public (made by make/ and remote/).  Threads: one at a time per target.
  */
@@ -39,24 +39,21 @@ struct b2f_copy_options {
 
 /* Counts of one copy. */
 struct b2f_copied {
-	/* Chunks that have an object, and those of them that were there before. */
+	/* Chunks that have an object, and how many of them existed before. */
 	uint64_t nchunks;
 	uint64_t nkept;
 	/* Bytes of the others, with their seals. */
 	uint64_t nbytes;
 };
 
-/*
- * Tells the version @version of something from all others, and what is called @name
- * in it from the rest.
- */
+/* Returns a number that identifies the part @name of the version @version. */
 uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name);
 
 /*
- * The directory @name below @dirfd, which is made if it is not there; its index gets
- * the permissions @mode.  Nothing else may be in it but what an earlier copy of the
- * same version has left.  Messages call it @label; @log must outlive it.  Free *@out
- * with b2f_copy_target_free().
+ * Makes the directory @name below @dirfd the target; it may exist, but only
+ * with leftovers of an earlier copy of the same version.  The index gets the
+ * permissions @mode.  Messages call the target @label; @log must outlive it.
+ * Free *@out with b2f_copy_target_free().
  *
  * Returns 0, -EBUSY (another copy is being made there), -EEXIST (it is another
  * user's), -ENOMEM or an errno.

@@ -26,7 +26,7 @@ B2F_BEGIN_API
  */
 #define B2F_SLOT_NAME ".link."
 
-/* How the chunks of a frame are made; what its header says of it. */
+/* Settings for the chunks of a frame, as its header has them. */
 struct b2f_settings {
 	/* Item size in bytes, at least 1. */
 	uint32_t typesize;
@@ -53,10 +53,10 @@ struct b2f_settings {
 struct b2f_settings b2f_settings_default(void);
 
 /*
- * Sets the type size to what suits data that begin with the @size bytes at
- * @data: the item size that a .npy header tells, or else the one of 1, 2, 4, 8
- * and 16 that makes a sample of them smallest.  A chunk size above it becomes a
- * whole number of items.  Returns 0 or -ENOMEM.
+ * Sets the type size for data that begin with the @size bytes at @data: the
+ * item size in a .npy header, or whichever of 1, 2, 4, 8 and 16 makes a sample
+ * smallest.  A chunk size above it becomes a whole number of items.  Returns 0
+ * or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_settings_guess(struct b2f_settings *settings, const void *data,
@@ -66,9 +66,9 @@ int b2f_settings_guess(struct b2f_settings *settings, const void *data,
 #define B2F_NPY_HEADER_MAX 40012
 
 /*
- * Tells whether a file that begins with the @size bytes at @data (all of it, or
- * B2F_NPY_HEADER_MAX) can be kept as an array with chunks of @settings: if it
- * has *@nbytes bytes, header and items, neither more nor fewer.
+ * Can a file that begins with the @size bytes at @data (all of it, or
+ * B2F_NPY_HEADER_MAX) be kept as an array with chunks of @settings?  Only if it
+ * has exactly *@nbytes bytes, header and items.
  *
  * Returns 0; B2F_EUNSUPPORTED (not a .npy file, or one that no array can be
  * made of: Fortran order, objects, too large) or -ENOMEM.
@@ -77,15 +77,14 @@ B2F_MUST_CHECK
 int b2f_npy_look(const struct b2f_settings *settings, const void *data,
 		 size_t size, uint64_t *nbytes);
 
-/* The settings that the header of @frame tells. */
+/* Returns the settings in the header of @frame. */
 struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
 
 /*
  * Makes the empty sparse frame @name below @dirfd: a directory that only its
- * owner may enter as long as it is being made, then with the permissions of
- * @mode (and x where @mode has r or w, and all for the owner), and in it an
- * index of @mode.  With @durable it is on disk when this returns, but for its
- * name in @dirfd.
+ * owner may enter while it is being made, then with the permissions of @mode
+ * (and x where @mode has r or w, and all for the owner), and in it an index of
+ * @mode.  With @durable it is on disk on return, except for its name in @dirfd.
  *
  * Returns 0; -EINVAL (settings that cannot be; told to @log), -EEXIST,
  * -ENAMETOOLONG, or another errno of the filesystem; then nothing is left.
@@ -99,7 +98,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 struct b2f_frame_made {
 	/* Close it with b2f_frame_close(). */
 	struct b2f_frame *frame;
-	/* Its directory, but for the ctime, and its index. */
+	/* Status of the directory (its ctime may be older) and of the index. */
 	struct stat dir;
 	struct stat index;
 };
@@ -141,9 +140,9 @@ int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
 
 /*
  * Deletes the sparse frame @name below @dirfd: its index first, so that it is
- * either whole or no frame, then chunk files and what bloscfs and C-Blosc2 keep
- * beside them, then the directory.  Anything else in it stays, and so does the
- * directory then.
+ * either whole or no frame, then chunk files and other files of bloscfs and
+ * C-Blosc2, then the directory.  If it holds any other file, that file and the
+ * directory stay.
  *
  * Returns 0, -ENOENT (it has no index), -ENOTEMPTY (other files are in it), or
  * another errno; if the directory may not be deleted, nothing is.

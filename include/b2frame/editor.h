@@ -51,13 +51,13 @@ B2F_MUST_CHECK
 int b2f_editor_open_frame(const struct b2f_editor_options *options,
 			  struct b2f_frame *frame, struct b2f_editor **out);
 
-/* Closes it; what was not committed is undone.  NULL does nothing. */
+/* Closes @editor and drops uncommitted changes.  NULL does nothing. */
 void b2f_editor_close(struct b2f_editor *editor);
 
 uint64_t b2f_editor_nchunks(const struct b2f_editor *editor);
 uint64_t b2f_editor_nbytes(const struct b2f_editor *editor);
 
-/* Decoded bytes of a chunk; -1 as long as no chunk told. */
+/* Decoded bytes of a chunk; -1 until the first chunk sets them. */
 int32_t b2f_editor_chunksize(const struct b2f_editor *editor);
 
 /*
@@ -82,9 +82,9 @@ B2F_MUST_CHECK
 int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk);
 
 /*
- * Puts the chunks into another order: chunk i becomes what was chunk
- * @order[i].  Returns 0, or -EINVAL (not each of the nchunks numbers once, or a
- * short chunk would not be the last one).
+ * Reorders the chunks: the old chunk @order[i] becomes chunk i.  Returns 0, or
+ * -EINVAL (not each of the nchunks numbers once, or a short chunk would not be
+ * the last one).
  */
 B2F_MUST_CHECK
 int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order);
@@ -125,8 +125,8 @@ B2F_MUST_CHECK
 int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
 
 /*
- * Reads the headers of all chunks: if they take more bytes than the index of the
- * sparse frame tells, *@done is set, and the next commit tells what they take.
+ * Reads the headers of all chunks: if they take more bytes than the index of
+ * the sparse frame says, sets *@done, and the next commit corrects the index.
  */
 void b2f_editor_count(struct b2f_editor *editor, bool *done);
 
@@ -134,9 +134,8 @@ void b2f_editor_count(struct b2f_editor *editor, bool *done);
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
 
 /*
- * Replaces chunk @nchunk, whatever is in it, by zeros of the same length.
- * Returns as b2f_editor_update(), or B2F_EUNSUPPORTED (blocks of different
- * lengths).
+ * Replaces chunk @nchunk, damaged or not, by zeros of the same length.  Returns
+ * as b2f_editor_update(), or B2F_EUNSUPPORTED (blocks of different lengths).
  */
 B2F_MUST_CHECK
 int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk);

@@ -35,7 +35,7 @@ B2F_BEGIN_API
 /* A size beyond what the format or this machine can hold. */
 #define B2F_ETOOBIG (-EFBIG)
 
-/* This is something else than a Blosc2 frame. */
+/* The file or directory is no Blosc2 frame. */
 #define B2F_ENOTFRAME (-EINVAL)
 
 /*
@@ -45,8 +45,8 @@ B2F_BEGIN_API
 #define B2F_EINDOUBT (-EINPROGRESS)
 
 /*
- * Words for @err, an error of this library: those of strerror(3), but for errors
- * whose errno says something else.  Do not free them.
+ * Returns the message of strerror(3) for @err, an error of this library, or a
+ * better one where the errno means something else.  Do not free it.
  */
 const char *b2f_strerror(int err);
 

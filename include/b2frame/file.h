@@ -41,9 +41,9 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		  struct b2f_file **out);
 
 /*
- * Has @file, of which there is no reader yet, stay with the version of the frame
- * that was opened: when that cannot be read because another one has replaced it,
- * reads return -ESTALE, where they would go on with the other one.  It ends with
+ * Has @file, which has no reader yet, stay with the opened version of the
+ * frame: once another version has replaced it, reads that fail return -ESTALE
+ * instead of continuing with the new version.  Ends with
  * b2f_file_allow_write().
  */
 void b2f_file_stay(struct b2f_file *file);
@@ -55,18 +55,18 @@ void b2f_file_close(struct b2f_file *file);
 uint64_t b2f_file_size(struct b2f_file *file);
 
 /*
- * b2f_frame_npy_header() of the frame of @file as it is now.  *@out is
+ * Returns b2f_frame_npy_header() of the current frame of @file.  *@out is
  * malloc'ed: free() it.
  */
 B2F_MUST_CHECK
 int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
 
-/* b2f_frame_is_npy() of the frame of @file as it is now. */
+/* Returns b2f_frame_is_npy() of the current frame of @file. */
 bool b2f_file_is_npy(struct b2f_file *file);
 
 /*
- * The frame of @file, as it was opened or refreshed; stays @file's.  Changes
- * that were written through @file are not in it.
+ * Returns the frame of @file as opened or refreshed; @file keeps owning it.  It
+ * lacks changes that were written through @file.
  */
 struct b2f_frame *b2f_file_frame(struct b2f_file *file);
 
@@ -84,10 +84,10 @@ void b2f_stream_free(struct b2f_stream *stream);
  * Reads up to @size bytes at @off into @buf.  @stream may be NULL: then
  * nothing is decoded ahead.
  *
- * Returns how many bytes were read: @size, or fewer at the end of the file, 0
+ * Returns the number of bytes read: @size, or fewer at the end of the file, 0
  * from there on; or B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM, or an errno of the
- * store if any of them cannot be read (a short count always means the end: a
- * kernel that gets one takes the file to be shorter).  The cause is logged.
+ * store if any byte cannot be read (never a short count: the kernel takes it
+ * for the end of the file).  The cause is logged.
  */
 B2F_MUST_CHECK
 ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
@@ -123,8 +123,8 @@ B2F_MUST_CHECK
 int64_t b2f_file_seek_data(struct b2f_file *file, uint64_t off);
 
 /*
- * The first position >= @off that is in a hole; the end of the file is one.
- * Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
+ * Returns the first position >= @off in a hole; the end of the file counts as
+ * one.  Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
  */
 B2F_MUST_CHECK
 int64_t b2f_file_seek_hole(struct b2f_file *file, uint64_t off);

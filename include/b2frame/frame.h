@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame.h - a Blosc2 frame: opened, looked at, closed
+ * frame.h - opens, describes and closes Blosc2 frames
  *
- * A frame is a row of chunks and what belongs to it: a directory (sparse) or
- * a file (contiguous).  To read its data, give it to b2f_file_open() (file.h).
+ * A frame is a row of chunks and metadata: a directory (sparse) or a file
+ * (contiguous).  To read its data, give it to b2f_file_open() (file.h).
  *
  * Layer: public (made by frame/).
  *
@@ -67,7 +67,7 @@ struct b2f_frame_info {
 	uint32_t header_len;
 	uint32_t trailer_len;
 	uint32_t typesize;
-	/* The block size that was asked for; 0: automatic. */
+	/* The block size in the settings; 0: automatic. */
 	uint32_t blocksize;
 	/* Decoded bytes of a chunk; 0 variable, -1 not known yet. */
 	int32_t chunksize;
@@ -91,7 +91,7 @@ struct b2f_frame_info {
 	size_t nvlmeta;
 	/*
 	 * The kind of checksums in a Bloscpack file, such as "crc32" or "none".
-	 * NULL: it is a frame.
+	 * NULL: not a Bloscpack file.
 	 */
 	const char *bloscpack;
 };
@@ -99,7 +99,7 @@ struct b2f_frame_info {
 enum b2f_chunk_kind {
 	/* Blocks that went through filters and codec. */
 	B2F_CHUNK_COMPRESSED,
-	/* The data as they are. */
+	/* The data, not compressed. */
 	B2F_CHUNK_STORED,
 	/* Compressed blocks of different lengths. */
 	B2F_CHUNK_VLBLOCKS,
@@ -115,7 +115,7 @@ const char *b2f_chunk_kind_name(enum b2f_chunk_kind kind);
 /* The header of one chunk. */
 struct b2f_chunk_info {
 	enum b2f_chunk_kind kind;
-	/* It exists as an index entry alone; what follows @nbytes is 0. */
+	/* The chunk is an index entry alone; fields after @nbytes are 0. */
 	bool in_index;
 	/* Decoded bytes. */
 	uint64_t nbytes;
@@ -145,38 +145,38 @@ struct b2f_meta_info {
 };
 
 /*
- * Tells one content of a file from another one, without reading it: of the
- * index, and with that of its frame; of a chunk file; of any other file.
+ * Identifies a version of a file without reading it: of an index, and so of its
+ * frame; of a chunk file; of any other file.
  */
 struct b2f_frame_stamp {
 	uint64_t dev;
 	uint64_t ino;
 	int64_t size;
 	int64_t mtime_ns;
-	/* 0: @ino stands for a name of the version (an ETag), and no time does. */
+	/* 0: @ino stands for an ETag, and the times identify nothing. */
 	int64_t ctime_ns;
 };
 
 /* Facts about a frame that b2f_frame_peek() reads without opening it. */
 struct b2f_frame_peek {
 	/*
-	 * A directory with an index, or a file with the magic; or one called
-	 * NAME.b2frame or NAME.b2nd that has no content but zeros: a new one that
-	 * has lost it with the power.
+	 * A directory with an index, or a file with the magic; or a file
+	 * NAME.b2frame or NAME.b2nd of zeros alone: a new frame that a loss of
+	 * power has emptied.
 	 */
 	bool is_frame;
 	bool sparse;
 	/* A Bloscpack file, which is shown as a frame. */
 	bool bloscpack;
-	/* Its header makes no sense, so that nothing is known of its sizes. */
+	/* The header is invalid: the sizes are unknown. */
 	bool broken;
-	/* It has no header: it is an empty frame for its name and its other files. */
+	/* Without a header: an empty frame by its name and its other files. */
 	bool blank;
 	/* An array that was made from a .npy file. */
 	bool is_npy;
 	/* An array for which there is a b2f_frame_npy_header(). */
 	bool has_npy_header;
-	/* It has a b2f_frame_obstacle() that its header tells. */
+	/* The header shows that there is a b2f_frame_obstacle(). */
 	bool read_only;
 	/* See b2f_frame_shown_nbytes(). */
 	uint64_t nbytes;
@@ -188,10 +188,9 @@ struct b2f_frame_peek {
 /*
  * Opens the frame @path below @dirfd (AT_FDCWD is allowed): reads and checks
  * header, metalayers, index and trailer, no chunk.  Memory: 8 bytes a chunk.
- * While another program changes the frame it waits: for one that uses the locks of
- * C-Blosc2 some seconds, for others until the files have been left alone for one
- * tick of their clock.
- * Close *@out with b2f_frame_close().
+ * While another program changes the frame it waits: some seconds if that
+ * program uses the locks of C-Blosc2, otherwise until the files were unchanged
+ * for one tick of their clock.  Close *@out with b2f_frame_close().
  *
  * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG,
  * -EAGAIN (another program is still changing it), -ENOMEM, or an errno of the
@@ -218,7 +217,7 @@ const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame);
 /* Returns the name of the frame for messages. */
 const char *b2f_frame_label(const struct b2f_frame *frame);
 
-/* Its geometry if it is a sound b2nd array, else NULL. */
+/* Returns the geometry if @frame is a sound b2nd array, or NULL. */
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 
 /*
@@ -229,8 +228,8 @@ const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 const struct b2f_array *b2f_frame_tensor(const struct b2f_frame *frame);
 
 /*
- * 0; or why @frame cannot be read as a file, which was logged when it was
- * opened: B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
+ * Returns 0, or why @frame cannot be read as a file (logged when it was
+ * opened): B2F_ECORRUPT (an array whose chunks do not fit its shape, or whose
  * .npy header is damaged), B2F_EUNSUPPORTED (its data are elsewhere: see
  * b2f_frame_stands_for(); or are no plain bytes: see b2f_frame_objects()).
  */
@@ -251,9 +250,8 @@ const char *b2f_frame_stands_for(const struct b2f_frame *frame);
 const char *b2f_frame_objects(const struct b2f_frame *frame);
 
 /*
- * Bytes of the file that the frame is shown as: its data, or of an array the
- * items in C order, with the .npy header before them if the array was made from
- * a file that had one.
+ * Size of the file that shows the frame: its data, or the items of an array in
+ * C order, after a .npy header if the array was made from a .npy file.
  */
 uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame);
 
@@ -264,8 +262,8 @@ uint64_t b2f_frame_shown_nbytes(const struct b2f_frame *frame);
 bool b2f_frame_is_npy(const struct b2f_frame *frame);
 
 /*
- * The .npy header of an array, or of b2f_frame_tensor(): the one it was made
- * with, or one that NumPy would write for it.  *@out is malloc'ed: free() it.
+ * Returns the .npy header of an array, or of b2f_frame_tensor(): the original
+ * header, or the one that NumPy would write.  *@out is malloc'ed: free() it.
  *
  * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot
  * tell), B2F_ECORRUPT (a broken one) or -ENOMEM.
@@ -278,7 +276,7 @@ int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
 B2F_MUST_CHECK
 int b2f_frame_check_same(struct b2f_frame *frame);
 
-/* The state of the index that was read. */
+/* Stamp of the index that was read. */
 struct b2f_frame_stamp b2f_frame_stamp_get(const struct b2f_frame *frame);
 
 /* The stamp of an index, or another file, with these attributes. */
@@ -288,16 +286,16 @@ bool b2f_frame_stamp_equal(const struct b2f_frame_stamp *a,
 			   const struct b2f_frame_stamp *b);
 
 /*
- * Is @stamp proof of a version: would a change that is made now have another one?
- * Clocks of filesystems tick every few milliseconds, those of a *coarse* stamp only
- * every other second; a file that is younger than that may change without a trace.
+ * Does @stamp prove a version: would a change now give another stamp?  Clocks
+ * of filesystems tick every few milliseconds, those of a *coarse* stamp only
+ * every other second; a younger file may change and keep its stamp.
  */
 bool b2f_frame_stamp_is_settled(const struct b2f_frame_stamp *stamp);
 bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp);
 
 /*
- * True if they differ in nothing but what a change of attributes makes
- * different: the ctime, with @set_mtime also the mtime.
+ * True if the stamps differ in no more than a change of attributes changes: the
+ * ctime, with @set_mtime also the mtime.
  */
 bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
 			       const struct b2f_frame_stamp *b, bool set_mtime);
@@ -331,26 +329,26 @@ int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
 			  uint8_t **content, size_t *size);
 
 /*
- * Looks at @name below @dirfd, without following a symbolic link there: is it
- * a frame, and how large?  Reads one header at most.
+ * Is @name below @dirfd (a symbolic link is not followed) a frame, and how
+ * large?  Reads one header at most.
  *
- * Returns 0 (also for what is no frame, or a broken one) or an errno.
+ * Returns 0 (also if it is no frame, or a broken one) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
 
-/* So many bytes of a file tell b2f_frame_begins() whether it is a frame. */
+/* Bytes of a file that b2f_frame_begins() needs. */
 #define B2F_FRAME_BEGIN_MAX 128
 
 /*
  * Do the first @n bytes of a file of @size bytes begin a frame, with a valid
- * header?  A file of which they do not may be another kind of frame.
+ * header?  If not, the file may still be another kind of frame.
  */
 bool b2f_frame_begins(const void *bytes, size_t n, uint64_t size);
 
 /*
- * Why @frame cannot be written to as a file, as "it is a part of another file",
- * or NULL.  May read the head of a chunk; those of all, if some tell no length.
+ * Returns why @frame cannot be written to as a file, such as "it is a part of
+ * another file", or NULL.  May read heads of chunks.
  */
 const char *b2f_frame_obstacle(struct b2f_frame *frame);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * log.h - where the library's messages go
+ * log.h - receives the library's messages
  *
  * The library never prints.  The caller that opens something passes a struct
  * b2f_log; each failure is reported to it once, where the cause is known, with

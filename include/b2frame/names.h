@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * names.h - numbers of the format into words, and names of frames
+ * names.h - names of codecs and filters, versions, and names of frames
  *
  * Layer: public.  Threads: pure functions.
  */
@@ -45,8 +45,8 @@ enum b2f_part {
 enum b2f_part b2f_part_of(const char *name);
 
 /*
- * The codecs that can encode, with blanks between them; and what else the library
- * was built with, or without: "+http +s3 -crypto".  Never NULL.
+ * The codecs that can encode, with blanks between them; and the features the
+ * library was built with, or without: "+http +s3 -crypto".  Never NULL.
  */
 const char *b2f_codecs(void);
 const char *b2f_features(void);

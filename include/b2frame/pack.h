@@ -48,7 +48,7 @@ struct b2f_pack_entry {
 	size_t parent;
 	/* Stored bytes; 0 for a directory. */
 	uint64_t size;
-	/* Why it cannot be read, as "it is encrypted"; NULL: it can. */
+	/* Why it cannot be read, such as "it is encrypted"; NULL: it can. */
 	const char *refused;
 };
 
@@ -56,9 +56,9 @@ struct b2f_pack_entry {
 bool b2f_pack_is_name(const char *name);
 
 /*
- * Is the file @name below @dirfd (AT_FDCWD is allowed) a pack?  It has to be
- * called like one, and to end like a ZIP file or to be an EmbedStore by its
- * metalayers.  A symbolic link is none.
+ * Is the file @name below @dirfd (AT_FDCWD is allowed) a pack?  It needs the
+ * suffix of a pack, and to end like a ZIP file or have the metalayers of an
+ * EmbedStore.  A symbolic link is no pack.
  *
  * Returns 0 with *@is, or an errno that is no answer.
  */
@@ -66,9 +66,9 @@ B2F_MUST_CHECK
 int b2f_pack_look(int dirfd, const char *name, bool *is);
 
 /*
- * Opens the pack @path below @dirfd: reads all names, and where the entries
- * are.  Uses log, label and nofollow of @options.  Close *@out with
- * b2f_pack_close(); frames that were opened from it stay open.
+ * Opens the pack @path below @dirfd: reads names and positions of all entries.
+ * Uses log, label and nofollow of @options.  Close *@out with b2f_pack_close();
+ * frames that were opened from it stay open.
  *
  * Returns 0, B2F_ENOTFRAME (it is no pack), B2F_ECORRUPT, B2F_EUNSUPPORTED,
  * B2F_ETOOBIG, -ENOMEM, or an errno of the filesystem.  The cause is logged.
@@ -84,8 +84,8 @@ void b2f_pack_close(struct b2f_pack *pack);
 struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack);
 
 /*
- * Has no program written to the file since it was opened?  If so, all that was
- * read before the call is of one version.  Returns 0, -ESTALE, or an errno.
+ * Is the file unchanged since it was opened?  If so, all bytes read before the
+ * call are of one version.  Returns 0, -ESTALE, or an errno.
  */
 B2F_MUST_CHECK
 int b2f_pack_check(const struct b2f_pack *pack);
@@ -102,7 +102,7 @@ size_t b2f_pack_nchildren(const struct b2f_pack *pack, size_t dir);
 size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i);
 
 /*
- * Finds what is shown as @name in the directory @dir.  Returns 0, -ENOENT, or
+ * Finds the entry shown as @name in the directory @dir.  Returns 0, -ENOENT, or
  * -ENOTDIR.
  */
 B2F_MUST_CHECK
@@ -128,18 +128,18 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 			struct b2f_frame **out);
 
 /*
- * Reads up to @n stored bytes of entry @i from byte @off on; if these are all of
- * them, their checksum is checked.  Returns how many these are, fewer at its end
- * only; -EISDIR, B2F_EUNSUPPORTED (it is refused), B2F_ECORRUPT, -ENOMEM or an
- * errno.
+ * Reads up to @n stored bytes of entry @i from byte @off on; a read of the
+ * whole entry also checks its checksum.  Returns the number of bytes, fewer
+ * than @n only at the end; -EISDIR, B2F_EUNSUPPORTED (it is refused),
+ * B2F_ECORRUPT, -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 		      void *buf, size_t n);
 
 /*
- * Reads all stored bytes of entry @i, and compares them with the CRC-32 that a
- * .b2z has of frames, plain bytes, and of each .b2e in it (a directory here).
+ * Reads all stored bytes of entry @i, and compares them with their CRC-32: a
+ * .b2z has one for frames, plain bytes, and each .b2e in it (a directory here).
  * Entries without a CRC-32 are not read: a .b2e file, refused entries,
  * directories.
  *

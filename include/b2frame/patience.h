@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * patience.h - for how long a thread waits for servers
+ * patience.h - ends a thread's requests to servers early
  *
  * Layer: public (made by base/).  Threads: each has its own.
  */
@@ -14,9 +14,9 @@
 B2F_BEGIN_API
 
 /*
- * Does nobody want the result any more of what is done for @arg?  Called several times
- * a second while a thread waits, perhaps with locks of the library held: must neither
- * wait nor call the library.
+ * Is the result of the work for @arg no longer wanted?  Called several times a
+ * second while a thread waits, perhaps with locks of the library held: must
+ * neither wait nor call the library.
  */
 typedef bool b2f_unwanted_fn(void *arg);
 
@@ -27,7 +27,7 @@ typedef bool b2f_unwanted_fn(void *arg);
  */
 void b2f_patience_set(b2f_unwanted_fn *fn, void *arg);
 
-/* Does it say so?  Without one: no. */
+/* Does the thread's function return true?  Without one: false. */
 bool b2f_patience_is_over(void);
 
 B2F_END_API

@@ -7,11 +7,11 @@
  * it and the connections to it.  A *path* names an object below it, and "" the
  * location itself; it is the rest of the key, with '/' between its parts.
  *
- * A version of an object is told by its ETag.  All reads of an open object are
+ * The ETag identifies a version of an object.  All reads of an open object are
  * of one version (If-Match), or fail with -ESTALE.
  *
- * A library that was built without libcurl has all of these functions; they say so
- * and return B2F_EUNSUPPORTED.
+ * In a library that was built without libcurl these functions log that and
+ * return B2F_EUNSUPPORTED.
  *
  * Layer: public (made by remote/).
  *
@@ -42,7 +42,7 @@ struct b2f_remote_keys {
 	char *access_key;
 	char *secret_key;
 	char *session_token;
-	/* When they end, seconds since 1970; 0: never. */
+	/* When the keys expire, seconds since 1970; 0: never. */
 	int64_t end_s;
 };
 
@@ -83,72 +83,72 @@ struct b2f_remote_options {
 	 */
 	bool request_payer;
 	/*
-	 * How the server is to encrypt new objects: "AES256" or "aws:kms", with the key
-	 * @sse_kms_key ("aws:kms" is meant if that alone is there).  NULL: as the bucket
-	 * has it.
+	 * How the server is to encrypt new objects: "AES256" or "aws:kms", with
+	 * the key @sse_kms_key (which alone implies "aws:kms").  NULL: the
+	 * default of the bucket.
 	 */
 	const char *sse;
 	const char *sse_kms_key;
-	/* Or B2F_REMOTE_SSE_C_SIZE bytes by which all objects are encrypted (SSE-C). */
+	/* Or a key of B2F_REMOTE_SSE_C_SIZE bytes for all objects (SSE-C). */
 	const uint8_t *sse_c_key;
 	/* Without keys: where none were found, for messages; NULL: none are wanted. */
 	const char *unsigned_why;
 	/*
-	 * A proxy as libcurl takes it; NULL: none, whatever the environment says.
-	 * And the hosts that are reached without it, as no_proxy names them; NULL:
-	 * none.
+	 * A proxy as libcurl takes it; NULL: none, whatever the environment
+	 * says.  And the hosts to reach without it, in the form of no_proxy;
+	 * NULL: none.
 	 */
 	const char *proxy;
 	const char *no_proxy;
 	/* A file of certificates (PEM) to trust; NULL: those of the system. */
 	const char *ca_file;
-	/* Until a connection stands, ms; 0: 10,000. */
+	/* Time limit for connecting, ms; 0: 10,000. */
 	unsigned int connect_ms;
 	/* Without a byte, ms, in steps of a second; 0: 30,000. */
 	unsigned int stall_ms;
 	/*
-	 * For an answer, ms, with a second more per 16 KiB of it, however steadily it
-	 * comes; 0: 60,000.
+	 * Time limit for a whole answer, ms, plus a second per 16 KiB of it; 0:
+	 * 60,000.
 	 */
 	unsigned int answer_ms;
 	/*
-	 * For how long a request is made again after errors that may pass, ms; 0:
-	 * 180,000.  UINT_MAX: never.  A server that has never answered is not waited
-	 * for beyond 5,000.
+	 * How long a request is retried after transient errors, ms; 0: 180,000.
+	 * UINT_MAX: no retry.  For a server that has never answered, 5,000 at
+	 * most.
 	 */
 	unsigned int retry_ms;
 	/*
-	 * Before the first time, ms, half of it by chance; twice as long before each
-	 * further one, up to 10,000.  0: 100.
+	 * Pause before the first retry, ms, half of it random; doubled before
+	 * each further one, up to 10,000. 0: 100.
 	 */
 	unsigned int backoff_ms;
 	/*
-	 * A longer object is sent in parts of a quarter of this (multipart upload), of
-	 * which this much is in memory; 0: 64 MiB.
+	 * A longer object is sent in parts of a quarter of this size (multipart
+	 * upload), with this many bytes in memory; 0: 64 MiB.
 	 */
 	uint64_t put_bytes;
 	/* At a time; 0: 32, so that chunks of some 100 KiB fill a link of 100 MB/s. */
 	unsigned int connections;
 	/*
-	 * For how many ms an index counts as current once it was looked at; 0:
-	 * 5,000.  A frame asks at most that often whether it has changed.
+	 * How long an index counts as current after it was read or checked, ms;
+	 * 0: 5,000.  A frame asks no more often whether it has changed.
 	 */
 	unsigned int refresh_ms;
 	/*
-	 * A directory, made if there is none, for what has come from servers: stored
-	 * bytes by object and version, up to @cache_bytes on disk (0: 10 GiB), at
-	 * least 1 MiB.  Several programs may share it.  NULL: nothing is kept.
+	 * A directory, made if there is none, that caches stored bytes by
+	 * object and version, up to @cache_bytes on disk (0: 10 GiB), at least
+	 * 1 MiB.  Several programs may share it.  NULL: no cache.
 	 */
 	const char *cache_dir;
 	uint64_t cache_bytes;
 	/*
-	 * Bytes of chunks that may be on their way to readers in order, or wait for
-	 * them, of all frames together; 0: 128 MiB.
+	 * Bytes of chunks that may be prefetched for sequential readers of all
+	 * frames together; 0: 128 MiB.
 	 */
 	uint64_t ahead_bytes;
 	/*
-	 * How long chunks that a commit from here has replaced stay, for readers
-	 * of the index before, seconds; 0: 60.
+	 * How long chunks that our commits have replaced stay, for readers of
+	 * an older index, seconds; 0: 60.
 	 */
 	unsigned int keep_s;
 	/*
@@ -163,7 +163,7 @@ struct b2f_remote_options {
 /* "s3://...", "http://...", "https://...": may be given to b2f_remote_new(). */
 bool b2f_remote_is_url(const char *path);
 
-/* Is it the first of these: in an object store? */
+/* Is it "s3://...", an object store? */
 bool b2f_remote_is_s3(const char *path);
 
 /*
@@ -182,22 +182,22 @@ int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
 void b2f_remote_free(struct b2f_remote *remote);
 
 /*
- * For the end of a program that has committed all: what is read or removed from now on
- * gets two seconds.  With @at_once all requests end now, and what is not stored is
- * lost.
+ * For the end of a program that has committed all: reads and removals get two
+ * seconds from now on.  With @at_once all requests end now, and unstored bytes
+ * are lost.
  */
 void b2f_remote_hurry(struct b2f_remote *remote, bool at_once);
 
-/* Is it a place in an object store, which can be listed? */
+/* Is @remote in an object store, whose directories can be listed? */
 bool b2f_remote_has_list(const struct b2f_remote *remote);
 
-/* After so many seconds what was replaced is due, as the options say. */
+/* Returns keep_s of the options: seconds until replaced chunks are removed. */
 unsigned int b2f_remote_keep_s(const struct b2f_remote *remote);
 
 /* Returns the URL of @remote for messages, without its secret parts. */
 const char *b2f_remote_label(const struct b2f_remote *remote);
 
-/* An ETag is longer than this on no server that is served; and its 0. */
+/* Room for an ETag and its 0; longer ones are not supported. */
 #define B2F_REMOTE_ETAG_SIZE 128
 
 /* A version of an object. */
@@ -212,7 +212,7 @@ struct b2f_remote_stat {
 	uint32_t crc32;
 };
 
-/* The stamp of the version @st, and what stat(2) would say of it: a plain file. */
+/* The stamp of the version @st, and its attributes as of a plain file. */
 struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st);
 void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
 
@@ -255,7 +255,7 @@ ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
 struct b2f_remote_entry {
 	/* One part of a path, without slashes; valid during the call. */
 	const char *name;
-	/* Paths begin with it and a '/'; @st is zeros then. */
+	/* A directory: paths begin with @name and a '/'; @st is zeros. */
 	bool is_dir;
 	struct b2f_remote_stat st;
 };
@@ -297,14 +297,14 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 struct b2f_pack **out);
 
 /*
- * Writing: into an object store alone, and only if it keeps to the conditions of
- * requests, which is tried out once, before the first write: all of these return
- * -EROFS, and log why, if that is not so.  A frame that was opened as above is written
- * to as any other one (b2frame/write.h) if it is sparse; other writers are not kept
- * out, and a commit that comes second is merged with theirs, or is -ESTALE.
+ * Writing: only to an object store that honours conditional requests, which one
+ * test before the first write finds out: otherwise all of these functions
+ * return -EROFS, and log why.  A sparse frame that was opened as above is
+ * written to like any other (b2frame/write.h); other writers are not kept out,
+ * and a commit that comes second is merged with theirs, or is -ESTALE.
  *
- * May there be writing below @path?  Returns 0, -EROFS or an error of requests: all
- * are logged, -ENOENT too (there is no such bucket).
+ * May objects below @path be written?  Returns 0, -EROFS or an error of
+ * requests: all are logged, -ENOENT too (there is no such bucket).
  */
 B2F_MUST_CHECK
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path);
@@ -318,9 +318,9 @@ int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
 			    const struct b2f_settings *settings);
 
 /*
- * The same, but nothing is there before the first commit, which puts the index there.
- * Close *@out with b2f_frame_close().  Returns as that; if a frame comes there
- * meanwhile, the commit is -ESTALE.
+ * Like b2f_remote_create_frame(), but the first commit stores the index, and no
+ * object exists before.  Close *@out with b2f_frame_close().  If another frame
+ * takes @path meanwhile, the commit is -ESTALE.
  */
 B2F_MUST_CHECK
 int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
@@ -338,9 +338,9 @@ B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
 
 /*
- * The same in two steps: removes the index, and keeps in *@out which chunks were
- * there, so that what has the frame open can read them until these are removed, too.
- * Free *@out with b2f_remote_remains_free().  Returns as b2f_remote_remove_frame().
+ * Removes the index alone, and lists the chunks in *@out: programs with the
+ * frame open can read them until b2f_remote_remains_free() removes them, too.
+ * Returns as b2f_remote_remove_frame().
  */
 struct b2f_remote_remains;
 
@@ -349,8 +349,8 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 			    struct b2f_remote_remains **out);
 
 /*
- * Removes the chunks, and waits for that; NULL does nothing.  Leaves the chunks
- * of a replaced frame if the frame that replaced it has been removed since.
+ * Removes the chunks and waits for the end; NULL does nothing.  Leaves the
+ * chunks of a replaced frame if the frame that replaced it was removed since.
  */
 void b2f_remote_remains_free(struct b2f_remote_remains *remains);
 
@@ -368,20 +368,20 @@ void b2f_remote_remains_leave(struct b2f_remote_remains *remains);
 
 /* Objects that are of no use. */
 struct b2f_remote_orphans {
-	/* Chunks that no index names, and are old enough; their bytes. */
+	/* Chunks that no index names and that are old enough; their bytes. */
 	uint64_t n;
 	uint64_t nbytes;
-	/* Chunks that are younger: a writer may be about to name them. */
+	/* Younger chunks: a writer may be about to name them. */
 	uint64_t nyoung;
-	/* Old objects with which b2f_remote_allow_write() tried the server. */
+	/* Old test objects of b2f_remote_allow_write(). */
 	uint64_t nprobes;
 };
 
 /*
- * Finds chunks of the sparse frame @path that its index does not name (of what has no
- * index, and nothing but chunks, all), and probes there, and removes what is at least
- * @older_s seconds old, by the clocks of server and client, unless @dry_run.  No writer
- * may take so long from a chunk to its commit.
+ * Finds chunks of the sparse frame @path that its index does not name (all, if
+ * there are only chunks and no index), and test objects there, and removes
+ * objects at least @older_s seconds old, by the clocks of server and client,
+ * unless @dry_run.  No writer may take so long from a chunk to its commit.
  *
  * Returns 0, or as b2f_remote_open_frame() and b2f_remote_allow_write().
  */
@@ -390,13 +390,13 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 		     uint64_t older_s, bool dry_run,
 		     struct b2f_remote_orphans *out);
 
-/* Is told what was found at @path. */
+/* Gets the counts of the orphans at @path. */
 typedef void b2f_remote_orphans_fn(void *arg, const char *path,
 				   const struct b2f_remote_orphans *found);
 
 /*
- * The same of the directory @path and all below it, whatever is there; @fn is called for
- * each directory where there is any.  Goes on after an error, and returns the first one.
+ * Sweeps the directory @path and all below it; calls @fn for each directory
+ * with orphans.  Goes on after an error, and returns the first one.
  */
 B2F_MUST_CHECK
 int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
@@ -455,11 +455,11 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   struct b2f_remote_stat *out);
 
 /*
- * Reads the @n bytes at @off of what is sent, in order, or from 0 on again;
- * all, or returns an errno.  The last ones have to tell whether all were of one
- * version.  Called by the caller's thread; but if the object is too long for
- * memory and the server takes no parts, by a thread of the remote, which does
- * nothing else meanwhile.
+ * A source of bytes to send.  @read reads all @n bytes at @off, in order, or
+ * from 0 on again, or returns an errno.  The read of the last bytes has to fail
+ * if not all were of one version.  The caller's thread calls it; but if the
+ * object is too long for memory and the server takes no parts, a thread of the
+ * remote does, and does nothing else meanwhile.
  */
 struct b2f_remote_source {
 	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
@@ -469,7 +469,7 @@ struct b2f_remote_source {
 	uint64_t key;
 };
 
-/* No server takes more, bytes; and in one piece. */
+/* Most bytes of an object that a server takes; and of one in one piece. */
 #define B2F_REMOTE_PUT_MAX   (UINT64_C(5) << 40)
 #define B2F_REMOTE_PIECE_MAX (UINT64_C(5) << 30)
 
@@ -500,9 +500,8 @@ int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
 			  struct b2f_remote_reader **out);
 
 /*
- * Reads the @n bytes at @off, all; ahead of them too, unless the last read ended
- * elsewhere.  Returns 0, B2F_ECORRUPT (it ends before) or an error of requests,
- * logged.
+ * Reads all @n bytes at @off, and reads ahead if the last read ended there.
+ * Returns 0, B2F_ECORRUPT (it ends before) or an error of requests, logged.
  */
 B2F_MUST_CHECK
 int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
@@ -520,7 +519,7 @@ int b2f_remote_remove(struct b2f_remote *remote, const char *path);
 
 /* Counts of the requests of @remote. */
 struct b2f_remote_counts {
-	/* Requests that were sent, those that were made again counted. */
+	/* Requests sent, retries included. */
 	uint64_t requests;
 	uint64_t retries;
 	/* Bytes of bodies. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * repair.h - what can be saved of a sparse frame, or given up
+ * repair.h - repairs sparse frames
  *
  * See also b2f_editor_zero() in txn.h.
  *
@@ -18,9 +18,7 @@ B2F_BEGIN_API
 struct b2f_leftovers {
 	/* An index that was never installed: 0 or 1. */
 	uint64_t nindexes;
-	/*
-	 * Chunk files that no index names: those that surely no program needs.
-	 */
+	/* Chunk files that no index names, and that surely no program needs. */
 	uint64_t nsure;
 	/* Young ones; C-Blosc2 writes a chunk before it names it. */
 	uint64_t nyoung;
@@ -31,15 +29,15 @@ struct b2f_leftovers {
 enum b2f_sweep {
 	/* Only look. */
 	B2F_SWEEP_LOOK,
-	/* Remove what is surely a leftover. */
+	/* Remove sure leftovers. */
 	B2F_SWEEP_SURE,
 	/* Remove young chunk files, too. */
 	B2F_SWEEP_ALL,
 };
 
 /*
- * Looks for leftovers in the directory of @frame, and removes some.  @out says
- * what there was before.
+ * Looks for leftovers in the directory of @frame, and removes some.  @out
+ * counts the leftovers before that.
  *
  * Returns 0; -EROFS (it is contiguous), -EBUSY (another process writes to it),
  * -ESTALE (it was changed since it was opened), -ENOMEM or an errno; logged.
@@ -49,9 +47,9 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
 		    struct b2f_leftovers *out);
 
 /*
- * Would C-Blosc2 open the sparse @frame?  It opens none with a chunk id above what
- * the index says that all chunks take, less 32; it makes such frames itself, when
- * it writes smaller chunks in the place of others.
+ * Would C-Blosc2 open the sparse @frame?  It refuses chunk ids above the stored
+ * bytes of all chunks, by the index, less 32; it makes such frames itself, when
+ * smaller chunks replace larger ones.
  */
 bool b2f_frame_suits_stock(const struct b2f_frame *frame);
 
@@ -64,8 +62,8 @@ struct b2f_rebuild_options {
 	mode_t mode;
 	bool no_seal;
 	/*
-	 * Put zeros where a chunk is damaged but for its head; else it is left
-	 * out, or if it is part of an array, all fails.
+	 * Replace a damaged chunk with a sound head by zeros; if false, leave
+	 * it out, or, in an array, fail.
 	 */
 	bool zero_damaged;
 };
@@ -100,11 +98,11 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 		      struct b2f_rebuild_result *out);
 
 /*
- * Puts a durable index of no data, with the mode, owner and xattrs of the old
- * one, in the place of that of the sparse frame @name below @dirfd, which
- * cannot be read.  The next writer deletes the chunk files, as leftovers of a
- * crash.  A contiguous one becomes that of b2f_frame_make_small(), in the same
- * file.
+ * Replaces the unreadable index of the sparse frame @name below @dirfd by a
+ * durable index without data, with the mode, owner and xattrs of the old one.
+ * The next writer deletes the chunk files, as leftovers of a crash.  A
+ * contiguous frame becomes a frame like that of b2f_frame_make_small(), in the
+ * same file.
  *
  * Returns 0, -EINVAL (settings that cannot be), -EBUSY (it has a writer),
  * -EAGAIN (another program holds .b2lock), -EROFS (a file that does not begin

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * runtime.h - what all files of a process share
+ * runtime.h - the cache and the threads that all files share
  *
  * A runtime has one cache of decoded blocks and one pool of worker threads,
  * which bound memory and threads for the whole process.
@@ -59,13 +59,13 @@ struct b2f_runtime_options {
 
 /* Work of one codec, in all threads together. */
 struct b2f_codec_stats {
-	/* Bytes that came out of it; reading their stored bytes counts as well. */
+	/* Decoded bytes; decode_ns includes reading the stored bytes. */
 	uint64_t decoded_bytes;
 	uint64_t decode_ns;
 	/* Chunks that were written: decoded and stored bytes. */
 	uint64_t encoded_bytes;
 	uint64_t stored_bytes;
-	/* Writing their files counts as well. */
+	/* Includes writing the chunk files. */
 	uint64_t encode_ns;
 };
 
@@ -103,17 +103,17 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 
 /*
  * Calls @fn(@arg, i) once for each i < @n, on the workers and on the calling
- * thread, and returns when all calls have: for what waits for the disk as well as
- * for what computes.  After a call fails, calls that did not start are left out.
- * Returns 0, or the error of the lowest i that failed.
+ * thread, and returns when all calls have; calls may compute or wait for the
+ * disk.  After a call fails, calls that did not start are left out.  Returns 0,
+ * or the error of the lowest i that failed.
  */
 B2F_MUST_CHECK
 int b2f_runtime_for(struct b2f_runtime *runtime, size_t n,
 		    int (*fn)(void *arg, size_t i), void *arg);
 
 /*
- * Gives memory back that is kept for what comes next, but for what is cached of
- * open files.  May take some milliseconds.
+ * Frees spare buffers, but not the cached bytes of open files.  May take some
+ * milliseconds.
  */
 void b2f_runtime_trim(struct b2f_runtime *runtime);
 

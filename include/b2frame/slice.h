@@ -17,19 +17,19 @@ B2F_BEGIN_API
  * to be dropped has a count of 1.
  */
 struct b2f_slice {
-	/* Index of the first one. */
+	/* Index of the first item. */
 	int64_t start[B2F_ARRAY_MAX_DIM];
 	/* From one to the next, not 0; below 0 it goes backwards. */
 	int64_t step[B2F_ARRAY_MAX_DIM];
-	/* How many; 0: none, and start and step mean nothing. */
+	/* Number of items; 0: none, and start and step mean nothing. */
 	uint64_t count[B2F_ARRAY_MAX_DIM];
 };
 
 /*
  * Hands the items of @slice to @piece in C order, some 64 MiB at a time, by the
- * calling thread; all workers of the runtime read them.  Blocks that have
- * nothing of the slice are not decoded, and the others once, if the cache of
- * the runtime has room for one row of them.
+ * calling thread; all workers of the runtime read them.  Only blocks with items
+ * of the slice are decoded, and once each if the cache of the runtime has room
+ * for one row of them.
  *
  * Returns 0; -EINVAL (no array, or not inside of it); what @piece returned if
  * that is not 0; or as b2f_file_pread().
@@ -40,9 +40,8 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 		   void *arg);
 
 /*
- * The header of a .npy file of items as @frame has them, in an array of @ndim
- * (<= B2F_ARRAY_MAX_DIM) dimensions @shape.  Otherwise like
- * b2f_frame_npy_header().
+ * Makes the .npy header for an array of the items of @frame, of @ndim (<=
+ * B2F_ARRAY_MAX_DIM) dimensions @shape.  Otherwise like b2f_frame_npy_header().
  */
 B2F_MUST_CHECK
 int b2f_slice_npy_header(const struct b2f_frame *frame, unsigned int ndim,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.h - the rows of a CTable, of which a frame is a column
+ * table.h - counts the rows of a CTable
  *
  * A CTable of python-blosc2 is a store with an array per column in _cols.
  * Deleted rows stay in the columns until the table is compacted; _valid_rows
@@ -25,14 +25,14 @@ B2F_BEGIN_API
 #define B2F_TABLE_META "_meta.b2f"
 
 /*
- * Is @path that of a column, TABLE/_cols/NAME or _cols/NAME?  If so, *@table is
- * how many bytes of it are before "_cols", a slash at the end included.
+ * Is @path the path of a column, TABLE/_cols/NAME or _cols/NAME?  If so,
+ * *@table is the number of its bytes before "_cols", the slash included.
  */
 bool b2f_table_has_column(const char *path, size_t *table);
 
 /*
- * How many rows the table has whose B2F_TABLE_META is @meta.
- * Returns 0, -ENODATA (it does not tell), B2F_ECORRUPT or -ENOMEM.
+ * Counts the rows of the table whose B2F_TABLE_META is @meta.  Returns 0,
+ * -ENODATA (@meta has no count), B2F_ECORRUPT or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_table_rows(const struct b2f_frame *meta, uint64_t *nrows);

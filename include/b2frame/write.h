@@ -2,16 +2,16 @@
 /*
  * write.h - writing to a frame as to a plain file
  *
- * Written bytes are kept in memory until a *commit*: the chunks they are in go
- * to new chunk files, then a new index replaces the old one.  Whatever happens
- * in between, the frame on disk is as the last commit left it.
+ * Written bytes are kept in memory until a *commit*: it writes their chunks to
+ * new chunk files, then a new index replaces the old one.  Whatever happens in
+ * between, the frame on disk is as the last commit left it.
  *
  * Chunks that are complete are encoded by the workers while the writer goes on.
  * When all files together have more than the runtime's dirty_bytes, chunks are
  * encoded to files that no index names yet, and the writer waits.
  *
- * A failed commit loses nothing: what was written stays in memory (or in files
- * without an index), is read as before, and the next commit tries again.
+ * A failed commit loses nothing: written bytes stay in memory (or in files
+ * without an index), are read as before, and the next commit tries again.
  *
  * Layer: public (made by file/).
  *
@@ -44,8 +44,8 @@ struct b2f_write_options {
 	 */
 	bool guess_typesize;
 	/*
-	 * A frame without metalayers becomes an array while it holds a .npy
-	 * file, and nothing else; an array that was made so takes any change.
+	 * A frame without metalayers becomes an array while it holds exactly a
+	 * .npy file; such an array takes any change.
 	 */
 	bool npy_arrays;
 	/*
@@ -57,8 +57,8 @@ struct b2f_write_options {
 	uint32_t chunksize;
 	/*
 	 * Programs that wrote to the file may believe that it is closed before
-	 * it is: then the end leaves a contiguous frame alone, but for what
-	 * its lock protects.  See b2f_file_tidy().
+	 * it is: then closing changes a contiguous frame only as far as its
+	 * lock protects it.  See b2f_file_tidy().
 	 */
 	bool ends_late;
 	/*
@@ -93,9 +93,9 @@ int b2f_file_allow_write(struct b2f_file *file,
 			 const struct b2f_write_options *options);
 
 /*
- * Ends that before the file is closed, so that other processes can write to it while
- * it is read here; b2f_file_allow_write() allows it again.  No thread may be writing.
- * Waits for no other commit.
+ * Ends writing before the file is closed, so that other processes can write to
+ * it while it is read here; b2f_file_allow_write() allows it again.  No thread
+ * may be writing.  Waits for no other commit.
  *
  * Returns 0; -EBUSY (there is something to commit, or a commit is under way: nothing
  * has changed) or as b2f_frame_open().
@@ -110,7 +110,7 @@ bool b2f_file_is_writable(struct b2f_file *file);
  * Writes the @size bytes at @buf to @off; what lies between the end of the file
  * and @off becomes zeros.  May wait for the workers if too much is dirty.
  *
- * Returns how many bytes were written, from the first on: @size, or fewer if an
+ * Returns the number of bytes written, from the first on: @size, or fewer if an
  * error came after some; or -EBADF (not writable), -EPERM (an array has one
  * size and keeps it; logged), -EFBIG, -ENOMEM, B2F_ECORRUPT (damaged data that
  * were to be kept beside the new ones), or an errno of the store (-ENOSPC,
@@ -121,7 +121,7 @@ B2F_MUST_CHECK
 ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
 			uint64_t off);
 
-/* The same at the end of the file, wherever that is then; *@off tells it. */
+/* Writes at the current end of the file; *@off is its position. */
 B2F_MUST_CHECK
 ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
 			uint64_t *off);
@@ -131,8 +131,8 @@ B2F_MUST_CHECK
 int b2f_file_truncate(struct b2f_file *file, uint64_t size);
 
 /*
- * Makes [@off, @off + @size) zeros; whole chunks of it take no room.  The size
- * of the file does not change.  Returns as b2f_file_truncate().
+ * Makes [@off, @off + @size) zeros; whole chunks of zeros take no room.  The
+ * size of the file does not change.  Returns as b2f_file_truncate().
  */
 B2F_MUST_CHECK
 int b2f_file_zero(struct b2f_file *file, uint64_t off, uint64_t size);
@@ -147,21 +147,20 @@ struct b2f_encoding {
 };
 
 /*
- * Has the chunks that are encoded from now on be made as @encoding says; those
- * that there are stay as they are.  It is a change to be committed like a write,
- * but no write: the mtime stays.
+ * Encodes chunks from now on as @encoding says; existing chunks stay as they
+ * are.  The change is committed like a write, but keeps the mtime.
  *
- * Returns 1, 0 (they are made so already), -EBADF, -EROFS, -EINVAL (there is no
- * such codec, level or filter), -EBUSY (the array is being written anew) or
- * -ENOMEM.  If a commit finds that another program has changed the frame, the
- * settings are those of that program: ask again until it is 0.
+ * Returns 1, 0 (no change), -EBADF, -EROFS, -EINVAL (there is no such codec,
+ * level or filter), -EBUSY (the array is being written anew) or -ENOMEM.  If a
+ * commit finds that another program has changed the frame, the settings of that
+ * program count: call this again until it returns 0.
  */
 B2F_MUST_CHECK
 int b2f_file_set_encoding(struct b2f_file *file,
 			  const struct b2f_encoding *encoding);
 
 /*
- * Commits everything that was written before this call; 0 if that was nothing.
+ * Commits all bytes written before this call; returns 0 if there are none.
  * Waits a few seconds for other programs that have locked the frame (.b2lock).
  *
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
@@ -175,8 +174,8 @@ B2F_MUST_CHECK
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
- * The same without waiting: -EAGAIN also while another thread commits the file.
- * For threads that have other files to care for.
+ * Like b2f_file_commit() without waiting: -EAGAIN also while another thread
+ * commits the file.  For threads that have other files to care for.
  */
 B2F_MUST_CHECK
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
@@ -201,7 +200,7 @@ bool b2f_file_is_dirty(struct b2f_file *file);
  */
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 
-/* Forgets all that is not committed; for a file that has been deleted. */
+/* Drops all uncommitted changes; for a file that has been deleted. */
 void b2f_file_discard(struct b2f_file *file);
 
 /*
@@ -252,16 +251,16 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 			int (*fn)(void *arg, int dirfd), void *arg);
 
 /*
- * Gives @frame, which is what is stored, another place, and opens it there: *@out is
- * the same data.  Returns 0 or an error.
+ * Moves the stored @frame to another place, and opens it there: *@out has the
+ * same data.  Returns 0 or an error.
  */
 typedef int b2f_file_move_fn(void *arg, struct b2f_frame *frame,
 			     struct b2f_frame **out);
 
 /*
- * Commits everything, and calls @fn with @arg; nothing is written meanwhile.  @file
- * goes on with what it returns.  Readers may be at what was there before until they
- * end.
+ * Commits everything, calls @fn with @arg while no thread can write, and
+ * continues @file with the frame that @fn opened.  Current readers may use the
+ * old frame until they end.
  *
  * Returns 0; as b2f_file_commit(); -ESTALE (another program has changed the frame);
  * -EBUSY (there is always more to commit); as b2f_frame_open(), or what @fn returned:
@@ -277,20 +276,20 @@ int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg);
  */
 bool b2f_file_take_foreign(struct b2f_file *file);
 
-/* Will that return true? */
+/* Will b2f_file_take_foreign() return true? */
 bool b2f_file_has_foreign(struct b2f_file *file);
 
 /*
- * Has another program changed the frame, so that b2f_file_refresh() would go on with
- * that?  Asks a server no more often than its refresh_ms says.
+ * Has another program changed the frame, so that b2f_file_refresh() has work?
+ * Asks a server no more often than its refresh_ms says.
  */
 bool b2f_file_is_outdated(struct b2f_file *file);
 
 /*
- * Looks whether another program has changed the frame.  If so, and if nothing
- * here is dirty, @file continues with what is on disk now and *@changed is set.
- * If that program has locked it, waits @wait_ms at most.
- * Returns 0, or an errno (-EAGAIN: it is still locked): then @file stays as it is.
+ * If another program has changed the frame, and nothing here is dirty,
+ * continues @file with the version on disk and sets *@changed.  If that program
+ * has locked the frame, waits @wait_ms at most.  Returns 0, or an errno
+ * (-EAGAIN: it is still locked): then @file stays as it is.
  */
 B2F_MUST_CHECK
 int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * durability.h - does what is on disk of a frame survive a loss of power?
+ * durability.h - would a frame on disk survive a loss of power?
  *
  * struct b2f_durability says whether the chunk files of a frame, its index, and
  * their names in its directory would survive a loss of power.  It is shared by

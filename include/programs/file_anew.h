@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * file_anew.h - an array is written from the beginning, in the place of another
+ * file_anew.h - replaces an array by one written from the beginning
  *
  * Layer: for bloscfs and bloscctl alone (made by file/).  Threads: every function
  * may be called from any thread, also at the same time.
@@ -17,15 +17,15 @@
 bool b2f_file_keeps_size(struct b2f_file *file);
 
 /*
- * Begins to write the array of @file anew: as the one that the .npy header at
- * @head tells of, in the @size bytes there; NULL: as one of the same kind.  It
- * is an array of zeros then, no byte of which is there before it is written.
- * Its metalayers stay, but for those that tell its shape.  On disk there is the
- * one before until b2f_file_end_anew() and a commit; b2f_file_revert() goes back
- * to it.  Commit first what is to be kept of that.
+ * Begins to write the array of @file anew, as the .npy header in the @size
+ * bytes at @head describes it; NULL: with the same shape and type.  It is an
+ * array of zeros then, whose bytes do not exist before they are written.
+ * Metalayers stay, except those that describe the shape.  The old array stays
+ * on disk until b2f_file_end_anew() and a commit; b2f_file_revert() restores
+ * it.  Commit changes of it that are to be kept first.
  *
- * Plain data that say what array they are (b2f_frame_npy_header()) are written so,
- * too, but only behind the header that they have.
+ * Plain data that describe their own array (b2f_frame_npy_header()) are written
+ * anew, too, but only with the same header.
  *
  * Returns the length of the header; -EAGAIN (it needs more bytes); -EPERM (there
  * cannot be such an array here: nothing has changed; logged); or as

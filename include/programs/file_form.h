@@ -2,9 +2,9 @@
 /*
  * file_form.h - the form of a new file: one file, or a directory
  *
- * A frame of b2f_frame_make_small() is one file.  Until some of its data are stored,
- * which is at its first commit or before, it is empty on disk, and its caller may
- * have it become a sparse frame of the same name.  From then on it stays what it is.
+ * A frame of b2f_frame_make_small() is one file.  Until data are stored, at its
+ * first commit or before, it is empty on disk, and its caller may turn it into
+ * a sparse frame of the same name.  Afterwards its form is fixed.
  *
  * Layer: for bloscfs and bloscctl alone (made by file/).  Threads: any.
  */
@@ -20,8 +20,8 @@ struct b2f_form {
 	int dirfd;
 	const char *name;
 	/*
-	 * Called with the directory @fd, of number @ino, which has taken the name of
-	 * the file; that is still there.  No commit is under way.
+	 * Called with the directory @fd, of inode @ino, which has taken the
+	 * name of the file; the file still exists.  No commit is under way.
 	 */
 	void (*done)(void *arg, int fd, ino_t ino);
 	void *arg;
@@ -36,8 +36,8 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
 		       uint64_t off, uint64_t limit);
 
 /*
- * Makes @file, the form of which is open, a sparse frame.  If that cannot be, it is
- * one file from then on, which is no harm.
+ * Turns @file, whose form is open, into a sparse frame.  If that fails, it
+ * stays one file, which does no harm.
  *
  * Returns 0; -EBUSY (its form is not open any more, or other programs use it);
  * -ESTALE, -EMLINK (its name is another file's; it has several); -EINVAL (the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * home.h - where a frame with several names lies, and the slots in it
+ * home.h - hidden directories of frames with several names, and their slots
  *
  * A directory cannot have hard links.  So a sparse frame with several names in
  * a mount lies at a *home*, a hidden directory, and its names are symbolic
@@ -29,7 +29,7 @@
 B2F_MUST_CHECK
 int b2f_home_new(char home[B2F_NAME_SIZE]);
 
-/* Is @name that of a home?  A link to such a name is a name of a frame. */
+/* Is @name the name of a home?  A link to a home is a name of a frame. */
 bool b2f_home_is(const char *name);
 
 /*
@@ -45,11 +45,11 @@ bool b2f_home_is_aside_of(const char *aside, const char *name);
 
 /* A symbolic link, which leads to a home or aside. */
 enum b2f_home_link {
-	/* It does not. */
+	/* It leads to neither. */
 	B2F_HOME_NO_LINK,
-	/* It is a name of what lies there. */
+	/* It is a name of the frame there. */
 	B2F_HOME_NAME,
-	/* The same, as long as no other file takes its place (aside.h). */
+	/* It is a name until another file takes its place (aside.h). */
 	B2F_HOME_UNTIL,
 	/* It was one until another file took its place; it leads nowhere now. */
 	B2F_HOME_DOOMED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * measure.h - what some settings make of some data
+ * measure.h - measures size, time and memory of settings on data
  *
  * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any; speeds are
  * those of one thread.
@@ -17,11 +17,11 @@
 struct b2f_measured {
 	/* Stored bytes, with those that the index has of each chunk. */
 	uint64_t cbytes;
-	/* It was busy so long, whatever else the machine did. */
+	/* CPU time of the thread. */
 	uint64_t encode_ns;
 	uint64_t decode_ns;
 	/*
-	 * Bytes that it holds meanwhile: states of the codecs, blocks, one chunk
+	 * Bytes in memory meanwhile: states of the codecs, blocks, one chunk
 	 * stored and decoded; 0 if the C library does not tell.
 	 */
 	uint64_t memory;
