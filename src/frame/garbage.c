@@ -19,7 +19,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* Until when retired files stay: this age, or so many that are younger. */
+/* Retired files go at this age, or when so many newer ones have come. */
 #define RETIRED_S	  5
 #define RETIRED_MIN	  64
 #define RETIRED_PER_CHUNK 16
@@ -49,15 +49,15 @@ static int reserve_retired(struct b2f_retirees *r, size_t more)
 	return 0;
 }
 
-/* The last ones that retired are now the @n files @numbers. */
+/* Retires the @n files @numbers, which are the newest ones then. */
 static void retire(struct b2f_txn *txn, const uint64_t *numbers, size_t n)
 {
 	struct b2f_retirees *r = &txn->garbage.retired;
 
 	r->nnewest = 0;
 	/*
-	 * The next writer finds files that cannot be noted. A shared store
-	 * knows them.
+	 * A shared store knows them. Files that cannot be noted are found by
+	 * the next writer.
 	 */
 	if (n == 0 || txn->protocol->is_shared || reserve_retired(r, n))
 		return;
@@ -82,7 +82,7 @@ void b2f_garbage_keep(struct b2f_txn *txn, const struct b2f_ids *used)
 	r->nnewest = nnewest;
 }
 
-/* The file that was replaced last is replaced by the commit under way, too. */
+/* Counts the file replaced last as replaced by the commit under way. */
 void b2f_garbage_patch(struct b2f_txn *txn)
 {
 	struct b2f_ids *replaced = &txn->garbage.replaced;
@@ -90,7 +90,7 @@ void b2f_garbage_patch(struct b2f_txn *txn)
 	struct b2f_new_chunk *chunk = b2f_txn_find(txn, raw);
 
 	if (chunk && !chunk->committed) {
-		/* No index is going to name it. */
+		/* No index is going to name the file. */
 		replaced->n--;
 		if (b2f_ids_add(&txn->garbage.dead, raw) == 0)
 			b2f_txn_forget(txn, chunk);
@@ -101,7 +101,7 @@ void b2f_garbage_patch(struct b2f_txn *txn)
 	replaced->ids[txn->garbage.nfrozen++] = raw;
 }
 
-/* After a commit that was not installed: what it was to name is pending. */
+/* After a commit that was not installed: its new files are pending. */
 void b2f_garbage_refuse(struct b2f_txn *txn)
 {
 	struct b2f_ids *replaced = &txn->garbage.replaced;
@@ -118,7 +118,7 @@ void b2f_garbage_refuse(struct b2f_txn *txn)
 	replaced->n = n;
 }
 
-/* The index before is replaced, as the chunks that only it named. */
+/* Counts the old index as replaced, like the chunks that only it named. */
 void b2f_garbage_replace(struct b2f_txn *txn, uint64_t id)
 {
 	struct b2f_ids *replaced = &txn->garbage.replaced;
@@ -144,7 +144,7 @@ void b2f_garbage_retire(struct b2f_txn *txn)
 			replaced->n * sizeof(*replaced->ids));
 }
 
-/* How many of those that have retired, from the first one on, are to go. */
+/* Counts the retired files, from the first one on, that are to go. */
 static size_t count_due(const struct b2f_txn *txn)
 {
 	const struct b2f_retirees *r = &txn->garbage.retired;
@@ -158,7 +158,7 @@ static size_t count_due(const struct b2f_txn *txn)
 	return n;
 }
 
-/* Would a loss of power bring no index back that names what is to go? */
+/* Is it certain that no loss of power brings back an index of dying files? */
 bool b2f_garbage_may_go(const struct b2f_txn *txn)
 {
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
@@ -180,7 +180,7 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
 {
 	size_t ndue = count_named(txn, what);
 
-	/* On a server, a look at the index comes first: once for each commit. */
+	/* A server is asked for the index first, so only once per commit. */
 	if (txn->protocol->is_shared && what == B2F_DELETE_PENDING)
 		return false;
 	/* A commit ends with another try. */

@@ -18,7 +18,7 @@ struct b2f_ids {
 	size_t cap;
 };
 
-/* Adds @id.  Returns 0 or -ENOMEM; then @list is as before. */
+/* Adds @id.  Returns 0, or -ENOMEM with @list unchanged. */
 B2F_MUST_CHECK
 int b2f_ids_add(struct b2f_ids *list, uint64_t id);
 /* Makes room for @more ids.  Returns likewise. */

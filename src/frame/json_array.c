@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_array.c - what array the metadata of a Bloscpack file tell of
+ * json_array.c - the array that the metadata of a Bloscpack file describe
  *
  *   {"container": "numpy", "dtype": "'<f8'", "shape": [3, 4], "order": "C"}
  *
- * The dtype is what Python shows of it: a text in quotes, or a list of fields.
+ * The dtype stands as Python prints it: a text in quotes, or a list of fields.
  * Old versions wrote the text without quotes, and the list as JSON.
  */
 #include "frame/json_array.h"
@@ -49,7 +49,7 @@ static bool take_order(const json_t *order, struct b2f_array *out)
 	return true;
 }
 
-/* A text in quotes; what would end them is refused. */
+/* Writes a text in quotes; refuses characters that would end them. */
 static bool put_text(const json_t *item, FILE *out)
 {
 	const char *text = json_string_value(item);
@@ -61,8 +61,8 @@ static bool put_text(const json_t *item, FILE *out)
 }
 
 /*
- * A list as Python writes it: one of lists becomes a list of fields, any other one
- * a field, or a shape.
+ * Writes a list as Python does: a list of lists is a list of fields, any other
+ * one a field, or a shape.
  */
 static bool put_list(const json_t *list, int depth, FILE *out)
 {
@@ -86,7 +86,7 @@ static bool put_list(const json_t *list, int depth, FILE *out)
 	return good;
 }
 
-/* The dtype in the words of a b2nd array; *@good: it is one. */
+/* Takes the dtype in the form of a b2nd array; *@good: it is one. */
 static int take_list(const json_t *list, struct b2f_array *out, bool *good)
 {
 	size_t size;
@@ -116,7 +116,7 @@ static int take_dtype(const json_t *dtype, struct b2f_array *out, bool *good)
 	return out->dtype ? 0 : -ENOMEM;
 }
 
-/* The dtype as Python shows it: a text has quotes. */
+/* The dtype as Python prints it: a text has quotes. */
 static json_t *dtype_of(const struct b2f_array *array)
 {
 	const char *text = array->dtype;
@@ -137,7 +137,7 @@ static json_t *shape_of(const struct b2f_array *array)
 	return shape;
 }
 
-/* The text of @root, which is given away. */
+/* Writes the text of @root, and frees @root. */
 static int put_root(json_t *root, char **out)
 {
 	*out = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII)

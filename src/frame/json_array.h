@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * json_array.h - what array the metadata of a Bloscpack file tell of
+ * json_array.h - the array that the metadata of a Bloscpack file describe
  *
  * Layer: frame.  May include: base/ array/.  Threads: pure functions.
  */
@@ -15,8 +15,8 @@
 #include "base/attr.h"
 
 /*
- * Sets shape, order and dtype of @out from the @len bytes of JSON at @text, if
- * they are those of a NumPy array (*@good); nothing else of @out.  Free it with
+ * Sets only shape, order and dtype of @out from the @len bytes of JSON at
+ * @text, if these describe a NumPy array (*@good).  Free it with
  * b2f_array_fini() in any case.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -24,16 +24,16 @@ int b2f_json_array_parse(const char *text, size_t len, struct b2f_array *out,
 			 bool *good);
 
 /*
- * The JSON that tells of @array, in *@out, malloc'ed; NULL if none can, as its
- * dtype is not one of NumPy.  Returns 0 or -ENOMEM.
+ * Puts the JSON that describes @array into *@out, malloc'ed; NULL if its dtype
+ * is not one of NumPy.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_json_array_write(const struct b2f_array *array, char **out);
 
 /*
- * The @len bytes of JSON at @text with the shape of @array, in *@out, malloc'ed;
- * all else in them stays.  b2f_json_array_parse() has found them good.  Returns 0
- * or -ENOMEM.
+ * Puts the @len bytes of JSON at @text, with the shape of @array instead, into
+ * *@out, malloc'ed. b2f_json_array_parse() has found them good.  Returns 0 or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_json_array_reshape(const char *text, size_t len,

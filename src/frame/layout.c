@@ -19,9 +19,9 @@ const struct b2f_meta *b2f_frame_array_meta(const struct b2f_frame *frame)
 }
 
 /*
- * Why the chunks cannot be those of the array, or NULL.  A program
- * that resizes an array in place writes shape and chunks one after the other;
- * in between the chunks are in no order that the shape tells.
+ * Tells why the chunks do not fit the array, or NULL. A program that resizes an
+ * array in place writes shape and chunks one after the other; in between the
+ * chunks do not fit the shape.
  */
 static const char *misfit(const struct b2f_frame *f)
 {
@@ -56,7 +56,7 @@ static bool describes(const struct b2f_npy *npy, size_t len,
 
 /*
  * Takes the header that was written with the array, byte for byte.  If another
- * program has changed the array since, it gets one that describes it.
+ * program has changed the array since, a new header describes it.
  */
 static int set_head(struct b2f_frame *f, const uint8_t *packed, size_t size)
 {
@@ -87,7 +87,7 @@ static int find_head(struct b2f_frame *f)
 	size_t size = 0;
 	int err;
 
-	/* If it is damaged, what the file begins with is not known. */
+	/* If the header is damaged, the first bytes of the file are unknown. */
 	err = b2f_frame_vlmeta_find(f, B2F_NPY_META, &content, &size);
 	if (!err)
 		err = set_head(f, content, size);
@@ -118,7 +118,7 @@ static int set_array(struct b2f_frame *f)
 	return 0;
 }
 
-/* Its bytes would not be what a reader of a file takes them for. */
+/* Refuses a frame whose bytes a reader of a file would misunderstand. */
 static void refuse(struct b2f_frame *f)
 {
 	if (f->layout.carrier[0])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout_index.c - a frame takes another layout: plain data, or an array */
+/* layout_index.c - gives a frame another layout: plain data, or an array */
 #include "frame/layout_index.h"
 
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "index/index_write.h"
 #include "store/write.h"
 
-/* Wider items are no items to any filter. */
+/* No filter takes wider items. */
 #define TYPESIZE_MAX UINT8_MAX
 
-/* The index to be; the frame before owns the contents of the metalayers. */
+/* The new index; the old frame owns the contents of its metalayers. */
 struct draft {
 	struct b2f_frame_header header;
 	struct b2f_meta_list metas;
@@ -25,7 +25,7 @@ struct draft {
 	uint64_t nchunks;
 };
 
-/* Copies @from without what tells of an array, with room for one more. */
+/* Copies @from without metalayers of arrays, with room for one more. */
 static int copy_metas(const struct b2f_meta_list *from,
 		      struct b2f_meta_list *to)
 {
@@ -135,7 +135,7 @@ int b2f_layout_plain(const struct b2f_frame *frame, uint32_t typesize,
 	struct b2f_frame_header *h = &draft.header;
 	int err = draft_init(frame, &draft);
 
-	/* Makes chunks whole items, as a hole has to be. */
+	/* Chunks hold whole items, because a hole has to. */
 	h->typesize = typesize > TYPESIZE_MAX ? 1 : typesize;
 	if (chunksize > h->typesize)
 		chunksize -= chunksize % h->typesize;
@@ -188,7 +188,7 @@ static int plan_array(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	return 0;
 }
 
-/* The header of the file as a chunk, which is what a vlmetalayer holds. */
+/* Encodes the header of the file as a chunk, the form of a vlmetalayer. */
 static int encode_head(const uint8_t *head, size_t len, uint8_t **out,
 		       size_t *size)
 {
@@ -279,8 +279,8 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	int err;
 
 	/*
-	 * Its header would become longer, for which there is no room but in a
-	 * frame that was made small: no chunk of that is in the first sector.
+	 * A longer header has room only in a frame that was made small: no
+	 * chunk of that is in the first sector.
 	 */
 	if (head && !frame->header.sparse && !frame->small)
 		return B2F_EUNSUPPORTED;

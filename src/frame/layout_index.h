@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * layout_index.h - a frame takes another layout: plain data, or an array
+ * layout_index.h - gives a frame another layout: plain data, or an array
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/ array/.  Threads: any.
  */
@@ -10,7 +10,7 @@
 #include "array/npy.h"
 #include "frame/frame.h"
 
-/* Chunks of an array that is made of a .npy file, as of a file that grows. */
+/* Most chunks of an array made of a .npy file, and of a file that grows. */
 #define B2F_LAYOUT_NCHUNKS_MAX (UINT64_C(1) << 24)
 
 /*
@@ -23,12 +23,12 @@ int b2f_layout_plain(const struct b2f_frame *frame, uint32_t typesize,
 		   uint32_t chunksize, struct b2f_frame **out);
 
 /*
- * The same with the array that the .npy header @head, parsed in @npy, tells of;
- * all its chunks are zeros.  @head NULL: without
- * the header, as C-Blosc2 makes arrays.  Returns also B2F_EUNSUPPORTED (there
- * cannot be such an array, or not in a contiguous frame) or B2F_ETOOBIG (it has
- * more than @max_chunks, or would have if its items were plain data in chunks
- * of @chunksize).
+ * The same with the array that the .npy header @head, parsed in @npy,
+ * describes; all its chunks are zeros.  @head NULL: without the header, as
+ * C-Blosc2 makes arrays.  Returns also B2F_EUNSUPPORTED (there cannot be such
+ * an array, or not in a contiguous frame) or B2F_ETOOBIG (it has more than
+ * @max_chunks, or would have if its items were plain data in chunks of
+ * @chunksize).
  */
 B2F_MUST_CHECK
 int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
@@ -36,7 +36,7 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		 struct b2f_frame **out);
 
 /*
- * Can @frame replace @before, of which it was derived?  A contiguous frame has
+ * Can @frame replace @before, from which it was derived? A contiguous frame has
  * its header in one place, where a commit is one write within a sector; and an
  * index right behind it if it is empty.
  */
@@ -45,8 +45,8 @@ bool b2f_layout_has_room(const struct b2f_frame *frame,
 
 /*
  * Has the @array of @npy more than @max chunks, or would it as plain data in
- * chunks of @chunksize?  Wide items make few of the one and many of the other,
- * which it has to become again if it is cut or goes on.
+ * chunks of @chunksize? Wide items make few chunks of an array but many of
+ * plain data, which it has to become again if it is cut or grows.
  */
 bool b2f_layout_exceeds(const struct b2f_npy *npy, const struct b2f_array *array,
 		      uint32_t chunksize, uint64_t max);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* measure.c - what some settings make of some data */
+/* measure.c - size and speed of some data with some settings */
 #include "programs/measure.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct measure {
 	uint8_t *decoded;
 };
 
-/* Bytes that were taken from the C library and not given back. */
+/* Bytes that the program has allocated and not freed. */
 static uint64_t bytes_held(void)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
@@ -103,7 +103,7 @@ static int decode_all(struct measure *m)
 	return err;
 }
 
-/* The encoder must have been asked for nothing that it does not do. */
+/* Decodes all chunks and compares: the encoder may not do all settings. */
 static int check_all(struct measure *m)
 {
 	int err = 0;
@@ -117,7 +117,7 @@ static int check_all(struct measure *m)
 	return err;
 }
 
-/* Nanoseconds that this thread has worked: others do not count. */
+/* CPU time of this thread alone. */
 static uint64_t worked_ns(void)
 {
 	struct timespec now;

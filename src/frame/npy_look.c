@@ -8,7 +8,7 @@
 _Static_assert(B2F_NPY_HEADER_MAX == B2F_NPY_MAX_SIZE,
 	       "the public bound is that of the parser");
 
-/* Is there such an array?  It is planned as layout_index.c will do it. */
+/* Is such an array possible? Plans it as layout_index.c will do. */
 static int try_plan(const struct b2f_settings *settings,
 		    const struct b2f_npy *npy)
 {

@@ -6,7 +6,7 @@
 
 #include "index/tags.h"
 
-/* The longest time to give way, and how much longer each time, microseconds. */
+/* The longest time to give way, and the growth per attempt, in microseconds. */
 #define GIVE_WAY_MAX_US 200000
 #define GIVE_WAY_US	4000
 
@@ -15,7 +15,7 @@ int b2f_txn_lock_out(struct b2f_txn *txn, uint32_t wait_ms,
 {
 	int err = 0;
 
-	/* Without time to wait, nor for another thread that does. */
+	/* Without time to wait, do not wait for a waiting thread either. */
 	if (wait_ms)
 		pthread_mutex_lock(&txn->guard.mutex);
 	else if (pthread_mutex_trylock(&txn->guard.mutex))
@@ -80,7 +80,7 @@ int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
 		.len_draw = b2f_txn_len_draw(txn),
 		.trailer_bytes = txn->frame->trailer_bytes,
 		.trailer_len = txn->frame->trailer_len,
-		/* A contiguous frame's waits for the place of the index. */
+		/* In a contiguous frame the place of the index comes first. */
 		.sealed = !place && b2f_txn_may_seal(txn, state),
 	};
 

@@ -2,8 +2,8 @@
 /*
  * protocol.h - how a transaction changes the place that its frame is in
  *
- * docs/commit.md 3 has the one of a directory, 8 of a file, and docs/internals.md of
- * an object store.
+ * docs/commit.md describes the protocols of a directory (3) and a file (8),
+ * docs/internals.md that of an object store.
  *
  * Layer: frame.  Threads: as txn.h; b2f_txn_lock_out() and _let_in() any.
  */
@@ -15,14 +15,14 @@
 struct b2f_protocol {
 	/* See struct b2f_store. */
 	bool is_shared;
-	/* Before the first change: looks what is there.  Returns 0 or an errno. */
+	/* Looks at the frame, before any change.  Returns 0 or an errno. */
 	int (*begin)(struct b2f_txn *txn, struct b2f_why *why);
 	/*
-	 * Before a chunk is written where others may write; see
+	 * Is called before a chunk is written where others may write; see
 	 * b2f_txn_disk_claim().  NULL: each chunk has a file.
 	 */
 	int (*claim)(struct b2f_txn *txn, struct b2f_why *why);
-	/* The number of a new chunk of @size bytes.  As b2f_txn_new_id(). */
+	/* An id for a new chunk of @size bytes.  As b2f_txn_new_id(). */
 	int (*number)(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 	/* Like b2f_txn_write(), but logs nothing. */
 	int (*write)(struct b2f_txn *txn, struct b2f_commit *commit,
@@ -31,7 +31,7 @@ struct b2f_protocol {
 	int (*has_changed)(const struct b2f_txn *txn);
 	/* Like b2f_txn_delete(). */
 	bool (*delete)(struct b2f_txn *txn);
-	/* Deletes all that is not committed any more, or not yet. */
+	/* Deletes all chunks that are not committed any more, or not yet. */
 	void (*end)(struct b2f_txn *txn);
 };
 
@@ -50,9 +50,8 @@ int b2f_txn_lock_out(struct b2f_txn *txn, uint32_t wait_ms,
 void b2f_txn_let_in(struct b2f_txn *txn);
 
 /*
- * In a shared store, where none can be locked out: waits a little, by chance, before
- * another attempt to commit, which is the @try-th, so that one of several writers
- * comes through.
+ * In a shared store, which has no locks: waits a random time before attempt
+ * @try to commit, so that one of several writers comes through.
  */
 void b2f_txn_give_way(const struct b2f_txn *txn, unsigned int try);
 
@@ -63,10 +62,10 @@ void b2f_txn_give_way(const struct b2f_txn *txn, unsigned int try);
  */
 uint32_t b2f_txn_len_draw(const struct b2f_txn *txn);
 
-/* As place of struct b2f_index_parts, with the transaction for its argument. */
+/* The type of @place in struct b2f_index_parts; @txn is its argument. */
 typedef uint64_t b2f_txn_place_fn(const void *txn, uint64_t i, uint64_t raw);
 
-/* b2f_frame_may_seal() of an index of @state. */
+/* b2f_frame_may_seal() for an index of @state. */
 bool b2f_txn_may_seal(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *state);
 
@@ -80,7 +79,7 @@ int b2f_txn_make_index(struct b2f_txn *txn, const struct b2f_commit *commit,
 			b2f_txn_place_fn *place, uint8_t **out, size_t *size,
 			struct b2f_why *why);
 
-/* Steps that the sparse one shares with that of a bucket. */
+/* Steps that the protocols of directory and bucket share. */
 B2F_MUST_CHECK
 int b2f_sparse_write(struct b2f_txn *txn, struct b2f_commit *commit,
 		     struct b2f_why *why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings.c - what new chunks are encoded by, from and to headers of frames */
+/* settings.c - settings for new chunks, from and to headers of frames */
 #include "frame/settings.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 		.blocksize = h->blocksize,
 		.pipeline = h->pipeline,
 	};
-	/* Readers of a part of an array count its blocks. */
+	/* A reader of a part of an array needs the block size of the array. */
 	if (a)
 		out->blocksize = (uint32_t)(a->block_items * a->itemsize);
 }

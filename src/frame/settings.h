@@ -15,7 +15,7 @@
 
 /*
  * Makes the header of an empty sparse frame without metalayers.  Returns 0, or
- * -EINVAL (settings that cannot be) with the cause in @why.
+ * -EINVAL (invalid settings) with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_settings_header(const struct b2f_settings *settings,
@@ -36,8 +36,8 @@ int b2f_settings_index(const struct b2f_settings *settings, bool small,
 		       uint8_t **out, size_t *size, struct b2f_why *why);
 
 /*
- * Opens the frame, as b2f_frame_open() does, whose whole index are the @size bytes at
- * @index, which have to stay; it is nowhere yet.
+ * Opens a frame that is only in memory, like b2f_frame_open(): its whole index
+ * are the @size bytes at @index, which have to stay.
  */
 B2F_MUST_CHECK
 int b2f_frame_of_bytes(const struct b2f_frame_options *options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* settings_change.c - a frame goes on with another codec, level or filters */
+/* settings_change.c - gives a frame another codec, level or filters */
 #include "frame/settings_change.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static int set_filters(struct b2f_pipeline *pipeline, const uint8_t *filters)
 	for (int i = 0; i < B2F_SLOTS; i++)
 		if (filters[i] && !b2f_filter_by_id(filters[i]))
 			return -EINVAL;
-	/* Parameters belong to the filters before. */
+	/* The parameters belong to the old filters. */
 	if (memcmp(pipeline->filter, filters, B2F_SLOTS))
 		memset(pipeline->meta, 0, B2F_SLOTS);
 	memcpy(pipeline->filter, filters, B2F_SLOTS);
@@ -57,7 +57,7 @@ static bool is_same(const struct b2f_frame_header *a,
 	       !memcmp(&a->pipeline, &b->pipeline, sizeof(a->pipeline));
 }
 
-/* Entries that stand for as many bytes; those of a transaction count. */
+/* Makes entries of zeros for the data; the transaction has the real ones. */
 static int make_entries(struct b2f_index_parts *parts, uint64_t **out)
 {
 	uint64_t n = parts->nentries;
@@ -106,7 +106,7 @@ int b2f_settings_change(const struct b2f_frame *frame,
 			struct b2f_frame **out)
 {
 	struct b2f_frame_header h = now->header;
-	/* Zeros tell no length where chunks have different sizes. */
+	/* Entries of zeros have no length where chunks have different sizes. */
 	bool varied = h.chunksize == 0;
 	uint8_t *index = NULL;
 	size_t size = 0;

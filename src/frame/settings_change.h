@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * settings_change.h - a frame goes on with another codec, level or filters
+ * settings_change.h - gives a frame another codec, level or filters
  *
  * Layer: frame.  May include: base/ chunk/ index/ store/.  Threads: any.
  */
@@ -22,12 +22,12 @@ struct b2f_settings_now {
 };
 
 /*
- * Makes the frame that @frame, which is as @now says, becomes by @change: the
- * same data and metalayers, and another header.  Where its chunks are is not in
- * it: that is for a transaction to know.  *@out is NULL if it has just these
- * settings; else close it with b2f_frame_close().
+ * Applies @change to @frame, whose settings are @now: *@out has the same data
+ * and metalayers, and another header.  It lacks the places of chunks, which the
+ * transaction knows.  *@out is NULL if nothing changes; else close it with
+ * b2f_frame_close().
  *
- * Returns 0, -EINVAL (settings that cannot be), or as b2f_frame_derive().
+ * Returns 0, -EINVAL (invalid settings), or as b2f_frame_derive().
  */
 B2F_MUST_CHECK
 int b2f_settings_change(const struct b2f_frame *frame,

@@ -4,10 +4,10 @@
 #include "b2frame/create.h"
 #include "chunk/encoder.h"
 
-/* Wider items have nothing in common with each other but by chance. */
+/* Wider items hardly resemble each other. */
 #define NPY_ITEM_MAX 65536
 
-/* The item size that the header of a .npy file tells; 0 if there is none. */
+/* The item size in the header of a .npy file; 0 without a header. */
 static uint32_t npy_itemsize(const uint8_t *data, size_t size)
 {
 	struct b2f_npy npy;

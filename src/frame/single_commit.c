@@ -2,8 +2,7 @@
 /*
  * single_commit.c - a state of a transaction becomes a contiguous frame on disk
  *
- * The frame on disk is whole at any moment, as nothing of it is written to but
- * its header:
+ * The frame on disk is whole at any moment, as only its header is overwritten:
  *
  *   header | chunks, dead ranges, the index before ... | new chunks | index | trailer
  *   ^ frame_len, cbytes, nbytes                          ^ from the old end on
@@ -15,13 +14,13 @@
  *      sector, so that the disk has either the old header or the new one.
  *   4. The header is synced.
  *
- * If it ends before 3, the file is longer than its frame, which no reader minds
- * and the next writer mends.  Dead ranges stay as long as readers of the frame
- * before may come (garbage.c).
+ * If a commit ends before 3, the file is longer than its frame, which no reader
+ * minds and the next writer mends. Dead ranges stay as long as readers of the
+ * old frame may come (garbage.c).
  *
  * A frame without data has its trailer right behind the header: C-Blosc2 looks
- * for it nowhere else.  So chunks that lie there are first moved, in a commit
- * of its own that changes nothing else.
+ * for it nowhere else. So chunks that lie there are first moved, in a commit
+ * that changes nothing else.
  */
 #include "frame/single_commit.h"
 
@@ -35,25 +34,25 @@
 
 /* An index on its way to the disk. */
 struct image {
-	/* Header, and what comes behind the chunks; malloc'ed. */
+	/* Header, index and trailer; malloc'ed. */
 	uint8_t *bytes;
 	size_t size;
 	uint32_t header_len;
-	/* Stored size of the chunks according to it; dead bytes count. */
+	/* The stored size of the chunks in the header; dead bytes count. */
 	uint64_t cbytes;
-	/* Where that is. */
+	/* The range of index and trailer. */
 	uint64_t id;
 	uint64_t off;
 	bool sealed;
 };
 
-/* Where the frame ends that @image is the index of. */
+/* The end of the frame with the index @image. */
 static uint64_t image_end(const struct image *image)
 {
 	return image->off + image->size - image->header_len;
 }
 
-/* As much of a frame is read at once rather than skipped. */
+/* So few bytes in between are read rather than skipped. */
 #define SMALL 8192
 
 #define TAIL sizeof(((struct b2f_txn_disk *)0)->tail)
@@ -72,7 +71,7 @@ static int name_index(struct b2f_txn *txn, struct b2f_txn_disk *disk)
 			      &disk->index_id);
 }
 
-/* The end of the trailer in @bytes, of which it is the last part. */
+/* Notes the end of the trailer, the last bytes of @bytes. */
 static void note_tail(struct b2f_txn_disk *disk, const uint8_t *bytes,
 		      size_t size)
 {
@@ -101,8 +100,8 @@ static int new_disk(struct b2f_txn *txn)
 }
 
 /*
- * A file that has lost its content with the power gets one: that of the empty
- * frame it was read as.
+ * Writes the empty frame, as which it was read, to a file that has lost its
+ * content with the power.
  */
 static int mend_blank(struct b2f_txn *txn, struct b2f_why *why)
 {
@@ -155,8 +154,8 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
 }
 
 /*
- * Are header and trailer on disk those that are known?  1, 0 or an errno.  Of a small
- * frame one read brings both, and what is between them.
+ * Are header and trailer on disk those that are known? 1, 0 or an errno.  One
+ * read brings all of a small frame.
  */
 static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
@@ -190,7 +189,7 @@ static int has_changed(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
 	int changed = 0, known;
 
-	/* Before it is claimed, only the file's time tells of some changes. */
+	/* Before the claim only the file's times show some changes. */
 	if (!disk->is_ours)
 		changed = b2f_store_has_changed(txn->store);
 	if (changed)
@@ -307,8 +306,8 @@ static int check_page(const struct b2f_txn *txn, struct b2f_page *page,
 }
 
 /*
- * Do the chunks of @state have places behind the header?  *@end is the end of the
- * last one in the file.  A range stays where it is as long as an entry names it, so
+ * Do the chunks of @state have places behind the header? *@end is the end of
+ * the last one in the file.  A range does not move while an entry names it, so
  * a page whose part of the index is known needs no second look.
  */
 static int check_places(const struct b2f_txn *txn,
@@ -331,8 +330,8 @@ static int check_places(const struct b2f_txn *txn,
 }
 
 /*
- * Gives the frame a length of its own, by zeros before the trailer: by that
- * alone a reader of C-Blosc2 without locks sees that it has changed.
+ * Gives the frame a new length, by zeros before the trailer: only the length
+ * shows a reader of C-Blosc2 without locks that the frame has changed.
  */
 static int pad(const struct b2f_txn *txn, struct image *image)
 {
@@ -366,7 +365,7 @@ static int take_room(struct b2f_txn *txn, struct image *image,
 		return err;
 	(void)b2f_ranges_get(txn->store->ranges, image->id, &range);
 	image->off = range.off;
-	/* Between header and trailer of a frame without data nothing counts. */
+	/* A frame without data has nothing between header and trailer. */
 	if (has_data)
 		err = pad(txn, image);
 	size = err ? 0 : (uint32_t)(image->size - image->header_len);
@@ -374,7 +373,7 @@ static int take_room(struct b2f_txn *txn, struct image *image,
 	return err;
 }
 
-/* Without data the index is right behind the header. */
+/* Puts the index of a frame without data right behind the header. */
 static int put_first(struct b2f_txn *txn, struct image *image)
 {
 	struct b2f_ranges *ranges = txn->store->ranges;
@@ -387,8 +386,8 @@ static int put_first(struct b2f_txn *txn, struct image *image)
 }
 
 /*
- * Finds a place for @image, which then knows where everything is: behind the
- * end of the chunks, @end, or without data right behind the header.
+ * Finds a place for @image: behind the end of the chunks, @end, or without data
+ * right behind the header.
  */
 static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 		 uint64_t end, struct image *image)
@@ -422,8 +421,8 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 
 /*
  * Makes the index of @commit in @image, and takes room for it behind the last
- * chunk; of a frame without data that is right behind the header.  The caller
- * frees @image->bytes, also after an error.
+ * chunk; without data, right behind the header.  The caller frees
+ * @image->bytes, also after an error.
  *
  * Returns 0, -EINVAL (a chunk has no place), -EFBIG, -ENOSPC, B2F_ETOOBIG or
  * -ENOMEM.
@@ -455,8 +454,8 @@ static bool is_one_write(const struct image *image)
 
 /*
  * How many bytes of index and trailer wait for the header: one write with it
- * covers the bytes within the old file.  Bytes behind the end of that are not
- * in it, because a filesystem may keep the bytes before the length of the file.
+ * covers the bytes within the old file.  Bytes behind that file do not wait,
+ * because a filesystem may store the bytes before the file's new length.
  */
 static size_t count_late(const struct b2f_txn *txn,
 			 const struct image *image)
@@ -489,7 +488,7 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 		err = b2f_object_write(&object, late,
 				       image->bytes + image->header_len + late,
 				       size - late, why);
-	/* Then the disk has the mtime, too, and waits for a header alone. */
+	/* With the mtime before the sync, only a header has to follow. */
 	if (!err && commit->durable)
 		err = b2f_object_inherit(
 			&object, commit->has_mtime ? &commit->mtime : NULL,
@@ -503,7 +502,7 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 	return err;
 }
 
-/* How many bytes from the begin of the file have to be written. */
+/* Counts the bytes from the begin of the file that have to be written. */
 static size_t count_changed(const struct b2f_txn *txn,
 			    const struct image *image)
 {
@@ -519,14 +518,14 @@ static size_t count_changed(const struct b2f_txn *txn,
 	return image->header_len;
 }
 
-/* Is the trailer written first, to where the longer header on disk is? */
+/* Does the trailer overwrite a part of a longer header on disk? */
 static bool covers_header(const struct b2f_txn *txn,
 			  const struct image *image)
 {
 	return !is_one_write(image) && image->off < txn->disk->head_len;
 }
 
-/* The commit.  The lock of the disk is held. */
+/* Writes the header: the commit.  The lock of the disk is held. */
 static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 		    const struct image *image, struct b2f_why *why)
 {
@@ -551,7 +550,7 @@ static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 	return 0;
 }
 
-/* From the check that no other program has written to the synced header. */
+/* Checks for other programs' changes, then writes and syncs the header. */
 static int install(struct b2f_txn *txn, struct b2f_commit *commit,
 		   const struct image *image, struct b2f_why *why)
 {
@@ -643,10 +642,10 @@ static int move_chunks(struct b2f_txn *txn, struct b2f_txn_state *state,
 }
 
 /*
- * Commits the frame as it is on disk once more, with nothing in use from the
- * header up to @limit; what that has moved is told in @commit.  The metalayers
- * are those on disk: only a frame that was made small gets others, and nothing of
- * that is in the way (b2f_layout_has_room()).
+ * Commits the frame on disk once more, with nothing in use from the header up
+ * to @limit; @commit gets the moved chunks.  The metalayers are those on disk:
+ * only a frame that was made small gets others, and none of its chunks is in
+ * the way (b2f_layout_has_room()).
  */
 static int make_room(struct b2f_txn *txn, struct b2f_commit *commit,
 		     uint64_t limit, struct b2f_why *why)
@@ -673,9 +672,8 @@ static int make_room(struct b2f_txn *txn, struct b2f_commit *commit,
 }
 
 /*
- * Sees to it that an index can be put right behind the header.  If that is one
- * write, it may go where the index before is, but not where a chunk is that a
- * reader may be at.
+ * Makes room for an index right behind the header.  One write may replace the
+ * old index there, but not a chunk that a reader may be reading.
  */
 static int clear_way(struct b2f_txn *txn, struct b2f_commit *commit,
 		     struct b2f_why *why)

@@ -2,8 +2,8 @@
 /*
  * single_commit.h - a state of a transaction becomes a contiguous frame on disk
  *
- * A transaction knows the header and the end of the trailer, byte for byte:
- * whatever another program changes of the frame, it changes these.
+ * A transaction knows the header and the end of the trailer, byte for byte: a
+ * program that changes anything of the frame changes these.
  *
  * Layer: frame.  Threads: as txn.h; b2f_txn_disk_has_changed() and _claim()
  * from any thread.
@@ -20,7 +20,7 @@
 B2F_MUST_CHECK
 int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why);
 
-/* Frees what that took. */
+/* Frees what b2f_txn_disk_begin() took. */
 void b2f_txn_disk_fini(struct b2f_txn *txn);
 
 /* Like b2f_txn_has_changed(). */
@@ -28,9 +28,9 @@ B2F_MUST_CHECK
 int b2f_txn_disk_has_changed(const struct b2f_txn *txn);
 
 /*
- * Before something is written behind the end of the frame: looks whether another
- * program has changed that, and sees to it that the next look can tell.  Returns
- * 0, -ESTALE (it has) or an errno.
+ * Call it before a write behind the end of the frame: checks that no other
+ * program has changed the frame, and claims it, so that the next check can
+ * tell.  Returns 0, -ESTALE (changed) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why);
@@ -41,8 +41,8 @@ int b2f_txn_single_write(struct b2f_txn *txn, struct b2f_commit *commit,
 			  struct b2f_why *why);
 
 /*
- * The same without waiting for other programs, which are locked out, of a state
- * that the room behind the header allows.
+ * The same with other programs locked out already, for a state that fits the
+ * room behind the header.
  */
 B2F_MUST_CHECK
 int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
@@ -52,20 +52,20 @@ int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
 struct b2f_txn_readers {
 	/* Held while the states of the transaction are exchanged. */
 	pthread_mutex_t *lock;
-	/* Waits until those have ended that have begun before. */
+	/* Waits until all readers that have begun before have ended. */
 	void (*wait)(void *arg);
 	void *arg;
 };
 
 /*
- * single_shrink.c: may the end of @txn still write to the file?  False if other
- * programs believe that the file is closed, and no lock keeps them out.
+ * single_shrink.c: may the file still be written to when @txn ends? False if
+ * other programs believe that the file is closed, and no lock keeps them out.
  */
 bool b2f_txn_single_may_end(const struct b2f_txn *txn);
 
 /*
- * Ends the file where the frame ends, for a transaction that goes on, and has
- * nothing to commit.  Chunks are moved only if @readers are told.
+ * Cuts the file at the end of the frame, for a transaction that goes on and has
+ * nothing to commit.  Chunks are moved only with @readers.
  */
 void b2f_txn_single_cut(struct b2f_txn *txn,
 			const struct b2f_txn_readers *readers);

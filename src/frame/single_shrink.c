@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * single_shrink.c - a contiguous frame with much that is dead becomes shorter
+ * single_shrink.c - shortens a contiguous frame with many dead bytes
  *
  * The last chunks are copied to free room before them, and the data committed
  * as they are.  Then the ranges that only the old frame used are given back, as
  * after any commit, so that the next round finds room there, if only for the
- * index.  A reader of the frame before that knows of no checksums gets errors
- * for what has moved, as for what was changed, until it opens the frame again.
+ * index.  A reader of the old frame that knows no checksums gets errors for
+ * moved chunks, as for changed ones, until it opens the frame again.
  *
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
@@ -22,7 +22,7 @@
 /* Each round makes room for the next one. */
 #define ROUNDS 4
 
-/* A round copies so much, or its part of all that there is. */
+/* A round copies up to this much, or its share of the frame. */
 #define COPIED_MIN (UINT64_C(256) << 20)
 
 /* Where a chunk is now. */
@@ -78,8 +78,8 @@ static bool is_loose(const struct b2f_txn *txn, const struct extent *extents,
 }
 
 /*
- * Copies the last chunks to where there is room before them, until one does not
- * fit; *@n is how many of @extents there are, and then how many have moved.
+ * Copies the last chunks to free room before them, until one does not fit; *@n
+ * is how many of @extents there are, and then how many have moved.
  */
 static int move_last(struct b2f_txn *txn, const struct extent *extents,
 		     size_t *n, struct b2f_txn_state *state)
@@ -101,8 +101,8 @@ static int move_last(struct b2f_txn *txn, const struct extent *extents,
 }
 
 /*
- * The frame before may be the one that a loss of power leaves: before its room is
- * given back, the disk has the frame that there is now.
+ * A loss of power may bring back the old frame: syncs the new one before the
+ * old one's room is given back.
  */
 static int settle(struct b2f_txn *txn)
 {
@@ -124,7 +124,7 @@ static int settle(struct b2f_txn *txn)
 	return err;
 }
 
-/* Gives back all that no index names. */
+/* Gives back all ranges that no index names. */
 static int give_back_all(struct b2f_txn *txn)
 {
 	int err = settle(txn);
@@ -136,7 +136,7 @@ static int give_back_all(struct b2f_txn *txn)
 	return 0;
 }
 
-/* Has readers go by @state, and waits for those that go by the one before. */
+/* Gives readers @state, and waits for the readers of the state before. */
 static void take_over(struct b2f_txn *txn, struct b2f_txn_state *state,
 		      struct b2f_txn_state *working,
 		      const struct b2f_txn_readers *readers)
@@ -234,10 +234,11 @@ out:
 }
 
 /*
- * If much of the file is dead (b2f_txn_is_loose()), gives back what no index names, and moves
- * chunks to room that is free before them, so that the frame ends earlier; the file is
- * not cut.  For a transaction that has nothing to commit, with other programs locked
- * out, or not about to write yet.  NULL: there are no readers.
+ * If much of the file is dead (b2f_txn_is_loose()), gives back ranges that no
+ * index names, and moves chunks to free room before them, so that the frame
+ * ends earlier; the file is not cut.  For a transaction that has nothing to
+ * commit, with other programs locked out, or not about to write yet.  NULL:
+ * there are no readers.
  *
  * Returns 0, also if nothing had to be done; -EIO or another errno of a sync:
  * then the frame before may come back, so the file must not be cut.
@@ -250,14 +251,14 @@ static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 	for (int i = 0; i < ROUNDS && ret > 0; i++) {
 		before = txn->disk->frame_len;
 		ret = do_round(txn, readers);
-		/* The first one may have made room only. */
+		/* The first round may only have made room. */
 		if (i > 0 && txn->disk->frame_len >= before)
 			break;
 	}
 	return ret < 0 ? ret : 0;
 }
 
-/* Ends the file where the frame ends, with the mtime of what is committed. */
+/* Cuts the file at the end of the frame; keeps the mtime of the commit. */
 static void cut(struct b2f_txn *txn)
 {
 	struct b2f_object object = {.store = txn->store, .fd = -1};
@@ -287,7 +288,7 @@ static bool is_alone(const struct b2f_txn *txn)
 	return txn->guard.lock || !b2f_lock_has_place(txn->store);
 }
 
-/* Ends the file earlier, if it can. */
+/* Makes the file shorter, if possible. */
 static void shrink(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 {
 	int err = 0;
@@ -353,7 +354,7 @@ static bool single_delete(struct b2f_txn *txn)
 
 	if (b2f_txn_lock_out(txn, 0, NULL))
 		return false;
-	/* Where a range was, another program may have written since. */
+	/* Another program may have written where a range was. */
 	same = b2f_txn_has_changed(txn) == 0;
 	if (same)
 		b2f_txn_give_back(txn, &txn->garbage.dying, txn->garbage.ndying);

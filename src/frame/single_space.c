@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * single_space.c - what is free in the file of a contiguous frame, and chunks that get
- * another place in it
+ * single_space.c - free room in the file of a contiguous frame, and moving of
+ * chunks
  */
 #include "frame/single_space.h"
 
@@ -19,7 +19,7 @@
 #define NMEASURED_MAX 1024
 #define NSAMPLES      256
 
-/* Up to this many chunks their size together is known (txn_state.c). */
+/* Up to this many chunks the sum of their sizes is known (txn_state.c). */
 #define NCOUNTED_MAX 256
 
 /*
@@ -71,18 +71,18 @@ static uint64_t measure(const struct b2f_txn *txn, uint64_t nchunk)
 	return size;
 }
 
-/* A look for what is free. */
+/* A search for free room. */
 struct search {
 	struct b2f_txn *txn;
-	/* Something is, and whether it may be used. */
+	/* Free room was found; and it may be used. */
 	bool found;
 	bool may_use;
 };
 
 /*
- * The old frame may be the one on disk, and need the room that is free by now.
- * If the frame was never durable, it is enough that the header reaches the disk
- * before all later writes.
+ * The disk may have the old frame, which needs room that is free by now. If the
+ * frame was never durable, it is enough that the header reaches the disk before
+ * all later writes.
  */
 static bool may_use(struct search *search)
 {
@@ -125,7 +125,7 @@ static void find_first_gap(struct search *search)
 		b2f_ranges_give_back(txn->store->ranges, id);
 }
 
-/* Is much of the ranges of some chunks free? */
+/* Is much of the ranges of a sample of chunks free? */
 static bool is_loose_where_looked(const struct b2f_txn *txn)
 {
 	const struct b2f_txn_state *state = &txn->committed;
@@ -145,7 +145,7 @@ static bool is_loose_where_looked(const struct b2f_txn *txn)
 	return b2f_txn_is_loose(len, live);
 }
 
-/* Is there so little that is free that looking for it costs more? */
+/* Is there too little free room to be worth a search? */
 static bool has_few_gaps(const struct b2f_txn *txn)
 {
 	if (txn->committed.n <= NCOUNTED_MAX)
@@ -203,7 +203,7 @@ void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
 
 /*
  * Bytes of chunk @nchunk of the committed state in its range of @size, which
- * may reach over much that is dead.
+ * may include many dead bytes.
  */
 static uint64_t stored_size(const struct b2f_txn *txn, uint64_t nchunk,
 			    uint64_t size)

@@ -14,13 +14,11 @@
 struct sync_all {
 	struct b2f_txn *txn;
 	struct b2f_commit *commit;
-	/* Syncs, not only a wait for writes. */
+	/* Sync the files; false: only wait for their writes. */
 	bool durable;
 };
 
-/*
- * Syncs it, or waits for its write: the kernel tells once of what has failed.
- */
+/* Syncs one file, or waits for its write: the kernel reports an error once. */
 static int settle_file(void *arg, size_t i)
 {
 	const struct sync_all *all = arg;
@@ -40,7 +38,7 @@ static int settle_file(void *arg, size_t i)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
 	}
 	b2f_object_close(&object);
-	/* Taken by another writer: the data get another id. */
+	/* If another writer has taken the id, the data get another one. */
 	if (err && err != -EEXIST) {
 		b2f_chunk_name(id, name);
 		b2f_log(txn->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
@@ -52,8 +50,8 @@ static int settle_file(void *arg, size_t i)
 /*
  * The data of a frame reach the disk before the files get their names, even if
  * nothing has to be durable: if the power fails, the frame is there as a whole
- * or not at all.  Names alone would be kept first, and lead to files of 0
- * bytes.  The disk is at all of it at the same time, and nothing is flushed.
+ * or not at all.  Without this, names could lead to files of 0 bytes.  The disk
+ * writes all files at the same time, and nothing is flushed.
  */
 static int begin_file(void *arg, size_t i)
 {
@@ -94,14 +92,13 @@ static void hide_files(struct b2f_txn *txn, const struct b2f_ids *pending,
 					     b2f_txn_id(pending->ids[i]) |
 						     B2F_OBJECT_PENDING,
 					     NULL);
-	/* It can be read under that name, too; see show_file(). */
+	/* The file can be read under its name, too; see show_file(). */
 	(void)err;
 }
 
 /*
- * Gives one file its name; marks it if that will never be possible: another
- * program has taken it, or it could not be taken away again after a commit that
- * failed.
+ * Gives one file its name; marks the file if it can never get it: another
+ * program has the name, or a failed commit could not take it away again.
  */
 static int show_file(struct b2f_txn *txn, uint64_t *id, struct b2f_why *why)
 {
@@ -138,9 +135,9 @@ static int show_files(struct b2f_txn *txn, struct b2f_commit *commit,
 }
 
 /*
- * All of it at once, names too: then a journal, which keeps what came before
- * with whatever it is asked for, has one entry to write instead of one for each
- * file, and the other syncs find theirs done.
+ * Syncs all files at once, names too: a journal, which keeps earlier changes
+ * with each later one, then writes one entry instead of one per file, and the
+ * other syncs have nothing to do.
  */
 static int sync_files(struct b2f_txn *txn, struct b2f_commit *commit,
 		      const struct b2f_object *index, struct b2f_why *why)
@@ -178,8 +175,8 @@ int b2f_sparse_has_changed(const struct b2f_txn *txn)
 }
 
 /*
- * 0 if no other program has written, else -ESTALE or an errno.  A shared store asks
- * that with the last step.
+ * 0 if no other program has written, else -ESTALE or an errno.  A shared store
+ * checks that in the last step.
  */
 static int check_same(const struct b2f_txn *txn)
 {
@@ -191,7 +188,7 @@ static int check_same(const struct b2f_txn *txn)
 }
 
 /*
- * From the check that no other program has written to the new @index in its
+ * Checks that no other program has written, then puts the new @index in its
  * place.
  */
 static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
@@ -212,7 +209,7 @@ static int replace_index(struct b2f_txn *txn, struct b2f_commit *commit,
 		return err;
 	if (commit->durable)
 		err = sync_files(txn, commit, index, why);
-	/* A program without locks had all the time of the syncs. */
+	/* A program without locks may have written during the syncs. */
 	if (!err && commit->durable)
 		err = check_same(txn);
 	if (!err)
@@ -247,7 +244,7 @@ int b2f_sparse_write(struct b2f_txn *txn, struct b2f_commit *commit,
 			txn->store, bytes, size,
 			commit->has_mtime ? &commit->mtime : NULL, &index,
 			why);
-	/* Not under the lock of other programs: that takes longest. */
+	/* This takes longest, so other programs are not locked out. */
 	if (!err)
 		err = for_files(txn, commit, settle_file, false);
 	free(bytes);

@@ -60,7 +60,7 @@ static bool is_sealed(struct b2f_store *store, int64_t id)
 	return sealed;
 }
 
-/* Is file @id as it was when it retired? */
+/* Is file @id unchanged since it retired? */
 static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 {
 	struct b2f_frame_stamp now;
@@ -70,13 +70,13 @@ static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 	return now.mtime_ns < since_ns || is_sealed(store, id);
 }
 
-/* A file without its name gets it back, or goes. */
+/* Gives a file without its name the name back, or removes it. */
 static int end_hidden(struct b2f_store *store, int64_t id, bool remove,
 		      struct b2f_why *why)
 {
 	int err = remove ? -EEXIST : b2f_store_name(store, id, why);
 
-	/* Its name has another file: then this one can go, too. */
+	/* If another file has the name, this one can go, too. */
 	if (err == -EEXIST)
 		err = b2f_store_remove(store, id | B2F_OBJECT_PENDING, why);
 	return err;
@@ -120,7 +120,7 @@ bool b2f_sparse_delete(struct b2f_txn *txn)
 	return same;
 }
 
-/* Numbers that the index on disk uses, whatever that is now.  Locked. */
+/* Lists the ids that the index now on disk uses.  Locked. */
 static int list_used_now(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_frame *now = NULL;
@@ -144,7 +144,7 @@ static void delete_retired(struct b2f_txn *txn)
 	if (txn->garbage.retired.n == 0 || !b2f_garbage_may_go(txn) ||
 	    b2f_txn_lock_out(txn, END_WAIT_MS, NULL))
 		return;
-	/* Without the list, rather leave them to the next writer. */
+	/* Without the list, leave them to the next writer. */
 	if (list_used_now(txn, &used) == 0) {
 		b2f_garbage_keep(txn, &used);
 		for (size_t i = 0; i < txn->garbage.retired.n; i++)
@@ -166,7 +166,7 @@ void b2f_sparse_end(struct b2f_txn *txn)
 	delete_retired(txn);
 }
 
-/* No program takes so long to write the index for a chunk. */
+/* Is the file so old that its writer cannot be about to name it? */
 static bool is_old(struct b2f_store *store, int64_t id)
 {
 	struct b2f_frame_stamp identity;
@@ -176,20 +176,18 @@ static bool is_old(struct b2f_store *store, int64_t id)
 	return identity.mtime_ns + OLD_S * NS_PER_S < b2f_realtime_ns();
 }
 
-/* Is the file @id, which no index names, surely of no use to any writer? */
+/* Is the file @id, which no index names, certainly of no use to any writer? */
 static bool is_leftover(struct b2f_store *store, int64_t id)
 {
 	/*
-	 * C-Blosc2 writes a chunk before it names it, too, and may be doing
-	 * just that; but it writes no seals.
+	 * C-Blosc2 may have just written a chunk that it is about to name; but
+	 * it writes no seals.
 	 */
 	return id & B2F_OBJECT_PENDING || is_sealed(store, id) ||
 	       is_old(store, id);
 }
 
-/*
- * Deletes such a file, but not what another program has made of it meanwhile.
- */
+/* Deletes a leftover, unless another program has rewritten it meanwhile. */
 static int remove_leftover(struct b2f_store *store, int64_t id,
 			   struct b2f_why *why)
 {
@@ -238,7 +236,7 @@ static void remove_orphans(struct b2f_txn *txn, const struct b2f_ids *orphans)
 {
 	size_t ndeleted = 0;
 
-	/* The same if another program is in the way. */
+	/* Files also stay while another program has the lock. */
 	if (orphans->n == 0 || b2f_txn_lock_out(txn, END_WAIT_MS, NULL))
 		return;
 	for (size_t i = 0;
@@ -259,7 +257,7 @@ int b2f_sparse_begin(struct b2f_txn *txn, struct b2f_why *why)
 	int err;
 
 	(void)why;
-	/* Its maker's files are the first ones. */
+	/* The maker of a new frame has no leftovers to look for. */
 	if (b2f_store_begin_new(txn->store))
 		return 0;
 	err = b2f_txn_list_ids(&txn->committed, &clean.used);
@@ -274,7 +272,7 @@ int b2f_sparse_begin(struct b2f_txn *txn, struct b2f_why *why)
 	return err;
 }
 
-/* What writers that did not end properly left in a frame. */
+/* Leftovers of writers that did not end properly. */
 struct sweep {
 	struct b2f_frame *frame;
 	enum b2f_sweep how;
@@ -327,7 +325,7 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 	return err;
 }
 
-/* Numbers of files that the index names; twice is once. */
+/* Lists the ids of files that the index names, each once. */
 static int list_used(struct sweep *s, struct b2f_why *why)
 {
 	struct b2f_txn_state state;

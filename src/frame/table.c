@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* table.c - the rows of a CTable, of which a frame is a column */
+/* table.c - the rows of a CTable that has the frame as a column */
 #include "b2frame/table.h"
 
 #include <jansson.h>
@@ -25,7 +25,7 @@ bool b2f_table_has_column(const char *path, size_t *table)
 	return true;
 }
 
-/* The vlmetalayer is a text that is JSON itself. */
+/* Parses the vlmetalayer, a text of JSON. */
 static int parse(const uint8_t *content, size_t size, uint64_t *nrows)
 {
 	struct b2f_cursor cur = b2f_cursor_at(content, size);

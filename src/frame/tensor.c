@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tensor.c - frames of plain data that say what array these are
+ * tensor.c - frames of plain data whose metadata describe an array
  *
  * The vlmetalayer is the MessagePack of
  *
@@ -25,7 +25,7 @@
 /* Fields of a structured dtype, and dimensions of one, at most. */
 #define FIELDS_MAX 4096
 
-/* A tuple: an array whose first item says so.  Returns how many follow. */
+/* Takes a tuple, whose first item says so.  Returns how many items follow. */
 static uint32_t take_tuple(struct b2f_cursor *cur)
 {
 	uint32_t n = b2f_unpack_array(cur);
@@ -33,7 +33,7 @@ static uint32_t take_tuple(struct b2f_cursor *cur)
 	return b2f_unpack_is(cur, TUPLE) && n > 0 ? n - 1 : 0;
 }
 
-/* A text in quotes; what would end them is refused. */
+/* Writes a text in quotes; refuses characters that would end them. */
 static void put_text(struct b2f_cursor *cur, FILE *out)
 {
 	size_t len;
@@ -136,7 +136,7 @@ static bool fits(const struct b2f_frame *f, struct b2f_array *array)
 
 	if (!count_items(array))
 		return false;
-	/* An array without items does not tell their size. */
+	/* Without items the data do not tell the item size. */
 	array->itemsize = f->header.typesize;
 	if (array->nitems == 0)
 		return nbytes == 0;

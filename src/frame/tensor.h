@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tensor.h - frames of plain data that say what array these are
+ * tensor.h - frames of plain data whose metadata describe an array
  *
  * save_array(), save_tensor() and pack_array2() of python-blosc2 store an array
  * as plain data in C order, with kind, shape and dtype in a vlmetalayer.
@@ -14,13 +14,13 @@
 
 #include "frame/frame.h"
 
-/* The vlmetalayer that tells; the other one is B2F_BLP_META. */
+/* The vlmetalayer that describes the array; the other one is B2F_BLP_META. */
 #define B2F_TENSOR_META "__pack_tensor__"
 
 /*
- * Sets shape, item size and dtype of @f->array, and @f->is_tensor, if the frame
- * is one and has just as many bytes.  A damaged vlmetalayer is no tensor.
- * Returns 0 or -ENOMEM.
+ * Sets shape, item size and dtype of @f->array, and @f->is_tensor, if metadata
+ * describe an array of just as many bytes.  A damaged vlmetalayer is no
+ * tensor.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_tensor_set(struct b2f_frame *f);

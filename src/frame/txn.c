@@ -20,7 +20,7 @@ static bool is_empty_array(const struct b2f_frame *frame)
 	       frame->header.nbytes == 0;
 }
 
-/* A frame behind something else, or in a store that is one file. */
+/* Is the frame a part of a file, or in a store that cannot be written to? */
 static bool is_part(const struct b2f_frame *frame)
 {
 	return frame->offset || !frame->store->ops->write;
@@ -44,9 +44,9 @@ const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h)
 }
 
 /*
- * Can every chunk be found?  In a frame of chunks of different sizes it takes
- * the heads of all to know, so only those are asked that have special chunks:
- * these tell no length.
+ * Can every chunk be found? With chunks of different sizes that takes the heads
+ * of all, so they are read only if there are special chunks, which tell no
+ * length.
  */
 static bool fits_together(struct b2f_frame *frame)
 {
@@ -77,7 +77,7 @@ const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what)
 
 	if (is_part(frame))
 		return part_of(frame);
-	/* It has no chunks, and never gets any. */
+	/* An empty array has no chunks, and never gets any. */
 	if (what == B2F_TXN_FILE && is_empty_array(frame))
 		return NULL;
 	if (b2f_txn_header_obstacle(h))
@@ -167,7 +167,7 @@ static int open_lock(struct b2f_txn *txn, enum b2f_txn_locking locking,
 			    &txn->guard.lock, why);
 	if (err != -ENOENT)
 		return err;
-	/* Forget the cause: a later failure has another one. */
+	/* Forgets the cause: a later failure has another one. */
 	*why = (struct b2f_why){""};
 	return 0;
 }
@@ -251,7 +251,7 @@ void b2f_txn_free(struct b2f_txn *txn)
 
 	if (!txn)
 		return;
-	/* Without the writer's lock it has neither written nor committed. */
+	/* Without the writer's lock @txn has neither written nor committed. */
 	if (txn->guard.has_store && txn->committed.pages.n)
 		txn->protocol->end(txn);
 	b2f_txn_disk_fini(txn);
@@ -281,7 +281,7 @@ void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize)
 	txn->frame->context.typesize = typesize;
 }
 
-/* Adds and subtracts stored bytes; no lie in an old index makes it wrap. */
+/* Adds and subtracts stored bytes; a wrong old index makes no sum wrap. */
 static void count_cbytes(struct b2f_txn_state *state, uint64_t more,
 			 uint64_t less)
 {
@@ -392,7 +392,7 @@ void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(frame);
 	txn->header = frame->header;
-	/* The values of the index on disk. */
+	/* These two stay those of the index on disk. */
 	txn->header.frame_len = frame_len;
 	txn->header.cbytes = cbytes;
 }

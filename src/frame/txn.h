@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn.h - what a frame is to become
+ * txn.h - changes to a frame, and their commit
  *
  * A transaction has two states of the frame's entries: the *committed* one,
  * which is on disk, and the *working* one, which a writer changes.  A changed
@@ -18,8 +18,8 @@
  * the index that names it, under the lock of other programs if there is one:
  * until then C-Blosc2, which takes one more than the largest number of the
  * index, can neither take that name nor write over the file.  If another
- * program has a file of that number by then, the chunk is written to another
- * one; see b2f_txn_find_bad().
+ * program has taken the id by then, the chunk is written to another file; see
+ * b2f_txn_find_bad().
  *
  * The states of a file:
  *
@@ -92,18 +92,18 @@ enum b2f_txn_what {
 
 /* Whether to take part in the locks of C-Blosc2. */
 enum b2f_txn_locking {
-	/* If it uses them. */
+	/* If the frame uses them. */
 	B2F_TXN_LOCKING_IF_THERE,
 	B2F_TXN_LOCKING_ALWAYS,
 	B2F_TXN_LOCKING_NEVER,
 };
 
 /*
- * Makes a transaction of @frame, whose store it locks; its commits move
- * @durability. Free *@out with b2f_txn_free().  Reads and deletes files.
+ * Makes a transaction of @frame, and locks its store; commits move
+ * @durability.  Free *@out with b2f_txn_free().  Reads and deletes files.
  *
- * Returns 0, -EROFS (the frame, or where it is, cannot be written to; logged),
- * -EBUSY, -ENOMEM or an errno of the store.
+ * Returns 0, -EROFS (the frame, or its directory, cannot be written to;
+ * logged), -EBUSY, -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
 int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
@@ -111,29 +111,29 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
 		 struct b2f_durability *durability, struct b2f_txn **out);
 
 /*
- * Why @frame cannot be written to, as "it is a part of another file", or NULL.
- * May read the head of a chunk; those of all, if some tell no length.
+ * The reason why @frame cannot be written to, or NULL. May read the head of a
+ * chunk, or of all chunks if some tell no length.
  */
 const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what);
 
-/* The same as far as the header of a frame with chunks tells. */
+/* The same from just the header of a frame with chunks. */
 const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h);
 
-/* It changes the version of the frame that @generation belongs to, or none. */
+/* Ties @txn to the version that @generation belongs to, or to none. */
 void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation);
 
 /* Deletes what was never committed, and frees.  NULL does nothing. */
 void b2f_txn_free(struct b2f_txn *txn);
 
 /*
- * Sets the item size of a frame no chunk of which has a file yet, nor has been
- * loaded.  A hole at the end has to be a whole number of items.
+ * Sets the item size of a frame none of whose chunks has a file or was loaded.
+ * A hole at the end has to be a whole number of items.
  */
 void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize);
 
 /*
- * Sets chunk @nchunk (< n) of the working state to @chunk; @old is what the
- * one there takes.  Returns 0 or -ENOMEM: then nothing has changed.
+ * Sets chunk @nchunk (< n) of the working state to @chunk; @old is the stored
+ * size of the old chunk.  Returns 0, or -ENOMEM with nothing changed.
  */
 B2F_MUST_CHECK
 int b2f_txn_put(struct b2f_txn *txn, uint64_t nchunk,
@@ -148,7 +148,7 @@ B2F_MUST_CHECK
 int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
 		    uint64_t old);
 
-/* Notes that @raw is in the working state no more.  Returns 0 or -ENOMEM. */
+/* Notes that the working state has @raw no more.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw);
 
@@ -159,8 +159,8 @@ int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n);
 /*
  * The first chunk of the working state, from *@nchunk on, whose file could not
  * be made durable, or cannot get its name: its data have to be written to
- * another one.  With @all, that is so of every file that was committed.
- * Returns whether there is one.
+ * another file.  With @all, every committed file counts as such.  Returns
+ * whether there is one.
  */
 bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk);
 
@@ -168,18 +168,18 @@ bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk);
 struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
 
 /*
- * Another program changed the frame: makes what it wrote the committed state,
- * and applies to it what the working state changed.  @theirs is the frame as it
- * is now; on success the transaction has a reference to it.
+ * Another program changed the frame: makes its version, @theirs, the committed
+ * state, and applies the changes of the working state to it.  On success the
+ * transaction has a reference to @theirs.
  *
- * Returns 0; -ESTALE if both have changed the same: then nothing has changed.
+ * Returns 0, or -ESTALE (both have changed the same) with @txn unchanged.
  */
 B2F_MUST_CHECK
 int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs);
 
 /*
- * If @theirs, on disk now, has what the commit of unknown outcome was to change, that
- * becomes the committed state.
+ * If @theirs, on disk now, has the changes of the commit of unknown outcome,
+ * that commit's state becomes the committed one.
  */
 void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs);
 
@@ -188,15 +188,15 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 			const struct b2f_txn_state *theirs, uint64_t i);
 
 /*
- * Goes on with the settings and metalayers of @frame, which was derived from the
- * one before, and the same chunks.  No commit is under way.
+ * Goes on with the settings and metalayers of @frame, which was derived from
+ * the old frame, and the same chunks.  No commit is under way.
  */
 void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame);
 
 /*
  * Gives the working state another layout: that of @frame, which was derived
- * from the one before, with the chunks of @state (taken over).  No commit is
- * under way.  Returns 0 or -ENOMEM: then nothing has changed.
+ * from the old frame, with the chunks of @state (taken over).  No commit is
+ * under way.  Returns 0, or -ENOMEM with nothing changed.
  */
 B2F_MUST_CHECK
 int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,

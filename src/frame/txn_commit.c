@@ -22,7 +22,7 @@ int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 		return err;
 	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	chunk->frozen = true;
-	/* There is nothing less. */
+	/* A shared store has only durable commits. */
 	out->durable |= txn->protocol->is_shared;
 	txn->garbage.nfrozen = txn->garbage.replaced.n;
 	txn->garbage.committing = true;
@@ -85,7 +85,7 @@ bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
 
 		if (b2f_txn_is_stored(b2f_txn_raw(state, i)))
 			fresh = b2f_txn_find(txn, b2f_txn_raw(state, i));
-		/* A chunk that was dropped meanwhile ends with this commit. */
+		/* A chunk dropped meanwhile is forgotten after this commit. */
 		if (!fresh || fresh->dropped)
 			continue;
 		fresh->frozen = false;
@@ -96,7 +96,7 @@ bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n)
 	return true;
 }
 
-/* Adds all files of @commit that are not known as new ones. */
+/* Adds all files of @commit that are not among the new ones. */
 static int add_old_files(const struct b2f_txn *txn, struct b2f_commit *commit)
 {
 	const struct b2f_txn_state *state = &commit->state;
@@ -207,7 +207,7 @@ static void note_sync_failed(struct b2f_txn *txn,
 		b2f_txn_set_bad(txn, chunk);
 }
 
-/* Unless a sync has failed that it was left to meanwhile. */
+/* Moves the durability, unless it has changed since the commit began. */
 static void finish_durability(struct b2f_txn *txn,
 			      const struct b2f_commit *commit)
 {
@@ -220,8 +220,8 @@ static void finish_durability(struct b2f_txn *txn,
 }
 
 /*
- * The chunks before are at other places on disk, so those that were known are of
- * no use any more; their room is found by the next writer.
+ * The committed chunks have moved on disk, so the known places are of no use
+ * any more; the next writer finds their room.
  */
 static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
 {
@@ -235,7 +235,7 @@ static void take_moved(struct b2f_txn *txn, struct b2f_commit *commit)
 /* Keeps the facts for b2f_txn_settle(), if the index turns out to be ours. */
 static void keep_doubt(struct b2f_txn *txn, struct b2f_commit *commit)
 {
-	/* An attempt that was not sent leaves open what became of the one before. */
+	/* An attempt that was not sent settles no earlier one. */
 	if (!commit->installed && !commit->in_doubt)
 		return;
 	b2f_txn_state_fini(&txn->doubt.state);

@@ -17,20 +17,20 @@ struct b2f_commit {
 	/* Durability at the beginning of the commit. */
 	enum b2f_durable_state before;
 	/*
-	 * It is to survive a loss of power; cleared if it is in its place, but
+	 * The state is to survive a loss of power; cleared if an installed one
 	 * may not.
 	 */
 	bool durable;
 	/* How long to wait for other programs' locks, milliseconds. */
 	uint32_t lock_wait_ms;
-	/* When the data were written last; else the index keeps its mtime. */
+	/* The time of the last write; without it the index keeps its mtime. */
 	bool has_mtime;
 	struct timespec mtime;
 	/* Files that have to be made durable. */
 	struct b2f_ids unsynced;
-	/* Pending ones, which are to get their names. */
+	/* Pending files, which are to get their names. */
 	struct b2f_ids pending;
-	/* In a shared store: those that it does not name any more. */
+	/* In a shared store: chunks that the new index names no more. */
 	struct b2f_ids replaced;
 	/* Calls @fn(@arg, i) for i < @n, at the same time if it can. */
 	int (*each)(void *context, size_t n, int (*fn)(void *arg, size_t i),
@@ -41,13 +41,13 @@ struct b2f_commit {
 	 * also for a frame without data; 0: at its usual place.
 	 */
 	uint64_t index_from;
-	/* Results: the new index is in its place, and what it is like. */
+	/* Results: the new index is in its place; its stamp and sizes. */
 	bool installed;
 	/* The outcome is unknown (B2F_EINDOUBT). */
 	bool in_doubt;
 	struct b2f_frame_stamp stamp;
 	uint64_t frame_len;
-	/* The compressed size that it tells. */
+	/* The compressed size in the new index. */
 	uint64_t told_cbytes;
 	/*
 	 * In a contiguous frame: the range of the old index; and the committed
@@ -56,8 +56,8 @@ struct b2f_commit {
 	uint64_t old_index_id;
 	struct b2f_txn_state moved;
 	/*
-	 * And a sync of it failed: of what was written to it and not committed
-	 * before, any byte may be missing on disk.
+	 * And a sync of the file failed: any byte written to it and not
+	 * committed before may be missing on disk.
 	 */
 	bool sync_failed;
 };
@@ -67,8 +67,8 @@ B2F_MUST_CHECK
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out);
 
 /*
- * Puts a chunk into the frozen state, too, right after b2f_txn_put() did so
- * with the working one.  Returns 0 or -ENOMEM: then the state is as it was.
+ * Puts a chunk into the frozen state, too, right after b2f_txn_put() for the
+ * working one.  Returns 0, or -ENOMEM with the state unchanged.
  */
 B2F_MUST_CHECK
 int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
@@ -76,13 +76,13 @@ int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
 		    uint32_t old);
 
 /*
- * Leaves out of the frozen state all but its first @n chunks.  Returns false,
- * and does nothing, unless what remains is longer than the committed state, and
- * begins with it.
+ * Cuts the frozen state to its first @n chunks.  Returns false, and does
+ * nothing, unless the rest is longer than the committed state, and begins with
+ * it.
  */
 bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n);
 
-/* The frozen state is complete: finds out what to make durable.  0, -ENOMEM. */
+/* Lists the files to make durable, of the complete frozen state. 0, -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit);
 
@@ -106,8 +106,8 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit);
 void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit);
 
 /*
- * Looks whether the index on disk is still the one that @txn knows.
- * Returns 1 if it has changed, 0 if not, or an errno.  Needs no lock.
+ * Is the index on disk another one than @txn knows? Returns 1 if it has
+ * changed, 0 if not, or an errno.  Needs no lock.
  */
 B2F_MUST_CHECK
 int b2f_txn_has_changed(const struct b2f_txn *txn);

@@ -8,21 +8,21 @@
 #include "frame/txn.h"
 #include "index/tags.h"
 
-/* Its lazy reader takes numbers for int32. */
+/* The lazy reader of C-Blosc2 takes ids for int32. */
 #define ID_MAX INT32_MAX
 
 /*
- * C-Blosc2 takes the number above the largest of the index for each chunk that
- * it appends.  This many ids are left to it, so that a commit seldom finds its
- * own taken.
+ * C-Blosc2 gives each chunk that it appends the id above the largest of the
+ * index.  This many ids are left to it, so that a commit seldom finds its own
+ * taken.
  */
 #define LEFT_TO_OTHERS 16
 
-/* Ids count up as long as there is so much data for each. */
+/* Ids count up while the frame has this many stored bytes per id. */
 #define BYTES_PER_ID 64
 
 /*
- * Free numbers that are looked for at a time: few enough that ids stay low, and
+ * Free ids that are looked for at a time: few enough that ids stay low, and
  * more for a frame of many chunks, where the search takes longer.
  */
 #define FREE_BATCH_MIN	     64
@@ -119,7 +119,7 @@ bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
 				  b2f_compare_u64) != NULL;
 }
 
-/* All numbers that must not be given to a new file, sorted. */
+/* Lists all ids that no new file must get, sorted. */
 static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_new_chunk *chunk, *next;
@@ -203,7 +203,7 @@ static int take_free(struct b2f_txn *txn, uint64_t *id)
 	return 0;
 }
 
-/* In a shared store: writers that begin together are seldom nearer. */
+/* The random step of ids in a shared store is at most so large. */
 #define SHARED_GAP 256
 
 void b2f_txn_skip_ids(struct b2f_txn *txn)
@@ -229,12 +229,12 @@ int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 	if (is_for_others(txn, txn->numbers.next_id))
 		txn->numbers.next_id = txn->numbers.above + LEFT_TO_OTHERS;
 	/*
-	 * An index tells of the compressed size so much more as ids are large.
+	 * The compressed size in an index has a margin that grows with the ids.
 	 */
 	if (txn->numbers.next_id <= ID_MAX &&
 	    txn->numbers.next_id <= txn->committed.cbytes / BYTES_PER_ID) {
 		*id = txn->numbers.next_id++;
-		/* It may be among those that were free. */
+		/* The id may be in the list of free ones. */
 		txn->numbers.free.n = 0;
 		return 0;
 	}
@@ -249,7 +249,7 @@ int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
 	if (err)
 		return err;
 	txn->numbers.last_tag = b2f_tag_next(txn->numbers.last_tag);
-	/* Whether the file is going to have a seal is not known yet. */
+	/* The seal is decided later. */
 	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->numbers.last_tag << 32) &
 	       ~B2F_ENTRY_SEALED;
 	return 0;

@@ -10,7 +10,7 @@
 #include "frame/txn.h"
 
 /*
- * A number for a new chunk file, or for a range of @size bytes, as an entry.
+ * Makes an entry with the id of a new chunk file, or range of @size bytes.
  * Returns 0, -ENOSPC, -ENOMEM; -EFBIG.
  */
 B2F_MUST_CHECK
@@ -19,7 +19,7 @@ int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw);
 /* In a shared store, other writers have taken ids meanwhile. */
 void b2f_txn_skip_ids(struct b2f_txn *txn);
 
-/* As in struct b2f_protocol.  In a bucket no id comes back, as long as there are others. */
+/* As in struct b2f_protocol.  A bucket reuses no id while others are left. */
 B2F_MUST_CHECK
 int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 B2F_MUST_CHECK
@@ -30,7 +30,7 @@ B2F_MUST_CHECK
 int b2f_txn_note_file(struct b2f_txn *txn,
 		       const struct b2f_txn_chunk *chunk);
 
-/* Is it much that a commit would have to make durable? */
+/* Would a commit have to make many files durable? */
 bool b2f_txn_has_backlog(const struct b2f_txn *txn);
 
 /* Ids of the files that @state names, sorted.  Returns 0 or -ENOMEM. */
@@ -41,7 +41,7 @@ int b2f_txn_list_ids(const struct b2f_txn_state *state, struct b2f_ids *out);
 B2F_MUST_CHECK
 int b2f_txn_frame_ids(const struct b2f_frame *frame, struct b2f_ids *out);
 
-/* Also B2F_EUNSUPPORTED if one is named twice. */
+/* The same; also B2F_EUNSUPPORTED if an id is named twice. */
 B2F_MUST_CHECK
 int b2f_txn_used_ids(const struct b2f_txn_state *state, struct b2f_ids *out);
 

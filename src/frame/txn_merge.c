@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_merge.c - two writers changed a frame
+ * txn_merge.c - joins the changes of two writers of a frame
  *
  * Their changes are on disk, ours are not.  Both can stand if no chunk was
  * changed by both, and if at most one of them changed the size.
@@ -65,7 +65,7 @@ static uint32_t read_tag(const struct b2f_txn *txn, uint64_t raw)
 
 /*
  * Has another program written to the chunk file @raw since our index was made?
- * It takes the seal away, and with it the tag.  For a file without a tag the
+ * That takes the seal away, and the tag with it.  For a file without a tag the
  * times decide: it was written before its index, often within the same tick of
  * the clock.
  */
@@ -82,7 +82,7 @@ static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
 	return now.mtime_ns > txn->stamp.ctime_ns;
 }
 
-/* A hole at the end may get another length, which its entry does not tell. */
+/* Compares lengths, too: the entry of a hole at the end has none. */
 static bool changed_here(const struct b2f_txn *txn, uint64_t i)
 {
 	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
@@ -110,7 +110,7 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 {
 	const struct b2f_txn_state *ours = &txn->committed;
 
-	/* A chunk that neither of them had. */
+	/* A chunk that neither has. */
 	if (i >= ours->n)
 		return i >= theirs->n;
 	if (i >= theirs->n)
@@ -122,8 +122,8 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 }
 
 /*
- * With chunks of different sizes, theirs may be where others were: what was
- * written to a position would go to another one.
+ * If their chunks of different sizes begin elsewhere, our writes would go to
+ * other positions.
  */
 static bool same_starts(const struct b2f_txn_state *a,
 			const struct b2f_txn_state *b)
@@ -133,7 +133,7 @@ static bool same_starts(const struct b2f_txn_state *a,
 	return !a->starts || !memcmp(a->starts, b->starts, n * sizeof(*a->starts));
 }
 
-/* Is chunk @i of the commit of unknown outcome, if that changed it, one of theirs? */
+/* Is chunk @i of the commit of unknown outcome unchanged, or in @theirs? */
 static bool has_chunk(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *theirs, uint64_t i)
 {
@@ -145,8 +145,8 @@ static bool has_chunk(const struct b2f_txn *txn,
 }
 
 /*
- * Has the commit happened?  Its chunks have tags that no others have; without any, all
- * has to be the same.
+ * Has the commit happened? No other chunks have the tags of its chunks; without
+ * tags, all has to be the same.
  */
 static bool has_happened(const struct b2f_txn *txn,
 			 const struct b2f_txn_state *theirs)
@@ -184,8 +184,8 @@ void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs)
 }
 
 /*
- * Is our change in their index?  A commit whose outcome could not be found out has
- * happened then.  No other chunk has the tag.
+ * Is our change in their index, because a commit of unknown outcome has
+ * happened? No other chunk has the tag.
  */
 static bool is_there(const struct b2f_txn *txn,
 		     const struct b2f_txn_state *theirs, uint64_t i)
@@ -215,8 +215,8 @@ static bool may_merge(const struct b2f_txn *txn,
 }
 
 /*
- * Their program may have given numbers of ours to files of its own.  Ours are
- * pending, so they are as they were, but have to get others.
+ * The other program may have given our ids to files of its own.  Our files are
+ * pending, so they are unchanged, but need other ids.
  */
 static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
 {
@@ -228,7 +228,7 @@ static void give_up_taken(struct b2f_txn *txn, const struct b2f_ids *used)
 			b2f_txn_set_bad(txn, chunk);
 }
 
-/* Puts our changes on top of @state, which is theirs. */
+/* Applies our changes to their @state. */
 static int apply(const struct b2f_txn *txn, struct b2f_txn_state *state)
 {
 	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
@@ -253,7 +253,7 @@ static int apply(const struct b2f_txn *txn, struct b2f_txn_state *state)
 	return 0;
 }
 
-/* Leaves out of @list what their index uses now. */
+/* Removes from @list the ids that their index uses now. */
 static void keep_unused(struct b2f_ids *list, const struct b2f_ids *used)
 {
 	size_t n = 0;

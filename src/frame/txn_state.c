@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_state.c - the chunks of a transaction: all of one moment, which of the data each
- * has, and what they take on disk
+ * txn_state.c - all chunks of a frame at one moment: their places in the data,
+ * and their stored sizes
  */
 #include "frame/txn_state.h"
 
@@ -104,7 +104,7 @@ int b2f_txn_state_of(const struct b2f_frame *frame, struct b2f_txn_state *out)
 	return 0;
 }
 
-/* Decoded bytes of the chunks that come behind all others. */
+/* Decoded size of a new chunk at the end. */
 static uint32_t step_of(const struct b2f_txn *txn)
 {
 	return txn->header.chunksize ? (uint32_t)txn->header.chunksize
@@ -231,7 +231,7 @@ int b2f_txn_state_like(const struct b2f_txn *txn, struct b2f_frame *theirs,
 	return err;
 }
 
-/* Chunk files that are looked at to estimate their size together. */
+/* Up to this many chunk files are read to sum up their sizes. */
 #define COUNT_MAX 256
 
 bool b2f_txn_known_cbytes(const struct b2f_txn *txn, uint64_t raw,
@@ -275,7 +275,7 @@ static uint64_t count_stored(const struct b2f_txn_state *state)
 	return n;
 }
 
-/* The index has been written with the margin, and by no other program since. */
+/* Does the index have the margin, because no other program wrote it? */
 static bool has_margin(const struct b2f_frame *frame)
 {
 	return frame->sealed && frame->header.sparse &&
@@ -320,9 +320,9 @@ void b2f_txn_count(const struct b2f_frame *frame, struct b2f_txn_state *state)
 	if (has_margin(frame))
 		return;
 	/*
-	 * An index that C-Blosc2 has made of ours still tells more than the
-	 * chunks take, but not how much.  To count the margin as stored is
-	 * safe, but it would grow with each such change.
+	 * An index that C-Blosc2 has made of ours still has a margin, of
+	 * unknown size.  To count the margin as stored is safe, but it would
+	 * grow with each such change.
 	 */
 	if (count_stored(state) <= COUNT_MAX &&
 	    b2f_txn_sum(frame->store, state, &sum))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * txn_state.h - all chunks of a frame at one moment, and what a transaction knows
+ * txn_state.h - all chunks of a frame at one moment, and a transaction's fields
  *
- * Where all chunks but the last have one size, division tells.  Where chunks
- * have different sizes, a state has a table: the chunks that there were keep
- * their sizes, and what the data grow by goes to new chunks.
+ * Where all chunks but the last have one size, division finds them.  Where
+ * chunks have different sizes, a state has a table: old chunks keep their
+ * sizes, and appended data go to new chunks.
  *
- * Layer: frame.  Threads: one at a time per state, but as txn.h for what takes a
- * transaction; the table of the working state changes only with the number of chunks.
+ * Layer: frame.  Threads: one at a time per state; functions with a transaction
+ * as txn.h; the table of the working state changes only with the number of
+ * chunks.
  */
 #ifndef B2F_FRAME_TXN_STATE_H
 #define B2F_FRAME_TXN_STATE_H
@@ -45,7 +46,7 @@ struct b2f_txn_state {
 /* A file that the index on disk names no more. */
 struct b2f_retired {
 	uint64_t number;
-	/* When the first index without it came: its ctime. */
+	/* The ctime of the first index without it. */
 	int64_t since_ns;
 };
 
@@ -63,14 +64,14 @@ struct b2f_protocol;
 
 /* The parts of a contiguous frame that a commit has to find unchanged. */
 struct b2f_txn_disk {
-	/* Held while one of these, or those on disk, are read or changed. */
+	/* Held while these, or the bytes on disk, are read or changed. */
 	pthread_mutex_t lock;
 	/* The header, @head_len bytes; malloc'ed. */
 	uint8_t *head;
 	size_t head_len;
 	/*
 	 * The end of the frame.  @is_ours: with a fingerprint, or claimed, so
-	 * that another program that changes the frame changes this.
+	 * that any program that changes the frame changes these bytes.
 	 */
 	uint8_t tail[B2F_FINGERPRINT_TAIL];
 	bool is_ours;
@@ -87,25 +88,25 @@ struct b2f_garbage {
 	 * way; replaced since.
 	 */
 	struct b2f_ids replaced;
-	/* A commit is being written; it replaces the first of them. */
+	/* A commit is being written; it replaces the first @nfrozen of them. */
 	bool committing;
 	size_t nfrozen;
 	struct b2f_retirees retired;
-	/* Pending ones to be deleted as soon as no reader needs them. */
+	/* Pending chunks to be deleted as soon as no reader needs them. */
 	struct b2f_ids dead;
-	/* Being deleted: these, and the first ones that retired. */
+	/* Being deleted: these, and the first @ndying retired files. */
 	struct b2f_ids dying;
 	size_t ndying;
 };
 
-/* Of chunk files, or ranges. */
+/* Ids of chunk files, or ranges. */
 struct b2f_txn_numbers {
-	/* Numbers that are free, the next one last. */
+	/* Free ids, the next one last. */
 	struct b2f_ids free;
 	uint64_t next_id;
 	/* Tag of the chunk that was written last; never given twice. */
 	uint32_t last_tag;
-	/* The number above all that the index on disk names. */
+	/* The id above all that the index on disk names. */
 	uint64_t above;
 };
 
@@ -113,15 +114,13 @@ struct b2f_txn_numbers {
 struct b2f_txn_guard {
 	/* The store is locked. */
 	bool has_store;
-	/* Its users believe that the transaction has ended before it does. */
+	/* Users take the transaction for ended before it has. */
 	bool ends_late;
-	/* Generation of the version that it continues; or NULL. */
+	/* Generation of the version that the transaction continues; or NULL. */
 	struct b2f_generation *continued;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
-	/*
-	 * How often it was taken; under mutex, which is held to take it.
-	 */
+	/* How often @lock was taken; under @mutex, which is held to take it. */
 	unsigned int n;
 	pthread_mutex_t mutex;
 };
@@ -155,9 +154,9 @@ struct b2f_txn_fresh {
 };
 
 struct b2f_txn {
-	/* Holds a reference; the settings, metalayers and log are its. */
+	/* Holds a reference; has the settings, metalayers and log. */
 	struct b2f_frame *frame;
-	/* The store of @home, the frame it began with, which has the lock. */
+	/* The locked store of @home, the frame at the beginning. */
 	struct b2f_store *store;
 	struct b2f_frame *home;
 	const struct b2f_protocol *protocol;
@@ -174,7 +173,7 @@ struct b2f_txn {
 	struct b2f_frame_stamp stamp;
 	/* NULL if the frame is not contiguous. */
 	struct b2f_txn_disk *disk;
-	/* Does what is committed survive a loss of power?  Outlives this. */
+	/* Does the committed state survive a loss of power? Outlives this. */
 	struct b2f_durability *durability;
 	struct b2f_txn_guard guard;
 	struct b2f_txn_fresh fresh;
@@ -194,7 +193,7 @@ B2F_MUST_CHECK
 int b2f_txn_set_raw(struct b2f_txn_state *state, uint64_t i, uint64_t raw);
 
 /*
- * The state that @frame tells, without starts.  Free it with
+ * Makes the state of @frame, without starts.  Free it with
  * b2f_txn_state_fini().
  */
 B2F_MUST_CHECK
@@ -203,21 +202,21 @@ int b2f_txn_state_of(const struct b2f_frame *frame,
 
 void b2f_txn_state_fini(struct b2f_txn_state *state);
 
-/* The same chunks, of as many bytes. */
+/* Have both the same chunks, and as many bytes? */
 bool b2f_txn_state_equal(const struct b2f_txn_state *a,
 			  const struct b2f_txn_state *b);
 
 /*
- * Copies @from to @to, which is empty, and shares its entries until one of both
- * changes them.  Returns 0 or -ENOMEM.
+ * Copies @from to @to, which is empty, and shares its entries until one of the
+ * two changes them.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_txn_state_copy(const struct b2f_txn_state *from,
 			struct b2f_txn_state *to);
 
 /*
- * Room for @n entries, some more as files grow; those from entry n of @state on
- * can be set by b2f_pages_set().  Returns 0 or -ENOMEM.
+ * Makes room for @n entries, and some more as files grow; b2f_pages_set() can
+ * set the entries from n of @state on.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_txn_state_reserve(struct b2f_txn_state *state, uint64_t n);
@@ -228,7 +227,7 @@ static inline int64_t b2f_txn_id(uint64_t raw)
 	return (int64_t)(uint32_t)raw;
 }
 
-/* The number that it has, or is going to have, in its name and in the index. */
+/* The id that the file has, or will have, in its name and in the index. */
 static inline uint64_t b2f_txn_chunk_id(uint64_t raw)
 {
 	return raw & B2F_ENTRY_ID;
@@ -241,7 +240,7 @@ static inline bool b2f_txn_is_stored(uint64_t raw)
 
 /* A file that was written here. */
 struct b2f_new_chunk {
-	/* Its id, a pending one's: the key. */
+	/* The id of the pending file: the key. */
 	uint32_t pending_id;
 	uint32_t cbytes;
 	/* The commit under way names it. */
@@ -264,7 +263,7 @@ struct b2f_new_chunk {
  */
 #define B2F_TXN_FAILED (UINT64_C(1) << 63)
 
-/* The file of @raw if it was written here, or NULL. */
+/* The file of @raw if this transaction wrote it, or NULL. */
 static inline struct b2f_new_chunk *b2f_txn_find(const struct b2f_txn *txn,
 						  uint64_t raw)
 {
@@ -290,7 +289,7 @@ static inline void b2f_txn_set_bad(struct b2f_txn *txn,
 	chunk->bad = true;
 }
 
-/* Where chunk @nchunk (<= n) of @state begins; that of chunk n is the end. */
+/* The start of chunk @nchunk (<= n) of @state; chunk n starts at the end. */
 uint64_t b2f_txn_chunk_start(const struct b2f_txn *txn,
 			      const struct b2f_txn_state *state,
 			      uint64_t nchunk);
@@ -336,14 +335,14 @@ static inline bool b2f_txn_may_have_holes(const struct b2f_txn *txn)
 void b2f_txn_lay_out(struct b2f_txn *txn, uint64_t n, uint64_t nbytes);
 
 /*
- * Gives @state, which is that of @frame, a table.  May read the heads of all
+ * Gives @state, the state of @frame, a table.  May read the heads of all
  * chunks.  Returns -ENOMEM or as b2f_frame_span_get().
  */
 B2F_MUST_CHECK
 int b2f_txn_make_starts(struct b2f_frame *frame, struct b2f_txn_state *state);
 
 /*
- * The state of @theirs, another version of the frame, with a table if the
+ * Makes the state of @theirs, another version of the frame, with a table if the
  * states of @txn have one.  Free it with b2f_txn_state_fini().  Returns as
  * b2f_txn_make_starts().
  */
@@ -368,15 +367,15 @@ uint32_t b2f_txn_read_cbytes(struct b2f_store *store, uint64_t raw);
 uint64_t b2f_txn_told_cbytes(const struct b2f_frame *frame);
 
 /*
- * Adds up what the chunks of @state in @store take by their headers; false: some
- * are unreadable, and count as nothing.
+ * Sums up the stored sizes of the chunks of @state in @store, from their
+ * headers; false: some are unreadable, and count as 0.
  */
 bool b2f_txn_sum(struct b2f_store *store, const struct b2f_txn_state *state,
 		 uint64_t *out);
 
 /*
- * Finds out what the chunks of @state, which is that of @frame, take: the index
- * tells more (b2f_index_margin()).  May read chunk files.
+ * Finds out the stored size of the chunks of @state, the state of @frame: the
+ * size in the index has a margin (b2f_index_margin()).  May read chunk files.
  */
 void b2f_txn_count(const struct b2f_frame *frame, struct b2f_txn_state *state);
 
