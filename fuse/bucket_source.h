@@ -21,7 +21,7 @@
 B2F_MUST_CHECK
 int fs_bucket_source_open(struct fs *fs, char reason[FS_REASON_SIZE]);
 
-/* The mount is to end: do not wait long for the server. */
+/* The mount is to end: once all is committed, give the server little time. */
 void fs_bucket_source_rest(struct fs *fs);
 
 /* Ends the bucket; does not wait long for the server. */

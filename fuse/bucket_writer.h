@@ -73,7 +73,7 @@ int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
  */
 bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node);
 
-/* Commits all files.  Returns 0 or the first error; the log has all. */
+/* Commits all files.  0 or the first error: data are lost, as logged. */
 B2F_MUST_CHECK
 int fs_bucket_writer_fini(struct fs *fs);
 

@@ -318,7 +318,7 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 
 	if (look.state == B2F_DISK_DURABLE)
 		return 0;
-	/* The kernel reports a failed write once; a second sync works. */
+	/* The kernel reports a failed write once: ask no second time. */
 	if (look.state == B2F_DISK_FAILED)
 		return -EIO;
 	err = fs_dir_sync(path_fd);

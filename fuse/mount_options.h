@@ -42,7 +42,7 @@ struct fs_options {
 	/* Change a mount that exists. */
 	bool remount;
 	bool foreground;
-	/* Log each message of libfuse and the kernel; foreground. */
+	/* Log all that libfuse and the kernel say; implies foreground. */
 	bool debug;
 	bool single_thread;
 	bool verbose;

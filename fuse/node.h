@@ -48,7 +48,7 @@ struct fs_node {
 	_Atomic uint64_t nrefs;
 	/* The kernel's share of nrefs. */
 	_Atomic uint64_t nlookups;
-	/* The size in these answers, and whether sizes differed. */
+	/* The size told in these lookups, and whether sizes differed. */
 	_Atomic int64_t told_size;
 	_Atomic bool told_sizes;
 };

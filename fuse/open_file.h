@@ -171,7 +171,7 @@ void fs_file_end_commit(struct fs *fs, struct fs_file *file);
 void fs_file_hold(struct fs *fs, struct fs_file *file);
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 
-/* What a writer must not meet has ended: those that wait begin. */
+/* Ends a revert: writers that wait for it begin. */
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 
 /* Calls @file->ops and returns true if foreign changes came in. */

@@ -216,7 +216,7 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 
 /*
  * Notes that the contiguous frame @node has lost its last name: its uncommitted
- * changes are dropped.
+ * changes are never committed.
  */
 void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node);
 

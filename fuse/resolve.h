@@ -95,7 +95,7 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
  * program takes the name meanwhile, the call that makes the file gives EEXIST.
  */
 
-/* A backing directory, and a name in it that is about to be removed. */
+/* A backing directory, and names in it that are about to be removed. */
 struct fs_backing_dir {
 	struct fs_place place;
 	/* NULL: none. */

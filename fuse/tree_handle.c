@@ -272,7 +272,7 @@ static void drop_cached(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_drop_cached(fs, handle->frame);
 }
 
-/* Commits; returns -ESTALE once if changes of this handle were dropped. */
+/* Commits; -ESTALE, once for each writing handle, if changes were dropped. */
 static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {

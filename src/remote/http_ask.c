@@ -15,7 +15,7 @@
 /* Bytes that libcurl reads from a socket at once. */
 #define BUFFER_SIZE (512L << 10)
 
-/* Slowest speed of an answer: below it the request fails. */
+/* The time limit of an answer grows by 1 ms for so many bytes. */
 #define BYTES_PER_MS 16
 
 B2F_PRINTF(2, 3)

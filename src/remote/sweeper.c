@@ -195,7 +195,7 @@ static void remove_same(struct b2f_remote_place *place,
 
 /*
  * Can a late index still name @sent?  Only by replacing the index that its
- * commit followed; another index has replaced that by now.
+ * commit followed: not once another index has replaced that.
  */
 static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 {
