@@ -9,7 +9,7 @@ if (( CURRENT == 2 )); then
 		sed -nE 's/^  ([a-z]+)  +(.*)/\1:\2/p')"})
 	_describe command found
 elif [[ $words[CURRENT] == --(codec|format|filter|typesize|checksum)=* ]]; then
-	# What it says if it gets none of the words of a list.
+	# bloscctl lists the possible words when it gets an empty one.
 	found=($(bloscctl $words[2] "${words[CURRENT]%%=*}=" 2>&1 </dev/null |
 		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'))
 	compset -P '*='

@@ -8,7 +8,7 @@
 
 __attribute__((visibility("hidden"))) void arc4random_buf(void *out, size_t size)
 {
-	/* As much at a time as is never given in part. */
+	/* getrandom() never splits requests of up to 256 bytes. */
 	for (size_t done = 0, n; done < size; done += n) {
 		n = size - done < 256 ? size - done : 256;
 		if (getrandom((char *)out + done, n, 0) != (ssize_t)n)

@@ -14,7 +14,7 @@ import sys
 import time
 
 GIB = 1 << 30
-# What makes one, and how it is mounted.  The kernel's thread that initializes
+# mkfs command and mount options.  The kernel's thread that initializes
 # inode tables later would write during samples.
 FORMATS = {"ext4": (["mkfs.ext4", "-q", "-F", "-E", "nodiscard,"
                      "lazy_itable_init=1,lazy_journal_init=1"],

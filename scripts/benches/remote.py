@@ -59,7 +59,7 @@ class Row:
     work: str
     columns: list
     unit: str
-    # Of those that are measured against.
+    # Operations in each sample.
     per: int = 1
     keeps: bool = False
     limits: list = field(default_factory=list)

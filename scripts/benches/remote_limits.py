@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_limits - what is wanted of frames in an object store, and what is had
+"""remote_limits - targets for frames in an object store, and results
 
-Limits of times are told twice: of what the link is set to, and of what curl has
+Limits of times are given twice: from the settings of the link, and from what curl gets
 on one connection in the same rounds.
 """
 import statistics
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from remote_scene import DELAY, RATE
 from report import median
 
-# Of one sample at random.
+# Random reads in one sample.
 READS = 100
 
 

@@ -129,7 +129,7 @@ def body(run):
 
 
 def panel(row):
-    """The row's value for the picture; of a race, what is left in the end."""
+    """The row's values for the picture; for a race, how many commits survived."""
     if row["name"] != "race":
         return row["title"], row["unit"], values_of(row)
     kept = {name: min(s["kept"] for s in c["samples"])

@@ -85,7 +85,7 @@ class Scene:
         self.stack.close()
 
     def env(self):
-        """Of a program that asks by the link."""
+        """Environment of a program whose requests go over the link."""
         return dict(os.environ, **ENV, AWS_ENDPOINT_URL=self.link.url)
 
     def plain(self):

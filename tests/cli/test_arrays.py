@@ -74,8 +74,8 @@ def check_joined(got, frames):
 
 
 def check_arrays(*frames):
-    """Each a path, what it is decompressed to, the bytes of the .npy file that
-    it stands for, and what is said of it; one process does each thing."""
+    """Each is a path, its decompressed file, the bytes of the .npy file that
+    it stands for, and its facts; one process per command has all."""
     paths = [frame[0] for frame in frames]
     facts = info(*paths)
     for (frame, _, data, said), told in zip(frames, facts if frames[1:]

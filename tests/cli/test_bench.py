@@ -77,7 +77,7 @@ def test_a_slow_disk_wants_small_data():
     put("x", DATA)
     slow = bench("--disk=1k", *FEW, "x")
     assert slow["best"]["ratio"] == slow["rows"][0]["ratio"]
-    # Of one that is fast without end only the time to encode and decode counts.
+    # With an infinitely fast disk only the time to encode and decode counts.
     fast = bench("--disk=8388607t", "-T", "1", *FEW, "x")
     costs = [r["encode_ns"] + r["decode_ns"]
              for r in [fast["best"], *fast["rows"]]]

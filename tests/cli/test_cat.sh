@@ -81,7 +81,7 @@ assert p.stderr.read() == b""
 assert p.wait() == 1
 END
 
-# Damage: what is before it comes out, then one line and status 1.
+# The bytes before the damage are printed, then one message; status 1.
 rm small.b2frame/00000005.chunk
 runs 1 cat small.b2frame
 says_on_stderr '^bloscctl: small\.b2frame: chunk 5 \(00000005\.chunk\): '

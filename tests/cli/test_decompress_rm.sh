@@ -39,7 +39,7 @@ ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -o trace -e trace=fsync,r
 	"$bloscctl" decompress --rm small.b2frame
 sed -i -E '/ = -1 /d; s/unlinkat(.*AT_REMOVEDIR)/rmdir\1/' trace
 sed -nE 's/^[0-9]+ +(fsync|rename|unlink|rmdir).*/\1/p' trace | uniq >order
-# (The first directory that goes is the one that the file was made in.)
+# (The first rmdir removes the directory in which the file was made.)
 printf '%s\n' fsync rename fsync rmdir unlink rmdir >want
 same order want
 grep -m1 unlink trace | grep -q chunks.b2frame || die "the index did not go first"

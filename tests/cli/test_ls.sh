@@ -67,7 +67,7 @@ assert x[1]["nbytes"] == 656360 and x[1]["mtime"] == 981173106, x
 assert "nbytes" not in x[0], x
 END
 
-# As a tree, with types and shapes.
+# --tree shows types and shapes.
 runs 0 ls --tree tree
 says '^STORAGE +SIZE +STORED +RATIO  DTYPE +SHAPE +NAME$'
 says '^ +tree/$'

@@ -34,7 +34,7 @@ ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o /dev/null \
 	"$bloscctl" cat - <fifo >out || die "interrupted"
 wait
 same out n
-# What came before is not part of it.
+# Bytes that were read before do not count.
 {
 	head -c 0 >/dev/null
 	IFS= read -r line

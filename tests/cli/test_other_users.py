@@ -185,7 +185,7 @@ def test_what_is_being_made_is_out_of_reach():
                 finally:
                     os.chdir(here)
                 assert stops or args[0] == "seal", args
-                # What she has got of it is hers, or what root has made of hers.
+                # Her files hold her data, or what root made from it; never the secret.
                 for path in pathlib.Path("hers").rglob("*"):
                     if path.is_file() and not path.is_symlink():
                         assert SECRET not in get(path), (args, path)
@@ -228,7 +228,7 @@ def holds_secret(path):
         return False
     if SECRET in get(path):
         return True
-    # A frame: what is in it.
+    # For a frame, search its decompressed data.
     run = subprocess.run([BLOSCCTL, "cat", path], capture_output=True)
     return SECRET in run.stdout
 

@@ -34,7 +34,7 @@ def test_tree_in_a_zip_file():
     make_tree("t.b2z")
     check_arrays("t.b2z")
     assert cat("t.b2z/g/bytes") == BYTES
-    # As the file has it, too.
+    # The stored name works, too.
     assert cat("t.b2z/g/bytes.b2f") == BYTES
     listed = names("t.b2z", "-r")
     assert {f"t.b2z/{key}.b2nd" for key in ARRAYS} < set(listed)
@@ -53,7 +53,7 @@ def test_tree_in_a_zip_file():
 
 
 def test_stores_without_frames_at_their_top():
-    """They are listed: as far as their groups go, or as what is empty."""
+    """They are listed with their groups; a store without frames lists nothing."""
     frame = blosc2.asarray(np.arange(9)).to_cframe()
     zip_of("groups.b2z", {"g/x.b2nd": frame, "g/h/y.b2nd": frame})
     keys = {"groups.b2z/g/x.b2nd", "groups.b2z/g/h/y.b2nd"}
@@ -165,7 +165,7 @@ def test_damage_in_a_store_is_told():
     pathlib.Path("bad.b2z").write_bytes(raw)
     out, err = ctl("verify", "bad.b2z", status=1)
     assert b"bad.b2z/y.b2nd: ok" in out and b"bad.b2z/x.b2nd" in out, out
-    # One that lost its magic is still told by its name.
+    # A member without its magic is still recognized by its name.
     raw = bytearray(pathlib.Path("z.b2z").read_bytes())
     raw[raw.index(frame) + 2] ^= 0xff
     pathlib.Path("bad.b2z").write_bytes(raw)

@@ -20,7 +20,7 @@ done
 on_terminal "$bloscctl verify -q million.b2frame"
 [ ! -s .out ] || die "verify -q shows a bar"
 
-# Of quick jobs only the end is told, and of what is no terminal nothing.
+# A quick job prints its last line only; without a terminal, nothing.
 on_terminal "$bloscctl decompress small.b2frame"
 tr -d '\r' <.out | grep -qxE 'small\.b2frame: 4\.4 KiB -> 641\.0 KiB, [0-9.]+ s, small' ||
 	die "the end of a quick job"
@@ -33,7 +33,7 @@ on_terminal "$bloscctl compress -fq small"
 "$bloscctl" decompress -c huge.b2frame 2>.err | head -c 512M >/dev/null
 errors 0
 
-# The share of all passes, and of what is encoded: it never goes back.
+# The share counts all passes, and encoding, too: it never goes back.
 head -c 24M /dev/urandom | base64 >numbers
 on_terminal "$bloscctl compress -T1 --codec=zlib -9 --contiguous --rm numbers"
 tr '\r' '\n' <.out | grep -oE '[0-9]+% \[' | tr -dc '0-9\n' >shares
@@ -41,6 +41,6 @@ sort -n shares | cmp -s - shares || die "it goes back: $(tr '\n' ' ' <shares)"
 [ "$(head -n1 shares)" -lt 30 ] || die "it begins at $(head -n1 shares)"
 [ "$(sort -u shares | wc -l)" -ge 4 ] || die "few steps: $(tr '\n' ' ' <shares)"
 
-# Of a pipe the whole is not known before its end.
+# The size of a pipe's data is not known before its end.
 on_terminal "{ seq 200000; sleep 0.5; seq 200000; } | $bloscctl compress -o piped.b2frame -"
 says 'standard input +[0-9.]+ [KM]iB, [0-9.]+ ([KM]i)?B/s'

@@ -36,7 +36,7 @@ def check_plain(server, proxy):
     for name in "http_proxy", "all_proxy", "ALL_PROXY":
         assert run("cat", url, **{name: proxy.url}) == DATA
         assert f"GET {url}/chunks.b2frame" in proxy.take(), name
-    # What a web server tells of a client's header; what is for https; nothing.
+    # A CGI script's copy of a client's header; a proxy for https; none; exceptions.
     for env in ({"HTTP_PROXY": proxy.url}, {"https_proxy": proxy.url},
                 {"http_proxy": ""},
                 {"http_proxy": proxy.url, "no_proxy": "a.org,127.0.0.1"},
@@ -84,7 +84,7 @@ def check_tls(server, proxy):
 
 
 def check_refusals(plain, tls):
-    """A proxy that wants a password, one that reaches nothing, and none."""
+    """A proxy that wants a password, a proxy that fails, and no proxy at all."""
     trust = {"SSL_CERT_FILE": str(TLS_CERT)}
     with ForwardProxy(LOGIN) as proxy:
         for server, name in (plain, "http_proxy"), (tls, "https_proxy"):

@@ -199,7 +199,7 @@ def test_golden_frames():
     data, at = cat(*targets), 0
     for source, target in zip(sources, targets):
         got = stock_bytes(target)
-        # Of these stock gives what happens to be in memory.
+        # For uninit chunks stock returns whatever is in memory.
         assert source.name.startswith("uninit") or \
             data[at:at + len(got)] == got, source
         at += len(got)

@@ -61,7 +61,7 @@ def test_nothing():
 
 
 def test_an_index_that_tells_of_too_few_bytes():
-    """Of ours, with its checksum, and of C-Blosc2; sound chunks all the same."""
+    """Our index, with its checksum, and C-Blosc2's; the chunks are sound."""
     data = put("f", noise(3 * CHUNK))
     ctl("compress", "--chunksize", CHUNK, "f")
     stored = info("f.b2frame")["cbytes"]
@@ -98,7 +98,7 @@ def test_leftovers():
     whole = state("f.b2frame")
 
     def litter():
-        """Of a writer of ours, an old and a young one of another program."""
+        """Leftovers of our writer; an old and a young one of another program."""
         put("f.b2frame/.chunks.b2frame.new", b"half an index")
         put("f.b2frame/00000077.chunk", get("f.b2frame/00000001.chunk"))
         put("f.b2frame/00000078.chunk", b"old")

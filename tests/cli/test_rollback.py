@@ -58,7 +58,7 @@ def test_a_size_that_lies_moves_nothing():
         ctl("compress", "--chunksize", CHUNK, "-o", f"s{n}", "x")
         swap(chunk_file(f"s{n}", n), chunk_file(f"s{n}", 7))
         assert refused(f"s{n}", data) == [n, 7]
-    # As short as it is, as long as all others, and neither.
+    # Its own length, the length of all others, and neither.
     for nbytes in (CHUNK, 801, 0):
         ctl("compress", "--chunksize", CHUNK, "-o", f"h{nbytes}", "x")
         name = chunk_file(f"h{nbytes}", 7)

@@ -222,9 +222,9 @@ def test_contiguous_frames():
     ctl("seal", "c")
     assert is_sealed("c"), verify("c")
     check_frame("c", data)
-    # One flipped bit of any chunk is found, and of the index.
+    # One flipped bit is found in any chunk and in the index.
     raw = open("c", "rb").read()
-    # The first half is that of the chunks before.
+    # The first half holds the chunks before.
     for at in len(raw) * 5 // 8, len(raw) * 7 // 8, len(raw) - 10, 40:
         bad = bytearray(raw)
         bad[at] ^= 4

@@ -88,7 +88,7 @@ wait "$tracer" 2>/dev/null || status=$?
 no_litter
 absent new.b2frame
 
-# What a kill leaves is no frame to ls and verify.
+# ls and verify do not take the leftovers of a kill for a frame.
 "$bloscctl" compress --chunksize=64k -o new.b2frame \
 	< <(head -c 2G /dev/urandom) &
 pid=$!

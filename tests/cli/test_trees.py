@@ -97,7 +97,7 @@ def test_two_results_of_one_name_are_both_kept():
     assert "x: this run has made it" in err, err
     assert get("x") == one
     check_frame("x.b2f", two)
-    # Of itself there is nothing to lose.
+    # A frame recompressed onto itself loses nothing.
     ctl("recompress", "-9", "x.b2f", "x.b2f", "./x.b2f")
     check_frame("x.b2f", two)
     ctl("convert", "-fo", "y.b2f", "x.b2f")

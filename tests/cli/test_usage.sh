@@ -122,7 +122,7 @@ run info $'a\nb\e[31m\x9b'
 says_on_stderr '^bloscctl: a\\x0ab\\x1b\[31m\\x9b: No such file'
 errors 1
 
-# What cannot be printed is a failure.
+# A failed write to stdout is a failure.
 frames small.b2frame
 for command in cat info ls; do
 	status=0

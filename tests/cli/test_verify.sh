@@ -116,7 +116,7 @@ says ', index tells of 70 stored bytes instead of 1640$'
 runs 1 verify --deep -r deep
 says '^deep/f\.b2frame: damaged, .*, not to be opened by C-Blosc2$'
 
-# What cannot be checked is not damage: 2.  Damage wins over that.
+# A frame that cannot be checked gives 2; damage (1) wins over it.
 runs 2 verify missing.b2frame
 runs 2 verify small.b2frame missing.b2frame
 says '^small\.b2frame: ok'

@@ -60,7 +60,7 @@ static inline void blosclz_ref_match(struct blosclz_ref *ref, unsigned int ctrl)
 		blosclz_ref_put(ref, ref->dst[ref->out - distance]);
 }
 
-/* Decodes all of @src, or up to what is wrong with it. */
+/* Decodes @src up to its end or its first error. */
 static inline struct blosclz_ref blosclz_ref_run(const uint8_t *src,
 						 size_t src_size, uint8_t *dst,
 						 size_t dst_size)

@@ -23,7 +23,7 @@ static void require(bool ok)
 		abort();
 }
 
-/* Large plans are refused for good reasons; what is made has to be sound. */
+/* Large plans may be refused; a plan that is made has to be sound. */
 static void check_plan(const struct b2f_npy *npy, uint8_t seed)
 {
 	uint64_t chunk_bytes = (uint64_t)1 << seed % 32;

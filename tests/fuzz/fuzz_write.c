@@ -53,7 +53,7 @@ struct game {
 	/* A step commits twice at most. */
 	struct state states[2 * STEPS_MAX + 2];
 	size_t nstates;
-	/* The first one that a loss of power may leave. */
+	/* The oldest state that a loss of power may leave. */
 	size_t oldest;
 	/* An array is being written anew. */
 	bool anew;
@@ -85,8 +85,8 @@ static uint32_t draw(struct game *g)
 }
 
 /*
- * A number below @n: from the input, and behind its end one that follows from
- * all that was chosen, so that a short input plays a whole game.
+ * A number below @n: from the input, and behind its end derived from
+ * all choices so far, so that a short input plays a whole game.
  */
 static uint32_t choose(struct game *g, uint32_t n)
 {

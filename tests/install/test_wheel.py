@@ -129,7 +129,7 @@ assert set(hints) == {"source", "mountpoint", "options", "return"}, hints
 
 
 def example():
-    """That of docs/building.md, in the working directory."""
+    """The program of docs/building.md, for the working directory."""
     text = (SOURCE / "docs/building.md").read_text(encoding="utf-8")
     block = re.search(r"^```python\n(import bloscfs.*?)^```$", text,
                       re.M | re.S).group(1)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """interop.py - what the interop tests have in common
 
-C-Blosc2, through python-blosc2, writes frames; bloscctl reads them.  What must
-come out is what was put in; where C-Blosc2 itself loses data (lossy filters),
-what C-Blosc2 reads back.
+C-Blosc2, through python-blosc2, writes frames; bloscctl reads them and must
+return the original data; where C-Blosc2 itself loses data (lossy filters),
+the data that C-Blosc2 reads back.
 """
 import pathlib
 import sys

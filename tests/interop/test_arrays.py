@@ -77,7 +77,7 @@ def resized():
 
 
 def constructors():
-    # Not empty(): what is in that is not defined.
+    # Not empty(): its content is undefined.
     for make_array in (blosc2.zeros, blosc2.ones, blosc2.nans):
         path = f"{count:04}.b2nd"
         array = make_array((50, 60), dtype="<f4", chunks=(20, 20),

@@ -254,7 +254,7 @@ def ratios():
         batch, wanted = Batch(), []
         for codec, level, f in itertools.product(
                 CODECS, range(1, 10), (0, SHUFFLE, BITSHUFFLE)):
-            # What takes long, and comes from libraries, is tried less.
+            # Other libraries' codecs take long: fewer levels are tried.
             if codec != "blosclz" and level not in (1, 5, 7):
                 continue
             filters = [f] if f else []

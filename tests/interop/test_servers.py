@@ -76,7 +76,7 @@ def test_the_proxy_counts_and_fails_as_told():
         for _ in range(3):
             assert ask(way.port, "GET", "/x%20y") is None
         assert ask(way.port, "GET", "/x%20y")[2] == data
-        # What was dropped did not arrive; what was lost did.
+        # A dropped request did not arrive; a lost answer's request did.
         assert [r.status for r in way.take()] == [503, 0, 200, 200, 200]
 
 

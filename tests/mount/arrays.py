@@ -68,8 +68,8 @@ def as_bytes(array):
 
 
 def make(rng, array, path, contiguous):
-    """Stores @array as @path; not element by element, as numpy may not compare
-    or copy what is no character."""
+    """Stores @array as @path; not element by element, as numpy cannot compare
+    or copy code points that are no characters."""
     options = dict(
         urlpath=str(path), mode="w", contiguous=contiguous,
         **random_layout(rng, array.shape),

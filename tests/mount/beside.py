@@ -26,7 +26,7 @@ MAY = errno.EAGAIN, errno.ESTALE
 # The message of bloscctl then.
 REASONS = (b"has locked it", b"has changed the frame", b"keeps changing it",
            b"rewritten by another program", b"another program is writing it")
-# So many reads with one open.
+# Reads per open.
 EACH = 20
 
 

@@ -139,7 +139,7 @@ class Steps:
 def may_be(found, before, after):
     if found in (before, after):
         return True
-    # Made, but not written to the end; what is cut may be as it was.
+    # A new file may be incomplete; a file that is cut may be unchanged.
     return found is not None and (
         (after or b"").startswith(found) or
         (before or b"").startswith(found) and after is None)

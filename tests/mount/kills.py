@@ -55,8 +55,8 @@ def begun(state, operation, found):
 def matching(before, operations, synced, found):
     """After how many of @operations the content is @found; None if never.
 
-    The last one is under way: it may have got anywhere.  So may any other one
-    that is more than a request of the kernel.
+    The last operation is under way and may be done in part.  So may any other
+    that takes more than one request of the kernel.
     """
     state = bytearray(before)
     for n, operation in enumerate([*operations, None]):

@@ -214,8 +214,8 @@ class Mount:
 
 
 def signal_at(number, at, call):
-    """What a daemon is wrapped in so that it gets the signal @number before its
-    @at-th @call, or "any" that changes a directory, from when the file armed is
+    """Command that wraps a daemon so that it gets the signal @number before its
+    @at-th @call ("any": call that changes a directory), once the file armed is
     there (signal_at.c)."""
     return ["env",
             f"B2F_SIGNAL_AT={number:d} {at} {call} {pathlib.Path('armed').absolute()}",
@@ -225,8 +225,8 @@ def signal_at(number, at, call):
 
 @contextlib.contextmanager
 def while_stopped(mount, request):
-    """Runs @request in a thread; what is in the block happens while the daemon,
-    wrapped in signal_at(SIGSTOP), has stopped in it, or after it was refused."""
+    """Runs @request in a thread; the block runs while the daemon,
+    wrapped in signal_at(SIGSTOP), is stopped in the request, or after an error."""
     errors = []
     thread = threading.Thread(target=lambda: errors.append(error_of(request)))
     pathlib.Path("armed").touch()

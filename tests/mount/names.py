@@ -43,7 +43,7 @@ def rename(old, new, flags):
 
 
 class File:
-    """What an inode is to hold.  Odd @times: it is being changed."""
+    """Expected content of an inode.  Odd @times: it is being changed."""
 
     def __init__(self):
         self.data = bytearray()

@@ -292,8 +292,8 @@ def replies(path):
     return counts
 
 
-# What does not change SOURCE depends on what a thread of the kernel or a worker was
-# faster with.
+# Calls that change SOURCE.  Which others are made depends on the timing of threads of
+# the kernel and of workers.
 CHANGES = {"pwrite64", "fsync", "fdatasync", "syncfs", "sync_file_range", "ftruncate",
            "fallocate", "fchmod", "fchmodat", "fchown", "fchownat", "utimensat",
            "fsetxattr", "setxattr", "fremovexattr", "removexattr", "renameat",
@@ -396,12 +396,12 @@ def play(build, volume, seed, steps):
 
 
 def counted(olds, news):
-    """(what is outside of what OLD does in all runs of NEW, how much is unsteady)."""
+    """(counts of all NEW runs outside OLD's range, how many counts are unsteady)."""
     lines, unsteady = [], 0
     for key in sorted(set().union(*olds, *news)):
         low, high = (f(o[key] for o in olds) for f in (min, max))
         unsteady += low != high
-        # What is done often depends on how fast the machine is, by a few.
+        # Large counts vary a little with the speed of the machine.
         low, high = low - low // 5, high + high // 5
         if all(not low <= n[key] <= high for n in news):
             lines.append(f"{key}: {low} to {high} times, now "

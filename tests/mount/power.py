@@ -32,7 +32,7 @@ COMMIT, LATER = 1, 4
 def neighbour(path, seed):
     """Another program that syncs on the same disk, in bursts.
 
-    So more than what the daemon has synced is on disk, at any of its steps:
+    So at each step of the daemon the disk has more than the daemon has synced:
     names without contents, as a rule.
     """
     done = threading.Event()
@@ -172,8 +172,8 @@ class Check:
     def check_unreadable(self, path, error):
         """Only what was never synced may be; then it can be deleted."""
         if self.is_of_table(path):
-            # What counts is what SQLite says of it; what has an index of the
-            # log is made anew, and would end the daemon with an error.
+            # SQLite's own check counts.  SQLite makes the -shm file anew; the
+            # damaged one would end the daemon with an error.
             self.unreadable += 1
             if path.endswith("-shm"):
                 (self.top / path).unlink()
@@ -224,7 +224,7 @@ class Check:
         for frame in frames(self.source) + contiguous:
             path = str(frame.relative_to(self.source).with_suffix(""))
             index = frame if frame.is_file() else frame / INDEX
-            # What cannot be read has been told.  A file that was never synced
+            # An unreadable file was reported before.  A file never synced
             # may have an index without content: it is empty, for us alone.
             if self.found.get(path) is None or not any(index.read_bytes()):
                 continue
@@ -351,7 +351,7 @@ def check_cuts(disk, work, count, seed):
           f"{bad} with failures; {unreadable} files cannot be read that were "
           "never synced")
     cuts.close()
-    # A journal can end between the names of chunk files and that of the index.
+    # A journal can end between the names of chunk files and the index's name.
     return bad + (unreadable > len(moments) // 10)
 
 

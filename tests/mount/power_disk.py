@@ -157,7 +157,7 @@ class Cuts:
     def cut(self, moment, path):
         """Makes the image @path: the power fails at @moment.
 
-        What was written after the last flush is there or not, page by page.
+        Each page written after the last flush is there or not.
         """
         end = self.done
         while end < len(self.entries) and self.entries[end][0] <= moment:

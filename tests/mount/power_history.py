@@ -20,7 +20,7 @@ def digest(content):
 class History:
     def __init__(self, now):
         self.now = now
-        # path -> [(moment, state)], and [(moment, index of the first one that
+        # path -> [(moment, state)], and [(moment, index of the first state that
         # is still possible)]: for what is acknowledged, and for names alone
         self.states = {}
         self.marks = {}

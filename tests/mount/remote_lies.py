@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_lies - readers of a server that changes its answers
 
-Whatever it says: what is shown is what was written, or an error.  Nothing ends
+Whatever it says: readers get the data written, or an error.  Nothing ends
 by a signal, nothing waits for ever, nothing is written outside of the target,
-and no message has a secret, or what a terminal obeys.
+and no message has a secret, or a control character.
 """
 import os
 import pathlib
@@ -17,7 +17,7 @@ from mounting import BUILD, data, wait_until
 from remote import RemoteMount, read
 from s3_server import ACCESS, ENV, SECRET
 
-# Of a command that is told to try again and again.
+# Seconds for a command that has to retry again and again.
 PATIENCE = 200
 SIZE = 300000
 NAMES = "x", "single"
@@ -74,9 +74,9 @@ def check_look(rng):
 
 
 def check_copy():
-    """What the server says that it has, below "down" and nowhere else.
+    """Copies the frames that the server lists, below "down" and nowhere else.
 
-    If it says that an object is not there, or empty, that is what is copied.
+    An object that the server calls missing or empty is missing or empty there.
     """
     before = sorted(os.listdir())
     run = bloscctl("copy", "-q", "-r", "s3://bucket/d", "down")

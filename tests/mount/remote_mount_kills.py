@@ -20,7 +20,7 @@ from s3_server import ENV, Client, given_or_new
 
 CHUNK, CHUNKS = 32768, 6
 URL = "s3://bucket/d"
-# With the number of the round it says what is done.
+# Gets the number of the round, and prints each step done.
 PROGRAM = f"""
 import os, sys
 nth = b"%08d" % int(sys.argv[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_outcomes - what is left of a commit, whatever is answered to its PUT
+"""remote_outcomes - results of a commit, by the answer to its PUT
 
 Each commit of mounts and of bloscctl, by each answer to the PUT of its index, done or
 not: the frame is whole, it is the old or the new one, and the word agrees with that, or
@@ -55,7 +55,7 @@ def url(name):
     return f"s3://bucket/d/{name}.b2frame"
 
 
-# What is there before and after, and what is done.  "src" is there in any case.
+# Content before and after, and the call.  "src" exists in each case.
 COMMITS = {
     "append": (OLD, OLD + MORE, lambda n: write(f"mnt/{n}", "ab", MORE)),
     "growth": (OLD, OLD + bytes(70000), grow),
@@ -89,7 +89,7 @@ def cases():
 
 
 def sample(seed):
-    """Of these each commit and each answer at least once, but what takes long."""
+    """Cases with each commit and each answer at least once, without the slow ones."""
     rng = random.Random(seed)
     every = [case for case in cases() if "silent" not in case[1] and
              (case[3] == 1 or case[1].endswith("412"))]
@@ -112,7 +112,7 @@ class Bucket:
         client.put_tree("src.b2frame", "bucket/d/src.b2frame")
 
     def content(self, name):
-        """What there is; None: nothing.  It has to be whole."""
+        """The frame's data, which has to be whole; None: no frame."""
         if not self.client.names(f"bucket/d/{name}.b2frame/"):
             return None
         if "chunks.b2frame" not in self.client.names(f"bucket/d/{name}.b2frame/"):

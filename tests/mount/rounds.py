@@ -28,8 +28,8 @@ FRAME = "src/a.b2frame"
 SHOWN = "mnt/a"
 # How many chunks there should be.
 FEW, MANY = 6, 24
-# Nothing is committed but what is asked for.  Without the timeouts what
-# another program did is seen at once.
+# Commits are made on request only.  Without the timeouts a change of
+# another program is seen at once.
 OPTIONS = ("chunksize=64k", "commit=600")
 AT_ONCE = ("attr_timeout=0", "entry_timeout=0")
 
@@ -203,7 +203,7 @@ class Game:
         for i, data in ours.items():
             assert os.pwrite(fd, data, i * CHUNK) == CHUNK
         if self.below(2):
-            # Workers write what is complete.
+            # Workers write complete chunks.
             time.sleep(0.02)
         return ours
 

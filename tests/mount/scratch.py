@@ -169,7 +169,7 @@ def check_stock(path, want):
 
 
 def index_entries(path):
-    """The raw index of the frame @path: what is negative is special.
+    """The raw index of the frame @path: negative entries are special chunks.
 
     Other entries are the id of a chunk file, or a place in a contiguous frame.
     """
@@ -210,7 +210,7 @@ def make_contiguous(path, data=b"", chunk=1 << 16, typesize=8, **options):
 
 
 def litter(path):
-    """What belongs to the frame @path and is not needed.
+    """Files and bytes of the frame @path that it does not need.
 
     In a sparse one files that its index does not name; beside a contiguous one
     files of a commit, and bytes behind its end.

@@ -46,7 +46,7 @@ def traced(scratch, calls, what):
         wait_until(lambda: is_traced(scratch.mount.pid), "strace")
         yield
     finally:
-        # One that it has killed is waited for first: strace waits for that.
+        # strace waits until a daemon that it killed has been reaped: poll() reaps.
         scratch.mount.process.poll()
         tracer.kill()
         tracer.wait()

@@ -20,7 +20,7 @@ TOOLS = SOURCE / "build" / "suites"
 PACKAGES = ["zarr==3.1.6", "numpy==2.4.6", "h5py==3.16.0",
             "blosc2==" + importlib.metadata.version("blosc2"), "pytest==9.2.0",
             "pytest-asyncio==1.5.0", "hypothesis==6.170.15",
-            # What the tests of blosc2 skip without.
+            # Without these packages blosc2 skips tests.
             "pytest-xdist==3.8.0", "fsspec==2026.9.0", "pyarrow==26.0.1",
             "tables==3.11.1", "hdf5plugin==7.1.0", "psutil==7.2.2"]
 SYSTEM_PYTHON = "/usr/bin/python3"

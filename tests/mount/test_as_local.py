@@ -113,7 +113,7 @@ class Model:
                              os.path.realpath("src"))
         if error == errno.EPERM:
             return os.path.basename(path) == "chunks.b2frame"
-        # A rename may replace what is shown by the name, stored by another.
+        # A rename may replace a file that is stored under another name.
         replaces = what[:2] == ("rename", 0)
         return error == errno.EEXIST and \
             (replaces or not os.path.lexists(path)) and \

@@ -108,7 +108,7 @@ def test_who_has_it_open_keeps_the_old_version():
 
 
 def test_open_readers_go_on_with_what_is_on_disk():
-    """The same directory, another index: within a second, also what is mapped."""
+    """A new index in the same directory is seen within a second, in maps, too."""
     os.mkdir("src")
     for kind in "sparse", "contiguous":
         name, shown = f"src/{kind}.b2frame", f"mnt/{kind}"
@@ -167,7 +167,7 @@ def recompress(name):
 
 
 def errors_of_reads(f, size):
-    """What it gives to read a part of each chunk."""
+    """Errors of reads of a part of each chunk."""
     errors = set()
     for off in range(0, size, CHUNK):
         try:

@@ -150,7 +150,7 @@ def test_a_copy_that_did_not_fit_leaves_its_beginning():
         with mounted():
             write("mnt/a", old)
         copy_too_much("a", want)
-        # What was there before is not given up for a part of something else.
+        # The old data is not replaced by a part of the new.
         assert stock("src/a.b2frame") == old
 
 
@@ -356,7 +356,7 @@ def test_merged_changes_are_not_hidden_by_the_kernel():
         with open("mnt/a", "r+b", buffering=0) as f:
             f.write(b"ours")
             want[:4] = b"ours"
-            # What the kernel keeps from now on has the time of that write.
+            # Pages that the kernel caches from now on have the time of that write.
             assert pathlib.Path("mnt/a").read_bytes() == want
             s = blosc2.open("src/a.b2frame", mode="a")
             theirs = data(CHUNK, seed=5)

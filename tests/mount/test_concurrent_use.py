@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Many processes do whatever they like in one tree.
 
-What comes out is not known, but that every call ends, with no error that a
-local filesystem would not give; that every frame is sound in the end; and that
+The result is not known; but every call ends, with no error that a
+local filesystem would not give, every frame is sound in the end, and
 a mount later shows the same.
 """
 import collections
@@ -22,7 +22,7 @@ SECONDS = float(os.environ.get("B2F_SECONDS", 5))
 PROCESSES = 6
 NAMES = ["a", "b", "c", "a.b2frame", "d", "e", "f", "g", "h"]
 FOLDERS = ["", "", "one", "two"]
-# By call; what is EEXIST is told in fuse/backing_name.h.
+# By call; fuse/backing_name.h explains EEXIST.
 ALLOWED = {
     "open": "ENOENT EISDIR EEXIST ENXIO ELOOP", "read": "EBADF EISDIR",
     "write": "EBADF", "truncate": "EINVAL EBADF", "fallocate": "EBADF ENODEV",

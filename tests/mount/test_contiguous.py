@@ -92,7 +92,7 @@ def map_all(fd, size):
 
 
 def test_pages_that_are_written_after_the_close():
-    """No call waits for the end then, and another program may be writing.
+    """No call waits for their commit, and another program may be writing.
 
     So dead ranges stay, where C-Blosc2 may be moving its chunks to.
     """
@@ -117,7 +117,7 @@ def test_pages_that_are_written_after_the_close():
 
 
 def test_an_npy_file_becomes_plain():
-    """One that was converted: more bytes than its array make it plain."""
+    """A converted .npy file that outgrows its array becomes plain."""
     os.mkdir("src")
     with mounted():
         np.save("mnt/x.npy", np.arange(1000.0))
@@ -139,7 +139,7 @@ def test_an_npy_file_becomes_plain():
 def test_renaming():
     begin(3 * CHUNK, "src/b.b2frame")
     with mounted():
-        # Of one kind over the other, both ways.
+        # Each kind replaces the other.
         with open("mnt/new", "wb") as f:
             f.write(b"new" * 100000)
         with open("mnt/other", "wb") as f:

@@ -20,12 +20,12 @@ start_daemon() {
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ] || fail "stderr"
 }
 
-# What the caller has not even open is no hindrance.
+# A caller with closed standard descriptors is no hindrance.
 timeout 20 "$bloscfs" src mnt <&- >&- 2>&- || fail "closed descriptors: $?"
 cmp mnt/a a.raw
 umount mnt
 
-# What the caller has open besides is not kept.
+# The daemon closes the caller's other descriptors.
 mkdir beside
 exec 7>lock 9<beside
 start_daemon
@@ -63,7 +63,7 @@ cmp mnt/a a.raw
 kill -TERM "$pid"
 wait_gone "$pid" || fail "an open file keeps the daemon"
 [ -z "$(mounts)" ] || fail "still mounted"
-# What the kernel has cached may still be read, but nothing hangs.
+# Cached pages may still be read, but nothing hangs.
 timeout 10 cat <&5 >rest 2>/dev/null || [ $? -eq 1 ] || fail "read hangs"
 cmp -n "$(stat -c %s rest)" -i 0:100 rest a.raw || fail "wrong rest"
 exec 5<&-

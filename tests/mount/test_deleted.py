@@ -165,7 +165,7 @@ def test_what_others_planted_is_left_alone():
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a").write_bytes(b"x")
         with open("mnt/a", "rb") as f:
-            # That directory is not ours: it is hidden where it was.
+            # That directory is foreign: the file is hidden where it was.
             os.unlink("mnt/a")
             assert f.read() == b"x"
             assert os.listdir(f"src/{HIDDEN}/1-0000000a").count("1") == 1
@@ -280,7 +280,7 @@ def test_on_a_full_disk():
 
 
 def test_what_is_known_of_a_file_without_a_name():
-    """By a descriptor that does not open it, and by one that has; as locally."""
+    """By an O_PATH descriptor and by an open one; results as on a local filesystem."""
     os.makedirs("src/templates")
     os.mkdir("local")
     kinds = {"sparse": 300000, "small": 1000, "contiguous": 3000, "plain": 10}
@@ -365,8 +365,8 @@ def test_set_id_bits_look_the_same_for_every_size():
 
 
 def test_in_a_lower_layer_of_overlayfs():
-    """Where directories cannot be renamed, what is shown as a file goes, is
-    replaced, and is moved by mv all the same."""
+    """Where directories cannot be renamed, a sparse frame is deleted,
+    replaced, and moved by mv all the same."""
     os.mkdir("disk")
     subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
     try:

@@ -50,7 +50,7 @@ def test_what_is_durable_when():
             f.write(b"open")
             assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
                             "fsync") >= 4
-        # So is a file that gets its name by an exchange.
+        # A file that gets its name by an exchange is durable, too.
         write("mnt/tmp")
         assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
         os.unlink("mnt/tmp")
@@ -66,7 +66,7 @@ def test_what_is_durable_when():
         wait_until(lambda: t.count("syncfs") == 1, "syncfs")
         time.sleep(1.5)
         assert t.count("syncfs") == 1
-        # What that has made durable is so, though there is something else.
+        # After a syncfs, a new file is synced all the same.
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
         # Open for reading, it is not closed; it becomes durable all the same.
@@ -86,7 +86,7 @@ def test_what_is_durable_when():
 
 
 def test_a_small_file_that_is_closed_is_left_to_a_sync():
-    """As a frame that is a directory is; the file itself leads to its disk."""
+    """Like a frame that is a directory; the file itself leads to its disk."""
     with Traced("commit=1", f"small={CHUNK}") as t:
         for i in range(3):
             with open(f"mnt/{i}", "wb") as f:
@@ -130,9 +130,9 @@ def test_an_empty_file_and_a_new_name_are_made_durable_too():
         with open("mnt/b", "ab") as f:
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 3
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
-        # It takes the place of one that is durable, without an fsync.
+        # It replaces a durable file, without an fsync.
         assert t.during(lambda: os.rename("mnt/c", "mnt/old"), "fsync") >= 2
-        # As of any file on ext4, fsync is of the new name too.
+        # fsync also makes the new name durable, as on ext4.
         os.rename("mnt/a", "mnt/z")
         assert t.during(lambda: fsync("mnt/z"), "fsync") == 1
         assert t.during(lambda: fsync("mnt/z"), "fsync") == 0
@@ -149,7 +149,7 @@ def test_fsync_is_of_what_was_written_before_others_changed_it_too():
             s = blosc2.open("src/a.b2frame", mode="a")
             s.vlmeta["by"] = "somebody else"
             del s
-            # The mount goes on with what is on disk.
+            # The mount goes on with the frame on disk.
             wait_until(lambda: not error_of(os.getxattr, "mnt/a",
                                             "user.blosc2.vlmeta.by"),
                        "the other's change")
@@ -220,7 +220,7 @@ def test_what_a_sync_failed_for_is_written_anew():
                     os.fsync(f.fileno())
                     syncs = t.count("fsync")
             if when == "timer":
-                # That was all: nothing is left to do.
+                # The timer has synced all: nothing is left to do.
                 fsync("mnt/closed")
                 fsync("mnt/open")
                 assert t.count("fsync") == syncs
@@ -277,7 +277,7 @@ def test_a_blank_index_is_an_empty_file():
         assert pathlib.Path("mnt/read").read_bytes() == b""
         os.unlink("mnt/unlinked")
         assert not os.path.exists("mnt/unlinked")
-        # With a chunk beside it, it is one that was lost.
+        # An empty index with a chunk beside it is a lost one.
         write("mnt/lost")
     os.truncate("src/lost.b2frame/chunks.b2frame", 0)
     with mounted():
