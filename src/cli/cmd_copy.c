@@ -22,7 +22,8 @@ static const char help[] =
 #define FIELD(name) offsetof(struct cli_transfer, name)
 
 static const struct cli_option table[] = {
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
+	 "all frames and files below SOURCE"),
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "replace an existing DESTINATION"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
