@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* arena.c - buffers in huge pages, for what passes through the cache */
+/* arena.c - buffers in huge pages */
 #include "run/arena.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arena.h - buffers in huge pages, for what passes through memory
+ * arena.h - buffers in huge pages
  *
  * The arena is a fixed range of memory, cut into slabs of one huge page; a slab
  * has buffers of one size.  It never grows: buffers that find no room in it
- * come from elsewhere.  So slabs that are nearly empty waste at most the arena
- * itself; b2f_arena_slack() tells how much.
+ * come from elsewhere.  Nearly empty slabs waste at most the arena itself;
+ * b2f_arena_slack() tells how much.
  *
  * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
  * b2f_arena_fini().

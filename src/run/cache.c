@@ -137,8 +137,8 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 }
 
 /*
- * Waits until @entry, pinned, is loaded, or nobody wants it any more.  The stripe's lock
- * is held.
+ * Waits until @entry, pinned, is loaded, or the request is cancelled.  The
+ * stripe's lock is held.
  */
 static int wait_loaded(struct b2f_cache_stripe *stripe,
 		       struct b2f_cache_entry *entry)
@@ -209,8 +209,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache)
 }
 
 /*
- * The same without a loan, which the caller has if it takes one.  *@waited: another
- * thread has loaded it.
+ * Like b2f_cache_get(), but takes no loan: the caller has one if needed.
+ * *@waited: another thread has loaded the entry.
  */
 static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	       size_t size, const struct b2f_cache_loader *loader,
@@ -257,7 +257,7 @@ static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	return err;
 }
 
-/* The same, also if another thread has given up what this one still wants. */
+/* Like get(), but loads again if the loading thread was cancelled. */
 static int get_wanted(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		      size_t size, const struct b2f_cache_loader *loader,
 		      struct b2f_cache_ref *out)

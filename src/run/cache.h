@@ -99,13 +99,13 @@ struct b2f_cache_stats {
 
 /*
  * Creates a cache that keeps up to @max_bytes, bookkeeping of an entry
- * included.  Pinned and loading entries count but are never evicted, so use
- * can exceed @max_bytes by what callers hold.  The buffer of an evicted entry
- * is used again for the next entry of about its size, so a steady stream
- * neither allocates nor touches fresh pages; buffers that wait for that are
- * within @max_bytes too.  Entries that are read once, in order, do not throw
- * out those that are read again and again, and let the cache grow only by 1/16
- * of @max_bytes (b2f_cache_put_passed()).  Tables take 0.6 % of @max_bytes
+ * included.  Pinned and loading entries count but are never evicted, so use can
+ * exceed @max_bytes by what callers hold.  The buffer of an evicted entry is
+ * used again for the next entry of about its size, so a steady stream neither
+ * allocates nor touches fresh pages; buffers that wait for that are within
+ * @max_bytes too.  Entries that are read once, in order, do not evict entries
+ * that are read again and again, and let the cache grow only by 1/16 of
+ * @max_bytes (b2f_cache_put_passed()).  Tables take 0.6 % of @max_bytes
  * besides.  Free *@out with b2f_cache_free().
  *
  * Returns 0, -EINVAL (@max_bytes is 0) or -ENOMEM.
@@ -123,8 +123,8 @@ void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes);
 size_t b2f_cache_loan_max(const struct b2f_cache *cache);
 
 /*
- * Keeps @bytes of what the cache may hold for something else, for good or until the
- * next call: evicts as much.  Loans get what is left, but some tens of MiB in any case.
+ * Reserves @bytes of the cache's memory for another use, until the next call:
+ * evicts as much.  Loans get the rest, but at least some tens of MiB.
  */
 void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
 
@@ -138,8 +138,8 @@ void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
  * A caller that has a loan must not ask for another one, nor pin a large entry
  * without loader->has_loan: two such callers would wait for each other.
  *
- * Returns 0, -EAGAIN (there is not enough now), -ENOMEM (as long as so much is
- * reserved) or -EFBIG (there never is).
+ * Returns 0, -EAGAIN (not enough memory now), -ENOMEM (not enough while so much
+ * is reserved) or -EFBIG (never enough).
  */
 B2F_MUST_CHECK
 int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
@@ -187,13 +187,13 @@ struct b2f_cache_claim {
 };
 
 /*
- * The miss of b2f_cache_get() in two steps, for a caller that loads several entries
- * at once: from the claim on, other threads that ask for @key wait for
- * b2f_cache_settle(), which has to follow.  A caller with a claim must not ask for
- * an entry that a thread may have claimed that waits for this one.
+ * The miss of b2f_cache_get() in two steps, for a caller that loads several
+ * entries at once: from the claim on, other threads that ask for @key wait for
+ * b2f_cache_settle(), which has to follow.  A caller with a claim must not ask
+ * for an entry claimed by a thread that may wait for this claim.
  *
- * Returns false if the entry is there, or being loaded, if there is no memory, or if
- * it is large.
+ * Returns false if the entry exists or is being loaded, if there is no memory,
+ * or if it is large.
  */
 B2F_MUST_CHECK
 bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
@@ -204,14 +204,14 @@ void b2f_cache_settle(struct b2f_cache *cache, struct b2f_cache_claim *claim,
 		      int err);
 
 /*
- * Pins @key in *@out if it is there, loaded and of @size bytes, and if a large one
- * can have a loan now, without waiting.  Returns true if so.  A miss is not counted.
+ * Pins @key in *@out if it is loaded, of @size bytes, and, if large, can have a
+ * loan without waiting.  Returns whether it did.  A miss is not counted.
  */
 B2F_MUST_CHECK
 bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		    size_t size, struct b2f_cache_ref *out);
 
-/* True if @key is there or being loaded; for readahead, a hint only. */
+/* Is @key loaded or being loaded?  For readahead, a hint only. */
 bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key);
 
 /* Unpins @ref and zeroes it.  A zeroed @ref does nothing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_buffer.c - where the bytes of an entry lie
+ * cache_buffer.c - memory for the bytes of entries
  *
  *   it passes              huge pages: it leaves soon, so that slabs do not stay
  *                          nearly empty

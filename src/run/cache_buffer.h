@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_buffer.h - where the bytes of an entry lie
+ * cache_buffer.h - memory for the bytes of entries
  *
  * Layer: run.  May include: base/.  Threads: any.
  */

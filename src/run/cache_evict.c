@@ -2,8 +2,8 @@
 /*
  * cache_evict.c - the memory of the cache: what stays, goes, and is reused
  *
- * One long sequential read must not throw out what others use again and again.
- * So there are two queues, and a memory of keys that went ("ghosts"):
+ * One long sequential read must not evict entries that others use again and
+ * again.  There are two queues, and a memory of evicted keys ("ghosts"):
  *
  *   where      event                                   then
  *   ---------  --------------------------------------  ----------------------
@@ -40,10 +40,10 @@
  * become hot.  Probation is the victim while it holds more than a quarter of
  * the cache, so a scan lives in that quarter; protected, otherwise.
  *
- * An entry that is larger than the cache is in no queue, or it would throw out
- * everybody.  Only the one that was used last is kept ("parked"), as its reader
- * usually comes back for the next part of it; until there is another one, or
- * others have loaded a quarter of the cache since.
+ * An entry that is larger than the cache is in no queue, or it would evict all
+ * others.  Only the last used one is kept ("parked"), as its reader usually
+ * comes back for the next part of it: until another is parked, or others have
+ * loaded a quarter of the cache since.
  *
  * Uses change two hints in the entry and take no lock.  An exact LRU was
  * rejected for the lock that each hit would need to move its entry.

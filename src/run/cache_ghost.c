@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cache_ghost.c - the cache's memory of keys that went a while ago */
+/* cache_ghost.c - the cache's memory of evicted keys */
 #include "run/cache_priv.h"
 
 /* The first of the ghosts among which @hash has its place. */

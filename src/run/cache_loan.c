@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_loan.c - memory for buffers so large that a few of them are all there is
+ * cache_loan.c - memory for buffers so large that only a few fit
  *
  * A frame of some hundred bytes may claim blocks and chunks of a gigabyte.
  * Their memory while they are decoded, encoded or pinned counts against the
  * size of the cache: a thread waits until others are done, and a block that
  * would never fit is refused before it is allocated.
  *
- * A loan is taken before anything that another thread may wait for (an entry that
- * is being loaded), and only once by each thread: so who has one never waits for
- * another one, and all waits end.
+ * A thread takes its only loan before anything that another thread may wait for
+ * (an entry that is being loaded): no thread with a loan waits for another
+ * loan, and all waits end.
  *
  * Buffers up to B2F_CACHE_LARGE are left out.  There are at most a few for each thread, and
  * to count them would cost every miss.
@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-/* There is so much for loans whatever is reserved. */
+/* Loans get this much, whatever is reserved. */
 #define LEFT_MIN ((size_t)32 << 20)
 
 void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_priv.h - what the files of the cache share, and no other file sees
+ * cache_priv.h - shared by the files of the cache alone
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
  * cache_evict.c is the memory: it counts bytes, decides what goes, and keeps
@@ -142,7 +142,7 @@ struct b2f_cache {
 	pthread_mutex_t room;
 	/* All protected by @room.  All loans together, and what of them is in no entry. */
 	struct b2f_cache_loan lent;
-	/* They are less, or there may be more of them. */
+	/* Loans were repaid, or the limit of loans has grown. */
 	pthread_cond_t repaid;
 	/* See b2f_cache_reserve(). */
 	size_t reserved;
@@ -207,7 +207,7 @@ void b2f_cache_trim(struct b2f_cache *cache);
 /* The reader of @entry, which is pinned, has passed it. */
 void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
-/* A caller uses @entry, which was there: what it is worth rises. */
+/* Notes a use of @entry, which was in the cache. */
 void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
 #endif

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * Bytes: the machine's memory, or what the control groups of this process (v1
- * or v2) and those above them allow, if that is less.  @root: where /proc and
- * /sys are; "" but for tests.  0: nothing tells.  May block on I/O.
+ * Returns the bytes of the machine's memory, or the limit of the control groups
+ * of this process (v1 or v2) and their parents, if that is less; 0 if unknown.
+ * @root: where /proc and /sys are; "" except in tests.  May block on I/O.
  */
 uint64_t b2f_memory_limit(const char *root);
 

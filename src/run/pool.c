@@ -17,7 +17,7 @@ struct b2f_pool {
 	pthread_mutex_t lock;
 	/* A job came, or the pool ends. */
 	pthread_cond_t work;
-	/* Nothing is queued or running any more. */
+	/* No job is queued or running. */
 	pthread_cond_t idle;
 	/* Indexed by priority.  Protected by @lock. */
 	struct queue queues[B2F_POOL_PRIORITIES];

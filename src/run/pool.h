@@ -28,8 +28,8 @@ enum b2f_pool_priority {
 };
 
 /*
- * A piece of work.  Embed it in what the work needs.  It belongs to the pool
- * from b2f_pool_submit() until @run is called; @run may free it.
+ * A piece of work.  Embed it in a struct of the work's arguments.  It belongs
+ * to the pool from b2f_pool_submit() until @run is called; @run may free it.
  */
 struct b2f_job {
 	/* @cancelled: the pool ends, do no work, only give up what you hold. */
@@ -48,8 +48,8 @@ B2F_MUST_CHECK
 int b2f_pool_new(unsigned int nworkers, struct b2f_pool **out);
 
 /*
- * Cancels the jobs that did not start, waits for those that did, ends the
- * threads.  NULL does nothing.
+ * Cancels jobs that did not start, waits for running ones, ends the threads.
+ * NULL does nothing.
  */
 void b2f_pool_free(struct b2f_pool *pool);
 

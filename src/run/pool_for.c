@@ -17,7 +17,7 @@
 
 struct team {
 	pthread_mutex_t lock;
-	/* No call is running any more, and none will start. */
+	/* No call is running, and none will start. */
 	pthread_cond_t done;
 	int (*fn)(void *arg, size_t i);
 	void *arg;

@@ -42,7 +42,7 @@ struct b2f_readahead {
 	unsigned int streak;
 	/* Bytes that are wanted ahead now. */
 	uint64_t window;
-	/* End of what was handed out for loading. */
+	/* End of the range handed out for loading. */
 	uint64_t ahead_end;
 };
 
