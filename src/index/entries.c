@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* entries.c - the index chunk: where every chunk of the frame is */
+/* entries.c - the index chunk: positions of all chunks of the frame */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "chunk/encode_blocks.h"
 #include "index/index.h"
 
-/* As C-Blosc2 makes its index; its readers see no other one. */
+/* The level of C-Blosc2's own indexes; its readers see no other. */
 #define CLEVEL 5
 
 /* The first page begins with room for so many entries. */
@@ -21,7 +21,7 @@ static void forget_block(struct b2f_page_block *block)
 	*block = (struct b2f_page_block){0};
 }
 
-/* What is known is that of other entries. */
+/* Forgets known facts, which are about other entries now. */
 static void forget(struct b2f_page *page)
 {
 	page->nknown = 0;
@@ -38,7 +38,7 @@ static void unref(struct b2f_page *page)
 	free(page);
 }
 
-/* A page with room for @cap entries, and those of @like, which may be NULL. */
+/* A page with room for @cap entries, and a copy of @like's (NULL: none). */
 static struct b2f_page *new_page(uint32_t cap, const struct b2f_page *like)
 {
 	struct b2f_page *page =

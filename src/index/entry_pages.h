@@ -3,17 +3,16 @@
  * entry_pages.h - the entries of a frame that is being written, in pages
  *
  * A page is the entries of one block of the index chunk.  States of a frame
- * share the pages in which they do not differ: to note all entries of a moment
- * takes a pointer for each page, and a change copies the one page it is in.
+ * share the pages in which they do not differ: a snapshot of all entries takes
+ * a pointer per page, and a change copies one page.
  *
- * A page that no change has touched is the same one in the next commit, so it
- * keeps its stored bytes: an index is encoded where it differs from the one
- * before, and all else of it is copied.
+ * A page without a change keeps its stored bytes for the next commit: only
+ * pages that differ from the previous index are encoded, all others are copied.
  *
  * Layer: index.  May include: base/ chunk/.
  *
  * Threads: the pages of one state are for one thread at a time.  Any number of
- * states may share a page.  What is known of a page belongs to the thread that
+ * states may share a page.  The known facts of a page belong to the thread that
  * makes an index of it: for all states that share pages, one at a time.
  */
 #ifndef B2F_INDEX_ENTRY_PAGES_H
@@ -30,7 +29,7 @@
 struct b2f_page_block {
 	uint8_t *bytes;
 	uint32_t size;
-	/* What it was made with, besides the page. */
+	/* What the bytes depend on besides the page (b2f_index_key()). */
 	uint64_t key;
 };
 
@@ -38,7 +37,7 @@ struct b2f_page {
 	atomic_uint nrefs;
 	/* Entries there is room for; fewer than all of a page in the first. */
 	uint32_t cap;
-	/* Of so many entries, all up to @tags is known. */
+	/* Number of entries for which the fields up to @tags are known. */
 	uint32_t nknown;
 	bool is_same;
 	/* 1 + the largest chunk id, or 0; the last tag, or 0. */
@@ -104,7 +103,7 @@ static inline uint32_t b2f_pages_count(uint64_t n, size_t page)
 	return left < B2F_PAGE_ENTRIES ? (uint32_t)left : B2F_PAGE_ENTRIES;
 }
 
-/* Page @page of @n entries, with what is known of it. */
+/* Returns page @page of @n entries, with its facts known. */
 struct b2f_page *b2f_pages_know(const struct b2f_pages *pages, uint64_t n,
 				size_t page);
 
@@ -120,11 +119,11 @@ struct b2f_page_list {
 	uint32_t nbytes;
 	uint32_t item;
 	/*
-	 * The block of page @page, and in *@key what its bytes depend on besides
-	 * the page.  It is asked for in the order of pages, from 0 on.
+	 * Returns the block of page @page, and in *@key what its bytes depend
+	 * on besides the page.  Called in the order of pages, from 0 on.
 	 */
 	struct b2f_page_block *(*find)(void *arg, size_t page, uint64_t *key);
-	/* Writes the items of the page that was asked for last. */
+	/* Writes the items of the page of the last find(). */
 	void (*fill)(void *arg, size_t page, uint8_t *out);
 	void *arg;
 };

@@ -2,9 +2,9 @@
 /*
  * fingerprint.h - checksums of an index, where the format has room for one
  *
- * The trailer ends in 16 bytes that C-Blosc2 does not look at; when it writes a
- * trailer it makes them zeros of type 0.  In an index of ours they are of
- * B2F_FINGERPRINT_TYPE, _OLD or _SMALL, and hold, little endian,
+ * The trailer ends in 16 bytes that C-Blosc2 ignores; it writes them as zeros
+ * of type 0.  In an index of ours they are of B2F_FINGERPRINT_TYPE, _OLD or
+ * _SMALL, and hold, little endian,
  *
  *   u64   XXH3-64 of the trailer up to the type, seeded with that of the index
  *         chunk, seeded with that of the header's fixed fields
@@ -22,9 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The compressed size has the margin that b2f_index_margin() tells. */
+/* The compressed size includes b2f_index_margin(). */
 #define B2F_FINGERPRINT_TYPE 4
-/* It may have none. */
+/* The compressed size may have no margin. */
 #define B2F_FINGERPRINT_OLD 3
 
 /*
@@ -40,7 +40,7 @@
  */
 #define B2F_FINGERPRINT_SMALL 6
 
-/* The same before its first commit: its form is open (file/file_form.c). */
+/* _SMALL before its first commit: its form is open (file/file_form.c). */
 #define B2F_FINGERPRINT_EMPTY 7
 
 /* Bytes of a whole index that has a fingerprint, at its end. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * index.h - what a frame says about itself: header, chunk entries, metadata
+ * index.h - parses the index of a frame: header, chunk entries, metadata
  *
  * In a sparse frame this is the file chunks.b2frame; in a contiguous frame the
  * same parts stand before and behind the chunks (docs/format.md 3).  Each
- * parser gets just the bytes of its part, so that a large frame is never read
- * whole; the offsets and lengths say which bytes those are.
+ * parser gets just the bytes of its part, found by offset and length, so that a
+ * large frame is never read whole.
  *
  * Layer: index.  May include: base/ chunk/.
  *
@@ -153,7 +153,7 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  *   bits 32..61   what tells this version of the chunk from all others
  *   bit 62        the file has a seal, whose tag are the bits 32..62
  *
- * An index chunk has the first of these alone; index/tags.h adds the others.
+ * An index chunk has the number alone; index/tags.h adds the upper bits.
  */
 #define B2F_ENTRY_SEALED (UINT64_C(1) << 62)
 #define B2F_ENTRY_ID	 UINT64_C(0x7fffffff)
@@ -180,8 +180,8 @@ struct b2f_entries {
  * An index that repeats one value takes no memory, however long it is.  Free
  * @out with b2f_entries_fini().
  *
- * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG (more chunks than so
- * few stored bytes can tell of) or -ENOMEM, with the cause in @why.
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG (too many chunks for
+ * so few stored bytes) or -ENOMEM, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_entries_parse(const uint8_t *raw, size_t size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* index_write.c - the bytes of an index */
+/* index_write.c - writes the bytes of an index */
 #include "index/index_write.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n)
 	return n ? above - (above > 0) + ID_MARGIN : 0;
 }
 
-/* The compressed size that the header is to tell. */
+/* The compressed size for the header. */
 static uint64_t told_size(const struct b2f_index_parts *parts)
 {
 	uint64_t more = parts->header.sparse
@@ -232,8 +232,8 @@ static void fill_values(void *arg, size_t page, uint8_t *out)
 }
 
 /*
- * One value for all entries: fill_special makes such frames.  The one entry 0,
- * too, has to be there as bytes.
+ * Have all entries one value, as in frames of fill_special?  A single entry 0
+ * counts, too: it has to be stored as bytes.
  */
 static bool is_one_value(const struct b2f_index_parts *parts)
 {
@@ -275,7 +275,7 @@ static int write_chunk(const struct b2f_index_parts *parts,
 				      cbytes, why);
 }
 
-/* Header and trailer of an index of @size bytes; the rest is there. */
+/* Writes header and trailer of an index of @size bytes around its chunk. */
 static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 		       size_t size)
 {
@@ -295,8 +295,8 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 }
 
 /*
- * The longest index that C-Blosc2 leaves when it has changed one of few chunks: no
- * length of ours may be that of a later one of its own.
+ * The longest index that C-Blosc2 writes when it changes one of few chunks: an
+ * index of ours must not have the length of a later one of its own.
  */
 static size_t longest_stock(const struct b2f_index_parts *parts)
 {
@@ -362,7 +362,7 @@ static int write_all(const struct b2f_index_parts *parts, uint8_t *buf,
 	return 0;
 }
 
-/* The same of parts with pages. */
+/* Writes an index whose entries are in pages. */
 static int write_pages(const struct b2f_index_parts *parts, uint8_t **out,
 		       size_t *size, struct b2f_why *why)
 {

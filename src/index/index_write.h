@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * index_write.h - the bytes of an index
+ * index_write.h - writes the bytes of an index
  *
  * The opposite of index.h.  Parts that a commit does not change are kept byte
  * for byte: metalayers, vlmetalayers, and header fields this library does not
@@ -22,10 +22,10 @@
 /* All that an index is made of. */
 struct b2f_index_parts {
 	/*
-	 * Sizes and settings to write; @header_len must be that of
-	 * @header_bytes, frame_len is worked out.  If @nbytes is 0 there are no
-	 * entries.  @cbytes is what the chunks take; the index of a sparse frame
-	 * tells b2f_index_margin() more.
+	 * Sizes and settings to write; @header_len must fit @header_bytes,
+	 * frame_len is computed.  If @nbytes is 0 there are no entries.
+	 * @cbytes are the stored bytes of the chunks; a sparse frame's index
+	 * says b2f_index_margin() more.
 	 */
 	struct b2f_frame_header header;
 	/* The header as it was, with its metalayers; fields are replaced. */
@@ -47,9 +47,9 @@ struct b2f_index_parts {
 	const void *place_arg;
 	/*
 	 * Length of the index that this one replaces, or 0: a reader of
-	 * C-Blosc2 sees that a frame has changed by its length alone, so those
-	 * of 1,024 indexes in a row differ.  @len_draw: drawn by chance if another
-	 * program made that index, which tells nothing of those before it; or 0.
+	 * C-Blosc2 notices a change by the length alone, so the lengths of
+	 * 1,024 indexes in a row differ.  @len_draw: a random number if another
+	 * program made that index, whose earlier lengths are unknown; or 0.
 	 */
 	uint64_t len_before;
 	uint32_t len_draw;
@@ -73,7 +73,7 @@ struct b2f_index_parts {
 uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
 uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n);
 
-/* What the bytes of a page in an index depend on besides the page. */
+/* Returns what the bytes of a page depend on besides the page. */
 static inline uint64_t b2f_index_key(uint32_t header_len, bool sparse)
 {
 	return sparse ? 0 : header_len;
@@ -137,7 +137,7 @@ int b2f_header_with_metas(const struct b2f_frame_header *header,
 			  const struct b2f_meta_list *metas, uint8_t **out,
 			  size_t *size);
 
-/* The same of a trailer; the contents of @metas are chunks. */
+/* Makes a trailer with the vlmetalayers @metas, whose contents are chunks. */
 B2F_MUST_CHECK
 int b2f_trailer_with_metas(const struct b2f_meta_list *metas, uint8_t **out,
 			   size_t *size);

@@ -2,10 +2,10 @@
 /*
  * tags.h - which version of each chunk an index means
  *
- * A chunk file that is whole may still be the wrong one: an older version of
- * the chunk, or a chunk of another frame.  So every sealed chunk has a tag
- * (chunk/seal.h), and the index of a sparse frame lists the tags of all chunks,
- * between the index chunk and the trailer:
+ * A sound chunk file may still be the wrong one: an older version of the chunk,
+ * or a chunk of another frame.  Every sealed chunk has a tag (chunk/seal.h),
+ * and the index of a sparse frame lists the tags of all chunks, between the
+ * index chunk and the trailer:
  *
  *   u32 "B2T1"   little endian, as all that follows
  *   a chunk      of one u32 per chunk of the frame:
@@ -20,8 +20,8 @@
  * (index/fingerprint.h) covers the list; so the list has no checksum of its
  * own, and counts only while the fingerprint is good.
  *
- * A writer draws its first tag at random and counts on from there, so that no
- * two versions have the same, but by a chance of 1 in 1,073,741,824.
+ * A writer draws its first tag at random and counts on from there: two versions
+ * share a tag with a chance of 1 in 1,073,741,824.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
