@@ -2,10 +2,10 @@
 /*
  * aligned.h - buffers that begin on a cache line
  *
- * Not aligned_alloc(3): up to glibc 2.37 that splits a larger free block and
+ * Not aligned_alloc(3): up to glibc 2.37 it splits a larger free block and
  * leaves pieces which the next call of the same size cannot use, so a steady
- * stream of blocks of some megabytes lets the heap grow to a multiple of what
- * is in use.
+ * stream of blocks of some megabytes lets the heap grow to a multiple of the
+ * used bytes.
  *
  * Layer: base.  Threads: any.
  */

@@ -2,8 +2,8 @@
 /*
  * checked.h - arithmetic on sizes that come from disk
  *
- * Each function returns true if the exact result fits, and only then writes
- * it.  So the check is `if (!b2f_mul_u64(a, b, &n)) return ...`.
+ * Each function returns true if the exact result fits, and only then writes it.
+ * The check is `if (!b2f_mul_u64(a, b, &n)) return ...`.
  *
  * Layer: base.  Threads: pure functions.
  */

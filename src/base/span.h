@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * span.h - where bytes are, and how many
+ * span.h - position and length of bytes
  *
  * Layer: base.  May include: -.  Threads: values.
  */

@@ -24,7 +24,7 @@ uint32_t b2f_unpack_array(struct b2f_cursor *cur);
 /* A text, not 0-terminated, inside the cursor's buffer; NULL if failed. */
 const char *b2f_unpack_text(struct b2f_cursor *cur, size_t *len);
 
-/* The same if it has to be @text; false and failed if it is not. */
+/* Reads a text that has to be @text; false and failed if it is not. */
 bool b2f_unpack_is(struct b2f_cursor *cur, const char *text);
 
 /* An integer that is not negative; 0 if failed. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* waiting.c - waits that end when nobody wants what is waited for any more */
+/* waiting.c - waits that end when the request is cancelled */
 #include "base/waiting.h"
 
 #include <stddef.h>

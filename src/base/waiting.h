@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * waiting.h - waits that end when nobody wants what is waited for any more
+ * waiting.h - waits that end when the request is cancelled
  *
  * Layer: base.  Threads: any; all is of the calling thread.
  */

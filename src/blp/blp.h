@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blp.h - what a Bloscpack file says about itself
+ * blp.h - header, chunk positions and metadata of a Bloscpack file
  *
  * docs/bloscpack.md has the bytes.  Nothing here decodes a chunk.
  *
@@ -75,10 +75,7 @@ B2F_MUST_CHECK
 int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
 			 struct b2f_blp_header *out, struct b2f_why *why);
 
-/*
- * Is it that of data without bytes?  Bloscpack makes one chunk of them, which has
- * none.
- */
+/* Is the header of an empty file?  Bloscpack stores one chunk without bytes. */
 static inline bool b2f_blp_is_empty(const struct b2f_blp_header *header)
 {
 	return header->chunk_size == 0 && header->last_chunk == 0 &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * blp_chunks.c - where the chunks of a Bloscpack file are
+ * blp_chunks.c - finds the chunks of a Bloscpack file
  *
- * With offsets, and sizes in the header, no chunk is looked at.  Without the
- * one or the other the headers of all chunks are read.
+ * With offsets, and sizes in the header, no chunk is read.  Without one of them
+ * the headers of all chunks are read.
  */
 #include <stdlib.h>
 
@@ -192,7 +192,7 @@ static int ask_all(const struct b2f_object *file, struct b2f_blp *blp,
 	return err;
 }
 
-/* The sizes that the header tells, if it does. */
+/* Takes the sizes from the header, if it has them. */
 static int take_sizes(struct b2f_blp *blp, struct b2f_why *why)
 {
 	const struct b2f_blp_header *h = &blp->header;

@@ -11,7 +11,7 @@
 #include "codec/codec.h"
 #include "index/index_write.h"
 
-/* No chunk tells its level, and a writer has to have one. */
+/* Chunks do not store their level, but a writer needs one. */
 #define CLEVEL 5
 
 /* Blosc 1 decides itself what to split, by the same rule. */

@@ -21,7 +21,7 @@ struct section {
 	char format[8];
 	const struct b2f_sum *sum;
 	uint8_t codec;
-	/* Bytes of the text, of what it takes, and of the room that it has. */
+	/* Bytes of the text, of its stored form, and of the room for it. */
 	uint32_t size;
 	uint32_t stored;
 	uint32_t room;

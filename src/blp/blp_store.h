@@ -2,15 +2,15 @@
 /*
  * blp_store.h - a Bloscpack file as the store of a contiguous frame
  *
- * Its chunks are what a frame has, at places that need no order, so that a header
- * and an index around the file make a frame of it:
+ * Its chunks are chunks of a frame, in any order, so that a header and an index
+ * around the file make it a frame:
  *
  *   header of a frame      made here; store->lead bytes
  *   the Bloscpack file     as it is; a place in the index is an offset in it
  *   index, vlmetalayers    made here
  *
- * Whatever reads frames reads these, by the same code.  The metadata are the
- * vlmetalayer B2F_BLP_META.
+ * The code that reads frames reads Bloscpack files, too.  Their metadata are
+ * the vlmetalayer B2F_BLP_META.
  *
  * Layer: blp.  May include: base/ chunk/ index/ store/.  Threads: as store.h.
  */
@@ -24,8 +24,8 @@
 #define B2F_BLP_META "bloscpack"
 
 /*
- * Puts in the place of *@store, if that is a Bloscpack file, one that shows it as
- * a frame and owns it; both are freed by b2f_store_free().
+ * If *@store is a Bloscpack file, replaces it by a store that shows it as a
+ * frame and owns it; b2f_store_free() frees both.
  *
  * Returns 0, B2F_ENOTFRAME (it is none), B2F_ECORRUPT, B2F_EUNSUPPORTED,
  * B2F_ETOOBIG, -ENOMEM or an errno, with the cause in @why; then *@store is as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* escape.c - bytes of others as text that a terminal and JSON can take */
+/* escape.c - escapes foreign bytes for terminals and JSON */
 #include "meta/escape.h"
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ static size_t sequence_length(unsigned char c)
 
 /*
  * True for C1 controls, for overlong forms that may be taken for them, and for
- * what is no character at all: surrogates, and what is above U+10FFFF.
+ * code points that are no characters: surrogates, and above U+10FFFF.
  */
 static bool is_disguised(const unsigned char *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * escape.h - bytes of others as text that a terminal and JSON can take
+ * escape.h - escapes foreign bytes for terminals and JSON
  *
  * Layer: meta, below both programs.  Threads: pure functions, but for the stream
  * they write to.

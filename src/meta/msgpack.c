@@ -2,8 +2,8 @@
 /*
  * msgpack.c - MessagePack as text
  *
- * Recursion is no danger here: the library refuses what is deeper than 32
- * levels.  Sizes are none either, once the claims hold.
+ * Recursion is no danger here: the library refuses more than 32 levels.
+ * Neither are sizes, once the claims hold.
  */
 #include "meta/msgpack.h"
 

@@ -3,7 +3,7 @@
  * msgpack.h - metalayers as text, cut to one line, as JSON, and
  *             as values of extended attributes
  *
- * The library that decodes them bounds the depth.  It does not get data that
+ * The library that decodes them bounds the depth.  It never gets data that
  * claim to be longer than they are, or are longer than B2F_MSGPACK_MAX: it may
  * need 24 times as much memory.
  *
@@ -32,10 +32,10 @@ B2F_MUST_CHECK
 bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size);
 
 /*
- * The same as a JSON value, whole; NULL if they are not.  Values that JSON does
- * not have become an object: {"hex": ...} for bytes, {"ext": 5, "hex": ...} for
- * an extension, whose number may stand for a frame or an object of
- * python-blosc2.
+ * Returns the data as a JSON value, whole; NULL if they are not MessagePack.
+ * Values that JSON does not have become an object: {"hex": ...} for bytes,
+ * {"ext": 5, "hex": ...} for an extension, whose number may stand for a frame
+ * or an object of python-blosc2.
  */
 json_t *b2f_msgpack_json(const uint8_t *data, size_t size);
 

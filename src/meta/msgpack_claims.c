@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * msgpack_claims.c - does MessagePack have all that it says it has?
+ * msgpack_claims.c - does MessagePack have all items that it claims?
  *
- * The library makes room for as many items as an array says it has, before it
- * looks for them: five bytes would make it ask for 128 GiB.  And what is too
- * deep for it, it calls a lack of memory.  This walks over the heads of objects,
- * one after the other, and knows nothing of what they mean.
+ * The library allocates memory for as many items as an array claims, before it
+ * reads them: five bytes would make it ask for 128 GiB.  And it reports data
+ * that are too deep as a lack of memory.  This walks over the heads of objects,
+ * one after the other, and does not know their meaning.
  */
 #include <stdint.h>
 
@@ -16,10 +16,10 @@
  * as it says.
  */
 struct form {
-	/* Bytes of the number, then of what is always there. */
+	/* Bytes of the number, then of the fixed part. */
 	uint8_t width;
 	uint8_t fixed;
-	/* Objects for each that the number counts; 0: it counts bytes. */
+	/* Objects per counted item; 0: the number counts bytes. */
 	uint8_t objects;
 };
 

@@ -66,7 +66,7 @@ static json_t *make_array(const msgpack_object_array *a)
 	return list;
 }
 
-/* A key that is no text, or not one that JSON can have, becomes one. */
+/* Turns any key into text that JSON can have. */
 static json_t *make_key(const msgpack_object *o)
 {
 	const msgpack_object_str *s = &o->via.str;

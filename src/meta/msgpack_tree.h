@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * msgpack_tree.h - what the files msgpack*.c share
+ * msgpack_tree.h - shared by the files msgpack*.c
  *
  * Layer: meta, below both programs.  Threads: pure functions.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pack.c - a file that holds frames by names: opened, looked at, read */
+/* pack.c - opens and reads packs, files that hold frames by names */
 #include "pack/pack.h"
 
 #include <fcntl.h>
@@ -114,7 +114,7 @@ static int add_source(struct b2f_pack *pack, struct b2f_store *store)
 	return 0;
 }
 
-/* Adds what is in the EmbedStore @store, which is taken over. */
+/* Adds the entries of the EmbedStore @store, which it takes over. */
 static int add_embed(struct b2f_pack *pack, struct b2f_store *store,
 		     const char *prefix, struct b2f_why *why)
 {
@@ -308,7 +308,7 @@ int b2f_pack_check(const struct b2f_pack *pack)
 
 	if (err)
 		return err;
-	/* A new name, or none, is no change of what is in it. */
+	/* A rename or removal of the file changes no content. */
 	return b2f_frame_stamp_same_data(&pack->stamp, &now, false) ? 0
 								    : -ESTALE;
 }

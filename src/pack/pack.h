@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pack.h - how a pack is made: leaves first, then the tree of them
+ * pack.h - makes a pack: first its leaves, then their tree
  *
  * Layer: pack.  May include: base/ index/ store/ frame/.
  * Threads: a pack that is being made belongs to one thread.
@@ -13,7 +13,7 @@
 
 /* A frame, plain bytes, or a directory, before there is a tree. */
 struct b2f_leaf {
-	/* malloc'ed; that of a directory ends in a slash. */
+	/* malloc'ed; the path of a directory ends in a slash. */
 	char *path;
 	/* A directory has some if it is an EmbedStore. */
 	struct b2f_member member;
@@ -73,8 +73,8 @@ bool b2f_embed_is(const struct b2f_frame *frame);
 
 /*
  * pack_embed.c: adds the leaves of the EmbedStore @frame, in the directory
- * @prefix ("" or one that ends in a slash).  Their bytes are in the data of the
- * frame, which is @source.
+ * @prefix ("" or ending in a slash).  Their bytes are in the frame's data,
+ * @source.
  *
  * Returns 0, B2F_ECORRUPT, B2F_ETOOBIG or -ENOMEM, with the cause in @why.
  */

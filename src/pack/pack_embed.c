@@ -8,7 +8,7 @@
  *
  * of the frames in the decoded data.  An entry of a remote array has "urlbase"
  * and "path" instead.  Keys are paths that begin with a slash; one may be the
- * beginning of another one.  So leaves get a suffix, which is shown only if a
+ * beginning of another.  Leaves get a suffix, which is shown only if a
  * directory has the same name.
  */
 #include <stdio.h>

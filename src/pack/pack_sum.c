@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pack_sum.c - the checksums that a ZIP file has of its members */
+/* pack_sum.c - checks members of a ZIP file by their checksums */
 #include "pack/pack_sum.h"
 
 #include <stdlib.h>

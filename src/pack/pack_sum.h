@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pack_sum.h - the checksums that a ZIP file has of its members
+ * pack_sum.h - checks members of a ZIP file by their checksums
  *
  * Layer: pack.  May include: base/ store/.  Threads: pure functions.
  */
@@ -25,8 +25,8 @@ struct b2f_member {
 };
 
 /*
- * Compares all bytes of @member with the checksum that the ZIP file
- * has of them, if it has one: those at @bytes, or those that it reads.
+ * Compares all bytes of @member, at @bytes or read, with their checksum in the
+ * ZIP file, if it has one.
  *
  * Returns 0, B2F_ECORRUPT (they differ), -ENOMEM or an errno of the source, with
  * the cause in @why.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pack_tree.c - from paths to a tree of entries, and what these are shown as
+ * pack_tree.c - makes the tree of entries from paths, and their shown names
  *
- *   1. the leaves are sorted, so that all below a directory follow each other
+ *   1. the leaves are sorted: all leaves below a directory follow each other
  *   2. each leaf makes a node, and the directories that are new on its way
  *   3. the nodes of each directory are sorted by name: two of one are refused
  *   4. a frame loses its suffix if nothing else has, or could have, that name
- *   5. they are sorted again, by what they are shown as
+ *   5. the nodes are sorted again, by their shown names
  */
 #include <stdio.h>
 #include <stdlib.h>
