@@ -5,7 +5,7 @@
  * A stream is a row of items, literals or matches.  An item that ends SLACK
  * bytes before the ends of the buffers is copied in whole vectors, past its own
  * end: later items overwrite the bytes there.  Near the ends every copy is
- * exact.  So no check is needed inside a copy, only one before it.
+ * exact.  No check is needed inside a copy, only one before it.
  */
 #include "codec/codec.h"
 
@@ -22,7 +22,7 @@
 /* From this length on a call of memcpy() or memset() is worth it. */
 #define CALL_MIN 256
 
-/* The same for a byte that is repeated, where the call does more at once. */
+/* The same for memset() of one byte, which stores more at once. */
 #define MEMSET_MIN 48
 
 /* Largest near distance; coding it means that a far one follows. */
@@ -99,8 +99,8 @@ static inline void copy_chunk(uint8_t *dst, const uint8_t *src, size_t n)
 
 /*
  * Copies @n bytes to @out from @distance before, and some more after them.  An
- * overlap repeats a pattern: each round doubles what there is of it.  So no
- * load meets the stores just before it, which would stall the processor.
+ * overlap repeats a pattern: each round doubles it, so that no load reads the
+ * stores just before it, which would stall the processor.
  */
 static inline void copy_match_fast(uint8_t *out, size_t distance, size_t n)
 {
@@ -120,7 +120,7 @@ static inline void copy_match_fast(uint8_t *out, size_t distance, size_t n)
 	copy_chunk(out, from, n);
 }
 
-/* The same for distances below 8. */
+/* Like copy_match_fast(), for distances below 8. */
 static inline void copy_match_near(uint8_t *out, size_t distance, size_t n)
 {
 	size_t start;

@@ -4,10 +4,10 @@
  *
  * Greedy: at each place the encoder looks in a hash table for the last places
  * where the same four bytes stood, and takes the longest match.  Where it finds
- * nothing for a while it takes longer and longer steps.  And where a section of
- * the stream has saved little, the next one gets less effort, as data that
- * hardly compress would cost the most time.  The encoder still looks, so it
- * notices when the data get better.  A level says how little is little.
+ * nothing for a while it takes longer and longer steps.  After a section of the
+ * stream that saved little, the next one gets less effort, as data that hardly
+ * compress would cost the most time; the encoder still notices when the data
+ * get better.  The level sets the threshold.
  *
  * The table holds positions counted from the first byte that this encoder ever
  * saw.  Every stream begins so far behind the one before that no match can
@@ -300,7 +300,7 @@ static inline void look_across_end(struct blosclz_encoder *enc,
 	uint32_t distance = position - places[0];
 	struct match other = {.at = at, .distance = distance};
 
-	/* There has to be something behind, and a literal after that. */
+	/* The match has to be followed by a byte, and a literal after that. */
 	if (s->src_end - end < 2)
 		return;
 	if (level->ways == 2)

@@ -2,8 +2,7 @@
 /*
  * blosclz_impl.h - the encoder of blosclz streams, for the table of codecs
  *
- * Private to src/codec.  The three are members of struct b2f_codec, which tells
- * what they do.
+ * Private to src/codec. struct b2f_codec describes the three functions.
  *
  * Layer: codec.  May include: base/.  Threads: as struct b2f_codec.
  */

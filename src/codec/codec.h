@@ -78,7 +78,7 @@ struct b2f_codec {
 	 */
 	int (*decode)(void *state, const uint8_t *src, size_t src_size,
 		      uint8_t *dst, size_t dst_size);
-	/* The same as state_new() and state_free(), for encoding. */
+	/* Like state_new() and state_free(), for encoding. */
 	int (*encoder_new)(void **out);
 	void (*encoder_free)(void *encoder);
 	/*
@@ -95,7 +95,7 @@ struct b2f_codec {
 
 extern const struct b2f_codec b2f_codec_blosclz;
 extern const struct b2f_codec b2f_codec_lz4;
-/* Only encodes; its streams are those of lz4. */
+/* Only encodes; lz4 decodes its streams. */
 extern const struct b2f_codec b2f_codec_lz4hc;
 extern const struct b2f_codec b2f_codec_zlib;
 extern const struct b2f_codec b2f_codec_zstd;

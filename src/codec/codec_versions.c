@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* codec_versions.c - what the library is made of: codecs, and what else there is */
+/* codec_versions.c - versions and features of the library and its codecs */
 #include <lz4.h>
 #include <zlib.h>
 #include <zstd.h>

@@ -70,7 +70,7 @@ static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
 	if (room > INT_MAX)
 		room = INT_MAX;
 	/*
-	 * The same call as in C-Blosc2: streams have the same size to the byte.
+	 * C-Blosc2 makes the same call: streams have the same size to the byte.
 	 */
 	return LZ4_compress_fast_extState(encoder, (const char *)src,
 					  (char *)dst, (int)src_size, (int)room,

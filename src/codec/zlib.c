@@ -80,10 +80,7 @@ static void zlib_encoder_free(void *encoder)
 	free(zlib);
 }
 
-/*
- * Gets a stream at its start.  Another level is rare, so it is made anew for
- * that.
- */
+/* Resets the stream.  A change of the level is rare: it makes a new stream. */
 static int zlib_restart(struct zlib_encoder *zlib, unsigned int level)
 {
 	if (zlib->level == level)

@@ -123,10 +123,7 @@ static void bitshuffle_decode(const struct b2f_filter_block *block,
 			    block->chunk_version, src, dst, nbytes);
 }
 
-/*
- * The rows of an encoded block, to be written.  Its fields are those of struct
- * bit_rows.
- */
+/* Like struct bit_rows, but to write the rows of an encoded block. */
 struct bit_rows_to {
 	uint8_t *data;
 	size_t row_size;

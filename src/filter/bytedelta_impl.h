@@ -18,7 +18,7 @@
  */
 void b2f_bytedelta_sum(uint8_t *data, size_t n);
 
-/* The same, byte by byte. */
+/* The same sum, byte by byte. */
 void b2f_bytedelta_sum_scalar(uint8_t *data, size_t n);
 
 #endif

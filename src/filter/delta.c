@@ -44,7 +44,7 @@ static uint64_t xor_below(uint64_t x, size_t unit)
 	return x;
 }
 
-/* The highest unit of @x in the place of every unit. */
+/* Copies the highest unit of @x to every unit. */
 static uint64_t spread_top(uint64_t x, size_t unit)
 {
 	switch (unit) {

@@ -76,8 +76,8 @@ struct b2f_filter {
 	enum b2f_filter_kind kind;
 	/*
 	 * Refuses a @meta byte, or a block of @nbytes, that the filter cannot
-	 * have made.  NULL: anything goes.  Returns 0, B2F_ECORRUPT, or
-	 * B2F_EUNSUPPORTED if @block lacks what is needed.
+	 * have made.  NULL: refuses nothing.  Returns 0, B2F_ECORRUPT, or
+	 * B2F_EUNSUPPORTED if @block lacks a needed field.
 	 */
 	int (*check)(const struct b2f_filter_block *block, uint8_t meta,
 		     size_t nbytes, struct b2f_why *why);

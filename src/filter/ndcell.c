@@ -2,8 +2,8 @@
 /*
  * ndcell.c - the filters that store an n-dimensional block cell by cell
  *
- * ndmean has also put the mean of a cell in the place of its items; the layout
- * is the same.
+ * ndmean also replaces the items of a cell by their mean; the layout is the
+ * same.
  */
 #include "filter/filter.h"
 

@@ -78,9 +78,9 @@ const uint8_t *b2f_pipeline_encode(const struct b2f_pipeline *pipeline,
 #define B2F_PLANES_MAX 8
 
 /*
- * True if decoding a block of @nbytes is just putting @nplanes planes of equal
- * length together (byte shuffle alone), and there is fast code for that.  If
- * so, the planes need not stand one behind the other.
+ * Does decoding a block of @nbytes only interleave @nplanes planes of equal
+ * length (byte shuffle alone), and is there fast code for it?  If so, the
+ * planes need not be contiguous.
  */
 bool b2f_pipeline_takes_planes(const struct b2f_pipeline *pipeline,
 			       const struct b2f_filter_block *block,

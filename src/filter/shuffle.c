@@ -151,8 +151,8 @@ static void square_row(const struct b2f_shuffle_square *square,
 }
 
 /*
- * Less than 16 planes.  The next item overwrites the rubbish behind an item;
- * where no item follows that does so, the square goes through a buffer.
+ * Fewer than 16 planes.  Each item overwrites the rubbish behind the previous
+ * one; a square without a following item goes through a buffer.
  */
 static size_t narrow_squares(const struct b2f_shuffle_square *square,
 			     const struct b2f_planes *planes, uint8_t *dst,

@@ -16,10 +16,10 @@
 
 /*
  * zip() works in each quarter of a vector on its own and would leave the
- * quarters of the result in the wrong vectors.  So each plane is first put in
- * the order that makes up for it: quarter q of the result's vector p has to
- * come from piece 4p + q of the plane, where it lies as piece p of quarter q.
- * (Pieces are of 2 bytes.)
+ * quarters of the result in the wrong vectors.  To make up for that, each plane
+ * is reordered first: quarter q of the result's vector p has to come from piece
+ * 4p + q of the plane, where it lies as piece p of quarter q.  (Pieces are of 2
+ * bytes.)
  */
 #define ORDER(i)    ((4 * ((i) % 16 / 2) + (i) / 16) * 2 + (i) % 2)
 #define ORDER_4(i)  ORDER(i), ORDER((i) + 1), ORDER((i) + 2), ORDER((i) + 3)
@@ -51,8 +51,8 @@ AVX512 B2F_SHUFFLE_INLINE void zip(__m512i v[8])
 }
 
 /*
- * GFNI multiplies matrices of 8 by 8 bits: unity times a matrix whose rows come
- * last first is that matrix transposed.  So the rows are loaded last first.
+ * GFNI multiplies matrices of 8 by 8 bits: the identity times a matrix with
+ * reversed rows is that matrix transposed.  Load the rows in reverse order.
  */
 AVX512 void b2f_shuffle_avx512_plane(const uint8_t *rows, size_t stride,
 				     uint8_t *plane, size_t nbytes)

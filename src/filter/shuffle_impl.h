@@ -49,7 +49,7 @@ struct b2f_planes {
 	size_t count;
 };
 
-/* The same, to be written. */
+/* Like struct b2f_planes, to be written. */
 struct b2f_planes_to {
 	uint8_t *data;
 	size_t stride;
@@ -105,7 +105,7 @@ void b2f_shuffle_avx512_plane(const uint8_t *rows, size_t stride,
 /* Ends with NULL; fastest first, the scalar one last. */
 extern const struct b2f_shuffle_variant *const b2f_shuffle_variants[];
 
-/* The fastest one that this machine supports. */
+/* The fastest variant that this machine supports. */
 const struct b2f_shuffle_variant *b2f_shuffle_best(void);
 
 /* The ends of a block, shorter than a vector: items or bytes from @done on. */
@@ -146,7 +146,7 @@ size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
 			   const struct b2f_planes *planes, uint8_t *dst,
 			   size_t width, size_t nitems);
 
-/* The same for the way back. */
+/* Shuffles whole squares; returns the number of items done. */
 size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
 			      const uint8_t *src, size_t width,
 			      const struct b2f_planes_to *planes,

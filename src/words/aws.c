@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* aws.c - where the user of an object store says who and where: AWS_*, ~/.aws */
+/* aws.c - keys, region and endpoint of an object store: AWS_*, ~/.aws */
 #include "words/aws.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define DEFAULT_REGION "us-east-1"
 
-/* The first of @n values that is there, copied; false: there is no memory. */
+/* Copies the first of @n values that is not empty; false: no memory. */
 static bool copy_first(char **to, const char *const *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

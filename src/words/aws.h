@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * aws.h - where the user of an object store says who and where: AWS_*, ~/.aws
+ * aws.h - keys, region and endpoint of an object store: AWS_*, ~/.aws
  *
  * In the order of the AWS tools: the options, the environment, then the profile
  * in the files "credentials" and "config".  The keys are those of the first
@@ -74,7 +74,7 @@ int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 void b2f_aws_fill(const struct b2f_aws *aws,
 		  struct b2f_remote_options *options);
 
-/* Frees what is in @aws, of which nothing secret stays in memory. */
+/* Frees the members of @aws, and wipes secrets from memory. */
 void b2f_aws_fini(struct b2f_aws *aws);
 
 #endif

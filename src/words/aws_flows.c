@@ -118,7 +118,7 @@ static int64_t parse_time(const char *text)
 	return s;
 }
 
-/* How one kind of answer calls what is in it. */
+/* Names of the fields in one kind of answer. */
 struct names {
 	const char *access_key;
 	const char *secret_key;
@@ -306,7 +306,7 @@ struct elements {
 	const char *const *names;
 	struct text *values;
 	size_t n;
-	/* The one that text is in; NULL: none of them. */
+	/* The field of the current text; NULL: none. */
 	struct text *in;
 };
 
@@ -831,7 +831,7 @@ static int from_profile(const struct b2f_aws_flow *flow,
 
 /* container */
 
-/* Keys go over plain HTTP from this host alone, or from that of a container. */
+/* Keys come over plain HTTP only from this host or a container's. */
 static bool is_trusted(const char *url)
 {
 	static const char *const hosts[] = {"localhost", "[::1]",
@@ -970,7 +970,7 @@ static int ask_instance(const char *server, const char *path,
 	return err;
 }
 
-/* The keys of the role that the instance has, of which @header lets us know. */
+/* Asks for the keys of the instance's role; @header authorizes this. */
 static int ask_role(const char *server, const char *header,
 		    struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
 {
@@ -979,7 +979,7 @@ static int ask_role(const char *server, const char *header,
 	long status;
 	int err = ask_instance(server, "", header, &role, &status, reason);
 
-	/* It has none. */
+	/* The instance has no role. */
 	if (status == 404)
 		err = NOT_THERE;
 	if (!err) {

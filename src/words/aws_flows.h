@@ -14,7 +14,7 @@
  *   container     AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
  *   instance      IMDSv2 of EC2: a token, the role of the instance, its keys
  *
- * A source that is asked again gives keys with a later end; no other one is.
+ * When keys expire, the same source is asked again, and no other.
  *
  * Layer: words.  Threads: any.  All of these may block: a second for an instance that
  * is none, a minute for a credential_process.
@@ -46,7 +46,7 @@ int b2f_aws_flow_again(const struct b2f_aws_flow *flow, int source,
 		       struct b2f_remote_keys *out,
 		       char reason[B2F_AWS_REASON]);
 
-/* Frees what is in @keys, of which nothing stays in memory. */
+/* Frees the members of @keys, and wipes them from memory. */
 void b2f_aws_keys_fini(struct b2f_remote_keys *keys);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* aws_settings.c - what AWS_* and the files in ~/.aws say, word by word */
+/* aws_settings.c - reads the settings in AWS_* and in the files of ~/.aws */
 #include "words/aws_settings.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A section, and what has been read of it. */
+/* A section, and the state of reading it. */
 struct section {
 	/* "profile", "services" or "sso-session", and its name. */
 	const char *kind;

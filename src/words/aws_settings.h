@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * aws_settings.h - what AWS_* and the files in ~/.aws say, word by word
+ * aws_settings.h - reads the settings in AWS_* and in the files of ~/.aws
  *
- * The profile's section of "credentials" goes before that of "config", and what it
- * refers to ("services", "sso_session") is taken from there, too.  Where a program
- * has more rights than its caller the environment says nothing.
+ * The profile's section of "credentials" goes before that of "config", and what
+ * it refers to ("services", "sso_session") is taken from there, too.  If a
+ * program has more rights than its caller, the environment is ignored.
  *
  * Layer: words.  Threads: any, as no program changes its environment.
  */
@@ -42,9 +42,9 @@ struct b2f_aws_settings {
 	char *of[B2F_AWS_NSETTINGS];
 	/* The name of the profile. */
 	char *profile;
-	/* It was named by option: the keys of the environment do not count. */
+	/* An option names the profile: keys in the environment do not count. */
 	bool by_option;
-	/* credential_process is from a file of another user's, or that all may write. */
+	/* credential_process is from a file that others own or may write. */
 	bool is_foreign;
 };
 

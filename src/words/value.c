@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* value.c - words of a command line into values, and what unknown ones may mean */
+/* value.c - turns words of a command line into values; guesses unknown ones */
 #include "words/value.h"
 
 #include <ctype.h>

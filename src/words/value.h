@@ -35,7 +35,7 @@ B2F_MUST_CHECK
 int b2f_value_seconds(const char *text, const char *units, double max,
 		      double *out);
 
-/* The same without a fraction. */
+/* Parses whole seconds, without a fraction. */
 B2F_MUST_CHECK
 int b2f_value_whole_seconds(const char *text, const char *units, double max,
 			    int64_t *out);
@@ -71,7 +71,7 @@ struct b2f_nearest {
 	 * that is found.
 	 */
 	size_t limit;
-	/* The nearest of those that were tried; NULL: none is near. */
+	/* The nearest of the tried names; NULL: none is near. */
 	const char *found;
 };
 

@@ -32,7 +32,7 @@ static const char *proxy_to(const char *url)
 	return first_of(strncasecmp(url, "http:", 5) == 0 ? plain : tls);
 }
 
-/* No more than a day; what is no number is none. */
+/* Up to a day; a value that is no number is ignored. */
 static unsigned int retry_ms(void)
 {
 	static const char *const names[] = {"BLOSCCTL_RETRY", NULL};
