@@ -82,7 +82,7 @@ struct extent {
 	/* First item in the array, and the number of items. */
 	uint64_t start;
 	uint64_t len;
-	/* The block has no later items of the array. */
+	/* The block has no later item of the array. */
 	bool is_last;
 };
 

@@ -2,10 +2,10 @@
 /*
  * array_cells.h - a range of an array in C order, as parts of its blocks
  *
- * A range of items that follow each other in C order is a few *boxes*; a box is
- * crossed by blocks, and the part of it in one block is a *cell*.  A cell is
- * made of *runs*: items that follow each other in C order and in the block.  So
- * a copy of a range, cell by cell, needs every block once.
+ * A range of items that follow each other in C order is a few *boxes*; the part
+ * of a box in one block is a *cell*. A cell is made of *runs*: items that
+ * follow each other in C order and in the block.  So a copy of a range, cell by
+ * cell, needs every block once.
  *
  *     array      blocks         one box: two rows     its cells and runs
  *     ......     ..|..|..       ......                aa|bb|cc
@@ -28,7 +28,7 @@ struct b2f_array_cells {
 	/* The box: the first item and the end in each dimension. */
 	uint64_t start[B2F_ARRAY_MAX_DIM];
 	uint64_t end[B2F_ARRAY_MAX_DIM];
-	/* Number of blocks that it crosses in each dimension. */
+	/* Number of blocks that the box crosses in each dimension. */
 	uint64_t count[B2F_ARRAY_MAX_DIM];
 	/* First item of the box in C order, and the number of items. */
 	uint64_t item;
@@ -51,7 +51,7 @@ void b2f_array_cells_of_chunk(const struct b2f_array *array, uint64_t nchunk,
 /* Goes through the runs of a cell; made by b2f_array_cell_get(). */
 struct b2f_array_cell {
 	const struct b2f_array *array;
-	/* The chunk it is in. */
+	/* The chunk of the cell. */
 	uint64_t nchunk;
 	/*
 	 * The current run: its first item in C order, its first byte in the

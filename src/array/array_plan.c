@@ -62,7 +62,7 @@ static void put_slab(const struct b2f_array *a, struct slab slab, int32_t *out)
 		out[slab.split] = (int32_t)slab.rows;
 }
 
-/* Rows per part for as many parts as with @rows each, but of equal size. */
+/* Rows per part of equal size, for as many parts as with @rows each. */
 static uint64_t even(uint64_t all, uint64_t rows)
 {
 	return b2f_div_up_u64(all, b2f_div_up_u64(all, rows));
@@ -75,9 +75,9 @@ static bool divides(uint64_t part, uint64_t rows, uint64_t whole)
 }
 
 /*
- * The divisor of @whole that is next to @rows, from a quarter to twice as
- * much; 0 if there is none.  Counts parts or their number, whichever is less,
- * so that a step for each of 2^31 rows cannot be.
+ * The divisor of @whole that is next to @rows, from a quarter to twice as much;
+ * 0 if there is none.  Tries rows per part or the number of parts, whichever is
+ * less, not each of 2^31 rows.
  */
 static uint64_t divisor_near(uint64_t whole, uint64_t rows)
 {
@@ -98,7 +98,7 @@ static uint64_t divisor_near(uint64_t whole, uint64_t rows)
 	return 0;
 }
 
-/* Rows of a block where a chunk has @whole that cannot be changed. */
+/* Rows of a block in a chunk with a fixed number of rows, @whole. */
 static uint64_t fit_block(uint64_t whole, uint64_t rows)
 {
 	uint64_t divisor = divisor_near(whole, rows);
@@ -142,7 +142,7 @@ static int check_args(unsigned int ndim, const int64_t *shape,
 	return itemsize > B2F_ARRAY_MAX_ITEMSIZE ? B2F_ETOOBIG : 0;
 }
 
-/* The padding counts too: it is part of what the frame says it holds. */
+/* The padding counts too: the size in the frame includes it. */
 static bool check_total(const struct b2f_array *a)
 {
 	uint64_t bytes = a->itemsize;

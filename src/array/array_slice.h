@@ -3,7 +3,7 @@
  * array_slice.h - a slice of an array, as parts of its blocks
  *
  * The slice, which is an array itself, is cut into *boxes* that follow each
- * other in its C order; what a block has of a box is a *cell*.  Unlike in
+ * other in its C order; the part of a box in one block is a *cell*. Unlike in
  * array_cells.h, a cell may skip items of its block, and have them in another
  * order.
  *

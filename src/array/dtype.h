@@ -73,7 +73,7 @@ struct b2f_dtype {
 	struct b2f_dtype_field *fields;
 	size_t nfields;
 
-	/* SUBARRAY: what it consists of, never a SUBARRAY; both malloc'ed. */
+	/* SUBARRAY: the type of its items, never a SUBARRAY; both malloc'ed. */
 	struct b2f_dtype *base;
 	int64_t *dims;
 	size_t ndims;
@@ -114,8 +114,7 @@ int b2f_dtype_read_b2nd(const char *text, size_t len, struct b2f_literal *lit,
 void b2f_dtype_fini(struct b2f_dtype *type);
 
 /*
- * Checks that no name or title of a STRUCT is there twice; its fields are not
- * looked into.
+ * Checks that a STRUCT has no name or title twice; does not look into fields.
  *
  * Returns 0, B2F_ECORRUPT or -ENOMEM.
  */

@@ -100,7 +100,7 @@ int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out)
 	return err;
 }
 
-/* Without holes, and with all fields in order. */
+/* Has the struct no holes, and all fields in order? */
 static bool is_packed(const struct b2f_dtype *type)
 {
 	uint32_t end = 0;

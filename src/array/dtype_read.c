@@ -49,7 +49,7 @@ static int read_dims(const struct b2f_literal_value *v, uint32_t itemsize,
 	return 0;
 }
 
-/* An array of the dimensions @v of *@base, which is moved into @out. */
+/* Moves *@base into @out, an array of it with the dimensions @v. */
 static int make_subarray(const struct b2f_literal_value *v,
 			 struct b2f_dtype *base, struct b2f_dtype *out)
 {
@@ -89,7 +89,7 @@ static int read_repeated(struct reader *r, const struct b2f_literal_value *type,
 	err = read_type(r, type, &base);
 	if (err)
 		return err;
-	/* To numpy the second one is the size then: ('S', 5) is S5. */
+	/* Here numpy takes the second item for the size: ('S', 5) is S5. */
 	if (base.form == B2F_DTYPE_SCALAR && base.size == 0)
 		return B2F_EUNSUPPORTED;
 	if (shape->nchildren == 0) {
@@ -309,7 +309,7 @@ static int read_dict(struct reader *r, const struct b2f_literal_value *v,
 	err = read_columns(v, c);
 	if (err)
 		return err;
-	/* For numpy, what is inside of an aligned type cannot be unaligned. */
+	/* In numpy an aligned type has no unaligned types inside. */
 	if (c[ALIGNED] && c[ALIGNED]->number)
 		r->align = true;
 	t->fields = calloc(c[NAMES]->nchildren + 1, sizeof(*t->fields));

@@ -8,7 +8,7 @@
 #include "array/dtype.h"
 #include "b2frame/error.h"
 
-/* The byte order that a missing order, or '=', means. */
+/* The byte order for a missing order, or '='. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ORDER_NATIVE '<'
 #else
@@ -136,7 +136,7 @@ static bool read_bool(const char *text, const char *end, struct b2f_dtype *t)
 	return true;
 }
 
-/* '|' says that there is none; numpy takes the native one if it needs one. */
+/* '|' means no order; numpy takes the native one where it needs one. */
 static void read_order(const char **text, struct b2f_dtype *t)
 {
 	t->order = ORDER_NATIVE;

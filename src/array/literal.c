@@ -36,7 +36,7 @@ static void skip_space(struct reader *r)
 		r->pos++;
 }
 
-/* There is one for each byte of the text, and a value takes at least one. */
+/* Takes the next value; there are as many as bytes of the text. */
 static struct b2f_literal_value *new_value(struct reader *r,
 					   enum b2f_literal_kind kind)
 {

@@ -2,11 +2,10 @@
 /*
  * literal.h - a Python literal: what it says, not what it means
  *
- * Reads a part of what ast.literal_eval() reads, and nothing that it does not
- * read: strings in either quote without a prefix, decimal integers >= 0, True,
- * False, None, tuples, lists and dicts.  Comments, signs, floats, numbers of
- * other bases, strings side by side and redundant brackets are refused; numpy
- * never writes them.
+ * Reads a subset of ast.literal_eval(): strings in either quote without a
+ * prefix, decimal integers >= 0, True, False, None, tuples, lists and dicts.
+ * Comments, signs, floats, numbers of other bases, strings side by side and
+ * redundant brackets are refused; numpy never writes them.
  *
  * Layer: array.  May include: base/.
  *
@@ -72,8 +71,8 @@ void b2f_literal_fini(struct b2f_literal *lit);
 bool b2f_literal_is(const struct b2f_literal_value *value, const char *text);
 
 /*
- * Puts the values of @dict, a DICT, in the order of the @n @keys; NULL where a
- * key is not there.  Returns false if one is there twice, or has no place.
+ * Puts the values of @dict, a DICT, in the order of the @n @keys; NULL for a
+ * missing key.  Returns false if @dict has a key twice, or another key.
  */
 B2F_MUST_CHECK
 bool b2f_literal_columns(const struct b2f_literal_value *dict,

@@ -113,8 +113,8 @@ static const char *const entry_names[NENTRIES] = {"descr", "fortran_order",
 						  "shape"};
 
 /*
- * Each key has to be there once: numpy refuses other keys, and takes the last
- * of two equal ones.
+ * Each key has to occur once: numpy refuses other keys, and takes the last of
+ * two equal ones.
  */
 static int find_entries(const struct b2f_literal_value *dict,
 			const struct b2f_literal_value **e)

@@ -49,8 +49,8 @@ struct b2f_npy {
 };
 
 /*
- * Reads the header that the @size bytes at @raw begin with; what follows it is
- * not looked at.  Free @out with b2f_npy_fini().
+ * Reads the header at the begin of the @size bytes at @raw, and nothing behind
+ * it.  Free @out with b2f_npy_fini().
  *
  * Returns 0; -EINVAL (not a header, whatever follows); -EAGAIN (too few bytes
  * to tell; never if @size >= B2F_NPY_MAX_SIZE); B2F_EUNSUPPORTED (a header,
@@ -65,10 +65,10 @@ void b2f_npy_fini(struct b2f_npy *npy);
 /*
  * Makes the header that np.save() writes for @array in C order, byte for byte.
  * An array whose items are arrays gets their dimensions behind its own, as in
- * numpy.  An array without a dtype has items like |S8: that is what
- * python-blosc2 shows.  The caller frees *@bytes.
+ * numpy.  An array without a dtype has items like |S8, as in python-blosc2.
+ * The caller frees *@bytes.
  *
- * Returns 0, B2F_ECORRUPT (the dtype is none, or of another size than the
+ * Returns 0, B2F_ECORRUPT (the dtype is invalid, or of another size than the
  * items), B2F_EUNSUPPORTED (numpy has no header for it; dtype.h) or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -85,8 +85,8 @@ int b2f_npy_pack(const uint8_t *bytes, size_t len, uint8_t **packed,
 		 size_t *packed_len);
 
 /*
- * Finds what b2f_npy_pack() wrapped, in any form of bin; *@bytes points into
- * @packed.
+ * Finds the bytes that b2f_npy_pack() wrapped, in any form of bin; *@bytes
+ * points into @packed.
  *
  * Returns 0 or B2F_ECORRUPT (something else, cut off, or with bytes behind).
  */

@@ -12,7 +12,7 @@
 #include "b2frame/error.h"
 #include "base/bytes.h"
 
-/* Headers are a multiple of this. */
+/* The length of a header is a multiple of this. */
 #define ALIGN ((size_t)64)
 
 /* Room for the dimension that grows when items are appended. */

@@ -3,7 +3,7 @@
  * repr.h - how Python prints strings and tuples
  *
  * Texts are made in streams of open_memstream(), which keep the first error:
- * the caller asks once, at the end.
+ * the caller asks for it once, at the end.
  *
  * Layer: array.  May include: base/.
  *

@@ -17,9 +17,9 @@
 #define B2F_UTF8_MAX 4
 
 /*
- * Takes the character at *@pos (< @len) and moves *@pos behind it.  Refuses
- * what Python's strict decoder refuses: surrogates, overlong forms, characters
- * that are cut off.
+ * Takes the character at *@pos (< @len) and moves *@pos behind it.  Like
+ * Python's strict decoder it refuses surrogates, overlong forms and cut
+ * characters.
  */
 B2F_MUST_CHECK
 bool b2f_utf8_next(const char *text, size_t len, size_t *pos, uint32_t *out);

@@ -47,7 +47,7 @@ static uint32_t rounded_blocksize(const struct b2f_chunk_header *h,
 	return rounded == h->blocksize ? 0 : rounded;
 }
 
-/* Bytes up to the end of a table for @blocksize, 0 counting as none. */
+/* Bytes up to the end of a table for @blocksize; 0 if that is 0. */
 static uint64_t table_end(const struct b2f_chunk_header *h, uint32_t blocksize)
 {
 	if (blocksize == 0)

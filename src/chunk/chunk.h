@@ -2,7 +2,7 @@
 /*
  * chunk.h - a chunk as a row of units that can be decoded one by one
  *
- * A *unit* is what a reader decodes and caches: usually one block.  Chunks
+ * A reader decodes and caches a *unit* at a time: usually one block.  Chunks
  * whose blocks cannot be found without decoding the others (variable-length
  * blocks; a block size that may be wrong, docs/format.md 9.1) have one unit,
  * the whole chunk.  Chunks without blocks (stored as they are, or special) are
@@ -32,7 +32,7 @@
 #define B2F_SMALL_BLOCK 4096u
 #define B2F_WHOLE_MAX	(8u << 20)
 
-/* Facts about the frame that a chunk needs. */
+/* Facts about its frame that a chunk needs. */
 struct b2f_chunk_context {
 	/* Real type size, may be > 255; 0 for a bare chunk. */
 	uint32_t typesize;
@@ -190,7 +190,7 @@ struct b2f_stored_unit {
  * Decodes @stored into @dst (b2f_chunk_unit_nbytes() bytes).
  *
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (plugin codec or filter) or
- * -ENOMEM, with the cause in @why; @dst then holds rubbish.
+ * -ENOMEM, with the cause in @why; @dst holds rubbish after an error.
  */
 B2F_MUST_CHECK
 int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,

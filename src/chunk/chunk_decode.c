@@ -123,7 +123,7 @@ static int decode_stream(const struct decoding *d, struct b2f_cursor *cur,
 		why);
 }
 
-/* All streams of a block of @n bytes, one behind the other at @dst. */
+/* Decodes all streams of a block of @n bytes, one behind the other, to @dst. */
 static int decode_streams(const struct decoding *d, struct b2f_cursor *cur,
 			  uint8_t *dst, size_t n)
 {
@@ -143,7 +143,7 @@ static int decode_streams(const struct decoding *d, struct b2f_cursor *cur,
 	return err;
 }
 
-/* At least @n zeros in *@out. */
+/* Points *@out to at least @n zeros. */
 static int get_zeros(struct b2f_decoder *dec, size_t n, const uint8_t **out)
 {
 	int err = 0;
@@ -212,7 +212,7 @@ static struct b2f_filter_block filter_block(const struct b2f_chunk *chunk,
 	};
 }
 
-/* Gets ready for a block of @n bytes; *@start is where its streams go. */
+/* Prepares a block of @n bytes; its streams go to *@start. */
 static int begin_block(const struct decoding *d,
 		       const struct b2f_filter_block *block, size_t n,
 		       uint8_t *dst, uint8_t **start)
@@ -234,7 +234,7 @@ static int begin_block(const struct decoding *d,
 
 /*
  * Decodes block @block, whose stored bytes are at @stored; @ref is block 0,
- * NULL for that one itself.
+ * NULL while decoding block 0.
  */
 static int decode_block(const struct decoding *d, uint32_t block,
 			struct b2f_cursor stored, const uint8_t *ref,
@@ -330,7 +330,7 @@ static int decode_vl(const struct decoding *d, const uint8_t *raw, uint8_t *dst)
 	return 0;
 }
 
-/* Every regular block. */
+/* Decodes every regular block. */
 static int decode_blocks(const struct decoding *d, const uint8_t *raw,
 			 uint8_t *dst)
 {

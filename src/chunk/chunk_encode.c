@@ -91,7 +91,7 @@ static int put_zeros(const struct b2f_encode_options *options, uint32_t nbytes,
 	struct b2f_encode_blocks b;
 	int err, ret = 0;
 
-	/* Nothing is compressed, but a codec that we lack would be replaced. */
+	/* Nothing is compressed, but a missing codec would be replaced. */
 	plain.codec = B2F_CODEC_LZ4;
 	plain.clevel = 1;
 	plain.split = B2F_SPLIT_NEVER;

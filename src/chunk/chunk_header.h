@@ -28,15 +28,15 @@
 #define B2F_BLOCKSIZE_MAX 536866816u
 
 /*
- * May Blosc 1 split a block of @blocksize bytes into a stream for each byte of an
- * item?  No more streams than these, of no fewer bytes each.
+ * May Blosc 1 split a block of @blocksize bytes into a stream for each byte of
+ * an item? It makes at most 16 streams, of at least 128 bytes each.
  */
 static inline bool b2f_blosc1_may_split(uint8_t typesize, uint32_t blocksize)
 {
 	return typesize <= 16 && blocksize / typesize >= 128;
 }
 
-/* Bits 4..6 of blosc2_flags: what all items of a chunk without data are. */
+/* Bits 4..6 of blosc2_flags: the value of all items of a chunk without data. */
 enum b2f_special {
 	B2F_SPECIAL_NONE = 0,
 	B2F_SPECIAL_ZEROS = 1,
@@ -64,7 +64,7 @@ struct b2f_chunk_header {
 	uint8_t typesize;
 	/* enum b2f_codec_format; not checked, as raw data need no codec. */
 	uint8_t format;
-	/* enum b2f_codec_code of the writer; says which plugin. */
+	/* enum b2f_codec_code of the writer; names the plugin. */
 	uint8_t udcodec;
 	uint8_t codec_meta;
 	enum b2f_special special;

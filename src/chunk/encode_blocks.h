@@ -3,7 +3,7 @@
  * encode_blocks.h - the blocks of a chunk in the making, one after the other
  *
  * Private to the encoders of chunks.  Knows the table, the streams and the
- * filters, but neither the header nor what becomes of a chunk that does not
+ * filters, but neither the header nor the storage of a chunk that does not
  * shrink.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.
@@ -21,8 +21,8 @@ struct b2f_encode_blocks {
 	/* Where the chunk begins. */
 	uint8_t *dst;
 	/*
-	 * Next byte to write, and the end: a chunk of the data as they are ends
-	 * there.
+	 * Next byte to write, and the end of a chunk that stores the data as
+	 * they are.
 	 */
 	uint32_t at;
 	uint32_t limit;
@@ -50,13 +50,13 @@ int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
 
 /*
  * Encodes the data at @src, which stay as they are, as block @block.  @ref is
- * the data of block 0, or NULL for that one itself.
+ * the data of block 0, or NULL for block 0.
  */
 B2F_MUST_CHECK
 int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 			  const uint8_t *src, const uint8_t *ref);
 
-/* Both for a whole chunk, of the data at @src. */
+/* Begins, and puts all blocks of a chunk, of the data at @src. */
 B2F_MUST_CHECK
 int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
 			      struct b2f_encoder *enc,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* encode_plan.c - what a new chunk is to be like: blocks, splitting, header */
+/* encode_plan.c - the form of a new chunk: blocks, splitting, header */
 #include "chunk/encode_plan.h"
 
 #include "base/bytes.h"
@@ -9,7 +9,7 @@ enum {
 	VERSION = 5,
 	VERSION_LZ = 1,
 
-	/* Both together say that the header has 32 bytes. */
+	/* The two bits together announce a header of 32 bytes. */
 	FLAG_EXTENDED = 0x05,
 	FLAG_MEMCPYED = 0x02,
 	FLAG_DELTA = 0x08,
@@ -77,7 +77,7 @@ static void choose_codec(const struct b2f_encode_options *options,
 				    options->typesize, options->allow_lossy,
 				    &plan->pipeline))
 		plan->substituted = true;
-	/* The old filter knew of items; so should its replacement. */
+	/* The old filter worked on items; so should its replacement. */
 	if (plan->substituted && is_empty(&plan->pipeline) &&
 	    plan->typesize > 1)
 		plan->pipeline.filter[B2F_FILTER_SLOTS - 1] =

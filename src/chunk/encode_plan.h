@@ -2,8 +2,8 @@
 /*
  * encode_plan.h - the options of one chunk, with every choice made
  *
- * For the encoder of chunks, and for callers that have to know beforehand what
- * it will choose.
+ * For the encoder of chunks, and for callers that have to know its choices
+ * beforehand.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.  Threads: pure functions.
  */
@@ -25,7 +25,7 @@ struct b2f_encode_plan {
 	uint8_t codec_meta;
 	/* Whole blocks are cut into typesize streams. */
 	bool split;
-	/* There is nothing to gain: the data are stored as they are. */
+	/* Nothing is compressed: the data are stored as they are. */
 	bool as_is;
 	bool substituted;
 	/* Blosc 1 reads it: a header of B2F_CHUNK_HEADER_MIN bytes, and no runs. */

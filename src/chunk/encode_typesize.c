@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "chunk/encoder.h"
 
-/* The number of pieces that are looked at, and their bytes. */
+/* The number of sampled pieces, and the bytes of each. */
 #define PIECES	   8
 #define PIECE_SIZE (64u << 10)
 

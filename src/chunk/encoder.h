@@ -68,7 +68,7 @@ struct b2f_encoded {
 	 * between an entry of the index and b2f_chunk_encode_value().
 	 */
 	bool zeros;
-	/* Codec or filters are not those that were asked for. */
+	/* Codec or filters differ from the requested ones. */
 	bool substituted;
 };
 
@@ -105,8 +105,8 @@ static inline size_t b2f_chunk_encode_bound(uint32_t nbytes)
  * Encodes @src, which may be empty, into @dst, which has room for at least
  * b2f_chunk_encode_bound().
  *
- * Returns 0; -EINVAL (options or room that cannot be), B2F_ETOOBIG (@src is
- * above B2F_CHUNK_NBYTES_MAX) or -ENOMEM, with the cause in @why and rubbish
+ * Returns 0; -EINVAL (invalid options, or too little room), B2F_ETOOBIG (@src
+ * is above B2F_CHUNK_NBYTES_MAX) or -ENOMEM, with the cause in @why and rubbish
  * in @dst.
  */
 B2F_MUST_CHECK

@@ -6,10 +6,10 @@
 
 #include "chunk/encode_blocks.h"
 
-/* The version that is written here; filters of other versions may differ. */
+/* The version of our chunks; filters of other versions may differ. */
 #define VERSION 5
 
-/* True if block i of @chunk is decoded from nothing but its own streams. */
+/* True if each block of @chunk is decoded from nothing but its own streams. */
 static bool stands_alone(const struct b2f_chunk *chunk)
 {
 	const struct b2f_chunk_header *h = &chunk->header;
@@ -40,7 +40,7 @@ bool b2f_patch_fits(const struct b2f_encode_options *options,
 	       same_settings(&chunk->header, &plan);
 }
 
-/* The stored bytes of block @block of the chunk before. */
+/* Finds the stored bytes of block @block of the old chunk. */
 static int find_stored(const struct b2f_patch *patch, uint32_t block,
 		       struct b2f_stored_unit *out, struct b2f_why *why)
 {
@@ -90,7 +90,7 @@ static int copy_block(struct b2f_encode_blocks *b,
 	return b2f_encode_blocks_copy(b, s->unit, s->data, s->size);
 }
 
-/* How much of the @n bytes of a block changes, which had @old bytes before. */
+/* How much changes of the @n bytes of a block that had @old bytes before? */
 static enum b2f_patch_part part_of(const struct b2f_patch *patch, uint32_t off,
 				   uint32_t n, uint32_t old)
 {

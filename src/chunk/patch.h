@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * patch.h - a chunk out of another one of which only some bytes have changed
+ * patch.h - makes a chunk from another one in which some bytes have changed
  *
  * Blocks stand alone, so those that have not changed keep their stored bytes.
  * Only the others are encoded, and only those that have changed in part are
@@ -50,18 +50,18 @@ struct b2f_patch {
 	 */
 	enum b2f_patch_part (*part)(void *arg, uint32_t off, uint32_t size);
 	/*
-	 * Changes the @size bytes at @data, which are those from @off on as
-	 * they were before; or garbage where all of them change, and behind the
-	 * end of the chunk before.
+	 * Changes the @size bytes at @data, the old bytes from @off on; they
+	 * are garbage where all of them change, and behind the end of the old
+	 * chunk.
 	 */
 	void (*apply)(void *arg, uint32_t off, uint32_t size, uint8_t *data);
-	/* For both. */
+	/* For part() and apply(). */
 	void *arg;
 };
 
 /*
- * True if b2f_patch_encode() may be able to change @chunk, of which only the
- * head need be there, into one of @nbytes (> 0) that is made with @options.
+ * True if b2f_patch_encode() may be able to change @chunk, of which the head
+ * suffices, into a chunk of @nbytes (> 0) with @options.
  */
 bool b2f_patch_fits(const struct b2f_encode_options *options,
 		    const struct b2f_chunk *chunk, uint32_t nbytes);
@@ -70,15 +70,15 @@ bool b2f_patch_fits(const struct b2f_encode_options *options,
  * Writes the chunk that @patch makes to @dst, which has room for
  * b2f_chunk_encode_bound() of its nbytes.  *@cbytes is its size; or 0 if the
  * data are to be put together and given to b2f_chunk_encode() instead: because
- * the chunk before does not fit, or the new one would not be smaller than its
+ * the old chunk does not fit, or the new one would not be smaller than its
  * data, or would be zeros.
  *
- * Nothing of the chunk before goes into the new one that was not checked: with
- * its checksum, or if it has none by decoding it.
+ * Each byte that is taken from the old chunk was checked: with its checksum, or
+ * by decoding where it has none.
  *
  * Returns 0; B2F_ECORRUPT or B2F_EUNSUPPORTED (a block that is not replaced is
- * damaged, or cannot be decoded); -EINVAL (options that cannot be), -ENOMEM;
- * with the cause in @why and rubbish in @dst.
+ * damaged, or cannot be decoded); -EINVAL (invalid options), -ENOMEM; with the
+ * cause in @why and rubbish in @dst.
  */
 B2F_MUST_CHECK
 int b2f_patch_encode(struct b2f_encoder *enc,

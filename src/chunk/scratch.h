@@ -2,7 +2,7 @@
 /*
  * scratch.h - a buffer that only grows
  *
- * Layer: chunk.  May include: base/.  Threads: belongs to that of its owner.
+ * Layer: chunk.  May include: base/. Threads: that of the owner.
  */
 #ifndef B2F_CHUNK_SCRATCH_H
 #define B2F_CHUNK_SCRATCH_H
@@ -19,8 +19,8 @@ struct b2f_scratch {
 };
 
 /*
- * Makes @scratch at least @size bytes; what was in it is lost.
- * Returns 0 or -ENOMEM.
+ * Makes @scratch at least @size bytes; its content is lost.  Returns 0 or
+ * -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_scratch_reserve(struct b2f_scratch *scratch, size_t size);

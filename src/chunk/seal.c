@@ -191,8 +191,8 @@ static bool seal_fits(const struct b2f_chunk *chunk,
 }
 
 /*
- * True if a damaged header hides the seal: its cbytes include the seal, or what
- * it says of the chunk asks for another seal.
+ * True if a damaged header hides the seal: its cbytes include the seal, or its
+ * other fields ask for another seal.
  */
 static bool seal_is_hidden(const struct b2f_chunk *chunk,
 			   const struct b2f_sealed *stored)

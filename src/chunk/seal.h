@@ -12,9 +12,9 @@
  *   u32            tag
  *   u32            "B2S2"
  *
- * all little endian.  The *head* is all before the first part: header, block
- * table, dictionary, and the value of a chunk that repeats one.  A *part* is
- * what a reader fetches on its own: a block, from its start to the end of its
+ * all little endian.  The *head* is all bytes before the first part: header,
+ * block table, dictionary, and the value of a chunk that repeats one.  A reader
+ * fetches each *part* on its own: a block, from its start to the end of its
  * last stream; or, of a chunk that is stored as it is, every B2F_SEAL_PIECE
  * bytes.  Special chunks have no parts.  Gaps between blocks hold no data and
  * are not sealed.
@@ -84,15 +84,15 @@ struct b2f_sealed {
 	const uint8_t *head;
 	/*
 	 * The last of the @nbytes that are stored: b2f_seal_size(), or all of
-	 * them if they are less.  Has to outlive the seal.
+	 * them if they are less.  They have to outlive the seal.
 	 */
 	struct b2f_bytes tail;
 	uint64_t nbytes;
 	/* The chunk id. */
 	uint64_t id;
 	/*
-	 * The tag that the index has for the chunk; 0: none, so that any seal
-	 * will do, or none.
+	 * The tag that the index has for the chunk; 0: none, so any seal or no
+	 * seal will do.
 	 */
 	uint32_t tag;
 };
@@ -116,7 +116,7 @@ int b2f_seal_make(const struct b2f_chunk *chunk, const uint8_t *raw,
 /*
  * Looks for the seal of @chunk in @stored, and checks the head with it.
  *
- * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or those of another
+ * Returns 0, or B2F_ECORRUPT (head or seal are damaged, or belong to another
  * chunk) with the cause in @why.
  */
 B2F_MUST_CHECK
