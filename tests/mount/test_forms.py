@@ -37,8 +37,8 @@ class Form:
     content: bytes = dataclasses.field(default=None, repr=False)
     # The array of NAME.npy; None: there is no such file.
     array: np.ndarray = dataclasses.field(default=None, repr=False)
-    # What the log says when it is opened, or opened to be written to; None: it
-    # can be.
+    # The log's words when it is opened, or opened for writing; None: both
+    # succeed.
     words: str = None
 
 
@@ -55,7 +55,7 @@ def refused(path, words):
 
 
 def member(path, values):
-    """Of a store in one file, which as a whole is not written to."""
+    """An array in a store of one file, which cannot be written to."""
     return Form(path, path, values.tobytes(), values, MEMBER)
 
 
@@ -484,7 +484,7 @@ def columns_of_tables():
 
 
 def results_of_functions():
-    """What functions make right on disk; the same for all that take a path."""
+    """Arrays that blosc2's functions make on disk, by a path."""
     one, path = blosc2.asarray(VALUES), "{}.b2nd".format
     blosc2.eye(10, urlpath=path("eye"))
     yield array(path("eye"), np.eye(10))

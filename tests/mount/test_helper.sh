@@ -28,7 +28,7 @@ fails 32 nowhere "$helper" nowhere mnt -o rw
 fails 32 nopoint "$helper" src nopoint -t bloscfs -o rw
 fails 1 MOUNTPOINT "$helper" src
 
-# Options of what is mounted change; all others stay.
+# remount changes options of the mount itself; all others stay.
 flags() {
 	awk -v dir="$work/mnt" '$2 == dir { print $4 }' /proc/mounts
 }
@@ -42,7 +42,7 @@ touch mnt/new 2>/dev/null && fail "a read-only mount is written to"
 [[ $(flags) == rw,nosuid,nodev,* && $(flags) != *noexec* ]] ||
 	fail "remount,rw: $(flags)"
 echo text >mnt/new
-# What cannot be changed may be repeated, as mount(8) does with lines of fstab.
+# Fixed options may be repeated, as mount(8) does with lines of fstab.
 for asked in cachesize=64m uid=5 npy=list; do
 	expect 32 "$helper" "$work/src" "$work/mnt" -o "remount,rw,$asked"
 	grep -q "cannot change $asked" out || fail "remount,$asked: $(cat out)"
@@ -118,6 +118,6 @@ wait "$pid" || fail "SIGQUIT: status $?"
 [ -z "$(mounts)" ] || fail "still mounted after SIGQUIT"
 grep -q 'is unmounted' log || fail "the end is not in the log"
 
-# What was never mounted is not unmounted.
+# After a failed mount no message tells of an unmount.
 expect 3 "$bloscfs" -v nowhere mnt
 ! grep -q unmounted out || fail "unmounted, though it never was mounted"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel has cached, and what it sends of that.
+"""The kernel's cache of file data, and its writes from there.
 
-Others, and C-Blosc2 among them, change what is below meanwhile.
+Other programs, C-Blosc2 among them, change SOURCE meanwhile.
 """
 import ctypes
 import mmap
@@ -318,7 +318,7 @@ def test_a_new_file_has_nothing_to_drop():
     with Scratch() as s:
         for i in range(10):
             open(MNT / f"x{i}", "xb").close()
-        # One that was made without an open is opened first with nothing, too.
+        # The first open of a file from mknod() has nothing to drop, either.
         os.mknod(MNT / "y")
         open(MNT / "y", "rb").close()
         os.kill(s.mount.pid, signal.SIGUSR1)
@@ -340,7 +340,7 @@ def test_others_write_to_a_plain_file_that_is_open():
                 theirs.write(want[5:])
             wait_until(lambda: mapped[:] == want, "what is mapped")
             assert os.pread(g.fileno(), CHUNK, 0) == want
-        # One that grows has no zeros where there is something else.
+        # A growing file shows no zeros in the place of data.
         with open(SRC / "plain", "ab", buffering=0) as theirs:
             for i in range(100):
                 theirs.write(b"%99d\n" % i)

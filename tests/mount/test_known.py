@@ -58,7 +58,7 @@ def test_absent_names_are_not_looked_for():
 
 
 def test_a_listing_brings_attributes():
-    """So a walk that looks at each file sends no request for each."""
+    """A walk that looks at each file sends no request for each."""
     os.mkdir("src")
     for i in range(300):
         pathlib.Path(f"src/file-{i}").touch()
@@ -257,7 +257,7 @@ def test_many_directories_take_little_memory():
             use(f"mnt/d{i}", 9)
         watches = 0
         for fd in mount.open_fds():
-            # That of the watches stays; others may be closed by now.
+            # The inotify descriptor stays open; others may be closed by now.
             with contextlib.suppress(FileNotFoundError):
                 watches += pathlib.Path(
                     f"/proc/{mount.pid}/fdinfo/{fd}").read_text().count(
@@ -280,7 +280,7 @@ def test_indexes_that_have_not_changed_are_not_read_again():
     for i in range(40):
         make(f"src/{i}.b2frame", None, nbytes=8000,
              kind="contiguous" if i % 2 else "sparse")
-    # What is younger than a tick of the clock may change without a trace.
+    # A file younger than a tick of the clock may change without a trace.
     time.sleep(0.1)
     with Traced("src", "mnt", *NO_TIMEOUTS):
         for i in range(3):
@@ -409,7 +409,7 @@ def test_a_long_listing_looks_once_at_each_file_and_then_at_few():
     shutil.copy("frame", "src/two.b2frame")
     os.link("src/two.b2frame", "src/names.b2nd")
     os.symlink("0.b2frame", "src/link.b2frame")
-    # What is younger than a tick of the clock is looked at once more.
+    # Files younger than a tick of the clock are looked at once more.
     time.sleep(0.1)
     want = {str(i) for i in range(3000)} | odd
     with Traced("src", "mnt", calls="openat,openat2,newfstatat,statx"):

@@ -242,7 +242,7 @@ def test_rename():
         os.rename("mnt/a", "mnt/c")
         os.rename("mnt/b", "mnt/a")
         os.rename("mnt/c", "mnt/b")
-        # Of one file: nothing happens.
+        # Both names are of one file: nothing happens.
         os.rename("mnt/a", "mnt/b")
         shutil.rmtree("mnt/d")
         check({"a": ["a", "b"], "x": ["x", "x2"], "y": ["y"],
@@ -259,7 +259,7 @@ def test_rename():
         os.rename("mnt/b", "mnt/x")
         check({"a": ["y"], "new": ["x", "b2"], "x": ["x2"],
                "plain": ["plain"]})
-        # What is no frame, in either direction.
+        # A plain file replaces a frame, and a frame a plain file.
         os.rename("mnt/plain", "mnt/x")
         check({"a": ["y"], "new": ["b2"], "x": ["x2"], "plain": ["x"]})
         os.link("mnt/y", "mnt/y2")
@@ -313,7 +313,7 @@ def test_tools():
         check({"text " * 100: ["a", "b", "c"]}, "mnt/t")
         subprocess.run(["cp", "-a", "mnt/d", "mnt/copy"], check=True)
         check({"text " * 100: ["a", "b", "c"]}, "mnt/copy")
-        # What copies SOURCE keeps them, too.
+        # A copy of SOURCE keeps the links, too.
         subprocess.run(["cp", "-a", "src/d", "src/below"], check=True)
         check({"text " * 100: ["a", "b", "c"]}, "mnt/below")
         out = subprocess.run(["find", "mnt/d", "-samefile", "mnt/d/a"],
@@ -471,7 +471,7 @@ def test_what_others_have_left():
         os.mkdir("mnt/d")
         loop = f"{HOME}0123456789abcdef.b2frame"
         os.symlink(loop, f"src/d/{loop}")
-        # So is what was half deleted.
+        # Half-deleted directories are hidden, too.
         os.mkdir("src/d/.bloscfs-deleted-1-1-1")
         os.symlink("a.b2frame", "src/d/.bloscfs-deleted-1-1-1/.link.0")
         assert os.listdir("mnt/d") == []
@@ -534,7 +534,7 @@ def failing(mount, *faults):
 
 
 def test_slots_that_cannot_be_mended():
-    """As in a directory of another user, or beyond a quota."""
+    """No symlink can be made, as in another user's directory or beyond a quota."""
     with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "text")
         os.link("mnt/a", "mnt/b")
@@ -552,7 +552,7 @@ def test_slots_that_cannot_be_mended():
         check_stored({"TEXT": ["b"]})
         os.link("mnt/b", "mnt/c")
         s.stop()
-        # The only slot names what is no name.
+        # The only slot names a foreign file.
         home = f"src/{homes()[0]}"
         os.unlink("src/b.b2frame")
         os.unlink(f"{home}/.link.1")

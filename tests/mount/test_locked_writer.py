@@ -14,7 +14,7 @@ from stock_writer import (CHUNK, FORMS, NCHUNKS, Writer, check_all, check_chunk,
                           make)
 
 OPTIONS = "attr_timeout=0", "entry_timeout=0"
-# What a change of a chunk writes: its generation, of a contiguous frame the chunks
+# Writes of a change of a chunk: its generation, in a contiguous frame the chunks
 # that move, the index, the header, the trailer, the length.
 STOPS = 2, 3
 
@@ -36,7 +36,7 @@ def read_chunks(fd, most=NCHUNKS):
             refused += 1
             continue
         check_chunk(i, data, "the mount")
-        # What the kernel has, up to what it could not read.
+        # A short read ends before the page that the kernel could not read.
         refused += len(data) < CHUNK
     return refused
 

@@ -179,7 +179,7 @@ def test_what_may_not_be_read():
     os.chmod("src/flat.b2", 0)
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     with Mount("src", "mnt", wrap=drop) as m:
-        # What cannot be looked into is a frame if its name says so.
+        # An unreadable entry is a frame if its name says so.
         assert sorted(os.listdir("mnt")) == [
             "chunk", "closed", "flat", "good", "index"]
         for name in "index", "chunk", "closed", "flat":

@@ -350,8 +350,8 @@ def test_array_that_is_read_in_order_leaves_few_blocks():
     with Mount("src", "mnt", "-o", "cachesize=128m"):
         with open("mnt/a", "rb", buffering=0) as f:
             assert np.array_equal(np.fromfile(f), a.reshape(-1))
-            # All of it would fit.  What the kernel asks for out of order, and
-            # what is decoded ahead, may be half of it on a busy machine.
+            # All of it would fit.  Reads out of order by the kernel, and
+            # read-ahead, may be half of it on a busy machine.
             assert cached_bytes() < a.nbytes * 3 // 4, cached_bytes()
         # Not in order, a row of blocks is needed for each row: it stays.
         view = np.memmap("mnt/a", np.float64, "r", shape=a.shape)

@@ -71,7 +71,7 @@ def test_names_that_are_taken():
     with Mount("src", "mnt"):
         shown = ["a", "text.b2frame", "two.b2", "two.b2frame"]
         assert below("mnt") == shown
-        # What is shown, and what lies below what is shown.
+        # Shown names are taken, and so are their frames' names.
         assert error_of(create, "mnt/a") == errno.EEXIST
         for name in "a", "a.b2frame":
             for call in os.mkdir, os.mkfifo:
@@ -189,7 +189,7 @@ def test_long_names():
                 errno.ENAMETOOLONG
         assert error_of(os.rename, f"mnt/{longer}", "mnt/x") == \
             errno.ENAMETOOLONG
-        # What is there already is used by its name.
+        # An existing file with a long name is used by that name.
         assert pathlib.Path(f"mnt/{full}").read_text() == "full"
         os.rename(f"mnt/{full}", "mnt/shorter")
         os.unlink("mnt/shorter")
@@ -316,7 +316,7 @@ def test_over_itself_and_in_itself():
                 with open(f"{mountpoint}/f") as f:
                     os.unlink(f"{mountpoint}/f")
                     assert f.read() == "text"
-                # What lies below the mount can be used, but not replaced.
+                # Directories below the mountpoint can be used, but not replaced.
                 if mountpoint == "src/sub":
                     create(f"{mountpoint}/sub/below")
                     os.unlink(f"{mountpoint}/sub/below")

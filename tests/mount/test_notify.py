@@ -51,7 +51,7 @@ def main():
                 manager.bind(address.replace("@", "\0"))
                 check(manager, address, work, "-f")
                 check(manager, address, work)
-        # One that does not listen is no hindrance.
+        # A manager that does not listen is no hindrance.
         env = dict(os.environ, NOTIFY_SOCKET="/nowhere")
         subprocess.run([BUILD / "bloscfs", work / "src", work / "mnt"],
                        env=env, check=True, timeout=20)

@@ -40,7 +40,7 @@ def npy_bytes(array, **kwargs):
 
 
 def stored(name):
-    """What python-blosc2 opens in the place of mnt/@name, once it is there."""
+    """The frame of mnt/@name, opened by python-blosc2."""
     found = [p for p in SRC.iterdir() if p.name.rpartition(".")[0] == name]
     assert len(found) == 1, (name, list(SRC.iterdir()))
     return blosc2.open(str(found[0]), mode="r")
@@ -220,7 +220,7 @@ def test_written_anew_and_renamed():
         scratch.remount()
         check_plain("x.npy", b"no array at all")
         np.save(MNT / "x.npy", a)
-        # As rsync and careful programs do it.
+        # rsync and careful programs write a new file and rename it.
         np.save(MNT / ".x.tmp.npy", b)
         os.rename(MNT / ".x.tmp.npy", MNT / "x.npy")
         check_array("x.npy", b)
@@ -604,7 +604,7 @@ def test_half_an_array_is_never_stored():
 
 
 def test_attributes_while_the_form_changes():
-    """The index is that of the file, whichever version of it is open."""
+    """Attributes come from the current index, whichever version is open."""
     raw = npy_bytes(items((300, 60), "<f8"))
     ended = []
 
@@ -717,7 +717,7 @@ def test_geometry_that_breaks_while_open():
             b"\xd3" + (300).to_bytes(8, "big"))
         index.write_bytes(broken)
         scratch.mount.wait_for_log("not readable as an array")
-        # What it shows is not known; it is not the chunks as they are.
+        # A read may give the old data or an error, but no raw chunks.
         try:
             data = os.pread(f.fileno(), 1 << 20, 0)
             assert data == a.tobytes()

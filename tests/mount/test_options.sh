@@ -130,7 +130,7 @@ cp "$bloscfs" copy_of_bloscfs
 expect 4 unshare -m sh -c "$(cat nohelper.sh)" "$work/copy_of_bloscfs"
 grep -q "package fuse3" out || fail "the package is not named"
 
-# What mount(8) hands on, behind the operands.
+# Options that mount(8) hands on, behind the operands.
 start_fs src mnt -o rw,noexec,nosuid,nodev,auto,noauto,nofail,_netdev,users \
 	-o x-systemd.automount,user=me,defaults,quiet,relatime,nodiratime
 cmp mnt/a a.raw

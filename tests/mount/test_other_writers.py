@@ -70,7 +70,7 @@ def append(*data):
 
 @contextlib.contextmanager
 def opened(nchunks, *options):
-    """The mounted file, of some chunks, and what is in it."""
+    """The mounted file of @nchunks chunks, and its content."""
     want = bytearray(noise(0, nchunks * CHUNK))
     with Scratch("chunksize=64k", "commit=600", "attr_timeout=0", *options):
         with open("mnt/a", "wb") as f:
@@ -95,7 +95,7 @@ def test_appended_chunks_take_no_number_of_ours():
         for i in range(8):
             overwrite(fd, want, i % 6, 10 + i)
             overwrite(fd, want, (i + 3) % 6, 20 + i)
-            # Workers write what is complete without waiting for a commit.
+            # Workers write complete chunks without waiting for a commit.
             time.sleep(0.05)
             data = noise(100 + i)
             append(data)

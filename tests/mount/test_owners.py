@@ -67,7 +67,7 @@ def test_files_belong_to_who_made_them():
 def test_nothing_of_others_is_given_away():
     """The owner of a directory exchanges files that are being made there."""
     def exchange(done):
-        """Puts what is root's in the place of what is new in src."""
+        """Puts root's file in the place of each new file in src."""
         while not done.wait(.005):
             new = [n for n in os.listdir("src") if not n.startswith("old")]
             with contextlib.suppress(FileNotFoundError):
@@ -303,7 +303,7 @@ def test_chunk_files_have_the_owner_and_the_mode_of_the_file():
 
 
 def test_files_of_others_keep_owner_and_mode():
-    """Those that were put into the directory of a frame."""
+    """Other programs have put these files into the directory of a frame."""
     with setting(mode=0o755):
         with open("mnt/f", "wb") as f:
             f.write(data(4 << 20))
@@ -393,7 +393,7 @@ def test_no_user_gets_more_than_an_acl_gives():
         shown = look("mnt")
     more = [key for key in shown if shown[key] and not may[key]]
     assert not more, more
-    # What all users may, all may here.
+    # Access that all users have in SOURCE they have in the mount.
     assert all(shown[k] for k in shown if k[0] == ALICE)
     assert all(shown[k] for k in shown
                if k[-2:] in (("mask.frame", os.O_RDONLY),
@@ -414,7 +414,7 @@ def test_what_others_can_exchange_is_not_run_as_its_owner():
 
 
 def plant(name, source, was):
-    """As whoever may write to its directory: @source is @name now, which is @was."""
+    """Renames @name to @was and @source to @name, as a user of its directory can."""
     os.rename(name, was)
     os.rename(source, name)
 
@@ -732,7 +732,7 @@ def test_times():
             f.write(b"x")
             f.flush()
             assert times("mnt/f")[0] > before
-            # What is set is not overwritten by the commit that follows.
+            # The commit that follows does not overwrite times that were set.
             os.utime("mnt/f", ns=(at, mt))
             assert times("mnt/f")[0] == mt
             os.fsync(f.fileno())

@@ -52,7 +52,7 @@ def test_stores_are_directories():
                                                 "g.b2frame"}
         inside = pathlib.Path("mnt/m.b2z/embed.b2e/small")
         assert inside.read_bytes() == ARRAYS["small"].tobytes()
-        # What scandir says is what stat says.
+        # scandir and stat agree.
         for top, _, _ in os.walk("mnt"):
             for entry in os.scandir(top):
                 st = os.lstat(entry.path)
@@ -93,7 +93,7 @@ def test_a_store_is_the_source():
             assert os.getxattr("mnt", "user.bloscfs.version")
             assert os.statvfs("mnt").f_files > 0
             assert error_of(pathlib.Path("mnt/new").touch) == errno.EROFS
-    # What is beside a single frame is not mounted.
+    # Files beside a single frame are not mounted.
     pathlib.Path("x.b2nd").write_bytes(frame())
     with Mount("x.b2nd", "mnt"):
         assert os.path.exists("mnt/x") and not os.path.exists("mnt/t.b2z")
@@ -163,7 +163,7 @@ def test_nothing_in_a_store_changes():
         # Nor does it go by a rename of another one.
         zip_of("src/u.b2z", {"only": b"x"})
         assert error_of(os.rename, "mnt/u.b2z", top) == errno.ENOTEMPTY
-        # As one whole it is a file of its directory.
+        # The whole pack can be renamed like a file.
         os.rename(top, "mnt/other.b2z")
         check_arrays("mnt/other.b2z")
         os.rename("mnt/other.b2z", top)
@@ -171,7 +171,7 @@ def test_nothing_in_a_store_changes():
         os.rename(top, "mnt/d/t.b2z")
         os.rename("mnt/d", "mnt/e")
         check_arrays("mnt/e/t.b2z")
-        # One without keys, as each .b2d has it, does not keep rm -r back.
+        # An embed.b2e without keys, as each .b2d has, does not stop rm -r.
         blosc2.TreeStore("src/store.b2d", mode="w")["/a"] = np.arange(3)
         assert os.listdir("mnt/store.b2d/embed.b2e") == []
         shutil.rmtree("mnt/store.b2d")
@@ -255,7 +255,7 @@ def test_what_is_no_store_is_a_file():
             assert pathlib.Path(f"mnt/{name}").read_text() == "no store"
         assert os.path.islink("mnt/link.b2z")
         assert os.listdir("mnt/dir.b2z") == []
-        # What is written here is a file, too.
+        # A hostile pack that is written here stays a file, too.
         shutil.copy("src/hostile.b2z", "mnt/new.b2z")
         assert pathlib.Path("mnt/new.b2z").read_bytes() == before
     with subprocess.Popen([BUILD / "bloscfs", "-f", "src/hostile.b2z", "mnt"],
@@ -315,7 +315,7 @@ def test_a_store_that_is_written_to_in_place_is_no_mixture():
             assert error_of(os.pread, fd, size,
                             head + 3 * size) == errno.ESTALE, name
             mount.wait_for_log("z.b2z: another program has written to it")
-            # What the kernel has of the old version does not come back.
+            # Cached pages of the old version do not come back.
             again = pathlib.Path(f"mnt/z.b2z/{name}").read_bytes()
             assert again[head:] == new.tobytes(), name
 

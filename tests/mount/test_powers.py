@@ -29,7 +29,7 @@ def fill(path):
     except OSError as e:
         code = e.errno
     finally:
-        # What cannot be stored is said again here.
+        # close() repeats the error of data that cannot be stored.
         with contextlib.suppress(OSError):
             os.close(fd)
     if code:

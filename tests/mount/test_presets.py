@@ -140,7 +140,7 @@ def test_what_is_refused():
             errno.EPERM
         assert error_of(os.setxattr, "mnt/dir", BLOSC + "codec", b"lz4",
                         os.XATTR_REPLACE) == errno.ENODATA
-        # What follows from the data, or is no frame.
+        # An attribute that follows from the data; a file that is no frame.
         assert error_of(os.setxattr, "mnt/f", BLOSC + "typesize", b"8") == \
             errno.EPERM
         assert error_of(os.setxattr, "mnt/text", BLOSC + "codec", b"lz4") == \
@@ -158,7 +158,7 @@ def test_what_is_refused():
 
 
 def test_what_is_there_already_can_be_set_again():
-    """Also what is refused otherwise, as a filter that loses bits."""
+    """Setting the present value again succeeds, even for a lossy filter."""
     os.makedirs("src/dir")
     data = np.arange(999, dtype="f4")
     blosc2.asarray(data, urlpath="src/a.b2nd", mode="w", contiguous=False,
@@ -223,7 +223,7 @@ def test_a_directory_tells_what_new_files_are_made_with():
             errno.ENODATA
         pathlib.Path("mnt/d/last").write_bytes(raw)
         assert presets("mnt/d/last") == ("zstd", "3", "shuffle")
-        # What another program has written there makes sense or does not count.
+        # Invalid values that another program has set are ignored.
         os.setxattr("src/d", BLOSC + "codec", b"snappy")
         os.setxattr("src/d", BLOSC + "clevel", b"2")
         pathlib.Path("mnt/d/odd").write_bytes(raw)

@@ -102,7 +102,7 @@ def test_every_line_prints_what_it_should():
 
 
 def test_programs_are_those_that_run():
-    # That of the module bloscfs runs in install/wheel.
+    # The program for the module bloscfs runs in install/wheel.
     shown = [block for block in blocks("python")
              if "import bloscfs" not in block]
     assert len(shown) >= 2

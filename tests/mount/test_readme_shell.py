@@ -139,7 +139,7 @@ def test_scratch():
     made = blosc2.open("fast/disk/packed/x.b2frame")
     assert made.cparams.codec == blosc2.Codec.LZ4
     assert made.chunksize == 4 << 20 and made[:] == RAW.tobytes()
-    # What docs/using.md says of attributes.
+    # The command in docs/using.md that sets an attribute.
     text = re.search(r"`(setfattr [^`]*)`", "".join(readme.PAGES)).group(1)
     os.mkdir("fast/disk/packed/raw")
     try:

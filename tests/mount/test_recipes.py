@@ -42,7 +42,7 @@ def environment(**more):
 
 
 def run(title, **more):
-    """What its commands and Python programs print; others become files."""
+    """Output of its commands and Python programs; other blocks become files."""
     out = ""
     for language, text in recipe(title):
         command = {"sh": ["bash", "-euo", "pipefail", "-c", text],

@@ -22,7 +22,7 @@ NAMES = {"x.b2frame": "x", "y.b2f": "y"}
 
 
 def settle(seconds_ago):
-    """So old are the files now: chunks of a new foreign index are not kept."""
+    """Makes all files that old: chunks of a new foreign index are not kept."""
     then = time.time() - seconds_ago
     for path in pathlib.Path("files").rglob("*"):
         os.utime(path, (then, then))

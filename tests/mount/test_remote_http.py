@@ -128,7 +128,7 @@ def test_faults_that_stay_are_told_by_errno_and_log():
                 way.fault = fault
                 assert error_of(read, "mnt/x") == expected
                 way.fault = None
-                # Of two threads that fail, one writes the line.
+                # If two threads fail, one of them writes the line.
                 wait_until(lambda: words in mount.log(), words)
                 assert all("x.b2frame" in line
                            for line in mount.log().splitlines())

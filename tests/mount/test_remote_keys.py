@@ -57,7 +57,7 @@ def test_keys_of_a_container_are_renewed_before_they_end():
             assert read("mnt/x") == data(SIZE)
             server.keys = keys([2])
             wait_until(asks, "the keys are renewed")
-            # Those that there are go on while there are no others.
+            # The old keys are used while no new ones can be had.
             there.status, there.asked = 500, []
             server.keys = keys(range(2, 1000))
             wait_until(lambda: asks() and there.asked,
@@ -114,7 +114,7 @@ def test_keys_that_may_only_get_read_what_they_know():
 
 
 def headers_of(way, *options):
-    """Of the requests of a mount in which a file is written, read and renamed."""
+    """Request headers of a mount in which a file is written, read and renamed."""
     way.take()
     with RemoteMount("s3://bucket", *(x for o in options for x in ("-o", o))):
         pathlib.Path("mnt/new").write_bytes(data(SIZE))

@@ -16,7 +16,7 @@ from remote import RemoteMount, read, refused, save
 
 SIZE = 1000000
 NAMES = (("x.b2frame", "x"), ("y.b2f", "y"))
-# Of a version, seconds.
+# Modification times of the two versions, in seconds.
 OLD, NEW = 1_000_000_000, 1_100_000_000
 
 

@@ -125,7 +125,7 @@ def test_a_pack_that_was_replaced_is_another_one():
                     server.objects["/bucket/m.b2z"]
                 wait_until(lambda: "embed.b2e" in os.listdir("mnt/t.b2z"),
                            "the other pack is seen")
-                # Of the version that is open, or not at all.
+                # The read gives data of the open version, or an error.
                 try:
                     end = os.pread(f.fileno(), 100, ARRAYS["big"].nbytes - 100)
                 except OSError as e:

@@ -24,7 +24,7 @@ from remote import RemoteMount, read, s3, save
 
 SIZE = 3 << 20
 CHUNK = 1 << 16
-# What other clients do is seen at once.
+# Changes of other clients are seen at once.
 NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
 
 
@@ -135,7 +135,7 @@ def test_what_is_open_goes_along():
                 f.write(data(SIZE, 2))
                 old.write(b"never there")
                 os.rename("mnt/a", "mnt/old")
-                # What was not committed before is now.
+                # The rename has committed the file.
                 assert download(client, "old.b2frame") == data(SIZE, 2)
                 f.seek(5)
                 f.write(b"behind")
@@ -224,7 +224,7 @@ def test_two_mounts_rename_one_name():
                 assert read("mnt2/x") == b"one %d" % i
                 save_as_editors_do("mnt2/x", b"other %d" % i)
                 assert read("mnt/x") == b"other %d" % i
-            # What the other has changed meanwhile goes along.
+            # A rename takes the other client's changes along.
             write("mnt2/x", b"changed")
             os.rename("mnt/x", "mnt/y")
             assert read("mnt2/y") == b"changed"
@@ -272,7 +272,7 @@ def test_a_rename_that_fails_leaves_both_names():
 
 
 def test_a_name_is_used_again_while_its_first_file_is_open():
-    # So many chunks that some of the last file would have ids of the first one.
+    # Enough chunks that some of the last file would have ids of the first one.
     size = 400 << 12
     with s3() as (_, client):
         with RemoteMount("s3://bucket", "-o", "chunksize=4k"):

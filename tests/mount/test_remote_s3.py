@@ -59,7 +59,7 @@ def test_a_prefix_is_a_directory():
                 assert np.array_equal(np.load(f"{path}.npy", mmap_mode="r"),
                                       ARRAY)
                 assert os.getxattr(path, "user.blosc2.shape") == b"[300, 200]"
-            # What scandir says is what stat says.
+            # scandir and stat agree.
             for entry in [*os.scandir("mnt"), *os.scandir("mnt/sub dir")]:
                 st = os.lstat(entry.path)
                 assert entry.inode() == st.st_ino, entry.path
@@ -241,7 +241,7 @@ def test_a_program_that_is_killed_waits_for_no_server():
         with RemoteMount("s3://bucket", "-o",
                          "retry=180,direct_io,attr_timeout=0"):
             assert read("mnt/d/y") == data(SIZE)
-            # Of other names it may be asked again at any time.
+            # The daemon may ask the server again for other names at any time.
             for text, *command in (("prefix=d%2F&", "ls", "mnt/d"),
                                    ("x.b2frame", "cat", "mnt/d/x"),
                                    ("new", "touch", "mnt/d/new")):

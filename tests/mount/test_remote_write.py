@@ -27,7 +27,7 @@ from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
 CHUNK = 1 << 16
-# What other clients do is seen at once.
+# Changes of other clients are seen at once.
 NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
 
 
@@ -292,13 +292,13 @@ def test_two_mounts_write_one_frame():
 
 
 def versions(fd, npages=SIZE >> 12, first=0):
-    """Those of the pages that one read() brings."""
+    """Versions of the pages that one read() brings."""
     found = os.pread(fd, npages << 12, first << 12)
     return {found[i:i + 8] for i in range(0, len(found), 8)}
 
 
 def test_no_read_is_of_two_versions():
-    """Of a file that is open for writing here, and replaced by another client."""
+    """The file is open for writing here, and another client replaces it."""
     def content(version, npages):
         return version.to_bytes(8, "little") * (512 * npages)
 
@@ -332,7 +332,7 @@ def test_no_read_is_of_two_versions():
                     time.sleep(0.03)
                 way.fault = None
                 wait_until(lambda: is_new(version), "the new version")
-                # What is written now is a change of what is there now.
+                # A write now changes the current version.
                 os.pwrite(fd, content(version, 1), 0)
                 os.fsync(fd)
                 assert versions(fd) == {version.to_bytes(8, "little")}
@@ -423,7 +423,7 @@ def test_a_server_that_is_away_for_a_while_is_waited_for():
 
 
 def test_what_a_failed_answer_told_is_asked_again():
-    """That it cannot be written to, and that a frame is damaged."""
+    """An error for a write, and an answer with a damaged frame."""
     with s3_server.given_or_new() as server, LyingProxy(server.port) as way:
         os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=way.url)
         client = s3_server.Client(server.url)
@@ -449,7 +449,7 @@ def test_what_a_failed_answer_told_is_asked_again():
 
 
 def test_an_unmount_waits_until_a_second_signal():
-    """For what is not stored, and for nothing else."""
+    """The unmount waits only while data is not stored."""
     with s3() as (way, client):
         put_frame(client)
         with RemoteMount("s3://bucket/d", "-o", "retry=600"):
@@ -533,7 +533,7 @@ def test_the_last_commit_is_waited_for():
 
 
 def let_a_minute_pass(client, name):
-    """What the index tells of was replaced long ago."""
+    """Sets the times in the index's note to long ago."""
     key = f"bucket/d/{name}/chunks.b2frame"
     _, headers, body = client.request("GET", key, expect=200)
     note = re.sub("@[0-9A-F]+", "@1", headers["x-amz-meta-b2frame"])

@@ -40,7 +40,7 @@ def templates():
 
 
 def put(kind, folder, name, local):
-    """Makes @kind, shown as @name, below the mount; and what is like it."""
+    """Makes @kind, shown as @name, in @folder; and its like in @local."""
     src = pathlib.Path(folder)
     local = pathlib.Path(local)
     if kind == "linked":
@@ -324,7 +324,7 @@ def test_without_exchange():
 
 
 def content_of(path):
-    """As a program without bloscfs finds it; None: there is nothing to read."""
+    """The data that a program without bloscfs reads; None: nothing."""
     if not path.exists():
         return None
     if path.is_dir() or path.read_bytes()[2:9] == b"b2frame":
@@ -333,7 +333,7 @@ def content_of(path):
 
 
 def states_in_source(top, name):
-    """What is behind the names in SOURCE that can be shown as @name."""
+    """Data of all names in SOURCE that can be shown as @name."""
     names = (top / (name + suffix)
              for suffix in ("", ".b2frame", ".b2nd", ".b2", ".b2f"))
     return [c for c in map(content_of, names) if c is not None]
@@ -428,7 +428,7 @@ def two_mounts(call):
 
 
 def test_another_mount_was_faster_to_replace():
-    """What is to be replaced or deleted has another form by then; the kernel asks
+    """The file to be replaced or deleted has another form by then; the kernel asks
     once more."""
     for old, (before, now) in itertools.product(
             SIZES, itertools.permutations(SIZES)):
@@ -464,8 +464,8 @@ def test_another_mount_was_faster_before_a_removal():
 
 
 def test_readers_of_another_mount():
-    """Who has it open reads what it was, or hears that it has gone; who opens it
-    reads what is there."""
+    """An open file gives its old data, or an error that it has gone; a new open
+    gives the new data."""
     for before, now in itertools.product(SIZES, SIZES):
         one, two = two_mounts("any")
         with one, two:

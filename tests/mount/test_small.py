@@ -121,7 +121,7 @@ def test_what_is_small_at_first_stays_one_file():
             assert os.stat("mnt/f").st_ino == number == FRAME.stat().st_ino
             check(pathlib.Path("/bin/bash").read_bytes(), True)
             os.unlink("mnt/f")
-        # What has nothing in it is open, whoever has made it.
+        # An empty file has no form yet, whoever has made it.
         pathlib.Path("mnt/f").touch()
     with Scratch(SMALL):
         append(noise(LIMIT + 1))
@@ -176,7 +176,7 @@ def test_one_file_is_not_much_longer_than_a_copy():
     rng = random.Random(7)
     model = bytearray(noise(8 << 20))
     seen, ended = [], threading.Event()
-    # Of each page all that was written, and how much of that is known to be there.
+    # All versions written of each page, and the index of the last one known stored.
     written = {at: [bytes(model[at:at + 4096])] for at in range(0, len(model), 4096)}
     stored = dict.fromkeys(written, 0)
 
@@ -265,7 +265,7 @@ def test_so_it_is_with_many_chunks():
 
 
 def split_modes(paths):
-    """Of the headers, as C-Blosc2 counts them: 1 always, 4 as Blosc 1."""
+    """Split modes of the headers, as C-Blosc2 counts: 1 always, 4 as Blosc 1."""
     for path in map(pathlib.Path, paths):
         if path.is_dir():
             path /= "chunks.b2frame"
@@ -354,7 +354,7 @@ def test_names_come_and_go_while_it_is_open():
 
 
 def test_readers_go_on():
-    """One that has the empty file open sees what it becomes, here and elsewhere."""
+    """A reader that has opened the empty file sees its data, here and elsewhere."""
     model = bytearray()
     with Scratch(SMALL):
         pathlib.Path("mnt/f").touch()
@@ -410,7 +410,7 @@ def test_maps():
 
 
 def test_beside_c_blosc2():
-    """What it has changed, or may lock, is one file."""
+    """A frame that C-Blosc2 has changed, or may lock, stays one file."""
     large = noise(2 * LIMIT)
     with Scratch(SMALL):
         pathlib.Path("mnt/f").touch()
@@ -424,7 +424,7 @@ def test_beside_c_blosc2():
         pathlib.Path("src/locked.b2frame.b2lock").touch()
         append(large, "mnt/locked")
         check(large, True, pathlib.Path("src/locked.b2frame"))
-        # So it is with one that has come since the file was opened.
+        # The same holds for a lock made after the file was opened.
         with open("mnt/late", "wb", buffering=0) as f:
             f.write(b"x")
             pathlib.Path("src/late.b2frame.b2lock").touch()
@@ -448,7 +448,7 @@ def test_recompressed():
 
 
 def test_where_names_cannot_be_exchanged():
-    """One file is as good, and no other is made so."""
+    """The frame stays one file, which is as good."""
     with Scratch(SMALL) as scratch, \
             traced(scratch, "renameat2", "error=EINVAL"):
         append(bytes(LIMIT + 1))
@@ -458,7 +458,7 @@ def test_where_names_cannot_be_exchanged():
 
 
 def test_directories_from_the_start():
-    """So it is if they are asked for, and where one file would not do."""
+    """Options that ask for directories, or that one file cannot satisfy."""
     for options in ("small=0",), (SMALL, "noseal"), (SMALL, "locking"):
         with Scratch(*options):
             append(b"any")
@@ -467,7 +467,7 @@ def test_directories_from_the_start():
 
 
 def test_a_leftover_that_is_being_deleted():
-    """What another mount has locked to delete it does not get the name."""
+    """A leftover that another mount has locked to delete does not get the name."""
     with Scratch(SMALL) as scratch:
         with open("mnt/f", "ab", buffering=0) as f:
             thread = threading.Thread(target=f.write, args=(bytes(LIMIT + 1),))
@@ -483,7 +483,7 @@ def test_a_leftover_that_is_being_deleted():
 
 
 def test_a_file_that_is_being_made():
-    """What another mount writes to it at that moment stays.
+    """Data that another mount writes to it at that moment stays.
 
     That can only be where the filesystem has no files without a name.
     """
@@ -572,7 +572,7 @@ def test_a_kill_leaves_what_was_committed():
 
 
 def test_an_error_leaves_what_can_be_used():
-    """Of any call, once: the file is as the program was told."""
+    """After one failure of any call the file is as the program was told."""
     first, second = noise(3000), noise(2 * LIMIT, 1)
     calls = ("mkdirat", "renameat2", "linkat", "fsync", "fdatasync", "fchmod",
              "pwrite64")
@@ -588,7 +588,7 @@ def test_an_error_leaves_what_can_be_used():
                         done = done or error_of(os.fsync, f.fileno())
                     done = error_of(f.write, second) or done
                     done = error_of(os.fsync, f.fileno()) or done
-                    # What was refused is in memory, and comes with this.
+                    # Refused data is still in memory, and this fsync stores it.
                     # strace counts the calls of each thread.
                     wait_until(lambda: not error_of(os.fsync, f.fileno()),
                                f"an fsync after {call}")

@@ -54,7 +54,7 @@ def test_what_is_durable_when():
         assert t.during(lambda: rewrite("mnt/f"), "fsync") >= 2
         # For the header no journal is written.
         assert " fdatasync(" in pathlib.Path("trace").read_text()
-        # What replaces a durable file is durable before.
+        # A file is made durable before it replaces a durable one.
         assert t.during(lambda: os.rename("mnt/g", "mnt/f"), "fsync") >= 1
         pathlib.Path("mnt/empty").touch()
         assert t.during(lambda: fsync("mnt/empty"), "fsync") >= 2
@@ -75,7 +75,7 @@ def is_on_disk(path):
 
 
 def calls_of_writing(before=lambda: None):
-    """What the daemon asks of the disk at each of three changes of a new file.
+    """The daemon's sync calls at each of three changes of a new file.
 
     before: called when it is open, and nothing is in it.
     """
@@ -188,7 +188,7 @@ def test_a_blank_file_is_empty():
 
 
 def test_a_lost_block_is_damage():
-    """Of a file that was durable, in one block or in two, or a directory."""
+    """A durable file of one block or of two, or an index, becomes zeros."""
     with Scratch(SMALL, "commit=600"):
         for name in "block", "blocks":
             append(noise(3000 if name == "block" else 9000), f"mnt/{name}")
@@ -206,7 +206,7 @@ def test_a_lost_block_is_damage():
         for name in "block", "blocks", "sparse":
             assert error_of(open, f"mnt/{name}") == errno.EIO, name
             bloscctl("verify", "-q", f"src/{name}.b2frame", status=1)
-            # As with any damage, what is cut to nothing is empty.
+            # As with any damage, truncation to 0 gives an empty file.
             pathlib.Path(f"mnt/{name}").write_bytes(b"anew")
             assert pathlib.Path(f"mnt/{name}").read_bytes() == b"anew"
 

@@ -66,7 +66,7 @@ def test_packed_arrays_are_written_to():
         array.flush()
         del array
         assert np.load("mnt/tensor.npy")[3, 4] == -1
-        # What is no array of that shape any more has no view.
+        # A file that no longer fits the array's shape has no view.
         with open("mnt/tensor", "ab") as f:
             f.write(bytes(8))
         assert error_of(os.stat, "mnt/tensor.npy") == errno.ENOENT

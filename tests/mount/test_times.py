@@ -90,7 +90,7 @@ def test_what_is_a_change():
             lambda: os.rename("mnt/x", "mnt/y"),
             lambda: os.rename("mnt/y", "mnt/x"),
             lambda: write(b"more", mode="ab"),
-            # Of another program, too.
+            # A change by another program counts, too.
             they_change,
         ]
         for is_open in False, True:
@@ -111,7 +111,7 @@ def test_what_is_a_change():
                 tick()
                 f.close()
                 assert ctime() == last
-        # After a remount it is what is on disk.
+        # After a remount it is the time on disk.
         scratch.remount()
         assert ctime() >= last
 

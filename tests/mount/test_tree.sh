@@ -95,7 +95,7 @@ for name in plain.b2frame contiguous.b2f two double.b2nd.b2frame double \
 	nested/deeper/inner.b2frame plain.b2 text dir nothing; do
 	[ ! -e "mnt/$name" ] || fail "$name must not be there"
 done
-# What is listed can be found, and has the type and number that ls says.
+# Each listed name can be found, and has the listed type and number.
 "$B2F_PYTHON" - <<'END'
 import os, stat
 for top, dirs, files in os.walk("mnt"):

@@ -28,7 +28,7 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 @contextlib.contextmanager
 def in_background(*options):
-    """Ends with no mount left; what is in it has to unmount."""
+    """Ends with no mount left; the block has to unmount."""
     SRC.mkdir(exist_ok=True)
     MNT.mkdir(exist_ok=True)
     subprocess.run([BUILD / "bloscfs", "-o",
@@ -109,7 +109,7 @@ def test_what_cannot_be_unmounted():
                                               MNT / "x", status=1)
         with open(MNT / "x", "rb"):
             assert "busy" in run(BUILD / "bloscctl", "umount", MNT, status=1)
-        # One that is in use goes lazily, and its end is not waited for.
+        # A busy mount is unmounted lazily, and its end is not waited for.
         with open(MNT / "x", "rb") as f:
             run(BUILD / "bloscctl", "umount", "-l", MNT)
             assert not mountpoints(pathlib.Path.cwd())
@@ -161,7 +161,7 @@ def test_a_daemon_that_does_not_end():
 
 
 def check_goes_on(other, unmount_other):
-    """Of the two places one is left; what was written there is stored."""
+    """One of the two places is left; data written there is stored."""
     want = os.urandom(2 * MIB)
     pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
     with open(other / "x", "wb") as f:
@@ -183,7 +183,7 @@ def test_a_mount_that_is_somewhere_else_too():
         subprocess.run(["mount", "--bind", MNT, other], check=True)
         check_goes_on(other,
                       lambda: run(BUILD / "bloscctl", "umount", other))
-    # Or in another namespace, that of a container for instance.
+    # The other place may be in another namespace, as a container's.
     with in_background("commit=600"):
         holder = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sh", "-c",

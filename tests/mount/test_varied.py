@@ -20,7 +20,7 @@ ROUNDS = 8
 
 
 def some(rng, n, zeros=True):
-    """Of C-Blosc2's, not even a chunk of zeros: it cannot read those itself."""
+    """Random data.  C-Blosc2 gets no zeros: it cannot read its own chunks of them."""
     kind = rng.random()
     if zeros and kind < 0.2:
         return bytes(n)
@@ -66,7 +66,7 @@ def in_both_storages(test):
 def check_where_bytes_go(path, shown, model, _):
     assert json.loads(os.getxattr(shown, "user.blosc2.info"))["writable"]
     with open(shown, "r+b", buffering=0) as f:
-        # Of three chunks, and all of the one between.
+        # Parts of two chunks, and all of the one between.
         f.seek(12300)
         f.write(b"x" * 300)
         model[12300:12600] = b"x" * 300
@@ -106,7 +106,7 @@ def write_beside(path, shown, theirs):
 
 def check_both_writers(path, shown, model, mount):
     if os.path.isfile(path):
-        # Theirs has moved what is not committed of ours.
+        # Their change has moved data that we have not committed.
         assert write_beside(path, shown, lambda x: x.append_data(
             b"theirs")) == errno.ESTALE
         return
@@ -115,7 +115,7 @@ def check_both_writers(path, shown, model, mount):
     model += b"theirs"
     assert b"".join(chunks(path)) == model
     assert shown.read_bytes() == model
-    # What is behind a chunk that is put in has moved.
+    # An inserted chunk has moved all data behind it.
     assert write_beside(path, shown, lambda x: x.insert_data(
         0, b"first", False)) == errno.ESTALE
     assert b"".join(chunks(path)) == b"first" + model

@@ -32,7 +32,7 @@ def read(path):
 
 
 def stock(name):
-    """What C-Blosc2 reads."""
+    """The file's data, as C-Blosc2 reads it."""
     s = blosc2.open(f"src/{name}.b2frame", mode="r")
     return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
 
@@ -188,7 +188,7 @@ def test_other_files_are_written_to_as_well():
 
 def test_frames_that_cannot_be_written_to():
     os.mkdir("src")
-    # Of blocks of variable length.
+    # A frame with blocks of variable length.
     shutil.copy(SOURCE / "tests/data/golden/cframes/vlblocks.b2frame",
                 "src/flat.b2")
     with mounted():

@@ -22,7 +22,7 @@ def attributes(path):
 
 
 def check_user_attributes(path):
-    """As on any filesystem."""
+    """user.* attributes work as on any filesystem."""
     assert os.listxattr(path) == []
     os.setxattr(path, "user.a", b"1")
     os.setxattr(path, "user.empty", b"")
@@ -95,10 +95,10 @@ def test_other_namespaces():
                     errno.ENOTSUP, name
                 assert error_of(os.getxattr, path, name) == \
                     errno.ENOTSUP, name
-            # What ls asks for, of one file only if it is not supported.
+            # ls asks for it; after ENOTSUP it does not ask for other files.
             assert error_of(os.getxattr, path, "security.selinux") == \
                 errno.ENOTSUP
-            # What getcap asks for, and the kernel.
+            # getcap and the kernel ask for it.
             assert error_of(os.getxattr, path, "security.capability") == \
                 errno.ENODATA
         # cp -a copies without a complaint.
@@ -171,7 +171,7 @@ def test_what_a_frame_says():
 
 
 def test_vlmetalayers_are_decoded():
-    """Texts and bytes are what is in them, others JSON; the stored bytes stay."""
+    """Texts and bytes are given as such, others as JSON; the stored bytes stay."""
     values = {"units": "kelvin", "grid": {"dx": 0.1, "of": [1, None, "µ"]},
               "n": 5, "table": bytes(range(256)), "empty": "",
               "fits": "x" * 65000, "long": "x" * 70000}
@@ -293,7 +293,7 @@ def test_deleted_rows_of_tables_are_told():
     run = subprocess.run([BUILD / "bloscctl", "info", "src/d/t.b2d/_meta.b2f"],
                          check=True, stdout=subprocess.PIPE)
     assert b"no data, only attributes" in run.stdout, run.stdout
-    # A table that does not tell, and one that lies outside of the mount.
+    # A table without metadata, and a table outside of the mount.
     os.unlink("src/d/t.b2d/_meta.b2f")
     os.rename("src/all.b2d/_valid_rows.b2nd", "src/all.b2d/_meta.b2f")
     with Mount("src", "mnt"):

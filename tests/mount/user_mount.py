@@ -51,7 +51,7 @@ def check_folders():
 
 
 def make_closed():
-    """Frames that the daemon may not read, and one that it may."""
+    """Frames that the daemon may not read, and a frame that it may read."""
     for kind, name in ("--contiguous", "flat.b2f"), ("--plain", "dir.b2frame"):
         subprocess.run(["./bloscctl", "compress", "-q", kind, "-o",
                         f"src/{name}", "bloscctl"], check=True)

@@ -9,7 +9,7 @@ ALICE, BOB, TEAM = 1001, 1002, 2000
 
 
 def as_user(uid, gid, call, groups=()):
-    """What @call gives in a process of another user: its errno, or 0."""
+    """Runs @call in a process of another user; returns its errno, or 0."""
     pid = os.fork()
     if pid == 0:
         code = 255

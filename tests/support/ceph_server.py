@@ -17,7 +17,7 @@ from s3_server import ACCESS, PATIENCE, SECRET, free_port
 
 PROGRAMS = ("ceph", "ceph-authtool", "ceph-mon", "ceph-osd", "monmaptool",
             "radosgw", "radosgw-admin")
-# Of one machine, which trusts itself; small, and without copies.
+# A cluster of one trusted machine; small, and without copies.
 CONF = """[global]
 fsid = {fsid}
 mon host = v1:127.0.0.1:{mon_port}
@@ -90,7 +90,7 @@ class CephServer:
                  "--cap", "mon", "allow *", "--cap", "osd", "allow *")
 
     def run(self, program, *words):
-        """Its output.  What it says otherwise is in the file "said"."""
+        """Its standard output.  Messages go to the file "said"."""
         with open(self.top / "said", "ab") as said:
             return subprocess.run([program, *words], check=True, cwd=self.top,
                                   stdout=subprocess.PIPE, stderr=said,
@@ -124,7 +124,7 @@ class CephServer:
 
     def start_osd(self):
         self.ask("ceph", "osd", "new", str(uuid.uuid4()))
-        # It does not take the one that it is told.
+        # "osd new" does not take the given UUID.
         osds = json.loads(self.ask("ceph", "osd", "dump", "-f", "json"))["osds"]
         osd = osds[0]["uuid"]
         self.ask("ceph-osd", "-i", "0", "--mkfs", "--osd-uuid", osd)

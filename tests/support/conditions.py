@@ -24,7 +24,7 @@ def fresh(client):
 
 
 def ask_each(client):
-    """(what is asked, what the answer is, what it should be)"""
+    """(request, answer, expected answer)"""
     etag, other = fresh(client), '"0123456789abcdef0123456789abcdef"'
     yield "PUT of what is there, If-None-Match: *", 412, put(
         client, b"1", If_None_Match="*")

@@ -302,10 +302,10 @@ class FakeS3(Server):
         self.uploads = {}
         # Listing is denied, and so is the answer that an object is missing.
         self.get_only = False
-        # Of the paths of all requests; and what is told of all that is stored.
+        # Prefix of all requests' paths; Content-Encoding of all objects.
         self.prefix = ""
         self.encoding = None
-        # What happens once, when a path with that text is meant.
+        # Each happens once, at a request whose path contains the text.
         self.after_delete = self.back_after_get = self.gone_at_put = None
         self.new_object = self.old = ""
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_disk.c - what is on the disk, what survives, and what comes after */
+/* fault_disk.c - contents of the disk, now and after a loss of power */
 #include "tests/support/fault_disk.h"
 
 #include <stdio.h>
@@ -239,7 +239,7 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 		memcpy(out->data, file->now.data, n);
 }
 
-/* Each sector of @out becomes that of @later, or stays; so does the length. */
+/* Each sector of @out stays or becomes @later's; the length, too. */
 static void mix(struct fault_bytes *out, const struct fault_bytes *later,
 		uint64_t *state)
 {

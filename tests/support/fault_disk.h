@@ -135,7 +135,7 @@ static inline void fault_file_resized(struct fault_file *file)
 	file->st.st_blocks = (blkcnt_t)((file->now.size + 511) / 512);
 }
 
-/* Before the first change since a sync, keeps what is durable. */
+/* Before the first change since a sync, saves the durable content. */
 void fault_make_dirty(struct fault_file *file);
 
 /* Writes the @n bytes at @buf to @off of @file, but not durably. */

@@ -89,7 +89,7 @@ struct fault_disk *fault_disk_of_index(const uint8_t *index, size_t size,
 				       bool single);
 
 /*
- * A disk with what is in the directory @path, or the contiguous frame that the
+ * A disk with the files of directory @path, or the contiguous frame that the
  * file @path is, all of it durable; NULL if that cannot be read.
  */
 struct fault_disk *fault_disk_load(const char *path);

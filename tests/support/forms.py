@@ -48,7 +48,7 @@ def npy_head(shape=SHAPE):
 
 
 def stored_bytes(path):
-    """What python-blosc2 reads; of an array the items."""
+    """The data that python-blosc2 reads; for an array, its items."""
     opened = blosc2.open(str(path), mode="r")
     if isinstance(opened, blosc2.NDArray):
         return np.ascontiguousarray(opened[...]).tobytes()
@@ -58,7 +58,7 @@ def stored_bytes(path):
 class Form:
     """A sparse frame of C-Blosc2, as most others are but for what they say."""
 
-    # Of the frame, and what the name in the mount has instead.
+    # Suffixes of the frame, and of its name in the mount.
     suffix, shown = ".b2frame", ""
     options = ()
     # The errno of each kind of operation that is refused, or of one by its name.
@@ -109,7 +109,7 @@ class Form:
         return SRC / (name.removesuffix(self.shown) + self.suffix)
 
     def change(self, f):
-        """As C-Blosc2 does it, in the place of the frame of the File @f."""
+        """C-Blosc2 changes the frame of the File @f in place."""
         opened = blosc2.open(str(f.frame()), mode="a")
         if isinstance(opened, blosc2.NDArray):
             opened[3:9] = 7
@@ -207,7 +207,7 @@ class Bucket(Form):
     on_disk = False
     # The numbers of chunks that were not made by a mount are taken.
     refused = {"rename_over": errno.EXDEV}
-    # What other clients do is seen at once.
+    # Changes of other clients are seen at once.
     options = ("refresh=0",)
 
     @contextlib.contextmanager
@@ -355,7 +355,7 @@ class File:
                    f"stock of {self.name}")
 
     def check(self):
-        """What the mount shows, and what a reader without one finds."""
+        """Checks the data in the mount, and the data for a reader without one."""
         check_same(self.read(), bytes(self.model), f"the mount's {self.name}")
         assert os.path.getsize(self.path) == len(self.model), self.name
         self.check_stock()

@@ -59,7 +59,7 @@ struct fsx {
 	/* The expected contents; @max bytes, zeros behind @size. */
 	uint8_t *model;
 	uint64_t size;
-	/* As large as @model. */
+	/* Buffer as large as @model. */
 	uint8_t *buf;
 	/* The last @nlog operations, a ring. */
 	struct op *log;

@@ -96,7 +96,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, status, headers=(), body=b""):
-        # Of HEAD the length is told, too.
+        # The answer to HEAD has the length, too.
         self.send_response(status)
         for name, value in dict(headers).items():
             self.send_header(name, value)
@@ -107,7 +107,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class FileHandler(Handler):
-    """GET and HEAD of what is below owner.root."""
+    """GET and HEAD of files below owner.root."""
 
     def parse_range(self, size):
         """The bytes that were asked for: (first, end); None: all of them."""

@@ -16,7 +16,7 @@ HUGE = (1 << 63) - 1
 
 
 class Answer:
-    """As it came from the server; @length is what Content-Length says."""
+    """The server's answer; @length is its Content-Length."""
 
     def __init__(self, answer):
         self.status = answer.status

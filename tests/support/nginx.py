@@ -163,7 +163,7 @@ class Nginx:
         return False
 
     def log(self):
-        """What was asked since the last call; a line comes a little after its
+        """Requests since the last call; a line comes a little after its
         answer."""
         path = self.top / "access.log"
         lines = path.read_text().splitlines()

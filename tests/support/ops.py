@@ -126,7 +126,7 @@ def see_what_others_change(f):
             f.write(fd, b"ours", 4 * CHUNK - 2)
 
 
-# ---- to write, within what is there ----
+# ---- to write, within the file's size ----
 
 
 @op("write")
@@ -268,7 +268,7 @@ def write_with_two_descriptors(f):
 
 @op("write")
 def write_anew(f):
-    """As cp(1) does, with as many bytes as before; synchronously, too."""
+    """Truncates and writes, as cp(1) does, the same size; with O_SYNC, too."""
     f.model[:] = f.form.model(content(5))
     with open(f.path, "wb") as to:
         to.write(f.model)
@@ -355,7 +355,7 @@ def truncate(f):
 
 @op("resize")
 def cut_and_grow_at_once(f):
-    """What was cut away does not come back, stored or not."""
+    """Data that was cut off does not come back, stored or not."""
     with f.opened() as fd:
         os.ftruncate(fd, 4 * CHUNK)
         f.cut(4 * CHUNK)
@@ -443,7 +443,7 @@ def rename_while_open(f):
 
 @op("name")
 def rename_over(f):
-    """What has the replaced file open goes on with it, and changes no other."""
+    """A descriptor of the replaced file goes on with it, and changes no other."""
     other = f.shown.new("over", seed=3)
     writes = "write" not in f.form.refused
     with other.opened(os.O_RDWR if writes else os.O_RDONLY) as fd:

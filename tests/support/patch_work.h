@@ -30,7 +30,7 @@ static inline void patch_teardown(void)
 	b2f_decoder_free(dec);
 }
 
-/* A chunk, its seal, and what is to become of it. */
+/* A chunk, its seal, and its data before and after the change. */
 struct work {
 	struct b2f_encode_options options;
 	uint32_t size;
@@ -206,7 +206,7 @@ static inline void expect_decoded(const struct work *w, const uint8_t *raw,
 	free(got);
 }
 
-/* The patched chunk is like one that was encoded, and gives w->after. */
+/* The patched chunk is like a newly encoded one, and gives w->after. */
 static inline void expect_patched(struct work *w)
 {
 	const struct b2f_chunk_context context = {.typesize =

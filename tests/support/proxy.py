@@ -50,7 +50,7 @@ class Request:
     path: str
     headers: dict
     status: int = 0
-    # Of the bodies, to the server and back, as far as they came.
+    # Bytes of the bodies that came, to the server and back.
     sent: int = 0
     received: int = 0
 
@@ -98,7 +98,7 @@ twice = Fault("twice")
 
 
 class ProxyHandler(Handler):
-    # Of an answer, what is said of this connection only.
+    # Headers of an answer that are about this connection only.
     OWN = {"connection", "keep-alive", "transfer-encoding", "server"}
 
     def handle_any(self):

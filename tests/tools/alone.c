@@ -97,7 +97,7 @@ static void kill_children(void)
 }
 
 /*
- * Waits for what is left, and kills it after @grace_ms.  Returns whether there
+ * Waits for processes left, kills them after @grace_ms.  Returns whether there
  * was nothing to kill.
  */
 static bool end_the_rest(const sigset_t *watched, int64_t grace_ms)

@@ -39,7 +39,7 @@
 #define PIECE	     (1u << 20)
 #define STORERS	     2
 #define BLOCK	     (64u << 10)
-/* As Blosc2 has it at its default level. */
+/* Blosc2's acceleration of LZ4 at its default level. */
 #define ACCELERATION 5
 #define FOREVER	     1e9
 #define REQUESTS_MAX 64
@@ -57,7 +57,7 @@ struct ceiling {
 	bool writeback;
 	const char *readahead_kib;
 	struct fuse_session *session;
-	/* Of the pieces, the next one to be stored. */
+	/* The next piece to be stored. */
 	_Atomic size_t next_piece;
 	bool stored;
 	pthread_t storers[STORERS];
@@ -87,7 +87,7 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 				      FUSE_CAP_SPLICE_MOVE);
 	if (c->writeback)
 		conn->want |= FUSE_CAP_WRITEBACK_CACHE;
-	/* What the mount's own setting allows. */
+	/* The mount's own setting is the limit. */
 	conn->max_readahead = UINT_MAX;
 	conn->max_background = REQUESTS_MAX;
 	conn->congestion_threshold = REQUESTS_MAX * 3 / 4;

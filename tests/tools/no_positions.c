@@ -14,7 +14,7 @@
 
 ssize_t getdents64(int fd, void *buffer, size_t size)
 {
-	/* So small that there are several buffers. */
+	/* Small reads: a directory takes several buffers. */
 	ssize_t n = syscall(SYS_getdents64, fd, buffer, size < 4096 ? size : 4096);
 
 	for (ssize_t at = 0; at < n;) {

@@ -172,9 +172,9 @@ static int read_list(struct writer *w)
 }
 
 /*
- * Before the list is read something is written, a zero that is there already: from
- * then on the commit is bound to what is read.  A first change is made to what is
- * there by then, which may be more than what was read before.
+ * Before the list is read, a zero is written over a zero: from
+ * then on the commit is bound to the version read.  The first change is of the
+ * current version, which may be newer than the list read before.
  */
 static int add_to_list(struct writer *w, uint32_t number)
 {

@@ -160,7 +160,7 @@ static void take(struct link *link, struct conn *conn, int way)
 	flow->nbytes += piece->n;
 }
 
-/* Sends what is due; false: not all of the first piece. */
+/* Sends data that is due; false: the first piece is not all sent. */
 static bool give_one(struct conn *conn, int way)
 {
 	struct flow *flow = &conn->flow[way];

@@ -53,7 +53,7 @@ static void setup(void)
 		unsetenv(names[i]);
 	cr_assert_not_null(mkdtemp(home));
 	setenv("HOME", home, 1);
-	/* No test asks what is not on this machine. */
+	/* No test sends requests to another machine. */
 	setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
 	snprintf(path, sizeof(path), "%s/.aws", home);
 	cr_assert_eq(mkdir(path, 0700), 0);

@@ -33,7 +33,7 @@ static int load(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	return 0;
 }
 
-/* Uses entry @item of @size bytes, and checks what is in it. */
+/* Uses entry @item of @size bytes, and checks its content. */
 static void use(uint64_t item, size_t size)
 {
 	const struct b2f_cache_loader loader = {.load = load};

@@ -312,8 +312,8 @@ static size_t charge_of(size_t size)
 }
 
 /*
- * With every thread at rest: no more than the limit, what they hold, and one
- * that is larger than the cache.
+ * With every thread at rest the cache has at most its limit, the bytes they
+ * hold, and one entry larger than the cache.
  */
 static void check_bytes(const struct b2f_cache_ref *refs)
 {

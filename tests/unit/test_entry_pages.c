@@ -127,7 +127,7 @@ Test(entry_pages, an_index_that_was_made_in_part_is_as_one_made_anew)
 		change_some(&m);
 		expect_same_index(&m, round % 16 < 8);
 		b2f_pages_fini(&before);
-		/* As a commit keeps them. */
+		/* A commit keeps a copy like this. */
 		if (round % 3)
 			cr_assert_eq(b2f_pages_copy(&m.pages, &before), 0);
 	}

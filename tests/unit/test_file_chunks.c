@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "tests/support/frame_dir.h"
 
-/* Blocks that do not compress, so that none is in what is read of a head. */
+/* Incompressible blocks: the read of a chunk's head contains none. */
 #define BLOCK  16384u
 #define NBYTES (8 * BLOCK)
 

@@ -2,7 +2,7 @@
 /*
  * test_file_concurrent.c - a file whose index another program touches meanwhile
  *
- * The thread sanitizer sees best what is wrong with the threads here.
+ * These tests are mostly for the thread sanitizer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

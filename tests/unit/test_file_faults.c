@@ -644,7 +644,7 @@ Test(file_faults, a_fault_while_a_frame_gets_shorter_loses_nothing)
 
 	is_single = true;
 	from = count_ops(work_mostly_dead);
-	/* As many as a close takes, and some more. */
+	/* More operations than a close takes. */
 	until = from + 120;
 	for (uint64_t at = from; at < until; at++) {
 		close_mostly_dead(at, true);

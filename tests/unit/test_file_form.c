@@ -235,7 +235,7 @@ Test(file_form, a_file_of_another_name_or_of_two_stays_one_file)
 	put(0, 100);
 	cr_assert_eq(linkat(dirfd_, NAME, dirfd_, "second", 0), 0);
 	cr_assert_eq(become_sparse(), -EMLINK);
-	/* That is not tried again, however large it is. */
+	/* The conversion is not tried again, however large the file is. */
 	cr_assert(!is_open());
 	check(100);
 	cr_assert_eq(unlinkat(dirfd_, "second", 0), 0);
@@ -345,7 +345,7 @@ Test(file_form, a_file_that_has_lost_its_content_is_empty)
 		int fd = openat(dirfd_, NAME, O_WRONLY | O_TRUNC);
 
 		cr_assert_eq(ftruncate(fd, (off_t)sizes[i]), 0);
-		/* As ext4 does it, which takes a place before it writes there. */
+		/* ext4 allocates blocks before it writes there, too. */
 		if (i == 2)
 			(void)!fallocate(fd, 0, 0, (off_t)sizes[i]);
 		close(fd);

@@ -145,7 +145,7 @@ static struct b2f_file *open_disk(struct b2f_runtime *rt,
 	return out;
 }
 
-/* How much of the data is on @disk; what is there has to be right. */
+/* Bytes of the data on @disk, which have to be right. */
 static uint64_t count_stored(struct b2f_runtime *rt, struct fault_disk *disk)
 {
 	static uint8_t buf[sizeof(data)];
@@ -173,7 +173,7 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	write_range(2 * CHUNKSIZE, CHUNKSIZE);
 	wait_for_chunk(0);
 	wait_for_chunk(2);
-	/* Only the commit encodes what is not complete. */
+	/* Only the commit encodes incomplete chunks. */
 	write_range(CHUNKSIZE, CHUNKSIZE - 1);
 	write_range(3 * CHUNKSIZE, CHUNKSIZE - 1);
 	write_range(4 * CHUNKSIZE, 1);

@@ -10,7 +10,7 @@
 #define SIZE	  ((size_t)NCHUNKS * CHUNKSIZE)
 #define NBLOCKS	  (SIZE / BLOCKSIZE)
 
-/* As the frame: a sixteenth of it is 32 blocks. */
+/* A cache for the whole frame: a sixteenth of it is 32 blocks. */
 static const struct b2f_runtime_options options = {
 	.cache_bytes = SIZE + (1u << 20), .nworkers = 2};
 

@@ -19,7 +19,7 @@ static struct b2f_frame_header parse(const struct hex *raw)
 
 /*
  * The index chunk stands between header and trailer of a sparse frame; unless
- * @cbytes is 0, it is taken for that of one file with so many bytes of chunks.
+ * @cbytes is 0, it is parsed as a contiguous frame's, with @cbytes of chunks.
  */
 static int parse_as(const struct hex *raw, uint64_t cbytes,
 		    struct b2f_entries *out, struct b2f_why *why)

@@ -128,7 +128,7 @@ Test(ndcell, what_no_writer_makes_is_refused)
 		{{2, {4, 4}}, 1, 0, 16, B2F_ECORRUPT},
 		{{2, {4, 4}}, 1, 5, 16, B2F_ECORRUPT},
 		{{8, {2, 2, 2, 2, 2, 2, 2, 2}}, 1, 255, 256, B2F_ECORRUPT},
-		/* another length than that of the block shape */
+		/* a length that does not fit the block shape */
 		{{2, {4, 4}}, 1, 2, 15, B2F_ECORRUPT},
 		{{2, {4, 4}}, 2, 2, 16, B2F_ECORRUPT},
 		/* shapes that cannot be */

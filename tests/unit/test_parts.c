@@ -76,7 +76,7 @@ static int send(struct b2f_remote *remote, const char *path, char tag)
 	return send_as(remote, path, &v, SIZE);
 }
 
-/* The tag of what is at @path, if it is whole; 0: nothing is there. */
+/* The tag of the frame at @path, which has to be whole; 0: no frame. */
 static char tag_at(struct b2f_remote *remote, const char *path)
 {
 	static char bytes[SIZE + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_patch_left.c - what is not changed block by block, but encoded anew */
+/* test_patch_left.c - chunks that are encoded anew, not block by block */
 #include "tests/support/patch_work.h"
 
 TestSuite(patch_left, .init = patch_setup, .fini = patch_teardown);

@@ -164,7 +164,7 @@ Test(ranges, what_the_header_covers_is_not_given_back)
 	expect(0, 100, 100);
 	b2f_ranges_give_back(ranges, 0);
 	expect(take(0, 50), 250, 50);
-	/* An index that begins in it, and one that is all in it. */
+	/* An index that begins in the range, and one that lies in it. */
 	cr_assert_eq(b2f_ranges_add(ranges, 10, 270, &id), 0);
 	b2f_ranges_cover(ranges, 260);
 	b2f_ranges_give_back(ranges, id);
@@ -239,7 +239,7 @@ Test(ranges, two_chunks_in_one_place_are_refused)
 	cr_expect_eq(b2f_ranges_begin(ranges, 600), -EEXIST);
 }
 
-/* So many ranges that most are not looked at. */
+/* Enough ranges that a search does not look at most. */
 Test(ranges, one_of_many_that_shares_a_byte_is_found)
 {
 	const uint64_t n = 5000, size = 100;

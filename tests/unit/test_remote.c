@@ -56,7 +56,7 @@ Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 	cr_assert_eq(try_open(&s), 0);
 	frame = b2f_file_frame(s.file);
 	(void)count(&s.server);
-	/* As much as there is room for, of a chunk that no reader opens. */
+	/* Prefetches as much as fits, of a chunk that no reader opens. */
 	b2f_store_prefetch(frame->store, 1000, 128 << 20);
 	cr_assert_eq(b2f_check_frame(s.rt, frame, &plain, &result), 0);
 	cr_assert_eq(result.ndamaged + result.nfailed, 0);

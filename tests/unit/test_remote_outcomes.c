@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_remote_outcomes.c - what is left of a change, whatever is answered to its PUT
+ * test_remote_outcomes.c - results of a change, by the answer to its PUT
  *
  * Each change by each answer to the PUT of its index, done or not: the frame is whole,
  * it is the old or the new one, and the writer's word agrees with that, or says that it
@@ -142,7 +142,7 @@ static int copy_by_server(struct scene *s, struct writer *w)
 	return b2f_remote_copy_frame(w->remote, "x", "y");
 }
 
-/* As bloscctl copy and compress. */
+/* Replaces a frame as bloscctl copy and compress do. */
 static int copy_over(struct scene *s, struct writer *w)
 {
 	struct b2f_frame *frame = open_x(w);
@@ -200,7 +200,7 @@ static struct writer set_out(struct scene *s, const char *y)
 	return begin(s);
 }
 
-/* The writer's word @err agrees with what is there. */
+/* The writer's result @err agrees with the store's content. */
 static void check_word(struct scene *s, const struct change *c, int err)
 {
 	const char *now = look(s, c->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_removal.c - what is removed from an object store, and what stays */
+/* test_remote_removal.c - which objects of a store are removed, and which stay */
 #include <criterion/criterion.h>
 
 #include "tests/support/writers_scene.h"
@@ -25,7 +25,7 @@ static int remove_x(struct scene *s)
 	return err;
 }
 
-/* The manner of a server that takes conditions of DELETE, and of one that does not. */
+/* A server that takes conditions of DELETE, and a server that does not. */
 static const char *const manners[] = {"keep nothing", "plain_deletes"};
 #define NMANNERS (sizeof(manners) / sizeof(manners[0]))
 
@@ -252,7 +252,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 	scene_close(&s);
 }
 
-/* As a mount does, which lives on. */
+/* The writer lives on, as a mount does. */
 Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 {
 	struct scene s = scene_with_frame();

@@ -28,7 +28,7 @@ static bool is_at(struct b2f_remote *remote, const char *path)
 	return frame != NULL;
 }
 
-/* Renames @frame, which it closes, to y; what is left goes. */
+/* Renames @frame to y, closes it, and removes leftovers. */
 static int rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 			bool replace)
 {
@@ -125,7 +125,7 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	scene_close(&s);
 }
 
-/* A program that ends before the time comes, and one that comes after it. */
+/* One program ends before the time comes; another one commits after it. */
 Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 {
 	struct b2f_remote_renamed done;
@@ -176,7 +176,7 @@ Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since
 	scene_close(&s);
 }
 
-/* x with "1111", and y with "2222" or not there, of what is left of a test before. */
+/* Resets an earlier test: x has "1111", and y has "2222" or is missing. */
 static void begin_again(struct scene *s, struct b2f_remote *remote, bool has_y)
 {
 	struct b2f_frame *frame = open_at(remote, "y");
@@ -290,7 +290,7 @@ Test(remote_rename, the_last_rename_wins)
 	struct writer w = begin(&s);
 
 	make_y(&s, w.remote);
-	/* As if another client had been faster. */
+	/* The answer means that another client was faster. */
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_versions.c - what is read from an object store is of one version */
+/* test_remote_versions.c - each read from an object store is of one version */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <xxhash.h>
@@ -9,7 +9,7 @@
 #include "tests/support/frame_dir.h"
 #include "tests/support/writers_scene.h"
 
-/* A store, and a directory for what is uploaded to it, and for a cache. */
+/* A store, and a directory for files to upload, and for a cache. */
 struct stage {
 	struct scene s;
 	struct frame_dir dir;
@@ -34,7 +34,7 @@ static void stage_close(struct stage *t)
 	scene_close(&t->s);
 }
 
-/* A reader that knows nothing but what is in the cache. */
+/* A reader that knows only the cache's content. */
 static struct b2f_remote *reader(const struct stage *t)
 {
 	const struct b2f_remote_options options = {

@@ -121,7 +121,7 @@ static void check_fault(const char *kind, const char *method, const char *what)
 	cr_assert_eq(commit(&w), 0, "%s %s %s: %s", kind, method, what,
 		     message);
 	cr_assert_str_eq(content(&s), "2121");
-	/* The next one knows what is there. */
+	/* The next commit knows the current index. */
 	fill(&w, 1, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "2321");
@@ -143,7 +143,7 @@ Test(remote_write, a_fault_at_the_index_is_settled)
 
 Test(remote_write, an_id_that_another_writer_has_taken_is_not_written_over)
 {
-	/* A server that refuses is one that has the object. */
+	/* The server refuses because the object exists. */
 	check_fault("status 412", "PUT", ".chunk");
 }
 
@@ -225,7 +225,7 @@ Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
 	scene_close(&s);
 }
 
-/* As VersityGW has files that came into its directory by themselves. */
+/* VersityGW gives files put straight into its directory no ETag. */
 Test(remote_write, an_index_without_an_etag_is_not_written_to)
 {
 	struct scene s = scene_open();
@@ -325,7 +325,7 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	scene_close(&s);
 }
 
-/* Replaces the object o, which is in @put, by one that is longer. */
+/* Replaces the object o, named by @put, by a longer one. */
 static void put_next(struct b2f_remote *remote, struct b2f_put *put)
 {
 	static const char bytes[64];
