@@ -81,7 +81,9 @@ static const struct cli_option table[] = {
 	 "show all settings that were measured"),
 	CLI_OPTION("plot", 0, "FILE.png", cli_option_text, FIELD(plot),
 	 "draw the results with gnuplot"),
-	{.shared = cli_common_work_options, .field = FIELD(common)},
+	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
+	 "choose the best for N threads; 0 (default): all cores"),
+	{.shared = cli_common_talk_options, .field = FIELD(common)},
 	{0},
 };
 
