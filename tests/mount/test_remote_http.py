@@ -105,6 +105,10 @@ def test_what_cannot_be_mounted_is_told_in_one_line():
     line, code = refused(f"{url}/x.b2frame")
     assert code == 3 and "cannot connect to 127.0.0.1:" in line and \
         line.endswith(": refused"), line
+    assert refused("ftp://h/x") == (
+        "bloscfs: ftp://h/x: URLs begin with s3://, http:// or https://", 3)
+    line, code = refused("s3://me:secret@bucket/x")
+    assert "keys in URLs are refused" in line and "secret@" not in line, line
     os.rmdir("mnt")
     pathlib.Path("mnt").touch()
     line, code = refused(f"{url}/x.b2frame?token=secret")
