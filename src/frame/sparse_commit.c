@@ -2,6 +2,7 @@
 /* sparse_commit.c - a state of a transaction becomes a sparse frame */
 #include "frame/protocol.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log_line.h"
@@ -16,17 +17,31 @@ struct sync_all {
 	struct b2f_commit *commit;
 	/* Sync the files; false: only wait for their writes. */
 	bool durable;
+	/* A refusal of a file, which fails the commit; or 0. */
+	atomic_int refused;
 };
+
+/*
+ * Does @err refuse the file at once?  Then the other files are settled, too, so
+ * that one commit finds all that have to be written again; otherwise each later
+ * commit would find one more, after the room is back.  A server that does not
+ * answer is waited for only once.
+ */
+static bool is_refusal(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EACCES;
+}
 
 /* Syncs one file, or waits for its write: the kernel reports an error once. */
 static int settle_file(void *arg, size_t i)
 {
-	const struct sync_all *all = arg;
+	struct sync_all *all = arg;
 	const struct b2f_txn *txn = all->txn;
 	int64_t id = (int64_t)all->commit->unsynced.ids[i];
 	struct b2f_object object = {.fd = -1};
 	char name[B2F_CHUNK_NAME_SIZE];
 	struct b2f_why why = {""};
+	bool is_refused = false;
 	int err;
 
 	err = b2f_object_open(txn->store, id, &object, &why);
@@ -36,6 +51,10 @@ static int settle_file(void *arg, size_t i)
 		/* If a file cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
+		/* One line in the log tells of all refused files. */
+		is_refused = is_refusal(err);
+		if (is_refused && atomic_exchange(&all->refused, err))
+			err = 0;
 	}
 	b2f_object_close(&object);
 	/* If another writer has taken the id, the data get another one. */
@@ -44,7 +63,7 @@ static int settle_file(void *arg, size_t i)
 		b2f_log(txn->frame->log, B2F_LOG_ERROR, "%s: %s: %s",
 			txn->frame->label, name, why.text);
 	}
-	return err;
+	return is_refused ? 0 : err;
 }
 
 /*
@@ -69,15 +88,16 @@ static int begin_file(void *arg, size_t i)
 static int for_files(struct b2f_txn *txn, struct b2f_commit *commit,
 		     int (*fn)(void *arg, size_t i), bool durable)
 {
-	struct sync_all all = {txn, commit, durable};
+	struct sync_all all = {
+		.txn = txn, .commit = commit, .durable = durable};
 	size_t n = commit->unsynced.n;
 	int err = 0;
 
 	if (commit->each)
-		return commit->each(commit->each_context, n, fn, &all);
-	for (size_t i = 0; i < n && !err; i++)
+		err = commit->each(commit->each_context, n, fn, &all);
+	for (size_t i = 0; !commit->each && i < n && !err; i++)
 		err = fn(&all, i);
-	return err;
+	return err ? err : atomic_load(&all.refused);
 }
 
 /* Takes the names away again from the first @n files that got one. */
