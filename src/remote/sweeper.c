@@ -251,10 +251,13 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	return err;
 }
 
-/* Chunks that were replaced at this second or before have no readers. */
+/*
+ * Chunks that were replaced at this second or before have no readers.  A chunk
+ * may have been replaced at the end of its second.
+ */
 static uint64_t due_s(const struct b2f_remote_place *place)
 {
-	return (uint64_t)time(NULL) - place->remote->keep_s;
+	return (uint64_t)time(NULL) - place->remote->keep_s - 1;
 }
 
 /* After the highest id, ids are reused, and no longer identify a chunk. */

@@ -210,6 +210,36 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_co
 	scene_close(&s);
 }
 
+/*
+ * Waits for @after_ns of a second whose number is even; or, if @even is one,
+ * for the second after it.  Returns the second.
+ */
+static time_t wait_for_second(time_t even, long after_ns)
+{
+	struct timespec now;
+
+	do {
+		usleep(1000);
+		clock_gettime(CLOCK_REALTIME, &now);
+	} while (even ? now.tv_sec <= even
+		      : now.tv_sec % 2 || now.tv_nsec < after_ns);
+	return now.tv_sec;
+}
+
+Test(remote_removal, what_was_replaced_late_in_a_second_stays_for_a_whole_one)
+{
+	struct scene s = scene_with_frame();
+	time_t even = wait_for_second(0, 850000000);
+
+	commit_once(&s);
+	wait_for_second(even, 0);
+	commit_once(&s);
+	/* A busy machine may need longer, and then it is gone. */
+	if (time(NULL) < even + 2)
+		cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 2);
+	scene_close(&s);
+}
+
 /* A program that opens the frame again and again asks for its chunks once. */
 static void check_asked_once(struct scene *s)
 {

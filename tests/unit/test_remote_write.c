@@ -318,7 +318,7 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	/* The first one is due; but a program that knows no conditions names it. */
-	sleep(2);
+	sleep(b2f_remote_keep_s(w.remote));
 	(void)server_ask(&s.server, "bring_back");
 	writer_close(&w);
 	cr_assert_str_eq(content(&s), "1111");
