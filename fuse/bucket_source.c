@@ -172,6 +172,11 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 	*out = sparse ? PLACE_SPARSE : PLACE_OBJECT;
 	if (!err)
 		*r->reason = '\0';
+	/* Of a prefix without objects a list is empty, not missing. */
+	if (list_err == -ENOENT && err && !*r->reason)
+		snprintf(r->reason, FS_REASON_SIZE,
+			 "%s: there is no such bucket",
+			 b2f_remote_label(r->place));
 	if (list_err && err)
 		return list_err;
 	if (err != -ENOENT)

@@ -297,6 +297,7 @@ def test_wrong_keys_and_names_are_told_in_one_line():
                     "s3://none/x", "s3://bucket/x.b2frame/none.b2frame"):
             line, code = refused(url)
             assert code == 3 and url in line, line
+            assert "//none" not in url or "is no such bucket" in line, line
         for change in ({"AWS_SECRET_ACCESS_KEY": "wrongsecret"},
                        {"AWS_ACCESS_KEY_ID": "wrongkey"}):
             line, code = refused("s3://bucket/x.b2frame",
