@@ -18,13 +18,13 @@ struct b2f_patience {
 	void *arg;
 };
 
-/* For another thread that works for this one, while that waits for it. */
+/* Returns this thread's, for a thread that works for it while it waits. */
 struct b2f_patience b2f_waiting_patience(void);
 
 /* Like pthread_cond_wait(); false: the patience is over. */
 bool b2f_waiting_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
 
-/* Sleeps; false: it is over. */
+/* Sleeps; false: the patience is over. */
 bool b2f_waiting_sleep(uint64_t ms);
 
 #endif

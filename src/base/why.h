@@ -14,7 +14,7 @@
 #include "base/attr.h"
 
 struct b2f_why {
-	/* A clause without capital and full stop; "" if nothing was said. */
+	/* A clause without capital and full stop; "": no cause is known. */
 	char text[288];
 };
 

@@ -36,7 +36,7 @@ struct b2f_blp_header {
 	int32_t last_chunk;
 	/* -1: not known, the chunks end with the file; then @room is 0. */
 	int64_t nchunks;
-	/* Offsets that are there for chunks to come. */
+	/* Spare offsets for chunks to come. */
 	int64_t room;
 };
 
@@ -47,14 +47,14 @@ struct b2f_blp {
 	/* The metadata, JSON text with a 0 behind it; malloc'ed, or NULL. */
 	char *json;
 	size_t json_len;
-	/* The section of them, header and sum included; 0 if there is none. */
+	/* Length of the metadata section, header and sum included; 0: none. */
 	uint64_t meta_len;
 	/* First byte that a chunk may have. */
 	uint64_t start;
-	/* Where each chunk begins, ascending; malloc'ed. */
+	/* Positions of the chunks, ascending; malloc'ed. */
 	uint64_t *offs;
 	uint64_t nchunks;
-	/* Decoded bytes of all of them. */
+	/* Decoded bytes of all chunks. */
 	uint64_t nbytes;
 	/*
 	 * Decoded bytes of each chunk but the last one, which has at most as
@@ -113,7 +113,7 @@ int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,
 
 void b2f_blp_fini(struct b2f_blp *blp);
 
-/* Where the bytes that chunk @i and its sum may have end. */
+/* Returns the highest possible end of chunk @i and its sum. */
 uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i);
 
 #endif

@@ -28,7 +28,7 @@ uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i)
 	return i + 1 < blp->nchunks ? blp->offs[i + 1] : blp->size;
 }
 
-/* Room for @want offsets, where there is some for *@room. */
+/* Makes room for @want offsets; *@room is the current room. */
 static int reserve(struct b2f_blp *blp, uint64_t want, uint64_t *room)
 {
 	uint64_t cap = b2f_max_u64(want, *room + *room / 2);
@@ -61,7 +61,7 @@ static int check_offset(const struct b2f_blp *blp, uint64_t i,
 			   (unsigned long long)i, (long long)off);
 }
 
-/* The next @n offsets are at byte @at. */
+/* Reads the next @n offsets from byte @at on. */
 static int read_some(const struct b2f_object *file, struct b2f_blp *blp,
 		     uint64_t at, uint64_t n, struct b2f_why *why)
 {
@@ -171,7 +171,7 @@ static int walk(const struct b2f_object *file, struct b2f_blp *blp,
 	return err;
 }
 
-/* Sizes of chunks whose places are known. */
+/* Reads the sizes of chunks whose positions are known. */
 static int ask_all(const struct b2f_object *file, struct b2f_blp *blp,
 		   struct b2f_why *why)
 {

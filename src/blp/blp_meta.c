@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "blp/blp.h"
 
-/* More than this, packed or not, is nothing that describes data. */
+/* Limit for the metadata, packed or not. */
 #define META_MAX (16u << 20)
 
 enum {

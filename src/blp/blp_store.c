@@ -74,7 +74,7 @@ static struct b2f_object in_whole(const struct b2f_object *object)
 	return inner;
 }
 
-/* Reads what of [@off, @off + @n) is in the part of @size bytes at @start. */
+/* Returns how many bytes of [@off, @off + @n) are in the @size at @start. */
 static size_t overlap(uint64_t off, size_t n, uint64_t start, uint64_t size)
 {
 	return off < start || off - start >= size

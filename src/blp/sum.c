@@ -15,7 +15,7 @@
 /* Bytes of each sum in a message, enough to tell two sums apart. */
 #define SHOWN 8
 
-/* Both functions of zlib take fewer bytes at once than there may be. */
+/* Bytes per call: the functions of zlib take less than size_t allows. */
 #define STEP (1u << 30)
 
 static uint32_t run(uLong (*fn)(uLong, const Bytef *, uInt), uLong start,

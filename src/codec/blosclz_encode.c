@@ -41,10 +41,10 @@
 /* Below that there is nothing to gain. */
 #define SRC_MIN 16
 
-/* A match of so many bytes is not doubted. */
+/* A match of this many bytes is not doubted. */
 #define CLEAR_MIN 48
 
-/* Effort is judged after so many bytes. */
+/* Effort is judged after this many bytes. */
 #define SECTION 2048
 
 struct level {

@@ -16,10 +16,10 @@
 #define ENTRY_UNINIT  (ENTRY_SPECIAL | UINT64_C(4) << 56)
 
 /*
- * How many entries the index may hold for each of its stored bytes.  A block
- * of C-Blosc2's index is 16 KiB, and the shortest one (a run) takes 8 bytes:
- * 2,048 decoded bytes for each stored one.  Beyond that it is a lie that would
- * make us allocate up to 2 GB for a few bytes.  Small ones may say anything.
+ * How many entries the index may hold for each of its stored bytes.  A block of
+ * C-Blosc2's index is 16 KiB, and the shortest one (a run) takes 8 bytes: 2,048
+ * decoded bytes for each stored one.  More would be false, and would make us
+ * allocate up to 2 GB for a few bytes.  Small indexes are not checked.
  */
 #define EXPANSION_MAX  2048
 #define EXPANSION_FREE (UINT64_C(1) << 20)

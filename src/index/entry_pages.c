@@ -12,7 +12,7 @@
 /* The level of C-Blosc2's own indexes; its readers see no other. */
 #define CLEVEL 5
 
-/* The first page begins with room for so many entries. */
+/* The first page begins with room for this many entries. */
 #define FIRST_ENTRIES 16
 
 static void forget_block(struct b2f_page_block *block)

@@ -95,7 +95,7 @@ void b2f_pages_fini(struct b2f_pages *pages);
 bool b2f_pages_equal(const struct b2f_pages *a, const struct b2f_pages *b,
 		     uint64_t n);
 
-/* How many of @n entries page @page has. */
+/* Returns how many of @n entries are in page @page. */
 static inline uint32_t b2f_pages_count(uint64_t n, size_t page)
 {
 	uint64_t left = n - (uint64_t)page * B2F_PAGE_ENTRIES;

@@ -13,14 +13,14 @@
 #include <stdio.h>
 
 /*
- * Writes @len bytes at @text to @out, which control characters and whatever is
- * no UTF-8 leave as \xNN.
+ * Writes @len bytes at @text to @out, with control characters and bytes that
+ * are no UTF-8 as \xNN.
  */
 void b2f_escape_put(FILE *out, const char *text, size_t len);
 
 /*
- * The @len bytes at @text as a JSON string: as they are if they are UTF-8, else
- * as above.  NULL: no memory.
+ * Returns the @len bytes at @text as a JSON string: unchanged if they are
+ * UTF-8, else escaped as above.  NULL: no memory.
  */
 json_t *b2f_escape_json(const char *text, size_t len);
 

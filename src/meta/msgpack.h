@@ -24,9 +24,9 @@
 #define B2F_MSGPACK_MAX ((size_t)4 << 20)
 
 /*
- * Writes @size bytes at @data to @out as one MessagePack object, if that is
- * what they are to the last byte; long ones end with "...".  Returns false,
- * with nothing written, if they are not.
+ * Writes the MessagePack object in the @size bytes at @data to @out; long ones
+ * end with "...".  Returns false, with nothing written, if the bytes are not
+ * exactly one object.
  */
 B2F_MUST_CHECK
 bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size);

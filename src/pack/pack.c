@@ -385,7 +385,7 @@ static int report(const struct b2f_pack *pack, const struct b2f_pack_node *node,
 	return err;
 }
 
-/* Can the bytes of @node be had? */
+/* Can the bytes of @node be read? */
 static int check_readable(const struct b2f_pack *pack,
 			  const struct b2f_pack_node *node)
 {

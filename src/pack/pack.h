@@ -37,7 +37,7 @@ struct b2f_pack_node {
 	const char *name;
 };
 
-/* More entries than this are no store that python-blosc2 would read. */
+/* python-blosc2 would read no store with more entries. */
 #define B2F_PACK_ENTRIES_MAX (4u << 20)
 
 /* Maximal depth of a path. */

@@ -70,7 +70,7 @@ static struct place take_place(struct b2f_cursor *cur)
 	return place;
 }
 
-/* Are all parts of the path @key ones that a file can be called by? */
+/* Can all parts of the path @key be names of files? */
 static bool is_good_key(const char *key, size_t len)
 {
 	size_t part = 0;

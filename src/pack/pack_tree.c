@@ -92,7 +92,7 @@ static int add_dir(struct b2f_pack *pack, struct way *way, const char *path,
 	return 0;
 }
 
-/* Makes the directories of @leaf, and the node that it is. */
+/* Makes the directories of @leaf, and its node. */
 static int add_leaf(struct b2f_pack *pack, struct way *way,
 		    const struct b2f_leaf *leaf, struct b2f_why *why)
 {
@@ -275,7 +275,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Has, or could, anything but @node the name @stem in its directory? */
+/* Has, or could have, another node the name @stem in @node's directory? */
 static bool is_taken(const struct b2f_pack *pack,
 		     const struct b2f_pack_node *node, const char *stem)
 {
