@@ -310,17 +310,12 @@ B2F_MUST_CHECK
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path);
 
 /*
- * Makes the empty sparse frame @path.  Returns 0, -EEXIST, -EINVAL (settings that
- * cannot be; logged), -EROFS or an error of requests.
- */
-B2F_MUST_CHECK
-int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
-			    const struct b2f_settings *settings);
-
-/*
- * Like b2f_remote_create_frame(), but the first commit stores the index, and no
+ * Makes the empty sparse frame @path; the first commit stores its index, and no
  * object exists before.  Close *@out with b2f_frame_close().  If another frame
  * takes @path meanwhile, the commit is -ESTALE.
+ *
+ * Returns 0, -EEXIST, -EINVAL (settings that cannot be; logged), -EROFS or an
+ * error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
@@ -402,16 +397,6 @@ B2F_MUST_CHECK
 int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
 			   uint64_t older_s, bool dry_run,
 			   b2f_remote_orphans_fn *fn, void *arg);
-
-/*
- * Makes @to a copy of the sparse frame @from, by the server itself, index last.
- * Returns 0, -EEXIST (@to has an index), -ENOENT, -ESTALE (@from has changed
- * meanwhile), -EXDEV (chunks are there, and its own cannot have other ids), -EROFS or
- * an error of requests; then chunks may be left at @to.
- */
-B2F_MUST_CHECK
-int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
-			  const char *to);
 
 struct b2f_remote_renamed {
 	/* The frame is at its new path, in the version @now. */

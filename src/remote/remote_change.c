@@ -5,8 +5,8 @@
 
 #include "frame/settings.h"
 #include "remote/conditions.h"
+#include "remote/put.h"
 #include "remote/remote_store.h"
-#include "remote/remote_write.h"
 #include "remote/sweeper.h"
 
 int b2f_remote_allow_write(struct b2f_remote *remote, const char *path)
@@ -61,28 +61,6 @@ int b2f_remote_remove(struct b2f_remote *remote, const char *path)
 		err = b2f_removal_run(remote, &removal, &why);
 	return b2f_remote_report(remote, path, err == -EAGAIN ? -ESTALE : err,
 				 &why);
-}
-
-int b2f_remote_create_frame(struct b2f_remote *remote, const char *path,
-			    const struct b2f_settings *settings)
-{
-	struct b2f_remote_place *place = NULL;
-	struct b2f_why why = {""};
-	uint8_t *index = NULL;
-	size_t size = 0;
-	int err = b2f_remote_allow_write(remote, path);
-
-	if (err)
-		return err;
-	err = b2f_settings_index(settings, false, &index, &size, &why);
-	if (!err)
-		err = b2f_remote_place_new(remote, path, true, &place);
-	if (!err)
-		err = b2f_remote_write_first(place, index, size, &why);
-	b2f_remote_place_unref(place);
-	free(index);
-	return err == -EEXIST ? err
-			      : b2f_remote_report(remote, path, err, &why);
 }
 
 /* Opens a frame by the @size bytes of its index at @index, without chunks. */

@@ -10,7 +10,7 @@
 #include "base/log_line.h"
 #include "remote/ahead.h"
 #include "remote/held.h"
-#include "remote/remote_write.h"
+#include "remote/upload.h"
 #include "remote/window.h"
 
 /* A contiguous frame has its index at the end. */

@@ -13,7 +13,7 @@
 #define B2F_REMOTE_REMOTE_STORE_H
 
 #include "remote/remote_place.h"
-#include "store/store.h"
+#include "store/write.h"
 
 /*
  * Makes the store of the frame @path, @sparse or not; makes no request.  Free
@@ -40,5 +40,8 @@ int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why);
 
 /* Returns the place of @store. */
 struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store);
+
+/* Write operations of the sparse stores (remote_write.c). */
+extern const struct b2f_store_write_ops b2f_remote_write;
 
 #endif

@@ -19,7 +19,7 @@
 #include "frame/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
-#include "remote/remote_write.h"
+#include "remote/remote_store.h"
 #include "remote/remains.h"
 #include "remote/sweeper.h"
 

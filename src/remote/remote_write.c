@@ -5,7 +5,6 @@
  * A chunk is sent under its final name, because no index names it yet; so there
  * is nothing to publish or hide.  A commit is one PUT of the index.
  */
-#include "remote/remote_write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "remote/conditions.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
+#include "remote/upload.h"
 
 static struct b2f_remote_place *place_of(const struct b2f_store *store)
 {
@@ -210,16 +210,17 @@ static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
 	return err;
 }
 
-/* Puts the @size bytes at @bytes as index, replacing @replaces (or NULL). */
-static int put_index(struct b2f_remote_place *place, const void *bytes,
-		     size_t size, const struct b2f_remote_stat *replaces,
+/* Puts @index, replacing @replaces (or NULL). */
+static int put_index(struct b2f_remote_place *place,
+		     const struct b2f_upload *index,
+		     const struct b2f_remote_stat *replaces,
 		     const struct b2f_note *before, struct b2f_why *why)
 {
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
 	char gone[B2F_GONE_SIZE];
 	struct b2f_put_spec spec = {.path = path,
-				    .data = bytes,
-				    .size = size,
+				    .data = index->bytes,
+				    .size = index->size,
 				    .replaces = replaces,
 				    .gone = gone};
 	struct b2f_put put;
@@ -281,19 +282,10 @@ static int remote_install(struct b2f_store *store,
 	pthread_mutex_unlock(&place->lock);
 	if (!index)
 		return b2f_why_set(why, -ENOENT, "there is no new index");
-	err = put_index(place, index->bytes, index->size,
-			is_new ? NULL : &version, &note, why);
+	err = put_index(place, index, is_new ? NULL : &version, &note, why);
 	b2f_upload_unref(index);
 	/* For chunks -EEXIST has another meaning. */
 	return err == -EEXIST ? -ESTALE : err;
-}
-
-int b2f_remote_write_first(struct b2f_remote_place *place, const void *index,
-			   size_t size, struct b2f_why *why)
-{
-	const struct b2f_note none = {.nmarks = 0};
-
-	return put_index(place, index, size, NULL, &none, why);
 }
 
 static int remote_own_stamp(struct b2f_store *store,

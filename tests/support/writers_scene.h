@@ -124,6 +124,31 @@ static inline struct writer writer_of(struct scene *s, struct b2f_remote *remote
 	return w;
 }
 
+static inline int allow(struct writer *w)
+{
+	const struct b2f_write_options options = {.chunksize = CHUNK};
+
+	return b2f_file_allow_write(w->file, &options);
+}
+
+/* A writer of the new frame @path, which its first commit stores. */
+static inline struct writer writer_new(struct scene *s, struct b2f_remote *remote,
+				       const char *path)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct b2f_settings settings = b2f_settings_default();
+	struct writer w = {.remote = remote};
+	struct b2f_frame *frame = NULL;
+
+	settings.chunksize = CHUNK;
+	cr_assert_eq(b2f_remote_make_frame(remote, path, &settings, &options,
+					   &frame),
+		     0, "%s", message);
+	cr_assert_eq(b2f_file_open(s->rt, frame, &w.file), 0);
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	return w;
+}
+
 static inline struct writer writer_at(struct scene *s, struct b2f_remote *remote)
 {
 	return writer_of(s, remote, "x");
@@ -138,13 +163,6 @@ static inline void writer_close(struct writer *w)
 {
 	b2f_file_close(w->file);
 	b2f_remote_free(w->remote);
-}
-
-static inline int allow(struct writer *w)
-{
-	const struct b2f_write_options options = {.chunksize = CHUNK};
-
-	return b2f_file_allow_write(w->file, &options);
 }
 
 /* Fills chunk @nchunk with @value. */
@@ -197,23 +215,22 @@ static inline const char *content(struct scene *s)
 	return content_of(s, "x");
 }
 
+/* The new frame @path with the values @text, and a writer of it. */
+static inline struct writer begin_at(struct scene *s, const char *path,
+				     const char *text)
+{
+	struct writer w = writer_new(s, connect_to(s), path);
+
+	for (uint64_t i = 0; text[i]; i++)
+		fill(&w, i, (uint8_t)text[i]);
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	return w;
+}
+
 /* The frame top/x with "1111", and a writer of it. */
 static inline struct writer begin(struct scene *s)
 {
-	struct b2f_settings settings = b2f_settings_default();
-	struct writer w;
-
-	settings.chunksize = CHUNK;
-	w.remote = connect_to(s);
-	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), 0, "%s",
-		     message);
-	b2f_remote_free(w.remote);
-	w = writer_open(s);
-	cr_assert_eq(allow(&w), 0, "%s", message);
-	for (uint64_t i = 0; i < NCHUNKS; i++)
-		fill(&w, i, '1');
-	cr_assert_eq(commit(&w), 0, "%s", message);
-	return w;
+	return begin_at(s, "x", "1111");
 }
 
 static inline struct writer another(struct scene *s)

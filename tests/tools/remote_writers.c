@@ -103,21 +103,12 @@ static int put(struct writer *w, unsigned int nchunk)
 	return n < 0 ? (int)n : 0;
 }
 
-static int open_file(struct writer *w)
+/* Opens @frame for writing, or closes it. */
+static int begin(struct writer *w, struct b2f_frame *frame)
 {
 	const struct b2f_write_options how = {.chunksize = CHUNK};
-	const struct b2f_frame_options options = {.log = NULL};
-	struct b2f_frame *frame = NULL;
-	int err;
+	int err = b2f_file_open(w->race->rt, frame, &w->file);
 
-	for (int i = 0; i < MAX_ERRORS; i++) {
-		err = b2f_remote_open_frame(w->remote, "", &options, &frame);
-		if (!err)
-			break;
-	}
-	if (err)
-		return err;
-	err = b2f_file_open(w->race->rt, frame, &w->file);
 	if (err) {
 		b2f_frame_close(frame);
 		return err;
@@ -128,6 +119,20 @@ static int open_file(struct writer *w)
 			break;
 	}
 	return err;
+}
+
+static int open_file(struct writer *w)
+{
+	const struct b2f_frame_options options = {.log = NULL};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	for (int i = 0; i < MAX_ERRORS; i++) {
+		err = b2f_remote_open_frame(w->remote, "", &options, &frame);
+		if (!err)
+			break;
+	}
+	return err ? err : begin(w, frame);
 }
 
 /* Commits; tries again what may be tried again.  Returns 0 or -ESTALE or worse. */
@@ -248,8 +253,10 @@ static void *run(void *arg)
 /* The frame, with zeros. */
 static int make(struct race *race)
 {
+	const struct b2f_frame_options options = {.log = NULL};
 	struct b2f_settings settings = b2f_settings_default();
 	struct writer *w = calloc(1, sizeof(*w));
+	struct b2f_frame *frame = NULL;
 	int err;
 
 	if (!w)
@@ -259,9 +266,10 @@ static int make(struct race *race)
 	settings.typesize = 4;
 	err = connect_to(race, &w->remote);
 	if (!err)
-		err = b2f_remote_create_frame(w->remote, "", &settings);
+		err = b2f_remote_make_frame(w->remote, "", &settings, &options,
+					    &frame);
 	if (!err)
-		err = open_file(w);
+		err = begin(w, frame);
 	for (unsigned int i = 0; !err && i <= race->nwriters; i++)
 		err = put(w, i);
 	if (!err)

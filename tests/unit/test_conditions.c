@@ -9,12 +9,11 @@
 
 static void check_refused(const char *manner, const char *word)
 {
-	struct b2f_settings settings = b2f_settings_default();
 	struct scene s = scene_open();
 	struct b2f_remote *remote = connect_to(&s);
 
 	(void)server_ask(&s.server, "%s", manner);
-	cr_assert_eq(b2f_remote_create_frame(remote, "x", &settings), -EROFS);
+	cr_assert_eq(b2f_remote_allow_write(remote, "x"), -EROFS);
 	cr_assert_not_null(strstr(message, word), "%s", message);
 	cr_assert_null(strstr(message, "secret"));
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);

@@ -94,18 +94,9 @@ static int write_over(struct scene *s, struct writer *w)
 
 static int make_new(struct scene *s, struct writer *w)
 {
-	const struct b2f_frame_options options = {.log = &watching};
-	struct b2f_settings settings = b2f_settings_default();
-	struct writer new = {.remote = w->remote};
-	struct b2f_frame *frame = NULL;
+	struct writer new = writer_new(s, w->remote, "y");
 	int err;
 
-	settings.chunksize = CHUNK;
-	cr_assert_eq(b2f_remote_make_frame(w->remote, "y", &settings, &options,
-					   &frame),
-		     0, "%s", message);
-	cr_assert_eq(b2f_file_open(s->rt, frame, &new.file), 0);
-	cr_assert_eq(allow(&new), 0, "%s", message);
 	fill(&new, 0, '5');
 	err = commit(&new);
 	b2f_file_discard(new.file);
@@ -136,12 +127,6 @@ static int rename_over(struct scene *s, struct writer *w)
 	return err;
 }
 
-static int copy_by_server(struct scene *s, struct writer *w)
-{
-	(void)s;
-	return b2f_remote_copy_frame(w->remote, "x", "y");
-}
-
 /* Replaces a frame as bloscctl copy and compress do. */
 static int copy_over(struct scene *s, struct writer *w)
 {
@@ -164,7 +149,7 @@ static const struct change changes[] = {
 	{"write over", "x", "1111", "333", write_over, true},
 	{"new file", "y", "", "5", make_new, false},
 	{"rename over", "y", "222", "1111", rename_over, false},
-	{"copy", "y", "", "1111", copy_by_server, false},
+	{"rename", "y", "", "1111", rename_over, false},
 	{"compress", "y", "", "1111", copy_over, false},
 	{"compress over", "y", "222", "1111", copy_over, false},
 };
@@ -179,21 +164,13 @@ static void remove_if_there(struct b2f_remote *remote, const char *path)
 /* x with "1111", whose writer is returned, and y with @y. */
 static struct writer set_out(struct scene *s, const char *y)
 {
-	struct b2f_settings settings = b2f_settings_default();
 	struct b2f_remote *remote = connect_to(s);
 	struct writer w;
 
-	settings.chunksize = CHUNK;
 	remove_if_there(remote, "x");
 	remove_if_there(remote, "y");
 	if (*y) {
-		cr_assert_eq(b2f_remote_create_frame(remote, "y", &settings), 0,
-			     "%s", message);
-		w = writer_of(s, connect_to(s), "y");
-		cr_assert_eq(allow(&w), 0, "%s", message);
-		for (uint64_t i = 0; y[i]; i++)
-			fill(&w, i, (uint8_t)y[i]);
-		cr_assert_eq(commit(&w), 0, "%s", message);
+		w = begin_at(s, "y", y);
 		writer_close(&w);
 	}
 	b2f_remote_free(remote);
@@ -305,12 +282,12 @@ Test(remote_outcomes, a_new_file_is_there_or_not)
 	check_change(&changes[3]);
 }
 
-Test(remote_outcomes, a_rename_is_done_or_not)
+Test(remote_outcomes, a_rename_over_a_frame_is_done_or_not)
 {
 	check_change(&changes[4]);
 }
 
-Test(remote_outcomes, a_copy_by_the_server_is_there_or_not)
+Test(remote_outcomes, a_frame_that_is_renamed_is_there_or_not)
 {
 	check_change(&changes[5]);
 }

@@ -57,18 +57,11 @@ static void sweep(struct b2f_remote *remote, const char *path)
 }
 
 /* Makes the frame y with "2222" beside x, of NOBJECTS objects. */
-static void make_y(struct scene *s, struct b2f_remote *remote)
+static void make_y(struct scene *s)
 {
-	struct writer w;
+	struct writer w = begin_at(s, "y", "2222");
 
-	cr_assert_eq(b2f_remote_copy_frame(remote, "x", "y"), 0, "%s", message);
-	w = writer_of(s, connect_to(s), "y");
-	cr_assert_eq(allow(&w), 0, "%s", message);
-	for (uint64_t i = 0; i < NCHUNKS; i++)
-		fill(&w, i, '2');
-	cr_assert_eq(commit(&w), 0, "%s", message);
 	writer_close(&w);
-	sweep(remote, "y");
 }
 
 Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
@@ -84,12 +77,47 @@ Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
 	scene_close(&s);
 }
 
+/* Puts a chunk of another writer at y for each name that x has. */
+static int put_theirs(void *arg, const struct b2f_remote_entry *entry)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "y/%s", entry->name);
+	return strstr(path, ".chunk")
+		       ? b2f_remote_put(arg, path, "theirs", 6, NULL, NULL)
+		       : 0;
+}
+
+static int is_theirs(void *arg, const struct b2f_remote_entry *entry)
+{
+	size_t *n = arg;
+
+	*n += entry->st.size == 6;
+	return 0;
+}
+
+/* Another writer is about to make a frame there, of chunks that it has put. */
+Test(remote_rename, a_rename_replaces_no_chunk_of_another_writer)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	size_t n = 0;
+
+	cr_assert_eq(b2f_remote_list(w.remote, "x", put_theirs, w.remote), 0);
+	cr_assert_eq(rename_x(w.remote, false), 0, "%s", message);
+	cr_assert_eq(b2f_remote_list(w.remote, "y", is_theirs, &n), 0);
+	cr_assert_eq(n, 4);
+	writer_close(&w);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	scene_close(&s);
+}
+
 Test(remote_rename, a_frame_that_is_there_is_kept_if_that_is_asked_for)
 {
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	cr_assert_eq(rename_x(w.remote, false), -EEXIST);
 	cr_assert_str_eq(content(&s), "1111");
 	cr_assert_str_eq(content_of(&s, "y"), "2222");
@@ -105,7 +133,7 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	struct writer w = begin(&s), reader;
 	struct b2f_frame *frame;
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	reader = writer_of(&s, connect_to(&s), "y");
 	frame = open_at(w.remote, "x");
 	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
@@ -133,7 +161,7 @@ Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 	struct writer w = begin(&s);
 	struct b2f_frame *frame;
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	frame = open_at(w.remote, "x");
 	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
 		     0, "%s", message);
@@ -160,7 +188,7 @@ Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since
 	struct writer w = begin(&s);
 	struct b2f_frame *frame;
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	(void)server_ask(&s.server, "keep y/");
 	frame = open_at(w.remote, "x");
 	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
@@ -189,7 +217,7 @@ static void begin_again(struct scene *s, struct b2f_remote *remote, bool has_y)
 	b2f_remote_remains_free(done.from);
 	b2f_frame_close(frame);
 	if (has_y)
-		make_y(s, remote);
+		make_y(s);
 }
 
 /* A client that is killed at a request leaves frames that are whole. */
@@ -289,7 +317,7 @@ Test(remote_rename, the_last_rename_wins)
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	/* The answer means that another client was faster. */
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
@@ -304,7 +332,7 @@ Test(remote_rename, what_is_removed_beside_the_frame_that_is_replaced_is_copied_
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	make_y(&s, w.remote);
+	make_y(&s);
 	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");

@@ -34,11 +34,15 @@ Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
 
 Test(remote_write, a_frame_that_is_there_is_not_created_again)
 {
+	const struct b2f_frame_options options = {.log = &watching};
 	struct b2f_settings settings = b2f_settings_default();
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
+	struct b2f_frame *frame = NULL;
 
-	cr_assert_eq(b2f_remote_create_frame(w.remote, "x", &settings), -EEXIST);
+	cr_assert_eq(b2f_remote_make_frame(w.remote, "x", &settings, &options,
+					   &frame),
+		     -EEXIST);
 	cr_assert_str_eq(content(&s), "1111");
 	writer_close(&w);
 	scene_close(&s);
@@ -207,21 +211,15 @@ Test(remote_write, a_commit_that_failed_may_be_given_up)
 	scene_close(&s);
 }
 
-Test(remote_write, a_copy_by_the_server_is_the_frame_and_the_original_can_go)
+Test(remote_write, a_frame_is_removed_once)
 {
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
-		     message);
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), -EEXIST);
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), -ENOENT);
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "y", "x"), 0);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
 	writer_close(&w);
-	cr_assert_str_eq(content(&s), "1111");
-	/* Two frames of four chunks. */
-	cr_assert_eq(server_tell(&s.server, "objects"), 10);
 	scene_close(&s);
 }
 
@@ -233,8 +231,6 @@ Test(remote_write, an_index_without_an_etag_is_not_written_to)
 
 	(void)server_ask(&s.server, "no_etag chunks.b2frame");
 	(void)server_ask(&s.server, "age chunks.b2frame 100");
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
-		     message);
 	writer_close(&w);
 	w = writer_open(&s);
 	(void)server_tell(&s.server, "count PUT top/x/");
@@ -246,45 +242,6 @@ Test(remote_write, an_index_without_an_etag_is_not_written_to)
 	cr_assert_eq(server_tell(&s.server, "count PUT top/x/"), 0);
 	cr_assert_str_eq(content(&s), "1111");
 	writer_close(&w);
-	scene_close(&s);
-}
-
-/* Puts a chunk of another writer at y for each name that x has. */
-static int put_theirs(void *arg, const struct b2f_remote_entry *entry)
-{
-	char path[80];
-
-	snprintf(path, sizeof(path), "y/%s", entry->name);
-	return strstr(path, ".chunk")
-		       ? b2f_remote_put(arg, path, "theirs", 6, NULL, NULL)
-		       : 0;
-}
-
-static int is_theirs(void *arg, const struct b2f_remote_entry *entry)
-{
-	size_t *n = arg;
-
-	*n += entry->st.size == 6;
-	return 0;
-}
-
-/* Another writer is about to make a frame there, of chunks that it has put. */
-Test(remote_write, a_copy_by_the_server_replaces_no_chunk_of_another_writer)
-{
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
-	size_t n = 0;
-
-	cr_assert_eq(b2f_remote_list(w.remote, "x", put_theirs, w.remote), 0);
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "x", "y"), 0, "%s",
-		     message);
-	cr_assert_eq(b2f_remote_list(w.remote, "y", is_theirs, &n), 0);
-	cr_assert_eq(n, 4);
-	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
-	cr_assert_eq(b2f_remote_copy_frame(w.remote, "y", "x"), 0, "%s",
-		     message);
-	writer_close(&w);
-	cr_assert_str_eq(content(&s), "1111");
 	scene_close(&s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_copy.c - frames that the server copies; renamed frames
+ * remote_copy.c - renamed frames, whose chunks the server copies
  *
  *   1  the server copies the chunks to the new path, where no index names them
  *   2  PUT of the index at the new path: the frame appears there
@@ -22,213 +22,14 @@
 #include "make/pump.h"
 #include "make/sink.h"
 #include "remote/remote_store.h"
-#include "remote/remote_write.h"
 #include "remote/s3_error.h"
 #include "remote/sweeper.h"
 
 /* Limit of simultaneous copies. */
 #define COPIES_MAX 16
 
-struct copier {
-	const struct b2f_copy_list *list;
-	const struct b2f_remote_place *from;
-	const struct b2f_remote_place *to;
-	/* That of chunk i is at i modulo COPIES_MAX. */
-	struct b2f_http_request *running[COPIES_MAX];
-	/* The first error, and its cause. */
-	int err;
-	struct b2f_why why;
-};
-
-static void fail(struct copier *copier, int err, const struct b2f_why *why)
-{
-	if (copier->err)
-		return;
-	copier->err = err;
-	if (why)
-		copier->why = *why;
-}
-
-/* A copy that fails late has status 200, and the error in the body. */
-static void judge(struct copier *copier, const struct b2f_http_reply *reply)
-{
-	char code[B2F_S3_CODE_SIZE];
-	struct b2f_why why = {""};
-
-	if (reply->err) {
-		fail(copier, reply->err, &reply->why);
-		return;
-	}
-	b2f_s3_error_code((const char *)reply->body, reply->size, code);
-	if (*code)
-		fail(copier,
-		     b2f_why_set(&why, -EIO, "the server answers %s", code),
-		     &why);
-}
-
-/* Waits for the copy at @slot, if there is one. */
-static void end_copy(struct copier *copier, struct b2f_http_request **slot)
-{
-	if (!*slot)
-		return;
-	judge(copier, b2f_http_wait(*slot));
-	b2f_http_drop(*slot);
-	*slot = NULL;
-}
-
-/* Begins to copy a chunk, which replaces what is there. */
-static int begin_copy(void *arg, struct b2f_piece *piece)
-{
-	struct copier *copier = arg;
-	const struct b2f_copy_chunk *chunk =
-		&copier->list->chunks[piece->nchunk];
-	struct b2f_http_request **slot =
-		&copier->running[piece->nchunk % COPIES_MAX];
-	struct b2f_remote *remote = copier->to->remote;
-	char *old = b2f_remote_place_path(copier->from, (int64_t)chunk->from);
-	char *new = b2f_remote_place_path(copier->to, (int64_t)chunk->to);
-	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
-	struct b2f_http_spec ask = {
-		.method = B2F_HTTP_PUT,
-		.copy_from = source,
-		.room = B2F_HTTP_ERROR_ROOM,
-	};
-	int err = -ENOMEM;
-
-	end_copy(copier, slot);
-	if (source && new)
-		err = b2f_remote_start(remote, &ask,
-				       b2f_url_of(&remote->url, new), slot);
-	if (err)
-		fail(copier, err, NULL);
-	free(source);
-	free(old);
-	free(new);
-	return copier->err;
-}
-
-static const struct b2f_pump_steps steps = {.make = begin_copy};
-
 /* Distance from the ids that another writer would take at the same time. */
 #define APART 4096
-
-static int raise_next(void *arg, int64_t id)
-{
-	uint64_t *next = arg;
-
-	*next = b2f_max_u64(*next, (uint64_t)id + 1);
-	return 0;
-}
-
-/*
- * Chooses ids from @least on for the chunks of @list that no chunk in @to has.
- * Returns 0, -EXDEV (the chunks must keep their ids, but @to has chunks, or ids
- * below @least are wanted) or an error of requests.
- *
- * Not all servers honour conditions when they copy, so no copy may get the id
- * of another writer's chunk, present or future.  A seal without a tag depends
- * on the chunk's id; chunks that may have such a seal keep their ids.
- */
-static int choose_numbers(struct b2f_remote_place *to, uint64_t least,
-			      struct b2f_copy_list *list, struct b2f_why *why)
-{
-	uint64_t next = least, above;
-	bool tagged = true;
-	int err = b2f_remote_list_chunks(to, 0, raise_next, &next, why);
-
-	above = next + APART + b2f_note_draw() % APART;
-	for (size_t i = 0; i < list->n; i++)
-		tagged = tagged && b2f_entry_tag(list->chunks[i].raw);
-	tagged = tagged && above + list->n <= B2F_ENTRY_ID;
-	if (err)
-		return err;
-	if (!tagged && next)
-		return b2f_why_set(why, -EXDEV,
-				   "its chunks keep their numbers, and there "
-				   "are others already");
-	for (size_t i = 0; i < list->n; i++)
-		list->chunks[i].to = tagged ? above + i : list->chunks[i].from;
-	return 0;
-}
-
-/*
- * Has the server copy the chunks of @frame, a frame of the same remote, to @to
- * under the ids of @list; no index names them there.  Returns 0, -ENOENT (a
- * chunk has gone) or an error of requests; then some copies may be there.
- */
-static int copy_chunks(struct b2f_frame *frame, struct b2f_remote_place *to,
-			   struct b2f_copy_list *list, struct b2f_why *why)
-{
-	struct copier copier = {
-		.list = list,
-		.from = b2f_remote_store_place(frame->store),
-		.to = to,
-	};
-	int err = b2f_pump_run(NULL, &steps, &copier, list->n, 1);
-
-	for (size_t i = list->n; i < list->n + COPIES_MAX; i++)
-		end_copy(&copier, &copier.running[i % COPIES_MAX]);
-	if (copier.err)
-		*why = copier.why;
-	return err ? err : copier.err;
-}
-
-static int copy_listed(struct b2f_frame *frame, struct b2f_copy_list *list,
-		       struct b2f_remote_place *to, struct b2f_why *why)
-{
-	uint8_t *index = NULL;
-	size_t size = 0;
-	int err = choose_numbers(to, 0, list, why);
-
-	if (!err)
-		err = copy_chunks(frame, to, list, why);
-	if (!err)
-		err = b2f_copy_index(frame, list, &index, &size);
-	if (!err)
-		err = b2f_remote_write_first(to, index, size, why);
-	free(index);
-	return err;
-}
-
-static int copy_frame(struct b2f_frame *frame, struct b2f_remote_place *to,
-		      struct b2f_why *why)
-{
-	struct b2f_copy_list list = {.n = 0};
-	struct b2f_replaced there = {.is_there = false};
-	int err = b2f_replaced_find(to, &there, why);
-
-	if (err || there.is_there)
-		return err ? err : -EEXIST;
-	err = b2f_copy_list_make(frame, &list);
-	if (!err)
-		err = copy_listed(frame, &list, to, why);
-	b2f_copy_list_fini(&list);
-	return err;
-}
-
-int b2f_remote_copy_frame(struct b2f_remote *remote, const char *from,
-			  const char *to)
-{
-	const struct b2f_frame_options options = {.log = remote->log};
-	struct b2f_remote_place *place = NULL;
-	struct b2f_frame *frame = NULL;
-	struct b2f_why why = {""};
-	int err = b2f_remote_allow_write(remote, to);
-
-	if (!err)
-		err = b2f_remote_open_frame(remote, from, &options, &frame);
-	if (err)
-		return err;
-	if (!frame->store->sparse)
-		err = b2f_why_set(&why, -EROFS, "it is one object on a server");
-	if (!err)
-		err = b2f_remote_place_new(remote, to, true, &place);
-	if (!err)
-		err = copy_frame(frame, place, &why);
-	b2f_remote_place_unref(place);
-	b2f_frame_close(frame);
-	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
-}
 
 /* Limit of attempts if the frame at the new path keeps changing. */
 #define TRIES 10
@@ -241,6 +42,11 @@ struct renaming {
 	struct b2f_remote_place *to;
 	bool replace;
 	struct b2f_copy_list list;
+	/* The copy of chunk i is at i modulo COPIES_MAX. */
+	struct b2f_http_request *running[COPIES_MAX];
+	/* The first error of a copy, and its cause. */
+	int copy_err;
+	struct b2f_why copy_why;
 	/* The frame to replace, as last seen. */
 	struct b2f_replaced there;
 	bool looked;
@@ -256,6 +62,97 @@ struct renaming {
 	struct b2f_remote_stat now;
 	uint64_t mark;
 };
+
+/* Waits for the copy at @slot; one that fails late has status 200, and a body. */
+static void end_copy(struct renaming *m, struct b2f_http_request **slot)
+{
+	const struct b2f_http_reply *reply = *slot ? b2f_http_wait(*slot) : NULL;
+	char code[B2F_S3_CODE_SIZE] = "";
+
+	if (reply && !reply->err)
+		b2f_s3_error_code((const char *)reply->body, reply->size, code);
+	if (reply && !m->copy_err && reply->err) {
+		m->copy_err = reply->err;
+		m->copy_why = reply->why;
+	} else if (*code && !m->copy_err) {
+		m->copy_err = b2f_why_set(&m->copy_why, -EIO,
+					  "the server answers %s", code);
+	}
+	b2f_http_drop(*slot);
+	*slot = NULL;
+}
+
+/* Begins to copy a chunk, which replaces what is there. */
+static int begin_copy(void *arg, struct b2f_piece *piece)
+{
+	struct renaming *m = arg;
+	const struct b2f_copy_chunk *chunk = &m->list.chunks[piece->nchunk];
+	struct b2f_http_request **slot = &m->running[piece->nchunk % COPIES_MAX];
+	struct b2f_remote *remote = m->to->remote;
+	char *old = b2f_remote_place_path(m->from, (int64_t)chunk->from);
+	char *new = b2f_remote_place_path(m->to, (int64_t)chunk->to);
+	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
+	struct b2f_http_spec ask = {
+		.method = B2F_HTTP_PUT,
+		.copy_from = source,
+		.room = B2F_HTTP_ERROR_ROOM,
+	};
+	int err = -ENOMEM;
+
+	end_copy(m, slot);
+	if (source && new)
+		err = b2f_remote_start(remote, &ask,
+				       b2f_url_of(&remote->url, new), slot);
+	if (!m->copy_err)
+		m->copy_err = err;
+	free(source);
+	free(old);
+	free(new);
+	return m->copy_err;
+}
+
+static const struct b2f_pump_steps steps = {.make = begin_copy};
+
+static int raise_next(void *arg, int64_t id)
+{
+	uint64_t *next = arg;
+
+	*next = b2f_max_u64(*next, (uint64_t)id + 1);
+	return 0;
+}
+
+/*
+ * Chooses ids for the copies that no chunk at the new path has or has had.
+ * Returns 0, -EXDEV (the chunks must keep their ids, but there are, or have
+ * been, chunks) or an error of requests.
+ *
+ * Not all servers honour conditions when they copy, so no copy may get the id
+ * of another writer's chunk, present or future.  A seal without a tag depends
+ * on the chunk's id; chunks that may have such a seal keep their ids.
+ */
+static int choose_numbers(struct renaming *m, struct b2f_why *why)
+{
+	struct b2f_copy_list *list = &m->list;
+	uint64_t next = b2f_max_u64(m->next, m->there.note.next_id), above;
+	bool tagged = true;
+	int err = b2f_remote_list_chunks(m->to, 0, raise_next, &next, why);
+
+	above = next + APART + b2f_note_draw() % APART;
+	for (size_t i = 0; i < list->n; i++)
+		tagged = tagged && b2f_entry_tag(list->chunks[i].raw);
+	tagged = tagged && above + list->n <= B2F_ENTRY_ID;
+	if (err)
+		return err;
+	if (!tagged && next)
+		return b2f_why_set(why, -EXDEV,
+				   "its chunks keep their numbers, and there "
+				   "are others already");
+	for (size_t i = 0; i < list->n; i++) {
+		list->chunks[i].to = tagged ? above + i : list->chunks[i].from;
+		m->next = b2f_max_u64(m->next, list->chunks[i].to + 1);
+	}
+	return 0;
+}
 
 /* Is the frame to be renamed unchanged? 0, -ESTALE or another error. */
 static int check_source(const struct renaming *m, struct b2f_why *why)
@@ -273,10 +170,23 @@ static int check_source(const struct renaming *m, struct b2f_why *why)
 			   "another program has changed it meanwhile");
 }
 
-static int copy_renamed(struct renaming *m, struct b2f_why *why)
+/*
+ * Has the server copy the chunks; no index names the copies.  After an error
+ * some of them may be there.
+ */
+static int copy_chunks(struct renaming *m, struct b2f_why *why)
 {
-	int err = copy_chunks(m->frame, m->to, &m->list, why), now;
+	int err, now;
 
+	m->copy_err = 0;
+	m->copy_why = (struct b2f_why){""};
+	err = b2f_pump_run(NULL, &steps, m, m->list.n, 1);
+	for (size_t i = m->list.n; i < m->list.n + COPIES_MAX; i++)
+		end_copy(m, &m->running[i % COPIES_MAX]);
+	if (m->copy_err) {
+		*why = m->copy_why;
+		err = m->copy_err;
+	}
 	if (err != -ENOENT)
 		return err;
 	/* Chunks disappear when the index is replaced. */
@@ -445,26 +355,16 @@ static void remove_copies(const struct renaming *m)
 	b2f_ids_fini(&copies);
 }
 
-static int number_copies(struct renaming *m, struct b2f_why *why)
-{
-	uint64_t least = b2f_max_u64(m->next, m->there.note.next_id);
-	int err = choose_numbers(m->to, least, &m->list, why);
-
-	for (size_t i = 0; i < m->list.n && !err; i++)
-		m->next = b2f_max_u64(m->next, m->list.chunks[i].to + 1);
-	return err;
-}
-
 static int try_copy(struct renaming *m, struct b2f_why *why)
 {
 	int err = look(m, why);
 
 	m->lost = false;
 	if (!err || err == -EAGAIN)
-		err = number_copies(m, why);
+		err = choose_numbers(m, why);
 	if (err)
 		return err;
-	err = copy_renamed(m, why);
+	err = copy_chunks(m, why);
 	if (!err)
 		err = install(m, why);
 	if (err && err != B2F_EINDOUBT)
