@@ -57,13 +57,19 @@ def test_what_is_not_deleted_keeps_no_descriptor():
     make_texts()
     for i in range(LIMIT):
         os.link(f"src/{i}/text", f"src/{i}/link")
+        os.link(f"src/{i}/text", f"src/{i}/over")
+        pathlib.Path(f"src/{i}/new").write_text("y")
     with Mount("src", "mnt", wrap=LIMITED):
         for i in range(LIMIT):
             with contextlib.suppress(OSError):
                 os.rmdir(f"mnt/{i}")
             os.unlink(f"mnt/{i}/link")
+            # The kernel keeps the file, of which only this name goes.
+            os.stat(f"mnt/{i}/text")
+            os.rename(f"mnt/{i}/new", f"mnt/{i}/over")
         for i in range(LIMIT):
             assert pathlib.Path(f"mnt/{i}/text").read_text() == "x"
+            assert pathlib.Path(f"mnt/{i}/over").read_text() == "y"
 
 
 def test_what_is_open_can_be_read_with_no_descriptor_left():
