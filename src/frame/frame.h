@@ -119,6 +119,15 @@ int b2f_frame_glance(const struct b2f_frame_options *options,
 		     struct b2f_store *store, struct b2f_frame **out);
 
 /*
+ * Opens a frame that is only in memory, like b2f_frame_open(): its whole index
+ * are the @size bytes at @index, which have to stay.
+ */
+B2F_MUST_CHECK
+int b2f_frame_of_bytes(const struct b2f_frame_options *options,
+		       const char *name, const uint8_t *index, size_t size,
+		       bool sparse, struct b2f_frame **out);
+
+/*
  * Opens the version of @frame that is on disk now.  Waits @wait_ms, a time or
  * B2F_TURN_OURS of turn.h, for another program that has locked it.  Close *@out
  * with b2f_frame_close().  Returns as b2f_frame_open().

@@ -45,19 +45,6 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 	return err;
 }
 
-int b2f_frame_of_bytes(const struct b2f_frame_options *options,
-		       const char *name, const uint8_t *index, size_t size,
-		       bool sparse, struct b2f_frame **out)
-{
-	struct b2f_store *store = NULL;
-	int err = b2f_store_new_memory(index, size, &store);
-
-	if (err)
-		return err;
-	store->sparse = sparse;
-	return b2f_frame_open_store(options, store, name, out);
-}
-
 /*
  * Parses the new index in memory before writing it: nothing has to be read
  * back, and a failure comes before there is anything to undo.

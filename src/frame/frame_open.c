@@ -289,18 +289,26 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 	return err;
 }
 
+int b2f_frame_of_bytes(const struct b2f_frame_options *options,
+		       const char *name, const uint8_t *index, size_t size,
+		       bool sparse, struct b2f_frame **out)
+{
+	struct b2f_store *store = NULL;
+	int err = b2f_store_new_memory(index, size, &store);
+
+	if (err)
+		return err;
+	store->sparse = sparse;
+	return b2f_frame_open_store(options, store, name, out);
+}
+
 int b2f_frame_open_memory(const struct b2f_frame_options *options,
 			  const void *data, size_t size, struct b2f_frame **out)
 {
 	struct b2f_frame_options plain = *options;
-	struct b2f_store *store = NULL;
-	int err;
 
 	plain.offset = 0;
-	err = b2f_store_new_memory(data, size, &store);
-	if (err)
-		return err;
-	return b2f_frame_open_store(&plain, store, "memory", out);
+	return b2f_frame_of_bytes(&plain, "memory", data, size, false, out);
 }
 
 int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,

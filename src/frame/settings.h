@@ -35,13 +35,4 @@ B2F_MUST_CHECK
 int b2f_settings_index(const struct b2f_settings *settings, bool small,
 		       uint8_t **out, size_t *size, struct b2f_why *why);
 
-/*
- * Opens a frame that is only in memory, like b2f_frame_open(): its whole index
- * are the @size bytes at @index, which have to stay.
- */
-B2F_MUST_CHECK
-int b2f_frame_of_bytes(const struct b2f_frame_options *options,
-		       const char *name, const uint8_t *index, size_t size,
-		       bool sparse, struct b2f_frame **out);
-
 #endif

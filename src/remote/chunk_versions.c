@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chunk_versions.c - the versions of chunks that were seen */
-#include "remote/chunk_versions.h"
+#include "remote/remote_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* Limits memory to some 10 MB; then all entries are forgotten. */
 #define KNOWN_MAX (64u << 10)
 
-struct known {
+struct b2f_known {
 	UT_hash_handle hh;
 	int64_t id;
 	uint64_t size;
@@ -21,51 +21,29 @@ struct known {
 	char etag[];
 };
 
-struct b2f_chunk_versions {
-	struct known *table;
-};
-
-int b2f_chunk_versions_new(struct b2f_chunk_versions **out)
+void b2f_chunk_versions_forget(struct b2f_remote_place *place)
 {
-	struct b2f_chunk_versions *v = calloc(1, sizeof(*v));
+	struct b2f_known *k, *tmp;
 
-	if (!v)
-		return -ENOMEM;
-	*out = v;
-	return 0;
-}
-
-void b2f_chunk_versions_forget(struct b2f_chunk_versions *versions)
-{
-	struct known *k, *tmp;
-
-	HASH_ITER(hh, versions->table, k, tmp) {
-		HASH_DEL(versions->table, k);
+	HASH_ITER(hh, place->versions, k, tmp) {
+		HASH_DEL(place->versions, k);
 		free(k);
 	}
 }
 
-void b2f_chunk_versions_free(struct b2f_chunk_versions *versions)
-{
-	if (!versions)
-		return;
-	b2f_chunk_versions_forget(versions);
-	free(versions);
-}
-
-void b2f_chunk_versions_put(struct b2f_chunk_versions *versions, int64_t id,
+void b2f_chunk_versions_put(struct b2f_remote_place *place, int64_t id,
 			    const struct b2f_remote_stat *version)
 {
 	size_t n = strlen(version->etag) + 1;
-	struct known *k;
+	struct b2f_known *k;
 
-	HASH_FIND(hh, versions->table, &id, sizeof(id), k);
+	HASH_FIND(hh, place->versions, &id, sizeof(id), k);
 	if (k) {
-		HASH_DEL(versions->table, k);
+		HASH_DEL(place->versions, k);
 		free(k);
 	}
-	if (HASH_COUNT(versions->table) >= KNOWN_MAX)
-		b2f_chunk_versions_forget(versions);
+	if (HASH_COUNT(place->versions) >= KNOWN_MAX)
+		b2f_chunk_versions_forget(place);
 	k = calloc(1, sizeof(*k) + n);
 	if (!k)
 		return;
@@ -73,17 +51,17 @@ void b2f_chunk_versions_put(struct b2f_chunk_versions *versions, int64_t id,
 	k->size = version->size;
 	k->mtime = version->mtime;
 	memcpy(k->etag, version->etag, n);
-	HASH_ADD(hh, versions->table, id, sizeof(id), k);
+	HASH_ADD(hh, place->versions, id, sizeof(id), k);
 	if (!k->hh.tbl)
 		free(k);
 }
 
-bool b2f_chunk_versions_get(struct b2f_chunk_versions *versions, int64_t id,
+bool b2f_chunk_versions_get(struct b2f_remote_place *place, int64_t id,
 			    struct b2f_remote_stat *out)
 {
-	struct known *k;
+	struct b2f_known *k;
 
-	HASH_FIND(hh, versions->table, &id, sizeof(id), k);
+	HASH_FIND(hh, place->versions, &id, sizeof(id), k);
 	if (!k)
 		return false;
 	*out = (struct b2f_remote_stat){.size = k->size, .mtime = k->mtime};

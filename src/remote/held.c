@@ -144,6 +144,6 @@ void b2f_held_lose(struct b2f_held *held, const struct b2f_frame_stamp *stamp)
 	if (held->state == B2F_HELD && b2f_frame_stamp_equal(&mine, stamp))
 		held->state = B2F_LOST;
 	/* The same index may have come with new chunks. */
-	b2f_chunk_versions_forget(place->versions);
+	b2f_chunk_versions_forget(place);
 	pthread_mutex_unlock(&place->lock);
 }

@@ -2,7 +2,6 @@
 /* parts.c - a large object, sent in parts (multipart upload) */
 #include "remote/parts.h"
 
-#include <expat.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,79 +81,23 @@ static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
 	return out;
 }
 
-/* The values to find in an answer. */
-struct answer {
-	unsigned int depth;
-	char root[40];
-	/* Are we inside the wanted element? Its name, and its text. */
-	bool inside;
-	const char *wanted;
-	char text[2048];
-	size_t n;
-};
-
-static void enter(void *arg, const char *name, const char **attributes)
-{
-	struct answer *a = arg;
-
-	(void)attributes;
-	if (a->depth++ == 0)
-		snprintf(a->root, sizeof(a->root), "%s", name);
-	a->inside = a->depth == 2 && strcmp(name, a->wanted) == 0;
-}
-
-static void leave(void *arg, const char *name)
-{
-	struct answer *a = arg;
-
-	(void)name;
-	a->depth--;
-	a->inside = false;
-}
-
-static void take_text(void *arg, const char *text, int len)
-{
-	struct answer *a = arg;
-	size_t n = (size_t)len;
-
-	if (!a->inside || n >= sizeof(a->text) - a->n)
-		return;
-	memcpy(a->text + a->n, text, n);
-	a->n += n;
-}
-
 /* Is the body of @reply a complete document with the root @root? */
 static bool parse(const struct b2f_http_reply *reply, const char *root,
-		  struct answer *a)
+		  const char *wanted, struct b2f_s3_answer *a)
 {
-	XML_Parser parser = XML_ParserCreate(NULL);
-	const char *body = (const char *)reply->body;
-	size_t n = reply->size;
-	bool good;
-
-	if (!parser)
-		return false;
-	/* A slow server sends spaces to keep the connection open. */
-	for (; n > 0 && strchr(" \t\r\n", *body) && *body; n--)
-		body++;
-	XML_SetUserData(parser, a);
-	XML_SetElementHandler(parser, enter, leave);
-	XML_SetCharacterDataHandler(parser, take_text);
-	good = n > 0 && XML_Parse(parser, body, (int)n, 1) == XML_STATUS_OK &&
+	return b2f_s3_find((const char *)reply->body, reply->size, wanted, a) &&
 	       strcmp(a->root, root) == 0;
-	XML_ParserFree(parser);
-	return good;
 }
 
 int b2f_parts_judge(const struct b2f_http_reply *reply,
 		    struct b2f_remote_stat *now, struct b2f_why *why)
 {
-	struct answer ok = {.wanted = "ETag"};
+	struct b2f_s3_answer ok;
 	char code[B2F_S3_CODE_SIZE];
 	int err;
 
-	if (parse(reply, "CompleteMultipartUploadResult", &ok) && ok.n > 0 &&
-	    ok.n < B2F_REMOTE_ETAG_SIZE) {
+	if (parse(reply, "CompleteMultipartUploadResult", "ETag", &ok) &&
+	    ok.n > 0 && ok.n < B2F_REMOTE_ETAG_SIZE) {
 		memcpy(now->etag, ok.text, ok.n + 1);
 		return 0;
 	}
@@ -170,7 +113,7 @@ int b2f_parts_judge(const struct b2f_http_reply *reply,
 
 static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 {
-	struct answer found = {.wanted = "UploadId"};
+	struct b2f_s3_answer found = {.n = 0};
 	struct b2f_http_request *request = NULL;
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_POST,
@@ -183,7 +126,8 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 				 &request, why);
 
 	if (!err && (!parse(b2f_http_wait(request),
-			    "InitiateMultipartUploadResult", &found) ||
+			    "InitiateMultipartUploadResult", "UploadId",
+			    &found) ||
 		     found.n == 0))
 		err = b2f_why_set(why, -EIO, "the server begins no object of "
 					     "parts");

@@ -63,20 +63,6 @@ int b2f_remote_remove(struct b2f_remote *remote, const char *path)
 				 &why);
 }
 
-/* Opens a frame by the @size bytes of its index at @index, without chunks. */
-static int open_bytes(const struct b2f_frame_options *options,
-		      const char *label, const uint8_t *index, size_t size,
-		      struct b2f_frame **out)
-{
-	struct b2f_store *store = NULL;
-	int err = b2f_store_new_memory(index, size, &store);
-
-	if (err)
-		return err;
-	store->sparse = true;
-	return b2f_frame_open_store(options, store, label, out);
-}
-
 static int make_frame(struct b2f_remote *remote, const char *path,
 		      const struct b2f_settings *settings,
 		      const struct b2f_frame_options *options,
@@ -93,7 +79,8 @@ static int make_frame(struct b2f_remote *remote, const char *path,
 	if (!err)
 		err = b2f_remote_store_new_frame(remote, path, &store);
 	if (!err)
-		err = open_bytes(options, label, index, size, &frame);
+		err = b2f_frame_of_bytes(options, label, index, size, true,
+					 &frame);
 	if (!err) {
 		b2f_store_free(frame->store);
 		frame->store = store;

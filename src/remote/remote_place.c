@@ -18,9 +18,7 @@ int b2f_remote_place_new(struct b2f_remote *remote, const char *path,
 
 	if (place)
 		place->path = strdup(path);
-	if (!place || !place->path ||
-	    b2f_chunk_versions_new(&place->versions)) {
-		free(place ? place->path : NULL);
+	if (!place || !place->path) {
 		free(place);
 		return -ENOMEM;
 	}
@@ -49,7 +47,7 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	b2f_uploads_fini(place);
 	b2f_sweeper_end(place);
 	b2f_sweeper_fini(place);
-	b2f_chunk_versions_free(place->versions);
+	b2f_chunk_versions_forget(place);
 	b2f_gone_fini(&place->gone);
 	b2f_ids_fini(&place->replaced);
 	pthread_cond_destroy(&place->changed);
@@ -104,7 +102,7 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	pthread_mutex_lock(&place->lock);
 	other = is_other(place, version, note);
 	if (!place->is_new && other)
-		b2f_chunk_versions_forget(place->versions);
+		b2f_chunk_versions_forget(place);
 	/* Chunks of the version last seen may have been removed since. */
 	if (text && strcmp(version->etag, place->seen.etag) != 0)
 		see_gone(place, text, !other);

@@ -12,11 +12,11 @@
 
 #include <pthread.h>
 
-#include "remote/chunk_versions.h"
 #include "remote/gone.h"
 #include "remote/note.h"
 #include "remote/remote_priv.h"
 
+struct b2f_known;
 struct b2f_upload;
 
 /* Limit of simultaneous removals. */
@@ -45,7 +45,8 @@ struct b2f_remote_place {
 	struct b2f_remote_stat own;
 	/* The mark of @own, or before a commit the mark first seen; or 0. */
 	uint64_t root;
-	struct b2f_chunk_versions *versions;
+	/* Versions of chunks that were seen: a uthash. */
+	struct b2f_known *versions;
 	/* Chunks written here that no index names yet: a uthash. */
 	struct b2f_upload *uploads;
 	/* Uploads under way, the oldest first. */
@@ -84,5 +85,18 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 B2F_MUST_CHECK
 int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 			  struct b2f_remote_stat *out);
+
+/*
+ * The versions of chunks that were seen (chunk_versions.c), under the lock: a
+ * chunk whose version and head are known is opened again without a request.
+ *
+ * _put() notes that chunk @id has @version, and forgets the others if there are
+ * too many; _get() returns false if the version of @id is not known.
+ */
+void b2f_chunk_versions_put(struct b2f_remote_place *place, int64_t id,
+			    const struct b2f_remote_stat *version);
+bool b2f_chunk_versions_get(struct b2f_remote_place *place, int64_t id,
+			    struct b2f_remote_stat *out);
+void b2f_chunk_versions_forget(struct b2f_remote_place *place);
 
 #endif

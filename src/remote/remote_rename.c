@@ -113,14 +113,6 @@ static int begin_copy(void *arg, struct b2f_piece *piece)
 
 static const struct b2f_pump_steps steps = {.make = begin_copy};
 
-static int raise_next(void *arg, int64_t id)
-{
-	uint64_t *next = arg;
-
-	*next = b2f_max_u64(*next, (uint64_t)id + 1);
-	return 0;
-}
-
 /*
  * Chooses ids for the copies that no chunk at the new path has or has had.
  * Returns 0, -EXDEV (the chunks must keep their ids, but there are, or have
@@ -135,7 +127,7 @@ static int choose_numbers(struct renaming *m, struct b2f_why *why)
 	struct b2f_copy_list *list = &m->list;
 	uint64_t next = b2f_max_u64(m->next, m->there.note.next_id), above;
 	bool tagged = true;
-	int err = b2f_remote_list_chunks(m->to, 0, raise_next, &next, why);
+	int err = b2f_remote_raise_id(m->to, &next, why);
 
 	above = next + APART + b2f_note_draw() % APART;
 	for (size_t i = 0; i < list->n; i++)

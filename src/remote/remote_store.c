@@ -161,7 +161,7 @@ static int open_fetched(struct remote_store *r, int64_t id,
 		return err;
 	}
 	pthread_mutex_lock(&r->place->lock);
-	b2f_chunk_versions_put(r->place->versions, id, &got.version);
+	b2f_chunk_versions_put(r->place, id, &got.version);
 	pthread_mutex_unlock(&r->place->lock);
 	b2f_windows_add(windows_of(out), 0, got.n, fetch);
 	return 0;
@@ -206,7 +206,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	pthread_mutex_lock(&r->place->lock);
 	fetch = b2f_ahead_take(&r->ahead, r->place, id);
 	known = !fetch &&
-		b2f_chunk_versions_get(r->place->versions, id, &version);
+		b2f_chunk_versions_get(r->place, id, &version);
 	index = r->held.version;
 	if (r->held.is_settled)
 		begin.index = &index;
@@ -347,7 +347,7 @@ static bool find_kept(struct remote_store *r, int64_t id,
 
 	pthread_mutex_lock(&r->place->lock);
 	if (r->base.sparse)
-		known = b2f_chunk_versions_get(r->place->versions, id, version);
+		known = b2f_chunk_versions_get(r->place, id, version);
 	else
 		*version = r->held.version;
 	pthread_mutex_unlock(&r->place->lock);

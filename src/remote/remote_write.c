@@ -299,15 +299,6 @@ static int remote_own_stamp(struct b2f_store *store,
 	return 0;
 }
 
-/* Raises *@arg above @id. */
-static int raise_id(void *arg, int64_t id)
-{
-	uint64_t *first = arg;
-
-	*first = b2f_max_u64(*first, (uint64_t)id + 1);
-	return 0;
-}
-
 /* Orphans and uncommitted chunks are found by listing. */
 static int remote_first_id(struct b2f_store *store, uint64_t *id,
 			   struct b2f_why *why)
@@ -317,7 +308,7 @@ static int remote_first_id(struct b2f_store *store, uint64_t *id,
 	pthread_mutex_lock(&place->lock);
 	*id = b2f_max_u64(*id, place->next_id);
 	pthread_mutex_unlock(&place->lock);
-	return b2f_remote_list_chunks(place, *id, raise_id, id, why);
+	return b2f_remote_raise_id(place, id, why);
 }
 
 /* What was put is durable. */

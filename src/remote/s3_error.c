@@ -1,63 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* s3_error.c - the errors of an object store */
+/* s3_error.c - answers of an object store, and its errors */
 #include "remote/s3_error.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <expat.h>
-#include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-
-struct search {
-	unsigned int depth;
-	bool in_code;
-	char *code;
-	size_t n;
-};
 
 static void enter(void *arg, const char *name, const char **attributes)
 {
-	struct search *s = arg;
+	struct b2f_s3_answer *a = arg;
 
 	(void)attributes;
-	s->depth++;
-	s->in_code = s->depth == 2 && strcmp(name, "Code") == 0 && s->n == 0;
+	if (a->depth++ == 0)
+		snprintf(a->root, sizeof(a->root), "%s", name);
+	a->inside = a->depth == 2 && a->n == 0 && strcmp(name, a->wanted) == 0;
 }
 
 static void leave(void *arg, const char *name)
 {
-	struct search *s = arg;
+	struct b2f_s3_answer *a = arg;
 
 	(void)name;
-	s->depth--;
-	s->in_code = false;
+	a->depth--;
+	a->inside = false;
 }
 
 static void take_text(void *arg, const char *text, int len)
 {
-	struct search *s = arg;
+	struct b2f_s3_answer *a = arg;
+	size_t n = (size_t)len;
 
-	for (int i = 0; s->in_code && i < len; i++)
-		if (isalnum((unsigned char)text[i]) &&
-		    s->n < B2F_S3_CODE_SIZE - 1)
-			s->code[s->n++] = text[i];
+	if (!a->inside || n >= sizeof(a->text) - a->n)
+		return;
+	memcpy(a->text + a->n, text, n);
+	a->n += n;
+}
+
+bool b2f_s3_find(const char *body, size_t n, const char *wanted,
+		 struct b2f_s3_answer *out)
+{
+	XML_Parser parser = XML_ParserCreate(NULL);
+	bool good;
+
+	*out = (struct b2f_s3_answer){.wanted = wanted};
+	if (!parser)
+		return false;
+	/* A slow server sends spaces to keep the connection open. */
+	for (; n > 0 && strchr(" \t\r\n", *body) && *body; n--)
+		body++;
+	XML_SetUserData(parser, out);
+	XML_SetElementHandler(parser, enter, leave);
+	XML_SetCharacterDataHandler(parser, take_text);
+	good = n > 0 && XML_Parse(parser, body, (int)n, 1) == XML_STATUS_OK;
+	XML_ParserFree(parser);
+	return good;
 }
 
 void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE])
 {
-	struct search s = {.code = out};
-	XML_Parser parser = n ? XML_ParserCreate(NULL) : NULL;
+	struct b2f_s3_answer a;
+	size_t at = 0;
 
 	memset(out, 0, B2F_S3_CODE_SIZE);
-	if (!parser)
-		return;
-	XML_SetUserData(parser, &s);
-	XML_SetElementHandler(parser, enter, leave);
-	XML_SetCharacterDataHandler(parser, take_text);
 	/* A body that is not XML has no code. */
-	(void)XML_Parse(parser, body, (int)n, 0);
-	XML_ParserFree(parser);
+	(void)b2f_s3_find(body, n, "Code", &a);
+	for (size_t i = 0; i < a.n && at < B2F_S3_CODE_SIZE - 1; i++)
+		if (isalnum((unsigned char)a.text[i]))
+			out[at++] = a.text[i];
 }
 
 int b2f_s3_error_explain(const char *code, struct b2f_why *why)

@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * s3_error.h - the errors of an object store
+ * s3_error.h - answers of an object store, and its errors
  *
  * Layer: remote.  May include: base/.  Threads: any.
  */
 #ifndef B2F_REMOTE_S3_ERROR_H
 #define B2F_REMOTE_S3_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/why.h"
 
 /* Room for a code, as "NoSuchKey", and its 0. */
 #define B2F_S3_CODE_SIZE 48
+
+/* What is found in an answer. */
+struct b2f_s3_answer {
+	/* The names of the root, and of the wanted element below it. */
+	char root[40];
+	const char *wanted;
+	/* The text of the first such element. */
+	char text[2048];
+	size_t n;
+	/* Of the parser: are we inside of it? */
+	unsigned int depth;
+	bool inside;
+};
+
+/*
+ * Finds the element @wanted in the @n bytes of XML at @body.  Returns whether
+ * they are a complete document; @out has what stands before its end.
+ */
+bool b2f_s3_find(const char *body, size_t n, const char *wanted,
+		 struct b2f_s3_answer *out);
 
 /*
  * Finds the code in the @n bytes of XML at @body, which may be cut off; "" if

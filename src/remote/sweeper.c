@@ -22,14 +22,9 @@ static int list_ids(const char *path, const void *index, size_t size,
 		    struct b2f_ids *out)
 {
 	const struct b2f_frame_options options = {.log = NULL};
-	struct b2f_store *store = NULL;
 	struct b2f_frame *frame = NULL;
-	int err = b2f_store_new_memory(index, size, &store);
+	int err = b2f_frame_of_bytes(&options, path, index, size, true, &frame);
 
-	if (err)
-		return err;
-	store->sparse = true;
-	err = b2f_frame_open_store(&options, store, path, &frame);
 	if (!err)
 		err = b2f_txn_frame_ids(frame, out);
 	b2f_frame_close(frame);
@@ -379,4 +374,18 @@ int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
 			       after);
 	return b2f_remote_list_after(place->remote, place->path, after,
 				     visit_entry, &visit, why);
+}
+
+static int raise_id(void *arg, int64_t id)
+{
+	uint64_t *above = arg;
+
+	*above = b2f_max_u64(*above, (uint64_t)id + 1);
+	return 0;
+}
+
+int b2f_remote_raise_id(struct b2f_remote_place *place, uint64_t *id,
+			struct b2f_why *why)
+{
+	return b2f_remote_list_chunks(place, *id, raise_id, id, why);
 }

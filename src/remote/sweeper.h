@@ -105,4 +105,9 @@ int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
 			   int (*fn)(void *arg, int64_t id), void *arg,
 			   struct b2f_why *why);
 
+/* Raises *@id above the ids of all chunk objects.  Returns as the listing. */
+B2F_MUST_CHECK
+int b2f_remote_raise_id(struct b2f_remote_place *place, uint64_t *id,
+			struct b2f_why *why);
+
 #endif

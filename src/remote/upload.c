@@ -241,7 +241,7 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 		up->err = err;
 		up->state = state_after(err);
 		if (!err)
-			b2f_chunk_versions_put(place->versions, up->id,
+			b2f_chunk_versions_put(place, up->id,
 					       &up->put.now);
 		pthread_cond_broadcast(&place->changed);
 	}
