@@ -50,13 +50,16 @@ def change_unseen(frame, version, look):
         version += 2
 
 
-def shown(path):
-    with open(path, "rb") as f:
-        return os.pread(f.fileno(), CHUNK, CHUNK)
+def shown(scratch):
+    """The second chunk of a file that is open for this read alone."""
+    with open(scratch.path / "a", "rb") as f:
+        data = os.pread(f.fileno(), CHUNK, CHUNK)
+    scratch.mount.wait_for_closes()
+    return data
 
 
-def check_seen(path, version):
-    data = shown(path)
+def check_seen(scratch, version):
+    data = shown(scratch)
     check_chunk(1, data, "the mount")
     assert data == chunk_bytes(1, version), (data[:8], version)
 
@@ -66,15 +69,16 @@ def check_form(source, form):
     make(frame, form, locks=False)
     with locking(False), Scratch("ro", "attr_timeout=0", "entry_timeout=0",
                                  source=source) as scratch:
-        path = scratch.path / "a"
-        version = change_unseen(frame, 2, lambda: shown(path))
-        check_seen(path, version)
-        with open(path, "rb") as f:
+        version = change_unseen(frame, 2, lambda: shown(scratch))
+        check_seen(scratch, version)
+        with open(scratch.path / "a", "rb") as f:
             version = change_unseen(
                 frame, version + 2, lambda: os.pread(f.fileno(), CHUNK, CHUNK))
             wait_until(lambda: os.pread(f.fileno(), CHUNK, CHUNK) ==
                        chunk_bytes(1, version), f"{form}: seen while open")
-            check_seen(path, version)
+            with open(scratch.path / "a", "rb") as other:
+                assert os.pread(other.fileno(), CHUNK, CHUNK) == \
+                    chunk_bytes(1, version)
     power_disk.run("rm", "-r", str(frame))
 
 
