@@ -42,9 +42,9 @@ struct b2f_layout {
 	uint64_t nbytes;
 	/* Not 0: the frame cannot be shown; the cause was logged. */
 	int err;
-	/* The kind of frame if its data are elsewhere (carrier.h), or "". */
+	/* The kind of frame if its data are elsewhere (layout.c), or "". */
 	char carrier[B2F_CARRIER_SIZE];
-	/* The kind of its serialized objects (carrier.h), or NULL. */
+	/* The kind of its serialized objects (layout.c), or NULL. */
 	const char *objects;
 };
 

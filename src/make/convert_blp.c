@@ -17,13 +17,14 @@
 #include "base/log_line.h"
 #include "blp/blp.h"
 #include "blp/blp_encode.h"
+#include "blp/blp_store.h"
+#include "chunk/chunk_header.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 #include "frame/json_array.h"
 #include "frame/settings.h"
 #include "frame/tensor.h"
-#include "make/blp_base.h"
 #include "make/pump.h"
 #include "store/single.h"
 
@@ -32,6 +33,193 @@
 
 /* Bloscpack leaves room for this many further offsets per chunk. */
 #define ROOM_FACTOR 10
+
+/* Stored bytes that are copied at once. */
+#define STEP (UINT64_C(1) << 20)
+
+/*
+ * The Bloscpack file that a longer one begins with: its full chunks stay as
+ * they are; the data of a last chunk that is not full go into a new chunk,
+ * together with the appended data.
+ */
+struct base {
+	/* NULL: the new file has no base, and all fields are 0. */
+	const struct b2f_blp *blp;
+	struct b2f_file *file;
+	/* The stored file, behind @lead bytes that the store has added. */
+	struct b2f_object object;
+	uint64_t lead;
+	/* Decoded bytes of a chunk of the longer file. */
+	uint32_t chunk_size;
+	/* Decoded bytes. */
+	uint64_t nbytes;
+	/* Chunks that stay, and the first byte of the file behind them. */
+	uint64_t nkept;
+	uint64_t kept_end;
+};
+
+static int read_stored(const struct base *base, uint64_t off, void *buf,
+		       uint64_t n, struct b2f_why *why)
+{
+	return b2f_object_read(&base->object, base->lead + off, buf, n, why);
+}
+
+static int choose_size(struct base *base, uint32_t least,
+		       struct b2f_why *why)
+{
+	const struct b2f_blp *blp = base->blp;
+	uint32_t size = (uint32_t)blp->chunksize, item = blp->header.typesize;
+
+	if (blp->nchunks > 1 && blp->chunksize == 0)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "its chunks have no common size");
+	if (blp->nchunks <= 1 && size < least)
+		size = least - (item ? least % item : 0);
+	base->chunk_size = size;
+	base->nkept = base->nbytes / size;
+	return 0;
+}
+
+/* Stray bytes may follow the last chunk, so its header tells where it ends. */
+static int find_end(struct base *base, struct b2f_why *why)
+{
+	const struct b2f_blp *blp = base->blp;
+	uint8_t raw[B2F_CHUNK_HEADER_MIN];
+	struct b2f_chunk_header h;
+	uint64_t last = base->nkept - 1;
+	int err;
+
+	base->kept_end = blp->start;
+	if (base->nkept == 0)
+		return 0;
+	if (base->nkept < blp->nchunks) {
+		base->kept_end = blp->offs[base->nkept];
+		return 0;
+	}
+	err = read_stored(base, blp->offs[last], raw, sizeof(raw), why);
+	if (!err)
+		err = b2f_chunk_header_parse(raw, sizeof(raw), &h, why);
+	if (!err && !b2f_range_fits(h.cbytes, blp->header.sum->size,
+				    blp->size - blp->offs[last]))
+		err = b2f_why_set(why, B2F_ECORRUPT,
+				  "the last chunk is cut short");
+	if (!err)
+		base->kept_end =
+			blp->offs[last] + h.cbytes + blp->header.sum->size;
+	return err;
+}
+
+/*
+ * Opens @frame, which is shown from a Bloscpack file; a file with at most one
+ * chunk gets chunks of at least @least bytes.  B2F_EUNSUPPORTED: no Bloscpack
+ * file, or its chunks have no common size.
+ */
+static int base_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		      uint32_t least, struct base *base,
+		      struct b2f_why *why)
+{
+	int err;
+
+	base->blp = b2f_blp_of(frame->store);
+	if (!base->blp)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "it is no Bloscpack file");
+	base->lead = frame->store->lead;
+	base->nbytes = base->blp->nbytes;
+	err = choose_size(base, least, why);
+	if (!err)
+		err = b2f_object_open(frame->store, B2F_OBJECT_INDEX,
+				      &base->object, why);
+	if (!err)
+		err = find_end(base, why);
+	if (err)
+		return err;
+	err = b2f_file_open(runtime, b2f_frame_ref(frame), &base->file);
+	if (err)
+		b2f_frame_close(frame);
+	return err;
+}
+
+static void base_close(struct base *base)
+{
+	b2f_file_close(base->file);
+	b2f_object_close(&base->object);
+	*base = (struct base){.blp = NULL};
+}
+
+/*
+ * Reads the decoded bytes of [@off, @off + @n) that the file has, *@got of
+ * them.
+ */
+static int base_read(const struct base *base, uint64_t off, void *buf,
+		      uint32_t n, uint32_t *got)
+{
+	uint32_t part = 0;
+	ssize_t ret = 0;
+
+	if (off < base->nbytes)
+		part = (uint32_t)b2f_min_u64(n, base->nbytes - off);
+	if (part > 0)
+		ret = b2f_file_pread(base->file, NULL, buf, part, off);
+	if (ret < 0)
+		return (int)ret;
+	*got = part;
+	return (uint32_t)ret == part ? 0 : B2F_ECORRUPT;
+}
+
+/* Copies the stored bytes [@from, @end) to byte @to of @fd. */
+static int base_copy(const struct base *base, uint64_t from,
+		      uint64_t end, int fd, uint64_t to, struct b2f_why *why)
+{
+	uint8_t *buf = malloc(STEP);
+	int err = buf ? 0 : -ENOMEM;
+
+	while (from < end && !err) {
+		uint64_t n = b2f_min_u64(end - from, STEP);
+
+		err = read_stored(base, from, buf, n, why);
+		if (!err)
+			err = b2f_single_write(fd, to, buf, n, why);
+		from += n;
+		to += n;
+	}
+	free(buf);
+	return err;
+}
+
+/*
+ * Puts the metadata of @base into *@out, malloc'ed, after @nbytes more of data
+ * have made its array, @array, longer along the slowest axis.
+ *
+ * Returns 0, -EINVAL (no whole number of rows) or -ENOMEM.
+ */
+static int base_grow(const struct base *base,
+		      const struct b2f_array *array, uint64_t nbytes,
+		      char **out, struct b2f_why *why)
+{
+	struct b2f_array grown = *array;
+	uint64_t row = array->itemsize;
+	unsigned int axis = 0;
+
+	if (array->ndim == 0)
+		return b2f_why_set(why, -EINVAL,
+				   "it is an array without dimensions");
+	if (array->fortran_order)
+		axis = array->ndim - 1;
+	for (unsigned int i = 0; i < array->ndim; i++)
+		if (i != axis &&
+		    !b2f_mul_u64(row, (uint64_t)array->shape[i], &row))
+			return b2f_why_set(why, -EINVAL, "its rows are too long");
+	if (row == 0 || nbytes % row)
+		return b2f_why_set(why, -EINVAL,
+				   "it is an array whose rows have %llu bytes, "
+				   "and %llu are no whole number of them",
+				   (unsigned long long)row,
+				   (unsigned long long)nbytes);
+	grown.shape[axis] += (int64_t)(nbytes / row);
+	return b2f_json_array_reshape(base->blp->json, base->blp->json_len,
+				      &grown, out);
+}
 
 struct making {
 	struct b2f_runtime *runtime;
@@ -42,7 +230,7 @@ struct making {
 	struct b2f_blp_header header;
 	unsigned int sum;
 	/* The beginning of the new file, if the old one is a Bloscpack file. */
-	struct b2f_blp_base base;
+	struct base base;
 	/* The metadata, malloc'ed; NULL: as in @base, if it has some. */
 	char *json;
 	/* Where the data in @file begin, behind a .npy header. */
@@ -151,7 +339,7 @@ static int choose_meta(struct making *m, struct b2f_why *why)
 
 	if (old)
 		return old->is_tensor
-			       ? b2f_blp_base_grow(&m->base, &old->array,
+			       ? base_grow(&m->base, &old->array,
 						   f->layout.nbytes, &m->json,
 						   why)
 			       : 0;
@@ -174,7 +362,7 @@ static int open_files(struct making *m, struct b2f_why *why)
 		return err;
 	if (before->layout.err)
 		return before->layout.err;
-	return b2f_blp_base_open(m->runtime, before, CHUNKSIZE_DEFAULT,
+	return base_open(m->runtime, before, CHUNKSIZE_DEFAULT,
 				 &m->base, why);
 }
 
@@ -208,7 +396,7 @@ static int write_next(struct making *m, const void *buf, size_t n,
 static int copy_old(struct making *m, uint64_t from, uint64_t end,
 		    struct b2f_why *why)
 {
-	int err = b2f_blp_base_copy(&m->base, from, end, m->fd, m->at, why);
+	int err = base_copy(&m->base, from, end, m->fd, m->at, why);
 
 	if (!err)
 		m->at += end - from;
@@ -249,7 +437,7 @@ static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
 	uint64_t off = nchunk * (uint32_t)m->header.chunk_size;
 	uint32_t done = 0;
 	ssize_t n = 0;
-	int err = b2f_blp_base_read(&m->base, off, buf, nbytes, &done);
+	int err = base_read(&m->base, off, buf, nbytes, &done);
 
 	if (err)
 		return err;
@@ -439,7 +627,7 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	err = begin(&m, &why);
 	if (!err)
 		err = make_file(&m, dirfd, name, &why);
-	b2f_blp_base_close(&m.base);
+	base_close(&m.base);
 	b2f_file_close(m.file);
 	free(m.json);
 	free(m.offs);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cachedir.c - the cache directory for bytes from servers: look, read, write */
+/* cachedir.c - the cache directory for bytes from servers, and its limit */
 #include "remote/cachedir.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -15,8 +21,220 @@
 #include "base/log_line.h"
 #include "base/monotonic.h"
 #include "remote/cache_cell.h"
-#include "remote/cachedir_priv.h"
 #include "store/files.h"
+
+/*
+ * Directories "00" to "ff"; the number of hexadecimal digits of a cell's name.
+ */
+#define SHARDS	   256
+#define SHARD_SIZE 3
+#define NAME_LEN   30
+
+/* Number of locks; each is for one group of cells. */
+#define NLOCKS 16
+
+/* Prefix of the name of a file that is being written. */
+#define TEMP "tmp."
+
+struct b2f_cachedir {
+	/* Constant. */
+	int fd;
+	uint64_t max_bytes;
+	const struct b2f_log *log;
+	/* For messages. */
+	char *path;
+	/*
+	 * Held while a cell of the group is read and rewritten, so that no
+	 * thread of this program loses what another one adds.
+	 */
+	pthread_mutex_t locks[NLOCKS];
+	/* Nothing is written before this time; 0: no error since. */
+	atomic_ullong rests_until_ns;
+	unsigned int rest_ms;
+	/* Bytes written since the last scan. */
+	_Atomic uint64_t uncounted;
+	/* A thread of this program scans. */
+	atomic_flag counting;
+	/* Makes temporary names differ. */
+	atomic_uint ntemp;
+};
+
+/* Writes the name of directory @shard. */
+static void shard_name(unsigned int shard, char out[SHARD_SIZE])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	out[0] = digits[shard >> 4 & 15];
+	out[1] = digits[shard & 15];
+	out[2] = '\0';
+}
+
+/* Held by the program that scans. */
+#define LOCK_NAME "lock"
+
+/* All files are scanned after writing 1/32 of the limit; 1/16 is freed. */
+#define COUNT_SHARE 32
+#define FREE_SHARE  16
+
+/*
+ * Age in seconds after which a temporary file belongs to a program that was
+ * killed.
+ */
+#define TEMP_MAX_S 3600
+
+/* A cell that was scanned. */
+struct counted {
+	uint8_t shard;
+	char name[NAME_LEN + 1];
+	uint64_t nbytes;
+	int64_t used_ns;
+};
+
+struct count {
+	struct counted *items;
+	size_t n;
+	size_t room;
+	uint64_t nbytes;
+};
+
+static int add(struct count *count, const struct counted *item)
+{
+	if (count->n == count->room) {
+		size_t room = count->room ? 2 * count->room : 1024;
+		struct counted *items =
+			realloc(count->items, room * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		count->items = items;
+		count->room = room;
+	}
+	count->items[count->n++] = *item;
+	count->nbytes += item->nbytes;
+	return 0;
+}
+
+static bool is_temp(const char *name)
+{
+	return strncmp(name, TEMP, strlen(TEMP)) == 0;
+}
+
+/* Counts the file @name, or deletes it if it is an old temporary file. */
+static int look_at(struct count *count, int dir, unsigned int shard,
+		   const char *name)
+{
+	struct counted item = {.shard = (uint8_t)shard};
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	if (is_temp(name)) {
+		if (st.st_mtime + TEMP_MAX_S < time(NULL))
+			(void)!unlinkat(dir, name, 0);
+		return 0;
+	}
+	/* Other files are not ours to delete. */
+	if (strlen(name) != NAME_LEN)
+		return 0;
+	memcpy(item.name, name, sizeof(item.name));
+	item.nbytes = (uint64_t)st.st_blocks * 512;
+	item.used_ns = st.st_mtim.tv_sec * INT64_C(1000000000) +
+		       st.st_mtim.tv_nsec;
+	return add(count, &item);
+}
+
+static int open_shard(const struct b2f_cachedir *cache, unsigned int shard)
+{
+	char name[SHARD_SIZE];
+
+	shard_name(shard, name);
+	return openat(cache->fd, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int count_shard(const struct b2f_cachedir *cache, unsigned int shard,
+		       struct count *count)
+{
+	int fd = open_shard(cache, shard), err = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	while (!err && (entry = readdir(dir)))
+		err = look_at(count, fd, shard, entry->d_name);
+	closedir(dir);
+	return err;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct counted *x = a, *y = b;
+
+	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
+}
+
+/* Deletes the least recently used cells, until a part of the limit is free. */
+static void delete_oldest(const struct b2f_cachedir *cache, struct count *count)
+{
+	uint64_t keep = cache->max_bytes - cache->max_bytes / FREE_SHARE;
+
+	qsort(count->items, count->n, sizeof(count->items[0]), by_use);
+	for (size_t i = 0; i < count->n && count->nbytes > keep; i++) {
+		const struct counted *item = &count->items[i];
+		int dir = open_shard(cache, item->shard);
+
+		if (dir < 0)
+			continue;
+		if (unlinkat(dir, item->name, 0) == 0)
+			count->nbytes -= item->nbytes;
+		close(dir);
+	}
+}
+
+static void count_and_delete(const struct b2f_cachedir *cache)
+{
+	struct count count = {.n = 0};
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < SHARDS; i++)
+		err = count_shard(cache, i, &count);
+	/* If memory ran out, choose among the cells counted so far. */
+	if (count.n > 0)
+		delete_oldest(cache, &count);
+	free(count.items);
+}
+
+/* Scans, unless another program does. */
+static void count_if_first(struct b2f_cachedir *cache)
+{
+	int lock = openat(cache->fd, LOCK_NAME,
+			  O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+		count_and_delete(cache);
+	if (lock >= 0)
+		close(lock);
+}
+
+/* Counts @n written bytes, and scans the cache when it is time. */
+static void note(struct b2f_cachedir *cache, uint64_t n)
+{
+	uint64_t enough = cache->max_bytes / COUNT_SHARE;
+
+	atomic_fetch_add(&cache->uncounted, n);
+	/* Scan again if other threads have written as much meanwhile. */
+	while (atomic_load(&cache->uncounted) >= enough &&
+	       !atomic_flag_test_and_set(&cache->counting)) {
+		atomic_store(&cache->uncounted, 0);
+		count_if_first(cache);
+		atomic_flag_clear(&cache->counting);
+	}
+}
 
 #define SUBDIR "b2fcache-1"
 
@@ -24,7 +242,7 @@
 #define USE_STEP_S 60
 
 /* "ab/0123456789abcdef0123456789abcd" */
-#define CELL_PATH_SIZE (B2F_CACHEDIR_SHARD_SIZE + B2F_CACHEDIR_NAME_LEN + 1)
+#define CELL_PATH_SIZE (SHARD_SIZE + NAME_LEN + 1)
 
 /* The part of a range that lies in one cell. */
 struct part {
@@ -45,16 +263,6 @@ static struct part part_at(uint64_t off, uint64_t left)
 	};
 }
 
-void b2f_cachedir_shard_name(unsigned int shard,
-			     char out[B2F_CACHEDIR_SHARD_SIZE])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	out[0] = digits[shard >> 4 & 15];
-	out[1] = digits[shard & 15];
-	out[2] = '\0';
-}
-
 static void cell_path(const char *name, uint64_t number,
 		      char out[CELL_PATH_SIZE])
 {
@@ -65,7 +273,7 @@ static void cell_path(const char *name, uint64_t number,
 
 	XXH128_canonicalFromHash(&raw, hash);
 	for (size_t i = 0; i < sizeof(raw.digest); i++) {
-		b2f_cachedir_shard_name(raw.digest[i], at);
+		shard_name(raw.digest[i], at);
 		at += 2;
 		if (i == 0)
 			*at++ = '/';
@@ -232,10 +440,10 @@ static bool is_resting(struct b2f_cachedir *cache)
 static int open_temp(struct b2f_cachedir *cache, const char *path, char *temp,
 		     size_t room)
 {
-	char shard[B2F_CACHEDIR_SHARD_SIZE] = {path[0], path[1], '\0'};
+	char shard[SHARD_SIZE] = {path[0], path[1], '\0'};
 	int fd;
 
-	snprintf(temp, room, "%s/" B2F_CACHEDIR_TEMP "%lld.%llx.%x", shard,
+	snprintf(temp, room, "%s/" TEMP "%lld.%llx.%x", shard,
 		 (long long)getpid(), (unsigned long long)b2f_monotonic_ns(),
 		 atomic_fetch_add(&cache->ntemp, 1));
 	for (int try = 0;; try++) {
@@ -311,12 +519,12 @@ static int put_piece(struct b2f_cachedir *cache,
 	int err;
 
 	cell_path(piece->name, piece->number, path);
-	i = (unsigned char)path[0] % B2F_CACHEDIR_LOCKS;
+	i = (unsigned char)path[0] % NLOCKS;
 	pthread_mutex_lock(&cache->locks[i]);
 	err = add_piece(cache, path, piece, &written);
 	pthread_mutex_unlock(&cache->locks[i]);
 	if (written > 0)
-		b2f_cachedir_note(cache, written);
+		note(cache, written);
 	return err;
 }
 
@@ -408,7 +616,7 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 		free(cache);
 		return err;
 	}
-	for (int i = 0; i < B2F_CACHEDIR_LOCKS; i++)
+	for (int i = 0; i < NLOCKS; i++)
 		pthread_mutex_init(&cache->locks[i], NULL);
 	cache->max_bytes = max_bytes;
 	cache->rest_ms = rest_ms;
@@ -424,7 +632,7 @@ void b2f_cachedir_close(struct b2f_cachedir *cache)
 {
 	if (!cache)
 		return;
-	for (int i = 0; i < B2F_CACHEDIR_LOCKS; i++)
+	for (int i = 0; i < NLOCKS; i++)
 		pthread_mutex_destroy(&cache->locks[i]);
 	close(cache->fd);
 	free(cache->path);

@@ -9,9 +9,11 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "remote/ahead.h"
-#include "remote/held.h"
+#include "remote/fetch.h"
+#include "remote/remote_place.h"
 #include "remote/upload.h"
 #include "remote/window.h"
+#include "store/store.h"
 
 /* A contiguous frame has its index at the end. */
 #define TAIL_GUESS (UINT64_C(256) << 10)
@@ -19,10 +21,183 @@
 /* Limit for reading ahead in the index of a sparse frame. */
 #define INDEX_MAX (UINT64_C(256) << 20)
 
+/* The index of a sparse frame is read as a whole. */
+#define INDEX_GUESS (UINT64_C(1) << 20)
+
+/*
+ * A foreign program may upload an index before its chunks; until it is done,
+ * readers find chunks of the previous frame.  After so many seconds it is
+ * assumed to be done.
+ */
+#define UPLOAD_MAX_S 3600
+
+/*
+ * Bytes fetched with the version of an object: they take no longer than a
+ * request for the version alone.
+ */
+#define FIRST (UINT64_C(64) << 10)
+
+/*
+ * The pinned version of an index.
+ *
+ *   unseen     no request was made
+ *   held       the version is known, and all reads are of this version
+ *   lost       the version was replaced while in use; the next look pins anew
+ */
+struct held {
+	struct b2f_remote_place *place;
+	/* Everything below: under the lock of @place. */
+	enum { UNSEEN, HELD, LOST } state;
+	struct b2f_remote_stat version;
+	/* The chunks do not change while this index is current. */
+	bool is_settled;
+	/* The first bytes of the index, until it is opened. */
+	struct b2f_fetch *start;
+};
+
+static void held_fini(struct held *held)
+{
+	b2f_fetch_drop(held->start);
+	held->start = NULL;
+}
+
+/* Pins the current version: one request. 0 or an error of requests. */
+static int held_renew(struct held *held, struct b2f_why *why)
+{
+	struct b2f_remote_place *place = held->place;
+	const struct b2f_ahead_chunk begin = {
+		.id = B2F_OBJECT_INDEX,
+		.n = place->sparse ? INDEX_GUESS : FIRST};
+	struct b2f_fetched got = {.n = 0};
+	struct b2f_fetch *fetch = NULL, *old;
+	struct b2f_note note;
+	int err = b2f_ahead_fetch(place, &begin, &fetch);
+
+	if (!err)
+		err = b2f_fetch_wait(fetch, &got, why);
+	if (err) {
+		b2f_fetch_drop(fetch);
+		return err;
+	}
+	b2f_note_read(got.note, &note);
+	b2f_remote_place_see(place, &got.version, &note, got.note);
+	pthread_mutex_lock(&place->lock);
+	old = held->start;
+	held->start = fetch;
+	held->version = got.version;
+	/* bloscfs puts the index last, and uses no id twice. */
+	held->is_settled = note.nmarks > 0 || got.age_s >= UPLOAD_MAX_S;
+	held->state = HELD;
+	pthread_mutex_unlock(&place->lock);
+	b2f_fetch_drop(old);
+	return 0;
+}
+
+/* Is a version pinned?  A frame without an index has none to pin. */
+static bool is_held(struct held *held)
+{
+	bool is;
+
+	pthread_mutex_lock(&held->place->lock);
+	is = held->state == HELD || held->place->is_new;
+	pthread_mutex_unlock(&held->place->lock);
+	return is;
+}
+
+/* The current version, perhaps not the pinned one; seldom a request. */
+static int held_look(struct held *held, struct b2f_remote_stat *now)
+{
+	int err = is_held(held) ? 0 : held_renew(held, NULL);
+
+	if (!err)
+		err = b2f_remote_place_look(
+			held->place, held->place->remote->refresh_ms, now);
+	return err;
+}
+
+static struct b2f_frame_stamp stamp_of(struct held *held)
+{
+	struct b2f_frame_stamp stamp;
+
+	pthread_mutex_lock(&held->place->lock);
+	stamp = b2f_remote_stamp(&held->version);
+	pthread_mutex_unlock(&held->place->lock);
+	return stamp;
+}
+
+/* Like held_look(), and pins that version; *@out is its stamp. */
+static int held_begin(struct held *held, struct b2f_frame_stamp *out)
+{
+	struct b2f_frame_stamp stamp;
+	struct b2f_remote_stat now;
+	int err = held_look(held, &now);
+
+	if (err)
+		return err;
+	stamp = b2f_remote_stamp(&now);
+	*out = stamp_of(held);
+	if (b2f_frame_stamp_equal(out, &stamp))
+		return 0;
+	err = held_renew(held, NULL);
+	*out = stamp_of(held);
+	return err;
+}
+
+/*
+ * Is no version pinned yet, or has another one of a sparse frame been seen?  A
+ * contiguous frame is read in the version that was opened.
+ */
+static bool is_outdated(struct held *held)
+{
+	const struct b2f_remote_place *place = held->place;
+	bool outdated;
+
+	pthread_mutex_lock(&held->place->lock);
+	outdated = held->state == UNSEEN ||
+		   (place->sparse &&
+		    strcmp(held->version.etag, place->seen.etag) != 0);
+	pthread_mutex_unlock(&held->place->lock);
+	return outdated;
+}
+
+/*
+ * Returns the version to open (of a sparse frame the last one seen by any store
+ * of @place) and its first bytes, which the caller owns, or NULL.
+ */
+static int held_open(struct held *held, struct b2f_remote_stat *version,
+		  struct b2f_fetch **start, struct b2f_why *why)
+{
+	int err = is_outdated(held) ? held_renew(held, why) : 0;
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&held->place->lock);
+	*version = held->version;
+	*start = held->start;
+	held->start = NULL;
+	pthread_mutex_unlock(&held->place->lock);
+	return 0;
+}
+
+/* The version with @stamp cannot be read any more: unpins it. */
+static void held_lose(struct held *held, const struct b2f_frame_stamp *stamp)
+{
+	struct b2f_remote_place *place = held->place;
+	struct b2f_frame_stamp mine;
+
+	pthread_mutex_lock(&place->lock);
+	mine = b2f_remote_stamp(&held->version);
+	if (held->state == HELD && b2f_frame_stamp_equal(&mine, stamp))
+		held->state = LOST;
+	/* The same index may have come with new chunks. */
+	b2f_chunk_versions_forget(place);
+	pthread_mutex_unlock(&place->lock);
+}
+
 struct remote_store {
 	struct b2f_store base;
 	struct b2f_remote_place *place;
-	struct b2f_held held;
+	struct held held;
 	/* Under the lock of @place. */
 	struct b2f_ahead ahead;
 };
@@ -39,13 +214,13 @@ static struct b2f_windows *windows_of(const struct b2f_object *object)
 
 int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why)
 {
-	return b2f_held_renew(&remote_of(store)->held, why);
+	return held_renew(&remote_of(store)->held, why);
 }
 
 static int remote_stat_index(struct b2f_store *store, struct stat *out)
 {
 	struct b2f_remote_stat now;
-	int err = b2f_held_look(&remote_of(store)->held, &now);
+	int err = held_look(&remote_of(store)->held, &now);
 
 	if (!err)
 		b2f_remote_attributes(&now, out);
@@ -56,13 +231,13 @@ static int remote_stat_index(struct b2f_store *store, struct stat *out)
 static int remote_stamp_index(struct b2f_store *store, bool begins,
 			      struct b2f_frame_stamp *out)
 {
-	struct b2f_held *held = &remote_of(store)->held;
+	struct held *held = &remote_of(store)->held;
 	struct b2f_remote_stat now;
 	int err;
 
 	if (begins)
-		return b2f_held_begin(held, out);
-	err = b2f_held_look(held, &now);
+		return held_begin(held, out);
+	err = held_look(held, &now);
 	if (!err)
 		*out = b2f_remote_stamp(&now);
 	return err;
@@ -77,7 +252,7 @@ static int make_object(struct remote_store *r, int64_t id,
 	char *path = b2f_remote_place_path(r->place, id);
 	struct b2f_windows *w = NULL;
 	int err = path ? b2f_windows_new(r->place->remote, path, version, part_of,
-					 r->base.sparse ? 0 : B2F_REMOTE_FIRST, &w)
+					 r->base.sparse ? 0 : FIRST, &w)
 		       : -ENOMEM;
 
 	free(path);
@@ -109,7 +284,7 @@ static int open_index(struct remote_store *r, struct b2f_object *out,
 	struct b2f_fetched got = {.n = 0};
 	struct b2f_remote_stat version;
 	struct b2f_fetch *start = NULL;
-	int err = b2f_held_open(&r->held, &version, &start, why);
+	int err = held_open(&r->held, &version, &start, why);
 
 	if (!err)
 		err = make_object(r, B2F_OBJECT_INDEX, &version, NULL, out);
@@ -191,7 +366,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_upload *up = b2f_upload_find(r->place, id);
-	struct b2f_ahead_chunk begin = {.id = id, .n = B2F_REMOTE_FIRST};
+	struct b2f_ahead_chunk begin = {.id = id, .n = FIRST};
 	struct b2f_remote_stat version, index;
 	struct b2f_fetch *fetch;
 	bool known;
@@ -255,7 +430,7 @@ static int remote_read(const struct b2f_object *object, uint64_t off, void *buf,
 	err = b2f_windows_read(windows_of(object), off, buf, n,
 			       object->base + object->size, why);
 	if (err == -ESTALE)
-		b2f_held_lose(&remote_of(object->store)->held,
+		held_lose(&remote_of(object->store)->held,
 			      &object->identity);
 	return err;
 }
@@ -310,7 +485,7 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
 	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
-					.n = b2f_max_u64(n, B2F_REMOTE_FIRST)};
+					.n = b2f_max_u64(n, FIRST)};
 
 	if ((!store->sparse && !find_range(store, &chunk)) ||
 	    is_upload(r, chunk.id))
@@ -391,7 +566,7 @@ static void remote_free(struct b2f_store *store)
 	struct remote_store *r = remote_of(store);
 
 	b2f_ahead_fini(&r->ahead, r->place);
-	b2f_held_fini(&r->held);
+	held_fini(&r->held);
 	b2f_remote_place_unref(r->place);
 	free(r);
 }

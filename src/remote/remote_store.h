@@ -4,7 +4,7 @@
  *
  * A sparse frame is the objects PATH/chunks.b2frame and PATH/XXXXXXXX.chunk, a
  * contiguous one the object PATH.  The store pins the version of the index that
- * it saw first (held.h); b2f_store_stat_index() returns the current version,
+ * it saw first; b2f_store_stat_index() returns the current version,
  * and asks the server at most once per refresh_ms of the remote.
  *
  * Layer: remote.  May include: base/ store/.  Threads: as store/store.h.
