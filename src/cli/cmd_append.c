@@ -42,6 +42,7 @@ struct append {
 
 static const struct cli_option table[] = {
 	{.shared = cli_server_options},
+	{.shared = cli_server_new_object_options},
 	{.shared = cli_common_options,
 	 .field = offsetof(struct append, common)},
 	{0},

@@ -57,6 +57,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(how.remove),
 	 "remove each file once its frame is safe"),
 	{.shared = cli_server_options},
+	{.shared = cli_server_new_object_options},
 	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
 	{.shared = cli_common_options, .field = FIELD(how.common)},
 	{0},

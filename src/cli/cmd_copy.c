@@ -31,6 +31,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),
 	{.shared = cli_common_talk_options, .field = FIELD(common)},
 	{.shared = cli_server_reading_options},
+	{.shared = cli_server_new_object_options},
 	{0},
 };
 

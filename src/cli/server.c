@@ -27,12 +27,16 @@ static const struct cli_option server_rows[] = {
 	 "take no keys: for public buckets"),
 	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
 	 "pay for requests"),
+	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
+	 "all objects are encrypted with the key in FILE"),
+	{0},
+};
+
+static const struct cli_option new_object_rows[] = {
 	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
 	 "encrypt new objects: AES256, aws:kms"),
 	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
 	 "encrypt them with this key of the server"),
-	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
-	 "encrypt all objects with the key in FILE"),
 	{0},
 };
 
@@ -47,6 +51,11 @@ static const struct cli_option rows[] = {
 
 const struct cli_option cli_server_options[] = {
 	{.base = &user, .shared = server_rows},
+	{0},
+};
+
+const struct cli_option cli_server_new_object_options[] = {
+	{.base = &user, .shared = new_object_rows},
 	{0},
 };
 

@@ -18,7 +18,10 @@
 /* Rows of all commands that take URLs, whatever struct they fill. */
 extern const struct cli_option cli_server_options[];
 
-/* The same, with the rows for commands that read frames. */
+/* Further rows of the commands that store objects. */
+extern const struct cli_option cli_server_new_object_options[];
+
+/* Rows of commands that read frames, in place of cli_server_options. */
 extern const struct cli_option cli_server_reading_options[];
 
 /*

@@ -58,3 +58,42 @@ for line in "bloscctl compress --filter=n" "bloscfs -o ro,filter=n"; do
 		complete -C '$line'" | sed -E 's/.*=(n[a-z]+).*/\1/' | tr '\n' ' ')
 	[ "$got" = "none " ] || die "$line: '$got' in fish"
 done
+
+# zsh, too.  The commands that only a prompt has are played here: they print the
+# words that zsh would offer.
+cat >played.zsh <<'END'
+compset() { word=${word##${~2}}; }
+compadd() { print -rl -- ${(M)@[$@[(i)--]+1,-1]:#$word*}; }
+_describe() { print -rl -- ${(M)${${(P)2}%%:*}:#$word*}; }
+_files() { print -rl -- $word*(N); }
+script=$1
+shift
+words=("$@")
+CURRENT=$#
+word=$words[CURRENT]
+. $script
+END
+
+# offers WANT WORD...: zsh offers WANT for the last word, in any order.
+offers() {
+	local want=$1 got
+
+	shift
+	got=$(zsh -f played.zsh "$completions/$1.zsh" "$@" | sort -u | tr '\n' ' ')
+	[ "$got" = "$want " ] || die "$*: '$got' in zsh, not '$want'"
+}
+
+offers "compress convert copy" bloscctl co
+offers "--codec= --contiguous" bloscctl compress --co
+offers "a.b2frame" bloscctl info a
+offers "zlib zstd" bloscctl recompress --codec=z
+offers "blp contiguous sparse" bloscctl compress --format=
+offers "bitshuffle bytedelta delta none shuffle" bloscctl compress --filter=
+offers "auto" bloscctl recompress --typesize=
+offers "sha1 sha224 sha256 sha384 sha512" bloscctl convert --checksum=s
+offers "zlib zstd" bloscfs -o ro,codec=z
+offers "none" bloscfs -o filter=n
+offers "hidden list off" bloscfs -o npy=
+offers "codec= commit=" bloscfs -o ro,co
+offers "debug error info warning" bloscfs src mnt -o codec=zstd,loglevel=
+offers "noseal" bloscfs src mnt -o nos
