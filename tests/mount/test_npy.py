@@ -603,6 +603,20 @@ def test_half_an_array_is_never_stored():
         assert not found, found
 
 
+def test_half_an_array_is_not_stored_by_a_synchronous_write():
+    """The array behind a view is replaced by a whole one."""
+    old, new = (items((300, 60), "<f8") + n for n in (0, 1))
+    raw = npy_bytes(new)
+    SRC.mkdir()
+    blosc2.asarray(old, urlpath="src/a.b2nd", contiguous=False)
+    with Scratch("direct_io", "commit=3600"):
+        fd = os.open(MNT / "a.npy", os.O_WRONLY | os.O_TRUNC | os.O_SYNC)
+        for at, array in (0, old), (100000, new):
+            os.write(fd, raw[at:at + 100000])
+            assert np.array_equal(stored("a")[()], array)
+        os.close(fd)
+
+
 def test_attributes_while_the_form_changes():
     """Attributes come from the current index, whichever version is open."""
     raw = npy_bytes(items((300, 60), "<f8"))
