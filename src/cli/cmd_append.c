@@ -2,21 +2,26 @@
 /*
  * cmd_append.c - bloscctl append: plain data to the end of a frame
  *
- * A Bloscpack file cannot be written to: a new one is made (longer.h).
+ * A Bloscpack file cannot be written to.  The added data go into a temporary
+ * frame beside the file.  Then a new file is made of both, and one rename
+ * replaces the old file when the new one is on the disk.  So a crash leaves one
+ * of the two files, whole.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/bloscpack.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
-#include "cli/longer.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/server.h"
+#include "cli/target.h"
 
 static const char help[] =
 	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
@@ -32,7 +37,9 @@ struct append {
 	struct b2f_file *file;
 	/* For a Bloscpack file: that file; @file has the bytes to add. */
 	struct b2f_file *old;
-	struct cli_longer longer;
+	/* Its attributes; and the temporary frame of @file. */
+	struct stat like;
+	struct cli_target scratch;
 	/* Size before. */
 	uint64_t start;
 	uint64_t added;
@@ -62,17 +69,20 @@ static int allow_write(struct append *a)
 	return 0;
 }
 
+static int changed(const struct append *a)
+{
+	cli_message_error("%s: another program has changed it meanwhile",
+			  a->path);
+	return -ESTALE;
+}
+
 /*
  * Checks that no other program has added data while this one waited for input:
  * the first write would overwrite them.
  */
 static int check_end(const struct append *a)
 {
-	if (!b2f_file_take_foreign(a->file))
-		return 0;
-	cli_message_error("%s: another program has changed it meanwhile",
-			  a->path);
-	return -ESTALE;
+	return b2f_file_take_foreign(a->file) ? changed(a) : 0;
 }
 
 static bool is_bloscpack(const struct append *a)
@@ -89,12 +99,53 @@ static int refuse_array(const struct append *a)
 	return -EPERM;
 }
 
+/* Opens the temporary frame for the data to add, at @at. */
+static int open_scratch(struct append *a, const struct cli_at *at)
+{
+	const struct b2f_write_options options = {.no_seal = true,
+						  .no_locking = true};
+	const struct b2f_frame_options how = {.label = a->path};
+	struct b2f_settings settings = b2f_settings_of(b2f_file_frame(a->old));
+	int err;
+
+	settings = cli_bloscpack_scratch(&settings);
+	err = b2f_frame_create(&settings, a->scratch.dirfd, a->scratch.base,
+			       0600, false, &cli_message_log);
+	if (err)
+		return cli_message_explain(a->path, err);
+	return cli_frames_open_writable(a->runtime, &how, at, &options,
+					&a->file);
+}
+
 static int begin_longer(struct append *a)
 {
+	struct cli_at at;
+	int err;
+
 	a->old = a->file;
 	a->file = NULL;
-	return cli_longer_begin(&a->longer, a->runtime, a->path,
-				b2f_file_frame(a->old), &a->file);
+	err = cli_kind_check_change(a->path, a->at.kind, "");
+	if (err)
+		return err;
+	err = cli_frames_stat(&a->at, &a->like);
+	if (err)
+		return cli_message_errno(a->path, err);
+	err = cli_target_open_scratch(&a->scratch, &a->at);
+	at = cli_target_at(&a->scratch);
+	return err ? err : open_scratch(a, &at);
+}
+
+/* Is the Bloscpack file unchanged, and not replaced, since it was read? */
+static int check_unchanged(const struct append *a)
+{
+	struct b2f_frame_stamp then = b2f_frame_stamp_of(&a->like), now;
+	struct stat st;
+	int err = cli_frames_stat(&a->at, &st);
+
+	if (err)
+		return cli_message_errno(a->path, err);
+	now = b2f_frame_stamp_of(&st);
+	return b2f_frame_stamp_equal(&then, &now) ? 0 : changed(a);
 }
 
 static int begin(struct append *a)
@@ -154,15 +205,67 @@ static int add_file(struct append *a, const char *path)
 	return err;
 }
 
+static int make_longer(struct append *a, struct b2f_frame *added,
+		       const struct cli_target *target,
+		       struct cli_progress *progress)
+{
+	const struct b2f_convert_options options = {
+		.before = b2f_file_frame(a->old),
+		.mode = a->like.st_mode & 0777,
+		.progress = cli_progress_update,
+		.arg = progress,
+	};
+	struct stat like = a->like;
+	int fd = -1, err = b2f_convert_bloscpack(a->runtime, added, &options,
+						 target->dirfd, target->base);
+
+	if (err)
+		return cli_message_explain(a->path, err);
+	/* The new file has a new mtime. */
+	err = cli_frames_source(&a->at, options.before, &like, &fd);
+	like.st_mtim.tv_nsec = UTIME_NOW;
+	if (!err)
+		err = cli_target_set_attributes(target, &like, fd);
+	if (fd >= 0)
+		close(fd);
+	return err ? err : check_unchanged(a);
+}
+
+/* Makes the new file of the old one and the frame @added. */
+static int replace(struct append *a, struct b2f_frame *added,
+		   struct cli_progress *progress)
+{
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_at at;
+	struct stat st;
+	int err = cli_target_open(&target, &a->at, CLI_REPLACE_SOURCE);
+
+	if (!err)
+		err = make_longer(a, added, &target, progress);
+	at = cli_target_at(&target);
+	if (!err && cli_frames_stat(&at, &st) == 0)
+		a->cbytes = (uint64_t)st.st_size;
+	if (!err)
+		err = cli_target_commit(&target, true);
+	cli_target_close(&target);
+	return err;
+}
+
 static int commit_longer(struct append *a)
 {
+	const struct b2f_frame_options how = {.label = a->path};
+	const struct cli_at at = cli_target_at(&a->scratch);
+	struct b2f_frame *added = NULL;
 	struct cli_progress progress;
 	int err = b2f_file_commit(a->file, B2F_COMMIT_VISIBLE);
 
 	if (err)
 		return cli_message_explain(a->path, err);
 	cli_progress_init(&progress, a->path, a->common.progress);
-	err = cli_longer_finish(&a->longer, &progress, &a->cbytes);
+	err = cli_frames_open(&how, &at, &added);
+	if (!err)
+		err = replace(a, added, &progress);
+	b2f_frame_close(added);
 	cli_progress_fini(&progress);
 	a->start = b2f_file_size(a->old);
 	return err;
@@ -221,15 +324,14 @@ static int run(struct append *a, char **files)
 				   a->cbytes);
 	b2f_file_close(a->file);
 	b2f_file_close(a->old);
-	cli_longer_end(&a->longer);
+	cli_target_close(&a->scratch);
 	return err;
 }
 
 static int run_append(const struct cli_command *self, int argc, char **argv)
 {
 	struct append a = {.common.progress = true,
-			   .longer.scratch = {.parent = -1,
-					      .dirfd = -1}};
+			   .scratch = {.parent = -1, .dirfd = -1}};
 	int status = cli_options_parse(self, argc, argv, &a), err;
 
 	if (status != CLI_CONTINUE)

@@ -1,15 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd_compress.c - bloscctl compress: plain files into frames */
+/*
+ * cmd_compress.c - bloscctl compress: plain files into frames
+ *
+ * The header of a Bloscpack file has the size of the data, which must be known
+ * first; and a pipe that begins like a .npy file may turn out not to be one,
+ * which the library notices while it writes to a sparse frame.  In these two
+ * cases a sparse frame is made first, and converted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "b2frame/b2frame.h"
+#include "cli/attributes.h"
 #include "cli/bloscpack.h"
 #include "cli/command.h"
-#include "cli/compress.h"
+#include "cli/common.h"
+#include "cli/copy.h"
+#include "cli/encoding.h"
 #include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/from_url.h"
+#include "cli/input.h"
+#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/operands.h"
+#include "cli/output.h"
 #include "cli/server.h"
+#include "cli/target.h"
+
+struct compress {
+	/* NULL: from the file's name. */
+	const char *output;
+	struct cli_common common;
+	struct cli_encoding encoding;
+	/* Make a contiguous frame. */
+	bool contiguous;
+	/* Make a Bloscpack file, with the checksum of b2f_convert_options. */
+	bool bloscpack;
+	const char *checksum;
+	/* Remove the input once the frame is safe. */
+	bool remove;
+	/* Make no arrays of .npy files. */
+	bool plain;
+	/*
+	 * Write the contiguous frame or the Bloscpack file to standard output.
+	 */
+	bool to_stdout;
+};
 
 static const char help[] =
 	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
@@ -17,18 +58,12 @@ static const char help[] =
 	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
 	"becomes an array,\nFILE.b2nd, if it holds exactly one array.\n\n";
 
-struct compress {
-	struct cli_compress how;
-	/* NULL: from the file's name. */
-	const char *output;
-};
-
 #define FIELD(name) offsetof(struct compress, name)
 
 static int set_format(const struct cli_option *option, void *field,
 		      const char *value)
 {
-	struct cli_compress *how = field;
+	struct compress *how = field;
 
 	how->bloscpack = strcmp(value, "blp") == 0;
 	how->contiguous = strcmp(value, "contiguous") == 0;
@@ -40,28 +75,582 @@ static int set_format(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(output),
 	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
-	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(how.to_stdout),
+	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
 	 "write to standard output (contiguous)"),
-	CLI_OPTION("contiguous", 0, NULL, cli_option_set, FIELD(how.contiguous),
+	CLI_OPTION("contiguous", 0, NULL, cli_option_set, FIELD(contiguous),
 	 "make a file instead of a directory"),
-	CLI_OPTION("format", 0, "NAME", set_format, FIELD(how),
+	CLI_OPTION("format", 0, "NAME", set_format, 0,
 	 "sparse (default), contiguous, or blp: a Bloscpack file,\nFILE.blp"),
-	{.shared = cli_bloscpack_options, .field = FIELD(how.checksum)},
-	CLI_OPTION("plain", 0, NULL, cli_option_set, FIELD(how.plain), "make no arrays"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(how.common.recursive),
+	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},
+	CLI_OPTION("plain", 0, NULL, cli_option_set, FIELD(plain), "make no arrays"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
 	 "all files below each directory"),
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(how.common.force),
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "overwrite; write to a terminal too"),
-	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(how.remove),
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
 	 "keep the files (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(how.remove),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
 	 "remove each file once its frame is safe"),
 	{.shared = cli_server_options},
 	{.shared = cli_server_new_object_options},
-	{.shared = cli_encoding_options, .field = FIELD(how.encoding)},
-	{.shared = cli_common_options, .field = FIELD(how.common)},
+	{.shared = cli_encoding_options, .field = FIELD(encoding)},
+	{.shared = cli_common_options, .field = FIELD(common)},
 	{0},
 };
+
+/* A file that is being compressed. */
+struct job {
+	const struct compress *how;
+	const struct cli_operand *operand;
+	struct cli_input in;
+	struct b2f_settings settings;
+	/* The input is a .npy file; of a pipe, it begins like one. */
+	bool npy;
+	/* The name of the frame in messages. */
+	const char *output;
+	/* Like @output, if the user gave no name; malloc'ed. */
+	char *name;
+	uint64_t nbytes;
+	/* Stored bytes, once written. */
+	uint64_t cbytes;
+};
+
+/* Refuses to compress a frame: the user most likely meant something else. */
+static int check_input(const struct cli_operand *operand)
+{
+	const struct cli_at *at = &operand->at;
+	struct b2f_frame_peek peek;
+
+	if (at->kind != CLI_KIND_PATH ||
+	    b2f_frame_peek(at->dir, at->name, &peek) || !peek.is_frame)
+		return 0;
+	cli_message_error("%s: it is a frame already; see recompress and "
+			  "convert",
+			  at->path);
+	return -EINVAL;
+}
+
+static mode_t mode_of(const struct job *job)
+{
+	/* A pipe has no mode that the frame could get. */
+	if (job->in.is_file)
+		return job->in.st.st_mode & 0777;
+	return 0666 & ~cli_attributes_umask();
+}
+
+static int guess(struct job *job)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	int err;
+
+	err = cli_input_sample(&job->in, &data, &size);
+	if (err)
+		return err;
+	err = b2f_settings_guess(&job->settings, data, size);
+	free(data);
+	return cli_message_errno(job->in.name, err);
+}
+
+static int choose_typesize(struct job *job)
+{
+	const struct cli_encoding *user = &job->how->encoding;
+
+	return user->guess_typesize || !user->has_typesize ? guess(job) : 0;
+}
+
+static int create(struct job *job, const struct cli_target *target)
+{
+	int err = choose_typesize(job);
+
+	if (err)
+		return err;
+	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
+			       mode_of(job) | 0600, !job->how->contiguous,
+			       &cli_message_log);
+	return cli_message_explain(job->output, err);
+}
+
+static int commit(struct job *job, struct b2f_file *file, bool durable)
+{
+	int err;
+
+	cli_progress_watch(job->operand->progress, job->nbytes);
+	err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
+					    : B2F_COMMIT_VISIBLE);
+	cli_progress_unwatch(job->operand->progress);
+
+	return cli_message_explain(job->output, err);
+}
+
+static struct b2f_write_options writing(const struct job *job)
+{
+	return (struct b2f_write_options){
+		.no_seal = job->how->common.no_seal,
+		.no_locking = true,
+		.npy_arrays = job->npy,
+		.chunksize = (uint32_t)job->settings.chunksize,
+	};
+}
+
+/* Writes all data to @file, and closes it. */
+static int fill(struct job *job, struct b2f_file *file, bool durable)
+{
+	struct b2f_file_now now;
+	int err;
+
+	job->operand->progress->encoder = job->operand->runtime;
+	err = cli_input_copy(&job->in, file, job->output, 0, job->operand->progress,
+			     &job->nbytes);
+	if (!err)
+		err = commit(job, file, durable);
+	else
+		b2f_file_discard(file);
+	b2f_file_now_get(file, &now);
+	job->cbytes = now.cbytes;
+	b2f_file_close(file);
+	return err;
+}
+
+/* Makes the sparse frame @target of the data. */
+static int write_sparse(struct job *job, const struct cli_target *target,
+			bool durable)
+{
+	const struct b2f_frame_options how = {.label = job->output};
+	const struct cli_at at = cli_target_at(target);
+	struct b2f_write_options options;
+	struct b2f_file *file = NULL;
+	int err;
+
+	err = create(job, target);
+	options = writing(job);
+	if (!err)
+		err = cli_frames_open_writable(job->operand->runtime, &how,
+					       &at, &options, &file);
+	return err ? err : fill(job, file, durable);
+}
+
+/* Replaces the frame job->output on a server by the frame in @target. */
+static int send(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_copy_options options = {.progress = NULL};
+	const struct b2f_frame_options how = {.label = job->output};
+	const struct cli_at at = cli_target_at(target);
+	struct b2f_copied copied = {.nchunks = 0};
+	struct b2f_copy_target *to = NULL;
+	struct b2f_remote *remote = NULL;
+	struct b2f_frame *frame = NULL;
+	int err = cli_frames_open(&how, &at, &frame);
+
+	if (!err)
+		err = cli_server_connect(job->output, &remote);
+	if (!err)
+		err = cli_message_errno(job->output,
+					b2f_copy_to_remote(remote, "", true,
+							   &to));
+	if (to)
+		err = cli_message_explain(
+			job->output, b2f_copy_frame(job->operand->runtime, frame,
+						    to, &options, &copied));
+	b2f_copy_target_free(to);
+	b2f_remote_free(remote);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* One PUT of the index replaces the frame, so the new one is made before. */
+static int replace_url(struct job *job)
+{
+	struct cli_target target;
+	int err = cli_target_open_scratch(&target, NULL);
+
+	if (!err)
+		err = write_sparse(job, &target, false);
+	if (!err)
+		err = send(job, &target);
+	cli_target_close(&target);
+	return err;
+}
+
+/* Makes the frame job->output on a server; sends chunks as they are made. */
+static int write_url(struct job *job)
+{
+	bool force = job->how->common.force;
+	struct b2f_write_options options;
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *file = NULL;
+	int err = choose_typesize(job);
+
+	options = writing(job);
+	if (!err)
+		err = cli_from_url_make(&job->settings, job->output, force,
+					&frame);
+	if (err == -EEXIST && force)
+		return replace_url(job);
+	if (err)
+		return err;
+	err = b2f_file_open(job->operand->runtime, frame, &file);
+	if (!err)
+		err = b2f_file_allow_write(file, &options);
+	if (!err)
+		return fill(job, file, true);
+	b2f_file_close(file);
+	return cli_message_explain(job->output, err);
+}
+
+static ssize_t read_input(void *job, void *buf, size_t size, uint64_t off)
+{
+	return cli_input_read(&((struct job *)job)->in, buf, size, off);
+}
+
+static uint64_t find_input(void *job, uint64_t off)
+{
+	return cli_input_find(&((struct job *)job)->in, off);
+}
+
+/* Makes the contiguous frame @target of the data. */
+static int write_contiguous(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_convert_options options = {
+		.mode = mode_of(job),
+		.progress = cli_progress_update,
+		.arg = job->operand->progress,
+		.contiguous = true,
+		.no_seal = job->how->common.no_seal,
+		.label = job->output,
+	};
+	struct b2f_data data = {
+		.read = read_input,
+		.find = find_input,
+		.arg = job,
+		.nbytes = job->in.size,
+		.is_npy = job->npy,
+		.log = &cli_message_log,
+	};
+	int err = choose_typesize(job);
+
+	if (err)
+		return err;
+	err = b2f_convert_data(job->operand->runtime, &job->settings, &data,
+			       &options, target->dirfd, target->base);
+	job->nbytes = data.nbytes;
+	return cli_message_explain(job->output, err);
+}
+
+/*
+ * Converts the sparse frame @from to @target: contiguous, or a Bloscpack file
+ * encoded by @settings.
+ */
+static int convert(struct job *job, const struct cli_at *from,
+		   const struct cli_target *target,
+		   const struct b2f_settings *settings)
+{
+	const struct b2f_convert_options options = {
+		.mode = mode_of(job),
+		.progress = cli_progress_update,
+		.arg = job->operand->progress,
+		.settings = settings,
+		.contiguous = true,
+		.no_verify = true,
+		.label = job->output,
+		.checksum = job->how->checksum,
+	};
+	const struct b2f_frame_options how = {.label = job->output};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open(&how, from, &frame);
+	if (err)
+		return err;
+	err = (settings ? b2f_convert_bloscpack : b2f_convert_frame)(
+		job->operand->runtime, frame, &options, target->dirfd,
+		target->base);
+	b2f_frame_close(frame);
+	return cli_message_explain(job->output, err);
+}
+
+static int write_by_scratch(struct job *job, const struct cli_target *target)
+{
+	struct b2f_settings wanted = job->settings;
+	bool bloscpack = job->how->bloscpack;
+	struct cli_target scratch = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = cli_target_at(target);
+	struct cli_at from;
+	int err;
+
+	if (bloscpack)
+		job->settings = cli_bloscpack_scratch(&wanted);
+	err = cli_target_open_scratch(&scratch, &at);
+	if (!err)
+		err = write_sparse(job, &scratch, false);
+	/* The item size may have been guessed from the data. */
+	wanted.typesize = job->settings.typesize;
+	cli_progress_next(job->operand->progress);
+	from = cli_target_at(&scratch);
+	if (!err)
+		err = convert(job, &from, target,
+			      bloscpack ? &wanted : NULL);
+	cli_target_close(&scratch);
+	return err;
+}
+
+/* Reads the frame from the disk, and compares it with the input. */
+static int compare(struct job *job, const struct cli_at *at)
+{
+	const struct b2f_frame_options how = {.label = job->output};
+	struct b2f_file *file = NULL;
+	struct cli_copy all;
+	int err;
+
+	cli_frames_forget_pages(at);
+	err = cli_input_claim(&job->in);
+	if (!err)
+		err = cli_frames_open_file(job->operand->runtime, &how, at, &file);
+	if (err)
+		return err;
+	all = (struct cli_copy){.file = file,
+				.size = b2f_file_size(file),
+				.progress = job->operand->progress};
+	err = cli_copy_compare_fd(&all, job->in.fd, job->in.base, job->output);
+	b2f_file_close(file);
+	return err;
+}
+
+static bool is_removable(const struct job *job)
+{
+	return job->how->remove && job->in.is_file &&
+	       job->in.fd != STDIN_FILENO;
+}
+
+/* Removes the file if it is still the file that was read. */
+static int remove_input(const struct job *job)
+{
+	int err = cli_input_check_unchanged(&job->in);
+
+	return err ? err
+		   : cli_frames_remove_file(&job->operand->at, &job->in.st);
+}
+
+static int make(struct job *job, struct cli_target *target)
+{
+	bool single = job->how->contiguous || job->how->bloscpack;
+	bool by_scratch = job->how->bloscpack ||
+			  (single && job->npy && !job->in.is_file);
+	const struct cli_at at = cli_target_at(target);
+	int err;
+
+	job->operand->progress->npasses = 1 + by_scratch + is_removable(job);
+	if (by_scratch)
+		err = write_by_scratch(job, target);
+	else
+		err = single ? write_contiguous(job, target)
+			     : write_sparse(job, target, true);
+	cli_progress_next(job->operand->progress);
+	if (!err && is_removable(job))
+		err = compare(job, &at);
+	if (!err && job->in.is_file)
+		err = cli_target_set_attributes(target, &job->in.st, -1);
+	return err;
+}
+
+static void report(const struct job *job, const struct cli_at *at)
+{
+	uint64_t cbytes = at ? 0 : job->cbytes;
+	struct b2f_frame_peek peek;
+
+	if (at && b2f_frame_peek(at->dir, at->name, &peek) == 0)
+		cbytes = peek.cbytes;
+	cli_operand_report(job->operand, job->output, job->nbytes, cbytes);
+}
+
+static int read_head(struct job *job, uint8_t **out, size_t *size)
+{
+	uint8_t *head = malloc(B2F_NPY_HEADER_MAX);
+	ssize_t n;
+
+	if (!head)
+		return cli_message_errno(job->in.name, -ENOMEM);
+	*out = head;
+	n = cli_input_read(&job->in, head, B2F_NPY_HEADER_MAX, 0);
+	*size = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? (int)n : 0;
+}
+
+/* Is the input a .npy file that can become an array, or may a pipe be one? */
+static int look_at_input(struct job *job)
+{
+	uint8_t *head = NULL;
+	size_t n = 0;
+	uint64_t nbytes = 0;
+	int err = job->in.is_file ? read_head(job, &head, &n)
+				  : cli_input_sample(&job->in, &head, &n);
+
+	if (!err)
+		job->npy = !b2f_npy_look(&job->settings, head, n, &nbytes) &&
+			   (!job->in.is_file || nbytes == job->in.size);
+	free(head);
+	return err;
+}
+
+static int choose(struct job *job)
+{
+	job->settings = b2f_settings_default();
+	job->settings.chunksize = 1 << 20;
+	cli_encoding_apply(&job->how->encoding, &job->settings);
+	return job->how->plain ? 0 : look_at_input(job);
+}
+
+/* Takes @place with a suffix, unless the user gave another name. */
+static int name_output(struct job *job, const char *place)
+{
+	enum b2f_suffix suffix = job->how->contiguous ? B2F_SUFFIX_CONTIGUOUS
+						      : B2F_SUFFIX_SPARSE;
+	size_t len = strlen(place);
+
+	if (job->output)
+		return 0;
+	if (job->how->bloscpack)
+		suffix = B2F_SUFFIX_BLOSCPACK;
+	else if (job->npy)
+		suffix = B2F_SUFFIX_ARRAY;
+	/* A mount shows items as NAME, and an array as NAME.npy. */
+	if (job->how->bloscpack && job->npy && len > 4 &&
+	    strcmp(place + len - 4, ".npy") == 0)
+		len -= 4;
+	if (asprintf(&job->name, "%.*s%s", (int)len, place,
+		     b2f_suffix_text(suffix)) < 0) {
+		job->name = NULL;
+		return cli_message_errno(place, -ENOMEM);
+	}
+	job->output = job->name;
+	return 0;
+}
+
+static void end(struct job *job)
+{
+	cli_input_close(&job->in);
+	free(job->name);
+}
+
+static int begin(struct job *job, const struct cli_operand *operand)
+{
+	int err = check_input(operand);
+
+	if (!err)
+		err = cli_input_open(&job->in, &operand->at);
+	if (err)
+		return err;
+	operand->progress->label = job->in.name;
+	err = choose(job);
+	if (!err)
+		err = name_output(job, operand->place.path);
+	if (err)
+		end(job);
+	return err;
+}
+
+static int copy_to_stdout(const struct cli_at *at)
+{
+	struct cli_output out = cli_output_standard();
+	static char buf[1 << 16];
+	int fd = cli_at_open(at, O_RDONLY), err = 0;
+	ssize_t n = fd < 0 ? fd : 1;
+
+	while (n > 0 && !err) {
+		n = cli_io_read(fd, buf, sizeof(buf), CLI_IO_NEXT);
+		if (n > 0)
+			err = cli_output_write(&out, buf, (size_t)n);
+	}
+	if (n < 0)
+		err = cli_message_errno(at->path, (int)n);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Gives the result its name, or writes it to standard output. */
+static int publish(struct job *job, struct cli_target *target)
+{
+	const struct cli_at at = cli_target_at(target);
+
+	if (job->how->to_stdout)
+		return copy_to_stdout(&at);
+	return cli_target_commit(target, true);
+}
+
+/* Makes a sparse frame on a server, where none exists. */
+static int compress_to_url(struct job *job)
+{
+	struct cli_at at;
+	int err;
+
+	if (job->how->contiguous || job->how->bloscpack) {
+		cli_message_error("%s: a frame on a server is made of one "
+				  "object per chunk",
+				  job->output);
+		return -EINVAL;
+	}
+	at = cli_at_named(job->output);
+	job->operand->progress->npasses = 1 + is_removable(job);
+	err = write_url(job);
+	cli_progress_next(job->operand->progress);
+	if (!err && is_removable(job))
+		err = compare(job, &at);
+	if (!err)
+		report(job, NULL);
+	if (!err && is_removable(job))
+		err = remove_input(job);
+	return err;
+}
+
+/*
+ * Makes a frame of the file @operand by the struct compress @how.  If the
+ * user gave no name, adds the suffix of the result's kind.  Returns 0 or an
+ * errno, after printing it.
+ */
+static int compress_file(const void *compress, const struct cli_operand *operand)
+{
+	const struct compress *how = compress;
+	struct job job = {
+		.how = how,
+		.operand = operand,
+		.in.fd = -1,
+		.output = operand->output,
+	};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_at at;
+	int err;
+
+	if (how->to_stdout)
+		job.output = "standard output";
+	err = begin(&job, operand);
+	if (err)
+		return err;
+	if (cli_kind_of(job.output) == CLI_KIND_URL) {
+		err = compress_to_url(&job);
+		end(&job);
+		return err;
+	}
+	at = cli_operand_result(operand, job.output);
+	if (how->to_stdout)
+		err = cli_target_open_scratch(&target, NULL);
+	else
+		err = cli_target_open(&target, &at,
+				      cli_replace_if(how->common.force));
+	if (!err)
+		err = make(&job, &target);
+	if (!err)
+		err = publish(&job, &target);
+	at = how->to_stdout ? cli_target_at(&target)
+			    : cli_target_result(&target);
+	if (!err)
+		report(&job, &at);
+	if (!err && is_removable(&job))
+		err = remove_input(&job);
+	cli_target_close(&target);
+	end(&job);
+	return err;
+}
 
 static int check(const struct cli_command *self, struct compress *o, int n,
 		 char **files)
@@ -71,30 +660,30 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	for (int i = 0; i < n; i++)
 		from_stdin = from_stdin || strcmp(files[i], "-") == 0;
 	if (o->output && strcmp(o->output, "-") == 0)
-		o->how.to_stdout = true;
-	else if (o->output && o->how.to_stdout)
+		o->to_stdout = true;
+	else if (o->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	if (o->how.to_stdout && (n > 1 || o->how.common.recursive))
+	if (o->to_stdout && (n > 1 || o->common.recursive))
 		return cli_command_misuse(self, "-c takes one file");
-	if (from_stdin && !o->output && !o->how.to_stdout)
+	if (from_stdin && !o->output && !o->to_stdout)
 		return cli_command_misuse(self, "standard input needs -o or "
 						"-c");
-	if (o->how.checksum && !o->how.bloscpack)
+	if (o->checksum && !o->bloscpack)
 		return cli_command_misuse(self, "--checksum goes with "
 						"--format=blp");
-	if (o->how.bloscpack && o->how.remove)
+	if (o->bloscpack && o->remove)
 		return cli_command_misuse(
 			self, "--rm does not go with --format=blp, which keeps "
 			      "the data alone");
-	if (o->how.bloscpack && o->how.contiguous)
+	if (o->bloscpack && o->contiguous)
 		return cli_command_misuse(self, "--contiguous and --format=blp "
 						"exclude each other");
 	/* As in zstd: bytes sent to a pipe cannot be checked. */
-	if (o->how.to_stdout) {
-		o->how.remove = false;
-		o->how.contiguous = !o->how.bloscpack;
+	if (o->to_stdout) {
+		o->remove = false;
+		o->contiguous = !o->bloscpack;
 	}
-	if (o->how.to_stdout && cli_json_wanted())
+	if (o->to_stdout && cli_json_wanted())
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
 	return CLI_CONTINUE;
@@ -104,25 +693,25 @@ static int run_compress(const struct cli_command *self, int argc, char **argv)
 {
 	static char dash[] = "-";
 	char *from_stdin[] = {dash, NULL};
-	struct compress o = {.how.common.progress = true};
+	struct compress o = {.common.progress = true};
 	struct cli_operands operands = {.command = self,
-					.common = &o.how.common,
+					.common = &o.common,
 					.files = true,
 					.to_url = true,
-					.run = cli_compress_file,
-					.arg = &o.how};
+					.run = compress_file,
+					.arg = &o};
 	int status = cli_options_parse(self, argc, argv, &o);
 
 	if (status == CLI_CONTINUE)
 		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (cli_encoding_take_environment(&o.how.encoding) ||
-	    cli_common_take_environment(&o.how.common))
+	if (cli_encoding_take_environment(&o.encoding) ||
+	    cli_common_take_environment(&o.common))
 		return CLI_EXIT_USAGE;
-	if (o.how.to_stdout && !cli_common_may_print(&o.how.common))
+	if (o.to_stdout && !cli_common_may_print(&o.common))
 		return CLI_EXIT_FAILURE;
-	operands.output = o.how.to_stdout ? NULL : o.output;
+	operands.output = o.to_stdout ? NULL : o.output;
 	return cli_operands_run(&operands,
 				optind < argc ? argv + optind : from_stdin);
 }

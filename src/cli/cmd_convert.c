@@ -1,13 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cmd_convert.c - bloscctl convert: sparse frames to contiguous ones and back
+ * cmd_convert.c - bloscctl convert, recompress: another frame of the same data
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "b2frame/b2frame.h"
 #include "cli/bloscpack.h"
+#include "cli/common.h"
+#include "cli/copy.h"
+#include "cli/encoding.h"
 #include "cli/exit_codes.h"
+#include "cli/frames.h"
+#include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/server.h"
-#include "cli/transform.h"
+#include "cli/target.h"
+#include "cli/text.h"
+
+enum cli_storage {
+	/* Keep the kind of storage. */
+	CLI_STORAGE_SAME,
+	/* Contiguous for a sparse frame, and the other way round. */
+	CLI_STORAGE_OTHER,
+	CLI_STORAGE_SPARSE,
+	CLI_STORAGE_CONTIGUOUS,
+	/* A Bloscpack file, not a frame. */
+	CLI_STORAGE_BLOSCPACK,
+	/* A b2nd array, sparse. */
+	CLI_STORAGE_ARRAY,
+};
+
+struct transform {
+	struct cli_common common;
+	enum cli_storage storage;
+	/* For Bloscpack files; see b2f_convert_options. */
+	const char *checksum;
+	/* The value of -o: a name, a directory, or NULL. */
+	const char *output;
+	/* Encode anew with these settings; otherwise copy chunks as stored. */
+	bool encode;
+	struct cli_encoding encoding;
+	/* Remove the old frame once the new one is safe. */
+	bool remove;
+	/* Copy chunks without decoding them. */
+	bool no_verify;
+};
 
 static const char help[] =
 	"Usage: bloscctl convert [OPTION...] FRAME...\n"
@@ -15,7 +60,7 @@ static const char help[] =
 	"round.\nChunks and metadata are copied as they are. The copy stands "
 	"beside it, as\nNAME.b2f (contiguous) or NAME.b2frame (sparse).\n\n";
 
-#define FIELD(name) offsetof(struct cli_transform, name)
+#define FIELD(name) offsetof(struct transform, name)
 
 static int set_storage(const struct cli_option *option, void *storage,
 		       const char *value)
@@ -57,9 +102,450 @@ static const struct cli_option table[] = {
 	{0},
 };
 
+/* The advice for frames that cannot be changed. */
+#define COPY "; -o names a copy"
+
+/* A frame that is being transformed. */
+struct job {
+	const struct transform *how;
+	const struct cli_operand *operand;
+	/* The path of the frame: that of @operand. */
+	const char *path;
+	/* The path of the result; malloc'ed. */
+	char *output;
+	/* The result replaces the frame. */
+	bool in_place;
+	bool contiguous;
+	struct b2f_file *file;
+	struct b2f_frame *frame;
+	struct stat like;
+	/* The open index, for xattrs; -1: none. */
+	int like_fd;
+};
+
+static bool choose_contiguous(const struct job *job)
+{
+	bool sparse = b2f_frame_info_get(job->frame)->sparse;
+
+	switch (job->how->storage) {
+	case CLI_STORAGE_SAME:
+		return !sparse;
+	case CLI_STORAGE_OTHER:
+		return sparse;
+	case CLI_STORAGE_SPARSE:
+	case CLI_STORAGE_ARRAY:
+		return false;
+	case CLI_STORAGE_CONTIGUOUS:
+	case CLI_STORAGE_BLOSCPACK:
+		return true;
+	}
+	return !sparse;
+}
+
+/* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
+static char *usual_name(const struct job *job)
+{
+	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
+	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
+						 : B2F_SUFFIX_SPARSE;
+
+	if (job->how->storage == CLI_STORAGE_BLOSCPACK)
+		suffix = B2F_SUFFIX_BLOSCPACK;
+	if (job->how->storage == CLI_STORAGE_ARRAY)
+		suffix = B2F_SUFFIX_ARRAY;
+	if (path && asprintf(&name, "%.*s%s",
+			     (int)(stem ? stem : strlen(path)), path,
+			     b2f_suffix_text(suffix)) < 0)
+		name = NULL;
+	free(path);
+	return name;
+}
+
+/*
+ * Warns of two frames in one directory that differ only in their suffixes: a
+ * mount shows both by their full names, so that neither hides the other.
+ */
+static void tell_of_twin(const struct job *job)
+{
+	const struct cli_operand *operand = job->operand;
+	char *path = cli_text_bare(operand->place.path);
+	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+
+	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
+	    !operand->output && !cli_operand_is_moved(operand))
+		cli_message_warning("%s: made beside %s: a mount shows both "
+				    "by their whole names, and none as %.*s; "
+				    "--rm leaves one",
+				    job->output, path, (int)stem, path);
+	free(path);
+}
+
+static struct cli_at result_of(const struct job *job)
+{
+	/* A frame is replaced where it is stored. */
+	return job->in_place ? job->operand->at
+			     : cli_operand_result(job->operand, job->output);
+}
+
+static int choose_output(struct job *job)
+{
+	const struct cli_operand *operand = job->operand;
+	bool same_name = job->how->storage == CLI_STORAGE_SAME;
+	bool stays = !operand->output && !cli_operand_is_moved(operand);
+	struct cli_at at;
+
+	/* Members of a store, and standard input, have no place beside them. */
+	if (stays && cli_kind_check_change(job->path, operand->at.kind, COPY))
+		return -EROFS;
+	job->in_place = same_name && stays;
+	if (operand->output)
+		job->output = strdup(operand->output);
+	else
+		job->output = same_name ? strdup(operand->place.path)
+					: usual_name(job);
+	if (!job->output)
+		return cli_message_errno(job->path, -ENOMEM);
+	at = result_of(job);
+	if (!job->in_place && cli_frames_is(&at, &job->like)) {
+		if (!job->how->common.force) {
+			cli_message_error("%s: it is the frame itself; -f "
+					  "replaces it, -o names another",
+					  job->output);
+			return -EEXIST;
+		}
+		job->in_place = true;
+	}
+	return 0;
+}
+
+#define SUFFIX ".b2d"
+#define EMBED  "embed.b2e"
+
+/* Is the directory @fd, or one of its parents, named like a store? */
+static bool is_called_so(int fd)
+{
+	size_t suffix = sizeof(SUFFIX) - 1;
+	char link[40], path[PATH_MAX], *save = NULL, *name;
+	ssize_t n;
+	bool is = false;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	for (name = strtok_r(path, "/", &save); name && !is;
+	     name = strtok_r(NULL, "/", &save)) {
+		size_t len = strlen(name);
+
+		is = len > suffix && strcmp(name + len - suffix, SUFFIX) == 0;
+	}
+	return is;
+}
+
+/* Does the directory @fd, or one of its parents, have the file of a store? */
+static bool has_embedded(int fd)
+{
+	struct stat here, above;
+	bool has = false;
+
+	fd = cli_at_open_below(fd, "", O_PATH);
+	while (fd >= 0 && !has) {
+		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		bool more = up >= 0 && fstat(fd, &here) == 0 &&
+			    fstat(up, &above) == 0 &&
+			    (here.st_dev != above.st_dev ||
+			     here.st_ino != above.st_ino);
+
+		has = faccessat(fd, EMBED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		close(fd);
+		if (!more && up >= 0)
+			close(up);
+		fd = more ? up : -1;
+	}
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* Opens the directory that holds @name: for "x/" that of x. */
+static int open_parent(const char *name)
+{
+	char *copy = strdup(name);
+	struct cli_at dir = cli_at_path(copy ? dirname(copy) : "");
+	int fd = copy ? cli_at_open(&dir, O_PATH | O_DIRECTORY) : -1;
+
+	free(copy);
+	return fd;
+}
+
+/*
+ * Is @at, which need not exist, below the directory of a store of python-blosc2
+ * (DictStore, TreeStore, CTable)? Such a directory is usually NAME.b2d, with a
+ * file embed.b2e; the path of a frame in it is its key.
+ */
+static bool is_in_store(const struct cli_at *at)
+{
+	int fd = cli_at_is_named(at) ? open_parent(at->name) : at->dir;
+	bool is = fd >= 0 && (is_called_so(fd) || has_embedded(fd));
+
+	if (fd >= 0 && fd != at->dir)
+		close(fd);
+	return is;
+}
+
+/*
+ * Warns if this changes a key of a store: keys are names; a frame that is
+ * replaced by a frame of the same kind keeps its key.
+ */
+static int check_store(const struct job *job)
+{
+	bool same = job->contiguous != b2f_frame_info_get(job->frame)->sparse;
+	const struct cli_at *from = &job->operand->at, to = result_of(job);
+	const char *path = NULL;
+
+	if (job->how->common.force)
+		return 0;
+	if (job->how->remove && is_in_store(from))
+		path = from->path;
+	else if (!(job->in_place && same) && is_in_store(&to))
+		path = to.path;
+	if (!path)
+		return 0;
+	cli_message_error("%s: it is in a store of python-blosc2, whose keys "
+			  "are the names of its files; -o names a place "
+			  "outside, -f does it all the same",
+			  path);
+	return -EBUSY;
+}
+
+/* One name would get the new file; the others would keep the old one. */
+static int check_names(const struct job *job)
+{
+	if (!job->in_place || job->how->common.force ||
+	    b2f_frame_info_get(job->frame)->sparse || job->like.st_nlink < 2)
+		return 0;
+	cli_message_error("%s: the file has %ju names, and the others would "
+			  "keep the old frame; -f replaces this one, -o names "
+			  "another",
+			  job->path, (uintmax_t)job->like.st_nlink);
+	return -EMLINK;
+}
+
+static int check_kind(const struct job *job)
+{
+	const struct cli_encoding *s = &job->how->encoding;
+	int err;
+
+	if (job->in_place && job->how->common.frame_offset > 0) {
+		cli_message_error("%s: a part of a file cannot be replaced",
+				  job->path);
+		return -EINVAL;
+	}
+	/* Bytes behind the frame in its file would be lost. */
+	if (job->in_place && !job->how->common.force &&
+	    cli_frames_has_more(job->frame, &job->like)) {
+		cli_message_error("%s: the file holds more than a frame; -f "
+				  "replaces it, -o names another",
+				  job->path);
+		return -EBUSY;
+	}
+	if (job->how->encode && b2f_frame_array(job->frame) &&
+	    (s->has_typesize || s->has_chunksize || s->has_blocksize)) {
+		cli_message_error("%s: an array keeps its type, chunk and "
+				  "block size",
+				  job->path);
+		return -EINVAL;
+	}
+	/* A chunk is an object. */
+	if (job->how->encode && b2f_frame_objects(job->frame) &&
+	    s->has_chunksize) {
+		cli_message_error("%s: serialized objects keep their chunks",
+				  job->path);
+		return -EINVAL;
+	}
+	err = check_names(job);
+	return err ? err : check_store(job);
+}
+
+static int begin(struct job *job)
+{
+	const struct b2f_frame_options how = {
+		.offset = job->how->common.frame_offset, .join_objects = true};
+	const struct cli_at *at = &job->operand->at;
+	int err;
+
+	err = cli_frames_open_file(job->operand->runtime, &how, at, &job->file);
+	if (err)
+		return err;
+	job->frame = b2f_file_frame(job->file);
+	job->contiguous = choose_contiguous(job);
+	err = cli_frames_source(at, job->frame, &job->like, &job->like_fd);
+	if (!err)
+		err = choose_output(job);
+	return err ? err : check_kind(job);
+}
+
+/* Keeps out writers of a frame that is about to be removed. */
+static int hold(const struct job *job)
+{
+	if (!job->in_place && !job->how->remove)
+		return 0;
+	return cli_frames_hold(job->path, job->frame);
+}
+
+typedef int make_fn(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		    const struct b2f_convert_options *options, int dirfd,
+		    const char *name);
+
+static make_fn *maker_of(enum cli_storage storage)
+{
+	if (storage == CLI_STORAGE_BLOSCPACK)
+		return b2f_convert_bloscpack;
+	return storage == CLI_STORAGE_ARRAY ? b2f_convert_array
+					    : b2f_convert_frame;
+}
+
+static int convert(struct job *job, const struct cli_target *target)
+{
+	const struct cli_encoding *user =
+		job->how->encode ? &job->how->encoding : NULL;
+	struct b2f_settings settings = b2f_settings_of(job->frame);
+	const struct b2f_convert_options options = {
+		.contiguous = job->contiguous,
+		.mode = job->like.st_mode & 0777,
+		.settings = user ? &settings : NULL,
+		.guess_typesize = user && user->guess_typesize,
+		.no_verify = job->how->no_verify,
+		.no_seal = job->how->common.no_seal,
+		.label = job->output,
+		.checksum = job->how->checksum,
+		.progress = cli_progress_update,
+		.arg = job->operand->progress,
+	};
+	int err;
+
+	if (user)
+		cli_encoding_apply(user, &settings);
+	err = maker_of(job->how->storage)(job->operand->runtime, job->frame, &options,
+					  target->dirfd, target->base);
+	return cli_message_explain(job->output, err);
+}
+
+/* Reads the new frame from the disk, and compares. */
+static int compare(struct job *job, const struct cli_at *at)
+{
+	const struct b2f_frame_options how = {.label = job->output,
+					      .join_objects = true};
+	struct b2f_file *file = NULL;
+	int err;
+
+	cli_frames_forget_pages(at);
+	err = cli_frames_open_file(job->operand->runtime, &how, at, &file);
+	if (err)
+		return err;
+	err = cli_copy_compare_all(job->file, file, job->operand->progress);
+	b2f_file_close(file);
+	return err;
+}
+
+static int make(struct job *job, const struct cli_target *target)
+{
+	bool careful = job->in_place || job->how->remove;
+	const struct cli_at at = cli_target_at(target);
+	int err;
+
+	job->operand->progress->npasses = 1 + careful;
+	err = hold(job);
+	if (!err)
+		err = convert(job, target);
+	cli_progress_next(job->operand->progress);
+	if (!err && careful)
+		err = compare(job, &at);
+	if (!err)
+		err = cli_target_set_attributes(target, &job->like, job->like_fd);
+	/* Has the old frame changed meanwhile? */
+	return err ? err : hold(job);
+}
+
+static void report(const struct job *job, const struct cli_target *target)
+{
+	struct b2f_frame_peek peek;
+
+	if (b2f_frame_peek(target->parent, target->last, &peek))
+		peek.cbytes = 0;
+	cli_operand_report(job->operand, job->in_place ? NULL : job->output,
+			   b2f_file_size(job->file), peek.cbytes);
+}
+
+static int run(struct job *job)
+{
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = result_of(job);
+	int err;
+
+	err = cli_target_open(&target, &at,
+			      job->in_place ? CLI_REPLACE_SOURCE
+					    : cli_replace_if(
+						      job->how->common.force));
+	if (!err)
+		err = make(job, &target);
+	if (!err)
+		err = cli_target_commit(&target, true);
+	if (!err) {
+		report(job, &target);
+		tell_of_twin(job);
+	}
+	if (!err && job->how->remove && !job->in_place)
+		err = cli_frames_remove(&job->operand->at, job->operand->shown,
+					job->frame);
+	cli_target_close(&target);
+	return err;
+}
+
+static int transform_frame(const void *how, const struct cli_operand *operand)
+{
+	struct job job = {.how = how,
+			  .operand = operand,
+			  .path = operand->at.path,
+			  .like_fd = -1};
+	int err;
+
+	err = begin(&job);
+	if (!err)
+		err = run(&job);
+	free(job.output);
+	b2f_file_close(job.file);
+	if (job.like_fd >= 0)
+		close(job.like_fd);
+	return err;
+}
+
+/*
+ * Makes new frames of those at @paths, as @how says.  If the user gave no name,
+ * the result of CLI_STORAGE_SAME replaces the frame, once it has been read
+ * back; other results get the frame's name with the usual suffix.  Returns the
+ * exit status.
+ */
+static int transform_all(const struct cli_command *self,
+			 const struct transform *how, char **paths)
+{
+	struct cli_operands operands = {.command = self,
+					.common = &how->common,
+					.output = how->output,
+					.run = transform_frame,
+					.arg = how};
+
+	operands.removes = how->remove;
+	if (how->remove)
+		operands.changes = "";
+	else if (!how->output && how->storage == CLI_STORAGE_SAME)
+		operands.changes = COPY;
+	return cli_operands_run(&operands, paths);
+}
+
 static int run_convert(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_transform t = {.storage = CLI_STORAGE_OTHER,
+	struct transform t = {.storage = CLI_STORAGE_OTHER,
 				  .common.progress = true};
 	int status = cli_options_parse(self, argc, argv, &t);
 
@@ -76,7 +562,7 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
 	if (t.remove && t.common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	return cli_transform_run(self, &t, argv + optind);
+	return transform_all(self, &t, argv + optind);
 }
 
 const struct cli_command cli_convert_command = {
@@ -86,4 +572,42 @@ const struct cli_command cli_convert_command = {
 	.options = table,
 	.missing = "a frame is missing",
 	.run = run_convert,
+};
+
+static const char recompress_help[] =
+	"Usage: bloscctl recompress [OPTION...] FRAME...\n"
+	"Encodes all data of each FRAME anew, with the settings of the "
+	"options, and\notherwise those of its header. The new frame replaces "
+	"it in one step, after it\nhas been read back. Metadata stay; arrays "
+	"keep type, chunk and block size.\n\n";
+
+static const struct cli_option recompress_table[] = {
+	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
+	 "write to NAME, or into the directory NAME; keep FRAME"),
+	{.shared = cli_common_recursive, .field = FIELD(common)},
+	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
+	 "replace an existing NAME"),
+	{.shared = cli_encoding_kept_options, .field = FIELD(encoding)},
+	{.shared = cli_common_options, .field = FIELD(common)},
+	{0},
+};
+
+static int run_recompress(const struct cli_command *self, int argc, char **argv)
+{
+	struct transform t = {.encode = true,
+				  .common.progress = true};
+	int status = cli_options_parse(self, argc, argv, &t);
+
+	if (status != CLI_CONTINUE)
+		return status;
+	return transform_all(self, &t, argv + optind);
+}
+
+const struct cli_command cli_recompress_command = {
+	.name = "recompress",
+	.summary = "encode frames anew, with other settings",
+	.help = recompress_help,
+	.options = recompress_table,
+	.missing = "a frame is missing",
+	.run = run_recompress,
 };

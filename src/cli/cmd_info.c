@@ -1,16 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_info.c - bloscctl info: prints facts about frames */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "b2frame/frame.h"
+#include "b2frame/names.h"
+#include "b2frame/table.h"
+#include "cli/at.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/info.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/options.h"
+#include "cli/pack_path.h"
 #include "cli/server.h"
+#include "cli/show.h"
+#include "cli/text.h"
+#include "meta/escape.h"
+#include "meta/msgpack.h"
+
+/* The rows of a CTable (b2frame/table.h), to which the path of a column leads. */
+struct table_rows {
+	/* Rows of the table, and items of the column. */
+	uint64_t nrows;
+	uint64_t nitems;
+};
 
 static const char help[] =
 	"Usage: bloscctl info [OPTION...] FRAME...\n"
@@ -44,6 +67,411 @@ static const struct cli_option table[] = {
 	{0},
 };
 
+/* The path of _meta of the table that the column @path belongs to, or NULL. */
+static char *meta_path(const char *path)
+{
+	char *meta = NULL;
+	size_t len;
+
+	if (!b2f_table_has_column(path, &len) ||
+	    asprintf(&meta, "%.*s" B2F_TABLE_META, (int)len, path) < 0)
+		return NULL;
+	return meta;
+}
+
+static int open_in_pack(const struct b2f_frame_options *options,
+			const struct cli_at *file, const char *key,
+			struct b2f_frame **out)
+{
+	struct b2f_pack *pack = NULL;
+	size_t entry = 0;
+	int err = b2f_pack_open(options, file->dir, file->name, &pack);
+
+	if (!err)
+		err = b2f_pack_find(pack, key, &entry);
+	if (!err)
+		err = b2f_pack_open_frame(pack, entry, options, out);
+	b2f_pack_close(pack);
+	return err;
+}
+
+/* Opens _meta of a column given by the user, by path. */
+static int open_meta_named(const char *column, struct b2f_frame **out)
+{
+	const struct b2f_frame_options quiet = {.log = NULL};
+	char *path = meta_path(column), *file;
+	struct cli_at store;
+	const char *key;
+	int err;
+
+	if (!path)
+		return -ENOENT;
+	file = cli_pack_path_split(path, false, &key);
+	if (file)
+		store = cli_at_path(file);
+	err = file ? open_in_pack(&quiet, &store, key, out)
+		   : b2f_frame_open(&quiet, AT_FDCWD, path, out);
+	free(file);
+	free(path);
+	return err;
+}
+
+/* Opens _meta of a column in the directory at->dir. */
+static int open_beside(const struct cli_at *at, struct b2f_frame **out)
+{
+	const struct b2f_frame_options quiet = {.nofollow = true};
+	size_t len;
+
+	return b2f_table_has_column(at->path, &len)
+		       ? b2f_frame_open(&quiet, at->dir, "../" B2F_TABLE_META,
+					out)
+		       : -ENOENT;
+}
+
+static int open_meta(const struct cli_at *at, struct b2f_frame **out)
+{
+	const struct b2f_frame_options quiet = {.nofollow = true};
+	char *key;
+	int err = -ENOENT;
+
+	/* On a server it would cost requests. */
+	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_STDIN)
+		return err;
+	if (cli_at_is_named(at))
+		return open_meta_named(at->name, out);
+	if (at->kind == CLI_KIND_PATH)
+		return open_beside(at, out);
+	key = meta_path(at->key);
+	if (key)
+		err = open_in_pack(&quiet, at, key, out);
+	free(key);
+	return err;
+}
+
+/*
+ * Is @frame at @at, by its name, a column of a CTable whose number of rows is
+ * known?  If so, sets @out.  Looks for _meta beside _cols; prints no errors.
+ */
+static bool find_table(const struct cli_at *at, const struct b2f_frame *frame,
+		       struct table_rows *out)
+{
+	const struct b2f_array *array = b2f_frame_array(frame);
+	struct b2f_frame *meta = NULL;
+	bool found = false;
+
+	if (!array || array->ndim == 0)
+		return false;
+	if (open_meta(at, &meta) == 0)
+		found = b2f_table_rows(meta, &out->nrows) == 0;
+	if (found)
+		out->nitems = (uint64_t)array->shape[0];
+	b2f_frame_close(meta);
+	return found;
+}
+
+/* Longer texts, and longer hex dumps, are cut. */
+#define TEXT_SHOWN 160
+#define HEX_SHOWN  32
+
+static bool is_text(const uint8_t *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (data[i] < 0x20 && data[i] != '\n' && data[i] != '\t')
+			return false;
+	return size > 0;
+}
+
+static void put_text(const uint8_t *data, size_t size)
+{
+	size_t n = size < TEXT_SHOWN ? size : TEXT_SHOWN;
+
+	b2f_escape_put(stdout, (const char *)data, n);
+	if (n < size)
+		fputs("...", stdout);
+}
+
+static void put_hex(const uint8_t *data, size_t size)
+{
+	size_t n = size < HEX_SHOWN ? size : HEX_SHOWN;
+
+	for (size_t i = 0; i < n; i++)
+		printf("%s%02x", i ? " " : "", data[i]);
+	if (n < size)
+		fputs(" ...", stdout);
+}
+
+static void put_content(const uint8_t *data, size_t size)
+{
+	if (b2f_msgpack_print(stdout, data, size))
+		return;
+	if (is_text(data, size))
+		put_text(data, size);
+	else
+		put_hex(data, size);
+}
+
+static void put_meta(const char *kind, const struct b2f_meta_info *info,
+		     const uint8_t *content)
+{
+	printf("  %-10s  %8zu bytes  ", kind, info->size);
+	b2f_escape_put(stdout, info->name, info->name_len);
+	fputs(": ", stdout);
+	put_content(content, info->size);
+	putchar('\n');
+}
+
+static int put_vlmeta(const struct b2f_frame *frame, size_t i)
+{
+	struct b2f_meta_info info;
+	uint8_t *content = NULL;
+	int err;
+
+	err = b2f_frame_vlmeta(frame, i, &info, &content);
+	if (err)
+		printf("  %-10s  unreadable\n", "vlmeta");
+	else
+		put_meta("vlmeta", &info, content);
+	free(content);
+	return err;
+}
+
+/* Prints metalayers and vlmetalayers.  Returns as print_chunks(). */
+static int print_metas(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+	int first = 0;
+
+	for (size_t i = 0; i < info->nmeta; i++) {
+		const uint8_t *content;
+		struct b2f_meta_info meta = b2f_frame_meta(frame, i, &content);
+
+		put_meta("meta", &meta, content);
+	}
+	for (size_t i = 0; i < info->nvlmeta; i++) {
+		int err = put_vlmeta(frame, i);
+
+		if (err && !first)
+			first = err;
+	}
+	return first;
+}
+
+/* A codec, a list of filters. */
+#define CODEC "[{?codec=unknown}codec {codec_id}|{codec}][ ({+codec_meta})]"
+#define FILTERS                                                                \
+	"[<filters|[{?name=unknown}unknown {id}|{name}][ ({+meta:signed})]>|"   \
+	"none]"
+
+/*
+ * All but the chunks, as text (show.h): first the facts that people look for,
+ * kind, size, writable or not.
+ */
+static const char info_text[] =
+	"{}\n"
+	"[  frame        {+in_mount}\n]"
+	"  kind         [{?stands_for}no data of its own"
+	"|{?objects}serialized objects|{?array.npy}a .npy file|{?array}an array"
+	"|{?tensor}plain data of an array"
+	"|{!nbytes}{?vlmetalayers}no data, only attributes (see --meta)"
+	"|plain data]\n"
+	"[  stands for   {stands_for}\n]"
+	"[  objects      {objects} of python-blosc2: serialized, no plain "
+	"bytes\n]"
+	"[{?array}  array        shape {array.shape:shape}, chunks "
+	"{array.chunks:shape}, blocks {array.blocks:shape}\n"
+	"  dtype        [{array.dtype}|not given]\n"
+	"  in C order   {array.nbytes:bytes}[, padding {array.padding:bytes}]\n"
+	"  shown as     [{?stands_for}nothing: its data are elsewhere"
+	"|{?objects}nothing: it holds serialized objects"
+	"|{!array.readable}nothing: it is not readable as an array"
+	"|{?array.npy}a .npy file of {shown_nbytes:bytes}"
+	"|its items in C order]\n]"
+	"[  tensor       shape {tensor.shape:shape}, dtype {tensor.dtype}\n]"
+	/* In a table with deleted rows, items of a column are not its rows. */
+	"[  table        a column of a CTable of {table.rows} rows"
+	"[{?table.has_deleted}, in {table.items} items: deleted rows are among "
+	"them, see _valid_rows]\n]"
+	"  decoded      {nbytes:bytes}\n"
+	"  stored       {cbytes:bytes}, ratio {ratio:ratio}\n"
+	"  writable     [{?writable}yes|no: {why}]\n"
+	"  storage      [a Bloscpack file, checksums: {bloscpack.checksum}"
+	"|[{?storage=sparse}sparse (a directory)|contiguous (a file)], format "
+	"version {version}]\n"
+	"  chunks       {nchunks}[ of {+chunksize:bytes}"
+	"|{?chunksize=0} of variable size][, {+nspecial} in the index alone]\n"
+	"  blocks       [{+blocksize:bytes}|automatic]\n"
+	"  items        {typesize} byte[{!typesize=1}s]\n"
+	"  codec        " CODEC "[{!bloscpack}, level {clevel}, blocks split "
+	"[{?splitmode=auto}automatically|{?splitmode=forward-compat}"
+	"forward-compatibly|{splitmode}][{?use_dict}, with dictionaries]]\n"
+	"  filters      " FILTERS "\n"
+	/* Names of vlmetalayers are compressed with them: see --meta. */
+	"  metalayers   {metalayers:count}[: <metalayers|{name}>]; of variable "
+	"length: {vlmetalayers:count}\n"
+	"[{!bloscpack}  index        {index_nbytes:bytes}: header {header_len}, "
+	"trailer {trailer_len}\n]";
+
+static const char chunk_head[] =
+	"  chunk  kind        stored at           nbytes      cbytes     ratio"
+	"    block  blocks  codec     filters\n";
+
+/* A frame may have millions of chunks: print without JSON objects. */
+static void put_filters(const struct b2f_chunk_info *c)
+{
+	const char *separator = "";
+
+	for (int i = 0; i < B2F_SLOTS; i++) {
+		const char *name = b2f_filter_name(c->filters[i]);
+
+		if (!c->filters[i])
+			continue;
+		printf("%s%s", separator, name);
+		if (strcmp(name, "unknown") == 0)
+			printf(" %u", c->filters[i]);
+		/*
+		 * Numbers of bits may be negative; those of channels are small.
+		 */
+		if (c->filters_meta[i])
+			printf(" (%d)", (int)(int8_t)c->filters_meta[i]);
+		separator = ", ";
+	}
+	puts(separator[0] ? "" : "none");
+}
+
+static void put_codec(const struct b2f_chunk_info *c)
+{
+	const char *name = b2f_codec_code_name(c->codec);
+
+	if (strcmp(name, "unknown") == 0)
+		printf("codec %u", c->codec);
+	else
+		printf("%-8s", name);
+	if (c->codec_meta)
+		printf(" (%u)", c->codec_meta);
+}
+
+static void put_place(const struct b2f_frame_info *info,
+		      const struct b2f_chunk_info *c)
+{
+	if (info->sparse)
+		printf("%08" PRIX64 ".chunk", c->place);
+	else
+		printf("%-14" PRIu64, info->header_len + c->place);
+}
+
+static void put_chunk(const struct b2f_frame_info *info, uint64_t nchunk,
+		      const struct b2f_chunk_info *c)
+{
+	char ratio[CLI_TEXT_SIZE];
+
+	printf("  %5" PRIu64 "  %-10s  ", nchunk, b2f_chunk_kind_name(c->kind));
+	if (c->in_index) {
+		printf("%-14s  %10" PRIu64 "\n", "index", (uint64_t)c->nbytes);
+		return;
+	}
+	put_place(info, c);
+	printf("  %10" PRIu64 "  %10" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32 "  ",
+	       (uint64_t)c->nbytes, (uint64_t)c->cbytes,
+	       cli_text_ratio(c->nbytes, c->cbytes, ratio), c->blocksize,
+	       c->nblocks);
+	put_codec(c);
+	fputs("  ", stdout);
+	put_filters(c);
+}
+
+/*
+ * Prints one line per chunk, as soon as its head is read.  Returns 0, or the
+ * first error after trying all; the causes are logged.
+ */
+static int print_chunks(struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+	int first = 0;
+
+	fputs(chunk_head, stdout);
+	for (uint64_t i = 0; i < info->nchunks; i++) {
+		struct b2f_chunk_info c;
+		int err = b2f_frame_chunk_info(frame, i, &c);
+
+		if (err)
+			printf("  %5" PRIu64 "  unreadable\n", i);
+		else
+			put_chunk(info, i, &c);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+static void set_value(json_t *list, size_t i, const uint8_t *content,
+		      size_t size)
+{
+	json_t *value = b2f_msgpack_json(content, size);
+
+	if (value)
+		json_object_set_new(json_array_get(list, i), "value", value);
+}
+
+static void set_meta_values(json_t *list, const struct b2f_frame *frame)
+{
+	for (size_t i = 0; i < b2f_frame_info_get(frame)->nmeta; i++) {
+		const uint8_t *content;
+		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
+
+		set_value(list, i, content, info.size);
+	}
+}
+
+/* Adds values to those that decode; the others have an error already. */
+static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
+{
+	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
+		struct b2f_meta_info info;
+		uint8_t *content = NULL;
+
+		if (json_object_get(json_array_get(list, i), "error"))
+			continue;
+		if (b2f_frame_vlmeta(frame, i, &info, &content) == 0)
+			set_value(list, i, content, info.size);
+		free(content);
+	}
+}
+
+/* Adds facts from outside of the frame: the table, decoded metalayers. */
+static void add_meanings(json_t *object, const struct cli_at *at,
+			 const struct b2f_frame *frame)
+{
+	struct table_rows rows;
+
+	set_meta_values(json_object_get(object, "metalayers"), frame);
+	set_vlmeta_values(json_object_get(object, "vlmetalayers"), frame);
+	if (find_table(at, frame, &rows))
+		json_object_set_new(
+			object, "table",
+			json_pack("{s:I, s:I, s:b}", "rows",
+				  (json_int_t)rows.nrows, "items",
+				  (json_int_t)rows.nitems, "has_deleted",
+				  rows.nitems != rows.nrows));
+}
+
+/*
+ * Describes @frame, which is at @at, with @chunks too; metalayers in
+ * MessagePack get a "value".  Free *@out.  Returns as b2f_frame_describe(),
+ * which may set *@out in spite of an error; the causes are logged.
+ */
+static int describe(const struct cli_at *at, struct b2f_frame *frame,
+		    bool chunks, json_t **out)
+{
+	char *text = NULL;
+	int err = b2f_frame_describe(frame, chunks, &text);
+
+	*out = text ? json_loads(text, 0, NULL) : NULL;
+	free(text);
+	if (!*out)
+		return err ? err : -ENOMEM;
+	add_meanings(*out, at, frame);
+	return err;
+}
+
 /* Prints @object as text or as JSON, and frees it. */
 static void say(const struct info *o, const struct cli_at *at, json_t *object)
 {
@@ -51,7 +479,7 @@ static void say(const struct info *o, const struct cli_at *at, json_t *object)
 	if (!*o->first && !cli_json_wanted())
 		putchar('\n');
 	*o->first = false;
-	cli_json_say(cli_info_text, at->path, object);
+	cli_json_say(info_text, at->path, object);
 }
 
 static int print_frame(const struct info *o, const struct cli_at *at,
@@ -61,14 +489,14 @@ static int print_frame(const struct info *o, const struct cli_at *at,
 	json_t *object = NULL;
 	int err, meta_err = 0;
 
-	err = cli_info_object(at, frame, o->chunks && json, &object);
+	err = describe(at, frame, o->chunks && json, &object);
 	cli_message_explain(b2f_frame_label(frame), err);
 	if (object)
 		say(o, at, object);
 	if (!err && o->meta && !json)
-		meta_err = cli_info_metas(frame);
+		meta_err = print_metas(frame);
 	if (!err && o->chunks && !json)
-		err = cli_info_chunks(frame);
+		err = print_chunks(frame);
 	return err ? err : meta_err;
 }
 

@@ -1,16 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_repair.c - bloscctl repair: safe repairs, and those that options allow */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "b2frame/b2frame.h"
+#include "cli/at.h"
+#include "cli/common.h"
 #include "cli/exit_codes.h"
-#include "cli/orphans.h"
-#include "cli/repair_frame.h"
+#include "cli/frames.h"
+#include "cli/json.h"
+#include "cli/message.h"
+#include "cli/operands.h"
+#include "cli/progress.h"
 #include "cli/server.h"
+#include "cli/target.h"
+#include "words/value.h"
+
+struct repair {
+	struct cli_common common;
+	/* Change nothing. */
+	bool dry_run;
+	/* Remove recent orphans, too. */
+	bool force;
+	/* Replace damaged chunks by zeros. */
+	bool zero_damaged;
+	/*
+	 * For frames in object stores: remove orphans older than this (NULL:
+	 * "1d").
+	 */
+	bool orphans;
+	bool recursive;
+	const char *older;
+	/* Path of a new frame to make if the index is lost; or NULL. */
+	const char *output;
+	/* Replace an existing file. */
+	bool overwrite;
+};
 
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"
 	"Removes leftovers of crashed writers from each sparse FRAME, looks "
 	"for damage,\nand repairs it as the options say.\n\n";
 
-#define FIELD(name) offsetof(struct cli_repair, name)
+#define FIELD(name) offsetof(struct repair, name)
 
 static const struct cli_option table[] = {
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
@@ -35,18 +72,438 @@ static const struct cli_option table[] = {
 	{0},
 };
 
+/* The frame that is being repaired. */
+struct job {
+	const struct repair *how;
+	const struct cli_operand *operand;
+	const char *path;
+	/* The findings. */
+	struct b2f_leftovers leftovers;
+	struct b2f_check_result check;
+	/* enum b2f_check_state of each chunk. */
+	uint8_t *states;
+	uint64_t nzeroed;
+	/* The stored bytes in the index were corrected. */
+	bool counted;
+};
+
+static int sweep(struct job *job, struct b2f_frame *frame)
+{
+	enum b2f_sweep how = B2F_SWEEP_SURE;
+	int err;
+
+	if (job->how->force)
+		how = B2F_SWEEP_ALL;
+	if (job->how->dry_run)
+		how = B2F_SWEEP_LOOK;
+	err = b2f_frame_sweep(frame, how, &job->leftovers);
+	return cli_message_explain(job->path, err);
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct job *job = arg;
+
+	cli_progress_update(job->operand->progress, done, total);
+}
+
+static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
+{
+	struct job *job = arg;
+
+	job->states[nchunk] = (uint8_t)state;
+}
+
+static int check(struct job *job, struct b2f_frame *frame)
+{
+	const struct b2f_check_options options = {
+		.progress = show_progress, .chunk = note_chunk, .arg = job};
+	int err = -ENOMEM;
+
+	job->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
+	if (job->states)
+		err = b2f_check_frame(job->operand->runtime, frame, &options,
+				      &job->check);
+	return cli_message_explain(job->path, err);
+}
+
+static bool has_to_zero(const struct job *job)
+{
+	return job->how->zero_damaged && job->check.ndamaged;
+}
+
+static int edit(struct job *job, struct b2f_editor *editor)
+{
+	int err = 0;
+
+	for (uint64_t i = 0;
+	     has_to_zero(job) && i < job->check.nchunks && !err; i++) {
+		if (job->states[i] != B2F_CHECK_DAMAGED)
+			continue;
+		err = b2f_editor_zero(editor, i);
+		job->nzeroed += !err;
+	}
+	if (!err)
+		b2f_editor_count(editor, &job->counted);
+	return err ? err : b2f_editor_commit(editor);
+}
+
+/* Replaces damaged chunks, and sums up the stored bytes. */
+static int change(struct job *job, struct b2f_frame *frame)
+{
+	const struct b2f_editor_options options = {
+		.no_seal = job->how->common.no_seal,
+		.any_kind = true,
+	};
+	struct b2f_editor *editor = NULL;
+	int err;
+
+	if (job->how->dry_run) {
+		job->nzeroed = has_to_zero(job) ? job->check.ndamaged : 0;
+		job->counted = job->check.tells_less;
+		return 0;
+	}
+	/* The check has logged the damage. */
+	cli_message_forget();
+	err = b2f_editor_open_frame(&options, frame, &editor);
+	if (!err)
+		err = edit(job, editor);
+	b2f_editor_close(editor);
+	return cli_message_explain(job->path, err);
+}
+
+/* Reports the remaining faults. */
+static int judge(const struct job *job)
+{
+	const struct b2f_check_result *r = &job->check;
+	uint64_t nleft = r->ndamaged - job->nzeroed;
+
+	if (nleft)
+		cli_message_error("%s: %llu chunks are damaged; --zero-damaged "
+				  "replaces them by zeros",
+				  job->path, (unsigned long long)nleft);
+	if (r->nbad_metas)
+		cli_message_error("%s: %llu vlmetalayers are damaged, which "
+				  "cannot be repaired",
+				  job->path, (unsigned long long)r->nbad_metas);
+	if (r->bad_array)
+		cli_message_error("%s: its chunks do not fit the shape of the "
+				  "array, which cannot be repaired",
+				  job->path);
+	if (r->nunsupported || r->nfailed)
+		cli_message_error(
+			"%s: %llu chunks could not be looked at", job->path,
+			(unsigned long long)(r->nunsupported + r->nfailed));
+	return nleft || r->nbad_metas || r->bad_array || r->nunsupported ||
+			       r->nfailed
+		       ? -EIO
+		       : 0;
+}
+
+/* The repairs, done or for --dry-run. */
+#define DONE "{}: [{?dry_run}would have ]"
+
+static const char text[] =
+	"[{?removed_indexes}" DONE "removed an index that was never "
+	"installed\n]"
+	"[" DONE "removed {+removed_chunk_files} chunk "
+	"file[{!removed_chunk_files=1}s] that no index names\n]"
+	"[{}: {+left_chunk_files} young chunk file[{?left_chunk_files=1} that|s "
+	"that] no index names; --force removes such, if no program is "
+	"writing\n]"
+	"[" DONE "replaced chunk[{!nzeroed=1}s] <zeroed|{.}> by zeros\n]"
+	"[{?corrected_cbytes}" DONE "corrected how many bytes the index says "
+	"are stored\n]"
+	"[{?sound}{!removed_indexes}{!removed_chunk_files}{!left_chunk_files}"
+	"{!nzeroed}{!corrected_cbytes}{}: nothing to repair\n]";
+
+static json_t *list_zeroed(const struct job *job)
+{
+	json_t *list = json_array();
+
+	for (uint64_t i = 0; job->nzeroed && i < job->check.nchunks; i++)
+		if (job->states[i] == B2F_CHECK_DAMAGED)
+			json_array_append_new(list, json_integer((json_int_t)i));
+	return list;
+}
+
+static void report(const struct job *job, int err)
+{
+	const struct b2f_leftovers *l = &job->leftovers;
+	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
+
+	cli_json_say(
+		text, job->path,
+		json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:b, "
+			  "s:b}",
+			  "command", "repair", "frame", cli_json_name(job->path),
+			  "dry_run", job->how->dry_run, "removed_indexes",
+			  (json_int_t)l->nindexes, "removed_chunk_files",
+			  (json_int_t)nremoved, "left_chunk_files",
+			  (json_int_t)(l->nsure + l->nyoung - nremoved),
+			  "ndamaged", (json_int_t)job->check.ndamaged,
+			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
+			  list_zeroed(job), "corrected_cbytes", job->counted,
+			  "sound", err == 0));
+}
+
+static int repair_open(struct job *job, struct b2f_frame *frame)
+{
+	int err;
+
+	err = sweep(job, frame);
+	if (err)
+		return err;
+	err = check(job, frame);
+	cli_progress_fini(job->operand->progress);
+	return err;
+}
+
+static int finish(struct job *job, struct b2f_frame *frame)
+{
+	int err = 0;
+
+	if (has_to_zero(job) || job->check.tells_less)
+		err = change(job, frame);
+	if (!err)
+		err = judge(job);
+	report(job, err);
+	return err;
+}
+
+static const char rebuilt_text[] =
+	"{output}: made of {nchunks} chunk files, {nbytes:size}\n"
+	"[  {+ndamaged} chunk files are damaged: [{?zeroed}zeros now, or ]left "
+	"out\n]"
+	"  settings: [{?kept_settings}kept|those of the first chunk]; "
+	"metalayers: [{?kept_metalayers}kept|none]; "
+	"vlmetalayers: [{?kept_vlmetalayers}kept|none]\n"
+	"  The chunks are in the order of their numbers, which may be wrong; "
+	"chunks that\n  were index entries alone (zeros, NaNs) are missing.\n";
+
+static void report_rebuilt(const struct job *job,
+			   const struct b2f_rebuild_result *r)
+{
+	cli_json_say(
+		rebuilt_text, job->path,
+		json_pack("{s:s, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, s:b}",
+			  "command", "repair", "frame", cli_json_name(job->path),
+			  "output", cli_json_name(job->how->output), "nchunks",
+			  (json_int_t)r->nchunks, "nbytes",
+			  (json_int_t)r->nbytes, "ndamaged",
+			  (json_int_t)r->nbad, "zeroed", job->how->zero_damaged,
+			  "kept_settings", r->kept_settings, "kept_metalayers",
+			  r->kept_metalayers, "kept_vlmetalayers",
+			  r->kept_vlmetalayers));
+}
+
+/* Mode and times of the old frame, even if its index is lost. */
+static void find_like(const struct cli_at *at, struct stat *like)
+{
+	if (cli_frames_stat(at, like) != 0 && cli_at_stat(at, like) != 0)
+		*like = (struct stat){.st_mode = 0600};
+}
+
+static int rebuild(struct job *job)
+{
+	struct b2f_rebuild_options options = {
+		.log = &cli_message_log,
+		.no_seal = job->how->common.no_seal,
+		.zero_damaged = job->how->zero_damaged,
+	};
+	struct cli_target target = {.parent = -1, .dirfd = -1};
+	const struct cli_at at = cli_at_path(job->how->output);
+	struct b2f_rebuild_result result = {0};
+	struct stat like;
+	int err;
+
+	find_like(&job->operand->at, &like);
+	options.mode = like.st_mode & 0666;
+	err = cli_target_open(&target, &at,
+			      cli_replace_if(job->how->overwrite));
+	if (err)
+		return err;
+	err = b2f_frame_rebuild(&options, job->operand->at.dir, job->operand->at.name,
+				target.dirfd,
+				target.base, &result);
+	if (err)
+		cli_message_explain(job->path, err);
+	else if (!job->how->dry_run)
+		err = cli_target_commit(&target, true);
+	cli_target_close(&target);
+	if (err)
+		return err;
+	report_rebuilt(job, &result);
+	return 0;
+}
+
+/* Handles a frame whose index is unreadable, as was printed. */
+static int repair_broken(struct job *job, int err)
+{
+	struct stat st;
+
+	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
+	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
+		return err;
+	if (cli_at_stat(&job->operand->at, &st) != 0 || !S_ISDIR(st.st_mode))
+		return err;
+	if (job->how->output)
+		return rebuild(job);
+	cli_message_error("%s: its index is lost; -o NEW makes a new frame of "
+			  "its chunk files",
+			  job->path);
+	return err;
+}
+
+/*
+ * Repairs a frame by the struct repair @how; prints the repairs on stdout.
+ * Returns 0 if the frame is sound now (or would be), else an errno after
+ * printing it.
+ */
+static int repair_frame(const void *how, const struct cli_operand *operand)
+{
+	const char *path = operand->at.path;
+	struct job job = {.how = how, .operand = operand, .path = path};
+	const struct b2f_frame_options options = {.join_objects = true};
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	err = cli_frames_open(&options, &operand->at, &frame);
+	if (err)
+		return repair_broken(&job, err);
+	if (job.how->output) {
+		cli_message_error("%s: its index is sound: -o is for frames "
+				  "that have lost it",
+				  path);
+		err = -EINVAL;
+	}
+	if (!err && !b2f_frame_info_get(frame)->sparse) {
+		cli_message_error("%s: a contiguous frame has no parts that "
+				  "could be replaced; see convert",
+				  path);
+		err = -EROFS;
+	}
+	if (!err)
+		err = repair_open(&job, frame);
+	if (!err)
+		err = finish(&job, frame);
+	b2f_frame_close(frame);
+	free(job.states);
+	return err;
+}
+
+/* Longest age: a century. */
+#define AGE_MAX 3155760000.
+
+/* Parses "90m" as seconds; a number needs a unit. */
+static int parse_age(const char *age, int64_t *out)
+{
+	return isalpha((unsigned char)age[strlen(age) - (*age != '\0')])
+		       ? b2f_value_whole_seconds(age, "smhd", AGE_MAX, out)
+		       : -EINVAL;
+}
+
+static void report_orphans(const char *url,
+			   const struct b2f_remote_orphans *found,
+			   bool dry_run)
+{
+	const char *done = dry_run ? "" : " removed";
+
+	printf("%s: %" PRIu64 " chunks without an index%s, %" PRIu64
+	       " bytes; %" PRIu64 " are younger",
+	       url, found->n, done, found->nbytes, found->nyoung);
+	if (found->nprobes)
+		printf("; %" PRIu64 " probes%s", found->nprobes, done);
+	putchar('\n');
+}
+
+/* The orphans below a place. */
+struct below {
+	const char *label;
+	bool dry_run;
+	uint64_t n;
+};
+
+static void report_orphans_below(void *arg, const char *path,
+				 const struct b2f_remote_orphans *found)
+{
+	struct below *below = arg;
+	char *url = NULL;
+
+	below->n++;
+	if (asprintf(&url, "%s%s%s", below->label, *path ? "/" : "", path) < 0)
+		return;
+	report_orphans(url, found, below->dry_run);
+	free(url);
+}
+
+static int remove_below(struct b2f_remote *remote, uint64_t age, bool dry_run)
+{
+	struct below below = {b2f_remote_label(remote), dry_run, 0};
+	const struct b2f_remote_orphans none = {.n = 0};
+	int err = b2f_remote_sweep_below(remote, "", age, dry_run,
+					 report_orphans_below, &below);
+
+	if (!err && !below.n)
+		report_orphans(below.label, &none, dry_run);
+	return err;
+}
+
+static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
+{
+	struct b2f_remote_orphans found;
+	int err = b2f_remote_sweep(remote, "", age, dry_run, &found);
+
+	if (!err)
+		report_orphans(b2f_remote_label(remote), &found, dry_run);
+	return err;
+}
+
+/*
+ * Removes the orphans of the frame @url, or of all frames below it, that are as
+ * old as @how says; or lists and counts them.  Returns 0 or an errno, after
+ * printing it.
+ */
+static int remove_orphans(const char *url, const struct repair *how)
+{
+	struct b2f_remote *remote = NULL;
+	int64_t age = 0;
+	int err;
+
+	if (cli_kind_of(url) != CLI_KIND_URL) {
+		cli_message_error("%s: --orphans is for frames in an object "
+				  "store",
+				  url);
+		return -EINVAL;
+	}
+	if (parse_age(how->older ? how->older : "1d", &age)) {
+		cli_message_error("--older=%s: not an age, as 90m or 1d",
+				  how->older);
+		return -EINVAL;
+	}
+	err = cli_server_connect(url, &remote);
+	if (err)
+		return err;
+	cli_message_forget();
+	err = how->recursive ? remove_below(remote, (uint64_t)age, how->dry_run)
+			     : remove_one(remote, (uint64_t)age, how->dry_run);
+	err = cli_message_explain(b2f_remote_label(remote), err);
+	b2f_remote_free(remote);
+	return err;
+}
+
 static int repair_one(const void *how, const struct cli_operand *operand)
 {
-	const struct cli_repair *r = how;
+	const struct repair *r = how;
 
 	if (r->orphans)
-		return cli_orphans_remove(operand->at.path, r);
-	return cli_repair_frame(how, operand);
+		return remove_orphans(operand->at.path, r);
+	return repair_frame(how, operand);
 }
 
 static int run_repair(const struct cli_command *self, int argc, char **argv)
 {
-	struct cli_repair r = {.common.progress = true};
+	struct repair r = {.common.progress = true};
 	struct cli_operands operands = {.command = self,
 					.common = &r.common,
 					.run = repair_one,

@@ -2,6 +2,7 @@
 /* daemon_end.c - finds the daemon of a mount, and waits for its end */
 #include "cli/daemon_end.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,11 +14,123 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "b2frame/error.h"
 #include "cli/message.h"
+
+/* "\\040" is a blank, and so on. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *c = text; *c; c++) {
+		if (c[0] == '\\' && c[1] && c[2] && c[3]) {
+			const char digits[] = {c[1], c[2], c[3], '\0'};
+
+			*to++ = (char)strtol(digits, NULL, 8);
+			c += 3;
+		} else {
+			*to++ = *c;
+		}
+	}
+	*to = '\0';
+}
+
+static unsigned int number_behind(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? (unsigned int)strtoul(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Parses a line of proc_pid_mountinfo(5); false: not a FUSE filesystem. */
+static bool parse(char *line, struct cli_mount_row *row, char **mountpoint)
+{
+	char *type = strstr(line, " - ");
+	char *field = line, *save = NULL;
+
+	if (!type || (strncmp(type + 3, "fuse ", 5) != 0 &&
+		      strncmp(type + 3, "fuse.", 5) != 0))
+		return false;
+	row->uid = number_behind(type, "user_id=");
+	row->gid = number_behind(type, "group_id=");
+	for (int i = 0; i < 5; i++, line = NULL) {
+		field = strtok_r(line, " ", &save);
+		if (!field)
+			return false;
+		if (i == 2)
+			snprintf(row->device, sizeof(row->device), "%s", field);
+	}
+	unescape(field);
+	*mountpoint = field;
+	return true;
+}
+
+/* The last row of @table on @path; with NULL, any of @row's device. */
+static int search(const char *table, const char *path, struct cli_mount_row *row)
+{
+	FILE *f = fopen(table, "re");
+	struct cli_mount_row each;
+	char *line = NULL, *mountpoint;
+	size_t room = 0;
+	int err = -ENODATA;
+
+	if (!f)
+		return -errno;
+	while (getline(&line, &room, f) > 0) {
+		if (!parse(line, &each, &mountpoint) ||
+		    (path ? strcmp(mountpoint, path) != 0
+			  : strcmp(each.device, row->device) != 0))
+			continue;
+		*row = each;
+		err = 0;
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+/*
+ * Finds the topmost FUSE filesystem mounted on @path.  Returns 0, -ENODATA
+ * (there is none), or an errno of realpath(3) or /proc.
+ */
+static int find_mount(const char *path, struct cli_mount_row *out)
+{
+	char *real = realpath(path, NULL);
+	int err = real ? search("/proc/self/mountinfo", real, out) : -errno;
+
+	free(real);
+	return err;
+}
+
+/*
+ * Returns a process in whose mount namespace the filesystem of @row is mounted,
+ * among those that may be examined; 0: none.
+ */
+static pid_t find_holder(const struct cli_mount_row *row)
+{
+	struct cli_mount_row found = *row;
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	char table[sizeof(entry->d_name) + 32];
+	pid_t pid = 0;
+
+	while (dir && !pid && (entry = readdir(dir))) {
+		if (entry->d_name[strspn(entry->d_name, "0123456789")])
+			continue;
+		snprintf(table, sizeof(table), "/proc/%s/mountinfo",
+			 entry->d_name);
+		if (search(table, NULL, &found) == 0)
+			pid = (pid_t)strtol(entry->d_name, NULL, 10);
+	}
+	if (dir)
+		closedir(dir);
+	return pid;
+}
 
 #define PID_NAME  "user.bloscfs.pid"
 #define SYNC_NAME "user.bloscfs.sync"
@@ -138,7 +251,7 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 	int err;
 
 	*out = (struct cli_daemon){.pidfd = -1};
-	err = cli_mount_table_find(path, &out->mount);
+	err = find_mount(path, &out->mount);
 	if (err)
 		return err;
 	answer = ask(path);
@@ -226,7 +339,7 @@ static int tell_end(const struct cli_daemon *daemon, const char *path)
 /* Is it also mounted elsewhere, so that the daemon goes on? */
 static bool goes_on(const struct cli_daemon *daemon, const char *path)
 {
-	pid_t holder = cli_mount_table_holder(&daemon->mount);
+	pid_t holder = find_holder(&daemon->mount);
 
 	if (holder)
 		cli_message_error("%s: unmounted, but it is mounted in another "

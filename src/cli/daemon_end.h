@@ -11,7 +11,18 @@
 #include <sys/types.h>
 
 #include "b2frame/error.h"
-#include "cli/mount_table.h"
+
+/*
+ * A row of the kernel's table of mounts.  The table is read because the
+ * filesystem itself may not answer.
+ */
+struct cli_mount_row {
+	/* "MAJOR:MINOR", the same for all mounts of the filesystem. */
+	char device[32];
+	/* The user who mounted it, and may always use it. */
+	uid_t uid;
+	gid_t gid;
+};
 
 struct cli_daemon {
 	/* The mount. */

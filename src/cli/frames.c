@@ -4,17 +4,81 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "b2frame/b2frame.h"
 #include "b2frame/error.h"
-#include "cli/from_stdin.h"
 #include "cli/from_url.h"
+#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
+
+#define STDIN_NAME "standard input"
+
+/*
+ * Copies the rest of standard input, a pipe, to an unnamed file in $TMPDIR or
+ * /tmp, because reading a frame needs random access.  Returns a descriptor.
+ */
+static int keep(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char buf[65536];
+	ssize_t n;
+	int err = 0;
+	int fd = open(dir && *dir ? dir : "/tmp",
+		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	while (!err && (n = cli_io_read(STDIN_FILENO, buf, sizeof(buf),
+					CLI_IO_NEXT)) != 0)
+		err = n < 0 ? (int)n
+			    : cli_io_write(fd, buf, (size_t)n, CLI_IO_NEXT);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Is it a regular file, read from its start? */
+static bool is_whole_file(void)
+{
+	struct stat st;
+
+	return fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+	       lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+}
+
+/*
+ * Opens the contiguous frame on standard input, once, with @options.  Errors:
+ * b2f_frame_open()'s, and errnos of the unnamed file; prints all.
+ */
+static int open_stdin(const struct b2f_frame_options *options,
+		      struct b2f_frame **out)
+{
+	struct b2f_frame_options named = *options;
+	int fd = is_whole_file() ? STDIN_FILENO : keep();
+	char path[40];
+	int err;
+
+	named.label = STDIN_NAME;
+	if (fd < 0)
+		return cli_message_errno(STDIN_NAME, fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	cli_message_forget();
+	err = cli_message_explain(STDIN_NAME,
+				  b2f_frame_open(&named, AT_FDCWD, path, out));
+	/* The frame has its own descriptor. */
+	if (fd != STDIN_FILENO)
+		close(fd);
+	return err;
+}
 
 /* The operand may lead into a store that is a file. */
 static int open_named(const struct b2f_frame_options *options,
@@ -100,7 +164,7 @@ int cli_frames_open(const struct b2f_frame_options *how,
 		options.label = at->path;
 	switch (at->kind) {
 	case CLI_KIND_STDIN:
-		return cli_from_stdin_open(&options, out);
+		return open_stdin(&options, out);
 	case CLI_KIND_URL:
 	case CLI_KIND_MEMBER:
 	case CLI_KIND_PATH:
