@@ -15,8 +15,7 @@
 #include "make/sink.h"
 
 struct build {
-	const struct b2f_build_options *options;
-	const struct b2f_build_source *source;
+	const struct b2f_build_plan *plan;
 	struct b2f_frame_header header;
 	uint8_t *header_bytes;
 	uint64_t next_id;
@@ -31,8 +30,8 @@ struct build {
 static bool is_sealed(const struct build *b)
 {
 	return b->header.sparse ||
-	       (!b->options->no_seal &&
-		b2f_frame_may_seal(b->options->like, b->entries.ids,
+	       (!b->plan->no_seal &&
+		b2f_frame_may_seal(b->plan->like, b->entries.ids,
 				   b->entries.n));
 }
 
@@ -48,7 +47,7 @@ static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
 static int make_index(const struct build *b, uint8_t **out, size_t *size,
 		      struct b2f_why *why)
 {
-	const struct b2f_frame *like = b->options->like;
+	const struct b2f_frame *like = b->plan->like;
 	const struct b2f_index_parts parts = {
 		.header = b->header,
 		.header_bytes = b->header_bytes,
@@ -59,7 +58,7 @@ static int make_index(const struct build *b, uint8_t **out, size_t *size,
 		.trailer_bytes = like->trailer_bytes,
 		.trailer_len = like->trailer_len,
 		.sealed = is_sealed(b),
-		.small = b->options->small && !b->header.sparse,
+		.small = b->plan->small && !b->header.sparse,
 	};
 
 	return b2f_index_write(&parts, out, size, why);
@@ -68,7 +67,7 @@ static int make_index(const struct build *b, uint8_t **out, size_t *size,
 /* A directory with the index of an empty frame. */
 static int make_directory(struct build *b, struct b2f_why *why)
 {
-	const struct b2f_build_options *o = b->options;
+	const struct b2f_build_plan *o = b->plan;
 	struct b2f_store_plan plan = {.mode = o->mode | 0600};
 	uint8_t *index = NULL;
 	int err = make_index(b, &index, &plan.size, why);
@@ -83,7 +82,7 @@ static int make_directory(struct build *b, struct b2f_why *why)
 
 static int begin(struct build *b, struct b2f_why *why)
 {
-	const struct b2f_build_options *o = b->options;
+	const struct b2f_build_plan *o = b->plan;
 	const struct b2f_frame *like = o->like;
 
 	b->last_tag = b2f_tag_draw();
@@ -103,7 +102,7 @@ static int begin(struct build *b, struct b2f_why *why)
 
 static struct b2f_chunk_context context_of(const struct build *b)
 {
-	struct b2f_chunk_context context = b->options->like->context;
+	struct b2f_chunk_context context = b->plan->like->context;
 
 	context.typesize = b->header.typesize;
 	context.whole = false;
@@ -119,7 +118,7 @@ static size_t measure_seal(const struct build *b,
 	struct b2f_chunk_context context = context_of(b);
 	struct b2f_chunk open;
 
-	if (b->options->no_seal ||
+	if (b->plan->no_seal ||
 	    b2f_chunk_open(chunk->bytes, chunk->cbytes, chunk->cbytes, &context,
 			   &open, NULL) ||
 	    open.ndoubts)
@@ -223,8 +222,8 @@ static int write_chunk(const struct build *b, struct b2f_piece *chunk,
 static int report(const struct build *b, int err, const struct b2f_why *why)
 {
 	if (err)
-		b2f_log(b->options->log, B2F_LOG_ERROR, "%s: %s",
-			b->options->label,
+		b2f_log(b->plan->log, B2F_LOG_ERROR, "%s: %s",
+			b->plan->label,
 			why->text[0] ? why->text : b2f_strerror(err));
 	return err;
 }
@@ -233,25 +232,25 @@ static int take(void *arg, struct b2f_piece *piece)
 {
 	const struct build *b = arg;
 
-	return b->source->take(b->source->context, piece);
+	return b->plan->take(b->plan->context, piece);
 }
 
 static int make(void *arg, struct b2f_piece *piece)
 {
 	const struct build *b = arg;
 
-	return b->source->make(b->source->context, piece);
+	return b->plan->make(b->plan->context, piece);
 }
 
 static int place(void *arg, struct b2f_piece *piece)
 {
 	struct build *b = arg;
-	const struct b2f_convert_options *told = b->source->told;
+	const struct b2f_convert_options *told = b->plan->told;
 	struct b2f_why why = {""};
 	int err = piece->left_out ? 0 : give_place(b, piece, &why);
 
 	if (!err && told && told->progress)
-		told->progress(told->arg, b->header.nbytes, b->source->nbytes);
+		told->progress(told->arg, b->header.nbytes, b->plan->nbytes);
 	return report(b, err, &why);
 }
 
@@ -279,7 +278,7 @@ static int finish(struct build *b, struct b2f_why *why)
 
 static int run(struct build *b)
 {
-	const struct b2f_build_source *from = b->source;
+	const struct b2f_build_plan *from = b->plan;
 	const struct b2f_pump_steps steps = {
 		.take = from->take ? take : NULL,
 		.make = make,
@@ -295,10 +294,9 @@ static int run(struct build *b)
 	return err ? err : report(b, finish(b, &why), &why);
 }
 
-int b2f_build_run(const struct b2f_build_options *options,
-		  const struct b2f_build_source *source)
+int b2f_build_run(const struct b2f_build_plan *plan)
 {
-	struct build b = {.options = options, .source = source};
+	struct build b = {.plan = plan};
 	int err = run(&b);
 
 	/* Removes an unfinished frame. */

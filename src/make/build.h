@@ -16,7 +16,7 @@
 #include "frame/frame.h"
 #include "make/pump.h"
 
-struct b2f_build_options {
+struct b2f_build_plan {
 	/* Where header, metalayers and vlmetalayers come from. */
 	const struct b2f_frame *like;
 	/* Sizes and settings; counts of bytes and chunks are worked out. */
@@ -32,11 +32,10 @@ struct b2f_build_options {
 	/* Log for all errors but those of the source; name for messages. */
 	const struct b2f_log *log;
 	const char *label;
-};
-
-/* Where the chunks come from. */
-struct b2f_build_source {
-	/* The first two steps of the pump; @take may be NULL. */
+	/*
+	 * Where the chunks come from: the first two steps of the pump; @take
+	 * may be NULL.
+	 */
 	int (*take)(void *context, struct b2f_piece *piece);
 	int (*make)(void *context, struct b2f_piece *piece);
 	void *context;
@@ -51,11 +50,10 @@ struct b2f_build_source {
 
 /*
  * Makes the frame, whole and on disk.  Returns 0, -EEXIST, -ENOMEM,
- * B2F_ETOOBIG, an errno of the filesystem, or an error of @source.  An error
- * leaves nothing behind.
+ * B2F_ETOOBIG, an errno of the filesystem, or an error of the two steps.  An
+ * error leaves nothing behind.
  */
 B2F_MUST_CHECK
-int b2f_build_run(const struct b2f_build_options *options,
-		  const struct b2f_build_source *source);
+int b2f_build_run(const struct b2f_build_plan *plan);
 
 #endif

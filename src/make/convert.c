@@ -222,7 +222,7 @@ static int make_chunk(void *arg, struct b2f_piece *piece)
 static int make_frame(struct convert *c, int dirfd, const char *name)
 {
 	const struct b2f_convert_options *o = c->options;
-	const struct b2f_build_options options = {
+	const struct b2f_build_plan plan = {
 		.like = c->frame,
 		.header = c->header,
 		.dirfd = dirfd,
@@ -233,8 +233,6 @@ static int make_frame(struct convert *c, int dirfd, const char *name)
 		.small = c->frame->small && o->settings,
 		.log = c->frame->log,
 		.label = o->label ? o->label : name,
-	};
-	const struct b2f_build_source source = {
 		.make = make_chunk,
 		.context = c,
 		.pool = c->runtime->pool,
@@ -244,7 +242,7 @@ static int make_frame(struct convert *c, int dirfd, const char *name)
 		.nbytes = c->frame->header.nbytes,
 	};
 
-	return b2f_build_run(&options, &source);
+	return b2f_build_run(&plan);
 }
 
 int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,

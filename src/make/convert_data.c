@@ -188,7 +188,8 @@ static int choose(struct making *m, const struct b2f_settings *settings)
 
 static int make_frame(struct making *m, int dirfd, const char *name)
 {
-	struct b2f_build_options options = {
+	uint64_t chunksize = (uint32_t)m->like->header.chunksize;
+	struct b2f_build_plan plan = {
 		.like = m->like,
 		.header = m->like->header,
 		.dirfd = dirfd,
@@ -197,9 +198,6 @@ static int make_frame(struct making *m, int dirfd, const char *name)
 		.no_seal = m->options->no_seal,
 		.log = m->data->log,
 		.label = m->label,
-	};
-	uint64_t chunksize = (uint32_t)m->like->header.chunksize;
-	const struct b2f_build_source source = {
 		.take = take,
 		.make = make,
 		.context = m,
@@ -211,11 +209,11 @@ static int make_frame(struct making *m, int dirfd, const char *name)
 		.nbytes = m->data->nbytes,
 	};
 
-	options.header.sparse = !m->options->contiguous;
+	plan.header.sparse = !m->options->contiguous;
 	b2f_encode_options_of(m->like, &m->like->header, &m->how.options);
 	m->how.special = true;
 	m->end = m->data->nbytes ? m->data->nbytes : UINT64_MAX;
-	return b2f_build_run(&options, &source);
+	return b2f_build_run(&plan);
 }
 
 int b2f_convert_data(struct b2f_runtime *runtime,

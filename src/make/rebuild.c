@@ -356,7 +356,7 @@ static int make_chunk(void *arg, struct b2f_piece *out)
 /* One chunk at a time, so that messages about chunks come in order. */
 static int make_frame(struct rebuild *r, int to, const char *name)
 {
-	const struct b2f_build_options options = {
+	const struct b2f_build_plan plan = {
 		.like = &r->old,
 		.header = r->old.header,
 		.dirfd = to,
@@ -365,11 +365,13 @@ static int make_frame(struct rebuild *r, int to, const char *name)
 		.no_seal = r->options->no_seal,
 		.log = r->old.log,
 		.label = r->old.label,
+		.make = make_chunk,
+		.context = r,
+		.n = r->n,
+		.nahead = 1,
 	};
-	const struct b2f_build_source source = {
-		.make = make_chunk, .context = r, .n = r->n, .nahead = 1};
 
-	return b2f_build_run(&options, &source);
+	return b2f_build_run(&plan);
 }
 
 static int prepare(struct rebuild *r)
