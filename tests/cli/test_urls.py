@@ -71,8 +71,9 @@ def refused(*args, status=1):
 
 def check_refusals(url):
     assert "no such" in refused("info", f"{url}/none.b2frame").lower()
-    assert "cannot connect to 127.0.0.1:1: refused" in \
-        refused("info", "http://127.0.0.1:1/x")
+    assert refused("info", "http://127.0.0.1:1/x") == \
+        "bloscctl: http://127.0.0.1:1/x: cannot connect to 127.0.0.1:1: " \
+        "refused\n"
     assert "cannot connect to none.invalid: unknown host" in \
         refused("info", "http://none.invalid/x")
     assert "s3://bu/x: bucket names have 3 to 63 characters" in \

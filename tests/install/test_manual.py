@@ -53,6 +53,7 @@ def commands_are_told():
         for option in re.findall(r"--([a-z][a-z-]+)", text):
             assert f"Fl -{option}" in page or f", -{option}" in page or \
                 f"| -{option}" in page, (name, option)
+        assert re.search(r"^  -q, --quiet  +\S", text, re.M), name
         # Only these store objects.
         assert ("--sse=" in text) == (name in ("append", "compress", "copy")), \
             name

@@ -125,3 +125,13 @@ for i in $(seq 30); do
 done
 stop_fs mnt
 [ "$(grep -c 'bad.b2frame: chunk 0 ' log)" -lt 10 ] || fail "repeated"
+grep -q 'last message repeated [0-9]* times$' log || fail "no count"
+# Two reads are two messages; the second comes in time, if not at once then later.
+for i in $(seq 5); do
+	start_fs src mnt -o direct_io
+	head -c 1 mnt/bad 2>/dev/null && fail "bad is readable"
+	head -c 1 mnt/bad 2>/dev/null && fail "bad is readable"
+	stop_fs mnt
+	if grep -q 'last message repeated once$' log; then break; fi
+done
+grep -q 'last message repeated once$' log || fail "no word for one repetition"

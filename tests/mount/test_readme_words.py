@@ -67,8 +67,7 @@ ELSEWHERE = {
     "ctest --test-dir build/test-gcc ": "a build of scripts/test",
     ".venv/bin/python tests/mount/test_rename.py ": "mount/rename",
     "scripts/check-layers": "scripts/test runs it",
-    # Other programs, which are not installed, or their manual pages.
-    "man ": "the pages are not installed; install/manual checks them",
+    # Other programs, which are not installed.
     "systemctl enable ": "no systemd; install/packages verifies the unit",
     "aws ": "the tools of AWS",
 }
@@ -147,6 +146,12 @@ def plain(command):
     run(re.sub("COPY|FRAME", lambda name: names[name[0]], command))
 
 
+def is_page(command):
+    """In docs/; the pages are not installed.  Without a number it is one of 1."""
+    _, *number, name = command.split()
+    assert (SOURCE / f"docs/{name}.{(number or ['1'])[0]}").exists(), command
+
+
 def unpacked(command):
     plain(command)
     if "copy" in command:
@@ -162,6 +167,8 @@ HERE = {
     "bloscfs frames.4711 mnt": mounted,
     "getfattr -n user.blosc2.shape mnt/grid": mounted,
     "bloscctl stats MOUNTPOINT": mounted,
+    "man bloscfs": is_page,
+    "man 5 bloscfs": is_page,
     "bloscfs --version": plain,
     "bloscctl convert -o COPY FRAME": plain,
     "bloscctl compress -r -o packed tree": unpacked,
@@ -200,6 +207,10 @@ def test_each_is_run_or_has_a_reason():
         if re.match(r"[a-z]+/\w+$", name):
             test = SOURCE / "tests" / name.replace("/", "/test_")
             assert list(test.parent.glob(test.name + ".*")), name
+    # A function that a command names is there.
+    for path, function in re.findall(r"(tests/\S+\.py) (test_\w+)",
+                                     "\n".join(found)):
+        assert f"\ndef {function}(" in (SOURCE / path).read_text(), path
 
 
 def test_they_run():

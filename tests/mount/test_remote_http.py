@@ -103,8 +103,9 @@ def test_what_cannot_be_mounted_is_told_in_one_line():
         line, code = refused(f"{url}/y.b2nd")
         assert code == 3 and "range" in line.lower(), line
     line, code = refused(f"{url}/x.b2frame")
-    assert code == 3 and "cannot connect to 127.0.0.1:" in line and \
-        line.endswith(": refused"), line
+    there = url.removeprefix("http://").split("/")[0]
+    assert (line, code) == (f"bloscfs: {url}/x.b2frame: cannot connect to "
+                            f"{there}: refused", 3), line
     assert refused("ftp://h/x") == (
         "bloscfs: ftp://h/x: URLs begin with s3://, http:// or https://", 3)
     line, code = refused("s3://me:secret@bucket/x")
