@@ -6,10 +6,12 @@ import os
 import pathlib
 import shutil
 import sys
+from unittest import mock
 
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from http_server import TLS_CERT, HttpServer
 from mounting import data, error_of, main, wait_until
 from proxy import drop, status
 from remote import ARRAY, RemoteMount, count, read, refused, save, save_array, web
@@ -86,6 +88,19 @@ def test_a_changed_frame_is_another_one():
         wait_until(lambda: os.stat("mnt/y").st_size == SIZE // 2,
                    "the other version is seen")
         assert read("mnt/y") == data(SIZE // 2)[::-1]
+
+
+def test_https():
+    """Of a server with a certificate that the user trusts, and no other."""
+    make_files()
+    with HttpServer("files", tls=True) as server:
+        url = f"{server.url}/x.b2frame"
+        line, code = refused(url)
+        assert code == 3 and url in line and "certificate" in line, line
+        # Of all variables for this the first one.
+        with mock.patch.dict(os.environ, AWS_CA_BUNDLE=str(TLS_CERT)), \
+                RemoteMount(url):
+            assert read("mnt/x") == data(SIZE)
 
 
 def test_what_cannot_be_mounted_is_told_in_one_line():
