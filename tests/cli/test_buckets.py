@@ -64,6 +64,10 @@ def check_refusals():
 
     refused("s3://nobucket/x", "there is no such bucket")
     refused(f"{URL}/none", "there is no such object")
+    server = os.environ["AWS_ENDPOINT_URL"]
+    refused(f"{URL}/x.b2f", f"{URL}/x.b2f: cannot connect to 127.0.0.1:1: refused",
+            AWS_ENDPOINT_URL="http://127.0.0.1:1")
+    os.environ["AWS_ENDPOINT_URL"] = server
     refused(f"{URL}/x.b2frame", "secret key", AWS_SECRET_ACCESS_KEY="nonsense")
     refused(f"{URL}/x.b2frame", "access key", AWS_ACCESS_KEY_ID="nonsense")
 

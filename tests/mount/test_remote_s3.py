@@ -305,6 +305,9 @@ def test_wrong_keys_and_names_are_told_in_one_line():
             assert code == 3 and "s3://bucket" in line, line
             for secret in (*change.values(), "testsecret", "Signature="):
                 assert secret not in line, line
+        said = refused("-o", "endpoint=http://127.0.0.1:1", "s3://bucket/x")
+        assert said == ("bloscfs: s3://bucket/x: cannot connect to "
+                        "127.0.0.1:1: refused", 3), said
         line, code = refused("-o", "profile=nobody", "s3://bucket")
         assert (line, code) == ("bloscfs: profile nobody: there is none", 3)
         with RemoteMount("s3://bucket") as mount:
