@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mounts.c - the mounts of bloscfs, and questions to them */
+/* mounts.c - questions to mounts of bloscfs */
 #include "cli/mounts.h"
 
-#include <errno.h>
 #include <linux/limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/xattr.h>
 
-#define TABLE	  "/proc/self/mounts"
-#define TYPE	  "fuse.bloscfs"
 #define ATTRIBUTE "user.bloscfs."
-
-int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
-		    void *arg)
-{
-	FILE *table = setmntent(TABLE, "re");
-	const struct mntent *entry;
-
-	if (!table)
-		return -errno;
-	while ((entry = getmntent(table))) {
-		const struct cli_mount mount = {.source = entry->mnt_fsname,
-						.mountpoint = entry->mnt_dir,
-						.options = entry->mnt_opts};
-
-		if (strcmp(entry->mnt_type, TYPE) == 0)
-			fn(arg, &mount);
-	}
-	endmntent(table);
-	return 0;
-}
 
 /* malloc'ed; NULL with errno: no answer. */
 static char *get(const char *path, const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mounts.h - the mounts of bloscfs, and questions to them
+ * mounts.h - questions to mounts of bloscfs
  *
  * Layer: cli.  Threads: main only.
  */
@@ -8,24 +8,6 @@
 #define B2F_CLI_MOUNTS_H
 
 #include <jansson.h>
-
-#include "b2frame/error.h"
-
-struct cli_mount {
-	/* The absolute paths of the mount command. */
-	const char *source;
-	const char *mountpoint;
-	/* "rw,nosuid,..." */
-	const char *options;
-};
-
-/*
- * Calls @fn with each mount of bloscfs in this mount namespace, the oldest
- * first.  Returns 0, or a negative errno of /proc.
- */
-B2F_MUST_CHECK
-int cli_mounts_each(void (*fn)(void *arg, const struct cli_mount *mount),
-		    void *arg);
 
 /*
  * Returns the attribute user.bloscfs.@name of the root of the mount @path,
