@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * checked.h - arithmetic on sizes that come from disk
+ * checked.h - arithmetic on sizes that come from disk, and arrays that grow
  *
- * Each function returns true if the exact result fits, and only then writes it.
+ * Each function of sizes returns true if the exact result fits, and only then writes it.
  * The check is `if (!b2f_mul_u64(a, b, &n)) return ...`.
  *
  * Layer: base.  Threads: pure functions.
@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/attr.h"
 
@@ -57,6 +58,28 @@ static inline uint64_t b2f_min_u64(uint64_t a, uint64_t b)
 static inline uint64_t b2f_max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * Makes room for @n items of @size bytes in the malloc'ed @items, which have
+ * room for *@cap: they double, so that items can be added one by one.  Returns
+ * them, or NULL; then @items are as before.
+ */
+B2F_MUST_CHECK
+static inline void *b2f_grown(void *items, size_t *cap, size_t n, size_t size)
+{
+	size_t want = *cap ? *cap : 16;
+	void *more = items;
+
+	if (n > SIZE_MAX / 2 / size)
+		return NULL;
+	while (want < n)
+		want *= 2;
+	if (want != *cap)
+		more = realloc(items, want * size);
+	if (more)
+		*cap = want;
+	return more;
 }
 
 #endif

@@ -34,18 +34,12 @@ int64_t b2f_realtime_ns(void)
 
 static int reserve_retired(struct b2f_retirees *r, size_t more)
 {
-	struct b2f_retired *files;
-	size_t cap = r->cap ? r->cap : 16;
+	struct b2f_retired *files = b2f_grown(r->files, &r->cap, r->n + more,
+					      sizeof(*files));
 
-	while (cap < r->n + more)
-		cap *= 2;
-	if (cap == r->cap)
-		return 0;
-	files = realloc(r->files, cap * sizeof(*files));
 	if (!files)
 		return -ENOMEM;
 	r->files = files;
-	r->cap = cap;
 	return 0;
 }
 

@@ -5,24 +5,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_CAP 16
+#include "base/checked.h"
 
 int b2f_ids_reserve(struct b2f_ids *list, size_t more)
 {
-	size_t cap = list->cap ? list->cap : FIRST_CAP;
 	uint64_t *ids;
 
-	if (more > SIZE_MAX / sizeof(*ids) / 2 - list->n)
+	if (more > SIZE_MAX - list->n)
 		return -ENOMEM;
-	while (cap < list->n + more)
-		cap *= 2;
-	if (cap == list->cap)
-		return 0;
-	ids = realloc(list->ids, cap * sizeof(*ids));
+	ids = b2f_grown(list->ids, &list->cap, list->n + more, sizeof(*ids));
 	if (!ids)
 		return -ENOMEM;
 	list->ids = ids;
-	list->cap = cap;
 	return 0;
 }
 

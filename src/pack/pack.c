@@ -78,22 +78,19 @@ int b2f_pack_look(int dirfd, const char *name, bool *is)
 int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,
 		   struct b2f_why *why)
 {
-	size_t room = leaves->room ? 2 * leaves->room : 64;
-	struct b2f_leaf *items = leaves->items;
+	struct b2f_leaf *items;
 
 	if (leaves->n == B2F_PACK_ENTRIES_MAX) {
 		free(leaf->path);
 		return b2f_why_set(why, B2F_ETOOBIG, "too many entries");
 	}
-	if (leaves->n == leaves->room) {
-		items = realloc(items, room * sizeof(*items));
-		if (!items) {
-			free(leaf->path);
-			return -ENOMEM;
-		}
-		leaves->items = items;
-		leaves->room = room;
+	items = b2f_grown(leaves->items, &leaves->room, leaves->n + 1,
+			  sizeof(*items));
+	if (!items) {
+		free(leaf->path);
+		return -ENOMEM;
 	}
+	leaves->items = items;
 	items[leaves->n++] = *leaf;
 	return 0;
 }

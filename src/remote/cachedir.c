@@ -99,16 +99,12 @@ struct count {
 
 static int add(struct count *count, const struct counted *item)
 {
-	if (count->n == count->room) {
-		size_t room = count->room ? 2 * count->room : 1024;
-		struct counted *items =
-			realloc(count->items, room * sizeof(*items));
+	struct counted *items = b2f_grown(count->items, &count->room,
+					  count->n + 1, sizeof(*items));
 
-		if (!items)
-			return -ENOMEM;
-		count->items = items;
-		count->room = room;
-	}
+	if (!items)
+		return -ENOMEM;
+	count->items = items;
 	count->items[count->n++] = *item;
 	count->nbytes += item->nbytes;
 	return 0;

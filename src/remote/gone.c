@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 
 #define BEGIN ";gone="
 
@@ -54,16 +56,12 @@ static void put_in_order(struct b2f_gone *gone)
 
 static int reserve(struct b2f_gone *gone, size_t more)
 {
-	size_t cap = gone->n + more + gone->cap / 2;
-	struct b2f_gone_chunk *chunks;
+	struct b2f_gone_chunk *chunks = b2f_grown(
+		gone->chunks, &gone->cap, gone->n + more, sizeof(*chunks));
 
-	if (gone->n + more <= gone->cap)
-		return 0;
-	chunks = realloc(gone->chunks, cap * sizeof(*chunks));
 	if (!chunks)
 		return -ENOMEM;
 	gone->chunks = chunks;
-	gone->cap = cap;
 	return 0;
 }
 

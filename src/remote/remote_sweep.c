@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "frame/frame.h"
+#include "base/checked.h"
 #include "frame/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/remote_store.h"
@@ -40,16 +41,12 @@ struct sweep {
 
 static int add_name(struct names *names, const char *name)
 {
-	size_t room = names->room ? 2 * names->room : 16;
-	char **more = names->names;
+	char **more = b2f_grown(names->names, &names->room, names->n + 1,
+				sizeof(*more));
 
-	if (names->n == names->room) {
-		more = realloc(more, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		names->names = more;
-		names->room = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	names->names = more;
 	more[names->n] = strdup(name);
 	return more[names->n] ? (names->n++, 0) : -ENOMEM;
 }
@@ -98,13 +95,10 @@ static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
 
 	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
 		return note_other(s, entry);
-	if (s->n == s->room) {
-		s->room = s->room ? 2 * s->room : 64;
-		more = realloc(s->found, s->room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->found = more;
-	}
+	more = b2f_grown(s->found, &s->room, s->n + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->found = more;
 	s->found[s->n++] = (struct found){
 		(uint64_t)id, entry->st.size, entry->st.mtime};
 	return 0;

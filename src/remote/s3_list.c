@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/checked.h"
+
 /* Limit of items: servers send a thousand per page. */
 #define ITEMS_MAX 100000
 
@@ -112,24 +114,20 @@ static void end_field(struct parser *p, const char *name)
 static void end_item(struct parser *p)
 {
 	struct b2f_s3_page *page = p->page;
-	size_t room = page->room ? 2 * page->room : 1024;
-	struct b2f_s3_item *items = page->items;
+	struct b2f_s3_item *items;
 
 	p->part = RESULT;
 	if (!p->item.key || page->n == ITEMS_MAX)
 		p->err = p->err ? p->err : B2F_ECORRUPT;
-	if (!p->err && page->n == page->room) {
-		items = realloc(items, room * sizeof(*items));
-		if (!items)
-			p->err = -ENOMEM;
-	}
 	if (p->err)
 		return;
-	if (page->n == page->room) {
-		page->items = items;
-		page->room = room;
+	items = b2f_grown(page->items, &page->room, page->n + 1, sizeof(*items));
+	if (!items) {
+		p->err = -ENOMEM;
+		return;
 	}
-	page->items[page->n++] = p->item;
+	page->items = items;
+	items[page->n++] = p->item;
 	p->item = (struct b2f_s3_item){.key = NULL};
 }
 

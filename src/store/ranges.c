@@ -268,17 +268,11 @@ static void remove_gap(struct b2f_ranges *r, size_t i)
 /* Makes room for one more gap; false: out of memory. */
 static bool reserve_gap(struct b2f_ranges *r)
 {
-	size_t cap = r->gaps_cap ? 2 * r->gaps_cap : 64;
-	struct b2f_range *gaps;
+	struct b2f_range *gaps = b2f_grown(r->gaps, &r->gaps_cap, r->ngaps + 1,
+					   sizeof(*gaps));
 
-	if (r->ngaps < r->gaps_cap)
-		return true;
-	gaps = realloc(r->gaps, cap * sizeof(*gaps));
-	if (!gaps)
-		return false;
-	r->gaps = gaps;
-	r->gaps_cap = cap;
-	return true;
+	r->gaps = gaps ? gaps : r->gaps;
+	return gaps;
 }
 
 /* Joins gap @i with the one behind it if they touch. */
