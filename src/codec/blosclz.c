@@ -65,8 +65,8 @@ static inline bool copy_literals(struct blosclz *s, size_t n)
 }
 
 /*
- * A match at a distance below 8 repeats a pattern.  It is laid out over 8 bytes
- * and stored again and again, each time as far on as whole patterns go.
+ * A match at a distance below 8 repeats a pattern.  The pattern fills 8 bytes
+ * and is stored again and again, each time behind the last whole pattern.
  */
 static inline void repeat_pattern(uint8_t *out, size_t distance, size_t n)
 {

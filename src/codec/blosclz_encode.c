@@ -286,9 +286,9 @@ static inline bool find_match(struct blosclz_encoder *enc,
 
 /*
  * The four bytes across the end of a match tell best where in a pattern this
- * is: what comes next breaks the pattern of the match, but not that of a longer
- * one.  If the last place where they stood leads to a match that begins no
- * later and ends later, it is taken instead.
+ * is: the next byte breaks the pattern of the match, but not the pattern of a
+ * longer match.  If the last place of these four bytes leads to a match that
+ * begins no later and ends later, that match is taken instead.
  */
 static inline void look_across_end(struct blosclz_encoder *enc,
 				   const struct level *level,
@@ -316,8 +316,8 @@ static inline void look_across_end(struct blosclz_encoder *enc,
 
 /*
  * The place about @step behind @off.  Steps are rounded down to a power of 2
- * and places to a multiple of it: rows of shuffled data are as long as that, so
- * what is alike in two rows is looked at in both or in none.
+ * and places to a multiple of it: rows of shuffled data have such a length, so
+ * bytes that are alike in two rows are looked at in both or in none.
  */
 static inline size_t next_place(size_t off, size_t step)
 {

@@ -102,7 +102,7 @@ static void zstd_encoder_free(void *encoder)
 	(void)ZSTD_freeCCtx(encoder);
 }
 
-/* C-Blosc2's mapping of its nine levels to those of zstd. */
+/* Maps the nine levels of C-Blosc2 to levels of zstd as C-Blosc2 does. */
 static int zstd_level(unsigned int level)
 {
 	return level < B2F_CLEVEL_MAX ? 2 * (int)level - 1 : ZSTD_maxCLevel();

@@ -170,7 +170,7 @@ void b2f_bitshuffle_apply(const struct b2f_shuffle_variant *variant,
 
 /*
  * Undoes the whole filter over @nbytes with one variant: @src and @dst do not
- * overlap.  @version is that of the chunk.
+ * overlap.  @version: the format version of the chunk.
  */
 void b2f_shuffle_undo(const struct b2f_shuffle_variant *variant, size_t width,
 		      const uint8_t *src, uint8_t *dst, size_t nbytes);

@@ -23,7 +23,7 @@
 /* The vlmetalayer that holds the header of a .npy file, packed as a bin. */
 #define B2F_NPY_META "npy"
 
-/* Room for the text of b2f_carrier_find(), with its 0. */
+/* Room for the text of find_carrier() (layout.c), with its 0. */
 #define B2F_CARRIER_SIZE 64
 
 /* The file that a frame is shown as. */

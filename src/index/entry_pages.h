@@ -29,7 +29,7 @@
 struct b2f_page_block {
 	uint8_t *bytes;
 	uint32_t size;
-	/* What the bytes depend on besides the page (b2f_index_key()). */
+	/* The bytes also depend on this: b2f_index_key(), or the tag before. */
 	uint64_t key;
 };
 

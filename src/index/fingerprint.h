@@ -6,12 +6,12 @@
  * of type 0.  In an index of ours they are of B2F_FINGERPRINT_TYPE, _OLD or
  * _SMALL, and hold, little endian,
  *
- *   u64   XXH3-64 of the trailer up to the type, seeded with that of the index
- *         chunk, seeded with that of the header's fixed fields
+ *   u64   XXH3-64 of the trailer up to the type; its seed is the XXH3-64 of the
+ *         index chunk, whose seed is the XXH3-64 of the header's fixed fields
  *   u64   XXH3-64 of the metalayers, which C-Blosc2 may write in place
  *
- * Leaves out the numbers of threads, and other fixed fields that do not concern
- * the data: C-Blosc2 changes them together with the metalayers.
+ * The first leaves out the numbers of threads, and fixed fields that do not
+ * concern the data: C-Blosc2 changes them together with the metalayers.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */

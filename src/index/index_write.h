@@ -66,14 +66,14 @@ struct b2f_index_parts {
  * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
  * the index tells, less 32.  When it writes a smaller chunk in the place of
  * another, it subtracts the difference from that size, and cannot open its own
- * frame if the size comes too near the ids.  So the compressed size in an index
- * is larger than the chunks of the @n raw @entries by this margin, which is
- * enough even if they took nothing.
+ * frame if the size comes too near the ids.  An index of ours therefore adds
+ * this margin to the compressed size of the chunks of the @n raw @entries; the
+ * margin is enough even if the chunks took nothing.
  */
 uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
 uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n);
 
-/* Returns what the bytes of a page depend on besides the page. */
+/* Two writes of one page give the same bytes if this value is the same. */
 static inline uint64_t b2f_index_key(uint32_t header_len, bool sparse)
 {
 	return sparse ? 0 : header_len;
@@ -101,8 +101,8 @@ void b2f_frame_header_write(const struct b2f_frame_header *header,
 void b2f_trailer_write(uint8_t *out);
 
 /*
- * Puts what a commit changes of @header (sizes, counts, flags) into that of a
- * frame of @frame_len bytes at @out, which tells the compressed size @cbytes.
+ * Writes the fields of @header that a commit changes (sizes, counts, flags) to
+ * the header at @out of a frame of @frame_len bytes, compressed to @cbytes.
  */
 void b2f_frame_header_count(const struct b2f_frame_header *header,
 			    uint64_t frame_len, uint64_t cbytes, uint8_t *out);

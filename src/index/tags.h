@@ -11,12 +11,12 @@
  *   a chunk      of one u32 per chunk of the frame:
  *                0, for one that is special or has no tag, else
  *                0x40000000 + (tag - tag before) mod 0x40000000, where "tag
- *                before" is that of the nearest chunk before that has one, and
- *                0 for the first
+ *                before" is the tag of the nearest earlier chunk with a tag,
+ *                and 0 for the first
  *   zeros        so many that the length of the file changes with each commit
  *
- * C-Blosc2 takes all of this for a part of the index chunk, which it knows the
- * length of, and drops it when it writes an index.  The fingerprint
+ * C-Blosc2 takes all of this for a part of the index chunk, whose length it
+ * knows, and drops it when it writes an index.  The fingerprint
  * (index/fingerprint.h) covers the list; so the list has no checksum of its
  * own, and counts only while the fingerprint is good.
  *

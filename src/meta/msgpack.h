@@ -3,9 +3,9 @@
  * msgpack.h - metalayers as text, cut to one line, as JSON, and
  *             as values of extended attributes
  *
- * The library that decodes them bounds the depth.  It never gets data that
- * claim to be longer than they are, or are longer than B2F_MSGPACK_MAX: it may
- * need 24 times as much memory.
+ * The library that decodes them bounds the depth.  Decoding may take 24 times
+ * the memory of the data, so the library never gets data that claim to be
+ * longer than they are, or are longer than B2F_MSGPACK_MAX.
  *
  * Layer: meta, below both programs.  Threads: pure functions, but for the
  * stream they write to.

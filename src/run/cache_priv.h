@@ -124,8 +124,8 @@ struct b2f_cache {
 	struct b2f_cache_entry **buckets;
 	struct b2f_cache_ghost *ghosts;
 	/*
-	 * For entries that are loaded for a reader in order, and for large ones
-	 * that may stay.  Each has a lock, taken after @room.
+	 * @passing: entries that a reader in order loads.  @large: large entries
+	 * that may stay.  Each arena has a lock, taken after @room.
 	 */
 	struct b2f_arena passing;
 	struct b2f_arena large;

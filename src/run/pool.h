@@ -2,9 +2,9 @@
 /*
  * pool.h - worker threads with two priorities
  *
- * Jobs of B2F_POOL_DEMAND (a thread waits for them) always start before those
- * of B2F_POOL_AHEAD (none does yet).  Within one priority they start in the
- * order of submission.  A running job is never interrupted.
+ * Jobs of B2F_POOL_DEMAND (a thread waits for them) always start before
+ * jobs of B2F_POOL_AHEAD (no thread waits yet).  Jobs of one priority start in
+ * the order of submission.  A running job is never interrupted.
  *
  * Layer: run.  May include: base/.
  *

@@ -2,8 +2,8 @@
 /*
  * aws_flows.h - the ways to keys of an object store
  *
- * In this order, which is that of the tools of AWS; the first source that is there
- * counts, also if it fails:
+ * The sources are tried in the order of the tools of AWS; the first source that is
+ * there counts, also if it fails:
  *
  *   environment   AWS_ACCESS_KEY_ID, unless a profile was named by option
  *   web identity  AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, likewise: the token in
@@ -16,8 +16,8 @@
  *
  * When keys expire, the same source is asked again, and no other.
  *
- * Layer: words.  Threads: any.  All of these may block: a second for an instance that
- * is none, a minute for a credential_process.
+ * Layer: words.  Threads: any.  All functions may block: a second if no
+ * instance answers, a minute for a credential_process.
  */
 #ifndef B2F_WORDS_AWS_FLOWS_H
 #define B2F_WORDS_AWS_FLOWS_H

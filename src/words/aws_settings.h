@@ -2,8 +2,8 @@
 /*
  * aws_settings.h - reads the settings in AWS_* and in the files of ~/.aws
  *
- * The profile's section of "credentials" goes before that of "config", and what
- * it refers to ("services", "sso_session") is taken from there, too.  If a
+ * The profile's section of "credentials" goes before its section of "config".
+ * The sections it names ("services", "sso_session") are read, too.  If a
  * program has more rights than its caller, the environment is ignored.
  *
  * Layer: words.  Threads: any, as no program changes its environment.

@@ -2,11 +2,11 @@
 /*
  * way.h - the way to a server, as the environment tells it: a proxy, certificates
  *
- * As curl(1) takes them: http_proxy (in small letters only, as a server program's
- * HTTP_PROXY is the header of a client), https_proxy or HTTPS_PROXY, else all_proxy
- * or ALL_PROXY; no_proxy or NO_PROXY; and the file of certificates AWS_CA_BUNDLE,
- * CURL_CA_BUNDLE or SSL_CERT_FILE; for how many seconds bloscctl asks it again,
- * BLOSCCTL_RETRY.  An empty variable is none.
+ * The variables are those of curl(1): http_proxy (in small letters only, as a server
+ * program's HTTP_PROXY is the header of a client), https_proxy or HTTPS_PROXY, else
+ * all_proxy or ALL_PROXY; no_proxy or NO_PROXY.  AWS_CA_BUNDLE, CURL_CA_BUNDLE or
+ * SSL_CERT_FILE names the file of certificates; BLOSCCTL_RETRY tells for how many
+ * seconds bloscctl repeats a request.  An empty variable counts as not set.
  *
  * Layer: words, below both programs.  Threads: main only, before there are others.
  */
@@ -19,7 +19,7 @@ struct b2f_way {
 	const char *proxy;
 	/* Hosts that are reached without it, with commas between them; "*": all. */
 	const char *no_proxy;
-	/* NULL: those that libcurl knows. */
+	/* NULL: the certificates that libcurl knows. */
 	const char *ca_file;
 	/*
 	 * For how long bloscctl asks again, ms; 0: as the library does; UINT_MAX: not
