@@ -16,8 +16,8 @@
  *   closed            left to the next syncfs that begins
  *   syncfs            durable, if it was left before that began; if that fails,
  *                     FAILED, and written anew at once
- *   fsync, rename     of a frame that is not open for writing: durable, by one
- *   over another      fsync per file
+ *   fsync, rename     of a frame without a transaction: one fsync per file; then
+ *   over another      durable, or UNSYNCED until its last close
  *   deleted           forgotten
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of

@@ -25,6 +25,7 @@
  *   NEW             commit that is only visible                    NEW
  *   DURABLE         commit; its very last sync failed              UNSYNCED
  *   DURABLE         merged with what another program has written   UNSYNCED
+ *   NEW             all of its files are synced while it is open   UNSYNCED
  *   NEW, UNSYNCED   commit that synced                             DURABLE
  *   NEW, UNSYNCED   closed; all of its files were synced           DURABLE
  *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED

@@ -85,6 +85,25 @@ def test_what_is_durable_when():
     assert t.count("syncfs") == 0
 
 
+def test_what_a_reader_has_synced_is_not_lost_to_a_later_writer():
+    for form, least in (SPARSE, 3), (f"small={CHUNK}", 1):
+        with Traced(form, "commit=600") as t:
+            for name in "mnt/again", "mnt/over":
+                with open(name, "wb", buffering=0) as w:
+                    w.write(b"first")
+                    r = open(name, "rb")
+                with r:
+                    os.fsync(r)
+                    if name == "mnt/again":
+                        assert t.during(lambda: rewrite(name),
+                                        "fsync") >= least, form
+                    else:
+                        write("mnt/tmp")
+                        assert t.during(lambda: os.rename("mnt/tmp", name),
+                                        "fsync") >= least, form
+        os.rename("src", f"src-{least}")
+
+
 def test_a_small_file_that_is_closed_is_left_to_a_sync():
     """Like a frame that is a directory; the file itself leads to its disk."""
     with Traced("commit=1", f"small={CHUNK}") as t:
