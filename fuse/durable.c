@@ -234,18 +234,17 @@ static void sync_frame_later(struct fs *fs, struct fs_open_frame *frame)
 
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 {
-	struct fs_durable *d;
-	bool left = false;
+	struct fs_durable *d = frame->durable;
+	bool left;
 
+	if (!d)
+		return;
 	pthread_mutex_lock(&fs->state_lock);
-	d = frame->durable;
+	d->nusers--;
+	d->left_at = ++fs->durables.clock;
+	left = d->node && !is_durable(d);
+	unlock(fs, drop_if_done(fs, d));
 	frame->durable = NULL;
-	if (d) {
-		d->nusers--;
-		d->left_at = ++fs->durables.clock;
-		left = d->node && !is_durable(d);
-	}
-	unlock(fs, d ? drop_if_done(fs, d) : NULL);
 	if (left)
 		sync_frame_later(fs, frame);
 }

@@ -13,8 +13,7 @@
  *   renamed           with a new name
  *   opened to write   the commits of the frame move it; a sync does not, unless
  *                     it fails: then it has failed for this frame as well
- *   closed by its     left to the next syncfs that begins
- *   last writer
+ *   closed            left to the next syncfs that begins
  *   syncfs            durable, if it was left before that began; if that fails,
  *                     FAILED, and written anew at once
  *   fsync, rename     of a frame without a transaction: one fsync per file; then
@@ -86,14 +85,14 @@ void fs_durable_forget(struct fs *fs, struct fs_backed *node);
 struct b2f_durability *fs_durable_open(struct fs *fs,
 				       struct fs_open_frame *frame);
 
-/* Notes that @frame has no transaction any more, if it had one. */
+/* Notes that @frame is closed; does nothing if it was not open for writing. */
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame);
 
 /* The state of the contents of a frame; DURABLE if it is not in the table. */
 enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 
 /*
- * Syncs the contents of a frame without a transaction; @path_fd is its
+ * Syncs the contents of a frame that is not open for writing; @path_fd is its
  * directory.  Returns 0, -EIO (an earlier sync failed: the contents must be
  * written again) or an errno of fsync(2).
  */

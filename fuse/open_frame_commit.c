@@ -83,12 +83,14 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
  * A durable commit writes chunks again whose sync failed; the frame must be
  * writable for that.
  */
-static bool must_mend(struct fs *fs, struct fs_open_frame *frame,
-		      enum b2f_commit_how how)
+static int prepare(struct fs *fs, struct fs_open_frame *frame,
+		   enum b2f_commit_how how)
 {
-	return how == B2F_COMMIT_DURABLE &&
-	       !b2f_file_is_writable(frame->open.data) &&
-	       fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_FAILED;
+	if (how != B2F_COMMIT_DURABLE ||
+	    b2f_file_is_writable(frame->open.data) ||
+	    fs_durable_state(fs, frame->dev, frame->ino) != B2F_DISK_FAILED)
+		return 0;
+	return fs_open_frame_allow_write(fs, frame);
 }
 
 /*
@@ -136,13 +138,19 @@ static void revert(struct fs *fs, struct fs_file *file)
 	log_failure(fs, frame, -ESTALE);
 }
 
-static int commit_now(struct fs *fs, struct fs_open_frame *frame,
-		      enum b2f_commit_how how, bool waits)
+static int commit(struct fs *fs, struct fs_open_frame *frame,
+		  enum b2f_commit_how how, bool waits)
 {
 	uint64_t n = atomic_load(&frame->nchanges), old;
-	bool writable = b2f_file_is_writable(frame->open.data);
+	bool writable;
 	int err;
 
+	if (is_deleted(frame))
+		return 0;
+	err = prepare(fs, frame, how);
+	if (err)
+		return err;
+	writable = b2f_file_is_writable(frame->open.data);
 	err = fs_file_commit(fs, &frame->open, how, waits);
 	if (!err && how == B2F_COMMIT_DURABLE)
 		err = make_durable(fs, frame, writable);
@@ -153,23 +161,6 @@ static int commit_now(struct fs *fs, struct fs_open_frame *frame,
 	       !atomic_compare_exchange_weak(&frame->ncommitted, &old, n))
 		;
 	return 0;
-}
-
-static int commit(struct fs *fs, struct fs_open_frame *frame,
-		  enum b2f_commit_how how, bool waits)
-{
-	int err;
-
-	if (is_deleted(frame))
-		return 0;
-	if (!must_mend(fs, frame, how))
-		return commit_now(fs, frame, how, waits);
-	fs_open_frame_begin_writer(fs, frame);
-	err = fs_open_frame_allow_write(fs, frame);
-	if (!err)
-		err = commit_now(fs, frame, how, waits);
-	fs_open_frame_end_writer(fs, frame);
-	return err;
 }
 
 int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,
@@ -247,9 +238,6 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 	if (!may)
 		return;
 	err = end_write(fs, frame);
-	/* The transaction of a deleted frame goes on. */
-	if (!b2f_file_is_writable(frame->open.data))
-		fs_durable_close(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
 	/* The ticker commits the changes, and tries again. */
 	frame->keeps_lock = err == -EBUSY;

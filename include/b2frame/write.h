@@ -63,7 +63,7 @@ struct b2f_write_options {
 	bool ends_late;
 	/*
 	 * NULL, for all but the daemon: a frame that is not empty counts as
-	 * durable.  Commits update it until b2f_file_end_write() or the close.
+	 * durable.  Commits update it until the file is closed.
 	 */
 	struct b2f_durability *durability;
 };

@@ -119,8 +119,6 @@ int b2f_file_allow_write(struct b2f_file *file,
 	w = file->writer;
 	if (!w)
 		w = b2f_writer_new(options, b2f_file_size(file) == 0);
-	else if (options->durability)
-		w->durability = options->durability;
 	err = w ? b2f_writer_allow(file, w) : -ENOMEM;
 	if (err && w != file->writer)
 		b2f_writer_free(file->runtime, w);

@@ -16,9 +16,8 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	dirty = w && w->txn &&
-		(w->dirty_since_ns ||
-		 b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
+	dirty = w && ((w->txn && w->dirty_since_ns) ||
+		      b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
 	pthread_mutex_unlock(&file->lock);
 	return dirty;
 }
