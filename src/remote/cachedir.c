@@ -459,8 +459,7 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 {
 	char temp[96];
 	int fd = open_temp(cache, path, temp, sizeof(temp));
-	int err = fd < 0 ? fd : b2f_files_write_fully(fd, 0, 0, raw, n,
-						   NULL);
+	int err = fd < 0 ? fd : b2f_files_write_fully(fd, 0, raw, n, NULL);
 
 	if (fd < 0)
 		return err;

@@ -94,20 +94,20 @@ B2F_MUST_CHECK
 int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 			 struct b2f_why *why);
 
+/* Writes all @n bytes.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why);
+
 /*
- * Returns the user id as which a process of root writes to the file @st.  A
+ * The same; but a process of root acts as the owner of @fd: a
  * filesystem keeps its last blocks for root, and root's data may go beyond a
  * quota; but data belong to the owner of the file, whoever stores them.  A file
  * with set-id bits is left to root, as other users clear these by writing.
  */
-uid_t b2f_files_writer_of(const struct stat *st);
-
-/*
- * Writes all @n bytes; a process of root acts as @uid.  Returns 0 or an errno.
- */
 B2F_MUST_CHECK
-int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
-			  size_t n, struct b2f_why *why);
+int b2f_files_write_as_owner(int fd, uint64_t off, const void *buf, size_t n,
+			     struct b2f_why *why);
 
 /*
  * Waits until the data of @fd are on the disk.  The kernel reports a failed

@@ -80,20 +80,23 @@ int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
 	return 0;
 }
 
-uid_t b2f_files_writer_of(const struct stat *st)
+/*
+ * Has this thread of root's process act as the owner of @fd.  Returns whether
+ * it does.
+ */
+static bool begin_as_owner(int fd)
 {
-	return st->st_mode & (S_ISUID | S_ISGID) ? 0 : st->st_uid;
-}
-
-/* Has this thread of root's process act as @uid.  Returns whether it does. */
-static bool begin_as(uid_t uid)
-{
+	struct stat st;
 	uid_t previous;
 
 	/* After the process has changed its user, setfsuid() fails. */
-	if (uid == 0 || getauxval(AT_EUID) != 0)
+	if (getauxval(AT_EUID) != 0)
 		return false;
-	previous = (uid_t)setfsuid(uid);
+	/* Asked before each write: chmod(2) and chown(2) can come at any time. */
+	if (fstat(fd, &st) || st.st_uid == 0 ||
+	    (st.st_mode & (S_ISUID | S_ISGID)))
+		return false;
+	previous = (uid_t)setfsuid(st.st_uid);
 	/* A thread that acts for a user already keeps doing so. */
 	if (previous != 0)
 		setfsuid(previous);
@@ -106,8 +109,8 @@ static void end_as(bool begun)
 		setfsuid(0);
 }
 
-static int write_all(int fd, uint64_t off, const void *buf, size_t n,
-		     struct b2f_why *why)
+int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
+			  struct b2f_why *why)
 {
 	const uint8_t *p = buf;
 
@@ -128,11 +131,11 @@ static int write_all(int fd, uint64_t off, const void *buf, size_t n,
 	return 0;
 }
 
-int b2f_files_write_fully(int fd, uid_t uid, uint64_t off, const void *buf,
-			  size_t n, struct b2f_why *why)
+int b2f_files_write_as_owner(int fd, uint64_t off, const void *buf, size_t n,
+			     struct b2f_why *why)
 {
-	bool begun = begin_as(uid);
-	int err = write_all(fd, off, buf, n, why);
+	bool begun = begin_as_owner(fd);
+	int err = b2f_files_write_fully(fd, off, buf, n, why);
 
 	end_as(begun);
 	return err;

@@ -33,8 +33,6 @@ struct b2f_files_writer {
 	/* Everything below: under the lock. */
 	/* Changes under way. */
 	unsigned int nchanges;
-	/* User id for writes (store/files.h). */
-	uid_t uid;
 	/* The stamp after the last change. */
 	struct b2f_frame_stamp own;
 	/* The mtime of the committed state. */
@@ -124,7 +122,6 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 		return err;
 	}
 	w->own = b2f_frame_stamp_of(&st);
-	w->uid = b2f_files_writer_of(&st);
 	w->mtime = st.st_mtim;
 	w->block = st.st_blksize > 0 && st.st_blksize < BLOCK_MAX
 			   ? (uint64_t)st.st_blksize
@@ -144,17 +141,12 @@ static void single_unlock(struct b2f_store *store)
 	close_writer(w);
 }
 
-/* Returns the user id to write the change with. */
-static uid_t begin_change(struct b2f_files_writer *w, bool is_head)
+static void begin_change(struct b2f_files_writer *w, bool is_head)
 {
-	uid_t uid;
-
 	pthread_mutex_lock(&w->lock);
 	w->nchanges++;
 	w->nbegun += !is_head;
-	uid = w->uid;
 	pthread_mutex_unlock(&w->lock);
-	return uid;
 }
 
 /*
@@ -171,10 +163,8 @@ static void end_change(struct b2f_files_writer *w, bool restore)
 	/* The mtime of another user's file cannot be set. */
 	if (restore)
 		(void)!futimens(w->fd, times);
-	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0) {
+	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0)
 		w->own = b2f_frame_stamp_of(&st);
-		w->uid = b2f_files_writer_of(&st);
-	}
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -191,10 +181,10 @@ static int single_write(const struct b2f_object *object, uint64_t off,
 			const void *buf, size_t n, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(object->store);
-	uid_t uid = begin_change(w, false);
 	int err;
 
-	err = b2f_files_write_fully(w->fd, uid, off, buf, n, why);
+	begin_change(w, false);
+	err = b2f_files_write_as_owner(w->fd, off, buf, n, why);
 	end_change(w, false);
 	return err;
 }
@@ -206,7 +196,7 @@ static int single_inherit(const struct b2f_object *object,
 	struct b2f_files_writer *w = writer_of(object->store);
 
 	(void)why;
-	(void)begin_change(w, false);
+	begin_change(w, false);
 	pthread_mutex_lock(&w->lock);
 	if (mtime)
 		w->mtime = *mtime;
@@ -291,11 +281,11 @@ static int single_install(struct b2f_store *store,
 			  const struct b2f_install *what, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
-	uid_t uid = begin_change(w, true);
 	int err;
 
-	err = b2f_files_write_fully(w->fd, uid, 0, what->head, what->nhead,
-				    why);
+	begin_change(w, true);
+	err = b2f_files_write_as_owner(w->fd, 0, what->head, what->nhead,
+				       why);
 	pthread_mutex_lock(&w->lock);
 	w->is_fresh = false;
 	if (!err && what->mtime)
@@ -315,7 +305,7 @@ static void punch(struct b2f_files_writer *w, uint64_t off, uint64_t size)
 
 	if (off / w->block + (off % w->block != 0) >= (off + size) / w->block)
 		return;
-	(void)begin_change(w, false);
+	begin_change(w, false);
 	ret = fallocate(w->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			(off_t)off, (off_t)size);
 	end_change(w, ret == 0);
@@ -331,7 +321,7 @@ static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
 		punch(w, off, size);
 		return 0;
 	}
-	(void)begin_change(w, false);
+	begin_change(w, false);
 	if (ftruncate(w->fd, (off_t)off))
 		err = failed("truncate", why);
 	end_change(w, true);

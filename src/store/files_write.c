@@ -142,10 +142,7 @@ static int dir_create(struct b2f_store *store, int64_t id,
 static int dir_write(const struct b2f_object *object, uint64_t off,
 		     const void *buf, size_t n, struct b2f_why *why)
 {
-	struct stat st;
-	uid_t uid = fstat(object->fd, &st) ? 0 : b2f_files_writer_of(&st);
-
-	return b2f_files_write_fully(object->fd, uid, off, buf, n, why);
+	return b2f_files_write_as_owner(object->fd, off, buf, n, why);
 }
 
 static int dir_inherit(const struct b2f_object *object,

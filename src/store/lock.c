@@ -417,7 +417,7 @@ static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
 		return b2f_why_set(why, err, "read %s: %s", B2F_FILES_LOCK,
 				   b2f_strerror(err));
 	state->generation++;
-	return b2f_files_write_fully(lock->fd, 0, GENERATION_OFF,
+	return b2f_files_write_fully(lock->fd, GENERATION_OFF,
 				     &state->generation,
 				     sizeof(state->generation), why);
 }

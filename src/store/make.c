@@ -113,7 +113,7 @@ static int make_index(int dir, mode_t mode, const struct b2f_store_plan *plan,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return failed("create", B2F_INDEX_NAME, why);
-	err = b2f_files_write_fully(fd, 0, 0, plan->index, plan->size, why);
+	err = b2f_files_write_fully(fd, 0, plan->index, plan->size, why);
 	if (!err)
 		err = set_mode(fd, mode, &made->index, B2F_INDEX_NAME, why);
 	if (!err && plan->durable && b2f_files_fsync(fd))

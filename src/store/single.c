@@ -24,7 +24,7 @@ int b2f_single_create(int dirfd, const char *name, int *fd, struct b2f_why *why)
 int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 		     struct b2f_why *why)
 {
-	return b2f_files_write_fully(fd, 0, off, buf, n, why);
+	return b2f_files_write_fully(fd, off, buf, n, why);
 }
 
 /* Gives the unnamed file @fd its name. */
@@ -46,7 +46,7 @@ static int fill(int dirfd, const char *name, bool unnamed,
 		const struct b2f_store_plan *plan, struct b2f_store_made *made)
 {
 	bool named = !unnamed;
-	int err = b2f_files_write_fully(made->fd, 0, 0, plan->index, plan->size,
+	int err = b2f_files_write_fully(made->fd, 0, plan->index, plan->size,
 					NULL);
 
 	if (!err && unnamed) {

@@ -322,18 +322,18 @@ class Model:
         self.compare()
 
 
-def play(*options):
-    print(f"B2F_SEED={SEED} B2F_STEPS={STEPS}")
+def play(*options, seed=SEED, steps=STEPS):
+    print(f"B2F_SEED={seed} B2F_STEPS={steps}")
     os.mkdir("src")
     os.mkdir("local")
-    model = Model(SEED, ["mnt", "local"])
+    model = Model(seed, ["mnt", "local"])
     os.umask(0o022)
     try:
         for _ in range(3):
             with Mount("src", "mnt", *options), \
                     contextlib.ExitStack() as stack:
                 stack.callback(model.drop)
-                model.run(STEPS // 3)
+                model.run(steps // 3)
     except BaseException:
         print("\n".join(model.told[-TOLD:]))
         raise
@@ -342,6 +342,13 @@ def play(*options):
 
 def test_as_it_comes():
     play("-o", "chunksize=64k")
+
+
+def test_set_id_bits_given_while_a_file_is_written_stay():
+    """These calls truncate a file of another user between chmod and close: the
+    daemon wrote as the owner that the file had before, and a write by a user clears
+    the bits."""
+    play("-o", "chunksize=64k", seed=239901479, steps=1500)
 
 
 def test_with_little_memory():

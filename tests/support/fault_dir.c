@@ -79,7 +79,7 @@ static int save_one(int dir, const struct fault_file *file, int64_t id)
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = b2f_files_write_fully(fd, 0, 0, file->now.data, file->now.size,
+	err = b2f_files_write_fully(fd, 0, file->now.data, file->now.size,
 				    NULL);
 	if (!err &&
 	    (fchmod(fd, file->st.st_mode & 07777) || futimens(fd, times)))
