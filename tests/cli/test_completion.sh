@@ -47,15 +47,18 @@ completes "loglevel=" bloscfs -f -o logl
 completes "noseal" bloscfs src mnt -o nos
 completes "a.b2frame" bloscfs -f a
 
+# What a shell says of its own is shown when the test fails.
+: >.out
+
 # fish completes the same values.
 for line in "bloscctl recompress --codec=z" "bloscfs -o ro,codec=z"; do
 	got=$(fish --no-config -c "source $completions/${line%% *}.fish
-		complete -C '$line'" | sed -E 's/.*=(z[a-z]+).*/\1/' | tr '\n' ' ')
+		complete -C '$line'" 2>>.err | sed -E 's/.*=(z[a-z]+).*/\1/' | tr '\n' ' ')
 	[ "$got" = "zlib zstd " ] || die "$line: '$got' in fish"
 done
 for line in "bloscctl compress --filter=n" "bloscfs -o ro,filter=n"; do
 	got=$(fish --no-config -c "source $completions/${line%% *}.fish
-		complete -C '$line'" | sed -E 's/.*=(n[a-z]+).*/\1/' | tr '\n' ' ')
+		complete -C '$line'" 2>>.err | sed -E 's/.*=(n[a-z]+).*/\1/' | tr '\n' ' ')
 	[ "$got" = "none " ] || die "$line: '$got' in fish"
 done
 
@@ -79,7 +82,7 @@ offers() {
 	local want=$1 got
 
 	shift
-	got=$(zsh -f played.zsh "$completions/$1.zsh" "$@" | sort -u | tr '\n' ' ')
+	got=$(zsh -f played.zsh "$completions/$1.zsh" "$@" 2>>.err | sort -u | tr '\n' ' ')
 	[ "$got" = "$want " ] || die "$*: '$got' in zsh, not '$want'"
 }
 
