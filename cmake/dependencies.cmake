@@ -40,19 +40,6 @@ if(B2F_REMOTE)
 	# form of, and that nothing else needs.
 	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
 endif()
-# Its module has another name from version 5 on, and in Debian 13 a directory of
-# headers that does not exist, so only the version is taken from there.
-pkg_search_module(MSGPACK QUIET "msgpack-c>=4" "msgpack>=3")
-find_path(MSGPACK_HEADERS msgpack.h HINTS ${MSGPACK_INCLUDEDIR})
-find_library(MSGPACK_LIBRARY NAMES msgpack-c msgpackc
-	HINTS ${MSGPACK_LIBRARY_DIRS})
-if(NOT MSGPACK_FOUND OR NOT MSGPACK_HEADERS OR NOT MSGPACK_LIBRARY)
-	message(FATAL_ERROR "msgpack-c is missing: apt-get install "
-		"libmsgpack-dev, from Debian 13 on libmsgpack-c-dev")
-endif()
-add_library(msgpack_c INTERFACE IMPORTED)
-target_include_directories(msgpack_c INTERFACE ${MSGPACK_HEADERS})
-target_link_libraries(msgpack_c INTERFACE ${MSGPACK_LIBRARY})
 # A header alone, without a .pc file.
 find_path(UTHASH_INCLUDE_DIR uthash.h)
 if(NOT UTHASH_INCLUDE_DIR)

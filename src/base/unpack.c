@@ -4,96 +4,135 @@
 
 #include <string.h>
 
-/* Marks that hold a small number in their low bits. */
-#define IS_FIXMAP(m)   (((m)&0xf0) == 0x80)
-#define IS_FIXARRAY(m) (((m)&0xf0) == 0x90)
-#define IS_FIXTEXT(m)  (((m)&0xe0) == 0xa0)
-#define IS_FIXINT(m)   ((m) < 0x80)
-#define IS_NEGATIVE(m) ((m) >= 0xe0)
+/* The marks from 0xc0 to 0xdf: kinds, and the bytes of the number behind. */
+#define FIRST_LONG 0xc0
+#define NONE	   0xc1
+#define FIXEXT1	   0xd4
 
-enum {
-	BIN8 = 0xc4,
-	BIN16,
-	BIN32,
-	EXT8,
-	EXT16,
-	EXT32,
-	FLOAT32,
-	FLOAT64,
-	UINT8,
-	UINT16,
-	UINT32,
-	UINT64,
-	INT8,
-	INT16,
-	INT32,
-	INT64,
-	FIXEXT1,
-	FIXEXT16 = 0xd8,
-	TEXT8,
-	TEXT16,
-	TEXT32,
-	ARRAY16,
-	ARRAY32,
-	MAP16,
-	MAP32,
+static const struct {
+	enum b2f_unpack_kind kind;
+	uint8_t width;
+} forms[32] = {
+	[0x00] = {B2F_UNPACK_NIL, 0},	[0x02] = {B2F_UNPACK_BOOL, 0},
+	[0x03] = {B2F_UNPACK_BOOL, 0},	[0x04] = {B2F_UNPACK_BYTES, 1},
+	[0x05] = {B2F_UNPACK_BYTES, 2}, [0x06] = {B2F_UNPACK_BYTES, 4},
+	[0x07] = {B2F_UNPACK_EXT, 1},	[0x08] = {B2F_UNPACK_EXT, 2},
+	[0x09] = {B2F_UNPACK_EXT, 4},	[0x0a] = {B2F_UNPACK_FLOAT, 4},
+	[0x0b] = {B2F_UNPACK_DOUBLE, 8}, [0x0c] = {B2F_UNPACK_UINT, 1},
+	[0x0d] = {B2F_UNPACK_UINT, 2},	[0x0e] = {B2F_UNPACK_UINT, 4},
+	[0x0f] = {B2F_UNPACK_UINT, 8},	[0x10] = {B2F_UNPACK_NEGATIVE, 1},
+	[0x11] = {B2F_UNPACK_NEGATIVE, 2}, [0x12] = {B2F_UNPACK_NEGATIVE, 4},
+	[0x13] = {B2F_UNPACK_NEGATIVE, 8}, [0x14] = {B2F_UNPACK_EXT, 0},
+	[0x15] = {B2F_UNPACK_EXT, 0},	[0x16] = {B2F_UNPACK_EXT, 0},
+	[0x17] = {B2F_UNPACK_EXT, 0},	[0x18] = {B2F_UNPACK_EXT, 0},
+	[0x19] = {B2F_UNPACK_TEXT, 1},	[0x1a] = {B2F_UNPACK_TEXT, 2},
+	[0x1b] = {B2F_UNPACK_TEXT, 4},	[0x1c] = {B2F_UNPACK_ARRAY, 2},
+	[0x1d] = {B2F_UNPACK_ARRAY, 4}, [0x1e] = {B2F_UNPACK_MAP, 2},
+	[0x1f] = {B2F_UNPACK_MAP, 4},
 };
 
-static void fail(struct b2f_cursor *cur)
+/* Sets kind and number of a value whose mark holds both. */
+static void read_short(uint8_t mark, struct b2f_unpacked *out)
 {
-	cur->failed = true;
+	out->kind = mark < 0x80	  ? B2F_UNPACK_UINT
+		    : mark < 0x90 ? B2F_UNPACK_MAP
+		    : mark < 0xa0 ? B2F_UNPACK_ARRAY
+		    : mark < 0xe0 ? B2F_UNPACK_TEXT
+				  : B2F_UNPACK_NEGATIVE;
+	out->n = mark < 0x80   ? mark
+		 : mark < 0xa0 ? mark & 15u
+		 : mark < 0xe0 ? mark & 31u
+			       : (uint64_t)(int8_t)mark;
 }
 
-/* The mark of the next value, which stays; 0xc1, which is none, at the end. */
-static uint8_t next_mark(const struct b2f_cursor *cur)
+static uint64_t read_number(struct b2f_cursor *cur, unsigned int width)
 {
-	return b2f_cursor_left(cur) ? cur->data[cur->pos] : 0xc1;
+	const uint8_t *p = b2f_cursor_take(cur, width);
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; p && i < width; i++)
+		n = n << 8 | p[i];
+	return n;
+}
+
+/* A signed integer of @width bytes may turn out not to be negative. */
+static void extend(struct b2f_unpacked *out, unsigned int width)
+{
+	uint64_t sign = UINT64_C(1) << (8 * width - 1);
+
+	out->n = (out->n ^ sign) - sign;
+	if (out->n <= INT64_MAX)
+		out->kind = B2F_UNPACK_UINT;
+}
+
+static void read_long(struct b2f_cursor *cur, uint8_t mark,
+		      struct b2f_unpacked *out)
+{
+	unsigned int i = mark - FIRST_LONG;
+	uint32_t low;
+	float real;
+
+	out->kind = forms[i].kind;
+	out->n = read_number(cur, forms[i].width);
+	low = (uint32_t)out->n;
+	memcpy(&real, &low, sizeof(real));
+	memcpy(&out->real, &out->n, sizeof(out->real));
+	if (out->kind == B2F_UNPACK_FLOAT)
+		out->real = (double)real;
+	else if (out->kind == B2F_UNPACK_NEGATIVE)
+		extend(out, forms[i].width);
+	else if (out->kind == B2F_UNPACK_BOOL)
+		out->n = mark & 1;
+	else if (out->kind == B2F_UNPACK_EXT && !forms[i].width)
+		out->n = UINT64_C(1) << (mark - FIXEXT1);
+}
+
+bool b2f_unpack_next(struct b2f_cursor *cur, struct b2f_unpacked *out)
+{
+	uint8_t mark = b2f_cursor_left(cur) ? b2f_cursor_u8(cur) : NONE;
+
+	*out = (struct b2f_unpacked){.bytes = NULL};
+	if (mark == NONE)
+		cur->failed = true;
+	else if (mark >= FIRST_LONG && mark < 0xe0)
+		read_long(cur, mark, out);
+	else
+		read_short(mark, out);
+	if (out->kind == B2F_UNPACK_EXT)
+		out->type = (int8_t)b2f_cursor_u8(cur);
+	if (out->kind >= B2F_UNPACK_TEXT && out->kind <= B2F_UNPACK_EXT)
+		out->bytes = b2f_cursor_take(cur, out->n);
+	return b2f_cursor_ok(cur);
+}
+
+/* Reads a value that has to be of @kind; zero and failed if it is not. */
+static struct b2f_unpacked take(struct b2f_cursor *cur,
+				enum b2f_unpack_kind kind)
+{
+	struct b2f_unpacked value;
+
+	if (b2f_unpack_next(cur, &value) && value.kind == kind)
+		return value;
+	cur->failed = true;
+	return (struct b2f_unpacked){.bytes = NULL};
 }
 
 uint32_t b2f_unpack_map(struct b2f_cursor *cur)
 {
-	uint8_t mark = b2f_cursor_u8(cur);
-
-	if (IS_FIXMAP(mark))
-		return mark & 15;
-	if (mark == MAP16)
-		return b2f_cursor_be16(cur);
-	if (mark == MAP32)
-		return b2f_cursor_be32(cur);
-	fail(cur);
-	return 0;
+	return (uint32_t)take(cur, B2F_UNPACK_MAP).n;
 }
 
 uint32_t b2f_unpack_array(struct b2f_cursor *cur)
 {
-	uint8_t mark = b2f_cursor_u8(cur);
-
-	if (IS_FIXARRAY(mark))
-		return mark & 15;
-	if (mark == ARRAY16)
-		return b2f_cursor_be16(cur);
-	if (mark == ARRAY32)
-		return b2f_cursor_be32(cur);
-	fail(cur);
-	return 0;
+	return (uint32_t)take(cur, B2F_UNPACK_ARRAY).n;
 }
 
 const char *b2f_unpack_text(struct b2f_cursor *cur, size_t *len)
 {
-	uint8_t mark = b2f_cursor_u8(cur);
+	struct b2f_unpacked text = take(cur, B2F_UNPACK_TEXT);
 
-	*len = 0;
-	if (IS_FIXTEXT(mark))
-		*len = mark & 31;
-	else if (mark == TEXT8)
-		*len = b2f_cursor_u8(cur);
-	else if (mark == TEXT16)
-		*len = b2f_cursor_be16(cur);
-	else if (mark == TEXT32)
-		*len = b2f_cursor_be32(cur);
-	else
-		fail(cur);
-	return (const char *)b2f_cursor_take(cur, *len);
+	*len = text.n;
+	return (const char *)text.bytes;
 }
 
 bool b2f_unpack_is(struct b2f_cursor *cur, const char *text)
@@ -103,88 +142,42 @@ bool b2f_unpack_is(struct b2f_cursor *cur, const char *text)
 
 	if (found && len == strlen(text) && memcmp(found, text, len) == 0)
 		return true;
-	fail(cur);
+	cur->failed = true;
 	return false;
 }
 
 uint64_t b2f_unpack_uint(struct b2f_cursor *cur)
 {
-	uint8_t mark = b2f_cursor_u8(cur);
-	uint64_t value = 0;
+	return take(cur, B2F_UNPACK_UINT).n;
+}
 
-	if (IS_FIXINT(mark))
-		return mark;
-	if (mark == UINT8 || mark == INT8)
-		value = b2f_cursor_u8(cur);
-	else if (mark == UINT16 || mark == INT16)
-		value = b2f_cursor_be16(cur);
-	else if (mark == UINT32 || mark == INT32)
-		value = b2f_cursor_be32(cur);
-	else if (mark == UINT64 || mark == INT64)
-		value = b2f_cursor_be64(cur);
-	else
-		fail(cur);
-	/* Their sign bit. */
-	if (mark >= INT8 && mark <= INT64 &&
-	    value >> ((UINT64_C(8) << (mark - INT8)) - 1))
-		fail(cur);
-	return cur->failed ? 0 : value;
+/* Is the next value, which stays, of @kind? */
+static bool is_next(struct b2f_cursor cur, enum b2f_unpack_kind kind)
+{
+	struct b2f_unpacked value;
+
+	return b2f_unpack_next(&cur, &value) && value.kind == kind;
 }
 
 bool b2f_unpack_next_is_text(const struct b2f_cursor *cur)
 {
-	uint8_t mark = next_mark(cur);
-
-	return IS_FIXTEXT(mark) || (mark >= TEXT8 && mark <= TEXT32);
+	return is_next(*cur, B2F_UNPACK_TEXT);
 }
 
 bool b2f_unpack_next_is_array(const struct b2f_cursor *cur)
 {
-	uint8_t mark = next_mark(cur);
-
-	return IS_FIXARRAY(mark) || mark == ARRAY16 || mark == ARRAY32;
+	return is_next(*cur, B2F_UNPACK_ARRAY);
 }
 
-/* Goes past the next value; returns how many follow that are part of it. */
-static uint64_t skip_one(struct b2f_cursor *cur)
+void b2f_unpack_skip(struct b2f_cursor *cur, uint64_t n)
 {
-	uint8_t mark = next_mark(cur);
-	size_t len;
+	struct b2f_unpacked value;
 
-	if (b2f_unpack_next_is_text(cur)) {
-		(void)b2f_unpack_text(cur, &len);
-		return 0;
-	}
-	if (b2f_unpack_next_is_array(cur))
-		return b2f_unpack_array(cur);
-	if (IS_FIXMAP(mark) || mark == MAP16 || mark == MAP32)
-		return 2 * (uint64_t)b2f_unpack_map(cur);
-	b2f_cursor_skip(cur, 1);
-	if (IS_FIXINT(mark) || IS_NEGATIVE(mark) || mark == 0xc0 ||
-	    mark == 0xc2 || mark == 0xc3)
-		return 0;
-	if (mark == BIN8 || mark == EXT8)
-		b2f_cursor_skip(cur, b2f_cursor_u8(cur) + (mark == EXT8));
-	else if (mark == BIN16 || mark == EXT16)
-		b2f_cursor_skip(cur,
-				b2f_cursor_be16(cur) + (size_t)(mark == EXT16));
-	else if (mark == BIN32 || mark == EXT32)
-		b2f_cursor_skip(cur,
-				b2f_cursor_be32(cur) + (size_t)(mark == EXT32));
-	else if (mark == FLOAT32 || mark == FLOAT64)
-		b2f_cursor_skip(cur, mark == FLOAT32 ? 4 : 8);
-	else if (mark >= UINT8 && mark <= INT64)
-		b2f_cursor_skip(cur, (size_t)1 << ((mark - UINT8) & 3));
-	else if (mark >= FIXEXT1 && mark <= FIXEXT16)
-		b2f_cursor_skip(cur, ((size_t)1 << (mark - FIXEXT1)) + 1);
-	else
-		fail(cur);
-	return 0;
-}
-
-void b2f_unpack_skip(struct b2f_cursor *cur)
-{
 	/* Each value takes a byte at least, so a false count ends this too. */
-	for (uint64_t left = 1; left > 0 && b2f_cursor_ok(cur); left--)
-		left += skip_one(cur);
+	for (; n > 0 && b2f_unpack_next(cur, &value); n--) {
+		if (value.kind == B2F_UNPACK_ARRAY)
+			n += value.n;
+		else if (value.kind == B2F_UNPACK_MAP)
+			n += 2 * value.n;
+	}
 }

@@ -17,6 +17,41 @@
 
 #include "base/cursor.h"
 
+enum b2f_unpack_kind {
+	B2F_UNPACK_NIL,
+	B2F_UNPACK_BOOL,
+	/* An integer that is not negative, and one that is. */
+	B2F_UNPACK_UINT,
+	B2F_UNPACK_NEGATIVE,
+	B2F_UNPACK_FLOAT,
+	B2F_UNPACK_DOUBLE,
+	B2F_UNPACK_TEXT,
+	B2F_UNPACK_BYTES,
+	B2F_UNPACK_EXT,
+	B2F_UNPACK_ARRAY,
+	B2F_UNPACK_MAP,
+};
+
+struct b2f_unpacked {
+	enum b2f_unpack_kind kind;
+	/*
+	 * 0 or 1, an integer (a negative one in two's complement), or the
+	 * number of bytes, items, or pairs.
+	 */
+	uint64_t n;
+	double real;
+	/* Of a text, bytes or extension: inside the cursor's buffer. */
+	const uint8_t *bytes;
+	/* The number of an extension. */
+	int8_t type;
+};
+
+/*
+ * Reads the next value; of an array or map the head alone, behind which the
+ * items or pairs follow.  False: failed.
+ */
+bool b2f_unpack_next(struct b2f_cursor *cur, struct b2f_unpacked *out);
+
 /* The head of a map or array: how many pairs or items follow; 0 if failed. */
 uint32_t b2f_unpack_map(struct b2f_cursor *cur);
 uint32_t b2f_unpack_array(struct b2f_cursor *cur);
@@ -34,7 +69,7 @@ uint64_t b2f_unpack_uint(struct b2f_cursor *cur);
 bool b2f_unpack_next_is_text(const struct b2f_cursor *cur);
 bool b2f_unpack_next_is_array(const struct b2f_cursor *cur);
 
-/* Goes past the next value, whatever it is, with all that is in it. */
-void b2f_unpack_skip(struct b2f_cursor *cur);
+/* Goes past the next @n values, whatever they are, with all that is in them. */
+void b2f_unpack_skip(struct b2f_cursor *cur, uint64_t n);
 
 #endif

@@ -155,7 +155,7 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
 	int err;
 
 	/* The kind: all have the same data. */
-	b2f_unpack_skip(&cur);
+	b2f_unpack_skip(&cur, 1);
 	ndim = take_tuple(&cur);
 	if (n != 3 || ndim > B2F_ARRAY_MAX_DIM)
 		return 0;

@@ -2,194 +2,162 @@
 /*
  * msgpack.c - MessagePack as text
  *
- * Recursion is no danger here: the library refuses more than 32 levels.
- * Neither are sizes, once the claims hold.
+ * Recursion is no danger here: more than LEVELS_MAX levels are refused before.
  */
 #include "meta/msgpack.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <msgpack.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "meta/escape.h"
-#include "meta/msgpack_tree.h"
+#include "meta/msgpack_value.h"
+
+/* Lists and maps in one another. */
+#define LEVELS_MAX 32
 
 /* Items of a list, bytes of a string that are shown. */
 #define ITEMS_SHOWN 32
 #define BYTES_SHOWN 160
 
-static void put_object(FILE *out, const msgpack_object *o);
-
-int b2f_msgpack_tree_make(msgpack_unpacked *tree, const char *data, size_t size)
+/* Goes past a value at @level, and notes extensions; false: refused. */
+static bool check(struct b2f_cursor *cur, unsigned int level, bool *has_ext)
 {
-	msgpack_unpack_return ret;
-	size_t off = 0;
+	struct b2f_unpacked v;
+	uint64_t n = 0;
 
-	if (size > B2F_MSGPACK_MAX || !b2f_msgpack_claims_hold(data, size))
-		return -EBADMSG;
-	msgpack_unpacked_init(tree);
-	ret = msgpack_unpack_next(tree, data, size, &off);
-	if (ret == MSGPACK_UNPACK_SUCCESS && off == size)
-		return 0;
-	msgpack_unpacked_destroy(tree);
-	return ret == MSGPACK_UNPACK_NOMEM_ERROR ? -ENOMEM : -EBADMSG;
+	if (!b2f_unpack_next(cur, &v))
+		return false;
+	*has_ext = *has_ext || v.kind == B2F_UNPACK_EXT;
+	if (v.kind == B2F_UNPACK_ARRAY || v.kind == B2F_UNPACK_MAP) {
+		n = v.kind == B2F_UNPACK_MAP ? 2 * v.n : v.n;
+		if (level == LEVELS_MAX)
+			return false;
+	}
+	while (n > 0 && check(cur, level + 1, has_ext))
+		n--;
+	return n == 0;
 }
 
-static void put_string(FILE *out, const msgpack_object_str *s)
+bool b2f_msgpack_value_check(const uint8_t *data, size_t size, bool *has_ext)
+{
+	struct b2f_cursor cur = b2f_cursor_at(data, size);
+
+	*has_ext = false;
+	return size <= B2F_MSGPACK_MAX && check(&cur, 0, has_ext) &&
+	       b2f_cursor_left(&cur) == 0;
+}
+
+static void put_text(FILE *out, const struct b2f_unpacked *v)
 {
 	fputc('"', out);
-	b2f_escape_put(out, s->ptr,
-			s->size < BYTES_SHOWN ? s->size : BYTES_SHOWN);
-	fputs(s->size > BYTES_SHOWN ? "\"..." : "\"", out);
+	b2f_escape_put(out, (const char *)v->bytes,
+		       v->n < BYTES_SHOWN ? v->n : BYTES_SHOWN);
+	fputs(v->n > BYTES_SHOWN ? "\"..." : "\"", out);
 }
 
-static void put_bytes(FILE *out, const char *data, uint32_t n)
+static void put_bytes(FILE *out, const struct b2f_unpacked *v)
 {
 	fputs("h'", out);
-	for (uint32_t i = 0; i < n && i < BYTES_SHOWN / 2; i++)
-		fprintf(out, "%02x", (unsigned char)data[i]);
-	fputs(n > BYTES_SHOWN / 2 ? "...'" : "'", out);
+	for (uint64_t i = 0; i < v->n && i < BYTES_SHOWN / 2; i++)
+		fprintf(out, "%02x", v->bytes[i]);
+	fputs(v->n > BYTES_SHOWN / 2 ? "...'" : "'", out);
 }
 
-/* @map: of pairs.  Opens and separates; false if no more are shown. */
-static bool begin_item(FILE *out, uint32_t i)
+/* Items of an array, or pairs of a map. */
+static void put_items(FILE *out, const struct b2f_unpacked *v,
+		      struct b2f_cursor *cur)
 {
-	if (i > 0)
-		fputs(", ", out);
-	if (i == ITEMS_SHOWN)
-		fputs("...", out);
-	return i < ITEMS_SHOWN;
-}
+	bool is_map = v->kind == B2F_UNPACK_MAP;
+	uint64_t i;
 
-static void put_array(FILE *out, const msgpack_object_array *a)
-{
-	fputc('[', out);
-	for (uint32_t i = 0; i < a->size && begin_item(out, i); i++)
-		put_object(out, &a->ptr[i]);
-	fputc(']', out);
-}
-
-static void put_map(FILE *out, const msgpack_object_map *m)
-{
-	fputc('{', out);
-	for (uint32_t i = 0; i < m->size && begin_item(out, i); i++) {
-		put_object(out, &m->ptr[i].key);
+	fputc(is_map ? '{' : '[', out);
+	for (i = 0; i < v->n && i < ITEMS_SHOWN; i++) {
+		fputs(i ? ", " : "", out);
+		b2f_msgpack_value_put(out, cur);
+		if (!is_map)
+			continue;
 		fputs(": ", out);
-		put_object(out, &m->ptr[i].val);
+		b2f_msgpack_value_put(out, cur);
 	}
-	fputc('}', out);
+	if (i < v->n)
+		fputs(", ...", out);
+	b2f_unpack_skip(cur, (v->n - i) * (is_map ? 2 : 1));
+	fputc(is_map ? '}' : ']', out);
 }
 
 /* Shows the contents of an object, but not of objects inside of it. */
-static bool put_inner(FILE *out, const msgpack_object_ext *e)
+static bool put_inner(FILE *out, const struct b2f_unpacked *v)
 {
-	msgpack_unpacked tree;
-	bool is_map;
+	struct b2f_cursor cur = b2f_cursor_at(v->bytes, v->n), first = cur;
+	struct b2f_unpacked inner;
+	bool has_ext;
 
-	if (b2f_msgpack_tree_make(&tree, e->ptr, e->size))
+	if (!b2f_msgpack_value_check(v->bytes, v->n, &has_ext) || has_ext ||
+	    !b2f_unpack_next(&first, &inner) || inner.kind != B2F_UNPACK_MAP)
 		return false;
-	is_map = tree.data.type == MSGPACK_OBJECT_MAP &&
-		 !b2f_msgpack_tree_has_ext(&tree.data);
-	if (is_map) {
-		fputs("an object ", out);
-		put_object(out, &tree.data);
-	}
-	msgpack_unpacked_destroy(&tree);
-	return is_map;
+	fputs("an object ", out);
+	b2f_msgpack_value_put(out, &cur);
+	return true;
 }
 
-static void put_extension(FILE *out, const msgpack_object_ext *e)
+static void put_extension(FILE *out, const struct b2f_unpacked *v)
 {
-	if (e->type == B2F_MSGPACK_FRAME) {
-		fprintf(out, "a frame of %" PRIu32 " bytes", e->size);
+	if (v->type == B2F_MSGPACK_FRAME) {
+		fprintf(out, "a frame of %" PRIu64 " bytes", v->n);
 		return;
 	}
-	if (e->type == B2F_MSGPACK_OBJECT && put_inner(out, e))
+	if (v->type == B2F_MSGPACK_OBJECT && put_inner(out, v))
 		return;
-	fprintf(out, "ext %d ", e->type);
-	put_bytes(out, e->ptr, e->size);
+	fprintf(out, "ext %d ", v->type);
+	put_bytes(out, v);
 }
 
-static void put_object(FILE *out, const msgpack_object *o)
+void b2f_msgpack_value_put(FILE *out, struct b2f_cursor *cur)
 {
-	switch (o->type) {
-	case MSGPACK_OBJECT_NIL:
+	struct b2f_unpacked v;
+
+	if (!b2f_unpack_next(cur, &v))
+		return;
+	switch (v.kind) {
+	case B2F_UNPACK_NIL:
 		fputs("null", out);
 		return;
-	case MSGPACK_OBJECT_BOOLEAN:
-		fputs(o->via.boolean ? "true" : "false", out);
+	case B2F_UNPACK_BOOL:
+		fputs(v.n ? "true" : "false", out);
 		return;
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
-		fprintf(out, "%" PRIu64, o->via.u64);
+	case B2F_UNPACK_UINT:
+		fprintf(out, "%" PRIu64, v.n);
 		return;
-	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-		fprintf(out, "%" PRId64, o->via.i64);
+	case B2F_UNPACK_NEGATIVE:
+		fprintf(out, "%" PRId64, (int64_t)v.n);
 		return;
-	case MSGPACK_OBJECT_FLOAT32:
-		fprintf(out, "%.9g", o->via.f64);
+	case B2F_UNPACK_FLOAT:
+	case B2F_UNPACK_DOUBLE:
+		fprintf(out, "%.*g", v.kind == B2F_UNPACK_FLOAT ? 9 : 17,
+			v.real);
 		return;
-	case MSGPACK_OBJECT_FLOAT64:
-		fprintf(out, "%.17g", o->via.f64);
+	case B2F_UNPACK_TEXT:
+		put_text(out, &v);
 		return;
-	case MSGPACK_OBJECT_STR:
-		put_string(out, &o->via.str);
+	case B2F_UNPACK_BYTES:
+		put_bytes(out, &v);
 		return;
-	case MSGPACK_OBJECT_BIN:
-		put_bytes(out, o->via.bin.ptr, o->via.bin.size);
+	case B2F_UNPACK_ARRAY:
+	case B2F_UNPACK_MAP:
+		put_items(out, &v, cur);
 		return;
-	case MSGPACK_OBJECT_ARRAY:
-		put_array(out, &o->via.array);
-		return;
-	case MSGPACK_OBJECT_MAP:
-		put_map(out, &o->via.map);
-		return;
-	case MSGPACK_OBJECT_EXT:
-		put_extension(out, &o->via.ext);
+	case B2F_UNPACK_EXT:
+		put_extension(out, &v);
 		return;
 	}
-}
-
-bool b2f_msgpack_tree_has_ext(const msgpack_object *o)
-{
-	const msgpack_object_map *m = &o->via.map;
-
-	if (o->type == MSGPACK_OBJECT_EXT)
-		return true;
-	for (uint32_t i = 0;
-	     o->type == MSGPACK_OBJECT_ARRAY && i < o->via.array.size; i++)
-		if (b2f_msgpack_tree_has_ext(&o->via.array.ptr[i]))
-			return true;
-	for (uint32_t i = 0; o->type == MSGPACK_OBJECT_MAP && i < m->size; i++)
-		if (b2f_msgpack_tree_has_ext(&m->ptr[i].key) ||
-		    b2f_msgpack_tree_has_ext(&m->ptr[i].val))
-			return true;
-	return false;
-}
-
-char *b2f_msgpack_tree_text(const msgpack_object *o, size_t *size)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-
-	if (!out)
-		return NULL;
-	put_object(out, o);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }
 
 bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size)
 {
-	msgpack_unpacked tree;
+	struct b2f_cursor cur = b2f_cursor_at(data, size);
+	bool has_ext;
 
-	if (b2f_msgpack_tree_make(&tree, (const char *)data, size))
+	if (!b2f_msgpack_value_check(data, size, &has_ext))
 		return false;
-	put_object(out, &tree.data);
-	msgpack_unpacked_destroy(&tree);
+	b2f_msgpack_value_put(out, &cur);
 	return true;
 }

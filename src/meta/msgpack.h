@@ -3,9 +3,8 @@
  * msgpack.h - metalayers as text, cut to one line, as JSON, and
  *             as values of extended attributes
  *
- * The library that decodes them bounds the depth.  Decoding may take 24 times
- * the memory of the data, so the library never gets data that claim to be
- * longer than they are, or are longer than B2F_MSGPACK_MAX.
+ * JSON takes many times the memory of the data, so data longer than
+ * B2F_MSGPACK_MAX, or deeper than 32 levels, count as something else.
  *
  * Layer: meta, below both programs.  Threads: pure functions, but for the
  * stream they write to.

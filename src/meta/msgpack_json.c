@@ -12,23 +12,23 @@
 
 #include "meta/escape.h"
 #include "meta/msgpack.h"
-#include "meta/msgpack_tree.h"
+#include "meta/msgpack_value.h"
 
-static json_t *make_value(const msgpack_object *o);
+static json_t *make_value(struct b2f_cursor *cur);
 
-static json_t *make_hex(const char *data, uint32_t n)
+static json_t *make_hex(const struct b2f_unpacked *v)
 {
 	static const char digits[] = "0123456789abcdef";
-	char *text = malloc(2 * (size_t)n + 1);
+	char *text = malloc(2 * v->n + 1);
 	json_t *string;
 
 	if (!text)
 		return NULL;
-	for (uint32_t i = 0; i < n; i++) {
-		text[2 * (size_t)i] = digits[(unsigned char)data[i] >> 4];
-		text[2 * (size_t)i + 1] = digits[(unsigned char)data[i] & 15];
+	for (uint64_t i = 0; i < v->n; i++) {
+		text[2 * i] = digits[v->bytes[i] >> 4];
+		text[2 * i + 1] = digits[v->bytes[i] & 15];
 	}
-	string = json_stringn(text, 2 * (size_t)n);
+	string = json_stringn(text, 2 * v->n);
 	free(text);
 	return string;
 }
@@ -53,12 +53,12 @@ static json_t *make_float(double value)
 	return json_real(value);
 }
 
-static json_t *make_array(const msgpack_object_array *a)
+static json_t *make_array(uint64_t n, struct b2f_cursor *cur)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < a->size; i++) {
-		if (json_array_append_new(list, make_value(&a->ptr[i]))) {
+	for (uint64_t i = 0; i < n; i++) {
+		if (json_array_append_new(list, make_value(cur))) {
 			json_decref(list);
 			return NULL;
 		}
@@ -66,164 +66,148 @@ static json_t *make_array(const msgpack_object_array *a)
 	return list;
 }
 
-/* Turns any key into text that JSON can have. */
-static json_t *make_key(const msgpack_object *o)
+/* The next value as text, cut to one line. */
+static json_t *make_line(struct b2f_cursor *cur)
 {
-	const msgpack_object_str *s = &o->via.str;
 	json_t *string = NULL;
+	char *text = NULL;
 	size_t size;
-	char *text;
+	FILE *out = open_memstream(&text, &size);
 
-	if (o->type == MSGPACK_OBJECT_STR && !memchr(s->ptr, 0, s->size))
-		return b2f_escape_json(s->ptr, s->size);
-	text = b2f_msgpack_tree_text(o, &size);
-	if (text)
+	if (!out)
+		return NULL;
+	b2f_msgpack_value_put(out, cur);
+	if (!fclose(out))
 		string = json_string(text);
 	free(text);
 	return string;
 }
 
-static bool set_pair(json_t *object, const msgpack_object_kv *pair)
+/* Turns any key into text that JSON can have. */
+static json_t *make_key(struct b2f_cursor *cur)
 {
-	json_t *key = make_key(&pair->key);
-	bool is_set = key && !json_object_set_new(object, json_string_value(key),
-						  make_value(&pair->val));
+	struct b2f_cursor behind = *cur;
+	struct b2f_unpacked v;
 
-	json_decref(key);
-	return is_set;
+	if (!b2f_unpack_next(&behind, &v) || v.kind != B2F_UNPACK_TEXT ||
+	    memchr(v.bytes, 0, v.n))
+		return make_line(cur);
+	*cur = behind;
+	return b2f_escape_json((const char *)v.bytes, v.n);
 }
 
-static json_t *make_map(const msgpack_object_map *m)
+static json_t *make_map(uint64_t n, struct b2f_cursor *cur)
 {
 	json_t *object = json_object();
+	int err = 0;
 
-	for (uint32_t i = 0; i < m->size; i++) {
-		if (!set_pair(object, &m->ptr[i])) {
-			json_decref(object);
-			return NULL;
-		}
+	for (uint64_t i = 0; i < n && !err; i++) {
+		json_t *key = make_key(cur);
+
+		err = !key || json_object_set_new(object, json_string_value(key),
+						  make_value(cur));
+		json_decref(key);
 	}
-	return object;
+	if (!err)
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 /* Sets *@out if the bytes are an object without another one in it. */
-static int make_inner(const msgpack_object_ext *e, json_t **out)
+static int make_inner(const struct b2f_unpacked *v, json_t **out)
 {
-	msgpack_unpacked tree;
-	int err = b2f_msgpack_tree_make(&tree, e->ptr, e->size);
+	struct b2f_cursor cur = b2f_cursor_at(v->bytes, v->n);
+	bool has_ext;
 
-	if (err)
-		return err == -EBADMSG ? 0 : err;
-	if (!b2f_msgpack_tree_has_ext(&tree.data)) {
-		*out = make_value(&tree.data);
-		err = *out ? 0 : -ENOMEM;
-	}
-	msgpack_unpacked_destroy(&tree);
-	return err;
+	if (!b2f_msgpack_value_check(v->bytes, v->n, &has_ext) || has_ext)
+		return 0;
+	*out = make_value(&cur);
+	return *out ? 0 : -ENOMEM;
 }
 
-static json_t *make_extension(const msgpack_object_ext *e)
+static json_t *make_extension(const struct b2f_unpacked *v)
 {
 	json_t *inner = NULL;
 
-	if (e->type == B2F_MSGPACK_OBJECT && make_inner(e, &inner))
+	if (v->type == B2F_MSGPACK_OBJECT && make_inner(v, &inner))
 		return NULL;
 	if (inner)
-		return json_pack("{s:i, s:s, s:o}", "ext", e->type, "what",
+		return json_pack("{s:i, s:s, s:o}", "ext", v->type, "what",
 				 "object", "value", inner);
-	if (e->type == B2F_MSGPACK_FRAME)
-		return json_pack("{s:i, s:s, s:o}", "ext", e->type, "what",
-				 "frame", "hex", make_hex(e->ptr, e->size));
-	return json_pack("{s:i, s:o}", "ext", e->type, "hex",
-			 make_hex(e->ptr, e->size));
+	if (v->type == B2F_MSGPACK_FRAME)
+		return json_pack("{s:i, s:s, s:o}", "ext", v->type, "what",
+				 "frame", "hex", make_hex(v));
+	return json_pack("{s:i, s:o}", "ext", v->type, "hex", make_hex(v));
 }
 
-static json_t *make_value(const msgpack_object *o)
+static json_t *make_value(struct b2f_cursor *cur)
 {
-	switch (o->type) {
-	case MSGPACK_OBJECT_NIL:
+	struct b2f_unpacked v;
+
+	if (!b2f_unpack_next(cur, &v))
+		return NULL;
+	switch (v.kind) {
+	case B2F_UNPACK_NIL:
 		return json_null();
-	case MSGPACK_OBJECT_BOOLEAN:
-		return json_boolean(o->via.boolean);
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
-		return make_uint(o->via.u64);
-	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-		return json_integer(o->via.i64);
-	case MSGPACK_OBJECT_FLOAT32:
-	case MSGPACK_OBJECT_FLOAT64:
-		return make_float(o->via.f64);
-	case MSGPACK_OBJECT_STR:
-		return b2f_escape_json(o->via.str.ptr, o->via.str.size);
-	case MSGPACK_OBJECT_BIN:
-		return json_pack("{s:o}", "hex",
-				 make_hex(o->via.bin.ptr, o->via.bin.size));
-	case MSGPACK_OBJECT_ARRAY:
-		return make_array(&o->via.array);
-	case MSGPACK_OBJECT_MAP:
-		return make_map(&o->via.map);
-	case MSGPACK_OBJECT_EXT:
-		return make_extension(&o->via.ext);
+	case B2F_UNPACK_BOOL:
+		return json_boolean(v.n);
+	case B2F_UNPACK_UINT:
+		return make_uint(v.n);
+	case B2F_UNPACK_NEGATIVE:
+		return json_integer((json_int_t)v.n);
+	case B2F_UNPACK_FLOAT:
+	case B2F_UNPACK_DOUBLE:
+		return make_float(v.real);
+	case B2F_UNPACK_TEXT:
+		return b2f_escape_json((const char *)v.bytes, v.n);
+	case B2F_UNPACK_BYTES:
+		return json_pack("{s:o}", "hex", make_hex(&v));
+	case B2F_UNPACK_ARRAY:
+		return make_array(v.n, cur);
+	case B2F_UNPACK_MAP:
+		return make_map(v.n, cur);
+	case B2F_UNPACK_EXT:
+		return make_extension(&v);
 	}
 	return NULL;
 }
 
 json_t *b2f_msgpack_json(const uint8_t *data, size_t size)
 {
-	msgpack_unpacked tree;
-	json_t *value;
+	struct b2f_cursor cur = b2f_cursor_at(data, size);
+	bool has_ext;
 
-	if (b2f_msgpack_tree_make(&tree, (const char *)data, size))
-		return NULL;
-	value = make_value(&tree.data);
-	msgpack_unpacked_destroy(&tree);
-	return value;
-}
-
-/* @n bytes at @data, malloc'ed; of none, too. */
-static int copy_bytes(const char *data, size_t n, char **out, size_t *size)
-{
-	char *copy = malloc(n + 1);
-
-	if (!copy)
-		return -ENOMEM;
-	if (n > 0)
-		memcpy(copy, data, n);
-	*out = copy;
-	*size = n;
-	return 0;
-}
-
-static int dump(const msgpack_object *o, char **out, size_t *size)
-{
-	json_t *value = make_value(o);
-	char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-
-	json_decref(value);
-	if (!text)
-		return -ENOMEM;
-	*out = text;
-	*size = strlen(text);
-	return 0;
+	return b2f_msgpack_value_check(data, size, &has_ext) ? make_value(&cur)
+							     : NULL;
 }
 
 int b2f_msgpack_plain(const uint8_t *data, size_t size, char **out,
 		      size_t *out_size)
 {
-	const msgpack_object_bin *bin;
-	const msgpack_object_str *str;
-	msgpack_unpacked tree;
-	int err = b2f_msgpack_tree_make(&tree, (const char *)data, size);
+	struct b2f_cursor cur = b2f_cursor_at(data, size), first = cur;
+	struct b2f_unpacked v;
+	json_t *value;
+	bool has_ext;
+	char *text;
 
-	if (err)
-		return err;
-	str = &tree.data.via.str;
-	bin = &tree.data.via.bin;
-	if (tree.data.type == MSGPACK_OBJECT_STR)
-		err = copy_bytes(str->ptr, str->size, out, out_size);
-	else if (tree.data.type == MSGPACK_OBJECT_BIN)
-		err = copy_bytes(bin->ptr, bin->size, out, out_size);
-	else
-		err = dump(&tree.data, out, out_size);
-	msgpack_unpacked_destroy(&tree);
-	return err;
+	if (!b2f_msgpack_value_check(data, size, &has_ext) ||
+	    !b2f_unpack_next(&first, &v))
+		return -EBADMSG;
+	if (v.kind == B2F_UNPACK_TEXT || v.kind == B2F_UNPACK_BYTES) {
+		/* One byte more: of none, too. */
+		text = malloc(v.n + 1);
+		if (text)
+			memcpy(text, v.bytes, v.n);
+	} else {
+		value = make_value(&cur);
+		text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+		json_decref(value);
+		v.n = text ? strlen(text) : 0;
+	}
+	if (!text)
+		return -ENOMEM;
+	*out = text;
+	*out_size = v.n;
+	return 0;
 }

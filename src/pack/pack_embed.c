@@ -64,7 +64,7 @@ static struct place take_place(struct b2f_cursor *cur)
 			place.size = b2f_unpack_uint(cur);
 		} else {
 			place.remote |= key && is_text(key, len, "urlbase");
-			b2f_unpack_skip(cur);
+			b2f_unpack_skip(cur, 1);
 		}
 	}
 	return place;
@@ -154,7 +154,7 @@ static int parse(const struct embed *e, const uint8_t *raw, size_t size)
 		if (key && is_text(key, len, "embed_map"))
 			err = take_map(e, &cur);
 		else
-			b2f_unpack_skip(&cur);
+			b2f_unpack_skip(&cur, 1);
 	}
 	if (!err && !b2f_cursor_ok(&cur))
 		err = corrupt(e->why, "it is damaged");

@@ -20,7 +20,7 @@ static void take(struct b2f_cursor *cur)
 		for (size_t i = 0; text && i < len; i++)
 			sum += (unsigned char)text[i];
 	} else if (b2f_cursor_left(cur) % 2) {
-		b2f_unpack_skip(cur);
+		b2f_unpack_skip(cur, 1);
 	} else {
 		(void)b2f_unpack_uint(cur);
 	}
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	cur = b2f_cursor_at(raw, size);
-	b2f_unpack_skip(&cur);
+	b2f_unpack_skip(&cur, 1);
 	if (cur.pos > size)
 		abort();
 	free(raw);
