@@ -50,35 +50,16 @@ struct fs_logger {
 	uint64_t nrepeats;
 };
 
-static int syslog_level(enum b2f_log_level level)
-{
-	switch (level) {
-	case B2F_LOG_ERROR:
-		return LOG_ERR;
-	case B2F_LOG_WARNING:
-		return LOG_WARNING;
-	case B2F_LOG_INFO:
-		return LOG_INFO;
-	case B2F_LOG_DEBUG:
-		return LOG_DEBUG;
-	}
-	return LOG_ERR;
-}
-
-static const char *level_name(enum b2f_log_level level)
-{
-	switch (level) {
-	case B2F_LOG_ERROR:
-		return "error";
-	case B2F_LOG_WARNING:
-		return "warning";
-	case B2F_LOG_INFO:
-		return "info";
-	case B2F_LOG_DEBUG:
-		return "debug";
-	}
-	return "error";
-}
+/* By enum b2f_log_level. */
+static const struct {
+	const char *name;
+	int syslog;
+} levels[] = {
+	[B2F_LOG_ERROR] = {"error", LOG_ERR},
+	[B2F_LOG_WARNING] = {"warning", LOG_WARNING},
+	[B2F_LOG_INFO] = {"info", LOG_INFO},
+	[B2F_LOG_DEBUG] = {"debug", LOG_DEBUG},
+};
 
 /* One write(2) per line, so that lines of several daemons do not mix. */
 static void write_line(int fd, const char *text, int size)
@@ -103,11 +84,11 @@ static void emit(struct fs_logger *logger, const struct line *line)
 		localtime_r(&line->when, &tm);
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &tm);
 		n = snprintf(buf, sizeof(buf), "%s bloscfs[%d] %s: %s\n", when,
-			     (int)getpid(), level_name(line->level),
+			     (int)getpid(), levels[line->level].name,
 			     line->text);
 		write_line(logger->file, buf, n);
 	} else if (atomic_load(&logger->syslog)) {
-		syslog(syslog_level(line->level), "%s", line->text);
+		syslog(levels[line->level].syslog, "%s", line->text);
 	} else {
 		n = snprintf(buf, sizeof(buf), "bloscfs: %s\n", line->text);
 		write_line(STDERR_FILENO, buf, n);

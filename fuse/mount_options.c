@@ -2,6 +2,7 @@
 /* mount_options.c - parses the command line */
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,51 +73,40 @@ static int parse_operands(struct fs_options *o, int n, char **operands)
 	return 0;
 }
 
+/* Letters that set a bool; 'F', 'S' and 'H' stand for others. */
+static const struct {
+	char letter;
+	size_t field;
+} flags[] = {
+	{'F', offsetof(struct fs_options, fake)},
+	{'S', offsetof(struct fs_options, sloppy)},
+	{'f', offsetof(struct fs_options, foreground)},
+	{'d', offsetof(struct fs_options, debug)},
+	{'s', offsetof(struct fs_options, single_thread)},
+	{'v', offsetof(struct fs_options, verbose)},
+	{'q', offsetof(struct fs_options, quiet)},
+	{'h', offsetof(struct fs_options, help)},
+	{'H', offsetof(struct fs_options, long_help)},
+	{'V', offsetof(struct fs_options, version)},
+};
+
 static int parse_letter(struct fs_options *o, int letter)
 {
-	switch (letter) {
-	case 'F':
-		o->fake = true;
-		return 0;
-	case 'S':
-		o->sloppy = true;
-		return 0;
-	case 'N':
-		return b2f_value_text(optarg, &o->mount_namespace);
-	case 'f':
-		o->foreground = true;
-		return 0;
-	case 'd':
-		o->debug = true;
-		return 0;
-	case 's':
-		o->single_thread = true;
-		return 0;
-	case 'v':
-		o->verbose = true;
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
-	case 'H':
-		o->long_help = true;
-		return 0;
-	case 'V':
-		o->version = true;
-		return 0;
-	case 'o':
-		return parse_list(o, optarg);
-	/* mount(8) gives its helpers -n (no mtab) and -t TYPE. */
-	case 'n':
-	case 't':
-		return 0;
-	default:
-		/* getopt has printed the problem. */
-		return -EINVAL;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (flags[i].letter == letter) {
+			*(bool *)((char *)o + flags[i].field) = true;
+			return 0;
+		}
 	}
+	if (letter == 'N')
+		return b2f_value_text(optarg, &o->mount_namespace);
+	if (letter == 'o')
+		return parse_list(o, optarg);
+	/*
+	 * mount(8) gives its helpers -n (no mtab) and -t TYPE; getopt has
+	 * printed the problem of any other letter.
+	 */
+	return letter == 'n' || letter == 't' ? 0 : -EINVAL;
 }
 
 /* Handles the letter @letter of mount(8). */
@@ -180,21 +170,11 @@ int fs_mount_options_parse(int argc, char **argv, struct fs_options *out)
 
 void fs_mount_options_fini(struct fs_options *options)
 {
+	fs_option_fini(options);
 	free(options->source);
 	free(options->mountpoint);
-	free(options->logfile);
-	free(options->statsfile);
-	free(options->fsname);
-	free(options->subtype);
 	free(options->kernel);
 	free(options->own);
-	free(options->bucket.endpoint);
-	free(options->bucket.region);
-	free(options->bucket.profile);
-	free(options->bucket.sse);
-	free(options->bucket.sse_kms_key);
-	free(options->bucket.sse_c_key);
-	free(options->bucket.cachedir);
 	free(options->mount_namespace);
 	*options = (struct fs_options){0};
 }

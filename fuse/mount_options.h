@@ -167,6 +167,9 @@ void fs_mount_options_fini(struct fs_options *options);
 B2F_MUST_CHECK
 int fs_option_take(struct fs_options *o, const char *name, const char *value);
 
+/* Frees the texts that fs_option_take() has stored. */
+void fs_option_fini(struct fs_options *o);
+
 /* Prints the common options with their meaning. */
 void fs_option_help(FILE *out);
 

@@ -370,45 +370,22 @@ static int complain_unknown(const char *name)
 	return -EINVAL;
 }
 
-/* Describes a value of @kind; "" for kinds that every user knows. */
-static const char *wanted(enum option_kind kind)
-{
-	switch (kind) {
-	case SIZE:
-		return ": a size, as 64m or 1GiB";
-	case AUTO_SIZE:
-		return ": a size, as 64k, or auto";
-	case NUMBER:
-		return ": a number";
-	case AUTO_NUMBER:
-	case AUTO_LEVEL:
-		return ": a number, or auto";
-	case USER:
-		return ": a user, by name or number";
-	case GROUP:
-		return ": a group, by name or number";
-	case MASK:
-		return ": octal digits, as 022";
-	case SECONDS:
-		return ": a time, as 0.5, 5s or 2m";
-	case WHOLE_SECONDS:
-		return ": whole seconds, as 5, 5s or 2m";
-	case CODEC:
-		return ": blosclz, lz4, lz4hc, zlib or zstd";
-	case FILTERS:
-		return ": none, or a list of shuffle, bitshuffle, delta and "
-		       "bytedelta with + between them";
-	case SET:
-	case CLEAR:
-	case IGNORED:
-	case IGNORED_VALUE:
-	case KERNEL:
-	case TEXT:
-	case CHOICES:
-		return "";
-	}
-	return "";
-}
+/* Describes a value of a kind that not every user knows. */
+static const char *const wanted[] = {
+	[SIZE] = ": a size, as 64m or 1GiB",
+	[NUMBER] = ": a number",
+	[USER] = ": a user, by name or number",
+	[GROUP] = ": a group, by name or number",
+	[MASK] = ": octal digits, as 022",
+	[SECONDS] = ": a time, as 0.5, 5s or 2m",
+	[WHOLE_SECONDS] = ": whole seconds, as 5, 5s or 2m",
+	[CODEC] = ": blosclz, lz4, lz4hc, zlib or zstd",
+	[FILTERS] = ": none, or a list of shuffle, bitshuffle, delta and "
+		    "bytedelta with + between them",
+	[AUTO_NUMBER] = ": a number, or auto",
+	[AUTO_SIZE] = ": a size, as 64k, or auto",
+	[AUTO_LEVEL] = ": a number, or auto",
+};
 
 static void put_choices(FILE *out, const char *const *words, const char *comma,
 			const char *last)
@@ -422,7 +399,8 @@ static void put_choices(FILE *out, const char *const *words, const char *comma,
 static int complain_value(const struct option_entry *entry, const char *value)
 {
 	fprintf(stderr, "bloscfs: option %s: wrong value '%s'%s%s", entry->name,
-		value, wanted(entry->kind), entry->choices ? ": " : "");
+		value, wanted[entry->kind] ? wanted[entry->kind] : "",
+		entry->choices ? ": " : "");
 	put_choices(stderr, entry->choices, ", ", " or ");
 	fputc('\n', stderr);
 	return -EINVAL;
@@ -466,6 +444,13 @@ int fs_option_take(struct fs_options *o, const char *name, const char *value)
 	if (!err && is_own(entry))
 		err = note_own(o, name, value);
 	return err == -EINVAL ? complain_value(entry, value ? value : "") : err;
+}
+
+void fs_option_fini(struct fs_options *o)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].kind == TEXT)
+			free(*(char **)((char *)o + table[i].field));
 }
 
 /* "  name=VALUE            what it does", and further lines below that. */
