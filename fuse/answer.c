@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "fs.h"
+#include "view.h"
+#include "volume.h"
 
 int fs_answer_init(struct fs_answer *answer, fuse_req_t req, size_t size,
 		   bool plus)
@@ -65,4 +67,51 @@ bool fs_answer_put_name(struct fs_answer *a, const char *name, uint64_t ino,
 					       .attr.st_mode = type};
 
 	return fs_answer_put(a, name, &entry, next);
+}
+
+/* Adds the view of @name, if that is an array. */
+static bool put_view(struct fs_answer *a, struct fs_node *dir, const char *name,
+		     off_t next)
+{
+	struct fs *fs = dir->volume->fs;
+	struct fuse_entry_param found;
+	struct fs_node *node;
+	char view[FS_NAME_SIZE];
+	bool fits = true;
+
+	if (!fs_view_name(name, view) ||
+	    dir->volume->ops->lookup(fs, dir, view, &found))
+		return true;
+	node = fs_node_of(fs, found.ino);
+	/* Another entry may have the name. */
+	if (node->is_view)
+		fits = fs_answer_put_name(a, view, found.attr.st_ino, S_IFREG,
+					  next);
+	fs_node_put(node, 1);
+	return fits;
+}
+
+/* 0 and 1 are the dots; then each name has two, one for its view. */
+static bool put_at(struct fs_answer *a, const struct fs_answer_names *names,
+		   off_t pos)
+{
+	const struct fs *fs = names->dir->volume->fs;
+	struct fs_answer_name at = {pos ? ".." : ".", names->ino, S_IFDIR};
+
+	if (pos % 2 && pos > 1 && fs->options.view.npy != FS_VIEW_LIST)
+		return true;
+	if (pos > 1)
+		at = names->get(names, (size_t)(pos - 2) / 2);
+	return pos % 2 && pos > 1 ? put_view(a, names->dir, at.name, pos + 1)
+				  : fs_answer_put_name(a, at.name, at.ino,
+						       at.type, pos + 1);
+}
+
+void fs_answer_list(struct fs_answer *a, const struct fs_answer_names *names,
+		    off_t off)
+{
+	off_t end = 2 + 2 * (off_t)names->n;
+
+	while (off >= 0 && off < end && put_at(a, names, off))
+		off++;
 }

@@ -13,6 +13,8 @@
 #include "b2frame/error.h"
 #include "fuse_api.h"
 
+struct fs_node;
+
 struct fs_answer {
 	fuse_req_t req;
 	/* READDIRPLUS: the answer has attributes. */
@@ -44,7 +46,32 @@ bool fs_answer_has_room(const struct fs_answer *answer, const char *name);
 bool fs_answer_put(struct fs_answer *answer, const char *name,
 		   const struct fuse_entry_param *entry, off_t next);
 
-/* The same for a name that was not looked up. */
+/* A name that was not looked up, as in struct dirent. */
+struct fs_answer_name {
+	const char *name;
+	uint64_t ino;
+	mode_t type;
+};
+
+/* The names of a directory, which stay the same meanwhile. */
+struct fs_answer_names {
+	struct fs_node *dir;
+	/* The inode number of @dir. */
+	uint64_t ino;
+	size_t n;
+	struct fs_answer_name (*get)(const struct fs_answer_names *names,
+				     size_t i);
+	const void *arg;
+};
+
+/*
+ * Adds dots and names from position @off on, until there is no room left; if
+ * the mount lists views, each one behind its array.
+ */
+void fs_answer_list(struct fs_answer *answer,
+		    const struct fs_answer_names *names, off_t off);
+
+/* Adds a name that was not looked up. */
 bool fs_answer_put_name(struct fs_answer *answer, const char *name,
 			uint64_t ino, mode_t type, off_t next);
 

@@ -420,29 +420,29 @@ static int find_view(struct fs *fs, const struct fs_object *dir,
 		fs_node_put(&node->head, 1);
 		return -ENOENT;
 	}
-	node->has_view = true;
 	*out = node;
 	return 0;
 }
 
 int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
-		   struct fs_bucket_entry *out)
+		   struct fs_node **out)
 {
-	struct fs_bucket_entry entry = {0};
 	struct fs_bucket_names *names = NULL;
+	struct fs_object *node;
 	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
 
 	if (!err)
 		err = fs_bucket_listing_get(fs->bucket, dir, &names);
 	if (err)
 		return err;
-	err = find_shown(fs, dir, names, name, &entry.node);
+	err = find_shown(fs, dir, names, name, &node);
+	if (!err)
+		*out = &node->head;
 	if (err == -ENOENT) {
-		err = find_view(fs, dir, names, name, &entry.node);
-		entry.is_view = true;
+		err = find_view(fs, dir, names, name, &node);
+		if (!err)
+			*out = &node->as_view;
 	}
 	fs_bucket_names_put(names);
-	if (!err)
-		*out = entry;
 	return err;
 }

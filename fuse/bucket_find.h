@@ -10,13 +10,13 @@
 #include "bucket_node.h"
 
 /*
- * Finds the current node of @name in the directory @dir, with one more
- * reference.  Returns 0, -ENOENT, -ENOTDIR, -ENOMEM, or an error of requests
- * (b2frame/remote.h).
+ * Finds the current node of @name in the directory @dir, or its view, with one
+ * more reference.  Returns 0, -ENOENT, -ENOTDIR, -ENOMEM, or an error of
+ * requests (b2frame/remote.h).
  */
 B2F_MUST_CHECK
-int fs_bucket_find(struct fs *fs, struct fs_object *dir,
-			const char *name, struct fs_bucket_entry *out);
+int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
+		   struct fs_node **out);
 
 /*
  * Opens the object @path, which has the name of a pack; *@out has a reference.

@@ -115,8 +115,7 @@ static int new_frame(struct fs *fs, const char *path, struct fs_object **out)
 
 /* Shows @node as @name in @dir; takes @node over. */
 static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
-		   const char *stored, struct fs_object *node,
-		   struct fs_bucket_entry *out)
+		   const char *stored, struct fs_object *node)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct fs_object *there = fs_bucket_node_publish(r, node);
@@ -126,12 +125,9 @@ static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
 	if (!err)
 		err = fs_bucket_overlay_note(r, dir->path, name, stored, true,
 					     FS_BUCKET_PINNED);
-	if (err) {
+	if (err)
 		fs_node_put(&there->head, 1);
-		return err;
-	}
-	*out = (struct fs_bucket_entry){.node = node};
-	return 0;
+	return err;
 }
 
 /*
@@ -153,18 +149,17 @@ static int make_name(struct fs *fs, struct fs_object *dir, const char *name,
 }
 
 int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
-			struct fs_bucket_entry *out)
+			struct fs_object **out)
 {
-	struct fs_object *node = NULL;
 	char stored[FS_NAME_SIZE], *path = NULL;
 	int err = make_name(fs, dir, name, stored);
 
 	if (!err) {
 		path = fs_bucket_node_join(dir->path, stored);
-		err = path ? new_frame(fs, path, &node) : -ENOMEM;
+		err = path ? new_frame(fs, path, out) : -ENOMEM;
 	}
 	if (!err)
-		err = publish(fs, dir, name, stored, node, out);
+		err = publish(fs, dir, name, stored, *out);
 	if (err == -EEXIST)
 		fs_bucket_listing_forget(fs->bucket, dir);
 	free(path);
@@ -214,7 +209,7 @@ static int make_dir(struct fs *fs, struct fs_object *dir, const char *name)
 }
 
 int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
-		       struct fs_bucket_entry *out)
+		       struct fs_node **out)
 {
 	int err = check_name(dir, name);
 
@@ -261,30 +256,33 @@ static int note_gone(struct fs *fs, const struct fs_object *dir,
 				      FS_BUCKET_REMOVED);
 }
 
-int fs_bucket_unlink(struct fs *fs, struct fs_object *dir, const char *name)
+int fs_bucket_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 {
-	struct fs_bucket_entry entry;
+	struct fs_object *dir = fs_object_of(parent), *node;
+	struct fs *fs = fs_of(req);
+	struct fs_node *found;
 	int err = fs_bucket_listing_is_fixed(dir)
 			  ? -EPERM
-			  : fs_bucket_find(fs, dir, name, &entry);
+			  : fs_bucket_find(fs, dir, name, &found);
 
 	if (err)
 		return err;
-	if (entry.is_view)
+	node = fs_object_of(found);
+	if (found->is_view)
 		err = -EPERM;
-	else if (entry.node->kind == FS_BUCKET_DIR)
+	else if (node->kind == FS_BUCKET_DIR)
 		err = -EISDIR;
 	if (err)
 		goto out;
-	fs_file_hold(fs, &entry.node->open);
-	err = remove_stored(fs, entry.node);
-	fs_file_release(fs, &entry.node->open, !err);
+	fs_file_hold(fs, &node->open);
+	err = remove_stored(fs, node);
+	fs_file_release(fs, &node->open, !err);
 	if (err)
 		goto out;
-	fs_bucket_node_retire(fs->bucket, entry.node);
+	fs_bucket_node_retire(fs->bucket, node);
 	err = note_gone(fs, dir, name);
 out:
-	fs_node_put(&entry.node->head, 1);
+	fs_node_put(found, 1);
 	return err;
 }
 
@@ -319,35 +317,43 @@ static int remove_dir(struct fs *fs, struct fs_object *dir)
 	return err;
 }
 
-int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir, const char *name)
+int fs_bucket_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
 {
-	struct fs_bucket_entry entry;
-	int err = fs_bucket_find(fs, dir, name, &entry);
+	struct fs_object *dir = fs_object_of(parent), *node;
+	struct fs *fs = fs_of(req);
+	struct fs_node *found;
+	int err = fs_bucket_find(fs, dir, name, &found);
 
 	if (err)
 		return err;
-	if (entry.node->pack)
+	node = fs_object_of(found);
+	if (node->pack)
 		err = -EROFS;
 	else
-		err = entry.node->kind == FS_BUCKET_DIR
-			      ? remove_dir(fs, entry.node)
-			      : -ENOTDIR;
+		err = node->kind == FS_BUCKET_DIR ? remove_dir(fs, node)
+						  : -ENOTDIR;
 	if (!err) {
-		fs_bucket_node_retire(fs->bucket, entry.node);
+		fs_bucket_node_retire(fs->bucket, node);
 		err = note_gone(fs, dir, name);
 	}
-	fs_node_put(&entry.node->head, 1);
+	fs_node_put(found, 1);
 	return err;
 }
 
 /* How often to take in commits of other clients that come in between. */
 #define TRIES 5
 
+/* A name in a directory. */
+struct where {
+	struct fs_object *dir;
+	const char *name;
+};
+
 /* A rename of a file. */
 struct renaming {
 	struct fs *fs;
-	const struct fs_bucket_where *from;
-	const struct fs_bucket_where *to;
+	struct where from;
+	struct where to;
 	/* The node, and the node that it replaces, or NULL. */
 	struct fs_object *node;
 	struct fs_object *target;
@@ -367,32 +373,30 @@ static bool is_sparse(const struct fs_object *node)
 /* Finds the node to rename. */
 static int find_source(struct renaming *m)
 {
-	const struct fs_bucket_where *from = m->from;
-	struct fs_bucket_entry entry;
+	struct fs_node *found;
 	int err;
 
-	if (fs_bucket_listing_is_fixed(from->dir))
+	if (fs_bucket_listing_is_fixed(m->from.dir))
 		return -EPERM;
-	err = fs_bucket_find(m->fs, from->dir, from->name, &entry);
+	err = fs_bucket_find(m->fs, m->from.dir, m->from.name, &found);
 	if (err)
 		return err;
-	m->node = entry.node;
-	return entry.is_view ? -EPERM : 0;
+	m->node = fs_object_of(found);
+	return found->is_view ? -EPERM : 0;
 }
 
-/* May @m->node replace the node that was found? */
-static int check_target(const struct renaming *m,
-			const struct fs_bucket_entry *found)
+/* May @m->node replace @m->target, or its view? */
+static int check_target(const struct renaming *m, bool is_view)
 {
 	bool is_dir = m->node->kind == FS_BUCKET_DIR;
 
 	if (m->keeps_target)
 		return -EEXIST;
-	if (found->is_view)
+	if (is_view)
 		return -EPERM;
-	if (is_dir != (found->node->kind == FS_BUCKET_DIR))
+	if (is_dir != (m->target->kind == FS_BUCKET_DIR))
 		return is_dir ? -ENOTDIR : -EISDIR;
-	return is_sparse(found->node) ? 0 : -EXDEV;
+	return is_sparse(m->target) ? 0 : -EXDEV;
 }
 
 static const char *last_part(const char *path)
@@ -405,13 +409,13 @@ static const char *last_part(const char *path)
 /* Finds the node at the new name, and the stored name of the frame there. */
 static int find_target(struct renaming *m)
 {
-	const struct fs_bucket_where *to = m->to;
-	struct fs_bucket_entry found;
+	const struct where *to = &m->to;
+	struct fs_node *found;
 	int err = fs_bucket_find(m->fs, to->dir, to->name, &found);
 
 	if (fs_bucket_listing_is_fixed(to->dir)) {
 		if (!err)
-			fs_node_put(&found.node->head, 1);
+			fs_node_put(found, 1);
 		return -EPERM;
 	}
 	if (err == -ENOENT)
@@ -420,10 +424,10 @@ static int find_target(struct renaming *m)
 			       : -EXDEV;
 	if (err)
 		return err;
-	m->target = found.node;
+	m->target = fs_object_of(found);
 	snprintf(m->stored, sizeof(m->stored), "%s",
-		 last_part(found.node->path));
-	return check_target(m, &found);
+		 last_part(m->target->path));
+	return check_target(m, found->is_view);
 }
 
 /* Renames the stored frame, and opens it at its new path. */
@@ -514,11 +518,11 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 static int note_names(struct renaming *m, bool has_gone)
 {
 	struct fs_bucket *r = m->fs->bucket;
-	int err = fs_bucket_overlay_note(r, m->to->dir->path, m->to->name,
+	int err = fs_bucket_overlay_note(r, m->to.dir->path, m->to.name,
 					 m->stored, true, FS_BUCKET_MADE);
 
 	if (!err && has_gone)
-		err = note_gone(m->fs, m->from->dir, m->from->name);
+		err = note_gone(m->fs, m->from.dir, m->from.name);
 	return err;
 }
 
@@ -570,16 +574,17 @@ static int find_both(struct renaming *m)
 		return err;
 	if (!is_sparse(m->node))
 		return -EXDEV;
-	m->path = fs_bucket_node_join(m->to->dir->path, m->stored);
+	m->path = fs_bucket_node_join(m->to.dir->path, m->stored);
 	return m->path ? 0 : -ENOMEM;
 }
 
-int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
-		     const struct fs_bucket_where *to, unsigned int flags)
+int fs_bucket_rename(fuse_req_t req, struct fs_node *dir, const char *name,
+		     struct fs_node *new_dir, const char *new_name,
+		     unsigned int flags)
 {
-	struct renaming m = {.fs = fs,
-			     .from = from,
-			     .to = to,
+	struct renaming m = {.fs = fs_of(req),
+			     .from = {fs_object_of(dir), name},
+			     .to = {fs_object_of(new_dir), new_name},
 			     .keeps_target = flags & RENAME_NOREPLACE};
 	int err = flags & ~RENAME_NOREPLACE ? -EINVAL : find_both(&m);
 

@@ -20,44 +20,39 @@
  * frame), -ENOMEM, or an error of requests.
  */
 B2F_MUST_CHECK
-int fs_bucket_make_file(struct fs *fs, struct fs_object *dir,
-			const char *name, struct fs_bucket_entry *out);
+int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
+			struct fs_object **out);
 
 /* The same for a directory. */
 B2F_MUST_CHECK
-int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir,
-		       const char *name, struct fs_bucket_entry *out);
+int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
+		       struct fs_node **out);
+
+/* The next three are as in struct fs_change_ops. */
 
 /*
  * Removes the file @name from @dir; handles of it stay usable.  Returns 0,
  * -EISDIR, -EPERM (a view), or as fs_bucket_find().
  */
 B2F_MUST_CHECK
-int fs_bucket_unlink(struct fs *fs, struct fs_object *dir,
-		     const char *name);
+int fs_bucket_unlink(fuse_req_t req, struct fs_node *dir, const char *name);
 
 /* Removes the empty directory @name.  Also -ENOTDIR, -ENOTEMPTY. */
 B2F_MUST_CHECK
-int fs_bucket_rmdir(struct fs *fs, struct fs_object *dir,
-		    const char *name);
-
-/* A name in a directory. */
-struct fs_bucket_where {
-	struct fs_object *dir;
-	const char *name;
-};
+int fs_bucket_rmdir(fuse_req_t req, struct fs_node *dir, const char *name);
 
 /*
- * Renames @from to @to, as renameat2(2) with @flags.  The node and its open
- * handles go along; handles of a replaced file keep it, as after an unlink.
- * Returns 0; -EXDEV (a directory, a frame that is one object, or plain bytes:
- * mv(1) copies); -EPERM (a view, or a mount of one frame), -EROFS (a pack),
- * -EINVAL (flags), -EEXIST, -EISDIR, -ENOTDIR, -ENOENT; -ESTALE (another client
- * has changed @from: look it up again); as fs_bucket_writer_commit() or
+ * Renames @name as renameat2(2) with @flags.  The node and its open handles go
+ * along; handles of a replaced file keep it, as after an unlink.  Returns 0;
+ * -EXDEV (a directory, a frame that is one object, or plain bytes: mv(1)
+ * copies); -EPERM (a view, or a mount of one frame), -EROFS (a pack), -EINVAL
+ * (flags), -EEXIST, -EISDIR, -ENOTDIR, -ENOENT; -ESTALE (another client has
+ * changed @name: look it up again); as fs_bucket_writer_commit() or
  * b2f_remote_rename_frame().
  */
 B2F_MUST_CHECK
-int fs_bucket_rename(struct fs *fs, const struct fs_bucket_where *from,
-		     const struct fs_bucket_where *to, unsigned int flags);
+int fs_bucket_rename(fuse_req_t req, struct fs_node *dir, const char *name,
+		     struct fs_node *new_dir, const char *new_name,
+		     unsigned int flags);
 
 #endif

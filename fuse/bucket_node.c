@@ -18,18 +18,9 @@ uint64_t fs_bucket_node_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct fs_bucket_entry fs_bucket_entry_of(struct fs_node *inode)
+struct fs_object *fs_object_of(struct fs_node *inode)
 {
-	return (struct fs_bucket_entry){
-		.node = (struct fs_object *)(inode->owner ? inode->owner
-							       : inode),
-		.is_view = inode->owner,
-	};
-}
-
-struct fs_node *fs_bucket_inode_of(const struct fs_bucket_entry *entry)
-{
-	return entry->is_view ? &entry->node->as_view : &entry->node->head;
+	return (struct fs_object *)(inode->owner ? inode->owner : inode);
 }
 
 char *fs_bucket_node_join(const char *dir, const char *name)
@@ -126,6 +117,7 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 	node->kind = kind;
 	fs_node_init(&node->head, &r->volume, NULL);
 	fs_node_init(&node->as_view, &r->volume, &node->head);
+	node->as_view.is_view = true;
 	node->checked_ms = fs_bucket_node_ms();
 	return node;
 }

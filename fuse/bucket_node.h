@@ -112,20 +112,11 @@ struct fs_object {
 	size_t nhidden;
 	/* For FRAME: its data, open while used and some seconds longer. */
 	struct fs_file open;
-	/* The kernel may have cached the view. */
-	atomic_bool has_view;
 	/* @mtime is shown instead of the server's time, which is less exact. */
 	bool has_mtime;
 	struct timespec mtime;
 	/* For FRAME: its state while it is written to. */
 	struct fs_bucket_writing writing;
-};
-
-/* A node as the kernel knows it. */
-struct fs_bucket_entry {
-	struct fs_object *node;
-	/* The entry is NAME.npy, beside the array NAME. */
-	bool is_view;
 };
 
 struct fs_bucket_overlay;
@@ -165,9 +156,8 @@ struct fs_bucket {
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
 };
 
-/* The node of @inode, directly or through its view; and back. */
-struct fs_bucket_entry fs_bucket_entry_of(struct fs_node *inode);
-struct fs_node *fs_bucket_inode_of(const struct fs_bucket_entry *entry);
+/* The object at @inode, directly or through its view. */
+struct fs_object *fs_object_of(struct fs_node *inode);
 
 /*
  * Makes the root: the directory of @bucket->place, or one with the given

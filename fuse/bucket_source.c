@@ -215,15 +215,15 @@ static int try_frame(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
 	const struct fs_bucket_name *name = &r->root->names->list[0];
-	struct fs_bucket_entry entry;
-	int err = fs_bucket_find(fs, r->root, name->shown, &entry);
+	struct fs_node *inode;
+	int err = fs_bucket_find(fs, r->root, name->shown, &inode);
 
 	if (err)
 		return err;
-	if (entry.node->kind != FS_BUCKET_FRAME)
+	if (fs_object_of(inode)->kind != FS_BUCKET_FRAME)
 		err = B2F_ENOTFRAME;
 	else
-		err = entry.node->unreadable;
+		err = fs_object_of(inode)->unreadable;
 	/* The file stays open, so that the first lookup finds it. */
 	return err;
 }

@@ -274,7 +274,7 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 		node->mtime = before->mtime;
 	}
 	/* The ticker does not track the pages of the view. */
-	if (moved && node->has_view)
+	if (moved && atomic_load(&node->as_view.nlookups))
 		mark_drop(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
 	return moved;
@@ -497,17 +497,16 @@ static void drop(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 	struct fs_bucket_writing *w = &node->writing;
-	bool drops, has_view;
+	bool drops;
 
 	pthread_mutex_lock(&fs->state_lock);
 	drops = w->dropping = w->drop;
 	w->drop = false;
-	has_view = node->has_view;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!drops)
 		return;
 	(void)fs_node_drop_cached(&node->head);
-	if (has_view)
+	if (atomic_load(&node->as_view.nlookups))
 		(void)fs_node_drop_cached(&node->as_view);
 	pthread_mutex_lock(&fs->state_lock);
 	w->dropping = false;

@@ -21,9 +21,6 @@ int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
 {
 	int err;
 
-	/* Root can remount a read-only mount as writable. */
-	if (!fs->read_write)
-		return -EROFS;
 	if (fs_backed_of(parent)->kind == FS_KIND_SINGLE ||
 	    fs_unlinked_is_hidden(name))
 		return -EPERM;

@@ -33,8 +33,8 @@ int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 
 /*
  * As fs_entry_enter(), for a request that changes the name.  Returns also
- * -EROFS, or -EPERM (the directory around a single frame, or a name reserved
- * for deleted files).
+ * -EPERM (the directory around a single frame, or a name reserved for deleted
+ * files).
  */
 B2F_MUST_CHECK
 int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,

@@ -43,6 +43,8 @@ struct fs_node {
 	struct fs_volume *volume;
 	/* The node that counts the references to this one, too; or NULL. */
 	struct fs_node *owner;
+	/* It is NAME.npy, the view of an array.  Never changes. */
+	bool is_view;
 	/* Tells this node from an earlier one at the same address. */
 	uint64_t generation;
 	_Atomic uint64_t nrefs;

@@ -63,9 +63,9 @@ static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 /* The extended attribute of a frame that was asked for. */
 struct fact {
 	struct fs_node *node;
-	/* Its mount, and its volume. */
+	/* Its mount, and the operations of its volume. */
 	struct fs *fs;
-	const struct fs_volume_ops *volume;
+	const struct fs_xattr_ops *ops;
 	/* NULL: list the names. */
 	const char *name;
 	char *value;
@@ -77,7 +77,8 @@ static struct fact fact_of(fuse_req_t req, fuse_ino_t ino, const char *name)
 	struct fs_node *node = fs_node_of(fs_of(req), ino);
 
 	return (struct fact){
-		node, node->volume->fs, node->volume->ops, name, NULL, 0};
+		node, node->volume->fs, node->volume->ops->xattr, name, NULL,
+		0};
 }
 
 static int get_fact(void *arg, struct b2f_frame *frame)
@@ -86,9 +87,9 @@ static int get_fact(void *arg, struct b2f_frame *frame)
 
 	if (!f->name)
 		return fs_frame_xattr_list(frame, &f->value, &f->size);
-	if (f->volume->get_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
-		return f->volume->get_rows(f->fs, f->node, frame, &f->value,
-					   &f->size);
+	if (f->ops->get_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
+		return f->ops->get_rows(f->fs, f->node, frame, &f->value,
+					&f->size);
 	return fs_frame_xattr_get(frame, f->name, &f->value, &f->size);
 }
 
@@ -102,12 +103,11 @@ static int get_value(struct fact *f)
 		return f->node == f->fs->nodes.root
 			       ? get_own(f->fs, f->name, &f->value, &f->size)
 			       : -ENODATA;
-	err = f->volume->get_stored
-		      ? f->volume->get_stored(f->fs, f->node, f->name,
-					      &f->value, &f->size)
-		      : -ENODATA;
+	err = f->ops->get_stored ? f->ops->get_stored(f->fs, f->node, f->name,
+						      &f->value, &f->size)
+				 : -ENODATA;
 	if (err == -ENODATA && begins_with(f->name, FS_FRAME_XATTR_PREFIX))
-		err = f->volume->with_frame(f->fs, f->node, get_fact, f);
+		err = f->ops->with_frame(f->fs, f->node, get_fact, f);
 	return err;
 }
 
@@ -134,11 +134,10 @@ static int list_names(struct fact *f, FILE *out)
 
 	if (all && f->node == f->fs->nodes.root)
 		fwrite(own, sizeof(own), 1, out);
-	if (f->volume->list_stored)
-		err = f->volume->list_stored(f->fs, f->node, out);
+	if (f->ops->list_stored)
+		err = f->ops->list_stored(f->fs, f->node, out);
 	/* A frame that cannot be opened has no attributes of its own. */
-	if (!err && all &&
-	    f->volume->with_frame(f->fs, f->node, get_fact, f) == 0)
+	if (!err && all && f->ops->with_frame(f->fs, f->node, get_fact, f) == 0)
 		fwrite(f->value, f->size, 1, out);
 	return err;
 }
@@ -174,9 +173,10 @@ static int change(fuse_req_t req, fuse_ino_t ino,
 
 	if (fs->config.no_xattr)
 		return -ENOSYS;
-	if (!fs->read_write || !volume->is_writable)
+	if (!fs->read_write || !volume->changes)
 		return -EROFS;
-	return volume->set_xattr ? volume->set_xattr(fs, node, c) : -EOPNOTSUPP;
+	return volume->xattr->set ? volume->xattr->set(fs, node, c)
+				  : -EOPNOTSUPP;
 }
 
 void fs_op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,

@@ -21,6 +21,37 @@ static struct fs_node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return fs_node_of(fs_of(req), ino);
 }
 
+/* The changes of a volume that is only read. */
+static const struct fs_change_ops read_only;
+
+/*
+ * Returns the changes of @node's volume.  The kernel refuses changes of a
+ * read-only mount itself, but root can remount it as writable.
+ */
+static const struct fs_change_ops *changes_of(const struct fs_node *node)
+{
+	const struct fs_volume *volume = node->volume;
+
+	return volume->fs->read_write && volume->ops->changes
+		       ? volume->ops->changes
+		       : &read_only;
+}
+
+/* The same for two nodes, which have to be of one volume. */
+static const struct fs_change_ops *changes_of_both(const struct fs_node *a,
+						   const struct fs_node *b)
+{
+	const struct fs_change_ops *changes = changes_of(a);
+
+	return changes_of(b) == changes ? changes : &read_only;
+}
+
+/* Returns the error for a change that is not among @changes. */
+static int refusal(const struct fs_change_ops *changes)
+{
+	return changes == &read_only ? -EROFS : -EPERM;
+}
+
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_node *dir = node_of(req, parent);
@@ -70,16 +101,16 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		       int to_set, struct fuse_file_info *fi)
 {
 	struct fs_node *node = node_of(req, ino);
-	const struct fs_volume_ops *volume = node->volume->ops;
+	const struct fs_change_ops *changes = changes_of(node);
 	struct fs *fs = node->volume->fs;
 	struct stat st;
-	int err = -EROFS;
+	int err = refusal(changes);
 
-	if (fs->read_write && volume->is_writable)
-		err = volume->setattr(req, node, attr, to_set,
-				      fi ? fs_handle_of(fi) : NULL);
+	if (changes->setattr)
+		err = changes->setattr(req, node, attr, to_set,
+				       fi ? fs_handle_of(fi) : NULL);
 	if (!err)
-		err = volume->stat(fs, node, &st);
+		err = node->volume->ops->stat(fs, node, &st);
 	if (!err)
 		fuse_reply_attr(req, &st, fs->options.cache.attr_timeout_s);
 	else if (to_set & FUSE_SET_ATTR_SIZE)
@@ -115,51 +146,21 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 		fuse_reply_statfs(req, &st);
 }
 
-/* The operations of a volume that cannot be changed. */
-static const struct fs_volume_ops read_only;
-
-/*
- * Returns the operations for a change of @node.  The kernel refuses changes of
- * a read-only mount itself, but root can remount it as writable.
- */
-static const struct fs_volume_ops *changed_volume(const struct fs_node *node)
-{
-	const struct fs_volume *volume = node->volume;
-
-	return volume->fs->read_write && volume->ops->is_writable ? volume->ops
-								  : &read_only;
-}
-
-/* The same for two nodes, which have to be of one volume. */
-static const struct fs_volume_ops *changed_volumes(const struct fs_node *a,
-						   const struct fs_node *b)
-{
-	const struct fs_volume_ops *volume = changed_volume(a);
-
-	return changed_volume(b) == volume ? volume : &read_only;
-}
-
-/* Returns the error for a change that @volume does not have. */
-static int refusal(const struct fs_volume_ops *volume)
-{
-	return volume->is_writable ? -EPERM : -EROFS;
-}
-
 static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      mode_t mode, struct fuse_file_info *fi)
 {
 	const struct fs_open_how how = {.flags = fi->flags,
 					.uid = fuse_req_ctx(req)->uid};
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 	struct fs_handle *handle = NULL;
 	struct fuse_entry_param answer;
 	struct fs *fs = fs_of(req);
-	int err = refusal(volume);
+	int err = refusal(changes);
 
-	if (volume->create)
-		err = volume->create(req, dir, name, mode, &how, &answer,
-				     &handle);
+	if (changes->create)
+		err = changes->create(req, dir, name, mode, &how, &answer,
+				      &handle);
 	if (err) {
 		fs_reply_error(req, err);
 		return;
@@ -176,12 +177,12 @@ static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode, dev_t rdev)
 {
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 	struct fuse_entry_param answer;
-	int err = refusal(volume);
+	int err = refusal(changes);
 
-	if (volume->mknod)
-		err = volume->mknod(req, dir, name, mode, rdev, &answer);
+	if (changes->mknod)
+		err = changes->mknod(req, dir, name, mode, rdev, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
@@ -189,12 +190,12 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode)
 {
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 	struct fuse_entry_param answer;
-	int err = refusal(volume);
+	int err = refusal(changes);
 
-	if (volume->mkdir)
-		err = volume->mkdir(req, dir, name, mode, &answer);
+	if (changes->mkdir)
+		err = changes->mkdir(req, dir, name, mode, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
@@ -202,12 +203,12 @@ static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		       const char *name)
 {
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 	struct fuse_entry_param answer;
-	int err = refusal(volume);
+	int err = refusal(changes);
 
-	if (volume->symlink)
-		err = volume->symlink(req, target, dir, name, &answer);
+	if (changes->symlink)
+		err = changes->symlink(req, target, dir, name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
@@ -216,31 +217,31 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 {
 	struct fs_node *node = node_of(req, ino);
 	struct fs_node *dir = node_of(req, new_parent);
-	const struct fs_volume_ops *volume = changed_volumes(node, dir);
+	const struct fs_change_ops *changes = changes_of_both(node, dir);
 	struct fuse_entry_param answer;
-	int err = refusal(volume);
+	int err = refusal(changes);
 
-	if (volume->link)
-		err = volume->link(req, node, dir, new_name, &answer);
+	if (changes->link)
+		err = changes->link(req, node, dir, new_name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 
-	fs_reply_error(req, volume->unlink ? volume->unlink(req, dir, name)
-					   : refusal(volume));
+	fs_reply_error(req, changes->unlink ? changes->unlink(req, dir, name)
+					    : refusal(changes));
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs_node *dir = node_of(req, parent);
-	const struct fs_volume_ops *volume = changed_volume(dir);
+	const struct fs_change_ops *changes = changes_of(dir);
 
-	fs_reply_error(req, volume->rmdir ? volume->rmdir(req, dir, name)
-					  : refusal(volume));
+	fs_reply_error(req, changes->rmdir ? changes->rmdir(req, dir, name)
+					   : refusal(changes));
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -249,11 +250,11 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 {
 	struct fs_node *dir = node_of(req, parent);
 	struct fs_node *new_dir = node_of(req, new_parent);
-	const struct fs_volume_ops *volume = changed_volumes(dir, new_dir);
-	int err = refusal(volume);
+	const struct fs_change_ops *changes = changes_of_both(dir, new_dir);
+	int err = refusal(changes);
 
-	if (volume->rename)
-		err = volume->rename(req, dir, name, new_dir, new_name, flags);
+	if (changes->rename)
+		err = changes->rename(req, dir, name, new_dir, new_name, flags);
 	fs_reply_error(req, err);
 }
 

@@ -33,7 +33,7 @@
 struct fs_member {
 	struct fs_node head;
 	struct fs_pack *pack;
-	/* The inode number to show; the view's has one more bit. */
+	/* The inode number to show. */
 	uint64_t ino;
 	/*
 	 * The frame, open while it has handles, and in a bucket a while longer.

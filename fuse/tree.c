@@ -108,6 +108,7 @@ static struct fs_backed *new_node(struct fs_tree *tree, enum fs_kind kind,
 		return NULL;
 	fs_node_init(&node->head, &tree->volume, NULL);
 	node->kind = kind;
+	node->head.is_view = kind == FS_KIND_VIEW;
 	node->fd = node->lent_fd = -1;
 	node->name = strdup(name);
 	if (node->name)

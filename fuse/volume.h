@@ -36,39 +36,8 @@ struct fs_xattr_change {
 
 typedef int fs_frame_fn(void *arg, struct b2f_frame *frame);
 
-/* A function may be NULL only if its comment says so. */
-struct fs_volume_ops {
-	/* Looks up @name in @dir.  -ENOENT, -ENOTDIR. */
-	int (*lookup)(struct fs *fs, struct fs_node *dir, const char *name,
-		      struct fuse_entry_param *out);
-	/*
-	 * Frees @node, which has no references.  Returns a node that @node held
-	 * a reference to, which the caller gives back, or NULL.
-	 */
-	struct fs_node *(*release)(struct fs_node *node);
-	/*
-	 * The kernel has freed its inode of @node, but keeps references of an
-	 * earlier answer through another inode.  NULL: nothing to do.
-	 */
-	void (*made_again)(struct fs_node *node);
-	int (*stat)(struct fs *fs, struct fs_node *inode, struct stat *out);
-	int (*statfs)(struct fs *fs, struct fs_node *inode, struct statvfs *out);
-	/* NULL: there are no symbolic links. */
-	int (*readlink)(struct fs *fs, struct fs_node *inode,
-			char target[PATH_MAX + 1]);
-
-	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
-	int (*open)(struct fs *fs, struct fs_node *inode,
-		    const struct fs_open_how *how, struct fs_handle **out);
-	/* Opens a directory.  NULL: its names never change. */
-	int (*opendir)(struct fs *fs, struct fs_node *inode,
-		       const struct fs_open_how *how, struct fs_handle **out);
-	/* Puts names from position @off on, until @answer is full. */
-	int (*list)(struct fs *fs, struct fs_node *inode, struct fs_handle *handle,
-		    off_t off, struct fs_answer *answer);
-	/* Makes the names in a directory durable.  NULL: they already are. */
-	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
-
+/* Extended attributes. */
+struct fs_xattr_ops {
 	/*
 	 * Opens the stored frame of @inode, and returns the result of @fn.
 	 * -ENODATA: @inode is not a frame.
@@ -83,20 +52,18 @@ struct fs_volume_ops {
 			const struct b2f_frame *frame, char **out,
 			size_t *size);
 	/*
-	 * The value of a stored attribute, or -ENODATA; and the names of all,
-	 * each with a 0 behind it.  NULL: the volume stores none.
+	 * The value of a stored attribute, or -ENODATA; the names of all, each
+	 * with a 0 behind it; and a change.  NULL: the volume stores none.
 	 */
 	int (*get_stored)(struct fs *fs, struct fs_node *inode, const char *name,
 			  char **out, size_t *size);
 	int (*list_stored)(struct fs *fs, struct fs_node *inode, FILE *f);
+	int (*set)(struct fs *fs, struct fs_node *inode,
+		   const struct fs_xattr_change *change);
+};
 
-	/*
-	 * Changes.  A read-only volume has none of these; in other volumes a
-	 * NULL means -EPERM, and for attributes -EOPNOTSUPP.
-	 */
-	bool is_writable;
-	int (*set_xattr)(struct fs *fs, struct fs_node *inode,
-			 const struct fs_xattr_change *change);
+/* Changes of files; NULL: -EPERM. */
+struct fs_change_ops {
 	/* @handle: the open file of ftruncate(2), or NULL. */
 	int (*setattr)(fuse_req_t req, struct fs_node *inode, const struct stat *attr,
 		       int to_set, struct fs_handle *handle);
@@ -116,6 +83,46 @@ struct fs_volume_ops {
 	int (*rename)(fuse_req_t req, struct fs_node *dir, const char *name,
 		      struct fs_node *new_dir, const char *new_name,
 		      unsigned int flags);
+};
+
+/* A function may be NULL only if its comment says so. */
+struct fs_volume_ops {
+	/* Looks up @name in @dir.  -ENOENT, -ENOTDIR. */
+	int (*lookup)(struct fs *fs, struct fs_node *dir, const char *name,
+		      struct fuse_entry_param *out);
+	/*
+	 * Frees @node, which has no references.  Returns a node that @node held
+	 * a reference to, which the caller gives back, or NULL.
+	 */
+	struct fs_node *(*release)(struct fs_node *node);
+	/*
+	 * The kernel has freed its inode of @node, but keeps references of an
+	 * earlier answer through another inode.  NULL: nothing to do.
+	 */
+	void (*made_again)(struct fs_node *node);
+	int (*stat)(struct fs *fs, struct fs_node *inode, struct stat *out);
+	int (*statfs)(struct fs *fs, struct fs_node *inode,
+		      struct statvfs *out);
+	/* NULL: there are no symbolic links. */
+	int (*readlink)(struct fs *fs, struct fs_node *inode,
+			char target[PATH_MAX + 1]);
+
+	/* Opens a file, or its view.  Close *@out with fs_handle_close(). */
+	int (*open)(struct fs *fs, struct fs_node *inode,
+		    const struct fs_open_how *how, struct fs_handle **out);
+	/* Opens a directory.  NULL: its names never change. */
+	int (*opendir)(struct fs *fs, struct fs_node *inode,
+		       const struct fs_open_how *how, struct fs_handle **out);
+	/* Puts names from position @off on, until @answer is full. */
+	int (*list)(struct fs *fs, struct fs_node *inode,
+		    struct fs_handle *handle, off_t off,
+		    struct fs_answer *answer);
+	/* Makes the names in a directory durable.  NULL: they already are. */
+	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
+
+	const struct fs_xattr_ops *xattr;
+	/* NULL: the volume is only read. */
+	const struct fs_change_ops *changes;
 };
 
 extern const struct fs_volume_ops fs_volume_tree, fs_volume_pack,

@@ -21,35 +21,25 @@
 #include "view.h"
 #include "volume.h"
 
-static struct fs_object *node_of(struct fs_node *inode)
+static mode_t mode_of(const struct fs *fs, struct fs_node *inode)
 {
-	return fs_bucket_entry_of(inode).node;
-}
+	const struct fs_object *node = fs_object_of(inode);
+	/* As far as is known before an open. */
+	bool is_writable = fs->read_write && !inode->is_view &&
+			   !node->unreadable && node->kind != FS_BUCKET_FILE;
+	mode_t write = is_writable ? 0200 : 0;
 
-/* May the node be written to, as far as is known before an open? */
-static bool is_writable(const struct fs *fs,
-			const struct fs_bucket_entry *entry)
-{
-	const struct fs_object *node = entry->node;
-
-	return fs->read_write && !entry->is_view && !node->unreadable &&
-	       node->kind != FS_BUCKET_FILE;
-}
-
-static mode_t mode_of(const struct fs *fs, const struct fs_bucket_entry *entry)
-{
-	mode_t write = is_writable(fs, entry) ? 0200 : 0;
-
-	if (entry->node->kind == FS_BUCKET_DIR)
+	if (node->kind == FS_BUCKET_DIR)
 		return S_IFDIR | ((0555 | write) & ~fs->config.dir_mask);
 	return S_IFREG | ((0444 | write) & ~fs->config.file_mask);
 }
 
 /* Adds the uncommitted local changes. */
-static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
-			  bool sets_mtime, struct stat *out)
+static void add_unwritten(struct fs *fs, struct fs_node *inode, bool sets_mtime,
+			  struct stat *out)
 {
-	struct b2f_file *file = fs_file_share(fs, &entry->node->open);
+	struct fs_object *node = fs_object_of(inode);
+	struct b2f_file *file = fs_file_share(fs, &node->open);
 	struct fs_frame_sizes sizes;
 	struct b2f_file_now now;
 
@@ -58,79 +48,68 @@ static void add_unwritten(struct fs *fs, const struct fs_bucket_entry *entry,
 	b2f_file_now_get(file, &now);
 	sizes = (struct fs_frame_sizes){.nbytes = now.nbytes,
 					.cbytes = now.cbytes,
-					.head_len =
-						entry->node->sizes.head_len};
-	fs_frame_sizes_show(&sizes, entry->is_view, out);
+					.head_len = node->sizes.head_len};
+	fs_frame_sizes_show(&sizes, inode->is_view, out);
 	if (now.has_mtime && !sets_mtime)
 		out->st_mtim = now.mtime;
-	fs_file_close(fs, &entry->node->open);
+	fs_file_close(fs, &node->open);
 }
 
 /* Adds the attributes of a version. */
-static void add_version(struct fs *fs, const struct fs_bucket_entry *entry,
-			struct stat *out)
+static void add_version(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	struct fs_object *node = entry->node;
-	struct fs_bucket *r = fs->bucket;
+	struct fs_object *node = fs_object_of(inode);
 	bool is_written, sets_mtime;
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	fs_frame_sizes_show(&node->sizes, entry->is_view, out);
+	pthread_mutex_lock(&fs->state_lock);
+	fs_frame_sizes_show(&node->sizes, inode->is_view, out);
 	out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
 	if (node->has_mtime)
 		out->st_mtim = node->mtime;
 	out->st_nlink = !node->open.gone;
 	is_written = node->writing.is_listed;
 	sets_mtime = node->writing.own_mtime;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	pthread_mutex_unlock(&fs->state_lock);
 	if (is_written)
-		add_unwritten(fs, entry, sets_mtime, out);
+		add_unwritten(fs, inode, sets_mtime, out);
 }
 
-static void get_attributes(struct fs *fs, const struct fs_bucket_entry *entry,
-			   struct stat *out)
+static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	const struct fs_object *node = entry->node;
+	const struct fs_object *node = fs_object_of(inode);
 
 	*out = fs_bucket_node_owned(fs);
-	out->st_ino = entry->is_view ? fs_view_ino(node->ino) : node->ino;
-	out->st_mode = mode_of(fs, entry);
+	out->st_ino = inode->is_view ? fs_view_ino(node->ino) : node->ino;
+	out->st_mode = mode_of(fs, inode);
 	out->st_mtim.tv_sec = fs->bucket->start_s;
 	if (node->kind != FS_BUCKET_DIR)
-		add_version(fs, entry, out);
+		add_version(fs, inode, out);
 	out->st_ctim = out->st_atim = out->st_mtim;
+	return 0;
 }
 
-static void answer_with(struct fs *fs, const struct fs_bucket_entry *entry,
-			struct fuse_entry_param *out)
+static int answer_with(struct fs *fs, struct fs_node *inode,
+		       struct fuse_entry_param *out)
 {
-	*out = fs_node_answer(fs_bucket_inode_of(entry));
-	get_attributes(fs, entry, &out->attr);
+	*out = fs_node_answer(inode);
+	return do_stat(fs, inode, &out->attr);
 }
 
 static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_bucket_entry entry;
-	int err = fs_bucket_find(fs, node_of(dir), name, &entry);
+	struct fs_pack *pack;
+	struct fs_node *found;
+	int err = fs_bucket_find(fs, fs_object_of(dir), name, &found);
 
 	if (err)
 		return err;
-	if (entry.node->pack) {
-		err = fs_packs_answer(fs, &entry.node->pack->nodes[0], out);
-		fs_node_put(&entry.node->head, 1);
-	} else {
-		answer_with(fs, &entry, out);
-	}
+	pack = fs_object_of(found)->pack;
+	if (!pack)
+		return answer_with(fs, found, out);
+	err = fs_packs_answer(fs, &pack->nodes[0], out);
+	fs_node_put(found, 1);
 	return err;
-}
-
-static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
-{
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
-
-	get_attributes(fs, &entry, out);
-	return 0;
 }
 
 /* The free room that statfs(2) shows, bytes. */
@@ -266,16 +245,15 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
 	return err;
 }
 
-static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
-		      int flags, struct fs_handle **out)
+static int open_node(struct fs *fs, struct fs_node *inode, int flags,
+		     struct fs_handle **out)
 {
-	struct fs_object *node = entry->node;
+	struct fs_object *node = fs_object_of(inode);
 	bool is_frame = node->kind == FS_BUCKET_FRAME;
 	struct fs_handle *handle;
 	int err = 0;
 
-	if (asks_to_write(flags) &&
-	    (!fs->read_write || !is_frame || entry->is_view))
+	if (asks_to_write(flags) && (!is_frame || inode->is_view))
 		return -EROFS;
 	handle = fs_handle_new(fs, &data_ops);
 	if (!handle)
@@ -284,7 +262,7 @@ static int open_entry(struct fs *fs, const struct fs_bucket_entry *entry,
 	handle->bucket = node;
 	handle->nbytes = node->sizes.nbytes;
 	if (is_frame)
-		err = open_frame(fs, handle, entry->is_view, flags);
+		err = open_frame(fs, handle, inode->is_view, flags);
 	if (err == -ESTALE)
 		fs_bucket_node_doubt(fs->bucket, node);
 	if (err) {
@@ -314,9 +292,7 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 static int do_open(struct fs *fs, struct fs_node *inode,
 		   const struct fs_open_how *how, struct fs_handle **out)
 {
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
-
-	return open_entry(fs, &entry, how->flags, out);
+	return open_node(fs, inode, how->flags, out);
 }
 
 /* The names in @dir, as this mount knows them. */
@@ -349,7 +325,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_bucket_names *names = NULL;
 	struct fs_handle *handle;
-	int err = list_names(fs, node_of(inode), &names);
+	int err = list_names(fs, fs_object_of(inode), &names);
 
 	(void)how;
 	if (err)
@@ -365,75 +341,38 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 }
 
 /*
- * Returns the attributes that the name alone tells: an object without a frame's
- * suffix may still be a frame, and one with a pack's suffix may be no pack.
+ * The type that the name alone tells: an object without a frame's suffix may
+ * still be a frame, and one with a pack's suffix may be no pack.
  */
-static struct stat attributes_of(const struct fs_object *dir,
-				 const struct fs_bucket_name *name)
+static struct fs_answer_name name_at(const struct fs_answer_names *names,
+				     size_t i)
 {
-	struct stat st = {.st_ino = dir->ino};
-	char *path = fs_bucket_node_join(dir->path, name->stored);
+	const struct fs_handle *handle = names->arg;
+	const struct fs_bucket_name *name = &handle->names->list[i];
+	struct fs_answer_name at = {name->shown, names->ino, 0};
+	char *path = fs_bucket_node_join(fs_object_of(names->dir)->path,
+					 name->stored);
 
 	if (path)
-		st.st_ino = fs_bucket_node_number(path);
+		at.ino = fs_bucket_node_number(path);
 	free(path);
 	if (!name->is_dir && !b2f_pack_is_name(name->stored))
-		st.st_mode = S_IFREG;
-	return st;
-}
-
-/*
- * Adds the .npy view of @shown, if that is an array and the mount lists views.
- * Each name is looked up for that.
- */
-static bool put_view(struct fs *fs, struct fs_object *dir, const char *shown,
-		     off_t next, struct fs_answer *answer)
-{
-	struct fs_bucket_entry entry;
-	char name[FS_NAME_SIZE];
-	bool fits = true;
-
-	if (fs->options.view.npy != FS_VIEW_LIST ||
-	    !fs_view_name(shown, name) || fs_bucket_find(fs, dir, name, &entry))
-		return true;
-	/* Another entry may have the name. */
-	if (entry.is_view)
-		fits = fs_answer_put_name(answer, name,
-					  fs_view_ino(entry.node->ino), S_IFREG,
-					  next);
-	fs_node_put(&entry.node->head, 1);
-	return fits;
-}
-
-/* 0 and 1 are the dots; then each name has two, one for its view. */
-static bool put_at(struct fs *fs, struct fs_object *dir,
-		   const struct fs_bucket_names *names, size_t pos,
-		   struct fs_answer *answer)
-{
-	const struct fs_bucket_name *name;
-	off_t next = (off_t)pos + 1;
-	struct stat st;
-
-	if (pos < 2)
-		return fs_answer_put_name(answer, pos ? ".." : ".", dir->ino,
-					  S_IFDIR, next);
-	name = &names->list[(pos - 2) / 2];
-	if (pos % 2)
-		return put_view(fs, dir, name->shown, next, answer);
-	st = attributes_of(dir, name);
-	return fs_answer_put_name(answer, name->shown, st.st_ino, st.st_mode,
-				  next);
+		at.type = S_IFREG;
+	return at;
 }
 
 static int do_list(struct fs *fs, struct fs_node *inode,
 		   struct fs_handle *handle, off_t off,
 		   struct fs_answer *answer)
 {
-	size_t n = 2 + 2 * handle->names->n;
+	const struct fs_answer_names names = {.dir = inode,
+					      .ino = fs_object_of(inode)->ino,
+					      .n = handle->names->n,
+					      .get = name_at,
+					      .arg = handle};
 
-	for (size_t pos = (size_t)off; off >= 0 && pos < n; pos++)
-		if (!put_at(fs, node_of(inode), handle->names, pos, answer))
-			break;
+	(void)fs;
+	fs_answer_list(answer, &names, off);
 	return 0;
 }
 
@@ -467,7 +406,7 @@ static void close_facts(struct fs *fs, struct fs_object *node,
 static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_object *node = node_of(inode);
+	struct fs_object *node = fs_object_of(inode);
 	struct b2f_file *file = NULL;
 	int err = node->kind == FS_BUCKET_FRAME ? open_facts(fs, node, &file)
 						: -ENODATA;
@@ -480,17 +419,16 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 }
 
 /* Resizes a file without an open handle, and commits it. */
-static int resize_entry(struct fs *fs, const struct fs_bucket_entry *entry,
-			uint64_t size)
+static int resize_node(struct fs *fs, struct fs_node *inode, uint64_t size)
 {
 	struct fs_handle *handle;
-	int err = open_entry(fs, entry, O_WRONLY, &handle);
+	int err = open_node(fs, inode, O_WRONLY, &handle);
 
 	if (err)
 		return err;
 	err = resize_handle(fs, handle, size);
 	if (!err)
-		err = fs_bucket_writer_commit(fs, entry->node);
+		err = fs_bucket_writer_commit(fs, handle->bucket);
 	fs_handle_close(fs, handle);
 	return err;
 }
@@ -531,42 +469,26 @@ static int do_setattr(fuse_req_t req, struct fs_node *inode,
 		      struct fs_handle *handle)
 {
 	struct fs *fs = fs_of(req);
-	const struct fs_bucket_entry entry = fs_bucket_entry_of(inode);
 	uint64_t size = (uint64_t)wanted->st_size;
 	struct stat st;
-	int err;
+	int err = do_stat(fs, inode, &st);
 
-	get_attributes(fs, &entry, &st);
-	err = check_meta(&st, wanted, to_set);
+	if (!err)
+		err = check_meta(&st, wanted, to_set);
 	if (!err && (to_set & FUSE_SET_ATTR_SIZE))
 		err = handle ? resize_handle(fs, handle, size)
-			     : resize_entry(fs, &entry, size);
+			     : resize_node(fs, inode, size);
 	if (!err)
-		set_times(fs, entry.node, wanted, to_set);
+		set_times(fs, fs_object_of(inode), wanted, to_set);
 	return err;
 }
 
-/* Removes a new file that could not be opened. */
-static void undo(struct fs *fs, struct fs_object *dir, const char *name,
-		 const struct fs_bucket_entry *made)
+/* Removes the new file @made, which could not be opened or stored. */
+static void undo(fuse_req_t req, struct fs_node *dir, const char *name,
+		 struct fs_object *made)
 {
-	(void)!fs_bucket_unlink(fs, dir, name);
-	fs_node_put(&made->node->head, 1);
-}
-
-static int make_and_open(struct fs *fs, struct fs_object *dir, const char *name,
-			 struct fs_bucket_entry *entry,
-			 struct fs_handle **handle)
-{
-	int err = fs_bucket_make_file(fs, dir, name, entry);
-
-	if (err)
-		return err;
-	/* A writer whatever its flags: the new file is committed. */
-	err = open_entry(fs, entry, O_RDWR, handle);
-	if (err)
-		undo(fs, dir, name, entry);
-	return err;
+	(void)!fs_bucket_unlink(req, dir, name);
+	fs_node_put(&made->head, 1);
 }
 
 static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
@@ -574,81 +496,67 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_bucket_entry entry;
-	int err = make_and_open(fs, node_of(dir), name, &entry, handle);
+	struct fs_object *made;
+	int err = fs_bucket_make_file(fs, fs_object_of(dir), name, &made);
 
 	(void)mode;
 	/* Another client made it first: the kernel opens that. */
 	if (err == -EEXIST && !(how->flags & O_EXCL))
 		err = -ESTALE;
-	if (!err)
-		answer_with(fs, &entry, out);
-	return err;
+	if (err)
+		return err;
+	/* A writer whatever its flags: the new file is committed. */
+	err = open_node(fs, &made->head, O_RDWR, handle);
+	if (err)
+		undo(req, dir, name, made);
+	return err ? err : answer_with(fs, &made->head, out);
 }
 
 /* Makes a file without opening it, and commits it at once. */
-static int make_file(struct fs *fs, struct fs_object *dir, const char *name,
-		     struct fs_bucket_entry *entry)
-{
-	struct fs_handle *handle = NULL;
-	int err = make_and_open(fs, dir, name, entry, &handle);
-
-	if (err)
-		return err;
-	err = fs_bucket_writer_commit(fs, entry->node);
-	fs_handle_close(fs, handle);
-	if (err)
-		undo(fs, dir, name, entry);
-	return err;
-}
-
 static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
 {
+	const struct fs_open_how how = {.flags = O_RDWR | O_EXCL};
 	struct fs *fs = fs_of(req);
-	struct fs_bucket_entry entry;
-	int err = S_ISREG(mode) ? make_file(fs, node_of(dir), name, &entry)
-				: -EPERM;
+	struct fs_handle *handle = NULL;
+	struct fs_object *made;
+	int err = S_ISREG(mode)
+			  ? do_create(req, dir, name, mode, &how, out, &handle)
+			  : -EPERM;
 
 	(void)rdev;
-	if (!err)
-		answer_with(fs, &entry, out);
-	return err;
+	if (err)
+		return err;
+	made = handle->bucket;
+	err = fs_bucket_writer_commit(fs, made);
+	fs_handle_close(fs, handle);
+	if (err)
+		undo(req, dir, name, made);
+	return err ? err : answer_with(fs, &made->head, out);
 }
 
 static int do_mkdir(fuse_req_t req, struct fs_node *dir, const char *name,
 		    mode_t mode, struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_bucket_entry entry;
-	int err = fs_bucket_make_dir(fs, node_of(dir), name, &entry);
+	struct fs_node *made;
+	int err = fs_bucket_make_dir(fs, fs_object_of(dir), name, &made);
 
 	(void)mode;
-	if (!err)
-		answer_with(fs, &entry, out);
-	return err;
+	return err ? err : answer_with(fs, made, out);
 }
 
-static int do_unlink(fuse_req_t req, struct fs_node *dir, const char *name)
-{
-	return fs_bucket_unlink(fs_of(req), node_of(dir), name);
-}
+static const struct fs_xattr_ops xattr_ops = {.with_frame = do_with_frame};
 
-static int do_rmdir(fuse_req_t req, struct fs_node *dir, const char *name)
-{
-	return fs_bucket_rmdir(fs_of(req), node_of(dir), name);
-}
-
-static int do_rename(fuse_req_t req, struct fs_node *dir, const char *name,
-		     struct fs_node *new_dir, const char *new_name,
-		     unsigned int flags)
-{
-	struct fs *fs = fs_of(req);
-	const struct fs_bucket_where from = {node_of(dir), name};
-	const struct fs_bucket_where to = {node_of(new_dir), new_name};
-
-	return fs_bucket_rename(fs, &from, &to, flags);
-}
+static const struct fs_change_ops changes = {
+	.setattr = do_setattr,
+	.create = do_create,
+	.mknod = do_mknod,
+	.mkdir = do_mkdir,
+	.unlink = fs_bucket_unlink,
+	.rmdir = fs_bucket_rmdir,
+	.rename = fs_bucket_rename,
+};
 
 const struct fs_volume_ops fs_volume_bucket = {
 	.lookup = do_lookup,
@@ -658,13 +566,6 @@ const struct fs_volume_ops fs_volume_bucket = {
 	.open = do_open,
 	.opendir = do_opendir,
 	.list = do_list,
-	.with_frame = do_with_frame,
-	.is_writable = true,
-	.setattr = do_setattr,
-	.create = do_create,
-	.mknod = do_mknod,
-	.mkdir = do_mkdir,
-	.unlink = do_unlink,
-	.rmdir = do_rmdir,
-	.rename = do_rename,
+	.xattr = &xattr_ops,
+	.changes = &changes,
 };

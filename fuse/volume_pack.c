@@ -18,15 +18,10 @@
 #include "volume.h"
 #include "wakeup.h"
 
-/* The node's entry in the pack; is the node its .npy view? */
+/* The node's entry in the pack. */
 static size_t index_of(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
-}
-
-static bool is_view(const struct fs_member *node)
-{
-	return (size_t)(node - node->pack->nodes) >= node->pack->nentries;
 }
 
 /* The node of @entry, or of its view. */
@@ -89,24 +84,15 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 /* Returns the node's open file, made by the first open; or NULL. */
 static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 {
-	struct fs_file *file, *made = NULL;
+	struct fs_file *file;
 
 	pthread_mutex_lock(&fs->state_lock);
+	if (!node->file)
+		node->file = calloc(1, sizeof(*node->file));
 	file = node->file;
-	pthread_mutex_unlock(&fs->state_lock);
 	if (file)
-		return file;
-	made = calloc(1, sizeof(*made));
-	if (made)
-		made->stays = node->pack->path;
-	pthread_mutex_lock(&fs->state_lock);
-	if (!node->file) {
-		node->file = made;
-		made = NULL;
-	}
-	file = node->file;
+		file->stays = node->pack->path;
 	pthread_mutex_unlock(&fs->state_lock);
-	free(made);
 	return file;
 }
 
@@ -207,12 +193,6 @@ static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 	       sizes.head_len > 0;
 }
 
-/* The inode number of @node in stat(2). */
-static uint64_t ino_of(const struct fs_member *node)
-{
-	return is_view(node) ? fs_view_ino(node->ino) : node->ino;
-}
-
 /* A user who may read the file may enter the directory. */
 static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
 {
@@ -238,10 +218,10 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 		return err;
 	*out = pack->st;
 	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
-	out->st_ino = ino_of(node);
+	out->st_ino = node->ino;
 	/* Its subdirectories are not counted. */
 	out->st_nlink = 1;
-	fs_frame_sizes_show(&sizes, is_view(node), out);
+	fs_frame_sizes_show(&sizes, node->head.is_view, out);
 	return 0;
 }
 
@@ -526,6 +506,11 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 	return NULL;
 }
 
+static void set_ino(struct fs_member *node, uint64_t ino)
+{
+	node->ino = node->head.is_view ? fs_view_ino(ino) : ino;
+}
+
 static int make_nodes(struct fs_pack *pack)
 {
 	pack->nentries = b2f_pack_count(pack->pack);
@@ -533,10 +518,12 @@ static int make_nodes(struct fs_pack *pack)
 	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
 		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
 			     i ? &pack->nodes[0].head : NULL);
+		pack->nodes[i].head.is_view = i >= pack->nentries;
 		pack->nodes[i].pack = pack;
 		/* The file's own number, then numbers of no filesystem. */
-		pack->nodes[i].ino = pack->st.st_ino +
-				     ((uint64_t)(i % pack->nentries) << 36);
+		set_ino(&pack->nodes[i],
+			pack->st.st_ino +
+				((uint64_t)(i % pack->nentries) << 36));
 	}
 	return pack->nodes ? 0 : -ENOMEM;
 }
@@ -601,7 +588,8 @@ static int number_nodes(struct fs_pack *pack,
 		if (asprintf(&path, "%s%s%s", pack->path,
 			     *pack->path && *inside ? "/" : "", inside) < 0)
 			return -ENOMEM;
-		pack->nodes[i].ino = pack->nodes[n + i].ino = number_of(path);
+		set_ino(&pack->nodes[i], number_of(path));
+		set_ino(&pack->nodes[n + i], number_of(path));
 		free(path);
 	}
 	return 0;
@@ -892,7 +880,7 @@ static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 
 	return err ? err
 		   : fs_handle_show(handle, frame_of(node)->file,
-				    is_view(node));
+				    node->head.is_view);
 }
 
 /* Returns why the member cannot be read, if so. */
@@ -935,44 +923,17 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-/* Adds the view of @entry, if the mount lists views and its name is free. */
-static bool put_view(struct fs *fs, struct fs_member *dir, size_t entry,
-		     off_t next, struct fs_answer *answer)
+static struct fs_answer_name name_at(const struct fs_answer_names *names,
+				     size_t i)
 {
+	const struct fs_member *dir = names->arg;
 	struct fs_pack *pack = dir->pack;
-	const char *shown = b2f_pack_entry(pack->pack, entry)->shown;
-	char name[FS_NAME_SIZE];
-	size_t other;
+	size_t entry = b2f_pack_child(pack->pack, index_of(dir), i);
+	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
 
-	if (fs->options.view.npy != FS_VIEW_LIST ||
-	    !fs_view_name(shown, name) ||
-	    b2f_pack_lookup(pack->pack, index_of(dir), name, &other) == 0 ||
-	    !has_view(fs, pack, entry))
-		return true;
-	return fs_answer_put_name(answer, name,
-				  ino_of(node_of(pack, entry, true)), S_IFREG,
-				  next);
-}
-
-/* 0 and 1 are the dots; each entry has two, one for its view. */
-static bool put_at(struct fs *fs, struct fs_member *dir, size_t pos,
-		   struct fs_answer *answer)
-{
-	struct fs_pack *pack = dir->pack;
-	const struct b2f_pack_entry *e;
-	off_t next = (off_t)pos + 1;
-	size_t entry;
-
-	if (pos < 2)
-		return fs_answer_put_name(answer, pos ? ".." : ".", ino_of(dir),
-					  S_IFDIR, next);
-	entry = b2f_pack_child(pack->pack, index_of(dir), (pos - 2) / 2);
-	if (pos % 2)
-		return put_view(fs, dir, entry, next, answer);
-	e = b2f_pack_entry(pack->pack, entry);
-	return fs_answer_put_name(
-		answer, e->shown, ino_of(node_of(pack, entry, false)),
-		e->kind == B2F_PACK_DIR ? S_IFDIR : S_IFREG, next);
+	return (struct fs_answer_name){e->shown, pack->nodes[entry].ino,
+				       e->kind == B2F_PACK_DIR ? S_IFDIR
+							       : S_IFREG};
 }
 
 static int do_list(struct fs *fs, struct fs_node *inode,
@@ -980,16 +941,15 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 		   struct fs_answer *answer)
 {
 	struct fs_member *dir = (struct fs_member *)inode;
+	struct fs_answer_names names = {
+		.dir = inode, .ino = dir->ino, .get = name_at, .arg = dir};
 	int err = use(fs, dir->pack);
-	size_t n;
 
 	(void)handle;
 	if (err)
 		return err;
-	n = 2 + 2 * b2f_pack_nchildren(dir->pack->pack, index_of(dir));
-	for (size_t pos = (size_t)off; off >= 0 && pos < n; pos++)
-		if (!put_at(fs, dir, pos, answer))
-			break;
+	names.n = b2f_pack_nchildren(dir->pack->pack, index_of(dir));
+	fs_answer_list(answer, &names, off);
 	unuse(fs, dir->pack);
 	return 0;
 }
@@ -1023,6 +983,11 @@ static int do_get_rows(struct fs *fs, struct fs_node *inode,
 					  frame, out, size);
 }
 
+static const struct fs_xattr_ops xattr_ops = {
+	.with_frame = do_with_frame,
+	.get_rows = do_get_rows,
+};
+
 const struct fs_volume_ops fs_volume_pack = {
 	.lookup = do_lookup,
 	.release = do_release,
@@ -1030,6 +995,5 @@ const struct fs_volume_ops fs_volume_pack = {
 	.statfs = do_statfs,
 	.open = do_open,
 	.list = do_list,
-	.with_frame = do_with_frame,
-	.get_rows = do_get_rows,
+	.xattr = &xattr_ops,
 };

@@ -14,7 +14,6 @@
 #include "packs.h"
 #include "tree_handle.h"
 #include "volume_tree.h"
-#include "volume_tree_xattr.h"
 
 /* Enters @name as a pack.  Returns 1, 0 (it is no pack) or an errno. */
 static int enter_pack(struct fs *fs, struct fs_node *dir, const char *name,
@@ -213,19 +212,6 @@ const struct fs_volume_ops fs_volume_tree = {
 	.opendir = do_opendir,
 	.list = do_list,
 	.sync_dir = do_sync_dir,
-	.with_frame = fs_volume_tree_with_frame,
-	.get_rows = fs_volume_tree_get_rows,
-	.get_stored = fs_volume_tree_get_stored,
-	.list_stored = fs_volume_tree_list_stored,
-	.is_writable = true,
-	.set_xattr = fs_volume_tree_set_xattr,
-	.setattr = fs_volume_tree_setattr,
-	.create = fs_volume_tree_create,
-	.mknod = fs_volume_tree_mknod,
-	.mkdir = fs_volume_tree_mkdir,
-	.symlink = fs_volume_tree_symlink,
-	.link = fs_volume_tree_link,
-	.unlink = fs_volume_tree_unlink,
-	.rmdir = fs_volume_tree_rmdir,
-	.rename = fs_volume_tree_rename,
+	.xattr = &fs_volume_tree_xattr,
+	.changes = &fs_volume_tree_changes,
 };

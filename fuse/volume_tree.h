@@ -2,7 +2,7 @@
 /*
  * volume_tree.h - changes of names and attributes in the tree
  *
- * The contracts are in struct fs_volume_ops.
+ * The contracts are in volume.h.
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -22,30 +22,8 @@ B2F_MUST_CHECK
 int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
 			       const char *name);
 
-B2F_MUST_CHECK
-int fs_volume_tree_create(fuse_req_t req, struct fs_node *dir, const char *name,
-			  mode_t mode, const struct fs_open_how *how,
-			  struct fuse_entry_param *out,
-			  struct fs_handle **handle);
-B2F_MUST_CHECK
-int fs_volume_tree_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
-			 mode_t mode, dev_t rdev, struct fuse_entry_param *out);
-B2F_MUST_CHECK
-int fs_volume_tree_mkdir(fuse_req_t req, struct fs_node *dir, const char *name,
-			 mode_t mode, struct fuse_entry_param *out);
-B2F_MUST_CHECK
-int fs_volume_tree_symlink(fuse_req_t req, const char *target,
-			   struct fs_node *dir, const char *name,
-			   struct fuse_entry_param *out);
-B2F_MUST_CHECK
-int fs_volume_tree_link(fuse_req_t req, struct fs_node *inode,
-			struct fs_node *dir, const char *name,
-			struct fuse_entry_param *out);
-B2F_MUST_CHECK
-int fs_volume_tree_unlink(fuse_req_t req, struct fs_node *dir,
-			  const char *name);
-B2F_MUST_CHECK
-int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *dir, const char *name);
+extern const struct fs_change_ops fs_volume_tree_changes;
+extern const struct fs_xattr_ops fs_volume_tree_xattr;
 
 /* volume_tree_rename.c */
 B2F_MUST_CHECK

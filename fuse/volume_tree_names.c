@@ -102,18 +102,17 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 	return err;
 }
 
-int fs_volume_tree_mkdir(fuse_req_t req, struct fs_node *parent,
-			 const char *name, mode_t mode,
-			 struct fuse_entry_param *out)
+static int do_mkdir(fuse_req_t req, struct fs_node *parent, const char *name,
+		    mode_t mode, struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.mode = S_IFDIR | mode};
 
 	return make_other(req, parent, name, &what, out);
 }
 
-int fs_volume_tree_symlink(fuse_req_t req, const char *target,
-			   struct fs_node *parent, const char *name,
-			   struct fuse_entry_param *out)
+static int do_symlink(fuse_req_t req, const char *target,
+		      struct fs_node *parent, const char *name,
+		      struct fuse_entry_param *out)
 {
 	const struct fs_maker_what what = {.target = target};
 
@@ -155,9 +154,9 @@ static int link_frame(fuse_req_t req, const struct fs_entry *entry,
 	return err;
 }
 
-int fs_volume_tree_link(fuse_req_t req, struct fs_node *inode,
-			struct fs_node *new_parent, const char *new_name,
-			struct fuse_entry_param *out)
+static int do_link(fuse_req_t req, struct fs_node *inode,
+		   struct fs_node *new_parent, const char *new_name,
+		   struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_backed *node = fs_backed_of(inode), *linked;
@@ -365,9 +364,8 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_probe_close(&found.probe);
 }
 
-int fs_volume_tree_mknod(fuse_req_t req, struct fs_node *parent,
-			 const char *name, mode_t mode, dev_t rdev,
-			 struct fuse_entry_param *out)
+static int do_mknod(fuse_req_t req, struct fs_node *parent, const char *name,
+		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
 {
 	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
 	struct fs *fs = fs_of(req);
@@ -416,11 +414,9 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-int fs_volume_tree_create(fuse_req_t req, struct fs_node *parent,
-			  const char *name, mode_t mode,
-			  const struct fs_open_how *how,
-			  struct fuse_entry_param *out,
-			  struct fs_handle **handle)
+static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
+		     mode_t mode, const struct fs_open_how *how,
+		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
@@ -462,8 +458,7 @@ static int delete_found(const struct fs_entry *entry,
 	return err;
 }
 
-int fs_volume_tree_unlink(fuse_req_t req, struct fs_node *parent,
-			  const char *name)
+static int do_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
@@ -508,8 +503,7 @@ int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
 	return is > 0 && !empty ? -ENOTEMPTY : is;
 }
 
-int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *parent,
-			 const char *name)
+static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
 	int is = fs_volume_tree_look_inside(fs, parent, name), err;
@@ -523,7 +517,7 @@ int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *parent,
 	if (is < 0)
 		return is;
 	if (is)
-		return fs_volume_tree_unlink(req, parent, name);
+		return do_unlink(req, parent, name);
 	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
@@ -538,3 +532,15 @@ int fs_volume_tree_rmdir(fuse_req_t req, struct fs_node *parent,
 	fs_entry_leave(&entry);
 	return err;
 }
+
+const struct fs_change_ops fs_volume_tree_changes = {
+	.setattr = fs_volume_tree_setattr,
+	.create = do_create,
+	.mknod = do_mknod,
+	.mkdir = do_mkdir,
+	.symlink = do_symlink,
+	.link = do_link,
+	.unlink = do_unlink,
+	.rmdir = do_rmdir,
+	.rename = fs_volume_tree_rename,
+};

@@ -17,7 +17,7 @@
 #include "setattr.h"
 #include "table_rows.h"
 #include "view.h"
-#include "volume_tree_xattr.h"
+#include "volume_tree.h"
 
 #define USER "user."
 
@@ -88,8 +88,8 @@ static int get_stored(const struct fs_backed *node, int fd, const char *name,
 	return 0;
 }
 
-int fs_volume_tree_with_frame(struct fs *fs, struct fs_node *inode,
-			      fs_frame_fn *fn, void *arg)
+static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
+			 void *arg)
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct b2f_frame *frame = NULL;
@@ -107,9 +107,8 @@ int fs_volume_tree_with_frame(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-int fs_volume_tree_get_rows(struct fs *fs, struct fs_node *inode,
-			    const struct b2f_frame *frame, char **out,
-			    size_t *size)
+static int do_get_rows(struct fs *fs, struct fs_node *inode,
+		       const struct b2f_frame *frame, char **out, size_t *size)
 {
 	struct fs_backed *node = NULL;
 	int err = fs_view_enter(fs, fs_backed_of(inode), &node);
@@ -120,8 +119,8 @@ int fs_volume_tree_get_rows(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-int fs_volume_tree_get_stored(struct fs *fs, struct fs_node *inode,
-			      const char *name, char **out, size_t *size)
+static int do_get_stored(struct fs *fs, struct fs_node *inode, const char *name,
+			 char **out, size_t *size)
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
@@ -164,7 +163,7 @@ static int list_stored(struct fs *fs, const struct fs_backed *node, int fd,
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
-int fs_volume_tree_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
+static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
@@ -257,8 +256,8 @@ static int change_preset(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-int fs_volume_tree_set_xattr(struct fs *fs, struct fs_node *inode,
-			     const struct fs_xattr_change *change)
+static int do_set(struct fs *fs, struct fs_node *inode,
+		  const struct fs_xattr_change *change)
 {
 	struct fs_xattr_change c = *change;
 	struct fs_backed *node = fs_backed_of(inode);
@@ -287,3 +286,11 @@ int fs_volume_tree_set_xattr(struct fs *fs, struct fs_node *inode,
 	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
+
+const struct fs_xattr_ops fs_volume_tree_xattr = {
+	.with_frame = do_with_frame,
+	.get_rows = do_get_rows,
+	.get_stored = do_get_stored,
+	.list_stored = do_list_stored,
+	.set = do_set,
+};
