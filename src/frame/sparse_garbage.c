@@ -358,7 +358,8 @@ bool b2f_frame_suits_stock(const struct b2f_frame *frame)
 	const struct b2f_entries *e = &frame->entries;
 	uint64_t n = e->raw ? e->n : e->n > 0;
 
-	return !frame->header.sparse ||
+	/* Chunks in the index alone have no ids. */
+	return !frame->header.sparse || e->nspecial == e->n ||
 	       b2f_index_margin(e->raw ? e->raw : &e->same, n) <=
 		       frame->header.cbytes;
 }

@@ -115,6 +115,14 @@ runs 1 verify deep/f.b2frame
 says ', index tells of 70 stored bytes instead of 1640$'
 runs 1 verify --deep -r deep
 says '^deep/f\.b2frame: damaged, .*, not to be opened by C-Blosc2$'
+# Chunks without files have no ids that could be too large.
+"$B2F_PYTHON" - <<'END'
+import blosc2
+for shape in 0, 10, 1000:
+    blosc2.zeros(shape, dtype="i4", chunks=(10,), urlpath=f"zeros-{shape}.b2nd",
+                 mode="w", contiguous=False)
+END
+runs 0 verify --deep zeros-*.b2nd
 
 # A frame that cannot be checked gives 2; damage (1) wins over it.
 runs 2 verify missing.b2frame
