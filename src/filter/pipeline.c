@@ -6,6 +6,15 @@
 #include "b2frame/names.h"
 #include "filter/shuffle_impl.h"
 
+static unsigned int count_deltas(const struct b2f_pipeline *pipeline)
+{
+	unsigned int n = 0;
+
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++)
+		n += pipeline->filter[slot] == B2F_FILTER_DELTA;
+	return n;
+}
+
 static int check_slot(const struct b2f_pipeline *pipeline, unsigned int slot,
 		      const struct b2f_filter_block *block, size_t nbytes,
 		      struct b2f_why *why)
@@ -34,6 +43,10 @@ int b2f_pipeline_check(const struct b2f_pipeline *pipeline,
 	/* Filters divide by it. */
 	if (!block->typesize)
 		return b2f_why_set(why, B2F_ECORRUPT, "the type size is 0");
+	/* C-Blosc2 undoes the second one in a buffer that is out of date. */
+	if (count_deltas(pipeline) > 1)
+		return b2f_why_set(why, B2F_EUNSUPPORTED,
+				   "the delta filter in two slots");
 	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS && !err; slot++)
 		err = check_slot(pipeline, slot, block, nbytes, why);
 	return err;
@@ -41,11 +54,7 @@ int b2f_pipeline_check(const struct b2f_pipeline *pipeline,
 
 bool b2f_pipeline_needs_ref(const struct b2f_pipeline *pipeline)
 {
-	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
-		if (pipeline->filter[slot] == B2F_FILTER_DELTA)
-			return true;
-	}
-	return false;
+	return count_deltas(pipeline) > 0;
 }
 
 /* How many filters move the bytes from one buffer to the other. */
@@ -125,7 +134,8 @@ bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
 		if (id == B2F_FILTER_BYTEDELTA && !meta &&
 		    schunk_typesize <= UINT8_MAX)
 			meta = (uint8_t)schunk_typesize;
-		if (slot_encodable(id, meta, typesize, allow_lossy)) {
+		if (slot_encodable(id, meta, typesize, allow_lossy) &&
+		    !(id == B2F_FILTER_DELTA && count_deltas(&made))) {
 			made.filter[slot] = (uint8_t)id;
 			made.meta[slot] = meta;
 		} else {

@@ -52,8 +52,9 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
  * Makes @out the pipeline that stands in for @wanted when items of @typesize
  * (chunk header's) and @schunk_typesize (the real one) are encoded here.
  * Filters that cannot be encoded here are left out, and so are lossy ones
- * unless @allow_lossy: the chunk says itself how it was made.  bytedelta gets
- * its number of channels written down, so that the chunk can stand alone.
+ * unless @allow_lossy, and so is a second delta: the chunk says itself how it
+ * was made.  bytedelta gets its number of channels written down, so that the
+ * chunk can stand alone.
  *
  * Returns true if @out does what @wanted does.
  */

@@ -141,11 +141,13 @@ def at_random(count):
 
 
 def replaced():
-    """A codec and filters that we do not have."""
+    """A codec and filters that we do not have, and delta twice."""
     batch = Batch()
     batch.add(compressible(40_000, 8), 8, 33, 5, 4, 0, [])
     batch.add(compressible(40_000, 8), 8, 5, 5, 4, 0, [32, 1], [4, 0])
     batch.add(compressible(40_000, 8), 8, 5, 5, 4, 0, [4, 1], [10, 0])
+    for picked in [3, 1, 3], [1, 2, 3, 3, 2]:
+        batch.add(compressible(40_000, 8), 8, 5, 5, 4, 4000, picked)
     assert all(entry[3] for entry in batch.run())
     return check(batch)
 

@@ -108,9 +108,14 @@ Test(filter_encode, every_pair_of_filters_comes_back)
 	uint8_t *ref = exact_noise(3000, 9);
 
 	for (unsigned int k = 0; k < 25; k++) {
-		struct b2f_pipeline pipeline = {{0, ids[k / 5], 0, ids[k % 5]},
-						{0, 3, 0, 3}};
+		struct b2f_pipeline wanted = {{0, ids[k / 5], 0, ids[k % 5]},
+					      {0, 3, 0, 3}};
+		struct b2f_pipeline pipeline;
 
+		/* All but one of two deltas. */
+		cr_assert_eq(b2f_pipeline_encodable(&wanted, 4, 4, false,
+						    &pipeline),
+			     ids[k / 5] != 3 || ids[k % 5] != 3);
 		for (unsigned int typesize = 1; typesize < 20; typesize++) {
 			struct b2f_filter_block block = {
 				.typesize = typesize,
@@ -146,6 +151,14 @@ Test(filter_encode, what_has_no_encoder_is_left_out)
 	cr_assert_eq(memcmp(out.meta, "\2\0\0\0\0\0", 6), 0);
 	cr_assert_not(b2f_pipeline_encodable(&wanted, 4, 4, true, &out));
 	cr_assert_eq(memcmp(out.filter, "\1\0\0\4\0\x24", 6), 0);
+}
+
+Test(filter_encode, a_second_delta_is_left_out)
+{
+	struct b2f_pipeline wanted = {{3, 1, 3, 3, 2}, {0}}, out;
+
+	cr_assert_not(b2f_pipeline_encodable(&wanted, 4, 4, false, &out));
+	cr_assert_eq(memcmp(out.filter, "\3\1\0\0\2\0", 6), 0);
 }
 
 Test(filter_encode, precision_that_cannot_be_dropped_is_left_out)

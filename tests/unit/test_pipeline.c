@@ -171,6 +171,14 @@ Test(pipeline, the_bitshuffled_tail_of_the_format_notes_decodes)
 		     27, want, sizeof(want));
 }
 
+Test(pipeline, a_second_delta_is_refused)
+{
+	struct b2f_pipeline pipeline = {{3, 1, 3}, {0}};
+
+	cr_assert_eq(b2f_pipeline_check(&pipeline, &plain, 8, NULL),
+		     B2F_EUNSUPPORTED);
+}
+
 Test(pipeline, an_unknown_filter_is_refused_by_its_number)
 {
 	struct b2f_pipeline pipeline = {{[3] = 77}, {0}};
