@@ -125,7 +125,7 @@ static int remote_settle(const struct b2f_object *object, enum b2f_settle how,
 
 	if (!up || up->id < 0 || how == B2F_SETTLE_SOON)
 		return 0;
-	return b2f_upload_wait(up, why);
+	return b2f_upload_settle(up, why);
 }
 
 static int remote_name(struct b2f_store *store, int64_t id, struct b2f_why *why)

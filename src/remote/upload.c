@@ -146,16 +146,20 @@ int b2f_upload_read(struct b2f_upload *up, uint64_t off, void *buf, size_t n,
 	return 0;
 }
 
+/* An attempt that failed may have made the object: keep its mark. */
 static int start(struct b2f_upload *up)
 {
 	struct b2f_remote_place *place = up->place;
 	char *path = b2f_remote_place_path(place, up->id);
-	struct b2f_put_spec spec = {
-		.path = path, .data = up->bytes, .size = up->size};
-	const struct b2f_note none = {.nmarks = 0};
+	struct b2f_put_spec spec = {.path = path,
+				    .data = up->bytes,
+				    .size = up->size,
+				    .note = up->put.spec.note};
 	int err = -ENOMEM;
 
-	b2f_note_follow(&spec.note, &none, b2f_note_draw());
+	if (!spec.note.nmarks)
+		spec.note.marks[spec.note.nmarks++] = b2f_note_draw();
+	b2f_put_fini(&up->put);
 	if (path)
 		err = b2f_put_start(place->remote, &spec, &up->put);
 	free(path);
@@ -204,6 +208,7 @@ int b2f_upload_send(struct b2f_upload *up)
 	pthread_mutex_lock(&place->lock);
 	up->state = B2F_UPLOAD_SENT;
 	DL_APPEND(place->sent, up);
+	pthread_cond_broadcast(&place->changed);
 	pthread_mutex_unlock(&place->lock);
 	return 0;
 }
@@ -249,6 +254,39 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 	if (err && why)
 		*why = up->why;
 	pthread_mutex_unlock(&place->lock);
+	return err;
+}
+
+/* Sends @up again if it has failed; returns whether it did. */
+static bool send_again(struct b2f_upload *up)
+{
+	struct b2f_remote_place *place = up->place;
+	bool failed;
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	failed = up->state == B2F_UPLOAD_FAILED;
+	if (failed)
+		up->state = B2F_UPLOAD_SETTLING;
+	pthread_mutex_unlock(&place->lock);
+	err = failed ? b2f_upload_send(up) : 0;
+	if (!err)
+		return failed;
+	pthread_mutex_lock(&place->lock);
+	up->state = B2F_UPLOAD_FAILED;
+	pthread_cond_broadcast(&place->changed);
+	pthread_mutex_unlock(&place->lock);
+	return false;
+}
+
+int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why)
+{
+	bool again = send_again(up);
+	int err = b2f_upload_wait(up, why);
+
+	/* The answer may be older than this commit. */
+	if (err && !again && !up->put.may_pass && send_again(up))
+		err = b2f_upload_wait(up, why);
 	return err;
 }
 

@@ -11,7 +11,8 @@
  *   settling  a thread waits for the outcome
  *   done      the object exists and is ours; the memory is free
  *   taken     another writer has an object of that name
- *   failed    the object does not exist, or that is not known
+ *   failed    the object does not exist, or that is not known; a commit sends
+ *             it again
  *
  * A commit claims the chunks that its index will name.  If the outcome of the
  * commit is not known, an index may name them until another one has followed
@@ -107,6 +108,13 @@ int b2f_upload_send(struct b2f_upload *up);
  */
 B2F_MUST_CHECK
 int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why);
+
+/*
+ * Like b2f_upload_wait(), but believes no failure that it did not wait for: the
+ * server may take it by now.  So one commit finds all that it has to send again.
+ */
+B2F_MUST_CHECK
+int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why);
 
 /* Claims @up for a commit (as b2f_upload_wait()), or releases it. */
 B2F_MUST_CHECK

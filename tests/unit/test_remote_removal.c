@@ -131,6 +131,47 @@ Test(remote_removal, what_such_a_writer_has_sent_goes_from_beside_another_frame)
 	scene_close(&s);
 }
 
+/* Another client makes a frame, and removes it, before the first commit here. */
+Test(remote_removal, what_the_writer_of_a_new_frame_has_sent_stays_beside_one_that_goes)
+{
+	const struct b2f_runtime_options small = {.nworkers = 2,
+						  .dirty_bytes = 1};
+	struct scene s = scene_open();
+	struct writer late, w;
+
+	b2f_runtime_free(s.rt);
+	cr_assert_eq(b2f_runtime_new(&small, &s.rt), 0);
+	late = writer_new(&s, connect_to(&s), "x");
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		fill(&late, i, '2');
+	while (server_tell(&s.server, "objects") == 0)
+		;
+	w = begin(&s);
+	writer_close(&w);
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	cr_assert_eq(commit(&late), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "2222");
+	writer_close(&late);
+	scene_close(&s);
+}
+
+Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
+{
+	struct scene s = scene_with_frame();
+	struct writer reader = writer_open(&s), w;
+	struct b2f_remote_remains *remains = NULL;
+
+	cr_assert_eq(b2f_remote_remove_index(reader.remote, "x", &remains), 0);
+	w = begin(&s);
+	writer_close(&w);
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	cr_assert_eq(value_of(&reader, 2), '1');
+	b2f_remote_remains_free(remains);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	writer_close(&reader);
+	scene_close(&s);
+}
+
 /* Another client has removed it, and has an object there that no index names yet. */
 Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
 {

@@ -196,6 +196,23 @@ Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 	scene_close(&s);
 }
 
+Test(remote_write, the_next_commit_sends_all_that_the_server_did_not_take)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)server_ask(&s.server, "when PUT .chunk 1000 status 400");
+	for (uint64_t i = 0; i < 32; i++)
+		fill(&w, i, '2');
+	cr_assert_eq(commit(&w), -EIO);
+	(void)server_ask(&s.server, "forget");
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	for (uint64_t i = 0; i < 32; i++)
+		cr_assert_eq(value_of(&w, i), '2');
+	writer_close(&w);
+	scene_close(&s);
+}
+
 /* Memory of it would be reported by the sanitizer. */
 Test(remote_write, a_commit_that_failed_may_be_given_up)
 {
