@@ -325,7 +325,8 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 
 /*
  * Removes the sparse frame @path: its index first, so that it is either whole or no
- * frame, then all chunks.  Returns 0, -ENOENT (there is no index), -ESTALE (another
+ * frame, then its chunks, and orphans that are a day old.  A younger chunk that no
+ * index has named stays: another writer may be about to name it.  Returns 0, -ENOENT (there is no index), -ESTALE (another
  * program has made a frame there meanwhile, which stays), -EBUSY (others keep
  * committing to it), -EROFS or an error of requests.
  */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * remains.c - chunks of removed or replaced frames; frames that are to be
- * replaced
- */
+/* remains.c - chunks of frames whose index was removed or replaced */
 #include "remote/remains.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <xxhash.h>
 
 #include "b2frame/error.h"
@@ -16,60 +14,6 @@
 #include "remote/put.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
-
-int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,
-		      struct b2f_why *why)
-{
-	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	char text[B2F_HTTP_NOTE_SIZE] = "";
-	int err = path ? b2f_remote_head_text(place->remote, path, &out->index,
-					      text, why)
-		       : -ENOMEM;
-
-	free(path);
-	out->is_there = !err;
-	if (err && err != -ENOENT)
-		return err;
-	if (err)
-		*why = (struct b2f_why){""};
-	b2f_note_read(text, &out->note);
-	b2f_gone_fini(&out->gone);
-	return b2f_gone_read(&out->gone, text);
-}
-
-int b2f_replaced_list(struct b2f_remote_place *place,
-		      struct b2f_replaced *replaced, struct b2f_why *why)
-{
-	const struct b2f_frame_options options = {.log = NULL};
-	struct b2f_frame_stamp stamp = b2f_remote_stamp(&replaced->index);
-	struct b2f_frame *frame = NULL;
-	int err = b2f_remote_open_frame(place->remote, place->path, &options,
-					&frame);
-
-	b2f_ids_fini(&replaced->ids);
-	if (err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
-	    err == B2F_EUNSUPPORTED)
-		return 0;
-	if (err == -ENOENT)
-		err = -ESTALE;
-	else if (err)
-		return b2f_why_set(why, err, "it cannot be opened: %s",
-				   b2f_strerror(err));
-	else if (!b2f_frame_stamp_equal(&stamp, &frame->stamp))
-		err = -ESTALE;
-	else
-		err = b2f_txn_frame_ids(frame, &replaced->ids);
-	b2f_frame_close(frame);
-	return err == -ESTALE ? b2f_why_set(why, err,
-					    "another program changes it")
-			      : err;
-}
-
-void b2f_replaced_fini(struct b2f_replaced *replaced)
-{
-	b2f_ids_fini(&replaced->ids);
-	b2f_gone_fini(&replaced->gone);
-}
 
 /* Limit of attempts if other writers keep committing to the frame. */
 #define TRIES 10
@@ -102,42 +46,60 @@ static uint64_t version_of(int64_t id, const struct b2f_remote_stat *st)
 				    ((uint64_t)id << 32) ^ (uint64_t)st->mtime);
 }
 
+/* Which of the listed chunks go. */
+struct choice {
+	struct b2f_remote_remains *remains;
+	/* Those with these versions; or, if NULL, those that go with @index. */
+	const struct b2f_ids *versions;
+	const struct b2f_current *index;
+	int64_t now_s;
+};
+
+static bool goes(const struct choice *c, uint64_t id, uint64_t version,
+		 const struct b2f_remote_stat *st)
+{
+	if (c->versions)
+		return b2f_ids_has_sorted(c->versions, version);
+	return c->index->unreadable || b2f_ids_has_sorted(&c->index->ids, id) ||
+	       (st->mtime && st->mtime + B2F_REMAINS_OLD_S <= c->now_s);
+}
+
 static int add_chunk(void *arg, const struct b2f_remote_entry *entry)
 {
-	struct b2f_remote_remains *remains = arg;
+	const struct choice *c = arg;
+	uint64_t version;
 	int64_t id;
 	int err;
 
 	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
 		return 0;
-	err = b2f_ids_add(&remains->ids, (uint64_t)id);
-	return err ? err
-		   : b2f_ids_add(&remains->versions, version_of(id, &entry->st));
+	version = version_of(id, &entry->st);
+	if (!goes(c, (uint64_t)id, version, &entry->st))
+		return 0;
+	err = b2f_ids_add(&c->remains->ids, (uint64_t)id);
+	return err ? err : b2f_ids_add(&c->remains->versions, version);
 }
 
-static int list_chunks(struct b2f_remote_remains *remains, struct b2f_why *why)
+static int list_chunks(struct choice *c, struct b2f_why *why)
 {
-	remains->ids.n = remains->versions.n = 0;
-	return b2f_remote_list_after(remains->place->remote,
-				     remains->place->path, "", add_chunk,
-				     remains, why);
+	const struct b2f_remote_place *place = c->remains->place;
+
+	c->remains->ids.n = c->remains->versions.n = 0;
+	c->now_s = time(NULL);
+	return b2f_remote_list_after(place->remote, place->path, "", add_chunk,
+				     c, why);
 }
 
 /* Keeps the unchanged chunks of @remains; none if that is not known. */
 static void keep_same(struct b2f_remote_remains *remains)
 {
-	struct b2f_ids was = remains->versions, *ids = &remains->ids;
-	struct b2f_why why;
-	size_t n = 0;
-	int err;
+	struct b2f_ids was = remains->versions;
+	struct choice same = {.remains = remains, .versions = &was};
 
 	remains->versions = (struct b2f_ids){0};
 	qsort(was.ids, was.n, sizeof(was.ids[0]), b2f_compare_u64);
-	err = list_chunks(remains, &why);
-	for (size_t i = 0; !err && i < ids->n; i++)
-		if (b2f_ids_has_sorted(&was, remains->versions.ids[i]))
-			ids->ids[n++] = ids->ids[i];
-	ids->n = n;
+	if (list_chunks(&same, NULL))
+		remains->ids.n = 0;
 	b2f_ids_fini(&was);
 }
 
@@ -159,14 +121,15 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 	b2f_remote_remains_leave(remains);
 }
 
-/* Finds the current index; -ESTALE if it is not the version @only. */
-static int find_index(struct b2f_remote *remote, struct b2f_removal *index,
+/* Reads the current index; -ESTALE if it is not the version @only. */
+static int find_index(struct b2f_remote_place *place, struct b2f_current *index,
 		      const struct b2f_frame_stamp *only, struct b2f_why *why)
 {
 	struct b2f_frame_stamp stamp;
-	int err = b2f_remote_head(remote, index->path, &index->version,
-				  &index->note, why);
+	int err = b2f_current_read(place, index, why);
 
+	if (!err && !index->is_there)
+		err = b2f_why_set(why, -ENOENT, "there is no such frame");
 	if (err || !only)
 		return err;
 	stamp = b2f_remote_stamp(&index->version);
@@ -174,6 +137,21 @@ static int find_index(struct b2f_remote *remote, struct b2f_removal *index,
 		       ? 0
 		       : b2f_why_set(why, -ESTALE,
 				     "another program has changed it meanwhile");
+}
+
+/* Lists the chunks that go with @index. */
+static int gather(struct b2f_remote_remains *remains, struct b2f_current *index,
+		  struct b2f_why *why)
+{
+	struct choice gone = {.remains = remains, .index = index};
+	int err = b2f_gone_take(&index->gone, UINT64_MAX, &index->ids);
+
+	if (err)
+		return err;
+	if (index->ids.n)
+		qsort(index->ids.ids, index->ids.n, sizeof(index->ids.ids[0]),
+		      b2f_compare_u64);
+	return list_chunks(&gone, why);
 }
 
 /*
@@ -185,16 +163,20 @@ static int take_version(struct b2f_remote_remains *remains,
 {
 	struct b2f_remote_place *place = remains->place;
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	struct b2f_removal index = {.path = path};
-	int err = path ? find_index(place->remote, &index, only, why) : -ENOMEM;
+	struct b2f_current index = {.is_there = false};
+	struct b2f_removal removal = {.path = path};
+	int err = path ? find_index(place, &index, only, why) : -ENOMEM;
 
 	if (!err)
-		err = list_chunks(remains, why);
+		err = gather(remains, &index, why);
+	removal.version = index.version;
+	removal.note = index.note;
 	if (!err)
-		err = b2f_removal_run(place->remote, &index, why);
+		err = b2f_removal_run(place->remote, &removal, why);
 	/* The frame still exists, and keeps its chunks. */
 	if (err)
 		remains->ids.n = remains->versions.n = 0;
+	b2f_current_fini(&index);
 	free(path);
 	return err;
 }

@@ -12,6 +12,9 @@
 #include "frame/ids.h"
 #include "remote/remote_place.h"
 
+/* No writer takes so long from a chunk to its commit, s. */
+#define B2F_REMAINS_OLD_S 86400
+
 struct b2f_remote_remains {
 	struct b2f_remote_place *place;
 	struct b2f_ids ids;
@@ -37,45 +40,14 @@ int b2f_remains_new(struct b2f_remote_place *place,
 
 /*
  * Removes the index, if it is the version @only or @only is NULL, and lists the
- * chunks in @remains.  Returns 0, -ENOENT (no index), -ESTALE (another version,
+ * chunks that it and earlier indexes named in @remains.  Others stay: a writer,
+ * or readers of another removed frame, may have them; unless they are older than
+ * B2F_REMAINS_OLD_S, or the index cannot be read.  Returns 0, -ENOENT (no index), -ESTALE (another version,
  * or another program has made a frame there meanwhile), -EBUSY or an error of
  * requests.
  */
 B2F_MUST_CHECK
 int b2f_remains_take(struct b2f_remote_remains *remains,
 		     const struct b2f_frame_stamp *only, struct b2f_why *why);
-
-/*
- * The existing frame at a path where a frame is to be put.  Zero-initialize it;
- * end it with b2f_replaced_fini().
- */
-struct b2f_replaced {
-	bool is_there;
-	/* The version of its index, and its note. */
-	struct b2f_remote_stat index;
-	struct b2f_note note;
-	/* Chunks that earlier indexes named. */
-	struct b2f_gone gone;
-	/* Chunks that the index names, sorted; to be removed with it. */
-	struct b2f_ids ids;
-};
-
-/*
- * Looks at the index of @place, and overwrites @out.  A missing index is no
- * error: @out says so.
- */
-B2F_MUST_CHECK
-int b2f_replaced_find(struct b2f_remote_place *place, struct b2f_replaced *out,
-		      struct b2f_why *why);
-
-/*
- * Lists the chunks of the existing frame.  A damaged frame yields an empty
- * list.  Returns 0, -ESTALE (the index has changed) or an error of requests.
- */
-B2F_MUST_CHECK
-int b2f_replaced_list(struct b2f_remote_place *place,
-		      struct b2f_replaced *replaced, struct b2f_why *why);
-
-void b2f_replaced_fini(struct b2f_replaced *replaced);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_copy.c - renamed frames, whose chunks the server copies
+ * remote_rename.c - renamed frames, whose chunks the server copies
  *
  *   1  the server copies the chunks to the new path, where no index names them
  *   2  PUT of the index at the new path: the frame appears there
@@ -48,7 +48,7 @@ struct renaming {
 	int copy_err;
 	struct b2f_why copy_why;
 	/* The frame to replace, as last seen. */
-	struct b2f_replaced there;
+	struct b2f_current there;
 	bool looked;
 	/*
 	 * The frame to replace has been removed: the program that did so may
@@ -187,13 +187,13 @@ static int copy_chunks(struct renaming *m, struct b2f_why *why)
 }
 
 /* Is @now the same version as @before, or one that follows it? */
-static bool follows(const struct b2f_replaced *now,
-		    const struct b2f_replaced *before)
+static bool follows(const struct b2f_current *now,
+		    const struct b2f_current *before)
 {
 	if (!before->is_there)
 		return true;
 	return now->is_there &&
-	       (strcmp(now->index.etag, before->index.etag) == 0 ||
+	       (strcmp(now->version.etag, before->version.etag) == 0 ||
 		(before->note.nmarks &&
 		 b2f_note_has(&now->note, before->note.marks[0])));
 }
@@ -201,8 +201,8 @@ static bool follows(const struct b2f_replaced *now,
 /* Looks at the new path; -EEXIST, or -EAGAIN if it has changed. */
 static int look(struct renaming *m, struct b2f_why *why)
 {
-	const struct b2f_replaced before = m->there;
-	int err = b2f_replaced_find(m->to, &m->there, why);
+	const struct b2f_current before = m->there;
+	int err = b2f_current_read(m->to, &m->there, why);
 
 	if (!err && !follows(&m->there, &before)) {
 		m->lost = true;
@@ -210,10 +210,8 @@ static int look(struct renaming *m, struct b2f_why *why)
 	}
 	if (!err && m->there.is_there && !m->replace)
 		return -EEXIST;
-	if (!err && m->there.is_there)
-		err = b2f_replaced_list(m->to, &m->there, why);
 	m->looked = !err;
-	return err == -ESTALE ? -EAGAIN : err;
+	return err;
 }
 
 static int by_new_number(const void *key, const void *member)
@@ -269,7 +267,7 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 		.gone = gone,
 		.data = index,
 		.size = size,
-		.replaces = m->there.is_there ? &m->there.index : NULL,
+		.replaces = m->there.is_there ? &m->there.version : NULL,
 	};
 	struct b2f_put put;
 	int err = path ? tell_gone(m, gone) : -ENOMEM;
@@ -448,7 +446,7 @@ int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 	if (!err)
 		err = rename_frame(&m, out, &why);
 	b2f_copy_list_fini(&m.list);
-	b2f_replaced_fini(&m.there);
+	b2f_current_fini(&m.there);
 	b2f_remote_place_unref(m.to);
 	return err == -EEXIST ? err : b2f_remote_report(remote, to, err, &why);
 }

@@ -20,7 +20,6 @@
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
-#include "remote/remains.h"
 #include "remote/sweeper.h"
 
 /* Limit of simultaneous HEAD requests. */
@@ -34,7 +33,7 @@ struct remote_target {
 	struct b2f_remote_place *place;
 	bool replace;
 	struct b2f_frame_stamp version;
-	struct b2f_replaced there;
+	struct b2f_current there;
 	/* All other chunks at the destination. */
 	struct b2f_ids others;
 	/* No chunk has had this id or a higher one. */
@@ -72,7 +71,7 @@ static int look_at_place(struct remote_target *t, bool *has_object,
 			 struct b2f_why *why)
 {
 	struct b2f_remote_stat object;
-	int err = b2f_replaced_find(t->place, &t->there, why);
+	int err = b2f_current_read(t->place, &t->there, why);
 
 	if (err || t->there.is_there)
 		return err;
@@ -250,10 +249,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, which no sparse "
 				   "frame takes the place of");
-	if (t->there.is_there)
-		err = b2f_replaced_list(place, &t->there, why);
-	if (!err)
-		err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
+	err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
 	if (!err)
 		err = find_kept(t, list, &nforeign, why);
 	return err ? err : give_numbers(t, list, nforeign, why);
@@ -314,7 +310,7 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 		.path = path,
 		.data = index,
 		.size = size,
-		.replaces = t->there.is_there ? &t->there.index : NULL,
+		.replaces = t->there.is_there ? &t->there.version : NULL,
 	};
 	int err;
 
@@ -356,7 +352,7 @@ static void free_target(struct b2f_copy_target *target)
 	struct remote_target *t = target_of(target);
 
 	b2f_remote_place_unref(t->place);
-	b2f_replaced_fini(&t->there);
+	b2f_current_fini(&t->there);
 	b2f_ids_fini(&t->others);
 	free(t);
 }

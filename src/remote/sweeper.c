@@ -31,31 +31,55 @@ static int list_ids(const char *path, const void *index, size_t size,
 	return err;
 }
 
-/*
- * Reads the current index @path and its note; lists in @out the ids that it
- * names, sorted.  Without an index both are empty.  End @out with
- * b2f_ids_fini().  Returns 0, B2F_ECORRUPT and the like (the index cannot be
- * read), or an error of requests.
- */
-static int list_named(struct b2f_remote *remote, const char *path,
-		      struct b2f_ids *out, struct b2f_note *note,
-		      struct b2f_why *why)
+static int take_index(const char *path, const struct b2f_http_reply *reply,
+		      struct b2f_current *out)
+{
+	int err = b2f_gone_read(&out->gone, reply->note);
+
+	out->is_there = true;
+	out->version = reply->st;
+	out->version.size = b2f_max_u64(reply->st.size, reply->size);
+	b2f_note_read(reply->note, &out->note);
+	if (!err)
+		err = reply->err ? reply->err
+				 : list_ids(path, reply->body, reply->size,
+					    &out->ids);
+	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
+	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
+		return err;
+	out->unreadable = err;
+	return 0;
+}
+
+int b2f_current_read(struct b2f_remote_place *place, struct b2f_current *out,
+		     struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = INDEX_MAX};
 	struct b2f_http_request *request = NULL;
-	const struct b2f_http_reply *reply;
-	int err;
+	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	int err = -ENOMEM;
 
-	*note = (struct b2f_note){.nmarks = 0};
-	err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
-			     &request, why);
-	if (!err) {
-		reply = b2f_http_wait(request);
-		b2f_note_read(reply->note, note);
-		err = list_ids(path, reply->body, reply->size, out);
-	}
+	b2f_current_fini(out);
+	if (path)
+		err = b2f_remote_ask(place->remote, &ask,
+				     b2f_url_of(&place->remote->url, path),
+				     &request, why);
+	/* An object of that size is no index. */
+	if (!err || err == B2F_ETOOBIG)
+		err = take_index(path, b2f_http_wait(request), out);
 	b2f_http_drop(request);
-	return err == -ENOENT ? 0 : err;
+	free(path);
+	if (err != -ENOENT)
+		return err;
+	*why = (struct b2f_why){""};
+	return 0;
+}
+
+void b2f_current_fini(struct b2f_current *current)
+{
+	b2f_gone_fini(&current->gone);
+	b2f_ids_fini(&current->ids);
+	*current = (struct b2f_current){.is_there = false};
 }
 
 /* Sends one DELETE; sets @sent if it may have happened in spite of an error. */
@@ -199,25 +223,22 @@ static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 				 now->marks[0] == sent->doubted_base);
 }
 
-/*
- * Starts to remove the chunks of @what that the current index, which names
- * @named and has the note @now, does not name.
- */
+/* Starts to remove the chunks of @what that the current index does not name. */
 static void remove_unnamed(struct b2f_remote_place *place,
 			   const struct b2f_sweep *what,
-			   const struct b2f_ids *named,
-			   const struct b2f_note *now)
+			   const struct b2f_current *now)
 {
-	bool follows = b2f_note_has(now, what->mark);
+	bool follows = b2f_note_has(&now->note, what->mark);
 	size_t n = what->ids && (follows || !what->mark) ? what->ids->n : 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (!b2f_ids_has_sorted(named, what->ids->ids[i]))
+		if (!b2f_ids_has_sorted(&now->ids, what->ids->ids[i]))
 			begin(place, (int64_t)what->ids->ids[i]);
 	for (size_t i = 0; i < what->nsent; i++) {
 		const struct b2f_sent *sent = &what->sent[i];
 
-		if (b2f_ids_has_sorted(named, sent->id) || may_come(sent, now))
+		if (b2f_ids_has_sorted(&now->ids, sent->id) ||
+		    may_come(sent, &now->note))
 			continue;
 		if (follows)
 			begin(place, (int64_t)sent->id);
@@ -229,20 +250,18 @@ static void remove_unnamed(struct b2f_remote_place *place,
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why)
 {
-	struct b2f_ids named = {0};
-	struct b2f_note now;
-	char *index;
+	struct b2f_current now = {.is_there = false};
+	struct b2f_why other;
 	int err;
 
 	if (!what->nsent && (!what->ids || !what->ids->n))
 		return 0;
-	index = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	err = index ? list_named(place->remote, index, &named, &now, why)
-		    : -ENOMEM;
+	err = b2f_current_read(place, &now, why ? why : &other);
 	if (!err)
-		remove_unnamed(place, what, &named, &now);
-	b2f_ids_fini(&named);
-	free(index);
+		err = now.unreadable;
+	if (!err)
+		remove_unnamed(place, what, &now);
+	b2f_current_fini(&now);
 	return err;
 }
 

@@ -10,6 +10,34 @@
 #include "frame/ids.h"
 #include "remote/remote_place.h"
 
+/* The current index of a frame.  Zero-initialize it. */
+struct b2f_current {
+	/* False: there is none, and all else is empty. */
+	bool is_there;
+	/*
+	 * It cannot be read: B2F_ECORRUPT, B2F_ENOTFRAME, B2F_EUNSUPPORTED or
+	 * B2F_ETOOBIG; then @ids are not known.  Or 0.
+	 */
+	int unreadable;
+	struct b2f_remote_stat version;
+	struct b2f_note note;
+	/* Chunks that earlier indexes named. */
+	struct b2f_gone gone;
+	/* Chunks that it names, sorted. */
+	struct b2f_ids ids;
+};
+
+/*
+ * Reads the index of @place, in one request, and overwrites @out.  A missing
+ * index, or one that cannot be read, is no error.  Returns 0, -ENOMEM or an
+ * error of requests.  End @out with b2f_current_fini().
+ */
+B2F_MUST_CHECK
+int b2f_current_read(struct b2f_remote_place *place, struct b2f_current *out,
+		     struct b2f_why *why);
+
+void b2f_current_fini(struct b2f_current *current);
+
 /*
  * The removal of one object, whose outcome is found out.  If the answer to a
  * DELETE is lost, another writer may have made a new object of that name since.
