@@ -5,7 +5,8 @@
  * One thread makes all requests (libcurl's multi interface), with connections
  * that stay open.  A caller starts a request, does something else, and waits
  * for it; or drops it.  The thread repeats a request after a temporary error;
- * but not a DELETE that may have happened, because a new object may be there.
+ * but not a DELETE that may have happened, because a new object may be there. A
+ * busy server (429, 503) is taken at its word, unless the caller does that.
  *
  *   queued     waits to be sent
  *   running    libcurl works on it

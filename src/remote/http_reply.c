@@ -489,13 +489,9 @@ static int check_complete(struct b2f_http_request *r)
 				     "the server sends less than it says");
 }
 
-/* Was a change sent, and not refused unread? */
-static bool is_sent(const struct b2f_http_request *r)
+static bool is_busy(const struct b2f_http_request *r)
 {
-	if (r->spec.method < B2F_HTTP_PUT || r->begun_ns == 0)
-		return false;
-	return b2f_http_is_put(r->spec.method) ||
-	       (r->reply.status != 503 && r->reply.status != 429);
+	return r->reply.status == 503 || r->reply.status == 429;
 }
 
 static bool status_may_pass(const struct b2f_http_request *r)
@@ -511,7 +507,7 @@ static bool status_may_pass(const struct b2f_http_request *r)
 	case 504:
 		return true;
 	case 409:
-		return b2f_http_is_put(r->spec.method);
+		return r->spec.method >= B2F_HTTP_PUT;
 	default:
 		return is_good(&r->reply);
 	}
@@ -566,13 +562,13 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 	find_err(r, code);
 	if (!reply->err)
 		return;
-	reply->sent |= is_sent(r);
+	reply->sent |= r->spec.method >= B2F_HTTP_PUT && r->begun_ns != 0;
 	reply->may_pass = err_may_pass(r);
 }
 
 bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 {
 	/* A new object may be there by now. */
-	return r->reply.may_pass &&
-	       !(r->spec.method == B2F_HTTP_DELETE && r->reply.sent);
+	return r->reply.may_pass && (r->spec.method != B2F_HTTP_DELETE ||
+				     !r->reply.sent || is_busy(r));
 }

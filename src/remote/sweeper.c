@@ -84,9 +84,11 @@ void b2f_current_fini(struct b2f_current *current)
 
 /* Sends one DELETE; sets @sent if it may have happened in spite of an error. */
 static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
-	       bool *sent, struct b2f_why *why)
+	       bool *sent, bool *may_pass, struct b2f_why *why)
 {
+	/* The outcome is found out before the DELETE is repeated. */
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
+				    .once = true,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
 	int err;
@@ -96,8 +98,8 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	err = b2f_remote_ask(remote, &ask,
 			     b2f_url_of(&remote->url, removal->path), &request,
 			     why);
-	if (request)
-		*sent |= b2f_http_wait(request)->sent;
+	*sent |= request && b2f_http_wait(request)->sent;
+	*may_pass = request && b2f_http_wait(request)->may_pass;
 	b2f_http_drop(request);
 	return err == -ENOENT ? 0 : err;
 }
@@ -143,20 +145,20 @@ int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal
 		    struct b2f_why *why)
 {
 	struct b2f_http_tries tries = {.n = 0};
-	bool sent = false;
+	bool sent = false, may_pass;
 	int err, now;
 
 	do {
-		err = ask(remote, removal, &sent, why);
-		if (!err || !sent)
-			return err;
-		now = settle(remote, removal, err, why);
+		err = ask(remote, removal, &sent, &may_pass, why);
+		if (!err)
+			return 0;
+		now = sent ? settle(remote, removal, err, why) : -EINPROGRESS;
 		if (now != -EINPROGRESS)
 			return now;
 		/* The server refuses, although this is the current version. */
 		if (err == -ESTALE)
 			return -EAGAIN;
-	} while (b2f_http_try_again(remote->http, &tries));
+	} while (may_pass && b2f_http_try_again(remote->http, &tries));
 	return err;
 }
 
