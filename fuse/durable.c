@@ -137,7 +137,7 @@ static void unlock(struct fs *fs, struct fs_backed *dropped)
 {
 	pthread_mutex_unlock(&fs->state_lock);
 	if (dropped)
-		fs_tree_forget(fs->tree, dropped, 1);
+		fs_tree_forget(dropped);
 }
 
 int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)

@@ -116,7 +116,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	while (n > 0)
-		fs_tree_forget(fs->tree, dropped[--n], 1);
+		fs_tree_forget(dropped[--n]);
 	free(dropped);
 }
 
@@ -211,7 +211,7 @@ static int mend_all(struct fs *fs, dev_t dev)
 			fs_durable_forget(fs, nodes[i]);
 		else if (!first)
 			first = err;
-		fs_tree_forget(fs->tree, nodes[i], 1);
+		fs_tree_forget(nodes[i]);
 	}
 	free(nodes);
 	return first;
@@ -316,7 +316,7 @@ int fs_durable_sync_fini(struct fs *fs)
 			err = one;
 	}
 	HASH_ITER (hh, all->all, d, next)
-		fs_tree_forget(fs->tree, fs_durable_drop(fs, d), 1);
+		fs_tree_forget(fs_durable_drop(fs, d));
 	while ((s = all->syncs)) {
 		all->syncs = s->next;
 		fs_durable_free_sync(s);

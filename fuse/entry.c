@@ -119,5 +119,5 @@ void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err)
 		return;
 	if (err)
 		fs_tree_unhold(fs->tree, node, false);
-	fs_tree_forget(fs->tree, node, 1);
+	fs_tree_forget(node);
 }

@@ -70,8 +70,8 @@ struct fs {
 	struct fs_tree *tree;
 	struct fs_known known;
 	/*
-	 * Protects the state of nodes, open frames and handles.  Taken before
-	 * the lock of the tree; not held during I/O.
+	 * Protects nodes, open frames and handles, and all that a comment says
+	 * is under it.  Not held during I/O.
 	 */
 	pthread_mutex_t state_lock;
 	/* All handles; under state_lock. */

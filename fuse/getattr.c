@@ -430,7 +430,7 @@ int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out)
 	err = get_base(fs, base, out);
 	if (!err)
 		err = fs_view_head_attr(fs, base, out);
-	fs_tree_forget(fs->tree, base, 1);
+	fs_tree_forget(base);
 	return err;
 }
 

@@ -240,7 +240,7 @@ static int exchange(const struct fs_entry *entry, const char *from,
 		return 0;
 	/* Without memory the kernel looks up the name again. */
 	(void)!fs_tree_move(entry->fs->tree, node, entry->dir, to);
-	fs_tree_forget(entry->fs->tree, node, 1);
+	fs_tree_forget(node);
 	return 0;
 }
 

@@ -158,7 +158,7 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 	/* The new node is asked, too, which notes its version. */
 	while (!err && must_renew(entry->fs, node, &found->probe)) {
 		fs_tree_retire(tree, node);
-		fs_tree_forget(tree, node, 1);
+		fs_tree_forget(node);
 		err = fs_tree_get(tree, entry->dir, name, &key, &node);
 	}
 	if (!err)
@@ -194,9 +194,9 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 	if (!err) {
 		err = fs_view_head_attr(fs, frame, &answer->attr);
 		if (err)
-			fs_tree_forget(fs->tree, node, 1);
+			fs_tree_forget(node);
 	}
-	fs_tree_forget(fs->tree, frame, 1);
+	fs_tree_forget(frame);
 	if (err)
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
 	answer->ino = fs_ino_of(node);

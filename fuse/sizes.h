@@ -12,10 +12,10 @@
  * A damaged index is not kept either: whether its file counts as a frame
  * depends on its name and other files, too.
  *
- * Memory: 72 bytes for each of FS_SIZES indexes, of which only those take some that
- * were looked at.
+ * Memory: 72 bytes for each of FS_SIZES indexes, of which only those take some
+ * that were looked at.
  *
- * Layer: fuse.  Threads: any.  The tree's lock is taken.
+ * Layer: fuse.  Threads: any.  fs->state_lock is taken.
  */
 #ifndef B2F_FUSE_SIZES_H
 #define B2F_FUSE_SIZES_H
@@ -46,7 +46,8 @@ struct fs_sizes {
 struct fs_sizes_table {
 	/* FS_SIZES of them, by inode number.  NULL: no memory, nothing is kept. */
 	struct fs_sizes *all;
-	/* The next entry to give up; under the tree's lock, like the entries of @all. */
+	/* The next entry to give up; under fs->state_lock, like the entries of
+	 * @all. */
 	size_t hand;
 };
 

@@ -72,7 +72,7 @@ static void drop_view(struct fs *fs, const struct fs_backed *frame)
 	if (!view)
 		return;
 	(void)fs_node_drop_cached(&view->head);
-	fs_tree_forget(fs->tree, view, 1);
+	fs_tree_forget(view);
 }
 
 /* Tells the kernel to drop the pages that are marked in @node. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "dir.h"
-#include "tree.h"
+#include "fs.h"
 
 #define BUCKETS_MIN 1024
 
@@ -172,9 +172,9 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 	if (!tree)
 		return -ENOMEM;
 	tree->volume = base->volume;
-	pthread_mutex_init(&tree->lock, NULL);
 	tree->sizes.all = calloc(FS_SIZES, sizeof(tree->sizes.all[0]));
-	tree->idle.older = tree->idle.newer = &tree->idle;
+	TAILQ_INIT(&tree->idle);
+	TAILQ_INIT(&tree->lent);
 	tree->max_idle = base->max_idle;
 	tree->reserved_from = base->reserved_from;
 	tree->covered_fd = -1;
@@ -220,7 +220,6 @@ void fs_tree_free(struct fs_tree *tree)
 	if (tree->covered_fd >= 0)
 		close(tree->covered_fd);
 	free(tree->sizes.all);
-	pthread_mutex_destroy(&tree->lock);
 	free(tree->buckets);
 	free(tree);
 }
@@ -297,7 +296,7 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 	fresh->ino = key->ino;
 	fresh->born_ns = key->born_ns;
 	fresh->sparse = key->sparse;
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	node = find_same(tree, key, &stale);
 	if (node) {
 		old_parent = move_node(node, parent, &fresh->name);
@@ -310,10 +309,10 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 		grow(tree);
 		insert(tree, node);
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	free_node(fresh);
-	fs_tree_forget(tree, stale, 1);
-	fs_tree_forget(tree, old_parent, 1);
+	fs_tree_forget(stale);
+	fs_tree_forget(old_parent);
 	*out = node;
 	return 0;
 }
@@ -323,9 +322,9 @@ struct fs_backed *fs_tree_find(struct fs_tree *tree,
 {
 	struct fs_backed *node;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	node = find(tree, key, retired);
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return node;
 }
 
@@ -337,21 +336,19 @@ int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
 
 	if (!copy)
 		return -ENOMEM;
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	old_parent = move_node(node, parent, &copy);
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	free(copy);
-	fs_tree_forget(tree, old_parent, 1);
+	fs_tree_forget(old_parent);
 	return 0;
 }
 
 void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node)
 {
-	if (!node->newer)
+	if (node->fd < 0 || node->npins > 0)
 		return;
-	node->newer->older = node->older;
-	node->older->newer = node->newer;
-	node->newer = node->older = NULL;
+	TAILQ_REMOVE(&tree->idle, node, idle);
 	tree->nidle--;
 }
 
@@ -361,12 +358,9 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node)
  */
 static int take_number(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_backed **p = &tree->lent;
 	int fd = node->lent_fd;
 
-	while (*p != node)
-		p = &(*p)->next_lent;
-	*p = node->next_lent;
+	TAILQ_REMOVE(&tree->lent, node, lent);
 	tree->nlent--;
 	node->shown_ino = 0;
 	node->lent_fd = -1;
@@ -379,49 +373,45 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	struct fs_backed *node = (struct fs_backed *)inode;
 	struct fs_backed *parent = node->parent;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	unhash(tree, node);
 	fs_tree_busy(tree, node);
 	/* Its descriptor, which keeps the number, is closed with it. */
 	if (node->shown_ino)
 		node->lent_fd = take_number(tree, node);
 	tree->nnodes--;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	bury_node(tree, node);
 	return &parent->head;
 }
 
 void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
 {
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	node->retired = true;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 /* Takes back the oldest of many lent numbers.  Its descriptor or -1. */
 static int take_one(struct fs_tree *tree)
 {
-	struct fs_backed *node = tree->lent;
+	struct fs_backed *node;
 
-	while (node && node->npins)
-		node = node->next_lent;
+	TAILQ_FOREACH (node, &tree->lent, lent)
+		if (!node->npins)
+			break;
 	return node && tree->nlent > LENT_MAX ? take_number(tree, node) : -1;
 }
 
 /* Notes that @node keeps its shown inode number; locked. */
 static void lend_number(struct fs_tree *tree, struct fs_backed *node)
 {
-	struct fs_backed **end = &tree->lent;
-
 	node->lent_fd = fcntl(node->fd, F_DUPFD_CLOEXEC, 0);
 	/* Without the descriptor, another file may get the number. */
 	if (node->lent_fd < 0)
 		return;
 	node->shown_ino = node->ino;
-	while (*end)
-		end = &(*end)->next_lent;
-	node->next_lent = NULL;
-	*end = node;
+	TAILQ_INSERT_TAIL(&tree->lent, node, lent);
 	tree->nlent++;
 }
 
@@ -430,7 +420,7 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 {
 	int spare;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	lend_number(tree, node);
 	unhash(tree, node);
 	node->ino = ino;
@@ -440,7 +430,7 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	/* Both are open, so dup3(2) cannot fail. */
 	(void)!dup3(fd, node->fd, O_CLOEXEC);
 	spare = take_one(tree);
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (spare >= 0)
 		close(spare);
 }
@@ -451,9 +441,9 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
  */
 static int take_old(struct fs_tree *tree, time_t now, time_t age)
 {
-	struct fs_backed *node = tree->lent;
+	struct fs_backed *node;
 
-	for (; node; node = node->next_lent) {
+	TAILQ_FOREACH (node, &tree->lent, lent) {
 		if (node->npins)
 			node->unused_s = 0;
 		else if (!node->unused_s)
@@ -470,10 +460,10 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
 	int fd;
 
 	do {
-		pthread_mutex_lock(&tree->lock);
+		pthread_mutex_lock(&tree->volume.fs->state_lock);
 		fd = take_old(tree, now, age);
-		more = tree->lent;
-		pthread_mutex_unlock(&tree->lock);
+		more = !TAILQ_EMPTY(&tree->lent);
+		pthread_mutex_unlock(&tree->volume.fs->state_lock);
 		/* After the close a new file may get the number. */
 		if (fd >= 0)
 			close(fd);
@@ -485,20 +475,20 @@ ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino)
 {
 	const struct fs_backed *node;
 
-	pthread_mutex_lock(&tree->lock);
-	for (node = tree->lent; node; node = node->next_lent)
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
+	TAILQ_FOREACH (node, &tree->lent, lent)
 		if (node->ino == ino && node->dev == dev)
 			ino = node->shown_ino;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return ino;
 }
 
 void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
 {
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	*nnodes = tree->nnodes;
 	*nidle = tree->nidle;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 /* Writes the path of @node, to end at @end; with NULL only measures. */
@@ -525,14 +515,14 @@ int fs_tree_path(struct fs_tree *tree, struct fs_backed *node, char **out)
 	char *path;
 	size_t n;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	n = build_path(node, NULL);
 	path = malloc(n + 1);
 	if (path) {
 		path[n] = '\0';
 		build_path(node, path + n);
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (!path)
 		return -ENOMEM;
 	*out = path;

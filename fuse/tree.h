@@ -18,8 +18,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock, tree->lock, for all nodes; never held during I/O.  References
- * are counted without it.
+ * Threads: any.  All nodes are under fs->state_lock; references are counted
+ * without it.
  */
 #ifndef B2F_FUSE_TREE_H
 #define B2F_FUSE_TREE_H
@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/stat.h>
 
 #include "b2frame/frame.h"
@@ -112,7 +113,7 @@ struct fs_backed {
 	/* The number to show if not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 
-	/* All below, except @state, is under the tree's lock. */
+	/* All below is under fs->state_lock, but for atomics in @state. */
 	/* NULL for a topmost node. */
 	struct fs_backed *parent;
 	/* Its backing name in @parent. */
@@ -122,11 +123,11 @@ struct fs_backed {
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
 	/*
-	 * O_PATH of the file that has the number @shown_ino, or -1; and the
-	 * next node that has such a descriptor.
+	 * O_PATH of the file that has the number @shown_ino, or -1; and its
+	 * place in the list of nodes that have such a descriptor.
 	 */
 	int lent_fd;
-	struct fs_backed *next_lent;
+	TAILQ_ENTRY(fs_backed) lent;
 	/* When it was first seen without pins, on the monotonic clock; or 0. */
 	time_t unused_s;
 	/* Next in the hash bucket; topmost nodes and the root have none. */
@@ -136,16 +137,14 @@ struct fs_backed {
 	/* Users of @fd; all holds count as one. */
 	unsigned int npins;
 	unsigned int nholds;
-	/* Neighbours in the list of idle descriptors; NULL: not in it. */
-	struct fs_backed *older;
-	struct fs_backed *newer;
+	/* In the list of idle nodes: of those with @fd, but without pins. */
+	TAILQ_ENTRY(fs_backed) idle;
 
 	struct fs_state state;
 };
 
 struct fs_tree {
 	struct fs_volume volume;
-	pthread_mutex_t lock;
 	struct fs_backed *root;
 	/* Device number of our own mount; 0: not mounted yet. */
 	dev_t own_dev;
@@ -169,15 +168,15 @@ struct fs_tree {
 	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
 	void *arg;
 
-	/* Under the lock. */
+	/* All below is under fs->state_lock. */
 	struct fs_backed **buckets;
 	size_t nbuckets;
 	size_t nnodes;
 	/* Nodes with a @lent_fd, oldest first. */
-	struct fs_backed *lent;
+	TAILQ_HEAD(fs_tree_lent, fs_backed) lent;
 	size_t nlent;
 	/* Unused descriptors: oldest first. */
-	struct fs_backed idle;
+	TAILQ_HEAD(fs_tree_idle, fs_backed) idle;
 	size_t nidle;
 	size_t max_idle;
 	/* See struct fs_tree_base. */
@@ -251,12 +250,10 @@ int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
 /* Frees @inode (volume.h). */
 struct fs_node *fs_tree_release(struct fs_node *inode);
 
-/* Gives back @n references.  NULL does nothing. */
-static inline void fs_tree_forget(struct fs_tree *tree, struct fs_backed *node,
-				  uint64_t n)
+/* Gives back a reference.  NULL does nothing. */
+static inline void fs_tree_forget(struct fs_backed *node)
 {
-	(void)tree;
-	fs_node_put(node ? &node->head : NULL, n);
+	fs_node_put(node ? &node->head : NULL, 1);
 }
 
 /* Makes the next fs_tree_get() create a new node instead of finding @node. */

@@ -11,30 +11,18 @@
 #include <unistd.h>
 
 #include "dir.h"
-#include "tree.h"
+#include "fs.h"
 
 /* How many idle descriptors to close when the process has no free one. */
 #define EVICT_AT_ONCE 32
 
-/* Adds @node to the list of idle descriptors as the newest; locked. */
-static void make_idle(struct fs_tree *tree, struct fs_backed *node)
-{
-	struct fs_backed *end = &tree->idle;
-
-	node->older = end->older;
-	node->newer = end;
-	end->older->newer = node;
-	end->older = node;
-	tree->nidle++;
-}
-
 /* Takes the descriptor of the oldest idle node; -1 if there is none; locked. */
 static int take_oldest(struct fs_tree *tree)
 {
-	struct fs_backed *node = tree->idle.newer;
+	struct fs_backed *node = TAILQ_FIRST(&tree->idle);
 	int fd;
 
-	if (node == &tree->idle)
+	if (!node)
 		return -1;
 	fs_tree_busy(tree, node);
 	fd = node->fd;
@@ -50,9 +38,9 @@ static size_t evict(struct fs_tree *tree, size_t n)
 	while (done < n) {
 		int fd;
 
-		pthread_mutex_lock(&tree->lock);
+		pthread_mutex_lock(&tree->volume.fs->state_lock);
 		fd = take_oldest(tree);
-		pthread_mutex_unlock(&tree->lock);
+		pthread_mutex_unlock(&tree->volume.fs->state_lock);
 		if (fd < 0)
 			break;
 		close(fd);
@@ -180,11 +168,9 @@ static bool follows_name(const struct fs_backed *node)
 	return node->is_root && node->kind == FS_KIND_FRAME;
 }
 
-/* Pins @node by its open descriptor; locked. */
-static void use(struct fs_tree *tree, struct fs_backed *node,
-		struct fs_pin *out)
+/* Pins @node, which is not idle any more, by its open descriptor; locked. */
+static void use(struct fs_backed *node, struct fs_pin *out)
 {
-	fs_tree_busy(tree, node);
 	node->npins++;
 	fs_node_ref(&node->head);
 	*out = (struct fs_pin){.node = node, .fd = node->fd};
@@ -199,18 +185,19 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 			struct fs_pin *out, struct fs_backed **next,
 			char name[FS_NAME_SIZE])
 {
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	*next = NULL;
 	while (node->fd < 0) {
 		*next = node;
 		node = node->parent;
 	}
-	use(tree, node, out);
+	fs_tree_busy(tree, node);
+	use(node, out);
 	if (*next) {
 		fs_node_ref(&(*next)->head);
 		snprintf(name, FS_NAME_SIZE, "%s", (*next)->name);
 	}
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
@@ -224,13 +211,14 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 		*out = (struct fs_pin){.node = node, .fd = fd, .owned = true};
 		return;
 	}
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
+	fs_tree_busy(tree, node);
 	if (node->fd < 0) {
 		node->fd = fd;
 		spare = -1;
 	}
-	use(tree, node, out);
-	pthread_mutex_unlock(&tree->lock);
+	use(node, out);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (spare >= 0)
 		close(spare);
 }
@@ -319,7 +307,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 		err = open_node(tree, next, held.fd, name, &pin);
 		if (err == -ESTALE && next->lost_name)
 			err = open_renamed(tree, next, &held, &pin);
-		fs_tree_forget(tree, next, 1);
+		fs_tree_forget(next);
 		if (err || next == node)
 			break;
 		fs_tree_unpin(tree, &held);
@@ -343,7 +331,8 @@ static int release(struct fs_tree *tree, struct fs_backed *node)
 	if (--node->npins > 0)
 		return -1;
 	if (is_kept(node)) {
-		make_idle(tree, node);
+		TAILQ_INSERT_TAIL(&tree->idle, node, idle);
+		tree->nidle++;
 	} else {
 		fd = node->fd;
 		node->fd = -1;
@@ -361,15 +350,15 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 	if (pin->owned) {
 		fd = pin->fd;
 	} else {
-		pthread_mutex_lock(&tree->lock);
+		pthread_mutex_lock(&tree->volume.fs->state_lock);
 		fd = release(tree, node);
 		if (fd < 0 && tree->nidle > tree->max_idle)
 			fd = take_oldest(tree);
-		pthread_mutex_unlock(&tree->lock);
+		pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	}
 	if (fd >= 0)
 		close(fd);
-	fs_tree_forget(tree, node, 1);
+	fs_tree_forget(node);
 	*pin = (struct fs_pin){0};
 }
 
@@ -377,14 +366,14 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 {
 	if (fd < 0)
 		return;
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	fs_tree_busy(tree, node);
 	if (node->fd < 0) {
 		node->fd = fd;
 		fd = -1;
 	}
 	node->npins += node->nholds++ == 0;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (fd >= 0)
 		close(fd);
 }
@@ -393,9 +382,9 @@ bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node)
 {
 	bool is_held;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	is_held = node->nholds > 0;
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return is_held;
 }
 
@@ -404,13 +393,13 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
 {
 	int fd = -1;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	if (lost_name)
 		node->lost_name = true;
 	/* Another request may have deleted it meanwhile, or be about to. */
 	if (node->nholds > 0 && --node->nholds == 0 && !node->retired)
 		fd = release(tree, node);
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (fd >= 0)
 		close(fd);
 }
@@ -421,14 +410,14 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 	struct fs_backed *parent;
 	int err;
 
-	pthread_mutex_lock(&tree->lock);
+	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	parent = node->parent;
 	/* The kernel gave us the name, so it fits. */
 	snprintf(name, FS_NAME_SIZE, "%s", node->name);
 	fs_node_ref(&parent->head);
-	pthread_mutex_unlock(&tree->lock);
+	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	err = fs_tree_pin(tree, parent, out);
 	/* The pin has its own reference. */
-	fs_tree_forget(tree, parent, 1);
+	fs_tree_forget(parent);
 	return err;
 }

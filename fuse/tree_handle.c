@@ -459,7 +459,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 		return err;
 	err = new_handle(fs, base, how, &handle);
 	/* The handle's pin has a reference, too. */
-	fs_tree_forget(fs->tree, base, 1);
+	fs_tree_forget(base);
 	if (err)
 		return err;
 	if (is_view)

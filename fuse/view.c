@@ -73,7 +73,7 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found)
 	if (!view)
 		return;
 	fs_tree_retire(fs->tree, view);
-	fs_tree_forget(fs->tree, view, 1);
+	fs_tree_forget(view);
 }
 
 int fs_view_get(struct fs *fs, struct fs_backed *parent, const char *name,

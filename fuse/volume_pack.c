@@ -247,7 +247,7 @@ static void free_pack(struct fs *fs, struct fs_pack *pack)
 	if (!pack)
 		return;
 	if (pack->dir)
-		fs_tree_forget(fs->tree, pack->dir, 1);
+		fs_tree_forget(pack->dir);
 	for (size_t i = 0; pack->nodes && i < pack->nentries; i++)
 		fini_node(fs, &pack->nodes[i]);
 	b2f_pack_close(pack->pack);

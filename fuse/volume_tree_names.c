@@ -253,7 +253,7 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	err = fs_durable_note_made(fs, fresh->node, entry->pin.fd);
 	if (err) {
 		fs_tree_unpin(fs->tree, &fresh->pin);
-		fs_tree_forget(fs->tree, fresh->node, 1);
+		fs_tree_forget(fresh->node);
 	}
 	return err;
 }
@@ -356,7 +356,7 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 {
 	struct fs_found found;
 
-	fs_tree_forget(entry->fs->tree, fresh->node, 1);
+	fs_tree_forget(fresh->node);
 	if (fs_lookup_find(entry, &found))
 		return;
 	if (is_made(entry->pin.fd, found.name, &fresh->made.dir))

@@ -527,7 +527,7 @@ static void hold(struct fs *fs, struct side *side)
 		return;
 	/* If the file was moved, the kernel looks it up again. */
 	(void)!fs_tree_pin(fs->tree, node, &side->pin);
-	fs_tree_forget(fs->tree, node, 1);
+	fs_tree_forget(node);
 }
 
 /* Notes that @side, one of several names of a frame, gets the name @name. */

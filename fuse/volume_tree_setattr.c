@@ -309,6 +309,6 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 	if (is_plain)
 		fs_cache_state_end(fs, node, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
-	fs_tree_forget(fs->tree, node, 1);
+	fs_tree_forget(node);
 	return err;
 }

@@ -53,7 +53,7 @@ static int pin_base(struct fs *fs, struct fs_backed **node, struct fs_pin *pin)
 	if (!err)
 		*node = base;
 	/* The pin has its own reference. */
-	fs_tree_forget(fs->tree, base, 1);
+	fs_tree_forget(base);
 	return err;
 }
 
@@ -115,7 +115,7 @@ static int do_get_rows(struct fs *fs, struct fs_node *inode,
 
 	if (!err)
 		err = fs_table_rows_fact(fs, node, frame, out, size);
-	fs_tree_forget(fs->tree, node, 1);
+	fs_tree_forget(node);
 	return err;
 }
 
