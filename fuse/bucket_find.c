@@ -140,7 +140,7 @@ static int make_frame(struct look *l, struct fs_object **out)
 	if (!err) {
 		frame = b2f_file_frame(node->open.data);
 		node->stamp = b2f_frame_stamp_get(frame);
-		err = fs_frame_sizes_read(frame, &node->sizes);
+		err = fs_sizes_read(frame, &node->sizes);
 	} else if (is_final(err, l->name->is_dir) && !look_at_version(l)) {
 		/* It is shown, but cannot be opened. */
 		node->stamp = b2f_remote_stamp(&l->version);

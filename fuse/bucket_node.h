@@ -25,9 +25,9 @@
 #include <sys/queue.h>
 #include <uthash.h>
 
-#include "fs.h"
 #include "bucket_names.h"
-#include "frame_sizes.h"
+#include "fs.h"
+#include "sizes.h"
 #include "words/aws.h"
 
 struct fs_pack;
@@ -88,7 +88,7 @@ struct fs_object {
 	 * it, under the lock.
 	 */
 	struct b2f_frame_stamp stamp;
-	struct fs_frame_sizes sizes;
+	struct fs_sizes_shown sizes;
 	/* For FRAME: its chunks are objects of their own. */
 	bool sparse;
 	/* For FILE: the version to read. */

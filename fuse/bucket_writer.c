@@ -162,10 +162,10 @@ static void mark_drop(struct fs *fs, struct fs_object *node)
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node)
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
 {
 	pthread_mutex_lock(&fs->state_lock);
-	mark_drop(fs, node);
+	mark_drop(fs, fs_object_of(handle->node));
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
@@ -280,8 +280,10 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	return moved;
 }
 
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node)
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle)
 {
+	struct fs_object *node = fs_object_of(handle->node);
+
 	pthread_mutex_lock(&fs->state_lock);
 	node->writing.own_mtime = false;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -440,8 +442,9 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 	return foreign;
 }
 
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node)
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle)
 {
+	struct fs_object *node = fs_object_of(handle->node);
 	struct fs_bucket *r = fs->bucket;
 	bool outdated;
 

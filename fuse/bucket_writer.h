@@ -41,13 +41,13 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node);
 void fs_bucket_writer_end(struct fs *fs, struct fs_object *node);
 
 /* Call this before each change: it takes in the commits of other clients. */
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_object *node);
+void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle);
 
 /* Call this after each change of the data, before answering it. */
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_object *node);
+void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle);
 
-/* Has the kernel drop its pages of @node. */
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_object *node);
+/* Has the kernel drop its pages. */
+void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle);
 
 /*
  * Waits until the kernel has dropped pages of an older version of the open

@@ -74,11 +74,6 @@ struct fs_place fs_entry_place(const struct fs_entry *entry)
 	};
 }
 
-struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry)
-{
-	return (struct fs_backing_dir){.place = fs_entry_place(entry)};
-}
-
 struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 {
 	const struct fs_backed key = fs_found_key(found);

@@ -58,9 +58,6 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
  */
 struct fs_place fs_entry_place(const struct fs_entry *entry);
 
-/* The same for fs_backing_name_of_frame(); no name is about to go. */
-struct fs_backing_dir fs_entry_dir(const struct fs_entry *entry);
-
 /*
  * Gets the node of @found with a reference, and holds it, because its name is
  * about to be removed.  NULL: the kernel does not know it.

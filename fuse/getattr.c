@@ -6,7 +6,6 @@
 #include "acl.h"
 #include "b2frame/create.h"
 #include "disk_frame.h"
-#include "frame_sizes.h"
 #include "getattr.h"
 #include "programs/home.h"
 #include "view.h"
@@ -160,7 +159,7 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 		S_ISDIR(self->st_mode) ? self->st_nlink > 0 : self->st_nlink;
 	out->st_rdev = 0;
 	out->st_size = clamp(probe->nbytes);
-	out->st_blocks = fs_frame_sizes_blocks(probe->nbytes, probe->cbytes);
+	out->st_blocks = fs_sizes_blocks(probe->nbytes, probe->cbytes);
 	out->st_blksize = FRAME_BLKSIZE;
 	apply_options(fs, out);
 }

@@ -12,7 +12,8 @@ void fs_handle_fini(struct fs *fs)
 		fs_handle_close(fs, TAILQ_FIRST(&fs->handles));
 }
 
-struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
+struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
+				struct fs_node *node)
 {
 	struct fs_handle *handle = calloc(1, sizeof(*handle));
 
@@ -21,6 +22,9 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
 	pthread_mutex_init(&handle->lock, NULL);
 	atomic_init(&handle->nrefs, 1);
 	handle->ops = ops;
+	handle->node = node;
+	if (node)
+		fs_node_ref(node);
 	handle->fd = -1;
 	handle->direct_io = fs->options.cache.direct_io;
 	pthread_mutex_lock(&fs->state_lock);
@@ -29,8 +33,7 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops)
 	return handle;
 }
 
-int fs_handle_show(struct fs_handle *handle, struct fs_file *open,
-		   bool is_view)
+int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
 {
 	uint8_t *head = NULL;
 	size_t len = 0;
@@ -39,7 +42,7 @@ int fs_handle_show(struct fs_handle *handle, struct fs_file *open,
 	handle->open = open;
 	handle->file = open->data;
 	err = b2f_stream_new(open->data, &handle->stream);
-	if (!err && is_view)
+	if (!err && handle->node->is_view)
 		err = b2f_file_npy_header(open->data, &head, &len);
 	atomic_store(&handle->head, head);
 	atomic_store(&handle->head_len, len);
@@ -96,6 +99,7 @@ void fs_handle_close(struct fs *fs, struct fs_handle *handle)
 	fs_anew_end(fs, handle);
 	free(handle->head);
 	handle->ops->close(fs, handle);
+	fs_node_put(handle->node, 1);
 	pthread_mutex_destroy(&handle->lock);
 	free(handle);
 }

@@ -33,9 +33,7 @@ struct fs_handle;
 struct fs_listing;
 struct fs_file;
 struct fs_open_frame;
-struct fs_member;
 struct fs_bucket_names;
-struct fs_object;
 struct fs_share;
 
 /*
@@ -92,10 +90,10 @@ struct fs_handle {
 	/* Of the kernel, and of each request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;
-	/* The open node: of the tree, of a pack, or of a bucket. */
+	/* The open node, with a reference; NULL for a directory of a bucket. */
+	struct fs_node *node;
+	/* In the tree: the file itself, or the frame of a view. */
 	struct fs_pin pin;
-	struct fs_member *packed;
-	struct fs_object *bucket;
 	/* The user who has opened it (tree_handle.c). */
 	uid_t opener;
 	/* The frame, which the volume closes; NULL: the file is no frame. */
@@ -150,16 +148,16 @@ struct fs_open_how {
 /* Closes all open files, when no request is running any more. */
 void fs_handle_fini(struct fs *fs);
 
-/* Makes a handle and adds it to the list; NULL: no memory. */
-struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops);
+/* Makes a handle of @node and adds it to the list; NULL: no memory. */
+struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
+				struct fs_node *node);
 
 /*
- * Has @handle show @open, which @handle->ops->close() closes, or its view.
- * Returns 0, -ENOMEM, or as b2f_file_npy_header().
+ * Has @handle show @open, the frame of its node, which @handle->ops->close()
+ * closes.  Returns 0, -ENOMEM, or as b2f_file_npy_header().
  */
 B2F_MUST_CHECK
-int fs_handle_show(struct fs_handle *handle, struct fs_file *open,
-		   bool is_view);
+int fs_handle_show(struct fs_handle *handle, struct fs_file *open);
 
 /*
  * Call this before @handle is used.  Returns -ESTALE if it shows a view of a

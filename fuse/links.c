@@ -338,7 +338,7 @@ static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 static int find_name(const struct fs_entry *entry, const char *backing,
 		     char out[FS_NAME_SIZE])
 {
-	const struct fs_backing_dir place = fs_entry_dir(entry);
+	const struct fs_place place = fs_entry_place(entry);
 	char stem[FS_NAME_SIZE];
 	int err = fs_backing_name_of_frame(
 		&place, entry->name,

@@ -27,8 +27,8 @@
 #define B2F_FUSE_PACKS_H
 
 #include "b2frame/pack.h"
-#include "frame_sizes.h"
 #include "fs.h"
+#include "sizes.h"
 
 struct fs_member {
 	struct fs_node head;
@@ -41,7 +41,7 @@ struct fs_member {
 	 */
 	struct fs_file *file;
 	/* The sizes, which never change once they are known. */
-	struct fs_frame_sizes sizes;
+	struct fs_sizes_shown sizes;
 };
 
 struct fs_pack {

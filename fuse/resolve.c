@@ -204,22 +204,22 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 	return err ? err : find_frame(place, name, out);
 }
 
-static bool is_going(const struct fs_backing_dir *dir, const char *name)
+static bool is_going(const struct fs_place *place, const char *name)
 {
-	return (dir->leaving && strcmp(dir->leaving, name) == 0) ||
-	       (dir->replaced && strcmp(dir->replaced, name) == 0);
+	return (place->leaving && strcmp(place->leaving, name) == 0) ||
+	       (place->replaced && strcmp(place->replaced, name) == 0);
 }
 
 /* Returns 1 if @name exists and is not about to be removed, 0 or an errno. */
-static int stays(const struct fs_backing_dir *dir, const char *name)
+static int stays(const struct fs_place *place, const char *name)
 {
-	int exists = is_going(dir, name) ? 0 : exists_at(&dir->place, name);
+	int exists = is_going(place, name) ? 0 : exists_at(place, name);
 	char home[FS_NAME_SIZE];
 
 	/* No other request changes the directory now. */
 	if (exists == 1 &&
-	    b2f_home_link(dir->place.dirfd, name, -1, home) == B2F_HOME_DOOMED)
-		exists = unlinkat(dir->place.dirfd, name, 0) ? -errno : 0;
+	    b2f_home_link(place->dirfd, name, -1, home) == B2F_HOME_DOOMED)
+		exists = unlinkat(place->dirfd, name, 0) ? -errno : 0;
 	return exists;
 }
 
@@ -227,28 +227,28 @@ static int stays(const struct fs_backing_dir *dir, const char *name)
  * Returns 1 if @name is shown by its own name and is not about to be removed, 0
  * or an errno.
  */
-static int stays_shown(const struct fs_backing_dir *dir, const char *name)
+static int stays_shown(const struct fs_place *place, const char *name)
 {
-	if (is_going(dir, name))
+	if (is_going(place, name))
 		return 0;
-	return is_shown(&dir->place, name);
+	return is_shown(place, name);
 }
 
 /*
  * Counts the frames with the stem @stem, except @other, that are not about to
  * be removed.  Returns the count or an errno.
  */
-static int count_frames(const struct fs_backing_dir *dir, const char *stem,
+static int count_frames(const struct fs_place *place, const char *stem,
 			const char *other)
 {
 	char name[FS_NAME_SIZE];
 	int n = 0, is_frame;
 
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
-		if (!fs_suffix_join(stem, i, name) || is_going(dir, name) ||
+		if (!fs_suffix_join(stem, i, name) || is_going(place, name) ||
 		    (other && strcmp(other, name) == 0))
 			continue;
-		is_frame = is_frame_at(&dir->place, name);
+		is_frame = is_frame_at(place, name);
 		if (is_frame < 0)
 			return is_frame;
 		n += is_frame;
@@ -261,32 +261,32 @@ static int count_frames(const struct fs_backing_dir *dir, const char *stem,
  * shown?  A single frame @name.SUFFIX is shown as @name now; two of them are
  * already shown by their full names.  Returns 1, 0 or an errno.
  */
-static int is_free(const struct fs_backing_dir *dir, const char *name)
+static int is_free(const struct fs_place *place, const char *name)
 {
 	int n;
 
 	if (strcmp(name, B2F_INDEX_NAME) == 0)
 		return 0;
-	n = stays(dir, name);
+	n = stays(place, name);
 	if (n)
 		return n < 0 ? n : 0;
-	n = count_frames(dir, name, NULL);
+	n = count_frames(place, name, NULL);
 	return n < 0 ? n : n != 1;
 }
 
 /* Can a new frame be put at @full, which is @name and a suffix? */
-static int is_free_with_suffix(const struct fs_backing_dir *dir,
-			       const char *name, const char *full)
+static int is_free_with_suffix(const struct fs_place *place, const char *name,
+			       const char *full)
 {
-	int n = stays_shown(dir, name);
+	int n = stays_shown(place, name);
 
 	if (n)
 		return n < 0 ? n : 0;
 	/* count_frames() leaves @full out, because is_free() looks for it. */
-	n = count_frames(dir, name, full);
+	n = count_frames(place, name, full);
 	if (n)
 		return n < 0 ? n : 0;
-	return is_free(dir, full);
+	return is_free(place, full);
 }
 
 static int check_length(const char *name)
@@ -298,7 +298,7 @@ static int check_length(const char *name)
  * Finds a free backing name: with suffix @first, or another one, or none.
  * Returns 1 and sets @out, 0, or an errno.
  */
-static int choose_name(const struct fs_backing_dir *dir, const char *name,
+static int choose_name(const struct fs_place *place, const char *name,
 		       enum b2f_suffix first, char out[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
@@ -307,16 +307,16 @@ static int choose_name(const struct fs_backing_dir *dir, const char *name,
 	for (enum b2f_suffix i = 0; result == 0 && i < B2F_SUFFIXES; i++) {
 		/* Not every suffix fits behind a long name. */
 		if (fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
-			result = is_free_with_suffix(dir, name, out);
+			result = is_free_with_suffix(place, name, out);
 	}
 	if (result == 0 && !fs_suffix_stem(name, stem)) {
-		result = is_free(dir, name);
+		result = is_free(place, name);
 		snprintf(out, FS_NAME_SIZE, "%s", name);
 	}
 	return result;
 }
 
-int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
+int fs_backing_name_of_frame(const struct fs_place *place, const char *name,
 			     enum b2f_suffix suffix, char out[FS_NAME_SIZE])
 {
 	char found[FS_NAME_SIZE];
@@ -324,13 +324,13 @@ int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
 
 	if (result)
 		return result;
-	result = choose_name(dir, name, suffix, found);
+	result = choose_name(place, name, suffix, found);
 	if (result == 1)
 		memcpy(out, found, sizeof(found));
 	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
 }
 
-int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name)
+int fs_backing_name_check(const struct fs_place *place, const char *name)
 {
 	int result = check_length(name);
 
@@ -338,6 +338,6 @@ int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name)
 		return result;
 	if (strcmp(name, B2F_INDEX_NAME) == 0)
 		return -EPERM;
-	result = is_free(dir, name);
+	result = is_free(place, name);
 	return result == 1 ? 0 : result < 0 ? result : -EEXIST;
 }

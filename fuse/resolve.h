@@ -24,6 +24,9 @@ struct fs_place {
 	struct fs_known *known;
 	dev_t dev;
 	ino_t ino;
+	/* For a new name: names that are about to be removed, or NULL. */
+	const char *leaving;
+	const char *replaced;
 };
 
 /* The file found for a name of the mount. */
@@ -95,20 +98,12 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
  * program takes the name meanwhile, the call that makes the file gives EEXIST.
  */
 
-/* A backing directory, and names in it that are about to be removed. */
-struct fs_backing_dir {
-	struct fs_place place;
-	/* NULL: none. */
-	const char *leaving;
-	const char *replaced;
-};
-
 /*
  * Finds the backing name of a new frame @name, with suffix @suffix if possible.
  * Returns 0, -EEXIST, -ENAMETOOLONG or an errno.
  */
 B2F_MUST_CHECK
-int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
+int fs_backing_name_of_frame(const struct fs_place *place, const char *name,
 			     enum b2f_suffix suffix, char out[FS_NAME_SIZE]);
 
 /*
@@ -116,6 +111,6 @@ int fs_backing_name_of_frame(const struct fs_backing_dir *dir, const char *name,
  * -EEXIST, -ENAMETOOLONG, -EPERM (it is the name of an index) or an errno.
  */
 B2F_MUST_CHECK
-int fs_backing_name_check(const struct fs_backing_dir *dir, const char *name);
+int fs_backing_name_check(const struct fs_place *place, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sizes.h - remembers the sizes of frames by the stamps of their indexes
+ * sizes.h - sizes of frames: as shown, and remembered by the stamps of indexes
  *
  * For st_size the daemon has to open and read an index, which takes longer than
  * all its other work for a name of a listing.  While an index keeps its stamp
@@ -46,8 +46,7 @@ struct fs_sizes {
 struct fs_sizes_table {
 	/* FS_SIZES of them, by inode number.  NULL: no memory, nothing is kept. */
 	struct fs_sizes *all;
-	/* The next entry to give up; under fs->state_lock, like the entries of
-	 * @all. */
+	/* The next entry to give up; as @all, under fs->state_lock. */
 	size_t hand;
 };
 
@@ -57,5 +56,26 @@ bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 
 /* Keeps @sizes, whose stamp is settled (cache_state.h), in the place of others. */
 void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes);
+
+/* Sizes that the index tells; zeros if the frame is damaged. */
+struct fs_sizes_shown {
+	bool known;
+	/* Bytes as shown, and as stored. */
+	uint64_t nbytes;
+	uint64_t cbytes;
+	/* Length of the header of its .npy view; 0: it has no view. */
+	uint64_t head_len;
+};
+
+/* Reads the sizes from @frame.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int fs_sizes_read(const struct b2f_frame *frame, struct fs_sizes_shown *out);
+
+/* Sets the sizes in @out, for the frame or its view. */
+void fs_sizes_show(const struct fs_sizes_shown *sizes, bool is_view,
+		   struct stat *out);
+
+/* st_blocks for @nbytes that take @cbytes on disk. */
+blkcnt_t fs_sizes_blocks(uint64_t nbytes, uint64_t cbytes);
 
 #endif

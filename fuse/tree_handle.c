@@ -342,20 +342,22 @@ static int enter(struct fs *fs, struct fs_handle *handle,
 	return err;
 }
 
+/* Makes a handle of @node, whose data are those of @base. */
 static int new_handle(struct fs *fs, struct fs_backed *node,
-		      const struct fs_open_how *how, struct fs_handle **out)
+		      struct fs_backed *base, const struct fs_open_how *how,
+		      struct fs_handle **out)
 {
 	struct fs_handle *handle;
 	int err = take_share(fs, how->uid);
 
 	if (err)
 		return err;
-	handle = fs_handle_new(fs, &data_ops);
+	handle = fs_handle_new(fs, &data_ops, &node->head);
 	if (handle) {
 		handle->opener = how->uid;
 		handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
 	}
-	err = handle ? enter(fs, handle, node) : -ENOMEM;
+	err = handle ? enter(fs, handle, base) : -ENOMEM;
 	if (!err) {
 		*out = handle;
 		return 0;
@@ -368,7 +370,7 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 
 /* @made: as for fs_tree_handle_open_made(), or NULL. */
 static int open_frame(struct fs *fs, struct fs_handle *handle,
-		      struct b2f_frame *made, bool is_view)
+		      struct b2f_frame *made)
 {
 	struct fs_backed *node = handle->pin.node;
 	bool *keep = &handle->keep_cache;
@@ -384,8 +386,7 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 			     atomic_load(&handle->frame->ndropped));
 		err = fs_open_frame_allow_write(fs, handle->frame);
 	}
-	return err ? err
-		   : fs_handle_show(handle, &handle->frame->open, is_view);
+	return err ? err : fs_handle_show(handle, &handle->frame->open);
 }
 
 /*
@@ -449,7 +450,6 @@ static int finish(struct fs *fs, struct fs_handle *handle, int err,
 int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out)
 {
-	bool is_view = node->kind == FS_KIND_VIEW;
 	struct fs_handle *handle = NULL;
 	struct fs_backed *base;
 	int err;
@@ -457,18 +457,18 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	err = fs_view_enter(fs, node, &base);
 	if (err)
 		return err;
-	err = new_handle(fs, base, how, &handle);
+	err = new_handle(fs, node, base, how, &handle);
 	/* The handle's pin has a reference, too. */
 	fs_tree_forget(base);
 	if (err)
 		return err;
-	if (is_view)
+	if (node->head.is_view)
 		handle->pin.node->state.has_view = true;
 	err = handle->pin.node->kind == FS_KIND_FRAME
-		      ? open_frame(fs, handle, NULL, is_view)
+		      ? open_frame(fs, handle, NULL)
 		      : open_other(fs, handle, how->flags);
 	/* A write to the frame may have changed the bytes of the view. */
-	handle->keep_cache &= !is_view;
+	handle->keep_cache &= !node->head.is_view;
 	return finish(fs, handle, err, out);
 }
 
@@ -478,13 +478,13 @@ int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 			     struct fs_handle **out)
 {
 	struct fs_handle *handle = NULL;
-	int err = new_handle(fs, node, how, &handle);
+	int err = new_handle(fs, node, node, how, &handle);
 
 	if (err) {
 		b2f_frame_close(frame);
 		return err;
 	}
-	return finish(fs, handle, open_frame(fs, handle, frame, false), out);
+	return finish(fs, handle, open_frame(fs, handle, frame), out);
 }
 
 int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,
@@ -492,7 +492,7 @@ int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,
 				struct fs_handle **out)
 {
 	const struct fs_open_how how = {.flags = O_RDONLY, .uid = uid};
-	int err = new_handle(fs, node, &how, out);
+	int err = new_handle(fs, node, node, &how, out);
 
 	if (!err)
 		(*out)->listing = listing;

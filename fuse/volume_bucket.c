@@ -40,16 +40,16 @@ static void add_unwritten(struct fs *fs, struct fs_node *inode, bool sets_mtime,
 {
 	struct fs_object *node = fs_object_of(inode);
 	struct b2f_file *file = fs_file_share(fs, &node->open);
-	struct fs_frame_sizes sizes;
+	struct fs_sizes_shown sizes;
 	struct b2f_file_now now;
 
 	if (!file)
 		return;
 	b2f_file_now_get(file, &now);
-	sizes = (struct fs_frame_sizes){.nbytes = now.nbytes,
+	sizes = (struct fs_sizes_shown){.nbytes = now.nbytes,
 					.cbytes = now.cbytes,
 					.head_len = node->sizes.head_len};
-	fs_frame_sizes_show(&sizes, inode->is_view, out);
+	fs_sizes_show(&sizes, inode->is_view, out);
 	if (now.has_mtime && !sets_mtime)
 		out->st_mtim = now.mtime;
 	fs_file_close(fs, &node->open);
@@ -62,7 +62,7 @@ static void add_version(struct fs *fs, struct fs_node *inode, struct stat *out)
 	bool is_written, sets_mtime;
 
 	pthread_mutex_lock(&fs->state_lock);
-	fs_frame_sizes_show(&node->sizes, inode->is_view, out);
+	fs_sizes_show(&node->sizes, inode->is_view, out);
 	out->st_mtim.tv_sec = node->stamp.mtime_ns / 1000000000;
 	if (node->has_mtime)
 		out->st_mtim = node->mtime;
@@ -135,19 +135,18 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 
 static void close_file(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_object *node = handle->bucket;
+	struct fs_object *node = fs_object_of(handle->node);
 
 	if (handle->writes)
 		fs_bucket_writer_end(fs, node);
 	if (handle->file)
 		fs_file_close(fs, &node->open);
-	fs_node_put(&node->head, 1);
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 			   void *buf, size_t size, uint64_t off)
 {
-	const struct fs_object *node = handle->bucket;
+	const struct fs_object *node = fs_object_of(handle->node);
 	ssize_t n = 0;
 
 	if (off < node->version.size)
@@ -161,25 +160,12 @@ static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	if (n == -ESTALE)
-		fs_bucket_node_doubt(fs->bucket, handle->bucket);
+		fs_bucket_node_doubt(fs->bucket, fs_object_of(handle->node));
 	if (n < 0 || !handle->file)
 		return 0;
-	return fs_bucket_writer_wait_dropped(fs, handle->bucket) ? -EAGAIN : 0;
-}
-
-static void begin_change(struct fs *fs, struct fs_handle *handle)
-{
-	fs_bucket_writer_catch_up(fs, handle->bucket);
-}
-
-static void end_change(struct fs *fs, struct fs_handle *handle)
-{
-	fs_bucket_writer_note_change(fs, handle->bucket);
-}
-
-static void drop_cached(struct fs *fs, struct fs_handle *handle)
-{
-	fs_bucket_writer_drop_cached(fs, handle->bucket);
+	return fs_bucket_writer_wait_dropped(fs, fs_object_of(handle->node))
+		       ? -EAGAIN
+		       : 0;
 }
 
 /* The server acknowledges the index before this returns: durable. */
@@ -187,7 +173,7 @@ static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
 	(void)how;
-	return fs_bucket_writer_commit(fs, handle->bucket);
+	return fs_bucket_writer_commit(fs, fs_object_of(handle->node));
 }
 
 static void revert(struct fs *fs, struct fs_handle *handle)
@@ -195,17 +181,17 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	/* If the revert fails, the frame is gone. */
 	if (b2f_file_revert(handle->file))
 		return;
-	end_change(fs, handle);
-	drop_cached(fs, handle);
+	fs_bucket_writer_note_change(fs, handle);
+	fs_bucket_writer_drop_cached(fs, handle);
 }
 
 static const struct fs_data_ops data_ops = {
 	.close = close_file,
 	.pread = pread_plain,
 	.check_read = check_read,
-	.begin_change = begin_change,
-	.end_change = end_change,
-	.drop_cached = drop_cached,
+	.begin_change = fs_bucket_writer_catch_up,
+	.end_change = fs_bucket_writer_note_change,
+	.drop_cached = fs_bucket_writer_drop_cached,
 	.commit = commit,
 	.revert = revert,
 };
@@ -219,7 +205,7 @@ static bool asks_to_write(int flags)
 static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	struct b2f_file *file = handle->file;
-	int err = fs_bucket_writer_begin(fs, handle->bucket);
+	int err = fs_bucket_writer_begin(fs, fs_object_of(handle->node));
 
 	handle->writes = !err;
 	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
@@ -227,19 +213,19 @@ static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 	if (fs_anew_is_for(handle))
 		return fs_anew_begin(handle);
 	err = b2f_file_truncate(file, 0);
-	end_change(fs, handle);
+	fs_bucket_writer_note_change(fs, handle);
 	return err;
 }
 
-static int open_frame(struct fs *fs, struct fs_handle *handle, bool is_view,
-		      int flags)
+static int open_frame(struct fs *fs, struct fs_handle *handle, int flags)
 {
+	struct fs_object *node = fs_object_of(handle->node);
 	struct b2f_file *file = NULL;
-	int err = fs_bucket_node_open(fs, handle->bucket, &file);
+	int err = fs_bucket_node_open(fs, node, &file);
 
 	if (err)
 		return err;
-	err = fs_handle_show(handle, &handle->bucket->open, is_view);
+	err = fs_handle_show(handle, &node->open);
 	if (!err && asks_to_write(flags))
 		err = begin_writing(fs, handle, flags);
 	return err;
@@ -255,14 +241,12 @@ static int open_node(struct fs *fs, struct fs_node *inode, int flags,
 
 	if (asks_to_write(flags) && (!is_frame || inode->is_view))
 		return -EROFS;
-	handle = fs_handle_new(fs, &data_ops);
+	handle = fs_handle_new(fs, &data_ops, inode);
 	if (!handle)
 		return -ENOMEM;
-	fs_node_ref(&node->head);
-	handle->bucket = node;
 	handle->nbytes = node->sizes.nbytes;
 	if (is_frame)
-		err = open_frame(fs, handle, inode->is_view, flags);
+		err = open_frame(fs, handle, flags);
 	if (err == -ESTALE)
 		fs_bucket_node_doubt(fs->bucket, node);
 	if (err) {
@@ -281,11 +265,11 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 
 	if (fs_anew_is_due(handle) && size == 0)
 		return 0;
-	begin_change(fs, handle);
+	fs_bucket_writer_catch_up(fs, handle);
 	if (handle->anew)
 		return fs_anew_resize(fs, handle, size);
 	err = b2f_file_truncate(handle->file, size);
-	end_change(fs, handle);
+	fs_bucket_writer_note_change(fs, handle);
 	return err;
 }
 
@@ -330,7 +314,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 	(void)how;
 	if (err)
 		return err;
-	handle = fs_handle_new(fs, &dir_ops);
+	handle = fs_handle_new(fs, &dir_ops, NULL);
 	if (!handle) {
 		fs_bucket_names_put(names);
 		return -ENOMEM;
@@ -428,7 +412,7 @@ static int resize_node(struct fs *fs, struct fs_node *inode, uint64_t size)
 		return err;
 	err = resize_handle(fs, handle, size);
 	if (!err)
-		err = fs_bucket_writer_commit(fs, handle->bucket);
+		err = fs_bucket_writer_commit(fs, fs_object_of(handle->node));
 	fs_handle_close(fs, handle);
 	return err;
 }
@@ -527,7 +511,7 @@ static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 	(void)rdev;
 	if (err)
 		return err;
-	made = handle->bucket;
+	made = fs_object_of(handle->node);
 	err = fs_bucket_writer_commit(fs, made);
 	fs_handle_close(fs, handle);
 	if (err)

@@ -128,29 +128,29 @@ static void close_data(struct fs *fs, struct fs_member *node)
 
 /* A program that asks for sizes is about to read: keep it open. */
 static int read_open_sizes(struct fs *fs, struct fs_member *node,
-			   struct fs_frame_sizes *out)
+			   struct fs_sizes_shown *out)
 {
 	struct b2f_file *file = NULL;
 	int err = open_data(fs, node, &file);
 
 	if (err)
 		return err;
-	err = fs_frame_sizes_read(b2f_file_frame(file), out);
+	err = fs_sizes_read(b2f_file_frame(file), out);
 	close_data(fs, node);
 	return err;
 }
 
 /* Opens the frame for its sizes; a damaged frame shows 0. */
 static int read_sizes(struct fs *fs, struct fs_member *node,
-		      struct fs_frame_sizes *out)
+		      struct fs_sizes_shown *out)
 {
-	struct fs_frame_sizes sizes = {.known = true};
+	struct fs_sizes_shown sizes = {.known = true};
 	struct b2f_frame *frame = NULL;
 	int err = node->pack->path ? read_open_sizes(fs, node, &sizes)
 				   : open_frame(fs, node, &frame);
 
 	if (frame)
-		err = fs_frame_sizes_read(frame, &sizes);
+		err = fs_sizes_read(frame, &sizes);
 	else if (is_final(err))
 		err = 0;
 	b2f_frame_close(frame);
@@ -161,10 +161,10 @@ static int read_sizes(struct fs *fs, struct fs_member *node,
 
 /* The node of the frame holds the sizes of its view, too. */
 static int get_sizes(struct fs *fs, struct fs_member *node,
-		     struct fs_frame_sizes *out)
+		     struct fs_sizes_shown *out)
 {
 	struct fs_member *frame = frame_of(node);
-	struct fs_frame_sizes sizes;
+	struct fs_sizes_shown sizes;
 	int err = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
@@ -185,7 +185,7 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
-	struct fs_frame_sizes sizes;
+	struct fs_sizes_shown sizes;
 
 	return fs->options.view.npy != FS_VIEW_OFF &&
 	       e->kind == B2F_PACK_FRAME &&
@@ -209,7 +209,7 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 	const struct fs_pack *pack = node->pack;
 	const struct b2f_pack_entry *e =
 		b2f_pack_entry(pack->pack, index_of(node));
-	struct fs_frame_sizes sizes = {.nbytes = e->size, .cbytes = e->size};
+	struct fs_sizes_shown sizes = {.nbytes = e->size, .cbytes = e->size};
 	int err = 0;
 
 	if (e->kind == B2F_PACK_FRAME)
@@ -221,7 +221,7 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 	out->st_ino = node->ino;
 	/* Its subdirectories are not counted. */
 	out->st_nlink = 1;
-	fs_frame_sizes_show(&sizes, node->head.is_view, out);
+	fs_sizes_show(&sizes, node->head.is_view, out);
 	return 0;
 }
 
@@ -583,10 +583,9 @@ static int number_nodes(struct fs_pack *pack,
 
 	for (size_t i = 0; i < n; i++) {
 		const char *inside = b2f_pack_entry(pack->pack, i)->path;
-		char *path = NULL;
+		char *path = fs_bucket_node_join(pack->path, inside);
 
-		if (asprintf(&path, "%s%s%s", pack->path,
-			     *pack->path && *inside ? "/" : "", inside) < 0)
+		if (!path)
 			return -ENOMEM;
 		set_ino(&pack->nodes[i], number_of(path));
 		set_ino(&pack->nodes[n + i], number_of(path));
@@ -610,9 +609,7 @@ int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
 	pack->stamp = b2f_pack_stamp(found->pack);
 	pack->st = found->st;
 	pack->path = strdup(found->path);
-	if (asprintf(&pack->label, "%s%s%s", found->label,
-		     *found->path ? "/" : "", found->path) < 0)
-		pack->label = NULL;
+	pack->label = fs_bucket_node_join(found->label, found->path);
 	err = pack->path && pack->label ? make_nodes(pack) : -ENOMEM;
 	if (!err)
 		err = number_nodes(pack, found->number_of);
@@ -625,21 +622,29 @@ int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
 	return 0;
 }
 
-int fs_packs_look(struct fs *fs, int dirfd, const char *name)
+/* As fs_packs_look(); a pack is in the version @look. */
+static int look_for_pack(struct fs *fs, int dirfd, const char *name,
+			 struct look *look)
 {
-	struct look look;
 	bool is = false;
 	int err;
 
 	if (!b2f_pack_is_name(name))
 		return 0;
 	/* Does not cross a mountpoint of our own; see fs_tree_look_at(). */
-	err = look_at(fs, dirfd, name, &look);
+	err = look_at(fs, dirfd, name, look);
 	if (!err)
 		err = b2f_pack_look(dirfd, name, &is);
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
 		return err;
 	return !err && is;
+}
+
+int fs_packs_look(struct fs *fs, int dirfd, const char *name)
+{
+	struct look look;
+
+	return look_for_pack(fs, dirfd, name, &look);
 }
 
 /* Did an open of @stamp fail before?  @now: notes that it does. */
@@ -663,13 +668,10 @@ static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 	struct b2f_frame_stamp stamp;
 	struct fs_pack *pack;
 	struct look look;
-	int is = fs_packs_look(fs, dirfd, name), err;
+	int is = look_for_pack(fs, dirfd, name, &look), err;
 
 	if (is != 1)
 		return is;
-	err = look_at(fs, dirfd, name, &look);
-	if (err)
-		return err == -ENOENT ? 0 : err;
 	stamp = b2f_frame_stamp_of(&look.st);
 	pack = fs_packs_known(fs, NULL, &stamp);
 	err = pack ? use(fs, pack) : 0;
@@ -830,10 +832,15 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 	return below->volume->ops->statfs(fs, below, out);
 }
 
+static struct fs_member *member_of(const struct fs_handle *handle)
+{
+	return (struct fs_member *)handle->node;
+}
+
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 			    void *buf, size_t size, uint64_t off)
 {
-	const struct fs_member *node = handle->packed;
+	const struct fs_member *node = member_of(handle);
 
 	(void)fs;
 	return b2f_pack_read(node->pack->pack, index_of(node), off, buf, size);
@@ -845,7 +852,7 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
  */
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
-	const struct fs_pack *pack = handle->packed->pack;
+	const struct fs_pack *pack = member_of(handle)->pack;
 	int err = n < 0 || pack->path ? 0 : b2f_pack_check(pack->pack);
 
 	if (err == -ESTALE)
@@ -858,12 +865,11 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 
 static void close_member(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_pack *pack = handle->packed->pack;
+	struct fs_member *node = member_of(handle);
 
 	if (handle->file)
-		close_data(fs, handle->packed);
-	unuse(fs, pack);
-	fs_packs_put(pack);
+		close_data(fs, node);
+	unuse(fs, node->pack);
 }
 
 static const struct fs_data_ops data_ops = {
@@ -874,13 +880,11 @@ static const struct fs_data_ops data_ops = {
 
 static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_member *node = handle->packed;
+	struct fs_member *node = member_of(handle);
 	struct b2f_file *file = NULL;
 	int err = open_data(fs, node, &file);
 
-	return err ? err
-		   : fs_handle_show(handle, frame_of(node)->file,
-				    node->head.is_view);
+	return err ? err : fs_handle_show(handle, frame_of(node)->file);
 }
 
 /* Returns why the member cannot be read, if so. */
@@ -888,7 +892,7 @@ static int open_handle_plain(struct fs *fs, struct fs_handle *handle)
 {
 	uint8_t none;
 
-	handle->nbytes = entry_of(handle->packed)->size;
+	handle->nbytes = entry_of(member_of(handle))->size;
 	return (int)pread_member(fs, handle, &none, 0, 0);
 }
 
@@ -904,13 +908,11 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	err = use(fs, node->pack);
 	if (err)
 		return err;
-	handle = fs_handle_new(fs, &data_ops);
+	handle = fs_handle_new(fs, &data_ops, inode);
 	if (!handle) {
 		unuse(fs, node->pack);
 		return -ENOMEM;
 	}
-	fs_node_ref(&node->head);
-	handle->packed = node;
 	/* A node never changes its bytes. */
 	handle->keep_cache = true;
 	err = entry_of(node)->kind == B2F_PACK_FRAME

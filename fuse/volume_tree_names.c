@@ -56,14 +56,14 @@ static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 		     struct fs_entry *entry)
 {
-	struct fs_backing_dir place;
+	struct fs_place place;
 	int err = fs_entry_enter_to_change(fs_of(req), parent, name, entry);
 
 	if (!err)
 		err = fs_lookup_check_free(entry);
 	if (err)
 		return err;
-	place = fs_entry_dir(entry);
+	place = fs_entry_place(entry);
 	return fs_backing_name_check(&place, name);
 }
 
@@ -125,7 +125,7 @@ static int do_symlink(fuse_req_t req, const char *target,
 /* Makes @entry a hard link to @node, which is no frame. */
 static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 {
-	struct fs_backing_dir place = fs_entry_dir(entry);
+	struct fs_place place = fs_entry_place(entry);
 	struct fs_tree *tree = entry->fs->tree;
 	struct fs_pin pin = {0};
 	char name[16];
@@ -199,7 +199,7 @@ struct fresh {
  */
 static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 {
-	struct fs_backing_dir place = fs_entry_dir(entry);
+	struct fs_place place = fs_entry_place(entry);
 	int err = fs_backing_name_of_frame(
 		&place, entry->name,
 		fs_suffix_for(entry->name, B2F_SUFFIX_SPARSE), name);

@@ -192,7 +192,7 @@ static bool fits(const struct side *side, const char *name, const char *backing)
 static void restore_suffix(struct renaming *r, struct side *side,
 			   const struct fs_entry *entry, const char *old)
 {
-	struct fs_backing_dir place = fs_entry_dir(entry);
+	struct fs_place place = fs_entry_place(entry);
 	char name[FS_NAME_SIZE];
 
 	/* The frame is shown by the same name with and without the suffix. */
@@ -544,7 +544,7 @@ static int announce(const struct side *side, const char *name)
 /* Finds the backing name of OLD as NEW. */
 static int find_name(struct renaming *r)
 {
-	struct fs_backing_dir place = fs_entry_dir(&r->to.entry);
+	struct fs_place place = fs_entry_place(&r->to.entry);
 	const char *name = r->to.entry.name;
 	int err;
 
