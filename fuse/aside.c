@@ -65,14 +65,6 @@ int fs_aside_return(int dirfd, const char *name, const char *aside)
 	return 0;
 }
 
-static bool is_still(int dirfd, const char *name, const struct stat *what)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_dev == what->st_dev && st.st_ino == what->st_ino;
-}
-
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		  const char *old, char aside[FS_NAME_SIZE])
 {
@@ -89,7 +81,7 @@ int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		unlinkat(dirfd, there, 0);
 		return err;
 	}
-	if (!is_still(dirfd, there, what)) {
+	if (!fs_dir_has(dirfd, there, what)) {
 		(void)!fs_aside_return(dirfd, name, there);
 		return -ESTALE;
 	}

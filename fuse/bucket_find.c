@@ -22,9 +22,10 @@ static struct fs_bucket_names *share_names(const struct fs_bucket *r,
 					   struct fs_object *dir)
 {
 	uint64_t now = fs_bucket_node_ms();
+	double age_s = (double)(now - dir->listed_ms) / 1000;
 
-	if (!dir->names ||
-	    (now > dir->listed_ms && now - dir->listed_ms > r->attr_ms))
+	if (!dir->names || (now > dir->listed_ms &&
+			    age_s > r->volume.fs->options.cache.attr_timeout_s))
 		return NULL;
 	fs_bucket_names_ref(dir->names);
 	return dir->names;
@@ -35,7 +36,7 @@ static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 			size_t n)
 {
 	if (n)
-		fs_logger_write(r->logger, B2F_LOG_WARNING,
+		fs_logger_write(r->volume.fs->logger, B2F_LOG_WARNING,
 				"%s%s%s: %zu name%s cannot be shown: a file is "
 				"called neither \"\", \".\" nor \"..\", by no "
 				"more than %d bytes, and not as a directory",

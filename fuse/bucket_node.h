@@ -134,11 +134,9 @@ struct fs_bucket {
 	struct b2f_log messages;
 	/* The keys, if SOURCE is in an object store. */
 	struct b2f_aws aws;
-	struct fs_logger *logger;
 	char *reason;
 	struct fs_object *root;
 	uint64_t refresh_ms;
-	uint64_t attr_ms;
 	/* When the mount began: the times of directories. */
 	time_t start_s;
 	/*

@@ -28,7 +28,7 @@ static void take_message(void *arg, enum b2f_log_level level,
 	struct fs_bucket *r = arg;
 
 	if (!r->reason || level == B2F_LOG_WARNING)
-		fs_logger_write(r->logger, level, "%s", message);
+		fs_logger_write(r->volume.fs->logger, level, "%s", message);
 	else if (level == B2F_LOG_ERROR && !*r->reason)
 		snprintf(r->reason, FS_REASON_SIZE, "%s", message);
 }
@@ -186,7 +186,7 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 		return 0;
 	err = b2f_remote_look(r->place, "", &st);
 	if (err == -ENOENT && has_list && may_be_empty(url)) {
-		fs_logger_write(r->logger, B2F_LOG_WARNING,
+		fs_logger_write(r->volume.fs->logger, B2F_LOG_WARNING,
 				"%s: no objects are there yet",
 				b2f_remote_label(r->place));
 		return 0;
@@ -281,10 +281,8 @@ static struct fs_bucket *new_remote(struct fs *fs, char *reason)
 	r->messages = (struct b2f_log){.write = take_message,
 				  .arg = r,
 				  .max_level = fs->config.log_level};
-	r->logger = fs->logger;
 	r->reason = reason;
 	r->refresh_ms = (uint64_t)fs->options.bucket.refresh_s * 1000;
-	r->attr_ms = (uint64_t)(fs->options.cache.attr_timeout_s * 1000);
 	r->start_s = time(NULL);
 	atomic_init(&r->session_fd, -1);
 	TAILQ_INIT(&r->all);
@@ -329,7 +327,7 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 				   : b2f_remote_allow_write(r->place, "");
 	fs->read_write = !is_refusal(err);
 	if (!fs->read_write)
-		fs_logger_write(r->logger, B2F_LOG_WARNING,
+		fs_logger_write(r->volume.fs->logger, B2F_LOG_WARNING,
 				"%s: mounted read-only: %s", fs->source.path,
 				kind == PLACE_OBJECT ? "it is one object"
 				: *r->reason	     ? r->reason

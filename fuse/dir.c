@@ -18,6 +18,14 @@
 #define F2FS	0xf2f52010
 #define OVERLAY 0x794c7630
 
+bool fs_dir_has(int dirfd, const char *name, const struct stat *st)
+{
+	struct stat now;
+
+	return fstatat(dirfd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+}
+
 bool fs_dir_is_local(int fd)
 {
 	struct statfs st;

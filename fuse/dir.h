@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "b2frame/error.h"
 
@@ -23,6 +24,9 @@ typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
  */
 B2F_MUST_CHECK
 int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);
+
+/* Does @name in the directory @dirfd lead to the very file @st? */
+bool fs_dir_has(int dirfd, const char *name, const struct stat *st);
 
 /*
  * Can only this kernel change the filesystem of @fd?  Another machine can with

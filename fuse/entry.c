@@ -4,16 +4,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "entry.h"
+#include "getattr.h"
+#include "links.h"
 #include "setattr.h"
 #include "view.h"
 
 int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 		   struct fs_entry *out)
 {
-	*out = (struct fs_entry){
-		.fs = fs, .dir = fs_backed_of(parent), .name = name};
-	return fs_tree_pin(fs->tree, out->dir, &out->pin);
+	*out = (struct fs_entry){.fs = fs, .name = name};
+	return fs_tree_pin(fs->tree, fs_backed_of(parent), &out->pin);
 }
 
 int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
@@ -59,21 +61,6 @@ void fs_entry_leave(struct fs_entry *entry)
 		fs_tree_unpin(entry->fs->tree, &entry->pin);
 }
 
-struct fs_place fs_entry_place(const struct fs_entry *entry)
-{
-	const struct fs_backed *dir = entry->dir;
-
-	fs_known_enter(&entry->fs->known, dir->dev, dir->ino, entry->pin.fd,
-		       false);
-	return (struct fs_place){
-		.tree = entry->fs->tree,
-		.dirfd = entry->pin.fd,
-		.known = &entry->fs->known,
-		.dev = dir->dev,
-		.ino = dir->ino,
-	};
-}
-
 struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 {
 	const struct fs_backed key = fs_found_key(found);
@@ -115,4 +102,83 @@ void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err)
 	if (err)
 		fs_tree_unhold(fs->tree, node, false);
 	fs_tree_forget(node);
+}
+
+/* Keeps the attributes of a file that is deleted in place, for fs_getattr(). */
+static void remember(struct fs *fs, struct fs_backed *node)
+{
+	struct fs_open_frame *frame =
+		node ? fs_open_frame_peek(fs, node) : NULL;
+	struct stat st;
+
+	if (!frame)
+		return;
+	(void)!fs_getattr(fs, node, &st);
+	fs_open_frame_put(fs, frame);
+}
+
+int fs_entry_delete(const struct fs_entry *entry, const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	struct fs_backed *node = fs_entry_hold(fs, found);
+	int err = 0;
+
+	if (found->probe.home[0]) {
+		err = fs_links_remove(entry, found);
+		if (err <= 0) {
+			/* The frame has other names. */
+			if (!err)
+				fs_links_touch(fs, node, found->probe.fd);
+			fs_entry_let_go(fs, node, -EMLINK);
+			return err;
+		}
+		err = 0;
+	}
+	if (found->probe.kind == FS_KIND_FRAME && found->probe.sparse) {
+		remember(fs, node);
+		err = fs_open_frame_delete(fs, entry->pin.fd, found->name,
+					   &found->probe.st, node);
+		if (!err)
+			fs_view_retire(fs, found);
+	} else if (unlinkat(entry->pin.fd, found->name, 0)) {
+		/* Another mount has put a sparse frame there. */
+		err = errno == EISDIR ? -ESTALE : -errno;
+	} else {
+		fs_entry_retire(fs, node, found);
+	}
+	fs_entry_let_go(fs, node, err);
+	return err;
+}
+
+void fs_entry_clear_dir(const struct fs_entry *entry,
+			const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	int fd = found->probe.fd;
+
+	fs_aside_finish_all(fs, fd);
+	fs_unlinked_purge_at(fs, fd);
+	fs_links_purge_at(fs, fd);
+	fs_unlinked_leave(fs, fd, entry->pin.fd);
+}
+
+int fs_entry_delete_dir(const struct fs_entry *entry,
+			const struct fs_found *found)
+{
+	struct fs *fs = entry->fs;
+	struct fs_backed *node = fs_entry_hold(fs, found);
+	int err = 0;
+
+	if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
+		err = -errno;
+	if (err == -ENOTEMPTY || err == -EEXIST) {
+		fs_entry_clear_dir(entry, found);
+		err = 0;
+		if (unlinkat(entry->pin.fd, found->name, AT_REMOVEDIR))
+			err = -errno;
+	}
+	if (!err)
+		fs_entry_retire(fs, node, found);
+	fs_entry_let_go(fs, node, err);
+	return err;
 }

@@ -14,8 +14,7 @@
 /* Zero-initialize it. */
 struct fs_entry {
 	struct fs *fs;
-	/* The directory, and its descriptor. */
-	struct fs_backed *dir;
+	/* The directory. */
 	struct fs_pin pin;
 	/* The name as shown. */
 	const char *name;
@@ -56,7 +55,20 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
  * The directory of @entry with its pending changes, in which other functions
  * look for names.
  */
-struct fs_place fs_entry_place(const struct fs_entry *entry);
+static inline struct fs_place fs_entry_place(const struct fs_entry *entry)
+{
+	const struct fs_backed *dir = entry->pin.node;
+
+	fs_known_enter(&entry->fs->known, dir->dev, dir->ino, entry->pin.fd,
+		       false);
+	return (struct fs_place){
+		.tree = entry->fs->tree,
+		.dirfd = entry->pin.fd,
+		.known = &entry->fs->known,
+		.dev = dir->dev,
+		.ino = dir->ino,
+	};
+}
 
 /*
  * Gets the node of @found with a reference, and holds it, because its name is
@@ -76,8 +88,6 @@ void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err);
  */
 void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 		     const struct fs_found *found);
-
-/* entry_delete.c */
 
 /*
  * Deletes @found, which is at @entry and no directory.  Open handles can read
@@ -127,12 +137,12 @@ bool fs_lookup_has_view(const struct fs_entry *entry);
 void fs_lookup_made_again(struct fs_node *inode);
 
 /*
- * Gets the node of @found at @entry with a reference for the kernel, and the
- * answer.  Returns 0 or an errno.
+ * Answers with the node of @found at @entry; the kernel gets a reference.
+ * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
-		   struct fuse_entry_param *answer, struct fs_backed **out);
+		   struct fuse_entry_param *answer);
 
 /*
  * The same for @found of a listing at @entry, if it is a frame; otherwise as
@@ -140,11 +150,11 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
  */
 B2F_MUST_CHECK
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_backed **out);
+		     struct fuse_entry_param *answer);
 
 /* Finds the file shown as @entry, or its view, and its attributes. */
 B2F_MUST_CHECK
 int fs_lookup_answer(const struct fs_entry *entry,
-		     struct fuse_entry_param *answer, struct fs_backed **out);
+		     struct fuse_entry_param *answer);
 
 #endif

@@ -122,6 +122,12 @@ static inline fuse_ino_t fs_ino_of(const struct fs_backed *node)
 	return fs_node_number(&node->head);
 }
 
+/* How a close commits. */
+static inline enum b2f_commit_how fs_commit_at_close(const struct fs *fs)
+{
+	return fs->options.sync ? B2F_COMMIT_DURABLE : B2F_COMMIT_VISIBLE;
+}
+
 /* The handle of an open file or directory. */
 static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *fi)
 {

@@ -239,7 +239,7 @@ static int exchange(const struct fs_entry *entry, const char *from,
 	if (!node)
 		return 0;
 	/* Without memory the kernel looks up the name again. */
-	(void)!fs_tree_move(entry->fs->tree, node, entry->dir, to);
+	(void)!fs_tree_move(entry->fs->tree, node, entry->pin.node, to);
 	fs_tree_forget(node);
 	return 0;
 }
@@ -328,7 +328,7 @@ static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 		return -EPERM;
 	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
 	/* Programs expect EPERM rather than EXDEV: then they rename. */
-	if (!err && node->sparse && parent.node != entry->dir)
+	if (!err && node->sparse && parent.node != entry->pin.node)
 		err = -EPERM;
 	fs_tree_unpin(entry->fs->tree, &parent);
 	return err;

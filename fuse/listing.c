@@ -385,11 +385,6 @@ static bool may_be_frame(unsigned char type)
 	       type == DT_LNK;
 }
 
-static bool is_shortage(int err)
-{
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
-}
-
 /* Looks at the file of @d to find how it is shown. */
 static int look_at(const struct fs_place *place, const struct dirent64 *d,
 		   struct fs_probe *frame, char shown[FS_NAME_SIZE])
@@ -585,7 +580,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	err = resolve(fs, listing, d, frame, out->name);
 	if (err == -ENOENT)
 		return 0;
-	if (is_shortage(err))
+	if (fs_probe_is_shortage(err))
 		return err;
 	/* A file that cannot be looked at is shown as itself. */
 	if (err)

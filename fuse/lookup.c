@@ -47,7 +47,7 @@ int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 {
 	int err = -ENOENT;
 
-	if (entry->dir->kind == FS_KIND_SINGLE)
+	if (entry->pin.node->kind == FS_KIND_SINGLE)
 		err = find_single(entry, out);
 	else if (!fs_unlinked_is_hidden(entry->name))
 		err = find(entry, out);
@@ -150,16 +150,16 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 		    struct fs_backed **out)
 {
 	struct fs_tree *tree = entry->fs->tree;
+	struct fs_backed *dir = entry->pin.node, *node;
 	const struct fs_backed key = fs_found_key(found);
 	const char *name = fs_found_entry(found);
-	struct fs_backed *node;
-	int err = fs_tree_get(tree, entry->dir, name, &key, &node);
+	int err = fs_tree_get(tree, dir, name, &key, &node);
 
 	/* The new node is asked, too, which notes its version. */
 	while (!err && must_renew(entry->fs, node, &found->probe)) {
 		fs_tree_retire(tree, node);
 		fs_tree_forget(node);
-		err = fs_tree_get(tree, entry->dir, name, &key, &node);
+		err = fs_tree_get(tree, dir, name, &key, &node);
 	}
 	if (!err)
 		*out = node;
@@ -167,7 +167,7 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 }
 
 int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
-		   struct fuse_entry_param *answer, struct fs_backed **out)
+		   struct fuse_entry_param *answer)
 {
 	struct fs_backed *node;
 	int err = get_node(entry, found, &node);
@@ -176,56 +176,54 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 		return err;
 	*answer = fs_node_answer(&node->head);
 	fs_getattr_of_found(entry->fs, node, &found->probe, &answer->attr);
-	*out = node;
 	return 0;
 }
 
 /* fs_lookup_node() for the view of @found. */
 static int view_node(const struct fs_entry *entry, const struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_backed **out)
+		     struct fuse_entry_param *answer)
 {
 	struct fs *fs = entry->fs;
 	struct fs_backed *frame, *node;
-	int err = fs_lookup_node(entry, found, answer, &frame);
+	struct stat attr;
+	int err = get_node(entry, found, &frame);
 
 	if (err)
 		return err;
-	err = fs_view_get(fs, entry->dir, fs_found_entry(found), frame, &node);
-	if (!err) {
-		err = fs_view_head_attr(fs, frame, &answer->attr);
-		if (err)
-			fs_tree_forget(node);
-	}
+	fs_getattr_of_found(fs, frame, &found->probe, &attr);
+	err = fs_view_head_attr(fs, frame, &attr);
+	if (!err)
+		err = fs_view_get(fs, entry->pin.node, fs_found_entry(found),
+				  frame, &node);
 	fs_tree_forget(frame);
 	if (err)
 		return err == B2F_EUNSUPPORTED ? -ENOENT : err;
-	answer->ino = fs_ino_of(node);
-	answer->generation = node->head.generation;
+	*answer = fs_node_answer(&node->head);
+	answer->attr = attr;
 	/* The kernel does not see that the view disappears with the frame. */
 	answer->entry_timeout = 0;
-	*out = node;
 	return 0;
 }
 
 int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
-		     struct fuse_entry_param *answer, struct fs_backed **out)
+		     struct fuse_entry_param *answer)
 {
 	const struct fs *fs = entry->fs;
 	int err = 0;
 
 	if (found->probe.kind != FS_KIND_FRAME)
-		return fs_lookup_answer(entry, answer, out);
+		return fs_lookup_answer(entry, answer);
 	/* For other files the look has already told the sizes. */
 	if (found->probe.sparse)
 		err = fs_probe_sizes(fs->tree, entry->pin.fd, found->name,
 				     &found->probe);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, found);
-	return err ? err : fs_lookup_node(entry, found, answer, out);
+	return err ? err : fs_lookup_node(entry, found, answer);
 }
 
 int fs_lookup_answer(const struct fs_entry *entry,
-		     struct fuse_entry_param *answer, struct fs_backed **out)
+		     struct fuse_entry_param *answer)
 {
 	struct fs_found found;
 	int err = fs_lookup_find(entry, &found);
@@ -235,8 +233,8 @@ int fs_lookup_answer(const struct fs_entry *entry,
 		err = find_viewed(entry, &found);
 	if (err)
 		return err;
-	err = is_view ? view_node(entry, &found, answer, out)
-		      : fs_lookup_node(entry, &found, answer, out);
+	err = is_view ? view_node(entry, &found, answer)
+		      : fs_lookup_node(entry, &found, answer);
 	fs_probe_close(&found.probe);
 	return err;
 }

@@ -357,14 +357,11 @@ static enum fs_exit obey(struct fs *fs)
 	char reason[FS_REASON_SIZE];
 
 	if (o->help || o->long_help) {
-		if (o->long_help)
-			fs_usage_options();
-		else
-			fs_usage_help();
+		fs_mount_options_usage(o->long_help);
 		return FS_EXIT_OK;
 	}
 	if (o->version) {
-		fs_usage_version();
+		fs_mount_options_version();
 		return FS_EXIT_OK;
 	}
 	if (o->mount_namespace && fs_helper_enter(o->mount_namespace, reason))

@@ -173,13 +173,10 @@ void fs_option_fini(struct fs_options *o);
 /* Prints the common options with their meaning. */
 void fs_option_help(FILE *out);
 
-/* Prints the usage to stdout, on one screen. */
-void fs_usage_help(void);
-
-/* Prints the usage with all options. */
-void fs_usage_options(void);
+/* Prints the usage to stdout: on one screen, or with all options. */
+void fs_mount_options_usage(bool has_options);
 
 /* Prints the versions of bloscfs and of its libraries to stdout. */
-void fs_usage_version(void);
+void fs_mount_options_version(void);
 
 #endif

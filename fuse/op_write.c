@@ -304,9 +304,7 @@ static int flush_other(int fd)
 
 static int flush_frame(struct fs *fs, struct fs_handle *handle)
 {
-	int err = handle->ops->commit(fs, handle,
-				      fs->options.sync ? B2F_COMMIT_DURABLE
-						       : B2F_COMMIT_VISIBLE);
+	int err = handle->ops->commit(fs, handle, fs_commit_at_close(fs));
 
 	if (!err && handle->ops->tidy)
 		handle->ops->tidy(fs, handle);

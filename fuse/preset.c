@@ -111,10 +111,7 @@ static int set_open(struct fs *fs, struct fs_open_frame *frame,
 		if (changed <= 0)
 			return changed;
 		fs_open_frame_note_change(frame);
-		err = fs_open_frame_commit(fs, frame,
-					   fs->options.sync
-						   ? B2F_COMMIT_DURABLE
-						   : B2F_COMMIT_VISIBLE);
+		err = fs_open_frame_commit(fs, frame, fs_commit_at_close(fs));
 		if (err)
 			return err;
 	}

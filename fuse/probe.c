@@ -28,8 +28,7 @@ int fs_probe_index(int fd, bool sparse, struct stat *out)
 	return err ? -errno : 0;
 }
 
-/* Does @err come from a lack of memory or descriptors, not from the file? */
-static bool is_shortage(int err)
+bool fs_probe_is_shortage(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM ||
 	       err == -EINTR;
@@ -129,7 +128,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		err = b2f_frame_peek(probe->fd, ".", &peek);
 	else
 		err = b2f_frame_peek(dirfd, name, &peek);
-	if (is_shortage(err))
+	if (fs_probe_is_shortage(err))
 		return err;
 	if (!probe->sparse && is_another(probe, err, &peek))
 		return -ESTALE;
@@ -182,7 +181,7 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 	before = fs_probe_settled(probe);
 	probe->was_read = true;
 	err = b2f_frame_peek(dirfd, name, &peek);
-	if (is_shortage(err))
+	if (fs_probe_is_shortage(err))
 		return err;
 	if (is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;

@@ -91,6 +91,9 @@ struct fs_glance {
 void fs_probe_glance(const struct fs_tree *tree, int dirfd,
 		     struct fs_glance *glances, size_t n);
 
+/* Does @err come from a lack of memory or descriptors, not from the file? */
+bool fs_probe_is_shortage(int err);
+
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);
 

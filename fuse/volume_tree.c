@@ -35,7 +35,6 @@ static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
 	struct fs_entry entry;
-	struct fs_backed *node;
 	int err, is = enter_pack(fs, dir, name, out);
 
 	if (is)
@@ -43,7 +42,7 @@ static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 	err = fs_entry_enter(fs, dir, name, &entry);
 	pthread_rwlock_rdlock(&fs->names_lock);
 	if (!err)
-		err = fs_lookup_answer(&entry, out, &node);
+		err = fs_lookup_answer(&entry, out);
 	pthread_rwlock_unlock(&fs->names_lock);
 	fs_entry_leave(&entry);
 	return err;
@@ -127,14 +126,13 @@ static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
 		struct fs_answer *answer)
 {
 	struct fuse_entry_param param;
-	struct fs_backed *node;
 
 	/* Do not look it up if it does not fit. */
 	if (answer->plus && !fs_answer_has_room(answer, listed->name))
 		return false;
 	dir->name = listed->name;
 	if (!answer->plus || !is_looked_up(dir, listed) ||
-	    fs_lookup_listed(dir, &listed->frame, &param, &node))
+	    fs_lookup_listed(dir, &listed->frame, &param))
 		/* The kernel will look it up itself. */
 		return fs_answer_put_name(answer, listed->name, listed->ino,
 					  DTTOIF(listed->type),

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "dir.h"
 #include "disk_frame.h"
 #include "entry.h"
 #include "form.h"
@@ -29,25 +30,15 @@
 #include "tree_handle.h"
 #include "volume_tree.h"
 
-/* Does @name still lead to the new file @made? */
-static bool is_made(int dirfd, const char *name, const struct stat *made)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_dev == made->st_dev && st.st_ino == made->st_ino;
-}
-
 /* Looks up the new @entry. */
 static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
 {
 	struct fs_found found;
-	struct fs_backed *node;
 	int err = fs_lookup_find(entry, &found);
 
 	if (err)
 		return err;
-	err = fs_lookup_node(entry, &found, out, &node);
+	err = fs_lookup_node(entry, &found, out);
 	fs_probe_close(&found.probe);
 	return err;
 }
@@ -94,7 +85,7 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 		if (!err)
 			err = find_new(&entry, out);
 		/* If another program moved the file away, leave it. */
-		if (err && is_made(entry.pin.fd, name, &made))
+		if (err && fs_dir_has(entry.pin.fd, name, &made))
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
 	}
@@ -159,7 +150,7 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 		   struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_backed *node = fs_backed_of(inode), *linked;
+	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_entry entry = {0};
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
@@ -173,7 +164,7 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 			      ? link_frame(req, &entry, node)
 			      : link_other(&entry, node);
 	if (!err)
-		err = fs_lookup_answer(&entry, out, &linked);
+		err = fs_lookup_answer(&entry, out);
 	pthread_rwlock_unlock(&fs->names_lock);
 	fs_entry_leave(&entry);
 	return err;
@@ -243,11 +234,12 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	if (err)
 		return err;
 	memcpy(found.name, fresh->name, sizeof(found.name));
-	err = fs_lookup_node(entry, &found, &fresh->answer, &fresh->node);
+	err = fs_lookup_node(entry, &found, &fresh->answer);
 	if (err) {
 		fs_probe_close(&found.probe);
 		return err;
 	}
+	fresh->node = fs_backed_of(fs_node_of(fs, fresh->answer.ino));
 	fs_tree_pin_opened(fs->tree, fresh->node, found.probe.fd, &fresh->pin);
 	fs_cache_state_note_meta(fs, fresh->node, NULL, &found.probe.index);
 	err = fs_durable_note_made(fs, fresh->node, entry->pin.fd);
@@ -272,7 +264,7 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 	int fd = entry->pin.fd;
 	struct fs_unlinked *deleted;
 
-	if (!is_made(fd, fresh->name, made))
+	if (!fs_dir_has(fd, fresh->name, made))
 		return;
 	/* It is moved away first, and checked again. */
 	if (!S_ISDIR(made->st_mode))
@@ -309,7 +301,8 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 
 	err = find_name(entry, fresh->name);
 	if (!err)
-		err = fs_disk_frame_label(fs, entry->dir, fresh->name, &label);
+		err = fs_disk_frame_label(fs, entry->pin.node, fresh->name,
+					  &label);
 	if (err)
 		return err;
 	options.label = label;
@@ -359,7 +352,7 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_tree_forget(fresh->node);
 	if (fs_lookup_find(entry, &found))
 		return;
-	if (is_made(entry->pin.fd, found.name, &fresh->made.dir))
+	if (fs_dir_has(entry->pin.fd, found.name, &fresh->made.dir))
 		(void)!fs_entry_delete(entry, &found);
 	fs_probe_close(&found.probe);
 }

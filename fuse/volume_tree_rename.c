@@ -89,7 +89,7 @@ static bool is_name(const struct side *side)
 /* Are both names in one directory? */
 static bool is_same_dir(const struct renaming *r)
 {
-	return r->from.entry.dir == r->to.entry.dir;
+	return r->from.entry.pin.node == r->to.entry.pin.node;
 }
 
 /* Are OLD and NEW names of one file? */
@@ -114,7 +114,7 @@ static void note_moved(struct fs *fs, const struct side *side,
 	if (is_name(side))
 		return;
 	/* Without memory the kernel looks up the name again. */
-	(void)!fs_tree_move(fs->tree, side->pin.node, entry->dir, name);
+	(void)!fs_tree_move(fs->tree, side->pin.node, entry->pin.node, name);
 }
 
 /* renameat2(2) of a backing name.  Returns 0 or an errno. */

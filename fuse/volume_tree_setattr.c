@@ -83,10 +83,7 @@ static int resize_frame(struct fs *fs, struct fs_backed *node, uint64_t size)
 	fs_open_frame_begin_writer(fs, frame);
 	err = resize_file(fs, frame, size);
 	if (!err)
-		err = fs_open_frame_commit(fs, frame,
-					   fs->options.sync
-						   ? B2F_COMMIT_DURABLE
-						   : B2F_COMMIT_VISIBLE);
+		err = fs_open_frame_commit(fs, frame, fs_commit_at_close(fs));
 	if (!err)
 		fs_open_frame_tidy(fs, frame, false);
 	fs_open_frame_end_writer(fs, frame);
