@@ -64,25 +64,33 @@ static int make_room(struct fs_bucket_names *names)
 	return 0;
 }
 
-int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
-			const char *stored, bool is_dir)
+/* Adds @name with copies of the texts; @stem may be NULL. */
+static int append(struct fs_bucket_names *names, struct fs_bucket_name name,
+		  const char *stored, const char *stem, const char *etag)
 {
-	struct fs_bucket_name name = {.is_dir = is_dir};
-	bool has_stem = strcmp(shown, stored) != 0;
 	int err = make_room(names);
 
 	if (err)
 		return err;
 	name.stored = strdup(stored);
-	name.etag = strdup("");
-	name.stem = has_stem ? strdup(shown) : NULL;
-	name.shown = has_stem ? name.stem : name.stored;
-	if (!name.shown || !name.stored || !name.etag) {
+	name.stem = stem ? strdup(stem) : NULL;
+	name.etag = strdup(etag);
+	name.shown = name.stem ? name.stem : name.stored;
+	if (!name.stored || !name.etag || (stem && !name.stem)) {
 		free_name(&name);
 		return -ENOMEM;
 	}
 	names->list[names->n++] = name;
 	return 0;
+}
+
+int fs_bucket_names_add(struct fs_bucket_names *names, const char *shown,
+			const char *stored, bool is_dir)
+{
+	const struct fs_bucket_name name = {.is_dir = is_dir};
+	bool has_stem = strcmp(shown, stored) != 0;
+
+	return append(names, name, stored, has_stem ? shown : NULL, "");
 }
 
 /* Can @name be the name of a file?  Some keys of a store cannot. */
@@ -94,10 +102,12 @@ static bool is_possible(const char *name)
 
 static int add(void *arg, const struct b2f_remote_entry *entry)
 {
-	struct fs_bucket_name name = {.is_dir = entry->is_dir};
+	const struct fs_bucket_name name = {.is_dir = entry->is_dir,
+					    .size = entry->st.size,
+					    .mtime = entry->st.mtime};
 	struct reading *r = arg;
 	char stem[FS_NAME_SIZE];
-	int err;
+	bool has_stem;
 
 	if (r->nseen++ == NAMES_MAX)
 		return B2F_ETOOBIG;
@@ -105,23 +115,9 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 		r->names->nhidden++;
 		return 0;
 	}
-	err = make_room(r->names);
-	if (err)
-		return err;
-	name.size = entry->st.size;
-	name.mtime = entry->st.mtime;
-	name.stored = strdup(entry->name);
-	name.etag = strdup(entry->st.etag);
-	if (fs_suffix_stem(entry->name, stem)) {
-		name.stem = strdup(stem);
-		err = name.stem ? 0 : -ENOMEM;
-	}
-	if (!name.stored || !name.etag || err) {
-		free_name(&name);
-		return -ENOMEM;
-	}
-	r->names->list[r->names->n++] = name;
-	return 0;
+	has_stem = fs_suffix_stem(entry->name, stem);
+	return append(r->names, name, entry->name, has_stem ? stem : NULL,
+		      entry->st.etag);
 }
 
 /* Sorts by stored name; a directory before an object of the same name. */

@@ -34,8 +34,9 @@ struct fs_pack;
 /* See packs.h. */
 struct fs_packs {
 	struct fs_volume volume;
-	/* All packs that have a node; under fs->state_lock. */
-	struct fs_pack *first;
+	/* All packs that have a node, longest unused first; under state_lock.
+	 */
+	TAILQ_HEAD(fs_pack_list, fs_pack) all;
 	/* Number of open packs; under fs->state_lock, too. */
 	size_t nopen;
 	/*

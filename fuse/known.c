@@ -436,62 +436,27 @@ void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		hear_writes(known, dev, ino, fd);
 }
 
-/* As find(), but NULL unless the names are known; locked. */
-static const struct fs_known_dir *find_known(struct fs_known *known, dev_t dev,
-					     ino_t ino)
+struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
+				   const char *name)
 {
-	const struct fs_known_dir *dir = find(known, dev, ino);
-
-	return dir && dir->state == FS_KNOWN_KNOWN ? dir : NULL;
-}
-
-bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino)
-{
-	bool has;
-
-	if (known->events_fd < 0)
-		return false;
-	pthread_mutex_lock(&known->lock);
-	has = find_known(known, dev, ino);
-	pthread_mutex_unlock(&known->lock);
-	return has;
-}
-
-bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
-		    const char *name)
-{
+	struct fs_known_name out = {.is_known = false};
 	const struct fs_known_dir *dir;
 	struct fs_name_hash hash;
-	bool lacks;
 
 	if (known->events_fd < 0)
-		return false;
+		return out;
 	hash = fs_name_hash(name);
 	pthread_mutex_lock(&known->lock);
-	dir = find_known(known, dev, ino);
-	lacks = dir && !fs_name_set_has(&dir->names, hash);
+	dir = find(known, dev, ino);
+	if (dir && dir->state == FS_KNOWN_KNOWN)
+		out = (struct fs_known_name){
+			.is_known = true,
+			.exists = fs_name_set_has(&dir->names, hash),
+			.has_stem = fs_name_set_is_marked(&dir->names, hash),
+			.as_of = dir->nevents,
+		};
 	pthread_mutex_unlock(&known->lock);
-	return lacks;
-}
-
-bool fs_known_has_stem(struct fs_known *known, dev_t dev, ino_t ino,
-		       const char *name, uint64_t *as_of)
-{
-	const struct fs_known_dir *dir;
-	struct fs_name_hash hash;
-	bool is;
-
-	*as_of = 0;
-	if (known->events_fd < 0)
-		return false;
-	hash = fs_name_hash(name);
-	pthread_mutex_lock(&known->lock);
-	dir = find_known(known, dev, ino);
-	is = dir && fs_name_set_is_marked(&dir->names, hash);
-	if (dir)
-		*as_of = dir->nevents;
-	pthread_mutex_unlock(&known->lock);
-	return is;
+	return out;
 }
 
 void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,

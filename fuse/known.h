@@ -94,23 +94,25 @@ void fs_known_fini(struct fs_known *known);
 void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		    bool is_listed);
 
-/* Are the names of the directory known?  Then only this kernel changes them. */
-bool fs_known_has(struct fs_known *known, dev_t dev, ino_t ino);
+/* What the last fs_known_enter() knew of a name; zeros: nothing. */
+struct fs_known_name {
+	/* The names of the directory are known: only this kernel changes them.
+	 */
+	bool is_known;
+	/* The name may exist. */
+	bool exists;
+	/* It is marked as a frame that is shown by its stem. */
+	bool has_stem;
+	/* For fs_known_note_stem(). */
+	uint64_t as_of;
+};
 
-/* Is it known that there was no @name at the last fs_known_enter()? */
-bool fs_known_lacks(struct fs_known *known, dev_t dev, ino_t ino,
-		    const char *name);
+struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
+				   const char *name);
 
 /*
- * Is the plain file @name marked as a frame shown by its stem?  If not, *@as_of
- * is for fs_known_note_stem().
- */
-bool fs_known_has_stem(struct fs_known *known, dev_t dev, ino_t ino,
-		       const char *name, uint64_t *as_of);
-
-/*
- * Marks @name as a frame shown by its stem, as found out since
- * fs_known_has_stem() set @as_of.  Does nothing if the directory has changed
+ * Marks @name as a frame shown by its stem, as found out since fs_known_look()
+ * set @as_of.  Does nothing if the directory has changed
  * since, or has another entry with the stem.
  */
 void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,

@@ -466,7 +466,7 @@ static int64_t gather(const struct fs_listing *listing,
 
 /*
  * Finds which of the files @d and later in the page are shown by their stems.
- * @as_of: as for fs_known_has_stem().
+ * @as_of: as for fs_known_note_stem().
  */
 static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 			 const struct dirent64 *d, uint64_t as_of)
@@ -484,22 +484,24 @@ static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 					   as_of);
 }
 
-/* Is the file @d known to be shown by its stem? */
+/* Is the file @d known to be shown by its stem?  *@as_of: for noting that. */
 static bool has_stem(struct fs *fs, struct fs_listing *listing,
 		     const struct dirent64 *d, uint64_t *as_of)
 {
-	struct fs_known *known = &fs->known;
-	dev_t dev = listing->dev;
-	ino_t ino = listing->ino;
+	struct fs_known_name known;
 
+	*as_of = 0;
 	if (d->d_type != DT_REG || !listing->names_only)
 		return false;
-	if (fs_known_has_stem(known, dev, ino, d->d_name, as_of))
-		return true;
-	if (!fs_known_has(known, dev, ino))
-		return false;
-	glance_ahead(fs, listing, d, *as_of);
-	return fs_known_has_stem(known, dev, ino, d->d_name, as_of);
+	known = fs_known_look(&fs->known, listing->dev, listing->ino,
+			      d->d_name);
+	if (known.is_known && !known.has_stem) {
+		glance_ahead(fs, listing, d, known.as_of);
+		known = fs_known_look(&fs->known, listing->dev, listing->ino,
+				      d->d_name);
+	}
+	*as_of = known.as_of;
+	return known.has_stem;
 }
 
 /* Finds how @d is shown, and opens it if it is a frame. */
@@ -508,7 +510,7 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 		   char shown[FS_NAME_SIZE])
 {
 	const struct fs_place place = place_of(fs, listing);
-	uint64_t as_of = 0;
+	uint64_t as_of;
 	int err;
 
 	if (!fs_suffix_stem(d->d_name, shown))

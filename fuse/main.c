@@ -324,6 +324,7 @@ static enum fs_exit run(struct fs *fs)
 	init_names_lock(fs);
 	TAILQ_INIT(&fs->handles);
 	fs->packs.volume = (struct fs_volume){&fs_volume_pack, fs};
+	TAILQ_INIT(&fs->packs.all);
 	fs_file_init(&fs->files);
 	pthread_mutex_init(&fs->durables.sync_lock, NULL);
 	fs_wakeup_init(&fs->wakeup);

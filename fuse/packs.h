@@ -68,7 +68,7 @@ struct fs_pack {
 	size_t nentries;
 
 	/* All below is under the lock. */
-	struct fs_pack *next;
+	TAILQ_ENTRY(fs_pack) all;
 	/* NULL: not open.  Open while it is used, and a while longer. */
 	struct b2f_pack *pack;
 	uint64_t nusers;

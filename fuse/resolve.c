@@ -9,11 +9,17 @@
 #include "programs/home.h"
 #include "resolve.h"
 
+static struct fs_known_name look(const struct fs_place *place, const char *name)
+{
+	return fs_known_look(place->known, place->dev, place->ino, name);
+}
+
 /* Is it known that @name does not exist? */
 static bool lacks(const struct fs_place *place, const char *name)
 {
-	return place->known &&
-	       fs_known_lacks(place->known, place->dev, place->ino, name);
+	const struct fs_known_name known = look(place, name);
+
+	return known.is_known && !known.exists;
 }
 
 /* Returns 1 if @name exists in @place, 0 or an errno. */
@@ -130,8 +136,7 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
 	char stem[FS_NAME_SIZE];
 	struct fs_probe probe;
 
-	if (!fs_suffix_stem(name, stem) || !place->known ||
-	    !fs_known_has(place->known, place->dev, place->ino) ||
+	if (!fs_suffix_stem(name, stem) || !look(place, name).is_known ||
 	    !fs_probe_remembered(place->tree, place->dirfd, place->dev, name,
 				 &probe) ||
 	    show_frame(place, name, shown))

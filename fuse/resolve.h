@@ -20,7 +20,7 @@
 struct fs_place {
 	struct fs_tree *tree;
 	int dirfd;
-	/* Its known names since fs_known_enter(); NULL: unknown. */
+	/* Its known names since fs_known_enter(). */
 	struct fs_known *known;
 	dev_t dev;
 	ino_t ino;

@@ -262,8 +262,8 @@ void fs_packs_fini(struct fs *fs)
 {
 	struct fs_pack *pack;
 
-	while ((pack = fs->packs.first)) {
-		fs->packs.first = pack->next;
+	while ((pack = TAILQ_FIRST(&fs->packs.all))) {
+		TAILQ_REMOVE(&fs->packs.all, pack, all);
 		free_pack(fs, pack);
 	}
 }
@@ -273,12 +273,9 @@ static struct fs_node *do_release(struct fs_node *root)
 {
 	struct fs_pack *pack = ((struct fs_member *)root)->pack;
 	struct fs *fs = pack->fs;
-	struct fs_pack **at = &fs->packs.first;
 
 	pthread_mutex_lock(&fs->state_lock);
-	while (*at != pack)
-		at = &(*at)->next;
-	*at = pack->next;
+	TAILQ_REMOVE(&fs->packs.all, pack, all);
 	fs->packs.nopen -= pack->pack && !pack->path;
 	pthread_mutex_unlock(&fs->state_lock);
 	free_pack(fs, pack);
@@ -309,10 +306,11 @@ static bool take_if(const struct fs_pack *pack, const char *path,
 static struct fs_pack *find_pack(struct fs *fs, const char *path,
 				 const struct b2f_frame_stamp *stamp)
 {
-	struct fs_pack *pack = fs->packs.first;
+	struct fs_pack *pack;
 
-	while (pack && !take_if(pack, path, stamp))
-		pack = pack->next;
+	TAILQ_FOREACH (pack, &fs->packs.all, all)
+		if (take_if(pack, path, stamp))
+			break;
 	return pack;
 }
 
@@ -377,21 +375,20 @@ static bool use_opened(struct fs *fs, struct fs_pack *pack,
 	return pack->pack;
 }
 
-/* Takes the file of a pack that is unused since @before_s. */
+/* Takes the file of the pack that is unused for longest, since @before_s. */
 static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
 {
-	struct fs_pack *oldest = NULL;
 	struct b2f_pack *opened = NULL;
+	struct fs_pack *p;
 
 	pthread_mutex_lock(&fs->state_lock);
-	for (struct fs_pack *p = fs->packs.first; p; p = p->next)
+	TAILQ_FOREACH (p, &fs->packs.all, all)
 		if (p->pack && !p->path && p->nusers == 0 &&
-		    p->idle_s <= before_s &&
-		    (!oldest || p->idle_s < oldest->idle_s))
-			oldest = p;
-	if (oldest) {
-		opened = oldest->pack;
-		oldest->pack = NULL;
+		    p->idle_s <= before_s)
+			break;
+	if (p) {
+		opened = p->pack;
+		p->pack = NULL;
 		fs->packs.nopen--;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
@@ -404,8 +401,11 @@ static void unuse(struct fs *fs, struct fs_pack *pack)
 
 	pthread_mutex_lock(&fs->state_lock);
 	idle = --pack->nusers == 0;
-	if (idle)
+	if (idle) {
 		pack->idle_s = fs_clock_s();
+		TAILQ_REMOVE(&fs->packs.all, pack, all);
+		TAILQ_INSERT_TAIL(&fs->packs.all, pack, all);
+	}
 	crowded = fs->packs.nopen > IDLE_MAX;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (idle && crowded)
@@ -542,8 +542,7 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 		use_opened(fs, known, &pack->pack);
 	} else {
 		pack->nusers = 1;
-		pack->next = fs->packs.first;
-		fs->packs.first = pack;
+		TAILQ_INSERT_TAIL(&fs->packs.all, pack, all);
 		fs->packs.nopen += !pack->path;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
