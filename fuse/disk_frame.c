@@ -155,14 +155,14 @@ int fs_disk_frame_sizes(struct fs *fs, struct fs_backed *node,
 	struct b2f_frame *frame = NULL;
 	int err = fs_disk_frame_open(fs, node, probe->fd, &frame);
 
-	probe->nbytes = probe->cbytes = 0;
+	probe->sizes.nbytes = probe->sizes.cbytes = 0;
 	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		return err;
 	if (err)
 		return 0;
-	probe->nbytes = b2f_frame_shown_nbytes(frame);
-	probe->cbytes = b2f_frame_info_get(frame)->cbytes;
-	probe->read_only = b2f_frame_obstacle(frame);
+	probe->sizes.nbytes = b2f_frame_shown_nbytes(frame);
+	probe->sizes.cbytes = b2f_frame_info_get(frame)->cbytes;
+	probe->sizes.read_only = b2f_frame_obstacle(frame);
 	b2f_frame_close(frame);
 	fs_probe_keep(fs->tree, probe, &before);
 	return 0;

@@ -129,9 +129,9 @@ static mode_t mode_of_frame(const struct fs *fs, const struct fs_probe *probe)
 	const char *name = S_ISDIR(self->st_mode) ? B2F_INDEX_NAME : NULL;
 	mode_t mode = S_IFREG | (index->st_mode & 07777);
 
-	if (probe->read_only)
+	if (probe->sizes.read_only)
 		mode &= ~(mode_t)0222;
-	if (!probe->no_acl)
+	if (!probe->sizes.no_acl)
 		mode = shown_mode(fs, probe->fd, name, mode);
 	mode &= ~set_id_hidden_by(self, index);
 	if (!S_ISDIR(self->st_mode))
@@ -158,8 +158,9 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	out->st_nlink =
 		S_ISDIR(self->st_mode) ? self->st_nlink > 0 : self->st_nlink;
 	out->st_rdev = 0;
-	out->st_size = clamp(probe->nbytes);
-	out->st_blocks = fs_sizes_blocks(probe->nbytes, probe->cbytes);
+	out->st_size = clamp(probe->sizes.nbytes);
+	out->st_blocks =
+		fs_sizes_blocks(probe->sizes.nbytes, probe->sizes.cbytes);
 	out->st_blksize = FRAME_BLKSIZE;
 	apply_options(fs, out);
 }
@@ -220,8 +221,8 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
 	b2f_file_now_get(frame->open.data, &now);
-	probe.nbytes = now.nbytes;
-	probe.cbytes = now.cbytes;
+	probe.sizes.nbytes = now.nbytes;
+	probe.sizes.cbytes = now.cbytes;
 	probe.index.st_ctim =
 		fs_cache_state_ctime(fs, frame->pin.node, &probe.index);
 	if (written_at(fs, frame, &now, &mtime)) {
@@ -313,7 +314,7 @@ static int find_sizes(struct fs *fs, struct fs_backed *node,
 						  : read_sizes(fs, node, probe);
 
 	if (!err)
-		node->state.read_only = probe->read_only;
+		node->state.read_only = probe->sizes.read_only;
 	return err;
 }
 
@@ -337,7 +338,7 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err == -ENOENT)
 		err = -ESTALE;
-	probe.read_only = node->state.read_only;
+	probe.sizes.read_only = node->state.read_only;
 	if (!err && !frame)
 		err = find_sizes(fs, node, &probe);
 	if (!err)
@@ -466,7 +467,7 @@ void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 	if (is_frame && !frame && is_outdated(fs, node, probe) &&
 	    fs_getattr(fs, node, out) == 0)
 		return;
-	node->state.read_only = probe->read_only;
+	node->state.read_only = probe->sizes.read_only;
 	frame_attr(fs, node, frame, probe, out);
 	note_set_ids(node, out);
 }

@@ -56,29 +56,19 @@ static bool is_another(const struct fs_probe *probe, int err,
 
 static void take_sizes(struct fs_probe *probe, const struct b2f_frame_peek *p)
 {
-	probe->nbytes = p->broken ? 0 : p->nbytes;
-	probe->cbytes = p->broken ? 0 : p->cbytes;
+	probe->sizes.nbytes = p->broken ? 0 : p->nbytes;
+	probe->sizes.cbytes = p->broken ? 0 : p->cbytes;
 	probe->index = p->index;
-	probe->has_npy_header = p->has_npy_header;
-	probe->is_npy = p->is_npy;
-	probe->read_only = p->read_only && !p->broken;
+	probe->sizes.has_npy_header = p->has_npy_header;
+	probe->sizes.is_npy = p->is_npy;
+	probe->sizes.read_only = p->read_only && !p->broken;
 	probe->has_header = !p->broken && !p->blank;
 }
 
 bool fs_probe_known(struct fs_tree *tree, struct fs_probe *probe)
 {
-	struct fs_sizes sizes;
-
-	if (!fs_sizes_get(tree, &probe->index, &sizes))
-		return false;
-	probe->has_header = true;
-	probe->nbytes = sizes.nbytes;
-	probe->cbytes = sizes.cbytes;
-	probe->has_npy_header = sizes.has_npy_header;
-	probe->is_npy = sizes.is_npy;
-	probe->read_only = sizes.read_only;
-	probe->no_acl = sizes.no_acl;
-	return true;
+	probe->has_header = fs_sizes_get(tree, &probe->index, &probe->sizes);
+	return probe->has_header;
 }
 
 struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe)
@@ -93,23 +83,16 @@ struct b2f_frame_stamp fs_probe_settled(const struct fs_probe *probe)
 void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 		   const struct b2f_frame_stamp *before)
 {
-	struct fs_sizes sizes = {
-		.stamp = b2f_frame_stamp_of(&probe->index),
-		.nbytes = probe->nbytes,
-		.cbytes = probe->cbytes,
-		.has_npy_header = probe->has_npy_header,
-		.is_npy = probe->is_npy,
-		.read_only = probe->read_only,
-	};
+	struct fs_sizes *sizes = &probe->sizes;
 
-	if ((sizes.nbytes == 0 && !probe->has_header) ||
-	    !b2f_frame_stamp_equal(&sizes.stamp, before))
+	sizes->stamp = b2f_frame_stamp_of(&probe->index);
+	if ((sizes->nbytes == 0 && !probe->has_header) ||
+	    !b2f_frame_stamp_equal(&sizes->stamp, before))
 		return;
 	/* A changed ACL changes the ctime, too. */
-	probe->no_acl = fs_acl_is_none(probe->fd, probe->sparse ? B2F_INDEX_NAME
-								: NULL);
-	sizes.no_acl = probe->no_acl;
-	fs_sizes_keep(tree, &sizes);
+	sizes->no_acl = fs_acl_is_none(probe->fd,
+				       probe->sparse ? B2F_INDEX_NAME : NULL);
+	fs_sizes_keep(tree, sizes);
 }
 
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
@@ -134,7 +117,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		return -ESTALE;
 	if (err || !peek.is_frame) {
 		/* The file is shown in any case. */
-		probe->nbytes = probe->cbytes = 0;
+		probe->sizes.nbytes = probe->sizes.cbytes = 0;
 		err = fs_probe_index(probe->fd, probe->sparse, &probe->index);
 		if (is_closed_frame(name, err)) {
 			probe->index = probe->st;
@@ -304,7 +287,7 @@ bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 		return false;
 	probe.index = probe.st;
 	/* Without these facts, the file itself has to be looked at. */
-	if (!fs_probe_known(tree, &probe) || !probe.no_acl)
+	if (!fs_probe_known(tree, &probe) || !probe.sizes.no_acl)
 		return false;
 	*out = probe;
 	return true;

@@ -34,20 +34,12 @@ struct fs_probe {
 	unsigned int nlinks;
 	/* Attributes of the index. */
 	struct stat index;
-	/* A .npy header can describe it; it is shown with one. */
-	bool has_npy_header;
-	bool is_npy;
-	/* It has a b2f_frame_obstacle(). */
-	bool read_only;
-	/* It is known that the index has no ACL. */
-	bool no_acl;
 	/* The index was read, because its sizes were unknown (sizes.h). */
 	bool was_read;
 	/* Its header is valid, so the sizes are, even if they are 0. */
 	bool has_header;
-	/* Both 0 if its header is invalid. */
-	uint64_t nbytes;
-	uint64_t cbytes;
+	/* Of @index; stamp and head_len only if they are known. */
+	struct fs_sizes sizes;
 };
 
 /*

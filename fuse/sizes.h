@@ -30,16 +30,20 @@ struct fs_tree;
 
 #define FS_SIZES (1 << 18)
 
-/* Sizes by the index with @stamp; see struct fs_probe. */
+/* What the index with @stamp has told. */
 struct fs_sizes {
 	struct b2f_frame_stamp stamp;
+	/* Both 0 if the header of the frame is invalid. */
 	uint64_t nbytes;
 	uint64_t cbytes;
 	/* Length of the header that its view shows; 0: not looked at. */
 	uint32_t head_len;
+	/* A .npy header can describe the frame; it is shown with one. */
 	bool has_npy_header;
 	bool is_npy;
+	/* It has a b2f_frame_obstacle(). */
 	bool read_only;
+	/* It is known that the index has no ACL. */
 	bool no_acl;
 };
 
