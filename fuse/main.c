@@ -121,45 +121,25 @@ static void decide_writing(struct fs *fs)
 				fs->options.source, weak);
 }
 
-static void on_deleted(void *arg, struct fs_unlinked *deleted)
-{
-	fs_unlinked_finish(arg, deleted);
-}
-
 /* Makes runtime and tree; the descriptors move into the tree. */
 static enum fs_exit make_parts(struct fs *fs)
 {
 	struct fs_descriptors descriptors = fs_resources_raise_files();
-	struct fs_tree_base base = {
-		.volume = {&fs_volume_tree, fs},
-		.kind = FS_KIND_DIR,
-		.fd = fs->source.fd,
-		.name = fs->source.name,
-		.sparse = fs->source.sparse,
-		.max_idle = descriptors.max_idle,
-		.reserved_from = descriptors.reserved_from,
-		.covered_fd = fs->mountpoint.fd,
-		.on_deleted = on_deleted,
-		.arg = fs,
-	};
+	const struct fs_volume volume = {&fs_volume_tree, fs};
 	char reason[FS_REASON_SIZE];
 	int err;
 
 	/* Before the first thread, and after the limits were raised. */
 	if (fs_powers_drop())
 		return fail_errno("capabilities", -errno, FS_EXIT_DAEMON);
-	if (fs->source.is_frame)
-		base.kind =
-			fs->mountpoint.is_file ? FS_KIND_FRAME : FS_KIND_SINGLE;
 	err = b2f_runtime_new(&fs->config.runtime, &fs->runtime);
 	if (err)
 		return fail_errno("worker threads", err, FS_EXIT_DAEMON);
-	err = fs_tree_new(&base, &fs->tree);
+	err = fs_tree_new(&volume, descriptors.max_idle,
+			  descriptors.reserved_from, &fs->tree);
 	if (err)
 		return fail_errno("/proc/self/fd", err, FS_EXIT_DAEMON);
 	fs_known_init(&fs->known);
-	fs->source.fd = -1;
-	fs->mountpoint.fd = -1;
 	fs->nodes.root = &fs->tree->root->head;
 	err = fs->source.is_pack ? fs_packs_open_root(fs) : 0;
 	if (err)

@@ -91,11 +91,10 @@ static void free_node(struct fs_backed *node)
 	free(node);
 }
 
-/* Frees a node that the kernel knew. */
+/* Frees a node that the kernel knew, and the files of a deleted frame. */
 static void bury_node(struct fs_tree *tree, struct fs_backed *node)
 {
-	if (node && node->state.deleted)
-		tree->on_deleted(tree->arg, node->state.deleted);
+	fs_unlinked_finish(tree->volume.fs, node->state.deleted);
 	free_node(node);
 }
 
@@ -117,66 +116,71 @@ static struct fs_backed *new_node(struct fs_tree *tree, enum fs_kind kind,
 	return NULL;
 }
 
-/* Makes a node for the directory @base->fd, whose descriptor stays open. */
-static int new_top(struct fs_tree *tree, const struct fs_tree_base *base,
+/* Makes a node for the directory @fd, which stays open. */
+static int new_top(struct fs_tree *tree, enum fs_kind kind, int fd,
 		   struct fs_backed **out)
 {
 	struct fs_backed *node;
 	struct stat st;
 
-	if (fstat(base->fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
-	node = new_node(tree,
-			base->kind == FS_KIND_FRAME ? FS_KIND_DIR : base->kind,
-			"");
+	node = new_node(tree, kind, "");
 	if (!node)
 		return -ENOMEM;
 	node->dev = st.st_dev;
 	node->ino = st.st_ino;
-	node->fd = base->fd;
+	node->fd = fd;
 	node->npins = 1;
 	*out = node;
 	return 0;
 }
 
-static int make_root(struct fs_tree *tree, const struct fs_tree_base *base)
+/* The root is a directory, or the one around a frame; or the frame in it. */
+static int make_root(struct fs_tree *tree, const struct fs_source *source,
+		     bool is_file)
 {
 	struct fs_backed *top = NULL;
-	int err = new_top(tree, base, &top);
+	int err = new_top(tree,
+			  source->is_frame && !is_file ? FS_KIND_SINGLE
+						       : FS_KIND_DIR,
+			  source->fd, &top);
 
 	if (err)
 		return err;
 	tree->root = top;
 	tree->base_dev = top->dev;
-	tree->base_is_local = fs_dir_is_local(base->fd);
-	if (base->kind == FS_KIND_FRAME) {
-		tree->root = new_node(tree, FS_KIND_FRAME, base->name);
+	tree->base_is_local = fs_dir_is_local(source->fd);
+	if (source->is_frame && is_file) {
+		tree->root = new_node(tree, FS_KIND_FRAME, source->name);
 		if (!tree->root) {
 			top->fd = -1;
 			free_node(top);
 			return -ENOMEM;
 		}
 		tree->root->parent = top;
-		tree->root->sparse = base->sparse;
+		tree->root->sparse = source->sparse;
 		tree->root->dev = top->dev;
 	}
 	tree->root->is_root = true;
 	return 0;
 }
 
-int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
+int fs_tree_new(const struct fs_volume *volume, size_t max_idle,
+		int reserved_from, struct fs_tree **out)
 {
 	struct fs_tree *tree = calloc(1, sizeof(*tree));
+	struct fs *fs = volume->fs;
 	int err = 0;
 
 	if (!tree)
 		return -ENOMEM;
-	tree->volume = base->volume;
+	tree->volume = *volume;
 	tree->sizes.all = calloc(FS_SIZES, sizeof(tree->sizes.all[0]));
 	TAILQ_INIT(&tree->idle);
 	TAILQ_INIT(&tree->lent);
-	tree->max_idle = base->max_idle;
-	tree->reserved_from = base->reserved_from;
+	tree->max_idle = max_idle;
+	tree->reserved_from = reserved_from;
 	tree->covered_fd = -1;
 	tree->nbuckets = BUCKETS_MIN;
 	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_backed *));
@@ -186,14 +190,14 @@ int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out)
 	else if (!tree->buckets)
 		err = -ENOMEM;
 	if (!err)
-		err = make_root(tree, base);
+		err = make_root(tree, &fs->source, fs->mountpoint.is_file);
 	if (err) {
 		fs_tree_free(tree);
 		return err;
 	}
-	tree->covered_fd = base->covered_fd;
-	tree->on_deleted = base->on_deleted;
-	tree->arg = base->arg;
+	fs->source.fd = -1;
+	tree->covered_fd = fs->mountpoint.fd;
+	fs->mountpoint.fd = -1;
 	*out = tree;
 	return 0;
 }

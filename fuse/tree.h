@@ -164,9 +164,6 @@ struct fs_tree {
 	bool base_is_local;
 	/* Sizes of frames; see probe.h. */
 	struct fs_sizes_table sizes;
-	/* Called with @state.deleted of a node when it is freed; may do I/O. */
-	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
-	void *arg;
 
 	/* All below is under fs->state_lock. */
 	struct fs_backed **buckets;
@@ -179,31 +176,7 @@ struct fs_tree {
 	TAILQ_HEAD(fs_tree_idle, fs_backed) idle;
 	size_t nidle;
 	size_t max_idle;
-	/* See struct fs_tree_base. */
 	int reserved_from;
-};
-
-/* The root of a tree. */
-struct fs_tree_base {
-	struct fs_volume volume;
-	enum fs_kind kind;
-	/*
-	 * DIR: the directory itself.  SINGLE and FRAME: the directory that
-	 * contains the frame.  fs_tree_new() takes it over on success.
-	 */
-	int fd;
-	/* FRAME: the name of the frame in @fd. */
-	const char *name;
-	bool sparse;
-	/* How many unused descriptors to keep open. */
-	size_t max_idle;
-	/* Descriptors from this number on are reserved for reads. */
-	int reserved_from;
-	/* The directory that the mount will cover; taken over, too. */
-	int covered_fd;
-	/* See struct fs_tree. */
-	void (*on_deleted)(void *arg, struct fs_unlinked *deleted);
-	void *arg;
 };
 
 /* A descriptor of a node in use.  Zero-initialize it. */
@@ -216,11 +189,15 @@ struct fs_pin {
 };
 
 /*
- * Makes a tree with its root.  Free *@out with fs_tree_free().
- * Returns 0, -ENOMEM, or the errno of fstat(2) or of opening /proc/self/fd.
+ * Makes the tree of @volume, with SOURCE of the mount as its root; takes over
+ * the descriptors of SOURCE and MOUNTPOINT.  It keeps up to @max_idle unused
+ * descriptors; those from @reserved_from on are for reads.  Free *@out with
+ * fs_tree_free().  Returns 0, -ENOMEM, or the errno of fstat(2) or of opening
+ * /proc/self/fd.
  */
 B2F_MUST_CHECK
-int fs_tree_new(const struct fs_tree_base *base, struct fs_tree **out);
+int fs_tree_new(const struct fs_volume *volume, size_t max_idle,
+		int reserved_from, struct fs_tree **out);
 
 /* Frees the tree and every node.  NULL does nothing. */
 void fs_tree_free(struct fs_tree *tree);
