@@ -136,13 +136,20 @@ static int give_back_all(struct b2f_txn *txn)
 	return 0;
 }
 
-/* Gives readers @state, and waits for the readers of the state before. */
-static void take_over(struct b2f_txn *txn, struct b2f_txn_state *state,
+/*
+ * Gives readers @commit with its @state, and waits for the readers of the state
+ * before.
+ */
+static void take_over(struct b2f_txn *txn, const struct b2f_commit *commit,
+		      struct b2f_txn_state *state,
 		      struct b2f_txn_state *working,
 		      const struct b2f_txn_readers *readers)
 {
 	if (readers)
 		pthread_mutex_lock(readers->lock);
+	txn->header.frame_len = commit->frame_len;
+	txn->header.cbytes = commit->told_cbytes;
+	txn->stamp = commit->stamp;
 	b2f_txn_state_fini(&txn->committed);
 	b2f_txn_state_fini(&txn->working);
 	txn->committed = *state;
@@ -174,11 +181,8 @@ static int commit(struct b2f_txn *txn, struct b2f_txn_state *state,
 		b2f_txn_state_fini(&working);
 		return err;
 	}
-	txn->header.frame_len = commit.frame_len;
-	txn->header.cbytes = commit.told_cbytes;
-	txn->stamp = commit.stamp;
 	*old_index = commit.old_index_id;
-	take_over(txn, state, &working, readers);
+	take_over(txn, &commit, state, &working, readers);
 	return 0;
 }
 

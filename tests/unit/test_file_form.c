@@ -251,11 +251,14 @@ static atomic_bool ended;
 static void *read_on(void *arg)
 {
 	static _Thread_local uint8_t got[5000];
+	struct b2f_file_now now;
 	uint64_t off = 0;
 	ssize_t n;
 
 	(void)arg;
 	while (!atomic_load(&ended)) {
+		b2f_file_now_get(file, &now);
+		cr_assert_leq(now.nbytes, sizeof(data));
 		off = (off * 31 + 4999) % sizeof(data);
 		n = b2f_file_pread(file, NULL, got, sizeof(got), off);
 		cr_assert_geq(n, 0);
