@@ -2,8 +2,8 @@
 /*
  * checked.h - arithmetic on sizes that come from disk, and arrays that grow
  *
- * Each function of sizes returns true if the exact result fits, and only then writes it.
- * The check is `if (!b2f_mul_u64(a, b, &n)) return ...`.
+ * The functions with @out return true if the exact result fits, and only then
+ * write it: `if (!b2f_mul_u64(a, b, &n)) return ...`.
  *
  * Layer: base.  Threads: pure functions.
  */
@@ -62,8 +62,8 @@ static inline uint64_t b2f_max_u64(uint64_t a, uint64_t b)
 
 /*
  * Makes room for @n items of @size bytes in the malloc'ed @items, which have
- * room for *@cap: they double, so that items can be added one by one.  Returns
- * them, or NULL; then @items are as before.
+ * room for *@cap: the room doubles, so that items can be added one by one.
+ * Returns the items, perhaps moved, or NULL; then @items are as before.
  */
 B2F_MUST_CHECK
 static inline void *b2f_grown(void *items, size_t *cap, size_t n, size_t size)

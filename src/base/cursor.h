@@ -33,7 +33,7 @@ static inline struct b2f_cursor b2f_cursor_at(const void *data, size_t size)
 	return (struct b2f_cursor){.data = data, .size = size};
 }
 
-/* True as long as every read has fitted. */
+/* True if no read has failed. */
 static inline bool b2f_cursor_ok(const struct b2f_cursor *cur)
 {
 	return !cur->failed;

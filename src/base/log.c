@@ -8,7 +8,7 @@
 void b2f_log(const struct b2f_log *log, enum b2f_log_level level,
 	     const char *fmt, ...)
 {
-	/* A path may be long; the end of a longer line is cut off. */
+	/* Long enough for most paths; the end of a longer line is cut off. */
 	char line[2048];
 	va_list args;
 

@@ -17,7 +17,7 @@ static inline int b2f_compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The place of the last of the @n at @sorted that is at most @x; 0 if there is none. */
+/* The index of the last of the @n numbers that is at most @x; 0 if none is. */
 static inline uint64_t b2f_search_u64(const uint64_t *sorted, uint64_t n,
 				      uint64_t x)
 {

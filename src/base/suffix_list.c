@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* suffix_list.c - the suffixes of frames, which a mount does not show */
+/* suffix_list.c - the suffixes of frames, which a mount hides */
 #include <string.h>
 
 #include "b2frame/names.h"

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <time.h>
 
-/* How often that is asked. */
+/* Time between two questions whether the request is cancelled. */
 #define STEP_MS 200
 
-/* The patience of this thread, which works for one caller. */
+/* How this thread asks whether its request is cancelled. */
 static _Thread_local struct b2f_patience patience;
 
 void b2f_patience_set(b2f_unwanted_fn *fn, void *arg)

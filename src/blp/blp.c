@@ -20,11 +20,11 @@ bool b2f_blp_magic(const uint8_t *raw, size_t size)
 	return size >= sizeof(magic) && !memcmp(raw, magic, sizeof(magic));
 }
 
-/* Do the numbers make sense, each for itself and together? */
+/* Are the numbers possible, each alone and all together? */
 static int check(const struct b2f_blp_header *h, uint64_t available,
 		 struct b2f_why *why)
 {
-	/* No chunk is shorter than its header, no offset than 8 bytes. */
+	/* A chunk takes at least its offset, or without offsets its header. */
 	uint64_t most = available / (h->has_offsets ? 8 : B2F_CHUNK_HEADER_MIN);
 	uint64_t total = 0;
 

@@ -21,7 +21,7 @@
 #include "chunk/chunk_header.h"
 #include "store/store.h"
 
-/* Sizes of the two headers: of the file, and of its metadata. */
+/* Bytes of the file's header, and of the header of its metadata. */
 #define B2F_BLP_HEADER 32
 #define B2F_BLP_VERSION 3
 
@@ -31,10 +31,13 @@ struct b2f_blp_header {
 	bool has_meta;
 	const struct b2f_sum *sum;
 	uint8_t typesize;
-	/* Decoded bytes of each chunk but the last, and of that; -1 unknown. */
+	/*
+	 * Decoded bytes of each chunk but the last, and of the last; -1:
+	 * unknown.
+	 */
 	int32_t chunk_size;
 	int32_t last_chunk;
-	/* -1: not known, the chunks end with the file; then @room is 0. */
+	/* -1: unknown, and the chunks end with the file; then @room is 0. */
 	int64_t nchunks;
 	/* Spare offsets for chunks to come. */
 	int64_t room;
@@ -49,7 +52,7 @@ struct b2f_blp {
 	size_t json_len;
 	/* Length of the metadata section, header and sum included; 0: none. */
 	uint64_t meta_len;
-	/* First byte that a chunk may have. */
+	/* Position of the first byte that may belong to a chunk. */
 	uint64_t start;
 	/* Positions of the chunks, ascending; malloc'ed. */
 	uint64_t *offs;
@@ -57,8 +60,8 @@ struct b2f_blp {
 	/* Decoded bytes of all chunks. */
 	uint64_t nbytes;
 	/*
-	 * Decoded bytes of each chunk but the last one, which has at most as
-	 * many; 0: they differ.
+	 * Decoded bytes of each chunk but the last, which has at most as many;
+	 * 0: the sizes differ.
 	 */
 	int32_t chunksize;
 };
@@ -67,9 +70,9 @@ struct b2f_blp {
 bool b2f_blp_magic(const uint8_t *raw, size_t size);
 
 /*
- * Parses the header of a file of @available bytes: B2F_BLP_HEADER of them are at
- * @raw.  Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED (another version or unknown
- * options), with the cause in @why.
+ * Parses the B2F_BLP_HEADER bytes at @raw, the header of a file of @available
+ * bytes.  Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED (another version or
+ * unknown options), with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
@@ -87,16 +90,17 @@ void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
 			  uint8_t *out);
 
 /*
- * blp_meta.c: reads the metadata of @blp from @file, and where they end.  Returns
- * 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno.
+ * blp_meta.c: reads the metadata of @blp, and their length, from @file.
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno,
+ * with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_blp_read_meta(const struct b2f_object *file, struct b2f_blp *blp,
 		      struct b2f_why *why);
 
 /*
- * blp_chunks.c: finds the chunks, and how long they are: from the offsets, or by
- * the headers of the chunks, one after the other.  Returns as
+ * blp_chunks.c: finds positions and sizes of the chunks: from the offsets, or
+ * from the headers of the chunks, one after the other.  Returns as
  * b2f_blp_read_meta().
  */
 B2F_MUST_CHECK

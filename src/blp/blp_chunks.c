@@ -2,8 +2,8 @@
 /*
  * blp_chunks.c - finds the chunks of a Bloscpack file
  *
- * With offsets, and sizes in the header, no chunk is read.  Without one of them
- * the headers of all chunks are read.
+ * With offsets, and with sizes in the header, no chunk is read.  If either is
+ * missing, the headers of all chunks are read.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #include "blp/blp.h"
 #include "index/index.h"
 
-/* Chunks whose headers are read one by one, at most. */
+/* Most chunks whose headers are read one by one. */
 #define WALK_MAX (UINT64_C(1) << 22)
 
 /* Offsets that are read at a time. */
@@ -45,8 +45,9 @@ static int reserve(struct b2f_blp *blp, uint64_t want, uint64_t *room)
 }
 
 /*
- * Chunks follow each other, right behind all else, and end before the file does.
- * Bloscpack reads them one after the other, whatever the offsets say.
+ * Offsets ascend, each at least a chunk's length behind the one before, up to
+ * the end of the file: Bloscpack reads the chunks in order, whatever the
+ * offsets say.
  */
 static int check_offset(const struct b2f_blp *blp, uint64_t i,
 			struct b2f_why *why)
@@ -76,7 +77,7 @@ static int read_some(const struct b2f_object *file, struct b2f_blp *blp,
 	return err;
 }
 
-/* No more memory is taken than there are good offsets. */
+/* Reads in steps, so that memory only grows with offsets that are good. */
 static int read_offsets(const struct b2f_object *file, struct b2f_blp *blp,
 			struct b2f_why *why)
 {
@@ -97,7 +98,7 @@ static int read_offsets(const struct b2f_object *file, struct b2f_blp *blp,
 	return err;
 }
 
-/* Reads the header of the chunk at byte @off, which may reach up to @end. */
+/* Reads the header of the chunk at @off, which has to end by @end. */
 static int read_head(const struct b2f_object *file, const struct b2f_blp *blp,
 		     uint64_t off, uint64_t end, struct b2f_chunk_header *out,
 		     struct b2f_why *why)
@@ -123,7 +124,7 @@ static int read_head(const struct b2f_object *file, const struct b2f_blp *blp,
 	return err;
 }
 
-/* Notes the decoded size of chunk @i, which has @nbytes of them. */
+/* Notes that chunk @i has @nbytes decoded bytes. */
 static int add_size(struct b2f_blp *blp, uint64_t i, uint32_t nbytes,
 		    uint32_t *before, struct b2f_why *why)
 {

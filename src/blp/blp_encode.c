@@ -2,8 +2,8 @@
 /*
  * blp_encode.c - chunks that Blosc 1 reads
  *
- * Choices and blocks are those for any chunk (chunk/encode_plan.h,
- * encode_blocks.h).  Features that Blosc 1 lacks are left out: runs, repeated
+ * Plan and blocks are made as for any chunk (chunk/encode_plan.h,
+ * encode_blocks.h), without the features that Blosc 1 lacks: runs, repeated
  * values, more than one filter, and the flags of a longer header.
  */
 #include "blp/blp_encode.h"
@@ -26,7 +26,7 @@ enum {
 	LAST = B2F_FILTER_SLOTS - 1,
 };
 
-/* The last shuffle that @wanted has. */
+/* A pipeline with only the last shuffle of @wanted. */
 static struct b2f_pipeline shuffle_of(const struct b2f_pipeline *wanted,
 				      uint32_t typesize)
 {
@@ -56,7 +56,7 @@ static int make_plan(const struct b2f_encode_options *options, uint32_t nbytes,
 	if (err)
 		return err;
 	plan->split &= b2f_blosc1_may_split(plan->typesize, plan->blocksize);
-	/* A codec was replaced, which does not bring another filter here. */
+	/* A replaced codec may change the filters elsewhere, but not here. */
 	plan->pipeline = o.pipeline;
 	plan->blosc1 = true;
 	return 0;

@@ -23,7 +23,7 @@ static inline size_t b2f_blp_encode_bound(uint32_t nbytes)
  * the filters of @options have one, and replaces codecs that Blosc 1 does not
  * know.
  *
- * Returns 0, -EINVAL (options that cannot be), B2F_ETOOBIG or -ENOMEM, with the
+ * Returns 0, -EINVAL (impossible options), B2F_ETOOBIG or -ENOMEM, with the
  * cause in @why.
  */
 B2F_MUST_CHECK

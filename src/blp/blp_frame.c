@@ -11,10 +11,10 @@
 #include "codec/codec.h"
 #include "index/index_write.h"
 
-/* Chunks do not store their level, but a writer needs one. */
+/* Level for new chunks: stored chunks do not tell theirs. */
 #define CLEVEL 5
 
-/* Blosc 1 decides itself what to split, by the same rule. */
+/* Blosc 1 splits blocks by this rule. */
 #define SPLIT_AUTO 3
 
 static uint8_t codec_of(const struct b2f_chunk_header *h)

@@ -10,9 +10,9 @@
 #include "blp/blp.h"
 
 /*
- * Makes, in *@out, malloc'ed, the header of a frame (*@lead bytes), and right
- * behind it what belongs behind the @blp->size bytes of its chunks; *@size bytes in
- * all.  @first is the header of its first chunk, NULL if that is not known.
+ * Makes *@size bytes in *@out, malloc'ed: the header of a frame (*@lead bytes),
+ * and right behind it the parts that belong behind the @blp->size bytes of the
+ * Bloscpack file.  @first is the header of its first chunk, or NULL if unknown.
  *
  * Returns 0, B2F_ETOOBIG or -ENOMEM, with the cause in @why.
  */

@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "blp/blp.h"
 
-/* Limit for the metadata, packed or not. */
+/* Limit for the metadata, compressed or not. */
 #define META_MAX (16u << 20)
 
 enum {
@@ -21,7 +21,7 @@ struct section {
 	char format[8];
 	const struct b2f_sum *sum;
 	uint8_t codec;
-	/* Bytes of the text, of its stored form, and of the room for it. */
+	/* Bytes of the text, of its stored form, and of the room for that. */
 	uint32_t size;
 	uint32_t stored;
 	uint32_t room;

@@ -16,7 +16,7 @@ struct blp_store {
 	struct b2f_blp blp;
 	/* Stamp of the file when it was read. */
 	struct b2f_frame_stamp identity;
-	/* Before the file (base.lead bytes) and behind it; malloc'ed. */
+	/* Bytes shown before the file (base.lead) and behind it; malloc'ed. */
 	uint8_t *made;
 };
 
@@ -62,7 +62,7 @@ static int blp_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	return 0;
 }
 
-/* The object as the store of the file has made it. */
+/* @object as an object of the file's own store. */
 static struct b2f_object in_whole(const struct b2f_object *object)
 {
 	const struct blp_store *b = blp_of(object->store);
@@ -74,7 +74,10 @@ static struct b2f_object in_whole(const struct b2f_object *object)
 	return inner;
 }
 
-/* Returns how many bytes of [@off, @off + @n) are in the @size at @start. */
+/*
+ * Returns how many bytes, from @off on, are in both [@off, @off + @n) and the
+ * @size bytes at @start.
+ */
 static size_t overlap(uint64_t off, size_t n, uint64_t start, uint64_t size)
 {
 	return off < start || off - start >= size

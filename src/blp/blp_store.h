@@ -2,15 +2,15 @@
 /*
  * blp_store.h - a Bloscpack file as the store of a contiguous frame
  *
- * Its chunks are chunks of a frame, in any order, so that a header and an index
- * around the file make it a frame:
+ * Its chunks are valid chunks of a frame, so a header and an index around the
+ * file make it a frame:
  *
  *   header of a frame      made here; store->lead bytes
  *   the Bloscpack file     as it is; a place in the index is an offset in it
  *   index, vlmetalayers    made here
  *
- * The code that reads frames reads Bloscpack files, too.  Their metadata are
- * the vlmetalayer B2F_BLP_META.
+ * So the code that reads frames reads Bloscpack files.  Their metadata are the
+ * vlmetalayer B2F_BLP_META.
  *
  * Layer: blp.  May include: base/ chunk/ index/ store/.  Threads: as store.h.
  */
@@ -27,9 +27,9 @@
  * If *@store is a Bloscpack file, replaces it by a store that shows it as a
  * frame and owns it; b2f_store_free() frees both.
  *
- * Returns 0, B2F_ENOTFRAME (it is none), B2F_ECORRUPT, B2F_EUNSUPPORTED,
- * B2F_ETOOBIG, -ENOMEM or an errno, with the cause in @why; then *@store is as
- * it was.
+ * Returns 0, B2F_ENOTFRAME (not a Bloscpack file), B2F_ECORRUPT,
+ * B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno, with the cause in @why;
+ * on error *@store is unchanged.
  */
 B2F_MUST_CHECK
 int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why);

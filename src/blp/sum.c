@@ -48,7 +48,7 @@ static int make_crc32(const struct b2f_sum *sum, const void *data, size_t n,
 }
 
 #ifdef B2F_HAVE_CRYPTO
-/* A libcrypto under a policy may refuse some. */
+/* Policies of a machine may have libcrypto refuse a digest. */
 static int make_digest(const struct b2f_sum *sum, const void *data, size_t n,
 		       uint8_t *out)
 {

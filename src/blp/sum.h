@@ -2,8 +2,8 @@
 /*
  * sum.h - the checksums of Bloscpack files
  *
- * A const table by the number that a header has for each: adler32 and crc32 of
- * zlib (little endian), the others of libcrypto.
+ * A const table, indexed by the number in the file's header: adler32 and crc32
+ * come from zlib (stored little endian), the others from libcrypto.
  *
  * Layer: blp.  May include: base/.  Threads: pure functions.
  */
@@ -16,7 +16,7 @@
 #include "base/attr.h"
 #include "base/why.h"
 
-/* Bytes of the longest one. */
+/* Bytes of the longest sum. */
 #define B2F_SUM_SIZE_MAX 64
 
 struct b2f_sum {
@@ -37,16 +37,16 @@ const struct b2f_sum *b2f_sum_by_number(unsigned int number);
 const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number);
 
 /*
- * Puts the sum of the @n bytes at @data, @sum->size bytes, into @out.  Returns 0,
- * or B2F_EUNSUPPORTED: neither this build nor its libcrypto has it.
+ * Puts the sum of the @n bytes at @data, @sum->size bytes, into @out.  Returns
+ * 0, or B2F_EUNSUPPORTED (this build, or its libcrypto, lacks it).
  */
 B2F_MUST_CHECK
 int b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
 		 uint8_t *out, struct b2f_why *why);
 
 /*
- * Is the sum of the @n bytes at @data the one at @expected?  Returns 0,
- * B2F_ECORRUPT or as b2f_sum_make().
+ * Compares the sum of the @n bytes at @data with @expected.  Returns 0,
+ * B2F_ECORRUPT (they differ) or as b2f_sum_make().
  */
 B2F_MUST_CHECK
 int b2f_sum_check(const struct b2f_sum *sum, const void *data, size_t n,

@@ -16,16 +16,16 @@
 #include "base/bytes.h"
 #include "codec/blosclz_impl.h"
 
-/* How far fast copies may go beyond the end of an item. */
+/* Fast copies may go this far beyond the end of an item. */
 #define SLACK 32
 
-/* From this length on a call of memcpy() or memset() is worth it. */
+/* From this length on memcpy() or memset() is worth its call. */
 #define CALL_MIN 256
 
 /* The same for memset() of one byte, which stores more at once. */
 #define MEMSET_MIN 48
 
-/* Largest near distance; coding it means that a far one follows. */
+/* Largest near distance; as a code it announces a far distance. */
 #define FAR_BASE 8192
 
 struct blosclz {
@@ -144,7 +144,7 @@ static inline bool copy_match(struct blosclz *s, size_t distance, size_t n)
 	if (distance > (size_t)(s->out - s->out_start) || n > left)
 		return false;
 	from = s->out - distance;
-	/* Near the end the last bytes, or all of them, one by one. */
+	/* Near the end, copy the last bytes, or all of them, one by one. */
 	if (B2F_UNLIKELY(left - n < SLACK))
 		fast = n > SLACK ? n - SLACK : 0;
 	if (B2F_LIKELY(fast && distance >= 8))
@@ -217,7 +217,10 @@ static int blosclz_decode(void *state, const uint8_t *src, size_t src_size,
 	ctrl = *s.in++ & 31;
 	for (;;) {
 		if (ctrl == 31)
-			/* Common, and then the next item can be guessed. */
+			/*
+			 * Apart, so that the processor predicts the next item:
+			 * these are common.
+			 */
 			ok = copy_literals(&s, 32);
 		else if (ctrl < 32)
 			ok = copy_literals(&s, ctrl + 1);

@@ -26,11 +26,11 @@
 
 #define HASH_LOG_MAX 15
 
-/* From here on a distance needs two more bytes. */
+/* From this distance on a match needs two more bytes. */
 #define FAR_DISTANCE 8192
 #define DISTANCE_MAX (FAR_DISTANCE + 0xffff)
 
-/* Shortest match that takes less than its bytes. */
+/* Shortest match that takes less than its bytes, near and far. */
 #define NEAR_MIN 4
 #define FAR_MIN	 6
 
@@ -38,7 +38,7 @@
 #define RUN_MAX 32
 #define MARK	0x20
 
-/* Below that there is nothing to gain. */
+/* Shorter data are not worth a stream. */
 #define SRC_MIN 16
 
 /* A match of this many bytes is not doubted. */
@@ -49,11 +49,11 @@
 
 struct level {
 	uint8_t hash_log;
-	/* The step grows by 1 after so many (as a power of 2) misses. */
+	/* The step grows by 1 after 2^patience misses. */
 	uint8_t patience;
 	/* Places kept for each hash: 1 or 2. */
 	uint8_t ways;
-	/* A section has to save one byte out of so many. */
+	/* A section should save one byte out of so many. */
 	uint8_t gain_part;
 	/* The longest step, after sections that saved less. */
 	uint8_t step_max;
@@ -130,7 +130,7 @@ static inline uint64_t load8(const uint8_t *p)
 	return le64toh(x);
 }
 
-/* How many bytes at @a are those at @b, which ends at @end at the latest. */
+/* The number of equal bytes at @a and @b, before @end, which bounds @b. */
 static inline size_t common_size(const uint8_t *a, const uint8_t *b,
 				 const uint8_t *end)
 {
@@ -150,7 +150,7 @@ static inline size_t common_size(const uint8_t *a, const uint8_t *b,
 	return (size_t)(b - start);
 }
 
-/* Whole runs, then the rest, which is shorter than a run. */
+/* Writes the literals up to @end: whole runs, then the rest. */
 static bool put_literals(struct stream *s, const uint8_t *end)
 {
 	const uint8_t *from = s->literals;
@@ -185,7 +185,7 @@ static inline bool put_match(struct stream *s, const struct match *match)
 	unsigned int high = is_far ? 31 : (unsigned int)(back >> 8);
 	uint8_t *out = s->out;
 
-	/* Control byte, length, distance: all that there could be. */
+	/* The most that a control byte, a length and a distance take. */
 	if ((size_t)(s->out_end - out) < 5 + field / 255)
 		return false;
 	*out++ = (uint8_t)((field < 7 ? field : 7) << 5 | high);
@@ -326,7 +326,9 @@ static inline size_t next_place(size_t off, size_t step)
 	return (off | mask) + 1;
 }
 
-/* Every item from @at to @end, or a bit further; NULL if they do not fit. */
+/*
+ * Writes the items from @at to @end, or a bit further; NULL if they do not fit.
+ */
 static inline const uint8_t *put_section(struct blosclz_encoder *enc,
 					 const struct level *level,
 					 struct stream *s, size_t step,
@@ -365,11 +367,13 @@ static inline size_t size_at(const struct stream *s, const uint8_t *at)
 	       (at > s->literals ? (size_t)(at - s->literals) : 0);
 }
 
-/* Every item but the last literals; false if they do not fit. */
+/* Writes all items but the last literals; false if they do not fit. */
 static bool put_items(struct blosclz_encoder *enc, const struct level *level,
 		      struct stream *s)
 {
-	/* Behind the last place where four bytes, and one to end with, are. */
+	/*
+	 * A match has to begin before @end: four bytes, and a literal behind.
+	 */
 	const uint8_t *at = s->src, *end = s->src_end - 4, *start, *stop;
 	size_t step = 1, before, size;
 

@@ -20,7 +20,7 @@ static const struct b2f_codec *const codecs_by_code[B2F_CODECS] = {
 	[B2F_CODEC_ZSTD] = &b2f_codec_zstd,
 };
 
-/* Indexed by code; plugins as C-Blosc2 has registered them. */
+/* Indexed by code; plugins under the codes that C-Blosc2 has registered. */
 static const char *const code_names[] = {
 	[B2F_CODEC_BLOSCLZ] = "blosclz",
 	[B2F_CODEC_LZ4] = "lz4",
@@ -72,7 +72,7 @@ void b2f_codec_states_fini(struct b2f_codec_states *states)
 	b2f_codec_states_init(states);
 }
 
-/* The codec of @format, its state made. */
+/* Finds the codec of @format, and makes its state. */
 static int codec_get(struct b2f_codec_states *states, unsigned int format,
 		     const struct b2f_codec **out, struct b2f_why *why)
 {

@@ -29,7 +29,7 @@
 enum b2f_codec_format {
 	B2F_FORMAT_BLOSCLZ = 0,
 	B2F_FORMAT_LZ4 = 1,
-	/* Used by Blosc 1; not built in. */
+	/* In files of Blosc 1; not built in. */
 	B2F_FORMAT_SNAPPY = 2,
 	B2F_FORMAT_ZLIB = 3,
 	B2F_FORMAT_ZSTD = 4,
@@ -100,7 +100,7 @@ extern const struct b2f_codec b2f_codec_lz4hc;
 extern const struct b2f_codec b2f_codec_zlib;
 extern const struct b2f_codec b2f_codec_zstd;
 
-/* The codec of @format, or NULL if it is reserved or a plugin. */
+/* Returns the codec of @format, or NULL if it is reserved or a plugin. */
 const struct b2f_codec *b2f_codec_by_format(unsigned int format);
 
 /* Returns the codec that encodes for @code, or NULL if there is none. */
@@ -153,8 +153,7 @@ void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
  * Encodes @src as one stream with codec @code, as struct b2f_codec's encode
  * does; at @level 0, or from 0 bytes, nothing fits.
  *
- * Streams are made without a dictionary; one would be set beside this call, as
- * b2f_codec_states_dict() does for decoding.
+ * Streams are made without a dictionary.
  *
  * Returns the size of the stream, 0 if it does not fit in @dst, -ENOMEM, or
  * B2F_EUNSUPPORTED (nothing encodes for @code).

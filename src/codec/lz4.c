@@ -9,7 +9,7 @@
 #include "b2frame/error.h"
 
 struct lz4_state {
-	/* The caller's; NULL if there is none. */
+	/* Belongs to the caller; NULL: no dictionary. */
 	const uint8_t *dict;
 	size_t dict_size;
 };
@@ -69,9 +69,7 @@ static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
 		return 0;
 	if (room > INT_MAX)
 		room = INT_MAX;
-	/*
-	 * C-Blosc2 makes the same call: streams have the same size to the byte.
-	 */
+	/* C-Blosc2 makes the same call, so streams have the same size. */
 	return LZ4_compress_fast_extState(encoder, (const char *)src,
 					  (char *)dst, (int)src_size, (int)room,
 					  B2F_CLEVEL_MAX + 1 - (int)level);

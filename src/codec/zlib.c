@@ -33,7 +33,7 @@ static void zlib_state_free(void *state)
 	free(state);
 }
 
-/* Exact: the stream ends where the input ends, and where the output does. */
+/* The stream has to end exactly where the input and the output end. */
 static int zlib_decode(void *state, const uint8_t *src, size_t src_size,
 		       uint8_t *dst, size_t dst_size)
 {

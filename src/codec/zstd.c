@@ -10,12 +10,12 @@
 #include "b2frame/error.h"
 #include "base/bytes.h"
 
-/* Starts a dictionary that has tables; other bytes are raw content. */
+/* Begins a dictionary with tables; any other dictionary is raw content. */
 #define DICT_MAGIC 0xec30a437U
 
 struct zstd_state {
 	ZSTD_DCtx *ctx;
-	/* NULL if there is none; @ctx refers to it. */
+	/* NULL: no dictionary.  @ctx refers to it. */
 	ZSTD_DDict *dict;
 };
 

@@ -8,12 +8,12 @@
 #include "filter/shuffle_impl.h"
 
 /*
- * The planes of one tile.  Twice what a stack buffer should have: with less,
- * items of 16 bytes would give rows shorter than an AVX-512 vector.
+ * Bytes of the planes of one tile, on the stack.  With less, items of 16 bytes
+ * would give rows shorter than an AVX-512 vector.
  */
 #define TILE_SIZE 8192
 
-/* Wider items are handled in groups of so many planes. */
+/* Wider items are done in groups of so many planes. */
 #define GROUP_PLANES 16
 
 struct bit_rows {

@@ -8,7 +8,7 @@
 #include "filter/bytedelta_impl.h"
 #include "filter/vec16.h"
 
-/* Goes on with the sum @sum. */
+/* Continues the running sum @sum over @data. */
 static void sum_from(uint8_t *data, size_t n, uint8_t sum)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ void b2f_bytedelta_sum(uint8_t *data, size_t n)
 #ifdef B2F_VEC16
 	b2f_vec16 last = b2f_vec16_fill(0), v;
 
-	/* Each step waits for a single addition of the one before. */
+	/* Each step depends on the one before by a single addition. */
 	for (; i + 16 <= n; i += 16) {
 		v = b2f_vec16_running_sum(b2f_vec16_load(data + i));
 		b2f_vec16_store(data + i, b2f_vec16_add(v, last));
@@ -68,9 +68,9 @@ static void bytedelta_decode(const struct b2f_filter_block *block, uint8_t meta,
 }
 
 /*
- * Undoes what writers on x86 and ARM did: the sum starts anew where their
- * vectors ended.  Builds without SIMD wrote the same as id 35; nothing tells
- * the two apart, but such builds were rare.
+ * Undoes the filter as builds for x86 and ARM wrote it: the sum starts anew
+ * where their vectors end.  Builds without SIMD wrote bytes like those of id
+ * 35; nothing tells the two apart, but such builds were rare.
  */
 static void bytedelta_old_decode(const struct b2f_filter_block *block,
 				 uint8_t meta, const uint8_t *src, uint8_t *dst,
@@ -89,14 +89,14 @@ static void bytedelta_old_decode(const struct b2f_filter_block *block,
 	}
 }
 
-/* Without the number of channels the block could not be read on its own. */
+/* Without the number of channels a chunk could not be read on its own. */
 static bool bytedelta_encodable(unsigned int typesize, uint8_t meta)
 {
 	(void)typesize;
 	return meta > 0;
 }
 
-/* Written so that compilers make vectors of it. */
+/* Simple enough for the compiler to vectorize. */
 static void differences(const uint8_t *restrict src, uint8_t *restrict dst,
 			size_t n)
 {

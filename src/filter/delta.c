@@ -60,8 +60,8 @@ static uint64_t spread_top(uint64_t x, size_t unit)
 }
 
 /*
- * Works on eight bytes at a time: each step waits for a single XOR of the one
- * before, not for one per unit.
+ * Works on eight bytes at a time: each step depends on the one before by a
+ * single XOR, not by one per unit.
  */
 static void xor_running(uint8_t *data, size_t unit, size_t size)
 {

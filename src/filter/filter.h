@@ -49,7 +49,7 @@ struct b2f_filter_block {
 	unsigned int typesize;
 	/* Frame header's item size, may be > 255; 0 for a bare chunk. */
 	uint32_t schunk_typesize;
-	/* Version byte of the chunk; 2 has another bitshuffle. */
+	/* Version byte of the chunk; in version 2 bitshuffle differs. */
 	unsigned int chunk_version;
 	/*
 	 * Block 0 of the chunk, decoded: the reference of delta.  NULL while
@@ -57,7 +57,10 @@ struct b2f_filter_block {
 	 * stands alone.  At least as long as the block being decoded.
 	 */
 	const uint8_t *ref;
-	/* NULL if the frame is no array, or is one of more dimensions. */
+	/*
+	 * NULL if the frame is no array, or has more than B2F_GRID_MAX_DIM
+	 * dimensions.
+	 */
 	const struct b2f_filter_grid *grid;
 };
 

@@ -57,7 +57,7 @@ bool b2f_pipeline_needs_ref(const struct b2f_pipeline *pipeline)
 	return count_deltas(pipeline) > 0;
 }
 
-/* How many filters move the bytes from one buffer to the other. */
+/* The number of filters that move the bytes to the other buffer. */
 static unsigned int count_moves(const struct b2f_pipeline *pipeline)
 {
 	const struct b2f_filter *filter;
@@ -104,7 +104,7 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 	}
 }
 
-/* Checks one slot of b2f_pipeline_encodable(); false: it has to stay empty. */
+/* Can the filter @id be encoded here? */
 static bool slot_encodable(unsigned int id, uint8_t meta, unsigned int typesize,
 			   bool allow_lossy)
 {
@@ -128,7 +128,7 @@ bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
 
 		if (id == B2F_FILTER_NONE)
 			continue;
-		/* The old filter was meant to be this one. */
+		/* The new filter does what the old one was meant to do. */
 		if (id == B2F_FILTER_BYTEDELTA_OLD)
 			id = B2F_FILTER_BYTEDELTA;
 		if (id == B2F_FILTER_BYTEDELTA && !meta &&

@@ -28,14 +28,14 @@ int b2f_pipeline_check(const struct b2f_pipeline *pipeline,
 bool b2f_pipeline_needs_ref(const struct b2f_pipeline *pipeline);
 
 /*
- * Where the encoded block has to be put, so that b2f_pipeline_decode() leaves
- * the decoded one in @dst: @dst itself, or @tmp if an odd number of filters
- * moves the bytes.
+ * Returns the buffer for the encoded block, so that b2f_pipeline_decode()
+ * leaves the decoded block in @dst: @dst itself, or @tmp if an odd number of
+ * filters moves the bytes.
  */
 uint8_t *b2f_pipeline_start(const struct b2f_pipeline *pipeline, uint8_t *dst,
 			    uint8_t *tmp);
 
-/* True if @tmp is used at all. */
+/* True if decoding uses @tmp at all. */
 bool b2f_pipeline_needs_tmp(const struct b2f_pipeline *pipeline);
 
 /*
@@ -51,10 +51,10 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
 /*
  * Makes @out the pipeline that stands in for @wanted when items of @typesize
  * (chunk header's) and @schunk_typesize (the real one) are encoded here.
- * Filters that cannot be encoded here are left out, and so are lossy ones
- * unless @allow_lossy, and so is a second delta: the chunk says itself how it
- * was made.  bytedelta gets its number of channels written down, so that the
- * chunk can stand alone.
+ * Filters that cannot be encoded here are left out, and so are lossy filters
+ * unless @allow_lossy, and a second delta; a chunk names its own filters.
+ * bytedelta gets its number of channels as its meta byte, so that the chunk can
+ * be decoded without the frame.
  *
  * Returns true if @out does what @wanted does.
  */

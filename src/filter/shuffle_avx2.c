@@ -51,7 +51,7 @@ AVX2 B2F_SHUFFLE_INLINE void zip(__m256i v[16], unsigned int n)
 	zip_steps(v, n, n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 4);
 }
 
-/* The way back, for what load_halves() loaded. */
+/* Undoes zip(), for vectors that load_halves() loaded. */
 AVX2 B2F_SHUFFLE_INLINE void unzip(__m256i v[16], unsigned int n)
 {
 	zip_steps(v, n, 4);
@@ -75,7 +75,7 @@ AVX2 B2F_SHUFFLE_INLINE void load_halves(__m256i v[16], const uint8_t *src,
 		v[j] = load_two(src + 16 * j, src + 16 * n + 16 * j);
 }
 
-/* Stores what zip() left: first all the low halves, then the high ones. */
+/* Stores the result of zip(): first all low halves, then all high halves. */
 AVX2 B2F_SHUFFLE_INLINE void store_halves(uint8_t *dst, const __m256i v[16],
 					  unsigned int n)
 {

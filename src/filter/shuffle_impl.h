@@ -69,8 +69,8 @@ struct b2f_shuffle_variant {
 			  size_t width, size_t nitems);
 	/*
 	 * Like unshuffle() with planes->count == @width, but plane j is at
-	 * @planes[j].  Returns how many items are done: 0 for a width without
-	 * code of its own.  NULL: no width has any.
+	 * @planes[j].  Returns the number of items done: 0 for a width without
+	 * special code.  NULL: no width has special code.
 	 */
 	size_t (*gather)(const uint8_t *const *planes, uint8_t *dst,
 			 size_t width, size_t nitems);
@@ -81,10 +81,10 @@ struct b2f_shuffle_variant {
 	 */
 	void (*plane)(const uint8_t *rows, size_t stride, uint8_t *plane,
 		      size_t nbytes);
-	/* The way back of unshuffle(): items at @src, @width apart. */
+	/* Undoes unshuffle(): items at @src, @width apart. */
 	void (*shuffle)(const uint8_t *src, size_t width,
 			const struct b2f_planes_to *planes, size_t nitems);
-	/* The way back of plane(). */
+	/* Undoes plane(). */
 	void (*rows)(const uint8_t *plane, uint8_t *rows, size_t stride,
 		     size_t nbytes);
 };
@@ -108,7 +108,9 @@ extern const struct b2f_shuffle_variant *const b2f_shuffle_variants[];
 /* The fastest variant that this machine supports. */
 const struct b2f_shuffle_variant *b2f_shuffle_best(void);
 
-/* The ends of a block, shorter than a vector: items or bytes from @done on. */
+/*
+ * For the end of a block, shorter than a vector: items or bytes from @done on.
+ */
 void b2f_shuffle_scalar_items(const struct b2f_planes *planes, uint8_t *dst,
 			      size_t width, size_t done, size_t nitems);
 void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,

@@ -31,13 +31,13 @@ B2F_SHUFFLE_INLINE void zip(b2f_vec16 v[16], unsigned int n)
 	zip_steps(v, n, n == 2 ? 1 : n == 4 ? 2 : n == 8 ? 3 : 4);
 }
 
-/* The way back: what lay item by item is then plane by plane. */
+/* Undoes zip(): from items to planes. */
 B2F_SHUFFLE_INLINE void unzip(b2f_vec16 v[16], unsigned int n)
 {
 	zip_steps(v, n, 4);
 }
 
-/* Widths that are a power of 2: what zip() leaves is stored as it is. */
+/* Widths that are a power of 2: the result of zip() is stored unchanged. */
 B2F_SHUFFLE_INLINE size_t unshuffle_pow2(const struct b2f_planes *planes,
 					 unsigned int n, uint8_t *dst,
 					 size_t nitems)

@@ -10,8 +10,9 @@
 #include <string.h>
 
 /*
- * How many of the low bits out of @width the parameter drops: it is signed, and
- * tells how many to keep, or, if negative, to drop.  Negative if it cannot be.
+ * The number of low bits, of @width, to drop.  The parameter is signed: the
+ * bits to keep, or, if negative, to drop.  Returns a negative number if it is
+ * impossible.
  */
 static int dropped_bits(int width, uint8_t meta)
 {

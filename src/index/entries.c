@@ -9,7 +9,7 @@
 
 #define ENTRY_SIZE 8
 
-/* Bit 63 says special, bits 56..58 which; nothing else may be set. */
+/* Bit 63: a special chunk; bits 56..58: its kind.  No other bit may be set. */
 #define ENTRY_SPECIAL (UINT64_C(1) << 63)
 #define ENTRY_ZEROS   (ENTRY_SPECIAL | UINT64_C(1) << 56)
 #define ENTRY_NAN     (ENTRY_SPECIAL | UINT64_C(2) << 56)
@@ -18,8 +18,9 @@
 /*
  * How many entries the index may hold for each of its stored bytes.  A block of
  * C-Blosc2's index is 16 KiB, and the shortest one (a run) takes 8 bytes: 2,048
- * decoded bytes for each stored one.  More would be false, and would make us
- * allocate up to 2 GB for a few bytes.  Small indexes are not checked.
+ * decoded bytes for each stored one.  An index that claims more is damaged, and
+ * would have us allocate up to 2 GB for a few bytes.  Indexes of up to 1 MiB
+ * are not checked.
  */
 #define EXPANSION_MAX  2048
 #define EXPANSION_FREE (UINT64_C(1) << 20)
@@ -61,7 +62,10 @@ static int check_count(const struct b2f_chunk_header *h,
 	return 0;
 }
 
-/* A value that is neither a place in this frame nor a special chunk. */
+/*
+ * True for a value that is neither a position in this frame nor a special
+ * chunk.
+ */
 static bool is_bad(uint64_t value, const struct b2f_frame_header *frame)
 {
 	if (value & ENTRY_SPECIAL)
@@ -78,7 +82,9 @@ static int check_values(struct b2f_entries *entries,
 	uint64_t n = entries->raw ? entries->n : 1;
 	uint64_t nspecial = 0;
 
-	/* Very many chunks, for very few bytes, all in the same place. */
+	/*
+	 * One repeated value costs few bytes, and may claim very many chunks.
+	 */
 	if (!entries->raw && entries->n > 1 && !(entries->same >> 63))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the index sends all %llu chunks to the "

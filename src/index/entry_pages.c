@@ -9,7 +9,7 @@
 #include "chunk/encode_blocks.h"
 #include "index/index.h"
 
-/* The level of C-Blosc2's own indexes; its readers see no other. */
+/* The level of C-Blosc2's own indexes, so that ours look the same. */
 #define CLEVEL 5
 
 /* The first page begins with room for this many entries. */
@@ -21,7 +21,7 @@ static void forget_block(struct b2f_page_block *block)
 	*block = (struct b2f_page_block){0};
 }
 
-/* Forgets known facts, which are about other entries now. */
+/* Forgets the known facts of @page, after its entries have changed. */
 static void forget(struct b2f_page *page)
 {
 	page->nknown = 0;
@@ -38,7 +38,7 @@ static void unref(struct b2f_page *page)
 	free(page);
 }
 
-/* A page with room for @cap entries, and a copy of @like's (NULL: none). */
+/* A page with room for @cap entries, and a copy of those of @like (or NULL). */
 static struct b2f_page *new_page(uint32_t cap, const struct b2f_page *like)
 {
 	struct b2f_page *page =
@@ -84,7 +84,7 @@ static int reserve_table(struct b2f_pages *pages, size_t n)
 	return 0;
 }
 
-/* Most frames have few chunks: then a whole page would be a waste. */
+/* Most frames have few chunks; a whole page would waste memory. */
 static uint32_t first_cap(uint64_t n)
 {
 	return (uint32_t)b2f_min_u64(b2f_max_u64(n + n / 2, FIRST_ENTRIES),
@@ -233,7 +233,7 @@ struct b2f_encode_options b2f_pages_options(uint32_t item)
 	};
 }
 
-/* Without memory for it, the block is made once more in the next index. */
+/* Keeps the stored bytes of @block for the next index, if there is memory. */
 static void keep(struct b2f_page_block *block, uint64_t key,
 		 const uint8_t *bytes, uint32_t size)
 {
@@ -247,7 +247,7 @@ static void keep(struct b2f_page_block *block, uint64_t key,
 	*block = (struct b2f_page_block){kept, size, key};
 }
 
-/* Puts the next block; returns as b2f_encode_blocks_put(). */
+/* Puts block @page, copied or encoded; returns as b2f_encode_blocks_put(). */
 static int put(const struct b2f_page_list *list, struct b2f_encode_blocks *b,
 	       uint32_t page)
 {

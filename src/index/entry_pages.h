@@ -13,7 +13,8 @@
  *
  * Threads: the pages of one state are for one thread at a time.  Any number of
  * states may share a page.  The known facts of a page belong to the thread that
- * makes an index of it: for all states that share pages, one at a time.
+ * makes an index; only one thread at a time does so for states that share
+ * pages.
  */
 #ifndef B2F_INDEX_ENTRY_PAGES_H
 #define B2F_INDEX_ENTRY_PAGES_H
@@ -22,20 +23,23 @@
 
 #include "chunk/encoder.h"
 
-/* Entries of a page: of 8 bytes, they are a block as C-Blosc2 makes it. */
+/* Entries of a page: at 8 bytes each they fill a block of C-Blosc2's index. */
 #define B2F_PAGE_ENTRIES 2048
 
 /* A page as a block of stored bytes; malloc'ed, or NULL. */
 struct b2f_page_block {
 	uint8_t *bytes;
 	uint32_t size;
-	/* The bytes also depend on this: b2f_index_key(), or the tag before. */
+	/* What else the bytes depend on: b2f_index_key(), or the tag before. */
 	uint64_t key;
 };
 
 struct b2f_page {
 	atomic_uint nrefs;
-	/* Entries there is room for; fewer than all of a page in the first. */
+	/*
+	 * Entries that have room here; the first page may have less than a
+	 * whole one.
+	 */
 	uint32_t cap;
 	/* Number of entries for which the fields up to @tags are known. */
 	uint32_t nknown;
@@ -43,15 +47,18 @@ struct b2f_page {
 	/* 1 + the largest chunk id, or 0; the last tag, or 0. */
 	uint64_t above;
 	uint32_t last_tag;
-	/* Where the last chunk ends, for whoever makes @values; else 0. */
+	/*
+	 * End of the last chunk, set with @values in a contiguous frame; else
+	 * 0.
+	 */
 	uint64_t end;
-	/* In the index chunk, and in the list of tags (tags.h). */
+	/* Stored bytes in the index chunk, and in the list of tags (tags.h). */
 	struct b2f_page_block values;
 	struct b2f_page_block tags;
 	uint64_t raw[];
 };
 
-/* Zero-initialize it, which has no room; end with b2f_pages_fini(). */
+/* Pages of one state.  Zero-initialize it; end with b2f_pages_fini(). */
 struct b2f_pages {
 	struct b2f_page **at;
 	size_t n;
@@ -63,35 +70,35 @@ static inline uint64_t b2f_pages_get(const struct b2f_pages *pages, uint64_t i)
 	return pages->at[i / B2F_PAGE_ENTRIES]->raw[i % B2F_PAGE_ENTRIES];
 }
 
-/* Sets entry @i, whose page b2f_pages_own() has made this one's own. */
+/* Sets entry @i; b2f_pages_own() has copied its page if it was shared. */
 static inline void b2f_pages_set(struct b2f_pages *pages, uint64_t i,
 				 uint64_t raw)
 {
 	pages->at[i / B2F_PAGE_ENTRIES]->raw[i % B2F_PAGE_ENTRIES] = raw;
 }
 
-/* Room for @n entries, the new ones without a value.  Returns 0 or -ENOMEM. */
+/* Makes room for @n entries; new ones have no value.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_pages_reserve(struct b2f_pages *pages, uint64_t n);
 
 /*
- * The @n entries from @first on, for which there is room, are about to be set:
- * no other state sees that.  Returns 0 or -ENOMEM.
+ * Prepares the @n entries from @first on, which have room, for b2f_pages_set():
+ * copies pages shared with other states.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_pages_own(struct b2f_pages *pages, uint64_t first, uint64_t n);
 
-/* Puts the @n entries at @raw into @pages, which has none.  0 or -ENOMEM. */
+/* Puts the @n entries at @raw into the empty @pages.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_pages_fill(struct b2f_pages *pages, const uint64_t *raw, uint64_t n);
 
-/* Shares the pages of @from with @to, which has none.  Returns 0 or -ENOMEM. */
+/* Shares the pages of @from with the empty @to.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_pages_copy(const struct b2f_pages *from, struct b2f_pages *to);
 
 void b2f_pages_fini(struct b2f_pages *pages);
 
-/* Are the first @n entries of both the same? */
+/* Are the first @n entries of @a and @b the same? */
 bool b2f_pages_equal(const struct b2f_pages *a, const struct b2f_pages *b,
 		     uint64_t n);
 
@@ -115,7 +122,7 @@ bool b2f_pages_is_same(const struct b2f_pages *pages, uint64_t n);
 
 /* A chunk of one item for each entry, and of one block for each page. */
 struct b2f_page_list {
-	/* Bytes of all items, and of an item. */
+	/* Bytes of all items together, and of one item. */
 	uint32_t nbytes;
 	uint32_t item;
 	/*
@@ -130,9 +137,9 @@ struct b2f_page_list {
 
 /*
  * Makes the chunk of @list at @dst, which has b2f_chunk_encode_bound() bytes;
- * *@zeros: all items are zeros, and nothing was made.  Blocks that are as
- * another index had them are copied.  Returns 0 or -ENOMEM, with the cause in
- * @why.
+ * *@zeros: all items are zeros, and nothing was made.  Pages that did not
+ * change since an earlier index are copied from their stored bytes.  Returns 0
+ * or -ENOMEM, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_pages_encode(const struct b2f_page_list *list, struct b2f_encoder *enc,

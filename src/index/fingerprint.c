@@ -13,7 +13,7 @@
 /* Where the length of the trailer is, from the end of an index. */
 #define FROM_END_TRAILER_LEN 22
 
-/* The fields of the fixed header that say what the data are. */
+/* The fields of the fixed header that describe the data. */
 static const struct {
 	uint8_t at, size;
 } fields[] = {

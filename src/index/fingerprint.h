@@ -28,9 +28,9 @@
 #define B2F_FINGERPRINT_OLD 3
 
 /*
- * In the place of the type: there is none, but a program that writes a trailer
- * takes this away, so that its writer sees whether it is still the same
- * (frame/single_commit.c).
+ * Stands in the place of the type while our writer changes a contiguous frame;
+ * there is no fingerprint then.  A foreign writer that puts a new trailer there
+ * removes it, so our writer notices (frame/single_commit.c).
  */
 #define B2F_FINGERPRINT_CLAIMED 5
 
@@ -40,7 +40,9 @@
  */
 #define B2F_FINGERPRINT_SMALL 6
 
-/* _SMALL before its first commit: its form is open (file/file_form.c). */
+/*
+ * _SMALL before its first commit: its form may still change (file/file_form.c).
+ */
 #define B2F_FINGERPRINT_EMPTY 7
 
 /* Bytes of a whole index that has a fingerprint, at its end. */

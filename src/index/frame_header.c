@@ -6,7 +6,7 @@
 #include "base/cursor.h"
 #include "index/index.h"
 
-/* Type sizes above this cannot be: the largest block holds one item. */
+/* Largest possible type size: a block holds at least one item. */
 #define TYPESIZE_MAX B2F_BLOCKSIZE_MAX
 
 enum {
@@ -14,7 +14,7 @@ enum {
 	VERSION_MAX = 3,
 	TYPE_CONTIGUOUS = 0,
 	TYPE_SPARSE = 1,
-	/* In codec_flags: the code stands in the udcodec byte. */
+	/* Value in codec_flags: the code stands in the udcodec byte. */
 	CODEC_ELSEWHERE = 6,
 	/* Offsets into the header; the markers between them are constants. */
 	OFF_MAGIC = 0,
@@ -120,7 +120,7 @@ static int check_sizes(const struct b2f_frame_header *h, struct b2f_why *why)
 
 	if (h->nbytes > INT64_MAX || h->cbytes > INT64_MAX)
 		return b2f_why_set(why, B2F_ECORRUPT, "a negative size");
-	/* Deleted data may be counted although the file has lost them. */
+	/* C-Blosc2 may count deleted chunks that are no longer in the file. */
 	if (!h->sparse && h->nbytes > 0 && h->cbytes > room)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "%llu bytes of chunks in a frame of %llu",

@@ -44,11 +44,14 @@ struct b2f_frame_header {
 	/* Real type size, may be > 255. */
 	uint32_t typesize;
 	/*
-	 * The block size that was asked for; 0: automatic. Existing chunks may
+	 * The block size for new chunks; 0: automatic.  Existing chunks may
 	 * have others.
 	 */
 	uint32_t blocksize;
-	/* Decoded bytes per chunk but the short one; 0 variable; -1 none. */
+	/*
+	 * Decoded bytes of each chunk but a short one; 0: variable; -1: not
+	 * known yet.
+	 */
 	int32_t chunksize;
 	/* 2 or 3. */
 	uint8_t version;
@@ -73,7 +76,7 @@ b2f_frame_header_has_vlblocks(const struct b2f_frame_header *header)
 	return header->general_flags & 0x80;
 }
 
-/* A metalayer, or (content: a chunk) a vlmetalayer. */
+/* A metalayer, or a vlmetalayer, whose content is a chunk. */
 struct b2f_meta {
 	/* May hold any byte; a 0 is added behind it. */
 	char name[B2F_META_NAME_MAX + 1];
@@ -147,13 +150,14 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  * A raw entry, in memory.  For a special chunk it is the value in the index
  * chunk (bit 63 is set).  For any other:
  *
- *   bits 0..30    number of the chunk file; in a contiguous frame, whose index
- *                 has a place there, the id of that range (store/ranges.h)
+ *   bits 0..30    chunk id; in a contiguous frame the id of the chunk's range
+ *                 (store/ranges.h), while the index on disk has a position
  *   bit 31        a transaction has written it (frame/txn.h); in no index
- *   bits 32..61   what tells this version of the chunk from all others
- *   bit 62        the file has a seal, whose tag are the bits 32..62
+ *   bits 32..61   identify this version of the chunk
+ *   bit 62        the chunk has a seal, whose tag is bits 32..62
  *
- * An index chunk has the number alone; index/tags.h adds the upper bits.
+ * The index chunk on disk has the number alone; index/tags.h adds the upper
+ * bits.
  */
 #define B2F_ENTRY_SEALED (UINT64_C(1) << 62)
 #define B2F_ENTRY_ID	 UINT64_C(0x7fffffff)

@@ -12,15 +12,15 @@
 
 #define ENTRY_SIZE 8
 
-/* How far above the largest chunk id C-Blosc2 wants the compressed size. */
+/* C-Blosc2 wants the compressed size this far above the largest chunk id. */
 #define ID_MARGIN 32
 
-/* Number of indexes in a row with different lengths; a power of 2. */
+/* This many successive indexes differ in length; a power of 2. */
 #define NLENGTHS 1024
 
 /*
- * With so few chunks, the index of C-Blosc2 has few lengths; more chunks may
- * come.
+ * Up to FEW chunks, the indexes of C-Blosc2 have few different lengths, and
+ * ours avoid them, with room for MORE chunks.
  */
 #define FEW  256
 #define MORE 32
@@ -28,7 +28,7 @@
 enum {
 	GENERAL_FIXED = 0x12,
 	GENERAL_VARIABLE = 0x53,
-	/* The high bits of a frame that has VL-block chunks. */
+	/* The high bit: the frame has VL-block chunks. */
 	GENERAL_VL = 0x80,
 	TYPE_CONTIGUOUS = 0,
 	TYPE_SPARSE = 1,
@@ -72,7 +72,7 @@ uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n)
 	return n ? above - (above > 0) + ID_MARGIN : 0;
 }
 
-/* The compressed size for the header. */
+/* The compressed size that the header of the index tells. */
 static uint64_t told_size(const struct b2f_index_parts *parts)
 {
 	uint64_t more = parts->header.sparse
@@ -108,9 +108,9 @@ void b2f_frame_header_count(const struct b2f_frame_header *h,
 }
 
 /*
- * Parameters of filters are signed for python-blosc2, which opens no frame with
- * a larger one; 0 is the item size to it.  With a single channel bytedelta does
- * hardly less for items that wide.
+ * python-blosc2 takes filter parameters as signed bytes, opens no frame with a
+ * larger one, and replaces 0 by the item size.  Wider items get a single
+ * channel, with which bytedelta does hardly less for them.
  */
 static uint8_t filter_meta(const struct b2f_frame_header *h, unsigned int slot)
 {
@@ -141,7 +141,7 @@ void b2f_frame_header_set(const struct b2f_frame_header *h, uint8_t *out)
 
 void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
 {
-	/* The msgpack markers between the fields, and two empty lists. */
+	/* The MessagePack markers between the fields, and two empty lists. */
 	static const struct {
 		uint8_t at, value;
 	} marks[] = {
@@ -232,8 +232,9 @@ static void fill_values(void *arg, size_t page, uint8_t *out)
 }
 
 /*
- * Have all entries one value, as in frames of fill_special?  A single entry 0
- * counts, too: it has to be stored as bytes.
+ * Do all entries have one value, as after fill_special of C-Blosc2?  A single
+ * entry counts only if it is 0, which the encoder would store as a run of zeros
+ * instead of bytes.
  */
 static bool is_one_value(const struct b2f_index_parts *parts)
 {
@@ -295,8 +296,8 @@ static void write_ends(const struct b2f_index_parts *parts, uint8_t *buf,
 }
 
 /*
- * The longest index that C-Blosc2 writes when it changes one of few chunks: an
- * index of ours must not have the length of a later one of its own.
+ * The longest index that C-Blosc2 writes when it changes one of few chunks.
+ * Our index is longer, so that a later one of C-Blosc2 cannot have its length.
  */
 static size_t longest_stock(const struct b2f_index_parts *parts)
 {
@@ -306,12 +307,15 @@ static size_t longest_stock(const struct b2f_index_parts *parts)
 	       (parts->nentries + MORE) * ENTRY_SIZE + parts->trailer_len;
 }
 
-/* Zeros that give an index of @len bytes a length of its own. */
+/* Number of zeros that give an index of @len bytes a length of its own. */
 static size_t padding(const struct b2f_index_parts *parts, size_t len)
 {
 	uint64_t least = b2f_max_u64(len, longest_stock(parts) + 1), more;
 
-	/* A contiguous frame becomes longer with each commit. */
+	/*
+	 * Only sparse frames need it: each commit makes a contiguous one
+	 * longer.
+	 */
 	if (!parts->len_before || !parts->nentries || !parts->header.sparse)
 		return 0;
 	more = parts->len_draw ? parts->len_draw
@@ -339,7 +343,7 @@ static int write_tags(const struct b2f_index_parts *parts,
 	return 0;
 }
 
-/* All of it, into @buf, which is large enough. */
+/* Writes the whole index into @buf, which has room; *@size bytes. */
 static int write_all(const struct b2f_index_parts *parts, uint8_t *buf,
 		     size_t *size, struct b2f_why *why)
 {

@@ -28,20 +28,20 @@ struct b2f_index_parts {
 	 * says b2f_index_margin() more.
 	 */
 	struct b2f_frame_header header;
-	/* The header as it was, with its metalayers; fields are replaced. */
+	/* The previous header with its metalayers; fields are replaced. */
 	const uint8_t *header_bytes;
 	/*
-	 * Raw entries, with the tags of a sparse frame; @pages, or if that is NULL
-	 * @entries.  Where pages are as another index had them, its bytes are used.
+	 * Raw entries, with the tags of a sparse frame: @pages, or if that is
+	 * NULL @entries.  Unchanged pages are copied from their stored bytes.
 	 */
 	const uint64_t *entries;
 	const struct b2f_pages *pages;
 	uint64_t nentries;
 	/*
-	 * For a contiguous frame: the position of the chunk of entry @i, which is
-	 * @raw and not special, in bytes behind the header; entries then have the
-	 * tags only.  NULL: there are no tags, and entries have the positions.
-	 * Pages with b2f_index_has_values() are not asked for.
+	 * For a contiguous frame: returns the position, in bytes behind the
+	 * header, of the stored chunk of entry @i, whose raw value is @raw.  It
+	 * is not called for pages with b2f_index_has_values().  The index then
+	 * has no tags.  NULL: @entries have the positions.
 	 */
 	uint64_t (*place)(const void *arg, uint64_t i, uint64_t raw);
 	const void *place_arg;
@@ -53,7 +53,7 @@ struct b2f_index_parts {
 	 */
 	uint64_t len_before;
 	uint32_t len_draw;
-	/* The trailer as it was, with its vlmetalayers. */
+	/* The previous trailer with its vlmetalayers. */
 	const uint8_t *trailer_bytes;
 	uint32_t trailer_len;
 	/* The trailer gets a fingerprint (index/fingerprint.h). */
@@ -63,25 +63,25 @@ struct b2f_index_parts {
 };
 
 /*
- * C-Blosc2 opens no sparse frame with a chunk id above the compressed size that
- * the index tells, less 32.  When it writes a smaller chunk in the place of
- * another, it subtracts the difference from that size, and cannot open its own
- * frame if the size comes too near the ids.  An index of ours therefore adds
- * this margin to the compressed size of the chunks of the @n raw @entries; the
- * margin is enough even if the chunks took nothing.
+ * C-Blosc2 opens no sparse frame with a chunk id above the compressed size in
+ * the index, less 32.  When it writes a smaller chunk in the place of another,
+ * it subtracts the difference from that size, and cannot open its own frame if
+ * the size comes too near the ids.  An index of ours therefore adds this margin
+ * to the compressed size of the chunks of the @n raw @entries; the margin is
+ * enough even for chunks of 0 bytes.
  */
 uint64_t b2f_index_margin(const uint64_t *entries, uint64_t n);
 uint64_t b2f_pages_margin(const struct b2f_pages *pages, uint64_t n);
 
-/* Two writes of one page give the same bytes if this value is the same. */
+/* Two indexes with the same key have the same bytes for an unchanged page. */
 static inline uint64_t b2f_index_key(uint32_t header_len, bool sparse)
 {
 	return sparse ? 0 : header_len;
 }
 
 /*
- * Are the bytes of @page known, in an index of a contiguous frame with a header
- * of @header_len bytes?
+ * Are the bytes of @page known for an index of a contiguous frame whose header
+ * has @header_len bytes?
  */
 static inline bool b2f_index_has_values(const struct b2f_page *page,
 					uint32_t header_len)
@@ -109,13 +109,13 @@ void b2f_frame_header_count(const struct b2f_frame_header *header,
 
 /*
  * Puts the settings of @header (codec, filters, block size) into the header of
- * a frame at @out; all else there stays.
+ * a frame at @out; other fields stay.
  */
 void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
 
 /*
- * Makes the file in *@out, malloc'ed, *@size bytes.  For a contiguous frame the
- * file has the header and, right behind it, the parts that belong behind the
+ * Makes the index in *@out, malloc'ed, *@size bytes.  For a contiguous frame
+ * these are the header and, right behind it, the parts that belong behind the
  * header.cbytes bytes of chunks.
  *
  * Returns 0, -EINVAL (parts that do not fit each other), B2F_ETOOBIG (more

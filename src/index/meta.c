@@ -11,7 +11,7 @@
 #define META_START   B2F_FRAME_HEADER_FIXED
 #define VLMETA_START 2
 
-/* From the start of a section to the number of its entries. */
+/* Bytes from the start of a section to the number of its entries. */
 #define SECTION_TO_COUNT 4
 
 static int parse_name(struct b2f_cursor *cur, struct b2f_meta *meta,
@@ -124,14 +124,17 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
 }
 
 enum {
-	/* A section without entries; what each adds to it, beside its bytes. */
+	/*
+	 * Bytes of a section without entries, and of an entry beside name and
+	 * content.
+	 */
 	SECTION_EMPTY = 10,
 	ENTRY_HEAD = 6,
 	CONTENT_HEAD = 5,
-	/* Where its own size and the number of entries stand in it. */
+	/* Offsets in a section: its own size, the number of entries. */
 	OFF_SIZE = 2,
 	OFF_ENTRIES = 7,
-	/* Where a section begins: in a header, in a trailer. */
+	/* Offset of the section in a header, and in a trailer. */
 	HEADER_SECTION = B2F_FRAME_HEADER_FIXED,
 	TRAILER_SECTION = 2,
 	/* From the start of an empty trailer to what follows its section. */
@@ -248,7 +251,7 @@ int b2f_trailer_with_metas(const struct b2f_meta_list *metas, uint8_t **out,
 	write_section(metas, buf, TRAILER_SECTION, 1);
 	memcpy(buf + TRAILER_SECTION + section, plain + TRAILER_REST, rest);
 	*size = TRAILER_SECTION + section + rest;
-	/* Its own length, behind a mark. */
+	/* The trailer's own length, behind a marker. */
 	b2f_store_be32(buf + TRAILER_SECTION + section + 1, (uint32_t)*size);
 	*out = buf;
 	return 0;

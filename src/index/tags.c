@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tags.c - which version of each chunk an index means */
+/* tags.c - the version of each chunk that an index names */
 #include "index/tags.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ uint32_t b2f_tag_draw(void)
 	uint32_t drawn;
 
 	if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != sizeof(drawn)) {
-		/* Early at boot; a clock does not come back either. */
+		/* Early at boot; the clock does not repeat itself either. */
 		clock_gettime(CLOCK_REALTIME, &now);
 		drawn = (uint32_t)now.tv_nsec * 2654435761u ^
 			(uint32_t)now.tv_sec;
@@ -49,7 +49,7 @@ static uint32_t code_of(uint32_t tag, uint32_t before)
 struct writing {
 	const struct b2f_pages *pages;
 	uint64_t n;
-	/* The last tag before the page that is at hand. */
+	/* The last tag before the current page. */
 	uint32_t before;
 };
 
@@ -117,7 +117,7 @@ int b2f_tags_write(const struct b2f_pages *pages, uint64_t n,
 	return err;
 }
 
-/* Puts the tag that @code means, behind *@before, into the entry *@raw. */
+/* Decodes @code behind the tag *@before, and puts the tag into *@raw. */
 static bool add_tag(uint64_t *raw, uint32_t code, uint32_t *before)
 {
 	if (code == 0)
@@ -188,7 +188,7 @@ int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 		return err;
 	b2f_cursor_skip(&cur, index.cbytes);
 	magic = b2f_cursor_le32(&cur);
-	/* The end, or zeros, which give the file its length. */
+	/* No list: the end, or zeros that pad the file. */
 	if (magic == 0)
 		return 0;
 	if (magic != MAGIC)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tags.h - which version of each chunk an index means
+ * tags.h - the version of each chunk that an index names
  *
  * A sound chunk file may still be the wrong one: an older version of the chunk,
  * or a chunk of another frame.  Every sealed chunk has a tag (chunk/seal.h),
@@ -9,19 +9,19 @@
  *
  *   u32 "B2T1"   little endian, as all that follows
  *   a chunk      of one u32 per chunk of the frame:
- *                0, for one that is special or has no tag, else
+ *                0 for a special chunk or one without a tag, else
  *                0x40000000 + (tag - tag before) mod 0x40000000, where "tag
  *                before" is the tag of the nearest earlier chunk with a tag,
  *                and 0 for the first
  *   zeros        so many that the length of the file changes with each commit
  *
- * C-Blosc2 takes all of this for a part of the index chunk, whose length it
- * knows, and drops it when it writes an index.  The fingerprint
- * (index/fingerprint.h) covers the list; so the list has no checksum of its
- * own, and counts only while the fingerprint is good.
+ * C-Blosc2 reads this as a part of the index chunk, ignores it, because the
+ * chunk has its own length, and drops it when it writes an index.  The
+ * fingerprint (index/fingerprint.h) covers the list; so the list has no
+ * checksum of its own, and is valid only while the fingerprint is.
  *
  * A writer draws its first tag at random and counts on from there: two versions
- * share a tag with a chance of 1 in 1,073,741,824.
+ * share a tag with a probability of 1 in 1,073,741,824.
  *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
@@ -39,7 +39,7 @@ static inline uint32_t b2f_tag_next(uint32_t tag)
 	return tag == B2F_TAG_MAX ? B2F_TAG_MIN : tag + 1;
 }
 
-/* A first tag, at random. */
+/* Returns a random first tag. */
 uint32_t b2f_tag_draw(void);
 
 /* The most bytes that the list of @nentries takes. */
@@ -47,7 +47,7 @@ size_t b2f_tags_bound(uint64_t nentries);
 
 /*
  * Writes the list of the tags of the @n entries of @pages to @dst, which has
- * b2f_tags_bound() bytes; *@size is 0 if not one of them has a tag.
+ * b2f_tags_bound() bytes; *@size is 0 if none of them has a tag.
  *
  * Returns 0 or -ENOMEM.
  */

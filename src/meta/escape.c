@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Bytes of the sequence that begins with @c; 0 if none does. */
+/* Bytes of the UTF-8 sequence that begins with @c; 0 if none does. */
 static size_t sequence_length(unsigned char c)
 {
 	if (c < 0x80)
@@ -21,8 +21,8 @@ static size_t sequence_length(unsigned char c)
 }
 
 /*
- * True for C1 controls, for overlong forms that may be taken for them, and for
- * code points that are no characters: surrogates, and above U+10FFFF.
+ * True for C1 controls, for overlong forms, and for code points that are no
+ * characters: surrogates, and above U+10FFFF.
  */
 static bool is_disguised(const unsigned char *p)
 {
@@ -31,7 +31,7 @@ static bool is_disguised(const unsigned char *p)
 	       (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90);
 }
 
-/* Length of the printable character at @text; 0 if there is none. */
+/* Length of the printable character at @text; 0 if it has to be escaped. */
 static size_t printable(const char *text, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)text;

@@ -2,8 +2,8 @@
 /*
  * escape.h - escapes foreign bytes for terminals and JSON
  *
- * Layer: meta, below both programs.  Threads: pure functions, but for the stream
- * they write to.
+ * Layer: meta, below both programs.  Threads: any; one stream belongs to one
+ * thread.
  */
 #ifndef B2F_META_ESCAPE_H
 #define B2F_META_ESCAPE_H

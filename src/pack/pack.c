@@ -20,7 +20,7 @@
 #define EMBED_SUFFIX ".b2e"
 
 /*
- * Number of EmbedStores of a ZIP file that become directories: each has its
+ * At most so many EmbedStores of a ZIP file become directories: each has its
  * index in memory while the pack is open.  python-blosc2 makes one.
  */
 #define NEMBEDS_MAX 64
@@ -37,7 +37,7 @@ bool b2f_pack_is_name(const char *name)
 	return ends_in(name, ZIP_SUFFIX) || ends_in(name, EMBED_SUFFIX);
 }
 
-/* Is the store an EmbedStore, by its metalayers?  Takes it over. */
+/* Sets *@is: do the metalayers name an EmbedStore?  Takes @store over. */
 static int look_embed(struct b2f_store *store, bool *is)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
@@ -147,8 +147,8 @@ static struct b2f_member member_of(const struct b2f_pack *pack,
 }
 
 /*
- * Makes a directory of the EmbedStore @m in the ZIP file.  A member that turns
- * out to be none stays a file.
+ * Makes a directory of the EmbedStore @m in the ZIP file.  A member that is no
+ * EmbedStore stays a file.
  */
 static int add_embed_member(struct b2f_pack *pack,
 			    const struct b2f_zip_member *m, bool *added,
@@ -208,7 +208,7 @@ static int add_zip(struct b2f_pack *pack, struct b2f_why *why)
 	return err;
 }
 
-/* Reads all of @pack from @store, which is taken over. */
+/* Reads all of @pack from @store, which it takes over. */
 static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 		    const char *path, struct b2f_why *why)
 {
@@ -331,7 +331,7 @@ size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i)
 	return pack->order[pack->nodes[dir].first + i];
 }
 
-/* Follows the names that are shown. */
+/* Finds the node at @path by shown names; modifies @path. */
 static int walk(const struct b2f_pack *pack, char *path, size_t *out)
 {
 	char *state = NULL;
@@ -346,7 +346,7 @@ static int walk(const struct b2f_pack *pack, char *path, size_t *out)
 	return err;
 }
 
-/* Without slashes at both ends; malloc'ed. */
+/* A copy of @path without slashes at both ends; malloc'ed. */
 static char *trim(const char *path)
 {
 	size_t n;

@@ -15,7 +15,7 @@
 struct b2f_leaf {
 	/* malloc'ed; the path of a directory ends in a slash. */
 	char *path;
-	/* A directory has some if it is an EmbedStore. */
+	/* Its stored bytes; a directory has some if it is an EmbedStore. */
 	struct b2f_member member;
 	const char *refused;
 };
@@ -26,7 +26,7 @@ struct b2f_leaves {
 	size_t room;
 };
 
-/* An entry, with internal facts. */
+/* A public entry, and what only this layer knows of it. */
 struct b2f_pack_node {
 	struct b2f_pack_entry entry;
 	struct b2f_member member;
@@ -37,7 +37,7 @@ struct b2f_pack_node {
 	const char *name;
 };
 
-/* python-blosc2 would read no store with more entries. */
+/* Limit of entries; python-blosc2 reads no store with more. */
 #define B2F_PACK_ENTRIES_MAX (4u << 20)
 
 /* Maximal depth of a path. */
@@ -47,13 +47,13 @@ struct b2f_pack {
 	const struct b2f_log *log;
 	char *label;
 	struct b2f_frame_stamp stamp;
-	/* Stores that leaves are in: the file, and EmbedStores in it. */
+	/* The stores of all leaves: the file, and EmbedStores in it. */
 	struct b2f_store **sources;
 	size_t nsources;
 	struct b2f_leaves leaves;
 	struct b2f_pack_node *nodes;
 	size_t nnodes;
-	/* All nodes but the root, by directory and name. */
+	/* All nodes but the root, sorted by directory and name. */
 	size_t *order;
 	/* Names without a suffix, and paths of directories; malloc'ed. */
 	char **texts;
@@ -68,13 +68,13 @@ B2F_MUST_CHECK
 int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,
 		   struct b2f_why *why);
 
-/* pack_embed.c: are these the metalayers of an EmbedStore? */
+/* pack_embed.c: do the metalayers of @frame name an EmbedStore? */
 bool b2f_embed_is(const struct b2f_frame *frame);
 
 /*
  * pack_embed.c: adds the leaves of the EmbedStore @frame, in the directory
- * @prefix ("" or ending in a slash).  Their bytes are in the frame's data,
- * @source.
+ * @prefix ("" or ending in a slash).  @source: the store of the frame's decoded
+ * data, which has their bytes.
  *
  * Returns 0, B2F_ECORRUPT, B2F_ETOOBIG or -ENOMEM, with the cause in @why.
  */
@@ -94,7 +94,7 @@ int b2f_pack_make_tree(struct b2f_pack *pack, struct b2f_why *why);
 
 /*
  * Like b2f_pack_open(), for the pack in @store, which it takes over even if it
- * fails.  The name @path tells its kind.
+ * fails.  The suffix of @path tells the kind of the pack.
  */
 B2F_MUST_CHECK
 int b2f_pack_open_store(const struct b2f_frame_options *options,

@@ -6,10 +6,10 @@
  *
  *   {"embed_map": {KEY: {"offset": N, "length": N}, ...}, "current_offset": N}
  *
- * of the frames in the decoded data.  An entry of a remote array has "urlbase"
- * and "path" instead.  Keys are paths that begin with a slash; one may be the
- * beginning of another.  Leaves get a suffix, which is shown only if a
- * directory has the same name.
+ * of the frames, with their ranges in the decoded data.  An entry of a remote
+ * array has "urlbase" and "path" instead.  Keys are paths that begin with a
+ * slash; one may be the beginning of another.  Leaves get a suffix, which is
+ * shown only if a directory has the same name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static bool is_good_key(const char *key, size_t len)
 	return true;
 }
 
-/* Where the leaves of a frame go. */
+/* An EmbedStore whose leaves are being collected. */
 struct embed {
 	struct b2f_frame *frame;
 	struct b2f_store *source;
@@ -174,6 +174,6 @@ int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
 	if (!err)
 		err = parse(&embed, content, size);
 	free(content);
-	/* Nothing was put in. */
+	/* -ENODATA: no frame was put in. */
 	return err == -ENODATA ? 0 : err;
 }

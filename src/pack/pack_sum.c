@@ -28,7 +28,7 @@ int b2f_pack_sum_check(const struct b2f_member *member, const void *bytes,
 	return compare(member, crc32_z(0, bytes, (size_t)member->size), why);
 }
 
-/* Reads the bytes of @member into @buf, which has room for PIECE, and sums. */
+/* Checks @member, read piece by piece into @buf, which has PIECE bytes. */
 static int sum_pieces(const struct b2f_member *member,
 		      const struct b2f_object *object, uint8_t *buf,
 		      struct b2f_why *why)

@@ -13,7 +13,7 @@
 #include "base/why.h"
 #include "store/store.h"
 
-/* Stored bytes. */
+/* A range of stored bytes. */
 struct b2f_member {
 	/* The store with the bytes; NULL: there are none. */
 	struct b2f_store *source;
@@ -25,11 +25,11 @@ struct b2f_member {
 };
 
 /*
- * Compares all bytes of @member, at @bytes or read, with their checksum in the
- * ZIP file, if it has one.
+ * Compares all bytes of @member with their checksum in the ZIP file, if it has
+ * one.  They are at @bytes, or are read by b2f_pack_sum_read().
  *
- * Returns 0, B2F_ECORRUPT (they differ), -ENOMEM or an errno of the source, with
- * the cause in @why.
+ * Returns 0, B2F_ECORRUPT (the sums differ), -ENOMEM or an errno of the source,
+ * with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_pack_sum_check(const struct b2f_member *member, const void *bytes,

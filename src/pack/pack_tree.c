@@ -3,9 +3,9 @@
  * pack_tree.c - makes the tree of entries from paths, and their shown names
  *
  *   1. the leaves are sorted: all leaves below a directory follow each other
- *   2. each leaf makes a node, and the directories that are new on its way
- *   3. the nodes of each directory are sorted by name: two of one are refused
- *   4. a frame loses its suffix if nothing else has, or could have, that name
+ *   2. each leaf makes a node, and nodes of directories that have none yet
+ *   3. the nodes of each directory are sorted by name: duplicates are refused
+ *   4. a frame loses its suffix if no other node has, or could have, that name
  *   5. the nodes are sorted again, by their shown names
  */
 #include <stdio.h>
@@ -42,7 +42,7 @@ static struct b2f_pack_node *parent_of(const struct b2f_pack *pack,
 	return &pack->nodes[node->entry.parent];
 }
 
-/* Where a tree grows: the directories on the way to the last leaf. */
+/* The nodes of the directories on the path to the last leaf. */
 struct way {
 	size_t nodes[B2F_PACK_DEPTH_MAX];
 	size_t depth;
@@ -56,7 +56,7 @@ static struct b2f_pack_node *add_node(struct b2f_pack *pack, size_t parent)
 	return node;
 }
 
-/* Is @node called as the @n bytes at @part? */
+/* Is the name of @node the @n bytes at @part? */
 static bool is_called(const struct b2f_pack_node *node, const char *part,
 		      size_t n)
 {
@@ -142,7 +142,7 @@ static int reserve(struct b2f_pack *pack, struct b2f_why *why)
 		return b2f_why_set(why, B2F_ETOOBIG, "too many directories");
 	pack->nodes = calloc(max, sizeof(*pack->nodes));
 	pack->order = calloc(max, sizeof(*pack->order));
-	/* A directory's path, or a frame's name; never both of one node. */
+	/* One per node: a directory's path, or a frame's shown name. */
 	pack->texts = calloc(max, sizeof(*pack->texts));
 	return pack->nodes && pack->order && pack->texts ? 0 : -ENOMEM;
 }
@@ -159,7 +159,7 @@ static int add_all(struct b2f_pack *pack, struct b2f_why *why)
 	return err;
 }
 
-/* Four bytes are few, so the name has to agree. */
+/* The magic has only four bytes, so the suffix has to agree. */
 static bool is_bloscpack(const char *name, const uint8_t *start, size_t size)
 {
 	const char *dot = strrchr(name, '.');
@@ -246,7 +246,7 @@ static int check_names(const struct b2f_pack *pack, struct b2f_why *why)
 	return 0;
 }
 
-/* The node of @dir that is called @name, by @key: name or shown name. */
+/* The node of @dir with the name, or @shown name, @name; or NULL. */
 static const struct b2f_pack_node *search(const struct b2f_pack *pack,
 					  const struct b2f_pack_node *dir,
 					  const char *name, bool shown)

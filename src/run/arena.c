@@ -17,7 +17,7 @@ struct b2f_slab {
 	/* Size of its buffers; 0: it has none yet. */
 	size_t size;
 	uint64_t used;
-	/* Something was written to it since the system has its memory. */
+	/* A buffer was handed out since its memory was last given back. */
 	bool touched;
 };
 
@@ -33,7 +33,7 @@ void b2f_arena_init(struct b2f_arena *arena, size_t nbytes)
 	arena->slabs = calloc(nslabs, sizeof(*arena->slabs));
 	if (!arena->slabs)
 		return;
-	/* One slab more, so that the range can begin with a huge page. */
+	/* One slab more, so that the first slab can begin on a huge page. */
 	data = mmap(NULL, (nslabs + 1) * SLAB, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (data == MAP_FAILED)
@@ -41,7 +41,7 @@ void b2f_arena_init(struct b2f_arena *arena, size_t nbytes)
 	arena->mapped = data;
 	arena->nslabs = nslabs;
 	arena->data = data + (SLAB - (uintptr_t)data % SLAB) % SLAB;
-	/* If the system has none to give, these are ordinary pages. */
+	/* Without free huge pages the kernel maps ordinary ones. */
 	(void)madvise(arena->data, nslabs * SLAB, MADV_HUGEPAGE);
 }
 

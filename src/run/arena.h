@@ -28,9 +28,12 @@ struct b2f_arena {
 	/* The slabs, from a multiple of their size on.  Constant. */
 	uint8_t *data;
 	size_t nslabs;
-	/* Set before it is used: a slab that is empty has no memory. */
+	/*
+	 * Give the memory of a slab back as soon as it is empty.  Set before
+	 * the first use.
+	 */
 	bool gives_back;
-	/* Written under the lock. */
+	/* See b2f_arena_slack().  Written under the lock. */
 	_Atomic size_t slack;
 	/* Protects what follows. */
 	pthread_mutex_t lock;
@@ -38,22 +41,24 @@ struct b2f_arena {
 };
 
 /*
- * An arena of @nbytes, rounded down; of nothing if that is too small, or if
- * there is no memory for it.  Pages are taken when they are first written to.
+ * Makes an arena of @nbytes, rounded down to whole slabs.  It is empty if that
+ * is less than one slab, or if there is no memory.  Pages are taken when they
+ * are first written to.
  */
 void b2f_arena_init(struct b2f_arena *arena, size_t nbytes);
 void b2f_arena_fini(struct b2f_arena *arena);
 
 /*
- * Returns @size bytes of garbage, aligned to a cache line, for
- * b2f_arena_put(); or NULL: there is no place, or the size does not fit slabs.
+ * Returns @size bytes of garbage, aligned to a cache line, for b2f_arena_put().
+ * Returns NULL if no slab has room, or if @size is no multiple of a cache line,
+ * below 1/64 of a slab, or above a slab.
  */
 uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size);
 
-/* Takes @data back; false if it is not from here. */
+/* Takes @data back; false if it is not from this arena. */
 bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data);
 
-/* Bytes of slabs that have a buffer in use, less these buffers. */
+/* Unused bytes of the slabs that have at least one buffer in use. */
 static inline size_t b2f_arena_slack(const struct b2f_arena *arena)
 {
 	return atomic_load(&arena->slack);

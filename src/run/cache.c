@@ -11,8 +11,8 @@
 
 /*
  * One bucket for this many bytes: chains stay short down to entries of this
- * size, and the tables (16 bytes of them for a ghost) take 0.6 % of the cache,
- * however small the entries are.
+ * size, and the tables (24 bytes per bucket, 16 of them for a ghost) take 0.6 %
+ * of the cache.
  */
 #define BUCKET_BYTES 4096
 #define BUCKETS_MIN  B2F_CACHE_STRIPES
@@ -76,7 +76,7 @@ static struct b2f_cache_entry *insert(struct b2f_cache *cache, uint64_t hash,
 	entry->state = B2F_CACHE_LOADING;
 	atomic_init(&entry->heat,
 		    passing ? B2F_CACHE_PASSING : B2F_CACHE_COLD);
-	/* The table's and the caller's. */
+	/* One for the table, one for the caller. */
 	atomic_init(&entry->nrefs, 2);
 
 	bucket = &cache->buckets[hash & cache->bucket_mask];
@@ -209,8 +209,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache)
 }
 
 /*
- * Like b2f_cache_get(), but takes no loan: the caller has one if needed.
- * *@waited: another thread has loaded the entry.
+ * Like b2f_cache_get(), but takes no loan: the caller has one if needed.  Sets
+ * *@waited if another thread loaded the entry.
  */
 static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	       size_t size, const struct b2f_cache_loader *loader,
@@ -277,7 +277,10 @@ int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		  struct b2f_cache_ref *out)
 {
 	struct b2f_cache_loan loan = {0};
-	/* A reader may pin several small ones, and ask for loans with them in hand. */
+	/*
+	 * A reader may pin several small entries and then ask for a loan: only
+	 * a large entry keeps its loan while it is pinned.
+	 */
 	size_t keep = size > B2F_CACHE_LARGE ? size : 0;
 	int err = 0;
 

@@ -31,7 +31,7 @@ struct b2f_cache;
 struct b2f_cache_key {
 	/* From b2f_cache_new_file(); never 0. */
 	uint64_t file;
-	/* The part of the file, and the piece of that part. */
+	/* The part of the file, and the unit of that part. */
 	uint64_t item;
 	uint32_t unit;
 };
@@ -41,9 +41,9 @@ struct b2f_cache_key {
 
 /* Memory that the cache has lent: see b2f_cache_lend(). */
 struct b2f_cache_loan {
-	/* In all. */
+	/* All lent bytes. */
 	size_t bytes;
-	/* Part of them: bytes outside of entries. */
+	/* The part of @bytes that is outside of entries. */
 	size_t beside;
 };
 
@@ -74,9 +74,9 @@ typedef int b2f_cache_load_fn(void *arg, const struct b2f_cache_key *key,
 struct b2f_cache_loader {
 	b2f_cache_load_fn *load;
 	void *arg;
-	/* For one reader in order: see b2f_cache_put_passed(). */
+	/* For one sequential reader: see b2f_cache_put_passed(). */
 	bool passing;
-	/* Bytes that @load needs while it runs, which are no entry. */
+	/* Bytes that @load needs while it runs, beside the entry. */
 	size_t beside;
 	/* The caller has a loan for the entry and for @beside. */
 	bool has_loan;
@@ -86,7 +86,7 @@ struct b2f_cache_stats {
 	uint64_t hits;
 	/* Calls that had to load. */
 	uint64_t misses;
-	/* Calls that waited for the load of another one. */
+	/* Calls that waited for the load of another call. */
 	uint64_t waits;
 	uint64_t evictions;
 	/*
@@ -114,8 +114,8 @@ B2F_MUST_CHECK
 int b2f_cache_new(size_t max_bytes, struct b2f_cache **out);
 
 /*
- * Bounds what all loans together may be; without this call nothing does.  Call it
- * before any other thread has the cache.
+ * Bounds all loans together by @max_bytes; without this call there is no bound.
+ * Call it before any other thread uses the cache.
  */
 void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes);
 
@@ -123,14 +123,15 @@ void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes);
 size_t b2f_cache_loan_max(const struct b2f_cache *cache);
 
 /*
- * Reserves @bytes of the cache's memory for another use, until the next call:
- * evicts as much.  Loans get the rest, but at least some tens of MiB.
+ * Reserves @bytes of the cache's memory for another use, in the place of the
+ * bytes reserved before; the cache evicts as much.  Loans get the rest, but at
+ * least 32 MiB.
  */
 void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
 
 /*
  * Lends memory for large buffers: @size bytes that are going to be an entry,
- * and @beside bytes that are none.  They count against the size of the cache,
+ * and @beside bytes for another use.  They count against the size of the cache,
  * which evicts as much.  With @wait, waits until others have repaid enough.
  * Buffers that are not large are not counted, and neither is anything in a
  * cache without a bound; *@out is zero then.
@@ -170,8 +171,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * and the next call loads again.  (Remembering errors would turn one EINTR or
  * ENOMEM into a broken file until remount.)
  *
- * Returns 0, -ENOMEM, -ESTALE (the entry has another size: what @key names has
- * changed since), -EFBIG (as b2f_cache_lend()), or what @loader returned.
+ * Returns 0, -ENOMEM, -ESTALE (the entry has another size: the bytes of @key
+ * have changed since), -EFBIG (as b2f_cache_lend()), or what @loader returned.
  */
 B2F_MUST_CHECK
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,
@@ -199,7 +200,7 @@ B2F_MUST_CHECK
 bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		     size_t size, bool passing, struct b2f_cache_claim *out);
 
-/* Ends @claim: its bytes are there, or with @err they are not. */
+/* Ends @claim: publishes its bytes, or reports @err to the waiting threads. */
 void b2f_cache_settle(struct b2f_cache *cache, struct b2f_cache_claim *claim,
 		      int err);
 

@@ -2,14 +2,18 @@
 /*
  * cache_buffer.c - memory for the bytes of entries
  *
- *   it passes              huge pages: it leaves soon, so that slabs do not stay
+ *   entry                  its buffer
+ *   ---------------------  -------------------------------------------------
+ *   passing                huge pages: it leaves soon, so slabs do not stay
  *                          nearly empty
- *   large, and may stay    huge pages: to fault in ordinary ones, one by one, takes
- *                          longer than to decode what they hold
- *   small, and may stay    the heap: a huge page would be held by one of 32
+ *   large, and may stay    huge pages: faulting in ordinary pages, one by
+ *                          one, takes longer than decoding the entry
+ *   small, and may stay    the heap: one small entry would hold a whole huge
+ *                          page
  *
  * The unused rest of the huge pages of large entries counts as used, except for
- * 1/16 of the cache; see fits().
+ * 1/16 of the cache; see fits() in cache_evict.c.  "Large" here is a size from
+ * LARGE_MIN to one huge page, not above B2F_CACHE_LARGE.
  */
 #include "run/cache_buffer.h"
 
@@ -18,18 +22,18 @@
 
 #include "base/aligned.h"
 
-/* Share of the cache for what passes, as a divisor. */
+/* Share of the cache for passing entries, as a divisor. */
 #define PASSING_SHARE 8
 
 /*
- * From here on an entry is large; an eighth of a huge page may be left over.  A new
- * one looks at all huge pages, so there are not too many.
+ * The smallest buffer in huge pages, the share of a page that may be left over,
+ * and the most bytes: to place a new buffer is to look at all slabs.
  */
 #define LARGE_MIN   (B2F_ARENA_SLAB / 8)
 #define WASTE_SHARE 8
 #define LARGE_BYTES ((size_t)1 << 30)
 
-/* With fewer, pages of few sizes would be most of the cache. */
+/* With fewer slabs, the pages of one or two sizes would fill the cache. */
 #define LARGE_SLABS 16
 
 /* Steps between sizes of buffers, per doubling: at most 1/8 is lost. */

@@ -12,13 +12,15 @@
 void b2f_cache_buffers_init(struct b2f_cache *cache);
 void b2f_cache_buffers_fini(struct b2f_cache *cache);
 
-/* Gives memory without buffers back to the system. */
+/* Gives the memory of empty slabs back to the system. */
 void b2f_cache_buffers_trim(struct b2f_cache *cache);
 
-/* Bytes that an entry of @size counts for, or 0 if there is no such size. */
+/*
+ * Bytes that an entry of @size counts for, or 0 if @size is impossibly large.
+ */
 size_t b2f_cache_charge(size_t size);
 
-/* A buffer for @entry, or NULL. */
+/* A buffer for @entry, or NULL if there is no memory. */
 uint8_t *b2f_cache_buffer_new(struct b2f_cache *cache,
 			      const struct b2f_cache_entry *entry);
 

@@ -8,17 +8,17 @@
  *   where      event                                   then
  *   ---------  --------------------------------------  ----------------------
  *   absent     loaded, no ghost of it                  probation, cold
- *   absent     loaded, went less than a cache ago      protected, cold
- *   either     waited for while it is loaded           as it is
+ *   absent     loaded, evicted less than a cache ago   protected, cold
+ *   any        waited for while it is loaded           unchanged
  *   probation  used: cold                              warm
  *              used: warm since 1/8 cache or longer    hot
  *              at the tail: cold or warm               leaves a ghost, absent
  *              at the tail: hot                        protected, cold
  *   protected  used: cold                              warm
  *              at the tail: warm or hot                back to the head, cold
- *              at the tail: cold                       absent
- *   probation  loaded for a reader in order            passing
- *              passing: used                           passing
+ *              at the tail: cold or passing            absent
+ *   absent     loaded for a sequential reader          as above, but passing
+ *   probation  passing: used                           passing
  *              passing: its reader is through with it  passed
  *              passing: at the tail                    leaves a ghost, absent
  *   protected  passing: its reader is through with it  warm
@@ -27,23 +27,22 @@
  *              at the tail: warm or hot                probation, cold
  *   any        at the tail, pinned or loading          back to the head
  *
- * The passed ones go first, and as soon as they are more than 1/16 of the
- * cache: a long scan uses the same warm buffers again and again instead of
- * fresh pages up to the whole cache.  A unit that the scan comes back to is
- * still there, and is an ordinary entry from then on.  Requests of one reader
- * overtake each other, so a use just after the last one is still part of the
- * scan.
+ * Passed entries go first, and as soon as they are more than 1/16 of the cache:
+ * a long scan uses the same warm buffers again and again instead of fresh pages
+ * up to the whole cache.  A passed entry that is used again after a while
+ * becomes an ordinary entry.  Requests of one reader overtake each other, so a
+ * use just after the last one is still part of the scan.
  *
  * "1/64 cache" and "a cache ago" are times, counted in bytes that were loaded.
  * A scan uses each block several times at once (a block is larger than a
- * request), which must not make it hot; hence the wait before a warm one can
+ * request), which must not make it hot; hence the wait before a warm entry can
  * become hot.  Probation is the victim while it holds more than a quarter of
  * the cache, so a scan lives in that quarter; protected, otherwise.
  *
  * An entry that is larger than the cache is in no queue, or it would evict all
- * others.  Only the last used one is kept ("parked"), as its reader usually
- * comes back for the next part of it: until another is parked, or others have
- * loaded a quarter of the cache since.
+ * others.  Only the last used one is kept ("parked"), because its reader
+ * usually comes back for the next part of it.  It goes when another is parked,
+ * or when a quarter of the cache has been loaded since.
  *
  * Uses change two hints in the entry and take no lock.  An exact LRU was
  * rejected for the lock that each hit would need to move its entry.
@@ -64,8 +63,9 @@
 #define SLACK_SHARE	16
 
 /*
- * Entries that may stay at the tail during one eviction.  The next idle one
- * goes whatever its heat: a miss must not wait for a walk over the whole cache.
+ * Entries that may keep their place during one eviction.  After that the first
+ * idle entry goes, whatever its heat: a miss must not wait for a walk over the
+ * whole cache.
  */
 #define STAYS_MAX 64
 
@@ -103,7 +103,9 @@ static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	while (cache->spare.nbytes > cache->max_bytes / SPARE_SHARE) {
 		struct b2f_cache_entry *oldest = queue_tail(&cache->spare);
 
-		/* The newest one is asked for next; it stays in any case. */
+		/*
+		 * The newest spare stays in any case: the next miss wants it.
+		 */
 		if (oldest == entry)
 			break;
 		queue_remove(oldest);
@@ -111,7 +113,7 @@ static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	}
 }
 
-/* Gives the new @entry the buffer of a spare one, if there is a fitting one. */
+/* Gives the new @entry the buffer of a spare entry, if one has its size. */
 static void take_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		       struct b2f_cache_queue *trash)
 {
@@ -220,8 +222,8 @@ static bool evict_one(struct b2f_cache *cache, struct b2f_cache_queue *trash)
 }
 
 /*
- * Is there room for all, and for what huge pages hold besides, beyond what they do
- * when there are entries of one size?
+ * Do all bytes fit?  The unused rest of huge pages counts, except for 1/16 of
+ * the cache, which entries of one size leave anyway.
  */
 static bool fits(struct b2f_cache *cache)
 {
@@ -234,7 +236,10 @@ static bool fits(struct b2f_cache *cache)
 	       cache->max_bytes;
 }
 
-/* Makes all fit, if it can; finds a buffer for @entry (or NULL) on the way. */
+/*
+ * Evicts until all bytes fit, or nothing more can go.  @entry, unless NULL,
+ * gets the buffer of a spare of its size, if one turns up.
+ */
 static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		struct b2f_cache_queue *trash)
 {
@@ -382,7 +387,10 @@ void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
 		next = link->next;
 		if (entry->key.file != file || !expel(cache, entry))
 			continue;
-		/* Out of the queue, no eviction has to walk around it. */
+		/*
+		 * A pinned entry leaves its queue, too, so no eviction meets
+		 * it.
+		 */
 		queue_remove(entry);
 		if (atomic_fetch_sub(&entry->nrefs, 1) == 1)
 			make_spare(cache, entry, &trash);
@@ -424,7 +432,7 @@ void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 		queue_remove(entry);
 		queue_push(&cache->passed, entry);
 	} else {
-		/* Or it is in no queue: its file was dropped, or oversize. */
+		/* Protected; or in no queue: oversize, or of a dropped file. */
 		atomic_store(&entry->heat, B2F_CACHE_WARM);
 	}
 	pthread_mutex_unlock(&cache->room);

@@ -2,7 +2,7 @@
 /* cache_ghost.c - the cache's memory of evicted keys */
 #include "run/cache_priv.h"
 
-/* The first of the ghosts among which @hash has its place. */
+/* The first of the B2F_CACHE_GHOST_SET places that @hash may take. */
 static struct b2f_cache_ghost *ghost_set(struct b2f_cache *cache, uint64_t hash)
 {
 	uint64_t first = (hash >> 24) & cache->ghost_mask;

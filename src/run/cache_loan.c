@@ -7,19 +7,19 @@
  * size of the cache: a thread waits until others are done, and a block that
  * would never fit is refused before it is allocated.
  *
- * A thread takes its only loan before anything that another thread may wait for
- * (an entry that is being loaded): no thread with a loan waits for another
- * loan, and all waits end.
+ * A thread takes its only loan before it begins to load an entry that another
+ * thread may wait for.  So no thread with a loan waits for another loan, and
+ * all waits end.
  *
- * Buffers up to B2F_CACHE_LARGE are left out.  There are at most a few for each thread, and
- * to count them would cost every miss.
+ * Buffers up to B2F_CACHE_LARGE are left out: a thread has at most a few of
+ * them, and counting them would cost every miss.
  */
 #include "run/cache_priv.h"
 
 #include <errno.h>
 #include <stdint.h>
 
-/* Loans get this much, whatever is reserved. */
+/* Loans get this many bytes, whatever is reserved. */
 #define LEFT_MIN ((size_t)32 << 20)
 
 void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes)
@@ -45,7 +45,7 @@ void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes)
 		b2f_cache_trim(cache);
 }
 
-/* Bytes of all loans together that are allowed now. */
+/* Bytes that all loans together may have now. */
 static size_t bound(const struct b2f_cache *cache)
 {
 	size_t left = cache->max_bytes - cache->reserved;

@@ -4,9 +4,9 @@
  *
  * cache.c is the table: it finds, loads, pins and forgets entries.
  * cache_evict.c is the memory: it counts bytes, decides what goes, and keeps
- * buffers for the next entry.  cache_loan.c lends memory for large buffers.
- * cache_buffer.c is where these lie.  cache_ghost.c
- * remembers what went.
+ * buffers for the next entry.  cache_buffer.c allocates the buffers of entries.
+ * cache_loan.c lends memory for large buffers.  cache_ghost.c remembers the
+ * keys of evicted entries.
  *
  * Locks, in this order:
  *
@@ -14,9 +14,9 @@
  *            by misses only; a miss costs a decoding, so it is not contended.
  *   stripe   many, each over a part of the table.  The only lock of a hit.
  *
- * References: the table holds one of each entry in it, each caller and loader
- * one more.  References from the table are only given out under the stripe's
- * lock, so an entry seen with exactly one under that lock is idle and stays so.
+ * References: the table holds one to each entry in it, each caller and loader
+ * one more.  New references are only taken under the stripe's lock, so an entry
+ * in the table that has exactly one under that lock is idle and stays so.
  *
  * Layer: run.  May include: base/.
  */
@@ -37,7 +37,10 @@
 /* Lists of entries by file; a power of two. */
 #define B2F_CACHE_FILES 1024
 
-/* Places that a ghost may take, the oldest there makes way; a power of two. */
+/*
+ * Places that a ghost may take; the oldest ghost there makes way.  A power of
+ * two.
+ */
 #define B2F_CACHE_GHOST_SET 4
 
 enum b2f_cache_state {
@@ -51,7 +54,7 @@ enum b2f_cache_heat {
 	B2F_CACHE_COLD,
 	B2F_CACHE_WARM,
 	B2F_CACHE_HOT,
-	/* Loaded for one reader that goes through its file in order. */
+	/* Loaded for one sequential reader. */
 	B2F_CACHE_PASSING,
 	/* The sequential reader has passed it. */
 	B2F_CACHE_PASSED,
@@ -62,7 +65,7 @@ struct b2f_cache_link {
 	struct b2f_cache_link *next;
 };
 
-/* A FIFO; new entries come in at the head.  All under the room lock. */
+/* A FIFO; new entries come in at the head.  Protected by the room lock. */
 struct b2f_cache_queue {
 	struct b2f_cache_link ends;
 	size_t nbytes;
@@ -112,7 +115,7 @@ struct b2f_cache_stripe {
 /* A key that was evicted a while ago.  Protected by the room lock. */
 struct b2f_cache_ghost {
 	uint64_t hash;
-	/* The cache's clock when it went; 0: the place is free. */
+	/* The cache's clock at the eviction; 0: the place is free. */
 	uint64_t since;
 };
 
@@ -124,8 +127,9 @@ struct b2f_cache {
 	struct b2f_cache_entry **buckets;
 	struct b2f_cache_ghost *ghosts;
 	/*
-	 * @passing: entries that a reader in order loads.  @large: large entries
-	 * that may stay.  Each arena has a lock, taken after @room.
+	 * @passing: entries that a sequential reader loads.  @large: other
+	 * entries large enough for huge pages.  Each arena has a lock, taken
+	 * after @room.
 	 */
 	struct b2f_arena passing;
 	struct b2f_arena large;
@@ -140,7 +144,10 @@ struct b2f_cache {
 	size_t loan_max;
 
 	pthread_mutex_t room;
-	/* All protected by @room.  All loans together, and what of them is in no entry. */
+	/*
+	 * All loans together.  Protected by @room, like all fields down to
+	 * @files.
+	 */
 	struct b2f_cache_loan lent;
 	/* Loans were repaid, or the limit of loans has grown. */
 	pthread_cond_t repaid;
@@ -149,13 +156,13 @@ struct b2f_cache {
 	size_t oversize_nbytes;
 	/* The oversize entry that was used last and is kept, or NULL. */
 	struct b2f_cache_entry *parked;
-	/* The clock when it was. */
+	/* The clock when it was parked. */
 	uint64_t parked_since;
 	size_t nentries;
 	uint64_t evictions;
 	struct b2f_cache_queue probation;
 	struct b2f_cache_queue protected;
-	/* Their reader has passed: reused first. */
+	/* Entries in the state B2F_CACHE_PASSED: reused first. */
 	struct b2f_cache_queue passed;
 	struct b2f_cache_queue spare;
 	struct b2f_cache_link files[B2F_CACHE_FILES];
@@ -172,7 +179,7 @@ b2f_cache_stripe_of(struct b2f_cache *cache, uint64_t hash)
 /* Takes @entry out of its bucket; the caller owns the table's reference now. */
 void b2f_cache_unlink(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
-/* Queues, spare buffers and lists of files as they are in an empty cache. */
+/* Makes queues, spare buffers and lists of files empty. */
 void b2f_cache_room_init(struct b2f_cache *cache);
 
 /* Frees all that is left in the queues. */
@@ -180,17 +187,20 @@ void b2f_cache_room_fini(struct b2f_cache *cache);
 
 /* cache_ghost.c */
 
-/* Remembers that the key of @hash went.  The room lock is held. */
+/* Remembers that the key of @hash was evicted.  The room lock is held. */
 void b2f_cache_ghost_leave(struct b2f_cache *cache, uint64_t hash);
 
-/* True, once, if it went less than a cache ago.  The room lock is held. */
+/*
+ * Forgets the ghost of @hash; true if it was there and less than a cache old.
+ * The room lock is held.
+ */
 bool b2f_cache_ghost_take(struct b2f_cache *cache, uint64_t hash);
 
 /* cache_evict.c */
 
 /*
- * Makes room for the new @entry, counts it and gives it a buffer.  Returns 0
- * or -ENOMEM; it is counted in both cases, until b2f_cache_retire().
+ * Makes room for the new @entry, counts it and gives it a buffer.  Returns 0 or
+ * -ENOMEM; @entry is counted in both cases, until b2f_cache_retire().
  */
 B2F_MUST_CHECK
 int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry);
@@ -201,7 +211,7 @@ void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 /* Gives up @entry, whose last reference is gone. */
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry);
 
-/* Evicts until the bytes fit, or all that is left is in use.  No lock is held. */
+/* Evicts until the bytes fit, or the rest is in use.  No lock is held. */
 void b2f_cache_trim(struct b2f_cache *cache);
 
 /* The reader of @entry, which is pinned, has passed it. */

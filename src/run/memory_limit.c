@@ -39,7 +39,7 @@ static uint64_t read_limit(const char *dir, const char *name)
 	return limit;
 }
 
-/* The least of the groups from @path, below @top, upwards. */
+/* The lowest limit of the group @path below @top and of its parents. */
 static uint64_t of_groups(const char *top, const char *path, bool is_v2)
 {
 	char dir[LINE_SIZE + 512];
@@ -56,7 +56,10 @@ static uint64_t of_groups(const char *top, const char *path, bool is_v2)
 			limit = less(limit,
 				     read_limit(dir, "memory.limit_in_bytes"));
 		}
-		/* In a container the path may be the host's: none is there. */
+		/*
+		 * In a container the path may be the host's; no file is there
+		 * then.
+		 */
 		slash = strrchr(dir + ntop, '/');
 		if (!slash)
 			return limit;
@@ -64,7 +67,7 @@ static uint64_t of_groups(const char *top, const char *path, bool is_v2)
 	}
 }
 
-/* Is "memory" one of those in @names, which commas part? */
+/* Is "memory" one of the comma-separated @names? */
 static bool has_memory(const char *names)
 {
 	static const char memory[] = "memory";
@@ -79,7 +82,7 @@ static bool has_memory(const char *names)
 	return false;
 }
 
-/* The limit by one line of /proc/self/cgroup: "NUMBER:NAMES:PATH". */
+/* The limit from one line of /proc/self/cgroup: "NUMBER:NAMES:PATH". */
 static uint64_t of_line(const char *root, char *line)
 {
 	char top[512], *names = strchr(line, ':'), *path;

@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 /*
- * Returns the bytes of the machine's memory, or the limit of the control groups
- * of this process (v1 or v2) and their parents, if that is less; 0 if unknown.
- * @root: where /proc and /sys are; "" except in tests.  May block on I/O.
+ * Returns the bytes of the machine's memory, or, if lower, the limit of the
+ * control groups (v1 or v2) of this process and their parents; 0 if unknown.
+ * @root: the directory of /proc and /sys; "" except in tests.  May block on
+ * I/O.
  */
 uint64_t b2f_memory_limit(const char *root);
 

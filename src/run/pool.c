@@ -43,7 +43,7 @@ static void push(struct b2f_pool *pool, enum b2f_pool_priority priority,
 	pool->nqueued++;
 }
 
-/* Takes the job that is next in order; NULL if there is none. */
+/* Takes the first job of the highest priority; NULL if there is none. */
 static struct b2f_job *pop(struct b2f_pool *pool)
 {
 	for (int i = 0; i < B2F_POOL_PRIORITIES; i++) {
@@ -85,7 +85,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Starts up to @n workers; @pool->nworkers says how many there are. */
+/* Starts @n workers; after an error @pool->nworkers of them run. */
 static int start(struct b2f_pool *pool, unsigned int n)
 {
 	sigset_t all;

@@ -32,7 +32,7 @@ enum b2f_pool_priority {
  * to the pool from b2f_pool_submit() until @run is called; @run may free it.
  */
 struct b2f_job {
-	/* @cancelled: the pool ends, do no work, only give up what you hold. */
+	/* @cancelled: the pool ends; do no work, only release resources. */
 	void (*run)(struct b2f_job *job, bool cancelled);
 	/* Private to the pool. */
 	struct b2f_job *next;
@@ -67,7 +67,7 @@ void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
  * thread, and returns when all calls have returned.  The calling thread works
  * too, so this makes progress even if every worker is busy, and may be used
  * inside a job.  After a call fails, calls that did not start are left out.
- * Needs some memory for helpers; without it, or with NULL for @pool, the calling
+ * The helpers need some memory; without it, or if @pool is NULL, the calling
  * thread works alone.
  *
  * Returns 0, or the error of the lowest i that failed.

@@ -22,7 +22,9 @@ struct team {
 	int (*fn)(void *arg, size_t i);
 	void *arg;
 	size_t n;
-	/* The caller's, as it waits for all. */
+	/*
+	 * The caller's: helpers give up waits when the caller's request does.
+	 */
 	struct b2f_patience patience;
 	/* First index that no thread has taken.  Protected by @lock. */
 	size_t next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* readahead.c - notices readers that read in order */
+/* readahead.c - notices sequential readers */
 #include "run/readahead.h"
 
 #include "base/checked.h"
@@ -44,7 +44,7 @@ static bool is_near(const struct b2f_readahead *ra, uint64_t off, uint64_t size)
 	return away <= b2f_max_u64(slack, NEAR_MIN);
 }
 
-/* Follows the reader to [@off, @off + @size); true if it reads in order. */
+/* Notes the read [@off, @off + @size); true if the stream is sequential. */
 static bool follow(struct b2f_readahead *ra, uint64_t off, uint64_t size)
 {
 	uint64_t end = add_saturated(off, size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * readahead.h - notices readers that read in order, and how far ahead to load
+ * readahead.h - notices sequential readers, and tells how far ahead to load
  *
  * Pure arithmetic over positions: it reads nothing and knows no format.  The
  * caller tells it every read and is told which range to load in advance.
@@ -11,13 +11,14 @@
  *
  * States of a stream:
  *
- *   random      no range is wanted.  A read at or near the expected position
- *               leads to "sequential" after two such reads (a read at
- *               position 0 of a fresh stream counts as one).
- *   sequential  the window opens at the size of the reads times four, or at
- *               what the caller has set, and doubles, up to the maximum, each
- *               time the reader comes within half a window of its end.  A read
- *               elsewhere leads back to "random" and closes the window.
+ *   random      no range is wanted.  The second read in a row at or near the
+ *               expected position leads to "sequential" (a fresh stream
+ *               expects position 0).
+ *   sequential  the window opens at four times the size of the read, or at
+ *               @first_window if that is larger, and doubles, up to
+ *               @max_window, each time the reader comes within half a window
+ *               of its end.  A read elsewhere leads back to "random" and
+ *               closes the window.
  *
  * Layer: run.  May include: base/.
  *
@@ -34,13 +35,13 @@
 struct b2f_readahead {
 	/* Largest window, bytes; 0 switches readahead off.  Const. */
 	uint64_t max_window;
-	/* The first one, if the reads do not make it larger.  Const once used. */
+	/* Smallest first window, bytes.  Const once used. */
 	uint64_t first_window;
 	/* Where the next sequential read is expected. */
 	uint64_t expected;
-	/* Reads in a row that came where expected. */
+	/* Reads in a row at or near @expected, up to two. */
 	unsigned int streak;
-	/* Bytes that are wanted ahead now. */
+	/* Bytes to be loaded ahead of the reader; 0 in state "random". */
 	uint64_t window;
 	/* End of the range handed out for loading. */
 	uint64_t ahead_end;

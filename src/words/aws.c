@@ -41,7 +41,7 @@ static int read_place(const struct b2f_aws_options *o, struct b2f_aws *out)
 		       : -ENOMEM;
 }
 
-/* The key is never an argument, which all users see. */
+/* Reads a key of SSE-C.  It comes from a file, as all users see arguments. */
 static int read_key(const char *path, uint8_t out[B2F_REMOTE_SSE_C_SIZE],
 		    char reason[B2F_AWS_REASON])
 {

@@ -3,11 +3,12 @@
  * aws.h - keys, region and endpoint of an object store: AWS_*, ~/.aws
  *
  * In the order of the AWS tools: the options, the environment, then the profile
- * in the files "credentials" and "config".  The keys are those of the first
- * source that has any (aws_flows.h).  Without any key, requests are not signed,
+ * in the files "credentials" and "config".  The keys come from the first source
+ * that is configured (aws_flows.h).  Without any key, requests are not signed,
  * as for public buckets.
  *
- * Layer: words, below both programs.  Threads: as told below.
+ * Layer: words, below both programs.  Threads: any, but one struct b2f_aws is
+ * read and freed by one thread.
  */
 #ifndef B2F_WORDS_AWS_H
 #define B2F_WORDS_AWS_H
@@ -27,11 +28,11 @@ struct b2f_aws_options {
 	const char *profile;
 	const char *region;
 	const char *endpoint;
-	/* Take no keys, whatever is said of them elsewhere. */
+	/* Take no keys, whatever the environment and the files say. */
 	bool no_keys;
 	/*
-	 * See struct b2f_remote_options; and a file of 32 bytes, the key of
-	 * SSE-C.
+	 * See struct b2f_remote_options; @sse_c_key is the path of a file of 32
+	 * bytes.
 	 */
 	bool request_payer;
 	const char *sse;
@@ -39,9 +40,15 @@ struct b2f_aws_options {
 	const char *sse_c_key;
 };
 
-/* NULL: not given, but a region is always.  All malloc'ed. */
+/*
+ * Settings of an object store.  A string is NULL if it is not configured; the
+ * region always is.
+ */
 struct b2f_aws {
-	/* The options, which outlive it; and the key of SSE-C. */
+	/*
+	 * A copy of the options, whose strings have to outlive this; and the
+	 * key of SSE-C.
+	 */
 	struct b2f_aws_options given;
 	uint8_t sse_c_key[B2F_REMOTE_SSE_C_SIZE];
 	char *region;
@@ -49,27 +56,32 @@ struct b2f_aws {
 	struct b2f_remote_keys keys;
 	/* The source of the keys (aws_flows.h). */
 	int source;
-	/* Without keys: where there were none; NULL: none were wanted. */
+	/*
+	 * Without keys: the sources that had none, as text; NULL if no keys
+	 * were wanted.
+	 */
 	char *tried;
 	struct b2f_aws_settings *settings;
 };
 
 /*
- * Reads all of it into *@out, which is set in any case and freed with
- * b2f_aws_fini().  A file that is not there says nothing.  May ask servers, and run
- * a program.
+ * Reads all settings into *@out, which is set in any case and freed with
+ * b2f_aws_fini().  A missing file counts as empty.  May ask servers, and run a
+ * program.
  *
- * Returns 0; or with @reason set -EINVAL (a key without its secret, or the reverse;
- * the file is no key), -ENOENT (no such profile), -EOPNOTSUPP (the profile gets its keys in another way),
- * -ENOMEM, an errno of a file that cannot be read, or -EACCES (a source of keys has
- * none now).  No @reason has a key.
+ * Returns 0; or with @reason set -EINVAL (a key without its secret, or the
+ * reverse; the file is no key), -ENOENT (no such profile), -EOPNOTSUPP (the
+ * profile gets its keys in a way that is not supported), -ENOMEM, -EACCES (the
+ * configured source of keys gave none), or an errno of a file that cannot be
+ * read.  @reason never has a key.
  */
 int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 		 char reason[B2F_AWS_REASON]);
 
 /*
- * Tells @options of all of it: strings of @aws, which has to outlive the remote that
- * is made of them, as it renews the keys: from any thread, several at once.
+ * Fills @options in with strings of @aws, and with a function that renews its
+ * keys, from several threads at once.  So @aws has to outlive the remote that
+ * is made with @options.
  */
 void b2f_aws_fill(const struct b2f_aws *aws,
 		  struct b2f_remote_options *options);

@@ -29,10 +29,10 @@
 /* Returned by a flow that is not configured. */
 #define NOT_THERE 1
 
-/* No answer, and no file of a token, is longer, bytes. */
+/* Most bytes of an answer, and of a file with a token. */
 #define ANSWER_MAX (64 << 10)
 
-/* For how long a server, the way to one on this link, and a program may take, ms. */
+/* Timeouts, ms: an answer, a connection to a server on this link, a program. */
 #define SERVER_MS  10000
 #define NEAR_MS    2000
 #define PROGRAM_MS 60000
@@ -99,7 +99,10 @@ static int take_keys(struct b2f_remote_keys *out, const char *access_key,
 	return -ENOMEM;
 }
 
-/* "2026-11-23T12:00:00Z", also with a fraction, or +01:00; 0: it is none. */
+/*
+ * Parses "2026-11-23T12:00:00Z", also with a fraction, or +01:00; 0: not a
+ * time.
+ */
 static int64_t parse_time(const char *text)
 {
 	struct tm tm = {0};
@@ -212,7 +215,7 @@ struct question {
 	/* "Name: value", or NULL; and a body. */
 	const char *header;
 	const char *form;
-	/* On this link: without a proxy, and once. */
+	/* The server is on this link: ask without a proxy, and only once. */
 	bool is_near;
 	long ms;
 	long connect_ms;
@@ -277,8 +280,9 @@ static int ask_once(const struct question *q, struct curl_slist *headers,
 }
 
 /*
- * Asks @q.  Returns 0 with the body of the answer 200 in *@out, whose bytes the caller
- * wipes; -EHOSTUNREACH (no answer), -EACCES (another one, also in @status) or -ENOMEM.
+ * Asks @q.  Returns 0 with the body of a 200 answer in *@out, whose bytes the
+ * caller wipes; -EHOSTUNREACH (no answer), -EACCES (another *@status) or
+ * -ENOMEM.
  */
 static int ask(const struct question *q, struct text *out, long *status,
 	       char reason[B2F_AWS_REASON])
@@ -301,7 +305,7 @@ static int ask(const struct question *q, struct text *out, long *status,
 	return err;
 }
 
-/* The texts of the elements that are looked for, by their names. */
+/* The wanted elements of an XML answer: their names and texts. */
 struct elements {
 	const char *const *names;
 	struct text *values;
@@ -372,7 +376,7 @@ static int take_xml(const struct text *text, struct b2f_remote_keys *out,
 	return err;
 }
 
-/* @text as a part of a URL or form; malloc'ed, or NULL. */
+/* @text escaped for a URL or form; malloc'ed, or NULL. */
 static char *escape(const char *text)
 {
 	char *by_curl = curl_easy_escape(NULL, text, 0);
@@ -385,7 +389,9 @@ static char *escape(const char *text)
 }
 
 
-/* The server of @service, malloc'ed: as told, or else @host in the region. */
+/*
+ * The URL of a server, malloc'ed: the configured one, or @host in the region.
+ */
 static char *server_of(const char *variable, const char *told,
 		       const char *general, const char *host,
 		       const char *region)
@@ -532,7 +538,7 @@ static int name_cache(const char *of, char out[41])
 }
 #endif
 
-/* The token that a login has left; malloc'ed, or NULL with @reason. */
+/* The token that "aws sso login" left; malloc'ed, or NULL with @reason. */
 static char *find_login(const struct b2f_aws_settings *settings,
 			char reason[B2F_AWS_REASON])
 {
@@ -683,8 +689,8 @@ static int read_output(int fd, int64_t end, struct text *out)
 }
 
 /*
- * The shell runs @command, as the tools of AWS have it, with no descriptor of ours,
- * and with signals as a program expects them.
+ * Has the shell run @command, as the AWS tools do, without our descriptors and
+ * with default signals.
  */
 static int spawn(const char *command, int out, pid_t *pid)
 {
@@ -720,7 +726,10 @@ static int spawn(const char *command, int out, pid_t *pid)
 	return -err;
 }
 
-/* Waits until @end, then ends it; 0 if it ended well.  Unknown is well. */
+/*
+ * Waits for @pid until @end, then kills it.  Returns 0 if it succeeded, or if
+ * its status is lost.
+ */
 static int wait_for(pid_t pid, int64_t end)
 {
 	const struct timespec step = {.tv_nsec = 5000000};
@@ -737,7 +746,7 @@ static int wait_for(pid_t pid, int64_t end)
 	return status;
 }
 
-/* Runs @command and takes its output, if it ends well. */
+/* Runs @command and takes its output, if it succeeds. */
 static int run(const char *command, struct text *out,
 	       char reason[B2F_AWS_REASON])
 {
@@ -831,7 +840,10 @@ static int from_profile(const struct b2f_aws_flow *flow,
 
 /* container */
 
-/* Keys come over plain HTTP only from this host or a container's. */
+/*
+ * Only this host, and the servers of a container, may send keys over plain
+ * HTTP.
+ */
 static bool is_trusted(const char *url)
 {
 	static const char *const hosts[] = {"localhost", "[::1]",
@@ -846,7 +858,7 @@ static bool is_trusted(const char *url)
 		return false;
 	n = strcspn(host, *host == '[' ? "]/?#" : ":/?#");
 	n += host[n] == ']';
-	/* All that begins with 127. has to be a number. */
+	/* A name may begin with 127., too; only addresses are trusted. */
 	if (strncmp(host, "127.", 4) == 0)
 		return strspn(host, "0123456789.") == n;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
@@ -855,7 +867,7 @@ static bool is_trusted(const char *url)
 	return false;
 }
 
-/* The header that lets a container have its keys: "" if none is needed. */
+/* The header that authorizes the container; "" if none is needed. */
 static int container_header(char **out, char reason[B2F_AWS_REASON])
 {
 	const char *file =
@@ -922,7 +934,7 @@ static int from_container(const struct b2f_aws_flow *flow,
 
 /* instance */
 
-/* Where the instance answers: the server alone, malloc'ed; or NULL. */
+/* The URL of the server of the instance, without a path; malloc'ed, or NULL. */
 static char *instance_server(void)
 {
 	const char *told =
@@ -940,7 +952,10 @@ static char *instance_server(void)
 	return strndup(told, n);
 }
 
-/* Seconds that it may take, unless told: where there is none, all wait so long. */
+/*
+ * The configured timeout, ms, or a second: without an instance, each start
+ * waits for so long.
+ */
 static long instance_ms(void)
 {
 	const char *told = b2f_aws_environment("AWS_METADATA_SERVICE_TIMEOUT");
@@ -1016,7 +1031,7 @@ static int from_instance(const struct b2f_aws_flow *flow,
 	err = ask_instance(server, NULL,
 			   "x-aws-ec2-metadata-token-ttl-seconds: 21600",
 			   &token, &status, reason);
-	/* This is no instance, or another program answers there. */
+	/* The machine is no instance, or another program answers there. */
 	if (err == -EHOSTUNREACH || err == -EACCES)
 		err = NOT_THERE;
 	if (!err && asprintf(&header, "x-aws-ec2-metadata-token: %.*s",
@@ -1046,7 +1061,7 @@ static const struct {
 
 #define NSOURCES ((int)(sizeof(sources) / sizeof(sources[0])))
 
-/* All of them; malloc'ed, or NULL. */
+/* The names of all sources, as text; malloc'ed, or NULL. */
 static char *name_all(const struct b2f_aws_settings *settings)
 {
 	char *out = NULL;

@@ -2,19 +2,21 @@
 /*
  * aws_flows.h - the ways to keys of an object store
  *
- * The sources are tried in the order of the tools of AWS; the first source that is
- * there counts, also if it fails:
+ * The sources are tried in the order of the AWS tools; the first source that is
+ * configured counts, even if it fails:
  *
  *   environment   AWS_ACCESS_KEY_ID, unless a profile was named by option
- *   web identity  AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, likewise: the token in
- *                 the file for keys of the role, by AssumeRoleWithWebIdentity of STS
- *   profile       its own keys; web_identity_token_file; SSO: the token that "aws sso
- *                 login" has left in ~/.aws/sso/cache, for keys of the role;
- *                 credential_process: what that prints
- *   container     AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
+ *   web identity  AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, likewise: STS
+ *                 (AssumeRoleWithWebIdentity) gives keys of the role for the
+ *                 token in the file
+ *   profile       its own keys; web_identity_token_file; SSO: keys of the role
+ *                 for the token that "aws sso login" left in ~/.aws/sso/cache;
+ *                 credential_process: the keys that a program prints
+ *   container     AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI
+ *                 (ECS, EKS)
  *   instance      IMDSv2 of EC2: a token, the role of the instance, its keys
  *
- * When keys expire, the same source is asked again, and no other.
+ * When keys expire, the same source is asked again, never another.
  *
  * Layer: words.  Threads: any.  All functions may block: a second if no
  * instance answers, a minute for a credential_process.
@@ -32,9 +34,10 @@ struct b2f_aws_flow {
 };
 
 /*
- * Takes the keys of the first source.  Returns which one it is; B2F_AWS_NONE if there
- * is none, then *@tried, malloc'ed, names them all; with @reason set -EINVAL,
- * -EOPNOTSUPP, -EACCES or -ENOMEM as b2f_aws_read().
+ * Takes the keys of the first configured source.  Returns the number of the
+ * source; B2F_AWS_NONE if none is configured, with the names of all sources in
+ * *@tried, malloc'ed; or with @reason set -EINVAL, -EOPNOTSUPP, -EACCES or
+ * -ENOMEM as b2f_aws_read().
  */
 #define B2F_AWS_NONE 100
 int b2f_aws_flow_first(const struct b2f_aws_flow *flow,

@@ -9,13 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A section, and the state of reading it. */
+/* A wanted section, and the state of reading it. */
 struct section {
 	/* "profile", "services" or "sso-session", and its name. */
 	const char *kind;
 	const char *name;
 	struct b2f_aws_settings *settings;
-	/* There is one; and the line is in it, below the setting @parent. */
+	/*
+	 * The section exists; the current line is in it, below the setting
+	 * @parent.
+	 */
 	bool found;
 	bool inside;
 	char parent[32];
@@ -23,7 +26,7 @@ struct section {
 
 static const struct {
 	const char *kind;
-	/* The setting above indented lines. */
+	/* The setting above the indented line; "" for a line without indent. */
 	const char *parent;
 	const char *key;
 	enum b2f_aws_setting setting;
@@ -69,7 +72,10 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Is "[@title" the section @s?  A profile needs no kind in "credentials". */
+/*
+ * Is the line "[@title" the title of section @s?  A profile may omit its kind,
+ * as in "credentials".
+ */
 static bool is_section(char *title, const struct section *s)
 {
 	size_t n = strlen(s->kind);
@@ -87,7 +93,7 @@ static bool is_section(char *title, const struct section *s)
 	return strcmp(title, s->name) == 0;
 }
 
-/* The first one counts. */
+/* Takes a setting, unless an earlier line or file has set it. */
 static int take_setting(struct section *s, const char *key, const char *value)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -149,7 +155,7 @@ static int read_lines(struct section *s, FILE *f)
 	return err;
 }
 
-/* Has another user a say in what the file @f says? */
+/* Does another user own the file @f, or may one write to it? */
 static bool is_foreign(FILE *f)
 {
 	struct stat st;
@@ -198,7 +204,7 @@ static int read_config(struct section *s, char reason[B2F_AWS_REASON])
 	return read_file(s, "AWS_CONFIG_FILE", "config", reason);
 }
 
-/* The section @kind that the setting @names names, if it does. */
+/* Reads the section @kind that the setting @names names, if it is set. */
 static int follow(struct b2f_aws_settings *settings, const char *kind,
 		  enum b2f_aws_setting names, char reason[B2F_AWS_REASON])
 {

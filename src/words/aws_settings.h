@@ -2,9 +2,9 @@
 /*
  * aws_settings.h - reads the settings in AWS_* and in the files of ~/.aws
  *
- * The profile's section of "credentials" goes before its section of "config".
- * The sections it names ("services", "sso_session") are read, too.  If a
- * program has more rights than its caller, the environment is ignored.
+ * The profile's section in "credentials" overrides its section in "config".
+ * The sections that it names ("services", "sso_session") are read, too.  The
+ * environment is ignored if the program has more rights than its caller.
  *
  * Layer: words.  Threads: any, as no program changes its environment.
  */
@@ -38,17 +38,19 @@ enum b2f_aws_setting {
 };
 
 struct b2f_aws_settings {
-	/* NULL: not said. */
+	/* NULL: not set. */
 	char *of[B2F_AWS_NSETTINGS];
 	/* The name of the profile. */
 	char *profile;
 	/* An option names the profile: keys in the environment do not count. */
 	bool by_option;
-	/* credential_process is from a file that others own or may write. */
+	/*
+	 * credential_process stands in a file that others own or may write to.
+	 */
 	bool is_foreign;
 };
 
-/* The variable @name; NULL if it is empty, or is not set. */
+/* Returns the environment variable @name; NULL if it is empty or not set. */
 const char *b2f_aws_environment(const char *name);
 
 /*
@@ -59,7 +61,7 @@ const char *b2f_aws_environment(const char *name);
 int b2f_aws_settings_read(const char *profile, struct b2f_aws_settings **out,
 			  char reason[B2F_AWS_REASON]);
 
-/* Nothing secret stays in memory.  NULL does nothing. */
+/* Frees @settings, and wipes secrets from memory.  NULL does nothing. */
 void b2f_aws_settings_free(struct b2f_aws_settings *settings);
 
 #endif

@@ -10,8 +10,9 @@
 #define B2F_NAMESPACE_PATH 4096
 
 /*
- * Enters the mount namespace @name, the number of a process or a file; @path
- * becomes that file.  Returns 0 or the errno of open(2) or setns(2).
+ * Enters the mount namespace @name, the number of a process or the path of a
+ * namespace file; @path becomes the path.  Returns 0 or the errno of open(2) or
+ * setns(2).
  */
 int b2f_namespace_enter(const char *name, char path[B2F_NAMESPACE_PATH]);
 

@@ -12,7 +12,7 @@
 
 #include "b2frame/names.h"
 
-/* Longer than any name of ours. */
+/* Longest word that is compared; no name of ours is longer. */
 #define WORD_MAX 31
 
 /* Digits only: strtoull() would take signs and blanks too. */
@@ -114,7 +114,7 @@ int b2f_value_user(const char *text, int64_t *out)
 
 	if (b2f_value_number(text, 10, UINT32_MAX - 1, out) == 0)
 		return 0;
-	/* Options are read before there are threads. */
+	/* getpwnam(3) is safe: options are read before there are threads. */
 	user = getpwnam(text);
 	if (!user)
 		return -EINVAL;
@@ -147,8 +147,8 @@ int b2f_value_choice(const char *text, const char *const *words, int64_t *out)
 }
 
 /*
- * The number by which @name_of knows the @n bytes at @word, if that is one of @words,
- * in either case; else -1.
+ * The number for which @name_of gives the name in the @n bytes at @word, in
+ * either case, if it is one of @words; else -1.
  */
 static int find_name(const char *const *words, const char *(*name_of)(unsigned int),
 		     const char *word, size_t n)
@@ -177,13 +177,13 @@ int b2f_value_codec(const char *text, int64_t *out)
 /* "NAME", or with @meta "NAME:NUMBER", of @len bytes; returns the id, or -1. */
 static int find_filter(const char *text, size_t len, uint8_t *meta)
 {
-	/* The lossless ones. */
+	/* The lossless filters. */
 	static const char *const words[] = {"none",  "shuffle",   "bitshuffle",
 					    "delta", "bytedelta", NULL};
 	const char *colon = meta ? memchr(text, ':', len) : NULL, *end;
 	uint64_t value = 0;
 
-	/* To python-blosc2 the number is signed. */
+	/* python-blosc2 takes the number as a signed byte. */
 	if (colon && (parse_digits(colon + 1, 10, INT8_MAX, &end, &value) ||
 		      end != text + len))
 		return -1;
@@ -227,7 +227,10 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* More than 2 where either is longer than any name of ours. */
+/*
+ * Letters to change from @a to @b (see struct b2f_value_near); large if one has
+ * more than WORD_MAX.
+ */
 static size_t distance(const char *a, const char *b)
 {
 	/* [i][j]: from the first i letters of @a to the first j of @b. */

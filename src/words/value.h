@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * value.h - words of a command line, or of an attribute, into values, and the name
- * that an unknown one was most likely meant to be
+ * value.h - turns words of a command line, or of an attribute, into values, and
+ * guesses the name that an unknown word stands for
  *
- * All but the last return 0, or -EINVAL and leave *@out alone; but b2f_value_text() -ENOMEM.
+ * The functions that return int return 0, or leave *@out alone and return
+ * -EINVAL (b2f_value_text(): -ENOMEM).
  *
  * Layer: words.  Threads: pure functions.
  */
@@ -15,13 +16,16 @@
 
 #include "b2frame/frame.h"
 
-/* A copy in *@out, which is NULL or malloc'ed and freed then. */
+/*
+ * Copies @text to *@out; frees the earlier value there, which is malloc'ed or
+ * NULL.
+ */
 B2F_MUST_CHECK
 int b2f_value_text(const char *text, char **out);
 
 /*
- * A size up to 63 bits: digits, and one of k m g t or KiB MiB GiB TiB (powers
- * of 1024, in either case) or nothing.
+ * A size up to 63 bits: digits, and a unit: k m g t or KiB MiB GiB TiB (powers
+ * of 1024, in either case) or none.
  */
 B2F_MUST_CHECK
 int b2f_value_size(const char *text, int64_t *out);
@@ -30,12 +34,15 @@ int b2f_value_size(const char *text, int64_t *out);
 B2F_MUST_CHECK
 int b2f_value_number(const char *text, int base, uint64_t max, int64_t *out);
 
-/* Decimal, up to @max seconds; one of @units, which are of "smhd", may follow. */
+/*
+ * A decimal number, up to @max seconds; a unit in @units, some of "smhd", may
+ * follow.
+ */
 B2F_MUST_CHECK
 int b2f_value_seconds(const char *text, const char *units, double max,
 		      double *out);
 
-/* Parses whole seconds, without a fraction. */
+/* Like b2f_value_seconds(), for values without a fraction of a second. */
 B2F_MUST_CHECK
 int b2f_value_whole_seconds(const char *text, const char *units, double max,
 			    int64_t *out);
@@ -55,9 +62,9 @@ B2F_MUST_CHECK
 int b2f_value_codec(const char *text, int64_t *out);
 
 /*
- * Lossless filters, in either case with + or commas between them, in the order in
- * which they are applied; into the last slots of a frame.  A number may follow each
- * (NAME:NUMBER) unless @metas is NULL.
+ * Lossless filters, in either case, with + or commas between them, in the order
+ * in which they are applied.  They go to the last slots of a frame.  Unless
+ * @metas is NULL, a number may follow each (NAME:NUMBER).
  */
 B2F_MUST_CHECK
 int b2f_value_filters(const char *text, uint8_t slots[B2F_SLOTS],
@@ -66,12 +73,12 @@ int b2f_value_filters(const char *text, uint8_t slots[B2F_SLOTS],
 struct b2f_nearest {
 	const char *word;
 	/*
-	 * A name is near if fewer letters than these have to be put in, left out,
-	 * replaced or swapped with the next one to get to @word; falls with each
-	 * that is found.
+	 * A name is near if it becomes @word by fewer than @limit changes: a
+	 * letter inserted, removed, replaced or swapped with the next one.
+	 * Falls with each nearer name.
 	 */
 	size_t limit;
-	/* The nearest of the tried names; NULL: none is near. */
+	/* The nearest name so far; NULL: none is near. */
 	const char *found;
 };
 

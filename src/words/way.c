@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* way.c - the way to a server, as the environment tells it: a proxy, certificates */
+/* way.c - proxy, certificates and retries, from the environment */
 #include "words/way.h"
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <curl/curl.h>
 
-/* The first of @names, which end in NULL, that is set and not empty; or NULL. */
+/* The first variable of @names (NULL ends them) that is not empty, or NULL. */
 static const char *first_of(const char *const *names)
 {
 	for (; *names; names++) {
@@ -32,7 +32,7 @@ static const char *proxy_to(const char *url)
 	return first_of(strncasecmp(url, "http:", 5) == 0 ? plain : tls);
 }
 
-/* Up to a day; a value that is no number is ignored. */
+/* Milliseconds of BLOSCCTL_RETRY; 0 unless it is a number from 0 to a day. */
 static unsigned int retry_ms(void)
 {
 	static const char *const names[] = {"BLOSCCTL_RETRY", NULL};
@@ -46,8 +46,9 @@ static unsigned int retry_ms(void)
 }
 
 /*
- * The system's certificates, if they are not where libcurl looks: it may have
- * come from another distribution, with a Python wheel.  NULL: libcurl knows.
+ * The system's certificates, if libcurl does not find them: a libcurl in a
+ * Python wheel may have been built for another distribution.  NULL: libcurl
+ * finds them.
  */
 static const char *certificates(void)
 {

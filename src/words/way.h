@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * way.h - the way to a server, as the environment tells it: a proxy, certificates
+ * way.h - proxy, certificates and retries, from the environment
  *
- * The variables are those of curl(1): http_proxy (in small letters only, as a server
- * program's HTTP_PROXY is the header of a client), https_proxy or HTTPS_PROXY, else
- * all_proxy or ALL_PROXY; no_proxy or NO_PROXY.  AWS_CA_BUNDLE, CURL_CA_BUNDLE or
- * SSL_CERT_FILE names the file of certificates; BLOSCCTL_RETRY tells for how many
- * seconds bloscctl repeats a request.  An empty variable counts as not set.
+ * The variables are those of curl(1): http_proxy (in small letters only: in a
+ * CGI program HTTP_PROXY is a header of the client), https_proxy or
+ * HTTPS_PROXY, else all_proxy or ALL_PROXY; no_proxy or NO_PROXY.
+ * AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE is the file of certificates.
+ * For BLOSCCTL_RETRY seconds bloscctl repeats a failed request.  An empty
+ * variable counts as not set.
  *
- * Layer: words, below both programs.  Threads: main only, before there are others.
+ * Layer: words, below both programs.  Threads: main only, before others start.
  */
 #ifndef B2F_WORDS_WAY_H
 #define B2F_WORDS_WAY_H
 
-/* NULL: not told.  All belong to the environment, or last as long. */
+/* NULL: not set.  Strings belong to the environment, or are constant. */
 struct b2f_way {
-	/* A name and a password may be in it. */
+	/* May have a user name and a password. */
 	const char *proxy;
-	/* Hosts that are reached without it, with commas between them; "*": all. */
+	/* Hosts to reach without the proxy, comma-separated; "*": all. */
 	const char *no_proxy;
 	/* NULL: the certificates that libcurl knows. */
 	const char *ca_file;
 	/*
-	 * For how long bloscctl asks again, ms; 0: as the library does; UINT_MAX: not
-	 * at all.
+	 * For how long bloscctl repeats requests, ms; 0: the library's default;
+	 * UINT_MAX: not at all.
 	 */
 	unsigned int retry_ms;
 };
 
-/* To the server of a URL, or at the endpoint @url; NULL: AWS. */
+/* Returns the settings for the server of @url, or for AWS if it is NULL. */
 struct b2f_way b2f_way_to(const char *url);
 
 #endif
