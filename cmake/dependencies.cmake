@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# Finds the libraries by pkg-config; a missing one is named together with the
-# Debian package that has it.
+# SPDX-License-Identifier: BSD-3-Clause Finds the libraries by pkg-config; the
+# message for a missing library names its Debian package.
 find_package(PkgConfig)
 if(NOT PKG_CONFIG_FOUND)
 	message(FATAL_ERROR "pkg-config is missing: apt-get install pkg-config")
@@ -32,15 +31,15 @@ else()
 		"are refused")
 endif()
 if(B2F_REMOTE)
-	# From 7.84 on threads may initialize it at the same time, and from 7.85
-	# on schemes are lists.
+	# From 7.84 on, threads may initialize libcurl at the same time; from
+	# 7.85 on, allowed schemes are given as strings.
 	b2f_require(CURL "libcurl>=7.85" libcurl4-openssl-dev)
 	b2f_require(EXPAT "expat>=2.4" libexpat1-dev)
-	# By name: libcurl's module wants libraries that Debian has no static
-	# form of, and that nothing else needs.
+	# Not the .pc module of libcurl: it wants libraries that have no static
+	# form in Debian, and that nothing else needs.
 	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
 endif()
-# A header alone, without a .pc file.
+# uthash is a single header, without a .pc file.
 find_path(UTHASH_INCLUDE_DIR uthash.h)
 if(NOT UTHASH_INCLUDE_DIR)
 	message(FATAL_ERROR "uthash.h is missing: apt-get install uthash-dev")

@@ -1,7 +1,7 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# Protections of compiler and linker against exploits, in every build but those for
-# debugging: stack protector, FORTIFY, CET, programs at any address, a table of
-# functions that nothing can write to.  tests/install/test_library.py looks for it.
+# SPDX-License-Identifier: BSD-3-Clause Protections of compiler and linker
+# against exploits, in every build without sanitizers: stack protector, FORTIFY,
+# CET, position-independent programs, a read-only table of functions.
+# tests/install/test_library.py checks them.
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
@@ -16,15 +16,16 @@ foreach(flag -fstack-protector-strong -fstack-clash-protection
 		target_compile_options(b2f_hardening INTERFACE ${flag})
 	endif()
 endforeach()
-# The last two: one start file without the marks of CET, as Debian 12 has them,
-# takes them from the whole program.  The loader asks all libraries besides.
+# ibt and shstk: a start file without the marks of CET, as in Debian 12, removes
+# them from the whole program unless the linker is told to set them.  The loader
+# still asks every library.
 foreach(word relro now noexecstack ibt shstk)
 	check_linker_flag(C LINKER:-z,${word} B2F_HAVE_LD_${word})
 	if(B2F_HAVE_LD_${word})
 		target_link_options(b2f_hardening INTERFACE LINKER:-z,${word})
 	endif()
 endforeach()
-# It takes optimization, and a distribution that sets it knows the level it wants.
+# FORTIFY needs optimization; a distribution that sets it chooses the level.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND
 		NOT CMAKE_C_FLAGS MATCHES "_FORTIFY_SOURCE")
 	target_compile_options(b2f_hardening INTERFACE

@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# Where `cmake --install` puts the files; debian/*.install says which package has them.
+# SPDX-License-Identifier: BSD-3-Clause Destinations of `cmake --install`;
+# debian/*.install says which package gets which file.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS b2frame_shared EXPORT b2frame
@@ -53,7 +53,7 @@ foreach(program bloscfs bloscctl)
 		fish/vendor_completions.d ${program}.fish)
 endforeach()
 
-# systemd looks into lib/, whatever the directory of libraries is.
+# systemd looks into lib/, even where libraries have another directory.
 set(units ${CMAKE_SOURCE_DIR}/packaging/systemd)
 install(FILES ${units}/bloscfs@.service
 	DESTINATION lib/systemd/system)
@@ -77,6 +77,7 @@ endfunction()
 install_helpers(mount bloscfs)
 install_helpers(umount bloscctl)
 
-# How pip and importlib.metadata know the module (packaging/python).
+# Metadata by which pip and importlib.metadata know the module
+# (packaging/python).
 configure_file(${CMAKE_SOURCE_DIR}/packaging/python/METADATA.in
 	python/bloscfs-${PROJECT_VERSION}.dist-info/METADATA @ONLY)

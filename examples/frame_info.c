@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_info.c - prints what frames say of themselves, as JSON
+ * frame_info.c - prints descriptions of frames as JSON
  *
  *   cc frame_info.c $(pkg-config --cflags --libs b2frame) -o frame_info
  *   ./frame_info *.b2nd

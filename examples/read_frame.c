@@ -12,7 +12,7 @@
 
 #include <b2frame/b2frame.h>
 
-/* Only the blocks that hold these bytes are read and decoded. */
+/* The library reads and decodes only the blocks that hold these bytes. */
 static int print_bytes(struct b2f_file *file, uint64_t off, uint64_t left)
 {
 	char buf[65536];
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = b2f_file_open(runtime, frame, &file);
 	if (!err) {
-		/* The file has taken it over. */
+		/* The file owns the frame now. */
 		frame = NULL;
 		err = print_bytes(file, strtoull(argv[2], NULL, 10),
 				  strtoull(argv[3], NULL, 10));

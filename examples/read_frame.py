@@ -4,8 +4,8 @@
 
 usage: read_frame.py FRAME OFFSET LENGTH
 
-Each function is told its types, since a pointer does not fit into the int that
-ctypes takes by default.
+Every function gets its types declared: by default ctypes passes an int, into which a
+pointer does not fit.
 """
 import ctypes
 import os
@@ -36,7 +36,7 @@ file_pread = function("b2f_file_pread", POINTER, POINTER, POINTER,
                       ctypes.c_size_t, ctypes.c_uint64,
                       result=ctypes.c_ssize_t)
 
-# All options have zero for their default, and this is more than any has.
+# Zero is the default of every option; the buffer is longer than any struct of options.
 DEFAULTS = ctypes.create_string_buffer(1024)
 
 
@@ -52,7 +52,7 @@ def read(path, off, nbytes):
         check(runtime_new(DEFAULTS, runtime), path)
         check(frame_open(DEFAULTS, AT_FDCWD, os.fsencode(path), frame), path)
         check(file_open(runtime, frame, file), path)
-        frame = None  # the file has taken it over
+        frame = None  # the file owns it now
         data = ctypes.create_string_buffer(nbytes)
         done = check(file_pread(file, None, data, nbytes, off), path)
         return data.raw[:done]

@@ -58,7 +58,10 @@ static int fill(struct b2f_file *file, uint64_t n)
 		err = write_squares(file, n);
 	if (!err)
 		err = change_first(file);
-	/* Until here a reader finds the frame empty; from here on, whole. */
+	/*
+	 * Until the commit other readers see an empty frame, afterwards all
+	 * squares.
+	 */
 	if (!err)
 		err = b2f_file_commit(file, B2F_COMMIT_DURABLE);
 	return err;
@@ -88,7 +91,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = b2f_file_open(runtime, frame, &file);
 	if (!err) {
-		/* The file has taken it over. */
+		/* The file owns the frame now. */
 		frame = NULL;
 		err = fill(file, strtoull(argv[2], NULL, 10));
 	}

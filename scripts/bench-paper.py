@@ -6,21 +6,20 @@ usage: scripts/bench paper [--quick | --full | --tiny] [--sizes small,medium,lar
                            [--rounds N] [--minutes N] [--dir DIR] [--json FILE]
                            [--docs DIR] [--from FILE]
 
-Float64 arrays of three sizes (80 KB, 80 MB, 1.6 GB) and three entropies (low: a
-count; medium: a sine with noise; high: random) are saved, dropped from the page
-cache, loaded (cold) and loaded again (hot).  Rounds go through all formats in
-turn, each beginning with another one; what is told is the median.  A save includes
-fsync, and what is loaded is compared.  Formats whose package is missing are left
-out, and said; so is a size that the disk has no room for, and what --minutes leave
-no time to begin with.
+Float64 arrays of three sizes (80 KB, 80 MB, 1.6 GB) and three entropies (low: a count;
+medium: a sine with noise; high: random) are saved, dropped from the page cache, loaded
+(cold) and loaded again (hot).  Rounds go through all formats in turn, and each begins
+with another format; the result is the median.  A save includes fsync, and loaded arrays
+are compared.  A format whose package is missing, a size for which the disk has no room,
+and arrays for which --minutes leaves no time are left out, with a message.
 
 --quick leaves out the large arrays and takes a few minutes; --full, the default, has
-all; --tiny shows that all of it runs here, with arrays of the same names, but of
-some thousand items, once each.
+all; --tiny only shows that everything runs on this machine, once each, with arrays of
+the same names but of some thousand items.
 
-The results go to FILE (build/bench-paper.json); paper.md, a picture for
-each size, and one of speed and ratio, made of that, to --docs, if it is given.  --from takes what an earlier
-run has measured.
+The results go to FILE (build/bench-paper.json); paper.md, a picture for each size, and
+a picture of speed and ratio go to the directory of --docs, if given.  --from takes the
+results of an earlier run.
 """
 import argparse
 import importlib.metadata
@@ -48,9 +47,9 @@ QUICK = ["small", "medium"]
 KINDS = {"save": "save, s", "cold": "load, cold, s", "hot": "load, hot, s",
          "ratio": "ratio"}
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD", TOP / "build" / "bench"))
-# Beside the array and its copy in the page cache: what programs need.
+# Memory of programs, beside the array and its copy in the page cache.
 HELD_MORE = 512 << 20
-# Seconds until a file's times tell that it is not being written any more.
+# Seconds after which a file's times show that it is no longer written to.
 SETTLED = 0.05
 
 
@@ -90,7 +89,7 @@ def sync(path):
 
 
 def forget(path):
-    """Takes it out of the page cache."""
+    """Drops @path from the page cache."""
     for file in files_of(path):
         fd = os.open(file, os.O_RDONLY)
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -123,7 +122,7 @@ class Format:
 
 
 class Mounted(Format):
-    """A directory under bloscfs; np.save and np.load as ever."""
+    """A directory under bloscfs, with plain np.save and np.load."""
 
     def __init__(self, codec, load, how):
         super().__init__(f"bloscfs {codec} {how}", self.put, load)
@@ -248,7 +247,7 @@ def find_formats():
 
 
 def timed(array, call, *args):
-    """With memory for @array at hand, however long ago it was used."""
+    """Times a call, after making sure that the machine has memory for @array."""
     hold_memory(2 * array.nbytes + HELD_MORE)
     start = time.perf_counter()
     value = call(*args)
@@ -309,7 +308,7 @@ def print_row(row):
 
 
 def run_all(options, run):
-    """Puts rows into @run, which is in the JSON as soon as they are there."""
+    """Adds rows to @run, and writes the JSON after each."""
     formats = find_formats()
     print(f"{'size':7} {'entropy':7} {'format':22} {'save s':>9} {'cold s':>9} "
           f"{'hot s':>9} {'ratio':>8}", flush=True)
@@ -409,7 +408,7 @@ def color(name):
 
 
 def figure(run, size, path):
-    """A row for each thing that was measured, a column for each entropy."""
+    """A row of panels per measured value, a column per entropy."""
     from matplotlib import pyplot, ticker
     names = list(pick(run, size, "low"))[::-1]
     entropies = entropies_of(run, size)
@@ -442,7 +441,7 @@ def overview_of(run):
 
 
 def spread(wanted, gap):
-    """Places from 0 to 1 at least @gap apart, close to @wanted, which is sorted."""
+    """Positions from 0 to 1, at least @gap apart, close to the sorted @wanted."""
     places, low = [], 0
     for place in wanted:
         places.append(max(place, low))

@@ -81,7 +81,7 @@ def flip(count, seed, contiguous=False):
 
 
 def damage(count, seed):
-    """Twenty histories of a frame, with files of other times in its place."""
+    """Twenty histories of a frame, in which some files are replaced by older ones."""
     for i in range(20):
         yield f"seed {seed + i}", lambda: rollback.damage_many(
             count // 20 + 1, seed + i)
@@ -128,7 +128,7 @@ def remote_server(count, seed):
 
 
 def remote(count, seed, ceph=False):
-    """By VersityGW, or the server of B2F_S3, then a server that lies, then Ceph."""
+    """With VersityGW, or the server of B2F_S3; then a server that lies; then Ceph."""
     if ceph and ceph_server.missing():
         sys.exit(f"scripts/soak remote: {ceph_server.missing()}")
     yield from remote_server(count, seed)
@@ -144,7 +144,7 @@ def remote(count, seed, ceph=False):
 
 
 def outcome(count, seed):
-    """All of them, or so many."""
+    """All cases, or @count of them."""
     every = [*remote_outcomes.cases()]
     random.Random(seed).shuffle(every)
     for commit in remote_outcomes.COMMITS:
@@ -178,8 +178,8 @@ def cut_at_each_write(kind, seed, options):
 def cut(count, seed, contiguous=False, sparse=False):
     """Runs of a hundred cuts, with one set of options after the other.
 
-    With @contiguous first one with a cut at each write; with @sparse new files
-    are directories from the start.
+    With @contiguous the first run has a cut at each write; with @sparse new files are
+    directories from the start.
     """
     more = ("small=0",) * sparse
     sets = itertools.cycle(((), ("chunksize=64k", "typesize=8"),
@@ -205,7 +205,7 @@ RUNS = {"arrays": (array, 2000), "balance": (balance, 200), "blp": (blp, 500),
         "remote": (remote, 5000), "flips": (flip, 500),
         "damage": (damage, 650), "power": (cut, 1000),
         "saves": (save, 10000), "suites": (suite, 100)}
-# Workers that also work on files of other kinds than the mount's own.
+# The runs that each option concerns.
 OPTIONS = {"--contiguous": (fsx, play, kill, flip, cut),
            "--small": (fsx, kill), "--sparse": (cut,), "--ceph": (remote,)}
 

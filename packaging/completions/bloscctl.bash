@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# bash completion of bloscctl; commands and options are those that --help lists
+# SPDX-License-Identifier: BSD-3-Clause bash completion of bloscctl; commands
+# and options come from --help
 
 _bloscctl_commands() {
 	"${1:-bloscctl}" --help 2>/dev/null |
@@ -12,7 +12,8 @@ _bloscctl_options() {
 		sed -E 's/^[ ,]+//'
 }
 
-# The words that an option of a list takes: what it says if it gets none of them.
+# The values of an option that takes one of a list, from the message for an
+# empty value.
 _bloscctl_values() {
 	"${1:-bloscctl}" "$2" "$3=" 2>&1 </dev/null |
 		sed -nE "s/.*'' is not (.*)/\1/p" | sed -E 's/a (number|size|list of)//g; s/ with .*//; s/[,;]? (or|and) |[,;] / /g'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * arc4random.c - what glibc has from 2.36 on, for libraries of a wheel that is
- * to run with 2.34
+ * arc4random.c - a function of glibc 2.36, for libraries in a wheel that has to
+ * run with glibc 2.34
  */
 #include <stdlib.h>
 #include <sys/random.h>

@@ -31,7 +31,7 @@ static const struct {
 	[0x1f] = {B2F_UNPACK_MAP, 4},
 };
 
-/* Sets kind and number of a value whose mark holds both. */
+/* Sets kind and number of a value from a mark that holds both. */
 static void read_short(uint8_t mark, struct b2f_unpacked *out)
 {
 	out->kind = mark < 0x80	  ? B2F_UNPACK_UINT
@@ -55,7 +55,9 @@ static uint64_t read_number(struct b2f_cursor *cur, unsigned int width)
 	return n;
 }
 
-/* A signed integer of @width bytes may turn out not to be negative. */
+/*
+ * Extends the sign of an integer of @width bytes; one without sign is a UINT.
+ */
 static void extend(struct b2f_unpacked *out, unsigned int width)
 {
 	uint64_t sign = UINT64_C(1) << (8 * width - 1);
@@ -105,7 +107,7 @@ bool b2f_unpack_next(struct b2f_cursor *cur, struct b2f_unpacked *out)
 	return b2f_cursor_ok(cur);
 }
 
-/* Reads a value that has to be of @kind; zero and failed if it is not. */
+/* Reads a value of @kind; another kind fails @cur, and returns zeros. */
 static struct b2f_unpacked take(struct b2f_cursor *cur,
 				enum b2f_unpack_kind kind)
 {
@@ -151,7 +153,7 @@ uint64_t b2f_unpack_uint(struct b2f_cursor *cur)
 	return take(cur, B2F_UNPACK_UINT).n;
 }
 
-/* Is the next value, which stays, of @kind? */
+/* Is the next value of @kind?  Does not take it. */
 static bool is_next(struct b2f_cursor cur, enum b2f_unpack_kind kind)
 {
 	struct b2f_unpacked value;
@@ -173,7 +175,10 @@ void b2f_unpack_skip(struct b2f_cursor *cur, uint64_t n)
 {
 	struct b2f_unpacked value;
 
-	/* Each value takes a byte at least, so a false count ends this too. */
+	/*
+	 * Each value takes at least a byte, so a false count ends at the end of
+	 * the data.
+	 */
 	for (; n > 0 && b2f_unpack_next(cur, &value); n--) {
 		if (value.kind == B2F_UNPACK_ARRAY)
 			n += value.n;

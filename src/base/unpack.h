@@ -2,9 +2,9 @@
 /*
  * unpack.h - values of MessagePack, one after the other, from hostile bytes
  *
- * A value of another kind than was asked for fails the cursor (cursor.h), so a
- * parser may take a group of values and check once at the end.  Nothing is
- * allocated, and nothing recurses.
+ * A value of an unexpected kind fails the cursor (cursor.h), so a parser may
+ * take a group of values and check once at the end.  Nothing is allocated, and
+ * nothing recurses.
  *
  * Layer: base.  Threads: one cursor belongs to one thread.
  */
@@ -20,7 +20,7 @@
 enum b2f_unpack_kind {
 	B2F_UNPACK_NIL,
 	B2F_UNPACK_BOOL,
-	/* An integer that is not negative, and one that is. */
+	/* An integer of 0 or more, and a negative integer. */
 	B2F_UNPACK_UINT,
 	B2F_UNPACK_NEGATIVE,
 	B2F_UNPACK_FLOAT,
@@ -47,8 +47,8 @@ struct b2f_unpacked {
 };
 
 /*
- * Reads the next value; of an array or map the head alone, behind which the
- * items or pairs follow.  False: failed.
+ * Reads the next value.  Of an array or map it reads the head alone; the items
+ * or pairs are the values that follow.  Returns false if the cursor has failed.
  */
 bool b2f_unpack_next(struct b2f_cursor *cur, struct b2f_unpacked *out);
 
@@ -59,7 +59,9 @@ uint32_t b2f_unpack_array(struct b2f_cursor *cur);
 /* A text, not 0-terminated, inside the cursor's buffer; NULL if failed. */
 const char *b2f_unpack_text(struct b2f_cursor *cur, size_t *len);
 
-/* Reads a text that has to be @text; false and failed if it is not. */
+/*
+ * Reads a text; if it is not @text, the cursor fails.  Returns whether it is.
+ */
 bool b2f_unpack_is(struct b2f_cursor *cur, const char *text);
 
 /* An integer that is not negative; 0 if failed. */
@@ -69,7 +71,7 @@ uint64_t b2f_unpack_uint(struct b2f_cursor *cur);
 bool b2f_unpack_next_is_text(const struct b2f_cursor *cur);
 bool b2f_unpack_next_is_array(const struct b2f_cursor *cur);
 
-/* Goes past the next @n values, whatever they are, with all that is in them. */
+/* Goes past the next @n values and all values in them. */
 void b2f_unpack_skip(struct b2f_cursor *cur, uint64_t n);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * msgpack.c - MessagePack as text
  *
- * Recursion is no danger here: more than LEVELS_MAX levels are refused before.
+ * Recursion is bounded: b2f_msgpack_value_check() refuses more than LEVELS_MAX
+ * levels first.
  */
 #include "meta/msgpack.h"
 
@@ -11,14 +12,17 @@
 #include "meta/escape.h"
 #include "meta/msgpack_value.h"
 
-/* Lists and maps in one another. */
+/* Levels of nested lists and maps. */
 #define LEVELS_MAX 32
 
-/* Items of a list, bytes of a string that are shown. */
+/* Shown items of a list, and bytes of a string. */
 #define ITEMS_SHOWN 32
 #define BYTES_SHOWN 160
 
-/* Goes past a value at @level, and notes extensions; false: refused. */
+/*
+ * Goes past a value at @level, and notes extensions; false if it is too deep or
+ * damaged.
+ */
 static bool check(struct b2f_cursor *cur, unsigned int level, bool *has_ext)
 {
 	struct b2f_unpacked v;
@@ -62,7 +66,7 @@ static void put_bytes(FILE *out, const struct b2f_unpacked *v)
 	fputs(v->n > BYTES_SHOWN / 2 ? "...'" : "'", out);
 }
 
-/* Items of an array, or pairs of a map. */
+/* Writes the items of an array, or the pairs of a map. */
 static void put_items(FILE *out, const struct b2f_unpacked *v,
 		      struct b2f_cursor *cur)
 {
@@ -84,7 +88,7 @@ static void put_items(FILE *out, const struct b2f_unpacked *v,
 	fputc(is_map ? '}' : ']', out);
 }
 
-/* Shows the contents of an object, but not of objects inside of it. */
+/* Shows the object in an extension, but none inside that object. */
 static bool put_inner(FILE *out, const struct b2f_unpacked *v)
 {
 	struct b2f_cursor cur = b2f_cursor_at(v->bytes, v->n), first = cur;

@@ -4,7 +4,7 @@
  *             as values of extended attributes
  *
  * JSON takes many times the memory of the data, so data longer than
- * B2F_MSGPACK_MAX, or deeper than 32 levels, count as something else.
+ * B2F_MSGPACK_MAX, or deeper than 32 levels, are treated as no MessagePack.
  *
  * Layer: meta, below both programs.  Threads: pure functions, but for the
  * stream they write to.
@@ -23,15 +23,15 @@
 #define B2F_MSGPACK_MAX ((size_t)4 << 20)
 
 /*
- * Writes the MessagePack object in the @size bytes at @data to @out; long ones
- * end with "...".  Returns false, with nothing written, if the bytes are not
- * exactly one object.
+ * Writes the MessagePack object in the @size bytes at @data to @out; a long
+ * object ends with "...".  Returns false, with nothing written, if the bytes
+ * are not exactly one object.
  */
 B2F_MUST_CHECK
 bool b2f_msgpack_print(FILE *out, const uint8_t *data, size_t size);
 
 /*
- * Returns the data as a JSON value, whole; NULL if they are not MessagePack.
+ * Returns all of the data as a JSON value; NULL if they are not MessagePack.
  * Values that JSON does not have become an object: {"hex": ...} for bytes,
  * {"ext": 5, "hex": ...} for an extension, whose number may stand for a frame
  * or an object of python-blosc2.

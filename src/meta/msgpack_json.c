@@ -2,7 +2,7 @@
 /*
  * msgpack_json.c - MessagePack as JSON
  *
- * Values are whole or NULL: without memory no part may look like all.
+ * A value is whole or NULL: if memory runs out, no part of it is returned.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static json_t *make_hex(const struct b2f_unpacked *v)
 	return string;
 }
 
-/* JSON has integers of any size, but its readers have not. */
+/* JSON allows integers of any size, but its readers do not. */
 static json_t *make_uint(uint64_t value)
 {
 	char text[24];
@@ -83,7 +83,7 @@ static json_t *make_line(struct b2f_cursor *cur)
 	return string;
 }
 
-/* Turns any key into text that JSON can have. */
+/* Turns a key of any type into text for a JSON string. */
 static json_t *make_key(struct b2f_cursor *cur)
 {
 	struct b2f_cursor behind = *cur;
@@ -114,7 +114,7 @@ static json_t *make_map(uint64_t n, struct b2f_cursor *cur)
 	return NULL;
 }
 
-/* Sets *@out if the bytes are an object without another one in it. */
+/* Sets *@out if the bytes are an object without an extension in it. */
 static int make_inner(const struct b2f_unpacked *v, json_t **out)
 {
 	struct b2f_cursor cur = b2f_cursor_at(v->bytes, v->n);
@@ -195,7 +195,7 @@ int b2f_msgpack_plain(const uint8_t *data, size_t size, char **out,
 	    !b2f_unpack_next(&first, &v))
 		return -EBADMSG;
 	if (v.kind == B2F_UNPACK_TEXT || v.kind == B2F_UNPACK_BYTES) {
-		/* One byte more: of none, too. */
+		/* One byte more, so that 0 bytes give no NULL. */
 		text = malloc(v.n + 1);
 		if (text)
 			memcpy(text, v.bytes, v.n);

@@ -23,8 +23,8 @@
 
 /*
  * True if the @size bytes at @data are one value, neither too long nor too
- * deep; the other functions take only bytes that were checked.  *@has_ext: an
- * extension is in it, at any depth.
+ * deep; the other functions take only bytes that were checked.  *@has_ext: it
+ * has an extension, at any depth.
  */
 B2F_MUST_CHECK
 bool b2f_msgpack_value_check(const uint8_t *data, size_t size, bool *has_ext);

@@ -36,8 +36,8 @@ class Error(OSError):
 
 
 def program(name: str) -> str:
-    """The path of "bloscfs" or "bloscctl" if it came with this module, else the
-    name, which is looked for on PATH.
+    """The path of the program "bloscfs" or "bloscctl" if it came with this module, else
+    its name, to be found on PATH.
     """
     for file in importlib.metadata.files("bloscfs") or []:
         if file.name == name and file.parent.name == "bin":
@@ -48,7 +48,7 @@ def program(name: str) -> str:
 
 
 def _run(name: str, *words: str) -> None:
-    # A file: the daemon could keep a pipe open.
+    # A file, not a pipe: the daemon would keep a pipe open.
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         try:
             status = subprocess.run([program(name), *words], stdout=said,
@@ -102,8 +102,8 @@ def _unmount(mountpoint: str) -> None:
     try:
         _run("bloscctl", "umount", mountpoint)
     except Error:
-        # A live np.memmap, or an open file: its data are stored now, and the
-        # daemon ends when the last of them is gone.
+        # A live np.memmap, or an open file, keeps the mount busy. Its data are stored
+        # now, and the daemon ends when the last of them is gone.
         paths = _in_use(mountpoint) if os.path.ismount(mountpoint) else set()
         if not paths:
             raise
@@ -114,7 +114,7 @@ def _unmount(mountpoint: str) -> None:
 
 
 def _make(mountpoint: str) -> bool:
-    """Whether the directory was missing."""
+    """Makes the directory; returns whether it was missing."""
     with contextlib.suppress(FileExistsError):
         os.makedirs(mountpoint)
         return True
@@ -127,12 +127,12 @@ def mount(source: Path, mountpoint: Path, **options: Option) -> Iterator[str]:
     when everything that was written is stored.
 
     A missing MOUNTPOINT is made, and removed at the end.  Options are those of
-    bloscfs(1): codec="lz4", ro=True.  Gives the absolute path of the mountpoint.
+    bloscfs(1): codec="lz4", ro=True.  Yields the absolute path of the mountpoint.
 
     If arrays of np.memmap are still in use at the end, their data are stored, and
     the mount lives on, without a name, until the last array is gone.
 
-    Raises Error with the words of bloscfs if it cannot mount or not store.
+    Raises Error with the message of bloscfs if mounting or storing fails.
     """
     url = os.fspath(source)
     if "://" not in url:
@@ -145,8 +145,8 @@ def mount(source: Path, mountpoint: Path, **options: Option) -> Iterator[str]:
         try:
             yield where
         except BaseException:
-            # It counts more than a failure to unmount, which is its consequence
-            # or is told beside it.
+            # The caller's exception is raised, not a failure to unmount, which is a
+            # consequence of it or becomes a warning.
             try:
                 _unmount(where)
             except Error as error:
