@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""aws_endpoints - those who give keys of an object store: container, STS, instance, SSO
+"""aws_endpoints - stands in for the sources of keys for an object store: container,
+STS, instance, SSO
 
     with Endpoints() as there:
         env = there.container()     # what tells a program of it
         there.asked                 # "METHOD PATH" of each request
 
-The n-th keys that it gives are AKIDn, secretn, tokenn; what is to be proved to get
-them is looked at.
+The n-th keys that it gives are AKIDn, secretn, tokenn.  It checks the proof with which
+a program asks for keys.
 """
 import datetime
 import json
@@ -91,7 +92,8 @@ class Endpoints(Server):
     handler = EndpointsHandler
 
     def __init__(self):
-        # Seconds that keys are good, when those last given end, and how many were.
+        # Seconds for which keys are valid; the end of the last keys; the number of keys
+        # given.
         self.life = 3600
         self.end = 0
         self.n = 0
@@ -113,7 +115,7 @@ class Endpoints(Server):
                 "AWS_CONTAINER_AUTHORIZATION_TOKEN": PROOF}
 
     def instance(self):
-        # A machine that is busy may take longer than the second.
+        # A busy machine may take longer than the default of a second.
         return {"AWS_EC2_METADATA_SERVICE_ENDPOINT": self.url,
                 "AWS_EC2_METADATA_DISABLED": "false",
                 "AWS_METADATA_SERVICE_TIMEOUT": "60"}

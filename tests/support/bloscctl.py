@@ -9,13 +9,13 @@ import tempfile
 
 from build import BLOSCCTL
 
-# Servers that are to fail do so for ever.
+# Servers that fail on purpose never recover, so do not repeat requests for long.
 os.environ.setdefault("BLOSCCTL_RETRY", "2")
 
 
 @contextlib.contextmanager
 def workdir():
-    """A fresh directory as current one."""
+    """Changes into a fresh directory."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as tmp:
         os.chdir(tmp)

@@ -20,7 +20,7 @@ def newest_build():
 SOURCE = pathlib.Path(os.environ.setdefault(
     "B2F_SOURCE", str(pathlib.Path(__file__).resolve().parents[2])))
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD") or newest_build())
-# Programs and scripts that the tests start want to know it, too.
+# Programs and scripts that the tests start need it, too.
 os.environ["B2F_BUILD"] = str(BUILD)
 os.environ.setdefault("B2F_PYTHON", sys.executable)
 BLOSCCTL = str(BUILD / "bloscctl")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cache_support.h - what the tests of run/cache.h share: known bytes for a key
+ * cache_support.h - shared by the tests of run/cache.h: known bytes for a key
  */
 #ifndef B2F_TESTS_CACHE_SUPPORT_H
 #define B2F_TESTS_CACHE_SUPPORT_H
@@ -78,7 +78,7 @@ static inline struct b2f_cache_stats stats_of(struct b2f_cache *cache)
 	return stats;
 }
 
-/* How often a loader ran, and what it answers. */
+/* A loader: the number of its calls, and its answer. */
 struct loader {
 	unsigned int ncalls;
 	int err;
@@ -110,7 +110,7 @@ static inline struct b2f_cache_ref get(struct b2f_cache *cache,
 	return ref;
 }
 
-/* Gets and puts; true if it was there already. */
+/* Gets and puts an entry; true if it was in the cache already. */
 static inline bool touch(struct b2f_cache *cache, uint64_t file, uint64_t item,
 			 size_t size)
 {

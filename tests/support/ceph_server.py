@@ -56,7 +56,7 @@ rgw frontends = beast endpoint=127.0.0.1:{port}
 
 
 def missing():
-    """Why there can be none; None: it can."""
+    """Why Ceph cannot run here; None: it can."""
     absent = [name for name in PROGRAMS if not shutil.which(name)]
     return f"{' '.join(absent)}: not installed: apt-get install " \
         "--no-install-recommends ceph-mon ceph-osd radosgw ceph-common" \
@@ -90,15 +90,16 @@ class CephServer:
                  "--cap", "mon", "allow *", "--cap", "osd", "allow *")
 
     def run(self, program, *words):
-        """Its standard output.  Messages go to the file "said"."""
+        """Runs a program; returns its standard output.  Messages go to the file
+        "said"."""
         with open(self.top / "said", "ab") as said:
             return subprocess.run([program, *words], check=True, cwd=self.top,
                                   stdout=subprocess.PIPE, stderr=said,
                                   text=True, timeout=PATIENCE).stdout
 
     def ask(self, program, *words):
-        """Again and again: a monitor that has just started refuses, for a while,
-        those that do not know its cluster's number yet."""
+        """Asks again and again: a monitor that has just started refuses clients for a
+        while."""
         end = time.monotonic() + PATIENCE
         while True:
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""conditions - what an object store makes of the conditions that commits rely on
+"""conditions - does an object store keep to the conditions that commits rely on?
 
     python conditions.py http://127.0.0.1:PORT      (with the keys of s3_server.py)
 """
@@ -17,7 +17,7 @@ def put(client, body, **headers):
 
 
 def fresh(client):
-    """The object, new; its ETag, with its quotes."""
+    """Makes the object anew; returns its ETag, with its quotes."""
     client.delete(KEY)
     assert put(client, b"0") == 200
     return client.request("HEAD", KEY)[1]["ETag"]
@@ -50,7 +50,7 @@ def ask_each(client):
 
 
 def increment(client, quoted, counts, lock):
-    """Adds one to the object until it was this writer, TURNS times."""
+    """Adds one to the object, TURNS times, each repeated until it succeeds."""
     for _ in range(TURNS):
         for _ in range(1000):
             _, headers, body = client.request("GET", KEY)
@@ -64,7 +64,7 @@ def increment(client, quoted, counts, lock):
 
 
 def race(client, quoted):
-    """The sum in the object after all writers, and their answers."""
+    """Runs the writers; returns the sum in the object, and the counts of answers."""
     fresh(client)
     counts, lock = {}, threading.Lock()
     threads = [threading.Thread(target=increment,

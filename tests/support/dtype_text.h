@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dtype_text.h - types from b2nd text to descr, and back */
+/* dtype_text.h - converts types from b2nd text to descr, and back */
 #ifndef B2F_TESTS_DTYPE_TEXT_H
 #define B2F_TESTS_DTYPE_TEXT_H
 
@@ -11,8 +11,9 @@
 #include "b2frame/error.h"
 
 /*
- * Both: the caller frees *@out; @itemsize gets the bytes of an item.  Return 0,
- * B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM; then they touch neither.
+ * For both functions: the caller frees *@out; *@itemsize becomes the bytes of
+ * an item.  They return 0, or B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM, and
+ * then touch neither.
  */
 static inline int dtype_text_end(const struct b2f_dtype *type, bool descr,
 				 char **out, uint32_t *itemsize)

@@ -11,7 +11,7 @@
 
 #define CHUNK 100u
 
-/* The frame is "f" in this directory; its chunks are told by their bytes. */
+/* The frame is "f" in this directory; its chunks are known by their bytes. */
 static struct frame_dir dir;
 static int dirfd_;
 static struct b2f_editor *editor;
@@ -49,7 +49,7 @@ static inline void editor_scene_end(void)
 	frame_dir_remove(&dir);
 }
 
-/* A chunk that says by its first byte which one it is. */
+/* The bytes of chunk @which, which its first byte tells. */
 static inline const uint8_t *bytes_of(int which, uint32_t nbytes)
 {
 	static uint8_t buf[4 * CHUNK];

@@ -1,55 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fake_s3 - a small object store in memory, whose manners can be chosen
+"""fake_s3 - a small object store in memory, whose behaviour can be chosen
 
     with FakeS3() as server, Proxy(server.port) as proxy: ...
 
-    python fake_s3.py       serves it over a proxy (proxy.py), prints "PORT N", and takes
+    python fake_s3.py       serves it behind a proxy (proxy.py), prints "PORT N", and takes
                             commands, one a line, each answered by a line:
         when METHOD TEXT N KIND [VALUE]
                             what happens (as in proxy.py) to the next N requests of
                             METHOD whose path contains TEXT; "done KIND ...":
                             the server does it all the same
         away_after METHOD TEXT
-                            behind the next such request, all are dropped
-        forget              nothing happens to any more of them
+                            after the next such request all requests are dropped
+        forget              no more faults happen
         each M METHOD TEXT KIND [VALUE]
-                            the same for each M-th of them
-        stop N KIND         N more requests pass, then one is as KIND says, and those
-                            behind it are dropped, as if the client were killed
-        go                  all pass again; answered by how many did not
-        no_conditions       it takes no notice of If-Match and If-None-Match
+                            as "when", for every M-th such request
+        stop N KIND         N more requests pass, KIND happens to the next, and all later
+                            ones are dropped, as if the client were killed
+        go                  requests pass again; answered by the number of dropped ones
+        no_conditions       it ignores If-Match and If-None-Match
         no_notes            it keeps no x-amz-meta
         bare_etags          it knows only ETags without quotes in If-Match of PUT
-        plain_deletes       it takes no notice of If-Match of DELETE
-        no_parts            it makes no objects of parts
-        parts_no_conditions it does, but takes no notice of their conditions
+        plain_deletes       it ignores If-Match of DELETE
+        no_parts            it refuses multipart uploads
+        parts_no_conditions it takes multipart uploads, but ignores their conditions
         error_in_200 CODE   the next answer to a request that makes one has the
                             status 200, and this error in its body
-        load FILE KEY       FILE becomes the object KEY ("/bucket/..."), with nothing
-                            beside it
-        no_etag TEXT        those whose paths contain TEXT have no ETag
+        load FILE KEY       FILE becomes the object KEY ("/bucket/..."), without metadata
+        no_etag TEXT        objects whose paths contain TEXT have no ETag
         age TEXT SECONDS    makes the objects whose paths contain TEXT so old
         after_delete TEXT KEY
-                            once an object whose path contains TEXT is deleted, there is
-                            the object KEY, this once
+                            when an object whose path contains TEXT is deleted, the object
+                            KEY appears, once
         gone_at_put TEXT OLD
-                            once an object whose path contains TEXT is put, those whose
-                            paths contain OLD have just been deleted, this once
-        back_after_get TEXT once an object whose path contains TEXT is read, all is as
-                            when it was kept, this once
+                            when an object whose path contains TEXT is put, the objects
+                            whose paths contain OLD are deleted just before, once
+        back_after_get TEXT when an object whose path contains TEXT is read, bring_back
+                            happens, once
         replace TEXT        writes the objects whose paths contain TEXT anew, with a byte
-                            more and nothing beside them
+                            more and without metadata
         keep TEXT           remembers the objects whose paths contain TEXT as they are
         bring_back          writes them again as they were
-        count METHOD TEXT   answered by how many such requests there were since the
-                            last one
-        late                answered by how many requests are still to come (late)
-        objects             answered by how many there are
-        uploads             answered by how many objects of parts were begun, and
-                            neither made nor thrown away
+        count METHOD TEXT   answered by the number of such requests since the last count
+        late                answered by the number of delayed requests (late) that are
+                            still to come
+        objects             answered by the number of objects
+        uploads             answered by the number of multipart uploads that were
+                            begun, and neither completed nor aborted
 
-Signatures are not looked at, but for whose they are: only server.keys, unless that is
-None, are known.  A PUT is atomic.
+Of a signature only the access key is checked: it has to be in server.keys, unless that
+is None.  A PUT is atomic.
 """
 import base64
 import hashlib
@@ -160,14 +159,14 @@ class S3Handler(Handler):
                 if k.lower().startswith("x-amz-meta-")}
 
     def do_POST(self):
-        """Begins an object of parts, or makes it of them."""
+        """Begins a multipart upload, or completes it."""
         owner, query = self.owner, self.query()
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         with owner.lock:
             if owner.no_parts:
                 return self.answer(501)
             if "uploads" in query:
-                # With all that a query has to encode.
+                # With characters that a query has to encode.
                 number = f"id/+&{len(owner.uploads)}"
                 owner.uploads[number] = self.notes(), {}
                 return self.answer(200, {}, (
@@ -291,14 +290,14 @@ class FakeS3(Server):
         # The valid keys, as (access key, session token); None: any.
         self.keys = None
         self.lock = threading.Lock()
-        # Manners of servers that do less.
+        # Limits of lesser servers.
         self.no_conditions = False
         self.no_notes = False
         self.bare_etags = False
         self.plain_deletes = False
         self.no_parts = self.parts_no_conditions = False
         self.error_in_200 = ""
-        # Objects of parts that are to come: (notes, parts by number).
+        # Open multipart uploads: (notes, parts by number).
         self.uploads = {}
         # Listing is denied, and so is the answer that an object is missing.
         self.get_only = False
@@ -310,7 +309,7 @@ class FakeS3(Server):
         self.new_object = self.old = ""
 
     def comes(self, what, key):
-        """Is it time for @what, which then never is again?"""
+        """Is @what due for this request?  If so, it is not due again."""
         text = getattr(self, what)
         if text is None or text not in key:
             return False
@@ -358,11 +357,12 @@ class Plan:
     """The faults of requests; the first fault that fits counts."""
     def __init__(self):
         self.faults = []
-        # How many pass before the client seems to be killed, by what; or None.
+        # Requests that pass before the client seems to be killed, and by which fault;
+        # or None.
         self.left = None
         self.end = drop
         self.nstopped = 0
-        # The request behind which the server is away; and it is.
+        # The request after which the server is away; whether it is away.
         self.leave = None
         self.is_away = False
         self.lock = threading.Lock()
@@ -409,7 +409,7 @@ class Plan:
 
 
 def first(n):
-    """Picks the first @n."""
+    """Picks the first @n requests."""
     return itertools.chain([True] * n, itertools.repeat(False))
 
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_dir.c - a fault store from a real directory, and into one */
+/*
+ * fault_dir.c - loads a fault store from a real directory, and saves it to one
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,7 +10,7 @@
 #include "store/files.h"
 #include "tests/support/fault_disk.h"
 
-/* Where files are read from, and put to. */
+/* The source and the destination of files. */
 struct loading {
 	struct b2f_store *from;
 	struct fault_disk *to;

@@ -159,7 +159,9 @@ void fault_put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
 	if (off + n > file->now.size)
 		fault_bytes_resize(&file->now, (size_t)off + n);
 	memcpy(file->now.data + off, buf, n);
-	/* The kernel writes these pages again. */
+	/*
+	 * The write makes these pages dirty again, so they are no longer lost.
+	 */
 	for (size_t page = off / PAGE;
 	     page <= (off + n - 1) / PAGE && page < file->lost.size;
 	     page++)
@@ -239,7 +241,10 @@ static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 		memcpy(out->data, file->now.data, n);
 }
 
-/* Each sector of @out stays or becomes @later's; the length, too. */
+/*
+ * Each sector of @out stays or becomes that sector of @later; so does the
+ * length.
+ */
 static void mix(struct fault_bytes *out, const struct fault_bytes *later,
 		uint64_t *state)
 {
@@ -293,7 +298,7 @@ static void content_after(const struct fault_disk *disk,
 		lose_pages(out, state);
 }
 
-/* Chooses the changes of the directory that are on disk. */
+/* Chooses the changes of the directory that reached the disk. */
 static void names_after(const struct fault_disk *disk, unsigned int variant,
 			uint64_t *state, struct fault_names *out)
 {
@@ -310,7 +315,7 @@ static void names_after(const struct fault_disk *disk, unsigned int variant,
 			apply(out, &disk->changes[i]);
 }
 
-/* Is nothing of @old in @content, which is what a loss of power left? */
+/* Does @content, left by a loss of power, have nothing of @old? */
 static bool is_unwritten(const struct fault_file *old,
 			 const struct fault_bytes *content)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fault_disk.h - what the files of the fault store share
+ * fault_disk.h - shared by the files of the fault store
  *
  * Private to tests/support/fault_*.c.
  */
@@ -32,9 +32,11 @@ struct fault_file {
 	struct fault_bytes durable;
 	/* @now was changed since it was durable. */
 	bool dirty;
-	/* A loss of power left its length, and nothing that was ever written. */
+	/*
+	 * A loss of power left the length of the file, and none of its bytes.
+	 */
 	bool unwritten;
-	/* A sync failed; it will be dirty for ever. */
+	/* A sync failed; the file stays dirty for ever. */
 	bool abandoned;
 	/*
 	 * In a contiguous frame: pages that a failed sync has left out, which
@@ -77,7 +79,9 @@ struct fault_op {
 struct fault_disk {
 	/* For all that follows. */
 	pthread_mutex_t lock;
-	/* All there ever were; the number of a file is its place here. */
+	/*
+	 * All files that ever existed; the number of a file is its index here.
+	 */
 	struct fault_file *files;
 	size_t nfiles;
 	size_t files_cap;
@@ -97,7 +101,7 @@ struct fault_disk {
 	bool powerless;
 	bool ignore_sync;
 	bool unordered;
-	/* It holds a contiguous frame: one file. */
+	/* The disk holds a contiguous frame: one file. */
 	bool single;
 	unsigned int counted;
 	struct fault_op *ops;
@@ -116,11 +120,11 @@ void fault_bytes_copy(struct fault_bytes *to, const struct fault_bytes *from);
 /* A number that looks random; moves *@state on. */
 uint64_t fault_random(uint64_t *state);
 
-/* All these want the lock to be held. */
+/* The caller of these functions holds the lock. */
 
 /* The file named @id, or FAULT_NONE. */
 size_t fault_names_find(const struct fault_names *names, int64_t id);
-/* The same for a pending one under either name. */
+/* The same for a pending file under either name. */
 size_t fault_names_find_pending(const struct fault_names *names, int64_t id);
 void fault_names_set(struct fault_names *names, int64_t id, size_t file);
 void fault_names_remove(struct fault_names *names, int64_t id);
@@ -128,7 +132,7 @@ void fault_names_remove(struct fault_names *names, int64_t id);
 /* A new empty file without a name. */
 size_t fault_file_new(struct fault_disk *disk);
 
-/* Notes the size of its content in its attributes. */
+/* Copies the size of the content to the attributes. */
 static inline void fault_file_resized(struct fault_file *file)
 {
 	file->st.st_size = (off_t)file->now.size;
@@ -146,7 +150,7 @@ void fault_put(struct fault_disk *disk, struct fault_file *file, uint64_t off,
 void fault_change(struct fault_disk *disk, enum fault_kind kind, int64_t id,
 		  size_t file);
 
-/* The present time, which is another one each time. */
+/* The present time, which is later with each call. */
 struct timespec fault_now(struct fault_disk *disk);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_frame.h - frames to write to, on disks that fail */
+/* fault_frame.h - disks that fail, with frames to write to */
 #ifndef B2F_TESTS_FAULT_FRAME_H
 #define B2F_TESTS_FAULT_FRAME_H
 
@@ -14,7 +14,7 @@
 static const uint32_t varied[] = {100, 9000, 37, 5000, 4001, 6000};
 #define NVARIED (sizeof(varied) / sizeof(*varied))
 
-/* Makes their files in @dir, which is new.  Returns how many bytes that are. */
+/* Makes the chunk files in the new @dir.  Returns their bytes. */
 static inline uint64_t make_varied_chunks(const struct frame_dir *dir)
 {
 	static uint8_t data[10000];
@@ -108,7 +108,7 @@ fault_frame_new(const struct b2f_settings *settings, bool single)
 
 	cr_assert_eq(b2f_settings_index(settings, single, &bytes, &size, NULL),
 		     0);
-	/* C-Blosc2 makes no checksums. */
+	/* As C-Blosc2 makes it, without a checksum. */
 	if (single)
 		memset(bytes + size - 17, 0, 17);
 	disk = fault_disk_of_index(bytes, size, single);

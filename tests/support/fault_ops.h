@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fault_ops.h - what the stores of a disk that fails share
+ * fault_ops.h - shared by the stores of a disk that fails
  *
  * Private to tests/support/fault_*.c.
  */
@@ -36,17 +36,17 @@ static inline struct fault_file *fault_file_of(const struct b2f_object *object)
 /* The name of the open file @file, for the record.  The lock is held. */
 int64_t fault_id_of(const struct fault_disk *disk, size_t file);
 
-/* Begins an operation, with the lock held.  Returns 0, or how it fails. */
+/* Begins an operation, with the lock held.  Returns 0, or the planned error. */
 int fault_begin(struct fault_disk *disk, enum fault_kind kind, int64_t id,
 		struct b2f_why *why);
 
-/* The same for what only the writer may do. */
+/* The same for operations that only the writer may do. */
 int fault_begin_change(struct b2f_store *store, enum fault_kind kind,
 		       int64_t id, struct b2f_why *why);
 
 /*
- * Notes what the one file of @store is now; its mtime too, if that is the one to
- * keep.  The lock is held.
+ * Notes the stamp of the one file of @store; with @keep_mtime its mtime, too.
+ * The lock is held.
  */
 void fault_single_note(struct b2f_store *store, bool keep_mtime);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_plan.c - which operations of a disk fail, and what they were */
+/* fault_plan.c - plans which operations of a disk fail, and records them */
 #include "tests/support/fault_ops.h"
 
 #include <stdio.h>

@@ -49,7 +49,7 @@ static bool page_differs(const struct fault_file *file, size_t page)
 	return false;
 }
 
-/* All pages get durable but those that are lost, or not one of them. */
+/* All pages become durable except lost ones, or, if the sync failed, none. */
 static void sync_pages(struct fault_file *file, bool failed)
 {
 	size_t npages = (file->now.size + FAULT_PAGE - 1) / FAULT_PAGE;
@@ -89,7 +89,7 @@ static int single_sync(const struct b2f_object *object, struct b2f_why *why)
 	return err;
 }
 
-/* All bytes written out earlier are on disk, or no later ones are. */
+/* Later bytes reach the disk only after all bytes written so far. */
 static int single_write_out(const struct b2f_object *object,
 			    struct b2f_why *why)
 {
@@ -164,7 +164,7 @@ static int single_install(struct b2f_store *store,
 	return err;
 }
 
-/* A hole appears at once, or when it likes to. */
+/* A hole becomes durable at once, or at any later time. */
 static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 {
 	struct fault_disk *disk = fault_disk_of(store);

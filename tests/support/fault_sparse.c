@@ -72,7 +72,7 @@ static int fault_inherit(const struct b2f_object *object,
 	return err;
 }
 
-/* The first one to fail is the only one told. */
+/* Only the first failure is reported. */
 static int fault_settle(const struct b2f_object *object, enum b2f_settle how,
 			struct b2f_why *why)
 {
@@ -99,7 +99,7 @@ static int fault_settle(const struct b2f_object *object, enum b2f_settle how,
 	return err;
 }
 
-/* The file of @id gets, or loses, its name: @id says which it is to have. */
+/* The file of @id gets or loses its chunk name; @id tells the new name. */
 static int fault_name(struct b2f_store *store, int64_t id,
 		      struct b2f_why *why)
 {
@@ -197,7 +197,7 @@ static int fault_list(struct b2f_store *store,
 	size_t n = 0;
 	int err;
 
-	/* @fn may call us. */
+	/* @fn may call this store, so it runs without the lock. */
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin(disk, FAULT_LIST, B2F_OBJECT_INDEX, NULL);
 	ids = calloc(disk->now.n + 1, sizeof(*ids));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_store.c - what both kinds of store of a disk that fails have in common */
+/* fault_store.c - operations of both kinds of store of a disk that fails */
 #include "tests/support/fault_ops.h"
 
 #include <stdlib.h>

@@ -25,11 +25,11 @@
  *	}
  *
  * A contiguous frame is one file that is written to in place: after a loss of
- * power each of its sectors is as it was durable last or as it is.  Bytes that
- * were written out come before later writes.
+ * power each of its sectors is its last durable version or its present one.
+ * Bytes that were written out reach the disk before later writes.
  *
- * Not modelled: attributes (mode, times) always survive, and damage of what was
- * durable once.
+ * Not modelled: the loss of attributes (mode, times), which always survive, and
+ * damage of durable bytes.
  *
  * Threads: everything but fault_disk_free() may be called from any thread.
  * There is no error for lack of memory: it aborts.
@@ -74,7 +74,7 @@ struct fault_plan {
 	int err;
 	/* Kinds that can fail; 0: all that have numbers. */
 	unsigned int kinds;
-	/* All such operations from then on, not the first one alone. */
+	/* All such operations from @at on fail, not the first one alone. */
 	bool onwards;
 };
 
@@ -94,14 +94,11 @@ struct fault_disk *fault_disk_of_index(const uint8_t *index, size_t size,
  */
 struct fault_disk *fault_disk_load(const char *path);
 
-/*
- * The frame of @disk was just made: of its index no more than the name is
- * durable.
- */
+/* Makes the frame of @disk a new one: only the name of its index is durable. */
 void fault_disk_just_made(struct fault_disk *disk);
 
 /*
- * A syncfs has failed: contents that are not durable now never become durable.
+ * Makes a syncfs fail: contents that are not durable now never become durable.
  */
 void fault_disk_abandon(struct fault_disk *disk);
 
@@ -112,7 +109,7 @@ void fault_disk_abandon(struct fault_disk *disk);
 B2F_MUST_CHECK
 int fault_disk_save(struct fault_disk *disk, const char *path);
 
-/* No store of it may be in use any more.  NULL does nothing. */
+/* Frees @disk, of which no store may be in use any more.  NULL does nothing. */
 void fault_disk_free(struct fault_disk *disk);
 
 /*
@@ -144,26 +141,28 @@ void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
 void fault_disk_fail(struct fault_disk *disk, const struct fault_plan *plan);
 
 /*
- * Loses power at operation @at: that one (a write may have been half done) and
- * all that come later, of any kind, return -EIO.
+ * Loses power at operation @at: it (a write may be half done) and all later
+ * operations, of any kind, return -EIO.
  */
 void fault_disk_lose_power(struct fault_disk *disk, uint64_t at);
 
-/* Syncs succeed and do nothing, to see that a test notices. */
+/* From now on syncs succeed and do nothing, to prove that a test notices. */
 void fault_disk_ignore_sync(struct fault_disk *disk);
 
 /*
- * After a loss of power names may have changed in any order, as on btrfs; else
- * as ext4 does it: up to some moment all changes, and none after that.
+ * From now on any of the changed names may survive a loss of power, as on
+ * btrfs.  By default all changes up to some moment survive and none after it,
+ * as on ext4.
  */
 void fault_disk_unordered(struct fault_disk *disk);
 
 /*
- * What @disk holds if power is lost now (or was), as a new disk: with @variant
- * 0 only what is durable, with 1 everything; from 2 on something in between,
- * always the same for the same number.  A content that is not durable is then
- * the old one (of a new file: empty), the new one, the new one up to some byte,
- * zeros of its length, or has zeros in some of its 4 KiB pages.
+ * Returns a new disk with the contents that @disk has if power is lost now (or
+ * was lost): with @variant 0 only durable contents, with 1 everything, from 2
+ * on a mixture, always the same for the same number.  In a mixture a content
+ * that is not durable is the old one (of a new file: empty), the new one, the
+ * new one up to some byte, zeros of its length, or has zeros in some of its 4
+ * KiB pages.
  */
 struct fault_disk *fault_disk_after_loss(struct fault_disk *disk,
 					 unsigned int variant);

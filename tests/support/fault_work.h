@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fault_work.h - a file on a disk that fails, what it should hold, and what of it is
- * on the disk
+ * fault_work.h - a file on a disk that fails, with the expected contents of
+ * file and disk
  *
  *	begin(&w, make_disk(false));
  *	write_some(&w, 0, 9000, true);
@@ -36,7 +36,7 @@ struct work {
 	uint8_t model[MODEL_MAX];
 	uint64_t size;
 	uint64_t seed;
-	/* The states that the commits were to make. */
+	/* The states that the commits should make. */
 	struct state states[STATES_MAX];
 	size_t nstates;
 	/* The first of them that the disk may still hold. */
@@ -69,7 +69,7 @@ static inline struct fault_disk *make_disk(bool single)
 	return fault_frame_new(&settings, single);
 }
 
-/* An empty contiguous frame that was made small. */
+/* An empty contiguous frame, made small. */
 static inline struct fault_disk *make_small_disk(void)
 {
 	struct b2f_settings settings = disk_settings();
@@ -122,7 +122,10 @@ static inline void cut(struct work *w, uint64_t size)
 {
 	if (b2f_file_truncate(w->file, size)) {
 		w->nfailed++;
-		/* It may have been done in part: then nothing is known. */
+		/*
+		 * The write may have been done in part: the contents are
+		 * unknown.
+		 */
 		cr_assert_eq(b2f_file_size(w->file), w->size);
 		return;
 	}
@@ -171,7 +174,7 @@ static inline void begin_with(struct work *w, struct fault_disk *disk,
 	cr_assert_eq(b2f_runtime_new(&options, &w->rt), 0);
 	w->file = open_disk(w->rt, disk);
 	cr_assert_not_null(w->file);
-	/* The frame as it is. */
+	/* Read the model from the frame. */
 	w->size = b2f_file_size(w->file);
 	cr_assert_eq(b2f_file_pread(w->file, NULL, w->model, MODEL_MAX, 0),
 		     (ssize_t)w->size);
@@ -193,7 +196,7 @@ static inline void end(struct work *w)
 		free(w->states[i].data);
 }
 
-/* The state that @disk holds; -1 if it is none that was to be committed. */
+/* The number of the state that @disk holds; -1 if it is no commit's state. */
 static inline int find_state(const struct work *w, struct fault_disk *disk,
 			     size_t from)
 {
@@ -215,7 +218,7 @@ static inline int find_state(const struct work *w, struct fault_disk *disk,
 	return found;
 }
 
-/* Does @disk hold a beginning of what was to be committed last? */
+/* Does @disk hold a beginning of the last state? */
 static inline bool holds_beginning(const struct work *w, struct fault_disk *disk)
 {
 	static uint8_t buf[MODEL_MAX];
@@ -231,7 +234,10 @@ static inline bool holds_beginning(const struct work *w, struct fault_disk *disk
 	       memcmp(last->data, buf, (size_t)got) == 0;
 }
 
-/* How many of 12 losses of power leave the state of the last commit. */
+/*
+ * The number of losses of power, of 12, that leave the state of the last
+ * commit.
+ */
 static inline int count_durable(struct work *w)
 {
 	int n = 0;

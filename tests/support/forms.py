@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""forms - every form in which a mount shows data, for tests of what all of them do
+"""forms - every form in which a mount shows data, for tests that hold for all of them
 
-A form says how a file of it is made, what a reader without a mount finds, and which
-kinds of operations (ops.py) it refuses.  A File is one that a mount shows, with the
-bytes that it has to have.
+A form tells how to make a file of it, what a reader without a mount finds, and which
+kinds of operations (ops.py) it refuses.  A File is a file in a mount, with the bytes
+that it has to have.
 """
 import contextlib
 import errno
@@ -28,7 +28,7 @@ SHAPE = 409, 204
 # Ten chunks and a part of one, unless it is an array.
 SIZE = SHAPE[0] * SHAPE[1] * 8
 SRC, MNT = pathlib.Path("src"), pathlib.Path("mnt")
-# Only calls of a test commit, and each change is seen at once.
+# Only calls of a test commit, and every change is visible at once.
 OPTIONS = ("commit=600", "attr_timeout=0", "entry_timeout=0")
 
 
@@ -56,12 +56,12 @@ def stored_bytes(path):
 
 
 class Form:
-    """A sparse frame of C-Blosc2, as most others are but for what they say."""
+    """A sparse frame of C-Blosc2; the other forms override the differences."""
 
     # Suffixes of the frame, and of its name in the mount.
     suffix, shown = ".b2frame", ""
     options = ()
-    # The errno of each kind of operation that is refused, or of one by its name.
+    # The errno of refused operations, by kind or by name.
     refused = {}
     # May the file have any number of bytes?
     resizes = True
@@ -77,7 +77,7 @@ class Form:
                       contiguous=False, mode="w", cparams={"typesize": 8, "nthreads": 1})
 
     def model(self, data):
-        """The bytes of a file that was made of @data."""
+        """The bytes that a file made of @data shows."""
         return data
 
     def stock(self, path):
@@ -98,7 +98,7 @@ class Form:
         self.make(SRC / (name + self.suffix), data)
 
     def fill(self, left):
-        """Leaves room for @left bytes; returns what gives the room back."""
+        """Fills the disk up to @left bytes; returns a function that frees the room."""
         st = os.statvfs(SRC)
         ballast = SRC / "ballast"
         ballast.write_bytes(bytes(st.f_bavail * st.f_frsize - left))
@@ -137,7 +137,7 @@ class Contiguous(Form):
 
 
 class Small(Form):
-    """Made by the mount, and one file as long as it is not too large."""
+    """Made by the mount; one file until it grows too large."""
 
     is_file = True
     options = ("small=64m",)
@@ -166,7 +166,7 @@ class ContiguousArray(Array):
 
 
 class View(Array):
-    """NAME.npy of an array that has no such header itself."""
+    """NAME.npy beside an array whose frame has no .npy header."""
 
     shown = ".npy"
     refused = {"resize": errno.EPERM, "name": errno.EPERM}
@@ -182,7 +182,8 @@ class View(Array):
 
 
 class Npy(Form):
-    """NAME.npy that was written into the mount, until it is no array any more."""
+    """NAME.npy written into the mount; an array until a write makes it something
+    else."""
 
     suffix = ".npy.b2nd"
     shown = ".npy"
@@ -205,7 +206,7 @@ class Bucket(Form):
     """A sparse frame in an object store."""
 
     on_disk = False
-    # The numbers of chunks that were not made by a mount are taken.
+    # Chunk ids of frames that were not made by a mount are in use.
     refused = {"rename_over": errno.EXDEV}
     # Changes of other clients are seen at once.
     options = ("refresh=0",)
@@ -259,7 +260,7 @@ class ReadOnly(Form):
     refused = {"write": errno.EROFS, "resize": errno.EROFS}
 
     def change(self, f):
-        """Another file takes its name."""
+        """Another file replaces it."""
         self.make(pathlib.Path("changed" + self.suffix), content(8))
         shutil.move("changed" + self.suffix, f.frame())
         f.model[:] = content(8)
@@ -334,7 +335,7 @@ class File:
         return self.path.read_bytes()
 
     def note(self, piece, off):
-        """@piece has been written."""
+        """Notes that @piece was written at @off."""
         self.model += bytes(max(0, off - len(self.model)))
         self.model[off:off + len(piece)] = piece
 
@@ -343,7 +344,7 @@ class File:
         self.note(piece, off)
 
     def cut(self, size):
-        """It has @size bytes now."""
+        """Notes that the file has @size bytes now."""
         del self.model[size:]
         self.model += bytes(size - len(self.model))
 
@@ -361,7 +362,7 @@ class File:
         self.check_stock()
 
     def check_left(self):
-        """The same, when no mount is there: it is sound and tidy."""
+        """The same after the unmount: the frame is sound and tidy."""
         path = self.frame()
         self.form.check(path, bytes(self.model))
         if self.form.on_disk and not self.form.refused:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""forward_proxy - what http_proxy and https_proxy name: a proxy for any server
+"""forward_proxy - a proxy for any server, as http_proxy and https_proxy name it
 
     with ForwardProxy() as proxy:
         os.environ["https_proxy"] = proxy.url
@@ -19,7 +19,7 @@ from http_server import PIECE, Handler, Server
 
 
 def pump(source, sink):
-    """Passes on what comes, until it ends."""
+    """Passes bytes on, until the source ends."""
     with contextlib.suppress(OSError):
         while piece := source.recv(PIECE):
             sink.sendall(piece)

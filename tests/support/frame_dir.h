@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_dir.h - sparse frames that a test makes for itself, in a directory of /tmp
+ * frame_dir.h - sparse frames made by a test, in a directory of /tmp
  *
  * The test has to call frame_dir_remove() at its end.
  */
@@ -41,7 +41,7 @@ static inline void frame_dir_remove(const struct frame_dir *dir)
 	cr_assert_eq(rmdir(dir->path), 0);
 }
 
-/* Writes @name over what it was, without making a new file of it. */
+/* Overwrites the file @name in place, without a new inode. */
 static inline void frame_dir_write(const struct frame_dir *dir,
 				   const char *name, const void *data,
 				   size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fsx_model.h - what fsx.c knows of its file, and how it tells a difference
+ * fsx_model.h - the model of the file of fsx.c, and the report of a difference
  *
- * Everything ends the program when it finds one.
+ * Every function ends the program when it finds a difference.
  */
 #ifndef B2F_TESTS_FSX_MODEL_H
 #define B2F_TESTS_FSX_MODEL_H
@@ -37,7 +37,7 @@ struct op {
 	/* For TRUNCATE: the new size. */
 	uint64_t off;
 	uint64_t len;
-	/* Makes the data, and decides what else is to be decided. */
+	/* Makes the data, and all other random choices. */
 	uint64_t seed;
 };
 
@@ -84,13 +84,16 @@ static uint64_t next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* In [0, n), n > 0. */
+/* A random number in [0, n), n > 0. */
 static uint64_t below(struct fsx *x, uint64_t n)
 {
 	return next(&x->rng) % n;
 }
 
-/* Noise, small numbers, one byte repeated, zeros, or zeros with a few bytes. */
+/*
+ * Fills @dst with noise, small numbers, one repeated byte, zeros, or zeros with
+ * a few bytes.
+ */
 static void fill(uint8_t *dst, uint64_t len, uint64_t seed)
 {
 	uint64_t state = seed, what = seed % 5, value;
@@ -154,14 +157,14 @@ static void fail(const struct fsx *x, const char *format, ...)
 	exit(1);
 }
 
-/* Not allowed in a handler, but there is nothing left to lose. */
+/* fail() is not allowed in a handler, but the program ends here anyway. */
 static void on_sigbus(int number)
 {
 	(void)number;
 	fail(running, "SIGBUS in a mapped part");
 }
 
-/* @got was found where @x->model + @off should be. */
+/* Compares @got, read at @off, with the model. */
 static void compare(const struct fsx *x, const uint8_t *got, uint64_t off,
 		    uint64_t len, const char *how)
 {

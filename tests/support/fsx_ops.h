@@ -2,8 +2,8 @@
 /*
  * fsx_ops.h - the operations of fsx.c: each on the file and on the model
  *
- * An operation works on whatever there is: one that lies behind the end does
- * nothing where it has to.
+ * An operation works on the existing bytes: a read behind the end, for example,
+ * has to return nothing.
  */
 #ifndef B2F_TESTS_FSX_OPS_H
 #define B2F_TESTS_FSX_OPS_H
@@ -79,7 +79,7 @@ static void do_append(struct fsx *x, const struct op *op)
 	write_at(x, x->end_fd, x->size, op->len);
 }
 
-/* Also tries to read behind the end, where nothing must be. */
+/* Also reads behind the end, which must return nothing. */
 static void read_range(struct fsx *x, uint64_t off, uint64_t len)
 {
 	uint64_t want = off >= x->size ? 0 : x->size - off, done = 0;
@@ -196,7 +196,7 @@ static void do_zero(struct fsx *x, const struct op *op)
 	}
 }
 
-/* Whatever is told to be a hole must be zeros. */
+/* A range that lseek(2) reports as a hole must be zeros. */
 static void do_seek(struct fsx *x, const struct op *op)
 {
 	off_t hole = 0, data;

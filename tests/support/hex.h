@@ -18,7 +18,7 @@ static inline unsigned int hex_digit(char c)
 			: (unsigned int)(c - 'a' + 10);
 }
 
-/* Malloc'ed, so that the address sanitizer sees a byte read beyond. */
+/* Malloc'ed, so that the address sanitizer notices a read beyond the end. */
 static inline struct hex hex_new(const char *digits)
 {
 	struct hex h = {.size = strlen(digits) / 2};

@@ -6,7 +6,7 @@
     with HttpServer("dir") as server:
         server.url          # http://127.0.0.1:PORT
 
-What goes wrong on the way is the business of proxy.py.
+Faults on the way are made by proxy.py.
 """
 import contextlib
 import http.server
@@ -21,8 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 PIECE = 1 << 16
 
-# The certificate of HttpServer(tls=True), which it has signed itself: of 127.0.0.1 until
-# 2126, and of no other name.
+# The self-signed certificate of HttpServer(tls=True), for 127.0.0.1 alone, until 2126.
 TLS_CERT = pathlib.Path(__file__).with_name("tls_cert.pem")
 
 
@@ -89,7 +88,7 @@ class Server:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # An answer is two writes, of which the second is not to wait.
+    # An answer is two writes; the second must not wait for an ACK.
     disable_nagle_algorithm = True
 
     def log_message(self, *_):
@@ -164,13 +163,13 @@ class HttpServer(Server):
     def __init__(self, root, tls=False):
         self.root = os.path.abspath(root)
         self.tls = tls
-        # Manners of servers that do less.
+        # Limits of lesser servers.
         self.ignore_ranges = False
         self.no_etags = False
 
 
 def serve(server):
-    """For programs that are no Python: says where, and ends with stdin."""
+    """For programs that are not Python: prints the port, and ends with stdin."""
     with server:
         print("PORT", server.port, flush=True)
         sys.stdin.read()

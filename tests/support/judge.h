@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * judge.h - C-Blosc2 out of the Python wheel, and a clock, for measurements
+ * judge.h - C-Blosc2 from the Python wheel, and a clock, for measurements
  */
 #ifndef B2F_TESTS_JUDGE_H
 #define B2F_TESTS_JUDGE_H
@@ -49,7 +49,7 @@ static inline void *judge_load(const char *path)
 
 	if (!lib)
 		judge_fail(dlerror());
-	/* The way that POSIX shows to make a function of a void pointer. */
+	/* POSIX's way to convert a void pointer to a function. */
 	*(void **)&init = judge_symbol(lib, "blosc2_init");
 	*(void **)&set_nthreads = judge_symbol(lib, "blosc2_set_nthreads");
 	init();
@@ -80,7 +80,7 @@ static inline int judge_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts @values. */
+/* The median of the @n @values, which it sorts. */
 static inline double judge_median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), judge_by_value);

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""killing_proxy - kills the program that asks, at one of its requests
+"""killing_proxy - kills the program that sends requests, at one of them
 
     with KillingProxy(server.port) as proxy:
         killed = proxy.run(["bloscctl", ...], nth=3, late=False)
 
-The @nth request is not seen by the server, or (@late) is done by it; those behind
-it come to nothing.
+The server does not see the @nth request, or (@late) does it; later requests are
+dropped.
 """
 import subprocess
 
@@ -41,10 +41,10 @@ class KillingProxy(Proxy):
         return drop
 
     def run(self, command, nth, late, **options):
-        """Whether @command was killed; else it has to succeed."""
+        """Returns whether @command was killed; otherwise it has to succeed."""
         self.take()
         self.nth, self.late = nth, late
-        # Its first request waits until it is known.
+        # The lock holds its first request back until the process is noted.
         with self.lock:
             self.process = subprocess.Popen(command, **options)
         status = self.process.wait()

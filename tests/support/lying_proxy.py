@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lying_proxy - a way to a server on which answers become other ones
+"""lying_proxy - a proxy that falsifies answers
 
     with LyingProxy(server.port) as proxy:
         proxy.lies = Lies(seed, one_in=3)     # or None
 
-What comes is HTTP: a client has to look at what it says.
+The answers are valid HTTP: a client has to check their contents.
 """
 import random
 import re
@@ -39,7 +39,7 @@ def flip(rng, said):
 
 
 def cut(rng, said):
-    """Fewer bytes, and says so."""
+    """Fewer bytes, with the right Content-Length."""
     said.set_body(said.body[:rng.randrange(len(said.body) + 1)])
 
 
@@ -52,7 +52,8 @@ def other_bytes(rng, said):
 
 
 def other_length(rng, said):
-    """The connection ends before that, or bytes are left for the next answer."""
+    """A wrong Content-Length: the connection ends early, or bytes are left for the next
+    answer."""
     said.length = rng.choice([0, len(said.body) // 2, len(said.body) + 1, HUGE,
                               HUGE + 1, -1])
 
@@ -140,7 +141,7 @@ OF_ALL = [flip, cut, lengthen, other_bytes, other_length, other_status,
 
 
 class Lies:
-    """One of so many answers is changed."""
+    """Changes one answer in so many."""
 
     def __init__(self, seed, one_in, kinds=OF_ALL):
         self.rng, self.one_in, self.kinds = random.Random(seed), one_in, kinds

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""namespace - a test whose mounts end with it, and are copied by no other"""
+"""namespace - runs a test in a mount namespace: its mounts end with it, and no other
+test copies them"""
 import os
 import sys
 
-# A daemon of another test would live as long as the copy of its mount.
+# Copies of other tests' mounts would keep their daemons alive.
 GIVE_UP_COPIES = ("umount --lazy --all --types fuse.bloscfs 2>/dev/null\n"
                   'exec "$@"')
 

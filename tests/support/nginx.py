@@ -11,15 +11,15 @@ The same files are below several paths:
     /plain/       ranges, strong ETags, If-Match
     /gzip/        the same, and compressed for clients that say they take it
     /weak/        ETags are weak
-    /dated/       no ETags: what tells a version is Last-Modified
+    /dated/       no ETags, only Last-Modified
     /closing/     a connection ends after three requests
     /whole/       no ranges
     /moved/       a redirect to /plain/
 
     with Balancer(port, port) as server: ...
 
-is a load balancer before two gateways: what one of them does not answer it asks the
-other, as nginx does unless it is told otherwise, also if the first one has done it.
+is a load balancer in front of two gateways: if one does not answer a request, it asks
+the other, as nginx does by default, even if the first gateway has done it.
 """
 import os
 import pathlib
@@ -104,7 +104,7 @@ http {{
 """
 
 
-# Where scripts/setup unpacks it.
+# The directory into which scripts/setup unpacks it.
 UNPACKED = pathlib.Path(sys.executable).parents[1] / "nginx/usr/sbin"
 
 
@@ -156,7 +156,7 @@ class Nginx:
             try:
                 urllib.request.urlopen(self.url, timeout=PATIENCE).close()
             except urllib.error.HTTPError as e:
-                # It has no page there, and says so.
+                # A 404 page of nginx means that it runs.
                 return e.headers["Server"].startswith("nginx")
             except OSError:
                 time.sleep(0.02)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ops - what programs do with a file, whatever its form (forms.py)
+"""ops - operations of programs on a file, whatever its form (forms.py)
 
-Each operation gets a File, which is there and has been committed, and keeps its
-model.  Its kind says what a form may refuse: "read", "write", "resize" or "name".
+Each operation gets a committed File, and keeps its model up to date.  By its kind
+("read", "write", "resize" or "name") a form refuses it.
 """
 import ctypes
 import errno
@@ -34,9 +34,9 @@ def fallocate(fd, mode, off, size):
 
 
 def elsewhere(code, fd):
-    """@code with the descriptor @fd, in a process of its own.
+    """Runs @code with the descriptor @fd, in a process of its own.
 
-    A page fault here would keep threads from what it waits for.
+    A page fault in this process would hold up the threads that it waits for.
     """
     subprocess.run([sys.executable, "-c", f"import mmap, os\nfd = {fd}\n{code}"],
                    check=True, pass_fds=[fd], timeout=250)
@@ -115,7 +115,7 @@ def read_by_many(f):
 
 @op("read")
 def see_what_others_change(f):
-    """Then the file of the mount is written to, and again read by them."""
+    """Reads by other programs, a write through the mount, and reads again."""
     with f.opened(os.O_RDONLY) as fd:
         assert os.pread(fd, 100, 5 * CHUNK) == f.model[5 * CHUNK:][:100]
     f.shown.mount.wait_for_closes()
@@ -131,7 +131,7 @@ def see_what_others_change(f):
 
 @op("write")
 def write_anywhere(f):
-    """Within a chunk, across two, a whole one, the last bytes."""
+    """Writes within a chunk, across two, a whole chunk, and the last bytes."""
     size = len(f.model)
     for off, n in ((200, 1), (CHUNK - 1, 2), (CHUNK, CHUNK), (size - 1, 1),
                    (3 * CHUNK - 5, 2 * CHUNK + 10), (size - 5000, 5000)):
@@ -197,10 +197,10 @@ def punch_and_zero(f):
         for mode in COLLAPSE, PUNCH, 32:
             assert error_of(fallocate, fd, mode, 0, 4096) in (
                 errno.EOPNOTSUPP, errno.EINVAL)
-        # Pages may be in the kernel that the mount does not know of.
+        # The kernel may have dirty pages that the mount does not know.
         assert os.lseek(fd, 2 * CHUNK, os.SEEK_DATA) == 2 * CHUNK
         os.fsync(fd)
-        # Arrays have other chunks; one file gives room back later.
+        # Arrays have other chunks; a frame in one file frees room later.
         assert f.form.is_file or not f.form.resizes or \
             os.fstat(fd).st_blocks < stored * .8
     f.check()
@@ -208,7 +208,7 @@ def punch_and_zero(f):
 
 @op("write")
 def map_to_write(f):
-    """Also behind the last close of the file itself."""
+    """Writes through a map, also after the last close of the file."""
     with f.opened() as fd:
         for off, piece in ((4093, b"border"), (CHUNK - 2, b"chunks"),
                            (len(f.model) - 4, b"last")):
@@ -230,14 +230,14 @@ assert m[40000:40005] == b"write"
 m[70000:70004] = b"late"
 m.close()
 """, fd)
-    # The last close of a map is not waited for.
+    # munmap(2) does not wait for the last close.
     wait_until_stock(lambda: f.form.stock(f.frame()) == f.model,
                      "the pages of the map")
 
 
 @op("write")
 def write_by_many(f):
-    """Each finds what it has written."""
+    """Each thread reads its own bytes back."""
     n, rounds = 8, 12
     size = len(f.model) // n // 8 * 8
 
@@ -281,7 +281,7 @@ def write_anew(f):
 
 @op("write")
 def keep_what_is_known(f):
-    """A change of the data leaves inode, mode and owner alone."""
+    """A change of the data keeps inode, mode and owner."""
     if f.form.on_disk:
         os.chmod(f.path, 0o640)
         os.chown(f.path, 12, 34)
@@ -305,7 +305,7 @@ def append(f):
     for n in 1, 50000, 100000, CHUNK:
         piece = os.urandom(n)
         with f.opened(os.O_WRONLY | os.O_APPEND) as fd:
-            # Where it is makes no difference.
+            # The position makes no difference to O_APPEND.
             os.lseek(fd, 0, os.SEEK_SET)
             assert os.write(fd, piece) == n
         f.model += piece
@@ -316,7 +316,7 @@ def append(f):
 
 @op("resize")
 def append_by_many(f):
-    """Each line is there, once, and in the order of its writer."""
+    """Each line appears once, in the order of its writer."""
     lines = [[b"%d-%d\n" % (w, i) for i in range(50)] for w in range(4)]
 
     def work(number):
@@ -355,7 +355,7 @@ def truncate(f):
 
 @op("resize")
 def cut_and_grow_at_once(f):
-    """Data that was cut off does not come back, stored or not."""
+    """Truncated data, stored or not, does not come back."""
     with f.opened() as fd:
         os.ftruncate(fd, 4 * CHUNK)
         f.cut(4 * CHUNK)
@@ -374,7 +374,7 @@ def cut_and_grow_at_once(f):
 
 @op("resize")
 def tell_of_holes(f):
-    """To readers, when no program writes to it."""
+    """truncate(2) while the file is only open for reading."""
     os.truncate(f.path, 0)
     with f.opened() as fd:
         f.cut(0)
@@ -410,7 +410,7 @@ def allocate(f):
         f.cut(size + 3001)
         assert os.pread(fd, 1 << 20, 0) == f.model
         if f.form.on_disk:
-            # Far more than there is room for.
+            # Far more than the disk has room for.
             for mode in 0, KEEP:
                 assert error_of(fallocate, fd, mode, 0, 1 << 50) == \
                     errno.ENOSPC
@@ -443,7 +443,7 @@ def rename_while_open(f):
 
 @op("name")
 def rename_over(f):
-    """A descriptor of the replaced file goes on with it, and changes no other."""
+    """A descriptor of a replaced file stays on that file, and changes no other."""
     other = f.shown.new("over", seed=3)
     writes = "write" not in f.form.refused
     with other.opened(os.O_RDWR if writes else os.O_RDONLY) as fd:
@@ -469,7 +469,7 @@ def delete_while_open(f):
             os.fsync(fd)
         assert os.pread(fd, len(f.model) + 1, 0) == f.model
         assert os.fstat(fd).st_nlink == 0
-        # Another one of that name has nothing to do with it.
+        # A new file of that name is independent of it.
         other = f.shown.new(f.name.removesuffix(f.form.shown), seed=9)
         assert other.read() == other.model
         assert os.pread(fd, len(f.model) + 1, 0) == f.model

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """packing - Bloscpack, and files of every kind that it makes
 
-Its program knows names of `collections` that Python 3.10 took away; they are put
-back before it is imported.
+Bloscpack uses names of `collections` that Python 3.10 removed; they are restored before
+it is imported.
 """
 import collections
 import collections.abc
@@ -35,7 +35,7 @@ HEADER = "<4sBBBBiiqq"
 
 
 def some_bytes(rng, n):
-    """@n bytes, more or less compressible."""
+    """@n bytes, compressible to some degree."""
     kind = rng.choice(("random", "text", "count", "zeros", "floats"))
     gen = np.random.default_rng(rng.getrandbits(32))
     if kind == "random":
@@ -85,7 +85,7 @@ def meta_settings(rng):
 
 
 def forget_sizes(path):
-    """Makes it the file of a writer that did not know the size."""
+    """Makes it a file whose writer did not know the size beforehand."""
     raw = bytearray(path.read_bytes())
     fields = list(struct.unpack(HEADER, raw[:32]))
     if fields[2] & 1:
@@ -96,8 +96,8 @@ def forget_sizes(path):
 
 
 def make_some(rng, path):
-    """Makes @path, one of all kinds.  Returns its decoded bytes, the array that
-    it is or None, and its metadata or None."""
+    """Makes @path, a file of a random kind.  Returns its decoded bytes, its array or
+    None, and its metadata or None."""
     path = pathlib.Path(path)
     blosc_args, args = settings(rng)
     meta_args = meta_settings(rng)

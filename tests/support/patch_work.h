@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * patch_work.h - a chunk that is to be changed block by block
+ * patch_work.h - a chunk to be changed block by block
  *
  * For a suite with patch_setup() and patch_teardown().
  */
@@ -36,19 +36,19 @@ struct work {
 	uint32_t size;
 	uint8_t *before;
 	uint8_t *after;
-	/* A byte for each byte: is it changed? */
+	/* For each byte of the chunk: is it changed? */
 	uint8_t *mask;
 	uint8_t *raw;
 	uint32_t cbytes;
 	uint8_t *tail;
 	struct b2f_chunk chunk;
 	struct b2f_seal seal;
-	/* Calls of apply(), and of part() that said NONE. */
+	/* Calls of apply(), and calls of part() that returned NONE. */
 	unsigned int napply;
 	unsigned int nnone;
 };
 
-/* Numbers that grow, so that every codec and filter has something to do. */
+/* Growing numbers, on which every codec and filter has an effect. */
 static inline void make_data(struct work *w)
 {
 	uint32_t t = w->options.typesize, width = t > 1 && t < 8 ? t : 8;
@@ -150,7 +150,7 @@ static inline void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)
 	}
 }
 
-/* Patches into a chunk of exact size; NULL if it could not. */
+/* Patches into a buffer of exact size; NULL if that was refused. */
 static inline uint8_t *patched(struct work *w, uint32_t *cbytes, int *err)
 {
 	const struct b2f_patch patch = {
@@ -177,7 +177,7 @@ static inline uint8_t *patched(struct work *w, uint32_t *cbytes, int *err)
 	return raw;
 }
 
-/* Unit by unit, and as a whole. */
+/* Checks the decoded chunk, unit by unit and as a whole. */
 static inline void expect_decoded(const struct work *w, const uint8_t *raw,
 				  const struct b2f_chunk *chunk)
 {
@@ -236,7 +236,7 @@ static inline void expect_patched(struct work *w)
 	free(raw);
 }
 
-/* It is left to the encoder, or it is an error. */
+/* The patch is refused with @want: left to the encoder, or an error. */
 static inline void expect_refused(struct work *w, int want)
 {
 	uint32_t cbytes = 0;

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""proxy - a slow and faulty way to an HTTP server, which counts
+"""proxy - a slow and faulty way to an HTTP server, with a count of requests
 
     with Proxy(server.port) as proxy:
         proxy.delay = 0.02            # seconds added to each answer
-        proxy.rate = 100e6            # bytes per second, of all together
+        proxy.rate = 100e6            # bytes per second, of all connections together
         proxy.fault = lambda r: status(503) if r.nth == 3 else None
         ...
         proxy.requests                # a list of Request
 
-    python proxy.py DIR       serves DIR over itself, prints "PORT N", and takes
+    python proxy.py DIR       serves DIR through a proxy, prints "PORT N", and takes
                               commands, one a line, each answered by a line:
-        fault N KIND [VALUE]  what happens to the next N requests, as below;
-                              "done KIND": the server does it all the same
-        ignore_ranges         the server does so from now on
-        no_etags
-        count                 answered by "REQUESTS BYTES" since the last one
+        fault N KIND [VALUE]  the next N requests have this fault, as below;
+                              "done KIND": the server does them all the same
+        ignore_ranges         from now on the server ignores ranges
+        no_etags              from now on the server sends no ETags
+        count                 answered by "REQUESTS BYTES" since the last count
 
 A fault is what happens to one request; proxy.fault picks it:
 
@@ -23,10 +23,10 @@ A fault is what happens to one request; proxy.fault picks it:
     garbage         bytes that are no HTTP; the server sees nothing
     drop            the connection ends; the server sees nothing
     silent          no answer, ever; the server sees nothing
-    done(fault)     the server does it, and then comes one of those above
+    done(fault)     the server does it, and then one of the faults above happens
     lose            done(drop)
     late(s)         the connection ends, and s seconds later the server does it
-    twice           the server does it, and is asked again, as load balancers do;
+    twice           the server gets the request twice, as from a load balancer;
                     the second answer is passed on
     cut(n)          the answer ends after n bytes of its body
     stall(s)        the answer comes s seconds later
@@ -50,7 +50,7 @@ class Request:
     path: str
     headers: dict
     status: int = 0
-    # Bytes of the bodies that came, to the server and back.
+    # Bytes of the bodies, to the server and back.
     sent: int = 0
     received: int = 0
 
@@ -153,7 +153,7 @@ class ProxyHandler(Handler):
             yield conn.getresponse()
 
     def ask(self, body):
-        """Has the server do it; nothing of its answer but the status is wanted."""
+        """Has the server do it; returns only the status of its answer."""
         with self.asked(body) as answer:
             answer.read()
             return answer.status
@@ -192,7 +192,7 @@ class ProxyHandler(Handler):
                 return None
             self.owner.send_over_link(len(piece))
             piece = piece[:int(min(room, len(piece)))]
-            # Before the client can have seen it.
+            # Count it before the client can see it.
             request.received += len(piece)
             self.wfile.write(piece)
             room -= len(piece)
@@ -217,9 +217,9 @@ class Proxy(Server):
         self.fault = None
         self.requests = []
         self.lock = threading.Lock()
-        # Requests that the server is still to be asked.
+        # Delayed requests that the server has not got yet.
         self.nlate = 0
-        # When the link has sent all that it was given.
+        # Time at which the link will have sent all bytes given to it.
         self.link_free = 0
 
     def note(self, method, path, headers):
@@ -240,7 +240,7 @@ class Proxy(Server):
             time.sleep(seconds)
 
     def send_over_link(self, nbytes):
-        """Takes the time that @nbytes need, beside all others."""
+        """Waits for as long as the link takes for @nbytes, shared with all others."""
         if not self.rate or not nbytes:
             return
         with self.lock:

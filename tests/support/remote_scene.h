@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * remote_scene.h - a frame, a web server that fails when it is told to, and a reader
+ * remote_scene.h - a frame, a web server that fails on command, and a reader
  *
  *	struct scene s = scene_open(contiguous);
  *	cr_assert_eq(try_open(&s), 0, "%s", message);
@@ -39,7 +39,7 @@ static void note(void *arg, enum b2f_log_level level, const char *text)
 static const struct b2f_log watching = {.write = note,
 					.max_level = B2F_LOG_WARNING};
 
-/* How many requests there were since the last time. */
+/* The number of requests since the last call. */
 static unsigned int count(struct server *server)
 {
 	return server_tell(server, "count");
@@ -167,7 +167,7 @@ static void scene_close(struct scene *s)
 	frame_dir_remove(&s->dir);
 }
 
-/* Reads @n bytes at @off; they have to be right. */
+/* Reads @n bytes at @off, and checks them. */
 static int read_at(struct scene *s, uint64_t off, size_t n)
 {
 	uint8_t *buf = malloc(n);

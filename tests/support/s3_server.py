@@ -6,8 +6,8 @@
         client = Client(server.url)
         client.put("bucket/key", b"bytes")
 
-scripts/setup installs it where it can be had.  With B2F_S3=http://127.0.0.1:PORT
-given_or_new() is another server that is running there.
+scripts/setup installs it where it is available.  With B2F_S3=http://127.0.0.1:PORT
+given_or_new() gives the server that runs there.
 """
 import contextlib
 import datetime
@@ -35,12 +35,12 @@ SECRET = "testsecret"
 ENV = {"AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET,
        "AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}
 PATIENCE = 60
-# The exit code that ctest knows.
+# The exit code by which ctest knows a skipped test.
 SKIPPED = 77
 
 
 def find():
-    """The path of VersityGW; None: there is none here."""
+    """The path of VersityGW, or None."""
     ours = SOURCE / ".venv/bin/versitygw"
     return os.environ.get("B2F_VERSITYGW") or (
         str(ours) if ours.exists() else shutil.which("versitygw"))
@@ -203,7 +203,7 @@ class Client:
         self.request("DELETE", key, expect=204)
 
     def keys(self, bucket, prefix="", delimiter=""):
-        """All of @bucket that begin with @prefix, a page at a time."""
+        """All keys of @bucket that begin with @prefix, read page by page."""
         words = {"list-type": "2", "prefix": prefix, "delimiter": delimiter}
         token = ""
         while token is not None:

@@ -59,7 +59,7 @@ static inline void server_close(struct server *server)
 	cr_assert_eq(waitpid(server->pid, NULL, 0), server->pid);
 }
 
-/* Gives it a command; what it answers is in a static buffer. */
+/* Sends a command; returns the answer in a static buffer. */
 B2F_PRINTF(2, 3)
 static inline const char *server_ask(struct server *server, const char *fmt,
 				     ...)
@@ -76,7 +76,7 @@ static inline const char *server_ask(struct server *server, const char *fmt,
 	return line;
 }
 
-/* The same, if it answers with a number or does not matter. */
+/* The same for an answer that is a number, or does not matter. */
 #define server_tell(...)                                                       \
 	((unsigned int)strtoul(server_ask(__VA_ARGS__), NULL, 10))
 

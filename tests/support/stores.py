@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""stores.py - stores of python-blosc2, and the files that mounts show of them"""
+"""stores.py - makes stores of python-blosc2, and tells the files that a mount shows of
+them"""
 import struct
 import zipfile
 
@@ -25,7 +26,7 @@ def make_tree(path):
 
 
 def make_embed(path, **options):
-    """An EmbedStore with the same; a key is the beginning of another one."""
+    """An EmbedStore with the same; one key is a prefix of another."""
     store = blosc2.EmbedStore(path, mode="w", **options)
     for key, array in ARRAYS.items():
         store[f"/{key}"] = array

@@ -2,7 +2,7 @@
 /*
  * vectors.h - small objects made by C-Blosc2, as hexadecimal digits
  *
- * Whole chunks and frames; what is in each is said where it is tested.
+ * Whole chunks and frames; the tests describe their contents.
  */
 #ifndef B2F_TESTS_VECTORS_H
 #define B2F_TESTS_VECTORS_H

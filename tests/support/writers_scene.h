@@ -50,15 +50,15 @@ static inline void note(void *arg, enum b2f_log_level level, const char *text)
 static const struct b2f_log watching = {.write = note,
 					.max_level = B2F_LOG_WARNING};
 
-/* A busy machine lets a request wait for seconds. */
+/* On a busy machine a request may take seconds. */
 #define PATIENT_MS 30000
-/* Where a server is silent, a test waits so long for it. */
+/* How long a test waits for a silent server. */
 #define HASTY_MS   3000
 
 /* A store, and a runtime for the files of all writers. */
 struct scene {
 	struct server server;
-	/* How long connections that are made now wait for a silent server. */
+	/* How long new connections wait for a silent server. */
 	unsigned int stall_ms;
 	struct b2f_runtime *rt;
 };
@@ -131,7 +131,7 @@ static inline int allow(struct writer *w)
 	return b2f_file_allow_write(w->file, &options);
 }
 
-/* A writer of the new frame @path, which its first commit stores. */
+/* A writer of a new frame at @path; the first commit stores the frame. */
 static inline struct writer writer_new(struct scene *s, struct b2f_remote *remote,
 				       const char *path)
 {
@@ -171,7 +171,7 @@ static inline void fill(struct writer *w, uint64_t nchunk, uint8_t value)
 	uint8_t data[CHUNK];
 
 	memset(data, value, sizeof(data));
-	/* No chunk like another one of the same value elsewhere. */
+	/* So that no two chunks are equal. */
 	data[0] = (uint8_t)nchunk;
 	cr_assert_eq(b2f_file_pwrite(w->file, data, CHUNK, nchunk * CHUNK),
 		     CHUNK);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """distributed - stands in for dask.distributed where it is not installed
 
-What docs/recipes.md uses: processes that take turns, each with its own directory.
+It has the part that docs/recipes.md uses: processes that take turns, each with its own
+directory.
 """
 import multiprocessing
 import tempfile

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""xarray - stands in for xarray where it is not installed: what docs/recipes.md uses"""
+"""xarray - stands in for xarray where it is not installed, with the part that
+docs/recipes.md uses"""
 
 
 class DataArray:
