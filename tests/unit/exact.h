@@ -3,7 +3,7 @@
  * exact.h - buffers of exactly the size asked for, and numbers that repeat
  *
  * A buffer from malloc() has the guards of the address sanitizer at both ends,
- * so a test that wants overruns found must not take a larger one.
+ * so a test that looks for overruns must not take a larger one.
  */
 #ifndef B2F_TESTS_UNIT_EXACT_H
 #define B2F_TESTS_UNIT_EXACT_H
@@ -13,7 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A buffer of @size bytes, all @fill; a size of 0 has a byte that no caller may use. */
+/*
+ * A buffer of @size bytes, all @fill; for a size of 0 no byte of it may be
+ * used.
+ */
 static inline uint8_t *exact_new(size_t size, uint8_t fill)
 {
 	uint8_t *p = malloc(size ? size : 1);
@@ -32,7 +35,7 @@ static inline uint8_t *exact_copy(const void *data, size_t size)
 	return p;
 }
 
-/* The next number of the sequence @state, which may start anywhere. */
+/* The next number of the sequence @state, which starts with any number. */
 static inline uint32_t exact_random(uint64_t *state)
 {
 	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;

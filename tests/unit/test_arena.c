@@ -19,7 +19,7 @@ static void fini(void)
 
 TestSuite(arena, .fini = fini);
 
-/* Takes buffers of @size until there is no place; returns how many. */
+/* Takes buffers of @size until there is no room; returns their number. */
 static size_t fill(size_t size, uint8_t **out)
 {
 	size_t n = 0;

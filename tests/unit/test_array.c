@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_array.c - the b2nd metalayer, and where items of an array are */
+/* test_array.c - the b2nd metalayer, and the positions of items */
 #include <criterion/criterion.h>
 
 #include "array/b2nd.h"
@@ -34,7 +34,7 @@ Test(array, the_metalayer_of_a_matrix)
 	b2f_array_fini(&a);
 }
 
-/* The formula of the format, index by index, without any short cut. */
+/* The position of item @x by the formula of the format, index by index. */
 static uint64_t place_of(const struct b2f_array *a, const int64_t *x,
 			 uint64_t *nchunk)
 {

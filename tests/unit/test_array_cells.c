@@ -40,7 +40,7 @@ static struct b2f_array make_random(unsigned int *seed)
 	return make(ndim, shape, chunks, blocks);
 }
 
-/* One run: each of its items is where the format puts it. */
+/* Checks that each item of the run @cell is where the format puts it. */
 static void check_run(const struct b2f_array *a,
 		      const struct b2f_array_cell *cell, uint8_t *seen)
 {
@@ -105,7 +105,7 @@ Test(array_cells, every_item_of_a_range_is_in_one_run)
 	}
 }
 
-/* Is an item from @item on in the block that @cell is in? */
+/* Is any item from @item on in the block of @cell? */
 static bool goes_on(const struct b2f_array *a,
 		    const struct b2f_array_cell *cell, uint64_t item)
 {
@@ -173,7 +173,7 @@ Test(array_cells, a_range_of_rows_is_one_box)
 	cr_assert_eq(cells.n, 4, "rows 3 to 5 cross two rows of blocks");
 }
 
-/* Where C order is the order of storage, item by item. */
+/* Is C order the order of storage?  Compares item by item. */
 static bool is_linear(const struct b2f_array *a)
 {
 	for (uint64_t i = 0; i < a->nitems; i++) {
@@ -196,7 +196,10 @@ Test(array_cells, linear_arrays_are_told_from_others)
 		bool linear = b2f_array_is_linear(&a);
 
 		nlinear += linear;
-		/* It may miss one, by chance of its sizes; never the other. */
+		/*
+		 * A linear array may be missed, by chance of its sizes, never a
+		 * wrong one taken.
+		 */
 		if (linear)
 			cr_assert(is_linear(&a), "case %d", i);
 	}

@@ -22,7 +22,7 @@ static int64_t extent(int64_t n)
 	return n > 0 ? n : 1;
 }
 
-/* Items of dimension @first and those behind it, in a chunk or a block. */
+/* The items of a chunk or block in dimension @first and the later ones. */
 static uint64_t product(const int32_t *shape, unsigned int first,
 			unsigned int ndim)
 {
@@ -33,7 +33,7 @@ static uint64_t product(const int32_t *shape, unsigned int first,
 	return n;
 }
 
-/* One item thick, then a part of one dimension, then whole ones. */
+/* A slab is one item thick, then a part of one dimension, then whole ones. */
 static void expect_slab(const struct b2f_array *a, const int32_t *slab)
 {
 	unsigned int i = 0;
@@ -55,7 +55,7 @@ static void expect_valid(const struct b2f_array *a)
 	expect_slab(a, a->blockshape);
 }
 
-/* The parser, with all its checks, gets the same products. */
+/* The parser, with all its checks, computes the same products. */
 static void expect_parsed(const struct b2f_array *a)
 {
 	struct b2f_array back;
@@ -72,7 +72,7 @@ static void expect_parsed(const struct b2f_array *a)
 	free(raw);
 }
 
-/* An upper bound always; a lower one if there is enough to fill it. */
+/* Checks the upper bound, and the lower bound if there are enough items. */
 static void expect_sizes(const struct b2f_array *a, const struct request *r)
 {
 	uint64_t chunk = product(a->chunkshape, 0, a->ndim) * a->itemsize;
@@ -225,7 +225,7 @@ Test(array_plan, any_sizes_give_a_valid_plan)
 		}
 		r.itemsize = 1u << rand_r(&seed) % 10;
 		r.itemsize += (uint32_t)rand_r(&seed) % r.itemsize;
-		/* Small ones give too many chunks for arrays of that size. */
+		/* Smaller chunks would be too many for arrays of that size. */
 		r.chunk_bytes = (MIB << rand_r(&seed) % 12) + 13;
 		r.block_bytes = (r.chunk_bytes >> rand_r(&seed) % 12) + 7;
 		plan(r);

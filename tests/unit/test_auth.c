@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_auth.c - keys that end, and who renews them */
+/* test_auth.c - keys that expire, and their renewal */
 #include <criterion/criterion.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static void *ask(void *arg)
 {
 	struct b2f_auth *auth = arg;
 
-	/* Keys are due after a second at the earliest. */
+	/* The renewal is due after a second at the earliest. */
 	while (!has_token(auth)) {
 		b2f_auth_renew(auth);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

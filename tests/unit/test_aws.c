@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_aws.c - what the environment and ~/.aws say of an object store */
+/* test_aws.c - settings of an object store in the environment and ~/.aws */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ Test(aws, options_go_before_the_environment_and_that_before_files)
 	cr_assert_eq(read_with(NULL, NULL, NULL), 0);
 	cr_assert_str_eq(aws.keys.access_key, "env");
 	cr_assert_str_eq(aws.keys.secret_key, "env secret");
-	/* The token of another key is none. */
+	/* A token that belongs to another key is not taken. */
 	cr_assert_null(aws.keys.session_token);
 	cr_assert_str_eq(aws.region, "near");
 	cr_assert_str_eq(aws.endpoint, "http://env");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_become.c - a directory takes the place of a file, or does not */
+/* test_become.c - a directory replaces a file, or the file stays */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include "filter/shuffle_impl.h"
 #include "tests/unit/exact.h"
 
-/* Bit by bit, as docs/format.md 2.7.1 says; @n is a multiple of 8. */
+/* The reference: bit by bit, by docs/format.md 2.7.1; @n is a multiple of 8. */
 static void bitshuffle(size_t typesize, const uint8_t *src, uint8_t *dst,
 		       size_t n)
 {

@@ -7,7 +7,7 @@
 #include "tests/fuzz/blosclz_ref.h"
 #include "tests/unit/exact.h"
 
-/* Bytes that streams are written into; large enough for every test. */
+/* A stream under construction, with room for every test. */
 struct stream {
 	uint8_t data[1 << 18];
 	size_t size;
@@ -44,7 +44,7 @@ static void expect_refused(const void *src, size_t src_size, size_t dst_size)
 	free(dst);
 }
 
-/* Same verdict and same bytes as the slow decoder. */
+/* Expects the verdict and the bytes of the slow decoder. */
 static void expect_like_reference(const void *src, size_t src_size,
 				  size_t dst_size)
 {
@@ -106,7 +106,7 @@ static size_t match_length(const uint8_t *data, size_t at, size_t from,
 	return n;
 }
 
-/* A second encoder: it remembers one place for each hash. */
+/* A second encoder, which remembers one place per hash. */
 static void encode(struct stream *s, const uint8_t *data, size_t size)
 {
 	static size_t last[1 << 12];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache.c - run/cache.h: pins, failures, limits, and who is evicted */
+/* test_cache.c - run/cache.h: pins, failures, limits and evictions */
 #include <errno.h>
 
 #include "tests/support/cache_support.h"
@@ -243,7 +243,7 @@ Test(cache, only_the_last_of_those_larger_than_the_cache_is_kept)
 	cr_assert_not(touch(cache, 1, 1, MIB(1)));
 	ref = get(cache, &two, MIB(2), &loader);
 	cr_assert_not(b2f_cache_has(cache, &one), "gone before the load");
-	/* In use, so it stays while a third one comes and goes. */
+	/* It is in use, so it stays while a third entry comes and goes. */
 	cr_assert_not(touch(cache, 1, 3, MIB(1)));
 	cr_assert(touch(cache, 1, 2, MIB(2)));
 	b2f_cache_put(cache, &ref);
@@ -292,7 +292,7 @@ Test(cache, drop_file_forgets_that_file_only)
 
 	for (uint64_t i = 0; i < 10; i++) {
 		touch(cache, 1, i, 5000);
-		/* In the same list of files. */
+		/* A file in the same list of files. */
 		touch(cache, 1025, i, 5000);
 	}
 	ref = get(cache, &key, 5000, &loader);
@@ -323,7 +323,7 @@ Test(cache, buffer_of_an_evicted_entry_is_used_again)
 		struct b2f_cache_ref ref;
 		size_t k = 0;
 
-		/* Sizes that are about equal share buffers. */
+		/* Entries of about equal size share buffers. */
 		ref = get(cache, &key, KIB(64) - i % 5, &loader);
 		while (k < nseen && seen[k] != ref.data)
 			k++;
@@ -340,10 +340,10 @@ Test(cache, buffer_of_an_evicted_entry_is_used_again)
 #define SCAN_PER_HOT 5
 
 /*
- * A hot set of a quarter of the cache, whose blocks come again after one and a
- * half caches of other blocks, so that LRU would lose every one of them;
- * meanwhile a reader reads in order, each block in four requests.  Returns the
- * misses of the hot set in 40 rounds.
+ * Uses a hot set of a quarter of the cache again and again.  Between two uses
+ * of a block one and a half caches of other blocks are read, so that LRU would
+ * lose the whole set: a sequential reader reads each of them in four requests.
+ * Returns the misses of the hot set in 40 rounds.
  */
 static unsigned int scan_beside_hot_set(struct b2f_cache *cache)
 {
@@ -364,7 +364,10 @@ Test(cache, scan_does_not_throw_out_the_hot_set)
 	struct b2f_cache *cache = cache_new(MIB(2));
 	unsigned int nmisses = scan_beside_hot_set(cache);
 
-	/* Each once, once more after its ghost, and a few. */
+	/*
+	 * Each block misses once, once more after leaving a ghost, and a few
+	 * again.
+	 */
 	cr_expect_leq(nmisses, 2 * HOT_BLOCKS + 32, "%u misses", nmisses);
 	b2f_cache_free(cache);
 }

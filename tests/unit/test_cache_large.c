@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache_large.c - entries in huge pages, which others cannot share */
+/* test_cache_large.c - entries in huge pages */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void use(uint64_t item, size_t size)
 	b2f_cache_put(cache, &ref);
 }
 
-/* Bytes that the cache takes, with what its huge pages hold besides. */
+/* Bytes of the cache, with the unused rest of its huge pages. */
 static size_t taken(void)
 {
 	struct b2f_cache_stats stats;
@@ -64,11 +64,14 @@ Test(cache_large, sizes_that_do_not_share_pages_stay_within_the_bound)
 
 	for (uint64_t i = 0; i < 4000; i++) {
 		seed = seed * 1664525 + 1013904223;
-		/* Some of those before are used again. */
+		/* Some earlier entries are used again. */
 		if (seed >> 30 == 0 && i > 0)
 			use(i - 1, sizes[(i - 1) % 7]);
 		use(i, sizes[i % 7]);
-		/* A slab is taken after there is room for one buffer of it. */
+		/*
+		 * The cache makes room for one buffer, and then takes a whole
+		 * slab.
+		 */
 		cr_assert_leq(taken(), MAX + MAX / 16 + B2F_ARENA_SLAB);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache_loan.c - large buffers come out of what the cache may hold */
+/* test_cache_loan.c - large buffers count against the size of the cache */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -124,7 +124,9 @@ Test(cache_loan, pinned_entry_keeps_its_part_until_it_is_put)
 	b2f_cache_repay(cache, &loan, 0);
 }
 
-/* A reader pins several of them, and must not wait for another one meanwhile. */
+/*
+ * A reader pins several small entries, and must not wait for a loan with them.
+ */
 Test(cache_loan, small_entry_keeps_nothing_of_what_its_load_took)
 {
 	struct b2f_cache_loan loan;

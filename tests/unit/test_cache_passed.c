@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache_passed.c - run/cache.h: readers in order use few buffers */
+/* test_cache_passed.c - run/cache.h: sequential readers use few buffers */
 #include "tests/support/cache_support.h"
 
 TestSuite(cache_passed, .init = pattern_init, .timeout = 240);
 
 #define BLOCK 4000
 
-/* One step of a reader in order, to the end of the entry. */
+/* One step of a sequential reader, to the end of the entry. */
 static bool pass(struct b2f_cache *cache, uint64_t file, uint64_t item)
 {
 	struct b2f_cache_key key = key_of(file, item);
@@ -58,7 +58,7 @@ Test(cache_passed, passed_entries_go_before_all_others)
 {
 	struct b2f_cache *cache = cache_new(KIB(512));
 
-	/* Too few passed ones to go for that alone. */
+	/* Too few passed entries to be evicted for their number. */
 	for (uint64_t i = 0; i < 6; i++)
 		pass(cache, 1, i);
 	for (uint64_t i = 0; i < 118; i++)

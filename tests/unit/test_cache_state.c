@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache_state.c - what the kernel and we have seen of a file: the state table */
+/* test_cache_state.c - the states of the kernel's cached pages of a file */
 #include <criterion/criterion.h>
 
 #include "fuse/cache_state.h"
 
-/* The @n-th version: each is later and larger than the one before. */
+/* The stamp of version @n, later and larger than that of version @n - 1. */
 static struct b2f_frame_stamp version(int n)
 {
 	return (struct b2f_frame_stamp){
@@ -52,7 +52,7 @@ Test(cache_state, a_version_that_is_not_settled_is_not_kept)
 	struct fs_cache_state seen = {0};
 
 	cr_assert_not(open_at(&seen, 1, false));
-	/* It may have been another one with that stamp. */
+	/* The pages may be of another version with that stamp. */
 	close_at(&seen, 1, true);
 	cr_assert_not(open_at(&seen, 1, true));
 	close_at(&seen, 1, true);
@@ -71,7 +71,7 @@ Test(cache_state, what_we_wrote_is_kept_once_it_is_settled)
 	ours(&seen, 3);
 	close_at(&seen, 3, true);
 	cr_assert(open_at(&seen, 3, true));
-	/* A commit that was not told of is ours as well. */
+	/* A commit that was not reported is ours as well. */
 	close_at(&seen, 4, true);
 	cr_assert(open_at(&seen, 4, true));
 }
@@ -88,7 +88,7 @@ Test(cache_state, what_others_wrote_is_dropped_and_not_kept)
 	cr_assert_not(fs_cache_state_may_share(&seen));
 	seen.drop = 0;
 	cr_assert(fs_cache_state_may_share(&seen));
-	/* Bytes that were being read meanwhile may be old, also behind ours. */
+	/* Bytes read meanwhile may be old, even after our own commit. */
 	ours(&seen, 3);
 	close_at(&seen, 3, true);
 	cr_assert_not(open_at(&seen, 3, true));
@@ -149,7 +149,7 @@ Test(cache_state, attributes_are_no_data)
 	fs_cache_state_meta(&seen, &before, &now);
 	cr_assert(fs_cache_state_open(&seen, &now, false));
 	cr_assert_not(fs_cache_state_is_ours(&seen, &now));
-	/* Nothing is known of a version that was not seen. */
+	/* An unseen version does not count as ours. */
 	before = version(5);
 	fs_cache_state_meta(&seen, &before, &now);
 	cr_assert_not(fs_cache_state_is_ours(&seen, &now));
@@ -201,7 +201,10 @@ Test(cache_state, changes_of_others_are_told_from_ours_by_looks)
 	cr_assert_not(fs_cache_state_open_look(&seen, &first, false));
 	fs_cache_state_compare(&seen, &first);
 	cr_assert_eq(seen.drop, 0);
-	/* While ours goes on nothing is decided; nor behind two at once. */
+	/*
+	 * Nothing is decided while our change goes on, or after overlapping
+	 * ones.
+	 */
 	seen.nbegun++;
 	fs_cache_state_compare(&seen, &half);
 	cr_assert_eq(seen.drop, 0);
@@ -220,7 +223,7 @@ Test(cache_state, an_open_drops_nothing_that_is_being_written)
 
 	cr_assert_not(fs_cache_state_open_look(&seen, &now, false));
 	cr_assert(fs_cache_state_open_look(&seen, &now, true));
-	/* With readers alone it is dropped, until it is sure. */
+	/* With readers alone the pages are dropped until the state is sure. */
 	cr_assert_not(fs_cache_state_open_look(&seen, &now, false));
 	cr_assert_not(fs_cache_state_open_look(&seen, &later, false));
 	cr_assert(fs_cache_state_open_look(&seen, &later, false));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cache_threads.c - run/cache.h: many threads want the same, or all */
+/*
+ * test_cache_threads.c - run/cache.h: many threads, and one entry or all
+ * entries
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,7 +14,7 @@
 
 TestSuite(cache_threads, .init = pattern_init, .timeout = 240);
 
-/* One load that many threads wait for. */
+/* Many threads that wait for one load. */
 struct crowd {
 	struct b2f_cache *cache;
 	struct b2f_cache_key key;
@@ -52,7 +55,10 @@ static void *join_crowd(void *arg)
 	return NULL;
 }
 
-/* 8 threads ask for one key, whose load ends with @err; drops it if asked. */
+/*
+ * 8 threads ask for one key, whose load ends with @err; with @drop its file is
+ * dropped meanwhile.
+ */
 static void run_crowd(struct crowd *crowd, int err, bool drop)
 {
 	pthread_t threads[8];
@@ -120,7 +126,7 @@ Test(cache_threads, all_who_wait_for_a_failed_load_get_its_error)
 	b2f_cache_free(crowd.cache);
 }
 
-/* Gives up the first time. */
+/* Its first call is cancelled. */
 static int load_unwanted(void *arg, const struct b2f_cache_key *key,
 			 uint8_t *dst, size_t size)
 {
@@ -220,17 +226,17 @@ Test(cache_threads, file_dropped_while_its_load_fails_leaves_nothing)
 	b2f_cache_free(crowd.cache);
 }
 
-/* The stress test: everything at once, each byte looked at. */
+/* The stress test: everything at once, and every byte is checked. */
 #define STRESS_THREADS 16
 #define STRESS_MAX     KIB(96)
 #define STRESS_SIZE    KIB(4)
 #define STRESS_PINS    4
-/* Even, so that the last one ends with empty hands. */
+/* Even, so that no entry is pinned after the last round. */
 #define STRESS_ROUNDS 30
 
 static struct b2f_cache *stress_cache;
 static _Atomic uint64_t stress_failures;
-/* Sum of what the threads hold, while they are at rest. */
+/* Bytes that all threads have pinned, while they are at rest. */
 static _Atomic size_t stress_held;
 static pthread_barrier_t stress_barrier;
 
@@ -245,7 +251,9 @@ static int load_or_fail(void *arg, const struct b2f_cache_key *key,
 {
 	uint64_t random = next_random(arg);
 
-	/* Dirt first: a recycled buffer must not look right by chance. */
+	/*
+	 * Fill it with dirt: a recycled buffer must not look right by chance.
+	 */
 	memset(dst, 0xa5, size);
 	if (random % 16 == 0)
 		return -(int)(1 + key->item % 30);
@@ -258,7 +266,7 @@ static int load_or_fail(void *arg, const struct b2f_cache_key *key,
 /* Larger than the cache. */
 #define STRESS_BIG (STRESS_MAX + 100)
 
-/* Sizes depend on the key only. */
+/* The size of @key, which depends on nothing else. */
 static size_t size_of(const struct b2f_cache_key *key)
 {
 	if (key->item % 61 == 60)
@@ -312,8 +320,8 @@ static size_t charge_of(size_t size)
 }
 
 /*
- * With every thread at rest the cache has at most its limit, the bytes they
- * hold, and one entry larger than the cache.
+ * While all threads rest, the cache has at most its limit, the pinned bytes,
+ * and one entry larger than the cache.
  */
 static void check_bytes(const struct b2f_cache_ref *refs)
 {
@@ -340,7 +348,7 @@ static void *stress(void *arg)
 		for (int i = 0; i < 200; i++)
 			stress_once(&random, &refs[i % STRESS_PINS],
 				    &keys[i % STRESS_PINS]);
-		/* Every second time with empty hands. */
+		/* In every second round no entry stays pinned. */
 		for (int i = 0; round % 2 && i < STRESS_PINS; i++)
 			b2f_cache_put(stress_cache, &refs[i]);
 		check_bytes(refs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_cachedir.c - the local cache of what came from servers */
+/* test_cachedir.c - the local cache of bytes from servers */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "remote/cachedir.h"
 
 #define OBJECT_SIZE ((uint64_t)3 * B2F_CELL_SIZE + 12345)
-/* After an error. */
+/* How long the cache rests after an error. */
 #define REST_MS 50
 
 #define MEBI	    ((uint64_t)1 << 20)
@@ -85,7 +85,7 @@ static void put(struct scene *s, const char *name, uint64_t off, size_t n)
 	free(buf);
 }
 
-/* Is all of it there?  The bytes that are there have to be right. */
+/* Is the whole range cached?  Checks the cached bytes. */
 static bool has(struct scene *s, const char *name, uint64_t off, size_t n)
 {
 	const struct b2f_cachedir_range range = {
@@ -108,7 +108,7 @@ static bool has(struct scene *s, const char *name, uint64_t off, size_t n)
 	return true;
 }
 
-/* Called for each cell, with its path. */
+/* If set, called for each cell with its path. */
 static void (*visit)(const char *path);
 static unsigned int ncells;
 
@@ -205,7 +205,7 @@ Test(cachedir, another_version_under_one_name_takes_its_place)
 	cr_assert_str_eq(st.etag, newer.etag);
 	cr_assert_arr_eq(buf, "new", 3);
 	cr_assert_eq(b2f_cachedir_get(s.cache, &both, buf, &st), -ENOENT);
-	/* Nor are two cells of two versions one answer. */
+	/* Two cells of different versions make no answer. */
 	put(&s, "b", B2F_CELL_SIZE - 3, 3);
 	b2f_cachedir_put(s.cache, &behind, &newer, (const uint8_t *)"new");
 	cr_assert_eq(b2f_cachedir_get(s.cache, &across, buf, &st), -ENOENT);
@@ -294,7 +294,7 @@ Test(cachedir, link_of_another_user_is_not_followed)
 	cr_assert_eq(symlink(s.path, name), 0);
 	cr_assert_eq(b2f_cachedir_open(name, MEBI, REST_MS, &watching, &again), 0);
 	b2f_cachedir_close(again);
-	/* Only root can give it away. */
+	/* Only root can change the owner. */
 	if (lchown(name, 1001, 1001) == 0)
 		cr_assert_eq(b2f_cachedir_open(name, MEBI, REST_MS, &watching, &again),
 			     -EACCES);
@@ -317,9 +317,9 @@ Test(cachedir, disk_that_takes_nothing_is_told_once)
 		(void)has(&s, name, 0, 60);
 	}
 	cr_assert_eq(nmessages, 1);
-	/* The bytes that are there are read further on. */
+	/* Cached bytes can still be read. */
 	cr_assert(has(&s, "a", 0, 60));
-	/* When it takes something again, that is used, after a while. */
+	/* After the rest it takes new bytes again. */
 	for (int i = 0; i < 256; i++) {
 		snprintf(path, sizeof(path), "%s/b2fcache-1/%02x", s.path, i);
 		(void)!unlink(path);
@@ -340,7 +340,7 @@ static void add_bytes(const char *path)
 	nbytes += (uint64_t)st.st_blocks * 512;
 }
 
-/* Its last use was long ago. */
+/* Makes the last use of @path long ago. */
 static void age(const char *path)
 {
 	const struct timespec old[2] = {{.tv_sec = 1600000000},
@@ -355,7 +355,7 @@ Test(cachedir, what_was_not_used_for_longest_goes_first)
 
 	for (char name[2] = "a"; name[0] <= 'z'; name[0]++) {
 		each_cell(&s, age);
-		/* It is used all the time. */
+		/* "a" is used all the time, so it stays. */
 		cr_assert(name[0] == 'a' || has(&s, "a", 0, 60));
 		put(&s, name, 0, B2F_CELL_SIZE);
 		nbytes = 0;
@@ -368,7 +368,7 @@ Test(cachedir, what_was_not_used_for_longest_goes_first)
 	scene_close(&s);
 }
 
-/* Writes what a program that is killed may leave. */
+/* Writes cells until the process is killed. */
 static void write_until_killed(struct scene *s)
 {
 	for (unsigned int i = 0;; i++)
@@ -417,7 +417,7 @@ Test(cachedir, what_was_left_half_written_goes_after_an_hour)
 	cr_assert_eq(futimens(fd, old), 0);
 	close(fd);
 	close(open(now, O_WRONLY | O_CREAT, 0600));
-	/* The first that is written has all counted. */
+	/* The first write counts all cells. */
 	put(&s, "a", 0, 60);
 	cr_assert_neq(access(before, F_OK), 0);
 	cr_assert_eq(access(now, F_OK), 0);

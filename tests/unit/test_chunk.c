@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_chunk.c - chunks made by C-Blosc2 into the data they hold */
+/* test_chunk.c - decodes chunks made by C-Blosc2 */
 #include <criterion/criterion.h>
 
 #include "chunk/chunk.h"
@@ -34,7 +34,7 @@ static struct decoded decode(const char *digits)
 	return d;
 }
 
-/* Decodes @digits and compares with what @expected makes of each index. */
+/* Decodes @digits, and compares each byte with @expected() of its index. */
 static void expect(const char *digits, size_t n, uint8_t (*expected)(size_t))
 {
 	struct decoded d = decode(digits);

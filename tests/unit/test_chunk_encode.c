@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_chunk_encode.c - the encoder of chunks: what it writes comes back */
+/* test_chunk_encode.c - the encoder of chunks: its chunks decode to the data */
 #include <criterion/criterion.h>
 
 #include "base/bytes.h"
@@ -29,7 +29,9 @@ static const unsigned int all_codecs[] = {
 	B2F_CODEC_ZLIB,	   B2F_CODEC_ZSTD,
 };
 
-/* Data of one kind: 0 noise, 1 slow steps, 2 mostly zeros, 3 runs, 4 one. */
+/*
+ * Data of one kind: 0 noise, 1 slow steps, 2 mostly zeros, 3 runs, 4 one value.
+ */
 static uint8_t *make_data(unsigned int kind, size_t size, uint64_t seed)
 {
 	uint8_t *data = exact_noise(size, seed);
@@ -71,7 +73,7 @@ static uint8_t *encode(const struct b2f_encode_options *options,
 	return raw;
 }
 
-/* The bare chunk at @raw gives @data. */
+/* Checks that the bare chunk at @raw decodes to @data. */
 static void expect_decoded(const uint8_t *raw, uint32_t cbytes,
 			   const uint8_t *data, uint32_t size)
 {
@@ -189,7 +191,7 @@ Test(chunk_encode, every_small_size_comes_back)
 	}
 }
 
-/* One chunk of random make; @seed tells all. */
+/* A random chunk, which depends on @seed alone. */
 static void one_of_many(uint64_t seed)
 {
 	uint32_t size = exact_random(&seed) % 3 ? exact_random(&seed) % 3000
@@ -433,7 +435,7 @@ Test(chunk_encode, zeros_of_any_length_have_a_chunk)
 						    &cbytes, NULL),
 			     0);
 		cr_assert_leq(cbytes, room);
-		/* C-Blosc2 looks for that in the first chunk of a frame. */
+		/* C-Blosc2 expects this size in the first chunk of a frame. */
 		if (raw[31])
 			cr_assert_eq(cbytes, 32 + options.typesize);
 		expect_decoded(raw, cbytes, zeros, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_chunk_header.c - chunk headers: what is understood, what is refused */
+/* test_chunk_header.c - chunk headers: parsed or refused */
 #include <criterion/criterion.h>
 
 #include "chunk/chunk_header.h"

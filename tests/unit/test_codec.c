@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_codec.c - the table of codecs and what each one refuses */
+/* test_codec.c - the table of codecs, and the streams that each refuses */
 #include <criterion/criterion.h>
 
 #include <lz4.h>
@@ -49,7 +49,7 @@ static uint8_t *make_text(size_t size, uint64_t seed)
 	return data;
 }
 
-/* All of @data as literals, which any codec may have as well. */
+/* A blosclz stream of @data as literals only. */
 static size_t blosclz_store(const uint8_t *data, size_t size, uint8_t *out)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ Test(codec, every_format_comes_back)
 {
 	uint8_t *data = make_text(SIZE, 1), *dst = exact_new(SIZE, 0xee);
 
-	/* Twice, as a state is used again and again. */
+	/* Each format twice, because a state is used again and again. */
 	for (size_t i = 0; i < 8; i++) {
 		size_t size;
 		uint8_t *src = encode(all_formats[i % 4], data, SIZE, &size);
@@ -265,7 +265,7 @@ static uint8_t *zstd_with_dict(const uint8_t *data, const uint8_t *dict,
 	return out;
 }
 
-/* Comes back with the dictionary; without it there are no right bytes. */
+/* Expects @want with the dictionary, and no right bytes without it. */
 static void expect_dict(unsigned int format, const uint8_t *src, size_t size,
 			const uint8_t *want, const uint8_t *dict,
 			size_t dict_size)

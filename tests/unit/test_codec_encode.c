@@ -48,7 +48,10 @@ static uint8_t *make_data(size_t size, unsigned int repeats, uint64_t seed)
 	return data;
 }
 
-/* The size of the stream, 0 if it did not fit; what fits must come back. */
+/*
+ * Returns the size of the stream, 0 if it did not fit; checks that it decodes
+ * to @data.
+ */
 static int64_t expect_back(unsigned int code, unsigned int level,
 			   const uint8_t *data, size_t size, size_t room)
 {
@@ -179,7 +182,7 @@ Test(codec_encode, blosclz_reaches_as_far_as_the_format_can)
 
 Test(codec_encode, streams_do_not_see_each_other)
 {
-	/* The table keeps places of streams that are gone. */
+	/* The table still has places of earlier streams. */
 	for (uint64_t i = 0; i < 2000; i++) {
 		size_t size = 16 + i * 7 % 3000;
 		uint8_t *data = make_data(size, 150, i / 2);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_conditions.c - object stores are tried out before they are written to */
+/*
+ * test_conditions.c - a writer tries an object store out before it writes there
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -33,7 +35,7 @@ Test(conditions, a_server_that_fails_when_it_is_tried_out_is_tried_again)
 		struct scene s = scene_open();
 		struct writer w;
 
-		/* There are four if all goes well. */
+		/* Four probes are sent if all goes well. */
 		(void)server_ask(&s.server, "each 5 PUT probe %s", faults[i]);
 		w = begin(&s);
 		cr_assert_str_eq(content(&s), "1111");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_convert_data.c - b2f_convert_data(): what it reads, and what ends it */
+/*
+ * test_convert_data.c - b2f_convert_data(): its reads, and errors that end it
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -17,7 +19,9 @@ struct source {
 	uint64_t hole_at;
 	uint64_t hole_end;
 	uint64_t bad;
-	/* All before it was read, or is in the hole; 0 with @any_order. */
+	/*
+	 * Bytes before this were read, or are in the hole; 0 with @any_order.
+	 */
 	uint64_t at;
 	bool any_order;
 };
@@ -106,7 +110,7 @@ static struct b2f_file *open_made(void)
 	return file;
 }
 
-/* The frame has the first @size bytes, and goes. */
+/* Checks that the frame has the first @size bytes, and removes it. */
 static void check(uint64_t size, bool contiguous)
 {
 	struct b2f_file *file = open_made();
@@ -186,7 +190,7 @@ Test(convert_data, what_cannot_be_read_leaves_nothing)
 			cr_assert_eq(access(path, F_OK), -1);
 		}
 	}
-	/* The reader says why. */
+	/* The source reports its own errors. */
 	cr_assert_eq(nlogged, 0);
 }
 

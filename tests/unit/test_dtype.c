@@ -44,7 +44,7 @@ static const struct pair pairs[] = {
 
 static const size_t npairs = sizeof(pairs) / sizeof(pairs[0]);
 
-/* In memory of its exact size, so that sanitizers see its end. */
+/* A copy of exact size, so that sanitizers notice reads beyond its end. */
 static char *exactly(const char *text)
 {
 	char *copy = malloc(strlen(text) + (strlen(text) == 0));
@@ -277,7 +277,10 @@ Test(dtype, what_has_no_plain_bytes_is_not_supported)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		refuse_b2nd(texts[i], B2F_EUNSUPPORTED);
-	/* It is stored, but an array of it has the dimensions itself. */
+	/*
+	 * python-blosc2 stores such a type, but its array has the dimensions
+	 * itself.
+	 */
 	refuse_b2nd("('<i4', (2, 3))", B2F_EUNSUPPORTED);
 }
 
@@ -300,7 +303,7 @@ Test(dtype, fields_without_a_name_are_holes_if_they_are_void)
 	refuse_descr("[(('t', ''), 'V4')]", B2F_EUNSUPPORTED);
 }
 
-/* @depth lists in each other. */
+/* @depth nested lists. */
 static char *nested(unsigned int depth)
 {
 	char *text = calloc(1, 32 * (size_t)depth + 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_editor.c - a sparse frame as a row of chunks that can be changed */
+/* test_editor.c - a sparse frame as an editable row of chunks */
 #include <criterion/criterion.h>
 
 #include "frame/frame.h"
@@ -22,8 +22,8 @@ static struct b2f_frame *open_frame(void)
 }
 
 /*
- * The index on disk has the @n places @places; -1 is a special chunk.  After a
- * commit, the next 16 numbers are left to other programs.
+ * Checks that the index on disk has the @n places @places; -1 is a special
+ * chunk.  After a commit, the next 16 ids are left to other programs.
  */
 static void expect_places(const int *places, uint64_t n)
 {
@@ -49,8 +49,8 @@ static void expect_places(const int *places, uint64_t n)
 		      sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
 /*
- * The data on disk are the chunks @which, all of CHUNK bytes but the last one,
- * which has @last; -1 is zeros.
+ * Checks that the data on disk are the chunks @which, of CHUNK bytes each, the
+ * last one of @last bytes; -1 is zeros.
  */
 static void expect_data(const int *which, uint64_t n, uint32_t last)
 {
@@ -150,7 +150,7 @@ Test(editor, an_update_never_writes_to_the_old_file)
 	commit();
 	EXPECT_PLACES(0, 20, 2, 3);
 	EXPECT_DATA(CHUNK, 0, 55, 20, 30);
-	/* The last one may have another length. */
+	/* The last chunk may have another length. */
 	cr_assert_eq(b2f_editor_update(editor, 3, bytes_of(66, 12), 12), 0);
 	commit();
 	EXPECT_DATA(12, 0, 55, 20, 66);
@@ -269,7 +269,7 @@ Test(editor, special_chunks_are_entries)
 	commit();
 	EXPECT_PLACES(0, -1, -1);
 	EXPECT_DATA(CHUNK, 1, -1, -1);
-	/* And can be replaced by others, and moved. */
+	/* Entries can be replaced by chunks, and moved. */
 	cr_assert_eq(b2f_editor_update(editor, 1, bytes_of(2, CHUNK), CHUNK),
 		     0);
 	cr_assert_eq(b2f_editor_delete(editor, 0), 0);
@@ -307,7 +307,7 @@ Test(editor, an_encoded_chunk_is_taken_as_it_is)
 	b2f_frame_close(frame);
 }
 
-/* Do all chunks that are stored have checksums? */
+/* Do all stored chunks have checksums? */
 static bool all_sealed(void)
 {
 	const struct b2f_runtime_options one = {.nworkers = 1};

@@ -35,7 +35,7 @@ Test(editor_others, only_one_process_at_a_time)
 		     -ENOENT);
 }
 
-/* Another program writes the index, behind the third round over all files. */
+/* Another program writes the index after the third round over all files. */
 static int write_meanwhile(void *context, size_t n,
 			   int (*fn)(void *arg, size_t i), void *arg)
 {

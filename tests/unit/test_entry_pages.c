@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_entry_pages.c - entries in pages, and the indexes that are made of them */
+/* test_entry_pages.c - entries in pages, and indexes made of pages */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define ZEROS (UINT64_C(0x81) << 56)
 #define NMAX  (3 * B2F_PAGE_ENTRIES + 100)
 
-/* A frame that changes, as pages and as a plain list. */
+/* The entries of a frame, as pages and as a plain list. */
 struct model {
 	struct b2f_pages pages;
 	uint64_t raw[NMAX];
@@ -111,7 +111,7 @@ static void change_some(struct model *m)
 		m->header_len += 8;
 	for (uint32_t i = 0; i < n; i++)
 		set(m, below(m, (uint32_t)m->n), some_entry(m));
-	/* The last tag of a page is what the next page goes on from. */
+	/* The tags of a page depend on the last tag of the page before. */
 	if (m->n > B2F_PAGE_ENTRIES)
 		set(m, B2F_PAGE_ENTRIES - 1, some_entry(m));
 }

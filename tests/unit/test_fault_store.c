@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_fault_store.c - the disk that other tests let fail, does so */
+/* test_fault_store.c - the failing disk of other tests fails as planned */
 #include <criterion/criterion.h>
 #include <pthread.h>
 
@@ -7,7 +7,7 @@
 #include "tests/support/fault_store.h"
 #include "tests/support/frame_dir.h"
 
-/* More than enough to see each thing that can happen. */
+/* Enough variants to see every outcome. */
 #define VARIANTS 400
 
 /* Longer than two pages. */
@@ -39,7 +39,7 @@ static struct b2f_object create(int64_t id)
 	return object;
 }
 
-/* A file with @text in it, of which nothing is durable. */
+/* Makes a file with @text, none of it durable. */
 static struct b2f_object put(int64_t id, const char *text)
 {
 	struct b2f_object object = create(id);
@@ -48,7 +48,7 @@ static struct b2f_object put(int64_t id, const char *text)
 	return object;
 }
 
-/* The same, all durable. */
+/* The same, all of it durable. */
 static void put_durably(int64_t id, const char *text)
 {
 	struct b2f_object object = put(id, text);
@@ -58,7 +58,7 @@ static void put_durably(int64_t id, const char *text)
 	b2f_object_close(&object);
 }
 
-/* An index of @text; installed, but not durably so. */
+/* Installs an index of @text, synced if @sync; the name is not durable. */
 static void install(const char *text, bool sync)
 {
 	struct b2f_object object = put(B2F_OBJECT_NEW_INDEX, text);
@@ -85,7 +85,7 @@ static char *get(struct b2f_store *from, int64_t id, size_t *size)
 	return text;
 }
 
-/* True if @id holds @text after a loss, or with NULL, if there is none. */
+/* True if @id holds @text after a loss, or, with NULL, does not exist. */
 static bool holds_after(unsigned int variant, int64_t id, const char *text)
 {
 	struct fault_disk *after = fault_disk_after_loss(disk, variant);
@@ -265,7 +265,7 @@ Test(fault_store, what_is_written_over_comes_back_old_or_new)
 	cr_assert(nold > 0 && nmixed > 0);
 }
 
-/* Bit i is set if file i is there after a loss. */
+/* Bit i is set if file i exists after a loss. */
 static unsigned int present(unsigned int variant)
 {
 	struct fault_disk *after = fault_disk_after_loss(disk, variant);

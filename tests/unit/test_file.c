@@ -169,7 +169,7 @@ Test(file, an_empty_frame_is_an_empty_file)
 	close_golden(&o);
 }
 
-/* Reads in order with a stream of its own, in pieces of @arg's size. */
+/* Reads the file sequentially, with a stream of its own. */
 static void *read_in_order(void *arg)
 {
 	struct opened *o = arg;
@@ -191,7 +191,7 @@ static void *read_in_order(void *arg)
 
 Test(file, many_readers_in_order_get_the_same_bytes)
 {
-	/* A cache that cannot hold the file, so that blocks come and go. */
+	/* The cache cannot hold the file, so blocks come and go. */
 	struct opened o = open_golden("cframes/many.b2frame", 20000);
 	pthread_t threads[16];
 	void *bad;

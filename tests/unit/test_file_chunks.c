@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_file_chunks.c - chunks that others rewrite, and chunks of odd sizes */
+/*
+ * test_file_chunks.c - chunks that other programs rewrite, and chunks of odd
+ * sizes
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,7 +41,10 @@ static uint8_t *new_data(uint64_t seed)
 	return data;
 }
 
-/* One byte of each of @n blocks from block @first on; the last error. */
+/*
+ * Reads a byte of each of @n blocks from block @first on; returns the last
+ * error.
+ */
 static int read_blocks(struct b2f_file *file, const uint8_t *want,
 		       uint32_t first, uint32_t n)
 {

@@ -2,7 +2,7 @@
 /*
  * test_file_concurrent.c - a file whose index another program touches meanwhile
  *
- * These tests are mostly for the thread sanitizer.
+ * Most of these tests are for the thread sanitizer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static int set_mode(void *arg, int dirfd)
 	return fchmodat(dirfd, INDEX, 0600, 0) ? -errno : 0;
 }
 
-/* A second before the first of January 2001, which no index is of by chance. */
+/* Sets a time in the year 2001, which no index has by chance. */
 static int set_time(void *arg, int dirfd)
 {
 	const struct timespec times[] = {{.tv_sec = 978307199},

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_file_durable.c - whether what a file was committed to survives, and who knows
+ * test_file_durable.c - does a commit survive a loss of power, and is that
+ * known?
  *
- * A sync that fails, or is left to the filesystem, at the edges of one commit;
- * test_file_faults.c has faults everywhere.
+ * Syncs that fail, or are left to the filesystem, around one commit;
+ * test_file_faults.c has faults at every operation.
  */
 #include <criterion/criterion.h>
 
 #include "programs/durability.h"
 #include "tests/support/fault_work.h"
 
-/* A sync of the filesystem fails that the file was left to. */
+/* A file is left to a sync of the filesystem, which fails. */
 static bool is_durable_after_failure(bool tell)
 {
 	struct fault_disk *disk = make_disk(false);
@@ -44,7 +45,7 @@ Test(file_durable, what_a_sync_has_failed_for_is_written_anew)
 	cr_expect(!is_durable_after_failure(false));
 }
 
-/* If the directory cannot be synced at the very end of a commit. */
+/* The sync of the directory fails at the very end of a commit. */
 Test(file_durable, what_replaced_something_durable_is_synced_next_time)
 {
 	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
@@ -68,7 +69,10 @@ Test(file_durable, what_replaced_something_durable_is_synced_next_time)
 	fault_disk_free(disk);
 }
 
-/* How many of 40 losses of power leave none of the last two commits. */
+/*
+ * The number of losses of power, of 40, that leave neither of the last two
+ * commits.
+ */
 static int count_lost(struct work *w)
 {
 	int n = 0;
@@ -83,7 +87,7 @@ static int count_lost(struct work *w)
 	return n;
 }
 
-/* While the old index may come back, its files stay. */
+/* The old index may come back, so its files stay. */
 Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 {
 	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
@@ -102,10 +106,10 @@ Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 	fault_disk_fail(disk, &plan);
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
 	cr_expect_eq(count_lost(&w), 0);
-	/* Neither by this writer at its end, nor by the next one. */
+	/* Neither this writer deletes them at its end, nor the next writer. */
 	b2f_file_close(w.file);
 	cr_expect_eq(count_lost(&w), 0);
-	/* Jobs may still have the store, and with it the lock. */
+	/* Jobs may still hold the store, and with it the lock. */
 	b2f_runtime_free(w.rt);
 	cr_assert_eq(b2f_runtime_new(&options, &w.rt), 0);
 	w.file = open_disk(w.rt, disk);
@@ -143,7 +147,10 @@ Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
 	fault_disk_free(disk);
 }
 
-/* Fails write number @n of those that a visible commit waits for; false: none. */
+/*
+ * Fails write @n of the writes that a visible commit waits for; false if there
+ * are fewer.
+ */
 static bool fails_to_write_out(bool contiguous, uint64_t n)
 {
 	struct fault_disk *disk = make_disk(contiguous);
@@ -159,7 +166,7 @@ static bool fails_to_write_out(bool contiguous, uint64_t n)
 	fault_disk_fail(disk, &plan);
 	failed = commit(&w, B2F_COMMIT_VISIBLE) == -EIO;
 	fault_disk_fail(disk, NULL);
-	/* The kernel told of it then, and does not again. */
+	/* The kernel reported the error then, and does not report it again. */
 	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
 	cr_expect_eq(count_durable(&w), 12, "%d, at %d", contiguous, (int)n);

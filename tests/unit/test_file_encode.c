@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_file_encode.c - what becomes of written pages: which blocks are encoded,
- * and the item size that the first of them tell
+ * test_file_encode.c - the encoding of written pages: which blocks are encoded,
+ * and the item size that the first pages tell
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void put(struct scratch *s, const void *data, size_t n, uint64_t off)
 	cr_assert_eq(b2f_file_pwrite(s->file, data, n, off), (ssize_t)n);
 }
 
-/* Items of @typesize bytes that shuffle well as such, and not otherwise. */
+/* Items that compress well only if shuffled as items of @typesize bytes. */
 static uint8_t *items(uint32_t typesize, size_t n)
 {
 	uint8_t *data = exact_noise(n, typesize);
@@ -90,7 +90,7 @@ static uint8_t *items(uint32_t typesize, size_t n)
 	return data;
 }
 
-/* A chunk file as it is stored. */
+/* The bytes of a chunk file. */
 struct stored {
 	uint8_t *bytes;
 	size_t size;
@@ -124,13 +124,13 @@ static void write_stored(const struct scratch *s, uint32_t id,
 	fclose(f);
 }
 
-/* Where block @i begins in it, and where the next one. */
+/* The position of block @i in the chunk file. */
 static uint32_t block_start(const struct stored *st, uint32_t i)
 {
 	return b2f_load_le32(st->bytes + 32 + 4 * (size_t)i);
 }
 
-/* The file id of chunk @n, as the index on disk says. */
+/* The id of chunk @n in the index on disk. */
 static uint32_t id_of(const struct scratch *s, uint64_t n)
 {
 	const struct b2f_frame_options options = {.offset = 0};
@@ -192,7 +192,7 @@ Test(file_encode, what_was_cut_off_in_between_is_zeros)
 	begin(&s, 8);
 	put(&s, data, CHUNKSIZE, 0);
 	cr_assert_eq(commit(&s), 0);
-	/* The chunk is as long as before, but only its beginning counts. */
+	/* The chunk has its old length, but only its beginning is kept. */
 	cr_assert_eq(b2f_file_truncate(s.file, 3 * BLOCKSIZE + 5001), 0);
 	cr_assert_eq(b2f_file_truncate(s.file, CHUNKSIZE), 0);
 	memset(data + 3 * BLOCKSIZE + 5001, 0,
@@ -324,7 +324,7 @@ static void expect_typesize(struct scratch *s, uint32_t want)
 	cr_assert_eq(got, want, "%u, not %u", got, want);
 }
 
-/* Chunks of 2, 4, 8 and 16: the first one is what counts. */
+/* Chunks with items of 2, 4, 8 and 16 bytes: the first chunk counts. */
 Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 {
 	uint8_t *data = exact_new(5 * CHUNKSIZE, 0);
@@ -353,7 +353,7 @@ Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
 
 	begin(&s, 1);
 	put(&s, first, CHUNKSIZE / 2, 0);
-	/* This one is complete, and encoded at once. */
+	/* This chunk is complete, and encoded at once. */
 	put(&s, second, CHUNKSIZE, CHUNKSIZE);
 	put(&s, first + CHUNKSIZE / 2, CHUNKSIZE / 2, CHUNKSIZE / 2);
 	expect_typesize(&s, 8);
@@ -391,7 +391,7 @@ Test(file_encode, zeros_do_not_tell_the_item_size)
 	free(data);
 }
 
-/* An index cannot tell of a part of an item, so the last chunk gets a file. */
+/* An index cannot describe a part of an item, so the last chunk gets a file. */
 Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
 {
 	size_t size = 3 * CHUNKSIZE + 100001;
@@ -417,7 +417,7 @@ Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
 	free(first);
 }
 
-/* The header says what the numbers do not. */
+/* The header tells the item size where the data do not. */
 Test(file_encode, the_header_of_npy_tells_the_item_size)
 {
 	static const struct {
@@ -462,8 +462,8 @@ static uint64_t dirty_bytes(const struct scratch *s)
 }
 
 /*
- * Its buffer is a part of a huge page: what others left there must not be seen,
- * and writes here and there must not take so much.
+ * The buffer of such a chunk is a part of a huge page: old bytes there must not
+ * show, and scattered writes must not take so much memory.
  */
 Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 {

@@ -16,7 +16,7 @@
 
 typedef void work_fn(struct work *w);
 
-/* Is the frame to be a contiguous one, or a small one, which is contiguous? */
+/* Is the frame contiguous, or small and contiguous? */
 static bool is_single;
 static bool is_small;
 
@@ -83,7 +83,7 @@ static void put(struct work *w, const uint8_t *buf, uint64_t off, uint64_t n)
 		w->size = off + (uint64_t)got;
 }
 
-/* A .npy file that is an array, is none, and is one again. */
+/* A .npy file that is an array, then plain data, then an array again. */
 static void work_on_array(struct work *w)
 {
 	static uint8_t npy[MODEL_MAX];
@@ -156,7 +156,7 @@ static void work_on_empty_arrays(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
-/* A file that was just made, and is fsync'ed before anything is written. */
+/* A new file that is fsync'ed before anything is written. */
 static void work_on_new(struct work *w)
 {
 	commit(w, B2F_COMMIT_DURABLE);
@@ -172,7 +172,7 @@ static void work_on_new(struct work *w)
 	check_reading(w);
 }
 
-/* Where another writer has left room between the chunks. */
+/* Writes to a frame in which another writer left gaps between chunks. */
 static void work_again(struct work *w)
 {
 	write_some(w, 1000, 9000, true);
@@ -216,7 +216,7 @@ static void work_on_varied(struct work *w)
 
 static work_fn *const works[] = {work, work_on_array, work_on_varied,
 				 work_on_new};
-/* A small frame has no chunks of different sizes, and is an array if it can. */
+/* A small frame has no chunks of different sizes; it may be an array. */
 static work_fn *const small_works[] = {work, work_on_array,
 				       work_on_empty_arrays};
 #define NSMALL (sizeof(small_works) / sizeof(*small_works))
@@ -273,8 +273,8 @@ static uint64_t count_ops(work_fn *run)
 }
 
 /*
- * Unused files are deleted silently, and a worker that is slower than last time
- * may save an operation.
+ * Errors while unused files are deleted are ignored, and a worker that is
+ * slower than in the first run may save an operation.
  */
 static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
 {
@@ -288,15 +288,17 @@ static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
 }
 
 /*
- * Before anything is durable of a frame that was just made, its index may be
- * cut anywhere; filesystems leave nothing of it, zeros, or all.
+ * While nothing of a new frame is durable, its index may be cut anywhere; real
+ * filesystems leave nothing of it, zeros, or all.
  */
 static bool may_be_cut(const struct work *w, work_fn *run, unsigned int variant)
 {
 	return run == work_on_new && w->oldest == 0 && variant > 1;
 }
 
-/* How many losses of power left something else than a commit. */
+/*
+ * Returns the number of losses of power that left something else than a commit.
+ */
 static unsigned int lose_power_everywhere(work_fn *run, bool ignore_sync)
 {
 	uint64_t nops = count_ops(run);
@@ -350,7 +352,7 @@ Test(file_faults, without_sync_a_loss_of_power_is_noticed)
 		cr_assert_gt(lose_power_everywhere(works[i], true), 0);
 }
 
-/* One operation fails; then all works, and nothing may be missing. */
+/* One operation fails, later ones succeed, and no data may be missing. */
 static void fail_at(work_fn *run, uint64_t at, int error, bool onwards)
 {
 	struct fault_disk *disk = make_disk_for(run), *after;
@@ -362,15 +364,15 @@ static void fail_at(work_fn *run, uint64_t at, int error, bool onwards)
 	begin(&w, disk);
 	run(&w);
 	after = fault_disk_after_loss(disk, 0);
-	/* A file that only grew may be committed as far as there is room. */
+	/* Growth may be committed as far as the disk has room. */
 	cr_expect(find_state(&w, after, w.oldest) >= 0 ||
 			  ((error == ENOSPC || error == EDQUOT) &&
 			   holds_beginning(&w, after)),
 		  "error %d at %llu", error, (unsigned long long)at);
 	fault_disk_free(after);
 	/*
-	 * The data that could not be committed are still there, and are
-	 * committed now.
+	 * The data of the failed commit are still in memory, and are committed
+	 * now.
 	 */
 	fault_disk_fail(disk, NULL);
 	if (b2f_file_is_writable(w.file)) {
@@ -401,7 +403,7 @@ Test(file_faults, an_error_loses_nothing)
 	}
 }
 
-/* Not work_on_new(): such a frame is made sparse. */
+/* Without work_on_new(), whose frame is sparse. */
 #define NSINGLES 3
 
 Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_contiguous_frame)
@@ -472,8 +474,9 @@ static void work_unsynced(struct work *w)
 }
 
 /*
- * Closes the file of @w.  Each state that a loss of power may leave has to be a
- * commit that counts; @what happened at operation @at.
+ * Closes the file of @w.  Each state that a loss of power may leave has to be
+ * that of an acknowledged commit or a later one; @what happened at operation
+ * @at.
  */
 static void close_and_lose_power(struct work *w, unsigned int nvariants,
 				 const char *what, uint64_t at)
@@ -493,7 +496,7 @@ static void close_and_lose_power(struct work *w, unsigned int nvariants,
 	fault_disk_free(w->disk);
 }
 
-/* The power is lost at operation @at, of a frame that was in @state. */
+/* The power is lost at operation @at; the frame began in @state. */
 static void lose_power(work_fn *run, uint64_t at, enum b2f_durable_state state)
 {
 	struct b2f_durability d = {.state = state};
@@ -512,7 +515,7 @@ Test(file_faults, a_new_contiguous_frame_is_whole_without_a_sync)
 
 	is_single = true;
 	nops = count_ops(work_unsynced);
-	/* Also when it has been closed. */
+	/* Also after the close. */
 	for (uint64_t at = 0; at <= nops + 8; at++)
 		lose_power(work_unsynced, at, B2F_DISK_NEW);
 }
@@ -543,7 +546,7 @@ Test(file_faults, a_close_after_an_error_leaves_what_is_durable)
 	}
 }
 
-/* Most bytes that are written here are dead at the end. */
+/* Writes bytes most of which are dead at the end. */
 static void work_mostly_dead(struct work *w)
 {
 	write_some(w, 0, 150000, true);
@@ -555,7 +558,10 @@ static void work_mostly_dead(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
-/* It ends earlier while it is open, and is written to after that. */
+/*
+ * Leaves dead bytes, so that the open frame gets shorter, and writes to it
+ * after that.
+ */
 static void be_tidied(struct work *w, enum b2f_commit_how how)
 {
 	write_some(w, 0, 150000, true);
@@ -591,7 +597,7 @@ static uint64_t file_size(struct fault_disk *disk)
 	return (uint64_t)st.st_size;
 }
 
-/* The disk of the tests gives no room back for a hole. */
+/* This disk frees no room for holes, so the file itself has to shrink. */
 Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
 {
 	struct fault_disk *disk;
@@ -605,7 +611,7 @@ Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
 	end(&w);
 	cr_expect_lt(file_size(disk), 30000, "%llu",
 		     (unsigned long long)file_size(disk));
-	/* A writer that has gone on, too. */
+	/* The same for a writer that goes on. */
 	for (size_t i = 0; i < 3; i++) {
 		struct b2f_durability d = {.state = B2F_DISK_NEW};
 
@@ -622,7 +628,7 @@ Test(file_faults, a_contiguous_frame_that_is_mostly_dead_gets_shorter)
 	fault_disk_free(disk);
 }
 
-/* The same with a fault at each operation, also of the close. */
+/* The same with a fault at operation @at, which may be in the close. */
 static void close_mostly_dead(uint64_t at, bool loses_power)
 {
 	const struct fault_plan plan = {.at = at, .err = EIO};
@@ -652,7 +658,7 @@ Test(file_faults, a_fault_while_a_frame_gets_shorter_loses_nothing)
 	}
 }
 
-/* The same holds for a frame that goes on, in each state of the disk. */
+/* The same for a frame that stays open, in each state of durability. */
 Test(file_faults, a_fault_while_an_open_frame_gets_shorter_loses_nothing)
 {
 	work_fn *const runs[] = {work_tidied, work_tidied_unsynced};
@@ -669,7 +675,7 @@ Test(file_faults, a_fault_while_an_open_frame_gets_shorter_loses_nothing)
 	}
 }
 
-/* A program that ends without a word leaves files that the next one removes. */
+/* A killed program leaves files that the next writer removes. */
 Test(file_faults, the_next_writer_cleans_up)
 {
 	struct fault_disk *disk = make_disk(is_single), *after;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_file_form.c - new frames are one file or a directory, and stay what they are */
+/*
+ * test_file_form.c - new frames are one file or a directory, and when that
+ * changes
+ */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -161,7 +164,7 @@ Test(file_form, is_decided_by_the_first_commit)
 	for (int i = 0; i < 3; i++) {
 		cr_assert(!is_open());
 		cr_assert_eq(become_sparse(), -EBUSY);
-		/* Whatever becomes of it, and whoever has it open. */
+		/* Truncated or not, open or not. */
 		if (i == 1)
 			cr_assert_eq(b2f_file_truncate(file, 0), 0);
 		put(0, i == 1 ? 0 : sizeof(data));
@@ -211,7 +214,7 @@ Test(file_form, the_index_tells_what_the_chunks_take)
 			commit(B2F_COMMIT_DURABLE);
 			open_again();
 			cr_expect_gt(told_cbytes(), n);
-			/* One file has the chunks before, too. */
+			/* A single file still has the earlier chunks, too. */
 			cr_expect_lt(told_cbytes(),
 				     sparse ? n + 300 : 3 * n + LIMIT);
 		}
@@ -267,7 +270,7 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* It is written anew all the time, with the same bytes. */
+/* The file is rewritten all the time, with the same bytes. */
 Test(file_form, readers_go_on_while_it_becomes_a_directory_or_shorter)
 {
 	pthread_t threads[2];
@@ -285,7 +288,9 @@ Test(file_form, readers_go_on_while_it_becomes_a_directory_or_shorter)
 			cr_assert_eq(pthread_create(&threads[i], NULL, read_on,
 						    NULL),
 				     0);
-		/* Some chunks may be stored by now, and one more meanwhile. */
+		/*
+		 * Some chunks may be stored already, and another one meanwhile.
+		 */
 		if (sparse && is_open()) {
 			int err = become_sparse();
 
@@ -310,7 +315,7 @@ Test(file_form, readers_go_on_while_it_becomes_a_directory_or_shorter)
 	}
 }
 
-/* The frame as another program finds it. */
+/* Opens the frame as another program. */
 static int try_open(void)
 {
 	const struct b2f_frame_options options = {.offset = 0};
@@ -348,7 +353,7 @@ Test(file_form, a_file_that_has_lost_its_content_is_empty)
 		int fd = openat(dirfd_, NAME, O_WRONLY | O_TRUNC);
 
 		cr_assert_eq(ftruncate(fd, (off_t)sizes[i]), 0);
-		/* ext4 allocates blocks before it writes there, too. */
+		/* ext4 allocates blocks before it writes to them, too. */
 		if (i == 2)
 			(void)!fallocate(fd, 0, 0, (off_t)sizes[i]);
 		close(fd);

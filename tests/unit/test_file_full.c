@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_file_full.c - what of a file is committed that the disk has no room for */
+/* test_file_full.c - partial commits of files for which the disk has no room */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <semaphore.h>
@@ -16,7 +16,7 @@
 #define CHUNKSIZE 5000
 #define NCHUNKS	  5
 
-/* The data of a chunk that does not get smaller begin here in its file. */
+/* The position of the data in the file of an incompressible chunk. */
 #define DATA_OFF 32
 
 static const struct b2f_store_ops *real;
@@ -65,8 +65,8 @@ static void wait_for_chunk(uint64_t nchunk)
 }
 
 /*
- * There is no room for chunk 1 at first, and none for chunk 3; when that is
- * found out, chunk 1 has been stored after all.
+ * The first write of chunk 1 finds no room, nor does any write of chunk 3;
+ * before chunk 3 fails, a second attempt has stored chunk 1.
  */
 static int write_chunk(const struct b2f_object *object, uint64_t off,
 		       const void *buf, size_t n, struct b2f_why *why)
@@ -98,7 +98,7 @@ static bool is_awaited(uint64_t nchunk)
 	return is;
 }
 
-/* The first write, of chunk 0, finds the disk full, and is slow to tell. */
+/* The first write, of chunk 0, takes long to find the disk full. */
 static int write_slowly(const struct b2f_object *object, uint64_t off,
 			const void *buf, size_t n, struct b2f_why *why)
 {
@@ -145,7 +145,7 @@ static struct b2f_file *open_disk(struct b2f_runtime *rt,
 	return out;
 }
 
-/* Bytes of the data on @disk, which have to be right. */
+/* Returns the bytes on @disk that have data, and checks them. */
 static uint64_t count_stored(struct b2f_runtime *rt, struct fault_disk *disk)
 {
 	static uint8_t buf[sizeof(data)];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_file_streams.c - readers in order: what of a file stays in memory */
+/*
+ * test_file_streams.c - sequential readers, and the blocks that stay in memory
+ */
 #include "tests/support/frame_dir.h"
 
 #include <string.h>
@@ -83,7 +85,7 @@ Test(file_streams, long_read_leaves_few_blocks_in_memory)
 
 	for (size_t off = 0; off < SIZE; off += BLOCKSIZE / 2)
 		read_at(stream, off);
-	/* A sixteenth of the cache, and what was decoded ahead. */
+	/* A sixteenth of the cache, and blocks decoded ahead. */
 	cr_assert_leq(stats().cached_blocks, NBLOCKS / 2);
 	cr_assert_lt(stats().misses, NBLOCKS + NBLOCKS / 8);
 	b2f_stream_free(stream);
@@ -102,7 +104,7 @@ Test(file_streams, second_reader_behind_the_first_finds_its_blocks)
 			read_at(second, off - lag);
 	}
 	cr_assert_leq(stats().misses, NBLOCKS + 16);
-	/* And behind the second one they are passed. */
+	/* Behind the second reader the blocks are passed. */
 	cr_assert_leq(stats().cached_blocks, NBLOCKS * 3 / 4);
 	b2f_stream_free(second);
 	b2f_stream_free(first);

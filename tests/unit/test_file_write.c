@@ -2,7 +2,7 @@
 /*
  * test_file_write.c - writing to frames as to plain files
  *
- * The model is a buffer: whatever is done to the file is done to it, and both
+ * The model is a buffer: each change of the file is made to it, too, and both
  * must always be equal, also after the frame is closed and opened again.
  */
 #include <criterion/criterion.h>
@@ -251,7 +251,7 @@ Test(file_write, only_one_may_write)
 	tear_down(&s);
 }
 
-/* How many chunk files there are. */
+/* Returns the number of chunk files. */
 static int count_files(const struct scratch *s)
 {
 	DIR *d = opendir(s->frame);
@@ -288,7 +288,7 @@ Test(file_write, leaves_no_file_that_is_not_needed)
 	tear_down(&s);
 }
 
-/* Another program has put directories there, which only it can delete. */
+/* Another program has made directories with names of ours. */
 Test(file_write, what_cannot_be_cleaned_up_does_not_hinder)
 {
 	struct scratch s;
@@ -381,7 +381,7 @@ Test(file_write, many_threads_write_and_commit)
 	tear_down(&s);
 }
 
-/* Highly compressible data make numbers scarce, others do not. */
+/* Highly compressible data make chunk ids scarce. */
 Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 {
 	struct scratch s;
@@ -400,7 +400,7 @@ Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 	tear_down(&s);
 }
 
-/* Chunk @n of the frame of @s gets other bytes that begin with its number. */
+/* Gives chunk @n of the frame of @s other bytes that begin with its number. */
 static void rewrite(struct scratch *s, unsigned int n)
 {
 	uint8_t buf[1000] = {(uint8_t)n};
@@ -457,7 +457,7 @@ Test(file_write, a_file_cannot_grow_beyond_all_memory)
 	tear_down(&s);
 }
 
-/* A reader that has a page in hand keeps the frame, but not the lock. */
+/* A reader with a view keeps the frame, but not the lock. */
 Test(file_write, the_lock_ends_with_the_file)
 {
 	struct b2f_view view = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_filter_encode.c - filters applied: every variant, and the way back */
+/* test_filter_encode.c - filters applied by every variant, and undone */
 #include <criterion/criterion.h>
 
 #include "filter/pipeline.h"

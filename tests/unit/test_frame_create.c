@@ -305,7 +305,7 @@ Test(frame_create, a_frame_that_cannot_be_made_is_not_open_either)
 	put_file("f");
 	cr_assert_eq(make_open(0644, &made), -EEXIST);
 	cr_assert_eq(unlinkat(dirfd_, "f", 0), 0);
-	/* A directory has a link from each in it: nothing hidden is left. */
+	/* Subdirectories would add links: nothing hidden is left. */
 	cr_assert_leq(stat_of(".").st_nlink, 2);
 }
 
@@ -365,7 +365,7 @@ Test(frame_create, a_frame_that_may_not_be_removed_stays_whole)
 
 	create_default();
 	put_file("f/00000000.chunk");
-	/* Its owner may empty it, but not take it out of this directory. */
+	/* Its owner may empty it, but not remove it from this directory. */
 	if (geteuid() == 0) {
 		cr_assert_eq(fchownat(dirfd_, "f", 65534, 65534, 0), 0);
 		cr_assert_eq(fchmod(dirfd_, 0755), 0);

@@ -10,14 +10,14 @@
 
 #define NCHUNKS 1000
 
-/* The test's store adds to the real one. */
+/* The test's store wraps the real store. */
 static const struct b2f_store_ops *real;
 static struct b2f_store_ops watched;
 static _Atomic unsigned int nopened;
-/* Chunks from here on can only be opened when @gate is. */
+/* Chunks from here on open only when @gate does. */
 static int64_t closed_from;
 static sem_t gate, waiting;
-/* Answered instead, if not 0. */
+/* The answer to opens, if not 0. */
 static int refusal;
 
 static int open_watched(struct b2f_store *store, int64_t id,
@@ -144,7 +144,7 @@ Test(frame_map, a_reader_waits_for_what_it_needs_alone)
 					    frame),
 			     0);
 	sem_wait(&waiting);
-	/* One of them is reading now, until we release it. */
+	/* One thread is reading now, until it is released. */
 	expect_place(frame, 0);
 	expect_place(frame, 299);
 	cr_assert_eq(nopened, 301);

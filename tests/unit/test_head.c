@@ -57,7 +57,7 @@ static void setup(void)
 	frame_dir_remove(&dir);
 	for (size_t i = 0; i < sizeof(data); i++) {
 		seed = seed * UINT64_C(6364136223846793005) + 1;
-		/* Seven bits, so that it is not stored as it is. */
+		/* Seven bits, so that the chunk is encoded. */
 		data[i] = (uint8_t)(seed >> 57);
 	}
 	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
@@ -77,7 +77,7 @@ static void teardown(void)
 
 TestSuite(head, .init = setup, .fini = teardown);
 
-/* Objects that are opened to read @n bytes at @off, block by block. */
+/* Returns the objects opened to read @n bytes at @off, block by block. */
 static uint64_t count_opens(struct b2f_file *file, uint64_t off, uint64_t n)
 {
 	uint8_t buf[BLOCKSIZE];
@@ -102,7 +102,7 @@ Test(head, a_chunk_is_opened_once_for_all_of_its_blocks)
 	b2f_file_close(file);
 }
 
-/* Also if its head was read long ago, and other chunks since. */
+/* Also if the head was read long ago, and other chunks since then. */
 Test(head, few_chunks_stay_open)
 {
 	struct b2f_file *file = open_file();
@@ -116,7 +116,7 @@ Test(head, few_chunks_stay_open)
 	b2f_file_close(file);
 }
 
-/* One chunk cannot be opened for want of a descriptor: nothing is kept. */
+/* One open fails for lack of a descriptor; then no chunk stays open. */
 Test(head, what_is_open_does_not_keep_others_from_reading)
 {
 	struct fault_plan plan = {.err = EMFILE, .kinds = FAULT_OPEN};
@@ -131,7 +131,7 @@ Test(head, what_is_open_does_not_keep_others_from_reading)
 	b2f_file_close(file);
 }
 
-/* The head is loaded by the reader or by a worker, and used by both. */
+/* The reader or a worker loads the head, and both use it. */
 Test(head, chunk_is_opened_once_for_a_reader_in_order_and_what_is_decoded_ahead)
 {
 	struct b2f_runtime_options ahead = options;
@@ -153,7 +153,10 @@ Test(head, chunk_is_opened_once_for_a_reader_in_order_and_what_is_decoded_ahead)
 			     BLOCKSIZE);
 		cr_assert_eq(memcmp(buf, data + at, BLOCKSIZE), 0);
 	}
-	/* Again if it was closed for others before its last block: never for each. */
+	/*
+	 * A chunk may be opened again if it was closed for others, but not for
+	 * each block.
+	 */
 	cr_expect_lt(fault_disk_nops(disk) - before, 2 * NCHUNKS);
 	b2f_stream_free(stream);
 	b2f_file_close(file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_idle.c - what decoders and buffers keep until they are used again */
+/* test_idle.c - idle decoders and buffers keep memory for the next use */
 #include <criterion/criterion.h>
 
 #include "chunk/decoder.h"
@@ -21,7 +21,7 @@ static void fini(void)
 
 TestSuite(idle, .init = init, .fini = fini);
 
-/* A decoder whose buffer for stored bytes is as large as that, at least. */
+/* A decoder whose buffer for stored bytes has at least @size bytes. */
 static struct b2f_decoder *get(size_t size)
 {
 	struct b2f_decoder *dec;
@@ -56,7 +56,7 @@ Test(idle, large_buffers_stay_within_the_bound_together)
 		b2f_idle_put_decoder(&idle, decs[i]);
 		cr_assert_leq(idle.large_bytes, 10 * MIB);
 	}
-	/* 3 + 4 + 3: 1 and 2 are not large, and one of 4 was too much. */
+	/* 3 + 4 + 3 MiB: 1 and 2 are not large, and a second 4 was too much. */
 	cr_assert_eq(idle.large_bytes, 10 * MIB);
 	for (int i = 0; i < 8; i++)
 		decs[i] = get(0);
@@ -90,7 +90,7 @@ Test(idle, short_buffer_of_pages_is_there_the_next_time)
 	b2f_idle_put_pages(&idle, other, 2 * MIB, 4096);
 	cr_assert_eq(b2f_idle_get_pages(&idle, MIB, false, &in_memory), pages);
 	cr_assert_not(in_memory);
-	/* Nobody knows which of its pages are in memory. */
+	/* It is unknown which of its pages are in memory. */
 	b2f_idle_put_pages(&idle, pages, MIB, MIB - 1);
 	cr_assert_eq(idle.short_pages.n + idle.pages.n, 0);
 }

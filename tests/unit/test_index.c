@@ -18,8 +18,8 @@ static struct b2f_frame_header parse(const struct hex *raw)
 }
 
 /*
- * The index chunk stands between header and trailer of a sparse frame; unless
- * @cbytes is 0, it is parsed as a contiguous frame's, with @cbytes of chunks.
+ * Parses the index chunk between header and trailer of a sparse frame; unless
+ * @cbytes is 0, as that of a contiguous frame with @cbytes of chunks.
  */
 static int parse_as(const struct hex *raw, uint64_t cbytes,
 		    struct b2f_entries *out, struct b2f_why *why)
@@ -99,8 +99,8 @@ Test(index, one_value_for_all_chunks_takes_no_memory)
 }
 
 /*
- * The two entries of the vector are stored as they are, 8 bytes each; @cbytes as
- * for parse_as().
+ * Puts @value into the vector's index, whose entries are stored uncompressed, 8
+ * bytes each, and parses it; @cbytes as for parse_as().
  */
 static int with_entry_as(uint64_t value, uint64_t cbytes, struct b2f_why *why)
 {
@@ -174,7 +174,7 @@ Test(index, the_empty_frame_has_two_empty_sections)
 	hex_free(&raw);
 }
 
-/* A header whose section says one metalayer, "ab", of content "xyz". */
+/* The section of a header with one metalayer, "ab", of content "xyz". */
 static const char one_meta[] = "93cd000cde0001"
 			       "a26162"
 			       "d200000062"
@@ -190,7 +190,7 @@ static struct hex header_with(const char *section)
 	raw.data = calloc(1, raw.size);
 	memcpy(raw.data + B2F_FRAME_HEADER_FIXED, tail.data, tail.size);
 	hex_free(&tail);
-	/* 87 + 7 (head) + 8 (map) + 3 (array) is where the content is. */
+	/* The content is at 87 + 7 (head) + 8 (map) + 3 (array). */
 	raw.data[B2F_FRAME_HEADER_FIXED + 14] = 87 + 7 + 8 + 3;
 	return raw;
 }

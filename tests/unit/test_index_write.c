@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_index_write.c - indexes written are the indexes parsed */
+/* test_index_write.c - a written index is parsed to the same entries */
 #include <criterion/criterion.h>
 
 #include "index/fingerprint.h"
@@ -24,7 +24,7 @@ struct made {
 	size_t size;
 };
 
-/* In the place of an index of @len_before bytes. */
+/* Writes an index in the place of one of @len_before bytes. */
 static struct made write_next(const struct b2f_frame_header *header,
 			      const uint64_t *entries, uint64_t n,
 			      uint64_t len_before, uint32_t draw)
@@ -152,7 +152,7 @@ Test(index_write, a_thousand_indexes_in_a_row_differ_in_length)
 
 Test(index_write, of_few_chunks_it_is_longer_than_any_of_c_blosc2)
 {
-	/* Header and trailer, the header of the chunk, the entries as they are. */
+	/* Header, trailer, header of the chunk, uncompressed entries. */
 	for (uint64_t n = 1; n <= 256; n++)
 		cr_assert_gt(next_len(n, 1, 0), 97 + 35 + 32 + 8 * (n + 32));
 }
@@ -189,7 +189,7 @@ Test(index_write, any_number_of_entries_comes_back)
 
 Test(index_write, an_empty_frame_is_the_one_of_c_blosc2)
 {
-	/* But for being sparse, and for the fingerprint. */
+	/* Equal to stock's, except for being sparse and for the fingerprint. */
 	struct hex stock = hex_new(HEX_CFRAME_EMPTY);
 	struct made made = write_index(&settings, NULL, 0);
 

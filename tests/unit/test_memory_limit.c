@@ -34,7 +34,7 @@ static void teardown(void)
 	cr_assert_eq(nftw(root_, remove_it, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* Writes the file @name below the root, and makes its directories. */
+/* Writes the file @name below the root; makes its directories. */
 static void put(const char *name, const char *text)
 {
 	char path[512];

@@ -7,7 +7,7 @@
 
 #include "meta/msgpack.h"
 
-/* The @n bytes at @data in the plain form are the @want_size at @want. */
+/* Checks that the plain form of the @n bytes at @data is @want. */
 static void becomes_bytes(const char *data, size_t n, const char *want,
 			  size_t want_size)
 {
@@ -102,7 +102,7 @@ Test(msgpack, other_bytes_are_refused)
 	deep[32] = 0x91;
 	deep[sizeof(deep) - 1] = 1;
 	cr_assert_eq(error_of(deep, sizeof(deep)), -EBADMSG);
-	/* Bytes with as many as they say, but too many. */
+	/* Bytes with a true length, but too many. */
 	memcpy(large, "\xc6\x00\x40\x00\x01", 5);
 	cr_assert_eq(error_of(large, sizeof(large)), -EBADMSG);
 }

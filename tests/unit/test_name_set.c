@@ -79,7 +79,7 @@ Test(name_set, names_that_want_one_slot_find_each_other)
 	fs_name_set_fini(&set);
 }
 
-/* Against a table that says the same without hashes. */
+/* Compared with a table without hashes. */
 Test(name_set, many_come_and_go_in_any_order)
 {
 	static bool there[MANY];

@@ -16,8 +16,8 @@ static size_t items_of(const struct b2f_filter_grid *grid)
 }
 
 /*
- * The place of item @item in the order of cells: all items of cells before its
- * own, and those before it in its own, counted one by one.
+ * The position of @item in the order of cells: the items of earlier cells, and
+ * the earlier items of its own cell, counted one by one.
  */
 static size_t place_of(const struct b2f_filter_grid *grid, size_t side,
 		       size_t item)

@@ -9,8 +9,8 @@
 #include "b2frame/error.h"
 
 /*
- * What np.save() wrote in front of three float64, of one int8, and of two items
- * with a field that is not Latin-1.
+ * Headers by np.save() of three float64, of one int8, and of two items with a
+ * field whose name is not Latin-1.
  */
 #define SPACES_10 "          "
 
@@ -32,7 +32,7 @@ struct bytes {
 	size_t size;
 };
 
-/* A header of a version around @text, in memory of its exact size. */
+/* A header of @version with @text, in memory of its exact size. */
 static struct bytes wrap(const char *text, uint8_t version)
 {
 	size_t prefix = version == 1 ? 10 : 12, len = strlen(text);
@@ -57,7 +57,7 @@ static int parse_text(const char *text, uint8_t version, struct b2f_npy *out)
 	return err;
 }
 
-/* The text that says nothing special but @descr and @shape. */
+/* Parses a plain header with @descr and @shape. */
 static int parse_with(const char *descr, const char *shape, struct b2f_npy *out)
 {
 	char text[512];
@@ -184,7 +184,7 @@ Test(npy, a_length_that_numpy_does_not_read_is_refused_at_once)
 	cr_assert_eq(b2f_npy_parse(three, 12, &npy), B2F_EUNSUPPORTED);
 }
 
-/* A header of @nchars characters, the most of which are spaces. */
+/* Parses a header of @nchars characters, most of them spaces. */
 static int parse_padded(uint8_t version, size_t nchars, struct b2f_npy *out)
 {
 	static const char start[] = "{'descr': '|i1', 'fortran_order': False, "

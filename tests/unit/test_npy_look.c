@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_npy_look.c - can a file be kept as an array? */
+/* test_npy_look.c - can a file be stored as an array? */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +71,7 @@ Test(npy_look, refuses_more_chunks_than_there_may_be)
 	cr_assert_eq(look("'|u1'", "False", "(16777216,)", 1, &items), 0);
 	cr_assert_eq(look("'|u1'", "False", "(16777217,)", 1, &items),
 		     B2F_EUNSUPPORTED);
-	/* An item that is larger than a chunk should be makes one. */
+	/* A single item larger than a chunk should be makes a chunk. */
 	cr_assert_eq(look("'<U1000'", "False", "(5,)", 1, &items), 0);
 	cr_assert_eq(items, 20000);
 }

@@ -9,11 +9,11 @@
 #define LIMIT 16384
 #define SIZE  50001
 
-/* The object: bytes that tell their version. */
+/* An object whose bytes tell its version. */
 struct version {
 	struct b2f_remote_source source;
 	char tag;
-	/* At this byte, a command for the server, or an error. */
+	/* When this byte is read, sends @command to the server, or fails. */
 	uint64_t at;
 	const char *command;
 	struct scene *scene;
@@ -126,13 +126,13 @@ Test(parts, what_is_longer_than_the_limit_is_sent_in_parts)
 	cr_assert_eq(server_tell(&s.server, "count POST top"), 0);
 	v.tag = 'b';
 	cr_assert_eq(send_as(remote, "x", &v, LIMIT + 1), 0, "%s", message);
-	/* Two that try the server out, for good; 5 parts. */
+	/* Two for the probe, once; 5 parts. */
 	cr_assert_eq(server_tell(&s.server, "count POST top/x"), 2);
 	cr_assert_eq(tag_at(remote, "x"), 'b');
 	cr_assert_eq(send(remote, "x", 'c'), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "count PUT partNumber"), 13);
 	cr_assert_eq(tag_at(remote, "x"), 'c');
-	/* The same version is there. */
+	/* The object has this version already. */
 	cr_assert_eq(send(remote, "x", 'c'), 0);
 	cr_assert_eq(server_tell(&s.server, "count POST top"), 0);
 	cr_assert_eq(begun(&s), 0);
@@ -140,7 +140,10 @@ Test(parts, what_is_longer_than_the_limit_is_sent_in_parts)
 	scene_close(&s);
 }
 
-/* Nothing is done twice, half, or otherwise than it is told. */
+/*
+ * Checks that nothing is done twice or half, and that the outcome is told
+ * right.
+ */
 static void check_answer(struct scene *s, struct b2f_remote *remote,
 			 const char *path, const char *fault)
 {
@@ -155,7 +158,7 @@ static void check_answer(struct scene *s, struct b2f_remote *remote,
 		cr_assert_neq(now, before, "%s", fault);
 	else if (err != B2F_EINDOUBT)
 		cr_assert_eq(now, before, "%s: %d %s", fault, err, message);
-	/* An aborted upload is no object. */
+	/* No upload is left open. */
 	cr_assert_eq(begun(s), 0, "%s", fault);
 }
 
@@ -247,7 +250,7 @@ Test(parts, what_fails_is_thrown_away)
 	scene_close(&s);
 }
 
-/* To a server that does @manner a large object is sent as a whole. */
+/* A server with @manner gets a large object as a whole. */
 static void check_whole(const char *manner)
 {
 	struct scene s = scene_open();

@@ -19,7 +19,10 @@ static const struct b2f_pipeline pipelines[] = {
 };
 #define PIPELINES (sizeof(pipelines) / sizeof(*pipelines))
 
-/* A byte, the border of two blocks, a whole block, the short last one. */
+/*
+ * Changes a byte, the border of two blocks, a whole block, the short last
+ * block.
+ */
 static void change_here_and_there(struct work *w)
 {
 	uint32_t block = w->chunk.unit_size;
@@ -36,7 +39,7 @@ static void check(const struct b2f_encode_options *options, uint32_t size,
 	struct work w;
 
 	begin(&w, options, size, sealed);
-	/* Whatever did not shrink is another test. */
+	/* Chunks that did not shrink have another test. */
 	if (!w.chunk.header.memcpyed) {
 		change_here_and_there(&w);
 		expect_patched(&w);
@@ -92,7 +95,7 @@ Test(patch, blocks_that_do_not_change_keep_their_bytes)
 
 	begin(&w, &options, 80000, true);
 	change(&w, 20000, 10, 1);
-	/* Another level is nothing that a stream tells of. */
+	/* Streams do not tell their level, so another one is no obstacle. */
 	w.options.clevel = 9;
 	raw = patched(&w, &cbytes, &err);
 	cr_assert_not_null(raw);
@@ -171,7 +174,7 @@ Test(patch, a_damaged_block_is_not_copied)
 		begin(&w, &options, 70000, sealed);
 		change(&w, 100, 10, 1);
 		expect_patched(&w);
-		/* Its first stream is longer than all its data. */
+		/* The first stream of the block is longer than all its data. */
 		at = b2f_chunk_block_start(&w.chunk.blocks, 4);
 		b2f_store_le32(w.raw + at, 8193);
 		expect_refused(&w, B2F_ECORRUPT);
@@ -190,14 +193,14 @@ Test(patch, damage_that_decodes_is_found_by_the_seal)
 	for (uint32_t block = 0; block < 2; block++) {
 		begin(&w, &options, 70000, true);
 		change(&w, 100, 10, 1);
-		/* Literals, most likely: in any case not as they were. */
+		/* Damages a stream, most likely its literals. */
 		w.raw[b2f_chunk_block_start(&w.chunk.blocks, block) + 200] ^= 1;
 		expect_refused(&w, B2F_ECORRUPT);
 		end(&w);
 	}
 }
 
-/* Every bit of the stored bytes, changed: no overrun, no wrong success. */
+/* Flips every bit of the stored bytes: no overrun, no wrong success. */
 Test(patch, any_damage_is_survived)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_BLOSCLZ, 4);
@@ -222,7 +225,7 @@ Test(patch, any_damage_is_survived)
 	end(&w);
 }
 
-/* @w is to have @size bytes, of which those behind the old end are new. */
+/* Resizes the data of @w to @size bytes; bytes behind the old end are new. */
 static void resize(struct work *w, uint32_t size)
 {
 	uint8_t *after = exact_new(size, 0), *mask = exact_new(size, 1);
@@ -248,7 +251,7 @@ static void check_resized(const struct b2f_encode_options *options,
 	struct work w;
 
 	begin(&w, options, before, sealed);
-	/* Whatever did not shrink is another test. */
+	/* Chunks that did not shrink have another test. */
 	if (!w.chunk.header.memcpyed) {
 		resize(&w, after);
 		expect_patched(&w);
@@ -259,7 +262,7 @@ static void check_resized(const struct b2f_encode_options *options,
 	end(&w);
 }
 
-/* From and to a border of two blocks, and within a block. */
+/* From and to a border of blocks, and within a block. */
 Test(patch, a_chunk_that_grows_or_shrinks_keeps_its_blocks)
 {
 	static const uint32_t sizes[] = {65536, 65537, 66000, 73000, 73728,

@@ -41,7 +41,7 @@ Test(patch_left, other_settings_are_left_to_the_encoder)
 	end(&w);
 }
 
-/* The chunk of @w after the byte at @off of it became @value. */
+/* Expects that a patch of @w is refused while the byte at @off is @value. */
 static void expect_refused_with(struct work *w, uint32_t off, uint8_t value)
 {
 	uint8_t old = w->raw[off];
@@ -62,7 +62,7 @@ Test(patch_left, other_kinds_of_chunks_are_left_to_the_encoder)
 	options.split = B2F_SPLIT_NEVER;
 	begin(&w, &options, 70000, false);
 	change(&w, 100, 100, 1);
-	/* Version, zeros, as Blosc1 says it. */
+	/* Other version; special chunk; header of Blosc1. */
 	expect_refused_with(&w, 0, 4);
 	expect_refused_with(&w, 31, 0x10);
 	expect_refused_with(&w, 2, 0x30);
@@ -73,7 +73,7 @@ Test(patch_left, other_kinds_of_chunks_are_left_to_the_encoder)
 	expect_refused(&w, 0);
 	w.raw[30] = 0;
 	b2f_store_le32(w.raw + 8, options.blocksize);
-	/* A dictionary, which there is room for. */
+	/* A dictionary, with room for it. */
 	b2f_store_le32(w.raw + w.chunk.blocks.start, 8);
 	expect_refused_with(&w, 31, 0x01);
 	end(&w);

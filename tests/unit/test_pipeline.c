@@ -14,7 +14,7 @@ static const struct b2f_filter_block plain = {
 	.chunk_version = 5,
 };
 
-/* Undoes @pipeline over @encoded; the result is the caller's to free. */
+/* Undoes @pipeline over @encoded; the caller frees the result. */
 static uint8_t *decode(const struct b2f_pipeline *pipeline,
 		       const struct b2f_filter_block *block,
 		       const void *encoded, size_t nbytes)
@@ -108,7 +108,7 @@ Test(pipeline, later_blocks_are_undone_with_block_0)
 	expect(&pipeline, &block, "        y", "abcdefghy", 9);
 }
 
-/* The stream of a chunk that C-Blosc2 made, all lz4. */
+/* Checks the lz4 stream of a chunk by C-Blosc2. */
 static void expect_notes(const struct b2f_pipeline *pipeline,
 			 unsigned int typesize, const char *stream, size_t size,
 			 const uint8_t *want, size_t want_size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_place.c - the name that an open file has */
+/* test_place.c - the name of an open file */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,9 @@ static void teardown(void)
 
 TestSuite(place, .init = setup, .fini = teardown);
 
-/* Is it found as @name in @parent, and does the place go on from there? */
+/*
+ * Checks that it is found as @name in @parent, and that the place is updated.
+ */
 static void found(const char *parent, const char *name)
 {
 	struct b2f_place now = {.dir = AT_FDCWD};
@@ -107,7 +109,7 @@ Test(place, what_was_deleted_is_nowhere)
 {
 	cr_assert_eq(unlinkat(top, "a/b/f", 0), 0);
 	not_found();
-	/* Another file of that name is another file. */
+	/* A new file of that name does not count. */
 	close(openat(top, "a/b/f", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	not_found();
 }

@@ -82,7 +82,9 @@ Test(pool, demand_starts_before_ahead_and_each_in_order)
 	occupy(pool, &blocker);
 	for (int i = 0; i < 20; i++) {
 		notes[i].job.run = remember;
-		/* Odd ones are awaited: 1 3 5 ... then 0 2 4 ... */
+		/*
+		 * Odd jobs have the higher priority: 1 3 5 ...  then 0 2 4 ...
+		 */
 		notes[i].id = i;
 		b2f_pool_submit(pool, i % 2 ? B2F_POOL_DEMAND : B2F_POOL_AHEAD,
 				&notes[i].job);
@@ -224,7 +226,7 @@ Test(pool, for_makes_progress_when_all_workers_are_busy)
 
 	occupy(pool, &blocker);
 	check_for(pool, 100);
-	/* Now the helper, still queued, starts long after all is done. */
+	/* The helper, still queued, starts only after the loop has ended. */
 	sem_post(&gate);
 	b2f_pool_drain(pool);
 	b2f_pool_free(pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_pump.c - make/pump.h: what has an order, the window, errors, the end */
+/* test_pump.c - make/pump.h: order, window, errors, end */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 /* Records the steps. */
 struct seen {
-	/* Only touched by steps that are done one at a time. */
+	/* Only touched by steps that run one at a time. */
 	uint64_t ntaken;
 	uint64_t nplaced;
 	uint64_t nstored;
@@ -21,7 +21,7 @@ struct seen {
 	/* Chunks in memory, and the most there were. */
 	atomic_int now;
 	atomic_int most;
-	/* This chunk fails in make() or put(), this one is behind the end. */
+	/* The chunks that fail in make() and in put(); the number of chunks. */
 	uint64_t bad_make;
 	uint64_t bad_put;
 	uint64_t end;
@@ -65,7 +65,7 @@ static int take(void *arg, struct b2f_piece *piece)
 	return piece->data ? 0 : -ENOMEM;
 }
 
-/* Some take much longer than others. */
+/* Some chunks take much longer than others. */
 static int make(void *arg, struct b2f_piece *piece)
 {
 	const struct seen *s = arg;

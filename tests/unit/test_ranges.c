@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_ranges.c - where the chunks of a contiguous frame are in its file */
+/* test_ranges.c - positions of the chunks of a contiguous frame */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -72,10 +72,10 @@ Test(ranges, what_was_given_back_is_taken_again)
 
 	b2f_ranges_give_back(ranges, 2);
 	expect(take(0, 60), 200, 60);
-	/* 40 are left, which are too few. */
+	/* 40 bytes are left, which are too few. */
 	last = take(0, 41);
 	expect(last, 600, 41);
-	/* Neighbours become one gap. */
+	/* Neighbouring gaps become one gap. */
 	b2f_ranges_give_back(ranges, 1);
 	expect(take(0, 240), 260, 240);
 	cr_expect(b2f_ranges_is_last(ranges, last));
@@ -128,7 +128,7 @@ Test(ranges, a_gap_that_begins_before_it_is_used_from_there_on)
 {
 	b2f_ranges_give_back(ranges, 1);
 	expect(take(320, 100), 320, 100);
-	/* Both ends of it are still free. */
+	/* Both ends of the gap are still free. */
 	expect(take(0, 20), 300, 20);
 	expect(take(0, 80), 420, 80);
 	expect(take(0, 1), 600, 1);
@@ -158,7 +158,7 @@ Test(ranges, what_the_header_covers_is_not_given_back)
 {
 	uint64_t id = 0;
 
-	/* A chunk and free room are in its way. */
+	/* The range overlaps a chunk and a gap. */
 	b2f_ranges_give_back(ranges, 2);
 	b2f_ranges_cover(ranges, 250);
 	expect(0, 100, 100);
@@ -171,7 +171,7 @@ Test(ranges, what_the_header_covers_is_not_given_back)
 	cr_assert_eq(b2f_ranges_add(ranges, 10, 20, &id), 0);
 	b2f_ranges_give_back(ranges, id);
 	expect(take(0, 20), 260, 20);
-	/* A shorter one has still been there. */
+	/* A shorter index was still there. */
 	b2f_ranges_cover(ranges, 100);
 	b2f_ranges_give_back(ranges, id);
 	expect(take(0, 1), 600, 1);
@@ -190,7 +190,7 @@ Test(ranges, what_another_range_has_may_not_be_given_back)
 
 	cr_expect_eq(check(0, 1), 0);
 	cr_expect_eq(check(0, 17), 0);
-	/* The end of the one before, or the begin of the one behind. */
+	/* The range overlaps its neighbour before, or behind. */
 	cr_assert_eq(b2f_ranges_add(ranges, 250, 50, &twin), 0);
 	cr_expect_eq(check(0, 1), 0);
 	cr_expect_eq(check(0, 2), -EINVAL);
@@ -207,7 +207,7 @@ Test(ranges, where_another_range_was_does_not_count)
 
 	b2f_ranges_give_back(ranges, 0);
 	b2f_ranges_give_back(ranges, 2);
-	/* The second one began in the middle of it. */
+	/* The second chunk began in the middle of this range. */
 	both = take(0, 150);
 	expect(both, 100, 150);
 	cr_expect_eq(check(both, 17), 0);
@@ -221,7 +221,7 @@ Test(ranges, what_is_free_or_the_headers_may_not_be_given_back)
 	cr_assert_eq(b2f_ranges_add(ranges, 210, 10, &again), 0);
 	cr_expect_eq(check(0, 1), 0);
 	cr_expect_eq(check(again, 1), -EINVAL);
-	/* For an index that begins in the header the rest counts. */
+	/* Of an index that begins in the header the rest counts. */
 	cr_assert_eq(b2f_ranges_add(ranges, 10, 90, &index), 0);
 	b2f_ranges_cover(ranges, 40);
 	cr_expect_eq(check(index, 0), 0);
@@ -239,7 +239,7 @@ Test(ranges, two_chunks_in_one_place_are_refused)
 	cr_expect_eq(b2f_ranges_begin(ranges, 600), -EEXIST);
 }
 
-/* Enough ranges that a search does not look at most. */
+/* So many ranges that a search skips most of them. */
 Test(ranges, one_of_many_that_shares_a_byte_is_found)
 {
 	const uint64_t n = 5000, size = 100;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_readahead.c - run/readahead.h: when it reads ahead, and how far */
+/*
+ * test_readahead.c - run/readahead.h: when readahead starts, and how far it
+ * goes
+ */
 #include <criterion/criterion.h>
 
 #include "run/readahead.h"
@@ -66,7 +69,7 @@ Test(readahead, empty_read_changes_nothing)
 	cr_assert(note(KIB(128), KIB(128)));
 }
 
-/* Reads all in order; returns how many ranges were handed out. */
+/* Reads all in order; returns the number of ranges handed out. */
 static int read_through(uint64_t size, uint64_t file_size)
 {
 	uint64_t handed_to = 0;
@@ -120,7 +123,7 @@ Test(readahead, requests_out_of_order_are_one_stream)
 
 			if (!note(off, KIB(128)))
 				continue;
-			/* Between the two is what was read meanwhile. */
+			/* The gap between the two was read meanwhile. */
 			cr_assert_geq(start, handed_to);
 			handed_to = end;
 		}

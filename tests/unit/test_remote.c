@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote.c - frames on a web server, which fails in all manners */
+/* test_remote.c - frames on a web server that fails in many ways */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <string.h>
@@ -21,7 +21,7 @@ Test(remote, random_read_takes_one_request_and_then_none)
 		struct scene s = scene_open(contiguous != 0);
 
 		cr_assert_eq(try_open(&s), 0);
-		/* The first read also asks how long the last chunk is. */
+		/* The first read also asks for the length of the last chunk. */
 		cr_assert_eq(read_at(&s, 500000, 4096), 0);
 		(void)count(&s.server);
 		cr_assert_eq(read_at(&s, 3 * CHUNK + 500000, 4096), 0);
@@ -41,7 +41,10 @@ Test(remote, all_bytes_of_a_sparse_frame_are_right)
 	cr_assert_eq(try_open(&s), 0);
 	(void)count(&s.server);
 	read_in_order(&s);
-	/* Two for how long the last chunk is, two more where the reader began. */
+	/*
+	 * Two requests for the length of the last chunk, two more where the
+	 * reader began.
+	 */
 	cr_assert_leq(count(&s.server), NCHUNKS + 4);
 	scene_close(&s);
 }
@@ -60,7 +63,10 @@ Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 	b2f_store_prefetch(frame->store, 1000, 128 << 20);
 	cr_assert_eq(b2f_check_frame(s.rt, frame, &plain, &result), 0);
 	cr_assert_eq(result.ndamaged + result.nfailed, 0);
-	/* Begin and rest of each chunk, and two for how long the last one is. */
+	/*
+	 * Begin and rest of each chunk, and two for the length of the last
+	 * chunk.
+	 */
 	cr_assert_leq(count(&s.server), 1 + 2 * NCHUNKS + 2);
 	scene_close(&s);
 }
@@ -82,7 +88,7 @@ Test(remote, chunks_of_a_contiguous_frame_come_at_once)
 			    &bytes),
 		     2);
 	/*
-	 * As for a sparse one; only the bytes where the reader began come
+	 * As for a sparse frame; only the bytes where the reader began come
 	 * twice.
 	 */
 	cr_assert_leq(requests, 8 * NCHUNKS);
@@ -98,7 +104,7 @@ Test(remote, blocks_that_are_read_in_order_do_not_come_one_by_one)
 		cr_assert_eq(try_open(&s), 0, "%s", message);
 		cr_assert_eq(read_at(&s, 500000, 4096), 0);
 		(void)count(&s.server);
-		/* 32 blocks, without a stream. */
+		/* 32 blocks, read without a stream. */
 		cr_assert_eq(read_at(&s, 2 * CHUNK, CHUNK), 0);
 		cr_assert_leq(count(&s.server), 10);
 		scene_close(&s);
@@ -201,7 +207,7 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 
 	cr_assert_eq(b2f_remote_new(&options, s.server.url, &hasty), 0);
 	cr_assert_eq(b2f_remote_look(hasty, "x/chunks.b2frame", &st), 0);
-	/* All of it would take longer than the test may. */
+	/* The whole answer would take longer than the test may. */
 	server_ask(&s.server, "fault 1 drip 1");
 	cr_assert_eq(b2f_remote_read(hasty, "x/chunks.b2frame", &st, 0, buf,
 				     150),
@@ -290,7 +296,7 @@ Test(remote, server_without_etags_is_read_by_time)
 	struct scene s = scene_open(false);
 	const struct b2f_remote_options defaults = {.log = &watching};
 
-	/* An object made just now is read when its second is over. */
+	/* A new object is read once its second is over. */
 	b2f_remote_free(s.remote);
 	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
 	server_ask(&s.server, "no_etags");
@@ -324,7 +330,7 @@ Test(remote, time_that_is_not_over_tells_no_version)
 		err = b2f_remote_look(s.remote, "x", &st);
 	}
 	cr_assert_eq(err, -EBUSY);
-	/* The same with its pauses ends when the second does. */
+	/* The same read, with its pauses, succeeds when the second is over. */
 	b2f_remote_free(s.remote);
 	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
 	cr_assert_eq(b2f_remote_look(s.remote, "x", &st), 0, "%s", message);

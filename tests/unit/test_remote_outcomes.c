@@ -2,9 +2,9 @@
 /*
  * test_remote_outcomes.c - results of a change, by the answer to its PUT
  *
- * Each change by each answer to the PUT of its index, done or not: the frame is whole,
- * it is the old or the new one, and the writer's word agrees with that, or says that it
- * is not known.
+ * Tries each change with each answer to the PUT of its index, done or not: the
+ * frame is whole, it is the old or the new one, and the writer reports that, or
+ * that the outcome is unknown.
  */
 #include <criterion/criterion.h>
 
@@ -27,11 +27,16 @@ static const char *const answers[] = {
 
 struct change {
 	const char *name;
-	/* The frame that it makes or changes, before and after; "": there is none. */
+	/*
+	 * The frame that it makes or changes, before and after; "": no frame.
+	 */
 	const char *path;
 	const char *before;
 	const char *after;
-	/* Does it; by @w, a writer of @path, if that is there before. */
+	/*
+	 * Makes the change; by @w, a writer of @path, if there is a frame
+	 * before.
+	 */
 	int (*run)(struct scene *s, struct writer *w);
 	bool has_writer;
 };
@@ -40,8 +45,8 @@ struct change {
 static char case_name[80];
 
 /*
- * Returns the values at @path: "1111", a 0 for a chunk of zeros; "" if there is
- * nothing.
+ * Returns the values at @path: "1111", a 0 for a chunk of zeros; "" if no frame
+ * is there.
  */
 static const char *look(struct scene *s, const char *path)
 {
@@ -161,7 +166,7 @@ static void remove_if_there(struct b2f_remote *remote, const char *path)
 	cr_assert(!err || err == -ENOENT, "%s", message);
 }
 
-/* x with "1111", whose writer is returned, and y with @y. */
+/* Makes x with "1111", whose writer it returns, and y with @y. */
 static struct writer set_out(struct scene *s, const char *y)
 {
 	struct b2f_remote *remote = connect_to(s);
@@ -177,7 +182,7 @@ static struct writer set_out(struct scene *s, const char *y)
 	return begin(s);
 }
 
-/* The writer's result @err agrees with the store's content. */
+/* Checks that the result @err agrees with the store's content. */
 static void check_word(struct scene *s, const struct change *c, int err)
 {
 	const char *now = look(s, c->path);
@@ -189,7 +194,10 @@ static void check_word(struct scene *s, const struct change *c, int err)
 		  case_name, now, err, message);
 }
 
-/* Once it can, a writer puts all of it there; or gives it up, and nothing is lost. */
+/*
+ * Without faults the writer stores everything, or gives up, and nothing is
+ * lost.
+ */
 static void check_end(struct scene *s, const struct change *c, struct writer *w)
 {
 	if (c->has_writer) {
@@ -223,7 +231,10 @@ static void check_answer(struct scene *s, const struct change *c,
 	check_end(s, c, &w);
 }
 
-/* It is done or not, and then the server is away, so that nobody can look. */
+/*
+ * The PUT is done or not, and then the server is away, so the writer cannot
+ * look.
+ */
 static void check_away(struct scene *s, const struct change *c, bool done)
 {
 	struct writer w = set_out(s, strcmp(c->path, "y") ? "" : c->before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_parts.c - URLs, listings, and what servers say when they refuse */
+/* test_remote_parts.c - URLs, listings, and refusals of servers */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,7 @@ Test(remote_parts, refusal_is_told_by_its_code_alone)
 	cr_assert_str_eq(code, "SignatureDoesNotMatch");
 	cr_assert_eq(b2f_s3_error_explain(code, &why), -EACCES);
 	cr_assert_null(strstr(why.text, "AKID"));
-	/* Cut, as the first bytes of a long answer are. */
+	/* Cut off, as a long answer is. */
 	b2f_s3_error_code(body, 45, code);
 	cr_assert_str_eq(code, "SignatureDoesNotMatch");
 	b2f_s3_error_code("<html>no</html>", 15, code);
@@ -191,7 +191,7 @@ Test(remote_parts, refusal_is_told_by_its_code_alone)
 	cr_assert_eq(b2f_s3_error_explain("Strange", &why), 0);
 }
 
-/* Reads @text, and writes what that says. */
+/* Parses @text, and writes it again. */
 static const char *told_again(const char *text, size_t size)
 {
 	static char out[B2F_GONE_SIZE];
@@ -234,7 +234,7 @@ Test(remote_parts, nonsense_about_chunks_that_are_gone_is_left_out)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		cr_assert_str_eq(told_again(texts[i], B2F_GONE_SIZE),
 				 ";gone=@10,3,", "%s", texts[i]);
-	/* It is never due without a time. */
+	/* A chunk without a time is never due. */
 	cr_assert_str_eq(told_again(";gone=3,", 99), ";gone=@FFFFFFFF,3,");
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_removal.c - which objects of a store are removed, and which stay */
+/* test_remote_removal.c - objects of a store that are removed, or stay */
 #include <criterion/criterion.h>
 
 #include "tests/support/writers_scene.h"
 
 #define INDEX "/bucket/top/x/chunks.b2frame"
 
-/* The frame top/x, whose writer is gone. */
+/* The frame top/x, without a writer. */
 static struct scene scene_with_frame(void)
 {
 	struct scene s = scene_open();
@@ -25,7 +25,7 @@ static int remove_x(struct scene *s)
 	return err;
 }
 
-/* A server that takes conditions of DELETE, and a server that does not. */
+/* A server that keeps to conditions of DELETE, and one that ignores them. */
 static const char *const manners[] = {"keep nothing", "plain_deletes"};
 #define NMANNERS (sizeof(manners) / sizeof(manners[0]))
 
@@ -65,7 +65,7 @@ Test(remote_removal, a_frame_that_was_made_since_stays)
 					 "when DELETE chunks.b2frame 1 %s",
 					 unclear[i]);
 			cr_assert_eq(remove_x(&s), -ESTALE, "%s", unclear[i]);
-			/* The new index; and the chunks, which it may name. */
+			/* The new index, and the chunks that it may name. */
 			cr_assert_eq(server_tell(&s.server, "objects"),
 				     1 + NCHUNKS);
 			scene_close(&s);
@@ -93,7 +93,7 @@ Test(remote_removal, a_server_that_always_has_another_version_is_given_up)
 	scene_close(&s);
 }
 
-/* Another frame's chunk may have its id by now. */
+/* By now a chunk of another frame may have that id. */
 Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twice)
 {
 	struct scene s = scene_with_frame();
@@ -105,9 +105,7 @@ Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twic
 	scene_close(&s);
 }
 
-/*
- * The chunks that it was about to name are on the server; no index names them.
- */
+/* The writer has sent chunks; no index names them. */
 Test(remote_removal, what_a_writer_of_a_removed_frame_has_sent_goes_with_it)
 {
 	for (size_t k = 0; k < NMANNERS; k++) {
@@ -182,7 +180,10 @@ Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
 	scene_close(&s);
 }
 
-/* Another client has removed it, and has an object there that no index names yet. */
+/*
+ * Another client has removed the frame, and has put a chunk that no index names
+ * yet.
+ */
 Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
 {
 	struct scene s = scene_open();
@@ -197,7 +198,10 @@ Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
 	scene_close(&s);
 }
 
-/* It cannot happen any more: the index that it was to replace has been replaced. */
+/*
+ * The commit cannot happen any more: another one has replaced the index before
+ * it.
+ */
 Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settled)
 {
 	struct scene s = scene_open();
@@ -211,14 +215,14 @@ Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settle
 	fill(&b, 0, '3');
 	cr_assert_eq(commit(&b), 0, "%s", message);
 	writer_close(&a);
-	/* The chunk that was replaced is there for its time. */
+	/* The replaced chunk stays for its time. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
 	cr_assert_str_eq(content(&s), "3111");
 	writer_close(&b);
 	scene_close(&s);
 }
 
-/* A program that replaces chunk 0, and ends; what it replaces stays for @keep_s. */
+/* A program replaces chunk 0, and ends; replaced chunks stay for @keep_s. */
 static void run_short(struct scene *s, unsigned int keep_s, uint8_t value)
 {
 	struct writer w = writer_at(s, connect_with(s, keep_s));
@@ -229,7 +233,7 @@ static void run_short(struct scene *s, unsigned int keep_s, uint8_t value)
 	writer_close(&w);
 }
 
-/* Waits until there are no more than @n objects, while programs come and end. */
+/* Runs programs until there are at most @n objects. */
 static void wait_for_objects(struct scene *s, unsigned int n,
 			     void (*run)(struct scene *s))
 {
@@ -255,15 +259,15 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_co
 	cr_assert_str_eq(content(&s), "6111");
 	sleep(4);
 	run_short(&s, 1, '7');
-	/* The chunks that it has replaced itself are still there. */
+	/* Chunks that this program replaced itself are still there. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
 	cr_assert_str_eq(content(&s), "7111");
 	scene_close(&s);
 }
 
 /*
- * Waits for @after_ns of a second whose number is even; or, if @even is one,
- * for the second after it.  Returns the second.
+ * Waits for @after_ns in an even second, or, if @even is not 0, in the second
+ * after it.  Returns that second.
  */
 static time_t wait_for_second(time_t even, long after_ns)
 {
@@ -285,13 +289,15 @@ Test(remote_removal, what_was_replaced_late_in_a_second_stays_for_a_whole_one)
 	commit_once(&s);
 	wait_for_second(even, 0);
 	commit_once(&s);
-	/* A busy machine may need longer, and then it is gone. */
+	/*
+	 * On a busy machine more time may have passed, and the chunk is gone.
+	 */
 	if (time(NULL) < even + 2)
 		cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 2);
 	scene_close(&s);
 }
 
-/* A program that opens the frame again and again asks for its chunks once. */
+/* Checks that reopening the frame asks for its chunks only once. */
 static void check_asked_once(struct scene *s)
 {
 	struct b2f_remote *remote = connect_with(s, 1);
@@ -307,7 +313,7 @@ static void check_asked_once(struct scene *s)
 	b2f_remote_free(remote);
 }
 
-/* A program that could write, and does not. */
+/* A writer that writes nothing. */
 static void read_once(struct scene *s)
 {
 	struct writer w = writer_at(s, connect_with(s, 1));
@@ -324,7 +330,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 	commit_once(&s);
 	commit_once(&s);
 	wait_for_objects(&s, 1 + NCHUNKS, read_once);
-	/* The index tells of these chunks yet; they are looked for once. */
+	/* The index still lists these chunks; they are looked for once. */
 	(void)server_ask(&s.server, "count DELETE .chunk");
 	read_once(&s);
 	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), 0);
@@ -333,7 +339,7 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 	scene_close(&s);
 }
 
-/* The writer lives on, as a mount does. */
+/* The writer goes on, as a mount does. */
 Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 {
 	struct scene s = scene_with_frame();
@@ -380,7 +386,10 @@ static int take_name(void *arg, const struct b2f_remote_entry *entry)
 	return 1;
 }
 
-/* Another client has removed the chunks, too, and has made a frame with their ids. */
+/*
+ * Another client has removed the chunks, too, and made a frame with the same
+ * ids.
+ */
 Test(remote_removal, a_chunk_that_came_while_the_old_ones_were_read_stays)
 {
 	struct scene s = scene_with_frame();
@@ -436,7 +445,7 @@ Test(remote_removal, what_probes_have_left_goes_with_a_later_one)
 	b2f_remote_free(remote);
 	remote = connect_to(&s);
 	cr_assert_eq(b2f_remote_allow_write(remote, "x"), 0, "%s", message);
-	/* The second one may be in use. */
+	/* The second probe may be in use. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 2);
 	cr_assert_eq(b2f_remote_look(remote, "x/.b2frame-other", &st), 0);
 	b2f_remote_free(remote);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_rename.c - frames in an object store get other paths, whatever fails */
+/* test_remote_rename.c - renames of frames in an object store, with faults */
 #include <criterion/criterion.h>
 
 #include "b2frame/b2frame.h"
 #include "b2frame/remote.h"
 #include "tests/support/writers_scene.h"
 
-/* Objects of a frame of which no chunk was replaced. */
+/* Objects of a frame without replaced chunks. */
 #define NOBJECTS (NCHUNKS + 1)
 
 /* The frame at @path, or NULL. */
@@ -52,7 +52,7 @@ static void sweep(struct b2f_remote *remote, const char *path)
 	struct b2f_remote_orphans found;
 	int err = b2f_remote_sweep(remote, path, 0, false, &found);
 
-	/* There may be nothing at all. */
+	/* The frame may be missing. */
 	cr_assert(!err || err == -ENOENT, "%d: %s", err, message);
 }
 
@@ -77,7 +77,7 @@ Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
 	scene_close(&s);
 }
 
-/* Puts a chunk of another writer at y for each name that x has. */
+/* For each chunk of x puts a chunk of another writer at y. */
 static int put_theirs(void *arg, const struct b2f_remote_entry *entry)
 {
 	char path[80];
@@ -96,7 +96,7 @@ static int is_theirs(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-/* Another writer is about to make a frame there, of chunks that it has put. */
+/* Another writer has put chunks there, and is about to commit. */
 Test(remote_rename, a_rename_replaces_no_chunk_of_another_writer)
 {
 	struct scene s = scene_open();
@@ -153,7 +153,9 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	scene_close(&s);
 }
 
-/* One program ends before the time comes; another one commits after it. */
+/*
+ * The renaming program ends before chunks are due; a later commit removes them.
+ */
 Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 {
 	struct b2f_remote_renamed done;
@@ -195,7 +197,7 @@ Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since
 		     0, "%s", message);
 	b2f_frame_close(frame);
 	b2f_remote_remains_free(done.from);
-	/* It is removed, and one comes that has the same ids. */
+	/* The frame is removed, and another one with the same ids appears. */
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
 	(void)server_ask(&s.server, "bring_back");
 	b2f_remote_remains_free(done.replaced);
@@ -220,7 +222,7 @@ static void begin_again(struct scene *s, struct b2f_remote *remote, bool has_y)
 		make_y(s);
 }
 
-/* A client that is killed at a request leaves frames that are whole. */
+/* Checks that a client killed at request @at left whole frames. */
 static void check_names(struct scene *s, struct b2f_remote *remote, bool had_y,
 			int at)
 {
@@ -239,7 +241,7 @@ static void check_names(struct scene *s, struct b2f_remote *remote, bool had_y,
 		  "request %d", at);
 }
 
-/* Renames, killed at each request in turn; in the end it is not reached. */
+/* Renames, killed at the first, second ...  request, until none is reached. */
 static void check_kills(bool has_y, const char *how)
 {
 	struct scene s = scene_open();
@@ -254,7 +256,7 @@ static void check_kills(bool has_y, const char *how)
 		(void)!rename_frame(w.remote, frame, true);
 		killed = server_tell(&s.server, "go") > 0;
 		check_names(&s, w.remote, has_y, at);
-		/* Another one ends it, and sweeps. */
+		/* Another client completes the rename, and sweeps. */
 		if (is_at(w.remote, "x"))
 			cr_assert_eq(rename_x(w.remote, true), 0, "%s",
 				     message);
@@ -293,7 +295,7 @@ Test(remote_rename, a_fault_is_settled)
 
 	for (size_t i = 0; i < 4; i++)
 		for (size_t k = 0; k < NFAULTS; k++) {
-			/* No server answers that to a HEAD. */
+			/* No server answers a HEAD so. */
 			if (i == 3 && strstr(faults[k], "409"))
 				continue;
 			begin_again(&s, w.remote, true);
@@ -318,7 +320,7 @@ Test(remote_rename, the_last_rename_wins)
 	struct writer w = begin(&s);
 
 	make_y(&s);
-	/* The answer means that another client was faster. */
+	/* 412 means that another client was faster. */
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
@@ -326,7 +328,7 @@ Test(remote_rename, the_last_rename_wins)
 	scene_close(&s);
 }
 
-/* Another client that removes y has found the copies beside it. */
+/* Another client that removes y has found the copied chunks, too. */
 Test(remote_rename, what_is_removed_beside_the_frame_that_is_replaced_is_copied_again)
 {
 	struct scene s = scene_open();
@@ -358,7 +360,7 @@ Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
 	b2f_frame_close(frame);
 	cr_assert_str_eq(content(&s), "3111");
 	cr_assert_not(is_at(w.remote, "y"));
-	/* Nor is there anything left of it. */
+	/* Nothing is left of the attempt. */
 	cr_assert_eq(server_tell(&s.server, "objects"), before);
 	writer_close(&w);
 	scene_close(&s);
@@ -413,7 +415,7 @@ Test(remote_rename, a_writer_stays_if_its_frame_cannot_be_moved)
 	fill(&w, 1, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "2311");
-	/* Nor if another program has changed it: the caller looks first. */
+	/* Nor if another program has changed x meanwhile. */
 	fill(&other, 2, '4');
 	cr_assert_eq(commit(&other), 0, "%s", message);
 	cr_assert_eq(b2f_file_move(w.file, move_to_y, &m), -ESTALE);
@@ -437,7 +439,7 @@ Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
 	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS);
 	cr_assert_eq(b2f_remote_sweep(remote, "x", 3600, false, &found), 0);
 	cr_assert_eq(found.nyoung, NCHUNKS);
-	/* Without an answer about the index, there may be one. */
+	/* Without an answer about the index, it may exist. */
 	(void)server_ask(&s.server, "when HEAD chunks.b2frame 1000 status 503");
 	cr_assert_lt(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
 	(void)server_ask(&s.server, "forget");

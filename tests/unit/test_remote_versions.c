@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_versions.c - each read from an object store is of one version */
+/* test_remote_versions.c - a read from an object store never mixes versions */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <xxhash.h>
@@ -34,7 +34,7 @@ static void stage_close(struct stage *t)
 	scene_close(&t->s);
 }
 
-/* A reader that knows only the cache's content. */
+/* A reader that knows nothing but the cache directory. */
 static struct b2f_remote *reader(const struct stage *t)
 {
 	const struct b2f_remote_options options = {
@@ -61,7 +61,7 @@ static void upload(struct stage *t, const char *name)
 /* Makes a frame of one chunk, all @value, in the directory. */
 static void make_foreign(struct stage *t, uint8_t value)
 {
-	/* Indexes of two frames are never the same. */
+	/* Two frames never have the same index. */
 	const struct b2f_frame_header header = {.nbytes = CHUNK,
 						.cbytes = CHUNK + value,
 						.chunksize = CHUNK,
@@ -96,17 +96,17 @@ Test(remote_versions, chunks_of_an_index_that_came_before_them_are_not_kept)
 	upload(&t, "00000000.chunk");
 	upload(&t, B2F_INDEX_NAME);
 	cr_assert_eq(first_byte(&t), 'a', "%s", message);
-	/* The same again, with other content; the index goes first. */
+	/* A new frame with other content; its index comes first. */
 	make_foreign(&t, 'b');
 	upload(&t, B2F_INDEX_NAME);
-	/* Meanwhile it is the old chunk. */
+	/* Until the chunk is uploaded, the old chunk is read. */
 	cr_assert_eq(first_byte(&t), 'a', "%s", message);
 	upload(&t, "00000000.chunk");
 	cr_assert_eq(first_byte(&t), 'b', "%s", message);
 	stage_close(&t);
 }
 
-/* How many objects are asked for by a second reader. */
+/* Returns the number of objects that a second reader asks for. */
 static unsigned int count_again(struct stage *t, int expected)
 {
 	cr_assert_eq(first_byte(t), expected, "%s", message);
@@ -139,7 +139,7 @@ Test(remote_versions, chunks_of_an_index_of_ours_are_kept)
 	stage_close(&t);
 }
 
-/* The contiguous frame of @nchunks chunks, as the object o. */
+/* Puts a contiguous frame of @nchunks chunks as the object o. */
 static void put_single(struct stage *t, uint64_t nchunks)
 {
 	const struct b2f_frame_options options = {.log = &watching};
@@ -180,7 +180,7 @@ Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stam
 	(void)server_ask(&t.s.server, "back_after_get top/o");
 	cr_assert_eq(b2f_remote_store_new(remote, "o", false, &store), 0);
 	cr_assert_eq(b2f_remote_store_begin(store, NULL), 0);
-	/* A look at the index counts for a millisecond. */
+	/* A look at the index is trusted for a millisecond. */
 	usleep(5000);
 	cr_assert_eq(b2f_frame_open_store(&options, store, "o", &frame), 0, "%s",
 		     message);
@@ -193,7 +193,7 @@ Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stam
 	stage_close(&t);
 }
 
-/* An index that compresses badly, of 1,000,000 chunks of 1000 bytes. */
+/* Uploads an index that compresses badly, of 1,000,000 chunks of 1000 bytes. */
 static void upload_huge(struct stage *t)
 {
 	const uint64_t n = 1000000;

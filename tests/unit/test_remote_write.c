@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_remote_write.c - frames in an object store are written to, whatever fails */
+/* test_remote_write.c - writes to frames in an object store, with faults */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ Test(remote_write, what_is_more_than_a_store_takes_is_refused_without_a_request)
 		     B2F_ETOOBIG);
 	cr_assert_eq(b2f_remote_counts_get(w.remote).requests, before);
 	cr_assert(strstr(message, "convert --sparse"), "%s", message);
-	/* One byte less is not: there is something else. */
+	/* With a byte less it differs from the existing object. */
 	source.size--;
 	cr_assert_eq(b2f_remote_send(w.remote, path, &source, false, &kept),
 		     -EEXIST);
@@ -112,7 +112,7 @@ Test(remote_write, the_second_writer_of_a_chunk_is_told)
 	scene_close(&s);
 }
 
-/* One fault of a kind at each request of a commit. */
+/* Commits with one fault of a kind at a request. */
 static void check_fault(const char *kind, const char *method, const char *what)
 {
 	struct scene s = scene_open();
@@ -157,7 +157,10 @@ Test(remote_write, an_index_that_was_replaced_before_its_writer_looked_stands)
 	struct writer a = begin(&s), b;
 
 	fill(&a, 0, 'a');
-	/* The answer is lost, and nobody can look, until another has committed. */
+	/*
+	 * The answer is lost, and the writer cannot look, until another one has
+	 * committed.
+	 */
 	(void)server_ask(&s.server, "when PUT chunks.b2frame 1 lose");
 	(void)server_ask(&s.server, "when HEAD chunks.b2frame 1000 status 503");
 	(void)server_ask(&s.server, "when GET chunks.b2frame 1000 status 503");
@@ -213,7 +216,7 @@ Test(remote_write, the_next_commit_sends_all_that_the_server_did_not_take)
 	scene_close(&s);
 }
 
-/* Memory of it would be reported by the sanitizer. */
+/* The sanitizer would report memory that is left. */
 Test(remote_write, a_commit_that_failed_may_be_given_up)
 {
 	struct scene s = scene_open();
@@ -283,7 +286,7 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 
 	writer_close(&w);
 	(void)server_ask(&s.server, "keep chunks.b2frame");
-	/* It looks at the index once, and then trusts what it has seen. */
+	/* It looks at the index once, and trusts that version. */
 	w = writer_at(&s, connect_with(&s, 1));
 	cr_assert_eq(allow(&w), 0, "%s", message);
 	fill(&w, 0, '2');
@@ -291,7 +294,10 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	fill(&w, 0, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
-	/* The first one is due; but a program that knows no conditions names it. */
+	/*
+	 * The first chunk is due, but a program that ignores conditions has
+	 * restored an index that names it.
+	 */
 	sleep(b2f_remote_keep_s(w.remote));
 	(void)server_ask(&s.server, "bring_back");
 	writer_close(&w);
@@ -317,8 +323,7 @@ static void put_next(struct b2f_remote *remote, struct b2f_put *put)
 }
 
 /*
- * Checks the known outcome of a PUT whose answer is lost, and that @n others
- * follow.
+ * Loses the answer to a PUT, lets @n other PUTs follow, and checks the outcome.
  */
 static void check_doubt(unsigned int n, int expected)
 {
@@ -369,7 +374,7 @@ static int take_id(void *arg, int64_t id)
 	return 1;
 }
 
-/* Opens any chunk of a clone of @store, as after a refresh, and reads its begin. */
+/* Opens a chunk of a clone of @store, as after a refresh; reads its begin. */
 static int read_some_chunk(struct b2f_store *store, bool begins)
 {
 	struct b2f_object object = {.fd = -1};
@@ -397,7 +402,7 @@ Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
 
 	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
 	cr_assert_eq(read_some_chunk(store, true), 0);
-	/* Another program gives chunks the ids that they had. */
+	/* Another program writes chunks with the same ids. */
 	(void)server_ask(&s.server, "replace top/x/");
 	cr_assert_eq(read_some_chunk(store, true), 0);
 	/* With an index of the same bytes. */
@@ -445,7 +450,7 @@ static int read_byte(struct b2f_store *store, int64_t id, char *byte)
 	return err;
 }
 
-/* No commit here comes to it: numbers begin anywhere in a few hundred. */
+/* An id that no commit here takes: ids begin within a few hundred. */
 #define FAR_ID 0xABCDE
 
 Test(remote_write, a_chunk_in_memory_is_not_asked_for)
@@ -471,7 +476,7 @@ Test(remote_write, a_chunk_in_memory_is_not_asked_for)
 	cr_assert_eq(b2f_upload_claim(up, &why), 0, "%s", why.text);
 	b2f_upload_unref(up);
 	b2f_uploads_end_claims(place, false);
-	/* Nor is it missing, as it was before it was sent. */
+	/* Nor does an earlier "missing" count once it was sent. */
 	cr_assert_eq(read_byte(store, FAR_ID, &byte), 0, "%s", message);
 	cr_assert_eq(byte, 'a');
 	cr_assert_eq(server_tell(&s.server, "count GET .chunk"), 1);
@@ -484,7 +489,7 @@ Test(remote_write, a_chunk_in_memory_is_not_asked_for)
 #define NRACES	    6
 #define RACE_CHUNKS NRACERS
 
-/* A writer of one chunk of all, which commits again and again. */
+/* A writer of one of the chunks, which commits again and again. */
 struct racer {
 	struct scene *scene;
 	pthread_t thread;
@@ -506,7 +511,7 @@ static void *race(void *arg)
 	return NULL;
 }
 
-/* All writers at once; then each chunk is as its writer left it. */
+/* Runs all writers at once; then each chunk has its writer's last value. */
 static void run_race(struct scene *s)
 {
 	struct racer racers[NRACERS];
@@ -545,7 +550,7 @@ Test(remote_write, eight_writers_that_race_lose_nothing_when_answers_get_lost)
 {
 	struct scene s = scene_open();
 
-	/* Spread over the time that it takes. */
+	/* Faults spread over the race. */
 	(void)server_ask(&s.server, "each 9 PUT chunks.b2frame lose");
 	(void)server_ask(&s.server, "each 11 PUT .chunk lose");
 	(void)server_ask(&s.server, "each 13 HEAD chunks.b2frame status 503");

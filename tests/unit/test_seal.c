@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_seal.c - seals: what they find, and what they leave alone */
+/* test_seal.c - damage found by seals, and chunks without seals */
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ static uint8_t *make_data(uint32_t nbytes)
 	return data;
 }
 
-/* Seals the chunk of @cbytes at @raw, which it takes. */
+/* Seals the chunk of @cbytes at @raw, which it takes over. */
 static struct file seal(uint8_t *raw, uint32_t cbytes)
 {
 	struct file f = {.cbytes = cbytes, .tag = TAG};
@@ -92,7 +92,7 @@ static struct file make_value(uint32_t nbytes, uint32_t width)
 	return seal(raw, cbytes);
 }
 
-/* Unit by unit, as a reader does; the sealed unit is checked first. */
+/* Reads unit by unit, as a reader does; checks each unit's seal first. */
 static int read_units(const struct b2f_chunk *chunk,
 		      const struct b2f_seal *sealed, const uint8_t *raw,
 		      uint8_t *dst)
@@ -174,7 +174,7 @@ static void expect_whole(const struct file *f)
 	free(got);
 }
 
-/* Every flip of one bit is found; there is none that does no harm. */
+/* Checks that every flip of one bit is found. */
 static void expect_flips_found(struct file f)
 {
 	uint8_t *got = NULL;
@@ -212,7 +212,7 @@ Test(seal, every_flipped_bit_of_data_as_they_are_is_found)
 
 Test(seal, every_flipped_bit_of_a_value_is_found)
 {
-	/* With widths and lengths that fit another width as well. */
+	/* Lengths that would fit another width as well. */
 	expect_flips_found(make_value(24000, 8));
 	expect_flips_found(make_value(1 << 16, 16));
 	expect_flips_found(make_value(4096, 1));
@@ -237,7 +237,7 @@ Test(seal, another_tag_is_found)
 	free(f.data);
 }
 
-/* A chunk file whose seal is of the kind before, for id 2. */
+/* A chunk file with a seal of the earlier kind, without a tag, for id 2. */
 static struct file read_untagged(void)
 {
 	const char *path = B2F_SOURCE_DIR
@@ -269,7 +269,7 @@ Test(seal, another_id_is_found_by_seals_without_tags)
 	f.id = 3;
 	cr_assert_eq(read_file(&f, 0, &got, &sealed), B2F_ECORRUPT);
 	f.id = 2;
-	/* The index names a tag, so it is not this one. */
+	/* The index names a tag, so this file is the wrong one. */
 	cr_assert_eq(read_file(&f, TAG, &got, &sealed), B2F_ECORRUPT);
 	free(f.data);
 }
@@ -294,7 +294,7 @@ Test(seal, without_a_seal_there_is_nothing_to_say)
 	bool sealed;
 
 	want = make_data(5000);
-	/* No seal, then some bytes of it, which are not one. */
+	/* No seal, then a part of a seal, which is none. */
 	for (size_t more = 0; more < 20; more += 19) {
 		struct file cut = f;
 
@@ -310,7 +310,7 @@ Test(seal, without_a_seal_there_is_nothing_to_say)
 
 Test(seal, data_that_end_like_a_seal_are_data)
 {
-	/* A sealed file stored as it is in a chunk without a seal. */
+	/* A sealed file as the uncompressed data of a chunk without a seal. */
 	struct file inner = make(5, 0, 0), outer;
 	struct b2f_encode_options options = {.typesize = 1};
 	struct b2f_encoder *enc = NULL;
@@ -387,7 +387,7 @@ static uint8_t *read_golden(const char *dir, const char *name, uint32_t *cbytes)
 	return chunk_bytes;
 }
 
-/* The seal holds, until a byte of the last block changes. */
+/* Checks that the seal holds, until a byte of the last block changes. */
 static void expect_parts(struct file *f)
 {
 	const struct b2f_sealed stored = {

@@ -41,7 +41,7 @@ static struct b2f_lock *open_lock(void)
 	return lock;
 }
 
-/* Takes @lock.  Returns the generation that its file says then. */
+/* Takes @lock.  Returns the generation in its file. */
 static uint64_t acquire(struct b2f_lock *lock)
 {
 	struct b2f_why why = {""};
@@ -55,7 +55,7 @@ static uint64_t acquire(struct b2f_lock *lock)
 	return raw[1];
 }
 
-/* Another program has the lock, until the descriptor is closed. */
+/* Another program holds the lock, shared, until the descriptor is closed. */
 static int share(void)
 {
 	int fd = open(lock_path, O_RDONLY | O_CLOEXEC);
@@ -271,7 +271,9 @@ Test(store_lock, a_store_without_directory_has_none)
 	b2f_store_free(memory);
 }
 
-/* Another program has the lock as a writer, until the descriptor is closed. */
+/*
+ * Another program holds the lock as a writer, until the descriptor is closed.
+ */
 static int change(void)
 {
 	uint64_t generation = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_store_permit.c - whose the files of a commit are, and who may use them */
+/* test_store_permit.c - owner and permissions of the files of a commit */
 #include <criterion/criterion.h>
 #include <sys/xattr.h>
 
@@ -63,7 +63,7 @@ Test(store_permit, root_gives_files_to_the_owner_of_the_index)
 	struct b2f_object object;
 	struct stat st;
 
-	/* Only root can make this happen; anybody else has nothing to test. */
+	/* Only root can set other owners; other users test nothing here. */
 	if (geteuid() == 0) {
 		cr_assert_eq(chown(path_of(B2F_INDEX_NAME), 1234, 5678), 0);
 		cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 06640), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_store_write.c - what a commit does to a real directory, step by step */
+/* test_store_write.c - the steps of a commit in a real directory */
 #include <criterion/criterion.h>
 #include <sched.h>
 #include <signal.h>
@@ -291,7 +291,7 @@ Test(store_write, a_rewritten_chunk_has_another_identity)
 	cr_assert_eq(b2f_object_open(store, 3, &object, NULL), 0);
 	cr_assert(b2f_frame_stamp_equal(&before, &object.identity));
 	b2f_object_close(&object);
-	/* Timestamps have the grain of the kernel's tick. */
+	/* Timestamps are as coarse as the kernel's tick. */
 	usleep(20000);
 	frame_dir_write(&dir, "00000003.chunk", "xyz", 3);
 	cr_assert_eq(b2f_store_identify(store, 3, &after), 0);
@@ -308,7 +308,7 @@ Test(store_write, an_unfinished_chunk_has_no_name)
 	cr_assert_eq(b2f_object_create(store, 7, &object, NULL), 0);
 	cr_assert_eq(b2f_object_write(&object, 0, "abc", 3, NULL), 0);
 	cr_assert_neq(access(path_of("00000007.chunk"), F_OK), 0);
-	/* Another writer may take it meanwhile. */
+	/* Another writer may take the name meanwhile. */
 	other = create(store, 7);
 	b2f_object_close(&other);
 	cr_assert_eq(b2f_object_publish(&object, 7, NULL), -EEXIST);

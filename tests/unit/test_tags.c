@@ -99,7 +99,7 @@ static int parse(struct made *m)
 	return err;
 }
 
-/* They come back as they were; bytes that it takes. */
+/* Checks that the list gives the entries back; returns its bytes. */
 static size_t expect_same(const uint64_t *entries, uint64_t n)
 {
 	struct made m = make(entries, n, 0);
@@ -208,7 +208,7 @@ Test(tags, of_other_chunks_are_refused)
 	for (uint32_t i = 0; i < 300; i++)
 		entries[i] = stored(i, B2F_TAG_MIN + 9 * i);
 	m = make(entries, 300, 0);
-	/* The list of another number of chunks, or for special ones. */
+	/* A list for another number of chunks, or for special chunks. */
 	for (uint32_t n = 1; n < 300; n += 149) {
 		other = make(entries, n, 0);
 		at = b2f_load_le32(m.raw + 12);
