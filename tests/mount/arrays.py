@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """arrays - random arrays in a mount, compared with numpy
 
-Each array is made by python-blosc2; the mount is read and written beside a
-numpy array that is the model, and python-blosc2 reads what it has become.
+python-blosc2 makes each array.  The mount is read and written beside a numpy array, the
+model, and python-blosc2 reads the result.
 """
 import pathlib
 import random
@@ -24,7 +24,7 @@ SMALL, LARGE = 3000, 120000
 
 
 def random_bytes(rng, n):
-    """Partly zeros, partly runs, partly noise."""
+    """Random items: zeros, runs, noise or a mixture."""
     kind = rng.randrange(4)
     if kind == 0:
         return bytes(n)
@@ -50,12 +50,12 @@ def random_array(rng):
     array = np.frombuffer(random_bytes(rng, size), np.uint8)
     if dtype == np.bool_:
         array = array & 1
-    # Not every four bytes are a character, nor any word a sensible date.
+    # Not every four bytes are a character, nor every word a sensible date.
     return array.view(dtype).reshape(shape) if size else np.zeros(shape, dtype)
 
 
 def random_layout(rng, shape):
-    """chunks and blocks, or nothing."""
+    """Random chunks and blocks, or none."""
     if not shape or rng.randrange(4) == 0 or 0 in shape:
         return {}
     chunks = [rng.randint(1, side + (rng.randrange(5) == 0)) for side in shape]
@@ -78,7 +78,7 @@ def make(rng, array, path, contiguous):
                                          blosc2.Filter.SHUFFLE,
                                          blosc2.Filter.BITSHUFFLE])]})
     if array.ndim == 0:
-        # An item alone is not always one of numpy's any more.
+        # A single item is not always a numpy object any more.
         blosc2.asarray(array, **options)
         return
     result = blosc2.empty(array.shape, dtype=array.dtype, **options)
@@ -103,8 +103,8 @@ def check_ranges(rng, path, want, count):
 
 
 def write_ranges(rng, path, want, count, head=0):
-    """Writes at random places of a file whose data are @want, behind @head
-    bytes that it leaves alone; returns what they are then."""
+    """Writes at random places of a file with the data @want behind @head bytes, which
+    stay; returns the new data."""
     want = bytearray(want)
     with open(path, "r+b", buffering=0) as f:
         for _ in range(count if want else 0):
@@ -118,7 +118,7 @@ def write_ranges(rng, path, want, count, head=0):
 
 
 def stock_bytes(path):
-    """The array that python-blosc2 finds there."""
+    """The bytes of the array that python-blosc2 reads there."""
     found = blosc2.open(str(path), mode="r")
     return as_bytes(found[...]) if found.ndim else as_bytes(found[()])
 
@@ -130,7 +130,7 @@ class Case:
         self.rng = random.Random(seed)
         self.array = random_array(self.rng)
         if self.array.dtype == np.bool_:
-            # Its bytes are 0 and 1, and C-Blosc2 does not mind others.
+            # The test writes other bytes than 0 and 1, which C-Blosc2 takes as well.
             self.array = self.array.copy()
         self.contiguous = self.rng.randrange(3) == 0
         self.name = f"a{seed}"
@@ -151,7 +151,7 @@ class Case:
             self.check_view(pathlib.Path(mnt) / f"{self.name}.npy")
 
     def check_view(self, path):
-        # It may have given the holes of a structure names.
+        # python-blosc2 may have named the holes of a structure.
         stored = blosc2.open(str(self.stored), mode="r")
         loaded = np.load(path)
         assert loaded.dtype == stored.dtype, self.describe()

@@ -2,9 +2,10 @@
 """beside - reads beside a stock writer that locks the frame, and stops at times
 
 It updates chunks as fast as it can, so that others move; every now and then it is
-stopped for a moment, mostly with the lock.  Meanwhile the chunks are read through
-a mount, with the kernel's cache and without, and by bloscctl.  Nothing of what is
-read may be wrong, and hardly an open may fail: only with EAGAIN, or with the reason.
+stopped for a moment, mostly while it holds the lock.  Meanwhile the chunks are read
+through a mount, with and without the kernel's cache, and by bloscctl.  No byte that is
+read may be wrong, and opens may seldom fail, only with EAGAIN or a message that tells
+why.
 """
 import errno
 import os
@@ -21,9 +22,9 @@ from mounting import BUILD
 from scratch import Scratch
 from stock_writer import CHUNK, NCHUNKS, Writer, check_all, check_chunk, make
 
-# The error of a read or an open beside a writer that has the lock too long.
+# Errors of a read or an open beside a writer that holds the lock too long.
 MAY = errno.EAGAIN, errno.ESTALE
-# The message of bloscctl then.
+# The message of bloscctl in that case.
 REASONS = (b"has locked it", b"has changed the frame", b"keeps changing it",
            b"rewritten by another program", b"another program is writing it")
 # Reads per open.
@@ -42,7 +43,7 @@ class Count:
 
 
 def stop_at_times(writer, rng, end):
-    """For less time than a reader waits."""
+    """Stops the writer again and again, for less time than a reader waits."""
     while not end.wait(float(rng.uniform(0, 0.4))):
         os.kill(writer.pid, signal.SIGSTOP)
         time.sleep(float(rng.uniform(0, 0.5)))
@@ -95,7 +96,7 @@ def read_all(frame, reads, rng, options, count):
 
 
 def play(form, reads, seed):
-    """@reads of a frame of @form; returns what has been counted."""
+    """Makes @reads of a frame of @form; returns the counts."""
     rng, count, end = np.random.default_rng(seed), Count(), threading.Event()
     os.mkdir("src")
     frame = pathlib.Path("src") / ("a.b2nd" if "b2nd" in form else "a.b2frame")

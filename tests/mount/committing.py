@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""committing - mounts whose commits are looked at, for the Python tests"""
+"""committing - mounts whose commits are observed, for the Python tests"""
 import contextlib
 import ctypes
 import os

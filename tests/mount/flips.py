@@ -17,7 +17,7 @@ from mounting import BUILD, Mount
 from scratch import Scratch, make_contiguous, unsealed
 
 CHUNK = 1 << 16
-# Damaged, no frame at all, a feature that does not exist, too large.
+# Damaged, not a frame any more, an unknown feature, too large.
 TOLD = errno.EIO, errno.EINVAL, errno.EOPNOTSUPP, errno.EFBIG
 
 
@@ -49,7 +49,7 @@ def make(name, codec="zstd", contiguous=False):
 
 
 def flip(frame, rng):
-    """Returns where; the index as often as all others together."""
+    """Flips a bit; returns its place: the index as often as all chunks together."""
     path = frame
     if frame.is_dir():
         files = sorted(frame.iterdir())
@@ -67,7 +67,7 @@ def flip(frame, rng):
 
 
 def read_with_ctl(frame):
-    """The bytes, or None for an error that it tells."""
+    """The bytes that bloscctl reads, or None if it reports an error."""
     run = subprocess.run([BUILD / "bloscctl", "cat", frame],
                          capture_output=True, timeout=60,
                          stdin=subprocess.DEVNULL)
@@ -95,7 +95,8 @@ def copy_frame(frame, copy):
 
 
 def stored(path):
-    """A file that is no frame any more is shown as it is."""
+    """The bytes of a file that is shown as a plain file because it is no frame any
+    more."""
     return pathlib.Path(path).read_bytes()
 
 
@@ -117,7 +118,7 @@ def flip_many(frame, raw, rounds, seed, batch=50):
             names = os.listdir("shown")
             assert len(names) == len(where), names
             for i in where:
-                # A file that is no frame any more has its own name.
+                # A file that is no frame any more keeps its full name.
                 name = f"{i}" if f"{i}" in names else f"{i}.b2frame"
                 if os.path.isdir(f"shown/{name}"):
                     continue
@@ -126,5 +127,5 @@ def flip_many(frame, raw, rounds, seed, batch=50):
                 assert got in (None, want), f"mount, wrong bytes: {where[i]}"
         shutil.rmtree("bad")
     print(f"{rounds} flips: {counts}")
-    # Most bytes are needed.
+    # A flip in most bytes is noticed.
     assert counts["told"] > rounds // 2, counts

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fsx_runs - runs of tests/tools/fsx.c on a mount
 
-Each is told what the file must hold at the end, and C-Blosc2 has to agree.
+At the end of each, C-Blosc2 has to read the data of the model.
 """
 import itertools
 import pathlib
@@ -15,14 +15,14 @@ from scratch import (PLAIN, Scratch, Server, check_stock, litter,
 SIZES = {"64k": 1 << 16, "1m": 1 << 20}
 # Not a multiple of any item size.
 LARGEST = {"64k": (1 << 20) + 5003, "1m": (4 << 20) + 5003}
-# Becomes more than a small file, and one again, all the time.
+# The file grows beyond a small file, and shrinks again, all the time.
 LARGEST_SMALL = (192 << 10) + 5003
 # One in thirty operations is a commit; else a few in a thousand are.
 OFTEN = ["--weight=fsync=20", "--weight=reopen=10"]
 
 
 def matrix():
-    """(options, chunk size) of all combinations, and past the cache."""
+    """(options, chunk size) of all combinations, and with direct_io."""
     for writeback, size, typesize in itertools.product(
             (False, True), SIZES, (1, 4, 8)):
         options = [f"chunksize={size}", f"typesize={typesize}"]
@@ -31,7 +31,7 @@ def matrix():
 
 
 def fsx(path, size, *args):
-    """Runs it on @path and returns what that must hold."""
+    """Runs fsx on @path, and returns the data that it must hold."""
     final = pathlib.Path("final")
     run = subprocess.run(
         [BUILD / "fsx", f"--border={SIZES[size]}", f"--max={LARGEST[size]}",
@@ -45,9 +45,9 @@ def fsx(path, size, *args):
 def run_one(options, size, ops, seed, every, contiguous=False, small=False):
     """One run with remounts, on an empty folder, or with a contiguous frame.
 
-    @small: of a file that stays small, with many commits.
+    @small: with a file that stays small, and many commits.
     """
-    # Nor could a shared map be made.
+    # direct_io allows no shared maps.
     more = ["--weight=mapread=0", "--weight=mapwrite=0"] * (
         "direct_io" in options)
     more += OFTEN * (contiguous or small)

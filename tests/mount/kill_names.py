@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kill_names - SIGKILL for a daemon while small files get and lose names
 
-Each step is done before the next one begins.  After a kill, what the steps before
-left is there, and each name that the last one touches has what it had before, or
-what it has afterwards: nothing in between but the begin of what was being written.
+Each step ends before the next one begins.  After a kill the result of the earlier steps
+is there, and each name that the last step touches has its content from before or after
+that step, or a beginning of the data being written.
 """
 import ctypes
 import mmap
@@ -115,7 +115,7 @@ class Steps:
     def run(self):
         self.make("a", FEW)
         self.link("a", "b")
-        # With two names it stays one file.
+        # A file with two names stays one file.
         self.append("a", MANY, also="b")
         self.unlink("b")
         self.append("a", 10)
@@ -161,7 +161,7 @@ def check(steps, call):
                 {k: len(v) for k, v in steps.files.items()})
         for name in shown:
             write(name, b"more", os.O_APPEND)
-        # Some are names of one file.
+        # Some names are of one file.
         now = {name: path(name).read_bytes() for name in shown}
     for name, data in now.items():
         assert data.startswith(shown[name] + b"more"), (call, name)
@@ -173,11 +173,12 @@ def check(steps, call):
 
 
 def kill_at(call, number, seed):
-    """At the @number-th @call.  Returns whether that came before the end."""
+    """Kills the daemon at the @number-th @call.  Returns whether the steps came that
+    far."""
     shutil.rmtree("src", ignore_errors=True)
     steps = Steps(seed)
     scratch = Scratch()
-    # One thread has all requests, so that its calls are always the same.
+    # One thread answers all requests, so that its calls are always the same.
     scratch.mount = Mount("src", "mnt", "-s", "-o",
                           f"rw,{SMALL},chunksize=16k,commit=0").__enter__()
     with traced(scratch, call, f"signal=SIGKILL:when={number}"):
@@ -190,7 +191,8 @@ def kill_at(call, number, seed):
 
 
 def kill_all(seed, first=1, step=1):
-    """At every @step-th call of each kind from @first on, until none comes."""
+    """Kills at every @step-th call of each kind from @first on, until the steps end
+    before it."""
     n = 0
     for call in CHANGES:
         number = first

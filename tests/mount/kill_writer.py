@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""kill_writer - changes a file, and tells what is done, until that fails
+"""kill_writer - changes a file, and reports each step, until that fails
 
 usage: kill_writer.py changes FILE SEED SIZE [inside|small]
        kill_writer.py files FOLDER SEED
@@ -8,8 +8,8 @@ usage: kill_writer.py changes FILE SEED SIZE [inside|small]
 changes: operations of all_operations(), and an fsync now and then.
 files:   new files, each written and closed.
 
-Lines on stdout: "d N": N operations (or files) are done; "s N": fsync has
-returned after N operations.  The end is an error of the file system.
+Lines on stdout: "d N": N operations (or files) are done; "s N": fsync has returned
+after N operations.  It ends at an error of the file system.
 """
 import itertools
 import os
@@ -23,7 +23,7 @@ SMALL_FEW, SMALL_MANY = 1, 90 << 10
 
 
 def pattern(step, off, size):
-    """Tells its step every 16 bytes; random() keeps others from matching."""
+    """Bytes that tell their step every 16 bytes."""
     record = struct.pack("<IIQ", step, step * 2654435761 % (1 << 32), off)
     return (record * (size // 16 + 1))[:size]
 

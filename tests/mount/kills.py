@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kills - SIGKILL for a daemon that a program writes through
 
-Afterwards a file is what it was at some moment: not before the last fsync that
-has returned, and with all changes up to that moment and none after it.
+Afterwards a file has its content of some moment, not before the last fsync that
+returned: all changes up to that moment, and none after it.
 """
 import itertools
 import os
@@ -23,7 +23,7 @@ from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
 WRITER = pathlib.Path(__file__).with_name("kill_writer.py")
 FRAME = "src/f.b2frame"
 OPTIONS = ("chunksize=64k", "commit=1", "typesize=8")
-# Whatever a commit is made of.
+# The system calls of a commit.
 CHANGES = ("pwrite64,pwritev,ftruncate,fallocate,copy_file_range,"
            "fsync,fdatasync,sync_file_range,renameat,renameat2,unlinkat,linkat,"
            "fchmod,fchown,utimensat,fsetxattr")
@@ -40,7 +40,7 @@ def apply(state, operation):
 
 
 def begun(state, operation, found):
-    """@state, and as much of @operation from its begin on as @found has."""
+    """@state with as much of the beginning of @operation as @found has."""
     off, data = operation
     state = bytearray(state)
     if off is not None:
@@ -53,10 +53,10 @@ def begun(state, operation, found):
 
 
 def matching(before, operations, synced, found):
-    """After how many of @operations the content is @found; None if never.
+    """The number of @operations after which the content is @found; None: never.
 
-    The last operation is under way and may be done in part.  So may any other
-    that takes more than one request of the kernel.
+    The last operation is under way and may be done in part, and so may any other
+    operation of several requests.
     """
     state = bytearray(before)
     for n, operation in enumerate([*operations, None]):
@@ -88,7 +88,7 @@ def last(told, what):
 
 
 class Writer:
-    """kill_writer.py; what it tells goes to a file, so that it never waits."""
+    """Runs kill_writer.py; its output goes to a file, so that it never waits."""
 
     def __init__(self, *args):
         self.out = open("told", "w+b")
@@ -98,7 +98,7 @@ class Writer:
         wait_until(lambda: os.path.getsize("told") > 0, "the writer")
 
     def told(self):
-        """All it told; it has to end by itself."""
+        """Its whole output; it has to end by itself."""
         try:
             self.process.wait(30)
         finally:
@@ -131,13 +131,14 @@ def reopen(found, mark):
 
 
 def killing(call):
-    """strace, which kills when a thread makes its @call-th change on disk."""
+    """The command of strace that kills when a thread makes its @call-th change on
+    disk."""
     return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={CHANGES}",
             "-e", f"inject={CHANGES}:signal=SIGKILL:when={call}"]
 
 
 def kill_once(state, seed, rng, call=None, small=False):
-    """One round; returns what the file holds afterwards.
+    """One round; returns the content of the file afterwards.
 
     The daemon is killed after a while, or at the call @call.
     """
@@ -194,12 +195,12 @@ def kill(rounds, seed, contiguous=False):
 
 
 def kill_at_calls(calls, seed, contiguous=False):
-    """At these calls that change the disk, as each thread counts its own."""
+    """Kills at these calls that change the disk, counted per thread."""
     kill_one_after_the_other(calls, seed, contiguous)
 
 
 def kill_small(calls, seed):
-    """Each of a writer of a small file, which becomes a directory some time."""
+    """Kills beside writers of a small file that becomes a directory at some time."""
     rng = random.Random(seed)
     directories = 0
     for number, call in enumerate(calls):
@@ -222,7 +223,7 @@ def kill_creator_once(seed, rng):
     done = last(writer.told(), "d")
     for number in range(1, done + 1):
         check_stock(f"src/{seed}-{number}.b2frame", file_content(seed, number))
-    # The one under way is not there, or any part of it is.
+    # The file being written is missing, or has any part of its data.
     path = pathlib.Path(f"src/{seed}-{done + 1}.b2frame")
     if is_frame(path) and (path.is_dir() or path.stat().st_size > 0):
         want = file_content(seed, done + 1)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # lib.sh - mounts for shell tests: source it, then use the functions below.
 #
-# Works in a directory of its own ($work), which is removed at the end together
-# with every mount below it and every daemon that was started here; one that
-# is still there then is a failure.
+# Works in a directory of its own ($work). At the end it removes that directory
+# with every mount below it and every daemon that was started here; any that is
+# left by then is a failure.
 set -euo pipefail
 
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
@@ -49,7 +49,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# wait_until COMMAND...: ten seconds at most.
+# wait_until COMMAND...: waits until it succeeds, ten seconds at most.
 wait_until() {
 	local i
 
@@ -99,7 +99,7 @@ mounted_more() {
 		stat "$1"
 }
 
-# Descriptors of a process, but for folders: those are kept on purpose.
+# Descriptors of a process, except for directories, which are kept on purpose.
 count_fds() {
 	local fd n=0
 
@@ -113,8 +113,8 @@ same_fds() {
 	[ "$(count_fds "$1")" -le "$2" ]
 }
 
-# stop_fs MOUNTPOINT: unmounts what start_fs has mounted last; the daemon must
-# have closed all files and end with 0.
+# stop_fs MOUNTPOINT: unmounts the last mount of start_fs; its daemon must have
+# closed all files and end with 0.
 stop_fs() {
 	local status=0
 
@@ -130,7 +130,7 @@ stop_fs() {
 	}
 }
 
-# expect STATUS COMMAND...: output to $work/out.
+# expect STATUS COMMAND...: runs it; output goes to $work/out.
 expect() {
 	local want=$1 got=0
 

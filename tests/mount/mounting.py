@@ -27,7 +27,7 @@ SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
 
 
 def error_of(call, *args, **kwargs):
-    """Its errno, or 0."""
+    """The errno of the call, or 0."""
     try:
         call(*args, **kwargs)
     except OSError as e:
@@ -35,7 +35,7 @@ def error_of(call, *args, **kwargs):
     return 0
 
 
-# Seconds.  A sync of a disk that others write to can take a minute.
+# Seconds.  The sync of a busy disk can take a minute.
 PATIENCE = 150
 
 
@@ -48,7 +48,8 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 def unmount(path, must):
-    """It may be busy for a moment: other programs look at all mounts."""
+    """Unmounts @path, which may be busy for a moment: other programs look at all
+    mounts."""
     def is_done():
         return subprocess.run(["umount", path]).returncode == 0
 
@@ -78,7 +79,8 @@ def mountpoints(below):
 
 
 def of_threads(pid, name):
-    """The file @name of /proc for each thread of @pid that does not end meanwhile."""
+    """The contents of the /proc file @name of each thread of @pid that does not end
+    meanwhile."""
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -88,7 +90,7 @@ def of_threads(pid, name):
 
 
 def is_traced(pid):
-    """Are all threads stopped?  A running one would not be killed."""
+    """Are all threads traced?  The tracer would not kill another one."""
     return not any("TracerPid:\t0\n" in text
                    for text in of_threads(pid, "status"))
 
@@ -101,7 +103,7 @@ class Mount:
         self.path.mkdir(exist_ok=True)
         self.log_path = pathlib.Path("log").absolute()
         self.log_file = open(self.log_path, "ab")
-        # To run tests of other things with directories only: B2F_SMALL=0.
+        # B2F_SMALL=0 runs other tests with directories only.
         small = os.environ.get("B2F_SMALL")
         if small and not any("small=" in str(x) for x in args):
             args = *args, "-o", f"small={small}"
@@ -128,20 +130,21 @@ class Mount:
             raise AssertionError(f"ended: {self.log()}")
         if str(self.path) not in mountpoints(self.path.parent):
             return False
-        # It is there a little before the daemon serves it.
+        # The mount exists a little before the daemon serves it.
         with contextlib.suppress(OSError):
             os.stat(self.path)
         return True
 
     def find_daemon(self):
-        """The process itself, or the child of what it is wrapped in."""
+        """The process itself, or the child of its wrapper."""
         pid = self.process.pid
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
         is_wrapped = self.args[0] != str(BUILD / "bloscfs")
         return int(children.split()[0]) if is_wrapped and children else pid
 
     def open_fds(self):
-        """Folders are kept open on purpose."""
+        """Descriptors of the daemon, except for directories, which are kept open on
+        purpose."""
         top = f"/proc/{self.pid}/fd"
         return [fd for fd in os.listdir(top) if not os.path.isdir(f"{top}/{fd}")]
 
@@ -154,7 +157,7 @@ class Mount:
         return self.log_path.read_text(errors="replace")
 
     def wait_for_log(self, text):
-        """The log is written behind the answers."""
+        """Waits for @text in the log, which is written after the answers."""
         wait_until(lambda: text in self.log(), f"{text} in {self.log()}")
 
     def rss(self):
@@ -164,7 +167,7 @@ class Mount:
             if line.startswith(("VmRSS", "VmHWM")))}
 
     def end(self, number, status=0):
-        """By a signal, whatever is still open."""
+        """Ends the daemon by a signal, whatever is still open."""
         self.status = status
         os.kill(self.pid, number)
         assert self.process.wait(PATIENCE) == status, self.log()
@@ -172,7 +175,7 @@ class Mount:
         self.ended = True
 
     def wait_for_closes(self):
-        """The kernel does not wait for the daemon's answer to a last close."""
+        """Waits for last closes, for which the kernel does not wait."""
         try:
             wait_until(lambda: len(self.open_fds()) <= self.nfds,
                        "descriptors left open")
@@ -197,7 +200,7 @@ class Mount:
             if not self.ended:
                 unmount(self.path, must=kind is None)
             if kind is None:
-                # A process with a mount namespace made meanwhile keeps it.
+                # A process with a mount namespace made meanwhile keeps the mount.
                 assert self.process.wait(PATIENCE) == self.status, self.log()
         finally:
             if self.process.poll() is None:
@@ -214,9 +217,9 @@ class Mount:
 
 
 def signal_at(number, at, call):
-    """Command that wraps a daemon so that it gets the signal @number before its
-    @at-th @call ("any": call that changes a directory), once the file armed is
-    there (signal_at.c)."""
+    """The command that wraps a daemon so that it gets the signal @number before its
+    @at-th @call ("any": a call that changes a directory), once the file "armed" exists
+    (signal_at.c)."""
     return ["env",
             f"B2F_SIGNAL_AT={number:d} {at} {call} {pathlib.Path('armed').absolute()}",
             f"LD_PRELOAD={BUILD}/signal_at.so",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""names - some files that are written, cut, renamed, linked and deleted
+"""names - writes, cuts, renames, links and deletes a few files
 
-One thread changes them, and checks each length and each byte against a model.
-Others list and read meanwhile: what nothing has changed from before their look
-until after it they check as exactly; of the rest only that it is possible.
+One thread changes them, and checks each length and each byte against a model. Others
+list and read meanwhile. If nothing changed from before their look until after it, they
+check as exactly; otherwise only that the result is possible.
 """
 import collections
 import contextlib
@@ -43,7 +43,7 @@ def rename(old, new, flags):
 
 
 class File:
-    """Expected content of an inode.  Odd @times: it is being changed."""
+    """Expected content of an inode.  While @times is odd, a change goes on."""
 
     def __init__(self):
         self.data = bytearray()
@@ -54,7 +54,7 @@ class File:
 class Game:
     def __init__(self, seed, pause):
         self.rng = np.random.default_rng(seed)
-        # Seconds between two looks of others.
+        # Seconds between two looks of the other threads.
         self.between = pause
         self.names = {}
         # Like File.times, for each name.
@@ -97,7 +97,8 @@ class Game:
     # ---- operations on a file ----
 
     def some_fd(self):
-        """An open one if there is any, (descriptor, file), and what it is."""
+        """(descriptor, file, is it new?): an open file if there is any, or one opened
+        now."""
         if self.open and self.below(3):
             return *self.pick(self.open), False
         if not self.names:
@@ -107,7 +108,7 @@ class Game:
         return os.open(f"mnt/{name}", os.O_RDWR), self.names[name], True
 
     def leave(self, fd, file, is_new):
-        """Some stay open."""
+        """Closes the file, or keeps it open."""
         if not is_new:
             return
         if len(self.open) < 4 and self.below(3) == 0:
@@ -203,7 +204,7 @@ class Game:
             self.names.pop(name).nlinks -= 1
 
     def move(self):
-        """Replacing or not, or exchanging two."""
+        """Renames a file, replacing or not, or exchanges two."""
         if not self.names:
             return
         old, new = self.pick(sorted(self.names)), self.pick(NAMES)
@@ -258,7 +259,7 @@ class Game:
             check_same(data, bytes(file.data), name)
 
     def check_stored(self):
-        """The frames, for C-Blosc2, after the end of the mount."""
+        """Checks the frames with C-Blosc2, after the end of the mount."""
         for name, file in {} if PLAIN else self.names.items():
             check_stock(f"src/{name}.b2frame", bytes(file.data))
 
@@ -276,7 +277,7 @@ class Game:
                 assert (name in listed) == (name in before[1]), (name, listed)
 
     def look_once(self, rng):
-        """Length and bytes of a file that may be about to change."""
+        """Checks length and bytes of a file that may change meanwhile."""
         name = NAMES[rng.integers(len(NAMES))]
         moves, file = self.moves[name], self.names.get(name)
         times = file.times if file else 0
@@ -323,7 +324,7 @@ class Game:
                   [self.create] * 3 + [self.move] * 3 +
                   [self.unlink, self.cut_by_name, self.link])()
         if self.below(50) == 0:
-            # Commits come when nothing else happens.
+            # Pause, so that commits of the timer happen.
             self.pause()
 
     def pause(self):

@@ -79,7 +79,7 @@ def append_to(path, data, array, meta, rng):
 
 
 def run_both(seed, count):
-    """The same, reads them by bloscctl too, and appends to them."""
+    """Like run(); also reads the files by bloscctl, and appends to them."""
     rng = random.Random(seed)
     for name, (data, array, meta) in run(seed, count).items():
         path = f"src/{name}.blp"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""play - the same calls on mounts of two builds, and what differs (scripts/compare)"""
+"""play - plays the same calls on mounts of two builds, and compares them
+(scripts/compare)"""
 import argparse
 import collections
 import contextlib
@@ -28,7 +29,7 @@ NAMES = ["a", "b", "c", "x.npy", "d/a", "d/e"]
 SIZES = [0, 1, 300, 4096, 65535, 65536, 65537, 200000]
 KEEP, PUNCH, ZERO = 1, 2, 16
 PATIENCE = 60
-# No timer does anything by itself while a game is played.
+# No timer acts while a game is played.
 STILL = "commit=600,attr_timeout=0,entry_timeout=0,chunksize=64k,codec=lz4,workers=1"
 
 
@@ -87,7 +88,7 @@ class Daemon:
             raise RuntimeError((top / "replies").read_text()[-2000:])
 
     def wait_for_releases(self, n):
-        """close(2) does not wait for the daemon: what comes next must."""
+        """Waits for releases, for which close(2) does not wait."""
         def are_there():
             asked, done = {}, 0
             for line in (self.top / "replies").read_bytes().splitlines():
@@ -97,7 +98,7 @@ class Daemon:
                     done += asked.pop(m[1], None) == b"RELEASE"
             return done >= n
 
-        # Two threads may have written one line: then go on, and be less steady.
+        # If two threads wrote into one line, go on with a less exact result.
         with contextlib.suppress(RuntimeError):
             wait_until(are_there, "releases", 1)
 
@@ -122,7 +123,7 @@ def fallocate(fd, mode, off, size):
 
 
 class Game:
-    """Calls that depend on the seed and on what came of them, and nothing else."""
+    """Calls that depend on the seed and on earlier results alone."""
 
     def __init__(self, seed, daemon, below):
         self.rng = random.Random(seed)
@@ -274,12 +275,12 @@ class Game:
 NODE = re.compile(rb"opcode: (\w+)")
 REPLY = re.compile(rb"unique: (\d+), (success|error: (-?\d+)).*outsize: (\d+)")
 ASKED = re.compile(rb"unique: (\d+), opcode: (\w+)")
-# The kernel sends them when it likes.
+# The kernel sends these at any time.
 LATE = {"FORGET", "BATCH_FORGET", "INTERRUPT", "RELEASE", "READ", "INIT"}
 
 
 def replies(path):
-    """How often each answer was given."""
+    """The count of each answer."""
     opcodes, counts = {}, collections.Counter()
     for line in path.read_bytes().splitlines():
         if m := ASKED.search(line):
@@ -292,8 +293,8 @@ def replies(path):
     return counts
 
 
-# Calls that change SOURCE.  Which others are made depends on the timing of threads of
-# the kernel and of workers.
+# Calls that change SOURCE.  Other calls depend on the timing of the kernel and of
+# workers.
 CHANGES = {"pwrite64", "fsync", "fdatasync", "syncfs", "sync_file_range", "ftruncate",
            "fallocate", "fchmod", "fchmodat", "fchown", "fchownat", "utimensat",
            "fsetxattr", "setxattr", "fremovexattr", "removexattr", "renameat",
@@ -305,7 +306,7 @@ RESUMED = re.compile(r"^(\d+) +<\.\.\. \w+ resumed>(.*)$")
 
 
 def whole_lines(path):
-    """Lines of strace, each call in one, whatever other threads did meanwhile."""
+    """Lines of strace, with interrupted calls joined to one line."""
     begun = {}
     with open(path, errors="replace") as f:
         for line in f:
@@ -318,7 +319,7 @@ def whole_lines(path):
 
 
 def syscalls(path, source):
-    """How often each file was the object of each change, and how that ended."""
+    """The count of each change of each file, with its result."""
     counts = collections.Counter()
     for line in whole_lines(path):
         m = CALL.match(line)
@@ -367,7 +368,7 @@ def remains(build, top):
 
 
 def play(build, volume, seed, steps):
-    """All that is to be compared, of one game."""
+    """Plays one game; returns all values to be compared."""
     make, below = VOLUMES[volume]
     with contextlib.ExitStack() as stack:
         top = pathlib.Path(tempfile.mkdtemp(prefix="bloscfs-compare."))

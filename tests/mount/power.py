@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """power - power cuts of the disk below a mount
 
-Afterwards every file can be read and is what it was at some moment: not before
-the last change that was acknowledged as durable.
+Afterwards every file can be read and has its content of some moment, not before the
+last change that was acknowledged as durable.
 """
 import contextlib
 import os
@@ -20,11 +20,11 @@ from power_work import Work, sync_directory
 from scratch import (INDEX, PLAIN, bloscctl, frames, make_contiguous,
                      stock_bytes)
 
-# A daemon that only says that it has made something durable.
+# Wraps a daemon so that its syncs succeed without syncing.
 CARELESS = ["strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e",
             "trace=fsync,fdatasync,syncfs,sync", "-e",
             "inject=fsync,fdatasync,syncfs,sync:retval=0"]
-# Seconds after which what was closed is durable: the timer's, and a moment.
+# Seconds after which closed files are durable: the timer's, and a moment.
 COMMIT, LATER = 1, 4
 
 
@@ -32,8 +32,8 @@ COMMIT, LATER = 1, 4
 def neighbour(path, seed):
     """Another program that syncs on the same disk, in bursts.
 
-    So at each step of the daemon the disk has more than the daemon has synced:
-    names without contents, as a rule.
+    So at each step of the daemon the disk may have more than it has synced, mostly
+    names without contents.
     """
     done = threading.Event()
     rng = random.Random(seed)
@@ -68,7 +68,7 @@ def shown(source, path, options=(), wrap=()):
 
 
 def is_read_by_its_maker(frame):
-    """C-Blosc2 makes some short last chunks that it cannot decode again."""
+    """Can C-Blosc2 read @frame?  Some short last chunks of its own it cannot decode."""
     try:
         stock_bytes(frame)
     except RuntimeError:
@@ -126,7 +126,7 @@ def record(disk, rounds, seed, options, wrap=(), contiguous=False):
 
 
 def record_changes(disk, seed, options):
-    """Changes each frame of C-Blosc2 in its place, with nothing beside it."""
+    """Changes each frame of C-Blosc2 in place, with no other work."""
     history = History(disk.now)
     source = disk.path / "src"
     source.mkdir()
@@ -170,7 +170,8 @@ class Check:
                 self.check_unreadable(path, error)
 
     def check_unreadable(self, path, error):
-        """Only what was never synced may be; then it can be deleted."""
+        """Only a file that was never synced may be unreadable; it can be deleted
+        then."""
         if self.is_of_table(path):
             # SQLite's own check counts.  SQLite makes the -shm file anew; the
             # damaged one would end the daemon with an error.
@@ -198,7 +199,7 @@ class Check:
         if content is None:
             return
         possible = self.history.possible(path, self.moment)
-        # Others keep parts of unsynced data.
+        # Plain filesystems keep parts of unsynced data.
         if PLAIN and len(possible) > 1:
             return
         if digest(content) not in possible:
@@ -237,7 +238,7 @@ class Check:
                 self.fail(f"{frame.name}: other bytes for C-Blosc2")
 
     def ask(self, table):
-        """(what SQLite says of @table, its rows); adds one to them."""
+        """(SQLite's own check of @table, its rows); adds a row."""
         path = self.top / table.path
         with contextlib.closing(sqlite3.connect(path)) as db:
             ok = db.execute("pragma integrity_check").fetchall()
@@ -287,7 +288,7 @@ class Check:
 
 
 def check_cut(cuts, work, moment, kind):
-    """Returns the failures, and how many unsynced files cannot be read."""
+    """Returns the failures, and the number of unsynced files that cannot be read."""
     # A new file: mount(8) would take the loop device that the last one had.
     image = pathlib.Path(f"cut-{moment}.img")
     cuts.cut(moment, image)
@@ -312,7 +313,7 @@ def check_cut(cuts, work, moment, kind):
 
 
 def choose(cuts, work, count, rng):
-    """@count moments: of acknowledgements, of flushes, and any; None: all."""
+    """@count moments: at acknowledgements, at flushes, and random ones; None: all."""
     first = work.history.steps[0][0]
     if count is None:
         return [at for at in cuts.moments() if at >= first]
@@ -335,8 +336,8 @@ def tell(work, moment, failures):
 
 
 def check_cuts(disk, work, count, seed):
-    """Returns how many of @count cuts, or of all, have left failures; and one
-    more if many files cannot be read that were never synced."""
+    """Returns the number of cuts, of @count or all, that left failures, plus one if too
+    many unsynced files cannot be read."""
     cuts = Cuts(disk, seed)
     moments = choose(cuts, work, count, random.Random(seed))
     bad, unreadable = 0, 0
@@ -357,7 +358,7 @@ def check_cuts(disk, work, count, seed):
 
 def cut_power(kind, count, seed, rounds, options=(), wrap=(),
               contiguous=False):
-    """@count cuts of one run.  Returns how many have left failures."""
+    """Makes @count cuts of one run.  Returns the number that left failures."""
     reason = why_not()
     assert not reason, f"this test cannot run here: {reason}"
     blosc2.set_nthreads(1)

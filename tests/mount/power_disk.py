@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""power_disk - what a disk holds after a power cut, at any moment
+"""power_disk - the contents of a disk after a power cut at any moment
 
 A filesystem lives on a loop device over tests/tools/record_disk.c, which notes
 every write and every flush.  A moment is a position in that log.
@@ -28,7 +28,7 @@ MAKE = {
 
 
 def why_not():
-    """Why there can be no such disk here, or None."""
+    """Why such a disk cannot be made here, or None."""
     if os.geteuid() != 0:
         return "only root can mount a disk"
     if not os.path.exists("/dev/loop-control"):
@@ -42,7 +42,7 @@ def run(*args):
 
 
 def unmount(path):
-    """A loop device lets go of its file a moment after its last use."""
+    """Unmounts; a loop device keeps its file open for a moment after its last use."""
     wait_until(lambda: subprocess.run(
         ["umount", path], stderr=subprocess.DEVNULL).returncode == 0,
         f"umount {path}")
@@ -54,7 +54,7 @@ def copy(source, target):
 
 @contextlib.contextmanager
 def in_memory(path):
-    """Works in a new directory, where a flush costs nothing."""
+    """Works in a new tmpfs, where a flush costs nothing."""
     os.mkdir(path)
     run("mount", "-t", "tmpfs", "power", path)
     here = os.getcwd()
@@ -118,7 +118,7 @@ class RecordedDisk:
         os.unlink("disk.img")
 
     def now(self):
-        """Whatever is acknowledged before is in the log up to here."""
+        """The present moment: all acknowledged writes are in the log up to here."""
         return os.stat(self.log).st_size
 
 
@@ -131,7 +131,7 @@ class Cuts:
         shutil.move(disk.base, self.image)
         with open(disk.log, "rb") as f:
             self.log = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-        # (end, kind, offset in the disk, where the bytes are in the log, size)
+        # (end, kind, offset on the disk, offset of the bytes in the log, size)
         self.entries = [*self.read_entries()]
         self.done = 0
 
@@ -157,7 +157,7 @@ class Cuts:
     def cut(self, moment, path):
         """Makes the image @path: the power fails at @moment.
 
-        Each page written after the last flush is there or not.
+        Each page written after the last flush may be on it or not.
         """
         end = self.done
         while end < len(self.entries) and self.entries[end][0] <= moment:
@@ -175,7 +175,7 @@ class Cuts:
         self.lose_some(path, self.entries[flushed:end])
 
     def lose_some(self, path, entries):
-        """All of @entries, none, or any pages of them."""
+        """Writes all pages of @entries, none, or some."""
         share = self.rng.choice([0, 0.5, 1])
         fd = os.open(path, os.O_RDWR)
         for end, kind, off, at, size in entries:

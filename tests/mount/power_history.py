@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""power_history - what each file may hold after a power cut
+"""power_history - the possible contents of each file after a power cut
 
-A *state* of a path is the bytes of its file, or ABSENT.  A state is possible
-from the moment at which the change to it began; those before it are no longer
-possible from the moment at which it was acknowledged as durable.
+A *state* of a path is the bytes of its file, or ABSENT.  A state is possible from the
+moment at which the change to it began.  Earlier states are impossible from the moment
+at which it was acknowledged as durable.
 """
 import hashlib
 
@@ -11,7 +11,7 @@ ABSENT = "absent"
 
 
 def digest(content):
-    """@content, or what tells it from others."""
+    """A digest of @content, or ABSENT."""
     if content is ABSENT:
         return ABSENT
     return len(content), hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -20,12 +20,12 @@ def digest(content):
 class History:
     def __init__(self, now):
         self.now = now
-        # path -> [(moment, state)], and [(moment, index of the first state that
-        # is still possible)]: for what is acknowledged, and for names alone
+        # path -> [(moment, state)], and [(moment, index of the first state that is
+        # still possible)]: of acknowledged contents, and of names alone
         self.states = {}
         self.marks = {}
         self.names = {}
-        # [(from, to, path, path, states)]: one of them has one of those.
+        # [(from, to, path, path, states)]: one of the paths has one of the states.
         self.moves = []
         # [(moment, text)], for messages
         self.steps = []
@@ -34,7 +34,7 @@ class History:
         self.steps.append((self.now(), text))
 
     def change(self, path, content):
-        """Call it before that is done."""
+        """Call it before the change."""
         self.add(path, digest(content))
 
     def add(self, path, state):
@@ -53,7 +53,7 @@ class History:
         self.marks[path].append((self.now(), index))
 
     def there(self, path):
-        """The name @path is durable now, with whatever it has held since."""
+        """The name @path is durable now, with any content since then."""
         states = self.states[path]
         index = len(states) - 1
         while states[index - 1][1] is not ABSENT:
@@ -70,7 +70,7 @@ class History:
     def rename(self, old, new):
         """Call it before @old gets the name @new.
 
-        Returns what renamed() wants when that is durable.
+        Returns the argument for renamed(), to be called when the rename is durable.
         """
         live = self.live(old)
         states = [state for state in live if state is not ABSENT]
@@ -96,12 +96,13 @@ class History:
                 if at <= moment]
 
     def is_kept(self, path, moment):
-        """Was anything but a name acknowledged that a cut can take away?"""
+        """Was a content acknowledged that a cut at @moment must not take away?"""
         first = max(index for at, index in self.marks[path] if at <= moment)
         return self.states[path][first][1] is not ABSENT
 
     def moved(self, moment):
-        """(path, path, states): a cut at @moment leaves one of those there."""
+        """(path, path, states): after a cut at @moment one of the paths has one of the
+        states."""
         return [move for start, end, *move in self.moves
                 if start <= moment and (end is None or moment < end)]
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""power_work - what programs do to files that they do not want to lose
+"""power_work - programs' ways to change files without losing data
 
-Each operation tells a History what it is about to do, and what has been
-acknowledged as durable.
+Each operation tells a History each change before it begins, and each acknowledgement.
 """
 import contextlib
 import io
@@ -34,7 +33,7 @@ def sync_directory(path):
 
 
 class Table:
-    """An SQLite database: rows that were added, and those that stay."""
+    """An SQLite database: rows that were added, and acknowledged rows."""
 
     def __init__(self, path, journal, now):
         self.path, self.now = path, now
@@ -96,7 +95,7 @@ class Work:
         self.directories = [""]
 
     def adopt(self, files):
-        """@files, bytes by path, are there and durable; they are liked best.
+        """Notes existing durable @files, bytes by path; operations prefer them.
         """
         self.liked = [*files]
         for path, content in files.items():
@@ -120,7 +119,7 @@ class Work:
         return f"{self.rng.choice(self.directories)}f{self.number}{suffix}"
 
     def some_path(self):
-        """A file that is there; or a new one, made durable."""
+        """An existing file, or a new one, made durable."""
         if not self.files:
             return self.make_durable()
         liked = [path for path in self.liked if path in self.files]
@@ -137,7 +136,7 @@ class Work:
         return opened(self.full(path), os.O_RDWR | os.O_CREAT | os.O_TRUNC)
 
     def write(self, fd, path, data, off=0):
-        """In pieces, each of which the kernel passes on as one."""
+        """Writes in pieces, each of which the kernel passes on as one request."""
         at = 0
         while at < len(data):
             # Not across a multiple of PIECE.
@@ -214,7 +213,8 @@ class Work:
             self.history.acknowledged(path)
 
     def write_mapped(self):
-        """Within one page, which the kernel passes on as a whole."""
+        """Overwrites bytes within one page, which the kernel passes on as one
+        request."""
         path = self.some_path()
         old = self.files[path]
         if not self.mapped or not old:
@@ -293,7 +293,7 @@ class Work:
         self.rename(self.some_path(), self.new_path())
 
     def publish(self):
-        """A new file, whole or not there, that replaces none."""
+        """Makes a new file, whole or missing, that replaces none."""
         path = self.new_path()
         # Frames have links in their own directory only.
         tmp = f"{path}.tmp"
@@ -358,7 +358,7 @@ class Work:
                 self.truncate, self.write_anew]
 
     def operations(self):
-        """Each of these, as often as it is named."""
+        """The operations, each as often as it is to be chosen."""
         return [self.make_durable, self.make_empty,
                 self.make_empty_and_sync_directory,
                 self.make_and_sync_directory, self.make_and_close,

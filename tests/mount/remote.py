@@ -47,7 +47,7 @@ class RemoteMount(Mount):
     """A server whose connections stay open."""
 
     def __init__(self, url, *options, at="mnt"):
-        # A server that is to fail does so for ever.
+        # Servers that fail on purpose never recover, so do not retry for long.
         super().__init__(url, at, "-o", "retry=2", *options)
 
     def open_fds(self):
@@ -60,7 +60,7 @@ class RemoteMount(Mount):
 
 
 def refused(*args, env=None):
-    """The one line that bloscfs says of a mount that fails, and its status."""
+    """The only line of output of a failing mount, and its status."""
     run = subprocess.run([BUILD / "bloscfs", "-f", "-o", "retry=2", *args, "mnt"],
                          capture_output=True, text=True, check=False,
                          env=env, timeout=120)
@@ -69,7 +69,7 @@ def refused(*args, env=None):
 
 
 def count(way, what="GET"):
-    """How many requests there were since the last call, and their bytes."""
+    """(@what requests, all requests, their bytes) since the last call."""
     taken = way.take()
     return (sum(r.method == what for r in taken), len(taken),
             sum(r.received for r in taken))

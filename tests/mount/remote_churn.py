@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_churn - three mounts replace files, and read them: no read is of two versions"""
+"""remote_churn - three mounts replace files, and read them: no read mixes two
+versions"""
 import errno
 import os
 import random
@@ -13,7 +14,7 @@ FILES = ("a", "b", "c", "d")
 LONGEST = 1 << 20
 # The open file was replaced, or was just removed.
 GONE = (errno.ESTALE, errno.ENOENT)
-# Seconds without a single read of anybody: it hangs.
+# Seconds without any read after which the test hangs.
 PATIENCE = 120
 
 
@@ -33,7 +34,7 @@ class Churn:
             return self.version
 
     def write(self, at, rng):
-        """By rename, as editors do, and at times in place."""
+        """Replaces a file by rename, as editors do, and at times in place."""
         version = self.next_version()
         content = version.to_bytes(8, "little") * (rng.randrange(LONGEST) // 8)
         name = rng.choice(FILES)
@@ -43,7 +44,7 @@ class Churn:
         os.rename(f"{at}/new.{at}", f"{at}/{name}")
 
     def read(self, at, rng):
-        """Each read() is of one version, and of its bytes."""
+        """Checks that each read() has bytes of one version."""
         fd = os.open(f"{at}/{rng.choice(FILES)}", os.O_RDONLY)
         try:
             for _ in range(rng.randrange(1, 5)):

@@ -13,7 +13,7 @@ ONE_IN = 12
 
 
 def pick(rng):
-    """A fault that passes, or None."""
+    """A temporary fault, or None."""
     if rng.randrange(ONE_IN):
         return None
     return rng.choice([proxy.status(500), proxy.status(503),
@@ -46,7 +46,7 @@ def read_somewhere(rng, name, content):
 
 
 def play(count, seed):
-    """@count reads; nothing of the faults is to be seen."""
+    """Makes @count reads; none of them may fail."""
     rng = random.Random(seed)
     with s3() as (way, client):
         contents = fill(client)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_kills - a writer that is killed at any of its requests
 
-kill() goes through the requests of a command.  Each time the frame is as one
-commit left it, read by bloscctl and, after a download, by python-blosc2.
+kill() kills a command at each of its requests in turn.  Each time the frame is as one
+commit left it, as read by bloscctl and, after a download, by python-blosc2.
 """
 import os
 import pathlib
@@ -34,7 +34,7 @@ def contents(client):
     path = client.get_tree(FRAME, "downloaded")
     theirs = blosc2.open(str(path), mode="r")[:]
     shutil.rmtree(path)
-    # It prints no bytes if there is no frame.
+    # bloscctl prints no bytes if there is no frame.
     assert ours == (theirs or b"")
     return ours
 
@@ -45,7 +45,7 @@ def remove(client):
 
 
 def check_kill(proxy, client, command, after, nth, late):
-    """Whether it was killed."""
+    """Kills a command at its @nth request; returns whether it came that far."""
     before = contents(client)
     killed = proxy.run([BUILD / "bloscctl", *command], nth, late)
     now = contents(client)

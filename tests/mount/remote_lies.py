@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_lies - readers of a server that changes its answers
 
-Whatever it says: readers get the data written, or an error.  Nothing ends
-by a signal, nothing waits for ever, nothing is written outside of the target,
-and no message has a secret, or a control character.
+Readers get the data that were written, or an error.  No program ends by a signal or
+waits for ever, no file is written outside of the target, and no message has a secret or
+a control character.
 """
 import os
 import pathlib
@@ -51,7 +51,7 @@ def check_message(run, what):
         assert secret.encode() not in text, (what, text)
     plain = text.replace(b"\n", b"").replace(b"\t", b"")
     assert all(c >= 32 and c != 127 for c in plain), (what, text)
-    # 2: of chunks that are of a kind that is not known.
+    # 2 means chunks of an unknown kind.
     assert run.returncode in (0, 1, 2), (what, run.returncode, text)
     assert run.returncode == 0 or text, what
 
@@ -61,7 +61,7 @@ def check_cat(frame, i, is_whole=True):
     check_message(run, ("cat", frame))
     whole = data(SIZE, i)
     assert whole.startswith(run.stdout), (frame, "other bytes")
-    # Where it says that there is an empty object, that is a frame, too.
+    # If the server claims an empty object, that counts as an empty frame.
     assert run.returncode or run.stdout in (whole, b"") or not is_whole, frame
 
 
@@ -76,7 +76,7 @@ def check_look(rng):
 def check_copy():
     """Copies the frames that the server lists, below "down" and nowhere else.
 
-    An object that the server calls missing or empty is missing or empty there.
+    An object that the server calls missing or empty is missing or empty in the copy.
     """
     before = sorted(os.listdir())
     run = bloscctl("copy", "-q", "-r", "s3://bucket/d", "down")
@@ -84,7 +84,7 @@ def check_copy():
     assert sorted(set(os.listdir()) - {"down"}) == before
     for i, name in enumerate(NAMES):
         path = f"down/{name}.b2frame"
-        # Chunks are copied as they are: their checksums tell.
+        # Chunks are copied unchecked; a reader notices damage by their checksums.
         if os.path.exists(path):
             check_cat(path, i, is_whole=False)
     shutil.rmtree("down", ignore_errors=True)
@@ -141,7 +141,7 @@ def all_is_shown():
 
 
 def play_mount(seed):
-    """Reads of a mount, whose server then is honest again."""
+    """Reads through a mount, whose server is honest again at the end."""
     rng = random.Random(seed)
     os.environ.update(ENV)
     with FakeS3() as server, LyingProxy(server.port) as way:

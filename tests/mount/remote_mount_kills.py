@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_mount_kills - a mount that is killed at any of its requests
 
-kill() goes through the requests of a mount in which a program changes a file,
-makes one, and removes it.  Each time the files are as one commit left them, and
-what the program was told is done.
+kill() kills a mount at each of its requests in turn, while a program changes a file,
+makes one, and removes it.  Each time the files are as one commit left them, and all
+acknowledged steps are done.
 """
 import os
 import pathlib
@@ -42,7 +42,7 @@ print("removed", flush=True)
 
 
 def content_of(nth):
-    """Two chunks."""
+    """The content by round @nth: two chunks."""
     return b"%08d" % nth * (CHUNK // 4)
 
 
@@ -68,7 +68,7 @@ def generation(client):
 
 
 class Writer(threading.Thread):
-    """Runs the program as soon as there is a mount, which it then takes away."""
+    """Runs the program in a mount, and unmounts it afterwards."""
 
     def __init__(self, nth):
         super().__init__()

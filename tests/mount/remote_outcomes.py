@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_outcomes - results of a commit, by the answer to its PUT
 
-Each commit of mounts and of bloscctl, by each answer to the PUT of its index, done or
-not: the frame is whole, it is the old or the new one, and the word agrees with that, or
-says that it is not known.
+Tries each commit of mounts and of bloscctl with each answer to the PUT of its index,
+done or not: the frame is whole, it is the old or the new one, and the client reports
+that, or that the outcome is unknown.
 """
 import errno
 import itertools
@@ -28,7 +28,7 @@ ANSWERS = {
 
 
 def write(path, mode, content):
-    """Returns when it is stored."""
+    """Writes @content; returns when it is stored."""
     with open(path, mode, buffering=0) as f:
         f.write(content)
         os.fsync(f.fileno())
@@ -71,12 +71,12 @@ COMMITS = {
                                                    url(n))),
 }
 
-# Operations that are not repeated without the user.
+# Operations that are not repeated by themselves.
 AT_ONCE = {name for name in COMMITS if name.startswith(("bloscctl", "rename"))}
 
 
 def cases():
-    """(commit, answer, fault, how often): all of them."""
+    """All cases: (commit, answer, fault, how often)."""
     for commit, (answer, fault) in itertools.product(COMMITS, ANSWERS.items()):
         yield commit, answer, fault, 1
         yield commit, f"done, {answer}", proxy.done(fault), 1
@@ -123,7 +123,7 @@ class Bucket:
                               stdout=subprocess.PIPE).stdout
 
     def attempt(self, mount, do, name):
-        """(whether it was done as the client says, None: not known; what it says)"""
+        """(success reported by the client, None: unknown; its message)"""
         before = len(mount.log())
         try:
             do(name)
@@ -162,7 +162,7 @@ class Bucket:
         what = f"{commit}, {answer}: {said}"
         assert left[0] < times, f"{what}: no index was put"
         assert now in (old, new), what
-        # A mount keeps what it could not store, and stores it when it can.
+        # A mount keeps data that it could not store, and stores them when it can.
         if word or (word is False and commit in AT_ONCE):
             assert (now == new) == word, what
         return word

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_writers - writers that race for one frame behind a server that often fails
 
-race() lets writers of the library race, and race_programs() bloscctl append:
-what was acknowledged is there, once, and nothing else that was not tried.  With
-balanced() behind a load balancer that asks one of two gateways for what the other one
-did not answer.
+race() has writers of the library race, and race_programs() runs of bloscctl append:
+every acknowledged change is there, once, and no other one that was not tried.  With
+balanced() they race behind a load balancer that repeats an unanswered request at the
+other of two gateways.
 """
 import contextlib
 import os
@@ -41,7 +41,7 @@ def pick(rng, request):
                    proxy.stall(rng.random() / 10)]
     elif request.method == "PUT":
         faults += [proxy.lose, proxy.lose, proxy.status(409)]
-        # When conditions are tried out, that means that they do not hold.
+        # In a probe, 412 would mean that conditions are not kept.
         if "probe" not in request.path:
             faults.append(proxy.status(412))
     else:
@@ -67,7 +67,8 @@ def cat():
 
 
 def contents(client):
-    """The frame's bytes, which python-blosc2 reads after a download as we do."""
+    """The frame's bytes, as read by bloscctl and, after a download, by
+    python-blosc2."""
     ours = cat()
     theirs = blosc2.open(str(client.get_tree(FRAME, "downloaded")),
                          mode="r")[:]
@@ -98,7 +99,7 @@ def check_list(data, acked, tried):
 def check_own(data, chunk, acked, tried):
     numbers = np.frombuffer(data[chunk * CHUNK:(chunk + 1) * CHUNK], "<u4")
     assert (numbers == numbers[0]).all(), "a mix"
-    # A later one may have happened, though its writer was not told so.
+    # A later change may have happened without an acknowledgement.
     assert acked <= numbers[0] <= tried, (chunk, acked, numbers[0], tried)
 
 
@@ -142,7 +143,7 @@ def records(data):
 
 
 class Appender(threading.Thread):
-    """Runs bloscctl append until enough of all were acknowledged."""
+    """Runs bloscctl append until enough appends were acknowledged."""
     lock = threading.Lock()
 
     def __init__(self, number, seed, done, count):
@@ -177,7 +178,7 @@ def one_way():
 
 @contextlib.contextmanager
 def balanced():
-    """The same with two of them, behind nginx."""
+    """The same with two gateways, behind nginx."""
     with s3() as (way, client), proxy.Proxy(way.upstream) as other, \
             Balancer(way.port, other.port) as balancer:
         os.environ["AWS_ENDPOINT_URL"] = balancer.url
@@ -185,7 +186,7 @@ def balanced():
 
 
 def pick_break(rng, request):
-    """One connection of so many ends, and one of two requests is done before."""
+    """One connection in so many ends; half of the requests are done before that."""
     if rng.randrange(ONE_IN):
         return None
     return rng.choice([proxy.drop, proxy.lose])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rollback - whole files of a frame that are not those that belong together
+"""rollback - whole files of a frame that do not belong together
 
-An older chunk file, an older index, files of another frame: a mount shows the
-bytes of the index in its place, or an error; and a frame that bloscctl verify
-calls sound has all files that its index was written with.
+An older chunk file, an older index, files of another frame: a mount shows the data of
+the present index, or an error; and a frame that bloscctl verify calls sound has all
+files with which its index was written.
 """
 import filecmp
 import json
@@ -35,7 +35,7 @@ class Generation:
                        for e in index_entries(self.path) if e >= 0}
 
     def is_in(self, frame):
-        """All files of this generation are in the directory @frame."""
+        """Are all files of this generation in the directory @frame?"""
         return all(
             (frame / name).exists() and
             filecmp.cmp(self.path / name, frame / name, shallow=False)
@@ -43,7 +43,7 @@ class Generation:
 
 
 def some_data(rng, nbytes):
-    """Chunks that shrink, and some that do not or are zeros."""
+    """Compressible chunks, some incompressible ones, and zeros."""
     parts = []
     for _ in range(0, nbytes, CHUNK):
         kind = rng.integers(0, 6)
@@ -56,7 +56,7 @@ def change(f, content, step, rng):
     """Changes a file as programs do; returns its contents."""
     content = bytearray(content)
     if step % 5 == 0:
-        # All anew, with the numbers of files from the first one on.
+        # Write everything anew, with chunk ids from the first one on.
         f.truncate(0)
         content = bytearray(some_data(rng, 9 * CHUNK + 1000))
         os.pwrite(f.fileno(), content, 0)
@@ -75,7 +75,7 @@ def change(f, content, step, rng):
 
 
 def make_history(name, steps, seed):
-    """The generations of a file, each by another writer or by the same."""
+    """The generations of a file, by one writer or several."""
     rng = np.random.default_rng(seed)
     frame = pathlib.Path(f"src/{name}.b2frame")
     past, content = [], b""
@@ -94,7 +94,8 @@ def make_history(name, steps, seed):
 
 
 def damage(copy, history, others, rng):
-    """Puts other files into the frame @copy; returns what, and whose index."""
+    """Puts files of other generations into the frame @copy; returns their names, and
+    the generation of the index."""
     base = rng.choice(history[1:])
     shutil.copytree(base.path, copy)
     owner, done = base, []
@@ -139,7 +140,7 @@ def verify(copy):
 
 
 def damage_many(rounds, seed, steps=10, batch=50):
-    """@rounds frames with a few files that are not theirs."""
+    """Makes @rounds frames with a few foreign files."""
     rng = random.Random(seed)
     history = make_history("a", steps, seed)
     others = make_history("b", 3, seed + 1000)

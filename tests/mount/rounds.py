@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rounds - a mount and C-Blosc2 change the same frame in turn
 
-A round is a change through the mount, which stays mounted, and one by
-python-blosc2 behind its back, or both before either is committed.  After each,
-both have to read what the model holds.  The frame keeps its chunk size:
-C-Blosc2 gets full chunks, but for the last one.  Both use its locks, or neither
-does.
+A round is a change through the mount, which stays mounted, and a change by
+python-blosc2 in SOURCE, or both before either is committed.  After each round both have
+to read the data of the model.  The frame keeps its chunk size: C-Blosc2 gets full
+chunks, except for the last one.  Both use the locks of C-Blosc2, or neither does.
 
-A contiguous frame is written in place by C-Blosc2, which moves what others have
-not committed; so there it may refuse ours even if it changed other chunks.
+C-Blosc2 writes a contiguous frame in place, and may move our uncommitted chunks; so
+there our commit may be refused even if C-Blosc2 changed other chunks.
 """
 import errno
 import os
@@ -26,10 +25,10 @@ from scratch import (PLAIN, Scratch, bloscctl, check_same, check_stock,
 CHUNK = 1 << 16
 FRAME = "src/a.b2frame"
 SHOWN = "mnt/a"
-# How many chunks there should be.
+# The desired number of chunks.
 FEW, MANY = 6, 24
-# Commits are made on request only.  Without the timeouts a change of
-# another program is seen at once.
+# Commits happen on request only.  With timeouts of 0 foreign changes are visible at
+# once.
 OPTIONS = ("chunksize=64k", "commit=600")
 AT_ONCE = ("attr_timeout=0", "entry_timeout=0")
 
@@ -40,7 +39,7 @@ class Game:
         self.typesize = typesize
         self.contiguous = contiguous
         self.model = bytearray()
-        # How often changes of both were kept.
+        # Rounds in which the changes of both were kept.
         self.merged = 0
         # The history, for the message of a failure.
         self.told = []
@@ -106,9 +105,9 @@ class Game:
         self.check_frame()
 
     def check_seals(self, before, bare):
-        """Whatever is new is sealed.
+        """Checks that new chunks are sealed.
 
-        In a contiguous frame that has become shorter others may have moved.
+        In a contiguous frame that has become shorter other chunks may have moved.
         """
         now = unsealed(FRAME)
         for n, entry in enumerate(index_entries(FRAME)):
@@ -134,7 +133,8 @@ class Game:
         return n
 
     def make_last_full(self):
-        """C-Blosc2 would change to chunks of all sizes."""
+        """Makes the last chunk full; otherwise C-Blosc2 would go on with variable
+        chunks."""
         if len(self.model) % CHUNK:
             n = self.nchunks() - 1
             data = self.data(CHUNK)
@@ -188,7 +188,8 @@ class Game:
     # ---- both at once ----
 
     def begin_ours(self, fd):
-        """Whole chunks that are not committed yet: by number; None: cut off.
+        """Makes uncommitted changes of whole chunks; returns them by number, None: cut
+        off.
         """
         n = self.nchunks()
         kind = self.below(4)
@@ -245,14 +246,14 @@ class Game:
             may.add(errno.ESTALE)
         assert got in may, f"fsync gives {got}, not {may}"
         assert closed in (0, got), f"close gives {closed}"
-        # A reader that opens it before the daemon has closed it shares what
-        # was refused.
+        # A reader that opens the file before the daemon has closed it would see the
+        # refused data.
         self.mount.mount.wait_until_closed(FRAME)
         self.merged += not same_chunk and not got
         return got != 0
 
     def both(self):
-        """Refused is only what changes the same chunk."""
+        """A commit is refused only if both changed the same chunk."""
         self.make_last_full()
         fd = os.open(SHOWN, os.O_RDWR)
         n = self.nchunks()
@@ -269,9 +270,10 @@ class Game:
         self.check_frame()
 
     def conflict(self):
-        """Unwritten changes here while C-Blosc2 changes a chunk there.
+        """Uncommitted changes in the mount while C-Blosc2 changes a chunk in SOURCE.
 
-        Changes of different chunks are merged; of the same one, its stay.
+        Changes of different chunks are merged; of the same chunk, the change of
+        C-Blosc2 stays.
         """
         ours, theirs = (self.below(self.nchunks() - 1) for _ in range(2))
         before = bytes(self.model)
@@ -288,7 +290,7 @@ class Game:
         self.check_frame()
 
     def idle_writer(self):
-        """Open for writing, clean, while C-Blosc2 changes something."""
+        """The file is open for writing, without changes, while C-Blosc2 changes it."""
         fd = os.open(SHOWN, os.O_RDWR)
         first = self.pick_range()[0]
         self.write(fd, first, self.data(100))
@@ -301,7 +303,7 @@ class Game:
         got = error_of(self.write, fd, off, self.data(100)) or \
             error_of(os.fsync, fd)
         closed = error_of(os.close, fd)
-        # The frame that it opened may be gone: then nothing is written.
+        # The opened frame may be gone; then nothing was written.
         if got:
             self.model[:] = before
         assert got in (0, errno.ESTALE) and closed in (0, got), (got, closed)
@@ -337,7 +339,7 @@ class Game:
         assert bloscctl("cat", FRAME) == self.model
 
     def start(self):
-        """The mount writes the frame, but every other one C-Blosc2."""
+        """Makes the frame, through the mount or by C-Blosc2."""
         shutil.rmtree("src", ignore_errors=True)
         os.mkdir("src")
         self.model += self.data(FEW * CHUNK + 8 * self.below(5000))
@@ -356,7 +358,7 @@ class Game:
         """@slow: with the kernel's usual timeouts."""
         options = (*OPTIONS, *(() if slow else AT_ONCE),
                    "locking" if locking else "nolocking")
-        # C-Blosc2 looks for it at each open.
+        # C-Blosc2 reads the variable at each open.
         os.environ["BLOSC_LOCKING"] = "1" if locking else "0"
         with Scratch(*options) as self.mount:
             for number in range(rounds):
@@ -368,14 +370,14 @@ class Game:
                         f"{self.told}") from error
         self.check_frame()
         assert os.path.isfile(FRAME) == self.contiguous
-        # Without locks the last close leaves alone what it has committed itself:
-        # another program may be writing behind it.
+        # Without locks the last close leaves dead bytes that it has just made: another
+        # program may be writing behind them.
         left = [x for x in litter(FRAME) if locking or "bytes" not in x]
         assert not self.contiguous or not left, left
 
 
 def play(rounds, seed, each=10, slow_every=10, contiguous=False):
-    """@each rounds a mount; some of the mounts are slow, half have locks."""
+    """Plays @each rounds per mount; some mounts are slow, half have locks."""
     assert not PLAIN, "there is nothing to play on a plain folder"
     game = Game(seed, (1, 4, 8)[seed % 3], contiguous)
     game.start()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""saves - random arrays are saved over each other, beside a model
+"""saves - saves random arrays over each other, beside a model
 
-Each name is an array of one form: a .npy file of the mount, an array of C-Blosc2
-in either storage, by its view, or what save_array() made.  A save puts another
-array there as a whole, or is refused with EPERM, and then the one before stays.
+Each name is an array of one form: a .npy file of the mount, an array of C-Blosc2 in
+either storage, by its view, or an array by save_array().  A save replaces the whole
+array, or is refused with EPERM, and the old array stays.
 """
 import errno
 import os
@@ -20,10 +20,10 @@ DTYPES = ["<i4", "|u1", "<f8", "|S7", ">i2", "<c16",
           [("a name that takes room", "<i4"), ("b", "<f8", (2,))],
           [("one name", "|u1"), ("another long name", "|u1"),
            ("a third name, longer still", "|u1")]]
-# In one file?
+# Is the frame one file?
 STOCK = {"grid": False, "flat": True}
 TENSOR = "tensor"
-# These become whatever is saved there.
+# These names take any array.
 OWN = ["plain", "other"]
 
 
@@ -67,7 +67,8 @@ class Play:
             self.model[name] = array
 
     def break_off(self, name, path, what):
-        """A part is written; the close is no error of a file of its own kind."""
+        """Writes a part of a .npy file; the close fails unless the name takes any
+        array."""
         np.save("part.npy", some_array(self.rng, self.model[name]))
         raw = pathlib.Path("part.npy").read_bytes()
         # A header alone is what open_memmap() writes.

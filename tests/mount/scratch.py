@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scratch - a read-write mount of a directory, and what stock Blosc2 finds there
+"""scratch - a read-write mount of a directory, and checks of its frames with stock
+Blosc2
 
-With B2F_PLAIN set in the environment the mounts are plain folders and nothing
-looks for frames: that tests the tests.
+With B2F_PLAIN in the environment the mounts are plain directories, and frames are not
+checked: that tests the tests.
 """
 import json
 import os
@@ -26,7 +27,7 @@ CHUNK_FILE = re.compile(r"[0-9A-F]{8}\.chunk")
 
 
 class Scratch:
-    """src, shown as mnt.  options: as after -o, besides rw."""
+    """A mount of src at mnt, with rw and more options as for -o."""
 
     def __init__(self, *options, source="src", path="mnt", wrap=()):
         self.options = options
@@ -54,7 +55,7 @@ class Scratch:
         self.start()
 
     def kill(self):
-        """Like a crash: SIGKILL, and the mount is detached."""
+        """Like a crash: kills the daemon, and detaches the mount."""
         mount, self.mount = self.mount, None
         mount.process.kill()
         mount.process.wait()
@@ -70,7 +71,7 @@ class Scratch:
 
 
 class Server:
-    """Does what a shell command of another program asks for.
+    """Does in this process what a shell command of another program asks for.
 
     @command writes a line to one pipe and waits for one from another.
     """
@@ -118,7 +119,7 @@ def bloscctl(*args, status=0):
 
 
 def is_frame(path):
-    """Makes a sparse frame, or a contiguous one if its name says so."""
+    """Is @path a sparse frame, or by its name a contiguous one?"""
     return (path / INDEX).exists() or (
         path.suffix in SUFFIXES and path.is_file() and
         not path.is_symlink() and path.name != INDEX)
@@ -149,7 +150,7 @@ def stock_bytes(path):
 
 
 def check_same(got, want, what):
-    """Bytes; the message of a difference is short."""
+    """Compares bytes; the message of a difference is short."""
     if got == want:
         return
     n = min(len(got), len(want))
@@ -161,7 +162,7 @@ def check_same(got, want, what):
 
 
 def check_stock(path, want):
-    """C-Blosc2 and bloscctl both read @want from the sound frame @path."""
+    """Checks that @path is sound, and that C-Blosc2 and bloscctl read @want from it."""
     if PLAIN:
         return
     check_same(stock_bytes(path), want, f"C-Blosc2 of {path}")
@@ -190,7 +191,7 @@ def chunk_file(path, entry):
 
 
 def is_sealed(file):
-    """Bytes follow what the header of the chunk says is its end."""
+    """Do bytes follow the end of the chunk by its header?"""
     with open(file, "rb") as f:
         head = f.read(16)
     return os.path.getsize(file) > int.from_bytes(head[12:16], "little")
@@ -212,8 +213,8 @@ def make_contiguous(path, data=b"", chunk=1 << 16, typesize=8, **options):
 def litter(path):
     """Files and bytes of the frame @path that it does not need.
 
-    In a sparse one files that its index does not name; beside a contiguous one
-    files of a commit, and bytes behind its end.
+    Of a sparse frame, files that its index does not name; of a contiguous frame,
+    leftover files of commits beside it, and bytes behind its end.
     """
     path = pathlib.Path(path)
     if path.is_file():
@@ -230,9 +231,9 @@ def litter(path):
 
 
 def check_tree(source, mounted_names):
-    """After an unmount: every frame below @source is sound and tidy.
+    """Checks after an unmount that every frame below @source is sound and tidy.
 
-    @mounted_names: path in the mount -> bytes that were there.
+    @mounted_names: path in the mount -> its bytes.
     """
     if PLAIN:
         return

@@ -31,13 +31,13 @@ def check(want, is_one_file, path=FRAME):
 
 
 def hidden():
-    """Leftovers, but for what the mount itself has to delete yet."""
+    """Leftovers in SOURCE that a mount should have deleted."""
     return [x for x in os.listdir("src") if x.startswith(".bloscfs-deleted-")]
 
 
 @contextlib.contextmanager
 def traced(scratch, calls, what):
-    """Traces the daemon, to act on it at the end of a system call."""
+    """Traces the daemon, to act on it at a system call."""
     tracer = subprocess.Popen(
         ["strace", "-f", "-qq", "-o", "/dev/null", "-p",
          str(scratch.mount.pid), "-e", f"trace={calls}",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""stock_writer - python-blosc2 changes a frame, and may be stopped while it does
+"""stock_writer - python-blosc2 changes a frame, and may be stopped meanwhile
 
-Each page of the frame tells the number of its chunk, the version of that, and its
-own number, and the rest of it follows from these: what is read of a page is one of
-its versions, or wrong.
+Each page of the frame has the number and version of its chunk and its own number, and
+the rest of the page follows from these: a page that is read is one of its versions, or
+wrong.
 """
 import contextlib
 import functools
@@ -49,7 +49,8 @@ print("done", flush=True)
 
 @functools.lru_cache(64)
 def chunk_pages(i, version):
-    """Chunk @i: of odd versions mostly zeros, so that chunks behind it move."""
+    """The bytes of chunk @i: odd versions are mostly zeros, so that chunks behind it
+    move."""
     pages = np.zeros((CHUNK // PAGE, PAGE // 4), "<u4")
     if version % 2 == 0:
         pages[:] = NOISE ^ np.uint32((i * 7919 + version) * 40503 & 0xffffffff)
@@ -64,7 +65,7 @@ def chunk_bytes(i, version):
 
 
 def check_chunk(i, data, what):
-    """@data are pages of versions of chunk @i, from the first one on."""
+    """Checks that @data are pages of versions of chunk @i, from the first page on."""
     pages = np.frombuffer(data, "<u4", len(data) // PAGE * PAGE // 4)
     pages = pages.reshape(-1, PAGE // 4)
     assert (pages[:, 0] == i).all(), f"{what}: chunk {i} has {pages[:, 0]}"
@@ -81,7 +82,7 @@ def check_all(data, what):
 
 @contextlib.contextmanager
 def locking(on):
-    """C-Blosc2 looks for it at each open."""
+    """Sets BLOSC_LOCKING, which C-Blosc2 reads at each open."""
     before = os.environ.get("BLOSC_LOCKING")
     os.environ["BLOSC_LOCKING"] = "1" if on else "0"
     try:
@@ -110,7 +111,7 @@ def make(path, form, locks=True):
 
 
 class Writer:
-    """WRITER for @path; @stop_at: stopped behind so many calls of pwrite64."""
+    """Runs WRITER on @path; stops it after @stop_at calls of pwrite64."""
 
     def __init__(self, path, count=1, pause=0.0, locks=True, stop_at=0):
         here = str(pathlib.Path(__file__).parent)
@@ -132,7 +133,7 @@ class Writer:
             wait_until(self.is_stopped, "the writer is stopped")
 
     def is_stopped(self):
-        """By its signal, and not for the tracer at a call."""
+        """Is it stopped by the signal, not by the tracer at a call?"""
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
         return "SIGSTOP" in pathlib.Path("trace").read_text() and \
             "\nState:\tt" in status or "\nState:\tT" in status

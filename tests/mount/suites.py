@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""suites - the tests of other programs, on a mount and on a plain directory
+"""suites - test suites of other programs, on a mount and on a plain directory
 
-What they need is installed in build/suites.  A test that fails on the mount
-alone is a failure, unless KNOWN tells why.
+Their packages are installed in build/suites.  A test that fails on the mount alone is a
+failure, unless KNOWN explains it.
 """
 import importlib.metadata
 import os
@@ -45,7 +45,7 @@ def run(*args, **options):
 
 
 def install_sources(pip, package):
-    """Where its tests are, if they are not installed with it."""
+    """Downloads the tests of a package that does not install them."""
     name = package.split("==")[0]
     run(*pip, "download", "--no-deps", f"--no-binary={name}", "-d", TOOLS,
         package)
@@ -64,7 +64,7 @@ def install_python_packages():
 
 
 def install_cpython_tests():
-    """Debian's python3 has what runs them, and not the tests."""
+    """Debian's python3 has the test runner without the tests."""
     version = "{}.{}".format(*sys.version_info)
     package = f"libpython{version}-testsuite"
     run("apt-get", "download", "-qq", package, cwd=TOOLS,
@@ -76,7 +76,8 @@ def install_cpython_tests():
 
 
 def install():
-    """Once; the file is written last, so a broken attempt is repeated."""
+    """Installs everything once; a file is written last, so a broken attempt is
+    repeated."""
     done = TOOLS / "installed"
     wanted = "\n".join(PACKAGES)
     if done.exists() and done.read_text() == wanted:
@@ -103,7 +104,7 @@ def pytest(*args):
 
 SUITES = {
     "cpython": cpython,
-    # Their options ask for plugins that have nothing to do with this.
+    # Their default options ask for plugins that are not needed here.
     "zarr": pytest("-c", TOOLS / "zarr/pyproject.toml", "-o", "addopts=",
                    *(TOOLS / "zarr/tests" / name for name in (
                        "test_store/test_local.py", "test_store/test_core.py",
@@ -124,7 +125,7 @@ SUITES = {
 
 
 def results(report):
-    """Name -> whether it failed, of each test that has run."""
+    """{name of each test that ran: did it fail?}"""
     tests = {}
     for case in xml.parse(report).iter("testcase"):
         name = ".".join(filter(None, (case.get("classname"),
@@ -135,7 +136,7 @@ def results(report):
 
 
 def play(suite, directory):
-    """Runs it in @directory; its output is in a file of its name."""
+    """Runs a suite in @directory; its output goes to a file of its name."""
     directory = pathlib.Path(directory).absolute()
     report = pathlib.Path(f"{suite}-{directory.name}.xml").absolute()
     env = dict(os.environ, TMPDIR=str(directory), PYTHONDONTWRITEBYTECODE="1",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that people use, in a compressed scratch directory.
+"""Common programs in a compressed scratch directory.
 
-What they left is read again after a remount; at the end C-Blosc2 has to read
-the same from every frame.
+Their files are read again after a remount; at the end C-Blosc2 has to read the same
+from every frame.
 """
 import hashlib
 import os
@@ -40,7 +40,7 @@ def contents(top):
 
 
 def run(app, *options):
-    """@app works in mnt, and returns a function to call after a remount."""
+    """Runs @app in mnt; it returns a function to call after a remount."""
     with Scratch(*options) as scratch:
         again = app()
         before = contents("mnt")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays in a mount: the files that show them, and writes to these."""
+"""Random arrays in a mount: reads and writes of their files."""
 import arrays
 from mounting import main
 from scratch import Scratch

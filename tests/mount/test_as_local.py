@@ -46,7 +46,7 @@ def outcome(call, *args):
 
 
 def brief(value):
-    """The part of two byte strings that shows where they differ."""
+    """A short form of a byte string, for messages."""
     if isinstance(value, bytes):
         runs = [len(list(g)) for _, g in itertools.groupby(
             hashlib.md5(value[i:i + 4096]).hexdigest()[:6]
@@ -94,7 +94,8 @@ class Model:
     # ---- both ----
 
     def do(self, what, call, *args):
-        """Calls in the mount first; both must give the same."""
+        """Makes the call in the mount, then in the local directory; the results must be
+        the same."""
         self.told.append(f"{what}")
         got = outcome(call, 0, *args)
         if self.is_special(what, got[0]):
@@ -105,7 +106,8 @@ class Model:
         return got
 
     def is_special(self, what, error):
-        """A name that is a frame's below, though not above; or an index."""
+        """Did the mount refuse a name because a frame has it in SOURCE, or because it
+        is an index's?"""
         if what[0] not in ("open", "mkdir", "symlink", "mkfifo", "rename"):
             return False
         path = os.path.realpath(self.tops[0] / what[-1])
@@ -199,7 +201,7 @@ class Model:
             self.do(("fsync", both.name), lambda i: os.fsync(both.fds[i]))
 
     def compare_open(self, both):
-        """A writer cannot read: by size alone."""
+        """Compares by size alone; a descriptor for writing cannot read."""
         def call(i):
             st = os.fstat(both.fds[i])
             if both.flags & os.O_ACCMODE == os.O_WRONLY:
@@ -242,7 +244,8 @@ class Model:
     def do_exchange(self):
         old, new = self.path(), self.path()
         files = [(self.tops[1] / p) for p in (old, new)]
-        # Two files, or two of the others: a frame and another one cannot.
+        # Exchange two files, or two others: a frame and another kind cannot be
+        # exchanged.
         if len({f.is_file() and not f.is_symlink() for f in files}) == 1:
             self.do(("exchange", old, new),
                     lambda i: renameat2(*self.two_paths(i, old, new),
@@ -304,7 +307,7 @@ class Model:
             assert got == want, (path, brief(got), brief(want))
 
     def drop(self):
-        """Closes all, so that the mount can be ended after a failure."""
+        """Closes all descriptors, so that the mount can end after a failure."""
         for both in self.open:
             for fd in both.fds:
                 os.close(fd)
@@ -345,9 +348,8 @@ def test_as_it_comes():
 
 
 def test_set_id_bits_given_while_a_file_is_written_stay():
-    """These calls truncate a file of another user between chmod and close: the
-    daemon wrote as the owner that the file had before, and a write by a user clears
-    the bits."""
+    """These calls truncate a file of another user between chmod and close.  A daemon
+    that writes as the file's earlier owner clears the set-user-ID bits."""
     play("-o", "chunksize=64k", seed=239901479, steps=1500)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Filesystems below SOURCE that keep less than ext4."""
+"""Filesystems of SOURCE that keep less than ext4."""
 import contextlib
 import os
 
@@ -10,7 +10,7 @@ from mounting import Mount, data, main, wait_until
 
 @contextlib.contextmanager
 def ntfs():
-    """A filesystem in ./disk that is a FUSE server, where all may do all."""
+    """A FUSE filesystem in ./disk, in which all users may do everything."""
     with open("image", "wb") as f:
         f.truncate(64 << 20)
     power_disk.run("mkntfs", "-Q", "-q", "-F", "image")
@@ -36,8 +36,8 @@ def test_frames_are_written_and_nothing_else_stays():
                 os.unlink("mnt/0")
                 assert f.read() == pieces[0]
             os.rename("mnt/1", "mnt/2")
-            # A server of FUSE hears later than its kernel that a file is closed,
-            # and hides one until then that was deleted.
+            # A FUSE server hears of a close later than the kernel, and hides a deleted
+            # file until then.
             wait_until(lambda: sorted(os.listdir("mnt")) == ["2", "3"],
                        "no other name")
         assert sorted(os.listdir("disk/src")) == ["2.b2frame", "3.b2frame"]

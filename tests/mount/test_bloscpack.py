@@ -62,7 +62,7 @@ def test_it_is_only_read():
         with open("mnt/x", "rb") as f, \
                 mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
             assert m[:] == DATA
-        # All else goes as with any file.
+        # Other operations work as with any file.
         os.chmod("mnt/x", 0o400)
         os.utime("mnt/x", (5, 5))
         os.rename("mnt/x", "mnt/y")
@@ -92,7 +92,7 @@ def test_damage_is_an_error_with_its_cause():
         for name in "crc32", "md5", "sha384":
             fd = os.open(f"mnt/{name}", os.O_RDONLY)
             assert os.pread(fd, 1000, 0) == DATA[:1000]
-            # The last chunk, however little of it is read.
+            # All reads of the last chunk fail, however short.
             assert error_of(os.pread, fd, 1, len(DATA) - 1) == errno.EIO
             assert error_of(os.pread, fd, 1, len(DATA) - 90000) == errno.EIO
             os.close(fd)
@@ -113,7 +113,7 @@ def test_what_its_program_appends_is_seen():
 
 
 def test_another_version_in_its_place_is_no_damage():
-    """A reader that has it open gets bytes of one of the two, or an error."""
+    """A reader of the open file gets bytes of one of the two versions, or an error."""
     os.mkdir("src")
     pack("src/x.blp")
     other = DATA[::-1]

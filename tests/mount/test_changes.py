@@ -34,7 +34,7 @@ def test_reopening_keeps_the_kernels_cache():
         os.kill(m.pid, 10)
         for _ in range(5):
             assert read("mnt/a") == raw
-        # No bytes but those of the first time are asked for.
+        # Only the bytes of the first read are read from the frame.
         time.sleep(0.3)
         os.kill(m.pid, 10)
         time.sleep(0.3)
@@ -44,7 +44,7 @@ def test_reopening_keeps_the_kernels_cache():
 
 
 def change(kind):
-    """A frame is appended to, updated and written anew, between two opens."""
+    """A frame is appended to, updated and rewritten between two opens."""
     os.mkdir("src")
     name = "src/a.b2frame"
     raw = make(name, None, kind=kind, nbytes=CHUNK * 6)
@@ -76,7 +76,7 @@ def test_contiguous_frame_changes():
 
 
 def swap(new, old):
-    """Puts the frame @new where @old is, all at once."""
+    """Replaces the frame @old by @new."""
     os.rename(old, old + ".old")
     os.rename(new, old)
 
@@ -136,7 +136,7 @@ def test_open_readers_go_on_with_what_is_on_disk():
 
 
 def test_an_open_sees_changes_at_once():
-    """Also if others have it open, and whatever the kernel has cached."""
+    """Also if other programs have it open, whatever the kernel has cached."""
     os.mkdir("src")
     raw = bytearray(make("src/a.b2frame", None, nbytes=CHUNK * 4))
     options = "-o", "attr_timeout=0,entry_timeout=0"
@@ -208,7 +208,7 @@ def test_a_writer_of_what_others_delete_is_told():
                 raise AssertionError("said to be stored")
             except OSError as e:
                 assert e.errno == errno.ESTALE, e
-        # Nothing of it is kept, and the end of the mount is no loss.
+        # The data are dropped, and the end of the mount reports no loss.
         m.wait_for_log("changes are lost")
 
 

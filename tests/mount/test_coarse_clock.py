@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""SOURCE on a filesystem whose times are full seconds: changes within one second
+"""Changes within one second, with SOURCE on a filesystem whose times are full seconds
 
 An ext4 with inodes of 128 bytes has such times, as ext2 and ext3 have.
 """
@@ -25,7 +25,7 @@ def stamps(frame):
 
 
 def update(frame, version):
-    """In place: the length stays, as versions that are even are noise."""
+    """Updates a chunk in place; the length stays, because even versions are noise."""
     opened = blosc2.open(str(frame), mode="a")
     schunk = getattr(opened, "schunk", opened)
     schunk.update_data(1, chunk_bytes(1, version), copy=True)
@@ -36,7 +36,7 @@ def begin_second():
 
 
 def change_unseen(frame, version, look):
-    """Changes the frame before and behind @look, with the same stamps."""
+    """Changes the frame before and after @look, with the same stamps."""
     while True:
         begin_second()
         update(frame, version)

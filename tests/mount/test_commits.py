@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""When written data are stored, and what happens if storing fails."""
+"""When written data are stored, and the results of a failure."""
 import contextlib
 import errno
 import mmap
@@ -61,7 +61,7 @@ def test_the_timer_commits():
 
 
 def test_the_end_of_the_mount_stores_all():
-    """Also if files are open: by a signal."""
+    """A signal stores data, also of open files."""
     want = data(300000)
     for number, sig in enumerate([signal.SIGTERM, signal.SIGINT,
                                   signal.SIGHUP]):
@@ -94,8 +94,8 @@ def test_a_full_disk_does_not_stop_files_on_another_one():
             fds = [os.open(f"mnt/full/{n}", os.O_CREAT | os.O_RDWR)
                    for n in range(3)]
             for n, fd in enumerate(fds):
-                # Until it is told that there is no room, or never: the disk
-                # and twice dirtysize take 53 of them, if encoding is slow.
+                # Until a write fails for lack of room, or never: the disk and twice
+                # dirtysize take 53 of them, if encoding is slow.
                 for i in range(60):
                     if error_of(os.write, fd, incompressible(100000, i)):
                         break
@@ -115,7 +115,8 @@ def test_a_full_disk_does_not_stop_files_on_another_one():
 
 
 def wait_for_encoders():
-    """Otherwise a late one finds its room taken by the chunks behind it."""
+    """Waits until all chunks are stored; a late one would find its room taken by later
+    chunks."""
     before = None
     while before != (now := os.statvfs("src").f_bfree):
         before = now
@@ -163,7 +164,7 @@ def test_what_a_close_could_not_store_is_kept():
         f.write(new)
         assert error_of(f.close) == errno.ENOSPC
         m.wait_for_log("kept in memory")
-        # It is read as it was written, and stored when that can be done.
+        # Reads give the written data, and they are stored once there is room.
         assert pathlib.Path("mnt/a").read_bytes() == new
         os.unlink("src/fill")
         wait_until_stock(lambda: stock("src/a.b2frame") == new, "a later try")
@@ -202,7 +203,7 @@ def test_a_mount_that_could_not_store_all_says_so():
         assert mount.process.wait(20) == 8
         assert "changes are lost" in mount.log()
         mount.log_file.close()
-        # Or what fitted a small file of what it was being overwritten with.
+        # Or as much of the new data as fitted a small file.
         left = stock("src/a.b2frame")
         assert left == b"before" or new.startswith(left), len(left)
 
@@ -216,7 +217,7 @@ def test_two_writers():
         assert error_of(open, "other/a", "r+b") == errno.EBUSY
         assert time.monotonic() - start < 10
         assert pathlib.Path("other/a").read_bytes() == b"one"
-        # The program that has just closed it is waited for.
+        # The mount waits for the program that has just closed it.
         closer = subprocess.Popen(["sleep", "1"])
         f.write(b"two")
         f.close()
@@ -227,7 +228,8 @@ def test_two_writers():
 
 
 def check_conflict(f, theirs):
-    """The data written to @f are refused; @theirs stays and is shown."""
+    """Checks that the data written to @f are refused, and that @theirs stays and is
+    shown."""
     assert error_of(os.fsync, f.fileno()) == errno.ESTALE
     assert error_of(f.close) == errno.ESTALE
     assert stock("src/a.b2frame") == theirs
@@ -236,7 +238,8 @@ def check_conflict(f, theirs):
 
 
 def test_changes_of_others():
-    """Different chunks are merged; of the same one, the other's stay."""
+    """Changes of different chunks are merged; of the same chunk, the foreign change
+    stays."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)
@@ -261,7 +264,7 @@ def test_changes_of_others():
 
 
 def test_a_reader_does_not_keep_what_was_refused():
-    """It opens the file before the last close of the writer."""
+    """A reader opens the file before the last close of the writer."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)
@@ -356,7 +359,7 @@ def test_merged_changes_are_not_hidden_by_the_kernel():
         with open("mnt/a", "r+b", buffering=0) as f:
             f.write(b"ours")
             want[:4] = b"ours"
-            # Pages that the kernel caches from now on have the time of that write.
+            # The kernel caches pages now, with the time of that write.
             assert pathlib.Path("mnt/a").read_bytes() == want
             s = blosc2.open("src/a.b2frame", mode="a")
             theirs = data(CHUNK, seed=5)

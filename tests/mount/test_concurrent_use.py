@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many processes do whatever they like in one tree.
+"""Many processes make random calls in one tree.
 
-The result is not known; but every call ends, with no error that a
-local filesystem would not give, every frame is sound in the end, and
-a mount later shows the same.
+The result is unknown.  But every call ends, without errors that a local filesystem
+would not give, every frame is sound in the end, and a later mount shows the same.
 """
 import collections
 import ctypes
@@ -136,7 +135,7 @@ class Worker:
 
 
 def work(top, seed, seconds):
-    """In a process of its own; its exit code tells."""
+    """Runs the calls in a child process, which reports by its exit code."""
     pid = os.fork()
     if pid:
         return pid
@@ -184,7 +183,7 @@ def play(*options):
         codes = [os.waitpid(pid, 0)[1] for pid in pids]
         assert codes == [0] * PROCESSES, codes
         if "writeback_cache" in options:
-            # Until then a size may be one of before (bloscfs(1)).
+            # Until then a size may be an older one (bloscfs(1)).
             time.sleep(ENTRY_TIMEOUT + 1)
         before = look("mnt")
     assert ".bloscfs-deleted" not in os.listdir("src")

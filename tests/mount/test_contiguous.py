@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames in one file, made by C-Blosc2, are written to like any others
+"""Writes to contiguous frames that C-Blosc2 has made
 
-After each change C-Blosc2 reads all of it from the same file.
+After each change C-Blosc2 reads all data from the same file.
 """
 import contextlib
 import ctypes
@@ -41,7 +41,7 @@ def begin(size=SIZE, path=FRAME, typesize=1):
 
 
 def check(model, path=FRAME):
-    """After the last close."""
+    """Checks the frame after the last close."""
     assert os.path.isfile(path), path
     check_stock(path, bytes(model))
     assert not litter(path), litter(path)
@@ -80,7 +80,8 @@ def read(path=SHOWN):
 
 
 def map_all(fd, size):
-    """Without a descriptor of its own, as Python's mmap has; where it is."""
+    """Maps @fd without a second descriptor, which Python's mmap has; returns the
+    address."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
                           ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -92,9 +93,9 @@ def map_all(fd, size):
 
 
 def test_pages_that_are_written_after_the_close():
-    """No call waits for their commit, and another program may be writing.
+    """No call waits for the commit of mapped pages, and another program may be writing.
 
-    So dead ranges stay, where C-Blosc2 may be moving its chunks to.
+    So dead ranges stay: C-Blosc2 may be moving chunks there.
     """
     model = begin(10 * CHUNK)
     piece = os.urandom(CHUNK)
@@ -108,7 +109,7 @@ def test_pages_that_are_written_after_the_close():
         scratch.mount.wait_for_closes()
         assert stock_bytes(FRAME) == model
         assert not pathlib.Path("trace").read_text()
-        # The next close is waited for.
+        # The next close waits for its commit.
         with opened() as fd:
             put(fd, model, 0, b"next")
         scratch.mount.wait_for_closes()
@@ -170,7 +171,8 @@ def test_the_lock_is_beside_the_present_name():
 
 
 def test_the_present_name_below_a_mount_over_it():
-    """The daemon has to find it without asking itself."""
+    """The daemon finds the frame's lock below a mount that covers SOURCE, without a
+    request to itself."""
     model = begin()
     pathlib.Path(f"{FRAME}.b2lock").touch()
     os.mkdir("src/d")
@@ -217,7 +219,7 @@ def test_seals():
             with opened() as fd:
                 put(fd, model, n * CHUNK + 5, b"sealed")
         assert unsealed(FRAME) == {0, 1, 3, 4, 6, 7, 8, 9}
-        # It leaves our seals where they are, and moves those behind it.
+        # C-Blosc2 leaves earlier seals in place, and moves those behind the change.
         for n, piece in ((5, rng.bytes(CHUNK)), (2, bytes(CHUNK)),
                          (5, data(CHUNK)), (10, data(8000))):
             schunk = blosc2.open(FRAME, mode="a")
@@ -233,12 +235,12 @@ def test_seals():
 
 
 def test_a_reader_that_stays_open():
-    """C-Blosc2 sees each commit, by another length of the file."""
+    """C-Blosc2 notices each commit by another length of the file."""
     model = begin()
     reader = blosc2.open(FRAME, mode="r")
     with mounted(), opened() as fd:
         lengths = [b""]
-        # Until room of chunks that were replaced is used again.
+        # Until the room of replaced chunks is used again.
         for n in range(150):
             put(fd, model, 0, os.urandom(CHUNK))
             os.close(os.dup(fd))
@@ -258,7 +260,7 @@ def test_a_reader_that_stays_open():
 
 
 def test_the_size_stays_bounded():
-    """The dead ranges of many commits are given back."""
+    """The room of dead ranges is freed."""
     model = begin(20 * CHUNK)
     rng = np.random.default_rng(2)
     with mounted():
@@ -273,7 +275,7 @@ def test_the_size_stays_bounded():
 
 
 def test_without_holes_it_gets_shorter():
-    """Where nothing can be punched, chunks move, and the file ends earlier."""
+    """Without hole punching, chunks move, and the file gets shorter."""
     model = begin(20 * CHUNK)
     rng = np.random.default_rng(3)
     ino = os.stat(FRAME).st_ino
@@ -298,7 +300,7 @@ def test_without_holes_it_gets_shorter():
 
 
 def test_reader_of_another_mount():
-    """It has the file open, and chunks without seals get other bytes.
+    """Another mount has the file open, and unsealed chunks get other bytes.
 
     The room of one is used for another chunk, in the very same place.
     """
@@ -315,17 +317,17 @@ def test_reader_of_another_mount():
                 os.fsync(fd)
                 got = os.pread(reader, CHUNK, 3 * CHUNK)
                 assert got != model[7 * CHUNK:8 * CHUNK], "another chunk"
-                # One of those that it has looked at on its way.
+                # A version that existed since it was opened.
                 assert got in versions
             assert read("other/a") == model
-        # It has read again, which is nothing to tell.
+        # It has read again without a message.
         assert ": chunk " not in other.log(), other.log()
         other.wait_for_closes()
     check(model)
 
 
 def test_free_room_is_used_when_the_frame_is_on_disk():
-    """The disk may have the frame from before, which has chunks there."""
+    """The frame on disk may still be the old one, with chunks in those ranges."""
     begin()
     opened_by_stock = blosc2.open(FRAME, mode="a")
     for _ in range(6):

@@ -6,7 +6,7 @@
 mkdir mnt src
 make_frame src/a.b2frame a.raw nbytes=20000000
 
-# The daemon that serves the newest mount, told by its own log.
+# Starts a daemon in the background, and finds its pid in the log.
 start_daemon() {
 	: >log
 	"$bloscfs" src mnt -o logfile=log,loglevel=info "$@"
@@ -20,7 +20,7 @@ start_daemon() {
 	[ "$(readlink "/proc/$pid/fd/2")" = /dev/null ] || fail "stderr"
 }
 
-# A caller with closed standard descriptors is no hindrance.
+# A caller may have closed its standard descriptors.
 timeout 20 "$bloscfs" src mnt <&- >&- 2>&- || fail "closed descriptors: $?"
 cmp mnt/a a.raw
 umount mnt
@@ -68,7 +68,8 @@ timeout 10 cat <&5 >rest 2>/dev/null || [ $? -eq 1 ] || fail "read hangs"
 cmp -n "$(stat -c %s rest)" -i 0:100 rest a.raw || fail "wrong rest"
 exec 5<&-
 
-# Lazily: the reader goes on, the daemon ends with the last close.
+# After a lazy unmount the reader goes on, and the daemon ends with the last
+# close.
 start_daemon
 exec 5<mnt/a
 umount -l mnt

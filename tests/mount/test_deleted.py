@@ -24,7 +24,7 @@ def frames_left(top):
 
 
 def wait_for_none(top="src"):
-    """The program that closes does not wait for the last close."""
+    """Waits for deleted frames to go: close(2) does not."""
     wait_until(lambda: not frames_left(top), "deleted frames to go")
 
 
@@ -51,7 +51,7 @@ def test_a_deleted_file_can_be_used():
         os.fchmod(f.fileno(), 0o640)
         f.seek(0)
         assert f.read() == raw
-        # Another one of that name is another one.
+        # A new file of that name is independent.
         pathlib.Path("mnt/a").write_bytes(b"new")
         again = open(f"/proc/self/fd/{f.fileno()}", "rb")
         assert again.read() == raw
@@ -77,7 +77,7 @@ def test_what_is_not_open_goes_at_once():
             pathlib.Path(f"mnt/{n}").write_bytes(data(100000))
             os.unlink(f"mnt/{n}")
             wait_for_none()
-        # Written data that were never stored go, too.
+        # Data that were never stored go, too.
         fds = [os.open(f"mnt/{n}", os.O_CREAT | os.O_RDWR) for n in range(9)]
         for fd in fds:
             os.write(fd, data(100000))
@@ -165,7 +165,7 @@ def test_what_others_planted_is_left_alone():
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a").write_bytes(b"x")
         with open("mnt/a", "rb") as f:
-            # That directory is foreign: the file is hidden where it was.
+            # That directory is foreign, so the file is hidden in its own directory.
             os.unlink("mnt/a")
             assert f.read() == b"x"
             assert os.listdir(f"src/{HIDDEN}/1-0000000a").count("1") == 1
@@ -193,7 +193,7 @@ def test_another_mount_leaves_it_alone():
 
 
 def test_on_another_filesystem():
-    """It is hidden in its own folder, and moves up when that goes."""
+    """It is hidden in its own directory, and moves up when that is removed."""
     os.makedirs("src/inside")
     subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
     try:
@@ -207,7 +207,7 @@ def test_on_another_filesystem():
                 assert f.read() == data(300000)
             wait_for_none()
             wait_until(lambda: not os.listdir("src/inside"), "the end")
-            # The kernel tells only afterwards that it is used no more.
+            # The kernel forgets the directory a little later.
             for _ in range(20):
                 os.makedirs("mnt/inside/d/e")
                 for name in "d/a", "d/b", "d/e/c":
@@ -244,7 +244,7 @@ def test_files_of_others_are_kept():
         os.unlink("mnt/a")
         m.wait_for_log("do not belong")
         assert os.listdir("mnt/a.b2frame") == ["notes.txt"]
-        # Its place is taken: they stay where the frame was hidden.
+        # The name is taken, so they stay where the frame was hidden.
         with open("mnt/b", "rb"):
             os.unlink("mnt/b")
             pathlib.Path("mnt/b").touch()
@@ -280,7 +280,8 @@ def test_on_a_full_disk():
 
 
 def test_what_is_known_of_a_file_without_a_name():
-    """By an O_PATH descriptor and by an open one; results as on a local filesystem."""
+    """Calls by O_PATH and ordinary descriptors give the results of a local
+    filesystem."""
     os.makedirs("src/templates")
     os.mkdir("local")
     kinds = {"sparse": 300000, "small": 1000, "contiguous": 3000, "plain": 10}
@@ -327,8 +328,8 @@ def test_what_is_known_of_a_file_without_a_name():
 
 
 def test_a_name_that_another_program_took_away():
-    """While another request has its file open, it is not 0 bytes long: it is
-    what it was, or it is not known."""
+    """While another request has its file open, stat(2) gives the old size or fails; it
+    never gives 0 bytes."""
     os.mkdir("src")
     make("src/x.b2frame", None, kind="contiguous", nbytes=3000)
     os.link("src/x.b2frame", "src/y.b2frame")
@@ -381,7 +382,7 @@ def test_in_a_lower_layer_of_overlayfs():
                        check=True)
         with Mount("src", "mnt", "-o", SPARSE):
             os.unlink("mnt/a")
-            # It goes at once, and says so.
+            # It is deleted at once, with a message.
             with open("mnt/b", "rb", buffering=0) as f:
                 os.unlink("mnt/b")
                 assert os.fstat(f.fileno()).st_nlink == 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A daemon that has no descriptor left still ends, and still reads."""
+"""A daemon without free descriptors still reads, and still ends."""
 import contextlib
 import errno
 import os
@@ -46,7 +46,7 @@ def test_sigterm_needs_no_descriptor():
         files = open_all(f"mnt/{i}/text" for i in range(LIMIT))
         n = max(map(int, os.listdir(f"/proc/{m.pid}/fd"))) + 1
         resource.prlimit(m.pid, resource.RLIMIT_NOFILE, (n, n))
-        # None is free now, unless some number below is not in use.
+        # Fill up numbers that are not in use yet, so that none is free.
         for i in range(n - len(os.listdir(f"/proc/{m.pid}/fd"))):
             files.append(open(f"mnt/{i}/text", "rb", buffering=0))
         m.end(signal.SIGTERM)

@@ -24,10 +24,10 @@ def exchange(one, other):
 def test_what_is_durable_when():
     """For sparse frames; test_small.py has contiguous ones."""
     with Traced(SPARSE, "commit=600") as t:
-        # There is nothing older to lose.
+        # No older state can be lost.
         assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
         assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
-        # Chunks, index, directory, and the folder that has the name.
+        # Chunks, index, the frame's directory, and the directory with its name.
         with open("mnt/a", "r+b", buffering=0) as f:
             f.write(b"x")
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 4
@@ -35,7 +35,7 @@ def test_what_is_durable_when():
         # From now on an older state could be lost.
         assert t.during(lambda: rewrite("mnt/a"), "fsync") >= 3
         assert t.during(lambda: fsync("mnt"), "fsync") == 1
-    # The end of the mount is one.
+    # The end of the mount syncs the filesystem once.
     assert t.count("syncfs") == 1
     with Traced(SPARSE, "commit=600") as t:
         # A file is durable before it replaces a durable one.
@@ -43,7 +43,7 @@ def test_what_is_durable_when():
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
-        # Neither the old one nor the new one is.
+        # Neither the old file nor the new one is durable.
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
         with open("mnt/tmp", "wb", buffering=0) as f:
@@ -57,7 +57,7 @@ def test_what_is_durable_when():
         write("mnt/y")
         write("mnt/z")
         assert t.during(lambda: exchange("mnt/y", "mnt/z"), "fsync") == 0
-        # A look at it makes nothing of it durable.
+        # Reading it makes nothing durable.
         write("mnt/tmp")
         assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
@@ -69,7 +69,7 @@ def test_what_is_durable_when():
         # After a syncfs, a new file is synced all the same.
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
-        # Open for reading, it is not closed; it becomes durable all the same.
+        # Open for reading it stays open, and becomes durable all the same.
         with open("mnt/e", "wb"), open("mnt/e", "rb"):
             before = t.count("fsync")
             write("mnt/e")
@@ -105,7 +105,7 @@ def test_what_a_reader_has_synced_is_not_lost_to_a_later_writer():
 
 
 def test_a_small_file_that_is_closed_is_left_to_a_sync():
-    """Like a frame that is a directory; the file itself leads to its disk."""
+    """Like a sparse frame; the file itself tells its filesystem."""
     with Traced("commit=1", f"small={CHUNK}") as t:
         for i in range(3):
             with open(f"mnt/{i}", "wb") as f:
@@ -123,7 +123,7 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
         # Chunk, index, directory, folder; and nothing once that is done.
         assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4
         assert t.during(lambda: fsync("mnt/a"), "fsync") == 0
-        # The kernel has forgotten it meanwhile, and so has the mount.
+        # The kernel forgets the inode, and so does the mount.
         pathlib.Path("/proc/sys/vm/drop_caches").write_text("2")
         time.sleep(.2)
         assert t.during(lambda: fsync("mnt/d"), "fsync") >= 3
@@ -132,7 +132,7 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
             f.write(b"more")
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 8
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
-        # There is still nothing older to lose.
+        # Still no older state can be lost.
         assert t.during(lambda: rewrite("mnt/c"), "fsync", "syncfs") == 0
         assert t.during(lambda: fsync("mnt/c"), "fsync") >= 6
 
@@ -194,7 +194,7 @@ def test_what_others_wrote_is_durable_before_our_index_names_it():
 
 
 def test_a_synchronous_write_is_durable_when_it_returns():
-    """Past the kernel's cache too, where it sends no fsync."""
+    """Also with O_DIRECT, for which the kernel sends no fsync."""
     os.mkdir("src")
     pathlib.Path("src/plain").write_text("plain")
     page = mmap.mmap(-1, 4096)
@@ -221,7 +221,7 @@ def files_of(name):
 
 
 def test_what_a_sync_failed_for_is_written_anew():
-    """The kernel tells of an error once: another sync would say all is well."""
+    """The kernel reports an error once; another sync would succeed."""
     want = data(3 * CHUNK)
     failed = "written anew"
     for when in "timer", "end":
@@ -282,7 +282,7 @@ def test_a_blank_index_is_an_empty_file():
         os.truncate(index, 0)
         if n % 2:
             os.truncate(index, size)
-        # Its first commit had got so far.
+        # A leftover of its first commit.
         (index.parent / ".00000000.new").write_bytes(b"no index names it")
     with mounted(SPARSE):
         for name, use in uses.items():
@@ -304,7 +304,7 @@ def test_a_blank_index_is_an_empty_file():
 
 
 def test_what_is_damaged_can_be_cut_to_nothing():
-    """And is an empty file then; nothing else makes it one."""
+    """Such a file is an empty file; no other damage makes it one."""
     cuts = {
         "opened": lambda p: open(p, "wb").close(),
         "written": lambda p: write(p, b"anew"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A flipped bit in a frame with seals is told; scripts/soak does more."""
+"""A flipped bit in a sealed frame is reported; scripts/soak does more."""
 from flips import flip_many, make
 from mounting import main
 

@@ -68,7 +68,7 @@ def test_positions():
             assert d.rest() == names[i:], i
         d.rewind()
         assert d.rest() == names
-        # Names that stay are listed once, whatever comes and goes.
+        # Unchanged names are listed once, whatever names come and go.
         d.rewind()
         first = [d.next() for _ in range(300)]
         for i in range(0, 2000, 2):
@@ -118,7 +118,8 @@ def test_own_changes_while_a_folder_is_read():
 
 
 def test_a_folder_without_positions():
-    """Where each d_off below is 0; as many names as need several buffers."""
+    """SOURCE on a filesystem whose d_off is always 0, with names for several
+    buffers."""
     os.mkdir("src")
     want = {".", "..", *(f"name {i:050}" for i in range(1000))}
     for name in want - {".", ".."}:
@@ -179,7 +180,7 @@ def check_few_calls(small, most):
 
 def test_a_small_file_costs_few_calls():
     """The directory is read once, and no new file is read."""
-    # It were 150 when each step looked again at what the one before had made.
+    # A step that looks again at files that it has made takes 150.
     calls = check_few_calls("0", 115)
     assert "pread64" not in calls
     shutil.rmtree("src")

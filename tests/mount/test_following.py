@@ -21,7 +21,7 @@ def ctl(*args, status=0):
 
 
 def soon(condition, what):
-    """Within a second; three on a machine that is busy."""
+    """Waits a second, or three on a busy machine."""
     start = time.monotonic()
     wait_until(condition, what, seconds=3)
     return time.monotonic() - start
@@ -105,7 +105,7 @@ def test_mounts_and_their_statistics():
 
 
 def holds(m, path):
-    """Has the daemon a descriptor of it?"""
+    """Does the daemon have a descriptor of it?"""
     for fd in os.listdir(f"/proc/{m.pid}/fd"):
         try:
             if os.readlink(f"/proc/{m.pid}/fd/{fd}") == os.path.realpath(path):
@@ -121,7 +121,7 @@ def first_byte():
 
 
 def make_long(first):
-    """A frame of so many chunks that its index stays for a while."""
+    """A frame of so many chunks that reading its index takes a while."""
     schunk = blosc2.SChunk(chunksize=1 << 12, contiguous=False, mode="w",
                            urlpath="src/long.b2frame", cparams={"typesize": 1})
     schunk.fill_special(20000 << 12, blosc2.SpecialValue.ZERO)
@@ -143,7 +143,7 @@ def test_a_long_index_that_stays_after_the_close_is_never_an_old_one():
         os.rename(frame, "old")
         make_long(b"C")
         wait_until(lambda: first_byte() == b"C", "the other frame")
-        # A writer takes it, other programs too.
+        # Writers use the new frame, too.
         with open("mnt/long", "r+b") as f:
             f.write(b"D")
         assert blosc2.open(frame)[:1] == b"D"

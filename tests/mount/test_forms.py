@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every form in which python-blosc2 keeps data on disk, and how it is shown
 
-A table: what python-blosc2 makes, contiguous and sparse; what the mount shows
-of it; whether it can be written to, or with which words that is refused.
+A table: the objects that python-blosc2 makes, contiguous and sparse; the files that the
+mount shows; whether they can be written to, or the words of the refusal.
 """
 import dataclasses
 import datetime
@@ -37,8 +37,7 @@ class Form:
     content: bytes = dataclasses.field(default=None, repr=False)
     # The array of NAME.npy; None: there is no such file.
     array: np.ndarray = dataclasses.field(default=None, repr=False)
-    # The log's words when it is opened, or opened for writing; None: both
-    # succeed.
+    # The words in the log when it is opened, or opened for writing; None: both succeed.
     words: str = None
 
 
@@ -171,7 +170,7 @@ def fetched_proxy(name, **storage):
 
 
 def remote_array(name, **storage):
-    """A C2Array without its server, which making one would ask."""
+    """A C2Array made without asking its server."""
     carrier = blosc2.b2objects.make_b2object_carrier(
         "c2array", (100,), np.dtype("f8"), urlpath=f"{name}.b2nd", mode="w",
         **storage)
@@ -201,7 +200,7 @@ def list_array(name, **storage):
 
 
 def objects(name, **storage):
-    """Addresses in the memory of a process that is gone: bytes, and no .npy."""
+    """Pointers of a process that has ended are plain bytes, without a .npy file."""
     blosc2.asarray(np.array([1, "x", None], object), urlpath=f"{name}.b2nd",
                    **storage)
     return plain(f"{name}.b2nd", value(f"{name}.b2nd"))
@@ -270,7 +269,7 @@ TYPES = {
     "nine_dimensions": np.arange(512).reshape((2,) * 9),
 }
 
-# Filters and codecs; of what they lose, python-blosc2 tells.
+# Filters and codecs; python-blosc2 tells what lossy ones leave.
 MADE_BY = {
     "blosclz": {"codec": blosc2.Codec.BLOSCLZ},
     "lz4": {"codec": blosc2.Codec.LZ4, "clevel": 9},
@@ -544,8 +543,8 @@ def check_read(form, top):
 
 
 def value(path):
-    """All that python-blosc2 reads from @path, as bytes."""
-    # Not what a proxy stands for.
+    """All data that python-blosc2 reads from @path, as bytes."""
+    # Not the data for which a proxy stands.
     opened = blosc2.blosc2_ext.open(str(path), "r", 0)
     if isinstance(opened, blosc2.NDArray):
         return np.ascontiguousarray(opened[...]).tobytes()
@@ -554,7 +553,7 @@ def value(path):
 
 
 def check_write(form, top, source):
-    """The first bytes: all of these are as large as one item at least."""
+    """Reads the first bytes: all of these have at least one item."""
     path = top / form.shown
     if form.words:
         if form.content is not None:
@@ -585,7 +584,7 @@ def check_form(form, scratch):
         check_read(form, scratch.path)
         check_info(form, scratch.path)
         check_write(form, scratch.path, scratch.source)
-        # A member is refused for its place, before it is opened.
+        # A member is refused as a part of a store, before it is opened.
         if form.words not in (None, MEMBER):
             scratch.mount.wait_for_log(f"{form.path}: ")
             assert form.words in scratch.mount.log(), "no words"

@@ -30,7 +30,7 @@ def test_past_the_kernels_cache():
 
 
 def test_more_dirty_than_may_be():
-    """Chunks are written before anybody asks for a commit."""
+    """Chunks are written before any commit is asked for."""
     run_one(["chunksize=64k", "dirtysize=256k", "cachesize=1m"], "64k", OPS, 4,
             OPS // 2)
 

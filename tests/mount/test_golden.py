@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every golden frame, through one mount, is what C-Blosc2 made it from."""
+"""A mount shows every golden frame with the data from which C-Blosc2 made it."""
 import hashlib
 import os
 import pathlib
@@ -31,7 +31,7 @@ def test_golden_frames():
     n, bad = 0, []
     with Mount(GOLDEN, "mnt"):
         for kind, name, nbytes, sha, extra in frames():
-            # Not: what C-Blosc2 cannot decode, or leaves as it finds it.
+            # Left out: frames that C-Blosc2 cannot decode, or leaves undefined.
             if kind not in KINDS or "offset" in extra or len(sha) != 64:
                 continue
             path = pathlib.Path("mnt") / shown(name)

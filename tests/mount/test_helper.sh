@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# As mount(8) runs it, and through mount(8) itself: letters, exit status,
-# remount, namespaces; timers and signals of those who start it.
+# SPDX-License-Identifier: BSD-3-Clause bloscfs as mount(8) runs it, and through
+# mount(8) itself: options, exit status, remount, namespaces; timers and signals
+# of its caller.
 . "$(dirname "$0")/lib.sh"
 
 mkdir mnt src
@@ -9,7 +9,7 @@ make_frame src/a.b2frame a.raw
 ln -s "$bloscfs" mount.bloscfs
 helper=$work/mount.bloscfs
 
-# fails STATUS WORD ARG...: and mounts nothing.
+# fails STATUS WORD ARG...: it fails so, and mounts nothing.
 fails() {
 	local want=$1 word=$2
 
@@ -60,7 +60,7 @@ grep -q 'mounted read-only' out || fail "remount,rw of a read-only mount"
 umount mnt
 fails 32 'no bloscfs' "$helper" src mnt -o remount,ro
 
-# mount(8) runs what lies in /sbin; a namespace of its own gives it that.
+# mount(8) runs helpers in /sbin; a namespace puts ours there.
 cat >by_mount.sh <<'END'
 set -e
 sbin=$(readlink -f /sbin)
@@ -78,7 +78,7 @@ cmp mnt/a a.raw
 timeout 20 mount -o remount,ro "$PWD/mnt"
 grep " $PWD/mnt " /proc/mounts | grep -q ' ro,'
 umount "$PWD/mnt"
-# The lines of the manual page, with places of here, for all users.
+# The fstab lines of the manual page, with paths of this test.
 sed -n "s,^/data/x.b2frame *\S*,$PWD/src/a.b2frame $PWD/mx,p
 	s,^/data/store *\S*,$PWD/src $PWD/ms,p" "$B2F_SOURCE/docs/bloscfs.1" >fstab
 [ "$(wc -l <fstab)" = 2 ]
@@ -104,7 +104,7 @@ nsenter -t "$other" -m umount "$work/mnt"
 kill "$other"
 fails 32 /proc/ "$helper" src mnt -N 999999999
 
-# A timer of the one who started it does not end the mount; QUIT does.
+# A timer set by the caller does not end the mount; QUIT does.
 "$B2F_PYTHON" -c 'import os, signal, sys
 signal.alarm(1)
 os.execv(sys.argv[1], sys.argv[1:])' "$bloscfs" -f -v src mnt 2>log &

@@ -26,7 +26,7 @@ MIB, CHUNK = 1 << 20, 64 << 10
 
 
 def test_what_is_not_written_back_is_an_error():
-    """The kernel asks for an error only, not how much was stored."""
+    """The kernel takes only an error, not the number of stored bytes."""
     SRC.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "none", SRC],
                    check=True)
@@ -48,7 +48,7 @@ def test_what_is_not_written_back_is_an_error():
 
 
 def test_a_large_append_past_the_cache_stays_in_order():
-    """The kernel sends it in parts."""
+    """The kernel sends a large write in parts."""
     SRC.mkdir()
     (SRC / "plain").touch()
     want = b"".join(bytes([i]) * MIB for i in range(8))
@@ -80,7 +80,7 @@ class Aio:
         return self.libc.syscall(ctypes.c_long(number), *args)
 
     def write(self, fd, buf, part):
-        """All of @buf, in parts that are all under way at once."""
+        """Writes @buf in parts that are all under way at once."""
         base = ctypes.addressof(ctypes.c_char.from_buffer(buf))
         n = len(buf) // part
         blocks = [ctypes.create_string_buffer(struct.pack(
@@ -102,7 +102,7 @@ class Aio:
 
 
 def keep_reading(path):
-    """In a process of its own, through the kernel's cache."""
+    """Reads again and again, in a process of its own, through the kernel's cache."""
     return subprocess.Popen([sys.executable, "-c", f"""
 import os
 fd = os.open({str(path)!r}, os.O_RDONLY)
@@ -185,7 +185,8 @@ class Reads:
         return self.mount.log().split(", reads ")[-1].split(" of ")[0]
 
     def are_needed(self, action):
-        """Not once in 20 times without; the kernel may be short of memory."""
+        """Fails if 20 reads all need a request; the kernel may drop pages for lack of
+        memory."""
         for _ in range(20):
             before = self.count()
             action()
@@ -196,8 +197,8 @@ class Reads:
 
 def test_what_we_write_is_not_read_again():
     """
-    The kernel lets go of the pages that it is writing if it is told to, and who
-    reads them again at that moment has the old ones.
+    The kernel drops pages that are being written if it is told to, and a program that
+    reads them at that moment gets the old data.
     """
     SRC.mkdir()
     (SRC / "plain").write_bytes(bytes(16 * CHUNK))
@@ -228,7 +229,7 @@ def test_what_we_write_is_not_read_again():
 
 
 def test_another_name_is_no_other_content():
-    """Though the file of a small frame has another ctime then."""
+    """A rename changes the ctime of a small frame's file; the pages stay."""
     want = os.urandom(CHUNK)
     SRC.mkdir()
     with Mount("src", "mnt", "-v", "-o", "small=64k") as m:
@@ -244,7 +245,7 @@ def test_another_name_is_no_other_content():
         def rename_open():
             with open(MNT / "x", "r+b"):
                 rename()
-                # Until the clock has ticked, another version could look so.
+                # Until the clock has ticked, another version could have that stamp.
                 time.sleep(0.1)
             assert (MNT / "x").read_bytes() == want
 
@@ -264,7 +265,7 @@ def test_another_name_is_no_other_content():
 
 
 def is_cached(fd, size):
-    """All of it."""
+    """Are all pages of the mapping in the cache?"""
     libc, pages = ctypes.CDLL(None, use_errno=True), -(-size // mmap.PAGESIZE)
     resident = ctypes.create_string_buffer(pages)
     with mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE) as m:
@@ -276,8 +277,8 @@ def is_cached(fd, size):
 
 def test_a_second_open_drops_nothing_though_it_began_before_the_first_ended():
     """
-    The first one may be writing by then.  An open that finds an index which
-    another program has just changed waits, so that both begin at once.
+    The program of the first open may be writing by then.  An open that finds an index
+    that has just been changed waits, so both opens begin at once.
     """
     check_second_opens("small=0", "src/x.b2frame/chunks.b2frame")
     shutil.rmtree("src/x.b2frame")
@@ -314,7 +315,8 @@ def check_second_opens(small, index):
 
 
 def test_a_new_file_has_nothing_to_drop():
-    """Others may be writing to it when the kernel has the answer to its maker."""
+    """Others may be writing to a new file when the kernel gets the answer to its
+    create."""
     with Scratch() as s:
         for i in range(10):
             open(MNT / f"x{i}", "xb").close()
@@ -398,7 +400,7 @@ def test_changes_of_others_below_an_idle_handle_with_writeback_cache():
 
 
 def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
-    """With writeback_cache only a look at the name can tell the kernel."""
+    """With writeback_cache the kernel learns new sizes only by a lookup."""
     want = b"a" * CHUNK
     with Scratch("chunksize=64k", "writeback_cache"):
         (MNT / "x").write_bytes(want)
@@ -411,7 +413,7 @@ def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
             if is_open:
                 time.sleep(2.5)
                 os.close(fd)
-            # The end of an open is not waited for.
+            # close(2) does not wait for the daemon.
             time.sleep(.3)
             os.close(os.open(f"/proc/self/fd/{known}", os.O_RDONLY))
             time.sleep(.3)
@@ -420,8 +422,8 @@ def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
 
 
 def test_a_size_from_before_the_kernel_gave_up_its_inode():
-    """A look at another name is answered late: with the size before a write, when
-    that has ended and the inode has gone."""
+    """A lookup of another name is answered late: with the size before a write that has
+    ended, and after the inode was forgotten."""
     armed, held = (pathlib.Path(name).absolute()
                    for name in ("armed", "armed.held"))
     with Scratch("writeback_cache", wrap=signal_at(0, 1, "writev")):
@@ -467,7 +469,8 @@ def copy_by_holes(fd, size):
 
 
 def test_what_is_mapped_is_data():
-    """Though nothing of it has been written back."""
+    """Pages changed through a map are data for lseek(2), although none has been written
+    back."""
     size = 8 * MIB
     SRC.mkdir()
     with open(SRC / "plain", "wb") as f:

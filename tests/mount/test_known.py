@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names that other programs make, rename and delete beside the mount.
 
-The daemon knows the names of a directory that is used much.  So each test uses
-its directory much first, and then looks for a name at once.
+The daemon keeps the names of a busy directory.  So each test first makes its directory
+busy, and then looks a name up at once.
 """
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ SUFFIXES = ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe"
 
 
 def use(path, n=40):
-    """Looks for so many names that there are not."""
+    """Looks @n missing names up."""
     for i in range(n):
         assert error_of(os.stat, f"{path}/none-{i}") == errno.ENOENT
 
@@ -58,7 +58,7 @@ def test_absent_names_are_not_looked_for():
 
 
 def test_a_listing_brings_attributes():
-    """A walk that looks at each file sends no request for each."""
+    """A walk over all files sends no request per file."""
     os.mkdir("src")
     for i in range(300):
         pathlib.Path(f"src/file-{i}").touch()
@@ -77,7 +77,7 @@ def test_a_listing_brings_attributes():
 
 
 def requests(pid):
-    """How often the daemon has answered, by its calls of write(2)."""
+    """The number of the daemon's answers, by its calls of write(2)."""
     said = pathlib.Path(f"/proc/{pid}/io").read_text()
     return int(said.split("syscw: ")[1].split()[0])
 
@@ -202,7 +202,7 @@ def test_a_directory_that_takes_the_place_of_another_is_another():
             assert os.path.exists(f"mnt/a/in-{here}")
             assert not os.path.exists(f"mnt/a/in-{other}")
         for i in range(20):
-            # An inode number is often used again at once.
+            # The new directory often gets the same inode number.
             shutil.rmtree("src/a")
             os.mkdir("src/a")
             pathlib.Path(f"src/a/new-{i}").touch()
@@ -229,7 +229,7 @@ def test_two_mounts_see_each_other():
 
 
 def test_no_name_is_lost_among_many_events():
-    """More of them than inotify keeps, while the daemon is not asked."""
+    """Makes more changes than inotify keeps, while the daemon gets no requests."""
     queue = int(pathlib.Path(
         "/proc/sys/fs/inotify/max_queued_events").read_text())
     os.mkdir("src")
@@ -269,7 +269,7 @@ def test_many_directories_take_little_memory():
 
 
 def index_reads(trace):
-    """Descriptors that indexes are read by; of names there are O_PATH ones."""
+    """The number of opens to read indexes; lookups open with O_PATH."""
     lines = pathlib.Path(trace).read_text().splitlines()
     return sum("O_NOCTTY|O_NONBLOCK" in line and "b2frame" in line
                for line in lines)
@@ -344,7 +344,7 @@ def test_a_listing_tells_what_has_changed_since_the_last_one():
 
 
 def test_names_in_a_long_listing_follow_other_programs():
-    """For most files in the directory only the name is asked for."""
+    """A listing makes one system call for most files, by name."""
     os.mkdir("src")
     make("frame", None, nbytes=8000, kind="contiguous")
     for i in range(1500):
@@ -363,7 +363,7 @@ def test_names_in_a_long_listing_follow_other_programs():
                 assert listed() == all_of_them
             n = [f"{k + i}" for i in range(9)]
             full = [f"{name}.b2frame" for name in n]
-            # Not closed before the listing.
+            # Keep it open during the listing.
             fd = os.open(f"src/{full[0]}", os.O_WRONLY)
             stack.callback(os.close, fd)
             os.pwrite(fd, b"text", 0)
@@ -429,7 +429,7 @@ def sizes(path):
 
 
 def test_sizes_in_listings_follow_other_programs():
-    """Young ones too, which may have the stamp of the version before."""
+    """Also of young files, which may have the stamp of the version before."""
     os.mkdir("src")
     kinds = {"a": False, "b": True}
     frames = {name: blosc2.SChunk(chunksize=4096, contiguous=contiguous,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compressed files with several names: one file by all of them, here and for
-stock Blosc2, whatever comes in between."""
+"""Compressed files with several names are one file by each of them, in the mount and
+for stock Blosc2, whatever happens meanwhile."""
 import concurrent.futures
 import contextlib
 import ctypes
@@ -56,7 +56,7 @@ def shown(folder="mnt"):
 
 
 def check(groups, folder="mnt"):
-    """Each group of names is one file; @groups: {text: names}."""
+    """Checks that each group of names is one file; @groups: {text: names}."""
     assert shown(folder) == sorted(itertools.chain(*groups.values()))
     with os.scandir(folder) as entries:
         listed = {e.name: e.inode() for e in entries}
@@ -72,7 +72,7 @@ def check(groups, folder="mnt"):
 
 
 def check_stored(groups, folder="src"):
-    """The same for stock; and frames with one name are called by it."""
+    """The same for stock; a frame with one name has that name in SOURCE."""
     for text, names in groups.items():
         for name in names:
             path = f"{folder}/{name}.b2frame"
@@ -143,7 +143,7 @@ def ctl(*args, status=0):
 
 
 def test_bloscctl_takes_all_names():
-    """And not where the frames lie."""
+    """bloscctl lists the names, not the hidden home of a frame."""
     names = linked_frames()
     listed = [line.split()[-1] for line in ctl("ls", "-rq", "src").splitlines()]
     assert listed == [f"src/d/{name}.b2frame" for name in sorted(names)]
@@ -242,12 +242,12 @@ def test_rename():
         os.rename("mnt/a", "mnt/c")
         os.rename("mnt/b", "mnt/a")
         os.rename("mnt/c", "mnt/b")
-        # Both names are of one file: nothing happens.
+        # Renaming one name of a file over another one does nothing.
         os.rename("mnt/a", "mnt/b")
         shutil.rmtree("mnt/d")
         check({"a": ["a", "b"], "x": ["x", "x2"], "y": ["y"],
                "plain": ["plain"]})
-        # Over a plain one, and a plain one over a name.
+        # Over a plain file, and a plain file over a name.
         os.rename("mnt/a", "mnt/y")
         check({"a": ["y", "b"], "x": ["x", "x2"], "plain": ["plain"]})
         put("mnt/new", "new")
@@ -282,12 +282,12 @@ def test_other_directories():
         assert error_of(os.link, "mnt/a", "mnt/d/a") == errno.EPERM
         os.link("mnt/a", "mnt/b")
         assert error_of(os.rename, "mnt/b", "mnt/d/b") == errno.EXDEV
-        # From another one over a name.
+        # A file of another directory over a name.
         put("mnt/d/new", "new")
         os.rename("mnt/d/new", "mnt/b")
         os.rmdir("mnt/d")
         check({"a": ["a"], "new": ["b"]})
-        # With the directory they go everywhere.
+        # They move with their directory.
         os.mkdir("mnt/d")
         put("mnt/d/x", "x")
         os.link("mnt/d/x", "mnt/d/y")
@@ -414,8 +414,8 @@ def look_around(end):
             assert not name.startswith(HOME), name
             assert not name.endswith("2frame"), name
             error = error_of(os.lstat, f"mnt/{name}")
-            # The kernel looks a second time, no more, if the file that it has
-            # found is deleted before it asks for its attributes.
+            # If a found file is deleted before the kernel asks for its attributes, the
+            # kernel looks a second time, and then gives up.
             assert error in (0, errno.ENOENT, errno.ESTALE), \
                 (name, errno.errorcode[error])
 
@@ -471,13 +471,13 @@ def test_what_others_have_left():
         os.mkdir("mnt/d")
         loop = f"{HOME}0123456789abcdef.b2frame"
         os.symlink(loop, f"src/d/{loop}")
-        # Half-deleted directories are hidden, too.
+        # Directories that are being deleted are hidden, too.
         os.mkdir("src/d/.bloscfs-deleted-1-1-1")
         os.symlink("a.b2frame", "src/d/.bloscfs-deleted-1-1-1/.link.0")
         assert os.listdir("mnt/d") == []
         assert error_of(os.lstat, f"mnt/d/{loop}") == errno.ENOENT
         os.rmdir("mnt/d")
-        # Without a name it is shown as what it is called.
+        # A home without names is shown by its own name.
         os.link("mnt/x", "mnt/y")
         home = homes()[0]
         os.unlink("src/x.b2frame")
@@ -486,7 +486,7 @@ def test_what_others_have_left():
         os.rename(f"mnt/{shown()[0]}", "mnt/z")
         check({"text": ["z"]})
         check_stored({"text": ["z"]})
-        # Without the frame, its names are what they are.
+        # Without the frame its names are plain symbolic links.
         os.link("mnt/z", "mnt/y")
         shutil.rmtree(f"src/{homes()[0]}")
         assert shown() == ["y.b2frame", "z.b2frame"]
@@ -497,7 +497,7 @@ def test_what_others_have_left():
 
 
 def test_homes_without_names_are_looked_for_together():
-    """Anyone may make many: a listing must not read the directory for each."""
+    """A user may make many names: a listing must not read the directory for each."""
     n = 200
     os.mkdir("src")
     with Mount("src", "mnt", "-o", SPARSE):
@@ -513,7 +513,7 @@ def test_homes_without_names_are_looked_for_together():
         assert len(names) == 2 * n + 1, len(names)
     with open("trace") as f:
         calls = sum("readlinkat" in line for line in f)
-    # To read it for each takes more than n * n.
+    # Reading the directory for each name takes more than n * n calls.
     assert calls < 100 * n, calls
 
 
@@ -534,7 +534,8 @@ def failing(mount, *faults):
 
 
 def test_slots_that_cannot_be_mended():
-    """No symlink can be made, as in another user's directory or beyond a quota."""
+    """Symbolic links cannot be made, as in another user's directory or beyond a
+    quota."""
     with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "text")
         os.link("mnt/a", "mnt/b")
@@ -543,7 +544,7 @@ def test_slots_that_cannot_be_mended():
         os.unlink(f"{home}/.link.0")
         os.rename(f"{home}/.link.1", f"{home}/.link.0")
         s.start()
-        # Only b has a slot; it stays when a goes, for those who use it, too.
+        # Only b has a slot; it stays when a is deleted, also for open descriptors.
         with open("mnt/b", "r+") as f:
             with failing(s.mount, "symlinkat:error=EDQUOT"):
                 os.unlink("mnt/a")
@@ -569,7 +570,7 @@ def test_slots_that_cannot_be_mended():
         assert shown() == []
 
 
-# Each begins with a, b of "text" (c as well where it is named), and new.
+# Each begins with the names a and b of "text" (and c where it is used), and with new.
 VERBS = {
     "link": lambda m: os.link(f"{m}/new", f"{m}/d"),
     "link again": lambda m: os.link(f"{m}/a", f"{m}/d"),
@@ -587,7 +588,7 @@ def look(folder):
 
 
 def play_killed(verb, n):
-    """Kills the daemon at change @n of @verb.  Returns whether that came."""
+    """Kills the daemon at change @n of @verb.  Returns whether it came that far."""
     calls = "symlinkat,renameat,renameat2,unlinkat"
     top = f"{verb}-{n}".replace(" ", "-")
     subprocess.run(["cp", "-a", "three" if "three" in verb else "two", top],
@@ -621,7 +622,7 @@ def check_after_kill(verb, top, before):
     shutil.rmtree("local")
     with Mount(top, "mnt", "-o", f"{FRESH},{SPARSE}"):
         now = look("mnt")
-        # A rename that was not done at once leaves both names.
+        # An interrupted rename may leave both names.
         either = {name: {x[name] for x in (before, after) if name in x}
                   for name in before | after}
         for name, text in now.items():

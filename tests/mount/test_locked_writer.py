@@ -24,7 +24,8 @@ def name_of(form):
 
 
 def read_chunks(fd, most=NCHUNKS):
-    """Each is a version of itself, or is refused.  Ends when @most are refused."""
+    """Reads each chunk: it is one of its versions, or refused.  Ends when @most are
+    refused."""
     refused = 0
     for i in range(NCHUNKS):
         if refused == most:
@@ -62,7 +63,7 @@ def check_stopped(form, stop):
 
 
 def check_tool(frame):
-    """Each command tells why it does nothing, and leaves nothing."""
+    """Each command reports why it fails, and leaves nothing."""
     commands = [("cat", frame), ("verify", frame), ("copy", frame, "copy"),
                 ("convert", "-o", "copy.b2frame", "--contiguous", frame)]
     started = [subprocess.Popen([BUILD / "bloscctl", *command],

@@ -61,13 +61,13 @@ def test_other_files_are_committed():
                 assert time.monotonic() - begin < 10
                 assert stock("a") == FIRST
                 mount.wait_for_log("another program holds .b2lock")
-            # Nothing is lost, and nobody has to ask for it.
+            # The data are stored at the next tick without a request.
             wait_until_stock(lambda: stock("a") == SECOND, "the next tick")
             os.fsync(fds[0])
 
 
 def test_requests_are_answered():
-    """More threads wait than the daemon has."""
+    """More requests wait than the daemon has threads."""
     names = [f"f{i}" for i in range(14)]
     with mounted("locking", "commit=600"):
         make(*names, "other")
@@ -136,7 +136,7 @@ def in_forms():
 
 
 def test_a_frame_that_is_written_to_is_not_taken_away():
-    """Changes in the memory of a mount would be lost."""
+    """Other programs are kept out: changes in the memory of a mount would be lost."""
     names = in_forms()
     assert len(names) == 4, names
     with mounted("commit=600"), contextlib.ExitStack() as files:
@@ -172,7 +172,7 @@ def add_arrays():
 
 
 def read_and_map(path):
-    """A reader that stays, with a map."""
+    """A reader that keeps the file open and mapped."""
     fd = os.open(path, os.O_RDONLY)
     view = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
     assert view[2500] == os.pread(fd, 1, 2500)[0]

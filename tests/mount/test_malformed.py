@@ -132,7 +132,7 @@ def test_damaged_chunks():
                 # Noise may look like a chunk of a later version.
                 assert got == errno.EIO or name == "noise" and \
                     got == errno.EOPNOTSUPP, (name, got)
-            # Not shorter, not longer, and still there.
+            # The size stays, and the rest can be read.
             assert os.fstat(fd).st_size == len(good)
             assert os.pread(fd, 5, len(good) - 5) == good[-5:]
             os.close(fd)
@@ -167,7 +167,7 @@ def test_damage_met_ahead_of_the_reader():
 
 
 def test_what_may_not_be_read():
-    """By a daemon that is root without root's way around permissions."""
+    """The daemon is root without CAP_DAC_OVERRIDE."""
     os.mkdir("src")
     good = make("src/good.b2frame", None)
     for name in "index", "chunk", "closed":

@@ -27,7 +27,7 @@ def read_all(errors, seed, contents):
                 assert set(names) <= set(os.listdir("mnt"))
                 assert os.path.getsize(f"mnt/{name}") == len(raw)
             elif what == 2:
-                # Past the kernel's cache, or nothing would reach us.
+                # Drop cached pages, so that reads reach the daemon.
                 fd = os.open(f"mnt/{name}", os.O_RDONLY)
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
                 assert os.pread(fd, len(raw), 0) == raw

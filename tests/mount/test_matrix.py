@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every operation on every form: it is done, or refused and nothing has changed"""
+"""Every operation on every form is done, or is refused and changes nothing"""
 import errno
 import os
 import pathlib
@@ -58,14 +58,14 @@ def lack_room(form):
             check_same(form.stock(f.frame()), before, "what was committed")
             check_same(f.read(), bytes(f.model), "what was written")
             give_back()
-            # The error has been told: the first fsync(2) tries all again.
+            # The error was reported; the first fsync(2) tries everything again.
             os.fsync(fd)
         f.check()
 
 
 def fill_until_refused(form):
-    """With little memory a write fails, or the map of one; as much is there as
-    was told."""
+    """With little memory a write or a flush of a map fails; all acknowledged data are
+    there."""
     with small_disk("8m"), form.mounted("dirtysize=256k") as shown:
         f = shown.new("a")
         give_back = form.fill(300 << 10)
@@ -99,7 +99,7 @@ os._exit(1)
             os.fsync(mapped)
 
 
-# How often a change, and a new file, is synced: each file, directory and name.
+# The number of syncs of a change, and of a new file: each file, directory and name.
 SYNCS = {"Sparse": (4, 16), "Contiguous": (2, 16), "Small": (2, 3),
          "ContiguousArray": (2, 16), "Npy": (4, 16)}
 
@@ -109,8 +109,9 @@ def count_waits():
 
 
 def sync_what_is_durable(form):
-    """A change is durable when fsync(2) has returned, and from then on at each
-    close; what never was waits for the disk to have the data, not for syncs."""
+    """A change is durable when fsync(2) has returned, and from then on at each close.
+    The close of a file that never was durable waits for the data to be written, not for
+    syncs."""
     of_change, of_new = SYNCS[form.name()]
     SRC.mkdir()
     with Traced(*OPTIONS, *(form.options or ["small=0"])) as t:

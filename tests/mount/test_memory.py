@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Eight readers of a quarter of a gigabyte stay within the memory that was given."""
+"""Eight readers of a quarter of a gigabyte stay within the configured memory."""
 import errno
 import os
 import random
@@ -17,7 +17,7 @@ PIECE = 8 * MB
 
 
 def make_large(path):
-    """Returns a checksum of each piece."""
+    """Makes a frame; returns a checksum of each piece."""
     import blosc2
     s = blosc2.SChunk(chunksize=MB, urlpath=path, contiguous=False,
                       cparams={"typesize": 8, "clevel": 1})
@@ -75,7 +75,7 @@ BLOCKS = 64
 
 
 def poor(seed):
-    """Bytes that hardly compress: memory for a block's stored bytes too."""
+    """Hardly compressible bytes also need memory for a block's stored bytes."""
     import numpy as np
     rng = np.random.default_rng(seed)
     return rng.integers(0, 1 << 12, 2 * MB, dtype=np.uint32).tobytes()
@@ -164,11 +164,11 @@ def test_so_do_holes():
             n += 1
         assert 10 < n < 25, n
         assert grow(files[1], 1 << 38) == errno.EFBIG
-        # A file of data has no part in it.
+        # A file of data is not affected.
         for _ in range(20):
             files[1].write(data(MB))
         assert os.pread(files[0].fileno(), 1, (n << 36) - 1) == b"\0"
-        # There is room again when holes are cut, or no program writes to them.
+        # There is room again when holes are cut, or their files are closed.
         assert grow(files[0], 1 << 30) == 0
         assert grow(files[2], 1 << 39) == 0
         files[2].close()
@@ -191,7 +191,7 @@ def test_so_do_holes():
 
 
 def claims():
-    """Frames of some hundred bytes, or that decode to the same over and over."""
+    """Hostile frames: of some hundred bytes, or with large repeated blocks."""
     import blosc2
     import numpy as np
 
@@ -238,7 +238,7 @@ def expect_error(codes, name, write):
 
 
 def use_other_file():
-    """A second user works meanwhile, and must get no error."""
+    """A second file is in use meanwhile, and must get no error."""
     page = data(MB)
     with open("mnt/other", "w+b", buffering=0) as f:
         i = 0
@@ -308,10 +308,10 @@ def test_memory_goes_back_when_files_do():
                     f.write(piece)
                 os.fsync(f.fileno())
                 os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-                # In order it would not stay.
+                # Not in order, because blocks of a sequential reader would not stay.
                 for i in range(192):
                     os.pread(f.fileno(), MB, i * 37 % 192 * MB)
-        # There is something to give back, however much the kernel has kept.
+        # There is memory to give back, however much the kernel has cached.
         assert m.rss()["VmHWM"] > 64 * MB, m.rss()
         os.unlink("mnt/one")
         os.unlink("mnt/two")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are changed and renamed while others look; scripts/soak does more."""
+"""Files are changed and renamed while other threads look; scripts/soak does more."""
 from mounting import SANITIZED, main
 from names import AT_ONCE, SMALL, play
 

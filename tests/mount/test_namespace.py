@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that come and go, and what they are called below the mount."""
+"""Names that come and go, and the names of their frames in SOURCE."""
 import errno
 import os
 import pathlib
@@ -20,16 +20,17 @@ def create(path, mode=0o644):
 
 
 def below(top="src"):
-    """Without what a mount keeps for deleted files as long as it is there."""
+    """The names in a directory, except the mount's own directory for deleted files."""
     return sorted(n for n in os.listdir(top) if n != ".bloscfs-deleted")
 
 
 def test_names_of_new_files():
-    """Each comes back under its name, whatever order they came in."""
+    """Each file comes back under its name, whatever the order in which they were
+    made."""
     os.mkdir("src")
     names = {
         "plain": "plain.b2frame",
-        # Likely to be an array.
+        # Becomes an array when data are written.
         "x.npy": "x.npy.b2nd",
         "x.b2nd": "x.b2nd.b2frame",
         "y.b2frame": "y.b2frame.b2frame",
@@ -39,7 +40,7 @@ def test_names_of_new_files():
         ".b2frame": ".b2frame.b2frame",
         "with space": "with space.b2frame",
         "chunks.b2frame": "chunks.b2frame.b2frame",
-        # An index would turn its folder into a frame.
+        # An index of that name would turn its directory into a frame.
         "chunks": "chunks.b2f",
         "ü\n": "ü\n.b2frame",
     }
@@ -110,7 +111,7 @@ def test_a_name_that_a_frame_is_stored_by_is_free():
     with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0"):
         for name in names:
             assert pathlib.Path(f"mnt/{name}").read_text() == name
-        # None goes by another name when one of them goes, or comes back.
+        # No name changes when another one disappears or comes back.
         for name in names:
             os.rename(f"mnt/{name}", "mnt/away")
             assert below("mnt") == sorted({*names, "away"} - {name})
@@ -148,7 +149,8 @@ def test_nothing_but_a_file_is_called_like_an_index():
 
 
 def test_a_directory_does_not_count_frames_as_directories():
-    """2: it has none; 1: nobody has counted them, so that find(1) looks."""
+    """Link counts of directories: 2 without subdirectories; 1 if they are not counted,
+    so that find(1) looks."""
     os.mkdir("src")
     with Mount("src", "mnt", "-o", SPARSE):
         os.mkdir("mnt/d")
@@ -189,7 +191,7 @@ def test_long_names():
                 errno.ENAMETOOLONG
         assert error_of(os.rename, f"mnt/{longer}", "mnt/x") == \
             errno.ENAMETOOLONG
-        # An existing file with a long name is used by that name.
+        # An existing file with a long name keeps that name.
         assert pathlib.Path(f"mnt/{full}").read_text() == "full"
         os.rename(f"mnt/{full}", "mnt/shorter")
         os.unlink("mnt/shorter")
@@ -384,7 +386,7 @@ def test_many_at_once():
 
 
 def test_names_that_cannot_be_made():
-    """A refusal, in whichever way it is tried, and the mount goes on."""
+    """Each way to write is refused, and the mount goes on."""
     os.mkdir("src")
     make("src/a.b2frame", None, nbytes=1000)
     hidden = "mnt/.bloscfs-deleted-1-1-1"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files that are no frames: the kernel itself reads and writes them if it can.
 
-Whether it does, the statistics tell; the files are the same in any case.
+The statistics tell whether it does; the files are the same in any case.
 """
 import contextlib
 import json

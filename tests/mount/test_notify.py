@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_notify - a service manager is told when the mount answers, and ends"""
+"""test_notify - a service manager is notified when the mount is ready, and when it
+ends"""
 import os
 import pathlib
 import signal
@@ -18,7 +19,7 @@ def message(manager):
 
 
 def check(manager, address, work, *options):
-    """The process that serves is named, and the mount answers by then."""
+    """The message names the serving process, and the mount is ready by then."""
     mountpoint = work / "mnt"
     command = [BUILD / "bloscfs", *options, work / "src", mountpoint]
     daemon = subprocess.Popen(
@@ -34,7 +35,7 @@ def check(manager, address, work, *options):
     os.kill(pid, signal.SIGTERM)
     assert message(manager) == {"STOPPING": "1"}
     assert daemon.wait(20) == 0
-    # The socket is the only one left that can tell of its end.
+    # Wait for the end of the process by its pid.
     while os.path.exists(f"/proc/{pid}"):
         os.sched_yield()
     assert not mountpoint.is_mount()
@@ -51,7 +52,7 @@ def main():
                 manager.bind(address.replace("@", "\0"))
                 check(manager, address, work, "-f")
                 check(manager, address, work)
-        # A manager that does not listen is no hindrance.
+        # A manager that does not listen is ignored.
         env = dict(os.environ, NOTIFY_SOCKET="/nowhere")
         subprocess.run([BUILD / "bloscfs", work / "src", work / "mnt"],
                        env=env, check=True, timeout=20)

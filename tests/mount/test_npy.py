@@ -22,7 +22,7 @@ MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
 
 
 def items(shape, dtype, seed=0):
-    """Any bytes are an item."""
+    """A random array whose items are any bytes."""
     dtype = np.dtype(dtype)
     n = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.random.default_rng(seed).integers(0, 2, n, dtype="u1")
@@ -47,7 +47,7 @@ def stored(name):
 
 
 def check_array(name, array):
-    """mnt/@name is an array, and equal to @array."""
+    """Checks that mnt/@name is an array equal to @array."""
     found = stored(name)
     assert isinstance(found, blosc2.NDArray), name
     assert found.shape == array.shape and found.dtype == array.dtype, name
@@ -347,7 +347,7 @@ def test_what_one_name_writes_the_other_shows():
             def shown(handle, start):
                 handle.seek(start)
                 return handle.read(len(raw)) == bytes(raw)
-            # The kernel is told behind the answer.
+            # The kernel drops pages a little after the answer.
             wait_until(lambda: shown(f, 0), "the file shows both")
             wait_until(lambda: shown(view, 128), "the view shows both")
         mapped = np.load(MNT / "a.npy", mmap_mode="r+")
@@ -363,13 +363,13 @@ def test_what_one_name_writes_the_other_shows():
 
 
 def chunk_files():
-    """All below SRC, whose directories may be deleted meanwhile."""
+    """All chunk files below SRC, whose directories may be deleted meanwhile."""
     return [name for _, _, names in os.walk(SRC) for name in names
             if name.endswith(".chunk")]
 
 
 def test_a_deleted_array_leaves_no_data_behind():
-    """Whichever program has used its view, and whatever the kernel still knows of it."""
+    """Whatever program has used the view, and whatever the kernel still has cached."""
     SRC.mkdir()
     stock_array(SRC / "a.b2nd")
     stock_array(SRC / "b.b2nd")
@@ -409,7 +409,7 @@ def test_a_large_array_of_holes():
 
 
 def test_torn_geometry_is_an_error():
-    """A frame as C-Blosc2 leaves it in the middle of a resize, or worse."""
+    """An array as left by C-Blosc2 in the middle of a resize, or damaged."""
     SRC.mkdir()
     shape = (200).to_bytes(8, "big"), (300).to_bytes(8, "big")
     patches = {
@@ -497,7 +497,7 @@ def test_views_are_listed_if_asked_for():
 
 
 def test_a_view_ends_when_the_array_gets_a_header():
-    """Then its bytes are where the file itself has them."""
+    """An open view then shows the bytes of the file itself."""
     SRC.mkdir()
     for first in "read", "write", "punch":
         a = stock_array(SRC / f"{first}.b2nd")
@@ -532,7 +532,7 @@ def test_a_view_ends_when_the_array_gets_a_header():
 
 
 def test_no_view_without_a_header():
-    """Nor does its name keep others from being made."""
+    """Such an array has no view, and its view's name is free."""
     a = np.arange(6, dtype="<f8")
     strange = {
         # Without a dtype, C-Blosc2 stores this one, for items of any size.
@@ -570,7 +570,7 @@ def test_stores_of_python_blosc2_are_trees():
 
 
 def stored_shape(name):
-    """None if it is no array, as python-blosc2 sees it."""
+    """The shape as python-blosc2 reads it; None: not an array."""
     return getattr(stored(name), "shape", None)
 
 
@@ -620,7 +620,7 @@ def test_half_an_array_is_not_stored_by_a_synchronous_write():
 
 
 def test_attributes_while_the_form_changes():
-    """Attributes come from the current index, whichever version is open."""
+    """Attributes come from the current index, even if an older version is open."""
     raw = npy_bytes(items((300, 60), "<f8"))
     ended = []
 
@@ -628,7 +628,7 @@ def test_attributes_while_the_form_changes():
         while not ended:
             os.ftruncate(fd, len(raw) - 1)
             os.pwrite(fd, raw[-1:], len(raw) - 1)
-            # The kernel lets nothing else happen while it waits for a fsync.
+            # A close commits, too, and blocks no other request as fsync does.
             os.close(os.dup(fd))
 
     with Scratch("chunksize=16k"):

@@ -79,7 +79,7 @@ def test_mmap_reads_the_same():
 
 
 def walk(path):
-    """Where lseek says that data are."""
+    """The ranges that lseek(2) reports as data."""
     parts, fd = [], os.open(path, os.O_RDONLY)
     pos, size = 0, os.fstat(fd).st_size
     while pos < size:

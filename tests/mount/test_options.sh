@@ -8,7 +8,8 @@ mkdir mnt src
 make_frame src/a.b2frame a.raw
 echo text >text
 
-# refused STATUS WORD ARG...: one line that has WORD, and no mount.
+# refused STATUS WORD ARG...: fails with one line that has WORD, and mounts
+# nothing.
 refused() {
 	local want=$1 word=$2
 
@@ -75,7 +76,7 @@ for f in "" -f; do
 done
 refused 2 fifo src fifo
 
-# A damaged frame is refused by its cause.
+# The refusal of a damaged frame names the damage.
 cp -r src/a.b2frame bad.b2frame
 truncate -s 20 bad.b2frame/chunks.b2frame
 refused 3 bad.b2frame bad.b2frame mnt

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""C-Blosc2 changes a frame that the mount is changing, at the same time."""
+"""C-Blosc2 and the mount change a frame at the same time."""
 import contextlib
 import errno
 import os
@@ -105,7 +105,7 @@ def test_appended_chunks_take_no_number_of_ours():
 
 
 def test_more_chunks_than_are_left_to_others():
-    """They do take numbers of ours: those chunks get other ones."""
+    """C-Blosc2 takes chunk ids of ours; our chunks get other ids."""
     with opened(6) as (fd, want):
         for i in range(6):
             overwrite(fd, want, i, 10 + i)
@@ -149,7 +149,7 @@ def test_a_rewritten_chunk_is_found_whatever_its_times_say():
 
 
 def test_a_freed_number_that_another_program_takes():
-    """It has written the chunk, and not yet the index."""
+    """C-Blosc2 has written the chunk, but not the index yet."""
     with opened(6) as (fd, want):
         # Workers take numbers in any order; the largest one is to be free.
         n = 5
@@ -195,7 +195,7 @@ def test_both_with_locks():
 
 
 class Rounds:
-    """Counts what READER tells of; @said is the last line of it."""
+    """Counts the rounds of READER; @said is its last line."""
 
     def __init__(self, pipe):
         self.pipe, self.count, self.said = pipe, 0, ""
@@ -214,7 +214,7 @@ class Rounds:
             self.told.notify()
 
     def wait_for(self, count):
-        """Returns how many there are; no less unless READER has ended."""
+        """Waits for @count rounds, or the end of READER; returns the number."""
         with self.told:
             self.told.wait_for(lambda: self.count >= count or not self.pipe,
                                PATIENCE)
@@ -222,7 +222,7 @@ class Rounds:
 
 
 def test_a_reader_without_locks():
-    """The mount commits as often as it can; nothing that is shown stays old."""
+    """The mount commits as often as it can, and readers see the new data."""
     def chunk(number):
         return np.full(CHUNK // 8, number, "<u8").tobytes()
 
@@ -320,7 +320,7 @@ def make_plain(path):
 
 
 def test_a_reader_without_locks_is_not_stuck_at_a_length_that_comes_again():
-    """By chance it is one of 1,024 times."""
+    """An index has the old length by chance once in 1,024 times."""
     for path, make in (FRAME, make_plain), ("src/a.b2nd", make_array):
         answers = [follow(path, make) for _ in range(3)]
         assert answers.count("2\n") >= 2, answers

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whose a file is, who may do what with it, and when it was changed."""
+"""Owners, permissions and times of files."""
 import contextlib
 import errno
 import itertools
@@ -56,7 +56,8 @@ def test_files_belong_to_who_made_them():
                            ("p", 0o640), ("n", 0o640), ("d/readonly", 0o440),
                            ("d/nothing", 0), ("d/setuid", 0o6750)):
             assert who(f"mnt/{name}") == (ALICE, TEAM, mode), name
-        # Below too, and no user gets in who could not read the file.
+        # In SOURCE, too, and no user may enter the directory who could not read the
+        # file.
         assert who("src/f.b2frame/chunks.b2frame") == (ALICE, TEAM, 0o640)
         assert who("src/f.b2frame") == (ALICE, TEAM, 0o750)
         assert who("src/d/nothing.b2frame")[2] == 0o700
@@ -172,7 +173,7 @@ def test_who_may_do_what():
         refused(lambda: os.rename("mnt/f", "mnt/g"), errno.EPERM)
         refused(lambda: os.rmdir("mnt/d"), errno.EPERM)
         assert as_user(BOB, BOB, lambda: open("mnt/f", "rb").read()) == 0
-        # The owner may give it to a group of hers, and no other user may.
+        # Only the owner may give it to a group of hers.
         assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", -1, TEAM),
                        [TEAM]) == 0
         assert as_user(ALICE, ALICE, lambda: os.chown("mnt/f", BOB, -1)) == \
@@ -205,7 +206,7 @@ def test_a_change_takes_set_uid_away():
         for top, call in itertools.product(("mnt", "src"), calls):
             pathlib.Path(top, "f").write_bytes(b"program")
             os.chown("mnt/f", ALICE, ALICE)
-            # The mount shows them if others may not write.
+            # The mount shows the bits if other users may not write.
             for mode, left in (0o6755, 0o755), (0o6705, 0o2705):
                 if mode == 0o6705 and call in (twice, calls[-1]):
                     continue
@@ -252,7 +253,7 @@ def test_mode_and_owner_stay_with_commits():
 
 
 def check_files(name):
-    """All of a frame belongs to the owner of the file, who can read it."""
+    """All files of a frame belong to the owner of the shown file."""
     uid, gid, mode = who(f"mnt/{name}")
     top = f"src/{name}.b2frame"
     names = os.listdir(top)
@@ -290,7 +291,7 @@ def test_chunk_files_have_the_owner_and_the_mode_of_the_file():
                 f.write(data(1 << 20))
                 os.fsync(f.fileno())
                 check_files("open")
-            # Files that no index names yet follow too.
+            # Pending chunk files follow, too.
             f.write(data(4 << 20))
             wait_until(lambda: any(n.endswith(".new") for n in os.listdir(
                 "src/open.b2frame")), "chunk files")
@@ -321,7 +322,7 @@ def test_files_of_others_keep_owner_and_mode():
             assert who(f"{top}/000000F1.chunk") == (0, 0, 0o640)
         os.chown("mnt/f", BOB, BOB)
         assert who("target") == (0, 0, 0o640)
-        # Another index, in the place of hers.
+        # Another user's index, in the place of hers.
         os.chown("mnt/f", ALICE, ALICE)
         os.stat("mnt/f")
         os.rename(f"{top}/chunks.b2frame", "index")
@@ -342,7 +343,8 @@ def set_acl(path, mask, *named, owner=7, group=7, other=7):
 
 
 def test_no_user_gets_more_than_an_acl_gives():
-    """Neither of frames nor of other files, in folders with an ACL or not."""
+    """No user gets more access through the mount than in SOURCE, to frames and other
+    files, in directories with and without an ACL."""
     nobody = (2, BOB, 0)
     acls = {"user": [7, nobody], "group": [7, (8, TEAM, 4)],
             "mask": [4, (2, BOB, 7)], "none": [0, (2, BOB, 7)],
@@ -420,8 +422,8 @@ def plant(name, source, was):
 
 
 def test_files_of_a_frame_are_changed_by_one_look_at_its_index():
-    """ALICE puts BOB's index into the place of hers, and hers back while her chmod
-    is at it; a secret of BOB's lies among the chunks."""
+    """ALICE replaces her index by BOB's, and puts hers back during her chmod; a secret
+    of BOB's lies among the chunks."""
     os.chmod(".", 0o755)
     os.mkdir("src")
     os.chmod("src", 0o777)
@@ -435,7 +437,7 @@ def test_files_of_a_frame_are_changed_by_one_look_at_its_index():
         os.chmod(secret, 0o600)
         for path in "bobs", secret:
             os.chown(path, BOB, BOB)
-        # The kernel remembers that it is hers.
+        # The kernel has cached that it is hers.
         assert who("mnt/f") == (ALICE, ALICE, 0o644)
         plant(index, "bobs", "hers")
         with while_stopped(m, lambda: as_user(ALICE, ALICE, lambda: os.chmod(
@@ -446,7 +448,7 @@ def test_files_of_a_frame_are_changed_by_one_look_at_its_index():
 
 
 def test_no_file_of_a_commit_becomes_another_users():
-    """ALICE puts a file of root's in the place of her index while she writes."""
+    """ALICE replaces her index by a file of root's while she writes."""
     with setting(SPARSE):
         index = "src/f.b2frame/chunks.b2frame"
 
@@ -467,8 +469,8 @@ def test_no_file_of_a_commit_becomes_another_users():
 
 
 def test_set_id_bits_of_what_is_not_the_callers():
-    """The group of a file is another one by the time of chmod: ALICE's file with
-    the group of a set-group-id directory."""
+    """The group of a file changes before chmod: ALICE's file has the group of a
+    set-group-ID directory."""
     for small in SPARSE, "small=16k":
         with setting(small, "attr_timeout=600,suid") as m:
             name = "src/f.b2frame"
@@ -490,7 +492,7 @@ def test_set_id_bits_of_what_is_not_the_callers():
 
 @contextlib.contextmanager
 def on_ext4():
-    """src is on a filesystem that gives inode numbers again at once."""
+    """src is on a filesystem that reuses inode numbers at once."""
     os.mkdir("src")
     subprocess.run(["truncate", "-s", "16m", "disk"], check=True)
     subprocess.run(["mkfs.ext4", "-q", "disk"], check=True)
@@ -502,7 +504,8 @@ def on_ext4():
 
 
 def test_a_file_that_has_got_an_inode_number_again():
-    """It is another one, whatever descriptors there are of the first."""
+    """A new file with the same inode number is another file, whatever descriptors of
+    the first are open."""
     for kind in "sparse", "contiguous":
         with on_ext4():
             name = "src/x.b2frame"
@@ -531,7 +534,7 @@ def test_a_file_that_has_got_an_inode_number_again():
 
 
 def test_the_sticky_bit_is_about_what_is_there_now():
-    """The kernel remembers that a name is ALICE's when it has become BOB's."""
+    """The kernel has cached that a name is ALICE's when it becomes BOB's."""
     def put(top, uid, kind):
         if kind == "dir":
             os.mkdir(top)
@@ -570,7 +573,7 @@ def test_the_sticky_bit_is_about_what_is_there_now():
 
 
 def test_a_link_of_a_stranger_is_no_name():
-    """BOB's symbolic link to where a frame of ALICE's lies that has two names."""
+    """BOB's symbolic link to the home of a frame of ALICE's with two names."""
     with setting(SPARSE) as m:
         def two_names():
             touch("mnt/a")
@@ -583,7 +586,7 @@ def test_a_link_of_a_stranger_is_no_name():
         assert sorted(os.listdir("mnt")) == ["a", "b", "bobs.b2frame"]
         assert stat.S_ISLNK(os.lstat("mnt/bobs.b2frame").st_mode)
         assert os.stat("mnt/a").st_nlink == 2
-        # Whoever owns it now: it is their frame by both names.
+        # After a change of owner it is still one frame by both names.
         os.chown("mnt/a", TEAM, TEAM)
         assert sorted(os.listdir("mnt")) == ["a", "b", "bobs.b2frame"]
         assert os.stat("mnt/b").st_nlink == 2
@@ -612,7 +615,8 @@ def child(uid, call):
 
 
 def exchange_index():
-    """ALICE, below the mount: her index is hers, a link to root's, and gone."""
+    """ALICE in SOURCE: her index becomes her own file, a link to root's, and
+    missing."""
     os.rename("src/hers/x.b2frame/chunks.b2frame", "src/hers/kept")
     with contextlib.suppress(OSError):
         os.symlink("../../secret", "src/hers/x.b2frame/chunks.b2frame")
@@ -641,7 +645,7 @@ def use_hers():
 
 
 def remove_others():
-    """A name that was hers a moment ago may be BOB's now."""
+    """ALICE touches a name that may be BOB's by now."""
     with contextlib.suppress(OSError):
         touch("mnt/all/n")
     os.stat("mnt/all/n")
@@ -649,7 +653,7 @@ def remove_others():
 
 
 def keep_own():
-    """BOB: what he has made is there until he removes it."""
+    """BOB's files stay until he removes them."""
     os.close(os.open("mnt/all/n", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
     time.sleep(0.002)
     try:
@@ -659,7 +663,7 @@ def keep_own():
 
 
 def test_users_who_try_get_nothing():
-    """Races with no step that is sure; B2F_SECONDS makes it longer."""
+    """Races at random moments; B2F_SECONDS makes them longer."""
     os.mkdir("bob")
     os.chown("bob", BOB, BOB)
     with setting("attr_timeout=1,entry_timeout=1", SPARSE):
@@ -745,7 +749,7 @@ def test_times():
 
 
 def test_changes_change_times():
-    """mtime and ctime grow, or the ctime alone."""
+    """Calls that advance mtime and ctime, or the ctime alone."""
     with setting("attr_timeout=0"):
         def grows(which, call):
             before = times("mnt/f")
@@ -765,7 +769,7 @@ def test_changes_change_times():
         grows("mc", lambda: os.truncate("mnt/f", 5000))
         grows("mc", lambda: os.truncate("mnt/f", 50))
         grows("mc", lambda: open("mnt/f", "w").close())
-        # Nothing is cut, but the program has asked for it.
+        # Truncating an empty file counts as a change.
         grows("mc", lambda: open("mnt/f", "w").close())
         grows("c", lambda: os.chmod("mnt/f", 0o600))
         grows("c", lambda: os.chown("mnt/f", ALICE, ALICE))
@@ -806,9 +810,9 @@ def test_tools_keep_them():
 
 
 def test_a_user_mounts():
-    """Without root: own files, and no others."""
+    """Without root a mount shows its user's own files."""
     os.chmod(".", 0o755)
-    # fusermount3 wants one who has a name.
+    # fusermount3 wants a user with a name.
     user = pwd.getpwnam("nobody")
     for name in "src", "mnt":
         os.mkdir(name)

@@ -47,7 +47,7 @@ def test_stores_are_directories():
         for name in "t.b2z", "e.b2e":
             check_arrays(f"mnt/{name}")
         assert set(os.listdir("mnt/t.b2z/g")) == {"sub", "bytes", "h"}
-        # A key that is the beginning of another one.
+        # A key that is a prefix of another key.
         assert set(os.listdir("mnt/e.b2e")) == {"small", "big", "g",
                                                 "g.b2frame"}
         inside = pathlib.Path("mnt/m.b2z/embed.b2e/small")
@@ -160,7 +160,7 @@ def test_nothing_in_a_store_changes():
         fd = os.open(top, READ)
         os.fsync(fd)
         os.close(fd)
-        # Nor does it go by a rename of another one.
+        # Nor can it be replaced by a rename.
         zip_of("src/u.b2z", {"only": b"x"})
         assert error_of(os.rename, "mnt/u.b2z", top) == errno.ENOTEMPTY
         # The whole pack can be renamed like a file.
@@ -205,7 +205,7 @@ def test_members_that_cannot_be_shown_are_named():
         objects.append({"a": 1})
         store["/objects"] = objects
     with Mount("src", "mnt") as mount:
-        # x.b2nd is called so, as x is something else.
+        # x.b2nd keeps its suffix, because x is another member.
         assert set(os.listdir("mnt/z.b2z")) == {"x.b2nd", "x", "note", "short"}
         assert pathlib.Path("mnt/z.b2z/note").read_bytes() == b"plain"
         assert pathlib.Path("mnt/z.b2z/x/y").read_bytes() == b"plain"
@@ -225,7 +225,8 @@ def test_members_that_cannot_be_shown_are_named():
 
 
 def test_embed_stores_have_a_bound():
-    """Each keeps its index in memory; python-blosc2 puts one into a store."""
+    """Only some EmbedStores become directories, because each keeps its index in memory;
+    python-blosc2 puts one into a store."""
     os.mkdir("src")
     blosc2.EmbedStore("e.b2e", mode="w")["/x"] = np.arange(9)
     embed = pathlib.Path("e.b2e").read_bytes()
@@ -275,10 +276,10 @@ def test_another_version_is_seen():
         assert set(os.listdir("mnt/z.b2z")) == {"x", "new"}
         assert pathlib.Path("mnt/z.b2z/x").read_bytes() == \
             np.arange(99).tobytes()
-        # A program that has it open reads on.
+        # A program that has the file open reads the old data.
         assert opened.read() == np.arange(1, 9).tobytes()
         opened.close()
-        # Not in use any more, it is not open either.
+        # Once unused, the store is closed.
         wait_until(lambda: not any("z.b2z" in p for p in mount.open_paths()),
                    "the store is closed")
         assert os.stat("mnt/z.b2z/x").st_size == 99 * 8
@@ -304,7 +305,7 @@ def test_a_store_that_is_written_to_in_place_is_no_mixture():
                 open(f"mnt/z.b2z/{name}", "rb", buffering=0) as f:
             fd = f.fileno()
             head = os.fstat(fd).st_size - 4 * size
-            # The kernel is not to read ahead.
+            # Keep the kernel from reading ahead.
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
             assert os.pread(fd, size, head) == old[:size].tobytes()
             os.chmod("src/z.b2z", 0o600)

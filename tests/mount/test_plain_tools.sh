@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# What cat, dd, cp, tar and others read equals the plain bytes.
+# SPDX-License-Identifier: BSD-3-Clause cat, dd, cp, tar and others read the
+# plain bytes.
 . "$(dirname "$0")/lib.sh"
 
 mkdir src mnt out
@@ -59,7 +59,7 @@ done
 	"$(stat -c %a:%U:%Y src/sparse.b2frame/chunks.b2frame)" ] ||
 	fail "mode, owner, time"
 
-# Data are never without blocks, or tar -S would take them for zeros.
+# A file with data has blocks, or tar -S would take it for zeros.
 [ "$(stat -c %b mnt/byte)" -ge 8 ] || fail "blocks of byte"
 [ "$(stat -c %b mnt/empty)" -eq 0 ] || fail "blocks of empty"
 [ "$(stat -c %b mnt/sparse)" -lt "$(stat -c %b sparse.raw)" ] ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Root's privileges that a daemon of root does not use for other users."""
+"""A daemon of root does not use root's privileges for other users."""
 import contextlib
 import errno
 import os
@@ -17,7 +17,7 @@ MB = 1 << 20
 
 
 def fill(path):
-    """Writes what does not compress until there is no more room."""
+    """Writes incompressible data until the disk is full."""
     fd = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
     code = 0
     try:
@@ -42,7 +42,8 @@ def free_share():
 
 
 def test_reserved_blocks_are_not_for_users():
-    """A fifth of the disk is root's; frames and other files of users end before it."""
+    """A fifth of the disk is reserved for root; users' frames and other files cannot
+    use it."""
     for name, options in (("x", "small=0"), ("x", "small=1g"), ("y.b2z", "rw")):
         with power_disk.ext4(96 * MB, "-m", "20"):
             os.mkdir("disk/src")
@@ -151,7 +152,7 @@ def test_no_user_takes_all_descriptors():
             os.waitpid(pid, 0)
             for fd in told, tell, wait, go:
                 os.close(fd)
-            # Everything is given back.
+            # All descriptors are free again.
             assert as_user(ALICE, ALICE, lambda: open("mnt/d/0").close()) == 0
         for name in os.listdir("src/d"):
             path = f"src/d/{name}"

@@ -13,7 +13,7 @@ import numpy as np
 from mounting import Mount, error_of, main, make
 
 BLOSC = "user.blosc2."
-# In the header of a chunk; lz4hc writes what lz4 reads.
+# Formats in the header of a chunk; lz4hc writes the format of lz4.
 FORMATS = {0: "blosclz", 1: "lz4", 3: "zlib", 4: "zstd"}
 CHUNK = 1 << 20
 
@@ -29,13 +29,13 @@ def presets(path):
 
 
 def noise(n, seed):
-    """Shrinks with every codec."""
+    """Data that every codec compresses."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, 8, n // 8).astype("<i8").tobytes()
 
 
 def formats(path):
-    """The codec of each chunk, as C-Blosc2 sees them."""
+    """The codec of each chunk, as C-Blosc2 reads it."""
     opened = blosc2.open(str(path))
     schunk = getattr(opened, "schunk", opened)
     return [FORMATS[schunk.get_chunk(i)[2] >> 5]
@@ -50,7 +50,7 @@ def stored_bytes(path):
 
 
 def change_and_check(mount_path, backing, raw):
-    """Another codec for the second chunk alone; all else stays as it is."""
+    """Another codec for the second chunk alone; everything else stays."""
     before = os.stat(mount_path)
     preset(mount_path, codec="lz4", clevel=3, filters="bitshuffle")
     assert presets(mount_path) == ("lz4", "3", "bitshuffle")
@@ -104,7 +104,7 @@ def test_of_every_kind_of_frame():
         preset("mnt/small", codec="zlib", clevel=0)
         assert presets("mnt/small") == ("zlib", "0", "shuffle")
         assert pathlib.Path("mnt/small").read_bytes() == noise(8192, 3)
-        # It becomes a directory, of chunks made so.
+        # The frame becomes a directory, with chunks of these settings.
         preset("mnt/small", clevel=5)
         with open("mnt/small", "ab") as f:
             f.write(noise(CHUNK, 4))
@@ -212,7 +212,7 @@ def test_a_directory_tells_what_new_files_are_made_with():
         assert presets("mnt/d/sub/sub/x") == \
             ("zstd", "9", "shuffle+bytedelta")
         assert presets("mnt/other") == ("lz4", "1", "shuffle")
-    # It is in SOURCE, for the next mount.
+    # The attribute is stored in SOURCE, for the next mount.
     with Mount("src", "mnt", "-o", "xattr=list"):
         assert sorted(os.listxattr("mnt/d")) == [BLOSC + "codec",
                                                  BLOSC + "filters"]
@@ -242,7 +242,7 @@ def test_a_directory_tells_what_new_files_are_made_with():
 
 
 def test_a_directory_that_its_owner_cannot_write_to():
-    """By a daemon that is root without root's way around permissions."""
+    """The daemon is root without CAP_DAC_OVERRIDE."""
     os.makedirs("src/d")
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     with Mount("src", "mnt", wrap=drop):
@@ -272,7 +272,7 @@ def test_of_a_file_that_is_being_written():
             assert formats("src/f.b2frame")[:2] == ["zstd"] * 2
             assert formats("src/f.b2frame")[4:] == ["lz4"] * 2
         assert pathlib.Path("mnt/f").read_bytes() == b"".join(parts)
-        # The array that the file becomes is made so as well.
+        # The array that the file becomes has the settings as well.
         array = np.frombuffer(parts[0], "<i8")
         with open("mnt/a.npy", "wb") as f:
             preset(f.fileno(), codec="zlib", clevel=1)

@@ -15,7 +15,7 @@ def make_frame():
     import blosc2
     os.mkdir("src")
     raw = data(CHUNK * 4)
-    # Several threads store the blocks in the order in which they are done.
+    # Several threads would store blocks in the order in which they end.
     s = blosc2.SChunk(chunksize=CHUNK, urlpath="src/a.b2frame",
                       contiguous=False,
                       cparams={"typesize": 8, "blocksize": 1 << 17,
@@ -27,7 +27,7 @@ def make_frame():
 
 
 def trace_reads(raw, *offsets):
-    """(call, chunk file, first number, second) of each call on one."""
+    """(call, chunk file, first number, second number) of each call on a chunk file."""
     strace = ["strace", "-f", "-y", "-o", "calls", "-e",
               "trace=pread64,fadvise64"]
     with Mount("src", "mnt", wrap=strace):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lines of docs/demo.md that begin with $ print what stands below them there.
+"""The commands in docs/demo.md, behind $, print the lines below them.
 
 The Python programs that they run are in scripts/demo; the page shows parts of
 them.
@@ -19,13 +19,13 @@ PAGES = [(SOURCE / name).read_text(encoding="utf-8")
                       "docs/remote.md", "docs/speed.md", "docs/testing.md",
                       "docs/using.md")]
 DEMO = (SOURCE / "scripts/demo").read_text(encoding="utf-8")
-# The tests of packages are content with the first example.
+# Tests of packages run only the first example.
 LIMIT = 1 if os.environ.get("B2F_README") == "first" else None
 VENV = pathlib.Path(os.environ.get("B2F_PYTHON", SOURCE / ".venv/bin/python"))
 
 
 def blocks(language):
-    # Every second piece is inside of fences.
+    # Every second piece is inside fences.
     pieces = [piece for page in PAGES
               for piece in re.split(r"^```", page, flags=re.M)[1::2]]
     return [piece.split("\n", 1)[1] for piece in pieces
@@ -48,7 +48,7 @@ def steps():
 
 
 def usual(lines):
-    """Without what differs from day to day, and with how busy a machine is."""
+    """Removes values that depend on the day, or on the load of the machine."""
     out = []
     for line in lines:
         line = re.sub(r"^total \d+$", "total N", line)
@@ -102,7 +102,7 @@ def test_every_line_prints_what_it_should():
 
 
 def test_programs_are_those_that_run():
-    # The program for the module bloscfs runs in install/wheel.
+    # The example of the module bloscfs runs in install/wheel.
     shown = [block for block in blocks("python")
              if "import bloscfs" not in block]
     assert len(shown) >= 2

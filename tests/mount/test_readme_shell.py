@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of README.md and docs/, the manual pages included.
 
-Each block of lines for a shell is run here, or by the test that is named below;
-a new one is in no list, and fails.
+Each block for a shell is run here, or by the test named below; a new block is in no
+list, and fails.
 """
 import os
 import pathlib
@@ -52,12 +52,12 @@ def find(name):
 
 
 def local(command):
-    """With all places below this directory."""
+    """The command with absolute paths moved below this directory."""
     return re.sub(r"(?<![\w./])/(archive|data|mnt|fast|srv)\b", r"./\1", command)
 
 
 def run(command):
-    """The command as it stands, except for the paths."""
+    """Runs the command unchanged, except for the paths."""
     command = local(command)
     path = (f"{os.getcwd()}/bin:{BUILD}:{readme.VENV.parent}:"
             f"{os.environ['PATH']}")
@@ -151,7 +151,7 @@ def test_scratch():
 
 
 def start(command, port):
-    """The server of @command, once it answers."""
+    """Starts the server of @command, and waits until it answers."""
     words = command.rstrip("& ").replace("versitygw", s3_server.find())
     server = subprocess.Popen(["bash", "-c", local(f"exec env {words}")],
                               stdout=subprocess.DEVNULL)
@@ -224,7 +224,7 @@ def command_runs(line):
     prepare()
     for name, value in NAMES.items():
         line = re.sub(rf"\b{name}\b", value, line)
-    # Otherwise it goes on until a signal comes.
+    # Without --count it runs until a signal.
     line = line.replace("bloscctl top", "bloscctl top --count=1")
     try:
         subprocess.run([BUILD / "bloscfs", "src", "mnt"], check=True)

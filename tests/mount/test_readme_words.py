@@ -87,7 +87,7 @@ def of_page(path):
 
 
 def of_manual(path):
-    """The commands that macros of one line set, as a reader sees them."""
+    """The commands in macros of one line, as a reader sees them."""
     text = path.read_text(encoding="utf-8").replace("\\-", "-")
     found = re.findall(r'^\.(?:Pq )?(B|I|Li|Ql|Cm) "?([\w/-]+ .*?)"?$', text,
                        re.M)
@@ -147,7 +147,7 @@ def plain(command):
 
 
 def is_page(command):
-    """In docs/; the pages are not installed.  Without a number it is one of 1."""
+    """Checks that the page is in docs/; section 1 without a number."""
     _, *number, name = command.split()
     assert (SOURCE / f"docs/{name}.{(number or ['1'])[0]}").exists(), command
 
@@ -207,7 +207,7 @@ def test_each_is_run_or_has_a_reason():
         if re.match(r"[a-z]+/\w+$", name):
             test = SOURCE / "tests" / name.replace("/", "/test_")
             assert list(test.parent.glob(test.name + ".*")), name
-    # A function that a command names is there.
+    # A test function that a command names exists.
     for path, function in re.findall(r"(tests/\S+\.py) (test_\w+)",
                                      "\n".join(found)):
         assert f"\ndef {function}(" in (SOURCE / path).read_text(), path

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# Nothing can be written, whatever the way, and nothing below has changed.
+# SPDX-License-Identifier: BSD-3-Clause No call can write, and SOURCE does not
+# change.
 . "$(dirname "$0")/lib.sh"
 
 mkdir mnt src src/dir
@@ -18,7 +18,7 @@ def refused(what, *args, want=errno.EROFS, **kw):
     try:
         what(*args, **kw)
     except OSError as e:
-        # A name that is there may be told of first.
+        # For an existing name EEXIST may come first.
         assert e.errno == want, (what, args, e)
     else:
         raise AssertionError(f"{what} {args} was allowed")
@@ -56,7 +56,7 @@ start_fs src mnt -o ro
 ls -l mnt >/dev/null
 cp -a mnt/a copy
 cmp copy a.raw
-# Root can take the flag away; we still refuse.
+# Root can remove the flag of the mount; the daemon still refuses.
 if mount -o remount,rw "$work/mnt" 2>/dev/null; then
 	"$B2F_PYTHON" try.py mnt
 fi
@@ -67,7 +67,8 @@ expect 1 bash -c 'echo x >>file'
 grep -qi 'read-only' out || fail "not EROFS"
 stop_fs file
 
-# Nor what cannot be written to: that is said once, and the mount is read-only.
+# A SOURCE that cannot be written to is reported once, and the mount is
+# read-only.
 mkdir small && mount -t tmpfs -o size=8m none small && cp -r src/. small
 mount -o remount,ro small
 start_fs small mnt

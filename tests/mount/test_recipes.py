@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The examples of docs/recipes.md do what the page says, as they stand there.
+"""The examples of docs/recipes.md, unchanged, do what the page says.
 
 Where dask.distributed and xarray are not installed, the few lines of
 tests/support/stand_ins take their place; a container is a mount namespace with
@@ -104,7 +104,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s",
 
 
 def bucket(server):
-    """With one array, by way of bloscctl."""
+    """A bucket with one array, put there by bloscctl."""
     items = array((100, 1000), "first.b2nd")
     more = dict(KEYS, AWS_ENDPOINT_URL=server.url)
     subprocess.run([BUILD / "bloscctl", "copy", "-q", "first.b2nd",

@@ -16,13 +16,13 @@ from mounting import BUILD, main
 from remote import RemoteMount, read, save, web
 
 SIZE = 6 << 20
-# Stored as they are, so that each chunk is several cells.
+# Uncompressed chunks, so that each takes several cells.
 CHUNK = {"chunksize": 1 << 20}
 NAMES = {"x.b2frame": "x", "y.b2f": "y"}
 
 
 def settle(seconds_ago):
-    """Makes all files that old: chunks of a new foreign index are not kept."""
+    """Sets the times of all files: chunks of a young foreign index are not cached."""
     then = time.time() - seconds_ago
     for path in pathlib.Path("files").rglob("*"):
         os.utime(path, (then, then))
@@ -65,7 +65,7 @@ def check_first_and_second(way, name, content):
 
 
 def damage(way, end):
-    """The next answer with a part of a chunk has another byte in it, near its @end."""
+    """Falsifies a byte of the next answer with a part of a chunk, near its @end."""
     def lie(_, said):
         if said.status == 206 and len(said.body) > 70000 and not way.told:
             way.told = True
@@ -76,7 +76,7 @@ def damage(way, end):
 
 
 def test_what_came_damaged_is_not_kept():
-    """It is asked for again, by this mount and by later ones."""
+    """This mount and later ones ask for the falsified part again."""
     contents = make_files()
     for name, shown in NAMES.items():
         # With seals.
@@ -167,13 +167,13 @@ def test_a_changed_frame_is_read_anew():
             os.rename(f"files/{name}", f"files/old{name}")
             save(other, f"files/{name}", contiguous=name.endswith("b2f"),
                  **CHUNK)
-            # HTTP tells times by the second.
+            # Times in HTTP are whole seconds.
             settle(9000)
             check_first_and_second(way, name, other)
 
 
 def test_chunks_of_a_new_index_are_asked_for():
-    """A foreign program may put them behind it."""
+    """A foreign program may put chunks after the index."""
     contents = make_files()
     settle(60)
     with web("files") as (way, _):
@@ -193,7 +193,7 @@ def test_a_directory_that_cannot_be_used_costs_one_line():
 
 
 def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
-    """It is told of once, and nothing is left of what did not fit."""
+    """A full cache is reported once, and partial files are removed."""
     contents = make_files()
     os.mkdir("cache")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", "cache"],

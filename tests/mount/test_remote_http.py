@@ -63,13 +63,13 @@ def test_a_frame_opens_in_few_requests():
             os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             assert len(os.pread(f.fileno(), 4096, 500000)) == 4096
             assert count(way)[1] <= 2
-            # The kernel has it.
+            # The kernel has cached it.
             assert len(os.pread(f.fileno(), 4096, 500000)) == 4096
             assert count(way)[1] == 0
 
 
 def test_a_changed_frame_is_another_one():
-    """An open file is read in its version, or not at all."""
+    """An open file is read in the opened version, or not at all."""
     make_files()
     with web("files") as (way, _), \
             RemoteMount(f"{way.url}/y.b2nd", "-o",
@@ -78,7 +78,7 @@ def test_a_changed_frame_is_another_one():
             assert f.read(4096) == data(SIZE)[:4096]
             save(data(SIZE // 2)[::-1], "files/new.b2nd", contiguous=True)
             os.rename("files/new.b2nd", "files/y.b2nd")
-            # It may be here already.
+            # The bytes may be here already.
             try:
                 end = os.pread(f.fileno(), 4096, SIZE - 4096)
             except OSError as e:
@@ -91,13 +91,13 @@ def test_a_changed_frame_is_another_one():
 
 
 def test_https():
-    """Of a server with a certificate that the user trusts, and no other."""
+    """Only a server with a trusted certificate is mounted."""
     make_files()
     with HttpServer("files", tls=True) as server:
         url = f"{server.url}/x.b2frame"
         line, code = refused(url)
         assert code == 3 and url in line and "certificate" in line, line
-        # Of all variables for this the first one.
+        # The first of all variables for certificates counts.
         with mock.patch.dict(os.environ, AWS_CA_BUNDLE=str(TLS_CERT)), \
                 RemoteMount(url):
             assert read("mnt/x") == data(SIZE)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Keys that end are renewed by a mount that goes on longer than they."""
+"""A mount renews keys that expire."""
 import itertools
 import json
 import os
@@ -34,12 +34,12 @@ def keys(numbers):
 
 
 def asks():
-    """Has the server be asked; True: it answers."""
+    """Sends a request to the server; does it succeed?"""
     return error_of(os.listdir, "mnt") == 0
 
 
 def reads():
-    """May it read?  A listing may be younger than what the server allows."""
+    """Can it read?  A listing may be cached, so this reads data."""
     try:
         return read("mnt/x") == data(SIZE)
     except PermissionError:
@@ -57,7 +57,7 @@ def test_keys_of_a_container_are_renewed_before_they_end():
             assert read("mnt/x") == data(SIZE)
             server.keys = keys([2])
             wait_until(asks, "the keys are renewed")
-            # The old keys are used while no new ones can be had.
+            # The old keys are used while no new ones are available.
             there.status, there.asked = 500, []
             server.keys = keys(range(2, 1000))
             wait_until(lambda: asks() and there.asked,
@@ -95,7 +95,7 @@ def test_a_program_gives_keys_again_and_again():
                 wait_until(asks, "the program has run again")
             wait_until(reads, "its keys are used")
             assert not any(of_threads(mount.pid, "children")), of_threads(mount.pid, "children")
-            # Nothing of the daemon is open in it.
+            # The program inherits no descriptor of the daemon.
             fds = pathlib.Path("fds").read_text()
             assert "socket:" not in fds and "fuse" not in fds, fds
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames on nginx: what a real web server says of ranges and versions."""
+"""Frames on nginx: ranges and versions of a real web server."""
 import errno
 import os
 import pathlib
@@ -43,22 +43,23 @@ def test_frames_are_read_by_ranges():
                 with RemoteMount(f"{server.url}/{place}/{name}"):
                     assert read(f"mnt/{shown}") == data(SIZE)
                 asked = [(s, r) for m, s, r in server.log() if m == "GET"]
-                # 404: of a file it asks for the index in it; and the first
-                # question of all, for a page that there is not.
+                # 404: the mount asks for an index below the file; and the test's first
+                # request asks for a missing page.
                 assert {s for s, _ in asked} <= {"206", "301", "404"}, asked
                 assert all(r.startswith("bytes=") for s, r in asked
                            if s != "404"), asked
 
 
 def replace():
-    """y.b2f by a frame with other bytes everywhere."""
+    """Replaces y.b2f by a frame with other bytes everywhere."""
     save(data(SIZE, 7), "files/new", contiguous=True)
     date("files/new", NEW)
     os.rename("files/new", "files/y.b2f")
 
 
 def check_versions(url):
-    """An open file is read in its version, or not at all; an open finds the new one."""
+    """An open file is read in the opened version, or not at all; a new open finds the
+    new version."""
     with RemoteMount(url, "-o", "refresh=1,attr_timeout=0,entry_timeout=0"):
         with open("mnt/y", "rb", buffering=0) as f:
             assert f.read(4096) == data(SIZE)[:4096]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores that are one object (.b2z, .b2e), and views, are shown as local ones are."""
+"""Stores that are one object (.b2z, .b2e), and views, are shown like local ones."""
 import errno
 import os
 import pathlib
@@ -40,7 +40,7 @@ def put_files(server):
 
 
 def everything(top):
-    """All that is shown below @top: kinds, sizes, bytes."""
+    """Kinds, sizes and bytes of everything below @top."""
     found = {}
     for here, dirs, files in os.walk(top):
         for name in dirs:

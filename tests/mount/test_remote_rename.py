@@ -24,7 +24,7 @@ from remote import RemoteMount, read, s3, save
 
 SIZE = 3 << 20
 CHUNK = 1 << 16
-# Changes of other clients are seen at once.
+# Changes of other clients are visible at once.
 NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
 
 
@@ -33,7 +33,7 @@ def write(path, content):
 
 
 def keys(client):
-    """All that is in the bucket; a page of it."""
+    """The keys of the bucket; one page of the listing."""
     body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
     return re.findall("<Key>([^<]*)</Key>", body.decode())
 
@@ -71,7 +71,7 @@ def test_a_file_gets_another_name():
             os.rename("mnt/d/b", "mnt/d/sub/c")
             assert os.listdir("mnt/d") == ["sub"]
             assert read("mnt/d/sub/c") == data(SIZE)
-            # The name is free, and another file.
+            # The old name is free for another file.
             write("mnt/d/b", b"another")
             assert os.stat("mnt/d/b").st_ino != os.stat("mnt/d/sub/c").st_ino
             subprocess.run(["mv", "mnt/d/sub/c", "mnt/e"], check=True)
@@ -145,7 +145,7 @@ def test_what_is_open_goes_along():
                 assert read("mnt/old") == expected
                 assert os.pread(f.fileno(), SIZE, 0) == expected
                 assert os.fstat(f.fileno()).st_nlink == 1
-                # The other one is what it was, and goes.
+                # A reader of the replaced file goes on, and then the file is removed.
                 assert os.pread(old.fileno(), 100, SIZE - 100) == \
                     data(SIZE, 1)[-100:]
                 assert os.pread(old.fileno(), 11, 0) == b"never there"
@@ -153,7 +153,7 @@ def test_what_is_open_goes_along():
                 os.fsync(old.fileno())
                 assert os.fstat(old.fileno()).st_nlink == 0
                 old.close()
-                # Again, and by a name that was used.
+                # Again, to a name that was used before.
                 os.rename("mnt/old", "mnt/a")
                 f.seek(0)
                 f.write(b"begin")
@@ -167,7 +167,7 @@ def test_what_is_open_goes_along():
 def test_arrays_are_saved_over():
     with s3() as (_, client):
         with RemoteMount("s3://bucket"):
-            # NumPy here would keep the proxy, a thread, from answering it.
+            # NumPy in this process would keep the proxy's thread from answering it.
             subprocess.run([sys.executable, "-c", """
 import os
 import numpy as np
@@ -224,7 +224,7 @@ def test_two_mounts_rename_one_name():
                 assert read("mnt2/x") == b"one %d" % i
                 save_as_editors_do("mnt2/x", b"other %d" % i)
                 assert read("mnt/x") == b"other %d" % i
-            # A rename takes the other client's changes along.
+            # A rename includes changes of the other client.
             write("mnt2/x", b"changed")
             os.rename("mnt/x", "mnt/y")
             assert read("mnt2/y") == b"changed"
@@ -233,7 +233,7 @@ def test_two_mounts_rename_one_name():
 
 
 def test_frames_of_others_are_renamed():
-    """Their chunks have no checksums, and keep their ids."""
+    """Chunks of stock have no checksums, and keep their ids."""
     with s3() as (_, client):
         put_frame(client, "x.b2frame", data(SIZE, 5))
         put_frame(client, "y.b2frame", data(SIZE, 6))
@@ -241,7 +241,7 @@ def test_frames_of_others_are_renamed():
             os.rename("mnt/x", "mnt/z")
             assert read("mnt/z") == data(SIZE, 5)
             assert download(client, "z.b2frame") == data(SIZE, 5)
-            # They would take the place of the other one's.
+            # The chunks would replace chunks of the other frame.
             assert error_of(os.rename, "mnt/z", "mnt/y") == errno.EXDEV
             assert read("mnt/y") == data(SIZE, 6)
             subprocess.run(["mv", "mnt/z", "mnt/y"], check=True)
@@ -261,7 +261,7 @@ def test_a_rename_that_fails_leaves_both_names():
             way.fault = None
             assert read("mnt/x") == data(SIZE, 1)
             assert read("mnt/y") == data(SIZE, 2)
-            # The answer is lost, but not what was done.
+            # The answer is lost, but the request is done.
             way.fault = lambda r: lose if r.method == "PUT" and \
                 r.path.endswith("chunks.b2frame") else None
             os.rename("mnt/x", "mnt/y")
@@ -309,7 +309,7 @@ def test_what_is_not_replaced_in_the_end_loses_nothing():
                 try:
                     assert held.wait(60)
                     close = pool.submit(y.close)
-                    # It waits for what comes of the rename.
+                    # The close waits for the rename.
                     concurrent.futures.wait([close], 0.3)
                 finally:
                     go.set()

@@ -37,7 +37,7 @@ def fill(client):
     client.put_tree("sparse.b2nd", "bucket/d/sub dir/plain name")
     client.put("bucket/d/text", b"plain bytes" * 1000)
     client.put("bucket/d/note.b2", b"called like a frame")
-    # A name that is another one's without its suffix.
+    # Two frames whose names differ in the suffix alone.
     client.put_tree("y.b2f", "bucket/d/both.b2f")
     client.put_tree("y.b2f", "bucket/d/both.b2")
 
@@ -100,7 +100,7 @@ def test_a_prefix_that_is_not_there_yet_is_an_empty_directory():
         with RemoteMount("s3://bucket/new/one/") as mount:
             assert read("mnt/x") == data(SIZE)
             assert mount.log().count("yet") == 1
-        # As before: what is an object, or a frame.
+        # An object or a frame in the place of a directory is refused.
         client.put("bucket/object", data(SIZE))
         assert "object: " in refused("s3://bucket/object")[0]
 
@@ -145,7 +145,7 @@ def test_many_names_are_listed():
 
 
 def try_read(path):
-    """Bytes of one version, or None: it went while it was read."""
+    """The bytes of one version; None: the file was removed meanwhile."""
     try:
         found = read(path)
     except OSError as e:
@@ -172,7 +172,7 @@ def test_a_new_version_is_seen_and_never_mixed():
                 rewrite("x.b2frame", data(SIZE, 7))
                 client.put_tree("x.b2frame", "bucket/x.b2frame")
                 wait_until(lambda: try_read("mnt/x") == data(SIZE, 7), "news")
-                # The old one goes on as far as it is here, and says so.
+                # The old version is read as far as it is here; then comes an error.
                 try:
                     end = os.pread(f.fileno(), 4096, SIZE - 4096)
                 except OSError as e:
@@ -184,7 +184,8 @@ def test_a_new_version_is_seen_and_never_mixed():
 
 
 def test_a_listing_may_be_older_than_its_objects():
-    """Each lookup finds another version than is listed, and the same again."""
+    """Each lookup finds another version than the listing, and then the same one
+    again."""
     with s3() as (_, client):
         save(data(1000), "a.b2f", contiguous=True)
         save(data(2000), "b.b2f", contiguous=True)
@@ -248,7 +249,7 @@ def test_a_program_that_is_killed_waits_for_no_server():
                 way.fault = lambda r, text=text: \
                     silent if text in f"{r.path}&" else None
                 kill(start(way, text.rstrip("&"), *command))
-            # Others are not held up, and have what they want of the same chunk.
+            # Other readers of the same chunk are not held up.
             assert read("mnt/d/y") == data(SIZE)
             way.fault = None
             with open("mnt/d/x", "rb", buffering=0) as f:

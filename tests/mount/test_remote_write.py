@@ -27,7 +27,7 @@ from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
 CHUNK = 1 << 16
-# Changes of other clients are seen at once.
+# Changes of other clients are visible at once.
 NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
 
 
@@ -39,7 +39,7 @@ def put_frame(client, name="x", content=None):
 
 
 def keys(client):
-    """All that is in the bucket; a page of it."""
+    """The keys of the bucket; one page of the listing."""
     body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
     return re.findall("<Key>([^<]*)</Key>", body.decode())
 
@@ -51,7 +51,7 @@ def download(client, name):
     target.mkdir()
     for key in client.names(f"bucket/d/{name}/"):
         code, _, body = client.request("GET", f"bucket/d/{name}/{key}")
-        # A chunk that was never committed may go meanwhile.
+        # A chunk that was never committed may be removed meanwhile.
         if code != 404:
             (target / key).write_bytes(body)
     return blosc2.open(str(target))[:]
@@ -63,7 +63,7 @@ def chunks(client, name):
 
 
 def in_another_process(code):
-    """A page fault here would keep the proxy, a thread, from answering it."""
+    """A page fault in this process would keep the proxy's thread from answering it."""
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
 
 
@@ -95,14 +95,14 @@ def test_an_array_is_written_anew():
     with s3() as (_, client):
         client.put_tree("local.b2nd", "bucket/d/a.b2nd")
         with RemoteMount("s3://bucket/d"):
-            # Nothing of it is an error, and a part of it too.
+            # Closing without data, or with a part of them, is an error.
             assert error_of(os.close, os.open(
                 "mnt/a", os.O_WRONLY | os.O_TRUNC)) == errno.EPERM
             fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
             os.write(fd, new[:1000])
             assert error_of(os.fsync, fd) == errno.EPERM
             assert error_of(os.close, fd) == errno.EPERM
-            # The kernel tells of a close later.
+            # The daemon hears of a close later.
             wait_until(lambda: read("mnt/a") == array.tobytes(), "the old one")
             with open("mnt/a", "wb") as f:
                 f.write(new[:240000])
@@ -142,7 +142,7 @@ def test_files_and_directories_come_and_go():
             assert read("mnt/d/empty") == b""
             assert os.listdir("mnt/d/sub dir") == ["deep"]
             os.rmdir("mnt/d/sub dir/deep")
-            # The last file does not take its directory along.
+            # A directory stays when its last file is removed.
             for name in os.listdir("mnt/d"):
                 if name != "sub dir":
                     os.unlink(f"mnt/d/{name}")
@@ -219,7 +219,7 @@ def test_a_file_is_removed_while_it_is_open():
                     b"still" + data(SIZE)[5:10]
                 assert os.fstat(f.fileno()).st_nlink == 0
                 assert os.pread(new.fileno(), 20, 0) == b"never there"
-                # Another one of that name has nothing to do with it.
+                # A new file of that name is independent.
                 pathlib.Path("mnt/x").write_bytes(data(SIZE, 9))
                 assert os.pread(f.fileno(), 100, SIZE - 100) == \
                     data(SIZE)[-100:]
@@ -245,7 +245,7 @@ def test_chunks_without_an_index_are_no_file():
 
 
 def test_a_frame_that_others_remove_is_no_directory():
-    """The listing that has its name is older."""
+    """A cached listing still has the name."""
     with s3() as (_, client):
         put_frame(client, "x")
         save(data(SIZE), "local", chunksize=CHUNK)
@@ -279,7 +279,7 @@ def test_two_mounts_write_one_frame():
             assert download(client, "x.b2frame") == expected
             wait_until(lambda: read("mnt/x") == expected, "the other's bytes")
             wait_until(lambda: read("mnt2/x") == expected, "the other's bytes")
-            # The same chunk: the second one is told.
+            # Both change the same chunk: the second one gets an error.
             os.pwrite(a, b"1", 100)
             os.pwrite(b, b"2", 200)
             os.fsync(a)
@@ -292,13 +292,13 @@ def test_two_mounts_write_one_frame():
 
 
 def versions(fd, npages=SIZE >> 12, first=0):
-    """Versions of the pages that one read() brings."""
+    """The versions of the pages that one read() returns."""
     found = os.pread(fd, npages << 12, first << 12)
     return {found[i:i + 8] for i in range(0, len(found), 8)}
 
 
 def test_no_read_is_of_two_versions():
-    """The file is open for writing here, and another client replaces it."""
+    """The file is open for writing in one mount, and another client replaces it."""
     def content(version, npages):
         return version.to_bytes(8, "little") * (512 * npages)
 
@@ -315,14 +315,14 @@ def test_no_read_is_of_two_versions():
             for version in range(2, 6):
                 fd = os.open("mnt/x", os.O_RDWR)
                 z = os.open("mnt/z", os.O_RDWR)
-                # A look at it takes long; the ticker looks at it behind x.
+                # A look at z takes long; the ticker looks at it after x.
                 way.fault = lambda r: \
                     stall(0.7) if "z.b2frame/chunks" in r.path else None
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
                 for page in range(0, 300, 3):
                     versions(fd, 1, page)
-                # A longer one, or a shorter one.
+                # Replace it by a longer or shorter file.
                 pathlib.Path("mnt2/t").write_bytes(
                     content(version, 300 + 200 * (version % 2)))
                 os.rename("mnt2/t", "mnt2/x")
@@ -359,7 +359,7 @@ def test_a_server_that_fails_at_fsync_loses_nothing():
 
 
 def test_a_load_balancer_that_asks_twice_loses_nothing():
-    """Each second answer is that what has been put exists already."""
+    """Every second answer claims that the new object exists already."""
     with s3() as (way, client):
         put_frame(client)
         way.fault = lambda r: \
@@ -392,7 +392,8 @@ def test_what_three_mounts_replace_is_not_mixed():
 
 
 def test_a_server_that_is_away_for_a_while_is_waited_for():
-    """Three seconds of it: the mount, a reader, a writer, and the unmount."""
+    """The server is away for three seconds: at the mount, a read, a write, and the
+    unmount."""
     class Away:
         def __call__(self, _):
             return status(503) if time.monotonic() < self.until else None
@@ -506,8 +507,8 @@ def test_a_killed_daemon_leaves_one_commit():
 
 
 def test_dirty_memory_is_bounded():
-    # Beside dirtysize and cachesize, 64 MiB may be on their way, in up to twice
-    # as much memory.
+    # Beside dirtysize and cachesize, 64 MiB may be in transfer, in up to twice as much
+    # memory.
     size = 256 << 20
     block = np.random.default_rng(1).bytes(1 << 20)
     with s3():
@@ -555,7 +556,7 @@ def test_what_short_mounts_replace_goes_with_a_later_mount():
         let_a_minute_pass(client, "x.b2frame")
         with RemoteMount("s3://bucket/d"):
             assert read("mnt/x") == before
-            # There is room, as programs that look before they write ask.
+            # statvfs(2) reports room, for programs that check it before they write.
             st = os.statvfs("mnt")
             assert st.f_bavail * st.f_frsize == 1 << 60, st
         now = len(chunks(client, "x.b2frame"))

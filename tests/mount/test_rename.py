@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything renamed over everything: as in a local directory, also if open."""
+"""Every kind renamed over every kind, open or not, as in a local directory."""
 import ctypes
 import errno
 import itertools
@@ -40,7 +40,7 @@ def templates():
 
 
 def put(kind, folder, name, local):
-    """Makes @kind, shown as @name, in @folder; and its like in @local."""
+    """Makes @kind, shown as @name, in @folder, and its counterpart in @local."""
     src = pathlib.Path(folder)
     local = pathlib.Path(local)
     if kind == "linked":
@@ -118,7 +118,7 @@ def play(case, old_kind, new_kind, flags, other_folder, is_open):
         f.seek(0)
         assert f.read() == content
         f.close()
-    # Nothing is left beside, and the frames are where their suffix says.
+    # No leftovers, and the frames have their suffixes.
     if got == 0 and flags == EXCHANGE:
         assert len(os.listdir(src)) == (2 if other_folder else 3)
     if got == 0 and flags != EXCHANGE and old_kind in FRAMES:
@@ -149,8 +149,8 @@ def play_all(combinations, *options):
 
 
 def combine(flags):
-    """Every kind over every kind, in its directory and into another one; open
-    in one of these two cases."""
+    """Every kind over every kind, within a directory and into another one; open in one
+    of these two cases."""
     kinds = FRAMES + OTHERS
     pairs = itertools.product(kinds, [*kinds, None], flags)
     all_of_them = [(*pair, other, other ^ bool((i + i // 10) % 2))
@@ -171,7 +171,7 @@ def test_exchange():
 
 
 def test_exchange_that_would_change_a_name():
-    """A frame whose suffix is taken off would lose the suffix of its name, too."""
+    """Exchanges after which a frame would show another name are refused."""
     os.mkdir("src")
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a.b2").write_text("a")
@@ -198,12 +198,12 @@ def test_flags_that_do_not_exist():
 
 
 def test_names_with_suffixes():
-    """Over a name that another one's stem is, and away from it."""
+    """Renames to and from a name that is the stem of another name."""
     os.mkdir("src")
     with Mount("src", "mnt"):
         for name in "a", "b":
             pathlib.Path(f"mnt/{name}").write_text(name)
-        # A stem and its file change places, step by step.
+        # A file and the name with a suffix are renamed in turn.
         os.rename("mnt/a", "mnt/a.b2frame")
         assert os.listdir("src").count("a.b2frame.b2frame") == 1
         os.rename("mnt/b", "mnt/a")
@@ -242,8 +242,8 @@ def test_folders_that_are_in_use():
 
 
 def text_of(path):
-    """The kernel looks a name up once more if its file has been replaced since;
-    after two in a row it gives up."""
+    """Repeats a call that fails with ESTALE: the kernel looks a replaced name up once
+    more, and then gives up."""
     while True:
         try:
             return pathlib.Path(path).read_text()
@@ -281,7 +281,7 @@ def test_there_is_always_one():
 
 
 def test_names_that_change_while_they_are_looked_at():
-    """Two files are two files, whichever of them a look finds by a name."""
+    """Exchanged files keep their inodes, whichever of them a lookup finds."""
     templates()
     os.mkdir("src")
     for name, kind in ("a", "contiguous"), ("b", "frame"), ("c", "contiguous"):
@@ -301,7 +301,7 @@ def test_names_that_change_while_they_are_looked_at():
         try:
             for _ in range(rounds):
                 assert sorted(os.listdir("mnt")) == ["a", "b", "c"]
-                # The kernel asks again once for a file that has gone.
+                # The kernel asks once more for a file that was replaced.
                 assert error_of(os.stat, "mnt/a") in (0, errno.ESTALE)
         finally:
             done.set()
@@ -340,8 +340,8 @@ def states_in_source(top, name):
 
 
 def rename_and_die(old, new, number):
-    """Kills the daemon before the @number-th change of a directory.  Returns
-    whether that came."""
+    """Kills the daemon before the @number-th change of a directory.  Returns whether it
+    came that far."""
     armed = pathlib.Path("armed")
     mount = Mount("src", "mnt", "-s", "-o", "small=16k", wrap=signal_at(
         signal.SIGKILL, number, "any")).__enter__()
@@ -379,7 +379,7 @@ def die_at_each_step(old_kind, new_kind, other_folder):
         assert found in [
             ([before["old"][1]], [before[new][1]]), ([], [after[new][1]])], (
                 number, [[x[:10] for x in y] for y in found])
-        # The tool finds neither what lies aside nor what leads nowhere.
+        # bloscctl lists neither hidden files nor dangling links.
         told = subprocess.run([BUILD / "bloscctl", "ls", "-r", "src"],
                               capture_output=True, text=True).stdout
         assert ".bloscfs" not in told, told
@@ -398,7 +398,8 @@ def die_at_each_step(old_kind, new_kind, other_folder):
 
 
 def test_a_kill_at_each_step():
-    """Both are what they were, or OLD is NEW, also without the daemon."""
+    """After a kill both names have their old contents, or NEW has OLD's, also without
+    the daemon."""
     templates()
     kinds = ["frame", "b2nd", "contiguous", "text", "linked"]
     # Names of one frame stay in one directory.
@@ -419,7 +420,8 @@ SIZES = {"small": 1000, "large": 300000}
 
 
 def two_mounts(call):
-    """The first one stops at its first @call once there is a file armed."""
+    """Two mounts; the first one stops at its first @call once the file "armed"
+    exists."""
     os.mkdir("src")
     fresh = "attr_timeout=0,entry_timeout=0"
     return (Mount("src", "mnt", "-o", fresh,
@@ -428,7 +430,7 @@ def two_mounts(call):
 
 
 def test_another_mount_was_faster_to_replace():
-    """The file to be replaced or deleted has another form by then; the kernel asks
+    """The file to be replaced or deleted changes its form meanwhile; the kernel asks
     once more."""
     for old, (before, now) in itertools.product(
             SIZES, itertools.permutations(SIZES)):
@@ -464,8 +466,7 @@ def test_another_mount_was_faster_before_a_removal():
 
 
 def test_readers_of_another_mount():
-    """An open file gives its old data, or an error that it has gone; a new open
-    gives the new data."""
+    """An open file gives its old data or ESTALE; a new open gives the new data."""
     for before, now in itertools.product(SIZES, SIZES):
         one, two = two_mounts("any")
         with one, two:

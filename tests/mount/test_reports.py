@@ -50,7 +50,7 @@ def test_an_unused_mount_ends():
     os.mkdir("src")
     with Mount("src", "mnt", "-o", "timeout=1,commit=600") as m:
         with open("mnt/a", "wb") as f:
-            # Open files keep it.
+            # Open files keep the mount.
             time.sleep(3)
             assert os.path.ismount("mnt")
             f.write(b"1" * 5000)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that are whole, but of another time; scripts/soak damage does more."""
+"""Whole files of another generation; scripts/soak damage does more."""
 from mounting import main
 from rollback import damage_many
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of C-Blosc2 that programs save over, by NAME.npy and by NAME."""
+"""Programs save over arrays of C-Blosc2, by NAME.npy and by NAME."""
 import errno
 import itertools
 import os
@@ -20,7 +20,7 @@ SHAPE, CHUNKS = (70, 33), (32, 16)
 
 
 def check_array(want, kind):
-    """The contents for C-Blosc2, of the file, and of its view."""
+    """Checks the contents of the frame, of the file, and of its view."""
     a = blosc2.open("src/a.b2nd", mode="r")
     assert np.array_equal(a[:], want), kind
     assert a.schunk.vlmeta["unit"] == "K" and a.chunks == CHUNKS
@@ -29,7 +29,8 @@ def check_array(want, kind):
 
 
 def test_an_array_is_saved_over():
-    """In place if it is one of the same kind; if not, nothing changes."""
+    """An array of the same shape and type is saved in place; another one changes
+    nothing."""
     rng = np.random.default_rng(1)
     first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
     os.mkdir("src")
@@ -66,7 +67,7 @@ OTHERS = [(70, 33, "<f4"), (4, 33, "<i8"), (300, 500, "<i8"), (70, 33, "S7"),
 
 
 def stored(path):
-    """The contents for C-Blosc2: items, type, and the metalayers kept."""
+    """Checks the frame with C-Blosc2: items, type, and kept metalayers."""
     a = blosc2.open(path, mode="r")
     assert a.schunk.vlmeta["unit"] == "K" and "mine" in a.schunk.meta
     assert a.schunk.meta["mine"] == b"stays"
@@ -108,7 +109,7 @@ def test_an_array_is_replaced_by_another_one():
 
 
 def test_an_array_that_is_not_saved_whole_stays():
-    """Whenever the program ends, or the daemon, and whatever it wrote."""
+    """The program or the daemon ends at any moment, after any write."""
     rng = np.random.default_rng(3)
     first = rng.integers(0, 1000, SHAPE)
     os.mkdir("src")
@@ -162,7 +163,7 @@ def test_writeback_cache_shows_no_empty_array():
 
 
 def test_the_items_of_an_array_are_written_anew():
-    """In place if they are as many; if not, nothing changes."""
+    """As many bytes are saved in place; another number changes nothing."""
     rng = np.random.default_rng(4)
     first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
     os.mkdir("src")
@@ -216,7 +217,7 @@ def test_a_contiguous_array_is_replaced_by_another_one():
 
 
 def make_tensors(items):
-    """By each function of python-blosc2, and in both kinds of storage."""
+    """With each function of python-blosc2, in both kinds of storage."""
     shutil.rmtree("src", ignore_errors=True)
     os.mkdir("src")
     blosc2.save_array(items, "src/a.b2frame", mode="w")
@@ -227,7 +228,8 @@ def make_tensors(items):
 
 
 def shows(path, want):
-    """While an array comes back, a reader may see parts of both."""
+    """Does the file have @want?  Until an array is restored, a reader may see parts of
+    both."""
     try:
         return np.array_equal(np.load(path), want)
     except ValueError:
@@ -293,7 +295,7 @@ def fsync(path):
 
 
 def test_empty_arrays_of_any_shape_replace_each_other():
-    """A longer header covers where the trailer of the empty frame was."""
+    """A longer header overwrites the trailer of the empty frame."""
     for options in (), ("small=0",):
         shutil.rmtree("src", ignore_errors=True)
         os.mkdir("src")
@@ -315,7 +317,7 @@ def test_random_arrays_are_saved_over_each_other():
 
 
 def save_killed(array, call, n, path="mnt/a.npy"):
-    """Kills the daemon at its @call number @n.  Returns whether that came."""
+    """Kills the daemon at its @n-th @call.  Returns whether it came that far."""
     scratch = Scratch()
     scratch.start()
     tracer = subprocess.Popen(

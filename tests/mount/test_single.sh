@@ -8,7 +8,7 @@ mkdir mnt
 make_frame s.b2frame s.raw
 make_frame c.b2nd c.raw kind=contiguous seed=1
 
-# Every suffix goes; what has none stays.
+# Every suffix is hidden; a name without one stays.
 for suffix in .b2frame .b2f .b2 .b2nd .b2eframe .other ""; do
 	for name in s.b2frame c.b2nd; do
 		mv $name "data$suffix"
@@ -47,7 +47,7 @@ for name in s.b2frame c.b2nd; do
 	done
 done
 
-# Written to, wherever it is shown: both kinds of frames.
+# Both kinds of frames are written to, wherever they are shown.
 overwrite() {
 	printf '%s' "$2" | dd of="$1" bs=1 seek=12345 conv=notrunc status=none
 	printf '%s' "$2" | dd of="$raw" bs=1 seek=12345 conv=notrunc status=none
@@ -71,7 +71,7 @@ for name in s.b2frame c.b2nd; do
 	"$B2F_BUILD/bloscctl" cat $name | cmp -s - $raw || fail "$name"
 done
 
-# By the name that was given, a link's, and from another folder.
+# By the given name, by a link, and from another directory.
 mkdir dir
 ln -s ../s.b2frame dir/link.b2frame
 (cd dir && exec "$bloscfs" link.b2frame ../mnt)

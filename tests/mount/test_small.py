@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""New files: small ones are one file each, and each stays what it is."""
+"""New small files are one file each; larger ones become directories."""
 import fcntl
 import itertools
 import mmap
@@ -54,7 +54,7 @@ def test_small_files_are_one_file():
 
 
 def test_what_is_large_at_first_is_a_directory():
-    """By any call that makes it so, however much of it is not stored yet."""
+    """Any call that makes it longer, however much is not stored yet."""
     def extend(how, fd):
         if how == "write":
             os.pwrite(fd, b"e", LIMIT)
@@ -90,7 +90,7 @@ def test_what_is_large_at_first_is_a_directory():
                 assert os.stat("mnt/f").st_ino == number
                 assert [x.inode() for x in os.scandir("mnt")] == [number]
                 check(model, False)
-                # Cut, it stays what it is.
+                # After a cut it keeps its form.
                 os.truncate("mnt/f", 3)
                 check(model[:3], False)
                 assert not hidden()
@@ -99,7 +99,7 @@ def test_what_is_large_at_first_is_a_directory():
 
 
 def test_what_is_small_at_first_stays_one_file():
-    """However it is committed first, and however it grows."""
+    """For each first commit, and each way to grow."""
     def commit(how):
         with open("mnt/f", "wb", buffering=0) as f:
             f.write(noise(10))
@@ -163,7 +163,7 @@ def test_the_index_tells_what_is_stored():
             write(True)
         for path in pathlib.Path("src").iterdir():
             cbytes = blosc2.open(str(path)).cbytes
-            # Ids count as bytes, too, and in one file the chunks before.
+            # The told size includes the ids, and in one file the earlier chunks.
             most = len(data) + 2000
             if path.is_file():
                 most = 2 * len(data) + LIMIT
@@ -172,16 +172,17 @@ def test_the_index_tells_what_is_stored():
 
 
 def test_one_file_is_not_much_longer_than_a_copy():
-    """Whatever is written to it, and while others read it."""
+    """While a program writes to it, and others read it."""
     rng = random.Random(7)
     model = bytearray(noise(8 << 20))
     seen, ended = [], threading.Event()
-    # All versions written of each page, and the index of the last one known stored.
+    # All written versions of each page, and the index of the last version known to be
+    # stored.
     written = {at: [bytes(model[at:at + 4096])] for at in range(0, len(model), 4096)}
     stored = dict.fromkeys(written, 0)
 
     def read(path):
-        """Each page is what it was, or what was written meanwhile."""
+        """Checks that each page has its stored version or a later one."""
         while not ended.is_set():
             page = rng.randrange(len(model) >> 12) << 12
             first = stored[page]
@@ -219,7 +220,7 @@ def test_one_file_is_not_much_longer_than_a_copy():
                     overwrite(fd, 50)
                 mtime = os.fstat(fd).st_mtime_ns
                 os.close(fd)
-                # Others may see the time at which its last bytes were put in place.
+                # The other mount may see the time of the last write in SOURCE.
                 wait_until(lambda: os.stat("mnt/f").st_mtime_ns == mtime, "its time")
                 check_length(i)
                 assert held.seek(0) == 0 and held.read() == model
@@ -245,7 +246,7 @@ def test_one_file_is_not_much_longer_than_a_copy():
 
 
 def test_so_it_is_with_many_chunks():
-    """The room of each is known, though their sizes are not all read."""
+    """The blocks of each file are known, though not all sizes are read."""
     rng = random.Random(3)
     model = bytearray(noise(20 << 20))
     with Scratch("small=1g", "chunksize=16k", "dirtysize=1m", "codec=lz4") as scratch:
@@ -274,7 +275,7 @@ def split_modes(paths):
 
 
 def test_python_blosc2_2_0_0_opens_new_frames():
-    """It knows no split mode 4, which means the same as 3."""
+    """An older python-blosc2 knows no split mode 4, which means the same as 3."""
     pathlib.Path("data").write_bytes(noise(3 * LIMIT))
     for options in (SMALL,), ("small=0",):
         with Scratch(*options):
@@ -294,7 +295,7 @@ def test_python_blosc2_2_0_0_opens_new_frames():
 
 
 def test_arrays():
-    """They are directories from the start if their header says so."""
+    """.npy files are directories from the start if their header tells a large size."""
     rng = np.random.default_rng(2)
     with Scratch(SMALL):
         for n in 1, 8000, 9000, 3, 100000, 2:
@@ -344,7 +345,7 @@ def test_names_come_and_go_while_it_is_open():
         check(b, False)
         os.unlink("mnt/f")
         assert shown() == [] and not hidden()
-        # A hard link is one of a file.
+        # A hard link to a file.
         append(a)
         os.link("mnt/f", "mnt/g")
         append(b)
@@ -373,7 +374,7 @@ def test_readers_go_on():
 
 
 def test_a_writer_that_waits_elsewhere():
-    """It gets the directory, not the file that was there when it began."""
+    """The open gets the directory, not the file that was there at its beginning."""
     with Scratch(SMALL), Mount("src", "other", "-o", "rw") as other:
         with open("mnt/f", "ab", buffering=0) as f:
             def write():
@@ -383,7 +384,7 @@ def test_a_writer_that_waits_elsewhere():
 
             thread = threading.Thread(target=write)
             thread.start()
-            # It has opened the file, and cannot get its lock.
+            # The other mount has opened the file, and waits for its lock.
             wait_until(lambda: str(FRAME.absolute()) in other.open_paths(),
                        "an open elsewhere")
             f.write(bytes(2 * LIMIT))
@@ -437,7 +438,7 @@ def test_beside_c_blosc2():
 
 
 def test_recompressed():
-    """It stays one file, and so it does when it grows."""
+    """The frame stays one file, also when it grows."""
     with Scratch(SMALL):
         append(b"words " * 1000)
     bloscctl("recompress", "-9", "--codec=lz4hc", FRAME)
@@ -485,7 +486,7 @@ def test_a_leftover_that_is_being_deleted():
 def test_a_file_that_is_being_made():
     """Data that another mount writes to it at that moment stays.
 
-    That can only be where the filesystem has no files without a name.
+    That can only happen on a filesystem without O_TMPFILE.
     """
     os.mkdir("below")
     with Mount("below", "src", "-o", "rw"), Scratch(SMALL) as scratch, \
@@ -502,7 +503,7 @@ def test_a_file_that_is_being_made():
 
 
 def test_a_file_is_seen_when_it_is_whole():
-    """Where the filesystem has files without a name."""
+    """On a filesystem with O_TMPFILE."""
     with Scratch(SMALL) as scratch:
         thread = threading.Thread(target=append, args=(b"first",))
         with traced(scratch, "pwrite64", "delay_enter=300000:when=1"):
@@ -517,8 +518,8 @@ ALL = f"{CHANGES},mkdirat,dup3"
 
 
 def form_killed(durable, first, second, call):
-    """Kills the daemon at its @call-th change.  Returns whether that came, and
-    how much the program was told to be durable."""
+    """Kills the daemon at its @call-th change.  Returns whether it came that far, and
+    the number of acknowledged fsyncs."""
     shutil.rmtree("src", ignore_errors=True)
     told = 0
     scratch = Scratch(SMALL, "commit=0")
@@ -550,7 +551,7 @@ def test_a_kill_leaves_what_was_committed():
                      if not x.startswith(".bloscfs")]
             if told or names:
                 assert names == [FRAME.name], (call, names)
-                # Made, and killed before anything was written to it.
+                # The daemon was killed after the create, before any write.
                 blank = FRAME.stat().st_size == 0
                 found = b"" if blank else stock_bytes(FRAME)
                 bloscctl("verify", FRAME)
@@ -572,7 +573,7 @@ def test_a_kill_leaves_what_was_committed():
 
 
 def test_an_error_leaves_what_can_be_used():
-    """After one failure of any call the file is as the program was told."""
+    """After one failure of any call the file has all acknowledged data."""
     first, second = noise(3000), noise(2 * LIMIT, 1)
     calls = ("mkdirat", "renameat2", "linkat", "fsync", "fdatasync", "fchmod",
              "pwrite64")

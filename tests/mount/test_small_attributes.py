@@ -45,7 +45,7 @@ def test_attributes_stay():
 
 
 def test_what_belongs_to_others_stays_a_file():
-    """If the daemon may not give them the directory."""
+    """The file stays one file if the daemon may not set these attributes."""
     with Scratch(SMALL) as scratch:
         touch()
         os.chown(FRAME, 12, 13)
@@ -64,7 +64,7 @@ def acl(*entries):
 
 
 def test_access_is_that_of_the_file():
-    """Not what the default ACL of the directory gives to new ones."""
+    """It keeps its ACL, and gets none from the directory's default ACL."""
     default, access = (f"system.posix_acl_{x}" for x in ("default", "access"))
     others = acl((1, 7, -1), (2, 7, 1234), (4, 7, -1), (0x10, 7, -1),
                  (0x20, 0, -1))
@@ -107,7 +107,7 @@ def test_only_what_it_was_is_a_leftover():
 
 
 def test_a_number_is_shown_once():
-    """The old file's number is no other file's while the kernel may have it."""
+    """No other file gets the old inode number while the kernel may know it."""
     with Scratch(SMALL):
         touch()
         old = os.stat("mnt/f").st_ino

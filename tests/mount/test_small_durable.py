@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small new files, which are one file each: which data are durable or lost."""
+"""Durability of small new files, which are one file each."""
 import errno
 import fcntl
 import itertools
@@ -20,7 +20,7 @@ from small import FRAME, LIMIT, SMALL, append, check, noise
 
 
 def test_synced_arrays():
-    """Their header is longer than that of the empty file, and covers its index."""
+    """Their header is longer than that of the empty file, and overwrites its index."""
     with Scratch(SMALL):
         for n in 1, 2000, 7000:
             a = np.arange(n)
@@ -46,13 +46,13 @@ def test_what_is_durable_when():
         for path in "mnt/f", "mnt/g":
             assert t.during(lambda: append(b"new", path), "fsync",
                             "syncfs") == 0
-        # Data, header, and the folder that has the name.
+        # Data, header, and the directory with the name.
         assert t.during(lambda: rewrite("mnt/f"), "fsync") == 0
         assert t.during(lambda: fsync("mnt/f"), "fsync") >= 2
         assert t.during(lambda: fsync("mnt/f"), "fsync") == 0
         # From now on an older state could be lost.
         assert t.during(lambda: rewrite("mnt/f"), "fsync") >= 2
-        # For the header no journal is written.
+        # The header is synced without the journal.
         assert " fdatasync(" in pathlib.Path("trace").read_text()
         # A file is made durable before it replaces a durable one.
         assert t.during(lambda: os.rename("mnt/g", "mnt/f"), "fsync") >= 1
@@ -63,7 +63,7 @@ def test_what_is_durable_when():
 
 
 def is_on_disk(path):
-    """Has the filesystem given the first byte of @path a place?  (FIEMAP)"""
+    """Has the filesystem allocated the first byte of @path?  (FIEMAP)"""
     request = bytearray(struct.pack("=QQIIII56x", 0, 1, 0, 0, 1, 0))
     with open(path, "rb") as f:
         try:
@@ -77,7 +77,7 @@ def is_on_disk(path):
 def calls_of_writing(before=lambda: None):
     """The daemon's sync calls at each of three changes of a new file.
 
-    before: called when it is open, and nothing is in it.
+    before: called when the new file is open and empty.
     """
     strace = ["strace", "-f", "-qq", "-o", "calls", "-e",
               "trace=sync_file_range,fsync"]
@@ -94,7 +94,7 @@ def calls_of_writing(before=lambda: None):
 
 
 def test_the_first_close_waits_for_no_disk():
-    """A later one does: there is something older to lose."""
+    """A later close does, because an older state could be lost."""
     # Other programs may sync the disk at any moment.
     for n in range(20):
         pathlib.Path(f"any{n}").write_bytes(b"any")
@@ -108,7 +108,7 @@ def test_the_first_close_waits_for_no_disk():
 
 
 def test_the_first_close_syncs_if_the_disk_has_the_empty_file():
-    """The new header is written over that, and could get there before the data."""
+    """The new header overwrites that, and could reach the disk before the data."""
     def sync():
         with open(FRAME, "rb") as f:
             os.fsync(f.fileno())
@@ -116,7 +116,7 @@ def test_the_first_close_syncs_if_the_disk_has_the_empty_file():
 
 
 def test_what_is_made_while_the_timer_syncs():
-    """A file that is closed just then is left to the next sync."""
+    """A file that is closed during a sync is left to the next sync."""
     with Scratch(SMALL, "commit=1") as scratch:
         end = time.monotonic() + 4
         for i in itertools.count():
@@ -144,7 +144,7 @@ def is_not_kept_open(path):
 
 
 def damage(path, n):
-    """Behind the magic, so that it is a frame by that."""
+    """Damages the header behind the magic, so that it still counts as a frame."""
     raw = bytearray(path.read_bytes())
     path.write_bytes((raw[:10], raw[:40], raw[:16] + b"?" * 8 + raw[24:],
                       raw[:-9] + b"?" + raw[-8:])[n % 4])

@@ -17,7 +17,7 @@ FRESH = "attr_timeout=0,commit=600,chunksize=64k"
 
 
 def tick():
-    """Longer than clocks of filesystems take."""
+    """Waits for longer than a tick of the filesystem's clock."""
     time.sleep(.05)
 
 
@@ -42,7 +42,7 @@ def test_a_close_is_no_change():
             assert ctime() == shown.st_ctime_ns, mode
             assert os.stat("mnt/x").st_mtime_ns == shown.st_mtime_ns
             assert ctime() >= shown.st_mtime_ns
-            # Nor is the end of what the kernel knows of an open file.
+            # Nor is forgetting an inode a change.
             with open("mnt/x", "rb") as f:
                 f.read()
             assert ctime() == shown.st_ctime_ns, mode
@@ -142,7 +142,7 @@ def test_a_rename_lets_readers_change_the_atime():
 
 
 def test_a_look_is_no_access():
-    """At whatever file; its atime is so old that a read would change it."""
+    """For each kind of file; its atime is so old that a read would change it."""
     old = time.time() - 3 * 86400
     with Scratch(FRESH, "entry_timeout=0"):
         write(b"x" * 1000)
@@ -158,8 +158,8 @@ def test_a_look_is_no_access():
 
 
 def test_an_atime_that_is_set_stays():
-    """Through a descriptor that may write, as touch, cp and rsync do it; of a
-    file that is just being made, is small, contiguous, or large."""
+    """Sets times through a descriptor for writing, as touch, cp and rsync do; of new,
+    small, contiguous and large files."""
     old = time.time() - 300 * 86400
     os.mkdir(SRC)
     make_contiguous(SRC / "contiguous.b2frame")

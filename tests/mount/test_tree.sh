@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# A folder: names, collisions, everything that is no frame.
+# SPDX-License-Identifier: BSD-3-Clause A mounted directory: names, collisions,
+# files that are no frames.
 . "$(dirname "$0")/lib.sh"
 
 mkdir src mnt
@@ -90,7 +90,7 @@ for name in contiguous no_suffix_flat two.b2 ...b2; do
 	cmp "mnt/$name" flat.raw
 done
 
-# Frames have one name only, and nothing else is there.
+# Frames have one name only, and no other names exist.
 for name in plain.b2frame contiguous.b2f two double.b2nd.b2frame double \
 	nested/deeper/inner.b2frame plain.b2 text dir nothing; do
 	[ ! -e "mnt/$name" ] || fail "$name must not be there"
@@ -117,11 +117,11 @@ expect 1 cat mnt/loop
 	fail "types"
 [ "$(stat -c %t:%T mnt/device)" = 1:3 ] || fail "device numbers"
 [ "$(stat -c %a mnt/private)" = 700 ] || fail "mode"
-# A FIFO is the kernel's: what goes in through the one comes out of the same.
+# The kernel serves a FIFO: bytes written to it come out of it.
 (timeout 5 sh -c 'echo through >mnt/fifo' &)
 [ "$(timeout 5 cat mnt/fifo)" = through ] || fail "fifo"
 
-# Changes of others are seen: by name at once or after a second.
+# Foreign changes are visible at once by name, or after a second.
 frame late.b2frame
 cmp mnt/late one.raw
 rm -r src/late.b2frame
@@ -160,7 +160,7 @@ start_fs src mnt -o uid=12,gid=34,umask=027,dmask=077
 [ "$(stat -c %u:%g:%a mnt/moved)" = 12:34:700 ] || fail "dmask"
 stop_fs mnt
 
-# A directory that no user may enter hides the frame that it is.
+# A frame's directory that users may not enter.
 for mode in 700 711 750 751 755 000; do
 	frame "mode$mode.b2frame"
 	chmod 644 "src/mode$mode.b2frame/chunks.b2frame"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl umount: when it returns, all that was written is stored."""
+"""bloscctl umount: when it returns, all written data are stored."""
 import contextlib
 import ctypes
 import errno
@@ -28,7 +28,7 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 @contextlib.contextmanager
 def in_background(*options):
-    """Ends with no mount left; the block has to unmount."""
+    """Mounts in the background; the block has to unmount."""
     SRC.mkdir(exist_ok=True)
     MNT.mkdir(exist_ok=True)
     subprocess.run([BUILD / "bloscfs", "-o",
@@ -38,7 +38,7 @@ def in_background(*options):
 
 
 def write_mapped(want):
-    """Nothing is written back before the last close.
+    """Changes a file through a map that is written back at the last close.
 
     Python's own maps keep a descriptor, whose close is a commit.
     """
@@ -86,7 +86,7 @@ def test_what_was_mapped_is_stored_when_it_returns():
 
 
 def test_what_is_written_back_after_the_flush_is_committed_at_once():
-    """Though a reader keeps the file open."""
+    """Written data are stored although a reader keeps the file open."""
     with Scratch("commit=600"):
         (MNT / "x").write_bytes(bytes(MIB))
         with open(MNT / "x", "rb") as reader:
@@ -109,7 +109,7 @@ def test_what_cannot_be_unmounted():
                                               MNT / "x", status=1)
         with open(MNT / "x", "rb"):
             assert "busy" in run(BUILD / "bloscctl", "umount", MNT, status=1)
-        # A busy mount is unmounted lazily, and its end is not waited for.
+        # umount -l detaches a busy mount, without waiting for its end.
         with open(MNT / "x", "rb") as f:
             run(BUILD / "bloscctl", "umount", "-l", MNT)
             assert not mountpoints(pathlib.Path.cwd())
@@ -176,14 +176,14 @@ def check_goes_on(other, unmount_other):
 
 
 def test_a_mount_that_is_somewhere_else_too():
-    # Beside the mount there is another one of the same filesystem.
+    # A bind mount of the same filesystem.
     with in_background("commit=600"):
         other = pathlib.Path("other").absolute()
         other.mkdir()
         subprocess.run(["mount", "--bind", MNT, other], check=True)
         check_goes_on(other,
                       lambda: run(BUILD / "bloscctl", "umount", other))
-    # The other place may be in another namespace, as a container's.
+    # The other mount may be in another namespace, as in a container.
     with in_background("commit=600"):
         holder = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -198,7 +198,7 @@ def test_a_mount_that_is_somewhere_else_too():
 
 
 def as_helpers(*commands):
-    """Runs @commands where umount(8) finds our helpers, and nothing else does."""
+    """Runs @commands in a namespace in which umount(8) finds our helpers."""
     script = """set -e
 findmnt -rno TARGET -t fuse.bloscfs | while read -r at; do
 	umount -i -l "$at"
@@ -229,14 +229,14 @@ def test_umount_8_finds_the_helper():
 
 
 def test_root_unmounts_what_a_user_has_mounted():
-    """Though it may not look into it."""
+    """Root unmounts a mount that it may not look into."""
     with tempfile.TemporaryDirectory() as top:
         os.chmod(top, 0o755)
         user = pwd.getpwnam("nobody")
         for name in "src", "mnt":
             os.mkdir(f"{top}/{name}")
             os.chown(f"{top}/{name}", user.pw_uid, user.pw_gid)
-        # Where other users can reach it, and may open /dev/fuse.
+        # A copy that other users can reach, where they may open /dev/fuse.
         bloscfs = shutil.copy(BUILD / "bloscfs", top)
         as_user = f"setpriv --reuid={user.pw_uid} --regid={user.pw_gid} " \
                   "--clear-groups"

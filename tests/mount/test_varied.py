@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames of chunks of different sizes, written to by the mount and by C-Blosc2
 
-Chunks that there are keep their sizes; what a file grows by goes to new ones.
+Existing chunks keep their sizes; appended data go into new chunks.
 """
 import errno
 import json
@@ -66,7 +66,7 @@ def in_both_storages(test):
 def check_where_bytes_go(path, shown, model, _):
     assert json.loads(os.getxattr(shown, "user.blosc2.info"))["writable"]
     with open(shown, "r+b", buffering=0) as f:
-        # Parts of two chunks, and all of the one between.
+        # Parts of two chunks, and the whole chunk between them.
         f.seek(12300)
         f.write(b"x" * 300)
         model[12300:12600] = b"x" * 300
@@ -85,7 +85,7 @@ def check_where_bytes_go(path, shown, model, _):
     os.truncate(shown, 900)
     assert sizes(path) == [400, 500]
     assert shown.read_bytes() == model[:400] + bytes(500)
-    # It stays what it is: C-Blosc2 makes no fixed chunks of it either.
+    # Its chunks stay variable: C-Blosc2 does not make them fixed either.
     shown.write_bytes(model)
     assert sizes(path)[:-1] == [10000] * (len(model) // 10000)
     assert b"".join(chunks(path)) == model
@@ -146,7 +146,7 @@ def change(rng, f, model):
 
 
 def change_theirs(rng, path, model):
-    """One change of C-Blosc2's."""
+    """Makes one change by C-Blosc2."""
     starts = np.cumsum([0, *sizes(path)]).tolist()
     n = rng.randrange(len(starts) - 1)
     data = some(rng, rng.randrange(1, 3000) * 4, zeros=False)
@@ -184,7 +184,7 @@ test_mixed_rounds = in_both_storages(check_mixed_rounds)
 
 
 def test_chunks_without_a_length():
-    """C-Blosc2 notes of a chunk of zeros that it is one, not how long."""
+    """C-Blosc2 stores no length of a chunk of zeros."""
     os.mkdir("src")
     make("src/x.b2frame", contiguous=False)
     for n in 800, 400:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways to write that not every form has; test_matrix.py has the others."""
+"""Ways to write that only some forms have; test_matrix.py has the others."""
 import concurrent.futures
 import errno
 import json
@@ -22,7 +22,7 @@ MODES = [(), ("writeback_cache",)]
 
 
 def in_both_modes(play):
-    """@play gets the options of the mount, and a name for its files."""
+    """Calls @play with the options of each mount, and a name for its files."""
     for n, options in enumerate(MODES):
         play(options, f"f{n}")
 
@@ -101,7 +101,7 @@ def test_the_level_follows_the_writer():
         pathlib.Path("mnt/told").write_bytes(want)
     hasty = stored("src/hasty.b2frame")
     assert all(size in pair for size, *pair in zip(hasty, fast, good)), hasty
-    # Chunks come faster than they are encoded, but for the last ones.
+    # Chunks come faster than they are encoded, except for the last ones.
     assert sum(a == b for a, b in zip(hasty, fast)) > n // 2, hasty
     assert stored("src/calm.b2frame") == good[:1]
     assert stored("src/told.b2frame") == good
@@ -119,7 +119,7 @@ def look_on(name, end):
 
 
 def test_sizes_that_are_looked_at_while_they_change():
-    """A look from before a close must not bring its size back afterwards."""
+    """A lookup that began before a close must not bring the old size back."""
     for options in (), ("entry_timeout=0",):
         with mounted(*options), \
                 concurrent.futures.ThreadPoolExecutor() as pool:
@@ -197,7 +197,7 @@ def test_frames_that_cannot_be_written_to():
         assert error_of(os.truncate, "mnt/flat", 5) == errno.EROFS
         raw = read("mnt/flat")
         assert len(raw) == 5238
-        # Everything else is as for any file.
+        # Other operations work as with any file.
         os.chmod("mnt/flat", 0o600)
         os.utime("mnt/flat", (1, 1))
         os.rename("mnt/flat", "mnt/moved")
@@ -222,7 +222,7 @@ def test_zeros_that_are_no_whole_items():
 
 
 def test_chunks_that_are_no_whole_items():
-    """No entry can stand for such a chunk of zeros."""
+    """A chunk of zeros of that length needs a chunk file."""
     want = bytearray(data(5005))
     os.makedirs("src")
     s = blosc2.SChunk(chunksize=1001, urlpath="src/a.b2frame", mode="w",

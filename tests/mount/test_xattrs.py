@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Extended attributes: those of files, and what a frame says of itself."""
+"""Extended attributes of files, and those that describe a frame."""
 import dataclasses
 import errno
 import json
@@ -60,7 +60,7 @@ def test_user_attributes_of_all_sorts_of_files():
     with Mount("src", "mnt"):
         for path in paths:
             assert attributes(path) == want[path], path
-    # They are where other programs find them.
+    # They are in SOURCE, where other programs find them.
     index = "src/frame.b2frame/chunks.b2frame"
     assert os.getxattr(index, "user.a") == b"2"
 
@@ -171,7 +171,8 @@ def test_what_a_frame_says():
 
 
 def test_vlmetalayers_are_decoded():
-    """Texts and bytes are given as such, others as JSON; the stored bytes stay."""
+    """Texts and bytes are given unchanged, other values as JSON; the stored bytes
+    stay."""
     values = {"units": "kelvin", "grid": {"dx": 0.1, "of": [1, None, "µ"]},
               "n": 5, "table": bytes(range(256)), "empty": "",
               "fits": "x" * 65000, "long": "x" * 70000}
@@ -199,18 +200,19 @@ def test_vlmetalayers_are_decoded():
             assert error_of(get, name) == errno.E2BIG
         for name in "vlmeta.other", "vlmeta_raw.other", "vlmeta_raw", "vlmeta":
             assert error_of(get, name) == errno.ENODATA, name
-        # Once each, so that a copy of all has no twins.
+        # Each is listed once, so that a copy of all has no duplicates.
         assert sorted(n for n in os.listxattr("mnt/f") if "vlmeta" in n) == \
             sorted(f"user.blosc2.vlmeta.{n}" for n in [*values, "raw"])
 
 
 def test_why_a_frame_cannot_be_written_to():
-    """Its attribute, its mode and bloscctl say so before an open does."""
+    """Its attribute, its mode and bloscctl show that it cannot be written to before an
+    open fails."""
     os.mkdir("src")
     make("src/f.b2frame", None, nbytes=1000)
     s = blosc2.SChunk(chunksize=1000, urlpath="src/v.b2frame", mode="w",
                       contiguous=False, cparams={"typesize": 1})
-    # C-Blosc2 notes no length of a chunk of zeros among such.
+    # C-Blosc2 stores no length of a chunk of zeros in such frames.
     for data in (b"a" * 1000, b"b" * 500, b"c" * 1000, bytes(900), b"d" * 500,
                  bytes(800), b"e" * 500):
         s.append_data(data)
@@ -229,7 +231,7 @@ def test_why_a_frame_cannot_be_written_to():
             assert mode(f.fileno()) == 0o444
             os.chmod("mnt/v", 0o440)
             assert mode(f.fileno()) == mode("mnt/v") == 0o440
-        # It can be written to as it could, once it is another frame.
+        # After it was replaced by a sound frame its mode allows writing again.
         assert mode(index) == 0o660
     said = subprocess.run([BUILD / "bloscctl", "info", "src/v.b2frame"],
                           check=True, capture_output=True).stdout

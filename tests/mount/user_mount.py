@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""user_mount - mounts src on mnt as the user it is run by, and uses it
+"""user_mount - mounts src on mnt as the current user, and uses it
 
 For test_owners; bloscfs is in the current folder.
 """
@@ -20,7 +20,7 @@ def error_of(call, *args):
 
 
 def check_file(mode):
-    """The maker of a file may write to it, with whatever mode it has."""
+    """The creator of a file may write to it, whatever its mode is."""
     name = f"mnt/{mode:o}"
     fd = os.open(name, os.O_CREAT | os.O_RDWR, mode)
     os.write(fd, b"written")
@@ -51,7 +51,7 @@ def check_folders():
 
 
 def make_closed():
-    """Frames that the daemon may not read, and a frame that it may read."""
+    """Frames that the daemon may not read, and a readable frame."""
     for kind, name in ("--contiguous", "flat.b2f"), ("--plain", "dir.b2frame"):
         subprocess.run(["./bloscctl", "compress", "-q", kind, "-o",
                         f"src/{name}", "bloscctl"], check=True)
@@ -59,7 +59,7 @@ def make_closed():
 
 
 def check_closed():
-    """Names stay what they are while modes change."""
+    """Names stay the same while modes change."""
     assert sorted(os.listdir("mnt")) == ["dir", "flat"], os.listdir("mnt")
     for name, frame, mode in (("flat", "flat.b2f", 0o600),
                               ("dir", "dir.b2frame", 0o700)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""users - what other users than root get"""
+"""users - calls as users other than root"""
 import os
 import sys
 
