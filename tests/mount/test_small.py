@@ -220,7 +220,7 @@ def test_one_file_is_not_much_longer_than_a_copy():
                     overwrite(fd, 50)
                 mtime = os.fstat(fd).st_mtime_ns
                 os.close(fd)
-                # The other mount may see the time of the last write in SOURCE.
+                # Until a commit the time may be that of the last write in SOURCE.
                 wait_until(lambda: os.stat("mnt/f").st_mtime_ns == mtime, "its time")
                 check_length(i)
                 assert held.seek(0) == 0 and held.read() == model

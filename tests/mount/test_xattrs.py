@@ -231,7 +231,8 @@ def test_why_a_frame_cannot_be_written_to():
             assert mode(f.fileno()) == 0o444
             os.chmod("mnt/v", 0o440)
             assert mode(f.fileno()) == mode("mnt/v") == 0o440
-        # After it was replaced by a sound frame its mode allows writing again.
+        # In SOURCE the mode still allows writing, for the time when another frame is
+        # there.
         assert mode(index) == 0o660
     said = subprocess.run([BUILD / "bloscctl", "info", "src/v.b2frame"],
                           check=True, capture_output=True).stdout
