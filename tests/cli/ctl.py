@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ctl.py - what the tests of bloscctl in Python have in common
+"""ctl.py - shared by the Python tests of bloscctl
 
-What bloscctl writes is read by python-blosc2.
+python-blosc2 reads the frames that bloscctl writes.
 """
 import collections
 import contextlib
@@ -30,7 +30,7 @@ def stock_bytes(path):
     return b"".join(schunk.decompress_chunk(n) for n in range(schunk.nchunks))
 
 
-# The chunks of an array die with it.
+# Keeps arrays alive, whose chunks would die with them.
 ALIVE = collections.deque(maxlen=4)
 
 
@@ -41,7 +41,8 @@ def open_stock(path):
 
 
 def check_frame(path, data, **said):
-    """@path holds @data for stock and for us, is sound, and says @said."""
+    """Checks that @path holds @data for stock and for us, is sound, and has the facts
+    @said."""
     assert stock_bytes(path) == data, path
     assert cat(path) == data, path
     out, err = ctl("verify", path)
@@ -63,7 +64,8 @@ def golden_frames():
 
 
 def check_alike(some, others):
-    """Each holds what the one at the same place does; few processes say so."""
+    """Checks that frames at the same positions hold the same data, with few
+    processes."""
     if cat(*some) != cat(*others):
         for one, other in zip(some, others, strict=True):
             assert cat(one) == cat(other), (one, other)
@@ -127,7 +129,7 @@ def run_all(namespace):
 
 @contextlib.contextmanager
 def small_disk(size, files=0):
-    """A directory with room for @size bytes, in so many files, or any number of
+    """Makes a directory with room for @size bytes, in that many files or any number of
     them; needs its own namespace."""
     os.mkdir("disk")
     subprocess.run(["mount", "-t", "tmpfs", "-o",

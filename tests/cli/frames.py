@@ -4,7 +4,7 @@
 
 usage: frames.py NAME...
 
-Beside NAME, NAME.data has the bytes that it holds, if they are not too many.
+NAME.data, beside NAME, has the bytes of the frame if they are not too many.
 """
 import os
 import struct
@@ -45,21 +45,21 @@ def flat(name):
 
 
 def zlib(name):
-    """Noise, whose every flipped bit is noticed by the checksum of zlib."""
+    """Noise in zlib, whose checksum notices every flipped bit."""
     data = bytes(byte & 0x3f for byte in noise(4 * CHUNK))
     write(name, data, False, typesize=1, codec=blosc2.Codec.ZLIB,
           filters=[blosc2.Filter.NOFILTER])
 
 
 def holes(name):
-    """Zeros as chunks, and zeros inside of a chunk."""
+    """Chunks of zeros, and zeros inside a chunk."""
     inner = noise(100000) + bytes(700000) + noise(248576)
     write(name, noise(1 << 20) + bytes(4 << 20) + inner + bytes(2 << 20),
           False, chunksize=1 << 20, typesize=1)
 
 
 def big(name):
-    """More than fits a small disk."""
+    """A frame too large for a small disk."""
     write(name, noise(3 << 20), False, chunksize=1 << 18, typesize=1)
 
 
@@ -140,7 +140,7 @@ def index_file(entries, nbytes, cbytes, chunksize):
 
 
 def million(name):
-    """A million entries, all of them of four small chunk files."""
+    """A million entries that name four small chunk files."""
     os.mkdir(name)
     for i in range(4):
         with open(f"{name}/{i:08X}.chunk", "wb") as f:

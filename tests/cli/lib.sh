@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause
-# lib.sh - what the tests of bloscctl have in common; source it
+# SPDX-License-Identifier: BSD-3-Clause lib.sh - shared by the shell tests of
+# bloscctl; source it
 #
 # The test runs in a fresh directory that is removed at the end.
 set -eu
@@ -29,13 +29,13 @@ frames() {
 	"$B2F_PYTHON" "$here/frames.py" "$@"
 }
 
-# run ARGUMENT...: bloscctl, whose output goes to .out and .err.
+# run ARGUMENT...: runs bloscctl; its output goes to .out and .err.
 run() {
 	status=0
 	"$bloscctl" "$@" >"$work/.out" 2>"$work/.err" </dev/null || status=$?
 }
 
-# runs STATUS ARGUMENT...: run, and it ends with STATUS.
+# runs STATUS ARGUMENT...: run that has to end with STATUS.
 runs() {
 	local want=$1
 
@@ -53,12 +53,12 @@ says_on_stderr() {
 	grep -qE -- "$1" "$work/.err" || die "stderr lacks: $1"
 }
 
-# errors N: so many lines on stderr.
+# errors N: stderr has N lines.
 errors() {
 	[ "$(wc -l <"$work/.err")" = "$1" ] || die "not $1 lines on stderr"
 }
 
-# is_silent: nothing on stdout nor stderr.
+# is_silent: stdout and stderr are empty.
 is_silent() {
 	[ ! -s "$work/.out" ] || die "there is something on stdout"
 	[ ! -s "$work/.err" ] || die "there is something on stderr"
@@ -95,14 +95,14 @@ no_litter() {
 }
 
 # on_terminal COMMAND: runs the shell command with a terminal as stdin, stdout
-# and stderr; what it printed goes to .out.
+# and stderr; its output goes to .out.
 on_terminal() {
 	status=0
 	: >"$work/.err"
 	script -qec "$1" /dev/null >"$work/.out" </dev/null || status=$?
 }
 
-# flip FILE OFFSET: one bit of the byte there.
+# flip FILE OFFSET: flips a bit of the byte there.
 flip() {
 	"$B2F_PYTHON" - "$1" "$2" <<-'END'
 		import sys

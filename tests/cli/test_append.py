@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl append: all of it, or nothing"""
+"""bloscctl append adds all data or nothing"""
 import json
 import os
 import subprocess
@@ -21,7 +21,7 @@ def stock(path, data, **options):
 
 
 def test_sizes():
-    """Whatever the tails, stock reads one frame of all data."""
+    """Stock reads all data from the frame, whatever the sizes."""
     for typesize in (1, 3, 8, 300):
         chunk = CHUNK - CHUNK % typesize
         for first in (0, 1, chunk - 1, chunk, chunk + 7):
@@ -51,7 +51,8 @@ def test_frames_of_stock():
 
 
 def waits_for_input(process):
-    """Is it in read(2), of descriptor 0?  A start has mmap(0, ...), too."""
+    """Is it in read(2) of descriptor 0?  While it starts, it calls mmap(0, ...),
+    too."""
     with open(f"/proc/{process.pid}/syscall") as f:
         return f.read().split()[:2] == ["0", "0x0"]
 

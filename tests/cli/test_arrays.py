@@ -26,7 +26,7 @@ DTYPES = ["?", "i1", "<u2", ">i2", "<i4", ">u4", "<i8", "<f2", "<f4", ">f8",
 
 
 def make(shape, dtype, seed=0):
-    """Any bytes that are items of @dtype."""
+    """Random items of @dtype."""
     dtype = np.dtype(dtype)
     n = int(np.prod(shape, dtype=int)) * dtype.itemsize
     limit = 2 if dtype.kind == "b" else 100
@@ -41,13 +41,13 @@ def as_npy(array, **options):
 
 
 def as_bytes(array):
-    """With whatever is in the holes of structs."""
+    """The bytes of @array, including the holes of structs."""
     array = np.ascontiguousarray(array)
     return array.view(f"V{array.dtype.itemsize}").tobytes()
 
 
 def check_stock(frame, data):
-    """python-blosc2 finds in it the array that the .npy file @data has."""
+    """Checks that python-blosc2 reads the array of the .npy file @data from @frame."""
     want = np.load(io.BytesIO(data))
     array = blosc2.open(frame, mode="r")
     assert array.shape == want.shape and array.dtype == want.dtype, frame
@@ -66,7 +66,7 @@ def check_info(frame, facts, want, **said):
 
 
 def check_joined(got, frames):
-    """@got is what they hold, one after the other."""
+    """Checks that @got is the data of all frames, one after the other."""
     for frame, _, data, _ in frames:
         assert got[:len(data)] == data, frame
         got = got[len(data):]
@@ -74,8 +74,8 @@ def check_joined(got, frames):
 
 
 def check_arrays(*frames):
-    """Each is a path, its decompressed file, the bytes of the .npy file that
-    it stands for, and its facts; one process per command has all."""
+    """Checks tuples of a frame, its decompressed file, the bytes of its .npy file, and
+    its facts, with one process per command."""
     paths = [frame[0] for frame in frames]
     facts = info(*paths)
     for (frame, _, data, said), told in zip(frames, facts if frames[1:]
@@ -143,7 +143,7 @@ def test_options():
 
 
 def test_headers():
-    """Whatever the header looks like, it comes back."""
+    """Any valid header comes back unchanged."""
     data = as_npy(np.arange(6, dtype="<i4"))
     body = data[128:]
     text = b"{'shape':(6,),'fortran_order':False,'descr':'<i4'}\n"
@@ -193,7 +193,7 @@ def test_stdin():
         out, _ = ctl("compress", "-c", stdin=data)
         put("y.b2nd", out)
         check_array("y.b2nd", "y", data, storage="contiguous")
-    # A file as standard input, from its middle on.
+    # Standard input is a file, read from its middle on.
     put("f", b"before" + data)
     with open("f", "rb") as f:
         f.seek(6)
@@ -248,7 +248,7 @@ def stock(path, array, **options):
 
 
 def check_taken_out(names, arrays):
-    """By one process each: .npy files, and the items alone."""
+    """Decompresses to .npy files and to items alone, with a process for each kind."""
     frames = [f"{name}.b2nd" for name in names]
     assert ctl("decompress", "-f", *frames) == (b"", "")
     for name, a in zip(names, arrays):
@@ -264,7 +264,7 @@ def check_taken_out(names, arrays):
 
 
 def test_stock():
-    """Arrays of others: a .npy file, or the items alone."""
+    """Foreign arrays become a .npy file, or items alone."""
     arrays, names = [], []
     for i, (dtype, contiguous) in enumerate(itertools.product(
             DTYPES, (True, False))):
@@ -289,7 +289,7 @@ def test_stock():
 
 
 def test_no_npy_type():
-    """A type that .npy files cannot tell."""
+    """A type that .npy files cannot describe."""
     dtype = np.dtype({"names": ["a", "b"], "formats": ["<i4", "<i2"],
                       "offsets": [0, 2]})
     a = np.frombuffer(bytes(range(40)), dtype)
@@ -304,7 +304,7 @@ def test_no_npy_type():
 
 
 def test_losses():
-    """A frame whose metadata a file cannot hold stays."""
+    """--rm keeps a frame whose metadata a .npy file cannot hold."""
     a = np.arange(12.).reshape(3, 4)
     for contiguous in (True, False):
         for meta in ("meta", "vlmeta", None):
@@ -338,7 +338,7 @@ def test_losses():
 
 
 def test_other_commands():
-    """An array with a header is one file to all of them."""
+    """Every command treats an array with a header as one file."""
     data = as_npy(make((300, 70, 11), ">f4"))
     put("a.npy", data)
     ctl("compress", "--chunksize=100k", "a.npy")
@@ -368,7 +368,7 @@ def test_other_commands():
 
 
 def break_shape(path):
-    """The shape says 61 instead of 30 in the first dimension."""
+    """Changes the shape to 61 instead of 30 in the first dimension."""
     raw = bytearray(get(path))
     at = raw.index(b"\xd3" + struct.pack(">q", 30))
     raw[at + 1:at + 9] = struct.pack(">q", 61)
@@ -376,7 +376,7 @@ def break_shape(path):
 
 
 def test_misfit():
-    """The chunks are not those of the shape."""
+    """Arrays whose chunks do not fit the shape."""
     np.save("a.npy", np.arange(3000).reshape(30, 100))
     ctl("compress", "--contiguous", "a.npy")
     ctl("compress", "-o", "s.b2nd", "a.npy")
@@ -395,7 +395,7 @@ def test_misfit():
     out = ctl("info", "a.npy.b2nd")[0]
     assert b"nothing: it is not readable as an array" in out, out
     assert not info("a.npy.b2nd")["array"]["readable"]
-    # Stock has no checksum of an index that would tell.
+    # An index by stock has no checksum.
     stock("t.b2nd", np.arange(3000).reshape(30, 100), contiguous=False)
     break_shape("t.b2nd/chunks.b2frame")
     out, err = ctl("repair", "t.b2nd", status=1)
@@ -423,7 +423,7 @@ def test_damage():
 
 
 def random_index(rng, shape):
-    """An index of an array, as text."""
+    """A random index of an array, as text."""
     count = rng.randint(0, len(shape))
     dots = rng.randint(0, count) if rng.random() < .4 else None
     parts = []
@@ -449,7 +449,7 @@ def random_part(rng, side):
 
 
 def check_slice(path, a, text, alone):
-    # With dots it stays an array, whose bytes have an order.
+    # With dots the result is always an array.
     whole = text if "..." in text else text + ", ..."
     want = eval(f"a[{whole}]", {"a": a})
     raw = as_bytes(eval(f"a[{whole}]", {"a": a.view(f"V{a.itemsize}")}))
@@ -471,7 +471,7 @@ SLICED = [((), None, None), ((0,), None, None), ((4, 0, 3), None, None),
 
 
 def test_slices():
-    """500 of them, of arrays of all shapes and of those that are ours."""
+    """500 indexes, of arrays of all shapes, by stock and by us."""
     rng = random.Random(1)
     for i in range(50):
         shape, chunks, blocks = SLICED[i % len(SLICED)]
@@ -489,7 +489,7 @@ def test_slices():
 
 
 def test_large_slice():
-    """The array is larger than the part that is in memory at once."""
+    """The array is larger than the part in memory at a time."""
     a = np.arange(15_000_000, dtype="<i8").reshape(300, 50000)
     stock("a.b2nd", a, chunks=(120, 7000), blocks=(50, 900))
     for text in ("...", "::-1, ::-1", "5:290, 1:"):
@@ -541,7 +541,7 @@ def test_slice_mistakes():
             ("None", "not integers, slices and '...'"),
             ("1 2", "not integers, slices and '...'"),
             ("+", "a sign without a number"), ("....", "not integers")]:
-        # A text that is no index of any array is an error of the command line.
+        # A text that can be no index is an error of the command line.
         mistaken = "bounds" not in want and "dimensional" not in want
         err = ctl("slice", "a.b2nd", text, status=1 + mistaken)[1]
         assert want in err and err.count("\n") == 1, (text, err)
@@ -552,7 +552,7 @@ def test_slice_mistakes():
 
 
 def set_vlmeta(frame, name, content):
-    """The bytes of @content as they are."""
+    """Stores the bytes @content unchanged as a vlmetalayer."""
     blosc2.blosc2_ext.vlmeta.set_vlmeta(frame.vlmeta, name, content)
 
 
@@ -573,7 +573,7 @@ def msgpack_cases():
     yield b"\xc4\x02\x01\x02", "h'0102'", {"hex": "0102"}
     yield b"\xa2\xff\x1b", '"\\xff\\x1b"', "\\xff\\x1b"
     yield b"\x91" * 30 + b"\xc0", "[" * 30 + "null" + "]" * 30, True
-    # Damaged MessagePack, which would take much memory if it were believed.
+    # Damaged MessagePack that claims to need much memory.
     for bad in (b"\x91" * 33 + b"\xc0", b"\xdd\x0a\0\0\0" * 31,
                 b"\xdf\x0a\0\0\0" * 31, b"\xdd\xff\xff\xff\xff",
                 b"\xdb\xff\xff\xff\xff", b"\xc1", b"\x01\x02", b"\x92\x01"):
@@ -598,7 +598,7 @@ def test_metalayers():
 
 
 def test_golden():
-    """The arrays that other versions of C-Blosc2 made."""
+    """Arrays of other versions of C-Blosc2."""
     count = 0
     for path in sorted((SOURCE / "tests/data/golden").rglob("*")):
         if not (path.is_file() and path.suffix == ".b2nd" or

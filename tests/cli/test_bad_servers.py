@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Servers that refuse, fail or lie: one clear line, and nothing of a key in it"""
+"""Servers that refuse, fail or lie: the message is one clear line without keys"""
 import os
 import pathlib
 import sys
@@ -61,7 +61,7 @@ def check_refusals(way):
 
 
 def check_listings(way):
-    """A listing that ends early, in one way or the other."""
+    """A listing that is cut off or damaged."""
     whole = (b"<ListBucketResult><Contents><Key>a</Key><Size>1</Size></Contents>"
              b"<IsTruncated>true</IsTruncated><NextContinuationToken>a"
              b"</NextContinuationToken></ListBucketResult>")
@@ -72,7 +72,7 @@ def check_listings(way):
             status(200, body) if "list-type" in r.path else status(404)
         err = refused("ls", "-r", "s3://bucket")
         assert words in err, (body, err)
-    # Half of one came; the next time, all.
+    # The first answer is cut off; the second one is complete.
     way.fault = lambda r: cut(100) if r.nth % 2 and "list-type" in r.path \
         else None
     way.take()
@@ -81,7 +81,7 @@ def check_listings(way):
 
 
 def check_objects(server):
-    """Chunks and indexes that are not what they were."""
+    """Damaged chunks and indexes."""
     def damage(key, change):
         found = server.objects.pop(key)
         if change:

@@ -13,7 +13,7 @@ import numpy as np
 from ctl import BLOSCCTL, ctl, get, info, items, noise, put, run_all
 
 DATA = items(150000, 8)
-# A few, for tests that are about something else.
+# Few settings, for tests that need no more.
 FEW = "-1", "--codec=lz4", "--codec=zstd", "--filter=shuffle", "--chunksize=64k"
 
 
@@ -67,7 +67,7 @@ def test_the_command_makes_such_a_frame():
     facts = info("y.b2frame")
     assert facts["codec"] == best["codec"] and facts["typesize"] == 8
     assert facts["chunksize"] == best["chunksize"] == 65536
-    # Seals and the index are not in it.
+    # The ratio includes neither seals nor the index.
     assert abs(facts["nbytes"] / facts["cbytes"] / best["ratio"] - 1) < 0.05
     table, _ = ctl("bench", *FEW, "--all", "it's x")
     assert table.count(b" zstd ") == table.count(b" lz4 ") == 1
@@ -98,7 +98,7 @@ def test_frames_pipes_and_arrays():
 
 
 def test_large_files_are_sampled():
-    """From all over: the data at the end count."""
+    """Samples come from the whole file: data at its end count."""
     with open("x", "wb") as f:
         f.truncate(3 << 30)
         f.seek((3 << 30) - (4 << 20))
@@ -143,7 +143,7 @@ def test_plots_are_made_by_gnuplot():
     failed = subprocess.run(run, env=fake_gnuplot(1), capture_output=True,
                             text=True)
     assert failed.returncode == 1 and "could not make" in failed.stderr
-    # Nothing is measured in vain.
+    # Missing programs are noticed before anything is measured.
     none = subprocess.run(run, env={**os.environ, "PATH": "/nowhere"},
                           capture_output=True, text=True)
     assert none.returncode == 1 and "--json has all figures" in none.stderr

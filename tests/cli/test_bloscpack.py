@@ -17,7 +17,7 @@ from packing import (CODECS, HEADER, SIZES, SUMS, BloscArgs, BloscpackArgs,
                      bloscpack, many, make_some, text_of, unpack)
 
 DATA = np.arange(60000, dtype="<i4").tobytes()
-# More than any of this may take.
+# Limit for the memory of a run.
 MEMORY = 320 << 20
 
 
@@ -31,7 +31,7 @@ def pack(path, data=DATA, chunk_size=50000, checksum="None", offsets=True,
 
 
 def first_chunk(raw):
-    """Where it begins in a file without metadata."""
+    """The position of the first chunk in a file without metadata."""
     fields = struct.unpack(HEADER, raw[:32])
     return 32 + (8 * (fields[7] + fields[8]) if fields[2] & 1 else 0)
 
@@ -60,7 +60,7 @@ def test_random_files_are_read():
 
 
 def measure(*args):
-    """Exit status, messages, and the most bytes of memory it had."""
+    """Exit status, messages, and the peak memory in bytes."""
     with open("err", "wb") as err:
         child = subprocess.Popen([BLOSCCTL, *args], stdout=subprocess.DEVNULL,
                                  stderr=err)
@@ -71,7 +71,7 @@ def measure(*args):
 
 
 def test_a_hole_is_no_table_of_offsets():
-    """A file without data must not make the reader take memory."""
+    """A sparse file must not make the reader allocate memory."""
     for n, cause in (1 << 26, b"offset of chunk 0 is 0"), (1 << 30, b" chunks"):
         with open("hole.blp", "wb") as f:
             f.write(struct.pack(HEADER, b"blpk", 3, 1, 0, 4, 9999, 9999, n, 0))
@@ -110,11 +110,11 @@ def test_each_checksum_finds_damage():
         assert "chunk 0" in err and f"its {name} is" in err, err
         out, err = ctl("verify", path, status=1)
         assert f"its {name} is" in err and "chunk 0" in err, (out, err)
-        # Also what does not decode the chunk.
+        # Also commands that do not decode the chunk.
         _, err = ctl("convert", "-o", "y.b2frame", path, status=1)
         assert f"its {name} is" in err, err
         assert not pathlib.Path("y.b2frame").exists()
-        # And the sum itself.
+        # A damaged checksum.
         path = pack("x.blp", checksum=name)
         raw = bytearray(path.read_bytes())
         raw[-1] ^= 1
@@ -190,7 +190,7 @@ def test_what_bloscpack_itself_refuses():
         status, err, used = measure("cat", "y.blp")
         assert status == 1 and err.count(b"\n") == 1, (changes, err)
         assert used < MEMORY, (changes, used)
-    # Neither reader looks at fields that only say how the file was made.
+    # Both readers ignore fields that only describe how the file was made.
     for size in 0, 1, 255:
         patched = list(fields)
         patched[typesize] = size
@@ -200,7 +200,7 @@ def test_what_bloscpack_itself_refuses():
     # Without the magic it is no Bloscpack file.
     pathlib.Path("y.blp").write_bytes(b"blpj" + raw[4:])
     ctl("cat", "y.blp", status=1)
-    # Bits of the metadata that mean nothing yet.
+    # Reserved option bits of the metadata.
     for options in 0x0f, 0xff:
         with_meta(2, 2, 2, codec=0, options=options, more=b"{}")
         ctl("cat", "m.blp", status=1)
@@ -219,7 +219,7 @@ def test_arrays_without_items():
             assert b": ok" in out and not err, (out, err)
             loaded = np.load(io.BytesIO(ctl("decompress", "-c", "a.blp")[0]))
             assert loaded.shape == shape and loaded.dtype == array.dtype
-    # Only such a header may say so.
+    # Other headers must not claim an empty chunk.
     raw = pathlib.Path("a.blp").read_bytes()
     for at, value in ((8, 1), (12, 1), (16, 2), (16, 0)):
         bad = bytearray(raw)
@@ -274,7 +274,7 @@ def test_metadata_that_lie():
     for bomb in bombs:
         with_meta(**bomb)
         ctl("cat", "m.blp", status=1)
-    # Text that is no array, whatever it says, is only text.
+    # Metadata that describe no valid array are plain text.
     for text in (b"", b"[" * 3000, b"{", b'{"container":"numpy"}',
                  b'{"container":"numpy","shape":[9],"order":"C","dtype":3}',
                  b'{"container":"numpy","shape":[-1],"order":"C",'
@@ -288,7 +288,7 @@ def test_metadata_that_lie():
 
 
 def test_long_text_tells_of_no_array():
-    """Its tree would take 50 times the memory."""
+    """A parsed tree of this text takes 50 times its memory."""
     text = (b'{"container":"numpy","order":"C","dtype":"<i4","shape":[['
             + b"[]," * (4 << 20) + b"0]]}")
     packed = zlib.compress(text)

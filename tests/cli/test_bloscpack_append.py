@@ -31,7 +31,7 @@ def header(path="x.blp"):
 
 
 def whole_rows(array, data):
-    """The beginning of @data that @array can be longer by, as its items are."""
+    """The beginning of @data that has whole rows of @array."""
     order = "F" if np.isfortran(array) else "C"
     row = array.itemsize
     for n in array.shape[:-1] if order == "F" else array.shape[1:]:
@@ -90,10 +90,10 @@ def test_the_last_chunk_is_filled_up():
     # Full chunks stay, byte for byte, in their places.
     last = struct.unpack("<6q", before[32:80])[2]
     assert pathlib.Path("x.blp").read_bytes()[80:last] == before[80:last]
-    # Bloscpack goes on with it.
+    # Bloscpack can append to it.
     append("x.blp", "more")
     assert cat("x.blp") == unpack("x.blp")[0] == DATA + DATA[:45000] * 2
-    # It refuses what it has no offsets for; a new file has more.
+    # Bloscpack refuses to append without spare offsets; a new file has more.
     put("more", DATA * 2)
     ctl("append", "x.blp", "more")
     assert unpack("x.blp")[0] == DATA + DATA[:45000] * 2 + DATA * 2
@@ -169,12 +169,12 @@ def test_what_is_refused():
     raw = bytearray(pathlib.Path("x.blp").read_bytes())
     raw[-1] ^= 1
     put("x.blp", raw)
-    # A chunk that cannot be read is not packed again under a good sum.
+    # A damaged chunk is not packed again with a good checksum.
     check_refused("its crc32 is", "x.blp", "more")
 
 
 def begin_append():
-    """An append that waits for more; and what it waits at."""
+    """Starts an append that waits for a pipe; yields both."""
     os.mkfifo("pipe")
     child = subprocess.Popen([BLOSCCTL, "append", "x.blp", "pipe"],
                              stderr=subprocess.PIPE, text=True)

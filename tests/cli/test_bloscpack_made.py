@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bloscpack reads the files that are made for it."""
+"""Bloscpack reads the files that bloscctl makes for it."""
 import io
 import json
 import os
@@ -39,7 +39,7 @@ def test_random_data_are_read_by_bloscpack():
         assert unpack("x.blp") == (data, None), (i, typesize, len(data))
         assert cat("x.blp") == data
         assert info("x.blp")["bloscpack"]["checksum"] == checksum
-        # There is room for what its program appends.
+        # Spare offsets let Bloscpack append.
         pathlib.Path("more").write_bytes(data)
         append("x.blp", "more")
         assert unpack("x.blp")[0] == cat("x.blp") == data + data
@@ -80,7 +80,7 @@ def test_arrays_become_arrays():
 
 
 def check_b2nd(array, frame):
-    """It is the same array to python-blosc2 and to NumPy."""
+    """Checks that python-blosc2 and NumPy read the same array."""
     opened = blosc2.open(frame, mode="r")
     assert isinstance(opened, blosc2.NDArray)
     assert opened.shape == array.shape and opened.dtype == array.dtype

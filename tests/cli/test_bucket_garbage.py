@@ -16,26 +16,26 @@ NAPPENDS = 20
 
 
 def chunks(server, below="/bucket/top/x.b2frame/"):
-    """The stored objects, and their bytes."""
+    """The number of chunk objects, and their bytes."""
     found = [v for k, v in server.objects.items()
              if k.startswith(below) and k.endswith(".chunk")]
     return len(found), sum(len(o.body) for o in found)
 
 
 def named():
-    """How many chunks the frame has."""
+    """The number of chunks in the frame."""
     return json.loads(ctl("info", "--json", URL)[0])["nchunks"]
 
 
 def let_a_minute_pass(server):
-    """All that an index tells of was replaced long ago."""
+    """Sets the times in all notes to long ago."""
     for found in server.objects.values():
         for name, note in found.notes.items():
             found.notes[name] = re.sub("@[0-9A-F]+", "@1", note)
 
 
 def check_appends(server):
-    """Each replaces the last chunk, and ends before its minute is over."""
+    """Each append replaces the last chunk, and ends before the old one is due."""
     data = os.urandom(700_000)
     pathlib.Path("x").write_bytes(data)
     ctl("compress", "-q", "x", "-o", URL)
@@ -59,7 +59,7 @@ def check_appends(server):
     assert chunks(server)[0] == named() + 1
     assert cat(URL) == data + more
     ctl("verify", "-q", URL)
-    # A copy over it takes all of it away.
+    # A copy over the frame removes all of its chunks.
     ctl("compress", "-q", "x", "-o", "x.b2frame")
     ctl("copy", "-qf", "x.b2frame", URL)
     assert chunks(server)[0] == named() and cat(URL) == data[:700_000]
@@ -88,7 +88,7 @@ def check_repair(server):
     assert [line.split(": ", 1)[0] for line in said] == [
         "s3://bucket/top/gone", URL, "s3://bucket/top"], said
     assert "0 chunks" in said[2] and "1 probes" in said[2], said
-    # The try whether the server keeps to conditions removes the one at the top.
+    # The probe of the server's conditions removes the chunk at the top.
     assert repaired("--older=1h") == [
         line.replace("an index,", "an index removed,").replace(
             "probes", "probes removed") for line in said[:2]]
@@ -119,7 +119,7 @@ def check_rm(server):
     ctl("rm", "s3://bucket", status=1)
     ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
     ctl("copy", "-q", "x.b2f", "s3://bucket/top/x.b2f")
-    # The frame that cannot be read is a failure, and the others are found.
+    # The unreadable frame is a failure; the others are found.
     out = ctl("rm", "-rn", "s3://bucket", status=1)[0].decode().split()
     assert out == ["s3://bucket/top/x.b2f", URL], out
     before = len(server.objects)

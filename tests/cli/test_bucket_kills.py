@@ -28,7 +28,7 @@ def check_kills(proxy, late):
         killed = proxy.run([BLOSCCTL, "append", "-q", URL, "x"], nth, late)
         after = count_pieces()
         assert after - before in (0, 1), (nth, before, after)
-        # Once all was acknowledged it is there.
+        # An acknowledged append is there.
         assert killed or after == before + 1
         seen.add((killed, after - before))
         before = after
@@ -71,7 +71,7 @@ def main():
         make_frame()
         s3_server.Client(server.url).put_tree("x.b2frame", "bucket/x.b2frame")
         check_kills(proxy, late=False)
-        # Its commit may have been the last that the server did for it.
+        # The killed request may have been the commit.
         assert (True, 1) in check_kills(proxy, late=True)
         assert count_pieces() > 2
         check_orphans()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Buckets that want to be asked in a way of their own, or show less"""
+"""Buckets that need special requests, or allow less"""
 import base64
 import contextlib
 import gzip
@@ -27,7 +27,7 @@ def manners(server, **values):
 
 
 def check_get_only(server):
-    """Keys by which nothing is listed read what they know the name of."""
+    """Keys without the right to list read frames by name."""
     with manners(server, get_only=True):
         for name in "x.b2frame", "x.b2f":
             assert cat(f"s3://bucket/{name}") == DATA
@@ -130,7 +130,7 @@ def check_encryption(way):
                          (["--sse=a b"], "no such value")):
         err = ctl(*append, *wrong, status=1)[1]
         assert words in err and err.count("\n") == 1, err
-    # It never goes over the network as it is.
+    # The key of SSE-C is never sent without TLS.
     before = os.environ["AWS_ENDPOINT_URL"]
     os.environ["AWS_ENDPOINT_URL"] = "http://example.org"
     err = ctl(*append, "--sse-c-key=key", status=1)[1]
@@ -154,7 +154,7 @@ def check_parts(server, way):
         assert (SSE_C + "key" in headers) == (method != "GET" and
                                               method != "DELETE")
     server.load("large", "/bucket/large")
-    # An object that is read as a whole has the server's checksum.
+    # The server's checksum of an object that is read as a whole is checked.
     found = server.objects["/bucket/large"]
     for sum_of, status in ((large, 0), (b"other", 1)):
         found.sum = base64.b64encode(

@@ -23,7 +23,7 @@ def fill(client):
 
 
 def by_blosc2(client, key):
-    """The data that python-blosc2 reads of the frame, after a download."""
+    """The data of the frame, read by python-blosc2 after a download."""
     top = client.get_tree(key, pathlib.Path("downloaded", key))
     return blosc2.open(str(top), mode="r")[:]
 
@@ -75,7 +75,7 @@ def check_compress(client, proxy):
     ctl("compress", "-q", "--rm", "a.npy", "-o", "s3://bucket/new/a.b2nd")
     assert not pathlib.Path("a.npy").exists()
     assert by_blosc2(client, "bucket/new/a.b2nd")[2, 1] == 200_001
-    # Without its index it is nothing, and what was sent goes again.
+    # If the index is refused, no frame appears, and sent chunks are removed.
     proxy.fault = lambda r: \
         status(403) if r.method == "PUT" and "chunks.b2" in r.path else None
     ctl("compress", "-q", "x", "-o", "s3://bucket/no/x.b2frame", status=1)

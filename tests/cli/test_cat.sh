@@ -56,19 +56,19 @@ same .out at_offset.bin.data
 runs 0 cat --frame-offset=1000 --offset=5 --length=7 at_offset.bin
 [ "$(wc -c <.out)" = 7 ] || die "not 7 bytes"
 
-# Not onto a terminal, unless it is meant.
+# cat writes to a terminal only with -f.
 on_terminal "$bloscctl cat small.b2frame"
 [ "$status" = 1 ] || die "terminal: status $status"
 says 'standard output is a terminal; -f writes to it'
 on_terminal "$bloscctl cat -f --length 16 small.b2frame"
 [ "$status" = 0 ] || die "terminal with -f: status $status"
 
-# A closed pipe ends it at once, and without a word.
+# A closed pipe ends it at once, without a message.
 set +o pipefail
 "$bloscctl" cat huge.b2frame 2>.err | head -c 10 >.out
 [ "$(wc -c <.out)" = 10 ] || die "not 10 bytes"
 errors 0
-# Python ignores SIGPIPE, and its children do: EPIPE then.
+# Children of Python ignore SIGPIPE, and get EPIPE.
 "$B2F_PYTHON" - "$bloscctl" <<'END' || die "EPIPE"
 import signal, subprocess, sys
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -7,10 +7,11 @@ completions=$B2F_SOURCE/packaging/completions
 PATH=$B2F_BUILD:$PATH
 . "$completions/bloscfs.bash"
 . "$completions/bloscctl.bash"
-# It works at a prompt only.
+# compopt works at a prompt only.
 compopt() { :; }
 
-# completes WANT WORD...: the last word begins WANT, in any order.
+# completes WANT WORD...: the completions of the last word are WANT, in any
+# order.
 completes() {
 	local want=$1 got
 
@@ -47,7 +48,7 @@ completes "loglevel=" bloscfs -f -o logl
 completes "noseal" bloscfs src mnt -o nos
 completes "a.b2frame" bloscfs -f a
 
-# What a shell says of its own is shown when the test fails.
+# Messages of a shell are shown when the test fails.
 : >.out
 
 # fish completes the same values.
@@ -62,8 +63,8 @@ for line in "bloscctl compress --filter=n" "bloscfs -o ro,filter=n"; do
 	[ "$got" = "none " ] || die "$line: '$got' in fish"
 done
 
-# zsh, too.  The commands that only a prompt has are played here: they print the
-# words that zsh would offer.
+# zsh, too.  Commands that exist at a prompt only are replaced by functions that
+# print the words that zsh would offer.
 cat >played.zsh <<'END'
 compset() { word=${word##${~2}}; }
 compadd() { print -rl -- ${(M)@[$@[(i)--]+1,-1]:#$word*}; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl compress: stock python-blosc2 reads what it makes, nothing is lost"""
+"""bloscctl compress: stock python-blosc2 reads its frames, and no data are lost"""
 import itertools
 import json
 import os
@@ -22,7 +22,7 @@ def compress(*args, **options):
 
 
 def test_sizes():
-    """Nothing, one byte, whole chunks, odd tails."""
+    """Files of no byte, of one byte, of whole chunks, and with odd tails."""
     for typesize in (1, 3, 8, 300):
         chunk = CHUNK - CHUNK % typesize
         sizes = {0, 1, typesize, chunk - 1, chunk, chunk + 1, 2 * chunk,
@@ -72,7 +72,7 @@ def test_typesize_is_guessed():
             compress(option, name)
             check_frame(name + ".b2frame", data, typesize=want[name])
             remove(name + ".b2frame")
-    # A header says it better than a sample.
+    # The header tells the item size, not a sample of the data.
     for dtype, size in (("<f8", 8), ("<U5", 20), ("|S3", 3), ("<c16", 16)):
         np.save("a.npy", np.zeros(1000, dtype))
         compress("a.npy", "--plain")
@@ -101,7 +101,7 @@ def test_pipes():
                          f"compress -o slow.b2frame", shell=True, check=True)
     assert run.returncode == 0
     check_frame("slow.b2frame", b"ab" * (500 * 190))
-    # Standard input that is a file, from where it stands.
+    # Standard input is a file, read from its position on.
     with open("f", "rb") as f:
         f.seek(1000)
         os.lseek(f.fileno(), 1000, os.SEEK_SET)
@@ -132,7 +132,8 @@ def test_holes():
 
 
 def test_a_file_that_grows():
-    """The frame has the data read so far: the rest is no hole."""
+    """The input grows meanwhile: the frame has the data read so far, and no hole in the
+    place of later data."""
     put("log", b"x" * 1000)
     ended = threading.Event()
 
@@ -144,7 +145,7 @@ def test_a_file_that_grows():
     thread = threading.Thread(target=append)
     thread.start()
     try:
-        # It looks for the next data, and finds none, long before it goes on.
+        # lseek(2) finds no more data, and returns long after that.
         subprocess.run(
             ["strace", "-f", "-o", "calls", "-e", "trace=lseek", "-e",
              "inject=lseek:delay_exit=300000", BLOSCCTL, "compress", "log"],
@@ -194,7 +195,7 @@ def test_names_and_targets():
     compress("-f", "-o", "fifo", "f", status=1)
     _, err = compress("-o", "no/such", "f", status=1)
     assert "no/such: No such file or directory" in err, err
-    # A file that is a frame already.
+    # The input is a frame already.
     _, err = compress("f.b2frame", status=1)
     assert "it is a frame already" in err, err
     _, err = compress("d", status=1)
@@ -238,7 +239,7 @@ def test_rm():
         put("f", data)
         compress("-f", "--rm", "-k", option, "f")
         assert get("f") == data
-        # Neither links nor files that could not be written are removed.
+        # --rm removes neither links nor inputs of failed runs.
         os.rename("f", "g")
         os.symlink("g", "f")
         _, err = compress("-f", "--rm", option, "f", status=1)
@@ -250,7 +251,7 @@ def test_rm():
         assert get("g") == data
         os.remove("g")
         remove("f" + suffix)
-    # Nor what a program is about to write more to.
+    # Nor files that a program is writing to.
     for option, suffix in KINDS:
         put("f", data)
         with open("f", "ab") as f:
@@ -282,7 +283,7 @@ def test_recursive():
     assert found == ["t/a.b2frame", "t/b/c.b2frame", "t/b/d/e.b2frame"]
     for path in found:
         check_frame(path, path[:-8].encode() * 100)
-    # Again: frames are no files; all that is there already fails.
+    # A second run skips frames, and fails for existing results.
     _, err = compress("-r", "t", status=1)
     assert err.count("it exists already") == 3, err
     compress("-rf", "--rm", "t")
@@ -310,7 +311,7 @@ def test_checksums():
     assert info("f.b2frame")["fingerprint_type"] == 4
     path = "f.b2frame/00000000.chunk"
     assert get(path)[-4:] == b"B2S2"
-    # A flipped bit of raw data is noticed by nothing else.
+    # Only the checksum notices a flipped bit of uncompressed data.
     raw = bytearray(get(path))
     raw[5000] ^= 1
     put(path, raw)
@@ -373,7 +374,7 @@ def test_usage():
 
 
 def test_contiguous_frames_take_one_file():
-    """However many chunks they have; a .npy file with rows above a chunk, too."""
+    """Inputs of any number of chunks, and a .npy file with rows larger than a chunk."""
     data = {"plain": noise(1 << 20)[:700001],
             "holes": bytes(300000) + noise(5000) + bytes(400001)}
     for name, content in data.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl convert: the same frame in another form, and back"""
+"""bloscctl convert: the same frame in another storage, and back"""
 import json
 import os
 import sys
@@ -34,7 +34,7 @@ def facts(path):
 
 
 def stored(schunk, n):
-    """Chunk @n without what may follow it in its file; None: unreadable."""
+    """The bytes of chunk @n alone; None: unreadable."""
     try:
         raw = schunk.get_chunk(n)
     except RuntimeError:
@@ -48,7 +48,7 @@ def chunk_bytes(path):
 
 
 def round_trip(path):
-    """There and back; every step is what it was."""
+    """Converts there and back; checks that facts and data stay."""
     want, data = facts(path), stock_bytes(path)
     was_sparse = os.path.isdir(path)
     for name, target in (("1.b2frame", path), ("2.b2frame", "1.b2frame")):
@@ -169,7 +169,7 @@ def test_arrays():
                 back = blosc2.open(step)
                 assert back.shape == shape and back.dtype == a.dtype
                 assert np.array_equal(back[()], a)
-        # More edges: they are filled up to whole chunks.
+        # Arrays whose edge chunks are filled up.
         blosc2.zeros((100, 100), urlpath=f"z-{contiguous}.b2nd",
                      contiguous=contiguous, chunks=(30, 30))
         round_trip(f"z-{contiguous}.b2nd")
@@ -203,7 +203,7 @@ def test_names():
     convert("--rm", "f.b2f")
     assert sorted(os.listdir(".")) == ["f", "f.b2frame"]
     check_frame("f.b2frame", data)
-    # In place, if the user says so.
+    # -f replaces the frame itself.
     _, err = convert("-o", "f.b2frame", "f.b2frame", status=1)
     assert "it is the frame itself; -f replaces it" in err, err
     convert("-f", "-o", "f.b2frame", "f.b2frame")
@@ -212,7 +212,7 @@ def test_names():
     convert("-f", "f.b2frame")
     assert os.path.isdir("f.b2frame")
     check_frame("f.b2frame", data)
-    # To what it is already: a fresh copy, with checksums.
+    # Conversion to the same storage gives a fresh copy, with checksums.
     convert("--sparse", "-o", "copy.b2frame", "f.b2frame")
     check_frame("copy.b2frame", data)
     convert("--contiguous", "-o", "copy", "f.b2frame")
@@ -221,13 +221,13 @@ def test_names():
 
 
 def states(path):
-    """Returns what verify says of the chunks of the frame @path."""
+    """The results of verify for the chunks of the frame @path."""
     out, _ = ctl("verify", "--json", path)
     return set(json.loads(out)["chunks"])
 
 
 def test_seals_of_contiguous_frames():
-    """They have them as sparse ones do, and a flip is found."""
+    """Contiguous frames have checksums like sparse ones, and a flip is found."""
     data = noise(5 * CHUNK + 100)
     put("sealed", data)
     ctl("compress", "--contiguous", "--keep", "--chunksize=20k", "sealed")
@@ -275,7 +275,7 @@ def test_attributes():
 
 
 def test_damage():
-    """A damaged chunk is not copied, unless the user wants it so."""
+    """A damaged chunk is copied only if the user asks for it."""
     make("s", False, bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
          chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
          filters=[blosc2.Filter.NOFILTER])
@@ -322,7 +322,7 @@ def test_full_disk():
 def test_reports():
     put("f", items(5000, 4))
     ctl("compress", "f")
-    # Two frames that one name would stand for: mount/tree has what a mount does.
+    # Two frames with one shown name; mount/tree tests them in a mount.
     out, err = convert("f.b2frame")
     assert not out and "both by their whole names, and none as f" in err, err
     assert convert("-q", "-f", "f.b2frame") == (b"", "")

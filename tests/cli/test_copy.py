@@ -21,7 +21,7 @@ S3 = "s3://bucket"
 
 
 def read(path):
-    """All of the file, or of the files in the directory, by their names."""
+    """The bytes of the file, or of all files in the directory, by name."""
     path = pathlib.Path(path)
     if path.is_file():
         return path.read_bytes()
@@ -47,7 +47,7 @@ def fill():
     pathlib.Path("x").write_bytes(DATA)
     ctl("compress", "-q", "--chunksize=64k", "x", "-o", "x.b2frame")
     ctl("compress", "-q", "--contiguous", "x", "-o", "x.b2f")
-    # A frame as python-blosc2 writes it, without checksums.
+    # A frame by python-blosc2, without checksums.
     blosc2.asarray(np.arange(90_000).reshape(300, 300), chunks=(50, 300),
                    urlpath="a.b2nd", contiguous=False)
 
@@ -110,7 +110,7 @@ def check_force(client):
     assert len(client.names("bucket/x.b2frame/")) == n
     ctl("copy", "-q", "-f", "x", f"{S3}/x.b2f")
     assert client.get("bucket/x.b2f") == DATA
-    # A frame does not replace an object, nor an object a frame.
+    # A frame cannot replace a plain object, nor an object a frame.
     for name, to in ("x", "x.b2frame"), ("x.b2frame", "x.b2f"):
         err = ctl("copy", "-f", name, f"{S3}/{to}", status=1)[1]
         assert "has that name" in err and err.count("\n") == 1, err
@@ -133,9 +133,9 @@ def check_trees(client):
     ctl("copy", "-q", "-r", "tree-2", "tree-3")
     assert read("tree-2") == read("tree-3") == whole
     assert client.get("bucket/tree/empty file") == b""
-    # The same once more sends nothing.
+    # A second copy sends nothing.
     ctl("copy", "-q", "-r", "tree-2", "tree-3")
-    # A frame is its own tree.
+    # -r of a frame copies that frame.
     ctl("copy", "-q", "-r", "x.b2frame", f"{S3}/one/y.b2frame")
     assert cat(f"{S3}/one/y.b2frame") == DATA
     ctl("copy", "-q", "-r", f"{S3}/one/y.b2frame", "y.b2frame")
@@ -191,7 +191,7 @@ def check_damage(client):
         err = ctl("copy", "-q", "-T1", "bad.b2frame", to, status=1)[1]
         assert "bad.b2frame" in err and "checksum" in err, err
         ctl("info", to, status=1)
-    # No other copy of it goes on.
+    # Nothing is left with which another copy could go on.
     assert not left()
     chunk.unlink()
     err = ctl("copy", "-q", "bad.b2frame", f"{S3}/bad.b2frame", status=1)[1]

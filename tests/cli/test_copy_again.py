@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl copy that goes on with what it finds under the name of a copy"""
+"""bloscctl copy resumes an interrupted copy"""
 import fcntl
 import os
 import pathlib
@@ -20,7 +20,7 @@ COPY = [BLOSCCTL, "copy", "-q"]
 
 
 def break_off(source, nbytes):
-    """Copies it, as far as files with no more bytes do; what has been made."""
+    """Copies with a limit on the size of files; returns the partial copy."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))
 
@@ -33,7 +33,7 @@ def break_off(source, nbytes):
 
 
 def check_last_step():
-    """Power went while it was synced: the length may be all that is there."""
+    """After a loss of power during the sync only the length may be there."""
     begun = break_off("x", STEP + (512 << 10))
     begun.write_bytes(b"")
     os.truncate(begun, STEP)
@@ -43,14 +43,15 @@ def check_last_step():
 
 
 def check_done_meanwhile():
-    """Another copy of the same ends between the open of its file and its lock."""
+    """Another copy of the same source ends between the open of the file and its
+    lock."""
     begun = break_off("x", 1 << 20)
     begun.write_bytes(DATA)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
     with open(begun, "r+b") as f:
         fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         copy = subprocess.Popen([*COPY, "x", "y"], stderr=subprocess.PIPE)
-        # It is in open(), which has found the file.
+        # open(2) has found the file, and waits.
         signal.sigwait([signal.SIGIO])
         os.rename(begun, "y")
         before = os.stat("y")
@@ -64,7 +65,8 @@ def check_done_meanwhile():
 
 
 def check_others():
-    """Another user knows the name, in a directory where all may make files."""
+    """Another user makes a file of that name, in a directory in which all may make
+    files."""
     begun = break_off("x", 1 << 20)
     begun.write_bytes(bytes(STEP + 1))
     os.chown(begun.parent, 65534, 65534)
@@ -86,7 +88,7 @@ def check_others():
 
 
 def check_force():
-    """A file that looks like a copy is left alone, and with -f made anew."""
+    """A file that looks like a copy is kept, and replaced with -f."""
     ctl("copy", "-q", "x", "y")
     with open("y", "r+b") as f:
         f.write(b"damaged")

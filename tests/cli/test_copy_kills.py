@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""a copy that is killed at any request is no frame, and goes on where it ended"""
+"""a copy that is killed at any request leaves no frame, and is resumed"""
 import json
 import os
 import pathlib
@@ -35,17 +35,17 @@ def puts(proxy):
 
 
 def check_upload(proxy, late):
-    """Killed at the first request, the second ..., until one copy is whole."""
+    """Kills copies at the first request, the second ..., until one is complete."""
     dst, killed, nth = f"{S3}/up-{late}", True, 0
     while killed:
         nth += 3
         killed = proxy.run([*COPY, NAME, f"{dst}/{NAME}"], nth, late)
-        # The answer about the index may be what was lost.
+        # The lost answer may be that to the PUT of the index.
         assert late or frames(dst) == (set() if killed else {NAME})
     assert cat(f"{dst}/{NAME}") == DATA
     ctl("verify", f"{dst}/{NAME}")
     assert nth > 6
-    # Once more: nothing is left to do.
+    # Another copy has nothing to do.
     proxy.take()
     ctl("copy", "-q", NAME, f"{dst}/{NAME}")
     assert not puts(proxy)
@@ -67,7 +67,7 @@ def check_download(proxy, late):
 
 
 def check_replace(proxy):
-    """The old frame or the new one is there, at any time, and whole."""
+    """At any time the old frame or the new one is there, whole."""
     old, dst = DATA[:200_000], f"{S3}/old.b2frame"
     fill(old)
     ctl("copy", "-q", NAME, dst)
@@ -105,7 +105,7 @@ def check_whole(place, good, other):
 
 
 def check_changes(proxy, client):
-    """A source that changes is copied as it was, or not at all."""
+    """A source that changes meanwhile is copied in its old version, or not at all."""
     key, other = f"bucket/{NAME}", DATA[::-1]
     fill(other)
     new = {p.name: p.read_bytes() for p in pathlib.Path(NAME).iterdir()}
@@ -121,7 +121,7 @@ def check_changes(proxy, client):
         good = run(("copy", "-q", "-T2", f"{S3}/{NAME}", f"c-{nth}"))
         change.end()
         check_whole(f"c-{nth}", good, other)
-    # The same of a path, while it is sent.
+    # The same for a local source.
     for nth in range(6, 20, 4):
         fill(DATA)
         change = Change(proxy, nth, lambda: fill(other))
@@ -146,14 +146,14 @@ def check_rivals(proxy, client):
                                   If_None_Match="*")[0] == 200
 
         def make(put=put):
-            # Like all writers, it gives up if a chunk with that name exists.
+            # Like all writers, the rival gives up if a chunk of that name exists.
             if all(put(name, data) for name, data in rival.items()):
                 put("chunks.b2frame", index)
         change = Change(proxy, nth, make)
         good = run(("copy", "-q", "-T2", NAME, f"s3://{key}"))
         change.end()
         if not good and not run(("info", f"s3://{key}")):
-            # Each was in the other's way.
+            # If both failed, a second copy succeeds.
             ctl("copy", "-q", NAME, f"s3://{key}")
         ctl("verify", f"s3://{key}")
         now = cat(f"s3://{key}")
@@ -178,7 +178,7 @@ def check_resumed(proxy):
         proxy.fault = None
         before = len(puts(proxy))
         ctl("copy", "-q", NAME, url)
-        # The first one ended at that chunk, or behind some more.
+        # The first copy ended at that chunk, or some chunks later.
         after = puts(proxy)
         assert before >= 5 and len(after) <= chunks - 5 + left_over, after
         assert part != "/chunks.b2frame" or not after
@@ -196,7 +196,7 @@ def check_resumed(proxy):
 
 
 def run(args):
-    """Returns whether bloscctl succeeds; if not, it has said so, of each chunk."""
+    """Returns whether bloscctl succeeds; a failure has to name each chunk."""
     done = subprocess.run([BLOSCCTL, *args], capture_output=True)
     err = done.stderr.decode()
     assert done.returncode in (0, 1), err

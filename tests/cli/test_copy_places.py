@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl copy: where copies go, and which files count as copies"""
+"""bloscctl copy: destinations, and existing copies"""
 import os
 import pathlib
 import re
@@ -40,7 +40,8 @@ def check_outside(server, frame):
 
 
 def check_versions(server):
-    """Another object, or file, of the same length and second is no copy."""
+    """Another object, or file, of the same length and second does not count as a
+    copy."""
     for name in "ab":
         server.objects[f"/bucket/{name}"] = Object(name.encode() * 99, {})
         pathlib.Path(f"file-{name}").write_bytes(name.encode() * 99)
@@ -56,7 +57,7 @@ def check_versions(server):
 
 
 def check_places(server):
-    """Places that make no sense are refused, by one line that names them."""
+    """Impossible destinations are refused, by one line that names them."""
     before = names()
     refused("in the frame x.b2frame", "x", "x.b2frame/y")
     refused("longer than it says", "/proc/self/status", "status")
@@ -106,10 +107,11 @@ def check_gone(server, proxy):
 
 
 def check_unnamed(server, frame):
-    """Keys that no path can name are reported, one a line; the rest is copied."""
+    """Keys that are no possible paths are reported, one per line; the rest is
+    copied."""
     for key in "t//x.b2f", "t//deep/y", "t/in.b2f", "t/u/z.b2f":
         server.objects[f"/bucket/{key}"] = Object(frame, {})
-    # The second one is more than a sign of a directory.
+    # The second key is more than a directory marker.
     server.objects["/bucket/t/"] = Object(b"", {})
     server.objects["/bucket/t/u/"] = Object(b"content", {})
     wanted = {"in", "u/z"}

@@ -16,11 +16,11 @@ from build import BLOSCCTL  # noqa: E402
 
 S3 = "s3://bucket"
 DATA = os.urandom(3000) + b"end" * 9999
-# Each means something in a URL, in XML, in a shell, or to a server.
+# Each has a special meaning in a URL, in XML, in a shell, or for a server.
 NAMES = ("a b", " first", "last ", "100%", "%41", "%2F", "a+b", "q?x=1", "h#x",
          "a&b;c=d", "quote'\"", "back\\slash", "*", "<x>", "~t", "$(d)", "@", "-",
          "x:y", "[1]", "\u00fc", "u\u0308", "\u6f22\u5b57", "\U0001f600", ".x", "...")
-# No object is put under these, but another program may have.
+# We put no object under such names, but another program may.
 CONTROL = "new\nline", "tab\t"
 
 
@@ -31,7 +31,7 @@ def files(top):
 
 
 def facts(top):
-    """Returns the attributes that a copy has of each directory."""
+    """The attributes of each directory."""
     top = pathlib.Path(top)
     return {str(p.relative_to(top)): (stat.S_IMODE(p.stat().st_mode),
                                       p.stat().st_mtime_ns, p.stat().st_uid,
@@ -41,7 +41,7 @@ def facts(top):
 
 
 def check_directories():
-    """Each gets the mode, the times and the attributes of what it is a copy of."""
+    """Each directory gets the mode, the times and the attributes of its source."""
     modes = {"tree": 0o750, "tree/open": 0o1777, "tree/closed": 0o555,
              "tree/closed/in": 0o500, "tree/own": 0o700, "tree/empty": 0o711,
              "tree/.hidden": 0o775}
@@ -62,7 +62,7 @@ def check_directories():
         assert facts(f"deep-{mask}/er") == facts("tree"), mask
         assert files(f"deep-{mask}/er") == files("tree")
         assert stat.S_IMODE(os.stat(f"deep-{mask}").st_mode) == 0o777 & ~mask
-    # From inside, into an existing directory, which keeps its attributes.
+    # A copy into an existing directory, which keeps its attributes.
     os.umask(0o022)
     os.makedirs("there/own")
     os.chmod("there/own", 0o705)
@@ -74,7 +74,7 @@ def check_directories():
     for name in now.keys() - {"own", "."}:
         assert now[name] == want[name], name
     assert now.keys() == want.keys() and files("there") == files("tree")
-    # A file where a directory is to be.
+    # A file stands in the place of a directory.
     pathlib.Path("way").mkdir()
     pathlib.Path("way/empty").touch()
     err = ctl("copy", "-q", "-r", "tree", "way", status=1)[1]
@@ -82,7 +82,7 @@ def check_directories():
 
 
 def check_read_only():
-    """Files that their owner may not write to, copied by an ordinary user."""
+    """An ordinary user copies files that their owner may not write to."""
     drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     entries = (1, 5, -1), (2, 5, 1), (4, 5, -1), (16, 5, -1), (32, 5, -1)
     os.makedirs("ro/acl")
@@ -106,7 +106,8 @@ def check_read_only():
 
 
 def check_broken_off():
-    """Other users could change what a copy that goes on writes to."""
+    """Directories of an interrupted copy are closed to other users, who could change
+    the copy."""
     for name, mode in ("off", 0o777), ("off/in", 0o1777):
         os.mkdir(name)
         os.chmod(name, mode)
@@ -170,7 +171,7 @@ def check_names(client):
 
 
 def check_pages(server):
-    """More names than one answer of a server has."""
+    """More names than fit one answer of a server."""
     for top, n in ("files", 2100), ("dirs", 1050):
         want = {f"{n:04} +%\u00fc" for n in range(n)}
         (server.data / "bucket" / top).mkdir()

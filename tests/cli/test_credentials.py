@@ -30,7 +30,7 @@ def run(server, env, keys, *args, status=0, stdin=None):
 
 
 def check(server, there, env, asked):
-    """By @env bloscctl gets the keys of endpoints that it asks @asked."""
+    """Checks that with @env bloscctl gets keys by the requests @asked."""
     there.n, there.asked = 0, []
     out = run(server, env, {("AKID1", "token1")})
     assert out == DATA and there.asked == asked, (env, there.asked)
@@ -63,7 +63,7 @@ def check_servers(server, there):
     roles = "/latest/meta-data/iam/security-credentials/"
     instance = ["PUT /latest/api/token", f"GET {roles}", f"GET {roles}the%20role"]
     check(server, there, there.instance(), instance)
-    # The first one counts.
+    # The first source counts.
     check(server, there, {**there.instance(), **there.container(), **by_file},
           ["POST /sts"])
     check(server, there, {**there.instance(), **there.container()}, [get])

@@ -6,7 +6,7 @@
 frames small.b2frame flat.b2frame empty.b2frame holes.b2frame at_offset.bin \
 	zlib.b2frame
 
-# Names: the suffix goes, in the same folder.
+# The output has the name without the suffix, in the same directory.
 mkdir folder
 for suffix in b2frame b2f b2 b2nd b2eframe; do
 	cp -r small.b2frame "folder/x.$suffix"
@@ -71,7 +71,7 @@ runs 1 decompress -f -o flat.b2frame flat.b2frame
 says_on_stderr 'this run has made it, or reads it'
 runs 1 decompress -f -o small.b2frame/chunks.b2frame small.b2frame
 says_on_stderr 'it is the frame itself'
-# A link stays one; what it points to is replaced.
+# A link stays a link; its target is replaced.
 echo old >target
 ln -s target link
 runs 1 decompress -o link small.b2frame
@@ -80,7 +80,7 @@ runs 0 decompress -f -o link small.b2frame
 same target small.b2frame.data
 no_litter
 
-# Mode and time are those of the index.
+# The output gets mode and time of the index.
 chmod 640 small.b2frame/chunks.b2frame
 touch -d 2001-02-03T04:05:06.789Z small.b2frame/chunks.b2frame
 runs 0 decompress -f small.b2frame
@@ -101,13 +101,13 @@ runs 0 decompress -f --no-sparse holes.b2frame
 same holes holes.b2frame.data
 [ "$(($(stat -c '%b*%B' holes)))" -ge 8388608 ] || die "there are holes"
 
-# Words: -v says what was done, -q and the default nothing.
+# -v reports the result; -q and the default print nothing.
 runs 0 decompress -f -v small.b2frame
 says_on_stderr '^bloscctl: small\.b2frame: 4\.4 KiB -> 641\.0 KiB, [0-9.]+ s, small$'
 runs 0 decompress -f -q small.b2frame
 is_silent
 
-# Not onto a terminal.
+# decompress -c refuses a terminal.
 on_terminal "$bloscctl decompress -c small.b2frame"
 [ "$status" = 1 ] || die "terminal: status $status"
 says 'standard output is a terminal'

@@ -25,15 +25,15 @@ absent small.b2frame flat.b2frame
 same small full/small.b2frame.data
 same flat full/flat.b2frame.data
 
-# -k takes it back; the last one counts.
+# -k cancels --rm; the last one counts.
 fresh small.b2frame
 runs 0 decompress --rm -k small.b2frame
 exists small.b2frame
 runs 0 decompress -f -k --rm small.b2frame
 absent small.b2frame
 
-# All is on disk before the source goes: file, name, then the removal.
-# (The leak sanitizer cannot work below strace.)
+# The output is durable before the source is removed: file, name, removal. (The
+# leak sanitizer cannot work below strace.)
 fresh small.b2frame
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -o trace -e trace=fsync,rename,renameat2,unlink,unlinkat,rmdir \
 	"$bloscctl" decompress --rm small.b2frame

@@ -6,7 +6,7 @@
 frames small.b2frame flat.b2frame empty.b2frame meta.b2frame array.b2nd \
 	mixed.b2frame at_offset.bin million.b2frame
 
-# json EXPRESSION: it is true of what was printed, as x.
+# json EXPRESSION: it is true for the printed JSON, as x.
 json() {
 	"$B2F_PYTHON" -c 'import json, sys
 x = json.load(open(sys.argv[1]))
@@ -37,7 +37,7 @@ says '^  array +shape \(20, 30\), chunks \(10, 10\), blocks \(5, 5\)$'
 says '^  dtype +<f4$'
 says '^  metalayers +1: b2nd;'
 
-# A frame inside of a file.
+# A frame inside a file.
 runs 0 info --frame-offset 1000 at_offset.bin
 says '\(196608 bytes\)'
 runs 1 info at_offset.bin
@@ -92,7 +92,7 @@ mkdir folder
 runs 1 info folder
 says_on_stderr '^bloscctl: folder: a directory; add -r for what is in it$'
 
-# A chunk that is gone is a line in the table and one on stderr.
+# A missing chunk is a line in the table and one on stderr.
 rm mixed.b2frame/00000001.chunk
 runs 0 info mixed.b2frame
 runs 1 info --chunks mixed.b2frame
@@ -109,8 +109,8 @@ runs 1 info small.b2frame
 says_on_stderr '^bloscctl: small\.b2frame: '
 errors 1
 
-# A million chunks: none is looked at to open them; they are listed as they are
-# read.
+# A frame of a million chunks: opening it reads no chunk; they are listed while
+# they are read.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o .calls -e trace=openat,pread64,read,newfstatat,statx \
 	"$bloscctl" info million.b2frame >.out 2>.err
 says '^  chunks +1000000 of 128 bytes$'
@@ -119,7 +119,7 @@ says '^  chunks +1000000 of 128 bytes$'
 [ "$(wc -l <.out)" = 100 ] || die "not 100 lines"
 errors 0
 
-# A name that ends a line or colours the terminal is escaped there only.
+# A name with control characters is escaped on a terminal only.
 odd=$'od\e[31md.b2frame'
 mv flat.b2frame "$odd"
 runs 0 info "$odd"

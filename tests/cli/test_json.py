@@ -17,7 +17,7 @@ SEEN = set()
 
 
 def tables():
-    """The fields of each table of the page: their types, and if always."""
+    """The fields of each table of the page: types, and whether they always appear."""
     found, table = {}, None
     text = (SOURCE / "docs/json.md").read_text(encoding="utf-8")
     for line in text.splitlines():
@@ -50,7 +50,7 @@ def is_one_of(value, words):
 
 
 def check(table, value):
-    """@value is an object as @table of the page has it."""
+    """Checks that @value is an object as @table of the page describes it."""
     SEEN.add(table)
     fields = TABLES[table]
     assert value["schema"] == 1 and list(value)[0] == "schema", value
@@ -63,7 +63,7 @@ def check(table, value):
 
 
 def said(command, *args, status=0):
-    """The objects that bloscctl prints, which are a list then."""
+    """The objects that bloscctl prints as a list."""
     out, _ = ctl(command, "--json", *args, status=status)
     value = json.loads(out)
     return value if isinstance(value, list) else [value]
@@ -206,7 +206,7 @@ def test_mounts():
 
 
 def test_every_table_was_met():
-    """And every command that has --json is on the page."""
+    """Every command with --json is on the page."""
     if len(sys.argv) == 1:
         assert SEEN == set(TABLES), SEEN ^ set(TABLES)
     page = (SOURCE / "docs/json.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames whose data are elsewhere are named and refused, never shown as zeros."""
+"""Frames whose data are elsewhere are reported and refused, never shown as zeros."""
 import errno
 import json
 import os

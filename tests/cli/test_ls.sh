@@ -11,7 +11,7 @@ ln -s small.b2frame tree/link
 mkdir tree/broken.b2frame
 echo nonsense >tree/broken.b2frame/chunks.b2frame
 
-# names FILE...: exactly these were listed, in this order.
+# names FILE...: exactly these are listed, in this order.
 names() {
 	printf '%s\n' NAME "$@" >want
 	sed -E 's/.* //' .out >got
@@ -44,7 +44,7 @@ says '^0600  contiguous +656360 +[0-9]+ +[0-9.]+  2001-02-03 04:05  tree/flat\.b
 runs 0 ls -lq tree
 [ "$(wc -l <.out)" = 4 ] || die "-q has a heading"
 
-# Frames as operands, links to them too.
+# Operands may be frames, and links to them.
 runs 0 ls tree/small.b2frame tree/flat.b2frame tree/link
 names tree/{small,flat}.b2frame tree/link
 says '^sparse .* tree/link$'

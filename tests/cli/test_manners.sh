@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# Frames on standard input, short names, and words that are nearly right.
+# SPDX-License-Identifier: BSD-3-Clause Frames on standard input, short command
+# names, and misspelled words.
 . "$(dirname "$0")/lib.sh"
 
 seq 100000 >n
 "$bloscctl" compress --contiguous -q -o n.b2f n
 
-# through ARGUMENT...: what bloscctl makes of the frame, by a pipe and a file.
+# through ARGUMENT...: bloscctl gives the same for the frame by a pipe and as a
+# file.
 through() {
 	cat n.b2f | "$bloscctl" "$@" >by_pipe || die "$*: a pipe"
 	"$bloscctl" "$@" <n.b2f >by_file || die "$*: a file"
@@ -25,8 +26,8 @@ through info --json -
 grep -q '"nbytes": 588895' by_file || die "info"
 cat n.b2f | "$bloscctl" decompress -q -o out -
 same out n
-# A signal ends no read, and no write of what is kept.  (The leak sanitizer cannot
-# work below strace.)
+# A signal ends neither a read of a pipe nor a write of its temporary file.
+# (The leak sanitizer cannot work below strace.)
 mkfifo fifo
 cat n.b2f >fifo &
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o /dev/null \
@@ -34,7 +35,7 @@ ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 strace -f -qq -o /dev/null \
 	"$bloscctl" cat - <fifo >out || die "interrupted"
 wait
 same out n
-# Bytes that were read before do not count.
+# Standard input is read from its position on.
 {
 	head -c 0 >/dev/null
 	IFS= read -r line
@@ -58,7 +59,7 @@ runs 0 l .
 runs 0 d -q -o d c.b2f
 same d n
 
-# Words that are nearly right.
+# Misspelled words.
 runs 2 comprss n
 says_on_stderr "did you mean 'compress'\?"
 runs 2 nonsense n

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames of serialized objects are named and refused, and copied whole."""
+"""Frames of serialized objects are reported and refused, and copied whole."""
 import dataclasses
 import errno
 import filecmp
@@ -20,7 +20,7 @@ OBJECTS = [{"a": 1}, [1, 2], "text"]
 
 
 def make():
-    """Frames by name: what they are called."""
+    """Makes frames; the names of their kinds, by path."""
     array = blosc2.ObjectArray(urlpath="o.b2frame", mode="w")
     batches = blosc2.BatchArray(urlpath="b.b2b", mode="w")
     lists = blosc2.ListArray(item_spec=blosc2.int64(), urlpath="l.b2b",
@@ -65,7 +65,7 @@ def test_names_in_a_store_stay():
         _, err = ctl("convert", *options, leaf, status=1)
         assert "in a store of python-blosc2" in err, err
     assert sorted(pathlib.Path("t.b2d").rglob("*")) == before
-    # A copy elsewhere harms nothing, nor does the same file compressed better.
+    # Converting elsewhere and recompressing are allowed.
     ctl("convert", leaf, "-o", "a.b2frame")
     ctl("recompress", "-9", leaf)
     with blosc2.TreeStore("t.b2d", mode="r") as store:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Root's bloscctl in directories of a user who renames what he likes meanwhile
+"""Root's bloscctl in directories of a user who renames files meanwhile
 
-The program is stopped at each system call that syncs, cuts or makes a directory; then the user,
-who may write to the directory, does what he can, and it goes on.  So each race is
-certain.
+The program is stopped at each system call that syncs, truncates or makes a directory.
+Then the user, who may write to the directory, attacks, and the program continues.  So
+each race is certain.
 """
 import contextlib
 import os
@@ -26,7 +26,7 @@ STOPS = "fsync,fdatasync,ftruncate,mkdir,mkdirat"
 
 
 def as_alice(call, *args):
-    """Runs @call in a process of hers; what it raises is an error here."""
+    """Runs @call in a process of Alice's; its exceptions are errors here."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -52,7 +52,7 @@ def give(*paths):
 
 @contextlib.contextmanager
 def secrets():
-    """Files of root's outside of the tree, as they have to be in the end."""
+    """Makes files of root's outside the tree, which must not change."""
     os.chmod(".", 0o755)
     for name in "secret", "private":
         remove(name)
@@ -100,7 +100,7 @@ def threads_stopped(pid):
 
 
 def run_stopped(args, meanwhile, stops_at=STOPS):
-    """Runs bloscctl, and @meanwhile as Alice whenever it stops.  Its status."""
+    """Runs bloscctl, and @meanwhile as Alice whenever it stops; returns its status."""
     env = dict(os.environ)
     env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     tracer = subprocess.Popen(
@@ -113,7 +113,7 @@ def run_stopped(args, meanwhile, stops_at=STOPS):
     end = time.monotonic() + 100
     while tracer.poll() is None:
         assert time.monotonic() < end, args
-        # The tracer stops it, too, but for a moment.
+        # The tracer stops it, too, but only for a moment.
         seen = seen + 1 if threads_stopped(pid) else 0
         if seen == 4:
             seen = 0
@@ -151,7 +151,7 @@ def fill():
 
 
 def swap_links(top, secret):
-    """Puts a link to @secret in the place of all that is being made."""
+    """Replaces everything that is being made by a link to @secret."""
     def meanwhile(nth):
         for path in pathlib.Path(top).rglob(".bloscctl-*"):
             with contextlib.suppress(OSError):
@@ -161,7 +161,7 @@ def swap_links(top, secret):
 
 
 def fill_in(top, secret):
-    """Or a directory of her own, with links to @secret in it."""
+    """Replaces it by a directory of hers with links to @secret."""
     def meanwhile(nth):
         for path in pathlib.Path(top).rglob(".bloscctl-*"):
             with contextlib.suppress(OSError):
@@ -192,13 +192,13 @@ def test_what_is_being_made_is_out_of_reach():
 
 
 def has_begun(top):
-    """Something is being made: all has been found."""
+    """Is something being made?  Then all operands have been found."""
     return os.path.exists(f"{top}/../out") or \
         any(pathlib.Path(top).rglob(".bloscctl-*"))
 
 
 def lead_out(top, target):
-    """Puts a link to @target in the place of the directory that comes last."""
+    """Replaces the last directory by a link to @target."""
     def meanwhile(_):
         if has_begun(top) and not os.path.islink(f"{top}/d/sub"):
             os.rename(f"{top}/d/sub", f"{top}/away")
@@ -207,7 +207,7 @@ def lead_out(top, target):
 
 
 def put_link(top, target):
-    """The same with the file."""
+    """Replaces the last file by a link to @target."""
     def meanwhile(_):
         if has_begun(top) and not os.path.islink(f"{top}/d/sub/b"):
             os.rename(f"{top}/d/sub/b", f"{top}/away")
@@ -257,7 +257,7 @@ def test_a_walk_stays_below_its_operand():
 
 
 def test_results_stay_below_their_directory():
-    """No link is followed that another user puts into her directory."""
+    """bloscctl follows no link that another user puts into a directory."""
     here = os.getcwd()
     for args in (("decompress", "-rf", "src", "-o", "hers/out"),
                  ("convert", "-rf", "src", "-o", "hers/out"),
@@ -294,7 +294,7 @@ def damaged(path):
 
 
 def test_repair_changes_what_it_has_checked():
-    """Though another frame gets the name meanwhile, of no bad intent."""
+    """Another frame gets the name meanwhile."""
     damaged("f.b2frame")
     with open("f.b2frame/00000001.chunk", "r+b") as f:
         f.seek(100)
@@ -314,7 +314,7 @@ def test_repair_changes_what_it_has_checked():
 
 
 def test_a_user_who_tries_gets_nothing():
-    """For some seconds, without stops."""
+    """Races for some seconds, without stops."""
     here = os.getcwd()
     with secrets():
         fill()

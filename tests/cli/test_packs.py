@@ -46,7 +46,7 @@ def test_tree_in_a_zip_file():
     assert len(json.loads(ctl("verify", "--json", "t.b2z")[0])) == len(
         ARRAYS) + 2
     assert len(json.loads(ctl("info", "--json", "t.b2z")[0])) == len(ARRAYS) + 2
-    # All below a directory, and by a link.
+    # verify -r of a directory, and names through a link.
     os.symlink("t.b2z", "link.b2z")
     assert b"t.b2z/g/sub.b2nd: ok" in ctl("verify", "-r", ".")[0]
     assert cat("link.b2z/small") == ARRAYS["small"].tobytes()
@@ -67,7 +67,7 @@ def test_embedded_frames():
     make_embed("e.b2e")
     check_arrays("e.b2e")
     assert cat("e.b2e/g/bytes") == BYTES
-    # The key /g beside a directory of that name.
+    # The key /g stands beside a directory of that name.
     assert cat("e.b2e/g.b2frame") == ARRAYS["small"].tobytes()
     out, err = ctl("verify", "e.b2e")
     # The store is a frame, too.
@@ -75,7 +75,7 @@ def test_embedded_frames():
     _, err = ctl("cat", "e.b2e", status=1)
     assert "it is an EmbedStore" in err, err
     assert info("e.b2e")["objects"] == "an EmbedStore"
-    # Chunks that no frame ends at, and a store that lost a key.
+    # Chunks whose borders no frame keeps to, and a store that lost a key.
     make_embed("odd.b2e", chunksize=1000)
     check_arrays("odd.b2e")
     del blosc2.EmbedStore("odd.b2e", mode="a")["/big"]
@@ -129,7 +129,7 @@ def test_nothing_is_put_into_a_store():
     assert pathlib.Path("t.b2z").read_bytes() == before
     assert info("t.b2z/small")["writable"] is False
     assert info("t.b2z/small")["why"] == "it is a part of another file"
-    # A copy goes anywhere, and can be written to.
+    # A member can be copied out, and then written to.
     ctl("convert", "-o", "copy.b2nd", "t.b2z/g/sub")
     assert (blosc2.open("copy.b2nd")[:] == ARRAYS["g/sub"]).all()
     assert info("copy.b2nd")["writable"] is True
@@ -143,7 +143,7 @@ def test_members_that_are_no_frames():
                      "two.b2f": frame, "note": b"plain", "x.b2nd.b2nd": frame})
     listed = names("z.b2z", "-r", "-a")
     assert listed["z.b2z/note"]["storage"] is None
-    # Names that two could have are full ones.
+    # Ambiguous names are shown in full.
     for path in "x.b2nd", "x/y", "two.b2nd", "two.b2f", "x.b2nd.b2nd":
         assert cat(f"z.b2z/{path}") == np.arange(9).tobytes(), path
     assert "there is no two" in ctl("cat", "z.b2z/two", status=1)[1]
@@ -170,7 +170,7 @@ def test_damage_in_a_store_is_told():
     raw[raw.index(frame) + 2] ^= 0xff
     pathlib.Path("bad.b2z").write_bytes(raw)
     assert "x.b2nd" in ctl("verify", "bad.b2z", status=1)[1]
-    # A frame that would go on behind its member.
+    # A frame that is longer than its member.
     zip_of("short.b2z", {"x.b2nd": frame[:-1], "y.b2nd": frame})
     assert "x.b2nd" in ctl("cat", "short.b2z/x.b2nd", status=1)[1]
 
@@ -179,7 +179,7 @@ def test_checksums_of_the_zip_file():
     """verify compares each member with its CRC-32."""
     frame = blosc2.asarray(np.arange(9)).to_cframe()
     blosc2.EmbedStore("e.b2e", mode="w")["/a"] = np.arange(9)
-    # A byte behind the frames is of the member, but of nothing that is decoded.
+    # A byte behind a frame belongs to the member, but is never decoded.
     zip_of("z.b2z", {"x.b2nd": frame + b"z", "note": b"plain", "empty": b"",
                      "e.b2e": pathlib.Path("e.b2e").read_bytes() + b"z"})
     out, err = ctl("verify", "z.b2z")
@@ -198,7 +198,7 @@ def test_checksums_of_the_zip_file():
         assert (b"x.b2nd: damaged" in out) == shown, out
         told = json.loads(ctl("verify", "--json", "bad.b2z", status=1)[0])
         assert [t["bad_checksum"] for t in told] == [False, shown], told
-        # A program that reads a frame does not read all of its member.
+        # Reading a frame does not read its whole member.
         assert cat("bad.b2z/x") == np.arange(9).tobytes()
 
 
@@ -244,7 +244,7 @@ def test_hostile_zip_files_are_refused():
         out, err = ctl("ls", "bad.b2z", status=1)
         assert why in err, (why, patches, err)
         assert b"x" not in out
-    # Behind the end, and without one.
+    # Bytes behind the end record, and a missing end record.
     raw = pathlib.Path("z.b2z").read_bytes()
     for bad in raw + b"x", raw[:-1], raw[:50], b"", b"PK\5\6":
         pathlib.Path("bad.b2z").write_bytes(bad)
@@ -262,7 +262,7 @@ def test_large_zip_files():
             z.writestr(f"d/{i}", b"")
     pathlib.Path("many.b2z").write_bytes(out.getvalue())
     assert cat("many.b2z/x") == np.arange(9).tobytes()
-    # So many members fit a record without ZIP64.
+    # The most members without ZIP64.
     with zipfile.ZipFile("most.b2z", "w") as z:
         z.writestr("x.b2nd", frame)
         for i in range(65534):

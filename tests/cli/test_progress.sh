@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause
-# test_progress.sh - the bar: on a terminal, and only if it takes a while
+# SPDX-License-Identifier: BSD-3-Clause test_progress.sh - the progress bar: on
+# a terminal, and only if a job takes a while
 . "$(dirname "$0")/lib.sh"
 
 frames huge.b2frame small.b2frame million.b2frame
@@ -20,7 +20,7 @@ done
 on_terminal "$bloscctl verify -q million.b2frame"
 [ ! -s .out ] || die "verify -q shows a bar"
 
-# A quick job prints its last line only; without a terminal, nothing.
+# A quick job prints its last line only, and nothing without a terminal.
 on_terminal "$bloscctl decompress small.b2frame"
 tr -d '\r' <.out | grep -qxE 'small\.b2frame: 4\.4 KiB -> 641\.0 KiB, [0-9.]+ s, small' ||
 	die "the end of a quick job"
@@ -33,7 +33,7 @@ on_terminal "$bloscctl compress -fq small"
 "$bloscctl" decompress -c huge.b2frame 2>.err | head -c 512M >/dev/null
 errors 0
 
-# The share counts all passes, and encoding, too: it never goes back.
+# The percentage counts all passes, and encoding, and never falls.
 head -c 24M /dev/urandom | base64 >numbers
 on_terminal "$bloscctl compress -T1 --codec=zlib -9 --contiguous --rm numbers"
 tr '\r' '\n' <.out | grep -oE '[0-9]+% \[' | tr -dc '0-9\n' >shares

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The way to a server: proxies and certificates that the environment names"""
+"""Proxies and certificates that the environment names"""
 import os
 import pathlib
 import subprocess
@@ -15,14 +15,14 @@ DATA = os.urandom(300_000)
 LOGIN = "user:s3cret"
 
 
-# With nothing that tells of a way.
+# The environment without proxies and certificates.
 CLEAN = {k: v for k, v in os.environ.items()
          if not k.lower().endswith("_proxy") and "CERT" not in k
          and "BUNDLE" not in k}
 
 
 def run(*args, status=0, **env):
-    """A run with no more in the environment than @env."""
+    """Runs bloscctl in the clean environment with @env."""
     out, err = ctl(*args, status=status, env={**CLEAN, **env})
     assert LOGIN not in err and "s3cret" not in err, err
     if status:
@@ -36,13 +36,13 @@ def check_plain(server, proxy):
     for name in "http_proxy", "all_proxy", "ALL_PROXY":
         assert run("cat", url, **{name: proxy.url}) == DATA
         assert f"GET {url}/chunks.b2frame" in proxy.take(), name
-    # A CGI script's copy of a client's header; a proxy for https; none; exceptions.
+    # HTTP_PROXY, which may be a client's header; a proxy for https; none; exceptions.
     for env in ({"HTTP_PROXY": proxy.url}, {"https_proxy": proxy.url},
                 {"http_proxy": ""},
                 {"http_proxy": proxy.url, "no_proxy": "a.org,127.0.0.1"},
                 {"http_proxy": proxy.url, "NO_PROXY": "*"}):
         assert run("cat", url, **env) == DATA and not proxy.take(), env
-    # The server of a bucket is where its endpoint is.
+    # For a bucket the host of the endpoint counts.
     err = run("info", "s3://bucket/x", status=1, http_proxy=proxy.url,
               AWS_ENDPOINT_URL=server.url, AWS_ACCESS_KEY_ID="k",
               AWS_SECRET_ACCESS_KEY="nonsense")
@@ -76,7 +76,7 @@ def check_tls(server, proxy):
     assert not proxy.take()
     for name in "https_proxy", "HTTPS_PROXY", "all_proxy":
         assert run("cat", url, **trust, **{name: proxy.url}) == DATA
-        # It sees no more than where it goes.
+        # The proxy sees only host and port.
         assert set(proxy.take()) == {f"CONNECT 127.0.0.1:{server.port}"}
     assert "certificate" in run("cat", url, status=1, https_proxy=proxy.url)
     proxy.take()
@@ -84,7 +84,7 @@ def check_tls(server, proxy):
 
 
 def check_refusals(plain, tls):
-    """A proxy that wants a password, a proxy that fails, and no proxy at all."""
+    """A proxy that wants a password, a failing proxy, and a missing proxy."""
     trust = {"SSL_CERT_FILE": str(TLS_CERT)}
     with ForwardProxy(LOGIN) as proxy:
         for server, name in (plain, "http_proxy"), (tls, "https_proxy"):
@@ -96,7 +96,7 @@ def check_refusals(plain, tls):
             wrong = proxy.url.replace("//", "//user:s3crets@")
             err = run("cat", url, status=1, **trust, **{name: wrong})
             assert "the proxy denies access" in err, err
-    # It is gone.
+    # The proxy has ended.
     err = run("cat", url, status=1, https_proxy=way)
     assert "cannot connect to" in err and "the proxy: refused" in err, err
 

@@ -54,7 +54,7 @@ def test_settings():
 
 
 def test_filters_of_wide_items():
-    """Parameters of filters are int8 for python-blosc2, the item size too."""
+    """For python-blosc2 filter parameters, and item sizes as such, are int8."""
     data = items(3 * CHUNK, 200)
     make("f", False, data, typesize=200, chunksize=CHUNK)
     for name in ("bytedelta", "shuffle,bytedelta", "shuffle,bytedelta:127"):
@@ -90,7 +90,7 @@ def test_sizes():
     make("f", False, data, typesize=1, chunksize=CHUNK)
     recompress("--typesize=auto", "f")
     check_frame("f", data, typesize=8)
-    # A whole number of items is a matter of the chunk size, too.
+    # The chunk size becomes a whole number of items.
     recompress("--typesize=7", "f")
     check_frame("f", data, typesize=7, chunksize=CHUNK // 7 * 7)
 
@@ -111,7 +111,7 @@ def test_special_chunks():
             facts = check_frame("g", b"".join(data))
             assert facts["nspecial"] == nspecial, (options, facts)
         remove("f", "g")
-    # All of them the same entry.
+    # All entries are the same.
     schunk = make("f", False, None, typesize=8, chunksize=CHUNK)
     schunk.fill_special(50 * CHUNK // 8, blosc2.SpecialValue.ZERO)
     del schunk
@@ -147,7 +147,7 @@ def test_arrays():
             assert array.schunk.vlmeta["unit"] == "K"
             assert array.schunk.blocksize == array.schunk.typesize * \
                 int(np.prod(array.blocks))
-            # And it can still be written to.
+            # The array can still be written to.
             del array
         if a.ndim == 2 and name == "plain":
             array = blosc2.open(path, mode="a")
@@ -181,7 +181,7 @@ def test_variable_chunks_get_one_size():
 
 
 def test_golden_frames():
-    """All that the C library makes, but VL blocks and plugins."""
+    """All golden frames of C-Blosc2 except VL blocks and plugins."""
     sources, refused = [], 0
     for path in golden_frames():
         if path.name == "vlblocks.b2frame":
@@ -199,7 +199,7 @@ def test_golden_frames():
     data, at = cat(*targets), 0
     for source, target in zip(sources, targets):
         got = stock_bytes(target)
-        # For uninit chunks stock returns whatever is in memory.
+        # For uninit chunks stock returns arbitrary memory.
         assert source.name.startswith("uninit") or \
             data[at:at + len(got)] == got, source
         at += len(got)
@@ -213,7 +213,7 @@ def test_golden_frames():
 
 
 def test_in_place():
-    """The old one is there until the new one is, and nothing else changes."""
+    """The old frame stays until the new one replaces it, and nothing else changes."""
     data = put("f", items(100000, 4))
     os.chmod("f", 0o640)
     os.utime("f", ns=(10**18, 10**18 + 5))
@@ -229,7 +229,7 @@ def test_in_place():
     assert os.getxattr("f.b2frame/chunks.b2frame", "user.note") == b"kept"
     recompress("-9", "f.b2frame/")
     check_frame("f.b2frame", data, clevel=9)
-    # Other files in it would be lost.
+    # Foreign files in the directory would be lost.
     put("f.b2frame/notes", b"precious")
     _, err = recompress("-1", "f.b2frame", status=1)
     assert "it holds other files too" in err, err
@@ -261,7 +261,8 @@ def test_what_follows_a_frame_is_kept():
 
 
 def test_a_file_with_several_names():
-    """Only one of them would be the new frame."""
+    """Frames with several hard links are refused: only one name would get the new
+    frame."""
     data = put("f", items(100000, 4))
     ctl("compress", "--contiguous", "f")
     os.link("f.b2f", "g.b2f")

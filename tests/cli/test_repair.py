@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl repair: what surely can be done, and nothing that was not asked for"""
+"""bloscctl repair does what is surely right, and nothing that was not asked for"""
 import fcntl
 import itertools
 import json
@@ -26,7 +26,7 @@ def make(path, data, contiguous=False, **options):
 
 
 def zlib(path, n=4):
-    """Noise in zlib, whose flipped bits every reader notices."""
+    """Noise in zlib, whose checksum notices flipped bits."""
     data = bytes(b & 0x3f for b in noise(n * CHUNK))
     make(path, data, typesize=1, chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
          filters=[blosc2.Filter.NOFILTER])
@@ -61,7 +61,7 @@ def test_nothing():
 
 
 def test_an_index_that_tells_of_too_few_bytes():
-    """Our index, with its checksum, and C-Blosc2's; the chunks are sound."""
+    """Damaged indexes, of ours with a checksum and of C-Blosc2, with sound chunks."""
     data = put("f", noise(3 * CHUNK))
     ctl("compress", "--chunksize", CHUNK, "f")
     stored = info("f.b2frame")["cbytes"]
@@ -98,7 +98,8 @@ def test_leftovers():
     whole = state("f.b2frame")
 
     def litter():
-        """Leftovers of our writer; an old and a young one of another program."""
+        """Makes leftovers of our writer, and an old and a young one of another
+        program."""
         put("f.b2frame/.chunks.b2frame.new", b"half an index")
         put("f.b2frame/00000077.chunk", get("f.b2frame/00000001.chunk"))
         put("f.b2frame/00000078.chunk", b"old")
@@ -127,7 +128,7 @@ no program is writing
     assert said["removed_chunk_files"] == 2, said
     assert said["removed_indexes"] == 1 and said["left_chunk_files"] == 1
     check_frame("f.b2frame", data)
-    # A program that is writing may need them.
+    # A program that is writing may still need such files.
     litter()
     before = state("f.b2frame")
     fd = os.open("f.b2frame", os.O_RDONLY)
@@ -160,13 +161,13 @@ def test_damaged_chunks():
 
 
 def test_damage_in_all_kinds_of_frames():
-    # A short last chunk, which is no whole number of items.
+    # A short last chunk that has no whole number of items.
     data = items(2 * CHUNK + 77, 8)
     make("odd", data, typesize=8, chunksize=CHUNK)
     os.remove("odd/00000002.chunk")
     repair("--zero-damaged", "odd")
     check_frame("odd", data[:2 * CHUNK] + bytes(77))
-    # An array stays one.
+    # An array stays an array.
     a = np.arange(60 * 40, dtype="<f8").reshape(60, 40)
     blosc2.asarray(a, urlpath="a.b2nd", contiguous=False, chunks=(30, 20))
     os.remove("a.b2nd/00000002.chunk")
@@ -189,7 +190,7 @@ def rebuild(path, *options, status=0):
 
 
 def test_lost_index():
-    """Every way to lose it; what of it is left is used."""
+    """The index is lost in every way; its remaining parts are used."""
     for typesize, tail in itertools.product((1, 8, 300), (0, 1, 7)):
         data = items(4 * CHUNK // typesize * typesize + tail * typesize, typesize)
         for damage in ("missing", "empty", "noise", "cut", "middle"):
@@ -245,7 +246,7 @@ def test_lost_index_of_an_array():
     rebuild("a.b2nd")
     assert np.array_equal(blosc2.open("new")[()], a)
     remove("new")
-    # With a chunk less it is an array no more, but for zeros.
+    # Without a chunk it stays an array only if zeros replace the chunk.
     chunk = get("a.b2nd/00000002.chunk")
     os.remove("a.b2nd/00000002.chunk")
     rebuild("a.b2nd")
@@ -276,7 +277,7 @@ def test_rebuild_of_odd_folders():
     check_frame("new", data[:2 * CHUNK] + bytes(CHUNK) + data[3 * CHUNK:])
     said = json.loads(rebuild("s", "-f", "--json")[0])
     assert said["nchunks"] == 3 and said["ndamaged"] == 2, said
-    # The short one was moved away from the end.
+    # The short chunk was moved away from the end.
     remove("s", "new")
     schunk = make("s", items(3 * CHUNK + 500, 1), typesize=1, chunksize=CHUNK)
     del schunk
@@ -288,13 +289,13 @@ def test_rebuild_of_odd_folders():
     assert info("new")["chunksize"] == CHUNK
     ctl("verify", "new")
     assert len(stock_bytes("new")) == 3 * CHUNK + 500
-    # Two short ones: all sizes differ.
+    # Two short chunks: the frame has variable chunks.
     remove("new")
     put("s/00000009.chunk", get("s/00000001.chunk"))
     rebuild("s")
     assert info("new")["chunksize"] == 0
     ctl("verify", "new")
-    # Nothing that could be read.
+    # A frame without readable chunks.
     os.mkdir("empty")
     remove("new")
     _, err = rebuild("empty", status=1)

@@ -22,7 +22,7 @@ def here():
 
 
 def refused(*args):
-    """Nothing has gone; why."""
+    """Checks that nothing was removed; returns the message."""
     before = here()
     err = ctl("rm", *args, status=1)[1]
     assert here() == before and err.count("\n") == 1, err
@@ -58,7 +58,7 @@ def check_what_is_no_frame():
     os.symlink("a.b2frame", "link")
     assert "symbolic link" in refused("link")
     os.remove("link")
-    # It cannot be read: only if that is said.
+    # An unreadable frame is removed only with an option.
     pathlib.Path("a.b2frame/chunks.b2frame").write_bytes(b"no index" * 20)
     refused("a.b2frame")
     ctl("rm", "-f", "a.b2frame", "plain")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of a sealed frame that are whole, but not those that belong there"""
+"""Whole files of a sealed frame that belong to another version or frame"""
 import json
 import os
 import shutil
@@ -40,7 +40,8 @@ def swap(a, b):
 
 
 def refused(path, data, chunksize=CHUNK):
-    """Chunks that are not read; those that are have to be right."""
+    """The numbers of chunks that are refused; the data of all others have to be
+    right."""
     bad = []
     for n, off in enumerate(range(0, len(data), chunksize)):
         got = cat(path, off, chunksize)
@@ -102,10 +103,10 @@ def test_frames_with_seals_of_before():
     assert before == sorted((n, os.stat(f"u/{n}").st_ino)
                             for n in os.listdir("u"))
     first, name = chunk_file("u", 0), chunk_file("u", 3)
-    # The same chunk of the same frame, with the seal of before.
+    # The same chunk of the same frame, with the earlier kind of seal.
     shutil.copy(f"{untagged}/00000000.chunk", first)
     assert refused("u", data, 4096) == [0]
-    # Unsealed, though its index says that it is not.
+    # Without its seal, though the index names a tag.
     raw = get(name)
     put(name, raw[:struct.unpack("<I", raw[12:16])[0]])
     assert refused("u", data, 4096) == [0, 3]
@@ -149,7 +150,7 @@ def test_what_stock_changes_is_no_damage():
         put(chunk_file("copy", len(said["chunks"]) - 2), raw)
         assert verify("copy", status=1)["ndamaged"] == 1, name
         remove("copy")
-        # Sealed again, files that have their seal stay, and swaps are told.
+        # A second seal keeps sealed files, and reports swapped ones.
         inodes = {os.stat(f"{name}/{n}").st_ino for n in os.listdir(name)}
         ctl("seal", name)
         said = verify(name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl seal and verify: checksums for what others wrote"""
+"""bloscctl seal and verify: checksums for frames of other programs"""
 import fcntl
 import json
 import os
@@ -34,7 +34,7 @@ def test_help_lists_what_is_taken():
     assert len(commands) > 15, commands
     for command in commands:
         text = ctl(command, "--help")[0].decode()
-        # All of them begin with nothing.
+        # "--" is the beginning of all options.
         _, err = ctl(command, "--=", status=2)
         listed = re.search(r"several options begin with --: (.*)\n", err)[1]
         told = set(re.findall(r"(?:^ +|, )(--[a-z][a-z0-9-]*)", text, re.M))
@@ -58,7 +58,7 @@ def stored_chunks(path):
 
 
 def seal(path, *options):
-    """Seals it; all else stays as it is."""
+    """Seals a frame; checks that everything else stays."""
     before, data = stored_chunks(path), stock_bytes(path)
     assert not is_sealed(path)
     ctl("seal", *options, path)
@@ -87,7 +87,7 @@ def test_frames_of_stock():
     del schunk
     seal("special")
     assert open_stock("special").vlmeta["unit"] == "K"
-    # Nothing but an index.
+    # A frame without chunks.
     make("empty", b"", chunksize=CHUNK)
     seal("empty")
 
@@ -224,7 +224,7 @@ def test_contiguous_frames():
     check_frame("c", data)
     # One flipped bit is found in any chunk and in the index.
     raw = open("c", "rb").read()
-    # The first half holds the chunks before.
+    # The first half has the old chunks.
     for at in len(raw) * 5 // 8, len(raw) * 7 // 8, len(raw) - 10, 40:
         bad = bytearray(raw)
         bad[at] ^= 4

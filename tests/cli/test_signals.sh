@@ -5,12 +5,12 @@
 
 frames huge.b2frame
 
-# has_temp: the temporary file is there.
+# has_temp: the temporary file exists.
 has_temp() {
 	[ -n "$(find . -name '.bloscctl-*')" ]
 }
 
-# has_begun: there are many chunk files, or much of one file.
+# has_begun: there are many chunk files, or one large file.
 has_begun() {
 	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -ge 200 ] ||
 		[ -n "$(find . -path '*/.bloscctl-*/*' -size +8M)" ]
@@ -71,7 +71,8 @@ os.execv(sys.argv[1], sys.argv[1:])' \
 	done
 done
 
-# Files are made faster than they can be removed: that has to end, too.
+# Files are made faster than they are removed; the removal has to end all the
+# same.
 strace --seccomp-bpf -f -qq -o /dev/null -e trace=unlinkat \
 	-e inject=unlinkat:delay_enter=2000 \
 	bash -c 'echo $$ >pid; exec "$@" < <(head -c 1G /dev/urandom)' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands on whole trees: -r, -o DIRECTORY, and what JSON says of failures."""
+"""Commands on whole trees: -r, -o DIRECTORY, and failures in JSON."""
 import json
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_a_tree_comes_back():
                              "sub/deep/empty"]
     ctl("decompress", "-r", "-o", "back/", "packed/")
     same_files("tree", "back")
-    # The other way of storage, other settings, and checksums; all of it.
+    # Other storage, other settings, and checksums, for all frames.
     ctl("convert", "-r", "-o", "sparse", "packed")
     assert os.path.isdir("sparse/sub/b.dat.b2frame")
     ctl("recompress", "-r", "-9", "--codec=lz4hc", "-o", "small", "sparse")
@@ -49,7 +49,7 @@ def test_a_tree_comes_back():
         "codec"] == "lz4hc"
     ctl("decompress", "-r", "-o", "again", "small")
     same_files("tree", "again")
-    # In place: the names stay.
+    # In place the names stay.
     before = names("packed")
     ctl("recompress", "-r", "-1", "packed")
     assert names("packed") == before
@@ -68,7 +68,7 @@ def test_several_operands_go_to_a_directory():
     _, err = ctl("decompress", "-o", "nodir", "out/x.b2frame", "out/y.b2frame",
                  status=2)
     assert "-o takes one operand, unless it is a directory" in err, err
-    # A frame is no directory.
+    # A frame does not count as a directory.
     _, err = ctl("compress", "-o", "out/x.b2frame", "y", status=1)
     assert "it exists already" in err, err
     _, err = ctl("compress", "-o", "out", "-", status=1)
@@ -76,7 +76,7 @@ def test_several_operands_go_to_a_directory():
 
 
 def test_two_results_of_one_name_are_both_kept():
-    """-f replaces what was there before, but nothing that the run has made."""
+    """-f replaces older files, but nothing that the same run has made."""
     one, two = items(5000, 4), items(7000, 4, seed=1)
     for form in "sparse", "contiguous":
         for name, data in ("a/f", one), ("b/f", two):
@@ -121,7 +121,7 @@ def test_no_result_replaces_an_operand_to_come():
 
 
 def test_a_kernel_without_openat2():
-    """Then each name on the way is looked at by itself."""
+    """Without openat2(2) each part of a path is opened by itself."""
     tree()
     env = {**os.environ, "ASAN_OPTIONS":
            os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl on frames of a web server: as on files, and nothing is written there"""
+"""bloscctl on frames of a web server works as on files, and writes nothing there"""
 import json
 import os
 import pathlib
@@ -121,7 +121,7 @@ def check_no_path(url):
 
 
 def check_paths_like_urls(url):
-    """Directories that are called as a URL is are not what it stands for."""
+    """A local directory whose path looks like the URL is not used."""
     there = pathlib.Path(url)
     there.mkdir(parents=True)
     for name in "x.b2frame", "x.b2f":
@@ -151,7 +151,7 @@ def check_faults(server):
 
 
 def check_endless_listing():
-    """A page without a name says each time that more follow."""
+    """A listing whose empty pages always claim that more follow."""
     def page(request):
         if "list-type" not in request.path:
             return status(404)

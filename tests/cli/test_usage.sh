@@ -51,7 +51,7 @@ for command in $commands; do
 	says_on_stderr "^bloscctl: $command: there is no option --hepl; did you mean --help\?$"
 	errors 1
 done
-# In a cluster, behind a long option; values that are missing, or not wanted.
+# Short options together, after a long one; missing and unwanted values.
 runs 2 info --json -rZq
 says_on_stderr "there is no option -Z;"
 runs 2 info --json=3 x
@@ -107,7 +107,7 @@ says_on_stderr "-o takes one operand"
 runs 2 decompress --rm --frame-offset 5 x
 says_on_stderr "cannot remove a part of a file"
 
-# A frame that does not exist is said once, with its name.
+# A missing frame is reported once, by name.
 for command in append cat convert decompress info ls recompress repair seal \
 	verify; do
 	run "$command" missing.b2frame
@@ -117,7 +117,7 @@ for command in append cat convert decompress info ls recompress repair seal \
 		die "$command: status $status"
 done
 
-# Control characters do not reach a terminal, nor do they make two lines.
+# Control characters in names neither reach a terminal nor break a line.
 run info $'a\nb\e[31m\x9b'
 says_on_stderr '^bloscctl: a\\x0ab\\x1b\[31m\\x9b: No such file'
 errors 1
@@ -131,7 +131,7 @@ for command in cat info ls; do
 	says_on_stderr '^bloscctl: standard output: No space left on device$'
 	errors 1
 done
-# Closed streams are no trap: nothing takes their numbers.
+# No file takes the number of a closed standard stream.
 for command in cat info ls; do
 	status=0
 	"$bloscctl" "$command" small.b2frame >&- 2>.err || status=$?

@@ -19,7 +19,7 @@ says 'ok, 5 chunks, 320\.0 KiB, .* stored, ratio .*, 1 in the index alone$'
 runs 0 verify --frame-offset 1000 at_offset.bin
 says '^at_offset\.bin: ok, 3 chunks'
 
-# A tree: every frame in it, and nothing else.
+# verify -r checks every frame of a tree, and nothing else.
 mkdir -p tree/a/b
 cp -r small.b2frame tree/a
 cp array.b2nd tree/a/b
@@ -28,7 +28,7 @@ cp -r mixed.b2frame tree
 echo hello >tree/text
 ln -s /nonexistent tree/link
 runs 0 verify -r tree
-# Nor what a mount is about to delete.
+# Nor frames that a mount is about to delete.
 cp -r small.b2frame tree/a/.bloscfs-deleted-new-1
 truncate -s 20 tree/a/.bloscfs-deleted-new-1/chunks.b2frame
 printf 'tree/%s\n' a/b/array.b2nd a/small.b2frame mixed.b2frame noname >want
@@ -41,7 +41,8 @@ mkdir nothing
 runs 0 verify -r nothing
 says_on_stderr 'nothing: there is no frame in it'
 
-# damage WHAT REGEX: small.b2frame after the command WHAT is damaged.
+# damage WHAT REGEX: after the command WHAT small.b2frame is damaged, and the
+# message matches.
 damage() {
 	rm -rf bad.b2frame
 	cp -r "${3:-small.b2frame}" bad.b2frame
@@ -79,13 +80,13 @@ errors 3
 says '^bad\.b2frame: damaged'
 if grep -q '^small' .out; then die "-q tells of sound frames"; fi
 
-# Files that no index names are no damage.
+# Orphaned chunk files are no damage.
 cp small.b2frame/00000000.chunk small.b2frame/00000077.chunk
 : >small.b2frame/00000078.chunk
 touch small.b2frame/.b2lock
 runs 0 verify small.b2frame
 
-# But --deep tells of them, and of what C-Blosc2 would not open.
+# --deep reports orphans, and frames that C-Blosc2 would not open.
 runs 0 verify --deep small.b2frame flat.b2frame
 says '^small\.b2frame: ok, .*, 2 files that no index names \([0-9.]+ (KiB|B)\)$'
 says '^flat\.b2frame: ok, 11 chunks, 641\.0 KiB$'
@@ -99,7 +100,7 @@ s = blosc2.SChunk(chunksize=1000, urlpath="deep/f.b2frame", mode="w",
                   contiguous=False, cparams={"typesize": 1})
 for i in range(40):
     s.append_data(bytes([65 + i]) * 1000)
-# The sum of what chunks take is at byte 39 of the index, behind a marker.
+# The compressed size is at byte 39 of the index, behind a marker.
 for told, opens in (71, True), (70, False):
     with open("deep/f.b2frame/chunks.b2frame", "r+b") as f:
         f.seek(39)
@@ -137,12 +138,12 @@ runs 2 verify tree/text
 errors 1
 runs 2 verify -r missing
 errors 1
-# In a tree a name tells what should be a frame.
+# In a tree a suffix tells that a file should be a frame.
 cp tree/text tree/lost.b2frame
 runs 2 verify -r tree
 says '^tree/lost\.b2frame: not checked$'
 rm tree/lost.b2frame
-# A store has a name like that too; what has lost its index has chunks.
+# A store has such a suffix, too; a frame that lost its index still has chunks.
 mkdir -p tree/store.b2nd/sub tree/store.b2/sub.b2frame
 cp -r small.b2frame tree/store.b2nd/sub
 runs 0 verify -r tree
@@ -173,14 +174,14 @@ says '^plugin\.b2frame: not checked, .*, 4 unsupported$'
 says_on_stderr 'codec 35 \(zfp-rate\), a plugin, is not built in'
 errors 4
 
-# No permission, which root has always.
+# A frame without permission to read, as another user than root.
 as_nobody=()
 [ "$(id -u)" != 0 ] || as_nobody=(setpriv --reuid=65534 --clear-groups)
 chmod 755 .
 cp "$bloscctl" mine
 bloscctl=./mine
 "${as_nobody[@]}" "$bloscctl" --version >.out || die "cannot run it"
-# refused REGEX: verify of secret.b2frame ends with 2 and says so.
+# refused REGEX: verify of secret.b2frame ends with 2, and the message matches.
 refused() {
 	status=0
 	"${as_nobody[@]}" "$bloscctl" verify secret.b2frame \
@@ -207,7 +208,7 @@ says '^forged/x\\x0agood\.b2frame: ok: ok, '
 grep -q '^good' .out && die "a forged line"
 :
 
-# Nor does a name keep a frame from being looked at without a word.
+# Nor does a name hide a frame from verify silently.
 cp -r small.b2frame forged/.bloscctl-0123456789abcdef
 runs 0 verify -r forged
 says_on_stderr 'forged/\.bloscctl-0123456789abcdef: passed over'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""interop.py - what the interop tests have in common
+"""interop.py - shared by the interop tests
 
-C-Blosc2, through python-blosc2, writes frames; bloscctl reads them and must
-return the original data; where C-Blosc2 itself loses data (lossy filters),
-the data that C-Blosc2 reads back.
+C-Blosc2, through python-blosc2, writes frames.  bloscctl has to read the original data
+from them, or, where C-Blosc2 loses bits (lossy filters), the data that C-Blosc2 reads
+back.
 """
 import pathlib
 import sys
@@ -21,7 +21,7 @@ def stock_bytes(schunk):
 
 
 def check_info(path, schunk):
-    """The index agrees with python-blosc2."""
+    """Checks that bloscctl and python-blosc2 tell the same facts."""
     said = info(path)
     for name in ("nbytes", "cbytes", "chunksize", "typesize", "nchunks"):
         assert said[name] == getattr(schunk, name), (path, name, said)
@@ -35,14 +35,14 @@ def check_info(path, schunk):
 
 
 def check(path, data, schunk):
-    """@path holds @data, and is what @schunk says it is."""
+    """Checks that @path holds @data, and has the facts of @schunk."""
     got = cat(path)
     assert got == data, (path, len(got), len(data))
     check_info(path, schunk)
 
 
 def verify_tree(n):
-    """All @n frames below the current directory are sound."""
+    """Checks that all @n frames below the current directory are sound."""
     out, err = bloscctl("verify", "-r", ".")
     assert err == "", err
     lines = out.decode().splitlines()

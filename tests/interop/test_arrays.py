@@ -8,7 +8,7 @@ import numpy as np
 
 from interop import cat, check_info, info, verify_tree, workdir
 
-# Shape, chunks, blocks: multiples of each other, or not.
+# Shape, chunks, blocks; some are multiples of each other.
 SHAPES = [
     ((), None, None),
     ((0,), None, None),
@@ -63,7 +63,7 @@ def make(shape, chunks, blocks, dtype):
 
 
 def resized():
-    """Chunks come and go in the middle of the row of chunks."""
+    """Resizes insert and delete chunks in the middle of the index."""
     path = f"{count:04}.b2nd"
     array = blosc2.zeros((20, 20), dtype="<i4", chunks=(7, 6), blocks=(3, 4),
                          urlpath=path, mode="w", contiguous=False)

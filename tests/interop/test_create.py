@@ -13,9 +13,8 @@ from interop import BUILD, cat, check, compressible, info, workdir
 CREATE = str(BUILD / "create_frame")
 
 CODECS = [0, 1, 2, 4, 5]
-# No filter; the usual one; one with a parameter; two with a gap.  (A bytedelta
-# without parameter python-blosc2 itself cannot open if the type size is above
-# 127.)
+# No filter; the usual one; one with a parameter; two with a gap.  (python-blosc2 cannot
+# open its own bytedelta without parameter if the type size is above 127.)
 PIPELINES = [[], [0, 0, 0, 0, 0, 1], ["35:4", 0, 0, 0, 0, 0],
              [1, 0, 0, "35:4", 0, 0]]
 CHUNK = 24000

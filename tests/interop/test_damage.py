@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_damage.py - frames of C-Blosc2 that were damaged afterwards
 
-Whatever is done to a frame: bloscctl ends by itself, and tells; or the bytes
-are right.  Where a format has no checksums a flipped bit in the data of a chunk
-can go unnoticed, so only frames whose codec has one (zlib) must notice those.
+With any damage bloscctl ends without a signal and reports an error, or the bytes are
+right.  Frames of C-Blosc2 have no checksums, so a flipped bit in the data of a chunk
+has to be noticed only if the codec has a checksum (zlib).
 """
 import os
 import pathlib
@@ -21,7 +21,7 @@ CHUNK = 16_000
 
 
 def run(*args):
-    """Status, output and messages of a run that no signal may end."""
+    """Status, output and messages of a run, which must not end by a signal."""
     done = subprocess.run([BLOSCCTL, *args], capture_output=True, timeout=60,
                           stdin=subprocess.DEVNULL)
     assert done.returncode >= 0, (args, done.returncode, done.stderr)
@@ -52,7 +52,7 @@ def fresh(name):
 
 
 def must_tell(what):
-    """Damage that cannot go unnoticed."""
+    """Checks that bloscctl notices the damage."""
     status, out, err = run("verify", "bad.b2frame")
     assert status == 1, (what, status, out, err)
     assert err.startswith("bloscctl: bad.b2frame: "), (what, err)
@@ -81,7 +81,8 @@ def flip(path, rng, low, high):
 
 
 def bits_of_streams(data):
-    """Behind header and table of a chunk all is zlib, or its length."""
+    """Flips bits behind header and table of a chunk, where all bytes are zlib streams
+    or their lengths."""
     rng = np.random.default_rng(11)
     silent = 0
     for _ in range(60):
@@ -96,7 +97,7 @@ def bits_of_streams(data):
 
 
 def bits_anywhere():
-    """Nothing worse than a message, whatever bit it is."""
+    """Flips any bit: nothing worse than a message may happen."""
     rng = np.random.default_rng(12)
     for name in ("s.b2frame", "c.b2frame"):
         for _ in range(150):

@@ -41,7 +41,7 @@ def check_stock(path, chunks):
 
 
 def check(*frames):
-    """Each is a path and its chunks; all of them by one process of ours."""
+    """Checks pairs of a path and its chunks, with one process of bloscctl."""
     paths = [path for path, _ in frames]
     for path, chunks in frames:
         check_stock(path, chunks)
@@ -61,7 +61,7 @@ def chunk(seed, typesize=4, nbytes=4000):
 
 
 def test_examples():
-    """The ids that C-Blosc2 gives, but for 16 that each commit leaves it."""
+    """We give the ids that C-Blosc2 would, but leave it 16 ids after each commit."""
     for make in ("ours", "stock"):
         chunks = [chunk(n) for n in range(4)]
         if make == "ours":
@@ -99,7 +99,7 @@ def test_examples():
 def stock_edit(path, chunks, rng, size, typesize):
     """C-Blosc2 changes what we have written.
 
-    It takes a short chunk that is the only one for the size of all.
+    C-Blosc2 takes the size of a single short chunk as the chunk size.
     """
     if len(chunks[0]) < size:
         return
@@ -125,8 +125,8 @@ def stock_edit(path, chunks, rng, size, typesize):
 
 
 def begin(path, typesize, size, codec, contiguous):
-    """Returns the chunks of a new frame: none, as it is ours; or one, by which
-    C-Blosc2 tells the size of all, in a frame in one file."""
+    """Makes a frame; returns its chunks: none in a frame of ours, or in a contiguous
+    one the single chunk from which C-Blosc2 takes the chunk size."""
     if contiguous:
         first = chunk(999, typesize, size)
         write(path, first, contiguous=True, typesize=typesize, chunksize=size,
@@ -138,7 +138,8 @@ def begin(path, typesize, size, codec, contiguous):
 
 
 def random_edits(typesize, seed, contiguous=False, with_stock=False):
-    """Many of all kinds; yields the frame and its chunks after each commit."""
+    """Makes many edits of all kinds; yields the frame and its chunks after each
+    commit."""
     rng = np.random.default_rng(seed)
     path = f"r{typesize}-{seed}-{int(contiguous)}{int(with_stock)}"
     size, serial = 40 * typesize * 25, 1000
@@ -196,7 +197,7 @@ def random_edits(typesize, seed, contiguous=False, with_stock=False):
 
 
 def test_random_edits():
-    """One step of all frames, so that one process looks at all of them."""
+    """Makes a step of all frames at a time, so that one process checks all of them."""
     runs = [random_edits(typesize, seed, contiguous=seed == 3)
             for typesize in (1, 3, 8, 300) for seed in range(4)]
     runs += [random_edits(4, 7, contiguous, with_stock=True)
@@ -206,7 +207,7 @@ def test_random_edits():
 
 
 def test_encoded():
-    """Chunks of stock, as they are."""
+    """Inserts chunks of stock unchanged."""
     data = [chunk(n, 8, 8000) for n in range(5)]
     subprocess.run([CREATE, "e", "8", "-1", "0", "5", "5", "4", "1"],
                    check=True)
@@ -226,7 +227,7 @@ def test_encoded():
 
 
 def test_a_reader_that_stays_open():
-    """C-Blosc2 without locks sees that a frame changed by its length alone."""
+    """Without locks C-Blosc2 notices changes of a frame only by its length."""
     chunks = [chunk(n) for n in range(3)]
     subprocess.run([CREATE, "o", "4", "-1", "0", "5", "5", "4", "1"],
                    check=True)
@@ -240,7 +241,7 @@ def test_a_reader_that_stays_open():
         edit("o", "update", n % 3, put("c", chunks[n % 3]), "commit")
         for k in range(3):
             assert reader.decompress_chunk(k) == chunks[k], (n, k)
-    # By one writer as well.
+    # The same for commits of one writer.
     ops = ["update", 1, "c0", "commit", "update", 1, "c1", "commit"] * 2
     edit("o", *ops, "update", 2, "c0", "commit")
     assert reader.decompress_chunk(1) == chunk(1)

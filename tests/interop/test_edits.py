@@ -23,7 +23,7 @@ def new(contiguous, nbytes=5 * CHUNK, **options):
 
 
 def check_stock(path, schunk):
-    """C-Blosc2 and bloscctl read the same data."""
+    """Checks that C-Blosc2 and bloscctl read the same data."""
     check(path, stock_bytes(schunk), schunk)
 
 
@@ -32,7 +32,7 @@ def chunk(seed, nbytes=CHUNK):
 
 
 def random_edits(contiguous, seed):
-    """Appends, inserts, updates and deletes in an order that is random."""
+    """Appends, inserts, updates and deletes in random order."""
     rng = np.random.default_rng(seed)
     path, schunk = new(contiguous)
     model = [schunk.decompress_chunk(n) for n in range(schunk.nchunks)]

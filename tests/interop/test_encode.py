@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_encode.py - C-Blosc2 reads the chunks that we encode, and is not better
+"""test_encode.py - C-Blosc2 reads the chunks that we encode, and makes none much
+smaller
 
 Chunks are made by encode_objects, with their seals.  C-Blosc2 reads each alone,
 and many of them as parts of sparse frames, whole and slice by slice.
@@ -42,7 +43,7 @@ class Batch:
         self.data.append((data if after is None else after, line))
 
     def run(self):
-        """Pairs of data, request, chunk with its seal, whether replaced."""
+        """Yields (data, request, chunk with its seal, is anything replaced?)."""
         run = subprocess.run(self.command, input=b"".join(self.requests),
                              capture_output=True)
         assert run.returncode == 0, run.stderr
@@ -55,8 +56,8 @@ class Batch:
 
 
 def stock_read(chunk):
-    # One thread: with more, blocks may meet a reference that is not ready when
-    # delta is not the first filter.
+    # One thread: with more, a block may be decoded before its delta reference is ready,
+    # if delta is not the first filter.
     if chunk[4:8] == b"\0\0\0\0":
         return b""
     return blosc2.decompress2(chunk, nthreads=1)
@@ -78,7 +79,7 @@ def check(batch, patched=None):
 
 
 def kind(n, size):
-    """Data of some kind, by number."""
+    """Data of kind @n."""
     if n == 0:
         return compressible(size, 8, seed=size)
     if n == 1:
@@ -153,7 +154,7 @@ def replaced():
 
 
 def changed(data):
-    """Some of it is different: a few bytes, a long piece, the length."""
+    """Changes a few bytes, a long piece, or the length."""
     data = np.frombuffer(data, "u1").copy()
     for _ in range(int(rng.integers(0, 4))):
         data[rng.integers(0, len(data))] ^= 77
@@ -167,7 +168,7 @@ def changed(data):
 
 
 def patches(count):
-    """Chunks of which only some blocks are encoded anew."""
+    """Chunks in which only some blocks are encoded anew."""
     batch, patched = Batch("patch"), []
     for n in range(count):
         typesize = int(rng.choice([1, 2, 3, 4, 8, 12, 16, 17, 255, 300]))
@@ -180,7 +181,7 @@ def patches(count):
                   int(rng.choice([0, 4096, 8192, rng.integers(5000, 20000)])),
                   filters, metas, changed(data))
     total = check(batch, patched)
-    # Most of them; noise and a few blocks are another way.
+    # Most are patched; noise and chunks of few blocks are encoded as a whole.
     assert sum(patched) > count / 2, sum(patched)
     return total
 
@@ -237,7 +238,7 @@ def ratio_data():
 
 
 def stock_size(data, typesize, codec, level, filters):
-    # C-Blosc2 chooses the same block size, as its rule is ours.
+    # C-Blosc2 chooses the same block size, by the same rule.
     cparams = {"codec": blosc2.Codec(codec), "clevel": level,
                "typesize": typesize, "nthreads": 1,
                "filters": [blosc2.Filter(f) for f in filters],
@@ -246,7 +247,7 @@ def stock_size(data, typesize, codec, level, filters):
 
 
 def ratios():
-    """Not larger than what C-Blosc2 makes, by the part that is allowed."""
+    """Checks that our chunks exceed those of C-Blosc2 by no more than is allowed."""
     worst = {}
     # The libraries that C-Blosc2 brings along are other versions, and its zlib
     # is zlib-ng.
@@ -256,7 +257,7 @@ def ratios():
         batch, wanted = Batch(), []
         for codec, level, f in itertools.product(
                 CODECS, range(1, 10), (0, SHUFFLE, BITSHUFFLE)):
-            # Other libraries' codecs take long: fewer levels are tried.
+            # Codecs of other libraries are slow, so fewer levels are tried.
             if codec != "blosclz" and level not in (1, 5, 7):
                 continue
             filters = [f] if f else []

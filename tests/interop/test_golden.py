@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Objects made by C-Blosc2 decode to the bytes that C-Blosc2 gives.
 
-Always checks the set in tests/data/golden; with the large set beside the
-project (../shared/golden, or the folder in B2F_GOLDEN) that one as well.
+Checks the set in tests/data/golden and, if it exists, the large set beside the project
+(../shared/golden, or the directory in B2F_GOLDEN).
 """
 import hashlib
 import os
@@ -16,8 +16,8 @@ from interop import BUILD, SOURCE
 
 DECODE = str(BUILD / "decode_objects")
 
-# C-Blosc2 cannot read the two frames of its own whose last chunk has an odd
-# size; their data are what gen_golden appended: mixed data, seeds 0, 1 and 2.
+# C-Blosc2 cannot read its own two frames whose last chunk has an odd size; gen_golden
+# appended mixed data with the seeds 0, 1 and 2 to them.
 RECOVERED = {
     "sframes/short-last-odd.b2frame",
     "cframes/short-last-odd.b2frame",
@@ -63,7 +63,7 @@ def offset_of(extra):
 
 
 def decode_all(folder, rows):
-    """Yields error (or None) and bytes of each object."""
+    """Yields the error (or None) and the bytes of each object."""
     lines = "".join(
         f"{row[0]}\t{os.path.join(folder, row[1])}\t{offset_of(row[11])}\n"
         for row in rows)

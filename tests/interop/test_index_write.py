@@ -14,7 +14,7 @@ from interop import BUILD, SOURCE
 GOLDEN = str(SOURCE / "tests/data/golden")
 REWRITE = str(BUILD / "rewrite_index")
 
-# Frames that stock itself reads, chunk by chunk, without an error or a crash.
+# Frames that stock reads, chunk by chunk, without an error or a crash.
 NAMES = ["codec0", "codec1", "codec2", "codec4", "codec5", "dict", "edited",
          "empty", "fill-nans", "fill-zeros", "many", "meta", "meta-no-chunks",
          "one-chunk", "short-last", "specials", "split1", "split2"]

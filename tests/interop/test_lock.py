@@ -23,7 +23,7 @@ s = blosc2.SChunk(urlpath="f", contiguous=False, chunksize=500)
 s.append_data(b"first" * 100)
 """
 
-# Opens, tells when it is done with it, and again after an append or a read.
+# Prints a line after the open, and another one after an append or a read.
 PROGRAM = """
 import blosc2
 s = blosc2.open("f", mode="a")
@@ -45,7 +45,7 @@ def generation():
 
 @contextlib.contextmanager
 def held():
-    """We have the lock; gives the generation that goes with it."""
+    """Holds our lock in the block; yields its generation."""
     with subprocess.Popen([HOLD, "f"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as ours:
         assert ours.stdout.readline() == "locked\n"
@@ -79,14 +79,14 @@ def test_stock_waits(program):
     with held() as before:
         go_on(stock)
         time.sleep(PAUSE)
-        # Without that it would be done, and gone.
+        # Without the lock it would have ended by now.
         assert stock.poll() is None, program
         assert generation() == before
     finish(stock)
 
 
 def test_counter():
-    """Both raise the same number, and see what the other one did."""
+    """Both raise the same generation, and notice each other's changes."""
     with held() as first:
         pass
     stock = start(APPEND)

@@ -5,7 +5,7 @@ python-blosc2 make of them.
 
   - the header of an array is the one that np.save writes;
   - a header of np.save is read, and its type written as python-blosc2 does;
-  - whatever else is taken for a header, np.load reads with the same meaning.
+  - any other header that we accept, np.load reads with the same meaning.
 """
 import ast
 import errno
@@ -55,7 +55,7 @@ SHAPES = [(), (0,), (1,), (3,), (2, 3), (0, 5), (5, 0), (7, 1, 2),
 
 
 def ask(requests):
-    """The answers to @requests, as lists of words."""
+    """The answers of the tool to @requests, as lists of words."""
     lines = "".join(" ".join(request) + "\n" for request in requests)
     run = subprocess.run([TOOL], input=lines.encode(), capture_output=True,
                          timeout=280)
@@ -85,7 +85,7 @@ def stored_text(dtype):
 
 
 def stock_dtype(text):
-    """The type that python-blosc2 makes of a stored text."""
+    """The type that python-blosc2 reads from a stored text."""
     try:
         return np.dtype(text)
     except (ValueError, TypeError):
@@ -93,7 +93,8 @@ def stock_dtype(text):
 
 
 def is_storable(dtype):
-    """False if python-blosc2 fails: no bytes, or text that is not read back."""
+    """Can python-blosc2 store @dtype?  Not without bytes, or as text that it cannot
+    read."""
     try:
         stored_text(dtype)
         return True
@@ -125,7 +126,7 @@ def with_shape(rng, dtype):
 
 
 def random_dtype(rng, depth=3):
-    """Any type that numpy can make, also with holes and overlaps."""
+    """A random type that numpy can make, also with holes and overlaps."""
     if depth == 0 or rng.random() < 0.4:
         return np.dtype(rng.choice(SCALARS))
     taken, n = set(), rng.choice([0, 1, 1, 2, 2, 3, 4, 7])
@@ -175,7 +176,7 @@ def numpy_header(dtype, shape, fortran=False):
 
 
 def saved_header(dtype, shape):
-    """The same from np.save() itself; None if the array would be large."""
+    """The header by np.save() itself; None if the array would be large."""
     if math.prod(shape) * dtype.itemsize > SMALL:
         return None
     array, out = np.zeros(shape, dtype), io.BytesIO()
@@ -186,7 +187,7 @@ def saved_header(dtype, shape):
 
 
 def numpy_reads(header):
-    """Parses a header as np.load() does, and fails as np.load() does."""
+    """Parses a header, and fails, as np.load() does."""
     stream = io.BytesIO(header)
     version = npy_format.read_magic(stream)
     shape, fortran, dtype = npy_format._read_array_header(stream, version)
@@ -218,7 +219,7 @@ def check_write(rng, dtypes):
     requests, expected = [], []
     for dtype in dtypes:
         text = stored_text(dtype)
-        # Not always @dtype: the text does not say what inside is aligned.
+        # Not always @dtype: the text does not tell the alignment of inner types.
         back = stock_dtype(text)
         expressible = is_expressible(
             back.subdtype[0] if back.subdtype else back)
@@ -250,7 +251,7 @@ def check_no_dtype():
 
 
 def check_meaning(answer, read):
-    """An accepted header's @answer is what numpy @read."""
+    """Checks that the @answer for an accepted header is what numpy @read."""
     size, shape, fortran, dtype = read
     assert int(answer[1]) == size
     assert int(answer[2]) == fortran
@@ -401,7 +402,7 @@ def check_mutations(rng, headers):
 
 
 def check_texts(dtypes):
-    """A descr is translated to what python-blosc2 stores, and back."""
+    """A descr is translated to the text that python-blosc2 stores, and back."""
     usable = [dtype for dtype in dtypes
               if dtype.subdtype is None and is_expressible(dtype)]
     descrs = [repr(npy_format.dtype_to_descr(dtype)) for dtype in usable]
@@ -418,7 +419,7 @@ def check_texts(dtypes):
 
 
 def check_characters():
-    """Every character that means something is printed as Python does."""
+    """Every assigned character is printed as Python prints it."""
     known = [chr(c) for c in range(0x110000)
              if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
     names = ["".join(known[i:i + 500]) for i in range(0, len(known), 500)]

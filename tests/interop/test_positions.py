@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every byte is found where it is, whatever the chunks' sizes and order.
+"""Every byte is found at its position, whatever the sizes and the order of chunks.
 
-Frames by python-blosc2 whose short chunk was moved, whose chunks have many
-sizes, and such frames with a chunk file missing: what can be found is right,
-what cannot is an error.
+Frames by python-blosc2 whose short chunk was moved, or whose chunks have many sizes,
+and such frames without a chunk file: a byte is right, or its position is unknown and an
+error.
 """
 import os
 import random
@@ -62,7 +62,8 @@ def short_chunk_moved(tmp):
 
 
 def short_special_moved(tmp):
-    """No reader can tell which special chunk is the short one: no wrong bytes."""
+    """No reader can tell which special chunk is the short one: reads fail instead of
+    giving wrong bytes."""
     path = os.path.join(tmp, "special.b2frame")
     schunk = new_schunk(path, 4000)
     parts = [chunk_of(1, 4000), bytes(4000), chunk_of(2, 4000),
@@ -110,7 +111,7 @@ def one_missing(path, parts):
 
 
 def two_missing(path, parts):
-    """Between two missing chunks nothing can be found; around them all."""
+    """Bytes between two missing chunks cannot be found; all others can."""
     names = [os.path.join(path, f"{i:08X}.chunk") for i in (2, 5)]
     for name in names:
         os.rename(name, name + ".away")

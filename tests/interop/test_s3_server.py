@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The S3 server that the remote tests use does what those rely on."""
+"""The S3 server of the remote tests does what they rely on."""
 import contextlib
 import http.client
 import pathlib
@@ -15,7 +15,7 @@ from s3_server import Client, S3Server
 
 
 def check_conditions(client):
-    """Whoever commits is the only one."""
+    """Of several commits to one version only one succeeds."""
     client.put("bucket/index", b"one")
     etag = client.request("HEAD", "bucket/index")[1]["ETag"]
     for wanted, code in (("*", 412), (None, 200)):
@@ -38,7 +38,7 @@ def test_the_s3_server_enforces_conditions():
                                  query="delimiter=%2F&list-type=2")[2]
         assert b"<Prefix>a b/</Prefix>" in listing, listing
         check_conditions(client)
-        # The answer is lost, what it was about has happened.
+        # The answer is lost, but the request was done.
         way.take()
         way.fault = lambda r: lose if r.method == "PUT" else None
         with contextlib.suppress(http.client.HTTPException, ConnectionError):

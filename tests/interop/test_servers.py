@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The servers that the remote tests use do what those rely on."""
+"""The servers of the remote tests do what they rely on."""
 import contextlib
 import http.client
 import os

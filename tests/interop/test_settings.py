@@ -73,7 +73,7 @@ def splits():
 
 
 def block_sizes():
-    """Some that are not a divisor of the chunk, some larger than it."""
+    """Block sizes that do not divide the chunk, or are larger than it."""
     for blocksize in (64, 96, 1000, 4096, 9992, 10_000, 16_384, 100_000):
         for nbytes in (8, 80, 4096, 10_000, 10_008, 29_992):
             one(nbytes, 8, blocksize=blocksize, chunksize=10_000)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The compressed size that an index tells stays large enough for stock
 
-C-Blosc2 refuses sparse frames with a chunk id above that size less 32, and
-subtracts from it what chunks take less when it makes them smaller.
+C-Blosc2 refuses sparse frames with a chunk id above that size less 32.  When it makes a
+chunk smaller, it subtracts the difference from that size.
 """
 import shutil
 import subprocess
@@ -71,12 +71,13 @@ def stock_update(path, n, data):
 
 
 def test_stock_makes_chunks_smaller():
-    """However many, by one commit of ours or between two."""
+    """C-Blosc2 makes any number of chunks smaller, after one commit of ours or between
+    two."""
     for special in (True, False):
         path = f"smaller-{special}"
         chunks = [noise(n) for n in range(6)]
         new(path, chunks)
-        # A large id that stays, for a chunk that takes little.
+        # A chunk with a large id takes few bytes.
         for n in range(2):
             chunks[5] = few(n)
             edit(path, "update", 5, put(chunks[5]), "commit")
@@ -94,7 +95,7 @@ def test_stock_makes_chunks_smaller():
 
 
 def test_what_is_told_does_not_drift():
-    """Each index tells the same margin, whichever program wrote between."""
+    """Each index of ours tells the same margin, whichever program wrote in between."""
     chunks = [noise(n) for n in range(4)]
     new("drift", chunks)
     for n in range(30):
@@ -127,7 +128,7 @@ def test_ids_stay_low_where_there_is_little_data():
     for n in range(100):
         edit("low", "update", 0, put(few(n + 1)), "commit")
     assert max(ids("low")) <= 128, ids("low")
-    # By one writer: those that are replaced stay for some seconds.
+    # By one writer: replaced chunk files stay for some seconds.
     ops = []
     for n in range(300):
         ops += ["update", 0, put(few(n)), "commit"]

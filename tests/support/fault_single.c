@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault_single.c - a contiguous frame, which is one file, on a disk that fails */
+/* fault_single.c - a contiguous frame on a disk that fails */
 #include "tests/support/fault_ops.h"
 
 #include <string.h>

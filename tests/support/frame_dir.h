@@ -85,7 +85,7 @@ static inline void frame_dir_chunk(const struct frame_dir *dir, uint32_t id,
 	free(raw);
 }
 
-/* Makes the index of a frame with these @entries, one byte an item, in *@raw. */
+/* Makes in *@raw the index of a frame with @entries, with items of a byte. */
 static inline void frame_dir_make_index(const struct b2f_frame_header *header,
 					const uint64_t *entries,
 					uint64_t nchunks, uint8_t **raw,

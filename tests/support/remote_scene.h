@@ -222,8 +222,8 @@ static const char *file_of_chunk(const struct scene *s, uint64_t nchunk)
 }
 
 /*
- * Changes the byte that is @back bytes before the end of a file, and its time by
- * more than the seconds of HTTP.
+ * Changes the byte @back bytes before the end of a file, and its time by more
+ * than a second, the unit of HTTP.
  */
 static void rewrite(const struct scene *s, const char *name, long back)
 {

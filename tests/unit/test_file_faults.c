@@ -110,7 +110,7 @@ static void work_on_array(struct work *w)
 	commit(w, B2F_COMMIT_DURABLE);
 }
 
-/* An array of @nitems items as a .npy file; the header is of @ndim dimensions. */
+/* Saves @nitems items as a .npy file whose header has @ndim dimensions. */
 static void save(struct work *w, int ndim, uint64_t nitems, const char *dtype)
 {
 	static uint8_t npy[MODEL_MAX];

@@ -120,7 +120,7 @@ Test(index_write, the_margin_of_the_size_told_is_above_all_ids)
 	cr_assert_eq(b2f_index_margin(values, 4), 0x40000001u + 32);
 }
 
-/* The length of an index of @n entries that follows one of @len_before bytes. */
+/* The length of an index of @n entries behind one of @len_before bytes. */
 static uint64_t next_len(uint64_t n, uint64_t len_before, uint32_t draw)
 {
 	struct b2f_frame_header header = settings;
