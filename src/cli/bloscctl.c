@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bloscctl.c - finds the command and runs it */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,6 +104,27 @@ static int refuse_command(const char *name)
 	return CLI_EXIT_USAGE;
 }
 
+/* @argv[0] is the name of the command. */
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+	void *options = calloc(1, command->size + 1);
+	int status;
+
+	if (!options) {
+		cli_message_error("%s", strerror(ENOMEM));
+		return CLI_EXIT_FAILURE;
+	}
+	if (command->start)
+		memcpy(options, command->start, command->size);
+	if (command->prepare)
+		argc = command->prepare(options, argc, argv);
+	status = cli_options_parse(command, argc, argv, options);
+	if (status == CLI_CONTINUE)
+		status = command->run(command, options, argv + optind);
+	free(options);
+	return status;
+}
+
 static int run_command(int argc, char **argv)
 {
 	const struct cli_command *command = find_command(argv[0]);
@@ -113,7 +135,7 @@ static int run_command(int argc, char **argv)
 		return refuse_command(argv[0]);
 	snprintf(title, sizeof(title), "bloscctl %s", command->name);
 	argv[0] = title;
-	status = command->run(command, argc, argv);
+	status = run(command, argc, argv);
 	cli_json_finish(command->name, status, argv + 1);
 	return status;
 }
@@ -136,7 +158,7 @@ static bool is_umount(const char *program)
 static int dispatch(int argc, char **argv)
 {
 	if (argc > 0 && is_umount(argv[0]))
-		return cli_umount_command.run(&cli_umount_command, argc, argv);
+		return run(&cli_umount_command, argc, argv);
 	if (argc < 2) {
 		cli_message_error("a command is missing; see 'bloscctl "
 				  "--help'");

@@ -50,8 +50,7 @@ struct append {
 static const struct cli_option table[] = {
 	{.shared = cli_server_options},
 	{.shared = cli_server_new_object_options},
-	{.shared = cli_common_options,
-	 .field = offsetof(struct append, common)},
+	{.shared = cli_common_options},
 	{0},
 };
 
@@ -172,7 +171,7 @@ static int add_input(struct append *a, const struct cli_input *in)
 	uint64_t n = 0;
 	int err;
 
-	cli_progress_init(&progress, in->name, a->common.progress);
+	cli_progress_init(&progress, in->name, !a->common.no_progress);
 	err = cli_input_copy(in, a->file, a->path, a->start + a->added,
 			     &progress, &n);
 	cli_progress_fini(&progress);
@@ -261,7 +260,7 @@ static int commit_longer(struct append *a)
 
 	if (err)
 		return cli_message_explain(a->path, err);
-	cli_progress_init(&progress, a->path, a->common.progress);
+	cli_progress_init(&progress, a->path, !a->common.no_progress);
 	err = cli_frames_open(&how, &at, &added);
 	if (!err)
 		err = replace(a, added, &progress);
@@ -328,28 +327,31 @@ static int run(struct append *a, char **files)
 	return err;
 }
 
-static int run_append(const struct cli_command *self, int argc, char **argv)
+static int run_append(const struct cli_command *self, void *append,
+		      char **paths)
 {
-	struct append a = {.common.progress = true,
-			   .scratch = {.parent = -1, .dirfd = -1}};
-	int status = cli_options_parse(self, argc, argv, &a), err;
+	struct append *a = append;
+	int err;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	a.path = argv[optind];
-	a.at = cli_at_named(a.path);
-	if (cli_frames_runtime(a.common.nthreads, &a.runtime))
+	(void)self;
+	a->path = *paths;
+	a->at = cli_at_named(a->path);
+	if (cli_frames_runtime(a->common.nthreads, &a->runtime))
 		return CLI_EXIT_FAILURE;
-	err = run(&a, argv + optind + 1);
-	b2f_runtime_free(a.runtime);
+	err = run(a, paths + 1);
+	b2f_runtime_free(a->runtime);
 	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
+
+static const struct append start = {.scratch = {.parent = -1, .dirfd = -1}};
 
 const struct cli_command cli_append_command = {
 	.name = "append",
 	.summary = "add plain data to the end of a frame",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
 	.run = run_append,
 };

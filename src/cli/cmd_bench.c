@@ -98,7 +98,7 @@ static const struct cli_option table[] = {
 	 "draw the results with gnuplot"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
 	 "choose the best for N threads; 0 (default): all cores"),
-	{.shared = cli_common_talk_options, .field = FIELD(common)},
+	{.shared = cli_common_talk_options},
 	{0},
 };
 
@@ -265,7 +265,7 @@ static int measure_all(const struct bench *b,
 	struct b2f_settings settings;
 	int err = 0;
 
-	cli_progress_init(&progress, result->path, b->common.progress);
+	cli_progress_init(&progress, result->path, !b->common.no_progress);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!cli_bench_grid_get(&b->grid, i, &settings))
 			continue;
@@ -327,26 +327,23 @@ static int bench_file(struct bench *b, const char *path)
 	return err;
 }
 
-static int run_bench(const struct cli_command *self, int argc, char **argv)
+static int run_bench(const struct cli_command *self, void *bench, char **file)
 {
-	static struct bench b = {.common.progress = true,
-			  .sample = 16 << 20,
-			  .seconds = 30,
-			  .disk = 200 << 20};
-	int status = cli_options_parse(self, argc, argv, &b);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	if (argc - optind > 1)
-		return cli_command_misuse(self, "one file at a time");
-	return bench_file(&b, argv[optind]) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+	(void)self;
+	return bench_file(bench, *file) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
+
+static const struct bench start = {
+	.sample = 16 << 20, .seconds = 30, .disk = 200 << 20};
 
 const struct cli_command cli_bench_command = {
 	.name = "bench",
 	.summary = "find the settings that suit some data",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a file is missing",
+	.several = "one file at a time",
 	.run = run_bench,
 };

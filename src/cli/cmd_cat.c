@@ -29,7 +29,7 @@ static const struct cli_option table[] = {
 	 "write at most N bytes of each frame"),
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "write to a terminal too"),
-	{.shared = cli_common_reading_options, .field = FIELD(common)},
+	{.shared = cli_common_reading_options},
 	{.shared = cli_common_quiet},
 	{.shared = cli_server_reading_options},
 	{0},
@@ -47,7 +47,7 @@ static void choose_range(const struct cat *o, uint64_t size,
 		copy->size = o->length;
 }
 
-static int cat_frame(const void *arg, const struct cli_operand *operand)
+static int cat_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct cat *o = arg;
 	const struct b2f_frame_options how = {.offset =
@@ -65,27 +65,24 @@ static int cat_frame(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_cat(const struct cli_command *self, int argc, char **argv)
+static int run_cat(const struct cli_command *self, void *common, char **frames)
 {
-	struct cat o = {.length = UINT64_MAX};
-	const struct cli_operands operands = {.command = self,
-					      .common = &o.common,
-					      .run = cat_frame,
-					      .arg = &o};
-	int status = cli_options_parse(self, argc, argv, &o);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	if (!cli_common_may_print(&o.common))
-		return CLI_EXIT_FAILURE;
-	return cli_operands_run(&operands, argv + optind);
+	return cli_common_may_print(common)
+		       ? cli_operands_run(self, common, frames)
+		       : CLI_EXIT_FAILURE;
 }
+
+static const struct cat start = {.common.no_progress = true,
+				 .length = UINT64_MAX};
 
 const struct cli_command cli_cat_command = {
 	.name = "cat",
 	.summary = "write decoded bytes to standard output",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
+	.each = cat_frame,
 	.run = run_cat,
 };

@@ -33,8 +33,6 @@
 #include "cli/target.h"
 
 struct compress {
-	/* NULL: from the file's name. */
-	const char *output;
 	struct cli_common common;
 	struct cli_encoding encoding;
 	/* Make a contiguous frame. */
@@ -42,8 +40,6 @@ struct compress {
 	/* Make a Bloscpack file, with the checksum of b2f_convert_options. */
 	bool bloscpack;
 	const char *checksum;
-	/* Remove the input once the frame is safe. */
-	bool remove;
 	/* Make no arrays of .npy files. */
 	bool plain;
 	/*
@@ -73,7 +69,7 @@ static int set_format(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(output),
+	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(common.output),
 	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
 	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
 	 "write to standard output (contiguous)"),
@@ -87,14 +83,14 @@ static const struct cli_option table[] = {
 	 "all files below each directory"),
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "overwrite; write to a terminal too"),
-	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(common.remove),
 	 "keep the files (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(common.remove),
 	 "remove each file once its frame is safe"),
 	{.shared = cli_server_options},
 	{.shared = cli_server_new_object_options},
 	{.shared = cli_encoding_options, .field = FIELD(encoding)},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_common_options},
 	{0},
 };
 
@@ -418,7 +414,7 @@ static int compare(struct job *job, const struct cli_at *at)
 
 static bool is_removable(const struct job *job)
 {
-	return job->how->remove && job->in.is_file &&
+	return job->how->common.remove && job->in.is_file &&
 	       job->in.fd != STDIN_FILENO;
 }
 
@@ -608,7 +604,7 @@ static int compress_to_url(struct job *job)
  * user gave no name, adds the suffix of the result's kind.  Returns 0 or an
  * errno, after printing it.
  */
-static int compress_file(const void *compress, const struct cli_operand *operand)
+static int compress_file(void *compress, const struct cli_operand *operand)
 {
 	const struct compress *how = compress;
 	struct job job = {
@@ -652,26 +648,27 @@ static int compress_file(const void *compress, const struct cli_operand *operand
 	return err;
 }
 
-static int check(const struct cli_command *self, struct compress *o, int n,
+static int check(const struct cli_command *self, struct compress *o,
 		 char **files)
 {
-	bool from_stdin = n == 0;
+	struct cli_common *common = &o->common;
+	bool from_stdin = !*files, several = !from_stdin && files[1];
 
-	for (int i = 0; i < n; i++)
-		from_stdin = from_stdin || strcmp(files[i], "-") == 0;
-	if (o->output && strcmp(o->output, "-") == 0)
+	for (; *files; files++)
+		from_stdin = from_stdin || strcmp(*files, "-") == 0;
+	if (common->output && strcmp(common->output, "-") == 0)
 		o->to_stdout = true;
-	else if (o->output && o->to_stdout)
+	else if (common->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
-	if (o->to_stdout && (n > 1 || o->common.recursive))
+	if (o->to_stdout && (several || common->recursive))
 		return cli_command_misuse(self, "-c takes one file");
-	if (from_stdin && !o->output && !o->to_stdout)
+	if (from_stdin && !common->output && !o->to_stdout)
 		return cli_command_misuse(self, "standard input needs -o or "
 						"-c");
 	if (o->checksum && !o->bloscpack)
 		return cli_command_misuse(self, "--checksum goes with "
 						"--format=blp");
-	if (o->bloscpack && o->remove)
+	if (o->bloscpack && common->remove)
 		return cli_command_misuse(
 			self, "--rm does not go with --format=blp, which keeps "
 			      "the data alone");
@@ -680,7 +677,8 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 						"exclude each other");
 	/* As in zstd: bytes sent to a pipe cannot be checked. */
 	if (o->to_stdout) {
-		o->remove = false;
+		common->remove = false;
+		common->output = NULL;
 		o->contiguous = !o->bloscpack;
 	}
 	if (o->to_stdout && cli_json_wanted())
@@ -689,37 +687,34 @@ static int check(const struct cli_command *self, struct compress *o, int n,
 	return CLI_CONTINUE;
 }
 
-static int run_compress(const struct cli_command *self, int argc, char **argv)
+static int run_compress(const struct cli_command *self, void *options,
+			char **files)
 {
 	static char dash[] = "-";
 	char *from_stdin[] = {dash, NULL};
-	struct compress o = {.common.progress = true};
-	struct cli_operands operands = {.command = self,
-					.common = &o.common,
-					.files = true,
-					.to_url = true,
-					.run = compress_file,
-					.arg = &o};
-	int status = cli_options_parse(self, argc, argv, &o);
+	struct compress *o = options;
+	int status = check(self, o, files);
 
-	if (status == CLI_CONTINUE)
-		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (cli_encoding_take_environment(&o.encoding) ||
-	    cli_common_take_environment(&o.common))
+	if (cli_encoding_take_environment(&o->encoding) ||
+	    cli_common_take_environment(&o->common))
 		return CLI_EXIT_USAGE;
-	if (o.to_stdout && !cli_common_may_print(&o.common))
+	if (o->to_stdout && !cli_common_may_print(&o->common))
 		return CLI_EXIT_FAILURE;
-	operands.output = o.to_stdout ? NULL : o.output;
-	return cli_operands_run(&operands,
-				optind < argc ? argv + optind : from_stdin);
+	return cli_operands_run(self, o, *files ? files : from_stdin);
 }
+
+static const struct compress start = {.common.files = true,
+				      .common.to_url = true};
 
 const struct cli_command cli_compress_command = {
 	.name = "compress",
 	.summary = "write plain files as frames",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
+	.each = compress_file,
 	.run = run_compress,
 };

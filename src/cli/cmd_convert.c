@@ -43,13 +43,9 @@ struct transform {
 	enum cli_storage storage;
 	/* For Bloscpack files; see b2f_convert_options. */
 	const char *checksum;
-	/* The value of -o: a name, a directory, or NULL. */
-	const char *output;
 	/* Encode anew with these settings; otherwise copy chunks as stored. */
 	bool encode;
 	struct cli_encoding encoding;
-	/* Remove the old frame once the new one is safe. */
-	bool remove;
 	/* Copy chunks without decoding them. */
 	bool no_verify;
 };
@@ -75,9 +71,9 @@ static int set_storage(const struct cli_option *option, void *storage,
 }
 
 static const struct cli_option table[] = {
-	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
+	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(common.output),
 	 "write to NAME; or into the directory NAME"),
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_recursive},
 	CLI_OPTION("contiguous", 0, NULL, set_storage, FIELD(storage),
 	 "copy to a contiguous frame, also from one"),
 	CLI_OPTION("sparse", 0, NULL, set_storage, FIELD(storage),
@@ -89,16 +85,12 @@ static const struct cli_option table[] = {
 	 "make a Bloscpack file, NAME.blp, of the data"),
 	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force), "overwrite"),
-	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
-	 "keep the frames (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
-	 "remove each frame once its copy is safe"),
+	{.shared = cli_common_removing},
 	CLI_OPTION("no-verify", 0, NULL, cli_option_set, FIELD(no_verify),
 	 "copy chunks without decoding them"),
-	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
-	 "the frame begins at byte N of the file"),
+	{.shared = cli_common_frame_offset},
 	{.shared = cli_server_reading_options},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_common_options},
 	{0},
 };
 
@@ -172,8 +164,9 @@ static void tell_of_twin(const struct job *job)
 	char *path = cli_text_bare(operand->place.path);
 	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
 
-	if (stem && !job->in_place && !job->how->remove && !job->how->encode &&
-	    !operand->output && !cli_operand_is_moved(operand))
+	if (stem && !job->in_place && !job->how->common.remove &&
+	    !job->how->encode && !operand->output &&
+	    !cli_operand_is_moved(operand))
 		cli_message_warning("%s: made beside %s: a mount shows both "
 				    "by their whole names, and none as %.*s; "
 				    "--rm leaves one",
@@ -305,7 +298,7 @@ static int check_store(const struct job *job)
 
 	if (job->how->common.force)
 		return 0;
-	if (job->how->remove && is_in_store(from))
+	if (job->how->common.remove && is_in_store(from))
 		path = from->path;
 	else if (!(job->in_place && same) && is_in_store(&to))
 		path = to.path;
@@ -388,7 +381,7 @@ static int begin(struct job *job)
 /* Keeps out writers of a frame that is about to be removed. */
 static int hold(const struct job *job)
 {
-	if (!job->in_place && !job->how->remove)
+	if (!job->in_place && !job->how->common.remove)
 		return 0;
 	return cli_frames_hold(job->path, job->frame);
 }
@@ -450,7 +443,7 @@ static int compare(struct job *job, const struct cli_at *at)
 
 static int make(struct job *job, const struct cli_target *target)
 {
-	bool careful = job->in_place || job->how->remove;
+	bool careful = job->in_place || job->how->common.remove;
 	const struct cli_at at = cli_target_at(target);
 	int err;
 
@@ -495,14 +488,14 @@ static int run(struct job *job)
 		report(job, &target);
 		tell_of_twin(job);
 	}
-	if (!err && job->how->remove && !job->in_place)
+	if (!err && job->how->common.remove && !job->in_place)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
 					job->frame);
 	cli_target_close(&target);
 	return err;
 }
 
-static int transform_frame(const void *how, const struct cli_operand *operand)
+static int transform_frame(void *how, const struct cli_operand *operand)
 {
 	struct job job = {.how = how,
 			  .operand = operand,
@@ -526,51 +519,49 @@ static int transform_frame(const void *how, const struct cli_operand *operand)
  * back; other results get the frame's name with the usual suffix.  Returns the
  * exit status.
  */
-static int transform_all(const struct cli_command *self,
-			 const struct transform *how, char **paths)
+static int transform_all(const struct cli_command *self, void *options,
+			 char **paths)
 {
-	struct cli_operands operands = {.command = self,
-					.common = &how->common,
-					.output = how->output,
-					.run = transform_frame,
-					.arg = how};
+	struct transform *how = options;
 
-	operands.removes = how->remove;
-	if (how->remove)
-		operands.changes = "";
-	else if (!how->output && how->storage == CLI_STORAGE_SAME)
-		operands.changes = COPY;
-	return cli_operands_run(&operands, paths);
+	if (how->common.remove)
+		how->common.changes = "";
+	else if (!how->common.output && how->storage == CLI_STORAGE_SAME)
+		how->common.changes = COPY;
+	return cli_operands_run(self, options, paths);
 }
 
-static int run_convert(const struct cli_command *self, int argc, char **argv)
+static int run_convert(const struct cli_command *self, void *options,
+		       char **paths)
 {
-	struct transform t = {.storage = CLI_STORAGE_OTHER,
-				  .common.progress = true};
-	int status = cli_options_parse(self, argc, argv, &t);
+	const struct transform *t = options;
+	bool remove = t->common.remove;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (t.remove && t.storage == CLI_STORAGE_BLOSCPACK)
+	if (remove && t->storage == CLI_STORAGE_BLOSCPACK)
 		return cli_command_misuse(
 			self, "--rm does not go with --bloscpack, which keeps "
 			      "the data alone");
-	if (t.remove && t.storage == CLI_STORAGE_ARRAY)
+	if (remove && t->storage == CLI_STORAGE_ARRAY)
 		return cli_command_misuse(self,
 					  "--rm does not go with --b2nd, which "
 					  "keeps the array alone");
-	if (t.remove && t.common.frame_offset > 0)
+	if (remove && t->common.frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	return transform_all(self, &t, argv + optind);
+	return transform_all(self, options, paths);
 }
+
+static const struct transform start = {.storage = CLI_STORAGE_OTHER};
 
 const struct cli_command cli_convert_command = {
 	.name = "convert",
 	.summary = "copy frames, sparse to contiguous and back",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
+	.each = transform_frame,
 	.run = run_convert,
 };
 
@@ -582,32 +573,26 @@ static const char recompress_help[] =
 	"keep type, chunk and block size.\n\n";
 
 static const struct cli_option recompress_table[] = {
-	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(output),
+	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(common.output),
 	 "write to NAME, or into the directory NAME; keep FRAME"),
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_recursive},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "replace an existing NAME"),
 	{.shared = cli_encoding_kept_options, .field = FIELD(encoding)},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_common_options},
 	{0},
 };
 
-static int run_recompress(const struct cli_command *self, int argc, char **argv)
-{
-	struct transform t = {.encode = true,
-				  .common.progress = true};
-	int status = cli_options_parse(self, argc, argv, &t);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	return transform_all(self, &t, argv + optind);
-}
+static const struct transform encoding_start = {.encode = true};
 
 const struct cli_command cli_recompress_command = {
 	.name = "recompress",
 	.summary = "encode frames anew, with other settings",
 	.help = recompress_help,
 	.options = recompress_table,
+	.size = sizeof(encoding_start),
+	.start = &encoding_start,
 	.missing = "a frame is missing",
-	.run = run_recompress,
+	.each = transform_frame,
+	.run = transform_all,
 };

@@ -29,45 +29,43 @@ static const struct cli_option table[] = {
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
 	 "copy N chunks at a time (16)"),
 	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),
-	{.shared = cli_common_talk_options, .field = FIELD(common)},
+	{.shared = cli_common_talk_options},
 	{.shared = cli_server_reading_options},
 	{.shared = cli_server_new_object_options},
 	{0},
 };
 
-static int run_copy(const struct cli_command *self, int argc, char **argv)
+static int run_copy(const struct cli_command *self, void *transfer,
+		    char **paths)
 {
-	struct cli_transfer t = {.common.progress = true};
-	struct cli_operands operands = {.command = self,
-					.common = &t.common,
-					.all = true,
-					.exact = true,
-					.to_url = true,
-					.run = cli_transfer_run,
-					.arg = &t};
-	int status = cli_options_parse(self, argc, argv, &t);
+	struct cli_transfer *t = transfer;
+	int status = CLI_EXIT_FAILURE;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (argc - optind != 2)
+	if (!paths[1] || paths[2])
 		return cli_command_misuse(self, "it takes a source and a "
 						"destination");
-	if (t.common.nthreads == 0)
-		t.common.nthreads = JOBS;
-	operands.output = argv[optind + 1];
-	argv[optind + 1] = NULL;
-	status = CLI_EXIT_FAILURE;
-	if (!cli_transfer_begin(&t, operands.output))
-		status = cli_operands_run(&operands, argv + optind);
-	cli_transfer_end(&t);
+	if (t->common.nthreads == 0)
+		t->common.nthreads = JOBS;
+	t->common.output = paths[1];
+	paths[1] = NULL;
+	if (!cli_transfer_begin(t, t->common.output))
+		status = cli_operands_run(self, t, paths);
+	cli_transfer_end(t);
 	return status;
 }
+
+static const struct cli_transfer start = {.common.all = true,
+					  .common.exact = true,
+					  .common.to_url = true};
 
 const struct cli_command cli_copy_command = {
 	.name = "copy",
 	.summary = "copy frames and files as they are, also to and from servers",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a source is missing",
+	.each = cli_transfer_run,
 	.run = run_copy,
 };

@@ -22,66 +22,62 @@ static const char help[] =
 	"A contiguous FRAME can come through standard input: -\n\n";
 
 struct decompress {
-	/* NULL: from the frame's name. */
-	const char *output;
 	struct cli_common common;
 	bool to_stdout;
-	bool remove;
 	bool sparse;
 };
 
 #define FIELD(name) offsetof(struct decompress, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
+	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(common.output),
 	 "write to FILE, or into the directory FILE; - is\nstandard output"),
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_recursive},
 	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
 	 "write to standard output"),
-	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
-	 "keep the frames (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
-	 "remove each frame once its copy is safe"),
+	{.shared = cli_common_removing},
 	CLI_OPTION("sparse", 0, NULL, cli_option_set, FIELD(sparse),
 	 "holes where there are zeros (default)"),
 	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
 	{.shared = cli_server_reading_options},
-	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{.shared = cli_common_decoding_options},
 	{0},
 };
 
 /* Is one of @frames standard input, which has no name for the result? */
-static bool has_stdin(int nframes, char **frames)
+static bool has_stdin(char **frames)
 {
-	int i = 0;
-
-	while (i < nframes && cli_kind_of(frames[i]) != CLI_KIND_STDIN)
-		i++;
-	return i < nframes;
+	while (*frames && cli_kind_of(*frames) != CLI_KIND_STDIN)
+		frames++;
+	return *frames;
 }
 
 static int check(const struct cli_command *self, struct decompress *o,
-		 int nframes, char **frames)
+		 char **frames)
 {
-	if (has_stdin(nframes, frames)) {
-		if (o->remove)
+	struct cli_common *common = &o->common;
+
+	if (has_stdin(frames)) {
+		if (common->remove)
 			return cli_command_misuse(
 				self, "--rm cannot remove standard input");
-		o->to_stdout = o->to_stdout || !o->output;
+		o->to_stdout = o->to_stdout || !common->output;
 	}
-	if (o->output && strcmp(o->output, "-") == 0)
+	if (common->output && strcmp(common->output, "-") == 0)
 		o->to_stdout = true;
-	else if (o->output && o->to_stdout)
+	else if (common->output && o->to_stdout)
 		return cli_command_misuse(self, "-o and -c exclude each other");
 	if (o->to_stdout && cli_json_wanted())
 		return cli_command_misuse(self, "-c and --json exclude each "
 						"other");
-	if (o->remove && o->common.frame_offset > 0)
+	if (common->remove && common->frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
 	/* As in zstd: bytes sent to a pipe cannot be checked. */
-	if (o->to_stdout)
-		o->remove = false;
+	if (o->to_stdout) {
+		common->remove = false;
+		common->output = NULL;
+	}
 	return CLI_CONTINUE;
 }
 
@@ -161,7 +157,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 		       const struct stat *like)
 {
 	const struct cli_copy *copy = &job->copy;
-	bool careful = job->options->remove && out->target.temp;
+	bool careful = job->options->common.remove && out->target.temp;
 	const struct cli_at at = cli_target_at(&out->target);
 	int err;
 
@@ -221,10 +217,10 @@ static int decompress_to_file(const struct job *job)
 		cli_operand_report(job->operand, name,
 				   job->copy.head_len + job->copy.size,
 				   b2f_frame_info_get(frame)->cbytes);
-	if (!err && o->remove && safe)
+	if (!err && o->common.remove && safe)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
 					frame);
-	else if (!err && o->remove)
+	else if (!err && o->common.remove)
 		cli_message_error("%s: not removed: %s is no regular file",
 				  job->path, name);
 	free(name);
@@ -335,14 +331,14 @@ static int choose(struct job *job)
 	job->copy.size = b2f_file_size(job->copy.file);
 	if (is_array(frame))
 		err = choose_array(job);
-	if (!err && o->remove && !o->common.force)
+	if (!err && o->common.remove && !o->common.force)
 		err = check_losses(job->path, frame, o->common.raw);
-	if (!err && o->remove)
+	if (!err && o->common.remove)
 		err = cli_frames_hold(job->path, frame);
 	return err;
 }
 
-static int decompress_frame(const void *arg, const struct cli_operand *operand)
+static int decompress_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct decompress *o = arg;
 	struct cli_output standard = cli_output_standard();
@@ -368,33 +364,31 @@ static int decompress_frame(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_decompress(const struct cli_command *self, int argc, char **argv)
+static int run_decompress(const struct cli_command *self, void *options,
+			  char **frames)
 {
-	struct decompress o = {.sparse = true, .common.progress = true};
-	struct cli_operands operands = {.command = self,
-					.common = &o.common,
-					.run = decompress_frame,
-					.arg = &o};
-	int status = cli_options_parse(self, argc, argv, &o);
+	struct decompress *o = options;
+	int status = check(self, o, frames);
 
-	if (status == CLI_CONTINUE)
-		status = check(self, &o, argc - optind, argv + optind);
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o.to_stdout && !cli_common_may_print(&o.common))
+	if (o->to_stdout && !cli_common_may_print(&o->common))
 		return CLI_EXIT_FAILURE;
-	operands.output = o.to_stdout ? NULL : o.output;
-	operands.changes = o.remove ? "" : NULL;
-	operands.removes = o.remove;
-	operands.stores = operands.output != NULL;
-	return cli_operands_run(&operands, argv + optind);
+	o->common.changes = o->common.remove ? "" : NULL;
+	o->common.stores = o->common.output != NULL;
+	return cli_operands_run(self, options, frames);
 }
+
+static const struct decompress start = {.sparse = true};
 
 const struct cli_command cli_decompress_command = {
 	.name = "decompress",
 	.summary = "write frames as plain files",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
+	.each = decompress_frame,
 	.run = run_decompress,
 };

@@ -45,14 +45,14 @@ struct info {
 	struct cli_common common;
 	bool chunks;
 	bool meta;
-	/* Nothing was printed yet. */
-	bool *first;
+	/* A frame was printed. */
+	bool again;
 };
 
 #define FIELD(name) offsetof(struct info, name)
 
 static const struct cli_option table[] = {
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_recursive},
 	CLI_OPTION("chunks", 0, NULL, cli_option_set, FIELD(chunks),
 	 "every chunk as well"),
 	CLI_OPTION("meta", 0, NULL, cli_option_set, FIELD(meta),
@@ -60,8 +60,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
 	 "all but the chunks as JSON; several frames as\n"
 	 "an array; with --chunks, the chunks too"),
-	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(common.frame_offset),
-	 "the frame begins at byte N of the file"),
+	{.shared = cli_common_frame_offset},
 	{.shared = cli_common_quiet},
 	{.shared = cli_server_reading_options},
 	{0},
@@ -473,16 +472,16 @@ static int describe(const struct cli_at *at, struct b2f_frame *frame,
 }
 
 /* Prints @object as text or as JSON, and frees it. */
-static void say(const struct info *o, const struct cli_at *at, json_t *object)
+static void say(struct info *o, const struct cli_at *at, json_t *object)
 {
 	/* An empty line between frames. */
-	if (!*o->first && !cli_json_wanted())
+	if (o->again && !cli_json_wanted())
 		putchar('\n');
-	*o->first = false;
+	o->again = true;
 	cli_json_say(info_text, at->path, object);
 }
 
-static int print_frame(const struct info *o, const struct cli_at *at,
+static int print_frame(struct info *o, const struct cli_at *at,
 		       struct b2f_frame *frame)
 {
 	bool json = cli_json_wanted();
@@ -501,7 +500,7 @@ static int print_frame(const struct info *o, const struct cli_at *at,
 }
 
 /* Prints the mount's description of a file in it. */
-static int print_mounted(const struct info *o, const struct cli_at *at,
+static int print_mounted(struct info *o, const struct cli_at *at,
 			 json_t *object)
 {
 	if (!o->chunks && !o->meta) {
@@ -524,9 +523,9 @@ static bool is_frame(const struct cli_at *at)
 	return b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
 }
 
-static int print_operand(const void *arg, const struct cli_operand *operand)
+static int print_operand(void *arg, const struct cli_operand *operand)
 {
-	const struct info *o = arg;
+	struct info *o = arg;
 	uint64_t offset = o->common.frame_offset;
 	const struct b2f_frame_options how = {.offset = offset,
 					      .join_objects = true};
@@ -546,27 +545,18 @@ static int print_operand(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_info(const struct cli_command *self, int argc, char **argv)
-{
-	bool first = true;
-	struct info o = {.first = &first, .common.nthreads = 1};
-	const struct cli_operands operands = {.command = self,
-					      .common = &o.common,
-					      .stores = true,
-					      .run = print_operand,
-					      .arg = &o};
-	int status = cli_options_parse(self, argc, argv, &o);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	return cli_operands_run(&operands, argv + optind);
-}
+static const struct info start = {.common.nthreads = 1,
+				  .common.no_progress = true,
+				  .common.stores = true};
 
 const struct cli_command cli_info_command = {
 	.name = "info",
 	.summary = "show what a frame says about itself",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
-	.run = run_info,
+	.each = print_operand,
+	.run = cli_operands_run,
 };

@@ -280,29 +280,26 @@ static int list(struct ls *ls, const char *path)
 	return B2F_ENOTFRAME;
 }
 
-static int run_ls(const struct cli_command *self, int argc, char **argv)
+static int run_ls(const struct cli_command *self, void *options,
+		  char **operands)
 {
 	static char here[] = ".";
 	char *default_operand[] = {here, NULL};
-	char **operands = default_operand;
-	struct ls ls = {0};
-	int status = cli_options_parse(self, argc, argv, &ls);
+	struct ls *ls = options;
+	int status = CLI_EXIT_OK;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	status = CLI_EXIT_OK;
-	if (optind < argc)
-		operands = argv + optind;
-	ls.recursive = ls.recursive || ls.as_tree;
+	(void)self;
+	operands = *operands ? operands : default_operand;
+	ls->recursive = ls->recursive || ls->as_tree;
 	cli_json_begin(true);
 	for (; *operands; operands++) {
-		if (list(&ls, *operands) == 0)
+		if (list(ls, *operands) == 0)
 			continue;
 		cli_json_fail("ls", *operands);
 		status = CLI_EXIT_FAILURE;
 	}
 	cli_json_end();
-	ls_tree_fini(&ls.tree);
+	ls_tree_fini(&ls->tree);
 	return status;
 }
 
@@ -311,5 +308,6 @@ const struct cli_command cli_ls_command = {
 	.summary = "list the frames in a directory",
 	.help = help,
 	.options = table,
+	.size = sizeof(struct ls),
 	.run = run_ls,
 };

@@ -70,14 +70,13 @@ static int print_mounts(void)
 	return 0;
 }
 
-static int run_mounts(const struct cli_command *self, int argc, char **argv)
+static int run_mounts(const struct cli_command *self, void *options,
+		      char **operands)
 {
-	char none;
-	int status = cli_options_parse(self, argc, argv, &none), err;
+	int err;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (optind < argc)
+	(void)options;
+	if (*operands)
 		return cli_command_misuse(self, "it has no operands");
 	cli_json_begin(true);
 	err = print_mounts();

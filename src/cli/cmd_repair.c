@@ -68,7 +68,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
 	 "replace an existing NEW"),
 	{.shared = cli_server_options},
-	{.shared = cli_common_options, .field = FIELD(common)},
+	{.shared = cli_common_options},
 	{0},
 };
 
@@ -360,7 +360,7 @@ static int repair_broken(struct job *job, int err)
  * Returns 0 if the frame is sound now (or would be), else an errno after
  * printing it.
  */
-static int repair_frame(const void *how, const struct cli_operand *operand)
+static int repair_frame(void *how, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
 	struct job job = {.how = how, .operand = operand, .path = path};
@@ -492,7 +492,7 @@ static int remove_orphans(const char *url, const struct repair *how)
 	return err;
 }
 
-static int repair_one(const void *how, const struct cli_operand *operand)
+static int repair_one(void *how, const struct cli_operand *operand)
 {
 	const struct repair *r = how;
 
@@ -501,26 +501,20 @@ static int repair_one(const void *how, const struct cli_operand *operand)
 	return repair_frame(how, operand);
 }
 
-static int run_repair(const struct cli_command *self, int argc, char **argv)
+static int run_repair(const struct cli_command *self, void *options,
+		      char **frames)
 {
-	struct repair r = {.common.progress = true};
-	struct cli_operands operands = {.command = self,
-					.common = &r.common,
-					.run = repair_one,
-					.arg = &r};
-	int status = cli_options_parse(self, argc, argv, &r);
+	struct repair *r = options;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (r.older && !r.orphans)
+	if (r->older && !r->orphans)
 		return cli_command_misuse(self, "--older is for --orphans");
-	if (r.recursive && !r.orphans)
+	if (r->recursive && !r->orphans)
 		return cli_command_misuse(self, "-r is for --orphans");
-	if (r.output && argc - optind > 1)
+	if (r->output && frames[1])
 		return cli_command_misuse(self, "-o takes one frame");
 	/* Frames in a store are changed only by writers of the store. */
-	operands.changes = r.orphans ? NULL : "";
-	return cli_operands_run(&operands, argv + optind);
+	r->common.changes = r->orphans ? NULL : "";
+	return cli_operands_run(self, options, frames);
 }
 
 const struct cli_command cli_repair_command = {
@@ -528,6 +522,8 @@ const struct cli_command cli_repair_command = {
 	.summary = "remove leftovers, replace damaged chunks",
 	.help = help,
 	.options = table,
+	.size = sizeof(struct repair),
 	.missing = "a frame is missing",
+	.each = repair_one,
 	.run = run_repair,
 };

@@ -27,14 +27,14 @@ struct rm {
 #define FIELD(name) offsetof(struct rm, name)
 
 static const struct cli_option table[] = {
-	{.shared = cli_common_recursive, .field = FIELD(common)},
+	{.shared = cli_common_recursive},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
 	 "also files and objects that are no frames, and frames\n"
 	 "that cannot be read; a missing one is no error"),
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
 	 "only say what would be removed"),
 	{.shared = cli_server_options},
-	{.shared = cli_common_work_options, .field = FIELD(common)},
+	{.shared = cli_common_work_options},
 	{0},
 };
 
@@ -159,7 +159,7 @@ static void report(const struct rm *rm, const char *path)
 			 rm->dry_run ? "would be removed" : "removed");
 }
 
-static int remove_one(const void *arg, const struct cli_operand *operand)
+static int remove_one(void *arg, const struct cli_operand *operand)
 {
 	const struct cli_at *at = &operand->at;
 	const struct rm *rm = arg;
@@ -178,20 +178,12 @@ static int remove_one(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_rm(const struct cli_command *self, int argc, char **argv)
+static int run_rm(const struct cli_command *self, void *options, char **frames)
 {
-	struct rm rm = {.common.progress = true};
-	struct cli_operands operands = {.command = self,
-					.common = &rm.common,
-					.removes = true,
-					.run = remove_one,
-					.arg = &rm};
-	int status = cli_options_parse(self, argc, argv, &rm);
+	struct rm *rm = options;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	operands.all = rm.common.force;
-	return cli_operands_run(&operands, argv + optind);
+	rm->common.all = rm->common.force;
+	return cli_operands_run(self, options, frames);
 }
 
 const struct cli_command cli_rm_command = {
@@ -199,6 +191,8 @@ const struct cli_command cli_rm_command = {
 	.summary = "remove frames, here and in object stores",
 	.help = help,
 	.options = table,
+	.size = sizeof(struct rm),
 	.missing = "a frame is missing",
+	.each = remove_one,
 	.run = run_rm,
 };

@@ -101,7 +101,7 @@ static int run(struct job *job)
 	return err;
 }
 
-static int seal_frame(const void *arg, const struct cli_operand *operand)
+static int seal_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct b2f_editor_options options = {.any_kind = true};
 	const struct b2f_frame_options how = {.label = operand->at.path};
@@ -123,25 +123,16 @@ static int seal_frame(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_seal(const struct cli_command *self, int argc, char **argv)
-{
-	struct cli_common common = {.progress = true};
-	const struct cli_operands operands = {.command = self,
-					      .common = &common,
-					      .changes = "",
-					      .run = seal_frame};
-	int status = cli_options_parse(self, argc, argv, &common);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	return cli_operands_run(&operands, argv + optind);
-}
+static const struct cli_common start = {.changes = ""};
 
 const struct cli_command cli_seal_command = {
 	.name = "seal",
 	.summary = "add checksums to frames that have none",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
-	.run = run_seal,
+	.each = seal_frame,
+	.run = cli_operands_run,
 };

@@ -35,10 +35,10 @@ static const char help[] =
 	"\n";
 
 struct slice {
+	struct cli_common common;
 	/* NULL: standard output. */
 	const char *output;
 	const char *index;
-	struct cli_common common;
 };
 
 #define FIELD(name) offsetof(struct slice, name)
@@ -47,7 +47,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
 	 "write to FILE; - is standard output"),
 	{.shared = cli_server_reading_options},
-	{.shared = cli_common_decoding_options, .field = FIELD(common)},
+	{.shared = cli_common_decoding_options},
 	{0},
 };
 
@@ -335,41 +335,22 @@ static bool is_index(const char *arg)
 }
 
 /*
- * Takes the first index out of @argv that looks like an option; returns it, or
- * NULL.  No option of this command is a digit.
+ * Takes the first index out of @argv that looks like an option.  No option of
+ * this command is a digit.
  */
-static const char *take_index(int *argc, char **argv)
+static int take_index(void *slice, int argc, char **argv)
 {
-	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-		const char *index = argv[i];
+	struct slice *o = slice;
+	int i = 1;
 
-		if (!is_index(index))
-			continue;
-		for (int k = i; k < *argc; k++)
-			argv[k] = argv[k + 1];
-		--*argc;
-		return index;
-	}
-	return NULL;
-}
-
-static int parse(const struct cli_command *self, int argc, char **argv,
-		 struct slice *o)
-{
-	const char *index = take_index(&argc, argv);
-	int want = index ? 1 : 2, status;
-
-	status = cli_options_parse(self, argc, argv, o);
-	if (status != CLI_CONTINUE)
-		return status;
-	if (argc - optind != want)
-		return cli_command_misuse(self, "a frame and an index are "
-						"needed");
-	if (o->output && strcmp(o->output, "-") == 0)
-		o->output = NULL;
-	o->index = index ? index : argv[optind + 1];
-	argv[optind + 1] = NULL;
-	return CLI_CONTINUE;
+	while (i < argc && strcmp(argv[i], "--") != 0 && !is_index(argv[i]))
+		i++;
+	if (i == argc || !is_index(argv[i]))
+		return argc;
+	o->index = argv[i];
+	for (; i < argc; i++)
+		argv[i] = argv[i + 1];
+	return argc - 1;
 }
 
 static int write_piece(void *arg, const void *data, size_t size)
@@ -484,7 +465,7 @@ static void report(const struct job *job)
 	cli_json_say("", job->path, object);
 }
 
-static int slice_frame(const void *arg, const struct cli_operand *operand)
+static int slice_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct slice *o = arg;
 	struct job job = {
@@ -506,25 +487,29 @@ static int slice_frame(const void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_slice(const struct cli_command *self, int argc, char **argv)
+static int run_slice(const struct cli_command *self, void *options,
+		     char **operands)
 {
-	struct slice o = {.common.progress = true};
-	const struct cli_operands operands = {.command = self,
-					      .common = &o.common,
-					      .run = slice_frame,
-					      .arg = &o};
-	int status = parse(self, argc, argv, &o);
+	struct slice *o = options;
+	int n = 0;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (check_index(o.index))
+	while (operands[n])
+		n++;
+	if (n != (o->index ? 1 : 2))
+		return cli_command_misuse(self, "a frame and an index are "
+						"needed");
+	if (o->output && strcmp(o->output, "-") == 0)
+		o->output = NULL;
+	o->index = o->index ? o->index : operands[1];
+	operands[1] = NULL;
+	if (check_index(o->index))
 		return CLI_EXIT_USAGE;
-	if (!o.output && cli_json_wanted())
+	if (!o->output && cli_json_wanted())
 		return cli_command_misuse(self, "--json needs -o: standard "
 						"output is for the items");
-	if (!o.output && !cli_common_may_print(&o.common))
+	if (!o->output && !cli_common_may_print(&o->common))
 		return CLI_EXIT_FAILURE;
-	return cli_operands_run(&operands, argv + optind);
+	return cli_operands_run(self, options, operands);
 }
 
 const struct cli_command cli_slice_command = {
@@ -532,5 +517,8 @@ const struct cli_command cli_slice_command = {
 	.summary = "write a part of an array",
 	.help = help,
 	.options = table,
+	.size = sizeof(struct slice),
+	.prepare = take_index,
+	.each = slice_frame,
 	.run = run_slice,
 };

@@ -136,7 +136,7 @@ static json_t *ask(const char *path, int *err)
 	return stats;
 }
 
-static int show(const void *arg, const struct cli_operand *operand)
+static int show(void *arg, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
 	json_t *stats;
@@ -165,29 +165,31 @@ static int show_prometheus(const char *path)
 	return 0;
 }
 
-static int run_stats(const struct cli_command *self, int argc, char **argv)
+static int run_stats(const struct cli_command *self, void *options,
+		     char **mountpoints)
 {
-	struct stats o = {.common.nthreads = 1};
-	const struct cli_operands operands = {
-		.command = self, .common = &o.common, .run = show};
-	int status = cli_options_parse(self, argc, argv, &o);
+	const struct stats *o = options;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (!o.prometheus)
-		return cli_operands_run(&operands, argv + optind);
-	if (cli_json_wanted() || argc - optind > 1)
+	if (!o->prometheus)
+		return cli_operands_run(self, options, mountpoints);
+	if (cli_json_wanted() || mountpoints[1])
 		return cli_command_misuse(self, "--prometheus takes one "
 						"mountpoint, and no --json");
-	return show_prometheus(argv[optind]) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+	return show_prometheus(*mountpoints) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
+
+static const struct stats start = {.common.nthreads = 1,
+				   .common.no_progress = true};
 
 const struct cli_command cli_stats_command = {
 	.name = "stats",
 	.summary = "show what a mount has done so far",
 	.help = help,
 	.options = table,
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a mountpoint is missing",
+	.each = show,
 	.run = run_stats,
 };
 
@@ -318,23 +320,22 @@ static int watch(const struct top *top, const char *path)
 	return err;
 }
 
-static int run_top(const struct cli_command *self, int argc, char **argv)
+static int run_top(const struct cli_command *self, void *top, char **mountpoint)
 {
-	struct top top = {.delay_ms = 1000};
-	int status = cli_options_parse(self, argc, argv, &top);
-
-	if (status != CLI_CONTINUE)
-		return status;
-	if (argc - optind > 1)
-		return cli_command_misuse(self, "one mountpoint at a time");
-	return watch(&top, argv[optind]) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+	(void)self;
+	return watch(top, *mountpoint) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
+
+static const struct top every_second = {.delay_ms = 1000};
 
 const struct cli_command cli_top_command = {
 	.name = "top",
 	.summary = "show what a mount does now",
 	.help = top_help,
 	.options = top_table,
+	.size = sizeof(every_second),
+	.start = &every_second,
 	.missing = "a mountpoint is missing",
+	.several = "one mountpoint at a time",
 	.run = run_top,
 };

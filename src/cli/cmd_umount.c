@@ -174,27 +174,26 @@ static void report(const char *path, bool unmounted, int err)
 	cli_json_say("", path, object);
 }
 
-static int run_umount(const struct cli_command *self, int argc, char **argv)
+static int run_umount(const struct cli_command *self, void *options,
+		      char **mountpoints)
 {
-	struct umount u = {0};
+	const struct umount *u = options;
 	char path[B2F_NAMESPACE_PATH];
-	int status = cli_options_parse(self, argc, argv, &u);
+	int status = CLI_EXIT_OK;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (u.namespace &&
-	    cli_message_errno(u.namespace,
-			      b2f_namespace_enter(u.namespace, path)))
+	(void)self;
+	if (u->namespace &&
+	    cli_message_errno(u->namespace,
+			      b2f_namespace_enter(u->namespace, path)))
 		return CLI_EXIT_FAILURE;
-	status = CLI_EXIT_OK;
-	cli_json_begin(argc - optind > 1);
-	for (int i = optind; i < argc; i++) {
+	cli_json_begin(mountpoints[1]);
+	for (; *mountpoints; mountpoints++) {
 		bool unmounted = false;
 		int err;
 
 		cli_message_begin();
-		err = run_one(&u, argv[i], &unmounted);
-		report(argv[i], unmounted, err);
+		err = run_one(u, *mountpoints, &unmounted);
+		report(*mountpoints, unmounted, err);
 		if (err)
 			status = CLI_EXIT_FAILURE;
 	}
@@ -207,6 +206,7 @@ const struct cli_command cli_umount_command = {
 	.summary = "unmount bloscfs, and wait until all is stored",
 	.help = help,
 	.options = table,
+	.size = sizeof(struct umount),
 	.missing = "a mountpoint is missing",
 	.run = run_umount,
 };

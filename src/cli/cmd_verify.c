@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "b2frame/b2frame.h"
+#include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
@@ -54,9 +55,8 @@ static const char notes[] =
 	"\nand no damage was seen.\n";
 
 struct verify {
+	struct cli_common common;
 	struct b2f_runtime *runtime;
-	uint64_t frame_offset;
-	unsigned int nthreads;
 	bool recursive;
 	bool deep;
 	bool quiet;
@@ -76,10 +76,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
 	 "also check what readers do not need: leftovers of\n"
 	 "writers, and chunk ids too large for C-Blosc2"),
-	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
-	 "decode on N threads; 0 (default): all cores"),
-	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
-	 "the frame begins at byte N of the file"),
+	{.shared = cli_common_reading_options},
 	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet),
 	 "print nothing for sound frames"),
 	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
@@ -363,7 +360,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 	struct b2f_check_result result = {0};
 	struct b2f_leftovers leftovers = {0};
 	struct listener listener = {.states = NULL};
-	const struct b2f_frame_options how = {.offset = v->frame_offset,
+	const struct b2f_frame_options how = {.offset = v->common.frame_offset,
 					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err = 0;
@@ -434,7 +431,7 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 
 static bool is_in_store(const struct verify *v, const char *path)
 {
-	return !v->frame_offset && cli_pack_path_leads_in(path, true);
+	return !v->common.frame_offset && cli_pack_path_leads_in(path, true);
 }
 
 static void verify_tree(struct verify *v, const char *path)
@@ -471,28 +468,25 @@ static void verify_path(struct verify *v, const char *path)
 		verify_frame(v, &at, NULL, 0);
 }
 
-static int run_verify(const struct cli_command *self, int argc, char **argv)
+static int run_verify(const struct cli_command *self, void *options,
+		      char **paths)
 {
-	struct verify v = {0};
-	int status = cli_options_parse(self, argc, argv, &v);
+	struct verify *v = options;
 
-	if (status != CLI_CONTINUE)
-		return status;
-	if (optind == argc)
+	if (!*paths)
 		return cli_command_misuse(self,
-					  v.recursive ? "a directory is missing"
-						      : "a frame is missing");
-	if (v.verbose)
+					  v->recursive ? "a directory is missing"
+						       : "a frame is missing");
+	if (v->verbose)
 		cli_message_set_level(B2F_LOG_INFO);
-	if (cli_frames_runtime(v.nthreads, &v.runtime))
+	if (cli_frames_runtime(v->common.nthreads, &v->runtime))
 		return CLI_EXIT_UNCHECKED;
-	cli_json_begin(v.recursive || argc - optind > 1 ||
-		       is_in_store(&v, argv[optind]));
-	for (int i = optind; i < argc; i++)
-		verify_path(&v, argv[i]);
+	cli_json_begin(v->recursive || paths[1] || is_in_store(v, *paths));
+	for (; *paths; paths++)
+		verify_path(v, *paths);
 	cli_json_end();
-	b2f_runtime_free(v.runtime);
-	return v.status;
+	b2f_runtime_free(v->runtime);
+	return v->status;
 }
 
 const struct cli_command cli_verify_command = {
@@ -501,5 +495,6 @@ const struct cli_command cli_verify_command = {
 	.help = help,
 	.notes = notes,
 	.options = table,
+	.size = sizeof(struct verify),
 	.run = run_verify,
 };

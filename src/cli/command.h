@@ -9,7 +9,13 @@
 #ifndef B2F_CLI_COMMAND_H
 #define B2F_CLI_COMMAND_H
 
+#include <stddef.h>
+
+struct cli_operand;
 struct cli_option;
+
+/* @options: of the command.  Returns 0, or an errno after printing it. */
+typedef int cli_operand_fn(void *options, const struct cli_operand *operand);
 
 struct cli_command {
 	const char *name;
@@ -20,12 +26,32 @@ struct cli_command {
 	 */
 	const char *help;
 	const char *notes;
-	/* Rows for cli_options_parse(). */
+	/*
+	 * Rows for cli_options_parse(); the bytes of the struct that they fill,
+	 * and its values before them, NULL: zeros.
+	 */
 	const struct cli_option *options;
-	/* Message if there is no operand; NULL: none is needed. */
+	size_t size;
+	const void *start;
+	/*
+	 * Messages if there is no operand, or more than one; NULL: that is
+	 * possible.
+	 */
 	const char *missing;
-	/* Runs the command; argv[0] is its name.  Returns an exit code. */
-	int (*run)(const struct cli_command *self, int argc, char **argv);
+	const char *several;
+	/*
+	 * If not NULL: takes arguments out of @argv that only look like
+	 * options, before these are parsed.  Returns the new @argc.
+	 */
+	int (*prepare)(void *options, int argc, char **argv);
+	/* What cli_operands_run() does with each operand. */
+	cli_operand_fn *each;
+	/*
+	 * Runs the command with the struct @options and the operands before a
+	 * NULL.  Returns an exit code.
+	 */
+	int (*run)(const struct cli_command *self, void *options,
+		   char **operands);
 };
 
 extern const struct cli_command cli_append_command;

@@ -21,11 +21,11 @@ static int be_quiet(const struct cli_option *option, void *field,
 	return 0;
 }
 
-static int stop_progress(const struct cli_option *option, void *progress,
+static int stop_progress(const struct cli_option *option, void *no_progress,
 			 const char *value)
 {
-	be_quiet(option, progress, value);
-	return cli_option_clear(option, progress, value);
+	be_quiet(option, no_progress, value);
+	return cli_option_set(option, no_progress, value);
 }
 
 int cli_common_be_verbose(const struct cli_option *option, void *field,
@@ -44,10 +44,11 @@ const struct cli_option cli_common_quiet[] = {
 };
 
 const struct cli_option cli_common_talk_options[] = {
-	CLI_OPTION("quiet", 'q', NULL, stop_progress, FIELD(progress), "errors only"),
+	CLI_OPTION("quiet", 'q', NULL, stop_progress, FIELD(no_progress),
+		   "errors only"),
 	CLI_OPTION("verbose", 'v', NULL, cli_common_be_verbose, 0, "say what was done"),
 	{.shared = cli_json_option},
-	CLI_OPTION("no-progress", 0, NULL, cli_option_clear, FIELD(progress),
+	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
 	 "no progress bar"),
 	{0},
 };
@@ -55,6 +56,20 @@ const struct cli_option cli_common_talk_options[] = {
 const struct cli_option cli_common_recursive[] = {
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
 	 "all frames below each directory"),
+	{0},
+};
+
+const struct cli_option cli_common_frame_offset[] = {
+	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
+	 "the frame begins at byte N of the file"),
+	{0},
+};
+
+const struct cli_option cli_common_removing[] = {
+	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
+	 "keep the frames (default)"),
+	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
+	 "remove each frame once its copy is safe"),
 	{0},
 };
 
@@ -75,8 +90,7 @@ const struct cli_option cli_common_options[] = {
 const struct cli_option cli_common_reading_options[] = {
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(nthreads),
 	 "decode on N threads; 0 (default): all cores"),
-	CLI_OPTION("frame-offset", 0, "N", cli_option_size, FIELD(frame_offset),
-	 "the frame begins at byte N of the file"),
+	{.shared = cli_common_frame_offset},
 	{0},
 };
 

@@ -15,12 +15,12 @@
 #include "cli/options.h"
 
 /*
- * Zero-initialize all but @progress; a command uses the fields that it has
- * options for.
+ * The first member of the options of a command, which uses the fields that it
+ * has options for.
  */
 struct cli_common {
 	unsigned int nthreads;
-	bool progress;
+	bool no_progress;
 	/* Process files below directories, too. */
 	bool recursive;
 	bool no_seal;
@@ -28,8 +28,29 @@ struct cli_common {
 	bool force;
 	/* Write only the items of arrays. */
 	bool raw;
+	/* Remove the source once the result is safe. */
+	bool remove;
 	/* Start of the frame in its file, bytes. */
 	uint64_t frame_offset;
+	/* The value of -o: the result, or a directory for results; or NULL. */
+	const char *output;
+	/*
+	 * How cli_operands_run() takes operands.  Below directories it takes
+	 * plain files; else frames; or both.
+	 */
+	bool files;
+	bool all;
+	/* Even with -r, @output names the result of the operand itself. */
+	bool exact;
+	/* @output may be a URL. */
+	bool to_url;
+	/* Treat a store that is one file as a directory. */
+	bool stores;
+	/*
+	 * Operands are changed or removed, so they have to be paths: the advice
+	 * of cli_kind_check_change() for others.  NULL: they are not changed.
+	 */
+	const char *changes;
 };
 
 /* Rows for struct cli_common: for commands that make or change frames; */
@@ -42,9 +63,12 @@ extern const struct cli_option cli_common_talk_options[];
 extern const struct cli_option cli_common_reading_options[];
 extern const struct cli_option cli_common_decoding_options[];
 
-/* The row of -q for a command that shows no progress; the row of -r. */
+/* The row of -q for a command that shows no progress; and single rows. */
 extern const struct cli_option cli_common_quiet[];
 extern const struct cli_option cli_common_recursive[];
+extern const struct cli_option cli_common_frame_offset[];
+/* The rows of -k and --rm for frames. */
+extern const struct cli_option cli_common_removing[];
 
 /* Sets the message level to B2F_LOG_INFO; uses no field. */
 cli_option_fn cli_common_be_verbose;

@@ -22,9 +22,13 @@
 
 /* A run over all operands. */
 struct run {
-	const struct cli_operands *o;
+	const struct cli_command *command;
+	struct cli_common *how;
 	struct b2f_runtime *runtime;
-	/* Results go to the directory o->output, open as @output (or -1). */
+	/* The value of -o, or NULL; is it a URL? */
+	const char *to;
+	bool to_url;
+	/* Results go to the directory @to, open as @output (or -1). */
 	bool moves;
 	int output;
 	/* This run has made the directory. */
@@ -156,20 +160,22 @@ static bool is_frame(const char *path)
 	return is;
 }
 
-/* Does -o name a directory for results, not a result? */
-static bool names_directory(const struct cli_operands *o)
+/* Is it a directory on this machine that is no frame? */
+static bool is_tree(const char *path)
 {
-	size_t len = o->output ? strlen(o->output) : 0;
+	return cli_kind_of(path) == CLI_KIND_PATH && is_dir(path) &&
+	       !is_frame(path);
+}
 
-	if (len == 0)
+/* Does -o name a directory for results, not a result? */
+static bool names_directory(const struct run *run)
+{
+	size_t len = run->to ? strlen(run->to) : 0;
+
+	if (len == 0 || (!run->to_url && is_frame(run->to)))
 		return false;
-	if (cli_kind_of(o->output) == CLI_KIND_URL)
-		return (o->common->recursive && !o->exact) ||
-		       o->output[len - 1] == '/';
-	if (is_frame(o->output))
-		return false;
-	return (o->common->recursive && !o->exact) ||
-	       o->output[len - 1] == '/' || is_dir(o->output);
+	return (run->how->recursive && !run->how->exact) ||
+	       run->to[len - 1] == '/' || (!run->to_url && is_dir(run->to));
 }
 
 /* Makes the parent directories of @path. */
@@ -198,14 +204,14 @@ static const char *last_name(const char *path)
 /* The path of the result for @below of an operand; malloc'ed. */
 static char *place_of(const struct run *run, const char *below)
 {
-	char *top = cli_text_bare(run->o->output);
+	char *top = cli_text_bare(run->to);
 	char *place = NULL;
 
 	if (top && asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
 		place = NULL;
 	free(top);
 	if (!place)
-		cli_message_errno(run->o->output, -ENOMEM);
+		cli_message_errno(run->to, -ENOMEM);
 	return place;
 }
 
@@ -227,21 +233,21 @@ static bool stays_inside(const char *below)
 /* Opens the directory for results, which the first call makes. */
 static int open_output(struct run *run)
 {
-	char *top = run->output < 0 ? cli_text_bare(run->o->output) : NULL;
+	char *top = run->output < 0 ? cli_text_bare(run->to) : NULL;
 	int err = 0;
 
 	if (run->output >= 0)
 		return 0;
 	if (!top)
-		return cli_message_errno(run->o->output, -ENOMEM);
+		return cli_message_errno(run->to, -ENOMEM);
 	err = make_parents(top);
 	/* Closed at first: the attributes of the source come at the end. */
 	if (!err)
-		run->made_output = mkdir(top, run->o->all ? 0700 : 0777) == 0;
+		run->made_output = mkdir(top, run->how->all ? 0700 : 0777) == 0;
 	if (!err)
 		run->output = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!err && run->output < 0)
-		err = cli_message_errno(run->o->output, -errno);
+		err = cli_message_errno(run->to, -errno);
 	free(top);
 	return err;
 }
@@ -271,7 +277,7 @@ static int make_place(struct run *run, const char *path, const char *below,
 
 	if (!stays_inside(below)) {
 		cli_message_error("%s: its name leads out of %s", path,
-				  run->o->output);
+				  run->to);
 		return -EINVAL;
 	}
 	placed->path = place_of(run, below);
@@ -279,7 +285,7 @@ static int make_place(struct run *run, const char *path, const char *below,
 		return -ENOMEM;
 	*at = cli_at_path(placed->path);
 	/* An object store has no directories to make. */
-	if (cli_kind_of(run->o->output) == CLI_KIND_URL)
+	if (run->to_url)
 		return 0;
 	/* The result of the operand itself. */
 	if (!*below)
@@ -300,7 +306,7 @@ static void note_failure(const struct run *run, const char *path,
 			 uint64_t nprinted, int err)
 {
 	if (err && cli_json_count() == nprinted)
-		cli_json_fail(run->o->command->name, path);
+		cli_json_fail(run->command->name, path);
 }
 
 void cli_operand_report(const struct cli_operand *operand, const char *output,
@@ -334,11 +340,11 @@ static int run_operand(const struct run *run, struct cli_operand *operand)
 	struct cli_progress progress;
 	int err;
 
-	cli_progress_init(&progress, path, run->o->common->progress);
-	operand->command = run->o->command->name;
+	cli_progress_init(&progress, path, !run->how->no_progress);
+	operand->command = run->command->name;
 	operand->runtime = run->runtime;
 	operand->progress = &progress;
-	err = run->o->run(run->o->arg, operand);
+	err = run->command->each(run->how, operand);
 	cli_progress_fini(&progress);
 	note_failure(run, path, nprinted, err);
 	return err;
@@ -365,7 +371,7 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 		free(bare);
 		return err;
 	}
-	operand->output = run->o->output;
+	operand->output = run->to;
 	/* The result of a URL is made in the current directory. */
 	if (operand->at.kind == CLI_KIND_URL)
 		placed->path = cli_from_url_name(path);
@@ -376,8 +382,8 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 
 static int check_change(const struct run *run, const struct cli_at *at)
 {
-	return run->o->changes ? cli_kind_check_change(at->path, at->kind,
-						       run->o->changes) : 0;
+	return run->how->changes ? cli_kind_check_change(at->path, at->kind,
+						       run->how->changes) : 0;
 }
 
 static int run_one(struct run *run, const char *path)
@@ -443,7 +449,7 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 		err = make_place(run, item->path, item->below, &placed,
 				 &operand.place);
 	if (err)
-		cli_json_fail(run->o->command->name, item->path);
+		cli_json_fail(run->command->name, item->path);
 	else
 		err = run_operand(run, &operand);
 	free_placed(&placed);
@@ -469,15 +475,14 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 {
 	int first, err;
 
-	if (!found->all || !run->o->output || fd < 0 ||
-	    cli_kind_of(run->o->output) == CLI_KIND_URL)
+	if (!found->all || !run->to || fd < 0 || run->to_url)
 		return 0;
 	first = open_output(run);
 	if (first)
 		return first;
 	*made = (struct cli_directories){.from = fd, .to = run->output};
 	if (run->made_output)
-		first = cli_directories_make(made, run->o->output, "", true);
+		first = cli_directories_make(made, run->to, "", true);
 	for (size_t i = 0; i < found->ndirs; i++) {
 		err = make_directory(run, found->dirs[i].below, made);
 		first = first ? first : err;
@@ -522,7 +527,7 @@ static int run_found(struct run *run, int fd, const struct found *found)
 		e = run_item(run, &found->items[i], fd);
 		err = err ? err : e;
 	}
-	if (cli_directories_finish(&made, run->o->output) && !err)
+	if (cli_directories_finish(&made, run->to) && !err)
 		err = -EIO;
 	return e == -EPIPE ? e : err;
 }
@@ -530,13 +535,13 @@ static int run_found(struct run *run, int fd, const struct found *found)
 static int run_below(struct run *run, const char *root)
 {
 	struct found found = {
-		.files = run->o->files,
-		.all = run->o->all,
+		.files = run->how->files,
+		.all = run->how->all,
 		/* A frame with several names was changed by the first one. */
-		.once = run->o->changes && !run->o->removes,
+		.once = run->how->changes && !run->how->remove,
 	};
 	const struct cli_walk walk = {.recursive = true,
-				      .no_stores = !run->o->stores,
+				      .no_stores = !run->how->stores,
 				      .visit = collect,
 				      .arg = &found};
 	int fd = open_root(root), err, e = 0;
@@ -554,11 +559,11 @@ static int run_below(struct run *run, const char *root)
 static bool is_whole_store(const struct run *run, const char *path)
 {
 	const char *key;
-	char *file = run->o->stores && !run->o->common->frame_offset
+	char *file = run->how->stores && !run->how->frame_offset
 			     ? cli_pack_path_split(path, true, &key)
 			     : NULL;
 	bool is = file && !*key &&
-		  (run->o->common->recursive || !is_frame(file));
+		  (run->how->recursive || !is_frame(file));
 
 	free(file);
 	return is;
@@ -566,16 +571,14 @@ static bool is_whole_store(const struct run *run, const char *path)
 
 static bool goes_below(const struct run *run, const char *path)
 {
-	if (is_whole_store(run, path))
-		return true;
-	if (cli_kind_of(path) == CLI_KIND_URL)
-		return run->o->common->recursive;
-	return run->o->common->recursive && is_dir(path) && !is_frame(path);
+	return is_whole_store(run, path) ||
+	       (run->how->recursive &&
+		(cli_kind_of(path) == CLI_KIND_URL || is_tree(path)));
 }
 
 static bool is_several(const struct run *run, char **paths)
 {
-	return run->o->array || run->o->common->recursive ||
+	return run->how->recursive ||
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
@@ -600,9 +603,8 @@ static bool takes_r(const struct cli_command *command)
 
 static bool is_refused(const struct run *run, const char *path)
 {
-	return (run->o->files || takes_r(run->o->command)) && !run->o->exact &&
-	       cli_kind_of(path) == CLI_KIND_PATH && is_dir(path) &&
-	       !is_frame(path);
+	return (run->how->files || takes_r(run->command)) && !run->how->exact &&
+	       is_tree(path);
 }
 
 static int run_all(struct run *run, char **paths)
@@ -627,20 +629,26 @@ static int run_all(struct run *run, char **paths)
 	return status;
 }
 
-int cli_operands_run(const struct cli_operands *o, char **paths)
+int cli_operands_run(const struct cli_command *command, void *options,
+		     char **paths)
 {
-	struct run run = {.o = o, .output = -1};
+	struct cli_common *how = options;
+	struct run run = {.command = command,
+			  .how = how,
+			  .to = how->output,
+			  .output = -1};
 	int status;
 
-	if (o->output && !o->to_url && cli_kind_check_output(o->output))
+	if (run.to && !how->to_url && cli_kind_check_output(run.to))
 		return CLI_EXIT_FAILURE;
-	run.moves = names_directory(o) ||
-		    (o->output && paths[0] && goes_below(&run, paths[0]));
-	if (o->output && !run.moves && paths[0] && paths[1])
-		return cli_command_misuse(o->command,
+	run.to_url = run.to && cli_kind_of(run.to) == CLI_KIND_URL;
+	run.moves = names_directory(&run) ||
+		    (run.to && paths[0] && goes_below(&run, paths[0]));
+	if (run.to && !run.moves && paths[0] && paths[1])
+		return cli_command_misuse(command,
 					  "-o takes one operand, unless it is "
 					  "a directory");
-	if (cli_frames_runtime(o->common->nthreads, &run.runtime))
+	if (cli_frames_runtime(how->nthreads, &run.runtime))
 		return CLI_EXIT_FAILURE;
 	status = run_all(&run, paths);
 	b2f_runtime_free(run.runtime);

@@ -63,46 +63,16 @@ static inline bool cli_operand_is_moved(const struct cli_operand *operand)
 void cli_operand_report(const struct cli_operand *operand, const char *output,
 			uint64_t nbytes, uint64_t cbytes);
 
-/* Returns 0 or an errno, after printing it. */
-typedef int cli_operand_fn(const void *arg, const struct cli_operand *operand);
-
-struct cli_operands {
-	const struct cli_command *command;
-	const struct cli_common *common;
-	/* The value of -o: a file, or a directory; may be NULL. */
-	const char *output;
-	/* Below directories, process plain files; else frames; or both. */
-	bool files;
-	bool all;
-	/* Even with -r, @output names the result of the operand itself. */
-	bool exact;
-	/* @output may be a URL. */
-	bool to_url;
-	/*
-	 * Operands are changed or removed, so they have to be paths: the advice
-	 * of cli_kind_check_change() for others.  NULL: they are not changed.
-	 */
-	const char *changes;
-	/*
-	 * Operands are removed: single names, and the frame with its last one.
-	 */
-	bool removes;
-	/* Treat a store that is one file as a directory. */
-	bool stores;
-	/* --json prints an array, even of one object. */
-	bool array;
-	cli_operand_fn *run;
-	const void *arg;
-};
-
 /*
- * Calls @o->run for each of @paths (up to a NULL) with a runtime of
- * @o->common's number of threads.  Goes on after an error, except -EPIPE.  With
- * --json an operand that fails is an object with an "error".
+ * Calls @command->each for each of @paths (up to a NULL) with the struct
+ * @options, which begins with a struct cli_common, and a runtime of its number
+ * of threads.  Goes on after an error, except -EPIPE.  With --json an operand
+ * that fails is an object with an "error".
  *
  * Returns the exit status.
  */
 B2F_MUST_CHECK
-int cli_operands_run(const struct cli_operands *o, char **paths);
+int cli_operands_run(const struct cli_command *command, void *options,
+		     char **paths);
 
 #endif

@@ -324,6 +324,8 @@ int cli_options_parse(const struct cli_command *self, int argc, char **argv,
 	}
 	if (optind == argc && self->missing)
 		return cli_command_misuse(self, self->missing);
+	if (optind + 1 < argc && self->several)
+		return cli_command_misuse(self, self->several);
 	return CLI_CONTINUE;
 }
 

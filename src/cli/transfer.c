@@ -417,7 +417,7 @@ static void report(const struct job *job)
 	cli_operand_report(job->operand, job->output, nbytes, cbytes);
 }
 
-int cli_transfer_run(const void *transfer, const struct cli_operand *operand)
+int cli_transfer_run(void *transfer, const struct cli_operand *operand)
 {
 	struct job job = {
 		.how = transfer,

@@ -31,6 +31,6 @@ void cli_transfer_end(struct cli_transfer *t);
 
 /* A cli_operand_fn whose argument is a struct cli_transfer. */
 B2F_MUST_CHECK
-int cli_transfer_run(const void *transfer, const struct cli_operand *operand);
+int cli_transfer_run(void *transfer, const struct cli_operand *operand);
 
 #endif
