@@ -78,72 +78,27 @@ static char *meta_path(const char *path)
 	return meta;
 }
 
-static int open_in_pack(const struct b2f_frame_options *options,
-			const struct cli_at *file, const char *key,
-			struct b2f_frame **out)
-{
-	struct b2f_pack *pack = NULL;
-	size_t entry = 0;
-	int err = b2f_pack_open(options, file->dir, file->name, &pack);
-
-	if (!err)
-		err = b2f_pack_find(pack, key, &entry);
-	if (!err)
-		err = b2f_pack_open_frame(pack, entry, options, out);
-	b2f_pack_close(pack);
-	return err;
-}
-
-/* Opens _meta of a column given by the user, by path. */
-static int open_meta_named(const char *column, struct b2f_frame **out)
-{
-	const struct b2f_frame_options quiet = {.log = NULL};
-	char *path = meta_path(column), *file;
-	struct cli_at store;
-	const char *key;
-	int err;
-
-	if (!path)
-		return -ENOENT;
-	file = cli_pack_path_split(path, false, &key);
-	if (file)
-		store = cli_at_path(file);
-	err = file ? open_in_pack(&quiet, &store, key, out)
-		   : b2f_frame_open(&quiet, AT_FDCWD, path, out);
-	free(file);
-	free(path);
-	return err;
-}
-
-/* Opens _meta of a column in the directory at->dir. */
-static int open_beside(const struct cli_at *at, struct b2f_frame **out)
-{
-	const struct b2f_frame_options quiet = {.nofollow = true};
-	size_t len;
-
-	return b2f_table_has_column(at->path, &len)
-		       ? b2f_frame_open(&quiet, at->dir, "../" B2F_TABLE_META,
-					out)
-		       : -ENOENT;
-}
-
+/* Opens _meta of the table to which the column @at belongs, if it is there. */
 static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 {
-	const struct b2f_frame_options quiet = {.nofollow = true};
-	char *key;
+	const struct b2f_frame_options how = {.label = B2F_TABLE_META};
+	char *path = meta_path(at->key ? at->key : at->path);
+	struct cli_at meta = *at;
 	int err = -ENOENT;
 
 	/* On a server it would cost requests. */
-	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_STDIN)
-		return err;
-	if (cli_at_is_named(at))
-		return open_meta_named(at->name, out);
-	if (at->kind == CLI_KIND_PATH)
-		return open_beside(at, out);
-	key = meta_path(at->key);
-	if (key)
-		err = open_in_pack(&quiet, at, key, out);
-	free(key);
+	if (path && at->kind != CLI_KIND_URL && at->kind != CLI_KIND_STDIN) {
+		if (at->key)
+			meta.key = path;
+		else if (cli_at_is_named(at))
+			meta = cli_at_named(path);
+		else
+			meta.name = "../" B2F_TABLE_META;
+		cli_message_pause();
+		err = cli_frames_open(&how, &meta, out);
+		cli_message_resume();
+	}
+	free(path);
 	return err;
 }
 

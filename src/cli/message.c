@@ -31,6 +31,7 @@ static struct {
 	pthread_mutex_t lock;
 	/* Everything below: under lock. */
 	enum b2f_log_level level;
+	bool paused;
 	/* The library has logged the cause of the next error code. */
 	bool explained;
 	bool status_shown;
@@ -56,7 +57,7 @@ static void clear_status(void)
 
 static void keep_first(enum b2f_log_level level, const char *text)
 {
-	if (level == B2F_LOG_ERROR && !state.first[0])
+	if (level == B2F_LOG_ERROR && !state.first[0] && !state.paused)
 		snprintf(state.first, sizeof(state.first), "%.*s",
 			 CLI_MESSAGE_MAX - 1, text);
 }
@@ -64,7 +65,7 @@ static void keep_first(enum b2f_log_level level, const char *text)
 static void print_line(enum b2f_log_level level, const char *prefix,
 		       const char *text)
 {
-	if (level > state.level || atomic_load(&silent))
+	if (level > state.level || state.paused || atomic_load(&silent))
 		return;
 	clear_status();
 	fputs(prefix, stderr);
@@ -135,7 +136,7 @@ static void write_log(void *arg, enum b2f_log_level level, const char *message)
 	(void)arg;
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, message);
-	if (!is_repeated(message)) {
+	if (!state.paused && !is_repeated(message)) {
 		print_line(level, PREFIX, message);
 		state.explained = state.explained || level == B2F_LOG_ERROR;
 	}
@@ -168,7 +169,7 @@ static bool take_explanation(void)
 
 	pthread_mutex_lock(&state.lock);
 	explained = state.explained;
-	state.explained = false;
+	state.explained = state.paused && explained;
 	pthread_mutex_unlock(&state.lock);
 	return explained;
 }
@@ -188,6 +189,23 @@ int cli_message_explain(const char *name, int err)
 void cli_message_forget(void)
 {
 	(void)take_explanation();
+}
+
+static void set_paused(bool paused)
+{
+	pthread_mutex_lock(&state.lock);
+	state.paused = paused;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void cli_message_pause(void)
+{
+	set_paused(true);
+}
+
+void cli_message_resume(void)
+{
+	set_paused(false);
 }
 
 void cli_message_begin(void)

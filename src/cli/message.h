@@ -57,6 +57,13 @@ int cli_message_explain(const char *name, int err);
 /* Messages logged so far explain no later error. */
 void cli_message_forget(void);
 
+/*
+ * Between the two nothing is printed, or remembered: a look at a file that need
+ * not be there.  Threads: main only.
+ */
+void cli_message_pause(void);
+void cli_message_resume(void);
+
 /* Begins another operand: also forgets the first error. */
 void cli_message_begin(void);
 
