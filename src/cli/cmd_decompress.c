@@ -162,9 +162,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	int err;
 
 	copy->progress->npasses = 1 + careful;
-	err = cli_output_check_distinct(out, like, "frame");
-	if (!err)
-		err = cli_copy_output(copy, out);
+	err = cli_copy_output(copy, out);
 	if (!err)
 		err = cli_output_finish(out, like, careful);
 	cli_progress_next(copy->progress);
@@ -183,14 +181,13 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	const struct cli_at at = cli_operand_result(job->operand, name);
 	struct cli_output out = {0};
 	struct stat like;
-	int err, fd;
+	int err;
 
 	err = cli_frames_source(&job->operand->at,
-				b2f_file_frame(job->copy.file), &like, &fd);
-	if (fd >= 0)
-		close(fd);
+				b2f_file_frame(job->copy.file), &like, NULL);
 	if (!err)
-		err = cli_output_open(&out, &at, o->common.force, o->sparse);
+		err = cli_output_open(&out, &at, o->common.force, o->sparse,
+				      &like, "frame");
 	if (err)
 		return err;
 	*safe = out.target.temp != NULL;

@@ -19,6 +19,7 @@
 #include "cli/progress.h"
 #include "cli/server.h"
 #include "cli/target.h"
+#include "cli/text.h"
 #include "words/value.h"
 
 struct repair {
@@ -79,9 +80,7 @@ struct job {
 	const char *path;
 	/* The findings. */
 	struct b2f_leftovers leftovers;
-	struct b2f_check_result check;
-	/* enum b2f_check_state of each chunk. */
-	uint8_t *states;
+	struct cli_findings found;
 	uint64_t nzeroed;
 	/* The stored bytes in the index were corrected. */
 	bool counted;
@@ -100,36 +99,9 @@ static int sweep(struct job *job, struct b2f_frame *frame)
 	return cli_message_explain(job->path, err);
 }
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct job *job = arg;
-
-	cli_progress_update(job->operand->progress, done, total);
-}
-
-static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
-{
-	struct job *job = arg;
-
-	job->states[nchunk] = (uint8_t)state;
-}
-
-static int check(struct job *job, struct b2f_frame *frame)
-{
-	const struct b2f_check_options options = {
-		.progress = show_progress, .chunk = note_chunk, .arg = job};
-	int err = -ENOMEM;
-
-	job->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
-	if (job->states)
-		err = b2f_check_frame(job->operand->runtime, frame, &options,
-				      &job->check);
-	return cli_message_explain(job->path, err);
-}
-
 static bool has_to_zero(const struct job *job)
 {
-	return job->how->zero_damaged && job->check.ndamaged;
+	return job->how->zero_damaged && job->found.check.ndamaged;
 }
 
 static int edit(struct job *job, struct b2f_editor *editor)
@@ -137,8 +109,8 @@ static int edit(struct job *job, struct b2f_editor *editor)
 	int err = 0;
 
 	for (uint64_t i = 0;
-	     has_to_zero(job) && i < job->check.nchunks && !err; i++) {
-		if (job->states[i] != B2F_CHECK_DAMAGED)
+	     has_to_zero(job) && i < job->found.check.nchunks && !err; i++) {
+		if (job->found.states[i] != B2F_CHECK_DAMAGED)
 			continue;
 		err = b2f_editor_zero(editor, i);
 		job->nzeroed += !err;
@@ -159,8 +131,8 @@ static int change(struct job *job, struct b2f_frame *frame)
 	int err;
 
 	if (job->how->dry_run) {
-		job->nzeroed = has_to_zero(job) ? job->check.ndamaged : 0;
-		job->counted = job->check.tells_less;
+		job->nzeroed = has_to_zero(job) ? job->found.check.ndamaged : 0;
+		job->counted = job->found.check.tells_less;
 		return 0;
 	}
 	/* The check has logged the damage. */
@@ -175,7 +147,7 @@ static int change(struct job *job, struct b2f_frame *frame)
 /* Reports the remaining faults. */
 static int judge(const struct job *job)
 {
-	const struct b2f_check_result *r = &job->check;
+	const struct b2f_check_result *r = &job->found.check;
 	uint64_t nleft = r->ndamaged - job->nzeroed;
 
 	if (nleft)
@@ -221,8 +193,8 @@ static json_t *list_zeroed(const struct job *job)
 {
 	json_t *list = json_array();
 
-	for (uint64_t i = 0; job->nzeroed && i < job->check.nchunks; i++)
-		if (job->states[i] == B2F_CHECK_DAMAGED)
+	for (uint64_t i = 0; job->nzeroed && i < job->found.check.nchunks; i++)
+		if (job->found.states[i] == B2F_CHECK_DAMAGED)
 			json_array_append_new(list, json_integer((json_int_t)i));
 	return list;
 }
@@ -241,7 +213,7 @@ static void report(const struct job *job, int err)
 			  (json_int_t)l->nindexes, "removed_chunk_files",
 			  (json_int_t)nremoved, "left_chunk_files",
 			  (json_int_t)(l->nsure + l->nyoung - nremoved),
-			  "ndamaged", (json_int_t)job->check.ndamaged,
+			  "ndamaged", (json_int_t)job->found.check.ndamaged,
 			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
 			  list_zeroed(job), "corrected_cbytes", job->counted,
 			  "sound", err == 0));
@@ -254,7 +226,8 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 	err = sweep(job, frame);
 	if (err)
 		return err;
-	err = check(job, frame);
+	err = cli_frames_check(job->operand->runtime, frame, job->path, true,
+			       &job->found);
 	cli_progress_fini(job->operand->progress);
 	return err;
 }
@@ -263,7 +236,7 @@ static int finish(struct job *job, struct b2f_frame *frame)
 {
 	int err = 0;
 
-	if (has_to_zero(job) || job->check.tells_less)
+	if (has_to_zero(job) || job->found.check.tells_less)
 		err = change(job, frame);
 	if (!err)
 		err = judge(job);
@@ -311,7 +284,7 @@ static int rebuild(struct job *job)
 		.no_seal = job->how->common.no_seal,
 		.zero_damaged = job->how->zero_damaged,
 	};
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	const struct cli_at at = cli_at_path(job->how->output);
 	struct b2f_rebuild_result result = {0};
 	struct stat like;
@@ -363,7 +336,10 @@ static int repair_broken(struct job *job, int err)
 static int repair_frame(void *how, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
-	struct job job = {.how = how, .operand = operand, .path = path};
+	struct job job = {.how = how,
+			  .operand = operand,
+			  .path = path,
+			  .found.progress = operand->progress};
 	const struct b2f_frame_options options = {.join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err;
@@ -388,7 +364,7 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 	if (!err)
 		err = finish(&job, frame);
 	b2f_frame_close(frame);
-	free(job.states);
+	free(job.found.states);
 	return err;
 }
 
@@ -428,10 +404,10 @@ static void report_orphans_below(void *arg, const char *path,
 				 const struct b2f_remote_orphans *found)
 {
 	struct below *below = arg;
-	char *url = NULL;
+	char *url = cli_text_join(below->label, path);
 
 	below->n++;
-	if (asprintf(&url, "%s%s%s", below->label, *path ? "/" : "", path) < 0)
+	if (!url)
 		return;
 	report_orphans(url, found, below->dry_run);
 	free(url);

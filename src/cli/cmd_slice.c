@@ -382,21 +382,18 @@ static int write_file(struct job *job)
 	struct cli_output *out = &job->out;
 	const struct cli_at at = cli_at_path(o->output);
 	struct stat like;
-	int err, fd;
+	int err;
 
-	err = cli_frames_source(&job->operand->at, b2f_file_frame(job->file), &like, &fd);
-	if (fd >= 0)
-		close(fd);
+	err = cli_frames_source(&job->operand->at, b2f_file_frame(job->file),
+				&like, NULL);
 	if (err)
 		return err;
 	/* Permissions as of the array, but the times of a new file. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(out, &at, o->common.force, false);
+	err = cli_output_open(out, &at, o->common.force, false, &like, "array");
 	if (err)
 		return err;
-	err = cli_output_check_distinct(out, &like, "array");
-	if (!err)
-		err = write_all(job);
+	err = write_all(job);
 	if (!err)
 		err = cli_output_finish(out, &like, false);
 	if (!err)

@@ -30,14 +30,12 @@ struct report {
 	/* An exit code. */
 	int status;
 	/* NULL: the frame could not be opened. */
-	const struct b2f_check_result *result;
+	const struct cli_findings *found;
 	/* Its ZIP file has another checksum for it, or none. */
 	bool bad_sum;
 	/* The kind of a frame whose data are elsewhere; else NULL. */
 	const char *stands_for;
 	bool sparse;
-	/* enum b2f_check_state of each chunk; NULL: not wanted. */
-	const uint8_t *states;
 	/* Leftovers in its directory; NULL: not looked for. */
 	const struct b2f_leftovers *leftovers;
 	/* C-Blosc2 refuses a frame with these ids and sizes. */
@@ -151,17 +149,17 @@ static json_t *list_chunks(const struct report *report)
 {
 	json_t *list = json_array();
 
-	for (uint64_t i = 0; i < report->result->nchunks; i++)
+	for (uint64_t i = 0; i < report->found->check.nchunks; i++)
 		json_array_append_new(
 			list,
 			json_string(state_name(
-				(enum b2f_check_state)report->states[i])));
+				(enum b2f_check_state)report->found->states[i])));
 	return list;
 }
 
 static json_t *describe(const struct report *report)
 {
-	const struct b2f_check_result *r = report->result;
+	const struct b2f_check_result *r = &report->found->check;
 
 	return json_pack(
 		"{s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
@@ -180,7 +178,7 @@ static json_t *describe(const struct report *report)
 		(json_int_t)(r->tells_less ? r->told_cbytes : r->cbytes),
 		"stands_for", report->stands_for, "index_sealed",
 		r->index_sealed, "chunks",
-		report->states ? list_chunks(report) : NULL);
+		report->found->states ? list_chunks(report) : NULL);
 }
 
 static json_t *describe_leftovers(const struct report *report)
@@ -238,7 +236,7 @@ static void say_report(const struct report *report, bool verbose)
 	cli_message_first(why);
 	if (report->status != CLI_EXIT_OK && why[0])
 		json_object_set_new(object, "why", cli_json_name(why));
-	if (report->result)
+	if (report->found)
 		json_object_update_new(object, describe(report));
 	if (report->leftovers)
 		json_object_update_new(object, describe_leftovers(report));
@@ -284,46 +282,18 @@ static void print_report(struct verify *v,
 	flush(v);
 }
 
-/* The result of a check, and where to report it. */
-struct listener {
-	struct cli_progress progress;
-	/* A state for each chunk, or NULL. */
-	uint8_t *states;
-};
-
-static void show_progress(void *arg, uint64_t done, uint64_t total)
-{
-	struct listener *l = arg;
-
-	cli_progress_update(&l->progress, done, total);
-}
-
-static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
-{
-	struct listener *l = arg;
-
-	l->states[nchunk] = (uint8_t)state;
-}
-
 static int check_frame(struct verify *v, struct b2f_frame *frame,
-		       const char *path, struct listener *l,
-		       struct b2f_check_result *result)
+		       const char *path, struct cli_findings *out)
 {
-	uint64_t nchunks = b2f_frame_info_get(frame)->nchunks;
-	struct b2f_check_options options = {.progress = show_progress,
-					    .arg = l};
-	int err = 0;
+	struct cli_progress progress;
+	int err;
 
-	if (v->verbose || cli_json_wanted()) {
-		options.chunk = note_chunk;
-		l->states = calloc(nchunks + 1, 1);
-		err = l->states ? 0 : -ENOMEM;
-	}
-	cli_progress_init(&l->progress, path, !v->no_progress && !v->quiet);
-	if (!err)
-		err = b2f_check_frame(v->runtime, frame, &options, result);
-	cli_progress_fini(&l->progress);
-	return cli_message_explain(path, err);
+	cli_progress_init(&progress, path, !v->no_progress && !v->quiet);
+	out->progress = &progress;
+	err = cli_frames_check(v->runtime, frame, path,
+			       v->verbose || cli_json_wanted(), out);
+	cli_progress_fini(&progress);
+	return err;
 }
 
 /*
@@ -357,9 +327,8 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 {
 	const char *path = at->path;
 	struct report report = {.path = path, .bad_sum = sum != 0};
-	struct b2f_check_result result = {0};
+	struct cli_findings found = {.states = NULL};
 	struct b2f_leftovers leftovers = {0};
-	struct listener listener = {.states = NULL};
 	const struct b2f_frame_options how = {.offset = v->common.frame_offset,
 					      .join_objects = true};
 	struct b2f_frame *frame = NULL;
@@ -369,17 +338,16 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 	if (!frame)
 		err = cli_frames_open(&how, at, &frame);
 	if (!err)
-		err = check_frame(v, frame, path, &listener, &result);
-	report.status = err ? judge_error(err) : judge(&result);
+		err = check_frame(v, frame, path, &found);
+	report.status = err ? judge_error(err) : judge(&found.check);
 	if (sum && report.status != CLI_EXIT_DAMAGED)
 		report.status = judge_error(sum);
 	if (!err) {
 		report.stands_for = b2f_frame_stands_for(frame);
 		if (report.stands_for && report.status == CLI_EXIT_OK)
 			report.status = CLI_EXIT_UNCHECKED;
-		report.result = &result;
+		report.found = &found;
 		report.sparse = b2f_frame_info_get(frame)->sparse;
-		report.states = listener.states;
 		if (!opened)
 			err = look_around(v, at->kind, frame, &report,
 					  &leftovers);
@@ -391,7 +359,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 	print_report(v, &report);
 	cli_message_begin();
 	worsen(v, report.status);
-	free(listener.states);
+	free(found.states);
 	if (!opened)
 		b2f_frame_close(frame);
 }

@@ -221,6 +221,38 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 	return cli_message_explain(how->label, err);
 }
 
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+	struct cli_findings *out = arg;
+
+	cli_progress_update(out->progress, done, total);
+}
+
+static void note_chunk(void *arg, uint64_t nchunk, enum b2f_check_state state)
+{
+	struct cli_findings *out = arg;
+
+	out->states[nchunk] = (uint8_t)state;
+}
+
+int cli_frames_check(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		     const char *path, bool chunks, struct cli_findings *out)
+{
+	const struct b2f_check_options options = {
+		.progress = show_progress,
+		.chunk = chunks ? note_chunk : NULL,
+		.arg = out};
+	int err = 0;
+
+	if (chunks)
+		out->states = calloc(b2f_frame_info_get(frame)->nchunks + 1, 1);
+	if (chunks && !out->states)
+		err = -ENOMEM;
+	if (!err)
+		err = b2f_check_frame(runtime, frame, &options, &out->check);
+	return cli_message_explain(path, err);
+}
+
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 {
 	struct b2f_runtime_options options = {.nworkers = nthreads};
@@ -300,17 +332,18 @@ static int stat_source(int fd, const struct b2f_frame *frame, struct stat *out)
 int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
 		      struct stat *out, int *fd)
 {
-	int err;
+	int index, err;
 
-	*fd = -1;
+	if (fd)
+		*fd = -1;
 	if (at->kind != CLI_KIND_PATH)
 		return cli_message_errno(at->path, cli_frames_stat(at, out));
-	*fd = open_index(at, O_RDONLY);
-	err = *fd < 0 ? *fd : stat_source(*fd, frame, out);
-	if (err && *fd >= 0) {
-		close(*fd);
-		*fd = -1;
-	}
+	index = open_index(at, O_RDONLY);
+	err = index < 0 ? index : stat_source(index, frame, out);
+	if (!err && fd)
+		*fd = index;
+	else if (index >= 0)
+		close(index);
 	if (err == -ESTALE)
 		cli_message_error("%s: another program has changed it "
 				  "meanwhile",

@@ -17,6 +17,7 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/at.h"
+#include "cli/progress.h"
 
 /*
  * Opens @at for its index and chunks, with label, offset and join_objects of
@@ -47,6 +48,19 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
  */
 json_t *cli_frames_in_mount(const struct cli_at *at);
 
+/* What a check has found. */
+struct cli_findings {
+	struct b2f_check_result check;
+	/* enum b2f_check_state of each chunk, malloc'ed; or NULL. */
+	uint8_t *states;
+	struct cli_progress *progress;
+};
+
+/* Checks @frame; with @chunks notes the state of each chunk, too. */
+B2F_MUST_CHECK
+int cli_frames_check(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		     const char *path, bool chunks, struct cli_findings *out);
+
 /* Makes a runtime of @nthreads workers (0: all cores). -ENOMEM, -EAGAIN. */
 B2F_MUST_CHECK
 int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out);
@@ -60,7 +74,7 @@ int cli_frames_stat(const struct cli_at *at, struct stat *out);
 
 /*
  * Like cli_frames_stat(), for @frame as it was opened, whatever is at @at now.
- * *@fd is the open index; -1: it has no file of its own.
+ * *@fd, unless @fd is NULL, is the open index; -1: it has no file of its own.
  */
 B2F_MUST_CHECK
 int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,

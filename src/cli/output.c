@@ -48,8 +48,23 @@ static bool is_special(const struct cli_at *at, const struct stat *st)
 	       !S_ISLNK(st->st_mode);
 }
 
+/* Refuses to replace the file @source. */
+static int check_distinct(const struct cli_output *out,
+			  const struct stat *source, const char *what)
+{
+	const struct cli_at at = cli_target_result(&out->target);
+	struct stat st;
+
+	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
+	    st.st_dev != source->st_dev || st.st_ino != source->st_ino)
+		return 0;
+	cli_message_error("%s: it is the %s itself", out->target.name, what);
+	return -EINVAL;
+}
+
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
-		    bool replace, bool sparse)
+		    bool replace, bool sparse, const struct stat *source,
+		    const char *what)
 {
 	size_t len = strlen(at->path);
 	struct stat st;
@@ -68,6 +83,8 @@ int cli_output_open(struct cli_output *out, const struct cli_at *at,
 		return cli_message_errno(at->path, -ENOENT);
 	err = exists && is_special(at, &st) ? open_as_it_is(out, at)
 					    : open_target(out, at, replace);
+	if (!err)
+		err = check_distinct(out, source, what);
 	if (err)
 		cli_output_close(out);
 	return err;
@@ -121,20 +138,6 @@ static int write_sparse(struct cli_output *out, const char *data, size_t size)
 		}
 	}
 	return err;
-}
-
-int cli_output_check_distinct(const struct cli_output *out,
-			      const struct stat *like, const char *what)
-{
-	struct stat st;
-
-	const struct cli_at at = cli_target_result(&out->target);
-
-	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
-	    st.st_dev != like->st_dev || st.st_ino != like->st_ino)
-		return 0;
-	cli_message_error("%s: it is the %s itself", out->target.name, what);
-	return -EINVAL;
 }
 
 int cli_output_write(struct cli_output *out, const void *data, size_t size)

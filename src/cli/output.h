@@ -42,19 +42,13 @@ struct cli_output cli_output_standard(void);
 /*
  * Begins the file @at; *@out is in use until cli_output_close().  Until then a
  * signal removes the incomplete file (cleanup.h).  Without @replace an existing
- * file is -EEXIST.
+ * file is -EEXIST; one with the attributes @source is "the @what itself", and
+ * -EINVAL.
  */
 B2F_MUST_CHECK
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
-		    bool replace, bool sparse);
-
-/*
- * Returns -EINVAL, after naming it "the @what itself", if the file to be
- * replaced has the attributes @like; else 0.
- */
-B2F_MUST_CHECK
-int cli_output_check_distinct(const struct cli_output *out,
-			      const struct stat *like, const char *what);
+		    bool replace, bool sparse, const struct stat *source,
+		    const char *what);
 
 /* Adds the @size bytes at @data. */
 B2F_MUST_CHECK

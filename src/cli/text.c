@@ -51,6 +51,15 @@ void cli_text_name(FILE *out, const char *name)
 		fputs(name, out);
 }
 
+char *cli_text_join(const char *dir, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s%s%s", dir, *dir && *name ? "/" : "", name) < 0
+		       ? NULL
+		       : path;
+}
+
 char *cli_text_bare(const char *path)
 {
 	size_t len = strlen(path);
