@@ -59,13 +59,23 @@ static int note_id(void *arg, int64_t id)
 	return b2f_ids_add(&r->ids, (uint64_t)id);
 }
 
-/* Makes a header without metalayers, from the first chunk's settings. */
+/* Makes the bytes of the header, without metalayers. */
+static int write_header(struct rebuild *r)
+{
+	r->old.header.header_len = B2F_FRAME_HEADER_PLAIN;
+	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
+	if (!r->old.header_bytes)
+		return -ENOMEM;
+	b2f_frame_header_write(&r->old.header, r->old.header_bytes);
+	return 0;
+}
+
+/* Makes a header from the first chunk's settings. */
 static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
 {
 	struct b2f_frame_header *h = &r->old.header;
 
 	*h = (struct b2f_frame_header){
-		.header_len = B2F_FRAME_HEADER_PLAIN,
 		.typesize = first->typesize,
 		.sparse = true,
 		.codec = first->udcodec,
@@ -76,11 +86,7 @@ static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
 	};
 	if (!b2f_codec_by_code(h->codec))
 		h->codec = B2F_CODEC_ZSTD;
-	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
-	if (!r->old.header_bytes)
-		return -ENOMEM;
-	b2f_frame_header_write(h, r->old.header_bytes);
-	return 0;
+	return write_header(r);
 }
 
 static int make_trailer(struct rebuild *r)
@@ -257,17 +263,9 @@ static void choose_chunksize(struct rebuild *r)
 /* Drops metalayers that describe another number of chunks. */
 static int drop_array(struct rebuild *r)
 {
-	struct b2f_frame_header h = r->old.header;
-
 	b2f_meta_list_fini(&r->old.meta);
 	free(r->old.header_bytes);
-	h.header_len = B2F_FRAME_HEADER_PLAIN;
-	r->old.header = h;
-	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
-	if (!r->old.header_bytes)
-		return -ENOMEM;
-	b2f_frame_header_write(&h, r->old.header_bytes);
-	return 0;
+	return write_header(r);
 }
 
 /* Sets the block shape, which some filters need. */
