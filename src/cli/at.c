@@ -124,6 +124,23 @@ int cli_at_stat(const struct cli_at *at, struct stat *out)
 	return fstatat(at->dir, at->name, out, flags) != 0 ? -errno : 0;
 }
 
+int cli_at_open_holder(const char *path, int flags, const char **name)
+{
+	char *dir;
+	int fd;
+
+	*name = last_name(path);
+	dir = *name == path	  ? strdup(".")
+	      : *name == path + 1 ? strdup("/")
+				  : strndup(path, (size_t)(*name - path - 1));
+	if (!dir)
+		return -ENOMEM;
+	fd = open(dir, flags | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	free(dir);
+	return fd;
+}
+
 /* Takes a component of *@path; false: none.  Too long ones cannot exist. */
 static bool take_name(const char **path, char name[NAME_MAX + 1])
 {

@@ -86,6 +86,14 @@ B2F_MUST_CHECK
 int cli_at_stat(const struct cli_at *at, struct stat *out);
 
 /*
+ * Opens the directory that holds the bare @path of the user (cli_text_bare()),
+ * with @flags; *@name is the last name of @path.  Returns a descriptor or an
+ * errno.
+ */
+B2F_MUST_CHECK
+int cli_at_open_holder(const char *path, int flags, const char **name);
+
+/*
  * Opens the directory @path below the directory @root ("": itself), with O_PATH or what
  * @flags say.  No link is followed, and nothing leads above @root.  Returns a descriptor
  * or an errno.

@@ -234,7 +234,7 @@ static int make_longer(struct append *a, struct b2f_frame *added,
 static int replace(struct append *a, struct b2f_frame *added,
 		   struct cli_progress *progress)
 {
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at;
 	struct stat st;
 	int err = cli_target_open(&target, &a->at, CLI_REPLACE_SOURCE);

@@ -369,7 +369,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 {
 	struct b2f_settings wanted = job->settings;
 	bool bloscpack = job->how->bloscpack;
-	struct cli_target scratch = {.parent = -1, .dirfd = -1};
+	struct cli_target scratch = CLI_TARGET_NONE;
 	const struct cli_at at = cli_target_at(target);
 	struct cli_at from;
 	int err;
@@ -613,7 +613,7 @@ static int compress_file(void *compress, const struct cli_operand *operand)
 		.in.fd = -1,
 		.output = operand->output,
 	};
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at;
 	int err;
 

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -260,14 +259,14 @@ static bool has_embedded(int fd)
 	return has;
 }
 
-/* Opens the directory that holds @name: for "x/" that of x. */
-static int open_parent(const char *name)
+/* Opens the directory that holds @path: for "x/" that of x. */
+static int open_parent(const char *path)
 {
-	char *copy = strdup(name);
-	struct cli_at dir = cli_at_path(copy ? dirname(copy) : "");
-	int fd = copy ? cli_at_open(&dir, O_PATH | O_DIRECTORY) : -1;
+	char *bare = cli_text_bare(path);
+	const char *name;
+	int fd = bare ? cli_at_open_holder(bare, O_PATH, &name) : -1;
 
-	free(copy);
+	free(bare);
 	return fd;
 }
 
@@ -472,7 +471,7 @@ static void report(const struct job *job, const struct cli_target *target)
 
 static int run(struct job *job)
 {
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	const struct cli_at at = result_of(job);
 	int err;
 

@@ -207,19 +207,11 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
 {
 	char *bare = cli_text_bare(at->name);
-	char *slash = bare ? strrchr(bare, '/') : NULL;
-	const char *name = slash ? slash + 1 : bare;
-	int dir = -1, err = bare ? 0 : -ENOMEM;
+	const char *name;
+	int dir = bare ? cli_at_open_holder(bare, O_RDONLY, &name) : -ENOMEM;
+	int err = dir < 0 ? refuse(at->path, dir, b2f_strerror(dir))
+			  : remove_named(at, dir, name, frame);
 
-	if (slash)
-		*slash = '\0';
-	if (!err)
-		dir = open(!slash ? "." : slash == bare ? "/" : bare,
-			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!err && dir < 0)
-		err = -errno;
-	err = err ? refuse(at->path, err, b2f_strerror(err))
-		  : remove_named(at, dir, name, frame);
 	if (dir >= 0)
 		close(dir);
 	free(bare);

@@ -117,9 +117,9 @@ static void show(const struct steps *s, const char *path,
 {
 	struct cli_walk_entry entry = {.frame = frame};
 	struct stat attributes;
-	char *label = NULL;
+	char *label = cli_text_join(s->url, path);
 
-	if (asprintf(&label, "%s%s%s", s->url, *path ? "/" : "", path) < 0)
+	if (!label)
 		return;
 	cli_server_attributes(st, &attributes);
 	entry.path = label;
@@ -142,14 +142,12 @@ static int open_below(const struct steps *s, const char *path,
 		      struct b2f_frame **out)
 {
 	/* The query behind the path may be a signature. */
-	const char *place = b2f_remote_label(s->remote);
-	struct b2f_frame_options how = {.join_objects = true};
-	char *label = NULL;
+	char *label = cli_text_join(b2f_remote_label(s->remote), path);
+	struct b2f_frame_options how = {.join_objects = true, .label = label};
 	int err;
 
-	if (asprintf(&label, "%s%s%s", place, *path ? "/" : "", path) < 0)
+	if (!label)
 		return -ENOMEM;
-	how.label = label;
 	err = b2f_remote_open_frame(s->remote, path, &how, out);
 	/* Opens it again to log the cause; the first look logs nothing. */
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME) {
@@ -174,13 +172,15 @@ static int walk_pack(const struct steps *s, const char *path,
 
 	cli_server_attributes(st, &attributes);
 	err = b2f_remote_open_pack(s->remote, path, &how, &pack);
-	if (!err && asprintf(&label, "%s/%s", s->url, path) < 0)
+	if (!err)
+		label = cli_text_join(s->url, path);
+	if (!err && !label)
 		err = -ENOMEM;
-	if (!err)
+	if (!err) {
 		file = cli_at_store(label);
-	if (!err)
 		err = cli_pack_path_walk_in(s->walk, pack, &attributes, &file,
 					    path, "");
+	}
 	b2f_pack_close(pack);
 	free(label);
 	return err;
@@ -235,6 +235,7 @@ static int walk_names(const struct steps *s, const char *dir,
 		char *path = NULL;
 		int err = -ENOMEM;
 
+		/* A name may be empty. */
 		if (asprintf(&path, "%s%s%s", dir, *dir ? "/" : "",
 			     found->name) >= 0) {
 			err = step(s, path, found);

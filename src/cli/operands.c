@@ -205,10 +205,8 @@ static const char *last_name(const char *path)
 static char *place_of(const struct run *run, const char *below)
 {
 	char *top = cli_text_bare(run->to);
-	char *place = NULL;
+	char *place = top ? cli_text_join(top, below) : NULL;
 
-	if (top && asprintf(&place, "%s%s%s", top, *below ? "/" : "", below) < 0)
-		place = NULL;
 	free(top);
 	if (!place)
 		cli_message_errno(run->to, -ENOMEM);

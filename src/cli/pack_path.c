@@ -10,6 +10,7 @@
 #include "b2frame/remote.h"
 #include "cli/message.h"
 #include "cli/server.h"
+#include "cli/text.h"
 
 /* Is @path a store? Follows a link. */
 static bool is_pack(const char *path)
@@ -252,13 +253,7 @@ static void visit(struct steps *s, size_t i, const char *path,
 /* @file and @path in it; malloc'ed. */
 static char *join(const char *file, const char *path)
 {
-	char *whole;
-
-	path += strspn(path, "/");
-	return asprintf(&whole, "%s%s%s", file, *file && *path ? "/" : "",
-			path) < 0
-		       ? NULL
-		       : whole;
+	return cli_text_join(file, path + strspn(path, "/"));
 }
 
 /* @top: the walk's own entry is entered, whatever the options are. */

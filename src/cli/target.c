@@ -146,35 +146,30 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	return check_replaceable(t, &st);
 }
 
-/* Splits the path t->memory: opens the directory; the rest is the name. */
-static int split(struct cli_target *t)
-{
-	char *slash = strrchr(t->memory, '/');
-	const char *dir = slash == t->memory ? "/" : slash ? t->memory : ".";
-
-	t->last = slash ? slash + 1 : t->memory;
-	if (slash)
-		*slash = '\0';
-	t->parent = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return t->parent < 0 ? cli_message_errno(t->name, -errno) : 0;
-}
-
 /* If the user names a link, its target is replaced. */
-static int find_named(struct cli_target *t, const char *path)
+static char *follow(const char *path)
 {
 	struct stat st;
-	bool exists = lstat(path, &st) == 0;
 
-	t->memory = exists ? realpath(path, NULL) : cli_text_bare(path);
-	return t->memory ? split(t) : cli_message_errno(t->name, -errno);
+	return lstat(path, &st) == 0 ? realpath(path, NULL)
+				     : cli_text_bare(path);
 }
 
-static int find_below(struct cli_target *t, const struct cli_at *at)
+/* Opens the directory of the result @at; NULL: of large temporary files. */
+static int find(struct cli_target *t, const struct cli_at *at)
 {
-	t->last = t->memory = strdup(at->name);
+	bool is_named = !at || cli_at_is_named(at);
+
+	*t = CLI_TARGET_NONE;
+	t->name = at ? at->path : SCRATCH_DIR;
+	t->base = MADE;
+	t->memory = at && is_named ? follow(at->name)
+				   : strdup(at ? at->name : SCRATCH_DIR);
 	if (!t->memory)
-		return no_memory(t);
-	t->parent = cli_at_open_below(at->dir, "", O_RDONLY);
+		return cli_message_errno(t->name, -errno);
+	t->last = t->memory;
+	t->parent = is_named ? cli_at_open_holder(t->memory, O_RDONLY, &t->last)
+			     : cli_at_open_below(at->dir, "", O_RDONLY);
 	return t->parent < 0 ? cli_message_errno(t->name, t->parent) : 0;
 }
 
@@ -184,12 +179,10 @@ static int begin(struct cli_target *out, const struct cli_at *at,
 {
 	int err;
 
-	*out = (struct cli_target){
-		.name = at->path, .parent = -1, .dirfd = -1, .base = MADE};
+	*out = CLI_TARGET_NONE;
 	if (cli_kind_check_output(at->path))
 		return -EROFS;
-	err = cli_at_is_named(at) ? find_named(out, at->name)
-				  : find_below(out, at);
+	err = find(out, at);
 	return err ? err : check_existing(out, replace);
 }
 
@@ -205,25 +198,10 @@ int cli_target_open(struct cli_target *out, const struct cli_at *at,
 	return err;
 }
 
-static int find_scratch(struct cli_target *t)
-{
-	t->memory = strdup(SCRATCH_DIR);
-	return t->memory ? split(t) : no_memory(t);
-}
-
 int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at)
 {
-	int err;
+	int err = find(out, at);
 
-	*out = (struct cli_target){.name = at ? at->path : SCRATCH_DIR,
-				   .parent = -1,
-				   .dirfd = -1,
-				   .base = MADE};
-	if (!at)
-		err = find_scratch(out);
-	else
-		err = cli_at_is_named(at) ? find_named(out, at->name)
-					  : find_below(out, at);
 	if (!err)
 		err = make_new_workshop(out);
 	if (err)
@@ -390,5 +368,5 @@ void cli_target_close(struct cli_target *target)
 	if (target->parent >= 0)
 		close(target->parent);
 	free(target->memory);
-	*target = (struct cli_target){.parent = -1, .dirfd = -1};
+	*target = CLI_TARGET_NONE;
 }

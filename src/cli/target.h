@@ -32,7 +32,7 @@ bool cli_target_is_temp(const char *name);
 /* Name of the replaced file in the workshop, until it is removed. */
 #define CLI_TARGET_OLD "old"
 
-/* Zero-initialize all but the descriptors, which are -1. */
+/* Begin with CLI_TARGET_NONE. */
 struct cli_target {
 	/* Name for messages; owned by the caller. */
 	const char *name;
@@ -53,6 +53,8 @@ struct cli_target {
 	/* Set by the caller: do not keep it, because the source has changed. */
 	bool outdated;
 };
+
+#define CLI_TARGET_NONE ((struct cli_target){.parent = -1, .dirfd = -1})
 
 /* Which files a result may replace. */
 enum cli_replace {

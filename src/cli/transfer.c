@@ -313,7 +313,7 @@ static bool is_outdated(const struct job *job, int err)
 static int frame_to_path(struct job *job)
 {
 	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at;
 	int err = cli_target_open_kept(&target, &job->to,
 				       cli_replace_if(job->how->common.force),

@@ -249,7 +249,7 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
 		      bool replace, const struct stat *like)
 {
-	struct cli_target target = {.parent = -1, .dirfd = -1};
+	struct cli_target target = CLI_TARGET_NONE;
 	int err = cli_target_open_kept(&target, output,
 				       cli_replace_if(replace),
 				       &bytes->version);

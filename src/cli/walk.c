@@ -18,6 +18,7 @@
 #include "cli/message.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
+#include "cli/text.h"
 #include "programs/home.h"
 
 /* The prefix of names that a mount hides (docs/commit.md 4). */
@@ -170,11 +171,8 @@ static void visit_name(struct steps *s, struct listing *l, const char *name)
 {
 	struct cli_walk_entry entry = {
 		.at = {.kind = CLI_KIND_PATH, .dir = l->fd, .name = name}};
-	char *below = NULL, *path = NULL;
+	char *below = cli_text_join(l->below, name), *path = NULL;
 
-	if (asprintf(&below, "%s%s%s", l->below, *l->below ? "/" : "", name) <
-	    0)
-		below = NULL;
 	if (below && asprintf(&path, "%s%s", s->prefix, below) < 0)
 		path = NULL;
 	entry.below = below;
