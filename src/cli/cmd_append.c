@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bloscpack.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/encoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
@@ -107,7 +107,7 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 	struct b2f_settings settings = b2f_settings_of(b2f_file_frame(a->old));
 	int err;
 
-	settings = cli_bloscpack_scratch(&settings);
+	settings = cli_encoding_scratch(&settings);
 	err = b2f_frame_create(&settings, a->scratch.dirfd, a->scratch.base,
 			       0600, false, &cli_message_log);
 	if (err)

@@ -5,15 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
 #include "b2frame/error.h"
-#include "cli/bench_grid.h"
 #include "cli/bench_plot.h"
 #include "cli/bench_result.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/encoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
@@ -44,9 +45,175 @@ static const char help[] =
 /* A measurement is repeated until it has taken so long. */
 #define LEAST_NS UINT64_C(20000000)
 
+/* Maximal number of values per option. */
+#define VALUES_MAX 16
+
+/* The order in which they vary: the first one most often. */
+enum list_kind {
+	CODEC,
+	FILTER,
+	LEVEL,
+	TYPESIZE,
+	CHUNKSIZE,
+	NLISTS,
+};
+
+/* The settings to try. */
+struct grid {
+	struct list {
+		struct cli_encoding values[VALUES_MAX];
+		size_t n;
+	} lists[NLISTS];
+};
+
+/* The default settings; those of most interest come first. */
+static const char *const usual[NLISTS][6] = {
+	[CODEC] = {"lz4", "zstd", "blosclz", "lz4hc", "zlib"},
+	[FILTER] = {"shuffle", "none", "bitshuffle", "shuffle,bytedelta"},
+	[LEVEL] = {"5", "1", "9"},
+	[TYPESIZE] = {"auto"},
+	[CHUNKSIZE] = {"1m", "256k", "4m"},
+};
+
+/* Parses @value of a list, by the row of encoding.h; levels have no name. */
+static int add(const struct cli_option *option, void *field, const char *value)
+{
+	const char *name = option->name ? option->name : "clevel";
+	const struct cli_option *row = cli_encoding_options;
+	struct cli_encoding e = {.values.codec = 0};
+	struct list *list = field;
+	int err;
+
+	while (!row->name || strcmp(row->name, name) != 0)
+		row++;
+	err = row->store(option, &e, value);
+	if (!err && list->n == VALUES_MAX) {
+		cli_message_error("--%s: %d of them are the most",
+				  option->name ? option->name : "level",
+				  VALUES_MAX);
+		err = -EINVAL;
+	}
+	if (!err)
+		list->values[list->n++] = e;
+	return err;
+}
+
+#define LIST(kind) ((kind) * sizeof(struct list))
+
+/* Options of encoding.h, each of which may be given several times. */
+static const struct cli_option grid_options[] = {
+	CLI_OPTION(NULL, '1', NULL, add, LIST(LEVEL), "levels (default: 5, 1, 9)"),
+	CLI_OPTION("codec", 0, "NAME", add, LIST(CODEC), "codecs (default: all)"),
+	CLI_OPTION("filter", 0, "LIST", add, LIST(FILTER),
+		   "filters (default: shuffle; none; bitshuffle;\n"
+		   "shuffle,bytedelta)"),
+	CLI_OPTION("typesize", 0, "N", add, LIST(TYPESIZE),
+		   "bytes of an item (default: auto)"),
+	CLI_OPTION("chunksize", 0, "N", add, LIST(CHUNKSIZE),
+		   "bytes of a chunk (default: 1m, 256k, 4m)\n"
+		   "each of these also several times"),
+	{0},
+};
+
+static void add_usual(struct list *list, size_t kind)
+{
+	struct cli_option option = {.name = "clevel"};
+
+	for (size_t i = 0; i < NLISTS; i++)
+		if (grid_options[i].field == kind * sizeof(*list) &&
+		    grid_options[i].name)
+			option = grid_options[i];
+	for (size_t i = 0; usual[kind][i]; i++)
+		(void)!add(&option, list, usual[kind][i]);
+}
+
+/* If several sizes make one chunk of all data, only the first size is tried. */
+static void drop_large(struct list *list, uint64_t size)
+{
+	bool whole = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		bool large = (uint64_t)list->values[i].values.chunksize >= size;
+
+		if (!large || !whole)
+			list->values[n++] = list->values[i];
+		whole = whole || large;
+	}
+	list->n = n;
+}
+
+/* Sets the item size guessed from the data, without duplicates. */
+static void set_typesize(struct list *list, uint32_t typesize)
+{
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->values[i].guess_typesize)
+			list->values[i].values.typesize = typesize;
+		for (k = 0; k < n && list->values[k].values.typesize !=
+					     list->values[i].values.typesize;)
+			k++;
+		if (k == n)
+			list->values[n++] = list->values[i];
+	}
+	list->n = n;
+}
+
+/*
+ * Fills in the usual values where the user gave none: @typesize is guessed from
+ * the data, @size is the number of bytes to try.  Larger chunk sizes count as
+ * one chunk.
+ */
+static void complete(struct grid *g, uint32_t typesize,
+			     uint64_t size)
+{
+	for (size_t i = 0; i < NLISTS; i++)
+		if (g->lists[i].n == 0)
+			add_usual(&g->lists[i], i);
+	drop_large(&g->lists[CHUNKSIZE], size);
+	set_typesize(&g->lists[TYPESIZE], typesize);
+}
+
+/* Number of combinations. */
+static size_t count(const struct grid *g)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < NLISTS; i++)
+		n *= g->lists[i].n;
+	return n;
+}
+
+/* A shuffle of single bytes does nothing. */
+static bool is_idle(const struct b2f_settings *s)
+{
+	return s->typesize == 1 && s->filters[B2F_SLOTS - 1] == 1;
+}
+
+/*
+ * Combination number @i; the most useful ones come first.  Returns false if it
+ * equals another one.
+ */
+static bool get_settings(const struct grid *g, size_t i,
+			struct b2f_settings *out)
+{
+	struct b2f_settings s = b2f_settings_default();
+
+	/* The digits of @i in a mixed base: the length of each list. */
+	for (size_t k = 0; k < NLISTS; k++) {
+		const struct list *list = &g->lists[k];
+
+		cli_encoding_apply(&list->values[i % list->n], &s);
+		i /= list->n;
+	}
+	*out = s;
+	return !is_idle(&s) || g->lists[FILTER].n == 1;
+}
+
 struct bench {
 	struct cli_common common;
-	struct cli_bench_grid grid;
+	struct grid grid;
 	uint64_t sample;
 	uint64_t seconds;
 	uint64_t disk;
@@ -85,7 +252,7 @@ static int set_sample(const struct cli_option *option, void *field,
 #define FIELD(name) offsetof(struct bench, name)
 
 static const struct cli_option table[] = {
-	{.shared = cli_bench_grid_options, .field = FIELD(grid)},
+	{.shared = grid_options, .field = FIELD(grid)},
 	CLI_OPTION("sample", 0, "SIZE", set_sample, FIELD(sample),
 	 "data to take, from all over FILE (default: 16m)"),
 	CLI_OPTION("time", 0, "SECONDS", set_seconds, FIELD(seconds),
@@ -259,7 +426,7 @@ static int measure_all(const struct bench *b,
 		       const struct sample *sample,
 		       struct cli_bench_result *result)
 {
-	size_t n = cli_bench_grid_count(&b->grid);
+	size_t n = count(&b->grid);
 	uint64_t end = cli_common_now_ms() + b->seconds * 1000;
 	struct cli_progress progress;
 	struct b2f_settings settings;
@@ -267,7 +434,7 @@ static int measure_all(const struct bench *b,
 
 	cli_progress_init(&progress, result->path, !b->common.no_progress);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!cli_bench_grid_get(&b->grid, i, &settings))
+		if (!get_settings(&b->grid, i, &settings))
 			continue;
 		if (result->n > 0 && cli_common_now_ms() >= end)
 			result->left++;
@@ -288,8 +455,8 @@ static int bench_sample(struct bench *b, const struct sample *sample,
 
 	result->size = sample->size;
 	result->total = sample->total;
-	cli_bench_grid_complete(&b->grid, sample->typesize, sample->size);
-	n = cli_bench_grid_count(&b->grid);
+	complete(&b->grid, sample->typesize, sample->size);
+	n = count(&b->grid);
 	result->rows = calloc(n, sizeof(*result->rows));
 	if (!result->rows)
 		return cli_message_errno(result->path, -ENOMEM);

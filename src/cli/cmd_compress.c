@@ -16,7 +16,6 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/attributes.h"
-#include "cli/bloscpack.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/copy.h"
@@ -77,7 +76,7 @@ static const struct cli_option table[] = {
 	 "make a file instead of a directory"),
 	CLI_OPTION("format", 0, "NAME", set_format, 0,
 	 "sparse (default), contiguous, or blp: a Bloscpack file,\nFILE.blp"),
-	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},
+	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
 	CLI_OPTION("plain", 0, NULL, cli_option_set, FIELD(plain), "make no arrays"),
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
 	 "all files below each directory"),
@@ -375,7 +374,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 	int err;
 
 	if (bloscpack)
-		job->settings = cli_bloscpack_scratch(&wanted);
+		job->settings = cli_encoding_scratch(&wanted);
 	err = cli_target_open_scratch(&scratch, &at);
 	if (!err)
 		err = write_sparse(job, &scratch, false);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
-#include "cli/bloscpack.h"
 #include "cli/common.h"
 #include "cli/copy.h"
 #include "cli/encoding.h"
@@ -82,7 +81,7 @@ static const struct cli_option table[] = {
 	 "Bloscpack file, or of a frame by save_array"),
 	CLI_OPTION("bloscpack", 0, NULL, set_storage, FIELD(storage),
 	 "make a Bloscpack file, NAME.blp, of the data"),
-	{.shared = cli_bloscpack_options, .field = FIELD(checksum)},
+	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force), "overwrite"),
 	{.shared = cli_common_removing},
 	CLI_OPTION("no-verify", 0, NULL, cli_option_set, FIELD(no_verify),

@@ -10,7 +10,6 @@
 #include "cli/message.h"
 #include "cli/operands.h"
 #include "cli/server.h"
-#include "cli/transfer.h"
 
 static const char help[] =
 	"Usage: bloscctl rm [OPTION...] FRAME...\n"
@@ -137,16 +136,13 @@ static int remove_remote(const struct rm *rm, struct b2f_remote *remote,
 
 static int remove_url(const struct rm *rm, const char *url)
 {
-	struct cli_transfer place = {.top = NULL};
+	struct b2f_remote *remote = NULL;
 	const char *path;
-	int err = cli_transfer_begin(&place, url);
+	int err = cli_server_connect_above(url, &remote, &path);
 
-	if (!err) {
-		path = url + strlen(place.top);
-		err = remove_remote(rm, place.remote, path + strspn(path, "/"),
-				    url);
-	}
-	cli_transfer_end(&place);
+	if (!err)
+		err = remove_remote(rm, remote, path + strspn(path, "/"), url);
+	b2f_remote_free(remote);
 	return err;
 }
 

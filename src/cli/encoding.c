@@ -10,6 +10,13 @@
 #include "cli/message.h"
 #include "words/value.h"
 
+/* The code of LZ4 (b2f_codec_code_name()), and the id of shuffle. */
+#define CODEC_LZ4 1
+#define SHUFFLE	  1
+
+/* Decoded bytes of a chunk of a temporary frame. */
+#define SCRATCH_CHUNKSIZE (1 << 20)
+
 static int set_codec(const struct cli_option *option, void *encoding,
 		     const char *name)
 {
@@ -132,6 +139,29 @@ const struct cli_option cli_encoding_options[] =
 const struct cli_option cli_encoding_kept_options[] =
 	ROWS("", "", "", "", "", "\ndefault of all these: as in FRAME");
 
+static int set_checksum(const struct cli_option *option, void *checksum,
+			const char *value)
+{
+	static const char *const sums[] = {"none",   "adler32", "crc32", "md5",
+					   "sha1",   "sha224",	"sha256", "sha384",
+					   "sha512", NULL};
+	int64_t i;
+
+	if (b2f_value_choice(value, sums, &i))
+		return cli_option_refuse(option, value, "none, adler32, crc32, "
+					"md5, sha1, sha224, sha256, "
+					"sha384 or sha512");
+	*(const char **)checksum = value;
+	return 0;
+}
+
+const struct cli_option cli_encoding_checksum[] = {
+	CLI_OPTION("checksum", 0, "SUM", set_checksum, 0,
+	 "in it: none, adler32 (default), crc32, md5, sha1,\n"
+	 "sha224, sha256, sha384 or sha512"),
+	{0},
+};
+
 /* For BLOSC_SHUFFLE, with the words of C-Blosc2. */
 static int set_shuffle(const struct cli_option *option, void *encoding,
 		       const char *text)
@@ -203,4 +233,22 @@ void cli_encoding_apply(const struct cli_encoding *encoding,
 		to->chunksize -= to->chunksize % typesize;
 	else if (to->chunksize > 0)
 		to->chunksize = typesize;
+}
+
+struct b2f_settings cli_encoding_scratch(const struct b2f_settings *settings)
+{
+	struct b2f_settings fast = b2f_settings_default();
+
+	fast.codec = CODEC_LZ4;
+	fast.clevel = 1;
+	fast.typesize = settings->typesize;
+	/* @settings may have small chunks, and a frame has a file per chunk. */
+	fast.chunksize = SCRATCH_CHUNKSIZE;
+	if (fast.typesize < SCRATCH_CHUNKSIZE)
+		fast.chunksize -= SCRATCH_CHUNKSIZE % (int32_t)fast.typesize;
+	else
+		fast.chunksize = (int32_t)fast.typesize;
+	memset(fast.filters, 0, B2F_SLOTS);
+	fast.filters[B2F_SLOTS - 1] = SHUFFLE;
+	return fast;
 }

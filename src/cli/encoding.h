@@ -29,6 +29,15 @@ struct cli_encoding {
 extern const struct cli_option cli_encoding_options[];
 extern const struct cli_option cli_encoding_kept_options[];
 
+/* A row whose field is a const char *: the checksum of a Bloscpack file. */
+extern const struct cli_option cli_encoding_checksum[];
+
+/*
+ * Settings of a temporary frame from which a Bloscpack file with @settings is
+ * made: fast to encode, equal otherwise.
+ */
+struct b2f_settings cli_encoding_scratch(const struct b2f_settings *settings);
+
 /*
  * Takes settings that no option gave from BLOSC_CLEVEL, BLOSC_COMPRESSOR,
  * BLOSC_SHUFFLE, BLOSC_TYPESIZE and BLOSC_BLOCKSIZE, as python-blosc2 does.

@@ -2,10 +2,14 @@
 /* server.c - connections to servers, with keys from the environment */
 #include "cli/server.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/attributes.h"
 #include "cli/message.h"
+#include "cli/text.h"
 #include "words/aws.h"
 #include "words/way.h"
 
@@ -94,6 +98,36 @@ int cli_server_connect(const char *url, struct b2f_remote **out)
 		err = cli_message_explain(url,
 					  b2f_remote_new(&options, url, out));
 	}
+	return err;
+}
+
+/* The length of "s3://BUCKET". */
+static size_t bucket_length(const char *url)
+{
+	size_t scheme = (size_t)(strstr(url, "://") + 3 - url);
+
+	return scheme + strcspn(url + scheme, "/");
+}
+
+int cli_server_connect_above(const char *url, struct b2f_remote **out,
+			     const char **path)
+{
+	char *top, *slash;
+	int err;
+
+	if (!b2f_remote_is_s3(url)) {
+		cli_message_error("%s: web servers are not written to", url);
+		return -EROFS;
+	}
+	top = cli_text_bare(url);
+	if (!top)
+		return cli_message_errno(url, -ENOMEM);
+	slash = strrchr(top, '/');
+	if (slash && (size_t)(slash - top) >= bucket_length(top))
+		*slash = '\0';
+	*path = url + strlen(top);
+	err = cli_server_connect(top, out);
+	free(top);
 	return err;
 }
 

@@ -31,6 +31,15 @@ B2F_MUST_CHECK
 int cli_server_connect(const char *url, struct b2f_remote **out);
 
 /*
+ * Like cli_server_connect(), for the directory of the object @url to write, or
+ * of its bucket; *@path is the rest of @url, from a slash on.  -EROFS: a web
+ * server.
+ */
+B2F_MUST_CHECK
+int cli_server_connect_above(const char *url, struct b2f_remote **out,
+			     const char **path);
+
+/*
  * Attributes of the object @url, or of the frame's index; the mode is that of
  * new files.
  */
