@@ -61,7 +61,8 @@ struct fs_answer_names {
 	size_t n;
 	struct fs_answer_name (*get)(const struct fs_answer_names *names,
 				     size_t i);
-	const void *arg;
+	/* For @get. */
+	const void *of;
 };
 
 /*

@@ -152,10 +152,8 @@ static enum fs_exit make_parts(struct fs *fs)
 	return FS_EXIT_OK;
 }
 
-static void on_exit_signal(void *arg, int signal)
+static void on_exit_signal(struct fs *fs, int signal)
 {
-	struct fs *fs = arg;
-
 	fs_logger_write(fs->logger, B2F_LOG_INFO, "%s: ending: %s",
 			fs->mountpoint.path, strsignal(signal));
 	if (fs->read_write)
@@ -165,17 +163,10 @@ static void on_exit_signal(void *arg, int signal)
 	fuse_session_exit(fs->session);
 }
 
-static void on_stats_signal(void *arg)
-{
-	fs_stats_log(arg);
-}
-
 /* Mounts, and serves until the end. */
 static enum fs_exit serve(struct fs *fs)
 {
-	struct fs_signals signals = {.on_exit = on_exit_signal,
-				     .on_stats = on_stats_signal,
-				     .arg = fs};
+	struct fs_signals signals = {.fs = fs, .on_exit = on_exit_signal};
 	char reason[FS_REASON_SIZE];
 	int err;
 
@@ -212,10 +203,8 @@ static int store_all(struct fs *fs)
 	return err ? err : last;
 }
 
-static void on_next_signal(void *arg, int signal)
+static void on_next_signal(struct fs *fs, int signal)
 {
-	struct fs *fs = arg;
-
 	fs_logger_write(fs->logger, B2F_LOG_WARNING,
 			"%s: ending without waiting for the server: %s",
 			fs->source.path, strsignal(signal));
@@ -225,9 +214,7 @@ static void on_next_signal(void *arg, int signal)
 /* Ends the parts that were started, in reverse order. */
 static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 {
-	struct fs_signals signals = {.on_exit = on_next_signal,
-				     .on_stats = on_stats_signal,
-				     .arg = fs};
+	struct fs_signals signals = {.fs = fs, .on_exit = on_next_signal};
 	/* The server may be unreachable: another signal ends the wait. */
 	bool listens = fs->bucket && fs->session &&
 		       fs_signals_start(&signals) == 0;

@@ -107,10 +107,13 @@ B2F_MUST_CHECK
 int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 		   const char *name, struct fuse_entry_param *answer);
 
-/* Is @name an empty pack?  Returns as fs_packs_enter(). */
+/*
+ * Returns 1 (@name is an empty pack), 0 (it is no pack), -ENOTEMPTY or another
+ * errno.
+ */
 B2F_MUST_CHECK
 int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
-			 const char *name, bool *empty);
+			 const char *name);
 
 /* An object of a bucket, open as @pack. */
 struct fs_pack_found {

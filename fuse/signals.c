@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "signals.h"
+#include "stats.h"
 
 /* How often the main thread is woken until it leaves its loop. */
 #define WAKE_NS 20000000
@@ -69,10 +70,10 @@ static void *run(void *arg)
 		if (sigwait(&set, &signal) || atomic_load(&s->done))
 			continue;
 		if (signal == SIGUSR1) {
-			s->on_stats(s->arg);
+			fs_stats_log(s->fs);
 			continue;
 		}
-		s->on_exit(s->arg, signal);
+		s->on_exit(s->fs, signal);
 		wake_main(s);
 	}
 	return NULL;

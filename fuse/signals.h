@@ -16,11 +16,12 @@
 
 #include "b2frame/error.h"
 
+struct fs;
+
 struct fs_signals {
+	struct fs *fs;
 	/* Called when the mount is to end; then the main thread is woken. */
-	void (*on_exit)(void *arg, int signal);
-	void (*on_stats)(void *arg);
-	void *arg;
+	void (*on_exit)(struct fs *fs, int signal);
 	/* Private. */
 	pthread_t thread;
 	pthread_t main;
@@ -36,9 +37,9 @@ B2F_MUST_CHECK
 int fs_signals_block(void);
 
 /*
- * Starts the thread; @signals has its callbacks set.  After on_exit() the
- * calling thread gets USR2 again and again until fs_signals_stop(), so that it
- * leaves any system call.  Returns 0 or -EAGAIN (no more threads).
+ * Starts the thread; the public fields of @signals are set.  After on_exit()
+ * the calling thread gets USR2 again and again until fs_signals_stop(), so that
+ * it leaves any system call.  Returns 0 or -EAGAIN (no more threads).
  */
 B2F_MUST_CHECK
 int fs_signals_start(struct fs_signals *signals);

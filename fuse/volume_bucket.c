@@ -331,7 +331,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 static struct fs_answer_name name_at(const struct fs_answer_names *names,
 				     size_t i)
 {
-	const struct fs_handle *handle = names->arg;
+	const struct fs_handle *handle = names->of;
 	const struct fs_bucket_name *name = &handle->names->list[i];
 	struct fs_answer_name at = {name->shown, names->ino, 0};
 	char *path = fs_bucket_node_join(fs_object_of(names->dir)->path,
@@ -353,7 +353,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 					      .ino = fs_object_of(inode)->ino,
 					      .n = handle->names->n,
 					      .get = name_at,
-					      .arg = handle};
+					      .of = handle};
 
 	(void)fs;
 	fs_answer_list(answer, &names, off);

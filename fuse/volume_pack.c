@@ -740,17 +740,17 @@ int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 }
 
 int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
-			 const char *name, bool *empty)
+			 const char *name)
 {
 	struct fs_pack *pack = NULL;
 	int is = get_pack(fs, dir, dirfd, name, &pack);
 
 	if (is != 1)
 		return is;
-	*empty = pack->nentries == 1;
+	is = pack->nentries == 1 ? 1 : -ENOTEMPTY;
 	unuse(fs, pack);
 	fs_packs_put(pack);
-	return 1;
+	return is;
 }
 
 /* Finds the frame whose view would have the name @name. */
@@ -925,7 +925,7 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 static struct fs_answer_name name_at(const struct fs_answer_names *names,
 				     size_t i)
 {
-	const struct fs_member *dir = names->arg;
+	const struct fs_member *dir = names->of;
 	struct fs_pack *pack = dir->pack;
 	size_t entry = b2f_pack_child(pack->pack, index_of(dir), i);
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
@@ -941,7 +941,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_member *dir = (struct fs_member *)inode;
 	struct fs_answer_names names = {
-		.dir = inode, .ino = dir->ino, .get = name_at, .arg = dir};
+		.dir = inode, .ino = dir->ino, .get = name_at, .of = dir};
 	int err = use(fs, dir->pack);
 
 	(void)handle;

@@ -484,16 +484,15 @@ int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
 			       const char *name)
 {
 	struct fs_pin pin = {0};
-	bool empty = false;
 	int is;
 
 	if (!fs_volume_tree_may_be_pack(dir, name))
 		return 0;
 	is = fs_tree_pin(fs->tree, fs_backed_of(dir), &pin);
 	if (!is)
-		is = fs_packs_look_inside(fs, pin.node, pin.fd, name, &empty);
+		is = fs_packs_look_inside(fs, pin.node, pin.fd, name);
 	fs_tree_unpin(fs->tree, &pin);
-	return is > 0 && !empty ? -ENOTEMPTY : is;
+	return is;
 }
 
 static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
