@@ -222,25 +222,22 @@ static struct stat pack_attributes(const struct fs *fs,
 int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 {
 	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
-	struct fs_pack_found found = {
-		.label = b2f_remote_label(fs->bucket->place),
-		.path = path,
-		.number_of = fs_bucket_node_number,
-	};
+	struct b2f_pack *opened = NULL;
 	struct b2f_frame_stamp stamp;
+	struct stat st;
 	int err = b2f_remote_open_pack(fs->bucket->place, path, &options,
-				       &found.pack);
+				       &opened);
 
 	if (err)
 		return err;
 	/* A frame may have the name of a pack; it opens as an empty pack. */
-	if (b2f_pack_count(found.pack) == 1) {
-		b2f_pack_close(found.pack);
+	if (b2f_pack_count(opened) == 1) {
+		b2f_pack_close(opened);
 		return B2F_ENOTFRAME;
 	}
-	stamp = b2f_pack_stamp(found.pack);
-	found.st = pack_attributes(fs, &stamp);
-	return fs_packs_adopt(fs, &found, out);
+	stamp = b2f_pack_stamp(opened);
+	st = pack_attributes(fs, &stamp);
+	return fs_packs_adopt(fs, path, opened, &st, out);
 }
 
 /* Makes a node of the object @l->path, which has the name of a pack. */

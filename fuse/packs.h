@@ -80,7 +80,10 @@ struct fs_pack {
 bool fs_packs_tick(struct fs *fs);
 
 /* Gives back a reference to @pack. */
-void fs_packs_put(struct fs_pack *pack);
+static inline void fs_packs_put(struct fs_pack *pack)
+{
+	fs_node_put(&pack->nodes[0].head, 1);
+}
 
 /* Closes everything; no request is running any more. */
 void fs_packs_fini(struct fs *fs);
@@ -97,42 +100,31 @@ B2F_MUST_CHECK
 int fs_packs_look(struct fs *fs, int dirfd, const char *name);
 
 /*
- * If @name in @dir (descriptor @dirfd) is a pack, answers with its root, with a
- * reference for the kernel.  A pack that cannot be opened is logged, and shown
- * as a file.
+ * If @name in the directory @dir of the tree is a pack, answers with its root,
+ * with a reference for the kernel.  A pack that cannot be opened is logged, and
+ * shown as a file.
  *
  * Returns 1, 0 (it is no pack) or an errno.
  */
 B2F_MUST_CHECK
-int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
-		   const char *name, struct fuse_entry_param *answer);
+int fs_packs_enter(struct fs *fs, struct fs_node *dir, const char *name,
+		   struct fuse_entry_param *answer);
 
 /*
  * Returns 1 (@name is an empty pack), 0 (it is no pack), -ENOTEMPTY or another
  * errno.
  */
 B2F_MUST_CHECK
-int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
-			 const char *name);
-
-/* An object of a bucket, open as @pack. */
-struct fs_pack_found {
-	struct b2f_pack *pack;
-	/* Name of the bucket, path of the object, and its attributes. */
-	const char *label;
-	const char *path;
-	struct stat st;
-	/* Returns the inode number to show for a path. */
-	uint64_t (*number_of)(const char *path);
-};
+int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, const char *name);
 
 /*
- * Adds the pack to the list, or takes the one that another thread added; with a
- * reference.  Closes @found->pack after an error, too.  Returns 0 or -ENOMEM.
+ * Adds the object @path of the bucket, open as @opened and shown with the
+ * attributes @st, to the list, or takes the pack that another thread added;
+ * with a reference.  Closes @opened after an error, too.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
-		   struct fs_pack **out);
+int fs_packs_adopt(struct fs *fs, const char *path, struct b2f_pack *opened,
+		   const struct stat *st, struct fs_pack **out);
 
 /*
  * Returns the pack of this version at @path in a bucket (NULL: in the tree),

@@ -282,11 +282,6 @@ static struct fs_node *do_release(struct fs_node *root)
 	return NULL;
 }
 
-void fs_packs_put(struct fs_pack *pack)
-{
-	fs_node_put(&pack->nodes[0].head, 1);
-}
-
 /*
  * Takes a reference, if @pack has this path and stamp.  The path counts,
  * because in a bucket objects with the same content have the same stamp.
@@ -575,43 +570,42 @@ static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 }
 
 /* Sets the inode numbers of the members of a pack in a bucket. */
-static int number_nodes(struct fs_pack *pack,
-			uint64_t (*number_of)(const char *path))
+static int number_nodes(struct fs_pack *pack)
 {
 	size_t n = pack->nentries;
 
-	for (size_t i = 0; i < n; i++) {
-		const char *inside = b2f_pack_entry(pack->pack, i)->path;
+	for (size_t i = 0; i < 2 * n; i++) {
+		const char *inside = b2f_pack_entry(pack->pack, i % n)->path;
 		char *path = fs_bucket_node_join(pack->path, inside);
 
 		if (!path)
 			return -ENOMEM;
-		set_ino(&pack->nodes[i], number_of(path));
-		set_ino(&pack->nodes[n + i], number_of(path));
+		set_ino(&pack->nodes[i], fs_bucket_node_number(path));
 		free(path);
 	}
 	return 0;
 }
 
-int fs_packs_adopt(struct fs *fs, const struct fs_pack_found *found,
-		   struct fs_pack **out)
+int fs_packs_adopt(struct fs *fs, const char *path, struct b2f_pack *opened,
+		   const struct stat *st, struct fs_pack **out)
 {
 	struct fs_pack *pack = calloc(1, sizeof(*pack));
 	int err;
 
 	if (!pack) {
-		b2f_pack_close(found->pack);
+		b2f_pack_close(opened);
 		return -ENOMEM;
 	}
 	pack->fs = fs;
-	pack->pack = found->pack;
-	pack->stamp = b2f_pack_stamp(found->pack);
-	pack->st = found->st;
-	pack->path = strdup(found->path);
-	pack->label = fs_bucket_node_join(found->label, found->path);
+	pack->pack = opened;
+	pack->stamp = b2f_pack_stamp(opened);
+	pack->st = *st;
+	pack->path = strdup(path);
+	pack->label =
+		fs_bucket_node_join(b2f_remote_label(fs->bucket->place), path);
 	err = pack->path && pack->label ? make_nodes(pack) : -ENOMEM;
 	if (!err)
-		err = number_nodes(pack, found->number_of);
+		err = number_nodes(pack);
 	if (err) {
 		free_pack(fs, pack);
 		return err;
@@ -658,14 +652,14 @@ static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 	return failed;
 }
 
-/* Gets the pack @name with a reference and a user. */
-static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
-		    const char *name, struct fs_pack **out)
+/* Gets the pack @name in the pinned @dir with a reference and a user. */
+static int get_pack_at(struct fs *fs, const struct fs_pin *dir,
+		       const char *name, struct fs_pack **out)
 {
 	struct b2f_frame_stamp stamp;
 	struct fs_pack *pack;
 	struct look look;
-	int is = look_for_pack(fs, dirfd, name, &look), err;
+	int is = look_for_pack(fs, dir->fd, name, &look), err;
 
 	if (is != 1)
 		return is;
@@ -683,12 +677,29 @@ static int get_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 		return err;
 	if (has_failed(fs, &stamp, false))
 		return 0;
-	err = open_pack(fs, dir, dirfd, name, &look, out);
+	err = open_pack(fs, dir->node, dir->fd, name, &look, out);
 	if (!err)
 		return 1;
 	if (is_final(err))
 		has_failed(fs, &stamp, true);
 	return is_final(err) ? 0 : err;
+}
+
+/* The same in the directory @parent of the tree; not beside a single frame. */
+static int get_pack(struct fs *fs, struct fs_node *parent, const char *name,
+		    struct fs_pack **out)
+{
+	struct fs_backed *dir = fs_backed_of(parent);
+	struct fs_pin pin = {0};
+	int is;
+
+	if (!b2f_pack_is_name(name) || dir->kind == FS_KIND_SINGLE)
+		return 0;
+	is = fs_tree_pin(fs->tree, dir, &pin);
+	if (!is)
+		is = get_pack_at(fs, &pin, name, out);
+	fs_tree_unpin(fs->tree, &pin);
+	return is;
 }
 
 int fs_packs_open_root(struct fs *fs)
@@ -725,11 +736,11 @@ int fs_packs_answer(struct fs *fs, struct fs_member *node,
 	return 0;
 }
 
-int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
-		   const char *name, struct fuse_entry_param *answer)
+int fs_packs_enter(struct fs *fs, struct fs_node *dir, const char *name,
+		   struct fuse_entry_param *answer)
 {
 	struct fs_pack *pack = NULL;
-	int is = get_pack(fs, dir, dirfd, name, &pack), err;
+	int is = get_pack(fs, dir, name, &pack), err;
 
 	if (is != 1)
 		return is;
@@ -739,11 +750,10 @@ int fs_packs_enter(struct fs *fs, struct fs_backed *dir, int dirfd,
 	return err ? err : 1;
 }
 
-int fs_packs_look_inside(struct fs *fs, struct fs_backed *dir, int dirfd,
-			 const char *name)
+int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, const char *name)
 {
 	struct fs_pack *pack = NULL;
-	int is = get_pack(fs, dir, dirfd, name, &pack);
+	int is = get_pack(fs, dir, name, &pack);
 
 	if (is != 1)
 		return is;

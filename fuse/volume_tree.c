@@ -15,27 +15,11 @@
 #include "tree_handle.h"
 #include "volume_tree.h"
 
-/* Enters @name as a pack.  Returns 1, 0 (it is no pack) or an errno. */
-static int enter_pack(struct fs *fs, struct fs_node *dir, const char *name,
-		      struct fuse_entry_param *out)
-{
-	struct fs_pin pin = {0};
-	int is;
-
-	if (!fs_volume_tree_may_be_pack(dir, name))
-		return 0;
-	is = fs_tree_pin(fs->tree, fs_backed_of(dir), &pin);
-	if (!is)
-		is = fs_packs_enter(fs, pin.node, pin.fd, name, out);
-	fs_tree_unpin(fs->tree, &pin);
-	return is;
-}
-
 static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
 	struct fs_entry entry;
-	int err, is = enter_pack(fs, dir, name, out);
+	int err, is = fs_packs_enter(fs, dir, name, out);
 
 	if (is)
 		return is < 0 ? is : 0;

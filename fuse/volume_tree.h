@@ -11,17 +11,6 @@
 
 #include "volume.h"
 
-/* May @name in @dir be a pack?  Not beside a mounted single frame. */
-bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name);
-
-/*
- * Is @name in @dir a pack?  Returns 1 (an empty one), 0, -ENOTEMPTY (one with
- * members) or another errno.
- */
-B2F_MUST_CHECK
-int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
-			       const char *name);
-
 extern const struct fs_change_ops fs_volume_tree_changes;
 extern const struct fs_xattr_ops fs_volume_tree_xattr;
 

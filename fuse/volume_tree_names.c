@@ -474,31 +474,10 @@ static int do_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 	return err;
 }
 
-bool fs_volume_tree_may_be_pack(struct fs_node *dir, const char *name)
-{
-	return b2f_pack_is_name(name) &&
-	       fs_backed_of(dir)->kind != FS_KIND_SINGLE;
-}
-
-int fs_volume_tree_look_inside(struct fs *fs, struct fs_node *dir,
-			       const char *name)
-{
-	struct fs_pin pin = {0};
-	int is;
-
-	if (!fs_volume_tree_may_be_pack(dir, name))
-		return 0;
-	is = fs_tree_pin(fs->tree, fs_backed_of(dir), &pin);
-	if (!is)
-		is = fs_packs_look_inside(fs, pin.node, pin.fd, name);
-	fs_tree_unpin(fs->tree, &pin);
-	return is;
-}
-
 static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
 {
 	struct fs *fs = fs_of(req);
-	int is = fs_volume_tree_look_inside(fs, parent, name), err;
+	int is = fs_packs_look_inside(fs, parent, name), err;
 	struct fs_entry entry = {0};
 	struct fs_found found;
 

@@ -40,6 +40,7 @@
 #include "entry.h"
 #include "form.h"
 #include "links.h"
+#include "packs.h"
 #include "programs/home.h"
 #include "setattr.h"
 #include "volume_tree.h"
@@ -705,7 +706,7 @@ int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 		err = -EINVAL;
 	/* A directory with files cannot be replaced, but can be exchanged. */
 	if (!(flags & RENAME_EXCHANGE)) {
-		int is = fs_volume_tree_look_inside(r.fs, new_parent, new_name);
+		int is = fs_packs_look_inside(r.fs, new_parent, new_name);
 
 		err = is < 0 ? is : err;
 	}
