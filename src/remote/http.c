@@ -28,9 +28,6 @@
 
 #define UNWAITED "no longer waiting for the server"
 
-/* Number of idle handles that are kept for the next requests. */
-#define SPARE_MAX 32
-
 struct b2f_http {
 	struct b2f_http_options options;
 	CURLM *multi;
@@ -42,8 +39,6 @@ struct b2f_http {
 	/* For the thread alone. */
 	struct b2f_http_request *running;
 	struct b2f_http_request *paused;
-	CURL *spare[SPARE_MAX];
-	unsigned int nspare;
 	/* An enum b2f_http_patience. */
 	atomic_int patience;
 	/* The server has answered at least once. */
@@ -65,18 +60,10 @@ static void free_request(struct b2f_http_request *r)
 	free(r);
 }
 
-static void put_easy(struct b2f_http *http, struct b2f_http_request *r)
+static void end_easy(struct b2f_http_request *r)
 {
-	if (r->easy && http->nspare < SPARE_MAX)
-		http->spare[http->nspare++] = r->easy;
-	else
-		curl_easy_cleanup(r->easy);
+	curl_easy_cleanup(r->easy);
 	r->easy = NULL;
-}
-
-static CURL *get_easy(struct b2f_http *http)
-{
-	return http->nspare ? http->spare[--http->nspare] : curl_easy_init();
 }
 
 /* Marks the request as done; frees it if its caller has dropped it. */
@@ -84,7 +71,7 @@ static void finish(struct b2f_http *http, struct b2f_http_request *r)
 {
 	bool dropped;
 
-	put_easy(http, r);
+	end_easy(r);
 	pthread_mutex_lock(&http->lock);
 	r->state = B2F_HTTP_DONE;
 	dropped = r->dropped;
@@ -150,7 +137,7 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	b2f_http_reply_begin(r);
 	r->begun_ns = 0;
 	r->started_ns = b2f_monotonic_ns();
-	r->easy = get_easy(http);
+	r->easy = curl_easy_init();
 	if (!r->easy || b2f_http_ask(r, &http->options) ||
 	    curl_multi_add_handle(http->multi, r->easy))
 		err = -ENOMEM;
@@ -203,7 +190,7 @@ static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
 {
 	r->due_ns = b2f_monotonic_ns() + (uint64_t)ms * 1000000;
 	atomic_fetch_add(&http->retries, 1);
-	put_easy(http, r);
+	end_easy(r);
 	set_state(http, r, B2F_HTTP_PAUSED);
 	DL_APPEND(http->paused, r);
 }
@@ -358,36 +345,47 @@ static int start_thread(struct b2f_http *http)
 	return -err;
 }
 
-int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
+static int set_up(struct b2f_http *http)
 {
-	struct b2f_http *http = calloc(1, sizeof(*http));
-	int err = -ENOMEM;
-
-	if (!http || curl_global_init(CURL_GLOBAL_DEFAULT)) {
-		free_options(options);
-		free(http);
+	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return -ENOMEM;
-	}
-	http->options = *options;
-	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
-	pthread_mutex_init(&http->lock, NULL);
 	http->multi = curl_multi_init();
-	if (http->multi) {
-		curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-				  (long)options->connections);
-		curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
-				  (long)options->connections);
-		err = start_thread(http);
-	}
-	if (!err) {
-		*out = http;
-		return 0;
-	}
+	if (!http->multi)
+		return -ENOMEM;
+	curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+			  (long)http->options.connections);
+	curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+			  (long)http->options.connections);
+	return start_thread(http);
+}
+
+/* Frees @http, whose thread has ended, or has never begun. */
+static void tear_down(struct b2f_http *http)
+{
 	curl_multi_cleanup(http->multi);
 	pthread_mutex_destroy(&http->lock);
 	free_options(&http->options);
 	free(http);
 	curl_global_cleanup();
+}
+
+int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
+{
+	struct b2f_http *http = calloc(1, sizeof(*http));
+	int err;
+
+	if (!http) {
+		free_options(options);
+		return -ENOMEM;
+	}
+	http->options = *options;
+	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
+	pthread_mutex_init(&http->lock, NULL);
+	err = set_up(http);
+	if (err)
+		tear_down(http);
+	else
+		*out = http;
 	return err;
 }
 
@@ -400,13 +398,7 @@ void b2f_http_free(struct b2f_http *http)
 	pthread_mutex_unlock(&http->lock);
 	curl_multi_wakeup(http->multi);
 	pthread_join(http->thread, NULL);
-	while (http->nspare)
-		curl_easy_cleanup(http->spare[--http->nspare]);
-	curl_multi_cleanup(http->multi);
-	pthread_mutex_destroy(&http->lock);
-	free_options(&http->options);
-	free(http);
-	curl_global_cleanup();
+	tear_down(http);
 }
 
 /* Copies the strings of @spec, but not the data and the caller's buffer. */

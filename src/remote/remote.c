@@ -288,18 +288,17 @@ int b2f_remote_ask(struct b2f_remote *remote, struct b2f_http_spec *ask, char *u
 	return reply->err;
 }
 
-int b2f_remote_head_text(struct b2f_remote *remote, const char *path,
-			 struct b2f_remote_stat *out,
-			 char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why)
+int b2f_remote_head_url(struct b2f_remote *remote, char *url,
+			struct b2f_remote_stat *out,
+			char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 	struct b2f_http_request *request = NULL;
-	int err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
-				 &request, why);
+	int err = b2f_remote_ask(remote, &ask, url, &request, why);
 
 	if (!err)
 		*out = b2f_http_wait(request)->st;
-	if (!err)
+	if (!err && text)
 		strcpy(text, b2f_http_wait(request)->note);
 	b2f_http_drop(request);
 	return err;
@@ -310,7 +309,8 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_why *why)
 {
 	char text[B2F_HTTP_NOTE_SIZE];
-	int err = b2f_remote_head_text(remote, path, out, text, why);
+	int err = b2f_remote_head_url(remote, b2f_url_of(&remote->url, path),
+				      out, text, why);
 
 	if (!err && note)
 		b2f_note_read(text, note);

@@ -69,6 +69,24 @@ char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
 	return b2f_remote_join(place->path, name);
 }
 
+char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id)
+{
+	char *path = b2f_remote_place_path(place, id);
+	char *url = path ? b2f_url_of(&place->remote->url, path) : NULL;
+
+	free(path);
+	return url;
+}
+
+int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,
+			  struct b2f_remote_stat *out,
+			  char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why)
+{
+	return b2f_remote_head_url(place->remote,
+				   b2f_remote_place_url(place, id), out, text,
+				   why);
+}
+
 /*
  * Does the index @version, with @note, not follow the last one seen?  If so,
  * its writer may have used ids of other chunks.  The lock is held.
@@ -122,7 +140,6 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 	char text[B2F_HTTP_NOTE_SIZE];
 	struct b2f_note note;
 	bool fresh;
-	char *path;
 	int err;
 
 	pthread_mutex_lock(&place->lock);
@@ -133,10 +150,7 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 	pthread_mutex_unlock(&place->lock);
 	if (fresh)
 		return 0;
-	path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	err = path ? b2f_remote_head_text(place->remote, path, out, text, NULL)
-		   : -ENOMEM;
-	free(path);
+	err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text, NULL);
 	if (err)
 		return err;
 	b2f_note_read(text, &note);

@@ -70,6 +70,18 @@ void b2f_remote_place_unref(struct b2f_remote_place *place);
 /* The path of object @id (store/store.h); malloc'ed, or NULL. */
 char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id);
 
+/* The URL of object @id; malloc'ed, or NULL. */
+char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id);
+
+/*
+ * Asks for the version of object @id (HEAD), and the text of its note unless
+ * @text is NULL; logs nothing.  Returns as b2f_remote_look().
+ */
+B2F_MUST_CHECK
+int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,
+			  struct b2f_remote_stat *out,
+			  char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
+
 /*
  * Notes that the current index is @version with @note, whose whole text is
  * @text (NULL: not known).

@@ -106,11 +106,14 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_note *note,
 		    struct b2f_why *why);
 
-/* Like b2f_remote_head(), with the text of the note, which may be malformed. */
+/*
+ * Like b2f_remote_head(), for @url, which it frees, and with the text of the
+ * note, which may be malformed; @text may be NULL.
+ */
 B2F_MUST_CHECK
-int b2f_remote_head_text(struct b2f_remote *remote, const char *path,
-			 struct b2f_remote_stat *out,
-			 char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
+int b2f_remote_head_url(struct b2f_remote *remote, char *url,
+			struct b2f_remote_stat *out,
+			char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
 
 /* Removes @path, if it exists.  Returns 0 or an error of requests. */
 B2F_MUST_CHECK

@@ -90,7 +90,6 @@ static int begin_copy(void *arg, struct b2f_piece *piece)
 	struct b2f_http_request **slot = &m->running[piece->nchunk % COPIES_MAX];
 	struct b2f_remote *remote = m->to->remote;
 	char *old = b2f_remote_place_path(m->from, (int64_t)chunk->from);
-	char *new = b2f_remote_place_path(m->to, (int64_t)chunk->to);
 	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_PUT,
@@ -100,14 +99,14 @@ static int begin_copy(void *arg, struct b2f_piece *piece)
 	int err = -ENOMEM;
 
 	end_copy(m, slot);
-	if (source && new)
-		err = b2f_remote_start(remote, &ask,
-				       b2f_url_of(&remote->url, new), slot);
+	if (source)
+		err = b2f_remote_start(
+			remote, &ask,
+			b2f_remote_place_url(m->to, (int64_t)chunk->to), slot);
 	if (!m->copy_err)
 		m->copy_err = err;
 	free(source);
 	free(old);
-	free(new);
 	return m->copy_err;
 }
 

@@ -124,15 +124,10 @@ static int start_look(const struct remote_target *t, uint64_t number,
 		      struct b2f_http_request **out)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
-	char *path = b2f_remote_place_path(t->place, (int64_t)number);
-	int err = -ENOMEM;
 
-	if (path)
-		err = b2f_remote_start(t->place->remote, &ask,
-				       b2f_url_of(&t->place->remote->url, path),
-				       out);
-	free(path);
-	return err;
+	return b2f_remote_start(t->place->remote, &ask,
+				b2f_remote_place_url(t->place, (int64_t)number),
+				out);
 }
 
 /* Takes the answer for chunk @number; counts chunks of others in *@nforeign. */

@@ -374,18 +374,13 @@ static int remote_identify(struct b2f_store *store, int64_t id,
 	struct b2f_remote_place *place = place_of(store);
 	struct b2f_remote_stat now;
 	struct stat st;
-	char *path;
 	int err;
 
-	if (id == B2F_OBJECT_INDEX) {
+	if (id == B2F_OBJECT_INDEX)
 		err = b2f_remote_place_look(place, 0, &now);
-	} else {
-		path = b2f_remote_place_path(place, number_of(id));
-		err = path ? b2f_remote_head(place->remote, path, &now, NULL,
-					     NULL)
-			   : -ENOMEM;
-		free(path);
-	}
+	else
+		err = b2f_remote_place_head(place, number_of(id), &now, NULL,
+					    NULL);
 	if (err)
 		return err;
 	/* Now with its time. */

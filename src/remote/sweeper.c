@@ -56,19 +56,15 @@ int b2f_current_read(struct b2f_remote_place *place, struct b2f_current *out,
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_GET, .room = INDEX_MAX};
 	struct b2f_http_request *request = NULL;
-	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
-	int err = -ENOMEM;
+	int err = b2f_remote_ask(place->remote, &ask,
+				 b2f_remote_place_url(place, B2F_OBJECT_INDEX),
+				 &request, why);
 
 	b2f_current_fini(out);
-	if (path)
-		err = b2f_remote_ask(place->remote, &ask,
-				     b2f_url_of(&place->remote->url, path),
-				     &request, why);
 	/* An object of that size is no index. */
 	if (!err || err == B2F_ETOOBIG)
-		err = take_index(path, b2f_http_wait(request), out);
+		err = take_index(place->path, b2f_http_wait(request), out);
 	b2f_http_drop(request);
-	free(path);
 	if (err != -ENOENT)
 		return err;
 	*why = (struct b2f_why){""};
@@ -181,15 +177,9 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
-	char *path = b2f_remote_place_path(place, id);
-	int err = -ENOMEM;
 
-	if (path)
-		err = b2f_remote_start(place->remote, &ask,
-				       b2f_url_of(&place->remote->url, path),
-				       &request);
-	free(path);
-	if (err)
+	if (b2f_remote_start(place->remote, &ask,
+			     b2f_remote_place_url(place, id), &request))
 		return;
 	pthread_mutex_lock(&place->lock);
 	while (place->nremoving == B2F_REMOVING_MAX)
@@ -295,13 +285,10 @@ bool b2f_sweeper_is_due(struct b2f_remote_place *place)
 
 static bool is_there(struct b2f_remote_place *place, uint64_t id)
 {
-	char *path = b2f_remote_place_path(place, (int64_t)id);
 	struct b2f_remote_stat now;
-	bool is = path && b2f_remote_head(place->remote, path, &now, NULL,
-					  NULL) != -ENOENT;
 
-	free(path);
-	return is;
+	return b2f_remote_place_head(place, (int64_t)id, &now, NULL, NULL) !=
+	       -ENOENT;
 }
 
 int b2f_sweeper_remove_due(struct b2f_remote_place *place,
