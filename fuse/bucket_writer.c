@@ -304,24 +304,61 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-/* Goes back to the version on the server. */
-static void revert(struct fs *fs, struct fs_file *file)
+/* Goes back to the version on the server; after an error nothing has changed. */
+static int go_back(struct fs *fs, struct fs_object *node)
 {
-	struct fs_object *node = object_of(file);
-	int err = b2f_file_revert(file->data);
+	struct b2f_file *data = node->open.data;
+	int err = b2f_file_revert(data);
 
 	if (err == -ENOENT || err == B2F_ENOTFRAME) {
 		/* If that fails, there is no version to show. */
-		b2f_file_discard(file->data);
+		b2f_file_discard(data);
 		err = 0;
 	}
 	if (err)
-		return;
-	note_foreign(fs, file);
-	(void)b2f_file_take_foreign(file->data);
+		return err;
+	note_foreign(fs, &node->open);
+	(void)b2f_file_take_foreign(data);
 	(void)move_on(fs, node, NULL);
 	note_made(fs->bucket, node);
-	log_failure(fs, node, "lost", -ESTALE);
+	return 0;
+}
+
+void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
+{
+	struct fs_bucket_writing *w = &node->writing;
+	int err = go_back(fs, node);
+	bool tells;
+
+	pthread_mutex_lock(&fs->state_lock);
+	tells = err && !w->is_half;
+	w->is_half = err != 0;
+	if (err)
+		fs_file_put_off(&node->open);
+	mark_drop(fs, node);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (tells)
+		log_failure(fs, node, "half an array, and not dropped yet", err);
+}
+
+bool fs_bucket_writer_is_half(struct fs *fs, struct fs_object *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is = node->writing.is_half;
+	pthread_mutex_unlock(&fs->state_lock);
+	return is;
+}
+
+static void revert(struct fs *fs, struct fs_file *file)
+{
+	struct fs_object *node = object_of(file);
+
+	if (fs_bucket_writer_is_half(fs, node))
+		fs_bucket_writer_revert(fs, node);
+	else if (!go_back(fs, node))
+		log_failure(fs, node, "lost", -ESTALE);
 }
 
 static void note_commit(struct fs *fs, struct fs_file *file,
@@ -384,8 +421,13 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 
 int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 {
-	int err = add_writer(fs->bucket, node);
+	int err;
 
+	if (fs_bucket_writer_is_half(fs, node))
+		fs_file_drop_refused(fs, &node->open);
+	if (fs_bucket_writer_is_half(fs, node))
+		return -EIO;
+	err = add_writer(fs->bucket, node);
 	if (err)
 		return err;
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
@@ -406,12 +448,13 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	last = --node->open.nwriters == 0;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (last && b2f_file_is_dirty(node->open.data))
+	if (last && !fs_bucket_writer_is_half(fs, node) &&
+	    b2f_file_is_dirty(node->open.data))
 		put_off(fs, node, fs_bucket_writer_commit(fs, node));
 	leave_list(fs, node);
 }
 
-/* Is it time to commit @node? */
+/* Is it time to commit @node, or to drop half an array? */
 static bool is_due(struct fs *fs, const struct fs_object *node)
 {
 	uint64_t age_ns = fs->config.commit_ns;
@@ -491,6 +534,8 @@ static void tick(struct fs *fs, struct fs_file *file)
 		return;
 	if (!b2f_file_is_dirty(file->data))
 		look_for_others(fs, node);
+	else if (is_due(fs, node) && fs_bucket_writer_is_half(fs, node))
+		fs_file_drop_refused(fs, file);
 	else if (is_due(fs, node))
 		put_off(fs, node,
 			fs_file_commit(fs, file, B2F_COMMIT_DURABLE, false));
@@ -555,9 +600,10 @@ int fs_bucket_writer_fini(struct fs *fs)
 				"ends the mount without that",
 				fs->source.path, n);
 	while ((file = TAILQ_FIRST(&fs->files.active))) {
-		int err = file->gone ? 0
-				     : b2f_file_commit(file->data,
-						       B2F_COMMIT_DURABLE);
+		bool drops = file->gone || object_of(file)->writing.is_half;
+		int err = drops ? 0
+				: b2f_file_commit(file->data,
+						  B2F_COMMIT_DURABLE);
 
 		TAILQ_REMOVE(&fs->files.active, file, active);
 		object_of(file)->writing.is_listed = false;

@@ -68,6 +68,15 @@ B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
 
 /*
+ * Drops what was written to the open @node, half an array; if the server is
+ * away, again later.
+ */
+void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node);
+
+/* Is half an array still to be dropped? */
+bool fs_bucket_writer_is_half(struct fs *fs, struct fs_object *node);
+
+/*
  * Takes in the commits of other clients to @node, which is open for writing,
  * unless it has uncommitted changes.  Returns whether there were any.
  */

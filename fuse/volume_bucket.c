@@ -163,6 +163,8 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 		fs_bucket_node_doubt(fs->bucket, fs_object_of(handle->node));
 	if (n < 0 || !handle->file)
 		return 0;
+	if (fs_bucket_writer_is_half(fs, fs_object_of(handle->node)))
+		return -EIO;
 	return fs_bucket_writer_wait_dropped(fs, fs_object_of(handle->node))
 		       ? -EAGAIN
 		       : 0;
@@ -178,11 +180,7 @@ static int commit(struct fs *fs, struct fs_handle *handle,
 
 static void revert(struct fs *fs, struct fs_handle *handle)
 {
-	/* If the revert fails, the frame is gone. */
-	if (b2f_file_revert(handle->file))
-		return;
-	fs_bucket_writer_note_change(fs, handle);
-	fs_bucket_writer_drop_cached(fs, handle);
+	fs_bucket_writer_revert(fs, fs_object_of(handle->node));
 }
 
 static const struct fs_data_ops data_ops = {

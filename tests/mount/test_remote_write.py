@@ -22,7 +22,7 @@ import remote_outcomes
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
-from proxy import silent, stall, status, twice
+from proxy import drop, silent, stall, status, twice
 from remote import RemoteMount, read, s3, save, save_array
 
 SIZE = 3 << 20
@@ -115,6 +115,38 @@ def test_an_array_is_written_anew():
         with RemoteMount("s3://bucket/d"):
             assert read("mnt/a") == new
             assert np.array_equal(np.load("mnt/a.npy"), array * 3 + 1)
+
+
+def test_half_an_array_goes_once_the_server_is_back():
+    array = np.arange(60000, dtype="f8").reshape(300, 200)
+    new = (array * 3 + 1).tobytes()
+    save_array("local.b2nd", array, contiguous=False)
+    with s3() as (way, client):
+        client.put_tree("local.b2nd", "bucket/d/a.b2nd")
+
+        def write_half(mount):
+            fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
+            os.write(fd, new[:1000])
+            way.fault = lambda _: drop
+            assert error_of(os.close, fd) == errno.EPERM
+            mount.wait_for_log("not dropped yet")
+            wait_until(lambda: error_of(read, "mnt/a") != 0, "it is not shown")
+            assert error_of(os.open, "mnt/a", os.O_WRONLY) != 0
+            way.fault = None
+
+        with RemoteMount("s3://bucket/d") as mount:
+            write_half(mount)
+            wait_until(lambda: error_of(read, "mnt/a") == 0, "it is dropped")
+            assert read("mnt/a") == array.tobytes()
+        with RemoteMount("s3://bucket/d") as mount:
+            write_half(mount)
+            with open("mnt/a", "wb") as f:
+                f.write(new)
+            assert read("mnt/a") == new
+        # At its end the mount drops it, too.
+        with RemoteMount("s3://bucket/d") as mount:
+            write_half(mount)
+        assert download(client, "a.b2nd").tobytes() == new
 
 
 def test_files_and_directories_come_and_go():
