@@ -69,6 +69,14 @@ char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id)
 	return b2f_remote_join(place->path, name);
 }
 
+int b2f_remote_place_fits(const struct b2f_remote_place *place)
+{
+	size_t n = strlen(place->remote->url.base) + strlen("/") +
+		   strlen(place->path) + strlen("/" B2F_INDEX_NAME);
+
+	return n > B2F_URL_KEY_MAX ? -ENAMETOOLONG : 0;
+}
+
 char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id)
 {
 	char *path = b2f_remote_place_path(place, id);

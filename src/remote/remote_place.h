@@ -70,6 +70,13 @@ void b2f_remote_place_unref(struct b2f_remote_place *place);
 /* The path of object @id (store/store.h); malloc'ed, or NULL. */
 char *b2f_remote_place_path(const struct b2f_remote_place *place, int64_t id);
 
+/*
+ * May the new frame @place have objects?  Its writer would only be told when it
+ * commits.  Returns 0 or -ENAMETOOLONG.
+ */
+B2F_MUST_CHECK
+int b2f_remote_place_fits(const struct b2f_remote_place *place);
+
 /* The URL of object @id; malloc'ed, or NULL. */
 char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id);
 

@@ -443,6 +443,8 @@ int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 		return b2f_remote_report(remote, to, -EINVAL, &why);
 	err = b2f_remote_place_new(remote, to, true, &m.to);
 	if (!err)
+		err = b2f_remote_place_fits(m.to);
+	if (!err)
 		err = rename_frame(&m, out, &why);
 	b2f_copy_list_fini(&m.list);
 	b2f_current_fini(&m.there);

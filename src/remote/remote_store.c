@@ -631,9 +631,10 @@ int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
 {
 	int err = b2f_remote_store_new(remote, path, true, out);
 
-	if (!err)
-		b2f_remote_store_place(*out)->is_new = true;
-	return err;
+	if (err)
+		return err;
+	b2f_remote_store_place(*out)->is_new = true;
+	return b2f_remote_place_fits(b2f_remote_store_place(*out));
 }
 
 struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store)

@@ -25,7 +25,7 @@ int b2f_remote_store_new(struct b2f_remote *remote, const char *path,
 
 /*
  * Like b2f_remote_store_new(), for a sparse frame without an index: the first
- * commit makes it.
+ * commit makes it.  Also -ENAMETOOLONG; free *@out in any case.
  */
 B2F_MUST_CHECK
 int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,

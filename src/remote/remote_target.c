@@ -224,8 +224,10 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	struct b2f_remote_place *place = t->place;
 	size_t nforeign = 0;
 	bool has_object = false;
-	int err = look_at_place(t, &has_object, why);
+	int err = b2f_remote_place_fits(place);
 
+	if (!err)
+		err = look_at_place(t, &has_object, why);
 	t->version = list->version;
 	/* Below an object, some servers accept no other object. */
 	if (!err)

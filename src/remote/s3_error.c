@@ -105,6 +105,7 @@ int b2f_s3_error_explain(const char *code, struct b2f_why *why)
 		{"RequestTimeout", -ETIMEDOUT,
 		 "the server does not get the request in time"},
 		{"QuotaExceeded", -EDQUOT, "the quota is used up"},
+		{"KeyTooLongError", -ENAMETOOLONG, "the key is too long"},
 		{"EntityTooLarge", -EFBIG, "the object is too large"},
 	};
 

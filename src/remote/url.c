@@ -8,9 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* The longest key that an object store has. */
-#define KEY_MAX 1024
-
 static const char *const schemes[] = {"s3://", "http://", "https://"};
 
 /* The scheme of @text, or NULL. */
@@ -179,7 +176,7 @@ static int parse_s3(const char *text, const struct b2f_remote_options *options,
 		return refuse(why, cause);
 	while (*key == '/')
 		key++;
-	if (strlen(key) > KEY_MAX)
+	if (strlen(key) > B2F_URL_KEY_MAX)
 		return refuse(why, "the key is too long");
 	out->bucket = strndup(bucket, n);
 	if (!out->bucket)

@@ -13,6 +13,9 @@
 #include "base/attr.h"
 #include "base/why.h"
 
+/* The longest key that an object store has. */
+#define B2F_URL_KEY_MAX 1024
+
 /* All strings are malloc'ed. */
 struct b2f_url {
 	/* True: an object store; false: a web server. */

@@ -48,6 +48,32 @@ Test(remote_write, a_frame_that_is_there_is_not_created_again)
 	scene_close(&s);
 }
 
+Test(remote_write, a_frame_whose_keys_would_be_too_long_is_not_made)
+{
+	const struct b2f_frame_options options = {.log = &watching};
+	struct b2f_settings settings = b2f_settings_default();
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+	struct b2f_remote_renamed done;
+	struct b2f_frame *frame = NULL;
+	char path[1024 - sizeof("top//chunks.b2frame") + 3] = "";
+
+	memset(path, 'p', sizeof(path) - 1);
+	cr_assert_eq(b2f_remote_make_frame(w.remote, path, &settings, &options,
+					   &frame),
+		     -ENAMETOOLONG);
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, b2f_file_frame(w.file),
+					     path, false, &done),
+		     -ENAMETOOLONG);
+	path[sizeof(path) - 2] = '\0';
+	cr_assert_eq(b2f_remote_make_frame(w.remote, path, &settings, &options,
+					   &frame),
+		     0, "%s", message);
+	b2f_frame_close(frame);
+	writer_close(&w);
+	scene_close(&s);
+}
+
 static int read_nothing(void *arg, uint64_t off, void *buf, size_t n)
 {
 	(void)arg;
