@@ -104,7 +104,11 @@ static int create_twice(struct probe *p)
 	if (!err && !errs[0] && !errs[1])
 		err = refuse(p, "replaces objects that it was told to keep "
 				"(If-None-Match)");
-	return err;
+	if (err || !errs[0] || !errs[1])
+		return err;
+	/* Each was in the other's way. */
+	p->last_err = -EBUSY;
+	return -EAGAIN;
 }
 
 /* Looks at the probe object and its note. */

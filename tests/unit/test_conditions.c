@@ -44,6 +44,19 @@ Test(conditions, a_server_that_fails_when_it_is_tried_out_is_tried_again)
 	}
 }
 
+/* Each of the two PUTs at once was in the other's way. */
+Test(conditions, a_try_that_two_conflicts_answer_begins_again)
+{
+	struct scene s = scene_open();
+	struct writer w;
+
+	(void)server_ask(&s.server, "when PUT probe 2 status 409");
+	w = begin(&s);
+	cr_assert_str_eq(content(&s), "1111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
 Test(conditions, a_server_that_wants_no_quotes_gets_none)
 {
 	struct scene s = scene_open();
