@@ -93,22 +93,13 @@ int b2f_parts_judge(const struct b2f_http_reply *reply,
 		    struct b2f_remote_stat *now, struct b2f_why *why)
 {
 	struct b2f_s3_answer ok;
-	char code[B2F_S3_CODE_SIZE];
-	int err;
+	int err = b2f_s3_confirm((const char *)reply->body, reply->size,
+				 "CompleteMultipartUploadResult", &ok, why);
 
-	if (parse(reply, "CompleteMultipartUploadResult", "ETag", &ok) &&
-	    ok.n > 0 && ok.n < B2F_REMOTE_ETAG_SIZE) {
+	/* Without an ETag, the object is looked at. */
+	if (!err && ok.n < sizeof(now->etag))
 		memcpy(now->etag, ok.text, ok.n + 1);
-		return 0;
-	}
-	/* The status was sent before the server knew of the error. */
-	b2f_s3_error_code((const char *)reply->body, reply->size, code);
-	if (strcmp(code, "PreconditionFailed") == 0)
-		return b2f_why_set(why, -ESTALE, "it is another version now");
-	err = b2f_s3_error_explain(code, why);
-	return err ? err
-		   : b2f_why_set(why, -EIO, "the server answers %s",
-				 *code ? code : "nothing that makes sense");
+	return err;
 }
 
 static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)

@@ -63,20 +63,24 @@ struct renaming {
 	uint64_t mark;
 };
 
-/* Waits for the copy at @slot; one that fails late has status 200, and a body. */
+/* Waits for the copy at @slot, if any, and drops it. */
 static void end_copy(struct renaming *m, struct b2f_http_request **slot)
 {
 	const struct b2f_http_reply *reply = *slot ? b2f_http_wait(*slot) : NULL;
-	char code[B2F_S3_CODE_SIZE] = "";
+	struct b2f_s3_answer ok;
+	struct b2f_why why = {""};
+	int err = 0;
 
-	if (reply && !reply->err)
-		b2f_s3_error_code((const char *)reply->body, reply->size, code);
-	if (reply && !m->copy_err && reply->err) {
-		m->copy_err = reply->err;
-		m->copy_why = reply->why;
-	} else if (*code && !m->copy_err) {
-		m->copy_err = b2f_why_set(&m->copy_why, -EIO,
-					  "the server answers %s", code);
+	if (reply && reply->err) {
+		err = reply->err;
+		why = reply->why;
+	} else if (reply) {
+		err = b2f_s3_confirm((const char *)reply->body, reply->size,
+				     "CopyObjectResult", &ok, &why);
+	}
+	if (!m->copy_err) {
+		m->copy_err = err;
+		m->copy_why = why;
 	}
 	b2f_http_drop(*slot);
 	*slot = NULL;

@@ -115,3 +115,21 @@ int b2f_s3_error_explain(const char *code, struct b2f_why *why)
 					   known[i].words, code);
 	return 0;
 }
+
+int b2f_s3_confirm(const char *body, size_t n, const char *root,
+		   struct b2f_s3_answer *out, struct b2f_why *why)
+{
+	char code[B2F_S3_CODE_SIZE];
+	int err;
+
+	if (b2f_s3_find(body, n, "ETag", out) && strcmp(out->root, root) == 0 &&
+	    out->n > 0)
+		return 0;
+	b2f_s3_error_code(body, n, code);
+	if (strcmp(code, "PreconditionFailed") == 0)
+		return b2f_why_set(why, -ESTALE, "it is another version now");
+	err = b2f_s3_error_explain(code, why);
+	return err ? err
+		   : b2f_why_set(why, -EIO, "the server answers %s",
+				 *code ? code : "nothing that makes sense");
+}

@@ -44,4 +44,13 @@ void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE]);
 /* Returns the errno of a known @code, and sets @why; or 0. */
 int b2f_s3_error_explain(const char *code, struct b2f_why *why);
 
+/*
+ * Judges the body of an answer whose good status was sent before the outcome
+ * was known.  Returns 0 if it is a complete document with the root @root and an
+ * ETag, which @out has; or the error in it, or -EIO.
+ */
+B2F_MUST_CHECK
+int b2f_s3_confirm(const char *body, size_t n, const char *root,
+		   struct b2f_s3_answer *out, struct b2f_why *why);
+
 #endif

@@ -230,8 +230,9 @@ class S3Handler(Handler):
             new = Object(body, {} if self.owner.no_notes else notes,
                          self.headers["x-amz-checksum-crc32"])
             self.owner.objects[self.key()] = new
-        return self.answer(200, {"ETag": new.etag},
-                           b"<CopyObjectResult/>" if source else b"")
+        return self.answer(200, {"ETag": new.etag}, (
+            f"<CopyObjectResult><ETag>{escape(new.etag)}</ETag>"
+            "</CopyObjectResult>" if source else "").encode())
 
     def do_DELETE(self):
         owner, match = self.owner, self.headers["If-Match"]

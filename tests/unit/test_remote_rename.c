@@ -314,6 +314,20 @@ Test(remote_rename, a_fault_is_settled)
 	scene_close(&s);
 }
 
+/* The status of a copy that has failed is 200, too. */
+Test(remote_rename, a_copy_that_is_not_confirmed_is_not_believed)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	(void)server_ask(&s.server, "when PUT y/0 1 status 200");
+	cr_assert_neq(rename_x(w.remote, false), 0);
+	cr_assert_str_eq(content(&s), "1111");
+	cr_assert_not(is_at(w.remote, "y"));
+	writer_close(&w);
+	scene_close(&s);
+}
+
 Test(remote_rename, the_last_rename_wins)
 {
 	struct scene s = scene_open();
