@@ -15,6 +15,9 @@
 #include "store/files.h"
 #include "store/store.h"
 
+/* The status that confirms a DELETE. */
+#define DELETED 204
+
 /* Limit for the size of an index. */
 #define INDEX_MAX ((size_t)256 << 20)
 
@@ -87,6 +90,7 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 				    .once = true,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply = NULL;
 	int err;
 
 	if (atomic_load(&remote->deletes_match) && *removal->version.etag)
@@ -94,8 +98,14 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	err = b2f_remote_ask(remote, &ask,
 			     b2f_url_of(&remote->url, removal->path), &request,
 			     why);
-	*sent |= request && b2f_http_wait(request)->sent;
-	*may_pass = request && b2f_http_wait(request)->may_pass;
+	if (request)
+		reply = b2f_http_wait(request);
+	*sent |= reply && (reply->sent || !err);
+	*may_pass = reply && (reply->may_pass || !err);
+	/* A proxy may have answered for the server. */
+	if (!err && reply->status != DELETED)
+		err = b2f_why_set(why, -EIO, "the server answers %ld",
+				  reply->status);
 	b2f_http_drop(request);
 	return err == -ENOENT ? 0 : err;
 }

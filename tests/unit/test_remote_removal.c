@@ -73,6 +73,17 @@ Test(remote_removal, a_frame_that_was_made_since_stays)
 	}
 }
 
+/* A server says 204; a proxy that answers for it may say 200 to anything. */
+Test(remote_removal, a_success_that_is_none_is_not_believed)
+{
+	struct scene s = scene_with_frame();
+
+	(void)server_ask(&s.server, "when DELETE chunks.b2frame 1 status 200");
+	cr_assert_eq(remove_x(&s), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	scene_close(&s);
+}
+
 Test(remote_removal, a_version_that_is_not_there_any_more_is_looked_for_again)
 {
 	struct scene s = scene_with_frame();
