@@ -317,6 +317,17 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
+int b2f_remote_head_index(struct b2f_remote *remote, const char *path,
+			  struct b2f_remote_stat *out, struct b2f_why *why)
+{
+	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
+	int err = index ? b2f_remote_head(remote, index, out, NULL, why)
+			: -ENOMEM;
+
+	free(index);
+	return err;
+}
+
 int b2f_remote_delete(struct b2f_remote *remote, const char *path,
 		      struct b2f_why *why)
 {
@@ -342,13 +353,10 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
 		    struct b2f_remote_stat *out)
 {
-	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
 	struct b2f_why why = {""}, other = {""};
-	int first = index ? b2f_remote_head(remote, index, out, NULL, &why)
-			  : -ENOMEM;
+	int first = b2f_remote_head_index(remote, path, out, &why);
 	int err = first;
 
-	free(index);
 	*sparse = !first;
 	/* A bucket is not an object. */
 	if ((first == -ENOENT || first == -EACCES) &&

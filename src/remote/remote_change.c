@@ -102,17 +102,13 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame **out)
 {
-	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
 	struct b2f_remote_stat now;
 	struct b2f_why why = {""};
-	int err = index ? b2f_remote_allow_write(remote, path) : -ENOMEM;
+	int err = b2f_remote_allow_write(remote, path);
 
-	if (err) {
-		free(index);
+	if (err)
 		return err;
-	}
-	err = b2f_remote_head(remote, index, &now, NULL, &why);
-	free(index);
+	err = b2f_remote_head_index(remote, path, &now, &why);
 	if (err != -ENOENT)
 		return err ? b2f_remote_report(remote, path, err, &why)
 			   : -EEXIST;

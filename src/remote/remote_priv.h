@@ -106,6 +106,11 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 		    struct b2f_remote_stat *out, struct b2f_note *note,
 		    struct b2f_why *why);
 
+/* Like b2f_remote_head(), for the index of the sparse frame @path. */
+B2F_MUST_CHECK
+int b2f_remote_head_index(struct b2f_remote *remote, const char *path,
+			  struct b2f_remote_stat *out, struct b2f_why *why);
+
 /*
  * Like b2f_remote_head(), for @url, which it frees, and with the text of the
  * note, which may be malformed; @text may be NULL.

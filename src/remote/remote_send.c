@@ -33,17 +33,13 @@ static int read_source(void *arg, uint64_t off, void *buf, size_t n)
 
 static int look(struct send *s, struct b2f_why *why)
 {
-	char *index = b2f_remote_join(s->path, B2F_INDEX_NAME);
 	struct b2f_remote_stat other;
 	int err = b2f_remote_head(s->remote, s->path, &s->there, &s->note, why);
 
 	s->has_object = !err;
-	if ((!err || err == -ENOENT) && index)
-		err = b2f_remote_head(s->remote, index, &other, NULL, why);
+	if (!err || err == -ENOENT)
+		err = b2f_remote_head_index(s->remote, s->path, &other, why);
 	s->has_frame = !err;
-	if (!index)
-		err = -ENOMEM;
-	free(index);
 	return err == -ENOENT ? 0 : err;
 }
 

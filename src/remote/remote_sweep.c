@@ -143,15 +143,11 @@ static int remove_all(struct b2f_remote *remote, const char *path,
 /* Chunks without an index: the frame was removed or never committed. */
 static int look_for_index(struct b2f_remote *remote, const char *path)
 {
-	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
 	struct b2f_remote_stat now;
 	struct b2f_why why = {""};
-	int err = index ? b2f_remote_head(remote, index, &now, NULL, &why)
-			: -ENOMEM;
+	int err = b2f_remote_head_index(remote, path, &now, &why);
 
-	err = b2f_remote_report(remote, path, err, &why);
-	free(index);
-	return err;
+	return b2f_remote_report(remote, path, err, &why);
 }
 
 /*
