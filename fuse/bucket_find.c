@@ -177,12 +177,15 @@ static int make_plain(const struct look *l, enum fs_bucket_kind kind,
 /* What the first listed keys below a prefix are: none, chunks, or others. */
 struct remains {
 	bool has_other;
+	/* An index: it has come since it was looked for. */
+	bool has_index;
 };
 
 static int note_remains(void *arg, const struct b2f_remote_entry *entry)
 {
 	struct remains *found = arg;
 
+	found->has_index |= strcmp(entry->name, INDEX_NAME) == 0;
 	found->has_other = entry->is_dir ||
 			   b2f_part_of(entry->name) != B2F_PART_CHUNK;
 	return found->has_other;
@@ -193,7 +196,7 @@ static int note_remains(void *arg, const struct b2f_remote_entry *entry)
  * holds only chunks is an orphan (never committed, or being removed), and an
  * empty one was removed: neither is a name.
  */
-static int make_dir(const struct look *l, struct fs_object **out)
+static int make_dir(struct look *l, struct fs_object **out)
 {
 	struct remains found = {.has_other = false};
 	int err;
@@ -204,6 +207,8 @@ static int make_dir(const struct look *l, struct fs_object **out)
 			      &found);
 	if (err < 0)
 		return err;
+	if (found.has_index)
+		return make_frame(l, out);
 	return found.has_other ? make_plain(l, FS_BUCKET_DIR, out) : -ENOENT;
 }
 

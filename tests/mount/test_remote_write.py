@@ -276,6 +276,21 @@ def test_chunks_without_an_index_are_no_file():
         assert download(client, "new.b2frame") == data(SIZE, 9)
 
 
+def test_a_frame_that_comes_while_it_is_looked_up_is_no_directory():
+    with s3() as (way, client):
+        put_frame(client, "x")
+        index = client.request("GET", "bucket/d/x.b2frame/chunks.b2frame")[2]
+        client.delete("bucket/d/x.b2frame/chunks.b2frame")
+
+        def commit_before_the_listing(request):
+            if "prefix=d%2Fx.b2frame" in request.path:
+                client.put("bucket/d/x.b2frame/chunks.b2frame", index)
+
+        with RemoteMount("s3://bucket/d"):
+            way.fault = commit_before_the_listing
+            assert read("mnt/x") == data(SIZE)
+
+
 def test_a_frame_that_others_remove_is_no_directory():
     """A cached listing still has the name."""
     with s3() as (_, client):
