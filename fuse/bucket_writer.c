@@ -217,7 +217,7 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node)
 	bool may;
 
 	pthread_mutex_lock(&fs->state_lock);
-	may = !node->writing.drop;
+	may = !node->writing.drop && !node->writing.dropping;
 	pthread_mutex_unlock(&fs->state_lock);
 	return may;
 }
@@ -371,6 +371,9 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 	(void)move_on(fs, node, err ? NULL : before);
 	if (!err)
 		note_made(fs->bucket, node);
+	/* The kernel has pages of what is refused: others get another node. */
+	if (err == -ESTALE)
+		fs_bucket_node_retire(fs->bucket, node);
 }
 
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node)

@@ -344,6 +344,30 @@ def versions(fd, npages=SIZE >> 12, first=0):
     return {found[i:i + 8] for i in range(0, len(found), 8)}
 
 
+def test_what_is_refused_is_not_mixed_with_what_stands():
+    """The kernel has pages of what a writer wrote in vain."""
+    size = 600 << 10
+    with s3():
+        with RemoteMount("s3://bucket/d", "-o", f"chunksize=64k,{NOW}"), \
+                RemoteMount("s3://bucket/d", "-o", f"chunksize=64k,{NOW}",
+                            at="other"):
+            for i in range(30):
+                pathlib.Path("other/x").write_bytes(data(size, 3 * i))
+                with open("mnt/x", "r+b", buffering=0) as f:
+                    f.truncate(0)
+                    for at in range(0, size, 100000):
+                        f.write(data(size, 3 * i + 1)[at:at + 100000])
+                    stands = data(size, 3 * i + 2)
+                    pathlib.Path("other/x").write_bytes(stands)
+                    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
+                    assert error_of(os.close, os.dup(f.fileno())) \
+                        == errno.ESTALE
+                    assert read("mnt/x") == stands, i
+                    with contextlib.suppress(OSError):
+                        f.close()
+                assert read("mnt/x") == stands, i
+
+
 def test_no_read_is_of_two_versions():
     """The file is open for writing in one mount, and another client replaces it."""
     def content(version, npages):
