@@ -1,5 +1,6 @@
-# SPDX-License-Identifier: BSD-3-Clause Finds the libraries by pkg-config; the
-# message for a missing library names its Debian package.
+# SPDX-License-Identifier: BSD-3-Clause
+# Finds the libraries by pkg-config; the message for a missing library names its
+# Debian package.
 find_package(PkgConfig)
 if(NOT PKG_CONFIG_FOUND)
 	message(FATAL_ERROR "pkg-config is missing: apt-get install pkg-config")

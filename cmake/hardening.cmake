@@ -1,7 +1,7 @@
-# SPDX-License-Identifier: BSD-3-Clause Protections of compiler and linker
-# against exploits, in every build without sanitizers: stack protector, FORTIFY,
-# CET, position-independent programs, a read-only table of functions.
-# tests/install/test_library.py checks them.
+# SPDX-License-Identifier: BSD-3-Clause
+# Protections of compiler and linker against exploits, in every build without
+# sanitizers: stack protector, FORTIFY, CET, position-independent programs, a
+# read-only table of functions.  tests/install/test_library.py checks them.
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 include(CheckPIESupported)

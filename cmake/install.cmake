@@ -1,5 +1,6 @@
-# SPDX-License-Identifier: BSD-3-Clause Destinations of `cmake --install`;
-# debian/*.install says which package gets which file.
+# SPDX-License-Identifier: BSD-3-Clause
+# Destinations of `cmake --install`; debian/*.install says which package gets
+# which file.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS b2frame_shared EXPORT b2frame

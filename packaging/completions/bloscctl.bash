@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause bash completion of bloscctl; commands
-# and options come from --help
+# SPDX-License-Identifier: BSD-3-Clause
+# bash completion of bloscctl; commands and options come from --help
 
 _bloscctl_commands() {
 	"${1:-bloscctl}" --help 2>/dev/null |

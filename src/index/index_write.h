@@ -40,8 +40,9 @@ struct b2f_index_parts {
 	/*
 	 * For a contiguous frame: returns the position, in bytes behind the
 	 * header, of the stored chunk of entry @i, whose raw value is @raw.  It
-	 * is not called for pages with b2f_index_has_values().  The index then
-	 * has no tags.  NULL: @entries have the positions.
+	 * is not called for pages with b2f_index_has_values().  The entries
+	 * then have the tags only.  NULL: there are no tags, and the entries
+	 * have the positions.
 	 */
 	uint64_t (*place)(const void *arg, uint64_t i, uint64_t raw);
 	const void *place_arg;

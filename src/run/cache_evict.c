@@ -9,6 +9,7 @@
  *   ---------  --------------------------------------  ----------------------
  *   absent     loaded, no ghost of it                  probation, cold
  *   absent     loaded, evicted less than a cache ago   protected, cold
+ *   absent     either, for a sequential reader         the same, but passing
  *   any        waited for while it is loaded           unchanged
  *   probation  used: cold                              warm
  *              used: warm since 1/8 cache or longer    hot
@@ -17,7 +18,6 @@
  *   protected  used: cold                              warm
  *              at the tail: warm or hot                back to the head, cold
  *              at the tail: cold or passing            absent
- *   absent     loaded for a sequential reader          as above, but passing
  *   probation  passing: used                           passing
  *              passing: its reader is through with it  passed
  *              passing: at the tail                    leaves a ghost, absent

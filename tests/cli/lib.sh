@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: BSD-3-Clause lib.sh - shared by the shell tests of
-# bloscctl; source it
+# SPDX-License-Identifier: BSD-3-Clause
+# lib.sh - shared by the shell tests of bloscctl; source it
 #
 # The test runs in a fresh directory that is removed at the end.
 set -eu

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause Frames on standard input, short command
-# names, and misspelled words.
+# SPDX-License-Identifier: BSD-3-Clause
+# Frames on standard input, short command names, and misspelled words.
 . "$(dirname "$0")/lib.sh"
 
 seq 100000 >n

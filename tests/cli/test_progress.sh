@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause test_progress.sh - the progress bar: on
-# a terminal, and only if a job takes a while
+# SPDX-License-Identifier: BSD-3-Clause
+# test_progress.sh - the progress bar: on a terminal, and only if a job takes a
+# while
 . "$(dirname "$0")/lib.sh"
 
 frames huge.b2frame small.b2frame million.b2frame

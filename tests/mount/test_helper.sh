@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause bloscfs as mount(8) runs it, and through
-# mount(8) itself: options, exit status, remount, namespaces; timers and signals
-# of its caller.
+# SPDX-License-Identifier: BSD-3-Clause
+# bloscfs as mount(8) runs it, and through mount(8) itself: options, exit
+# status, remount, namespaces; timers and signals of its caller.
 . "$(dirname "$0")/lib.sh"
 
 mkdir mnt src

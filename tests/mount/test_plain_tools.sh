@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause cat, dd, cp, tar and others read the
-# plain bytes.
+# SPDX-License-Identifier: BSD-3-Clause
+# cat, dd, cp, tar and others read the plain bytes.
 . "$(dirname "$0")/lib.sh"
 
 mkdir src mnt out

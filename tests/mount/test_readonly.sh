@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause No call can write, and SOURCE does not
-# change.
+# SPDX-License-Identifier: BSD-3-Clause
+# No call can write, and SOURCE does not change.
 . "$(dirname "$0")/lib.sh"
 
 mkdir mnt src src/dir

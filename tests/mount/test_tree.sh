@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: BSD-3-Clause A mounted directory: names, collisions,
-# files that are no frames.
+# SPDX-License-Identifier: BSD-3-Clause
+# A mounted directory: names, collisions, files that are no frames.
 . "$(dirname "$0")/lib.sh"
 
 mkdir src mnt
