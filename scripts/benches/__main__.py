@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/bench: samples of all columns of a row in turns, and their medians"""
+"""scripts/bench: takes samples of all columns of a row in turns, and their medians"""
 import argparse
 import contextlib
 import functools
@@ -44,7 +44,7 @@ def fill_names(column, data, path):
 
 
 def check_bytes(data, path):
-    """Once per column: checks that it shows the right bytes."""
+    """Checks, once per column, that it shows the right bytes."""
     for name in data.files[:100] if data.kind != "chunks" else []:
         if (data.plain / name).is_file():
             run("cmp", "-n", 256 * MIB, data.plain / name, path / name)
@@ -61,7 +61,8 @@ def cpu_seconds():
 
 
 def measured(action, where, data, column):
-    """Figures of one sample; client and cpu are seconds of us and a daemon."""
+    """Figures of one sample; client and cpu are CPU seconds of this process and a
+    daemon."""
     pid = column.pid if isinstance(where, pathlib.Path) else None
     client = cpu_seconds()
     before = library.cpu_ns(pid) if pid else 0
@@ -75,7 +76,7 @@ def measured(action, where, data, column):
 
 
 def note_room(got, data, before):
-    """How much of the disk the data take, where that was not told."""
+    """Adds the share of the disk that the data take, unless the method told it."""
     stored = got.get("stored", disk.used(data.place) - before)
     # A column in memory takes none.
     if stored > data.size // 10000:
@@ -91,7 +92,7 @@ def prepare_caches(row, column, data):
 
 
 def hold(data):
-    """The reader's copy, the kernel's, and what a daemon needs."""
+    """Provides memory for the reader's copy, the kernel's copy, and a daemon."""
     wanted = 3 * data.size if data.size > MIB else 0
     hold_memory(max(64 * MIB, min(wanted, free_memory() // 2)))
 
@@ -151,7 +152,7 @@ def measure(row, columns, top, level, rounds):
     data = prepare(row, top, level)
     samples, missing = in_turns(columns, rounds, BUILD,
                                 functools.partial(sample, row, data, top))
-    # Files that were made for reading stay for other rows.
+    # Other files, which were made for reading, stay for other rows.
     remove(data.top / "cipher")
     return data.size, samples, missing
 
@@ -184,7 +185,7 @@ def report(row, size, samples, missing):
     for figure in row.figures:
         shown = show(figure, size, samples, missing, note, figure.key, ours)
         shown["wanted"] = [*verdicts(figure, shown["columns"])]
-        # For all figures of the row, and said once.
+        # Columns that are missing for the whole row are named once.
         missing, note = {}, lambda taken: ""
         yield shown
 
@@ -210,7 +211,7 @@ def build_other(what):
 
 
 def pairs(old, new, what):
-    """The median of new/old of samples taken in pairs, and the middle half."""
+    """The median and the quartiles of new/old, of samples taken in pairs."""
     ratios = [what(b) / what(a) for a, b in zip(old, new) if what(a)]
     median_, low, high = np.percentile(ratios, [50, 25, 75]) if ratios else \
         [np.nan] * 3
@@ -218,7 +219,8 @@ def pairs(old, new, what):
 
 
 def all_cpu(sample_):
-    """The time of a daemon that was waited for is in client."""
+    """CPU seconds of the daemon; those of a daemon that was waited for are in
+    client."""
     return sample_.get("cpu", sample_["client"])
 
 

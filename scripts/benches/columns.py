@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""columns - what stands side by side: ours, filesystems, C-Blosc2, ceilings
+"""columns - the compared programs: ours, filesystems, C-Blosc2, ceilings
 
 A column opens a data.Set and yields the path of a directory with its files, as
 they are shown, or None for C-Blosc2, which needs none.  missing() says why a
@@ -45,7 +45,7 @@ class Ext4(work.Files):
 
 
 class IndexAnew(Ext4):
-    """The least that a commit writes: a new index in the place of the old one."""
+    """The least that a commit has to write: a new index in the place of the old one."""
     name = "an index anew"
 
     def sync_one(self, top, data):
@@ -54,7 +54,7 @@ class IndexAnew(Ext4):
 
 
 class BlockBytes(Ext4):
-    """The least that a reader of the frame reads: the bytes of one block."""
+    """The least that a reader of the frame has to read: the bytes of one block."""
     name = "the block's bytes alone"
 
     def random(self, top, data):
@@ -65,7 +65,7 @@ class BlockBytes(Ext4):
 
 
 def block_of(frame, off):
-    """Where the directory @frame has the block with byte @off."""
+    """(file, offset, size) of the block with byte @off in the directory @frame."""
     nchunk, off = divmod(off, MIB)
     path = frame / f"{nchunk:08X}.chunk"
     stored = path.read_bytes()
@@ -154,7 +154,7 @@ class Bloscfs(Mounted):
 
 
 class Contiguous(Bloscfs):
-    """The file that is written to is there, empty: a contiguous frame, lz4."""
+    """The target exists, an empty contiguous frame with lz4."""
 
     def __init__(self):
         super().__init__(name="bloscfs lz4, contiguous")
@@ -168,7 +168,7 @@ class Contiguous(Bloscfs):
 
 
 class Made(Bloscfs):
-    """The same data in a frame that bloscctl has made, of small blocks."""
+    """The same data in a frame by bloscctl, with small blocks."""
 
     def __init__(self):
         super().__init__(name="bloscfs, its own frame")
@@ -186,7 +186,7 @@ class Made(Bloscfs):
 
 
 class Ceiling(Mounted):
-    """tests/tools/ceiling.c: FUSE to memory, without any work behind it."""
+    """tests/tools/ceiling.c: FUSE to memory, which does nothing else."""
 
     def __init__(self, name, *options):
         self.name = f"FUSE, {name}" if name else "FUSE to memory"
@@ -205,13 +205,13 @@ class Ceiling(Mounted):
 
 
 class PackingCeiling(Ceiling):
-    """The same, and two threads compress with liblz4, into one file."""
+    """The same, with two threads that compress with liblz4, into one file."""
 
     def __init__(self):
         super().__init__("and lz4 to a file")
 
     def command(self, data, build, mountpoint):
-        # Floats with noise shrink more if nothing puts their bytes together.
+        # Floats with noise shrink more without a shuffle.
         item = TYPESIZES.get(data.content, 1)
         self.options = "-t", item, "-z", data.plain / "packed"
         return super().command(data, build, mountpoint)
@@ -228,7 +228,7 @@ class NameCeiling(Mounted):
         return [build / "name_ceiling", mountpoint]
 
     def many(self, opened, data):
-        """Another mount would have no names: it stays the same."""
+        """All samples use one mount, because another one would have no names."""
         with opened() as mount:
             return super().many(
                 lambda: contextlib.nullcontext(mount), data)
@@ -263,7 +263,7 @@ class Squashfuse(Mounted):
 
 
 class Bindfs(Mounted):
-    """The plain files again: what FUSE costs when each call is passed on."""
+    """The plain files again: the cost of FUSE when each call is passed on."""
     name = "bindfs"
 
     def missing(self, build):

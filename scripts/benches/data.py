@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""data - the data of the measurements: contents, frames of them, caches, memory"""
+"""data - the data of the measurements: contents, their frames, caches, memory"""
 import copy
 import functools
 import os
@@ -111,7 +111,7 @@ def write(path, parts, size, step=MIB):
 
 
 def sync_files(path):
-    """With fsync, all files of the directory @path and itself."""
+    """Syncs all files of the directory @path, and itself."""
     for name in [*(e.path for e in os.scandir(path)), path]:
         fd = os.open(name, os.O_RDONLY)
         os.fsync(fd)
@@ -129,8 +129,8 @@ def write_files(top, contents):
 class Set:
     """A directory with the same files twice: raw in plain/, frames in src/.
 
-    @kind is "new-" and a content where nothing is there at first.  @place is
-    where columns may put what they store.
+    @kind is "new-" and a content if no file exists at first.  @place is the directory
+    for files that columns store.
     """
 
     def __init__(self, top, kind, codec, size):
@@ -151,7 +151,7 @@ class Set:
         self.plain, self.src = place / "plain", place / "src"
 
     def on(self, place):
-        """The same work in @place, where nothing is yet."""
+        """The same work in the empty directory @place."""
         other = copy.copy(self)
         other.use(place)
         other.plain.mkdir()
@@ -175,7 +175,7 @@ class Set:
                    self.cparams())
 
     def make_array(self):
-        """In chunks of SIDE x SIDE, or as python-blosc2 chooses them."""
+        """Makes an array in chunks of SIDE x SIDE, or of python-blosc2's choice."""
         a = matrix(self.size)
         a.tofile(self.plain / "data")
         chunks = None if self.content == "default" else (SIDE, SIDE)
@@ -243,10 +243,10 @@ def free_memory():
 
 
 def hold_memory(nbytes):
-    """Lets a virtual machine's host provide so much, and frees it again.
+    """Has the host of a virtual machine provide that much memory, and frees it again.
 
-    Memory that has been free for a while is the host's; without this chance
-    decides which of two samples has to wait until it comes back.
+    The host takes back memory that has been free for a while; without this call chance
+    decides which of two samples has to wait for it.
     """
     np.full(nbytes // 8, 1.0)
 

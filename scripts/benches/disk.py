@@ -36,13 +36,13 @@ def make(image, kind, size=SIZE):
 
 
 def is_mounted(path):
-    """Also if the daemon has died, where os.path.ismount() says no."""
+    """Is @path a mountpoint?  os.path.ismount() says no if the daemon has died."""
     with open("/proc/self/mountinfo") as f:
         return any(line.split()[4] == os.fspath(path) for line in f)
 
 
 def unmount(path):
-    """False if something kept it busy: then it goes when that ends."""
+    """Unmounts; False if the mount is busy, and goes when its last user ends."""
     for _ in range(100):
         subprocess.run(["umount", path], check=False,
                        stderr=subprocess.DEVNULL)
@@ -55,7 +55,8 @@ def unmount(path):
 
 @contextlib.contextmanager
 def mounted(image, kind, path, is_cached=False):
-    """The filesystem in the file @image; @is_cached: the image, too."""
+    """Mounts the filesystem in the file @image; with @is_cached the kernel caches the
+    image, too."""
     path.mkdir(exist_ok=True)
     direct = "off" if is_cached else "on"
     loop = run("losetup", "--find", "--show", f"--direct-io={direct}",
@@ -74,7 +75,7 @@ def mounted(image, kind, path, is_cached=False):
 
 @contextlib.contextmanager
 def fresh(top, kind="ext4"):
-    """A directory of a filesystem that was made this moment."""
+    """A directory in a new filesystem."""
     image = pathlib.Path(top) / "fresh.img"
     try:
         make(image, kind)
@@ -85,7 +86,7 @@ def fresh(top, kind="ext4"):
 
 
 def used(path):
-    """Bytes that the filesystem at @path has given away."""
+    """Used bytes of the filesystem at @path."""
     run("sync", "--file-system", path)
     st = os.statvfs(path)
     return (st.f_blocks - st.f_bfree) * st.f_frsize

@@ -105,7 +105,7 @@ def bench_decode(build, top):
 
 
 def million_chunks(path, nchunks=1000000, chunksize=4096):
-    """A sparse frame of that many chunks, 64 different ones in files.
+    """A sparse frame of @nchunks chunks that share 64 chunk files.
 
     The index is stock's own: special chunks first, then their entries are
     replaced by chunk numbers and the index chunk compressed by python-blosc2.
@@ -219,7 +219,7 @@ def bench_byte(build, top):
             os.pwrite(fd, b"x", size // 2 + 12345)
             os.fsync(fd)
         os.close(fd)
-    # Without a name as long as they are written.
+    # Files have no name while they are written.
     named = {f"#{f.inode()}": f.name for f in os.scandir(src / "large.b2frame")}
     files = {}
     for path, n in trace.found(r"\w+\(\d+<([^>]*)>.* = (\d+)$"):
@@ -235,10 +235,10 @@ def bench_byte(build, top):
 
 
 def distinct_chunks(path, nchunks=1000000, is_mixed=False):
-    """A frame as of million_chunks(), each with a chunk id of its own.
+    """A frame like that of million_chunks(), in which each chunk has an id of its own.
 
-    In order, or in none, as after a change of each.  Only the files of the
-    first 100 chunks are there; nothing else is going to be read.
+    Ids rise, or with @is_mixed have no order, as after a change of each chunk.  Only
+    the files of the first 100 chunks exist; no others are read.
     """
     million_chunks(path, nchunks)
     ids = np.arange(nchunks, dtype="<i8")
@@ -264,7 +264,7 @@ def distinct_chunks(path, nchunks=1000000, is_mixed=False):
 
 
 def cpu_ns(pid):
-    """The sum of all threads, also of ended ones."""
+    """CPU time of all threads of @pid, ended ones included."""
     scheduler_clock = 2
     return time.clock_gettime_ns(~pid << 3 | scheduler_clock)
 

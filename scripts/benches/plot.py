@@ -5,7 +5,7 @@ import math
 
 from report import TIMES, number
 
-# By how the names of columns begin; all others are of the last family.
+# Families of columns, by prefixes of their names; the last family has all others.
 FAMILIES = [("bloscfs", "#c0392b", ("bloscfs", "bloscctl")),
             ("C-Blosc2, without a mount", "#2c6fad",
              ("C-Blosc2", "python-blosc2")),
@@ -13,7 +13,7 @@ FAMILIES = [("bloscfs", "#c0392b", ("bloscfs", "bloscctl")),
              ("plain files", "the block", "an index")),
             ("FUSE to memory, no compression", "#bbbbbb", ("FUSE",)),
             ("other filesystems and libraries", "#8fbc8f", ("",))]
-# Four panels each: the figure, and what stands above it.
+# Four panels each: (figure, title).
 PICTURES = {
     "bench-front.png": [
         ("life-read", "Read {mib} MiB, not cached"),
@@ -38,7 +38,7 @@ PICTURES = {
 }
 BEGIN = "<!-- made by scripts/bench plot -->"
 END = "<!-- until here -->"
-# With a larger span a linear axis would show one bar.
+# Above this ratio of values a linear axis would show only one bar.
 SPAN = 100
 
 
@@ -47,7 +47,7 @@ def family(name):
 
 
 def draw_panel(axis, title, unit, values):
-    """Bars of {name: value} with their numbers, those of ours at the top."""
+    """Draws bars of {name: value} with their numbers, ours at the top."""
     names = sorted(list(values)[::-1],
                    key=lambda n: family(n) is FAMILIES[0])
     bars = axis.barh(names, [values[n] for n in names],
@@ -112,7 +112,7 @@ def rewrite(path, lines):
 
 
 def table_line(row):
-    """The row's figures of ours, and of others with ours as a multiple."""
+    """Our figures of the row, and those of others with ours as a multiple."""
     values = values_of(row)
     ours = {n: v for n, v in values.items() if n.startswith("bloscfs")}
     if not ours or not row["unit"]:

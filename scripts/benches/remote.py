@@ -3,13 +3,13 @@
 
   open         mount, or make a client; then the first 4 KiB, from the middle
   random       100 reads of 4 KiB of the open file
-  random-warm  the same of a second program, with what the first has kept
+  random-warm  the same by a second program, with the cache of the first
   seq          all of it in order
-  seq-warm     the same of a second program, with what the first has kept
+  seq-warm     the same by a second program, with the cache of the first
   write        write, and wait until the server has it
   race         eight writers add to the end of one array or file, once
   million      open a frame of 1,000,000 chunks
-  seq-long     as seq, of four times as much: what begins slowly counts less
+  seq-long     as seq, of four times as much: a slow start counts less
   write-long   as write
 """
 import contextlib
@@ -63,7 +63,7 @@ class Row:
     per: int = 1
     keeps: bool = False
     limits: list = field(default_factory=list)
-    # At most; 1: of counts.
+    # Most rounds; 1 for rows of counts.
     rounds: int = 1000
     is_long: bool = False
 
@@ -123,7 +123,7 @@ class Work:
         with column.start(self.scene, keep) as reader:
             reader.open()
             reader.hint_random()
-            # Whatever an open leaves for the first read is done.
+            # The first read may do work that an open left.
             self.check(4096, reader.read(4096, 4096))
             with self.scene.measured() as got:
                 offs = offsets(self.scene.size, READS)
@@ -149,7 +149,7 @@ class Work:
 
     def open_million(self, column, keep):
         with column.start(self.scene, keep) as reader:
-            # Otherwise a listing is asked for, too.
+            # Otherwise the open would ask for a listing, too.
             os.listdir(reader.path.parent)
             with self.scene.measured() as got:
                 reader.open()
@@ -160,7 +160,8 @@ class Work:
         return got
 
     def race(self, column, keep):
-        """How many of the pieces are there in the end, each once, is "kept"."""
+        """Races; "kept" is the number of pieces that are there in the end, each
+        once."""
         self.scene.clean()
         column.begin_race(self.scene)
         failed = []
@@ -185,7 +186,7 @@ class Work:
 
 
 def piece(i, turn):
-    """Eight bytes that no other one has."""
+    """A piece of eight repeated bytes that no other piece has."""
     return (i * TURNS + turn + 1).to_bytes(8, "little") * (PIECE // 8)
 
 
@@ -249,7 +250,7 @@ def report(row, scene, samples, missing):
 
 
 class Run:
-    """Its part of the JSON, which is written after each row."""
+    """Runs all rows; writes the JSON after each."""
 
     def __init__(self, args, build, top):
         self.args, self.build, self.top = args, build, top
@@ -281,7 +282,7 @@ class Run:
 def main(args, build, top):
     if not find():
         sys.exit("scripts/bench remote: no S3 server (scripts/setup says why)")
-    # Clients that are given up without a word say so there.
+    # asyncio logs clients that are dropped.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     rows = choose({row.name: row for row in ROWS}, args.names, "row")
     size = 8 * MIB if args.tiny else 256 * MIB

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """remote_columns - ways to data in a bucket: ours, filesystems, array libraries
 
-start() yields a Reader, which remote.py measures.  @keep is a
-directory for what is to be there when the next one starts, or None.  A column
-has what it can do as methods of these classes; a row names columns that can do
-it.
+start() yields a Reader, which remote.py measures.  @keep is a directory for a cache
+that the next reader finds, or None.  A column implements its operations as methods of
+these classes; a row names columns that have its operation.
 """
 import contextlib
 import importlib.util
@@ -34,7 +33,7 @@ def need_program(name):
 
 
 class Column:
-    # The prefix of the bucket in which its form of the data is.
+    # The prefix of the bucket with its form of the data.
     prefix = "plain"
 
     def __init__(self, name):
@@ -59,7 +58,7 @@ class Reader:
         return [self.read(off, n) for off in offs]
 
     def read_all(self, check):
-        """All in order, how much that was; @check is given some of it."""
+        """Reads all in order; returns the number of bytes; @check gets some of them."""
         raise NotImplementedError
 
     def close(self):
@@ -107,7 +106,7 @@ class ArrayReader(Reader):
         return np.asarray(self.array[off // 8:(off + n) // 8]).tobytes()
 
     def read_all(self, check):
-        """All at once, so that the library can ask for many chunks."""
+        """Reads all at once, so that the library can ask for many chunks."""
         data = np.asarray(self.array[:])
         for off in range(0, data.nbytes, MIB):
             check(off, data[off // 8:off // 8 + 512].tobytes())
@@ -168,7 +167,7 @@ class Mount(Column):
 
 
 def without_aws():
-    """The environment of a program that is told everything otherwise."""
+    """The environment of a program that gets its settings in other ways."""
     return {k: v for k, v in os.environ.items() if k[:4] != "AWS_"}
 
 
@@ -192,7 +191,7 @@ def unmount(mountpoint, daemon):
 
 
 class Bloscfs(Mount):
-    """Read-only, unless @options say so: a server is tried out for writing."""
+    """Read-only by default, because a writable mount tests the server first."""
 
     def __init__(self, prefix, name=None, options=("ro",)):
         super().__init__(name or f"bloscfs, {prefix}")
@@ -219,7 +218,7 @@ class WritingBloscfs(Bloscfs):
         return got
 
     def wait_for(self, scene):
-        """fsync() has done that."""
+        """Nothing to wait for: fsync(2) returns when the server has the data."""
 
 
 class Compress(Column):
@@ -335,7 +334,7 @@ class Rclone(Mount):
 
 
 def fsspec_options(scene):
-    """A filesystem of its own, that knows nothing yet."""
+    """Options for a filesystem object without cached state."""
     return {"key": ACCESS, "secret": SECRET, "skip_instance_cache": True,
             "use_listings_cache": False, "client_kwargs": {
                 "endpoint_url": scene.link.url, "region_name": REGION}}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""remote_curl - what link and server give to a program that does nothing else
+"""remote_curl - the rates of link and server for a program that only transfers
 
-Limits are parts of that, beside parts of what the link is set to: the time that
-a server needs is not the reader's.
+Limits are shares of these rates, and of the settings of the link: the time that the
+server needs is not the reader's.
 """
 import contextlib
 import subprocess
@@ -23,7 +23,7 @@ def curl(*words):
 
 
 class CurlReader(Reader):
-    """The plain object at @url, each read by a program."""
+    """Reads the plain object at @url, each read by a curl of its own."""
 
     def __init__(self, url):
         self.url = url
@@ -32,7 +32,7 @@ class CurlReader(Reader):
         return b"".join(self.read_each([off], n))
 
     def read_each(self, offs, n):
-        """All on one connection."""
+        """Makes all reads on one connection."""
         words = []
         for off in offs:
             words += ["--next", *COMMON, "--range", f"{off}-{off + n - 1}",
@@ -67,7 +67,7 @@ class Curl(Column):
 
 
 class ObjectsReader(Reader):
-    """@urls, all at once; what came is shown as if it were @size bytes."""
+    """Gets @urls, many at a time; the speed is that of @size bytes."""
 
     def __init__(self, urls, stored, size):
         self.urls, self.stored, self.size = urls, stored, size
@@ -82,7 +82,7 @@ class ObjectsReader(Reader):
 
 
 class CurlObjects(Curl):
-    """The objects of a frame, as they are: nothing is decoded."""
+    """Gets the objects of a frame, and decodes nothing."""
 
     def __init__(self, prefix):
         super().__init__()

@@ -26,7 +26,8 @@ SET = Speed(DELAY / 1e3, RATE * 1e6)
 
 @dataclass
 class Limit:
-    """At most @limit, or at least that; @tell(sample, scene, column, speed)"""
+    """A value of at most, or at least, @limit; @tell(sample, scene, column, speed)
+    gives it."""
     columns: list
     what: str
     limit: float
@@ -44,7 +45,7 @@ def trips(got, scene, column, speed):
 
 
 def requests_each(got, scene, column, speed):
-    """Round trips, if all of them were in a chain on one connection."""
+    """Requests per read, which are round trips on one connection."""
     return got["requests"] / READS
 
 

@@ -2,11 +2,10 @@
 """remote_scene - the same data in many forms in one bucket, behind a slow link
 
     with Scene(build, top, size) as scene:
-        scene.link.url      # of the server, by the link
-        scene.client        # to it, without the link
-        with scene.measured() as got: ...
-        got["seconds"], got["requests"], got["received"], got["sent"]
-        got["busy"]         # cores of this machine, whoever used them
+        scene.link.url # of the server, by the link scene.client # to it, without the
+        link with scene.measured() as got: ... got["seconds"], got["requests"],
+        got["received"], got["sent"] got["busy"] # busy cores of this machine, by any
+        program
 """
 import contextlib
 import os
@@ -61,7 +60,7 @@ class Link:
 
 
 class Scene:
-    """With @is_long only what frames are measured with, and curl."""
+    """With @is_long only the forms for frames and curl."""
 
     def __init__(self, build, top, size, is_long=False):
         self.build, self.top, self.size = build, top, size
@@ -141,7 +140,7 @@ class Scene:
         """Removes what a sample has written, and makes room for the next."""
         shutil.rmtree(self.objects("new"), ignore_errors=True)
         self.client.put("bucket/new/", b"")
-        # Some mounts do not show an empty directory.
+        # Some mounts show no empty directories.
         self.client.put("bucket/new/other", b"x")
 
     def length(self, key):
@@ -150,11 +149,11 @@ class Scene:
         return int(headers["Content-Length"]) if status == 200 else None
 
     def objects(self, prefix):
-        """Where the server keeps them."""
+        """The directory in which the server keeps the objects."""
         return pathlib.Path(self.server.data) / "bucket" / prefix
 
     def stored(self, prefix):
-        """Bytes of all objects below it."""
+        """Bytes of all objects below @prefix."""
         return sum(f.stat().st_size for f in self.objects(prefix).rglob("*")
                    if f.is_file())
 
@@ -164,7 +163,7 @@ class Scene:
         warm(self.top / "plain")
 
     def check_frame(self, key):
-        """The frame there has all bytes of the data."""
+        """Checks that the frame at @key has all data."""
         with subprocess.Popen(
                 [self.build / "bloscctl", "cat", f"s3://bucket/{key}"],
                 env=dict(self.env(), AWS_ENDPOINT_URL=self.server.url),
@@ -173,13 +172,14 @@ class Scene:
                            stdin=cat.stdout, stdout=subprocess.DEVNULL)
 
     def part(self, off, n=4096):
-        """The bytes to be read there, within a piece."""
+        """The expected bytes at @off, within a piece."""
         piece = self.parts[off // MIB % len(self.parts)]
         return piece[off % MIB:off % MIB + n]
 
     @contextlib.contextmanager
     def measured(self):
-        """The costs of the block, in a dictionary that is complete at its end."""
+        """Yields a dictionary with the costs of the block, which is complete at its
+        end."""
         got = {}
         self.link.count()
         start, busy = time.perf_counter(), busy_seconds()

@@ -24,7 +24,7 @@ def value_of(got, unit, size):
 
 
 def number(value):
-    """Three digits that count, and never an exponent; counts as they are."""
+    """Three significant digits without an exponent; counts unchanged."""
     if isinstance(value, int) or not value or value >= 100:
         return f"{value:.0f}"
     digits = max(0, 2 - math.floor(math.log10(value)))
@@ -57,7 +57,8 @@ def in_turns(columns, rounds, build, sample):
     missing = {c.name: c.missing(build) for c in columns if c.missing(build)}
     samples = {c.name: [] for c in columns}
     for i in range(rounds):
-        # The other way round each second time: no one is always the first.
+        # Every second round goes the other way round, so that no column is always
+        # first.
         for column in columns[::-1 if i % 2 else 1]:
             if column.name in missing:
                 continue

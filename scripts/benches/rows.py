@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rows - the table of measurements
 
-A row: what is done (a method in work.py), on which data (kind, codec), in
-which state the stored bytes are, which columns stand side by side, and what is
-wanted: ours / other at least (speed) or at most (time).  A method that measures
-several things at once has a figure for each of them.
+A row has a method in work.py, its data (kind, codec), the state of the stored bytes,
+the columns, and limits: ours / other at least (speed) or at most (time).  A method that
+measures several things at once has a figure for each of them.
 """
 from dataclasses import dataclass, field
 
@@ -35,7 +34,7 @@ CEILINGS = [MEMORY, AHEAD, STORE, DIRECT_CEILING, Passthrough()]
 SQUASHFUSE, BTRFS, BINDFS, GOCRYPTFS = (Squashfuse(), Btrfs(), Bindfs(),
                                         Gocryptfs())
 PEERS = [SQUASHFUSE, BTRFS]
-# Each call of these goes to files of the same directory.
+# Each call through these mounts reaches the files of one directory.
 LAYERS = [PLAIN, OURS, BINDFS, GOCRYPTFS]
 NAMES = NameCeiling()
 
@@ -76,7 +75,7 @@ class Row:
     figures: list
     # Too long for scripts/bench quick.
     slow: bool = False
-    # The same at all levels, but for --tiny; or for each of them.
+    # One size for all levels except --tiny, or a size for each level.
     size: object = 0
     # The method opens the column itself.
     opens: bool = False
@@ -95,7 +94,7 @@ def row(name, title, work, kind, codec, state, columns, wanted=(),
 
 
 def written(content, title):
-    """A file is written and synced, and what of the disk that takes."""
+    """Rows that write and sync a file, and tell its room on the disk."""
     return row(f"write-{content}", f"write and fsync: {title}", "append",
                f"new-{content}", "", FRESH,
                [PLAIN, MEMORY, PACKING, OURS, LZ4, ZSTD1, STOCK_LZ4,

@@ -28,7 +28,7 @@ from disk import used
 RANDOM_READS = 400
 OVERWRITES = 2000
 COMMITS = 100
-# Files that the methods below write, and the next sample must not find.
+# Files that the methods below write, removed before the next sample.
 WRITTEN = "new", "new.npy", "new.b2frame"
 GIT_SOURCE = pathlib.Path(__file__).parent.parent.parent
 
@@ -71,7 +71,7 @@ def spread(times):
 
 
 def each(n, action, *args):
-    """The median of @n calls, which get their number, too."""
+    """The median time of @n calls, which get their number as first argument."""
     return statistics.median(timed(action, i, *args) for i in range(n))
 
 
@@ -89,7 +89,7 @@ def append_line(path, i, is_durable):
 
 
 def commits(path, journal):
-    """The median of a transaction of SQLite that is durable."""
+    """The median time of a durable transaction of SQLite."""
     base = sqlite3.connect(path, isolation_level=None)
     base.execute(f"PRAGMA journal_mode={journal}")
     base.execute("PRAGMA synchronous=FULL")
@@ -130,7 +130,7 @@ class Work:
         return timed(together, self.read, [top / f"{i}" for i in range(4)])
 
     def two(self, top, data):
-        """Both of the same file."""
+        """Two readers of the same file."""
         return timed(together, self.read, [top / "data"] * 2)
 
     def random(self, top, data):
@@ -148,7 +148,7 @@ class Work:
         return timed(self.edit, top / "new", changes(data.size, data.parts))
 
     def life(self, opened, data):
-        """A file is written, read when nothing is cached, and changed."""
+        """Writes a file, reads it when nothing is cached, and changes it."""
         got, before = {}, used(data.place)
         with opened() as top:
             got["seconds"] = self.append(top, data)
@@ -188,7 +188,8 @@ class Files(Work):
         return timed(write, top / "new", data.parts, data.size, 4096)
 
     def sync_one(self, top, data):
-        """A change of 4 KiB and fsync; then a close, and the first byte."""
+        """Times a change of 4 KiB and fsync; then a close, and a read of the first
+        byte."""
         path = top / "data"
         fd = os.open(path, os.O_RDWR)
 
@@ -257,7 +258,7 @@ class Files(Work):
                      top / "new")
 
     def many(self, opened, data):
-        """Files in one directory: created, listed, removed."""
+        """Creates, lists and removes files in one directory."""
         got = {}
         with opened() as mount:
             top = mount / "many"
@@ -274,7 +275,7 @@ class Files(Work):
         return got
 
     def open_files(self, top, data):
-        """How many can be open at once."""
+        """The number of files that can be open at once."""
         opened = []
         try:
             for i in range(data.size):
@@ -299,7 +300,7 @@ class Files(Work):
                     place / "lines", i, False))}
 
     def pgbench(self, top, data):
-        """Seconds for 1,000 transactions of one client; durable."""
+        """Seconds for 1,000 durable transactions of one PostgreSQL client."""
         place = pathlib.Path(top) / "new"
         programs = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
                        default=None)

@@ -150,7 +150,7 @@ Test(remote_removal, what_such_a_writer_has_sent_goes_from_beside_another_frame)
 	scene_close(&s);
 }
 
-/* Another client makes a frame, and removes it, before the first commit here. */
+/* Another client makes and removes a frame before the first commit here. */
 Test(remote_removal, what_the_writer_of_a_new_frame_has_sent_stays_beside_one_that_goes)
 {
 	const struct b2f_runtime_options small = {.nworkers = 2,
