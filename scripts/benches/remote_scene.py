@@ -107,8 +107,8 @@ class Scene:
         place.mkdir(parents=True)
         for codec in "lz4", "zstd":
             append(place / codec, self.parts, self.size, cparams(codec))
-            # By a writer that says so: of an index that another program has
-            # put, chunks are kept in cache directories after an hour only.
+            # Copied by bloscctl: chunks of an index by another program go to cache
+            # directories only when it is an hour old.
             subprocess.run(
                 [self.build / "bloscctl", "copy", "-q", place / codec,
                  f"s3://bucket/{codec}/data.b2frame"], check=True,
@@ -137,7 +137,7 @@ class Scene:
         self.put(path, "zarr")
 
     def clean(self):
-        """Removes what a sample has written, and makes room for the next."""
+        """Removes the objects that a sample wrote, and makes room for the next."""
         shutil.rmtree(self.objects("new"), ignore_errors=True)
         self.client.put("bucket/new/", b"")
         # Some mounts show no empty directories.

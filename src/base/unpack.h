@@ -40,7 +40,10 @@ struct b2f_unpacked {
 	 */
 	uint64_t n;
 	double real;
-	/* Of a text, bytes or extension: inside the cursor's buffer. */
+	/*
+	 * The content of a text, bytes or extension, inside the cursor's
+	 * buffer.
+	 */
 	const uint8_t *bytes;
 	/* The number of an extension. */
 	int8_t type;

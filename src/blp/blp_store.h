@@ -6,7 +6,7 @@
  * file make it a frame:
  *
  *   header of a frame      made here; store->lead bytes
- *   the Bloscpack file     as it is; a place in the index is an offset in it
+ *   the Bloscpack file     unchanged; the index has its offsets as positions
  *   index, vlmetalayers    made here
  *
  * So the code that reads frames reads Bloscpack files.  Their metadata are the

@@ -48,7 +48,7 @@ enum b2f_codec_code {
 	B2F_CODECS = 6,
 };
 
-/* Levels of all codecs: 0 stores as it is, 9 is the slowest. */
+/* Levels of all codecs: 0 stores uncompressed, 9 is the slowest. */
 #define B2F_CLEVEL_MAX 9
 
 /* Largest dictionary of a chunk, bytes (docs/format.md 2.8). */
@@ -87,7 +87,7 @@ struct b2f_codec {
 	 * within @room, may be overwritten.
 	 *
 	 * Returns the size of the stream, 0 if it does not fit in @room (no
-	 * error: the caller then stores the bytes as they are) or -ENOMEM.
+	 * error: the caller then stores the bytes uncompressed) or -ENOMEM.
 	 */
 	int64_t (*encode)(void *encoder, unsigned int level, const uint8_t *src,
 			  size_t src_size, uint8_t *dst, size_t room);

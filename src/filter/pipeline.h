@@ -63,7 +63,7 @@ bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
 			    bool allow_lossy, struct b2f_pipeline *out);
 
 /*
- * Applies slot 0 up to slot 5 over the @nbytes at @src, which stay as they are.
+ * Applies slot 0 up to slot 5 over the @nbytes at @src, which stay unchanged.
  * @a and @b have @nbytes each and overlap neither @src nor each other; @b is
  * used if two filters or more are active, @a if one is.
  *

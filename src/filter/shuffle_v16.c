@@ -120,7 +120,10 @@ static void shuffle_square(const uint8_t *src, size_t width,
 	for (size_t i = 0; i < 16; i++)
 		v[i] = b2f_vec16_load(src + i * width);
 	unzip(v, 16);
-	/* Not unrolled by hand: an array that is indexed lies in memory. */
+	/*
+	 * Not unrolled: @v is indexed by a variable, so it lies in memory
+	 * anyway.
+	 */
 	for (size_t j = 0; j < planes->count; j++)
 		b2f_vec16_store(planes->data + j * planes->stride, v[j]);
 }

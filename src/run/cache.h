@@ -2,10 +2,10 @@
 /*
  * cache.h - decoded pieces of files, shared by all readers of one process
  *
- * An entry holds some bytes under a key (file, item, unit).  The cache does
- * not know what they are made of: on a miss it calls the loader that the
- * caller passes in.  It owns the whole life of an entry (allocate, load,
- * publish, evict), so no caller can leave one half made.
+ * An entry holds some bytes under a key (file, item, unit).  The cache does not
+ * know their meaning: on a miss it calls the loader that the caller passes in.
+ * It owns the whole life of an entry (allocate, load, publish, evict), so no
+ * caller can leave one half made.
  *
  * Only clean bytes live here, so eviction can never lose data.
  *
@@ -90,8 +90,8 @@ struct b2f_cache_stats {
 	uint64_t waits;
 	uint64_t evictions;
 	/*
-	 * Bytes of all entries now, pinned and loading ones included, buffers
-	 * rounded up as they are (by at most an eighth).
+	 * Bytes of all entries now, pinned and loading ones included, with
+	 * rounded-up buffers (by at most an eighth).
 	 */
 	uint64_t bytes;
 	uint64_t entries;

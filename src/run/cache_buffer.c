@@ -40,8 +40,8 @@
 #define STEPS_LOG2 3
 
 /*
- * The size of the buffer for @size bytes: equal for sizes that are about
- * equal, so that buffers can be used again.  Powers of two stay as they are.
+ * The size of the buffer for @size bytes: equal for sizes that are about equal,
+ * so that buffers can be used again.  Powers of two stay the same.
  */
 static size_t buffer_size(size_t size)
 {

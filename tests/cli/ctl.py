@@ -56,7 +56,7 @@ def check_frame(path, data, **said):
 
 
 def golden_frames():
-    """Frames made by the C library, except those that are parts of a file."""
+    """Golden frames by C-Blosc2, except for frames inside a file."""
     for kind in ("cframes", "sframes", "b2nd"):
         top = SOURCE / "tests/data/golden" / kind
         yield from (path for path in sorted(top.iterdir())

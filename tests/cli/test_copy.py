@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""bloscctl copy: frames and files as they are, between paths and servers"""
+"""bloscctl copy: frames and files, unchanged, between paths and servers"""
 import json
 import os
 import pathlib

@@ -24,7 +24,7 @@ def break_off(source, nbytes):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, nbytes))
 
-    # Python ignores SIGXFSZ, and so does what it starts.
+    # Python ignores SIGXFSZ, and so do its children.
     run = subprocess.run([*COPY, source, "y"], preexec_fn=limit, check=False,
                          capture_output=True, restore_signals=False)
     assert run.returncode == 1 and b"too large" in run.stderr, run

@@ -45,7 +45,7 @@ def digest(data):
     return f"{len(data)}:{hashlib.md5(data).hexdigest()[:8]}"
 
 
-# ---- what a game is played on ----
+# ---- mounts ----
 
 def make_tree(top):
     (top / "src").mkdir()

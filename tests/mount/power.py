@@ -219,7 +219,7 @@ class Check:
                 self.fail(f"{old}, renamed to {new}, is at neither")
 
     def check_frames(self):
-        """C-Blosc2 reads what the mount shows."""
+        """Checks that C-Blosc2 reads the data that the mount shows."""
         contiguous = [path for path in self.source.rglob("*.b2frame")
                       if path.is_file() and path.name != INDEX]
         for frame in frames(self.source) + contiguous:

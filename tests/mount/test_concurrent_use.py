@@ -162,7 +162,7 @@ def look(top):
 
 
 def check_look(top, before):
-    """@top is shown as it was @before."""
+    """Checks that @top looks as it did @before."""
     now = look(top)
     assert now.keys() == before.keys(), now.keys() ^ before.keys()
     for name, (mode, content) in before.items():

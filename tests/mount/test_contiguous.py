@@ -341,7 +341,7 @@ def test_free_room_is_used_when_the_frame_is_on_disk():
 
 
 def test_emptying_what_is_mostly_dead():
-    """The one chunk that is left is moved, not what was behind it."""
+    """The remaining chunk is moved; the removed chunks behind it are not."""
     os.mkdir("src")
     model = bytearray(os.urandom(60 * CHUNK))
     make_contiguous(FRAME, bytes(model), CHUNK)

@@ -523,7 +523,7 @@ SINGLE = [packed, serialized, indexed, tree_store, dict_store, embed_store,
           results_of_functions, tables_in_stores]
 
 
-# ---- what is looked at ----
+# ---- checks ----
 
 
 def check_read(form, top):

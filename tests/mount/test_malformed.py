@@ -86,7 +86,7 @@ def test_a_damaged_header_of_ours_is_no_other_version():
     os.mkdir("src")
     with Mount("src", "mnt", "-o", SPARSE):
         pathlib.Path("mnt/a").write_bytes(b"written here")
-    # Magic, version and type, codec: EIO, or what the file holds.
+    # A wrong magic, version, type or codec gives EIO, or the right bytes.
     for at in 2, 6, 25, 26, 27:
         shutil.copytree("src/a.b2frame", f"src/x{at}.b2frame")
         flip(f"src/x{at}.b2frame/chunks.b2frame", at)

@@ -353,7 +353,7 @@ def test_array_that_is_read_in_order_leaves_few_blocks():
             # All of it would fit.  Reads out of order by the kernel, and
             # read-ahead, may be half of it on a busy machine.
             assert cached_bytes() < a.nbytes * 3 // 4, cached_bytes()
-        # Not in order, a row of blocks is needed for each row: it stays.
+        # Rows in random order each need a row of blocks, which stays.
         view = np.memmap("mnt/a", np.float64, "r", shape=a.shape)
         for row in rng.permutation(4000)[:200]:
             assert np.array_equal(view[row], a[row])

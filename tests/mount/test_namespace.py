@@ -78,7 +78,7 @@ def test_names_that_are_taken():
             for call in os.mkdir, os.mkfifo:
                 assert error_of(call, f"mnt/{name}") == errno.EEXIST, name
             assert error_of(os.symlink, "x", f"mnt/{name}") == errno.EEXIST
-        # Neither hides the others, nor changes what they are called.
+        # New files neither hide the others, nor change their names.
         create("mnt/two")
         create("mnt/text")
         os.mkdir("mnt/a.b2")

@@ -264,7 +264,7 @@ def test_of_a_file_that_is_being_written():
             f.write(parts[0])
             os.fsync(f.fileno())
             f.write(parts[1])
-            # This stores what was written before, too.
+            # Setting it stores earlier writes, too.
             preset(f.fileno(), codec="lz4")
             assert presets("mnt/f")[0] == "lz4"
             f.write(parts[2])

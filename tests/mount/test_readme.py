@@ -38,7 +38,7 @@ def programs():
 
 
 def steps():
-    """Each command of docs/demo.md, with what it prints there."""
+    """Yields each command of docs/demo.md with its output there."""
     for block in blocks("")[:LIMIT]:
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, text = part.partition("\n")

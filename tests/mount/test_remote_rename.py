@@ -282,7 +282,7 @@ def test_a_name_is_used_again_while_its_first_file_is_open():
                 write("mnt/x", data(size, 2))
                 os.unlink("mnt/x")
                 write("mnt/x", data(size, 3))
-            # Not at the end of the mount, which waits for no server for long.
+            # Not at the end of the mount, which does not wait long for a server.
             wait_until(lambda: len(keys(client)) == 401, "its chunks go")
         assert download(client, "x.b2frame") == data(size, 3)
 

@@ -30,7 +30,7 @@ def some(rng, n, zeros=True):
 
 
 def make(path, contiguous, sizes=SIZES, seed=1):
-    """Returns what the frame holds."""
+    """Makes a frame of chunks of @sizes; returns its data."""
     rng = random.Random(seed)
     pieces = [some(rng, n, zeros=False) for n in sizes]
     made = blosc2.SChunk(chunksize=8000, urlpath=path, contiguous=contiguous,

@@ -288,7 +288,7 @@ def test_deleted_rows_of_tables_are_told():
             for other in "_valid_rows", "_meta":
                 path = f"mnt/d/t.{suffix}/{other}"
                 assert error_of(os.getxattr, path, fact) == errno.ENODATA
-            # Where python-blosc2 keeps the schema.
+            # The file in which python-blosc2 keeps the schema.
             path = f"mnt/d/t.{suffix}/_meta"
             assert os.stat(path).st_size == 0
             assert b"n_rows" in os.getxattr(path, "user.blosc2.vlmeta.schema")

@@ -228,7 +228,7 @@ static void lose_pages(struct fault_bytes *out, uint64_t *state)
 			       out->size - at < PAGE ? out->size - at : PAGE);
 }
 
-/* The first bytes of the new content, and what was behind them before. */
+/* The first bytes of the new content, and the old bytes behind them. */
 static void lose_end(const struct fault_file *file, struct fault_bytes *out,
 		     uint64_t *state)
 {

@@ -151,7 +151,7 @@ def pack_into(store, data):
 
 
 def text_of(meta):
-    """The metadata as they are stored."""
+    """The stored form of the metadata."""
     return json.dumps(meta, separators=(",", ":")).encode()
 
 

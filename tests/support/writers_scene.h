@@ -171,7 +171,7 @@ static inline void fill(struct writer *w, uint64_t nchunk, uint8_t value)
 	uint8_t data[CHUNK];
 
 	memset(data, value, sizeof(data));
-	/* So that no two chunks are equal. */
+	/* The first byte differs, so that no two chunks are equal. */
 	data[0] = (uint8_t)nchunk;
 	cr_assert_eq(b2f_file_pwrite(w->file, data, CHUNK, nchunk * CHUNK),
 		     CHUNK);

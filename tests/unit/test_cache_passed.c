@@ -6,7 +6,7 @@ TestSuite(cache_passed, .init = pattern_init, .timeout = 240);
 
 #define BLOCK 4000
 
-/* One step of a sequential reader, to the end of the entry. */
+/* Makes one step of a sequential reader, to the end of the entry. */
 static bool pass(struct b2f_cache *cache, uint64_t file, uint64_t item)
 {
 	struct b2f_cache_key key = key_of(file, item);

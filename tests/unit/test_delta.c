@@ -76,7 +76,7 @@ Test(delta, later_blocks_are_undone_with_block_0)
 
 Test(delta, the_blocks_of_the_format_notes_decode)
 {
-	/* 1000..1009, the first as it is; then 1010, 1011 with block 0. */
+	/* 1000..1009, the first unchanged; then 1010, 1011 with block 0. */
 	uint8_t first[] = {0xe8, 0x03, 0, 0, 0x01, 0, 0, 0, 0x03, 0, 0, 0};
 	uint8_t second[] = {0x1a, 0, 0, 0, 0x1a, 0, 0, 0};
 

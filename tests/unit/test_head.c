@@ -36,7 +36,7 @@ static struct b2f_file *open_file(void)
 	return file;
 }
 
-/* A frame of noise, so that each block takes what it holds. */
+/* A frame of noise, whose blocks do not get smaller. */
 static void setup(void)
 {
 	const struct b2f_write_options write = {.chunksize = CHUNKSIZE};

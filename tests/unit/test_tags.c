@@ -12,7 +12,7 @@
 
 #define ZEROS (UINT64_C(0x81) << 56)
 
-/* An index of chunks of 10 bytes, and what was parsed from it. */
+/* An index of chunks of 10 bytes, and the values parsed from it. */
 struct made {
 	struct b2f_frame_header header;
 	uint8_t *raw;
