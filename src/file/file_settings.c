@@ -10,15 +10,14 @@
 /* The first data may set the item size meanwhile, but only once. */
 #define TRIES 2
 
-static struct b2f_settings_now get_now(struct b2f_file *file)
+static struct b2f_frame_header get_now(struct b2f_file *file)
 {
 	const struct b2f_txn *txn = file->writer->txn;
-	struct b2f_settings_now now;
+	struct b2f_frame_header now;
 
 	pthread_mutex_lock(&file->lock);
-	now.header = txn->header;
+	now = txn->header;
 	now.nbytes = txn->working.nbytes;
-	now.nchunks = txn->working.n;
 	pthread_mutex_unlock(&file->lock);
 	return now;
 }
@@ -65,7 +64,7 @@ static int check(struct b2f_file *file)
 /* The commit_lock and the write_lock are held. */
 static int change(struct b2f_file *file, const struct b2f_encoding *encoding)
 {
-	struct b2f_settings_now now;
+	struct b2f_frame_header now;
 	struct b2f_frame *frame;
 	int ret = check(file);
 

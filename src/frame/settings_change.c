@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "b2frame/names.h"
+#include "base/checked.h"
 #include "chunk/encoder.h"
 #include "frame/frame_report.h"
 #include "index/index_write.h"
@@ -72,14 +73,17 @@ static int make_entries(struct b2f_index_parts *parts, uint64_t **out)
 	return 0;
 }
 
-/* The whole index of @frame with the header @h and @nchunks chunks. */
+/* The whole index of @frame with the header @h. */
 static int write_index(const struct b2f_frame *frame,
-		       const struct b2f_frame_header *h, uint64_t nchunks,
-		       uint8_t **out, size_t *size)
+		       const struct b2f_frame_header *h, uint8_t **out,
+		       size_t *size)
 {
 	struct b2f_index_parts parts = {
 		.header = *h,
-		.nentries = nchunks,
+		.nentries = h->nbytes
+				    ? b2f_div_up_u64(h->nbytes,
+						     (uint32_t)h->chunksize)
+				    : 0,
 		.trailer_bytes = frame->trailer_bytes,
 		.trailer_len = frame->trailer_len,
 		.sealed = true,
@@ -101,23 +105,23 @@ static int write_index(const struct b2f_frame *frame,
 }
 
 int b2f_settings_change(const struct b2f_frame *frame,
-			const struct b2f_settings_now *now,
+			const struct b2f_frame_header *now,
 			const struct b2f_encoding *change,
 			struct b2f_frame **out)
 {
-	struct b2f_frame_header h = now->header;
-	/* Entries of zeros have no length where chunks have different sizes. */
-	bool varied = h.chunksize == 0;
+	struct b2f_frame_header h = *now;
 	uint8_t *index = NULL;
 	size_t size = 0;
 	int err = apply(change, &h);
 
 	*out = NULL;
-	if (err || is_same(&h, &now->header))
+	if (err || is_same(&h, now))
 		return err;
-	h.nbytes = varied ? 0 : now->nbytes;
+	/* Entries of zeros have no length where chunks have different sizes. */
+	if (h.chunksize == 0)
+		h.nbytes = 0;
 	h.cbytes = h.frame_len = 0;
-	err = write_index(frame, &h, varied ? 0 : now->nchunks, &index, &size);
+	err = write_index(frame, &h, &index, &size);
 	if (!err)
 		err = b2f_frame_derive(frame, index, size, out);
 	free(index);

@@ -11,19 +11,8 @@
 #include "frame/frame.h"
 
 /*
- * The settings of a frame at one moment, which may be newer than its index on
- * disk.
- */
-struct b2f_settings_now {
-	struct b2f_frame_header header;
-	/* Decoded bytes, and chunks. */
-	uint64_t nbytes;
-	uint64_t nchunks;
-};
-
-/*
- * Applies @change to @frame, whose settings are @now: *@out has the same data
- * and metalayers, and another header.  It lacks the places of chunks, which the
+ * Applies @change to @frame, whose header is @now, which may be newer than its
+ * index on disk: *@out has the same data and metalayers, and another header.  It lacks the places of chunks, which the
  * transaction knows.  *@out is NULL if nothing changes; else close it with
  * b2f_frame_close().
  *
@@ -31,7 +20,7 @@ struct b2f_settings_now {
  */
 B2F_MUST_CHECK
 int b2f_settings_change(const struct b2f_frame *frame,
-			const struct b2f_settings_now *now,
+			const struct b2f_frame_header *now,
 			const struct b2f_encoding *change,
 			struct b2f_frame **out);
 
