@@ -8,7 +8,7 @@
 #include "file/runtime_state.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 struct check {
 	struct b2f_runtime *runtime;

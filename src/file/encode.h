@@ -9,7 +9,7 @@
 #define B2F_FILE_ENCODE_H
 
 #include "file/record.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 struct b2f_chunk_writer;
 struct b2f_encoder;

@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "file/encode.h"
 #include "file/writer.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /* Sample of a chunk, at most. */
 #define SAMPLE_MAX (4u << 20)

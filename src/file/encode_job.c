@@ -9,9 +9,9 @@
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/writer.h"
-#include "frame/chunk_write.h"
-#include "frame/txn_commit.h"
-#include "frame/txn.h"
+#include "txn/chunk_write.h"
+#include "txn/txn_commit.h"
+#include "txn/txn.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {

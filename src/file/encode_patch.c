@@ -6,7 +6,7 @@
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/writer.h"
-#include "frame/chunk_write.h"
+#include "txn/chunk_write.h"
 #include "frame/frame_chunk.h"
 
 static void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)

@@ -43,7 +43,7 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 	int err = -ESTALE;
 
 	for (int i = 0; i < TRIES; i++) {
-		err = b2f_txn_new(*frame, B2F_TXN_FILE, locking_of(w),
+		err = b2f_txn_new(*frame, B2F_USE_FILE, locking_of(w),
 				   w->durability, &txn);
 		if (err != -ESTALE)
 			break;

@@ -2,7 +2,7 @@
 /*
  * file_commit.c - commits the changes of a file to disk
  *
- * An attempt, in the words of frame/txn.h:
+ * An attempt, in the words of txn/txn.h:
  *
  *   freeze   fixes the moment that is committed: all changes up to now
  *   encode   has the records of that moment encoded, while writers go on
@@ -24,10 +24,10 @@
 #include "file/reading.h"
 #include "file/relayout.h"
 #include "file/writer.h"
-#include "frame/txn_commit.h"
-#include "frame/txn.h"
-#include "frame/protocol.h"
-#include "frame/single_commit.h"
+#include "txn/txn_commit.h"
+#include "txn/txn.h"
+#include "txn/protocol.h"
+#include "txn/single_commit.h"
 #include "store/turn.h"
 
 

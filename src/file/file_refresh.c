@@ -3,7 +3,7 @@
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/frame_still.h"
-#include "frame/txn_commit.h"
+#include "txn/txn_commit.h"
 #include "store/turn.h"
 
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /*
  * An idle decoder or encoder keeps buffers up to this size.  Decoders keep

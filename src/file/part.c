@@ -8,7 +8,7 @@
 #include "file/encode.h"
 #include "file/gather.h"
 #include "file/writer.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /*
  * A write of this many bytes at the begin of a chunk is likely to fill it.  A

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "file/writer.h"
 #include "frame/frame_report.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 #include "store/turn.h"
 
 /* Attempts of a reader while the frame changes under it. */

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/writer.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 static uint32_t count_pages(uint32_t nbytes)
 {

@@ -22,7 +22,7 @@
 #include "file/reading.h"
 #include "file/relayout.h"
 #include "file/writer.h"
-#include "frame/chunk_write.h"
+#include "txn/chunk_write.h"
 #include "frame/layout_index.h"
 
 /*

@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/shape.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /* A write to the first bytes may change the magic of a .npy file. */
 static void forget_hint(struct b2f_writer *w, uint64_t off)

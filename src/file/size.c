@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "file/change.h"
 #include "file/writer.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 #include "frame/layout_index.h"
 
 /* Chunk @nchunk gets a record if it has none.  Locked. */

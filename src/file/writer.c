@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "base/monotonic.h"
 #include "file/reading.h"
-#include "frame/txn.h"
-#include "frame/garbage.h"
+#include "txn/txn.h"
+#include "txn/garbage.h"
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 

@@ -17,9 +17,9 @@
 #include "b2frame/write.h"
 #include "file/file_state.h"
 #include "file/record.h"
-#include "frame/txn.h"
-#include "frame/txn_commit.h"
-#include "frame/garbage.h"
+#include "txn/txn.h"
+#include "txn/txn_commit.h"
+#include "txn/garbage.h"
 
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };

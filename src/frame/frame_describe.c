@@ -8,7 +8,6 @@
 #include "b2frame/names.h"
 #include "b2frame/error.h"
 #include "blp/blp_store.h"
-#include "frame/txn.h"
 #include "frame/frame.h"
 
 /* Bytes of one metalayer that are shown, as hex digits. */
@@ -315,11 +314,6 @@ static json_t *describe_settings(const struct b2f_frame *frame)
 		describe_tensor(frame), "stands_for",
 		b2f_frame_stands_for(frame), "objects",
 		b2f_frame_objects(frame));
-}
-
-const char *b2f_frame_obstacle(struct b2f_frame *frame)
-{
-	return b2f_txn_obstacle(frame, B2F_TXN_FILE);
 }
 
 /* Frees @object.  Returns @err, or -ENOMEM. */

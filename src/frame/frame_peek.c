@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "blp/blp_store.h"
-#include "frame/txn.h"
+#include "frame/obstacle.h"
 #include "frame/frame.h"
 #include "frame/frame_blank.h"
 #include "frame/tensor.h"
@@ -103,7 +103,7 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (!peek->broken) {
 		peek->nbytes = b2f_frame_shown_nbytes(frame);
 		peek->is_npy = b2f_frame_is_npy(frame);
-		peek->read_only = b2f_txn_obstacle(frame, B2F_TXN_FILE);
+		peek->read_only = b2f_obstacle_find(frame, B2F_USE_FILE);
 		err = find_header(frame, &peek->has_npy_header);
 	}
 	b2f_frame_close(frame);
@@ -132,7 +132,7 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 	int err = open_whole(store, &frame);
 
 	if (!err)
-		peek->read_only = b2f_txn_obstacle(frame, B2F_TXN_FILE);
+		peek->read_only = b2f_obstacle_find(frame, B2F_USE_FILE);
 	b2f_frame_close(frame);
 	return err == -ENOMEM ? err : 0;
 }
@@ -170,7 +170,7 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	}
 	peek->nbytes = h.nbytes;
 	peek->cbytes = h.cbytes;
-	peek->read_only = b2f_txn_header_obstacle(&h);
+	peek->read_only = b2f_obstacle_in_header(&h);
 	if (has_array(index, &h) || may_be_tensor(index, &h))
 		return peek_array(store, peek);
 	return !peek->read_only && h.chunksize == 0 ? peek_varied(store, peek)

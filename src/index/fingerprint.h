@@ -30,7 +30,7 @@
 /*
  * Stands in the place of the type while our writer changes a contiguous frame;
  * there is no fingerprint then.  A foreign writer that puts a new trailer there
- * removes it, so our writer notices (frame/single_commit.c).
+ * removes it, so our writer notices (txn/single_commit.c).
  */
 #define B2F_FINGERPRINT_CLAIMED 5
 

@@ -152,7 +152,7 @@ const struct b2f_meta *b2f_meta_find(const struct b2f_meta_list *list,
  *
  *   bits 0..30    chunk id; in a contiguous frame the id of the chunk's range
  *                 (store/ranges.h), while the index on disk has a position
- *   bit 31        a transaction has written it (frame/txn.h); in no index
+ *   bit 31        a transaction has written it (txn/txn.h); in no index
  *   bits 32..61   identify this version of the chunk
  *   bit 62        the chunk has a seal, whose tag is bits 32..62
  *

@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "frame/ids.h"
+#include "txn/ids.h"
 #include "index/index_write.h"
 #include "index/tags.h"
 #include "make/sink.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "frame/frame_report.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 #include "index/index_write.h"
 
 static int by_number(const void *a, const void *b)

@@ -15,7 +15,7 @@
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 #include "make/build.h"
 #include "make/transcode.h"
 #include "store/write.h"

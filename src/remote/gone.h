@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "frame/ids.h"
+#include "txn/ids.h"
 
 /* Room for the text and its 0: the rest of the note is for marks and ids. */
 #define B2F_GONE_SIZE 1500

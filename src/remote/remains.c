@@ -10,7 +10,7 @@
 #include "b2frame/error.h"
 #include "base/sorted.h"
 #include "frame/frame.h"
-#include "frame/txn_ids.h"
+#include "txn/txn_ids.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"

@@ -9,7 +9,7 @@
 #ifndef B2F_REMOTE_REMAINS_H
 #define B2F_REMOTE_REMAINS_H
 
-#include "frame/ids.h"
+#include "txn/ids.h"
 #include "remote/remote_place.h"
 
 /* No writer takes so long from a chunk to its commit, s. */

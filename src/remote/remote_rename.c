@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 #include "remote/put.h"
 #include "make/pump.h"
 #include "make/sink.h"

@@ -6,7 +6,7 @@
 
 #include "frame/frame.h"
 #include "base/checked.h"
-#include "frame/txn_ids.h"
+#include "txn/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"

@@ -16,7 +16,7 @@
 
 #include "base/checked.h"
 #include "make/sink.h"
-#include "frame/txn_ids.h"
+#include "txn/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "frame/frame.h"
-#include "frame/txn_ids.h"
+#include "txn/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "store/files.h"

@@ -7,7 +7,7 @@
 #ifndef B2F_REMOTE_SWEEPER_H
 #define B2F_REMOTE_SWEEPER_H
 
-#include "frame/ids.h"
+#include "txn/ids.h"
 #include "remote/remote_place.h"
 
 /* The current index of a frame.  Zero-initialize it. */

@@ -2,8 +2,8 @@
 /* test_editor_others.c - an editor beside other programs */
 #include <criterion/criterion.h>
 
-#include "frame/editor_priv.h"
-#include "frame/txn_commit.h"
+#include "txn/editor_priv.h"
+#include "txn/txn_commit.h"
 #include "tests/support/editor_scene.h"
 
 TestSuite(editor_others, .init = editor_scene_begin, .fini = editor_scene_end);

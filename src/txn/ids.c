@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ids.c - lists of chunk ids */
-#include "frame/ids.h"
+#include "txn/ids.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -56,39 +56,20 @@
  *   chunk_write                data into new chunk files
  *   editor, editor_seal        the public verbs (b2frame/editor.h)
  *
- * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ * Layer: txn.  May include: base/ chunk/ index/ store/ frame/.
  *
  * Threads: the owner of a transaction holds a lock during every call, except
  * for the functions that say otherwise: those that read or write files.
  */
-#ifndef B2F_FRAME_TXN_H
-#define B2F_FRAME_TXN_H
+#ifndef B2F_TXN_TXN_H
+#define B2F_TXN_TXN_H
 
 #include "base/checked.h"
 #include "chunk/encoder.h"
-#include "frame/txn_state.h"
+#include "frame/obstacle.h"
+#include "txn/txn_state.h"
 #include "index/index_write.h"
 #include "store/lock.h"
-
-/* A chunk that is about to be put into a state. */
-struct b2f_txn_chunk {
-	uint64_t raw;
-	/* Stored bytes; 0 for an entry that has no file. */
-	uint32_t cbytes;
-};
-
-/* Kinds of changes to a frame. */
-enum b2f_txn_what {
-	/* Change the row of chunks: not that of an array. */
-	B2F_TXN_CHUNKS,
-	/* Write to it as to a file. */
-	B2F_TXN_FILE,
-	/*
-	 * Replace chunks by others of the same length, in any frame, one of
-	 * variable chunks too.
-	 */
-	B2F_TXN_ANY,
-};
 
 /* Whether to take part in the locks of C-Blosc2. */
 enum b2f_txn_locking {
@@ -106,18 +87,9 @@ enum b2f_txn_locking {
  * logged), -EBUSY, -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
-int b2f_txn_new(struct b2f_frame *frame, enum b2f_txn_what what,
+int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 		 enum b2f_txn_locking locking,
 		 struct b2f_durability *durability, struct b2f_txn **out);
-
-/*
- * The reason why @frame cannot be written to, or NULL. May read the head of a
- * chunk, or of all chunks if some tell no length.
- */
-const char *b2f_txn_obstacle(struct b2f_frame *frame, enum b2f_txn_what what);
-
-/* The same from just the header of a frame with chunks. */
-const char *b2f_txn_header_obstacle(const struct b2f_frame_header *h);
 
 /* Ties @txn to the version that @generation belongs to, or to none. */
 void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* txn_ids.c - chunk ids: used, and free */
-#include "frame/txn_ids.h"
+#include "txn/txn_ids.h"
 
 #include "base/checked.h"
 #include "base/sorted.h"
-#include "frame/protocol.h"
-#include "frame/txn.h"
+#include "txn/protocol.h"
+#include "txn/txn.h"
 #include "index/tags.h"
 
 /* The lazy reader of C-Blosc2 takes ids for int32. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* protocol.c - the steps of a commit that all protocols have */
-#include "frame/protocol.h"
+#include "txn/protocol.h"
 
 #include <time.h>
 

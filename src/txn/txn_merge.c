@@ -9,10 +9,10 @@
 
 #include "base/checked.h"
 #include "chunk/seal.h"
-#include "frame/txn.h"
-#include "frame/txn_ids.h"
-#include "frame/protocol.h"
-#include "frame/garbage.h"
+#include "txn/txn.h"
+#include "txn/txn_ids.h"
+#include "txn/protocol.h"
+#include "txn/garbage.h"
 
 static bool same_meta(const struct b2f_meta *a, const struct b2f_meta *b)
 {

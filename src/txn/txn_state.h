@@ -6,12 +6,12 @@
  * chunks have different sizes, a state has a table: old chunks keep their
  * sizes, and appended data go to new chunks.
  *
- * Layer: frame.  Threads: one at a time per state; functions with a transaction
+ * Layer: txn.  Threads: one at a time per state; functions with a transaction
  * as txn.h; the table of the working state changes only with the number of
  * chunks.
  */
-#ifndef B2F_FRAME_TXN_STATE_H
-#define B2F_FRAME_TXN_STATE_H
+#ifndef B2F_TXN_TXN_STATE_H
+#define B2F_TXN_TXN_STATE_H
 
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 
 #include "base/checked.h"
 #include "frame/frame.h"
-#include "frame/ids.h"
+#include "txn/ids.h"
 #include "index/entry_pages.h"
 #include "index/fingerprint.h"
 #include "programs/durability.h"
@@ -43,11 +43,18 @@ struct b2f_txn_state {
 	uint64_t cbytes;
 };
 
+/* A chunk that is about to be put into a state. */
+struct b2f_txn_chunk {
+	uint64_t raw;
+	/* Stored bytes; 0 for an entry that has no file. */
+	uint32_t cbytes;
+};
+
 /* A file that the index on disk names no more. */
 struct b2f_retired {
 	uint64_t number;
 	/* The ctime of the first index without it. */
-	int64_t since_ns;
+	int64_t left_ns;
 };
 
 /* In the order in which they were replaced. */

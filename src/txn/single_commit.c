@@ -22,14 +22,14 @@
  * for it nowhere else. So chunks that lie there are first moved, in a commit
  * that changes nothing else.
  */
-#include "frame/single_commit.h"
+#include "txn/single_commit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "frame/single_space.h"
-#include "frame/protocol.h"
+#include "txn/single_space.h"
+#include "txn/protocol.h"
 #include "index/fingerprint.h"
 
 /* An index on its way to the disk. */

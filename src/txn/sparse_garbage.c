@@ -11,7 +11,7 @@
  * where other programs use locks, one is held besides, so that none of them
  * reads what it has found in an index before.
  */
-#include "frame/garbage.h"
+#include "txn/garbage.h"
 
 #include <string.h>
 
@@ -21,10 +21,10 @@
 #include "chunk/seal.h"
 #include "frame/frame_hold.h"
 #include "frame/frame_report.h"
-#include "frame/txn_commit.h"
-#include "frame/txn_ids.h"
-#include "frame/protocol.h"
-#include "frame/txn.h"
+#include "txn/txn_commit.h"
+#include "txn/txn_ids.h"
+#include "txn/protocol.h"
+#include "txn/txn.h"
 #include "store/make.h"
 #include "store/turn.h"
 
@@ -92,7 +92,7 @@ static void remove_retired(const struct b2f_txn *txn,
 	err = b2f_store_name(store, hidden, NULL);
 	if (!err)
 		err = end_hidden(store, id,
-				 is_as_it_was(store, hidden, file->since_ns),
+				 is_as_it_was(store, hidden, file->left_ns),
 				 NULL);
 	/* If that fails, the next writer will find it. */
 	(void)err;

@@ -2,12 +2,12 @@
 /*
  * garbage.h - chunks of a transaction that no index names, or soon none
  *
- * Layer: frame.  Threads: as txn.h.
+ * Layer: txn.  Threads: as txn.h.
  */
-#ifndef B2F_FRAME_GARBAGE_H
-#define B2F_FRAME_GARBAGE_H
+#ifndef B2F_TXN_GARBAGE_H
+#define B2F_TXN_GARBAGE_H
 
-#include "frame/protocol.h"
+#include "txn/protocol.h"
 
 enum b2f_delete {
 	/* Files that no index has named. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* txn_commit.c - a state of a transaction becomes the frame on disk */
-#include "frame/txn_commit.h"
+#include "txn/txn_commit.h"
 
 #include <string.h>
 
 #include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "frame/garbage.h"
-#include "frame/txn.h"
-#include "frame/protocol.h"
-#include "frame/txn_ids.h"
+#include "txn/garbage.h"
+#include "txn/txn.h"
+#include "txn/protocol.h"
+#include "txn/txn_ids.h"
 
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 {

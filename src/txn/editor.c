@@ -4,11 +4,11 @@
 
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "frame/chunk_write.h"
-#include "frame/txn_commit.h"
-#include "frame/txn.h"
-#include "frame/garbage.h"
-#include "frame/editor_priv.h"
+#include "txn/chunk_write.h"
+#include "txn/txn_commit.h"
+#include "txn/txn.h"
+#include "txn/garbage.h"
+#include "txn/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
@@ -39,7 +39,7 @@ int b2f_editor_open_frame(const struct b2f_editor_options *options,
 	if (!editor)
 		return -ENOMEM;
 	err = b2f_txn_new(frame,
-			  options->any_kind ? B2F_TXN_ANY : B2F_TXN_CHUNKS,
+			  options->any_kind ? B2F_USE_ANY : B2F_USE_CHUNKS,
 			  B2F_TXN_LOCKING_IF_THERE, &editor->durability,
 			  &editor->cw.txn);
 	if (!err)

@@ -5,13 +5,13 @@
  * A transaction knows the header and the end of the trailer, byte for byte: a
  * program that changes anything of the frame changes these.
  *
- * Layer: frame.  Threads: as txn.h; b2f_txn_disk_has_changed() and _claim()
+ * Layer: txn.  Threads: as txn.h; b2f_txn_disk_has_changed() and _claim()
  * from any thread.
  */
-#ifndef B2F_FRAME_SINGLE_COMMIT_H
-#define B2F_FRAME_SINGLE_COMMIT_H
+#ifndef B2F_TXN_SINGLE_COMMIT_H
+#define B2F_TXN_SINGLE_COMMIT_H
 
-#include "frame/txn_commit.h"
+#include "txn/txn_commit.h"
 
 /*
  * Looks at the frame that is about to be changed.  Returns 0, -EROFS (two

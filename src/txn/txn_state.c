@@ -3,7 +3,7 @@
  * txn_state.c - all chunks of a frame at one moment: their places in the data,
  * and their stored sizes
  */
-#include "frame/txn_state.h"
+#include "txn/txn_state.h"
 
 #include <stdlib.h>
 #include <string.h>

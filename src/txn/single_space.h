@@ -2,12 +2,12 @@
 /*
  * single_space.h - free room in the file of a contiguous frame, and its use
  *
- * Layer: frame.  Threads: as txn.h.
+ * Layer: txn.  Threads: as txn.h.
  */
-#ifndef B2F_FRAME_SINGLE_SPACE_H
-#define B2F_FRAME_SINGLE_SPACE_H
+#ifndef B2F_TXN_SINGLE_SPACE_H
+#define B2F_TXN_SINGLE_SPACE_H
 
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /*
  * New ranges begin here or behind it: bytes before belong to the header, and to

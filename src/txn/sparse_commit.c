@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse_commit.c - a state of a transaction becomes a sparse frame */
-#include "frame/protocol.h"
+#include "txn/protocol.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/log_line.h"
 #include "frame/frame_still.h"
-#include "frame/garbage.h"
-#include "frame/txn_ids.h"
-#include "frame/txn.h"
+#include "txn/garbage.h"
+#include "txn/txn_ids.h"
+#include "txn/txn.h"
 
 /* A job for many files at once. */
 struct sync_all {

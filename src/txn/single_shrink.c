@@ -11,13 +11,13 @@
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.
  */
-#include "frame/protocol.h"
+#include "txn/protocol.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "frame/single_commit.h"
-#include "frame/single_space.h"
+#include "txn/single_commit.h"
+#include "txn/single_space.h"
 
 /* Each round makes room for the next one. */
 #define ROUNDS 4

@@ -2,13 +2,13 @@
 /*
  * editor_priv.h - between the source files of an editor
  *
- * Layer: frame.  Threads: as b2frame/editor.h.
+ * Layer: txn.  Threads: as b2frame/editor.h.
  */
-#ifndef B2F_FRAME_EDITOR_PRIV_H
-#define B2F_FRAME_EDITOR_PRIV_H
+#ifndef B2F_TXN_EDITOR_PRIV_H
+#define B2F_TXN_EDITOR_PRIV_H
 
 #include "b2frame/editor.h"
-#include "frame/chunk_write.h"
+#include "txn/chunk_write.h"
 
 struct b2f_editor {
 	/* The transaction, and how its chunks are written. */

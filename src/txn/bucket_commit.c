@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bucket_commit.c - a transaction of a frame in an object store */
-#include "frame/protocol.h"
+#include "txn/protocol.h"
 
-#include "frame/garbage.h"
-#include "frame/txn_ids.h"
-#include "frame/txn.h"
+#include "txn/garbage.h"
+#include "txn/txn_ids.h"
+#include "txn/txn.h"
 #include "store/make.h"
 
 /*

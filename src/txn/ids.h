@@ -2,10 +2,10 @@
 /*
  * ids.h - lists of chunk ids
  *
- * Layer: frame.  May include: base/.  Threads: a list is for one at a time.
+ * Layer: txn.  May include: base/.  Threads: a list is for one at a time.
  */
-#ifndef B2F_FRAME_IDS_H
-#define B2F_FRAME_IDS_H
+#ifndef B2F_TXN_IDS_H
+#define B2F_TXN_IDS_H
 
 #include <stddef.h>
 #include <stdint.h>

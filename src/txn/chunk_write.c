@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chunk_write.c - data into a new chunk file of a transaction */
-#include "frame/chunk_write.h"
+#include "txn/chunk_write.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "frame/txn_ids.h"
-#include "frame/protocol.h"
-#include "frame/txn.h"
+#include "txn/txn_ids.h"
+#include "txn/protocol.h"
+#include "txn/txn.h"
 #include "frame/settings.h"
 
 /*

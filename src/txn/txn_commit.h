@@ -2,14 +2,14 @@
 /*
  * txn_commit.h - a state of a transaction becomes the frame on disk
  *
- * Layer: frame.  Threads: as txn.h.
+ * Layer: txn.  Threads: as txn.h.
  */
-#ifndef B2F_FRAME_TXN_COMMIT_H
-#define B2F_FRAME_TXN_COMMIT_H
+#ifndef B2F_TXN_TXN_COMMIT_H
+#define B2F_TXN_TXN_COMMIT_H
 
 #include <time.h>
 
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /* A state on its way to the disk. */
 struct b2f_commit {

@@ -2,12 +2,12 @@
 /*
  * txn_ids.h - ids of chunk files: used, and free
  *
- * Layer: frame.  Threads: as txn.h.
+ * Layer: txn.  Threads: as txn.h.
  */
-#ifndef B2F_FRAME_TXN_IDS_H
-#define B2F_FRAME_TXN_IDS_H
+#ifndef B2F_TXN_TXN_IDS_H
+#define B2F_TXN_TXN_IDS_H
 
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /*
  * Makes an entry with the id of a new chunk file, or range of @size bytes.

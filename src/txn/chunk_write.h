@@ -2,15 +2,15 @@
 /*
  * chunk_write.h - data into a new chunk file of a transaction
  *
- * Layer: frame.  May include: base/ chunk/ index/ store/ array/.
+ * Layer: txn.  May include: base/ chunk/ index/ store/ frame/.
  *
  * Threads: any number of chunk writers of one transaction, with one lock.
  */
-#ifndef B2F_FRAME_CHUNK_WRITE_H
-#define B2F_FRAME_CHUNK_WRITE_H
+#ifndef B2F_TXN_CHUNK_WRITE_H
+#define B2F_TXN_CHUNK_WRITE_H
 
 #include "chunk/patch.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 struct b2f_chunk_writer {
 	struct b2f_txn *txn;

@@ -5,12 +5,12 @@
  * docs/commit.md describes the protocols of a directory (3) and a file (8),
  * docs/internals.md that of an object store.
  *
- * Layer: frame.  Threads: as txn.h; b2f_txn_lock_out() and _let_in() any.
+ * Layer: txn.  Threads: as txn.h; b2f_txn_lock_out() and _let_in() any.
  */
-#ifndef B2F_FRAME_PROTOCOL_H
-#define B2F_FRAME_PROTOCOL_H
+#ifndef B2F_TXN_PROTOCOL_H
+#define B2F_TXN_PROTOCOL_H
 
-#include "frame/txn_commit.h"
+#include "txn/txn_commit.h"
 
 struct b2f_protocol {
 	/* See struct b2f_store. */

@@ -3,14 +3,14 @@
  * single_space.c - free room in the file of a contiguous frame, and moving of
  * chunks
  */
-#include "frame/single_space.h"
+#include "txn/single_space.h"
 
 #include <stdlib.h>
 
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame_chunk.h"
-#include "frame/txn.h"
+#include "txn/txn.h"
 
 /*
  * With more chunks than this, a sample of this size decides whether to read

@@ -2,10 +2,10 @@
 /* editor_seal.c - replaces chunks by chunks of the same length */
 #include <string.h>
 
-#include "frame/chunk_write.h"
-#include "frame/txn.h"
+#include "txn/chunk_write.h"
+#include "txn/txn.h"
 #include "frame/settings.h"
-#include "frame/editor_priv.h"
+#include "txn/editor_priv.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"

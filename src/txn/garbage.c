@@ -7,15 +7,15 @@
  * older ones as long as they are few and young.  They also stay while a loss of
  * power may bring back an index that names them.
  */
-#include "frame/garbage.h"
+#include "txn/garbage.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "base/checked.h"
-#include "frame/protocol.h"
-#include "frame/txn_ids.h"
-#include "frame/txn.h"
+#include "txn/protocol.h"
+#include "txn/txn_ids.h"
+#include "txn/txn.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -147,7 +147,7 @@ static size_t count_due(const struct b2f_txn *txn)
 	int64_t until_ns = b2f_realtime_ns() - RETIRED_S * NS_PER_S;
 
 	n = nolder - b2f_min_u64(nolder, nkept);
-	while (n < nolder && r->files[n].since_ns <= until_ns)
+	while (n < nolder && r->files[n].left_ns <= until_ns)
 		n++;
 	return n;
 }
