@@ -48,6 +48,7 @@ static int blp_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	if (id != B2F_OBJECT_INDEX)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a Bloscpack file");
+	b->whole->quiet = store->quiet;
 	err = b->whole->ops->open(b->whole, id, &object, why);
 	if (err)
 		return err;
@@ -133,8 +134,9 @@ static int blp_look(const struct b2f_object *object,
 	return b2f_object_look(&inner, out);
 }
 
-static int blp_stat_index(struct b2f_store *store, struct stat *out)
+static int blp_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	(void)id;
 	return b2f_store_stat_index(blp_of(store)->whole, out);
 }
 
@@ -143,11 +145,6 @@ static void free_but_file(struct blp_store *b)
 	b2f_blp_fini(&b->blp);
 	free(b->made);
 	free(b);
-}
-
-static void blp_be_quiet(struct b2f_store *store)
-{
-	b2f_store_be_quiet(blp_of(store)->whole);
 }
 
 static void blp_free(struct b2f_store *store)
@@ -206,8 +203,7 @@ static const struct b2f_store_ops blp_ops = {
 	.read = blp_read,
 	.close = blp_close,
 	.look = blp_look,
-	.stat_index = blp_stat_index,
-	.be_quiet = blp_be_quiet,
+	.stat = blp_stat,
 	.free = blp_free,
 	.clone = blp_clone,
 	.check = blp_check,

@@ -123,8 +123,9 @@ static void decoded_close(struct b2f_object *object)
 	(void)object;
 }
 
-static int decoded_stat_index(struct b2f_store *store, struct stat *out)
+static int decoded_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	(void)id;
 	return b2f_store_stat_index(decoded_of(store)->frame->store, out);
 }
 
@@ -145,7 +146,7 @@ static const struct b2f_store_ops decoded_ops = {
 	.open = decoded_open,
 	.read = decoded_read,
 	.close = decoded_close,
-	.stat_index = decoded_stat_index,
+	.stat = decoded_stat,
 	.free = decoded_free,
 	.clone = decoded_clone,
 };

@@ -28,7 +28,7 @@ static int write_file(struct b2f_store *store, const uint8_t *bytes,
 	int err = b2f_store_put_head(store, bytes, size, now, why);
 
 	if (!err)
-		err = b2f_store_cut(store, size, UINT64_MAX, why);
+		err = b2f_store_cut(store, size, why);
 	return err ? err : b2f_store_sync_index(store, why);
 }
 

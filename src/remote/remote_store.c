@@ -217,29 +217,52 @@ int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why)
 	return held_renew(&remote_of(store)->held, why);
 }
 
-static int remote_stat_index(struct b2f_store *store, struct stat *out)
+static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	struct remote_store *r = remote_of(store);
 	struct b2f_remote_stat now;
-	int err = held_look(&remote_of(store)->held, &now);
+	int err;
 
+	if (id == B2F_OBJECT_INDEX || !store->sparse)
+		err = held_look(&r->held, &now);
+	else
+		err = b2f_remote_place_head(r->place, id & ~B2F_OBJECT_PENDING,
+					    &now, NULL, NULL);
 	if (!err)
 		b2f_remote_attributes(&now, out);
 	return err;
 }
 
-/* Begins: pins the stamped version; reads from now on are of that. */
-static int remote_stamp_index(struct b2f_store *store, bool begins,
-			      struct b2f_frame_stamp *out)
+static struct b2f_frame_stamp own_stamp(struct b2f_remote_place *place)
+{
+	struct b2f_frame_stamp own;
+
+	pthread_mutex_lock(&place->lock);
+	own = b2f_remote_stamp(&place->own);
+	pthread_mutex_unlock(&place->lock);
+	return own;
+}
+
+/* To begin pins the stamped version; reads from now on are of that. */
+static int remote_stamp(struct b2f_store *store, enum b2f_stamp what,
+			struct b2f_frame_stamp *out)
 {
 	struct held *held = &remote_of(store)->held;
 	struct b2f_remote_stat now;
-	int err;
+	int err = 0;
 
-	if (begins)
+	switch (what) {
+	case B2F_STAMP_NOW:
+		err = held_look(held, &now);
+		if (!err)
+			*out = b2f_remote_stamp(&now);
+		break;
+	case B2F_STAMP_BEGIN:
 		return held_begin(held, out);
-	err = held_look(held, &now);
-	if (!err)
-		*out = b2f_remote_stamp(&now);
+	case B2F_STAMP_OWN:
+		*out = own_stamp(held->place);
+		break;
+	}
 	return err;
 }
 
@@ -584,8 +607,7 @@ static int remote_clone(struct b2f_store *store, struct b2f_store **out,
 	.open = remote_open, .read = remote_read, .close = remote_close,       \
 	.expect = remote_expect, .prefetch = remote_prefetch,                  \
 	.distrust = remote_distrust,                                           \
-	.look = remote_look, .stat_index = remote_stat_index,                  \
-	.stamp_index = remote_stamp_index,                                     \
+	.look = remote_look, .stat = remote_stat, .stamp = remote_stamp,       \
 	.free = remote_free, .clone = remote_clone
 
 static const struct b2f_store_ops web_ops = {

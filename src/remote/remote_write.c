@@ -40,10 +40,13 @@ static bool has_version(struct b2f_remote_place *place)
 	return has;
 }
 
-static int remote_lock(struct b2f_store *store, struct b2f_why *why)
+/* The lock ends with the store. */
+static int remote_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
 
+	if (!on)
+		return 0;
 	if (!has_version(place))
 		return b2f_why_set(why, -EROFS,
 				   "the server tells no version of its index "
@@ -91,13 +94,11 @@ static int remote_write(const struct b2f_object *object, uint64_t off,
 	return err ? b2f_why_set(why, err, "write: %s", b2f_strerror(err)) : 0;
 }
 
-static int remote_publish(struct b2f_object *object, int64_t id,
-			  struct b2f_why *why)
+static int publish(struct b2f_object *object, struct b2f_why *why)
 {
 	struct b2f_upload *up = b2f_upload_of(object);
 	int err = b2f_upload_send(up);
 
-	(void)id;
 	if (err) {
 		(void)b2f_upload_give_up(up);
 		return b2f_why_set(why, err, "send: %s", b2f_strerror(err));
@@ -118,21 +119,28 @@ static int remote_inherit(const struct b2f_object *object,
 }
 
 /* Objects on the server are durable. */
-static int remote_settle(const struct b2f_object *object, enum b2f_settle how,
+static int remote_settle(struct b2f_store *store,
+			 const struct b2f_object *object, enum b2f_settle how,
 			 struct b2f_why *why)
 {
-	struct b2f_upload *up = object->data ? b2f_upload_of(object) : NULL;
+	struct b2f_upload *up =
+		object && object->data ? b2f_upload_of(object) : NULL;
 
+	(void)store;
 	if (!up || up->id < 0 || how == B2F_SETTLE_SOON)
 		return 0;
 	return b2f_upload_settle(up, why);
 }
 
-static int remote_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
+static int remote_name(struct b2f_store *store, int64_t id,
+		       struct b2f_object *object, struct b2f_why *why)
 {
-	struct b2f_upload *up = b2f_upload_find(place_of(store), number_of(id));
+	struct b2f_upload *up;
 	int err = 0;
 
+	if (object)
+		return publish(object, why);
+	up = b2f_upload_find(place_of(store), number_of(id));
 	if (!up)
 		return b2f_why_set(why, -ENOENT, "it was not sent");
 	if (id & B2F_OBJECT_PENDING)
@@ -288,17 +296,6 @@ static int remote_install(struct b2f_store *store,
 	return err == -EEXIST ? -ESTALE : err;
 }
 
-static int remote_own_stamp(struct b2f_store *store,
-			    struct b2f_frame_stamp *out)
-{
-	struct b2f_remote_place *place = place_of(store);
-
-	pthread_mutex_lock(&place->lock);
-	*out = b2f_remote_stamp(&place->own);
-	pthread_mutex_unlock(&place->lock);
-	return 0;
-}
-
 /* Orphans and uncommitted chunks are found by listing. */
 static int remote_first_id(struct b2f_store *store, uint64_t *id,
 			   struct b2f_why *why)
@@ -309,15 +306,6 @@ static int remote_first_id(struct b2f_store *store, uint64_t *id,
 	*id = b2f_max_u64(*id, place->next_id);
 	pthread_mutex_unlock(&place->lock);
 	return b2f_remote_raise_id(place, id, why);
-}
-
-/* What was put is durable. */
-static int remote_sync(struct b2f_store *store, bool names, struct b2f_why *why)
-{
-	(void)store;
-	(void)names;
-	(void)why;
-	return 0;
 }
 
 static bool remote_is_due(struct b2f_store *store)
@@ -358,34 +346,14 @@ static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 }
 
 static int remote_remove(struct b2f_store *store, int64_t id,
-			 struct b2f_why *why)
+			 const struct b2f_range *range, struct b2f_why *why)
 {
 	uint64_t number = (uint64_t)id;
 
+	(void)range;
 	if (id >= 0)
 		return remote_sweep(store, &number, 1, why);
 	keep_index(place_of(store), NULL);
-	return 0;
-}
-
-static int remote_identify(struct b2f_store *store, int64_t id,
-			   struct b2f_frame_stamp *out)
-{
-	struct b2f_remote_place *place = place_of(store);
-	struct b2f_remote_stat now;
-	struct stat st;
-	int err;
-
-	if (id == B2F_OBJECT_INDEX)
-		err = b2f_remote_place_look(place, 0, &now);
-	else
-		err = b2f_remote_place_head(place, number_of(id), &now, NULL,
-					    NULL);
-	if (err)
-		return err;
-	/* Now with its time. */
-	b2f_remote_attributes(&now, &st);
-	*out = b2f_frame_stamp_of(&st);
 	return 0;
 }
 
@@ -398,18 +366,14 @@ static int remote_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id)
 const struct b2f_store_write_ops b2f_remote_write = {
 	.lock = remote_lock,
 	.create = remote_create,
-	.publish = remote_publish,
 	.write = remote_write,
 	.inherit = remote_inherit,
 	.settle = remote_settle,
 	.name = remote_name,
 	.install = remote_install,
 	.first_id = remote_first_id,
-	.sync = remote_sync,
 	.remove = remote_remove,
 	.is_due = remote_is_due,
 	.sweep = remote_sweep,
-	.identify = remote_identify,
 	.list = remote_list,
-	.own_stamp = remote_own_stamp,
 };

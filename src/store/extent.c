@@ -28,6 +28,7 @@ static int extent_open(struct b2f_store *store, int64_t id,
 	if (id != B2F_OBJECT_INDEX)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a contiguous frame");
+	extent->whole->quiet = store->quiet;
 	err = extent->whole->ops->open(extent->whole, id, &object, why);
 	if (err)
 		return err;
@@ -85,14 +86,10 @@ static void extent_close(struct b2f_object *object)
 	inner.store->ops->close(&inner);
 }
 
-static int extent_stat_index(struct b2f_store *store, struct stat *out)
+static int extent_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	(void)id;
 	return b2f_store_stat_index(extent_of(store)->whole, out);
-}
-
-static void extent_be_quiet(struct b2f_store *store)
-{
-	b2f_store_be_quiet(extent_of(store)->whole);
 }
 
 static void extent_free(struct b2f_store *store)
@@ -114,8 +111,7 @@ static const struct b2f_store_ops extent_ops = {
 	.read = extent_read,
 	.close = extent_close,
 	.expect = extent_expect,
-	.stat_index = extent_stat_index,
-	.be_quiet = extent_be_quiet,
+	.stat = extent_stat,
 	.free = extent_free,
 	.clone = extent_clone,
 };

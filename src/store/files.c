@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - the stores of a filesystem: a directory, or a single file */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,22 +132,35 @@ static void dir_close(struct b2f_object *object)
 	close(object->fd);
 }
 
-static int dir_stat_index(struct b2f_store *store, struct stat *out)
+static int dir_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
-	if (fstatat(b2f_files_of(store)->fd, B2F_INDEX_NAME, out,
-		    AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return 0;
+	int64_t tries[B2F_FILES_TRIES];
+	int n = b2f_files_tries(id, tries), ret = -1;
+	char buf[B2F_CHUNK_NAME_SIZE];
+
+	for (int i = 0; i < n && ret; i++) {
+		ret = fstatat(b2f_files_of(store)->fd,
+			      b2f_files_name(tries[i], buf), out,
+			      AT_SYMLINK_NOFOLLOW);
+		if (ret && errno != ENOENT)
+			break;
+	}
+	return ret ? -errno : 0;
 }
 
 static int file_open(struct b2f_store *store, int64_t id,
 		     struct b2f_object *out, struct b2f_why *why)
 {
+	struct b2f_files *files = b2f_files_of(store);
+
 	if (id != B2F_OBJECT_INDEX)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a contiguous frame");
 	/* All objects share the one descriptor of the store. */
-	return adopt(store, b2f_files_of(store)->fd, out, why);
+	if (store->quiet && !atomic_exchange(&files->is_quiet, true))
+		/* Fails for another user's file. */
+		(void)!fcntl(files->fd, F_SETFL, O_NONBLOCK | O_NOATIME);
+	return adopt(store, files->fd, out, why);
 }
 
 static void file_close(struct b2f_object *object)
@@ -154,15 +168,10 @@ static void file_close(struct b2f_object *object)
 	(void)object;
 }
 
-static int file_stat_index(struct b2f_store *store, struct stat *out)
+static int file_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	(void)id;
 	return fstat(b2f_files_of(store)->fd, out) ? -errno : 0;
-}
-
-/* All objects share the one descriptor; fails for another user's file. */
-static void file_be_quiet(struct b2f_store *store)
-{
-	(void)!fcntl(b2f_files_of(store)->fd, F_SETFL, O_NONBLOCK | O_NOATIME);
 }
 
 static void files_free(struct b2f_store *store)
@@ -213,7 +222,7 @@ static const struct b2f_store_ops dir_ops = {
 	.expect = dir_expect,
 	.close = dir_close,
 	.look = files_look,
-	.stat_index = dir_stat_index,
+	.stat = dir_stat,
 	.free = files_free,
 	.clone = dir_clone,
 	.write = &b2f_files_write,
@@ -225,8 +234,8 @@ static const struct b2f_store_ops file_ops = {
 	.was_written = files_was_written,
 	.close = file_close,
 	.look = files_look,
-	.stat_index = file_stat_index,
-	.be_quiet = file_be_quiet,
+	.stat = file_stat,
+	.stamp = b2f_files_single_stamp,
 	.free = files_free,
 	.clone = file_clone,
 	.write = &b2f_files_single_write,

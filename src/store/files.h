@@ -33,6 +33,8 @@ struct b2f_files {
 	int fd;
 	/* Made by this process, and no writer has begun yet. */
 	bool is_new;
+	/* Reads by @fd do not change access times any more. */
+	_Atomic bool is_quiet;
 	/* For a single file: its directory and name; NULL: not known. */
 	int home_fd;
 	char *home_name;

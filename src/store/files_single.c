@@ -96,12 +96,26 @@ static int open_again(int fd)
 	return b2f_files_open_followed(AT_FDCWD, path, O_RDWR | O_NOATIME);
 }
 
-static int single_lock(struct b2f_store *store, struct b2f_why *why)
+static void unlock(struct b2f_store *store)
+{
+	struct b2f_files_writer *w = writer_of(store);
+
+	if (!w || w->fd < 0)
+		return;
+	(void)!flock(w->fd, LOCK_UN);
+	close_writer(w);
+}
+
+static int single_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
 	struct b2f_files_writer *w;
 	struct stat st;
 	int err;
 
+	if (!on) {
+		unlock(store);
+		return 0;
+	}
 	err = need_writer(b2f_files_of(store));
 	if (err)
 		return err;
@@ -129,16 +143,6 @@ static int single_lock(struct b2f_store *store, struct b2f_why *why)
 	/* An earlier writer may have left unsynced data. */
 	w->nbegun = w->nsynced + 1;
 	return 0;
-}
-
-static void single_unlock(struct b2f_store *store)
-{
-	struct b2f_files_writer *w = writer_of(store);
-
-	if (!w || w->fd < 0)
-		return;
-	(void)!flock(w->fd, LOCK_UN);
-	close_writer(w);
 }
 
 static void begin_change(struct b2f_files_writer *w, bool is_head)
@@ -222,24 +226,6 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
 }
 
 /*
- * A header overwrites bytes that have a place on the disk, so the length of the
- * file stays, and no journal has to be written.
- */
-static int single_sync(struct b2f_store *store, bool names, struct b2f_why *why)
-{
-	struct b2f_files_writer *w = writer_of(store);
-	bool is_synced;
-
-	(void)names;
-	pthread_mutex_lock(&w->lock);
-	is_synced = w->nsynced == w->nbegun;
-	pthread_mutex_unlock(&w->lock);
-	if (!is_synced)
-		return sync_all(w, why);
-	return b2f_files_fdatasync(w->fd) ? failed("fdatasync", why) : 0;
-}
-
-/*
  * Writes the data before the header that names them.  A new file without
  * extents on the disk needs no wait: the journal keeps extents and length
  * together, so a loss of power leaves the file empty or whole.  If it has
@@ -262,11 +248,30 @@ static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 	return 0;
 }
 
-static int single_settle(const struct b2f_object *object, enum b2f_settle how,
+/*
+ * A header overwrites bytes that have a place on the disk, so the length of the
+ * file stays, and no journal has to be written.
+ */
+static int sync_head(struct b2f_files_writer *w, struct b2f_why *why)
+{
+	bool is_synced;
+
+	pthread_mutex_lock(&w->lock);
+	is_synced = w->nsynced == w->nbegun;
+	pthread_mutex_unlock(&w->lock);
+	if (!is_synced)
+		return sync_all(w, why);
+	return b2f_files_fdatasync(w->fd) ? failed("fdatasync", why) : 0;
+}
+
+static int single_settle(struct b2f_store *store,
+			 const struct b2f_object *object, enum b2f_settle how,
 			 struct b2f_why *why)
 {
-	struct b2f_files_writer *w = writer_of(object->store);
+	struct b2f_files_writer *w = writer_of(store);
 
+	if (!object)
+		return sync_head(w, why);
 	/* fsync will report an error. */
 	if (how == B2F_SETTLE_SOON)
 		(void)sync_file_range(w->fd, (off_t)object->base,
@@ -311,28 +316,31 @@ static void punch(struct b2f_files_writer *w, uint64_t off, uint64_t size)
 	end_change(w, ret == 0);
 }
 
-static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
-		      struct b2f_why *why)
+static int single_remove(struct b2f_store *store, int64_t id,
+			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	int err = 0;
 
-	if (size != UINT64_MAX) {
-		punch(w, off, size);
+	(void)id;
+	if (range->size != UINT64_MAX) {
+		punch(w, range->off, range->size);
 		return 0;
 	}
 	begin_change(w, false);
-	if (ftruncate(w->fd, (off_t)off))
+	if (ftruncate(w->fd, (off_t)range->off))
 		err = failed("truncate", why);
 	end_change(w, true);
 	return err;
 }
 
-static int single_own_stamp(struct b2f_store *store,
-			    struct b2f_frame_stamp *out)
+int b2f_files_single_stamp(struct b2f_store *store, enum b2f_stamp what,
+			   struct b2f_frame_stamp *out)
 {
 	struct b2f_files_writer *w = writer_of(store);
 
+	if (what != B2F_STAMP_OWN)
+		return b2f_store_identify(store, B2F_OBJECT_INDEX, out);
 	pthread_mutex_lock(&w->lock);
 	*out = w->own;
 	pthread_mutex_unlock(&w->lock);
@@ -357,25 +365,14 @@ static int single_has_changed(struct b2f_store *store)
 	return ret;
 }
 
-static int single_identify(struct b2f_store *store, int64_t id,
-			   struct b2f_frame_stamp *out)
-{
-	(void)id;
-	return single_own_stamp(store, out);
-}
-
 const struct b2f_store_write_ops b2f_files_single_write = {
 	.lock = single_lock,
-	.unlock = single_unlock,
 	.create = single_create,
 	.write = single_write,
 	.inherit = single_inherit,
 	.settle = single_settle,
-	.sync = single_sync,
-	.identify = single_identify,
 	.install = single_install,
-	.cut = single_cut,
-	.own_stamp = single_own_stamp,
+	.remove = single_remove,
 	.has_changed = single_has_changed,
 };
 

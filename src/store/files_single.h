@@ -13,6 +13,11 @@ struct b2f_files_writer;
 
 extern const struct b2f_store_write_ops b2f_files_single_write;
 
+/* Like stamp() of struct b2f_store_ops. */
+B2F_MUST_CHECK
+int b2f_files_single_stamp(struct b2f_store *store, enum b2f_stamp what,
+			   struct b2f_frame_stamp *out);
+
 /* Frees what writing to a single file took.  NULL does nothing. */
 void b2f_files_single_fini(struct b2f_files_writer *writer);
 

@@ -16,20 +16,17 @@ static int failed(const char *verb, const char *name, struct b2f_why *why)
 			   strerror(errno));
 }
 
-static int dir_lock(struct b2f_store *store, struct b2f_why *why)
+static int dir_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
 	int dir = b2f_files_of(store)->fd;
 
+	if (!on)
+		return flock(dir, LOCK_UN);
 	/* Not a full check, but it notices read-only mounts. */
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
 		return b2f_why_set(why, -errno, "write to the directory: %s",
 				   strerror(errno));
 	return b2f_files_lock(dir, why);
-}
-
-static void dir_unlock(struct b2f_store *store)
-{
-	(void)!flock(b2f_files_of(store)->fd, LOCK_UN);
 }
 
 /*
@@ -55,14 +52,12 @@ static int create_unnamed(struct b2f_store *store, int64_t id,
 	return 0;
 }
 
-static int dir_publish(struct b2f_object *object, int64_t id,
-		       struct b2f_why *why)
+/* Gives @object its first name. */
+static int publish(struct b2f_object *object, int64_t id, struct b2f_why *why)
 {
 	char buf[B2F_CHUNK_NAME_SIZE], path[48];
 	const char *name = b2f_files_name(id, buf);
 
-	if (!object->unnamed)
-		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
 	if (linkat(AT_FDCWD, path, b2f_files_of(object->store)->fd, name,
 		   AT_SYMLINK_FOLLOW))
@@ -152,19 +147,6 @@ static int dir_inherit(const struct b2f_object *object,
 				 mtime, why);
 }
 
-static int dir_settle(const struct b2f_object *object, enum b2f_settle how,
-		      struct b2f_why *why)
-{
-	/* fsync will report an error. */
-	if (how == B2F_SETTLE_SOON)
-		(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-	if (how == B2F_SETTLE_ORDER)
-		return b2f_files_write_out(object->fd, why);
-	if (how == B2F_SETTLE_DURABLE && b2f_files_fsync(object->fd))
-		return b2f_why_set(why, -errno, "fsync: %s", strerror(errno));
-	return 0;
-}
-
 /*
  * Renames @from to @to, which must not exist.  Filesystems without
  * RENAME_NOREPLACE need a hard link, or a check before.
@@ -186,11 +168,14 @@ static int rename_new(int dir, const char *from, const char *to)
 	return renameat(dir, from, dir, to);
 }
 
-static int dir_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
+static int dir_name(struct b2f_store *store, int64_t id,
+		    struct b2f_object *object, struct b2f_why *why)
 {
 	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
 	int dir = b2f_files_of(store)->fd;
 
+	if (object)
+		return publish(object, id, why);
 	b2f_files_name(id ^ B2F_OBJECT_PENDING, from);
 	b2f_files_name(id, to);
 	if (id & B2F_OBJECT_PENDING ? renameat(dir, from, dir, to)
@@ -234,46 +219,40 @@ static int sync_index(int dir, struct b2f_why *why)
 	return err;
 }
 
-static int dir_sync(struct b2f_store *store, bool names, struct b2f_why *why)
+static int sync_names(int dir, struct b2f_why *why)
 {
-	int dir = b2f_files_of(store)->fd;
-
-	if (!names)
-		return sync_index(dir, why);
 	/* Some filesystems have no fsync for directories, and need none. */
 	if (b2f_files_fsync(dir) && errno != EINVAL && errno != EBADF)
 		return failed("fsync", "the directory", why);
 	return 0;
 }
 
-static int dir_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
+static int dir_settle(struct b2f_store *store, const struct b2f_object *object,
+		      enum b2f_settle how, struct b2f_why *why)
+{
+	if (how == B2F_SETTLE_NAMES)
+		return sync_names(b2f_files_of(store)->fd, why);
+	if (!object)
+		return sync_index(b2f_files_of(store)->fd, why);
+	/* fsync will report an error. */
+	if (how == B2F_SETTLE_SOON)
+		(void)sync_file_range(object->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	if (how == B2F_SETTLE_ORDER)
+		return b2f_files_write_out(object->fd, why);
+	if (how == B2F_SETTLE_DURABLE && b2f_files_fsync(object->fd))
+		return b2f_why_set(why, -errno, "fsync: %s", strerror(errno));
+	return 0;
+}
+
+static int dir_remove(struct b2f_store *store, int64_t id,
+		      const struct b2f_range *range, struct b2f_why *why)
 {
 	char buf[B2F_CHUNK_NAME_SIZE];
 	const char *name = b2f_files_name(id, buf);
 
+	(void)range;
 	if (unlinkat(b2f_files_of(store)->fd, name, 0) && errno != ENOENT)
 		return failed("remove", name, why);
-	return 0;
-}
-
-static int dir_identify(struct b2f_store *store, int64_t id,
-			struct b2f_frame_stamp *out)
-{
-	int64_t tries[B2F_FILES_TRIES];
-	int n = b2f_files_tries(id, tries), ret = -1;
-	char buf[B2F_CHUNK_NAME_SIZE];
-	struct stat st;
-
-	for (int i = 0; i < n && ret; i++) {
-		ret = fstatat(b2f_files_of(store)->fd,
-			      b2f_files_name(tries[i], buf), &st,
-			      AT_SYMLINK_NOFOLLOW);
-		if (ret && errno != ENOENT)
-			break;
-	}
-	if (ret)
-		return -errno;
-	*out = b2f_frame_stamp_of(&st);
 	return 0;
 }
 
@@ -285,16 +264,12 @@ static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 
 const struct b2f_store_write_ops b2f_files_write = {
 	.lock = dir_lock,
-	.unlock = dir_unlock,
 	.create = dir_create,
-	.publish = dir_publish,
 	.write = dir_write,
 	.inherit = dir_inherit,
 	.settle = dir_settle,
 	.name = dir_name,
 	.install = dir_install,
-	.sync = dir_sync,
 	.remove = dir_remove,
-	.identify = dir_identify,
 	.list = dir_list,
 };

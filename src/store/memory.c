@@ -45,8 +45,9 @@ static void memory_close(struct b2f_object *object)
 	(void)object;
 }
 
-static int memory_stat_index(struct b2f_store *store, struct stat *out)
+static int memory_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
+	(void)id;
 	memset(out, 0, sizeof(*out));
 	out->st_mode = S_IFREG | 0400;
 	out->st_size = (off_t)((struct memory_store *)store)->size;
@@ -75,7 +76,7 @@ static const struct b2f_store_ops memory_ops = {
 	.open = memory_open,
 	.read = memory_read,
 	.close = memory_close,
-	.stat_index = memory_stat_index,
+	.stat = memory_stat,
 	.free = memory_free,
 	.clone = memory_clone,
 };

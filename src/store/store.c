@@ -32,16 +32,14 @@ int b2f_store_clone(struct b2f_store *store, struct b2f_store **out,
 {
 	int err = store->ops->clone(store, out, why);
 
-	if (!err && store->quiet)
-		b2f_store_be_quiet(*out);
+	if (!err)
+		(*out)->quiet = store->quiet;
 	return err;
 }
 
 void b2f_store_be_quiet(struct b2f_store *store)
 {
 	store->quiet = true;
-	if (store->ops->be_quiet)
-		store->ops->be_quiet(store);
 }
 
 /* Opens a chunk of a contiguous frame: a range of its file. */
@@ -134,7 +132,7 @@ int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
 
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 {
-	return store->ops->stat_index(store, out);
+	return store->ops->stat(store, B2F_OBJECT_INDEX, out);
 }
 
 static int64_t in_ns(struct timespec t)
@@ -153,24 +151,38 @@ struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
 	};
 }
 
-int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
+int b2f_store_identify(struct b2f_store *store, int64_t id,
+		       struct b2f_frame_stamp *out)
 {
 	struct stat st;
-	int err;
+	int err = store->ops->stat(store, id, &st);
 
-	if (store->ops->stamp_index)
-		return store->ops->stamp_index(store, false, out);
-	err = b2f_store_stat_index(store, &st);
 	if (!err)
 		*out = b2f_frame_stamp_of(&st);
 	return err;
 }
 
+static int stamp(struct b2f_store *store, enum b2f_stamp what,
+		 struct b2f_frame_stamp *out)
+{
+	return store->ops->stamp
+		       ? store->ops->stamp(store, what, out)
+		       : b2f_store_identify(store, B2F_OBJECT_INDEX, out);
+}
+
+int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out)
+{
+	return stamp(store, B2F_STAMP_NOW, out);
+}
+
 int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out)
 {
-	return store->ops->stamp_index
-		       ? store->ops->stamp_index(store, true, out)
-		       : b2f_store_stamp_index(store, out);
+	return stamp(store, B2F_STAMP_BEGIN, out);
+}
+
+int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out)
+{
+	return stamp(store, B2F_STAMP_OWN, out);
 }
 
 bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp)

@@ -68,6 +68,14 @@ struct b2f_object {
 	bool unnamed;
 };
 
+/* Stamps of the index. */
+enum b2f_stamp {
+	/* See b2f_store_stamp_index(), _begin_index() and _own_stamp(). */
+	B2F_STAMP_NOW,
+	B2F_STAMP_BEGIN,
+	B2F_STAMP_OWN,
+};
+
 struct b2f_store_ops {
 	/*
 	 * Opens the file of object @id for reading into @out; in a contiguous
@@ -83,7 +91,10 @@ struct b2f_store_ops {
 	/* See b2f_object_expect(); NULL: there is nothing to gain. */
 	void (*expect)(const struct b2f_object *object, uint64_t off,
 		       uint64_t n);
-	/* See b2f_store_prefetch(); NULL: there is nothing to gain. */
+	/*
+	 * See b2f_store_prefetch(); NULL: there is nothing to gain, as objects
+	 * are near.
+	 */
 	void (*prefetch)(struct b2f_store *store, int64_t id, uint64_t n);
 	/* See b2f_store_distrust(); NULL: there are no cached copies. */
 	bool (*distrust)(struct b2f_store *store, int64_t id);
@@ -92,16 +103,14 @@ struct b2f_store_ops {
 	/* See b2f_object_look(); NULL: objects should not stay open. */
 	int (*look)(const struct b2f_object *object,
 		    struct b2f_frame_stamp *out);
-	/* fstat(2) of the index. */
-	int (*stat_index)(struct b2f_store *store, struct stat *out);
-	/* See b2f_store_be_quiet(); NULL: opening an object is always quiet. */
-	void (*be_quiet)(struct b2f_store *store);
 	/*
-	 * See b2f_store_stamp_index(), or if @begins b2f_store_begin_index();
-	 * NULL: stat_index() has the stamp.
+	 * fstat(2) of object @id; in a contiguous store of its file.  Finds a
+	 * pending object as open() does.
 	 */
-	int (*stamp_index)(struct b2f_store *store, bool begins,
-			   struct b2f_frame_stamp *out);
+	int (*stat)(struct b2f_store *store, int64_t id, struct stat *out);
+	/* See enum b2f_stamp; NULL: stat() has all of them. */
+	int (*stamp)(struct b2f_store *store, enum b2f_stamp what,
+		     struct b2f_frame_stamp *out);
 	void (*free)(struct b2f_store *store);
 	/* See the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
@@ -125,6 +134,8 @@ enum b2f_settle {
 	B2F_SETTLE_ORDER,
 	/* Durable (fsync). */
 	B2F_SETTLE_DURABLE,
+	/* Of no object: the names are durable. */
+	B2F_SETTLE_NAMES,
 };
 
 /* The index to replace. */
@@ -146,45 +157,41 @@ struct b2f_install {
 
 /* See the functions of store/write.h. */
 struct b2f_store_write_ops {
-	int (*lock)(struct b2f_store *store, struct b2f_why *why);
-	/* NULL: the lock ends with the store. */
-	void (*unlock)(struct b2f_store *store);
+	/* Locks, or unlocks if not @on. */
+	int (*lock)(struct b2f_store *store, bool on, struct b2f_why *why);
 	int (*create)(struct b2f_store *store, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why);
-	/* NULL: objects have their names from the beginning. */
-	int (*publish)(struct b2f_object *object, int64_t id,
-		       struct b2f_why *why);
 	int (*write)(const struct b2f_object *object, uint64_t off,
 		     const void *buf, size_t n, struct b2f_why *why);
 	int (*inherit)(const struct b2f_object *object,
 		       const struct timespec *mtime, struct b2f_why *why);
-	int (*settle)(const struct b2f_object *object, enum b2f_settle how,
-		      struct b2f_why *why);
-	int (*name)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	/* @object NULL: the installed index, or with B2F_SETTLE_NAMES none. */
+	int (*settle)(struct b2f_store *store, const struct b2f_object *object,
+		      enum b2f_settle how, struct b2f_why *why);
+	/*
+	 * See b2f_store_name(), or for an @object that was created without a
+	 * name b2f_object_publish().  NULL: objects have no names of their own.
+	 */
+	int (*name)(struct b2f_store *store, int64_t id,
+		    struct b2f_object *object, struct b2f_why *why);
 	int (*install)(struct b2f_store *store, const struct b2f_install *what,
 		       struct b2f_why *why);
 	/* See b2f_store_first_id(); NULL: nothing more is known. */
 	int (*first_id)(struct b2f_store *store, uint64_t *id,
 			struct b2f_why *why);
-	/* See b2f_store_sync_index(), or if @names b2f_store_sync_names(). */
-	int (*sync)(struct b2f_store *store, bool names, struct b2f_why *why);
-	int (*remove)(struct b2f_store *store, int64_t id, struct b2f_why *why);
+	/*
+	 * Removes object @id; in a contiguous store frees the bytes @range of
+	 * its file, or those from @range->off on if it has the size UINT64_MAX.
+	 */
+	int (*remove)(struct b2f_store *store, int64_t id,
+		      const struct b2f_range *range, struct b2f_why *why);
 	/* NULL except for shared stores. */
 	bool (*is_due)(struct b2f_store *store);
 	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
 		     struct b2f_why *why);
-	int (*identify)(struct b2f_store *store, int64_t id,
-			struct b2f_frame_stamp *out);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
-	/*
-	 * NULL except for contiguous stores, which have no publish, name,
-	 * remove, list, nor names to sync.
-	 */
-	int (*cut)(struct b2f_store *store, uint64_t off, uint64_t size,
-		   struct b2f_why *why);
-	/* NULL: as b2f_store_stat_index(). */
-	int (*own_stamp)(struct b2f_store *store, struct b2f_frame_stamp *out);
+	/* NULL except for contiguous stores, which have no name and list. */
 	int (*has_changed)(struct b2f_store *store);
 };
 
@@ -333,6 +340,14 @@ int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
 B2F_MUST_CHECK
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out);
 
+/*
+ * Reads the stamp of object @id, to notice later whether it was rewritten;
+ * finds a pending object as b2f_object_open() does.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_identify(struct b2f_store *store, int64_t id,
+		       struct b2f_frame_stamp *out);
+
 /* Like b2f_store_stat_index(), as a stamp. */
 B2F_MUST_CHECK
 int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out);
@@ -343,6 +358,14 @@ int b2f_store_stamp_index(struct b2f_store *store, struct b2f_frame_stamp *out);
  */
 B2F_MUST_CHECK
 int b2f_store_begin_index(struct b2f_store *store, struct b2f_frame_stamp *out);
+
+/*
+ * Reads the stamp that the index has unless another program has changed it: in
+ * a contiguous store, after the writer's last change; in a shared store, after
+ * its last b2f_store_install().  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
 
 /* Writes the name of chunk file @id; of a pending one, its later name. */
 void b2f_chunk_name(int64_t id, char name[B2F_CHUNK_NAME_SIZE]);

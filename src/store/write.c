@@ -12,15 +12,15 @@ int b2f_store_lock(struct b2f_store *store, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->lock(store, why) : read_only(why);
+	return ops ? ops->lock(store, true, why) : read_only(why);
 }
 
 void b2f_store_unlock(struct b2f_store *store)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	if (ops && ops->unlock)
-		ops->unlock(store);
+	if (ops)
+		(void)!ops->lock(store, false, NULL);
 }
 
 int b2f_object_create(struct b2f_store *store, int64_t id,
@@ -49,7 +49,7 @@ int b2f_object_publish(struct b2f_object *object, int64_t id,
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;
 
-	return ops->publish ? ops->publish(object, id, why) : 0;
+	return object->unnamed ? ops->name(object->store, id, object, why) : 0;
 }
 
 int b2f_object_write(const struct b2f_object *object, uint64_t off,
@@ -75,7 +75,8 @@ int b2f_object_settle(const struct b2f_object *object, enum b2f_settle how,
 {
 	const struct b2f_store_write_ops *ops = object->store->ops->write;
 
-	return ops ? ops->settle(object, how, why) : read_only(why);
+	return ops ? ops->settle(object->store, object, how, why)
+		   : read_only(why);
 }
 
 int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
@@ -101,7 +102,8 @@ int b2f_store_name(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->name ? ops->name(store, id, why) : read_only(why);
+	return ops && ops->name ? ops->name(store, id, NULL, why)
+				: read_only(why);
 }
 
 int b2f_store_write_index(struct b2f_store *store, const void *index,
@@ -161,21 +163,23 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	return err;
 }
 
-static int sync_part(struct b2f_store *store, bool names, struct b2f_why *why)
+/* Settles what is no open object. */
+static int settle(struct b2f_store *store, enum b2f_settle how,
+		  struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->sync(store, names, why) : read_only(why);
+	return ops ? ops->settle(store, NULL, how, why) : read_only(why);
 }
 
 int b2f_store_sync_index(struct b2f_store *store, struct b2f_why *why)
 {
-	return sync_part(store, false, why);
+	return settle(store, B2F_SETTLE_DURABLE, why);
 }
 
 int b2f_store_sync_names(struct b2f_store *store, struct b2f_why *why)
 {
-	return sync_part(store, true, why);
+	return settle(store, B2F_SETTLE_NAMES, why);
 }
 
 static void give_back(struct b2f_store *store, uint64_t id)
@@ -185,7 +189,8 @@ static void give_back(struct b2f_store *store, uint64_t id)
 	/* First of all: the range may be taken again at once. */
 	if (b2f_ranges_get_own(store->ranges, id, &range) &&
 	    !b2f_ranges_is_last(store->ranges, id))
-		(void)!b2f_store_cut(store, range.off, range.size, NULL);
+		(void)!store->ops->write->remove(store, B2F_OBJECT_INDEX,
+						 &range, NULL);
 	b2f_ranges_give_back(store->ranges, id);
 }
 
@@ -212,7 +217,7 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 
 	if (!store->sparse)
 		return b2f_store_give_back(store, &range, 1, why);
-	return ops ? ops->remove(store, id, why) : read_only(why);
+	return ops ? ops->remove(store, id, NULL, why) : read_only(why);
 }
 
 bool b2f_store_is_due(struct b2f_store *store)
@@ -229,14 +234,6 @@ int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 
 	return ops && ops->sweep ? ops->sweep(store, ids, n, why)
 				 : read_only(why);
-}
-
-int b2f_store_identify(struct b2f_store *store, int64_t id,
-		       struct b2f_frame_stamp *out)
-{
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	return ops ? ops->identify(store, id, out) : -EROFS;
 }
 
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
@@ -256,20 +253,13 @@ int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 	return b2f_store_install(store, &what, why);
 }
 
-int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
-		  struct b2f_why *why)
+int b2f_store_cut(struct b2f_store *store, uint64_t off, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
+	const struct b2f_range rest = {.off = off, .size = UINT64_MAX};
 
-	return ops && ops->cut ? ops->cut(store, off, size, why) : read_only(why);
-}
-
-int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out)
-{
-	const struct b2f_store_write_ops *ops = store->ops->write;
-
-	return ops && ops->own_stamp ? ops->own_stamp(store, out)
-				     : b2f_store_stamp_index(store, out);
+	return ops ? ops->remove(store, B2F_OBJECT_INDEX, &rest, why)
+		   : read_only(why);
 }
 
 int b2f_store_has_changed(struct b2f_store *store)

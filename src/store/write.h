@@ -197,14 +197,6 @@ int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 		    struct b2f_why *why);
 
 /*
- * Reads the stamp of object @id, to notice later whether it was rewritten;
- * finds a pending object as b2f_object_open() does.  Returns 0 or an errno.
- */
-B2F_MUST_CHECK
-int b2f_store_identify(struct b2f_store *store, int64_t id,
-		       struct b2f_frame_stamp *out);
-
-/*
  * Calls @fn for every name of a chunk file, in any order, and for leftover new
  * indexes of crashed writers (as B2F_OBJECT_NEW_INDEX); skips other names.  @fn
  * may remove the object.  Stops when @fn returns other than 0, and returns
@@ -225,22 +217,9 @@ B2F_MUST_CHECK
 int b2f_store_put_head(struct b2f_store *store, const void *head, size_t n,
 		       const struct timespec *mtime, struct b2f_why *why);
 
-/*
- * For a contiguous store: frees the @size bytes at @off where the filesystem
- * can do that; UINT64_MAX: cuts the file at @off.  Returns 0 or an errno.
- */
+/* For a contiguous store: cuts the file at @off.  Returns 0 or an errno. */
 B2F_MUST_CHECK
-int b2f_store_cut(struct b2f_store *store, uint64_t off, uint64_t size,
-		  struct b2f_why *why);
-
-/*
- * Reads the stamp that the index has unless another program has changed it: in
- * a contiguous store, after the writer's last change; in a shared store, after
- * its last b2f_store_install().  Returns
- * 0 or an errno.
- */
-B2F_MUST_CHECK
-int b2f_store_own_stamp(struct b2f_store *store, struct b2f_frame_stamp *out);
+int b2f_store_cut(struct b2f_store *store, uint64_t off, struct b2f_why *why);
 
 /*
  * Has another program written to the file of the contiguous @store since the

@@ -115,7 +115,7 @@ static int mend_blank(struct b2f_txn *txn, struct b2f_why *why)
 	memcpy(bytes, f->header_bytes, n);
 	memcpy(bytes + n, f->trailer_bytes, f->trailer_len);
 	err = b2f_store_put_head(txn->store, bytes, size, NULL, why);
-	return err ? err : b2f_store_cut(txn->store, size, UINT64_MAX, why);
+	return err ? err : b2f_store_cut(txn->store, size, why);
 }
 
 int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why)

@@ -282,8 +282,7 @@ static void cut(struct b2f_txn *txn)
 		b2f_durability_fail(txn->durability);
 	/* If that fails, the next writer tries again. */
 	else
-		(void)!b2f_store_cut(txn->store, txn->disk->frame_len,
-				     UINT64_MAX, NULL);
+		(void)!b2f_store_cut(txn->store, txn->disk->frame_len, NULL);
 }
 
 /* Does b2f_txn_lock_out() keep all other programs out? */

@@ -56,16 +56,13 @@ int fault_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 int fault_read(const struct b2f_object *object, uint64_t off, void *buf,
 	       size_t n, struct b2f_why *why);
 void fault_close(struct b2f_object *object);
-int fault_stat_index(struct b2f_store *store, struct stat *out);
+int fault_stat(struct b2f_store *store, int64_t id, struct stat *out);
 void fault_free(struct b2f_store *store);
 int fault_clone(struct b2f_store *store, struct b2f_store **out,
 		struct b2f_why *why);
-int fault_lock(struct b2f_store *store, struct b2f_why *why);
-void fault_unlock(struct b2f_store *store);
+int fault_lock(struct b2f_store *store, bool on, struct b2f_why *why);
 bool fault_was_written(const struct b2f_object *object);
 int fault_write(const struct b2f_object *object, uint64_t off, const void *buf,
 		size_t n, struct b2f_why *why);
-int fault_identify(struct b2f_store *store, int64_t id,
-		   struct b2f_frame_stamp *out);
 
 #endif

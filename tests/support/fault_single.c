@@ -113,13 +113,16 @@ static int single_write_out(const struct b2f_object *object,
 	return err;
 }
 
-static int single_settle(const struct b2f_object *object, enum b2f_settle how,
+static int single_settle(struct b2f_store *store,
+			 const struct b2f_object *object, enum b2f_settle how,
 			 struct b2f_why *why)
 {
+	const struct b2f_object file = {.store = store};
+
 	if (how == B2F_SETTLE_SOON)
 		return 0;
-	return how == B2F_SETTLE_ORDER ? single_write_out(object, why)
-				       : single_sync(object, why);
+	return object && how == B2F_SETTLE_ORDER ? single_write_out(object, why)
+						 : single_sync(&file, why);
 }
 
 static int single_inherit(const struct b2f_object *object,
@@ -134,15 +137,6 @@ static int single_inherit(const struct b2f_object *object,
 	fault_single_note(object->store, true);
 	pthread_mutex_unlock(&disk->lock);
 	return 0;
-}
-
-static int single_sync_file(struct b2f_store *store, bool names,
-			    struct b2f_why *why)
-{
-	const struct b2f_object object = {.store = store};
-
-	(void)names;
-	return single_sync(&object, why);
 }
 
 static int single_install(struct b2f_store *store,
@@ -184,22 +178,23 @@ static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 	pthread_mutex_unlock(&disk->lock);
 }
 
-static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
-		      struct b2f_why *why)
+static int single_remove(struct b2f_store *store, int64_t id,
+			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	struct fault_file *file = single_of(disk);
 	int err;
 
-	if (size != UINT64_MAX) {
-		single_punch(store, off, size);
+	(void)id;
+	if (range->size != UINT64_MAX) {
+		single_punch(store, range->off, range->size);
 		return 0;
 	}
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_REMOVE, B2F_OBJECT_INDEX, why);
 	if (!err) {
 		fault_make_dirty(file);
-		fault_bytes_resize(&file->now, (size_t)off);
+		fault_bytes_resize(&file->now, (size_t)range->off);
 		fault_file_resized(file);
 		file->st.st_ctim = fault_now(disk);
 		fault_single_note(store, false);
@@ -208,11 +203,13 @@ static int single_cut(struct b2f_store *store, uint64_t off, uint64_t size,
 	return err;
 }
 
-static int single_own_stamp(struct b2f_store *store,
-			    struct b2f_frame_stamp *out)
+static int single_stamp(struct b2f_store *store, enum b2f_stamp what,
+			struct b2f_frame_stamp *out)
 {
 	struct fault_store *fault = (struct fault_store *)store;
 
+	if (what != B2F_STAMP_OWN)
+		return b2f_store_identify(store, B2F_OBJECT_INDEX, out);
 	pthread_mutex_lock(&fault->disk->lock);
 	*out = fault->own;
 	pthread_mutex_unlock(&fault->disk->lock);
@@ -234,16 +231,12 @@ static int single_has_changed(struct b2f_store *store)
 
 static const struct b2f_store_write_ops single_write_ops = {
 	.lock = fault_lock,
-	.unlock = fault_unlock,
 	.create = single_create,
 	.write = fault_write,
 	.settle = single_settle,
 	.inherit = single_inherit,
-	.sync = single_sync_file,
-	.identify = fault_identify,
 	.install = single_install,
-	.cut = single_cut,
-	.own_stamp = single_own_stamp,
+	.remove = single_remove,
 	.has_changed = single_has_changed,
 };
 
@@ -252,7 +245,8 @@ const struct b2f_store_ops fault_single_ops = {
 	.read = fault_read,
 	.was_written = fault_was_written,
 	.close = fault_close,
-	.stat_index = fault_stat_index,
+	.stat = fault_stat,
+	.stamp = single_stamp,
 	.free = fault_free,
 	.clone = fault_clone,
 	.write = &single_write_ops,

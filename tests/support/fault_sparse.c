@@ -73,8 +73,8 @@ static int fault_inherit(const struct b2f_object *object,
 }
 
 /* Only the first failure is reported. */
-static int fault_settle(const struct b2f_object *object, enum b2f_settle how,
-			struct b2f_why *why)
+static int settle_object(const struct b2f_object *object, enum b2f_settle how,
+			 struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(object->store);
 	enum fault_kind what = how == B2F_SETTLE_DURABLE ? FAULT_SYNC
@@ -101,12 +101,14 @@ static int fault_settle(const struct b2f_object *object, enum b2f_settle how,
 
 /* The file of @id gets or loses its chunk name; @id tells the new name. */
 static int fault_name(struct b2f_store *store, int64_t id,
-		      struct b2f_why *why)
+		      struct b2f_object *object, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	size_t file;
 	int err;
 
+	/* Files have names from the beginning. */
+	(void)object;
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_NAME, id, why);
 	file = fault_names_find(&disk->now, id ^ B2F_OBJECT_PENDING);
@@ -155,12 +157,16 @@ static int sync_index(struct b2f_store *store, struct b2f_why *why)
 	return err;
 }
 
-static int fault_sync(struct b2f_store *store, bool names, struct b2f_why *why)
+static int fault_settle(struct b2f_store *store,
+			const struct b2f_object *object, enum b2f_settle how,
+			struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	int err;
 
-	if (!names)
+	if (object)
+		return settle_object(object, how, why);
+	if (how != B2F_SETTLE_NAMES)
 		return sync_index(store, why);
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin(disk, FAULT_SYNC_NAMES, B2F_OBJECT_INDEX, why);
@@ -176,11 +182,12 @@ static int fault_sync(struct b2f_store *store, bool names, struct b2f_why *why)
 }
 
 static int fault_remove(struct b2f_store *store, int64_t id,
-			struct b2f_why *why)
+			const struct b2f_range *range, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	int err;
 
+	(void)range;
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin_change(store, FAULT_REMOVE, id, why);
 	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
@@ -215,16 +222,13 @@ static int fault_list(struct b2f_store *store,
 
 static const struct b2f_store_write_ops fault_write_ops = {
 	.lock = fault_lock,
-	.unlock = fault_unlock,
 	.create = fault_create,
 	.write = fault_write,
 	.inherit = fault_inherit,
 	.settle = fault_settle,
 	.name = fault_name,
 	.install = fault_install,
-	.sync = fault_sync,
 	.remove = fault_remove,
-	.identify = fault_identify,
 	.list = fault_list,
 };
 
@@ -234,7 +238,7 @@ const struct b2f_store_ops fault_sparse_ops = {
 	.was_written = fault_was_written,
 	.close = fault_close,
 	.look = fault_look,
-	.stat_index = fault_stat_index,
+	.stat = fault_stat,
 	.free = fault_free,
 	.clone = fault_clone,
 	.write = &fault_write_ops,

@@ -63,25 +63,19 @@ void fault_close(struct b2f_object *object)
 	(void)object;
 }
 
-static int stat_locked(struct fault_disk *disk, int64_t id, struct stat *out)
+int fault_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
-	size_t file = fault_names_find_pending(&disk->now, id);
-	int err = fault_begin(disk, FAULT_STAT, id, NULL);
+	struct fault_disk *disk = fault_disk_of(store);
+	size_t file;
+	int err;
 
+	pthread_mutex_lock(&disk->lock);
+	err = fault_begin(disk, FAULT_STAT, id, NULL);
+	file = fault_names_find_pending(&disk->now, id);
 	if (!err && file == FAULT_NONE)
 		err = -ENOENT;
 	if (!err)
 		*out = disk->files[file].st;
-	return err;
-}
-
-int fault_stat_index(struct b2f_store *store, struct stat *out)
-{
-	struct fault_disk *disk = fault_disk_of(store);
-	int err;
-
-	pthread_mutex_lock(&disk->lock);
-	err = stat_locked(disk, B2F_OBJECT_INDEX, out);
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
@@ -97,7 +91,7 @@ bool fault_was_written(const struct b2f_object *object)
 	return written;
 }
 
-void fault_unlock(struct b2f_store *store)
+static void unlock(struct b2f_store *store)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 
@@ -109,7 +103,7 @@ void fault_unlock(struct b2f_store *store)
 
 void fault_free(struct b2f_store *store)
 {
-	fault_unlock(store);
+	unlock(store);
 	free(store);
 }
 
@@ -121,11 +115,15 @@ int fault_clone(struct b2f_store *store, struct b2f_store **out,
 	return 0;
 }
 
-int fault_lock(struct b2f_store *store, struct b2f_why *why)
+int fault_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	int err;
 
+	if (!on) {
+		unlock(store);
+		return 0;
+	}
 	pthread_mutex_lock(&disk->lock);
 	err = fault_begin(disk, FAULT_LOCK, B2F_OBJECT_INDEX, why);
 	if (!err && disk->writer && disk->writer != store)
@@ -159,21 +157,6 @@ int fault_write(const struct b2f_object *object, uint64_t off,
 	if (disk->single)
 		fault_single_note(object->store, false);
 	pthread_mutex_unlock(&disk->lock);
-	return err;
-}
-
-int fault_identify(struct b2f_store *store, int64_t id,
-		   struct b2f_frame_stamp *out)
-{
-	struct fault_disk *disk = fault_disk_of(store);
-	struct stat st;
-	int err;
-
-	pthread_mutex_lock(&disk->lock);
-	err = stat_locked(disk, id, &st);
-	pthread_mutex_unlock(&disk->lock);
-	if (!err)
-		*out = b2f_frame_stamp_of(&st);
 	return err;
 }
 
