@@ -70,7 +70,7 @@ enum b2f_blank b2f_frame_blank(struct b2f_store *store)
 {
 	enum b2f_blank blank;
 
-	if (!store->sparse)
+	if (!b2f_store_is_sparse(store))
 		return look(store, SMALL_MAX);
 	blank = look(store, INDEX_MAX);
 	return blank == B2F_BLANK_NEW && b2f_store_list(store, is_chunk, NULL)
@@ -86,7 +86,8 @@ static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 	size_t size = 0;
 	int err;
 
-	err = b2f_settings_index(&settings, !f->store->sparse, &index, &size, why);
+	err = b2f_settings_index(&settings, !b2f_store_is_sparse(f->store),
+				 &index, &size, why);
 	if (!err)
 		err = b2f_frame_parse(f, index, size, why);
 	f->blank = !err;
@@ -96,7 +97,8 @@ static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 
 int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why)
 {
-	bool may_be = f->store->sparse || b2f_frame_is_new_name(f->label);
+	bool may_be = b2f_store_is_sparse(f->store) ||
+		      b2f_frame_is_new_name(f->label);
 
 	if (f->offset || !may_be)
 		return broken;

@@ -192,7 +192,7 @@ static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
 	f->log = options->log;
 	f->no_locking = options->no_locking;
 	f->join_objects = options->join_objects;
-	f->offset = store->sparse ? 0 : options->offset;
+	f->offset = b2f_store_is_sparse(store) ? 0 : options->offset;
 	f->label = strdup(label);
 	if (!f->label) {
 		b2f_frame_close(f);
@@ -222,7 +222,7 @@ static int read_bloscpack(struct b2f_frame *f, struct b2f_why *why)
 	struct b2f_why cause = {""};
 	int err = B2F_ENOTFRAME;
 
-	if (!f->store->sparse && f->offset == 0)
+	if (!b2f_store_is_sparse(f->store) && f->offset == 0)
 		err = b2f_blp_wrap(&f->store, &cause);
 	if (err == B2F_ENOTFRAME)
 		return err;
@@ -298,7 +298,7 @@ int b2f_frame_of_bytes(const struct b2f_frame_options *options,
 
 	if (err)
 		return err;
-	store->sparse = sparse;
+	store->kind = sparse ? B2F_STORE_SPARSE : B2F_STORE_SINGLE;
 	return b2f_frame_open_store(options, store, name, out);
 }
 

@@ -142,7 +142,8 @@ static void peek_blank(struct b2f_store *store, const char *name,
 		       struct b2f_frame_peek *peek)
 {
 	bool may_be =
-		peek->is_frame ? store->sparse : b2f_frame_is_new_name(name);
+		peek->is_frame ? b2f_store_is_sparse(store)
+			       : b2f_frame_is_new_name(name);
 
 	enum b2f_blank blank = may_be ? b2f_frame_blank(store) : B2F_BLANK_NOT;
 
@@ -160,11 +161,11 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	int err = b2f_object_read(index, 0, fixed, n, NULL);
 	struct b2f_frame_header h;
 
-	if (!store->sparse && b2f_blp_magic(fixed, n))
+	if (!b2f_store_is_sparse(store) && b2f_blp_magic(fixed, n))
 		return peek_bloscpack(store, peek);
 	peek->is_frame |= !err && b2f_frame_magic(fixed, n);
 	if (err || b2f_frame_header_parse(fixed, n, index->size, &h, NULL) ||
-	    h.sparse != store->sparse) {
+	    h.sparse != b2f_store_is_sparse(store)) {
 		peek_blank(store, name, peek);
 		return 0;
 	}
@@ -187,9 +188,8 @@ static int peek_store(struct b2f_store *store, const char *name,
 	err = b2f_store_stat_index(store, &peek->index);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	peek->sparse = store->sparse;
 	/* A directory with an index is a frame, whatever the index holds. */
-	peek->is_frame = store->sparse;
+	peek->sparse = peek->is_frame = b2f_store_is_sparse(store);
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &index, NULL);
 	if (!err)
 		err = peek_index(store, &index, name, peek);

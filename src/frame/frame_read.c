@@ -40,7 +40,9 @@ static int read_header(struct b2f_frame *f, const struct b2f_frame_source *src,
 
 	if (src->available < B2F_FRAME_MIN)
 		return b2f_why_set(
-			why, f->store->sparse ? B2F_ECORRUPT : B2F_ENOTFRAME,
+			why,
+			b2f_store_is_sparse(f->store) ? B2F_ECORRUPT
+						      : B2F_ENOTFRAME,
 			"%llu bytes are too few for a frame",
 			(unsigned long long)src->available);
 	err = b2f_object_read(&src->object, src->offset, fixed, sizeof(fixed),
@@ -49,10 +51,10 @@ static int read_header(struct b2f_frame *f, const struct b2f_frame_source *src,
 		err = b2f_frame_header_parse(fixed, sizeof(fixed),
 					     src->available, &f->header, why);
 	if (err)
-		return f->store->sparse
+		return b2f_store_is_sparse(f->store)
 			       ? b2f_frame_judge_header(&src->object, err, why)
 			       : err;
-	if (f->header.sparse != f->store->sparse)
+	if (f->header.sparse != b2f_store_is_sparse(f->store))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the index says that the frame is a %s",
 				   f->header.sparse ? "directory" : "file");

@@ -17,21 +17,6 @@
 /* How long to wait for locks of other programs. */
 #define LOCK_WAIT_MS 3000
 
-/*
- * Writes an empty frame, which fits into a sector.  Until the cut the file is
- * sound, but longer than its frame.
- */
-static int write_file(struct b2f_store *store, const uint8_t *bytes,
-		      size_t size, const struct timespec *now,
-		      struct b2f_why *why)
-{
-	int err = b2f_store_put_head(store, bytes, size, now, why);
-
-	if (!err)
-		err = b2f_store_cut(store, size, why);
-	return err ? err : b2f_store_sync_index(store, why);
-}
-
 /* A damaged file of another format is left alone; zeros have no format. */
 static int check_magic(struct b2f_store *store, struct b2f_why *why)
 {
@@ -61,16 +46,15 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	size_t size = 0;
 	int err;
 
-	err = b2f_settings_index(settings, !store->sparse, &index, &size, why);
+	err = b2f_settings_index(settings, !b2f_store_is_sparse(store), &index,
+				 &size, why);
 	if (!err)
 		err = b2f_store_lock(store, why);
 	if (!err)
 		err = b2f_lock_out(store, LOCK_WAIT_MS, &lock, why);
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (!err)
-		err = store->sparse ? b2f_store_replace_index(store, index,
-							      size, &now, why)
-				    : write_file(store, index, size, &now, why);
+		err = b2f_store_replace_index(store, index, size, &now, why);
 	b2f_lock_close(lock);
 	free(index);
 	return err;
@@ -85,7 +69,7 @@ int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 	int err;
 
 	err = b2f_store_open(dirfd, name, !options->nofollow, &store, &why);
-	if (!err && !store->sparse)
+	if (!err && !b2f_store_is_sparse(store))
 		err = check_magic(store, &why);
 	if (!err && options->home_name)
 		err = b2f_store_set_home(store, options->home_fd,

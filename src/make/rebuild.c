@@ -422,7 +422,7 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 	if (!r.old.label)
 		return -ENOMEM;
 	err = b2f_store_open(dirfd, path, true, &r.old.store, &why);
-	if (!err && !r.old.store->sparse)
+	if (!err && !b2f_store_is_sparse(r.old.store))
 		err = b2f_why_set(&why, -ENOTDIR, "it is no directory");
 	if (err)
 		report(&r, err, &why);

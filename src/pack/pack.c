@@ -61,7 +61,7 @@ int b2f_pack_look(int dirfd, const char *name, bool *is)
 	err = b2f_store_open(dirfd, name, false, &store, NULL);
 	if (err == B2F_ENOTFRAME || err == -ELOOP || err == -ENXIO)
 		return 0;
-	if (err || store->sparse) {
+	if (err || b2f_store_is_sparse(store)) {
 		b2f_store_free(store);
 		return err;
 	}
@@ -214,7 +214,7 @@ static int read_all(struct b2f_pack *pack, struct b2f_store *store,
 {
 	int err = b2f_store_begin_index(store, &pack->stamp);
 
-	if (err || store->sparse) {
+	if (err || b2f_store_is_sparse(store)) {
 		b2f_store_free(store);
 		return err ? err
 			   : b2f_why_set(why, B2F_ENOTFRAME,

@@ -203,7 +203,7 @@ struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame)
 	struct b2f_remote_place *place;
 	bool has;
 
-	if (!frame->store->shared)
+	if (frame->store->kind != B2F_STORE_SHARED)
 		return NULL;
 	place = b2f_remote_store_place(frame->store);
 	pthread_mutex_lock(&place->lock);

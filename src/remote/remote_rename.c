@@ -440,7 +440,7 @@ int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 	*out = (struct b2f_remote_renamed){.from = NULL};
 	if (err)
 		return err;
-	if (!frame->store->sparse)
+	if (!b2f_store_is_sparse(frame->store))
 		return b2f_remote_report(remote, to, -EXDEV, &why);
 	m.from = b2f_remote_store_place(frame->store);
 	if (strcmp(m.from->path, to) == 0)

@@ -223,7 +223,7 @@ static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
 	struct b2f_remote_stat now;
 	int err;
 
-	if (id == B2F_OBJECT_INDEX || !store->sparse)
+	if (id == B2F_OBJECT_INDEX || !b2f_store_is_sparse(store))
 		err = held_look(&r->held, &now);
 	else
 		err = b2f_remote_place_head(r->place, id & ~B2F_OBJECT_PENDING,
@@ -274,8 +274,9 @@ static int make_object(struct remote_store *r, int64_t id,
 {
 	char *path = b2f_remote_place_path(r->place, id);
 	struct b2f_windows *w = NULL;
+	size_t first = b2f_store_is_sparse(&r->base) ? 0 : FIRST;
 	int err = path ? b2f_windows_new(r->place->remote, path, version, part_of,
-					 r->base.sparse ? 0 : FIRST, &w)
+					 first, &w)
 		       : -ENOMEM;
 
 	free(path);
@@ -295,7 +296,7 @@ static void expect_index(const struct remote_store *r,
 {
 	uint64_t rest = object->size - b2f_min_u64(object->size, n);
 
-	if (!r->base.sparse)
+	if (!b2f_store_is_sparse(&r->base))
 		rest = b2f_min_u64(rest, TAIL_GUESS);
 	if (rest <= INDEX_MAX)
 		b2f_windows_expect(windows_of(object), object->size - rest, rest);
@@ -422,7 +423,7 @@ static int remote_open(struct b2f_store *store, int64_t id,
 
 	if (id == B2F_OBJECT_INDEX)
 		return open_index(r, out, why);
-	if (!store->sparse || id < 0)
+	if (!b2f_store_is_sparse(store) || id < 0)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a chunk file of a contiguous frame");
 	return open_chunk(r, id & ~B2F_OBJECT_PENDING, out, why);
@@ -498,7 +499,8 @@ static bool find_range(const struct b2f_store *store,
 static bool is_upload(const struct remote_store *r, int64_t id)
 {
 	struct b2f_upload *up =
-		r->base.sparse ? b2f_upload_find(r->place, id) : NULL;
+		b2f_store_is_sparse(&r->base) ? b2f_upload_find(r->place, id)
+					      : NULL;
 
 	b2f_upload_unref(up);
 	return up != NULL;
@@ -510,11 +512,11 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
 					.n = b2f_max_u64(n, FIRST)};
 
-	if ((!store->sparse && !find_range(store, &chunk)) ||
+	if ((!b2f_store_is_sparse(store) && !find_range(store, &chunk)) ||
 	    is_upload(r, chunk.id))
 		return;
 	pthread_mutex_lock(&r->place->lock);
-	if (!store->sparse || r->held.is_settled)
+	if (!b2f_store_is_sparse(store) || r->held.is_settled)
 		chunk.index = &r->held.version;
 	b2f_ahead_add(&r->ahead, r->place, &chunk);
 	pthread_mutex_unlock(&r->place->lock);
@@ -530,7 +532,7 @@ static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
 	index = r->held.version;
 	pthread_mutex_unlock(&r->place->lock);
 	spec->part_of = &index;
-	was_there |= r->base.sparse &&
+	was_there |= b2f_store_is_sparse(&r->base) &&
 		     b2f_fetch_distrust(r->place->remote, spec);
 	spec->part_of = NULL;
 	return was_there;
@@ -544,14 +546,14 @@ static bool find_kept(struct remote_store *r, int64_t id,
 	bool known = true;
 
 	pthread_mutex_lock(&r->place->lock);
-	if (r->base.sparse)
+	if (b2f_store_is_sparse(&r->base))
 		known = b2f_chunk_versions_get(r->place, id, version);
 	else
 		*version = r->held.version;
 	pthread_mutex_unlock(&r->place->lock);
 	spec->version = version;
 	spec->n = (size_t)version->size;
-	if (!known || r->base.sparse)
+	if (!known || b2f_store_is_sparse(&r->base))
 		return known;
 	known = find_range(&r->base, &chunk);
 	spec->off = chunk.off;
@@ -640,8 +642,9 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 	if (!r)
 		return -ENOMEM;
 	r->base.ops = ops_of(place);
-	r->base.sparse = place->sparse;
-	r->base.shared = r->base.ops->write != NULL;
+	r->base.kind = r->base.ops->write ? B2F_STORE_SHARED
+		       : place->sparse	  ? B2F_STORE_SPARSE
+					  : B2F_STORE_SINGLE;
 	r->place = b2f_remote_place_ref(place);
 	r->held.place = place;
 	*out = &r->base;

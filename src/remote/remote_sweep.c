@@ -168,7 +168,7 @@ static int list_used(struct b2f_remote *remote, const char *path,
 		err = b2f_remote_open_frame(remote, path, &options, &frame);
 	if (err)
 		return err;
-	*is_sparse = frame->store->sparse;
+	*is_sparse = b2f_store_is_sparse(frame->store);
 	err = b2f_txn_frame_ids(frame, used);
 	b2f_frame_close(frame);
 	return err;

@@ -263,7 +263,7 @@ struct b2f_store *b2f_files_new(int fd, bool is_dir)
 
 	if (!store)
 		return NULL;
-	store->base.sparse = is_dir;
+	store->base.kind = is_dir ? B2F_STORE_SPARSE : B2F_STORE_SINGLE;
 	store->base.ops = is_dir ? &dir_ops : &file_ops;
 	store->fd = fd;
 	store->home_fd = -1;

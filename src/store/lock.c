@@ -90,7 +90,7 @@ static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return failed("create", why);
-	if (lock->store->sparse)
+	if (b2f_store_is_sparse(lock->store))
 		err = b2f_files_permit(lock->dir, fd, why);
 	else
 		err = permit_single(lock->store, fd, why);
@@ -216,7 +216,7 @@ static int follow(struct b2f_lock *lock, struct b2f_why *why)
 	int fd = b2f_files_of(lock->store)->fd, err;
 	struct b2f_place now;
 
-	if (lock->store->sparse || b2f_place_has(&lock->frame, fd))
+	if (b2f_store_is_sparse(lock->store) || b2f_place_has(&lock->frame, fd))
 		return 0;
 	err = b2f_place_find(&lock->frame, fd, &now);
 	if (err)
@@ -298,7 +298,7 @@ int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 	lock->generation = b2f_generation_ref(store->generation);
 	lock->frame.dir = AT_FDCWD;
 	lock->fd = -1;
-	err = store->sparse ? open_sparse(lock, create, why)
+	err = b2f_store_is_sparse(store) ? open_sparse(lock, create, why)
 			    : open_single(lock, create, why);
 	if (err)
 		b2f_lock_close(lock);

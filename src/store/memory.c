@@ -68,7 +68,7 @@ static int memory_clone(struct b2f_store *store, struct b2f_store **out,
 
 	(void)why;
 	if (!err)
-		(*out)->sparse = store->sparse;
+		(*out)->kind = store->kind;
 	return err;
 }
 

@@ -46,6 +46,22 @@ struct b2f_store;
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
+/* What the chunks of a store are, and so how they are changed. */
+enum b2f_store_kind {
+	/* Ranges of one file. */
+	B2F_STORE_SINGLE,
+	/* Files of a directory. */
+	B2F_STORE_SPARSE,
+	/*
+	 * Objects of a bucket, which is shared: writers do not exclude each
+	 * other.  So an orphan may be a chunk that another writer is about to
+	 * commit; ids are never reused; a chunk is durable and has its final
+	 * name as soon as it exists; and only b2f_store_install() finds out
+	 * whether the index is unchanged.
+	 */
+	B2F_STORE_SHARED,
+};
+
 /* An open object.  Zero-initialized it may be closed. */
 struct b2f_object {
 	struct b2f_store *store;
@@ -198,8 +214,7 @@ struct b2f_store_write_ops {
 /* The first member of every kind of store. */
 struct b2f_store {
 	const struct b2f_store_ops *ops;
-	/* One file per chunk. */
-	bool sparse;
+	enum b2f_store_kind kind;
 	/* See b2f_store_be_quiet(). */
 	_Atomic bool quiet;
 	/* Ranges of the chunks in a contiguous store; or NULL. */
@@ -214,14 +229,13 @@ struct b2f_store {
 	uint64_t tail;
 	/* Chunks have checksums over all their stored bytes. */
 	bool has_sums;
-	/*
-	 * Writers do not exclude each other.  So an orphan may be a chunk that
-	 * another writer is about to commit; ids are never reused; a chunk is
-	 * durable and has its final name as soon as it exists; and only
-	 * b2f_store_install() finds out whether the index is unchanged.
-	 */
-	bool shared;
 };
+
+/* Has @store an object per chunk? */
+static inline bool b2f_store_is_sparse(const struct b2f_store *store)
+{
+	return store->kind != B2F_STORE_SINGLE;
+}
 
 /*
  * From now on reads do not change access times, where this process is allowed

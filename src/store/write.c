@@ -32,12 +32,12 @@ int b2f_object_create(struct b2f_store *store, int64_t id,
 
 	if (!ops)
 		return read_only(why);
-	if (!store->sparse &&
+	if (!b2f_store_is_sparse(store) &&
 	    !b2f_ranges_get(store->ranges, (uint64_t)id & ~B2F_OBJECT_PENDING,
 			    &range))
 		return b2f_why_set(why, -EINVAL, "no such range");
 	err = ops->create(store, id, out, why);
-	if (!err && !store->sparse) {
+	if (!err && !b2f_store_is_sparse(store)) {
 		out->base = range.off;
 		out->size = range.size;
 	}
@@ -145,6 +145,17 @@ int b2f_store_first_id(struct b2f_store *store, uint64_t *id,
 	return ops && ops->first_id ? ops->first_id(store, id, why) : 0;
 }
 
+/* Until the cut the file is sound, but longer than its frame. */
+static int replace_file(struct b2f_store *store, const void *frame, size_t size,
+			const struct timespec *mtime, struct b2f_why *why)
+{
+	int err = b2f_store_put_head(store, frame, size, mtime, why);
+
+	if (!err)
+		err = b2f_store_cut(store, size, why);
+	return err ? err : b2f_store_sync_index(store, why);
+}
+
 int b2f_store_replace_index(struct b2f_store *store, const void *index,
 			    size_t size, const struct timespec *mtime,
 			    struct b2f_why *why)
@@ -152,6 +163,8 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	struct b2f_object object = {.fd = -1};
 	int err;
 
+	if (!b2f_store_is_sparse(store))
+		return replace_file(store, index, size, mtime, why);
 	err = b2f_store_write_index(store, index, size, mtime, &object, why);
 	if (!err)
 		err = b2f_object_sync(&object, why);
@@ -215,7 +228,7 @@ int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 	const struct b2f_store_write_ops *ops = store->ops->write;
 	const uint64_t range = (uint64_t)id & ~B2F_OBJECT_PENDING;
 
-	if (!store->sparse)
+	if (!b2f_store_is_sparse(store))
 		return b2f_store_give_back(store, &range, 1, why);
 	return ops ? ops->remove(store, id, NULL, why) : read_only(why);
 }

@@ -146,7 +146,10 @@ B2F_MUST_CHECK
 int b2f_store_first_id(struct b2f_store *store, uint64_t *id,
 		       struct b2f_why *why);
 
-/* Writes and installs the index, durably. */
+/*
+ * Writes and installs the index, durably; in a contiguous store the file is
+ * nothing but the @index afterwards, a frame of at most B2F_SECTOR bytes.
+ */
 B2F_MUST_CHECK
 int b2f_store_replace_index(struct b2f_store *store, const void *index,
 			    size_t size, const struct timespec *mtime,

@@ -78,12 +78,11 @@ void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation)
 		b2f_lock_belong(txn->guard.lock, generation);
 }
 
-static const struct b2f_protocol *protocol_of(const struct b2f_store *store)
-{
-	if (store->shared)
-		return &b2f_bucket_protocol;
-	return store->sparse ? &b2f_sparse_protocol : &b2f_single_protocol;
-}
+static const struct b2f_protocol *const protocols[] = {
+	[B2F_STORE_SINGLE] = &b2f_single_protocol,
+	[B2F_STORE_SPARSE] = &b2f_sparse_protocol,
+	[B2F_STORE_SHARED] = &b2f_bucket_protocol,
+};
 
 int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 		 enum b2f_txn_locking locking,
@@ -103,7 +102,7 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 	txn->frame = b2f_frame_ref(frame);
 	txn->home = b2f_frame_ref(frame);
 	txn->store = frame->store;
-	txn->protocol = protocol_of(frame->store);
+	txn->protocol = protocols[frame->store->kind];
 	txn->header = frame->header;
 	txn->stamp = frame->stamp;
 	b2f_txn_belong(txn, frame->store->generation);

@@ -84,7 +84,7 @@ static void open_sparse(const struct b2f_frame_options *options,
 	b2f_fingerprint_set(index, size, header_len, B2F_FINGERPRINT_TYPE);
 	if (b2f_store_new_memory(index, size, &store))
 		abort();
-	store->sparse = true;
+	store->kind = B2F_STORE_SPARSE;
 	if (!b2f_frame_open_store(options, store, "index", &frame))
 		look_at(frame);
 	b2f_frame_close(frame);

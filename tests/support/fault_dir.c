@@ -54,7 +54,7 @@ struct fault_disk *fault_disk_load(const char *path)
 		err = b2f_store_stat_index(loading.from, &st);
 	if (!err)
 		err = load_one(&loading, B2F_OBJECT_INDEX);
-	if (!err && loading.from->sparse)
+	if (!err && b2f_store_is_sparse(loading.from))
 		err = b2f_store_list(loading.from, load_one, &loading);
 	b2f_store_free(loading.from);
 	if (err) {

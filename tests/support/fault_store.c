@@ -167,7 +167,7 @@ struct b2f_store *fault_disk_mount(struct fault_disk *disk)
 	if (!store)
 		abort();
 	store->base = (struct b2f_store){.ops = &fault_sparse_ops,
-					 .sparse = true};
+					 .kind = B2F_STORE_SPARSE};
 	if (disk->single)
 		store->base = (struct b2f_store){.ops = &fault_single_ops};
 	store->disk = disk;
