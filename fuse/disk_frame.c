@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/repair.h"
+#include "programs/repair.h"
 #include "disk_frame.h"
 #include "fs.h"
 

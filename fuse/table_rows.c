@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "b2frame/pack.h"
-#include "b2frame/table.h"
+#include "programs/table.h"
 #include "fs.h"
 #include "table_rows.h"
 

@@ -11,7 +11,6 @@
 #include "b2frame/array.h"
 #include "b2frame/check.h"
 #include "b2frame/convert.h"
-#include "b2frame/copy_frame.h"
 #include "b2frame/create.h"
 #include "b2frame/editor.h"
 #include "b2frame/error.h"
@@ -22,10 +21,8 @@
 #include "b2frame/pack.h"
 #include "b2frame/patience.h"
 #include "b2frame/remote.h"
-#include "b2frame/repair.h"
 #include "b2frame/runtime.h"
 #include "b2frame/slice.h"
-#include "b2frame/table.h"
 #include "b2frame/version.h"
 #include "b2frame/write.h"
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
+#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/command.h"
 #include "cli/common.h"

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"

@@ -12,7 +12,7 @@
 
 #include "b2frame/frame.h"
 #include "b2frame/names.h"
-#include "b2frame/table.h"
+#include "programs/table.h"
 #include "cli/at.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
@@ -28,7 +28,7 @@
 #include "meta/escape.h"
 #include "meta/msgpack.h"
 
-/* The rows of a CTable (b2frame/table.h), to which the path of a column leads. */
+/* The rows of a CTable (programs/table.h), to which the path of a column leads. */
 struct table_rows {
 	/* Rows of the table, and items of the column. */
 	uint64_t nrows;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "b2frame/b2frame.h"
+#include "programs/repair.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"

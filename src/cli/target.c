@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
+#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"

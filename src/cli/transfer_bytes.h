@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
+#include "programs/copy_frame.h"
 #include "cli/at.h"
 #include "cli/progress.h"
 

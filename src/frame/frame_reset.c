@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "b2frame/repair.h"
+#include "programs/repair.h"
 #include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* table.c - the rows of a CTable that has the frame as a column */
-#include "b2frame/table.h"
+#include "programs/table.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "b2frame/repair.h"
+#include "programs/repair.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "base/sorted.h"

@@ -8,7 +8,7 @@
 #ifndef B2F_MAKE_SINK_H
 #define B2F_MAKE_SINK_H
 
-#include "b2frame/copy_frame.h"
+#include "programs/copy_frame.h"
 #include "base/why.h"
 #include "store/make.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "b2frame/convert.h"
-#include "b2frame/repair.h"
+#include "programs/repair.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
 #include "frame/frame_hold.h"

@@ -9,8 +9,8 @@
 #include <criterion/criterion.h>
 
 #include "b2frame/b2frame.h"
-#include "b2frame/copy_frame.h"
 #include "b2frame/remote.h"
+#include "programs/copy_frame.h"
 #include "tests/support/writers_scene.h"
 
 #define MAX_CHUNKS 8

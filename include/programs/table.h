@@ -6,20 +6,19 @@
  * Deleted rows stay in the columns until the table is compacted; _valid_rows
  * tells which ones are left, and a vlmetalayer of _meta how many.
  *
- * Layer: public (made by frame/).  Threads: pure functions.
+ * Layer: for bloscfs and bloscctl alone (made by frame/).
+ *
+ * Threads: pure functions.
  */
-#ifndef B2FRAME_TABLE_H
-#define B2FRAME_TABLE_H
+#ifndef B2F_PROGRAMS_TABLE_H
+#define B2F_PROGRAMS_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "b2frame/api.h"
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
-
-B2F_BEGIN_API
 
 /* The table's description: a frame without data beside _cols. */
 #define B2F_TABLE_META "_meta.b2f"
@@ -36,7 +35,5 @@ bool b2f_table_has_column(const char *path, size_t *table);
  */
 B2F_MUST_CHECK
 int b2f_table_rows(const struct b2f_frame *meta, uint64_t *nrows);
-
-B2F_END_API
 
 #endif

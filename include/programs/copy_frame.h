@@ -7,23 +7,22 @@
  * the first attempt left, if they are of the same version of the same frame.
  * The index comes last: before it, there is no frame.
  *
- * Layer: public (made by make/ and remote/).  Threads: one at a time per target.
+ * Layer: for bloscfs and bloscctl alone (made by make/ and remote/).
+ *
+ * Threads: one at a time per target.
  */
-#ifndef B2FRAME_COPY_FRAME_H
-#define B2FRAME_COPY_FRAME_H
+#ifndef B2F_PROGRAMS_COPY_FRAME_H
+#define B2F_PROGRAMS_COPY_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "b2frame/api.h"
 #include "b2frame/error.h"
 #include "b2frame/frame.h"
 #include "b2frame/remote.h"
 #include "b2frame/runtime.h"
-
-B2F_BEGIN_API
 
 struct b2f_copy_target;
 
@@ -91,7 +90,5 @@ int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		   struct b2f_copy_target *target,
 		   const struct b2f_copy_options *options,
 		   struct b2f_copied *out);
-
-B2F_END_API
 
 #endif

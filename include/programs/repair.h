@@ -2,17 +2,14 @@
 /*
  * repair.h - repairs sparse frames
  *
- * See also b2f_editor_zero() in txn.h.
+ * See also b2f_editor_zero() in b2frame/editor.h.
  *
- * Layer: public (made by frame/).  Threads: any.
+ * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any.
  */
-#ifndef B2FRAME_REPAIR_H
-#define B2FRAME_REPAIR_H
+#ifndef B2F_PROGRAMS_REPAIR_H
+#define B2F_PROGRAMS_REPAIR_H
 
-#include "b2frame/api.h"
 #include "b2frame/create.h"
-
-B2F_BEGIN_API
 
 /* Leftovers in the directory, by writers that did not end properly. */
 struct b2f_leftovers {
@@ -111,7 +108,5 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 B2F_MUST_CHECK
 int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 		    const char *name, const struct b2f_frame_options *options);
-
-B2F_END_API
 
 #endif
