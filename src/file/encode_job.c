@@ -99,7 +99,6 @@ static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 	struct b2f_writer *w = file->writer;
 	struct b2f_chunk_writer cw = {
 		.txn = w->txn,
-		.lock = &file->lock,
 		.clevel_max = level_for(rec),
 		.no_seal = w->options.no_seal,
 	};

@@ -72,6 +72,7 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
 	w->txn = txn;
+	txn->guard.owner = &file->lock;
 	/* A commit is to mend a blank frame even if nothing is written. */
 	if (frame->blank)
 		b2f_writer_note(w);

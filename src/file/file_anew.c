@@ -191,11 +191,9 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 		return -EBADF;
 	if (!head && !b2f_file_keeps_size(file))
 		return -EPERM;
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
+	b2f_writer_lock(file);
 	n = begin(file, head, size);
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_unlock(file);
 	return n;
 }
 

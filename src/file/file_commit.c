@@ -472,22 +472,6 @@ static bool may_tidy(struct b2f_file *file, bool late)
 	       (!late || b2f_txn_single_may_end(txn));
 }
 
-/* Waits until no thread deletes files, and lets none begin. */
-static void begin_moves(struct b2f_file *file)
-{
-	pthread_mutex_lock(&file->lock);
-	file->writer->closing = true;
-	b2f_writer_wait_unused(file);
-	pthread_mutex_unlock(&file->lock);
-}
-
-static void end_moves(struct b2f_file *file)
-{
-	pthread_mutex_lock(&file->lock);
-	file->writer->closing = false;
-	pthread_mutex_unlock(&file->lock);
-}
-
 static void wait_readers(void *arg)
 {
 	struct b2f_file *file = arg;
@@ -500,22 +484,20 @@ static void wait_readers(void *arg)
 void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 {
 	const struct b2f_txn_readers readers = {
-		.lock = &file->lock, .wait = wait_readers, .arg = file};
+		.wait = wait_readers, .arg = file};
 	struct b2f_writer *w = b2f_writer_of(file);
 
 	if (!w)
 		return;
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
+	b2f_writer_lock(file);
 	if (may_tidy(file, late)) {
 		if (last)
 			b2f_writer_delete_dead(file, B2F_DELETE_ALL);
-		begin_moves(file);
+		b2f_writer_stop_encoding(file);
 		b2f_txn_single_cut(w->txn, last ? &readers : NULL);
-		end_moves(file);
+		b2f_writer_let_encode(file);
 	}
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_unlock(file);
 }
 
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)

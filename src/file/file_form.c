@@ -149,6 +149,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame,
 	pthread_mutex_lock(&file->lock);
 	old = w->txn;
 	w->txn = txn;
+	txn->guard.owner = &file->lock;
 	b2f_file_set_frame(file, frame);
 	pthread_mutex_unlock(&file->lock);
 	/* A loss of power leaves an empty file for now. */
@@ -191,24 +192,14 @@ static int become_sparse(struct b2f_file *file, const struct b2f_form *form,
 	return 0;
 }
 
-/* Waits until no record is encoded, and lets none begin. */
-static bool hold_encoders(struct b2f_file *file)
+static bool is_open_now(struct b2f_file *file)
 {
-	struct b2f_writer *w = file->writer;
+	bool is;
 
 	pthread_mutex_lock(&file->lock);
-	w->closing = true;
-	b2f_writer_wait_unused(file);
-	w->closing = is_open(file);
+	is = is_open(file);
 	pthread_mutex_unlock(&file->lock);
-	return w->closing;
-}
-
-static void let_encode(struct b2f_file *file)
-{
-	pthread_mutex_lock(&file->lock);
-	file->writer->closing = false;
-	pthread_mutex_unlock(&file->lock);
+	return is;
 }
 
 int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
@@ -219,9 +210,9 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 
 	if (!w)
 		return -EBADF;
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
-	if (hold_encoders(file)) {
+	b2f_writer_lock(file);
+	b2f_writer_stop_encoding(file);
+	if (is_open_now(file)) {
 		err = become_sparse(file, form, &why);
 		if (err) {
 			atomic_store(&w->txn->home->undecided, false);
@@ -229,9 +220,8 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 				"%s: is one file: %s", file->frame->label,
 				why.text[0] ? why.text : b2f_strerror(err));
 		}
-		let_encode(file);
 	}
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_let_encode(file);
+	b2f_writer_unlock(file);
 	return err;
 }

@@ -87,10 +87,8 @@ int b2f_file_set_encoding(struct b2f_file *file,
 		return -EBADF;
 	/* The first change is made to the version on disk now. */
 	b2f_file_catch_up(file);
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
+	b2f_writer_lock(file);
 	ret = change(file, encoding);
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_unlock(file);
 	return ret;
 }

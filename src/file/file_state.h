@@ -89,8 +89,7 @@ struct b2f_file {
 	atomic_uint last_unit;
 	/* By chunk; held while a head is loaded, so that others wait for it. */
 	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
-	pthread_mutex_t streams_lock;
-	/* List of readers.  It and they are under streams_lock. */
+	/* List of readers.  It and they are protected by lock. */
 	struct b2f_stream *streams;
 };
 

@@ -81,7 +81,6 @@ static int write_chunk(struct relayout *r, uint64_t i, uint32_t nbytes,
 {
 	struct b2f_chunk_writer cw = {
 		.txn = r->writer->txn,
-		.lock = &r->file->lock,
 		.encoder = r->encoder,
 		.as = r->frame,
 		.no_seal = r->writer->options.no_seal,
@@ -287,8 +286,7 @@ int b2f_relayout_to_plain(struct b2f_file *file, uint64_t keep)
 	struct b2f_writer *w = file->writer;
 	int err = 0;
 
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
+	b2f_writer_lock(file);
 	if (!w->txn)
 		err = -EROFS;
 	else if (file->frame->layout.is_array)
@@ -299,8 +297,7 @@ int b2f_relayout_to_plain(struct b2f_file *file, uint64_t keep)
 		b2f_writer_note(w);
 		pthread_mutex_unlock(&file->lock);
 	}
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_unlock(file);
 	return err;
 }
 
@@ -408,16 +405,14 @@ void b2f_relayout_before(struct b2f_file *file, const void *buf, uint64_t size,
 	if (!is_of_interest(file, buf, size, off))
 		return;
 	w = file->writer;
-	pthread_mutex_lock(&file->commit_lock);
-	pthread_mutex_lock(&w->write_lock);
+	b2f_writer_lock(file);
 	if (w->txn && may_become(file)) {
 		if (b2f_file_size(file) > 0)
 			err = look(file, false);
 		else if (begins_npy(buf, size, off))
 			err = to_array(file, buf, size, false);
 	}
-	pthread_mutex_unlock(&w->write_lock);
-	pthread_mutex_unlock(&file->commit_lock);
+	b2f_writer_unlock(file);
 	/* After an error it is plain as before, and the commit tries again. */
 	(void)err;
 }

@@ -29,7 +29,7 @@ struct b2f_stream {
 	/* Constant. */
 	struct b2f_file *file;
 	uint64_t follow_max;
-	/* Both under the streams_lock of the file. */
+	/* Both under the lock of the file. */
 	struct b2f_readahead readahead;
 	struct b2f_stream *next;
 };
@@ -76,11 +76,11 @@ static bool is_wanted(const struct ahead *a, uint64_t head_len)
 	uint64_t end = head_len + a->span.start + a->span.nbytes;
 	bool wanted = false;
 
-	pthread_mutex_lock(&a->file->streams_lock);
+	pthread_mutex_lock(&a->file->lock);
 	for (struct b2f_stream *s = a->file->streams; s && !wanted;
 	     s = s->next)
 		wanted = s->readahead.expected < end;
-	pthread_mutex_unlock(&a->file->streams_lock);
+	pthread_mutex_unlock(&a->file->lock);
 	return wanted;
 }
 
@@ -182,10 +182,10 @@ int b2f_stream_new(struct b2f_file *file, struct b2f_stream **out)
 	init_window(file, &stream->readahead);
 	stream->file = file;
 	stream->follow_max = file->runtime->cache_bytes / FOLLOW_SHARE;
-	pthread_mutex_lock(&file->streams_lock);
+	pthread_mutex_lock(&file->lock);
 	stream->next = file->streams;
 	file->streams = stream;
-	pthread_mutex_unlock(&file->streams_lock);
+	pthread_mutex_unlock(&file->lock);
 	*out = stream;
 	return 0;
 }
@@ -196,11 +196,11 @@ void b2f_stream_free(struct b2f_stream *stream)
 
 	if (!stream)
 		return;
-	pthread_mutex_lock(&stream->file->streams_lock);
+	pthread_mutex_lock(&stream->file->lock);
 	for (at = &stream->file->streams; *at != stream; at = &(*at)->next)
 		;
 	*at = stream->next;
-	pthread_mutex_unlock(&stream->file->streams_lock);
+	pthread_mutex_unlock(&stream->file->lock);
 	free(stream);
 }
 
@@ -210,9 +210,9 @@ bool b2f_stream_in_order(struct b2f_stream *stream)
 
 	if (!stream)
 		return false;
-	pthread_mutex_lock(&stream->file->streams_lock);
+	pthread_mutex_lock(&stream->file->lock);
 	in_order = b2f_readahead_in_order(&stream->readahead);
-	pthread_mutex_unlock(&stream->file->streams_lock);
+	pthread_mutex_unlock(&stream->file->lock);
 	return in_order;
 }
 
@@ -221,7 +221,7 @@ bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 	struct b2f_file *file = stream->file;
 	bool followed = false;
 
-	pthread_mutex_lock(&file->streams_lock);
+	pthread_mutex_lock(&file->lock);
 	for (struct b2f_stream *s = file->streams; s && !followed;
 	     s = s->next) {
 		uint64_t at = s->readahead.expected;
@@ -229,7 +229,7 @@ bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 		followed = s != stream && at < off &&
 			   off - at <= stream->follow_max;
 	}
-	pthread_mutex_unlock(&file->streams_lock);
+	pthread_mutex_unlock(&file->lock);
 	return followed;
 }
 
@@ -239,10 +239,10 @@ void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,
 	uint64_t head = r->frame->layout.head_len, start = 0, end = 0;
 	bool wanted;
 
-	pthread_mutex_lock(&stream->file->streams_lock);
+	pthread_mutex_lock(&stream->file->lock);
 	wanted = b2f_readahead_note(&stream->readahead, off, size, r->size,
 				    &start, &end);
-	pthread_mutex_unlock(&stream->file->streams_lock);
+	pthread_mutex_unlock(&stream->file->lock);
 	if (!wanted)
 		return;
 	if (!r->frame->layout.linear) {

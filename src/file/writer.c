@@ -90,6 +90,21 @@ void b2f_writer_end(struct b2f_file *file)
 	b2f_txn_free(txn);
 }
 
+void b2f_writer_stop_encoding(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->closing = true;
+	b2f_writer_wait_unused(file);
+	pthread_mutex_unlock(&file->lock);
+}
+
+void b2f_writer_let_encode(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->lock);
+	file->writer->closing = false;
+	pthread_mutex_unlock(&file->lock);
+}
+
 struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;

@@ -84,6 +84,22 @@ struct b2f_writer {
 /* The writer of @file, or NULL as long as it was never writable. */
 struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 
+/*
+ * Takes the commit_lock and the write_lock of @file, which has a writer: nothing
+ * commits or changes it until b2f_writer_unlock().
+ */
+static inline void b2f_writer_lock(struct b2f_file *file)
+{
+	pthread_mutex_lock(&file->commit_lock);
+	pthread_mutex_lock(&file->writer->write_lock);
+}
+
+static inline void b2f_writer_unlock(struct b2f_file *file)
+{
+	pthread_mutex_unlock(&file->writer->write_lock);
+	pthread_mutex_unlock(&file->commit_lock);
+}
+
 /* @is_empty: the file has no data.  Returns NULL if there is no memory. */
 struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty);
@@ -119,6 +135,13 @@ void b2f_writer_end(struct b2f_file *file);
  * waiting.
  */
 void b2f_writer_wait_unused(struct b2f_file *file);
+
+/*
+ * Waits likewise, and lets nothing of that begin until b2f_writer_let_encode().
+ * The file is not locked.
+ */
+void b2f_writer_stop_encoding(struct b2f_file *file);
+void b2f_writer_let_encode(struct b2f_file *file);
 
 /* Are all changes committed?  Locked. */
 static inline bool b2f_writer_is_clean(const struct b2f_writer *w)

@@ -36,14 +36,14 @@ struct image {
 
 static void lock(struct b2f_chunk_writer *cw)
 {
-	if (cw->lock)
-		pthread_mutex_lock(cw->lock);
+	if (cw->txn->guard.owner)
+		pthread_mutex_lock(cw->txn->guard.owner);
 }
 
 static void unlock(struct b2f_chunk_writer *cw)
 {
-	if (cw->lock)
-		pthread_mutex_unlock(cw->lock);
+	if (cw->txn->guard.owner)
+		pthread_mutex_unlock(cw->txn->guard.owner);
 }
 
 static void get_options(struct b2f_chunk_writer *cw,

@@ -4,7 +4,8 @@
  *
  * Layer: txn.  May include: base/ chunk/ index/ store/ frame/.
  *
- * Threads: any number of chunk writers of one transaction, with one lock.
+ * Threads: any number of chunk writers of one transaction, whose owner has a
+ * lock (struct b2f_txn_guard), which none of them holds.
  */
 #ifndef B2F_TXN_CHUNK_WRITE_H
 #define B2F_TXN_CHUNK_WRITE_H
@@ -14,8 +15,6 @@
 
 struct b2f_chunk_writer {
 	struct b2f_txn *txn;
-	/* Lock of the transaction, taken where it is needed; NULL: none. */
-	pthread_mutex_t *lock;
 	struct b2f_encoder *encoder;
 	/* The frame whose settings to use; NULL: those of the transaction. */
 	const struct b2f_frame *as;

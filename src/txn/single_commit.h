@@ -50,8 +50,6 @@ int b2f_txn_single_put(struct b2f_txn *txn, struct b2f_commit *commit,
 
 /* The readers of the frame. */
 struct b2f_txn_readers {
-	/* Held while the states of the transaction are exchanged. */
-	pthread_mutex_t *lock;
 	/* Waits until all readers that have begun before have ended. */
 	void (*wait)(void *arg);
 	void *arg;

@@ -146,7 +146,7 @@ static void take_over(struct b2f_txn *txn, const struct b2f_commit *commit,
 		      const struct b2f_txn_readers *readers)
 {
 	if (readers)
-		pthread_mutex_lock(readers->lock);
+		pthread_mutex_lock(txn->guard.owner);
 	txn->header.frame_len = commit->frame_len;
 	txn->header.cbytes = commit->told_cbytes;
 	txn->stamp = commit->stamp;
@@ -155,7 +155,7 @@ static void take_over(struct b2f_txn *txn, const struct b2f_commit *commit,
 	txn->committed = *state;
 	txn->working = *working;
 	if (readers) {
-		pthread_mutex_unlock(readers->lock);
+		pthread_mutex_unlock(txn->guard.owner);
 		readers->wait(readers->arg);
 	}
 	*state = *working = (struct b2f_txn_state){0};

@@ -125,6 +125,11 @@ struct b2f_txn_guard {
 	bool ends_late;
 	/* Generation of the version that the transaction continues; or NULL. */
 	struct b2f_generation *continued;
+	/*
+	 * Held by the owner during calls, and taken by those that it calls
+	 * without; NULL: the owner is one thread.  Set by the owner.
+	 */
+	pthread_mutex_t *owner;
 	/* Other writers' locks; NULL if they are not used. */
 	struct b2f_lock *lock;
 	/* How often @lock was taken; under @mutex, which is held to take it. */
