@@ -54,8 +54,9 @@ static int check(const struct b2f_blp_header *h, uint64_t available,
 	return 0;
 }
 
-int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
-			 struct b2f_blp_header *out, struct b2f_why *why)
+/* Parses the header of a file of @available bytes: B2F_BLP_HEADER are at @raw. */
+static int parse_header(const uint8_t *raw, uint64_t available,
+			struct b2f_blp_header *out, struct b2f_why *why)
 {
 	struct b2f_cursor cur = b2f_cursor_at(raw, B2F_BLP_HEADER);
 	struct b2f_blp_header h = {0};
@@ -122,7 +123,7 @@ int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,
 				   "%llu bytes are too few for a Bloscpack "
 				   "file",
 				   (unsigned long long)file->size);
-	err = b2f_blp_header_parse(raw, file->size, &blp.header, why);
+	err = parse_header(raw, file->size, &blp.header, why);
 	if (!err)
 		err = b2f_blp_read_meta(file, &blp, why);
 	if (!err)

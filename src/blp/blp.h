@@ -69,15 +69,6 @@ struct b2f_blp {
 /* True if the @size bytes at @raw begin as a Bloscpack file does. */
 bool b2f_blp_magic(const uint8_t *raw, size_t size);
 
-/*
- * Parses the B2F_BLP_HEADER bytes at @raw, the header of a file of @available
- * bytes.  Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED (another version or
- * unknown options), with the cause in @why.
- */
-B2F_MUST_CHECK
-int b2f_blp_header_parse(const uint8_t *raw, uint64_t available,
-			 struct b2f_blp_header *out, struct b2f_why *why);
-
 /* Is the header of an empty file?  Bloscpack stores one chunk without bytes. */
 static inline bool b2f_blp_is_empty(const struct b2f_blp_header *header)
 {

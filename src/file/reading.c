@@ -187,33 +187,6 @@ static int64_t lock_out(struct b2f_file *file, int64_t n,
 	return err;
 }
 
-/* Like b2f_reading_run(); *@turn is the lock from lock_out(). */
-static int64_t run(struct b2f_file *file, b2f_reading_fn *fn, void *arg,
-		   struct b2f_lock **turn)
-{
-	struct b2f_reading r;
-	int64_t n = 0, again;
-
-	for (int i = 0; i < TRIES; i++) {
-		b2f_reading_begin(file, &r);
-		n = fn(arg, &r);
-		b2f_reading_end(&r);
-		if (n >= 0)
-			break;
-		/* Not if the file was moved while it was read. */
-		if (file->stays && !b2f_writer_of(file) && !is_old(&r))
-			return b2f_file_stay_error(file, n);
-		again = n == -ESTALE ? lock_out(file, n, turn) : n;
-		if (again == -EAGAIN)
-			return again;
-		if (!is_old(&r) && n != -ENOMEM)
-			b2f_file_catch_up(file);
-		if (!is_old(&r) && again)
-			break;
-	}
-	return n;
-}
-
 /* Logs why all attempts have ended with -ESTALE. */
 static void tell_stale(struct b2f_file *file)
 {
@@ -232,8 +205,30 @@ static void tell_stale(struct b2f_file *file)
 int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 {
 	struct b2f_lock *turn = NULL;
-	int64_t n = run(file, fn, arg, &turn);
+	struct b2f_reading r;
+	int64_t n = 0, again;
 
+	for (int i = 0; i < TRIES; i++) {
+		b2f_reading_begin(file, &r);
+		n = fn(arg, &r);
+		b2f_reading_end(&r);
+		if (n >= 0)
+			break;
+		/* Not if the file was moved while it was read. */
+		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {
+			n = b2f_file_stay_error(file, n);
+			break;
+		}
+		again = n == -ESTALE ? lock_out(file, n, &turn) : n;
+		if (again == -EAGAIN) {
+			n = again;
+			break;
+		}
+		if (!is_old(&r) && n != -ENOMEM)
+			b2f_file_catch_up(file);
+		if (!is_old(&r) && again)
+			break;
+	}
 	b2f_lock_close(turn);
 	if (n == -ESTALE)
 		tell_stale(file);

@@ -272,14 +272,14 @@ int b2f_files_permit_again(int dir, int fd, struct b2f_why *why)
 struct permit {
 	int dir;
 	uid_t owner;
-	struct stat index;
+	struct stat like;
 };
 
 static bool may_permit(const struct permit *p, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
 		return false;
-	return st->st_uid == (p->owner == (uid_t)-1 ? p->index.st_uid
+	return st->st_uid == (p->owner == (uid_t)-1 ? p->like.st_uid
 						    : p->owner) ||
 	       (p->owner == (uid_t)-1 && st->st_nlink == 1);
 }
@@ -290,11 +290,11 @@ static int permit_opened(const struct permit *p, int fd, const struct stat *st)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if ((st->st_uid != p->index.st_uid || st->st_gid != p->index.st_gid) &&
-	    fchownat(fd, "", p->index.st_uid, p->index.st_gid, AT_EMPTY_PATH) &&
+	if ((st->st_uid != p->like.st_uid || st->st_gid != p->like.st_gid) &&
+	    fchownat(fd, "", p->like.st_uid, p->like.st_gid, AT_EMPTY_PATH) &&
 	    is_about_disk(errno))
 		return -errno;
-	if (chmod(path, mode_of_chunk(p->index.st_mode)) &&
+	if (chmod(path, mode_of_chunk(p->like.st_mode)) &&
 	    is_about_disk(errno))
 		return -errno;
 	return 0;
@@ -309,7 +309,7 @@ static int permit_named(void *arg, int64_t id)
 	int fd, err = 0;
 
 	if (id < 0 || fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    is_permitted(&st, &p->index))
+	    is_permitted(&st, &p->like))
 		return 0;
 	fd = openat(p->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	/* The file may have been deleted. */
@@ -323,7 +323,7 @@ static int permit_named(void *arg, int64_t id)
 
 int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner)
 {
-	struct permit p = {.dir = dirfd, .owner = owner, .index = *index};
+	struct permit p = {.dir = dirfd, .owner = owner, .like = *index};
 
 	return b2f_files_list(dirfd, permit_named, &p);
 }
