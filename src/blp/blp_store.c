@@ -45,9 +45,6 @@ static int blp_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	struct b2f_object object = {.fd = -1};
 	int err;
 
-	if (id != B2F_OBJECT_INDEX)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "a chunk file of a Bloscpack file");
 	b->whole->quiet = store->quiet;
 	err = b->whole->ops->open(b->whole, id, &object, why);
 	if (err)

@@ -25,9 +25,6 @@ static int extent_open(struct b2f_store *store, int64_t id,
 	struct b2f_object object = {.fd = -1};
 	int err;
 
-	if (id != B2F_OBJECT_INDEX)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "a chunk file of a contiguous frame");
 	extent->whole->quiet = store->quiet;
 	err = extent->whole->ops->open(extent->whole, id, &object, why);
 	if (err)

@@ -153,9 +153,7 @@ static int file_open(struct b2f_store *store, int64_t id,
 {
 	struct b2f_files *files = b2f_files_of(store);
 
-	if (id != B2F_OBJECT_INDEX)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "a chunk file of a contiguous frame");
+	(void)id;
 	/* All objects share the one descriptor of the store. */
 	if (store->quiet && !atomic_exchange(&files->is_quiet, true))
 		/* Fails for another user's file. */

@@ -70,7 +70,7 @@ static int open_range(struct b2f_store *store, int64_t id,
 int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 		    struct b2f_why *why)
 {
-	if (!b2f_store_is_sparse(store) && id >= 0)
+	if (!b2f_store_is_sparse(store) && id != B2F_OBJECT_INDEX)
 		return open_range(store, id, out, why);
 	return store->ops->open(store, id, out, why);
 }
