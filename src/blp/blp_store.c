@@ -168,33 +168,6 @@ static int blp_clone(struct b2f_store *store, struct b2f_store **out,
 	return err;
 }
 
-/* The chunk that begins at byte @off of the file. */
-static uint64_t find_chunk(const struct b2f_blp *blp, uint64_t off)
-{
-	return b2f_search_u64(blp->offs, blp->nchunks, off);
-}
-
-static int blp_check(const struct b2f_object *chunk, uint32_t cbytes,
-		     const uint8_t *stored, struct b2f_why *why)
-{
-	const struct blp_store *b = blp_of(chunk->store);
-	const struct b2f_object inner = in_whole(chunk);
-	const struct b2f_sum *sum = b->blp.header.sum;
-	uint64_t off = chunk->base - b->base.lead, end;
-	uint8_t expected[B2F_SUM_SIZE_MAX];
-	int err;
-
-	end = b2f_blp_chunk_end(&b->blp, find_chunk(&b->blp, off));
-	if (!b2f_range_fits(cbytes, sum->size, end - off))
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "%u bytes where %llu are", cbytes,
-				   (unsigned long long)(end - off));
-	if (!stored || sum->size == 0)
-		return 0;
-	err = b2f_object_read(&inner, off + cbytes, expected, sum->size, why);
-	return err ? err : b2f_sum_check(sum, stored, cbytes, expected, why);
-}
-
 static const struct b2f_store_ops blp_ops = {
 	.open = blp_open,
 	.read = blp_read,
@@ -203,7 +176,6 @@ static const struct b2f_store_ops blp_ops = {
 	.stat = blp_stat,
 	.free = blp_free,
 	.clone = blp_clone,
-	.check = blp_check,
 	.obstacle = "it is a Bloscpack file",
 };
 
@@ -243,8 +215,46 @@ static int read_file(struct blp_store *b, const struct b2f_object *file,
 		return err;
 	b->base.lead = lead;
 	b->base.tail = size - lead;
-	b->base.has_sums = b->blp.header.sum->size > 0;
 	return 0;
+}
+
+/* The chunk that begins at byte @off of the file. */
+static uint64_t find_chunk(const struct b2f_blp *blp, uint64_t off)
+{
+	return b2f_search_u64(blp->offs, blp->nchunks, off);
+}
+
+int b2f_blp_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
+			const uint8_t *stored, struct b2f_why *why)
+{
+	const struct blp_store *b = blp_of(chunk->store);
+	uint8_t expected[B2F_SUM_SIZE_MAX];
+	const struct b2f_sum *sum;
+	struct b2f_object inner;
+	uint64_t off, end;
+	int err;
+
+	if (!b2f_blp_of(chunk->store))
+		return 0;
+	inner = in_whole(chunk);
+	sum = b->blp.header.sum;
+	off = chunk->base - b->base.lead;
+	end = b2f_blp_chunk_end(&b->blp, find_chunk(&b->blp, off));
+	if (!b2f_range_fits(cbytes, sum->size, end - off))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "%u bytes where %llu are", cbytes,
+				   (unsigned long long)(end - off));
+	if (!stored || sum->size == 0)
+		return 0;
+	err = b2f_object_read(&inner, off + cbytes, expected, sum->size, why);
+	return err ? err : b2f_sum_check(sum, stored, cbytes, expected, why);
+}
+
+bool b2f_blp_has_sums(const struct b2f_store *store)
+{
+	const struct b2f_blp *blp = b2f_blp_of(store);
+
+	return blp && blp->header.sum->size > 0;
 }
 
 int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why)

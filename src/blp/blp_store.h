@@ -40,4 +40,20 @@ int b2f_blp_wrap(struct b2f_store **store, struct b2f_why *why);
  */
 const struct b2f_blp *b2f_blp_of(const struct b2f_store *store);
 
+/*
+ * Does each chunk of @store have a checksum over all its stored bytes?  Only
+ * those of Bloscpack files can.
+ */
+bool b2f_blp_has_sums(const struct b2f_store *store);
+
+/*
+ * Checks the open @chunk, of @cbytes bytes by its header: in a Bloscpack file,
+ * that the bytes exist and, if @stored (else NULL) has all of them, their
+ * checksum.  Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (a checksum that is not
+ * built in) or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_blp_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
+			const uint8_t *stored, struct b2f_why *why);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "blp/blp_store.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
@@ -302,7 +303,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 	else if (!err && b2f_entry_tag(l->raw))
 		err = load_seal_behind(place, l, why);
 	if (!err)
-		err = b2f_store_check_chunk(
+		err = b2f_blp_check_chunk(
 			&place->object, l->chunk.header.cbytes,
 			b2f_loaded_is_whole(l) ? l->bytes : NULL, why);
 	return check_place(frame, place, l, err, why);

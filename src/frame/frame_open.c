@@ -41,7 +41,7 @@ static void read_array(struct b2f_frame *f)
 static void set_context(struct b2f_frame *f)
 {
 	f->context.typesize = f->header.typesize;
-	f->context.whole = f->store->has_sums;
+	f->context.whole = b2f_blp_has_sums(f->store);
 	if (!f->is_array || f->array.ndim == 0 ||
 	    f->array.ndim > B2F_GRID_MAX_DIM)
 		return;

@@ -7,6 +7,7 @@
 
 #include "b2frame/error.h"
 #include "base/checked.h"
+#include "blp/blp_store.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
@@ -175,7 +176,7 @@ static int get_summed(const struct b2f_unit_read *r, uint32_t off,
 	if (!err && !r->object)
 		err = b2f_object_open(r->frame->store, l->object, &opened, why);
 	if (!err)
-		err = b2f_store_check_chunk(object, cbytes, all, why);
+		err = b2f_blp_check_chunk(object, cbytes, all, why);
 	b2f_object_close(&opened);
 	if (!err)
 		*out = size && b2f_range_fits(off, size, cbytes) ? all + off
@@ -191,7 +192,7 @@ static int decode_range(const struct b2f_unit_read *r, uint32_t off,
 		.unit = r->unit, .size = size, .ref = r->ref};
 	int err;
 
-	if (r->frame->store->has_sums && !b2f_loaded_is_whole(l))
+	if (r->frame->context.whole && !b2f_loaded_is_whole(l))
 		err = get_summed(r, off, size, &stored.data, why);
 	else
 		err = get_stored(r, off, size, &stored.data, why);

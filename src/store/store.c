@@ -122,14 +122,6 @@ void b2f_store_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 		store->ops->prefetch(store, id, n);
 }
 
-int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
-			  const uint8_t *stored, struct b2f_why *why)
-{
-	const struct b2f_store_ops *ops = chunk->store->ops;
-
-	return ops->check ? ops->check(chunk, cbytes, stored, why) : 0;
-}
-
 int b2f_store_stat_index(struct b2f_store *store, struct stat *out)
 {
 	return store->ops->stat(store, B2F_OBJECT_INDEX, out);

@@ -131,9 +131,6 @@ struct b2f_store_ops {
 	/* See the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
 		     struct b2f_why *why);
-	/* See b2f_store_check_chunk(); NULL: there is nothing to check. */
-	int (*check)(const struct b2f_object *chunk, uint32_t cbytes,
-		     const uint8_t *stored, struct b2f_why *why);
 	/*
 	 * Why it cannot be written, as "it is a ..."; NULL: a part of a file.
 	 */
@@ -227,8 +224,6 @@ struct b2f_store {
 	 */
 	uint64_t lead;
 	uint64_t tail;
-	/* Chunks have checksums over all their stored bytes. */
-	bool has_sums;
 };
 
 /* Has @store an object per chunk? */
@@ -339,16 +334,6 @@ bool b2f_store_distrust(struct b2f_store *store, int64_t id);
  * not wait.
  */
 void b2f_store_prefetch(struct b2f_store *store, int64_t id, uint64_t n);
-
-/*
- * Checks the open @chunk, of @cbytes bytes by its header, as this kind of file
- * allows: that the bytes exist and, if @stored (else NULL) has all of them,
- * their checksum.  Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED (a checksum that
- * is not built in) or an errno.
- */
-B2F_MUST_CHECK
-int b2f_store_check_chunk(const struct b2f_object *chunk, uint32_t cbytes,
-			  const uint8_t *stored, struct b2f_why *why);
 
 /* Does fstat(2) of the index.  Returns 0 or an errno. */
 B2F_MUST_CHECK
