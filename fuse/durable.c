@@ -311,29 +311,11 @@ enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino)
 	return look_at(fs, dev, ino).state;
 }
 
-/*
- * Has writers of an open frame sync all that comes after what is synced now.
- * Only their commits can tell that the frame is durable, see note_synced().
- */
-static void expect_writers(struct fs *fs, dev_t dev, ino_t ino)
-{
-	struct fs_durable *d;
-
-	pthread_mutex_lock(&fs->state_lock);
-	d = find(fs, dev, ino);
-	if (d && d->nusers > 0)
-		(void)b2f_durability_move(&d->contents, B2F_DISK_NEW,
-					  B2F_DISK_UNSYNCED);
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 {
-	struct look look;
+	const struct look look = look_at(fs, dev, ino);
 	int err;
 
-	expect_writers(fs, dev, ino);
-	look = look_at(fs, dev, ino);
 	if (look.state == B2F_DISK_DURABLE)
 		return 0;
 	/* The kernel reports a failed write once: ask no second time. */

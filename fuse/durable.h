@@ -17,7 +17,7 @@
  *   syncfs            durable, if it was left before that began; if that fails,
  *                     FAILED, and written anew at once
  *   fsync, rename     of a frame without a transaction: one fsync per file; then
- *   over another      durable, or UNSYNCED until its last close
+ *   over another      durable
  *   deleted           forgotten
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of
@@ -92,8 +92,8 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame);
 enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 
 /*
- * Syncs the contents of a frame that is not open for writing; @path_fd is its
- * directory.  Returns 0, -EIO (an earlier sync failed: the contents must be
+ * Syncs the contents of a frame that is not open; @path_fd is its directory, or
+ * its file.  Returns 0, -EIO (an earlier sync failed: the contents must be
  * written again) or an errno of fsync(2).
  */
 B2F_MUST_CHECK

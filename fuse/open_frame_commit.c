@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "b2frame/error.h"
+#include "dir.h"
 #include "fs.h"
 #include "probe.h"
 #include "wakeup.h"
@@ -80,31 +81,44 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 }
 
 /*
- * A durable commit writes chunks again whose sync failed; the frame must be
- * writable for that.
+ * Must @frame become writable for a durable commit?  That writes all chunks of
+ * which a sync has failed anew.
  */
-static int prepare(struct fs *fs, struct fs_open_frame *frame,
-		   enum b2f_commit_how how)
+static bool must_mend(struct fs *fs, struct fs_open_frame *frame)
 {
-	if (how != B2F_COMMIT_DURABLE ||
-	    b2f_file_is_writable(frame->open.data) ||
-	    fs_durable_state(fs, frame->dev, frame->ino) != B2F_DISK_FAILED)
-		return 0;
-	return fs_open_frame_allow_write(fs, frame);
+	return !b2f_file_is_writable(frame->open.data) &&
+	       fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_FAILED;
 }
 
 /*
- * Makes durable what the commit did not: the contents, if the frame was not
- * @writable and so had nothing to commit, and a new name.
+ * Makes the contents durable, if the commit had no transaction to do so.
+ * Returns 1 if a transaction has begun meanwhile, which must be committed.
  */
-static int make_durable(struct fs *fs, struct fs_open_frame *frame,
-			bool writable)
+static int sync_contents(struct fs *fs, struct fs_open_frame *frame, bool waits)
 {
-	int err = 0;
+	struct b2f_durability *d;
+	int err = -ENOMEM;
 
-	if (!writable || !b2f_file_is_writable(frame->open.data))
-		err = fs_durable_make_contents(fs, frame->dev, frame->ino,
-					       frame->pin.fd);
+	if (fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_DURABLE ||
+	    !fs_file_begin_commit(fs, &frame->open, waits))
+		return 0;
+	d = fs_durable_open(fs, frame);
+	if (d)
+		err = b2f_file_sync_stored(frame->open.data, d, waits,
+					   fs_dir_sync, frame->pin.fd);
+	fs_file_end_commit(fs, &frame->open);
+	return err;
+}
+
+static int commit_durably(struct fs *fs, struct fs_open_frame *frame, bool waits)
+{
+	int err;
+
+	do {
+		err = fs_file_commit(fs, &frame->open, B2F_COMMIT_DURABLE, waits);
+		if (!err)
+			err = sync_contents(fs, frame, waits);
+	} while (err > 0);
 	return err ? err
 		   : fs_durable_make_name(fs, frame->pin.node, frame->dev,
 					  frame->ino);
@@ -138,22 +152,14 @@ static void revert(struct fs *fs, struct fs_file *file)
 	log_failure(fs, frame, -ESTALE);
 }
 
-static int commit(struct fs *fs, struct fs_open_frame *frame,
-		  enum b2f_commit_how how, bool waits)
+static int commit_now(struct fs *fs, struct fs_open_frame *frame,
+		      enum b2f_commit_how how, bool waits)
 {
 	uint64_t n = atomic_load(&frame->nchanges), old;
-	bool writable;
-	int err;
+	int err = how == B2F_COMMIT_DURABLE
+			  ? commit_durably(fs, frame, waits)
+			  : fs_file_commit(fs, &frame->open, how, waits);
 
-	if (is_deleted(frame))
-		return 0;
-	err = prepare(fs, frame, how);
-	if (err)
-		return err;
-	writable = b2f_file_is_writable(frame->open.data);
-	err = fs_file_commit(fs, &frame->open, how, waits);
-	if (!err && how == B2F_COMMIT_DURABLE)
-		err = make_durable(fs, frame, writable);
 	if (err)
 		return err;
 	old = atomic_load(&frame->ncommitted);
@@ -161,6 +167,24 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 	       !atomic_compare_exchange_weak(&frame->ncommitted, &old, n))
 		;
 	return 0;
+}
+
+static int commit(struct fs *fs, struct fs_open_frame *frame,
+		  enum b2f_commit_how how, bool waits)
+{
+	int err;
+
+	if (is_deleted(frame))
+		return 0;
+	if (how != B2F_COMMIT_DURABLE || !must_mend(fs, frame))
+		return commit_now(fs, frame, how, waits);
+	/* As a writer, so that the frame is unlocked afterwards. */
+	fs_open_frame_begin_writer(fs, frame);
+	err = fs_open_frame_allow_write(fs, frame);
+	if (!err)
+		err = commit_now(fs, frame, how, waits);
+	fs_open_frame_end_writer(fs, frame);
+	return err;
 }
 
 int fs_open_frame_commit(struct fs *fs, struct fs_open_frame *frame,

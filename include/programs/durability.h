@@ -25,9 +25,9 @@
  *   NEW             commit that is only visible                    NEW
  *   DURABLE         commit; its very last sync failed              UNSYNCED
  *   DURABLE         merged with what another program has written   UNSYNCED
- *   NEW             all of its files are synced while it is open   UNSYNCED
  *   NEW, UNSYNCED   commit that synced                             DURABLE
- *   NEW, UNSYNCED   closed; all of its files were synced           DURABLE
+ *   NEW, UNSYNCED   all of its files were synced, and no           DURABLE
+ *                   transaction was open meanwhile
  *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED
  *   FAILED          commit that read and wrote all anew            DURABLE
  *
@@ -42,6 +42,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "b2frame/error.h"
+
+struct b2f_file;
 
 enum b2f_durable_state {
 	B2F_DISK_DURABLE,
@@ -71,5 +74,18 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 
 /* A sync that it was left to has failed. */
 void b2f_durability_fail(struct b2f_durability *d);
+
+/*
+ * Makes the stored version of @file durable, whose state is @d, where
+ * b2f_file_commit() had no transaction to do so: calls @sync, which syncs all
+ * files of the frame at @fd, and moves @d.  No transaction begins meanwhile.
+ *
+ * Returns 0; 1 (a transaction is open by now: commit it); -EAGAIN (@waits is
+ * false, and another thread commits); -EIO (a sync has failed before:
+ * b2f_file_allow_write(), then a durable commit); or the error of @sync.
+ */
+B2F_MUST_CHECK
+int b2f_file_sync_stored(struct b2f_file *file, struct b2f_durability *d,
+			 bool waits, int (*sync)(int fd), int fd);
 
 #endif

@@ -513,3 +513,36 @@ int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
 	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }
+
+/* The commit_lock is held, and there is no transaction. */
+static int sync_stored(struct b2f_durability *d, int (*sync)(int fd), int fd)
+{
+	enum b2f_durable_state state = b2f_durability_get(d);
+	int err;
+
+	if (state == B2F_DISK_DURABLE)
+		return 0;
+	/* The kernel reports a failed write once: ask no second time. */
+	if (state == B2F_DISK_FAILED)
+		return -EIO;
+	err = sync(fd);
+	if (err)
+		b2f_durability_fail(d);
+	else if (!b2f_durability_move(d, state, B2F_DISK_DURABLE))
+		err = -EIO;
+	return err;
+}
+
+int b2f_file_sync_stored(struct b2f_file *file, struct b2f_durability *d,
+			 bool waits, int (*sync)(int fd), int fd)
+{
+	int err;
+
+	if (waits)
+		pthread_mutex_lock(&file->commit_lock);
+	else if (pthread_mutex_trylock(&file->commit_lock))
+		return -EAGAIN;
+	err = b2f_file_is_writable(file) ? 1 : sync_stored(d, sync, fd);
+	pthread_mutex_unlock(&file->commit_lock);
+	return err;
+}

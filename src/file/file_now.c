@@ -47,7 +47,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	if (w && w->txn && !w->anew && !is_under_way(file)) {
+	if (w && !w->anew && !(w->txn && is_under_way(file))) {
 		since = w->dirty_since_ns;
 		undurable = b2f_durability_since_ns(w->durability);
 	}

@@ -104,6 +104,22 @@ def test_what_a_reader_has_synced_is_not_lost_to_a_later_writer():
         os.rename("src", f"src-{least}")
 
 
+def test_a_file_is_synced_in_time_while_a_reader_keeps_it_open():
+    for form in SPARSE, f"small={CHUNK}":
+        with Traced(form, "commit=1") as t:
+            write("mnt/f")
+            with open("mnt/f", "rb") as r:
+                for i in range(3):
+                    before = t.count("fsync", "syncfs")
+                    append("mnt/f", b"line")
+                    wait_until(lambda: t.count("fsync", "syncfs") > before,
+                               f"a sync of line {i}, {form}")
+                # All is durable: nothing is left for fsync.
+                wait_until(lambda: t.during(lambda: os.fsync(r),
+                                            "fsync") == 0, form)
+            os.unlink("mnt/f")
+
+
 def test_a_small_file_that_is_closed_is_left_to_a_sync():
     """Like a sparse frame; the file itself tells its filesystem."""
     with Traced("commit=1", f"small={CHUNK}") as t:
