@@ -380,8 +380,8 @@ static const char *const wanted[] = {
 	[SECONDS] = ": a time, as 0.5, 5s or 2m",
 	[WHOLE_SECONDS] = ": whole seconds, as 5, 5s or 2m",
 	[CODEC] = ": blosclz, lz4, lz4hc, zlib or zstd",
-	[FILTERS] = ": none, or a list of shuffle, bitshuffle, delta and "
-		    "bytedelta with + between them",
+	[FILTERS] = ": none, or a list of shuffle, bitshuffle and bytedelta "
+		    "with + between them",
 	[AUTO_NUMBER] = ": a number, or auto",
 	[AUTO_SIZE] = ": a size, as 64k, or auto",
 	[AUTO_LEVEL] = ": a number, or auto",

@@ -115,13 +115,12 @@ static void note_data(struct b2f_encode_blocks *b, uint32_t n, uint32_t size)
 }
 
 int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
-			  const uint8_t *src, const uint8_t *ref)
+			  const uint8_t *src)
 {
 	const struct b2f_encode_plan *plan = b->plan;
 	const struct b2f_filter_block fb = {
 		.typesize = plan->typesize,
 		.chunk_version = plan->blosc1 ? 2 : 5,
-		.ref = ref,
 	};
 	uint32_t n = b2f_encode_blocks_nbytes(b, block), begin = b->at;
 	uint32_t nstreams = count_streams(plan, n), each = n / nstreams;
@@ -146,8 +145,7 @@ int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
 
 	for (uint32_t i = 0; i < b->nblocks && ret > 0; i++)
 		ret = b2f_encode_blocks_put(b, i,
-					    src + (size_t)i * plan->blocksize,
-					    i ? src : NULL);
+					    src + (size_t)i * plan->blocksize);
 	return ret;
 }
 

@@ -48,13 +48,10 @@ int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
 			    struct b2f_encoder *enc,
 			    const struct b2f_encode_plan *plan, uint8_t *dst);
 
-/*
- * Encodes the data at @src, which stay as they are, as block @block.  @ref is
- * the data of block 0, or NULL for block 0.
- */
+/* Encodes the data at @src, which stay as they are, as block @block. */
 B2F_MUST_CHECK
 int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
-			  const uint8_t *src, const uint8_t *ref);
+			  const uint8_t *src);
 
 /* Begins, and puts all blocks of a chunk, of the data at @src. */
 B2F_MUST_CHECK

@@ -12,7 +12,6 @@ enum {
 	/* The two bits together announce a header of 32 bytes. */
 	FLAG_EXTENDED = 0x05,
 	FLAG_MEMCPYED = 0x02,
-	FLAG_DELTA = 0x08,
 	FLAG_NO_SPLIT = 0x10,
 
 	/* Shorter data are never compressed. */
@@ -203,8 +202,6 @@ static uint8_t flags_of(const struct b2f_encode_plan *plan,
 		flags |= (unsigned int)plan->codec->format << 5;
 		if (!plan->split)
 			flags |= FLAG_NO_SPLIT;
-		if (has_filter(&plan->pipeline, B2F_FILTER_DELTA))
-			flags |= FLAG_DELTA;
 		break;
 	}
 	return (uint8_t)flags;

@@ -9,15 +9,17 @@
 /* The version of our chunks; filters of other versions may differ. */
 #define VERSION 5
 
-/* True if each block of @chunk is decoded from nothing but its own streams. */
+/*
+ * True if each block of @chunk is decoded from nothing but its own streams, if
+ * same_settings() as well: no new chunk has the delta filter.
+ */
 static bool stands_alone(const struct b2f_chunk *chunk)
 {
 	const struct b2f_chunk_header *h = &chunk->header;
 
 	/* The layout leaves out VL blocks, flat and special chunks, doubts. */
 	return chunk->layout == B2F_CHUNK_BLOCKS && h->version == VERSION &&
-	       h->header_len == B2F_CHUNK_HEADER_MAX && !h->has_dict &&
-	       !b2f_pipeline_needs_ref(&h->pipeline);
+	       h->header_len == B2F_CHUNK_HEADER_MAX && !h->has_dict;
 }
 
 /* True if streams of @h mean the same in a chunk that @plan makes. */
@@ -126,7 +128,7 @@ static int put_block(struct b2f_encode_blocks *b, const struct b2f_patch *patch,
 	if (err)
 		return err;
 	patch->apply(patch->arg, off, n, data);
-	return b2f_encode_blocks_put(b, block, data, NULL);
+	return b2f_encode_blocks_put(b, block, data);
 }
 
 static int put_blocks(struct b2f_encode_blocks *b,

@@ -39,8 +39,8 @@ static int set_filters(const struct cli_option *option, void *encoding,
 
 	if (b2f_value_filters(list, s->values.filters, s->values.filters_meta))
 		return cli_option_refuse(option, list,
-					 "a list of shuffle, bitshuffle, delta, "
-					 "bytedelta; or none");
+					 "a list of shuffle, bitshuffle, bytedelta; "
+					 "or none");
 	s->has_filters = true;
 	return 0;
 }
@@ -121,8 +121,8 @@ static int set_clevel(const struct cli_option *option, void *encoding,
 		CLI_OPTION("codec", 0, "NAME", set_codec, 0,		       \
 			   "zstd" codec ", lz4, lz4hc, blosclz or zlib"),      \
 		CLI_OPTION("filter", 0, "LIST", set_filters, 0,		       \
-			   "shuffle" filter ", bitshuffle, delta, "	       \
-			   "bytedelta,\nnone; several in their order: a,b"),   \
+			   "shuffle" filter ", bitshuffle, bytedelta,\n"      \
+			   "none; several in their order: a,b"),	       \
 		CLI_OPTION("typesize", 0, "N", set_typesize, 0,		       \
 			   "bytes of an item, or auto" typesize),	       \
 		CLI_OPTION("chunksize", 0, "N", set_chunksize, 0,	       \

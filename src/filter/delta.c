@@ -93,34 +93,13 @@ static void delta_decode(const struct b2f_filter_block *block, uint8_t meta,
 		xor_running(dst, unit, whole);
 }
 
-static void xor_into(const uint8_t *restrict a, const uint8_t *restrict b,
-		     uint8_t *restrict dst, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		dst[i] = a[i] ^ b[i];
-}
-
-/* The bytes after the last whole unit are copied: decoders leave them alone. */
-static void delta_encode(const struct b2f_filter_block *block, uint8_t meta,
-			 const uint8_t *src, uint8_t *dst, size_t nbytes)
-{
-	size_t unit = unit_size(block->typesize);
-	size_t whole = nbytes - nbytes % unit;
-
-	(void)meta;
-	if (block->ref) {
-		xor_into(src, block->ref, dst, whole);
-	} else if (whole) {
-		memcpy(dst, src, unit);
-		xor_into(src + unit, src, dst + unit, whole - unit);
-	}
-	memcpy(dst + whole, src + whole, nbytes - whole);
-}
-
+/*
+ * There is no encoder: C-Blosc2 reads other data than were encoded if it reads a
+ * part of such a chunk, or decodes the blocks in several threads.
+ */
 const struct b2f_filter b2f_filter_delta = {
 	.name = "delta",
 	.id = B2F_FILTER_DELTA,
 	.kind = B2F_FILTER_IN_PLACE,
 	.decode = delta_decode,
-	.encode = delta_encode,
 };

@@ -134,8 +134,7 @@ bool b2f_pipeline_encodable(const struct b2f_pipeline *wanted,
 		if (id == B2F_FILTER_BYTEDELTA && !meta &&
 		    schunk_typesize <= UINT8_MAX)
 			meta = (uint8_t)schunk_typesize;
-		if (slot_encodable(id, meta, typesize, allow_lossy) &&
-		    !(id == B2F_FILTER_DELTA && count_deltas(&made))) {
+		if (slot_encodable(id, meta, typesize, allow_lossy)) {
 			made.filter[slot] = (uint8_t)id;
 			made.meta[slot] = meta;
 		} else {

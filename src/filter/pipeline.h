@@ -52,7 +52,7 @@ void b2f_pipeline_decode(const struct b2f_pipeline *pipeline,
  * Makes @out the pipeline that stands in for @wanted when items of @typesize
  * (chunk header's) and @schunk_typesize (the real one) are encoded here.
  * Filters that cannot be encoded here are left out, and so are lossy filters
- * unless @allow_lossy, and a second delta; a chunk names its own filters.
+ * unless @allow_lossy; a chunk names its own filters.
  * bytedelta gets its number of channels as its meta byte, so that the chunk can
  * be decoded without the frame.
  *

@@ -262,7 +262,7 @@ static int put(const struct b2f_page_list *list, struct b2f_encode_blocks *b,
 		return b2f_encode_blocks_copy(b, page, block->bytes,
 					      block->size);
 	list->fill(list->arg, page, items);
-	ret = b2f_encode_blocks_put(b, page, items, page ? items : NULL);
+	ret = b2f_encode_blocks_put(b, page, items);
 	if (ret > 0)
 		keep(block, key, b->dst + begin, b->at - begin);
 	return ret;

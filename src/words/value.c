@@ -177,9 +177,9 @@ int b2f_value_codec(const char *text, int64_t *out)
 /* "NAME", or with @meta "NAME:NUMBER", of @len bytes; returns the id, or -1. */
 static int find_filter(const char *text, size_t len, uint8_t *meta)
 {
-	/* The lossless filters. */
-	static const char *const words[] = {"none",  "shuffle",   "bitshuffle",
-					    "delta", "bytedelta", NULL};
+	/* The filters with an encoder that loses nothing. */
+	static const char *const words[] = {"none", "shuffle", "bitshuffle",
+					    "bytedelta", NULL};
 	const char *colon = meta ? memchr(text, ':', len) : NULL, *end;
 	uint64_t value = 0;
 

@@ -32,11 +32,11 @@ completes "a.b2frame" bloscctl info a
 completes "blosclz lz4 lz4hc zlib zstd" bloscctl compress --codec =
 completes "zlib zstd" bloscctl recompress --codec = z
 completes "blp contiguous sparse" bloscctl compress --format =
-completes "bitshuffle bytedelta delta none shuffle" bloscctl compress --filter =
+completes "bitshuffle bytedelta none shuffle" bloscctl compress --filter =
 completes "auto" bloscctl recompress --typesize =
 completes "sha1 sha224 sha256 sha384 sha512" bloscctl convert --checksum = s
 completes "blosclz lz4 lz4hc zlib zstd" bloscfs -o codec =
-completes "bitshuffle bytedelta delta none shuffle" bloscfs -o filter =
+completes "bitshuffle bytedelta none shuffle" bloscfs -o filter =
 completes "auto" bloscfs src mnt -o ro,typesize =
 completes "zlib zstd" bloscfs -o ro,codec = z
 completes "hidden list off" bloscfs -o npy =
@@ -92,7 +92,7 @@ offers "--codec= --contiguous" bloscctl compress --co
 offers "a.b2frame" bloscctl info a
 offers "zlib zstd" bloscctl recompress --codec=z
 offers "blp contiguous sparse" bloscctl compress --format=
-offers "bitshuffle bytedelta delta none shuffle" bloscctl compress --filter=
+offers "bitshuffle bytedelta none shuffle" bloscctl compress --filter=
 offers "auto" bloscctl recompress --typesize=
 offers "sha1 sha224 sha256 sha384 sha512" bloscctl convert --checksum=s
 offers "zlib zstd" bloscfs -o ro,codec=z

@@ -45,11 +45,14 @@ def test_settings():
                 ("contiguous" if contiguous else "sparse")
             said = info("f", "--chunks")["chunks"]
             assert {c["codec"] for c in said} == {codec}, said
-        for name, ids in (("none", []), ("bitshuffle", [2]), ("delta", [3]),
+        for name, ids in (("none", []), ("bitshuffle", [2]),
                           ("shuffle,bytedelta:8", [1, 35])):
             recompress("--filter", name, "f")
             facts = check_frame("f", data)
             assert [f["id"] for f in facts["filters"]] == ids
+        # C-Blosc2 reads wrong data from parts of chunks with delta.
+        for name in "delta", "delta,shuffle", "bitshuffle,delta":
+            ctl("recompress", "--filter", name, "f", status=2)
         remove("f")
 
 

@@ -104,18 +104,12 @@ static void expect_pipeline(const struct b2f_pipeline *pipeline,
 
 Test(filter_encode, every_pair_of_filters_comes_back)
 {
-	static const uint8_t ids[] = {0, 1, 2, 3, 35};
-	uint8_t *ref = exact_noise(3000, 9);
+	static const uint8_t ids[] = {0, 1, 2, 35};
 
-	for (unsigned int k = 0; k < 25; k++) {
-		struct b2f_pipeline wanted = {{0, ids[k / 5], 0, ids[k % 5]},
-					      {0, 3, 0, 3}};
-		struct b2f_pipeline pipeline;
+	for (unsigned int k = 0; k < 16; k++) {
+		struct b2f_pipeline pipeline = {{0, ids[k / 4], 0, ids[k % 4]},
+						{0, 3, 0, 3}};
 
-		/* All but one of two deltas. */
-		cr_assert_eq(b2f_pipeline_encodable(&wanted, 4, 4, false,
-						    &pipeline),
-			     ids[k / 5] != 3 || ids[k % 5] != 3);
 		for (unsigned int typesize = 1; typesize < 20; typesize++) {
 			struct b2f_filter_block block = {
 				.typesize = typesize,
@@ -124,16 +118,14 @@ Test(filter_encode, every_pair_of_filters_comes_back)
 
 			expect_pipeline(&pipeline, &block, 1);
 			expect_pipeline(&pipeline, &block, 1003);
-			block.ref = ref;
 			expect_pipeline(&pipeline, &block, 3000);
 		}
 	}
-	free(ref);
 }
 
 Test(filter_encode, six_filters_leave_the_input_alone)
 {
-	struct b2f_pipeline pipeline = {{1, 2, 3, 35, 1, 2},
+	struct b2f_pipeline pipeline = {{1, 2, 1, 35, 1, 2},
 					{0, 0, 0, 4, 7, 0}};
 	struct b2f_filter_block block = {.typesize = 4, .chunk_version = 5};
 
@@ -153,12 +145,13 @@ Test(filter_encode, what_has_no_encoder_is_left_out)
 	cr_assert_eq(memcmp(out.filter, "\1\0\0\4\0\x24", 6), 0);
 }
 
-Test(filter_encode, a_second_delta_is_left_out)
+/* C-Blosc2 reads wrong data from parts of chunks with delta. */
+Test(filter_encode, delta_is_left_out)
 {
-	struct b2f_pipeline wanted = {{3, 1, 3, 3, 2}, {0}}, out;
+	struct b2f_pipeline wanted = {{3, 1, 3, 0, 2}, {0}}, out;
 
 	cr_assert_not(b2f_pipeline_encodable(&wanted, 4, 4, false, &out));
-	cr_assert_eq(memcmp(out.filter, "\3\1\0\0\2\0", 6), 0);
+	cr_assert_eq(memcmp(out.filter, "\0\1\0\0\2\0", 6), 0);
 }
 
 Test(filter_encode, precision_that_cannot_be_dropped_is_left_out)

@@ -76,12 +76,9 @@ Test(patch_left, other_kinds_of_chunks_are_left_to_the_encoder)
 	/* A dictionary, with room for it. */
 	b2f_store_le32(w.raw + w.chunk.blocks.start, 8);
 	expect_refused_with(&w, 31, 0x01);
-	end(&w);
-	/* Delta: each block needs the first. */
-	options.pipeline.filter[4] = B2F_FILTER_DELTA;
-	begin(&w, &options, 70000, true);
-	change(&w, 20000, 100, 1);
-	expect_refused(&w, 0);
+	/* Delta: each block needs the first; also if new chunks shall have it. */
+	w.options.pipeline.filter[4] = B2F_FILTER_DELTA;
+	expect_refused_with(&w, 16 + 4, B2F_FILTER_DELTA);
 	end(&w);
 }
 
