@@ -232,8 +232,9 @@ def test_a_synchronous_write_is_durable_when_it_returns():
 
 
 def files_of(name):
-    return {f: os.stat(f"src/{name}.b2frame/{f}").st_ino
-            for f in os.listdir(f"src/{name}.b2frame") if "chunk" in f}
+    """Inode numbers by name, as readdir(3) has them: a commit may rename files now."""
+    with os.scandir(f"src/{name}.b2frame") as entries:
+        return {e.name: e.inode() for e in entries if "chunk" in e.name}
 
 
 def test_what_a_sync_failed_for_is_written_anew():
