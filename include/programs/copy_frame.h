@@ -63,9 +63,10 @@ int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 			  struct b2f_copy_target **out);
 
 /*
- * The path @path of @remote.  With @replace a sparse frame that is there is replaced, by one
- * PUT of the index, and its chunks go; else b2f_copy_frame() is -EEXIST, unless what
- * is there is the same copy.  Returns 0 or -ENOMEM.
+ * Makes the path @path of @remote the target.  With @replace, one PUT of the
+ * index replaces an existing sparse frame, and its chunks go; without,
+ * b2f_copy_frame() returns -EEXIST, unless the existing frame is the same copy.
+ * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_copy_to_remote(struct b2f_remote *remote, const char *path,

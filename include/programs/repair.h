@@ -4,7 +4,8 @@
  *
  * See also b2f_editor_zero() in b2frame/editor.h.
  *
- * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any.
+ * Layer: for bloscfs and bloscctl alone (made by frame/, txn/
+ * and make/).  Threads: any.
  */
 #ifndef B2F_PROGRAMS_REPAIR_H
 #define B2F_PROGRAMS_REPAIR_H
