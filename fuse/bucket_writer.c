@@ -173,7 +173,7 @@ static struct timespec ms_from_now(long ms)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	t.tv_nsec += ms * 1000000L;
 	t.tv_sec += t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
@@ -193,8 +193,9 @@ static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	waits = w->is_listed && (foreign || w->drop || w->dropping);
 	*late = waits &&
-		pthread_cond_timedwait(&r->volume.fs->files.settled,
-				       &r->volume.fs->state_lock, until);
+		pthread_cond_clockwait(&r->volume.fs->files.settled,
+				       &r->volume.fs->state_lock,
+				       CLOCK_MONOTONIC, until);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return waits;
 }

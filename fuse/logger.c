@@ -144,10 +144,10 @@ static void wait_for_line(struct fs_logger *logger)
 		pthread_cond_wait(&logger->changed, &logger->lock);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += REPEAT_SECONDS;
-	if (pthread_cond_timedwait(&logger->changed, &logger->lock, &until) ==
-	    ETIMEDOUT)
+	if (pthread_cond_clockwait(&logger->changed, &logger->lock,
+				   CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 		flush_repeats(logger);
 }
 

@@ -20,4 +20,13 @@ static inline uint64_t b2f_monotonic_ns(void)
 	       (uint64_t)now.tv_nsec;
 }
 
+/* @ms milliseconds from now, for waits by that clock. */
+static inline struct timespec b2f_monotonic_in_ms(uint64_t ms)
+{
+	uint64_t ns = b2f_monotonic_ns() + ms * UINT64_C(1000000);
+
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				 .tv_nsec = (long)(ns % 1000000000)};
+}
+
 #endif

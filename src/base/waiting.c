@@ -2,8 +2,10 @@
 /* waiting.c - waits that end when the request is cancelled */
 #include "base/waiting.h"
 
+#include <errno.h>
 #include <stddef.h>
-#include <time.h>
+
+#include "base/monotonic.h"
 
 /* Time between two questions whether the request is cancelled. */
 #define STEP_MS 200
@@ -34,11 +36,9 @@ bool b2f_waiting_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 		pthread_cond_wait(cond, lock);
 		return true;
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += STEP_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return pthread_cond_timedwait(cond, lock, &until) == 0 ||
+	until = b2f_monotonic_in_ms(STEP_MS);
+	return pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &until) ==
+		       0 ||
 	       !b2f_patience_is_over();
 }
 
@@ -46,11 +46,11 @@ bool b2f_waiting_sleep(uint64_t ms)
 {
 	while (ms > 0) {
 		uint64_t part = patience.fn && ms > STEP_MS ? STEP_MS : ms;
+		const struct timespec until = b2f_monotonic_in_ms(part);
 
-		nanosleep(&(struct timespec){.tv_sec = (time_t)(part / 1000),
-					     .tv_nsec = (long)(part % 1000) *
-							1000000},
-			  NULL);
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until,
+				       NULL) == EINTR)
+			;
 		ms -= part;
 		if (b2f_patience_is_over())
 			return false;
