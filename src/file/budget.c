@@ -2,17 +2,16 @@
 /* budget.c - how many written bytes may be in memory */
 #include "file/budget.h"
 
-#include <time.h>
-
 #include "base/checked.h"
+#include "base/monotonic.h"
+#include "base/waiting.h"
 #include "file/file_state.h"
 #include "file/record.h"
 #include "file/writer.h"
 
 #define BATCH_MAX 16
 
-#define WAIT_NS	  20000000
-#define SECOND_NS 1000000000
+#define WAIT_MS	  20
 
 void b2f_budget_init(struct b2f_budget *budget, uint64_t max, uint64_t hole_max,
 		     b2f_spill_fn *spill)
@@ -232,15 +231,9 @@ static int make_room(struct b2f_runtime *rt, const struct b2f_file *failing)
  */
 static void wait_for_others(struct b2f_budget *b)
 {
-	struct timespec until;
+	const struct timespec until = b2f_monotonic_in_ms(WAIT_MS);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_NS;
-	if (until.tv_nsec >= SECOND_NS) {
-		until.tv_nsec -= SECOND_NS;
-		until.tv_sec++;
-	}
-	pthread_cond_timedwait(&b->changed, &b->lock, &until);
+	pthread_cond_clockwait(&b->changed, &b->lock, CLOCK_MONOTONIC, &until);
 }
 
 /* Is there room for @bytes beside the records that did not fail?  Locked. */
@@ -280,7 +273,9 @@ int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
 		/* Each file reports the errors of its own records. */
 		if (err == -EAGAIN)
 			wait_for_others(b);
-		err = 0;
+		err = b2f_patience_is_over() ? -EINTR : 0;
+		if (err)
+			break;
 	}
 	if (!err)
 		b->bytes += bytes;

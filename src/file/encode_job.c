@@ -159,7 +159,9 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 	w->nbusy--;
 	if (err) {
 		rec->state = B2F_RECORD_OPEN;
-		b2f_budget_fail(rec, true);
+		/* A cancelled request says nothing about the record. */
+		if (err != -EINTR)
+			b2f_budget_fail(rec, true);
 	} else {
 		b2f_record_remove(rec);
 	}

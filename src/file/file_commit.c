@@ -16,8 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/monotonic.h"
 #include "base/log_line.h"
+#include "base/monotonic.h"
+#include "base/waiting.h"
 #include "file/change.h"
 #include "file/commit.h"
 #include "file/encode.h"
@@ -382,6 +383,9 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 
 	for (unsigned int i = 0; i < tries; i++) {
 		err = try_commit(file, how, until_ns);
+		/* A record was being encoded for a request cancelled since. */
+		if (err == -EINTR && !b2f_patience_is_over())
+			continue;
 		if (err != -ESTALE && err != -EEXIST)
 			break;
 		/*

@@ -140,7 +140,8 @@ void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
  * without loader->has_loan: two such callers would wait for each other.
  *
  * Returns 0, -EAGAIN (not enough memory now), -ENOMEM (not enough while so much
- * is reserved) or -EFBIG (never enough).
+ * is reserved), -EFBIG (never enough), or -EINTR (the request was cancelled
+ * while it waited).
  */
 B2F_MUST_CHECK
 int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
@@ -172,7 +173,8 @@ uint64_t b2f_cache_new_file(struct b2f_cache *cache);
  * ENOMEM into a broken file until remount.)
  *
  * Returns 0, -ENOMEM, -ESTALE (the entry has another size: the bytes of @key
- * have changed since), -EFBIG (as b2f_cache_lend()), or what @loader returned.
+ * have changed since), -EFBIG or -EINTR (as b2f_cache_lend()), or what @loader
+ * returned.
  */
 B2F_MUST_CHECK
 int b2f_cache_get(struct b2f_cache *cache, const struct b2f_cache_key *key,

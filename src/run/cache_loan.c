@@ -19,6 +19,8 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "base/waiting.h"
+
 /* Loans get this many bytes, whatever is reserved. */
 #define LEFT_MIN ((size_t)32 << 20)
 
@@ -79,10 +81,10 @@ int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
 		return -EFBIG;
 	pthread_mutex_lock(&cache->room);
 	err = look(cache, bytes);
-	while (wait && err == -EAGAIN) {
-		pthread_cond_wait(&cache->repaid, &cache->room);
-		err = look(cache, bytes);
-	}
+	while (wait && err == -EAGAIN)
+		err = b2f_waiting_wait(&cache->repaid, &cache->room)
+			      ? look(cache, bytes)
+			      : -EINTR;
 	if (!err) {
 		cache->lent.bytes += bytes;
 		cache->lent.beside += beside;

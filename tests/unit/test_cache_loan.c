@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "b2frame/patience.h"
 #include "run/cache.h"
 
 #define MIB ((size_t)1 << 20)
@@ -151,6 +152,27 @@ Test(cache_loan, failed_load_and_missing_entry_give_all_back)
 	cr_assert_eq(b2f_cache_get(cache, &key, 20 * MIB, &bad, &ref), -EIO);
 	cr_assert_not(b2f_cache_peek(cache, &key, 20 * MIB, &ref));
 	cr_assert_eq(b2f_cache_lend(cache, 0, MAX, false, &loan), 0);
+	b2f_cache_repay(cache, &loan, 0);
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* A program that was killed must not stay until others have read. */
+Test(cache_loan, wait_of_a_cancelled_request_ends)
+{
+	struct b2f_cache_loan all, loan;
+
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX, true, &all), 0);
+	b2f_patience_set(always, NULL);
+	cr_assert_eq(b2f_cache_lend(cache, 0, 5 * MIB, true, &loan), -EINTR);
+	cr_assert_eq(loan.bytes, 0);
+	b2f_patience_set(NULL, NULL);
+	b2f_cache_repay(cache, &all, 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX, true, &loan), 0);
 	b2f_cache_repay(cache, &loan, 0);
 }
 

@@ -112,11 +112,11 @@ static int write_slowly(const struct b2f_object *object, uint64_t off,
 	return b2f_why_set(why, -ENOSPC, "full");
 }
 
-static struct fault_disk *make_disk(void)
+static struct fault_disk *make_disk(uint32_t chunksize)
 {
 	struct b2f_settings settings = b2f_settings_default();
 
-	settings.chunksize = CHUNKSIZE;
+	settings.chunksize = chunksize;
 	return fault_frame_new(&settings, false);
 }
 
@@ -162,7 +162,7 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 {
 	const struct b2f_runtime_options options = {.nworkers = 3};
 	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
-	struct fault_disk *disk = make_disk();
+	struct fault_disk *disk = make_disk(CHUNKSIZE);
 	struct b2f_runtime *rt = NULL;
 
 	make_data();
@@ -193,7 +193,7 @@ Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
 {
 	const struct b2f_runtime_options options = {.nworkers = 1};
 	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
-	struct fault_disk *disk = make_disk();
+	struct fault_disk *disk = make_disk(CHUNKSIZE);
 	struct b2f_runtime *rt = NULL;
 
 	make_data();
@@ -209,4 +209,43 @@ Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
 	b2f_runtime_free(rt);
 	fault_disk_free(disk);
 	sem_destroy(&entered);
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* The memory for its chunk is lent to others when the commit is cancelled. */
+Test(file_full, a_cancelled_commit_says_nothing_about_its_chunks)
+{
+	const uint32_t chunksize = 2 << 20;
+	const struct b2f_runtime_options options = {
+		.nworkers = 1, .cache_bytes = 32 << 20, .bounded = true};
+	const struct b2f_write_options write_options = {.chunksize = chunksize};
+	struct fault_disk *disk = make_disk(chunksize);
+	struct b2f_cache_loan all;
+	struct b2f_runtime *rt = NULL;
+
+	make_data();
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	file = open_disk(rt, disk, NULL);
+	cr_assert_eq(b2f_file_allow_write(file, &write_options), 0);
+	write_range(0, sizeof(data));
+	cr_assert_eq(b2f_file_truncate(file, chunksize), 0);
+	cr_assert_eq(b2f_cache_lend(rt->cache, 0,
+				    b2f_cache_loan_max(rt->cache), true, &all),
+		     0);
+	b2f_patience_set(always, NULL);
+	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), -EINTR);
+	b2f_patience_set(NULL, NULL);
+	cr_expect_eq(file->writer->stuck_bytes, 0);
+	cr_expect(b2f_file_is_dirty(file));
+	b2f_cache_repay(rt->cache, &all, 0);
+	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(count_stored(rt, disk), sizeof(data));
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	fault_disk_free(disk);
 }
