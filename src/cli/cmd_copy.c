@@ -213,7 +213,7 @@ static int check_above(const struct job *job)
 	if (fd >= 0)
 		close(fd);
 	if (is_in)
-		cli_message_error("%s: it would be in a frame", job->output);
+		cli_message_error("%s: cannot copy into a frame", job->output);
 	return is_in ? -EINVAL : 0;
 }
 
@@ -232,7 +232,7 @@ static int check_parents(const struct job *job)
 		memcpy(index + n, B2F_INDEX_NAME, sizeof(B2F_INDEX_NAME));
 		if (access(index, F_OK) != 0)
 			continue;
-		cli_message_error("%s: it would be in the frame %.*s",
+		cli_message_error("%s: cannot copy into the frame %.*s",
 				  job->output, (int)n - 1, job->output);
 		err = -EINVAL;
 	}

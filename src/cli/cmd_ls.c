@@ -7,6 +7,7 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/exit_codes.h"
+#include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/options.h"
@@ -259,6 +260,7 @@ static int list(struct ls *ls, const char *path)
 {
 	struct cli_walk walk = {
 		.recursive = ls->recursive, .visit = visit, .arg = ls};
+	const struct cli_at at = cli_at_named(path);
 	bool store = cli_pack_path_leads_in(path, true);
 	uint64_t before = ls->nprinted;
 	struct stat st;
@@ -276,7 +278,8 @@ static int list(struct ls *ls, const char *path)
 	if (cli_kind_of(path) != CLI_KIND_PATH || stat(path, &st) != 0 ||
 	    S_ISDIR(st.st_mode))
 		return 0;
-	cli_message_error("%s: it is no frame", path);
+	if (!cli_frames_tell_mounted(&at))
+		cli_message_error("%s: it is no frame", path);
 	return B2F_ENOTFRAME;
 }
 

@@ -71,8 +71,8 @@ struct parser {
 	unsigned int nellipses;
 };
 
-static const char not_basic[] = "not integers, slices and '...' with commas "
-				"between them";
+static const char not_basic[] = "an index has integers, slices and '...', with "
+				"commas between them";
 
 static int refuse(const struct parser *p, const char *what)
 {
@@ -418,6 +418,21 @@ static int make_head(struct job *job)
 	return err;
 }
 
+/* Says what the frame is instead of a b2nd array, and what to do. */
+static int refuse_plain(const struct job *job)
+{
+	const struct b2f_frame *frame = b2f_file_frame(job->file);
+	bool is_tensor = b2f_frame_tensor(frame) != NULL;
+
+	cli_message_error(is_tensor ? "%s: an array stored as plain data; "
+				      "'bloscctl convert --b2nd' makes a b2nd "
+				      "array of it"
+				    : "%s: plain data, not an array; 'bloscctl "
+				      "cat --offset=N --length=N' writes a part",
+			  job->path);
+	return -EINVAL;
+}
+
 static int begin(struct job *job)
 {
 	const struct slice *o = job->options;
@@ -431,10 +446,8 @@ static int begin(struct job *job)
 	if (err)
 		return err;
 	array = b2f_frame_array(b2f_file_frame(job->file));
-	if (!array) {
-		cli_message_error("%s: not an array", job->path);
-		return -EINVAL;
-	}
+	if (!array)
+		return refuse_plain(job);
 	err = parse_index(o->index, array, &job->index);
 	if (!err)
 		err = make_head(job);

@@ -19,6 +19,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
 #include "cli/progress.h"
@@ -336,7 +337,9 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 	int err = 0;
 
 	frame = opened;
-	if (!frame)
+	if (!frame && !v->recursive)
+		err = cli_operands_refuse_tree(at->path);
+	if (!frame && !err)
 		err = cli_frames_open(&how, at, &frame);
 	if (!err)
 		err = check_frame(v, frame, path, &found);

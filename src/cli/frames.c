@@ -130,17 +130,18 @@ json_t *cli_frames_in_mount(const struct cli_at *at)
 	return object;
 }
 
-/* Adds to the message the frame behind a file of a mount. */
-static void tell_frame(const struct cli_at *at)
+bool cli_frames_tell_mounted(const struct cli_at *at)
 {
 	json_t *object = cli_frames_in_mount(at);
+	bool is = object != NULL;
 
-	if (object)
+	if (is)
 		cli_message_error("%s: it is a file of a mount; the frame is %s",
 				  at->path,
 				  json_string_value(json_object_get(object,
 								    "frame")));
 	json_decref(object);
+	return is;
 }
 
 static int open_path(const struct b2f_frame_options *options,
@@ -150,7 +151,7 @@ static int open_path(const struct b2f_frame_options *options,
 				      : open_below(options, at, out);
 
 	if (err == B2F_ENOTFRAME && at->kind == CLI_KIND_PATH)
-		tell_frame(at);
+		(void)cli_frames_tell_mounted(at);
 	return err;
 }
 

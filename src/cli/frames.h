@@ -48,6 +48,12 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
  */
 json_t *cli_frames_in_mount(const struct cli_at *at);
 
+/*
+ * Prints which frame is behind @at, a file of a mount.  Returns false, and
+ * prints nothing, if @at is no such file.
+ */
+bool cli_frames_tell_mounted(const struct cli_at *at);
+
 /* What a check has found. */
 struct cli_findings {
 	struct b2f_check_result check;

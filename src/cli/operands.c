@@ -149,22 +149,27 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool is_frame(const char *path)
+/* 1: @path is a frame; 0: no; or an errno. */
+static int peek(const char *path)
 {
 	struct b2f_frame_peek peek;
 	char *real = realpath(path, NULL);
-	bool is = real && b2f_frame_peek(AT_FDCWD, real, &peek) == 0 &&
-		  peek.is_frame;
+	int err = real ? b2f_frame_peek(AT_FDCWD, real, &peek) : -errno;
 
 	free(real);
-	return is;
+	return err ? err : peek.is_frame;
 }
 
-/* Is it a directory on this machine that is no frame? */
+static bool is_frame(const char *path)
+{
+	return peek(path) == 1;
+}
+
+/* Is it a directory on this machine, and surely no frame? */
 static bool is_tree(const char *path)
 {
 	return cli_kind_of(path) == CLI_KIND_PATH && is_dir(path) &&
-	       !is_frame(path);
+	       peek(path) == 0;
 }
 
 /* Does -o name a directory for results, not a result? */
@@ -580,9 +585,10 @@ static bool is_several(const struct run *run, char **paths)
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
-/* Refuses a directory without -r. */
-static int refuse_directory(const char *path)
+int cli_operands_refuse_tree(const char *path)
 {
+	if (!is_tree(path))
+		return 0;
 	cli_message_error("%s: a directory; add -r for what is in it", path);
 	return -EISDIR;
 }
@@ -599,10 +605,11 @@ static bool takes_r(const struct cli_command *command)
 	return false;
 }
 
-static bool is_refused(const struct run *run, const char *path)
+static int refuse_tree(const struct run *run, const char *path)
 {
-	return (run->how->files || takes_r(run->command)) && !run->how->exact &&
-	       is_tree(path);
+	if (run->how->exact || (!run->how->files && !takes_r(run->command)))
+		return 0;
+	return cli_operands_refuse_tree(path);
 }
 
 static int run_all(struct run *run, char **paths)
@@ -614,12 +621,12 @@ static int run_all(struct run *run, char **paths)
 		if (cli_kind_of(*path) == CLI_KIND_PATH)
 			cli_made_note_operand(*path);
 	for (; *paths && err != -EPIPE; paths++) {
-		if (goes_below(run, *paths))
-			err = run_below(run, *paths);
-		else if (is_refused(run, *paths))
-			err = refuse_directory(*paths);
-		else
-			err = run_one(run, *paths);
+		bool below = goes_below(run, *paths);
+
+		err = below ? 0 : refuse_tree(run, *paths);
+		if (!err)
+			err = below ? run_below(run, *paths)
+				    : run_one(run, *paths);
 		if (err)
 			status = CLI_EXIT_FAILURE;
 	}

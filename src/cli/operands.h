@@ -63,6 +63,10 @@ static inline bool cli_operand_is_moved(const struct cli_operand *operand)
 void cli_operand_report(const struct cli_operand *operand, const char *output,
 			uint64_t nbytes, uint64_t cbytes);
 
+/* Refuses a directory that is no frame, without -r: -EISDIR, and a message. */
+B2F_MUST_CHECK
+int cli_operands_refuse_tree(const char *path);
+
 /*
  * Calls @command->each for each of @paths (up to a NULL) with the struct
  * @options, which begins with a struct cli_common, and a runtime of its number

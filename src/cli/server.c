@@ -126,7 +126,8 @@ int cli_server_connect_above(const char *url, struct b2f_remote **out,
 	if (slash && (size_t)(slash - top) >= bucket_length(top))
 		*slash = '\0';
 	*path = url + strlen(top);
-	err = cli_server_connect(top, out);
+	/* "s3://" has no bucket, and loses its slashes. */
+	err = cli_server_connect(strchr(top, '/') ? top : url, out);
 	free(top);
 	return err;
 }

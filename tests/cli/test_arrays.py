@@ -538,15 +538,19 @@ def test_slice_mistakes():
             ("::0", "slice step cannot be zero"),
             ("1:2:3:4", "too many colons"), ("", "an index is missing"),
             (",", "an index is missing"), ("1,,1", "an index is missing"),
-            ("None", "not integers, slices and '...'"),
-            ("1 2", "not integers, slices and '...'"),
-            ("+", "a sign without a number"), ("....", "not integers")]:
+            ("None", "integers, slices and '...'"),
+            ("1 2", "integers, slices and '...'"),
+            ("+", "a sign without a number"), ("....", "integers, slices"),
+            ("a:b", "'a:b': an index has integers, slices and '...'")]:
         # A text that can be no index is an error of the command line.
         mistaken = "bounds" not in want and "dimensional" not in want
         err = ctl("slice", "a.b2nd", text, status=1 + mistaken)[1]
         assert want in err and err.count("\n") == 1, (text, err)
     err = ctl("slice", "plain.b2frame", "0", status=1)[1]
-    assert "not an array" in err, err
+    assert "plain data, not an array; 'bloscctl cat --offset=N" in err, err
+    blosc2.save_array(np.arange(12), "tensor.b2frame")
+    err = ctl("slice", "tensor.b2frame", "0", status=1)[1]
+    assert "stored as plain data; 'bloscctl convert --b2nd' makes" in err, err
     ctl("slice", "a.b2nd", status=2)
     ctl("slice", "a.b2nd", "0", "1", status=2)
 

@@ -59,10 +59,11 @@ def check_versions(server):
 def check_places(server):
     """Impossible destinations are refused, by one line that names them."""
     before = names()
-    refused("in the frame x.b2frame", "x", "x.b2frame/y")
+    refused("cannot copy into the frame x.b2frame", "x", "x.b2frame/y")
     refused("longer than it says", "/proc/self/status", "status")
-    refused("in the frame x.b2frame", "x.b2frame", "x.b2frame/y")
-    refused("in the frame x.b2frame", "-f", "x", "x.b2frame/chunks.b2frame")
+    refused("cannot copy into the frame x.b2frame", "x.b2frame", "x.b2frame/y")
+    refused("cannot copy into the frame x.b2frame", "-f", "x",
+            "x.b2frame/chunks.b2frame")
     refused("bucket: it is a bucket", "x", S3)
     refused("bucket/none: nothing is there", "-r", f"{S3}/none", "none")
     assert names() == before and not server.objects

@@ -129,7 +129,7 @@ def test_in_a_mount():
         _, err = ctl("info", "--chunks", "mnt/a", status=1)
         assert "does not show chunks" in err, err
         assert f"the frame is {os.path.realpath('src/a.b2nd')}" in err, err
-        for command in "verify", "cat", "convert":
+        for command in "verify", "cat", "convert", "ls":
             status = 2 if command == "verify" else 1
             _, err = ctl(command, "mnt/a", status=status)
             assert "mnt/a: it is a file of a mount; the frame is " \

@@ -133,7 +133,7 @@ says '^missing\.b2frame: not checked$'
 runs 1 verify missing.b2frame bad.b2frame
 runs 1 verify bad.b2frame missing.b2frame
 runs 2 verify tree
-says_on_stderr '^bloscctl: tree: a directory without chunks.b2frame$'
+says_on_stderr '^bloscctl: tree: a directory; add -r for what is in it$'
 runs 2 verify tree/text
 errors 1
 runs 2 verify -r missing
