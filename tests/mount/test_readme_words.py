@@ -7,9 +7,11 @@ why no test does; a new one is in no list, and fails.  A command without an
 operand ("bloscctl convert --b2nd") is a mention: --help has to know the command
 and its options.
 """
+import contextlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -67,14 +69,16 @@ ELSEWHERE = {
     "ctest --test-dir build/test-gcc ": "a build of scripts/test",
     ".venv/bin/python tests/mount/test_rename.py ": "mount/rename",
     "scripts/check-layers": "scripts/test runs it",
+    "objdump ": "shows what gcc emits; install/library checks the programs",
     # Other programs, which are not installed.
     "systemctl enable ": "no systemd; install/packages verifies the unit",
     "aws ": "the tools of AWS",
 }
 # Programs that a command can begin with; those without a slash take an operand.
 PROGRAM = (r"(blosc(fs|ctl)(?= )|scripts/[\w-]+|packaging/python/[\w-]+|"
-           r"\.venv/\S+|(aws|cat|cc|cp|ctest|dd|getfattr|head|ls|man|mount|mv|pip|"
-           r"pkg-config|python|rm|setfattr|systemctl)(?=.* [^\s-]))( |$)")
+           r"\.venv/\S+|(aws|cat|cc|cp|ctest|dd|fusermount3|getfattr|head|ls|man|mount|"
+           r"mv|objdump|pip|pkg-config|python|rm|setfattr|systemctl)"
+           r"(?=.* [^\s-]))( |$)")
 MENTION = r"bloscctl (\w+)((?: -{1,2}[\w-]+(?:=\w+)?)*)$"
 
 
@@ -89,8 +93,8 @@ def of_page(path):
 def of_manual(path):
     """The commands in macros of one line, as a reader sees them."""
     text = path.read_text(encoding="utf-8").replace("\\-", "-")
-    found = re.findall(r'^\.(?:Pq )?(B|I|Li|Ql|Cm) "?([\w/-]+ .*?)"?$', text,
-                       re.M)
+    found = re.findall(r'^\.(?:Pq )?(B|I|RI \(|Li|Ql|Cm) "?([\w/-]+ .*?)"?$',
+                       text, re.M)
     for macro, words in found:
         is_ours = macro == "Cm" and re.match("[a-z]+ (-|Fl|Ar)", words)
         words = re.sub(r" (Ar|Cm|Ns|Pa)(?= )", "", words)
@@ -99,7 +103,7 @@ def of_manual(path):
         words = re.sub(r"(\w) Ns = Ns", r"\1=", words)
         if path.name == "bloscctl.1" and is_ours:
             words = "bloscctl " + words
-        yield re.sub(r" [.,)]+( .*)?$", "", words)
+        yield re.sub(r'"? [.,)]+( .*)?$', "", words)
 
 
 def commands():
@@ -141,6 +145,36 @@ def mounted(command):
     unmount_all()
 
 
+def bound(command):
+    """The frames are below the bind mount while their directory is mounted over."""
+    os.mkdir("frames")
+    run(shell.local(command).replace("/frames", "frames"))
+    try:
+        run("bloscfs data data")
+        assert shows("data/signal") and os.path.isdir("frames/signal.b2frame")
+        run("bloscctl umount data")
+    finally:
+        run("umount frames")
+
+
+def killed(command):
+    """Data of an fsync are there after a kill, and nothing has to be repaired."""
+    run("bloscfs data mnt")
+    f = open("mnt/new", "wb", 0)
+    f.write(RAW.tobytes())
+    os.fsync(f.fileno())
+    f.write(b"more")
+    os.kill(int(os.getxattr("mnt", "user.bloscfs.pid")), signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        f.close()
+    run(command.replace("MOUNTPOINT", "mnt"))
+    run("bloscfs data mnt")
+    stored = pathlib.Path("mnt/new").read_bytes()
+    unmount_all()
+    assert stored[:RAW.nbytes] == RAW.tobytes(), len(stored)
+    run("bloscctl verify data/new.b2frame && rm -r data/new.b2frame")
+
+
 def plain(command):
     names = {"COPY": "copied.b2f", "FRAME": "data/signal.b2frame"}
     run(re.sub("COPY|FRAME", lambda name: names[name[0]], command))
@@ -167,6 +201,8 @@ HERE = {
     "bloscfs frames.4711 mnt": mounted,
     "getfattr -n user.blosc2.shape mnt/grid": mounted,
     "bloscctl stats MOUNTPOINT": mounted,
+    "fusermount3 -u MOUNTPOINT": killed,
+    "mount --bind /data /frames": bound,
     "man bloscfs": is_page,
     "man 5 bloscfs": is_page,
     "bloscfs --version": plain,
