@@ -24,12 +24,13 @@ struct sync_all {
 /*
  * Does @err refuse the file at once?  Then the other files are settled, too, so
  * that one commit finds all that have to be written again; otherwise each later
- * commit would find one more, after the room is back.  A server that does not
- * answer is waited for only once.
+ * commit would find one more, after the disk or the room is back.  A server that
+ * does not answer is waited for only once: that is an EIO, too.
  */
-static bool is_refusal(int err)
+static bool is_refusal(const struct b2f_txn *txn, int err)
 {
-	return err == -ENOSPC || err == -EDQUOT || err == -EACCES;
+	return err == -ENOSPC || err == -EDQUOT || err == -EACCES ||
+	       (err == -EIO && !txn->protocol->is_shared);
 }
 
 /* Syncs one file, or waits for its write: the kernel reports an error once. */
@@ -52,7 +53,7 @@ static int settle_file(void *arg, size_t i)
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
 		/* One line in the log tells of all refused files. */
-		is_refused = is_refusal(err);
+		is_refused = is_refusal(txn, err);
 		if (is_refused && atomic_exchange(&all->refused, err))
 			err = 0;
 	}

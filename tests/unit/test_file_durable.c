@@ -186,3 +186,29 @@ Test(file_durable, what_a_visible_commit_could_not_write_is_written_anew)
 	cr_expect_gt(n, 2);
 	cr_expect(fails_to_write_out(true, 0));
 }
+
+/* One error tells of all files of a disk that has failed. */
+Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
+{
+	struct fault_plan plan = {
+		.err = EIO, .kinds = FAULT_SYNC, .onwards = true};
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	static struct work w;
+	uint64_t before;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	fault_disk_count(disk, FAULT_SYNC);
+	before = plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	cr_expect_eq(fault_disk_nops(disk) - before, 5, "chunk files");
+	fault_disk_fail(disk, NULL);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12);
+	check_reading(&w);
+	end(&w);
+	fault_disk_free(disk);
+}
