@@ -17,14 +17,10 @@ struct b2f_pool {
 	pthread_mutex_t lock;
 	/* A job came, or the pool ends. */
 	pthread_cond_t work;
-	/* No job is queued or running. */
-	pthread_cond_t idle;
 	/* Indexed by priority.  Protected by @lock. */
 	struct queue queues[B2F_POOL_PRIORITIES];
 	/* Jobs in them.  Protected by @lock. */
 	size_t nqueued;
-	/* Workers inside a job.  Protected by @lock. */
-	unsigned int nrunning;
 	/* Protected by @lock. */
 	bool ending;
 	/* Const after b2f_pool_new(). */
@@ -73,13 +69,9 @@ static void *work(void *arg)
 			pthread_cond_wait(&pool->work, &pool->lock);
 			continue;
 		}
-		pool->nrunning++;
 		pthread_mutex_unlock(&pool->lock);
 		job->run(job, false);
 		pthread_mutex_lock(&pool->lock);
-		pool->nrunning--;
-		if (pool->nrunning == 0 && pool->nqueued == 0)
-			pthread_cond_broadcast(&pool->idle);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -120,7 +112,6 @@ int b2f_pool_new(unsigned int nworkers, struct b2f_pool **out)
 		return -ENOMEM;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work, NULL);
-	pthread_cond_init(&pool->idle, NULL);
 	for (int i = 0; i < B2F_POOL_PRIORITIES; i++)
 		pool->queues[i].tail = &pool->queues[i].head;
 
@@ -149,7 +140,6 @@ void b2f_pool_free(struct b2f_pool *pool)
 	/* A job may submit more, also while it is cancelled: ask each time. */
 	while ((job = pop(pool)))
 		job->run(job, true);
-	pthread_cond_destroy(&pool->idle);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
@@ -176,13 +166,5 @@ void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
 	pthread_mutex_lock(&pool->lock);
 	push(pool, priority, job);
 	pthread_cond_signal(&pool->work);
-	pthread_mutex_unlock(&pool->lock);
-}
-
-void b2f_pool_drain(struct b2f_pool *pool)
-{
-	pthread_mutex_lock(&pool->lock);
-	while (pool->nrunning > 0 || pool->nqueued > 0)
-		pthread_cond_wait(&pool->idle, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
 }

@@ -9,7 +9,7 @@
  * Layer: run.  May include: base/.
  *
  * Threads: every function may be called from any thread, jobs included, except
- * b2f_pool_free() and, from inside a job, b2f_pool_drain().
+ * b2f_pool_free().
  */
 #ifndef B2F_RUN_POOL_H
 #define B2F_RUN_POOL_H
@@ -75,8 +75,5 @@ void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
 B2F_MUST_CHECK
 int b2f_pool_for(struct b2f_pool *pool, enum b2f_pool_priority priority,
 		 size_t n, int (*fn)(void *arg, size_t i), void *arg);
-
-/* Waits until no job is queued or running. */
-void b2f_pool_drain(struct b2f_pool *pool);
 
 #endif
