@@ -136,6 +136,14 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 	pthread_mutex_unlock(&stripe->lock);
 }
 
+/* Adds to a counter of a stripe, which is locked; readers of it do not lock. */
+static void count(_Atomic uint64_t *counter, uint64_t n)
+{
+	uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, now + n, memory_order_relaxed);
+}
+
 /*
  * Waits until @entry, pinned, is loaded, or the request is cancelled.  The
  * stripe's lock is held.
@@ -143,7 +151,7 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 static int wait_loaded(struct b2f_cache_stripe *stripe,
 		       struct b2f_cache_entry *entry)
 {
-	stripe->waits++;
+	count(&stripe->waits, 1);
 	while (entry->state == B2F_CACHE_LOADING)
 		if (!b2f_waiting_wait(&stripe->loaded, &stripe->lock))
 			return -EINTR;
@@ -232,14 +240,14 @@ static int get(struct b2f_cache *cache, const struct b2f_cache_key *key,
 		atomic_fetch_add(&entry->nrefs, 1);
 		if (entry->state == B2F_CACHE_LOADED) {
 			b2f_cache_warm(cache, entry);
-			stripe->hits++;
+			count(&stripe->hits, 1);
 		} else {
 			*waited = true;
 			err = wait_loaded(stripe, entry);
 		}
 		pthread_mutex_unlock(&stripe->lock);
 	} else {
-		stripe->misses++;
+		count(&stripe->misses, 1);
 		entry = insert(cache, hash, key, size, loader->passing);
 		pthread_mutex_unlock(&stripe->lock);
 		if (!entry)
@@ -307,7 +315,7 @@ bool b2f_cache_claim(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	pthread_mutex_lock(&stripe->lock);
 	if (!find(cache, hash, key))
 		entry = insert(cache, hash, key, size, passing);
-	stripe->misses += entry != NULL;
+	count(&stripe->misses, entry != NULL);
 	pthread_mutex_unlock(&stripe->lock);
 	if (!entry)
 		return false;
@@ -346,7 +354,7 @@ bool b2f_cache_peek(struct b2f_cache *cache, const struct b2f_cache_key *key,
 	if (found) {
 		atomic_fetch_add(&entry->nrefs, 1);
 		b2f_cache_warm(cache, entry);
-		stripe->hits++;
+		count(&stripe->hits, 1);
 		ref_set(out, entry);
 		out->loan = loan;
 	}
@@ -391,11 +399,9 @@ void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out)
 	for (int i = 0; i < B2F_CACHE_STRIPES; i++) {
 		struct b2f_cache_stripe *stripe = &cache->stripes[i];
 
-		pthread_mutex_lock(&stripe->lock);
-		out->hits += stripe->hits;
-		out->misses += stripe->misses;
-		out->waits += stripe->waits;
-		pthread_mutex_unlock(&stripe->lock);
+		out->hits += atomic_load(&stripe->hits);
+		out->misses += atomic_load(&stripe->misses);
+		out->waits += atomic_load(&stripe->waits);
 	}
 	pthread_mutex_lock(&cache->room);
 	out->evictions = cache->evictions;

@@ -106,10 +106,10 @@ struct b2f_cache_stripe {
 	_Alignas(B2F_CACHE_ALIGN) pthread_mutex_t lock;
 	/* A load of this stripe has ended. */
 	pthread_cond_t loaded;
-	/* All protected by @lock. */
-	uint64_t hits;
-	uint64_t misses;
-	uint64_t waits;
+	/* Written under @lock. */
+	_Atomic uint64_t hits;
+	_Atomic uint64_t misses;
+	_Atomic uint64_t waits;
 };
 
 /* A key that was evicted a while ago.  Protected by the room lock. */
