@@ -314,14 +314,10 @@ enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino)
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 {
 	const struct look look = look_at(fs, dev, ino);
-	int err;
+	/* The record itself may go meanwhile. */
+	struct b2f_durability contents = {.state = look.state};
+	int err = b2f_durability_sync(&contents, fs_dir_sync, path_fd);
 
-	if (look.state == B2F_DISK_DURABLE)
-		return 0;
-	/* The kernel reports a failed write once: ask no second time. */
-	if (look.state == B2F_DISK_FAILED)
-		return -EIO;
-	err = fs_dir_sync(path_fd);
 	if (err)
 		note_failed(fs, &look);
 	else

@@ -76,6 +76,14 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 void b2f_durability_fail(struct b2f_durability *d);
 
 /*
+ * Makes the files at @fd DURABLE by @sync, while no transaction is open.
+ * Returns 0, -EIO (a sync has failed before, or fails meanwhile), or the error
+ * of @sync.
+ */
+B2F_MUST_CHECK
+int b2f_durability_sync(struct b2f_durability *d, int (*sync)(int fd), int fd);
+
+/*
  * Makes the stored version of @file durable, whose state is @d, where
  * b2f_file_commit() had no transaction to do so: calls @sync, which syncs all
  * files of the frame at @fd, and moves @d.  No transaction begins meanwhile.

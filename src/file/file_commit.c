@@ -31,7 +31,6 @@
 #include "txn/single_commit.h"
 #include "store/turn.h"
 
-
 /* Attempts while other programs change the frame; for a shared store. */
 #define TRIES	     5
 #define TRIES_SHARED 200
@@ -439,19 +438,37 @@ int b2f_commit_now(struct b2f_file *file, enum b2f_commit_how how)
 	return commit_locked(file, how, 0);
 }
 
-int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
+/* Takes the commit_lock; -EAGAIN without @waits, if another thread has it. */
+static int begin(struct b2f_file *file, bool waits)
+{
+	if (waits)
+		pthread_mutex_lock(&file->commit_lock);
+	else if (pthread_mutex_trylock(&file->commit_lock))
+		return -EAGAIN;
+	return 0;
+}
+
+static int commit(struct b2f_file *file, enum b2f_commit_how how, bool waits)
 {
 	/* The time in the queue for the commit_lock counts, too. */
-	uint64_t until_ns = b2f_monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS;
-	struct b2f_writer *w = b2f_writer_of(file);
+	uint64_t until_ns =
+		waits ? b2f_monotonic_ns() + (uint64_t)LOCK_WAIT_MS * NS_PER_MS
+		      : 0;
 	int err;
 
-	if (!w)
+	if (!b2f_writer_of(file))
 		return 0;
-	pthread_mutex_lock(&file->commit_lock);
+	err = begin(file, waits);
+	if (err)
+		return err;
 	err = commit_locked(file, how, until_ns);
 	pthread_mutex_unlock(&file->commit_lock);
 	return err;
+}
+
+int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
+{
+	return commit(file, how, true);
 }
 
 /* The commit_lock and the write_lock are held, so this stays. */
@@ -478,11 +495,7 @@ static bool may_tidy(struct b2f_file *file, bool late)
 
 static void wait_readers(void *arg)
 {
-	struct b2f_file *file = arg;
-
-	b2f_head_forget_all(file);
-	b2f_writer_wait_readers(file->writer);
-	b2f_head_close_all(file->runtime, file);
+	b2f_writer_end_readers(arg);
 }
 
 void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
@@ -506,47 +519,17 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
-	int err;
-
-	if (!w)
-		return 0;
-	if (pthread_mutex_trylock(&file->commit_lock))
-		return -EAGAIN;
-	err = commit_locked(file, how, 0);
-	pthread_mutex_unlock(&file->commit_lock);
-	return err;
-}
-
-/* The commit_lock is held, and there is no transaction. */
-static int sync_stored(struct b2f_durability *d, int (*sync)(int fd), int fd)
-{
-	enum b2f_durable_state state = b2f_durability_get(d);
-	int err;
-
-	if (state == B2F_DISK_DURABLE)
-		return 0;
-	/* The kernel reports a failed write once: ask no second time. */
-	if (state == B2F_DISK_FAILED)
-		return -EIO;
-	err = sync(fd);
-	if (err)
-		b2f_durability_fail(d);
-	else if (!b2f_durability_move(d, state, B2F_DISK_DURABLE))
-		err = -EIO;
-	return err;
+	return commit(file, how, false);
 }
 
 int b2f_file_sync_stored(struct b2f_file *file, struct b2f_durability *d,
 			 bool waits, int (*sync)(int fd), int fd)
 {
-	int err;
+	int err = begin(file, waits);
 
-	if (waits)
-		pthread_mutex_lock(&file->commit_lock);
-	else if (pthread_mutex_trylock(&file->commit_lock))
-		return -EAGAIN;
-	err = b2f_file_is_writable(file) ? 1 : sync_stored(d, sync, fd);
+	if (err)
+		return err;
+	err = b2f_file_is_writable(file) ? 1 : b2f_durability_sync(d, sync, fd);
 	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }

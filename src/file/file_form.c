@@ -155,9 +155,7 @@ static void continue_with(struct b2f_file *file, struct b2f_frame *frame,
 	/* A loss of power leaves an empty file for now. */
 	(void)b2f_durability_move(w->durability, B2F_DISK_DURABLE, B2F_DISK_NEW);
 	(void)b2f_durability_move(w->durability, B2F_DISK_UNSYNCED, B2F_DISK_NEW);
-	b2f_head_forget_all(file);
-	b2f_writer_wait_readers(w);
-	b2f_head_close_all(file->runtime, file);
+	b2f_writer_end_readers(file);
 	b2f_txn_free(old);
 }
 

@@ -167,9 +167,7 @@ static int end_write(struct b2f_file *file, struct b2f_writer *w)
 	old = leave(file, w, newer);
 	if (!old)
 		return -EBUSY;
-	b2f_head_forget_all(file);
-	b2f_writer_wait_readers(w);
-	b2f_head_close_all(file->runtime, file);
+	b2f_writer_end_readers(file);
 	b2f_txn_free(old);
 	/* If this fails, the next look at the frame does it. */
 	if (must_reopen(file) > 0)

@@ -13,7 +13,6 @@
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-
 struct b2f_writer *b2f_writer_of(struct b2f_file *file)
 {
 	struct b2f_writer *w;
@@ -63,10 +62,32 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w)
 	free(w);
 }
 
-void b2f_writer_wait_readers(struct b2f_writer *w)
+/* Waits until the current readers, which may use chunk files, have ended. */
+static void wait_readers(struct b2f_writer *w)
 {
 	pthread_rwlock_wrlock(&w->gate);
 	pthread_rwlock_unlock(&w->gate);
+}
+
+void b2f_writer_end_readers(struct b2f_file *file)
+{
+	b2f_head_forget_all(file);
+	wait_readers(file->writer);
+	/* Those readers may have opened some again. */
+	b2f_head_close_all(file->runtime, file);
+}
+
+/*
+ * Waits until the transaction can be taken away: no record is BUSY, and no
+ * thread deletes files.  The file is locked; the lock is given up while
+ * waiting.
+ */
+static void wait_unused(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	while (w->nbusy || w->ndeleting)
+		pthread_cond_wait(&w->changed, &file->lock);
 }
 
 void b2f_writer_end(struct b2f_file *file)
@@ -78,7 +99,7 @@ void b2f_writer_end(struct b2f_file *file)
 		return;
 	pthread_mutex_lock(&file->lock);
 	w->closing = true;
-	b2f_writer_wait_unused(file);
+	wait_unused(file);
 	b2f_record_remove_from(w, 0);
 	txn = w->txn;
 	w->txn = NULL;
@@ -86,7 +107,7 @@ void b2f_writer_end(struct b2f_file *file)
 	if (!txn)
 		return;
 	/* Jobs that decode ahead may still read. */
-	b2f_writer_wait_readers(w);
+	wait_readers(w);
 	b2f_txn_free(txn);
 }
 
@@ -94,7 +115,7 @@ void b2f_writer_stop_encoding(struct b2f_file *file)
 {
 	pthread_mutex_lock(&file->lock);
 	file->writer->closing = true;
-	b2f_writer_wait_unused(file);
+	wait_unused(file);
 	pthread_mutex_unlock(&file->lock);
 }
 
@@ -111,19 +132,11 @@ struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file)
 	struct b2f_txn *txn;
 
 	w->closing = true;
-	b2f_writer_wait_unused(file);
+	wait_unused(file);
 	w->closing = false;
 	txn = w->txn;
 	w->txn = NULL;
 	return txn;
-}
-
-void b2f_writer_wait_unused(struct b2f_file *file)
-{
-	struct b2f_writer *w = file->writer;
-
-	while (w->nbusy || w->ndeleting)
-		pthread_cond_wait(&w->changed, &file->lock);
 }
 
 void b2f_writer_wait_idle(struct b2f_file *file)
@@ -175,7 +188,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
 		return;
-	b2f_writer_wait_readers(w);
+	wait_readers(w);
 	/* A deleted chunk file takes room on disk while it is open. */
 	b2f_head_close_all(file->runtime, file);
 	deleted = b2f_txn_delete(txn);

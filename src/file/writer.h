@@ -130,15 +130,8 @@ void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
 void b2f_writer_end(struct b2f_file *file);
 
 /*
- * Waits until the transaction can be taken away: no record is BUSY, and no
- * thread deletes files.  The file is locked; the lock is given up while
- * waiting.
- */
-void b2f_writer_wait_unused(struct b2f_file *file);
-
-/*
- * Waits likewise, and lets nothing of that begin until b2f_writer_let_encode().
- * The file is not locked.
+ * Waits until no record is BUSY and no thread deletes files, and lets nothing of
+ * that begin until b2f_writer_let_encode().  The file is not locked.
  */
 void b2f_writer_stop_encoding(struct b2f_file *file);
 void b2f_writer_let_encode(struct b2f_file *file);
@@ -155,8 +148,12 @@ static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
  */
 struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file);
 
-/* Waits until the current readers, which may use chunk files, have ended. */
-void b2f_writer_wait_readers(struct b2f_writer *w);
+/*
+ * Waits until the readers of the version before, which may use its chunk files,
+ * have ended, and closes these.  No lock of the file but commit_lock and
+ * write_lock is held.
+ */
+void b2f_writer_end_readers(struct b2f_file *file);
 
 /* Waits until no record is BUSY; gives up the lock meanwhile, too. */
 void b2f_writer_wait_idle(struct b2f_file *file);

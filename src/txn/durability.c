@@ -2,8 +2,9 @@
 /* durability.c - the states of what is on disk */
 #include "programs/durability.h"
 
-#include "base/monotonic.h"
+#include <errno.h>
 
+#include "base/monotonic.h"
 
 /*
  * Atomics of the compiler, because C99 and C++ have no _Atomic field of a
@@ -30,6 +31,24 @@ bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 	else if (from == B2F_DISK_DURABLE)
 		__atomic_store_n(&d->since_ns, b2f_monotonic_ns(), __ATOMIC_SEQ_CST);
 	return true;
+}
+
+int b2f_durability_sync(struct b2f_durability *d, int (*sync)(int fd), int fd)
+{
+	enum b2f_durable_state state = b2f_durability_get(d);
+	int err;
+
+	if (state == B2F_DISK_DURABLE)
+		return 0;
+	/* The kernel reports a failed write once: ask no second time. */
+	if (state == B2F_DISK_FAILED)
+		return -EIO;
+	err = sync(fd);
+	if (err)
+		b2f_durability_fail(d);
+	else if (!b2f_durability_move(d, state, B2F_DISK_DURABLE))
+		err = -EIO;
+	return err;
 }
 
 void b2f_durability_fail(struct b2f_durability *d)
