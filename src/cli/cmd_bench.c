@@ -111,7 +111,7 @@ static const struct cli_option grid_options[] = {
 		   "bytes of an item (default: auto)"),
 	CLI_OPTION("chunksize", 0, "N", add, LIST(CHUNKSIZE),
 		   "bytes of a chunk (default: 1m, 256k, 4m)\n"
-		   "each of these also several times"),
+		   "give these options several times to try several values"),
 	{0},
 };
 

@@ -157,8 +157,8 @@ static int set_checksum(const struct cli_option *option, void *checksum,
 
 const struct cli_option cli_encoding_checksum[] = {
 	CLI_OPTION("checksum", 0, "SUM", set_checksum, 0,
-	 "in it: none, adler32 (default), crc32, md5, sha1,\n"
-	 "sha224, sha256, sha384 or sha512"),
+	 "of a Bloscpack file: none, adler32 (default), crc32,\n"
+	 "md5, sha1, sha224, sha256, sha384 or sha512"),
 	{0},
 };
 

@@ -28,19 +28,19 @@ static struct user {
 
 static const struct cli_option server_rows[] = {
 	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
-	 "take no keys: for public buckets"),
+	 "use no keys: for public buckets"),
 	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
-	 "pay for requests"),
+	 "pay for requests, as some owners require"),
 	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
-	 "all objects are encrypted with the key in FILE"),
+	 "the server encrypts all objects with the key in FILE"),
 	{0},
 };
 
 static const struct cli_option new_object_rows[] = {
 	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
-	 "encrypt new objects: AES256, aws:kms"),
+	 "the server encrypts new objects: AES256, aws:kms"),
 	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
-	 "encrypt them with this key of the server"),
+	 "with this one of its keys"),
 	{0},
 };
 

@@ -59,6 +59,24 @@ def commands_are_told():
             name
 
 
+# Words of the options codec= and filter=, also those that are refused.
+WORDS = {"codec": "blosclz|lz4|lz4hc|snappy|zlib|zstd",
+         "filter": "none|bitshuffle|shuffle|bytedelta|delta|trunc_prec|int_trunc"}
+
+
+def check_words(text, page):
+    """--help and the page offer the words that the option takes, and no others."""
+    for name, words in WORDS.items():
+        taken = {word for word in words.split("|") if "wrong value" not in
+                 subprocess.run([BUILD / "bloscfs", "-o", f"{name}={word}",
+                                 "missing", "missing"], capture_output=True,
+                                text=True).stderr}
+        for told in (re.search(rf"^  {name}=.*?^  \w", text, re.M | re.S)[0],
+                     re.search(rf"^\.BI {name}= .*?^\.TP", page,
+                               re.M | re.S)[0]):
+            assert set(re.findall(rf"\b({words})\b", told)) == taken, told
+
+
 def mount_options_are_told():
     """Each option with an effect is in --help and in the page."""
     table = (SOURCE / "fuse/option_table.c").read_text(encoding="utf-8")
@@ -75,6 +93,7 @@ def mount_options_are_told():
             continue
         assert re.search(rf"(?:^  |[ ,]){name}\b", text, re.M), name
         assert re.search(rf"\b{name}\b", page), name
+    check_words(text, page)
     kinds = {name for name, _ in rows}
     told = text[text.index("-o OPT"):]
     for name in re.findall(r"^  ([a-z_0-9]+)", told, re.M):
