@@ -35,7 +35,7 @@ struct b2f_array {
 	uint64_t nitems;
 	uint64_t block_items;
 	uint64_t chunk_items;
-	/* Chunks that the geometry asks for. */
+	/* Chunks of the grid that @shape and @chunkshape make. */
 	uint64_t nchunks;
 	/* 0: dtype is a string of numpy.dtype.str. */
 	uint8_t dtype_format;

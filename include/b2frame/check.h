@@ -16,7 +16,7 @@ B2F_BEGIN_API
 enum b2f_check_state {
 	/* Sound by its checksums. */
 	B2F_CHECK_SEALED,
-	/* It decodes; it has no checksum. */
+	/* The chunk can be decoded, and has no checksum. */
 	B2F_CHECK_UNSEALED,
 	/* An index entry alone. */
 	B2F_CHECK_SPECIAL,

@@ -18,8 +18,8 @@ struct b2f_convert_options {
 	/* Permissions; its owner may always read and write. */
 	mode_t mode;
 	/*
-	 * Called now and then, by any thread, one call at a time, with the decoded
-	 * bytes of the chunks that are done.  May be NULL.
+	 * Called now and then, by any thread, one call at a time, with the
+	 * decoded bytes of the chunks that are done.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
@@ -68,7 +68,7 @@ struct b2f_convert_options {
  * on all workers of @runtime.  On return the frame is on disk, except for its
  * name in @dirfd.
  *
- * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_ECORRUPT,
+ * Returns 0; -EEXIST; -EINVAL (invalid settings), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED (a codec that is not built in; with settings also blocks of
  * different lengths), -ENOMEM or an errno of the filesystem.  The cause is
  * logged to the log of @frame, and nothing is left.
@@ -81,8 +81,9 @@ int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 /* A source of plain data for a new frame; called by one thread at a time. */
 struct b2f_data {
 	/*
-	 * Reads up to @size bytes from @off on, fewer only at the end; or returns a
-	 * negative errno.  Without @is_npy it is called in order, for each byte once.
+	 * Reads up to @size bytes from @off on, fewer only at the end; or
+	 * returns a negative errno.  Without @is_npy it is called in order, for
+	 * each byte once.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t size, uint64_t off);
 	/*
@@ -105,9 +106,11 @@ struct b2f_data {
  * zeros take no room.  Uses mode, progress, contiguous, no_seal and label of
  * @options.  On return the frame is on disk, except for its name in @dirfd.
  *
- * Returns 0; -EEXIST; -EINVAL (settings that cannot be), B2F_EUNSUPPORTED (no array is
- * made of it), B2F_ETOOBIG, -ESTALE (a .npy file became shorter), -ENOMEM, an errno of
- * the filesystem, or what @data->read returned.  Nothing is left then.
+ * Returns 0; -EEXIST; -EINVAL (invalid settings), B2F_EUNSUPPORTED (the .npy
+ * file cannot become an array), B2F_ETOOBIG, -ESTALE (a .npy file became
+ * shorter),
+ * -ENOMEM, an errno of the filesystem, or the error of @data->read.  Nothing is
+ * left then.
  */
 B2F_MUST_CHECK
 int b2f_convert_data(struct b2f_runtime *runtime,
@@ -121,11 +124,11 @@ int b2f_convert_data(struct b2f_runtime *runtime,
  * the settings of @frame.  Its metadata come from an earlier Bloscpack file, or
  * describe the array.  On return it is on disk, except for its name in @dirfd.
  *
- * Returns 0; -EEXIST; -EINVAL (a checksum that does not exist, settings that cannot
- * be, data that are no whole rows of the array before), B2F_ECORRUPT,
- * B2F_EUNSUPPORTED (it cannot be shown as a file; a checksum or codec that is not
- * built in; chunks of the file before have no common size), -ENOMEM or an errno
- * of the filesystem.  The cause is logged, and nothing is left.
+ * Returns 0; -EEXIST; -EINVAL (an unknown checksum; invalid settings; data that
+ * are no whole rows of the array in @before), B2F_ECORRUPT, B2F_EUNSUPPORTED
+ * (b2f_frame_shown_error(); a checksum or codec that is not built in; chunks of
+ * @before differ in size), -ENOMEM or an errno of the filesystem.  The cause is
+ * logged, and nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
@@ -140,8 +143,9 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
  * and no_verify of @options; other metadata are left out.  On return the array
  * is on disk, except for its name in @dirfd.
  *
- * Returns 0; -EEXIST; B2F_EUNSUPPORTED (no such array, or one that b2nd does not
- * know), B2F_ECORRUPT, -ENOMEM or an errno of the filesystem.  Nothing is left then.
+ * Returns 0; -EEXIST; B2F_EUNSUPPORTED (no such array, or b2nd has no such type
+ * or shape), B2F_ECORRUPT, -ENOMEM or an errno of the filesystem.  Nothing is
+ * left then.
  */
 B2F_MUST_CHECK
 int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
@@ -149,13 +153,14 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const char *name);
 
 /*
- * Keeps other processes with bloscfs, and programs that use the locks of C-Blosc2,
- * from writing to @frame until it is closed, and looks whether it is still what was
- * opened.  For such a lock it waits ten seconds.  A second time it only looks.
+ * Until @frame is closed, keeps other processes with bloscfs, and programs that
+ * use the locks of C-Blosc2, from writing to it; waits ten seconds for such a
+ * lock.  Then checks that the frame on disk is the opened one.  A second call
+ * only checks that.
  *
- * Returns 0, -EBUSY (another process writes to it), -EAGAIN (it has that lock),
- * -ESTALE (it was changed since), or an errno of the filesystem; the cause is
- * logged.
+ * Returns 0, -EBUSY (another process with bloscfs writes to it), -EAGAIN (a
+ * program has the lock), -ESTALE (it was changed since the open), or an errno
+ * of the filesystem; the cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_hold(struct b2f_frame *frame);

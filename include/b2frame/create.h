@@ -26,13 +26,13 @@ B2F_BEGIN_API
  */
 #define B2F_SLOT_NAME ".link."
 
-/* Settings for the chunks of a frame, as its header has them. */
+/* The settings for new chunks in the header of a frame. */
 struct b2f_settings {
 	/* Item size in bytes, at least 1. */
 	uint32_t typesize;
 	/* Decoded bytes of a block; 0 automatic. */
 	uint32_t blocksize;
-	/* Decoded bytes of a chunk; -1: the first one tells. */
+	/* Decoded bytes of a chunk; -1: the size of the first chunk. */
 	int32_t chunksize;
 	/* A built-in codec; see names.h. */
 	uint8_t codec;
@@ -49,7 +49,10 @@ struct b2f_settings {
 /* The level of b2f_settings_default(). */
 #define B2F_CLEVEL_DEFAULT 3
 
-/* zstd at B2F_CLEVEL_DEFAULT, shuffle, typesize 1, blocks of 64 KiB, no chunk size yet. */
+/*
+ * zstd at B2F_CLEVEL_DEFAULT, shuffle, typesize 1, blocks of 64 KiB, no chunk
+ * size yet.
+ */
 struct b2f_settings b2f_settings_default(void);
 
 /*
@@ -70,8 +73,8 @@ int b2f_settings_guess(struct b2f_settings *settings, const void *data,
  * B2F_NPY_HEADER_MAX) be kept as an array with chunks of @settings?  Only if it
  * has exactly *@nbytes bytes, header and items.
  *
- * Returns 0; B2F_EUNSUPPORTED (not a .npy file, or one that no array can be
- * made of: Fortran order, objects, too large) or -ENOMEM.
+ * Returns 0; B2F_EUNSUPPORTED (not a .npy file, or it is in Fortran order, has
+ * Python objects, or is too large for an array) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_npy_look(const struct b2f_settings *settings, const void *data,
@@ -81,12 +84,13 @@ int b2f_npy_look(const struct b2f_settings *settings, const void *data,
 struct b2f_settings b2f_settings_of(const struct b2f_frame *frame);
 
 /*
- * Makes the empty sparse frame @name below @dirfd: a directory that only its
- * owner may enter while it is being made, then with the permissions of @mode
- * (and x where @mode has r or w, and all for the owner), and in it an index of
- * @mode.  With @durable it is on disk on return, except for its name in @dirfd.
+ * Makes the empty sparse frame @name below @dirfd: a directory with an index of
+ * @mode.  Only the owner may enter the directory while it is being made; then
+ * it gets the permissions of @mode, x where @mode has r or w, and all
+ * permissions for the owner.  With @durable it is on disk on return, except for
+ * its name in @dirfd.
  *
- * Returns 0; -EINVAL (settings that cannot be; told to @log), -EEXIST,
+ * Returns 0; -EINVAL (invalid settings; logged to @log), -EEXIST,
  * -ENAMETOOLONG, or another errno of the filesystem; then nothing is left.
  */
 B2F_MUST_CHECK
@@ -115,10 +119,11 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 		   struct b2f_frame_made *out);
 
 /*
- * The same of a contiguous frame: one file @name with @mode, less what a default
- * ACL of its directory, or else the umask, takes away.  @out->dir is the file, as
- * is @out->index.  It may become a sparse frame: b2f_file_become_sparse().
- * -ESTALE: another program has begun to write to the new file.
+ * Like b2f_frame_make(), for a contiguous frame: one file @name with @mode,
+ * less the bits that a default ACL of its directory, or else the umask, takes
+ * away.  @out->dir and @out->index are both the file.  It may become a sparse
+ * frame: b2f_file_become_sparse().  Also returns -ESTALE (another program has
+ * begun to write to the new file).
  */
 B2F_MUST_CHECK
 int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
@@ -128,12 +133,12 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 
 /*
  * Gives the chunk files in the directory @dirfd of a sparse frame the owner,
- * the group and the permissions of @index, its index: not x, and its owner can
- * always read them.  Chunk files of another owner than @owner stay unchanged
- * ((uid_t)-1: only hard links to other files do), and so do entries that are no
+ * the group and the permissions of its index, @index: without x, and always r
+ * for the owner.  Leaves chunk files of another owner than @owner unchanged
+ * ((uid_t)-1: only those with several hard links), and entries that are no
  * plain files.
  *
- * Returns 0 or an errno that is about the disk, not about permissions.
+ * Returns 0 or an errno of the disk; missing rights are no error.
  */
 B2F_MUST_CHECK
 int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
@@ -145,7 +150,7 @@ int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
  * directory stay.
  *
  * Returns 0, -ENOENT (it has no index), -ENOTEMPTY (other files are in it), or
- * another errno; if the directory may not be deleted, nothing is.
+ * another errno; if the caller may not delete the directory, all stays.
  */
 B2F_MUST_CHECK
 int b2f_frame_remove(int dirfd, const char *name);

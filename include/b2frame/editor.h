@@ -44,8 +44,9 @@ int b2f_editor_open(const struct b2f_editor_options *options, int dirfd,
 		    const char *path, struct b2f_editor **out);
 
 /*
- * The same for @frame, which is open, and stays the caller's: if it was changed since
- * that, or is another one by now, -ESTALE.  @options tell of no log and no label.
+ * Like b2f_editor_open() for @frame, which is open and stays the caller's; its
+ * log and label count, and not those of @options.  Also returns -ESTALE (the
+ * frame on disk was changed or replaced since it was opened).
  */
 B2F_MUST_CHECK
 int b2f_editor_open_frame(const struct b2f_editor_options *options,
@@ -97,9 +98,9 @@ B2F_MUST_CHECK
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes);
 
 /*
- * Adds the encoded chunk of @size bytes at @chunk, as it is; it must be a
- * regular one of the length that the frame wants.  Returns as
- * b2f_editor_append(), or B2F_ECORRUPT.
+ * Adds the encoded chunk of @size bytes at @chunk unchanged.  Its blocks must
+ * have one length, and b2f_editor_append() must take its decoded length.
+ * Returns as b2f_editor_append(), or B2F_ECORRUPT.
  */
 B2F_MUST_CHECK
 int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
@@ -114,9 +115,8 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 			      enum b2f_chunk_kind kind, uint32_t nbytes);
 
 /*
- * Gives chunk @nchunk checksums if it has none, once its data have been
- * decoded: the same chunk in a new file.  *@done tells whether there was
- * something to do.
+ * If chunk @nchunk has no checksums, decodes it, and copies it to a new file
+ * with checksums. *@done tells whether it had none.
  *
  * Returns 0; -EINVAL (no such chunk), B2F_ECORRUPT, B2F_EUNSUPPORTED, -ENOMEM
  * or an errno of the store.

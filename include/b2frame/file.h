@@ -26,8 +26,8 @@ struct b2f_file;
 struct b2f_stream;
 
 /*
- * Makes a file of @frame, which it takes over (also the closing) if it
- * succeeds.  Close *@out with b2f_file_close().
+ * Makes a file of @frame.  On success the file owns @frame and closes it; on an
+ * error @frame stays the caller's.  Close *@out with b2f_file_close().
  *
  * The file of an array has its items in C order, not in the order of the
  * chunks.  An array that was made from a .npy file has that header first
@@ -65,8 +65,8 @@ int b2f_file_npy_header(struct b2f_file *file, uint8_t **out, size_t *len);
 bool b2f_file_is_npy(struct b2f_file *file);
 
 /*
- * Returns the frame of @file as opened or refreshed; @file keeps owning it.  It
- * lacks changes that were written through @file.
+ * Returns the frame of @file as it was opened or refreshed, without changes
+ * that were written through @file.  @file owns it.
  */
 struct b2f_frame *b2f_file_frame(struct b2f_file *file);
 
@@ -105,7 +105,7 @@ struct b2f_view {
 
 /*
  * Like b2f_file_pread(), but without a copy: @view->iov points to the bytes
- * until b2f_file_view_release(), which is due if @view->nbytes bytes >= 0 are
+ * until b2f_file_view_release(), which the caller owes unless an error is
  * returned.
  */
 B2F_MUST_CHECK
@@ -116,15 +116,16 @@ ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 void b2f_file_view_release(struct b2f_view *view);
 
 /*
- * The first position >= @off that is data; only chunks that the index says are
- * zeros are holes.  Returns -ENXIO if there is none, or as b2f_file_pread().
+ * Returns the first position >= @off of data.  A chunk is a hole if the index
+ * says that it is zeros.  Returns -ENXIO if no data follow, or as
+ * b2f_file_pread().
  */
 B2F_MUST_CHECK
 int64_t b2f_file_seek_data(struct b2f_file *file, uint64_t off);
 
 /*
- * Returns the first position >= @off in a hole; the end of the file counts as
- * one.  Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
+ * Returns the first position >= @off in a hole; the end of the file counts as a
+ * hole.  Returns -ENXIO if @off is not inside the file, or as b2f_file_pread().
  */
 B2F_MUST_CHECK
 int64_t b2f_file_seek_hole(struct b2f_file *file, uint64_t off);

@@ -40,8 +40,9 @@ struct b2f_frame_options {
 	/* Refuse a path whose last component is a symbolic link. */
 	bool nofollow;
 	/*
-	 * Under which name a contiguous frame is, if not @path below @dirfd: there
-	 * its lock file is (NAME.b2lock).  An empty name: it has none.
+	 * A contiguous frame has its lock file, NAME.b2lock, beside the file
+	 * NAME, @home_name below @home_fd.  NULL: NAME is @path below @dirfd.
+	 * An empty name: the frame has no lock file.
 	 */
 	int home_fd;
 	const char *home_name;
@@ -69,7 +70,7 @@ struct b2f_frame_info {
 	uint32_t typesize;
 	/* The block size in the settings; 0: automatic. */
 	uint32_t blocksize;
-	/* Decoded bytes of a chunk; 0 variable, -1 not known yet. */
+	/* Decoded bytes of a chunk; 0: they differ; -1: not known yet. */
 	int32_t chunksize;
 	/* A directory of chunk files. */
 	bool sparse;
@@ -137,7 +138,7 @@ struct b2f_chunk_info {
 
 /* A metalayer or vlmetalayer. */
 struct b2f_meta_info {
-	/* 0-terminated, but may hold other 0 bytes; valid like the frame. */
+	/* 0-terminated, may hold more 0 bytes; valid as long as the frame. */
 	const char *name;
 	size_t name_len;
 	/* Decoded bytes. */
@@ -212,18 +213,19 @@ int b2f_frame_open_memory(const struct b2f_frame_options *options,
 /* NULL does nothing. */
 void b2f_frame_close(struct b2f_frame *frame);
 
+/* Returns what the index says; valid as long as @frame. */
 const struct b2f_frame_info *b2f_frame_info_get(const struct b2f_frame *frame);
 
 /* Returns the name of the frame for messages. */
 const char *b2f_frame_label(const struct b2f_frame *frame);
 
-/* Returns the geometry if @frame is a sound b2nd array, or NULL. */
+/* Returns the geometry of a sound b2nd array, or NULL; valid like @frame. */
 const struct b2f_array *b2f_frame_array(const struct b2f_frame *frame);
 
 /*
- * Returns shape, item size and dtype (all other fields are 0) if @frame is
- * plain data with a description of their array (save_array() of python-blosc2),
- * or NULL.
+ * Returns the shape, item size and dtype (all other fields are 0) of an array
+ * that save_array() of python-blosc2 stored as plain data with a description,
+ * or NULL; valid as long as @frame.
  */
 const struct b2f_array *b2f_frame_tensor(const struct b2f_frame *frame);
 
@@ -265,14 +267,17 @@ bool b2f_frame_is_npy(const struct b2f_frame *frame);
  * Returns the .npy header of an array, or of b2f_frame_tensor(): the original
  * header, or the one that NumPy would write.  *@out is malloc'ed: free() it.
  *
- * Returns 0; B2F_EUNSUPPORTED (no array, or of a type that .npy files cannot
- * tell), B2F_ECORRUPT (a broken one) or -ENOMEM.
+ * Returns 0; B2F_EUNSUPPORTED (no array, or no .npy header can express its
+ * type), B2F_ECORRUPT (the stored header is damaged) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_frame_npy_header(const struct b2f_frame *frame, uint8_t **out,
 			 size_t *len);
 
-/* Is the frame on disk the one that was opened?  Returns 0, -ESTALE or an errno. */
+/*
+ * Is the frame on disk the one that was opened?  Returns 0, -ESTALE or an
+ * errno.
+ */
 B2F_MUST_CHECK
 int b2f_frame_check_same(struct b2f_frame *frame);
 
@@ -294,8 +299,8 @@ bool b2f_frame_stamp_is_settled(const struct b2f_frame_stamp *stamp);
 bool b2f_frame_stamp_is_coarse(const struct b2f_frame_stamp *stamp);
 
 /*
- * True if the stamps differ in no more than a change of attributes changes: the
- * ctime, with @set_mtime also the mtime.
+ * Could a mere change of attributes explain the difference of the stamps?  It
+ * changes the ctime, and with @set_mtime the mtime as well.
  */
 bool b2f_frame_stamp_same_data(const struct b2f_frame_stamp *a,
 			       const struct b2f_frame_stamp *b, bool set_mtime);
@@ -308,12 +313,15 @@ B2F_MUST_CHECK
 int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
 			 struct b2f_chunk_info *out);
 
-/* Metalayer @i (< nmeta), and its content. */
+/*
+ * Returns metalayer @i (< nmeta); *@content is its content, valid as long as
+ * @frame.
+ */
 struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
 				    const uint8_t **content);
 
 /*
- * Vlmetalayer @i (< nvlmeta), decoded.  *@content is malloc'ed: free() it.
+ * Decodes vlmetalayer @i (< nvlmeta).  *@content is malloc'ed: free() it.
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM; the cause is logged.
  */
 B2F_MUST_CHECK
@@ -321,8 +329,8 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 		     struct b2f_meta_info *info, uint8_t **content);
 
 /*
- * The content of the first vlmetalayer @name, *@size bytes, decoded and malloc'ed
- * likewise.  Returns as b2f_frame_vlmeta(), or -ENODATA (there is none).
+ * Decodes the first vlmetalayer @name: *@size bytes at *@content, malloc'ed:
+ * free() them.  Returns as b2f_frame_vlmeta(), or -ENODATA (there is none).
  */
 B2F_MUST_CHECK
 int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
@@ -332,7 +340,7 @@ int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
  * Is @name below @dirfd (a symbolic link is not followed) a frame, and how
  * large?  Reads one header at most.
  *
- * Returns 0 (also if it is no frame, or a broken one) or an errno.
+ * Returns 0 (also for no frame, and for a broken frame) or an errno.
  */
 B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);

@@ -60,7 +60,7 @@ bool b2f_pack_is_name(const char *name);
  * suffix of a pack, and to end like a ZIP file or have the metalayers of an
  * EmbedStore.  A symbolic link is no pack.
  *
- * Returns 0 with *@is, or an errno that is no answer.
+ * Returns 0 and sets *@is, or an errno: then the answer is not known.
  */
 B2F_MUST_CHECK
 int b2f_pack_look(int dirfd, const char *name, bool *is);
@@ -90,14 +90,14 @@ struct b2f_frame_stamp b2f_pack_stamp(const struct b2f_pack *pack);
 B2F_MUST_CHECK
 int b2f_pack_check(const struct b2f_pack *pack);
 
-/* How many entries there are, the root counted. */
+/* Returns the number of entries, with the root. */
 size_t b2f_pack_count(const struct b2f_pack *pack);
 
 /* Entry @i (< b2f_pack_count()); valid like the pack. */
 const struct b2f_pack_entry *b2f_pack_entry(const struct b2f_pack *pack,
 					    size_t i);
 
-/* How many entries are in the directory @dir, and the @i-th by shown name. */
+/* Number of entries in directory @dir; the @i-th of them by shown name. */
 size_t b2f_pack_nchildren(const struct b2f_pack *pack, size_t dir);
 size_t b2f_pack_child(const struct b2f_pack *pack, size_t dir, size_t i);
 

@@ -21,13 +21,14 @@ B2F_BEGIN_API
 typedef bool b2f_unwanted_fn(void *arg);
 
 /*
- * From now on what the calling thread asks servers for ends with -EINTR once @fn says
- * so, also where other threads of the library do it: a change may have happened then,
- * as after any other error of requests.  NULL: it waits as long as the remote does.
+ * From now on requests that the calling thread makes to servers end with -EINTR
+ * once @fn returns true, also requests that other threads of the library make
+ * for it.  As after any other error of requests, a change may have happened.
+ * NULL: requests have the time limits of the remote alone.
  */
 void b2f_patience_set(b2f_unwanted_fn *fn, void *arg);
 
-/* Does the thread's function return true?  Without one: false. */
+/* Returns the value of the thread's function; false without one. */
 bool b2f_patience_is_over(void);
 
 B2F_END_API

@@ -15,8 +15,8 @@
  *
  * Layer: public (made by remote/).
  *
- * Threads: every function but b2f_remote_free() may be called from any thread.  A
- * remote has a thread of its own: a daemon makes it after its last fork.
+ * Threads: every function but b2f_remote_free() may be called from any thread.
+ * A remote has a thread of its own: a daemon makes it after its last fork.
  */
 #ifndef B2FRAME_REMOTE_H
 #define B2FRAME_REMOTE_H
@@ -37,7 +37,9 @@ B2F_BEGIN_API
 
 struct b2f_remote;
 
-/* Keys of an object store: malloc'ed, the session token NULL if there is none. */
+/*
+ * Keys of an object store: malloc'ed, the session token NULL if there is none.
+ */
 struct b2f_remote_keys {
 	char *access_key;
 	char *secret_key;
@@ -57,8 +59,8 @@ struct b2f_remote_options {
 	/* NULL: "us-east-1". */
 	const char *region;
 	/*
-	 * Name the bucket in the path, not in the host; always so with @endpoint
-	 * unless @host_style.
+	 * Name the bucket in the path, not in the host; always so with
+	 * @endpoint unless @host_style.
 	 */
 	bool path_style;
 	bool host_style;
@@ -67,11 +69,12 @@ struct b2f_remote_options {
 	const char *secret_key;
 	const char *session_token;
 	/*
-	 * When these end, seconds since 1970 (0: never), and what gives others before
-	 * that: returns 0 with *@out, which the remote frees, or a negative errno with
-	 * a @reason of up to @size bytes.  Any thread that makes requests calls it,
-	 * one at a time, and it may block.  NULL: nothing.  If it fails, the old keys
-	 * are used for as long as they are good, and it is called again.
+	 * When these keys expire, seconds since 1970 (0: never), and a function
+	 * that gets new ones before that.  It returns 0 with *@out, which the
+	 * remote frees, or a negative errno with a @reason of up to @size
+	 * bytes.  Any thread that makes requests calls it, one at a time, and
+	 * it may block.  If it fails, the remote goes on with the old keys
+	 * until they expire, and calls it again.  NULL: keys are not renewed.
 	 */
 	int64_t keys_end_s;
 	int (*renew)(void *arg, struct b2f_remote_keys *out, char *reason,
@@ -89,14 +92,17 @@ struct b2f_remote_options {
 	 */
 	const char *sse;
 	const char *sse_kms_key;
-	/* Or a key of B2F_REMOTE_SSE_C_SIZE bytes for all objects (SSE-C). */
+	/* Instead, a key of B2F_REMOTE_SSE_C_SIZE bytes (SSE-C), or NULL. */
 	const uint8_t *sse_c_key;
-	/* Without keys: where none were found, for messages; NULL: none are wanted. */
+	/*
+	 * If there are no keys: the places where none were found, for messages.
+	 * NULL: the user wants no keys.
+	 */
 	const char *unsigned_why;
 	/*
-	 * A proxy as libcurl takes it; NULL: none, whatever the environment
-	 * says.  And the hosts to reach without it, in the form of no_proxy;
-	 * NULL: none.
+	 * A proxy as libcurl takes it (NULL: none, whatever the environment
+	 * says), and the hosts to reach without it, in the form of no_proxy
+	 * (NULL: none).
 	 */
 	const char *proxy;
 	const char *no_proxy;
@@ -104,7 +110,7 @@ struct b2f_remote_options {
 	const char *ca_file;
 	/* Time limit for connecting, ms; 0: 10,000. */
 	unsigned int connect_ms;
-	/* Without a byte, ms, in steps of a second; 0: 30,000. */
+	/* Time limit without a byte, ms, in steps of a second; 0: 30,000. */
 	unsigned int stall_ms;
 	/*
 	 * Time limit for a whole answer, ms, plus a second per 16 KiB of it; 0:
@@ -127,7 +133,10 @@ struct b2f_remote_options {
 	 * upload), with this many bytes in memory; 0: 64 MiB.
 	 */
 	uint64_t put_bytes;
-	/* At a time; 0: 32, so that chunks of some 100 KiB fill a link of 100 MB/s. */
+	/*
+	 * Requests at a time; 0: 32, so that chunks of some 100 KiB fill a link
+	 * of 100 MB/s.
+	 */
 	unsigned int connections;
 	/*
 	 * How long an index counts as current after it was read or checked, ms;
@@ -147,8 +156,8 @@ struct b2f_remote_options {
 	 */
 	uint64_t ahead_bytes;
 	/*
-	 * How long chunks that our commits have replaced stay, for readers of
-	 * an older index, seconds; 0: 60.
+	 * Seconds for which chunks that a commit has replaced stay, for readers
+	 * of the older index; 0: 60.
 	 */
 	unsigned int keep_s;
 	/*
@@ -167,9 +176,9 @@ bool b2f_remote_is_url(const char *path);
 bool b2f_remote_is_s3(const char *path);
 
 /*
- * Makes the remote of @url; makes no request.  Free *@out with b2f_remote_free().
- * Returns 0, -EINVAL (the URL or an option makes no sense, which is logged),
- * B2F_EUNSUPPORTED (built without), -EAGAIN or -ENOMEM.
+ * Makes the remote of @url; makes no request.  Free *@out with
+ * b2f_remote_free().  Returns 0, -EINVAL (the URL or an option makes no sense,
+ * which is logged), B2F_EUNSUPPORTED (built without), -EAGAIN or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_remote_new(const struct b2f_remote_options *options, const char *url,
@@ -203,11 +212,13 @@ const char *b2f_remote_label(const struct b2f_remote *remote);
 /* A version of an object. */
 struct b2f_remote_stat {
 	uint64_t size;
-	/* Since 1970, seconds; 0: not known. */
+	/* Seconds since 1970; 0: not known. */
 	int64_t mtime;
 	/* The ETag as the server writes it, with quotes; "": none. */
 	char etag[B2F_REMOTE_ETAG_SIZE];
-	/* The CRC-32 of the whole object, if the server knows it and was asked. */
+	/*
+	 * The CRC-32 of the whole object, if the server knows it and was asked.
+	 */
 	bool has_crc32;
 	uint32_t crc32;
 };
@@ -219,14 +230,15 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out);
 /*
  * Looks up the current version of the object @path, by one request.
  *
- * Returns 0 or an error of requests, which are those of all functions below, and
- * logged but for -ENOENT: -ENOENT (no such object, or no bucket), -EACCES (wrong
- * key, not allowed, a clock that is wrong), -ESTALE (another version), -EREMOTE
- * (redirected), -ETIMEDOUT, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH, -EPROTO
- * (TLS; no HTTP), B2F_EINDOUBT (a change may have happened, or may yet), -EIO (the
- * server fails), -EINTR (b2frame/patience.h), -EBUSY (it changes all the time, on a
- * server without ETags), B2F_EUNSUPPORTED (the server cannot serve ranges, or tells
- * no version), B2F_ETOOBIG, -ENOMEM.
+ * Returns 0 or an *error of requests*; the functions below return the same
+ * errors, and log all but -ENOENT: -ENOENT (no such object, or no bucket),
+ * -EACCES (wrong key, access denied, or this machine's clock is wrong), -ESTALE
+ * (another version), -EREMOTE (redirected), -ETIMEDOUT, -ECONNREFUSED,
+ * -ECONNRESET, -EHOSTUNREACH, -EPROTO (TLS; no HTTP), B2F_EINDOUBT (a change
+ * may have happened, or may yet), -EIO (the server fails), -EINTR
+ * (b2frame/patience.h), -EBUSY (the object changes all the time, on a server
+ * without ETags), B2F_EUNSUPPORTED (the server cannot serve ranges, or
+ * identifies no version), B2F_ETOOBIG, -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_remote_look(struct b2f_remote *remote, const char *path,
@@ -234,22 +246,23 @@ int b2f_remote_look(struct b2f_remote *remote, const char *path,
 
 /*
  * Looks up the current version of @path: if *@sparse is set, the index of a
- * sparse frame, otherwise an object.  Works with keys that may not list, which
- * are denied access to missing objects.  Makes up to two requests.  Returns 0
- * or an error of requests.
+ * sparse frame, otherwise an object.  Also works with keys that may not list,
+ * to which servers deny access to missing objects.  Makes up to two requests.
+ * Returns 0 or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_find(struct b2f_remote *remote, const char *path, bool *sparse,
 		    struct b2f_remote_stat *out);
 
 /*
- * Reads up to @n bytes from byte @off on of the version @st of @path: one request.
- * Returns how many these are, fewer at its end only, or an error of requests.
+ * Reads up to @n bytes from byte @off on of the version @st of @path, by one
+ * request.  Returns the number of bytes, fewer than @n only at the end, or an
+ * error of requests.
  */
 B2F_MUST_CHECK
 ssize_t b2f_remote_read(struct b2f_remote *remote, const char *path,
-			const struct b2f_remote_stat *st, uint64_t off, void *buf,
-			size_t n);
+			const struct b2f_remote_stat *st, uint64_t off,
+			void *buf, size_t n);
 
 /* A name in a directory. */
 struct b2f_remote_entry {
@@ -270,8 +283,8 @@ typedef int b2f_remote_list_fn(void *arg, const struct b2f_remote_entry *entry);
  * object whose key ends in '/', which is left out if it has no bytes.  An empty
  * or missing directory is no error.
  *
- * Returns 0, what @fn returned, B2F_EUNSUPPORTED (no object store), B2F_ECORRUPT
- * (the answer makes no sense) or an error of requests.
+ * Returns 0, what @fn returned, B2F_EUNSUPPORTED (no object store),
+ * B2F_ECORRUPT (the answer makes no sense) or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_list(struct b2f_remote *remote, const char *path,
@@ -297,11 +310,12 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 struct b2f_pack **out);
 
 /*
- * Writing: only to an object store that honours conditional requests, which one
- * test before the first write finds out: otherwise all of these functions
- * return -EROFS, and log why.  A sparse frame that was opened as above is
- * written to like any other (b2frame/write.h); other writers are not kept out,
- * and a commit that comes second is merged with theirs, or is -ESTALE.
+ * Writing needs an object store that honours conditional requests.  A test
+ * before the first write finds that out; on other servers all of these
+ * functions return
+ * -EROFS, and log why.  A sparse frame that was opened as above is written to
+ * like any other (b2frame/write.h).  Other programs may write to it, too: the
+ * second of two commits is merged with the first, or fails with -ESTALE.
  *
  * May objects below @path be written?  Returns 0, -EROFS or an error of
  * requests: all are logged, -ENOENT too (there is no such bucket).
@@ -311,8 +325,8 @@ int b2f_remote_allow_write(struct b2f_remote *remote, const char *path);
 
 /*
  * Makes the empty sparse frame @path; the first commit stores its index, and no
- * object exists before.  Close *@out with b2f_frame_close().  If another frame
- * takes @path meanwhile, the commit is -ESTALE.
+ * object exists before.  Close *@out with b2f_frame_close().  If another
+ * program makes a frame @path before that, the commit fails with -ESTALE.
  *
  * Returns 0, -EEXIST, -EINVAL (settings that cannot be; logged), -EROFS or an
  * error of requests.
@@ -324,11 +338,12 @@ int b2f_remote_make_frame(struct b2f_remote *remote, const char *path,
 			  struct b2f_frame **out);
 
 /*
- * Removes the sparse frame @path: its index first, so that it is either whole or no
- * frame, then its chunks, and orphans that are a day old.  A younger chunk that no
- * index has named stays: another writer may be about to name it.  Returns 0, -ENOENT (there is no index), -ESTALE (another
- * program has made a frame there meanwhile, which stays), -EBUSY (others keep
- * committing to it), -EROFS or an error of requests.
+ * Removes the sparse frame @path: its index first, so that it is either whole
+ * or no frame, then its chunks, and orphans that are a day old.  A younger
+ * orphan stays: another writer may be about to name it.
+ * Returns 0, -ENOENT (there is no index), -ESTALE (another program has made a
+ * frame there meanwhile, which stays), -EBUSY (others keep committing to it),
+ * -EROFS or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
@@ -359,10 +374,13 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains);
  */
 struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame);
 
-/* Leaves them; NULL does nothing.  Chunks of a frame that was removed stay then. */
+/*
+ * Leaves them; NULL does nothing.  Chunks of a frame that was removed stay
+ * then.
+ */
 void b2f_remote_remains_leave(struct b2f_remote_remains *remains);
 
-/* Objects that are of no use. */
+/* Counts of objects that no frame needs. */
 struct b2f_remote_orphans {
 	/* Chunks that no index names and that are old enough; their bytes. */
 	uint64_t n;
@@ -410,16 +428,17 @@ struct b2f_remote_renamed {
 };
 
 /*
- * Gives the sparse @frame, which was opened from @remote, the path @to, by copies that
- * the server makes: the frame is there, in one step, before it has gone from its old
- * path.  With @replace the frame that is there goes, whatever its version.  @frame
- * stays what it was; free what is in *@out, which is set in any case.
+ * Gives the sparse @frame, which was opened from @remote, the path @to, by
+ * copies that the server makes: the frame appears at @to, in one step, before
+ * it goes from its old path.  With @replace it replaces any frame at @to,
+ * whatever its version.  @frame itself does not change. *@out is set in any
+ * case: free the remains in it.
  *
- * Returns 0, B2F_EINDOUBT (the frame may be at both paths), -EEXIST, -ESTALE (there is
- * another version of @frame now), -EXDEV (its
- * chunks cannot have other ids, and there are chunks; or it is not sparse), -EBUSY
- * (others keep replacing @to), -EINVAL (that is where it is), -EROFS or an error of
- * requests.
+ * Returns 0, B2F_EINDOUBT (the frame may be at both paths), -EEXIST, -ESTALE
+ * (there is another version of @frame now), -EXDEV (chunks exist at @to, and
+ * the chunks of @frame cannot get other ids; or @frame is not sparse), -EBUSY
+ * (others keep replacing @to), -EINVAL (@frame is at @to already), -EROFS or an
+ * error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
@@ -427,12 +446,12 @@ int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 			    struct b2f_remote_renamed *out);
 
 /*
- * Puts the @n bytes at @bytes as the object @path, which must be in the version
- * @replaces, or not be there if that is NULL.  Stores the new version in *@out
- * if that is not NULL.
+ * Puts the @n bytes at @bytes as the object @path, in place of the version
+ * @replaces; NULL: only if there is no object.  Stores the new version in *@out
+ * unless that is NULL.
  *
- * Returns 0, -EEXIST, -ESTALE, -EROFS or an error of requests: then it may have
- * happened, or happen yet.
+ * Returns 0, -EEXIST, -ESTALE, -EROFS or an error of requests: then the server
+ * may have stored the object, or may store it yet.
  */
 B2F_MUST_CHECK
 int b2f_remote_put(struct b2f_remote *remote, const char *path,
@@ -441,11 +460,12 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   struct b2f_remote_stat *out);
 
 /*
- * A source of bytes to send.  @read reads all @n bytes at @off, in order, or
- * from 0 on again, or returns an errno.  The read of the last bytes has to fail
- * if not all were of one version.  The caller's thread calls it; but if the
- * object is too long for memory and the server takes no parts, a thread of the
- * remote does, and does nothing else meanwhile.
+ * A source of bytes to send.  @read reads all @n bytes at @off, or returns an
+ * errno; calls are in order, and may begin again at 0.  The read of the last
+ * bytes has to fail if not all bytes were of one version.  The thread of the
+ * caller calls it; but if the object is too long for memory and the server
+ * takes no parts, a thread of the remote does, and makes no other request
+ * meanwhile.
  */
 struct b2f_remote_source {
 	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
@@ -455,18 +475,20 @@ struct b2f_remote_source {
 	uint64_t key;
 };
 
-/* Most bytes of an object that a server takes; and of one in one piece. */
+/* Bytes of the largest object that servers take; and of one piece of it. */
 #define B2F_REMOTE_PUT_MAX   (UINT64_C(5) << 40)
 #define B2F_REMOTE_PIECE_MAX (UINT64_C(5) << 30)
 
 /*
- * Puts what @source reads as the object @path, which is there when the last byte is.
- * With @overwrite an object that is there goes; else it is -EEXIST, unless it came of
- * the same version (then *@kept is set, and nothing is sent).
+ * Sends the bytes of @source as the object @path, which appears when the server
+ * has the last byte.  With @overwrite it replaces an existing object.  Without,
+ * it returns -EEXIST if there is one, unless that was sent from the same
+ * version of the source: then *@kept is set, and nothing is sent.
  *
- * Returns 0, -EEXIST, -EISDIR (a sparse frame is there), -ESTALE (what is there has changed meanwhile), B2F_ETOOBIG (more
- * than B2F_REMOTE_PUT_MAX), -EROFS or an error of requests; all but -EEXIST are
- * logged.  Or what @source has returned, which is not.
+ * Returns 0, -EEXIST, -EISDIR (a sparse frame has the path), -ESTALE (another
+ * program has changed the object meanwhile), B2F_ETOOBIG (more than
+ * B2F_REMOTE_PUT_MAX), -EROFS or an error of requests; all but -EEXIST are
+ * logged.  Or the error of @source, which is not logged.
  */
 B2F_MUST_CHECK
 int b2f_remote_send(struct b2f_remote *remote, const char *path,
@@ -476,8 +498,9 @@ int b2f_remote_send(struct b2f_remote *remote, const char *path,
 struct b2f_remote_reader;
 
 /*
- * Reads the version @st of the object @path in order, with several requests at
- * a time; some MiB of it are in memory.  Not for several threads at once.  Free
+ * Makes a reader of the version @st of the object @path in order, which makes
+ * several requests at a time and has some MiB in memory.  One thread at a time
+ * may use it.  Free
  * *@out with b2f_remote_reader_free().  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
@@ -487,7 +510,8 @@ int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
 
 /*
  * Reads all @n bytes at @off, and reads ahead if the last read ended there.
- * Returns 0, B2F_ECORRUPT (it ends before) or an error of requests, logged.
+ * Returns 0, B2F_ECORRUPT (the object is shorter) or an error of requests;
+ * logged.
  */
 B2F_MUST_CHECK
 int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
@@ -497,8 +521,9 @@ int b2f_remote_reader_read(struct b2f_remote_reader *reader, uint64_t off,
 void b2f_remote_reader_free(struct b2f_remote_reader *reader);
 
 /*
- * Removes the object @path; that there is none is no error.  Returns 0, -ESTALE
- * (another program changes it at the same time), -EROFS or an error of requests.
+ * Removes the object @path; a missing object is no error.  Returns 0, -ESTALE
+ * (another program changes it at the same time), -EROFS or an error of
+ * requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_remove(struct b2f_remote *remote, const char *path);

@@ -35,8 +35,8 @@ struct b2f_runtime_options {
 	unsigned int nworkers;
 	/*
 	 * How far ahead of a sequential reader to decode, decoded bytes.
-	 * Default: 4 MiB for each worker, or an eighth of the cache if frames are
-	 * read from a server; never more than that.
+	 * Default: 4 MiB for each worker, or an eighth of the cache if frames
+	 * are read from a server; never more than that.
 	 */
 	size_t readahead_bytes;
 	/*
@@ -45,9 +45,9 @@ struct b2f_runtime_options {
 	 */
 	size_t dirty_bytes;
 	/*
-	 * Refuse blocks and chunks (B2F_ETOOBIG) that take more memory than
-	 * cache_bytes, or 32 MiB if that is less, to be decoded or encoded; and
-	 * let those that are large wait for each other.
+	 * Refuse blocks and chunks (B2F_ETOOBIG) whose decoding or encoding
+	 * takes more memory than cache_bytes (at least 32 MiB), and let large
+	 * blocks and chunks wait for each other.
 	 */
 	bool bounded;
 	/* Decode nothing ahead. */

@@ -19,7 +19,7 @@ B2F_BEGIN_API
 struct b2f_slice {
 	/* Index of the first item. */
 	int64_t start[B2F_ARRAY_MAX_DIM];
-	/* From one to the next, not 0; below 0 it goes backwards. */
+	/* Distance to the next item, not 0; negative: backwards. */
 	int64_t step[B2F_ARRAY_MAX_DIM];
 	/* Number of items; 0: none, and start and step mean nothing. */
 	uint64_t count[B2F_ARRAY_MAX_DIM];
@@ -31,8 +31,8 @@ struct b2f_slice {
  * of the slice are decoded, and once each if the cache of the runtime has room
  * for one row of them.
  *
- * Returns 0; -EINVAL (no array, or not inside of it); what @piece returned if
- * that is not 0; or as b2f_file_pread().
+ * Returns 0; -EINVAL (no array, or @slice is not inside it); the value of
+ * @piece if that is not 0; or as b2f_file_pread().
  */
 B2F_MUST_CHECK
 int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,

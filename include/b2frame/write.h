@@ -49,21 +49,22 @@ struct b2f_write_options {
 	 */
 	bool npy_arrays;
 	/*
-	 * Chunks of frames of B2F_CLEVEL_DEFAULT (create.h) are encoded at level 1
-	 * while others wait for an encoder, so that the writer need not.
+	 * In frames of level B2F_CLEVEL_DEFAULT (create.h), encode a chunk at
+	 * level 1 while other chunks wait for an encoder, so that the writer
+	 * does not wait.
 	 */
 	bool adapt_clevel;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
 	/*
-	 * Programs that wrote to the file may believe that it is closed before
-	 * it is: then closing changes a contiguous frame only as far as its
-	 * lock protects it.  See b2f_file_tidy().
+	 * The file may be closed later than the programs that wrote to it
+	 * believe: closing changes a contiguous frame only where its lock
+	 * protects it.  See b2f_file_tidy().
 	 */
 	bool ends_late;
 	/*
-	 * NULL, for all but the daemon: a frame that is not empty counts as
-	 * durable.  Commits update it until the file is closed.
+	 * Commits update it until the file is closed.  NULL, for all programs
+	 * but the daemon: a frame that is not empty counts as durable.
 	 */
 	struct b2f_durability *durability;
 };
@@ -72,33 +73,34 @@ enum b2f_commit_how {
 	/* On disk when it returns: survives a loss of power. */
 	B2F_COMMIT_DURABLE,
 	/*
-	 * Readable by others when it returns; survives the end of this process,
-	 * but not surely a loss of power.  Durable nevertheless unless the
-	 * frame is new and no commit to it was durable: data that survive now
-	 * could be lost otherwise.
+	 * Readable by other programs when it returns; survives the end of this
+	 * process, but perhaps not a loss of power.  If an older version of
+	 * the frame is durable, this commit is durable, too: otherwise a loss
+	 * of power could take both.
 	 */
 	B2F_COMMIT_VISIBLE,
 };
 
 /*
- * Allows writing to @file, once; later calls return 0 at once.  Removes what a
- * crash left.  While @file is open, other processes with bloscfs get -EBUSY.
+ * Allows writing to @file, once; later calls return 0 at once.  Removes the
+ * leftovers of a crash.  While @file is open, other processes with bloscfs get
+ * -EBUSY.
  *
- * Returns 0, -EROFS (contiguous, variable chunks, a plugin's pipeline ... the
- * cause is logged), -EBUSY, -ENOMEM, or an errno of the filesystem
- * (-EACCES, -EROFS: the directory cannot be written to).
+ * Returns 0, -EROFS (b2f_frame_obstacle(), which is logged), -EBUSY, -ENOMEM,
+ * or an errno of the filesystem (-EACCES, -EROFS: the directory cannot be
+ * written to).
  */
 B2F_MUST_CHECK
 int b2f_file_allow_write(struct b2f_file *file,
 			 const struct b2f_write_options *options);
 
 /*
- * Ends writing before the file is closed, so that other processes can write to
- * it while it is read here; b2f_file_allow_write() allows it again.  No thread
- * may be writing.  Waits for no other commit.
+ * Ends writing before the file is closed: other processes can then write to the
+ * frame while this one reads it.  b2f_file_allow_write() allows writing again.
+ * No thread may be writing.  Does not wait for a commit of another thread.
  *
- * Returns 0; -EBUSY (there is something to commit, or a commit is under way: nothing
- * has changed) or as b2f_frame_open().
+ * Returns 0; -EBUSY (something is uncommitted, or a commit is under way:
+ * writing stays allowed) or as b2f_frame_open().
  */
 B2F_MUST_CHECK
 int b2f_file_end_write(struct b2f_file *file);
@@ -107,21 +109,22 @@ int b2f_file_end_write(struct b2f_file *file);
 bool b2f_file_is_writable(struct b2f_file *file);
 
 /*
- * Writes the @size bytes at @buf to @off; what lies between the end of the file
- * and @off becomes zeros.  May wait for the workers if too much is dirty.
+ * Writes the @size bytes at @buf to @off; the range between the end of the file
+ * and @off becomes zeros.  At the bound for dirty bytes it waits for the
+ * workers.
  *
  * Returns the number of bytes written, from the first on: @size, or fewer if an
- * error came after some; or -EBADF (not writable), -EPERM (an array has one
- * size and keeps it; logged), -EFBIG, -ENOMEM, B2F_ECORRUPT (damaged data that
- * were to be kept beside the new ones), or an errno of the store (-ENOSPC,
- * -EDQUOT, -EIO) that keeps dirty chunks from being written, and so memory from
- * being free.
+ * error followed; or -EBADF (not writable), -EPERM (an array keeps its size;
+ * logged), -EFBIG, -ENOMEM, B2F_ECORRUPT (the chunk has damaged bytes beside
+ * the new ones), or, at the bound for dirty bytes, the errno of the store
+ * (-ENOSPC,
+ * -EDQUOT, -EIO) with which writing dirty chunks failed.
  */
 B2F_MUST_CHECK
 ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,
 			uint64_t off);
 
-/* Writes at the current end of the file; *@off is its position. */
+/* Writes at the end of the file, whose position becomes *@off. */
 B2F_MUST_CHECK
 ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
 			uint64_t *off);
@@ -150,10 +153,10 @@ struct b2f_encoding {
  * Encodes chunks from now on as @encoding says; existing chunks stay as they
  * are.  The change is committed like a write, but keeps the mtime.
  *
- * Returns 1, 0 (no change), -EBADF, -EROFS, -EINVAL (there is no such codec,
- * level or filter), -EBUSY (the array is being written anew) or -ENOMEM.  If a
- * commit finds that another program has changed the frame, the settings of that
- * program count: call this again until it returns 0.
+ * Returns 1 (changed), 0 (no change), -EBADF, -EROFS, -EINVAL (there is no such
+ * codec, level or filter), -EBUSY (the array is being replaced) or -ENOMEM.  If
+ * a commit finds that another program has changed the frame, the settings of
+ * that program count: call this again until it returns 0.
  */
 B2F_MUST_CHECK
 int b2f_file_set_encoding(struct b2f_file *file,
@@ -163,30 +166,30 @@ int b2f_file_set_encoding(struct b2f_file *file,
  * Commits all bytes written before this call; returns 0 if there are none.
  * Waits a few seconds for other programs that have locked the frame (.b2lock).
  *
- * Returns 0; -ESTALE (another program has changed the same chunks, or the size,
- * since; nothing of its work is touched); -EBUSY (it changed others again and
- * again meanwhile; or the array is being written anew) or -EAGAIN (it has
- * locked the frame): to be tried later; or an errno of the store.  The cause is
- * logged.  With -ENOSPC or -EDQUOT, of a file that only became longer since its
- * last commit, the beginning that could be stored is committed.
+ * Returns 0; -ESTALE (another program has changed the same chunks, or the size:
+ * its version stays); -EBUSY (it changes other chunks without a pause, or the
+ * array is being replaced) or -EAGAIN (it has locked the frame): try again
+ * later; or an errno of the store.  The cause is logged.  After -ENOSPC or
+ * -EDQUOT, if the file has only grown since the last commit, the beginning of
+ * the new data is committed, as far as it could be stored.
  */
 B2F_MUST_CHECK
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
- * Like b2f_file_commit() without waiting: -EAGAIN also while another thread
- * commits the file.  For threads that have other files to care for.
+ * Like b2f_file_commit() without waiting: also returns -EAGAIN while another
+ * thread commits the file.  For threads that look after many files.
  */
 B2F_MUST_CHECK
 int b2f_file_try_commit(struct b2f_file *file, enum b2f_commit_how how);
 
 /*
- * Cuts a contiguous frame where it ends, and with @last gives back all room that its
- * last commit does without, and moves chunks there if there is much of it, as the end
- * of @file does otherwise; call it when a
- * writer, or the @last one, may be leaving; @late: one that @ends_late may have left
- * before.  Nothing happens while there is something to commit, or if another program
- * is, or may be, in the way: the next writer finds that room.
+ * Cuts a contiguous frame where it ends.  With @last it also gives back all
+ * room that the last commit does not use, and moves chunks there if there is
+ * much of it, as b2f_file_close() does.  Call it when a writer may be leaving;
+ * @last: it is the last one; @late: it may have left before (ends_late).  Does
+ * nothing while something is uncommitted, or if another program has the frame,
+ * or may have it: the next writer finds that room.
  */
 void b2f_file_tidy(struct b2f_file *file, bool last, bool late);
 
@@ -194,9 +197,9 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late);
 bool b2f_file_is_dirty(struct b2f_file *file);
 
 /*
- * Nanoseconds since something became dirty, or was left without a sync; 0 if
- * all is durable, or if it is better to wait with the commit, as an array is
- * still being written.
+ * Nanoseconds for which data have been uncommitted or not durable.  0: all is
+ * durable; or the commit should wait, because a program is still writing an
+ * array.
  */
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 
@@ -205,12 +208,12 @@ void b2f_file_discard(struct b2f_file *file);
 
 /*
  * After a refused commit (-ESTALE): drops all uncommitted changes, and goes on
- * with the version on disk.  A write of another thread meanwhile is dropped
- * too, or changes the version on disk. b2f_file_take_foreign() reports the
+ * with the version on disk.  A write of another thread meanwhile is either
+ * dropped, too, or applied to that version. b2f_file_take_foreign() reports the
  * change.
  *
- * Returns 0; or nothing was forgotten: as b2f_frame_open(), or B2F_ENOTFRAME
- * (it has gone).
+ * Returns 0; or, with nothing dropped, B2F_ENOTFRAME (the frame is gone) or as
+ * b2f_frame_open().
  */
 B2F_MUST_CHECK
 int b2f_file_revert(struct b2f_file *file);
@@ -219,17 +222,19 @@ int b2f_file_revert(struct b2f_file *file);
 struct b2f_file_now {
 	/* Decoded bytes. */
 	uint64_t nbytes;
-	/* Chunks of the frame as it was opened, or went on with. */
+	/* Chunks of the frame as it was opened or refreshed. */
 	uint64_t nchunks;
 	/* Stored bytes, at the last commit. */
 	uint64_t cbytes;
 	/* The index as of the last commit, or as it was opened. */
 	struct b2f_frame_stamp stamp;
-	/* Another version may have that stamp, too: b2f_file_refresh() tells. */
+	/*
+	 * Another version may have that stamp, too: b2f_file_refresh() tells.
+	 */
 	bool in_doubt;
-	/* Something is to be committed. */
+	/* There is something to commit. */
 	bool dirty;
-	/* Written to since the last commit, at @mtime. */
+	/* The file was written to since the last commit, at @mtime. */
 	bool has_mtime;
 	struct timespec mtime;
 };
@@ -237,14 +242,14 @@ struct b2f_file_now {
 void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
 
 /*
- * Calls @fn with @arg and a descriptor of the directory the index
- * (B2F_INDEX_NAME) is in, while no commit replaces it; for chmod and the like.
- * Afterwards the index counts as known, whatever @fn did to its attributes; it
- * may set the mtime only with @sets_mtime, and then the next commit leaves that
- * alone unless something is written first.
+ * Calls @fn with @arg and a descriptor of the directory that holds the index
+ * (B2F_INDEX_NAME), while no commit replaces it; for chmod(2) and the like.
+ * Changes that @fn makes to attributes of the index do not count as changes by
+ * another program.  @fn may set the mtime only with @sets_mtime; the next
+ * commit keeps that mtime unless data are written first.
  *
- * A contiguous frame has no directory, so @dirfd is -1: its one file has the
- * attributes.  Returns what @fn returned.
+ * A contiguous frame is one file, which has the attributes; @dirfd is -1 then.
+ * Returns the value of @fn.
  */
 B2F_MUST_CHECK
 int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
@@ -262,17 +267,17 @@ typedef int b2f_file_move_fn(void *arg, struct b2f_frame *frame,
  * continues @file with the frame that @fn opened.  Current readers may use the
  * old frame until they end.
  *
- * Returns 0; as b2f_file_commit(); -ESTALE (another program has changed the frame);
- * -EBUSY (there is always more to commit); as b2f_frame_open(), or what @fn returned:
- * then @file stays where it was.
+ * Returns 0; or, with @file where it was: as b2f_file_commit(), -ESTALE
+ * (another program has changed the frame), -EBUSY (writers leave no pause), as
+ * b2f_frame_open(), or the error of @fn.
  */
 B2F_MUST_CHECK
 int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg);
 
 /*
  * Returns true once after a change by another program became visible: a write
- * began with it, or a commit was merged with it.  Drop any bytes of the file
- * that were kept.  b2f_file_refresh() tells of such a change, too.
+ * began with it, or a commit was merged with it.  Drop any copies of bytes of
+ * the file.  b2f_file_refresh() reports such a change, too.
  */
 bool b2f_file_take_foreign(struct b2f_file *file);
 

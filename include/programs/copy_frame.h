@@ -29,8 +29,9 @@ struct b2f_copy_target;
 /* Zero is the default of every field. */
 struct b2f_copy_options {
 	/*
-	 * Called now and then, by any thread, one call at a time, with the stored
-	 * bytes that are there, and all of them as the index counts.  May be NULL.
+	 * Called now and then, by any thread, one call at a time, with the
+	 * stored bytes that are there, and all of them as the index counts.
+	 * May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;

@@ -8,16 +8,16 @@
  * its owner, which may let a later sync of the whole filesystem do the rest
  * after the file was closed.
  *
- *   state      what is on disk                    a commit that is    a durable
- *                                                 only to be visible  commit also
- *   DURABLE    survives                           syncs, too          -
- *   NEW        may not survive, nor did anything  does not sync       syncs all
- *              before it: nothing older is lost                       chunk files
- *   UNSYNCED   may not survive, in the place of   syncs, too          syncs all
- *              something that did                                     chunk files
- *   FAILED     a sync of it failed: may be        syncs, too          writes all
- *              anything, and to sync again would                      chunk files
- *              not tell                                               anew
+ *   state     the version on disk             a visible     a durable
+ *                                             commit        commit also
+ *   DURABLE   survives                        syncs, too    -
+ *   NEW       may not survive; no older       does not      syncs all
+ *             version did                     sync          chunk files
+ *   UNSYNCED  may not survive; it replaced    syncs, too    syncs all
+ *             a version that did                            chunk files
+ *   FAILED    a sync failed: its bytes are    syncs, too    writes all
+ *             unknown, and another sync                     chunk files
+ *             would succeed                                 again
  *
  *   from            event                                          to
  *   -               made                                           NEW
@@ -62,17 +62,17 @@ struct b2f_durability {
 
 enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d);
 
-/* When it ceased to be DURABLE, on the monotonic clock; 0: it is. */
+/* When the state ceased to be DURABLE, monotonic clock; 0: it is DURABLE. */
 uint64_t b2f_durability_since_ns(const struct b2f_durability *d);
 
 /*
- * Moves it from @from to @to.  Returns false, and does nothing, if it is in
- * another state than @from by now.
+ * Moves @d from state @from to @to.  Returns false, and does nothing, if @d has
+ * left @from.
  */
 bool b2f_durability_move(struct b2f_durability *d, enum b2f_durable_state from,
 			 enum b2f_durable_state to);
 
-/* A sync that it was left to has failed. */
+/* Notes that a later sync, on which the frame relied, has failed. */
 void b2f_durability_fail(struct b2f_durability *d);
 
 /*

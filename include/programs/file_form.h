@@ -41,7 +41,8 @@ bool b2f_file_outgrows(struct b2f_file *file, const void *buf, uint64_t size,
  *
  * Returns 0; -EBUSY (its form is not open any more, or other programs use it);
  * -ESTALE, -EMLINK (its name is another file's; it has several); -EINVAL (the
- * filesystem cannot exchange names); -ENOMEM, or another errno of the filesystem.
+ * filesystem cannot exchange names); -ENOMEM, or another errno of the
+ * filesystem.
  */
 B2F_MUST_CHECK
 int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form);

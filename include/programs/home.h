@@ -8,8 +8,8 @@
  * (fuse/links.h has all states).  The links alone decide.
  *
  * Layer: for bloscfs and bloscctl alone (made by store/).  Threads: any;
- * b2f_home_add() and b2f_home_drop() one at a time.  Functions with descriptors may
- * block on I/O.
+ * b2f_home_add() and b2f_home_drop() one at a time.  Functions with descriptors
+ * may block on I/O.
  */
 #ifndef B2F_PROGRAMS_HOME_H
 #define B2F_PROGRAMS_HOME_H
@@ -33,13 +33,13 @@ int b2f_home_new(char home[B2F_NAME_SIZE]);
 bool b2f_home_is(const char *name);
 
 /*
- * Chooses a name for the file @name that is about to be replaced (aside.h), with
- * the same suffix.  Returns 0 or -EIO.
+ * Chooses a name for the file @name that is about to be replaced (aside.h),
+ * with the same suffix.  Returns 0 or -EIO.
  */
 B2F_MUST_CHECK
 int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE]);
 
-/* Is @aside such a name, or that of the file @name? */
+/* Is @aside such a name?  Is it such a name for the file @name? */
 bool b2f_home_is_aside(const char *aside);
 bool b2f_home_is_aside_of(const char *aside, const char *name);
 
@@ -51,14 +51,14 @@ enum b2f_home_link {
 	B2F_HOME_NAME,
 	/* It is a name until another file takes its place (aside.h). */
 	B2F_HOME_UNTIL,
-	/* It was one until another file took its place; it leads nowhere now. */
+	/* It was a name until another file took its place; it leads nowhere. */
 	B2F_HOME_DOOMED,
 };
 
 /*
- * Reads @name in @dirfd, of which @fd is an O_PATH descriptor or -1.  If it is
- * a name of a frame, copies the name of its home, which lies in the same
- * directory.
+ * Reads the link @name in @dirfd; @fd is an O_PATH descriptor of it, or -1.  If
+ * it is a name of a frame, copies to @home the name of the frame's home, which
+ * lies in the same directory.
  */
 enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 			       char home[B2F_NAME_SIZE]);
@@ -66,7 +66,7 @@ enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 /* Like b2f_home_link(); true for both kinds of names. */
 bool b2f_home_of(int dirfd, const char *name, char home[B2F_NAME_SIZE]);
 
-/* Would a symbolic link to @target be taken for a name? */
+/* Would a symbolic link to @target count as a name of a frame? */
 bool b2f_home_is_target(const char *target);
 
 /* Room for the target of a link that is doomed when it is replaced. */
@@ -74,16 +74,17 @@ bool b2f_home_is_target(const char *target);
 
 /*
  * Makes the target of a link to @home that is doomed once it has changed places
- * with the directory @old in the same directory, or, without that, as soon as it
- * is in another directory.
+ * with the directory @old in the same directory, or, without that, as soon as
+ * it is in another directory.
  */
 void b2f_home_target(const char *home, const char *old,
 		    char target[B2F_HOME_TARGET_SIZE]);
 
 /*
- * Is the symbolic link @name in @dirfd, which leads to @home, a name of it?  Any user
- * who may write to the directory can make one: it has to be the owner's of @home, or
- * ours or root's, or to stand in a slot.
+ * Does the symbolic link @name in @dirfd, which leads to @home, count as a name
+ * of the frame there?  Any user who may write to the directory can make a link:
+ * it has to belong to the owner of @home, to us or to root, or to stand in a
+ * slot.
  */
 bool b2f_home_accepts(int dirfd, const char *name, const char *home);
 
@@ -91,14 +92,14 @@ bool b2f_home_accepts(int dirfd, const char *name, const char *home);
 bool b2f_home_is_name(int dirfd, const char *name, const char *home);
 
 /*
- * Has the frame at @home in @dirfd a name besides @but (NULL: at all)?  The slots tell,
- * or all of the directory.
+ * Has the frame at @home in @dirfd a name besides @but (NULL: any name)?  Looks
+ * at the slots, and if they name none, at all links in the directory.
  */
 bool b2f_home_has_name(int dirfd, const char *home, const char *but);
 
 /*
- * Has another file taken the place of what lies at @aside in @dirfd, so that it only
- * waits to be deleted?
+ * Has another file replaced the file that lies at @aside in @dirfd, which then
+ * only waits to be deleted?
  */
 bool b2f_home_is_replaced(int dirfd, const char *aside);
 

@@ -2,8 +2,8 @@
 /*
  * measure.h - measures size, time and memory of settings on data
  *
- * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any; speeds are
- * those of one thread.
+ * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any; speeds
+ * are those of one thread.
  */
 #ifndef B2F_PROGRAMS_MEASURE_H
 #define B2F_PROGRAMS_MEASURE_H
@@ -29,8 +29,8 @@ struct b2f_measured {
 
 /*
  * Encodes the @size (> 0) bytes at @data in chunks, as @settings (with a chunk
- * size) say, and decodes them again, each until @least_ns have passed, and once at
- * least; the shortest time counts.  In memory are also the stored chunks.
+ * size) say, and decodes them again, each until @least_ns have passed, and once
+ * at least; the shortest time counts.  In memory are also the stored chunks.
  *
  * Returns 0; -EINVAL (settings that cannot be), -ENOMEM, or -EIO: the data that
  * came back are others.
