@@ -14,8 +14,8 @@
  *   new/                                  NEW, as it was
  *   new/, ASIDE -> ASIDE                  the same; the link is never shown
  *   new -> old/../ASIDE, ASIDE/, old/     both as they were
- *   new/, old -> old/../ASIDE, ASIDE/     OLD is NEW; the link is doomed, and not
- *                                         shown; nor is what lies aside
+ *   new/, old -> old/../ASIDE, ASIDE/     OLD is NEW; the doomed link and the
+ *                                         file aside are not shown
  *   new/, ASIDE/                          the same
  *   new/                                  the same
  *
@@ -26,8 +26,8 @@
  * or deletes it.  If another program has removed the link, the file that lies
  * aside stays, and is shown.  A mount locks the directories (flock) meanwhile.
  *
- * Layer: fuse.  Threads: any, as the kernel makes one change of a directory at a
- * time.  All functions may block on I/O.
+ * Layer: fuse.  Threads: any, as the kernel makes one change of a directory at
+ * a time.  All functions may block on I/O.
  */
 #ifndef B2F_FUSE_ASIDE_H
 #define B2F_FUSE_ASIDE_H

@@ -16,8 +16,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  All nodes are under fs->state_lock ("the lock"), which is never held
- * during a request.
+ * Threads: any.  All nodes are under fs->state_lock ("the lock"), which is
+ * never held during a request.
  */
 #ifndef B2F_FUSE_BUCKET_NODE_H
 #define B2F_FUSE_BUCKET_NODE_H
@@ -61,8 +61,8 @@ struct fs_bucket_writing {
 	/* No object exists yet: the first commit makes the frame. */
 	bool is_new;
 	/*
-	 * Half an array was written anew, and the server was away when it was to
-	 * be dropped: it is not read, and the ticker tries again.
+	 * Half an array was written anew, and the server was away when it was
+	 * to be dropped: it is not read, and the ticker tries again.
 	 */
 	bool is_half;
 	/* Chunks of an unlinked frame, deleted at the last close; or NULL. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bucket_overlay.h - names that this mount has made or removed since they were listed
+ * bucket_overlay.h - names that this mount has made or removed since they were
+ * listed
  *
  * A listing is kept for a while.  This table has the changes that this mount
  * has made since, and names that are not in the store:
  *
  *   made      by us, and stored; forgotten with a listing that began later
- *   pinned    a new file before its first commit, which is nowhere else; a directory
- *             out of which we have removed a name, and which may be empty by now
+ *   pinned    a new file before its first commit, which no listing has; or a
+ *             directory from which we have removed a name: it may be empty now
  *   removed   by us; forgotten as what was made
  *
  * Layer: fuse.  Threads: any; no request is made.

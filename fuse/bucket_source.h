@@ -2,7 +2,8 @@
 /*
  * bucket_source.h - SOURCE as a URL: keys, kind, and shown names
  *
- * Layer: fuse.  Threads: main only, before the first request and after the last.
+ * Layer: fuse.  Threads: main only, before the first request and after the
+ * last.
  */
 #ifndef B2F_FUSE_BUCKET_SOURCE_H
 #define B2F_FUSE_BUCKET_SOURCE_H

@@ -305,7 +305,9 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-/* Goes back to the version on the server; after an error nothing has changed. */
+/*
+ * Goes back to the version on the server; after an error nothing has changed.
+ */
 static int go_back(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_file *data = node->open.data;

@@ -8,17 +8,17 @@
  * has left and all is committed; then it is one version again, that of the last
  * commit.  An open file has the states of open_file.h, as in any volume;
  * handles of a GONE file keep its data, because its chunks stay until the last
- * close.  A bucket adds one state:
+ * close.  A bucket adds one state, after a commit of another client: the node
+ * stays its version, and its name leads to another node.  When this mount writes
+ * to the file again, or its changes are merged with that commit,
  *
- *   others have committed  the node stays the version that it is, and its name leads
- *                          to another one, until it is written to from here, or its
- *                          changes are merged with theirs: then the ticker has the
- *                          kernel drop what it has cached (a request must not: the
- *                          kernel may hold what it would wait for), and reads wait
- *                          for that; when the last writer has gone, the next lookup
- *                          makes another node
+ *   1. the ticker has the kernel drop its pages (a request must not: the kernel
+ *      may hold the pages that it would wait for)
+ *   2. reads wait for that
+ *   3. when the last writer has left, the next lookup makes another node
  *
- * Every commit is durable when it returns: the server has acknowledged the index.
+ * Every commit is durable when it returns: the server has acknowledged the
+ * index.
  *
  * Layer: fuse.  Threads: _fini after the ticker and all requests have ended;
  * others from any.  All but _drop_cached make requests.

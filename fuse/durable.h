@@ -11,13 +11,13 @@
  *
  *   made              NEW, with a new name
  *   renamed           with a new name
- *   opened to write   the commits of the frame move it; a sync does not, unless
- *                     it fails: then it has failed for this frame as well
- *   closed            left to the next syncfs that begins
- *   syncfs            durable, if it was left before that began; if that fails,
- *                     FAILED, and written anew at once
- *   fsync, rename     of a frame without a transaction: one fsync per file; then
- *   over another      durable
+ *   opened to write   commits of the frame change the state; a sync does not,
+ *                     unless it fails: then it has failed for this frame, too
+ *   closed            waits for the next syncfs that begins
+ *   syncfs            durable, if it waited before that began; if the syncfs
+ *                     fails, FAILED, and written again at once
+ *   fsync, rename     of a frame without a transaction: durable, after one fsync
+ *   over another      per file
  *   deleted           forgotten
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of

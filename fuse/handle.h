@@ -6,7 +6,8 @@
  *
  *   a frame       @file; of a view behind @head
  *   a descriptor  @fd: a file of the tree that is no frame
- *   bytes         @ops->pread(): a member of a pack or an object that is no frame
+ *   bytes         @ops->pread(): a member of a pack, or an object that is no
+ *                 frame
  *
  * op_io.c and op_write.c answer the requests; a volume adds its own steps by a
  * struct fs_data_ops.

@@ -36,9 +36,9 @@
  *
  * Layer: fuse.
  *
- * Threads: a request that changes names or slots holds fs->named_homes.lock.  The
- * kernel does one change of a directory at a time, but lookups may heal slots
- * meanwhile.  All functions may block on I/O.
+ * Threads: a request that changes names or slots holds fs->named_homes.lock.
+ * The kernel does one change of a directory at a time, but lookups may heal
+ * slots meanwhile.  All functions may block on I/O.
  */
 #ifndef B2F_FUSE_LINKS_H
 #define B2F_FUSE_LINKS_H

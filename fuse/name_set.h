@@ -3,8 +3,8 @@
  * name_set.h - a set of names
  *
  * It keeps 128 bits of each name, not the name: 32 to 64 bytes per name,
- * however long that is.  A name may carry a mark, which it loses when it is added
- * once more.
+ * however long that is.  A name may carry a mark, which it loses when it is
+ * added once more.
  *
  * Layer: fuse.  Threads: the caller serializes the calls for one set.
  */

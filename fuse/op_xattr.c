@@ -2,17 +2,17 @@
 /*
  * op_xattr.c - extended attributes
  *
- *   user.blosc2.*    of a frame: made up, see frame_xattr.h; those of preset.h can be
- *                    set, of directories too.  They are listed with xattr=list
- *                    only, as cp -a would copy them
+ *   user.blosc2.*    of a frame: computed (frame_xattr.h), and settable if preset.h
+ *                    knows them, of directories, too.  Only xattr=list lists
+ *                    them, because cp -a would copy them
  *   user.bloscfs.*   of the root: version, pid, stats
- *   user.*           in the tree those of the backing file; of a frame, of its
+ *   user.*           in the tree: those of the backing file; of a frame, of its
  *                    index
- *   all others       do not exist.  ACLs in particular: the kernel checks modes
- *                    alone here
+ *   all others       do not exist, ACLs among them: in this mount the kernel
+ *                    checks modes alone
  *
- * With xattr=off the kernel is told that there are none at all; then it does
- * not ask for a capability before the first write to a file.
+ * With xattr=off the kernel learns that there are none at all; then it does not
+ * ask for a capability before the first write to a file.
  */
 #include <errno.h>
 #include <stdio.h>

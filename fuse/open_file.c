@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* open_file.c - the data of a frame while it is open, whatever volume it is of */
+/*
+ * open_file.c - the data of a frame while it is open, whatever volume it is of
+ */
 #include "open_file.h"
 
 #include <errno.h>

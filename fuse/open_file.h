@@ -6,23 +6,26 @@
  * struct fs_open_frame (open_frame.h), in a bucket of the node (bucket_node.h);
  * in a pack, which is only read, the first open makes it (packs.h).
  *
- *   state      @data  @nrefs  @nwriters  what it is, and what leads out of it
+ *   state      @data  @nrefs  @nwriters  the file, and what ends the state
  *   CLOSED     NULL   0       0          the first open gets the data
- *   IDLE       open   0       0          what costs requests to open again stays for some
- *                                        seconds, or until it is opened
- *   SHARED     open   > 0     0          read; the last close closes it, or makes it IDLE
- *   WRITTEN    open   > 0     > 0        the last writer commits what is left, and so does
- *                                        the last close
- *   RESTING    open   0       0          of the tree: its index has very many chunks, and
- *                                        stays for some seconds
- *   KEPT       open   any     0          a commit has failed: the changes stay in memory,
- *                                        and the ticker tries again from @retry_s on
- *   REVERTING  open   any     0          a commit was refused (-ESTALE), which its caller
- *                                        tells; the changes are being dropped, and a
- *                                        writer that begins waits for that
- *   HELD       open   any     any        it is being removed, or replaced: a commit waits
- *   GONE       open   any     any        it was removed: nothing is committed any more,
- *                                        and the last close drops the changes
+ *   IDLE       open   0       0          opening it again would cost requests, so
+ *                                        it stays open for some seconds
+ *   SHARED     open   > 0     0          only read; the last close closes it, or
+ *                                        makes it IDLE
+ *   WRITTEN    open   > 0     > 0        the last writer commits, and so does the
+ *                                        last close
+ *   RESTING    open   0       0          in the tree: the index has very many
+ *                                        chunks, and stays for some seconds
+ *   KEPT       open   any     0          a commit has failed: the changes stay in
+ *                                        memory, and the ticker tries again from
+ *                                        @retry_s on
+ *   REVERTING  open   any     0          a commit was refused (-ESTALE, which its
+ *                                        caller reports): the changes are being
+ *                                        dropped, and a new writer waits for that
+ *   HELD       open   any     any        it is being removed or replaced: a commit
+ *                                        waits
+ *   GONE       open   any     any        it was removed: no commit is made, and
+ *                                        the last close drops the changes
  *
  * Layer: fuse.
  *

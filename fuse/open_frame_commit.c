@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* open_frame_commit.c - versions of open frames, their last close, and their deletion */
+/*
+ * open_frame_commit.c - versions of open frames, their last close, and their
+ * deletion
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

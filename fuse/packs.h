@@ -20,8 +20,8 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  All packs are under fs->state_lock, which is never held during I/O.  All that may return an
- * errno may block on I/O.
+ * Threads: any.  All packs are under fs->state_lock, which is never held during
+ * I/O.  All that may return an errno may block on I/O.
  */
 #ifndef B2F_FUSE_PACKS_H
 #define B2F_FUSE_PACKS_H
@@ -88,7 +88,9 @@ static inline void fs_packs_put(struct fs_pack *pack)
 /* Closes everything; no request is running any more. */
 void fs_packs_fini(struct fs *fs);
 
-/* Opens SOURCE, a pack, as the root of the mount.  Errors: b2f_pack_open()'s. */
+/*
+ * Opens SOURCE, a pack, as the root of the mount.  Errors: b2f_pack_open()'s.
+ */
 B2F_MUST_CHECK
 int fs_packs_open_root(struct fs *fs);
 

@@ -39,8 +39,8 @@ void fs_reply_value(fuse_req_t req, const char *value, size_t size,
 		    size_t room);
 
 /*
- * Answers @req with @answer, or with an error.  If the answer does not arrive, gives
- * back the kernel's reference.
+ * Answers @req with @answer, or with an error.  If the answer does not arrive,
+ * gives back the kernel's reference.
  */
 void fs_reply_entry(fuse_req_t req, int err,
 		    const struct fuse_entry_param *answer);

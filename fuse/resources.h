@@ -6,7 +6,8 @@
  * root's privileges (reserved blocks, data beyond a quota, other processes), so
  * it keeps only the capabilities that requests need.
  *
- * Layer: fuse.  Threads: from the only one, at the start; _powers_get and _set from any.
+ * Layer: fuse.  Threads: from the only one, at the start; _powers_get and _set
+ * from any.
  */
 #ifndef B2F_FUSE_RESOURCES_H
 #define B2F_FUSE_RESOURCES_H

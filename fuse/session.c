@@ -160,11 +160,12 @@ static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 /*
  * Adds to the first answer what libfuse, or an older one, cannot say:
  *
- * We clear set-id bits ourselves, by fs_setattr_clear_set_ids().  Otherwise the kernel
- * asks for an attribute before each write, which takes as long as the write.  Linux
- * before 5.11 takes no notice, and changes the mode itself.
+ * We clear set-id bits ourselves, by fs_setattr_clear_set_ids().  Otherwise the
+ * kernel asks for an attribute before each write, which takes as long as the
+ * write.  Linux before 5.11 takes no notice, and changes the mode itself.
  *
- * Files may be mapped in spite of direct_io, where an inode is always the same file.
+ * Files may be mapped in spite of direct_io, where an inode is always the same
+ * file.
  *
  * The kernel may use backing files, if these are on no stack of filesystems.
  */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signals.c - INT, TERM, HUP and QUIT end the mount, USR1 asks for statistics */
+/*
+ * signals.c - INT, TERM, HUP and QUIT end the mount, USR1 asks for statistics
+ */
 #include <errno.h>
 #include <signal.h>
 #include <time.h>

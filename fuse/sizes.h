@@ -48,17 +48,23 @@ struct fs_sizes {
 };
 
 struct fs_sizes_table {
-	/* FS_SIZES of them, by inode number.  NULL: no memory, nothing is kept. */
+	/*
+	 * FS_SIZES of them, by inode number.  NULL: no memory, nothing is kept.
+	 */
 	struct fs_sizes *all;
 	/* The next entry to give up; as @all, under fs->state_lock. */
 	size_t hand;
 };
 
-/* Gets what the last look at @index has told.  Returns false if none is kept. */
+/*
+ * Gets what the last look at @index has told.  Returns false if none is kept.
+ */
 bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 		  struct fs_sizes *out);
 
-/* Keeps @sizes, whose stamp is settled (cache_state.h), in the place of others. */
+/*
+ * Keeps @sizes, whose stamp is settled (cache_state.h), in the place of others.
+ */
 void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes);
 
 /* Sizes that the index tells; zeros if the frame is damaged. */

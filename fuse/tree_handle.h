@@ -33,7 +33,10 @@ int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 			     const struct fs_open_how *how,
 			     struct fs_handle **out);
 
-/* Makes a handle of @listing for @uid, and takes it over.  Returns 0 or an errno. */
+/*
+ * Makes a handle of @listing for @uid, and takes it over.  Returns 0 or an
+ * errno.
+ */
 B2F_MUST_CHECK
 int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,
 				struct fs_listing *listing, uid_t uid,

@@ -13,7 +13,7 @@
  *   .bloscfs-deleted-PID-NUMBER-N
  *         in the frame's own directory, if that is on another filesystem, or
  *         BASE cannot be written to.  The frame itself is locked; after a crash
- *         it is deleted when the directory is listed, or deleted itself.  If the
+ *         it is deleted when its directory is listed or deleted.  If the
  *         directory is deleted while the frame is open, the frame moves up.
  *
  * A directory of a lower layer of overlayfs cannot be renamed at all: such a

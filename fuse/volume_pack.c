@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* volume_pack.c - stores that are one file (packs.h), as directories, which are only read */
+/*
+ * volume_pack.c - stores that are one file (packs.h), as directories, which are
+ * only read
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
  *   neither is a sparse frame   rename(2) over the name of NEW
  *   only NEW is                 NEW steps aside (aside.h), and leaves a link;
  *                               rename(2) over that
- *   OLD is                      NEW steps aside; OLD changes places with the link,
- *                               which is doomed by that
+ *   OLD is                      NEW steps aside; OLD changes places with the
+ *                               link, which is doomed by that
  *
  * If only one of them is a frame, that frame loses its suffix for the exchange,
  * and gets it back afterwards; it is shown by the same name throughout.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* volume_tree_xattr.c - extended attributes of the tree: stored ones, and settings */
+/*
+ * volume_tree_xattr.c - extended attributes of the tree: stored ones, and
+ * settings
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>

@@ -54,7 +54,9 @@ static int check(const struct b2f_blp_header *h, uint64_t available,
 	return 0;
 }
 
-/* Parses the header of a file of @available bytes, B2F_BLP_HEADER of them @raw. */
+/*
+ * Parses the header of a file of @available bytes, B2F_BLP_HEADER of them @raw.
+ */
 static int parse_header(const uint8_t *raw, uint64_t available,
 			struct b2f_blp_header *out, struct b2f_why *why)
 {

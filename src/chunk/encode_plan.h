@@ -28,7 +28,10 @@ struct b2f_encode_plan {
 	/* Nothing is compressed: the data are stored as they are. */
 	bool as_is;
 	bool substituted;
-	/* Blosc 1 reads it: a header of B2F_CHUNK_HEADER_MIN bytes, and no runs. */
+	/*
+	 * Blosc 1 reads it: a header of B2F_CHUNK_HEADER_MIN bytes, and no
+	 * runs.
+	 */
 	bool blosc1;
 	struct b2f_pipeline pipeline;
 };

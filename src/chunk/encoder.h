@@ -32,7 +32,8 @@ enum b2f_split {
 	B2F_SPLIT_NEVER = 2,
 	/*
 	 * Where it is likely to pay.  C-Blosc2 makes no difference between the
-	 * two, but python-blosc2 2.0.0 opens no frame whose header has the other.
+	 * two, but python-blosc2 2.0.0 opens no frame whose header has the
+	 * other.
 	 */
 	B2F_SPLIT_AUTO = 3,
 	B2F_SPLIT_FORWARD = 4,

@@ -94,9 +94,9 @@ B2F_MUST_CHECK
 int cli_at_open_holder(const char *path, int flags, const char **name);
 
 /*
- * Opens the directory @path below the directory @root ("": itself), with O_PATH or what
- * @flags say.  No link is followed, and nothing leads above @root.  Returns a descriptor
- * or an errno.
+ * Opens the directory @path below the directory @root ("": itself), with O_PATH
+ * or what @flags say.  No link is followed, and nothing leads above @root.
+ * Returns a descriptor or an errno.
  */
 B2F_MUST_CHECK
 int cli_at_open_below(int root, const char *path, int flags);

@@ -28,7 +28,9 @@
 #include "meta/escape.h"
 #include "meta/msgpack.h"
 
-/* The rows of a CTable (programs/table.h), to which the path of a column leads. */
+/*
+ * The rows of a CTable (programs/table.h), to which the path of a column leads.
+ */
 struct table_rows {
 	/* Rows of the table, and items of the column. */
 	uint64_t nrows;

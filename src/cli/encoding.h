@@ -25,7 +25,9 @@ struct cli_encoding {
 	bool guess_typesize;
 };
 
-/* Rows for struct cli_encoding; and those of a frame that keeps its settings. */
+/*
+ * Rows for struct cli_encoding; and those of a frame that keeps its settings.
+ */
 extern const struct cli_option cli_encoding_options[];
 extern const struct cli_option cli_encoding_kept_options[];
 

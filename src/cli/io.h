@@ -25,7 +25,9 @@
 B2F_MUST_CHECK
 ssize_t cli_io_read(int fd, void *buf, size_t n, int64_t pos);
 
-/* Writes all @n bytes of @buf to @fd at @pos.  Returns 0 or a negative errno. */
+/*
+ * Writes all @n bytes of @buf to @fd at @pos.  Returns 0 or a negative errno.
+ */
 B2F_MUST_CHECK
 int cli_io_write(int fd, const void *buf, size_t n, int64_t pos);
 

@@ -59,9 +59,9 @@ void b2f_budget_fini(struct b2f_budget *budget);
 
 /*
  * Takes @bytes as soon as there is room for them; encodes records to make room.
- * No lock is held but a write_lock.  Returns 0; if failed records of @file leave
- * no room, the error of encoding them; or -EINTR (the request was cancelled
- * before there was room).
+ * No lock is held but a write_lock.  Returns 0; if failed records of @file
+ * leave no room, the error of encoding them; or -EINTR (the request was
+ * cancelled before there was room).
  */
 B2F_MUST_CHECK
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes);

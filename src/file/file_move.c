@@ -55,7 +55,9 @@ static int open_stored(struct b2f_file *file, struct b2f_frame **out)
 	return 0;
 }
 
-/* Nothing is dirty; the locks are held: the write_lock of @w, if there is one. */
+/*
+ * Nothing is dirty; the locks are held: the write_lock of @w, if there is one.
+ */
 static int move(struct b2f_file *file, struct b2f_writer *w,
 		b2f_file_move_fn *fn, void *arg)
 {

@@ -122,8 +122,9 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 
 /*
- * Continues with @newer, which it takes over; nothing is dirty.  The commit_lock is
- * held, and the write_lock of the writer @w, NULL if there is none.  Returns 0 or
+ * Continues with @newer, which it takes over; nothing is dirty.  The
+ * commit_lock is held, and the write_lock of the writer @w, NULL if there is
+ * none.  Returns 0 or
  * -EBUSY.
  */
 B2F_MUST_CHECK

@@ -53,8 +53,8 @@ struct b2f_idle {
 };
 
 /*
- * @huge_bytes: how much memory may be in huge pages; @large_bytes: in large buffers
- * of decoders.
+ * @huge_bytes: how much memory may be in huge pages; @large_bytes: in large
+ * buffers of decoders.
  */
 void b2f_idle_init(struct b2f_idle *idle, size_t huge_bytes,
 		   size_t large_bytes);

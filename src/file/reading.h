@@ -70,7 +70,8 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 
 /*
  * Reads [@off, @off + @size) of the chunk that @rec replaces into @buf, by way
- * of the cache; @has_loan: see struct b2f_reading.  Returns as b2f_file_pread().
+ * of the cache; @has_loan: see struct b2f_reading.  Returns as
+ * b2f_file_pread().
  */
 B2F_MUST_CHECK
 int b2f_reading_copy_base(const struct b2f_record *rec, uint32_t off,

@@ -20,7 +20,9 @@
  * have left the processor's caches before they are used.
  */
 #define NEAR_WINDOW_WORKER (UINT64_C(4) << 20)
-/* Buffers of idle decoders that are unusually large may take this part of it. */
+/*
+ * Buffers of idle decoders that are unusually large may take this part of it.
+ */
 #define LARGE_CACHE_SHARE 16
 /* All windows together may take this part of the cache. */
 #define AHEAD_CACHE_SHARE 2

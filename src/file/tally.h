@@ -2,7 +2,8 @@
 /*
  * tally.h - counts encoded and decoded bytes, and their time
  *
- * Layer: file.  May include: base/ frame/.  Threads: any; counters order nothing.
+ * Layer: file.  May include: base/ frame/.  Threads: any; counters order
+ * nothing.
  */
 #ifndef B2F_FILE_TALLY_H
 #define B2F_FILE_TALLY_H

@@ -168,7 +168,10 @@ static void load_units(struct fill *fill, uint32_t unit, uint32_t last)
 	}
 }
 
-/* Claims units from @unit to @last that are not in the cache, as far as @claims goes. */
+/*
+ * Claims units from @unit to @last that are not in the cache, as far as @claims
+ * goes.
+ */
 static void claim_units(const struct fill *fill, uint32_t unit, uint32_t last,
 			struct b2f_cache_claim claims[CLAIMS_MAX])
 {

@@ -85,8 +85,8 @@ struct b2f_writer {
 struct b2f_writer *b2f_writer_of(struct b2f_file *file);
 
 /*
- * Takes the commit_lock and the write_lock of @file, which has a writer: nothing
- * commits or changes it until b2f_writer_unlock().
+ * Takes the commit_lock and the write_lock of @file, which has a writer:
+ * nothing commits or changes it until b2f_writer_unlock().
  */
 static inline void b2f_writer_lock(struct b2f_file *file)
 {

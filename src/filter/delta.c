@@ -94,8 +94,8 @@ static void delta_decode(const struct b2f_filter_block *block, uint8_t meta,
 }
 
 /*
- * There is no encoder: C-Blosc2 reads other data than were encoded if it reads a
- * part of such a chunk, or decodes the blocks in several threads.
+ * There is no encoder: C-Blosc2 reads other data than were encoded if it reads
+ * a part of such a chunk, or decodes the blocks in several threads.
  */
 const struct b2f_filter b2f_filter_delta = {
 	.name = "delta",

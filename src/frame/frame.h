@@ -40,7 +40,9 @@ struct b2f_layout {
 	size_t head_len;
 	/* Shown bytes behind the head. */
 	uint64_t nbytes;
-	/* Not 0: the frame cannot be shown; the cause was logged. */
+	/*
+	 * An error if the frame cannot be shown, whose cause was logged; or 0.
+	 */
 	int err;
 	/* The kind of frame if its data are elsewhere (layout.c), or "". */
 	char carrier[B2F_CARRIER_SIZE];

@@ -63,12 +63,14 @@ struct b2f_frame_want {
 	uint64_t end;
 };
 
-/* Do chunks take so long to come that many have to be requested at once? */
+/*
+ * Does a chunk take so long to arrive that many have to be requested at once?
+ */
 bool b2f_frame_is_far(const struct b2f_frame *frame);
 
 /*
- * Call it if the bytes read of chunk @raw are damaged.  Returns true if they
- * came from a cache, which has dropped them: read them again.
+ * Call it if bytes that were read of chunk @raw are damaged.  Returns true if
+ * they came from a cache, which has dropped them: read them again.
  */
 bool b2f_frame_distrust(const struct b2f_frame *frame, uint64_t raw);
 
@@ -92,7 +94,9 @@ int b2f_frame_load_head(struct b2f_frame *frame,
 /* NULL does nothing. */
 void b2f_loaded_free(struct b2f_loaded *loaded);
 
-/* Are all stored bytes of @loaded in memory, so that nothing is read any more? */
+/*
+ * Are all stored bytes of @loaded in memory, so that nothing is read any more?
+ */
 bool b2f_loaded_is_whole(const struct b2f_loaded *loaded);
 
 /*

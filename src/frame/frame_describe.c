@@ -227,7 +227,7 @@ static json_t *describe_chunk(const struct b2f_frame *frame, uint64_t nchunk,
 	return object;
 }
 
-/* One chunk; *@err is the error, if it cannot be read. */
+/* Describes one chunk; *@err is the error if it cannot be read. */
 static json_t *describe_any(struct b2f_frame *frame, uint64_t nchunk, int *err)
 {
 	struct b2f_chunk_info c;
@@ -238,7 +238,7 @@ static json_t *describe_any(struct b2f_frame *frame, uint64_t nchunk, int *err)
 		    : describe_chunk(frame, nchunk, &c);
 }
 
-/* Every chunk; *@first is the error of the first one that cannot be read. */
+/* Describes every chunk; *@first is the error of the first unreadable one. */
 static json_t *describe_chunks(struct b2f_frame *frame, int *first)
 {
 	json_t *list = json_array();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * frame_hold.h - a frame is kept from other writers (b2f_frame_hold()), and given back
+ * frame_hold.h - a frame is kept from other writers (b2f_frame_hold()), and
+ * given back
  *
  * Layer: frame.  Threads: a frame that is held belongs to one thread.
  */
@@ -16,7 +17,7 @@
 B2F_MUST_CHECK
 int b2f_frame_hold_to_look(struct b2f_frame *frame);
 
-/* Lets the programs go on that b2f_frame_hold() has locked out. */
+/* Gives back the locks of b2f_frame_hold(). */
 void b2f_frame_let_in(struct b2f_frame *frame);
 
 #endif

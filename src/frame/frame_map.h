@@ -87,7 +87,7 @@ int b2f_frame_map_grow(struct b2f_frame *frame);
 /* A piece of the decoded data: one chunk. */
 struct b2f_frame_span {
 	uint64_t nchunk;
-	/* First byte of the chunk in the data, and how many it has. */
+	/* First byte of the chunk in the data, and its length. */
 	uint64_t start;
 	uint64_t nbytes;
 };

@@ -15,8 +15,8 @@
 #include "store/turn.h"
 
 /*
- * A program without locks rewrites an index in place: look again, this often, and
- * this soon if no tick of the clock has to pass.
+ * A program without locks rewrites an index in place: look again, this often,
+ * and this soon if no tick of the clock has to pass.
  */
 #define TRIES  50
 #define TRY_NS 1000000
@@ -87,7 +87,9 @@ static int try_once(struct b2f_frame *f, struct b2f_why *why)
 	return err;
 }
 
-/* True if the index changed since it was stamped: what was read may be torn. */
+/*
+ * True if the index changed since it was stamped: the bytes read may be torn.
+ */
 static bool has_changed(struct b2f_frame *f)
 {
 	struct b2f_frame_stamp now;
@@ -353,7 +355,7 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	f = new_frame(&options, store, frame->label);
 	if (!f)
 		return -ENOMEM;
-	/* Not in doubt: its index is not on disk, to be compared. */
+	/* Not in doubt: its index is not on disk, and cannot be compared. */
 	f->stamp = frame->stamp;
 	err = hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
 	if (!err)

@@ -25,8 +25,8 @@ struct b2f_frame_source {
  * writing it meanwhile.  After an error, the parts that were read stay until
  * b2f_frame_forget().
  *
- * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM
- * or an errno of the store.
+ * Returns 0, B2F_ENOTFRAME, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG,
+ * -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
 int b2f_frame_read(struct b2f_frame *f, const struct b2f_frame_source *src,

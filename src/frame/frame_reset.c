@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame_reset.c - an empty frame in the place of one that cannot be read */
+/* frame_reset.c - puts an empty frame in the place of an unreadable one */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

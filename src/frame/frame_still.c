@@ -12,7 +12,7 @@
 #include "index/fingerprint.h"
 #include "store/turn.h"
 
-/* More than b2f_frame_stamp_is_settled() asks for. */
+/* Longer than the tick of b2f_frame_stamp_is_settled(). */
 #define TICK_NS 25000000
 
 void b2f_frame_wait_tick(void)
@@ -170,7 +170,9 @@ static int check_files(const struct b2f_frame *frame,
 	if (is_sparse ? b2f_generation_has_writer(frame->store->generation)
 		      : has_writer(frame))
 		return 0;
-	/* The chunk first: a program that has written it goes on to the index. */
+	/*
+	 * The chunk first: a program that has written it goes on to the index.
+	 */
 	if (is_sparse && !is_quiet(frame, l))
 		return -ESTALE;
 	err = b2f_store_stamp_index(frame->store, &now);

@@ -5,15 +5,17 @@
  * Bytes that a checksum of our index covers need no other proof.  All other
  * bytes are of the opened version if one of these holds, tried in this order:
  *
- *   1. the files have the stamps they had, and these are proof of a version
+ *   1. the files have the same stamps, and these prove the version
  *   2. there is a lock file of C-Blosc2, and no other program has had the lock
- *   3. there is none, but the files have been left alone for a tick of their clock
- *   4. there is none, but the header and the end of the trailer are the same, and a
- *      writer of bloscfs has the frame: it writes to nothing that these lead to
+ *   3. there is no lock file, but the files have not changed for a tick of their
+ *      clock
+ *   4. there is no lock file, but the header and the end of the trailer are the
+ *      same, and a writer of bloscfs has the frame: it overwrites no bytes that
+ *      these lead to
  *
- * C-Blosc2 moves chunks before it changes the header, so 4 alone is no proof, and
- * without locks a program that is stopped in between cannot be told from one that
- * has ended.
+ * C-Blosc2 moves chunks before it changes the header, so 4 alone is no proof.
+ * Without locks a reader cannot distinguish a program that is stopped in the
+ * middle of a change from one that has ended.
  *
  * Layer: frame.  May include: base/ index/ store/.  Threads: any.
  */
@@ -24,8 +26,9 @@
 #include "frame/frame_chunk.h"
 
 /*
- * Call it after bytes of @loaded were read, of which .raw, .object and .identity
- * are set: with @err if they are damaged, or 0.  May sleep for a tick.
+ * Call it after bytes of @loaded were read, of which .raw, .object and
+ * .identity are set: with @err if they are damaged, or 0.  May sleep for a
+ * tick.
  *
  * Returns 0, -ESTALE (the frame may be another one) or an errno, with @why set.
  */

@@ -53,8 +53,8 @@ B2F_MUST_CHECK
 int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst);
 
 /*
- * Decodes all of @loaded into @buf, which has room for its nbytes; NULL: only to see
- * whether that works.  Returns as b2f_frame_decode_unit(), or -ENOMEM.
+ * Decodes all of @loaded into @buf, which has room for its nbytes; NULL: only
+ * to see whether that works.  Returns as b2f_frame_decode_unit(), or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_frame_decode_whole(struct b2f_frame *frame,
@@ -62,8 +62,9 @@ int b2f_frame_decode_whole(struct b2f_frame *frame,
 			   struct b2f_decoder *dec, uint8_t *buf);
 
 /*
- * Loads all stored bytes of a chunk; @dec, if not NULL, decodes them to see whether they
- * are sound.  Returns as b2f_frame_load_entry() and b2f_frame_decode_whole().
+ * Loads all stored bytes of a chunk; @dec, if not NULL, decodes them to see
+ * whether they are sound.  Returns as b2f_frame_load_entry() and
+ * b2f_frame_decode_whole().
  */
 B2F_MUST_CHECK
 int b2f_frame_load_sound(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,

@@ -50,7 +50,7 @@ static bool fits_together(struct b2f_frame *frame)
 	return !all || b2f_frame_map_nknown(&frame->map) == n;
 }
 
-/* An index of chunks of different sizes need not tell of their blocks. */
+/* If chunks have different sizes, the index need not mention their blocks. */
 static bool has_vlblocks(struct b2f_frame *frame)
 {
 	struct b2f_chunk_info info;

@@ -11,7 +11,7 @@
 
 /* Kinds of changes to a frame. */
 enum b2f_frame_use {
-	/* Change the row of chunks: not that of an array. */
+	/* Change the row of chunks, but not of an array. */
 	B2F_USE_CHUNKS,
 	/* Write to it as to a file. */
 	B2F_USE_FILE,

@@ -12,9 +12,9 @@
 
 /*
  * Applies @change to @frame, whose header is @now, which may be newer than its
- * index on disk: *@out has the same data and metalayers, and another header.  It lacks the places of chunks, which the
- * transaction knows.  *@out is NULL if nothing changes; else close it with
- * b2f_frame_close().
+ * index on disk: *@out has the same data and metalayers, and another header.
+ * It lacks the places of chunks, which the transaction knows. *@out is NULL if
+ * nothing changes; else close it with b2f_frame_close().
  *
  * Returns 0, -EINVAL (invalid settings), or as b2f_frame_derive().
  */

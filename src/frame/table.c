@@ -25,7 +25,7 @@ bool b2f_table_has_column(const char *path, size_t *table)
 	return true;
 }
 
-/* Parses the vlmetalayer, a text of JSON. */
+/* Parses the vlmetalayer, which is JSON. */
 static int parse(const uint8_t *content, size_t size, uint64_t *nrows)
 {
 	struct b2f_cursor cur = b2f_cursor_at(content, size);

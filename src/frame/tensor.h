@@ -26,8 +26,8 @@ B2F_MUST_CHECK
 int b2f_tensor_set(struct b2f_frame *f);
 
 /*
- * The text of the metadata that came out of a Bloscpack file, in *@out, malloc'ed;
- * NULL if there are none.  Returns 0, or as b2f_frame_vlmeta().
+ * The text of the metadata that came out of a Bloscpack file, in *@out,
+ * malloc'ed; NULL if there are none.  Returns 0, or as b2f_frame_vlmeta().
  */
 B2F_MUST_CHECK
 int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* convert.c - a frame made of another one: chunks as they are, encoded, or cut anew */
+/*
+ * convert.c - a frame made of another one: chunks as they are, encoded, or cut
+ * anew
+ */
 #include "b2frame/convert.h"
 
 #include <stdlib.h>

@@ -118,7 +118,8 @@ struct b2f_http_spec {
 
 struct b2f_http_reply {
 	/*
-	 * 0, or an error of requests (b2frame/remote.h); for PUT and DELETE also
+	 * 0, or an error of requests (b2frame/remote.h); for PUT and DELETE
+	 * also
 	 * -EEXIST (If-None-Match) and -EBUSY (409: another request was faster).
 	 */
 	int err;

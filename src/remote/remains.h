@@ -41,10 +41,10 @@ int b2f_remains_new(struct b2f_remote_place *place,
 /*
  * Removes the index, if it is the version @only or @only is NULL, and lists the
  * chunks that it and earlier indexes named in @remains.  Others stay: a writer,
- * or readers of another removed frame, may have them; unless they are older than
- * B2F_REMAINS_OLD_S, or the index cannot be read.  Returns 0, -ENOENT (no index), -ESTALE (another version,
- * or another program has made a frame there meanwhile), -EBUSY or an error of
- * requests.
+ * or readers of another removed frame, may have them; unless they are older
+ * than B2F_REMAINS_OLD_S, or the index cannot be read.  Returns 0, -ENOENT (no
+ * index), -ESTALE (another version, or another program has made a frame there
+ * meanwhile), -EBUSY or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remains_take(struct b2f_remote_remains *remains,

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Has the filesystem not given the first byte of @fd a place on the disk yet? */
+/*
+ * Has the filesystem not given the first byte of @fd a place on the disk yet?
+ */
 bool b2f_files_is_delayed(int fd);
 
 /* Like b2f_object_was_written(), for the first @size bytes of @fd. */

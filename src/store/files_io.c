@@ -92,7 +92,9 @@ static bool begin_as_owner(int fd)
 	/* After the process has changed its user, setfsuid() fails. */
 	if (getauxval(AT_EUID) != 0)
 		return false;
-	/* Asked before each write: chmod(2) and chown(2) can come at any time. */
+	/*
+	 * Asked before each write: chmod(2) and chown(2) can come at any time.
+	 */
 	if (fstat(fd, &st) || st.st_uid == 0 ||
 	    (st.st_mode & (S_ISUID | S_ISGID)))
 		return false;

@@ -62,8 +62,8 @@ int b2f_object_write(const struct b2f_object *object, uint64_t off,
  * Gives the created @object the mode, owner, xattrs and times of the index, if
  * there is one; @mtime, if not NULL, instead of its mtime.  Leaves out
  * attributes that the process may not set (owner) or the filesystem does not
- * have (xattrs).  A contiguous store has them already, but for the mtime.  Returns
- * 0 or an errno that is about the disk, not about permissions.
+ * have (xattrs).  A contiguous store has them already, but for the mtime.
+ * Returns 0 or an errno that is about the disk, not about permissions.
  */
 B2F_MUST_CHECK
 int b2f_object_inherit(const struct b2f_object *object,
@@ -100,8 +100,8 @@ static inline int b2f_object_sync(const struct b2f_object *object,
 }
 
 /*
- * Creates the chunk file @id with the @size bytes at @bytes, settles and publishes
- * it.  Returns 0 or an errno.
+ * Creates the chunk file @id with the @size bytes at @bytes, settles and
+ * publishes it.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_write_chunk(struct b2f_store *store, int64_t id,

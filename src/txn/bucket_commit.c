@@ -15,7 +15,10 @@ static int bucket_begin(struct b2f_txn *txn, struct b2f_why *why)
 {
 	int err;
 
-	/* Leftovers may be another writer's, but for those that the store knows. */
+	/*
+	 * Leftovers may be another writer's, but for those that the store
+	 * knows.
+	 */
 	if (!b2f_store_begin_new(txn->store) && b2f_store_is_due(txn->store))
 		(void)!b2f_store_sweep(txn->store, NULL, 0, NULL);
 	err = b2f_store_first_id(txn->store, &txn->numbers.next_id, why);

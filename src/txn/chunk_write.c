@@ -14,8 +14,8 @@
 #include "frame/settings.h"
 
 /*
- * Ids that files without a name in an index may have taken, before a writer
- * gives up.
+ * A writer gives up after finding this many ids taken by files that no index
+ * names.
  */
 #define ID_TRIES   1000000
 #define NAME_TRIES 10
@@ -85,7 +85,7 @@ static int add_seal(const struct b2f_txn *txn, struct image *image,
 	return err;
 }
 
-/* How much room a range for @image needs. */
+/* Returns the room that a range for @image needs. */
 static int measure(const struct b2f_chunk_writer *cw, struct image *image,
 		   struct b2f_why *why)
 {

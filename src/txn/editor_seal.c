@@ -111,7 +111,7 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	return err;
 }
 
-/* Stores zeros as a chunk, as an entry would not tell how many. */
+/* Stores zeros as a chunk, because an entry would not give their number. */
 static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 		     uint32_t nbytes)
 {

@@ -117,7 +117,7 @@ void b2f_garbage_replace(struct b2f_txn *txn, uint64_t id)
 {
 	struct b2f_ids *replaced = &txn->garbage.replaced;
 
-	/* Without memory its room is lost until the frame is made anew. */
+	/* If memory is short, nothing gives its room back. */
 	if (b2f_ids_add(replaced, id))
 		return;
 	replaced->ids[replaced->n - 1] = replaced->ids[txn->garbage.nfrozen];

@@ -12,7 +12,7 @@
 enum b2f_delete {
 	/* Files that no index has named. */
 	B2F_DELETE_PENDING,
-	/* Also those that retired, and are old enough. */
+	/* Also retired files that are old enough. */
 	B2F_DELETE_DUE,
 	/* Also younger ones, if no loss of power brings their index back. */
 	B2F_DELETE_ALL,

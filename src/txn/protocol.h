@@ -18,11 +18,14 @@ struct b2f_protocol {
 	/* Looks at the frame, before any change.  Returns 0 or an errno. */
 	int (*begin)(struct b2f_txn *txn, struct b2f_why *why);
 	/*
-	 * Is called before a chunk is written where others may write; see
+	 * Called before a chunk is written where other programs may write; see
 	 * b2f_txn_disk_claim().  NULL: each chunk has a file.
 	 */
 	int (*claim)(struct b2f_txn *txn, struct b2f_why *why);
-	/* An id for a new chunk of @size bytes.  As b2f_txn_new_id(). */
+	/*
+	 * Finds an id for a new chunk of @size bytes.  Returns as
+	 * b2f_txn_new_id().
+	 */
 	int (*number)(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 	/* Like b2f_txn_write(), but logs nothing. */
 	int (*write)(struct b2f_txn *txn, struct b2f_commit *commit,
@@ -70,8 +73,8 @@ bool b2f_txn_may_seal(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *state);
 
 /*
- * Makes the bytes of the index of @commit; of a contiguous frame
- * @place tells where the chunks are (index/index_write.h), else it is NULL.
+ * Makes the bytes of the index of @commit; of a contiguous frame @place gives
+ * the places of the chunks (index/index_write.h); of other frames it is NULL.
  * Returns as b2f_index_write().
  */
 B2F_MUST_CHECK

@@ -4,11 +4,11 @@
  *
  * The frame on disk is whole at any moment, as only its header is overwritten:
  *
- *   header | chunks, dead ranges, the index before ... | new chunks | index | trailer
- *   ^ frame_len, cbytes, nbytes                          ^ from the old end on
+ *   header | chunks, dead ranges, old index ... | new chunks | index | trailer
+ *   ^ frame_len, cbytes, nbytes                    ^ from the old end on
  *
  *   1. New chunks have been written behind the end of the frame.
- *   2. The new index and trailer are written behind them; all of that is synced.
+ *   2. The new index and trailer are written behind them; all of it is synced.
  *   3. The header is written: its length of the frame leads to the new trailer,
  *      its compressed size to the new index.  It is one write within the first
  *      sector, so that the disk has either the old header or the new one.
@@ -32,7 +32,7 @@
 #include "txn/protocol.h"
 #include "index/fingerprint.h"
 
-/* An index on its way to the disk. */
+/* An index that is about to be written. */
 struct image {
 	/* Header, index and trailer; malloc'ed. */
 	uint8_t *bytes;
@@ -52,7 +52,7 @@ static uint64_t image_end(const struct image *image)
 	return image->off + image->size - image->header_len;
 }
 
-/* So few bytes in between are read rather than skipped. */
+/* A gap of up to this many bytes is read rather than skipped. */
 #define SMALL 8192
 
 #define TAIL sizeof(((struct b2f_txn_disk *)0)->tail)
@@ -155,7 +155,7 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
 
 /*
  * Are header and trailer on disk those that are known? 1, 0 or an errno.  One
- * read brings all of a small frame.
+ * read fetches all of a small frame.
  */
 static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 {
@@ -502,7 +502,7 @@ static int write_image(struct b2f_txn *txn, struct b2f_commit *commit,
 	return err;
 }
 
-/* Counts the bytes from the begin of the file that have to be written. */
+/* Counts the bytes from the beginning of the file that have to be written. */
 static size_t count_changed(const struct b2f_txn *txn,
 			    const struct image *image)
 {

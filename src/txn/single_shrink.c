@@ -25,7 +25,7 @@
 /* A round copies up to this much, or its share of the frame. */
 #define COPIED_MIN (UINT64_C(256) << 20)
 
-/* Where a chunk is now. */
+/* The current place of a chunk. */
 struct extent {
 	uint64_t off;
 	uint64_t size;

@@ -52,8 +52,8 @@ static uint64_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
 }
 
 /*
- * Bytes of chunk @nchunk of the committed state with its seal, which is checked.
- * 0: not known, as a chunk without a seal may be longer than it seems.
+ * Bytes of chunk @nchunk of the committed state with its seal, which is
+ * checked. 0: not known, as a chunk without a seal may be longer than it seems.
  */
 static uint64_t measure(const struct b2f_txn *txn, uint64_t nchunk)
 {
@@ -80,9 +80,9 @@ struct search {
 };
 
 /*
- * The disk may have the old frame, which needs room that is free by now. If the
- * frame was never durable, it is enough that the header reaches the disk before
- * all later writes.
+ * The disk may still have the old frame, which needs room that is free now. If
+ * the frame was never durable, it is enough that the header reaches the disk
+ * before all later writes.
  */
 static bool may_use(struct search *search)
 {
@@ -190,7 +190,9 @@ void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
 	for (size_t i = 0; i < nretired; i++)
 		ids.ids[ids.n++] = txn->garbage.retired.files[i].number;
 	err = b2f_store_give_back(txn->store, ids.ids, ids.n, &why);
-	/* Without memory the room stays taken until the frame is opened again. */
+	/*
+	 * Without memory the room stays taken until the frame is opened again.
+	 */
 	if (err == -EINVAL)
 		b2f_log(txn->home->log, B2F_LOG_ERROR,
 			"%s: room in the file stays taken: %s",

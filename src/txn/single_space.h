@@ -39,8 +39,9 @@ void b2f_txn_give_back(struct b2f_txn *txn, const struct b2f_ids *dead,
 			size_t nretired);
 
 /*
- * Copies chunk @nchunk of the committed state, which is that of @state, to free
- * room between the bytes @from and @until, and notes the new place in @state.
+ * Copies chunk @nchunk, which is the same in the committed state and in @state,
+ * to free room between the bytes @from and @until, and notes the new place in
+ * @state.
  *
  * Returns 0, -ENOSPC (there is no such room), B2F_ECORRUPT, -ENOMEM or an errno
  * of the store; then @state is as it was.

@@ -52,7 +52,7 @@ static int settle_file(void *arg, size_t i)
 		/* If a file cannot be opened now, nothing is lost yet. */
 		if (err)
 			all->commit->unsynced.ids[i] |= B2F_TXN_FAILED;
-		/* One line in the log tells of all refused files. */
+		/* One line in the log stands for all refused files. */
 		is_refused = is_refusal(txn, err);
 		if (is_refused && atomic_exchange(&all->refused, err))
 			err = 0;
@@ -175,8 +175,8 @@ static int sync_files(struct b2f_txn *txn, struct b2f_commit *commit,
 /*
  * Until the new index is in its place, the first one has to say that the frame
  * is empty: beside chunk files, one without its content counts as damaged.  If
- * nothing was promised, a write for each new file is too much for the moment in
- * which a journal would have to end between two names.
+ * the commit need not be durable, this costs a write per new file, and guards
+ * only against a journal that ends between the two names: leave it out.
  */
 static int sync_first_index(const struct b2f_txn *txn,
 			    const struct b2f_commit *commit,

@@ -6,10 +6,10 @@
  * names may belong to a chunk that C-Blosc2 has just written, and is about to
  * name: it takes the number above the largest of its index, and writes over
  * what is there.  So a file with a name first loses it, and a program that
- * comes now makes another file; then it is looked at, and deleted if no program
- * has written to it, else gets its name back.  That is right without any lock;
- * where other programs use locks, one is held besides, so that none of them
- * reads what it has found in an index before.
+ * comes now makes another file; then it is deleted if no program has written to
+ * it; otherwise it gets its name back.  This is safe without any lock.  Where
+ * other programs use locks, the transaction holds one as well, so that no
+ * program reads a file that it has found in an earlier index.
  */
 #include "txn/garbage.h"
 

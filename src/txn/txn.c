@@ -275,7 +275,7 @@ void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(frame);
 	txn->header = frame->header;
-	/* These two stay those of the index on disk. */
+	/* These two fields describe the index on disk. */
 	txn->header.frame_len = frame_len;
 	txn->header.cbytes = cbytes;
 }

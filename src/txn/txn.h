@@ -43,18 +43,19 @@
  * The files of a transaction, lowest first; each calls only those above it
  * here:
  *
- *   txn_state                  the chunks of one moment: the data of each, and its size
- *   txn_ids                    ids for new chunks
- *   protocol                   steps of all protocols: other programs wait; the next index
- *   garbage                    chunks that no index names, or soon none
- *   txn_commit                 the steps of any commit
+ *   txn_state              the chunks of one moment: their data and sizes
+ *   txn_ids                ids for new chunks
+ *   protocol               steps of all protocols: locks, and the next index
+ *   garbage                chunks that no index names, or soon none
+ *   txn_commit             the steps of any commit
  *   sparse_garbage, sparse_commit, bucket_commit
- *                              the protocols of directories and of object stores
+ *                          the protocols of directories and object stores
  *   single_space, single_commit, single_shrink
- *                              the protocol of a file: its room, its commit, its end
- *   txn, txn_merge             the transaction itself, and what another program makes of it
- *   chunk_write                data into new chunk files
- *   editor, editor_seal        the public verbs (b2frame/editor.h)
+ *                          the protocol of a file: its room, commit and end
+ *   txn, txn_merge         the transaction itself; merging another program's
+ *                          changes into it
+ *   chunk_write            data into new chunk files
+ *   editor, editor_seal    the public verbs (b2frame/editor.h)
  *
  * Layer: txn.  May include: base/ chunk/ index/ store/ frame/.
  *

@@ -11,7 +11,7 @@
 
 #include "txn/txn.h"
 
-/* A state on its way to the disk. */
+/* A state that a commit writes to disk. */
 struct b2f_commit {
 	struct b2f_txn_state state;
 	/* Durability at the beginning of the commit. */
@@ -100,8 +100,8 @@ B2F_MUST_CHECK
 int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit);
 
 /*
- * Ends a commit, one that failed too: if it was installed, its state is the
- * committed one now.  Frees what @commit holds.
+ * Ends a commit, also one that failed: if its index was installed, its state
+ * becomes the committed one.  Frees what @commit holds.
  */
 void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit);
 

@@ -19,7 +19,10 @@ int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw);
 /* In a shared store, other writers have taken ids meanwhile. */
 void b2f_txn_skip_ids(struct b2f_txn *txn);
 
-/* As in struct b2f_protocol.  A bucket reuses no id while others are left. */
+/*
+ * The member number of struct b2f_protocol.  A bucket reuses no id while unused
+ * ones are left.
+ */
 B2F_MUST_CHECK
 int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 B2F_MUST_CHECK

@@ -110,7 +110,7 @@ bool b2f_txn_untouched(const struct b2f_txn *txn,
 {
 	const struct b2f_txn_state *ours = &txn->committed;
 
-	/* A chunk that neither has. */
+	/* Neither state has the chunk. */
 	if (i >= ours->n)
 		return i >= theirs->n;
 	if (i >= theirs->n)

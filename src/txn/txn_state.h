@@ -27,7 +27,7 @@
 
 /* All chunks of a frame at one moment. */
 struct b2f_txn_state {
-	/* One entry per chunk; b2f_txn_raw() tells one. */
+	/* One entry per chunk: see b2f_txn_raw(). */
 	struct b2f_pages pages;
 	uint64_t n;
 	/*
@@ -117,7 +117,10 @@ struct b2f_txn_numbers {
 	uint64_t above;
 };
 
-/* What keeps other writers out, and tells readers of this process. */
+/*
+ * Locks against other writers, and the generation by which readers of this
+ * process learn of a commit.
+ */
 struct b2f_txn_guard {
 	/* The store is locked. */
 	bool has_store;
@@ -126,8 +129,8 @@ struct b2f_txn_guard {
 	/* Generation of the version that the transaction continues; or NULL. */
 	struct b2f_generation *continued;
 	/*
-	 * Held by the owner during calls, and taken by those that it calls
-	 * without; NULL: the owner is one thread.  Set by the owner.
+	 * The owner holds it during calls; functions that it calls without the
+	 * lock take it.  NULL: the owner is one thread.  Set by the owner.
 	 */
 	pthread_mutex_t *owner;
 	/* Other writers' locks; NULL if they are not used. */
