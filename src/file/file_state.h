@@ -48,8 +48,6 @@
 struct b2f_head;
 struct b2f_writer;
 
-#define B2F_HEAD_LOADS 8
-
 struct b2f_file {
 	struct b2f_runtime *runtime;
 	/* One for the owner and one for each job. */
@@ -87,8 +85,6 @@ struct b2f_file {
 	 * Bytes of a unit of the chunk whose head was read last, a hint; or 0.
 	 */
 	atomic_uint last_unit;
-	/* By chunk; held while a head is loaded, so that others wait for it. */
-	pthread_mutex_t head_loads[B2F_HEAD_LOADS];
 	/* List of readers.  It and they are protected by lock. */
 	struct b2f_stream *streams;
 };

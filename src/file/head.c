@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/waiting.h"
 #include "file/stream.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
@@ -175,8 +176,10 @@ void b2f_head_close(struct b2f_head *head, const struct b2f_object *object)
 
 static size_t head_bytes(const struct b2f_head *head)
 {
-	return head ? sizeof(*head) + sizeof(*head->loaded) + head->loaded->size
-		    : 0;
+	return head && head->loaded
+		       ? sizeof(*head) + sizeof(*head->loaded) +
+				 head->loaded->size
+		       : 0;
 }
 
 static struct b2f_head **slot_of(struct b2f_file *file, uint64_t nchunk)
@@ -184,42 +187,20 @@ static struct b2f_head **slot_of(struct b2f_file *file, uint64_t nchunk)
 	return &file->heads[nchunk % file->nheads];
 }
 
-/* Pins the head of @src if the table has it. */
-static struct b2f_head *find_head(const struct b2f_reading *r,
-				  const struct b2f_source *src)
+static bool is_of(const struct b2f_head *head, const struct b2f_source *src)
 {
-	struct b2f_file *file = r->file;
-	struct b2f_head *head;
-
-	pthread_mutex_lock(&file->runtime->open_chunks.lock);
-	head = *slot_of(file, src->span.nchunk);
-	if (head && head->frame == r->frame && head->loaded->raw == src->raw &&
-	    head->loaded->nchunk == src->span.nchunk &&
-	    head->loaded->chunk.header.nbytes == src->nbytes)
-		b2f_head_ref(head);
-	else
-		head = NULL;
-	pthread_mutex_unlock(&file->runtime->open_chunks.lock);
-	return head;
+	return head && head->nchunk == src->span.nchunk &&
+	       head->raw == src->raw && head->nbytes == src->nbytes;
 }
 
-/* Puts @head into its slot, unless the table would become too large. */
-static void keep_head(struct b2f_file *file, struct b2f_head *head)
+/* Empties @slot; the caller drops its reference without the lock.  Locked. */
+static struct b2f_head *take_out(struct b2f_file *file, struct b2f_head **slot)
 {
-	struct b2f_head **slot = slot_of(file, head->loaded->nchunk);
-	struct b2f_head *old;
+	struct b2f_head *old = *slot;
 
-	pthread_mutex_lock(&file->runtime->open_chunks.lock);
-	old = *slot;
 	*slot = NULL;
 	file->heads_bytes -= head_bytes(old);
-	if (file->heads_bytes + head_bytes(head) <= HEADS_BYTES_MAX) {
-		b2f_head_ref(head);
-		file->heads_bytes += head_bytes(head);
-		*slot = head;
-	}
-	pthread_mutex_unlock(&file->runtime->open_chunks.lock);
-	b2f_head_put(old);
+	return old;
 }
 
 void b2f_head_forget_all(struct b2f_file *file)
@@ -228,9 +209,7 @@ void b2f_head_forget_all(struct b2f_file *file)
 		struct b2f_head *old;
 
 		pthread_mutex_lock(&file->runtime->open_chunks.lock);
-		old = file->heads[i];
-		file->heads[i] = NULL;
-		file->heads_bytes -= head_bytes(old);
+		old = take_out(file, &file->heads[i]);
 		pthread_mutex_unlock(&file->runtime->open_chunks.lock);
 		b2f_head_put(old);
 	}
@@ -267,60 +246,130 @@ static int load(const struct b2f_reading *r, const struct b2f_source *src,
 	return err;
 }
 
-static int new_head(const struct b2f_reading *r, const struct b2f_source *src,
-		    struct b2f_head **out)
+/* A head that this thread is about to load, in the table.  Locked. */
+static struct b2f_head *new_head(const struct b2f_reading *r,
+				 const struct b2f_source *src)
+{
+	struct b2f_head *head = calloc(1, sizeof(*head));
+
+	if (!head)
+		return NULL;
+	/* One for the table, and one for the caller. */
+	atomic_init(&head->refs, 2);
+	head->file = r->file;
+	head->frame = b2f_frame_ref(r->frame);
+	head->nchunk = src->span.nchunk;
+	head->raw = src->raw;
+	head->nbytes = src->nbytes;
+	head->is_loading = true;
+	*slot_of(r->file, head->nchunk) = head;
+	return head;
+}
+
+/*
+ * Ends the load of @head: tells the threads that wait for it, and keeps it,
+ * unless the load failed or the table would become too large.
+ */
+static void publish(struct b2f_head *head, struct b2f_loaded *loaded, int err)
+{
+	struct b2f_file *file = head->file;
+	struct b2f_open_chunks *open = &file->runtime->open_chunks;
+	struct b2f_head **slot = slot_of(file, head->nchunk), *old = NULL;
+
+	pthread_mutex_lock(&open->lock);
+	/* Perhaps it was forgotten, or replaced, meanwhile. */
+	if (*slot == head)
+		old = take_out(file, slot);
+	head->loaded = loaded;
+	head->err = err;
+	head->is_loading = false;
+	if (old && !err &&
+	    file->heads_bytes + head_bytes(head) <= HEADS_BYTES_MAX) {
+		file->heads_bytes += head_bytes(head);
+		*slot = old;
+		old = NULL;
+	}
+	pthread_cond_broadcast(&open->loaded);
+	pthread_mutex_unlock(&open->lock);
+	b2f_head_put(old);
+}
+
+static int load_new(const struct b2f_reading *r, const struct b2f_source *src,
+		    struct b2f_head *head)
 {
 	struct b2f_runtime *runtime = r->file->runtime;
-	struct b2f_head *head = calloc(1, sizeof(*head));
+	struct b2f_loaded *loaded = NULL;
 	struct b2f_object object;
 	int err;
 
-	if (!head)
-		return -ENOMEM;
-	err = load(r, src, &object, &head->loaded);
+	err = load(r, src, &object, &loaded);
 	if (stop(runtime, err))
-		err = load(r, src, &object, &head->loaded);
-	if (err) {
-		free(head);
-		return err;
-	}
-	atomic_init(&head->refs, 1);
-	head->file = r->file;
-	head->frame = b2f_frame_ref(r->frame);
-	if (object.store) {
+		err = load(r, src, &object, &loaded);
+	publish(head, loaded, err);
+	if (!err && object.store) {
 		keep_open(&runtime->open_chunks, head, &object);
 		b2f_head_close(head, &head->object);
 	}
-	keep_head(r->file, head);
-	*out = head;
-	return 0;
+	return err;
+}
+
+/* Like b2f_head_get(); sets *@waited if another thread loads the head. */
+static int get(const struct b2f_reading *r, const struct b2f_source *src,
+	       struct b2f_head **out, bool *waited)
+{
+	struct b2f_open_chunks *open = &r->file->runtime->open_chunks;
+	struct b2f_head **slot = slot_of(r->file, src->span.nchunk);
+	struct b2f_head *old = NULL, *head;
+	bool is_new;
+	int err = 0;
+
+	pthread_mutex_lock(&open->lock);
+	head = *slot;
+	is_new = !is_of(head, src) || head->frame != r->frame;
+	if (is_new) {
+		old = take_out(r->file, slot);
+		head = new_head(r, src);
+	} else {
+		b2f_head_ref(head);
+		while (!err && head->is_loading) {
+			*waited = true;
+			if (!b2f_waiting_wait(&open->loaded, &open->lock))
+				err = -EINTR;
+		}
+		if (!err)
+			err = head->err;
+	}
+	pthread_mutex_unlock(&open->lock);
+	b2f_head_put(old);
+	if (!head)
+		return -ENOMEM;
+	if (is_new)
+		err = load_new(r, src, head);
+	if (err)
+		b2f_head_put(head);
+	else
+		*out = head;
+	return err;
 }
 
 int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
 		 struct b2f_head **out)
 {
-	pthread_mutex_t *lock =
-		&r->file->head_loads[src->span.nchunk % B2F_HEAD_LOADS];
-	int err = 0;
+	bool waited;
+	int err;
 
-	*out = find_head(r, src);
-	if (*out)
-		return 0;
-	pthread_mutex_lock(lock);
-	*out = find_head(r, src);
-	if (!*out)
-		err = new_head(r, src, out);
-	pthread_mutex_unlock(lock);
+	do {
+		waited = false;
+		err = get(r, src, out, &waited);
+		/* The loading thread's request was cancelled, not this one. */
+	} while (err == -EINTR && waited && !b2f_patience_is_over());
 	return err;
 }
 
 int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,
 		  struct b2f_head **head)
 {
-	const struct b2f_loaded *l = *head ? (*head)->loaded : NULL;
-
-	if (l && l->nchunk == src->span.nchunk && l->raw == src->raw &&
-	    l->chunk.header.nbytes == src->nbytes)
+	if (is_of(*head, src))
 		return 0;
 	b2f_head_put(*head);
 	*head = NULL;

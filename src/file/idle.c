@@ -52,6 +52,7 @@ void b2f_idle_fini(struct b2f_idle *idle)
 	pthread_mutex_destroy(&idle->lock);
 }
 
+/* Locked. */
 static void copy_free(struct b2f_idle *idle, uint8_t *copy)
 {
 	if (!copy || !b2f_arena_put(&idle->huge, copy))
@@ -76,33 +77,23 @@ void b2f_idle_trim(struct b2f_idle *idle)
 	unmap_all(&idle->short_pages);
 	while (idle->copies.n > 0)
 		copy_free(idle, idle->copies.things[--idle->copies.n]);
-	pthread_mutex_unlock(&idle->lock);
 	b2f_arena_trim(&idle->huge);
+	pthread_mutex_unlock(&idle->lock);
 }
 
-/* Returns NULL if there is none. */
-static void *pop(struct b2f_idle *idle, struct b2f_idle_stack *stack)
+/* Returns NULL if there is none.  Locked. */
+static void *pop(struct b2f_idle_stack *stack)
 {
-	void *thing = NULL;
-
-	pthread_mutex_lock(&idle->lock);
-	if (stack->n > 0)
-		thing = stack->things[--stack->n];
-	pthread_mutex_unlock(&idle->lock);
-	return thing;
+	return stack->n > 0 ? stack->things[--stack->n] : NULL;
 }
 
-/* Returns @thing if there is no room for it, or NULL. */
-static void *push(struct b2f_idle *idle, struct b2f_idle_stack *stack,
-		  void *thing)
+/* Returns @thing if there is no room for it, or NULL.  Locked. */
+static void *push(struct b2f_idle_stack *stack, void *thing)
 {
-	pthread_mutex_lock(&idle->lock);
-	if (stack->n < stack->max) {
-		stack->things[stack->n++] = thing;
-		thing = NULL;
-	}
-	pthread_mutex_unlock(&idle->lock);
-	return thing;
+	if (stack->n == stack->max)
+		return thing;
+	stack->things[stack->n++] = thing;
+	return NULL;
 }
 
 /* Makes @dec idle, unless its buffers are too large to keep. */
@@ -113,26 +104,22 @@ static bool push_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 	bool fits;
 
 	pthread_mutex_lock(&idle->lock);
-	fits = stack->n < stack->max &&
-	       large <= idle->large_max - idle->large_bytes;
-	if (fits) {
-		stack->things[stack->n++] = dec;
+	fits = large <= idle->large_max - idle->large_bytes &&
+	       !push(stack, dec);
+	if (fits)
 		idle->large_bytes += large;
-	}
 	pthread_mutex_unlock(&idle->lock);
 	return fits;
 }
 
 int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
 {
-	struct b2f_idle_stack *stack = &idle->decoders;
-	struct b2f_decoder *dec = NULL;
+	struct b2f_decoder *dec;
 
 	pthread_mutex_lock(&idle->lock);
-	if (stack->n > 0) {
-		dec = stack->things[--stack->n];
+	dec = pop(&idle->decoders);
+	if (dec)
 		idle->large_bytes -= b2f_decoder_excess(dec, CODER_KEEPS);
-	}
 	pthread_mutex_unlock(&idle->lock);
 	if (!dec)
 		return b2f_decoder_new(out);
@@ -151,8 +138,11 @@ void b2f_idle_put_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 
 int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)
 {
-	struct b2f_encoder *enc = pop(idle, &idle->encoders);
+	struct b2f_encoder *enc;
 
+	pthread_mutex_lock(&idle->lock);
+	enc = pop(&idle->encoders);
+	pthread_mutex_unlock(&idle->lock);
 	if (!enc)
 		return b2f_encoder_new(out);
 	*out = enc;
@@ -162,7 +152,10 @@ int b2f_idle_get_encoder(struct b2f_idle *idle, struct b2f_encoder **out)
 void b2f_idle_put_encoder(struct b2f_idle *idle, struct b2f_encoder *enc)
 {
 	b2f_encoder_trim(enc, CODER_KEEPS);
-	b2f_encoder_free(push(idle, &idle->encoders, enc));
+	pthread_mutex_lock(&idle->lock);
+	enc = push(&idle->encoders, enc);
+	pthread_mutex_unlock(&idle->lock);
+	b2f_encoder_free(enc);
 }
 
 uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
@@ -174,15 +167,14 @@ uint8_t *b2f_idle_get_pages(struct b2f_idle *idle, uint32_t size, bool dense,
 	*in_memory = true;
 	if (size <= HEAP_MAX)
 		return calloc(1, size);
+	pthread_mutex_lock(&idle->lock);
 	if (dense && B2F_ARENA_SLAB % size <= B2F_ARENA_SLAB / WASTE_SHARE)
 		pages = b2f_arena_get(&idle->huge, size);
-	if (pages)
-		return pages;
-	pthread_mutex_lock(&idle->lock);
-	*in_memory = dense || idle->short_pages.n == 0;
-	stack = *in_memory ? &idle->pages : &idle->short_pages;
-	if (stack->n > 0 && stack->size == size)
-		pages = stack->things[--stack->n];
+	if (!pages) {
+		*in_memory = dense || idle->short_pages.n == 0;
+		stack = *in_memory ? &idle->pages : &idle->short_pages;
+		pages = stack->size == size ? pop(stack) : NULL;
+	}
 	pthread_mutex_unlock(&idle->lock);
 	if (pages)
 		return pages;
@@ -203,16 +195,14 @@ void b2f_idle_put_pages(struct b2f_idle *idle, uint8_t *pages, uint32_t size,
 		free(pages);
 		return;
 	}
-	if (b2f_arena_put(&idle->huge, pages))
-		return;
 	pthread_mutex_lock(&idle->lock);
 	if (stack->n == 0)
 		stack->size = size;
-	if ((is_short || used == size) && size <= PAGES_MAX &&
-	    stack->size == size && stack->n < stack->max) {
-		stack->things[stack->n++] = pages;
+	if (b2f_arena_put(&idle->huge, pages))
 		pages = NULL;
-	}
+	else if ((is_short || used == size) && size <= PAGES_MAX &&
+		 stack->size == size)
+		pages = push(stack, pages);
 	pthread_mutex_unlock(&idle->lock);
 	if (pages)
 		munmap(pages, size);
@@ -229,14 +219,17 @@ uint8_t *b2f_idle_get_copy(struct b2f_idle *idle, size_t size)
 
 	if (!is_kept(size))
 		return malloc(size);
-	copy = pop(idle, &idle->copies);
+	pthread_mutex_lock(&idle->lock);
+	copy = pop(&idle->copies);
 	if (!copy)
 		copy = b2f_arena_get(&idle->huge, COPY_SIZE);
+	pthread_mutex_unlock(&idle->lock);
 	return copy ? copy : malloc(COPY_SIZE);
 }
 
 void b2f_idle_put_copy(struct b2f_idle *idle, uint8_t *copy, size_t size)
 {
-	copy_free(idle,
-		  is_kept(size) ? push(idle, &idle->copies, copy) : copy);
+	pthread_mutex_lock(&idle->lock);
+	copy_free(idle, is_kept(size) ? push(&idle->copies, copy) : copy);
+	pthread_mutex_unlock(&idle->lock);
 }

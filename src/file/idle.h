@@ -46,7 +46,7 @@ struct b2f_idle {
 	/* Bytes of large buffers of idle decoders, and the most of them. */
 	size_t large_bytes;
 	size_t large_max;
-	/* For full records and copies, with its own lock. */
+	/* For full records and copies. */
 	struct b2f_arena huge;
 	/* Buffers for copied answers. */
 	struct b2f_idle_stack copies;

@@ -89,8 +89,16 @@ struct b2f_head {
 	struct b2f_file *file;
 	/* Holds a reference; @loaded points into it. */
 	struct b2f_frame *frame;
+	/* The chunk: its number, its entry, and its decoded bytes. */
+	uint64_t nchunk;
+	uint64_t raw;
+	uint32_t nbytes;
+	/* Const for all that b2f_head_get() has given it to. */
 	struct b2f_loaded *loaded;
 	/* The following fields are under the lock of struct b2f_open_chunks. */
+	/* A thread loads it; others wait.  Then the error of the load. */
+	bool is_loading;
+	int err;
 	struct b2f_object object;
 	unsigned int nusers;
 	bool is_open;

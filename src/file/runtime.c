@@ -73,6 +73,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	if (!rt)
 		return -ENOMEM;
 	pthread_mutex_init(&rt->open_chunks.lock, NULL);
+	pthread_cond_init(&rt->open_chunks.loaded, NULL);
 	b2f_idle_init(&rt->idle, dirty_bytes, cache_bytes / LARGE_CACHE_SHARE);
 	b2f_budget_init(&rt->budget, dirty_bytes, cache_bytes,
 			b2f_encode_spill);
@@ -111,6 +112,7 @@ void b2f_runtime_free(struct b2f_runtime *runtime)
 	b2f_cache_free(runtime->cache);
 	b2f_budget_fini(&runtime->budget);
 	b2f_idle_fini(&runtime->idle);
+	pthread_cond_destroy(&runtime->open_chunks.loaded);
 	pthread_mutex_destroy(&runtime->open_chunks.lock);
 	free(runtime);
 }

@@ -25,6 +25,8 @@ struct b2f_head;
 struct b2f_open_chunks {
 	/* Protects this struct and the tables of heads of all files. */
 	pthread_mutex_t lock;
+	/* A head was loaded. */
+	pthread_cond_t loaded;
 	/* NULL if empty; each is a reference.  The next one to be replaced. */
 	struct b2f_head *at[B2F_OPEN_MAX];
 	unsigned int next;

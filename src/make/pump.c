@@ -34,14 +34,14 @@ struct pump {
 	/* Chunk @i is in slot @i modulo @window. */
 	struct slot *slots;
 	size_t window;
-	/* Held while a chunk is taken; before @lock.  Protects the next two. */
-	pthread_mutex_t take_lock;
-	uint64_t ntaken;
-	bool ended;
 	/* Protects all below, and the states. */
 	pthread_mutex_t lock;
-	/* A slot is free, or there is an error. */
+	/* A slot is free, a chunk was taken, or there is an error. */
 	pthread_cond_t moved;
+	/* A thread takes chunk @ntaken, without the lock. */
+	bool taking;
+	uint64_t ntaken;
+	bool ended;
 	/*
 	 * Chunks that have a place, and chunks that a thread is putting or has
 	 * put.
@@ -111,39 +111,41 @@ static void place(struct pump *p)
 	}
 }
 
-/* Waits until @slot is free.  Returns 0, or the error that ends the run. */
-static int claim(struct pump *p, struct slot *slot)
+/*
+ * Waits until it is this thread's turn and the next slot is free.  Returns 0,
+ * B2F_PUMP_END, or the error that ends the run.  Locked.
+ */
+static int claim(struct pump *p, struct slot **out)
 {
-	int err;
-
-	pthread_mutex_lock(&p->lock);
-	while (!p->err && slot->state != SLOT_FREE)
+	while (!p->err && !p->ended &&
+	       (p->taking || slot_of(p, p->ntaken)->state != SLOT_FREE))
 		pthread_cond_wait(&p->moved, &p->lock);
-	err = p->err;
-	if (!err)
-		slot->state = SLOT_TAKEN;
-	pthread_mutex_unlock(&p->lock);
-	return err;
+	if (p->err || p->ended)
+		return p->err ? p->err : B2F_PUMP_END;
+	*out = slot_of(p, p->ntaken);
+	(*out)->state = SLOT_TAKEN;
+	(*out)->piece.nchunk = p->ntaken;
+	return 0;
 }
 
 /* Takes the next chunk.  0, B2F_PUMP_END or an error. */
 static int take(struct pump *p, struct slot **out)
 {
-	struct slot *slot;
 	int err;
 
-	pthread_mutex_lock(&p->take_lock);
-	slot = slot_of(p, p->ntaken);
-	err = p->ended ? B2F_PUMP_END : claim(p, slot);
-	if (!err) {
-		slot->piece.nchunk = p->ntaken;
-		*out = slot;
-		if (p->steps->take)
-			err = p->steps->take(p->arg, &slot->piece);
+	pthread_mutex_lock(&p->lock);
+	err = claim(p, out);
+	if (!err && p->steps->take) {
+		p->taking = true;
+		pthread_mutex_unlock(&p->lock);
+		err = p->steps->take(p->arg, &(*out)->piece);
+		pthread_mutex_lock(&p->lock);
+		p->taking = false;
 		p->ended = err == B2F_PUMP_END;
-		p->ntaken++;
+		pthread_cond_broadcast(&p->moved);
 	}
-	pthread_mutex_unlock(&p->take_lock);
+	p->ntaken += *out != NULL;
+	pthread_mutex_unlock(&p->lock);
 	return err;
 }
 
@@ -178,7 +180,6 @@ static int run_one(void *arg, size_t i)
 
 static void init(struct pump *p)
 {
-	pthread_mutex_init(&p->take_lock, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->moved, NULL);
 }
@@ -189,7 +190,6 @@ static void fini(struct pump *p)
 		empty(&p->slots[i]);
 	pthread_cond_destroy(&p->moved);
 	pthread_mutex_destroy(&p->lock);
-	pthread_mutex_destroy(&p->take_lock);
 	free(p->slots);
 }
 

@@ -27,7 +27,6 @@ void b2f_arena_init(struct b2f_arena *arena, size_t nbytes)
 	uint8_t *data;
 
 	*arena = (struct b2f_arena){.data = NULL};
-	pthread_mutex_init(&arena->lock, NULL);
 	if (nslabs == 0)
 		return;
 	arena->slabs = calloc(nslabs, sizeof(*arena->slabs));
@@ -50,7 +49,6 @@ void b2f_arena_fini(struct b2f_arena *arena)
 	if (arena->mapped)
 		munmap(arena->mapped, (arena->nslabs + 1) * SLAB);
 	free(arena->slabs);
-	pthread_mutex_destroy(&arena->lock);
 }
 
 static bool has_room(const struct b2f_slab *slab)
@@ -61,7 +59,7 @@ static bool has_room(const struct b2f_slab *slab)
 					      : UINT64_MAX);
 }
 
-/* The slab for one more buffer of @size, or NULL.  Locked. */
+/* The slab for one more buffer of @size, or NULL. */
 static struct b2f_slab *find_slab(struct b2f_arena *arena, size_t size)
 {
 	struct b2f_slab *empty = NULL;
@@ -86,7 +84,6 @@ uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size)
 	if (!arena->data || size < SIZE_MIN || size > SLAB ||
 	    size % B2F_ALIGN != 0)
 		return NULL;
-	pthread_mutex_lock(&arena->lock);
 	slab = find_slab(arena, size);
 	if (slab) {
 		if (slab->used == 0)
@@ -99,11 +96,10 @@ uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size)
 		data = arena->data + (size_t)(slab - arena->slabs) * SLAB +
 		       i * size;
 	}
-	pthread_mutex_unlock(&arena->lock);
 	return data;
 }
 
-/* Gives the memory of @slab, which is empty, back to the system.  Locked. */
+/* Gives the memory of @slab, which is empty, back to the system. */
 static void drop(struct b2f_arena *arena, struct b2f_slab *slab)
 {
 	(void)madvise(arena->data + (size_t)(slab - arena->slabs) * SLAB, SLAB,
@@ -116,9 +112,8 @@ bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data)
 	size_t off = (size_t)((uintptr_t)data - (uintptr_t)arena->data);
 	struct b2f_slab *slab;
 
-	if (!arena->data || off >= arena->nslabs * SLAB)
+	if (!b2f_arena_has(arena, data))
 		return false;
-	pthread_mutex_lock(&arena->lock);
 	slab = &arena->slabs[off / SLAB];
 	slab->used &= ~(UINT64_C(1) << (off % SLAB / slab->size));
 	atomic_fetch_add(&arena->slack, slab->size);
@@ -126,18 +121,15 @@ bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data)
 		atomic_fetch_sub(&arena->slack, SLAB);
 	if (slab->used == 0 && arena->gives_back)
 		drop(arena, slab);
-	pthread_mutex_unlock(&arena->lock);
 	return true;
 }
 
 void b2f_arena_trim(struct b2f_arena *arena)
 {
-	pthread_mutex_lock(&arena->lock);
 	for (size_t i = 0; i < arena->nslabs; i++) {
 		struct b2f_slab *slab = &arena->slabs[i];
 
 		if (!slab->used && slab->touched)
 			drop(arena, slab);
 	}
-	pthread_mutex_unlock(&arena->lock);
 }

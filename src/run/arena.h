@@ -7,13 +7,12 @@
  * come from elsewhere.  Nearly empty slabs waste at most the arena itself;
  * b2f_arena_slack() tells how much.
  *
- * Layer: run.  May include: base/.  Threads: any, but b2f_arena_init() and
- * b2f_arena_fini().
+ * Layer: run.  May include: base/.  Threads: one at a time, by a lock of the
+ * owner; b2f_arena_slack() any.
  */
 #ifndef B2F_RUN_ARENA_H
 #define B2F_RUN_ARENA_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,10 +32,8 @@ struct b2f_arena {
 	 * the first use.
 	 */
 	bool gives_back;
-	/* See b2f_arena_slack().  Written under the lock. */
+	/* See b2f_arena_slack(). */
 	_Atomic size_t slack;
-	/* Protects what follows. */
-	pthread_mutex_t lock;
 	struct b2f_slab *slabs;
 };
 
@@ -54,6 +51,14 @@ void b2f_arena_fini(struct b2f_arena *arena);
  * below 1/64 of a slab, or above a slab.
  */
 uint8_t *b2f_arena_get(struct b2f_arena *arena, size_t size);
+
+/* Is @data from this arena? */
+static inline bool b2f_arena_has(const struct b2f_arena *arena,
+				 const uint8_t *data)
+{
+	return arena->data && (uintptr_t)data - (uintptr_t)arena->data <
+				      arena->nslabs * B2F_ARENA_SLAB;
+}
 
 /* Takes @data back; false if it is not from this arena. */
 bool b2f_arena_put(struct b2f_arena *arena, uint8_t *data);

@@ -69,21 +69,33 @@ uint8_t *b2f_cache_buffer_new(struct b2f_cache *cache,
 			      const struct b2f_cache_entry *entry)
 {
 	size_t size = buffer_size(entry->size);
+	struct b2f_arena *arena = NULL;
 	uint8_t *data = NULL;
 
 	if (atomic_load(&entry->heat) == B2F_CACHE_PASSING)
-		data = b2f_arena_get(&cache->passing, size);
+		arena = &cache->passing;
 	else if (is_large(size) && !entry->oversize)
-		data = b2f_arena_get(&cache->large, size);
+		arena = &cache->large;
+	if (arena) {
+		pthread_mutex_lock(&cache->room);
+		data = b2f_arena_get(arena, size);
+		pthread_mutex_unlock(&cache->room);
+	}
 	return data ? data : b2f_aligned_new(size);
 }
 
 void b2f_cache_buffer_free(struct b2f_cache *cache,
 			   struct b2f_cache_entry *entry)
 {
-	if (!b2f_arena_put(&cache->passing, entry->data) &&
-	    !b2f_arena_put(&cache->large, entry->data))
+	if (b2f_arena_has(&cache->passing, entry->data) ||
+	    b2f_arena_has(&cache->large, entry->data)) {
+		pthread_mutex_lock(&cache->room);
+		if (!b2f_arena_put(&cache->passing, entry->data))
+			(void)b2f_arena_put(&cache->large, entry->data);
+		pthread_mutex_unlock(&cache->room);
+	} else {
 		b2f_aligned_free(entry->data);
+	}
 	free(entry);
 }
 
@@ -106,6 +118,8 @@ void b2f_cache_buffers_fini(struct b2f_cache *cache)
 
 void b2f_cache_buffers_trim(struct b2f_cache *cache)
 {
+	pthread_mutex_lock(&cache->room);
 	b2f_arena_trim(&cache->passing);
 	b2f_arena_trim(&cache->large);
+	pthread_mutex_unlock(&cache->room);
 }

@@ -2,7 +2,7 @@
 /*
  * cache_buffer.h - memory for the bytes of entries
  *
- * Layer: run.  May include: base/.  Threads: any.
+ * Layer: run.  May include: base/.  Threads: any, without the room lock.
  */
 #ifndef B2F_RUN_CACHE_BUFFER_H
 #define B2F_RUN_CACHE_BUFFER_H

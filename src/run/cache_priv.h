@@ -128,8 +128,7 @@ struct b2f_cache {
 	struct b2f_cache_ghost *ghosts;
 	/*
 	 * @passing: entries that a sequential reader loads.  @large: other
-	 * entries large enough for huge pages.  Each arena has a lock, taken
-	 * after @room.
+	 * entries large enough for huge pages.  Under @room.
 	 */
 	struct b2f_arena passing;
 	struct b2f_arena large;
