@@ -43,10 +43,13 @@ static struct b2f_pool *pool_new(unsigned int nworkers)
 
 static void remember(struct b2f_job *job, bool cancelled)
 {
-	if (cancelled)
+	if (cancelled) {
 		ncancelled++;
-	else
-		seen[nseen++] = ((struct note *)job)->id;
+		return;
+	}
+	seen[nseen] = ((struct note *)job)->id;
+	/* The mark comes first: a test waits for the number. */
+	nseen++;
 }
 
 static void block(struct b2f_job *job, bool cancelled)
