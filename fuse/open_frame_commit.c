@@ -318,7 +318,8 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 		return 0;
 	}
 	err = b2f_file_refresh(frame->open.data, wait_ms, &changed);
-	if (!err && changed)
+	/* A change that became visible before is told even with an error. */
+	if (changed)
 		fs_open_frame_drop_cached(fs, frame);
 	return err;
 }
@@ -514,6 +515,8 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		    atomic_load(&frame->ntidied) !=
 			    atomic_load(&frame->ncommitted))
 			fs_open_frame_tidy(fs, frame, true);
+		/* Afterwards the version of the frame would look like ours. */
+		(void)fs_file_take_foreign(fs, &frame->open);
 		end = look_back(frame);
 		result = try_leave(fs, frame, tried, err, &end);
 		if (result != COMMIT)

@@ -130,17 +130,22 @@ static int refresh(struct b2f_file *file, uint32_t wait_ms, bool revert)
 	return err;
 }
 
-/* Takes the transaction of a clean writer away; readers go on with @newer. */
+/*
+ * Takes the transaction of a clean writer away; readers go on with @newer.
+ * @is_theirs: another program may have made that version.
+ */
 static struct b2f_txn *leave(struct b2f_file *file, struct b2f_writer *w,
-			     struct b2f_frame *newer)
+			     struct b2f_frame *newer, bool is_theirs)
 {
 	struct b2f_txn *old = NULL;
 
 	pthread_mutex_lock(&file->lock);
 	if (b2f_writer_is_clean(w) && !w->anew)
 		old = b2f_writer_take_txn(file);
-	if (old)
+	if (old) {
 		b2f_file_set_frame(file, newer);
+		file->has_foreign |= is_theirs;
+	}
 	pthread_mutex_unlock(&file->lock);
 	if (!old)
 		b2f_frame_close(newer);
@@ -164,7 +169,8 @@ static int end_write(struct b2f_file *file, struct b2f_writer *w)
 	b2f_frame_close(frame);
 	if (err)
 		return err;
-	old = leave(file, w, newer);
+	/* Look while the transaction knows our version. */
+	old = leave(file, w, newer, must_reopen(file) != 0);
 	if (!old)
 		return -EBUSY;
 	b2f_writer_end_readers(file);

@@ -399,6 +399,48 @@ def test_changes_of_others_below_an_idle_handle_with_writeback_cache():
     stays_seen("writeback_cache")
 
 
+def test_others_change_a_frame_between_a_commit_and_its_writers_close():
+    """A reader has the frame open, too, so the kernel keeps pages."""
+    theirs = b"t" * CHUNK
+    for small in "0", "16m":
+        with Scratch("chunksize=64k", f"small={small}"):
+            (MNT / "x").write_bytes(os.urandom(3 * CHUNK))
+            reader = os.open(MNT / "x", os.O_RDONLY)
+            writer = os.open(MNT / "x", os.O_RDWR)
+            os.pwrite(writer, b"ours", 0)
+            os.fsync(writer)
+            os.pread(reader, 3 * CHUNK, 0)
+            blosc2.open("src/x.b2frame", mode="a").update_data(1, theirs, True)
+            os.close(writer)
+            # close(2) does not wait for the daemon.
+            time.sleep(.1)
+            os.close(reader)
+            time.sleep(.1)
+            want = stock_bytes("src/x.b2frame")
+            assert want[CHUNK:2 * CHUNK] == theirs
+            assert (MNT / "x").read_bytes() == want, small
+        (SRC / "x.b2frame").rename(f"was-{small}")
+
+
+def test_a_change_of_others_that_a_read_met_before_the_last_close():
+    for small in "0", "16m":
+        with Scratch("chunksize=64k", f"small={small}"):
+            (MNT / "x").write_bytes(os.urandom(3 * CHUNK))
+        with Scratch(), open(MNT / "x", "rb", buffering=0) as f:
+            # Without readahead the kernel asks for chunk 2 only below.
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            f.read(CHUNK)
+            stock = blosc2.open("src/x.b2frame", mode="a")
+            for nchunk in 0, 2:
+                stock.update_data(nchunk, os.urandom(CHUNK), True)
+            os.pread(f.fileno(), CHUNK, 2 * CHUNK)
+            f.close()
+            time.sleep(.1)
+            want = stock_bytes("src/x.b2frame")
+            assert (MNT / "x").read_bytes() == want, small
+        (SRC / "x.b2frame").rename(f"was-{small}")
+
+
 def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
     """With writeback_cache the kernel learns new sizes only by a lookup."""
     want = b"a" * CHUNK
