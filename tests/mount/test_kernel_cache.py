@@ -17,6 +17,7 @@ import threading
 import time
 
 import blosc2
+import numpy as np
 
 from mounting import Mount, main, signal_at, wait_until
 from scratch import Scratch, stock_bytes
@@ -439,6 +440,17 @@ def test_a_change_of_others_that_a_read_met_before_the_last_close():
             want = stock_bytes("src/x.b2frame")
             assert (MNT / "x").read_bytes() == want, small
         (SRC / "x.b2frame").rename(f"was-{small}")
+
+
+def test_the_npy_view_of_an_array_that_others_changed():
+    """With writeback_cache the frame gets a new inode, but the view keeps its own."""
+    SRC.mkdir()
+    array = blosc2.asarray(np.arange(9), urlpath="src/x.b2nd", mode="w")
+    with Scratch("writeback_cache"):
+        for i in range(3):
+            assert np.array_equal(np.load(MNT / "x.npy"), array[:])
+            assert (MNT / "x").read_bytes() == array[:].tobytes()
+            array[i] = -1
 
 
 def test_a_size_is_seen_though_it_was_opened_without_a_look_at_its_name():
