@@ -342,8 +342,11 @@ static int open_version(struct fs *fs, struct fs_object *node,
 	int err;
 
 	err = fs_bucket_node_open_now(fs, node->path, &file);
+	/* Another client has just removed the frame, or is replacing it. */
+	if (err == -ENOENT || err == B2F_ENOTFRAME)
+		return -ESTALE;
 	if (err)
-		return err == -ENOENT ? -ESTALE : err;
+		return err;
 	stamp = b2f_frame_stamp_get(b2f_file_frame(file));
 	if (!fs_bucket_node_is_version(fs->bucket, node, &stamp)) {
 		b2f_file_close(file);

@@ -60,11 +60,6 @@ struct fs_bucket_writing {
 	bool own_mtime;
 	/* No object exists yet: the first commit makes the frame. */
 	bool is_new;
-	/*
-	 * Half an array was written anew, and the server was away when it was
-	 * to be dropped: it is not read, and the ticker tries again.
-	 */
-	bool is_half;
 	/* Chunks of an unlinked frame, deleted at the last close; or NULL. */
 	struct b2f_remote_remains *remains;
 };

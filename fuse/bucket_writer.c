@@ -310,18 +310,11 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
  */
 static int go_back(struct fs *fs, struct fs_object *node)
 {
-	struct b2f_file *data = node->open.data;
-	int err = b2f_file_revert(data);
+	int err = b2f_file_revert(node->open.data);
 
-	if (err == -ENOENT || err == B2F_ENOTFRAME) {
-		/* If that fails, there is no version to show. */
-		b2f_file_discard(data);
-		err = 0;
-	}
 	if (err)
 		return err;
-	note_foreign(fs, &node->open);
-	(void)b2f_file_take_foreign(data);
+	(void)fs_file_take_foreign(fs, &node->open);
 	(void)move_on(fs, node, NULL);
 	note_made(fs->bucket, node);
 	return 0;
@@ -329,38 +322,20 @@ static int go_back(struct fs *fs, struct fs_object *node)
 
 void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 {
-	struct fs_bucket_writing *w = &node->writing;
 	int err = go_back(fs, node);
-	bool tells;
 
 	pthread_mutex_lock(&fs->state_lock);
-	tells = err && !w->is_half;
-	w->is_half = err != 0;
 	if (err)
 		fs_file_put_off(&node->open);
 	mark_drop(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
-	if (tells)
-		log_failure(fs, node, "half an array, and not dropped yet", err);
-}
-
-bool fs_bucket_writer_is_half(struct fs *fs, struct fs_object *node)
-{
-	bool is;
-
-	pthread_mutex_lock(&fs->state_lock);
-	is = node->writing.is_half;
-	pthread_mutex_unlock(&fs->state_lock);
-	return is;
 }
 
 static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 
-	if (fs_bucket_writer_is_half(fs, node))
-		fs_bucket_writer_revert(fs, node);
-	else if (!go_back(fs, node))
+	if (!go_back(fs, node))
 		log_failure(fs, node, "lost", -ESTALE);
 }
 
@@ -427,13 +402,8 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 
 int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 {
-	int err;
+	int err = add_writer(fs->bucket, node);
 
-	if (fs_bucket_writer_is_half(fs, node))
-		fs_file_drop_refused(fs, &node->open);
-	if (fs_bucket_writer_is_half(fs, node))
-		return -EIO;
-	err = add_writer(fs->bucket, node);
 	if (err)
 		return err;
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
@@ -454,13 +424,12 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	last = --node->open.nwriters == 0;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (last && !fs_bucket_writer_is_half(fs, node) &&
-	    b2f_file_is_dirty(node->open.data))
+	if (last && b2f_file_is_dirty(node->open.data))
 		put_off(fs, node, fs_bucket_writer_commit(fs, node));
 	leave_list(fs, node);
 }
 
-/* Is it time to commit @node, or to drop half an array? */
+/* Is it time to commit @node? */
 static bool is_due(struct fs *fs, const struct fs_object *node)
 {
 	uint64_t age_ns = fs->config.commit_ns;
@@ -540,8 +509,6 @@ static void tick(struct fs *fs, struct fs_file *file)
 		return;
 	if (!b2f_file_is_dirty(file->data))
 		look_for_others(fs, node);
-	else if (is_due(fs, node) && fs_bucket_writer_is_half(fs, node))
-		fs_file_drop_refused(fs, file);
 	else if (is_due(fs, node))
 		put_off(fs, node,
 			fs_file_commit(fs, file, B2F_COMMIT_DURABLE, false));
@@ -606,11 +573,12 @@ int fs_bucket_writer_fini(struct fs *fs)
 				"ends the mount without that",
 				fs->source.path, n);
 	while ((file = TAILQ_FIRST(&fs->files.active))) {
-		bool drops = file->gone || object_of(file)->writing.is_half;
-		int err = drops ? 0
-				: b2f_file_commit(file->data,
-						  B2F_COMMIT_DURABLE);
+		struct b2f_file_now now;
+		int err = 0;
 
+		b2f_file_now_get(file->data, &now);
+		if (!file->gone && !now.half)
+			err = b2f_file_commit(file->data, B2F_COMMIT_DURABLE);
 		TAILQ_REMOVE(&fs->files.active, file, active);
 		object_of(file)->writing.is_listed = false;
 		if (err)

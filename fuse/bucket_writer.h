@@ -68,13 +68,10 @@ B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
 
 /*
- * Drops what was written to the open @node, half an array; if the server is
- * away, again later.
+ * Drops half an array that was written to the open @node; if the server is
+ * away, the next commit does it.
  */
 void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node);
-
-/* Is half an array still to be dropped? */
-bool fs_bucket_writer_is_half(struct fs *fs, struct fs_object *node);
 
 /*
  * Takes in the commits of other clients to @node, which is open for writing,

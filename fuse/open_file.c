@@ -274,8 +274,11 @@ static bool begin_revert(struct fs *fs, struct fs_file *file)
 	return may;
 }
 
-/* A writer that began before would not be told. */
-void fs_file_drop_refused(struct fs *fs, struct fs_file *file)
+/*
+ * Reverts to the stored version once every writer was told that its changes
+ * contradict that version.  A writer that began before would not be told.
+ */
+static void drop_refused(struct fs *fs, struct fs_file *file)
 {
 	if (!begin_revert(fs, file))
 		return;
@@ -298,7 +301,7 @@ int fs_file_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 	foreign = fs_file_take_foreign(fs, file);
 	file->ops->note_commit(fs, file, &before, foreign, err);
 	if (err == -ESTALE)
-		fs_file_drop_refused(fs, file);
+		drop_refused(fs, file);
 	fs_file_end_commit(fs, file);
 	return err;
 }

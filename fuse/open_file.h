@@ -174,12 +174,6 @@ void fs_file_end_commit(struct fs *fs, struct fs_file *file);
 void fs_file_hold(struct fs *fs, struct fs_file *file);
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 
-/*
- * Reverts to the stored version once every writer was told that its changes
- * contradict that version, or are no whole array.
- */
-void fs_file_drop_refused(struct fs *fs, struct fs_file *file);
-
 /* Ends a revert: writers that wait for it begin. */
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 

@@ -147,7 +147,7 @@ static void revert(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
-	/* If the revert fails, there is no version to show. */
+	/* If the revert fails, the ticker tries again. */
 	if (b2f_file_revert(file->data))
 		return;
 	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));

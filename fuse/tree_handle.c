@@ -301,10 +301,9 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	 */
 	if (atomic_load(&frame->open.nwriters) > 1)
 		atomic_fetch_add(&frame->ndropped, 1);
-	/* If the revert fails, the frame is gone. */
-	if (b2f_file_revert(frame->open.data))
-		return;
-	atomic_store(&frame->ncommitted, n);
+	/* If the revert fails, the next commit or writer does it. */
+	if (!b2f_file_revert(frame->open.data))
+		atomic_store(&frame->ncommitted, n);
 	fs_open_frame_drop_cached(fs, frame);
 	(void)fs_file_take_foreign(fs, &frame->open);
 }

@@ -163,8 +163,6 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 		fs_bucket_node_doubt(fs->bucket, fs_object_of(handle->node));
 	if (n < 0 || !handle->file)
 		return 0;
-	if (fs_bucket_writer_is_half(fs, fs_object_of(handle->node)))
-		return -EIO;
 	return fs_bucket_writer_wait_dropped(fs, fs_object_of(handle->node))
 		       ? -EAGAIN
 		       : 0;

@@ -208,12 +208,13 @@ void b2f_file_discard(struct b2f_file *file);
 
 /*
  * After a refused commit (-ESTALE): drops all uncommitted changes, and goes on
- * with the version on disk.  A write of another thread meanwhile is either
- * dropped, too, or applied to that version. b2f_file_take_foreign() reports the
- * change.
+ * with the version on disk or, if that is gone, with the version that was
+ * opened.  A write of another thread meanwhile is either dropped, too, or
+ * applied to that version.  b2f_file_take_foreign() reports the change.
  *
- * Returns 0; or, with nothing dropped, B2F_ENOTFRAME (the frame is gone) or as
- * b2f_frame_open().
+ * Returns 0; or, with nothing dropped, as b2f_frame_open().  If an array was
+ * being written anew, its half is not read then (-EIO): the next commit or
+ * b2f_file_allow_write() drops it first, or returns -EIO.
  */
 B2F_MUST_CHECK
 int b2f_file_revert(struct b2f_file *file);
@@ -234,6 +235,8 @@ struct b2f_file_now {
 	bool in_doubt;
 	/* There is something to commit. */
 	bool dirty;
+	/* The file has half an array, which b2f_file_revert() could not drop. */
+	bool half;
 	/* The file was written to since the last commit, at @mtime. */
 	bool has_mtime;
 	struct timespec mtime;

@@ -105,6 +105,17 @@ int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w)
 	return err;
 }
 
+static bool may_write(struct b2f_file *file)
+{
+	bool may;
+
+	pthread_mutex_lock(&file->lock);
+	may = file->writer && file->writer->txn &&
+	      file->writer->anew != B2F_ANEW_HALF;
+	pthread_mutex_unlock(&file->lock);
+	return may;
+}
+
 int b2f_file_allow_write(struct b2f_file *file,
 			 const struct b2f_write_options *options)
 {
@@ -112,10 +123,11 @@ int b2f_file_allow_write(struct b2f_file *file,
 	int err = 0;
 
 	/* Do not wait for a commit under way. */
-	if (b2f_file_is_writable(file))
+	if (may_write(file))
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);
-	if (b2f_file_is_writable(file))
+	err = b2f_writer_drop_half(file);
+	if (err || b2f_file_is_writable(file))
 		goto out;
 	w = file->writer;
 	if (!w)

@@ -107,7 +107,7 @@ static int become_zeros(struct b2f_file *file)
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	w->anew = true;
+	w->anew = B2F_ANEW_BEGUN;
 	w->array_nbytes = end;
 	pthread_mutex_unlock(&file->lock);
 	err = b2f_shape_array.zero(file, layout->head_len, end);
@@ -175,7 +175,7 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 	if (n < 0)
 		return n;
 	pthread_mutex_lock(&file->lock);
-	w->anew = true;
+	w->anew = B2F_ANEW_BEGUN;
 	b2f_writer_note(w);
 	pthread_mutex_unlock(&file->lock);
 	return n;
@@ -225,7 +225,7 @@ int b2f_file_end_anew(struct b2f_file *file, bool may_be_zeros)
 		if (w->array_nbytes == 0 && may_be_zeros)
 			w->array_nbytes = whole_of(file);
 		if (b2f_file_size_locked(file) == whole_of(file))
-			w->anew = false;
+			w->anew = B2F_ANEW_NOT;
 		else
 			err = -EPERM;
 	}

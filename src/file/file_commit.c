@@ -414,20 +414,22 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 /* Is an array being written anew?  The commit_lock is held. */
 static bool is_anew(struct b2f_file *file)
 {
-	bool anew;
+	bool is;
 
 	pthread_mutex_lock(&file->lock);
-	anew = file->writer->anew;
+	is = file->writer->anew == B2F_ANEW_BEGUN;
 	pthread_mutex_unlock(&file->lock);
-	return anew;
+	return is;
 }
 
 /* The commit_lock is held. */
 static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 			 uint64_t until_ns)
 {
-	int err = is_anew(file) ? -EBUSY : commit_until(file, how, until_ns);
+	int err = is_anew(file) ? -EBUSY : b2f_writer_drop_half(file);
 
+	if (!err)
+		err = commit_until(file, how, until_ns);
 	tell_locked(file, err == -EAGAIN);
 	b2f_writer_delete_dead(file, B2F_DELETE_DUE);
 	return err;

@@ -47,7 +47,8 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	if (w && !w->anew && !(w->txn && is_under_way(file))) {
+	if (w && w->anew != B2F_ANEW_BEGUN &&
+	    !(w->txn && is_under_way(file))) {
 		since = w->dirty_since_ns;
 		undurable = b2f_durability_since_ns(w->durability);
 	}
@@ -71,7 +72,7 @@ void b2f_file_discard(struct b2f_file *file)
 		b2f_record_remove_from(w, 0);
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
-		w->anew = false;
+		w->anew = B2F_ANEW_NOT;
 	}
 	pthread_mutex_unlock(&file->lock);
 }
@@ -93,6 +94,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		out->cbytes = w->txn->header.cbytes;
 		out->stamp = b2f_txn_stamp(w->txn);
 		out->dirty = w->dirty_since_ns != 0;
+		out->half = w->anew == B2F_ANEW_HALF;
 		out->mtime = w->mtime;
 		out->has_mtime = w->has_mtime;
 	}

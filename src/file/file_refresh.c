@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_refresh.c - notices changes of the index by other programs */
+#include "b2frame/error.h"
+#include "base/log_line.h"
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/frame_still.h"
@@ -239,6 +241,58 @@ int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
 	return err;
 }
 
+/* There is no version to go back to. */
+static void drop_changes(struct b2f_file *file)
+{
+	b2f_file_discard(file);
+	pthread_mutex_lock(&file->lock);
+	file->has_foreign = true;
+	pthread_mutex_unlock(&file->lock);
+}
+
+/* Half an array that cannot be dropped now is no longer read. */
+static void keep_half(struct b2f_file *file, int err)
+{
+	struct b2f_writer *w = file->writer;
+	bool tells;
+
+	pthread_mutex_lock(&file->lock);
+	tells = w->anew == B2F_ANEW_BEGUN;
+	if (tells)
+		w->anew = B2F_ANEW_HALF;
+	pthread_mutex_unlock(&file->lock);
+	if (tells)
+		b2f_log(file->frame->log, B2F_LOG_ERROR,
+			"%s: half an array was written, and the stored one "
+			"cannot be opened yet: %s",
+			file->frame->label, b2f_strerror(err));
+}
+
+/* The commit_lock is held. */
+static int revert(struct b2f_file *file, uint32_t wait_ms)
+{
+	int err = refresh(file, wait_ms, true);
+
+	if (err == -ENOENT || err == B2F_ENOTFRAME) {
+		drop_changes(file);
+		err = 0;
+	}
+	if (err)
+		keep_half(file, err);
+	return err;
+}
+
+int b2f_writer_drop_half(struct b2f_file *file)
+{
+	const struct b2f_writer *w = b2f_writer_of(file);
+	bool is_half;
+
+	pthread_mutex_lock(&file->lock);
+	is_half = w && w->anew == B2F_ANEW_HALF;
+	pthread_mutex_unlock(&file->lock);
+	return is_half && revert(file, 0) ? -EIO : 0;
+}
+
 int b2f_file_revert(struct b2f_file *file)
 {
 	int err;
@@ -246,7 +300,7 @@ int b2f_file_revert(struct b2f_file *file)
 	if (!b2f_writer_of(file))
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);
-	err = refresh(file, B2F_TURN_WAIT_MS, true);
+	err = revert(file, B2F_TURN_WAIT_MS);
 	pthread_mutex_unlock(&file->commit_lock);
 	return err;
 }

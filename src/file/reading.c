@@ -30,6 +30,7 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 		.version = file->version,
 		.cache_id = file->cache_id,
 		.size = b2f_file_size_locked(file),
+		.is_half = w && w->anew == B2F_ANEW_HALF,
 		.writer = w,
 	};
 	pthread_mutex_unlock(&file->lock);
@@ -210,9 +211,9 @@ int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 
 	for (int i = 0; i < TRIES; i++) {
 		b2f_reading_begin(file, &r);
-		n = fn(arg, &r);
+		n = r.is_half ? -EIO : fn(arg, &r);
 		b2f_reading_end(&r);
-		if (n >= 0)
+		if (n >= 0 || r.is_half)
 			break;
 		/* Not if the file was moved while it was read. */
 		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {

@@ -27,6 +27,8 @@ struct b2f_reading {
 	bool in_order;
 	/* The thread has a loan of the cache for decoding (run/cache.h). */
 	bool has_loan;
+	/* The file has half an array, which is not to be read. */
+	bool is_half;
 	/* Writer whose gate is held; NULL if the file was never writable. */
 	struct b2f_writer *writer;
 };

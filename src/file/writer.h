@@ -24,6 +24,17 @@
 /* Does a file begin like a .npy file? */
 enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
 
+enum b2f_anew {
+	B2F_ANEW_NOT,
+	/* An array is being written anew: there are no commits meanwhile. */
+	B2F_ANEW_BEGUN,
+	/*
+	 * That was given up, but the stored array could not be opened: the half
+	 * is not read, and the next commit or writer drops it first.
+	 */
+	B2F_ANEW_HALF,
+};
+
 struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t write_lock;
@@ -72,8 +83,7 @@ struct b2f_writer {
 	 * a .npy file or anew.
 	 */
 	uint64_t array_nbytes;
-	/* An array is being written anew: there are no commits meanwhile. */
-	bool anew;
+	enum b2f_anew anew;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* Time of the last write since the last commit, if there was one. */
@@ -157,6 +167,13 @@ void b2f_writer_end_readers(struct b2f_file *file);
 
 /* Waits until no record is BUSY; gives up the lock meanwhile, too. */
 void b2f_writer_wait_idle(struct b2f_file *file);
+
+/*
+ * file_refresh.c: drops half an array, if there is one.  The commit_lock is
+ * held.  Returns 0 or -EIO.
+ */
+B2F_MUST_CHECK
+int b2f_writer_drop_half(struct b2f_file *file);
 
 /* Notes a change that has to be committed.  The file is locked. */
 void b2f_writer_note(struct b2f_writer *w);

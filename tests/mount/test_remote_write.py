@@ -129,7 +129,7 @@ def test_half_an_array_goes_once_the_server_is_back():
             os.write(fd, new[:1000])
             way.fault = lambda _: drop
             assert error_of(os.close, fd) == errno.EPERM
-            mount.wait_for_log("not dropped yet")
+            mount.wait_for_log("half an array was written")
             wait_until(lambda: error_of(read, "mnt/a") != 0, "it is not shown")
             assert error_of(os.open, "mnt/a", os.O_WRONLY) != 0
             way.fault = None

@@ -5,6 +5,7 @@ import errno
 import itertools
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import time
@@ -127,6 +128,46 @@ def test_an_array_that_is_not_saved_whole_stays():
                 assert error_of(f.close) == errno.EPERM, n
                 wait_until(lambda: np.array_equal(np.load("mnt/a.npy"), first),
                            "the array before")
+
+
+def write_half(m, fd, raw):
+    """Ends the save of @raw half-way, while the daemon can open no file."""
+    limit = resource.prlimit(m.pid, resource.RLIMIT_NOFILE)
+    os.write(fd, raw[:len(raw) // 2])
+    resource.prlimit(m.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+    assert error_of(os.close, fd) == errno.EPERM
+    return lambda: resource.prlimit(m.pid, resource.RLIMIT_NOFILE, limit)
+
+
+def test_half_an_array_goes_once_the_stored_one_can_be_opened():
+    first = np.arange(3000).reshape(60, 50)
+    second = (first * 3 + 1).tobytes()
+    os.mkdir("src")
+    stored = {"a": False, "c": True}
+    for name, contiguous in stored.items():
+        make_stored(f"src/{name}.b2nd", first, contiguous)
+    with Mount("src", "mnt", "-o", "commit=1") as m:
+        for name in stored:
+            path = f"mnt/{name}"
+            reader = os.open(path, os.O_RDONLY)
+            fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+            restore = write_half(m, fd, second)
+            m.wait_for_log("half an array was written")
+            wait_until(lambda: error_of(os.pread, reader, 99, 0) == errno.EIO,
+                       "half an array is not read")
+            restore()
+            wait_until(lambda: error_of(os.pread, reader, 99, 0) == 0,
+                       "the ticker drops it")
+            assert os.pread(reader, 1 << 20, 0) == first.tobytes()
+            # The next writer drops it, too.
+            fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+            write_half(m, fd, second)()
+            with open(path, "wb") as f:
+                f.write(second)
+            assert os.pread(reader, 1 << 20, 0) == second
+            os.close(reader)
+    for name in stored:
+        assert blosc2.open(f"src/{name}.b2nd")[:].tobytes() == second
 
 
 def test_another_writer_is_told_of_what_is_dropped():
