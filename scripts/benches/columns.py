@@ -234,6 +234,16 @@ class NameCeiling(Mounted):
                 lambda: contextlib.nullcontext(mount), data)
 
 
+class PackingNameCeiling(NameCeiling):
+    """The same, with each file compressed with libzstd into a file."""
+    name = "FUSE, and zstd to files"
+
+    def command(self, data, build, mountpoint):
+        packed = data.plain / "packed"
+        packed.mkdir(exist_ok=True)
+        return [build / "name_ceiling", "-z", packed, mountpoint]
+
+
 class Passthrough(work.Files):
     name = "FUSE passthrough"
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from columns import (Bindfs, BlockBytes, Blosc2, Bloscfs, Btrfs, Ceiling,
                      Contiguous, Ext4, Gocryptfs, IndexAnew, Made,
-                     NameCeiling, PackingCeiling, Passthrough, Squashfuse)
+                     NameCeiling, PackingCeiling, PackingNameCeiling,
+                     Passthrough, Squashfuse)
 from data import CORES, MIB
 from report import TIMES, value_of
 
@@ -36,7 +37,7 @@ SQUASHFUSE, BTRFS, BINDFS, GOCRYPTFS = (Squashfuse(), Btrfs(), Bindfs(),
 PEERS = [SQUASHFUSE, BTRFS]
 # Each call through these mounts reaches the files of one directory.
 LAYERS = [PLAIN, OURS, BINDFS, GOCRYPTFS]
-NAMES = NameCeiling()
+NAMES, PACKED_NAMES = NameCeiling(), PackingNameCeiling()
 
 # Bytes, files of "names" and "tar", chunks: (--tiny, front, quick, full)
 TINY, FRONT, QUICK, FULL = range(4)
@@ -231,10 +232,11 @@ ROWS = [
         opens=True, size=(100, 20000, 2000, 100000)),
     opened("small"), opened("sparse"),
     row("untar-floats", "tar x of files of 4 KiB, floats", "untar",
-        "tar-medium", "", FRESH, [*LAYERS, NAMES, BTRFS],
+        "tar-medium", "", FRESH, [*LAYERS, NAMES, PACKED_NAMES, BTRFS],
         [(OURS, BINDFS, 0.5)], "s"),
     row("untar-text", "tar x of files of 4 KiB, text", "untar", "tar-text", "",
-        FRESH, [*LAYERS, NAMES, BTRFS], [(OURS, BINDFS, 0.5)], "s"),
+        FRESH, [*LAYERS, NAMES, PACKED_NAMES, BTRFS],
+        [(OURS, BINDFS, 0.5)], "s"),
     row("clone", "git clone of this repository", "clone", "new-walk", "",
         FRESH, LAYERS, [(OURS, GOCRYPTFS, 1)], "s", size=MIB),
     row("pgbench", f"pgbench, {CORES} cores, 1,000 transactions", "pgbench",

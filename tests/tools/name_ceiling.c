@@ -2,7 +2,12 @@
 /*
  * name_ceiling.c - names in memory: what FUSE itself costs to make small files
  *
- *   name_ceiling MOUNTPOINT
+ *   name_ceiling [-z DIRECTORY] MOUNTPOINT
+ *
+ *   -z DIRECTORY  each new file is also made in DIRECTORY, gets owner, mode and
+ *                 times there, and at its close its bytes, compressed with zstd
+ *                 (level 3): what any filesystem has to do that keeps each small
+ *                 file compressed in a file
  *
  * Stays in the foreground.  Files and directories can be made, listed and
  * removed; of a file its size and mode are kept, and its bytes are dropped.
@@ -11,6 +16,7 @@
  */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
+#include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,8 +26,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
 
 #define NBUCKETS (1u << 18)
+
+/* As bloscfs encodes a chunk when no other waits. */
+#define LEVEL 3
+
+/* The directory of -z, or -1. */
+static int stored_fd = -1;
+
+/* The stored file of an open file, and its bytes that are not yet there. */
+struct stored {
+	int fd;
+	char *bytes;
+	size_t size;
+};
 
 struct node {
 	struct stat st;
@@ -30,6 +51,7 @@ struct node {
 	struct node *next;
 	/* The others of its directory; of a directory, the ends of its list. */
 	struct node *before, *after, *first, *last;
+	struct stored stored;
 	char name[];
 };
 
@@ -94,6 +116,75 @@ static int take_away(struct node *parent, const char *name)
 	return 0;
 }
 
+static void check(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	abort();
+}
+
+/* Makes the stored file of @node; names are unique by its address. */
+static void begin_stored(struct node *node, const struct fuse_ctx *ctx)
+{
+	char name[300];
+
+	if (stored_fd < 0)
+		return;
+	snprintf(name, sizeof(name), "%.200s-%p", node->name, (void *)node);
+	node->stored.fd = openat(stored_fd, name,
+				 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	check(node->stored.fd >= 0, name);
+	check(!fchown(node->stored.fd, ctx->uid, ctx->gid), name);
+	check(!fchmod(node->stored.fd, node->st.st_mode & 07777), name);
+}
+
+static void keep_bytes(struct stored *s, const char *buf, size_t size,
+		       size_t off)
+{
+	if (off + size > s->size) {
+		s->bytes = realloc(s->bytes, off + size);
+		check(s->bytes, "write");
+		s->size = off + size;
+	}
+	memcpy(s->bytes + off, buf, size);
+}
+
+/* Gives the stored file the attributes that were set. */
+static void set_stored(struct stored *s, const struct stat *attr, int to_set)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, attr->st_mtim};
+
+	if (to_set & FUSE_SET_ATTR_MODE)
+		check(!fchmod(s->fd, attr->st_mode & 07777), "fchmod");
+	if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+		check(!fchown(s->fd, attr->st_uid, attr->st_gid), "fchown");
+	if (to_set & FUSE_SET_ATTR_MTIME)
+		check(!futimens(s->fd, times), "futimens");
+}
+
+/* Compresses the bytes into the stored file, which keeps its times. */
+static void put_stored(struct stored *s, const struct stat *st)
+{
+	static _Thread_local ZSTD_CCtx *context;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st->st_mtim};
+	size_t room = ZSTD_compressBound(s->size), n;
+	char *packed = malloc(room);
+
+	if (!context)
+		context = ZSTD_createCCtx();
+	check(packed && context, "put_stored");
+	n = ZSTD_compressCCtx(context, packed, room, s->bytes, s->size, LEVEL);
+	check(!ZSTD_isError(n), "zstd");
+	check(pwrite(s->fd, packed, n, 0) == (ssize_t)n, "pwrite");
+	if (st->st_mtim.tv_sec)
+		check(!futimens(s->fd, times), "futimens");
+	free(packed);
+	free(s->bytes);
+	s->bytes = NULL;
+	s->size = 0;
+}
+
 static struct fuse_entry_param entry(const struct node *node)
 {
 	return (struct fuse_entry_param){.ino = (fuse_ino_t)node->st.st_ino,
@@ -140,6 +231,8 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		st->st_size = attr->st_size;
 	if (to_set & FUSE_SET_ATTR_MTIME)
 		st->st_mtim = attr->st_mtim;
+	if (node_of(ino)->stored.fd > 0)
+		set_stored(&node_of(ino)->stored, st, to_set);
 	op_getattr(req, ino, fi);
 }
 
@@ -155,6 +248,8 @@ static void answer_made(fuse_req_t req, fuse_ino_t parent, const char *name,
 	if (node)
 		e = entry(node);
 	pthread_mutex_unlock(&lock);
+	if (node && fi)
+		begin_stored(node, fuse_req_ctx(req));
 	if (!node)
 		fuse_reply_err(req, EEXIST);
 	else if (fi)
@@ -190,19 +285,34 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf,
 {
 	struct stat *st = &node_of(ino)->st;
 
-	(void)buf;
 	(void)fi;
+	if (node_of(ino)->stored.fd > 0)
+		keep_bytes(&node_of(ino)->stored, buf, size, (size_t)off);
 	if (st->st_size < off + (off_t)size)
 		st->st_size = off + (off_t)size;
 	fuse_reply_write(req, size);
 }
 
-/* For flush and release: there is nothing to do, but a request. */
-static void op_nothing(fuse_req_t req, fuse_ino_t ino,
+/* Without -z there is nothing to do, but a request. */
+static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct node *node = node_of(ino);
+
+	(void)fi;
+	if (node->stored.size)
+		put_stored(&node->stored, &node->st);
+	fuse_reply_err(req, 0);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
-	(void)ino;
+	struct stored *s = &node_of(ino)->stored;
+
 	(void)fi;
+	if (s->fd > 0)
+		close(s->fd);
+	s->fd = 0;
 	fuse_reply_err(req, 0);
 }
 
@@ -261,8 +371,8 @@ static const struct fuse_lowlevel_ops ops = {
 	.unlink = op_unlink,
 	.rmdir = op_unlink,
 	.write = op_write,
-	.flush = op_nothing,
-	.release = op_nothing,
+	.flush = op_flush,
+	.release = op_release,
 	.getxattr = op_getxattr,
 	.opendir = op_opendir,
 	.readdir = op_readdir,
@@ -274,16 +384,21 @@ int main(int argc, char **argv)
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	struct fuse_session *session;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: name_ceiling MOUNTPOINT\n");
+	if (argc == 4 && !strcmp(argv[1], "-z")) {
+		stored_fd = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		check(stored_fd >= 0, argv[2]);
+	} else if (argc != 2) {
+		fprintf(stderr,
+			"usage: name_ceiling [-z DIRECTORY] MOUNTPOINT\n");
 		return 2;
 	}
+	umask(0);
 	if (fuse_opt_add_arg(&args, argv[0]) ||
 	    fuse_opt_add_arg(&args, "-odefault_permissions,allow_other"))
 		return 1;
 	session = fuse_session_new(&args, &ops, sizeof(ops), NULL);
 	if (!session || !config || fuse_set_signal_handlers(session) ||
-	    fuse_session_mount(session, argv[1]))
+	    fuse_session_mount(session, argv[argc - 1]))
 		return 1;
 	fuse_session_loop_mt(session, config);
 	fuse_session_unmount(session);
