@@ -459,6 +459,24 @@ struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
 	return out;
 }
 
+unsigned int fs_known_suffixes(struct fs_known *known, dev_t dev, ino_t ino,
+			       const char *stem)
+{
+	const struct fs_known_dir *dir;
+	char name[FS_NAME_SIZE];
+	unsigned int may = 0;
+
+	pthread_mutex_lock(&known->lock);
+	dir = known->events_fd < 0 ? NULL : find(known, dev, ino);
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++)
+		if (fs_suffix_join(stem, i, name) &&
+		    (!dir || dir->state != FS_KNOWN_KNOWN ||
+		     fs_name_set_has(&dir->names, fs_name_hash(name))))
+			may |= 1u << i;
+	pthread_mutex_unlock(&known->lock);
+	return may;
+}
+
 void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,
 			const char *name, uint64_t as_of)
 {

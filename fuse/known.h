@@ -111,6 +111,13 @@ struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
 				   const char *name);
 
 /*
+ * The suffixes with which @stem may exist, as the last fs_known_enter() knew:
+ * bit i for enum b2f_suffix i.
+ */
+unsigned int fs_known_suffixes(struct fs_known *known, dev_t dev, ino_t ino,
+			       const char *stem);
+
+/*
  * Marks @name as a frame shown by its stem, as found out since fs_known_look()
  * set @as_of.  Does nothing if the directory has changed
  * since, or has another entry with the stem.

@@ -22,6 +22,36 @@ static bool lacks(const struct fs_place *place, const char *name)
 	return known.is_known && !known.exists;
 }
 
+/* The names that @stem may have with a suffix, one after the other. */
+struct with_suffix {
+	const char *stem;
+	unsigned int may;
+	enum b2f_suffix next;
+	char name[FS_NAME_SIZE];
+};
+
+static struct with_suffix with_suffix(const struct fs_place *place,
+				      const char *stem)
+{
+	return (struct with_suffix){
+		.stem = stem,
+		.may = fs_known_suffixes(place->known, place->dev, place->ino,
+					 stem),
+	};
+}
+
+/* Sets @w->name to the next name; false: there are no more. */
+static bool next_name(struct with_suffix *w)
+{
+	while (w->next < B2F_SUFFIXES) {
+		enum b2f_suffix i = w->next++;
+
+		if (w->may >> i & 1 && fs_suffix_join(w->stem, i, w->name))
+			return true;
+	}
+	return false;
+}
+
 /* Returns 1 if @name exists in @place, 0 or an errno. */
 static int exists_at(const struct fs_place *place, const char *name)
 {
@@ -84,13 +114,12 @@ static int is_shown(const struct fs_place *place, const char *name)
 static int is_taken(const struct fs_place *place, const char *name,
 		    const char *stem)
 {
-	char other[FS_NAME_SIZE];
+	struct with_suffix other = with_suffix(place, stem);
 	int taken = is_shown(place, stem);
 
-	for (enum b2f_suffix i = 0; taken == 0 && i < B2F_SUFFIXES; i++) {
-		if (fs_suffix_join(stem, i, other) && strcmp(other, name) != 0)
-			taken = is_frame_at(place, other);
-	}
+	while (taken == 0 && next_name(&other))
+		if (strcmp(other.name, name) != 0)
+			taken = is_frame_at(place, other.name);
 	return taken;
 }
 
@@ -149,15 +178,13 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
 static int find_frame(const struct fs_place *place, const char *stem,
 		      struct fs_found *out)
 {
+	struct with_suffix at = with_suffix(place, stem);
 	struct fs_found found = {.probe = {.fd = -1}};
 	struct fs_probe probe;
-	char name[FS_NAME_SIZE];
 	int nframes = 0, err = 0;
 
-	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES && nframes < 2; i++) {
-		if (!fs_suffix_join(stem, i, name) || lacks(place, name))
-			continue;
-		err = fs_probe_open(place->tree, place->dirfd, name, &probe);
+	while (nframes < 2 && next_name(&at)) {
+		err = fs_probe_open(place->tree, place->dirfd, at.name, &probe);
 		if (err == -ENOENT)
 			continue;
 		if (err)
@@ -169,7 +196,7 @@ static int find_frame(const struct fs_place *place, const char *stem,
 		nframes++;
 		fs_probe_close(&found.probe);
 		found.probe = probe;
-		memcpy(found.name, name, sizeof(name));
+		memcpy(found.name, at.name, sizeof(at.name));
 	}
 	if (err && err != -ENOENT)
 		nframes = 0;
@@ -246,14 +273,14 @@ static int stays_shown(const struct fs_place *place, const char *name)
 static int count_frames(const struct fs_place *place, const char *stem,
 			const char *other)
 {
-	char name[FS_NAME_SIZE];
+	struct with_suffix at = with_suffix(place, stem);
 	int n = 0, is_frame;
 
-	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
-		if (!fs_suffix_join(stem, i, name) || is_going(place, name) ||
-		    (other && strcmp(other, name) == 0))
+	while (next_name(&at)) {
+		if (is_going(place, at.name) ||
+		    (other && strcmp(other, at.name) == 0))
 			continue;
-		is_frame = is_frame_at(place, name);
+		is_frame = is_frame_at(place, at.name);
 		if (is_frame < 0)
 			return is_frame;
 		n += is_frame;
