@@ -11,6 +11,7 @@
 #include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
+#include "chunk/encode_plan.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
@@ -117,6 +118,28 @@ static int make_header(struct convert *c)
 	return err ? b2f_frame_report(c->frame, err, &why) : 0;
 }
 
+/*
+ * C-Blosc2 reads wrong data from parts of chunks with the delta filter, so no
+ * new chunk has it; the header names what they have instead, because C-Blosc2
+ * appends chunks by the header.
+ */
+static int replace_delta(struct convert *c)
+{
+	struct b2f_frame_header *h = &c->header;
+	struct b2f_encode_plan plan;
+	struct b2f_why why = {""};
+	int err;
+
+	if (!b2f_pipeline_needs_ref(&h->pipeline))
+		return 0;
+	/* The filters depend on the size of the items alone. */
+	err = b2f_encode_plan_make(&c->how.options, h->typesize, &plan, &why);
+	if (err)
+		return b2f_frame_report(c->frame, err, &why);
+	h->pipeline = plan.pipeline;
+	return 0;
+}
+
 static int choose_settings(struct convert *c)
 {
 	const struct b2f_frame_header *old = &c->frame->header;
@@ -134,7 +157,7 @@ static int choose_settings(struct convert *c)
 	b2f_encode_options_of(c->frame, h, &c->how.options);
 	c->how.special = h->chunksize > 0;
 	c->how.same_items = h->typesize == old->typesize;
-	return 0;
+	return replace_delta(c);
 }
 
 /* Are the data cut into other chunks than before? */

@@ -56,6 +56,25 @@ def test_settings():
         remove("f")
 
 
+def test_delta_goes_from_the_header_too():
+    """C-Blosc2 encodes the chunks that it appends by the header."""
+    data = items(3 * CHUNK, 8)
+    for contiguous, (filters, want) in itertools.product(
+            (False, True), (([3], [1]), ([3, 1], [1]), ([2, 3], [2]))):
+        make("f", contiguous, data, typesize=8, chunksize=CHUNK,
+             filters=[blosc2.Filter(f) for f in filters])
+        recompress("--codec", "lz4", "f")
+        facts = check_frame("f", data)
+        assert [f["id"] for f in facts["filters"]] == want
+        stock = blosc2.open("f", mode="a")
+        stock.append_data(data[:CHUNK])
+        items_of_chunk = CHUNK // 8
+        for start in range(0, 4 * items_of_chunk, 999):
+            got = stock[start:start + 9]
+            assert got == (data + data[:CHUNK])[8 * start:8 * start + 72]
+        remove("f")
+
+
 def test_filters_of_wide_items():
     """For python-blosc2 filter parameters, and item sizes as such, are int8."""
     data = items(3 * CHUNK, 200)
