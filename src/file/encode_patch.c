@@ -78,11 +78,11 @@ static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		.raw = rec->base_raw,
 		.nbytes = rec->base_nbytes,
 	};
-	struct b2f_head *head;
+	struct b2f_head *head = NULL;
 	bool fits;
 	int err;
 
-	err = b2f_head_get(r, &src, &head);
+	err = b2f_head_get(r->file, r->frame, &src, &head);
 	if (err)
 		return err;
 	fits = b2f_chunk_write_may_patch(cw, &head->loaded->chunk,

@@ -42,7 +42,9 @@ void b2f_file_unref(struct b2f_file *file)
 	if (atomic_fetch_sub_explicit(&file->refs, 1, memory_order_acq_rel) !=
 	    1)
 		return;
-	b2f_writer_free(file->runtime, file->writer);
+	if (file->writer)
+		b2f_holes_close(file->runtime, file->writer);
+	b2f_writer_free(file->writer);
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
 	b2f_head_forget_all(file);
 	free(file->heads);

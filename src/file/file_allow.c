@@ -134,7 +134,7 @@ int b2f_file_allow_write(struct b2f_file *file,
 		w = b2f_writer_new(options, b2f_file_size(file) == 0);
 	err = w ? b2f_writer_allow(file, w) : -ENOMEM;
 	if (err && w != file->writer)
-		b2f_writer_free(file->runtime, w);
+		b2f_writer_free(w);
 out:
 	pthread_mutex_unlock(&file->commit_lock);
 	return err;

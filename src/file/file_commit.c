@@ -20,7 +20,6 @@
 #include "base/monotonic.h"
 #include "base/waiting.h"
 #include "file/change.h"
-#include "file/commit.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/relayout.h"

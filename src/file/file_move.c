@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_move.c - moves the frame of an open file to another place */
-#include "file/commit.h"
 #include "file/writer.h"
 #include "store/turn.h"
 

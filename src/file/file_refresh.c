@@ -4,9 +4,13 @@
 #include "base/log_line.h"
 #include "file/reading.h"
 #include "file/writer.h"
+#include "frame/frame_report.h"
 #include "frame/frame_still.h"
 #include "txn/txn_commit.h"
 #include "store/turn.h"
+
+/* Attempts of a reader while the frame changes under it. */
+#define TRIES 3
 
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
 {
@@ -305,6 +309,11 @@ int b2f_file_revert(struct b2f_file *file)
 	return err;
 }
 
+void b2f_file_stay(struct b2f_file *file)
+{
+	file->stays = true;
+}
+
 void b2f_file_catch_up(struct b2f_file *file)
 {
 	int err;
@@ -320,14 +329,88 @@ void b2f_file_catch_up(struct b2f_file *file)
 	pthread_mutex_unlock(&file->commit_lock);
 }
 
-void b2f_file_stay(struct b2f_file *file)
+/* Has the file another version of the frame by now? */
+static bool is_old(const struct b2f_reading *r)
 {
-	file->stays = true;
+	struct b2f_file *file = r->file;
+	bool old;
+
+	pthread_mutex_lock(&file->lock);
+	old = file->version != r->version || file->writer != r->writer;
+	pthread_mutex_unlock(&file->lock);
+	return old;
 }
 
-int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err)
+/*
+ * After a reader failed with @n because the frame changed: takes the lock of
+ * C-Blosc2, so that a program that writes faster than the reader reads has to
+ * wait.  Returns 0, @n if the store has no lock, or an errno: -EAGAIN if that
+ * program keeps the lock.
+ */
+static int64_t lock_out(struct b2f_file *file, int64_t n,
+			struct b2f_lock **turn)
 {
-	return has_changed(file) > 0 ? -ESTALE : err;
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_why why = {""};
+	int64_t err = 0;
+
+	if (!b2f_lock_has_place(frame->store))
+		err = n;
+	else if (!*turn && !frame->no_locking)
+		err = b2f_turn_share(frame->store, B2F_TURN_WAIT_MS, turn,
+				     &why);
+	if (err == -EAGAIN)
+		b2f_frame_report(frame, -EAGAIN, &why);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* Logs why all attempts have ended with -ESTALE. */
+static void tell_stale(struct b2f_file *file)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file);
+	struct b2f_frame_stamp now;
+	struct b2f_why why;
+	bool is_gone = b2f_store_stamp_index(frame->store, &now) == -ENOENT;
+
+	b2f_why_set(&why, -ESTALE, "%s",
+		    is_gone ? "another program has deleted or replaced the frame"
+			    : "another program keeps changing it");
+	b2f_frame_report(frame, -ESTALE, &why);
+	b2f_frame_close(frame);
+}
+
+int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
+{
+	struct b2f_lock *turn = NULL;
+	struct b2f_reading r;
+	int64_t n = 0, again;
+
+	for (int i = 0; i < TRIES; i++) {
+		b2f_reading_begin(file, &r);
+		n = r.is_half ? -EIO : fn(arg, &r);
+		b2f_reading_end(&r);
+		if (n >= 0 || r.is_half)
+			break;
+		/* Not if the file was moved while it was read. */
+		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {
+			n = has_changed(file) > 0 ? -ESTALE : n;
+			break;
+		}
+		again = n == -ESTALE ? lock_out(file, n, &turn) : n;
+		if (again == -EAGAIN) {
+			n = again;
+			break;
+		}
+		if (!is_old(&r) && n != -ENOMEM)
+			b2f_file_catch_up(file);
+		if (!is_old(&r) && again)
+			break;
+	}
+	b2f_lock_close(turn);
+	if (n == -ESTALE)
+		tell_stale(file);
+	return n;
 }
 
 /* Keeps our change of attributes from looking foreign.  Locked. */

@@ -54,7 +54,7 @@ static int64_t seek_kind(void *arg, struct b2f_reading *r)
 static int64_t seek(struct b2f_file *file, uint64_t off, bool hole)
 {
 	struct seek s = {.off = off, .hole = hole};
-	int64_t pos = b2f_reading_run(file, seek_kind, &s);
+	int64_t pos = b2f_file_retry(file, seek_kind, &s);
 
 	if (off >= s.size || (!hole && pos == (int64_t)s.size))
 		return -ENXIO;

@@ -14,8 +14,8 @@
  *   file           an open file: its life and its version of the frame
  *   file_now       what can be told of a file that is being written to
  *   file_allow     a file becomes one that can be written to
- *   file_refresh   changes of the index that are no commits of ours
  *   reading        one reader: where the bytes come from
+ *   file_refresh   changes of the index that are no commits of ours
  *   gather*        a range of an array that is not stored in C order
  *   stream         decodes ahead of a reader
  *   file_view, file_seek, slice             what readers call
@@ -134,9 +134,21 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 void b2f_file_catch_up(struct b2f_file *file);
 
 /*
- * Returns the error of reads of a @file that stays: -ESTALE if the frame has
- * changed on disk, else @err.
+ * Drops half an array, if there is one.  The commit_lock is held.  Returns 0 or
+ * -EIO.
  */
-int64_t b2f_file_stay_error(struct b2f_file *file, int64_t err);
+B2F_MUST_CHECK
+int b2f_writer_drop_half(struct b2f_file *file);
+
+struct b2f_reading;
+
+/* Reads with @r.  Returns a negative errno if it failed. */
+typedef int64_t b2f_reading_fn(void *arg, struct b2f_reading *r);
+
+/*
+ * Calls @fn with @arg and a reading of @file; again, a few times, if it fails
+ * because another program changes the frame.  Returns the last result of @fn.
+ */
+int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg);
 
 #endif

@@ -128,7 +128,8 @@ static int cut_piece(struct batch *b, uint64_t off, uint64_t size,
 		out->size = (uint32_t)b2f_min_u64(out->size, ZEROS_SIZE);
 		return 0;
 	}
-	err = b2f_head_next(b->reading, &src, &b->last);
+	err = b2f_head_get(b->reading->file, b->reading->frame, &src,
+			   &b->last);
 	if (err)
 		return err;
 	b2f_head_ref(b->last);
@@ -145,30 +146,6 @@ static bool is_large(const struct piece *p)
 {
 	return p->head &&
 	       p->head->loaded->chunk.unit_size > B2F_CACHE_LARGE;
-}
-
-static int batch_cut(struct batch *b, uint64_t off, uint64_t size)
-{
-	int err = 0;
-
-	while (size > 0 && b->n < BATCH && !b->is_large && !err) {
-		struct piece *p = &b->pieces[b->n];
-
-		*p = (struct piece){0};
-		err = cut_piece(b, off, size, p);
-		if (err)
-			break;
-		b->is_large = is_large(p);
-		if (b->is_large && b->n > 0) {
-			b2f_head_put(p->head);
-			break;
-		}
-		b->n++;
-		b->nbytes += p->size;
-		off += p->size;
-		size -= p->size;
-	}
-	return err;
 }
 
 static int pin_missing(void *arg, size_t i)
@@ -209,10 +186,26 @@ static int batch_pin(struct batch *b)
 /* Cuts and pins the first pieces of [@off, @off + @size), a batch at most. */
 static int batch_get(struct batch *b, uint64_t off, uint64_t size)
 {
-	int err;
+	int err = 0;
 
 	b->off = off;
-	err = batch_cut(b, off, size);
+	while (size > 0 && b->n < BATCH && !b->is_large && !err) {
+		struct piece *p = &b->pieces[b->n];
+
+		*p = (struct piece){0};
+		err = cut_piece(b, off, size, p);
+		if (err)
+			break;
+		b->is_large = is_large(p);
+		if (b->is_large && b->n > 0) {
+			b2f_head_put(p->head);
+			break;
+		}
+		b->n++;
+		b->nbytes += p->size;
+		off += p->size;
+		size -= p->size;
+	}
 	if (!err)
 		err = batch_pin(b);
 	if (err)
@@ -306,7 +299,7 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 	q->off = off;
 	q->size = size > SSIZE_MAX ? SSIZE_MAX : size;
 	q->buf = buf;
-	n = b2f_reading_run(file, copy_request, q);
+	n = b2f_file_retry(file, copy_request, q);
 	free(q);
 	return n;
 }
@@ -398,7 +391,7 @@ ssize_t b2f_file_view(struct b2f_file *file, struct b2f_stream *stream,
 	pins->stream = stream;
 	pins->off = off;
 	pins->size = size;
-	n = b2f_reading_run(file, pin_range, pins);
+	n = b2f_file_retry(file, pin_range, pins);
 	if (n < 0) {
 		free(pins);
 		return n;

@@ -49,7 +49,8 @@ static int pin_unit(struct segment *s, const struct b2f_source *src,
 	uint32_t in = (uint32_t)(off - src->span.start);
 	const struct b2f_chunk *chunk;
 	uint32_t unit, from;
-	int err = b2f_head_next(s->reading, src, &s->head);
+	int err = b2f_head_get(s->reading->file, s->reading->frame, src,
+			       &s->head);
 
 	if (err)
 		return err;

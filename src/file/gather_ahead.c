@@ -46,7 +46,7 @@ static void decode_block(const struct b2f_reading *r,
 		return;
 	b2f_record_unref(src.record);
 	if (src.record || src.is_zeros || src.size < cell->block_nbytes ||
-	    b2f_head_get(r, &src, &head))
+	    b2f_head_get(r->file, r->frame, &src, &head))
 		return;
 	chunk = &head->loaded->chunk;
 	unit = (uint32_t)(cell->block_off / chunk->unit_size);

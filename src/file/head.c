@@ -10,8 +10,8 @@
 
 #include "base/checked.h"
 #include "base/waiting.h"
+#include "file/head.h"
 #include "file/stream.h"
-#include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
 
 /* Stored bytes of the heads of one file that are kept. */
@@ -187,10 +187,13 @@ static struct b2f_head **slot_of(struct b2f_file *file, uint64_t nchunk)
 	return &file->heads[nchunk % file->nheads];
 }
 
-static bool is_of(const struct b2f_head *head, const struct b2f_source *src)
+/* Is @head (or NULL) the head of @src in @frame? */
+static bool is_of(const struct b2f_head *head, const struct b2f_frame *frame,
+		  const struct b2f_source *src)
 {
-	return head && head->nchunk == src->span.nchunk &&
-	       head->raw == src->raw && head->nbytes == src->nbytes;
+	return head && head->frame == frame &&
+	       head->nchunk == src->span.nchunk && head->raw == src->raw &&
+	       head->nbytes == src->nbytes;
 }
 
 /* Empties @slot; the caller drops its reference without the lock.  Locked. */
@@ -216,54 +219,28 @@ void b2f_head_forget_all(struct b2f_file *file)
 	b2f_head_close_all(file->runtime, file);
 }
 
-static int load(const struct b2f_reading *r, const struct b2f_source *src,
-		struct b2f_object *object, struct b2f_loaded **out)
+/* What to load of @src, of which the file last had units of @unit bytes, or 0. */
+static struct b2f_frame_want want_of(const struct b2f_frame *frame,
+				     const struct b2f_source *src,
+				     uint32_t unit)
 {
-	uint32_t unit = atomic_load(&r->file->last_unit);
 	struct b2f_frame_want want = {
 		.nchunk = src->span.nchunk,
 		.raw = src->raw,
 		.nbytes = src->nbytes,
 	};
-	int err;
 
 	/* Not for a sequential reader, which reads the whole chunk at once. */
-	if (!r->in_order && unit > 0 && src->size > 0 &&
+	if (!src->in_order && unit > 0 && src->size > 0 &&
 	    src->size <= src->nbytes) {
 		want.start = (src->nbytes - src->size) / unit * unit;
 		want.end = b2f_min_u64(want.start + unit, want.nbytes);
 	}
 	/* A first read, from a chunk's begin: more are likely. */
 	if (unit == 0 && src->size == src->nbytes &&
-	    src->nbytes <= FIRST_MAX && b2f_frame_is_far(r->frame))
+	    src->nbytes <= FIRST_MAX && b2f_frame_is_far(frame))
 		want.end = want.nbytes;
-	/* Fetch the whole chunk, unless that has begun already. */
-	if (r->in_order && src->nbytes <= B2F_STREAM_WHOLE_MAX)
-		b2f_frame_prefetch(r->frame, src->raw, src->nbytes);
-	err = b2f_frame_load_head(r->frame, &want, object, out);
-	if (!err)
-		atomic_store(&r->file->last_unit, (*out)->chunk.unit_size);
-	return err;
-}
-
-/* A head that this thread is about to load, in the table.  Locked. */
-static struct b2f_head *new_head(const struct b2f_reading *r,
-				 const struct b2f_source *src)
-{
-	struct b2f_head *head = calloc(1, sizeof(*head));
-
-	if (!head)
-		return NULL;
-	/* One for the table, and one for the caller. */
-	atomic_init(&head->refs, 2);
-	head->file = r->file;
-	head->frame = b2f_frame_ref(r->frame);
-	head->nchunk = src->span.nchunk;
-	head->raw = src->raw;
-	head->nbytes = src->nbytes;
-	head->is_loading = true;
-	*slot_of(r->file, head->nchunk) = head;
-	return head;
+	return want;
 }
 
 /*
@@ -294,84 +271,111 @@ static void publish(struct b2f_head *head, struct b2f_loaded *loaded, int err)
 	b2f_head_put(old);
 }
 
-static int load_new(const struct b2f_reading *r, const struct b2f_source *src,
-		    struct b2f_head *head)
+/* Loads the new @head of @src. */
+static int load(struct b2f_head *head, const struct b2f_source *src)
 {
-	struct b2f_runtime *runtime = r->file->runtime;
+	struct b2f_file *file = head->file;
+	struct b2f_frame_want want =
+		want_of(head->frame, src, atomic_load(&file->last_unit));
 	struct b2f_loaded *loaded = NULL;
-	struct b2f_object object;
+	struct b2f_object object = {.fd = -1};
 	int err;
 
-	err = load(r, src, &object, &loaded);
-	if (stop(runtime, err))
-		err = load(r, src, &object, &loaded);
-	publish(head, loaded, err);
-	if (!err && object.store) {
-		keep_open(&runtime->open_chunks, head, &object);
+	/* Fetch the whole chunk, unless that has begun already. */
+	if (src->in_order && src->nbytes <= B2F_STREAM_WHOLE_MAX)
+		b2f_frame_prefetch(head->frame, src->raw, src->nbytes);
+	err = b2f_frame_load_want(head->frame, &want, B2F_LOAD_HEAD, &object,
+				  &loaded);
+	if (stop(file->runtime, err))
+		err = b2f_frame_load_want(head->frame, &want, B2F_LOAD_HEAD,
+					  &object, &loaded);
+	if (!err)
+		atomic_store(&file->last_unit, loaded->chunk.unit_size);
+	if (object.store) {
+		keep_open(&file->runtime->open_chunks, head, &object);
 		b2f_head_close(head, &head->object);
 	}
+	publish(head, loaded, err);
 	return err;
 }
 
-/* Like b2f_head_get(); sets *@waited if another thread loads the head. */
-static int get(const struct b2f_reading *r, const struct b2f_source *src,
-	       struct b2f_head **out, bool *waited)
+/* A head that this thread is about to load, in the table.  Locked. */
+static struct b2f_head *new_head(struct b2f_file *file, struct b2f_frame *frame,
+				 const struct b2f_source *src)
 {
-	struct b2f_open_chunks *open = &r->file->runtime->open_chunks;
-	struct b2f_head **slot = slot_of(r->file, src->span.nchunk);
-	struct b2f_head *old = NULL, *head;
-	bool is_new;
+	struct b2f_head *head = calloc(1, sizeof(*head));
+
+	if (!head)
+		return NULL;
+	/* One for the table, and one for the caller. */
+	atomic_init(&head->refs, 2);
+	head->file = file;
+	head->frame = b2f_frame_ref(frame);
+	head->nchunk = src->span.nchunk;
+	head->raw = src->raw;
+	head->nbytes = src->nbytes;
+	head->is_loading = true;
+	*slot_of(file, head->nchunk) = head;
+	return head;
+}
+
+/* Waits until another thread has loaded @head.  Locked. */
+static int wait_loaded(struct b2f_open_chunks *open, struct b2f_head *head)
+{
+	while (head->is_loading)
+		if (!b2f_waiting_wait(&open->loaded, &open->lock))
+			return -EINTR;
+	return head->err;
+}
+
+/*
+ * Pins the head of @src, in the table or, if *@is_new, to be loaded.  After an
+ * error of another thread's load *@out is to be given back, too.
+ */
+static int pin(struct b2f_file *file, struct b2f_frame *frame,
+	       const struct b2f_source *src, struct b2f_head **out,
+	       bool *is_new)
+{
+	struct b2f_open_chunks *open = &file->runtime->open_chunks;
+	struct b2f_head **slot = slot_of(file, src->span.nchunk), *old = NULL;
 	int err = 0;
 
 	pthread_mutex_lock(&open->lock);
-	head = *slot;
-	is_new = !is_of(head, src) || head->frame != r->frame;
-	if (is_new) {
-		old = take_out(r->file, slot);
-		head = new_head(r, src);
+	*is_new = !is_of(*slot, frame, src);
+	if (*is_new) {
+		old = take_out(file, slot);
+		*out = new_head(file, frame, src);
+		err = *out ? 0 : -ENOMEM;
 	} else {
-		b2f_head_ref(head);
-		while (!err && head->is_loading) {
-			*waited = true;
-			if (!b2f_waiting_wait(&open->loaded, &open->lock))
-				err = -EINTR;
-		}
-		if (!err)
-			err = head->err;
+		*out = *slot;
+		b2f_head_ref(*out);
+		err = wait_loaded(open, *out);
 	}
 	pthread_mutex_unlock(&open->lock);
 	b2f_head_put(old);
-	if (!head)
-		return -ENOMEM;
-	if (is_new)
-		err = load_new(r, src, head);
-	if (err)
-		b2f_head_put(head);
-	else
-		*out = head;
 	return err;
 }
 
-int b2f_head_get(const struct b2f_reading *r, const struct b2f_source *src,
-		 struct b2f_head **out)
+int b2f_head_get(struct b2f_file *file, struct b2f_frame *frame,
+		 const struct b2f_source *src, struct b2f_head **head)
 {
-	bool waited;
+	struct b2f_head *found;
+	bool is_new;
 	int err;
 
-	do {
-		waited = false;
-		err = get(r, src, out, &waited);
-		/* The loading thread's request was cancelled, not this one. */
-	} while (err == -EINTR && waited && !b2f_patience_is_over());
-	return err;
-}
-
-int b2f_head_next(const struct b2f_reading *r, const struct b2f_source *src,
-		  struct b2f_head **head)
-{
-	if (is_of(*head, src))
+	if (is_of(*head, frame, src))
 		return 0;
 	b2f_head_put(*head);
 	*head = NULL;
-	return b2f_head_get(r, src, head);
+	do {
+		err = pin(file, frame, src, &found, &is_new);
+		if (!err && is_new)
+			err = load(found, src);
+		if (err)
+			b2f_head_put(found);
+		/* Perhaps only the request of the loading thread is over. */
+	} while (err == -EINTR && !is_new && !b2f_patience_is_over());
+	if (!err)
+		*head = found;
+	return err;
 }

@@ -6,12 +6,7 @@
 
 #include "base/checked.h"
 #include "file/writer.h"
-#include "frame/frame_report.h"
 #include "txn/txn.h"
-#include "store/turn.h"
-
-/* Attempts of a reader while the frame changes under it. */
-#define TRIES 3
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
@@ -136,7 +131,7 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	struct b2f_writer *w = r->writer;
 	bool in_txn = false, same = true;
 
-	*out = (struct b2f_source){0};
+	*out = (struct b2f_source){.in_order = r->in_order};
 	if (w) {
 		pthread_mutex_lock(&file->lock);
 		same = file->version == r->version;
@@ -152,97 +147,13 @@ int b2f_reading_find(const struct b2f_reading *r, uint64_t off,
 	return in_txn ? 0 : find_in_frame(r, off, out);
 }
 
-/* Has the file another version of the frame by now? */
-static bool is_old(const struct b2f_reading *r)
-{
-	struct b2f_file *file = r->file;
-	bool old;
-
-	pthread_mutex_lock(&file->lock);
-	old = file->version != r->version || file->writer != r->writer;
-	pthread_mutex_unlock(&file->lock);
-	return old;
-}
-
-/*
- * After a reader failed with @n because the frame changed: takes the lock of
- * C-Blosc2, so that a program that writes faster than the reader reads has to
- * wait.  Returns 0, @n if the store has no lock, or an errno: -EAGAIN if that
- * program keeps the lock.
- */
-static int64_t lock_out(struct b2f_file *file, int64_t n,
-			struct b2f_lock **turn)
-{
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	struct b2f_why why = {""};
-	int64_t err = 0;
-
-	if (!b2f_lock_has_place(frame->store))
-		err = n;
-	else if (!*turn && !frame->no_locking)
-		err = b2f_turn_share(frame->store, B2F_TURN_WAIT_MS, turn,
-				     &why);
-	if (err == -EAGAIN)
-		b2f_frame_report(frame, -EAGAIN, &why);
-	b2f_frame_close(frame);
-	return err;
-}
-
-/* Logs why all attempts have ended with -ESTALE. */
-static void tell_stale(struct b2f_file *file)
-{
-	struct b2f_frame *frame = b2f_file_frame_ref(file);
-	struct b2f_frame_stamp now;
-	struct b2f_why why;
-	bool is_gone = b2f_store_stamp_index(frame->store, &now) == -ENOENT;
-
-	b2f_why_set(&why, -ESTALE, "%s",
-		    is_gone ? "another program has deleted or replaced the frame"
-			    : "another program keeps changing it");
-	b2f_frame_report(frame, -ESTALE, &why);
-	b2f_frame_close(frame);
-}
-
-int64_t b2f_reading_run(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
-{
-	struct b2f_lock *turn = NULL;
-	struct b2f_reading r;
-	int64_t n = 0, again;
-
-	for (int i = 0; i < TRIES; i++) {
-		b2f_reading_begin(file, &r);
-		n = r.is_half ? -EIO : fn(arg, &r);
-		b2f_reading_end(&r);
-		if (n >= 0 || r.is_half)
-			break;
-		/* Not if the file was moved while it was read. */
-		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {
-			n = b2f_file_stay_error(file, n);
-			break;
-		}
-		again = n == -ESTALE ? lock_out(file, n, &turn) : n;
-		if (again == -EAGAIN) {
-			n = again;
-			break;
-		}
-		if (!is_old(&r) && n != -ENOMEM)
-			b2f_file_catch_up(file);
-		if (!is_old(&r) && again)
-			break;
-	}
-	b2f_lock_close(turn);
-	if (n == -ESTALE)
-		tell_stale(file);
-	return n;
-}
-
 /* Copies [@off, @off + @size) of the chunk @src, by way of the cache. */
 static int copy_source(const struct b2f_reading *r,
 		       const struct b2f_source *src, uint32_t off, uint8_t *buf,
 		       uint32_t size)
 {
-	struct b2f_head *head;
-	int err = b2f_head_get(r, src, &head);
+	struct b2f_head *head = NULL;
+	int err = b2f_head_get(r->file, r->frame, src, &head);
 
 	if (err)
 		return err;

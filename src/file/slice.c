@@ -105,14 +105,14 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 	struct slicing s = {.file = file, .slice = slice};
 	int err;
 
-	err = (int)b2f_reading_run(file, measure, &s);
+	err = (int)b2f_file_retry(file, measure, &s);
 	if (err || s.nitems == 0)
 		return err;
 	s.buf = malloc(b2f_min_u64(s.nitems, box_items(&s)) * s.itemsize);
 	if (!s.buf)
 		return -ENOMEM;
 	for (; s.item < s.nitems && !err; s.item += s.box.nitems) {
-		err = (int)b2f_reading_run(file, read_box, &s);
+		err = (int)b2f_file_retry(file, read_box, &s);
 		if (!err)
 			err = piece(arg, s.buf, s.box.nitems * s.itemsize);
 	}

@@ -58,7 +58,7 @@ static void decode_source(struct ahead *a, const struct b2f_reading *r,
 	const struct b2f_chunk *chunk;
 	uint32_t first, last;
 
-	if (b2f_head_get(r, src, &head))
+	if (b2f_head_get(r->file, r->frame, src, &head))
 		return;
 	chunk = &head->loaded->chunk;
 	first = (uint32_t)(a->start / chunk->unit_size);

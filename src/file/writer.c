@@ -51,11 +51,10 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 	return w;
 }
 
-void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w)
+void b2f_writer_free(struct b2f_writer *w)
 {
 	if (!w)
 		return;
-	b2f_holes_close(rt, w);
 	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->write_lock);
 	pthread_rwlock_destroy(&w->gate);

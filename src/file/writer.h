@@ -130,8 +130,8 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 B2F_MUST_CHECK
 int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w);
 
-/* Frees @w, which has no transaction and may be NULL. */
-void b2f_writer_free(struct b2f_runtime *rt, struct b2f_writer *w);
+/* Frees @w, which has no transaction and no holes, and may be NULL. */
+void b2f_writer_free(struct b2f_writer *w);
 
 /*
  * Ends writing to a file that its owner closes, so that others can write to the
@@ -158,6 +158,10 @@ static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
  */
 struct b2f_txn *b2f_writer_take_txn(struct b2f_file *file);
 
+/* file_commit.c: b2f_file_try_commit() with the commit_lock held. */
+B2F_MUST_CHECK
+int b2f_commit_now(struct b2f_file *file, enum b2f_commit_how how);
+
 /*
  * Waits until the readers of the version before, which may use its chunk files,
  * have ended, and closes these.  No lock of the file but commit_lock and
@@ -167,13 +171,6 @@ void b2f_writer_end_readers(struct b2f_file *file);
 
 /* Waits until no record is BUSY; gives up the lock meanwhile, too. */
 void b2f_writer_wait_idle(struct b2f_file *file);
-
-/*
- * file_refresh.c: drops half an array, if there is one.  The commit_lock is
- * held.  Returns 0 or -EIO.
- */
-B2F_MUST_CHECK
-int b2f_writer_drop_half(struct b2f_file *file);
 
 /* Notes a change that has to be committed.  The file is locked. */
 void b2f_writer_note(struct b2f_writer *w);

@@ -51,22 +51,27 @@ struct place {
 	const struct b2f_frame_want *want;
 };
 
-/* Opens the object of @l, and notes its id and stamp. */
+/*
+ * Opens the object of @l, and notes its id and stamp.  Close @out->object also
+ * after an error.
+ */
 static int find_place(const struct b2f_frame *frame, struct b2f_loaded *l,
 		      struct place *out, struct b2f_why *why)
 {
-	struct place place = {0};
 	int err;
 
 	/* The higher bits belong to transactions. */
 	l->object = (int64_t)(uint32_t)b2f_entry_of(l->raw).place;
-	err = b2f_object_open(frame->store, l->object, &place.object, why);
+	err = b2f_object_open(frame->store, l->object, &out->object, why);
 	if (err)
 		return err;
-	l->identity = place.object.identity;
-	place.stored = place.object.size;
-	*out = place;
-	return 0;
+	l->identity = out->object.identity;
+	out->stored = out->object.size;
+	return out->stored >= B2F_CHUNK_HEADER_MIN
+		       ? 0
+		       : b2f_why_set(why, B2F_ECORRUPT,
+				     "%llu bytes are too few for a chunk",
+				     (unsigned long long)out->stored);
 }
 
 /* Copies the @n bytes at @off of @place; reads them if @start lacks them. */
@@ -78,22 +83,6 @@ static int read_at(const struct place *place, uint64_t off, void *buf, size_t n,
 	if (n)
 		memcpy(buf, place->start + off, n);
 	return 0;
-}
-
-/* Reads the first bytes of a chunk: at least a header, at most @n. */
-static int read_start(const struct place *place, uint8_t *buf, size_t n,
-		      size_t *got, struct b2f_why *why)
-{
-	size_t size = b2f_min_u64(n, place->stored);
-	int err;
-
-	if (size < B2F_CHUNK_HEADER_MIN)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "%zu bytes are too few for a chunk", size);
-	err = b2f_object_read(&place->object, 0, buf, size, why);
-	if (!err)
-		*got = size;
-	return err;
 }
 
 /* How many bytes to have in memory, once the header is known. */
@@ -128,15 +117,15 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 	uint64_t guess = how == B2F_LOAD_ALL ? nbytes + HEAD_GUESS : HEAD_GUESS;
 	uint64_t room = b2f_min_u64(guess, place->stored);
 	struct b2f_chunk_header h;
-	uint8_t *buf = malloc(room ? room : 1), *more;
-	size_t got = 0, want = 0;
+	uint8_t *buf = malloc(room), *more;
+	size_t want = 0;
 	int err;
 
 	if (!buf)
 		return -ENOMEM;
-	err = read_start(place, buf, room, &got, why);
+	err = b2f_object_read(&place->object, 0, buf, room, why);
 	if (!err)
-		err = b2f_chunk_header_parse(buf, got, &h, why);
+		err = b2f_chunk_header_parse(buf, room, &h, why);
 	if (!err && h.nbytes != nbytes)
 		err = b2f_why_set(why, B2F_ECORRUPT,
 				  "the chunk has %u bytes, its frame says "
@@ -144,12 +133,12 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 				  h.nbytes, (unsigned long long)nbytes);
 	if (!err)
 		err = wanted_size(frame, &h, place, how, &want, why);
-	if (!err && want > got) {
+	if (!err && want > room) {
 		more = realloc(buf, want);
 		if (more)
 			buf = more;
-		err = more ? b2f_object_read(&place->object, got, buf + got,
-					     want - got, why)
+		err = more ? b2f_object_read(&place->object, room, buf + room,
+					     want - room, why)
 			   : -ENOMEM;
 	}
 	if (err) {
@@ -159,7 +148,7 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 	l->bytes = buf;
 	l->size = want;
 	place->start = buf;
-	place->nstart = b2f_max_u64(got, want);
+	place->nstart = b2f_max_u64(room, want);
 	return 0;
 }
 
@@ -356,30 +345,6 @@ static void ask_ahead(const struct b2f_frame *frame,
 				   mean + mean / 4 + EXPECT_MIN);
 }
 
-/* Leaves the open object in *@keep, if given, when more has to be read. */
-static int load_stored(struct b2f_frame *frame,
-		       const struct b2f_frame_want *want, enum b2f_load how,
-		       struct b2f_object *keep, struct b2f_loaded *l,
-		       struct b2f_why *why)
-{
-	struct place place = {0};
-	int err;
-
-	ask_ahead(frame, want, how);
-	err = find_place(frame, l, &place, why);
-	if (err)
-		return check_place(frame, &place, l, err, why);
-	place.want = want;
-	if (frame->header.sparse)
-		expect(&place, place.stored);
-	err = load_place(frame, &place, want->nbytes, how, l, why);
-	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
-		*keep = place.object;
-	else
-		b2f_object_close(&place.object);
-	return err;
-}
-
 /*
  * Reads the size from the header at @place, and whether there should be a seal.
  */
@@ -388,13 +353,12 @@ static int read_nbytes(const struct b2f_frame *frame, const struct place *place,
 		       struct b2f_why *why)
 {
 	uint8_t buf[B2F_CHUNK_HEADER_MAX], mark[B2F_SEAL_MARK_SIZE];
+	size_t n = b2f_min_u64(sizeof(buf), place->stored);
 	struct b2f_chunk_header h;
-	size_t got = 0;
-	int err;
+	int err = b2f_object_read(&place->object, 0, buf, n, why);
 
-	err = read_start(place, buf, sizeof(buf), &got, why);
 	if (!err)
-		err = b2f_chunk_header_parse(buf, got, &h, why);
+		err = b2f_chunk_header_parse(buf, n, &h, why);
 	if (!err && frame->header.sparse)
 		err = b2f_object_read(&place->object,
 				      place->stored - sizeof(mark), mark,
@@ -420,25 +384,22 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 		return -ENOMEM;
 	l->raw = b2f_entries_raw(&frame->entries, nchunk);
 	err = find_place(frame, l, &place, why);
-	if (err) {
-		err = check_place(frame, &place, l, err, why);
-		goto out;
-	}
 	/* A server is asked for the end, with the seal, at the same time. */
-	if (frame->store->ops->prefetch && place.stored > 0)
+	if (!err && frame->store->ops->prefetch)
 		b2f_object_expect(&place.object, place.stored - 1, 1);
-	err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal, why);
+	if (!err)
+		err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal,
+				  why);
 	err = check_place(frame, &place, l, err, why);
 	if (!err && has_seal)
 		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
 	b2f_object_close(&place.object);
+	b2f_loaded_free(l);
 	if (err)
-		goto out;
+		return err;
 	*out = nbytes;
 	*sealed = has_seal;
-out:
-	b2f_loaded_free(l);
-	return err;
+	return 0;
 }
 
 int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
@@ -449,45 +410,63 @@ int b2f_frame_load(struct b2f_frame *frame, uint64_t nchunk, uint64_t nbytes,
 				    nbytes, how, out);
 }
 
+/* Leaves the open object in *@keep, if given, when more has to be read. */
 static int load_once(struct b2f_frame *frame, const struct b2f_frame_want *want,
 		     enum b2f_load how, struct b2f_object *keep,
-		     struct b2f_loaded **out, struct b2f_why *why)
+		     struct b2f_loaded *l, struct b2f_why *why)
 {
-	struct b2f_entry entry = b2f_entry_of(want->raw);
-	struct b2f_loaded *l = calloc(1, sizeof(*l));
+	enum b2f_special special = b2f_entry_of(want->raw).special;
+	struct place place = {.want = want};
 	int err;
 
-	if (!l)
-		return -ENOMEM;
-	l->nchunk = want->nchunk;
-	l->raw = want->raw;
-	if (entry.special)
-		err = b2f_chunk_open_special(entry.special,
-					     (uint32_t)want->nbytes,
-					     &frame->context, &l->chunk, why);
+	if (special)
+		return b2f_chunk_open_special(special, (uint32_t)want->nbytes,
+					      &frame->context, &l->chunk, why);
+	ask_ahead(frame, want, how);
+	err = find_place(frame, l, &place, why);
+	if (err) {
+		err = check_place(frame, &place, l, err, why);
+	} else {
+		if (frame->header.sparse)
+			expect(&place, place.stored);
+		err = load_place(frame, &place, want->nbytes, how, l, why);
+	}
+	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
+		*keep = place.object;
 	else
-		err = load_stored(frame, want, how, keep, l, why);
+		b2f_object_close(&place.object);
+	return err;
+}
+
+int b2f_frame_load_want(struct b2f_frame *frame,
+			const struct b2f_frame_want *want, enum b2f_load how,
+			struct b2f_object *keep, struct b2f_loaded **out)
+{
+	struct b2f_loaded *l = NULL;
+	bool is_again = false;
+	struct b2f_why why;
+	int err;
+
+	do {
+		b2f_loaded_free(l);
+		l = calloc(1, sizeof(*l));
+		if (!l)
+			return -ENOMEM;
+		l->nchunk = want->nchunk;
+		l->raw = want->raw;
+		why = (struct b2f_why){""};
+		err = load_once(frame, want, how, keep, l, &why);
+		if (err != B2F_ECORRUPT || is_again)
+			break;
+		is_again = b2f_frame_distrust(frame, want->raw);
+	} while (is_again);
+	if (err && err != -ENOMEM)
+		b2f_frame_report_entry(frame, want->nchunk, want->raw, -1, err,
+				       &why);
 	if (err)
 		b2f_loaded_free(l);
 	else
 		*out = l;
-	return err;
-}
-
-static int load(struct b2f_frame *frame, const struct b2f_frame_want *want,
-		enum b2f_load how, struct b2f_object *keep,
-		struct b2f_loaded **out)
-{
-	struct b2f_why why = {""};
-	int err = load_once(frame, want, how, keep, out, &why);
-
-	if (err == B2F_ECORRUPT && b2f_frame_distrust(frame, want->raw)) {
-		why = (struct b2f_why){""};
-		err = load_once(frame, want, how, keep, out, &why);
-	}
-	if (err && err != -ENOMEM)
-		b2f_frame_report_entry(frame, want->nchunk, want->raw, -1, err,
-				       &why);
 	return err;
 }
 
@@ -497,19 +476,11 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 {
 	const struct b2f_frame_want want = {
 		.nchunk = nchunk, .raw = raw, .nbytes = nbytes};
-	int err = load(frame, &want, how, NULL, out);
+	int err = b2f_frame_load_want(frame, &want, how, NULL, out);
 
 	if (err == -ESTALE)
 		b2f_frame_report_stale(frame);
 	return err;
-}
-
-int b2f_frame_load_head(struct b2f_frame *frame,
-			const struct b2f_frame_want *want,
-			struct b2f_object *object, struct b2f_loaded **out)
-{
-	*object = (struct b2f_object){.fd = -1};
-	return load(frame, want, B2F_LOAD_HEAD, object, out);
 }
 
 bool b2f_loaded_is_whole(const struct b2f_loaded *loaded)

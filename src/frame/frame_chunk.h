@@ -49,7 +49,7 @@ int b2f_frame_load_entry(struct b2f_frame *frame, uint64_t nchunk, uint64_t raw,
 			 uint64_t nbytes, enum b2f_load how,
 			 struct b2f_loaded **out);
 
-/* A chunk whose head is wanted. */
+/* A chunk, and what of it is wanted. */
 struct b2f_frame_want {
 	/* See the arguments of b2f_frame_load_entry(). */
 	uint64_t nchunk;
@@ -82,14 +82,14 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes);
 
 /*
- * Like b2f_frame_load_entry() with B2F_LOAD_HEAD; leaves the object open in
- * *@object, for b2f_object_close(), if there is more of the chunk than the head
+ * Like b2f_frame_load_entry().  Leaves the object open in *@keep, unless that is
+ * NULL, for b2f_object_close(), if there is more of the chunk than was loaded,
  * and b2f_object_look() can tell whether it changes.
  */
 B2F_MUST_CHECK
-int b2f_frame_load_head(struct b2f_frame *frame,
-			const struct b2f_frame_want *want,
-			struct b2f_object *object, struct b2f_loaded **out);
+int b2f_frame_load_want(struct b2f_frame *frame,
+			const struct b2f_frame_want *want, enum b2f_load how,
+			struct b2f_object *keep, struct b2f_loaded **out);
 
 /* NULL does nothing. */
 void b2f_loaded_free(struct b2f_loaded *loaded);

@@ -13,12 +13,6 @@
 #include "store/files_extents.h"
 #include "store/files_single.h"
 
-static int files_read(const struct b2f_object *object, uint64_t off, void *buf,
-		      size_t n, struct b2f_why *why)
-{
-	return b2f_files_read_fully(object->fd, off, buf, n, why);
-}
-
 static void dir_expect(const struct b2f_object *object, uint64_t off,
 		       uint64_t n)
 {
@@ -215,7 +209,7 @@ static int file_clone(struct b2f_store *store, struct b2f_store **out,
 
 static const struct b2f_store_ops dir_ops = {
 	.open = dir_open,
-	.read = files_read,
+	.read = b2f_files_read,
 	.was_written = files_was_written,
 	.expect = dir_expect,
 	.close = dir_close,
@@ -228,7 +222,7 @@ static const struct b2f_store_ops dir_ops = {
 
 static const struct b2f_store_ops file_ops = {
 	.open = file_open,
-	.read = files_read,
+	.read = b2f_files_read,
 	.was_written = files_was_written,
 	.close = file_close,
 	.look = files_look,

@@ -91,10 +91,10 @@ int b2f_files_open(int dirfd, const char *name, int flags);
  */
 int b2f_files_open_followed(int dirfd, const char *name, int flags);
 
-/* Reads all @n bytes.  Returns 0, B2F_ECORRUPT (it is shorter) or an errno. */
+/* The read operation of both stores: see b2f_object_read(). */
 B2F_MUST_CHECK
-int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
-			 struct b2f_why *why);
+int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,
+		   size_t n, struct b2f_why *why);
 
 /* Writes all @n bytes.  Returns 0 or an errno. */
 B2F_MUST_CHECK

@@ -56,13 +56,13 @@ int b2f_files_open(int dirfd, const char *name, int flags)
 }
 
 /* Goes on after a signal or a short count. */
-int b2f_files_read_fully(int fd, uint64_t off, void *buf, size_t n,
-			 struct b2f_why *why)
+int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,
+		   size_t n, struct b2f_why *why)
 {
 	uint8_t *p = buf;
 
 	while (n > 0) {
-		ssize_t got = pread(fd, p, n, (off_t)off);
+		ssize_t got = pread(object->fd, p, n, (off_t)off);
 
 		if (got < 0 && errno == EINTR)
 			continue;
