@@ -187,7 +187,7 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 	err = b2f_remote_look(r->place, "", &st);
 	if (err == -ENOENT && has_list && may_be_empty(url)) {
 		fs_logger_write(r->volume.fs->logger, B2F_LOG_WARNING,
-				"%s: no objects are there yet",
+				"%s: there are no objects yet",
 				b2f_remote_label(r->place));
 		return 0;
 	}

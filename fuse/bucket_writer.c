@@ -569,8 +569,9 @@ int fs_bucket_writer_fini(struct fs *fs)
 		n += !file->gone && b2f_file_is_dirty(file->data);
 	if (n)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
-				"%s: files to be stored: %zu; another signal "
-				"ends the mount without that",
+				"%s: %zu files are not stored yet; another "
+				"signal ends the mount, and their data are "
+				"lost",
 				fs->source.path, n);
 	while ((file = TAILQ_FIRST(&fs->files.active))) {
 		struct b2f_file_now now;

@@ -225,8 +225,8 @@ static int run_sync(struct fs *fs, struct fs_sync *sync)
 
 	if (begin_sync(fs, sync->dev, &until) && syncfs(sync->fd)) {
 		fs_logger_write(fs->logger, B2F_LOG_ERROR,
-				"%s: syncfs: %s: data that may be lost are "
-				"read and written anew",
+				"%s: syncfs: %s: reading and writing again the "
+				"data that may be lost",
 				fs->source.path, strerror(errno));
 		fail_sync(fs, sync->dev);
 	} else {

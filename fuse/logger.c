@@ -130,7 +130,7 @@ static void report_drops(struct fs_logger *logger, uint64_t n)
 	struct line line = {.level = B2F_LOG_WARNING, .when = time(NULL)};
 
 	snprintf(line.text, sizeof(line.text),
-		 "%llu messages were lost: the log is too slow",
+		 "%llu messages were lost, because the log is too slow",
 		 (unsigned long long)n);
 	emit(logger, &line);
 }

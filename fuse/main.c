@@ -95,8 +95,8 @@ static void warn_auto_unmount(struct fs *fs)
 	if (o->auto_unmount && geteuid() != 0 && !o->access.allow_other &&
 	    !o->access.allow_root)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
-				"option auto_unmount: without effect, as "
-				"allow_other is not given");
+				"option auto_unmount has no effect without "
+				"allow_other");
 }
 
 /* Decides whether the mount is writable, and logs once if not. */

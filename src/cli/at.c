@@ -33,9 +33,9 @@ static const char *why_not(enum cli_kind kind)
 	case CLI_KIND_PATH:
 		return NULL;
 	case CLI_KIND_URL:
-		return "what is on a server is not changed or removed";
+		return "objects on a server are not changed or removed";
 	case CLI_KIND_MEMBER:
-		return "nothing in that store can be changed";
+		return "stores are read-only";
 	case CLI_KIND_STDIN:
 		return "standard input cannot be changed or removed";
 	}
@@ -57,8 +57,8 @@ int cli_kind_check_output(const char *output)
 {
 	if (cli_kind_of(output) != CLI_KIND_URL)
 		return 0;
-	cli_message_error("%s: only compress, append and copy write to servers; "
-			  "copy takes there what this makes",
+	cli_message_error("%s: only compress, append and copy write to "
+			  "servers; copy the result there",
 			  output);
 	return -EROFS;
 }

@@ -147,8 +147,8 @@ static const char row_text[] =
 	"{decode_bytes_per_s:mega,9}[{+memory:size,11}|          -]\n";
 
 static const char best_text[] =
-	"[\nSoonest written to a disk of {disk_bytes_per_s:size}/s and read "
-	"again, by {threads} thread[{!threads=1}s]:\n  {command} {}\n]";
+	"[\nFastest to write to a disk of {disk_bytes_per_s:size}/s and to "
+	"read again, with {threads} thread[{!threads=1}s]:\n  {command} {}\n]";
 
 static void print_text(const char *path, json_t *object, bool all)
 {

@@ -88,7 +88,7 @@ static int add(const struct cli_option *option, void *field, const char *value)
 		row++;
 	err = row->store(option, &e, value);
 	if (!err && list->n == VALUES_MAX) {
-		cli_message_error("--%s: %d of them are the most",
+		cli_message_error("--%s: at most %d times",
 				  option->name ? option->name : "level",
 				  VALUES_MAX);
 		err = -EINVAL;

@@ -165,9 +165,9 @@ static void tell_of_twin(const struct job *job)
 	if (stem && !job->in_place && !job->how->common.remove &&
 	    !job->how->encode && !operand->output &&
 	    !cli_operand_is_moved(operand))
-		cli_message_warning("%s: made beside %s: a mount shows both "
-				    "by their whole names, and none as %.*s; "
-				    "--rm leaves one",
+		cli_message_warning("%s: lies beside %s now: a mount shows "
+				    "both by their full names, and none as "
+				    "%.*s; --rm would remove the old one",
 				    job->output, path, (int)stem, path);
 	free(path);
 }

@@ -135,8 +135,8 @@ static char *usual_name(const struct job *job)
 	if (path && stem == 0 && cli_operand_is_moved(job->operand))
 		stem = strlen(path);
 	if (job->operand->place.kind == CLI_KIND_MEMBER)
-		cli_message_error("%s: nothing can be put into that store; -o "
-				  "names the output",
+		cli_message_error("%s: stores are read-only; -o names the "
+				  "output",
 				  job->path);
 	else if (path && stem == 0)
 		cli_message_error("%s: its name has no suffix of a frame; "
@@ -239,8 +239,9 @@ static int choose_array(struct job *job)
 		return 0;
 	err = b2f_frame_npy_header(frame, &job->head, &len);
 	if (err) {
-		cli_message_error("%s: no .npy file can tell the type of its "
-				  "items (%s); --raw writes them alone",
+		cli_message_error("%s: a .npy file cannot express the type of "
+				  "its items (%s); --raw writes the items "
+				  "alone",
 				  job->path, b2f_strerror(err));
 		return err;
 	}

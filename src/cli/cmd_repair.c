@@ -165,7 +165,7 @@ static int judge(const struct job *job)
 				  job->path);
 	if (r->nunsupported || r->nfailed)
 		cli_message_error(
-			"%s: %llu chunks could not be looked at", job->path,
+			"%s: %llu chunks could not be checked", job->path,
 			(unsigned long long)(r->nunsupported + r->nfailed));
 	return nleft || r->nbad_metas || r->bad_array || r->nunsupported ||
 			       r->nfailed
@@ -355,8 +355,8 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 		err = -EINVAL;
 	}
 	if (!err && !b2f_frame_info_get(frame)->sparse) {
-		cli_message_error("%s: a contiguous frame has no parts that "
-				  "could be replaced; see convert",
+		cli_message_error("%s: only chunks of a sparse frame can be "
+				  "replaced; 'bloscctl convert' makes one",
 				  path);
 		err = -EROFS;
 	}
@@ -384,13 +384,13 @@ static void report_orphans(const char *url,
 			   const struct b2f_remote_orphans *found,
 			   bool dry_run)
 {
-	const char *done = dry_run ? "" : " removed";
+	const char *done = dry_run ? "would remove" : "removed";
 
-	printf("%s: %" PRIu64 " chunks without an index%s, %" PRIu64
-	       " bytes; %" PRIu64 " are younger",
-	       url, found->n, done, found->nbytes, found->nyoung);
+	printf("%s: %s %" PRIu64 " orphaned chunks (%" PRIu64
+	       " bytes); %" PRIu64 " younger ones stay",
+	       url, done, found->n, found->nbytes, found->nyoung);
 	if (found->nprobes)
-		printf("; %" PRIu64 " probes%s", found->nprobes, done);
+		printf("; %s %" PRIu64 " probes", done, found->nprobes);
 	putchar('\n');
 }
 

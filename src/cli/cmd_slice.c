@@ -412,8 +412,9 @@ static int make_head(struct job *job)
 	err = b2f_slice_npy_header(frame, job->index.ndim, job->index.shape,
 				   &job->head, &job->head_len);
 	if (err)
-		cli_message_error("%s: no .npy file can tell the type of its "
-				  "items (%s); --raw writes them alone",
+		cli_message_error("%s: a .npy file cannot express the type of "
+				  "its items (%s); --raw writes the items "
+				  "alone",
 				  job->path, b2f_strerror(err));
 	return err;
 }
@@ -515,8 +516,8 @@ static int run_slice(const struct cli_command *self, void *options,
 	if (check_index(o->index))
 		return CLI_EXIT_USAGE;
 	if (!o->output && cli_json_wanted())
-		return cli_command_misuse(self, "--json needs -o: standard "
-						"output is for the items");
+		return cli_command_misuse(self, "--json needs -o, because the "
+						"items go to standard output");
 	if (!o->output && !cli_common_may_print(&o->common))
 		return CLI_EXIT_FAILURE;
 	return cli_operands_run(self, options, operands);

@@ -117,8 +117,8 @@ static int refuse(const char *path, int err)
 {
 	if (err != ENODATA && err != EOPNOTSUPP)
 		return cli_message_errno(path, -err);
-	cli_message_error("%s: it is not the root of a mount of bloscfs, or of "
-			  "one with xattr=off",
+	cli_message_error("%s: no bloscfs is mounted there, or one with "
+			  "xattr=off",
 			  path);
 	return -err;
 }

@@ -330,8 +330,8 @@ static int tell_end(const struct cli_daemon *daemon, const char *path)
 				  path, (long)daemon->pid, WTERMSIG(status));
 	else
 		cli_message_error("%s: bloscfs, process %ld, could not store "
-				  "all: it ended with status %d, its log "
-				  "tells why",
+				  "all data: it ended with status %d; see its "
+				  "log",
 				  path, (long)daemon->pid, WEXITSTATUS(status));
 	return -EIO;
 }

@@ -196,7 +196,8 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 
 	if (b2f_home_is(name) && b2f_home_has_name(dir, name, NULL))
 		return refuse(at->path, -EBUSY,
-			      "its names would lead nowhere; name one of them");
+			      "its names would lead nowhere: remove one of "
+			      "them instead");
 	if (!b2f_home_of(dir, name, home))
 		return remove_one(at, frame);
 	there.dir = dir;

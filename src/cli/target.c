@@ -133,8 +133,8 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
 	if (replace == CLI_REPLACE_OTHERS && cli_made_has(&st)) {
-		cli_message_error("%s: this run has made it, or reads it; "
-				  "-o puts the result somewhere else",
+		cli_message_error("%s: this run has made it, or reads it; -o "
+				  "names another place",
 				  t->name);
 		return -EEXIST;
 	}
@@ -308,8 +308,8 @@ int cli_target_explain_kept(struct cli_target *target, int err)
 		cli_message_error("%s: another copy of it is being made",
 				  target->name);
 	else
-		cli_message_error("%s: %s, which its copy would be in, is "
-				  "another user's",
+		cli_message_error("%s: the directory for its copy, %s, belongs "
+				  "to another user",
 				  target->name, target->temp);
 	free(target->temp);
 	target->temp = NULL;

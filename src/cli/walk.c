@@ -77,8 +77,8 @@ static bool is_left(const struct cli_walk_entry *entry)
 	bool is_temp = cli_target_is_temp(entry->at.name);
 
 	if (is_temp)
-		cli_message_warning("%s: passed over: a bloscctl that was "
-				    "killed has left it",
+		cli_message_warning("%s: skipped: a killed bloscctl has left "
+				    "it",
 				    entry->path);
 	return is_temp ||
 	       strncmp(entry->at.name, DELETED, sizeof(DELETED) - 1) == 0;

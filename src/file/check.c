@@ -172,7 +172,7 @@ static void compare_told(struct check *c)
 	r->tells_less = frame->header.sparse && r->told_cbytes < c->stored;
 	if (r->tells_less)
 		b2f_log(frame->log, B2F_LOG_ERROR,
-			"%s: its index tells of %llu stored bytes, its chunks "
+			"%s: its index counts %llu stored bytes, its chunks "
 			"take %llu",
 			frame->label, (unsigned long long)r->told_cbytes,
 			(unsigned long long)c->stored);

@@ -29,7 +29,7 @@ bool b2f_file_keeps_size(struct b2f_file *file)
 static int refuse(const struct b2f_file *file, const char *text)
 {
 	b2f_log(file->frame->log, B2F_LOG_WARNING,
-		"%s: not written anew: %s; the array stays as it is",
+		"%s: not replaced: %s; the old array stays",
 		file->frame->label, text);
 	return -EPERM;
 }
@@ -60,7 +60,7 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 			   b2f_writer_chunksize(file->writer),
 			   B2F_LAYOUT_NCHUNKS_MAX, out);
 	if (err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG)
-		return refuse(file, "there cannot be such an array");
+		return refuse(file, "no array can have that shape and type");
 	if (err)
 		return err;
 	n = is_head_of(*out, head, npy->size);
@@ -69,7 +69,8 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 	b2f_frame_close(*out);
 	if (n < 0)
 		return n;
-	return refuse(file, n == 0 ? "its header is not as numpy writes it"
+	return refuse(file, n == 0 ? "its header differs from numpy's own "
+				     "format"
 				   : "a contiguous frame has no room for such "
 				     "a header");
 }

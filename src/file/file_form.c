@@ -215,7 +215,7 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 		if (err) {
 			atomic_store(&w->txn->home->undecided, false);
 			b2f_log(file->frame->log, B2F_LOG_DEBUG,
-				"%s: is one file: %s", file->frame->label,
+				"%s: stays one file: %s", file->frame->label,
 				why.text[0] ? why.text : b2f_strerror(err));
 		}
 	}

@@ -88,8 +88,8 @@ static int check_size(const struct b2f_file *file, uint64_t nchunk)
 	if (need <= max)
 		return 0;
 	b2f_log(file->frame->log, B2F_LOG_WARNING,
-		"%s: not written to: to encode a chunk of %u bytes takes %llu "
-		"bytes of memory, and the cache has %zu",
+		"%s: not written: encoding a chunk of %u bytes takes %llu "
+		"bytes of memory, and cachesize is %zu",
 		file->frame->label, room, (unsigned long long)need, max);
 	return B2F_ETOOBIG;
 }

@@ -172,7 +172,7 @@ static int get_summed(const struct b2f_unit_read *r, uint32_t off,
 	err = get_stored(r, 0, cbytes, &all, why);
 	if (!err && memcmp(all, l->bytes, l->size) != 0)
 		err = b2f_why_set(why, B2F_ECORRUPT,
-				  "its head is not what it was before");
+				  "its head has changed");
 	if (!err && !r->object)
 		err = b2f_object_open(r->frame->store, l->object, &opened, why);
 	if (!err)

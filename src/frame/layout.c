@@ -32,13 +32,13 @@ static const char *misfit(const struct b2f_frame *f)
 	if (!f->is_array)
 		return "the metalayer of the array is broken";
 	if (a->nchunks != f->entries.n)
-		return "it has not as many chunks as its shape asks for";
+		return "the number of its chunks does not fit its shape";
 	if (f->entries.n == 0)
 		return NULL;
 	if (f->header.chunksize <= 0 ||
 	    (uint64_t)f->header.chunksize != chunk_nbytes ||
 	    f->header.nbytes != a->nchunks * chunk_nbytes)
-		return "its chunks are not as large as their shape asks for";
+		return "the size of its chunks does not fit their shape";
 	return NULL;
 }
 

@@ -87,16 +87,16 @@ static int check_values(struct b2f_entries *entries,
 	 */
 	if (!entries->raw && entries->n > 1 && !(entries->same >> 63))
 		return b2f_why_set(why, B2F_ECORRUPT,
-				   "the index sends all %llu chunks to the "
-				   "same place",
+				   "the index gives all %llu chunks the same "
+				   "place",
 				   (unsigned long long)entries->n);
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t v = entries->raw ? entries->raw[i] : entries->same;
 
 		if (is_bad(v, frame))
 			return b2f_why_set(why, B2F_ECORRUPT,
-					   "the index sends chunk %llu to "
-					   "0x%llx",
+					   "the index gives chunk %llu the "
+					   "invalid place 0x%llx",
 					   (unsigned long long)i,
 					   (unsigned long long)v);
 		nspecial += v >> 63;

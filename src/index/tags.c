@@ -193,8 +193,7 @@ int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 		return 0;
 	if (magic != MAGIC)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "behind its index chunk is what this "
-				   "program does not know (%08x)",
+				   "unknown data follow its index chunk (%08x)",
 				   magic);
 	return parse_list(raw + cur.pos, b2f_cursor_left(&cur), dec, entries,
 			  why);

@@ -276,7 +276,7 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 
 	if (!m.array || frame->layout.err) {
 		b2f_why_set(&why, B2F_EUNSUPPORTED,
-			    "it does not say what array its data are");
+			    "no metadata describe its data as an array");
 		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
 	}
 	m.nbytes = frame->layout.nbytes;

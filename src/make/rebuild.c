@@ -434,7 +434,7 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 		err = make_frame(&r, to, name);
 	if (err == -ENODATA)
 		b2f_log(options->log, B2F_LOG_ERROR,
-			"%s: there is no chunk file that could be read",
+			"%s: none of its chunk files can be read",
 			r.old.label);
 	if (!err)
 		*out = r.result;

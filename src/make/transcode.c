@@ -120,8 +120,7 @@ static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
 
 	if (loaded->chunk.header.vl) {
 		b2f_why_set(&why, B2F_EUNSUPPORTED,
-			    "its blocks have lengths of their own, which "
-			    "would be lost");
+			    "its blocks differ in length, which would be lost");
 		return b2f_frame_report_chunk(frame, loaded->nchunk, -1,
 					      B2F_EUNSUPPORTED, &why);
 	}

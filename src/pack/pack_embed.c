@@ -109,7 +109,8 @@ static int add_leaf(const struct embed *e, const char *key, size_t len,
 		.member = {.source = e->source,
 			   .off = place->off,
 			   .size = place->size},
-		.refused = place->remote ? "it is an array of another computer"
+		.refused = place->remote ? "it refers to an array on another "
+					   "computer"
 					 : NULL,
 	};
 

@@ -240,7 +240,7 @@ static int check_names(const struct b2f_pack *pack, struct b2f_why *why)
 
 		if (by_name(o - 1, o, pack->nodes) == 0)
 			return b2f_why_set(why, B2F_ECORRUPT,
-					   "%.100s: it is there twice",
+					   "%.100s: the name occurs twice",
 					   pack->nodes[*o].entry.path);
 	}
 	return 0;

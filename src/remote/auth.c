@@ -174,7 +174,7 @@ void b2f_auth_renew(struct b2f_auth *auth)
 	pthread_mutex_unlock(&auth->lock);
 	if (tell)
 		b2f_log(auth->log, B2F_LOG_WARNING,
-			"the keys end, and there are no others yet: %s",
+			"the keys expire, and cannot be renewed yet: %s",
 			*reason ? reason : b2f_strerror(err));
 }
 

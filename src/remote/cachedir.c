@@ -423,7 +423,7 @@ static void give_up(struct b2f_cachedir *cache, int err)
 	if (!atomic_exchange(&cache->rests_until_ns,
 			     now + (uint64_t)cache->rest_ms * 1000000))
 		b2f_log(cache->log, B2F_LOG_WARNING,
-			"%s: %s; nothing more is kept there for now",
+			"%s: %s; caching nothing more for now",
 			cache->path, b2f_strerror(err));
 }
 
@@ -604,8 +604,8 @@ int b2f_cachedir_open(const char *dir, uint64_t max_bytes,
 		err = open_own(dir, &cache->fd);
 	if (err) {
 		b2f_log(log, B2F_LOG_WARNING,
-			"%s: %s; nothing is kept there", dir,
-			err == -EACCES ? "not this user's alone"
+			"%s: %s; continuing without this cache", dir,
+			err == -EACCES ? "other users may enter it, or own it"
 				       : b2f_strerror(err));
 		free(cache ? cache->path : NULL);
 		free(cache);

@@ -102,8 +102,7 @@ static int create_twice(struct probe *p)
 		if (errs[i] && errs[i] != -EEXIST)
 			err = errs[i];
 	if (!err && !errs[0] && !errs[1])
-		err = refuse(p, "replaces objects that it was told to keep "
-				"(If-None-Match)");
+		err = refuse(p, "ignores the condition If-None-Match");
 	if (err || !errs[0] || !errs[1])
 		return err;
 	/* Each was in the other's way. */
@@ -118,9 +117,9 @@ static int look(struct probe *p)
 	int err = b2f_remote_head(p->remote, p->path, &p->st, &note, p->why);
 
 	if (!err && !*p->st.etag)
-		err = refuse(p, "has no versions of objects (ETag)");
+		err = refuse(p, "sends no ETags");
 	if (!err && !b2f_note_has(&note, p->mark))
-		err = refuse(p, "keeps no metadata of objects (x-amz-meta)");
+		err = refuse(p, "drops the metadata of objects (x-amz-meta)");
 	atomic_store(&p->remote->keeps_sums,
 		     !err && p->st.has_crc32 &&
 			     p->st.crc32 == b2f_object_sum(0, content, 1));
@@ -149,8 +148,7 @@ static int replace_twice(struct probe *p)
 	int err = replace(p, NO_ETAG);
 
 	if (!err)
-		return refuse(p, "replaces other versions than it was told "
-				 "(If-Match)");
+		return refuse(p, "ignores the condition If-Match");
 	if (err == -ESTALE)
 		err = replace(p, p->st.etag);
 	if (err != -ESTALE)
@@ -158,8 +156,7 @@ static int replace_twice(struct probe *p)
 	err = replace(p, b2f_remote_bare_etag(p->st.etag, bare));
 	if (!err)
 		atomic_store(&p->remote->bare_etags, true);
-	return err == -ESTALE ? refuse(p, "does not know its own versions "
-					  "again (If-Match)")
+	return err == -ESTALE ? refuse(p, "refuses its own ETags (If-Match)")
 			      : err;
 }
 

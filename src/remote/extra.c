@@ -21,7 +21,8 @@ static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
 	for (const char *c = value; *c; c++)
 		if (!isgraph((unsigned char)*c))
 			return b2f_why_set(why, -EINVAL,
-					   "%s has no such value", name);
+					   "%s has a blank or a control "
+					   "character in its value", name);
 	if (asprintf(line, "%s: %s", name, value) < 0) {
 		*line = NULL;
 		return -ENOMEM;
@@ -76,7 +77,8 @@ static int add_customer(const struct b2f_remote_options *o, const char *origin,
 
 	if (!is_private(origin))
 		return b2f_why_set(why, -EINVAL,
-				   "a key for encryption goes to https alone");
+				   "a key for encryption is sent over https "
+				   "only");
 	if (!EVP_Digest(o->sse_c_key, B2F_REMOTE_SSE_C_SIZE, sum, &n, EVP_md5(),
 			NULL))
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
@@ -111,8 +113,8 @@ int b2f_extra_make(const struct b2f_remote_options *o, const char *origin,
 	*out = (struct b2f_extra){.n = 0};
 	if (o->sse_c_key && (o->sse || o->sse_kms_key))
 		return b2f_why_set(why, -EINVAL,
-				   "either a key of ours encrypts, or one of the "
-				   "server's");
+				   "a key for SSE-C and a key of the server "
+				   "exclude each other");
 	if (o->request_payer)
 		err = add(out, B2F_EXTRA_ANY, "x-amz-request-payer",
 			  "requester", why);

@@ -211,8 +211,8 @@ static int wait_for_server(struct b2f_fetch *fetch, struct b2f_fetched *out,
 		return b2f_why_set(why, -ESTALE, "it is another version now");
 	if (st->size > 0 && !*st->etag && !st->mtime)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "the server does not tell one version of a "
-				   "file from another");
+				   "the server identifies no version of a file "
+				   "(ETag or Last-Modified)");
 	*out = (struct b2f_fetched){
 		.bytes = reply->body, .n = reply->size, .version = *st,
 		.age_s = reply->age_s, .note = reply->note};

@@ -127,8 +127,8 @@ static int take_range(struct b2f_http_request *r)
 	    first != spec->off || total == 0 || total > INT64_MAX ||
 	    last != b2f_min_u64(spec->off + spec->n, total) - 1)
 		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
-				   "the server answers with another range "
-				   "than was asked for");
+				   "the server sent another range than "
+				   "requested");
 	r->reply.st.size = total;
 	return 0;
 }
@@ -154,7 +154,7 @@ static int take_whole(struct b2f_http_request *r)
 				   "the server does not serve ranges of files");
 	if (spec->method == B2F_HTTP_HEAD && n > INT64_MAX)
 		return b2f_why_set(&r->reply.why, B2F_EUNSUPPORTED,
-				   "the server does not say how long it is");
+				   "the server does not send its length");
 	r->reply.st.size = n == UINT64_MAX ? 0 : n;
 	return 0;
 }
@@ -294,7 +294,7 @@ static int redirected(struct b2f_http_request *r)
 		return b2f_why_set(&r->reply.why, -EREMOTE,
 				   "the bucket is in the region %s", region);
 	return b2f_why_set(&r->reply.why, -EREMOTE,
-			   "the server says that it is elsewhere (%ld)",
+			   "the server redirects to another place (%ld)",
 			   r->reply.status);
 }
 
@@ -455,7 +455,7 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 		return not_connected(r);
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_WEIRD_SERVER_REPLY:
-		return b2f_why_set(why, -EPROTO, "this is no HTTP server");
+		return b2f_why_set(why, -EPROTO, "it is not an HTTP server");
 	case CURLE_TOO_MANY_REDIRECTS:
 		return b2f_why_set(why, -EREMOTE, "redirected too often");
 	case CURLE_PARTIAL_FILE:
@@ -486,7 +486,8 @@ static int check_complete(struct b2f_http_request *r)
 	return r->reply.size == want
 		       ? 0
 		       : b2f_why_set(&r->reply.why, -ECONNRESET,
-				     "the server sends less than it says");
+				     "the server sent fewer bytes than "
+				     "announced");
 }
 
 static bool is_busy(const struct b2f_http_request *r)

@@ -120,8 +120,8 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 			    "InitiateMultipartUploadResult", "UploadId",
 			    &found) ||
 		     found.n == 0))
-		err = b2f_why_set(why, -EIO, "the server begins no object of "
-					     "parts");
+		err = b2f_why_set(why, -EIO, "the server has no multipart "
+					     "uploads");
 	if (!err)
 		parts->id = b2f_url_encode(found.text);
 	if (!err && !parts->id)
@@ -203,7 +203,7 @@ static int end_part(struct b2f_parts *parts, struct flight *f,
 	if (err)
 		*why = reply->why;
 	else if (!*reply->st.etag)
-		err = b2f_why_set(why, -EIO, "the server tells no ETag of a "
+		err = b2f_why_set(why, -EIO, "the server sends no ETag for a "
 					     "part");
 	else
 		memcpy(parts->parts[f->nth].etag, reply->st.etag,

@@ -107,10 +107,10 @@ static int send(struct b2f_put *put, struct b2f_why *why)
 		return err;
 	if (put->spec.size > B2F_REMOTE_PIECE_MAX)
 		return b2f_why_set(why, B2F_ETOOBIG,
-				   "the server takes no more than 5 GiB, as it "
-				   "has no conditions for objects of parts; "
-				   "bloscctl convert --sparse makes a frame "
-				   "that is sent chunk by chunk");
+				   "larger than 5 GiB, and the server has no "
+				   "conditional multipart uploads; 'bloscctl "
+				   "convert --sparse' makes a frame that is "
+				   "sent chunk by chunk");
 	*why = (struct b2f_why){""};
 	return send_whole(put);
 }
@@ -153,8 +153,8 @@ static int judge_same(struct b2f_put *put, struct b2f_why *why)
 		return -EAGAIN;
 	if (put->err == -ESTALE || put->err == -EEXIST) {
 		put->err = b2f_why_set(why, -EIO,
-				       "the server says that it is another "
-				       "version, and shows the same");
+				       "the server refuses the condition, and "
+				       "shows the same version");
 		return -EAGAIN;
 	}
 	return put->err == -ENOENT && put->spec.replaces ? -EIO : put->err;
@@ -282,8 +282,8 @@ static int conclude(const struct b2f_put *put, int err, struct b2f_why *why)
 	if (!err || (refused ? !is_buried(put) : !put->in_doubt))
 		return err;
 	return b2f_why_set(why, B2F_EINDOUBT,
-			   "%s%snot known whether it was done", first.text,
-			   first.text[0] ? "; " : "");
+			   "%s%sthe server may have done it, or not",
+			   first.text, first.text[0] ? "; " : "");
 }
 
 int b2f_put_wait(struct b2f_put *put, struct b2f_why *why)

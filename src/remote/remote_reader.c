@@ -110,7 +110,7 @@ static int take(struct b2f_remote_reader *reader, uint64_t off, void *buf,
 
 	if (!err && at >= part.n)
 		err = b2f_why_set(&why, -ECONNRESET,
-				  "the server sends less than it says");
+				  "the server sent fewer bytes than announced");
 	if (err)
 		return b2f_remote_report(reader->remote, reader->path, err,
 					 &why);
@@ -133,8 +133,8 @@ static int add_sum(struct b2f_remote_reader *reader, uint64_t off,
 	if (reader->summed < st->size || reader->sum == st->crc32)
 		return 0;
 	(void)b2f_why_set(&why, B2F_ECORRUPT,
-			  "what has come has another checksum than the server "
-			  "tells (CRC-32)");
+			  "the received bytes have another checksum (CRC-32) "
+			  "than the server states");
 	return b2f_remote_report(reader->remote, reader->path, B2F_ECORRUPT,
 				 &why);
 }

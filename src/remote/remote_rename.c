@@ -140,8 +140,8 @@ static int choose_numbers(struct renaming *m, struct b2f_why *why)
 		return err;
 	if (!tagged && next)
 		return b2f_why_set(why, -EXDEV,
-				   "its chunks keep their numbers, and there "
-				   "are others already");
+				   "its chunks cannot be renumbered, and there "
+				   "are other chunks already");
 	for (size_t i = 0; i < list->n; i++) {
 		list->chunks[i].to = tagged ? above + i : list->chunks[i].from;
 		m->next = b2f_max_u64(m->next, list->chunks[i].to + 1);

@@ -102,9 +102,10 @@ static int check_size(const struct b2f_remote_source *source,
 	if (source->size <= B2F_REMOTE_PUT_MAX)
 		return 0;
 	return b2f_why_set(why, B2F_ETOOBIG,
-			   "no object store takes more than 5 TiB as one object; "
-			   "bloscctl convert --sparse, or compress of what is no "
-			   "frame, makes a frame that is sent chunk by chunk");
+			   "larger than 5 TiB, the limit of one object; "
+			   "'bloscctl convert --sparse' (of a plain file: "
+			   "compress) makes a frame that is sent chunk by "
+			   "chunk");
 }
 
 /* Probes beside the object: below an object, some servers accept no other. */
@@ -140,8 +141,8 @@ int b2f_remote_send(struct b2f_remote *remote, const char *path,
 		return -EEXIST;
 	if (!err && s.has_frame)
 		err = b2f_why_set(&why, -EISDIR,
-				  "a sparse frame has that name, which no object "
-				  "takes the place of");
+				  "a sparse frame has that name, and no object "
+				  "can replace it");
 	if (!err)
 		err = put(&s, &why);
 	if (err && err == s.read_err)

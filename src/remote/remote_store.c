@@ -578,8 +578,8 @@ static bool remote_distrust(struct b2f_store *store, int64_t id)
 	was_there = path && distrust(r, &spec);
 	if (was_there)
 		b2f_log(remote->log, B2F_LOG_WARNING,
-			"%s/%s: damaged; it was taken out of %s, and is asked "
-			"for again",
+			"%s/%s: damaged in the cache; removed from %s, and "
+			"requested again",
 			remote->url.label, path,
 			b2f_cachedir_path(remote->cache));
 	free(path);

@@ -210,8 +210,7 @@ static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 		chunk->to = keep ? chunk->from : t->next++;
 		if (chunk->to > NUMBER_MAX)
 			return b2f_why_set(why, -ENOSPC,
-					   "there are no numbers left for new "
-					   "chunks");
+					   "no ids are left for new chunks");
 		t->next = b2f_max_u64(t->next, chunk->to + 1);
 	}
 	return 0;
@@ -244,8 +243,8 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	/* Not all servers allow both, and replacing takes two steps. */
 	if (has_object)
 		return b2f_why_set(why, -ENOTDIR,
-				   "an object has that name, which no sparse "
-				   "frame takes the place of");
+				   "an object has that name, and no sparse "
+				   "frame can replace it");
 	err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
 	if (!err)
 		err = find_kept(t, list, &nforeign, why);

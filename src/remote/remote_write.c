@@ -49,8 +49,8 @@ static int remote_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 		return 0;
 	if (!has_version(place))
 		return b2f_why_set(why, -EROFS,
-				   "the server tells no version of its index "
-				   "(ETag), so it is not written to");
+				   "the server sends no ETag for its index, so "
+				   "it is read-only");
 	return b2f_remote_probe(place->remote, place->path, why);
 }
 

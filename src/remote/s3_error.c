@@ -131,5 +131,5 @@ int b2f_s3_confirm(const char *body, size_t n, const char *root,
 	err = b2f_s3_error_explain(code, why);
 	return err ? err
 		   : b2f_why_set(why, -EIO, "the server answers %s",
-				 *code ? code : "nothing that makes sense");
+				 *code ? code : "with an unknown error");
 }

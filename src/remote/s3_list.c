@@ -188,7 +188,7 @@ static int finish(struct parser *p, struct b2f_why *why)
 		err = decode_key(&page->items[i]);
 	if (err == B2F_ECORRUPT)
 		return b2f_why_set(why, err,
-				   "the server's listing makes no sense");
+				   "the server's listing is malformed");
 	return err;
 }
 
@@ -211,7 +211,7 @@ int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,
 	if (n > INT32_MAX ||
 	    XML_Parse(parser, (const char *)xml, (int)n, 1) != XML_STATUS_OK)
 		err = b2f_why_set(why, B2F_ECORRUPT,
-				  "the server's listing is cut short, or no "
+				  "the server's listing is incomplete, or no "
 				  "listing");
 	else
 		err = finish(p, why);

@@ -144,7 +144,7 @@ static int settle(struct b2f_remote *remote, const struct b2f_removal *removal,
 	    b2f_note_has(&now.note, removal->note.marks[0]))
 		return -EAGAIN;
 	return b2f_why_set(why, -ESTALE,
-			   "another program has put something else there");
+			   "another program has stored another object there");
 }
 
 int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,

@@ -141,7 +141,7 @@ int b2f_upload_read(struct b2f_upload *up, uint64_t off, void *buf, size_t n,
 		    struct b2f_why *why)
 {
 	if (off > up->size || n > up->size - off)
-		return b2f_why_set(why, B2F_ECORRUPT, "the object ends before");
+		return b2f_why_set(why, B2F_ECORRUPT, "the object is shorter");
 	memcpy(buf, up->bytes + off, n);
 	return 0;
 }

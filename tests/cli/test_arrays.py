@@ -295,11 +295,11 @@ def test_no_npy_type():
     a = np.frombuffer(bytes(range(40)), dtype)
     stock("a.b2nd", a)
     err = ctl("decompress", "a.b2nd", status=1)[1]
-    assert "--raw writes them alone" in err and not os.path.exists("a.npy")
+    assert "--raw writes the items alone" in err and not os.path.exists("a.npy")
     ctl("decompress", "--raw", "a.b2nd")
     assert get("a") == bytes(range(40))
     err = ctl("slice", "a.b2nd", "1", status=1)[1]
-    assert "--raw writes them alone" in err, err
+    assert "--raw writes the items alone" in err, err
     assert ctl("slice", "--raw", "a.b2nd", "1")[0] == bytes(range(4, 8))
 
 
@@ -381,7 +381,7 @@ def test_misfit():
     ctl("compress", "--contiguous", "a.npy")
     ctl("compress", "-o", "s.b2nd", "a.npy")
     break_shape("a.npy.b2nd")
-    why = "not readable as an array: it has not as many chunks"
+    why = "not readable as an array: the number of its chunks"
     out, err = ctl("verify", "a.npy.b2nd", status=1)
     assert b"damaged, " in out and b", not readable as an array" in out, out
     assert why in err, err

@@ -35,7 +35,7 @@ REFUSALS = [
     (status(400, error("AuthorizationHeaderMalformed"),
             x_amz_bucket_region="eu-west-1"), "in the region eu-west-1"),
     (status(307, error("TemporaryRedirect"), Location="http://127.0.0.1:1/"),
-     "it is elsewhere"),
+     "redirects to another place"),
     (status(501, error("NotImplemented")), "does not support this"),
     (status(507), "is full"),
 ]
@@ -114,7 +114,7 @@ def check_manners(server, root):
     before = dict(server.objects)
     for args in (("append", URL, "x"), ("compress", "-q", "x", "-o",
                                         "s3://bucket/new.b2frame")):
-        assert "told to keep (If-None-Match)" in refused(*args)
+        assert "ignores the condition If-None-Match" in refused(*args)
     assert server.objects == before and cat(URL) == DATA
     server.no_conditions = False
     with HttpServer(root) as web:

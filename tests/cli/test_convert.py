@@ -324,7 +324,7 @@ def test_reports():
     ctl("compress", "f")
     # Two frames with one shown name; mount/tree tests them in a mount.
     out, err = convert("f.b2frame")
-    assert not out and "both by their whole names, and none as f" in err, err
+    assert not out and "both by their full names, and none as f" in err, err
     assert convert("-q", "-f", "f.b2frame") == (b"", "")
     assert convert("-f", "-o", "f.b2f", "f.b2frame") == (b"", "")
     said = json.loads(convert("-f", "--json", "f.b2frame")[0])

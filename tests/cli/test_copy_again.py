@@ -70,7 +70,7 @@ def check_others():
     begun = break_off("x", 1 << 20)
     begun.write_bytes(bytes(STEP + 1))
     os.chown(begun.parent, 65534, 65534)
-    assert "another user's" in ctl("copy", "-q", "x", "y", status=1)[1]
+    assert "another user" in ctl("copy", "-q", "x", "y", status=1)[1]
     assert not os.path.exists("y")
     assert begun.stat().st_size == STEP + 1
     shutil.rmtree(begun.parent)
@@ -80,7 +80,7 @@ def check_others():
     index = os.stat("x.b2frame/chunks.b2frame").st_size
     begun = break_off("x.b2frame", index - 1)
     os.chown(begun.parent, 65534, 65534)
-    assert "another user's" in ctl("copy", "-q", "x.b2frame", "y",
+    assert "another user" in ctl("copy", "-q", "x.b2frame", "y",
                                    status=1)[1]
     assert not os.path.exists("y")
     assert len(list(begun.glob("*.chunk"))) == 256

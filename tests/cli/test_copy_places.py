@@ -141,8 +141,8 @@ def check_large(server, proxy):
         f.truncate((5 << 30) + 1)
     proxy.take()
     server.no_parts = True
-    refused("no more than 5 GiB, as it has no conditions for objects of parts; "
-            "bloscctl convert --sparse", "large", f"{S3}/large")
+    refused("larger than 5 GiB, and the server has no conditional multipart "
+            "uploads; 'bloscctl convert --sparse'", "large", f"{S3}/large")
     server.no_parts = False
     assert sum(r.sent for r in proxy.take()) < 1000 and not server.objects
 

@@ -110,7 +110,7 @@ def test_bloscpack_files_are_members_like_others():
     out, err = ctl("verify", "t.b2z")
     assert b"t.b2z/x.blp: ok" in out and not err, (out, err)
     _, err = ctl("append", "t.b2z/x.blp", "x.blp", status=1)
-    assert "nothing in that store" in err, err
+    assert "stores are read-only" in err, err
 
 
 def test_nothing_is_put_into_a_store():

@@ -105,4 +105,4 @@ run ls -r
 ! grep -q bloscctl- .out || die "ls shows what was left"
 run verify -r .
 ! grep -q bloscctl- .out || die "verify looks at what was left"
-grep -q "bloscctl-.*: passed over" .err || die "verify says nothing of it"
+grep -q "bloscctl-.*: skipped" .err || die "verify says nothing of it"

@@ -211,4 +211,4 @@ grep -q '^good' .out && die "a forged line"
 # Nor does a name hide a frame from verify silently.
 cp -r small.b2frame forged/.bloscctl-0123456789abcdef
 runs 0 verify -r forged
-says_on_stderr 'forged/\.bloscctl-0123456789abcdef: passed over'
+says_on_stderr 'forged/\.bloscctl-0123456789abcdef: skipped'

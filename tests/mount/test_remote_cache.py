@@ -91,7 +91,7 @@ def test_what_came_damaged_is_not_kept():
                     damage(way, end)
                     assert read(f"mnt/{shown}") == contents[shown], (name, end)
                     assert way.told
-                    assert "cache, and is asked for again" in m.log(), m.log()
+                    assert "cache, and requested again" in m.log(), m.log()
                 way.lies = None
                 with mount(way, name):
                     assert read(f"mnt/{shown}") == contents[shown]
@@ -189,7 +189,7 @@ def test_a_directory_that_cannot_be_used_costs_one_line():
     with web("files") as (way, _), mount(way, "x.b2frame") as m:
         assert read("mnt/x") == contents["x"]
         lines = [line for line in m.log().splitlines() if "cache" in line]
-        assert len(lines) == 1 and "nothing is kept" in lines[0], lines
+        assert len(lines) == 1 and "without this cache" in lines[0], lines
 
 
 def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
@@ -203,7 +203,7 @@ def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
             for name, shown in NAMES.items():
                 with mount(way, name) as m:
                     assert read(f"mnt/{shown}") == contents[shown]
-                    m.wait_for_log("nothing more is kept there")
+                    m.wait_for_log("caching nothing more")
         names = {p.name for p in pathlib.Path("cache").rglob("*")
                  if p.is_file()} - {"lock"}
         assert names and all(len(name) == 30 for name in names), names

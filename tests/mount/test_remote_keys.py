@@ -62,7 +62,7 @@ def test_keys_of_a_container_are_renewed_before_they_end():
             server.keys = keys(range(2, 1000))
             wait_until(lambda: asks() and there.asked,
                        "the keys cannot be renewed")
-            wait_until(lambda: "the keys end" in mount.log(), "that is logged")
+            wait_until(lambda: "the keys expire" in mount.log(), "that is logged")
             assert read("mnt/x") == data(SIZE)
             server.keys = keys(range(there.n + 1, 1000))
             there.status = 200

@@ -91,7 +91,7 @@ def test_a_prefix_that_is_not_there_yet_is_an_empty_directory():
         with RemoteMount("S3://bucket/new/one") as mount:
             assert os.listdir("mnt") == []
             assert error_of(os.stat, "mnt/x") == errno.ENOENT
-            mount.wait_for_log("S3://bucket/new/one: no objects are there yet")
+            mount.wait_for_log("S3://bucket/new/one: there are no objects yet")
             with open("mnt/x", "wb") as f:
                 f.write(data(SIZE))
             os.mkdir("mnt/d")

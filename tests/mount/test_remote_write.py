@@ -536,7 +536,7 @@ def test_an_unmount_waits_until_a_second_signal():
             os.pwrite(fd, b"lost", 0)
             way.fault = lambda r: status(503)
             mount.process.terminate()
-            mount.wait_for_log("files to be stored")
+            mount.wait_for_log("files are not stored yet")
             assert mount.process.poll() is None
             mount.process.terminate()
             mount.process.wait(60)

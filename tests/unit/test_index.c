@@ -129,7 +129,8 @@ Test(index, entries_that_are_neither_are_refused)
 	cr_assert_eq(with_entry(UINT64_C(0x8200000000000000), &why), 0);
 	cr_assert_eq(with_entry(UINT64_C(0x8400000000000000), &why), 0);
 	cr_assert_eq(with_entry(UINT64_C(1) << 32, &why), B2F_ECORRUPT);
-	cr_assert_not_null(strstr(why.text, "chunk 1 to 0x100000000"));
+	cr_assert_not_null(
+		strstr(why.text, "chunk 1 the invalid place 0x100000000"));
 	cr_assert_eq(with_entry(UINT64_C(1) << 63, &why), B2F_ECORRUPT);
 	cr_assert_eq(with_entry(UINT64_C(0x8300000000000000), &why),
 		     B2F_ECORRUPT);
@@ -145,7 +146,8 @@ Test(index, places_in_one_file_have_room_for_a_chunk)
 	cr_assert_eq(with_entry_as(1000 - B2F_CHUNK_HEADER_MIN, 1000, &why), 0);
 	cr_assert_eq(with_entry_as(1001 - B2F_CHUNK_HEADER_MIN, 1000, &why),
 		     B2F_ECORRUPT);
-	cr_assert_not_null(strstr(why.text, "chunk 1 to 0x3d9"));
+	cr_assert_not_null(
+		strstr(why.text, "chunk 1 the invalid place 0x3d9"));
 }
 
 Test(index, an_index_must_hold_64_bit_numbers)
