@@ -122,7 +122,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	return err ? err : 1;
 }
 
-/* What has to be done with a file that lies aside, as its directory shows. */
+/* The next step for a file that lies aside, as its directory shows. */
 struct verdict {
 	const char *aside;
 	/* The link that leads to it, or "". */

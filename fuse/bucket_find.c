@@ -174,7 +174,7 @@ static int make_plain(const struct look *l, enum fs_bucket_kind kind,
 	return 0;
 }
 
-/* What the first listed keys below a prefix are: none, chunks, or others. */
+/* The kind of the first listed keys below a prefix: none, chunks, or others. */
 struct remains {
 	bool has_other;
 	/* An index: it has come since it was looked for. */

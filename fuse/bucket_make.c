@@ -507,7 +507,10 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 	if (moved)
 		b2f_remote_remains_free(m->done.from);
 	else
-		/* Until the last close; writers are told at their commit. */
+		/*
+		 * Keep it until the last close; writers get the error at their
+		 * commit.
+		 */
 		m->node->writing.remains = m->done.from;
 }
 

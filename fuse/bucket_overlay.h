@@ -9,7 +9,7 @@
  *   made      by us, and stored; forgotten with a listing that began later
  *   pinned    a new file before its first commit, which no listing has; or a
  *             directory from which we have removed a name: it may be empty now
- *   removed   by us; forgotten as what was made
+ *   removed   by us; forgotten like a name that was made
  *
  * Layer: fuse.  Threads: any; no request is made.
  */
@@ -20,7 +20,7 @@
 #include "suffix.h"
 
 enum fs_bucket_change {
-	/* As the listing says. */
+	/* The name is as the listing says. */
 	FS_BUCKET_UNCHANGED,
 	FS_BUCKET_MADE,
 	FS_BUCKET_PINNED,
@@ -42,8 +42,8 @@ enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *bucket,
 
 /*
  * Notes that the entry stored as @stored (@is_dir as in struct fs_bucket_name)
- * is shown as @shown in @dir; _removed: that it is shown no more.  Replaces
- * what was noted for @shown.  Returns 0 or -ENOMEM.
+ * is shown as @shown in @dir; _removed: that it is shown no more.  Replaces an
+ * earlier note for @shown.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int fs_bucket_overlay_note(struct fs_bucket *bucket, const char *dir,

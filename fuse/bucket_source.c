@@ -172,7 +172,7 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 	*out = sparse ? PLACE_SPARSE : PLACE_OBJECT;
 	if (!err)
 		*r->reason = '\0';
-	/* Of a prefix without objects a list is empty, not missing. */
+	/* The list of a prefix without objects is empty, not missing. */
 	if (list_err == -ENOENT && err && !*r->reason)
 		snprintf(r->reason, FS_REASON_SIZE,
 			 "%s: there is no such bucket",

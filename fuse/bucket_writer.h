@@ -68,8 +68,8 @@ B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
 
 /*
- * Drops half an array that was written to the open @node; if the server is
- * away, the next commit does it.
+ * Drops the incomplete array that was written to the open @node; if the server
+ * does not answer, the next commit does it.
  */
 void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node);
 

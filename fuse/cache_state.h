@@ -56,7 +56,10 @@ enum fs_cache_knowledge {
 	FS_CACHE_MIXED,
 };
 
-/* Whether the ticker must have the kernel drop the pages, or is doing so. */
+/*
+ * State of a drop: the ticker must have the kernel drop the pages, or is doing
+ * so.
+ */
 enum {
 	FS_CACHE_DROP_SELF = 1,
 	FS_CACHE_DROP_VIEW = 2,
@@ -206,7 +209,7 @@ int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
 
 void fs_cache_state_close_plain(struct fs *fs, struct fs_backed *node, int fd);
 
-/* Call these around each change of ours. */
+/* Call these around each change by this mount. */
 void fs_cache_state_begin(struct fs *fs, struct fs_backed *node, int fd);
 void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd);
 

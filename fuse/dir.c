@@ -88,7 +88,7 @@ static int sync_all(int fd)
 	return syncfs(fd) ? -errno : 0;
 }
 
-/* @fd: what was opened, or the errno of that. */
+/* @fd: the opened descriptor, or the errno of the open. */
 static int sync_and_close(int fd, int (*sync)(int fd))
 {
 	int err = fd;

@@ -207,8 +207,8 @@ static void note_deleted(const struct fs_backed *node, struct stat *out)
 }
 
 /*
- * Attributes of the open @frame, which override those on disk.  If the index is
- * not the one that @frame left, another program has changed it.
+ * Attributes of the open @frame, which override those on disk.  If the index
+ * differs from the one that @frame left, another program has changed it.
  */
 static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		      const struct fs_probe *on_disk, struct stat *out)

@@ -14,8 +14,8 @@
 #include "probe.h"
 
 /*
- * Attributes of @node; those of an open frame include uncommitted changes.
- * Returns 0, -ESTALE or an errno.
+ * Gets the attributes of @node; for an open frame they include uncommitted
+ * changes.  Returns 0, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
 int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out);

@@ -38,9 +38,9 @@ struct fs_bucket_names;
 struct fs_share;
 
 /*
- * Operations of a volume on open data.  A NULL does nothing.  Those from
- * @begin_change on are for frames; a writable volume has all of these except
- * perhaps @check_room and @tidy.
+ * Operations of a volume on open data.  A NULL does nothing.  The operations
+ * from @begin_change on are for frames; a writable volume has all of them
+ * except perhaps @check_room and @tidy.
  */
 struct fs_data_ops {
 	/* Closes the volume's part of the handle. */
@@ -86,9 +86,12 @@ enum fs_seen { FS_UNSEEN, FS_SEEN, FS_SEEN_PASSED, FS_SEEN_ASKED };
 struct fs_handle {
 	/* In the list of all handles; under fs->state_lock. */
 	TAILQ_ENTRY(fs_handle) all;
-	/* Held while a directory is listed, or an array begun anew. */
+	/*
+	 * Held while a directory is listed, or the replacement of an array
+	 * begins.
+	 */
 	pthread_mutex_t lock;
-	/* Of the kernel, and of each request that may outlive it. */
+	/* References of the kernel, and of each request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;
 	/* The open node, with a reference; NULL for a directory of a bucket. */

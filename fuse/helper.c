@@ -15,7 +15,7 @@
 
 #define MOUNT_EXIT_FAILED 32
 
-/* Of a longer list only the beginning is compared. */
+/* Only the beginning of a longer list is compared. */
 #define OPTIONS_SIZE 4096
 
 bool fs_helper_is(const char *program)

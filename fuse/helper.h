@@ -30,9 +30,9 @@ B2F_MUST_CHECK
 int fs_helper_enter(const char *name, char reason[FS_REASON_SIZE]);
 
 /*
- * Makes the mount at @options->mountpoint read-only or writable, and sets those
- * of the kernel's options that are given.  Returns 0; with @reason set -EINVAL
- * (no bloscfs is there), -EROFS (it was mounted read-only) or another errno.
+ * Makes the mount at @options->mountpoint read-only or writable, and sets the
+ * kernel's options that the user gave.  Returns 0; with @reason set -EINVAL (no
+ * bloscfs is there), -EROFS (it was mounted read-only) or another errno.
  */
 B2F_MUST_CHECK
 int fs_helper_remount(const struct fs_options *options,

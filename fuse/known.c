@@ -226,8 +226,8 @@ static void make_room(struct fs_known *known, const struct fs_known_dir *dir,
 }
 
 /*
- * Does inotify report all changes of names there?  Not if another machine or
- * daemon can make them; nor for encrypted names, which change when the key is
+ * Does inotify report all changes of names there?  False if another machine or
+ * daemon can make them, and for encrypted names, which change when the key is
  * added.
  */
 static bool is_told_of(int fd)

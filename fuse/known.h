@@ -94,7 +94,7 @@ void fs_known_fini(struct fs_known *known);
 void fs_known_enter(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 		    bool is_listed);
 
-/* What the last fs_known_enter() knew of a name; zeros: nothing. */
+/* The knowledge of the last fs_known_enter() about a name; zeros: none. */
 struct fs_known_name {
 	/* The names of the directory are known: only this kernel changes them.
 	 */

@@ -190,7 +190,7 @@ static int find_page(struct pages *pages, int fd, int64_t pos)
 }
 
 /*
- * Goes to the entry @pos of the directory @fd; 0 after others reads it anew.
+ * Goes to the entry @pos of the directory @fd; 0 after others reads it again.
  * Returns 1, 0 (the directory ends before) or an errno.
  */
 static int pages_go(struct pages *pages, int fd, int64_t pos)

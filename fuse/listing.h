@@ -52,7 +52,7 @@ void fs_listing_begin(struct fs_listing *listing);
 
 /*
  * Gets the entry at @pos: 0, or a next_pos.  The same position gives the same
- * entry again; 0 after others reads the directory anew.  Returns 1, 0 (no more
+ * entry again; 0 after others reads the directory again.  Returns 1, 0 (no more
  * entries) or an errno.  Only with 1 the caller closes @out->found.
  * @names_only: only the name is needed, so a known file is not looked at
  * (known.h).

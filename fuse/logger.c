@@ -50,7 +50,7 @@ struct fs_logger {
 	uint64_t nrepeats;
 };
 
-/* By enum b2f_log_level. */
+/* Indexed by enum b2f_log_level. */
 static const struct {
 	const char *name;
 	int syslog;

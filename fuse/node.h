@@ -88,8 +88,8 @@ void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);
 struct fuse_entry_param fs_node_answer(const struct fs_node *node);
 
 /*
- * Has the kernel drop its pages of @node.  Returns whether it has none now.
- * Not to be called in a request for which the kernel may hold pages.
+ * Has the kernel drop its pages of @node.  Returns whether it has none now.  Do
+ * not call it in a request for which the kernel may hold pages.
  */
 bool fs_node_drop_cached(const struct fs_node *node);
 

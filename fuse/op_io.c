@@ -76,10 +76,13 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 	size_t len = 0;
 	int err = iov ? 0 : -ENOMEM;
 
-	/* Read the header anew: the kernel caches it for later opens. */
+	/* Read the header again: the kernel caches it for later opens. */
 	if (!err)
 		err = b2f_file_npy_header(handle->file, &head, &len);
-	/* With another length the data have moved: open the file anew. */
+	/*
+	 * If its length differs, the data have moved: the file has to be opened
+	 * again.
+	 */
 	if (!err && len != handle->head_len)
 		err = -ESTALE;
 	if (err)

@@ -84,7 +84,10 @@ struct fs_open_frame {
 	 * state_lock.
 	 */
 	bool keeps_lock;
-	/* How often changes of several writers were dropped (anew.h). */
+	/*
+	 * The number of times that changes of several writers were dropped
+	 * (anew.h).
+	 */
 	_Atomic uint64_t ndropped;
 
 	/* Set once it is open for writing. */

@@ -84,8 +84,8 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 }
 
 /*
- * Must @frame become writable for a durable commit?  That writes all chunks of
- * which a sync has failed anew.
+ * Must @frame become writable for a durable commit?  The commit writes all
+ * chunks again whose sync has failed.
  */
 static bool must_mend(struct fs *fs, struct fs_open_frame *frame)
 {
@@ -181,7 +181,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 		return 0;
 	if (how != B2F_COMMIT_DURABLE || !must_mend(fs, frame))
 		return commit_now(fs, frame, how, waits);
-	/* As a writer, so that the frame is unlocked afterwards. */
+	/* Open it as a writer, so that the frame is unlocked afterwards. */
 	fs_open_frame_begin_writer(fs, frame);
 	err = fs_open_frame_allow_write(fs, frame);
 	if (!err)
@@ -365,8 +365,8 @@ static struct ending look_back(const struct fs_open_frame *frame)
 }
 
 /*
- * Is @frame, which has no users, to stay open?  Not with locks or state of a
- * writer.  Locked.
+ * Is @frame, which has no users, to stay open?  A frame with locks or state of
+ * a writer does not rest.  Locked.
  */
 static bool may_rest(struct fs *fs, struct fs_open_frame *frame,
 		     const struct ending *end)

@@ -220,7 +220,7 @@ static const struct option_entry table[] = {
 	OTHER("owner", IGNORED),
 	OTHER("group", IGNORED),
 	OTHER("nofail", IGNORED),
-	/* As in FUSE 2; any directory may be the mountpoint. */
+	/* An option of FUSE 2; here any directory may be the mountpoint. */
 	OTHER("nonempty", IGNORED),
 	OTHER("_netdev", IGNORED),
 	OTHER("quiet", IGNORED),

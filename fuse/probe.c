@@ -303,7 +303,7 @@ static int begin_glance(const struct fs_tree *tree, int dirfd, const char *name)
 	};
 	int fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));
 
-	/* Not our file: the look sets the atime then. */
+	/* The file belongs to another user: the look sets its atime. */
 	if (fd < 0 && errno == EPERM) {
 		how.flags &= ~(uint64_t)O_NOATIME;
 		fd = (int)syscall(SYS_openat2, dirfd, name, &how, sizeof(how));

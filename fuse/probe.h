@@ -38,7 +38,7 @@ struct fs_probe {
 	bool was_read;
 	/* Its header is valid, so the sizes are, even if they are 0. */
 	bool has_header;
-	/* Of @index; stamp and head_len only if they are known. */
+	/* Facts of @index; stamp and head_len only if they are known. */
 	struct fs_sizes sizes;
 };
 

@@ -549,7 +549,9 @@ bool fs_session_unmount_idle(struct fs *fs)
 
 void fs_session_cut(struct fs *fs)
 {
-	/* Only root can; another filesystem may be mounted there by now. */
+	/*
+	 * Only root can; another filesystem may have been mounted there since.
+	 */
 	if (mounted_device(fs) == fs->tree->own_dev)
 		(void)!umount2(fs->mountpoint.path, MNT_FORCE | MNT_DETACH);
 }

@@ -22,8 +22,8 @@ int fs_session_run(struct fs *fs);
 
 /*
  * Has the kernel write back its dirty pages of mapped files, and with
- * writeback_cache of all files.  Waits some seconds at most.  Not from a thread
- * that answers requests.
+ * writeback_cache of all files.  Waits some seconds at most.  Do not call it
+ * from a thread that answers requests.
  */
 void fs_session_sync(struct fs *fs);
 

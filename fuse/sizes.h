@@ -30,7 +30,7 @@ struct fs_tree;
 
 #define FS_SIZES (1 << 18)
 
-/* What the index with @stamp has told. */
+/* The facts that the index with @stamp gave. */
 struct fs_sizes {
 	struct b2f_frame_stamp stamp;
 	/* Both 0 if the header of the frame is invalid. */

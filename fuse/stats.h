@@ -48,7 +48,7 @@ static inline uint64_t fs_stats_uses(const struct fs_stats *s)
 void fs_stats_log(struct fs *fs);
 
 enum fs_stats_form {
-	/* One object (docs/json.md). */
+	/* Makes one object (docs/json.md). */
 	FS_STATS_JSON,
 	/* Lines for the textfile collector of node_exporter. */
 	FS_STATS_PROMETHEUS,

@@ -62,9 +62,9 @@ struct fs_state {
 	/* The open frame, or NULL. */
 	struct fs_open_frame *frame;
 	/*
-	 * Of a plain file: how many handles the kernel reads and writes itself,
-	 * and how many send requests.  The kernel refuses to mix the two, and
-	 * knows the file of the first kind by a number.
+	 * For a plain file: the number of handles that the kernel reads and
+	 * writes itself, and of handles that send requests.  The kernel refuses
+	 * to mix the two, and knows the file of the first kind by a number.
 	 */
 	size_t npassed;
 	size_t nasked;

@@ -389,10 +389,10 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 }
 
 /*
- * Flags for the backing file.  Not O_APPEND, because pages that the kernel
- * writes back have fixed offsets; a write that appends does so by itself.  With
- * writeback_cache the kernel reads to fill pages, even for a program that only
- * writes.
+ * Flags for the backing file.  Do not use O_APPEND, because pages that the
+ * kernel writes back have fixed offsets; a write that appends finds the end
+ * itself.  With writeback_cache the kernel reads to fill pages, even for a
+ * program that only writes.
  */
 static int backing_flags(const struct fs *fs, int flags)
 {

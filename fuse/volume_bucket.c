@@ -24,7 +24,7 @@
 static mode_t mode_of(const struct fs *fs, struct fs_node *inode)
 {
 	const struct fs_object *node = fs_object_of(inode);
-	/* As far as is known before an open. */
+	/* The attributes known before an open. */
 	bool is_writable = fs->read_write && !inode->is_view &&
 			   !node->unreadable && node->kind != FS_BUCKET_FILE;
 	mode_t write = is_writable ? 0200 : 0;
@@ -357,8 +357,8 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 }
 
 /*
- * Opens the frame @node for its attributes.  In a writable mount the frame is
- * opened anew, because a commit replaces the one of the open file.
+ * Opens the frame @node for its attributes.  A writable mount opens the frame
+ * again, because a commit replaces the frame of the open file.
  */
 static int open_facts(struct fs *fs, struct fs_object *node,
 		      struct b2f_file **out)

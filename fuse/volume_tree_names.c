@@ -283,7 +283,10 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
-/* Does a new file begin as one file?  Not if that would be final. */
+/*
+ * Does a new file begin as one file?  Not if it could not become a directory
+ * later.
+ */
 static bool is_one_file(struct fs *fs)
 {
 	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);

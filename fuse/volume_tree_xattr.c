@@ -139,7 +139,7 @@ static int do_get_stored(struct fs *fs, struct fs_node *inode, const char *name,
 	return err;
 }
 
-/* Writes to @f those of @names that the mount lists for @node. */
+/* Writes to @f the names among @names that the mount lists for @node. */
 static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 		       const char *names, size_t size)
 {
@@ -219,7 +219,7 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 	return err;
 }
 
-/* Has the attribute this value, perhaps one that cannot be set? */
+/* Does the attribute have this value, even if it cannot be set? */
 static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {

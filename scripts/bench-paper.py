@@ -501,10 +501,10 @@ def machine_text(run):
             f"{m['filesystem']}; bloscfs {m['version']}; {packages}.")
     if run["load"] > m["cores"] / 4:
         return text + (f" **Other programs kept the machine busy** (load "
-                       f"{run['load']:.1f} at the begin): the times are longer "
+                       f"{run['load']:.1f} at the beginning): the times are longer "
                        "than on a quiet one, and only large differences "
                        "between them mean something.")
-    return text + f" Nothing else was running (load {run['load']:.1f} at the begin)."
+    return text + f" Nothing else was running (load {run['load']:.1f} at the beginning)."
 
 
 def table(run, size, entropy):

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/checked.h"
 
-/* np.load() reads no longer text unless it is told to trust the file. */
+/* np.load() reads no longer text unless its caller trusts the file. */
 #define CHARS_MAX ((size_t)10000)
 
 _Static_assert(B2F_UTF8_MAX *CHARS_MAX <= B2F_LITERAL_MAX_TEXT,

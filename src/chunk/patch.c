@@ -76,8 +76,8 @@ static int decode(const struct b2f_patch *patch,
 /*
  * Copies a block that has not changed.  A new seal says that its bytes are
  * right, so it may only cover bytes that were checked: with the old seal, or,
- * if there is none, at least by decoding.  So damage is an error here, as in
- * decoding, and does not get a valid checksum.
+ * if there is none, at least by decoding.  Damage is therefore an error here,
+ * as in decoding, and gets no valid checksum.
  */
 static int copy_block(struct b2f_encode_blocks *b,
 		      const struct b2f_patch *patch,

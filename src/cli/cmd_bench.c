@@ -66,7 +66,7 @@ struct grid {
 	} lists[NLISTS];
 };
 
-/* The default settings; those of most interest come first. */
+/* The default settings, the most interesting ones first. */
 static const char *const usual[NLISTS][6] = {
 	[CODEC] = {"lz4", "zstd", "blosclz", "lz4hc", "zlib"},
 	[FILTER] = {"shuffle", "none", "bitshuffle", "shuffle,bytedelta"},

@@ -41,7 +41,7 @@ struct transform {
 	enum cli_storage storage;
 	/* For Bloscpack files; see b2f_convert_options. */
 	const char *checksum;
-	/* Encode anew with these settings; otherwise copy chunks as stored. */
+	/* Encode all data with these settings; NULL: copy chunks as stored. */
 	bool encode;
 	struct cli_encoding encoding;
 	/* Copy chunks without decoding them. */
@@ -99,7 +99,7 @@ static const struct cli_option table[] = {
 struct job {
 	const struct transform *how;
 	const struct cli_operand *operand;
-	/* The path of the frame: that of @operand. */
+	/* The path of the frame, owned by @operand. */
 	const char *path;
 	/* The path of the result; malloc'ed. */
 	char *output;
@@ -258,7 +258,7 @@ static bool has_embedded(int fd)
 	return has;
 }
 
-/* Opens the directory that holds @path: for "x/" that of x. */
+/* Opens the directory that holds @path; "x/" is x. */
 static int open_parent(const char *path)
 {
 	char *bare = cli_text_bare(path);

@@ -200,7 +200,7 @@ static int check_above(const struct job *job)
 	int fd = cli_at_open_below(job->to.dir, "", O_PATH), up;
 	bool is_in = false;
 
-	/* One step up per slash; above the root is the root. */
+	/* Go one step up per slash; above the root is the root. */
 	for (const char *at = job->output; fd >= 0 && *at && !is_in; at++) {
 		if (*at != '/')
 			continue;

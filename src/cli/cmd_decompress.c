@@ -85,7 +85,7 @@ static int check(const struct cli_command *self, struct decompress *o,
 struct job {
 	const struct decompress *options;
 	const struct cli_operand *operand;
-	/* The path of the frame: that of @operand. */
+	/* The path of the frame, owned by @operand. */
 	const char *path;
 	struct cli_copy copy;
 	/* The header for an array; malloc'ed. */

@@ -44,7 +44,7 @@ struct cli_command {
 	 * options, before these are parsed.  Returns the new @argc.
 	 */
 	int (*prepare)(void *options, int argc, char **argv);
-	/* What cli_operands_run() does with each operand. */
+	/* Called by cli_operands_run() for each operand. */
 	cli_operand_fn *each;
 	/*
 	 * Runs the command with the struct @options and the operands before a

@@ -17,7 +17,7 @@
 /* Receives each piece of the data.  Returns 0 or a negative errno. */
 typedef int piece_fn(void *arg, const void *data, size_t size);
 
-/* One pass over a range, with the function for each piece. */
+/* A pass over a range, and the function to call for each piece. */
 struct pass {
 	const struct cli_copy *copy;
 	struct b2f_stream *stream;

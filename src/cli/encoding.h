@@ -26,7 +26,8 @@ struct cli_encoding {
 };
 
 /*
- * Rows for struct cli_encoding; and those of a frame that keeps its settings.
+ * Rows for struct cli_encoding: for new frames; for a frame that keeps its
+ * settings.
  */
 extern const struct cli_option cli_encoding_options[];
 extern const struct cli_option cli_encoding_kept_options[];

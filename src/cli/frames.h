@@ -54,7 +54,7 @@ json_t *cli_frames_in_mount(const struct cli_at *at);
  */
 bool cli_frames_tell_mounted(const struct cli_at *at);
 
-/* What a check has found. */
+/* The findings of a check. */
 struct cli_findings {
 	struct b2f_check_result check;
 	/* enum b2f_check_state of each chunk, malloc'ed; or NULL. */
@@ -110,10 +110,10 @@ int cli_frames_check_removable(int dirfd, const char *name, const char *label);
 /*
  * Removes the frame @at, open as @frame: the file, or the directory if nothing
  * else is in it.  Holds it (b2f_frame_hold()) so that no writer loses unstored
- * data.  Of several names (programs/home.h) removes @shown or the user's
- * operand; the last one with the frame.  Refuses (-EBUSY) other symbolic links,
- * frames inside a larger file, and frames that were changed since they were
- * opened.  Returns 0, -ENOTEMPTY, -EBUSY or an errno.
+ * data.  If the frame has several names (programs/home.h), removes @shown or
+ * the user's operand, and the frame with its last name.  Refuses (-EBUSY) other
+ * symbolic links, frames inside a larger file, and frames that were changed
+ * since they were opened.  Returns 0, -ENOTEMPTY, -EBUSY or an errno.
  */
 B2F_MUST_CHECK
 int cli_frames_remove(const struct cli_at *at, const char *shown,

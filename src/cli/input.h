@@ -22,7 +22,7 @@ struct cli_input {
 	int fd;
 	/* Name for messages. */
 	const char *name;
-	/* As it was when opened. */
+	/* The attributes at the open. */
 	struct stat st;
 	/* cli_input_claim() got a lease. */
 	bool is_claimed;

@@ -15,7 +15,7 @@
 
 #include "b2frame/error.h"
 
-/* As @pos: the file's own offset, which advances. */
+/* A value of @pos: the file's own offset, which advances. */
 #define CLI_IO_NEXT (-1)
 
 /*

@@ -35,8 +35,8 @@ struct cli_operand {
 	 */
 	struct cli_at place;
 	/*
-	 * Below a directory: the name of the frame there, which may be one of
-	 * several.  Else NULL.
+	 * For a frame below a directory: its name there, which may be one of
+	 * several; otherwise NULL.
 	 */
 	const char *shown;
 };

@@ -40,8 +40,8 @@ int cli_server_connect_above(const char *url, struct b2f_remote **out,
 			     const char **path);
 
 /*
- * Attributes of the object @url, or of the frame's index; the mode is that of
- * new files.
+ * Gets the attributes of the object @url, or of the frame's index, with the
+ * mode of a new file.
  */
 B2F_MUST_CHECK
 int cli_server_stat(const char *url, struct stat *out);

@@ -72,7 +72,7 @@ static void put_mega(FILE *out, const json_t *value)
 	fprintf(out, "%.0f", json_number_value(value) / 1e6);
 }
 
-/* As NumPy writes a shape. */
+/* Writes a shape as NumPy does. */
 static void put_shape(FILE *out, const json_t *value)
 {
 	size_t n = json_array_size(value);

@@ -56,7 +56,7 @@ struct cli_target {
 
 #define CLI_TARGET_NONE ((struct cli_target){.parent = -1, .dirfd = -1})
 
-/* Which files a result may replace. */
+/* The files that a result may replace. */
 enum cli_replace {
 	CLI_REPLACE_NOTHING,
 	/* Frames and plain files, except those made by this run. */

@@ -278,7 +278,7 @@ static int walk_named(const struct cli_walk *walk, const char *path)
 		err = peek_named(path, &entry.peek);
 	if (err)
 		return cli_message_errno(path, err);
-	/* Of a directory the entries are visited, not the directory. */
+	/* Visits the entries of a directory, not the directory itself. */
 	if (S_ISDIR(st.st_mode) && !entry.peek.is_frame)
 		return walk_directory(walk, path);
 	entry.st = &st;

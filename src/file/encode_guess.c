@@ -56,7 +56,7 @@ static bool find_data(const struct b2f_record *rec, uint32_t nbytes,
 			*start = at;
 		found = true;
 		*end = at + n;
-		/* That is enough for a guess. */
+		/* This much is enough for a guess. */
 		if (*end - *start >= SAMPLE_MAX)
 			break;
 	}

@@ -171,8 +171,8 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 
 /*
  * Encodes @rec, which is BUSY.  @early: no commit waited for @rec when encoding
- * began.  If one waits by now, an error, such as a full disk, may be outdated:
- * then @rec is encoded once more.
+ * began.  If a commit waits now, the error, such as a full disk, may be
+ * outdated: encode @rec once more.
  */
 static int run(struct b2f_record *rec, bool early)
 {

@@ -75,7 +75,10 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 				     "a header");
 }
 
-/* Replaces the array by that of @head.  Returns the length of the header. */
+/*
+ * Replaces the array by the one that @head describes.  Returns the length of
+ * the header.
+ */
 static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
 			    size_t size)
 {
@@ -140,7 +143,7 @@ static int become_empty(struct b2f_file *file)
 	return b2f_shape_plain.resize(file, 0);
 }
 
-/* Why plain data are not written anew with @head. */
+/* Returns why plain data cannot be replaced with @head. */
 static ssize_t refuse_head(struct b2f_file *file, const uint8_t *head,
 			   size_t size)
 {

@@ -318,7 +318,10 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 	if (rec->nchunk < w->txn->working.n)
 		rec->base_raw = b2f_txn_raw(&w->txn->working, rec->nchunk);
 	b2f_file_set_frame(file, b2f_frame_ref(theirs));
-	/* The next index is ours: only this flag tells of their change. */
+	/*
+	 * The next index is ours: only this flag still shows that they changed
+	 * the frame.
+	 */
 	file->has_foreign = true;
 	return 0;
 }
@@ -410,7 +413,7 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 	return err;
 }
 
-/* Is an array being written anew?  The commit_lock is held. */
+/* Is a program replacing the array?  The commit_lock is held. */
 static bool is_anew(struct b2f_file *file)
 {
 	bool is;

@@ -50,7 +50,7 @@ struct b2f_writer;
 
 struct b2f_file {
 	struct b2f_runtime *runtime;
-	/* One for the owner and one for each job. */
+	/* One reference for the owner and one for each job. */
 	atomic_uint refs;
 	/* One thread commits, refreshes, makes it writable or moves it. */
 	pthread_mutex_t commit_lock;

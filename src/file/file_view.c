@@ -324,7 +324,7 @@ static void point_to_pieces(struct pins *pins)
 	for (size_t i = 0; i < pins->batch.n; i++) {
 		const struct piece *p = &pins->batch.pieces[i];
 
-		/* Not const, as readv(2) has it too; never written to. */
+		/* Not const, because readv(2) takes it; never written to. */
 		pins->iov[i].iov_base = (void *)(uintptr_t)piece_data(p);
 		pins->iov[i].iov_len = p->size;
 	}

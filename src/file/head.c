@@ -230,7 +230,7 @@ static struct b2f_frame_want want_of(const struct b2f_frame *frame,
 		.nbytes = src->nbytes,
 	};
 
-	/* Not for a sequential reader, which reads the whole chunk at once. */
+	/* A sequential reader needs no range: it reads the whole chunk. */
 	if (!src->in_order && unit > 0 && src->size > 0 &&
 	    src->size <= src->nbytes) {
 		want.start = (src->nbytes - src->size) / unit * unit;

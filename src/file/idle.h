@@ -24,13 +24,13 @@
 struct b2f_decoder;
 struct b2f_encoder;
 
-/* Things of one kind, the one that was used last on top. */
+/* Objects of one kind; the most recently used one is on top. */
 struct b2f_idle_stack {
 	void *things[B2F_IDLE_MAX];
 	unsigned int n;
 	/* How many are kept, <= B2F_IDLE_MAX.  Constant. */
 	unsigned int max;
-	/* Of buffers of pages: bytes of each. */
+	/* Bytes of each, for buffers of pages. */
 	uint32_t size;
 };
 

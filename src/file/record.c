@@ -123,7 +123,10 @@ int b2f_record_get(struct b2f_file *file, uint64_t nchunk,
 void b2f_record_remove(struct b2f_record *rec)
 {
 	HASH_DEL(rec->file->writer->records, rec);
-	/* Not at the last reference: a writer may wait for this memory. */
+	/*
+	 * Now, and not at the last reference: a writer may wait for this
+	 * memory.
+	 */
 	b2f_budget_remove(rec);
 	b2f_record_unref(rec);
 }

@@ -101,7 +101,7 @@ void b2f_record_unref(struct b2f_record *rec);
 /* The record as it is, or NULL.  The file is locked. */
 struct b2f_record *b2f_record_find(const struct b2f_writer *w, uint64_t nchunk);
 
-/* What b2f_record_get() does if there is no record. */
+/* Selects what b2f_record_get() does if there is no record. */
 enum b2f_record_make {
 	B2F_RECORD_NONE,
 	B2F_RECORD_SPARSE,
@@ -148,7 +148,7 @@ struct b2f_record_edges {
 };
 
 /*
- * Copies the @size bytes at @buf to @start of the chunk.  @edges tells of pages
+ * Copies the @size bytes at @buf to @start of the chunk.  @edges gets the pages
  * that were not written before.
  */
 void b2f_record_write(struct b2f_record *rec, uint32_t start,

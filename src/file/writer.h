@@ -79,8 +79,8 @@ struct b2f_writer {
 	/* Number of chunks when holes were last counted. */
 	uint64_t ncounted;
 	/*
-	 * Existing bytes of an array: all, unless it is still being written, as
-	 * a .npy file or anew.
+	 * The bytes of an array that exist: all, unless a program is still
+	 * writing it, as a .npy file or as a replacement.
 	 */
 	uint64_t array_nbytes;
 	enum b2f_anew anew;

@@ -38,7 +38,9 @@ static void unref(struct b2f_page *page)
 	free(page);
 }
 
-/* A page with room for @cap entries, and a copy of those of @like (or NULL). */
+/*
+ * Makes a page with room for @cap entries, and the entries of @like (or NULL).
+ */
 static struct b2f_page *new_page(uint32_t cap, const struct b2f_page *like)
 {
 	struct b2f_page *page =

@@ -30,7 +30,10 @@
 struct b2f_page_block {
 	uint8_t *bytes;
 	uint32_t size;
-	/* What else the bytes depend on: b2f_index_key(), or the tag before. */
+	/*
+	 * A further value on which the bytes depend: b2f_index_key(), or the
+	 * tag before.
+	 */
 	uint64_t key;
 };
 

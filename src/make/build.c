@@ -43,7 +43,7 @@ static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)
 	return b->places.ids[i];
 }
 
-/* The bytes of the index as it is now. */
+/* The bytes of the current index. */
 static int make_index(const struct build *b, uint8_t **out, size_t *size,
 		      struct b2f_why *why)
 {

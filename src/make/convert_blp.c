@@ -244,7 +244,7 @@ struct making {
 	int fd;
 };
 
-/* Logs the cause of @err, if there is one that was not logged. */
+/* Logs the cause of @err, unless it is 0 or was logged. */
 static int report(const struct making *m, int err, const struct b2f_why *why)
 {
 	const struct b2f_frame *before = m->options->before;

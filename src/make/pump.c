@@ -150,7 +150,8 @@ static int take(struct pump *p, struct slot **out)
 }
 
 /*
- * Takes one chunk through the steps; also puts chunks that are placed by now.
+ * Takes one chunk through the steps; also puts chunks that were placed
+ * meanwhile.
  */
 static int run_one(void *arg, size_t i)
 {

@@ -17,7 +17,10 @@
 #include "base/attr.h"
 #include "run/pool.h"
 
-/* A chunk on its way; before the first step all but @nchunk is zero. */
+/*
+ * A chunk that passes through the steps; before the first one all but @nchunk
+ * is zero.
+ */
 struct b2f_piece {
 	/* Number of the chunk. */
 	uint64_t nchunk;
@@ -44,13 +47,15 @@ struct b2f_piece {
 struct b2f_pump_steps {
 	/* In order: begins the chunk, or returns B2F_PUMP_END. */
 	int (*take)(void *arg, struct b2f_piece *piece);
-	/* By any thread: makes the stored bytes. */
+	/* Makes the stored bytes; called by any thread. */
 	int (*make)(void *arg, struct b2f_piece *piece);
 	/* In order, and without I/O: gives the chunk its place. */
 	int (*place)(void *arg, struct b2f_piece *piece);
-	/* By any thread, in any order: stores the chunk at the target. */
+	/*
+	 * Stores the chunk at the target; called by any thread, in any order.
+	 */
 	int (*put)(void *arg, struct b2f_piece *piece);
-	/* One at a time: hears that the chunk was stored. */
+	/* Called after the chunk was stored, one call at a time. */
 	void (*stored)(void *arg, const struct b2f_piece *piece);
 };
 

@@ -61,7 +61,7 @@ int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
 			struct b2f_piece *piece, struct b2f_why *why);
 
 /*
- * Decodes chunk @piece->nchunk of @frame, and encodes it anew.  Returns as
+ * Decodes chunk @piece->nchunk of @frame, and encodes it again.  Returns as
  * b2f_frame_load(), or B2F_EUNSUPPORTED (blocks of different lengths); the
  * cause is logged.
  */

@@ -68,7 +68,7 @@ struct b2f_cell_piece {
 	uint64_t number;
 	const struct b2f_remote_stat *version;
 	uint32_t begin;
-	/* Not 0; @begin + @n does not exceed the cell. */
+	/* At least 1; @begin + @n does not exceed the cell. */
 	uint32_t n;
 	const uint8_t *bytes;
 };

@@ -50,7 +50,7 @@ void b2f_cachedir_close(struct b2f_cachedir *cache);
 struct b2f_cachedir_range {
 	const char *name;
 	uint64_t off;
-	/* Not 0. */
+	/* At least 1. */
 	size_t n;
 };
 

@@ -25,7 +25,7 @@ struct b2f_fetch_spec {
 	 */
 	const struct b2f_remote_stat *part_of;
 	uint64_t off;
-	/* Not 0; at the end of an object fewer bytes may come. */
+	/* At least 1; at the end of an object fewer bytes may arrive. */
 	size_t n;
 	/* Buffer for the bytes, which outlives the fetch; or NULL. */
 	void *into;

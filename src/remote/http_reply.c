@@ -360,7 +360,8 @@ static int err_of_status(struct b2f_http_request *r)
 }
 
 /*
- * A user who is refused without a key may not know where keys were looked for.
+ * A user without a key who is refused may not know which places were searched
+ * for keys.
  */
 static int err_of_answer(struct b2f_http_request *r)
 {
@@ -471,7 +472,7 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 	}
 }
 
-/* Has everything come that the headers promised? */
+/* Have all bytes arrived that the headers announced? */
 static int check_complete(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
@@ -569,7 +570,7 @@ void b2f_http_reply_end(struct b2f_http_request *r, CURLcode code)
 
 bool b2f_http_reply_may_pass(const struct b2f_http_request *r)
 {
-	/* A new object may be there by now. */
+	/* Another program may have made a new object since. */
 	return r->reply.may_pass && (r->spec.method != B2F_HTTP_DELETE ||
 				     !r->reply.sent || is_busy(r));
 }

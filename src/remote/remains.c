@@ -46,10 +46,10 @@ static uint64_t version_of(int64_t id, const struct b2f_remote_stat *st)
 				    ((uint64_t)id << 32) ^ (uint64_t)st->mtime);
 }
 
-/* Which of the listed chunks go. */
+/* Selects the listed chunks that are removed. */
 struct choice {
 	struct b2f_remote_remains *remains;
-	/* Those with these versions; or, if NULL, those that go with @index. */
+	/* Chunks with these versions; NULL: chunks that @index named. */
 	const struct b2f_ids *versions;
 	const struct b2f_current *index;
 	int64_t now_s;

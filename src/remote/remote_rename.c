@@ -86,7 +86,7 @@ static void end_copy(struct renaming *m, struct b2f_http_request **slot)
 	*slot = NULL;
 }
 
-/* Begins to copy a chunk, which replaces what is there. */
+/* Begins to copy a chunk, which replaces an existing object. */
 static int begin_copy(void *arg, struct b2f_piece *piece)
 {
 	struct renaming *m = arg;

@@ -240,7 +240,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	}
 	if (!t->replace && (t->there.is_there || has_object))
 		return -EEXIST;
-	/* Not all servers allow both, and replacing takes two steps. */
+	/* Not all servers allow both, and a replacement takes two steps. */
 	if (has_object)
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, and no sparse "

@@ -15,7 +15,7 @@
 /* Room for a code, as "NoSuchKey", and its 0. */
 #define B2F_S3_CODE_SIZE 48
 
-/* What is found in an answer. */
+/* The parts of an answer. */
 struct b2f_s3_answer {
 	/* The names of the root, and of the wanted element below it. */
 	char root[40];
@@ -23,7 +23,7 @@ struct b2f_s3_answer {
 	/* The text of the first such element. */
 	char text[2048];
 	size_t n;
-	/* Of the parser: are we inside of it? */
+	/* For the parser: is it inside the element? */
 	unsigned int depth;
 	bool inside;
 };

@@ -28,9 +28,9 @@ struct b2f_current {
 };
 
 /*
- * Reads the index of @place, in one request, and overwrites @out.  A missing
- * index, or one that cannot be read, is no error.  Returns 0, -ENOMEM or an
- * error of requests.  End @out with b2f_current_fini().
+ * Reads the index of @place, in one request, and overwrites @out.  A missing or
+ * unreadable index is no error.  Returns 0, -ENOMEM or an error of requests.
+ * End @out with b2f_current_fini().
  */
 B2F_MUST_CHECK
 int b2f_current_read(struct b2f_remote_place *place, struct b2f_current *out,

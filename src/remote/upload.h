@@ -110,9 +110,9 @@ B2F_MUST_CHECK
 int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why);
 
 /*
- * Like b2f_upload_wait(), but believes no failure that it did not wait for: the
- * server may take it by now.  So one commit finds all that it has to send
- * again.
+ * Like b2f_upload_wait(), but does not return a failure of an earlier attempt:
+ * the server may accept the chunk now.  So one commit finds all that it has to
+ * send again.
  */
 B2F_MUST_CHECK
 int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why);

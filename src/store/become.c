@@ -206,7 +206,7 @@ void b2f_become_undo(const struct b2f_become *b)
 {
 	struct stat st;
 
-	/* The hidden name may belong to another program by now. */
+	/* Another program may have taken the hidden name. */
 	if (fstatat(b->dirfd, b->hidden, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == b->dir.st_dev && st.st_ino == b->dir.st_ino)
 		(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);

@@ -78,7 +78,7 @@ static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
 
 int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg)
 {
-	/* Not dup(): it shares the position in the directory. */
+	/* A dup() would share the position in the directory. */
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	int ret;

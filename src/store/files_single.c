@@ -384,7 +384,7 @@ void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
 	if (store->ops->write != &b2f_files_single_write)
 		return;
 	w = writer_of(store);
-	/* Else the change counts as another program's. */
+	/* If this fails, the change counts as another program's. */
 	if (!w || w->fd < 0 || fstat(w->fd, &st))
 		return;
 	pthread_mutex_lock(&w->lock);

@@ -22,7 +22,7 @@ static int dir_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 
 	if (!on)
 		return flock(dir, LOCK_UN);
-	/* Not a full check, but it notices read-only mounts. */
+	/* This is no full check, but it notices read-only mounts. */
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
 		return b2f_why_set(why, -errno, "write to the directory: %s",
 				   strerror(errno));
@@ -83,7 +83,9 @@ static int create_named(struct b2f_store *store, int64_t id,
 	int fd, err;
 
 	fd = open_named(dir, name);
-	/* Not O_TRUNC: the existing file may be a link to elsewhere. */
+	/*
+	 * Do not use O_TRUNC: the existing file may be a link to another place.
+	 */
 	if (fd < 0 && errno == EEXIST && id == B2F_OBJECT_NEW_INDEX) {
 		if (unlinkat(dir, name, 0) && errno != ENOENT)
 			return failed("remove", name, why);

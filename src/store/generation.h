@@ -44,7 +44,7 @@ struct b2f_generation {
  */
 struct b2f_generation *b2f_generation_new(const struct b2f_lock_state *state);
 
-/* Adds a reference.  Of NULL returns NULL. */
+/* Adds a reference.  Returns NULL for NULL. */
 struct b2f_generation *b2f_generation_ref(struct b2f_generation *g);
 void b2f_generation_unref(struct b2f_generation *g);
 

@@ -11,7 +11,7 @@
 #include "base/sorted.h"
 #include "store/ranges_priv.h"
 
-/* Ids have 31 bits, as those of chunk files. */
+/* Ids have 31 bits, like those of chunk files. */
 #define NIDS_MAX (UINT64_C(1) << 31)
 
 /* Keeps positions within off_t. */

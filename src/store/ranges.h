@@ -101,8 +101,8 @@ bool b2f_ranges_is_last(struct b2f_ranges *ranges, uint64_t id);
 
 /*
  * Checks that no byte of the @n ranges @ids is free or in another range; the
- * header does not count.  Returns 0, -EINVAL (an error of ours: giving them
- * back would destroy the frame) or -ENOMEM.
+ * header does not count.  Returns 0, -EINVAL (an error in this program: giving
+ * them back would destroy the frame) or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_ranges_check(struct b2f_ranges *ranges, const uint64_t *ids, size_t n);

@@ -46,7 +46,7 @@ struct b2f_store;
 /* "FFFFFFFF.chunk" and its 0. */
 #define B2F_CHUNK_NAME_SIZE 15
 
-/* What the chunks of a store are, and so how they are changed. */
+/* The kind of chunks of a store, which decides how they are changed. */
 enum b2f_store_kind {
 	/* Ranges of one file. */
 	B2F_STORE_SINGLE,
@@ -147,7 +147,7 @@ enum b2f_settle {
 	B2F_SETTLE_ORDER,
 	/* Durable (fsync). */
 	B2F_SETTLE_DURABLE,
-	/* Of no object: the names are durable. */
+	/* The id of no object: the names are durable. */
 	B2F_SETTLE_NAMES,
 };
 

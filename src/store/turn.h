@@ -19,10 +19,13 @@
 /* How long a reader waits for a writer with locks, milliseconds. */
 #define B2F_TURN_WAIT_MS 3000
 
-/* As @wait_ms: the caller has the lock for changes. */
+/* A value of @wait_ms: the caller has the lock for changes. */
 #define B2F_TURN_OURS UINT32_MAX
 
-/* As @wait_ms: no lock; the bytes may be of a change under way. */
+/*
+ * A value of @wait_ms: take no lock; the bytes may belong to a change under
+ * way.
+ */
 #define B2F_TURN_NONE (UINT32_MAX - 1)
 
 /*
