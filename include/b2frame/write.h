@@ -208,9 +208,10 @@ void b2f_file_discard(struct b2f_file *file);
 
 /*
  * After a refused commit (-ESTALE): drops all uncommitted changes, and goes on
- * with the version on disk or, if that is gone, with the version that was
- * opened.  A write of another thread meanwhile is either dropped, too, or
- * applied to that version.  b2f_file_take_foreign() reports the change.
+ * with the version on disk; if that is gone, @file keeps the version that it
+ * has, and there is nothing to commit.  A write of another thread meanwhile is
+ * either dropped, too, or applied to that version.  b2f_file_take_foreign()
+ * reports the change.
  *
  * Returns 0; or, with nothing dropped, as b2f_frame_open().  If an array was
  * being written anew, its half is not read then (-EIO): the next commit or
