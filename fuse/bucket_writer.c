@@ -129,7 +129,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	nbegun = w->nbegun;
 	leaves = w->is_listed && node->open.nwriters == 0;
-	clean = node->open.gone;
+	clean = node->open.gone || w->refused;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!leaves || (!clean && b2f_file_is_dirty(node->open.data)))
 		return;
@@ -305,25 +305,15 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-/*
- * Goes back to the version on the server; after an error nothing has changed.
- */
-static int go_back(struct fs *fs, struct fs_object *node)
+void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 {
 	int err = b2f_file_revert(node->open.data);
 
-	if (err)
-		return err;
-	(void)fs_file_take_foreign(fs, &node->open);
-	(void)move_on(fs, node, NULL);
-	note_made(fs->bucket, node);
-	return 0;
-}
-
-void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
-{
-	int err = go_back(fs, node);
-
+	if (!err) {
+		(void)fs_file_take_foreign(fs, &node->open);
+		(void)move_on(fs, node, NULL);
+		note_made(fs->bucket, node);
+	}
 	pthread_mutex_lock(&fs->state_lock);
 	if (err)
 		fs_file_put_off(&node->open);
@@ -331,12 +321,29 @@ void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static void revert(struct fs *fs, struct fs_file *file)
+/*
+ * The kernel has pages of what was refused, and programs may have read some of
+ * them.  So the node keeps it until its last close, and shows nothing else.
+ */
+static void keep_refused(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 
-	if (!go_back(fs, node))
-		log_failure(fs, node, "lost", -ESTALE);
+	pthread_mutex_lock(&fs->state_lock);
+	node->writing.refused = true;
+	pthread_mutex_unlock(&fs->state_lock);
+	note_made(fs->bucket, node);
+	log_failure(fs, node, "lost", -ESTALE);
+}
+
+bool fs_bucket_writer_is_refused(struct fs *fs, struct fs_object *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is = node->writing.refused;
+	pthread_mutex_unlock(&fs->state_lock);
+	return is;
 }
 
 static void note_commit(struct fs *fs, struct fs_file *file,
@@ -349,7 +356,7 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 	(void)move_on(fs, node, err ? NULL : before);
 	if (!err)
 		note_made(fs->bucket, node);
-	/* The kernel has pages of what is refused: others get another node. */
+	/* A lookup makes another node. */
 	if (err == -ESTALE)
 		fs_bucket_node_retire(fs->bucket, node);
 }
@@ -505,7 +512,7 @@ static void tick(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 
-	if (atomic_load(&file->gone))
+	if (atomic_load(&file->gone) || fs_bucket_writer_is_refused(fs, node))
 		return;
 	if (!b2f_file_is_dirty(file->data))
 		look_for_others(fs, node);
@@ -552,7 +559,7 @@ static void put(struct fs *fs, struct fs_file *file)
 const struct fs_file_ops fs_bucket_writer_ops = {
 	.note_foreign = note_foreign,
 	.note_commit = note_commit,
-	.revert = revert,
+	.drop_refused = keep_refused,
 	.tick = tick,
 	.drop = drop,
 	.ref = ref,
@@ -578,7 +585,8 @@ int fs_bucket_writer_fini(struct fs *fs)
 		int err = 0;
 
 		b2f_file_now_get(file->data, &now);
-		if (!file->gone && !now.half)
+		if (!file->gone && !now.half &&
+		    !object_of(file)->writing.refused)
 			err = b2f_file_commit(file->data, B2F_COMMIT_DURABLE);
 		TAILQ_REMOVE(&fs->files.active, file, active);
 		object_of(file)->writing.is_listed = false;

@@ -17,6 +17,10 @@
  *   2. reads wait for that
  *   3. when the last writer has left, the next lookup makes another node
  *
+ * A node whose changes were refused is REFUSED when its last writer has left: like
+ * a GONE one it keeps its data to the last close, as the kernel has pages of
+ * them, and nobody opens it again.
+ *
  * Every commit is durable when it returns: the server has acknowledged the
  * index.
  *
@@ -62,6 +66,9 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
 /* Shows @mtime until the next change. */
 void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime);
+
+/* Were changes of @node refused?  No program may open it again. */
+bool fs_bucket_writer_is_refused(struct fs *fs, struct fs_object *node);
 
 /* Commits @node, which is open.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK

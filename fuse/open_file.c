@@ -275,14 +275,14 @@ static bool begin_revert(struct fs *fs, struct fs_file *file)
 }
 
 /*
- * Reverts to the stored version once every writer was told that its changes
- * contradict that version.  A writer that began before would not be told.
+ * Drops the changes once every writer was told that they contradict the stored
+ * version.  A writer that began before would not be told.
  */
 static void drop_refused(struct fs *fs, struct fs_file *file)
 {
 	if (!begin_revert(fs, file))
 		return;
-	file->ops->revert(fs, file);
+	file->ops->drop_refused(fs, file);
 	fs_file_end_revert(fs, file);
 }
 

@@ -21,7 +21,9 @@
  *                                        @retry_s on
  *   REVERTING  open   any     0          a commit was refused (-ESTALE, which its
  *                                        caller reports): the changes are being
- *                                        dropped, and a new writer waits for that
+ *                                        dropped, and a new writer waits for that;
+ *                                        in a bucket it is REFUSED then
+ *                                        (bucket_writer.h)
  *   HELD       open   any     any        it is being removed or replaced: a commit
  *                                        waits
  *   GONE       open   any     any        it was removed: no commit is made, and
@@ -57,8 +59,11 @@ struct fs_file_ops {
 	void (*note_commit)(struct fs *fs, struct fs_file *file,
 			    const struct b2f_file_now *before, bool foreign,
 			    int err);
-	/* Goes back to the stored version, and drops the changes. */
-	void (*revert)(struct fs *fs, struct fs_file *file);
+	/*
+	 * A commit was refused, and no writer is left: goes back to the stored
+	 * version, or leaves the file to those who have it open.
+	 */
+	void (*drop_refused)(struct fs *fs, struct fs_file *file);
 	/* Each second: commits old changes, looks for foreign ones. */
 	void (*tick)(struct fs *fs, struct fs_file *file);
 	/* Has the kernel drop pages.  NULL: its node says which. */

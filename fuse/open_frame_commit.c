@@ -143,7 +143,7 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 		fs_open_frame_note_commit(fs, frame, before);
 }
 
-static void revert(struct fs *fs, struct fs_file *file)
+static void drop_refused(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
@@ -666,7 +666,7 @@ static void put(struct fs *fs, struct fs_file *file)
 const struct fs_file_ops fs_open_frame_ops = {
 	.note_foreign = note_foreign,
 	.note_commit = note_commit,
-	.revert = revert,
+	.drop_refused = drop_refused,
 	.tick = tick,
 	.put = put,
 };

@@ -241,7 +241,9 @@ static int open_node(struct fs *fs, struct fs_node *inode, int flags,
 	if (!handle)
 		return -ENOMEM;
 	handle->nbytes = node->sizes.nbytes;
-	if (is_frame)
+	if (fs_bucket_writer_is_refused(fs, node))
+		err = -ESTALE;
+	else if (is_frame)
 		err = open_frame(fs, handle, flags);
 	if (err == -ESTALE)
 		fs_bucket_node_doubt(fs->bucket, node);

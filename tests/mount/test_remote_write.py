@@ -369,6 +369,34 @@ def test_what_is_refused_is_not_mixed_with_what_stands():
                 assert read("mnt/x") == stands, i
 
 
+def test_who_reads_what_is_refused_reads_it_to_the_end():
+    """It is like a removed file: a new open finds the version that stands."""
+    def content(version):
+        return version.to_bytes(8, "little") * (512 * 400)
+
+    with s3():
+        with RemoteMount("s3://bucket/d", "-o", NOW), \
+                RemoteMount("s3://bucket/d", "-o", NOW, at="other"):
+            pathlib.Path("mnt/x").write_bytes(content(1))
+            for version in range(2, 12, 2):
+                reader = os.open("mnt/x", os.O_RDONLY)
+                writer = os.open("mnt/x", os.O_RDWR)
+                os.pwrite(writer, content(version), 0)
+                for page in range(0, 300, 3):
+                    versions(reader, 1, page)
+                pathlib.Path("other/x").write_bytes(content(version + 1))
+                assert error_of(os.fsync, writer) == errno.ESTALE
+                assert error_of(os.close, writer) == errno.ESTALE
+                end = time.monotonic() + 1.5
+                while time.monotonic() < end:
+                    assert versions(reader, 400) == {content(version)[:8]}
+                    assert read("mnt/x") == content(version + 1)
+                assert error_of(os.open, f"/proc/self/fd/{reader}",
+                                os.O_RDWR) == errno.ESTALE
+                os.close(reader)
+                pathlib.Path("mnt/x").write_bytes(content(version + 1))
+
+
 def test_no_read_is_of_two_versions():
     """The file is open for writing in one mount, and another client replaces it."""
     def content(version, npages):
