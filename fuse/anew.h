@@ -37,7 +37,7 @@ int fs_anew_begin(struct fs_handle *handle);
 /* Is the state due? */
 bool fs_anew_is_due(const struct fs_handle *handle);
 
-/* Is the new array partly written?  Then nothing is committed. */
+/* Is the new array partly written?  If so, nothing is committed. */
 bool fs_anew_is_half(const struct fs_handle *handle);
 
 /*

@@ -454,7 +454,7 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 {
 	bool foreign = false;
 
-	/* Not while another file is replacing @node. */
+	/* Another file may be replacing @node: try later. */
 	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
 	/* A frame that cannot be read stays as it is. */

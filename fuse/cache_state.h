@@ -99,7 +99,7 @@ bool fs_cache_state_open(struct fs_cache_state *seen,
 bool fs_cache_state_must_drop(const struct fs_cache_state *seen,
 			      const struct b2f_frame_stamp *stamp);
 
-/* As fs_cache_state_open(), for an open by the daemon itself. */
+/* Like fs_cache_state_open(), for an open by the daemon itself. */
 void fs_cache_state_open_inside(struct fs_cache_state *seen,
 				const struct b2f_frame_stamp *stamp,
 				bool settled);
@@ -162,8 +162,8 @@ void fs_cache_state_compare(struct fs_cache_state *seen,
 
 /*
  * Call this when the clock has ticked since another program changed the open
- * file, to which this mount does not write.  That program may have changed it
- * twice with the same stamp, so the kernel may have the older data.
+ * file, to which this mount does not write.  The other program may have changed
+ * it twice with the same stamp, so the kernel may have the older data.
  */
 void fs_cache_state_resolve(struct fs_cache_state *seen,
 			    const struct fs_look *look);
@@ -202,7 +202,7 @@ struct timespec fs_cache_state_ctime(struct fs *fs,
 
 /* For files that are no frames: @fd is any descriptor for fstat(2). */
 
-/* As fs_cache_state_open(), for @fd.  Returns 0 or an errno. */
+/* Like fs_cache_state_open(), for @fd.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
 			      bool *keep);

@@ -31,7 +31,7 @@ int fs_entry_enter(struct fs *fs, struct fs_node *parent, const char *name,
 		   struct fs_entry *out);
 
 /*
- * As fs_entry_enter(), for a request that changes the name.  Returns also
+ * Like fs_entry_enter(), for a request that changes the name.  Returns also
  * -EPERM (the directory around a single frame, or a name reserved for deleted
  * files).
  */

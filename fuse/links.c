@@ -245,8 +245,8 @@ static int exchange(const struct fs_entry *entry, const char *from,
 }
 
 /*
- * Gives the frame at @place its only name, which its only slot repeats.  That
- * is checked, because the frame's owner can write any name to the slot.
+ * Gives the frame at @place its only name, which its only slot repeats.  Checks
+ * the slot, because the frame's owner can write any name to it.
  */
 static bool move_back(const struct fs_entry *entry, const struct place *place)
 {

@@ -401,8 +401,8 @@ static int look_at(const struct fs_place *place, const struct dirent64 *d,
 }
 
 /*
- * Does inotify report every change that matters for the frame's name?  Not if
- * the frame cannot be read or has other names.
+ * Does inotify report every change that matters for the frame's name?  It does
+ * not if the frame is unreadable or has other names.
  */
 static bool is_told_of(const struct fs_probe *frame)
 {

@@ -160,7 +160,9 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node);
  */
 void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame);
 
-/* As b2f_file_allow_write(), but waits up to 3 s for another writer to end. */
+/*
+ * Like b2f_file_allow_write(), but waits up to 3 s for another writer to end.
+ */
 B2F_MUST_CHECK
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f);
 

@@ -318,7 +318,7 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 		return 0;
 	}
 	err = b2f_file_refresh(frame->open.data, wait_ms, &changed);
-	/* A change that became visible before is told even with an error. */
+	/* Even after an error a change may have become visible. */
 	if (changed)
 		fs_open_frame_drop_cached(fs, frame);
 	return err;

@@ -118,7 +118,7 @@ struct fs_backed {
 	struct fs_backed *parent;
 	/* Its backing name in @parent. */
 	char *name;
-	/* That name was deleted, but the file has others. */
+	/* The name was deleted, but the file has other names. */
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
 	bool retired;
@@ -242,7 +242,7 @@ void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node);
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd);
 
-/* Is @node held?  Then its name may be gone. */
+/* Is @node held?  If so, its name may be gone. */
 bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node);
 
 /* Ends one hold: @node was not deleted, or (@lost_name) has others. */

@@ -24,8 +24,8 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 			const struct fs_open_how *how, struct fs_handle **out);
 
 /*
- * As fs_tree_handle_open(), for a new frame that is still open as @frame; takes
- * @frame over.
+ * Like fs_tree_handle_open(), for a new frame that is still open as @frame;
+ * takes @frame over.
  */
 B2F_MUST_CHECK
 int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,

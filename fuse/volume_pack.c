@@ -618,7 +618,7 @@ int fs_packs_adopt(struct fs *fs, const char *path, struct b2f_pack *opened,
 	return 0;
 }
 
-/* As fs_packs_look(); a pack is in the version @look. */
+/* Like fs_packs_look(); a pack is in the version @look. */
 static int look_for_pack(struct fs *fs, int dirfd, const char *name,
 			 struct look *look)
 {

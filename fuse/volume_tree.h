@@ -27,8 +27,8 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 			   struct fs_handle *handle);
 
 /*
- * As fs_tree_handle_open() with O_TRUNC: cuts the file to size 0.  An array or
- * a view that is opened for writing stays as it is until it has been written
+ * Like fs_tree_handle_open() with O_TRUNC: cuts the file to size 0.  An array
+ * or a view that is opened for writing stays as it is until it has been written
  * again (anew.h).  A damaged sparse frame (B2F_ECORRUPT) becomes an empty one.
  * If the user is not root, the file loses its set-uid bits.  Returns also the
  * errors of fs_disk_frame_reset() and b2f_file_truncate().

@@ -675,7 +675,9 @@ static int check(const struct cli_command *self, struct compress *o,
 	if (o->bloscpack && o->contiguous)
 		return cli_command_misuse(self, "--contiguous and --format=blp "
 						"exclude each other");
-	/* As in zstd: bytes sent to a pipe cannot be checked. */
+	/*
+	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
+	 */
 	if (o->to_stdout) {
 		common->remove = false;
 		common->output = NULL;

@@ -73,7 +73,9 @@ static int check(const struct cli_command *self, struct decompress *o,
 	if (common->remove && common->frame_offset > 0)
 		return cli_command_misuse(
 			self, "--rm cannot remove a part of a file");
-	/* As in zstd: bytes sent to a pipe cannot be checked. */
+	/*
+	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
+	 */
 	if (o->to_stdout) {
 		common->remove = false;
 		common->output = NULL;

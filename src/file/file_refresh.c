@@ -329,7 +329,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 	pthread_mutex_unlock(&file->commit_lock);
 }
 
-/* Has the file another version of the frame by now? */
+/* Has the file gone on to another version of the frame? */
 static bool is_old(const struct b2f_reading *r)
 {
 	struct b2f_file *file = r->file;
@@ -392,7 +392,9 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 		b2f_reading_end(&r);
 		if (n >= 0 || r.is_half)
 			break;
-		/* Not if the file was moved while it was read. */
+		/*
+		 * Report the error, unless the file was moved during the read.
+		 */
 		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {
 			n = has_changed(file) > 0 ? -ESTALE : n;
 			break;

@@ -219,7 +219,10 @@ void b2f_head_forget_all(struct b2f_file *file)
 	b2f_head_close_all(file->runtime, file);
 }
 
-/* What to load of @src, of which the file last had units of @unit bytes, or 0. */
+/*
+ * Chooses the bytes to load of @src; the last unit of the file had @unit bytes,
+ * or 0.
+ */
 static struct b2f_frame_want want_of(const struct b2f_frame *frame,
 				     const struct b2f_source *src,
 				     uint32_t unit)

@@ -48,7 +48,10 @@ struct b2f_head {
 	/* Const for all that b2f_head_get() has given it to. */
 	struct b2f_loaded *loaded;
 	/* The following fields are under the lock of struct b2f_open_chunks. */
-	/* A thread loads it; others wait.  Then the error of the load. */
+	/*
+	 * A thread loads it, and others wait; afterwards @err is the error of
+	 * the load.
+	 */
 	bool is_loading;
 	int err;
 	struct b2f_object object;

@@ -26,11 +26,12 @@ enum b2f_npy_hint { B2F_NPY_UNKNOWN, B2F_NPY_NO, B2F_NPY_MAYBE };
 
 enum b2f_anew {
 	B2F_ANEW_NOT,
-	/* An array is being written anew: there are no commits meanwhile. */
+	/* A program is replacing the array: no commit is made meanwhile. */
 	B2F_ANEW_BEGUN,
 	/*
-	 * That was given up, but the stored array could not be opened: the half
-	 * is not read, and the next commit or writer drops it first.
+	 * The replacement was given up, but the stored array could not be
+	 * opened: the incomplete one is not read, and the next commit or writer
+	 * drops it first.
 	 */
 	B2F_ANEW_HALF,
 };

@@ -27,8 +27,8 @@ struct directory {
 	/* For a copy. */
 	mode_t mode;
 	/*
-	 * Not of a copy: the parent, from which free() removes an unfinished
-	 * directory.
+	 * The parent, from which free() removes an unfinished directory; a copy
+	 * has none.
 	 */
 	int dirfd;
 	char *name;
@@ -133,8 +133,9 @@ static const struct b2f_copy_ops ops = {
 };
 
 /*
- * Has the existing directory @fd, locked by now, still the name @name, and is
- * it ours? In a directory for all, any user can make one of that name.
+ * Does the existing directory @fd, which is locked now, still have the name
+ * @name, and is it ours? In a directory for all, any user can make one of that
+ * name.
  */
 static int check_begun(int dirfd, const char *name, int fd)
 {

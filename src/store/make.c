@@ -310,7 +310,7 @@ int b2f_store_make_open(int dirfd, const char *name,
 	if (!store)
 		return -ENOMEM;
 	err = make_hidden_first(dirfd, name, plan, out, why);
-	/* Not every maker of a frame writes to it. */
+	/* The caller may not be about to write to it. */
 	if (!err)
 		(void)!flock(out->fd, LOCK_UN);
 	return hand_out(err, store, out);

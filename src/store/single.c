@@ -135,7 +135,7 @@ int b2f_single_make_open(int dirfd, const char *name,
 	b2f_files_of(made.store)->fd = made.fd;
 	b2f_files_of(made.store)->is_new = true;
 	err = fill(dirfd, name, unnamed, plan, &made);
-	/* Not every maker of a frame writes to it. */
+	/* The caller may not be about to write to it. */
 	(void)!flock(made.fd, LOCK_UN);
 out:
 	if (err)

@@ -132,7 +132,7 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
  * Replaces the index by the new one, atomically (rename); @what is not NULL for
  * a shared store.  Returns 0 or an errno; then the old one is unchanged.
  * -ESTALE: the index is not the base.  B2F_EINDOUBT, for a shared store: the
- * outcome is unknown.  Not for a contiguous store.
+ * outcome is unknown.  Do not call it for a contiguous store.
  */
 B2F_MUST_CHECK
 int b2f_store_install(struct b2f_store *store, const struct b2f_install *what,

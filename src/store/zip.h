@@ -50,7 +50,7 @@ struct b2f_zip {
 	size_t n;
 };
 
-/* As for file names. */
+/* The limit of file names. */
 #define B2F_ZIP_NAME_MAX 255
 
 /*

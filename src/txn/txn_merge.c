@@ -65,9 +65,9 @@ static uint32_t read_tag(const struct b2f_txn *txn, uint64_t raw)
 
 /*
  * Has another program written to the chunk file @raw since our index was made?
- * That takes the seal away, and the tag with it.  For a file without a tag the
- * times decide: it was written before its index, often within the same tick of
- * the clock.
+ * Such a write removes the seal, and the tag in it.  For a file without a tag
+ * the times decide: it was written before its index, often within the same tick
+ * of the clock.
  */
 static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
 {

@@ -162,7 +162,7 @@ struct b2f_txn_sizes {
 
 /* Files that were written here. */
 struct b2f_txn_fresh {
-	/* By id.  A uthash. */
+	/* Keyed by id.  A uthash. */
 	struct b2f_new_chunk *files;
 	/* Files whose data have to be written to others. */
 	size_t nbad;
