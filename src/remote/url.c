@@ -70,6 +70,8 @@ static const char *refuse_bucket(const char *name, size_t n)
 	if (memchr(name, '@', n) || memchr(name, ':', n))
 		return "keys in URLs are refused; set AWS_ACCESS_KEY_ID and "
 		       "AWS_SECRET_ACCESS_KEY";
+	if (n == 0)
+		return "the name of a bucket is missing";
 	/* Some stores, and old buckets of AWS, have longer names. */
 	if (n < 3 || n > 255)
 		return "bucket names have 3 to 63 characters";

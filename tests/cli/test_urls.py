@@ -84,7 +84,7 @@ def check_refusals(url):
     assert "keys in URLs are refused" in said and "secret" not in said, said
     for args in ("ls", "s3://"), ("copy", "z.b2f", "s3://"):
         assert refused(*args) == \
-            "bloscctl: s3://: bucket names have 3 to 63 characters\n"
+            "bloscctl: s3://: the name of a bucket is missing\n"
     for command in "info", "ls":
         assert refused(command, "ftp://host/x").endswith(
             "URLs begin with s3://, http:// or https://\n")

@@ -123,6 +123,8 @@ def test_what_cannot_be_mounted_is_told_in_one_line():
                             f"{there}: refused", 3), line
     assert refused("ftp://h/x") == (
         "bloscfs: ftp://h/x: URLs begin with s3://, http:// or https://", 3)
+    assert refused("s3://") == (
+        "bloscfs: s3://: the name of a bucket is missing", 3)
     line, code = refused("s3://me:secret@bucket/x")
     assert "keys in URLs are refused" in line and "secret@" not in line, line
     os.rmdir("mnt")
