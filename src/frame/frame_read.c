@@ -36,24 +36,24 @@ static int read_header(struct b2f_frame *f, const struct b2f_frame_source *src,
 		       struct b2f_why *why)
 {
 	uint8_t fixed[B2F_FRAME_HEADER_FIXED];
+	bool sparse = b2f_store_is_sparse(f->store);
 	int err;
 
 	if (src->available < B2F_FRAME_MIN)
-		return b2f_why_set(
-			why,
-			b2f_store_is_sparse(f->store) ? B2F_ECORRUPT
-						      : B2F_ENOTFRAME,
-			"%llu bytes are too few for a frame",
-			(unsigned long long)src->available);
+		return b2f_why_set(why,
+				   sparse ? B2F_ECORRUPT : B2F_ENOTFRAME,
+				   sparse ? "%llu bytes are too few for an index"
+					  : "not a Blosc2 frame: %llu bytes "
+					    "are too few",
+				   (unsigned long long)src->available);
 	err = b2f_object_read(&src->object, src->offset, fixed, sizeof(fixed),
 			      why);
 	if (!err)
 		err = b2f_frame_header_parse(fixed, sizeof(fixed),
 					     src->available, &f->header, why);
 	if (err)
-		return b2f_store_is_sparse(f->store)
-			       ? b2f_frame_judge_header(&src->object, err, why)
-			       : err;
+		return sparse ? b2f_frame_judge_header(&src->object, err, why)
+			      : err;
 	if (f->header.sparse != b2f_store_is_sparse(f->store))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the index says that the frame is a %s",

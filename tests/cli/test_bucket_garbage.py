@@ -110,7 +110,7 @@ def check_rm(server):
     assert "no such" in ctl("rm", "s3://bucket/top/y.b2frame", status=1)[1]
     assert ctl("rm", "-f", "s3://bucket/top/y.b2frame")[1] == ""
     plain = "s3://bucket/top/deep/down/plain"
-    assert "too few for a frame" in ctl("rm", plain, status=1)[1]
+    assert "not a Blosc2 frame" in ctl("rm", plain, status=1)[1]
     server.objects["/bucket/top/z.b2frame/chunks.b2frame"] = \
         Object(b"no index", {})
     assert "too few" in ctl("rm", "s3://bucket/top/z.b2frame", status=1)[1]
