@@ -41,6 +41,8 @@ int fs_signals_block(void)
 		return -err;
 	if (sigaction(SIGUSR2, &wake, NULL) ||
 	    sigaction(SIGPIPE, &ignore, NULL) ||
+	    /* A file beyond RLIMIT_FSIZE: the write fails with EFBIG. */
+	    sigaction(SIGXFSZ, &ignore, NULL) ||
 	    /* A timer of the starting program survives exec(2). */
 	    sigaction(SIGALRM, &ignore, NULL))
 		return -errno;

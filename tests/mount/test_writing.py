@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import time
@@ -247,6 +248,22 @@ def test_chunks_that_are_no_whole_items():
             check("a", want)
             fallocate(f.fileno(), PUNCH | KEEP, 0, len(want))
         check("a", bytes(len(want)))
+
+
+def test_the_daemon_may_not_write_files_so_large():
+    """RLIMIT_FSIZE would end it by a signal, and lose the data of all files."""
+    want = os.urandom(2 * CHUNK)
+    with mounted("commit=600", "small=16m") as mount:
+        fd = os.open("mnt/x", os.O_CREAT | os.O_RDWR)
+        limit = resource.prlimit(mount.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(mount.pid, resource.RLIMIT_FSIZE, (CHUNK, limit[1]))
+        os.pwrite(fd, want, 0)
+        assert error_of(os.fsync, fd) == errno.EFBIG
+        assert os.pread(fd, len(want), 0) == want
+        resource.prlimit(mount.pid, resource.RLIMIT_FSIZE, limit)
+        os.fsync(fd)
+        os.close(fd)
+        check("x", want)
 
 
 main()
