@@ -329,13 +329,19 @@ static void add_sent(struct b2f_remote_place *place, int64_t id,
 	b2f_upload_unref(up);
 }
 
-static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
-			struct b2f_why *why)
+static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
+			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
-	struct b2f_sweep what = {.sent = calloc(n + 1, sizeof(*what.sent))};
+	struct b2f_sweep what = {.sent = NULL};
 	int err;
 
+	(void)range;
+	if (n == 1 && (int64_t)ids[0] == B2F_OBJECT_NEW_INDEX) {
+		keep_index(place, NULL);
+		return 0;
+	}
+	what.sent = calloc(n + 1, sizeof(*what.sent));
 	if (!what.sent)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -343,18 +349,6 @@ static int remote_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 	err = b2f_sweeper_remove_due(place, &what, why);
 	free(what.sent);
 	return err;
-}
-
-static int remote_remove(struct b2f_store *store, int64_t id,
-			 const struct b2f_range *range, struct b2f_why *why)
-{
-	uint64_t number = (uint64_t)id;
-
-	(void)range;
-	if (id >= 0)
-		return remote_sweep(store, &number, 1, why);
-	keep_index(place_of(store), NULL);
-	return 0;
 }
 
 static int remote_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
@@ -374,6 +368,5 @@ const struct b2f_store_write_ops b2f_remote_write = {
 	.first_id = remote_first_id,
 	.remove = remote_remove,
 	.is_due = remote_is_due,
-	.sweep = remote_sweep,
 	.list = remote_list,
 };

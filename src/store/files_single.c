@@ -316,13 +316,14 @@ static void punch(struct b2f_files_writer *w, uint64_t off, uint64_t size)
 	end_change(w, ret == 0);
 }
 
-static int single_remove(struct b2f_store *store, int64_t id,
+static int single_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct b2f_files_writer *w = writer_of(store);
 	int err = 0;
 
-	(void)id;
+	(void)ids;
+	(void)n;
 	if (range->size != UINT64_MAX) {
 		punch(w, range->off, range->size);
 		return 0;

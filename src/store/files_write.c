@@ -246,16 +246,21 @@ static int dir_settle(struct b2f_store *store, const struct b2f_object *object,
 	return 0;
 }
 
-static int dir_remove(struct b2f_store *store, int64_t id,
+static int dir_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 		      const struct b2f_range *range, struct b2f_why *why)
 {
-	char buf[B2F_CHUNK_NAME_SIZE];
-	const char *name = b2f_files_name(id, buf);
+	int err = 0;
 
 	(void)range;
-	if (unlinkat(b2f_files_of(store)->fd, name, 0) && errno != ENOENT)
-		return failed("remove", name, why);
-	return 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		char buf[B2F_CHUNK_NAME_SIZE];
+		const char *name = b2f_files_name((int64_t)ids[i], buf);
+
+		if (unlinkat(b2f_files_of(store)->fd, name, 0) &&
+		    errno != ENOENT)
+			err = failed("remove", name, why);
+	}
+	return err;
 }
 
 static int dir_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),

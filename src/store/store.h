@@ -193,15 +193,14 @@ struct b2f_store_write_ops {
 	int (*first_id)(struct b2f_store *store, uint64_t *id,
 			struct b2f_why *why);
 	/*
-	 * Removes object @id; in a contiguous store frees the bytes @range of
-	 * its file, or those from @range->off on if it has the size UINT64_MAX.
+	 * Removes the @n objects @ids, in a shared store as b2f_store_sweep().
+	 * In a contiguous store there are none: frees the bytes @range of its
+	 * file, or those from @range->off on if it has the size UINT64_MAX.
 	 */
-	int (*remove)(struct b2f_store *store, int64_t id,
+	int (*remove)(struct b2f_store *store, const uint64_t *ids, size_t n,
 		      const struct b2f_range *range, struct b2f_why *why);
 	/* NULL except for shared stores. */
 	bool (*is_due)(struct b2f_store *store);
-	int (*sweep)(struct b2f_store *store, const uint64_t *ids, size_t n,
-		     struct b2f_why *why);
 	int (*list)(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		    void *arg);
 	/* NULL except for contiguous stores, which have no name and list. */

@@ -202,8 +202,7 @@ static void give_back(struct b2f_store *store, uint64_t id)
 	/* First of all: the range may be taken again at once. */
 	if (b2f_ranges_get_own(store->ranges, id, &range) &&
 	    !b2f_ranges_is_last(store->ranges, id))
-		(void)!store->ops->write->remove(store, B2F_OBJECT_INDEX,
-						 &range, NULL);
+		(void)!store->ops->write->remove(store, NULL, 0, &range, NULL);
 	b2f_ranges_give_back(store->ranges, id);
 }
 
@@ -226,11 +225,11 @@ int b2f_store_give_back(struct b2f_store *store, const uint64_t *ids, size_t n,
 int b2f_store_remove(struct b2f_store *store, int64_t id, struct b2f_why *why)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
-	const uint64_t range = (uint64_t)id & ~B2F_OBJECT_PENDING;
+	const uint64_t object = (uint64_t)id, range = object & ~B2F_OBJECT_PENDING;
 
 	if (!b2f_store_is_sparse(store))
 		return b2f_store_give_back(store, &range, 1, why);
-	return ops ? ops->remove(store, id, NULL, why) : read_only(why);
+	return ops ? ops->remove(store, &object, 1, NULL, why) : read_only(why);
 }
 
 bool b2f_store_is_due(struct b2f_store *store)
@@ -245,8 +244,7 @@ int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops && ops->sweep ? ops->sweep(store, ids, n, why)
-				 : read_only(why);
+	return ops ? ops->remove(store, ids, n, NULL, why) : read_only(why);
 }
 
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
@@ -271,8 +269,7 @@ int b2f_store_cut(struct b2f_store *store, uint64_t off, struct b2f_why *why)
 	const struct b2f_store_write_ops *ops = store->ops->write;
 	const struct b2f_range rest = {.off = off, .size = UINT64_MAX};
 
-	return ops ? ops->remove(store, B2F_OBJECT_INDEX, &rest, why)
-		   : read_only(why);
+	return ops ? ops->remove(store, NULL, 0, &rest, why) : read_only(why);
 }
 
 int b2f_store_has_changed(struct b2f_store *store)

@@ -178,14 +178,15 @@ static void single_punch(struct b2f_store *store, uint64_t off, uint64_t size)
 	pthread_mutex_unlock(&disk->lock);
 }
 
-static int single_remove(struct b2f_store *store, int64_t id,
+static int single_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
 	struct fault_file *file = single_of(disk);
 	int err;
 
-	(void)id;
+	(void)ids;
+	(void)n;
 	if (range->size != UINT64_MAX) {
 		single_punch(store, range->off, range->size);
 		return 0;

@@ -181,17 +181,21 @@ static int fault_settle(struct b2f_store *store,
 	return err;
 }
 
-static int fault_remove(struct b2f_store *store, int64_t id,
+static int fault_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 			const struct b2f_range *range, struct b2f_why *why)
 {
 	struct fault_disk *disk = fault_disk_of(store);
-	int err;
+	int err = 0;
 
 	(void)range;
 	pthread_mutex_lock(&disk->lock);
-	err = fault_begin_change(store, FAULT_REMOVE, id, why);
-	if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
-		fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+	for (size_t i = 0; i < n && !err; i++) {
+		int64_t id = (int64_t)ids[i];
+
+		err = fault_begin_change(store, FAULT_REMOVE, id, why);
+		if (!err && fault_names_find(&disk->now, id) != FAULT_NONE)
+			fault_change(disk, FAULT_REMOVE, id, FAULT_NONE);
+	}
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
