@@ -21,10 +21,12 @@ struct b2f_encoder;
 bool b2f_encode_begin(struct b2f_record *rec);
 
 /*
- * For a commit: encodes @rec, writes its chunk file and removes the record.
- * Returns 0 or an error.
+ * Encodes @rec, which is BUSY, writes its chunk file and removes the record.
+ * @early: no commit waited for @rec before.  If one waits by now, an error, such
+ * as a full disk, may be outdated: then @rec is encoded once more.  Returns 0 or
+ * an error.
  */
-int b2f_encode_run(struct b2f_record *rec);
+int b2f_encode_run(struct b2f_record *rec, bool early);
 
 /* Has a worker encode @rec, which is OPEN and complete.  The file is locked. */
 void b2f_encode_submit(struct b2f_record *rec);

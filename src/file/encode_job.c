@@ -169,12 +169,7 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 	return err;
 }
 
-/*
- * Encodes @rec, which is BUSY.  @early: no commit waited for @rec when encoding
- * began.  If a commit waits now, the error, such as a full disk, may be
- * outdated: encode @rec once more.
- */
-static int run(struct b2f_record *rec, bool early)
+int b2f_encode_run(struct b2f_record *rec, bool early)
 {
 	struct b2f_txn_chunk chunk = {0};
 	struct b2f_file *file = rec->file;
@@ -198,11 +193,6 @@ static int run(struct b2f_record *rec, bool early)
 	return err;
 }
 
-int b2f_encode_run(struct b2f_record *rec)
-{
-	return run(rec, false);
-}
-
 /* Encodes @rec, or returns -EAGAIN if it is BUSY or gone. */
 static int encode_open(struct b2f_record *rec)
 {
@@ -214,7 +204,7 @@ static int encode_open(struct b2f_record *rec)
 		b2f_encode_begin(rec);
 	pthread_mutex_unlock(&file->lock);
 	/* The record was OPEN, so no commit waited for it. */
-	return begun ? run(rec, true) : -EAGAIN;
+	return begun ? b2f_encode_run(rec, true) : -EAGAIN;
 }
 
 static void put_both(struct b2f_record *rec)

@@ -188,7 +188,7 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 			    size_t size)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 	ssize_t n;
 
 	if (!w)

@@ -140,7 +140,7 @@ static int encode_one(void *arg, size_t i)
 	struct attempt *a = arg;
 
 	/* The writer notes the error; the other records are still encoded. */
-	(void)b2f_encode_run(a->records[i]);
+	(void)b2f_encode_run(a->records[i], false);
 	b2f_record_unref(a->records[i]);
 	return 0;
 }
@@ -460,7 +460,7 @@ static int commit(struct b2f_file *file, enum b2f_commit_how how, bool waits)
 		      : 0;
 	int err;
 
-	if (!b2f_writer_of(file))
+	if (!file->writer)
 		return 0;
 	err = begin(file, waits);
 	if (err)
@@ -506,7 +506,7 @@ void b2f_file_tidy(struct b2f_file *file, bool last, bool late)
 {
 	const struct b2f_txn_readers readers = {
 		.wait = wait_readers, .arg = file};
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 
 	if (!w)
 		return;

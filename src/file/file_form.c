@@ -202,7 +202,7 @@ static bool is_open_now(struct b2f_file *file)
 
 int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 	struct b2f_why why = {""};
 	int err = -EBUSY;
 

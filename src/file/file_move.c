@@ -82,7 +82,7 @@ int b2f_file_move(struct b2f_file *file, b2f_file_move_fn *fn, void *arg)
 	int err;
 
 	pthread_mutex_lock(&file->commit_lock);
-	w = b2f_writer_of(file);
+	w = file->writer;
 	err = w ? commit_all(file, w) : 0;
 	if (err)
 		goto out;

@@ -123,7 +123,7 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w,
 /* The commit_lock is held. */
 static int refresh(struct b2f_file *file, uint32_t wait_ms, bool revert)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 	int err;
 
 	if (w)
@@ -189,7 +189,7 @@ static int end_write(struct b2f_file *file, struct b2f_writer *w)
 
 int b2f_file_end_write(struct b2f_file *file)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 	int err;
 
 	if (!w)
@@ -288,7 +288,7 @@ static int revert(struct b2f_file *file, uint32_t wait_ms)
 
 int b2f_writer_drop_half(struct b2f_file *file)
 {
-	const struct b2f_writer *w = b2f_writer_of(file);
+	const struct b2f_writer *w = file->writer;
 	bool is_half;
 
 	pthread_mutex_lock(&file->lock);
@@ -301,7 +301,7 @@ int b2f_file_revert(struct b2f_file *file)
 {
 	int err;
 
-	if (!b2f_writer_of(file))
+	if (!file->writer)
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);
 	err = revert(file, B2F_TURN_WAIT_MS);
@@ -319,7 +319,7 @@ void b2f_file_catch_up(struct b2f_file *file)
 	int err;
 
 	/* Readers queue for one refresh; a commit merges changes itself. */
-	if (!b2f_writer_of(file))
+	if (!file->writer)
 		pthread_mutex_lock(&file->commit_lock);
 	else if (pthread_mutex_trylock(&file->commit_lock))
 		return;
@@ -395,7 +395,7 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 		/*
 		 * Report the error, unless the file was moved during the read.
 		 */
-		if (file->stays && !b2f_writer_of(file) && !is_old(&r)) {
+		if (file->stays && !file->writer && !is_old(&r)) {
 			n = has_changed(file) > 0 ? -ESTALE : n;
 			break;
 		}

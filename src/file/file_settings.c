@@ -80,7 +80,7 @@ static int change(struct b2f_file *file, const struct b2f_encoding *encoding)
 int b2f_file_set_encoding(struct b2f_file *file,
 			  const struct b2f_encoding *encoding)
 {
-	struct b2f_writer *w = b2f_writer_of(file);
+	struct b2f_writer *w = file->writer;
 	int ret;
 
 	if (!w)

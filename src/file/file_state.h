@@ -71,8 +71,8 @@ struct b2f_file {
 	bool has_foreign;
 	/* @frame is never replaced.  Set before there is a reader. */
 	bool stays;
-	/* Set once, at the first allow_write.  Protected by lock. */
-	struct b2f_writer *writer;
+	/* Set once, at the first allow_write, under lock; any thread looks. */
+	struct b2f_writer *_Atomic writer;
 	/*
 	 * Indexed by entry; NULL if empty.  Under the lock of struct
 	 * b2f_open_chunks.

@@ -10,12 +10,9 @@
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
-	struct b2f_writer *w;
-
 	/* Once there is a writer, it stays as long as the file. */
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	pthread_mutex_unlock(&file->lock);
+	struct b2f_writer *w = file->writer;
+
 	if (w)
 		pthread_rwlock_rdlock(&w->gate);
 	pthread_mutex_lock(&file->lock);

@@ -13,16 +13,6 @@
 
 #define CHUNKSIZE_DEFAULT (1u << 20)
 
-struct b2f_writer *b2f_writer_of(struct b2f_file *file)
-{
-	struct b2f_writer *w;
-
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	pthread_mutex_unlock(&file->lock);
-	return w;
-}
-
 struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty)
 {

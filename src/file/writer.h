@@ -92,9 +92,6 @@ struct b2f_writer {
 	struct timespec mtime;
 };
 
-/* The writer of @file, or NULL as long as it was never writable. */
-struct b2f_writer *b2f_writer_of(struct b2f_file *file);
-
 /*
  * Takes the commit_lock and the write_lock of @file, which has a writer:
  * nothing commits or changes it until b2f_writer_unlock().

@@ -298,25 +298,18 @@ static struct team *gather(struct b2f_pool *pool,
 	return team;
 }
 
-static int alone(size_t n, int (*fn)(void *arg, size_t i), void *arg)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && i < n; i++)
-		err = fn(arg, i);
-	return err;
-}
-
 int b2f_pool_for(struct b2f_pool *pool, enum b2f_pool_priority priority,
 		 size_t n, int (*fn)(void *arg, size_t i), void *arg)
 {
 	struct team *team = NULL;
-	int err;
+	int err = 0;
 
 	if (n > 1 && pool)
 		team = gather(pool, priority, n, fn, arg);
+	for (size_t i = 0; !team && !err && i < n; i++)
+		err = fn(arg, i);
 	if (!team)
-		return alone(n, fn, arg);
+		return err;
 	take_part(team);
 	pthread_mutex_lock(&pool->lock);
 	while (atomic_load(&team->ndone) < n)

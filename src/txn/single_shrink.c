@@ -124,6 +124,15 @@ static int settle(struct b2f_txn *txn)
 	return err;
 }
 
+/* Ranges that no frame, or only older ones, used: no older frame comes back. */
+static void give_back_dead(struct b2f_txn *txn)
+{
+	struct b2f_garbage *g = &txn->garbage;
+
+	b2f_txn_give_back(txn, &g->dead, g->retired.n);
+	g->dead.n = g->retired.n = g->retired.nnewest = 0;
+}
+
 /* Gives back all ranges that no index names. */
 static int give_back_all(struct b2f_txn *txn)
 {
@@ -131,8 +140,7 @@ static int give_back_all(struct b2f_txn *txn)
 
 	if (err)
 		return err;
-	b2f_txn_give_back(txn, &txn->garbage.dead, txn->garbage.retired.n);
-	txn->garbage.dead.n = txn->garbage.retired.n = txn->garbage.retired.nnewest = 0;
+	give_back_dead(txn);
 	return 0;
 }
 
@@ -315,14 +323,8 @@ static void single_end(struct b2f_txn *txn)
 	    b2f_txn_lock_out(txn, 0, NULL))
 		return;
 	if (b2f_txn_disk_has_changed(txn) == 0) {
-		/*
-		 * Ranges that no frame, or only older ones, used: no older
-		 * frame comes back.
-		 */
 		if (state == B2F_DISK_DURABLE)
-			b2f_txn_give_back(txn, &txn->garbage.dead, txn->garbage.retired.n);
-		if (state == B2F_DISK_DURABLE)
-			txn->garbage.dead.n = txn->garbage.retired.n = txn->garbage.retired.nnewest = 0;
+			give_back_dead(txn);
 		if (state == B2F_DISK_DURABLE || state == B2F_DISK_NEW)
 			shrink(txn, NULL);
 	}
