@@ -2,6 +2,7 @@
 /* frame_map.c - from a position in the data to a chunk */
 #include "base/checked.h"
 #include "base/sorted.h"
+#include "base/waiting.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
 
@@ -44,7 +45,8 @@ static int need(struct b2f_frame *f, const struct wanted *w)
 	pthread_mutex_lock(&f->map_lock);
 	while (!err && !is_ready(&f->map, w)) {
 		if (f->map_busy) {
-			pthread_cond_wait(&f->map_grown, &f->map_lock);
+			if (!b2f_waiting_wait(&f->map_grown, &f->map_lock))
+				err = -EINTR;
 			continue;
 		}
 		f->map_busy = true;

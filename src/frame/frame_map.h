@@ -98,7 +98,7 @@ struct b2f_frame_span {
  * behind it if one of those before is unreadable.
  *
  * Returns 0, B2F_ECORRUPT (unreadable chunks before it hide its place; logged),
- * -ENOMEM, -EMFILE or -ENFILE.
+ * -ENOMEM, -EMFILE, -ENFILE or -EINTR (the request was cancelled).
  */
 B2F_MUST_CHECK
 int b2f_frame_locate(struct b2f_frame *frame, uint64_t off,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_frame_map.c - the table of places grows as far as a reader asks */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 
+#include "b2frame/patience.h"
 #include "frame/frame.h"
 #include "tests/support/frame_dir.h"
 
@@ -154,6 +156,34 @@ Test(frame_map, a_reader_waits_for_what_it_needs_alone)
 		cr_assert_null(bad);
 	}
 	cr_assert_eq(nopened, NCHUNKS);
+	close_frame(frame, &dir);
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* The thread that reads the headers may wait for a server for long. */
+Test(frame_map, a_reader_whose_request_is_cancelled_stops_waiting)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_frame *frame = open_frame(&dir);
+	struct b2f_frame_span span;
+	pthread_t thread;
+	void *bad;
+
+	closed_from = 300;
+	cr_assert_eq(pthread_create(&thread, NULL, ask_for_the_end, frame), 0);
+	sem_wait(&waiting);
+	b2f_patience_set(always, NULL);
+	cr_assert_eq(b2f_frame_span_get(frame, NCHUNKS - 1, &span), -EINTR);
+	b2f_patience_set(NULL, NULL);
+	sem_post(&gate);
+	pthread_join(thread, &bad);
+	cr_assert_null(bad);
+	expect_place(frame, NCHUNKS - 1);
 	close_frame(frame, &dir);
 }
 
