@@ -44,15 +44,6 @@ uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name)
 				    XXH3_64bits(parts, sizeof(parts)));
 }
 
-void b2f_copy_target_free(struct b2f_copy_target *target)
-{
-	char *label = target ? target->label : NULL;
-
-	if (target)
-		target->ops->free(target);
-	free(label);
-}
-
 static int report(const struct copy *c, int err, const struct b2f_why *why)
 {
 	if (err && err != -EEXIST)

@@ -35,6 +35,16 @@ struct directory {
 	bool finished;
 };
 
+/* Of any kind of target. */
+void b2f_copy_target_free(struct b2f_copy_target *target)
+{
+	char *label = target ? target->label : NULL;
+
+	if (target)
+		target->ops->free(target);
+	free(label);
+}
+
 static struct directory *directory_of(struct b2f_copy_target *target)
 {
 	return (struct directory *)target;
