@@ -22,9 +22,9 @@ bool b2f_encode_begin(struct b2f_record *rec);
 
 /*
  * Encodes @rec, which is BUSY, writes its chunk file and removes the record.
- * @early: no commit waited for @rec before.  If one waits by now, an error, such
- * as a full disk, may be outdated: then @rec is encoded once more.  Returns 0 or
- * an error.
+ * @early: no commit waited for @rec before.  If a commit waits now, an error,
+ * such as a full disk, may be outdated: encodes @rec once more.  Returns 0 or an
+ * error.
  */
 int b2f_encode_run(struct b2f_record *rec, bool early);
 
