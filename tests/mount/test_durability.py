@@ -240,7 +240,7 @@ def files_of(name):
 def test_what_a_sync_failed_for_is_written_anew():
     """The kernel reports an error once; another sync would succeed."""
     want = data(3 * CHUNK)
-    failed = "written anew"
+    failed = "reading and writing again"
     for when in "timer", "end":
         with Traced(f"commit={1 if when == 'timer' else 600}",
                     inject=["syncfs:error=EIO:when=1"]) as t:
