@@ -3,19 +3,24 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import subprocess
 
 import blosc2
 import numpy as np
 
 from http_server import HttpServer
-from mounting import BUILD, Mount
+from mounting import BUILD, Mount, data
 from proxy import Proxy
 from s3_server import ENV, Client, given_or_new
 
 os.environ.setdefault("BLOSCCTL_RETRY", "2")
 
 ARRAY = np.arange(300 * 200, dtype="f8").reshape(300, 200)
+SIZE = 3 << 20
+CHUNK = 1 << 16
+# Changes of other clients are visible at once.
+NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
 
 
 def save(data, path, contiguous=False, **options):
@@ -27,6 +32,26 @@ def save(data, path, contiguous=False, **options):
 
 def save_array(path, array=ARRAY, contiguous=True):
     blosc2.asarray(array, urlpath=str(path), contiguous=contiguous, mode="w")
+
+
+def put_frame(client, name="x", content=None):
+    save(data(SIZE) if content is None else content, "local.b2frame",
+         chunksize=CHUNK)
+    client.put_tree("local.b2frame", f"bucket/d/{name}.b2frame")
+    subprocess.run(["rm", "-r", "local.b2frame"], check=True)
+
+
+def download(client, name):
+    """The contents of the frame, read by python-blosc2."""
+    target = pathlib.Path(f"down.{name}")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    for key in client.names(f"bucket/d/{name}/"):
+        code, _, body = client.request("GET", f"bucket/d/{name}/{key}")
+        # A chunk that was never committed may be removed meanwhile.
+        if code != 404:
+            (target / key).write_bytes(body)
+    return blosc2.open(str(target))[:]
 
 
 @contextlib.contextmanager

@@ -13,48 +13,22 @@ import sys
 import tarfile
 import time
 
-import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
-import remote_churn
 import remote_outcomes
 import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
-from proxy import drop, silent, stall, status, twice
-from remote import RemoteMount, read, s3, save, save_array
-
-SIZE = 3 << 20
-CHUNK = 1 << 16
-# Changes of other clients are visible at once.
-NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
-
-
-def put_frame(client, name="x", content=None):
-    save(data(SIZE) if content is None else content, "local.b2frame",
-         chunksize=CHUNK)
-    client.put_tree("local.b2frame", f"bucket/d/{name}.b2frame")
-    subprocess.run(["rm", "-r", "local.b2frame"], check=True)
+from proxy import drop, silent, status, twice
+from remote import (CHUNK, SIZE, RemoteMount, download, put_frame, read, s3,
+                    save, save_array)
 
 
 def keys(client):
     """The keys of the bucket; one page of the listing."""
     body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
     return re.findall("<Key>([^<]*)</Key>", body.decode())
-
-
-def download(client, name):
-    """The contents of the frame, read by python-blosc2."""
-    target = pathlib.Path(f"down.{name}")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    for key in client.names(f"bucket/d/{name}/"):
-        code, _, body = client.request("GET", f"bucket/d/{name}/{key}")
-        # A chunk that was never committed may be removed meanwhile.
-        if code != 404:
-            (target / key).write_bytes(body)
-    return blosc2.open(str(target))[:]
 
 
 def chunks(client, name):
@@ -312,135 +286,6 @@ def test_a_frame_that_others_remove_is_no_directory():
             assert os.path.isdir("mnt/dir")
 
 
-def test_two_mounts_write_one_frame():
-    with s3() as (_, client):
-        put_frame(client)
-        with RemoteMount("s3://bucket/d", "-o", NOW, at="mnt"), \
-                RemoteMount("s3://bucket/d", "-o", NOW, at="mnt2"):
-            a = os.open("mnt/x", os.O_RDWR)
-            b = os.open("mnt2/x", os.O_RDWR)
-            os.pwrite(a, b"A" * 10, 0)
-            os.pwrite(b, b"B" * 10, SIZE - 10)
-            os.fsync(a)
-            os.fsync(b)
-            expected = b"A" * 10 + data(SIZE)[10:-10] + b"B" * 10
-            assert download(client, "x.b2frame") == expected
-            wait_until(lambda: read("mnt/x") == expected, "the other's bytes")
-            wait_until(lambda: read("mnt2/x") == expected, "the other's bytes")
-            # Both change the same chunk: the second one gets an error.
-            os.pwrite(a, b"1", 100)
-            os.pwrite(b, b"2", 200)
-            os.fsync(a)
-            assert error_of(os.fsync, b) == errno.ESTALE
-            assert error_of(os.close, b) == errno.ESTALE
-            os.close(a)
-            expected = expected[:100] + b"1" + expected[101:]
-            assert download(client, "x.b2frame") == expected
-            wait_until(lambda: read("mnt2/x") == expected, "what was committed")
-
-
-def versions(fd, npages=SIZE >> 12, first=0):
-    """The versions of the pages that one read() returns."""
-    found = os.pread(fd, npages << 12, first << 12)
-    return {found[i:i + 8] for i in range(0, len(found), 8)}
-
-
-def test_what_is_refused_is_not_mixed_with_what_stands():
-    """The kernel has pages of what a writer wrote in vain."""
-    size = 600 << 10
-    with s3():
-        with RemoteMount("s3://bucket/d", "-o", f"chunksize=64k,{NOW}"), \
-                RemoteMount("s3://bucket/d", "-o", f"chunksize=64k,{NOW}",
-                            at="other"):
-            for i in range(30):
-                pathlib.Path("other/x").write_bytes(data(size, 3 * i))
-                with open("mnt/x", "r+b", buffering=0) as f:
-                    f.truncate(0)
-                    for at in range(0, size, 100000):
-                        f.write(data(size, 3 * i + 1)[at:at + 100000])
-                    stands = data(size, 3 * i + 2)
-                    pathlib.Path("other/x").write_bytes(stands)
-                    assert error_of(os.fsync, f.fileno()) == errno.ESTALE
-                    assert error_of(os.close, os.dup(f.fileno())) \
-                        == errno.ESTALE
-                    assert read("mnt/x") == stands, i
-                    with contextlib.suppress(OSError):
-                        f.close()
-                assert read("mnt/x") == stands, i
-
-
-def test_who_reads_what_is_refused_reads_it_to_the_end():
-    """It is like a removed file: a new open finds the version that stands."""
-    def content(version):
-        return version.to_bytes(8, "little") * (512 * 400)
-
-    with s3():
-        with RemoteMount("s3://bucket/d", "-o", NOW), \
-                RemoteMount("s3://bucket/d", "-o", NOW, at="other"):
-            pathlib.Path("mnt/x").write_bytes(content(1))
-            for version in range(2, 12, 2):
-                reader = os.open("mnt/x", os.O_RDONLY)
-                writer = os.open("mnt/x", os.O_RDWR)
-                os.pwrite(writer, content(version), 0)
-                for page in range(0, 300, 3):
-                    versions(reader, 1, page)
-                pathlib.Path("other/x").write_bytes(content(version + 1))
-                assert error_of(os.fsync, writer) == errno.ESTALE
-                assert error_of(os.close, writer) == errno.ESTALE
-                end = time.monotonic() + 1.5
-                while time.monotonic() < end:
-                    assert versions(reader, 400) == {content(version)[:8]}
-                    assert read("mnt/x") == content(version + 1)
-                assert error_of(os.open, f"/proc/self/fd/{reader}",
-                                os.O_RDWR) == errno.ESTALE
-                os.close(reader)
-                pathlib.Path("mnt/x").write_bytes(content(version + 1))
-
-
-def test_no_read_is_of_two_versions():
-    """The file is open for writing in one mount, and another client replaces it."""
-    def content(version, npages):
-        return version.to_bytes(8, "little") * (512 * npages)
-
-    def is_new(version):
-        with open("mnt/x", "rb", buffering=0) as f:
-            return versions(f.fileno()) == {version.to_bytes(8, "little")}
-
-    with s3() as (way, client):
-        put_frame(client, "z")
-        options = "attr_timeout=0,entry_timeout=0,refresh=1"
-        with RemoteMount("s3://bucket/d", "-o", options), \
-                RemoteMount("s3://bucket/d", "-o", options, at="mnt2"):
-            pathlib.Path("mnt/x").write_bytes(content(1, 400))
-            for version in range(2, 6):
-                fd = os.open("mnt/x", os.O_RDWR)
-                z = os.open("mnt/z", os.O_RDWR)
-                # A look at z takes long; the ticker looks at it after x.
-                way.fault = lambda r: \
-                    stall(0.7) if "z.b2frame/chunks" in r.path else None
-                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-                for page in range(0, 300, 3):
-                    versions(fd, 1, page)
-                # Replace it by a longer or shorter file.
-                pathlib.Path("mnt2/t").write_bytes(
-                    content(version, 300 + 200 * (version % 2)))
-                os.rename("mnt2/t", "mnt2/x")
-                for page in range(0, 300, 3):
-                    found = versions(fd, 2, page)
-                    assert len(found) == 1, found
-                    time.sleep(0.03)
-                way.fault = None
-                wait_until(lambda: is_new(version), "the new version")
-                # A write now changes the current version.
-                os.pwrite(fd, content(version, 1), 0)
-                os.fsync(fd)
-                assert versions(fd) == {version.to_bytes(8, "little")}
-                os.close(fd)
-                os.close(z)
-                assert read("mnt/x") == read("mnt2/x")
-
-
 def test_a_server_that_fails_at_fsync_loses_nothing():
     with s3() as (way, client):
         put_frame(client)
@@ -485,10 +330,6 @@ def test_a_load_balancer_that_asks_twice_loses_nothing():
 
 def test_whatever_is_answered_the_word_is_true():
     remote_outcomes.play(remote_outcomes.sample(1))
-
-
-def test_what_three_mounts_replace_is_not_mixed():
-    remote_churn.play(300, 1)
 
 
 def test_a_server_that_is_away_for_a_while_is_waited_for():
