@@ -9,17 +9,17 @@
  * commit.  An open file has the states of open_file.h, as in any volume;
  * handles of a GONE file keep its data, because its chunks stay until the last
  * close.  A bucket adds one state, after a commit of another client: the node
- * stays its version, and its name leads to another node.  When this mount writes
- * to the file again, or its changes are merged with that commit,
+ * stays its version, and its name leads to another node.  When this mount
+ * writes to the file again, or its changes are merged with that commit,
  *
  *   1. the ticker has the kernel drop its pages (a request must not: the kernel
  *      may hold the pages that it would wait for)
  *   2. reads wait for that
  *   3. when the last writer has left, the next lookup makes another node
  *
- * A node whose changes were refused is REFUSED when its last writer has left: like
- * a GONE one it keeps its data to the last close, as the kernel has pages of
- * them, and nobody opens it again.
+ * A node whose changes were refused is REFUSED when its last writer has left:
+ * like a GONE file it keeps its data to the last close, as the kernel has pages
+ * of them, and nobody opens it again.
  *
  * Every commit is durable when it returns: the server has acknowledged the
  * index.

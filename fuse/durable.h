@@ -16,8 +16,8 @@
  *   closed            waits for the next syncfs that begins
  *   syncfs            durable, if it waited before that began; if the syncfs
  *                     fails, FAILED, and written again at once
- *   fsync, rename     of a frame without a transaction: durable, after one fsync
- *   over another      per file
+ *   fsync, rename     of a frame without a transaction: durable, after one
+ *   over another      fsync per file
  *   deleted           forgotten
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of

@@ -2,9 +2,9 @@
 /*
  * op_xattr.c - extended attributes
  *
- *   user.blosc2.*    of a frame: computed (frame_xattr.h), and settable if preset.h
- *                    knows them, of directories, too.  Only xattr=list lists
- *                    them, because cp -a would copy them
+ *   user.blosc2.*    of a frame: computed (frame_xattr.h), and settable if
+ *                    preset.h knows them, of directories, too.  Only xattr=list
+ *                    lists them, because cp -a would copy them
  *   user.bloscfs.*   of the root: version, pid, stats
  *   user.*           in the tree: those of the backing file; of a frame, of its
  *                    index

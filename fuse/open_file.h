@@ -8,24 +8,24 @@
  *
  *   state      @data  @nrefs  @nwriters  the file, and what ends the state
  *   CLOSED     NULL   0       0          the first open gets the data
- *   IDLE       open   0       0          opening it again would cost requests, so
- *                                        it stays open for some seconds
- *   SHARED     open   > 0     0          only read; the last close closes it, or
- *                                        makes it IDLE
- *   WRITTEN    open   > 0     > 0        the last writer commits, and so does the
- *                                        last close
+ *   IDLE       open   0       0          opening it again would cost requests,
+ *                                        so it stays open for some seconds
+ *   SHARED     open   > 0     0          only read; the last close closes it,
+ *                                        or makes it IDLE
+ *   WRITTEN    open   > 0     > 0        the last writer commits, and so does
+ *                                        the last close
  *   RESTING    open   0       0          in the tree: the index has very many
  *                                        chunks, and stays for some seconds
- *   KEPT       open   any     0          a commit has failed: the changes stay in
- *                                        memory, and the ticker tries again from
- *                                        @retry_s on
- *   REVERTING  open   any     0          a commit was refused (-ESTALE, which its
- *                                        caller reports): the changes are being
- *                                        dropped, and a new writer waits for that;
- *                                        in a bucket it is REFUSED then
- *                                        (bucket_writer.h)
- *   HELD       open   any     any        it is being removed or replaced: a commit
- *                                        waits
+ *   KEPT       open   any     0          a commit has failed: the changes stay
+ *                                        in memory, and the ticker tries again
+ *                                        from @retry_s on
+ *   REVERTING  open   any     0          a commit was refused (-ESTALE, which
+ *                                        its caller reports): the changes are
+ *                                        being dropped, and a new writer waits
+ *                                        for that; in a bucket the file is
+ *                                        REFUSED after that (bucket_writer.h)
+ *   HELD       open   any     any        it is being removed or replaced: a
+ *                                        commit waits
  *   GONE       open   any     any        it was removed: no commit is made, and
  *                                        the last close drops the changes
  *

@@ -236,7 +236,9 @@ struct b2f_file_now {
 	bool in_doubt;
 	/* There is something to commit. */
 	bool dirty;
-	/* The file has half an array, which b2f_file_revert() could not drop. */
+	/*
+	 * The file has half an array, which b2f_file_revert() could not drop.
+	 */
 	bool half;
 	/* The file was written to since the last commit, at @mtime. */
 	bool has_mtime;

@@ -5,20 +5,20 @@
  * The result of a command is one object: --json prints it, and a template makes
  * text of it, so that both agree.  A template is text in which
  *
- *   {PATH}             is the value there ("a.b": the value b in a); "-": none
- *   {PATH:FORMAT,N}    is the same by a FORMAT of the table in show.c, N columns
- *                      wide, or with -N to the left; FORMAT and N are optional
- *   {+PATH...}         is the same, and a test that the value is not empty, 0 or
- *                      false
- *   {?PATH} {!PATH}    tests that, or the opposite, and prints nothing
- *   {?PATH=TEXT}       tests whether the value is printed as TEXT; {!PATH=TEXT}
- *                      the opposite
- *   {} and {.}         are the name of the object, as the user wrote it, and the
- *                      object itself
- *   [A|B|C]            is the first of them in which all tests hold and no value
- *                      is missing; otherwise nothing
- *   <PATH|A>           is A for each value in a list or object, with ", " between
- *                      them; "->" does not end it
+ *   {PATH}            is the value there ("a.b": the value b in a); "-": none
+ *   {PATH:FORMAT,N}   is the same by a FORMAT of the table in show.c, N columns
+ *                     wide, or with -N to the left; FORMAT and N are optional
+ *   {+PATH...}        is the same, and a test that the value is not empty, 0 or
+ *                     false
+ *   {?PATH} {!PATH}   tests that, or the opposite, and prints nothing
+ *   {?PATH=TEXT}      tests whether the value is printed as TEXT; {!PATH=TEXT}
+ *                     the opposite
+ *   {} and {.}        are the name of the object, as the user wrote it, and the
+ *                     object itself
+ *   [A|B|C]           is the first of them in which all tests hold and no value
+ *                     is missing; otherwise nothing
+ *   <PATH|A>          is A for each value in a list or object, with ", "
+ *                     between them; "->" does not end it
  *
  * Layer: cli.  Threads: main only.
  */

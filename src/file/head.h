@@ -63,9 +63,9 @@ struct b2f_head {
 
 /*
  * Replaces *@head, the head of the piece before or NULL, by the head of @src in
- * @frame, often the same.  Give it back with b2f_head_put().  On an error *@head
- * becomes NULL.  Returns as b2f_frame_load_want(), or -EINTR (the request was
- * cancelled while another thread loaded it).
+ * @frame, often the same.  Give it back with b2f_head_put().  On an error
+ * *@head becomes NULL.  Returns as b2f_frame_load_want(), or -EINTR (the
+ * request was cancelled while another thread loaded it).
  */
 B2F_MUST_CHECK
 int b2f_head_get(struct b2f_file *file, struct b2f_frame *frame,

@@ -138,8 +138,8 @@ void b2f_writer_free(struct b2f_writer *w);
 void b2f_writer_end(struct b2f_file *file);
 
 /*
- * Waits until no record is BUSY and no thread deletes files, and lets nothing of
- * that begin until b2f_writer_let_encode().  The file is not locked.
+ * Waits until no record is BUSY and no thread deletes files, and lets nothing
+ * of that begin until b2f_writer_let_encode().  The file is not locked.
  */
 void b2f_writer_stop_encoding(struct b2f_file *file);
 void b2f_writer_let_encode(struct b2f_file *file);

@@ -82,9 +82,9 @@ void b2f_frame_prefetch(const struct b2f_frame *frame, uint64_t raw,
 			uint64_t nbytes);
 
 /*
- * Like b2f_frame_load_entry().  Leaves the object open in *@keep, unless that is
- * NULL, for b2f_object_close(), if there is more of the chunk than was loaded,
- * and b2f_object_look() can tell whether it changes.
+ * Like b2f_frame_load_entry().  Leaves the object open in *@keep, unless that
+ * is NULL, for b2f_object_close(), if there is more of the chunk than was
+ * loaded, and b2f_object_look() can tell whether it changes.
  */
 B2F_MUST_CHECK
 int b2f_frame_load_want(struct b2f_frame *frame,

@@ -7,8 +7,8 @@
  *
  *   1. the files have the same stamps, and these prove the version
  *   2. there is a lock file of C-Blosc2, and no other program has had the lock
- *   3. there is no lock file, but the files have not changed for a tick of their
- *      clock
+ *   3. there is no lock file, but the files have not changed for a tick of
+ *      their clock
  *   4. there is no lock file, but the header and the end of the trailer are the
  *      same, and a writer of bloscfs has the frame: it overwrites no bytes that
  *      these lead to

@@ -195,7 +195,9 @@ struct team {
 	atomic_size_t ndone;
 	/* The caller waits for it, with the lock of the pool: all are done. */
 	pthread_cond_t done;
-	/* Error of the lowest index that failed.  Under the lock of the pool. */
+	/*
+	 * Error of the lowest index that failed.  Under the lock of the pool.
+	 */
 	int err;
 	size_t err_index;
 	/* Helpers, and the caller until it leaves. */

@@ -24,8 +24,8 @@ struct sync_all {
 /*
  * Does @err refuse the file at once?  Then the other files are settled, too, so
  * that one commit finds all that have to be written again; otherwise each later
- * commit would find one more, after the disk or the room is back.  A server that
- * does not answer is waited for only once: that is an EIO, too.
+ * commit would find one more, after the disk or the room is back.  A server
+ * that does not answer is waited for only once: that is an EIO, too.
  */
 static bool is_refusal(const struct b2f_txn *txn, int err)
 {
