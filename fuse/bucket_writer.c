@@ -457,8 +457,11 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 	/* Another file may be replacing @node: try later. */
 	if (!fs_file_begin_commit(fs, &node->open, false))
 		return false;
-	/* A frame that cannot be read stays as it is. */
-	foreign = !b2f_file_refresh(node->open.data, 0, &foreign) && foreign;
+	/*
+	 * A frame that cannot be read stays as it is, but a change that became
+	 * visible before is told even then.
+	 */
+	(void)!b2f_file_refresh(node->open.data, 0, &foreign);
 	if (foreign) {
 		(void)move_on(fs, node, NULL);
 		note_foreign(fs, &node->open);
