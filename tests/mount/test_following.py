@@ -101,7 +101,7 @@ def test_mounts_and_their_statistics():
         text = ctl("stats", "mnt")
         assert text.startswith("mnt\n  reads") and "ratio" in text, text
     said = json.loads(ctl("stats", "--json", "mnt", status=1))
-    assert "not the root of a mount" in said["error"], said
+    assert "no bloscfs is mounted there" in said["error"], said
 
 
 def holds(m, path):
