@@ -24,15 +24,22 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
+/* Does @n still lead to its file, or (@deleted) was the file deleted? */
+static bool leads(const struct fs_backed *n, bool deleted)
+{
+	/* The file of a renewed node has another node. */
+	return deleted ? n->retired && !n->state.renewed : !n->retired;
+}
+
 /* Finds a node and takes a reference.  Locked. */
 static struct fs_backed *find(const struct fs_tree *tree,
-			      const struct fs_backed *key, bool retired)
+			      const struct fs_backed *key, bool deleted)
 {
 	struct fs_backed *n = tree->buckets[bucket_of(tree, key)];
 
 	while (n && !(n->ino == key->ino && n->dev == key->dev &&
 		      n->kind == key->kind && n->sparse == key->sparse &&
-		      n->retired == retired && fs_node_try_ref(&n->head)))
+		      leads(n, deleted) && fs_node_try_ref(&n->head)))
 		n = n->next;
 	return n;
 }
@@ -322,12 +329,12 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 }
 
 struct fs_backed *fs_tree_find(struct fs_tree *tree,
-			       const struct fs_backed *key, bool retired)
+			       const struct fs_backed *key, bool deleted)
 {
 	struct fs_backed *node;
 
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	node = find(tree, key, retired);
+	node = find(tree, key, deleted);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return node;
 }

@@ -214,10 +214,11 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 
 /*
  * Returns the node of @key as in fs_tree_get(), with a reference, or NULL if
- * the kernel does not know it.  @retired: looks among the retired nodes.
+ * the kernel does not know it.  @deleted: the node of a deleted file, which may
+ * be open.
  */
 struct fs_backed *fs_tree_find(struct fs_tree *tree,
-			       const struct fs_backed *key, bool retired);
+			       const struct fs_backed *key, bool deleted);
 
 /* Notes that @node is @name in @parent now.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK

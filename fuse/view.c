@@ -26,27 +26,6 @@ static struct fs_backed key_of(const struct fs_backed *node, enum fs_kind kind)
 	};
 }
 
-/*
- * Finds the node of a frame that was deleted, but is open.  A node that was
- * renewed is no such node: the frame has its name still.
- */
-static struct fs_backed *find_deleted(struct fs *fs,
-				      const struct fs_backed *key)
-{
-	struct fs_backed *node = fs_tree_find(fs->tree, key, true);
-	bool renewed;
-
-	if (!node)
-		return NULL;
-	pthread_mutex_lock(&fs->state_lock);
-	renewed = node->state.renewed;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!renewed)
-		return node;
-	fs_tree_forget(node);
-	return NULL;
-}
-
 int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 {
 	const struct fs_backed key = key_of(node, FS_KIND_FRAME);
@@ -64,8 +43,9 @@ int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 	 * otherwise use the directory of the view.
 	 */
 	*out = fs_tree_find(fs->tree, &key, false);
+	/* The frame was deleted, but is open. */
 	if (!*out)
-		*out = find_deleted(fs, &key);
+		*out = fs_tree_find(fs->tree, &key, true);
 	if (*out)
 		return 0;
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
