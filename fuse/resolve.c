@@ -52,15 +52,13 @@ static bool next_name(struct with_suffix *w)
 	return false;
 }
 
-/* Returns 1 if @name exists in @place, 0 or an errno. */
-static int exists_at(const struct fs_place *place, const char *name)
+/* Like exists_at(), for a name that is not known to be missing. */
+static int look_at(const struct fs_place *place, const char *name)
 {
 	int64_t born_ns;
 	struct stat st;
 	int fd, err;
 
-	if (lacks(place, name))
-		return 0;
 	/* fstatat(2) could ask our own mount, and wait forever. */
 	err = fs_tree_look_at(place->tree, place->dirfd, name, &fd, &st,
 			      &born_ns);
@@ -72,14 +70,21 @@ static int exists_at(const struct fs_place *place, const char *name)
 	return 1;
 }
 
-/* Returns 1 if @name is a frame there, 0 or an errno. */
+/* Returns 1 if @name exists in @place, 0 or an errno. */
+static int exists_at(const struct fs_place *place, const char *name)
+{
+	return lacks(place, name) ? 0 : look_at(place, name);
+}
+
+/*
+ * Returns 1 if @name, which is not known to be missing, is a frame there, 0 or
+ * an errno.
+ */
 static int is_frame_at(const struct fs_place *place, const char *name)
 {
 	struct fs_probe probe;
 	int err;
 
-	if (lacks(place, name))
-		return 0;
 	err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
 	if (err)
 		return err == -ENOENT ? 0 : err;
@@ -99,10 +104,12 @@ static int is_shown(const struct fs_place *place, const char *name)
 	char shown[FS_NAME_SIZE];
 	int is_frame, err;
 
+	if (lacks(place, name))
+		return 0;
 	/* Only frames are shown by other names. */
 	is_frame = fs_suffix_stem(name, shown) ? is_frame_at(place, name) : 0;
 	if (is_frame <= 0)
-		return is_frame ? is_frame : exists_at(place, name);
+		return is_frame ? is_frame : look_at(place, name);
 	err = show_frame(place, name, shown);
 	return err ? err : strcmp(shown, name) == 0;
 }
