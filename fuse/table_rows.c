@@ -122,8 +122,7 @@ static void warn(struct fs *fs, const struct b2f_frame *frame, uint64_t n)
 	if (n > 0)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %" PRIu64 " of its items are deleted rows "
-					       "of a CTable: _valid_rows marks "
-					       "the others",
+				"of a CTable: _valid_rows marks the others",
 				b2f_frame_label(frame), n);
 }
 

@@ -120,8 +120,7 @@ struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 /*
  * Continues with @newer, which it takes over; nothing is dirty.  The
  * commit_lock is held, and the write_lock of the writer @w, NULL if there is
- * none.  Returns 0 or
- * -EBUSY.
+ * none.  Returns 0 or -EBUSY.
  */
 B2F_MUST_CHECK
 int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
