@@ -60,8 +60,11 @@ struct fs_bucket_writing {
 	bool own_mtime;
 	/* No object exists yet: the first commit makes the frame. */
 	bool is_new;
-	/* Its changes were refused: who has it open may read them. */
-	bool refused;
+	/*
+	 * Its changes were refused: who has it open may read them, and nobody
+	 * opens it again.  Also without the lock; it is never cleared.
+	 */
+	atomic_bool refused;
 	/* Chunks of an unlinked frame, deleted at the last close; or NULL. */
 	struct b2f_remote_remains *remains;
 };

@@ -115,6 +115,13 @@ static void enter_list(struct fs_bucket *r, struct fs_object *node)
 	TAILQ_INSERT_TAIL(&r->volume.fs->files.active, &node->open, active);
 }
 
+/* Is nothing of @node committed any more? */
+static bool is_over(const struct fs_object *node)
+{
+	return atomic_load(&node->open.gone) ||
+	       atomic_load(&node->writing.refused);
+}
+
 /*
  * Takes @node off the list if all is committed and no writer is left.  The
  * caller has its data open.
@@ -123,15 +130,15 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	struct fs_bucket *r = fs->bucket;
-	bool leaves, mixed, clean;
+	bool leaves, mixed;
 	uint64_t nbegun;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	nbegun = w->nbegun;
 	leaves = w->is_listed && node->open.nwriters == 0;
-	clean = node->open.gone || w->refused;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (!leaves || (!clean && b2f_file_is_dirty(node->open.data)))
+	if (!leaves ||
+	    (!is_over(node) && b2f_file_is_dirty(node->open.data)))
 		return;
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	/* If no writer came in between, it is still clean. */
@@ -329,21 +336,9 @@ static void keep_refused(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 
-	pthread_mutex_lock(&fs->state_lock);
-	node->writing.refused = true;
-	pthread_mutex_unlock(&fs->state_lock);
+	atomic_store(&node->writing.refused, true);
 	note_made(fs->bucket, node);
 	log_failure(fs, node, "lost", -ESTALE);
-}
-
-bool fs_bucket_writer_is_refused(struct fs *fs, struct fs_object *node)
-{
-	bool is;
-
-	pthread_mutex_lock(&fs->state_lock);
-	is = node->writing.refused;
-	pthread_mutex_unlock(&fs->state_lock);
-	return is;
 }
 
 static void note_commit(struct fs *fs, struct fs_file *file,
@@ -515,7 +510,7 @@ static void tick(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
 
-	if (atomic_load(&file->gone) || fs_bucket_writer_is_refused(fs, node))
+	if (is_over(node))
 		return;
 	if (!b2f_file_is_dirty(file->data))
 		look_for_others(fs, node);
@@ -588,8 +583,7 @@ int fs_bucket_writer_fini(struct fs *fs)
 		int err = 0;
 
 		b2f_file_now_get(file->data, &now);
-		if (!file->gone && !now.half &&
-		    !object_of(file)->writing.refused)
+		if (!is_over(object_of(file)) && !now.half)
 			err = b2f_file_commit(file->data, B2F_COMMIT_DURABLE);
 		TAILQ_REMOVE(&fs->files.active, file, active);
 		object_of(file)->writing.is_listed = false;

@@ -67,9 +67,6 @@ bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
 void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
 				const struct timespec *mtime);
 
-/* Were changes of @node refused?  No program may open it again. */
-bool fs_bucket_writer_is_refused(struct fs *fs, struct fs_object *node);
-
 /* Commits @node, which is open.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);

@@ -241,7 +241,7 @@ static int open_node(struct fs *fs, struct fs_node *inode, int flags,
 	if (!handle)
 		return -ENOMEM;
 	handle->nbytes = node->sizes.nbytes;
-	if (fs_bucket_writer_is_refused(fs, node))
+	if (atomic_load(&node->writing.refused))
 		err = -ESTALE;
 	else if (is_frame)
 		err = open_frame(fs, handle, flags);
