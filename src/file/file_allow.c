@@ -105,17 +105,6 @@ int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w)
 	return err;
 }
 
-static bool may_write(struct b2f_file *file)
-{
-	bool may;
-
-	pthread_mutex_lock(&file->lock);
-	may = file->writer && file->writer->txn &&
-	      file->writer->anew != B2F_ANEW_HALF;
-	pthread_mutex_unlock(&file->lock);
-	return may;
-}
-
 int b2f_file_allow_write(struct b2f_file *file,
 			 const struct b2f_write_options *options)
 {
@@ -123,7 +112,7 @@ int b2f_file_allow_write(struct b2f_file *file,
 	int err = 0;
 
 	/* Do not wait for a commit under way. */
-	if (may_write(file))
+	if (!b2f_writer_has_half(file->writer) && b2f_file_is_writable(file))
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);
 	err = b2f_writer_drop_half(file);

@@ -413,22 +413,14 @@ static int commit_until(struct b2f_file *file, enum b2f_commit_how how,
 	return err;
 }
 
-/* Is a program replacing the array?  The commit_lock is held. */
-static bool is_anew(struct b2f_file *file)
-{
-	bool is;
-
-	pthread_mutex_lock(&file->lock);
-	is = file->writer->anew == B2F_ANEW_BEGUN;
-	pthread_mutex_unlock(&file->lock);
-	return is;
-}
-
 /* The commit_lock is held. */
 static int commit_locked(struct b2f_file *file, enum b2f_commit_how how,
 			 uint64_t until_ns)
 {
-	int err = is_anew(file) ? -EBUSY : b2f_writer_drop_half(file);
+	/* A program may be replacing the array. */
+	int err = file->writer->anew == B2F_ANEW_BEGUN
+			  ? -EBUSY
+			  : b2f_writer_drop_half(file);
 
 	if (!err)
 		err = commit_until(file, how, until_ns);

@@ -94,7 +94,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		out->cbytes = w->txn->header.cbytes;
 		out->stamp = b2f_txn_stamp(w->txn);
 		out->dirty = w->dirty_since_ns != 0;
-		out->half = w->anew == B2F_ANEW_HALF;
+		out->half = b2f_writer_has_half(w);
 		out->mtime = w->mtime;
 		out->has_mtime = w->has_mtime;
 	}

@@ -288,13 +288,7 @@ static int revert(struct b2f_file *file, uint32_t wait_ms)
 
 int b2f_writer_drop_half(struct b2f_file *file)
 {
-	const struct b2f_writer *w = file->writer;
-	bool is_half;
-
-	pthread_mutex_lock(&file->lock);
-	is_half = w && w->anew == B2F_ANEW_HALF;
-	pthread_mutex_unlock(&file->lock);
-	return is_half && revert(file, 0) ? -EIO : 0;
+	return b2f_writer_has_half(file->writer) && revert(file, 0) ? -EIO : 0;
 }
 
 int b2f_file_revert(struct b2f_file *file)

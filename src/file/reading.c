@@ -22,7 +22,7 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 		.version = file->version,
 		.cache_id = file->cache_id,
 		.size = b2f_file_size_locked(file),
-		.is_half = w && w->anew == B2F_ANEW_HALF,
+		.is_half = b2f_writer_has_half(w),
 		.writer = w,
 	};
 	pthread_mutex_unlock(&file->lock);

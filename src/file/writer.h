@@ -84,7 +84,8 @@ struct b2f_writer {
 	 * writing it, as a .npy file or as a replacement.
 	 */
 	uint64_t array_nbytes;
-	enum b2f_anew anew;
+	/* Set under file.lock; any thread looks. */
+	_Atomic enum b2f_anew anew;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
 	/* Time of the last write since the last commit, if there was one. */
@@ -143,6 +144,12 @@ void b2f_writer_end(struct b2f_file *file);
  */
 void b2f_writer_stop_encoding(struct b2f_file *file);
 void b2f_writer_let_encode(struct b2f_file *file);
+
+/* Has the file of @w (or NULL) half an array, which is to be dropped? */
+static inline bool b2f_writer_has_half(const struct b2f_writer *w)
+{
+	return w && w->anew == B2F_ANEW_HALF;
+}
 
 /* Are all changes committed?  Locked. */
 static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
