@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -34,11 +35,17 @@ def save_array(path, array=ARRAY, contiguous=True):
     blosc2.asarray(array, urlpath=str(path), contiguous=contiguous, mode="w")
 
 
-def put_frame(client, name="x", content=None):
+def put_frame(client, key="d/x.b2frame", content=None):
     save(data(SIZE) if content is None else content, "local.b2frame",
          chunksize=CHUNK)
-    client.put_tree("local.b2frame", f"bucket/d/{name}.b2frame")
-    subprocess.run(["rm", "-r", "local.b2frame"], check=True)
+    client.put_tree("local.b2frame", f"bucket/{key}")
+    shutil.rmtree("local.b2frame")
+
+
+def keys(client):
+    """The keys of the bucket; one page of the listing."""
+    body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
+    return re.findall("<Key>([^<]*)</Key>", body.decode())
 
 
 def download(client, name):

@@ -111,7 +111,7 @@ def test_no_read_is_of_two_versions():
             return versions(f.fileno()) == {version.to_bytes(8, "little")}
 
     with s3() as (way, client):
-        put_frame(client, "z")
+        put_frame(client, "d/z.b2frame")
         options = "attr_timeout=0,entry_timeout=0,refresh=1"
         with RemoteMount("s3://bucket/d", "-o", options), \
                 RemoteMount("s3://bucket/d", "-o", options, at="mnt2"):

@@ -5,7 +5,6 @@ import concurrent.futures
 import errno
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -20,22 +19,11 @@ from mounting import data, error_of, main, wait_until
 from names import EXCHANGE, NOREPLACE
 from names import rename as rename2
 from proxy import lose, status
-from remote import RemoteMount, read, s3, save
-
-SIZE = 3 << 20
-CHUNK = 1 << 16
-# Changes of other clients are visible at once.
-NOW = "attr_timeout=0,entry_timeout=0,refresh=0"
+from remote import NOW, SIZE, RemoteMount, keys, put_frame, read, s3, save
 
 
 def write(path, content):
     pathlib.Path(path).write_bytes(content)
-
-
-def keys(client):
-    """The keys of the bucket; one page of the listing."""
-    body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
-    return re.findall("<Key>([^<]*)</Key>", body.decode())
 
 
 def download(client, prefix):
@@ -47,12 +35,6 @@ def download(client, prefix):
         (target / key).write_bytes(
             client.request("GET", f"bucket/{prefix}/{key}", expect=200)[2])
     return blosc2.open(str(target))[:]
-
-
-def put_frame(client, key, content):
-    save(content, "local.b2frame", chunksize=CHUNK)
-    client.put_tree("local.b2frame", f"bucket/{key}")
-    shutil.rmtree("local.b2frame")
 
 
 def test_a_file_gets_another_name():

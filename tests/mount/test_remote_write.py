@@ -21,14 +21,8 @@ import s3_server
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
 from proxy import drop, silent, status, twice
-from remote import (CHUNK, SIZE, RemoteMount, download, put_frame, read, s3,
-                    save, save_array)
-
-
-def keys(client):
-    """The keys of the bucket; one page of the listing."""
-    body = client.request("GET", "bucket", query="list-type=2", expect=200)[2]
-    return re.findall("<Key>([^<]*)</Key>", body.decode())
+from remote import (CHUNK, SIZE, RemoteMount, download, keys, put_frame, read,
+                    s3, save, save_array)
 
 
 def chunks(client, name):
@@ -240,7 +234,7 @@ def test_a_file_is_removed_while_it_is_open():
 def test_chunks_without_an_index_are_no_file():
     """A writer was killed before its first commit, or removed the index."""
     with s3() as (_, client):
-        put_frame(client, "new")
+        put_frame(client, "d/new.b2frame")
         client.delete("bucket/d/new.b2frame/chunks.b2frame")
         with RemoteMount("s3://bucket/d"):
             assert error_of(os.stat, "mnt/new") == errno.ENOENT
@@ -253,7 +247,7 @@ def test_chunks_without_an_index_are_no_file():
 
 def test_a_frame_that_comes_while_it_is_looked_up_is_no_directory():
     with s3() as (way, client):
-        put_frame(client, "x")
+        put_frame(client, "d/x.b2frame")
         index = client.request("GET", "bucket/d/x.b2frame/chunks.b2frame")[2]
         client.delete("bucket/d/x.b2frame/chunks.b2frame")
 
@@ -269,7 +263,7 @@ def test_a_frame_that_comes_while_it_is_looked_up_is_no_directory():
 def test_a_frame_that_others_remove_is_no_directory():
     """A cached listing still has the name."""
     with s3() as (_, client):
-        put_frame(client, "x")
+        put_frame(client, "d/x.b2frame")
         save(data(SIZE), "local", chunksize=CHUNK)
         client.put_tree("local", "bucket/d/plain")
         client.put("bucket/d/dir/file", b"1")
@@ -370,7 +364,7 @@ def test_what_a_failed_answer_told_is_asked_again():
         os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=way.url)
         client = s3_server.Client(server.url)
         put_frame(client)
-        put_frame(client, "y")
+        put_frame(client, "d/y.b2frame")
 
         def lie(_, said):
             if said.body.startswith(b"\x9e\xa8b2frame"[:2]):
