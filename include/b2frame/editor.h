@@ -28,8 +28,8 @@ struct b2f_editor_options {
 	/* Write chunks without checksums. */
 	bool no_seal;
 	/*
-	 * Open any sparse frame, arrays and variable chunks too.  In such a
-	 * frame chunks can only be sealed or replaced by zeros; other changes
+	 * Open any frame, contiguous ones, arrays and variable chunks too.  In
+	 * such a frame chunks can only be sealed or replaced by zeros; other changes
 	 * are -EROFS.
 	 */
 	bool any_kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * repair.h - repairs sparse frames
+ * repair.h - repairs frames
  *
  * See also b2f_editor_zero() in b2frame/editor.h.
  *
@@ -50,6 +50,17 @@ int b2f_frame_sweep(struct b2f_frame *frame, enum b2f_sweep how,
  * smaller chunks replace larger ones.
  */
 bool b2f_frame_suits_stock(const struct b2f_frame *frame);
+
+/*
+ * If the heads of all chunks of @frame tell sizes with another sum than its
+ * index says, which has no checksum, sets *@done, and @frame has that sum from
+ * now on; the next commit puts it into the index.  Call this before anything is
+ * read of @frame.
+ *
+ * Returns 0, -ENOMEM, -EMFILE, -ENFILE or -EINTR.
+ */
+B2F_MUST_CHECK
+int b2f_frame_add_up(struct b2f_frame *frame, bool *done);
 
 struct b2f_rebuild_options {
 	/* Must outlive the call.  NULL: no messages. */

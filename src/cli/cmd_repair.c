@@ -46,8 +46,8 @@ struct repair {
 
 static const char help[] =
 	"Usage: bloscctl repair [OPTION...] FRAME...\n"
-	"Removes leftovers of crashed writers from each sparse FRAME, looks "
-	"for damage,\nand repairs it as the options say.\n\n";
+	"Removes leftovers of crashed writers from each FRAME, looks for "
+	"damage, and\nrepairs it as the options say.\n\n";
 
 #define FIELD(name) offsetof(struct repair, name)
 
@@ -85,6 +85,8 @@ struct job {
 	uint64_t nzeroed;
 	/* The stored bytes in the index were corrected. */
 	bool counted;
+	/* The index told another size of the data than its chunks have. */
+	bool resized;
 };
 
 static int sweep(struct job *job, struct b2f_frame *frame)
@@ -96,6 +98,8 @@ static int sweep(struct job *job, struct b2f_frame *frame)
 		how = B2F_SWEEP_ALL;
 	if (job->how->dry_run)
 		how = B2F_SWEEP_LOOK;
+	if (!b2f_frame_info_get(frame)->sparse)
+		return 0;
 	err = b2f_frame_sweep(frame, how, &job->leftovers);
 	return cli_message_explain(job->path, err);
 }
@@ -187,8 +191,10 @@ static const char text[] =
 	"[" DONE "replaced chunk[{!nzeroed=1}s] <zeroed|{.}> by zeros\n]"
 	"[{?corrected_cbytes}" DONE "corrected how many bytes the index says "
 	"are stored\n]"
+	"[{?corrected_nbytes}" DONE "corrected the size of the data in the "
+	"index\n]"
 	"[{?sound}{!removed_indexes}{!removed_chunk_files}{!left_chunk_files}"
-	"{!nzeroed}{!corrected_cbytes}{}: nothing to repair\n]";
+	"{!nzeroed}{!corrected_cbytes}{!corrected_nbytes}{}: nothing to repair\n]";
 
 static json_t *list_zeroed(const struct job *job)
 {
@@ -208,7 +214,7 @@ static void report(const struct job *job, int err)
 	cli_json_say(
 		text, job->path,
 		json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:b, "
-			  "s:b}",
+			  "s:b, s:b}",
 			  "command", "repair", "frame", cli_json_name(job->path),
 			  "dry_run", job->how->dry_run, "removed_indexes",
 			  (json_int_t)l->nindexes, "removed_chunk_files",
@@ -217,7 +223,8 @@ static void report(const struct job *job, int err)
 			  "ndamaged", (json_int_t)job->found.check.ndamaged,
 			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
 			  list_zeroed(job), "corrected_cbytes", job->counted,
-			  "sound", err == 0));
+			  "corrected_nbytes", job->resized && !err, "sound",
+			  err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -225,6 +232,9 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 	int err;
 
 	err = sweep(job, frame);
+	if (!err)
+		err = cli_message_explain(
+			job->path, b2f_frame_add_up(frame, &job->resized));
 	if (err)
 		return err;
 	err = cli_frames_check(job->operand->runtime, frame, job->path, true,
@@ -233,11 +243,19 @@ static int repair_open(struct job *job, struct b2f_frame *frame)
 	return err;
 }
 
+static bool has_to_change(const struct job *job)
+{
+	const struct b2f_check_result *r = &job->found.check;
+	bool is_whole = r->ndamaged + r->nunsupported + r->nfailed == 0;
+
+	return has_to_zero(job) || r->tells_less || (job->resized && is_whole);
+}
+
 static int finish(struct job *job, struct b2f_frame *frame)
 {
 	int err = 0;
 
-	if (has_to_zero(job) || job->found.check.tells_less)
+	if (has_to_change(job))
 		err = change(job, frame);
 	if (!err)
 		err = judge(job);
@@ -349,16 +367,10 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 	if (err)
 		return repair_broken(&job, err);
 	if (job.how->output) {
-		cli_message_error("%s: its index is sound: -o is for frames "
+		cli_message_error("%s: its index can be read: -o is for frames "
 				  "that have lost it",
 				  path);
 		err = -EINVAL;
-	}
-	if (!err && !b2f_frame_info_get(frame)->sparse) {
-		cli_message_error("%s: only chunks of a sparse frame can be "
-				  "replaced; 'bloscctl convert' makes one",
-				  path);
-		err = -EROFS;
 	}
 	if (!err)
 		err = repair_open(&job, frame);

@@ -2,6 +2,7 @@
 /* frame_map_make.c - sizes of chunks, summed up from the front or the end */
 #include <stdlib.h>
 
+#include "programs/repair.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
@@ -313,5 +314,50 @@ int b2f_frame_map_grow(struct b2f_frame *f)
 		return err;
 	map->err = err;
 	set_state(map, B2F_MAP_DONE);
+	return 0;
+}
+
+/*
+ * Sums up the heads of all chunks.  *@out stays if one cannot be read, which is
+ * for its reader to report.
+ */
+static int sum_heads(struct b2f_frame *f, uint64_t *out)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < f->entries.n; i++) {
+		uint32_t nbytes = 0;
+		bool sealed;
+		int err = b2f_frame_chunk_nbytes(f, i, &nbytes, &sealed, NULL);
+
+		if (err)
+			return is_passing(err) ? err : 0;
+		sum += nbytes;
+	}
+	*out = sum;
+	return 0;
+}
+
+/* Do @sum bytes take as many chunks as the frame has? */
+static bool fits_count(const struct b2f_frame *f, uint64_t sum)
+{
+	return !is_fixed(f) ||
+	       b2f_div_up_u64(sum, (uint32_t)f->header.chunksize) ==
+		       f->entries.n;
+}
+
+int b2f_frame_add_up(struct b2f_frame *frame, bool *done)
+{
+	uint64_t sum = frame->header.nbytes;
+	int err = 0;
+
+	/* A special chunk tells no size. */
+	if (!frame->entries.nspecial && !frame->sealed)
+		err = sum_heads(frame, &sum);
+	*done = !err && sum != frame->header.nbytes && fits_count(frame, sum);
+	if (!*done)
+		return err;
+	frame->header.nbytes = sum;
+	b2f_frame_info_set(frame);
 	return 0;
 }
