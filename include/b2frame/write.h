@@ -50,8 +50,8 @@ struct b2f_write_options {
 	bool npy_arrays;
 	/*
 	 * In frames of level B2F_CLEVEL_DEFAULT (create.h), encode a chunk at
-	 * level 1 while other chunks wait for an encoder, so that the writer
-	 * does not wait.
+	 * level 1 if it has at most 16 KiB, or while other chunks wait for an
+	 * encoder, so that the writer does not wait.
 	 */
 	bool adapt_clevel;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */

@@ -51,6 +51,18 @@ static int64_t sample_size(struct b2f_encoder *enc, uint32_t typesize,
 	return sum;
 }
 
+static bool is_ascii(const uint8_t *data, size_t size)
+{
+	uint8_t above = 0, control = 0;
+
+	/* Without a branch, so that the compiler takes many bytes at once. */
+	for (size_t i = 0; i < size; i++) {
+		above |= data[i];
+		control |= data[i] < '\t';
+	}
+	return above < 0x80 && !control;
+}
+
 int b2f_encode_guess_typesize(struct b2f_encoder *enc, const uint8_t *data,
 			      size_t size, uint32_t *out)
 {
@@ -59,12 +71,15 @@ int b2f_encode_guess_typesize(struct b2f_encoder *enc, const uint8_t *data,
 	uint32_t typesize = 1;
 	int err;
 
+	*out = 1;
+	if (size <= B2F_ENCODE_SHORT && is_ascii(data, size))
+		return 0;
 	err = b2f_scratch_reserve(&enc->filter[0], n);
 	if (!err)
 		err = b2f_scratch_reserve(&enc->trial, n);
 	if (err)
 		return err;
-	for (uint32_t t = 1; size > 0 && t <= TYPESIZE_MAX; t *= 2) {
+	for (uint32_t t = 1; t <= TYPESIZE_MAX; t *= 2) {
 		sum = sample_size(enc, t, data, size);
 		if (sum < 0)
 			return (int)sum;

@@ -73,6 +73,13 @@ struct b2f_encoded {
 	bool substituted;
 };
 
+/*
+ * Data of up to this size are encoded while a program closes its file, and take
+ * nearly the same blocks of the disk at any level and with any item size:
+ * nothing is worth the time but the lowest level.
+ */
+#define B2F_ENCODE_SHORT (16u << 10)
+
 /* One thread's state for encoding chunks: codec states, scratch. */
 struct b2f_encoder {
 	struct b2f_codec_encoders codecs;
@@ -137,7 +144,7 @@ int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 /*
  * Guesses the item size of the @size bytes at @data from a sample of them: of
  * 1, 2, 4, 8 and 16 the one that compresses best, the smaller one in doubt.
- * 1 for no data.
+ * 1 for no data, and for short text in ASCII.
  *
  * Returns 0 or -ENOMEM.
  */

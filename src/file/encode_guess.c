@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "file/encode.h"
 #include "file/writer.h"
+#include "frame/settings.h"
 #include "txn/txn.h"
 
 /* Sample of a chunk, at most. */
@@ -151,7 +152,8 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 		b2f_record_unref(list[i].record);
 	free(list);
 	if (!err && size)
-		err = b2f_settings_guess(&settings, enc->data.data, size);
+		err = b2f_settings_guess_by(&settings, enc, enc->data.data,
+					    size);
 	if (!err)
 		*typesize = settings.typesize;
 	return err;

@@ -56,21 +56,22 @@ static int whole_data(struct b2f_record *rec, struct b2f_encoder *enc,
 
 /*
  * The highest level for @rec, or 0: the level of the frame.  Level 3 of zstd
- * takes twice the time of level 1 to save a tenth: worth it only while the
- * workers keep up.
+ * takes twice the time of level 1 to save a tenth: worth it only for chunks
+ * that are not short, and while the workers keep up.
  */
 static unsigned int level_for(struct b2f_record *rec)
 {
 	struct b2f_pool *pool = rec->file->runtime->pool;
 	struct b2f_writer *w = rec->file->writer;
-	bool adapt, behind;
+	bool adapt, fast;
 
 	pthread_mutex_lock(&rec->file->lock);
 	adapt = w->options.adapt_clevel &&
 		w->txn->header.clevel == B2F_CLEVEL_DEFAULT;
-	behind = w->ncommit > b2f_pool_nworkers(pool);
+	fast = rec->nbytes <= B2F_ENCODE_SHORT ||
+	       w->ncommit > b2f_pool_nworkers(pool);
 	pthread_mutex_unlock(&rec->file->lock);
-	return adapt && (behind || b2f_pool_is_behind(pool)) ? 1 : 0;
+	return adapt && (fast || b2f_pool_is_behind(pool)) ? 1 : 0;
 }
 
 /* Encodes all data of @rec, into a new chunk file if it needs one. */

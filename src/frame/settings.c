@@ -149,24 +149,32 @@ static uint32_t npy_itemsize(const uint8_t *data, size_t size)
 	return itemsize <= NPY_ITEM_MAX ? itemsize : 0;
 }
 
-int b2f_settings_guess(struct b2f_settings *settings, const void *data,
-		       size_t size)
+int b2f_settings_guess_by(struct b2f_settings *settings,
+			  struct b2f_encoder *enc, const void *data,
+			  size_t size)
 {
 	uint32_t typesize = npy_itemsize(data, size);
-	struct b2f_encoder *enc = NULL;
 	int err = 0;
 
-	if (typesize == 0) {
-		err = b2f_encoder_new(&enc);
-		if (!err)
-			err = b2f_encode_guess_typesize(enc, data, size,
-							&typesize);
-		b2f_encoder_free(enc);
-	}
+	if (typesize == 0)
+		err = b2f_encode_guess_typesize(enc, data, size, &typesize);
 	if (err)
 		return err;
 	settings->typesize = typesize;
 	if (settings->chunksize > (int32_t)typesize)
 		settings->chunksize -= settings->chunksize % (int32_t)typesize;
 	return 0;
+}
+
+int b2f_settings_guess(struct b2f_settings *settings, const void *data,
+		       size_t size)
+{
+	struct b2f_encoder *enc;
+	int err = b2f_encoder_new(&enc);
+
+	if (err)
+		return err;
+	err = b2f_settings_guess_by(settings, enc, data, size);
+	b2f_encoder_free(enc);
+	return err;
 }

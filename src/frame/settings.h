@@ -27,6 +27,15 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 			   struct b2f_encode_options *out);
 
 /*
+ * Like b2f_settings_guess(), with a sample that may be anywhere but in the
+ * filter and trial buffers of @enc.
+ */
+B2F_MUST_CHECK
+int b2f_settings_guess_by(struct b2f_settings *settings,
+			  struct b2f_encoder *enc, const void *data,
+			  size_t size);
+
+/*
  * Makes the whole index of such a frame; or, if @small, all of an empty
  * contiguous one that may become sparse.  *@out is malloc'ed.  Returns
  * 0, -ENOMEM, or -EINVAL with the cause in @why.

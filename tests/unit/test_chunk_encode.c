@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_chunk_encode.c - the encoder of chunks: its chunks decode to the data */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "base/bytes.h"
 #include "chunk/chunk.h"
@@ -470,6 +471,33 @@ Test(chunk_encode, the_item_size_is_guessed)
 		data = exact_noise(1 << 20, t);
 	}
 	free(data);
+}
+
+Test(chunk_encode, short_text_has_items_of_one_byte)
+{
+	uint8_t text[B2F_ENCODE_SHORT + 8];
+	uint32_t guess = 0;
+
+	/* Numbers of eight digits: shuffled, they take fewer bytes. */
+	for (unsigned int i = 0; i < sizeof(text) / 8; i++) {
+		char number[16];
+
+		snprintf(number, sizeof(number), "%07u\n", i * i % 9999991);
+		memcpy(text + 8 * (size_t)i, number, 8);
+	}
+	cr_assert_eq(
+		b2f_encode_guess_typesize(enc, text, sizeof(text), &guess), 0);
+	cr_assert_eq(guess, 8);
+	cr_assert_eq(b2f_encode_guess_typesize(enc, text, B2F_ENCODE_SHORT,
+					       &guess),
+		     0);
+	cr_assert_eq(guess, 1);
+	/* It is no text if one byte is none. */
+	text[B2F_ENCODE_SHORT - 1] = 0;
+	cr_assert_eq(b2f_encode_guess_typesize(enc, text, B2F_ENCODE_SHORT,
+					       &guess),
+		     0);
+	cr_assert_eq(guess, 8);
 }
 
 Test(chunk_encode, buffers_are_given_back)

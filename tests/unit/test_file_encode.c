@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "chunk/encoder.h"
 #include "frame/frame.h"
 #include "tests/support/frame_dir.h"
 #include "tests/unit/exact.h"
@@ -40,7 +41,8 @@ static void reopen(struct scratch *s)
 	open_file(s);
 }
 
-static void begin(struct scratch *s, uint32_t typesize)
+static void begin_with(struct scratch *s, uint32_t typesize,
+		       unsigned int clevel)
 {
 	const struct b2f_runtime_options options = {
 		.cache_bytes = 4 << 20, .dirty_bytes = 4 << 20, .nworkers = 2};
@@ -51,13 +53,18 @@ static void begin(struct scratch *s, uint32_t typesize)
 	settings.typesize = typesize;
 	settings.blocksize = typesize > 1 ? BLOCKSIZE : 0;
 	settings.chunksize = (int32_t)CHUNKSIZE;
-	settings.clevel = 1;
+	settings.clevel = (uint8_t)clevel;
 	s->options.guess_typesize = true;
 	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->path, 0600, false,
 				      NULL),
 		     0);
 	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
 	open_file(s);
+}
+
+static void begin(struct scratch *s, uint32_t typesize)
+{
+	begin_with(s, typesize, 1);
 }
 
 static void end(struct scratch *s)
@@ -494,4 +501,43 @@ Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 	end(&s);
 	free(got);
 	free(data);
+}
+
+/* Bytes of the chunk file of @n bytes of text. */
+static size_t stored_size(unsigned int clevel, bool adapt, size_t n)
+{
+	uint8_t *text = exact_new(n, 0);
+	struct stored st;
+	struct scratch s;
+
+	/* Words of five letters, out of a thousand. */
+	for (uint32_t i = 0, x = 1; i < n; i++) {
+		if (i % 6 == 0)
+			x = x * 1664525 + 1013904223;
+		text[i] = i % 6 ? (uint8_t)('a' + (x >> 22) * 7919 * (i % 6) % 26)
+				: ' ';
+	}
+	begin_with(&s, 1, clevel);
+	s.options.adapt_clevel = adapt;
+	reopen(&s);
+	put(&s, text, n, 0);
+	cr_assert_eq(commit(&s), 0);
+	expect(&s, text, n);
+	st = read_stored(&s, id_of(&s, 0));
+	free(st.bytes);
+	free(text);
+	end(&s);
+	return st.size;
+}
+
+Test(file_encode, a_short_chunk_is_encoded_at_level_1)
+{
+	size_t size = B2F_ENCODE_SHORT;
+
+	cr_assert_lt(stored_size(3, false, size), stored_size(1, false, size));
+	cr_assert_eq(stored_size(3, true, size), stored_size(1, false, size));
+	cr_assert_eq(stored_size(3, true, size + 1),
+		     stored_size(3, false, size + 1));
+	/* A level that somebody has asked for stays. */
+	cr_assert_eq(stored_size(5, true, size), stored_size(5, false, size));
 }
