@@ -58,8 +58,8 @@ struct b2f_settings b2f_settings_default(void);
 /*
  * Sets the type size for data that begin with the @size bytes at @data: the
  * item size in a .npy header, 1 for up to 16 KiB of text in ASCII, or whichever
- * of 1, 2, 4, 8 and 16 makes a sample smallest.  A chunk size above it becomes a whole number of items.  Returns 0
- * or -ENOMEM.
+ * of 1, 2, 4, 8 and 16 makes a sample smallest.  A chunk size above it becomes
+ * a whole number of items.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_settings_guess(struct b2f_settings *settings, const void *data,
