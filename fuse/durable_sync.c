@@ -185,8 +185,9 @@ static int make(struct fs *fs, struct fs_backed *node, const struct stat *st,
 int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 			  const struct fs_found *found)
 {
+	/* A sync would not be noted for a frame that is still being closed. */
 	struct fs_open_frame *frame =
-		node ? fs_open_frame_peek(fs, node) : NULL;
+		node ? fs_open_frame_peek(fs, node, true) : NULL;
 	int err;
 
 	if (!frame)

@@ -108,7 +108,7 @@ void fs_entry_let_go(struct fs *fs, struct fs_backed *node, int err)
 static void remember(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame =
-		node ? fs_open_frame_peek(fs, node) : NULL;
+		node ? fs_open_frame_peek(fs, node, false) : NULL;
 	struct stat st;
 
 	if (!frame)

@@ -334,7 +334,7 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	 * Look for an open frame before the index: if there is none, all
 	 * changes that were answered are on disk.
 	 */
-	frame = fs_open_frame_peek(fs, node);
+	frame = fs_open_frame_peek(fs, node, false);
 	err = fs_probe_index(fd, node->sparse, &probe.index);
 	if (err == -ENOENT)
 		err = -ESTALE;
@@ -462,7 +462,7 @@ void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 {
 	bool is_frame = node->kind == FS_KIND_FRAME;
 	struct fs_open_frame *frame =
-		is_frame ? fs_open_frame_peek(fs, node) : NULL;
+		is_frame ? fs_open_frame_peek(fs, node, false) : NULL;
 
 	if (is_frame && !frame && is_outdated(fs, node, probe) &&
 	    fs_getattr(fs, node, out) == 0)

@@ -202,6 +202,15 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 	return 0;
 }
 
+/* Waits while the open frame of @state is being opened or closed.  Locked. */
+static struct fs_open_frame *settled(struct fs *fs,
+				     const struct fs_state *state)
+{
+	while (!state->frame && (state->nclosing > 0 || state->opening))
+		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
+	return state->frame;
+}
+
 /*
  * Gets the open frame of @node, after waiting for one that is being closed:
  * until then no other writer may begin.  If there is none, the caller has to
@@ -216,9 +225,7 @@ static int peek_or_begin(struct fs *fs, struct fs_backed *node,
 	int err = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	while (!state->frame && (state->nclosing > 0 || state->opening))
-		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
-	frame = state->frame;
+	frame = settled(fs, state);
 	if (frame) {
 		frame->open.nrefs++;
 		fs_open_frame_wake(&fs->files, frame);
@@ -343,12 +350,13 @@ int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 	return 0;
 }
 
-struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node)
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node,
+					 bool wait)
 {
 	struct fs_open_frame *frame;
 
 	pthread_mutex_lock(&fs->state_lock);
-	frame = node->state.frame;
+	frame = wait ? settled(fs, &node->state) : node->state.frame;
 	if (frame)
 		frame->open.nrefs++;
 	pthread_mutex_unlock(&fs->state_lock);

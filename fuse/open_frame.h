@@ -150,8 +150,12 @@ static inline bool fs_open_frame_is_committed(const struct fs_open_frame *frame)
 	return atomic_load(&frame->ncommitted) == atomic_load(&frame->nchanges);
 }
 
-/* Returns the open frame of @node with a reference; NULL: it is not open. */
-struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node);
+/*
+ * Returns the open frame of @node with a reference, with @wait once it is
+ * neither being opened nor closed; NULL: it is not open.
+ */
+struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node,
+					 bool wait);
 
 /*
  * Gives back a reference; the last one commits and closes, without waiting for

@@ -311,7 +311,7 @@ static int run_request(struct fs_backed *node, int fd, struct request *r)
 	int err;
 
 	r->fd = fd;
-	frame = fs_open_frame_peek(fs, node);
+	frame = fs_open_frame_peek(fs, node, false);
 	if (!frame)
 		return run_closed(node, fd, r);
 	err = b2f_file_with_index(frame->open.data, r->sets_mtime, run, r);
@@ -379,7 +379,7 @@ static int nothing(void *arg, int dirfd)
 void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
 			   const struct stat *before)
 {
-	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node, false);
 	struct stat now;
 
 	if (frame) {

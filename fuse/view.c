@@ -157,7 +157,7 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 
 static int get_head_len(struct fs *fs, struct fs_backed *node, uint64_t *len)
 {
-	struct fs_open_frame *frame = fs_open_frame_peek(fs, node);
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node, false);
 	uint8_t *head = NULL;
 	size_t n = 0;
 	int err;

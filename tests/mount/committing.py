@@ -32,9 +32,10 @@ class Traced:
     def __init__(self, *options, inject=()):
         self.mount = mounted(*options)
         faults = [arg for fault in inject for arg in ("-e", f"inject={fault}")]
+        calls = ["fsync", "syncfs", "fdatasync", "sync_file_range", "rename",
+                 "pwritev2", "fallocate", *(fault.split(":")[0] for fault in inject)]
         self.mount.args[:0] = ["strace", *faults, "-f", "-qq", "-o", "trace", "-e",
-                               "trace=fsync,syncfs,fdatasync,sync_file_range,rename,"
-                               "pwritev2,fallocate"]
+                               f"trace={','.join(calls)}"]
 
     def __enter__(self):
         self.mount.__enter__()

@@ -104,6 +104,19 @@ def test_what_a_reader_has_synced_is_not_lost_to_a_later_writer():
         os.rename("src", f"src-{least}")
 
 
+def test_what_is_synced_while_it_is_closed_is_durable():
+    """close(2) returns before the daemon has closed the frame."""
+    with Traced(SPARSE, "commit=600",
+                inject=["flock:delay_enter=500000"]) as t:
+        write("mnt/a")
+        fsync("mnt/a")
+        write("mnt/tmp")
+        exchange("mnt/tmp", "mnt/a")
+        time.sleep(1)
+        write("mnt/tmp2")
+        assert t.during(lambda: os.rename("mnt/tmp2", "mnt/a"), "fsync") >= 3
+
+
 def test_a_file_is_synced_in_time_while_a_reader_keeps_it_open():
     for form in SPARSE, f"small={CHUNK}":
         with Traced(form, "commit=1") as t:
