@@ -156,7 +156,7 @@ int fs_disk_frame_sizes(struct fs *fs, struct fs_backed *node,
 	int err = fs_disk_frame_open(fs, node, probe->fd, &frame);
 
 	probe->sizes.nbytes = probe->sizes.cbytes = 0;
-	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+	if (fs_probe_is_failure(err))
 		return err;
 	if (err)
 		return 0;

@@ -34,7 +34,7 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node);
 
 /*
  * Opens the frame @node to read its sizes; @probe->fd and @probe->index are
- * set.  A frame that cannot be opened has size 0.  Returns 0 or an errno.
+ * set.  A damaged frame has size 0.  Returns 0 or an fs_probe_is_failure().
  */
 B2F_MUST_CHECK
 int fs_disk_frame_sizes(struct fs *fs, struct fs_backed *node,

@@ -457,17 +457,20 @@ static bool is_outdated(struct fs *fs, struct fs_backed *node,
 	return !b2f_frame_stamp_equal(&stamp, &looked_at);
 }
 
-void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
-			 const struct fs_probe *probe, struct stat *out)
+int fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
+			const struct fs_probe *probe, struct stat *out)
 {
 	bool is_frame = node->kind == FS_KIND_FRAME;
 	struct fs_open_frame *frame =
 		is_frame ? fs_open_frame_peek(fs, node, false) : NULL;
+	int err = -ESTALE;
 
-	if (is_frame && !frame && is_outdated(fs, node, probe) &&
-	    fs_getattr(fs, node, out) == 0)
-		return;
+	if (is_frame && !frame && is_outdated(fs, node, probe))
+		err = fs_getattr(fs, node, out);
+	if (err != -ESTALE)
+		return err;
 	node->state.read_only = probe->sizes.read_only;
 	frame_attr(fs, node, frame, probe, out);
 	note_set_ids(node, out);
+	return 0;
 }

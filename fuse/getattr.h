@@ -31,9 +31,13 @@ static inline mode_t fs_getattr_set_ids(const struct stat *st)
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 			 struct stat *out);
 
-/* Attributes of @node, which was just looked at, and may be open. */
-void fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
-			 const struct fs_probe *probe, struct stat *out);
+/*
+ * Gets the attributes of @node, which was just looked at, and may be open.
+ * Returns as fs_getattr().
+ */
+B2F_MUST_CHECK
+int fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
+			const struct fs_probe *probe, struct stat *out);
 
 /*
  * The inode number to show for @ino on @dev.  Files on other devices than the

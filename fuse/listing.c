@@ -584,8 +584,9 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 0;
 	if (fs_probe_is_shortage(err))
 		return err;
-	/* A file that cannot be looked at is shown as itself. */
-	if (err)
+	/* A file that may not be looked at is shown as itself. */
+	if (err && !(fs_probe_is_failure(err) &&
+		     fs_suffix_stem(d->d_name, out->name)))
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
 	/* A file that is no pack after all is shown as a file. */
 	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {

@@ -175,8 +175,11 @@ int fs_lookup_node(const struct fs_entry *entry, const struct fs_found *found,
 	if (err)
 		return err;
 	*answer = fs_node_answer(&node->head);
-	fs_getattr_of_found(entry->fs, node, &found->probe, &answer->attr);
-	return 0;
+	err = fs_getattr_of_found(entry->fs, node, &found->probe,
+				  &answer->attr);
+	if (err)
+		fs_tree_forget(node);
+	return err;
 }
 
 /* fs_lookup_node() for the view of @found. */
@@ -190,8 +193,9 @@ static int view_node(const struct fs_entry *entry, const struct fs_found *found,
 
 	if (err)
 		return err;
-	fs_getattr_of_found(fs, frame, &found->probe, &attr);
-	err = fs_view_head_attr(fs, frame, &attr);
+	err = fs_getattr_of_found(fs, frame, &found->probe, &attr);
+	if (!err)
+		err = fs_view_head_attr(fs, frame, &attr);
 	if (!err)
 		err = fs_view_get(fs, entry->pin.node, fs_found_entry(found),
 				  frame, &node);
@@ -209,7 +213,7 @@ int fs_lookup_listed(const struct fs_entry *entry, struct fs_found *found,
 		     struct fuse_entry_param *answer)
 {
 	const struct fs *fs = entry->fs;
-	int err = 0;
+	int err = found->probe.failure;
 
 	if (found->probe.kind != FS_KIND_FRAME)
 		return fs_lookup_answer(entry, answer);

@@ -34,15 +34,37 @@ bool fs_probe_is_shortage(int err)
 	       err == -EINTR;
 }
 
+bool fs_probe_is_failure(int err)
+{
+	switch (err) {
+	case 0:
+	case B2F_ECORRUPT:
+	case B2F_ENOTFRAME:
+	case B2F_EUNSUPPORTED:
+	case B2F_ETOOBIG:
+	case -EACCES:
+	case -EPERM:
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ELOOP:
+	case -ENXIO:
+		return false;
+	default:
+		return true;
+	}
+}
+
 /*
- * Has @name the name of a frame that the daemon may not read?  Such a file
- * still counts as a frame, so that its shown name does not depend on its mode.
+ * Has @name the name of a frame that the daemon may not read, or that the disk
+ * does not give?  Such a file still counts as a frame, so that its shown name
+ * depends neither on its mode nor on the disk.
  */
 static bool is_closed_frame(const char *name, int err)
 {
 	char stem[FS_NAME_SIZE];
 
-	return err == -EACCES && fs_suffix_stem(name, stem);
+	return (err == -EACCES || fs_probe_is_failure(err)) &&
+	       !fs_probe_is_shortage(err) && fs_suffix_stem(name, stem);
 }
 
 /* Does the name lead to no file, or not to @probe, as @peek shows? */
@@ -111,7 +133,7 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		err = b2f_frame_peek(probe->fd, ".", &peek);
 	else
 		err = b2f_frame_peek(dirfd, name, &peek);
-	if (fs_probe_is_shortage(err))
+	if (fs_probe_is_failure(err))
 		return err;
 	if (!probe->sparse && is_another(probe, err, &peek))
 		return -ESTALE;
@@ -138,8 +160,9 @@ static int probe_directory(const char *name, struct fs_probe *probe)
 	if (!err || is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;
 		probe->sparse = true;
+		return 0;
 	}
-	return 0;
+	return fs_probe_is_failure(err) ? err : 0;
 }
 
 /*
@@ -164,12 +187,13 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 	before = fs_probe_settled(probe);
 	probe->was_read = true;
 	err = b2f_frame_peek(dirfd, name, &peek);
-	if (fs_probe_is_shortage(err))
-		return err;
 	if (is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;
+		probe->failure = fs_probe_is_failure(err) ? err : 0;
 		return 0;
 	}
+	if (fs_probe_is_failure(err))
+		return err;
 	if (is_another(probe, err, &peek))
 		return -ESTALE;
 	if (err || !peek.is_frame)
@@ -266,6 +290,7 @@ int fs_probe_open(struct fs_tree *tree, int dirfd, const char *name,
 
 	if (err)
 		return err;
+	err = probe.failure;
 	if (probe.kind == FS_KIND_FRAME && probe.sparse)
 		err = fs_probe_sizes(tree, dirfd, name, &probe);
 	if (err)

@@ -3,9 +3,9 @@
  * probe.h - looks whether a backing file is a frame, and how large it is
  *
  * A frame is a directory that holds chunks.b2frame, or a file that begins with
- * the magic, whatever their names are.  A file that cannot be read is not known
- * to be a frame, so it is shown as it is.  Each of several names of a frame is
- * that frame (links.h).
+ * the magic, whatever their names are.  A file that cannot be read is a frame
+ * if its name has the suffix of one.  Each of several names of a frame is that
+ * frame (links.h).
  *
  * Layer: fuse.  Threads: any; all functions may block on I/O.
  */
@@ -34,6 +34,8 @@ struct fs_probe {
 	unsigned int nlinks;
 	/* Attributes of the index. */
 	struct stat index;
+	/* Why the disk does not give the sizes of a file; 0: it does. */
+	int failure;
 	/* The index was read, because its sizes were unknown (sizes.h). */
 	bool was_read;
 	/* Its header is valid, so the sizes are, even if they are 0. */
@@ -85,6 +87,12 @@ void fs_probe_glance(const struct fs_tree *tree, int dirfd,
 
 /* Does @err come from a lack of memory or descriptors, not from the file? */
 bool fs_probe_is_shortage(int err);
+
+/*
+ * Is @err such a shortage, or an error of the disk?  It tells nothing about the
+ * file: to show its size as 0 would hide its data.
+ */
+bool fs_probe_is_failure(int err);
 
 /* Closes the descriptor, if it is open. */
 void fs_probe_close(struct fs_probe *probe);

@@ -631,7 +631,7 @@ static int look_for_pack(struct fs *fs, int dirfd, const char *name,
 	err = look_at(fs, dirfd, name, look);
 	if (!err)
 		err = b2f_pack_look(dirfd, name, &is);
-	return fs_probe_is_shortage(err) ? err : !err && is;
+	return fs_probe_is_failure(err) ? err : !err && is;
 }
 
 int fs_packs_look(struct fs *fs, int dirfd, const char *name)

@@ -340,7 +340,8 @@ int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
  * Is @name below @dirfd (a symbolic link is not followed) a frame, and how
  * large?  Reads one header at most.
  *
- * Returns 0 (also for no frame, and for a broken frame) or an errno.
+ * Returns 0 (also for no frame, and for a broken frame), or an errno that tells
+ * nothing about the frame.
  */
 B2F_MUST_CHECK
 int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);

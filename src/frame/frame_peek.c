@@ -17,54 +17,78 @@
 /* A trailer without vlmetalayers. */
 #define TRAILER_PLAIN 35
 
-/* Is there a metalayer of an array?  False if it cannot be read, either. */
-static bool has_array(const struct b2f_object *object,
-		      const struct b2f_frame_header *h)
+/*
+ * Is @err, if it is an error, one of the frame itself?  Any other error is one
+ * of the disk, say, and tells nothing about the frame.
+ */
+static bool is_verdict(int err)
+{
+	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
+	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}
+
+/* Reads @n bytes, which are malloc'ed. */
+static int read_new(const struct b2f_object *object, uint64_t off, size_t n,
+		    uint8_t **out)
+{
+	uint8_t *raw = malloc(n);
+	int err;
+
+	if (!raw)
+		return -ENOMEM;
+	err = b2f_object_read(object, off, raw, n, NULL);
+	if (err)
+		free(raw);
+	else
+		*out = raw;
+	return err;
+}
+
+/* Is there a metalayer of an array? */
+static int find_array(const struct b2f_object *object,
+		      const struct b2f_frame_header *h, bool *has)
 {
 	struct b2f_frame f = {.header = *h};
-	uint8_t *raw;
-	bool has = false;
+	uint8_t *raw = NULL;
+	int err;
 
+	*has = false;
 	if (h->header_len <= B2F_FRAME_HEADER_PLAIN ||
 	    h->header_len > HEADER_MAX)
-		return false;
-	raw = malloc(h->header_len);
-	if (!raw)
-		return false;
-	if (!b2f_object_read(object, 0, raw, h->header_len, NULL) &&
-	    !b2f_meta_parse(raw, h->header_len, &f.meta, NULL))
-		has = b2f_frame_array_meta(&f) != NULL;
+		return 0;
+	err = read_new(object, 0, h->header_len, &raw);
+	if (!err && !b2f_meta_parse(raw, h->header_len, &f.meta, NULL))
+		*has = b2f_frame_array_meta(&f) != NULL;
 	b2f_meta_list_fini(&f.meta);
 	free(raw);
-	return has;
+	return err;
 }
 
 /*
  * Is there a vlmetalayer of a tensor?  Its name is in the trailer, which may
  * have that text elsewhere, too: the closer look will tell.
  */
-static bool may_be_tensor(const struct b2f_object *object,
-			  const struct b2f_frame_header *h)
+static int find_tensor(const struct b2f_object *object,
+		       const struct b2f_frame_header *h, bool *may_be)
 {
 	uint8_t tail[B2F_FRAME_TAIL];
+	uint8_t *raw = NULL;
 	uint32_t len;
-	uint8_t *raw;
-	bool may = false;
+	int err;
 
-	if (b2f_object_read(object, h->frame_len - sizeof(tail), tail,
-			    sizeof(tail), NULL) ||
-	    b2f_trailer_len_parse(tail, h, &len, NULL) ||
+	*may_be = false;
+	err = b2f_object_read(object, h->frame_len - sizeof(tail), tail,
+			      sizeof(tail), NULL);
+	if (err || b2f_trailer_len_parse(tail, h, &len, NULL) ||
 	    len <= TRAILER_PLAIN || len > HEADER_MAX)
-		return false;
-	raw = malloc(len);
-	if (!raw)
-		return false;
-	if (!b2f_object_read(object, h->frame_len - len, raw, len, NULL))
-		may = memmem(raw, len, B2F_TENSOR_META,
-			     strlen(B2F_TENSOR_META)) ||
-		      memmem(raw, len, B2F_BLP_META, strlen(B2F_BLP_META));
+		return err;
+	err = read_new(object, h->frame_len - len, len, &raw);
+	if (!err)
+		*may_be = memmem(raw, len, B2F_TENSOR_META,
+				 strlen(B2F_TENSOR_META)) ||
+			  memmem(raw, len, B2F_BLP_META, strlen(B2F_BLP_META));
 	free(raw);
-	return may;
+	return err;
 }
 
 /* Many types of items, and malformed types, have no .npy header. */
@@ -97,7 +121,7 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	struct b2f_frame *frame = NULL;
 	int err = open_whole(store, &frame);
 
-	if (err == -ENOMEM)
+	if (err && !is_verdict(err))
 		return err;
 	peek->broken = err || frame->layout.err;
 	if (!peek->broken) {
@@ -134,7 +158,7 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (!err)
 		peek->read_only = b2f_obstacle_find(frame, B2F_USE_FILE);
 	b2f_frame_close(frame);
-	return err == -ENOMEM ? err : 0;
+	return is_verdict(err) ? 0 : err;
 }
 
 /* An unreadable index: was the frame just made when the power failed? */
@@ -160,7 +184,10 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	size_t n = (size_t)b2f_min_u64(sizeof(fixed), index->size);
 	int err = b2f_object_read(index, 0, fixed, n, NULL);
 	struct b2f_frame_header h;
+	bool has_array, may_be_tensor = false;
 
+	if (err && !is_verdict(err))
+		return err;
 	if (!b2f_store_is_sparse(store) && b2f_blp_magic(fixed, n))
 		return peek_bloscpack(store, peek);
 	peek->is_frame |= !err && b2f_frame_magic(fixed, n);
@@ -172,7 +199,12 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	peek->nbytes = h.nbytes;
 	peek->cbytes = h.cbytes;
 	peek->read_only = b2f_obstacle_in_header(&h);
-	if (has_array(index, &h) || may_be_tensor(index, &h))
+	err = find_array(index, &h, &has_array);
+	if (!err && !has_array)
+		err = find_tensor(index, &h, &may_be_tensor);
+	if (err && !is_verdict(err))
+		return err;
+	if (has_array || may_be_tensor)
 		return peek_array(store, peek);
 	return !peek->read_only && h.chunksize == 0 ? peek_varied(store, peek)
 						    : 0;

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Damage is EIO with a reason in the log; it never spreads, and never hangs."""
+import contextlib
 import errno
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 
-from mounting import Mount, error_of, main, make
+import blosc2
+import numpy as np
+
+from mounting import Mount, error_of, is_traced, main, make, wait_until
 from scratch import SPARSE
 
 CHUNK = 1 << 18
@@ -187,6 +192,38 @@ def test_what_may_not_be_read():
         m.wait_for_log("src/chunk.b2frame: chunk 2 (")
         m.wait_for_log("src/index.b2frame")
         assert read("mnt/good") == good
+
+
+@contextlib.contextmanager
+def failing(mount, call):
+    """Each @call of the daemon fails."""
+    strace = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                               f"inject={call}:error=EIO", "-p", str(mount.pid)])
+    try:
+        wait_until(lambda: is_traced(mount.pid), "the tracer")
+        yield
+    finally:
+        strace.send_signal(signal.SIGINT)
+        strace.wait()
+
+
+def test_what_the_disk_does_not_give_is_not_empty():
+    """Errors that pass change no name and no size, and are not answered with 0 bytes."""
+    os.mkdir("src")
+    want = {"sparse": make("src/sparse.b2frame", None),
+            "flat": make("src/flat.b2", None, kind="contiguous"),
+            "array": np.arange(30000).tobytes()}
+    blosc2.asarray(np.arange(30000), urlpath="src/array.b2nd")
+    with Mount("src", "mnt", "-o", "rw") as m:
+        with failing(m, "pread64"):
+            assert sorted(os.listdir("mnt")) == sorted(want)
+            for name in want:
+                assert error_of(os.stat, f"mnt/{name}") == errno.EIO, name
+                assert error_of(os.open, f"mnt/{name}",
+                                os.O_RDWR | os.O_CREAT) == errno.EIO
+        for name, content in want.items():
+            assert read(f"mnt/{name}") == content, name
+    assert sorted(os.listdir("src")) == ["array.b2nd", "flat.b2", "sparse.b2frame"]
 
 
 main()
