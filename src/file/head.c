@@ -69,19 +69,21 @@ void b2f_head_close_all(struct b2f_runtime *runtime,
 			const struct b2f_file *file)
 {
 	struct b2f_open_chunks *open = &runtime->open_chunks;
+	struct b2f_head *taken[B2F_OPEN_MAX];
+	size_t n = 0;
 
+	pthread_mutex_lock(&open->lock);
 	for (size_t i = 0; i < B2F_OPEN_MAX; i++) {
-		struct b2f_head *head;
+		struct b2f_head *head = open->at[i];
 
-		pthread_mutex_lock(&open->lock);
-		head = open->at[i];
-		if (head && file && head->file != file)
-			head = NULL;
-		if (head)
-			open->at[i] = NULL;
-		pthread_mutex_unlock(&open->lock);
-		drop_open(open, head);
+		if (!head || (file && head->file != file))
+			continue;
+		open->at[i] = NULL;
+		taken[n++] = head;
 	}
+	pthread_mutex_unlock(&open->lock);
+	while (n > 0)
+		drop_open(open, taken[--n]);
 }
 
 /*
