@@ -189,8 +189,8 @@ int b2f_chunk_header_parse(const uint8_t *raw, size_t size,
 		return err;
 	if (!h.vl && h.nbytes > 0 && h.blocksize > h.nbytes)
 		h.blocksize = h.nbytes;
-	/* Old versions had no flag for blocks that are not split. */
-	if (h.version <= VERSION_BLOSC1 &&
+	/* Blosc 1 had no flag for blocks that are not split at first. */
+	if (!extended && h.version <= VERSION_BLOSC1 &&
 	    !b2f_blosc1_may_split(h.typesize, h.blocksize))
 		h.split = false;
 	*out = h;

@@ -43,6 +43,10 @@ Test(chunk_header, flags_say_blosc1_whatever_the_version)
 	cr_assert_eq(parse_with(HEX_BLOSC1_HEADER, 0, 2, &h), 0);
 	cr_assert_eq(h.header_len, 16);
 	cr_assert_eq(h.pipeline.filter[5], B2F_FILTER_SHUFFLE);
+	/* In a longer header version 2 means nothing, nor splitting by rule. */
+	cr_assert_eq(parse_with(HEX_LZ4_SHUFFLE_SPLIT_RUNS, 0, 2, &h), 0);
+	cr_assert_eq(h.header_len, 32);
+	cr_assert(h.split);
 	/* Shuffle of single bytes does nothing. */
 	cr_assert_eq(parse_with(HEX_BLOSC1_HEADER, 3, 1, &h), 0);
 	cr_assert_eq(h.pipeline.filter[5], B2F_FILTER_NONE);
