@@ -170,6 +170,10 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint64_t size;
 	int err;
 
+	if (f->header.nbytes == 0 && start != trailer_start(f))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "it has no data, but bytes before the "
+				   "trailer");
 	if (f->header.nbytes == 0)
 		return check_sums(f, NULL, 0, &ours, why);
 	if (!f->header.sparse)

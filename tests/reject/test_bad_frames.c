@@ -120,6 +120,7 @@ Test(bad_frames, lengths_in_the_header)
 		{16, 8, 111, B2F_ECORRUPT, "says it has 111 bytes"},
 		{16, 8, UINT64_MAX, B2F_ECORRUPT, "are there"},
 		{16, 8, 1000000, B2F_ECORRUPT, "says it has 1000000"},
+		{30, 8, 0, B2F_ECORRUPT, "no data, but bytes before"},
 		{30, 8, UINT64_C(1) << 63, B2F_ECORRUPT, "negative"},
 		{39, 8, UINT64_C(1) << 63, B2F_ECORRUPT, "negative"},
 		{39, 8, 1u << 20, B2F_ECORRUPT, "1048576 bytes of chunks"},
