@@ -74,20 +74,22 @@ static int size_of_chunk(struct b2f_frame *f, uint64_t nchunk, uint64_t *out)
 }
 
 /*
- * In a frame of fixed chunks special ones are mostly whole, but one may be the
- * short one: all are taken for whole only if that gives the total.
+ * In a frame of fixed chunks one is short: special ones are whole if a stored
+ * one is short, or if that gives the total.
  */
 static void guess_specials(const struct b2f_frame *f, uint64_t *sizes)
 {
 	uint64_t size = (uint32_t)f->header.chunksize, total = 0;
+	bool has_short = false;
 
 	for (uint64_t i = 0; i < f->entries.n; i++) {
 		uint64_t add = is_special(f, i) ? size : sizes[i];
 
 		if (add == SIZE_UNKNOWN || !b2f_add_u64(total, add, &total))
 			return;
+		has_short |= add < size;
 	}
-	if (total != f->header.nbytes)
+	if (!has_short && total != f->header.nbytes)
 		return;
 	for (uint64_t i = 0; i < f->entries.n; i++)
 		if (is_special(f, i))
@@ -318,23 +320,30 @@ int b2f_frame_map_grow(struct b2f_frame *f)
 }
 
 /*
- * Sums up the heads of all chunks.  *@out stays if one cannot be read, which is
- * for its reader to report.
+ * Sums up the heads of all chunks.  *@out stays if one tells no size, which is
+ * for its reader to report: special ones are whole only if another is short.
  */
 static int sum_heads(struct b2f_frame *f, uint64_t *out)
 {
+	uint32_t whole = is_fixed(f) ? (uint32_t)f->header.chunksize : 0;
+	bool has_short = f->entries.nspecial == 0;
 	uint64_t sum = 0;
 
 	for (uint64_t i = 0; i < f->entries.n; i++) {
-		uint32_t nbytes = 0;
+		uint32_t nbytes = whole;
 		bool sealed;
-		int err = b2f_frame_chunk_nbytes(f, i, &nbytes, &sealed, NULL);
+		int err = 0;
 
+		if (!is_special(f, i))
+			err = b2f_frame_chunk_nbytes(f, i, &nbytes, &sealed,
+						     NULL);
 		if (err)
 			return is_passing(err) ? err : 0;
+		has_short |= nbytes < whole;
 		sum += nbytes;
 	}
-	*out = sum;
+	if (has_short)
+		*out = sum;
 	return 0;
 }
 
@@ -351,8 +360,7 @@ int b2f_frame_add_up(struct b2f_frame *frame, bool *done)
 	uint64_t sum = frame->header.nbytes;
 	int err = 0;
 
-	/* A special chunk tells no size. */
-	if (!frame->entries.nspecial && !frame->sealed)
+	if (!frame->sealed)
 		err = sum_heads(frame, &sum);
 	*done = !err && sum != frame->header.nbytes && fits_count(frame, sum);
 	if (!*done)

@@ -105,8 +105,9 @@ def test_an_index_that_tells_another_size():
     done = "corrected the size of the data in the index\n"
     for contiguous, varied, add in itertools.product(
             (False, True), (False, True), (800, -500)):
-        schunk = make("v", noise(2 * CHUNK + 800), typesize=1,
-                      chunksize=CHUNK, contiguous=contiguous)
+        schunk = make("v", noise(CHUNK) + bytes(0 if varied else CHUNK) +
+                      noise(800), typesize=1, chunksize=CHUNK,
+                      contiguous=contiguous)
         if varied:
             schunk.append_data(noise(CHUNK, seed=1))
         del schunk

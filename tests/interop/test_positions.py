@@ -81,6 +81,23 @@ def short_special_moved(tmp):
     assert nright >= 20, nright
 
 
+def short_chunk_behind_a_special(tmp):
+    """The special chunk is whole, although the index tells a wrong total."""
+    parts = [chunk_of(1, 4000), bytes(4000), chunk_of(2, 1200)]
+    for add in -100, 100, 2800:
+        path = os.path.join(tmp, f"behind{add}.b2frame")
+        schunk = new_schunk(path, 4000)
+        for part in parts:
+            schunk.append_data(part)
+        del schunk
+        with open(os.path.join(path, "chunks.b2frame"), "r+b") as f:
+            f.seek(30)
+            f.write((9200 + add).to_bytes(8, "big"))
+        for i, start in enumerate(starts_of(parts)[:2]):
+            assert cat(path, start, 4000) == parts[i], (add, i)
+        assert cat(path, 8000, 200) is None, add
+
+
 def many_sizes(tmp):
     path = os.path.join(tmp, "sizes.b2frame")
     schunk = new_schunk(path, 4000)
@@ -126,6 +143,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         short_chunk_moved(tmp)
         short_special_moved(tmp)
+        short_chunk_behind_a_special(tmp)
         path, parts = many_sizes(tmp)
         one_missing(path, parts)
         two_missing(path, parts)
