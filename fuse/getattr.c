@@ -268,19 +268,29 @@ static void frame_attr(struct fs *fs, struct fs_backed *node,
 	fs_open_frame_put(fs, frame);
 }
 
-/* The last attributes of the open @node that were shown. */
+/*
+ * The last attributes of the open @node that were shown.  The size may be older
+ * than later writes, of which the kernel needs no attributes.
+ */
 static int last_seen(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
-	int err = -ESTALE;
+	struct fs_open_frame *frame = fs_open_frame_peek(fs, node, false);
+	struct b2f_file_now now;
+	struct stat attr;
 
+	if (!frame)
+		return -ESTALE;
+	b2f_file_now_get(frame->open.data, &now);
 	pthread_mutex_lock(&fs->state_lock);
-	if (node->state.frame && node->state.frame->attr.st_mode != 0) {
-		*out = node->state.frame->attr;
-		err = 0;
-	}
+	attr = frame->attr;
 	pthread_mutex_unlock(&fs->state_lock);
+	fs_open_frame_put(fs, frame);
+	if (attr.st_mode == 0)
+		return -ESTALE;
+	*out = attr;
+	out->st_size = clamp(now.nbytes);
 	note_deleted(node, out);
-	return err;
+	return 0;
 }
 
 static int read_sizes(struct fs *fs, struct fs_backed *node,

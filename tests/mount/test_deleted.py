@@ -70,6 +70,20 @@ def test_a_deleted_file_can_be_used():
     assert os.listdir("src") == []
 
 
+def test_what_others_delete_is_not_empty():
+    """A new file keeps its size, and what cannot be read any more is an error."""
+    os.mkdir("src")
+    want = data(300000)
+    with Mount("src", "mnt", "-o", f"rw,{SPARSE},chunksize=64k"), \
+            open("mnt/f", "w+b", buffering=0) as f:
+        f.write(want)
+        os.fsync(f.fileno())
+        shutil.rmtree("src/f.b2frame")
+        assert os.fstat(f.fileno()).st_size == len(want)
+        # The kernel has all pages but the last one, which is not full.
+        assert error_of(os.pread, f.fileno(), 9, len(want) - 9) == errno.ESTALE
+
+
 def test_what_is_not_open_goes_at_once():
     os.mkdir("src")
     with Mount("src", "mnt"):
