@@ -56,7 +56,8 @@ static int64_t seek(struct b2f_file *file, uint64_t off, bool hole)
 	struct seek s = {.off = off, .hole = hole};
 	int64_t pos = b2f_file_retry(file, seek_kind, &s);
 
-	if (off >= s.size || (!hole && pos == (int64_t)s.size))
+	/* If the reading failed, the size may be unknown. */
+	if (pos >= 0 && (off >= s.size || (!hole && pos == (int64_t)s.size)))
 		return -ENXIO;
 	return pos;
 }

@@ -155,6 +155,7 @@ def test_half_an_array_goes_once_the_stored_one_can_be_opened():
             m.wait_for_log("half an array was written")
             wait_until(lambda: error_of(os.pread, reader, 99, 0) == errno.EIO,
                        "half an array is not read")
+            assert error_of(os.lseek, reader, 0, os.SEEK_DATA) == errno.EIO
             restore()
             wait_until(lambda: error_of(os.pread, reader, 99, 0) == 0,
                        "the ticker drops it")
