@@ -83,7 +83,7 @@ static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 
 	/* Data that were written before are no part of the new array. */
 	if (b2f_file_is_dirty(handle->file))
-		n = handle->ops->commit(fs, handle, B2F_COMMIT_VISIBLE);
+		n = fs_handle_commit(fs, handle, B2F_COMMIT_VISIBLE);
 	if (n)
 		return n;
 	n = b2f_file_begin_anew(handle->file, anew->head, len);
@@ -180,8 +180,11 @@ void fs_anew_end(struct fs *fs, struct fs_handle *handle)
 
 	if (!anew)
 		return;
-	if (fs_anew_is_half(handle))
+	if (fs_anew_is_half(handle)) {
+		fs_file_begin_revert(fs, handle->open);
 		handle->ops->revert(fs, handle);
+		fs_file_end_revert(fs, handle->open);
+	}
 	free(anew->head);
 	free(anew->old_head);
 	free(anew);

@@ -35,18 +35,36 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
 
 int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
 {
+	struct b2f_file_now now;
 	uint8_t *head = NULL;
 	size_t len = 0;
 	int err;
 
 	handle->open = open;
 	handle->file = open->data;
+	b2f_file_now_get(handle->file, &now);
+	handle->ndropped = now.ndropped;
 	err = b2f_stream_new(open->data, &handle->stream);
 	if (!err && handle->node->is_view)
 		err = b2f_file_npy_header(open->data, &head, &len);
 	atomic_store(&handle->head, head);
 	atomic_store(&handle->head_len, len);
 	return err;
+}
+
+int fs_handle_commit(struct fs *fs, struct fs_handle *handle,
+		     enum b2f_commit_how how)
+{
+	struct b2f_file_now now;
+	int err = handle->ops->commit ? handle->ops->commit(fs, handle, how)
+				      : 0;
+
+	if (err || !handle->writes)
+		return err;
+	b2f_file_now_get(handle->file, &now);
+	return atomic_exchange(&handle->ndropped, now.ndropped) == now.ndropped
+		       ? 0
+		       : -ESTALE;
 }
 
 int fs_handle_check_view(const struct fs_handle *handle)

@@ -68,7 +68,7 @@ struct fs_data_ops {
 			  uint64_t end);
 	/* Has the kernel drop its pages. */
 	void (*drop_cached)(struct fs *fs, struct fs_handle *handle);
-	/* Commits the changes of all handles. */
+	/* For fs_handle_commit(). */
 	int (*commit)(struct fs *fs, struct fs_handle *handle,
 		      enum b2f_commit_how how);
 	/* Called after the commit of a flush, perhaps the last writer's. */
@@ -110,7 +110,7 @@ struct fs_handle {
 	/* For a view: the header before the data, malloc'ed; otherwise NULL. */
 	uint8_t *_Atomic head;
 	_Atomic size_t head_len;
-	/* The value of @frame->ndropped that this handle has reported. */
+	/* How often changes were dropped (b2f_file_now) that it knows of. */
 	_Atomic uint64_t ndropped;
 	/* For an array opened with O_TRUNC (anew.h); otherwise NULL. */
 	struct fs_anew *anew;
@@ -162,6 +162,15 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
  */
 B2F_MUST_CHECK
 int fs_handle_show(struct fs_handle *handle, struct fs_file *open);
+
+/*
+ * Commits the changes of all handles of a frame.  Returns 0; -ESTALE, also once
+ * for each writing handle if changes were dropped with half an array (anew.h);
+ * or as b2f_file_commit().
+ */
+B2F_MUST_CHECK
+int fs_handle_commit(struct fs *fs, struct fs_handle *handle,
+		     enum b2f_commit_how how);
 
 /*
  * Call this before @handle is used.  Returns -ESTALE if it shows a view of a

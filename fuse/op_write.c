@@ -143,7 +143,7 @@ static ssize_t change_frame(struct fs *fs, const char *buf, size_t size,
 	handle->ops->end_change(fs, handle);
 	/* An array that is only partly rewritten is not committed. */
 	if (n > 0 && sync_flags(fi) && !fs_anew_is_half(handle))
-		err = handle->ops->commit(fs, handle, B2F_COMMIT_DURABLE);
+		err = fs_handle_commit(fs, handle, B2F_COMMIT_DURABLE);
 	return err ? err : n;
 }
 
@@ -304,7 +304,7 @@ static int flush_other(int fd)
 
 static int flush_frame(struct fs *fs, struct fs_handle *handle)
 {
-	int err = handle->ops->commit(fs, handle, fs_commit_at_close(fs));
+	int err = fs_handle_commit(fs, handle, fs_commit_at_close(fs));
 
 	if (!err && handle->ops->tidy)
 		handle->ops->tidy(fs, handle);
@@ -331,10 +331,7 @@ void fs_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static int sync_data(struct fs *fs, struct fs_handle *handle, int datasync)
 {
 	if (handle->file)
-		return handle->ops->commit
-			       ? handle->ops->commit(fs, handle,
-						     B2F_COMMIT_DURABLE)
-			       : 0;
+		return fs_handle_commit(fs, handle, B2F_COMMIT_DURABLE);
 	if (handle->fd < 0)
 		return 0;
 	return (datasync ? fdatasync(handle->fd) : fsync(handle->fd)) ? -errno

@@ -240,6 +240,15 @@ void fs_file_release(struct fs *fs, struct fs_file *file, bool gone)
 	wake_all(fs);
 }
 
+void fs_file_begin_revert(struct fs *fs, struct fs_file *file)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	while (file->reverting)
+		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
+	file->reverting = true;
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
 void fs_file_end_revert(struct fs *fs, struct fs_file *file)
 {
 	pthread_mutex_lock(&fs->state_lock);

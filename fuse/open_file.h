@@ -179,7 +179,11 @@ void fs_file_end_commit(struct fs *fs, struct fs_file *file);
 void fs_file_hold(struct fs *fs, struct fs_file *file);
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone);
 
-/* Ends a revert: writers that wait for it begin. */
+/*
+ * Call these around a drop of changes: a writer that would come in between
+ * waits, so that fs_handle_commit() does not tell it of the drop.
+ */
+void fs_file_begin_revert(struct fs *fs, struct fs_file *file);
 void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 
 /* Calls @file->ops and returns true if foreign changes came in. */

@@ -84,11 +84,6 @@ struct fs_open_frame {
 	 * state_lock.
 	 */
 	bool keeps_lock;
-	/*
-	 * The number of times that changes of several writers were dropped
-	 * (anew.h).
-	 */
-	_Atomic uint64_t ndropped;
 
 	/* Set once it is open for writing. */
 	struct fs_durable *durable;

@@ -272,17 +272,10 @@ static void drop_cached(struct fs *fs, struct fs_handle *handle)
 	fs_open_frame_drop_cached(fs, handle->frame);
 }
 
-/* Commits; -ESTALE, once for each writing handle, if changes were dropped. */
 static int commit(struct fs *fs, struct fs_handle *handle,
 		  enum b2f_commit_how how)
 {
-	uint64_t n = atomic_load(&handle->frame->ndropped);
-	int err = fs_open_frame_commit(fs, handle->frame, how);
-
-	if (!err && handle->writes &&
-	    atomic_exchange(&handle->ndropped, n) != n)
-		err = -ESTALE;
-	return err;
+	return fs_open_frame_commit(fs, handle->frame, how);
 }
 
 static void tidy(struct fs *fs, struct fs_handle *handle)
@@ -295,12 +288,6 @@ static void revert(struct fs *fs, struct fs_handle *handle)
 	struct fs_open_frame *frame = handle->frame;
 	uint64_t n = atomic_load(&frame->nchanges);
 
-	/*
-	 * Other writers may have written to an incomplete array.  Until it is
-	 * dropped, their commits fail.
-	 */
-	if (atomic_load(&frame->open.nwriters) > 1)
-		atomic_fetch_add(&frame->ndropped, 1);
 	/* If the revert fails, the next commit or writer does it. */
 	if (!b2f_file_revert(frame->open.data))
 		atomic_store(&frame->ncommitted, n);
@@ -381,8 +368,6 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 	handle->direct_io |= handle->frame->past_cache;
 	if (handle->writes) {
 		fs_open_frame_begin_writer(fs, handle->frame);
-		atomic_store(&handle->ndropped,
-			     atomic_load(&handle->frame->ndropped));
 		err = fs_open_frame_allow_write(fs, handle->frame);
 	}
 	return err ? err : fs_handle_show(handle, &handle->frame->open);

@@ -197,18 +197,16 @@ static bool asks_to_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
-/* Makes @handle, whose data are open, a writer. */
-static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
+/* Empties the file of an open with O_TRUNC. */
+static int empty(struct fs *fs, struct fs_handle *handle)
 {
-	struct b2f_file *file = handle->file;
-	int err = fs_bucket_writer_begin(fs, fs_object_of(handle->node));
+	int err;
 
-	handle->writes = !err;
-	if (err || !(flags & O_TRUNC) || b2f_file_size(file) == 0)
-		return err;
+	if (b2f_file_size(handle->file) == 0)
+		return 0;
 	if (fs_anew_is_for(handle))
 		return fs_anew_begin(handle);
-	err = b2f_file_truncate(file, 0);
+	err = b2f_file_truncate(handle->file, 0);
 	fs_bucket_writer_note_change(fs, handle);
 	return err;
 }
@@ -216,15 +214,15 @@ static int begin_writing(struct fs *fs, struct fs_handle *handle, int flags)
 static int open_frame(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	struct fs_object *node = fs_object_of(handle->node);
-	struct b2f_file *file = NULL;
-	int err = fs_bucket_node_open(fs, node, &file);
+	int err = fs_bucket_node_open(fs, node, &handle->file);
 
-	if (err)
-		return err;
-	err = fs_handle_show(handle, &node->open);
-	if (!err && asks_to_write(flags))
-		err = begin_writing(fs, handle, flags);
-	return err;
+	if (!err && asks_to_write(flags)) {
+		err = fs_bucket_writer_begin(fs, node);
+		handle->writes = !err;
+	}
+	if (!err)
+		err = fs_handle_show(handle, &node->open);
+	return !err && (flags & O_TRUNC) ? empty(fs, handle) : err;
 }
 
 static int open_node(struct fs *fs, struct fs_node *inode, int flags,

@@ -240,6 +240,8 @@ struct b2f_file_now {
 	 * The file has half an array, which b2f_file_revert() could not drop.
 	 */
 	bool half;
+	/* How often changes of the file were dropped. */
+	uint64_t ndropped;
 	/* The file was written to since the last commit, at @mtime. */
 	bool has_mtime;
 	struct timespec mtime;

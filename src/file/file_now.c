@@ -73,6 +73,7 @@ void b2f_file_discard(struct b2f_file *file)
 		w->dirty_since_ns = 0;
 		w->has_mtime = false;
 		w->anew = B2F_ANEW_NOT;
+		file->ndropped++;
 	}
 	pthread_mutex_unlock(&file->lock);
 }
@@ -89,6 +90,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		.cbytes = file->frame->info.cbytes,
 		.stamp = file->frame->stamp,
 		.in_doubt = atomic_load(&file->frame->in_doubt),
+		.ndropped = file->ndropped,
 	};
 	if (w && w->txn) {
 		out->cbytes = w->txn->header.cbytes;

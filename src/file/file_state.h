@@ -69,6 +69,8 @@ struct b2f_file {
 	 * yet.  Protected by lock.
 	 */
 	bool has_foreign;
+	/* How often uncommitted changes were dropped.  Protected by lock. */
+	uint64_t ndropped;
 	/* @frame is never replaced.  Set before there is a reader. */
 	bool stays;
 	/* Set once, at the first allow_write, under lock; any thread looks. */

@@ -85,6 +85,24 @@ def test_an_array_is_written_anew():
             assert np.array_equal(np.load("mnt/a.npy"), array * 3 + 1)
 
 
+def test_another_writer_is_told_of_what_is_dropped():
+    save_array("local.b2nd", np.ones(100000, "u1"), contiguous=False)
+    with s3() as (_, client):
+        client.put_tree("local.b2nd", "bucket/d/a.b2nd")
+        with RemoteMount("s3://bucket/d"):
+            other = os.open("mnt/a", os.O_RDWR)
+            fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
+            assert os.write(fd, bytes(50000)) == 50000
+            assert os.pwrite(other, b"other", 7) == 5
+            assert error_of(os.close, fd) == errno.EPERM
+            wait_until(lambda: os.pread(other, 9, 4) == b"\1" * 9, "the old one")
+            assert error_of(os.fsync, other) == errno.ESTALE
+            assert os.pwrite(other, b"other", 7) == 5
+            os.fsync(other)
+            os.close(other)
+        assert download(client, "a.b2nd").tobytes()[7:12] == b"other"
+
+
 def test_half_an_array_goes_once_the_server_is_back():
     array = np.arange(60000, dtype="f8").reshape(300, 200)
     new = (array * 3 + 1).tobytes()
