@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "logger.h"
+#include "wakeup.h"
 
 #define QUEUE_LINES 256
 #define LINE_SIZE   600
@@ -234,15 +235,11 @@ int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
 /* Returns false if the thread is stuck: then its memory must stay. */
 static bool stop_thread(struct fs_logger *logger)
 {
-	struct timespec until;
-
 	pthread_mutex_lock(&logger->lock);
 	logger->stopping = true;
 	pthread_cond_signal(&logger->changed);
 	pthread_mutex_unlock(&logger->lock);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FREE_SECONDS;
-	return pthread_timedjoin_np(logger->thread, NULL, &until) == 0;
+	return fs_clock_join(logger->thread, FREE_SECONDS);
 }
 
 void fs_logger_free(struct fs_logger *logger)

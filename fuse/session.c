@@ -485,24 +485,22 @@ static int64_t count_writes(const struct fs *fs)
  * syncfs(2) does not wait for writes to FUSE (a mount could block it forever),
  * so wait until no more come.
  */
-static void wait_for_writes(const struct fs *fs, const struct timespec *end)
+static void wait_for_writes(const struct fs *fs, time_t end_s)
 {
 	const struct timespec pause = {.tv_nsec = QUIET_NS};
 	int64_t before, now = -1;
-	struct timespec t;
 
 	do {
 		before = now;
 		nanosleep(&pause, NULL);
 		now = count_writes(fs);
-		clock_gettime(CLOCK_REALTIME, &t);
-	} while ((now < 0 || now != before) && t.tv_sec < end->tv_sec);
+	} while ((now < 0 || now != before) && fs_clock_s() < end_s);
 }
 
 void fs_session_sync(struct fs *fs)
 {
+	const time_t end_s = fs_clock_s() + SYNC_S;
 	char *path = strdup(fs->mountpoint.path);
-	struct timespec end;
 	pthread_t thread;
 
 	/* Another filesystem may be mounted there by now. */
@@ -511,12 +509,10 @@ void fs_session_sync(struct fs *fs)
 		free(path);
 		return;
 	}
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += SYNC_S;
-	if (pthread_timedjoin_np(thread, NULL, &end))
-		pthread_detach(thread);
+	if (fs_clock_join(thread, SYNC_S))
+		wait_for_writes(fs, end_s);
 	else
-		wait_for_writes(fs, &end);
+		pthread_detach(thread);
 }
 
 /* Only root may unmount; others ask the helper. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ticker.c - periodic work, once a second */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,12 +55,12 @@ static bool tick_unused(struct fs *fs)
 /* How long fs_ticker_stop() waits for the kernel, seconds. */
 #define STOP_S 3
 
-static struct timespec seconds_from_now(clockid_t clock, time_t s)
+static struct timespec a_second_from_now(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
-	t.tv_sec += s;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec++;
 	return t;
 }
 
@@ -204,7 +203,7 @@ static bool tick_options(struct fs *fs)
 
 static void *run(void *arg)
 {
-	struct timespec next = seconds_from_now(CLOCK_MONOTONIC, 1);
+	struct timespec next = a_second_from_now();
 	struct fs *fs = arg;
 	bool is_urgent, more, goes_on;
 
@@ -216,7 +215,7 @@ static void *run(void *arg)
 		if (is_urgent)
 			continue;
 		trim_memory(fs, !more);
-		next = seconds_from_now(CLOCK_MONOTONIC, 1);
+		next = a_second_from_now();
 	}
 	return NULL;
 }
@@ -234,7 +233,6 @@ int fs_ticker_start(struct fs *fs)
 void fs_ticker_stop(struct fs *fs)
 {
 	struct fs_ticker *ticker = &fs->ticker;
-	struct timespec end;
 
 	if (!ticker->is_running)
 		return;
@@ -243,8 +241,7 @@ void fs_ticker_stop(struct fs *fs)
 	 * The ticker may be waiting for the kernel, and the kernel for an
 	 * answer that will not come: then cut the connection.
 	 */
-	end = seconds_from_now(CLOCK_REALTIME, STOP_S);
-	if (pthread_timedjoin_np(ticker->thread, NULL, &end) == ETIMEDOUT) {
+	if (!fs_clock_join(ticker->thread, STOP_S)) {
 		fs_session_cut(fs);
 		pthread_join(ticker->thread, NULL);
 	}

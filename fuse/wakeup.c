@@ -63,3 +63,20 @@ bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 	*is_urgent = state & URGENT;
 	return !(state & ENDED);
 }
+
+/*
+ * pthread_timedjoin_np() goes by the time of day, which may be set meanwhile,
+ * and the thread sanitizer does not know pthread_clockjoin_np().
+ */
+bool fs_clock_join(pthread_t thread, time_t s)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	const time_t end = fs_clock_s() + s;
+
+	while (pthread_tryjoin_np(thread, NULL)) {
+		if (fs_clock_s() > end)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}

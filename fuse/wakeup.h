@@ -8,6 +8,7 @@
 #ifndef B2F_FUSE_WAKEUP_H
 #define B2F_FUSE_WAKEUP_H
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,5 +48,8 @@ static inline time_t fs_clock_s(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec;
 }
+
+/* Joins @thread if it ends within about @s seconds; returns whether it did. */
+bool fs_clock_join(pthread_t thread, time_t s);
 
 #endif
