@@ -246,8 +246,7 @@ static void remove_orphans(struct b2f_txn *txn, const struct b2f_ids *orphans)
 	b2f_txn_let_in(txn);
 	if (ndeleted)
 		b2f_log(txn->frame->log, B2F_LOG_WARNING,
-			"%s: removed %zu chunk files of a writer that did not "
-			"end properly",
+			"%s: removed %zu chunk files that no index names",
 			txn->frame->label, ndeleted);
 }
 
