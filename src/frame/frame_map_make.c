@@ -322,8 +322,9 @@ int b2f_frame_map_grow(struct b2f_frame *f)
 /*
  * Sums up the heads of all chunks.  *@out stays if one tells no size, which is
  * for its reader to report: special ones are whole only if another is short.
+ * *@last: the size of the last chunk.
  */
-static int sum_heads(struct b2f_frame *f, uint64_t *out)
+static int sum_heads(struct b2f_frame *f, uint64_t *out, uint32_t *last)
 {
 	uint32_t whole = is_fixed(f) ? (uint32_t)f->header.chunksize : 0;
 	bool has_short = f->entries.nspecial == 0;
@@ -341,28 +342,36 @@ static int sum_heads(struct b2f_frame *f, uint64_t *out)
 			return is_passing(err) ? err : 0;
 		has_short |= nbytes < whole;
 		sum += nbytes;
+		*last = nbytes;
 	}
 	if (has_short)
 		*out = sum;
 	return 0;
 }
 
-/* Do @sum bytes take as many chunks as the frame has? */
-static bool fits_count(const struct b2f_frame *f, uint64_t sum)
+/*
+ * Is the size in the header wrong, rather than the head of a chunk?  In a frame
+ * of fixed chunks a right one fits the @last chunk.
+ */
+static bool is_size_wrong(const struct b2f_frame *f, uint64_t sum,
+			  uint32_t last)
 {
-	return !is_fixed(f) ||
-	       b2f_div_up_u64(sum, (uint32_t)f->header.chunksize) ==
-		       f->entries.n;
+	uint64_t size = (uint32_t)f->header.chunksize, n = f->entries.n;
+
+	return sum != f->header.nbytes &&
+	       (!is_fixed(f) || (b2f_div_up_u64(sum, size) == n &&
+				 f->header.nbytes + size != n * size + last));
 }
 
 int b2f_frame_add_up(struct b2f_frame *frame, bool *done)
 {
 	uint64_t sum = frame->header.nbytes;
+	uint32_t last = 0;
 	int err = 0;
 
 	if (!frame->sealed)
-		err = sum_heads(frame, &sum);
-	*done = !err && sum != frame->header.nbytes && fits_count(frame, sum);
+		err = sum_heads(frame, &sum, &last);
+	*done = !err && is_size_wrong(frame, sum, last);
 	if (!*done)
 		return err;
 	frame->header.nbytes = sum;

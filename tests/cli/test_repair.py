@@ -136,6 +136,20 @@ def test_an_index_that_tells_another_size():
     check_frame("v", data[:2 * CHUNK] + bytes(300) + data[2 * CHUNK + 300:])
 
 
+def test_a_chunk_that_tells_another_size():
+    """The size of all data is right."""
+    for add in 100, -100:
+        data = bytes(b & 3 for b in noise(3 * CHUNK + 800))
+        make("v", data, typesize=1, chunksize=CHUNK)
+        raw = bytearray(get("v/00000001.chunk"))
+        raw[4:8] = (CHUNK + add).to_bytes(4, "little")
+        put("v/00000001.chunk", raw)
+        assert repair("--zero-damaged", "v")[0] == \
+            "v: replaced chunk 1 by zeros\n"
+        check_frame("v", data[:CHUNK] + bytes(CHUNK) + data[2 * CHUNK:])
+        remove("v")
+
+
 def test_damage_in_contiguous_frames():
     data = bytes(b & 0x3f for b in noise(4 * CHUNK))
     make("c", data, contiguous=True, typesize=1, chunksize=CHUNK,
