@@ -49,10 +49,7 @@ static int lock_alone(int path_fd)
 /* Is @name in @dirfd a link to @aside, or to itself if @name is @aside? */
 static bool leads_to(int dirfd, const char *name, const char *aside)
 {
-	char home[FS_NAME_SIZE];
-
-	return b2f_home_of(dirfd, name, home) && strcmp(home, aside) == 0 &&
-	       b2f_home_accepts(dirfd, name, aside);
+	return b2f_home_leads_to(dirfd, name, aside) > 0;
 }
 
 int fs_aside_return(int dirfd, const char *name, const char *aside)
@@ -134,10 +131,14 @@ struct verdict {
 static int judge(void *arg, int dirfd, const struct dirent *d)
 {
 	struct verdict *v = arg;
+	int is;
 
 	if (strcmp(d->d_name, v->aside) == 0)
 		return 0;
-	if (leads_to(dirfd, d->d_name, v->aside))
+	is = b2f_home_leads_to(dirfd, d->d_name, v->aside);
+	if (is < 0)
+		return is;
+	if (is > 0)
 		snprintf(v->name, sizeof(v->name), "%s", d->d_name);
 	else if (b2f_home_is_aside_of(v->aside, d->d_name))
 		v->is_replaced = true;

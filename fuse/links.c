@@ -20,10 +20,7 @@
 /* Is @name in the directory @dirfd a name of the frame at @home? */
 static bool is_true(int dirfd, const char *name, const char *home)
 {
-	char target[FS_NAME_SIZE];
-
-	return b2f_home_of(dirfd, name, target) && strcmp(target, home) == 0 &&
-	       b2f_home_accepts(dirfd, name, home);
+	return b2f_home_leads_to(dirfd, name, home) > 0;
 }
 
 /* A frame and its place. */
@@ -42,24 +39,31 @@ static bool may_be_link(const struct dirent *d)
 static int adopt(void *arg, int dirfd, const struct dirent *d)
 {
 	const struct place *place = arg;
+	int is;
 
-	if (may_be_link(d) && strcmp(d->d_name, place->home) != 0 &&
-	    is_true(dirfd, d->d_name, place->home))
+	if (!may_be_link(d) || strcmp(d->d_name, place->home) == 0)
+		return 0;
+	is = b2f_home_leads_to(dirfd, d->d_name, place->home);
+	if (is > 0)
 		(void)!b2f_home_add(place->fd, d->d_name);
-	return 0;
+	return is < 0 ? is : 0;
 }
 
-/* Empties slots that repeat no name.  Returns how many are left. */
+/*
+ * Empties slots that repeat no name.  Returns how many are left, or more if it
+ * cannot be told: then the frame stays at its home.
+ */
 static unsigned int heal(int dirfd, const struct place *place)
 {
 	char name[FS_NAME_SIZE];
 	unsigned int i = 0;
 
 	while (b2f_home_slot(place->fd, i, name)) {
-		if (is_true(dirfd, name, place->home))
-			i++;
-		else if (b2f_home_drop(place->fd, i))
-			break;
+		int is = b2f_home_leads_to(dirfd, name, place->home);
+
+		if (is < 0 || (is == 0 && b2f_home_drop(place->fd, i)))
+			return B2F_HOME_SLOTS;
+		i += is > 0;
 	}
 	return i;
 }
@@ -75,8 +79,8 @@ static unsigned int heal_all(int dirfd, struct place *place)
 
 	if (n > 1)
 		return n;
-	(void)!fs_dir_each(dirfd, adopt, place);
-	return b2f_home_count(place->fd);
+	return fs_dir_each(dirfd, adopt, place) ? B2F_HOME_SLOTS
+						: b2f_home_count(place->fd);
 }
 
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
@@ -124,7 +128,7 @@ static int note_target(void *arg, int dirfd, const struct dirent *d)
 
 	if (may_be_link(d) && b2f_home_of(dirfd, d->d_name, home) &&
 	    strcmp(home, d->d_name) != 0 &&
-	    b2f_home_accepts(dirfd, d->d_name, home))
+	    b2f_home_accepts(dirfd, d->d_name, home) > 0)
 		(void)!fs_name_set_add(arg, fs_name_hash(home));
 	return 0;
 }

@@ -215,7 +215,7 @@ static bool follow_home(struct fs_tree *tree, int dirfd, const char *name,
 	int64_t born_ns;
 	int fd;
 
-	if (!b2f_home_accepts(dirfd, name, home) ||
+	if (b2f_home_accepts(dirfd, name, home) <= 0 ||
 	    fs_tree_look_at(tree, dirfd, home, &fd, &st, &born_ns))
 		return false;
 	/* A file of any kind may lie aside. */
@@ -250,6 +250,8 @@ static int open_entry(struct fs_tree *tree, int dirfd, const char *name,
 		kind = b2f_home_link(dirfd, name, probe->fd, home);
 		if (kind == B2F_HOME_DOOMED)
 			return -ENOENT;
+		if (kind == B2F_HOME_FAILED)
+			return -EIO;
 		if (kind == B2F_HOME_NO_LINK ||
 		    follow_home(tree, dirfd, name, home, probe))
 			return 0;

@@ -53,6 +53,8 @@ enum b2f_home_link {
 	B2F_HOME_UNTIL,
 	/* It was a name until another file took its place; it leads nowhere. */
 	B2F_HOME_DOOMED,
+	/* The disk did not tell. */
+	B2F_HOME_FAILED,
 };
 
 /*
@@ -84,9 +86,18 @@ void b2f_home_target(const char *home, const char *old,
  * Does the symbolic link @name in @dirfd, which leads to @home, count as a name
  * of the frame there?  Any user who may write to the directory can make a link:
  * it has to belong to the owner of @home, to us or to root, or to stand in a
- * slot.
+ * slot.  Returns 1, 0, or an errno if that cannot be told.
  */
-bool b2f_home_accepts(int dirfd, const char *name, const char *home);
+B2F_MUST_CHECK
+int b2f_home_accepts(int dirfd, const char *name, const char *home);
+
+/*
+ * Is @name in @dirfd a link that counts as a name of the frame at @home?  For
+ * @home itself: is it a link to itself?  Returns 1, 0, or an errno if that
+ * cannot be told: then nothing may be removed.
+ */
+B2F_MUST_CHECK
+int b2f_home_leads_to(int dirfd, const char *name, const char *home);
 
 /* Is @name in @dirfd a name of the frame at @home, beside it? */
 bool b2f_home_is_name(int dirfd, const char *name, const char *home);
@@ -103,7 +114,10 @@ bool b2f_home_has_name(int dirfd, const char *home, const char *but);
  */
 bool b2f_home_is_replaced(int dirfd, const char *aside);
 
-/* Copies slot @i of the frame @fd; false if it is empty or invalid. */
+/*
+ * Copies slot @i of the frame @fd, or "" if it cannot be read; false if it is
+ * empty or invalid.
+ */
 bool b2f_home_slot(int fd, unsigned int i, char name[B2F_NAME_SIZE]);
 
 /* Counts the slots of the frame @fd; 0: it is at no home. */

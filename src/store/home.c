@@ -95,15 +95,25 @@ bool b2f_home_is_aside_of(const char *aside, const char *name)
 	return numbers && strncmp(numbers + DIGITS + 1, hash, DIGITS) == 0;
 }
 
+/* Did a call on a name fail, but not because of what the name leads to? */
+static bool has_failed(void)
+{
+	return errno != ENOENT && errno != EINVAL && errno != ENOTDIR;
+}
+
 /*
- * Reads the target of the symbolic link @link as a name; false if it is not a
- * link, or leads elsewhere.
+ * Reads the target of the symbolic link @link as a name, which is "" if it
+ * cannot be read; false if it is not a link, or leads elsewhere.
  */
 static bool read_name(int dirfd, const char *link, char name[B2F_NAME_SIZE])
 {
 	char target[B2F_NAME_SIZE];
 	ssize_t n = readlinkat(dirfd, link, target, sizeof(target));
 
+	if (n < 0 && dirfd >= 0 && has_failed()) {
+		name[0] = '\0';
+		return true;
+	}
 	if (n <= 0 || (size_t)n >= sizeof(target) ||
 	    memchr(target, '/', (size_t)n))
 		return false;
@@ -161,6 +171,8 @@ enum b2f_home_link b2f_home_link(int dirfd, const char *name, int fd,
 	ssize_t n = readlinkat(fd < 0 ? dirfd : fd, fd < 0 ? name : "", target,
 			       sizeof(target));
 
+	if (n < 0 && has_failed())
+		return B2F_HOME_FAILED;
 	if (n <= 0 || (size_t)n >= sizeof(target))
 		return B2F_HOME_NO_LINK;
 	target[n] = '\0';
@@ -198,23 +210,43 @@ static bool is_in_slot(int dirfd, const char *name, const char *home)
 	return is;
 }
 
-bool b2f_home_accepts(int dirfd, const char *name, const char *home)
+int b2f_home_accepts(int dirfd, const char *name, const char *home)
 {
 	struct stat link, at_home;
 
 	if (fstatat(dirfd, name, &link, AT_SYMLINK_NOFOLLOW) ||
 	    fstatat(dirfd, home, &at_home, AT_SYMLINK_NOFOLLOW))
-		return false;
+		return has_failed() ? -errno : 0;
 	return link.st_uid == at_home.st_uid || link.st_uid == geteuid() ||
 	       link.st_uid == 0 || is_in_slot(dirfd, name, home);
 }
 
-bool b2f_home_is_name(int dirfd, const char *name, const char *home)
+int b2f_home_leads_to(int dirfd, const char *name, const char *home)
 {
 	char target[B2F_NAME_SIZE];
 
-	return strcmp(name, home) != 0 && b2f_home_of(dirfd, name, target) &&
-	       strcmp(target, home) == 0 && b2f_home_accepts(dirfd, name, home);
+	/* A slot that could not be read. */
+	if (!name[0])
+		return -EIO;
+	switch (b2f_home_link(dirfd, name, -1, target)) {
+	case B2F_HOME_FAILED:
+		return -EIO;
+	case B2F_HOME_NAME:
+	case B2F_HOME_UNTIL:
+		return strcmp(target, home) == 0
+			       ? b2f_home_accepts(dirfd, name, home)
+			       : 0;
+	case B2F_HOME_NO_LINK:
+	case B2F_HOME_DOOMED:
+		break;
+	}
+	return 0;
+}
+
+bool b2f_home_is_name(int dirfd, const char *name, const char *home)
+{
+	return strcmp(name, home) != 0 &&
+	       b2f_home_leads_to(dirfd, name, home) > 0;
 }
 
 static bool is_other_name(int dirfd, const char *name, const char *home,
@@ -277,7 +309,7 @@ bool b2f_home_is_replaced(int dirfd, const char *aside)
 	while (dir && !is && (d = readdir(dir)))
 		is = b2f_home_is_aside_of(aside, d->d_name) &&
 		     strcmp(d->d_name, aside) != 0 &&
-		     !b2f_home_is_name(dirfd, d->d_name, aside);
+		     b2f_home_leads_to(dirfd, d->d_name, aside) == 0;
 	if (dir)
 		closedir(dir);
 	return is;
@@ -312,8 +344,8 @@ int b2f_home_add(int fd, const char *name)
 	unsigned int i = 0;
 
 	for (; b2f_home_slot(fd, i, slot); i++)
-		if (strcmp(slot, name) == 0)
-			return 0;
+		if (!slot[0] || strcmp(slot, name) == 0)
+			return slot[0] ? 0 : -EIO;
 	if (i == B2F_HOME_SLOTS)
 		return -EMLINK;
 	return symlinkat(name, fd, slot_name(i, buf)) ? -errno : 0;

@@ -533,6 +533,21 @@ def failing(mount, *faults):
         tracer.wait()
 
 
+def test_a_failed_look_costs_no_name():
+    """One error of the disk, at each of the first looks at files or links."""
+    with Scratch(FRESH, SPARSE) as s:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        for call in "newfstatat", "readlinkat":
+            for when in range(1, 31, 2):
+                with failing(s.mount, f"{call}:error=EIO:when={when}"):
+                    error_of(os.link, "mnt/a", "mnt/c")
+                    error_of(os.unlink, "mnt/c")
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink("mnt/c")
+                check({"text": ["a", "b"]})
+
+
 def test_slots_that_cannot_be_mended():
     """Symbolic links cannot be made, as in another user's directory or beyond a
     quota."""
