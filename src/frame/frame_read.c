@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blp/blp_store.h"
 #include "frame/frame_report.h"
 #include "index/fingerprint.h"
 #include "index/tags.h"
@@ -170,7 +171,9 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint64_t size;
 	int err;
 
-	if (f->header.nbytes == 0 && start != trailer_start(f))
+	/* A Bloscpack file may have a chunk of no bytes. */
+	if (f->header.nbytes == 0 && start != trailer_start(f) &&
+	    !b2f_blp_of(src->object.store))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "it has no data, but bytes before the "
 				   "trailer");
