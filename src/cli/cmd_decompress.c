@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "b2frame/error.h"
 #include "cli/copy.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
@@ -240,13 +239,8 @@ static int choose_array(struct job *job)
 	if (raw != npy)
 		return 0;
 	err = b2f_frame_npy_header(frame, &job->head, &len);
-	if (err) {
-		cli_message_error("%s: a .npy file cannot express the type of "
-				  "its items (%s); --raw writes the items "
-				  "alone",
-				  job->path, b2f_strerror(err));
-		return err;
-	}
+	if (err)
+		return cli_frames_refuse_npy(job->path, err);
 	if (raw) {
 		job->copy.off = len;
 		job->copy.size -= len;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/error.h"
 #include "b2frame/slice.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
@@ -411,12 +410,7 @@ static int make_head(struct job *job)
 		return 0;
 	err = b2f_slice_npy_header(frame, job->index.ndim, job->index.shape,
 				   &job->head, &job->head_len);
-	if (err)
-		cli_message_error("%s: a .npy file cannot express the type of "
-				  "its items (%s); --raw writes the items "
-				  "alone",
-				  job->path, b2f_strerror(err));
-	return err;
+	return err ? cli_frames_refuse_npy(job->path, err) : 0;
 }
 
 /* Says what the frame is instead of a b2nd array, and what to do. */

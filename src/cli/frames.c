@@ -417,3 +417,11 @@ void cli_frames_forget_pages(const struct cli_at *at)
 		forget_file(dirfd(dir), entry->d_name);
 	closedir(dir);
 }
+
+int cli_frames_refuse_npy(const char *path, int err)
+{
+	cli_message_error("%s: a .npy file cannot express the type of its items "
+			  "(%s); --raw writes the items alone",
+			  path, b2f_strerror(err));
+	return err;
+}

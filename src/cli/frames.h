@@ -100,6 +100,9 @@ bool cli_frames_has_chunks(const struct cli_at *at);
  */
 void cli_frames_forget_pages(const struct cli_at *at);
 
+/* Says that the items of @path have no .npy header; returns @err. */
+int cli_frames_refuse_npy(const char *path, int err);
+
 /*
  * Does the directory @name in @dirfd, @label in messages, hold only files of a
  * frame?  Returns 0, -ENOTEMPTY or an errno.
