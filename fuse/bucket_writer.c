@@ -176,17 +176,6 @@ void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static struct timespec ms_from_now(long ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += ms * 1000000L;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
 /*
  * Waits until @until while changes of others have just come in (@foreign), or
  * the kernel has to drop old pages.  Returns whether it had to wait.
@@ -209,7 +198,7 @@ static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
 
 bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 {
-	struct timespec until = ms_from_now(DROP_MS);
+	struct timespec until = fs_clock_in_ms(DROP_MS);
 	bool waited = false, late = false;
 
 	while (fs->read_write && !late &&
@@ -571,7 +560,8 @@ int fs_bucket_writer_fini(struct fs *fs)
 	int first = 0;
 
 	TAILQ_FOREACH (file, &fs->files.active, active)
-		n += !file->gone && b2f_file_is_dirty(file->data);
+		n += !is_over(object_of(file)) &&
+		     b2f_file_is_dirty(file->data);
 	if (n)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %zu files are not stored yet; another "

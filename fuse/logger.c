@@ -145,8 +145,7 @@ static void wait_for_line(struct fs_logger *logger)
 		pthread_cond_wait(&logger->changed, &logger->lock);
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += REPEAT_SECONDS;
+	until = fs_clock_in_ms(REPEAT_SECONDS * 1000);
 	if (pthread_cond_clockwait(&logger->changed, &logger->lock,
 				   CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 		flush_repeats(logger);

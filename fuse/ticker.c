@@ -55,15 +55,6 @@ static bool tick_unused(struct fs *fs)
 /* How long fs_ticker_stop() waits for the kernel, seconds. */
 #define STOP_S 3
 
-static struct timespec a_second_from_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec++;
-	return t;
-}
-
 static void drop_view(struct fs *fs, const struct fs_backed *frame)
 {
 	struct fs_backed *view = fs_view_find(fs, frame);
@@ -203,7 +194,7 @@ static bool tick_options(struct fs *fs)
 
 static void *run(void *arg)
 {
-	struct timespec next = a_second_from_now();
+	struct timespec next = fs_clock_in_ms(1000);
 	struct fs *fs = arg;
 	bool is_urgent, more, goes_on;
 
@@ -215,7 +206,7 @@ static void *run(void *arg)
 		if (is_urgent)
 			continue;
 		trim_memory(fs, !more);
-		next = a_second_from_now();
+		next = fs_clock_in_ms(1000);
 	}
 	return NULL;
 }

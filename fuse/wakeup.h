@@ -49,6 +49,18 @@ static inline time_t fs_clock_s(void)
 	return now.tv_sec;
 }
 
+/* @ms milliseconds from now, for waits by that clock. */
+static inline struct timespec fs_clock_in_ms(long ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += ms % 1000 * 1000000;
+	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
 /* Joins @thread if it ends within about @s seconds; returns whether it did. */
 bool fs_clock_join(pthread_t thread, time_t s);
 
