@@ -100,8 +100,7 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
  */
 static bool is_final(int err, bool has_index)
 {
-	return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED ||
-	       err == B2F_ETOOBIG || (has_index && err == B2F_ENOTFRAME);
+	return b2f_is_format_error(err) && (has_index || err != B2F_ENOTFRAME);
 }
 
 /* A name that is being looked up. */

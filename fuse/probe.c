@@ -36,12 +36,10 @@ bool fs_probe_is_shortage(int err)
 
 bool fs_probe_is_failure(int err)
 {
+	if (b2f_is_format_error(err))
+		return false;
 	switch (err) {
 	case 0:
-	case B2F_ECORRUPT:
-	case B2F_ENOTFRAME:
-	case B2F_EUNSUPPORTED:
-	case B2F_ETOOBIG:
 	case -EACCES:
 	case -EPERM:
 	case -ENOENT:

@@ -18,6 +18,7 @@
 #define B2FRAME_ERROR_H
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "b2frame/api.h"
 
@@ -37,6 +38,16 @@ B2F_BEGIN_API
 
 /* The file or directory is no Blosc2 frame. */
 #define B2F_ENOTFRAME (-EINVAL)
+
+/*
+ * Is @err one of the four above?  It comes from the stored bytes, so that a
+ * second look would fail, too; any other error tells nothing about them.
+ */
+static inline bool b2f_is_format_error(int err)
+{
+	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
+	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}
 
 /*
  * The outcome of a change on a server is unknown: the server may have made it,

@@ -334,8 +334,7 @@ static int repair_broken(struct job *job, int err)
 {
 	struct stat st;
 
-	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
-	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
+	if (!b2f_is_format_error(err))
 		return err;
 	if (cli_at_stat(&job->operand->at, &st) != 0 || !S_ISDIR(st.st_mode))
 		return err;

@@ -17,16 +17,6 @@
 /* A trailer without vlmetalayers. */
 #define TRAILER_PLAIN 35
 
-/*
- * Is @err, if it is an error, one of the frame itself?  Any other error is one
- * of the disk, say, and tells nothing about the frame.
- */
-static bool is_verdict(int err)
-{
-	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
-	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
-}
-
 /* Reads @n bytes, which are malloc'ed. */
 static int read_new(const struct b2f_object *object, uint64_t off, size_t n,
 		    uint8_t **out)
@@ -121,7 +111,7 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
 	struct b2f_frame *frame = NULL;
 	int err = open_whole(store, &frame);
 
-	if (err && !is_verdict(err))
+	if (err && !b2f_is_format_error(err))
 		return err;
 	peek->broken = err || frame->layout.err;
 	if (!peek->broken) {
@@ -158,7 +148,7 @@ static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
 	if (!err)
 		peek->read_only = b2f_obstacle_find(frame, B2F_USE_FILE);
 	b2f_frame_close(frame);
-	return is_verdict(err) ? 0 : err;
+	return b2f_is_format_error(err) ? 0 : err;
 }
 
 /* An unreadable index: was the frame just made when the power failed? */
@@ -186,7 +176,7 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	struct b2f_frame_header h;
 	bool has_array, may_be_tensor = false;
 
-	if (err && !is_verdict(err))
+	if (err && !b2f_is_format_error(err))
 		return err;
 	if (!b2f_store_is_sparse(store) && b2f_blp_magic(fixed, n))
 		return peek_bloscpack(store, peek);
@@ -202,7 +192,7 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	err = find_array(index, &h, &has_array);
 	if (!err && !has_array)
 		err = find_tensor(index, &h, &may_be_tensor);
-	if (err && !is_verdict(err))
+	if (err && !b2f_is_format_error(err))
 		return err;
 	if (has_array || may_be_tensor)
 		return peek_array(store, peek);

@@ -171,14 +171,15 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint64_t size;
 	int err;
 
-	/* A Bloscpack file may have a chunk of no bytes. */
-	if (f->header.nbytes == 0 && start != trailer_start(f) &&
-	    !b2f_blp_of(src->object.store))
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "it has no data, but bytes before the "
-				   "trailer");
-	if (f->header.nbytes == 0)
+	if (f->header.nbytes == 0) {
+		/* A Bloscpack file may have a chunk of no bytes. */
+		if (start != trailer_start(f) &&
+		    !b2f_blp_of(src->object.store))
+			return b2f_why_set(why, B2F_ECORRUPT,
+					   "it has no data, but bytes before "
+					   "the trailer");
 		return check_sums(f, NULL, 0, &ours, why);
+	}
 	if (!f->header.sparse)
 		start += f->header.cbytes;
 	if (start > trailer_start(f))

@@ -47,8 +47,7 @@ static int take_index(const char *path, const struct b2f_http_reply *reply,
 		err = reply->err ? reply->err
 				 : list_ids(path, reply->body, reply->size,
 					    &out->ids);
-	if (err != B2F_ECORRUPT && err != B2F_ENOTFRAME &&
-	    err != B2F_EUNSUPPORTED && err != B2F_ETOOBIG)
+	if (!b2f_is_format_error(err))
 		return err;
 	out->unreadable = err;
 	return 0;
