@@ -46,18 +46,12 @@ static int lock_alone(int path_fd)
 	return fd;
 }
 
-/* Is @name in @dirfd a link to @aside, or to itself if @name is @aside? */
-static bool leads_to(int dirfd, const char *name, const char *aside)
-{
-	return b2f_home_leads_to(dirfd, name, aside) > 0;
-}
-
 int fs_aside_return(int dirfd, const char *name, const char *aside)
 {
 	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
 		return -errno;
 	/* If this fails, a listing removes the link. */
-	if (leads_to(dirfd, aside, aside))
+	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
 		unlinkat(dirfd, aside, 0);
 	return 0;
 }
@@ -112,7 +106,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	if (!b2f_home_is_aside(aside))
 		return 0;
 	lock = fs_aside_lock(dirfd);
-	if (leads_to(dirfd, found->name, aside))
+	if (b2f_home_leads_to(dirfd, found->name, aside) > 0)
 		err = fs_aside_return(dirfd, found->name, aside);
 	if (lock >= 0)
 		close(lock);
@@ -151,7 +145,7 @@ bool fs_aside_hides(int dirfd, const char *aside)
 
 	if (!b2f_home_is_aside(aside))
 		return false;
-	return leads_to(dirfd, aside, aside) ||
+	return b2f_home_leads_to(dirfd, aside, aside) > 0 ||
 	       fs_dir_each(dirfd, judge, &v) || v.name[0] || v.is_replaced;
 }
 
@@ -173,7 +167,7 @@ static void finish_aside(struct fs *fs, int dirfd, const char *aside)
 {
 	struct verdict v = {.aside = aside};
 
-	if (leads_to(dirfd, aside, aside))
+	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
 		unlinkat(dirfd, aside, 0);
 	else if (fs_dir_each(dirfd, judge, &v))
 		return;

@@ -17,12 +17,6 @@
 /* Seconds; a younger leftover may be about to become a home. */
 #define AGE_S 60
 
-/* Is @name in the directory @dirfd a name of the frame at @home? */
-static bool is_true(int dirfd, const char *name, const char *home)
-{
-	return b2f_home_leads_to(dirfd, name, home) > 0;
-}
-
 /* A frame and its place. */
 struct place {
 	int fd;
@@ -94,7 +88,8 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 		pthread_mutex_lock(&fs->named_homes.lock);
 		if (fs->read_write) {
 			/* The name and the frame may have been removed. */
-			if (is_true(dirfd, found->name, place.home))
+			if (b2f_home_leads_to(dirfd, found->name,
+					      place.home) > 0)
 				(void)!b2f_home_add(place.fd, found->name);
 			(void)!heal(dirfd, &place);
 		}
@@ -114,7 +109,7 @@ static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 	struct stat st;
 
 	pthread_mutex_lock(&fs->named_homes.lock);
-	if (is_true(dirfd, home, home) &&
+	if (b2f_home_leads_to(dirfd, home, home) > 0 &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time(NULL) - st.st_ctim.tv_sec > AGE_S)
 		unlinkat(dirfd, home, 0);
@@ -177,7 +172,7 @@ static bool has_name(struct fs *fs, int dirfd, const char *home)
 	bool has = false;
 
 	for (unsigned int i = 0; !has && b2f_home_slot(fd, i, name); i++)
-		has = is_true(dirfd, name, home);
+		has = b2f_home_leads_to(dirfd, name, home) > 0;
 	if (fd >= 0)
 		close(fd);
 	return has || is_led_to(fs, dirfd, home);
@@ -187,7 +182,7 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 {
 	if (!b2f_home_is(name))
 		return false;
-	if (!is_true(dirfd, name, name))
+	if (b2f_home_leads_to(dirfd, name, name) <= 0)
 		return has_name(fs, dirfd, name);
 	if (fs->read_write)
 		delete_leftover(fs, dirfd, name);
@@ -197,7 +192,8 @@ bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
 static int purge(void *arg, int dirfd, const struct dirent *d)
 {
 	(void)arg;
-	if (b2f_home_is(d->d_name) && is_true(dirfd, d->d_name, d->d_name))
+	if (b2f_home_is(d->d_name) &&
+	    b2f_home_leads_to(dirfd, d->d_name, d->d_name) > 0)
 		unlinkat(dirfd, d->d_name, 0);
 	return 0;
 }
@@ -257,7 +253,7 @@ static bool move_back(const struct fs_entry *entry, const struct place *place)
 	char name[FS_NAME_SIZE];
 
 	if (!b2f_home_slot(place->fd, 0, name) ||
-	    !is_true(entry->pin.fd, name, place->home) ||
+	    b2f_home_leads_to(entry->pin.fd, name, place->home) <= 0 ||
 	    exchange(entry, place->home, name, place->fd))
 		return false;
 	unlinkat(entry->pin.fd, place->home, 0);
