@@ -227,6 +227,22 @@ def signal_at(number, at, call):
 
 
 @contextlib.contextmanager
+def failing(mount, *faults):
+    """The daemon's system calls fail; @faults: "call:error=..."."""
+    options = [x for fault in faults for x in ("-e", f"inject={fault}")]
+    calls = ",".join(fault.split(":")[0] for fault in faults)
+    tracer = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(mount.pid), "-e",
+         f"trace={calls}", *options])
+    try:
+        wait_until(lambda: is_traced(mount.pid), "strace")
+        yield
+    finally:
+        tracer.terminate()
+        tracer.wait()
+
+
+@contextlib.contextmanager
 def while_stopped(mount, request):
     """Runs @request in a thread; the block runs while the daemon,
     wrapped in signal_at(SIGSTOP), is stopped in the request, or after an error."""

@@ -13,7 +13,7 @@ import random
 import blosc2
 import numpy as np
 
-from mounting import error_of
+from mounting import error_of, wait_until
 from scratch import Scratch, bloscctl
 
 DTYPES = ["<i4", "|u1", "<f8", "|S7", ">i2", "<c16",
@@ -116,3 +116,18 @@ def play(steps, seed, options=()):
 
 def matrix():
     return (), ("small=0",), ("small=8k", "chunksize=64k")
+
+
+def drop_changes_of_others(path):
+    """Writes half of an array of ones anew: another writer is told what that drops."""
+    other = os.open(path, os.O_RDWR)
+    fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    assert os.write(fd, bytes(50000)) == 50000
+    assert os.pwrite(other, b"other", 7) == 5
+    assert error_of(os.fsync, other) == errno.EBUSY
+    assert error_of(os.close, fd) == errno.EPERM
+    wait_until(lambda: os.pread(other, 9, 4) == b"\1" * 9, "the old one")
+    assert error_of(os.fsync, other) == errno.ESTALE
+    assert os.pwrite(other, b"other", 7) == 5
+    os.fsync(other)
+    os.close(other)

@@ -16,7 +16,7 @@ import time
 
 import blosc2
 
-from mounting import (BUILD, Mount, error_of, is_traced, main, make,
+from mounting import (BUILD, Mount, error_of, failing, is_traced, main, make,
                       wait_until)
 from scratch import SPARSE, Scratch
 
@@ -515,22 +515,6 @@ def test_homes_without_names_are_looked_for_together():
         calls = sum("readlinkat" in line for line in f)
     # Reading the directory for each name takes more than n * n calls.
     assert calls < 100 * n, calls
-
-
-@contextlib.contextmanager
-def failing(mount, *faults):
-    """The daemon's system calls fail; @faults: "call:error=..."."""
-    options = [x for fault in faults for x in ("-e", f"inject={fault}")]
-    calls = ",".join(fault.split(":")[0] for fault in faults)
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", "trace", "-p", str(mount.pid), "-e",
-         f"trace={calls}", *options])
-    try:
-        wait_until(lambda: is_traced(mount.pid), "strace")
-        yield
-    finally:
-        tracer.terminate()
-        tracer.wait()
 
 
 def test_a_failed_look_costs_no_name():

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Damage is EIO with a reason in the log; it never spreads, and never hangs."""
-import contextlib
 import errno
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 
 import blosc2
 import numpy as np
 
-from mounting import Mount, error_of, is_traced, main, make, wait_until
+from mounting import Mount, error_of, failing, main, make
 from scratch import SPARSE
 
 CHUNK = 1 << 18
@@ -194,19 +192,6 @@ def test_what_may_not_be_read():
         assert read("mnt/good") == good
 
 
-@contextlib.contextmanager
-def failing(mount, call):
-    """Each @call of the daemon fails."""
-    strace = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
-                               f"inject={call}:error=EIO", "-p", str(mount.pid)])
-    try:
-        wait_until(lambda: is_traced(mount.pid), "the tracer")
-        yield
-    finally:
-        strace.send_signal(signal.SIGINT)
-        strace.wait()
-
-
 def test_what_the_disk_does_not_give_is_not_empty():
     """Errors that pass change no name and no size, and are not answered with 0 bytes."""
     os.mkdir("src")
@@ -215,7 +200,7 @@ def test_what_the_disk_does_not_give_is_not_empty():
             "array": np.arange(30000).tobytes()}
     blosc2.asarray(np.arange(30000), urlpath="src/array.b2nd")
     with Mount("src", "mnt", "-o", "rw") as m:
-        with failing(m, "pread64"):
+        with failing(m, "pread64:error=EIO"):
             assert sorted(os.listdir("mnt")) == sorted(want)
             for name in want:
                 assert error_of(os.stat, f"mnt/{name}") == errno.EIO, name
