@@ -29,8 +29,8 @@ struct b2f_editor_options {
 	bool no_seal;
 	/*
 	 * Open any frame, contiguous ones, arrays and variable chunks too.  In
-	 * such a frame chunks can only be sealed or replaced by zeros; other changes
-	 * are -EROFS.
+	 * such a frame chunks can only be sealed or replaced by zeros; other
+	 * changes are -EROFS.
 	 */
 	bool any_kind;
 };
