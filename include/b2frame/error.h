@@ -43,11 +43,7 @@ B2F_BEGIN_API
  * Is @err one of the four above?  It comes from the stored bytes, so that a
  * second look would fail, too; any other error tells nothing about them.
  */
-static inline bool b2f_is_format_error(int err)
-{
-	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
-	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
-}
+bool b2f_is_format_error(int err);
 
 /*
  * The outcome of a change on a server is unknown: the server may have made it,

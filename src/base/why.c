@@ -31,3 +31,9 @@ const char *b2f_strerror(int err)
 		return strerror(err < 0 ? -err : err);
 	}
 }
+
+bool b2f_is_format_error(int err)
+{
+	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
+	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}

@@ -9,7 +9,7 @@ import time
 
 import blosc2
 
-from mounting import Mount, error_of
+from mounting import Mount, error_of, wait_until
 
 CHUNK = 1 << 16
 libc = ctypes.CDLL(None, use_errno=True)
@@ -55,6 +55,11 @@ class Traced:
         call()
         time.sleep(.2)
         return self.count(*names) - before
+
+    def wait_for_rest(self):
+        """Waits until nothing has been synced for longer than commit=1."""
+        wait_until(lambda: not self.during(lambda: time.sleep(1.5), "fsync",
+                                           "syncfs"), "the end of all syncs")
 
 
 def write(path, content=b"written"):

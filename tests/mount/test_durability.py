@@ -63,12 +63,14 @@ def test_what_is_durable_when():
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
     with Traced(SPARSE, "commit=1") as t:
         write("mnt/c")
-        wait_until(lambda: t.count("syncfs") == 1, "syncfs")
-        time.sleep(1.5)
-        assert t.count("syncfs") == 1
-        # After a syncfs, a new file is synced all the same.
+        wait_until(lambda: t.count("syncfs"), "syncfs")
+        t.wait_for_rest()
+        # After a syncfs, a new file is synced all the same.  (If this machine
+        # stands still for a second, another syncfs does it.)
+        before = t.count("syncfs")
         write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"), "fsync") >= 3
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"),
+                        "fsync") >= 3 or t.count("syncfs") > before
         # Open for reading it stays open, and becomes durable all the same.
         with open("mnt/e", "wb"), open("mnt/e", "rb"):
             before = t.count("fsync")
@@ -255,7 +257,7 @@ def test_what_a_sync_failed_for_is_written_anew():
     want = data(3 * CHUNK)
     failed = "reading and writing again"
     for when in "timer", "end":
-        with Traced(f"commit={1 if when == 'timer' else 600}",
+        with Traced(f"commit={4 if when == 'timer' else 600}",
                     inject=["syncfs:error=EIO:when=1"]) as t:
             write("mnt/closed", want)
             before = files_of("closed")
@@ -267,12 +269,11 @@ def test_what_a_sync_failed_for_is_written_anew():
                     wait_until(lambda: not before.items() &
                                files_of("closed").items(), "new files")
                     os.fsync(f.fileno())
-                    syncs = t.count("fsync")
             if when == "timer":
+                t.wait_for_rest()
                 # The timer has synced all: nothing is left to do.
-                fsync("mnt/closed")
-                fsync("mnt/open")
-                assert t.count("fsync") == syncs
+                assert t.during(lambda: (fsync("mnt/closed"),
+                                         fsync("mnt/open")), "fsync") == 0
         assert failed in t.mount.log()
         assert not before.items() & files_of("closed").items()
         for name in "closed", "open":

@@ -23,3 +23,14 @@ Test(why, there_are_words_for_any_number)
 	cr_assert_gt(strlen(b2f_strerror(-99999)), 0);
 	cr_assert_gt(strlen(b2f_strerror(99999)), 0);
 }
+
+Test(why, errors_of_the_format_are_four)
+{
+	cr_assert(b2f_is_format_error(B2F_ECORRUPT));
+	cr_assert(b2f_is_format_error(B2F_EUNSUPPORTED));
+	cr_assert(b2f_is_format_error(B2F_ETOOBIG));
+	cr_assert(b2f_is_format_error(B2F_ENOTFRAME));
+	cr_assert_not(b2f_is_format_error(B2F_EINDOUBT));
+	cr_assert_not(b2f_is_format_error(-EIO));
+	cr_assert_not(b2f_is_format_error(0));
+}
