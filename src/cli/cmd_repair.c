@@ -211,6 +211,8 @@ static void report(const struct job *job, int err)
 	const struct b2f_leftovers *l = &job->leftovers;
 	uint64_t nremoved = l->nsure + (job->how->force ? l->nyoung : 0);
 
+	if (cli_message_is_quiet() && !job->how->dry_run && !cli_json_wanted())
+		return;
 	cli_json_say(
 		text, job->path,
 		json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:b, "

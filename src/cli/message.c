@@ -148,6 +148,16 @@ const struct b2f_log cli_message_log = {
 	.max_level = B2F_LOG_INFO,
 };
 
+bool cli_message_is_quiet(void)
+{
+	bool is_quiet;
+
+	pthread_mutex_lock(&state.lock);
+	is_quiet = state.level < B2F_LOG_WARNING;
+	pthread_mutex_unlock(&state.lock);
+	return is_quiet;
+}
+
 void cli_message_set_level(enum b2f_log_level level)
 {
 	pthread_mutex_lock(&state.lock);

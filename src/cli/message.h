@@ -12,6 +12,7 @@
 #define B2F_CLI_MESSAGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Room for the stored part of a message, with its 0. */
@@ -27,6 +28,9 @@ extern const struct b2f_log cli_message_log;
 
 /* Messages above @level are not printed; B2F_LOG_WARNING at the start. */
 void cli_message_set_level(enum b2f_log_level level);
+
+/* Was -q given? */
+bool cli_message_is_quiet(void);
 
 B2F_PRINTF(2, 3)
 void cli_message(enum b2f_log_level level, const char *fmt, ...);

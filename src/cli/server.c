@@ -109,16 +109,27 @@ static size_t bucket_length(const char *url)
 	return scheme + strcspn(url + scheme, "/");
 }
 
+/* Says that @url cannot be written to, or what is wrong with it. */
+static int refuse_web(const char *url)
+{
+	struct b2f_remote *remote = NULL;
+	int err = cli_server_connect(url, &remote);
+
+	b2f_remote_free(remote);
+	if (err)
+		return err;
+	cli_message_error("%s: web servers are not written to", url);
+	return -EROFS;
+}
+
 int cli_server_connect_above(const char *url, struct b2f_remote **out,
 			     const char **path)
 {
 	char *top, *slash;
 	int err;
 
-	if (!b2f_remote_is_s3(url)) {
-		cli_message_error("%s: web servers are not written to", url);
-		return -EROFS;
-	}
+	if (!b2f_remote_is_s3(url))
+		return refuse_web(url);
 	top = cli_text_bare(url);
 	if (!top)
 		return cli_message_errno(url, -ENOMEM);

@@ -257,7 +257,7 @@ static bool is_stuck(const struct b2f_file *file, uint64_t bytes)
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
 {
 	struct b2f_budget *b = &file->runtime->budget;
-	bool stuck;
+	bool stuck, is_over;
 	int err = 0;
 
 	pthread_mutex_lock(&b->lock);
@@ -267,13 +267,14 @@ int b2f_budget_take(struct b2f_file *file, uint64_t bytes)
 			break;
 		pthread_mutex_unlock(&b->lock);
 		err = make_room(file->runtime, stuck ? file : NULL);
+		is_over = b2f_patience_is_over();
 		pthread_mutex_lock(&b->lock);
 		if (stuck && err && err != -EAGAIN)
 			break;
 		/* Each file reports the errors of its own records. */
-		if (err == -EAGAIN)
+		if (err == -EAGAIN && !is_over)
 			wait_for_others(b);
-		err = b2f_patience_is_over() ? -EINTR : 0;
+		err = is_over ? -EINTR : 0;
 		if (err)
 			break;
 	}

@@ -134,8 +134,10 @@ def test_all_that_fails():
         # Command lines that make no sense.
         out, _ = ctl(command, "--nosuch", "missing", *more, "--json", status=2)
         check("error", json.loads(out))
-    check("verify", said("verify", "missing", status=2)[0])
-    check("umount", said("umount", "missing", status=1)[0])
+    for command, status in ("verify", 2), ("umount", 1):
+        check(command, said(command, "missing", status=status)[0])
+    for command in "verify", "umount", "mounts":
+        check("error", said(command, "--nosuch", status=2)[0])
     fails("verify", "-r", "missing", status=2)
     fails("slice", "a.npy.b2nd", "0", status=2)
 

@@ -129,9 +129,12 @@ def test_in_a_mount():
         _, err = ctl("info", "--chunks", "mnt/a", status=1)
         assert "does not show chunks" in err, err
         assert f"the frame is {os.path.realpath('src/a.b2nd')}" in err, err
-        for command in "verify", "cat", "convert", "ls":
-            status = 2 if command == "verify" else 1
-            _, err = ctl(command, "mnt/a", status=status)
+        for args in (["verify"], ["cat"], ["convert"], ["ls"], ["decompress"],
+                     ["recompress"], ["append"], ["seal"], ["repair"],
+                     ["slice", "-o", "x"], ["rm"]):
+            status = 2 if args == ["verify"] else 1
+            more = ["0"] if args[0] == "slice" else []
+            _, err = ctl(*args, "mnt/a", *more, status=status, stdin=b"")
             assert "mnt/a: it is a file of a mount; the frame is " \
                 f"{os.path.realpath('src/a.b2nd')}\n" in err, err
         # A frame that is copied into the mount is a file in a file.

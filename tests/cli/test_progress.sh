@@ -20,6 +20,16 @@ for option in --no-progress -q; do
 done
 on_terminal "$bloscctl verify -q million.b2frame"
 [ ! -s .out ] || die "verify -q shows a bar"
+# And no other command says anything with -q, though each has a last line.
+cp -r small.b2frame mine.b2frame
+seq 9999 >more
+for args in "seal mine.b2frame" "repair mine.b2frame" \
+	"convert -o one.b2f million.b2frame" "append mine.b2frame more" \
+	"recompress -1 mine.b2frame" "copy mine.b2frame copied.b2frame" \
+	"compress -f more" "decompress -f more.b2frame"; do
+	on_terminal "$bloscctl ${args/ / -q }"
+	[ ! -s .out ] || die "$args with -q: $(cat .out)"
+done
 
 # A quick job prints its last line only, and nothing without a terminal.
 on_terminal "$bloscctl decompress small.b2frame"

@@ -85,9 +85,11 @@ def check_refusals(url):
     for args in ("ls", "s3://"), ("copy", "z.b2f", "s3://"):
         assert refused(*args) == \
             "bloscctl: s3://: the name of a bucket is missing\n"
-    for command in "info", "ls":
-        assert refused(command, "ftp://host/x").endswith(
-            "URLs begin with s3://, http:// or https://\n")
+    for args in (["info"], ["ls"], ["compress", "x", "-o"], ["copy", "x"],
+                 ["copy", "z.b2f"]):
+        assert refused(*args, "ftp://host/x") == \
+            "bloscctl: ftp://host/x: URLs begin with s3://, http:// or " \
+            "https://\n"
     assert "secret" not in refused("cat", f"{url}/none?token=secret")
     for place in f"{url}/none", "http://127.0.0.1:1/x":
         assert "secret" not in refused("ls", f"{place}?token=secret")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """test_manual - the manual pages are sound, and tell of all there is"""
+import pathlib
 import re
 import shutil
+import string
 import subprocess
 import sys
 
@@ -43,6 +45,29 @@ def sections_are_there():
             assert name in found, (page, name, found)
 
 
+def check_letters(text, refusal, *command):
+    """--help lists the letters that @command takes as options, and no others."""
+    def said(letter):
+        # The letter may take the next word as its value.
+        return subprocess.run([*command, f"-{letter}", "--nosuch", "--nosuch"],
+                              check=False, stdin=subprocess.DEVNULL,
+                              capture_output=True, encoding="utf-8").stderr
+
+    told, letters_and_digits = set(), string.ascii_letters
+    for letters in re.findall(r"^ +-(\w)(?:, -(\w))?\b", text, re.M):
+        told.update(letters)
+    # A command without levels may take -1 as an operand.
+    if "-1 ... -9 " in text:
+        told.update(string.digits[1:])
+        letters_and_digits += string.digits
+    taken = {letter for letter in letters_and_digits
+             if refusal.format(letter) not in said(letter)}
+    # mount(8) and umount(8) hand these to their helpers.
+    taken -= {"umount": set("rt"), "bloscfs": set("nt")}.get(
+        pathlib.Path(command[-1]).name, set())
+    assert taken == told - {""}, (command, taken ^ told)
+
+
 def commands_are_told():
     """Each command of --help has a section, and its options are named."""
     page = text_of("bloscctl.1")
@@ -54,6 +79,7 @@ def commands_are_told():
             assert f"Fl -{option}" in page or f", -{option}" in page or \
                 f"| -{option}" in page, (name, option)
         assert re.search(r"^  -q, --quiet  +\S", text, re.M), name
+        check_letters(text, "there is no option -{};", BUILD / "bloscctl", name)
         # Only these store objects.
         assert ("--sse=" in text) == (name in ("append", "compress", "copy")), \
             name
@@ -94,6 +120,8 @@ def mount_options_are_told():
         assert re.search(rf"(?:^  |[ ,]){name}\b", text, re.M), name
         assert re.search(rf"\b{name}\b", page), name
     check_words(text, page)
+    check_letters(text[:text.index("OPT,...")], "invalid option -- '{}'",
+                  BUILD / "bloscfs")
     kinds = {name for name, _ in rows}
     told = text[text.index("-o OPT"):]
     for name in re.findall(r"^  ([a-z_0-9]+)", told, re.M):

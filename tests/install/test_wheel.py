@@ -91,11 +91,14 @@ assert subprocess.check_output([bloscfs.program("bloscctl"), "cat",
 a[1] = 8
 f.write(b"more")
 assert isinstance(error_of("scratch", "mnt2"), KeyError)
-own = os.path.realpath(bloscfs.program("bloscfs"))
-daemon = [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/exe")
-          if os.path.realpath(path) == own]
-assert len(daemon) == 1, daemon
-ends = os.pidfd_open(int(daemon[0]))
+
+def daemon():
+    own = os.path.realpath(bloscfs.program("bloscfs"))
+    (pid,) = [path.parent.name for path in pathlib.Path("/proc").glob("[0-9]*/exe")
+              if os.path.realpath(path) == own]
+    return int(pid)
+
+ends = os.pidfd_open(daemon())
 del a
 f.close()
 assert select.select([ends], [], [], 60)[0], "the daemon lives on"
@@ -114,6 +117,29 @@ try:
         holds()
 except ValueError as error:
     assert blosc2.open("scratch/x.npy.b2nd")[2] == 9
+
+# The daemon dies: Error tells it, or a warning beside the user's own exception.
+def killed(*own):
+    with bloscfs.mount("scratch", "mnt"):
+        os.kill(daemon(), 9)
+        for error in own:
+            raise error
+
+died = f"bloscctl: {os.getcwd()}/mnt: its bloscfs has died; unstored data are lost"
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    try:
+        killed(KeyError("mine"))
+    except KeyError:
+        pass
+assert said[-1].category is RuntimeWarning and str(said[-1].message) == died, said
+try:
+    killed()
+except bloscfs.Error as error:
+    assert (str(error), error.status) == (died, 1), error
+else:
+    raise AssertionError("nothing was told")
+assert not os.path.ismount("mnt")
 
 # Its own version, types, and the programs by the module.
 told = subprocess.check_output([sys.executable, "-m", "bloscfs", "--version"],

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from bloscctl import cat, ctl as bloscctl, info, workdir  # noqa: E402,F401
-from build import BLOSCCTL, BUILD, SOURCE  # noqa: E402,F401
+from build import BLOSCCTL, BUILD, SOURCE, environment  # noqa: E402,F401
 
 
 def stock_bytes(schunk):

@@ -15,7 +15,8 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import BLOSCCTL, bloscctl, compressible, workdir, write
+from interop import (BLOSCCTL, bloscctl, compressible, environment, workdir,
+                     write)
 
 CHUNK = 16_000
 
@@ -23,7 +24,7 @@ CHUNK = 16_000
 def run(*args):
     """Status, output and messages of a run, which must not end by a signal."""
     done = subprocess.run([BLOSCCTL, *args], capture_output=True, timeout=60,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, env=environment(args[0]))
     assert done.returncode >= 0, (args, done.returncode, done.stderr)
     return done.returncode, done.stdout, done.stderr.decode()
 

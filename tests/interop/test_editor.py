@@ -9,14 +9,16 @@ import sys
 import blosc2
 import numpy as np
 
-from interop import BUILD, bloscctl, cat, compressible, info, workdir, write
+from interop import (BUILD, bloscctl, cat, compressible, environment, info,
+                     workdir, write)
 
 EDIT = str(BUILD / "edit_frame")
 CREATE = str(BUILD / "create_frame")
 
 
 def edit(path, *ops, status=0):
-    run = subprocess.run([EDIT, path, *map(str, ops)], capture_output=True)
+    run = subprocess.run([EDIT, path, *map(str, ops)], capture_output=True,
+                         env=environment("edit", status))
     assert run.returncode == status, (ops, run.returncode, run.stderr)
     return run.stderr.decode()
 

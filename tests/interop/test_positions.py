@@ -15,7 +15,7 @@ import tempfile
 import blosc2
 import numpy as np
 
-from interop import BUILD
+from interop import BUILD, environment
 
 BLOSCCTL = str(BUILD / "bloscctl")
 
@@ -26,7 +26,7 @@ def cat(path, offset=0, length=None):
     if length is not None:
         args += ["--length", str(length)]
     run = subprocess.run(args + [path], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE)
+                         stderr=subprocess.PIPE, env=environment("cat"))
     return run.stdout if run.returncode == 0 else None
 
 

@@ -75,6 +75,8 @@ timeout 20 mount -f -t bloscfs "$PWD/src" "$PWD/mnt"
 ! grep -q "$PWD/mnt" /proc/mounts
 timeout 20 mount -s -t bloscfs "$PWD/src" "$PWD/mnt" -o nonsense,nodev
 cmp mnt/a a.raw
+timeout 20 mount -o remount,cachesize=65m "$PWD/mnt" 2>said && exit 1
+grep -q 'cannot change cachesize=65m' said
 timeout 20 mount -o remount,ro "$PWD/mnt"
 grep " $PWD/mnt " /proc/mounts | grep -q ' ro,'
 umount "$PWD/mnt"

@@ -109,6 +109,14 @@ expect 4 unshare -m sh -c "$(cat nodev.sh)" "$bloscfs"
 grep -q /dev/fuse out || fail "/dev/fuse is not named"
 grep -q 'docker run --device /dev/fuse --cap-add SYS_ADMIN' out ||
 	fail "what a container needs is not told: $(cat out)"
+# A container that has the device, but may not open it.
+cat >barred.sh <<'END'
+mount -t tmpfs none /dev && mknod -m 0 /dev/fuse c 10 229 &&
+	exec setpriv --bounding-set=-all --inh-caps=-all "$0" src mnt
+END
+expect 4 unshare -m sh -c "$(cat barred.sh)" "$bloscfs"
+grep -q '/dev/fuse: Permission denied .*docker run --device /dev/fuse' out ||
+	fail "a device that may not be opened: $(cat out)"
 # Root of a container that may not mount.
 if [ "$(id -u)" = 0 ]; then
 	expect 4 setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \

@@ -13,11 +13,10 @@ import subprocess
 
 from mounting import BUILD, SOURCE, main
 
-# The pages with commands.
-PAGES = [(SOURCE / name).read_text(encoding="utf-8")
-         for name in ("README.md", "docs/demo.md", "docs/building.md",
-                      "docs/remote.md", "docs/speed.md", "docs/testing.md",
-                      "docs/using.md")]
+# The pages with commands; test_recipes.py runs those of recipes.md.
+PAGES = [page.read_text(encoding="utf-8")
+         for page in (SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")))
+         if page.name != "recipes.md"]
 DEMO = (SOURCE / "scripts/demo").read_text(encoding="utf-8")
 # Tests of packages run only the first example.
 LIMIT = 1 if os.environ.get("B2F_README") == "first" else None
@@ -39,7 +38,7 @@ def programs():
 
 def steps():
     """Yields each command of docs/demo.md with its output there."""
-    for block in blocks("")[:LIMIT]:
+    for block in [b for b in blocks("") if re.search(r"^\$ ", b, re.M)][:LIMIT]:
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, text = part.partition("\n")
             lines = [line for line in text.splitlines()

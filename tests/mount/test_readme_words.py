@@ -25,7 +25,7 @@ from test_readme_shell import RAW, run, shows, unmount_all
 # By their first words.
 ELSEWHERE = {
     # Run by another test.
-    "bloscfs -o ro,cachesize=1g,workers=4 ": "mount/readme_shell",
+    "bloscfs -o ro,cachesize=1g ": "mount/readme_shell",
     "bloscfs /data /data": "mount/readme_shell",
     "bloscctl umount /mnt/scratch": "mount/readme_shell",
     "bloscfs store.b2z": "mount/readme_shell",
@@ -56,6 +56,7 @@ ELSEWHERE = {
     "pip install ./bloscfs-*.whl": "install/wheel",
     "python -m bloscfs": "install/wheel",
     "mount -t bloscfs": "mount/helper",
+    "bloscfs SOURCE MOUNTPOINT": "the form of all others",
     # They take minutes, root, and packages of the distribution.
     "scripts/bench ": "from minutes to an hour, and root",
     "scripts/clean-root": "minutes, 1 GB, and root",

@@ -249,6 +249,8 @@ def test_root_unmounts_what_a_user_has_mounted():
              "if ls mnt 2>/dev/null; then exit 3; fi\n"
              f"{BUILD}/bloscctl mounts | "
              "grep -q '  permission denied: another user.s mount$'\n"
+             f"{BUILD}/bloscctl mounts --json | grep -q '\"error\": "
+             "\"permission denied: another user.s mount\"'\n"
              f"{BUILD}/bloscctl umount -v mnt\n"
              "if findmnt -M mnt; then exit 4; fi\n"
              # And by umount(8), which runs the helper.

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from build import BLOSCCTL
+from build import BLOSCCTL, environment
 
 # Servers that fail on purpose never recover, so do not repeat requests for long.
 os.environ.setdefault("BLOSCCTL_RETRY", "2")
@@ -27,6 +27,7 @@ def workdir():
 
 def ctl(*args, status=0, stdin=None, **options):
     """Output and messages of a run that ends with @status."""
+    options.setdefault("env", environment(*args[:1], status))
     run = subprocess.run([BLOSCCTL, *map(str, args)], capture_output=True,
                          input=stdin if stdin is not None else b"", **options)
     err = run.stderr.decode(errors="replace")

@@ -4,6 +4,7 @@
 ctest says so in the environment.  A test that is started by hand takes the
 build directory in which bloscfs is newest.
 """
+import collections
 import os
 import pathlib
 import sys
@@ -17,6 +18,20 @@ def newest_build():
     return str(newest.parent)
 
 
+def environment(*kind):
+    """The environment of one more run of @kind.
+
+    To look for leaks takes the address sanitizer as long as a short run takes:
+    it does so in the first ten runs of a kind, and in every tenth later.
+    """
+    RUNS[kind] += 1
+    if RUNS[kind] <= 10 or RUNS[kind] % 10 == 0:
+        return dict(os.environ)
+    options = os.environ.get("ASAN_OPTIONS", "")
+    return dict(os.environ, ASAN_OPTIONS=f"{options}:detect_leaks=0")
+
+
+RUNS = collections.Counter()
 SOURCE = pathlib.Path(os.environ.setdefault(
     "B2F_SOURCE", str(pathlib.Path(__file__).resolve().parents[2])))
 BUILD = pathlib.Path(os.environ.get("B2F_BUILD") or newest_build())
