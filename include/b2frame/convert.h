@@ -70,8 +70,9 @@ struct b2f_convert_options {
  *
  * Returns 0; -EEXIST; -EINVAL (invalid settings), B2F_ECORRUPT,
  * B2F_EUNSUPPORTED (a codec that is not built in; with settings also blocks of
- * different lengths), -ENOMEM or an errno of the filesystem.  The cause is
- * logged to the log of @frame, and nothing is left.
+ * different lengths), -ESTALE (@frame was changed meanwhile; so do the other
+ * functions below), -ENOMEM or an errno of the filesystem.  The cause is logged
+ * to the log of @frame, and nothing is left.
  */
 B2F_MUST_CHECK
 int b2f_convert_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,

@@ -41,9 +41,9 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		  struct b2f_file **out);
 
 /*
- * Has @file, which has no reader yet, stay with the opened version of the
- * frame: once another version has replaced it, reads that fail return -ESTALE
- * instead of continuing with the new version.  Ends with
+ * Has @file, which nobody reads at the moment, stay with the present version of
+ * the frame: once another version has replaced it, reads that fail return
+ * -ESTALE instead of continuing with the new version.  Ends with
  * b2f_file_allow_write().
  */
 void b2f_file_stay(struct b2f_file *file);

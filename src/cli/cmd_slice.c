@@ -440,6 +440,8 @@ static int begin(struct job *job)
 				   &job->file);
 	if (err)
 		return err;
+	/* The index is for the shape of this version. */
+	b2f_file_stay(job->file);
 	array = b2f_frame_array(b2f_file_frame(job->file));
 	if (!array)
 		return refuse_plain(job);

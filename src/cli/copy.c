@@ -21,16 +21,35 @@ typedef int piece_fn(void *arg, const void *data, size_t size);
 struct pass {
 	const struct cli_copy *copy;
 	struct b2f_stream *stream;
+	/* Size of the file at the beginning. */
+	uint64_t size;
 	uint8_t *buf;
 	piece_fn *piece;
 	void *arg;
 };
+
+/*
+ * The first read may wait for a program that changes the frame, and go on with
+ * its version, as nothing has been passed on.  From then on all is of that
+ * version, which has to be as long as the caller knows.
+ */
+static int keep_version(const struct pass *pass)
+{
+	struct b2f_file *file = pass->copy->file;
+
+	b2f_file_stay(file);
+	return b2f_file_size(file) == pass->size ? 0 : -ESTALE;
+}
 
 static int pass_init(struct pass *pass, const struct cli_copy *copy)
 {
 	int err;
 
 	pass->copy = copy;
+	pass->size = b2f_file_size(copy->file);
+	/* The caller knows more of this version than its length. */
+	if (copy->off || copy->head_len)
+		b2f_file_stay(copy->file);
 	pass->buf = malloc(STEP);
 	err = pass->buf ? b2f_stream_new(copy->file, &pass->stream) : -ENOMEM;
 	if (err) {
@@ -59,8 +78,10 @@ static int read_step(struct pass *pass, uint64_t off, size_t size)
 	struct b2f_file *file = pass->copy->file;
 	ssize_t n = b2f_file_pread(file, pass->stream, pass->buf, size, off);
 
+	if (n >= 0)
+		n = (size_t)n == size ? keep_version(pass) : -ESTALE;
 	return cli_message_explain(b2f_frame_label(b2f_file_frame(file)),
-				   n < 0 ? (int)n : 0);
+				   (int)n);
 }
 
 /* Passes [@off, @end) to the piece function. */
@@ -140,6 +161,8 @@ static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
 	int err;
 
 	err = find_data(file, *off, end, &data, &hole);
+	if (!err)
+		err = keep_version(pass);
 	if (err)
 		return cli_message_explain(
 			b2f_frame_label(b2f_file_frame(file)), err);

@@ -369,7 +369,8 @@ static void tell_stale(struct b2f_file *file)
 
 	b2f_why_set(&why, -ESTALE, "%s",
 		    is_gone ? "another program has deleted or replaced the frame"
-			    : "another program keeps changing it");
+		    : file->stays ? "another program has changed it meanwhile"
+				  : "another program keeps changing it");
 	b2f_frame_report(frame, -ESTALE, &why);
 	b2f_frame_close(frame);
 }

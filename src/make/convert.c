@@ -91,10 +91,8 @@ static int guess_typesize(struct convert *c, struct b2f_settings *s)
 
 	if (!buf)
 		return -ENOMEM;
-	err = b2f_file_open(c->runtime, b2f_frame_ref(c->frame), &file);
-	if (err)
-		b2f_frame_close(c->frame);
-	else
+	err = b2f_transcode_open(c->runtime, c->frame, &file);
+	if (!err)
 		n = b2f_file_pread(file, NULL, buf, GUESS_BYTES, 0);
 	if (!err)
 		err = n < 0 ? (int)n : b2f_settings_guess(s, buf, (size_t)n);
@@ -186,10 +184,7 @@ static int choose(struct convert *c)
 		return err;
 	c->nchunks = b2f_div_up_u64(c->frame->header.nbytes,
 				    (uint32_t)c->header.chunksize);
-	err = b2f_file_open(c->runtime, b2f_frame_ref(c->frame), &c->file);
-	if (err)
-		b2f_frame_close(c->frame);
-	return err;
+	return b2f_transcode_open(c->runtime, c->frame, &c->file);
 }
 
 /* Encodes the data of the new chunk @piece, from any number of old chunks. */

@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
+#include "make/transcode.h"
 
 /* Decoded bytes of a chunk. */
 #define CHUNKSIZE (1 << 20)
@@ -280,10 +281,8 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
 	}
 	m.nbytes = frame->layout.nbytes;
-	err = b2f_file_open(runtime, b2f_frame_ref(frame), &m.from);
-	if (err)
-		b2f_frame_close(frame);
-	else
+	err = b2f_transcode_open(runtime, frame, &m.from);
+	if (!err)
 		err = make_frame(&m, runtime, options, dirfd, name);
 	b2f_file_close(m.from);
 	free(m.head);

@@ -26,6 +26,7 @@
 #include "frame/settings.h"
 #include "frame/tensor.h"
 #include "make/pump.h"
+#include "make/transcode.h"
 #include "store/single.h"
 
 /* Decoded bytes of a chunk, for data whose chunks have no common size. */
@@ -134,10 +135,7 @@ static int base_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		err = find_end(base, why);
 	if (err)
 		return err;
-	err = b2f_file_open(runtime, b2f_frame_ref(frame), &base->file);
-	if (err)
-		b2f_frame_close(frame);
-	return err;
+	return b2f_transcode_open(runtime, frame, &base->file);
 }
 
 static void base_close(struct base *base)
@@ -354,10 +352,8 @@ static int choose_meta(struct making *m, struct b2f_why *why)
 static int open_files(struct making *m, struct b2f_why *why)
 {
 	struct b2f_frame *before = m->options->before;
-	int err = b2f_file_open(m->runtime, b2f_frame_ref(m->frame), &m->file);
+	int err = b2f_transcode_open(m->runtime, m->frame, &m->file);
 
-	if (err)
-		b2f_frame_close(m->frame);
 	if (err || !before)
 		return err;
 	if (before->layout.err)

@@ -10,6 +10,18 @@
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
 
+int b2f_transcode_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		       struct b2f_file **out)
+{
+	int err = b2f_file_open(runtime, b2f_frame_ref(frame), out);
+
+	if (err)
+		b2f_frame_close(frame);
+	else
+		b2f_file_stay(*out);
+	return err;
+}
+
 int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_loaded **out)
 {

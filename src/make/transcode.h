@@ -9,6 +9,7 @@
 #ifndef B2F_MAKE_TRANSCODE_H
 #define B2F_MAKE_TRANSCODE_H
 
+#include "b2frame/file.h"
 #include "chunk/encoder.h"
 #include "frame/frame_chunk.h"
 #include "index/index_write.h"
@@ -22,6 +23,14 @@ struct b2f_transcode {
 	/* The items are as wide as before, so special chunks can be kept. */
 	bool same_items;
 };
+
+/*
+ * Opens the data of @frame, which stays the caller's: of this version alone
+ * (b2f_file_stay()).  Returns as b2f_file_open().
+ */
+B2F_MUST_CHECK
+int b2f_transcode_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		       struct b2f_file **out);
 
 /*
  * Chunk @nchunk of @frame, with all its stored bytes.  Free *@out with

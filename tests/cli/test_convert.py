@@ -3,12 +3,15 @@
 """bloscctl convert: the same frame in another storage, and back"""
 import json
 import os
+import pathlib
+import subprocess
 import sys
+import time
 
 import blosc2
 import numpy as np
 
-from ctl import (check_alike, check_frame, ctl, get, golden_frames,
+from ctl import (BLOSCCTL, check_alike, check_frame, ctl, get, golden_frames,
                  in_namespace, info, items, noise, open_stock, put, remove,
                  run_all, small_disk, stock_bytes)
 
@@ -335,6 +338,63 @@ def test_reports():
     assert "a frame is missing" in err, err
     _, err = convert("-o", "x", "a", "b", status=2)
     assert "-o takes one operand" in err, err
+
+
+def change_all(path):
+    opened = blosc2.open(path, mode="a")
+    schunk = getattr(opened, "schunk", opened)
+    for n in range(schunk.nchunks):
+        schunk.update_data(n, noise(schunk.chunksize, seed=n), True)
+
+
+def change_while_read(*args):
+    """Changes all chunks of f.b2frame while its data go into a pipe; returns the data
+    that came out, and the end of the command."""
+    child = subprocess.Popen([BLOSCCTL, *args], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    head = child.stdout.read(1 << 16)
+    change_all("f.b2frame")
+    rest, err = child.communicate()
+    return head + rest, child.returncode, err.decode()
+
+
+def test_a_frame_that_changes_while_it_is_read():
+    """Two versions never become one result."""
+    array = np.frombuffer(noise(64 << 20), "<i8")
+    for args in (("cat", "f.b2frame"), ("decompress", "-c", "f.b2frame"),
+                 ("slice", "--raw", "f.b2frame", "...")):
+        remove("f.b2frame")
+        if args[0] == "slice":
+            blosc2.asarray(array, urlpath="f.b2frame", contiguous=False,
+                           chunks=(1 << 17,), blocks=(1 << 13,))
+        else:
+            put("f", array.tobytes())
+            ctl("compress", "--chunksize=1m", "--typesize=1", "f")
+        got, status, err = change_while_read(*args)
+        assert array.tobytes().startswith(got), (args, len(got))
+        assert status == (len(got) < array.nbytes), (args, status, err)
+        assert not status or "another program" in err, err
+
+
+def test_a_frame_that_changes_while_it_is_cut_anew():
+    data = noise(40 << 20)
+    for args in (("recompress", "--chunksize=3m", "-1"),
+                 ("convert", "--bloscpack")):
+        remove("f.b2frame", "new")
+        put("f", data)
+        ctl("compress", "--chunksize=1m", "--typesize=1", "f")
+        # Writing takes as long as the change of the frame.
+        child = subprocess.Popen(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64",
+             "-e", "inject=pwrite64:delay_enter=200000", BLOSCCTL, *args,
+             "-T1", "-o", "new", "f.b2frame"], stderr=subprocess.PIPE,
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+        while not [p for p in pathlib.Path().glob(".bloscctl-*/new")]:
+            time.sleep(0.01)
+        change_all("f.b2frame")
+        err = child.communicate()[1].decode()
+        assert child.returncode and "another program" in err, (args, err)
+        assert not os.path.exists("new")
 
 
 if __name__ == "__main__":
