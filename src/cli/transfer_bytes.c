@@ -67,8 +67,11 @@ int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 		cli_message_error("%s: it is longer than it says", path);
 		return -EINVAL;
 	}
-	bytes->size = (uint64_t)like->st_size;
 	err = open_frame(bytes, at);
+	/* It may have waited for a writer, so that the size is another one. */
+	if (!err && fstat(bytes->fd, like) != 0)
+		err = cli_message_errno(path, -errno);
+	bytes->size = (uint64_t)like->st_size;
 	bytes->version = bytes->frame ? b2f_frame_stamp_get(bytes->frame)
 				      : b2f_frame_stamp_of(like);
 	return err;

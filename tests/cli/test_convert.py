@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 import blosc2
@@ -338,6 +339,24 @@ def test_reports():
     assert "a frame is missing" in err, err
     _, err = convert("-o", "x", "a", "b", status=2)
     assert "-o takes one operand" in err, err
+
+
+def test_a_copy_of_a_file_that_grows():
+    """It waits until the writer pauses, and then has all of that version."""
+    schunk = blosc2.SChunk(data=noise(CHUNK), urlpath="g.b2f", contiguous=True,
+                           cparams={"typesize": 1}, chunksize=CHUNK)
+
+    def grow():
+        for n in range(100):
+            schunk.append_data(noise(CHUNK, seed=n))
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    ctl("copy", "-q", "g.b2f", "copy.b2f")
+    thread.join()
+    ctl("verify", "-q", "copy.b2f")
+    assert get("g.b2f") == get("copy.b2f")
 
 
 def change_all(path):
