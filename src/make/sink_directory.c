@@ -79,10 +79,19 @@ static int look(struct directory *d, struct b2f_copy_chunk *chunk,
 	return chunk->is_there ? 0 : b2f_store_remove(d->store, id, why);
 }
 
+/* A copy that was killed may have left a chunk that is not whole. */
+static int remove_pending(void *store, int64_t id)
+{
+	return id >= 0 && id & B2F_OBJECT_PENDING
+		       ? b2f_store_remove(store, id, NULL)
+		       : 0;
+}
+
 static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		 struct b2f_why *why)
 {
-	int err = 0;
+	struct b2f_store *store = directory_of(target)->store;
+	int err = b2f_store_list(store, remove_pending, store);
 
 	for (size_t i = 0; i < list->n && !err; i++)
 		err = look(directory_of(target), &list->chunks[i], why);

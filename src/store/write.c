@@ -84,17 +84,23 @@ int b2f_store_write_chunk(struct b2f_store *store, int64_t id,
 			  struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
+	bool unnamed;
 	int err;
 
-	err = b2f_object_create(store, id, &object, why);
+	/* Without unnamed files it has the name of a leftover until then. */
+	err = b2f_object_create(store, id | B2F_OBJECT_PENDING, &object, why);
 	if (err)
 		return err;
+	unnamed = object.unnamed;
 	err = b2f_object_write(&object, 0, bytes, size, why);
 	if (!err)
 		err = b2f_object_settle(&object, b2f_settle_of(durable), why);
 	if (!err)
-		err = b2f_object_publish(&object, id, why);
+		err = unnamed ? b2f_object_publish(&object, id, why)
+			      : b2f_store_name(store, id, why);
 	b2f_object_close(&object);
+	if (err && !unnamed)
+		(void)!b2f_store_remove(store, id | B2F_OBJECT_PENDING, NULL);
 	return err;
 }
 

@@ -100,8 +100,8 @@ static inline int b2f_object_sync(const struct b2f_object *object,
 }
 
 /*
- * Creates the chunk file @id with the @size bytes at @bytes, settles and
- * publishes it.  Returns 0 or an errno.
+ * Creates the chunk file @id with the @size bytes at @bytes.  It gets its name
+ * when it is settled.  Returns 0, or an errno with nothing left.
  */
 B2F_MUST_CHECK
 int b2f_store_write_chunk(struct b2f_store *store, int64_t id,

@@ -9,10 +9,13 @@ import mmap
 import os
 import pathlib
 import random
+import resource
 import subprocess
 import threading
 
-from mounting import BUILD, Mount, main, make
+import blosc2
+
+from mounting import BUILD, Mount, error_of, main, make
 from users import ALICE, as_user
 
 
@@ -166,6 +169,34 @@ def test_maps_are_possible_with_direct_io():
         with open("mnt/frame", "rb") as f, \
                 mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             assert mapped[:] == b"written!!" + raw[9:]
+
+
+def test_a_copy_on_a_disk_without_unnamed_files():
+    """A chunk that was not written to its end is no chunk for the next copy."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    # Without checksums only the length could tell.
+    schunk = blosc2.SChunk(data=os.urandom(300_000), urlpath="s",
+                           contiguous=False, cparams={"typesize": 1},
+                           chunksize=100_000)
+    del schunk
+    os.mkdir("src")
+    # A mount is such a disk.
+    with Mount("src", "mnt", "-o", "rw"):
+        assert error_of(os.open, "mnt", os.O_TMPFILE | os.O_RDWR)
+        for signals in False, True:
+            # Python's children ignore SIGXFSZ, which kills others.
+            subprocess.run([BUILD / "bloscctl", "copy", "-q", "s", "mnt/s"],
+                           preexec_fn=limit, restore_signals=signals,
+                           stderr=subprocess.DEVNULL, check=False)
+            assert not os.path.exists("mnt/s")
+        subprocess.run([BUILD / "bloscctl", "copy", "-q", "s", "mnt/s"],
+                       check=True)
+        assert sorted(os.listdir("mnt/s")) == sorted(os.listdir("s"))
+        for name in os.listdir("s"):
+            assert pathlib.Path("mnt/s", name).read_bytes() == \
+                pathlib.Path("s", name).read_bytes(), name
 
 
 main()
