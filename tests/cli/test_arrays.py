@@ -497,6 +497,15 @@ def test_large_slice():
         assert out == eval(f"a[{text}]").tobytes(), text
 
 
+def test_numbers_beyond_64_bits():
+    a = np.arange(20)
+    stock("a.b2nd", a)
+    huge = 10 ** 20
+    for text in (f"{-huge}:5", f"0:{huge}:2", f":{huge}:3", f"{huge}:5:-1",
+                 f"{huge}:{-huge}:-3", f"2:7:{huge}", f"{-huge}:{huge}"):
+        check_slice("a.b2nd", a, text, False)
+
+
 def test_slice_output():
     a = np.arange(60).reshape(3, 4, 5)
     stock("a.b2nd", a)
