@@ -232,6 +232,8 @@ static int list_parts(struct rebuild *r)
  */
 static void choose_chunksize(struct rebuild *r)
 {
+	bool varies = r->result.kept_settings && r->old.header.nbytes > 0 &&
+		      r->old.header.chunksize == 0;
 	uint32_t max = 0;
 	size_t nshort = 0, at = 0;
 	struct part last;
@@ -247,11 +249,8 @@ static void choose_chunksize(struct rebuild *r)
 			at = i;
 		}
 	}
-	r->old.header.chunksize = (int32_t)max;
-	if (nshort > 1 ||
-	    (r->result.kept_settings && r->old.header.chunksize == 0))
-		r->old.header.chunksize = 0;
-	r->result.is_variable = r->old.header.chunksize == 0;
+	r->result.is_variable = varies || nshort > 1;
+	r->old.header.chunksize = r->result.is_variable ? 0 : (int32_t)max;
 	if (nshort != 1 || r->result.is_variable)
 		return;
 	last = r->parts[at];

@@ -330,6 +330,25 @@ def test_lost_index_of_an_array():
     assert np.array_equal(blosc2.open("new")[()], a)
 
 
+def test_lost_index_of_variable_chunks():
+    """A header that tells of them counts more than the sizes: no chunk moves."""
+    for sizes in (3, 1, 3), (1, 3), (2, 2), (1, 2, 3):
+        parts = [noise(n * 1000, seed=i) for i, n in enumerate(sizes)]
+        schunk = make("s", noise(3000), typesize=1, chunksize=3000)
+        schunk.append_data(noise(1000))
+        schunk.insert_data(2, noise(500), True)
+        for _ in range(3):
+            schunk.delete_chunk(0)
+        for n, part in enumerate(parts):
+            schunk.insert_data(n, part, True)
+        del schunk
+        assert info("s")["chunksize"] == 0
+        put("s/chunks.b2frame", get("s/chunks.b2frame")[:-20])
+        rebuild("s")
+        check_frame("new", b"".join(parts), chunksize=0)
+        remove("s", "new")
+
+
 def test_rebuild_of_odd_folders():
     data = zlib("s")
     os.remove("s/chunks.b2frame")
