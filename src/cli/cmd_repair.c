@@ -259,8 +259,13 @@ static int finish(struct job *job, struct b2f_frame *frame)
 
 	if (has_to_change(job))
 		err = change(job, frame);
-	if (!err)
+	/* Without a commit nothing was replaced or corrected. */
+	if (err) {
+		job->nzeroed = 0;
+		job->counted = false;
+	} else {
 		err = judge(job);
+	}
 	report(job, err);
 	return err;
 }

@@ -28,14 +28,21 @@ struct job {
 	const char *path;
 	struct b2f_editor *editor;
 	uint64_t nsealed;
-	/* Stored bytes of new chunks since the last commit. */
+	/* Chunks since the last commit, and the stored bytes of new ones. */
+	uint64_t npending;
 	uint64_t nwritten;
 };
 
 static int commit(struct job *job)
 {
+	int err = b2f_editor_commit(job->editor);
+
 	job->nwritten = 0;
-	return cli_message_explain(job->path, b2f_editor_commit(job->editor));
+	if (!err) {
+		job->nsealed += job->npending;
+		job->npending = 0;
+	}
+	return cli_message_explain(job->path, err);
 }
 
 static int seal_chunk(struct job *job, uint64_t nchunk)
@@ -49,7 +56,7 @@ static int seal_chunk(struct job *job, uint64_t nchunk)
 		return cli_message_explain(job->path, err);
 	if (!done)
 		return 0;
-	job->nsealed++;
+	job->npending++;
 	job->nwritten += chunksize ? chunksize : COMMIT_BYTES / 1024;
 	return job->nwritten >= COMMIT_BYTES ? commit(job) : 0;
 }

@@ -11,7 +11,7 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (BUILD, check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
+from ctl import (BLOSCCTL, BUILD, check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
                  remove, run_all, stock_bytes)
 
 CHUNK = 20000
@@ -415,6 +415,32 @@ def test_a_look_needs_no_writing():
     finally:
         subprocess.run(["umount", "d"], check=True)
     check_frame("d/s.b2frame", data)
+
+
+def test_what_is_not_committed():
+    """No repair and no seal is told of before it is on the disk."""
+    failing = ["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+               "trace=renameat", "-e", "inject=renameat:error=ENOSPC"]
+    env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+
+    def run(*args):
+        run = subprocess.run([*failing, BLOSCCTL, *args], env=env,
+                             capture_output=True, text=True)
+        assert run.returncode == 1 and "No space left" in run.stderr, run
+        return json.loads(run.stdout)
+
+    data = zlib("s")
+    said = run("seal", "--json", "s")
+    assert said["nsealed"] == 0 and not said["complete"], said
+    assert json.loads(ctl("seal", "--json", "s")[0])["nsealed"] == 4
+    check_frame("s", data)
+    flip(f"s/{sorted(n for n in os.listdir('s') if n.endswith('.chunk'))[1]}",
+         8000)
+    said = run("repair", "--json", "--zero-damaged", "s")
+    assert (said["ndamaged"], said["nzeroed"], said["zeroed"]) == (1, 0, [])
+    assert not said["sound"], said
+    said = json.loads(repair("--json", "--zero-damaged", "s")[0])
+    assert (said["nzeroed"], said["sound"]) == (1, True), said
 
 
 if __name__ == "__main__":
