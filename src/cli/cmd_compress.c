@@ -348,6 +348,7 @@ static int convert(struct job *job, const struct cli_at *from,
 		.settings = settings,
 		.contiguous = true,
 		.no_verify = true,
+		.no_seal = job->how->common.no_seal,
 		.label = job->output,
 		.checksum = job->how->checksum,
 	};

@@ -323,6 +323,11 @@ def test_checksums():
     assert b"B2S2" in get("f.b2f")
     compress("--contiguous", "-f", "--no-seal", "f")
     assert b"B2S2" not in get("f.b2f")
+    # An array that comes through a pipe is made by way of another frame.
+    np.save("a.npy", np.arange(20000))
+    compress("--contiguous", "--no-seal", "-o", "a.b2nd", "-",
+             stdin=get("a.npy"))
+    assert b"B2S2" not in get("a.b2nd")
     check_frame("f.b2f", get("f"))
 
 
