@@ -108,6 +108,9 @@ static void start_waiting(void)
 	if (started)
 		return;
 	started = true;
+	/* A closed pipe, or a limit on the size of files, is an error then. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&deadly);
 	add_unless_ignored(&deadly, SIGINT);
 	add_unless_ignored(&deadly, SIGTERM);

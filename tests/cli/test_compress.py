@@ -419,6 +419,23 @@ def test_a_file_that_does_not_tell_its_length():
         check_frame("proc" + suffix, get("/proc/version"))
 
 
+def test_a_closed_pipe():
+    """Nobody reads the frame to its end: its temporary copy goes all the same."""
+    put("f", noise(4 << 20))
+    os.mkdir("tmp")
+    subprocess.run(["mount", "--bind", "tmp", "/var/tmp"], check=True)
+    try:
+        child = subprocess.Popen([BLOSCCTL, "compress", "-c", "f"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert child.stdout.read(1)
+        child.stdout.close()
+        err = child.stderr.read()
+        assert child.wait() and not err, err
+        assert os.listdir("tmp") == []
+    finally:
+        subprocess.run(["umount", "/var/tmp"], check=True)
+
+
 if __name__ == "__main__":
     in_namespace()
     sys.exit(run_all(globals()))
