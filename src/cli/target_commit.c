@@ -143,6 +143,28 @@ static int give_name(const struct cli_target *t)
 	return err;
 }
 
+/*
+ * Makes the name durable.  If that fails, the result is there all the same, and
+ * what it replaced stays in the workshop.
+ */
+static int sync_name(const struct cli_target *t)
+{
+	int ret;
+
+	do
+		ret = fsync(t->parent);
+	while (ret && errno == EINTR);
+	/* Some filesystems have no fsync for directories, and need none. */
+	if (!ret || errno == EINVAL || errno == EBADF)
+		return 0;
+	cli_message_error("%s: done, but a loss of power may undo it: %s",
+			  t->name, strerror(errno));
+	if (faccessat(t->dirfd, CLI_TARGET_OLD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		cli_message_error("%s: the old one is %s/%s now", t->name,
+				  t->temp, CLI_TARGET_OLD);
+	return B2F_EINDOUBT;
+}
+
 int cli_target_commit(struct cli_target *target, bool durable)
 {
 	int err = cli_made_note(target->dirfd, target->base);
@@ -152,11 +174,11 @@ int cli_target_commit(struct cli_target *target, bool durable)
 	cli_cleanup_lock();
 	err = give_name(target);
 	cli_cleanup_unlock();
-	if (!err && durable && fsync(target->parent) != 0)
-		err = -errno;
 	if (err)
 		return cli_message_errno(target->name, err);
-	if (target->exists)
+	if (durable)
+		err = sync_name(target);
+	if (!err && target->exists)
 		err = remove_old(target);
 	cli_target_close_workshop(target);
 	return err;

@@ -4,13 +4,14 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 
 import numpy as np
 
-from ctl import (BLOSCCTL, check_frame, ctl, get, in_namespace, info, items,
+from ctl import (BLOSCCTL, cat, check_frame, ctl, get, in_namespace, info, items,
                  noise, put, remove, run_all, small_disk, stock_bytes)
 
 CHUNK = 60000
@@ -434,6 +435,38 @@ def test_a_closed_pipe():
         assert os.listdir("tmp") == []
     finally:
         subprocess.run(["umount", "/var/tmp"], check=True)
+
+
+def run_with_fsync(error, *args, status):
+    """Runs bloscctl in disk, whose names cannot be synced."""
+    run = subprocess.run(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-P",
+         os.path.abspath("disk"), "-e", "trace=fsync", "-e",
+         f"inject=fsync:error={error}", BLOSCCTL, *args],
+        capture_output=True, text=True,
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    assert run.returncode == status, run
+    return run.stderr
+
+
+def test_a_name_that_cannot_be_synced():
+    """The result has its name: no message denies it, and what it replaced stays."""
+    data = put("f", items(5000, 4))
+    os.mkdir("disk")
+    compress("-o", "disk/x.b2frame", "f")
+    compress("--format=blp", "-o", "disk/x.blp", "f")
+    err = run_with_fsync("EIO", "recompress", "-9", "disk/x.b2frame", status=1)
+    assert "done, but a loss of power may undo it: Input/output" in err, err
+    old = re.search(r"the old one is (\.bloscctl-\w+/old) now", err)[1]
+    check_frame("disk/x.b2frame", data)
+    check_frame(f"disk/{old}", data)
+    remove(os.path.dirname(f"disk/{old}"))
+    err = run_with_fsync("EIO", "append", "disk/x.blp", "f", status=1)
+    assert "not known whether anything was appended" in err, err
+    assert cat("disk/x.blp") == data + data
+    # Some filesystems cannot sync directories, and need not.
+    err = run_with_fsync("EINVAL", "append", "disk/x.blp", "f", status=0)
+    assert not err and cat("disk/x.blp") == 3 * data, err
 
 
 if __name__ == "__main__":
