@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -227,7 +228,26 @@ static int make_longer(struct append *a, struct b2f_frame *added,
 		err = cli_target_set_attributes(target, &like, fd);
 	if (fd >= 0)
 		close(fd);
-	return err ? err : check_unchanged(a);
+	return err;
+}
+
+/*
+ * Gives the new file its name.  Another append that ends now waits for the lock
+ * of the old file, and finds that it was replaced.
+ */
+static int commit_target(const struct append *a, struct cli_target *target)
+{
+	int fd = cli_at_open(&a->at, O_RDONLY | O_NONBLOCK), err;
+
+	/* Filesystems without locks go unlocked. */
+	while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+		;
+	err = check_unchanged(a);
+	if (!err)
+		err = cli_target_commit(target, true);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 /* Makes the new file of the old one and the frame @added. */
@@ -245,7 +265,7 @@ static int replace(struct append *a, struct b2f_frame *added,
 	if (!err && cli_frames_stat(&at, &st) == 0)
 		a->cbytes = (uint64_t)st.st_size;
 	if (!err)
-		err = cli_target_commit(&target, true);
+		err = commit_target(a, &target);
 	cli_target_close(&target);
 	return err;
 }

@@ -8,10 +8,11 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import numpy as np
 
-from ctl import BLOSCCTL, cat, ctl, info, items, noise, put, run_all
+from ctl import BLOSCCTL, cat, ctl, get, info, items, noise, put, run_all
 from packing import (HEADER, BloscArgs, BloscpackArgs, append, bloscpack, many,
                      make_some, some_bytes, unpack)
 
@@ -205,6 +206,25 @@ def test_another_writer_is_not_overwritten():
     _, err = child.communicate()
     assert child.returncode and "another program" in err, err
     assert cat("x.blp") == DATA + b"theirs"
+
+
+def test_two_at_once():
+    """Both are about to replace the file: one of them does not."""
+    pack("x.blp")
+    for name in "ab":
+        put(name, name.encode() * 100)
+    slow = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", "trace", "-P", os.getcwd(),
+         "-e", "trace=renameat", "-e", "inject=renameat:delay_enter=2000000",
+         BLOSCCTL, "append", "x.blp", "a"],
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    # The rename shows up in the trace when it begins.
+    while not os.path.exists("trace") or "renameat" not in get("trace").decode():
+        time.sleep(0.01)
+    err = ctl("append", "x.blp", "b", status=1)[1]
+    assert "another program has changed it" in err, err
+    assert slow.wait() == 0
+    assert cat("x.blp") == DATA + b"a" * 100
 
 
 def test_files_are_made_at_once():
