@@ -45,6 +45,17 @@ void b2f_transcode_take(struct b2f_loaded *loaded, struct b2f_piece *out)
 	loaded->bytes = NULL;
 }
 
+/* Checks all stored bytes: a new seal must not stand behind damaged ones. */
+static int check_seal(const struct b2f_frame *frame,
+		      const struct b2f_loaded *l)
+{
+	struct b2f_why why = {""};
+	int err = b2f_seal_check_all(&l->seal, &l->chunk, l->bytes, &why);
+
+	return err ? b2f_frame_report_chunk(frame, l->nchunk, -1, err, &why)
+		   : 0;
+}
+
 int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
 			struct b2f_decoder *dec, struct b2f_piece *piece)
 {
@@ -52,6 +63,9 @@ int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
 	int err = b2f_frame_load_sound(frame, piece->nchunk, raw, piece->nbytes,
 				       dec, &loaded);
 
+	/* Decoding has checked it. */
+	if (!err && !dec)
+		err = check_seal(frame, loaded);
 	if (!err)
 		b2f_transcode_take(loaded, piece);
 	b2f_loaded_free(loaded);

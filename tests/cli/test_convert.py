@@ -359,6 +359,22 @@ def test_a_copy_of_a_file_that_grows():
     assert get("g.b2f") == get("copy.b2f")
 
 
+def test_damage_is_not_sealed_anew():
+    """Without decoding, the old checksums are checked before there are new ones."""
+    put("f", noise(5 * CHUNK))
+    for kind in "sparse", "contiguous":
+        remove("damaged")
+        ctl("compress", f"--format={kind}", "--chunksize", CHUNK,
+            "--typesize=1", "-o", "damaged", "f")
+        path = "damaged/00000002.chunk" if kind == "sparse" else "damaged"
+        raw = bytearray(get(path))
+        raw[len(raw) // 2] ^= 1
+        put(path, raw)
+        ctl("verify", "-q", "damaged", status=1)
+        err = convert("--no-verify", "-o", "new", "damaged", status=1)[1]
+        assert "chunk 2 " in err and "has the checksum" in err, err
+
+
 def change_all(path):
     opened = blosc2.open(path, mode="a")
     schunk = getattr(opened, "schunk", opened)
