@@ -342,7 +342,7 @@ def test_reports():
 
 
 def test_a_copy_of_a_file_that_grows():
-    """It waits until the writer pauses, and then has all of that version."""
+    """It waits until the writer pauses, and then has all of one version."""
     schunk = blosc2.SChunk(data=noise(CHUNK), urlpath="g.b2f", contiguous=True,
                            cparams={"typesize": 1}, chunksize=CHUNK)
 
@@ -356,7 +356,7 @@ def test_a_copy_of_a_file_that_grows():
     ctl("copy", "-q", "g.b2f", "copy.b2f")
     thread.join()
     ctl("verify", "-q", "copy.b2f")
-    assert get("g.b2f") == get("copy.b2f")
+    assert cat("g.b2f").startswith(cat("copy.b2f"))
 
 
 def test_damage_is_not_sealed_anew():
