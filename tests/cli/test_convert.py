@@ -12,7 +12,7 @@ import time
 import blosc2
 import numpy as np
 
-from ctl import (BLOSCCTL, check_alike, check_frame, ctl, get, golden_frames,
+from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, get, golden_frames,
                  in_namespace, info, items, noise, open_stock, put, remove,
                  run_all, small_disk, stock_bytes)
 
