@@ -160,6 +160,32 @@ static int judge_same(struct b2f_put *put, struct b2f_why *why)
 	return put->err == -ENOENT && put->spec.replaces ? -EIO : put->err;
 }
 
+/* Do the marks of @note after its first one include that again? */
+static bool is_repeated(const struct b2f_note *note)
+{
+	for (size_t i = 1; i < note->nmarks; i++)
+		if (note->marks[i] == note->marks[0])
+			return true;
+	return false;
+}
+
+/*
+ * Is the current object ours, or does it follow ours?  A copy that is made
+ * again has the mark that it had before: then the mark behind it counts, too.
+ */
+static bool is_ours(const struct b2f_put *put)
+{
+	const struct b2f_note *ours = &put->spec.note, *now = &put->now_note;
+
+	if (!is_repeated(ours))
+		return b2f_note_has(now, ours->marks[0]);
+	for (size_t i = 0; i + 1 < now->nmarks; i++)
+		if (now->marks[i] == ours->marks[0] &&
+		    now->marks[i + 1] == ours->marks[1])
+			return true;
+	return false;
+}
+
 /*
  * Looks at the object after an attempt was sent.  Returns 0 if it is ours,
  * -EAGAIN, or the error.
@@ -171,7 +197,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 	int err = b2f_remote_head(put->remote, put->path, &put->now,
 				  &put->now_note, &other);
 
-	if (!err && b2f_note_has(&put->now_note, put->spec.note.marks[0]))
+	if (!err && is_ours(put))
 		return 0;
 	if (err == -ENOENT && before)
 		return b2f_why_set(why, -ESTALE,

@@ -97,7 +97,9 @@ static int note_chunk(void *arg, int64_t id)
 	uint64_t number = (uint64_t)id;
 
 	t->next = b2f_max_u64(t->next, number + 1);
-	if (b2f_ids_has_sorted(&t->there.ids, number))
+	/* What an earlier index named may be removed at any time. */
+	if (b2f_ids_has_sorted(&t->there.ids, number) ||
+	    number < t->there.note.next_id)
 		return 0;
 	return b2f_ids_add(&t->others, number);
 }

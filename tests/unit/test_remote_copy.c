@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_remote_copy.c - copies over what earlier copies left */
+#include <criterion/criterion.h>
+
+#include "b2frame/b2frame.h"
+#include "b2frame/remote.h"
+#include "programs/copy_frame.h"
+#include "tests/support/writers_scene.h"
+
+/* A writer that ends while a copy is being made. */
+struct leaving {
+	struct writer *w;
+};
+
+static void leave(void *arg, uint64_t done, uint64_t total)
+{
+	struct leaving *leaving = arg;
+
+	(void)done;
+	(void)total;
+	if (leaving->w)
+		writer_close(leaving->w);
+	leaving->w = NULL;
+}
+
+/* Replaces y by x, as "bloscctl copy -f" does. */
+static int copy_over(struct scene *s, struct writer *x,
+		     struct leaving *leaving)
+{
+	const struct b2f_copy_options options = {.progress = leave,
+						 .arg = leaving};
+	const struct b2f_frame_options opening = {.log = &watching};
+	struct b2f_copy_target *target = NULL;
+	struct b2f_frame *frame = NULL;
+	struct b2f_copied copied;
+	int err;
+
+	cr_assert_eq(b2f_remote_open_frame(x->remote, "x", &opening, &frame),
+		     0);
+	cr_assert_eq(b2f_copy_to_remote(x->remote, "y", true, &target), 0);
+	err = b2f_copy_frame(s->rt, frame, target, &options, &copied);
+	b2f_copy_target_free(target);
+	b2f_frame_close(frame);
+	return err;
+}
+
+/* A writer of the copy y, which has changed its first chunk. */
+static struct writer change(struct scene *s, unsigned int keep_s)
+{
+	struct writer w = writer_of(s, connect_with(s, keep_s), "y");
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, '2');
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	return w;
+}
+
+static void check_again(const char *fault)
+{
+	struct scene s = scene_open();
+	struct writer x = begin(&s), y;
+	struct leaving nobody = {NULL};
+
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	y = change(&s, 3600);
+	writer_close(&y);
+	cr_assert_str_eq(content_of(&s, "y"), "2111");
+	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 1 %s", fault);
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111");
+	writer_close(&x);
+	scene_close(&s);
+}
+
+Test(remote_copy, a_copy_that_failed_is_not_taken_for_an_earlier_one)
+{
+	check_again("status 503");
+	check_again("drop");
+	check_again("lose");
+}
+
+Test(remote_copy, chunks_that_were_replaced_are_sent_again)
+{
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL}, leaving;
+	struct writer x = begin(&s), y;
+
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	y = change(&s, 1);
+	cr_assert_str_eq(content_of(&s, "y"), "2111");
+	sleep(b2f_remote_keep_s(y.remote));
+	/* Its end removes what it has replaced. */
+	leaving.w = &y;
+	cr_assert_eq(copy_over(&s, &x, &leaving), 0, "%s", message);
+	cr_assert_null(leaving.w);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	writer_close(&x);
+	scene_close(&s);
+}
