@@ -194,6 +194,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_remote_stat *before = put->spec.replaces;
 	struct b2f_why other = {""};
+	bool refused;
 	int err = b2f_remote_head(put->remote, put->path, &put->now,
 				  &put->now_note, &other);
 
@@ -204,10 +205,11 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 				   "another program has deleted it");
 	if (err == -ENOENT)
 		return judge_same(put, why);
-	/* The first error is more useful. */
+	/* A proxy may have refused what it had passed on before. */
 	if (err) {
 		put->in_doubt = true;
-		return put->err;
+		refused = put->err == -EEXIST || put->err == -ESTALE;
+		return refused ? -EIO : put->err;
 	}
 	if (before && strcmp(before->etag, put->now.etag) == 0)
 		return judge_same(put, why);
