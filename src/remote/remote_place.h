@@ -33,6 +33,8 @@ struct b2f_remote_place {
 	pthread_cond_t changed;
 	/* The frame has no index; the first commit from here makes it. */
 	bool is_new;
+	/* The last commit from here may have happened, or not. */
+	bool in_doubt;
 	/* The index: the version last seen, when, and its note. */
 	struct b2f_remote_stat seen;
 	uint64_t seen_ns;

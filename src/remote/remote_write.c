@@ -151,6 +151,39 @@ static int remote_name(struct b2f_store *store, int64_t id,
 	return err;
 }
 
+/* Looks at the index, even for one that this frame may have got since. */
+static int look_again(struct b2f_remote_place *place)
+{
+	struct b2f_remote_stat now;
+	char text[B2F_HTTP_NOTE_SIZE];
+	struct b2f_note note;
+	int err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, &now, text,
+					NULL);
+
+	if (err)
+		return err;
+	b2f_note_read(text, &note);
+	b2f_remote_place_see(place, &now, &note, text);
+	return 0;
+}
+
+/*
+ * Looks whether a commit of unknown outcome has happened, before another one
+ * may have none: of two the state would not tell which one it was.
+ */
+static int settle_doubt(struct b2f_remote_place *place)
+{
+	bool in_doubt, is_new;
+	int err;
+
+	pthread_mutex_lock(&place->lock);
+	in_doubt = place->in_doubt;
+	is_new = place->is_new;
+	pthread_mutex_unlock(&place->lock);
+	err = in_doubt ? look_again(place) : 0;
+	return err == -ENOENT && is_new ? 0 : err;
+}
+
 /* The version of @base and its note; -ESTALE if the current one differs. */
 static int find_base(struct b2f_remote_place *place,
 		     const struct b2f_frame_stamp *base, bool look,
@@ -184,6 +217,7 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 			 put->spec.note.marks[0]);
 	pthread_mutex_lock(&place->lock);
 	place->own = own;
+	place->in_doubt = false;
 	place->root = put->spec.note.marks[0];
 	/* The next writer removes chunks that are not noted here. */
 	(void)!b2f_gone_add(&place->gone, &place->replaced, (uint64_t)time(NULL));
@@ -191,12 +225,13 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* The next look asks the server. */
-static void forget_seen(struct b2f_remote_place *place, bool is_there)
+/* After a commit that failed with @err: the next look asks the server. */
+static void forget_seen(struct b2f_remote_place *place, int err)
 {
 	pthread_mutex_lock(&place->lock);
 	place->seen_ns = 0;
-	place->is_new = place->is_new && !is_there;
+	place->is_new = place->is_new && err != -EEXIST;
+	place->in_doubt |= err == B2F_EINDOUBT;
 	pthread_mutex_unlock(&place->lock);
 }
 
@@ -242,7 +277,7 @@ static int put_index(struct b2f_remote_place *place,
 		return err;
 	err = b2f_put_wait(&put, why);
 	if (err)
-		forget_seen(place, err == -EEXIST);
+		forget_seen(place, err);
 	else
 		note_own(place, &put);
 	if (!err || err == B2F_EINDOUBT)
@@ -276,8 +311,10 @@ static int remote_install(struct b2f_store *store,
 	bool is_new;
 	int err = note_replaced(place, what->replaced, what->nreplaced);
 
+	if (!err)
+		err = settle_doubt(place);
 	if (err)
-		return err;
+		return err == -ENOENT ? -ESTALE : err;
 	err = find_base(place, what->base, false, &version, &note, &is_new);
 	if (err == -ESTALE)
 		err = find_base(place, what->base, true, &version, &note,

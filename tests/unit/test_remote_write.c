@@ -242,6 +242,32 @@ Test(remote_write, the_next_commit_sends_all_that_the_server_did_not_take)
 	scene_close(&s);
 }
 
+/* A commit whose outcome @w cannot find out; the server has done it or not. */
+static void doubt(struct scene *s, struct writer *w, const char *fault)
+{
+	(void)server_ask(&s->server, "when PUT x/chunks.b2frame 1 %s", fault);
+	(void)server_ask(&s->server, "away_after PUT x/chunks.b2frame");
+	cr_assert_eq(commit(w), B2F_EINDOUBT, "%s", message);
+	(void)server_ask(&s->server, "forget");
+}
+
+/* The first commit has all chunks of the second one, and one more. */
+Test(remote_write, what_is_cut_off_stays_off_after_commits_in_doubt)
+{
+	struct scene s = scene_open();
+	struct writer w = begin(&s);
+
+	fill(&w, 0, '3');
+	fill(&w, NCHUNKS, '2');
+	doubt(&s, &w, "done garbage");
+	cr_assert_eq(b2f_file_truncate(w.file, NCHUNKS * CHUNK), 0);
+	doubt(&s, &w, "garbage");
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	cr_assert_str_eq(content(&s), "3111");
+	writer_close(&w);
+	scene_close(&s);
+}
+
 /* The sanitizer would report memory that is left. */
 Test(remote_write, a_commit_that_failed_may_be_given_up)
 {
