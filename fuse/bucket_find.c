@@ -45,36 +45,55 @@ static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 				n == 1 ? "" : "s", NAME_MAX);
 }
 
-int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
-			  struct fs_bucket_names **out)
+/*
+ * Keeps @names, which were listed from @begin on.  False: they are too old,
+ * because a later listing came first, after which changes were forgotten; then
+ * this ends the caller's reference.
+ */
+static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
+		       struct fs_bucket_names *names, uint64_t begin)
 {
-	uint64_t begin = fs_bucket_node_ms();
-	struct fs_bucket_names *names, *old;
-	bool is_told;
-	int err;
+	struct fs_bucket_names *old = names;
+	bool keeps, is_told = true;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	names = share_names(r, dir);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	*out = names;
-	if (names)
-		return 0;
-	err = fs_bucket_names_read(r->place, dir->path, &names);
-	if (err)
-		return err;
-	fs_bucket_names_ref(names);
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	old = dir->names;
-	dir->names = names;
-	dir->listed_ms = fs_bucket_node_ms();
-	is_told = dir->nhidden == names->nhidden;
-	dir->nhidden = names->nhidden;
+	keeps = begin >= dir->begun_ms;
+	if (keeps) {
+		fs_bucket_names_ref(names);
+		old = dir->names;
+		dir->names = names;
+		dir->begun_ms = begin;
+		dir->listed_ms = fs_bucket_node_ms();
+		is_told = dir->nhidden == names->nhidden;
+		dir->nhidden = names->nhidden;
+	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_bucket_names_put(old);
 	if (!is_told)
 		tell_hidden(r, dir, names->nhidden);
+	return keeps;
+}
+
+int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
+			  struct fs_bucket_names **out)
+{
+	struct fs_bucket_names *names;
+	uint64_t begin;
+	int err;
+
+	do {
+		begin = fs_bucket_node_ms();
+		pthread_mutex_lock(&r->volume.fs->state_lock);
+		names = share_names(r, dir);
+		pthread_mutex_unlock(&r->volume.fs->state_lock);
+		*out = names;
+		if (names)
+			return 0;
+		err = fs_bucket_names_read(r->place, dir->path, out);
+		if (err)
+			return err;
+	} while (!keep_names(r, dir, *out, begin));
 	fs_bucket_overlay_listed(r, dir->path, begin);
-	*out = names;
 	return 0;
 }
 
@@ -86,6 +105,7 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 	if (!fs_bucket_listing_is_fixed(dir)) {
 		old = dir->names;
 		dir->names = NULL;
+		dir->begun_ms = fs_bucket_node_ms();
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_bucket_names_put(old);

@@ -110,9 +110,13 @@ struct fs_object {
 	/* When that was last checked, ms; 0: it is in doubt. */
 	uint64_t checked_ms;
 	TAILQ_ENTRY(fs_object) all;
-	/* For DIR: the last listing, and its time; or NULL. */
+	/*
+	 * For DIR: the last listing, and its time; or NULL.  A listing that
+	 * began before @begun_ms is too old.
+	 */
 	struct fs_bucket_names *names;
 	uint64_t listed_ms;
+	uint64_t begun_ms;
 	/* For DIR: number of names that cannot be shown, as logged. */
 	size_t nhidden;
 	/* For FRAME: its data, open while used and some seconds longer. */

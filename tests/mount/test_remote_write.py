@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A prefix of an object store is mounted and written to."""
+import concurrent.futures
 import contextlib
 import errno
 import mmap
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 
 import numpy as np
@@ -21,7 +23,7 @@ import s3_server
 import saves
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
-from proxy import drop, silent, status, twice
+from proxy import drip, drop, silent, status, twice
 from remote import (CHUNK, SIZE, RemoteMount, download, keys, put_frame, read,
                     s3, save, save_array)
 
@@ -239,6 +241,37 @@ def test_a_file_is_removed_while_it_is_open():
             assert read("mnt/x") == data(SIZE, 9)
         assert download(client, "x.b2frame") == data(SIZE, 9)
         assert not [k for k in keys(client) if "new" in k]
+
+
+def test_a_listing_that_comes_late_hides_no_name():
+    with s3() as (way, _):
+        begun = threading.Event()
+
+        def fault(request):
+            if "list-type" not in request.path:
+                return None
+            way.fault = None
+            begun.set()
+            return drip(0.01)
+
+        with RemoteMount("s3://bucket/d", "-o",
+                         "attr_timeout=1,entry_timeout=0"):
+            pathlib.Path("mnt/old").write_bytes(b"old")
+            time.sleep(1.2)
+            way.fault = fault
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                late = pool.submit(os.listdir, "mnt")
+                assert begun.wait(60)
+                # The answer is on its way.
+                time.sleep(0.5)
+                pathlib.Path("mnt/new").write_bytes(b"new")
+                os.unlink("mnt/old")
+                # This listing has them, so nothing else is kept of them.
+                time.sleep(1.2)
+                assert os.listdir("mnt") == ["new"]
+                assert late.result() == ["new"]
+            assert read("mnt/new") == b"new"
+            assert error_of(os.stat, "mnt/old") == errno.ENOENT
 
 
 def test_chunks_without_an_index_are_no_file():
