@@ -256,6 +256,52 @@ static int note_gone(struct fs *fs, const struct fs_object *dir,
 				      FS_BUCKET_REMOVED);
 }
 
+/* Has the file of @node stay what it is, if it is open. */
+static void stay(struct fs *fs, struct fs_object *node)
+{
+	pthread_mutex_lock(&fs->state_lock);
+	if (node->open.data)
+		b2f_file_stay(node->open.data);
+	pthread_mutex_unlock(&fs->state_lock);
+}
+
+/* Has it follow its path again, if this mount writes to it. */
+static void follow(struct fs *fs, struct fs_object *node)
+{
+	struct b2f_file *file = NULL;
+	bool is_written;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is_written = node->writing.is_listed;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (is_written)
+		file = fs_file_share(fs, &node->open);
+	if (!file)
+		return;
+	(void)!b2f_file_allow_write(file, &fs->config.write);
+	fs_file_close(fs, &node->open);
+}
+
+/*
+ * Call these around the removal of @node, or its replacement.  Another frame
+ * may have its path after that, which its open file must not go on with.
+ */
+static void begin_removal(struct fs *fs, struct fs_object *node)
+{
+	fs_file_hold(fs, &node->open);
+	stay(fs, node);
+}
+
+static void end_removal(struct fs *fs, struct fs_object *node, bool gone)
+{
+	if (!gone)
+		follow(fs, node);
+	fs_file_release(fs, &node->open, gone);
+	/* A writer may have come in between. */
+	if (gone)
+		stay(fs, node);
+}
+
 int fs_bucket_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 {
 	struct fs_object *dir = fs_object_of(parent), *node;
@@ -274,9 +320,9 @@ int fs_bucket_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 		err = -EISDIR;
 	if (err)
 		goto out;
-	fs_file_hold(fs, &node->open);
+	begin_removal(fs, node);
 	err = remove_stored(fs, node);
-	fs_file_release(fs, &node->open, !err);
+	end_removal(fs, node, !err);
 	if (err)
 		goto out;
 	fs_bucket_node_retire(fs->bucket, node);
@@ -558,10 +604,10 @@ static int move(struct renaming *m)
 		return err;
 	}
 	if (m->target)
-		fs_file_hold(m->fs, &m->target->open);
+		begin_removal(m->fs, m->target);
 	err = move_file(m, file);
 	if (m->target)
-		fs_file_release(m->fs, &m->target->open, m->done.is_there);
+		end_removal(m->fs, m->target, m->done.is_there);
 	err = end_move(m, file, err);
 	fs_file_close(m->fs, &m->node->open);
 	return err;

@@ -147,6 +147,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 	if (leaves) {
 		TAILQ_REMOVE(&fs->files.active, &node->open, active);
 		w->is_listed = false;
+		b2f_file_stay(node->open.data);
 	}
 	mixed = w->mixed;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
@@ -398,6 +399,9 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 	if (err)
 		return err;
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
+	/* Another frame may have the name of a removed file. */
+	if (!err && atomic_load(&node->open.gone))
+		b2f_file_stay(node->open.data);
 	if (err)
 		fs_bucket_writer_end(fs, node);
 	/* The open may have merged commits of others. */

@@ -41,10 +41,10 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		  struct b2f_file **out);
 
 /*
- * Has @file, which nobody reads at the moment, stay with the present version of
- * the frame: once another version has replaced it, reads that fail return
- * -ESTALE instead of continuing with the new version.  Ends with
- * b2f_file_allow_write().
+ * Has @file stay with its version of the frame: once another version has
+ * replaced it, reads that fail return -ESTALE instead of continuing with the
+ * new version, and changes are made to the old one.  Lasts until
+ * b2f_file_allow_write(), after which it may be called again.  Takes no lock.
  */
 void b2f_file_stay(struct b2f_file *file);
 

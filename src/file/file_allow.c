@@ -105,8 +105,7 @@ int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w)
 	return err;
 }
 
-int b2f_file_allow_write(struct b2f_file *file,
-			 const struct b2f_write_options *options)
+static int allow(struct b2f_file *file, const struct b2f_write_options *options)
 {
 	struct b2f_writer *w;
 	int err = 0;
@@ -126,6 +125,16 @@ int b2f_file_allow_write(struct b2f_file *file,
 		b2f_writer_free(w);
 out:
 	pthread_mutex_unlock(&file->commit_lock);
+	return err;
+}
+
+int b2f_file_allow_write(struct b2f_file *file,
+			 const struct b2f_write_options *options)
+{
+	int err = allow(file, options);
+
+	if (!err)
+		atomic_store(&file->stays, false);
 	return err;
 }
 

@@ -37,7 +37,7 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 	if (!w)
 		return -EBADF;
 	/* The first change is made to the version on disk now. */
-	if (clean)
+	if (clean && !atomic_load(&file->stays))
 		b2f_file_catch_up(file);
 	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);

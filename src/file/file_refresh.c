@@ -305,7 +305,7 @@ int b2f_file_revert(struct b2f_file *file)
 
 void b2f_file_stay(struct b2f_file *file)
 {
-	file->stays = true;
+	atomic_store(&file->stays, true);
 }
 
 void b2f_file_catch_up(struct b2f_file *file)
@@ -390,7 +390,7 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 		/*
 		 * Report the error, unless the file was moved during the read.
 		 */
-		if (file->stays && !file->writer && !is_old(&r)) {
+		if (atomic_load(&file->stays) && !is_old(&r)) {
 			n = has_changed(file) > 0 ? -ESTALE : n;
 			break;
 		}

@@ -71,8 +71,8 @@ struct b2f_file {
 	bool has_foreign;
 	/* How often uncommitted changes were dropped.  Protected by lock. */
 	uint64_t ndropped;
-	/* @frame is never replaced.  Set before there is a reader. */
-	bool stays;
+	/* Reads and changes do not replace @frame. */
+	atomic_bool stays;
 	/* Set once, at the first allow_write, under lock; any thread looks. */
 	struct b2f_writer *_Atomic writer;
 	/*

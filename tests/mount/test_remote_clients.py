@@ -5,12 +5,14 @@ import contextlib
 import errno
 import os
 import pathlib
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import remote_churn
 import s3_server
+from build import BLOSCCTL
 from mounting import data, error_of, main, wait_until
 from proxy import stall
 from remote import NOW, SIZE, RemoteMount, download, put_frame, read, s3
@@ -143,6 +145,35 @@ def test_no_read_is_of_two_versions():
                 os.close(fd)
                 os.close(z)
                 assert read("mnt/x") == read("mnt2/x")
+
+
+def replace_a_chunk(at, what):
+    """Another client changes a chunk; the old one goes, as after a minute."""
+    with open("mnt2/x", "r+b", buffering=0) as f:
+        f.seek(at)
+        f.write(what)
+    subprocess.run([BLOSCCTL, "repair", "-q", "--orphans", "--older=0s",
+                    "s3://bucket/d/x.b2frame"], check=True)
+
+
+def test_a_reader_stays_with_its_version_when_the_writer_has_left():
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", NOW), \
+                RemoteMount("s3://bucket/d", "-o", NOW, at="mnt2"):
+            before = os.open("mnt/x", os.O_RDONLY)
+            with open("mnt/x", "r+b", buffering=0) as f:
+                f.write(b"first")
+            after = os.open("mnt/x", os.O_RDONLY)
+            for fd in (before, after):
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+                assert os.pread(fd, 5, 0) == b"first"
+            replace_a_chunk(SIZE // 2, b"other")
+            for fd in (before, after):
+                assert error_of(os.pread, fd, 5, SIZE // 2) == errno.ESTALE
+                assert os.pread(fd, 5, 0) == b"first"
+                os.close(fd)
+            assert read("mnt/x")[SIZE // 2:][:5] == b"other"
 
 
 def test_what_three_mounts_replace_is_not_mixed():

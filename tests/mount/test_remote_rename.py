@@ -146,6 +146,36 @@ def test_what_is_open_goes_along():
         assert not [k for k in keys(client) if k.startswith("old.")]
 
 
+def dropped(fd, n, off):
+    """What the daemon answers, not the kernel."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    return os.pread(fd, n, off)
+
+
+def test_who_writes_to_what_is_gone_finds_no_other_file():
+    """Nothing was uncommitted when another file got the name."""
+    new, text = data(SIZE + 4096, 2), b"to the old one"
+    old = text + data(SIZE, 1)[len(text):]
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", "-o", NOW):
+            for name, begin in (
+                    ("renamed", lambda: os.rename("mnt/t", "mnt/renamed")),
+                    ("made", lambda: (os.unlink("mnt/made"),
+                                      write("mnt/made", new)))):
+                path = f"mnt/{name}"
+                write("mnt/t", new)
+                write(path, data(SIZE, 1))
+                with open(path, "r+b", buffering=0) as f:
+                    begin()
+                    assert f.write(text) == len(text)
+                    os.fsync(f.fileno())
+                    assert os.fstat(f.fileno()).st_size == SIZE
+                    assert dropped(f.fileno(), SIZE, 0) == old
+                assert read(path) == new
+        assert download(client, "renamed.b2frame") == new
+        assert download(client, "made.b2frame") == new
+
+
 def test_arrays_are_saved_over():
     with s3() as (_, client):
         with RemoteMount("s3://bucket"):
