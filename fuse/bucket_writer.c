@@ -505,6 +505,9 @@ static void tick(struct fs *fs, struct fs_file *file)
 
 	if (is_over(node))
 		return;
+	/* A read may have taken in a commit of others. */
+	if (fs_file_take_foreign(fs, file))
+		(void)move_on(fs, node, NULL);
 	if (!b2f_file_is_dirty(file->data))
 		look_for_others(fs, node);
 	else if (is_due(fs, node))

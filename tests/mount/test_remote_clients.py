@@ -176,6 +176,27 @@ def test_a_reader_stays_with_its_version_when_the_writer_has_left():
             assert read("mnt/x")[SIZE // 2:][:5] == b"other"
 
 
+def test_what_a_read_takes_in_is_told_to_the_kernel():
+    """A writer has the file open, and changes nothing."""
+    with s3() as (_, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", NOW), \
+                RemoteMount("s3://bucket/d", "-o", NOW, at="mnt2"):
+            fd = os.open("mnt/x", os.O_RDWR)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            os.pwrite(fd, b"first", 0)
+            os.fsync(fd)
+            # The kernel has this page.
+            last = SIZE - 4096
+            assert os.pread(fd, 5, last) == data(SIZE)[last:][:5]
+            replace_a_chunk(last, b"other")
+            replace_a_chunk(SIZE // 2, b"other")
+            assert os.pread(fd, 5, SIZE // 2) == b"other"
+            wait_until(lambda: os.pread(fd, 5, last) == b"other",
+                       "the page goes")
+            os.close(fd)
+
+
 def test_what_three_mounts_replace_is_not_mixed():
     remote_churn.play(300, 1)
 
