@@ -138,6 +138,19 @@ int b2f_file_allow_write(struct b2f_file *file,
 	return err;
 }
 
+int b2f_writer_allow_again(struct b2f_file *file)
+{
+	int err = 0;
+
+	if (b2f_file_is_writable(file))
+		return 0;
+	pthread_mutex_lock(&file->commit_lock);
+	if (!b2f_file_is_writable(file))
+		err = b2f_writer_allow(file, file->writer);
+	pthread_mutex_unlock(&file->commit_lock);
+	return b2f_is_format_error(err) ? -EROFS : err;
+}
+
 bool b2f_file_is_writable(struct b2f_file *file)
 {
 	bool writable;

@@ -23,12 +23,13 @@ struct change {
 
 /*
  * Takes the write_lock of @file in *@out, if it can be written to.  Returns 0,
- * -EBADF or -EROFS.
+ * -EBADF, or as b2f_file_allow_write().
  */
 static int begin(struct b2f_file *file, struct b2f_writer **out)
 {
 	struct b2f_writer *w;
-	bool editable, clean;
+	bool editable, clean, stays = atomic_load(&file->stays);
+	int err;
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
@@ -37,8 +38,11 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 	if (!w)
 		return -EBADF;
 	/* The first change is made to the version on disk now. */
-	if (clean && !atomic_load(&file->stays))
+	if (clean && !stays)
 		b2f_file_catch_up(file);
+	err = stays ? 0 : b2f_writer_allow_again(file);
+	if (err)
+		return err;
 	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
 	editable = w->txn != NULL;

@@ -129,6 +129,13 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 B2F_MUST_CHECK
 int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w);
 
+/*
+ * The same for the writer of @file, unless it has a transaction.  The
+ * commit_lock is not held.
+ */
+B2F_MUST_CHECK
+int b2f_writer_allow_again(struct b2f_file *file);
+
 /* Frees @w, which has no transaction and no holes, and may be NULL. */
 void b2f_writer_free(struct b2f_writer *w);
 

@@ -14,7 +14,7 @@ import remote_churn
 import s3_server
 from build import BLOSCCTL
 from mounting import data, error_of, main, wait_until
-from proxy import stall
+from proxy import stall, status
 from remote import NOW, SIZE, RemoteMount, download, put_frame, read, s3
 
 
@@ -195,6 +195,30 @@ def test_what_a_read_takes_in_is_told_to_the_kernel():
             wait_until(lambda: os.pread(fd, 5, last) == b"other",
                        "the page goes")
             os.close(fd)
+
+
+def test_a_writer_goes_on_when_the_server_is_back():
+    """The server answered when it was asked for the version, but no more."""
+    with s3() as (way, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d", "-o", NOW), \
+                RemoteMount("s3://bucket/d", "-o", NOW, at="mnt2"):
+            fd = os.open("mnt/x", os.O_RDWR)
+            os.pwrite(fd, b"a", 0)
+            os.fsync(fd)
+            with open("mnt2/x", "r+b", buffering=0) as f:
+                f.seek(SIZE // 2)
+                f.write(b"other")
+            way.fault = lambda r: status(503) if "list-type" in r.path else None
+            # After that it asks for the version again.
+            time.sleep(5.5)
+            assert error_of(os.pwrite, fd, b"b", 1) == errno.EIO
+            way.fault = None
+            os.pwrite(fd, b"b", 1)
+            os.close(fd)
+        expected = bytearray(data(SIZE))
+        expected[:2], expected[SIZE // 2:SIZE // 2 + 5] = b"ab", b"other"
+        assert download(client, "x.b2frame") == expected
 
 
 def test_what_three_mounts_replace_is_not_mixed():
