@@ -332,6 +332,17 @@ out:
 	return err;
 }
 
+void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
+		      struct fs_object *made)
+{
+	begin_removal(fs, made);
+	end_removal(fs, made, true);
+	fs_bucket_node_retire(fs->bucket, made);
+	/* Without memory the name is tried until the next listing. */
+	(void)!note_gone(fs, dir, name);
+	fs_bucket_listing_forget(fs->bucket, dir);
+}
+
 /* Is @dir empty now? */
 static int check_empty(struct fs *fs, struct fs_object *dir)
 {

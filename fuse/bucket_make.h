@@ -28,6 +28,13 @@ B2F_MUST_CHECK
 int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 		       struct fs_node **out);
 
+/*
+ * Forgets the new file @name in @dir, which could not be opened or stored: the
+ * object of that name, if there is one now, is another client's.
+ */
+void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
+		      struct fs_object *made);
+
 /* The next three are as in struct fs_change_ops. */
 
 /*

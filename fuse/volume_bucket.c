@@ -469,7 +469,17 @@ static int do_setattr(fuse_req_t req, struct fs_node *inode,
 static void undo(fuse_req_t req, struct fs_node *dir, const char *name,
 		 struct fs_object *made)
 {
-	(void)!fs_bucket_unlink(req, dir, name);
+	struct fs *fs = fs_of(req);
+	bool is_stored;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is_stored = !made->writing.is_new &&
+		    !atomic_load(&made->writing.refused);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (is_stored)
+		(void)!fs_bucket_unlink(req, dir, name);
+	else
+		fs_bucket_unmake(fs, fs_object_of(dir), name, made);
 	fs_node_put(&made->head, 1);
 }
 

@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -241,6 +242,34 @@ def test_a_file_is_removed_while_it_is_open():
             assert read("mnt/x") == data(SIZE, 9)
         assert download(client, "x.b2frame") == data(SIZE, 9)
         assert not [k for k in keys(client) if "new" in k]
+
+
+def test_who_cannot_make_a_file_removes_none_of_others():
+    """Another client makes a file of that name at the same time."""
+    with s3() as (way, client):
+        def come(method, what, answer):
+            def fault(request):
+                if request.method != method or what not in request.path:
+                    return None
+                way.fault = None
+                put_frame(client)
+                return answer
+            return fault
+
+        with RemoteMount("s3://bucket/d"):
+            # It cannot be opened; or its index is there when it is stored.
+            for call, fault in (
+                    (lambda: open("mnt/x", "xb"),
+                     come("GET", "x.b2frame%2F", status(403))),
+                    (lambda: os.mknod("mnt/x", 0o644 | stat.S_IFREG),
+                     come("PUT", "x.b2frame/chunks.b2frame", None))):
+                way.fault = fault
+                assert error_of(call) in (errno.EACCES, errno.EEXIST)
+                assert not way.fault
+                assert download(client, "x.b2frame") == data(SIZE)
+                wait_until(lambda: os.path.exists("mnt/x"), "it is found")
+                assert read("mnt/x") == data(SIZE)
+                os.unlink("mnt/x")
 
 
 def test_a_listing_that_comes_late_hides_no_name():
