@@ -29,6 +29,7 @@ int b2f_file_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	}
 	pthread_mutex_init(&file->commit_lock, NULL);
 	pthread_mutex_init(&file->lock, NULL);
+	pthread_cond_init(&file->gate.left, NULL);
 	atomic_init(&file->refs, 1);
 	file->runtime = runtime;
 	file->frame = frame;
@@ -48,6 +49,7 @@ void b2f_file_unref(struct b2f_file *file)
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
 	b2f_head_forget_all(file);
 	free(file->heads);
+	pthread_cond_destroy(&file->gate.left);
 	pthread_mutex_destroy(&file->lock);
 	pthread_mutex_destroy(&file->commit_lock);
 	b2f_frame_close(file->frame);

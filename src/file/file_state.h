@@ -48,6 +48,23 @@
 struct b2f_head;
 struct b2f_writer;
 
+/*
+ * The readings under way, which may use chunk files of the version in which
+ * they began.  They are of two rounds, so that a thread can wait for those that
+ * began before without keeping new ones waiting: a reading may wait for memory
+ * that another thread gives back only after a reading of its own.  Protected
+ * by file.lock.
+ */
+struct b2f_gate {
+	/* New readings are of this round. */
+	unsigned int round;
+	size_t nreadings[2];
+	/* A thread waits for those of the other round. */
+	bool is_waited_for;
+	/* A round has no reading any more, or nobody waits for it. */
+	pthread_cond_t left;
+};
+
 struct b2f_file {
 	struct b2f_runtime *runtime;
 	/* One reference for the owner and one for each job. */
@@ -89,6 +106,7 @@ struct b2f_file {
 	atomic_uint last_unit;
 	/* List of readers.  It and they are protected by lock. */
 	struct b2f_stream *streams;
+	struct b2f_gate gate;
 };
 
 static inline void b2f_file_ref(struct b2f_file *file)

@@ -10,12 +10,11 @@
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
-	/* Once there is a writer, it stays as long as the file. */
-	struct b2f_writer *w = file->writer;
+	struct b2f_writer *w;
 
-	if (w)
-		pthread_rwlock_rdlock(&w->gate);
 	pthread_mutex_lock(&file->lock);
+	/* Once there is a writer, it stays as long as the file. */
+	w = file->writer;
 	*out = (struct b2f_reading){
 		.file = file,
 		.frame = b2f_frame_ref(file->frame),
@@ -24,14 +23,20 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 		.size = b2f_file_size_locked(file),
 		.is_half = b2f_writer_has_half(w),
 		.writer = w,
+		.round = file->gate.round,
 	};
+	file->gate.nreadings[out->round]++;
 	pthread_mutex_unlock(&file->lock);
 }
 
 void b2f_reading_end(struct b2f_reading *r)
 {
-	if (r->writer)
-		pthread_rwlock_unlock(&r->writer->gate);
+	struct b2f_gate *gate = &r->file->gate;
+
+	pthread_mutex_lock(&r->file->lock);
+	if (--gate->nreadings[r->round] == 0)
+		pthread_cond_broadcast(&gate->left);
+	pthread_mutex_unlock(&r->file->lock);
 	b2f_frame_close(r->frame);
 }
 

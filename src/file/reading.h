@@ -29,8 +29,10 @@ struct b2f_reading {
 	bool has_loan;
 	/* The file has half an array, which is not to be read. */
 	bool is_half;
-	/* Writer whose gate is held; NULL if the file was never writable. */
+	/* NULL if the file was never writable. */
 	struct b2f_writer *writer;
+	/* See struct b2f_gate. */
+	unsigned int round;
 };
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out);

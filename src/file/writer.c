@@ -17,16 +17,9 @@ struct b2f_writer *b2f_writer_new(const struct b2f_write_options *options,
 				  bool is_empty)
 {
 	struct b2f_writer *w = calloc(1, sizeof(*w));
-	pthread_rwlockattr_t attr;
 
 	if (!w)
 		return NULL;
-	/* New readers must wait while a thread waits for the others to end. */
-	pthread_rwlockattr_init(&attr);
-	pthread_rwlockattr_setkind_np(
-		&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&w->gate, &attr);
-	pthread_rwlockattr_destroy(&attr);
 	pthread_mutex_init(&w->write_lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->options = *options;
@@ -47,21 +40,35 @@ void b2f_writer_free(struct b2f_writer *w)
 		return;
 	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->write_lock);
-	pthread_rwlock_destroy(&w->gate);
 	free(w);
 }
 
-/* Waits until the current readers, which may use chunk files, have ended. */
-static void wait_readers(struct b2f_writer *w)
+/*
+ * Waits until the current readers, which may use chunk files, have ended.  The
+ * file is not locked.
+ */
+static void wait_readers(struct b2f_file *file)
 {
-	pthread_rwlock_wrlock(&w->gate);
-	pthread_rwlock_unlock(&w->gate);
+	struct b2f_gate *gate = &file->gate;
+	unsigned int round;
+
+	pthread_mutex_lock(&file->lock);
+	while (gate->is_waited_for)
+		pthread_cond_wait(&gate->left, &file->lock);
+	gate->is_waited_for = true;
+	round = gate->round;
+	gate->round = !round;
+	while (gate->nreadings[round])
+		pthread_cond_wait(&gate->left, &file->lock);
+	gate->is_waited_for = false;
+	pthread_cond_broadcast(&gate->left);
+	pthread_mutex_unlock(&file->lock);
 }
 
 void b2f_writer_end_readers(struct b2f_file *file)
 {
 	b2f_head_forget_all(file);
-	wait_readers(file->writer);
+	wait_readers(file);
 	/* Those readers may have opened some again. */
 	b2f_head_close_all(file->runtime, file);
 }
@@ -96,7 +103,7 @@ void b2f_writer_end(struct b2f_file *file)
 	if (!txn)
 		return;
 	/* Jobs that decode ahead may still read. */
-	wait_readers(w);
+	wait_readers(file);
 	b2f_txn_free(txn);
 }
 
@@ -177,7 +184,7 @@ void b2f_writer_delete_dead(struct b2f_file *file, enum b2f_delete what)
 	pthread_mutex_unlock(&file->lock);
 	if (!begun)
 		return;
-	wait_readers(w);
+	wait_readers(file);
 	/* A deleted chunk file takes room on disk while it is open. */
 	b2f_head_close_all(file->runtime, file);
 	deleted = b2f_txn_delete(txn);

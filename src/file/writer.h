@@ -39,7 +39,6 @@ enum b2f_anew {
 struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t write_lock;
-	pthread_rwlock_t gate;
 	/* Do the first bytes look like a .npy file?  Under write_lock. */
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under budget.lock. */

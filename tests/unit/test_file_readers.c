@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_file_readers.c - readings of a file, and threads that wait for them
+ *
+ * The tests use functions of file/ where the moment matters.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "b2frame/b2frame.h"
+#include "file/reading.h"
+#include "file/writer.h"
+#include "tests/support/frame_dir.h"
+
+#define NCHUNKS	  4
+#define CHUNKSIZE 1000
+
+struct scratch {
+	struct frame_dir dir;
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+	/* The readers from before have ended. */
+	atomic_bool is_over;
+};
+
+static const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
+
+static void pause_ms(long ms)
+{
+	const struct timespec pause = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+/* Makes chunk @n, and the index, as C-Blosc2 does: without checksums. */
+static void put_chunk(struct scratch *s, uint32_t n, uint8_t value)
+{
+	uint8_t data[CHUNKSIZE];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(value + i % 3);
+	frame_dir_chunk(&s->dir, n, data, CHUNKSIZE, CHUNKSIZE);
+	frame_dir_index(&s->dir, NCHUNKS, NCHUNKS * CHUNKSIZE, CHUNKSIZE);
+}
+
+static void set_up(struct scratch *s)
+{
+	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
+						    .nworkers = 1};
+
+	*s = (struct scratch){.dir = frame_dir_new()};
+	for (uint32_t i = 0; i < NCHUNKS; i++)
+		put_chunk(s, i, (uint8_t)(10 * i + 1));
+	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
+	s->file = frame_dir_open(&s->dir, s->rt);
+}
+
+static void tear_down(struct scratch *s)
+{
+	b2f_file_close(s->file);
+	b2f_runtime_free(s->rt);
+	frame_dir_remove(&s->dir);
+}
+
+static void *wait_for_readers(void *arg)
+{
+	struct scratch *s = arg;
+
+	b2f_writer_end_readers(s->file);
+	atomic_store(&s->is_over, true);
+	return NULL;
+}
+
+/*
+ * A reader may wait for memory that another thread gives back only after a
+ * reading of its own.
+ */
+Test(file_readers, a_wait_for_readings_keeps_no_new_one_waiting, .timeout = 20)
+{
+	struct b2f_reading before, after;
+	struct scratch s;
+	pthread_t thread;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	b2f_reading_begin(s.file, &before);
+	pthread_create(&thread, NULL, wait_for_readers, &s);
+	pause_ms(100);
+	b2f_reading_begin(s.file, &after);
+	cr_expect_not(atomic_load(&s.is_over));
+	b2f_reading_end(&before);
+	/* It waits for no reading that began later. */
+	pthread_join(thread, NULL);
+	cr_expect(atomic_load(&s.is_over));
+	b2f_reading_end(&after);
+	tear_down(&s);
+}
+
+/* Its chunk files may be deleted, and their room used again. */
+Test(file_readers, a_reading_from_before_the_first_writer_is_waited_for)
+{
+	struct b2f_reading r;
+	struct scratch s;
+	pthread_t thread;
+
+	set_up(&s);
+	b2f_reading_begin(s.file, &r);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	pthread_create(&thread, NULL, wait_for_readers, &s);
+	pause_ms(100);
+	cr_expect_not(atomic_load(&s.is_over));
+	b2f_reading_end(&r);
+	pthread_join(thread, NULL);
+	tear_down(&s);
+}
+
+/* Threads that wait for readers wait one after the other. */
+Test(file_readers, several_threads_wait_for_readings)
+{
+	pthread_t threads[4];
+	struct b2f_reading r;
+	struct scratch s;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	for (int round = 0; round < 50; round++) {
+		b2f_reading_begin(s.file, &r);
+		for (size_t i = 0; i < 4; i++)
+			pthread_create(&threads[i], NULL, wait_for_readers, &s);
+		b2f_reading_end(&r);
+		for (size_t i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+	}
+	tear_down(&s);
+}
