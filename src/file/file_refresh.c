@@ -98,22 +98,33 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 	return 0;
 }
 
+/* Opens the version on disk, if it can be shown. */
+static int open_newer(struct b2f_file *file, uint32_t wait_ms,
+		      struct b2f_frame **out)
+{
+	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer = NULL;
+	int err = b2f_frame_reopen(frame, wait_ms, &newer);
+
+	b2f_frame_close(frame);
+	/* The chunks do not fit the array; the cause is logged. */
+	if (!err)
+		err = newer->layout.err;
+	if (err)
+		b2f_frame_close(newer);
+	else
+		*out = newer;
+	return err;
+}
+
 /* Continues with the version on disk, or as before if it cannot be opened. */
 static int reopen(struct b2f_file *file, struct b2f_writer *w,
 		  uint32_t wait_ms, bool revert)
 {
-	struct b2f_frame *frame = b2f_file_frame_ref(file), *newer;
-	int err = b2f_frame_reopen(frame, wait_ms, &newer);
+	struct b2f_frame *newer = NULL;
+	int err = open_newer(file, wait_ms, &newer);
 
-	b2f_frame_close(frame);
 	if (err)
 		return err;
-	/* The chunks do not fit the array; the cause is logged. */
-	if (newer->layout.err) {
-		err = newer->layout.err;
-		b2f_frame_close(newer);
-		return err;
-	}
 	if (revert)
 		b2f_file_discard(file);
 	err = b2f_file_continue_with(file, w, newer);
@@ -164,15 +175,13 @@ static struct b2f_txn *leave(struct b2f_file *file, struct b2f_writer *w,
  */
 static int end_write(struct b2f_file *file, struct b2f_writer *w)
 {
-	struct b2f_frame *frame = NULL, *newer = NULL;
+	struct b2f_frame *newer = NULL;
 	struct b2f_txn *old;
 	int err;
 
 	if (!b2f_file_is_writable(file))
 		return 0;
-	frame = b2f_file_frame_ref(file);
-	err = b2f_frame_reopen(frame, 0, &newer);
-	b2f_frame_close(frame);
+	err = open_newer(file, 0, &newer);
 	if (err)
 		return err;
 	/* Look while the transaction knows our version. */

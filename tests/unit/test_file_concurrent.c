@@ -9,8 +9,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include "array/npy.h"
 #include "b2frame/b2frame.h"
 #include "tests/support/frame_dir.h"
 
@@ -188,5 +192,69 @@ Test(file_concurrent, begins_to_write_while_the_mode_is_set)
 		b2f_file_close(s.file);
 		open_file(&s);
 	}
+	tear_down(&s);
+}
+
+/* Writes a .npy file of @n bytes to @s, which becomes an array. */
+static void write_npy(struct scratch *s, uint32_t n)
+{
+	char dtype[] = "|u1";
+	const struct b2f_array array = {
+		.ndim = 1, .shape = {n}, .itemsize = 1, .dtype = dtype};
+	uint8_t *head = NULL, *data = calloc(1, n);
+	size_t len = 0;
+
+	memset(data, 7, n);
+	cr_assert_eq(b2f_npy_write(&array, &head, &len), 0);
+	cr_assert_eq(b2f_file_pwrite(s->file, head, len, 0), (ssize_t)len);
+	cr_assert_eq(b2f_file_pwrite(s->file, data, n, len), (ssize_t)n);
+	cr_assert_eq(b2f_file_commit(s->file, B2F_COMMIT_VISIBLE), 0);
+	cr_assert(b2f_file_is_npy(s->file));
+	free(head);
+	free(data);
+}
+
+/*
+ * Another program resizes an array of @n items, and has changed the shape in
+ * the index, but not the chunks.
+ */
+static void resize_in_part(const struct scratch *s, uint8_t n)
+{
+	const uint8_t shape[] = {0xd3, 0, 0, 0, 0, 0, 0, 0, n};
+	char path[160];
+	uint8_t buf[4096], *at;
+	size_t size;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/" INDEX, s->frame);
+	f = fopen(path, "r+b");
+	cr_assert_not_null(f);
+	size = fread(buf, 1, sizeof(buf), f);
+	/* Behind the sizes of the frame. */
+	at = memmem(buf + 87, size - 87, shape, sizeof(shape));
+	cr_assert_not_null(at);
+	at[8]++;
+	rewind(f);
+	cr_assert_eq(fwrite(buf, 1, size, f), size);
+	cr_assert_eq(fclose(f), 0);
+}
+
+/* What does not fit its shape is no array, and no plain data either. */
+Test(file_concurrent, the_end_of_writing_takes_no_array_that_is_being_resized)
+{
+	const struct timespec tick = {.tv_nsec = 30000000};
+	struct scratch s;
+	uint64_t size;
+
+	set_up(&s);
+	s.options.npy_arrays = true;
+	s.options.chunksize = 50;
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	write_npy(&s, 100);
+	size = b2f_file_size(s.file);
+	nanosleep(&tick, NULL);
+	resize_in_part(&s, 100);
+	cr_expect_eq(b2f_file_end_write(s.file), B2F_ECORRUPT);
+	cr_expect_eq(b2f_file_size(s.file), size);
 	tear_down(&s);
 }
