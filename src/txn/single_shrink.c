@@ -102,25 +102,22 @@ static int move_last(struct b2f_txn *txn, const struct extent *extents,
 
 /*
  * A loss of power may bring back the old frame: syncs the new one before the
- * old one's room is given back.
+ * old one's room is given back.  After a failed sync of the header that takes a
+ * commit, because a sync alone would succeed and not write it.
  */
 static int settle(struct b2f_txn *txn)
 {
 	struct b2f_object object = {.store = txn->store, .fd = -1};
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
-	int err = 0;
+	int err;
 
-	if (state == B2F_DISK_NEW)
-		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
-	else if (state == B2F_DISK_UNSYNCED)
-		err = b2f_store_sync_index(txn->store, NULL);
-	else if (state == B2F_DISK_FAILED)
+	if (state == B2F_DISK_DURABLE)
+		return 0;
+	if (state != B2F_DISK_NEW)
 		return -EIO;
+	err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
 	if (err)
 		b2f_durability_fail(txn->durability);
-	else if (state == B2F_DISK_UNSYNCED)
-		(void)b2f_durability_move(txn->durability, state,
-					  B2F_DISK_DURABLE);
 	return err;
 }
 

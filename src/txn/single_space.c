@@ -87,13 +87,17 @@ struct search {
 static bool may_use(struct search *search)
 {
 	struct b2f_txn *txn = search->txn;
+	enum b2f_durable_state state = b2f_durability_get(txn->durability);
 	struct b2f_object object = {.store = txn->store, .fd = -1};
 	int err;
 
 	if (search->found)
 		return search->may_use;
 	search->found = true;
-	if (b2f_durability_get(txn->durability) == B2F_DISK_NEW)
+	/* After a failed sync, one that succeeds proves nothing. */
+	if (state == B2F_DISK_UNSYNCED || state == B2F_DISK_FAILED)
+		return false;
+	if (state == B2F_DISK_NEW)
 		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);
 	else
 		err = b2f_store_sync_index(txn->store, NULL);

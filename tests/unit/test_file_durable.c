@@ -212,3 +212,100 @@ Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
 	end(&w);
 	fault_disk_free(disk);
 }
+
+/*
+ * Writes a contiguous frame most of which is dead then; the last sync of the
+ * last commit, that of the header, fails at operation @at.
+ */
+static void be_unsynced(struct work *w, struct b2f_durability *d, uint64_t at)
+{
+	const struct fault_plan plan = {
+		.at = at, .err = EIO, .kinds = FAULT_SYNC};
+
+	*d = (struct b2f_durability){.state = B2F_DISK_DURABLE};
+	begin_with(w, make_disk(true), d);
+	write_some(w, 0, 150000, true);
+	cr_assert_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+	cr_assert_eq(b2f_file_zero(w->file, 0, 140000), 0);
+	memset(w->model, 0, 140000);
+	fault_disk_fail(w->disk, &plan);
+	(void)commit(w, B2F_COMMIT_DURABLE);
+}
+
+/* The operation that is the last sync of the work. */
+static uint64_t find_last_sync(void)
+{
+	struct b2f_durability d;
+	static struct work w;
+	uint64_t at = UINT64_MAX;
+	char text[64];
+
+	be_unsynced(&w, &d, UINT64_MAX);
+	for (uint64_t i = 0; i < fault_disk_nops(w.disk); i++) {
+		fault_disk_describe(w.disk, i, text, sizeof(text));
+		if (strncmp(text, "sync ", 5) == 0)
+			at = i;
+	}
+	end(&w);
+	fault_disk_free(w.disk);
+	return at;
+}
+
+/* Does the disk of @w have a commit whenever power is lost now? */
+static void expect_a_commit(struct work *w, uint64_t at)
+{
+	for (unsigned int variant = 0; variant < 24; variant++) {
+		struct fault_disk *after =
+			fault_disk_after_loss(w->disk, variant);
+
+		cr_expect_geq(find_state(w, after, w->oldest), 0,
+			      "operation %llu, variant %u",
+			      (unsigned long long)at, variant);
+		fault_disk_free(after);
+	}
+}
+
+/*
+ * A sync that succeeds after a failed one does not write the header, so the
+ * room of the old frame must not be used.
+ */
+Test(file_durable, a_frame_whose_header_may_be_old_gets_no_shorter)
+{
+	uint64_t sync = find_last_sync();
+	struct b2f_durability d;
+	static struct work w;
+
+	for (uint64_t more = 0; more < 40; more++) {
+		be_unsynced(&w, &d, sync);
+		cr_assert_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
+		fault_disk_lose_power(w.disk, fault_disk_nops(w.disk) + more);
+		b2f_file_tidy(w.file, true, false);
+		expect_a_commit(&w, more);
+		end(&w);
+		fault_disk_free(w.disk);
+	}
+}
+
+/* The same for the next writer, which looks for free room. */
+Test(file_durable, the_room_of_a_frame_whose_header_may_be_old_is_not_used)
+{
+	uint64_t sync = find_last_sync();
+	struct b2f_durability d;
+	const struct b2f_write_options options = {.chunksize = CHUNKSIZE,
+						  .durability = &d};
+	static struct work w;
+
+	for (uint64_t more = 0; more < 40; more++) {
+		be_unsynced(&w, &d, sync);
+		b2f_file_close(w.file);
+		w.file = open_disk(w.rt, w.disk);
+		fault_disk_lose_power(w.disk, fault_disk_nops(w.disk) + more);
+		if (b2f_file_allow_write(w.file, &options) == 0) {
+			write_some(&w, 0, 30000, true);
+			(void)commit(&w, B2F_COMMIT_DURABLE);
+		}
+		expect_a_commit(&w, more);
+		end(&w);
+		fault_disk_free(w.disk);
+	}
+}
