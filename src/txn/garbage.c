@@ -190,9 +190,22 @@ bool b2f_txn_begin_delete(struct b2f_txn *txn, enum b2f_delete what)
 	return true;
 }
 
+/* Ranges that could not be given back are tried again. */
+static void put_back(struct b2f_garbage *g)
+{
+	if (b2f_ids_reserve(&g->dead, g->dying.n))
+		return; /* The room stays taken until the next open. */
+	for (size_t i = 0; i < g->dying.n; i++)
+		g->dead.ids[g->dead.n++] = g->dying.ids[i];
+}
+
 void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted)
 {
 	struct b2f_retirees *r = &txn->garbage.retired;
+
+	/* Pending files do not wait for a lock, so they are gone. */
+	if (!deleted && txn->disk)
+		put_back(&txn->garbage);
 
 	if (deleted && txn->garbage.ndying) {
 		r->n -= txn->garbage.ndying;
