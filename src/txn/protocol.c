@@ -4,22 +4,39 @@
 
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "index/tags.h"
 
 /* The longest time to give way, and the growth per attempt, in microseconds. */
 #define GIVE_WAY_MAX_US 200000
 #define GIVE_WAY_US	4000
 
+/* A thread that has the mutex this long waits for other programs. */
+#define MUTEX_MS 20
+
+/*
+ * Takes the mutex of the lock.  Without time to wait, waits for a thread of
+ * ours that takes or releases the lock, but for none that waits for it.
+ */
+static int take_mutex(struct b2f_txn *txn, uint32_t wait_ms)
+{
+	const struct timespec until = b2f_monotonic_in_ms(MUTEX_MS);
+
+	if (wait_ms)
+		return -pthread_mutex_lock(&txn->guard.mutex);
+	return pthread_mutex_clocklock(&txn->guard.mutex, CLOCK_MONOTONIC,
+				       &until)
+		       ? -EAGAIN
+		       : 0;
+}
+
 int b2f_txn_lock_out(struct b2f_txn *txn, uint32_t wait_ms,
 		      struct b2f_why *why)
 {
-	int err = 0;
+	int err = take_mutex(txn, wait_ms);
 
-	/* Without time to wait, do not wait for a waiting thread either. */
-	if (wait_ms)
-		pthread_mutex_lock(&txn->guard.mutex);
-	else if (pthread_mutex_trylock(&txn->guard.mutex))
-		return -EAGAIN;
+	if (err)
+		return err;
 	if (txn->guard.lock && txn->guard.n == 0)
 		err = b2f_lock_acquire(txn->guard.lock, wait_ms, why);
 	txn->guard.n += !err;

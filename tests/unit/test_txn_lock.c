@@ -4,9 +4,11 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "file/writer.h"
 #include "tests/support/fault_work.h"
+#include "txn/protocol.h"
 
 /* Ranges that nothing names, but that could not be given back, are not lost. */
 Test(txn_lock, a_range_that_cannot_be_given_back_is_tried_again)
@@ -30,6 +32,47 @@ Test(txn_lock, a_range_that_cannot_be_given_back_is_tried_again)
 	cr_expect_eq(txn->garbage.dead.n, 1);
 	b2f_writer_delete_dead(w.file, B2F_DELETE_PENDING);
 	cr_expect_eq(txn->garbage.dead.n, 0);
+	end(&w);
+	fault_disk_free(w.disk);
+}
+
+#define NTIMES	 100000
+#define NTHREADS 3
+
+struct crowd {
+	struct b2f_txn *txn;
+	atomic_uint nrefused;
+};
+
+static void *come_and_go(void *arg)
+{
+	struct crowd *crowd = arg;
+
+	for (int i = 0; i < NTIMES; i++) {
+		if (b2f_txn_lock_out(crowd->txn, 0, NULL))
+			atomic_fetch_add(&crowd->nrefused, 1);
+		else
+			b2f_txn_let_in(crowd->txn);
+	}
+	return NULL;
+}
+
+/* A commit that has no time left must not fail because of our own threads. */
+Test(txn_lock, threads_do_not_lock_each_other_out)
+{
+	struct crowd crowd = {.nrefused = 0};
+	pthread_t threads[NTHREADS];
+	static struct work w;
+
+	begin(&w, make_disk(true));
+	crowd.txn = w.file->writer->txn;
+	for (size_t i = 0; i < NTHREADS; i++)
+		pthread_create(&threads[i], NULL, come_and_go, &crowd);
+	for (size_t i = 0; i < NTHREADS; i++)
+		pthread_join(threads[i], NULL);
+	/* A thread that does not run for long may keep others waiting. */
+	cr_expect_lt(atomic_load(&crowd.nrefused), NTHREADS * NTIMES / 100,
+		     "%u", atomic_load(&crowd.nrefused));
 	end(&w);
 	fault_disk_free(w.disk);
 }
