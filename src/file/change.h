@@ -41,10 +41,7 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part);
 uint64_t b2f_part_write_range(struct b2f_file *file, const uint8_t *buf,
 			      uint64_t size, uint64_t off, int *err);
 
-/*
- * Removes the record of chunk @nchunk if no page of it is written: a record
- * made for a write that failed must not keep others from being committed.
- */
+/* Like b2f_record_drop_needless(), for a file that is not locked. */
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk);
 
 /* Makes all data of chunk @nchunk dirty.  Returns as b2f_part_write(). */

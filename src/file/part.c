@@ -104,16 +104,8 @@ static int prepare_part(struct b2f_file *file, const struct b2f_part *part,
 
 void b2f_part_drop_unwritten(struct b2f_file *file, uint64_t nchunk)
 {
-	const struct b2f_txn *txn = file->writer->txn;
-	struct b2f_record *rec;
-
 	pthread_mutex_lock(&file->lock);
-	rec = b2f_record_find(file->writer, nchunk);
-	if (rec && rec->state == B2F_RECORD_OPEN && rec->nvalid == 0 &&
-	    rec->base_limit == rec->base_nbytes &&
-	    rec->base_nbytes ==
-		    b2f_txn_chunk_nbytes(txn, &txn->working, nchunk))
-		b2f_record_remove(rec);
+	b2f_record_drop_needless(file, nchunk);
 	pthread_mutex_unlock(&file->lock);
 }
 

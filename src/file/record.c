@@ -131,6 +131,29 @@ void b2f_record_remove(struct b2f_record *rec)
 	b2f_record_unref(rec);
 }
 
+/* Is @rec what the chunk of @nbytes would be without it? */
+static bool is_needless(const struct b2f_record *rec, uint32_t nbytes)
+{
+	const struct b2f_txn *txn = rec->file->writer->txn;
+
+	if (rec->state != B2F_RECORD_OPEN || rec->nvalid)
+		return false;
+	if (rec->base_raw == b2f_entry_raw(B2F_SPECIAL_ZEROS))
+		return b2f_txn_may_be_hole(txn, nbytes);
+	return rec->base_limit == rec->base_nbytes &&
+	       rec->base_nbytes == nbytes;
+}
+
+void b2f_record_drop_needless(struct b2f_file *file, uint64_t nchunk)
+{
+	const struct b2f_txn *txn = file->writer->txn;
+	struct b2f_record *rec = b2f_record_find(file->writer, nchunk);
+
+	if (rec && is_needless(rec, b2f_txn_chunk_nbytes(txn, &txn->working,
+							 nchunk)))
+		b2f_record_remove(rec);
+}
+
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first)
 {
 	struct b2f_record *rec, *next;

@@ -129,6 +129,13 @@ static inline uint64_t b2f_record_memory(uint32_t nbytes)
 /* Takes @rec out of the table and drops it.  The file is locked. */
 void b2f_record_remove(struct b2f_record *rec);
 
+/*
+ * Removes the record of chunk @nchunk if the chunk is the same without it: one
+ * that was made for a change that failed must not keep others from being
+ * committed, nor the file from being clean.  The file is locked.
+ */
+void b2f_record_drop_needless(struct b2f_file *file, uint64_t nchunk);
+
 /* Removes the records of chunk @first and of all behind it. */
 void b2f_record_remove_from(struct b2f_writer *w, uint64_t first);
 

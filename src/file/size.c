@@ -72,6 +72,8 @@ static void ungrow(struct b2f_file *file, uint64_t n, uint64_t nbytes)
 	b2f_record_remove_from(file->writer, n);
 	/* This cannot fail: the removed chunks have no files. */
 	(void)!b2f_txn_resize(file->writer->txn, n, nbytes, 0);
+	if (n)
+		b2f_record_drop_needless(file, n - 1);
 }
 
 int b2f_size_grow(struct b2f_file *file, uint64_t size)
@@ -100,14 +102,21 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	}
 	if (!err)
 		err = b2f_txn_resize(txn, after, size, 0);
-	if (err)
-		return err;
-	err = fix_holes(file, n ? n - 1 : 0);
+	if (!err)
+		err = fix_holes(file, n ? n - 1 : 0);
 	if (err)
 		ungrow(file, n, nbytes);
 	else
 		b2f_writer_note(file->writer);
 	return err;
+}
+
+/* Nothing is going to be written to what is new. */
+static int grow_with_hole(struct b2f_file *file, uint64_t size)
+{
+	int err = b2f_size_grow(file, size);
+
+	return err ? err : b2f_size_fix_last(file);
 }
 
 /* Stored size of the chunks from @first on that have files. */
@@ -188,9 +197,7 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 	if (size < txn->working.nbytes)
 		err = shrink(file, size, old);
 	else if (size > txn->working.nbytes)
-		err = b2f_size_grow(file, size);
-	if (!err)
-		err = b2f_size_fix_last(file);
+		err = grow_with_hole(file, size);
 	pthread_mutex_unlock(&file->lock);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
+#include "b2frame/patience.h"
 #include "tests/support/frame_dir.h"
 
 #define MODEL_MAX (3u << 20)
@@ -477,4 +478,65 @@ Test(file_write, the_lock_ends_with_the_file)
 	b2f_file_close(other.file);
 	open_for_writing(&s);
 	tear_down(&s);
+}
+
+static bool is_over(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* A record that a failed write leaves would keep the file from being clean. */
+Test(file_write, a_cancelled_write_to_a_hole_leaves_the_file_clean)
+{
+	struct scratch s, other;
+
+	set_up(&s, 1, 1000, 2000);
+	set_up(&other, 1, 1000, 2000);
+	b2f_file_close(other.file);
+	b2f_runtime_free(other.rt);
+	other.rt = s.rt;
+	open_for_writing(&other);
+	cut(&s, 5000);
+	commit(&s);
+	/* The memory for changes is used up. */
+	write_at(&other, 0, 900, 1);
+	b2f_patience_set(is_over, NULL);
+	cr_expect_eq(b2f_file_pwrite(s.file, "x", 1, 1500), -EINTR);
+	b2f_patience_set(NULL, NULL);
+	cr_expect_eq(b2f_file_end_write(s.file), 0);
+	check(&s, 0, 6000);
+	b2f_file_close(other.file);
+	cr_assert_eq(b2f_frame_remove(AT_FDCWD, other.frame), 0);
+	frame_dir_remove(&other.dir);
+	free(other.model);
+	tear_down(&s);
+}
+
+/* So many holes would have to be stored, in a frame of varied chunks. */
+Test(file_write, a_refused_length_leaves_the_file_clean)
+{
+	const struct b2f_runtime_options options = {.nworkers = 1};
+	const struct b2f_write_options write = {.chunksize = 1000};
+	struct frame_dir dir = frame_dir_new();
+	uint8_t data[1000];
+	struct b2f_runtime *rt;
+	struct b2f_file *file;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i / 9 + 1);
+	frame_dir_chunk(&dir, 0, data, 700, 700);
+	frame_dir_chunk(&dir, 1, data, 900, 900);
+	frame_dir_index(&dir, 2, 1600, 0);
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	file = frame_dir_open(&dir, rt);
+	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
+	cr_assert_eq(b2f_file_pwrite(file, data, 10, 1600), 10);
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
+	cr_assert_eq(b2f_file_truncate(file, 1000 * 5000), -EFBIG);
+	cr_expect_eq(b2f_file_size(file), 1610);
+	cr_expect_eq(b2f_file_end_write(file), 0);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
 }
