@@ -102,6 +102,13 @@ static int measure(const struct b2f_chunk_writer *cw, struct image *image,
 	return err;
 }
 
+static void note_foreign(struct b2f_chunk_writer *cw, uint64_t raw)
+{
+	lock(cw);
+	b2f_txn_note_foreign(cw->txn, raw);
+	unlock(cw);
+}
+
 /* Creates a chunk file with an unused id, or takes a range. */
 static int create(struct b2f_chunk_writer *cw, const struct image *image,
 		  uint64_t *raw, struct b2f_object *object, struct b2f_why *why)
@@ -115,6 +122,8 @@ static int create(struct b2f_chunk_writer *cw, const struct image *image,
 		if (!err)
 			err = b2f_object_create(cw->txn->store,
 						b2f_txn_id(*raw), object, why);
+		if (err == -EEXIST)
+			note_foreign(cw, *raw);
 	}
 	return err;
 }

@@ -150,6 +150,7 @@ void b2f_txn_free(struct b2f_txn *txn)
 	b2f_txn_state_fini(&txn->doubt.state);
 	b2f_garbage_fini(&txn->garbage);
 	b2f_ids_fini(&txn->numbers.free);
+	b2f_ids_fini(&txn->numbers.foreign);
 	b2f_frame_close(txn->frame);
 	b2f_frame_close(txn->home);
 	pthread_mutex_destroy(&txn->guard.mutex);

@@ -134,6 +134,8 @@ static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 		err = add_list(out, &txn->garbage.dead);
 	if (!err)
 		err = add_list(out, &txn->garbage.dying);
+	if (!err)
+		err = add_list(out, &txn->numbers.foreign);
 	for (size_t i = 0; i < txn->garbage.retired.n && !err; i++)
 		err = b2f_ids_add(out, txn->garbage.retired.files[i].number);
 	HASH_ITER(hh, txn->fresh.files, chunk, next)
@@ -253,6 +255,12 @@ int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
 	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->numbers.last_tag << 32) &
 	       ~B2F_ENTRY_SEALED;
 	return 0;
+}
+
+void b2f_txn_note_foreign(struct b2f_txn *txn, uint64_t raw)
+{
+	/* Without memory the id is tried again. */
+	(void)!b2f_ids_add(&txn->numbers.foreign, b2f_txn_chunk_id(raw));
 }
 
 int b2f_txn_note_file(struct b2f_txn *txn,

@@ -28,6 +28,9 @@ int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 B2F_MUST_CHECK
 int b2f_bucket_number(struct b2f_txn *txn, uint64_t size, uint64_t *id);
 
+/* Notes that another program has the id of @raw: no new file gets it. */
+void b2f_txn_note_foreign(struct b2f_txn *txn, uint64_t raw);
+
 /* Notes that the file of @chunk was written.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_txn_note_file(struct b2f_txn *txn,

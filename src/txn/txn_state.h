@@ -110,6 +110,8 @@ struct b2f_garbage {
 struct b2f_txn_numbers {
 	/* Free ids, the next one last. */
 	struct b2f_ids free;
+	/* Ids of files that are neither ours nor named by the index. */
+	struct b2f_ids foreign;
 	uint64_t next_id;
 	/* Tag of the chunk that was written last; never given twice. */
 	uint32_t last_tag;

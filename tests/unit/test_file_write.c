@@ -540,3 +540,22 @@ Test(file_write, a_refused_length_leaves_the_file_clean)
 	b2f_runtime_free(rt);
 	frame_dir_remove(&dir);
 }
+
+/* Chunk files that another program may be about to name stay. */
+Test(file_write, files_of_others_do_not_use_up_the_numbers)
+{
+	struct frame_dir in = {.path = ""};
+	struct scratch s;
+	char name[32];
+
+	set_up(&s, 1, 1000, 1 << 20);
+	snprintf(in.path, sizeof(in.path), "%.50s/x.b2frame", s.dir.path);
+	for (unsigned int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "%08X.chunk", i);
+		frame_dir_write(&in, name, "no seal", 7);
+	}
+	write_at(&s, 0, 3500, 1);
+	commit(&s);
+	check(&s, 0, 4000);
+	tear_down(&s);
+}
