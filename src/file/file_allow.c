@@ -72,6 +72,7 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 	pthread_mutex_lock(&file->lock);
 	b2f_file_set_frame(file, frame);
 	w->txn = txn;
+	atomic_store(&w->is_lost, false);
 	txn->guard.owner = &file->lock;
 	/* A commit is to mend a blank frame even if nothing is written. */
 	if (frame->blank)
@@ -140,13 +141,14 @@ int b2f_file_allow_write(struct b2f_file *file,
 
 int b2f_writer_allow_again(struct b2f_file *file)
 {
+	struct b2f_writer *w = file->writer;
 	int err = 0;
 
-	if (b2f_file_is_writable(file))
+	if (!atomic_load(&w->is_lost))
 		return 0;
 	pthread_mutex_lock(&file->commit_lock);
-	if (!b2f_file_is_writable(file))
-		err = b2f_writer_allow(file, file->writer);
+	if (atomic_load(&w->is_lost))
+		err = b2f_writer_allow(file, w);
 	pthread_mutex_unlock(&file->commit_lock);
 	return b2f_is_format_error(err) ? -EROFS : err;
 }

@@ -94,7 +94,7 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 	b2f_txn_free(old);
 	/* If this fails, the file can still be read; the next write retries. */
 	err = b2f_writer_allow(file, w);
-	(void)err;
+	atomic_store(&w->is_lost, err && err != -EROFS);
 	return 0;
 }
 

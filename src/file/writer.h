@@ -48,8 +48,12 @@ struct b2f_writer {
 	/* Signals that a record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The following fields are under file.lock. */
-	/* NULL if another program made the frame unwritable. */
+	/*
+	 * NULL if another program made the frame unwritable, or, with @is_lost,
+	 * if a new one could not be opened for a while.
+	 */
 	struct b2f_txn *txn;
+	atomic_bool is_lost;
 	/* All records; a uthash. */
 	struct b2f_record *records;
 	size_t nbusy;
@@ -129,7 +133,7 @@ B2F_MUST_CHECK
 int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w);
 
 /*
- * The same for the writer of @file, unless it has a transaction.  The
+ * The same for the writer of @file if it has lost its transaction.  The
  * commit_lock is not held.
  */
 B2F_MUST_CHECK

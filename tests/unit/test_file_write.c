@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
@@ -557,5 +558,44 @@ Test(file_write, files_of_others_do_not_use_up_the_numbers)
 	write_at(&s, 0, 3500, 1);
 	commit(&s);
 	check(&s, 0, 4000);
+	tear_down(&s);
+}
+
+/* Takes the lock of writers as soon as it is free, for a moment. */
+static void *take_lock(void *arg)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int fd = open(arg, O_RDONLY | O_DIRECTORY);
+
+	cr_expect_eq(flock(fd, LOCK_EX), 0);
+	nanosleep(&pause, NULL);
+	close(fd);
+	return NULL;
+}
+
+/*
+ * The file goes on with the index of another program; in between another mount
+ * has had the lock.
+ */
+Test(file_write, a_writer_that_lost_its_lock_for_a_moment_goes_on)
+{
+	const struct timespec pause = {.tv_nsec = 30000000};
+	struct frame_dir in = {.path = ""};
+	struct scratch s;
+	pthread_t thread;
+	bool changed = false;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	snprintf(in.path, sizeof(in.path), "%.50s/x.b2frame", s.dir.path);
+	pthread_create(&thread, NULL, take_lock, s.frame);
+	nanosleep(&pause, NULL);
+	frame_dir_index(&in, 0, 0, 1000);
+	nanosleep(&pause, NULL);
+	cr_assert_eq(b2f_file_refresh(s.file, 0, &changed), 0);
+	cr_assert(changed);
+	pthread_join(thread, NULL);
+	write_at(&s, 0, 1500, 1);
+	commit(&s);
+	check(&s, 0, 2000);
 	tear_down(&s);
 }
