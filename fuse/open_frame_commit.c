@@ -266,8 +266,8 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 		return;
 	err = end_write(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
-	/* The ticker commits the changes, and tries again. */
-	frame->keeps_lock = err == -EBUSY;
+	/* The ticker commits the changes, or waits for others; it tries again. */
+	frame->keeps_lock = err == -EBUSY || err == -EAGAIN;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_file_end_revert(fs, &frame->open);
 }

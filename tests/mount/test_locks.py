@@ -205,6 +205,33 @@ def test_a_reader_keeps_no_lock():
     bloscctl("verify", "-q", "-r", "src")
 
 
+def is_free(name):
+    """Can another mount write to the frame?"""
+    fd = os.open(f"src/{name}.b2frame", os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def test_a_writer_that_leaves_beside_a_lock_keeps_none():
+    """A reader keeps the frame open; the lock cannot be had when it leaves."""
+    with mounted("locking", "small=0"):
+        make("a")
+        with open("mnt/a", "rb") as reader:
+            assert reader.read(10) == FIRST[:10]
+            fd = os.open("mnt/a", os.O_RDWR)
+            lock = os.open("src/a.b2frame/.b2lock", os.O_RDWR)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.close(fd)
+            time.sleep(1)
+            os.close(lock)
+            wait_until(lambda: is_free("a"), "the end of the writer")
+
+
 def write_other(name, i):
     fd = os.open(f"other/{name}", os.O_RDWR)
     try:
