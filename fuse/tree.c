@@ -24,11 +24,11 @@ static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
 	return (size_t)(h >> 32) & (tree->nbuckets - 1);
 }
 
-/* Does @n still lead to its file, or (@deleted) was the file deleted? */
+/* Does @n still lead to its file, or (@deleted) did the mount delete that? */
 static bool leads(const struct fs_backed *n, bool deleted)
 {
-	/* The file of a renewed node has another node. */
-	return deleted ? n->retired && !n->state.renewed : !n->retired;
+	/* If another program did, another file may have the number by now. */
+	return deleted ? n->state.deleted || n->state.unlinked : !n->retired;
 }
 
 /* Finds a node and takes a reference.  Locked. */

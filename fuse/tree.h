@@ -214,8 +214,8 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 
 /*
  * Returns the node of @key as in fs_tree_get(), with a reference, or NULL if
- * the kernel does not know it.  @deleted: the node of a deleted file, which may
- * be open.
+ * the kernel does not know it.  @deleted: the node of a frame that this mount
+ * has deleted, which may be open.
  */
 struct fs_backed *fs_tree_find(struct fs_tree *tree,
 			       const struct fs_backed *key, bool deleted);

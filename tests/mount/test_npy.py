@@ -474,6 +474,21 @@ def test_the_view_of_an_array_that_is_deleted():
         assert np.array_equal(np.load(f), a)
 
 
+def test_the_view_of_an_array_that_another_program_makes_anew():
+    """The new array may get the inode number of the old one."""
+    SRC.mkdir()
+    for contiguous in True, False:
+        with Scratch():
+            for n in range(3):
+                a = np.arange(n, n + 1000)
+                blosc2.asarray(a, urlpath="src/a.b2nd", mode="w",
+                               contiguous=contiguous)
+                assert np.array_equal(np.load(MNT / "a.npy"), a), (contiguous, n)
+                # The kernel keeps the inode of this version.
+                os.stat(MNT / "a")
+        blosc2.remove_urlpath("src/a.b2nd")
+
+
 def test_views_are_listed_if_asked_for():
     SRC.mkdir()
     a = stock_array(SRC / "a.b2nd")
