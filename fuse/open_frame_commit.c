@@ -266,8 +266,11 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 		return;
 	err = end_write(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
-	/* The ticker commits the changes, or waits for others; it tries again. */
-	frame->keeps_lock = err == -EBUSY || err == -EAGAIN;
+	/*
+	 * The ticker commits what is left, and tries again: another program may
+	 * have held .b2lock for a moment.
+	 */
+	frame->keeps_lock = err != 0;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_file_end_revert(fs, &frame->open);
 }
