@@ -45,6 +45,13 @@ bool fs_dir_is_local(int fd)
 	}
 }
 
+bool fs_dir_changes_births(int fd)
+{
+	struct statfs st;
+
+	return fstatfs(fd, &st) == 0 && (uint32_t)st.f_type == OVERLAY;
+}
+
 static int open_dir(int path_fd)
 {
 	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -35,6 +35,13 @@ bool fs_dir_has(int dirfd, const char *name, const struct stat *st);
 bool fs_dir_is_local(int fd);
 
 /*
+ * May the creation times of files on the filesystem of @fd change?  With
+ * overlayfs the first change of a file of a lower layer makes a copy, which has
+ * the inode number of the file, but a creation time of its own.
+ */
+bool fs_dir_changes_births(int fd);
+
+/*
  * Makes the directory @path_fd, its names and all its files durable; or the one
  * file @path_fd.  Returns 0 or an errno.
  */

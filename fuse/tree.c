@@ -158,6 +158,7 @@ static int make_root(struct fs_tree *tree, const struct fs_source *source,
 	tree->root = top;
 	tree->base_dev = top->dev;
 	tree->base_is_local = fs_dir_is_local(source->fd);
+	tree->base_changes_births = fs_dir_changes_births(source->fd);
 	if (source->is_frame && is_file) {
 		tree->root = new_node(tree, FS_KIND_FRAME, source->name);
 		if (!tree->root) {

@@ -162,6 +162,8 @@ struct fs_tree {
 	 * the kernel caches are true.
 	 */
 	bool base_is_local;
+	/* Creation times on it do not tell files apart (dir.h). */
+	bool base_changes_births;
 	/* Sizes of frames; see probe.h. */
 	struct fs_sizes_table sizes;
 

@@ -141,6 +141,8 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 	}
 	if (err || !tree->base_is_local || st->st_dev != tree->base_dev)
 		err = look(got, 0, st, born_ns);
+	if (!err && tree->base_changes_births && st->st_dev == tree->base_dev)
+		*born_ns = 0;
 	if (err)
 		close(got);
 	else

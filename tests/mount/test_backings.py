@@ -3,9 +3,12 @@
 """Filesystems of SOURCE that keep less than ext4."""
 import contextlib
 import os
+import subprocess
+import time
 
 import power_disk
 from mounting import Mount, data, main, wait_until
+from scratch import SPARSE
 
 
 @contextlib.contextmanager
@@ -45,6 +48,39 @@ def test_frames_are_written_and_nothing_else_stays():
             for name, n in (("2", 1), ("3", 3)):
                 with open(f"mnt/{name}", "rb") as f:
                     assert f.read() == pieces[n]
+
+
+@contextlib.contextmanager
+def overlay(low):
+    """A filesystem over the directory @low in ./src."""
+    for name in "up", "work", "src":
+        os.mkdir(name)
+    subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
+                    f"lowerdir={low},upperdir=up,workdir=work"], check=True)
+    try:
+        yield
+    finally:
+        power_disk.unmount("src")
+
+
+def test_a_file_of_a_lower_layer_stays_one_file_when_it_is_written_to():
+    """The copy in the upper layer has another creation time."""
+    os.mkdir("low")
+    forms = {"small": "small=64k", "sparse": SPARSE}
+    for name, form in forms.items():
+        with Mount("low", "mnt", "-o", form), open(f"mnt/{name}", "wb") as f:
+            f.write(b"old")
+    # The copy is made later.
+    time.sleep(.1)
+    with overlay("low"), Mount("src", "mnt", "-o", "entry_timeout=0"):
+        for name in forms:
+            with open(f"mnt/{name}", "r+b", buffering=0) as f:
+                f.write(b"new")
+                os.fsync(f.fileno())
+                f.write(b"not stored yet")
+                assert os.stat(f"mnt/{name}").st_size == 17, name
+                with open(f"mnt/{name}", "r+b") as other:
+                    assert other.read() == b"newnot stored yet"
 
 
 def test_disk_that_keeps_all_is_not_warned_of():
