@@ -77,8 +77,19 @@ static bool is_durable(const struct fs_durable *d)
 	return b2f_durability_get(&d->contents) == B2F_DISK_DURABLE;
 }
 
-/* All functions up to those of the header are called locked. */
-static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
+/*
+ * All functions up to those of the header are called locked.
+ *
+ * Has another file the inode number of @node, whose file is gone?  Another
+ * program has deleted that.
+ */
+static bool is_gone(const struct fs_backed *node)
+{
+	return node->retired && !node->state.renewed;
+}
+
+/* Finds a record, perhaps of a file that is gone. */
+static struct fs_durable *find_any(struct fs *fs, dev_t dev, ino_t ino)
 {
 	struct fs_durable_key key;
 	struct fs_durable *d;
@@ -90,23 +101,11 @@ static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 	return d;
 }
 
-/* Gets the record of @node, perhaps a new one; NULL: no memory. */
-static struct fs_durable *get(struct fs *fs, struct fs_backed *node, dev_t dev,
-			      ino_t ino)
+static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 {
-	struct fs_durable *d = find(fs, dev, ino);
+	struct fs_durable *d = find_any(fs, dev, ino);
 
-	if (d)
-		return d;
-	d = calloc(1, sizeof(*d));
-	if (!d)
-		return NULL;
-	d->key.dev = dev;
-	d->key.ino = ino;
-	fs_node_ref(&node->head);
-	d->node = node;
-	HASH_ADD(hh, fs->durables.all, key, sizeof(d->key), d);
-	return d;
+	return d && d->nusers == 0 && is_gone(d->node) ? NULL : d;
 }
 
 struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d)
@@ -119,6 +118,32 @@ struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d)
 	if (d->nusers == 0)
 		free(d);
 	return node;
+}
+
+/*
+ * Gets the record of @node, perhaps a new one; NULL: no memory.  *@dropped: the
+ * node of a file that is gone, as of fs_durable_drop(), or NULL.
+ */
+static struct fs_durable *get(struct fs *fs, struct fs_backed *node, dev_t dev,
+			      ino_t ino, struct fs_backed **dropped)
+{
+	struct fs_durable *d = find(fs, dev, ino), *old;
+
+	*dropped = NULL;
+	if (d)
+		return d;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	old = find_any(fs, dev, ino);
+	if (old)
+		*dropped = fs_durable_drop(fs, old);
+	d->key.dev = dev;
+	d->key.ino = ino;
+	fs_node_ref(&node->head);
+	d->node = node;
+	HASH_ADD(hh, fs->durables.all, key, sizeof(d->key), d);
+	return d;
 }
 
 bool fs_durable_is_done(const struct fs_durable *d)
@@ -143,16 +168,17 @@ static void unlock(struct fs *fs, struct fs_backed *dropped)
 int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
+	struct fs_backed *dropped;
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
-	d = get(fs, node, node->dev, node->ino);
+	d = get(fs, node, node->dev, node->ino, &dropped);
 	if (d) {
 		(void)b2f_durability_move(&d->contents, B2F_DISK_DURABLE,
 					  B2F_DISK_NEW);
 		d->left_at = d->name_at = ++all->clock;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
+	unlock(fs, dropped);
 	if (d)
 		sync_later(fs, dirfd, node->dev);
 	return d ? 0 : -ENOMEM;
@@ -161,14 +187,15 @@ int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
 void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
+	struct fs_backed *dropped;
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
 	/* Without memory the name is as durable as after any rename. */
-	d = get(fs, node, node->dev, node->ino);
+	d = get(fs, node, node->dev, node->ino, &dropped);
 	if (d)
 		d->name_at = ++all->clock;
-	pthread_mutex_unlock(&fs->state_lock);
+	unlock(fs, dropped);
 	if (d)
 		sync_later(fs, dirfd, node->dev);
 }
@@ -176,17 +203,21 @@ void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
 void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame, int dirfd)
 {
 	struct fs_durables *all = &fs->durables;
-	struct fs_durable *d;
+	struct fs_backed *dropped = NULL;
+	struct fs_durable *d, *old;
 
 	pthread_mutex_lock(&fs->state_lock);
 	d = frame->durable;
 	if (d && d->node) {
+		old = find_any(fs, d->key.dev, frame->ino);
+		if (old)
+			dropped = fs_durable_drop(fs, old);
 		HASH_DEL(all->all, d);
 		d->key.ino = frame->ino;
 		HASH_ADD(hh, all->all, key, sizeof(d->key), d);
 		d->left_at = d->name_at = ++all->clock;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
+	unlock(fs, dropped);
 	sync_later(fs, dirfd, frame->dev);
 }
 
@@ -195,24 +226,28 @@ void fs_durable_forget(struct fs *fs, struct fs_backed *node)
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
-	d = find(fs, node->dev, node->ino);
+	d = find_any(fs, node->dev, node->ino);
+	/* The number may be another file's. */
+	if (d && is_gone(node) && d->node != node)
+		d = NULL;
 	unlock(fs, d ? fs_durable_drop(fs, d) : NULL);
 }
 
 struct b2f_durability *fs_durable_open(struct fs *fs,
 				       struct fs_open_frame *frame)
 {
+	struct fs_backed *dropped = NULL;
 	struct fs_durable *d;
 
 	pthread_mutex_lock(&fs->state_lock);
 	if (!frame->durable) {
-		frame->durable =
-			get(fs, frame->pin.node, frame->dev, frame->ino);
+		frame->durable = get(fs, frame->pin.node, frame->dev,
+				     frame->ino, &dropped);
 		if (frame->durable)
 			frame->durable->nusers++;
 	}
 	d = frame->durable;
-	pthread_mutex_unlock(&fs->state_lock);
+	unlock(fs, dropped);
 	return d ? &d->contents : NULL;
 }
 

@@ -18,7 +18,8 @@
  *                     fails, FAILED, and written again at once
  *   fsync, rename     of a frame without a transaction: durable, after one
  *   over another      fsync per file
- *   deleted           forgotten
+ *   deleted           forgotten; if another program deletes it, as soon as
+ *                     another file has its inode number
  *
  * Programs that write NEW.tmp and rename it over NEW expect that a loss of
  * power leaves the old file or the new one, as on ext4.  So a frame is synced

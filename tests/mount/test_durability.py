@@ -307,6 +307,25 @@ def test_a_blank_index_is_an_empty_file():
         "resized": lambda p: os.truncate(p, 0),
     }
     with mounted(SPARSE):
+def test_a_file_with_the_number_of_a_deleted_one_is_written_anew_too():
+    """Another program deletes the first one, of which the mount does not hear."""
+    with Traced(f"small={CHUNK}", "commit=4",
+                inject=["syncfs:error=EIO:when=1"]) as t:
+        for _ in range(100):
+            write("mnt/gone")
+            number = os.stat("src/gone.b2frame").st_ino
+            os.unlink("src/gone.b2frame")
+            write("mnt/new", b"new")
+            if os.stat("src/new.b2frame").st_ino == number:
+                break
+            os.unlink("mnt/new")
+        before = pathlib.Path("src/new.b2frame").read_bytes()
+        t.mount.wait_for_log("reading and writing again")
+        wait_until(lambda: pathlib.Path("src/new.b2frame").read_bytes() != before,
+                   "written anew")
+    assert stock("src/new.b2frame") == b"new"
+
+
         for name in (*uses, "read", "unlinked"):
             pathlib.Path(f"mnt/{name}").touch()
     for n, name in enumerate((*uses, "read", "unlinked")):
