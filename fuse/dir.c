@@ -59,11 +59,27 @@ static int open_dir(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+/* readdir(3) tells an error from the end by errno alone. */
+static int each(DIR *dir, int fd, fs_dir_fn *fn, void *arg)
+{
+	const struct dirent *d;
+	int result = 0;
+
+	while (!result) {
+		errno = 0;
+		d = readdir(dir);
+		if (!d)
+			return -errno;
+		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+			result = fn(arg, fd, d);
+	}
+	return result;
+}
+
 int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
 {
 	int fd = open_dir(path_fd), result = 0;
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *d;
 
 	if (!dir) {
 		result = fd < 0 ? fd : -errno;
@@ -71,9 +87,7 @@ int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
 			close(fd);
 		return result;
 	}
-	while (!result && (d = readdir(dir)))
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
-			result = fn(arg, fd, d);
+	result = each(dir, fd, fn, arg);
 	closedir(dir);
 	return result;
 }

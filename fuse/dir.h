@@ -20,7 +20,7 @@ typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
 
 /*
  * Calls @fn with @arg for each entry except "." and "..".  Returns the last
- * result of @fn, or an errno if the directory cannot be opened.
+ * result of @fn, or an errno if the directory cannot be opened or read.
  */
 B2F_MUST_CHECK
 int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);

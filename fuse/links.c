@@ -140,11 +140,13 @@ static bool is_known(const struct fs_named_homes *homes, const struct stat *st)
 /*
  * Does any entry of the directory lead to @home?  The directory is read once
  * for all homes, because any user can make thousands of homes without a name.
+ * True if it cannot be read: a home with names would be shown.
  */
 static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 {
 	struct fs_named_homes *homes = &fs->named_homes;
 	struct stat st;
+	int err = 0;
 	bool is;
 
 	if (fstat(dirfd, &st))
@@ -156,9 +158,12 @@ static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 		homes->since_s = time(NULL);
 		/* A change within the same second may have the same stamp. */
 		homes->is_sure = homes->since_s > st.st_ctim.tv_sec + 1;
-		(void)!fs_dir_each(dirfd, note_target, &homes->names);
+		err = fs_dir_each(dirfd, note_target, &homes->names);
+		/* The next look reads it again. */
+		if (err)
+			homes->stamp = (struct b2f_frame_stamp){0};
 	}
-	is = fs_name_set_has(&homes->names, fs_name_hash(home));
+	is = err || fs_name_set_has(&homes->names, fs_name_hash(home));
 	pthread_mutex_unlock(&fs->named_homes.lock);
 	return is;
 }

@@ -95,6 +95,19 @@ def test_without_inotify_they_are():
         assert sorted(os.listdir("mnt")) == ["a", "b"]
 
 
+def test_names_that_the_disk_does_not_give_are_not_missing():
+    os.mkdir("src")
+    for i in range(1500):
+        pathlib.Path(f"src/name-{i:030}").touch()
+    for when in range(1, 9):
+        # At some time the first part of the names is read, but not the second.
+        with Traced("src", "mnt", "-s", *NO_TIMEOUTS, calls="getdents64",
+                    inject=[f"getdents64:error=EIO:when={when}"]):
+            use("mnt")
+            for i in range(0, 1500, 50):
+                assert os.path.exists(f"mnt/name-{i:030}"), (when, i)
+
+
 def test_each_change_beside_the_mount_is_seen_at_once():
     os.makedirs("src/d")
     frame("kept.b2frame")
