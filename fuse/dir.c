@@ -129,10 +129,11 @@ static int sync_entry(int dirfd, const char *name)
 	/* The owner may have made the index unreadable for this user. */
 	if (fd < 0 && errno == EACCES)
 		return sync_all(dirfd);
-	/* This mount has not written to another file that it cannot open. */
-	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE ? -errno : 0;
-	return sync_and_close(fd, sync_fd);
+	/* This mount has not written to what has gone, or is no file. */
+	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENXIO ||
+		       errno == ENODEV))
+		return 0;
+	return sync_and_close(fd < 0 ? -errno : fd, sync_fd);
 }
 
 /* Opens the file of the O_PATH descriptor @path_fd. */

@@ -168,6 +168,31 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
         assert t.during(lambda: fsync("mnt/c"), "fsync") >= 6
 
 
+def opens_and_syncs_of_fsync(when):
+    """The range of numbers of its openat(2), and the calls of fsync(2), or None if it
+    fails; the openat with the number @when fails."""
+    t = Traced(SPARSE, "commit=600", inject=[f"openat:error=ENOMEM:when={when}"])
+    # In one thread each run opens the same files.
+    t.mount.args.append("-s")
+    with t:
+        write("mnt/a")
+        with open("mnt/a", "rb") as f:
+            # The kernel sends the close after close(2).
+            time.sleep(.2)
+            first, syncs = t.count("openat"), t.count("fsync")
+            failed = error_of(os.fsync, f.fileno())
+            syncs = None if failed else t.count("fsync") - syncs
+            opens = range(first + 1, t.count("openat") + 1)
+        os.unlink("mnt/a")
+    return opens, syncs
+
+
+def test_fsync_tells_of_files_that_cannot_be_opened():
+    opens, all_syncs = opens_and_syncs_of_fsync(60000)
+    for when in opens:
+        assert opens_and_syncs_of_fsync(when)[1] in (None, all_syncs), when
+
+
 def test_an_empty_file_and_a_new_name_are_made_durable_too():
     with Traced(SPARSE, "commit=600") as t:
         for name in "mnt/a", "mnt/b", "mnt/c":
@@ -282,6 +307,25 @@ def test_what_a_sync_failed_for_is_written_anew():
         os.unlink("log")
 
 
+def test_a_file_with_the_number_of_a_deleted_one_is_written_anew_too():
+    """Another program deletes the first one, of which the mount does not hear."""
+    with Traced(f"small={CHUNK}", "commit=4",
+                inject=["syncfs:error=EIO:when=1"]) as t:
+        for _ in range(100):
+            write("mnt/gone")
+            number = os.stat("src/gone.b2frame").st_ino
+            os.unlink("src/gone.b2frame")
+            write("mnt/new", b"new")
+            if os.stat("src/new.b2frame").st_ino == number:
+                break
+            os.unlink("mnt/new")
+        before = pathlib.Path("src/new.b2frame").read_bytes()
+        t.mount.wait_for_log("reading and writing again")
+        wait_until(lambda: pathlib.Path("src/new.b2frame").read_bytes() != before,
+                   "written anew")
+    assert stock("src/new.b2frame") == b"new"
+
+
 def test_what_cannot_be_made_durable_is_told_of():
     with mounted():
         write("mnt/old", b"old")
@@ -307,25 +351,6 @@ def test_a_blank_index_is_an_empty_file():
         "resized": lambda p: os.truncate(p, 0),
     }
     with mounted(SPARSE):
-def test_a_file_with_the_number_of_a_deleted_one_is_written_anew_too():
-    """Another program deletes the first one, of which the mount does not hear."""
-    with Traced(f"small={CHUNK}", "commit=4",
-                inject=["syncfs:error=EIO:when=1"]) as t:
-        for _ in range(100):
-            write("mnt/gone")
-            number = os.stat("src/gone.b2frame").st_ino
-            os.unlink("src/gone.b2frame")
-            write("mnt/new", b"new")
-            if os.stat("src/new.b2frame").st_ino == number:
-                break
-            os.unlink("mnt/new")
-        before = pathlib.Path("src/new.b2frame").read_bytes()
-        t.mount.wait_for_log("reading and writing again")
-        wait_until(lambda: pathlib.Path("src/new.b2frame").read_bytes() != before,
-                   "written anew")
-    assert stock("src/new.b2frame") == b"new"
-
-
         for name in (*uses, "read", "unlinked"):
             pathlib.Path(f"mnt/{name}").touch()
     for n, name in enumerate((*uses, "read", "unlinked")):
