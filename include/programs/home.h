@@ -99,20 +99,30 @@ int b2f_home_accepts(int dirfd, const char *name, const char *home);
 B2F_MUST_CHECK
 int b2f_home_leads_to(int dirfd, const char *name, const char *home);
 
+/*
+ * The same, but also for a link that does not count: another user's mount may
+ * have made it.
+ */
+B2F_MUST_CHECK
+int b2f_home_points_to(int dirfd, const char *name, const char *home);
+
 /* Is @name in @dirfd a name of the frame at @home, beside it? */
 bool b2f_home_is_name(int dirfd, const char *name, const char *home);
 
 /*
  * Has the frame at @home in @dirfd a name besides @but (NULL: any name)?  Looks
- * at the slots, and if they name none, at all links in the directory.
+ * at the slots, and if they name none, at all links in the directory.  Returns
+ * 1, 0, or an errno if that cannot be told: then the frame must not be removed.
  */
-bool b2f_home_has_name(int dirfd, const char *home, const char *but);
+B2F_MUST_CHECK
+int b2f_home_has_name(int dirfd, const char *home, const char *but);
 
 /*
  * Has another file replaced the file that lies at @aside in @dirfd, which then
- * only waits to be deleted?
+ * only waits to be deleted?  Returns 1, 0, or an errno if that cannot be told.
  */
-bool b2f_home_is_replaced(int dirfd, const char *aside);
+B2F_MUST_CHECK
+int b2f_home_is_replaced(int dirfd, const char *aside);
 
 /*
  * Copies slot @i of the frame @fd, or "" if it cannot be read; false if it is

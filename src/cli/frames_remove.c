@@ -174,11 +174,14 @@ static int remove_name(const struct cli_at *at, const char *name)
 static int remove_linked(const struct cli_at *at, const char *name,
 			 const struct b2f_frame *frame)
 {
-	int err;
+	int err, others;
 
 	if (!b2f_home_is_name(at->dir, name, at->name))
 		return refuse(at->path, -EBUSY, "it was changed meanwhile");
-	if (b2f_home_has_name(at->dir, at->name, name))
+	others = b2f_home_has_name(at->dir, at->name, name);
+	if (others < 0)
+		return refuse(at->path, others, b2f_strerror(others));
+	if (others)
 		return remove_name(at, name);
 	/* Without other names a mount shows the name of the home. */
 	err = check_directory(at->dir, at->name);
@@ -193,8 +196,11 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 {
 	char home[B2F_NAME_SIZE];
 	struct cli_at there = *at;
+	int names = b2f_home_is(name) ? b2f_home_has_name(dir, name, NULL) : 0;
 
-	if (b2f_home_is(name) && b2f_home_has_name(dir, name, NULL))
+	if (names < 0)
+		return refuse(at->path, names, b2f_strerror(names));
+	if (names)
 		return refuse(at->path, -EBUSY,
 			      "its names would lead nowhere: remove one of "
 			      "them instead");

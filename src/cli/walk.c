@@ -107,7 +107,10 @@ static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 	return argz_add(&l->homes, &l->homes_len, home) == 0;
 }
 
-/* A home is hidden if the frame has other names, which are visited. */
+/*
+ * A home is hidden if the frame has other names, which are visited; also if the
+ * disk does not tell.
+ */
 static bool is_hidden(const struct listing *l,
 		      const struct cli_walk_entry *entry, const struct stat *st)
 {

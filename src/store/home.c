@@ -221,7 +221,7 @@ int b2f_home_accepts(int dirfd, const char *name, const char *home)
 	       link.st_uid == 0 || is_in_slot(dirfd, name, home);
 }
 
-int b2f_home_leads_to(int dirfd, const char *name, const char *home)
+int b2f_home_points_to(int dirfd, const char *name, const char *home)
 {
 	char target[B2F_NAME_SIZE];
 
@@ -233,14 +233,19 @@ int b2f_home_leads_to(int dirfd, const char *name, const char *home)
 		return -EIO;
 	case B2F_HOME_NAME:
 	case B2F_HOME_UNTIL:
-		return strcmp(target, home) == 0
-			       ? b2f_home_accepts(dirfd, name, home)
-			       : 0;
+		return strcmp(target, home) == 0;
 	case B2F_HOME_NO_LINK:
 	case B2F_HOME_DOOMED:
 		break;
 	}
 	return 0;
+}
+
+int b2f_home_leads_to(int dirfd, const char *name, const char *home)
+{
+	int points = b2f_home_points_to(dirfd, name, home);
+
+	return points > 0 ? b2f_home_accepts(dirfd, name, home) : points;
 }
 
 bool b2f_home_is_name(int dirfd, const char *name, const char *home)
@@ -249,70 +254,87 @@ bool b2f_home_is_name(int dirfd, const char *name, const char *home)
 	       b2f_home_leads_to(dirfd, name, home) > 0;
 }
 
-static bool is_other_name(int dirfd, const char *name, const char *home,
-			  const char *but)
+static int is_other_name(int dirfd, const char *name, const char *home,
+			 const char *but)
 {
-	return (!but || strcmp(name, but) != 0) &&
-	       b2f_home_is_name(dirfd, name, home);
+	if (strcmp(name, home) == 0 || (but && strcmp(name, but) == 0))
+		return 0;
+	return b2f_home_leads_to(dirfd, name, home);
 }
 
-static bool slots_have_name(int dirfd, const char *home, const char *but)
+static int slots_have_name(int dirfd, const char *home, const char *but)
 {
 	int fd = openat(dirfd, home,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char name[B2F_NAME_SIZE];
-	bool has = false;
+	int has = 0;
 
+	if (fd < 0)
+		return has_failed() ? -errno : 0;
 	for (unsigned int i = 0; !has && b2f_home_slot(fd, i, name); i++)
 		has = is_other_name(dirfd, name, home, but);
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return has;
 }
 
-static DIR *open_listing(int dirfd)
+/* Looks at one entry.  Returns 0 to go on. */
+typedef int entry_fn(int dirfd, const struct dirent *d, const char *home,
+		     const char *but);
+
+/* Returns the first result of @fn that is not 0, 0, or an errno. */
+static int each_entry(int dirfd, entry_fn *fn, const char *home,
+		      const char *but)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+	int ret = dir ? 0 : -errno;
 
 	if (!dir && fd >= 0)
 		close(fd);
-	return dir;
-}
-
-static bool directory_has_name(int dirfd, const char *home, const char *but)
-{
-	DIR *dir = open_listing(dirfd);
-	const struct dirent *d;
-	bool has = false;
-
-	while (dir && !has && (d = readdir(dir)))
-		has = (d->d_type == DT_LNK || d->d_type == DT_UNKNOWN) &&
-		      is_other_name(dirfd, d->d_name, home, but);
+	while (dir && !ret) {
+		errno = 0;
+		d = readdir(dir);
+		ret = d ? fn(dirfd, d, home, but) : -errno;
+		if (!d)
+			break;
+	}
 	if (dir)
 		closedir(dir);
-	return has;
+	return ret;
 }
 
-bool b2f_home_has_name(int dirfd, const char *home, const char *but)
+static int is_other_link(int dirfd, const struct dirent *d, const char *home,
+			 const char *but)
 {
-	return slots_have_name(dirfd, home, but) ||
-	       directory_has_name(dirfd, home, but);
+	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN
+		       ? is_other_name(dirfd, d->d_name, home, but)
+		       : 0;
 }
 
-bool b2f_home_is_replaced(int dirfd, const char *aside)
+int b2f_home_has_name(int dirfd, const char *home, const char *but)
 {
-	DIR *dir = open_listing(dirfd);
-	const struct dirent *d;
-	bool is = false;
+	int has = slots_have_name(dirfd, home, but);
 
-	while (dir && !is && (d = readdir(dir)))
-		is = b2f_home_is_aside_of(aside, d->d_name) &&
-		     strcmp(d->d_name, aside) != 0 &&
-		     b2f_home_leads_to(dirfd, d->d_name, aside) == 0;
-	if (dir)
-		closedir(dir);
-	return is;
+	return has ? has : each_entry(dirfd, is_other_link, home, but);
+}
+
+static int takes_place(int dirfd, const struct dirent *d, const char *aside,
+		       const char *but)
+{
+	int points;
+
+	(void)but;
+	if (!b2f_home_is_aside_of(aside, d->d_name) ||
+	    strcmp(d->d_name, aside) == 0)
+		return 0;
+	points = b2f_home_points_to(dirfd, d->d_name, aside);
+	return points < 0 ? points : !points;
+}
+
+int b2f_home_is_replaced(int dirfd, const char *aside)
+{
+	return each_entry(dirfd, takes_place, aside, NULL);
 }
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])

@@ -532,6 +532,25 @@ def test_a_failed_look_costs_no_name():
                 check({"text": ["a", "b"]})
 
 
+def test_bloscctl_removes_no_frame_whose_names_the_disk_does_not_give():
+    with Scratch(FRESH, SPARSE):
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+    for call in "readlinkat", "newfstatat", "openat", "getdents64":
+        for when in range(1, 31):
+            # Another program made the name, without a slot.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"src/{homes()[0]}/.link.1")
+            subprocess.run(["strace", "-f", "-qq", "-o", "trace", "-e",
+                            f"trace={call}", "-e",
+                            f"inject={call}:error=EIO:when={when}+",
+                            BUILD / "bloscctl", "rm", "src/a.b2frame"],
+                           stderr=subprocess.DEVNULL)
+            assert stock("src/b.b2frame") == "text", (call, when)
+            if not os.path.lexists("src/a.b2frame"):
+                os.symlink(homes()[0], "src/a.b2frame")
+
+
 def test_slots_that_cannot_be_mended():
     """Symbolic links cannot be made, as in another user's directory or beyond a
     quota."""
