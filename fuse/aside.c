@@ -134,9 +134,12 @@ static int judge(void *arg, int dirfd, const struct dirent *d)
 		return is;
 	if (is > 0)
 		snprintf(v->name, sizeof(v->name), "%s", d->d_name);
-	else if (b2f_home_is_aside_of(v->aside, d->d_name))
-		v->is_replaced = true;
-	return 0;
+	if (is > 0 || !b2f_home_is_aside_of(v->aside, d->d_name))
+		return 0;
+	/* A mount of another user may have made a link that does not count. */
+	is = b2f_home_points_to(dirfd, d->d_name, v->aside);
+	v->is_replaced |= is == 0;
+	return is < 0 ? is : 0;
 }
 
 bool fs_aside_hides(int dirfd, const char *aside)

@@ -416,6 +416,33 @@ def test_a_kill_at_each_step():
     print(f"{n} kills")
 
 
+def aside_of(name):
+    """A name for @name while it lies aside; the second number is a hash of it."""
+    number = 0xcbf29ce484222325
+    for byte in name.encode():
+        number = (number ^ byte) * 0x100000001b3 % 2 ** 64
+    return f".bloscfs-replaced-{1:016x}-{number:016x}.b2frame"
+
+
+def test_a_kill_of_another_users_mount():
+    """Its link does not count, but no other file has taken the place of NEW."""
+    os.mkdir("src")
+    for name in "new", "old":
+        make(f"src/{name}.b2frame", None)
+    aside = aside_of("new.b2frame")
+    for where, _, files in os.walk("src/new.b2frame"):
+        for path in where, *(f"{where}/{x}" for x in files):
+            os.chown(path, 1001, 1001)
+    before = sorted(os.listdir("src/new.b2frame"))
+    os.rename("src/new.b2frame", f"src/{aside}")
+    os.symlink(f"old.b2frame/../{aside}", "src/new.b2frame")
+    os.lchown("src/new.b2frame", 1002, 1002)
+    with Mount("src", "mnt"):
+        for _ in range(2):
+            os.listdir("mnt")
+    assert sorted(os.listdir(f"src/{aside}")) == before
+
+
 SIZES = {"small": 1000, "large": 300000}
 
 
