@@ -13,7 +13,7 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import PATIENCE, error_of, main
+from mounting import PATIENCE, error_of, failing, main
 from scratch import (Scratch, check_same, check_stock, chunk_file,
                      index_entries, litter)
 
@@ -169,6 +169,23 @@ def test_a_freed_number_that_another_program_takes():
         os.close(os.dup(fd))
         assert path.read_bytes() == theirs
         os.unlink(path)
+
+
+def test_a_writer_goes_on_though_another_mount_had_the_frame_for_a_moment():
+    with Scratch("small=0") as scratch:
+        with open("mnt/a", "wb") as f:
+            f.write(bytes(CHUNK))
+        with open("mnt/a", "r+b", buffering=0) as f:
+            other = blosc2.open(FRAME, mode="a")
+            other.vlmeta["by"] = "another program"
+            del other
+            # The mount takes in that change, but is not the first to lock the frame.
+            with failing(scratch.mount, "flock:error=EAGAIN"):
+                os.stat("mnt/a")
+                assert error_of(f.write, b"not") == errno.EBUSY
+            f.write(b"new")
+            os.fsync(f.fileno())
+        check_stock(FRAME, b"new" + bytes(CHUNK - 3))
 
 
 def test_both_with_locks():
