@@ -314,22 +314,25 @@ static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
 	const struct fs_place place = place_of(fs, listing);
 	struct fs_listed *view = &listing->view;
 	struct fs_found found, other;
+	char shown[sizeof(view->name)];
 	bool has;
 
 	if (fs->options.view.npy != FS_VIEW_LIST ||
 	    fs_probe_open(fs->tree, dirfd, name, &found.probe))
 		return;
 	has = fs_view_is_possible(fs, &found.probe) &&
-	      fs_view_name(entry->name, view->name);
+	      fs_view_name(entry->name, shown);
 	fs_probe_close(&found.probe);
 	if (!has)
 		return;
 	/* A file with this name is listed itself. */
 	if (listing->fd >= 0 &&
-	    fs_resolve_find(&place, view->name, &other) == 0) {
+	    fs_resolve_find(&place, shown, &other) == 0) {
 		fs_probe_close(&other.probe);
 		return;
 	}
+	/* Until here another reader of the listing may get the last view. */
+	memcpy(view->name, shown, sizeof(shown));
 	view->frame.probe.fd = -1;
 	view->ino = fs_view_ino(entry->ino);
 	view->type = DT_REG;

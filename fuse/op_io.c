@@ -35,6 +35,8 @@ void fs_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
  * it, then data of the frame.
  */
 struct found {
+	/* The length of that header; a save may exchange it meanwhile. */
+	size_t head_len;
 	size_t off;
 	size_t nhead;
 	struct b2f_view data;
@@ -44,19 +46,19 @@ struct found {
 static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
 		    struct found *out)
 {
-	size_t nhead = 0;
+	size_t head_len = handle->head_len, nhead = 0;
 	ssize_t n;
 
-	*out = (struct found){0};
+	*out = (struct found){.head_len = head_len};
 	n = fs_handle_check_view(handle);
 	if (n)
 		return n;
-	if (off < handle->head_len) {
-		nhead = handle->head_len - (size_t)off;
+	if (off < head_len) {
+		nhead = head_len - (size_t)off;
 		nhead = size < nhead ? size : nhead;
 	}
 	n = b2f_file_view(handle->file, handle->stream, size - nhead,
-			  off + nhead - handle->head_len, &out->data);
+			  off + nhead - head_len, &out->data);
 	if (n < 0) {
 		out->data = (struct b2f_view){0};
 		return n;
@@ -67,7 +69,7 @@ static ssize_t find(const struct fs_handle *handle, size_t size, uint64_t off,
 }
 
 /* Replies with a part of the header, then the data. */
-static int reply_both(fuse_req_t req, const struct fs_handle *handle,
+static int reply_both(fuse_req_t req, struct b2f_file *file,
 		      const struct found *found)
 {
 	const struct b2f_view *data = &found->data;
@@ -78,12 +80,12 @@ static int reply_both(fuse_req_t req, const struct fs_handle *handle,
 
 	/* Read the header again: the kernel caches it for later opens. */
 	if (!err)
-		err = b2f_file_npy_header(handle->file, &head, &len);
+		err = b2f_file_npy_header(file, &head, &len);
 	/*
 	 * If its length differs, the data have moved: the file has to be opened
 	 * again.
 	 */
-	if (!err && len != handle->head_len)
+	if (!err && len != found->head_len)
 		err = -ESTALE;
 	if (err)
 		goto out;
@@ -125,7 +127,7 @@ static int read_frame(fuse_req_t req, const struct fs_handle *handle,
 	if (!err) {
 		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
 		if (found.nhead)
-			err = reply_both(req, handle, &found);
+			err = reply_both(req, handle->file, &found);
 		else
 			fuse_reply_iov(req, found.data.iov,
 				       (int)found.data.niov);
