@@ -60,7 +60,7 @@ def helper(name):
 def has_ended(pid):
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
     return "State:\tZ" in status
 
