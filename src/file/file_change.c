@@ -96,7 +96,7 @@ static ssize_t apply(struct b2f_file *file, struct change *c)
 
 static ssize_t try_change(struct b2f_file *file, struct change *c)
 {
-	struct b2f_writer *w;
+	struct b2f_writer *w = NULL;
 	ssize_t n = begin(file, &w);
 
 	if (n)
