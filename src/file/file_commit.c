@@ -282,14 +282,13 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 }
 
 /*
- * Compares with the frame of another program: -ESTALE if it changed a chunk
- * that has a record.
+ * Compares with the frame of another program: 0, -ESTALE if it changed a chunk
+ * that has a record, or an errno.
  */
 static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_txn_state state;
 	struct b2f_record *rec, *next;
-	bool may = true;
 	int err;
 
 	err = b2f_txn_state_like(w->txn, theirs, &state);
@@ -297,9 +296,9 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 		return err;
 	b2f_txn_settle(w->txn, &state);
 	HASH_ITER(hh, w->records, rec, next)
-	may = may && b2f_txn_untouched(w->txn, &state, rec->nchunk);
+	err = err ? err : b2f_txn_check_untouched(w->txn, &state, rec->nchunk);
 	b2f_txn_state_fini(&state);
-	return may ? 0 : -ESTALE;
+	return err;
 }
 
 /* Locked, and nothing is BUSY. */

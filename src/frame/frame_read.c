@@ -49,9 +49,10 @@ static int read_header(struct b2f_frame *f, const struct b2f_frame_source *src,
 				   (unsigned long long)src->available);
 	err = b2f_object_read(&src->object, src->offset, fixed, sizeof(fixed),
 			      why);
-	if (!err)
-		err = b2f_frame_header_parse(fixed, sizeof(fixed),
-					     src->available, &f->header, why);
+	if (err)
+		return err;
+	err = b2f_frame_header_parse(fixed, sizeof(fixed), src->available,
+				     &f->header, why);
 	if (err)
 		return sparse ? b2f_frame_judge_header(&src->object, err, why)
 			      : err;

@@ -145,7 +145,8 @@ struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
  * state, and applies the changes of the working state to it.  On success the
  * transaction has a reference to @theirs.
  *
- * Returns 0, or -ESTALE (both have changed the same) with @txn unchanged.
+ * Returns 0, -ESTALE (both have changed the same) or an errno; after an error
+ * @txn is unchanged.
  */
 B2F_MUST_CHECK
 int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs);
@@ -156,9 +157,13 @@ int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs);
  */
 void b2f_txn_settle(struct b2f_txn *txn, const struct b2f_txn_state *theirs);
 
-/* True if chunk @i is in @theirs, on disk now, as in the committed state. */
-bool b2f_txn_untouched(const struct b2f_txn *txn,
-			const struct b2f_txn_state *theirs, uint64_t i);
+/*
+ * Returns 0 if chunk @i is in @theirs, on disk now, as in the committed state;
+ * -ESTALE if not; or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_txn_check_untouched(const struct b2f_txn *txn,
+			    const struct b2f_txn_state *theirs, uint64_t i);
 
 /*
  * Goes on with the settings and metalayers of @frame, which was derived from

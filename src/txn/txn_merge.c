@@ -46,40 +46,48 @@ static bool same_layout(const struct b2f_txn *txn,
 	       same_form(txn->frame, theirs);
 }
 
-/* The tag at the end of the chunk file @raw, or 0. */
-static uint32_t read_tag(const struct b2f_txn *txn, uint64_t raw)
+/* Is @raw's tag at the end of its file?  0, -ESTALE (no) or an errno. */
+static int check_tag(const struct b2f_txn *txn, uint64_t raw)
 {
 	struct b2f_object object = {.fd = -1};
-	uint8_t end[B2F_SEAL_END_SIZE];
-	uint32_t tag = 0;
+	uint8_t end[B2F_SEAL_END_SIZE] = {0};
+	int err = b2f_object_open(txn->store, b2f_txn_id(raw), &object, NULL);
 
-	if (b2f_object_open(txn->store, b2f_txn_id(raw), &object, NULL))
-		return 0;
-	if (object.size >= sizeof(end) &&
-	    !b2f_object_read(&object, object.size - sizeof(end), end,
-			     sizeof(end), NULL))
-		tag = b2f_seal_end_tag(end);
+	if (!err && object.size >= sizeof(end))
+		err = b2f_object_read(&object, object.size - sizeof(end), end,
+				      sizeof(end), NULL);
 	b2f_object_close(&object);
-	return tag;
+	if (!err && b2f_seal_end_tag(end) != b2f_entry_tag(raw))
+		err = -ESTALE;
+	return err;
+}
+
+/* Is the chunk file @raw older than its index?  Returns as check_tag(). */
+static int check_time(const struct b2f_txn *txn, uint64_t raw)
+{
+	struct b2f_frame_stamp now;
+	int err = b2f_store_identify(txn->store, b2f_txn_id(raw), &now);
+
+	if (!err && now.mtime_ns > txn->stamp.ctime_ns)
+		err = -ESTALE;
+	return err;
 }
 
 /*
- * Has another program written to the chunk file @raw since our index was made?
- * Such a write removes the seal, and the tag in it.  For a file without a tag
- * the times decide: it was written before its index, often within the same tick
- * of the clock.
+ * -ESTALE if another program has written to the chunk file @raw since our index
+ * was made.  Such a write removes the seal, and the tag in it.  For a file
+ * without a tag the times decide: it was written before its index, often within
+ * the same tick of the clock.
  */
-static bool was_rewritten(const struct b2f_txn *txn, uint64_t raw)
+static int check_written(const struct b2f_txn *txn, uint64_t raw)
 {
-	struct b2f_frame_stamp now;
+	int err;
 
 	if (!b2f_txn_is_stored(raw) || txn->protocol->is_shared)
-		return false;
-	if (b2f_entry_tag(raw))
-		return read_tag(txn, raw) != b2f_entry_tag(raw);
-	if (b2f_store_identify(txn->store, b2f_txn_id(raw), &now))
-		return true;
-	return now.mtime_ns > txn->stamp.ctime_ns;
+		return 0;
+	err = b2f_entry_tag(raw) ? check_tag(txn, raw) : check_time(txn, raw);
+	/* It is gone, or was cut while it was read. */
+	return err == -ENOENT || err == B2F_ECORRUPT ? -ESTALE : err;
 }
 
 /* Compares lengths, too: the entry of a hole at the end has none. */
@@ -105,20 +113,20 @@ static bool same_version(uint64_t ours, uint64_t theirs)
 		b2f_entry_tag(ours) == b2f_entry_tag(theirs));
 }
 
-bool b2f_txn_untouched(const struct b2f_txn *txn,
-			const struct b2f_txn_state *theirs, uint64_t i)
+int b2f_txn_check_untouched(const struct b2f_txn *txn,
+			    const struct b2f_txn_state *theirs, uint64_t i)
 {
 	const struct b2f_txn_state *ours = &txn->committed;
 
 	/* Neither state has the chunk. */
-	if (i >= ours->n)
-		return i >= theirs->n;
-	if (i >= theirs->n)
-		return false;
-	return same_version(b2f_txn_raw(ours, i), b2f_txn_raw(theirs, i)) &&
-	       b2f_txn_chunk_nbytes(txn, ours, i) ==
-		       b2f_txn_chunk_nbytes(txn, theirs, i) &&
-	       !was_rewritten(txn, b2f_txn_raw(ours, i));
+	if (i >= ours->n && i >= theirs->n)
+		return 0;
+	if (i >= ours->n || i >= theirs->n ||
+	    !same_version(b2f_txn_raw(ours, i), b2f_txn_raw(theirs, i)) ||
+	    b2f_txn_chunk_nbytes(txn, ours, i) !=
+		    b2f_txn_chunk_nbytes(txn, theirs, i))
+		return -ESTALE;
+	return check_written(txn, b2f_txn_raw(ours, i));
 }
 
 /*
@@ -198,20 +206,21 @@ static bool is_there(const struct b2f_txn *txn,
 	       b2f_txn_chunk_id(b2f_txn_raw(w, i)) == b2f_txn_chunk_id(b2f_txn_raw(theirs, i));
 }
 
-static bool may_merge(const struct b2f_txn *txn,
-		      const struct b2f_txn_state *theirs)
+/* 0, -ESTALE (both have changed the same) or an errno. */
+static int check_merge(const struct b2f_txn *txn,
+		       const struct b2f_txn_state *theirs)
 {
 	const struct b2f_txn_state *c = &txn->committed, *w = &txn->working;
+	uint64_t n = b2f_max_u64(c->n, w->n);
+	int err = 0;
 
-	if (w->nbytes != c->nbytes && theirs->nbytes != c->nbytes)
-		return false;
-	if (!same_starts(c, theirs))
-		return false;
-	for (uint64_t i = 0; i < b2f_max_u64(c->n, w->n); i++)
-		if (changed_here(txn, i) && !is_there(txn, theirs, i) &&
-		    !b2f_txn_untouched(txn, theirs, i))
-			return false;
-	return true;
+	if ((w->nbytes != c->nbytes && theirs->nbytes != c->nbytes) ||
+	    !same_starts(c, theirs))
+		return -ESTALE;
+	for (uint64_t i = 0; i < n && !err; i++)
+		if (changed_here(txn, i) && !is_there(txn, theirs, i))
+			err = b2f_txn_check_untouched(txn, theirs, i);
+	return err;
 }
 
 /*
@@ -303,8 +312,8 @@ int b2f_txn_merge(struct b2f_txn *txn, struct b2f_frame *theirs)
 		b2f_txn_count(theirs, &state);
 	if (!err)
 		err = b2f_txn_used_ids(&state, &used);
-	if (!err && !may_merge(txn, &state))
-		err = -ESTALE;
+	if (!err)
+		err = check_merge(txn, &state);
 	if (!err)
 		err = b2f_txn_state_copy(&state, &working);
 	if (!err)

@@ -11,6 +11,7 @@
 
 #include "array/npy.h"
 #include "base/checked.h"
+#include "file/file_state.h"
 #include "programs/durability.h"
 #include "tests/support/fault_work.h"
 
@@ -692,4 +693,58 @@ Test(file_faults, the_next_writer_cleans_up)
 	cr_assert_eq(w.nfailed, 0);
 	end(&w);
 	fault_disk_free(after);
+}
+
+/* Another program changes a chunk of the frame that @w has open. */
+static void change_elsewhere(struct work *w)
+{
+	static struct work other;
+
+	b2f_store_unlock(w->file->frame->store);
+	begin(&other, w->disk);
+	write_some(&other, 0, 100, false);
+	cr_assert_eq(commit(&other, B2F_COMMIT_DURABLE), 0);
+	end(&other);
+	cr_assert_eq(b2f_store_lock(w->file->frame->store, NULL), 0);
+	memcpy(w->model, other.model, 100);
+}
+
+/*
+ * Fails operation @n while changes of two programs are joined; false if there
+ * are fewer.
+ */
+static bool fails_to_merge(uint64_t n)
+{
+	struct fault_disk *disk = make_disk(false);
+	struct fault_plan plan = {.err = EMFILE};
+	static struct work w;
+	bool failed;
+	int err;
+
+	begin(&w, disk);
+	write_some(&w, 0, 9000, true);
+	commit(&w, B2F_COMMIT_DURABLE);
+	write_some(&w, 6000, 100, true);
+	change_elsewhere(&w);
+	fault_disk_count(disk, FAULT_OPEN | FAULT_READ | FAULT_STAT);
+	plan.at = fault_disk_nops(disk) + n;
+	fault_disk_fail(disk, &plan);
+	err = commit(&w, B2F_COMMIT_DURABLE);
+	cr_expect(!err || err == -EMFILE, "%d at %d", err, (int)n);
+	failed = fault_disk_nops(disk) > plan.at;
+	fault_disk_fail(disk, NULL);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	check_reading(&w);
+	end(&w);
+	fault_disk_free(disk);
+	return failed;
+}
+
+Test(file_faults, an_error_is_no_conflict_with_another_program)
+{
+	uint64_t n = 0;
+
+	while (fails_to_merge(n))
+		n++;
+	cr_expect_gt(n, 5);
 }
