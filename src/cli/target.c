@@ -143,7 +143,7 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 				  t->name);
 		return -EEXIST;
 	}
-	t->exists = true;
+	t->replaces = replace;
 	return check_replaceable(t, &st);
 }
 

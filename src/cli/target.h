@@ -32,6 +32,15 @@ bool cli_target_is_temp(const char *name);
 /* Name of the replaced file in the workshop, until it is removed. */
 #define CLI_TARGET_OLD "old"
 
+/* The files that a result may replace. */
+enum cli_replace {
+	CLI_REPLACE_NOTHING,
+	/* Frames and plain files, except those made by this run. */
+	CLI_REPLACE_OTHERS,
+	/* The source of the result. */
+	CLI_REPLACE_SOURCE,
+};
+
 /* Begin with CLI_TARGET_NONE. */
 struct cli_target {
 	/* Name for messages; owned by the caller. */
@@ -46,8 +55,8 @@ struct cli_target {
 	/* The open workshop, and the name of the result in it. */
 	int dirfd;
 	const char *base;
-	/* A file to replace exists. */
-	bool exists;
+	/* A file exists, and may be replaced as one of these. */
+	enum cli_replace replaces;
 	/* The workshop stays for an interrupted copy to go on. */
 	bool kept;
 	/* Set by the caller: do not keep it, because the source has changed. */
@@ -55,15 +64,6 @@ struct cli_target {
 };
 
 #define CLI_TARGET_NONE ((struct cli_target){.parent = -1, .dirfd = -1})
-
-/* The files that a result may replace. */
-enum cli_replace {
-	CLI_REPLACE_NOTHING,
-	/* Frames and plain files, except those made by this run. */
-	CLI_REPLACE_OTHERS,
-	/* The source of the result. */
-	CLI_REPLACE_SOURCE,
-};
 
 /* The value for -f. */
 static inline enum cli_replace cli_replace_if(bool force)
@@ -118,7 +118,8 @@ int cli_target_set_attributes(const struct cli_target *target,
 
 /*
  * Gives the frame its name, atomically, with @durable synced; then removes the
- * frame that it replaced.
+ * frame that it replaced.  Holds that until then (b2f_frame_hold()), but not
+ * with CLI_REPLACE_SOURCE: the caller holds the source.
  */
 B2F_MUST_CHECK
 int cli_target_commit(struct cli_target *target, bool durable);

@@ -133,7 +133,7 @@ static int give_name(const struct cli_target *t)
 	struct stat st;
 	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
 		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
-	int err = t->exists ? replace(t)
+	int err = t->replaces ? replace(t)
 			    : rename_new(t->dirfd, t->base, t->parent, t->last);
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
@@ -165,21 +165,48 @@ static int sync_name(const struct cli_target *t)
 	return B2F_EINDOUBT;
 }
 
+/* Anything that cannot be opened as a frame has no writer whose data are lost. */
+static int hold_old(const struct cli_target *t, struct b2f_frame **old)
+{
+	const struct b2f_frame_options how = {0};
+	const struct cli_at at = cli_target_result(t);
+	int err;
+
+	if (t->replaces != CLI_REPLACE_OTHERS)
+		return 0;
+	cli_message_pause();
+	err = cli_frames_open(&how, &at, old);
+	cli_message_resume();
+	return err ? 0 : cli_frames_hold(t->name, *old);
+}
+
+static int publish(struct cli_target *t, bool durable)
+{
+	int err;
+
+	cli_cleanup_lock();
+	err = give_name(t);
+	cli_cleanup_unlock();
+	if (err)
+		return cli_message_errno(t->name, err);
+	if (durable)
+		err = sync_name(t);
+	if (!err && t->replaces)
+		err = remove_old(t);
+	cli_target_close_workshop(t);
+	return err;
+}
+
 int cli_target_commit(struct cli_target *target, bool durable)
 {
+	struct b2f_frame *old = NULL;
 	int err = cli_made_note(target->dirfd, target->base);
 
 	if (err)
 		return cli_message_errno(target->name, err);
-	cli_cleanup_lock();
-	err = give_name(target);
-	cli_cleanup_unlock();
-	if (err)
-		return cli_message_errno(target->name, err);
-	if (durable)
-		err = sync_name(target);
-	if (!err && target->exists)
-		err = remove_old(target);
-	cli_target_close_workshop(target);
+	err = hold_old(target, &old);
+	if (!err)
+		err = publish(target, durable);
+	b2f_frame_close(old);
 	return err;
 }

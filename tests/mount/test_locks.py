@@ -138,6 +138,7 @@ def in_forms():
 def test_a_frame_that_is_written_to_is_not_taken_away():
     """Other programs are kept out: changes in the memory of a mount would be lost."""
     names = in_forms()
+    bloscctl("compress", "-q", "--contiguous", "plain")
     assert len(names) == 4, names
     with mounted("commit=600"), contextlib.ExitStack() as files:
         fds = {}
@@ -146,10 +147,13 @@ def test_a_frame_that_is_written_to_is_not_taken_away():
             files.callback(os.close, fds[name])
             os.pwrite(fds[name], SECOND[:2000], 0)
         for name, fd in fds.items():
-            for args in (("decompress", "--rm", "-fo", "out"),
-                         ("convert", "--rm", "-fo", "new"),
-                         ("recompress", "-f")):
-                run = subprocess.run([BUILD / "bloscctl", *args, f"src/{name}"],
+            path = f"src/{name}"
+            for args in (("decompress", "--rm", "-fo", "out", path),
+                         ("convert", "--rm", "-fo", "new", path),
+                         ("recompress", "-f", path),
+                         ("compress", "-fo", path, "plain"),
+                         ("convert", "-fo", path, "plain.b2f")):
+                run = subprocess.run([BUILD / "bloscctl", *args],
                                      capture_output=True, text=True)
                 assert run.returncode == 1, (name, args)
                 assert "another process is writing to it" in run.stderr, run
