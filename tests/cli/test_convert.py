@@ -372,7 +372,7 @@ def test_damage_is_not_sealed_anew():
         put(path, raw)
         ctl("verify", "-q", "damaged", status=1)
         err = convert("--no-verify", "-o", "new", "damaged", status=1)[1]
-        assert "chunk 2 " in err and "has the checksum" in err, err
+        assert "has the checksum" in err, err
 
 
 def change_all(path):
