@@ -61,11 +61,4 @@ int b2f_size_set(struct b2f_file *file, uint64_t size);
 B2F_MUST_CHECK
 int b2f_size_grow(struct b2f_file *file, uint64_t size);
 
-/*
- * Gives the last chunk a record if it is a hole and no whole number of items:
- * no index entry can describe such a hole.  The file is locked.
- */
-B2F_MUST_CHECK
-int b2f_size_fix_last(struct b2f_file *file);
-
 #endif

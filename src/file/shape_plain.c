@@ -61,30 +61,52 @@ static int resize_plain(struct b2f_file *file, uint64_t size)
 	return err;
 }
 
-int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
+/*
+ * Makes chunk @nchunk, of @old stored bytes, zeros.  Locked, and nothing is
+ * BUSY.
+ */
+static int put_zeros(struct b2f_file *file, uint64_t nchunk, uint32_t old)
 {
 	const struct b2f_txn_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	struct b2f_txn *txn = file->writer->txn;
+	bool may_be_hole = b2f_txn_may_be_hole(
+		txn, b2f_txn_chunk_nbytes(txn, &txn->working, nchunk));
 	struct b2f_record *rec = NULL;
+	int err = b2f_record_get(file, nchunk,
+				 may_be_hole ? B2F_RECORD_NONE
+					     : B2F_RECORD_SPARSE,
+				 &rec);
+
+	if (!err && may_be_hole)
+		err = b2f_txn_put(txn, nchunk, &zeros, old);
+	if (err)
+		return err;
+	if (!may_be_hole)
+		b2f_record_cut(rec, 0);
+	else if (rec)
+		b2f_record_remove(rec);
+	b2f_writer_note(file->writer);
+	return 0;
+}
+
+int b2f_shape_plain_zero_chunk(struct b2f_file *file, uint64_t nchunk)
+{
+	const struct b2f_txn_state *state = &file->writer->txn->working;
 	uint64_t raw;
 	uint32_t old;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
-	err = b2f_record_get(file, nchunk, B2F_RECORD_NONE, &rec);
-	if (!err && rec)
-		b2f_record_remove(rec);
-	raw = b2f_txn_raw(&txn->working, nchunk);
-	pthread_mutex_unlock(&file->lock);
-	if (err)
-		return err;
-	old = b2f_writer_cbytes(file, raw);
-	pthread_mutex_lock(&file->lock);
-	err = b2f_txn_put(txn, nchunk, &zeros, old);
-	if (!err)
-		err = b2f_size_fix_last(file);
-	b2f_writer_note(file->writer);
+	/* A thread that needs memory may have the record encoded meanwhile. */
+	do {
+		raw = b2f_txn_raw(state, nchunk);
+		pthread_mutex_unlock(&file->lock);
+		old = b2f_writer_cbytes(file, raw);
+		pthread_mutex_lock(&file->lock);
+		b2f_writer_wait_idle(file);
+	} while (raw != b2f_txn_raw(state, nchunk));
+	err = put_zeros(file, nchunk, old);
 	pthread_mutex_unlock(&file->lock);
 	return err;
 }

@@ -40,16 +40,10 @@ static int fix_hole(struct b2f_file *file, uint64_t nchunk)
 	return need_record(file, nchunk);
 }
 
-int b2f_size_fix_last(struct b2f_file *file)
-{
-	uint64_t n = file->writer->txn->working.n;
-
-	return n ? fix_hole(file, n - 1) : 0;
-}
-
 /*
- * If no chunk can be a hole (b2f_txn_may_have_holes()), those from @first on
- * get records.
+ * Gives holes from @first on records if they have to be stored: if no chunk can
+ * be a hole (b2f_txn_may_have_holes()), or the last one is no whole number of
+ * items.
  */
 static int fix_holes(struct b2f_file *file, uint64_t first)
 {
@@ -58,7 +52,7 @@ static int fix_holes(struct b2f_file *file, uint64_t first)
 	int err = 0;
 
 	if (b2f_txn_may_have_holes(txn))
-		return 0;
+		first = n - 1;
 	if (n - first > NSTORED_GROW)
 		return B2F_ETOOBIG;
 	for (uint64_t i = first; i < n && !err; i++)
@@ -111,14 +105,6 @@ int b2f_size_grow(struct b2f_file *file, uint64_t size)
 	return err;
 }
 
-/* Nothing is going to be written to what is new. */
-static int grow_with_hole(struct b2f_file *file, uint64_t size)
-{
-	int err = b2f_size_grow(file, size);
-
-	return err ? err : b2f_size_fix_last(file);
-}
-
 /* Stored size of the chunks from @first on that have files. */
 static uint64_t sum_cbytes(struct b2f_file *file, uint64_t first)
 {
@@ -141,18 +127,20 @@ static int cut_last(struct b2f_file *file, uint64_t size)
 {
 	struct b2f_txn *txn = file->writer->txn;
 	struct b2f_frame_span span = b2f_txn_locate(txn, size);
+	uint32_t nbytes = (uint32_t)(size - span.start);
 	struct b2f_record *rec = NULL;
 	bool stored;
 	int err;
 
-	if (span.start == size)
+	if (nbytes == 0)
 		return 0;
 	stored = b2f_txn_raw(&txn->working, span.nchunk) !=
-		 b2f_entry_raw(B2F_SPECIAL_ZEROS);
+			 b2f_entry_raw(B2F_SPECIAL_ZEROS) ||
+		 !b2f_txn_may_be_hole(txn, nbytes);
 	err = b2f_record_get(file, span.nchunk,
 			     stored ? B2F_RECORD_SPARSE : B2F_RECORD_NONE, &rec);
 	if (!err && rec)
-		b2f_record_cut(rec, (uint32_t)(size - span.start));
+		b2f_record_cut(rec, nbytes);
 	return err;
 }
 
@@ -171,8 +159,6 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 	b2f_record_remove_from(file->writer, n);
 	err = b2f_txn_resize(txn, n, size, old);
 	b2f_holes_cut(file);
-	if (!err)
-		err = b2f_size_fix_last(file);
 	b2f_writer_note(file->writer);
 	return err;
 }
@@ -197,7 +183,7 @@ int b2f_size_set(struct b2f_file *file, uint64_t size)
 	if (size < txn->working.nbytes)
 		err = shrink(file, size, old);
 	else if (size > txn->working.nbytes)
-		err = grow_with_hole(file, size);
+		err = b2f_size_grow(file, size);
 	pthread_mutex_unlock(&file->lock);
 	return err;
 }

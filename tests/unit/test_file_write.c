@@ -69,6 +69,7 @@ static void set_up(struct scratch *s, uint32_t typesize, uint32_t chunksize,
 		.cache_bytes = 4 << 20,
 		.nworkers = 2,
 		.dirty_bytes = dirty_bytes,
+		.bounded = true,
 	};
 	struct b2f_settings settings = b2f_settings_default();
 
@@ -512,6 +513,40 @@ Test(file_write, a_cancelled_write_to_a_hole_leaves_the_file_clean)
 	cr_assert_eq(b2f_frame_remove(AT_FDCWD, other.frame), 0);
 	frame_dir_remove(&other.dir);
 	free(other.model);
+	tear_down(&s);
+}
+
+/* A hole that is no whole number of items has to be encoded. */
+Test(file_write, a_length_that_takes_too_much_memory_changes_nothing)
+{
+	struct scratch s;
+
+	set_up(&s, 8, 16 << 20, 1 << 20);
+	cut(&s, 8000);
+	commit(&s);
+	cr_expect_eq(b2f_file_truncate(s.file, 8001), -EFBIG);
+	cr_expect_eq(b2f_file_truncate(s.file, 7999), -EFBIG);
+	cr_expect_eq(b2f_file_truncate(s.file, (16 << 20) + 1), -EFBIG);
+	cr_expect_eq(b2f_file_size(s.file), 8000);
+	cr_expect_eq(b2f_file_end_write(s.file), 0);
+	tear_down(&s);
+}
+
+/* The chunk at the end is no whole number of items. */
+Test(file_write, a_hole_may_be_punched_at_the_end)
+{
+	struct scratch s;
+
+	set_up(&s, 8, 1000, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		write_at(&s, 0, 1999, 1);
+		if (i)
+			commit(&s);
+		punch(&s, 1000, 999);
+		check(&s, 0, 2000);
+		reopen(&s);
+		check(&s, 0, 2000);
+	}
 	tear_down(&s);
 }
 
