@@ -122,14 +122,20 @@ struct verdict {
 	bool is_replaced;
 };
 
+static bool may_be_link(const struct dirent *d)
+{
+	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
+}
+
 static int judge(void *arg, int dirfd, const struct dirent *d)
 {
 	struct verdict *v = arg;
-	int is;
+	int is = 0;
 
 	if (strcmp(d->d_name, v->aside) == 0)
 		return 0;
-	is = b2f_home_leads_to(dirfd, d->d_name, v->aside);
+	if (may_be_link(d))
+		is = b2f_home_leads_to(dirfd, d->d_name, v->aside);
 	if (is < 0)
 		return is;
 	if (is > 0)
@@ -140,6 +146,55 @@ static int judge(void *arg, int dirfd, const struct dirent *d)
 	is = b2f_home_points_to(dirfd, d->d_name, v->aside);
 	v->is_replaced |= is == 0;
 	return is < 0 ? is : 0;
+}
+
+/* The hash of a name that files aside have in theirs, as a key of a set. */
+static struct fs_name_hash key_of(uint64_t hash)
+{
+	return (struct fs_name_hash){.low = hash | !hash};
+}
+
+static int add_aside(void *arg, int dirfd, const struct dirent *d)
+{
+	int err;
+
+	(void)dirfd;
+	if (!b2f_home_is_aside(d->d_name))
+		return 0;
+	err = fs_name_set_add(arg, key_of(b2f_home_aside_hash(d->d_name)));
+	return err ? err : fs_name_set_add(arg, fs_name_hash(d->d_name));
+}
+
+/* Marks the files aside that belong to the entry @d, or to which it leads. */
+static int mark_aside(void *arg, int dirfd, const struct dirent *d)
+{
+	enum b2f_home_link kind = B2F_HOME_NO_LINK;
+	char target[FS_NAME_SIZE];
+
+	if (may_be_link(d))
+		kind = b2f_home_link(dirfd, d->d_name, -1, target);
+	if (kind == B2F_HOME_NAME || kind == B2F_HOME_UNTIL)
+		fs_name_set_mark(arg, fs_name_hash(target), true);
+	fs_name_set_mark(arg, key_of(b2f_home_hash(d->d_name)), true);
+	return kind == B2F_HOME_FAILED ? -EIO : 0;
+}
+
+void fs_aside_find(int dirfd, struct fs_name_set *out)
+{
+	fs_name_set_fini(out);
+	if (fs_dir_each(dirfd, add_aside, out) ||
+	    (out->nnames && fs_dir_each(dirfd, mark_aside, out)))
+		fs_name_set_fini(out);
+}
+
+bool fs_aside_is_alone(const struct fs_name_set *found, const char *aside)
+{
+	const struct fs_name_hash name = fs_name_hash(aside);
+
+	return fs_name_set_has(found, name) &&
+	       !fs_name_set_is_marked(found, name) &&
+	       !fs_name_set_is_marked(
+		       found, key_of(b2f_home_aside_hash(aside)));
 }
 
 bool fs_aside_hides(int dirfd, const char *aside)
@@ -200,8 +255,7 @@ void fs_aside_finish(struct fs *fs, int dirfd, const char *name)
 
 static int finish_each(void *fs, int dirfd, const struct dirent *d)
 {
-	if (b2f_home_is_aside(d->d_name) || d->d_type == DT_LNK ||
-	    d->d_type == DT_UNKNOWN)
+	if (b2f_home_is_aside(d->d_name) || may_be_link(d))
 		fs_aside_finish(fs, dirfd, d->d_name);
 	return 0;
 }

@@ -33,6 +33,7 @@
 #define B2F_FUSE_ASIDE_H
 
 #include "entry.h"
+#include "name_set.h"
 
 /*
  * Locks the directory @path_fd against other mounts.  Any user who can read it
@@ -74,6 +75,19 @@ int fs_aside_relink(int dirfd, const char *name, const char *home,
  */
 B2F_MUST_CHECK
 int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found);
+
+/*
+ * Finds all files that lie aside in @dirfd, however many there are, and which of
+ * them a link leads to, or have a name that another file has; *@out is empty if
+ * that fails.  Free it with fs_name_set_fini().
+ */
+void fs_aside_find(int dirfd, struct fs_name_set *out);
+
+/*
+ * Was neither found for @aside?  Then it is not hidden, and there is nothing to
+ * finish.
+ */
+bool fs_aside_is_alone(const struct fs_name_set *found, const char *aside);
 
 /* Is @aside in @dirfd hidden, because its file is to be put back or deleted? */
 bool fs_aside_hides(int dirfd, const char *aside);

@@ -232,6 +232,9 @@ struct fs_listing {
 	bool entered;
 	/* For the current entry; see fs_listing_get(). */
 	bool names_only;
+	/* Files aside, once the listing has met one; see fs_aside_find(). */
+	bool has_asides;
+	struct fs_name_set asides;
 	/*
 	 * The last view found.  It is listed behind its frame, at the position
 	 * ~next_pos, which is no ordinal.
@@ -285,6 +288,7 @@ void fs_listing_free(struct fs_listing *listing)
 	if (listing->fd >= 0)
 		close(listing->fd);
 	pages_fini(&listing->pages);
+	fs_name_set_fini(&listing->asides);
 	free(listing);
 }
 
@@ -534,25 +538,37 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 	return err;
 }
 
+/* May something remain to be done for @name, which lies aside? */
+static bool is_aside(struct fs_listing *listing, const char *name)
+{
+	if (!b2f_home_is_aside(name))
+		return false;
+	if (!listing->has_asides)
+		fs_aside_find(listing->fd, &listing->asides);
+	listing->has_asides = true;
+	return !fs_aside_is_alone(&listing->asides, name);
+}
+
 /*
  * Is @d shown, and not a file or link aside (aside.h)?  Tidies up after mounts
  * that were killed.  *@type: unknown for a name of another file.
  */
-static bool show_link(struct fs *fs, int dirfd, const struct dirent64 *d,
-		      unsigned char *type)
+static bool show_link(struct fs *fs, struct fs_listing *listing,
+		      const struct dirent64 *d, unsigned char *type)
 {
+	bool aside = is_aside(listing, d->d_name);
 	bool may_be_link = d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
 	enum b2f_home_link kind = B2F_HOME_NO_LINK;
 	char home[FS_NAME_SIZE];
 
 	if (may_be_link)
-		kind = b2f_home_link(dirfd, d->d_name, -1, home);
-	if (fs->read_write &&
-	    (b2f_home_is_aside(d->d_name) || kind == B2F_HOME_DOOMED ||
-	     kind == B2F_HOME_UNTIL))
-		fs_aside_finish(fs, dirfd, d->d_name);
+		kind = b2f_home_link(listing->fd, d->d_name, -1, home);
+	if (fs->read_write && (aside || kind == B2F_HOME_DOOMED ||
+			       kind == B2F_HOME_UNTIL))
+		fs_aside_finish(fs, listing->fd, d->d_name);
 	*type = kind == B2F_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
-	return kind != B2F_HOME_DOOMED && !fs_aside_hides(dirfd, d->d_name);
+	return kind != B2F_HOME_DOOMED &&
+	       !(aside && fs_aside_hides(listing->fd, d->d_name));
 }
 
 /* Translates one entry.  Returns 1, 0 if it was removed, or an errno. */
@@ -568,7 +584,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 0;
 	}
 	if (fs_links_hides(fs, listing->fd, d->d_name) ||
-	    !show_link(fs, listing->fd, d, &out->type))
+	    !show_link(fs, listing, d, &out->type))
 		return 0;
 	out->ino = fs_getattr_ino(
 		fs, listing->dev,
@@ -644,6 +660,12 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 	run(fs, look, &ahead);
 }
 
+static void begin(struct fs_listing *listing)
+{
+	listing->ahead = listing->glanced = 0;
+	listing->has_asides = false;
+}
+
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   bool names_only, struct fs_listed *out)
 {
@@ -657,7 +679,7 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		pos = ~pos;
 	}
 	if (pos == 0)
-		listing->ahead = listing->glanced = 0;
+		begin(listing);
 	for (;; pos++) {
 		int result = pages_go(&listing->pages, listing->fd, pos);
 

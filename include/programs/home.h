@@ -16,6 +16,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "b2frame/error.h"
 
@@ -42,6 +43,13 @@ int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE]);
 /* Is @aside such a name?  Is it such a name for the file @name? */
 bool b2f_home_is_aside(const char *aside);
 bool b2f_home_is_aside_of(const char *aside, const char *name);
+
+/*
+ * The hash of @name, and that in the name @aside: if they differ, @aside is not
+ * for @name.
+ */
+uint64_t b2f_home_hash(const char *name);
+uint64_t b2f_home_aside_hash(const char *aside);
 
 /* A symbolic link, which leads to a home or aside. */
 enum b2f_home_link {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -43,7 +44,7 @@ bool b2f_home_is(const char *name)
 }
 
 /* FNV-1a: a name may be too long to be a part of another one. */
-static uint64_t hash_of(const char *name)
+uint64_t b2f_home_hash(const char *name)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -60,7 +61,7 @@ int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE])
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -EIO;
 	snprintf(aside, B2F_NAME_SIZE, ASIDE "%016" PRIx64 "-%016" PRIx64 "%s",
-		 number, hash_of(name),
+		 number, b2f_home_hash(name),
 		 b2f_suffix_stem(name, &suffix) ? b2f_suffix_text(suffix) : "");
 	return 0;
 }
@@ -88,11 +89,13 @@ bool b2f_home_is_aside(const char *aside)
 
 bool b2f_home_is_aside_of(const char *aside, const char *name)
 {
-	const char *numbers = numbers_of(aside);
-	char hash[DIGITS + 1];
+	return b2f_home_is_aside(aside) &&
+	       b2f_home_aside_hash(aside) == b2f_home_hash(name);
+}
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, hash_of(name));
-	return numbers && strncmp(numbers + DIGITS + 1, hash, DIGITS) == 0;
+uint64_t b2f_home_aside_hash(const char *aside)
+{
+	return strtoull(aside + strlen(ASIDE) + DIGITS + 1, NULL, 16);
 }
 
 /* Did a call on a name fail, but not because of what the name leads to? */

@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import threading
+import time
 
 from mounting import (BUILD, SANITIZED, Mount, error_of, main, make,
                       signal_at, unmount, while_stopped)
@@ -441,6 +442,19 @@ def test_a_kill_of_another_users_mount():
         for _ in range(2):
             os.listdir("mnt")
     assert sorted(os.listdir(f"src/{aside}")) == before
+
+
+def test_many_files_aside():
+    """They are shown, as no mount has left them; a listing takes no longer for each."""
+    os.mkdir("src")
+    names = [f".bloscfs-replaced-{i:016x}-{i:016x}" for i in range(2000)]
+    for name in names:
+        pathlib.Path("src", name).touch()
+    with Mount("src", "mnt"):
+        start = time.monotonic()
+        assert sorted(os.listdir("mnt")) == names
+        took = time.monotonic() - start
+        assert took < 1, took
 
 
 SIZES = {"small": 1000, "large": 300000}
