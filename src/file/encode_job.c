@@ -144,6 +144,25 @@ static void leave_commit(struct b2f_record *rec, int err)
 		w->commit_err = err;
 }
 
+/* Puts @chunk into the states; after an error they are as before.  Locked. */
+static int put(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
+	       uint32_t old)
+{
+	struct b2f_writer *w = rec->file->writer;
+	int err = 0;
+
+	/* The record needs the old chunk until nothing can fail any more. */
+	if (rec->in_commit)
+		err = b2f_txn_reserve_patch(w->commit, rec->nchunk);
+	if (!err)
+		err = b2f_txn_put(w->txn, rec->nchunk, chunk, old);
+	if (err)
+		(void)!b2f_txn_drop(w->txn, chunk->raw);
+	else if (rec->in_commit)
+		b2f_txn_patch(w->txn, w->commit, rec->nchunk, chunk, old);
+	return err;
+}
+
 /* Stores the result of encoding and ends BUSY.  Locked. */
 static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 		  uint32_t old, int err)
@@ -151,10 +170,7 @@ static int finish(struct b2f_record *rec, const struct b2f_txn_chunk *chunk,
 	struct b2f_writer *w = rec->file->writer;
 
 	if (!err)
-		err = b2f_txn_put(w->txn, rec->nchunk, chunk, old);
-	if (!err && rec->in_commit)
-		err = b2f_txn_patch(w->txn, w->commit, rec->nchunk, chunk,
-				    old);
+		err = put(rec, chunk, old);
 	leave_commit(rec, err);
 	atomic_store(&rec->busy, false);
 	w->nbusy--;

@@ -34,18 +34,20 @@ static bool is_same_file(uint64_t a, uint64_t b)
 	return b2f_txn_chunk_id(a) == b2f_txn_chunk_id(b);
 }
 
-int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
-		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
-		    uint32_t old)
+int b2f_txn_reserve_patch(struct b2f_commit *commit, uint64_t nchunk)
+{
+	return b2f_pages_own(&commit->state.pages, nchunk, 1);
+}
+
+void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+		   uint64_t nchunk, const struct b2f_txn_chunk *chunk,
+		   uint32_t old)
 {
 	struct b2f_txn_state *state = &commit->state;
 	uint64_t before = b2f_txn_raw(state, nchunk);
 	struct b2f_ids *replaced = &txn->garbage.replaced;
 	struct b2f_new_chunk *fresh = NULL;
-	int err = b2f_pages_own(&state->pages, nchunk, 1);
 
-	if (err)
-		return err;
 	if (replaced->n > txn->garbage.nfrozen && b2f_txn_is_stored(before) &&
 	    is_same_file(replaced->ids[replaced->n - 1], before))
 		b2f_garbage_patch(txn);
@@ -56,7 +58,6 @@ int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
 		fresh = b2f_txn_find(txn, chunk->raw);
 	if (fresh)
 		fresh->frozen = true;
-	return 0;
 }
 
 /* Are the first @n chunks of @state the committed ones, and then some more? */

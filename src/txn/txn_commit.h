@@ -66,14 +66,17 @@ struct b2f_commit {
 B2F_MUST_CHECK
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out);
 
+/* Makes b2f_txn_patch() possible for chunk @nchunk.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_txn_reserve_patch(struct b2f_commit *commit, uint64_t nchunk);
+
 /*
  * Puts a chunk into the frozen state, too, right after b2f_txn_put() for the
- * working one.  Returns 0, or -ENOMEM with the state unchanged.
+ * working one.
  */
-B2F_MUST_CHECK
-int b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
-		    uint64_t nchunk, const struct b2f_txn_chunk *chunk,
-		    uint32_t old);
+void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
+		   uint64_t nchunk, const struct b2f_txn_chunk *chunk,
+		   uint32_t old);
 
 /*
  * Cuts the frozen state to its first @n chunks.  Returns false, and does
