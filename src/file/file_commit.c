@@ -229,7 +229,8 @@ static int rewrite_bad(struct b2f_file *file, bool all)
 		bool found;
 
 		pthread_mutex_lock(&file->lock);
-		found = w->txn && b2f_txn_find_bad(w->txn, all, &nchunk);
+		found = w->txn && b2f_txn_find_bad(w->txn, &w->txn->working,
+						   all, &nchunk);
 		pthread_mutex_unlock(&file->lock);
 		if (!found || err)
 			break;

@@ -111,19 +111,21 @@ static void note_foreign(struct b2f_chunk_writer *cw, uint64_t raw)
 
 /* Creates a chunk file with an unused id, or takes a range. */
 static int create(struct b2f_chunk_writer *cw, const struct image *image,
-		  uint64_t *raw, struct b2f_object *object, struct b2f_why *why)
+		  struct b2f_txn_chunk *chunk, struct b2f_object *object,
+		  struct b2f_why *why)
 {
 	int err = -EEXIST;
 
 	for (int i = 0; i < ID_TRIES && err == -EEXIST; i++) {
 		lock(cw);
-		err = b2f_txn_new_id(cw->txn, image->room, raw);
+		err = b2f_txn_new_id(cw->txn, image->room, chunk);
 		unlock(cw);
 		if (!err)
 			err = b2f_object_create(cw->txn->store,
-						b2f_txn_id(*raw), object, why);
+						b2f_txn_id(chunk->raw), object,
+						why);
 		if (err == -EEXIST)
-			note_foreign(cw, *raw);
+			note_foreign(cw, chunk->raw);
 	}
 	return err;
 }
@@ -191,7 +193,7 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	bool named;
 	int err;
 
-	err = create(cw, image, &chunk.raw, &object, why);
+	err = create(cw, image, &chunk, &object, why);
 	if (err)
 		return err;
 	err = fill_file(cw, image, &chunk.raw, &object, why);

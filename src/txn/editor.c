@@ -471,6 +471,10 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	err = b2f_txn_freeze(txn, &commit);
 	if (!err)
 		err = b2f_txn_prepare(txn, &commit);
+	if (err == -EEXIST)
+		err = b2f_editor_refuse(editor, -EIO,
+					"a commit before has failed to store "
+					"some of its chunks");
 	if (!err)
 		err = b2f_txn_write(txn, &commit);
 	b2f_txn_finish(txn, &commit);

@@ -249,25 +249,6 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)
 	return 0;
 }
 
-bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk)
-{
-	const struct b2f_txn_state *state = &txn->working;
-
-	for (uint64_t i = *nchunk;
-	     i < state->n && (all || txn->fresh.nbad); i++) {
-		const struct b2f_new_chunk *chunk;
-
-		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))
-			continue;
-		chunk = b2f_txn_find(txn, b2f_txn_raw(state, i));
-		if (chunk ? chunk->bad || (all && chunk->committed) : all) {
-			*nchunk = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
 {
 	uint64_t frame_len = txn->header.frame_len;

@@ -129,14 +129,6 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw);
 B2F_MUST_CHECK
 int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n);
 
-/*
- * The first chunk of the working state, from *@nchunk on, whose file could not
- * be made durable, or cannot get its name: its data have to be written to
- * another file.  With @all, every committed file counts as such.  Returns
- * whether there is one.
- */
-bool b2f_txn_find_bad(const struct b2f_txn *txn, bool all, uint64_t *nchunk);
-
 /* Returns the stamp of the index, unless another program has changed it. */
 struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
 

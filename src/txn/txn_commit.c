@@ -116,8 +116,12 @@ static int add_old_files(const struct b2f_txn *txn, struct b2f_commit *commit)
 int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit)
 {
 	struct b2f_new_chunk *chunk, *next;
+	uint64_t first = 0;
 	int err = 0;
 
+	/* It was written during a failed sync, and noted since. */
+	if (b2f_txn_find_bad(txn, &commit->state, false, &first))
+		return -EEXIST;
 	if (commit->durable && commit->before != B2F_DISK_DURABLE)
 		err = add_old_files(txn, commit);
 	for (size_t i = 0; txn->protocol->is_shared &&
@@ -202,7 +206,7 @@ static void note_sync_failed(struct b2f_txn *txn,
 
 	if (commit->before != B2F_DISK_DURABLE)
 		b2f_durability_fail(txn->durability);
-
+	txn->fresh.nfailed++;
 	HASH_ITER(hh, txn->fresh.files, chunk, next)
 	if (!chunk->committed)
 		b2f_txn_set_bad(txn, chunk);

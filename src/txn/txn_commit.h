@@ -85,7 +85,10 @@ void b2f_txn_patch(struct b2f_txn *txn, struct b2f_commit *commit,
  */
 bool b2f_txn_cut(struct b2f_txn *txn, struct b2f_commit *commit, uint64_t n);
 
-/* Lists the files to make durable, of the complete frozen state. 0, -ENOMEM. */
+/*
+ * Lists the files to make durable, of the complete frozen state.  Returns 0;
+ * -ENOMEM; or -EEXIST: see b2f_txn_find_bad().
+ */
 B2F_MUST_CHECK
 int b2f_txn_prepare(struct b2f_txn *txn, struct b2f_commit *commit);
 

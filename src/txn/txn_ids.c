@@ -243,7 +243,8 @@ int b2f_sparse_number(struct b2f_txn *txn, uint64_t size, uint64_t *id)
 	return take_free(txn, id);
 }
 
-int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
+int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size,
+		   struct b2f_txn_chunk *chunk)
 {
 	uint64_t id = 0;
 	int err = txn->protocol->number(txn, size, &id);
@@ -252,8 +253,10 @@ int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw)
 		return err;
 	txn->numbers.last_tag = b2f_tag_next(txn->numbers.last_tag);
 	/* The seal is decided later. */
-	*raw = (id | B2F_OBJECT_PENDING | (uint64_t)txn->numbers.last_tag << 32) &
-	       ~B2F_ENTRY_SEALED;
+	chunk->raw = (id | B2F_OBJECT_PENDING |
+		      (uint64_t)txn->numbers.last_tag << 32) &
+		     ~B2F_ENTRY_SEALED;
+	chunk->nfailed = txn->fresh.nfailed;
 	return 0;
 }
 
@@ -274,6 +277,8 @@ int b2f_txn_note_file(struct b2f_txn *txn,
 	fresh->cbytes = chunk->cbytes;
 	HASH_ADD(hh, txn->fresh.files, pending_id, sizeof(fresh->pending_id),
 		 fresh);
+	if (chunk->nfailed != txn->fresh.nfailed)
+		b2f_txn_set_bad(txn, fresh);
 	return 0;
 }
 

@@ -10,11 +10,12 @@
 #include "txn/txn.h"
 
 /*
- * Makes an entry with the id of a new chunk file, or range of @size bytes.
+ * Begins @chunk with the id of a new chunk file, or range of @size bytes.
  * Returns 0, -ENOSPC, -ENOMEM; -EFBIG.
  */
 B2F_MUST_CHECK
-int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size, uint64_t *raw);
+int b2f_txn_new_id(struct b2f_txn *txn, uint64_t size,
+		   struct b2f_txn_chunk *chunk);
 
 /* In a shared store, other writers have taken ids meanwhile. */
 void b2f_txn_skip_ids(struct b2f_txn *txn);

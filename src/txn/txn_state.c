@@ -111,6 +111,25 @@ static uint32_t step_of(const struct b2f_txn *txn)
 				      : txn->sizes.step;
 }
 
+bool b2f_txn_find_bad(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *state, bool all,
+		      uint64_t *nchunk)
+{
+	for (uint64_t i = *nchunk;
+	     i < state->n && (all || txn->fresh.nbad); i++) {
+		const struct b2f_new_chunk *chunk;
+
+		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))
+			continue;
+		chunk = b2f_txn_find(txn, b2f_txn_raw(state, i));
+		if (chunk ? chunk->bad || (all && chunk->committed) : all) {
+			*nchunk = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 uint64_t b2f_txn_chunk_start(const struct b2f_txn *txn,
 			      const struct b2f_txn_state *state,
 			      uint64_t nchunk)

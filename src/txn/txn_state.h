@@ -48,6 +48,8 @@ struct b2f_txn_chunk {
 	uint64_t raw;
 	/* Stored bytes; 0 for an entry that has no file. */
 	uint32_t cbytes;
+	/* fresh.nfailed before they were written. */
+	uint64_t nfailed;
 };
 
 /* A file that the index on disk names no more. */
@@ -168,6 +170,11 @@ struct b2f_txn_fresh {
 	struct b2f_new_chunk *files;
 	/* Files whose data have to be written to others. */
 	size_t nbad;
+	/*
+	 * Failed syncs of a contiguous frame.  Bytes that another thread was
+	 * writing during one may be missing on disk.
+	 */
+	uint64_t nfailed;
 };
 
 struct b2f_txn {
@@ -305,6 +312,15 @@ static inline void b2f_txn_set_bad(struct b2f_txn *txn,
 	txn->fresh.nbad += !chunk->bad;
 	chunk->bad = true;
 }
+
+/*
+ * The first chunk of @state, from *@nchunk on, whose file could not be made
+ * durable, or cannot get its name: its data have to be written to another file.
+ * With @all, every committed file counts as such.  Returns whether there is one.
+ */
+bool b2f_txn_find_bad(const struct b2f_txn *txn,
+		      const struct b2f_txn_state *state, bool all,
+		      uint64_t *nchunk);
 
 /* The start of chunk @nchunk (<= n) of @state; chunk n starts at the end. */
 uint64_t b2f_txn_chunk_start(const struct b2f_txn *txn,

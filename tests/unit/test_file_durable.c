@@ -7,7 +7,9 @@
  * test_file_faults.c has faults at every operation.
  */
 #include <criterion/criterion.h>
+#include <semaphore.h>
 
+#include "file/writer.h"
 #include "programs/durability.h"
 #include "tests/support/fault_work.h"
 
@@ -308,4 +310,75 @@ Test(file_durable, the_room_of_a_frame_whose_header_may_be_old_is_not_used)
 		end(&w);
 		fault_disk_free(w.disk);
 	}
+}
+
+/* A store that fails to sync while another thread writes a chunk. */
+static struct {
+	const struct b2f_store_ops *real;
+	struct b2f_store_ops ops;
+	struct b2f_store_write_ops write;
+	struct work *work;
+	/* 1: the sync; 2: the chunk's data; 3: its seal. */
+	int step;
+	sem_t written;
+	sem_t synced;
+} race;
+
+static int write_in_race(const struct b2f_object *object, uint64_t off,
+			 const void *buf, size_t n, struct b2f_why *why)
+{
+	int err = race.real->write->write(object, off, buf, n, why);
+
+	/* Not the claim, which is a byte. */
+	if (n == 1 || race.step == 0 || ++race.step != 3)
+		return err;
+	sem_post(&race.written);
+	sem_wait(&race.synced);
+	return err;
+}
+
+static int settle_in_race(struct b2f_store *store,
+			  const struct b2f_object *object, enum b2f_settle how,
+			  struct b2f_why *why)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC};
+
+	if (how == B2F_SETTLE_DURABLE && race.step == 0) {
+		race.step = 1;
+		/* A worker encodes the whole chunk at once. */
+		write_some(race.work, 20000, CHUNKSIZE, true);
+		sem_wait(&race.written);
+		plan.at = fault_disk_nops(race.work->disk);
+		fault_disk_fail(race.work->disk, &plan);
+	}
+	return race.real->write->settle(store, object, how, why);
+}
+
+Test(file_durable, a_chunk_written_during_a_failed_sync_is_written_anew)
+{
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	struct b2f_store *store;
+	static struct work w;
+
+	sem_init(&race.written, 0, 0);
+	sem_init(&race.synced, 0, 0);
+	race.work = &w;
+	begin_with(&w, make_disk(true), &d);
+	store = w.file->writer->txn->store;
+	race.real = store->ops;
+	race.write = *race.real->write;
+	race.write.write = write_in_race;
+	race.write.settle = settle_in_race;
+	race.ops = *race.real;
+	race.ops.write = &race.write;
+	store->ops = &race.ops;
+	write_some(&w, 0, 20000, true);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	sem_post(&race.synced);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(count_durable(&w), 12);
+	check_reading(&w);
+	store->ops = race.real;
+	end(&w);
+	fault_disk_free(w.disk);
 }
