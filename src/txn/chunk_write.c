@@ -169,6 +169,9 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 
 	if (!cw->no_seal)
 		err = add_seal(cw->txn, image, b2f_entry_tag(sealed), why);
+	/* At the last moment: a program without locks may be writing. */
+	if (!err && cw->txn->protocol->claim)
+		err = cw->txn->protocol->claim(cw->txn, why);
 	if (!err)
 		err = b2f_object_write(object, 0, image->bytes, image->cbytes,
 				       why);
@@ -203,8 +206,11 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	if (!err)
 		write_soon(cw, &object);
 	b2f_object_close(&object);
-	/* If the removal fails, the next writer finds the file. */
-	if (err && named)
+	/*
+	 * If the removal fails, the next writer finds the file.  A range may
+	 * have bytes of another program by now.
+	 */
+	if (err && named && err != -ESTALE)
 		(void)!b2f_store_remove(cw->txn->store,
 					b2f_txn_id(chunk.raw), NULL);
 	if (!err)
@@ -225,9 +231,7 @@ static int try_range(struct b2f_chunk_writer *cw, struct image *image,
 		err = b2f_txn_lock_out(cw->txn, LOCK_WAIT_MS, why);
 	if (err)
 		return err;
-	err = cw->txn->protocol->claim(cw->txn, why);
-	if (!err)
-		err = try_file(cw, image, out, why);
+	err = try_file(cw, image, out, why);
 	b2f_txn_let_in(cw->txn);
 	return err;
 }

@@ -209,6 +209,17 @@ int b2f_txn_disk_has_changed(const struct b2f_txn *txn)
 	return ret;
 }
 
+/* -ESTALE if another program has changed the frame.  The disk is locked. */
+static int check_same(const struct b2f_txn *txn, struct b2f_txn_disk *disk,
+		      struct b2f_why *why)
+{
+	int err = has_changed(txn, disk);
+
+	return err > 0 ? b2f_why_set(why, -ESTALE,
+				     "another program has changed the frame")
+		       : err;
+}
+
 /*
  * Claims the frame: changes a byte of the trailer that no other program looks
  * at.
@@ -241,14 +252,15 @@ int b2f_txn_disk_claim(struct b2f_txn *txn, struct b2f_why *why)
 	int err;
 
 	pthread_mutex_lock(&disk->lock);
-	err = has_changed(txn, disk);
-	if (err > 0)
-		err = b2f_why_set(why, -ESTALE,
-				  "another program has changed the frame");
-	else if (!err && txn->guard.lock)
+	err = check_same(txn, disk, why);
+	if (!err && txn->guard.lock)
 		b2f_lock_adopt(txn->guard.lock);
-	if (!err && !disk->is_ours)
+	if (!err && !disk->is_ours) {
 		err = claim(txn, disk, why);
+		/* A program without locks may have written meanwhile. */
+		if (!err)
+			err = check_same(txn, disk, why);
+	}
 	pthread_mutex_unlock(&disk->lock);
 	return err;
 }
@@ -557,11 +569,10 @@ static int install(struct b2f_txn *txn, struct b2f_commit *commit,
 	struct b2f_txn_disk *disk = txn->disk;
 	int err;
 
-	err = b2f_txn_disk_has_changed(txn);
-	if (err)
-		return err > 0 ? -ESTALE : err;
 	pthread_mutex_lock(&disk->lock);
-	err = put_head(txn, commit, image, why);
+	err = check_same(txn, disk, why);
+	if (!err)
+		err = put_head(txn, commit, image, why);
 	pthread_mutex_unlock(&disk->lock);
 	if (err)
 		return err;

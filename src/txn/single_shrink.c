@@ -92,8 +92,10 @@ static int move_last(struct b2f_txn *txn, const struct extent *extents,
 		most += extents[i].size;
 	most = b2f_max_u64(most / ROUNDS, COPIED_MIN);
 	for (i = 0; i < *n && copied < most && !err; i++) {
-		err = b2f_txn_move(txn, extents[i].nchunk, from, extents[i].off,
-				   state, NULL);
+		err = b2f_txn_disk_claim(txn, NULL);
+		if (!err)
+			err = b2f_txn_move(txn, extents[i].nchunk, from,
+					   extents[i].off, state, NULL);
 		copied += extents[i].size;
 	}
 	*n = i - (err != 0);
@@ -218,8 +220,6 @@ static int do_round(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 	if (err || !is_loose(txn, extents, n))
 		goto out;
 	err = give_back_all(txn);
-	if (!err)
-		err = b2f_txn_disk_claim(txn, NULL);
 	if (!err)
 		err = b2f_txn_state_copy(&txn->committed, &state);
 	if (!err)

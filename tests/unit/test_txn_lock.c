@@ -3,8 +3,10 @@
  * test_txn_lock.c - threads of one process that keep other programs out
  */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "file/writer.h"
 #include "tests/support/fault_work.h"
@@ -75,4 +77,130 @@ Test(txn_lock, threads_do_not_lock_each_other_out)
 		     "%u", atomic_load(&crowd.nrefused));
 	end(&w);
 	fault_disk_free(w.disk);
+}
+
+/* A frame that another program, without locks, changes while it is claimed. */
+static struct {
+	const struct b2f_store_ops *real;
+	struct b2f_store_ops ops;
+	struct b2f_store_write_ops write;
+	char path[128];
+	uint8_t bytes[MODEL_MAX];
+	size_t size;
+	bool is_first;
+} other;
+
+static void write_other(void)
+{
+	int fd = open(other.path, O_WRONLY);
+
+	cr_assert_eq(pwrite(fd, other.bytes, other.size, 0),
+		     (ssize_t)other.size);
+	close(fd);
+}
+
+static int write_beside(const struct b2f_object *object, uint64_t off,
+			const void *buf, size_t n, struct b2f_why *why)
+{
+	bool is_claim = n == 1;
+	int err;
+
+	if (is_claim && other.is_first)
+		write_other();
+	err = other.real->write->write(object, off, buf, n, why);
+	if (is_claim && !other.is_first)
+		write_other();
+	return err;
+}
+
+/* Opens other.path, with the store that @hooked tells. */
+static struct b2f_file *open_path(struct b2f_runtime *rt, bool hooked)
+{
+	const struct b2f_write_options write = {.chunksize = CHUNKSIZE};
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame *frame = NULL;
+	struct b2f_file *file = NULL;
+
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, other.path, &frame), 0);
+	if (hooked) {
+		other.real = frame->store->ops;
+		other.write = *other.real->write;
+		other.write.write = write_beside;
+		other.ops = *other.real;
+		other.ops.write = &other.write;
+		frame->store->ops = &other.ops;
+	}
+	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
+	return file;
+}
+
+static void append_to(struct b2f_file *file, uint8_t byte)
+{
+	static uint8_t data[20000];
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * i / 7 + byte);
+	cr_assert_eq(b2f_file_pwrite(file, data, sizeof(data),
+				     b2f_file_size(file)),
+		     (ssize_t)sizeof(data));
+}
+
+/* Returns whether all of the other program's frame is left. */
+static bool is_left(void)
+{
+	static uint8_t now[MODEL_MAX];
+	int fd = open(other.path, O_RDONLY);
+	ssize_t n = pread(fd, now, other.size, 0);
+
+	close(fd);
+	return n == (ssize_t)other.size && !memcmp(now, other.bytes, other.size);
+}
+
+/*
+ * Makes the frame that another program has appended to, and puts the frame
+ * before that back.
+ */
+static void make_other(struct b2f_runtime *rt, const char *path)
+{
+	static uint8_t before[MODEL_MAX];
+	struct b2f_file *file;
+	int fd = open(path, O_RDWR);
+	ssize_t n = read(fd, before, sizeof(before));
+
+	file = open_path(rt, false);
+	append_to(file, 1);
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+	b2f_file_close(file);
+	other.size = (size_t)pread(fd, other.bytes, sizeof(other.bytes), 0);
+	cr_assert_eq(ftruncate(fd, n), 0);
+	cr_assert_eq(pwrite(fd, before, (size_t)n, 0), n);
+	close(fd);
+}
+
+Test(txn_lock, what_a_program_writes_during_the_claim_stays)
+{
+	const struct b2f_runtime_options options = {.nworkers = 1};
+	struct frame_dir dir = frame_dir_new(), sparse;
+	struct b2f_runtime *rt = NULL;
+	struct b2f_file *file;
+	uint64_t nbytes;
+
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	snprintf(sparse.path, sizeof(sparse.path), "%.60s/x", dir.path);
+	snprintf(other.path, sizeof(other.path), "%s/y", dir.path);
+	nbytes = make_varied_chunks(&sparse);
+	for (int first = 0; first < 2; first++) {
+		other.is_first = first;
+		join_chunks(&sparse, other.path, nbytes);
+		make_other(rt, other.path);
+		file = open_path(rt, true);
+		append_to(file, 2);
+		cr_expect_neq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		b2f_file_close(file);
+		cr_expect(is_left(), "%d", first);
+	}
+	b2f_runtime_free(rt);
+	frame_dir_remove(&sparse);
+	frame_dir_remove(&dir);
 }
