@@ -56,11 +56,10 @@ static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 /* Would a sync of @dev make a part of @d durable?  Locked. */
 static bool is_left(const struct fs_durable *d, dev_t dev)
 {
-	enum b2f_durable_state state = b2f_durability_get(&d->contents);
-
 	return d->key.dev == dev &&
-	       (d->name_at || (d->nusers == 0 && (state == B2F_DISK_NEW ||
-						  state == B2F_DISK_UNSYNCED)));
+	       (d->name_at ||
+		(d->nusers == 0 &&
+		 b2f_durability_get(&d->contents) == B2F_DISK_NEW));
 }
 
 /* Does any frame on @dev wait for a sync?  *@until: the clock now. */
@@ -81,12 +80,10 @@ static bool begin_sync(struct fs *fs, dev_t dev, uint64_t *until)
 /* Notes for @d that a sync which began at @until succeeded.  Locked. */
 static void settle_one(struct fs_durable *d, uint64_t until)
 {
-	enum b2f_durable_state state = b2f_durability_get(&d->contents);
-
 	if (d->name_at <= until)
 		d->name_at = 0;
-	if (d->nusers == 0 && d->left_at <= until && state != B2F_DISK_FAILED)
-		(void)b2f_durability_move(&d->contents, state,
+	if (d->nusers == 0 && d->left_at <= until)
+		(void)b2f_durability_move(&d->contents, B2F_DISK_NEW,
 					  B2F_DISK_DURABLE);
 }
 
@@ -134,11 +131,10 @@ static void fail_sync(struct fs *fs, dev_t dev)
 }
 
 /*
- * Lists, with references, the nodes on @dev that have the state @state and are
- * not open for writing.
+ * Lists, with references, the nodes on @dev that need a commit and are not open
+ * for writing.
  */
-static struct fs_backed **list(struct fs *fs, dev_t dev,
-			       enum b2f_durable_state state, size_t *n)
+static struct fs_backed **list(struct fs *fs, dev_t dev, size_t *n)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
@@ -148,7 +144,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev,
 	nodes = new_list(all, n);
 	HASH_ITER (hh, all->all, d, next) {
 		if (!nodes || d->key.dev != dev || d->nusers ||
-		    b2f_durability_get(&d->contents) != state)
+		    !b2f_durable_needs_commit(b2f_durability_get(&d->contents)))
 			continue;
 		fs_node_ref(&d->node->head);
 		nodes[(*n)++] = d->node;
@@ -157,7 +153,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev,
 	return nodes;
 }
 
-/* Writes the contents of the FAILED frame @node again. */
+/* Writes again what a sync of the frame @node has failed for. */
 static int mend(struct fs *fs, struct fs_backed *node)
 {
 	struct fs_open_frame *frame;
@@ -177,7 +173,7 @@ static int make(struct fs *fs, struct fs_backed *node, const struct stat *st,
 	dev_t dev = st->st_dev;
 	ino_t ino = st->st_ino;
 
-	if (node && fs_durable_state(fs, dev, ino) == B2F_DISK_FAILED)
+	if (node && b2f_durable_needs_commit(fs_durable_state(fs, dev, ino)))
 		return mend(fs, node);
 	return fs_durable_make_contents(fs, dev, ino, path_fd);
 }
@@ -197,11 +193,11 @@ int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-/* Writes the contents of all FAILED frames again.  Returns the first error. */
+/* The same for all frames on @dev.  Returns the first error. */
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
-	struct fs_backed **nodes = list(fs, dev, B2F_DISK_FAILED, &n);
+	struct fs_backed **nodes = list(fs, dev, &n);
 	int first = nodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {

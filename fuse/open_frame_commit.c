@@ -84,13 +84,14 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
 }
 
 /*
- * Must @frame become writable for a durable commit?  The commit writes all
- * chunks again whose sync has failed.
+ * Must @frame become writable for a durable commit, which writes all again
+ * whose sync has failed?
  */
 static bool must_mend(struct fs *fs, struct fs_open_frame *frame)
 {
 	return !b2f_file_is_writable(frame->open.data) &&
-	       fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_FAILED;
+	       b2f_durable_needs_commit(
+		       fs_durable_state(fs, frame->dev, frame->ino));
 }
 
 /*

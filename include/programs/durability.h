@@ -26,13 +26,15 @@
  *   DURABLE         commit; its very last sync failed              UNSYNCED
  *   DURABLE         merged with what another program has written   UNSYNCED
  *   NEW, UNSYNCED   commit that synced                             DURABLE
- *   NEW, UNSYNCED   all of its files were synced, and no           DURABLE
+ *   NEW             all of its files were synced, and no           DURABLE
  *                   transaction was open meanwhile
  *   NEW, UNSYNCED   sync of a file, or of the filesystem, failed   FAILED
  *   FAILED          commit that read and wrote all anew            DURABLE
  *
- * Linux reports a failed write once.  So the state FAILED only ends when all
- * data have been read, compared with their checksums, and written to new files.
+ * Linux reports a failed write once, and a later sync succeeds without it.  So
+ * the state UNSYNCED only ends when a commit has written another index, and the
+ * state FAILED when all data have been read, compared with their checksums, and
+ * written to new files, too.
  *
  * Layer: for bloscfs and bloscctl alone (made by frame/).  Threads: any.
  */
@@ -62,6 +64,12 @@ struct b2f_durability {
 
 enum b2f_durable_state b2f_durability_get(const struct b2f_durability *d);
 
+/* Has a sync failed, so that only a commit makes the frame durable? */
+static inline bool b2f_durable_needs_commit(enum b2f_durable_state state)
+{
+	return state == B2F_DISK_UNSYNCED || state == B2F_DISK_FAILED;
+}
+
 /* When the state ceased to be DURABLE, monotonic clock; 0: it is DURABLE. */
 uint64_t b2f_durability_since_ns(const struct b2f_durability *d);
 
@@ -77,8 +85,8 @@ void b2f_durability_fail(struct b2f_durability *d);
 
 /*
  * Makes the files at @fd DURABLE by @sync, while no transaction is open.
- * Returns 0, -EIO (a sync has failed before, or fails meanwhile), or the error
- * of @sync.
+ * Returns 0, -EIO (a sync has failed before, or fails meanwhile: it takes a
+ * commit), or the error of @sync.
  */
 B2F_MUST_CHECK
 int b2f_durability_sync(struct b2f_durability *d, int (*sync)(int fd), int fd);

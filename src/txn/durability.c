@@ -41,7 +41,7 @@ int b2f_durability_sync(struct b2f_durability *d, int (*sync)(int fd), int fd)
 	if (state == B2F_DISK_DURABLE)
 		return 0;
 	/* The kernel reports a failed write once: ask no second time. */
-	if (state == B2F_DISK_FAILED)
+	if (b2f_durable_needs_commit(state))
 		return -EIO;
 	err = sync(fd);
 	if (err)

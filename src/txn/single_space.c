@@ -95,7 +95,7 @@ static bool may_use(struct search *search)
 		return search->may_use;
 	search->found = true;
 	/* After a failed sync, one that succeeds proves nothing. */
-	if (state == B2F_DISK_UNSYNCED || state == B2F_DISK_FAILED)
+	if (b2f_durable_needs_commit(state))
 		return false;
 	if (state == B2F_DISK_NEW)
 		err = b2f_object_settle(&object, B2F_SETTLE_ORDER, NULL);

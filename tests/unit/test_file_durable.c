@@ -71,6 +71,41 @@ Test(file_durable, what_replaced_something_durable_is_synced_next_time)
 	fault_disk_free(disk);
 }
 
+static int succeed(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+/* The kernel has reported the error, so the next sync proves nothing. */
+Test(file_durable, a_commit_whose_last_sync_failed_needs_another_commit)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
+	const struct b2f_write_options options = {.durability = &d};
+	static struct work w;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cut(&w, 5000);
+	plan.at = fault_disk_nops(disk);
+	fault_disk_fail(disk, &plan);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	cr_assert_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
+	b2f_file_close(w.file);
+	w.file = open_disk(w.rt, disk);
+	cr_expect_eq(b2f_file_sync_stored(w.file, &d, true, succeed, -1), -EIO);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
+	cr_assert_eq(b2f_file_allow_write(w.file, &options), 0);
+	cr_expect_eq(b2f_file_commit(w.file, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12);
+	end(&w);
+	fault_disk_free(disk);
+}
+
 /*
  * The number of losses of power, of 40, that leave neither of the last two
  * commits.
