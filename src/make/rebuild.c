@@ -194,8 +194,16 @@ static int read_head(struct rebuild *r, uint64_t id,
 		err = b2f_object_read(&object, 0, buf, size, why);
 	if (!err)
 		err = b2f_chunk_header_parse(buf, size, out, why);
+	if (!err && out->nbytes == 0)
+		err = b2f_why_set(why, B2F_ECORRUPT, "it has no data");
 	b2f_object_close(&object);
 	return err;
+}
+
+/* Is a chunk lost?  Any other error may be gone the next time. */
+static bool is_damage(int err)
+{
+	return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED;
 }
 
 /* Reads all heads; the first sound one replaces a lost header. */
@@ -213,10 +221,11 @@ static int list_parts(struct rebuild *r)
 
 		if (e == -ENODATA)
 			continue;
-		if (e || h.nbytes == 0) {
+		if (e) {
 			b2f_frame_report_entry(&r->old, i, r->ids.ids[i], -1, e,
 					       &why);
 			r->result.nbad++;
+			err = is_damage(e) ? 0 : e;
 			continue;
 		}
 		r->parts[r->n++] = (struct part){r->ids.ids[i], h.nbytes};
@@ -317,7 +326,7 @@ static int make_zeros(struct rebuild *r, struct b2f_piece *out)
 /* Replaces a damaged chunk by zeros, or leaves it out; returns other errors. */
 static int do_without(struct rebuild *r, struct b2f_piece *out, int err)
 {
-	if (err != B2F_ECORRUPT && err != B2F_EUNSUPPORTED)
+	if (!is_damage(err))
 		return err;
 	r->result.nbad++;
 	if (r->options->zero_damaged)

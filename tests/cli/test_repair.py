@@ -417,6 +417,20 @@ def test_a_look_needs_no_writing():
     check_frame("d/s.b2frame", data)
 
 
+def test_a_file_that_cannot_be_opened_now_is_not_damaged():
+    zlib("s")
+    os.remove("s/chunks.b2frame")
+    run = subprocess.run(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-P", "00000001.chunk",
+         "-e", "trace=openat", "-e", "inject=openat:error=EMFILE",
+         BLOSCCTL, "repair", "-o", "new", "s"],
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True, text=True)
+    assert run.returncode == 1 and "Too many open files" in run.stderr, run
+    assert not os.path.exists("new")
+    rebuild("s")
+
+
 def test_what_is_not_committed():
     """No repair and no seal is told of before it is on the disk."""
     failing = ["strace", "-f", "-qq", "-o", "/dev/null", "-e",
