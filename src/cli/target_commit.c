@@ -66,13 +66,23 @@ static int exchange_slowly(const struct cli_target *t)
 	return err;
 }
 
-/* Exchanges the two, atomically where the kernel can do that. */
+/*
+ * Exchanges the two, atomically where the kernel can do that.  The result gets
+ * the name of the old one first, so that nothing can fail afterwards.
+ */
 static int exchange(const struct cli_target *t)
 {
-	if (renameat2(t->dirfd, t->base, t->parent, t->last, RENAME_EXCHANGE) == 0)
-		return renameat(t->dirfd, t->base, t->dirfd, CLI_TARGET_OLD) ? -errno : 0;
-	if (errno != EINVAL && errno != ENOSYS)
+	int err = 0;
+
+	if (renameat(t->dirfd, t->base, t->dirfd, CLI_TARGET_OLD) != 0)
 		return -errno;
+	if (renameat2(t->dirfd, CLI_TARGET_OLD, t->parent, t->last,
+		      RENAME_EXCHANGE) == 0)
+		return 0;
+	err = -errno;
+	if (renameat(t->dirfd, CLI_TARGET_OLD, t->dirfd, t->base) != 0 ||
+	    (err != -EINVAL && err != -ENOSYS))
+		return err;
 	return exchange_slowly(t);
 }
 

@@ -56,6 +56,29 @@ def test_settings():
         remove("f")
 
 
+def test_what_fails_changes_nothing():
+    """The last rename fails, whichever that is."""
+    data = items(3 * CHUNK, 8)
+    make("f", False, data, typesize=8, chunksize=CHUNK)
+
+    def run(codec, *inject):
+        return subprocess.run(
+            ["strace", "-f", "-qq", "-o", "calls", "-e", "trace=renameat",
+             *inject, BLOSCCTL, "recompress", "--codec", codec, "f"],
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+            capture_output=True, text=True)
+
+    assert run("zlib").returncode == 0
+    calls = get("calls").decode().splitlines()
+    n = sum(call.split()[0] == calls[-1].split()[0] for call in calls)
+    failed = run("lz4", "-e", f"inject=renameat:error=EIO:when={n}")
+    assert failed.returncode == 1 and "Input/output" in failed.stderr, failed
+    assert info("f")["codec"] == "zlib"
+    check_frame("f", data)
+    assert not [x for x in os.listdir() if x.startswith(".bloscctl")]
+    remove("f")
+
+
 def test_delta_goes_from_the_header_too():
     """C-Blosc2 encodes the chunks that it appends by the header."""
     data = items(3 * CHUNK, 8)
