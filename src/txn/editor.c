@@ -122,15 +122,12 @@ static bool last_is_whole(const struct b2f_txn *txn)
 	       txn->working.nbytes % (uint32_t)txn->header.chunksize == 0;
 }
 
-/*
- * May a chunk of @nbytes be put before chunk @nchunk? The very first chunk sets
- * the chunk size, if there is none yet.
- */
+/* May a chunk of @nbytes be put before chunk @nchunk? */
 static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 		     uint64_t nbytes)
 {
 	struct b2f_txn *txn = editor->cw.txn;
-	int32_t *chunksize = &txn->header.chunksize;
+	int32_t chunksize = txn->header.chunksize;
 	int err = check_editable(editor);
 
 	if (err)
@@ -139,15 +136,16 @@ static int check_new(struct b2f_editor *editor, uint64_t nchunk,
 		return refuse(editor, "a chunk has 1 to 2147483615 bytes");
 	if (nchunk > txn->working.n)
 		return refuse(editor, "there is no such chunk");
-	if (*chunksize <= 0)
-		*chunksize = (int32_t)nbytes;
-	if (nbytes > (uint32_t)*chunksize)
+	/* The very first chunk sets the chunk size. */
+	if (chunksize <= 0)
+		return 0;
+	if (nbytes > (uint32_t)chunksize)
 		return refuse(editor, "it is longer than the chunks of this "
 				      "frame");
 	if (nchunk == txn->working.n && !last_is_whole(txn))
 		return refuse(editor, "the last chunk is short: nothing can "
 				      "come after it");
-	if (nchunk < txn->working.n && nbytes != (uint32_t)*chunksize)
+	if (nchunk < txn->working.n && nbytes != (uint32_t)chunksize)
 		return refuse(editor, "only the last chunk may be short");
 	return 0;
 }
@@ -166,6 +164,8 @@ static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 		err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
 	if (err)
 		return err;
+	if (txn->header.chunksize <= 0)
+		txn->header.chunksize = (int32_t)nbytes;
 	for (uint64_t i = n; i > nchunk; i--)
 		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i - 1));
 	b2f_pages_set(&state->pages, nchunk, zeros);

@@ -97,6 +97,24 @@ Test(editor, an_empty_frame_learns_its_chunk_size_from_the_first_chunk)
 	EXPECT_DATA(33, 1, 2, 3);
 }
 
+Test(editor, a_chunk_that_is_refused_sets_no_chunk_size)
+{
+	struct b2f_settings settings = b2f_settings_default();
+
+	close_editor();
+	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), 0);
+	settings.typesize = 8;
+	cr_assert_eq(b2f_frame_create(&settings, dirfd_, "f", 0644, true, NULL),
+		     0);
+	open_editor_as(false);
+	cr_assert_eq(b2f_editor_append_special(editor, B2F_CHUNK_NAN, 12),
+		     -EINVAL);
+	cr_assert_eq(b2f_editor_chunksize(editor), -1);
+	append(1, CHUNK);
+	commit();
+	EXPECT_DATA(CHUNK, 1);
+}
+
 Test(editor, insertion_gives_the_next_number)
 {
 	append_four();
