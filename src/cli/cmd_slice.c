@@ -95,7 +95,6 @@ static bool read_integer(struct parser *p, int64_t *out, bool *huge)
 	int64_t value = 0;
 
 	*huge = false;
-
 	if (*p->at == '-' || *p->at == '+') {
 		p->at++;
 		skip_blanks(p);
