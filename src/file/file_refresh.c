@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_refresh.c - notices changes of the index by other programs */
+#include <time.h>
+
 #include "b2frame/error.h"
 #include "base/log_line.h"
 #include "file/reading.h"
@@ -11,6 +13,9 @@
 
 /* Attempts of a reader while the frame changes under it. */
 #define TRIES 3
+
+/* How long a reader waits for commits, which are going to merge the change. */
+#define COMMIT_MS 3000
 
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
 {
@@ -317,19 +322,43 @@ void b2f_file_stay(struct b2f_file *file)
 	atomic_store(&file->stays, true);
 }
 
-void b2f_file_catch_up(struct b2f_file *file)
+/*
+ * Takes the commit_lock.  Readers queue for one refresh; but a commit merges
+ * changes itself, and may need this thread, which waits no longer than
+ * *@left_ms.
+ */
+static bool take_lock(struct b2f_file *file, uint32_t *left_ms)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (!file->writer)
+		return pthread_mutex_lock(&file->commit_lock) == 0;
+	while (pthread_mutex_trylock(&file->commit_lock)) {
+		if (*left_ms == 0)
+			return false;
+		--*left_ms;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static void catch_up(struct b2f_file *file, uint32_t *left_ms)
 {
 	int err;
 
-	/* Readers queue for one refresh; a commit merges changes itself. */
-	if (!file->writer)
-		pthread_mutex_lock(&file->commit_lock);
-	else if (pthread_mutex_trylock(&file->commit_lock))
+	if (!take_lock(file, left_ms))
 		return;
 	/* If this fails, so does the caller's next step, which tells why. */
 	err = refresh(file, B2F_TURN_WAIT_MS, false);
 	(void)err;
 	pthread_mutex_unlock(&file->commit_lock);
+}
+
+void b2f_file_catch_up(struct b2f_file *file)
+{
+	uint32_t none = 0;
+
+	catch_up(file, &none);
 }
 
 /* Has the file gone on to another version of the frame? */
@@ -388,6 +417,7 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 {
 	struct b2f_lock *turn = NULL;
 	struct b2f_reading r;
+	uint32_t left_ms = COMMIT_MS, none = 0;
 	int64_t n = 0, again;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -408,8 +438,9 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 			n = again;
 			break;
 		}
+		/* A commit does not wait for a reader without that lock. */
 		if (!is_old(&r) && n != -ENOMEM)
-			b2f_file_catch_up(file);
+			catch_up(file, n == -ESTALE && !turn ? &left_ms : &none);
 		if (!is_old(&r) && again)
 			break;
 	}

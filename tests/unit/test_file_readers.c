@@ -17,7 +17,7 @@
 #include "tests/support/frame_dir.h"
 
 #define NCHUNKS	  4
-#define CHUNKSIZE 1000
+#define CHUNKSIZE 40000
 
 struct scratch {
 	struct frame_dir dir;
@@ -25,6 +25,9 @@ struct scratch {
 	struct b2f_file *file;
 	/* The readers from before have ended. */
 	atomic_bool is_over;
+	/* The result of read_third(). */
+	ssize_t got;
+	uint8_t byte;
 };
 
 static const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
@@ -42,7 +45,7 @@ static void put_chunk(struct scratch *s, uint32_t n, uint8_t value)
 	uint8_t data[CHUNKSIZE];
 
 	for (size_t i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(value + i % 3);
+		data[i] = (uint8_t)(value + (i * i * i * 2654435761u >> 17));
 	frame_dir_chunk(&s->dir, n, data, CHUNKSIZE, CHUNKSIZE);
 	frame_dir_index(&s->dir, NCHUNKS, NCHUNKS * CHUNKSIZE, CHUNKSIZE);
 }
@@ -97,6 +100,37 @@ Test(file_readers, a_wait_for_readings_keeps_no_new_one_waiting, .timeout = 20)
 	pthread_join(thread, NULL);
 	cr_expect(atomic_load(&s.is_over));
 	b2f_reading_end(&after);
+	tear_down(&s);
+}
+
+static void *read_third(void *arg)
+{
+	struct scratch *s = arg;
+
+	s->got = b2f_file_pread(s->file, NULL, &s->byte, 1, 2 * CHUNKSIZE);
+	return NULL;
+}
+
+/* The commit ends soon, and takes the change in. */
+Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
+{
+	struct scratch s;
+	pthread_t thread;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	read_third(&s);
+	pthread_mutex_lock(&s.file->commit_lock);
+	pause_ms(30);
+	put_chunk(&s, 2, 99);
+	/* The head of the chunk is still known. */
+	b2f_cache_drop_file(s.rt->cache, s.file->cache_id);
+	pthread_create(&thread, NULL, read_third, &s);
+	pause_ms(100);
+	pthread_mutex_unlock(&s.file->commit_lock);
+	pthread_join(thread, NULL);
+	cr_expect_eq(s.got, 1, "%d", (int)s.got);
+	cr_expect_eq(s.byte, 99);
 	tear_down(&s);
 }
 
