@@ -10,7 +10,7 @@ export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../support/build.sh"
 bloscfs=$B2F_BUILD/bloscfs
-work=$(mktemp -d /tmp/bloscfs-test.XXXXXX)
+work=$(mktemp -dt bloscfs-test.XXXXXX)
 pids=()
 cd "$work"
 

@@ -262,7 +262,7 @@ def while_stopped(mount, request):
 
 
 def run_one(name, test):
-    top = tempfile.mkdtemp(prefix="bloscfs-test.", dir="/tmp")
+    top = tempfile.mkdtemp(prefix="bloscfs-test.")
     os.chdir(top)
     start = time.monotonic()
     ok = True
