@@ -50,6 +50,7 @@ static struct b2f_write_options write_options(const struct fs_options *o)
 		.no_locking = o->nolocking,
 		.guess_typesize = o->create.typesize == 0,
 		.npy_arrays = true,
+		.keep_beginning = true,
 		.adapt_clevel = o->create.clevel == FS_UNSET,
 		/* The kernel sends the release after close(2) has returned. */
 		.ends_late = true,

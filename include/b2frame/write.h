@@ -54,6 +54,12 @@ struct b2f_write_options {
 	 * encoder, so that the writer does not wait.
 	 */
 	bool adapt_clevel;
+	/*
+	 * After -ENOSPC or -EDQUOT a commit of a file that has only grown since
+	 * the last one stores the beginning of the new data, as far as there is
+	 * room, as other filesystems do.  Otherwise it is all or nothing.
+	 */
+	bool keep_beginning;
 	/* For an empty frame that has no chunk size yet; 0 means 1 MiB. */
 	uint32_t chunksize;
 	/*
@@ -169,9 +175,7 @@ int b2f_file_set_encoding(struct b2f_file *file,
  * Returns 0; -ESTALE (another program has changed the same chunks, or the size:
  * its version stays); -EBUSY (it changes other chunks without a pause, or the
  * array is being replaced) or -EAGAIN (it has locked the frame): try again
- * later; or an errno of the store.  The cause is logged.  After -ENOSPC or
- * -EDQUOT, if the file has only grown since the last commit, the beginning of
- * the new data is committed, as far as it could be stored.
+ * later; or an errno of the store.  The cause is logged.
  */
 B2F_MUST_CHECK
 int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how);

@@ -77,7 +77,8 @@ static void begin(struct b2f_file *file, struct b2f_writer *w,
 	/* A commit is to mend a blank frame even if nothing is written. */
 	if (frame->blank)
 		b2f_writer_note(w);
-	w->has_mtime = false;
+	w->dirty.has_mtime = false;
+	w->dirty.from = UINT64_MAX;
 	w->array_nbytes = b2f_frame_shown_nbytes(frame);
 	w->hint = B2F_NPY_UNKNOWN;
 	file->writer = w;

@@ -22,10 +22,10 @@ struct change {
 };
 
 /*
- * Takes the write_lock of @file in *@out, if it can be written to.  Returns 0,
- * -EBADF, or as b2f_file_allow_write().
+ * Takes the write_lock of @file in *@out, if it can be written to, for a change
+ * that begins at @off.  Returns 0, -EBADF, or as b2f_file_allow_write().
  */
-static int begin(struct b2f_file *file, struct b2f_writer **out)
+static int begin(struct b2f_file *file, uint64_t off, struct b2f_writer **out)
 {
 	struct b2f_writer *w;
 	bool editable, clean, stays = atomic_load(&file->stays);
@@ -33,7 +33,7 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	clean = w && !w->dirty_since_ns && !w->commit;
+	clean = w && !w->dirty.since_ns && !w->commit;
 	pthread_mutex_unlock(&file->lock);
 	if (!w)
 		return -EBADF;
@@ -46,6 +46,7 @@ static int begin(struct b2f_file *file, struct b2f_writer **out)
 	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
 	editable = w->txn != NULL;
+	w->dirty.from = b2f_min_u64(w->dirty.from, off);
 	pthread_mutex_unlock(&file->lock);
 	if (!editable) {
 		pthread_mutex_unlock(&w->write_lock);
@@ -97,7 +98,7 @@ static ssize_t apply(struct b2f_file *file, struct change *c)
 static ssize_t try_change(struct b2f_file *file, struct change *c)
 {
 	struct b2f_writer *w = NULL;
-	ssize_t n = begin(file, &w);
+	ssize_t n = begin(file, c->off, &w);
 
 	if (n)
 		return n;

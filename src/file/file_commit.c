@@ -45,9 +45,8 @@ struct attempt {
 	/* Records that this attempt encodes, each with a reference. */
 	struct b2f_record **records;
 	size_t n;
-	/* The writer's value, restored if the commit fails. */
-	uint64_t dirty_since_ns;
-	bool has_mtime;
+	/* The writer's changes, restored if the commit fails. */
+	struct b2f_dirty dirty;
 	/* Only the first chunks are committed: the disk is full. */
 	bool in_part;
 };
@@ -90,7 +89,7 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
-	*nothing = !w->txn || (w->dirty_since_ns == 0 &&
+	*nothing = !w->txn || (w->dirty.since_ns == 0 &&
 				(how != B2F_COMMIT_DURABLE ||
 				 a->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
@@ -107,11 +106,10 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	w->commit = &a->commit;
 	w->commit_err = 0;
 	w->commit_failed = UINT64_MAX;
-	a->dirty_since_ns = w->dirty_since_ns;
-	a->has_mtime = a->commit.has_mtime = w->has_mtime;
-	a->commit.mtime = w->mtime;
-	w->dirty_since_ns = 0;
-	w->has_mtime = false;
+	a->dirty = w->dirty;
+	a->commit.has_mtime = w->dirty.has_mtime;
+	a->commit.mtime = w->dirty.mtime;
+	w->dirty = B2F_NOT_DIRTY;
 out:
 	pthread_mutex_unlock(&file->lock);
 	return err;
@@ -155,7 +153,8 @@ static void cut_to_stored(struct attempt *a)
 	const struct b2f_layout *layout = &a->file->frame->layout;
 	struct b2f_writer *w = a->writer;
 
-	if (layout->is_array || layout->head)
+	if (!w->options.keep_beginning || layout->is_array || layout->head ||
+	    a->dirty.from < w->txn->committed.nbytes)
 		return;
 	/* A record of a failed chunk may have been stored since. */
 	a->in_part = b2f_txn_cut(w->txn, &a->commit, w->commit_failed);
@@ -185,22 +184,32 @@ static int encode(struct attempt *a)
 	return prepared ? prepared : err;
 }
 
+/* The changes stay dirty, but for a beginning that is stored.  Locked. */
+static void restore(struct attempt *a)
+{
+	struct b2f_dirty *dirty = &a->writer->dirty, later = *dirty;
+
+	*dirty = a->dirty;
+	if (!dirty->since_ns)
+		dirty->since_ns = later.since_ns;
+	if (later.has_mtime) {
+		dirty->has_mtime = true;
+		dirty->mtime = later.mtime;
+	}
+	if (a->commit.installed)
+		dirty->from = a->commit.state.nbytes;
+	dirty->from = b2f_min_u64(dirty->from, later.from);
+}
+
 /* Ends the attempt; if it failed, the changes stay dirty. */
 static void finish(struct attempt *a)
 {
 	struct b2f_file *file = a->file;
 	struct b2f_writer *w = a->writer;
-	bool done = a->commit.installed && !a->in_part;
 
 	pthread_mutex_lock(&file->lock);
-	if (!done) {
-		if (a->dirty_since_ns)
-			w->dirty_since_ns = a->dirty_since_ns;
-		if (a->has_mtime && !w->has_mtime) {
-			w->has_mtime = true;
-			w->mtime = a->commit.mtime;
-		}
-	}
+	if (!a->commit.installed || a->in_part)
+		restore(a);
 	b2f_txn_finish(w->txn, &a->commit);
 	pthread_mutex_unlock(&file->lock);
 	free(a->records);

@@ -16,7 +16,7 @@ bool b2f_file_is_dirty(struct b2f_file *file)
 
 	pthread_mutex_lock(&file->lock);
 	w = file->writer;
-	dirty = w && ((w->txn && w->dirty_since_ns) ||
+	dirty = w && ((w->txn && w->dirty.since_ns) ||
 		      b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
 	pthread_mutex_unlock(&file->lock);
 	return dirty;
@@ -33,11 +33,11 @@ static bool is_under_way(const struct b2f_file *file)
 	const struct b2f_writer *w = file->writer;
 
 	if (!layout->head || w->array_nbytes == layout->head_len + layout->nbytes ||
-	    !w->has_mtime)
+	    !w->dirty.has_mtime)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec >= w->mtime.tv_sec &&
-	       now.tv_sec - w->mtime.tv_sec < UNDER_WAY_S;
+	return now.tv_sec >= w->dirty.mtime.tv_sec &&
+	       now.tv_sec - w->dirty.mtime.tv_sec < UNDER_WAY_S;
 }
 
 uint64_t b2f_file_dirty_ns(struct b2f_file *file)
@@ -49,7 +49,7 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 	w = file->writer;
 	if (w && w->anew != B2F_ANEW_BEGUN &&
 	    !(w->txn && is_under_way(file))) {
-		since = w->dirty_since_ns;
+		since = w->dirty.since_ns;
 		undurable = b2f_durability_since_ns(w->durability);
 	}
 	pthread_mutex_unlock(&file->lock);
@@ -70,8 +70,7 @@ void b2f_file_discard(struct b2f_file *file)
 	if (w && w->txn) {
 		b2f_writer_wait_idle(file);
 		b2f_record_remove_from(w, 0);
-		w->dirty_since_ns = 0;
-		w->has_mtime = false;
+		w->dirty = B2F_NOT_DIRTY;
 		w->anew = B2F_ANEW_NOT;
 		file->ndropped++;
 	}
@@ -95,10 +94,10 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 	if (w && w->txn) {
 		out->cbytes = w->txn->header.cbytes;
 		out->stamp = b2f_txn_stamp(w->txn);
-		out->dirty = w->dirty_since_ns != 0;
+		out->dirty = w->dirty.since_ns != 0;
 		out->half = b2f_writer_has_half(w);
-		out->mtime = w->mtime;
-		out->has_mtime = w->has_mtime;
+		out->mtime = w->dirty.mtime;
+		out->has_mtime = w->dirty.has_mtime;
 	}
 	pthread_mutex_unlock(&file->lock);
 }

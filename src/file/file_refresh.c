@@ -488,7 +488,7 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	if (changed == 0)
 		know_index(file, sets_mtime);
 	if (file->writer && sets_mtime)
-		file->writer->has_mtime = false;
+		file->writer->dirty.has_mtime = false;
 	pthread_mutex_unlock(&file->lock);
 	pthread_mutex_unlock(&file->commit_lock);
 	b2f_frame_close(frame);

@@ -37,8 +37,8 @@ static int swap(struct b2f_file *file, struct b2f_frame *frame)
 	if (fits) {
 		b2f_txn_set_frame(w->txn, frame);
 		b2f_file_set_frame(file, frame);
-		if (w->dirty_since_ns == 0)
-			w->dirty_since_ns = b2f_monotonic_ns();
+		if (w->dirty.since_ns == 0)
+			w->dirty.since_ns = b2f_monotonic_ns();
 	}
 	pthread_mutex_unlock(&file->lock);
 	if (!fits) {

@@ -143,10 +143,10 @@ void b2f_writer_wait_idle(struct b2f_file *file)
 
 void b2f_writer_note(struct b2f_writer *w)
 {
-	if (w->dirty_since_ns == 0)
-		w->dirty_since_ns = b2f_monotonic_ns();
-	clock_gettime(CLOCK_REALTIME, &w->mtime);
-	w->has_mtime = true;
+	if (w->dirty.since_ns == 0)
+		w->dirty.since_ns = b2f_monotonic_ns();
+	clock_gettime(CLOCK_REALTIME, &w->dirty.mtime);
+	w->dirty.has_mtime = true;
 }
 
 uint32_t b2f_writer_chunksize(const struct b2f_writer *w)

@@ -36,6 +36,19 @@ enum b2f_anew {
 	B2F_ANEW_HALF,
 };
 
+/* What has changed since the last commit. */
+struct b2f_dirty {
+	/* Time of the first change; 0: none. */
+	uint64_t since_ns;
+	/* The lowest byte that was written to or cut off; UINT64_MAX: none. */
+	uint64_t from;
+	/* Time of the last write, if there was one. */
+	bool has_mtime;
+	struct timespec mtime;
+};
+
+#define B2F_NOT_DIRTY ((struct b2f_dirty){.from = UINT64_MAX})
+
 struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t write_lock;
@@ -78,8 +91,7 @@ struct b2f_writer {
 	/* Durability of the commits: from the options, or @own. */
 	struct b2f_durability *durability;
 	struct b2f_durability own;
-	/* Time of the first change since the last commit; 0: none. */
-	uint64_t dirty_since_ns;
+	struct b2f_dirty dirty;
 	/* Number of chunks when holes were last counted. */
 	uint64_t ncounted;
 	/*
@@ -91,9 +103,6 @@ struct b2f_writer {
 	_Atomic enum b2f_anew anew;
 	/* The item size is still to be guessed. */
 	bool guess_typesize;
-	/* Time of the last write since the last commit, if there was one. */
-	bool has_mtime;
-	struct timespec mtime;
 };
 
 /*
@@ -164,7 +173,7 @@ static inline bool b2f_writer_has_half(const struct b2f_writer *w)
 /* Are all changes committed?  Locked. */
 static inline bool b2f_writer_is_clean(const struct b2f_writer *w)
 {
-	return !w->dirty_since_ns && !w->records;
+	return !w->dirty.since_ns && !w->records;
 }
 
 /*

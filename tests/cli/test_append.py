@@ -116,6 +116,13 @@ def test_all_or_nothing():
         assert len(os.listdir("disk/x")) == 2, os.listdir("disk/x")
         ctl("append", "disk/x", "f")
         check_frame("disk/x", data + data)
+    # Some chunks of the new data have room.
+    with small_disk("4m"):
+        ctl("compress", "-o", "disk/x", "f")
+        put("more", noise(8 << 20))
+        _, err = ctl("append", "disk/x", "f", "more", status=1)
+        assert "x: nothing was appended" in err, err
+        check_frame("disk/x", data)
 
 
 def test_what_cannot_grow():

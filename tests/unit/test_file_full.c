@@ -161,7 +161,8 @@ static uint64_t count_stored(struct b2f_runtime *rt, struct fault_disk *disk)
 Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 {
 	const struct b2f_runtime_options options = {.nworkers = 3};
-	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
+	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE,
+							.keep_beginning = true};
 	struct fault_disk *disk = make_disk(CHUNKSIZE);
 	struct b2f_runtime *rt = NULL;
 
