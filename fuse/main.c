@@ -226,8 +226,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_bucket_source_rest(fs);
 	fs_ticker_stop(fs);
 	unmounted = fs_session_close(fs);
-	if (fs->bucket && fs_bucket_writer_fini(fs) && code == FS_EXIT_OK)
-		code = FS_EXIT_LOST;
+	if (fs->bucket && fs_bucket_writer_fini(fs))
+		fs->files.lost = true;
 	if (listens)
 		fs_signals_stop(&signals);
 	/* The bucket outlives its open files. */
@@ -238,8 +238,8 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_packs_fini(fs);
 	}
 	if (fs->tree) {
-		if (store_all(fs) && code == FS_EXIT_OK)
-			code = FS_EXIT_LOST;
+		if (store_all(fs))
+			fs->files.lost = true;
 		fs_stats_file_end(fs);
 		/*
 		 * Frees the remaining nodes, which deletes files that the
@@ -260,7 +260,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	fs_logger_free(fs->logger);
 	fs_source_mountpoint_fini(&fs->mountpoint);
 	fs_source_fini(&fs->source);
-	return code;
+	return fs->files.lost && code == FS_EXIT_OK ? FS_EXIT_LOST : code;
 }
 
 /*

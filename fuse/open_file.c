@@ -176,6 +176,7 @@ void fs_file_add_writer(struct fs *fs, struct fs_file *file)
 	while (file->reverting)
 		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 	atomic_fetch_add(&file->nwriters, 1);
+	file->is_told = false;
 }
 
 void fs_file_put_off(struct fs_file *file)
@@ -272,13 +273,15 @@ bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
 }
 
 /* False: there is a writer, or another thread does it. */
-static bool begin_revert(struct fs *fs, struct fs_file *file)
+static bool begin_revert(struct fs *fs, struct fs_file *file, bool tells)
 {
 	bool may;
 
 	pthread_mutex_lock(&fs->state_lock);
 	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
+	file->is_told |= tells && atomic_load(&file->nwriters) > 0;
 	file->reverting |= may;
+	fs->files.lost |= may && !file->is_told;
 	pthread_mutex_unlock(&fs->state_lock);
 	return may;
 }
@@ -287,9 +290,9 @@ static bool begin_revert(struct fs *fs, struct fs_file *file)
  * Drops the changes once every writer was told that they contradict the stored
  * version.  A writer that began before would not be told.
  */
-static void drop_refused(struct fs *fs, struct fs_file *file)
+static void drop_refused(struct fs *fs, struct fs_file *file, bool tells)
 {
-	if (!begin_revert(fs, file))
+	if (!begin_revert(fs, file, tells))
 		return;
 	file->ops->drop_refused(fs, file);
 	fs_file_end_revert(fs, file);
@@ -310,7 +313,7 @@ int fs_file_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 	foreign = fs_file_take_foreign(fs, file);
 	file->ops->note_commit(fs, file, &before, foreign, err);
 	if (err == -ESTALE)
-		drop_refused(fs, file);
+		drop_refused(fs, file, waits);
 	fs_file_end_commit(fs, file);
 	return err;
 }

@@ -86,6 +86,8 @@ struct fs_file {
 	/* Handles that may write, and changes by name. */
 	_Atomic size_t nwriters;
 	bool reverting;
+	/* A program got the error of a refused commit of its last writers. */
+	bool is_told;
 	atomic_bool held;
 	atomic_bool gone;
 	/* Commits that are under way. */
@@ -110,6 +112,8 @@ struct fs_files {
 	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;
+	/* Refused changes were dropped, and no program was told. */
+	bool lost;
 	/* Signalled when a file was opened, closed, reverted, or committed. */
 	pthread_cond_t settled;
 };

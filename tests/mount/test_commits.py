@@ -267,6 +267,20 @@ def test_changes_of_others():
         check_conflict(f, want)
 
 
+def test_the_end_tells_of_refused_changes():
+    """No program could be told."""
+    with mounted("commit=600") as mount:
+        write("mnt/a", data(CHUNK))
+        f = open("mnt/a", "r+b", buffering=0)
+        f.write(b"lost")
+        s = blosc2.open("src/a.b2frame", mode="a")
+        s.update_data(0, data(CHUNK, seed=5), copy=True)
+        del s
+        mount.end(signal.SIGTERM, 8)
+        assert "changes are lost" in mount.log()
+    error_of(f.close)
+
+
 def test_a_reader_does_not_keep_what_was_refused():
     """A reader opens the file before the last close of the writer."""
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):

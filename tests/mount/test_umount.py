@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import time
 
+import blosc2
+
 from mounting import BUILD, error_of, main, mountpoints, wait_until
 from scratch import Scratch, bloscctl, stock_bytes
 
@@ -23,6 +25,8 @@ libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3,
                       ctypes.c_long]
+libc.sync_file_range.argtypes = [ctypes.c_int, *[ctypes.c_long] * 2,
+                                 ctypes.c_int]
 libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
@@ -37,8 +41,9 @@ def in_background(*options):
     assert str(MNT.absolute()) not in mountpoints(pathlib.Path.cwd())
 
 
-def write_mapped(want):
-    """Changes a file through a map that is written back at the last close.
+def write_mapped(want, between=lambda: None):
+    """Changes a file through a map that is written back at the last close, after
+    @between.
 
     Python's own maps keep a descriptor, whose close is a commit.
     """
@@ -47,6 +52,7 @@ def write_mapped(want):
         at = libc.mmap(None, len(want), mmap.PROT_READ | mmap.PROT_WRITE,
                        mmap.MAP_SHARED, f.fileno(), 0)
     ctypes.memmove(at, want, len(want))
+    between()
     assert libc.munmap(at, len(want)) == 0
 
 
@@ -134,6 +140,21 @@ def test_a_loss_is_told_of():
             assert "could not store all" in said or not knows_exit_codes()
     finally:
         subprocess.run(["umount", SRC], check=True)
+
+
+def test_refused_changes_are_told_of():
+    """They were written after the close, so only the exit status can tell."""
+    def change():
+        with open(MNT / "x", "rb") as f:
+            # The kernel writes its pages back; that is no commit.
+            assert libc.sync_file_range(f.fileno(), 0, 0, 7) == 0
+        frame = blosc2.open(str(SRC / "x.b2frame"), mode="a")
+        frame.update_data(0, bytes(MIB), copy=True)
+
+    with in_background("commit=600"):
+        (MNT / "x").write_bytes(b"first" * MIB)
+        write_mapped(b"after" * MIB, change)
+        run(BUILD / "bloscctl", "umount", MNT, status=int(knows_exit_codes()))
 
 
 def test_a_daemon_that_has_died():
