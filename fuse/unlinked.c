@@ -147,8 +147,42 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 	return unlinkat(dirfd, name, AT_REMOVEDIR) ? -errno : 0;
 }
 
+static void log_kept(struct fs *fs, const char *name)
+{
+	fs_logger_write(fs->logger, B2F_LOG_WARNING,
+			"%s: %s is kept: another program renamed it to a name "
+			"that was being deleted",
+			fs->source.path, name);
+}
+
+/*
+ * Does the hidden name @name contain the identity of @st?  If not, a program
+ * renamed that file to the deleted one's name just then, and it stays.
+ */
+static bool is_meant(struct fs *fs, const char *name, const struct stat *st)
+{
+	const char *end = strrchr(name, '-');
+	char number[24];
+
+	/* A frame has no name of its own while it is being made. */
+	if (S_ISDIR(st->st_mode) &&
+	    strncmp(name, HIDDEN "-new-", sizeof(HIDDEN "-new-") - 1) == 0)
+		return true;
+	snprintf(number, sizeof(number), "-%llx",
+		 (unsigned long long)st->st_ino);
+	if (end && strcmp(end, number) == 0)
+		return true;
+	log_kept(fs, name);
+	return false;
+}
+
 static void purge_frame(struct fs *fs, int dirfd, const char *name)
 {
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !is_meant(fs, name, &st))
+		return;
 	/* A frame that was not finished has no index. */
 	if (remove_frame(fs, dirfd, name) == -ENOENT)
 		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
@@ -187,21 +221,7 @@ void fs_unlinked_purge(struct fs *fs)
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
 
-/* Does the hidden name @name contain the identity of @st? */
-static bool is_named_for(const char *name, const struct stat *st)
-{
-	const char *end = strrchr(name, '-');
-	char number[24];
-
-	snprintf(number, sizeof(number), "-%llx",
-		 (unsigned long long)st->st_ino);
-	return end && strcmp(end, number) == 0;
-}
-
-/*
- * Deletes the file of a frame that became a directory (form.h).  If a program
- * renamed another file to its name just then, that one is here, and stays.
- */
+/* Deletes the file of a frame that became a directory (form.h). */
 static void purge_file(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
@@ -211,15 +231,8 @@ static void purge_file(struct fs *fs, int dirfd, const char *name)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (is_named_for(name, &st))
-			unlinkat(dirfd, name, 0);
-		else
-			fs_logger_write(fs->logger, B2F_LOG_WARNING,
-					"%s: %s is a file that another program "
-					"has just renamed",
-					fs->source.path, name);
-	}
+	    flock(fd, LOCK_EX | LOCK_NB) == 0 && is_meant(fs, name, &st))
+		unlinkat(dirfd, name, 0);
 	close(fd);
 }
 
@@ -303,7 +316,7 @@ static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 	for (int i = 0; i < TRIES && dir->fd < 0 && !dir->has_failed; i++) {
 		fd = make_own_dir(dir);
 		dir->fd = fd >= 0 ? fd : -1;
-		dir->has_failed = fd < 0 && fd != -ENOENT && fd != -ENOSPC;
+		dir->has_failed = fd == -EPERM;
 	}
 	*number = ++dir->last;
 	fd = dir->fd;
@@ -313,14 +326,15 @@ static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 
 /* Moves the frame to the mount's own hidden directory. */
 static int hide_away(struct fs_unlinked_dir *dir, int dirfd, const char *name,
-		     struct fs_unlinked *out)
+		     const struct stat *what, struct fs_unlinked *out)
 {
 	unsigned long number;
 	int fd = get_own_dir(dir, &number);
 
 	if (fd < 0)
 		return -EXDEV;
-	snprintf(out->name, sizeof(out->name), "%lu", number);
+	snprintf(out->name, sizeof(out->name), "%lu-%llx", number,
+		 (unsigned long long)what->st_ino);
 	out->dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (out->dirfd < 0)
 		return -errno;
@@ -343,15 +357,22 @@ static void note_there(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 
 /* Hides the frame under another name in its own directory. */
 static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
-		      struct fs_unlinked *out)
+		      const struct stat *what, struct fs_unlinked *out)
 {
 	unsigned long number;
 
+	/* Its hidden name is never without a lock.  It need not be readable. */
+	out->lock_fd = open_dir(dirfd, name);
+	if (out->lock_fd < 0 && out->lock_fd != -EACCES)
+		return out->lock_fd == -ENOTDIR ? -ESTALE : out->lock_fd;
+	/* If the lock fails, a writer of this mount holds it already. */
+	if (out->lock_fd >= 0)
+		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
 	pthread_mutex_lock(&dir->lock);
 	number = ++dir->last;
 	pthread_mutex_unlock(&dir->lock);
-	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu", dir->id,
-		 number);
+	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu-%llx", dir->id,
+		 number, (unsigned long long)what->st_ino);
 	if (out->dirfd >= 0)
 		close(out->dirfd);
 	out->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
@@ -360,10 +381,6 @@ static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 	if (renameat(dirfd, name, dirfd, out->name))
 		return -errno;
 	note_there(dir, out);
-	out->lock_fd = open_dir(dirfd, out->name);
-	/* If the lock fails, a writer of this mount holds it already. */
-	if (out->lock_fd >= 0)
-		(void)!flock(out->lock_fd, LOCK_SH | LOCK_NB);
 	return 0;
 }
 
@@ -475,18 +492,18 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 }
 
 /*
- * Is @deleted the file @what?  If another mount exchanged them, moves the wrong
- * file back.
+ * Checks that @deleted is the file @what.  If another program exchanged them,
+ * moves the wrong file back; if that fails, it stays hidden (is_meant()).
  */
-static bool is_still(const struct fs_unlinked *deleted, const struct stat *what)
+static int check_moved(struct fs *fs, const struct fs_unlinked *deleted,
+		       const struct stat *what)
 {
-	struct stat st;
-
-	if (fstatat(deleted->dirfd, deleted->name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    (st.st_dev == what->st_dev && st.st_ino == what->st_ino))
-		return true;
-	return renameat2(deleted->dirfd, deleted->name, deleted->home_fd,
-			 deleted->home, RENAME_NOREPLACE) != 0;
+	if (fs_dir_has(deleted->dirfd, deleted->name, what))
+		return 0;
+	if (renameat2(deleted->dirfd, deleted->name, deleted->home_fd,
+		      deleted->home, RENAME_NOREPLACE))
+		log_kept(fs, deleted->name);
+	return -ESTALE;
 }
 
 int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
@@ -501,16 +518,19 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	/* Without this descriptor it cannot be moved back. */
 	deleted->home_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	snprintf(deleted->home, sizeof(deleted->home), "%s", name);
-	err = hide_away(&fs->deleted, dirfd, name, deleted);
+	err = deleted->home_fd < 0
+		      ? -errno
+		      : hide_away(&fs->deleted, dirfd, name, what, deleted);
 	/* The frame is on another filesystem, or only its owner may move it. */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
-		err = hide_there(&fs->deleted, dirfd, name, deleted);
+		err = hide_there(&fs->deleted, dirfd, name, what, deleted);
 	if (err == -EXDEV) {
 		err = delete_there(fs, dirfd, name);
 		deleted->has_gone = true;
-	} else if (!err && !is_still(deleted, what)) {
-		end_going(&fs->deleted, deleted);
-		err = -ESTALE;
+	} else if (!err) {
+		err = check_moved(fs, deleted, what);
+		if (err)
+			end_going(&fs->deleted, deleted);
 	}
 	if (err)
 		free_deleted(deleted);

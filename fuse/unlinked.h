@@ -6,15 +6,18 @@
  * are deleted when it is closed and the kernel has forgotten it.  The hidden
  * place is one of:
  *
- *   BASE/.bloscfs-deleted/PID-NUMBER/N
+ *   BASE/.bloscfs-deleted/PID-NUMBER/N-INO
  *         PID-NUMBER is this mount's own directory, locked (flock) as long as
  *         the mount is there.  The next writable mount deletes those without a
  *         lock.
- *   .bloscfs-deleted-PID-NUMBER-N
+ *   .bloscfs-deleted-PID-NUMBER-N-INO
  *         in the frame's own directory, if that is on another filesystem, or
  *         BASE cannot be written to.  The frame itself is locked; after a crash
  *         it is deleted when its directory is listed or deleted.  If the
  *         directory is deleted while the frame is open, the frame moves up.
+ *
+ * INO is the inode number of the deleted frame (hex): another file there is one
+ * that a program renamed to the frame's name just then, and is not deleted.
  *
  * A directory of a lower layer of overlayfs cannot be renamed at all: such a
  * frame is deleted at once, its index first, and open handles get ESTALE.
@@ -49,6 +52,7 @@ struct fs_unlinked_dir {
 	int base_fd;
 	/* The mount's own, locked directory; -1: none (yet). */
 	int fd;
+	/* Other users could reach that directory. */
 	bool has_failed;
 	unsigned long last;
 	/* Frames hidden in their own directories. */

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Files that are deleted, or replaced, while they are open."""
+import contextlib
 import errno
+import fcntl
 import itertools
 import mmap
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 import threading
 import time
 
-from mounting import Mount, data, error_of, main, make, wait_until
+from mounting import (Mount, data, error_of, failing, main, make, signal_at,
+                      wait_until, while_stopped)
 from scratch import SPARSE
 
 HIDDEN = ".bloscfs-deleted"
@@ -248,6 +253,26 @@ def test_on_another_filesystem():
         subprocess.run(["umount", "src/inside"], check=True)
 
 
+def test_other_mounts_keep_off_however_few_descriptors_are_free():
+    os.makedirs("src/inside")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
+    try:
+        make("src/inside/a.b2frame", None)
+        with Mount("src", "mnt") as m, open("mnt/inside/a", "rb"):
+            before = resource.prlimit(m.pid, resource.RLIMIT_NOFILE)
+            for n in itertools.count(3):
+                resource.prlimit(m.pid, resource.RLIMIT_NOFILE, (n, before[1]))
+                if not error_of(os.unlink, "mnt/inside/a"):
+                    break
+            resource.prlimit(m.pid, resource.RLIMIT_NOFILE, before)
+            fd = os.open(f"src/inside/{os.listdir('src/inside')[0]}", os.O_RDONLY)
+            lock = fcntl.LOCK_EX | fcntl.LOCK_NB
+            assert error_of(fcntl.flock, fd, lock) == errno.EWOULDBLOCK
+            os.close(fd)
+    finally:
+        subprocess.run(["umount", "src/inside"], check=True)
+
+
 def test_files_of_others_are_kept():
     """Files that a user puts into the directory of a frame are kept."""
     os.mkdir("src")
@@ -269,6 +294,39 @@ def test_files_of_others_are_kept():
         assert sorted(p.read_text() for p in kept) == ["a", "b"]
         with Mount("src", "mnt"):
             assert sorted(os.listdir("mnt")) == ["a.b2frame", "b"]
+
+
+def test_the_file_of_another_program_is_kept():
+    """It gets the name of the deleted frame meanwhile, and cannot be moved back."""
+    os.mkdir("src")
+    make("src/a.b2frame", None, seed=1)
+    raw = make("src/b.b2frame", None, seed=2)
+    with contextlib.ExitStack() as stack, \
+            Mount("src", "mnt", wrap=signal_at(signal.SIGSTOP, 1, "renameat")) as m:
+        with while_stopped(m, lambda: os.unlink("mnt/a")) as errors:
+            os.rename("src/a.b2frame", "src/c.b2frame")
+            os.rename("src/b.b2frame", "src/a.b2frame")
+            stack.enter_context(failing(m, "renameat2:error=EIO"))
+        assert errors == [errno.ENOENT], errors
+        stack.close()
+    with Mount("src", "mnt"):
+        assert os.listdir("mnt") == ["c"]
+    kept, = (x for x in frames_left("src") if HIDDEN in x)
+    os.rename(os.path.dirname(kept), "src/a.b2frame")
+    with Mount("src", "mnt"):
+        assert pathlib.Path("mnt/a").read_bytes() == raw
+
+
+def test_one_fault_does_not_end_the_hidden_directory():
+    os.mkdir("src")
+    for name in "ab":
+        make(f"src/{name}.b2frame", None, nbytes=1000)
+    with Mount("src", "mnt") as m, open("mnt/a", "rb"), open("mnt/b", "rb"):
+        with failing(m, "mkdirat:error=EIO"):
+            os.unlink("mnt/a")
+        assert HIDDEN not in os.listdir("src")
+        os.unlink("mnt/b")
+        assert HIDDEN in os.listdir("src")
 
 
 def test_on_a_full_disk():

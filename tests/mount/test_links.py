@@ -472,8 +472,10 @@ def test_what_others_have_left():
         loop = f"{HOME}0123456789abcdef.b2frame"
         os.symlink(loop, f"src/d/{loop}")
         # Directories that are being deleted are hidden, too.
-        os.mkdir("src/d/.bloscfs-deleted-1-1-1")
-        os.symlink("a.b2frame", "src/d/.bloscfs-deleted-1-1-1/.link.0")
+        os.mkdir("src/d/gone")
+        os.symlink("a.b2frame", "src/d/gone/.link.0")
+        number = os.stat("src/d/gone").st_ino
+        os.rename("src/d/gone", f"src/d/.bloscfs-deleted-1-1-1-{number:x}")
         assert os.listdir("mnt/d") == []
         assert error_of(os.lstat, f"mnt/d/{loop}") == errno.ENOENT
         os.rmdir("mnt/d")
