@@ -17,10 +17,9 @@
 static int lock(struct b2f_frame *frame, struct b2f_why *why)
 {
 	int err = b2f_store_lock(frame->store, why);
+	bool may_only_read = err == -EACCES || err == -EPERM || err == -EROFS;
 
-	if (frame->header.sparse || err == -EBUSY || err == -ENOMEM)
-		return err;
-	return 0;
+	return may_only_read && !frame->header.sparse ? 0 : err;
 }
 
 /* Checks that the opened version is still there; @err: the lock failed. */

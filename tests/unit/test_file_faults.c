@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 
 #include "array/npy.h"
+#include "b2frame/convert.h"
 #include "base/checked.h"
 #include "file/file_state.h"
 #include "programs/durability.h"
@@ -747,4 +748,33 @@ Test(file_faults, an_error_is_no_conflict_with_another_program)
 	while (fails_to_merge(n))
 		n++;
 	cr_expect_gt(n, 5);
+}
+
+/* Holds a contiguous frame while the lock fails with @error. */
+static int hold(int error)
+{
+	const struct fault_plan plan = {.err = error, .kinds = FAULT_LOCK};
+	const struct b2f_frame_options options = {.offset = 0};
+	struct fault_disk *disk = make_disk(true);
+	struct b2f_frame *frame = NULL;
+	int err;
+
+	cr_assert_eq(b2f_frame_open_store(&options, fault_disk_mount(disk),
+					  "disk", &frame),
+		     0);
+	fault_disk_count(disk, FAULT_LOCK);
+	fault_disk_fail(disk, &plan);
+	err = b2f_frame_hold(frame);
+	b2f_frame_close(frame);
+	fault_disk_free(disk);
+	return err;
+}
+
+/* Who may only read a frame may replace it without a lock. */
+Test(file_faults, a_frame_is_not_held_if_its_lock_cannot_be_taken)
+{
+	cr_expect_eq(hold(EMFILE), -EMFILE);
+	cr_expect_eq(hold(EIO), -EIO);
+	cr_expect_eq(hold(EACCES), 0);
+	cr_expect_eq(hold(EROFS), 0);
 }
