@@ -214,8 +214,9 @@ static int copy_xattrs(int fd, const char *like, struct b2f_why *why)
 	ssize_t size;
 	int err;
 
-	if (listxattr(like, NULL, 0) <= 0)
-		return 0;
+	size = listxattr(like, NULL, 0);
+	if (size <= 0)
+		return judge((int)size, "list xattrs", why);
 	names = malloc(2 * (size_t)XATTR_BYTES);
 	if (!names)
 		return -ENOMEM;

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_store_permit.c - owner and permissions of the files of a commit */
 #include <criterion/criterion.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 #include "tests/support/store_dir.h"
+
+static bool has_list = true;
+
+/* Instead of that of the C library. */
+ssize_t listxattr(const char *path, char *list, size_t size)
+{
+	if (has_list)
+		return syscall(SYS_listxattr, path, list, size);
+	errno = EIO;
+	return -1;
+}
 
 TestSuite(store_permit, .init = store_dir_setup, .fini = store_dir_teardown);
 
@@ -133,6 +145,17 @@ Test(store_permit, a_new_index_inherits_times_and_xattrs)
 				      sizeof(value)),
 			     4);
 	cr_assert_str_eq(value, has_xattrs ? "blue" : "");
+	b2f_store_free(store);
+}
+
+Test(store_permit, xattrs_that_cannot_be_listed_are_not_lost)
+{
+	struct b2f_store *store = open_store();
+	struct b2f_object object = create(store, B2F_OBJECT_NEW_INDEX);
+
+	has_list = false;
+	cr_expect_eq(b2f_object_inherit(&object, NULL, NULL), -EIO);
+	b2f_object_close(&object);
 	b2f_store_free(store);
 }
 
