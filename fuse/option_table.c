@@ -124,7 +124,8 @@ static const struct option_entry table[] = {
 	    "how long names may be out of date (1)"),
 	HEADING("write"),
 	ROW("commit", WHOLE_SECONDS, commit, "S",
-	    "seconds until written data are durable (5)"),
+	    "seconds until written data are durable (5);\n"
+	    "0: only by fsync, and when the mount ends"),
 	ROW("sync", SET, sync, NULL, "closing a file makes it durable"),
 	ROW("async", CLEAR, sync, NULL, NULL),
 	ROW("locking", SET, locking, NULL,
