@@ -419,6 +419,7 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 	struct b2f_reading r;
 	uint32_t left_ms = COMMIT_MS, none = 0;
 	int64_t n = 0, again;
+	bool waits;
 
 	for (int i = 0; i < TRIES; i++) {
 		b2f_reading_begin(file, &r);
@@ -438,9 +439,10 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 			n = again;
 			break;
 		}
-		/* A commit does not wait for a reader without that lock. */
+		/* A commit may wait for a reader with that lock. */
+		waits = !turn && (n == -ESTALE || n == B2F_ECORRUPT);
 		if (!is_old(&r) && n != -ENOMEM)
-			catch_up(file, n == -ESTALE && !turn ? &left_ms : &none);
+			catch_up(file, waits ? &left_ms : &none);
 		if (!is_old(&r) && again)
 			break;
 	}

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "b2frame/b2frame.h"
 #include "file/reading.h"
@@ -111,9 +112,10 @@ static void *read_third(void *arg)
 	return NULL;
 }
 
-/* The commit ends soon, and takes the change in. */
-Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
+/* A program writes to a chunk file, or puts another one in its place. */
+static void read_during_commit(bool is_missing)
 {
+	char name[128];
 	struct scratch s;
 	pthread_t thread;
 
@@ -122,16 +124,28 @@ Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
 	read_third(&s);
 	pthread_mutex_lock(&s.file->commit_lock);
 	pause_ms(30);
+	snprintf(name, sizeof(name), "%s/00000002.chunk", s.dir.path);
 	put_chunk(&s, 2, 99);
-	/* The head of the chunk is still known. */
+	if (is_missing) {
+		cr_assert_eq(unlink(name), 0);
+		b2f_head_forget_all(s.file);
+	}
 	b2f_cache_drop_file(s.rt->cache, s.file->cache_id);
 	pthread_create(&thread, NULL, read_third, &s);
 	pause_ms(100);
+	put_chunk(&s, 2, 99);
 	pthread_mutex_unlock(&s.file->commit_lock);
 	pthread_join(thread, NULL);
-	cr_expect_eq(s.got, 1, "%d", (int)s.got);
+	cr_expect_eq(s.got, 1, "%d, %d", is_missing, (int)s.got);
 	cr_expect_eq(s.byte, 99);
 	tear_down(&s);
+}
+
+/* The commit ends soon, and takes the change in. */
+Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
+{
+	read_during_commit(false);
+	read_during_commit(true);
 }
 
 /* Its chunk files may be deleted, and their room used again. */
