@@ -253,14 +253,27 @@ void fs_aside_finish(struct fs *fs, int dirfd, const char *name)
 	close(lock);
 }
 
-static int finish_each(void *fs, int dirfd, const struct dirent *d)
+struct tidying {
+	struct fs *fs;
+	struct fs_name_set asides;
+};
+
+static int finish_each(void *arg, int dirfd, const struct dirent *d)
 {
-	if (b2f_home_is_aside(d->d_name) || may_be_link(d))
-		fs_aside_finish(fs, dirfd, d->d_name);
+	struct tidying *t = arg;
+
+	if (may_be_link(d) ||
+	    (b2f_home_is_aside(d->d_name) &&
+	     !fs_aside_is_alone(&t->asides, d->d_name)))
+		fs_aside_finish(t->fs, dirfd, d->d_name);
 	return 0;
 }
 
 void fs_aside_finish_all(struct fs *fs, int dirfd)
 {
-	(void)!fs_dir_each(dirfd, finish_each, fs);
+	struct tidying t = {.fs = fs};
+
+	fs_aside_find(dirfd, &t.asides);
+	(void)!fs_dir_each(dirfd, finish_each, &t);
+	fs_name_set_fini(&t.asides);
 }

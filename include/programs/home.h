@@ -40,7 +40,7 @@ bool b2f_home_is(const char *name);
 B2F_MUST_CHECK
 int b2f_home_new_aside(const char *name, char aside[B2F_NAME_SIZE]);
 
-/* Is @aside such a name?  Is it such a name for the file @name? */
+/* Is @aside such a name?  If it is: is it such a name for the file @name? */
 bool b2f_home_is_aside(const char *aside);
 bool b2f_home_is_aside_of(const char *aside, const char *name);
 

@@ -89,8 +89,7 @@ bool b2f_home_is_aside(const char *aside)
 
 bool b2f_home_is_aside_of(const char *aside, const char *name)
 {
-	return b2f_home_is_aside(aside) &&
-	       b2f_home_aside_hash(aside) == b2f_home_hash(name);
+	return b2f_home_aside_hash(aside) == b2f_home_hash(name);
 }
 
 uint64_t b2f_home_aside_hash(const char *aside)
@@ -337,7 +336,9 @@ static int takes_place(int dirfd, const struct dirent *d, const char *aside,
 
 int b2f_home_is_replaced(int dirfd, const char *aside)
 {
-	return each_entry(dirfd, takes_place, aside, NULL);
+	return b2f_home_is_aside(aside)
+		       ? each_entry(dirfd, takes_place, aside, NULL)
+		       : 0;
 }
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
