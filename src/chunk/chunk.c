@@ -262,8 +262,14 @@ int b2f_chunk_block_find(const struct b2f_chunk *chunk,
 			 const struct b2f_chunk_blocks *blocks, uint32_t block,
 			 uint32_t *start, struct b2f_why *why)
 {
-	uint32_t s = b2f_chunk_block_start(blocks, block);
+	uint32_t s;
 
+	/* Only one of the other sizes may be possible. */
+	if (!blocks->table)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "there is no table for blocks of %u bytes",
+				   chunk->header.blocksize);
+	s = b2f_chunk_block_start(blocks, block);
 	if (s < blocks->start || !b2f_range_fits(s, 4, chunk->header.cbytes))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "block %u starts at %d of %u bytes", block,

@@ -82,6 +82,40 @@ static void decode(const struct b2f_chunk *chunk, const uint8_t *raw)
 	free(whole);
 }
 
+static void check_units(const struct b2f_seal *seal,
+			const struct b2f_chunk *chunk, const uint8_t *raw)
+{
+	uint32_t off = 0, size = 0;
+
+	for (uint32_t i = 0; i < chunk->nunits && i < 256; i++)
+		if (!b2f_chunk_unit_extent(chunk, i, &off, &size, NULL))
+			(void)!b2f_seal_check_unit(
+				seal, chunk,
+				&(struct b2f_stored_unit){.unit = i,
+							  .data = raw + off,
+							  .size = size},
+				NULL);
+}
+
+/*
+ * A crafted file may have any seal, but no fuzzer guesses one: so the parts get
+ * the sums of a new seal, or, if that cannot be made, wrong ones.
+ */
+static void check_parts(const struct b2f_chunk *chunk, const uint8_t *raw)
+{
+	size_t size = b2f_seal_size(chunk);
+	uint8_t *sums = calloc(1, size);
+	struct b2f_seal seal = {.sums = sums};
+	bool made = !b2f_seal_make(chunk, raw, B2F_TAG_MIN, sums, NULL);
+
+	/* Behind the list stand the sum, the tag and the mark. */
+	seal.nparts = (uint32_t)((size - 8 - B2F_SEAL_END_SIZE) / 4);
+	if (b2f_seal_check_all(&seal, chunk, raw, NULL) && made)
+		abort();
+	check_units(&seal, chunk, raw);
+	free(sums);
+}
+
 /* The @size bytes at @raw as a whole file. */
 static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
 		       size_t size, uint32_t tag)
@@ -89,7 +123,6 @@ static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
 	struct b2f_sealed stored = {
 		.head = raw, .nbytes = size, .id = tag & 3, .tag = tag};
 	size_t n = b2f_seal_size(chunk);
-	uint32_t off = 0, length = 0;
 	struct b2f_seal seal;
 	uint8_t *tail;
 
@@ -99,16 +132,7 @@ static void check_seal(const struct b2f_chunk *chunk, const uint8_t *raw,
 	stored.tail = b2f_bytes_at(tail, n);
 	if (!b2f_seal_open(chunk, &stored, &seal, NULL)) {
 		(void)!b2f_seal_check_all(&seal, chunk, raw, NULL);
-		for (uint32_t i = 0; i < chunk->nunits && i < 256; i++)
-			if (!b2f_chunk_unit_extent(chunk, i, &off, &length,
-						   NULL))
-				(void)!b2f_seal_check_unit(
-					&seal, chunk,
-					&(struct b2f_stored_unit){
-						.unit = i,
-						.data = raw + off,
-						.size = length},
-					NULL);
+		check_units(&seal, chunk, raw);
 	}
 	free(tail);
 }
@@ -135,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    chunk.header.nbytes <= NBYTES_MAX) {
 		check_seal(&chunk, raw, size, b2f_load_le32(data + size));
 		check_seal(&chunk, raw, size, 0);
+		check_parts(&chunk, raw);
 		decode(&chunk, raw);
 	}
 	free(raw);
