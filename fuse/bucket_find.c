@@ -245,7 +245,10 @@ static struct stat pack_attributes(const struct fs *fs,
 
 int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out)
 {
-	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
+	const struct b2f_frame_options options = {
+		.log = &fs->bucket->messages,
+		.reserve = b2f_runtime_reserve(fs->runtime),
+	};
 	struct b2f_pack *opened = NULL;
 	struct b2f_frame_stamp stamp;
 	struct stat st;

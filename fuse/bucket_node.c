@@ -319,6 +319,7 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **f
 {
 	const struct b2f_frame_options options = {
 		.log = &fs->bucket->messages,
+		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	struct b2f_frame *frame = NULL;
 	int err = b2f_remote_open_frame(fs->bucket->place, path, &options,

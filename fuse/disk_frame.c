@@ -109,6 +109,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	struct b2f_frame_options options = {
 		.log = fs_logger_sink(fs->logger),
 		.no_locking = fs->config.write.no_locking,
+		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	char *label = NULL;
 	struct stat index;

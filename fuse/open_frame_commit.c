@@ -335,11 +335,20 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 /*
  * A frame of at least REST_MIN chunks rests for REST_S seconds after its last
  * close, because reading its index takes longer than reading a block.  All
- * resting frames have at most REST_MAX chunks.
+ * resting frames have at most REST_MAX chunks, and leave room in a small cache,
+ * where a chunk takes up to 24 bytes, for the indexes of others.
  */
-#define REST_MIN 16384
-#define REST_S	 5
-#define REST_MAX 4000000
+#define REST_MIN   16384
+#define REST_S	   5
+#define REST_MAX   4000000
+#define REST_SHARE 64
+
+static uint64_t rest_max(const struct fs *fs)
+{
+	size_t share = fs->config.runtime.cache_bytes / REST_SHARE;
+
+	return share && share < REST_MAX ? share : REST_MAX;
+}
 
 /* State of a frame when its last user leaves. */
 struct ending {
@@ -382,7 +391,7 @@ static bool may_rest(struct fs *fs, struct fs_open_frame *frame,
 	if (frame->rests)
 		return frame->rests_s + REST_S > now;
 	if (end->now.nchunks < REST_MIN ||
-	    fs->files.rest + end->now.nchunks > REST_MAX)
+	    fs->files.rest + end->now.nchunks > rest_max(fs))
 		return false;
 	frame->rests_s = now;
 	frame->rests = end->now.nchunks;

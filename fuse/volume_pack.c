@@ -46,7 +46,10 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 {
 	const struct fs_pack *pack = node->pack;
 	size_t entry = index_of(node);
-	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	struct b2f_frame_options options = {
+		.log = fs_logger_sink(fs->logger),
+		.reserve = b2f_runtime_reserve(fs->runtime),
+	};
 	char *label = NULL;
 	int err;
 
@@ -331,6 +334,7 @@ static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
 		.log = fs_logger_sink(fs->logger),
 		.label = pack->label,
 		.nofollow = true,
+		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	struct b2f_frame_stamp stamp;
 	struct b2f_pack *opened = NULL;

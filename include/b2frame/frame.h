@@ -26,6 +26,7 @@
 B2F_BEGIN_API
 
 struct b2f_frame;
+struct b2f_reserve;
 
 #define B2F_SLOTS 6
 
@@ -53,6 +54,12 @@ struct b2f_frame_options {
 	 * chunk behind the other: for copies chunk by chunk.
 	 */
 	bool join_objects;
+	/*
+	 * From b2f_runtime_reserve(): the index counts against the memory of
+	 * that cache, which has to outlive the frame, and one for which there
+	 * is no room is refused (B2F_ETOOBIG).  NULL: it does not count.
+	 */
+	struct b2f_reserve *reserve;
 };
 
 /* The contents of the index.  Sizes in bytes. */

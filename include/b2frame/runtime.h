@@ -23,6 +23,7 @@
 B2F_BEGIN_API
 
 struct b2f_runtime;
+struct b2f_reserve;
 
 /* Zero is the default of every field. */
 struct b2f_runtime_options {
@@ -110,6 +111,12 @@ void b2f_runtime_stats_get(struct b2f_runtime *runtime,
 B2F_MUST_CHECK
 int b2f_runtime_for(struct b2f_runtime *runtime, size_t n,
 		    int (*fn)(void *arg, size_t i), void *arg);
+
+/*
+ * The memory that indexes may take: see struct b2f_frame_options.  Valid as
+ * long as @runtime.
+ */
+struct b2f_reserve *b2f_runtime_reserve(struct b2f_runtime *runtime);
 
 /*
  * Frees spare buffers, but not the cached bytes of open files.  May take some

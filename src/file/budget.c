@@ -13,11 +13,11 @@
 
 #define WAIT_MS	  20
 
-void b2f_budget_init(struct b2f_budget *budget, uint64_t max, uint64_t hole_max,
+void b2f_budget_init(struct b2f_budget *budget, uint64_t max,
 		     b2f_spill_fn *spill)
 {
 	*budget = (struct b2f_budget){
-		.spill = spill, .max = max, .hole_max = hole_max};
+		.spill = spill, .max = max};
 	pthread_mutex_init(&budget->lock, NULL);
 	pthread_cond_init(&budget->changed, NULL);
 }

@@ -39,8 +39,6 @@ struct b2f_budget {
 	b2f_spill_fn *spill;
 	/* Written bytes that may be in memory. */
 	uint64_t max;
-	/* Bytes that entries of holes may take. */
-	uint64_t hole_max;
 	pthread_mutex_t lock;
 	/* There may be room now, or a record failed. */
 	pthread_cond_t changed;
@@ -48,12 +46,11 @@ struct b2f_budget {
 	uint64_t bytes;
 	/* The part of @bytes in records that could not be encoded. */
 	uint64_t stuck_bytes;
-	uint64_t hole_bytes;
 	struct b2f_record *oldest;
 	struct b2f_record *newest;
 };
 
-void b2f_budget_init(struct b2f_budget *budget, uint64_t max, uint64_t hole_max,
+void b2f_budget_init(struct b2f_budget *budget, uint64_t max,
 		     b2f_spill_fn *spill);
 void b2f_budget_fini(struct b2f_budget *budget);
 
@@ -87,7 +84,7 @@ void b2f_budget_remove(struct b2f_record *rec);
 /* Notes whether the last try to encode @rec failed. */
 void b2f_budget_fail(struct b2f_record *rec, bool failed);
 
-/* holes.c: memory of the entries of holes */
+/* holes.c: memory of entries */
 
 /*
  * Counts the holes of a file about to grow to @n chunks.  Returns 0, or
@@ -100,14 +97,14 @@ int b2f_holes_grow(struct b2f_file *file, uint64_t n);
 void b2f_holes_cut(struct b2f_file *file);
 
 /*
- * Counts the holes of @frame before its writer @w opens a transaction.  Returns
- * 0, or -ENOMEM (logged) if files with many holes leave no room.
+ * Counts the entries of @frame before its writer @w opens a transaction.
+ * Returns 0, or -ENOMEM (logged) if other indexes leave no room.
  */
 B2F_MUST_CHECK
 int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
 		   const struct b2f_frame *frame);
 
 /* Gives the room back after the transaction of @w was freed. */
-void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w);
+void b2f_holes_close(struct b2f_writer *w);
 
 #endif

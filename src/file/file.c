@@ -44,7 +44,7 @@ void b2f_file_unref(struct b2f_file *file)
 	    1)
 		return;
 	if (file->writer)
-		b2f_holes_close(file->runtime, file->writer);
+		b2f_holes_close(file->writer);
 	b2f_writer_free(file->writer);
 	b2f_cache_drop_file(file->runtime->cache, file->cache_id);
 	b2f_head_forget_all(file);

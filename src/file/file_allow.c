@@ -101,7 +101,7 @@ int b2f_writer_allow(struct b2f_file *file, struct b2f_writer *w)
 	frame = b2f_file_frame_ref(file);
 	err = b2f_writer_open_txn(w, &frame, &txn);
 	if (err)
-		b2f_holes_close(file->runtime, w);
+		b2f_holes_close(w);
 	else
 		begin(file, w, frame, txn);
 	return err;

@@ -86,7 +86,8 @@ static int make(struct b2f_file *file, struct b2f_become *become,
 	const struct b2f_frame_options options = {
 		.log = from->log,
 		.no_locking = from->no_locking,
-		.join_objects = from->join_objects};
+		.join_objects = from->join_objects,
+		.reserve = from->reserved.of};
 	struct b2f_store_plan plan = {.mode = 0};
 	struct b2f_store *store = NULL;
 	uint8_t *index = NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * holes.c - limits the memory for the entries of holes
+ * holes.c - limits the memory for the entries of files that are written to
  *
  * A hole takes no byte on disk, but its entry takes memory as long as the file
- * is writable, and one ftruncate(2) makes millions of holes.  Entries of holes
- * are counted, for all files together, and the cache shrinks by as much.  Only
- * writers that make holes are ever refused.
+ * is writable, and one ftruncate(2) makes millions of holes.  An index that was
+ * made to be large takes as much.  So holes, and entries that a frame has when
+ * it becomes writable, are counted, for all files together, and the cache
+ * shrinks by as much.  Data that are added later are never refused.
  *
  * Counting looks at every entry, so it is done only when a file has grown by an
  * eighth since the last time; until then, new holes are not counted.
@@ -15,13 +16,10 @@
 #include "file/writer.h"
 
 /*
- * Entries of four kinds: of the committed state, the working state, the state
- * that is being committed, and its new index.
+ * Entries of three kinds: of the working state, the state that is being
+ * committed, and its new index.  The frame counts those of the committed state.
  */
-#define HOLE_BYTES (4 * sizeof(uint64_t))
-
-/* A single file may have this much, however small the cache is. */
-#define ALONE_MAX ((uint64_t)32 << 20)
+#define ENTRY_BYTES (3 * sizeof(uint64_t))
 
 /* Fewer holes than these are not worth counting. */
 #define NHOLES_FREE 4096
@@ -39,46 +37,30 @@ static uint64_t count_holes(const struct b2f_writer *w)
 	return n - b2f_min_u64(n, nrecords);
 }
 
-/*
- * Counts @nholes for @w if there is room; with @alone, up to ALONE_MAX bytes
- * always fit if no other file counts.
- */
-static bool take(struct b2f_runtime *rt, struct b2f_writer *w, uint64_t nholes,
-		 bool alone)
+/* Counts @nholes, and the entries that the frame of @w had. */
+static int take(struct b2f_writer *w, uint64_t nholes)
 {
-	uint64_t bytes = nholes > NHOLES_FREE ? nholes * HOLE_BYTES : 0, others;
-	bool has_room;
-
-	pthread_mutex_lock(&rt->budget.lock);
-	others = rt->budget.hole_bytes - w->hole_bytes;
-	has_room = bytes <= w->hole_bytes ||
-		   others + bytes <= rt->budget.hole_max ||
-		   (alone && others == 0 && bytes <= ALONE_MAX);
-	if (has_room) {
-		rt->budget.hole_bytes += bytes - w->hole_bytes;
-		w->hole_bytes = bytes;
-		b2f_cache_reserve(rt->cache, rt->budget.hole_bytes);
-	}
-	pthread_mutex_unlock(&rt->budget.lock);
-	return has_room;
+	return b2f_reserve_set(&w->holes.reserved,
+			       (nholes + w->holes.nfound) * ENTRY_BYTES);
 }
 
 int b2f_holes_grow(struct b2f_file *file, uint64_t n)
 {
 	struct b2f_writer *w = file->writer;
 	uint64_t now = w->txn->working.n;
-	uint64_t step = b2f_max_u64(NHOLES_FREE, w->ncounted / GROWTH_SHARE);
+	uint64_t step =
+		b2f_max_u64(NHOLES_FREE, w->holes.nchunks / GROWTH_SHARE);
 
-	if (n <= now || n - b2f_min_u64(n, w->ncounted) <= step)
+	if (n <= now || n - b2f_min_u64(n, w->holes.nchunks) <= step)
 		return 0;
-	if (!take(file->runtime, w, count_holes(w) + (n - now), false)) {
+	if (take(w, count_holes(w) + (n - now))) {
 		b2f_log(file->frame->log, B2F_LOG_WARNING,
 			"%s: not extended: the holes of open files would take "
 			"more memory than cachesize",
 			file->frame->label);
 		return B2F_ETOOBIG;
 	}
-	w->ncounted = n;
+	w->holes.nchunks = n;
 	return 0;
 }
 
@@ -86,11 +68,12 @@ void b2f_holes_cut(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;
 
-	if (w->txn->working.n > w->ncounted / 2)
+	if (w->txn->working.n > w->holes.nchunks / 2)
 		return;
-	w->ncounted = w->txn->working.n;
+	w->holes.nchunks = w->txn->working.n;
+	w->holes.nfound = b2f_min_u64(w->holes.nfound, w->holes.nchunks);
 	/* There is room: the file was longer before. */
-	(void)take(file->runtime, w, count_holes(w), false);
+	(void)!take(w, count_holes(w));
 }
 
 int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
@@ -98,23 +81,24 @@ int b2f_holes_open(struct b2f_runtime *rt, struct b2f_writer *w,
 {
 	const struct b2f_entries *entries = &frame->entries;
 	/* Entries that are all the same (without @raw) take no memory. */
-	uint64_t n = entries->raw ? entries->nspecial : entries->n;
+	uint64_t nholes = entries->raw ? entries->nspecial : entries->n;
 
-	w->ncounted = entries->n;
-	if (take(rt, w, n, true))
+	w->holes.reserved.of = b2f_cache_reserve(rt->cache);
+	w->holes.nchunks = entries->n;
+	w->holes.nfound = entries->n - nholes;
+	/* Chunks of different sizes also have a table of their places. */
+	if (frame->header.chunksize <= 0)
+		w->holes.nfound += entries->n;
+	if (!take(w, nholes))
 		return 0;
 	b2f_log(frame->log, B2F_LOG_WARNING,
-		"%s: not opened for writing: the holes of open files would "
+		"%s: not opened for writing: the indexes of open files would "
 		"take more memory than cachesize",
 		frame->label);
 	return -ENOMEM;
 }
 
-void b2f_holes_close(struct b2f_runtime *rt, struct b2f_writer *w)
+void b2f_holes_close(struct b2f_writer *w)
 {
-	pthread_mutex_lock(&rt->budget.lock);
-	rt->budget.hole_bytes -= w->hole_bytes;
-	w->hole_bytes = 0;
-	b2f_cache_reserve(rt->cache, rt->budget.hole_bytes);
-	pthread_mutex_unlock(&rt->budget.lock);
+	(void)!b2f_reserve_set(&w->holes.reserved, 0);
 }

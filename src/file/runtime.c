@@ -75,8 +75,7 @@ int b2f_runtime_new(const struct b2f_runtime_options *options,
 	pthread_mutex_init(&rt->open_chunks.lock, NULL);
 	pthread_cond_init(&rt->open_chunks.loaded, NULL);
 	b2f_idle_init(&rt->idle, dirty_bytes, cache_bytes / LARGE_CACHE_SHARE);
-	b2f_budget_init(&rt->budget, dirty_bytes, cache_bytes,
-			b2f_encode_spill);
+	b2f_budget_init(&rt->budget, dirty_bytes, b2f_encode_spill);
 	rt->cache_bytes = cache_bytes;
 	rt->window = b2f_min_u64(window, cache_bytes / WINDOW_CACHE_SHARE);
 	/* Bandwidth x latency would be less, but is not known. */
@@ -138,6 +137,11 @@ int b2f_runtime_for(struct b2f_runtime *runtime, size_t n,
 		    int (*fn)(void *arg, size_t i), void *arg)
 {
 	return b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, n, fn, arg);
+}
+
+struct b2f_reserve *b2f_runtime_reserve(struct b2f_runtime *runtime)
+{
+	return b2f_cache_reserve(runtime->cache);
 }
 
 void b2f_runtime_trim(struct b2f_runtime *runtime)

@@ -49,6 +49,15 @@ struct b2f_dirty {
 
 #define B2F_NOT_DIRTY ((struct b2f_dirty){.from = UINT64_MAX})
 
+/* Memory of entries (holes.c). */
+struct b2f_hole_count {
+	struct b2f_reserved reserved;
+	/* Number of chunks when holes were last counted. */
+	uint64_t nchunks;
+	/* Other entries that the frame had when it became writable. */
+	uint64_t nfound;
+};
+
 struct b2f_writer {
 	struct b2f_write_options options;
 	pthread_mutex_t write_lock;
@@ -56,8 +65,6 @@ struct b2f_writer {
 	_Atomic enum b2f_npy_hint hint;
 	/* Bytes of records that could not be encoded.  Under budget.lock. */
 	uint64_t stuck_bytes;
-	/* This file's part of budget.hole_bytes.  Under budget.lock. */
-	uint64_t hole_bytes;
 	/* Signals that a record is not BUSY any more; with file.lock. */
 	pthread_cond_t changed;
 	/* The following fields are under file.lock. */
@@ -92,8 +99,7 @@ struct b2f_writer {
 	struct b2f_durability *durability;
 	struct b2f_durability own;
 	struct b2f_dirty dirty;
-	/* Number of chunks when holes were last counted. */
-	uint64_t ncounted;
+	struct b2f_hole_count holes;
 	/*
 	 * The bytes of an array that exist: all, unless a program is still
 	 * writing it, as a .npy file or as a replacement.

@@ -65,6 +65,8 @@ struct b2f_frame {
 	struct b2f_frame_header header;
 	uint32_t trailer_len;
 	struct b2f_entries entries;
+	/* Memory of @entries, the two lists and the map. */
+	struct b2f_reserved reserved;
 	/* The bytes that the two lists point into. */
 	uint8_t *header_bytes;
 	uint8_t *trailer_bytes;

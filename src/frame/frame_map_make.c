@@ -210,12 +210,34 @@ static int count_back(struct b2f_frame *f, uint64_t *starts, uint64_t first)
 	return 0;
 }
 
+/* A table for the starts of all chunks and the end of the last, or NULL. */
+static uint64_t *new_starts(struct b2f_frame *f)
+{
+	uint64_t bytes = (f->entries.n + 1) * sizeof(uint64_t);
+	uint64_t *starts;
+
+	if (b2f_reserve_take(&f->reserved, bytes))
+		return NULL;
+	starts = malloc(bytes);
+	if (!starts)
+		b2f_reserve_give(&f->reserved, bytes);
+	return starts;
+}
+
+static void free_starts(struct b2f_frame *f, uint64_t *starts)
+{
+	if (!starts)
+		return;
+	free(starts);
+	b2f_reserve_give(&f->reserved, (f->entries.n + 1) * sizeof(*starts));
+}
+
 /* The whole table of a frame whose short chunk is not the last one. */
 static int make_fixed(struct b2f_frame *f)
 {
 	uint64_t n = f->entries.n, first;
 	/* Sizes first, which turn into starts in place. */
-	uint64_t *starts = malloc((n + 1) * sizeof(*starts));
+	uint64_t *starts = new_starts(f);
 	int err = starts ? 0 : -ENOMEM;
 
 	for (uint64_t i = 0; !err && i < n; i++)
@@ -231,7 +253,7 @@ static int make_fixed(struct b2f_frame *f)
 		 * The places are certain; reading the last chunk reports its
 		 * error.
 		 */
-		free(starts);
+		free_starts(f, starts);
 		set_state(&f->map, B2F_MAP_DIVIDES);
 		return 0;
 	} else if (starts[n] != f->header.nbytes) {
@@ -241,7 +263,7 @@ static int make_fixed(struct b2f_frame *f)
 	}
 out:
 	if (err)
-		free(starts);
+		free_starts(f, starts);
 	else
 		f->map.starts = starts;
 	if (is_passing(err))
@@ -258,8 +280,7 @@ static int begin(struct b2f_frame *f)
 	int err;
 
 	if (!is_fixed(f)) {
-		f->map.starts =
-			malloc((f->entries.n + 1) * sizeof(*f->map.starts));
+		f->map.starts = new_starts(f);
 		if (!f->map.starts)
 			return -ENOMEM;
 		f->map.starts[0] = 0;

@@ -194,6 +194,7 @@ static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
 	f->log = options->log;
 	f->no_locking = options->no_locking;
 	f->join_objects = options->join_objects;
+	f->reserved.of = options->reserve;
 	f->offset = b2f_store_is_sparse(store) ? 0 : options->offset;
 	f->label = strdup(label);
 	if (!f->label) {
@@ -322,7 +323,9 @@ int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 						  .no_locking =
 							  frame->no_locking,
 						  .join_objects =
-							  frame->join_objects};
+							  frame->join_objects,
+						  .reserve =
+							  frame->reserved.of};
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err;
@@ -358,8 +361,11 @@ int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 	/* Not in doubt: its index is not on disk, and cannot be compared. */
 	f->stamp = frame->stamp;
 	err = hand_out(f, b2f_frame_parse(f, index, size, &why), &why, out);
-	if (!err)
-		(*out)->small = frame->small;
+	if (err)
+		return err;
+	f->small = frame->small;
+	/* The commit is done: count it, even if there is no room. */
+	b2f_reserve_force(&f->reserved, frame->reserved.of);
 	return err;
 }
 

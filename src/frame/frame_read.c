@@ -13,13 +13,14 @@
 /* More metadata is a false size in a file of holes, or too much to keep. */
 #define SECTION_MAX (UINT64_C(256) << 20)
 
-static int read_part(const struct b2f_frame_source *src, uint64_t off, uint64_t size,
-		     uint8_t **out, struct b2f_why *why)
+static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
+		     uint64_t off, uint64_t size, uint8_t **out,
+		     struct b2f_why *why)
 {
 	uint8_t *buf;
 	int err;
 
-	if (size > SECTION_MAX)
+	if (size > SECTION_MAX || b2f_reserve_take(&f->reserved, size))
 		return b2f_why_set(why, B2F_ETOOBIG, "%llu bytes of metadata",
 				   (unsigned long long)size);
 	buf = malloc(size ? size : 1);
@@ -68,7 +69,7 @@ static int read_meta(struct b2f_frame *f, const struct b2f_frame_source *src,
 {
 	int err;
 
-	err = read_part(src, 0, f->header.header_len, &f->header_bytes, why);
+	err = read_part(f, src, 0, f->header.header_len, &f->header_bytes, why);
 	if (!err)
 		err = b2f_meta_parse(f->header_bytes, f->header.header_len,
 				     &f->meta, why);
@@ -94,7 +95,7 @@ static int read_trailer(struct b2f_frame *f, const struct b2f_frame_source *src,
 		err = b2f_trailer_len_parse(tail, &f->header, &f->trailer_len,
 					    why);
 	if (!err)
-		err = read_part(src, trailer_start(f), f->trailer_len,
+		err = read_part(f, src, trailer_start(f), f->trailer_len,
 				&f->trailer_bytes, why);
 	if (!err)
 		err = b2f_vlmeta_parse(f->trailer_bytes, f->trailer_len,
@@ -187,20 +188,24 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the index begins behind its end");
 	size = trailer_start(f) - start;
-	err = read_part(src, start, size, &raw, why);
+	err = read_part(f, src, start, size, &raw, why);
 	if (!err)
 		err = check_sums(f, raw, size, &ours, why);
 	if (!err)
 		err = b2f_decoder_new(&dec);
 	if (!err)
-		err = b2f_entries_parse(raw, size, &f->header, dec, &f->entries,
-					why);
+		err = b2f_entries_parse(raw, size, &f->header, dec,
+					&f->reserved, &f->entries, why);
 	if (!err && !f->header.sparse)
 		err = name_places(f, f->offset + start);
 	if (!err && ours)
-		err = b2f_tags_parse(raw, size, dec, &f->entries, why);
+		err = b2f_tags_parse(raw, size, dec, &f->reserved, &f->entries,
+				     why);
 	b2f_decoder_free(dec);
-	free(raw);
+	if (raw) {
+		free(raw);
+		b2f_reserve_give(&f->reserved, size);
+	}
 	return err;
 }
 
@@ -227,6 +232,7 @@ void b2f_frame_forget(struct b2f_frame *f)
 	free(f->header_bytes);
 	free(f->trailer_bytes);
 	f->header_bytes = f->trailer_bytes = NULL;
+	(void)!b2f_reserve_set(&f->reserved, 0);
 }
 
 int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,

@@ -25,6 +25,9 @@
 #define EXPANSION_MAX  2048
 #define EXPANSION_FREE (UINT64_C(1) << 20)
 
+/* Words of memory for a chunk: its entry, and a struct b2f_named_range. */
+#define RANGE_WORDS 3
+
 static enum b2f_special special_of(uint64_t value)
 {
 	switch (value) {
@@ -131,17 +134,10 @@ static int decode_entries(const struct b2f_chunk *chunk, const uint8_t *raw,
 			  struct b2f_decoder *dec, struct b2f_entries *out,
 			  struct b2f_why *why)
 {
-	uint64_t limit = (uint64_t)chunk->header.cbytes * EXPANSION_MAX;
 	uint32_t nbytes = chunk->header.nbytes;
-	uint64_t *values;
+	uint64_t *values = malloc(nbytes);
 	int err;
 
-	if (nbytes > limit && nbytes > EXPANSION_FREE)
-		return b2f_why_set(why, B2F_ETOOBIG,
-				   "an index of %u stored bytes claims to be "
-				   "%u",
-				   chunk->header.cbytes, nbytes);
-	values = malloc(nbytes);
 	if (!values)
 		return -ENOMEM;
 	err = b2f_chunk_decode_all(chunk, dec, raw, (uint8_t *)values, why);
@@ -155,10 +151,39 @@ static int decode_entries(const struct b2f_chunk *chunk, const uint8_t *raw,
 	return 0;
 }
 
+/* Decodes if there is memory, which stays counted after an error, too. */
+static int decode_if_fits(const struct b2f_chunk *chunk, const uint8_t *raw,
+			  bool sparse, struct b2f_decoder *dec,
+			  struct b2f_reserved *reserved,
+			  struct b2f_entries *out, struct b2f_why *why)
+{
+	uint64_t limit = (uint64_t)chunk->header.cbytes * EXPANSION_MAX;
+	uint64_t nbytes = chunk->header.nbytes, keep, beside;
+	int err;
+
+	if (nbytes > limit && nbytes > EXPANSION_FREE)
+		return b2f_why_set(why, B2F_ETOOBIG,
+				   "an index of %u stored bytes claims to be "
+				   "%llu",
+				   chunk->header.cbytes,
+				   (unsigned long long)nbytes);
+	/* A contiguous frame also has a table of its ranges. */
+	keep = sparse ? nbytes : nbytes * RANGE_WORDS;
+	beside = b2f_index_beside(chunk);
+	if (b2f_reserve_take(reserved, keep + beside))
+		return b2f_why_set(why, B2F_ETOOBIG,
+				   "%llu bytes of index are more than the "
+				   "cache has left",
+				   (unsigned long long)(keep + beside));
+	err = decode_entries(chunk, raw, dec, out, why);
+	b2f_reserve_give(reserved, beside);
+	return err;
+}
+
 int b2f_entries_parse(const uint8_t *raw, size_t size,
 		      const struct b2f_frame_header *header,
-		      struct b2f_decoder *dec, struct b2f_entries *out,
-		      struct b2f_why *why)
+		      struct b2f_decoder *dec, struct b2f_reserved *reserved,
+		      struct b2f_entries *out, struct b2f_why *why)
 {
 	const struct b2f_chunk_context context = {.typesize = ENTRY_SIZE};
 	struct b2f_entries entries = {0};
@@ -172,7 +197,8 @@ int b2f_entries_parse(const uint8_t *raw, size_t size,
 		return err;
 	entries.n = chunk.header.nbytes / ENTRY_SIZE;
 	if (!parse_same(&chunk, &entries))
-		err = decode_entries(&chunk, raw, dec, &entries, why);
+		err = decode_if_fits(&chunk, raw, header->sparse, dec, reserved,
+				     &entries, why);
 	if (!err)
 		err = check_values(&entries, header, why);
 	if (err)

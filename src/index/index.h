@@ -20,6 +20,8 @@
 
 #include "b2frame/error.h"
 #include "base/attr.h"
+#include "base/checked.h"
+#include "base/reserve.h"
 #include "base/why.h"
 #include "chunk/chunk.h"
 
@@ -168,6 +170,13 @@ static inline uint32_t b2f_entry_tag(uint64_t raw)
 	return raw >> 62 == 1 ? (uint32_t)(raw >> 32) : 0;
 }
 
+/* The most memory for the buffers in which a whole @chunk is decoded. */
+static inline uint64_t b2f_index_beside(const struct b2f_chunk *chunk)
+{
+	/* One for the filters, and one for planes of zeros. */
+	return 2 * b2f_min_u64(chunk->unit_size, chunk->header.nbytes);
+}
+
 /* The decoded index chunk: where every chunk is. */
 struct b2f_entries {
 	/* nchunks raw values, malloc'ed; NULL if all are @same. */
@@ -181,17 +190,18 @@ struct b2f_entries {
 
 /*
  * Decodes the index chunk in the @size bytes at @raw and checks every value.
- * An index that repeats one value takes no memory, however long it is.  Free
- * @out with b2f_entries_fini().
+ * An index that repeats one value takes no memory, however long it is; any
+ * other counts for @reserved, before it is decoded.  Free @out with
+ * b2f_entries_fini().
  *
  * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG (too many chunks for
- * so few stored bytes) or -ENOMEM, with the cause in @why.
+ * so few stored bytes, or for the memory) or -ENOMEM, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_entries_parse(const uint8_t *raw, size_t size,
 		      const struct b2f_frame_header *header,
-		      struct b2f_decoder *dec, struct b2f_entries *out,
-		      struct b2f_why *why);
+		      struct b2f_decoder *dec, struct b2f_reserved *reserved,
+		      struct b2f_entries *out, struct b2f_why *why);
 
 void b2f_entries_fini(struct b2f_entries *entries);
 

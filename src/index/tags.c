@@ -148,11 +148,13 @@ static int add_tags(const uint8_t *codes, struct b2f_entries *entries,
 
 /* Decodes the list in the @size bytes at @raw. */
 static int parse_list(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
+		      struct b2f_reserved *reserved,
 		      struct b2f_entries *entries, struct b2f_why *why)
 {
 	const struct b2f_chunk_context context = {.typesize = CODE_SIZE};
 	struct b2f_chunk chunk;
-	uint8_t *codes;
+	uint8_t *codes = NULL;
+	uint64_t bytes;
 	int err;
 
 	err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
@@ -165,18 +167,25 @@ static int parse_list(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 				   "%u bytes of tags for %llu chunks",
 				   chunk.header.nbytes,
 				   (unsigned long long)entries->n);
+	bytes = chunk.header.nbytes + b2f_index_beside(&chunk);
+	if (b2f_reserve_take(reserved, bytes))
+		return b2f_why_set(why, B2F_ETOOBIG,
+				   "%llu bytes of tags are more than the cache "
+				   "has left",
+				   (unsigned long long)bytes);
 	codes = malloc(chunk.header.nbytes);
-	if (!codes)
-		return -ENOMEM;
-	err = b2f_chunk_decode_all(&chunk, dec, raw, codes, why);
+	err = codes ? b2f_chunk_decode_all(&chunk, dec, raw, codes, why)
+		    : -ENOMEM;
 	if (!err)
 		err = add_tags(codes, entries, why);
 	free(codes);
+	b2f_reserve_give(reserved, bytes);
 	return err;
 }
 
 int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
-		   struct b2f_entries *entries, struct b2f_why *why)
+		   struct b2f_reserved *reserved, struct b2f_entries *entries,
+		   struct b2f_why *why)
 {
 	struct b2f_cursor cur = b2f_cursor_at(raw, size);
 	struct b2f_chunk_header index;
@@ -195,6 +204,6 @@ int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
 				   "unknown data follow its index chunk (%08x)",
 				   magic);
-	return parse_list(raw + cur.pos, b2f_cursor_left(&cur), dec, entries,
-			  why);
+	return parse_list(raw + cur.pos, b2f_cursor_left(&cur), dec, reserved,
+			  entries, why);
 }

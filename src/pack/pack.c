@@ -37,10 +37,15 @@ bool b2f_pack_is_name(const char *name)
 	return ends_in(name, ZIP_SUFFIX) || ends_in(name, EMBED_SUFFIX);
 }
 
+/* Memory for the index of an EmbedStore. */
+#define EMBED_INDEX_MAX (UINT64_C(16) << 20)
+
 /* Sets *@is: do the metalayers name an EmbedStore?  Takes @store over. */
 static int look_embed(struct b2f_store *store, bool *is)
 {
-	const struct b2f_frame_options quiet = {.log = NULL};
+	/* A frame that says otherwise is no EmbedStore. */
+	struct b2f_reserve few = {.max = EMBED_INDEX_MAX};
+	const struct b2f_frame_options quiet = {.reserve = &few};
 	struct b2f_frame *frame = NULL;
 	int err = b2f_frame_open_store(&quiet, store, "", &frame);
 
@@ -117,7 +122,8 @@ static int add_embed(struct b2f_pack *pack, struct b2f_store *store,
 {
 	const struct b2f_frame_options options = {.log = pack->log,
 						  .label = pack->label,
-						  .join_objects = true};
+						  .join_objects = true,
+						  .reserve = pack->reserve};
 	struct b2f_frame *frame = NULL;
 	struct b2f_store *source = NULL;
 	int err = b2f_frame_open_store(&options, store, "", &frame);
@@ -247,6 +253,7 @@ int b2f_pack_open_store(const struct b2f_frame_options *options,
 		return -ENOMEM;
 	}
 	pack->log = options->log;
+	pack->reserve = options->reserve;
 	err = read_all(pack, store, path, &why);
 	if (err) {
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,

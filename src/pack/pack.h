@@ -45,6 +45,8 @@ struct b2f_pack_node {
 
 struct b2f_pack {
 	const struct b2f_log *log;
+	/* See struct b2f_frame_options. */
+	struct b2f_reserve *reserve;
 	char *label;
 	struct b2f_frame_stamp stamp;
 	/* The stores of all leaves: the file, and EmbedStores in it. */

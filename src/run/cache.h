@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/reserve.h"
 
 struct b2f_cache;
 
@@ -123,11 +124,10 @@ void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes);
 size_t b2f_cache_loan_max(const struct b2f_cache *cache);
 
 /*
- * Reserves @bytes of the cache's memory for another use, in the place of the
- * bytes reserved before; the cache evicts as much.  Loans get the rest, but at
- * least 32 MiB.
+ * Memory of the cache for another use: up to its size, and at least 32 MiB; the
+ * cache evicts as much as is in use.  Loans get the rest, but at least 32 MiB.
  */
-void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes);
+struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache);
 
 /*
  * Lends memory for large buffers: @size bytes that are going to be an entry,

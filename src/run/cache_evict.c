@@ -53,6 +53,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/checked.h"
+
 /* Shares of the cache, as divisors. */
 #define PROBATION_SHARE 4
 #define SPARE_SHARE	4
@@ -61,6 +63,9 @@
 #define PARKED_SHARE	4
 #define PASSED_SHARE	16
 #define SLACK_SHARE	16
+
+/* Indexes of ordinary frames fit, however small the cache is. */
+#define RESERVE_MIN (UINT64_C(32) << 20)
 
 /*
  * Entries that may keep their place during one eviction.  After that the first
@@ -231,7 +236,7 @@ static bool fits(struct b2f_cache *cache)
 	size_t usual = cache->max_bytes / SLACK_SHARE;
 
 	return atomic_load(&cache->nbytes) + cache->spare.nbytes +
-		       cache->lent.beside + cache->reserved +
+		       cache->lent.beside + atomic_load(&cache->reserve.used) +
 		       (slack > usual ? slack - usual : 0) <=
 	       cache->max_bytes;
 }
@@ -460,6 +465,11 @@ void b2f_cache_warm(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	}
 }
 
+static void make_room(void *cache)
+{
+	b2f_cache_trim(cache);
+}
+
 void b2f_cache_room_init(struct b2f_cache *cache)
 {
 	link_init(&cache->probation.ends);
@@ -471,6 +481,9 @@ void b2f_cache_room_init(struct b2f_cache *cache)
 	pthread_mutex_init(&cache->room, NULL);
 	pthread_cond_init(&cache->repaid, NULL);
 	cache->loan_max = SIZE_MAX;
+	cache->reserve.make_room = make_room;
+	cache->reserve.arg = cache;
+	cache->reserve.max = b2f_max_u64(cache->max_bytes, RESERVE_MIN);
 	b2f_cache_buffers_init(cache);
 }
 

@@ -34,25 +34,18 @@ size_t b2f_cache_loan_max(const struct b2f_cache *cache)
 	return cache->loan_max;
 }
 
-void b2f_cache_reserve(struct b2f_cache *cache, size_t bytes)
+struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache)
 {
-	bool more;
-
-	pthread_mutex_lock(&cache->room);
-	more = bytes > cache->reserved;
-	cache->reserved = bytes;
-	pthread_cond_broadcast(&cache->repaid);
-	pthread_mutex_unlock(&cache->room);
-	if (more)
-		b2f_cache_trim(cache);
+	return &cache->reserve;
 }
 
 /* Bytes that all loans together may have now. */
 static size_t bound(const struct b2f_cache *cache)
 {
-	size_t left = cache->max_bytes - cache->reserved;
+	uint64_t reserved = atomic_load(&cache->reserve.used);
+	size_t left = cache->max_bytes - reserved;
 
-	if (cache->reserved > cache->max_bytes || left < LEFT_MIN)
+	if (reserved > cache->max_bytes || left < LEFT_MIN)
 		left = LEFT_MIN;
 	return left < cache->loan_max ? left : cache->loan_max;
 }

@@ -141,6 +141,8 @@ struct b2f_cache {
 
 	/* Const after b2f_cache_bound_loans(). */
 	size_t loan_max;
+	/* Memory of the cache that is in use elsewhere. */
+	struct b2f_reserve reserve;
 
 	pthread_mutex_t room;
 	/*
@@ -150,8 +152,6 @@ struct b2f_cache {
 	struct b2f_cache_loan lent;
 	/* Loans were repaid, or the limit of loans has grown. */
 	pthread_cond_t repaid;
-	/* See b2f_cache_reserve(). */
-	size_t reserved;
 	size_t oversize_nbytes;
 	/* The oversize entry that was used last and is kept, or NULL. */
 	struct b2f_cache_entry *parked;

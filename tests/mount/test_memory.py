@@ -173,6 +173,7 @@ def test_so_do_holes():
         assert grow(files[2], 1 << 39) == 0
         files[2].close()
         wait_until(lambda: not grow(files[3], 1 << 39), "the close")
+        assert grow(files[1], 1 << 39) == 0
         for f in files:
             f.close()
         rss = m.rss()
@@ -180,10 +181,10 @@ def test_so_do_holes():
     if not SANITIZED:
         assert rss["VmHWM"] <= 100 * MB, rss
     with Mount("src", "mnt", "-o", "cachesize=2m"):
-        with open("mnt/2", "r+b") as f:
+        with open("mnt/2", "r+b") as f, open("mnt/3", "r+b"):
             try:
-                open("mnt/3", "r+b").close()
-                raise AssertionError("two of them")
+                open("mnt/1", "r+b").close()
+                raise AssertionError("three of them")
             except OSError as e:
                 assert e.errno == errno.ENOMEM
             f.write(b"x")
@@ -206,6 +207,8 @@ def claims():
 
     make("many", 4096, 4096 << 27)
     make("giant", 1 << 30, 2 << 30)
+    claim_entries("entries", 1 << 24)
+    claim_entries("long", 1 << 20)
     size = 500 * MB
     ramp = np.arange(251, dtype=np.uint8)
     s = make("block", size, 0, blocksize=size, filters=[blosc2.Filter.NOFILTER])
@@ -215,6 +218,26 @@ def claims():
     s = make("large", size, 0, blocksize=size, typesize=4)
     for i in range(4):
         s.append_data(np.roll(np.tile(ramp, size // 251 + 1)[:size], i))
+
+
+def claim_entries(name, n):
+    """A frame of chunks that are holes: its index takes 8 bytes for each."""
+    import blosc2
+    import numpy as np
+    path = f"src/{name}.b2frame"
+    s = blosc2.SChunk(chunksize=4096, urlpath=path, contiguous=True,
+                      cparams={"typesize": 1})
+    s.fill_special(4096 * n, blosc2.SpecialValue.ZERO)
+    raw = open(path, "rb").read()
+    start = int.from_bytes(raw[11:15], "big")
+    trailer = raw[start + int.from_bytes(raw[start + 12:start + 16], "little"):]
+    entries = np.full(n, 0x81 << 56, np.uint64)
+    entries[-1] = 0x82 << 56
+    index = blosc2.compress2(entries, typesize=8, blocksize=1 << 14)
+    size = start + len(index) + len(trailer)
+    with open(path, "wb") as f:
+        f.write(raw[:16] + size.to_bytes(8, "big") + raw[24:start])
+        f.write(index + trailer)
 
 
 def ask_too_much(name, write):
@@ -278,6 +301,10 @@ def test_claims_of_a_frame_take_no_memory():
                 expect_error({errno.ENOMEM, errno.EFBIG}, "many", True)
                 expect_error({errno.EFBIG}, "giant", True)
                 expect_error({errno.EIO}, "block", False)
+                expect_error({errno.EFBIG}, "entries", False)
+                expect_error({errno.EFBIG}, "entries", True)
+                ask_too_much("long", False)
+                ask_too_much("long", True)
             readers = [threading.Thread(target=read_large, args=(i, bad))
                        for i in range(4)]
             for t in readers:

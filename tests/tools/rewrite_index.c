@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 	at = size - parts.trailer_len;
 	if (!err && h->nbytes > 0)
 		err = b2f_entries_parse(raw + h->header_len, at - h->header_len,
-					h, dec, &entries, &why);
+					h, dec, &(struct b2f_reserved){0},
+					&entries, &why);
 	if (err)
 		fail(argv[1], err, &why);
 	values = raw_entries(&entries);

@@ -38,7 +38,7 @@ static int parse_as(const struct hex *raw, uint64_t cbytes,
 	h.cbytes = cbytes ? cbytes : h.cbytes;
 	err = b2f_entries_parse(raw->data + h.header_len,
 				raw->size - h.header_len - trailer, &h, dec,
-				out, why);
+				&(struct b2f_reserved){0}, out, why);
 	b2f_decoder_free(dec);
 	return err;
 }

@@ -76,7 +76,8 @@ static struct b2f_entries parse_back(const struct made *made,
 		cr_assert_eq(
 			b2f_entries_parse(made->data + h->header_len,
 					  made->size - h->header_len - trailer,
-					  h, dec, &entries, &why),
+					  h, dec, &(struct b2f_reserved){0},
+					  &entries, &why),
 			0, "%s", why.text);
 	b2f_decoder_free(dec);
 	return entries;

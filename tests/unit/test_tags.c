@@ -87,14 +87,16 @@ static void made_free(struct made *m)
 
 static int parse(struct made *m)
 {
+	struct b2f_reserved none = {0};
 	struct b2f_why why = {""};
 	int err;
 
 	b2f_entries_fini(&m->entries);
-	err = b2f_entries_parse(m->raw, m->size, &m->header, dec, &m->entries,
-				&why);
+	err = b2f_entries_parse(m->raw, m->size, &m->header, dec, &none,
+				&m->entries, &why);
 	if (!err)
-		err = b2f_tags_parse(m->raw, m->size, dec, &m->entries, &why);
+		err = b2f_tags_parse(m->raw, m->size, dec, &none, &m->entries,
+				     &why);
 	cr_assert_eq(err != 0, why.text[0] != 0);
 	return err;
 }
