@@ -8,6 +8,7 @@
  */
 #include <criterion/criterion.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 
 #include "file/writer.h"
 #include "programs/durability.h"
@@ -354,7 +355,7 @@ static struct {
 	struct b2f_store_write_ops write;
 	struct work *work;
 	/* 1: the sync; 2: the chunk's data; 3: its seal. */
-	int step;
+	atomic_int step;
 	sem_t written;
 	sem_t synced;
 } race;
