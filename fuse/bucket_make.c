@@ -223,27 +223,36 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
+static bool is_open(struct fs *fs, const struct fs_object *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is = node->open.nrefs > 0;
+	pthread_mutex_unlock(&fs->state_lock);
+	return is;
+}
+
 /* Removes @node on the server, but not the chunks of an open file. */
 static int remove_stored(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_remote *place = fs->bucket->place;
-	bool is_open;
+	struct b2f_remote_remains *remains = NULL;
 	int err;
 
 	if (!node->sparse)
 		return b2f_remote_remove(place, node->path);
+	/* Chunks that look like orphans may be of an earlier file. */
 	err = b2f_remote_remove_index(place, node->path,
-				      &node->writing.remains);
+				      !fs_bucket_doomed_hasten(fs, node->path),
+				      &remains);
 	/* Another client removed it first; or it was never committed. */
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	pthread_mutex_lock(&fs->state_lock);
-	is_open = node->open.nrefs > 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!is_open) {
-		b2f_remote_remains_free(node->writing.remains);
-		node->writing.remains = NULL;
-	}
+	if (is_open(fs, node))
+		fs_bucket_doomed_add(fs, remains, node, 0);
+	else
+		b2f_remote_remains_free(remains);
 	return 0;
 }
 
@@ -495,10 +504,15 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 	const struct b2f_frame_options options = {
 		.log = &m->fs->bucket->messages};
 	struct b2f_remote *place = m->fs->bucket->place;
+	enum b2f_replace replace = m->keeps_target ? B2F_REPLACE_NOT
+						   : B2F_REPLACE;
 	struct b2f_frame_stamp stamp;
-	int err = b2f_remote_rename_frame(place, frame, m->path,
-					  !m->keeps_target, &m->done);
+	int err;
 
+	if (m->target && is_open(m->fs, m->target))
+		replace = B2F_REPLACE_OPEN;
+	err = b2f_remote_rename_frame(place, frame, m->path, replace,
+				      &m->done);
 	if (!err)
 		err = b2f_remote_open_frame(place, m->path, &options, out);
 	if (err)
@@ -546,7 +560,8 @@ static void end_target(struct renaming *m)
 {
 	struct fs_bucket *r = m->fs->bucket;
 
-	fs_bucket_doomed_add(m->fs, m->done.replaced, m->target);
+	fs_bucket_doomed_add(m->fs, m->done.replaced, m->target,
+			     b2f_remote_keep_s(r->place));
 	m->done.replaced = NULL;
 	if (m->target)
 		fs_bucket_node_retire(r, m->target);
@@ -558,6 +573,7 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 	struct fs_bucket *r = m->fs->bucket;
 	struct b2f_file_now now;
 
+	(void)fs_bucket_doomed_hasten(m->fs, m->node->path);
 	b2f_file_now_get(file, &now);
 	if (!moved || fs_bucket_node_move(r, m->node, m->path, &now.stamp))
 		fs_bucket_node_retire(r, m->node);
@@ -568,7 +584,7 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 		 * Keep it until the last close; writers get the error at their
 		 * commit.
 		 */
-		m->node->writing.remains = m->done.from;
+		fs_bucket_doomed_add(m->fs, m->done.from, m->node, 0);
 }
 
 /*

@@ -91,8 +91,6 @@ void fs_bucket_node_free(struct fs_object *node)
 	if (!node)
 		return;
 	b2f_file_close(node->open.data);
-	/* After the close, which itself deletes uncommitted chunks. */
-	b2f_remote_remains_free(node->writing.remains);
 	fs_bucket_names_put(node->names);
 	if (node->pack)
 		fs_packs_put(node->pack);

@@ -65,8 +65,6 @@ struct fs_bucket_writing {
 	 * opens it again.  Also without the lock; it is never cleared.
 	 */
 	atomic_bool refused;
-	/* Chunks of an unlinked frame, deleted at the last close; or NULL. */
-	struct b2f_remote_remains *remains;
 };
 
 /* A path that a node has, or had. */

@@ -21,7 +21,7 @@ struct fs_bucket_doomed {
 };
 
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
-			  struct fs_object *node)
+			  struct fs_object *node, unsigned int keep_s)
 {
 	struct fs_bucket *r = fs->bucket;
 	struct fs_bucket_doomed *d = remains ? malloc(sizeof(*d)) : NULL;
@@ -34,7 +34,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	*d = (struct fs_bucket_doomed){
 		.remains = remains,
 		.node = node,
-		.due_s = fs_clock_s() + b2f_remote_keep_s(r->place),
+		.due_s = fs_clock_s() + keep_s,
 	};
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (node)
@@ -42,6 +42,21 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 	STAILQ_INSERT_TAIL(&r->doomed, d, next);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, false);
+}
+
+bool fs_bucket_doomed_hasten(struct fs *fs, const char *path)
+{
+	struct fs_bucket_doomed *d;
+	bool any = false;
+
+	pthread_mutex_lock(&fs->state_lock);
+	STAILQ_FOREACH(d, &fs->bucket->doomed, next)
+		if (d->node && strcmp(d->node->path, path) == 0) {
+			d->due_s = 0;
+			any = true;
+		}
+	pthread_mutex_unlock(&fs->state_lock);
+	return any;
 }
 
 /* Takes the first entry that is due off the list; or NULL. */
@@ -157,7 +172,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 		fs_bucket_node_retire(r, node);
 	fs_bucket_doomed_add(
 		fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
-		NULL);
+		NULL, b2f_remote_keep_s(r->place));
 	fs_file_close(fs, &node->open);
 	fs_node_put(&node->head, 1);
 }

@@ -88,17 +88,24 @@ B2F_MUST_CHECK
 int fs_bucket_writer_fini(struct fs *fs);
 
 /*
- * Replaced chunks stay while this mount has their version open, and for other
- * clients as long as chunks that a commit replaces.  _add from any thread,
- * _tick from the ticker's, _fini after the ticker and all requests have ended.
+ * Chunks of removed and replaced files stay while this mount has the file open,
+ * and replaced ones for other clients as long as chunks that a commit replaces.
+ * _add and _hasten from any thread, _tick from the ticker's, _fini after the
+ * ticker and all requests have ended.
  */
 
 /*
- * Takes over @remains (NULL: nothing), and deletes them later, after @node (may
- * be NULL) is closed.  If the mount ends before, they stay.
+ * Takes over @remains (NULL: nothing), and deletes them @keep_s from now, after
+ * @node (may be NULL) is closed.  If the mount ends before, they stay.
  */
 void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
-			  struct fs_object *node);
+			  struct fs_object *node, unsigned int keep_s);
+
+/*
+ * The frame at @path is being removed, and no index will list chunks of files
+ * that had its path before.  Returns whether there are any.
+ */
+bool fs_bucket_doomed_hasten(struct fs *fs, const char *path);
 
 /* Deletes the chunks that are due.  Returns whether more are waiting. */
 bool fs_bucket_doomed_tick(struct fs *fs);

@@ -349,15 +349,16 @@ B2F_MUST_CHECK
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path);
 
 /*
- * Removes the index alone, and lists the chunks in *@out: programs with the
- * frame open can read them until b2f_remote_remains_free() removes them, too.
- * Returns as b2f_remote_remove_frame().
+ * Removes the index alone, and lists the chunks in *@out, with @orphans also
+ * those that are a day old: programs with the frame open can read them until
+ * b2f_remote_remains_free() removes them, too.  Returns as
+ * b2f_remote_remove_frame().
  */
 struct b2f_remote_remains;
 
 B2F_MUST_CHECK
 int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
-			    struct b2f_remote_remains **out);
+			    bool orphans, struct b2f_remote_remains **out);
 
 /*
  * Removes the chunks and waits for the end; NULL does nothing.  Leaves the
@@ -417,6 +418,17 @@ int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
 			   uint64_t older_s, bool dry_run,
 			   b2f_remote_orphans_fn *fn, void *arg);
 
+/* May a rename replace a frame? */
+enum b2f_replace {
+	B2F_REPLACE_NOT,
+	B2F_REPLACE,
+	/*
+	 * This program reads the replaced frame: for a month no other program
+	 * removes its chunks before b2f_remote_remains_free() does.
+	 */
+	B2F_REPLACE_OPEN,
+};
+
 struct b2f_remote_renamed {
 	/* The frame is at its new path, in the version @now. */
 	bool is_there;
@@ -430,9 +442,9 @@ struct b2f_remote_renamed {
 /*
  * Gives the sparse @frame, which was opened from @remote, the path @to, by
  * copies that the server makes: the frame appears at @to, in one step, before
- * it goes from its old path.  With @replace it replaces any frame at @to,
- * whatever its version.  @frame itself does not change. *@out is set in any
- * case: free the remains in it.
+ * it goes from its old path.  If @replace allows it, it replaces any frame at
+ * @to, whatever its version.  @frame itself does not change. *@out is set in
+ * any case: free the remains in it.
  *
  * Returns 0, B2F_EINDOUBT (the frame may be at both paths), -EEXIST, -ESTALE
  * (there is another version of @frame now), -EXDEV (chunks exist at @to, and
@@ -442,7 +454,7 @@ struct b2f_remote_renamed {
  */
 B2F_MUST_CHECK
 int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
-			    const char *to, bool replace,
+			    const char *to, enum b2f_replace replace,
 			    struct b2f_remote_renamed *out);
 
 /*

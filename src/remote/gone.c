@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 
@@ -243,6 +244,12 @@ int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out)
 	}
 	gone->n = n;
 	return err;
+}
+
+int b2f_gone_take_all(struct b2f_gone *gone, struct b2f_ids *out)
+{
+	return b2f_gone_take(gone, (uint64_t)time(NULL) + B2F_GONE_LATER_S / 2,
+			     out);
 }
 
 void b2f_gone_fini(struct b2f_gone *gone)

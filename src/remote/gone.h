@@ -28,12 +28,19 @@
 /* Times are rounded to so many seconds, so that commits in a row share one. */
 #define B2F_GONE_STEP_S 2
 
+/*
+ * Chunks of a replaced frame that a program still reads count as replaced so
+ * much later, s: that program removes them, or is killed.
+ */
+#define B2F_GONE_LATER_S 2592000
+
 /* Zero-initialize it.  Sorted by id. */
 struct b2f_gone {
 	struct b2f_gone_chunk {
 		uint64_t id;
 		/*
-		 * When it was replaced, s since 1970, by that writer's clock.
+		 * When it was replaced, s since 1970, by that writer's clock;
+		 * or B2F_GONE_LATER_S later.
 		 */
 		uint64_t since_s;
 	} *chunks;
@@ -67,6 +74,10 @@ bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s);
  */
 B2F_MUST_CHECK
 int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out);
+
+/* The same for all chunks that nobody keeps, whatever the clocks say. */
+B2F_MUST_CHECK
+int b2f_gone_take_all(struct b2f_gone *gone, struct b2f_ids *out);
 
 void b2f_gone_fini(struct b2f_gone *gone);
 

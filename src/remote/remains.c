@@ -13,7 +13,6 @@
 #include "txn/txn_ids.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
-#include "remote/sweeper.h"
 
 /* Limit of attempts if other writers keep committing to the frame. */
 #define TRIES 10
@@ -52,7 +51,8 @@ struct choice {
 	/* Chunks with these versions; NULL: chunks that @index named. */
 	const struct b2f_ids *versions;
 	const struct b2f_current *index;
-	int64_t now_s;
+	/* And those that were put before this second. */
+	int64_t until_s;
 };
 
 static bool goes(const struct choice *c, uint64_t id, uint64_t version,
@@ -61,7 +61,7 @@ static bool goes(const struct choice *c, uint64_t id, uint64_t version,
 	if (c->versions)
 		return b2f_ids_has_sorted(c->versions, version);
 	return c->index->unreadable || b2f_ids_has_sorted(&c->index->ids, id) ||
-	       (st->mtime && st->mtime + B2F_REMAINS_OLD_S <= c->now_s);
+	       (st->mtime && st->mtime <= c->until_s);
 }
 
 static int add_chunk(void *arg, const struct b2f_remote_entry *entry)
@@ -85,7 +85,6 @@ static int list_chunks(struct choice *c, struct b2f_why *why)
 	const struct b2f_remote_place *place = c->remains->place;
 
 	c->remains->ids.n = c->remains->versions.n = 0;
-	c->now_s = time(NULL);
 	return b2f_remote_list_after(place->remote, place->path, "", add_chunk,
 				     c, why);
 }
@@ -139,18 +138,20 @@ static int find_index(struct b2f_remote_place *place, struct b2f_current *index,
 				     "another program has changed it meanwhile");
 }
 
-/* Lists the chunks that go with @index. */
-static int gather(struct b2f_remote_remains *remains, struct b2f_current *index,
-		  struct b2f_why *why)
+int b2f_remains_list(struct b2f_remote_remains *remains,
+		     struct b2f_current *index, bool orphans,
+		     struct b2f_why *why)
 {
 	struct choice gone = {.remains = remains, .index = index};
-	int err = b2f_gone_take(&index->gone, UINT64_MAX, &index->ids);
+	int err = b2f_gone_take_all(&index->gone, &index->ids);
 
 	if (err)
 		return err;
 	if (index->ids.n)
 		qsort(index->ids.ids, index->ids.n, sizeof(index->ids.ids[0]),
 		      b2f_compare_u64);
+	if (orphans)
+		gone.until_s = time(NULL) - B2F_REMAINS_OLD_S;
 	return list_chunks(&gone, why);
 }
 
@@ -159,7 +160,8 @@ static int gather(struct b2f_remote_remains *remains, struct b2f_current *index,
  * make a frame there, with other ids, whose chunks must stay.
  */
 static int take_version(struct b2f_remote_remains *remains,
-			const struct b2f_frame_stamp *only, struct b2f_why *why)
+			const struct b2f_frame_stamp *only, bool orphans,
+			struct b2f_why *why)
 {
 	struct b2f_remote_place *place = remains->place;
 	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
@@ -168,7 +170,7 @@ static int take_version(struct b2f_remote_remains *remains,
 	int err = path ? find_index(place, &index, only, why) : -ENOMEM;
 
 	if (!err)
-		err = gather(remains, &index, why);
+		err = b2f_remains_list(remains, &index, orphans, why);
 	removal.version = index.version;
 	removal.note = index.note;
 	if (!err)
@@ -183,14 +185,15 @@ static int take_version(struct b2f_remote_remains *remains,
 
 /* Another writer may commit between the look and the removal. */
 int b2f_remains_take(struct b2f_remote_remains *remains,
-		     const struct b2f_frame_stamp *only, struct b2f_why *why)
+		     const struct b2f_frame_stamp *only, bool orphans,
+		     struct b2f_why *why)
 {
 	int err = -EAGAIN;
 
 	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
 		if (try)
 			b2f_put_pause(remains->place->remote, try);
-		err = take_version(remains, only, why);
+		err = take_version(remains, only, orphans, why);
 	}
 	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
 					    "other programs keep changing it")
@@ -215,7 +218,7 @@ struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame)
 }
 
 int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
-			    struct b2f_remote_remains **out)
+			    bool orphans, struct b2f_remote_remains **out)
 {
 	struct b2f_remote_remains *remains = NULL;
 	struct b2f_remote_place *place = NULL;
@@ -228,7 +231,7 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 	if (!err)
 		err = b2f_remains_new(place, &remains);
 	if (!err)
-		err = b2f_remains_take(remains, NULL, &why);
+		err = b2f_remains_take(remains, NULL, orphans, &why);
 	if (err)
 		b2f_remote_remains_leave(remains);
 	else
@@ -240,7 +243,7 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 int b2f_remote_remove_frame(struct b2f_remote *remote, const char *path)
 {
 	struct b2f_remote_remains *remains = NULL;
-	int err = b2f_remote_remove_index(remote, path, &remains);
+	int err = b2f_remote_remove_index(remote, path, true, &remains);
 
 	b2f_remote_remains_free(remains);
 	return err;

@@ -10,7 +10,7 @@
 #define B2F_REMOTE_REMAINS_H
 
 #include "txn/ids.h"
-#include "remote/remote_place.h"
+#include "remote/sweeper.h"
 
 /* No writer takes so long from a chunk to its commit, s. */
 #define B2F_REMAINS_OLD_S 86400
@@ -19,12 +19,12 @@ struct b2f_remote_remains {
 	struct b2f_remote_place *place;
 	struct b2f_ids ids;
 	/*
-	 * For chunks whose index was removed: hashes of id and version.  Once
+	 * For chunks that no index lists: hashes of id and version.  Once
 	 * another program has removed them, a new frame may use their ids.
 	 */
 	struct b2f_ids versions;
 	/*
-	 * Mark of the index that replaced them (note.h); 0: none.  While the
+	 * Mark of the index that lists them (note.h); 0: none.  While the
 	 * marks of the current index reach back to this one, no other chunk has
 	 * one of the ids; otherwise the chunks stay.
 	 */
@@ -39,15 +39,26 @@ int b2f_remains_new(struct b2f_remote_place *place,
 		    struct b2f_remote_remains **out);
 
 /*
+ * Lists in @remains the chunks that @index, whose list of gone chunks it takes,
+ * and earlier indexes named.  Others stay: a writer, or readers of another
+ * removed frame, may have them; unless the index cannot be read, or with
+ * @orphans if they are older than B2F_REMAINS_OLD_S.  Returns 0 or an error of
+ * requests.
+ */
+B2F_MUST_CHECK
+int b2f_remains_list(struct b2f_remote_remains *remains,
+		     struct b2f_current *index, bool orphans,
+		     struct b2f_why *why);
+
+/*
  * Removes the index, if it is the version @only or @only is NULL, and lists the
- * chunks that it and earlier indexes named in @remains.  Others stay: a writer,
- * or readers of another removed frame, may have them; unless they are older
- * than B2F_REMAINS_OLD_S, or the index cannot be read.  Returns 0, -ENOENT (no
+ * chunks as b2f_remains_list() does.  Returns 0, -ENOENT (no
  * index), -ESTALE (another version, or another program has made a frame there
  * meanwhile), -EBUSY or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remains_take(struct b2f_remote_remains *remains,
-		     const struct b2f_frame_stamp *only, struct b2f_why *why);
+		     const struct b2f_frame_stamp *only, bool orphans,
+		     struct b2f_why *why);
 
 #endif

@@ -23,7 +23,6 @@
 #include "make/sink.h"
 #include "remote/remote_store.h"
 #include "remote/s3_error.h"
-#include "remote/sweeper.h"
 
 /* Limit of simultaneous copies. */
 #define COPIES_MAX 16
@@ -40,7 +39,7 @@ struct renaming {
 	struct b2f_frame *frame;
 	struct b2f_remote_place *from;
 	struct b2f_remote_place *to;
-	bool replace;
+	enum b2f_replace replace;
 	struct b2f_copy_list list;
 	/* The copy of chunk i is at i modulo COPIES_MAX. */
 	struct b2f_http_request *running[COPIES_MAX];
@@ -232,8 +231,12 @@ static bool is_copy(const struct renaming *m, uint64_t id)
 				    sizeof(*m->list.chunks), by_new_number);
 }
 
-/* Lists the chunks of the replaced index, and of those it replaced. */
-static int list_gone(const struct renaming *m, struct b2f_gone *out)
+/*
+ * Lists the chunks of the replaced index, as if it were replaced @later_s from
+ * now, and of those it replaced.
+ */
+static int list_gone(const struct renaming *m, uint64_t later_s,
+		     struct b2f_gone *out)
 {
 	const struct b2f_ids *ids = &m->there.ids;
 	struct b2f_ids gone = {0};
@@ -243,7 +246,7 @@ static int list_gone(const struct renaming *m, struct b2f_gone *out)
 		if (!is_copy(m, ids->ids[i]))
 			err = b2f_ids_add(&gone, ids->ids[i]);
 	if (!err)
-		err = b2f_gone_add(out, &gone, (uint64_t)time(NULL));
+		err = b2f_gone_add(out, &gone, (uint64_t)time(NULL) + later_s);
 	b2f_ids_fini(&gone);
 	return err;
 }
@@ -251,7 +254,8 @@ static int list_gone(const struct renaming *m, struct b2f_gone *out)
 static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 {
 	struct b2f_gone gone = {.n = 0};
-	int err = list_gone(m, &gone);
+	bool keeps = m->replace == B2F_REPLACE_OPEN;
+	int err = list_gone(m, keeps ? B2F_GONE_LATER_S : 0, &gone);
 
 	if (!err)
 		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
@@ -382,18 +386,19 @@ static int copy_and_install(struct renaming *m, struct b2f_why *why)
  * Lists the chunks of the replaced frame.  If the answer to our PUT was lost,
  * another writer may have followed our index: then the list is of that.
  */
-static int list_replaced(const struct renaming *m,
-			 struct b2f_remote_remains **out)
+static int list_replaced(struct renaming *m, struct b2f_remote_remains **out)
 {
 	struct b2f_gone gone = {.n = 0};
-	int err = list_gone(m, &gone);
+	int err = m->there.is_there ? b2f_remains_new(m->to, out) : 0;
 
-	if (!err && gone.n)
-		err = b2f_remains_new(m->to, out);
-	if (!err && *out) {
-		(*out)->mark = m->mark;
-		err = b2f_gone_take(&gone, UINT64_MAX, &(*out)->ids);
-	}
+	if (err || !*out)
+		return err;
+	if (m->replace == B2F_REPLACE_OPEN)
+		return b2f_remains_list(*out, &m->there, false, NULL);
+	(*out)->mark = m->mark;
+	err = list_gone(m, 0, &gone);
+	if (!err)
+		err = b2f_gone_take_all(&gone, &(*out)->ids);
 	b2f_gone_fini(&gone);
 	return err;
 }
@@ -405,7 +410,7 @@ static int leave_source(struct renaming *m, struct b2f_remote_remains **out,
 	int err = b2f_remains_new(m->from, &remains);
 
 	if (!err)
-		err = b2f_remains_take(remains, &m->frame->stamp, why);
+		err = b2f_remains_take(remains, &m->frame->stamp, false, why);
 	/* Another program has removed the frame: its chunks are not known. */
 	if (err == -ENOENT)
 		err = 0;
@@ -430,7 +435,7 @@ static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
 }
 
 int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
-			    const char *to, bool replace,
+			    const char *to, enum b2f_replace replace,
 			    struct b2f_remote_renamed *out)
 {
 	struct renaming m = {.frame = frame, .replace = replace};

@@ -329,7 +329,7 @@ static void remove_old(struct remote_target *t)
 				       .mark = mark_of(t, B2F_INDEX_NAME)};
 
 	/* And the chunks that the old frame had replaced. */
-	(void)!b2f_gone_take(&t->there.gone, UINT64_MAX, &t->there.ids);
+	(void)!b2f_gone_take_all(&t->there.gone, &t->there.ids);
 	(void)!b2f_sweeper_remove(t->place, &what, NULL);
 	b2f_sweeper_fini(t->place);
 }

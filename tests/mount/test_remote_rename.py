@@ -19,7 +19,8 @@ from mounting import data, error_of, main, wait_until
 from names import EXCHANGE, NOREPLACE
 from names import rename as rename2
 from proxy import lose, status
-from remote import NOW, SIZE, RemoteMount, keys, put_frame, read, s3, save
+from remote import (NOW, SIZE, RemoteMount, keys, let_a_minute_pass, put_frame, read,
+                    s3, save)
 
 
 def write(path, content):
@@ -174,6 +175,23 @@ def test_who_writes_to_what_is_gone_finds_no_other_file():
                 assert read(path) == new
         assert download(client, "renamed.b2frame") == new
         assert download(client, "made.b2frame") == new
+
+
+def test_what_is_replaced_while_it_is_open_stays():
+    """Longer than other clients need it, and beside any file of its name."""
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket/d"):
+            write("mnt/x", data(SIZE, 1))
+            with open("mnt/x", "rb", buffering=0) as old:
+                for i in 2, 3:
+                    save_as_editors_do("mnt/x", data(SIZE, i))
+                    let_a_minute_pass(client, "x.b2frame")
+                    with RemoteMount("s3://bucket/d", at="mnt2"):
+                        assert read("mnt2/x") == data(SIZE, i)
+                os.rename("mnt/x", "mnt/y")
+                os.unlink("mnt/y")
+                assert dropped(old.fileno(), SIZE, 0) == data(SIZE, 1)
+        assert not keys(client)
 
 
 def test_arrays_are_saved_over():

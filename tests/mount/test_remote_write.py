@@ -7,7 +7,6 @@ import errno
 import mmap
 import os
 import pathlib
-import re
 import shutil
 import stat
 import subprocess
@@ -25,8 +24,8 @@ import saves
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
 from proxy import drip, drop, silent, status, twice
-from remote import (CHUNK, SIZE, RemoteMount, download, keys, put_frame, read,
-                    s3, save, save_array)
+from remote import (CHUNK, SIZE, RemoteMount, download, keys, let_a_minute_pass,
+                    put_frame, read, s3, save, save_array)
 
 
 def chunks(client, name):
@@ -538,14 +537,6 @@ def test_the_last_commit_is_waited_for():
             with open("mnt/d/y", "wb") as f:
                 f.write(data(SIZE))
         assert download(client, "y.b2frame") == data(SIZE)
-
-
-def let_a_minute_pass(client, name):
-    """Sets the times in the index's note to long ago."""
-    key = f"bucket/d/{name}/chunks.b2frame"
-    _, headers, body = client.request("GET", key, expect=200)
-    note = re.sub("@[0-9A-F]+", "@1", headers["x-amz-meta-b2frame"])
-    client.request("PUT", key, body, expect=200, x_amz_meta_b2frame=note)
 
 
 def test_what_short_mounts_replace_goes_with_a_later_mount():

@@ -180,7 +180,9 @@ Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
 	struct writer reader = writer_open(&s), w;
 	struct b2f_remote_remains *remains = NULL;
 
-	cr_assert_eq(b2f_remote_remove_index(reader.remote, "x", &remains), 0);
+	cr_assert_eq(b2f_remote_remove_index(reader.remote, "x", true,
+					     &remains),
+		     0);
 	w = begin(&s);
 	writer_close(&w);
 	cr_assert_eq(remove_x(&s), 0, "%s", message);
@@ -408,7 +410,7 @@ Test(remote_removal, a_chunk_that_came_while_the_old_ones_were_read_stays)
 	struct b2f_remote_remains *remains = NULL;
 	char chunk[80];
 
-	cr_assert_eq(b2f_remote_remove_index(remote, "x", &remains), 0);
+	cr_assert_eq(b2f_remote_remove_index(remote, "x", true, &remains), 0);
 	cr_assert_eq(b2f_remote_list(remote, "x", take_name, chunk), 1);
 	cr_assert_eq(b2f_remote_remove(remote, chunk), 0, "%s", message);
 	cr_assert_eq(b2f_remote_put(remote, chunk, "new", 3, NULL, NULL), 0);

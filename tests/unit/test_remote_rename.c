@@ -153,6 +153,45 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	scene_close(&s);
 }
 
+/* Fills chunk 0 of y; removes chunks that were replaced a second ago. */
+static void change_y(struct scene *s, uint8_t value)
+{
+	struct writer w = writer_of(s, connect_with(s, 1), "y");
+
+	cr_assert_eq(allow(&w), 0, "%s", message);
+	fill(&w, 0, value);
+	cr_assert_eq(commit(&w), 0, "%s", message);
+	writer_close(&w);
+}
+
+Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
+{
+	struct b2f_remote_renamed done;
+	struct scene s = scene_open();
+	struct writer w = begin(&s), reader;
+	struct b2f_frame *frame;
+
+	make_y(&s);
+	reader = writer_of(&s, connect_to(&s), "y");
+	frame = open_at(w.remote, "x");
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y",
+					     B2F_REPLACE_OPEN, &done),
+		     0, "%s", message);
+	b2f_frame_close(frame);
+	b2f_remote_remains_free(done.from);
+	sleep(4);
+	change_y(&s, '3');
+	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
+	b2f_file_stay(reader.file);
+	for (uint64_t i = 0; i < NCHUNKS; i++)
+		cr_assert_eq(value_of(&reader, i), '2');
+	b2f_remote_remains_free(done.replaced);
+	cr_assert_eq(server_tell(&s.server, "objects"), 0);
+	writer_close(&reader);
+	writer_close(&w);
+	scene_close(&s);
+}
+
 /*
  * The renaming program ends before chunks are due; a later commit removes them.
  */
@@ -173,11 +212,7 @@ Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + NCHUNKS);
 	sleep(4);
-	w = writer_of(&s, connect_with(&s, 1), "y");
-	cr_assert_eq(allow(&w), 0, "%s", message);
-	fill(&w, 0, '3');
-	cr_assert_eq(commit(&w), 0, "%s", message);
-	writer_close(&w);
+	change_y(&s, '3');
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + 1);
 	cr_assert_str_eq(content_of(&s, "y"), "3111");
 	scene_close(&s);
@@ -448,7 +483,7 @@ Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
 	struct b2f_remote *remote = connect_to(&s);
 
 	writer_close(&w);
-	cr_assert_eq(b2f_remote_remove_index(remote, "x", &left), 0);
+	cr_assert_eq(b2f_remote_remove_index(remote, "x", true, &left), 0);
 	b2f_remote_remains_leave(left);
 	cr_assert_eq(server_tell(&s.server, "objects"), NCHUNKS);
 	cr_assert_eq(b2f_remote_sweep(remote, "x", 3600, false, &found), 0);
