@@ -145,6 +145,7 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	struct fs_bucket *r = fs->bucket;
+	struct b2f_frame *frame;
 	bool leaves, mixed;
 	uint64_t nbegun;
 
@@ -170,9 +171,11 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 		return;
 	if (mixed)
 		fs_bucket_node_retire(r, node);
-	fs_bucket_doomed_add(
-		fs, b2f_remote_leftovers(b2f_file_frame(node->open.data)),
-		NULL, b2f_remote_keep_s(r->place));
+	/* A new writer may refresh the file. */
+	frame = b2f_file_frame_ref(node->open.data);
+	fs_bucket_doomed_add(fs, b2f_remote_leftovers(frame), NULL,
+			     b2f_remote_keep_s(r->place));
+	b2f_frame_close(frame);
 	fs_file_close(fs, &node->open);
 	fs_node_put(&node->head, 1);
 }

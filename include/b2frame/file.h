@@ -71,6 +71,12 @@ bool b2f_file_is_npy(struct b2f_file *file);
 struct b2f_frame *b2f_file_frame(struct b2f_file *file);
 
 /*
+ * The same while other threads may refresh @file; end the reference with
+ * b2f_frame_close().
+ */
+struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file);
+
+/*
  * Makes a stream: a reader whose sequential reads are detected.  Free *@out
  * with b2f_stream_free() before the file is closed.  Returns 0 or -ENOMEM.
  */

@@ -117,12 +117,6 @@ static inline void b2f_file_ref(struct b2f_file *file)
 /* Drops a reference; the last one frees @file. */
 void b2f_file_unref(struct b2f_file *file);
 
-/*
- * Returns the current frame, with a reference: the file may replace it at any
- * time.  No lock of the file is held.
- */
-struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file);
-
 /* b2f_file_size() with the file locked. */
 uint64_t b2f_file_size_locked(const struct b2f_file *file);
 
