@@ -7,6 +7,8 @@
  *   3. The frame is read again: is it still that version?
  *   4. The target gets the index, with its own chunk ids.
  *
+ *   5. If chunks that were found in 1 have gone by then, all begins again.
+ *
  * A copy that ends before 4 leaves orphans.
  */
 #include <stdlib.h>
@@ -156,6 +158,7 @@ static int check_source(const struct copy *c)
 	return b2f_frame_report(c->frame, -ESTALE, &why);
 }
 
+/* 1: begin again. */
 static int finish(struct copy *c)
 {
 	struct b2f_why why = {""};
@@ -169,7 +172,26 @@ static int finish(struct copy *c)
 		return err;
 	err = c->target->ops->finish(c->target, index, size, &why);
 	free(index);
-	return report(c, err, &why);
+	return err > 0 ? err : report(c, err, &why);
+}
+
+static int run_once(struct copy *c)
+{
+	struct b2f_why why = {""};
+	int err;
+
+	c->copied = (struct b2f_copied){.nchunks = c->list.n};
+	c->done = 0;
+	err = c->target->ops->begin(c->target, &c->list, &why);
+	if (err)
+		return report(c, err, &why);
+	if (c->list.is_done) {
+		c->copied.nkept = c->list.n;
+		return 0;
+	}
+	err = b2f_pump_run(c->runtime->pool, &steps, c, c->list.n,
+			   b2f_pump_window(c->list.n, 0));
+	return err ? err : finish(c);
 }
 
 static int run(struct copy *c)
@@ -185,17 +207,10 @@ static int run(struct copy *c)
 	err = b2f_copy_list_make(c->frame, &c->list);
 	if (err)
 		return err;
-	c->copied.nchunks = c->list.n;
-	err = c->target->ops->begin(c->target, &c->list, &why);
-	if (err)
-		return report(c, err, &why);
-	if (c->list.is_done) {
-		c->copied.nkept = c->list.n;
-		return 0;
-	}
-	err = b2f_pump_run(c->runtime->pool, &steps, c, c->list.n,
-			   b2f_pump_window(c->list.n, 0));
-	return err ? err : finish(c);
+	do
+		err = run_once(c);
+	while (err > 0);
+	return err;
 }
 
 int b2f_copy_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,

@@ -49,7 +49,8 @@ struct b2f_copy_ops {
 		   size_t size, struct b2f_why *why);
 	/*
 	 * Makes it a frame with the index of @size bytes; all but its name is
-	 * durable.  Returns 0 or an error.
+	 * durable.  Returns 0, an error, or for a copy 1: chunks that begin()
+	 * found there have gone, so begin again.
 	 */
 	int (*finish)(struct b2f_copy_target *target, const void *index,
 		      size_t size, struct b2f_why *why);

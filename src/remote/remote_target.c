@@ -10,11 +10,17 @@
  *
  * Chunks are put under unused names (If-None-Match); the index replaces the
  * version that was seen first (If-Match).
+ *
+ * Chunks without an index may be of a frame that was removed, whose remover
+ * deletes them when no program reads them any more.  Once our index names them
+ * it lets them be; so the copy looks for them then, and makes new ones if they
+ * have gone.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "make/sink.h"
 #include "txn/txn_ids.h"
 #include "remote/conditions.h"
@@ -32,10 +38,15 @@ struct remote_target {
 	struct b2f_copy_target base;
 	struct b2f_remote_place *place;
 	bool replace;
+	/* The index is ours, but some of its chunks have gone. */
+	bool again;
+	const struct b2f_copy_list *list;
 	struct b2f_frame_stamp version;
 	struct b2f_current there;
-	/* All other chunks at the destination. */
+	/* All other chunks at the destination; in the end, the kept ones. */
 	struct b2f_ids others;
+	/* How many of these have not been found again. */
+	size_t nmissing;
 	/* No chunk has had this id or a higher one. */
 	uint64_t next;
 };
@@ -218,6 +229,12 @@ static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 	return 0;
 }
 
+static int tell_beaten(struct b2f_why *why)
+{
+	return b2f_why_set(why, -ESTALE,
+			   "another program writes to it meanwhile");
+}
+
 static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		 struct b2f_why *why)
 {
@@ -227,6 +244,10 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	bool has_object = false;
 	int err = b2f_remote_place_fits(place);
 
+	t->list = list;
+	t->others.n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		list->chunks[i].is_there = false;
 	if (!err)
 		err = look_at_place(t, &has_object, why);
 	t->version = list->version;
@@ -236,11 +257,13 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 				       has_object ? "" : place->path, why);
 	if (err)
 		return err;
-	if (is_same_copy(t)) {
+	if (t->again && !is_same_copy(t))
+		return tell_beaten(why);
+	if (!t->again && is_same_copy(t)) {
 		list->is_done = true;
 		return 0;
 	}
-	if (!t->replace && (t->there.is_there || has_object))
+	if (!t->again && !t->replace && (t->there.is_there || has_object))
 		return -EEXIST;
 	/* Not all servers allow both, and a replacement takes two steps. */
 	if (has_object)
@@ -276,8 +299,7 @@ static int put_marked(const struct remote_target *t,
 		return 0;
 	if (err && err != -ENOENT)
 		return err;
-	return b2f_why_set(why, -ESTALE,
-			   "another program writes to it meanwhile");
+	return tell_beaten(why);
 }
 
 static int put(struct b2f_copy_target *target,
@@ -334,12 +356,42 @@ static void remove_old(struct remote_target *t)
 	b2f_sweeper_fini(t->place);
 }
 
+static int see_kept(void *arg, int64_t id)
+{
+	struct remote_target *t = arg;
+
+	t->nmissing -= b2f_ids_has_sorted(&t->others, (uint64_t)id);
+	return 0;
+}
+
+/* Are the chunks that were found still there?  Returns 0, 1 or an error. */
+static int check_kept(struct remote_target *t, struct b2f_why *why)
+{
+	struct b2f_ids *kept = &t->others;
+	size_t n = t->list ? t->list->n : 0;
+	int err = 0;
+
+	kept->n = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		if (t->list->chunks[i].is_there)
+			err = b2f_ids_add(kept, t->list->chunks[i].to);
+	if (err || !kept->n)
+		return err;
+	qsort(kept->ids, kept->n, sizeof(kept->ids[0]), b2f_compare_u64);
+	t->nmissing = kept->n;
+	err = b2f_remote_list_chunks(t->place, 0, see_kept, t, why);
+	t->again = t->nmissing > 0;
+	return err ? err : t->again;
+}
+
 static int finish(struct b2f_copy_target *target, const void *index,
 		  size_t size, struct b2f_why *why)
 {
 	struct remote_target *t = target_of(target);
 	int err = put_index(t, index, size, why);
 
+	if (!err)
+		err = check_kept(t, why);
 	if (!err)
 		remove_old(t);
 	return err;

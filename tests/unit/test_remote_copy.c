@@ -79,6 +79,25 @@ Test(remote_copy, a_copy_that_failed_is_not_taken_for_an_earlier_one)
 	check_again("lose");
 }
 
+/* The removing program has had the frame open, and ends now. */
+Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
+	b2f_remote_remains_leave(remains);
+	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/0");
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	cr_assert_eq(server_tell(&s.server, "objects"), 2 * (1 + NCHUNKS));
+	writer_close(&x);
+	scene_close(&s);
+}
+
 Test(remote_copy, chunks_that_were_replaced_are_sent_again)
 {
 	struct scene s = scene_open();
