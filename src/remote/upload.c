@@ -6,8 +6,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "b2frame/patience.h"
 #include "base/checked.h"
+#include "base/waiting.h"
 
 /* Limit of bytes being sent per remote, unless one object is larger. */
 #define SENDING_MAX (UINT64_C(64) << 20)
@@ -228,11 +228,17 @@ static enum b2f_upload_state state_after(int err)
 int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = up->place;
+	bool over = false;
 	int err;
 
 	pthread_mutex_lock(&place->lock);
-	while (up->state == B2F_UPLOAD_SETTLING)
-		pthread_cond_wait(&place->changed, &place->lock);
+	while (up->state == B2F_UPLOAD_SETTLING && !over)
+		over = !b2f_waiting_wait(&place->changed, &place->lock);
+	/* The other thread settles it all the same. */
+	if (up->state == B2F_UPLOAD_SETTLING) {
+		pthread_mutex_unlock(&place->lock);
+		return -EINTR;
+	}
 	if (up->state == B2F_UPLOAD_SENT) {
 		up->state = B2F_UPLOAD_SETTLING;
 		DL_DELETE(place->sent, up);
@@ -285,7 +291,8 @@ int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why)
 	int err = b2f_upload_wait(up, why);
 
 	/* The answer may be older than this commit. */
-	if (err && !again && !up->put.may_pass && send_again(up))
+	if (err && err != -EINTR && !again && !up->put.may_pass &&
+	    send_again(up))
 		err = b2f_upload_wait(up, why);
 	return err;
 }

@@ -103,8 +103,8 @@ B2F_MUST_CHECK
 int b2f_upload_send(struct b2f_upload *up);
 
 /*
- * Waits for the outcome.  Returns 0, -EEXIST (taken) or the error; the current
- * version is in @up->put.now.
+ * Waits for the outcome.  Returns 0, -EEXIST (taken), -EINTR (it may not be
+ * known yet) or the error; the current version is in @up->put.now.
  */
 B2F_MUST_CHECK
 int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why);
