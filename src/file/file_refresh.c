@@ -289,9 +289,11 @@ static void keep_half(struct b2f_file *file, int err)
 /* The commit_lock is held. */
 static int revert(struct b2f_file *file, uint32_t wait_ms)
 {
-	int err = refresh(file, wait_ms, true);
+	/* Another frame may have the name of a file that stays. */
+	bool stays = atomic_load(&file->stays) && file->writer->anew;
+	int err = stays ? -ENOENT : refresh(file, wait_ms, true);
 
-	if (err == -ENOENT || err == B2F_ENOTFRAME) {
+	if (!stays && (err == -ENOENT || err == B2F_ENOTFRAME)) {
 		drop_changes(file);
 		err = 0;
 	}

@@ -130,6 +130,23 @@ def test_half_an_array_goes_once_the_server_is_back():
         assert download(client, "a.b2nd").tobytes() == new
 
 
+def test_half_an_array_of_a_removed_file_is_no_other_file():
+    save_array("local.b2nd", contiguous=False)
+    with s3() as (_, client):
+        client.put_tree("local.b2nd", "bucket/d/a.b2nd")
+        with RemoteMount("s3://bucket/d"):
+            reader = os.open("mnt/a", os.O_RDONLY)
+            fd = os.open("mnt/a", os.O_WRONLY | os.O_TRUNC)
+            os.write(fd, b"half")
+            os.unlink("mnt/a")
+            pathlib.Path("mnt/a").write_bytes(b"another")
+            assert error_of(os.close, fd) == errno.EPERM
+            wait_until(lambda: error_of(os.pread, reader, 100, 0) == errno.EIO,
+                       "the half is not read")
+            os.close(reader)
+            assert read("mnt/a") == b"another"
+
+
 def test_files_and_directories_come_and_go():
     with s3() as (_, client):
         with RemoteMount("s3://bucket"):
