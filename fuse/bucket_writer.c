@@ -59,36 +59,83 @@ bool fs_bucket_doomed_hasten(struct fs *fs, const char *path)
 	return any;
 }
 
-/* Takes the first entry that is due off the list; or NULL. */
+/* Deletions after the end of the mount take no longer, s. */
+#define LATE_S 20
+
+static bool is_late(void *arg)
+{
+	const struct fs_bucket *r = arg;
+	time_t late_s = atomic_load(&r->late_s);
+
+	return late_s && fs_clock_s() >= late_s;
+}
+
+/* Returns the first entry that is due; or NULL.  Locked. */
+static struct fs_bucket_doomed *find_due(struct fs_bucket *r)
+{
+	struct fs_bucket_doomed *d;
+
+	STAILQ_FOREACH(d, &r->doomed, next)
+		if (d->due_s <= fs_clock_s() &&
+		    (!d->node || d->node->open.nrefs == 0))
+			break;
+	return d;
+}
+
 static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 {
 	struct fs_bucket_doomed *d;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	STAILQ_FOREACH(d, &r->doomed, next)
-	if (d->due_s <= fs_clock_s() && (!d->node || d->node->open.nrefs == 0))
-		break;
+	d = find_due(r);
 	if (d)
 		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
+	r->sweeps = d != NULL;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return d;
 }
 
-bool fs_bucket_doomed_tick(struct fs *fs)
+static void *sweep(void *arg)
 {
-	struct fs_bucket *r = fs->bucket;
+	struct fs_bucket *r = arg;
 	struct fs_bucket_doomed *d;
-	bool more;
 
-	while (r && (d = take_due(r))) {
+	b2f_patience_set(is_late, r);
+	while ((d = take_due(r))) {
 		b2f_remote_remains_free(d->remains);
 		if (d->node)
 			fs_node_put(&d->node->head, 1);
 		free(d);
 	}
+	return NULL;
+}
+
+static void join_sweeper(struct fs_bucket *r)
+{
+	if (r->has_sweeper)
+		pthread_join(r->sweeper, NULL);
+	r->has_sweeper = false;
+}
+
+bool fs_bucket_doomed_tick(struct fs *fs)
+{
+	struct fs_bucket *r = fs->bucket;
+	bool more, begins;
+
+	if (!r)
+		return false;
 	pthread_mutex_lock(&fs->state_lock);
-	more = r && !STAILQ_EMPTY(&r->doomed);
+	more = !STAILQ_EMPTY(&r->doomed);
+	begins = !r->sweeps && find_due(r);
 	pthread_mutex_unlock(&fs->state_lock);
+	if (!begins)
+		return more;
+	join_sweeper(r);
+	/* No other thread is left that sets it. */
+	r->sweeps = true;
+	r->has_sweeper = pthread_create(&r->sweeper, NULL, sweep, r) == 0;
+	if (!r->has_sweeper)
+		r->sweeps = false;
 	return more;
 }
 
@@ -97,15 +144,19 @@ void fs_bucket_doomed_fini(struct fs *fs)
 	struct fs_bucket *r = fs->bucket;
 	struct fs_bucket_doomed *d;
 
+	atomic_store(&r->late_s, fs_clock_s() + LATE_S);
+	join_sweeper(r);
+	b2f_patience_set(is_late, r);
 	while ((d = STAILQ_FIRST(&r->doomed))) {
 		STAILQ_REMOVE_HEAD(&r->doomed, next);
-		if (d->due_s > fs_clock_s())
+		if (d->due_s > fs_clock_s() || is_late(r))
 			b2f_remote_remains_leave(d->remains);
 		else
 			b2f_remote_remains_free(d->remains);
 		/* The nodes that are left are freed together. */
 		free(d);
 	}
+	b2f_patience_set(NULL, NULL);
 }
 
 /* How long a read waits until the kernel has dropped cached pages, ms. */

@@ -90,6 +90,8 @@ int fs_bucket_writer_fini(struct fs *fs);
 /*
  * Chunks of removed and replaced files stay while this mount has the file open,
  * and replaced ones for other clients as long as chunks that a commit replaces.
+ * A thread deletes them, because a million of them take an hour.
+ *
  * _add and _hasten from any thread, _tick from the ticker's, _fini after the
  * ticker and all requests have ended.
  */
@@ -107,7 +109,7 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
  */
 bool fs_bucket_doomed_hasten(struct fs *fs, const char *path);
 
-/* Deletes the chunks that are due.  Returns whether more are waiting. */
+/* Has the chunks deleted that are due.  Returns whether any are left. */
 bool fs_bucket_doomed_tick(struct fs *fs);
 
 void fs_bucket_doomed_fini(struct fs *fs);

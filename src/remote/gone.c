@@ -229,17 +229,19 @@ bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s)
 	return false;
 }
 
-int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out)
+int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, size_t max,
+		  struct b2f_ids *out)
 {
 	size_t n = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < gone->n; i++) {
 		const struct b2f_gone_chunk chunk = gone->chunks[i];
+		bool goes = !err && chunk.since_s <= until_s && i - n < max;
 
-		if (!err && chunk.since_s <= until_s)
+		if (goes)
 			err = b2f_ids_add(out, chunk.id);
-		if (err || chunk.since_s > until_s)
+		if (err || !goes)
 			gone->chunks[n++] = chunk;
 	}
 	gone->n = n;
@@ -249,7 +251,7 @@ int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out)
 int b2f_gone_take_all(struct b2f_gone *gone, struct b2f_ids *out)
 {
 	return b2f_gone_take(gone, (uint64_t)time(NULL) + B2F_GONE_LATER_S / 2,
-			     out);
+			     SIZE_MAX, out);
 }
 
 void b2f_gone_fini(struct b2f_gone *gone)

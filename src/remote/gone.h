@@ -70,10 +70,12 @@ int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size);
 bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s);
 
 /*
- * Moves chunks replaced by @until_s to @out. 0, or -ENOMEM: some have stayed.
+ * Moves up to @max chunks replaced by @until_s to @out. 0, or -ENOMEM: some
+ * have stayed.
  */
 B2F_MUST_CHECK
-int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, struct b2f_ids *out);
+int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, size_t max,
+		  struct b2f_ids *out);
 
 /* The same for all chunks that nobody keeps, whatever the clocks say. */
 B2F_MUST_CHECK

@@ -114,8 +114,9 @@ void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 		keep_same(remains);
 	if (!remains->due)
 		(void)!b2f_sweeper_remove(remains->place, &what, NULL);
-	else if (b2f_sweeper_is_due(remains->place))
-		(void)!b2f_sweeper_remove_due(remains->place, &what, NULL);
+	while (remains->due && b2f_sweeper_is_due(remains->place))
+		if (b2f_sweeper_remove_due(remains->place, &what, NULL))
+			break;
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
 }

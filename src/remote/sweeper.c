@@ -7,6 +7,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "b2frame/patience.h"
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "txn/txn_ids.h"
@@ -17,6 +18,9 @@
 
 /* The status that confirms a DELETE. */
 #define DELETED 204
+
+/* How many replaced chunks to remove at a time, because callers wait. */
+#define DUE_MAX 1000
 
 /* Limit for the size of an index. */
 #define INDEX_MAX ((size_t)256 << 20)
@@ -232,10 +236,10 @@ static void remove_unnamed(struct b2f_remote_place *place,
 	bool follows = b2f_note_has(&now->note, what->mark);
 	size_t n = what->ids && (follows || !what->mark) ? what->ids->n : 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !b2f_patience_is_over(); i++)
 		if (!b2f_ids_has_sorted(&now->ids, what->ids->ids[i]))
 			begin(place, (int64_t)what->ids->ids[i]);
-	for (size_t i = 0; i < what->nsent; i++) {
+	for (size_t i = 0; i < what->nsent && !b2f_patience_is_over(); i++) {
 		const struct b2f_sent *sent = &what->sent[i];
 
 		if (b2f_ids_has_sorted(&now->ids, sent->id) ||
@@ -286,7 +290,7 @@ bool b2f_sweeper_is_due(struct b2f_remote_place *place)
 	bool is;
 
 	pthread_mutex_lock(&place->lock);
-	is = tells_ids_apart(place) &&
+	is = place->root && tells_ids_apart(place) &&
 	     b2f_gone_is_due(&place->gone, due_s(place));
 	pthread_mutex_unlock(&place->lock);
 	return is;
@@ -310,7 +314,7 @@ int b2f_sweeper_remove_due(struct b2f_remote_place *place,
 	what->mark = place->root;
 	/* Without the mark of its index, the list is not trusted. */
 	if (what->mark && tells_ids_apart(place))
-		err = b2f_gone_take(&place->gone, due_s(place), &due);
+		err = b2f_gone_take(&place->gone, due_s(place), DUE_MAX, &due);
 	pthread_mutex_unlock(&place->lock);
 	/* Chunks are removed in order: if the last one is gone, all are. */
 	if (due.n && !is_there(place, due.ids[due.n - 1]))

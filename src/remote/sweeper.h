@@ -94,7 +94,8 @@ struct b2f_sweep {
  * be under way, except as @sent says.
  *
  * Returns 0, or the error of reading the index: then all stay.  A chunk that
- * cannot be removed stays as an orphan.
+ * cannot be removed stays as an orphan, and so do all that are left once the
+ * thread has no patience.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,
@@ -104,9 +105,9 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 bool b2f_sweeper_is_due(struct b2f_remote_place *place);
 
 /*
- * Like b2f_sweeper_remove(), for the chunks that are due, and @what, whose @ids
- * and @mark are set here.  If the last one no longer exists, another program
- * has removed all of them.
+ * Like b2f_sweeper_remove(), for chunks that are due, a thousand at most, and
+ * @what, whose @ids and @mark are set here.  If the last one no longer exists,
+ * another program has removed all of them.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove_due(struct b2f_remote_place *place,

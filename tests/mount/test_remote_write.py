@@ -260,6 +260,29 @@ def test_a_file_is_removed_while_it_is_open():
         assert not [k for k in keys(client) if "new" in k]
 
 
+def test_a_removal_that_takes_long_stops_no_timer():
+    held, go = threading.Event(), threading.Event()
+
+    def hold(request):
+        if request.method == "DELETE" and ".chunk" in request.path:
+            held.set()
+            go.wait(60)
+
+    with s3() as (way, client):
+        with RemoteMount("s3://bucket/d", "-o", "commit=1"):
+            pathlib.Path("mnt/x").write_bytes(b"x")
+            x, way.fault = open("mnt/x", "rb"), hold
+            os.unlink("mnt/x")
+            x.close()
+            try:
+                assert held.wait(60)
+                with open("mnt/y", "wb", buffering=0) as y:
+                    y.write(b"y")
+                    wait_until(lambda: chunks(client, "y.b2frame"), "a commit")
+            finally:
+                go.set()
+
+
 def test_who_cannot_make_a_file_removes_none_of_others():
     """Another client makes a file of that name at the same time."""
     with s3() as (way, client):

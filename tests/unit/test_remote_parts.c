@@ -260,7 +260,7 @@ Test(remote_parts, the_oldest_chunks_that_are_gone_are_told_if_there_is_no_room)
 						       : until;
 	cr_assert_leq(until, 2 * (gone.n / 10));
 	ids.n = 0;
-	cr_assert_eq(b2f_gone_take(&gone, 2, &ids), 0);
+	cr_assert_eq(b2f_gone_take(&gone, 2, SIZE_MAX, &ids), 0);
 	cr_assert_eq(ids.n, 20);
 	cr_assert(b2f_gone_is_due(&gone, 4) && !b2f_gone_is_due(&gone, 3));
 	b2f_ids_fini(&ids);
