@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/monotonic.h"
 #include "base/waiting.h"
 #include "file/head.h"
 #include "file/stream.h"
@@ -16,6 +17,9 @@
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)
+
+/* After a lack of descriptors no chunk file is kept open for so long. */
+#define STOPPED_NS UINT64_C(1000000000)
 
 /* Up to this many bytes of a remote chunk come nearly as soon as a few. */
 #define FIRST_MAX (2u << 20)
@@ -88,7 +92,7 @@ void b2f_head_close_all(struct b2f_runtime *runtime,
 
 /*
  * If opening a chunk file failed for want of descriptors (@err), keeps no chunk
- * files open any more.  Returns whether another try may help.
+ * files open for a while.  Returns whether another try may help.
  */
 static bool stop(struct b2f_runtime *runtime, int err)
 {
@@ -97,7 +101,7 @@ static bool stop(struct b2f_runtime *runtime, int err)
 	if (err != -EMFILE && err != -ENFILE)
 		return false;
 	pthread_mutex_lock(&open->lock);
-	open->is_stopped = true;
+	open->stopped_until_ns = b2f_monotonic_ns() + STOPPED_NS;
 	pthread_mutex_unlock(&open->lock);
 	b2f_head_close_all(runtime, NULL);
 	return true;
@@ -109,7 +113,7 @@ static struct b2f_head *put_in(struct b2f_open_chunks *open,
 {
 	struct b2f_head **slot = &open->at[open->next], *old = *slot;
 
-	if (open->is_stopped)
+	if (b2f_monotonic_ns() < open->stopped_until_ns)
 		return NULL;
 	b2f_head_ref(head);
 	head->is_kept = true;

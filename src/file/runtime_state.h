@@ -30,8 +30,8 @@ struct b2f_open_chunks {
 	/* NULL if empty; each is a reference.  The next one to be replaced. */
 	struct b2f_head *at[B2F_OPEN_MAX];
 	unsigned int next;
-	/* Descriptors ran out once: keep no chunk file open any more. */
-	bool is_stopped;
+	/* Descriptors ran out: until then, no chunk file is kept open. */
+	uint64_t stopped_until_ns;
 };
 
 struct b2f_runtime {
