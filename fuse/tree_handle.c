@@ -116,8 +116,8 @@ static int backing_open(struct fs *fs, int fd)
 	struct fs_backing_map map = {.fd = fd};
 	int id = ioctl(fuse_session_fd(fs->session), FS_BACKING_OPEN, &map);
 
-	/* ELOOP: the file is on a stack of filesystems. */
-	if (id < 0 && errno != ELOOP)
+	/* Other errors are of this file, or of this moment. */
+	if (id < 0 && (errno == EPERM || errno == ENOTTY || errno == ENOSYS))
 		atomic_store(&fs->config.passes, false);
 	return id > 0 ? id : 0;
 }

@@ -15,7 +15,7 @@ import threading
 
 import blosc2
 
-from mounting import BUILD, Mount, error_of, main, make
+from mounting import BUILD, Mount, error_of, failing, main, make
 from users import ALICE, as_user
 
 
@@ -85,6 +85,21 @@ def test_they_are_the_files_below():
             if option in ("nopassthrough", "allow_other", "direct_io"):
                 assert not passed
             print(option, passed, "of", s["opens"], "opens passed")
+
+
+def test_one_failure_does_not_end_passing():
+    os.mkdir("src")
+    pathlib.Path("src/f").write_bytes(b"x")
+
+    def passed():
+        assert both("f") == b"x"
+        return stats()["opens_passed"]
+
+    with Mount("src", "mnt") as m:
+        n = passed()
+        with failing(m, "ioctl:error=ENOMEM"):
+            assert passed() == n
+        assert passed() == 2 * n
 
 
 def aligned(path, size):
