@@ -162,6 +162,11 @@ int fs_dir_sync_names(int path_fd)
 	return sync_and_close(open_dir(path_fd), sync_fd);
 }
 
+int fs_dir_sync_filesystem(int path_fd)
+{
+	return sync_and_close(fs_dir_open_to_sync(path_fd), sync_all);
+}
+
 /* Syncs one entry; returns 1 to end the walk when there are too many. */
 static int sync_some(void *n, int dirfd, const struct dirent *d)
 {

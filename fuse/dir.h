@@ -59,4 +59,8 @@ int fs_dir_open_to_sync(int path_fd);
 B2F_MUST_CHECK
 int fs_dir_sync_names(int path_fd);
 
+/* Syncs the filesystem that the directory or file @path_fd is on. */
+B2F_MUST_CHECK
+int fs_dir_sync_filesystem(int path_fd);
+
 #endif

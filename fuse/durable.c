@@ -27,7 +27,8 @@ static bool has_sync(struct fs *fs, dev_t dev)
 
 void fs_durable_free_sync(struct fs_sync *sync)
 {
-	close(sync->fd);
+	if (sync->fd >= 0)
+		close(sync->fd);
 	free(sync);
 }
 
@@ -57,19 +58,16 @@ static void sync_later(struct fs *fs, int path_fd, dev_t dev)
 	if (has_sync(fs, dev))
 		return;
 	later = calloc(1, sizeof(*later));
-	if (later) {
-		later->fd = fs_dir_open_to_sync(path_fd);
-		later->dev = dev;
-		later->since_s = fs_clock_s();
-	}
-	if (later && later->fd >= 0) {
-		fs_durable_add_sync(fs, later);
+	if (!later) {
+		/* The next frame that waits for a sync tries again. */
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"sync later: no memory");
 		return;
 	}
-	free(later);
-	/* The next frame that waits for a sync tries again. */
-	fs_logger_write(fs->logger, B2F_LOG_WARNING,
-			"sync later: no memory or no descriptor");
+	later->fd = fs_dir_open_to_sync(path_fd);
+	later->dev = dev;
+	later->since_s = fs_clock_s();
+	fs_durable_add_sync(fs, later);
 }
 
 static bool is_durable(const struct fs_durable *d)
@@ -360,21 +358,22 @@ int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd)
 	return err;
 }
 
-int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
-			 ino_t ino)
+int fs_durable_make_name(struct fs *fs, const struct fs_open_frame *frame)
 {
-	const struct look look = look_at(fs, dev, ino);
+	const struct look look = look_at(fs, frame->dev, frame->ino);
 	char name[FS_NAME_SIZE];
 	struct fs_pin parent = {0};
 	int err;
 
 	if (!look.name_at)
 		return 0;
-	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
-	if (err)
-		return err == -ESTALE ? 0 : err;
-	err = fs_dir_sync_names(parent.fd);
+	err = fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name);
+	if (!err)
+		err = fs_dir_sync_names(parent.fd);
 	fs_tree_unpin(fs->tree, &parent);
+	/* It may be unreadable, or other programs have moved it. */
+	if (err == -EACCES || err == -ESTALE)
+		err = fs_dir_sync_filesystem(frame->pin.fd);
 	if (!err)
 		note_synced(fs, &look, true);
 	return err;

@@ -100,10 +100,9 @@ enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino);
 B2F_MUST_CHECK
 int fs_durable_make_contents(struct fs *fs, dev_t dev, ino_t ino, int path_fd);
 
-/* Syncs the directory of @node if its name is new.  0 or an errno. */
+/* Makes the name of @frame durable if it is new.  0 or an errno. */
 B2F_MUST_CHECK
-int fs_durable_make_name(struct fs *fs, struct fs_backed *node, dev_t dev,
-			 ino_t ino);
+int fs_durable_make_name(struct fs *fs, const struct fs_open_frame *frame);
 
 /*
  * durable_sync.c: syncs whole filesystems, and single frames.  _found and _now
@@ -174,6 +173,7 @@ struct fs_durable {
 struct fs_sync {
 	struct fs_sync *next;
 	dev_t dev;
+	/* A file on it, or negative: none could be opened yet. */
 	int fd;
 	/* When it began to wait, on the monotonic clock. */
 	time_t since_s;

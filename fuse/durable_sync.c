@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "b2frame/error.h"
+#include "dir.h"
 #include "durable.h"
 #include "fs.h"
 #include "resolve.h"
@@ -130,11 +131,18 @@ static void fail_sync(struct fs *fs, dev_t dev)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/*
- * Lists, with references, the nodes on @dev that need a commit and are not open
- * for writing.
- */
-static struct fs_backed **list(struct fs *fs, dev_t dev, size_t *n)
+/* Does @d need a commit?  Locked. */
+static bool needs_commit(const struct fs_durable *d, dev_t dev)
+{
+	return d->key.dev == dev && d->nusers == 0 &&
+	       b2f_durable_needs_commit(b2f_durability_get(&d->contents));
+}
+
+/* Lists, with references, the nodes on @dev that @is is true for. */
+static struct fs_backed **list(struct fs *fs, dev_t dev,
+			       bool (*is)(const struct fs_durable *d,
+					  dev_t dev),
+			       size_t *n)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
@@ -143,8 +151,7 @@ static struct fs_backed **list(struct fs *fs, dev_t dev, size_t *n)
 	pthread_mutex_lock(&fs->state_lock);
 	nodes = new_list(all, n);
 	HASH_ITER (hh, all->all, d, next) {
-		if (!nodes || d->key.dev != dev || d->nusers ||
-		    !b2f_durable_needs_commit(b2f_durability_get(&d->contents)))
+		if (!nodes || !d->node || !is(d, dev))
 			continue;
 		fs_node_ref(&d->node->head);
 		nodes[(*n)++] = d->node;
@@ -197,7 +204,7 @@ int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
-	struct fs_backed **nodes = list(fs, dev, &n);
+	struct fs_backed **nodes = list(fs, dev, needs_commit, &n);
 	int first = nodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
@@ -214,13 +221,37 @@ static int mend_all(struct fs *fs, dev_t dev)
 	return first;
 }
 
-/* Runs @sync, which it takes over; after a failure queues it again. */
-static int run_sync(struct fs *fs, struct fs_sync *sync)
+/* Opens a file on @dev: the root, or any frame that waits. */
+static int open_on(struct fs *fs, dev_t dev)
+{
+	const struct fs_backed *root = fs->tree->root;
+	size_t n;
+	struct fs_backed **nodes = list(fs, dev, is_left, &n);
+	int fd = root->dev == dev ? fs_dir_open_to_sync(root->fd) : -ESTALE;
+
+	for (size_t i = 0; i < n; i++) {
+		struct fs_pin pin = {0};
+
+		if (fd < 0 && fs_tree_pin(fs->tree, nodes[i], &pin) == 0)
+			fd = fs_dir_open_to_sync(pin.fd);
+		fs_tree_unpin(fs->tree, &pin);
+		fs_tree_forget(nodes[i]);
+	}
+	free(nodes);
+	return fd;
+}
+
+/* Syncs the filesystem.  A failure is noted for each frame on it. */
+static int sync_device(struct fs *fs, struct fs_sync *sync)
 {
 	uint64_t until;
-	int err;
+	bool left = begin_sync(fs, sync->dev, &until);
 
-	if (begin_sync(fs, sync->dev, &until) && syncfs(sync->fd)) {
+	if (left && sync->fd < 0)
+		sync->fd = open_on(fs, sync->dev);
+	if (left && sync->fd < 0)
+		return sync->fd;
+	if (left && syncfs(sync->fd)) {
 		fs_logger_write(fs->logger, B2F_LOG_ERROR,
 				"%s: syncfs: %s: reading and writing again the "
 				"data that may be lost",
@@ -229,7 +260,16 @@ static int run_sync(struct fs *fs, struct fs_sync *sync)
 	} else {
 		settle_sync(fs, sync->dev, until);
 	}
-	err = mend_all(fs, sync->dev);
+	return 0;
+}
+
+/* Runs @sync, which it takes over; after a failure queues it again. */
+static int run_sync(struct fs *fs, struct fs_sync *sync)
+{
+	int err = sync_device(fs, sync);
+
+	if (!err)
+		err = mend_all(fs, sync->dev);
 	if (!err) {
 		fs_durable_free_sync(sync);
 		return 0;

@@ -123,9 +123,7 @@ static int commit_durably(struct fs *fs, struct fs_open_frame *frame, bool waits
 		if (!err)
 			err = sync_contents(fs, frame, waits);
 	} while (err > 0);
-	return err ? err
-		   : fs_durable_make_name(fs, frame->pin.node, frame->dev,
-					  frame->ino);
+	return err ? err : fs_durable_make_name(fs, frame);
 }
 
 static void note_foreign(struct fs *fs, struct fs_file *file)

@@ -12,7 +12,7 @@ import blosc2
 
 from committing import (CHUNK, Traced, append, error_of, fsync, libc, mounted,
                         rewrite, stock, write)
-from mounting import data, main, wait_until
+from mounting import BUILD, data, main, wait_until
 from scratch import SPARSE
 
 
@@ -144,6 +144,21 @@ def test_a_small_file_that_is_closed_is_left_to_a_sync():
                 wait_until(lambda: t.count("syncfs", "fsync") > before, "one")
                 f.write(b"written")
     assert "sync later" not in t.mount.log(), t.mount.log()
+
+
+def test_a_sync_does_not_need_the_directory():
+    """The daemon may write to it, but not read it."""
+    os.makedirs("src/d")
+    os.chmod("src/d", 0o300)
+    t = Traced("commit=1", f"small={CHUNK}")
+    at = t.mount.args.index(str(BUILD / "bloscfs"))
+    t.mount.args[at:at] = ["setpriv",
+                           "--bounding-set=-dac_override,-dac_read_search"]
+    with t:
+        write("mnt/d/f")
+        wait_until(lambda: t.count("syncfs"), "syncfs")
+        write("mnt/d/g")
+        fsync("mnt/d/g")
 
 
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
