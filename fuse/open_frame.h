@@ -98,8 +98,8 @@ extern const struct fs_file_ops fs_open_frame_ops;
 
 /*
  * Commits and closes all frames that are kept; all handles are closed.  Frames
- * that another program has locked come last, with a limited wait.  Returns 0,
- * or the first error: changes are lost then, which is logged.
+ * that cannot be committed now come last, with a limited wait.  Returns 0, or
+ * the first error: changes are lost then, which is logged.
  */
 B2F_MUST_CHECK
 int fs_open_frame_fini(struct fs *fs);

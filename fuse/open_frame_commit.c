@@ -326,9 +326,9 @@ int fs_open_frame_refresh(struct fs *fs, struct fs_open_frame *frame,
 	return err;
 }
 
-/* Seconds that the mount's end waits for frames locked by others. */
-#define LOCKED_S	5
-#define LOCKED_PAUSE_NS 50000000
+/* For how long the mount's end tries to commit. */
+#define END_S	     5
+#define END_PAUSE_NS 500000000
 
 /*
  * A frame of at least REST_MIN chunks rests for REST_S seconds after its last
@@ -552,9 +552,15 @@ static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
 				       : b2f_strerror(err));
 }
 
+/* May a commit that failed with @err succeed a moment later? */
+static bool may_pass(int err)
+{
+	return err == -EAGAIN || err == -EBUSY || fs_probe_is_shortage(err);
+}
+
 /*
- * Commits and closes all frames; with @patient not those that another program
- * has locked.  Returns 0 or the first error.
+ * Commits and closes all frames; with @patient not those whose commit may
+ * succeed later.  Returns 0 or the first error.
  */
 static int end_all(struct fs *fs, bool patient)
 {
@@ -566,7 +572,7 @@ static int end_all(struct fs *fs, bool patient)
 		int err = commit(fs, frame, B2F_COMMIT_DURABLE, false);
 
 		next = TAILQ_NEXT(file, active);
-		if (err == -EAGAIN && patient)
+		if (patient && may_pass(err))
 			continue;
 		if (err && !fs_open_frame_is_committed(frame))
 			log_loss(fs, frame, err);
@@ -580,8 +586,8 @@ static int end_all(struct fs *fs, bool patient)
 
 int fs_open_frame_fini(struct fs *fs)
 {
-	const struct timespec pause = {.tv_nsec = LOCKED_PAUSE_NS};
-	time_t until = fs_clock_s() + LOCKED_S;
+	const struct timespec pause = {.tv_nsec = END_PAUSE_NS};
+	time_t until = fs_clock_s() + END_S;
 	int first = 0;
 
 	while (!TAILQ_EMPTY(&fs->files.active)) {

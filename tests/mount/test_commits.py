@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -189,6 +190,22 @@ def test_what_could_not_be_stored_keeps_an_unused_mount():
         assert m.process.poll() is None, m.log()
         os.unlink("src/fill")
         assert m.process.wait(150) == 0, m.log()
+        m.ended = True
+        assert stock("src/a.b2frame") == new
+
+
+def test_the_end_tries_again_for_a_moment():
+    with mounted("dirtysize=16m", "commit=600") as m:
+        limit = resource.prlimit(m.pid, resource.RLIMIT_NOFILE)
+        new = incompressible(1000000)
+        f = open("mnt/a", "wb", buffering=0)
+        f.write(new)
+        resource.prlimit(m.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+        assert error_of(f.close) == errno.EMFILE
+        subprocess.run(["umount", "mnt"], check=True)
+        time.sleep(1)
+        resource.prlimit(m.pid, resource.RLIMIT_NOFILE, limit)
+        assert m.process.wait(20) == 0, m.log()
         m.ended = True
         assert stock("src/a.b2frame") == new
 
