@@ -488,6 +488,7 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	 * has none until it grows.
 	 */
 	err = fn(arg, b2f_store_dirfd(frame->store));
+	sets_mtime &= !err;
 	pthread_mutex_lock(&file->lock);
 	if (changed == 0)
 		know_index(file, sets_mtime);

@@ -77,6 +77,12 @@ static int set_time(void *arg, int dirfd)
 	return utimensat(dirfd, INDEX, times, 0) ? -errno : 0;
 }
 
+static int fail(void *arg, int dirfd)
+{
+	(void)arg, (void)dirfd;
+	return -EIO;
+}
+
 /* In the middle of our chmod, another program appends to the frame. */
 static int set_mode_late(void *arg, int dirfd)
 {
@@ -114,6 +120,24 @@ Test(file_concurrent, our_own_chmod_is_no_news)
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
 	cr_assert_not(has_foreign(&s));
+	tear_down(&s);
+}
+
+Test(file_concurrent, what_sets_no_time_leaves_that_of_the_write)
+{
+	struct scratch s;
+	char path[160];
+	struct stat st;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_with_index(s.file, true, set_time, NULL), 0);
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	cr_assert_eq(b2f_file_pwrite(s.file, "abc", 3, 0), 3);
+	cr_assert_eq(b2f_file_with_index(s.file, true, fail, NULL), -EIO);
+	cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_DURABLE), 0);
+	snprintf(path, sizeof(path), "%s/" INDEX, s.frame);
+	cr_assert_eq(stat(path, &st), 0);
+	cr_expect_gt(st.st_mtime, 978307199);
 	tear_down(&s);
 }
 
