@@ -83,15 +83,17 @@ static int new_disk(struct b2f_txn *txn)
 {
 	const struct b2f_frame *f = txn->frame;
 	struct b2f_txn_disk *disk = calloc(1, sizeof(*disk));
+	uint8_t *head = malloc(f->header.header_len);
 
-	if (!disk)
+	if (!disk || !head) {
+		free(disk);
+		free(head);
 		return -ENOMEM;
+	}
 	pthread_mutex_init(&disk->lock, NULL);
 	txn->disk = disk;
 	disk->head_len = f->header.header_len;
-	disk->head = malloc(disk->head_len);
-	if (!disk->head)
-		return -ENOMEM;
+	disk->head = head;
 	memcpy(disk->head, f->header_bytes, disk->head_len);
 	note_tail(disk, f->trailer_bytes, f->trailer_len);
 	disk->is_ours = f->sealed;
