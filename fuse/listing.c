@@ -607,8 +607,8 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	if (err && !(fs_probe_is_failure(err) &&
 		     fs_suffix_stem(d->d_name, out->name)))
 		snprintf(out->name, sizeof(out->name), "%s", d->d_name);
-	/* A file that is no pack after all is shown as a file. */
-	if (!err && fs_packs_look(fs, listing->fd, d->d_name) == 1) {
+	/* Only a file that is surely no pack is shown as a file. */
+	if (!err && fs_packs_look(fs, listing->fd, d->d_name)) {
 		fs_probe_close(frame);
 		frame->kind = FS_KIND_OTHER;
 		out->type = DT_UNKNOWN;

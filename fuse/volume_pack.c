@@ -62,13 +62,6 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 	return err;
 }
 
-/* Is @err due to the file's contents, so that it would come again? */
-static bool is_final(int err)
-{
-	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
-	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
-}
-
 static int open_file(struct fs *fs, const struct fs_member *node,
 		     struct b2f_file **out)
 {
@@ -157,7 +150,7 @@ static int read_sizes(struct fs *fs, struct fs_member *node,
 
 	if (frame)
 		err = fs_sizes_read(frame, &sizes);
-	else if (is_final(err))
+	else if (b2f_is_format_error(err))
 		err = 0;
 	b2f_frame_close(frame);
 	if (!err)
@@ -187,16 +180,20 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 	return 0;
 }
 
-/* Does entry @entry of the pack have a .npy view?  May open the frame. */
-static bool has_view(struct fs *fs, struct fs_pack *pack, size_t entry)
+/*
+ * Does entry @entry of the pack have a .npy view?  May open the frame.  Returns
+ * 0, -ENOENT (it has none) or an errno.
+ */
+static int check_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
 	struct fs_sizes_shown sizes;
+	int err;
 
-	return fs->options.view.npy != FS_VIEW_OFF &&
-	       e->kind == B2F_PACK_FRAME &&
-	       !get_sizes(fs, &pack->nodes[entry], &sizes) &&
-	       sizes.head_len > 0;
+	if (fs->options.view.npy == FS_VIEW_OFF || e->kind != B2F_PACK_FRAME)
+		return -ENOENT;
+	err = get_sizes(fs, &pack->nodes[entry], &sizes);
+	return !err && sizes.head_len == 0 ? -ENOENT : err;
 }
 
 /* A user who may read the file may enter the directory. */
@@ -687,9 +684,9 @@ static int get_pack_at(struct fs *fs, const struct fs_pin *dir,
 	err = open_pack(fs, dir->node, dir->fd, name, &look, out);
 	if (!err)
 		return 1;
-	if (is_final(err))
+	if (b2f_is_format_error(err))
 		has_failed(fs, &stamp, true);
-	return is_final(err) ? 0 : err;
+	return b2f_is_format_error(err) ? 0 : err;
 }
 
 /* The same in the directory @parent of the tree; not beside a single frame. */
@@ -779,9 +776,7 @@ static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 			  ? b2f_pack_lookup(pack->pack, dir, stem, out)
 			  : -ENOENT;
 
-	if (!err && !has_view(fs, pack, *out))
-		err = -ENOENT;
-	return err;
+	return err ? err : check_view(fs, pack, *out);
 }
 
 /*

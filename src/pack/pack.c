@@ -51,7 +51,7 @@ static int look_embed(struct b2f_store *store, bool *is)
 
 	*is = !err && b2f_embed_is(frame);
 	b2f_frame_close(frame);
-	return err == -ENOMEM ? err : 0;
+	return b2f_is_format_error(err) ? 0 : err;
 }
 
 int b2f_pack_look(int dirfd, const char *name, bool *is)
@@ -74,10 +74,11 @@ int b2f_pack_look(int dirfd, const char *name, bool *is)
 	if (ends_in(name, EMBED_SUFFIX))
 		return look_embed(store, is);
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);
-	*is = !err && b2f_zip_end_look(&object);
+	if (!err)
+		err = b2f_zip_end_look(&object, is);
 	b2f_object_close(&object);
 	b2f_store_free(store);
-	return 0;
+	return b2f_is_format_error(err) ? 0 : err;
 }
 
 int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,

@@ -61,17 +61,17 @@ static int read_tail(const struct b2f_object *object, uint8_t **out, size_t *n,
 	return 0;
 }
 
-bool b2f_zip_end_look(const struct b2f_object *object)
+int b2f_zip_end_look(const struct b2f_object *object, bool *is)
 {
 	uint8_t *tail = NULL;
 	size_t n = 0;
-	bool is;
+	int err = read_tail(object, &tail, &n, NULL);
 
-	if (read_tail(object, &tail, &n, NULL))
-		return false;
-	is = scan_end(tail, n) >= 0;
+	if (err)
+		return err;
+	*is = scan_end(tail, n) >= 0;
 	free(tail);
-	return is;
+	return 0;
 }
 
 /* Is the record at @end complete? A file can have exactly 65,535 members. */

@@ -32,8 +32,9 @@ static inline uint16_t b2f_zip_take16(struct b2f_cursor *cur)
 /* Sets @why, and returns B2F_ECORRUPT. */
 int b2f_zip_corrupt(struct b2f_why *why, const char *text);
 
-/* Does @object end like a ZIP file? */
-bool b2f_zip_end_look(const struct b2f_object *object);
+/* Sets *@is: does @object end like a ZIP file?  Returns as b2f_zip_parse(). */
+B2F_MUST_CHECK
+int b2f_zip_end_look(const struct b2f_object *object, bool *is);
 
 /*
  * Finds the directory of @object, and checks that it is inside and not too
