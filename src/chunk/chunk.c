@@ -152,6 +152,31 @@ static void note_doubt(struct b2f_chunk *c, struct b2f_cursor head,
 		c->doubt[c->ndoubts++] = blocks;
 }
 
+/* The type size that the writer of the chunk had. */
+static uint32_t real_typesize(const struct b2f_chunk *c)
+{
+	/* The field of a chunk has one byte. */
+	return c->header.typesize == 1 && c->context.typesize > 255
+		       ? c->context.typesize
+		       : c->header.typesize;
+}
+
+/*
+ * Finds the other block sizes that the writer may have used.  Streams may
+ * decode to any length, so it counts which size comes first: no writer but that
+ * of docs/format.md 9.1 has sizes that are not rounded.
+ */
+static void note_doubts(struct b2f_chunk *c, struct b2f_cursor head)
+{
+	uint32_t typesize = real_typesize(c);
+
+	note_doubt(c, head, typesize);
+	note_doubt(c, head, c->context.typesize);
+	c->doubts_first = c->ndoubts && (!c->blocks.table ||
+					 c->header.blocksize % typesize ||
+					 !table_fits(&c->blocks));
+}
+
 static void set_units(struct b2f_chunk *c, enum b2f_chunk_layout layout,
 		      uint32_t unit_size)
 {
@@ -175,8 +200,7 @@ static int open_layout(struct b2f_chunk *c, struct b2f_cursor head,
 		return 0;
 	}
 	err = open_blocks(h, head, h->blocksize, &c->blocks, why);
-	note_doubt(c, head, c->context.typesize);
-	note_doubt(c, head, h->typesize);
+	note_doubts(c, head);
 	/* A wrong block size may already show in an impossible table. */
 	if (err && !c->ndoubts)
 		return err;

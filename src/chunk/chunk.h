@@ -85,6 +85,8 @@ struct b2f_chunk {
 	/* Other sizes that the writer may have used; see docs/format.md 9.1. */
 	struct b2f_chunk_blocks doubt[B2F_DOUBTS_MAX];
 	unsigned int ndoubts;
+	/* It is more likely that the writer used one of those. */
+	bool doubts_first;
 	/* In the head: the repeated value, header.cbytes - header_len bytes. */
 	const uint8_t *value;
 };

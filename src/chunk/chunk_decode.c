@@ -384,29 +384,31 @@ static int decode_cut(const struct decoding *d, const uint8_t *raw,
 	return err;
 }
 
+/* Cut @i of those that the chunk may have, the most likely one first. */
+static const struct b2f_chunk_blocks *cut_at(const struct b2f_chunk *chunk,
+					     unsigned int i)
+{
+	if (i == (chunk->doubts_first ? chunk->ndoubts : 0))
+		return &chunk->blocks;
+	return &chunk->doubt[chunk->doubts_first ? i : i - 1];
+}
+
 /*
- * Decodes as the header says; if that fails, with the block sizes that the
- * writer may have used (docs/format.md 9.1).  Reports the first error.
+ * Decodes with each block size that the writer may have used (docs/format.md
+ * 9.1), until one gives data.  Reports the first error.
  */
 static int decode_whole(const struct decoding *d, const uint8_t *raw,
 			uint8_t *dst)
 {
-	const struct b2f_chunk *chunk = d->chunk;
-	struct decoding other = {.chunk = chunk, .dec = d->dec};
+	struct decoding cut = *d;
 	int err = B2F_ECORRUPT;
 
-	if (chunk->blocks.table)
-		err = decode_cut(d, raw, dst);
-	else
-		b2f_why_set(d->why, err, "a table beyond the chunk");
-	for (unsigned int i = 0; i < chunk->ndoubts && err == B2F_ECORRUPT;
-	     i++) {
-		int again;
-
-		other.blocks = &chunk->doubt[i];
-		again = decode_cut(&other, raw, dst);
-		if (again != B2F_ECORRUPT)
-			err = again;
+	for (unsigned int i = 0;
+	     i <= d->chunk->ndoubts && err == B2F_ECORRUPT; i++) {
+		cut.blocks = cut_at(d->chunk, i);
+		if (cut.blocks->table)
+			err = decode_cut(&cut, raw, dst);
+		cut.why = NULL;
 	}
 	return err;
 }

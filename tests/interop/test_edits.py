@@ -116,6 +116,27 @@ def repeated(contiguous):
     assert kinds == {"value"}, kinds
 
 
+def rounded_blocks(contiguous):
+    """Blocks that C-Blosc2 3.x cut smaller than the header says: the streams of runs
+    decode to any size.  It reads them wrongly itself."""
+    global count
+    first = bytes(range(250)) * 16
+    runs = [b"".join(bytes([i]) * n for i in (1, 2, 3)) for n in (1000, 900)]
+    for chunks, typesize, blocksize in (
+            ([first, bytes(1500) + b"ab"], 4, 0),
+            ([first, b"\5" * 1500 + b"ab"], 4, 0),
+            (runs[:1], 8, 1001), (runs[:1], 8, 1004), (runs[1:], 300, 1001)):
+        path = f"{count:04}.b2frame"
+        count += 1
+        schunk = blosc2.SChunk(
+            chunksize=len(chunks[0]), urlpath=path, contiguous=contiguous,
+            cparams={"typesize": typesize, "filters": [blosc2.Filter.NOFILTER],
+                     "nthreads": 1, "blocksize": blocksize})
+        for data in chunks:
+            schunk.append_data(data)
+        assert cat(path) == b"".join(chunks), (path, typesize, blocksize)
+
+
 def metalayers(contiguous):
     path, schunk = new(contiguous, meta={"one": 1, "two": "zwei"})
     schunk.vlmeta["a"] = "b" * 1000
@@ -143,6 +164,7 @@ def main():
             emptied(contiguous)
             special(contiguous)
             repeated(contiguous)
+            rounded_blocks(contiguous)
             metalayers(contiguous)
         verify_tree(count)
     return 0
