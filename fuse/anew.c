@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fs.h"
-#include "programs/file_anew.h"
+#include "programs/file_form.h"
 
 /* The longest .npy header that an array can have. */
 #define HEAD_MAX (1u << 16)

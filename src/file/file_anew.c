@@ -13,7 +13,7 @@
 #include "file/relayout.h"
 #include "file/shape.h"
 #include "frame/layout_index.h"
-#include "programs/file_anew.h"
+#include "programs/file_form.h"
 
 bool b2f_file_keeps_size(struct b2f_file *file)
 {

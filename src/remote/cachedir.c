@@ -2,7 +2,6 @@
 /* cachedir.c - the cache directory for bytes from servers, and its limit */
 #include "remote/cachedir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +19,7 @@
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "base/monotonic.h"
+#include "programs/directory.h"
 #include "remote/cache_cell.h"
 #include "store/files.h"
 
@@ -95,6 +95,8 @@ struct count {
 	size_t n;
 	size_t room;
 	uint64_t nbytes;
+	/* The one that is being counted. */
+	unsigned int shard;
 };
 
 static int add(struct count *count, const struct counted *item)
@@ -116,10 +118,11 @@ static bool is_temp(const char *name)
 }
 
 /* Counts the file @name, or deletes it if it is an old temporary file. */
-static int look_at(struct count *count, int dir, unsigned int shard,
-		   const char *name)
+static int look_at(void *arg, int dir, const struct dirent *d)
 {
-	struct counted item = {.shard = (uint8_t)shard};
+	struct count *count = arg;
+	struct counted item = {.shard = (uint8_t)count->shard};
+	const char *name = d->d_name;
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -147,24 +150,6 @@ static int open_shard(const struct b2f_cachedir *cache, unsigned int shard)
 	shard_name(shard, name);
 	return openat(cache->fd, name,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-static int count_shard(const struct b2f_cachedir *cache, unsigned int shard,
-		       struct count *count)
-{
-	int fd = open_shard(cache, shard), err = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
-	while (!err && (entry = readdir(dir)))
-		err = look_at(count, fd, shard, entry->d_name);
-	closedir(dir);
-	return err;
 }
 
 static int by_use(const void *a, const void *b)
@@ -195,10 +180,14 @@ static void delete_oldest(const struct b2f_cachedir *cache, struct count *count)
 static void count_and_delete(const struct b2f_cachedir *cache)
 {
 	struct count count = {.n = 0};
+	char name[SHARD_SIZE];
 	int err = 0;
 
-	for (unsigned int i = 0; !err && i < SHARDS; i++)
-		err = count_shard(cache, i, &count);
+	/* A shard that is missing has no cells. */
+	for (; err != -ENOMEM && count.shard < SHARDS; count.shard++) {
+		shard_name(count.shard, name);
+		err = b2f_directory_each(cache->fd, name, look_at, &count);
+	}
 	/* If memory ran out, choose among the cells counted so far. */
 	if (count.n > 0)
 		delete_oldest(cache, &count);

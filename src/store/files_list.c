@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* files_list.c - the files of a frame in its directory */
+/* files_list.c - the files of a frame in its directory, and any directory */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "b2frame/create.h"
 #include "b2frame/names.h"
+#include "programs/directory.h"
 #include "store/files.h"
 
 /* Parses the 8 hexadecimal digits at @name. */
@@ -59,37 +60,60 @@ enum b2f_part b2f_part_of(const char *name)
 						 : B2F_PART_CHUNK;
 }
 
-static int list_open(DIR *dir, int (*fn)(void *arg, int64_t id), void *arg)
+/* readdir(3) tells an error from the end by errno alone. */
+static int each(DIR *dir, b2f_directory_fn *fn, void *arg)
 {
-	const struct dirent *entry;
-	int64_t id;
+	const struct dirent *d;
 	int ret = 0;
 
 	while (!ret) {
 		errno = 0;
-		entry = readdir(dir);
-		if (!entry)
+		d = readdir(dir);
+		if (!d)
 			return -errno;
-		if (b2f_files_parse_name(entry->d_name, &id))
-			ret = fn(arg, id);
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+			ret = fn(arg, dirfd(dir), d);
 	}
 	return ret;
 }
 
-int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg)
+int b2f_directory_each(int dirfd, const char *name, b2f_directory_fn *fn,
+		       void *arg)
 {
 	/* A dup() would share the position in the directory. */
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dirfd, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int ret;
+	int ret = dir ? 0 : -errno;
 
-	if (!dir) {
-		ret = -errno;
-		if (fd >= 0)
-			close(fd);
-		return ret;
+	if (dir) {
+		ret = each(dir, fn, arg);
+		closedir(dir);
+	} else if (fd >= 0) {
+		close(fd);
 	}
-	ret = list_open(dir, fn, arg);
-	closedir(dir);
 	return ret;
+}
+
+/* The arguments of b2f_files_list(). */
+struct list {
+	int (*fn)(void *arg, int64_t id);
+	void *arg;
+};
+
+static int list_entry(void *arg, int dirfd, const struct dirent *d)
+{
+	const struct list *list = arg;
+	int64_t id;
+
+	(void)dirfd;
+	return b2f_files_parse_name(d->d_name, &id) ? list->fn(list->arg, id)
+						    : 0;
+}
+
+int b2f_files_list(int dirfd, int (*fn)(void *arg, int64_t id), void *arg)
+{
+	struct list list = {fn, arg};
+
+	return b2f_directory_each(dirfd, ".", list_entry, &list);
 }

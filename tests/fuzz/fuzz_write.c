@@ -24,7 +24,7 @@
 #include "frame/frame.h"
 #include "index/index_write.h"
 #include "programs/durability.h"
-#include "programs/file_anew.h"
+#include "programs/file_form.h"
 #include "tests/support/fault_store.h"
 
 #define MODEL_MAX 70000

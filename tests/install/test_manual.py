@@ -138,8 +138,7 @@ def library_is_told():
         told = ", ".join(re.findall(r'"(.*?)"', arguments))
         assert told == " ".join(declared.group(1).split()), name
     for path in (SOURCE / "include/b2frame").glob("*.h"):
-        if path.name not in ("api.h", "b2frame.h", "durability.h",
-                             "file_anew.h"):
+        if path.name not in ("api.h", "b2frame.h", "durability.h"):
             listed = re.findall(rf"In b2frame/{re.escape(path.name)}\b", page)
             assert len(listed) == 1, (path.name, listed)
 
