@@ -10,8 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
 #include "b2frame/remote.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/pack_path.h"
 
 #define DIRECTORY (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -49,18 +51,16 @@ int cli_kind_check_change(const char *operand, enum cli_kind kind,
 
 	if (!why)
 		return 0;
-	cli_message_error("%s: %s%s", operand, why, advice);
-	return -EROFS;
+	return cli_refuse(-EROFS, "%s: %s%s", operand, why, advice);
 }
 
 int cli_kind_check_output(const char *output)
 {
 	if (cli_kind_of(output) != CLI_KIND_URL)
 		return 0;
-	cli_message_error("%s: only compress, append and copy write to "
+	return cli_refuse(-EROFS, "%s: only compress, append and copy write to "
 			  "servers; copy the result there",
 			  output);
-	return -EROFS;
 }
 
 struct cli_at cli_at_path(const char *path)
@@ -117,6 +117,25 @@ int cli_at_open(const struct cli_at *at, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+int cli_at_open_index(const struct cli_at *at, int flags, int *dir)
+{
+	int fd = cli_at_open(at, flags | O_NONBLOCK), index;
+	struct stat st;
+
+	if (dir)
+		*dir = -1;
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+		return fd;
+	index = openat(fd, B2F_INDEX_NAME,
+		       flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	index = index < 0 ? -errno : index;
+	if (dir)
+		*dir = fd;
+	else
+		close(fd);
+	return index;
+}
+
 int cli_at_stat(const struct cli_at *at, struct stat *out)
 {
 	int flags = cli_at_is_named(at) ? 0 : AT_SYMLINK_NOFOLLOW;
@@ -130,11 +149,9 @@ int cli_at_open_holder(const char *path, int flags, const char **name)
 	int fd;
 
 	*name = last_name(path);
-	dir = *name == path	  ? strdup(".")
-	      : *name == path + 1 ? strdup("/")
-				  : strndup(path, (size_t)(*name - path - 1));
-	if (!dir)
-		return -ENOMEM;
+	dir = *name == path	  ? cli_need_copy(".")
+	      : *name == path + 1 ? cli_need_copy("/")
+			: cli_need_part(path, (size_t)(*name - path - 1));
 	fd = open(dir, flags | O_DIRECTORY | O_CLOEXEC);
 	fd = fd < 0 ? -errno : fd;
 	free(dir);
@@ -218,11 +235,9 @@ int cli_at_make_below(int root, const char *path)
 int cli_at_open_parent(int root, const char *path, bool make, const char **name)
 {
 	size_t n = (size_t)(last_name(path) - path);
-	char *parent = strndup(path, n);
+	char *parent = cli_need_part(path, n);
 	int fd;
 
-	if (!parent)
-		return -ENOMEM;
 	*name = path + n;
 	fd = make ? cli_at_make_below(root, parent)
 		  : cli_at_open_below(root, parent, O_PATH);

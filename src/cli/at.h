@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "b2frame/error.h"
 
@@ -78,9 +79,29 @@ static inline bool cli_at_is_named(const struct cli_at *at)
 /* The place of @path, which differs from @at in the last name alone. */
 struct cli_at cli_at_beside(const struct cli_at *at, const char *path);
 
+/* Are both the same file? */
+static inline bool cli_at_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Closes @fd, unless it is negative. */
+static inline void cli_at_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 /* open(2) with @flags; below a directory, waits for no FIFO.  Or an errno. */
 B2F_MUST_CHECK
 int cli_at_open(const struct cli_at *at, int flags);
+
+/*
+ * Like cli_at_open(), but waits for no FIFO; of a directory opens the index,
+ * and *@dir, unless @dir is NULL, is the open directory, otherwise -1.
+ */
+B2F_MUST_CHECK
+int cli_at_open_index(const struct cli_at *at, int flags, int *dir);
 
 B2F_MUST_CHECK
 int cli_at_stat(const struct cli_at *at, struct stat *out);

@@ -2,7 +2,6 @@
 /* attributes.c - owner, permissions and times of a frame */
 #include "cli/attributes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,6 +11,8 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "cli/need.h"
+#include "programs/directory.h"
 
 #define ACL "system.posix_acl_access"
 
@@ -29,20 +30,17 @@ static void own(int dir, const char *name, const struct stat *like)
 		errno = 0;
 }
 
-/* Chunk files, too: they have the index's permissions already. */
-static void own_all(int fd, const struct stat *like)
+static int own_entry(void *like, int dir, const struct dirent *d)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	const struct dirent *entry;
+	own(dir, d->d_name, like);
+	return 0;
+}
 
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, "..") != 0)
-			own(fd, entry->d_name, like);
-	if (dir)
-		closedir(dir);
-	else if (copy >= 0)
-		close(copy);
+/* Chunk files, too: they have the index's permissions already. */
+static void own_all(int fd, struct stat like)
+{
+	(void)!b2f_directory_each(fd, ".", own_entry, &like);
+	own(fd, ".", &like);
 }
 
 static void copy_xattr(int from, int to, const char *name, void *buf)
@@ -55,11 +53,10 @@ static void copy_xattr(int from, int to, const char *name, void *buf)
 
 static void copy_xattrs(int from, int to, bool acl)
 {
-	char *names = malloc(XATTR_BYTES), *buf = malloc(XATTR_BYTES);
-	ssize_t size = -1;
+	char *names = cli_need(malloc(XATTR_BYTES));
+	char *buf = cli_need(malloc(XATTR_BYTES));
+	ssize_t size = flistxattr(from, names, XATTR_BYTES);
 
-	if (names && buf)
-		size = flistxattr(from, names, XATTR_BYTES);
 	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
 		if (acl ? strcmp(names + at, ACL) == 0
 			: strncmp(names + at, "user.", 5) == 0 &&
@@ -95,29 +92,6 @@ static int set_one(int fd, mode_t mode, const struct stat *like, int from)
 	return futimens(fd, times) != 0 ? -errno : 0;
 }
 
-/* Opens the file @at; of a directory the index, and itself as *@dir. */
-static int open_file(const struct cli_at *at, int *dir)
-{
-	int fd = cli_at_open(at, O_RDONLY | O_NONBLOCK);
-	struct stat st;
-
-	*dir = -1;
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
-		return fd;
-	*dir = fd;
-	fd = openat(fd, B2F_INDEX_NAME,
-		    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static void close_file(int fd, int dir)
-{
-	if (fd >= 0)
-		close(fd);
-	if (dir >= 0)
-		close(dir);
-}
-
 int cli_attributes_set_file(int fd, const struct stat *like, int from)
 {
 	return set_one(fd, like->st_mode & 0777, like, from);
@@ -132,7 +106,7 @@ static int set_frame(int dir, int index, const struct stat *like, int from)
 	if (fstat(dir, &st) != 0)
 		return -errno;
 	if (st.st_uid != like->st_uid || st.st_gid != like->st_gid)
-		own_all(dir, like);
+		own_all(dir, *like);
 	err = cli_attributes_set_file(index, like, from);
 	if (!err && fchmod(dir, directory_mode(like->st_mode) |
 					(st.st_mode & S_ISGID)) != 0)
@@ -143,13 +117,15 @@ static int set_frame(int dir, int index, const struct stat *like, int from)
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,
 		       int from)
 {
-	int dir, fd = open_file(at, &dir), err = fd < 0 ? fd : 0;
+	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
+	int err = fd < 0 ? fd : 0;
 
 	if (!err && dir >= 0)
 		err = set_frame(dir, fd, like, from);
 	else if (!err)
 		err = cli_attributes_set_file(fd, like, from);
-	close_file(fd, dir);
+	cli_at_close(fd);
+	cli_at_close(dir);
 	return err;
 }
 
@@ -168,18 +144,20 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)
 {
-	int dir, fd = open_file(at, &dir);
+	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
 
 	/* A read-only file takes no attributes. */
 	if (fd >= 0 && (fchmod(fd, 0600) != 0 ||
 			fsetxattr(fd, COPY, &key, sizeof(key), 0) != 0))
 		errno = 0;
-	close_file(fd, dir);
+	cli_at_close(fd);
+	cli_at_close(dir);
 }
 
 int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 {
-	int dir, fd = open_file(at, &dir), err = fd < 0 ? fd : 0;
+	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
+	int err = fd < 0 ? fd : 0;
 	uint64_t its = 0;
 	ssize_t size = -1;
 
@@ -187,6 +165,7 @@ int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 		size = fgetxattr(fd, COPY, &its, sizeof(its));
 	if (!err && size < 0 && errno != ENODATA && errno != ERANGE)
 		err = -errno;
-	close_file(fd, dir);
+	cli_at_close(fd);
+	cli_at_close(dir);
 	return err ? err : size == (ssize_t)sizeof(its) && its == key;
 }

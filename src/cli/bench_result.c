@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_result.c - the results of bloscctl bench, and their judgement */
+/* bench_result.c - the results of bloscctl bench, judged, printed and plotted */
 #include "cli/bench_result.h"
 
+#include <errno.h>
+#include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "b2frame/names.h"
+#include "cli/at.h"
 #include "cli/json.h"
+#include "cli/message.h"
+#include "cli/need.h"
 #include "cli/show.h"
-
-double cli_bench_ratio(const struct cli_bench_result *result,
-		       const struct cli_bench_row *row)
-{
-	return (double)result->size / (double)row->measured.cbytes;
-}
-
-double cli_bench_speed(const struct cli_bench_result *result, uint64_t ns)
-{
-	return (double)result->size * 1e9 / (double)ns;
-}
 
 /* Is @a nowhere worse than @b, and better somewhere? */
 static bool beats(const struct b2f_measured *a, const struct b2f_measured *b)
@@ -55,22 +52,6 @@ static int compare_ratio(const void *a, const void *b)
 	       (x->measured.cbytes < y->measured.cbytes);
 }
 
-void cli_bench_result_judge(struct cli_bench_result *result)
-{
-	const struct cli_bench_row *best = NULL;
-
-	for (size_t i = 0; i < result->n; i++)
-		result->rows[i].front = is_front(result, i);
-	if (result->n > 0)
-		qsort(result->rows, result->n, sizeof(*result->rows),
-		      compare_ratio);
-	for (size_t i = 0; i < result->n; i++)
-		if (!best ||
-		    cost(result, &result->rows[i]) < cost(result, best))
-			best = &result->rows[i];
-	result->best = best;
-}
-
 /* "shuffle,bytedelta", as --filter has it; "none" for none. */
 static void put_filters(FILE *out, const struct b2f_settings *settings)
 {
@@ -93,42 +74,33 @@ static char *filters_of(const struct b2f_settings *settings)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = cli_need(open_memstream(&text, &size));
 
-	if (!out)
-		return NULL;
 	put_filters(out, settings);
 	fclose(out);
 	return text;
 }
 
 /* A size as options take it. */
-static void put_size(FILE *out, uint32_t size)
+static char *size_of(uint32_t size)
 {
 	if (size % (1 << 20) == 0)
-		fprintf(out, "%um", size >> 20);
-	else if (size % (1 << 10) == 0)
-		fprintf(out, "%uk", size >> 10);
-	else
-		fprintf(out, "%u", size);
+		return cli_need_text("%um", size >> 20);
+	return size % (1 << 10) == 0 ? cli_need_text("%uk", size >> 10)
+				     : cli_need_text("%u", size);
 }
 
-/* The command line that makes such a frame; NULL: out of memory. */
-static char *command_of(const struct cli_bench_result *result)
+/* The command line that makes such a frame. */
+static char *command_of(const struct b2f_settings *s)
 {
-	const struct b2f_settings *s = &result->best->settings;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *filters = filters_of(s), *size = size_of((uint32_t)s->chunksize);
+	char *text = cli_need_text("bloscctl compress -%u --codec=%s --filter=%s "
+				"--typesize=%u --chunksize=%s",
+				s->clevel, b2f_codec_code_name(s->codec),
+				filters, s->typesize, size);
 
-	if (!out)
-		return NULL;
-	fprintf(out, "bloscctl compress -%u --codec=%s --filter=", s->clevel,
-		b2f_codec_code_name(s->codec));
-	put_filters(out, s);
-	fprintf(out, " --typesize=%u --chunksize=", s->typesize);
-	put_size(out, (uint32_t)s->chunksize);
-	fclose(out);
+	free(filters);
+	free(size);
 	return text;
 }
 
@@ -150,10 +122,66 @@ static const char best_text[] =
 	"[\nFastest to write to a disk of {disk_bytes_per_s:size}/s and to "
 	"read again, with {threads} thread[{!threads=1}s]:\n  {command} {}\n]";
 
-static void print_text(const char *path, json_t *object, bool all)
+static json_t *describe(const struct cli_bench_result *result,
+			const struct cli_bench_row *row)
+{
+	const struct b2f_settings *s = &row->settings;
+	const struct b2f_measured *m = &row->measured;
+	double size = (double)result->size;
+	char *filters = filters_of(s);
+	json_t *object = json_pack(
+		"{s:s, s:i, s:s, s:I, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, "
+		"s:b}",
+		"codec", b2f_codec_code_name(s->codec), "clevel",
+		(int)s->clevel, "filter", filters, "typesize",
+		(json_int_t)s->typesize, "chunksize", (int)s->chunksize,
+		"cbytes", (json_int_t)m->cbytes, "encode_ns",
+		(json_int_t)m->encode_ns, "decode_ns",
+		(json_int_t)m->decode_ns, "ratio", size / (double)m->cbytes,
+		"encode_bytes_per_s", size * 1e9 / (double)m->encode_ns,
+		"decode_bytes_per_s", size * 1e9 / (double)m->decode_ns,
+		"memory", (json_int_t)m->memory, "front", row->front);
+
+	free(filters);
+	return object;
+}
+
+json_t *cli_bench_judge(struct cli_bench_result *result)
+{
+	const struct cli_bench_row *best = NULL, *row = result->rows;
+	json_t *rows = json_array(), *object;
+	char *command;
+
+	for (size_t i = 0; i < result->n; i++)
+		result->rows[i].front = is_front(result, i);
+	qsort(result->rows, result->n, sizeof(*row), compare_ratio);
+	for (; row < result->rows + result->n; row++) {
+		json_array_append_new(rows, describe(result, row));
+		if (!best || cost(result, row) < cost(result, best))
+			best = row;
+	}
+	command = best ? command_of(&best->settings) : NULL;
+	object = json_pack("{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}",
+			   "file", cli_json_name(result->path), "nbytes",
+			   (json_int_t)result->total, "sample",
+			   (json_int_t)result->size, "left_out",
+			   (json_int_t)result->left, "disk_bytes_per_s",
+			   (json_int_t)result->disk, "threads",
+			   (int)result->nthreads, "rows", rows, "best",
+			   best ? describe(result, best) : NULL, "command",
+			   command);
+	free(command);
+	return object;
+}
+
+void cli_bench_print(const char *path, json_t *object, bool all)
 {
 	const json_t *rows = json_object_get(object, "rows");
 
+	if (cli_json_wanted()) {
+		cli_json_print(object);
+		return;
+	}
 	json_object_set_new(object, "all", json_boolean(all));
 	json_object_set_new(object, "measured",
 			    json_integer((json_int_t)json_array_size(rows)));
@@ -168,53 +196,146 @@ static void print_text(const char *path, json_t *object, bool all)
 	json_decref(object);
 }
 
-static json_t *row_json(const struct cli_bench_result *result,
-			const struct cli_bench_row *row)
-{
-	const struct b2f_settings *s = &row->settings;
-	const struct b2f_measured *m = &row->measured;
-	char *filters = filters_of(s);
-	json_t *object = json_pack(
-		"{s:s, s:i, s:s, s:I, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, "
-		"s:b}",
-		"codec",
-		b2f_codec_code_name(s->codec), "clevel", (int)s->clevel,
-		"filter", filters ? filters : "", "typesize",
-		(json_int_t)s->typesize, "chunksize", (int)s->chunksize,
-		"cbytes", (json_int_t)m->cbytes, "encode_ns",
-		(json_int_t)m->encode_ns, "decode_ns",
-		(json_int_t)m->decode_ns, "ratio",
-		cli_bench_ratio(result, row), "encode_bytes_per_s",
-		cli_bench_speed(result, m->encode_ns), "decode_bytes_per_s",
-		cli_bench_speed(result, m->decode_ns), "memory",
-		(json_int_t)m->memory, "front", row->front);
+/* gnuplot's output is not needed. */
+#define PROGRAM "gnuplot"
+#define CALL	PROGRAM " - >/dev/null"
+#define CHECK	PROGRAM " --version >/dev/null 2>&1"
 
-	free(filters);
-	return object;
+/* Codes of codecs, from 0 on. */
+#define NCODECS 6
+
+/* Can @path be created, or written to? */
+static int check_path(const char *path)
+{
+	char *copy;
+	int err;
+
+	if (cli_kind_check_output(path))
+		return -EROFS;
+	if (access(path, W_OK) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	copy = cli_need_copy(path);
+	err = access(dirname(copy), W_OK) ? -errno : 0;
+	free(copy);
+	return err;
 }
 
-void cli_bench_print(const struct cli_bench_result *result, bool all)
+int cli_bench_plot_check(const char *path)
 {
-	char *command = result->best ? command_of(result) : NULL;
-	json_t *rows = json_array(), *object;
+	int err = check_path(path);
 
-	for (size_t i = 0; i < result->n; i++)
-		json_array_append_new(rows, row_json(result, &result->rows[i]));
-	object = json_pack("{s:o, s:I, s:I, s:I, s:I, s:i, s:o}", "file",
-			   cli_json_name(result->path), "nbytes",
-			   (json_int_t)result->total, "sample",
-			   (json_int_t)result->size, "left_out",
-			   (json_int_t)result->left, "disk_bytes_per_s",
-			   (json_int_t)result->disk, "threads",
-			   (int)result->nthreads, "rows", rows);
-	if (command)
-		json_object_set_new(object, "best",
-				    row_json(result, result->best));
-	if (command)
-		json_object_set_new(object, "command", json_string(command));
-	free(command);
-	if (cli_json_wanted())
-		cli_json_print(object);
-	else
-		print_text(result->path, object, all);
+	if (err)
+		return cli_message_errno(path, err);
+	if (system(CHECK) == 0)
+		return 0;
+	return cli_refuse(
+		-ENOENT,
+		"--plot: no " PROGRAM " runs here; --json has all figures");
+}
+
+/* Writes @text in gnuplot's quotes, which only ' ends. */
+static void put_quoted(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[]){*text, 0}, out);
+	fputc('\'', out);
+}
+
+/* Is @row one of the codec or, with NULL, on the front? */
+static bool is_of(const json_t *row, const char *codec)
+{
+	return codec ? strcmp(json_string_value(json_object_get(row, "codec")),
+			      codec) == 0
+		     : json_is_true(json_object_get(row, "front"));
+}
+
+/* Writes the points of one graph; returns how many. */
+static size_t put_points(FILE *out, const json_t *rows, const char *codec,
+			 const char *speed)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (!is_of(row, codec))
+			continue;
+		fprintf(out, "%g %g\n",
+			json_number_value(json_object_get(row, speed)) / 1e6,
+			json_number_value(json_object_get(row, "ratio")));
+		n++;
+	}
+	return n;
+}
+
+static void put_graph(FILE *out, const json_t *rows, bool reading)
+{
+	const char *speed = reading ? "decode_bytes_per_s"
+				    : "encode_bytes_per_s";
+	const char *comma = "plot ";
+	char *points = NULL;
+	size_t size;
+	FILE *data = cli_need(open_memstream(&points, &size));
+
+	fprintf(out, "set xlabel '%s, MB/s, one thread'\n",
+		reading ? "decoded" : "encoded");
+	for (unsigned int code = 0; code <= NCODECS; code++) {
+		const char *codec =
+			code < NCODECS ? b2f_codec_code_name(code) : NULL;
+
+		if (put_points(data, rows, codec, speed) == 0)
+			continue;
+		fputs("e\n", data);
+		if (codec)
+			fprintf(out, "%s'-' with points pt 7 title '%s'", comma,
+				codec);
+		else
+			fprintf(out, "%s'-' with points pt 6 ps 2 lc 'black' "
+				     "title 'not beaten'",
+				comma);
+		comma = ", ";
+	}
+	fclose(data);
+	fprintf(out, "\n%s", points);
+	free(points);
+}
+
+static void put_script(FILE *out, const char *title, const json_t *rows,
+		       const char *path)
+{
+	fputs("set terminal pngcairo noenhanced size 1200,600\nset output ",
+	      out);
+	put_quoted(out, path);
+	fputs("\nset logscale x\nset logscale y\nset ylabel 'ratio'\nset grid\n"
+	      "set key outside bottom center horizontal\n"
+	      "set lmargin 11\nset rmargin 4\nset bmargin 7\n"
+	      "set multiplot layout 1,2 title ",
+	      out);
+	/* A title is one line. */
+	put_quoted(out, strchr(title, '\n') ? "" : title);
+	fputc('\n', out);
+	put_graph(out, rows, false);
+	put_graph(out, rows, true);
+	fputs("unset multiplot\n", out);
+}
+
+int cli_bench_plot(const char *title, const json_t *rows, const char *path)
+{
+	FILE *out = strchr(path, '\n') ? NULL : popen(CALL, "we");
+	void (*then)(int);
+	bool failed;
+
+	if (!out)
+		return cli_message_errno(path, -EINVAL);
+	/* gnuplot may end early: its exit status tells. */
+	then = signal(SIGPIPE, SIG_IGN);
+	put_script(out, title, rows, path);
+	failed = pclose(out) != 0;
+	signal(SIGPIPE, then);
+	if (failed)
+		cli_message_error("%s: " PROGRAM " could not make it", path);
+	return failed ? -EIO : 0;
 }

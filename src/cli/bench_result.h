@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_result.h - the results of bloscctl bench, and their judgement
+ * bench_result.h - the results of bloscctl bench, judged, printed and plotted
  *
  * A row is on the *front* if no other one is as good in ratio and both speeds,
  * and better in one of them.
@@ -10,6 +10,7 @@
 #ifndef B2F_CLI_BENCH_RESULT_H
 #define B2F_CLI_BENCH_RESULT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,24 +36,30 @@ struct cli_bench_result {
 	/* Speed of the disk in bytes/s, and number of threads, to judge for. */
 	uint64_t disk;
 	unsigned int nthreads;
-	/* The best row for these; NULL: there are no rows. */
-	const struct cli_bench_row *best;
 };
 
 /*
- * Finds the front and the best row, and sorts the rows by ratio.  The best row
- * takes least time to encode, write to the disk, read, and decode.
+ * Finds the front and the best row, and describes the result; free it.  Rows
+ * are sorted by ratio, which is that of the sample.  The best row takes least
+ * time to encode, write to the disk, read, and decode.
  */
-void cli_bench_result_judge(struct cli_bench_result *result);
+json_t *cli_bench_judge(struct cli_bench_result *result);
 
-/* Estimates the ratio of the whole file from the sample's. */
-double cli_bench_ratio(const struct cli_bench_result *result,
-		       const struct cli_bench_row *row);
+/*
+ * Prints the front (@all or --json: every row) and the best command line of the
+ * result @object for @path, and frees it.
+ */
+void cli_bench_print(const char *path, json_t *object, bool all);
 
-/* Bytes per second, if all tried data took @ns. */
-double cli_bench_speed(const struct cli_bench_result *result, uint64_t ns);
+/* Call before measuring: is there gnuplot, and a directory for @path? */
+B2F_MUST_CHECK
+int cli_bench_plot_check(const char *path);
 
-/* Prints the front (@all or --json: every row) and the best command line. */
-void cli_bench_print(const struct cli_bench_result *result, bool all);
+/*
+ * Plots ratio over both speeds, one colour per codec, of the rows @rows to the
+ * PNG file @path.  Like cli_bench_plot_check(), prints the cause if it fails.
+ */
+B2F_MUST_CHECK
+int cli_bench_plot(const char *title, const json_t *rows, const char *path);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/options.h"
 #include "words/value.h"
 
@@ -107,13 +108,9 @@ static int refuse_command(const char *name)
 /* @argv[0] is the name of the command. */
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-	void *options = calloc(1, command->size + 1);
+	void *options = cli_need(calloc(1, command->size + 1));
 	int status;
 
-	if (!options) {
-		cli_message_error("%s", strerror(ENOMEM));
-		return CLI_EXIT_FAILURE;
-	}
 	if (command->start)
 		memcpy(options, command->start, command->size);
 	if (command->prepare)

@@ -7,17 +7,18 @@
  */
 #include "cli/cleanup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/message.h"
+#include "programs/directory.h"
 
 #define PATHS_MAX 4
 
@@ -31,32 +32,14 @@ static struct {
 	const char *name;
 } places[PATHS_MAX];
 
-static void remove_entries(int dirfd, const char *name);
-
 /* A workshop has at most two levels of directories. */
-static void remove_entry(int dirfd, const char *name)
+static int remove_entry(void *arg, int dirfd, const struct dirent *d)
 {
-	if (unlinkat(dirfd, name, 0) == 0 || errno != EISDIR)
-		return;
-	remove_entries(dirfd, name);
-	unlinkat(dirfd, name, AT_REMOVEDIR);
-}
-
-static void remove_entries(int dirfd, const char *name)
-{
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			remove_entry(fd, entry->d_name);
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
+	if (unlinkat(dirfd, d->d_name, 0) == 0 || errno != EISDIR)
+		return 0;
+	(void)!b2f_directory_each(dirfd, d->d_name, remove_entry, arg);
+	unlinkat(dirfd, d->d_name, AT_REMOVEDIR);
+	return 0;
 }
 
 void cli_cleanup_remove(int dirfd, const char *name)
@@ -66,10 +49,19 @@ void cli_cleanup_remove(int dirfd, const char *name)
 	for (int i = 0; i < PASSES_MAX &&
 			unlinkat(dirfd, name, AT_REMOVEDIR) != 0;
 	     i++)
-		remove_entries(dirfd, name);
+		(void)!b2f_directory_each(dirfd, name, remove_entry, NULL);
 }
 
 /* The lock stays taken: no result gets its name after the removal. */
+static void remove_all(void)
+{
+	pthread_mutex_lock(&lock);
+	cli_message_silence();
+	for (int i = 0; i < PATHS_MAX; i++)
+		if (places[i].name)
+			cli_cleanup_remove(places[i].dirfd, places[i].name);
+}
+
 static void *remove_and_die(void *arg)
 {
 	const sigset_t *deadly = arg;
@@ -77,11 +69,7 @@ static void *remove_and_die(void *arg)
 
 	if (sigwait(deadly, &number) != 0)
 		return NULL;
-	pthread_mutex_lock(&lock);
-	cli_message_silence();
-	for (int i = 0; i < PATHS_MAX; i++)
-		if (places[i].name)
-			cli_cleanup_remove(places[i].dirfd, places[i].name);
+	remove_all();
 	/* End by the signal, so that the parent sees it. */
 	pthread_sigmask(SIG_UNBLOCK, deadly, NULL);
 	raise(number);
@@ -108,6 +96,7 @@ static void start_waiting(void)
 	if (started)
 		return;
 	started = true;
+	(void)atexit(remove_all);
 	/* A closed pipe, or a limit on the size of files, is an error then. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -24,12 +24,6 @@
 #include "cli/server.h"
 #include "cli/target.h"
 
-static const char help[] =
-	"Usage: bloscctl append [OPTION...] FRAME [FILE...]\n"
-	"Adds the bytes of all FILEs (- or none: standard input) to the end of "
-	"FRAME; if\nanything fails, adds nothing. FRAME may be a Bloscpack "
-	"file, too.\n\n";
-
 struct append {
 	struct cli_common common;
 	struct b2f_runtime *runtime;
@@ -69,20 +63,13 @@ static int allow_write(struct append *a)
 	return 0;
 }
 
-static int changed(const struct append *a)
-{
-	cli_message_error("%s: another program has changed it meanwhile",
-			  a->path);
-	return -ESTALE;
-}
-
 /*
  * Checks that no other program has added data while this one waited for input:
  * the first write would overwrite them.
  */
 static int check_end(const struct append *a)
 {
-	return b2f_file_take_foreign(a->file) ? changed(a) : 0;
+	return b2f_file_take_foreign(a->file) ? cli_message_changed(a->path) : 0;
 }
 
 static bool is_bloscpack(const struct append *a)
@@ -94,9 +81,9 @@ static int refuse_array(const struct append *a)
 {
 	if (!b2f_frame_array(b2f_file_frame(a->file)))
 		return 0;
-	cli_message_error("%s: arrays cannot grow; nothing was appended",
+	return cli_refuse(-EPERM,
+			  "%s: arrays cannot grow; nothing was appended",
 			  a->path);
-	return -EPERM;
 }
 
 /* Opens the temporary frame for the data to add, at @at. */
@@ -145,7 +132,9 @@ static int check_unchanged(const struct append *a)
 	if (err)
 		return cli_message_errno(a->path, err);
 	now = b2f_frame_stamp_of(&st);
-	return b2f_frame_stamp_equal(&then, &now) ? 0 : changed(a);
+	return b2f_frame_stamp_equal(&then, &now)
+		       ? 0
+		       : cli_message_changed(a->path);
 }
 
 static int begin(struct append *a)
@@ -185,8 +174,7 @@ static int check_distinct(const struct append *a, const struct cli_input *in)
 {
 	if (!cli_frames_is(&a->at, &in->st))
 		return 0;
-	cli_message_error("%s: it is the frame itself", in->name);
-	return -EINVAL;
+	return cli_refuse(-EINVAL, "%s: it is the frame itself", in->name);
 }
 
 static int add_file(struct append *a, const char *path)
@@ -226,8 +214,7 @@ static int make_longer(struct append *a, struct b2f_frame *added,
 	like.st_mtim.tv_nsec = UTIME_NOW;
 	if (!err)
 		err = cli_target_set_attributes(target, &like, fd);
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 
@@ -245,8 +232,7 @@ static int commit_target(const struct append *a, struct cli_target *target)
 	err = check_unchanged(a);
 	if (!err)
 		err = cli_target_commit(target, true);
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 
@@ -363,15 +349,16 @@ static int run_append(const struct cli_command *self, void *append,
 	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
-static const struct append start = {.scratch = {.parent = -1, .dirfd = -1}};
-
 const struct cli_command cli_append_command = {
 	.name = "append",
 	.summary = "add plain data to the end of a frame",
-	.help = help,
+	.operands = "FRAME [FILE...]",
+	.help = "Adds the bytes of all FILEs (- or none: standard input) to "
+		"the end of FRAME; if\nanything fails, adds nothing. FRAME "
+		"may be a Bloscpack file, too.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct append),
+	.start = &(const struct append){.scratch = {.parent = -1, .dirfd = -1}},
 	.missing = "a frame is missing",
 	.run = run_append,
 };

@@ -9,11 +9,6 @@
 #include "cli/operands.h"
 #include "cli/server.h"
 
-static const char help[] =
-	"Usage: bloscctl cat [OPTION...] FRAME...\n"
-	"Writes the decoded bytes of each FRAME to standard output; - stands "
-	"for a\ncontiguous frame on standard input.\n\n";
-
 struct cat {
 	struct cli_common common;
 	struct cli_position begin;
@@ -50,13 +45,12 @@ static void choose_range(const struct cat *o, uint64_t size,
 static int cat_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct cat *o = arg;
-	const struct b2f_frame_options how = {.offset =
-						      o->common.frame_offset};
 	struct cli_output out = cli_output_standard();
 	struct cli_copy copy = {0};
 	int err;
 
-	err = cli_frames_open_file(operand->runtime, &how, &operand->at, &copy.file);
+	err = cli_frames_open_file(operand->runtime, &operand->how,
+				   &operand->at, &copy.file);
 	if (err)
 		return err;
 	choose_range(o, b2f_file_size(copy.file), &copy);
@@ -72,16 +66,16 @@ static int run_cat(const struct cli_command *self, void *common, char **frames)
 		       : CLI_EXIT_FAILURE;
 }
 
-static const struct cat start = {.common.no_progress = true,
-				 .length = UINT64_MAX};
-
 const struct cli_command cli_cat_command = {
 	.name = "cat",
 	.summary = "write decoded bytes to standard output",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Writes the decoded bytes of each FRAME to standard output; - "
+		"stands for a\ncontiguous frame on standard input.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct cat),
+	.start = &(const struct cat){
+		.common.no_progress = true, .length = UINT64_MAX},
 	.missing = "a frame is missing",
 	.each = cat_frame,
 	.run = run_cat,

@@ -27,6 +27,7 @@
 #include "cli/input.h"
 #include "cli/io.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/output.h"
 #include "cli/server.h"
@@ -47,12 +48,6 @@ struct compress {
 	 */
 	bool to_stdout;
 };
-
-static const char help[] =
-	"Usage: bloscctl compress [OPTION...] [FILE...]\n"
-	"Writes each FILE (- or none: standard input) as a frame beside it, "
-	"named\nFILE.b2frame, a directory; or FILE.b2f, a file. A .npy file "
-	"becomes an array,\nFILE.b2nd, if it holds exactly one array.\n\n";
 
 #define FIELD(name) offsetof(struct compress, name)
 
@@ -120,10 +115,9 @@ static int check_input(const struct cli_operand *operand)
 	if (at->kind != CLI_KIND_PATH ||
 	    b2f_frame_peek(at->dir, at->name, &peek) || !peek.is_frame)
 		return 0;
-	cli_message_error("%s: it is a frame already; see recompress and "
-			  "convert",
+	return cli_refuse(-EINVAL, "%s: it is a frame already; see recompress "
+			  "and convert",
 			  at->path);
-	return -EINVAL;
 }
 
 static mode_t mode_of(const struct job *job)
@@ -152,7 +146,9 @@ static int choose_typesize(struct job *job)
 {
 	const struct cli_encoding *user = &job->how->encoding;
 
-	return user->guess_typesize || !user->has_typesize ? guess(job) : 0;
+	return cli_encoding_guesses(user) || !user->said[CLI_TYPESIZE]
+		       ? guess(job)
+		       : 0;
 }
 
 static int create(struct job *job, const struct cli_target *target)
@@ -462,13 +458,10 @@ static void report(const struct job *job, const struct cli_at *at)
 
 static int read_head(struct job *job, uint8_t **out, size_t *size)
 {
-	uint8_t *head = malloc(B2F_NPY_HEADER_MAX);
 	ssize_t n;
 
-	if (!head)
-		return cli_message_errno(job->in.name, -ENOMEM);
-	*out = head;
-	n = cli_input_read(&job->in, head, B2F_NPY_HEADER_MAX, 0);
+	*out = cli_need(malloc(B2F_NPY_HEADER_MAX));
+	n = cli_input_read(&job->in, *out, B2F_NPY_HEADER_MAX, 0);
 	*size = n < 0 ? 0 : (size_t)n;
 	return n < 0 ? (int)n : 0;
 }
@@ -498,14 +491,14 @@ static int choose(struct job *job)
 }
 
 /* Takes @place with a suffix, unless the user gave another name. */
-static int name_output(struct job *job, const char *place)
+static void name_output(struct job *job, const char *place)
 {
 	enum b2f_suffix suffix = job->how->contiguous ? B2F_SUFFIX_CONTIGUOUS
 						      : B2F_SUFFIX_SPARSE;
 	size_t len = strlen(place);
 
 	if (job->output)
-		return 0;
+		return;
 	if (job->how->bloscpack)
 		suffix = B2F_SUFFIX_BLOSCPACK;
 	else if (job->npy)
@@ -514,13 +507,9 @@ static int name_output(struct job *job, const char *place)
 	if (job->how->bloscpack && job->npy && len > 4 &&
 	    strcmp(place + len - 4, ".npy") == 0)
 		len -= 4;
-	if (asprintf(&job->name, "%.*s%s", (int)len, place,
-		     b2f_suffix_text(suffix)) < 0) {
-		job->name = NULL;
-		return cli_message_errno(place, -ENOMEM);
-	}
+	job->name = cli_need_text("%.*s%s", (int)len, place,
+			       b2f_suffix_text(suffix));
 	job->output = job->name;
-	return 0;
 }
 
 static void end(struct job *job)
@@ -539,10 +528,10 @@ static int begin(struct job *job, const struct cli_operand *operand)
 		return err;
 	operand->progress->label = job->in.name;
 	err = choose(job);
-	if (!err)
-		err = name_output(job, operand->place.path);
 	if (err)
 		end(job);
+	else
+		name_output(job, operand->place.path);
 	return err;
 }
 
@@ -560,8 +549,7 @@ static int copy_to_stdout(const struct cli_at *at)
 	}
 	if (n < 0)
 		err = cli_message_errno(at->path, (int)n);
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 
@@ -581,12 +569,10 @@ static int compress_to_url(struct job *job)
 	struct cli_at at;
 	int err;
 
-	if (job->how->contiguous || job->how->bloscpack) {
-		cli_message_error("%s: a frame on a server is made of one "
-				  "object per chunk",
+	if (job->how->contiguous || job->how->bloscpack)
+		return cli_refuse(-EINVAL, "%s: a frame on a server is made of "
+				  "one object per chunk",
 				  job->output);
-		return -EINVAL;
-	}
 	at = cli_at_named(job->output);
 	job->operand->progress->npasses = 1 + is_removable(job);
 	err = write_url(job);
@@ -708,16 +694,18 @@ static int run_compress(const struct cli_command *self, void *options,
 	return cli_operands_run(self, o, *files ? files : from_stdin);
 }
 
-static const struct compress start = {.common.files = true,
-				      .common.to_url = true};
-
 const struct cli_command cli_compress_command = {
 	.name = "compress",
 	.summary = "write plain files as frames",
-	.help = help,
+	.operands = "[FILE...]",
+	.help = "Writes each FILE (- or none: standard input) as a frame "
+		"beside it, named\nFILE.b2frame, a directory; or FILE.b2f, a "
+		"file. A .npy file becomes an array,\nFILE.b2nd, if it holds "
+		"exactly one array.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct compress),
+	.start = &(const struct compress){
+		.common.files = true, .common.to_url = true},
 	.each = compress_file,
 	.run = run_compress,
 };

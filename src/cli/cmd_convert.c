@@ -18,6 +18,7 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/server.h"
 #include "cli/target.h"
@@ -47,12 +48,6 @@ struct transform {
 	/* Copy chunks without decoding them. */
 	bool no_verify;
 };
-
-static const char help[] =
-	"Usage: bloscctl convert [OPTION...] FRAME...\n"
-	"Copies each sparse FRAME to a contiguous one, and the other way "
-	"round.\nChunks and metadata are copied as they are. The copy stands "
-	"beside it, as\nNAME.b2f (contiguous) or NAME.b2frame (sparse).\n\n";
 
 #define FIELD(name) offsetof(struct transform, name)
 
@@ -135,8 +130,8 @@ static bool choose_contiguous(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
-	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+	char *path = cli_text_bare(job->operand->place.path), *name;
+	size_t stem = b2f_suffix_stem(path, NULL);
 	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
 						 : B2F_SUFFIX_SPARSE;
 
@@ -144,10 +139,8 @@ static char *usual_name(const struct job *job)
 		suffix = B2F_SUFFIX_BLOSCPACK;
 	if (job->how->storage == CLI_STORAGE_ARRAY)
 		suffix = B2F_SUFFIX_ARRAY;
-	if (path && asprintf(&name, "%.*s%s",
-			     (int)(stem ? stem : strlen(path)), path,
-			     b2f_suffix_text(suffix)) < 0)
-		name = NULL;
+	name = cli_need_text("%.*s%s", (int)(stem ? stem : strlen(path)), path,
+			  b2f_suffix_text(suffix));
 	free(path);
 	return name;
 }
@@ -160,7 +153,7 @@ static void tell_of_twin(const struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
 	char *path = cli_text_bare(operand->place.path);
-	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem && !job->in_place && !job->how->common.remove &&
 	    !job->how->encode && !operand->output &&
@@ -191,20 +184,17 @@ static int choose_output(struct job *job)
 		return -EROFS;
 	job->in_place = same_name && stays;
 	if (operand->output)
-		job->output = strdup(operand->output);
+		job->output = cli_need_copy(operand->output);
 	else
-		job->output = same_name ? strdup(operand->place.path)
+		job->output = same_name ? cli_need_copy(operand->place.path)
 					: usual_name(job);
-	if (!job->output)
-		return cli_message_errno(job->path, -ENOMEM);
 	at = result_of(job);
 	if (!job->in_place && cli_frames_is(&at, &job->like)) {
-		if (!job->how->common.force) {
-			cli_message_error("%s: it is the frame itself; -f "
-					  "replaces it, -o names another",
+		if (!job->how->common.force)
+			return cli_refuse(-EEXIST, "%s: it is the frame "
+					  "itself; -f replaces it, -o names "
+					  "another",
 					  job->output);
-			return -EEXIST;
-		}
 		job->in_place = true;
 	}
 	return 0;
@@ -244,17 +234,15 @@ static bool has_embedded(int fd)
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		bool more = up >= 0 && fstat(fd, &here) == 0 &&
 			    fstat(up, &above) == 0 &&
-			    (here.st_dev != above.st_dev ||
-			     here.st_ino != above.st_ino);
+			    !cli_at_is_same(&here, &above);
 
 		has = faccessat(fd, EMBED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 		close(fd);
-		if (!more && up >= 0)
-			close(up);
+		if (!more)
+			cli_at_close(up);
 		fd = more ? up : -1;
 	}
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return has;
 }
 
@@ -263,7 +251,7 @@ static int open_parent(const char *path)
 {
 	char *bare = cli_text_bare(path);
 	const char *name;
-	int fd = bare ? cli_at_open_holder(bare, O_PATH, &name) : -1;
+	int fd = cli_at_open_holder(bare, O_PATH, &name);
 
 	free(bare);
 	return fd;
@@ -302,11 +290,10 @@ static int check_store(const struct job *job)
 		path = to.path;
 	if (!path)
 		return 0;
-	cli_message_error("%s: it is in a store of python-blosc2, whose keys "
-			  "are the names of its files; -o names a place "
-			  "outside, -f does it all the same",
+	return cli_refuse(-EBUSY, "%s: it is in a store of python-blosc2, "
+			  "whose keys are the names of its files; -o names a "
+			  "place outside, -f does it all the same",
 			  path);
-	return -EBUSY;
 }
 
 /* One name would get the new file; the others would keep the old one. */
@@ -315,45 +302,38 @@ static int check_names(const struct job *job)
 	if (!job->in_place || job->how->common.force ||
 	    b2f_frame_info_get(job->frame)->sparse || job->like.st_nlink < 2)
 		return 0;
-	cli_message_error("%s: the file has %ju names, and the others would "
-			  "keep the old frame; -f replaces this one, -o names "
-			  "another",
+	return cli_refuse(-EMLINK, "%s: the file has %ju names, and the others "
+			  "would keep the old frame; -f replaces this one, -o "
+			  "names another",
 			  job->path, (uintmax_t)job->like.st_nlink);
-	return -EMLINK;
 }
 
 static int check_kind(const struct job *job)
 {
-	const struct cli_encoding *s = &job->how->encoding;
+	const char *const *said = job->how->encoding.said;
 	int err;
 
-	if (job->in_place && job->how->common.frame_offset > 0) {
-		cli_message_error("%s: a part of a file cannot be replaced",
+	if (job->in_place && job->how->common.frame_offset > 0)
+		return cli_refuse(-EINVAL,
+				  "%s: a part of a file cannot be replaced",
 				  job->path);
-		return -EINVAL;
-	}
 	/* Bytes behind the frame in its file would be lost. */
 	if (job->in_place && !job->how->common.force &&
-	    cli_frames_has_more(job->frame, &job->like)) {
-		cli_message_error("%s: the file holds more than a frame; -f "
-				  "replaces it, -o names another",
+	    cli_frames_has_more(job->frame, &job->like))
+		return cli_refuse(-EBUSY, "%s: the file holds more than a "
+				  "frame; -f replaces it, -o names another",
 				  job->path);
-		return -EBUSY;
-	}
 	if (job->how->encode && b2f_frame_array(job->frame) &&
-	    (s->has_typesize || s->has_chunksize || s->has_blocksize)) {
-		cli_message_error("%s: an array keeps its type, chunk and "
-				  "block size",
+	    (said[CLI_TYPESIZE] || said[CLI_CHUNKSIZE] || said[CLI_BLOCKSIZE]))
+		return cli_refuse(-EINVAL, "%s: an array keeps its type, chunk "
+				  "and block size",
 				  job->path);
-		return -EINVAL;
-	}
 	/* A chunk is an object. */
 	if (job->how->encode && b2f_frame_objects(job->frame) &&
-	    s->has_chunksize) {
-		cli_message_error("%s: serialized objects keep their chunks",
+	    said[CLI_CHUNKSIZE])
+		return cli_refuse(-EINVAL,
+				  "%s: serialized objects keep their chunks",
 				  job->path);
-		return -EINVAL;
-	}
 	err = check_names(job);
 	return err ? err : check_store(job);
 }
@@ -405,7 +385,7 @@ static int convert(struct job *job, const struct cli_target *target)
 		.contiguous = job->contiguous,
 		.mode = job->like.st_mode & 0777,
 		.settings = user ? &settings : NULL,
-		.guess_typesize = user && user->guess_typesize,
+		.guess_typesize = user && cli_encoding_guesses(user),
 		.no_verify = job->how->no_verify,
 		.no_seal = job->how->common.no_seal,
 		.label = job->output,
@@ -506,8 +486,7 @@ static int transform_frame(void *how, const struct cli_operand *operand)
 		err = run(&job);
 	free(job.output);
 	b2f_file_close(job.file);
-	if (job.like_fd >= 0)
-		close(job.like_fd);
+	cli_at_close(job.like_fd);
 	return err;
 }
 
@@ -549,26 +528,21 @@ static int run_convert(const struct cli_command *self, void *options,
 	return transform_all(self, options, paths);
 }
 
-static const struct transform start = {.storage = CLI_STORAGE_OTHER};
-
 const struct cli_command cli_convert_command = {
 	.name = "convert",
 	.summary = "copy frames, sparse to contiguous and back",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Copies each sparse FRAME to a contiguous one, and the other "
+		"way round.\nChunks and metadata are copied as they are. The "
+		"copy stands beside it, as\nNAME.b2f (contiguous) or "
+		"NAME.b2frame (sparse).",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct transform),
+	.start = &(const struct transform){.storage = CLI_STORAGE_OTHER},
 	.missing = "a frame is missing",
 	.each = transform_frame,
 	.run = run_convert,
 };
-
-static const char recompress_help[] =
-	"Usage: bloscctl recompress [OPTION...] FRAME...\n"
-	"Encodes all data of each FRAME anew, with the settings of the "
-	"options, and\notherwise those of its header. The new frame replaces "
-	"it in one step, after it\nhas been read back. Metadata stay; arrays "
-	"keep type, chunk and block size.\n\n";
 
 static const struct cli_option recompress_table[] = {
 	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(common.output),
@@ -581,15 +555,17 @@ static const struct cli_option recompress_table[] = {
 	{0},
 };
 
-static const struct transform encoding_start = {.encode = true};
-
 const struct cli_command cli_recompress_command = {
 	.name = "recompress",
 	.summary = "encode frames anew, with other settings",
-	.help = recompress_help,
+	.operands = "FRAME...",
+	.help = "Encodes all data of each FRAME anew, with the settings of "
+		"the options, and\notherwise those of its header. The new "
+		"frame replaces it in one step, after it\nhas been read back. "
+		"Metadata stay; arrays keep type, chunk and block size.",
 	.options = recompress_table,
-	.size = sizeof(encoding_start),
-	.start = &encoding_start,
+	.size = sizeof(struct transform),
+	.start = &(const struct transform){.encode = true},
 	.missing = "a frame is missing",
 	.each = transform_frame,
 	.run = transform_all,

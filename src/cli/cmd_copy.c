@@ -19,6 +19,7 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/server.h"
 #include "cli/target.h"
@@ -27,14 +28,6 @@
 
 /* Chunks copied at a time: more than cores, as each waits for a server. */
 #define JOBS 16
-
-static const char help[] =
-	"Usage: bloscctl copy [OPTION...] SOURCE DESTINATION\n"
-	"Copies the frame or file SOURCE, as it is stored; with -r, all frames "
-	"and files\nin the directory SOURCE. Both are paths or "
-	"s3://BUCKET/KEY; SOURCE may be\nhttp(s)://, too. Chunks are not "
-	"decoded. If a copy is interrupted, the same\ncommand goes on where it "
-	"ended.\n\n";
 
 struct transfer {
 	struct cli_common common;
@@ -107,11 +100,9 @@ static int open_object(struct job *job, struct b2f_remote *remote)
 		cli_server_attributes(&st, &job->like);
 		return open_frame(job);
 	}
-	if (err == -ENOENT) {
-		cli_message_error("%s: there is no such frame or object",
+	if (err == -ENOENT)
+		return cli_refuse(err, "%s: there is no such frame or object",
 				  b2f_remote_label(remote));
-		return err;
-	}
 	if (err)
 		return cli_message_explain(b2f_remote_label(remote), err);
 	cli_server_attributes(&st, &job->like);
@@ -210,8 +201,7 @@ static int check_above(const struct job *job)
 		close(fd);
 		fd = up;
 	}
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	if (is_in)
 		cli_message_error("%s: cannot copy into a frame", job->output);
 	return is_in ? -EINVAL : 0;
@@ -220,24 +210,20 @@ static int check_above(const struct job *job)
 /* -EINVAL if job->output is in a frame, whose directory is for its chunks. */
 static int check_parents(const struct job *job)
 {
-	char *index = malloc(strlen(job->output) + sizeof(B2F_INDEX_NAME));
-	int err = index ? 0 : -ENOMEM;
+	const char *slash = job->output;
 
-	for (const char *at = job->output; *at && !err; at++) {
-		size_t n = (size_t)(at - job->output) + 1;
+	while ((slash = strchr(slash, '/'))) {
+		int n = (int)(slash++ - job->output);
+		char *index = cli_need_text("%.*s/" B2F_INDEX_NAME, n, job->output);
+		bool is_in = access(index, F_OK) == 0;
 
-		if (*at != '/')
-			continue;
-		memcpy(index, job->output, n);
-		memcpy(index + n, B2F_INDEX_NAME, sizeof(B2F_INDEX_NAME));
-		if (access(index, F_OK) != 0)
-			continue;
-		cli_message_error("%s: cannot copy into the frame %.*s",
-				  job->output, (int)n - 1, job->output);
-		err = -EINVAL;
+		free(index);
+		if (is_in)
+			return cli_refuse(-EINVAL,
+					  "%s: cannot copy into the frame %.*s",
+					  job->output, n, job->output);
 	}
-	free(index);
-	return err;
+	return 0;
 }
 
 /* Looks at the destination; -EINVAL if it is the source itself. */
@@ -247,10 +233,9 @@ static int check_output(struct job *job)
 
 	if (cli_frames_stat(&job->to, &now))
 		return 0;
-	if (now.st_dev == job->like.st_dev && now.st_ino == job->like.st_ino) {
-		cli_message_error("%s: it is the source itself", job->output);
-		return -EINVAL;
-	}
+	if (cli_at_is_same(&now, &job->like))
+		return cli_refuse(-EINVAL, "%s: it is the source itself",
+				  job->output);
 	/* With -f the contents may be damaged: write them again. */
 	job->kept = !job->how->common.force && is_there(job, &now);
 	return 0;
@@ -309,9 +294,7 @@ static bool is_outdated(const struct job *job, int err)
 		if (b2f_frame_stamp_equal(&now, &then))
 			return err == B2F_ECORRUPT;
 	}
-	cli_message_error("%s: another program has changed it meanwhile",
-			  job->path);
-	return true;
+	return cli_message_changed(job->path) != 0;
 }
 
 static int frame_to_path(struct job *job)
@@ -441,8 +424,7 @@ static int copy_operand(void *transfer, const struct cli_operand *operand)
 	if (!err)
 		report(&job);
 	cli_bytes_close(&job.bytes);
-	if (job.like_fd >= 0)
-		close(job.like_fd);
+	cli_at_close(job.like_fd);
 	b2f_frame_close(job.frame);
 	return err;
 }
@@ -479,17 +461,20 @@ static int run_copy(const struct cli_command *self, void *transfer,
 	return status;
 }
 
-static const struct transfer start = {.common.all = true,
-					  .common.exact = true,
-					  .common.to_url = true};
-
 const struct cli_command cli_copy_command = {
 	.name = "copy",
 	.summary = "copy frames and files as they are, also to and from servers",
-	.help = help,
+	.operands = "SOURCE DESTINATION",
+	.help = "Copies the frame or file SOURCE, as it is stored; with -r, "
+		"all frames and files\nin the directory SOURCE. Both are "
+		"paths or s3://BUCKET/KEY; SOURCE may be\nhttp(s)://, too. "
+		"Chunks are not decoded. If a copy is interrupted, the "
+		"same\ncommand goes on where it ended.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct transfer),
+	.start = &(const struct transfer){
+		.common.all = true, .common.exact = true,
+		.common.to_url = true},
 	.missing = "a source is missing",
 	.each = copy_operand,
 	.run = run_copy,

@@ -10,15 +10,10 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/server.h"
 #include "cli/text.h"
-
-static const char help[] =
-	"Usage: bloscctl decompress [OPTION...] FRAME...\n"
-	"Writes each FRAME as a plain file beside it, named without .b2frame,"
-	"\n.b2f, .b2, .b2nd, .b2eframe or .blp. An array becomes a .npy file.\n"
-	"A contiguous FRAME can come through standard input: -\n\n";
 
 struct decompress {
 	struct cli_common common;
@@ -106,22 +101,16 @@ static bool is_array(const struct b2f_frame *frame)
 	return b2f_frame_array(frame) || b2f_frame_tensor(frame);
 }
 
-/*
- * @stem with .npy for a .npy file, without .npy otherwise.  NULL: out of
- * memory.
- */
+/* @stem with .npy for a .npy file, without .npy otherwise. */
 static char *array_name(const struct job *job, const char *stem, size_t len)
 {
 	bool npy = has_suffix(stem, len, ".npy");
-	char *name = NULL;
 
 	if (job->options->common.raw && npy &&
 	    stem[len - strlen(".npy") - 1] != '/')
 		len -= strlen(".npy");
-	if (asprintf(&name, "%.*s%s", (int)len, stem,
-		     job->head && !npy ? ".npy" : "") < 0)
-		name = NULL;
-	return name;
+	return cli_need_text("%.*s%s", (int)len, stem,
+			  job->head && !npy ? ".npy" : "");
 }
 
 /*
@@ -131,24 +120,22 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 static char *usual_name(const struct job *job)
 {
 	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
-	size_t stem = path ? b2f_suffix_stem(path, NULL) : 0;
+	size_t stem = b2f_suffix_stem(path, NULL);
 
-	if (path && stem == 0 && cli_operand_is_moved(job->operand))
+	if (stem == 0 && cli_operand_is_moved(job->operand))
 		stem = strlen(path);
 	if (job->operand->place.kind == CLI_KIND_MEMBER)
 		cli_message_error("%s: stores are read-only; -o names the "
 				  "output",
 				  job->path);
-	else if (path && stem == 0)
+	else if (stem == 0)
 		cli_message_error("%s: its name has no suffix of a frame; "
 				  "-o names the output",
 				  job->path);
-	else if (stem && is_array(b2f_file_frame(job->copy.file)))
+	else if (is_array(b2f_file_frame(job->copy.file)))
 		name = array_name(job, path, stem);
-	else if (stem)
-		name = strndup(path, stem);
-	if (!path || (stem && !name && errno == ENOMEM))
-		cli_message_errno(job->path, -ENOMEM);
+	else
+		name = cli_need_part(path, stem);
 	free(path);
 	return name;
 }
@@ -202,7 +189,7 @@ static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
 	const char *given = job->operand->output;
-	char *name = given ? strdup(given) : usual_name(job);
+	char *name = given ? cli_need_copy(given) : usual_name(job);
 	struct b2f_frame *frame;
 	bool safe = false;
 	int err;
@@ -259,10 +246,9 @@ static bool is_named(const struct b2f_meta_info *info, const char *name)
 
 static int refuse(const char *path, const char *kind, const char *name)
 {
-	cli_message_error("%s: its %s%s would be lost: --rm refused; -f "
-			  "removes it all the same",
+	return cli_refuse(-EINVAL, "%s: its %s%s would be lost: --rm refused; "
+			  "-f removes it all the same",
 			  path, kind, name);
-	return -EINVAL;
 }
 
 static int check_metas(const char *path, const struct b2f_frame *frame)
@@ -340,12 +326,10 @@ static int decompress_frame(void *arg, const struct cli_operand *operand)
 			  .operand = operand,
 			  .path = operand->at.path,
 			  .copy.progress = operand->progress};
-	const struct b2f_frame_options how = {.offset =
-						      o->common.frame_offset};
 	int err;
 
-	err = cli_frames_open_file(operand->runtime, &how, &operand->at,
-				   &job.copy.file);
+	err = cli_frames_open_file(operand->runtime, &operand->how,
+				   &operand->at, &job.copy.file);
 	if (err)
 		return err;
 	err = choose(&job);
@@ -373,15 +357,17 @@ static int run_decompress(const struct cli_command *self, void *options,
 	return cli_operands_run(self, options, frames);
 }
 
-static const struct decompress start = {.sparse = true};
-
 const struct cli_command cli_decompress_command = {
 	.name = "decompress",
 	.summary = "write frames as plain files",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Writes each FRAME as a plain file beside it, named without "
+		".b2frame,\n.b2f, .b2, .b2nd, .b2eframe or .blp. An array "
+		"becomes a .npy file.\nA contiguous FRAME can come through "
+		"standard input: -",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct decompress),
+	.start = &(const struct decompress){.sparse = true},
 	.missing = "a frame is missing",
 	.each = decompress_frame,
 	.run = run_decompress,

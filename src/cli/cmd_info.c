@@ -19,6 +19,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
@@ -36,12 +37,6 @@ struct table_rows {
 	uint64_t nrows;
 	uint64_t nitems;
 };
-
-static const char help[] =
-	"Usage: bloscctl info [OPTION...] FRAME...\n"
-	"Shows the index of each FRAME; no data are decoded. For a file in a "
-	"mount,\nshows the mount's description of the frame behind it. - "
-	"stands for a contiguous\nframe on standard input.\n\n";
 
 struct info {
 	struct cli_common common;
@@ -71,13 +66,11 @@ static const struct cli_option table[] = {
 /* The path of _meta of the table that the column @path belongs to, or NULL. */
 static char *meta_path(const char *path)
 {
-	char *meta = NULL;
 	size_t len;
 
-	if (!b2f_table_has_column(path, &len) ||
-	    asprintf(&meta, "%.*s" B2F_TABLE_META, (int)len, path) < 0)
-		return NULL;
-	return meta;
+	return b2f_table_has_column(path, &len)
+		       ? cli_need_text("%.*s" B2F_TABLE_META, (int)len, path)
+		       : NULL;
 }
 
 /* Opens _meta of the table to which the column @at belongs, if it is there. */
@@ -502,17 +495,19 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static const struct info start = {.common.nthreads = 1,
-				  .common.no_progress = true,
-				  .common.stores = true};
-
 const struct cli_command cli_info_command = {
 	.name = "info",
 	.summary = "show what a frame says about itself",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Shows the index of each FRAME; no data are decoded. For a "
+		"file in a mount,\nshows the mount's description of the frame "
+		"behind it. - stands for a contiguous\nframe on standard "
+		"input.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct info),
+	.start = &(const struct info){
+		.common.nthreads = 1, .common.no_progress = true,
+		.common.stores = true},
 	.missing = "a frame is missing",
 	.each = print_operand,
 	.run = cli_operands_run,

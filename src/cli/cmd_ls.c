@@ -10,6 +10,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
@@ -17,12 +18,6 @@
 #include "cli/text.h"
 #include "cli/walk.h"
 #include "meta/escape.h"
-
-static const char help[] =
-	"Usage: bloscctl ls [OPTION...] [DIR|FRAME...]\n"
-	"Lists the frames in each DIR (default: the current directory): "
-	"storage, decoded\nsize, stored size, ratio and name, below a line "
-	"with the names of the columns.\n\n";
 
 /* Zero-initialize it. */
 struct ls_tree {
@@ -125,7 +120,7 @@ static void ls_tree_enter(struct ls_tree *tree, const char *whole)
 		if (path[i] == '/' && i > 0)
 			put_dir(path, i);
 	free(tree->dir);
-	tree->dir = strndup(path, len);
+	tree->dir = cli_need_part(path, len);
 }
 
 static void ls_tree_put_name(const struct ls_tree *tree, const char *whole)
@@ -309,7 +304,10 @@ static int run_ls(const struct cli_command *self, void *options,
 const struct cli_command cli_ls_command = {
 	.name = "ls",
 	.summary = "list the frames in a directory",
-	.help = help,
+	.operands = "[DIR|FRAME...]",
+	.help = "Lists the frames in each DIR (default: the current "
+		"directory): storage, decoded\nsize, stored size, ratio and "
+		"name, below a line with the names of the columns.",
 	.options = table,
 	.size = sizeof(struct ls),
 	.run = run_ls,

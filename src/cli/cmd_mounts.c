@@ -16,11 +16,6 @@
 #define TABLE "/proc/self/mounts"
 #define TYPE  "fuse.bloscfs"
 
-static const char help[] =
-	"Usage: bloscctl mounts [OPTION...]\n"
-	"Lists where bloscfs is mounted: mountpoint, source, read-only or not, "
-	"process.\n\n";
-
 static const struct cli_option table[] = {
 	{.shared = cli_common_quiet},
 	{.shared = cli_json_option},
@@ -87,7 +82,8 @@ static int run_mounts(const struct cli_command *self, void *options,
 const struct cli_command cli_mounts_command = {
 	.name = "mounts",
 	.summary = "list where bloscfs is mounted",
-	.help = help,
+	.help = "Lists where bloscfs is mounted: mountpoint, source, "
+		"read-only or not, process.",
 	.options = table,
 	.run = run_mounts,
 };

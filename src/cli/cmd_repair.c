@@ -44,11 +44,6 @@ struct repair {
 	bool overwrite;
 };
 
-static const char help[] =
-	"Usage: bloscctl repair [OPTION...] FRAME...\n"
-	"Removes leftovers of crashed writers from each FRAME, looks for "
-	"damage, and\nrepairs it as the options say.\n\n";
-
 #define FIELD(name) offsetof(struct repair, name)
 
 static const struct cli_option table[] = {
@@ -347,10 +342,9 @@ static int repair_broken(struct job *job, int err)
 		return err;
 	if (job->how->output)
 		return rebuild(job);
-	cli_message_error("%s: its index is lost; -o NEW makes a new frame of "
-			  "its chunk files",
+	return cli_refuse(err, "%s: its index is lost; -o NEW makes a new "
+			  "frame of its chunk files",
 			  job->path);
-	return err;
 }
 
 /*
@@ -465,17 +459,14 @@ static int remove_orphans(const char *url, const struct repair *how)
 	int64_t age = 0;
 	int err;
 
-	if (cli_kind_of(url) != CLI_KIND_URL) {
-		cli_message_error("%s: --orphans is for frames in an object "
-				  "store",
+	if (cli_kind_of(url) != CLI_KIND_URL)
+		return cli_refuse(-EINVAL, "%s: --orphans is for frames in an "
+				  "object store",
 				  url);
-		return -EINVAL;
-	}
-	if (parse_age(how->older ? how->older : "1d", &age)) {
-		cli_message_error("--older=%s: not an age, as 90m or 1d",
+	if (parse_age(how->older ? how->older : "1d", &age))
+		return cli_refuse(-EINVAL,
+				  "--older=%s: not an age, as 90m or 1d",
 				  how->older);
-		return -EINVAL;
-	}
 	err = cli_server_connect(url, &remote);
 	if (err)
 		return err;
@@ -515,7 +506,9 @@ static int run_repair(const struct cli_command *self, void *options,
 const struct cli_command cli_repair_command = {
 	.name = "repair",
 	.summary = "remove leftovers, replace damaged chunks",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Removes leftovers of crashed writers from each FRAME, looks "
+		"for damage, and\nrepairs it as the options say.",
 	.options = table,
 	.size = sizeof(struct repair),
 	.missing = "a frame is missing",

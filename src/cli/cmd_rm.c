@@ -11,13 +11,6 @@
 #include "cli/operands.h"
 #include "cli/server.h"
 
-static const char help[] =
-	"Usage: bloscctl rm [OPTION...] FRAME...\n"
-	"Removes each FRAME, a path or the URL of a frame in an object store: "
-	"first its\nindex, so that readers find the whole frame or none, then "
-	"its chunks. Refuses\nfiles that are no frames, and frames that a "
-	"program has open for writing.\n\n";
-
 struct rm {
 	struct cli_common common;
 	bool dry_run;
@@ -185,7 +178,12 @@ static int run_rm(const struct cli_command *self, void *options, char **frames)
 const struct cli_command cli_rm_command = {
 	.name = "rm",
 	.summary = "remove frames, here and in object stores",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Removes each FRAME, a path or the URL of a frame in an "
+		"object store: first its\nindex, so that readers find the "
+		"whole frame or none, then its chunks. Refuses\nfiles that "
+		"are no frames, and frames that a program has open for "
+		"writing.",
 	.options = table,
 	.size = sizeof(struct rm),
 	.missing = "a frame is missing",

@@ -10,12 +10,6 @@
 /* A commit is made after so many stored bytes, which then exist twice. */
 #define COMMIT_BYTES (UINT64_C(1) << 30)
 
-static const char help[] =
-	"Usage: bloscctl seal [OPTION...] FRAME...\n"
-	"Adds checksums to the chunks and the index of each FRAME that have "
-	"none, after\ndecoding them. C-Blosc2 ignores checksums, and drops "
-	"them where it writes.\n\n";
-
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},
 	{.shared = cli_common_work_options},
@@ -130,15 +124,16 @@ static int seal_frame(void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static const struct cli_common start = {.changes = ""};
-
 const struct cli_command cli_seal_command = {
 	.name = "seal",
 	.summary = "add checksums to frames that have none",
-	.help = help,
+	.operands = "FRAME...",
+	.help = "Adds checksums to the chunks and the index of each FRAME "
+		"that have none, after\ndecoding them. C-Blosc2 ignores "
+		"checksums, and drops them where it writes.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct cli_common),
+	.start = &(const struct cli_common){.changes = ""},
 	.missing = "a frame is missing",
 	.each = seal_frame,
 	.run = cli_operands_run,

@@ -27,12 +27,6 @@ struct index {
 	int64_t shape[B2F_ARRAY_MAX_DIM];
 };
 
-static const char help[] =
-	"Usage: bloscctl slice [OPTION...] FRAME INDEX\n"
-	"Writes a part of the array FRAME as a .npy file to standard output. "
-	"INDEX is a\nbasic index of NumPy: '10:20, ::-2, 5', '..., 0', '-1'.\n"
-	"\n";
-
 struct slice {
 	struct cli_common common;
 	/* NULL: standard output. */
@@ -75,8 +69,7 @@ static const char not_basic[] = "an index has integers, slices and '...', with "
 
 static int refuse(const struct parser *p, const char *what)
 {
-	cli_message_error("'%s': %s", p->text, what);
-	return -EINVAL;
+	return cli_refuse(-EINVAL, "'%s': %s", p->text, what);
 }
 
 static void skip_blanks(struct parser *p)
@@ -230,13 +223,11 @@ static int set_integer(const struct parser *p, const struct item *item,
 {
 	int64_t value = item->value[0];
 
-	if (item->huge || value >= n || value < -n) {
-		cli_message_error("'%s': index %s%" PRId64 " is out of bounds "
-				  "for axis %u with size %" PRId64,
+	if (item->huge || value >= n || value < -n)
+		return cli_refuse(-EINVAL, "'%s': index %s%" PRId64 " is out "
+				  "of bounds for axis %u with size %" PRId64,
 				  p->text, item->huge ? "beyond " : "", value,
 				  d, n);
-		return -EINVAL;
-	}
 	out->slice.start[d] = value < 0 ? value + n : value;
 	out->slice.step[d] = 1;
 	out->slice.count[d] = 1;
@@ -303,12 +294,11 @@ static int parse_index(const char *text, const struct b2f_array *array,
 	err = read_items(&p);
 	if (err)
 		return err;
-	if (p.nitems - p.nellipses > array->ndim) {
-		cli_message_error("'%s': too many indices for array: array is "
-				  "%u-dimensional, but %u were indexed",
+	if (p.nitems - p.nellipses > array->ndim)
+		return cli_refuse(-EINVAL, "'%s': too many indices for array: "
+				  "array is %u-dimensional, but %u were "
+				  "indexed",
 				  text, array->ndim, p.nitems - p.nellipses);
-		return -EINVAL;
-	}
 	*out = (struct index){.ndim = 0};
 	return set_items(&p, array, out);
 }
@@ -420,25 +410,23 @@ static int refuse_plain(const struct job *job)
 	const struct b2f_frame *frame = b2f_file_frame(job->file);
 	bool is_tensor = b2f_frame_tensor(frame) != NULL;
 
-	cli_message_error(is_tensor ? "%s: an array stored as plain data; "
+	return cli_refuse(-EINVAL,
+			  is_tensor ? "%s: an array stored as plain data; "
 				      "'bloscctl convert --b2nd' makes a b2nd "
 				      "array of it"
 				    : "%s: plain data, not an array; 'bloscctl "
 				      "cat --offset=N --length=N' writes a part",
 			  job->path);
-	return -EINVAL;
 }
 
 static int begin(struct job *job)
 {
-	const struct slice *o = job->options;
-	const struct b2f_frame_options how = {.offset =
-						      o->common.frame_offset};
+	const struct cli_operand *operand = job->operand;
 	const struct b2f_array *array;
 	int err;
 
-	err = cli_frames_open_file(job->operand->runtime, &how, &job->operand->at,
-				   &job->file);
+	err = cli_frames_open_file(operand->runtime, &operand->how,
+				   &operand->at, &job->file);
 	if (err)
 		return err;
 	/* The index is for the shape of this version. */
@@ -446,7 +434,7 @@ static int begin(struct job *job)
 	array = b2f_frame_array(b2f_file_frame(job->file));
 	if (!array)
 		return refuse_plain(job);
-	err = parse_index(o->index, array, &job->index);
+	err = parse_index(job->options->index, array, &job->index);
 	if (!err)
 		err = make_head(job);
 	job->size = array->itemsize;
@@ -523,7 +511,10 @@ static int run_slice(const struct cli_command *self, void *options,
 const struct cli_command cli_slice_command = {
 	.name = "slice",
 	.summary = "write a part of an array",
-	.help = help,
+	.operands = "FRAME INDEX",
+	.help = "Writes a part of the array FRAME as a .npy file to standard "
+		"output. INDEX is a\nbasic index of NumPy: '10:20, ::-2, 5', "
+		"'..., 0', '-1'.",
 	.options = table,
 	.size = sizeof(struct slice),
 	.prepare = take_index,

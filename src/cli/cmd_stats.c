@@ -15,12 +15,6 @@
 #include "cli/show.h"
 #include "words/value.h"
 
-static const char help[] =
-	"Usage: bloscctl stats [OPTION...] MOUNTPOINT...\n"
-	"Shows the statistics of the bloscfs at each MOUNTPOINT since its "
-	"start: its\nrequests, the hits of its cache, bytes and times of each "
-	"codec, and its memory.\n\n";
-
 struct stats {
 	struct cli_common common;
 	bool prometheus;
@@ -42,16 +36,12 @@ static const char text[] =
 	"  writes    {writes} requests, {written_bytes:size}\n"
 	"  names     {lookups} lookups, {opens} opens, {errors} errors\n"
 	"  cache     {cached_bytes:size} in {cached_blocks} blocks, "
-	"{hit_percent} % of {blocks_asked} found there\n";
-
-static const char codec_text[] =
-	"  {name,-9}"
+	"{hit_percent} % of {blocks_asked} found there\n"
+	"<codecs|  {,-9}"
 	"[ decoded {+decoded_bytes:size} in {decode_seconds:seconds} "
 	"({decode_speed:size}/s per thread);]"
 	"[ encoded {+encoded_bytes:size} in {encode_seconds:seconds} "
-	"({encode_speed:size}/s per thread); ratio {ratio:ratio}]\n";
-
-static const char memory_text[] =
+	"({encode_speed:size}/s per thread); ratio {ratio:ratio}]\n|>"
 	"  memory    {memory_bytes:size}, {dirty_bytes:size} of it written and "
 	"not encoded yet\n";
 
@@ -98,21 +88,6 @@ static void add_rates(json_t *stats)
 	}
 }
 
-static void print_text(const char *path, json_t *stats)
-{
-	const char *name;
-	json_t *codec;
-
-	cli_show(stdout, text, path, stats);
-	json_object_foreach(json_object_get(stats, "codecs"), name, codec)
-	{
-		json_object_set_new(codec, "name", json_string(name));
-		cli_show(stdout, codec_text, name, codec);
-	}
-	cli_show(stdout, memory_text, path, stats);
-	json_decref(stats);
-}
-
 static int refuse(const char *path, int err)
 {
 	if (err != ENODATA && err != EOPNOTSUPP)
@@ -147,10 +122,7 @@ static int show(void *arg, const struct cli_operand *operand)
 	if (err)
 		return err;
 	json_object_set_new(stats, "mountpoint", cli_json_name(path));
-	if (cli_json_wanted())
-		cli_json_print(stats);
-	else
-		print_text(path, stats);
+	cli_json_say(text, path, stats);
 	return 0;
 }
 
@@ -178,26 +150,21 @@ static int run_stats(const struct cli_command *self, void *options,
 	return show_prometheus(*mountpoints) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
-static const struct stats start = {.common.nthreads = 1,
-				   .common.no_progress = true};
-
 const struct cli_command cli_stats_command = {
 	.name = "stats",
 	.summary = "show what a mount has done so far",
-	.help = help,
+	.operands = "MOUNTPOINT...",
+	.help = "Shows the statistics of the bloscfs at each MOUNTPOINT since "
+		"its start: its\nrequests, the hits of its cache, bytes and "
+		"times of each codec, and its memory.",
 	.options = table,
-	.size = sizeof(start),
-	.start = &start,
+	.size = sizeof(struct stats),
+	.start = &(const struct stats){
+		.common.nthreads = 1, .common.no_progress = true},
 	.missing = "a mountpoint is missing",
 	.each = show,
 	.run = run_stats,
 };
-
-static const char top_help[] =
-	"Usage: bloscctl top [OPTION...] MOUNTPOINT\n"
-	"Shows the activity of the bloscfs at MOUNTPOINT, once a second: "
-	"requests and\nbytes, hits of its cache, bytes that wait to be "
-	"encoded, ratio, and memory.\n\n";
 
 struct top {
 	uint64_t delay_ms;
@@ -326,15 +293,16 @@ static int run_top(const struct cli_command *self, void *top, char **mountpoint)
 	return watch(top, *mountpoint) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
-static const struct top every_second = {.delay_ms = 1000};
-
 const struct cli_command cli_top_command = {
 	.name = "top",
 	.summary = "show what a mount does now",
-	.help = top_help,
+	.operands = "MOUNTPOINT",
+	.help = "Shows the activity of the bloscfs at MOUNTPOINT, once a "
+		"second: requests and\nbytes, hits of its cache, bytes that "
+		"wait to be encoded, ratio, and memory.",
 	.options = top_table,
-	.size = sizeof(every_second),
-	.start = &every_second,
+	.size = sizeof(struct top),
+	.start = &(const struct top){.delay_ms = 1000},
 	.missing = "a mountpoint is missing",
 	.several = "one mountpoint at a time",
 	.run = run_top,

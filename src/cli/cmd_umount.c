@@ -10,19 +10,14 @@
 
 #include "cli/common.h"
 #include "b2frame/error.h"
-#include "cli/daemon_end.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "cli/mounts.h"
+#include "cli/need.h"
 #include "words/namespace.h"
 #include "words/value.h"
 
 extern char **environ;
-
-static const char help[] =
-	"Usage: bloscctl umount [OPTION...] MOUNTPOINT...\n"
-	"Unmounts each MOUNTPOINT of bloscfs, and returns when all written "
-	"data are\nstored. umount(8) runs it as umount.bloscfs and "
-	"umount.fuse.bloscfs.\n\n";
 
 struct umount {
 	bool force;
@@ -60,7 +55,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("namespace", 'N', "NS", cli_option_text, FIELD(namespace),
 	 "in the mount namespace of the process or file NS"),
 	{.shared = cli_common_quiet},
-	CLI_OPTION("verbose", 'v', NULL, cli_common_be_verbose, 0, "say what was done"),
+	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0, "say what was done"),
 	{.shared = cli_json_option},
 	CLI_OPTION(NULL, 'n', NULL, ignore, 0,
 		   "ignored, for umount(8), as -r and -t TYPE are"),
@@ -73,7 +68,7 @@ static const struct cli_option table[] = {
 static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";
-	char dashes[] = "--", *copy = strdup(path);
+	char dashes[] = "--", *copy = cli_need_copy(path);
 	char *argv[] = {program,
 			option,
 			u->lazy ? lazy : dashes,
@@ -83,8 +78,6 @@ static int run_fusermount(const struct umount *u, const char *path)
 	int status = 0, err;
 	pid_t pid;
 
-	if (!copy)
-		return -ENOMEM;
 	err = cli_message_errno(program, -posix_spawnp(&pid, program, NULL,
 						       NULL, argv, environ));
 	while (!err && waitpid(pid, &status, 0) < 0)
@@ -107,28 +100,30 @@ static int unmount(const struct umount *u, const char *path)
 /* Prints the cause of @err if not 0; returns whether to unmount at all. */
 static bool may_unmount(const char *path, int err)
 {
-	if (err == -EOPNOTSUPP)
-		cli_message_error("%s: cannot find its bloscfs (xattr=off?): "
-				  "not waiting for its end",
-				  path);
-	else if (err == -EIO)
-		cli_message_error("%s: bloscfs answers with an I/O error: "
-				  "not waiting for its end",
-				  path);
-	else if (err == -EACCES)
-		cli_message_error("%s: another user's mount: not waiting for "
-				  "the end of its bloscfs",
-				  path);
-	else if (err == -ENOTCONN)
-		cli_message_error("%s: its bloscfs has died; unstored data "
-				  "are lost",
-				  path);
-	else if (err == -ENODATA)
+	static const struct {
+		int err;
+		const char *why;
+	} rows[] = {
+		{-EOPNOTSUPP, "cannot find its bloscfs (xattr=off?): not "
+			      "waiting for its end"},
+		{-EIO, "bloscfs answers with an I/O error: not waiting for "
+		       "its end"},
+		{-EACCES, "another user's mount: not waiting for the end of "
+			  "its bloscfs"},
+		{-ENOTCONN, "its bloscfs has died; unstored data are lost"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (err != rows[i].err)
+			continue;
+		cli_message_error("%s: %s", path, rows[i].why);
+		return true;
+	}
+	if (err == -ENODATA)
 		cli_message_error("%s: no bloscfs is mounted there", path);
 	else
 		cli_message_errno(path, err);
-	return !err || err == -EOPNOTSUPP || err == -ENOTCONN ||
-	       err == -EIO || err == -EACCES;
+	return !err;
 }
 
 /* Returns 0 or the first error, after printing it. */
@@ -204,7 +199,10 @@ static int run_umount(const struct cli_command *self, void *options,
 const struct cli_command cli_umount_command = {
 	.name = "umount",
 	.summary = "unmount bloscfs, and wait until all is stored",
-	.help = help,
+	.operands = "MOUNTPOINT...",
+	.help = "Unmounts each MOUNTPOINT of bloscfs, and returns when all "
+		"written data are\nstored. umount(8) runs it as "
+		"umount.bloscfs and umount.fuse.bloscfs.",
 	.options = table,
 	.size = sizeof(struct umount),
 	.missing = "a mountpoint is missing",

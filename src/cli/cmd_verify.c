@@ -19,6 +19,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/pack_path.h"
@@ -44,24 +45,12 @@ struct report {
 	bool shuts_out_stock;
 };
 
-static const char help[] =
-	"Usage: bloscctl verify [OPTION...] FRAME...\n"
-	"       bloscctl verify -r [OPTION...] DIR...\n"
-	"Decodes every chunk of each FRAME, and names damaged chunks; - stands "
-	"for a\ncontiguous frame on standard input.\n\n";
-
-static const char notes[] =
-	"\nExit status: 0 all sound; 1 damage; 2 something could not be checked,"
-	"\nand no damage was seen.\n";
-
 struct verify {
 	struct cli_common common;
 	struct b2f_runtime *runtime;
-	bool recursive;
 	bool deep;
 	bool quiet;
 	bool verbose;
-	bool no_progress;
 	/* Frames seen below a directory. */
 	uint64_t nfound;
 	/* The worst status so far. */
@@ -71,7 +60,7 @@ struct verify {
 #define FIELD(name) offsetof(struct verify, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
 	 "all frames below each DIR"),
 	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
 	 "also check what readers do not need: leftovers of\n"
@@ -83,7 +72,7 @@ static const struct cli_option table[] = {
 	 "print more, also for each chunk"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
 	 "say all of it as JSON; several frames as an array"),
-	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
+	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(common.no_progress),
 	 "no progress bar"),
 	{.shared = cli_server_reading_options},
 	{0},
@@ -290,7 +279,7 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 	struct cli_progress progress;
 	int err;
 
-	cli_progress_init(&progress, path, !v->no_progress && !v->quiet);
+	cli_progress_init(&progress, path, !v->common.no_progress && !v->quiet);
 	out->progress = &progress;
 	err = cli_frames_check(v->runtime, frame, path,
 			       v->verbose || cli_json_wanted(), out);
@@ -337,7 +326,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 	int err = 0;
 
 	frame = opened;
-	if (!frame && !v->recursive)
+	if (!frame && !v->common.recursive)
 		err = cli_operands_refuse_tree(at->path);
 	if (!frame && !err)
 		err = cli_frames_open(&how, at, &frame);
@@ -434,7 +423,7 @@ static void verify_path(struct verify *v, const char *path)
 	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
 	    peek.is_frame)
 		verify_frame(v, &at, NULL, 0);
-	if (store || v->recursive)
+	if (store || v->common.recursive)
 		verify_tree(v, path);
 	else
 		verify_frame(v, &at, NULL, 0);
@@ -447,13 +436,14 @@ static int run_verify(const struct cli_command *self, void *options,
 
 	if (!*paths)
 		return cli_command_misuse(self,
-					  v->recursive ? "a directory is missing"
+					  v->common.recursive ? "a directory is missing"
 						       : "a frame is missing");
+	cli_need_fail_as(CLI_EXIT_UNCHECKED);
 	if (v->verbose)
 		cli_message_set_level(B2F_LOG_INFO);
 	if (cli_frames_runtime(v->common.nthreads, &v->runtime))
 		return CLI_EXIT_UNCHECKED;
-	cli_json_begin(v->recursive || paths[1] || is_in_store(v, *paths));
+	cli_json_begin(v->common.recursive || paths[1] || is_in_store(v, *paths));
 	for (; *paths; paths++)
 		verify_path(v, *paths);
 	cli_json_end();
@@ -464,8 +454,11 @@ static int run_verify(const struct cli_command *self, void *options,
 const struct cli_command cli_verify_command = {
 	.name = "verify",
 	.summary = "decode everything, report damage",
-	.help = help,
-	.notes = notes,
+	.operands = "FRAME...\n       bloscctl verify -r [OPTION...] DIR...",
+	.help = "Decodes every chunk of each FRAME, and names damaged chunks; "
+		"- stands for a\ncontiguous frame on standard input.",
+	.notes = "\nExit status: 0 all sound; 1 damage; 2 something could not "
+		 "be checked,\nand no damage was seen.\n",
 	.options = table,
 	.size = sizeof(struct verify),
 	.run = run_verify,

@@ -21,9 +21,9 @@ struct cli_command {
 	const char *name;
 	/* For the list of commands: a few words, no full stop. */
 	const char *summary;
-	/*
-	 * Text of --help: usage, before the options; and after them, or NULL.
-	 */
+	/* For the usage; NULL: there are none. */
+	const char *operands;
+	/* Text of --help before the options; and after them, or NULL. */
 	const char *help;
 	const char *notes;
 	/*

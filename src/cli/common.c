@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,42 +12,33 @@
 
 #define FIELD(name) offsetof(struct cli_common, name)
 
-static int be_quiet(const struct cli_option *option, void *field,
-		    const char *value)
+int cli_common_set_level(const struct cli_option *option, void *field,
+			 const char *value)
 {
-	(void)option;
 	(void)field;
 	(void)value;
-	cli_message_set_level(B2F_LOG_ERROR);
+	cli_message_set_level(strcmp(option->name, "quiet") == 0
+				      ? B2F_LOG_ERROR
+				      : B2F_LOG_INFO);
 	return 0;
 }
 
 static int stop_progress(const struct cli_option *option, void *no_progress,
 			 const char *value)
 {
-	be_quiet(option, no_progress, value);
-	return cli_option_set(option, no_progress, value);
-}
-
-int cli_common_be_verbose(const struct cli_option *option, void *field,
-			  const char *value)
-{
-	(void)option;
-	(void)field;
-	(void)value;
-	cli_message_set_level(B2F_LOG_INFO);
-	return 0;
+	*(bool *)no_progress = true;
+	return cli_common_set_level(option, no_progress, value);
 }
 
 const struct cli_option cli_common_quiet[] = {
-	CLI_OPTION("quiet", 'q', NULL, be_quiet, 0, "errors only"),
+	CLI_OPTION("quiet", 'q', NULL, cli_common_set_level, 0, "errors only"),
 	{0},
 };
 
 const struct cli_option cli_common_talk_options[] = {
 	CLI_OPTION("quiet", 'q', NULL, stop_progress, FIELD(no_progress),
 		   "errors only"),
-	CLI_OPTION("verbose", 'v', NULL, cli_common_be_verbose, 0, "say what was done"),
+	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0, "say what was done"),
 	{.shared = cli_json_option},
 	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
 	 "no progress bar"),

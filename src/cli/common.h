@@ -70,8 +70,8 @@ extern const struct cli_option cli_common_frame_offset[];
 /* The rows of -k and --rm for frames. */
 extern const struct cli_option cli_common_removing[];
 
-/* Sets the message level to B2F_LOG_INFO; uses no field. */
-cli_option_fn cli_common_be_verbose;
+/* Sets the message level that --quiet or --verbose says; uses no field. */
+cli_option_fn cli_common_set_level;
 
 /*
  * Takes the number of threads from BLOSC_NTHREADS unless it was given.  Returns

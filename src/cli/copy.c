@@ -10,6 +10,7 @@
 #include "b2frame/error.h"
 #include "cli/io.h"
 #include "cli/message.h"
+#include "cli/need.h"
 
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
@@ -50,13 +51,11 @@ static int pass_init(struct pass *pass, const struct cli_copy *copy)
 	/* The caller knows more of this version than its length. */
 	if (copy->off || copy->head_len)
 		b2f_file_stay(copy->file);
-	pass->buf = malloc(STEP);
-	err = pass->buf ? b2f_stream_new(copy->file, &pass->stream) : -ENOMEM;
-	if (err) {
-		free(pass->buf);
-		cli_message_error("%s", b2f_strerror(err));
-	}
-	return err;
+	err = b2f_stream_new(copy->file, &pass->stream);
+	if (err)
+		return cli_refuse(err, "%s", b2f_strerror(err));
+	pass->buf = cli_need(malloc(STEP));
+	return 0;
 }
 
 static void pass_fini(struct pass *pass)
@@ -207,9 +206,8 @@ struct compare_arg {
 
 static int cannot_compare(const struct compare_arg *with, int err)
 {
-	cli_message_error("%s: cannot be compared: %s", with->name,
+	return cli_refuse(err, "%s: cannot be compared: %s", with->name,
 			  b2f_strerror(err));
-	return err;
 }
 
 /* Reads up to @size bytes. */
@@ -226,8 +224,8 @@ static ssize_t read_other(struct compare_arg *with, size_t size)
 
 static int differs(const char *name)
 {
-	cli_message_error("%s: what was written reads back differently", name);
-	return -EIO;
+	return cli_refuse(-EIO, "%s: what was written reads back differently",
+			  name);
 }
 
 /* @size 0: checks that this is the end. */
@@ -253,9 +251,8 @@ static int compare(const struct cli_copy *copy, struct compare_arg *with)
 	err = pass_init(&pass, copy);
 	if (err)
 		return err;
-	with->buf = malloc(room);
-	err = with->buf ? 0 : -ENOMEM;
-	if (!err && with->file)
+	with->buf = cli_need(malloc(room));
+	if (with->file)
 		err = b2f_stream_new(with->file, &with->stream);
 	if (err)
 		cannot_compare(with, err);

@@ -12,42 +12,14 @@
 #include "cli/at.h"
 #include "cli/attributes.h"
 #include "cli/message.h"
-
-static int make_room(struct cli_directories *d)
-{
-	size_t room = d->room ? 2 * d->room : 16;
-	struct cli_made_directory *made = d->made;
-
-	if (d->n < d->room)
-		return 0;
-	made = realloc(made, room * sizeof(*made));
-	if (!made)
-		return -ENOMEM;
-	d->made = made;
-	d->room = room;
-	return 0;
-}
-
-static int note(struct cli_directories *d, const char *below,
-		const struct stat *like, const struct stat *as)
-{
-	char *copy = strdup(below);
-
-	if (!copy || make_room(d)) {
-		free(copy);
-		return -ENOMEM;
-	}
-	d->made[d->n++] = (struct cli_made_directory){copy, *like, *as};
-	return 0;
-}
+#include "cli/need.h"
 
 static int stat_below(int top, const char *below, struct stat *out)
 {
 	int fd = cli_at_open_below(top, below, O_PATH);
 	int err = fd < 0 ? fd : fstat(fd, out) != 0 ? -errno : 0;
 
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 
@@ -82,9 +54,12 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 		err = there < 0 ? there : stat_below(d->to, below, &as);
 	if (there > 0 && (err == -ENOTDIR || err == -ELOOP))
 		err = -EEXIST;
-	if (!err && !there)
-		err = note(d, below, &like, &as);
-	return cli_message_errno(path, err);
+	if (err || there)
+		return cli_message_errno(path, err);
+	d->made = cli_need_room(d->made, d->n, sizeof(*d->made));
+	d->made[d->n++] = (struct cli_made_directory){cli_need_copy(below), like,
+						      as};
+	return 0;
 }
 
 /* Opens @below if it is still the file @st, or returns an errno. */
@@ -95,8 +70,7 @@ static int open_same(int top, const char *below, const struct stat *st)
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &now) == 0 && now.st_dev == st->st_dev &&
-	    now.st_ino == st->st_ino)
+	if (fstat(fd, &now) == 0 && cli_at_is_same(&now, st))
 		return fd;
 	close(fd);
 	return -ESTALE;
@@ -110,10 +84,8 @@ static int finish(const struct cli_directories *d,
 	int err = fd < 0 ? fd
 			 : cli_attributes_set_directory(fd, &made->like, from);
 
-	if (fd >= 0)
-		close(fd);
-	if (from >= 0)
-		close(from);
+	cli_at_close(fd);
+	cli_at_close(from);
 	return err;
 }
 

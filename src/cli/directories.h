@@ -30,7 +30,6 @@ struct cli_directories {
 		struct stat as;
 	} *made;
 	size_t n;
-	size_t room;
 };
 
 /*

@@ -17,117 +17,140 @@
 /* Decoded bytes of a chunk of a temporary frame. */
 #define SCRATCH_CHUNKSIZE (1 << 20)
 
-static int set_codec(const struct cli_option *option, void *encoding,
-		     const char *name)
-{
-	struct cli_encoding *s = encoding;
-	int64_t codec;
+/*
+ * Sets what @text says in @to; returns NULL, or what it should have been, as
+ * "a size".
+ */
+typedef const char *put_fn(const char *text, struct b2f_settings *to);
 
-	if (b2f_value_codec(name, &codec))
-		return cli_option_refuse(option, name,
-					 "zstd, lz4, lz4hc, blosclz or zlib");
-	s->values.codec = (uint8_t)codec;
-	s->values.codec_meta = 0;
-	s->has_codec = true;
-	return 0;
+/* Level 0 compresses nothing. */
+static const char *put_clevel(const char *text, struct b2f_settings *to)
+{
+	int64_t level = 0;
+
+	if (b2f_value_number(text, 10, 9, &level))
+		return "a level, 0 to 9";
+	to->clevel = (uint8_t)level;
+	return NULL;
 }
 
-static int set_filters(const struct cli_option *option, void *encoding,
-		       const char *list)
+static const char *put_codec(const char *text, struct b2f_settings *to)
 {
-	struct cli_encoding *s = encoding;
+	int64_t codec = 0;
 
-	if (b2f_value_filters(list, s->values.filters, s->values.filters_meta))
-		return cli_option_refuse(option, list,
-					 "a list of shuffle, bitshuffle, bytedelta; "
-					 "or none");
-	s->has_filters = true;
-	return 0;
+	if (b2f_value_codec(text, &codec))
+		return "zstd, lz4, lz4hc, blosclz or zlib";
+	to->codec = (uint8_t)codec;
+	to->codec_meta = 0;
+	return NULL;
 }
 
-/* Parses a size from @min up to the limit of the format. */
-static int parse_size(const struct cli_option *option, const char *text,
-		      uint64_t min, uint64_t *out)
+static const char *put_filters(const char *text, struct b2f_settings *to)
 {
-	int err = cli_option_size(option, out, text);
-
-	if (!err && (*out < min || *out > INT32_MAX - 32))
-		err = cli_option_refuse(option, text, "a possible size");
-	return err;
+	return b2f_value_filters(text, to->filters, to->filters_meta)
+		       ? "a list of shuffle, bitshuffle, bytedelta; or none"
+		       : NULL;
 }
 
-static int set_typesize(const struct cli_option *option, void *encoding,
-			const char *text)
+/* Parses a size from @min up to the limit of the format; else it is @what. */
+static const char *parse_size(const char *text, int64_t min, const char *what,
+			      int64_t *size)
 {
-	struct cli_encoding *s = encoding;
-	uint64_t value = 1;
-	int64_t size;
-	int err = 0;
-
-	s->guess_typesize = strcmp(text, "auto") == 0;
-	if (!s->guess_typesize && b2f_value_size(text, &size))
-		return cli_option_refuse(option, text, "a size, or auto");
-	if (!s->guess_typesize)
-		err = parse_size(option, text, 1, &value);
-	s->values.typesize = (uint32_t)value;
-	s->has_typesize = true;
-	return err;
+	if (b2f_value_size(text, size))
+		return what;
+	return *size < min || *size > INT32_MAX - 32 ? "a possible size" : NULL;
 }
 
-static int set_chunksize(const struct cli_option *option, void *encoding,
-			 const char *text)
+static bool is_auto(const char *text)
 {
-	struct cli_encoding *s = encoding;
-	uint64_t value = 0;
-	int err = parse_size(option, text, 1, &value);
-
-	s->values.chunksize = (int32_t)value;
-	s->has_chunksize = true;
-	return err;
+	return text && strcmp(text, "auto") == 0;
 }
 
-static int set_blocksize(const struct cli_option *option, void *encoding,
-			 const char *text)
+static const char *put_typesize(const char *text, struct b2f_settings *to)
 {
-	struct cli_encoding *s = encoding;
-	uint64_t value = 0;
-	int err = parse_size(option, text, 0, &value);
+	int64_t size = 1;
+	const char *wanted = NULL;
 
-	s->values.blocksize = (uint32_t)value;
-	s->has_blocksize = true;
-	return err;
+	if (!is_auto(text))
+		wanted = parse_size(text, 1, "a size, or auto", &size);
+	to->typesize = (uint32_t)size;
+	return wanted;
 }
 
-/* For -1 to -9, --clevel and BLOSC_CLEVEL; level 0 compresses nothing. */
-static int set_clevel(const struct cli_option *option, void *encoding,
-		      const char *text)
+static const char *put_chunksize(const char *text, struct b2f_settings *to)
 {
-	struct cli_encoding *s = encoding;
-	int64_t level = option->letter - '0';
+	int64_t size = 0;
+	const char *wanted = parse_size(text, 1, "a size", &size);
 
-	if (text && b2f_value_number(text, 10, 9, &level))
-		return cli_option_refuse(option, text, "a level, 0 to 9");
-	s->values.clevel = (uint8_t)level;
-	s->has_clevel = true;
-	return 0;
+	to->chunksize = (int32_t)size;
+	return wanted;
+}
+
+static const char *put_blocksize(const char *text, struct b2f_settings *to)
+{
+	int64_t size = 0;
+	const char *wanted = parse_size(text, 0, "a size", &size);
+
+	to->blocksize = (uint32_t)size;
+	return wanted;
+}
+
+static const struct {
+	put_fn *put;
+	/* The variable of python-blosc2; NULL: none. */
+	const char *variable;
+} parts[] = {
+	[CLI_CLEVEL] = {put_clevel, "BLOSC_CLEVEL"},
+	[CLI_CODEC] = {put_codec, "BLOSC_COMPRESSOR"},
+	[CLI_FILTERS] = {put_filters, "BLOSC_SHUFFLE"},
+	[CLI_TYPESIZE] = {put_typesize, "BLOSC_TYPESIZE"},
+	[CLI_CHUNKSIZE] = {put_chunksize, NULL},
+	[CLI_BLOCKSIZE] = {put_blocksize, "BLOSC_BLOCKSIZE"},
+};
+
+const char *cli_encoding_check(const struct cli_option *option,
+			       enum cli_encoding_part part, const char *text)
+{
+	static const char *const levels[] = {"0", "1", "2", "3", "4",
+					     "5", "6", "7", "8", "9"};
+	struct b2f_settings unused;
+	const char *wanted;
+
+	text = text ? text : levels[option->letter - '0'];
+	wanted = parts[part].put(text, &unused);
+	if (wanted)
+		(void)cli_option_refuse(option, text, wanted);
+	return wanted ? NULL : text;
+}
+
+#define SAID(part) ((part) * sizeof(const char *))
+
+static int set(const struct cli_option *option, void *said, const char *text)
+{
+	enum cli_encoding_part part =
+		(enum cli_encoding_part)(option->field / sizeof(text));
+
+	text = cli_encoding_check(option, part, text);
+	*(const char **)said = text;
+	return text ? 0 : -EINVAL;
 }
 
 #define ROWS(level, codec, filter, typesize, chunk, block)		       \
 	{								       \
-		CLI_OPTION(NULL, '1', NULL, set_clevel, 0,		       \
+		CLI_OPTION(NULL, '1', NULL, set, SAID(CLI_CLEVEL),	       \
 			   "compression level" level),			       \
-		CLI_OPTION("clevel", 0, "N", set_clevel, 0,		       \
+		CLI_OPTION("clevel", 0, "N", set, SAID(CLI_CLEVEL),	       \
 			   "the same, 0 (stored) to 9"),		       \
-		CLI_OPTION("codec", 0, "NAME", set_codec, 0,		       \
+		CLI_OPTION("codec", 0, "NAME", set, SAID(CLI_CODEC),	       \
 			   "zstd" codec ", lz4, lz4hc, blosclz or zlib"),      \
-		CLI_OPTION("filter", 0, "LIST", set_filters, 0,		       \
+		CLI_OPTION("filter", 0, "LIST", set, SAID(CLI_FILTERS),	       \
 			   "shuffle" filter ", bitshuffle, bytedelta,\n"      \
 			   "none; several in their order: a,b"),	       \
-		CLI_OPTION("typesize", 0, "N", set_typesize, 0,		       \
+		CLI_OPTION("typesize", 0, "N", set, SAID(CLI_TYPESIZE),	       \
 			   "bytes of an item, or auto" typesize),	       \
-		CLI_OPTION("chunksize", 0, "N", set_chunksize, 0,	       \
+		CLI_OPTION("chunksize", 0, "N", set, SAID(CLI_CHUNKSIZE),      \
 			   "bytes of a chunk" chunk),			       \
-		CLI_OPTION("blocksize", 0, "N", set_blocksize, 0,	       \
+		CLI_OPTION("blocksize", 0, "N", set, SAID(CLI_BLOCKSIZE),      \
 			   "bytes of a block, 0: automatic" block),	       \
 		{0},							       \
 	}
@@ -162,72 +185,56 @@ const struct cli_option cli_encoding_checksum[] = {
 	{0},
 };
 
-/* For BLOSC_SHUFFLE, with the words of C-Blosc2. */
-static int set_shuffle(const struct cli_option *option, void *encoding,
-		       const char *text)
+/* The words of C-Blosc2 for a filter; NULL, after a message: no such word. */
+static const char *filter_of(const struct cli_option *option, const char *text)
 {
-	static const char *const words[] = {"NOSHUFFLE", "SHUFFLE", "BITSHUFFLE",
-					    NULL};
+	static const char *const words[] = {"NOSHUFFLE", "SHUFFLE",
+					    "BITSHUFFLE", NULL};
 	int64_t i;
 
-	if (b2f_value_choice(text, words, &i))
-		return cli_option_refuse(option, text,
-					 "NOSHUFFLE, SHUFFLE or BITSHUFFLE");
-	return set_filters(option, encoding, i ? text : "none");
+	if (b2f_value_choice(text, words, &i)) {
+		(void)cli_option_refuse(option, text,
+					"NOSHUFFLE, SHUFFLE or BITSHUFFLE");
+		return NULL;
+	}
+	return i ? text : "none";
 }
 
 int cli_encoding_take_environment(struct cli_encoding *encoding)
 {
-	struct cli_encoding *s = encoding;
-	const struct {
-		const char *name;
-		cli_option_fn *store;
-		bool is_said;
-	} rows[] = {
-		{"BLOSC_CLEVEL", set_clevel, s->has_clevel},
-		{"BLOSC_COMPRESSOR", set_codec, s->has_codec},
-		{"BLOSC_SHUFFLE", set_shuffle, s->has_filters},
-		{"BLOSC_TYPESIZE", set_typesize, s->has_typesize},
-		{"BLOSC_BLOCKSIZE", set_blocksize, s->has_blocksize},
-	};
-	int err = 0;
+	for (int part = 0; part < CLI_ENCODING_PARTS; part++) {
+		const struct cli_option option = {
+			.name = parts[part].variable, .field = SAID((size_t)part)};
+		const char **said = &encoding->said[part], *text = NULL;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && !err; i++) {
-		const struct cli_option option = {.name = rows[i].name};
-		const char *value =
-			rows[i].is_said ? NULL : cli_option_environment(&option);
-
-		if (value)
-			err = rows[i].store(&option, s, value);
-		if (err)
-			cli_message_error("%s: it is set in the environment",
+		if (!*said && option.name)
+			text = cli_option_environment(&option);
+		if (!text)
+			continue;
+		if (part == CLI_FILTERS)
+			text = filter_of(&option, text);
+		if (!text || set(&option, said, text))
+			return cli_refuse(-EINVAL,
+					  "%s: it is set in the environment",
 					  option.name);
 	}
-	return err;
+	return 0;
+}
+
+bool cli_encoding_guesses(const struct cli_encoding *encoding)
+{
+	return is_auto(encoding->said[CLI_TYPESIZE]);
 }
 
 void cli_encoding_apply(const struct cli_encoding *encoding,
 			struct b2f_settings *to)
 {
-	const struct b2f_settings *v = &encoding->values;
 	int32_t typesize;
 
-	if (encoding->has_codec) {
-		to->codec = v->codec;
-		to->codec_meta = v->codec_meta;
-	}
-	if (encoding->has_clevel)
-		to->clevel = v->clevel;
-	if (encoding->has_filters) {
-		memcpy(to->filters, v->filters, B2F_SLOTS);
-		memcpy(to->filters_meta, v->filters_meta, B2F_SLOTS);
-	}
-	if (encoding->has_typesize)
-		to->typesize = v->typesize;
-	if (encoding->has_chunksize)
-		to->chunksize = v->chunksize;
-	if (encoding->has_blocksize)
-		to->blocksize = v->blocksize;
+	/* The options have checked all that was said. */
+	for (int part = 0; part < CLI_ENCODING_PARTS; part++)
+		if (encoding->said[part])
+			(void)parts[part].put(encoding->said[part], to);
 	typesize = (int32_t)to->typesize;
 	if (to->chunksize > typesize)
 		to->chunksize -= to->chunksize % typesize;

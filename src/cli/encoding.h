@@ -12,17 +12,19 @@
 #include "b2frame/create.h"
 #include "cli/options.h"
 
-/* The settings given by the user; zero-initialize it. */
+enum cli_encoding_part {
+	CLI_CLEVEL,
+	CLI_CODEC,
+	CLI_FILTERS,
+	CLI_TYPESIZE,
+	CLI_CHUNKSIZE,
+	CLI_BLOCKSIZE,
+	CLI_ENCODING_PARTS,
+};
+
+/* What the user has said, after a check; NULL: nothing. Zero-initialize it. */
 struct cli_encoding {
-	struct b2f_settings values;
-	bool has_codec;
-	bool has_clevel;
-	bool has_filters;
-	bool has_typesize;
-	bool has_chunksize;
-	bool has_blocksize;
-	/* Guess the item size from the data. */
-	bool guess_typesize;
+	const char *said[CLI_ENCODING_PARTS];
 };
 
 /*
@@ -34,6 +36,16 @@ extern const struct cli_option cli_encoding_kept_options[];
 
 /* A row whose field is a const char *: the checksum of a Bloscpack file. */
 extern const struct cli_option cli_encoding_checksum[];
+
+/*
+ * Checks @text, the value of @option for @part; NULL: the letter of @option is
+ * a level.  Returns the text, or NULL after a message.
+ */
+const char *cli_encoding_check(const struct cli_option *option,
+			       enum cli_encoding_part part, const char *text);
+
+/* Is the item size to be guessed from the data? */
+bool cli_encoding_guesses(const struct cli_encoding *encoding);
 
 /*
  * Settings of a temporary frame from which a Bloscpack file with @settings is

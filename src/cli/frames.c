@@ -2,7 +2,6 @@
 /* frames.c - opens frames, and examines them */
 #include "cli/frames.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "cli/mounts.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
+#include "programs/directory.h"
 
 #define STDIN_NAME "standard input"
 
@@ -125,8 +125,7 @@ json_t *cli_frames_in_mount(const struct cli_at *at)
 	int fd = cli_at_open(at, O_PATH);
 	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
 
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return object;
 }
 
@@ -280,24 +279,9 @@ static int stat_store(const struct cli_at *at, struct stat *out)
 	return err;
 }
 
-/* Opens the file @at, or the index in the directory, with @flags. */
-static int open_index(const struct cli_at *at, int flags)
-{
-	int fd = cli_at_open(at, flags | O_NONBLOCK), index;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
-		return fd;
-	index = openat(fd, B2F_INDEX_NAME,
-		       flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	index = index < 0 ? -errno : index;
-	close(fd);
-	return index;
-}
-
 static int stat_path(const struct cli_at *at, struct stat *out)
 {
-	int fd = open_index(at, O_PATH), err;
+	int fd = cli_at_open_index(at, O_PATH, NULL), err;
 
 	if (fd < 0)
 		return fd;
@@ -339,27 +323,21 @@ int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
 		*fd = -1;
 	if (at->kind != CLI_KIND_PATH)
 		return cli_message_errno(at->path, cli_frames_stat(at, out));
-	index = open_index(at, O_RDONLY);
+	index = cli_at_open_index(at, O_RDONLY, NULL);
 	err = index < 0 ? index : stat_source(index, frame, out);
 	if (!err && fd)
 		*fd = index;
-	else if (index >= 0)
-		close(index);
-	if (err == -ESTALE)
-		cli_message_error("%s: another program has changed it "
-				  "meanwhile",
-				  at->path);
-	else if (err)
-		cli_message_errno(at->path, err);
-	return err;
+	else
+		cli_at_close(index);
+	return err == -ESTALE ? cli_message_changed(at->path)
+			      : cli_message_errno(at->path, err);
 }
 
 bool cli_frames_is(const struct cli_at *at, const struct stat *st)
 {
 	struct stat now;
 
-	return cli_frames_stat(at, &now) == 0 && now.st_dev == st->st_dev &&
-	       now.st_ino == st->st_ino;
+	return cli_frames_stat(at, &now) == 0 && cli_at_is_same(&now, st);
 }
 
 bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
@@ -369,28 +347,16 @@ bool cli_frames_has_more(const struct b2f_frame *frame, const struct stat *st)
 	return !info->sparse && (uint64_t)st->st_size != info->frame_len;
 }
 
-/* NULL: not a directory. */
-static DIR *open_directory(const struct cli_at *at)
+static int is_chunk(void *arg, int dir, const struct dirent *d)
 {
-	int fd = cli_at_open(at, O_RDONLY | O_DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir && fd >= 0)
-		close(fd);
-	return dir;
+	(void)arg;
+	(void)dir;
+	return b2f_part_of(d->d_name) == B2F_PART_CHUNK;
 }
 
 bool cli_frames_has_chunks(const struct cli_at *at)
 {
-	DIR *dir = open_directory(at);
-	const struct dirent *entry;
-	bool has = false;
-
-	while (dir && !has && (entry = readdir(dir)))
-		has = b2f_part_of(entry->d_name) == B2F_PART_CHUNK;
-	if (dir)
-		closedir(dir);
-	return has;
+	return b2f_directory_each(at->dir, at->name, is_chunk, NULL) > 0;
 }
 
 static void forget_file(int dir, const char *name)
@@ -404,24 +370,22 @@ static void forget_file(int dir, const char *name)
 	close(fd);
 }
 
+static int forget_entry(void *arg, int dir, const struct dirent *d)
+{
+	(void)arg;
+	forget_file(dir, d->d_name);
+	return 0;
+}
+
 void cli_frames_forget_pages(const struct cli_at *at)
 {
-	DIR *dir = open_directory(at);
-	const struct dirent *entry;
-
-	if (!dir) {
+	if (b2f_directory_each(at->dir, at->name, forget_entry, NULL))
 		forget_file(at->dir, at->name);
-		return;
-	}
-	while ((entry = readdir(dir)))
-		forget_file(dirfd(dir), entry->d_name);
-	closedir(dir);
 }
 
 int cli_frames_refuse_npy(const char *path, int err)
 {
-	cli_message_error("%s: a .npy file cannot express the type of its items "
-			  "(%s); --raw writes the items alone",
+	return cli_refuse(err, "%s: a .npy file cannot express the type of its "
+			  "items (%s); --raw writes the items alone",
 			  path, b2f_strerror(err));
-	return err;
 }

@@ -4,7 +4,6 @@
  *
  * Everything is checked before anything is removed.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,51 +13,32 @@
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/text.h"
+#include "programs/directory.h"
 #include "programs/home.h"
 
 static int refuse(const char *path, int err, const char *why)
 {
-	cli_message_error("%s: not removed: %s", path, why);
-	return err;
+	return cli_refuse(err, "%s: not removed: %s", path, why);
 }
 
 /* -ENOTEMPTY if there is anything but files of a frame. */
-static int check_entries(DIR *dir)
+static int check_entry(void *arg, int dir, const struct dirent *d)
 {
-	const struct dirent *entry;
-	enum b2f_part part;
+	enum b2f_part part = b2f_part_of(d->d_name);
+	mode_t kind = part == B2F_PART_SLOT ? S_IFLNK : S_IFREG;
 	struct stat st;
 
-	for (errno = 0; (entry = readdir(dir)); errno = 0) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (fstatat(dirfd(dir), entry->d_name, &st,
-			    AT_SYMLINK_NOFOLLOW) != 0)
-			return -errno;
-		part = b2f_part_of(entry->d_name);
-		if (part == B2F_PART_NONE ||
-		    (st.st_mode & S_IFMT) !=
-			    (part == B2F_PART_SLOT ? S_IFLNK : S_IFREG))
-			return -ENOTEMPTY;
-	}
-	return -errno;
+	(void)arg;
+	if (fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return -errno;
+	return part == B2F_PART_NONE || (st.st_mode & S_IFMT) != kind
+		       ? -ENOTEMPTY
+		       : 0;
 }
 
 static int check_directory(int dirfd, const char *name)
 {
-	int fd = openat(dirfd, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	int err = dir ? 0 : -errno;
-
-	if (dir) {
-		err = check_entries(dir);
-		closedir(dir);
-	} else if (fd >= 0) {
-		close(fd);
-	}
-	return err;
+	return b2f_directory_each(dirfd, name, check_entry, NULL);
 }
 
 /* Prints why the directory stays, if @err says so. */
@@ -165,8 +145,7 @@ static int remove_name(const struct cli_at *at, const char *name)
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && b2f_home_forget(fd, name))
 		errno = 0;
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return 0;
 }
 
@@ -215,12 +194,11 @@ static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
 {
 	char *bare = cli_text_bare(at->name);
 	const char *name;
-	int dir = bare ? cli_at_open_holder(bare, O_RDONLY, &name) : -ENOMEM;
+	int dir = cli_at_open_holder(bare, O_RDONLY, &name);
 	int err = dir < 0 ? refuse(at->path, dir, b2f_strerror(dir))
 			  : remove_named(at, dir, name, frame);
 
-	if (dir >= 0)
-		close(dir);
+	cli_at_close(dir);
 	free(bare);
 	return err;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
 #include "cli/text.h"
@@ -42,7 +43,7 @@ char *cli_from_url_name(const char *url)
 		n--;
 	for (start = n; start > 0 && path[start - 1] != '/'; start--)
 		;
-	return strndup(path + start, n - start);
+	return cli_need_part(path + start, n - start);
 }
 
 int cli_from_url_make(const struct b2f_settings *settings, const char *url,
@@ -82,26 +83,16 @@ struct names {
 		struct b2f_remote_stat st;
 	} *items;
 	size_t n;
-	size_t room;
 };
 
 static int take_name(void *arg, const struct b2f_remote_entry *entry)
 {
 	struct names *names = arg;
-	size_t room = names->room ? 2 * names->room : 64;
-	struct found *items = names->items;
 
-	if (names->n == names->room) {
-		items = realloc(items, room * sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		names->items = items;
-		names->room = room;
-	}
-	items[names->n].name = strdup(entry->name);
-	items[names->n].is_dir = entry->is_dir;
-	items[names->n].st = entry->st;
-	return items[names->n].name ? (names->n++, 0) : -ENOMEM;
+	names->items = cli_need_room(names->items, names->n, sizeof(struct found));
+	names->items[names->n++] = (struct found){cli_need_copy(entry->name),
+						  entry->is_dir, entry->st};
+	return 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -119,8 +110,6 @@ static void show(const struct steps *s, const char *path,
 	struct stat attributes;
 	char *label = cli_text_join(s->url, path);
 
-	if (!label)
-		return;
 	cli_server_attributes(st, &attributes);
 	entry.path = label;
 	entry.below = path;
@@ -144,11 +133,8 @@ static int open_below(const struct steps *s, const char *path,
 	/* The query behind the path may be a signature. */
 	char *label = cli_text_join(b2f_remote_label(s->remote), path);
 	struct b2f_frame_options how = {.join_objects = true, .label = label};
-	int err;
+	int err = b2f_remote_open_frame(s->remote, path, &how, out);
 
-	if (!label)
-		return -ENOMEM;
-	err = b2f_remote_open_frame(s->remote, path, &how, out);
 	/* Opens it again to log the cause; the first look logs nothing. */
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME) {
 		how.log = &cli_message_log;
@@ -167,20 +153,14 @@ static int walk_pack(const struct steps *s, const char *path,
 	struct b2f_pack *pack = NULL;
 	struct stat attributes;
 	struct cli_at file;
-	char *label = NULL;
-	int err;
+	char *label = cli_text_join(s->url, path);
+	int err = b2f_remote_open_pack(s->remote, path, &how, &pack);
 
 	cli_server_attributes(st, &attributes);
-	err = b2f_remote_open_pack(s->remote, path, &how, &pack);
+	file = cli_at_store(label);
 	if (!err)
-		label = cli_text_join(s->url, path);
-	if (!err && !label)
-		err = -ENOMEM;
-	if (!err) {
-		file = cli_at_store(label);
 		err = cli_pack_path_walk_in(s->walk, pack, &attributes, &file,
 					    path, "");
-	}
 	b2f_pack_close(pack);
 	free(label);
 	return err;
@@ -192,13 +172,12 @@ static int walk_below(const struct steps *s, const char *dir);
 static int refuse_unnamed(const struct steps *s, const char *path,
 			  const struct found *found)
 {
-	cli_message_error("%s/%s%s: left out: %s", s->url, path,
+	return cli_refuse(-EINVAL, "%s/%s%s: left out: %s", s->url, path,
 			  found->is_dir ? "/" : "",
 			  found->is_dir
 				  ? "no path has an empty part"
 				  : "the name of an object with content ends "
 				    "in a slash");
-	return -EINVAL;
 }
 
 /* Visits one name of a directory: a frame, a file, or a directory. */
@@ -232,15 +211,12 @@ static int walk_names(const struct steps *s, const char *dir,
 
 	for (size_t i = 0; i < names->n; i++) {
 		const struct found *found = &names->items[i];
-		char *path = NULL;
-		int err = -ENOMEM;
-
 		/* A name may be empty. */
-		if (asprintf(&path, "%s%s%s", dir, *dir ? "/" : "",
-			     found->name) >= 0) {
-			err = step(s, path, found);
-			free(path);
-		}
+		char *path = cli_need_text("%s%s%s", dir, *dir ? "/" : "",
+					found->name);
+		int err = step(s, path, found);
+
+		free(path);
 		first = first ? first : err;
 	}
 	return first;
@@ -290,7 +266,7 @@ int cli_from_url_walk(const struct cli_walk *walk, const char *url)
 {
 	char *bare = cli_text_bare(url);
 	struct steps s = {.walk = walk, .url = bare};
-	int err = bare ? cli_server_connect(url, &s.remote) : -ENOMEM;
+	int err = cli_server_connect(url, &s.remote);
 
 	if (!err)
 		err = walk_place(&s);

@@ -11,6 +11,7 @@
 
 #include "cli/io.h"
 #include "cli/message.h"
+#include "cli/need.h"
 
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
@@ -82,9 +83,9 @@ void cli_input_close(struct cli_input *in)
 
 static int is_written_to(const struct cli_input *in)
 {
-	cli_message_error("%s: not removed: another program writes to it",
+	return cli_refuse(-EBUSY,
+			  "%s: not removed: another program writes to it",
 			  in->name);
-	return -EBUSY;
 }
 
 int cli_input_claim(struct cli_input *in)
@@ -107,9 +108,8 @@ int cli_input_check_unchanged(const struct cli_input *in)
 	now = b2f_frame_stamp_of(&st);
 	if (b2f_frame_stamp_equal(&then, &now))
 		return 0;
-	cli_message_error("%s: not removed: it was changed meanwhile",
+	return cli_refuse(-EBUSY, "%s: not removed: it was changed meanwhile",
 			  in->name);
-	return -EBUSY;
 }
 
 ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
@@ -146,16 +146,14 @@ uint64_t cli_input_find(const struct cli_input *in, uint64_t off)
 
 int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 {
-	uint8_t *buf = malloc(STEP);
+	uint8_t *buf = cli_need(malloc(STEP));
 	off_t first = 0;
 	ssize_t n;
 
-	if (!buf)
-		return cli_message_errno(in->name, -ENOMEM);
+	*out = buf;
+	*size = in->nahead;
 	if (in->ahead) {
 		memcpy(buf, in->ahead, in->nahead);
-		*out = buf;
-		*size = in->nahead;
 		return 0;
 	}
 	/* A sample from a hole at the start would be useless. */
@@ -163,21 +161,14 @@ int cli_input_sample(struct cli_input *in, uint8_t **out, size_t *size)
 		first = lseek(in->fd, (off_t)in->base, SEEK_DATA) -
 			(off_t)in->base;
 	n = cli_input_read(in, buf, STEP, first > 0 ? (uint64_t)first : 0);
-	if (n < 0) {
-		free(buf);
+	if (n < 0)
 		return (int)n;
-	}
-	*out = buf;
 	*size = (size_t)n;
 	if (in->is_file)
 		return 0;
-	in->ahead = malloc(n ? (size_t)n : 1);
-	if (!in->ahead) {
-		free(buf);
-		return cli_message_errno(in->name, -ENOMEM);
-	}
-	memcpy(in->ahead, buf, (size_t)n);
-	in->nahead = (size_t)n;
+	in->ahead = cli_need(malloc(STEP));
+	in->nahead = *size;
+	memcpy(in->ahead, buf, *size);
 	return 0;
 }
 
@@ -323,11 +314,9 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 			 .target = target,
 			 .off = off,
 			 .progress = progress,
-			 .buf = malloc(STEP)};
+			 .buf = cli_need(malloc(STEP))};
 	int err;
 
-	if (!c.buf)
-		return cli_message_errno(in->name, -ENOMEM);
 	if (in->is_file)
 		err = copy_file(&c, nbytes);
 	else

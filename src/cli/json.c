@@ -9,6 +9,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/show.h"
 #include "meta/escape.h"
 
@@ -71,14 +72,12 @@ void cli_json_print(json_t *object)
 	char *text;
 
 	json_object_update_missing(all, object);
-	text = json_dumps(all, DIGITS | (list.is_array ? 0 : JSON_INDENT(2)));
+	text = cli_need(json_dumps(
+		all, DIGITS | (list.is_array ? 0 : JSON_INDENT(2))));
 	if (list.is_array)
 		fputs(list.nprinted ? ",\n" : "\n", stdout);
 	list.nprinted++;
-	if (text)
-		fputs(text, stdout);
-	else
-		cli_message_error("%s", strerror(ENOMEM));
+	fputs(text, stdout);
 	if (!list.is_array)
 		putchar('\n');
 	free(text);

@@ -15,6 +15,7 @@
 
 #include "b2frame/error.h"
 #include "cli/exit_codes.h"
+#include "cli/need.h"
 #include "cli/show.h"
 #include "meta/escape.h"
 
@@ -74,28 +75,42 @@ static void print_line(enum b2f_log_level level, const char *prefix,
 	fflush(stderr);
 }
 
-void cli_message(enum b2f_log_level level, const char *fmt, ...)
+static void say(enum b2f_log_level level, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_SIZE];
-	va_list args;
 
-	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, line);
 	print_line(level, PREFIX, line);
 	pthread_mutex_unlock(&state.lock);
 }
 
+void cli_message(enum b2f_log_level level, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(level, fmt, args);
+	va_end(args);
+}
+
+int cli_refuse(int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(B2F_LOG_ERROR, fmt, args);
+	va_end(args);
+	return err;
+}
+
 void cli_message_result(const char *text, const json_t *object)
 {
 	char *line = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&line, &size);
+	FILE *out = cli_need(open_memstream(&line, &size));
 
-	if (!out)
-		return;
 	cli_show(out, text, "", object);
 	fclose(out);
 	pthread_mutex_lock(&state.lock);
@@ -167,9 +182,7 @@ void cli_message_set_level(enum b2f_log_level level)
 
 int cli_message_errno(const char *name, int err)
 {
-	if (err)
-		cli_message_error("%s: %s", name, b2f_strerror(err));
-	return err;
+	return err ? cli_refuse(err, "%s: %s", name, b2f_strerror(err)) : 0;
 }
 
 /* Returns whether the next error code is explained, and resets that. */
@@ -184,16 +197,19 @@ static bool take_explanation(void)
 	return explained;
 }
 
+int cli_message_changed(const char *name)
+{
+	return cli_refuse(-ESTALE, "%s: another program has changed it "
+			  "meanwhile",
+			  name);
+}
+
 int cli_message_explain(const char *name, int err)
 {
 	if (!err || take_explanation())
 		return err;
-	if (err == -ESTALE) {
-		cli_message_error("%s: another program has changed it meanwhile",
-				  name);
-		return err;
-	}
-	return cli_message_errno(name, err);
+	return err == -ESTALE ? cli_message_changed(name)
+			      : cli_message_errno(name, err);
 }
 
 void cli_message_forget(void)

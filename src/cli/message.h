@@ -43,6 +43,10 @@ void cli_message(enum b2f_log_level level, const char *fmt, ...);
 /* A message for -v (B2F_LOG_INFO). */
 #define cli_message_info(...) cli_message(B2F_LOG_INFO, __VA_ARGS__)
 
+/* Like cli_message_error().  Returns @err. */
+B2F_PRINTF(2, 3)
+int cli_refuse(int err, const char *fmt, ...);
+
 /*
  * Prints the result @object, as a line by the template @text (show.h): on a
  * terminal unless -q is given, elsewhere as cli_message_info().
@@ -51,6 +55,9 @@ void cli_message_result(const char *text, const json_t *object);
 
 /* Prints "@name: <strerror of -@err>", if @err is not 0.  Returns @err. */
 int cli_message_errno(const char *name, int err);
+
+/* Prints that another program has changed @name.  Returns -ESTALE. */
+int cli_message_changed(const char *name);
 
 /*
  * Like cli_message_errno(), unless the library has logged an error since the

@@ -14,9 +14,10 @@
 #include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/json.h"
-#include "cli/made.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/pack_path.h"
+#include "cli/target.h"
 #include "cli/text.h"
 #include "cli/walk.h"
 
@@ -58,8 +59,7 @@ struct found {
 	/* With @all: the directories of the items. */
 	struct found_item *dirs;
 	size_t ndirs;
-	/* The error of the search; -EINVAL if an entry is left out. */
-	int err;
+	/* -EINVAL if an entry is left out. */
 	int refused;
 };
 
@@ -83,39 +83,16 @@ static void free_items(struct found_item *items, size_t n)
 	free(items);
 }
 
-/* The array doubles whenever @n is a power of two. */
-static struct found_item *add_item(struct found_item **items, size_t *n)
-{
-	struct found_item *more = *items;
-
-	if ((*n & (*n - 1)) == 0)
-		more = realloc(more, (*n ? 2 * *n : 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	*items = more;
-	more[*n] = (struct found_item){.path = NULL};
-	return &more[(*n)++];
-}
-
-static void add(struct found *found, struct found_item **items, size_t *n,
+static void add(struct found_item **items, size_t *n,
 		const struct cli_walk_entry *entry)
 {
-	const char *below = entry->below ? entry->below : "";
-	struct found_item *item = add_item(items, n);
-
-	if (!item) {
-		found->err = -ENOMEM;
-		return;
-	}
-	item->kind = entry->at.kind;
-	item->path = strdup(entry->path);
-	item->below = strdup(below);
-	item->name = strdup(entry->at.name);
-	if (entry->at.key)
-		item->key = strdup(entry->at.key);
-	if (!item->path || !item->below || !item->name ||
-	    (entry->at.key && !item->key))
-		found->err = -ENOMEM;
+	*items = cli_need_room(*items, *n, sizeof(**items));
+	(*items)[(*n)++] = (struct found_item){
+		.path = cli_need_copy(entry->path),
+		.below = cli_need_copy(entry->below ? entry->below : ""),
+		.kind = entry->at.kind,
+		.name = cli_need_copy(entry->at.name),
+		.key = entry->at.key ? cli_need_copy(entry->at.key) : NULL};
 }
 
 static void collect(void *arg, const struct cli_walk_entry *entry)
@@ -131,9 +108,9 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 	else if (found->files)
 		wanted = !wanted && S_ISREG(entry->st->st_mode);
 	if (wanted && !(found->once && entry->again))
-		add(found, &found->items, &found->n, entry);
+		add(&found->items, &found->n, entry);
 	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
-		add(found, &found->dirs, &found->ndirs, entry);
+		add(&found->dirs, &found->ndirs, entry);
 }
 
 static void free_found(struct found *found)
@@ -209,12 +186,9 @@ static const char *last_name(const char *path)
 /* The path of the result for @below of an operand; malloc'ed. */
 static char *place_of(const struct run *run, const char *below)
 {
-	char *top = cli_text_bare(run->to);
-	char *place = top ? cli_text_join(top, below) : NULL;
+	char *top = cli_text_bare(run->to), *place = cli_text_join(top, below);
 
 	free(top);
-	if (!place)
-		cli_message_errno(run->to, -ENOMEM);
 	return place;
 }
 
@@ -236,13 +210,12 @@ static bool stays_inside(const char *below)
 /* Opens the directory for results, which the first call makes. */
 static int open_output(struct run *run)
 {
-	char *top = run->output < 0 ? cli_text_bare(run->to) : NULL;
-	int err = 0;
+	char *top;
+	int err;
 
 	if (run->output >= 0)
 		return 0;
-	if (!top)
-		return cli_message_errno(run->to, -ENOMEM);
+	top = cli_text_bare(run->to);
 	err = make_parents(top);
 	/* Closed at first: the attributes of the source come at the end. */
 	if (!err)
@@ -264,8 +237,7 @@ struct placed {
 static void free_placed(struct placed *placed)
 {
 	free(placed->path);
-	if (placed->dir >= 0)
-		close(placed->dir);
+	cli_at_close(placed->dir);
 }
 
 /*
@@ -278,14 +250,10 @@ static int make_place(struct run *run, const char *path, const char *below,
 	const char *name;
 	int err;
 
-	if (!stays_inside(below)) {
-		cli_message_error("%s: its name leads out of %s", path,
+	if (!stays_inside(below))
+		return cli_refuse(-EINVAL, "%s: its name leads out of %s", path,
 				  run->to);
-		return -EINVAL;
-	}
 	placed->path = place_of(run, below);
-	if (!placed->path)
-		return -ENOMEM;
 	*at = cli_at_path(placed->path);
 	/* An object store has no directories to make. */
 	if (run->to_url)
@@ -346,6 +314,7 @@ static int run_operand(const struct run *run, struct cli_operand *operand)
 	cli_progress_init(&progress, path, !run->how->no_progress);
 	operand->command = run->command->name;
 	operand->runtime = run->runtime;
+	operand->how.offset = run->how->frame_offset;
 	operand->progress = &progress;
 	err = run->command->each(run->how, operand);
 	cli_progress_fini(&progress);
@@ -361,16 +330,13 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 	char *bare;
 	int err;
 
-	if (run->moves && operand->at.kind == CLI_KIND_STDIN) {
-		cli_message_error("standard input has no name: -o has to give "
-				  "it one");
-		return -EINVAL;
-	}
+	if (run->moves && operand->at.kind == CLI_KIND_STDIN)
+		return cli_refuse(-EINVAL, "standard input has no name: -o has "
+				  "to give it one");
 	if (run->moves) {
 		bare = cli_text_bare(path);
-		err = bare ? make_place(run, path, last_name(bare), placed,
-					&operand->place)
-			   : cli_message_errno(path, -ENOMEM);
+		err = make_place(run, path, last_name(bare), placed,
+				 &operand->place);
 		free(bare);
 		return err;
 	}
@@ -412,8 +378,8 @@ static int run_one(struct run *run, const char *path)
 static int find_item(const struct found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
-	char *file = NULL;
 	const char *name;
+	char *file;
 	int dir;
 
 	*at = cli_at_path(item->path);
@@ -422,8 +388,8 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 		return -1;
 	if (item->key)
 		n -= strlen(item->key) + 1;
-	file = strndup(item->below, n);
-	dir = file ? cli_at_open_parent(root, file, false, &name) : -ENOMEM;
+	file = cli_need_part(item->below, n);
+	dir = cli_at_open_parent(root, file, false, &name);
 	free(file);
 	at->dir = dir;
 	at->name = item->name;
@@ -456,8 +422,7 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	else
 		err = run_operand(run, &operand);
 	free_placed(&placed);
-	if (dir >= 0)
-		close(dir);
+	cli_at_close(dir);
 	return err;
 }
 
@@ -465,8 +430,7 @@ static int make_directory(const struct run *run, const char *below,
 			  struct cli_directories *made)
 {
 	char *place = place_of(run, below);
-	int err = place ? cli_directories_make(made, place, below, false)
-			: -ENOMEM;
+	int err = cli_directories_make(made, place, below, false);
 
 	free(place);
 	return err;
@@ -498,14 +462,10 @@ static int judge(const struct found *found, const char *root, int err)
 {
 	if (!err)
 		err = found->refused;
-	if (found->err)
-		return cli_message_errno(root, found->err);
 	if (err || found->n || found->files)
 		return err;
-	if (found->all && cli_kind_of(root) == CLI_KIND_URL) {
-		cli_message_error("%s: nothing is there", root);
-		return -ENOENT;
-	}
+	if (found->all && cli_kind_of(root) == CLI_KIND_URL)
+		return cli_refuse(-ENOENT, "%s: nothing is there", root);
 	if (!found->all)
 		cli_message_warning("%s: there is no frame in it", root);
 	return 0;
@@ -547,13 +507,11 @@ static int run_below(struct run *run, const char *root)
 				      .no_stores = !run->how->stores,
 				      .visit = collect,
 				      .arg = &found};
-	int fd = open_root(root), err, e = 0;
+	int fd = open_root(root), err, e;
 
 	err = judge(&found, root, cli_walk_run(&walk, root));
-	if (!found.err)
-		e = run_found(run, fd, &found);
-	if (fd >= 0)
-		close(fd);
+	e = run_found(run, fd, &found);
+	cli_at_close(fd);
 	free_found(&found);
 	return e == -EPIPE || !err ? e : err;
 }
@@ -589,8 +547,8 @@ int cli_operands_refuse_tree(const char *path)
 {
 	if (!is_tree(path))
 		return 0;
-	cli_message_error("%s: a directory; add -r for what is in it", path);
-	return -EISDIR;
+	return cli_refuse(-EISDIR, "%s: a directory; add -r for what is in it",
+			  path);
 }
 
 static bool takes_r(const struct cli_command *command)
@@ -617,9 +575,12 @@ static int run_all(struct run *run, char **paths)
 	int status = CLI_EXIT_OK, err = 0;
 
 	cli_json_begin(is_several(run, paths));
-	for (char **path = paths; *path; path++)
-		if (cli_kind_of(*path) == CLI_KIND_PATH)
-			cli_made_note_operand(*path);
+	for (char **path = paths; *path; path++) {
+		const struct cli_at at = cli_at_named(*path);
+
+		if (at.kind == CLI_KIND_PATH)
+			(void)cli_target_know(&at);
+	}
 	for (; *paths && err != -EPIPE; paths++) {
 		bool below = goes_below(run, *paths);
 
@@ -657,7 +618,6 @@ int cli_operands_run(const struct cli_command *command, void *options,
 		return CLI_EXIT_FAILURE;
 	status = run_all(&run, paths);
 	b2f_runtime_free(run.runtime);
-	if (run.output >= 0)
-		close(run.output);
+	cli_at_close(run.output);
 	return status;
 }

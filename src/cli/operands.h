@@ -25,8 +25,9 @@ struct cli_operand {
 	struct b2f_runtime *runtime;
 	/* Progress of the operation; its label names the source in reports. */
 	struct cli_progress *progress;
-	/* The file or frame to read. */
+	/* The file or frame to read, and where a frame begins in its file. */
 	struct cli_at at;
+	struct b2f_frame_options how;
 	/* The user's name for the result; NULL: derive it from @place. */
 	const char *output;
 	/*

@@ -12,6 +12,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "words/value.h"
 
 #define THREADS_MAX 1024
@@ -21,6 +22,12 @@
 
 /* getopt_long() returns this + i for row i, or the row's letter. */
 #define FIRST_ROW 256
+
+int cli_command_misuse(const struct cli_command *self, const char *reason)
+{
+	return cli_refuse(CLI_EXIT_USAGE, "%s: %s; see 'bloscctl %s --help'",
+			  self->name, reason, self->name);
+}
 
 int cli_option_refuse(const struct cli_option *option, const char *text,
 		      const char *what)
@@ -205,11 +212,10 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		size_t n = strspn(argv[i] + (argv[i][0] == '-'), "0123456789");
 
-		if (argv[i][0] == '-' && n > 1 && !argv[i][n + 1]) {
-			cli_message_error("%s: there are the levels -1 to -9",
+		if (argv[i][0] == '-' && n > 1 && !argv[i][n + 1])
+			return cli_refuse(-EINVAL,
+					  "%s: there are the levels -1 to -9",
 					  argv[i]);
-			return -EINVAL;
-		}
 	}
 	return 0;
 }
@@ -230,16 +236,15 @@ static char *list_beginning(const struct parser *p, const char *name)
 	size_t n = strlen(name), size;
 	bool any = false;
 	char *list = NULL;
-	FILE *out = open_memstream(&list, &size);
+	FILE *out = cli_need(open_memstream(&list, &size));
 
-	for (size_t i = 0; out && i < p->nnames; i++) {
+	for (size_t i = 0; i < p->nnames; i++) {
 		if (strncmp(p->names[i].name, name, n) != 0)
 			continue;
 		fprintf(out, "%s--%s", any ? ", " : "", p->names[i].name);
 		any = true;
 	}
-	if (out)
-		fclose(out);
+	fclose(out);
 	if (any)
 		return list;
 	free(list);
@@ -335,7 +340,9 @@ int cli_options_help(const struct cli_command *self)
 
 	/* Nothing is stored. */
 	begin(&p, self, &p);
-	fputs(self->help, stdout);
+	printf("Usage: bloscctl %s [OPTION...]%s%s\n%s\n\n", self->name,
+	       self->operands ? " " : "", self->operands ? self->operands : "",
+	       self->help);
 	for (size_t i = 1; i < p.nrows; i++)
 		put_row(p.rows[i]);
 	put_row(&help_row);

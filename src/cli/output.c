@@ -56,10 +56,10 @@ static int check_distinct(const struct cli_output *out,
 	struct stat st;
 
 	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
-	    st.st_dev != source->st_dev || st.st_ino != source->st_ino)
+	    !cli_at_is_same(&st, source))
 		return 0;
-	cli_message_error("%s: it is the %s itself", out->target.name, what);
-	return -EINVAL;
+	return cli_refuse(-EINVAL, "%s: it is the %s itself", out->target.name,
+			  what);
 }
 
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
@@ -191,8 +191,7 @@ int cli_output_commit(struct cli_output *out, bool durable)
 
 void cli_output_close(struct cli_output *out)
 {
-	if (out->fd >= 0)
-		close(out->fd);
+	cli_at_close(out->fd);
 	out->fd = -1;
 	cli_target_close(&out->target);
 }

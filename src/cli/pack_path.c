@@ -9,6 +9,7 @@
 
 #include "b2frame/remote.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/server.h"
 #include "cli/text.h"
 
@@ -44,7 +45,7 @@ static char *split_url(const char *url, bool whole, const char **key)
 		    (url[n] && url[n] != '/'))
 			continue;
 		*key = url + n + strspn(url + n, "/");
-		return **key || zip || whole ? strndup(url, n) : NULL;
+		return **key || zip || whole ? cli_need_part(url, n) : NULL;
 	}
 	return NULL;
 }
@@ -57,16 +58,16 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 
 	if (b2f_remote_is_url(path))
 		return split_url(path, whole, key);
-	file = strdup(path);
+	file = cli_need_copy(path);
 	ret = stat(path, &st);
 	/* If the path leads into a file, look at its parents. */
-	while (ret && errno == ENOTDIR && file &&
-	       (slash = strrchr(file, '/')) && slash > file) {
+	while (ret && errno == ENOTDIR && (slash = strrchr(file, '/')) &&
+	       slash > file) {
 		*slash = '\0';
 		ret = stat(file, &st);
 		whole = true;
 	}
-	if (!file || ret || !whole || !S_ISREG(st.st_mode) || !is_pack(file)) {
+	if (ret || !whole || !S_ISREG(st.st_mode) || !is_pack(file)) {
 		free(file);
 		return NULL;
 	}
@@ -264,9 +265,7 @@ static void step(struct steps *s, size_t i, bool top)
 	char *path = join(s->at->path, e->path);
 	char *below = join(s->below, e->path + s->top);
 
-	if (!path || !below)
-		s->err = cli_message_errno(s->at->path, -ENOMEM);
-	else if (!top || e->kind != B2F_PACK_DIR)
+	if (!top || e->kind != B2F_PACK_DIR)
 		visit(s, i, path, below);
 	free(path);
 	free(below);

@@ -19,6 +19,7 @@
 /* Characters; the whole line fits 80 columns. */
 #define LABEL_WIDTH 24
 #define BAR_WIDTH   16
+#define BAR_SIZE    64
 
 void cli_progress_init(struct cli_progress *p, const char *label, bool wanted)
 {
@@ -46,54 +47,41 @@ static const char *cut_label(const char *label)
 	return len > LABEL_WIDTH ? label + len - LABEL_WIDTH : label;
 }
 
-/* "[####....] 1.2 GiB, 200.0 MiB/s, 0:07 left"; one bar for all passes. */
-static void draw_part(const struct cli_progress *p, double part, uint64_t done,
-		      uint64_t elapsed_ms)
+/* " 40% [####....] ", with the time that is left; one bar for all passes. */
+static void put_part(double part, uint64_t elapsed_ms, char bar[BAR_SIZE],
+		     char left[BAR_SIZE])
 {
-	char bar[BAR_WIDTH + 1], size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE];
-	char line[160], left[32] = "";
+	static const char full[] = "################", none[] = "................";
 	int filled = (int)(part * BAR_WIDTH);
 	uint64_t left_s = 0;
 
-	memset(bar, '.', BAR_WIDTH);
-	memset(bar, '#', (size_t)filled);
-	bar[BAR_WIDTH] = '\0';
+	snprintf(bar, BAR_SIZE, "%3d%% [%.*s%.*s] ", (int)(part * 100), filled,
+		 full, BAR_WIDTH - filled, none);
 	if (part > 0) {
 		left_s = (uint64_t)((double)elapsed_ms * (1 / part - 1)) / 1000;
-		snprintf(left, sizeof(left), ", %u:%02u left",
+		snprintf(left, BAR_SIZE, ", %u:%02u left",
 			 (unsigned int)(left_s / 60) % 100000,
 			 (unsigned int)(left_s % 60));
 	}
-	snprintf(line, sizeof(line), "%-*s %3d%% [%s] %s, %s/s%s", LABEL_WIDTH,
-		 cut_label(p->label), (int)(part * 100), bar,
-		 cli_text_size(done, size),
-		 cli_text_size(done * 1000 / elapsed_ms, speed), left);
-	cli_message_status(line);
 }
 
-/* Draws without a scale: the size of a pipe is not known. */
-static void draw_done(const struct cli_progress *p, uint64_t done,
-		      uint64_t elapsed_ms)
-{
-	char size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE], line[160];
-
-	snprintf(line, sizeof(line), "%-*s %s, %s/s", LABEL_WIDTH,
-		 cut_label(p->label), cli_text_size(done, size),
-		 cli_text_size(done * 1000 / elapsed_ms, speed));
-	cli_message_status(line);
-}
-
+/* "40% [####....] 1.2 GiB, 200.0 MiB/s, 0:07 left"; no scale for a pipe. */
 static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
 		 uint64_t elapsed_ms)
 {
+	char size[CLI_TEXT_SIZE], speed[CLI_TEXT_SIZE], line[160];
+	char bar[BAR_SIZE] = "", left[BAR_SIZE] = "";
 	double part;
 
-	if (!total) {
-		draw_done(p, done, elapsed_ms);
-		return;
+	if (total) {
+		part = (p->pass + (double)done / (double)total) / p->npasses;
+		put_part(part < 1 ? part : 1, elapsed_ms, bar, left);
+		done += p->pass * total;
 	}
-	part = (p->pass + (double)done / (double)total) / p->npasses;
-	draw_part(p, part < 1 ? part : 1, p->pass * total + done, elapsed_ms);
+	snprintf(line, sizeof(line), "%-*s %s%s, %s/s%s", LABEL_WIDTH,
+		 cut_label(p->label), bar, cli_text_size(done, size),
+		 cli_text_size(done * 1000 / elapsed_ms, speed), left);
+	cli_message_status(line);
 }
 
 /* How many of the @done bytes have been encoded. */

@@ -118,8 +118,7 @@ static int refuse_web(const char *url)
 	b2f_remote_free(remote);
 	if (err)
 		return err;
-	cli_message_error("%s: web servers are not written to", url);
-	return -EROFS;
+	return cli_refuse(-EROFS, "%s: web servers are not written to", url);
 }
 
 int cli_server_connect_above(const char *url, struct b2f_remote **out,
@@ -131,8 +130,6 @@ int cli_server_connect_above(const char *url, struct b2f_remote **out,
 	if (!b2f_remote_is_s3(url))
 		return refuse_web(url);
 	top = cli_text_bare(url);
-	if (!top)
-		return cli_message_errno(url, -ENOMEM);
 	slash = strrchr(top, '/');
 	if (slash && (size_t)(slash - top) >= bucket_length(top))
 		*slash = '\0';

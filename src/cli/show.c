@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/need.h"
 #include "cli/text.h"
 #include "meta/escape.h"
 
@@ -131,21 +132,20 @@ static void put_plain(FILE *out, const json_t *value)
 			       json_string_length(value));
 		return;
 	}
+	/* A value that is missing is compared as "?". */
 	text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 	fputs(text ? text : "?", out);
 	free(text);
 }
 
-/* malloc'ed; NULL: out of memory. */
+/* malloc'ed. */
 static char *format_value(const struct field *field, const json_t *value)
 {
 	void (*put)(FILE *, const json_t *) = put_plain;
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = cli_need(open_memstream(&text, &size));
 
-	if (!out)
-		return NULL;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strcmp(formats[i].name, field->format) == 0)
 			put = formats[i].put;
@@ -228,19 +228,23 @@ static bool holds(const struct field *field, const json_t *value)
 	if (!field->compares)
 		return is_full(value);
 	text = format_value(field, value);
-	is = text && strcmp(text, field->wanted) == 0;
+	is = strcmp(text, field->wanted) == 0;
 	free(text);
 	return is;
 }
 
 /* Returns whether the value exists and the test holds. */
-static bool put_field(FILE *out, const struct field *field,
+static bool put_field(FILE *out, const struct field *field, const char *name,
 		      const json_t *object)
 {
 	const json_t *value = find(object, field->path);
 	bool is = field->test ? holds(field, value) : value != NULL;
 	char *text;
 
+	if (!*field->path) {
+		fprintf(out, "%*s", field->width, name);
+		return true;
+	}
 	if (field->test == '!')
 		return !is;
 	if (field->test == '?')
@@ -283,17 +287,15 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 	do {
 		char *text = NULL;
 		size_t size = 0;
-		FILE *part = open_memstream(&text, &size);
+		FILE *part = cli_need(open_memstream(&text, &size));
+		bool is;
 
 		end = part_end(at, "|]");
-		if (part) {
-			bool is = put_part(part, at, end, name, object);
-
-			fclose(part);
-			if (is && !done)
-				fwrite(text, 1, size, out);
-			done = done || is;
-		}
+		is = put_part(part, at, end, name, object);
+		fclose(part);
+		if (is && !done)
+			fwrite(text, 1, size, out);
+		done = done || is;
 		free(text);
 		at = end + 1;
 	} while (*end == '|');
@@ -303,18 +305,28 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 /* Prints a list; returns whether it had values. Moves *@at behind it. */
 static bool put_each(FILE *out, const char **at, const json_t *object)
 {
-	char path[WORD_SIZE];
+	char path[WORD_SIZE], between[WORD_SIZE] = ", ";
 	const char *begin = take(*at, "|", path) + 1;
-	const char *end = part_end(begin, ">");
-	const json_t *list = find(object, path);
-	size_t n = json_array_size(list);
+	const char *end = part_end(begin, "|>"), *close = end;
+	json_t *list = json_object_get(object, path), *value;
+	const char *key;
+	size_t i;
 
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ", " : "", out);
-		put_part(out, begin, end, "", json_array_get(list, i));
+	if (*end == '|')
+		close = take(end + 1, ">", between);
+	json_array_foreach(list, i, value)
+	{
+		fputs(i ? between : "", out);
+		put_part(out, begin, end, "", value);
 	}
-	*at = end + 1;
-	return n > 0;
+	i = 0;
+	json_object_foreach(list, key, value)
+	{
+		fputs(i++ ? between : "", out);
+		put_part(out, begin, end, key, value);
+	}
+	*at = close + 1;
+	return is_full(list);
 }
 
 /* Returns whether all tests hold and no value is missing. */
@@ -330,12 +342,9 @@ static bool put_part(FILE *out, const char *at, const char *end,
 		} else if (*at == '<') {
 			at++;
 			is = put_each(out, &at, object) && is;
-		} else if (at[0] == '{' && at[1] == '}') {
-			fputs(name, out);
-			at += 2;
 		} else if (*at == '{') {
 			at = parse_field(at + 1, &field);
-			is = put_field(out, &field, object) && is;
+			is = put_field(out, &field, name, object) && is;
 		} else {
 			fputc(*at++, out);
 		}
@@ -347,10 +356,8 @@ static char *escape(const char *name)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = cli_need(open_memstream(&text, &size));
 
-	if (!out)
-		return NULL;
 	b2f_escape_put(out, name, strlen(name));
 	fclose(out);
 	return text;

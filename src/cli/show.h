@@ -13,12 +13,12 @@
  *   {?PATH} {!PATH}   tests that, or the opposite, and prints nothing
  *   {?PATH=TEXT}      tests whether the value is printed as TEXT; {!PATH=TEXT}
  *                     the opposite
- *   {} and {.}        are the name of the object, as the user wrote it, and the
- *                     object itself
+ *   {} and {.}        are the name of the object, as the user wrote it, or its
+ *                     key; and the object itself
  *   [A|B|C]           is the first of them in which all tests hold and no value
  *                     is missing; otherwise nothing
- *   <PATH|A>          is A for each value in a list or object, with ", "
- *                     between them; "->" does not end it
+ *   <NAME|A|TEXT>     is A for each value in a list or object, with TEXT
+ *                     between them (without |TEXT: ", "); "->" does not end it
  *
  * Layer: cli.  Threads: main only.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"
-#include "cli/made.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/text.h"
 
 /* 16 hexadecimal digits follow. */
@@ -38,11 +39,6 @@ bool cli_target_is_temp(const char *name)
 	return strncmp(name, TEMP_NAME, prefix) == 0 &&
 	       strspn(name + prefix, "0123456789abcdef") == 16 &&
 	       !name[prefix + 16];
-}
-
-static int no_memory(const struct cli_target *t)
-{
-	return cli_message_errno(t->name, -ENOMEM);
 }
 
 /*
@@ -80,25 +76,23 @@ static int make_workshop(struct cli_target *t)
 
 static char *temp_name(uint64_t number)
 {
-	char *name;
-
-	return asprintf(&name, TEMP_NAME "%016llx",
-			(unsigned long long)number) < 0
-		       ? NULL
-		       : name;
+	return cli_need_text(TEMP_NAME "%016llx", (unsigned long long)number);
 }
 
-/* A random name of this length is always free. */
-static int make_new_workshop(struct cli_target *t)
+/* Goes on after @err, or closes @t. A random name of this length is free. */
+static int make_new_workshop(struct cli_target *t, int err)
 {
 	uint64_t random;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return cli_message_errno(t->name, -errno);
-	t->temp = temp_name(random);
-	if (!t->temp)
-		return no_memory(t);
-	return cli_message_errno(t->name, make_workshop(t));
+	if (!err && getrandom(&random, sizeof(random), 0) != sizeof(random))
+		err = cli_message_errno(t->name, -errno);
+	if (!err) {
+		t->temp = temp_name(random);
+		err = cli_message_errno(t->name, make_workshop(t));
+	}
+	if (err)
+		cli_target_close(t);
+	return err;
 }
 
 /* Checks that the user allows to replace the file @st. */
@@ -110,19 +104,38 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 
 	if (S_ISREG(st->st_mode))
 		return 0;
-	if (!S_ISDIR(st->st_mode)) {
-		cli_message_error("%s: it exists, and is no regular file",
-				  name);
-		return -EEXIST;
-	}
+	if (!S_ISDIR(st->st_mode))
+		return cli_refuse(
+			-EEXIST, "%s: it exists, and is no regular file", name);
 	err = b2f_frame_peek(t->parent, t->last, &peek);
 	if (err)
 		return cli_message_errno(name, err);
-	if (!peek.is_frame) {
-		cli_message_error("%s: it is a directory, but no frame", name);
-		return -EISDIR;
-	}
+	if (!peek.is_frame)
+		return cli_refuse(-EISDIR,
+				  "%s: it is a directory, but no frame", name);
 	return cli_frames_check_removable(t->parent, t->last, name);
+}
+
+/* The files that this run has made or reads, a search tree of struct stat. */
+static void *known;
+
+static int compare(const void *a, const void *b)
+{
+	const struct stat *x = a, *y = b;
+
+	if (x->st_dev != y->st_dev)
+		return x->st_dev < y->st_dev ? -1 : 1;
+	return x->st_ino < y->st_ino ? -1 : x->st_ino > y->st_ino;
+}
+
+int cli_target_know(const struct cli_at *at)
+{
+	struct stat *st = cli_need(malloc(sizeof(*st)));
+	int err = cli_at_stat(at, st);
+
+	if (err || *(struct stat **)cli_need(tsearch(st, &known, compare)) != st)
+		free(st);
+	return err;
 }
 
 /* Looks at the existing file of that name, if any. */
@@ -132,17 +145,14 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 
 	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
-	if (replace == CLI_REPLACE_OTHERS && cli_made_has(&st)) {
-		cli_message_error("%s: this run has made it, or reads it; -o "
-				  "names another place",
+	if (replace == CLI_REPLACE_OTHERS && tfind(&st, &known, compare))
+		return cli_refuse(-EEXIST, "%s: this run has made it, or reads "
+				  "it; -o names another place",
 				  t->name);
-		return -EEXIST;
-	}
-	if (replace == CLI_REPLACE_NOTHING) {
-		cli_message_error("%s: it exists already; -f overwrites it",
+	if (replace == CLI_REPLACE_NOTHING)
+		return cli_refuse(-EEXIST,
+				  "%s: it exists already; -f overwrites it",
 				  t->name);
-		return -EEXIST;
-	}
 	t->replaces = replace;
 	return check_replaceable(t, &st);
 }
@@ -165,7 +175,7 @@ static int find(struct cli_target *t, const struct cli_at *at)
 	t->name = at ? at->path : SCRATCH_DIR;
 	t->base = MADE;
 	t->memory = at && is_named ? follow(at->name)
-				   : strdup(at ? at->name : SCRATCH_DIR);
+				   : cli_need_copy(at ? at->name : SCRATCH_DIR);
 	if (!t->memory)
 		return cli_message_errno(t->name, -errno);
 	t->last = t->memory;
@@ -190,24 +200,12 @@ static int begin(struct cli_target *out, const struct cli_at *at,
 int cli_target_open(struct cli_target *out, const struct cli_at *at,
 		    enum cli_replace replace)
 {
-	int err = begin(out, at, replace);
-
-	if (!err)
-		err = make_new_workshop(out);
-	if (err)
-		cli_target_close(out);
-	return err;
+	return make_new_workshop(out, begin(out, at, replace));
 }
 
 int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at)
 {
-	int err = find(out, at);
-
-	if (!err)
-		err = make_new_workshop(out);
-	if (err)
-		cli_target_close(out);
-	return err;
+	return make_new_workshop(out, find(out, at));
 }
 
 struct cli_at cli_target_at(const struct cli_target *target)
@@ -282,10 +280,6 @@ int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 		goto out;
 	out->kept = true;
 	out->temp = temp_name(b2f_copy_key(version, out->last));
-	if (!out->temp) {
-		err = no_memory(out);
-		goto out;
-	}
 	err = enter_workshop(out);
 	if (!err)
 		err = clear_left(out);
@@ -364,10 +358,8 @@ void cli_target_close(struct cli_target *target)
 	}
 	if (target->temp)
 		cli_target_close_workshop(target);
-	if (target->dirfd >= 0)
-		close(target->dirfd);
-	if (target->parent >= 0)
-		close(target->parent);
+	cli_at_close(target->dirfd);
+	cli_at_close(target->parent);
 	free(target->memory);
 	*target = CLI_TARGET_NONE;
 }

@@ -65,6 +65,12 @@ struct cli_target {
 
 #define CLI_TARGET_NONE ((struct cli_target){.parent = -1, .dirfd = -1})
 
+/*
+ * Notes the existing @at as a file that this run reads or has made, and that
+ * CLI_REPLACE_OTHERS protects.  Returns 0, or an errno if it cannot be found.
+ */
+int cli_target_know(const struct cli_at *at);
+
 /* The value for -f. */
 static inline enum cli_replace cli_replace_if(bool force)
 {

@@ -10,7 +10,6 @@
 #include "b2frame/b2frame.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"
-#include "cli/made.h"
 #include "cli/message.h"
 #include "cli/target.h"
 
@@ -105,10 +104,8 @@ static void carry_over(int old, int new)
 	}
 	if (old >= 0 && new >= 0 && linkat(old, LOCK, new, LOCK, 0) != 0)
 		errno = 0;
-	if (old >= 0)
-		close(old);
-	if (new >= 0)
-		close(new);
+	cli_at_close(old);
+	cli_at_close(new);
 }
 
 /* rename(2) replaces a file by a file; everything else is exchanged. */
@@ -148,8 +145,7 @@ static int give_name(const struct cli_target *t)
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
 		err = -errno;
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 
@@ -209,8 +205,9 @@ static int publish(struct cli_target *t, bool durable)
 
 int cli_target_commit(struct cli_target *target, bool durable)
 {
+	const struct cli_at at = cli_target_at(target);
 	struct b2f_frame *old = NULL;
-	int err = cli_made_note(target->dirfd, target->base);
+	int err = cli_target_know(&at);
 
 	if (err)
 		return cli_message_errno(target->name, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/need.h"
 #include "meta/escape.h"
 
 const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
@@ -53,11 +54,7 @@ void cli_text_name(FILE *out, const char *name)
 
 char *cli_text_join(const char *dir, const char *name)
 {
-	char *path;
-
-	return asprintf(&path, "%s%s%s", dir, *dir && *name ? "/" : "", name) < 0
-		       ? NULL
-		       : path;
+	return cli_need_text("%s%s%s", dir, *dir && *name ? "/" : "", name);
 }
 
 char *cli_text_bare(const char *path)
@@ -66,5 +63,5 @@ char *cli_text_bare(const char *path)
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	return strndup(path, len);
+	return cli_need_part(path, len);
 }

@@ -31,7 +31,7 @@ bool cli_text_is_escaped(FILE *out, const char *name);
  */
 void cli_text_name(FILE *out, const char *name);
 
-/* "@dir/@name", or one of them if the other is empty; malloc'ed, or NULL. */
+/* "@dir/@name", or one of them if the other is empty; malloc'ed. */
 char *cli_text_join(const char *dir, const char *name);
 
 /* @path without trailing slashes: "a/b/" is the frame "a/b". malloc'ed. */

@@ -13,6 +13,7 @@
 #include "cli/cleanup.h"
 #include "cli/io.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/target.h"
 
 /* Bytes that are read and written at once. */
@@ -59,14 +60,11 @@ int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 		return cli_message_errno(path, bytes->fd);
 	if (fstat(bytes->fd, like) != 0)
 		return cli_message_errno(path, -errno);
-	if (!S_ISREG(like->st_mode)) {
-		cli_message_error("%s: it is no regular file", path);
-		return -EINVAL;
-	}
-	if (is_longer(bytes->fd, like)) {
-		cli_message_error("%s: it is longer than it says", path);
-		return -EINVAL;
-	}
+	if (!S_ISREG(like->st_mode))
+		return cli_refuse(-EINVAL, "%s: it is no regular file", path);
+	if (is_longer(bytes->fd, like))
+		return cli_refuse(-EINVAL, "%s: it is longer than it says",
+				  path);
 	err = open_frame(bytes, at);
 	/* It may have waited for a writer, so that the size is another one. */
 	if (!err && fstat(bytes->fd, like) != 0)
@@ -90,8 +88,7 @@ int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 
 void cli_bytes_close(struct cli_bytes *bytes)
 {
-	if (bytes->fd >= 0)
-		close(bytes->fd);
+	cli_at_close(bytes->fd);
 	b2f_frame_close(bytes->frame);
 	b2f_remote_reader_free(bytes->reader);
 	*bytes = (struct cli_bytes){.fd = -1};
@@ -152,8 +149,8 @@ static size_t piece_size(uint64_t off, uint64_t size)
 /* Appends everything from offset @off on to the file @fd, named @name. */
 static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 {
-	char *buf = malloc(PIECE);
-	int err = buf ? 0 : cli_message_errno(name, -ENOMEM);
+	char *buf = cli_need(malloc(PIECE));
+	int err = 0;
 
 	while (off < bytes->size && !err) {
 		size_t n = piece_size(off, bytes->size);
@@ -190,7 +187,7 @@ static int check_begun(const struct cli_target *target, const struct stat *now)
 
 	/* The copy may have been completed, and renamed. */
 	if (fstatat(target->dirfd, target->base, &named, AT_SYMLINK_NOFOLLOW) ||
-	    named.st_dev != now->st_dev || named.st_ino != now->st_ino)
+	    !cli_at_is_same(&named, now))
 		return -EBUSY;
 	/* In a directory like /tmp, any user can make a file of that name. */
 	return S_ISREG(now->st_mode) && now->st_uid == geteuid() ? 0 : -EEXIST;
@@ -244,8 +241,7 @@ static int make(struct cli_bytes *bytes, struct cli_target *target,
 		err = cli_message_errno(target->name, -errno);
 	if (!err)
 		err = cli_target_commit(target, true);
-	if (fd >= 0)
-		close(fd);
+	cli_at_close(fd);
 	return err;
 }
 

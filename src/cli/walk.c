@@ -16,6 +16,7 @@
 #include "b2frame/remote.h"
 #include "cli/from_url.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/pack_path.h"
 #include "cli/target.h"
 #include "cli/text.h"
@@ -34,14 +35,16 @@ struct steps {
 	int err;
 };
 
+static void note(struct steps *s, int err)
+{
+	s->err = s->err ? s->err : err;
+}
+
 static void tell(struct steps *s, const char *below, int err)
 {
-	char *path;
+	char *path = cli_need_text("%s%s", s->prefix, below);
 
-	s->err = s->err ? s->err : err;
-	if (asprintf(&path, "%s%s", s->prefix, below) < 0)
-		return;
-	cli_message_errno(path, err);
+	note(s, cli_message_errno(path, err));
 	free(path);
 }
 
@@ -62,11 +65,6 @@ struct listing {
 	char *homes;
 	size_t homes_len;
 };
-
-static void note(struct steps *s, int err)
-{
-	s->err = s->err ? s->err : err;
-}
 
 /*
  * Is it a leftover of a killed command or mount?  Any program can use such a
@@ -174,16 +172,12 @@ static void visit_name(struct steps *s, struct listing *l, const char *name)
 {
 	struct cli_walk_entry entry = {
 		.at = {.kind = CLI_KIND_PATH, .dir = l->fd, .name = name}};
-	char *below = cli_text_join(l->below, name), *path = NULL;
+	char *below = cli_text_join(l->below, name);
+	char *path = cli_need_text("%s%s", s->prefix, below);
 
-	if (below && asprintf(&path, "%s%s", s->prefix, below) < 0)
-		path = NULL;
 	entry.below = below;
 	entry.path = entry.at.path = path;
-	if (path)
-		visit(s, l, &entry);
-	else
-		note(s, cli_message_errno(name, -ENOMEM));
+	visit(s, l, &entry);
 	free(path);
 	free(below);
 }
@@ -221,39 +215,31 @@ static void walk_below(struct steps *s, const char *below)
 	if (l.fd >= 0)
 		visit_names(s, &l);
 	free(l.homes);
-	if (l.fd >= 0)
-		close(l.fd);
+	cli_at_close(l.fd);
 }
 
 /* "." adds no prefix, as in the output of ls. */
 static char *prefix_of(const char *path)
 {
 	size_t n = strlen(path);
-	char *prefix;
 
 	if (strcmp(path, ".") == 0 || strcmp(path, "./") == 0)
-		return strdup("");
+		return cli_need_copy("");
 	if (strncmp(path, "./", 2) == 0 && path[2] && path[2] != '/')
 		path += 2, n -= 2;
-	return asprintf(&prefix, "%s%s", path,
-			n && path[n - 1] == '/' ? "" : "/") < 0
-		       ? NULL
-		       : prefix;
+	return cli_need_text("%s%s", path, n && path[n - 1] == '/' ? "" : "/");
 }
 
 static int walk_directory(const struct cli_walk *walk, const char *path)
 {
 	struct steps s = {.walk = walk, .prefix = prefix_of(path)};
 
-	if (!s.prefix)
-		return cli_message_errno(path, -ENOMEM);
 	s.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s.root < 0)
 		note(&s, cli_message_errno(path, -errno));
 	else
 		walk_below(&s, "");
-	if (s.root >= 0)
-		close(s.root);
+	cli_at_close(s.root);
 	free(s.prefix);
 	return s.err;
 }
