@@ -10,7 +10,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "b2frame/create.h"
 #include "cli/need.h"
 #include "programs/directory.h"
 

@@ -9,9 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/common.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_cat.c - bloscctl cat: decoded bytes to standard output */
-#include <unistd.h>
 
 #include "cli/common.h"
 #include "cli/copy.h"

@@ -15,7 +15,6 @@
 #include "cli/common.h"
 #include "cli/copy.h"
 #include "cli/encoding.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/need.h"

@@ -23,7 +23,6 @@
 #include "cli/operands.h"
 #include "cli/server.h"
 #include "cli/target.h"
-#include "cli/text.h"
 #include "cli/transfer_bytes.h"
 
 /* Chunks copied at a time: more than cores, as each waits for a server. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_info.c - bloscctl info: prints facts about frames */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -15,7 +14,6 @@
 #include "programs/table.h"
 #include "cli/at.h"
 #include "cli/common.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -24,7 +22,6 @@
 #include "cli/options.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
-#include "cli/show.h"
 #include "cli/text.h"
 #include "meta/escape.h"
 #include "meta/msgpack.h"

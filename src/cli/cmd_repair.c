@@ -12,7 +12,6 @@
 #include "programs/repair.h"
 #include "cli/at.h"
 #include "cli/common.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"

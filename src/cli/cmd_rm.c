@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/common.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_seal.c - bloscctl seal: checksums for frames without them */
 #include "cli/common.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"

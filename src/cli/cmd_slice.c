@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_slice.c - bloscctl slice: a part of an array */
 #include <ctype.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "b2frame/slice.h"
 #include "cli/common.h"

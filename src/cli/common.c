@@ -2,8 +2,6 @@
 /* common.c - options that several commands have */
 #include "cli/common.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

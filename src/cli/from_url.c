@@ -2,7 +2,6 @@
 /* from_url.c - frames on servers */
 #include "cli/from_url.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

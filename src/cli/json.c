@@ -2,7 +2,6 @@
 /* json.c - results on standard output: objects, or text made from them */
 #include "cli/json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Room for the stored part of a message, with its 0. */
 #define CLI_MESSAGE_MAX 512

@@ -19,7 +19,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "b2frame/error.h"
 #include "cli/at.h"
 #include "cli/message.h"
 #include "cli/need.h"

@@ -15,8 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-/* For optind. */
-#include <unistd.h>
 
 #include "b2frame/error.h"
 #include "cli/command.h"

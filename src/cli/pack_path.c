@@ -3,7 +3,6 @@
 #include "cli/pack_path.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "cli/attributes.h"
-#include "cli/cleanup.h"
 #include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"

@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/pack.h"
 #include "b2frame/remote.h"
 #include "cli/from_url.h"
 #include "cli/message.h"
