@@ -27,23 +27,6 @@
 #include "cli/show.h"
 #include "cli/walk.h"
 
-struct report {
-	const char *path;
-	/* An exit code. */
-	int status;
-	/* NULL: the frame could not be opened. */
-	const struct cli_findings *found;
-	/* Its ZIP file has another checksum for it, or none. */
-	bool bad_sum;
-	/* The kind of a frame whose data are elsewhere; else NULL. */
-	const char *stands_for;
-	bool sparse;
-	/* Leftovers in its directory; NULL: not looked for. */
-	const struct b2f_leftovers *leftovers;
-	/* C-Blosc2 refuses a frame with these ids and sizes. */
-	bool shuts_out_stock;
-};
-
 struct verify {
 	struct cli_common common;
 	struct b2f_runtime *runtime;
@@ -135,27 +118,30 @@ static uint64_t count_unsealed(const struct b2f_check_result *r)
 	       r->nspecial - r->nsealed;
 }
 
-static json_t *list_chunks(const struct report *report)
+static json_t *list_chunks(const struct cli_findings *found)
 {
 	json_t *list = json_array();
 
-	for (uint64_t i = 0; i < report->found->check.nchunks; i++)
+	for (uint64_t i = 0; i < found->check.nchunks; i++)
 		json_array_append_new(
-			list,
-			json_string(state_name(
-				(enum b2f_check_state)report->found->states[i])));
+			list, json_string(state_name((enum b2f_check_state)
+							     found->states[i])));
 	return list;
 }
 
-static json_t *describe(const struct report *report)
+/* @bad_sum: its ZIP file has another checksum for it, or none. */
+static json_t *describe(const struct b2f_frame *frame,
+			const struct cli_findings *found, bool bad_sum)
 {
-	const struct b2f_check_result *r = &report->found->check;
+	const struct b2f_check_result *r = &found->check;
 
 	return json_pack(
 		"{s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 		"s:b, s:b, s:b, s:I, s:s?, s:b, s:o*}",
-		"storage", report->sparse ? "sparse" : "contiguous", "nbytes",
-		(json_int_t)r->nbytes, "cbytes", (json_int_t)r->cbytes, "ratio",
+		"storage",
+		b2f_frame_info_get(frame)->sparse ? "sparse" : "contiguous",
+		"nbytes", (json_int_t)r->nbytes, "cbytes",
+		(json_int_t)r->cbytes, "ratio",
 		cli_json_ratio(r->nbytes, r->cbytes), "nchunks",
 		(json_int_t)r->nchunks, "nsealed", (json_int_t)r->nsealed,
 		"nunsealed", (json_int_t)count_unsealed(r), "nspecial",
@@ -163,22 +149,12 @@ static json_t *describe(const struct report *report)
 		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
 		(json_int_t)r->nfailed, "nbad_metalayers",
 		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
-		"bad_checksum", report->bad_sum, "bad_cbytes", r->tells_less,
+		"bad_checksum", bad_sum, "bad_cbytes", r->tells_less,
 		"told_cbytes",
 		(json_int_t)(r->tells_less ? r->told_cbytes : r->cbytes),
-		"stands_for", report->stands_for, "index_sealed",
+		"stands_for", b2f_frame_stands_for(frame), "index_sealed",
 		r->index_sealed, "chunks",
-		report->found->states ? list_chunks(report) : NULL);
-}
-
-static json_t *describe_leftovers(const struct report *report)
-{
-	const struct b2f_leftovers *l = report->leftovers;
-
-	return json_pack("{s:I, s:I, s:b}", "nleftovers",
-			 (json_int_t)(l->nindexes + l->nsure + l->nyoung),
-			 "leftover_bytes", (json_int_t)l->nbytes,
-			 "suits_c_blosc2", !report->shuts_out_stock);
+		found->states ? list_chunks(found) : NULL);
 }
 
 /* Neighbouring chunks with the same state are one line. */
@@ -212,30 +188,6 @@ static void print_text(const char *path, json_t *object, bool verbose)
 	json_decref(object);
 }
 
-/*
- * Prints the report: a line, and with @verbose one for each kind of chunk; or
- * an object, with the first error since cli_message_begin().  Does not flush.
- */
-static void say_report(const struct report *report, bool verbose)
-{
-	json_t *object =
-		json_pack("{s:o*, s:s}", "frame", cli_json_name(report->path),
-			  "status", status_name(report->status));
-	char why[CLI_MESSAGE_MAX];
-
-	cli_message_first(why);
-	if (report->status != CLI_EXIT_OK && why[0])
-		json_object_set_new(object, "why", cli_json_name(why));
-	if (report->found)
-		json_object_update_new(object, describe(report));
-	if (report->leftovers)
-		json_object_update_new(object, describe_leftovers(report));
-	if (cli_json_wanted())
-		cli_json_print(object);
-	else
-		print_text(report->path, object, verbose);
-}
-
 static void worsen(struct verify *v, int status)
 {
 	if (v->status != CLI_EXIT_DAMAGED && status != CLI_EXIT_OK)
@@ -263,13 +215,31 @@ static void flush(struct verify *v)
 		worsen(v, CLI_EXIT_UNCHECKED);
 }
 
-static void print_report(struct verify *v,
-			 const struct report *report)
+/*
+ * Prints the report on @path: a line, and with @verbose one for each kind of
+ * chunk; or an object, with the first error since cli_message_begin().  Frees
+ * @facts, which are empty for a frame that could not be opened.
+ */
+static void report(struct verify *v, const char *path, int status,
+		   json_t *facts)
 {
-	if (v->quiet && !cli_json_wanted() && report->status == CLI_EXIT_OK)
-		return;
-	say_report(report, v->verbose);
+	json_t *object = json_pack("{s:o*, s:s}", "frame", cli_json_name(path),
+				   "status", status_name(status));
+	char why[CLI_MESSAGE_MAX];
+
+	cli_message_first(why);
+	if (status != CLI_EXIT_OK && why[0])
+		json_object_set_new(object, "why", cli_json_name(why));
+	json_object_update_new(object, facts);
+	if (cli_json_wanted())
+		cli_json_print(object);
+	else if (!v->quiet || status != CLI_EXIT_OK)
+		print_text(path, object, v->verbose);
+	else
+		json_decref(object);
 	flush(v);
+	worsen(v, status);
+	cli_message_begin();
 }
 
 static int check_frame(struct verify *v, struct b2f_frame *frame,
@@ -287,25 +257,30 @@ static int check_frame(struct verify *v, struct b2f_frame *frame,
 }
 
 /*
- * Checks the directory of @frame for leftovers.  A frame in a store, or on a
- * server, has no directory.
+ * Looks for leftovers in the directory of @frame, adds them to @facts, and
+ * returns the new status.  A frame in a store, or on a server, has no
+ * directory.
  */
 static int look_around(const struct verify *v, enum cli_kind kind,
-		       struct b2f_frame *frame,
-		       struct report *report,
-		       struct b2f_leftovers *leftovers)
+		       struct b2f_frame *frame, json_t *facts, int status)
 {
-	int err;
+	struct b2f_leftovers l = {0};
+	bool suits;
 
 	if (!v->deep || !b2f_frame_info_get(frame)->sparse ||
 	    kind != CLI_KIND_PATH)
-		return 0;
-	err = b2f_frame_sweep(frame, B2F_SWEEP_LOOK, leftovers);
-	if (err)
-		return err;
-	report->leftovers = leftovers;
-	report->shuts_out_stock = !b2f_frame_suits_stock(frame);
-	return 0;
+		return status;
+	if (b2f_frame_sweep(frame, B2F_SWEEP_LOOK, &l))
+		return status == CLI_EXIT_OK ? CLI_EXIT_UNCHECKED : status;
+	/* C-Blosc2 refuses a frame with some ids and sizes. */
+	suits = b2f_frame_suits_stock(frame);
+	json_object_update_new(
+		facts,
+		json_pack("{s:I, s:I, s:b}", "nleftovers",
+			  (json_int_t)(l.nindexes + l.nsure + l.nyoung),
+			  "leftover_bytes", (json_int_t)l.nbytes,
+			  "suits_c_blosc2", suits));
+	return suits ? status : CLI_EXIT_DAMAGED;
 }
 
 /*
@@ -315,42 +290,31 @@ static int look_around(const struct verify *v, enum cli_kind kind,
 static void verify_frame(struct verify *v, const struct cli_at *at,
 			 struct b2f_frame *opened, int sum)
 {
-	const char *path = at->path;
-	struct report report = {.path = path, .bad_sum = sum != 0};
-	struct cli_findings found = {.states = NULL};
-	struct b2f_leftovers leftovers = {0};
 	const struct b2f_frame_options how = {.offset = v->common.frame_offset,
 					      .join_objects = true};
-	struct b2f_frame *frame = NULL;
-	int err = 0;
+	struct cli_findings found = {.states = NULL};
+	struct b2f_frame *frame = opened;
+	json_t *facts = json_object();
+	int status, err = 0;
 
-	frame = opened;
 	if (!frame && !v->common.recursive)
 		err = cli_operands_refuse_tree(at->path);
 	if (!frame && !err)
 		err = cli_frames_open(&how, at, &frame);
 	if (!err)
-		err = check_frame(v, frame, path, &found);
-	report.status = err ? judge_error(err) : judge(&found.check);
-	if (sum && report.status != CLI_EXIT_DAMAGED)
-		report.status = judge_error(sum);
+		err = check_frame(v, frame, at->path, &found);
+	status = err ? judge_error(err) : judge(&found.check);
+	if (sum && status != CLI_EXIT_DAMAGED)
+		status = judge_error(sum);
 	if (!err) {
-		report.stands_for = b2f_frame_stands_for(frame);
-		if (report.stands_for && report.status == CLI_EXIT_OK)
-			report.status = CLI_EXIT_UNCHECKED;
-		report.found = &found;
-		report.sparse = b2f_frame_info_get(frame)->sparse;
+		if (b2f_frame_stands_for(frame) && status == CLI_EXIT_OK)
+			status = CLI_EXIT_UNCHECKED;
+		json_object_update_new(facts, describe(frame, &found, sum));
 		if (!opened)
-			err = look_around(v, at->kind, frame, &report,
-					  &leftovers);
-		if (report.shuts_out_stock)
-			report.status = CLI_EXIT_DAMAGED;
-		else if (err && report.status == CLI_EXIT_OK)
-			report.status = CLI_EXIT_UNCHECKED;
+			status = look_around(v, at->kind, frame, facts,
+					     status);
 	}
-	print_report(v, &report);
-	cli_message_begin();
-	worsen(v, report.status);
+	report(v, at->path, status, facts);
 	free(found.states);
 	if (!opened)
 		b2f_frame_close(frame);
