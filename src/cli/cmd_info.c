@@ -26,15 +26,6 @@
 #include "meta/escape.h"
 #include "meta/msgpack.h"
 
-/*
- * The rows of a CTable (programs/table.h), to which the path of a column leads.
- */
-struct table_rows {
-	/* Rows of the table, and items of the column. */
-	uint64_t nrows;
-	uint64_t nitems;
-};
-
 struct info {
 	struct cli_common common;
 	bool chunks;
@@ -60,59 +51,55 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* The path of _meta of the table that the column @path belongs to, or NULL. */
-static char *meta_path(const char *path)
-{
-	size_t len;
-
-	return b2f_table_has_column(path, &len)
-		       ? cli_need_text("%.*s" B2F_TABLE_META, (int)len, path)
-		       : NULL;
-}
-
 /* Opens _meta of the table to which the column @at belongs, if it is there. */
 static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 {
 	const struct b2f_frame_options how = {.label = B2F_TABLE_META};
-	char *path = meta_path(at->key ? at->key : at->path);
+	const char *column = at->key ? at->key : at->path;
 	struct cli_at meta = *at;
-	int err = -ENOENT;
+	char *path;
+	size_t len;
+	int err;
 
 	/* On a server it would cost requests. */
-	if (path && at->kind != CLI_KIND_URL && at->kind != CLI_KIND_STDIN) {
-		if (at->key)
-			meta.key = path;
-		else if (cli_at_is_named(at))
-			meta = cli_at_named(path);
-		else
-			meta.name = "../" B2F_TABLE_META;
-		cli_message_pause();
-		err = cli_frames_open(&how, &meta, out);
-		cli_message_resume();
-	}
+	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_STDIN ||
+	    !b2f_table_has_column(column, &len))
+		return -ENOENT;
+	path = cli_need_text("%.*s" B2F_TABLE_META, (int)len, column);
+	if (at->key)
+		meta.key = path;
+	else if (cli_at_is_named(at))
+		meta = cli_at_named(path);
+	else
+		meta.name = "../" B2F_TABLE_META;
+	cli_message_pause();
+	err = cli_frames_open(&how, &meta, out);
+	cli_message_resume();
 	free(path);
 	return err;
 }
 
 /*
- * Is @frame at @at, by its name, a column of a CTable whose number of rows is
- * known?  If so, sets @out.  Looks for _meta beside _cols; prints no errors.
+ * Describes the rows of the CTable (programs/table.h) of which @frame at @at
+ * is, by its name, a column; NULL: it is none, or their number is not known.
+ * Looks for _meta beside _cols; prints no errors.
  */
-static bool find_table(const struct cli_at *at, const struct b2f_frame *frame,
-		       struct table_rows *out)
+static json_t *describe_table(const struct cli_at *at,
+			      const struct b2f_frame *frame)
 {
 	const struct b2f_array *array = b2f_frame_array(frame);
 	struct b2f_frame *meta = NULL;
-	bool found = false;
+	json_t *object = NULL;
+	uint64_t nrows;
 
-	if (!array || array->ndim == 0)
-		return false;
-	if (open_meta(at, &meta) == 0)
-		found = b2f_table_rows(meta, &out->nrows) == 0;
-	if (found)
-		out->nitems = (uint64_t)array->shape[0];
+	if (array && array->ndim > 0 && open_meta(at, &meta) == 0 &&
+	    b2f_table_rows(meta, &nrows) == 0)
+		object = json_pack("{s:I, s:I, s:b}", "rows",
+				   (json_int_t)nrows, "items",
+				   (json_int_t)array->shape[0], "has_deleted",
+				   (uint64_t)array->shape[0] != nrows);
 	b2f_frame_close(meta);
-	return found;
+	return object;
 }
 
 /* Longer texts, and longer hex dumps, are cut. */
@@ -127,33 +114,20 @@ static bool is_text(const uint8_t *data, size_t size)
 	return size > 0;
 }
 
-static void put_text(const uint8_t *data, size_t size)
-{
-	size_t n = size < TEXT_SHOWN ? size : TEXT_SHOWN;
-
-	b2f_escape_put(stdout, (const char *)data, n);
-	if (n < size)
-		fputs("...", stdout);
-}
-
-static void put_hex(const uint8_t *data, size_t size)
-{
-	size_t n = size < HEX_SHOWN ? size : HEX_SHOWN;
-
-	for (size_t i = 0; i < n; i++)
-		printf("%s%02x", i ? " " : "", data[i]);
-	if (n < size)
-		fputs(" ...", stdout);
-}
-
 static void put_content(const uint8_t *data, size_t size)
 {
+	bool text = is_text(data, size);
+	size_t most = text ? TEXT_SHOWN : HEX_SHOWN;
+	size_t n = size < most ? size : most;
+
 	if (b2f_msgpack_print(stdout, data, size))
 		return;
-	if (is_text(data, size))
-		put_text(data, size);
-	else
-		put_hex(data, size);
+	if (text)
+		b2f_escape_put(stdout, (const char *)data, n);
+	for (size_t i = 0; i < n && !text; i++)
+		printf("%s%02x", i ? " " : "", data[i]);
+	if (n < size)
+		fputs(text ? "..." : " ...", stdout);
 }
 
 static void put_meta(const char *kind, const struct b2f_meta_info *info,
@@ -386,17 +360,12 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 static void add_meanings(json_t *object, const struct cli_at *at,
 			 const struct b2f_frame *frame)
 {
-	struct table_rows rows;
+	json_t *rows = describe_table(at, frame);
 
 	set_meta_values(json_object_get(object, "metalayers"), frame);
 	set_vlmeta_values(json_object_get(object, "vlmetalayers"), frame);
-	if (find_table(at, frame, &rows))
-		json_object_set_new(
-			object, "table",
-			json_pack("{s:I, s:I, s:b}", "rows",
-				  (json_int_t)rows.nrows, "items",
-				  (json_int_t)rows.nitems, "has_deleted",
-				  rows.nitems != rows.nrows));
+	if (rows)
+		json_object_set_new(object, "table", rows);
 }
 
 /*
