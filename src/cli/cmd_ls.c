@@ -19,31 +19,19 @@
 #include "cli/walk.h"
 #include "meta/escape.h"
 
-/* Zero-initialize it. */
-struct ls_tree {
-	/* Directory of the last line; malloc'ed. */
-	char *dir;
-	/* Length of the path of the top directory. */
+struct ls {
+	bool all;
+	bool full;
+	bool recursive;
+	bool quiet;
+	bool as_tree;
+	/* Length of the path of the operand, before its name. */
 	size_t skip;
+	/* Directory of the last line of the tree; malloc'ed. */
+	char *last;
+	/* Entries printed so far. */
+	uint64_t nprinted;
 };
-
-static void ls_tree_fini(struct ls_tree *tree)
-{
-	free(tree->dir);
-	tree->dir = NULL;
-}
-
-static void ls_tree_begin(struct ls_tree *tree, const char *path)
-{
-	size_t len = strlen(path);
-	const char *slash;
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	slash = memrchr(path, '/', len);
-	tree->skip = slash ? (size_t)(slash + 1 - path) : 0;
-	ls_tree_fini(tree);
-}
 
 /* Opens the frame of @entry, unless it is open or not a frame; close it. */
 static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
@@ -58,7 +46,7 @@ static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
 	return frame;
 }
 
-static void ls_tree_add_array(json_t *object, const struct cli_walk_entry *entry)
+static void add_array(json_t *object, const struct cli_walk_entry *entry)
 {
 	struct b2f_frame *own = open_frame(entry);
 	const struct b2f_frame *frame = own ? own : entry->frame;
@@ -79,69 +67,43 @@ static void ls_tree_add_array(json_t *object, const struct cli_walk_entry *entry
 	b2f_frame_close(own);
 }
 
-static void put_indent(size_t depth)
+static void begin_tree(struct ls *ls, const char *path)
 {
-	printf("%*s", (int)(2 * depth), "");
+	size_t len = strlen(path);
+	const char *slash;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	slash = memrchr(path, '/', len);
+	ls->skip = slash ? (size_t)(slash + 1 - path) : 0;
+	free(ls->last);
+	ls->last = cli_need_copy("");
 }
 
-/* Number of slashes in the first @len characters. */
-static size_t depth_of(const char *path, size_t len)
+/*
+ * Prints a line for each directory of @path that differs from those of the last
+ * line.  Returns the name behind them; *@depth is their number.
+ */
+static const char *enter(struct ls *ls, const char *path, int *depth)
 {
-	size_t depth = 0;
+	const char *name = path, *slash;
+	bool same = true;
 
-	for (size_t i = 0; i < len; i++)
-		depth += path[i] == '/';
-	return depth;
+	for (*depth = 0; (slash = strchr(name, '/')); name = slash + 1) {
+		size_t len = (size_t)(slash + 1 - path);
+
+		same = same && strncmp(ls->last, path, len) == 0;
+		if (!same && slash > path) {
+			printf("%74s%*s", "", 2 * *depth, "");
+			b2f_escape_put(stdout, name, (size_t)(slash + 1 - name));
+			putchar('\n');
+		}
+		++*depth;
+	}
+	free(ls->last);
+	ls->last = cli_need_part(path, (size_t)(name - path));
+	return *name ? name : path;
 }
-
-/* Prints the line of the directory that ends at the slash @path[@len]. */
-static void put_dir(const char *path, size_t len)
-{
-	const char *name = memrchr(path, '/', len);
-	size_t before = name ? (size_t)(name + 1 - path) : 0;
-
-	printf("%74s", "");
-	put_indent(depth_of(path, len));
-	b2f_escape_put(stdout, path + before, len + 1 - before);
-	putchar('\n');
-}
-
-static void ls_tree_enter(struct ls_tree *tree, const char *whole)
-{
-	const char *path = whole + tree->skip;
-	const char *last = tree->dir ? tree->dir : "";
-	const char *slash = strrchr(path, '/');
-	size_t len = slash ? (size_t)(slash + 1 - path) : 0, same = 0;
-
-	for (size_t i = 0; i < len && last[i] == path[i]; i++)
-		if (path[i] == '/')
-			same = i + 1;
-	for (size_t i = same; i < len; i++)
-		if (path[i] == '/' && i > 0)
-			put_dir(path, i);
-	free(tree->dir);
-	tree->dir = cli_need_part(path, len);
-}
-
-static void ls_tree_put_name(const struct ls_tree *tree, const char *whole)
-{
-	const char *path = whole + tree->skip;
-	const char *name = strrchr(path, '/');
-
-	put_indent(depth_of(path, strlen(path)));
-	cli_text_name(stdout, name && name[1] ? name + 1 : path);
-}
-
-struct ls {
-	bool all;
-	bool full;
-	bool recursive;
-	bool quiet;
-	bool as_tree;
-	struct ls_tree tree;
-	/* Entries printed so far. */
-	uint64_t nprinted;
-};
 
 /* The columns before the name: a heading, and templates of show.h. */
 static const struct {
@@ -215,16 +177,16 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 		       const json_t *object)
 {
 	size_t kind = ls->as_tree ? 2 : ls->full;
+	const char *name = entry->path;
+	int depth = 0;
 
 	if (ls->nprinted == 0 && !ls->quiet)
 		printf("%sNAME\n", columns[kind].heading);
 	if (ls->as_tree)
-		ls_tree_enter(&ls->tree, entry->path);
+		name = enter(ls, name + ls->skip, &depth);
 	cli_show(stdout, columns[kind].line, "", object);
-	if (ls->as_tree)
-		ls_tree_put_name(&ls->tree, entry->path);
-	else
-		cli_text_name(stdout, entry->path);
+	printf("%*s", 2 * depth, "");
+	cli_text_name(stdout, name);
 	putchar('\n');
 }
 
@@ -237,7 +199,7 @@ static void visit(void *arg, const struct cli_walk_entry *entry)
 		return;
 	object = describe(entry);
 	if (ls->as_tree)
-		ls_tree_add_array(object, entry);
+		add_array(object, entry);
 	if (cli_json_wanted()) {
 		cli_json_print(object);
 	} else {
@@ -262,7 +224,7 @@ static int list(struct ls *ls, const char *path)
 	int err;
 
 	cli_message_begin();
-	ls_tree_begin(&ls->tree, path);
+	begin_tree(ls, path);
 	err = cli_walk_run(&walk, path);
 	if (!err && store && !ls->recursive && ls->nprinted == before) {
 		walk.recursive = true;
@@ -297,7 +259,7 @@ static int run_ls(const struct cli_command *self, void *options,
 		status = CLI_EXIT_FAILURE;
 	}
 	cli_json_end();
-	ls_tree_fini(&ls->tree);
+	free(ls->last);
 	return status;
 }
 
