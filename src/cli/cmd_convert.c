@@ -23,22 +23,41 @@
 #include "cli/target.h"
 #include "cli/text.h"
 
-enum cli_storage {
+enum storage {
 	/* Keep the kind of storage. */
-	CLI_STORAGE_SAME,
+	SAME,
 	/* Contiguous for a sparse frame, and the other way round. */
-	CLI_STORAGE_OTHER,
-	CLI_STORAGE_SPARSE,
-	CLI_STORAGE_CONTIGUOUS,
+	OTHER,
+	SPARSE,
+	CONTIGUOUS,
 	/* A Bloscpack file, not a frame. */
-	CLI_STORAGE_BLOSCPACK,
+	BLOSCPACK,
 	/* A b2nd array, sparse. */
-	CLI_STORAGE_ARRAY,
+	ARRAY,
+};
+
+typedef int make_fn(struct b2f_runtime *runtime, struct b2f_frame *frame,
+		    const struct b2f_convert_options *options, int dirfd,
+		    const char *name);
+
+static const struct kind {
+	/* The option that asks for it. */
+	const char *option;
+	enum b2f_suffix suffix;
+	bool contiguous;
+	make_fn *make;
+} kinds[] = {
+	[SPARSE] = {"sparse", B2F_SUFFIX_SPARSE, false, b2f_convert_frame},
+	[CONTIGUOUS] = {"contiguous", B2F_SUFFIX_CONTIGUOUS, true,
+			b2f_convert_frame},
+	[BLOSCPACK] = {"bloscpack", B2F_SUFFIX_BLOSCPACK, true,
+		       b2f_convert_bloscpack},
+	[ARRAY] = {"b2nd", B2F_SUFFIX_ARRAY, false, b2f_convert_array},
 };
 
 struct transform {
 	struct cli_common common;
-	enum cli_storage storage;
+	enum storage storage;
 	/* For Bloscpack files; see b2f_convert_options. */
 	const char *checksum;
 	/* Encode all data with these settings; NULL: copy chunks as stored. */
@@ -53,12 +72,12 @@ struct transform {
 static int set_storage(const struct cli_option *option, void *storage,
 		       const char *value)
 {
+	enum storage kind = SPARSE;
+
 	(void)value;
-	*(enum cli_storage *)storage =
-		strcmp(option->name, "sparse") == 0	 ? CLI_STORAGE_SPARSE
-		: strcmp(option->name, "bloscpack") == 0 ? CLI_STORAGE_BLOSCPACK
-		: strcmp(option->name, "b2nd") == 0	 ? CLI_STORAGE_ARRAY
-							 : CLI_STORAGE_CONTIGUOUS;
+	while (strcmp(kinds[kind].option, option->name) != 0)
+		kind++;
+	*(enum storage *)storage = kind;
 	return 0;
 }
 
@@ -99,7 +118,7 @@ struct job {
 	char *output;
 	/* The result replaces the frame. */
 	bool in_place;
-	bool contiguous;
+	const struct kind *kind;
 	struct b2f_file *file;
 	struct b2f_frame *frame;
 	struct stat like;
@@ -107,23 +126,14 @@ struct job {
 	int like_fd;
 };
 
-static bool choose_contiguous(const struct job *job)
+static const struct kind *choose_kind(const struct job *job)
 {
 	bool sparse = b2f_frame_info_get(job->frame)->sparse;
 
-	switch (job->how->storage) {
-	case CLI_STORAGE_SAME:
-		return !sparse;
-	case CLI_STORAGE_OTHER:
-		return sparse;
-	case CLI_STORAGE_SPARSE:
-	case CLI_STORAGE_ARRAY:
-		return false;
-	case CLI_STORAGE_CONTIGUOUS:
-	case CLI_STORAGE_BLOSCPACK:
-		return true;
-	}
-	return !sparse;
+	if (job->how->storage > OTHER)
+		return &kinds[job->how->storage];
+	return &kinds[sparse == (job->how->storage == SAME) ? SPARSE
+							    : CONTIGUOUS];
 }
 
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
@@ -131,15 +141,9 @@ static char *usual_name(const struct job *job)
 {
 	char *path = cli_text_bare(job->operand->place.path), *name;
 	size_t stem = b2f_suffix_stem(path, NULL);
-	enum b2f_suffix suffix = job->contiguous ? B2F_SUFFIX_CONTIGUOUS
-						 : B2F_SUFFIX_SPARSE;
 
-	if (job->how->storage == CLI_STORAGE_BLOSCPACK)
-		suffix = B2F_SUFFIX_BLOSCPACK;
-	if (job->how->storage == CLI_STORAGE_ARRAY)
-		suffix = B2F_SUFFIX_ARRAY;
 	name = cli_need_text("%.*s%s", (int)(stem ? stem : strlen(path)), path,
-			  b2f_suffix_text(suffix));
+			     b2f_suffix_text(job->kind->suffix));
 	free(path);
 	return name;
 }
@@ -174,7 +178,7 @@ static struct cli_at result_of(const struct job *job)
 static int choose_output(struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
-	bool same_name = job->how->storage == CLI_STORAGE_SAME;
+	bool same_name = job->how->storage == SAME;
 	bool stays = !operand->output && !cli_operand_is_moved(operand);
 	struct cli_at at;
 
@@ -277,7 +281,7 @@ static bool is_in_store(const struct cli_at *at)
  */
 static int check_store(const struct job *job)
 {
-	bool same = job->contiguous != b2f_frame_info_get(job->frame)->sparse;
+	bool same = job->kind->contiguous != b2f_frame_info_get(job->frame)->sparse;
 	const struct cli_at *from = &job->operand->at, to = result_of(job);
 	const char *path = NULL;
 
@@ -348,7 +352,7 @@ static int begin(struct job *job)
 	if (err)
 		return err;
 	job->frame = b2f_file_frame(job->file);
-	job->contiguous = choose_contiguous(job);
+	job->kind = choose_kind(job);
 	err = cli_frames_source(at, job->frame, &job->like, &job->like_fd);
 	if (!err)
 		err = choose_output(job);
@@ -363,25 +367,13 @@ static int hold(const struct job *job)
 	return cli_frames_hold(job->path, job->frame);
 }
 
-typedef int make_fn(struct b2f_runtime *runtime, struct b2f_frame *frame,
-		    const struct b2f_convert_options *options, int dirfd,
-		    const char *name);
-
-static make_fn *maker_of(enum cli_storage storage)
-{
-	if (storage == CLI_STORAGE_BLOSCPACK)
-		return b2f_convert_bloscpack;
-	return storage == CLI_STORAGE_ARRAY ? b2f_convert_array
-					    : b2f_convert_frame;
-}
-
 static int convert(struct job *job, const struct cli_target *target)
 {
 	const struct cli_encoding *user =
 		job->how->encode ? &job->how->encoding : NULL;
 	struct b2f_settings settings = b2f_settings_of(job->frame);
 	const struct b2f_convert_options options = {
-		.contiguous = job->contiguous,
+		.contiguous = job->kind->contiguous,
 		.mode = job->like.st_mode & 0777,
 		.settings = user ? &settings : NULL,
 		.guess_typesize = user && cli_encoding_guesses(user),
@@ -396,8 +388,8 @@ static int convert(struct job *job, const struct cli_target *target)
 
 	if (user)
 		cli_encoding_apply(user, &settings);
-	err = maker_of(job->how->storage)(job->operand->runtime, job->frame, &options,
-					  target->dirfd, target->base);
+	err = job->kind->make(job->operand->runtime, job->frame, &options,
+			      target->dirfd, target->base);
 	return cli_message_explain(job->output, err);
 }
 
@@ -491,7 +483,7 @@ static int transform_frame(void *how, const struct cli_operand *operand)
 
 /*
  * Makes new frames of those at @paths, as @how says.  If the user gave no name,
- * the result of CLI_STORAGE_SAME replaces the frame, once it has been read
+ * the result of SAME replaces the frame, once it has been read
  * back; other results get the frame's name with the usual suffix.  Returns the
  * exit status.
  */
@@ -502,7 +494,7 @@ static int transform_all(const struct cli_command *self, void *options,
 
 	if (how->common.remove)
 		how->common.changes = "";
-	else if (!how->common.output && how->storage == CLI_STORAGE_SAME)
+	else if (!how->common.output && how->storage == SAME)
 		how->common.changes = COPY;
 	return cli_operands_run(self, options, paths);
 }
@@ -513,11 +505,11 @@ static int run_convert(const struct cli_command *self, void *options,
 	const struct transform *t = options;
 	bool remove = t->common.remove;
 
-	if (remove && t->storage == CLI_STORAGE_BLOSCPACK)
+	if (remove && t->storage == BLOSCPACK)
 		return cli_command_misuse(
 			self, "--rm does not go with --bloscpack, which keeps "
 			      "the data alone");
-	if (remove && t->storage == CLI_STORAGE_ARRAY)
+	if (remove && t->storage == ARRAY)
 		return cli_command_misuse(self,
 					  "--rm does not go with --b2nd, which "
 					  "keeps the array alone");
@@ -537,7 +529,7 @@ const struct cli_command cli_convert_command = {
 		"NAME.b2frame (sparse).",
 	.options = table,
 	.size = sizeof(struct transform),
-	.start = &(const struct transform){.storage = CLI_STORAGE_OTHER},
+	.start = &(const struct transform){.storage = OTHER},
 	.missing = "a frame is missing",
 	.each = transform_frame,
 	.run = run_convert,

@@ -148,27 +148,25 @@ static int judge(const struct job *job)
 {
 	const struct b2f_check_result *r = &job->found.check;
 	uint64_t nleft = r->ndamaged - job->nzeroed;
+	uint64_t nunchecked = r->nunsupported + r->nfailed;
+	int err = 0;
 
 	if (nleft)
-		cli_message_error("%s: %llu chunks are damaged; --zero-damaged "
-				  "replaces them by zeros",
-				  job->path, (unsigned long long)nleft);
+		err = cli_refuse(-EIO, "%s: %llu chunks are damaged; "
+				 "--zero-damaged replaces them by zeros",
+				 job->path, (unsigned long long)nleft);
 	if (r->nbad_metas)
-		cli_message_error("%s: %llu vlmetalayers are damaged, which "
-				  "cannot be repaired",
-				  job->path, (unsigned long long)r->nbad_metas);
+		err = cli_refuse(-EIO, "%s: %llu vlmetalayers are damaged, "
+				 "which cannot be repaired",
+				 job->path, (unsigned long long)r->nbad_metas);
 	if (r->bad_array)
-		cli_message_error("%s: its chunks do not fit the shape of the "
-				  "array, which cannot be repaired",
-				  job->path);
-	if (r->nunsupported || r->nfailed)
-		cli_message_error(
-			"%s: %llu chunks could not be checked", job->path,
-			(unsigned long long)(r->nunsupported + r->nfailed));
-	return nleft || r->nbad_metas || r->bad_array || r->nunsupported ||
-			       r->nfailed
-		       ? -EIO
-		       : 0;
+		err = cli_refuse(-EIO, "%s: its chunks do not fit the shape of "
+				 "the array, which cannot be repaired",
+				 job->path);
+	if (nunchecked)
+		err = cli_refuse(-EIO, "%s: %llu chunks could not be checked",
+				 job->path, (unsigned long long)nunchecked);
+	return err;
 }
 
 /* The repairs, done or for --dry-run. */
