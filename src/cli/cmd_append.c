@@ -61,29 +61,6 @@ static int allow_write(struct append *a)
 	return 0;
 }
 
-/*
- * Checks that no other program has added data while this one waited for input:
- * the first write would overwrite them.
- */
-static int check_end(const struct append *a)
-{
-	return b2f_file_take_foreign(a->file) ? cli_message_changed(a->path) : 0;
-}
-
-static bool is_bloscpack(const struct append *a)
-{
-	return b2f_frame_info_get(b2f_file_frame(a->file))->bloscpack;
-}
-
-static int refuse_array(const struct append *a)
-{
-	if (!b2f_frame_array(b2f_file_frame(a->file)))
-		return 0;
-	return cli_refuse(-EPERM,
-			  "%s: arrays cannot grow; nothing was appended",
-			  a->path);
-}
-
 /* Opens the temporary frame for the data to add, at @at. */
 static int open_scratch(struct append *a, const struct cli_at *at)
 {
@@ -138,6 +115,7 @@ static int check_unchanged(const struct append *a)
 static int begin(struct append *a)
 {
 	const struct b2f_frame_options how = {.label = a->path};
+	const struct b2f_frame *frame;
 	int err = 0;
 
 	/* On a server the kind of the object decides. */
@@ -147,10 +125,14 @@ static int begin(struct append *a)
 		err = cli_frames_open_file(a->runtime, &how, &a->at, &a->file);
 	if (err)
 		return err;
-	if (is_bloscpack(a))
+	frame = b2f_file_frame(a->file);
+	if (b2f_frame_info_get(frame)->bloscpack)
 		return begin_longer(a);
-	err = refuse_array(a);
-	return err ? err : allow_write(a);
+	if (b2f_frame_array(frame))
+		return cli_refuse(-EPERM, "%s: arrays cannot grow; nothing was "
+				  "appended",
+				  a->path);
+	return allow_write(a);
 }
 
 static int add_input(struct append *a, const struct cli_input *in)
@@ -167,14 +149,6 @@ static int add_input(struct append *a, const struct cli_input *in)
 	return err;
 }
 
-/* The frame must not be its own input: the input would never end. */
-static int check_distinct(const struct append *a, const struct cli_input *in)
-{
-	if (!cli_frames_is(&a->at, &in->st))
-		return 0;
-	return cli_refuse(-EINVAL, "%s: it is the frame itself", in->name);
-}
-
 static int add_file(struct append *a, const char *path)
 {
 	const struct cli_at at = cli_at_named(path);
@@ -184,8 +158,11 @@ static int add_file(struct append *a, const char *path)
 	err = cli_input_open(&in, &at);
 	if (err)
 		return err;
-	err = check_distinct(a, &in);
-	if (!err)
+	/* Otherwise the input would never end. */
+	if (cli_frames_is(&a->at, &in.st))
+		err = cli_refuse(-EINVAL, "%s: it is the frame itself",
+				 in.name);
+	else
 		err = add_input(a, &in);
 	cli_input_close(&in);
 	return err;
@@ -281,9 +258,12 @@ static int commit(struct append *a)
 
 	if (a->old)
 		return commit_longer(a);
-	err = check_end(a);
-	if (err)
-		return err;
+	/*
+	 * If another program has added data while this one waited for input,
+	 * the first write would overwrite them.
+	 */
+	if (b2f_file_take_foreign(a->file))
+		return cli_message_changed(a->path);
 	err = b2f_file_commit(a->file, B2F_COMMIT_DURABLE);
 	b2f_file_now_get(a->file, &now);
 	a->cbytes = now.cbytes;
