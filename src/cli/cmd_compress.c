@@ -127,27 +127,22 @@ static mode_t mode_of(const struct job *job)
 	return 0666 & ~cli_attributes_umask();
 }
 
-static int guess(struct job *job)
+static int choose_typesize(struct job *job)
 {
+	const struct cli_encoding *user = &job->how->encoding;
 	uint8_t *data = NULL;
 	size_t size = 0;
 	int err;
 
+	if (user->said[CLI_TYPESIZE] && !cli_encoding_guesses(user))
+		return 0;
 	err = cli_input_sample(&job->in, &data, &size);
-	if (err)
-		return err;
-	err = b2f_settings_guess(&job->settings, data, size);
+	if (!err)
+		err = cli_message_errno(
+			job->in.name,
+			b2f_settings_guess(&job->settings, data, size));
 	free(data);
-	return cli_message_errno(job->in.name, err);
-}
-
-static int choose_typesize(struct job *job)
-{
-	const struct cli_encoding *user = &job->how->encoding;
-
-	return cli_encoding_guesses(user) || !user->said[CLI_TYPESIZE]
-		       ? guess(job)
-		       : 0;
+	return err;
 }
 
 static int create(struct job *job, const struct cli_target *target)
@@ -552,16 +547,6 @@ static int copy_to_stdout(const struct cli_at *at)
 	return err;
 }
 
-/* Gives the result its name, or writes it to standard output. */
-static int publish(struct job *job, struct cli_target *target)
-{
-	const struct cli_at at = cli_target_at(target);
-
-	if (job->how->to_stdout)
-		return copy_to_stdout(&at);
-	return cli_target_commit(target, true);
-}
-
 /* Makes a sparse frame on a server, where none exists. */
 static int compress_to_url(struct job *job)
 {
@@ -621,10 +606,11 @@ static int compress_file(void *compress, const struct cli_operand *operand)
 				      cli_replace_if(how->common.force));
 	if (!err)
 		err = make(&job, &target);
-	if (!err)
-		err = publish(&job, &target);
 	at = how->to_stdout ? cli_target_at(&target)
 			    : cli_target_result(&target);
+	if (!err)
+		err = how->to_stdout ? copy_to_stdout(&at)
+				     : cli_target_commit(&target, true);
 	if (!err)
 		report(&job, &at);
 	if (!err && is_removable(&job))

@@ -176,20 +176,14 @@ static int read_items(struct parser *p)
 	return p->at[-1] ? refuse(p, not_basic) : 0;
 }
 
-/* Clips @value to a dimension. */
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	if (value < low)
-		return low;
-	return value > high ? high : value;
-}
-
+/* Clips value @i of @item to a dimension of @n. */
 static int64_t limit(const struct item *item, int i, int64_t n, int64_t low,
 		     int64_t high)
 {
 	int64_t value = item->value[i];
 
-	return clamp(value < 0 ? value + n : value, low, high);
+	value = value < 0 ? value + n : value;
+	return value < low ? low : value > high ? high : value;
 }
 
 /* Clips like PySlice_AdjustIndices(). */

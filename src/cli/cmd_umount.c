@@ -131,13 +131,12 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 	struct cli_daemon daemon = {.pidfd = -1};
 	/* With -f or -l do not ask the daemon, which may not answer. */
 	int found = u->force || u->lazy ? 0 : cli_daemon_find(path, &daemon);
-	bool gone;
 	int err;
 
 	if (!may_unmount(path, found))
 		return found;
 	err = unmount(u, path);
-	gone = !err;
+	*unmounted = !err;
 	if (!err && daemon.pidfd >= 0) {
 		err = cli_daemon_wait(&daemon, (unsigned int)u->timeout_s,
 				      path);
@@ -148,7 +147,6 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 					  b2f_strerror(err));
 	}
 	cli_daemon_close(&daemon);
-	*unmounted = gone;
 	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
 }
 

@@ -31,7 +31,6 @@
 static struct {
 	pthread_mutex_t lock;
 	/* Everything below: under lock. */
-	enum b2f_log_level level;
 	bool paused;
 	/* The library has logged the cause of the next error code. */
 	bool explained;
@@ -40,8 +39,9 @@ static struct {
 	char first[CLI_MESSAGE_MAX];
 	uint64_t seen[REMEMBERED];
 	size_t nseen;
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .level = B2F_LOG_WARNING};
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static atomic_int most = B2F_LOG_WARNING;
 static atomic_bool silent;
 
 void cli_message_silence(void)
@@ -66,7 +66,8 @@ static void keep_first(enum b2f_log_level level, const char *text)
 static void print_line(enum b2f_log_level level, const char *prefix,
 		       const char *text)
 {
-	if (level > state.level || state.paused || atomic_load(&silent))
+	if ((int)level > atomic_load(&most) || state.paused ||
+	    atomic_load(&silent))
 		return;
 	clear_status();
 	fputs(prefix, stderr);
@@ -165,19 +166,12 @@ const struct b2f_log cli_message_log = {
 
 bool cli_message_is_quiet(void)
 {
-	bool is_quiet;
-
-	pthread_mutex_lock(&state.lock);
-	is_quiet = state.level < B2F_LOG_WARNING;
-	pthread_mutex_unlock(&state.lock);
-	return is_quiet;
+	return atomic_load(&most) < B2F_LOG_WARNING;
 }
 
 void cli_message_set_level(enum b2f_log_level level)
 {
-	pthread_mutex_lock(&state.lock);
-	state.level = level;
-	pthread_mutex_unlock(&state.lock);
+	atomic_store(&most, level);
 }
 
 int cli_message_errno(const char *name, int err)

@@ -304,19 +304,16 @@ void cli_operand_report(const struct cli_operand *operand, const char *output,
 
 static int run_operand(const struct run *run, struct cli_operand *operand)
 {
-	const char *path = operand->at.path;
-	uint64_t nprinted = cli_json_count();
 	struct cli_progress progress;
 	int err;
 
-	cli_progress_init(&progress, path, !run->how->no_progress);
+	cli_progress_init(&progress, operand->at.path, !run->how->no_progress);
 	operand->command = run->command->name;
 	operand->runtime = run->runtime;
 	operand->how.offset = run->how->frame_offset;
 	operand->progress = &progress;
 	err = run->command->each(run->how, operand);
 	cli_progress_fini(&progress);
-	note_failure(run, path, nprinted, err);
 	return err;
 }
 
@@ -365,9 +362,9 @@ static int run_one(struct run *run, const char *path)
 	err = check_change(run, &at);
 	if (!err)
 		err = choose_place(run, &operand, &placed);
-	note_failure(run, path, nprinted, err);
 	if (!err)
 		err = run_operand(run, &operand);
+	note_failure(run, path, nprinted, err);
 	free_placed(&placed);
 	return err;
 }
@@ -400,6 +397,7 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	struct cli_operand operand = {.output = NULL};
 	struct placed placed = {.dir = -1};
 	const char *shown = strrchr(item->below, '/');
+	uint64_t nprinted = cli_json_count();
 	int dir, err = 0;
 
 	cli_message_begin();
@@ -415,10 +413,9 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	if (!err && run->moves)
 		err = make_place(run, item->path, item->below, &placed,
 				 &operand.place);
-	if (err)
-		cli_json_fail(run->command->name, item->path);
-	else
+	if (!err)
 		err = run_operand(run, &operand);
+	note_failure(run, item->path, nprinted, err);
 	free_placed(&placed);
 	cli_at_close(dir);
 	return err;
