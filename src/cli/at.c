@@ -227,11 +227,6 @@ int cli_at_open_below(int root, const char *path, int flags)
 	return fd;
 }
 
-int cli_at_make_below(int root, const char *path)
-{
-	return walk_below(root, path, true);
-}
-
 int cli_at_open_parent(int root, const char *path, bool make, const char **name)
 {
 	size_t n = (size_t)(last_name(path) - path);
@@ -239,7 +234,7 @@ int cli_at_open_parent(int root, const char *path, bool make, const char **name)
 	int fd;
 
 	*name = path + n;
-	fd = make ? cli_at_make_below(root, parent)
+	fd = make ? walk_below(root, parent, true)
 		  : cli_at_open_below(root, parent, O_PATH);
 	free(parent);
 	return fd;

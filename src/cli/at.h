@@ -122,10 +122,6 @@ int cli_at_open_holder(const char *path, int flags, const char **name);
 B2F_MUST_CHECK
 int cli_at_open_below(int root, const char *path, int flags);
 
-/* Like cli_at_open_below(), and makes missing directories. */
-B2F_MUST_CHECK
-int cli_at_make_below(int root, const char *path);
-
 /*
  * Opens the parent directory of @path (with @make, making directories); *@name
  * is the last name.

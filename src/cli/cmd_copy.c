@@ -348,14 +348,14 @@ static int check_key(const struct job *job)
 	for (const char *c = key; *c; c++)
 		good = good && (unsigned char)*c >= ' ' && *c != 0x7f;
 	if (!good)
-		cli_message_error("%s: objects have names in UTF-8, without "
-				  "control characters",
+		return cli_refuse(-EINVAL, "%s: objects have names in UTF-8, "
+				  "without control characters",
 				  job->output);
-	else if (!*key && !job->frame)
-		cli_message_error("%s: it is a bucket; a slash at its end "
-				  "copies into it",
+	if (!*key && !job->frame)
+		return cli_refuse(-EINVAL, "%s: it is a bucket; a slash at its "
+				  "end copies into it",
 				  job->output);
-	return good && (*key || job->frame) ? 0 : -EINVAL;
+	return 0;
 }
 
 static int to_url(struct job *job)

@@ -92,24 +92,14 @@ static const char *status_name(int status)
 	return status == CLI_EXIT_DAMAGED ? "damaged" : "not checked";
 }
 
-static const char *state_name(enum b2f_check_state state)
-{
-	switch (state) {
-	case B2F_CHECK_SEALED:
-		return "sealed";
-	case B2F_CHECK_UNSEALED:
-		return "unsealed";
-	case B2F_CHECK_SPECIAL:
-		return "special";
-	case B2F_CHECK_DAMAGED:
-		return "damaged";
-	case B2F_CHECK_UNSUPPORTED:
-		return "unsupported";
-	case B2F_CHECK_FAILED:
-		return "not readable";
-	}
-	return "unknown";
-}
+static const char *const state_names[] = {
+	[B2F_CHECK_SEALED] = "sealed",
+	[B2F_CHECK_UNSEALED] = "unsealed",
+	[B2F_CHECK_SPECIAL] = "special",
+	[B2F_CHECK_DAMAGED] = "damaged",
+	[B2F_CHECK_UNSUPPORTED] = "unsupported",
+	[B2F_CHECK_FAILED] = "not readable",
+};
 
 /* Number of sound chunks without a checksum. */
 static uint64_t count_unsealed(const struct b2f_check_result *r)
@@ -124,8 +114,7 @@ static json_t *list_chunks(const struct cli_findings *found)
 
 	for (uint64_t i = 0; i < found->check.nchunks; i++)
 		json_array_append_new(
-			list, json_string(state_name((enum b2f_check_state)
-							     found->states[i])));
+			list, json_string(state_names[found->states[i]]));
 	return list;
 }
 

@@ -161,15 +161,8 @@ int cli_frames_open(const struct b2f_frame_options *how,
 	options.log = &cli_message_log;
 	if (!options.label)
 		options.label = at->path;
-	switch (at->kind) {
-	case CLI_KIND_STDIN:
-		return open_stdin(&options, out);
-	case CLI_KIND_URL:
-	case CLI_KIND_MEMBER:
-	case CLI_KIND_PATH:
-		break;
-	}
-	return open_path(&options, at, out);
+	return at->kind == CLI_KIND_STDIN ? open_stdin(&options, out)
+					  : open_path(&options, at, out);
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)
@@ -278,29 +271,20 @@ static int stat_store(const struct cli_at *at, struct stat *out)
 	return err;
 }
 
-static int stat_path(const struct cli_at *at, struct stat *out)
+int cli_frames_stat(const struct cli_at *at, struct stat *out)
 {
-	int fd = cli_at_open_index(at, O_PATH, NULL), err;
+	int fd = STDIN_FILENO, err;
 
+	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_MEMBER)
+		return stat_store(at, out);
+	if (at->kind == CLI_KIND_PATH)
+		fd = cli_at_open_index(at, O_PATH, NULL);
 	if (fd < 0)
 		return fd;
 	err = fstat(fd, out) != 0 ? -errno : 0;
-	close(fd);
+	if (fd != STDIN_FILENO)
+		close(fd);
 	return err;
-}
-
-int cli_frames_stat(const struct cli_at *at, struct stat *out)
-{
-	switch (at->kind) {
-	case CLI_KIND_STDIN:
-		return fstat(STDIN_FILENO, out) ? -errno : 0;
-	case CLI_KIND_URL:
-	case CLI_KIND_MEMBER:
-		return stat_store(at, out);
-	case CLI_KIND_PATH:
-		break;
-	}
-	return stat_path(at, out);
 }
 
 static int stat_source(int fd, const struct b2f_frame *frame, struct stat *out)

@@ -170,25 +170,12 @@ static const json_t *find(const json_t *object, const char *path)
 	return json_is_null(object) ? NULL : object;
 }
 
+/* Jansson has 0 for a value of another type, and for NULL. */
 static bool is_full(const json_t *value)
 {
-	switch (value ? json_typeof(value) : JSON_NULL) {
-	case JSON_OBJECT:
-		return json_object_size(value) > 0;
-	case JSON_ARRAY:
-		return json_array_size(value) > 0;
-	case JSON_STRING:
-		return json_string_length(value) > 0;
-	case JSON_INTEGER:
-	case JSON_REAL:
-		return json_number_value(value) > 0;
-	case JSON_TRUE:
-		return true;
-	case JSON_FALSE:
-	case JSON_NULL:
-		break;
-	}
-	return false;
+	return json_object_size(value) || json_array_size(value) ||
+	       json_string_length(value) || json_number_value(value) > 0 ||
+	       json_is_true(value);
 }
 
 /* Copies the text up to one of @ends; returns the position of the end. */
