@@ -208,11 +208,9 @@ static int open_source(struct source *s)
 {
 	const struct b2f_frame_options how = {.label = s->path};
 	const struct cli_at at = cli_at_named(s->path);
-	struct b2f_frame_peek peek;
 	int err;
 
-	if (at.kind != CLI_KIND_PATH ||
-	    b2f_frame_peek(at.dir, at.name, &peek) || !peek.is_frame) {
+	if (!cli_frames_is_frame(&at)) {
 		err = cli_input_open(&s->in, &at);
 		s->size = s->in.size;
 		return err;

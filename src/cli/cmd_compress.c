@@ -108,15 +108,11 @@ struct job {
 /* Refuses to compress a frame: the user most likely meant something else. */
 static int check_input(const struct cli_operand *operand)
 {
-	const struct cli_at *at = &operand->at;
-	struct b2f_frame_peek peek;
-
-	if (at->kind != CLI_KIND_PATH ||
-	    b2f_frame_peek(at->dir, at->name, &peek) || !peek.is_frame)
+	if (!cli_frames_is_frame(&operand->at))
 		return 0;
 	return cli_refuse(-EINVAL, "%s: it is a frame already; see recompress "
 			  "and convert",
-			  at->path);
+			  operand->at.path);
 }
 
 static mode_t mode_of(const struct job *job)

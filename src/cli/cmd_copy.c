@@ -126,13 +126,12 @@ static int open_directory(struct job *job)
 	int err = cli_frames_stat(at, &job->like);
 
 	if (err == -ENOENT)
-		cli_message_error("%s: it is a directory, but no frame; -r "
-				  "copies what is in it",
+		return cli_refuse(err, "%s: it is a directory, but no frame; "
+				  "-r copies what is in it",
 				  job->path);
-	else if (err)
-		(void)!cli_message_errno(job->path, err);
-	if (!err)
-		err = open_frame(job);
+	if (err)
+		return cli_message_errno(job->path, err);
+	err = open_frame(job);
 	return err ? err
 		   : cli_frames_source(at, job->frame, &job->like,
 				       &job->like_fd);

@@ -108,7 +108,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
 	    stem[len - strlen(".npy") - 1] != '/')
 		len -= strlen(".npy");
 	return cli_need_text("%.*s%s", (int)len, stem,
-			  job->head && !npy ? ".npy" : "");
+			     job->head && !npy ? ".npy" : "");
 }
 
 /*

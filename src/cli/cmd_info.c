@@ -431,14 +431,6 @@ static int print_mounted(struct info *o, const struct cli_at *at,
 	return B2F_EUNSUPPORTED;
 }
 
-/* A file in a mount is described by the mount. */
-static bool is_frame(const struct cli_at *at)
-{
-	struct b2f_frame_peek peek;
-
-	return b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
-}
-
 static int print_operand(void *arg, const struct cli_operand *operand)
 {
 	struct info *o = arg;
@@ -449,8 +441,9 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 	json_t *mounted = NULL;
 	int err;
 
+	/* A file in a mount is described by the mount. */
 	if (!offset && operand->at.kind == CLI_KIND_PATH &&
-	    !is_frame(&operand->at))
+	    !cli_frames_is_frame(&operand->at))
 		mounted = cli_frames_in_mount(&operand->at);
 	if (mounted)
 		return print_mounted(o, &operand->at, mounted);

@@ -118,6 +118,23 @@ static int open_below(const struct b2f_frame_options *how,
 						  out));
 }
 
+bool cli_frames_is_frame(const struct cli_at *at)
+{
+	struct b2f_frame_peek peek;
+
+	return at->kind == CLI_KIND_PATH &&
+	       b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
+}
+
+int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
+{
+	char *real = realpath(path, NULL);
+	int err = real ? b2f_frame_peek(AT_FDCWD, real, out) : -errno;
+
+	free(real);
+	return err;
+}
+
 json_t *cli_frames_in_mount(const struct cli_at *at)
 {
 	/* A member of a pack may have no bytes to open, but attributes. */

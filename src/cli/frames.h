@@ -42,6 +42,13 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct b2f_write_options *write,
 			     struct b2f_file **out);
 
+/* Is the path @at a frame, by its first bytes? */
+bool cli_frames_is_frame(const struct cli_at *at);
+
+/* Like b2f_frame_peek(), for a path of the user, with links. */
+B2F_MUST_CHECK
+int cli_frames_peek(const char *path, struct b2f_frame_peek *out);
+
 /*
  * Returns the mount's description of the frame behind its file @at
  * (cli_mounts_frame()); free it.  NULL: not a file of a mount.

@@ -128,10 +128,8 @@ static bool is_dir(const char *path)
 static int peek(const char *path)
 {
 	struct b2f_frame_peek peek;
-	char *real = realpath(path, NULL);
-	int err = real ? b2f_frame_peek(AT_FDCWD, real, &peek) : -errno;
+	int err = cli_frames_peek(path, &peek);
 
-	free(real);
 	return err ? err : peek.is_frame;
 }
 

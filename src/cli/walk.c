@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "b2frame/remote.h"
+#include "cli/frames.h"
 #include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/need.h"
@@ -242,16 +243,6 @@ static int walk_directory(const struct cli_walk *walk, const char *path)
 	return s.err;
 }
 
-/* Follows a link that the user names; peeking does not. */
-static int peek_named(const char *path, struct b2f_frame_peek *out)
-{
-	char *real = realpath(path, NULL);
-	int err = real ? b2f_frame_peek(AT_FDCWD, real, out) : -errno;
-
-	free(real);
-	return err;
-}
-
 static int walk_named(const struct cli_walk *walk, const char *path)
 {
 	struct cli_walk_entry entry = {
@@ -262,7 +253,7 @@ static int walk_named(const struct cli_walk *walk, const char *path)
 	if (stat(path, &st) != 0)
 		err = -errno;
 	if (!err)
-		err = peek_named(path, &entry.peek);
+		err = cli_frames_peek(path, &entry.peek);
 	if (err)
 		return cli_message_errno(path, err);
 	/* Visits the entries of a directory, not the directory itself. */
