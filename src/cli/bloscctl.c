@@ -58,25 +58,15 @@ static int print_version(void)
 	return CLI_EXIT_OK;
 }
 
-/* The names that archivers use for these commands. */
-static const struct {
-	const char *letter;
-	const struct cli_command *command;
-} short_names[] = {
-	{"c", &cli_compress_command}, {"d", &cli_decompress_command},
-	{"i", &cli_info_command},     {"l", &cli_ls_command},
-	{"t", &cli_verify_command},
-};
-
 static const struct cli_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]);
-	     i++)
-		if (strcmp(short_names[i].letter, name) == 0)
-			return short_names[i].command;
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		if (strcmp(commands[i]->name, name) == 0)
+	for (size_t i = 0; i < NCOMMANDS; i++) {
+		const char *letter = commands[i]->letter;
+
+		if (strcmp(commands[i]->name, name) == 0 ||
+		    (letter && strcmp(letter, name) == 0))
 			return commands[i];
+	}
 	return NULL;
 }
 
@@ -94,15 +84,12 @@ static int refuse_command(const char *name)
 {
 	const char *nearest = nearest_command(name);
 
-	if (nearest)
-		cli_message_error("there is no command '%s'; did you mean "
-				  "'%s'?",
-				  name, nearest);
-	else
-		cli_message_error("there is no command '%s'; see "
-				  "'bloscctl --help'",
-				  name);
-	return CLI_EXIT_USAGE;
+	return nearest ? cli_refuse(CLI_EXIT_USAGE, "there is no command '%s'; "
+				    "did you mean '%s'?",
+				    name, nearest)
+		       : cli_refuse(CLI_EXIT_USAGE, "there is no command '%s'; "
+				    "see 'bloscctl --help'",
+				    name);
 }
 
 /* @argv[0] is the name of the command. */
@@ -125,13 +112,10 @@ static int run(const struct cli_command *command, int argc, char **argv)
 static int run_command(int argc, char **argv)
 {
 	const struct cli_command *command = find_command(argv[0]);
-	char title[64];
 	int status;
 
 	if (!command)
 		return refuse_command(argv[0]);
-	snprintf(title, sizeof(title), "bloscctl %s", command->name);
-	argv[0] = title;
 	status = run(command, argc, argv);
 	cli_json_finish(command->name, status, argv + 1);
 	return status;
@@ -156,11 +140,9 @@ static int dispatch(int argc, char **argv)
 {
 	if (argc > 0 && is_umount(argv[0]))
 		return run(&cli_umount_command, argc, argv);
-	if (argc < 2) {
-		cli_message_error("a command is missing; see 'bloscctl "
-				  "--help'");
-		return CLI_EXIT_USAGE;
-	}
+	if (argc < 2)
+		return cli_refuse(CLI_EXIT_USAGE, "a command is missing; see "
+				  "'bloscctl --help'");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help_on(argv[2]);

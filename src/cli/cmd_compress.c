@@ -677,6 +677,7 @@ static int run_compress(const struct cli_command *self, void *options,
 
 const struct cli_command cli_compress_command = {
 	.name = "compress",
+	.letter = "c",
 	.summary = "write plain files as frames",
 	.operands = "[FILE...]",
 	.help = "Writes each FILE (- or none: standard input) as a frame "

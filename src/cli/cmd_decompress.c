@@ -357,6 +357,7 @@ static int run_decompress(const struct cli_command *self, void *options,
 
 const struct cli_command cli_decompress_command = {
 	.name = "decompress",
+	.letter = "d",
 	.summary = "write frames as plain files",
 	.operands = "FRAME...",
 	.help = "Writes each FRAME as a plain file beside it, named without "

@@ -456,6 +456,7 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 
 const struct cli_command cli_info_command = {
 	.name = "info",
+	.letter = "i",
 	.summary = "show what a frame says about itself",
 	.operands = "FRAME...",
 	.help = "Shows the index of each FRAME; no data are decoded. For a "

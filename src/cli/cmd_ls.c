@@ -265,6 +265,7 @@ static int run_ls(const struct cli_command *self, void *options,
 
 const struct cli_command cli_ls_command = {
 	.name = "ls",
+	.letter = "l",
 	.summary = "list the frames in a directory",
 	.operands = "[DIR|FRAME...]",
 	.help = "Lists the frames in each DIR (default: the current "

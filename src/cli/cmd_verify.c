@@ -405,6 +405,7 @@ static int run_verify(const struct cli_command *self, void *options,
 
 const struct cli_command cli_verify_command = {
 	.name = "verify",
+	.letter = "t",
 	.summary = "decode everything, report damage",
 	.operands = "FRAME...\n       bloscctl verify -r [OPTION...] DIR...",
 	.help = "Decodes every chunk of each FRAME, and names damaged chunks; "

@@ -19,6 +19,8 @@ typedef int cli_operand_fn(void *options, const struct cli_operand *operand);
 
 struct cli_command {
 	const char *name;
+	/* The name that archivers use for it; or NULL. */
+	const char *letter;
 	/* For the list of commands: a few words, no full stop. */
 	const char *summary;
 	/* For the usage; NULL: there are none. */

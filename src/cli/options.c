@@ -233,22 +233,18 @@ static const char *nearest_name(const struct parser *p, const char *name)
 /* The long options that begin with @name, malloc'ed; NULL: none. */
 static char *list_beginning(const struct parser *p, const char *name)
 {
-	size_t n = strlen(name), size;
-	bool any = false;
 	char *list = NULL;
-	FILE *out = cli_need(open_memstream(&list, &size));
 
 	for (size_t i = 0; i < p->nnames; i++) {
-		if (strncmp(p->names[i].name, name, n) != 0)
+		char *before = list;
+
+		if (strncmp(p->names[i].name, name, strlen(name)) != 0)
 			continue;
-		fprintf(out, "%s--%s", any ? ", " : "", p->names[i].name);
-		any = true;
+		list = cli_need_text("%s%s--%s", before ? before : "",
+				     before ? ", " : "", p->names[i].name);
+		free(before);
 	}
-	fclose(out);
-	if (any)
-		return list;
-	free(list);
-	return NULL;
+	return list;
 }
 
 /* Refuses "--WORD" or "--WORD=VALUE", which is no long option. */
@@ -261,19 +257,16 @@ static int refuse_word(const struct cli_command *self, const struct parser *p,
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	nearest = nearest_name(p, name);
 	several = list_beginning(p, name);
-	if (several) {
+	snprintf(reason, sizeof(reason), "there is no option --%s", name);
+	if (several)
 		cli_message_error("%s: several options begin with --%s: %s",
 				  self->name, name, several);
-		free(several);
-		return CLI_EXIT_USAGE;
-	}
-	if (!nearest) {
-		snprintf(reason, sizeof(reason), "there is no option --%s",
-			 name);
-		return cli_command_misuse(self, reason);
-	}
-	cli_message_error("%s: there is no option --%s; did you mean --%s?",
-			  self->name, name, nearest);
+	else if (nearest)
+		cli_message_error("%s: %s; did you mean --%s?", self->name,
+				  reason, nearest);
+	else
+		(void)cli_command_misuse(self, reason);
+	free(several);
 	return CLI_EXIT_USAGE;
 }
 
