@@ -10,6 +10,7 @@
 
 #include "aside.h"
 #include "dir.h"
+#include "programs/directory.h"
 #include "programs/home.h"
 
 /* Another mount holds the lock for a moment; a user could hold it forever. */
@@ -182,8 +183,9 @@ static int mark_aside(void *arg, int dirfd, const struct dirent *d)
 void fs_aside_find(int dirfd, struct fs_name_set *out)
 {
 	fs_name_set_fini(out);
-	if (fs_dir_each(dirfd, add_aside, out) ||
-	    (out->nnames && fs_dir_each(dirfd, mark_aside, out)))
+	if (b2f_directory_each(dirfd, ".", add_aside, out) ||
+	    (out->nnames &&
+	     b2f_directory_each(dirfd, ".", mark_aside, out)))
 		fs_name_set_fini(out);
 }
 
@@ -204,7 +206,8 @@ bool fs_aside_hides(int dirfd, const char *aside)
 	if (!b2f_home_is_aside(aside))
 		return false;
 	return b2f_home_leads_to(dirfd, aside, aside) > 0 ||
-	       fs_dir_each(dirfd, judge, &v) || v.name[0] || v.is_replaced;
+	       b2f_directory_each(dirfd, ".", judge, &v) || v.name[0] ||
+	       v.is_replaced;
 }
 
 /* Deletes the replaced file at @aside. */
@@ -227,7 +230,7 @@ static void finish_aside(struct fs *fs, int dirfd, const char *aside)
 
 	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
 		unlinkat(dirfd, aside, 0);
-	else if (fs_dir_each(dirfd, judge, &v))
+	else if (b2f_directory_each(dirfd, ".", judge, &v))
 		return;
 	else if (v.name[0])
 		(void)!fs_aside_return(dirfd, v.name, aside);
@@ -274,6 +277,6 @@ void fs_aside_finish_all(struct fs *fs, int dirfd)
 	struct tidying t = {.fs = fs};
 
 	fs_aside_find(dirfd, &t.asides);
-	(void)!fs_dir_each(dirfd, finish_each, &t);
+	(void)!b2f_directory_each(dirfd, ".", finish_each, &t);
 	fs_name_set_fini(&t.asides);
 }

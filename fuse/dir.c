@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dir.c - lists and syncs directories */
+/* dir.c - looks at and syncs directories */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dir.h"
+#include "programs/directory.h"
 
 /* For more files, one syncfs(2) takes no longer. */
 #define FILES_MAX 64
@@ -57,39 +58,6 @@ static int open_dir(int path_fd)
 	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
-}
-
-/* readdir(3) tells an error from the end by errno alone. */
-static int each(DIR *dir, int fd, fs_dir_fn *fn, void *arg)
-{
-	const struct dirent *d;
-	int result = 0;
-
-	while (!result) {
-		errno = 0;
-		d = readdir(dir);
-		if (!d)
-			return -errno;
-		if (strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
-			result = fn(arg, fd, d);
-	}
-	return result;
-}
-
-int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg)
-{
-	int fd = open_dir(path_fd), result = 0;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-
-	if (!dir) {
-		result = fd < 0 ? fd : -errno;
-		if (fd >= 0)
-			close(fd);
-		return result;
-	}
-	result = each(dir, fd, fn, arg);
-	closedir(dir);
-	return result;
 }
 
 /* Some filesystems have no fsync for directories, and need none. */
@@ -175,7 +143,7 @@ static int sync_some(void *n, int dirfd, const struct dirent *d)
 
 int fs_dir_sync(int path_fd)
 {
-	int n = 0, err = fs_dir_each(path_fd, sync_some, &n);
+	int n = 0, err = b2f_directory_each(path_fd, ".", sync_some, &n);
 
 	/* A contiguous frame is one file. */
 	if (err == -ENOTDIR)

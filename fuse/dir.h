@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dir.h - lists and syncs directories
+ * dir.h - looks at and syncs directories
  *
  * A directory is given by a descriptor, which may be O_PATH.
  *
@@ -9,21 +9,10 @@
 #ifndef B2F_FUSE_DIR_H
 #define B2F_FUSE_DIR_H
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
-
-/* Receives the entry @d of @dirfd.  A result other than 0 ends the walk. */
-typedef int fs_dir_fn(void *arg, int dirfd, const struct dirent *d);
-
-/*
- * Calls @fn with @arg for each entry except "." and "..".  Returns the last
- * result of @fn, or an errno if the directory cannot be opened or read.
- */
-B2F_MUST_CHECK
-int fs_dir_each(int path_fd, fs_dir_fn *fn, void *arg);
 
 /* Does @name in the directory @dirfd lead to the very file @st? */
 bool fs_dir_has(int dirfd, const char *name, const struct stat *st);

@@ -13,6 +13,7 @@
 
 #include "dir.h"
 #include "known.h"
+#include "programs/directory.h"
 #include "suffix.h"
 
 /*
@@ -296,7 +297,8 @@ static int read_names(int fd, struct reading *r)
 
 	if (dirfd < 0)
 		return -errno;
-	err = is_told_of(dirfd) ? fs_dir_each(dirfd, take, r) : -ENOTSUP;
+	err = is_told_of(dirfd) ? b2f_directory_each(dirfd, ".", take, r)
+				: -ENOTSUP;
 	if (!err && !tells_case(r, dirfd))
 		err = -ENOTSUP;
 	close(dirfd);

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dir.h"
 #include "links.h"
 #include "maker.h"
+#include "programs/directory.h"
 #include "programs/home.h"
 #include "setattr.h"
 
@@ -73,7 +73,7 @@ static unsigned int heal_all(int dirfd, struct place *place)
 
 	if (n > 1)
 		return n;
-	return fs_dir_each(dirfd, adopt, place) ? B2F_HOME_SLOTS
+	return b2f_directory_each(dirfd, ".", adopt, place) ? B2F_HOME_SLOTS
 						: b2f_home_count(place->fd);
 }
 
@@ -158,7 +158,8 @@ static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 		homes->since_s = time(NULL);
 		/* A change within the same second may have the same stamp. */
 		homes->is_sure = homes->since_s > st.st_ctim.tv_sec + 1;
-		err = fs_dir_each(dirfd, note_target, &homes->names);
+		err = b2f_directory_each(dirfd, ".", note_target,
+					 &homes->names);
 		/* The next look reads it again. */
 		if (err)
 			homes->stamp = (struct b2f_frame_stamp){0};
@@ -206,7 +207,7 @@ static int purge(void *arg, int dirfd, const struct dirent *d)
 void fs_links_purge_at(struct fs *fs, int dirfd)
 {
 	pthread_mutex_lock(&fs->named_homes.lock);
-	(void)!fs_dir_each(dirfd, purge, NULL);
+	(void)!b2f_directory_each(dirfd, ".", purge, NULL);
 	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 

@@ -10,8 +10,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "dir.h"
 #include "fs.h"
+#include "programs/directory.h"
 
 /* How many idle descriptors to close when the process has no free one. */
 #define EVICT_AT_ONCE 32
@@ -278,7 +278,7 @@ static int open_renamed(struct fs_tree *tree, struct fs_backed *node,
 	struct search search = {.ino = node->ino};
 	int err;
 
-	if (fs_dir_each(dir->fd, match, &search) != 1)
+	if (b2f_directory_each(dir->fd, ".", match, &search) != 1)
 		return -ESTALE;
 	err = open_node(tree, node, dir->fd, search.name, out);
 	/* Without memory the next open searches again. */

@@ -15,6 +15,7 @@
 #include "b2frame/names.h"
 #include "dir.h"
 #include "fs.h"
+#include "programs/directory.h"
 #include "unlinked.h"
 
 #define HIDDEN ".bloscfs-deleted"
@@ -142,7 +143,7 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 	fd = open_dir(dirfd, name);
 	if (fd < 0)
 		return fd;
-	(void)!fs_dir_each(fd, remove_file, NULL);
+	(void)!b2f_directory_each(fd, ".", remove_file, NULL);
 	close(fd);
 	return unlinkat(dirfd, name, AT_REMOVEDIR) ? -errno : 0;
 }
@@ -202,7 +203,7 @@ static int purge_own_dir(void *fs, int dirfd, const struct dirent *d)
 	if (fd < 0)
 		return 0;
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		(void)!fs_dir_each(fd, purge_each, fs);
+		(void)!b2f_directory_each(fd, ".", purge_each, fs);
 		unlinkat(dirfd, d->d_name, AT_REMOVEDIR);
 	}
 	close(fd);
@@ -216,7 +217,7 @@ void fs_unlinked_purge(struct fs *fs)
 	fs_unlinked_purge_at(fs, base);
 	if (top < 0)
 		return;
-	(void)!fs_dir_each(top, purge_own_dir, fs);
+	(void)!b2f_directory_each(top, ".", purge_own_dir, fs);
 	close(top);
 	unlinkat(base, HIDDEN, AT_REMOVEDIR);
 }
@@ -263,7 +264,7 @@ static int purge_hidden_each(void *fs, int dirfd, const struct dirent *d)
 
 void fs_unlinked_purge_at(struct fs *fs, int dirfd)
 {
-	(void)!fs_dir_each(dirfd, purge_hidden_each, fs);
+	(void)!b2f_directory_each(dirfd, ".", purge_hidden_each, fs);
 }
 
 void fs_unlinked_purge_found(struct fs *fs, int dirfd, const char *name)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* home.c - the home of a frame with several names, and its slots */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +13,7 @@
 
 #include "b2frame/create.h"
 #include "b2frame/names.h"
+#include "programs/directory.h"
 #include "programs/home.h"
 
 #define HOME   ".bloscfs-linked-"
@@ -279,54 +279,35 @@ static int slots_have_name(int dirfd, const char *home, const char *but)
 	return has;
 }
 
-/* Looks at one entry.  Returns 0 to go on. */
-typedef int entry_fn(int dirfd, const struct dirent *d, const char *home,
-		     const char *but);
+/* A search for names of the frame at @home besides @but. */
+struct search {
+	const char *home;
+	const char *but;
+};
 
-/* Returns the first result of @fn that is not 0, 0, or an errno. */
-static int each_entry(int dirfd, entry_fn *fn, const char *home,
-		      const char *but)
+static int is_other_link(void *search, int dirfd, const struct dirent *d)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *d;
-	int ret = dir ? 0 : -errno;
+	const struct search *s = search;
 
-	if (!dir && fd >= 0)
-		close(fd);
-	while (dir && !ret) {
-		errno = 0;
-		d = readdir(dir);
-		ret = d ? fn(dirfd, d, home, but) : -errno;
-		if (!d)
-			break;
-	}
-	if (dir)
-		closedir(dir);
-	return ret;
-}
-
-static int is_other_link(int dirfd, const struct dirent *d, const char *home,
-			 const char *but)
-{
 	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN
-		       ? is_other_name(dirfd, d->d_name, home, but)
+		       ? is_other_name(dirfd, d->d_name, s->home, s->but)
 		       : 0;
 }
 
 int b2f_home_has_name(int dirfd, const char *home, const char *but)
 {
+	struct search search = {home, but};
 	int has = slots_have_name(dirfd, home, but);
 
-	return has ? has : each_entry(dirfd, is_other_link, home, but);
+	return has ? has
+		   : b2f_directory_each(dirfd, ".", is_other_link, &search);
 }
 
-static int takes_place(int dirfd, const struct dirent *d, const char *aside,
-		       const char *but)
+static int takes_place(void *of, int dirfd, const struct dirent *d)
 {
+	const char *aside = ((const struct search *)of)->home;
 	int points;
 
-	(void)but;
 	if (!b2f_home_is_aside_of(aside, d->d_name) ||
 	    strcmp(d->d_name, aside) == 0)
 		return 0;
@@ -336,8 +317,10 @@ static int takes_place(int dirfd, const struct dirent *d, const char *aside,
 
 int b2f_home_is_replaced(int dirfd, const char *aside)
 {
+	struct search search = {.home = aside};
+
 	return b2f_home_is_aside(aside)
-		       ? each_entry(dirfd, takes_place, aside, NULL)
+		       ? b2f_directory_each(dirfd, ".", takes_place, &search)
 		       : 0;
 }
 
