@@ -81,19 +81,35 @@ static int permit_single(struct b2f_store *store, int fd,
 	return fchmod(fd, st.st_mode & 0666) ? failed("chmod", why) : 0;
 }
 
-/* Returns -EEXIST if another program was faster. */
+/*
+ * The file gets its name when others may use it, where that is possible.
+ * Returns -EEXIST if another program was faster.
+ */
 static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	int fd, err;
+	bool unnamed;
+	char path[48];
 
-	fd = openat(lock->dir, lock->name,
-		    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = openat(lock->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	unnamed = fd >= 0;
+	if (!unnamed && b2f_files_has_no_tmpfile(errno))
+		fd = openat(lock->dir, lock->name,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
 	if (fd < 0)
 		return failed("create", why);
 	if (b2f_store_is_sparse(lock->store))
 		err = b2f_files_permit(lock->dir, fd, why);
 	else
 		err = permit_single(lock->store, fd, why);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (err && !unnamed)
+		(void)unlinkat(lock->dir, lock->name, 0);
+	else if (!err && unnamed &&
+		 linkat(AT_FDCWD, path, lock->dir, lock->name,
+			AT_SYMLINK_FOLLOW))
+		err = failed("create", why);
 	if (err)
 		close(fd);
 	return err ? err : fd;
@@ -259,12 +275,15 @@ static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	err = b2f_place_init(&frame, files->home_fd, files->home_name);
 	if (err)
 		return err;
-	if (!b2f_place_has(&frame, files->fd) &&
-	    !b2f_place_find(&frame, files->fd, &now)) {
+	err = b2f_place_has(&frame, files->fd)
+		      ? -ENOENT
+		      : b2f_place_find(&frame, files->fd, &now);
+	if (!err) {
 		b2f_place_fini(&frame);
 		frame = now;
 	}
-	err = take_place(lock, &frame, create, why);
+	if (!err || err == -ENOENT)
+		err = take_place(lock, &frame, create, why);
 	if (err)
 		b2f_place_fini(&frame);
 	return err;

@@ -78,18 +78,21 @@ static size_t find_common(const char *a, const char *b)
 	}
 }
 
-/* Goes from the directory *@dir to @name in it. */
+/* Goes from the directory *@dir to @name in it; sets an errno on failure. */
 static void step(int *dir, const char *name)
 {
 	int next = openat(*dir, name,
 			  O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+	if (next < 0)
+		next = -errno;
 	close(*dir);
 	*dir = next;
 }
 
 /*
- * Walks from the directory *@dir, with path @from, to @to; sets -1 on failure.
+ * Walks from the directory *@dir, with path @from, to @to; sets an errno on
+ * failure.
  */
 static void walk(int *dir, const char *from, char *to)
 {
@@ -104,17 +107,20 @@ static void walk(int *dir, const char *from, char *to)
 		step(dir, name);
 }
 
+/* Returns a descriptor or an errno. */
 static int open_start(const struct b2f_place *before, char from[PATH_MAX])
 {
+	int fd;
+
 	from[0] = 0;
-	if (before->dir == AT_FDCWD)
-		return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (before->dir != AT_FDCWD && !read_path(before->dir, from))
+		return -ENOENT;
 	/* The parent of an absolute path is the root. */
-	if (!read_path(before->dir, from))
-		return -1;
-	if (!from[1])
+	if (strcmp(from, "/") == 0)
 		from[0] = 0;
-	return fcntl(before->dir, F_DUPFD_CLOEXEC, 0);
+	fd = openat(before->dir, before->dir == AT_FDCWD ? "/" : ".",
+		    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int b2f_place_find(const struct b2f_place *before, int fd,
@@ -133,6 +139,10 @@ int b2f_place_find(const struct b2f_place *before, int fd,
 		place.name = strdup(name);
 		err = place.name ? -ENOENT : -ENOMEM;
 	}
+	/* This tells nothing of its place. */
+	if (place.dir == -EMFILE || place.dir == -ENFILE ||
+	    place.dir == -ENOMEM)
+		err = place.dir;
 	free(from);
 	free(path);
 	if (place.dir >= 0 && place.name && b2f_place_has(&place, fd)) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,6 +113,26 @@ Test(place, what_was_deleted_is_nowhere)
 	/* A new file of that name does not count. */
 	close(openat(top, "a/b/f", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	not_found();
+}
+
+Test(place, a_lack_of_descriptors_does_not_make_it_nowhere)
+{
+	struct b2f_place now;
+	struct rlimit limit, before;
+	int err;
+
+	cr_assert_eq(renameat(top, "a/b/f", top, "a/bc/g"), 0);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 1;
+	do {
+		setrlimit(RLIMIT_NOFILE, &limit);
+		limit.rlim_cur++;
+		err = b2f_place_find(&place, fd, &now);
+	} while (err == -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &before);
+	cr_assert_eq(err, 0);
+	b2f_place_fini(&now);
 }
 
 Test(place, a_directory_that_moves_takes_its_files_along)

@@ -101,6 +101,21 @@ Test(store_lock, the_file_may_be_used_by_whom_the_index_may)
 	cr_assert_eq(st.st_mode & 07777, 0664);
 }
 
+Test(store_lock, no_file_is_left_that_others_may_not_use)
+{
+	struct b2f_lock *lock = NULL;
+	char index[128];
+
+	/* Only root gives files away. */
+	if (geteuid() != 0)
+		return;
+	snprintf(index, sizeof(index), "%s/%s", dir.path, B2F_INDEX_NAME);
+	cr_assert_eq(chown(index, 1234, 5678), 0);
+	cr_assert_eq(chmod(dir.path, 0777), 0);
+	cr_assert_eq(b2f_lock_open(store, true, &lock, NULL), -ESTALE);
+	cr_assert_eq(access(lock_path, F_OK), -1);
+}
+
 Test(store_lock, three_locks_leave_what_the_format_notes_show)
 {
 	/* 16 bytes, the generation in the order of the machine. */
