@@ -32,22 +32,66 @@ static bool is_passing(int err)
 }
 
 /*
+ * Are the stored chunks where C-Blosc2 appended them? Then only the last one of
+ * them can be short.
+ */
+static bool is_in_order(const struct b2f_frame *f)
+{
+	uint64_t before = 0;
+
+	for (uint64_t i = 0; i < f->entries.n; i++) {
+		uint64_t raw = b2f_entries_raw(&f->entries, i), place;
+
+		if (is_special(f, i))
+			continue;
+		place = f->header.sparse ? raw : b2f_frame_chunk_off(f, raw);
+		if (place < before)
+			return false;
+		before = place;
+	}
+	return true;
+}
+
+/* Has a stored chunk the size @rest? */
+static int find_short(struct b2f_frame *f, uint32_t rest, bool *found)
+{
+	bool in_order = is_in_order(f), done = false, sealed;
+	uint32_t nbytes = 0;
+	int err = 0;
+
+	for (uint64_t i = f->entries.n; i-- > 0 && !done;) {
+		if (is_special(f, i))
+			continue;
+		err = b2f_frame_chunk_nbytes(f, i, &nbytes, &sealed, NULL);
+		*found = !err && nbytes == rest;
+		done = in_order || *found || is_passing(err);
+	}
+	return is_passing(err) ? err : 0;
+}
+
+/*
  * Is the last chunk as short as it should be, or is its size unknown? Where the
  * index is sealed, a size counts only if its seal was checked: one false header
- * would give all other chunks wrong places.
+ * would give all other chunks wrong places.  A special chunk has no size of its
+ * own; a sealed index has one at the end only if it is the short one.
  */
 static int ask_last(struct b2f_frame *f, bool *is_short)
 {
 	uint64_t last = f->entries.n - 1;
 	uint32_t rest = (uint32_t)(f->header.nbytes %
 				   (uint32_t)f->header.chunksize);
+	bool sealed = false, found = false;
 	uint32_t nbytes = 0;
-	bool sealed = false;
 	int err;
 
 	*is_short = true;
-	if (rest == 0 || is_special(f, last))
+	if (rest == 0)
 		return 0;
+	if (is_special(f, last)) {
+		err = f->sealed ? 0 : find_short(f, rest, &found);
+		*is_short = !found;
+		return err;
+	}
 	err = b2f_frame_chunk_nbytes(f, last, &nbytes, &sealed, NULL);
 	if (!err && (sealed || !f->sealed))
 		*is_short = nbytes == rest;

@@ -29,10 +29,8 @@ struct build {
 /* Does the index get a checksum? In a contiguous frame it announces seals. */
 static bool is_sealed(const struct build *b)
 {
-	return b->header.sparse ||
-	       (!b->plan->no_seal &&
-		b2f_frame_may_seal(b->plan->like, b->entries.ids,
-				   b->entries.n));
+	return (b->header.sparse || !b->plan->no_seal) &&
+	       b2f_frame_may_seal(b->plan->like, b->entries.ids, b->entries.n);
 }
 
 static uint64_t place_of(const void *arg, uint64_t i, uint64_t raw)

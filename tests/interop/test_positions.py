@@ -15,7 +15,7 @@ import tempfile
 import blosc2
 import numpy as np
 
-from interop import BUILD, environment
+from interop import BUILD, bloscctl, environment, info
 
 BLOSCCTL = str(BUILD / "bloscctl")
 
@@ -58,7 +58,12 @@ def short_chunk_moved(tmp):
         for part in parts:
             schunk.append_data(part)
         schunk.reorder_offsets(np.array(order, dtype=np.int64))
-        expect_all(path, b"".join(parts[i] for i in order), str(order))
+        data = b"".join(parts[i] for i in order)
+        expect_all(path, data, str(order))
+        for option in "--sparse", "--contiguous":
+            copy = path + option
+            bloscctl("convert", option, "--no-seal", "-f", "-o", copy, path)
+            expect_all(copy, data, copy + str(order))
 
 
 def short_special_moved(tmp):
@@ -79,6 +84,30 @@ def short_special_moved(tmp):
         assert got in (None, data[off:off + 400]), off
         nright += got is not None
     assert nright >= 20, nright
+
+
+def short_chunk_before_a_special(tmp):
+    """The special chunk at the end is whole, as a stored one is short."""
+    parts = [chunk_of(1, 4000), bytes(4000), chunk_of(2, 1200)]
+    for contiguous in False, True:
+        for order in [2, 0, 1], [0, 2, 1], [1, 2, 0]:
+            path = os.path.join(tmp, f"before{contiguous}{order}.b2frame")
+            schunk = blosc2.SChunk(chunksize=4000, urlpath=path,
+                                   contiguous=contiguous,
+                                   cparams={"typesize": 4})
+            for part in parts:
+                schunk.append_data(part)
+            schunk.reorder_offsets(np.array(order, dtype=np.int64))
+            del schunk
+            data = b"".join(parts[i] for i in order)
+            expect_all(path, data, path)
+            assert not info(path)["writable"], path
+            # Where chunks are does not tell any more what was short.
+            bloscctl("convert", "-o", path + "-copy", path,
+                     status=0 if order == [1, 2, 0] else 1)
+            bloscctl("recompress", path)
+            expect_all(path, data, path)
+            assert info(path)["writable"], path
 
 
 def short_chunk_behind_a_special(tmp):
@@ -143,6 +172,7 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         short_chunk_moved(tmp)
         short_special_moved(tmp)
+        short_chunk_before_a_special(tmp)
         short_chunk_behind_a_special(tmp)
         path, parts = many_sizes(tmp)
         one_missing(path, parts)
