@@ -200,25 +200,28 @@ static size_t write_item(const struct b2f_gone_chunk *first, size_t n,
 	return (size_t)used;
 }
 
-int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size)
+int b2f_gone_write(const struct b2f_gone *gone, const struct b2f_ids *ids,
+		   uint64_t since_s, char *out, size_t size)
 {
 	struct place place = {.since_s = UINT64_MAX};
 	struct b2f_gone sorted = {.n = 0};
 	size_t used = strlen(BEGIN), n;
+	int err = b2f_gone_add_all(&sorted, gone);
 
 	*out = '\0';
-	if (!gone->n || size < used + ITEM_SIZE)
-		return 0;
-	if (b2f_gone_add_all(&sorted, gone))
-		return -ENOMEM;
+	if (!err)
+		err = b2f_gone_add(&sorted, ids, since_s);
+	if (err || !sorted.n || size < used + ITEM_SIZE)
+		goto out;
 	qsort(sorted.chunks, sorted.n, sizeof(*sorted.chunks), by_time);
 	strcpy(out, BEGIN);
 	for (size_t at = 0; at < sorted.n && used + ITEM_SIZE <= size; at += n) {
 		n = count_run(&sorted.chunks[at], sorted.n - at);
 		used += write_item(&sorted.chunks[at], n, &place, out + used);
 	}
+out:
 	b2f_gone_fini(&sorted);
-	return 0;
+	return err;
 }
 
 bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s)

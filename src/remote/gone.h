@@ -60,11 +60,12 @@ B2F_MUST_CHECK
 int b2f_gone_read(struct b2f_gone *gone, const char *text);
 
 /*
- * Writes the text and its 0 to @out, of @size bytes; if there is not enough
- * room, the oldest chunks.  Returns 0 or -ENOMEM.
+ * Writes the text, with the chunks of @ids, too, and its 0 to @out, of @size
+ * bytes; if there is not enough room, the oldest chunks.  Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
-int b2f_gone_write(const struct b2f_gone *gone, char *out, size_t size);
+int b2f_gone_write(const struct b2f_gone *gone, const struct b2f_ids *ids,
+		   uint64_t since_s, char *out, size_t size);
 
 /* Was any chunk replaced at @until_s or before? */
 bool b2f_gone_is_due(const struct b2f_gone *gone, uint64_t until_s);

@@ -231,35 +231,30 @@ static bool is_copy(const struct renaming *m, uint64_t id)
 				    sizeof(*m->list.chunks), by_new_number);
 }
 
-/*
- * Lists the chunks of the replaced index, as if it were replaced @later_s from
- * now, and of those it replaced.
- */
-static int list_gone(const struct renaming *m, uint64_t later_s,
-		     struct b2f_gone *out)
+/* Lists the chunks of the replaced index. */
+static int list_gone(const struct renaming *m, struct b2f_ids *out)
 {
 	const struct b2f_ids *ids = &m->there.ids;
-	struct b2f_ids gone = {0};
-	int err = b2f_gone_add_all(out, &m->there.gone);
+	int err = 0;
 
 	for (size_t i = 0; i < ids->n && !err; i++)
 		if (!is_copy(m, ids->ids[i]))
-			err = b2f_ids_add(&gone, ids->ids[i]);
-	if (!err)
-		err = b2f_gone_add(out, &gone, (uint64_t)time(NULL) + later_s);
-	b2f_ids_fini(&gone);
+			err = b2f_ids_add(out, ids->ids[i]);
 	return err;
 }
 
 static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 {
-	struct b2f_gone gone = {.n = 0};
 	bool keeps = m->replace == B2F_REPLACE_OPEN;
-	int err = list_gone(m, keeps ? B2F_GONE_LATER_S : 0, &gone);
+	uint64_t since_s = (uint64_t)time(NULL) +
+			   (keeps ? B2F_GONE_LATER_S : 0);
+	struct b2f_ids gone = {0};
+	int err = list_gone(m, &gone);
 
 	if (!err)
-		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
-	b2f_gone_fini(&gone);
+		err = b2f_gone_write(&m->there.gone, &gone, since_s, text,
+				     B2F_GONE_SIZE);
+	b2f_ids_fini(&gone);
 	return err;
 }
 
@@ -388,7 +383,6 @@ static int copy_and_install(struct renaming *m, struct b2f_why *why)
  */
 static int list_replaced(struct renaming *m, struct b2f_remote_remains **out)
 {
-	struct b2f_gone gone = {.n = 0};
 	int err = m->there.is_there ? b2f_remains_new(m->to, out) : 0;
 
 	if (err || !*out)
@@ -396,11 +390,8 @@ static int list_replaced(struct renaming *m, struct b2f_remote_remains **out)
 	if (m->replace == B2F_REPLACE_OPEN)
 		return b2f_remains_list(*out, &m->there, false, NULL);
 	(*out)->mark = m->mark;
-	err = list_gone(m, 0, &gone);
-	if (!err)
-		err = b2f_gone_take_all(&gone, &(*out)->ids);
-	b2f_gone_fini(&gone);
-	return err;
+	err = list_gone(m, &(*out)->ids);
+	return err ? err : b2f_gone_take_all(&m->there.gone, &(*out)->ids);
 }
 
 static int leave_source(struct renaming *m, struct b2f_remote_remains **out,

@@ -235,24 +235,6 @@ static void forget_seen(struct b2f_remote_place *place, int err)
 	pthread_mutex_unlock(&place->lock);
 }
 
-/* Writes the next index's note, with the chunks that it no longer names. */
-static int tell_gone(struct b2f_remote_place *place, char text[B2F_GONE_SIZE])
-{
-	struct b2f_gone gone = {.n = 0};
-	int err;
-
-	pthread_mutex_lock(&place->lock);
-	err = b2f_gone_add_all(&gone, &place->gone);
-	if (!err)
-		err = b2f_gone_add(&gone, &place->replaced,
-				   (uint64_t)time(NULL));
-	pthread_mutex_unlock(&place->lock);
-	if (!err)
-		err = b2f_gone_write(&gone, text, B2F_GONE_SIZE);
-	b2f_gone_fini(&gone);
-	return err;
-}
-
 /* Puts @index, replacing @replaces (or NULL). */
 static int put_index(struct b2f_remote_place *place,
 		     const struct b2f_upload *index,
@@ -267,8 +249,14 @@ static int put_index(struct b2f_remote_place *place,
 				    .replaces = replaces,
 				    .gone = gone};
 	struct b2f_put put;
-	int err = path ? tell_gone(place, gone) : -ENOMEM;
+	int err;
 
+	pthread_mutex_lock(&place->lock);
+	err = b2f_gone_write(&place->gone, &place->replaced,
+			     (uint64_t)time(NULL), gone, sizeof(gone));
+	pthread_mutex_unlock(&place->lock);
+	if (!path)
+		err = -ENOMEM;
 	b2f_note_follow(&spec.note, before, b2f_note_draw());
 	if (!err)
 		err = b2f_put_start(place->remote, &spec, &put);

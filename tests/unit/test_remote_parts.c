@@ -195,10 +195,11 @@ Test(remote_parts, refusal_is_told_by_its_code_alone)
 static const char *told_again(const char *text, size_t size)
 {
 	static char out[B2F_GONE_SIZE];
+	const struct b2f_ids none = {0};
 	struct b2f_gone gone = {.n = 0};
 
 	cr_assert_eq(b2f_gone_read(&gone, text), 0);
-	cr_assert_eq(b2f_gone_write(&gone, out, size), 0);
+	cr_assert_eq(b2f_gone_write(&gone, &none, 0, out, size), 0);
 	b2f_gone_fini(&gone);
 	return out;
 }
@@ -250,7 +251,8 @@ Test(remote_parts, the_oldest_chunks_that_are_gone_are_told_if_there_is_no_room)
 		cr_assert_eq(b2f_ids_add(&ids, 4000 - 2 * i), 0);
 		cr_assert_eq(b2f_gone_add(&gone, &ids, 2 * (i / 10)), 0);
 	}
-	cr_assert_eq(b2f_gone_write(&gone, out, sizeof(out)), 0);
+	ids.n = 0;
+	cr_assert_eq(b2f_gone_write(&gone, &ids, 0, out, sizeof(out)), 0);
 	cr_assert_lt(strlen(out), sizeof(out));
 	b2f_gone_fini(&gone);
 	cr_assert_eq(b2f_gone_read(&gone, out), 0);
