@@ -142,13 +142,25 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	pthread_mutex_unlock(&place->lock);
 }
 
-int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
-			  struct b2f_remote_stat *out)
+int b2f_remote_place_ask(struct b2f_remote_place *place,
+			 struct b2f_remote_stat *out)
 {
 	char text[B2F_HTTP_NOTE_SIZE];
 	struct b2f_note note;
+	int err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text,
+					NULL);
+
+	if (err)
+		return err;
+	b2f_note_read(text, &note);
+	b2f_remote_place_see(place, out, &note, text);
+	return 0;
+}
+
+int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
+			  struct b2f_remote_stat *out)
+{
 	bool fresh;
-	int err;
 
 	pthread_mutex_lock(&place->lock);
 	*out = place->seen;
@@ -156,12 +168,5 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 		(place->seen_ns &&
 		 b2f_monotonic_ns() - place->seen_ns < fresh_ms * 1000000);
 	pthread_mutex_unlock(&place->lock);
-	if (fresh)
-		return 0;
-	err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text, NULL);
-	if (err)
-		return err;
-	b2f_note_read(text, &note);
-	b2f_remote_place_see(place, out, &note, text);
-	return 0;
+	return fresh ? 0 : b2f_remote_place_ask(place, out);
 }

@@ -99,6 +99,11 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
 			  const struct b2f_note *note, const char *text);
 
+/* Asks for the version of the current index.  Returns as _head(). */
+B2F_MUST_CHECK
+int b2f_remote_place_ask(struct b2f_remote_place *place,
+			 struct b2f_remote_stat *out);
+
 /*
  * Returns the version of the current index: the one last seen, if that was less
  * than @fresh_ms ago.  Returns 0 or an error of requests.

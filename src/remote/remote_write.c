@@ -151,28 +151,13 @@ static int remote_name(struct b2f_store *store, int64_t id,
 	return err;
 }
 
-/* Looks at the index, even for one that this frame may have got since. */
-static int look_again(struct b2f_remote_place *place)
-{
-	struct b2f_remote_stat now;
-	char text[B2F_HTTP_NOTE_SIZE];
-	struct b2f_note note;
-	int err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, &now, text,
-					NULL);
-
-	if (err)
-		return err;
-	b2f_note_read(text, &note);
-	b2f_remote_place_see(place, &now, &note, text);
-	return 0;
-}
-
 /*
  * Looks whether a commit of unknown outcome has happened, before another one
  * may have none: of two the state would not tell which one it was.
  */
 static int settle_doubt(struct b2f_remote_place *place)
 {
+	struct b2f_remote_stat now;
 	bool in_doubt, is_new;
 	int err;
 
@@ -180,7 +165,7 @@ static int settle_doubt(struct b2f_remote_place *place)
 	in_doubt = place->in_doubt;
 	is_new = place->is_new;
 	pthread_mutex_unlock(&place->lock);
-	err = in_doubt ? look_again(place) : 0;
+	err = in_doubt ? b2f_remote_place_ask(place, &now) : 0;
 	return err == -ENOENT && is_new ? 0 : err;
 }
 
