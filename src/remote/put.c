@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/waiting.h"
 #include "remote/conditions.h"
 #include "remote/object_sum.h"
 
@@ -258,13 +259,10 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 /* Spread the retries of writers that failed together. */
 void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 {
-	uint64_t ns = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms *
-		      1000000 << (try < TWICE_MAX ? try : TWICE_MAX) >> 1;
+	uint64_t ms = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms
+			      << (try < TWICE_MAX ? try : TWICE_MAX) >> 1;
 
-	ns = ns / 2 + b2f_note_draw() % (ns / 2 + 1);
-	nanosleep(&(struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-				     .tv_nsec = (long)(ns % 1000000000)},
-		  NULL);
+	(void)b2f_waiting_sleep(ms / 2 + b2f_note_draw() % (ms / 2 + 1));
 }
 
 /* Makes one attempt; -EAGAIN: another one may follow. */
