@@ -70,6 +70,26 @@ static void sync_later(struct fs *fs, int path_fd, dev_t dev)
 	fs_durable_add_sync(fs, later);
 }
 
+/*
+ * The same for the filesystem of @node, which @path_fd is on, too.  Keeps the
+ * directory open instead of the file itself.
+ */
+static void sync_node_later(struct fs *fs, struct fs_backed *node, int path_fd,
+			    dev_t dev)
+{
+	char name[FS_NAME_SIZE];
+	struct fs_pin parent = {0};
+	struct stat st;
+
+	if (node->sparse ||
+	    fs_tree_pin_parent(fs->tree, node, &parent, name) ||
+	    fstat(parent.fd, &st) || st.st_dev != dev)
+		sync_later(fs, path_fd, dev);
+	else
+		sync_later(fs, parent.fd, dev);
+	fs_tree_unpin(fs->tree, &parent);
+}
+
 static bool is_durable(const struct fs_durable *d)
 {
 	return b2f_durability_get(&d->contents) == B2F_DISK_DURABLE;
@@ -182,20 +202,21 @@ int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
 	return d ? 0 : -ENOMEM;
 }
 
-void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd)
+void fs_durable_note_changed(struct fs *fs, struct fs_backed *node, int path_fd)
 {
 	struct fs_durables *all = &fs->durables;
-	struct fs_backed *dropped;
-	struct fs_durable *d;
+	struct fs_backed *dropped = NULL;
+	struct fs_durable *d = NULL;
 
 	pthread_mutex_lock(&fs->state_lock);
 	/* Without memory the name is as durable as after any rename. */
-	d = get(fs, node, node->dev, node->ino, &dropped);
+	if (!is_gone(node))
+		d = get(fs, node, node->dev, node->ino, &dropped);
 	if (d)
 		d->name_at = ++all->clock;
 	unlock(fs, dropped);
 	if (d)
-		sync_later(fs, dirfd, node->dev);
+		sync_node_later(fs, node, path_fd, node->dev);
 }
 
 void fs_durable_note_form(struct fs *fs, struct fs_open_frame *frame, int dirfd)
@@ -249,22 +270,6 @@ struct b2f_durability *fs_durable_open(struct fs *fs,
 	return d ? &d->contents : NULL;
 }
 
-/* Keeps the directory open instead of the file itself. */
-static void sync_frame_later(struct fs *fs, struct fs_open_frame *frame)
-{
-	char name[FS_NAME_SIZE];
-	struct fs_pin parent = {0};
-	struct stat st;
-
-	if (frame->pin.node->sparse ||
-	    fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name) ||
-	    fstat(parent.fd, &st) || st.st_dev != frame->dev)
-		sync_later(fs, frame->pin.fd, frame->dev);
-	else
-		sync_later(fs, parent.fd, frame->dev);
-	fs_tree_unpin(fs->tree, &parent);
-}
-
 void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct fs_durable *d = frame->durable;
@@ -279,7 +284,7 @@ void fs_durable_close(struct fs *fs, struct fs_open_frame *frame)
 	unlock(fs, drop_if_done(fs, d));
 	frame->durable = NULL;
 	if (left)
-		sync_frame_later(fs, frame);
+		sync_node_later(fs, frame->pin.node, frame->pin.fd, frame->dev);
 }
 
 /* The state of one frame in the table at one moment. */

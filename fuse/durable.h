@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * durable.h - the table of frames that are not durable yet
+ * durable.h - the table of files that are not durable yet
  *
  * The ticker makes new files durable that were closed without fsync: some
  * seconds later, by one syncfs(2) for all.  Until then they are in this table,
@@ -18,6 +18,9 @@
  *                     fails, FAILED, and written again at once
  *   fsync, rename     of a frame without a transaction: durable, after one
  *   over another      fsync per file
+ *   no frame          waits for the next syncfs after its close, a change of
+ *                     its attributes, or a rename; if the syncfs fails, data
+ *                     are lost
  *   deleted           forgotten; if another program deletes it, as soon as
  *                     another file has its inode number
  *
@@ -66,8 +69,12 @@ struct fs_durables {
 B2F_MUST_CHECK
 int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd);
 
-/* Notes that the frame @node has a new name below @dirfd. */
-void fs_durable_note_renamed(struct fs *fs, struct fs_backed *node, int dirfd);
+/*
+ * Notes that @node has a new name, or was changed and is no frame: the next
+ * sync has to begin after now.  @path_fd is on its filesystem.
+ */
+void fs_durable_note_changed(struct fs *fs, struct fs_backed *node,
+			     int path_fd);
 
 /*
  * Notes that @frame, open for writing, was replaced by another new file or
@@ -164,7 +171,10 @@ struct fs_durable {
 	size_t nusers;
 	/* When it was last left to a sync, by the table's clock. */
 	uint64_t left_at;
-	/* When it got its name, by that clock; 0: the name is durable. */
+	/*
+	 * When it got its name, or was changed and is no frame, by that clock;
+	 * 0: that is durable.
+	 */
 	uint64_t name_at;
 	UT_hash_handle hh;
 };

@@ -118,17 +118,29 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	free(dropped);
 }
 
-/* Notes that a sync of @dev failed: the data of any file may be lost. */
-static void fail_sync(struct fs *fs, dev_t dev)
+/*
+ * Notes that a sync of @dev failed: the data of any file may be lost.  Only
+ * frames can be written again; if others wait, gives them up with -EIO.
+ */
+static int fail_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
+	int err = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	HASH_ITER (hh, all->all, d, next)
-		if (d->key.dev == dev)
+	HASH_ITER (hh, all->all, d, next) {
+		if (d->key.dev != dev)
+			continue;
+		if (d->node && d->node->kind != FS_KIND_FRAME) {
+			err = -EIO;
+			d->name_at = 0;
+		} else {
 			b2f_durability_fail(&d->contents);
+		}
+	}
 	pthread_mutex_unlock(&fs->state_lock);
+	return err;
 }
 
 /* Does @d need a commit?  Locked. */
@@ -241,8 +253,11 @@ static int open_on(struct fs *fs, dev_t dev)
 	return fd;
 }
 
-/* Syncs the filesystem.  A failure is noted for each frame on it. */
-static int sync_device(struct fs *fs, struct fs_sync *sync)
+/*
+ * Syncs the filesystem.  A failure is noted for each frame on it; *@lost: an
+ * error if other files waited, too.
+ */
+static int sync_device(struct fs *fs, struct fs_sync *sync, int *lost)
 {
 	uint64_t until;
 	bool left = begin_sync(fs, sync->dev, &until);
@@ -256,7 +271,12 @@ static int sync_device(struct fs *fs, struct fs_sync *sync)
 				"%s: syncfs: %s: reading and writing again the "
 				"data that may be lost",
 				fs->source.path, strerror(errno));
-		fail_sync(fs, sync->dev);
+		*lost = fail_sync(fs, sync->dev);
+		if (*lost)
+			fs_logger_write(fs->logger, B2F_LOG_ERROR,
+					"%s: changes of files that are no "
+					"frames may be lost",
+					fs->source.path);
 	} else {
 		settle_sync(fs, sync->dev, until);
 	}
@@ -266,13 +286,13 @@ static int sync_device(struct fs *fs, struct fs_sync *sync)
 /* Runs @sync, which it takes over; after a failure queues it again. */
 static int run_sync(struct fs *fs, struct fs_sync *sync)
 {
-	int err = sync_device(fs, sync);
+	int lost = 0, err = sync_device(fs, sync, &lost);
 
 	if (!err)
 		err = mend_all(fs, sync->dev);
 	if (!err) {
 		fs_durable_free_sync(sync);
-		return 0;
+		return lost;
 	}
 	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: not durable: %s",
 			fs->source.path, b2f_strerror(err));

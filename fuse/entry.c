@@ -86,6 +86,8 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0)) {
 		if (node->kind == FS_KIND_FRAME)
 			fs_open_frame_unlinked(fs, node);
+		else
+			fs_durable_forget(fs, node);
 		fs_tree_retire(fs->tree, node);
 	} else {
 		if (node->kind == FS_KIND_FRAME)

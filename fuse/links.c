@@ -304,7 +304,7 @@ void fs_links_touch(struct fs *fs, struct fs_backed *node, int fd)
 	meta.times[0] = index.st_atim;
 	meta.times[1].tv_nsec = UTIME_OMIT;
 	(void)!fs_setattr_frame(fs, node, fd, &meta);
-	fs_durable_note_renamed(fs, node, fd);
+	fs_durable_note_changed(fs, node, fd);
 }
 
 void fs_links_forget(int fd)

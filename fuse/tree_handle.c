@@ -192,6 +192,9 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	fs_listing_free(handle->listing);
 	if (handle->is_seen)
 		fs_cache_state_close_plain(fs, handle->pin.node, handle->fd);
+	/* Each flush has synced it with this option. */
+	if (atomic_load(&handle->wrote) && !fs->options.sync)
+		fs_durable_note_changed(fs, handle->pin.node, handle->fd);
 	if (handle->fd >= 0)
 		close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);

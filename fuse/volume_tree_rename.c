@@ -36,6 +36,7 @@
 
 #include "aside.h"
 #include "b2frame/error.h"
+#include "dir.h"
 #include "durable.h"
 #include "entry.h"
 #include "form.h"
@@ -109,8 +110,7 @@ static void note_moved(struct fs *fs, const struct side *side,
 {
 	if (!side->pin.node)
 		return;
-	if (is_frame(side))
-		fs_durable_note_renamed(fs, side->pin.node, entry->pin.fd);
+	fs_durable_note_changed(fs, side->pin.node, entry->pin.fd);
 	/* The frame itself stays at its home. */
 	if (is_name(side))
 		return;
@@ -142,8 +142,11 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 {
 	const struct stat *st = &old->found.probe.st;
 
-	if (!is_frame(fresh) ||
-	    fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
+	if (!is_frame(fresh))
+		return S_ISREG(fresh->found.probe.st.st_mode)
+			       ? fs_dir_sync(fresh->found.probe.fd)
+			       : 0;
+	if (fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
 		return 0;
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }

@@ -303,8 +303,10 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 			     handle);
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
-	if (is_plain)
+	if (is_plain) {
 		fs_cache_state_end(fs, node, pin.fd);
+		fs_durable_note_changed(fs, node, pin.fd);
+	}
 	fs_tree_unpin(fs->tree, &pin);
 	fs_tree_forget(node);
 	return err;

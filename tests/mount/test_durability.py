@@ -87,6 +87,27 @@ def test_what_is_durable_when():
     assert t.count("syncfs") == 0
 
 
+def test_files_that_are_no_frames_are_durable_as_well():
+    os.mkdir("src")
+    for name in "plain", "other", "tmp":
+        pathlib.Path("src", name).write_text("plain")
+    for change in (lambda: rewrite("mnt/plain"),
+                   lambda: os.truncate("mnt/plain", 1),
+                   lambda: os.rename("mnt/other", "mnt/moved")):
+        with Traced("commit=600") as t:
+            change()
+        assert t.count("syncfs") == 1
+    with Traced("commit=600") as t:
+        pathlib.Path("mnt/plain").read_bytes()
+    assert t.count("syncfs") == 0
+    with Traced("commit=600") as t:
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/plain"), "fsync") == 1
+    with Traced("commit=600", inject=["syncfs:error=EIO"]) as t:
+        rewrite("mnt/plain")
+        t.mount.status = 8
+    assert "no frames may be lost" in t.mount.log()
+
+
 def test_what_a_reader_has_synced_is_not_lost_to_a_later_writer():
     for form, least in (SPARSE, 3), (f"small={CHUNK}", 1):
         with Traced(form, "commit=600") as t:
