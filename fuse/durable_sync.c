@@ -222,10 +222,11 @@ static int mend_all(struct fs *fs, dev_t dev)
 	for (size_t i = 0; i < n; i++) {
 		int err = mend(fs, nodes[i]);
 
-		/* Another program has deleted the frame. */
-		if (err == -ESTALE || err == -ENOENT)
-			fs_durable_forget(fs, nodes[i]);
-		else if (!first)
+		/*
+		 * Another program has deleted the frame, or renamed it: then
+		 * the record waits for its next open.
+		 */
+		if (err != -ESTALE && err != -ENOENT && !first)
 			first = err;
 		fs_tree_forget(nodes[i]);
 	}

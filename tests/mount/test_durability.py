@@ -343,6 +343,17 @@ def test_what_a_sync_failed_for_is_written_anew():
         os.unlink("log")
 
 
+def test_a_file_that_another_program_renamed_is_written_anew_too():
+    for form in SPARSE, f"small={CHUNK}":
+        with Traced(form, "commit=4", inject=["syncfs:error=EIO:when=1"]) as t:
+            write("mnt/a")
+            os.rename("src/a.b2frame", "src/b.b2frame")
+            t.mount.wait_for_log("reading and writing again")
+            assert t.during(lambda: fsync("mnt/b"), "fsync") > 0, form
+        os.unlink("log")
+        os.rename("src", form)
+
+
 def test_a_file_with_the_number_of_a_deleted_one_is_written_anew_too():
     """Another program deletes the first one, of which the mount does not hear."""
     with Traced(f"small={CHUNK}", "commit=4",
