@@ -469,7 +469,7 @@ static void free_deleted(struct fs_unlinked *deleted)
 /* Deletes the frame @name: its index first, durably, then its chunks. */
 static int delete_there(struct fs *fs, int dirfd, const char *name)
 {
-	int fd = open_dir(dirfd, name), err = 0;
+	int fd = open_dir(dirfd, name), err = 0, left;
 
 	if (fd < 0)
 		return fd;
@@ -477,19 +477,23 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
 	    errno != EEXIST)
 		err = -errno;
-	if (!err && ((unlinkat(fd, B2F_INDEX_NAME, 0) && errno != ENOENT) ||
-		     (fsync(fd) && errno != EINVAL)))
+	if (!err && unlinkat(fd, B2F_INDEX_NAME, 0) && errno != ENOENT)
 		err = -errno;
-	close(fd);
 	if (err)
-		return err;
-	err = remove_frame(fs, dirfd, name);
-	if (err && err != -ENOENT)
+		goto out;
+	/* From now on the frame is gone. */
+	if (fsync(fd) && errno != EINVAL)
+		left = -errno;
+	else
+		left = remove_frame(fs, dirfd, name);
+	if (left && left != -ENOENT)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %s was deleted, but files are left in it: "
 				"%s",
-				fs->source.path, name, b2f_strerror(err));
-	return 0;
+				fs->source.path, name, b2f_strerror(left));
+out:
+	close(fd);
+	return err;
 }
 
 /*

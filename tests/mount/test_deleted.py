@@ -447,13 +447,16 @@ def test_in_a_lower_layer_of_overlayfs():
             os.mkdir(f"disk/{name}")
         os.mkdir("disk/low/d")
         raw = {name: make(f"disk/low/{name}.b2frame", None, seed=seed)
-               for seed, name in enumerate(["a", "b", "c", "e", "f", "d/g"])}
+               for seed, name in enumerate(["a", "b", "c", "e", "f", "d/g", "h"])}
         os.mkdir("src")
         subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
                         "lowerdir=disk/low,upperdir=disk/up,workdir=disk/work"],
                        check=True)
-        with Mount("src", "mnt", "-o", SPARSE):
+        with Mount("src", "mnt", "-o", SPARSE) as m:
             os.unlink("mnt/a")
+            with failing(m, "fsync:error=EIO"):
+                os.unlink("mnt/h")
+            shutil.rmtree("mnt/h.b2frame")
             # It is deleted at once, with a message.
             with open("mnt/b", "rb", buffering=0) as f:
                 os.unlink("mnt/b")
