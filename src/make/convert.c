@@ -32,6 +32,8 @@ struct convert {
 	/* Header of the new frame. */
 	struct b2f_frame_header header;
 	struct b2f_transcode how;
+	/* Else chunks stay as they are. */
+	bool encodes;
 	/* Where data come from if chunks get another size, else NULL. */
 	struct b2f_file *file;
 	/* Chunks of the new frame. */
@@ -138,6 +140,17 @@ static int replace_delta(struct convert *c)
 	return 0;
 }
 
+static int choose_encoding(struct convert *c)
+{
+	const struct b2f_frame_header *h = &c->header;
+
+	c->encodes = true;
+	b2f_encode_options_of(c->frame, h, &c->how.options);
+	c->how.special = h->chunksize > 0;
+	c->how.same_items = h->typesize == c->frame->header.typesize;
+	return replace_delta(c);
+}
+
 static int choose_settings(struct convert *c)
 {
 	const struct b2f_frame_header *old = &c->frame->header;
@@ -152,10 +165,7 @@ static int choose_settings(struct convert *c)
 	else if (old->nbytes > 0 && h->chunksize <= 0)
 		return refuse(c, "the chunk size is missing");
 	h->header_len = old->header_len;
-	b2f_encode_options_of(c->frame, h, &c->how.options);
-	c->how.special = h->chunksize > 0;
-	c->how.same_items = h->typesize == old->typesize;
-	return replace_delta(c);
+	return choose_encoding(c);
 }
 
 /* Are the data cut into other chunks than before? */
@@ -188,6 +198,9 @@ static int choose(struct convert *c)
 	c->header = c->frame->header;
 	if (c->options->settings)
 		err = choose_settings(c);
+	else if (c->frame->info.bloscpack)
+		/* C-Blosc2 reads no parts of chunks of Blosc 1. */
+		err = choose_encoding(c);
 	c->header.sparse = !c->options->contiguous;
 	c->nchunks = c->frame->info.nchunks;
 	/* This finds out whether the short chunk is the last one. */
@@ -232,7 +245,7 @@ static int make_with(struct convert *c, struct b2f_decoder *dec,
 {
 	if (c->file)
 		return encode_range(c, enc, piece);
-	if (c->options->settings)
+	if (c->encodes)
 		return b2f_transcode_chunk(&c->how, c->frame, dec, enc, piece);
 	return b2f_transcode_copy(c->frame, c->options->no_verify ? NULL : dec,
 				  piece);

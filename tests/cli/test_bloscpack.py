@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zlib
 
+import blosc2
 import numpy as np
 
 from ctl import BLOSCCTL, cat, check_frame, ctl, info, run_all
@@ -143,6 +144,20 @@ def test_frames_are_made_of_files():
         for options in (), ("--contiguous",):
             ctl("convert", "-f", "-o", "y.b2frame", *options, path)
             check_frame("y.b2frame", DATA)
+
+
+def test_stock_slices_frames_made_of_files():
+    """Which reads more of a chunk's header than when it decodes a whole chunk."""
+    rng = np.random.default_rng(7)
+    settings = [(codec, 5) for codec in CODECS] + [("lz4", 0)]
+    for n in 10, 20000:
+        for data in (np.arange(n, dtype="<i4"), np.zeros(n, "<i4"),
+                     rng.integers(0, 2**31, n, dtype="<i4")):
+            for codec, level in settings:
+                path = pack("x.blp", data.tobytes(), cname=codec, clevel=level)
+                ctl("convert", "-f", "-o", "y.b2frame", path)
+                assert blosc2.open("y.b2frame")[:] == data.tobytes(), \
+                    (n, codec, level)
 
 
 def test_headers_at_their_limits():
