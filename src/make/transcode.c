@@ -127,13 +127,19 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 	return 0;
 }
 
-/* May @loaded stay as it is?  It has no data that could be encoded. */
+/*
+ * May @loaded stay as it is?  It has no data that could be encoded.  C-Blosc2
+ * looks for a value as wide as the items of the frame.
+ */
 static bool may_stay(const struct b2f_transcode *how,
 		     const struct b2f_loaded *loaded)
 {
+	const struct b2f_chunk_header *h = &loaded->chunk.header;
+
 	if (b2f_entry_of(loaded->raw).special)
 		return how->special && how->same_items;
-	return loaded->chunk.header.special == B2F_SPECIAL_VALUE;
+	return h->special == B2F_SPECIAL_VALUE &&
+	       h->typesize == how->options.typesize;
 }
 
 static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,

@@ -164,6 +164,19 @@ def test_special_chunks():
     check_frame("f", bytes(50 * CHUNK), nspecial=50)
 
 
+def test_repeated_values_get_the_new_item_size():
+    for typesize in 2, 8, 16:
+        for place in 0, 1:
+            schunk = make("f", False, None, typesize=4, chunksize=4000)
+            schunk.fill_special(1000, blosc2.SpecialValue.VALUE, np.int32(7))
+            schunk.insert_data(place, items(4000, 4), copy=True)
+            data = stock_bytes("f")
+            del schunk
+            recompress(f"--typesize={typesize}", "f")
+            assert blosc2.open("f")[:] == data, (typesize, place)
+            remove("f")
+
+
 def test_arrays():
     arrays = {
         "plain": np.arange(37 * 53, dtype="<f8").reshape(37, 53),
