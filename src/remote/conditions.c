@@ -191,7 +191,7 @@ static int run(struct probe *p)
 	if (!err)
 		remove_other(p);
 	/* A leftover is not a chunk; a later probe deletes it. */
-	(void)!b2f_remote_delete(p->remote, p->path, NULL);
+	b2f_remote_tidy(p->remote, b2f_url_of(&p->remote->url, p->path));
 	return err;
 }
 
@@ -220,7 +220,8 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 		return 0;
 	path = b2f_remote_join(attic->path, entry->name);
 	if (path)
-		(void)!b2f_remote_delete(attic->remote, path, NULL);
+		b2f_remote_tidy(attic->remote,
+				b2f_url_of(&attic->remote->url, path));
 	free(path);
 	return 0;
 }
@@ -267,7 +268,7 @@ static int try_parts(struct probe *p)
 	    (!is_refused(parts, NULL) || !is_refused(parts, NO_ETAG)))
 		err = B2F_EUNSUPPORTED;
 	b2f_parts_end(parts, false);
-	(void)!b2f_remote_delete(p->remote, p->path, NULL);
+	b2f_remote_tidy(p->remote, b2f_url_of(&p->remote->url, p->path));
 	return err;
 }
 

@@ -332,25 +332,14 @@ int b2f_parts_complete(const struct b2f_parts *parts, const char *if_match,
 				url_of(parts, "uploadId=%s", parts->id), out);
 }
 
-/* Parts are billed until aborted; a rule of the bucket removes others. */
-static void abort_all(const struct b2f_parts *parts)
-{
-	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
-				    .room = B2F_HTTP_ERROR_ROOM};
-	struct b2f_http_request *request = NULL;
-
-	(void)!b2f_remote_ask(parts->remote, &ask,
-			      url_of(parts, "uploadId=%s", parts->id),
-			      &request, NULL);
-	b2f_http_drop(request);
-}
-
 void b2f_parts_end(struct b2f_parts *parts, bool done)
 {
 	if (!parts)
 		return;
+	/* Parts are billed until aborted; a rule of the bucket removes others. */
 	if (parts->id && !done)
-		abort_all(parts);
+		b2f_remote_tidy(parts->remote,
+				url_of(parts, "uploadId=%s", parts->id));
 	free(parts->path);
 	free(parts->id);
 	free(parts->parts);

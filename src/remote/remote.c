@@ -328,17 +328,14 @@ int b2f_remote_head_index(struct b2f_remote *remote, const char *path,
 	return err;
 }
 
-int b2f_remote_delete(struct b2f_remote *remote, const char *path,
-		      struct b2f_why *why)
+void b2f_remote_tidy(struct b2f_remote *remote, char *url)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
 				    .room = B2F_HTTP_ERROR_ROOM};
 	struct b2f_http_request *request = NULL;
-	int err = b2f_remote_ask(remote, &ask, b2f_url_of(&remote->url, path),
-				 &request, why);
 
+	(void)!b2f_remote_ask(remote, &ask, url, &request, NULL);
 	b2f_http_drop(request);
-	return err == -ENOENT ? 0 : err;
 }
 
 int b2f_remote_look(struct b2f_remote *remote, const char *path,

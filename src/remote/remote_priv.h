@@ -120,10 +120,8 @@ int b2f_remote_head_url(struct b2f_remote *remote, char *url,
 			struct b2f_remote_stat *out,
 			char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
 
-/* Removes @path, if it exists.  Returns 0 or an error of requests. */
-B2F_MUST_CHECK
-int b2f_remote_delete(struct b2f_remote *remote, const char *path,
-		      struct b2f_why *why);
+/* Removes what @url names, which it frees; what stays only takes space. */
+void b2f_remote_tidy(struct b2f_remote *remote, char *url);
 
 /*
  * Like b2f_remote_list(), for the names greater than @after ("": all); logs

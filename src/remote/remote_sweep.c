@@ -179,9 +179,9 @@ static void remove_probes(const struct sweep *s, const char *path)
 	for (size_t i = 0; i < s->probes.n && !s->dry_run; i++) {
 		char *probe = b2f_remote_join(path, s->probes.names[i]);
 
-		/* Leftovers only take space: ignore errors. */
 		if (probe)
-			(void)!b2f_remote_delete(s->remote, probe, NULL);
+			b2f_remote_tidy(s->remote,
+					b2f_url_of(&s->remote->url, probe));
 		free(probe);
 	}
 }
