@@ -105,16 +105,6 @@ struct job {
 	uint64_t cbytes;
 };
 
-/* Refuses to compress a frame: the user most likely meant something else. */
-static int check_input(const struct cli_operand *operand)
-{
-	if (!cli_frames_is_frame(&operand->at))
-		return 0;
-	return cli_refuse(-EINVAL, "%s: it is a frame already; see recompress "
-			  "and convert",
-			  operand->at.path);
-}
-
 static mode_t mode_of(const struct job *job)
 {
 	/* A pipe has no mode that the frame could get. */
@@ -153,18 +143,6 @@ static int create(struct job *job, const struct cli_target *target)
 	return cli_message_explain(job->output, err);
 }
 
-static int commit(struct job *job, struct b2f_file *file, bool durable)
-{
-	int err;
-
-	cli_progress_watch(job->operand->progress, job->nbytes);
-	err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
-					    : B2F_COMMIT_VISIBLE);
-	cli_progress_unwatch(job->operand->progress);
-
-	return cli_message_explain(job->output, err);
-}
-
 static struct b2f_write_options writing(const struct job *job)
 {
 	return (struct b2f_write_options){
@@ -178,16 +156,22 @@ static struct b2f_write_options writing(const struct job *job)
 /* Writes all data to @file, and closes it. */
 static int fill(struct job *job, struct b2f_file *file, bool durable)
 {
+	struct cli_progress *progress = job->operand->progress;
 	struct b2f_file_now now;
 	int err;
 
-	job->operand->progress->encoder = job->operand->runtime;
-	err = cli_input_copy(&job->in, file, job->output, 0, job->operand->progress,
+	progress->encoder = job->operand->runtime;
+	err = cli_input_copy(&job->in, file, job->output, 0, progress,
 			     &job->nbytes);
-	if (!err)
-		err = commit(job, file, durable);
-	else
+	if (err) {
 		b2f_file_discard(file);
+	} else {
+		cli_progress_watch(progress, job->nbytes);
+		err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
+						    : B2F_COMMIT_VISIBLE);
+		cli_progress_unwatch(progress);
+		err = cli_message_explain(job->output, err);
+	}
 	b2f_file_now_get(file, &now);
 	job->cbytes = now.cbytes;
 	b2f_file_close(file);
@@ -502,25 +486,21 @@ static void name_output(struct job *job, const char *place)
 	job->output = job->name;
 }
 
-static void end(struct job *job)
-{
-	cli_input_close(&job->in);
-	free(job->name);
-}
-
 static int begin(struct job *job, const struct cli_operand *operand)
 {
-	int err = check_input(operand);
+	int err;
 
-	if (!err)
-		err = cli_input_open(&job->in, &operand->at);
+	/* The user most likely meant something else. */
+	if (cli_frames_is_frame(&operand->at))
+		return cli_refuse(-EINVAL, "%s: it is a frame already; see "
+				  "recompress and convert",
+				  operand->at.path);
+	err = cli_input_open(&job->in, &operand->at);
 	if (err)
 		return err;
 	operand->progress->label = job->in.name;
 	err = choose(job);
-	if (err)
-		end(job);
-	else
+	if (!err)
 		name_output(job, operand->place.path);
 	return err;
 }
@@ -566,6 +546,30 @@ static int compress_to_url(struct job *job)
 	return err;
 }
 
+static int compress_to_path(struct job *job)
+{
+	bool to_stdout = job->how->to_stdout;
+	struct cli_target target = CLI_TARGET_NONE;
+	struct cli_at at = cli_operand_result(job->operand, job->output);
+	int err = to_stdout ? cli_target_open_scratch(&target, NULL)
+			    : cli_target_open(&target, &at,
+					      cli_replace_if(
+						      job->how->common.force));
+
+	if (!err)
+		err = make(job, &target);
+	at = to_stdout ? cli_target_at(&target) : cli_target_result(&target);
+	if (!err)
+		err = to_stdout ? copy_to_stdout(&at)
+				: cli_target_commit(&target, true);
+	if (!err)
+		report(job, &at);
+	if (!err && is_removable(job))
+		err = remove_input(job);
+	cli_target_close(&target);
+	return err;
+}
+
 /*
  * Makes a frame of the file @operand by the struct compress @how.  If the
  * user gave no name, adds the suffix of the result's kind.  Returns 0 or an
@@ -578,41 +582,16 @@ static int compress_file(void *compress, const struct cli_operand *operand)
 		.how = how,
 		.operand = operand,
 		.in.fd = -1,
-		.output = operand->output,
+		.output = how->to_stdout ? "standard output" : operand->output,
 	};
-	struct cli_target target = CLI_TARGET_NONE;
-	struct cli_at at;
-	int err;
+	int err = begin(&job, operand);
 
-	if (how->to_stdout)
-		job.output = "standard output";
-	err = begin(&job, operand);
-	if (err)
-		return err;
-	if (cli_kind_of(job.output) == CLI_KIND_URL) {
-		err = compress_to_url(&job);
-		end(&job);
-		return err;
-	}
-	at = cli_operand_result(operand, job.output);
-	if (how->to_stdout)
-		err = cli_target_open_scratch(&target, NULL);
-	else
-		err = cli_target_open(&target, &at,
-				      cli_replace_if(how->common.force));
 	if (!err)
-		err = make(&job, &target);
-	at = how->to_stdout ? cli_target_at(&target)
-			    : cli_target_result(&target);
-	if (!err)
-		err = how->to_stdout ? copy_to_stdout(&at)
-				     : cli_target_commit(&target, true);
-	if (!err)
-		report(&job, &at);
-	if (!err && is_removable(&job))
-		err = remove_input(&job);
-	cli_target_close(&target);
-	end(&job);
+		err = cli_kind_of(job.output) == CLI_KIND_URL
+			      ? compress_to_url(&job)
+			      : compress_to_path(&job);
+	cli_input_close(&job.in);
+	free(job.name);
 	return err;
 }
 
