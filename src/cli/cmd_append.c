@@ -66,7 +66,6 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 {
 	const struct b2f_write_options options = {.no_seal = true,
 						  .no_locking = true};
-	const struct b2f_frame_options how = {.label = a->path};
 	struct b2f_settings settings = b2f_settings_of(b2f_file_frame(a->old));
 	int err;
 
@@ -75,7 +74,7 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 			       0600, false, &cli_message_log);
 	if (err)
 		return cli_message_explain(a->path, err);
-	return cli_frames_open_writable(a->runtime, &how, at, &options,
+	return cli_frames_open_writable(a->runtime, NULL, at, &options,
 					&a->file);
 }
 
@@ -114,7 +113,6 @@ static int check_unchanged(const struct append *a)
 
 static int begin(struct append *a)
 {
-	const struct b2f_frame_options how = {.label = a->path};
 	const struct b2f_frame *frame;
 	int err = 0;
 
@@ -122,7 +120,7 @@ static int begin(struct append *a)
 	if (a->at.kind != CLI_KIND_URL)
 		err = cli_kind_check_change(a->path, a->at.kind, "");
 	if (!err)
-		err = cli_frames_open_file(a->runtime, &how, &a->at, &a->file);
+		err = cli_frames_open_file(a->runtime, NULL, &a->at, &a->file);
 	if (err)
 		return err;
 	frame = b2f_file_frame(a->file);
@@ -233,7 +231,6 @@ static int replace(struct append *a, struct b2f_frame *added,
 
 static int commit_longer(struct append *a)
 {
-	const struct b2f_frame_options how = {.label = a->path};
 	const struct cli_at at = cli_target_at(&a->scratch);
 	struct b2f_frame *added = NULL;
 	struct cli_progress progress;
@@ -242,7 +239,7 @@ static int commit_longer(struct append *a)
 	if (err)
 		return cli_message_explain(a->path, err);
 	cli_progress_init(&progress, a->path, !a->common.no_progress);
-	err = cli_frames_open(&how, &at, &added);
+	err = cli_frames_open(NULL, &at, &added);
 	if (!err)
 		err = replace(a, added, &progress);
 	b2f_frame_close(added);

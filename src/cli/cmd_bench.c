@@ -206,7 +206,6 @@ static int read_pieces(const struct source *s, uint64_t limit,
 
 static int open_source(struct source *s)
 {
-	const struct b2f_frame_options how = {.label = s->path};
 	const struct cli_at at = cli_at_named(s->path);
 	int err;
 
@@ -217,7 +216,7 @@ static int open_source(struct source *s)
 	}
 	err = cli_frames_runtime(0, &s->runtime);
 	if (!err)
-		err = cli_frames_open_file(s->runtime, &how, &at, &s->file);
+		err = cli_frames_open_file(s->runtime, NULL, &at, &s->file);
 	if (!err)
 		s->size = b2f_file_size(s->file);
 	return err;

@@ -104,14 +104,13 @@ static int run(struct job *job)
 static int seal_frame(void *arg, const struct cli_operand *operand)
 {
 	const struct b2f_editor_options options = {.any_kind = true};
-	const struct b2f_frame_options how = {.label = operand->at.path};
 	const char *path = operand->at.path;
 	struct job job = {.operand = operand, .path = path};
 	struct b2f_frame *frame = NULL;
 	int err;
 
 	(void)arg;
-	err = cli_frames_open(&how, &operand->at, &frame);
+	err = cli_frames_open(NULL, &operand->at, &frame);
 	if (err)
 		return err;
 	err = cli_message_explain(

@@ -173,8 +173,10 @@ static int open_path(const struct b2f_frame_options *options,
 int cli_frames_open(const struct b2f_frame_options *how,
 		    const struct cli_at *at, struct b2f_frame **out)
 {
-	struct b2f_frame_options options = *how;
+	struct b2f_frame_options options = {.label = NULL};
 
+	if (how)
+		options = *how;
 	options.log = &cli_message_log;
 	if (!options.label)
 		options.label = at->path;
@@ -227,7 +229,7 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 		*out = file;
 	else
 		b2f_file_close(file);
-	return cli_message_explain(how->label, err);
+	return cli_message_explain(how ? how->label : at->path, err);
 }
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)

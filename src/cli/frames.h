@@ -21,7 +21,7 @@
 
 /*
  * Opens @at for its index and chunks, with label, offset and join_objects of
- * @how; also a frame in a store that is a file (pack_path.h).  Errors:
+ * @how, unless that is NULL; also a frame in a store that is a file (pack_path.h).  Errors:
  * b2f_frame_open()'s.
  */
 B2F_MUST_CHECK

@@ -71,34 +71,30 @@ const struct cli_option cli_server_reading_options[] = {
 /* Keys are those that the environment names. */
 int cli_server_connect(const char *url, struct b2f_remote **out)
 {
+	struct b2f_remote_options options = {
+		.log = &cli_message_log,
+		.cache_dir = user.cache_dir,
+		.cache_bytes = user.cache_bytes,
+	};
+	bool is_s3 = b2f_remote_is_s3(url);
 	char reason[B2F_AWS_REASON];
-	int err = 0;
+	struct b2f_way way;
+	int err = is_s3 && !aws.region ? b2f_aws_read(&user.given, &aws, reason)
+				       : 0;
 
-	if (b2f_remote_is_s3(url) && !aws.region)
-		err = b2f_aws_read(&user.given, &aws, reason);
 	if (err) {
 		b2f_aws_fini(&aws);
-		cli_message_error("%s: %s", url, reason);
-	} else {
-		const struct b2f_way way = b2f_way_to(
-			b2f_remote_is_s3(url) ? aws.endpoint : url);
-		struct b2f_remote_options options = {
-			.log = &cli_message_log,
-			.proxy = way.proxy,
-			.no_proxy = way.no_proxy,
-			.ca_file = way.ca_file,
-			.retry_ms = way.retry_ms,
-			.cache_dir = user.cache_dir,
-			.cache_bytes = user.cache_bytes,
-		};
-
-		if (b2f_remote_is_s3(url))
-			b2f_aws_fill(&aws, &options);
-		cli_message_forget();
-		err = cli_message_explain(url,
-					  b2f_remote_new(&options, url, out));
+		return cli_refuse(err, "%s: %s", url, reason);
 	}
-	return err;
+	way = b2f_way_to(is_s3 ? aws.endpoint : url);
+	options.proxy = way.proxy;
+	options.no_proxy = way.no_proxy;
+	options.ca_file = way.ca_file;
+	options.retry_ms = way.retry_ms;
+	if (is_s3)
+		b2f_aws_fill(&aws, &options);
+	cli_message_forget();
+	return cli_message_explain(url, b2f_remote_new(&options, url, out));
 }
 
 /* The length of "s3://BUCKET". */
