@@ -227,6 +227,25 @@ int cli_at_open_below(int root, const char *path, int flags)
 	return fd;
 }
 
+bool cli_at_has_above(int dir, const char *name, size_t depth)
+{
+	int fd = cli_at_open_below(dir, "", O_PATH), up;
+	struct stat here, above;
+	bool has = false;
+
+	for (; fd >= 0 && !has && depth > 0; depth--) {
+		has = faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up >= 0 && fstat(fd, &here) == 0 &&
+		    fstat(up, &above) == 0 && cli_at_is_same(&here, &above))
+			depth = 1;
+		close(fd);
+		fd = up;
+	}
+	cli_at_close(fd);
+	return has;
+}
+
 int cli_at_open_parent(int root, const char *path, bool make, const char **name)
 {
 	size_t n = (size_t)(last_name(path) - path);

@@ -123,6 +123,12 @@ B2F_MUST_CHECK
 int cli_at_open_below(int root, const char *path, int flags);
 
 /*
+ * Is the entry @name in the directory @dir, or in one of the directories above
+ * it, @depth in all?  Stops at the root, and follows no link.
+ */
+bool cli_at_has_above(int dir, const char *name, size_t depth);
+
+/*
  * Opens the parent directory of @path (with @make, making directories); *@name
  * is the last name.
  */

@@ -209,44 +209,16 @@ static int choose_output(struct job *job)
 /* Is the directory @fd, or one of its parents, named like a store? */
 static bool is_called_so(int fd)
 {
-	size_t suffix = sizeof(SUFFIX) - 1;
-	char link[40], path[PATH_MAX], *save = NULL, *name;
+	char link[40], path[PATH_MAX + 1];
 	ssize_t n;
-	bool is = false;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n < 0 ? 0 : n] = '\0';
-	for (name = strtok_r(path, "/", &save); name && !is;
-	     name = strtok_r(NULL, "/", &save)) {
-		size_t len = strlen(name);
-
-		is = len > suffix && strcmp(name + len - suffix, SUFFIX) == 0;
-	}
-	return is;
-}
-
-/* Does the directory @fd, or one of its parents, have the file of a store? */
-static bool has_embedded(int fd)
-{
-	struct stat here, above;
-	bool has = false;
-
-	fd = cli_at_open_below(fd, "", O_PATH);
-	while (fd >= 0 && !has) {
-		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		bool more = up >= 0 && fstat(fd, &here) == 0 &&
-			    fstat(up, &above) == 0 &&
-			    !cli_at_is_same(&here, &above);
-
-		has = faccessat(fd, EMBED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-		close(fd);
-		if (!more)
-			cli_at_close(up);
-		fd = more ? up : -1;
-	}
-	cli_at_close(fd);
-	return has;
+	n = readlink(link, path, PATH_MAX - 1);
+	snprintf(path + (n < 0 ? 0 : n), 2, "/");
+	for (const char *at = path; (at = strstr(at, SUFFIX "/")); at++)
+		if (at > path && at[-1] != '/')
+			return true;
+	return false;
 }
 
 /* Opens the directory that holds @path; "x/" is x. */
@@ -268,7 +240,8 @@ static int open_parent(const char *path)
 static bool is_in_store(const struct cli_at *at)
 {
 	int fd = cli_at_is_named(at) ? open_parent(at->name) : at->dir;
-	bool is = fd >= 0 && (is_called_so(fd) || has_embedded(fd));
+	bool is = fd >= 0 && (is_called_so(fd) ||
+			      cli_at_has_above(fd, EMBED, SIZE_MAX));
 
 	if (fd >= 0 && fd != at->dir)
 		close(fd);

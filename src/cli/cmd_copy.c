@@ -186,23 +186,13 @@ static bool is_there(const struct job *job, const struct stat *now)
 /* The same upwards from an open directory, without following links. */
 static int check_above(const struct job *job)
 {
-	int fd = cli_at_open_below(job->to.dir, "", O_PATH), up;
-	bool is_in = false;
+	size_t depth = 0;
 
-	/* Go one step up per slash; above the root is the root. */
-	for (const char *at = job->output; fd >= 0 && *at && !is_in; at++) {
-		if (*at != '/')
-			continue;
-		is_in = faccessat(fd, B2F_INDEX_NAME, F_OK,
-				  AT_SYMLINK_NOFOLLOW) == 0;
-		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		close(fd);
-		fd = up;
-	}
-	cli_at_close(fd);
-	if (is_in)
-		cli_message_error("%s: cannot copy into a frame", job->output);
-	return is_in ? -EINVAL : 0;
+	for (const char *at = job->output; *at; at++)
+		depth += *at == '/';
+	if (!cli_at_has_above(job->to.dir, B2F_INDEX_NAME, depth))
+		return 0;
+	return cli_refuse(-EINVAL, "%s: cannot copy into a frame", job->output);
 }
 
 /* -EINVAL if job->output is in a frame, whose directory is for its chunks. */
