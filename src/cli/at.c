@@ -28,30 +28,20 @@ enum cli_kind cli_kind_of(const char *operand)
 					       : CLI_KIND_PATH;
 }
 
-/* Why operands of @kind cannot be changed; NULL: they can. */
-static const char *why_not(enum cli_kind kind)
+int cli_at_check_change(const struct cli_at *at, const char *advice)
 {
-	switch (kind) {
-	case CLI_KIND_PATH:
-		return NULL;
-	case CLI_KIND_URL:
-		return "objects on a server are not changed or removed";
-	case CLI_KIND_MEMBER:
-		return "stores are read-only";
-	case CLI_KIND_STDIN:
-		return "standard input cannot be changed or removed";
-	}
-	return NULL;
-}
+	static const char *const reasons[] = {
+		[CLI_KIND_URL] = "objects on a server are not changed or "
+				 "removed",
+		[CLI_KIND_MEMBER] = "stores are read-only",
+		[CLI_KIND_STDIN] = "standard input cannot be changed or "
+				   "removed",
+	};
 
-int cli_kind_check_change(const char *operand, enum cli_kind kind,
-			  const char *advice)
-{
-	const char *why = why_not(kind);
-
-	if (!why)
-		return 0;
-	return cli_refuse(-EROFS, "%s: %s%s", operand, why, advice);
+	return at->kind == CLI_KIND_PATH
+		       ? 0
+		       : cli_refuse(-EROFS, "%s: %s%s", at->path,
+				    reasons[at->kind], advice);
 }
 
 int cli_kind_check_output(const char *output)

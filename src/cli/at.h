@@ -34,15 +34,6 @@ enum cli_kind {
 /* A path that looks like a URL has to be written as "./NAME". */
 enum cli_kind cli_kind_of(const char *operand);
 
-/*
- * Refuses operands that are not paths: only paths can be changed or removed.
- * @advice ends the message, for instance "; -o names a copy".  Returns 0 or
- * -EROFS.
- */
-B2F_MUST_CHECK
-int cli_kind_check_change(const char *operand, enum cli_kind kind,
-			  const char *advice);
-
 /* Refuses a URL as a place to write to.  Returns 0 or -EROFS. */
 B2F_MUST_CHECK
 int cli_kind_check_output(const char *output);
@@ -75,6 +66,14 @@ static inline bool cli_at_is_named(const struct cli_at *at)
 {
 	return at->dir == AT_FDCWD;
 }
+
+/*
+ * Refuses an operand that is no path: only paths can be changed or removed.
+ * @advice ends the message, for instance "; -o names a copy".  Returns 0 or
+ * -EROFS.
+ */
+B2F_MUST_CHECK
+int cli_at_check_change(const struct cli_at *at, const char *advice);
 
 /* The place of @path, which differs from @at in the last name alone. */
 struct cli_at cli_at_beside(const struct cli_at *at, const char *path);

@@ -85,7 +85,7 @@ static int begin_longer(struct append *a)
 
 	a->old = a->file;
 	a->file = NULL;
-	err = cli_kind_check_change(a->path, a->at.kind, "");
+	err = cli_at_check_change(&a->at, "");
 	if (err)
 		return err;
 	err = cli_frames_stat(&a->at, &a->like);
@@ -118,7 +118,7 @@ static int begin(struct append *a)
 
 	/* On a server the kind of the object decides. */
 	if (a->at.kind != CLI_KIND_URL)
-		err = cli_kind_check_change(a->path, a->at.kind, "");
+		err = cli_at_check_change(&a->at, "");
 	if (!err)
 		err = cli_frames_open_file(a->runtime, NULL, &a->at, &a->file);
 	if (err)

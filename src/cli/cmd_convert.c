@@ -183,7 +183,7 @@ static int choose_output(struct job *job)
 	struct cli_at at;
 
 	/* Members of a store, and standard input, have no place beside them. */
-	if (stays && cli_kind_check_change(job->path, operand->at.kind, COPY))
+	if (stays && cli_at_check_change(&operand->at, COPY))
 		return -EROFS;
 	job->in_place = same_name && stays;
 	if (operand->output)

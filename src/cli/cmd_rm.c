@@ -156,7 +156,7 @@ static int remove_one(void *arg, const struct cli_operand *operand)
 	if (at->kind == CLI_KIND_URL)
 		err = remove_url(rm, at->path);
 	else
-		err = cli_kind_check_change(at->path, at->kind, "");
+		err = cli_at_check_change(at, "");
 	if (!err && at->kind != CLI_KIND_URL)
 		err = remove_path(rm, operand);
 	if (may_miss(rm, err))

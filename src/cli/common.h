@@ -48,7 +48,7 @@ struct cli_common {
 	bool stores;
 	/*
 	 * Operands are changed or removed, so they have to be paths: the advice
-	 * of cli_kind_check_change() for others.  NULL: they are not changed.
+	 * of cli_at_check_change() for others.  NULL: they are not changed.
 	 */
 	const char *changes;
 };

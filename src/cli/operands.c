@@ -344,8 +344,8 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 
 static int check_change(const struct run *run, const struct cli_at *at)
 {
-	return run->how->changes ? cli_kind_check_change(at->path, at->kind,
-						       run->how->changes) : 0;
+	return run->how->changes ? cli_at_check_change(at, run->how->changes)
+				 : 0;
 }
 
 static int run_one(struct run *run, const char *path)
