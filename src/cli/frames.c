@@ -159,29 +159,24 @@ bool cli_frames_tell_mounted(const struct cli_at *at)
 	return is;
 }
 
-static int open_path(const struct b2f_frame_options *options,
-		     const struct cli_at *at, struct b2f_frame **out)
-{
-	int err = cli_at_is_named(at) ? open_named(options, at->name, out)
-				      : open_below(options, at, out);
-
-	if (err == B2F_ENOTFRAME && at->kind == CLI_KIND_PATH)
-		(void)cli_frames_tell_mounted(at);
-	return err;
-}
-
 int cli_frames_open(const struct b2f_frame_options *how,
 		    const struct cli_at *at, struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {.label = NULL};
+	int err;
 
 	if (how)
 		options = *how;
 	options.log = &cli_message_log;
 	if (!options.label)
 		options.label = at->path;
-	return at->kind == CLI_KIND_STDIN ? open_stdin(&options, out)
-					  : open_path(&options, at, out);
+	if (at->kind == CLI_KIND_STDIN)
+		return open_stdin(&options, out);
+	err = cli_at_is_named(at) ? open_named(&options, at->name, out)
+				  : open_below(&options, at, out);
+	if (err == B2F_ENOTFRAME && at->kind == CLI_KIND_PATH)
+		(void)cli_frames_tell_mounted(at);
+	return err;
 }
 
 static const char *reason(const struct b2f_frame *frame, int err)

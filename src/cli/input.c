@@ -16,12 +16,6 @@
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
 
-static int open_path(struct cli_input *in, const struct cli_at *at)
-{
-	in->fd = cli_at_open(at, O_RDONLY);
-	return in->fd < 0 ? in->fd : 0;
-}
-
 static uint64_t bytes_from(const struct stat *st, uint64_t base)
 {
 	return st->st_size > (off_t)base ? (uint64_t)st->st_size - base : 0;
@@ -40,21 +34,16 @@ static void measure(struct cli_input *in)
 
 int cli_input_open(struct cli_input *in, const struct cli_at *at)
 {
-	int err = 0;
+	bool is_stdin = at->kind == CLI_KIND_STDIN;
+	int err;
 
-	*in = (struct cli_input){.fd = STDIN_FILENO, .name = at->path};
-	switch (at->kind) {
-	case CLI_KIND_STDIN:
-		in->name = "standard input";
-		break;
-	case CLI_KIND_URL:
-		err = -EOPNOTSUPP;
-		break;
-	case CLI_KIND_MEMBER:
-	case CLI_KIND_PATH:
-		err = open_path(in, at);
-		break;
-	}
+	*in = (struct cli_input){.fd = STDIN_FILENO,
+				 .name = is_stdin ? "standard input" : at->path};
+	if (at->kind == CLI_KIND_URL)
+		in->fd = -EOPNOTSUPP;
+	else if (!is_stdin)
+		in->fd = cli_at_open(at, O_RDONLY);
+	err = in->fd < 0 ? in->fd : 0;
 	if (!err && fstat(in->fd, &in->st) != 0)
 		err = -errno;
 	if (!err && S_ISDIR(in->st.st_mode))
