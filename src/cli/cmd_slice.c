@@ -25,23 +25,6 @@ struct index {
 	int64_t shape[B2F_ARRAY_MAX_DIM];
 };
 
-struct slice {
-	struct cli_common common;
-	/* NULL: standard output. */
-	const char *output;
-	const char *index;
-};
-
-#define FIELD(name) offsetof(struct slice, name)
-
-static const struct cli_option table[] = {
-	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
-	 "write to FILE; - is standard output"),
-	{.shared = cli_server_reading_options},
-	{.shared = cli_common_decoding_options},
-	{0},
-};
-
 enum kind { INTEGER, RANGE, ELLIPSIS };
 
 /* The text between two commas. */
@@ -54,12 +37,30 @@ struct item {
 	bool huge;
 };
 
+/* An index, and how much of it has been parsed. */
 struct parser {
 	const char *text;
 	const char *at;
 	struct item items[B2F_ARRAY_MAX_DIM + 1];
 	unsigned int nitems;
 	unsigned int nellipses;
+};
+
+struct slice {
+	struct cli_common common;
+	/* NULL: standard output. */
+	const char *output;
+	struct parser index;
+};
+
+#define FIELD(name) offsetof(struct slice, name)
+
+static const struct cli_option table[] = {
+	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
+	 "write to FILE; - is standard output"),
+	{.shared = cli_server_reading_options},
+	{.shared = cli_common_decoding_options},
+	{0},
 };
 
 static const char not_basic[] = "an index has integers, slices and '...', with "
@@ -265,34 +266,22 @@ static int set_items(const struct parser *p, const struct b2f_array *array,
 	return err;
 }
 
-/* Is @text an index? Returns 0, or -EINVAL after a message. */
-static int check_index(const char *text)
-{
-	struct parser p = {.text = text, .at = text};
-
-	return read_items(&p);
-}
-
 /*
- * Parses @text as an index of @array.  Returns 0, or -EINVAL after a message,
- * in NumPy's words if possible.
+ * Applies the index @p to @array.  Returns 0, or -EINVAL after a message, in
+ * NumPy's words if possible.
  */
-static int parse_index(const char *text, const struct b2f_array *array,
-		       struct index *out)
+static int apply(const struct parser *p, const struct b2f_array *array,
+		 struct index *out)
 {
-	struct parser p = {.text = text, .at = text};
-	int err;
+	unsigned int n = p->nitems - p->nellipses;
 
-	err = read_items(&p);
-	if (err)
-		return err;
-	if (p.nitems - p.nellipses > array->ndim)
+	if (n > array->ndim)
 		return cli_refuse(-EINVAL, "'%s': too many indices for array: "
 				  "array is %u-dimensional, but %u were "
 				  "indexed",
-				  text, array->ndim, p.nitems - p.nellipses);
+				  p->text, array->ndim, n);
 	*out = (struct index){.ndim = 0};
-	return set_items(&p, array, out);
+	return set_items(p, array, out);
 }
 
 /* A slice that is being written. */
@@ -329,7 +318,7 @@ static int take_index(void *slice, int argc, char **argv)
 		i++;
 	if (i == argc || !is_index(argv[i]))
 		return argc;
-	o->index = argv[i];
+	o->index.text = argv[i];
 	for (; i < argc; i++)
 		argv[i] = argv[i + 1];
 	return argc - 1;
@@ -426,7 +415,7 @@ static int begin(struct job *job)
 	array = b2f_frame_array(b2f_file_frame(job->file));
 	if (!array)
 		return refuse_plain(job);
-	err = parse_index(job->options->index, array, &job->index);
+	err = apply(&job->options->index, array, &job->index);
 	if (!err)
 		err = make_head(job);
 	job->size = array->itemsize;
@@ -483,14 +472,15 @@ static int run_slice(const struct cli_command *self, void *options,
 
 	while (operands[n])
 		n++;
-	if (n != (o->index ? 1 : 2))
+	if (n != (o->index.text ? 1 : 2))
 		return cli_command_misuse(self, "a frame and an index are "
 						"needed");
 	if (o->output && strcmp(o->output, "-") == 0)
 		o->output = NULL;
-	o->index = o->index ? o->index : operands[1];
+	o->index.text = o->index.text ? o->index.text : operands[1];
+	o->index.at = o->index.text;
 	operands[1] = NULL;
-	if (check_index(o->index))
+	if (read_items(&o->index))
 		return CLI_EXIT_USAGE;
 	if (!o->output && cli_json_wanted())
 		return cli_command_misuse(self, "--json needs -o, because the "
