@@ -76,6 +76,19 @@ def resized():
     assert cat(path) == in_c_order(array)
 
 
+def cells_larger_than_their_blocks():
+    for shape, blocks, side in (((11,), (5,), 8), ((9, 9), (3, 3), 4),
+                                ((4, 3, 4, 8), (3, 1, 3, 4), 3)):
+        path = f"{count:04}.b2nd"
+        data = np.linspace(0, 3, int(np.prod(shape))).round(1).astype("f4")
+        array = blosc2.asarray(
+            data.reshape(shape), urlpath=path, mode="w", chunks=shape,
+            blocks=blocks, cparams={"filters": [blosc2.Filter.NDMEAN],
+                                    "filters_meta": [side],
+                                    "codec": blosc2.Codec.ZSTD})
+        check_array(path, array)
+
+
 def constructors():
     # Not empty(): its content is undefined.
     for make_array in (blosc2.zeros, blosc2.ones, blosc2.nans):
@@ -94,6 +107,7 @@ def main():
         for dtype in DTYPES:
             make((37, 53), (10, 20), (4, 7), dtype)
         resized()
+        cells_larger_than_their_blocks()
         constructors()
         verify_tree(count)
     return 0
