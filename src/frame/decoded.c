@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/reserve.h"
 #include "chunk/decoder.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_unit.h"
@@ -20,6 +21,8 @@ struct reading {
 	struct b2f_frame *frame;
 	struct b2f_decoder *dec;
 	struct b2f_scratch unit;
+	/* Counts @unit, and what is decoded. */
+	struct b2f_reserved memory;
 	uint64_t off;
 	uint8_t *buf;
 	size_t n;
@@ -56,8 +59,12 @@ static int copy_unit(struct reading *r, const struct b2f_loaded *loaded,
 					   .loaded = loaded,
 					   .dec = r->dec,
 					   .unit = unit};
-	int err = b2f_scratch_reserve(&r->unit, size);
+	int err = b2f_reserve_set(
+		&r->memory,
+		size + b2f_chunk_unit_beside(&loaded->chunk, unit));
 
+	if (!err)
+		err = b2f_scratch_reserve(&r->unit, size);
 	if (!err)
 		err = b2f_frame_decode_unit(&read, r->unit.data);
 	if (err)
@@ -99,21 +106,24 @@ static int read_chunk(struct reading *r)
 static int decoded_read(const struct b2f_object *object, uint64_t off,
 			void *buf, size_t n, struct b2f_why *why)
 {
-	struct reading r = {.frame = decoded_of(object->store)->frame,
+	struct b2f_frame *frame = decoded_of(object->store)->frame;
+	struct reading r = {.frame = frame,
+			    .memory = {.of = frame->reserved.of},
 			    .off = off,
 			    .buf = buf,
 			    .n = n};
 	int err;
 
-	if (!b2f_range_fits(off, n, r.frame->header.nbytes))
+	if (!b2f_range_fits(off, n, frame->header.nbytes))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the data end at byte %llu",
-				   (unsigned long long)r.frame->header.nbytes);
+				   (unsigned long long)frame->header.nbytes);
 	err = b2f_decoder_new(&r.dec);
 	while (!err && r.n > 0)
 		err = read_chunk(&r);
 	b2f_decoder_free(r.dec);
 	b2f_scratch_trim(&r.unit, 0);
+	b2f_reserve_give(&r.memory, r.memory.bytes);
 	return err;
 }
 

@@ -17,6 +17,8 @@ struct b2f_leaf {
 	char *path;
 	/* Its stored bytes; a directory has some if it is an EmbedStore. */
 	struct b2f_member member;
+	/* It is known to be a frame, so that no byte of it has to be read. */
+	bool is_frame;
 	const char *refused;
 };
 

@@ -109,6 +109,8 @@ static int add_leaf(const struct embed *e, const char *key, size_t len,
 		.member = {.source = e->source,
 			   .off = place->off,
 			   .size = place->size},
+		/* To look, a block may have to be decoded for each of them. */
+		.is_frame = !place->remote,
 		.refused = place->remote ? "it refers to an array on another "
 					   "computer"
 					 : NULL,

@@ -121,7 +121,7 @@ static int add_leaf(struct b2f_pack *pack, struct way *way,
 		return 0;
 	}
 	node = add_node(pack, way->nodes[depth - 1]);
-	node->entry.kind = B2F_PACK_FILE;
+	node->entry.kind = leaf->is_frame ? B2F_PACK_FRAME : B2F_PACK_FILE;
 	node->entry.path = leaf->path;
 	node->entry.size = leaf->member.size;
 	node->entry.refused = leaf->refused;
@@ -174,7 +174,7 @@ static int find_kind(struct b2f_pack_node *node, struct b2f_why *why)
 	struct b2f_object object = {.fd = -1};
 	int err;
 
-	if (node->entry.kind == B2F_PACK_DIR || node->entry.refused ||
+	if (node->entry.kind != B2F_PACK_FILE || node->entry.refused ||
 	    node->entry.size < sizeof(start))
 		return 0;
 	err = b2f_object_open(node->member.source, B2F_OBJECT_INDEX, &object,

@@ -83,6 +83,17 @@ def test_embedded_frames():
     assert "there is no big" in ctl("cat", "odd.b2e/big", status=1)[1]
 
 
+def test_embedded_frames_are_found_without_their_data():
+    make_embed("e.b2e")
+    raw = bytearray(pathlib.Path("e.b2e").read_bytes())
+    # The block table of the first chunk.
+    start = int.from_bytes(raw[11:15], "big") + 32
+    raw[start:start + 4] = b"\xff" * 4
+    pathlib.Path("e.b2e").write_bytes(raw)
+    assert "block 0" in ctl("cat", "e.b2e/small", status=1)[1]
+    assert cat("e.b2e/g/bytes") == BYTES
+
+
 def test_embedded_in_a_zip_file():
     make_mixed("m.b2z")
     with zipfile.ZipFile("m.b2z") as z:
