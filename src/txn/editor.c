@@ -410,6 +410,41 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 	return err;
 }
 
+static int append_entry(struct b2f_editor *editor, enum b2f_special special,
+			uint32_t nbytes)
+{
+	struct b2f_txn *txn = editor->cw.txn;
+	const struct b2f_txn_chunk chunk = {.raw = b2f_entry_raw(special)};
+	uint32_t typesize = txn->header.typesize;
+	int err = check_new(editor, txn->working.n, nbytes);
+
+	if (err)
+		return err;
+	if (nbytes % typesize)
+		return refuse(editor, "such a chunk is a whole number of "
+				      "items");
+	if (special == B2F_SPECIAL_NAN && typesize != 4 && typesize != 8)
+		return refuse(editor, "a NaN has 4 or 8 bytes");
+	return put_new(editor, txn->working.n, nbytes, &chunk);
+}
+
+/* Can C-Blosc2 read the chunk in the frame of @editor? */
+static int check_encoded(struct b2f_editor *editor,
+			 const struct b2f_chunk_header *h)
+{
+	uint32_t typesize = editor->cw.txn->header.typesize;
+
+	if (h->vl)
+		return refuse(editor, "it has blocks of different lengths");
+	if (h->header_len < B2F_CHUNK_HEADER_MAX)
+		return refuse(editor, "it is a chunk of Blosc 1");
+	/* The field of a chunk has one byte. */
+	if (h->typesize != (typesize > UINT8_MAX ? 1 : typesize))
+		return refuse(editor, "its items have another size than those "
+				      "of the frame");
+	return 0;
+}
+
 int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 			      size_t size)
 {
@@ -422,8 +457,12 @@ int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 	err = b2f_chunk_header_parse(chunk, size, &h, &why);
 	if (err)
 		return b2f_frame_report(editor->cw.txn->frame, err, &why);
-	if (h.vl)
-		return refuse(editor, "it has blocks of different lengths");
+	err = check_encoded(editor, &h);
+	if (err)
+		return err;
+	/* C-Blosc2 opens no frame that begins with such a chunk. */
+	if (h.special && h.special != B2F_SPECIAL_VALUE)
+		return append_entry(editor, h.special, h.nbytes);
 	err = check_new(editor, n, h.nbytes);
 	if (!err)
 		err = b2f_chunk_write_encoded(
@@ -442,23 +481,13 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 		[B2F_CHUNK_NAN] = B2F_SPECIAL_NAN,
 		[B2F_CHUNK_UNINIT] = B2F_SPECIAL_UNINIT,
 	};
-	struct b2f_txn *txn = editor->cw.txn;
-	struct b2f_txn_chunk chunk = {0};
 	enum b2f_special special = B2F_SPECIAL_NONE;
-	int err;
 
 	if ((size_t)kind < sizeof(specials) / sizeof(*specials))
 		special = specials[kind];
 	if (special == B2F_SPECIAL_NONE)
 		return refuse(editor, "no kind of chunk without a file");
-	err = check_new(editor, txn->working.n, nbytes);
-	if (err)
-		return err;
-	if (nbytes % txn->header.typesize)
-		return refuse(editor, "such a chunk is a whole number of "
-				      "items");
-	chunk.raw = b2f_entry_raw(special);
-	return put_new(editor, txn->working.n, nbytes, &chunk);
+	return append_entry(editor, special, nbytes);
 }
 
 int b2f_editor_commit(struct b2f_editor *editor)

@@ -224,6 +224,8 @@ def test_encoded():
     codecs = [c["codec"] for c in info("e", "--chunks")["chunks"]]
     assert codecs == ["blosclz", "lz4", "lz4hc", "zlib", "zstd"], codecs
     edit("e", "encoded", put("bad", b"\x05" * 100), status=1)
+    other = blosc2.compress2(data[0], typesize=4, nthreads=1)
+    edit("e", "encoded", put("other", other), status=1)
     edit("e", "nan", 8000, "uninit", 8000, "commit")
     assert cat("e")[40000:48000] == np.full(1000, np.nan).tobytes()
 

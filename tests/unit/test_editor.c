@@ -284,6 +284,9 @@ Test(editor, special_chunks_are_entries)
 			     0);
 	cr_assert_eq(b2f_editor_append_special(editor, B2F_CHUNK_VALUE, CHUNK),
 		     -EINVAL);
+	/* Items of one byte are no numbers. */
+	cr_assert_eq(b2f_editor_append_special(editor, B2F_CHUNK_NAN, CHUNK),
+		     -EINVAL);
 	commit();
 	EXPECT_PLACES(0, -1, -1);
 	EXPECT_DATA(CHUNK, 1, -1, -1);
@@ -323,6 +326,33 @@ Test(editor, an_encoded_chunk_is_taken_as_it_is)
 	cr_assert_eq(b2f_frame_chunk_info(frame, 1, &info), 0);
 	cr_assert_eq(info.cbytes, encoded.cbytes);
 	b2f_frame_close(frame);
+}
+
+/* Otherwise C-Blosc2 would not open the frame, or not read the chunk. */
+Test(editor, an_encoded_chunk_without_data_becomes_an_entry)
+{
+	uint8_t raw[32] = {5, 1, 0x15, 1, CHUNK, 0, 0, 0, CHUNK, 0, 0, 0, 32,
+			   [31] = 1 << 4};
+
+	cr_assert_eq(b2f_editor_append_encoded(editor, raw, 32), 0);
+	commit();
+	EXPECT_PLACES(-1);
+	EXPECT_DATA(CHUNK, -1);
+}
+
+Test(editor, encoded_chunks_that_do_not_fit_the_frame_are_refused)
+{
+	uint8_t raw[132] = {5, 1, 0x17, 1, CHUNK, 0, 0, 0, CHUNK, 0, 0, 0, 132};
+
+	cr_assert_eq(b2f_editor_append_encoded(editor, raw, 132), 0);
+	raw[3] = 2;
+	cr_assert_eq(b2f_editor_append_encoded(editor, raw, 132), -EINVAL);
+	/* The header of Blosc 1. */
+	raw[0] = 2;
+	raw[2] = 0x12;
+	raw[3] = 1;
+	raw[12] = 116;
+	cr_assert_eq(b2f_editor_append_encoded(editor, raw, 116), -EINVAL);
 }
 
 /* Do all stored chunks have checksums? */
