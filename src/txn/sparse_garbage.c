@@ -205,6 +205,19 @@ static int remove_leftover(struct b2f_store *store, int64_t id,
 			  why);
 }
 
+/*
+ * Gives the pending file @id its name back, if the index names it (@used): a
+ * killed writer took that away for a moment.
+ */
+static bool is_named_again(struct b2f_store *store, const struct b2f_ids *used,
+			   int64_t id)
+{
+	int64_t named = id & ~B2F_OBJECT_PENDING;
+
+	return id != named && b2f_ids_has_sorted(used, (uint64_t)named) &&
+	       b2f_store_name(store, named, NULL) == 0;
+}
+
 /* Looks for leftovers. */
 struct clean {
 	struct b2f_txn *txn;
@@ -222,6 +235,7 @@ static int visit(void *arg, int64_t id)
 		return 0;
 	}
 	if (b2f_ids_has_sorted(&clean->used, (uint64_t)id) ||
+	    is_named_again(clean->txn->store, &clean->used, id) ||
 	    !is_leftover(clean->txn->store, id))
 		return 0;
 	if (!(id & B2F_OBJECT_PENDING) && !b2f_garbage_may_go(clean->txn))
@@ -287,7 +301,9 @@ static int visit_unused(void *arg, int64_t id)
 	struct b2f_frame_stamp identity;
 	bool sure;
 
-	if (id >= 0 && b2f_ids_has_sorted(&s->used, (uint64_t)id))
+	if (id >= 0 && (b2f_ids_has_sorted(&s->used, (uint64_t)id) ||
+			(s->how != B2F_SWEEP_LOOK &&
+			 is_named_again(s->frame->store, &s->used, id))))
 		return 0;
 	if (b2f_store_identify(s->frame->store, id, &identity) == 0)
 		s->found.nbytes += identity.size;

@@ -161,6 +161,17 @@ def test_damage_in_contiguous_frames():
     check_frame("c", data[:CHUNK] + bytes(CHUNK) + data[2 * CHUNK:])
 
 
+def test_a_chunk_that_lost_its_name():
+    """A killed writer took it away for a moment, and another program's index has
+    it."""
+    data = put("f", noise(3 * CHUNK))
+    for mend in repair, lambda frame: ctl("append", frame, "f"):
+        ctl("compress", "-f", "--keep", "--chunksize", CHUNK, "f")
+        os.rename("f.b2frame/00000001.chunk", "f.b2frame/.00000001.new")
+        mend("f.b2frame")
+        check_frame("f.b2frame", data * (1 if mend == repair else 2))
+
+
 def test_leftovers():
     data = put("f", noise(3 * CHUNK))
     ctl("compress", "--chunksize", CHUNK, "f")
