@@ -15,6 +15,7 @@
 #include "ops.h"
 #include "reply.h"
 #include "volume.h"
+#include "wakeup.h"
 
 static struct fs_node *node_of(fuse_req_t req, fuse_ino_t ino)
 {
@@ -69,6 +70,8 @@ static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t nlookup)
 	struct fs *fs = fs_of(req);
 
 	fs_node_forget(fs, ino, nlookup);
+	/* The ticker gives the memory back. */
+	fs_wakeup_call(&fs->wakeup, false);
 	fuse_reply_none(req);
 }
 
@@ -79,6 +82,7 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 
 	for (size_t i = 0; i < count; i++)
 		fs_node_forget(fs, forgets[i].ino, forgets[i].nlookup);
+	fs_wakeup_call(&fs->wakeup, false);
 	fuse_reply_none(req);
 }
 

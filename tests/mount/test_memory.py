@@ -351,6 +351,23 @@ def test_memory_goes_back_when_files_do():
                            "memory to go back")
 
 
+def test_names_that_the_kernel_forgets_take_no_memory():
+    os.mkdir("src")
+    names = [f"{n:0100}" for n in range(30000)]
+    for n in names:
+        open(f"src/{n}", "w").close()
+    with Mount("src", "mnt", "-o", "cachesize=32m") as m:
+        for n in names:
+            os.stat(f"mnt/{n}")
+        full = m.rss()["VmRSS"]
+        # The last ones stay, behind the others in memory.
+        for n in names[:-9]:
+            os.unlink(f"mnt/{n}")
+        if not SANITIZED:
+            wait_until(lambda: m.rss()["VmRSS"] < full - 10 * MB,
+                       "memory to go back")
+
+
 def test_long_read_takes_little_memory():
     os.mkdir("src")
     piece = data(MB)
