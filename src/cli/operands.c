@@ -59,6 +59,9 @@ struct found {
 	size_t ndirs;
 	/* -EINVAL if an entry is left out. */
 	int refused;
+	/* The operand is a tree; the error of the search in it. */
+	bool is_below;
+	int err;
 };
 
 /* Leaves out an entry that is neither frame nor file nor directory. */
@@ -105,6 +108,8 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 		wanted = wanted || S_ISREG(entry->st->st_mode);
 	else if (found->files)
 		wanted = !wanted && S_ISREG(entry->st->st_mode);
+	if (wanted && entry->at.kind == CLI_KIND_PATH)
+		(void)cli_target_know(&entry->at);
 	if (wanted && !(found->once && entry->again))
 		add(&found->items, &found->n, entry);
 	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
@@ -488,25 +493,28 @@ static int run_found(struct run *run, int fd, const struct found *found)
 	return e == -EPIPE ? e : err;
 }
 
-static int run_below(struct run *run, const char *root)
+static void find_below(const struct run *run, const char *root,
+		       struct found *found)
 {
-	struct found found = {
-		.files = run->how->files,
-		.all = run->how->all,
-		/* A frame with several names was changed by the first one. */
-		.once = run->how->changes && !run->how->remove,
-	};
 	const struct cli_walk walk = {.recursive = true,
 				      .no_stores = !run->how->stores,
 				      .visit = collect,
-				      .arg = &found};
-	int fd = open_root(root), err, e;
+				      .arg = found};
 
-	err = judge(&found, root, cli_walk_run(&walk, root));
-	e = run_found(run, fd, &found);
+	found->files = run->how->files;
+	found->all = run->how->all;
+	/* A frame with several names was changed by the first one. */
+	found->once = run->how->changes && !run->how->remove;
+	found->err = judge(found, root, cli_walk_run(&walk, root));
+}
+
+static int run_below(struct run *run, const char *root, struct found *found)
+{
+	int fd = open_root(root);
+	int e = run_found(run, fd, found);
+
 	cli_at_close(fd);
-	free_found(&found);
-	return e == -EPIPE || !err ? e : err;
+	return e == -EPIPE || !found->err ? e : found->err;
 }
 
 /* A store that is itself a frame (.b2e) is one operand unless -r is given. */
@@ -563,28 +571,47 @@ static int refuse_tree(const struct run *run, const char *path)
 	return cli_operands_refuse_tree(path);
 }
 
+/*
+ * Finds all that the operands @paths name, before a result could replace any of
+ * it.  Each has one of @found.
+ */
+static void find_all(const struct run *run, char **paths, struct found *found)
+{
+	for (; *paths; paths++, found++) {
+		const struct cli_at at = cli_at_named(*paths);
+
+		found->is_below = goes_below(run, *paths);
+		if (at.kind == CLI_KIND_PATH)
+			(void)cli_target_know(&at);
+		if (found->is_below)
+			find_below(run, *paths, found);
+	}
+}
+
 static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
+	struct found *all;
+	size_t n = 0;
 
+	while (paths[n])
+		n++;
+	all = cli_need(calloc(n + 1, sizeof(*all)));
 	cli_json_begin(is_several(run, paths));
-	for (char **path = paths; *path; path++) {
-		const struct cli_at at = cli_at_named(*path);
-
-		if (at.kind == CLI_KIND_PATH)
-			(void)cli_target_know(&at);
-	}
-	for (; *paths && err != -EPIPE; paths++) {
-		bool below = goes_below(run, *paths);
-
-		err = below ? 0 : refuse_tree(run, *paths);
+	find_all(run, paths, all);
+	for (size_t i = 0; i < n && err != -EPIPE; i++) {
+		err = all[i].is_below ? 0 : refuse_tree(run, paths[i]);
 		if (!err)
-			err = below ? run_below(run, *paths)
-				    : run_one(run, *paths);
+			err = all[i].is_below
+				      ? run_below(run, paths[i], &all[i])
+				      : run_one(run, paths[i]);
 		if (err)
 			status = CLI_EXIT_FAILURE;
 	}
 	cli_json_end();
+	for (size_t i = 0; i < n; i++)
+		free_found(&all[i]);
+	free(all);
 	return status;
 }
 

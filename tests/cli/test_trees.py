@@ -118,6 +118,24 @@ def test_no_result_replaces_an_operand_to_come():
     held = sorted(subprocess.run([BLOSCCTL, "cat", n], capture_output=True,
                                  check=True).stdout for n in left)
     assert held == sorted([one, two]), left
+    # Nor what is found in a tree.
+    os.mkdir("frames")
+    os.mkdir("files")
+    put("files/a", one)
+    put("files/a.b2frame", two)
+    ctl("compress", "--format=contiguous", "-o", "frames/x.b2f", "files/a")
+    ctl("compress", "-o", "frames/x.b2frame", "files/a.b2frame")
+    for command, top in ("convert", "frames"), ("compress", "files"):
+        _, err = ctl(command, "-r", "-f", top, status=1)
+        assert ": this run has made it, or reads it" in err, err
+    assert get("files/a") == one and get("files/a.b2frame") == two
+    check_frame("frames/x.b2f", one)
+    check_frame("frames/x.b2frame", two)
+    # Nor in a tree to come.
+    os.mkdir("other")
+    ctl("compress", "-o", "other/x.b2frame", "files/a")
+    ctl("convert", "-r", "-f", "-o", "frames", "other", "frames", status=1)
+    check_frame("frames/x.b2f", one)
 
 
 def test_a_kernel_without_openat2():
