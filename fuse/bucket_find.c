@@ -97,6 +97,21 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 	return 0;
 }
 
+int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
+			    struct fs_bucket_names **out)
+{
+	struct fs_bucket_names *listed = NULL;
+	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
+
+	if (!err)
+		err = fs_bucket_listing_get(fs->bucket, dir, &listed);
+	if (!err)
+		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
+					      out);
+	fs_bucket_names_put(listed);
+	return err;
+}
+
 void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 {
 	struct fs_bucket_names *old = NULL;

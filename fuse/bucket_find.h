@@ -34,6 +34,11 @@ B2F_MUST_CHECK
 int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_object *dir,
 			  struct fs_bucket_names **out);
 
+/* The same with what this mount has changed since; also -ENOTDIR. */
+B2F_MUST_CHECK
+int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
+			    struct fs_bucket_names **out);
+
 /* Has the next _get list the directory again. */
 void fs_bucket_listing_forget(struct fs_bucket *bucket,
 			      struct fs_object *dir);

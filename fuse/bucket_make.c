@@ -274,17 +274,22 @@ static void stay(struct fs *fs, struct fs_object *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
+static bool is_written(struct fs *fs, const struct fs_object *node)
+{
+	bool is;
+
+	pthread_mutex_lock(&fs->state_lock);
+	is = node->writing.is_listed;
+	pthread_mutex_unlock(&fs->state_lock);
+	return is;
+}
+
 /* Has it follow its path again, if this mount writes to it. */
 static void follow(struct fs *fs, struct fs_object *node)
 {
-	struct b2f_file *file = NULL;
-	bool is_written;
+	struct b2f_file *file =
+		is_written(fs, node) ? fs_file_share(fs, &node->open) : NULL;
 
-	pthread_mutex_lock(&fs->state_lock);
-	is_written = node->writing.is_listed;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (is_written)
-		file = fs_file_share(fs, &node->open);
 	if (!file)
 		return;
 	(void)!b2f_file_allow_write(file, &fs->config.write);
@@ -355,17 +360,13 @@ void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
 /* Is @dir empty now? */
 static int check_empty(struct fs *fs, struct fs_object *dir)
 {
-	struct fs_bucket_names *listed = NULL, *names = NULL;
+	struct fs_bucket_names *names = NULL;
 	int err;
 
 	fs_bucket_listing_forget(fs->bucket, dir);
-	err = fs_bucket_listing_get(fs->bucket, dir, &listed);
-	if (!err)
-		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
-					      &names);
+	err = fs_bucket_listing_names(fs, dir, &names);
 	if (!err && names->n)
 		err = -ENOTEMPTY;
-	fs_bucket_names_put(listed);
 	fs_bucket_names_put(names);
 	return err;
 }
@@ -528,16 +529,11 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 /* Takes in commits of other clients, if this mount writes to the file. */
 static bool take_foreign(struct renaming *m)
 {
-	struct fs_bucket *r = m->fs->bucket;
-	bool is_written;
-
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	is_written = m->node->writing.is_listed;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	/* A node that is only read stays one version. */
-	if (!is_written)
-		fs_bucket_node_doubt(r, m->node);
-	return is_written && fs_bucket_writer_refresh(m->fs, m->node);
+	if (is_written(m->fs, m->node))
+		return fs_bucket_writer_refresh(m->fs, m->node);
+	fs_bucket_node_doubt(m->fs->bucket, m->node);
+	return false;
 }
 
 static int move_file(struct renaming *m, struct b2f_file *file)

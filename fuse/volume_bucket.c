@@ -15,7 +15,6 @@
 #include "answer.h"
 #include "bucket_find.h"
 #include "bucket_make.h"
-#include "bucket_overlay.h"
 #include "bucket_writer.h"
 #include "packs.h"
 #include "view.h"
@@ -277,22 +276,6 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	return open_node(fs, inode, how->flags, out);
 }
 
-/* The names in @dir, as this mount knows them. */
-static int list_names(struct fs *fs, struct fs_object *dir,
-		      struct fs_bucket_names **out)
-{
-	struct fs_bucket_names *listed = NULL;
-	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
-
-	if (!err)
-		err = fs_bucket_listing_get(fs->bucket, dir, &listed);
-	if (!err)
-		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
-					      out);
-	fs_bucket_names_put(listed);
-	return err;
-}
-
 static void close_dir(struct fs *fs, struct fs_handle *handle)
 {
 	(void)fs;
@@ -307,7 +290,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_bucket_names *names = NULL;
 	struct fs_handle *handle;
-	int err = list_names(fs, fs_object_of(inode), &names);
+	int err = fs_bucket_listing_names(fs, fs_object_of(inode), &names);
 
 	(void)how;
 	if (err)

@@ -336,7 +336,7 @@ void b2f_parts_end(struct b2f_parts *parts, bool done)
 {
 	if (!parts)
 		return;
-	/* Parts are billed until aborted; a rule of the bucket removes others. */
+	/* Parts are billed until then; a rule of the bucket removes others. */
 	if (parts->id && !done)
 		b2f_remote_tidy(parts->remote,
 				url_of(parts, "uploadId=%s", parts->id));

@@ -313,18 +313,15 @@ static int install(struct renaming *m, struct b2f_why *why)
 	size_t size = 0;
 	int err = b2f_copy_index(m->frame, &m->list, &index, &size);
 
-	for (unsigned int try = 0; try < TRIES && !err; try++) {
-		if (try)
-			b2f_put_pause(m->to->remote, try);
+	if (!err)
 		err = try_install(m, index, size, why);
-		if (err != -EAGAIN || m->lost)
-			break;
-		err = try + 1 == TRIES
-			      ? b2f_why_set(why, -EBUSY, OTHERS)
-			      : 0;
+	for (unsigned int i = 1; i < TRIES && err == -EAGAIN && !m->lost; i++) {
+		b2f_put_pause(m->to->remote, i);
+		err = try_install(m, index, size, why);
 	}
 	free(index);
-	return err;
+	return err == -EAGAIN && !m->lost ? b2f_why_set(why, -EBUSY, OTHERS)
+					  : err;
 }
 
 /*
