@@ -10,9 +10,6 @@
 #include "index/fingerprint.h"
 #include "index/tags.h"
 
-/* More metadata is a false size in a file of holes, or too much to keep. */
-#define SECTION_MAX (UINT64_C(256) << 20)
-
 static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
 		     uint64_t off, uint64_t size, uint8_t **out,
 		     struct b2f_why *why)
@@ -20,7 +17,7 @@ static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint8_t *buf;
 	int err;
 
-	if (size > SECTION_MAX || b2f_reserve_take(&f->reserved, size))
+	if (size > B2F_SECTION_MAX || b2f_reserve_take(&f->reserved, size))
 		return b2f_why_set(why, B2F_ETOOBIG, "%llu bytes of metadata",
 				   (unsigned long long)size);
 	buf = malloc(size ? size : 1);

@@ -186,11 +186,21 @@ void b2f_trailer_write(uint8_t *out)
 	memcpy(out, start, sizeof(start));
 }
 
+/* Nobody could read the frame again. */
+static int too_large(struct b2f_why *why)
+{
+	return b2f_why_set(why, B2F_ETOOBIG,
+			   "more than 256 MiB of header, trailer or index");
+}
+
 static int check(const struct b2f_index_parts *parts, struct b2f_why *why)
 {
 	if (parts->nentries > B2F_NCHUNKS_MAX)
 		return b2f_why_set(why, B2F_ETOOBIG, "%llu chunks",
 				   (unsigned long long)parts->nentries);
+	if (parts->header.header_len > B2F_SECTION_MAX ||
+	    parts->trailer_len > B2F_SECTION_MAX)
+		return too_large(why);
 	if (parts->header.header_len < B2F_FRAME_HEADER_PLAIN ||
 	    parts->trailer_len < B2F_FRAME_TRAILER_PLAIN ||
 	    (parts->header.nbytes == 0) != (parts->nentries == 0))
@@ -359,6 +369,8 @@ static int write_all(const struct b2f_index_parts *parts, uint8_t *buf,
 		err = write_tags(parts, enc, len + cbytes, chunk + cbytes,
 				 &ntags, why);
 	b2f_encoder_free(enc);
+	if (!err && cbytes + ntags > B2F_SECTION_MAX)
+		err = too_large(why);
 	if (err)
 		return err;
 	*size = len + cbytes + ntags;

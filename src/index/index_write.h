@@ -120,7 +120,8 @@ void b2f_frame_header_set(const struct b2f_frame_header *header, uint8_t *out);
  * header.cbytes bytes of chunks.
  *
  * Returns 0, -EINVAL (parts that do not fit each other), B2F_ETOOBIG (more
- * chunks than the format allows) or -ENOMEM, with the cause in @why.
+ * chunks than the format allows, or more bytes than b2f_frame_open() reads) or
+ * -ENOMEM, with the cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,

@@ -240,4 +240,7 @@ Test(index_write, parts_that_contradict_each_other_are_refused)
 		     "a chunk in an empty frame");
 	parts.nentries = UINT32_MAX;
 	cr_assert_eq(b2f_index_write(&parts, &out, &size, NULL), B2F_ETOOBIG);
+	parts.nentries = 0;
+	parts.trailer_len = B2F_SECTION_MAX + 1;
+	cr_assert_eq(b2f_index_write(&parts, &out, &size, NULL), B2F_ETOOBIG);
 }
