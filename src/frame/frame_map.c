@@ -143,3 +143,11 @@ bool b2f_frame_may_seal(const struct b2f_frame *frame, const uint64_t *raw,
 
 	return !moved || n == 0 || b2f_entry_tag(raw[n - 1]);
 }
+
+bool b2f_frame_hides_short_chunk(const struct b2f_frame *frame)
+{
+	uint64_t n = frame->entries.n;
+
+	return frame->header.chunksize > 0 && frame->map.starts && n > 0 &&
+	       b2f_entries_get(&frame->entries, n - 1).special;
+}

@@ -118,4 +118,11 @@ int b2f_frame_span_get(struct b2f_frame *frame, uint64_t nchunk,
 bool b2f_frame_may_seal(const struct b2f_frame *frame, const uint64_t *raw,
 			uint64_t n);
 
+/*
+ * Is the last chunk of @frame, whose chunks were located, special and whole? A
+ * stored one is short then, which only the places of chunks tell: a copy that
+ * has them in order would be read wrongly.
+ */
+bool b2f_frame_hides_short_chunk(const struct b2f_frame *frame);
+
 #endif

@@ -177,19 +177,6 @@ static bool is_cut_anew(const struct convert *c)
 	       c->header.chunksize > 0;
 }
 
-/*
- * In a copy with the chunks in their order nothing would tell that a special
- * chunk at the end is whole, as another one is short.
- */
-static bool hides_short_chunk(const struct convert *c)
-{
-	const struct b2f_frame *f = c->frame;
-
-	return !c->options->settings && f->header.chunksize > 0 &&
-	       f->map.starts &&
-	       b2f_entries_get(&f->entries, c->nchunks - 1).special;
-}
-
 static int choose(struct convert *c)
 {
 	struct b2f_frame_span span;
@@ -206,7 +193,8 @@ static int choose(struct convert *c)
 	/* This finds out whether the short chunk is the last one. */
 	if (!err && c->nchunks)
 		err = b2f_frame_span_get(c->frame, c->nchunks - 1, &span);
-	if (!err && c->nchunks && hides_short_chunk(c))
+	if (!err && !c->options->settings &&
+	    b2f_frame_hides_short_chunk(c->frame))
 		return refuse(c, "its short chunk is not the last one; "
 				 "bloscctl recompress gives it chunks of one "
 				 "size");

@@ -95,6 +95,11 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;
+	if (b2f_frame_hides_short_chunk(txn->frame))
+		return b2f_editor_refuse(editor, -EINVAL,
+					 "its short chunk is not the last one; "
+					 "bloscctl recompress gives it chunks "
+					 "of one size");
 	*done = false;
 	raw = b2f_txn_raw(&txn->working, nchunk);
 	if (!b2f_txn_is_stored(raw) || b2f_entry_tag(raw))
