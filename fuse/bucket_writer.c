@@ -584,6 +584,13 @@ static void tick(struct fs *fs, struct fs_file *file)
 			fs_file_commit(fs, file, B2F_COMMIT_DURABLE, false));
 }
 
+static int sync_file(struct fs *fs, struct fs_file *file)
+{
+	struct fs_object *node = object_of(file);
+
+	return is_over(node) ? 0 : fs_bucket_writer_commit(fs, node);
+}
+
 static void drop(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
@@ -623,6 +630,7 @@ const struct fs_file_ops fs_bucket_writer_ops = {
 	.note_foreign = note_foreign,
 	.note_commit = note_commit,
 	.drop_refused = keep_refused,
+	.sync = sync_file,
 	.tick = tick,
 	.drop = drop,
 	.ref = ref,

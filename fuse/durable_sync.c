@@ -347,8 +347,7 @@ int fs_durable_sync_now(struct fs *fs)
 	int err = fs_file_all(fs, &files, &n), one;
 
 	for (size_t i = 0; i < n; i++) {
-		one = fs_open_frame_commit(fs, (struct fs_open_frame *)files[i],
-					   B2F_COMMIT_DURABLE);
+		one = files[i]->ops->sync(fs, files[i]);
 		err = err ? err : one;
 		files[i]->ops->put(fs, files[i]);
 	}

@@ -173,6 +173,9 @@ static int change(fuse_req_t req, fuse_ino_t ino,
 
 	if (fs->config.no_xattr)
 		return -ENOSYS;
+	if (node == fs->nodes.root && c->value &&
+	    strcmp(c->name, FS_FRAME_XATTR_OWN "sync") == 0)
+		return fs_durable_sync_now(fs);
 	if (!fs->read_write || !volume->changes)
 		return -EROFS;
 	return volume->xattr->set ? volume->xattr->set(fs, node, c)

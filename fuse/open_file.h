@@ -64,6 +64,8 @@ struct fs_file_ops {
 	 * version, or leaves the file to those who have it open.
 	 */
 	void (*drop_refused)(struct fs *fs, struct fs_file *file);
+	/* Commits durably. */
+	int (*sync)(struct fs *fs, struct fs_file *file);
 	/* Each second: commits old changes, looks for foreign ones. */
 	void (*tick)(struct fs *fs, struct fs_file *file);
 	/* Has the kernel drop pages.  NULL: its node says which. */

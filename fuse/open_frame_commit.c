@@ -675,6 +675,12 @@ static void tick(struct fs *fs, struct fs_file *file)
 	(void)!fs_open_frame_refresh(fs, frame, NULL, 0);
 }
 
+static int sync_file(struct fs *fs, struct fs_file *file)
+{
+	return fs_open_frame_commit(fs, (struct fs_open_frame *)file,
+				    B2F_COMMIT_DURABLE);
+}
+
 static void put(struct fs *fs, struct fs_file *file)
 {
 	fs_open_frame_put(fs, (struct fs_open_frame *)file);
@@ -684,6 +690,7 @@ const struct fs_file_ops fs_open_frame_ops = {
 	.note_foreign = note_foreign,
 	.note_commit = note_commit,
 	.drop_refused = drop_refused,
+	.sync = sync_file,
 	.tick = tick,
 	.put = put,
 };

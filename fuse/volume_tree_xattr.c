@@ -267,9 +267,6 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 	struct fs_pin pin = {0};
 	int err;
 
-	if (node->is_root && c.value &&
-	    strcmp(c.name, FS_FRAME_XATTR_OWN "sync") == 0)
-		return fs_durable_sync_now(fs);
 	if (!begins_with(c.name, USER))
 		return -EOPNOTSUPP;
 	if (node->kind == FS_KIND_SINGLE)

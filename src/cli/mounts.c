@@ -223,10 +223,16 @@ struct answer {
 /* Stores dirty pages of the kernel, and unstored data of the daemon. */
 static bool store(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool stored = fd >= 0 && syncfs(fd) == 0 &&
-		      fsetxattr(fd, ATTRIBUTE "sync", "", 0, 0) == 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char writable = '1';
+	bool stored;
 
+	/* A read-only bind mount gives EROFS for a daemon that writes, too. */
+	stored = fd >= 0 &&
+		 ((fgetxattr(fd, ATTRIBUTE "writable", &writable, 1) == 1 &&
+		   writable == '0') ||
+		  (syncfs(fd) == 0 &&
+		   fsetxattr(fd, ATTRIBUTE "sync", "", 0, 0) == 0));
 	cli_at_close(fd);
 	return stored;
 }
@@ -272,7 +278,7 @@ static struct answer ask_as_owner(const struct cli_mount_row *mount,
 				  const char *path)
 {
 	const struct answer none = {.pid = -EACCES};
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), pipes[2];
+	int fd = open(path, O_PATH | O_CLOEXEC), pipes[2];
 	struct answer answer = none;
 	char by_fd[40];
 

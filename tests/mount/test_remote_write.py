@@ -38,6 +38,14 @@ def in_another_process(code):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
 
 
+def test_the_sync_attribute():
+    with s3() as (_, client), RemoteMount("s3://bucket", "-o", "commit=600"):
+        with open("mnt/x", "wb", buffering=0) as f:
+            f.write(b"x")
+            os.setxattr("mnt", "user.bloscfs.sync", b"")
+            assert "chunks.b2frame" in client.names("bucket/x.b2frame/")
+
+
 def test_arrays_of_numpy():
     with s3() as (_, client):
         with RemoteMount("s3://bucket"):

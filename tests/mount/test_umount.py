@@ -17,6 +17,7 @@ import time
 import blosc2
 
 from mounting import BUILD, error_of, main, mountpoints, wait_until
+from remote import s3
 from scratch import Scratch, bloscctl, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -31,12 +32,14 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 @contextlib.contextmanager
-def in_background(*options):
+def in_background(*options, source=SRC):
     """Mounts in the background; the block has to unmount."""
     SRC.mkdir(exist_ok=True)
-    MNT.mkdir(exist_ok=True)
+    if not MNT.exists():
+        MNT.mkdir()
     subprocess.run([BUILD / "bloscfs", "-o",
-                    ",".join(("logfile=log", *options)), SRC, MNT], check=True)
+                    ",".join(("logfile=log", *options)), source, MNT],
+                   check=True)
     yield
     assert str(MNT.absolute()) not in mountpoints(pathlib.Path.cwd())
 
@@ -216,6 +219,26 @@ def test_a_mount_that_is_somewhere_else_too():
 
         check_goes_on(pathlib.Path(f"/proc/{holder.pid}/root{MNT.absolute()}"),
                       end)
+
+
+def check_stored(*options, source=SRC):
+    other = pathlib.Path("other").absolute()
+    with in_background("commit=600", *options, source=source):
+        (other.mkdir if MNT.is_dir() else other.touch)()
+        subprocess.run(["mount", "--bind", MNT, other], check=True)
+        assert "has stored" in run(BUILD / "bloscctl", "umount", MNT)
+        run(BUILD / "bloscctl", "umount", other)
+    (other.rmdir if MNT.is_dir() else other.unlink)()
+
+
+def test_mounts_of_all_kinds_that_are_somewhere_else_too():
+    check_stored("ro")
+    with s3():
+        check_stored(source="s3://bucket")
+    MNT.rmdir()
+    MNT.touch()
+    blosc2.SChunk(data=bytes(MIB), urlpath="y.b2frame", contiguous=True)
+    check_stored(source="y.b2frame")
 
 
 def as_helpers(*commands):
