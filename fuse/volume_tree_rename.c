@@ -27,6 +27,9 @@
  * for a moment NEW does not exist.  If a name without a suffix would be shown
  * as another one (a text called x.b2), OLD moves to a backing name beside NEW,
  * which is shown by its full backing name until it is deleted.
+ *
+ * An empty pack and an empty directory are deleted first, too, if the other
+ * replaces them: there is nothing in them to lose.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -496,6 +499,25 @@ static int take_bare_name(struct renaming *r)
 	return err;
 }
 
+/* Is the file a directory for the kernel, although it is none in SOURCE? */
+static bool is_pack(const struct renaming *r, const struct side *side)
+{
+	return fs_packs_look(r->fs, side->entry.pin.fd, side->found.name) > 0;
+}
+
+/* A directory replaces an empty pack, or a pack an empty directory. */
+static int replace_empty(struct renaming *r)
+{
+	const struct side *to = &r->to;
+	int err;
+
+	if (!is_pack(r, is_dir(to) ? &r->from : to))
+		return is_dir(to) ? -EISDIR : -ENOTDIR;
+	err = is_dir(to) ? fs_entry_delete_dir(&to->entry, &to->found)
+			 : fs_entry_delete(&to->entry, &to->found);
+	return err ? err : move_old(r, RENAME_NOREPLACE);
+}
+
 /* Renames OLD over NEW.  -ESTALE: another mount was first. */
 static int replace(struct renaming *r)
 {
@@ -505,7 +527,7 @@ static int replace(struct renaming *r)
 	int err;
 
 	if (is_dir(&r->from) != is_dir(&r->to))
-		return is_dir(&r->to) ? -EISDIR : -ENOTDIR;
+		return replace_empty(r);
 	/* rename(2) does nothing if both are names of one file. */
 	if (is_same_file(r))
 		return 0;

@@ -179,6 +179,24 @@ def test_nothing_in_a_store_changes():
     assert not os.path.exists("src/store.b2d")
 
 
+def test_an_empty_store_is_an_empty_directory():
+    os.mkdir("src")
+    zip_of("src/empty.b2z", {})
+    zip_of("src/t.b2z", {"only": b"x"})
+    with Mount("src", "mnt"):
+        for name in "d", "full", "none":
+            os.mkdir(f"mnt/{name}")
+        pathlib.Path("mnt/full/x").touch()
+        os.rename("mnt/full", "mnt/empty.b2z")
+        assert os.listdir("mnt/empty.b2z") == ["x"]
+        assert error_of(os.rename, "mnt/d", "mnt/t.b2z") == errno.ENOTEMPTY
+        assert error_of(os.rename, "mnt/t.b2z",
+                        "mnt/empty.b2z") == errno.ENOTEMPTY
+        os.rename("mnt/t.b2z", "mnt/none")
+        assert sorted(os.listdir("mnt")) == ["d", "empty.b2z", "none"]
+    assert zipfile.is_zipfile("src/none")
+
+
 def test_plain_members_have_checksums():
     """If one read gets a whole member, its CRC-32 is compared."""
     os.mkdir("src")
