@@ -340,7 +340,7 @@ static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
 	stamp = b2f_pack_stamp(opened);
-	if (!b2f_frame_stamp_equal(&stamp, &pack->stamp)) {
+	if (!b2f_frame_stamp_same_data(&stamp, &pack->stamp, false)) {
 		b2f_pack_close(opened);
 		return -ESTALE;
 	}

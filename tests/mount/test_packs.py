@@ -197,6 +197,18 @@ def test_an_empty_store_is_an_empty_directory():
     assert zipfile.is_zipfile("src/none")
 
 
+def test_a_working_directory_in_a_store_whose_mode_changes():
+    os.mkdir("src")
+    zip_of("src/t.b2z", {"only": b"x"})
+    with Mount("src", "mnt") as mount:
+        at = os.open("mnt/t.b2z", os.O_PATH)
+        wait_until(lambda: "t.b2z" not in "".join(mount.open_paths()),
+                   "the store to be closed")
+        os.chmod("src/t.b2z", 0o600)
+        assert os.listdir(f"/proc/self/fd/{at}") == ["only"]
+        os.close(at)
+
+
 def test_plain_members_have_checksums():
     """If one read gets a whole member, its CRC-32 is compared."""
     os.mkdir("src")
