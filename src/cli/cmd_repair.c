@@ -30,13 +30,11 @@ struct repair {
 	bool force;
 	/* Replace damaged chunks by zeros. */
 	bool zero_damaged;
-	/*
-	 * For frames in object stores: remove orphans older than this (NULL:
-	 * "1d").
-	 */
+	/* For frames in object stores: remove orphans. */
 	bool orphans;
 	bool recursive;
-	const char *older;
+	/* Only of this age, in seconds; -1: not given. */
+	int64_t older;
 	/* Path of a new frame to make if the index is lost; or NULL. */
 	const char *output;
 	/* Replace an existing file. */
@@ -44,6 +42,24 @@ struct repair {
 };
 
 #define FIELD(name) offsetof(struct repair, name)
+
+/* Default and longest age: a day and a century. */
+#define AGE	86400
+#define AGE_MAX 3155760000.
+
+/* Parses "90m" as seconds; a number needs a unit. */
+static int store_age(const struct cli_option *option, void *field,
+		     const char *value)
+{
+	char unit = value[strlen(value) - (*value != '\0')];
+
+	return !isalpha((unsigned char)unit) ||
+			       b2f_value_whole_seconds(value, "smhd", AGE_MAX,
+						       field)
+		       ? cli_option_refuse(option, value,
+					   "an age, as 90m or 1d")
+		       : 0;
+}
 
 static const struct cli_option table[] = {
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
@@ -55,7 +71,7 @@ static const struct cli_option table[] = {
 	 "in an object store: remove chunks that no index names"),
 	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
 	 "with --orphans: for all frames below each URL"),
-	CLI_OPTION("older", 0, "AGE", cli_option_text, FIELD(older),
+	CLI_OPTION("older", 0, "AGE", store_age, FIELD(older),
 	 "only orphans at least this old (1d; s, m, h, d)"),
 	CLI_OPTION("zero-damaged", 0, NULL, cli_option_set, FIELD(zero_damaged),
 	 "replace damaged chunks by zeros"),
@@ -263,7 +279,7 @@ static int finish(struct job *job, struct b2f_frame *frame)
 }
 
 static const char rebuilt_text[] =
-	"{output}: made of {nchunks} chunk files, {nbytes:size}\n"
+	"{output}: [{?dry_run}would be ]made of {nchunks} chunk files, {nbytes:size}\n"
 	"[  {+ndamaged} chunk files are damaged: [{?zeroed}zeros now, or ]left "
 	"out\n]"
 	"  settings: [{?kept_settings}kept|those of the first chunk]; "
@@ -277,8 +293,9 @@ static void report_rebuilt(const struct job *job,
 {
 	cli_json_say(
 		rebuilt_text, job->path,
-		json_pack("{s:s, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, s:b}",
-			  "command", "repair", "frame", cli_json_name(job->path),
+		json_pack("{s:s, s:b, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, "
+			  "s:b}",
+			  "command", "repair", "dry_run", job->how->dry_run, "frame", cli_json_name(job->path),
 			  "output", cli_json_name(job->how->output), "nchunks",
 			  (json_int_t)r->nchunks, "nbytes",
 			  (json_int_t)r->nbytes, "ndamaged",
@@ -378,17 +395,6 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 	return err;
 }
 
-/* Longest age: a century. */
-#define AGE_MAX 3155760000.
-
-/* Parses "90m" as seconds; a number needs a unit. */
-static int parse_age(const char *age, int64_t *out)
-{
-	return isalpha((unsigned char)age[strlen(age) - (*age != '\0')])
-		       ? b2f_value_whole_seconds(age, "smhd", AGE_MAX, out)
-		       : -EINVAL;
-}
-
 static void report_orphans(const char *url,
 			   const struct b2f_remote_orphans *found,
 			   bool dry_run)
@@ -453,23 +459,19 @@ static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
 static int remove_orphans(const char *url, const struct repair *how)
 {
 	struct b2f_remote *remote = NULL;
-	int64_t age = 0;
+	uint64_t age = how->older < 0 ? AGE : (uint64_t)how->older;
 	int err;
 
 	if (cli_kind_of(url) != CLI_KIND_URL)
 		return cli_refuse(-EINVAL, "%s: --orphans is for frames in an "
 				  "object store",
 				  url);
-	if (parse_age(how->older ? how->older : "1d", &age))
-		return cli_refuse(-EINVAL,
-				  "--older=%s: not an age, as 90m or 1d",
-				  how->older);
 	err = cli_server_connect(url, &remote);
 	if (err)
 		return err;
 	cli_message_forget();
-	err = how->recursive ? remove_below(remote, (uint64_t)age, how->dry_run)
-			     : remove_one(remote, (uint64_t)age, how->dry_run);
+	err = how->recursive ? remove_below(remote, age, how->dry_run)
+			     : remove_one(remote, age, how->dry_run);
 	err = cli_message_explain(b2f_remote_label(remote), err);
 	b2f_remote_free(remote);
 	return err;
@@ -489,7 +491,7 @@ static int run_repair(const struct cli_command *self, void *options,
 {
 	struct repair *r = options;
 
-	if (r->older && !r->orphans)
+	if (r->older >= 0 && !r->orphans)
 		return cli_command_misuse(self, "--older is for --orphans");
 	if (r->recursive && !r->orphans)
 		return cli_command_misuse(self, "-r is for --orphans");
@@ -500,6 +502,8 @@ static int run_repair(const struct cli_command *self, void *options,
 	return cli_operands_run(self, options, frames);
 }
 
+static const struct repair start = {.older = -1};
+
 const struct cli_command cli_repair_command = {
 	.name = "repair",
 	.summary = "remove leftovers, replace damaged chunks",
@@ -507,7 +511,8 @@ const struct cli_command cli_repair_command = {
 	.help = "Removes leftovers of crashed writers from each FRAME, looks "
 		"for damage, and\nrepairs it as the options say.",
 	.options = table,
-	.size = sizeof(struct repair),
+	.size = sizeof(start),
+	.start = &start,
 	.missing = "a frame is missing",
 	.each = repair_one,
 	.run = run_repair,

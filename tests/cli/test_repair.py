@@ -295,6 +295,7 @@ def test_lost_index():
             assert "s: its index is lost; -o NEW makes" in err, err
             before = state("s")
             out, _ = rebuild("s", "-n")
+            assert "new: would be made of" in out, out
             assert not os.path.exists("new")
             out, _ = rebuild("s")
             assert state("s") == before
