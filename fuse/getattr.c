@@ -199,6 +199,16 @@ static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 	return has;
 }
 
+/* A write sets the ctime, too, but utimens(2) may set an mtime to come. */
+static void advance_ctime(struct stat *st, const struct timespec *mtime)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (is_later(mtime, &st->st_ctim) && !is_later(mtime, &now))
+		st->st_ctim = *mtime;
+}
+
 /* A deleted sparse frame still has a hidden name. */
 static void note_deleted(const struct fs_backed *node, struct stat *out)
 {
@@ -227,8 +237,7 @@ static void open_attr(struct fs *fs, struct fs_open_frame *frame,
 		fs_cache_state_ctime(fs, frame->pin.node, &probe.index);
 	if (written_at(fs, frame, &now, &mtime)) {
 		probe.index.st_mtim = mtime;
-		if (is_later(&mtime, &probe.index.st_ctim))
-			probe.index.st_ctim = mtime;
+		advance_ctime(&probe.index, &mtime);
 	}
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, frame->pin.node, out);

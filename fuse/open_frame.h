@@ -89,7 +89,9 @@ struct fs_open_frame {
 	struct fs_durable *durable;
 	/* The last attributes, used when the file cannot be read. */
 	struct stat attr;
-	/* The mtime shown while the commit that will store it is under way. */
+	/*
+	 * The mtime to show until a commit has stored it.  Under state_lock.
+	 */
 	struct timespec mtime;
 	bool has_mtime;
 };

@@ -223,7 +223,8 @@ static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
 struct request {
 	struct fs *fs;
 	const struct fs_setattr *meta;
-	bool sets_mtime;
+	/* The mtime that @meta sets, or NULL. */
+	const struct timespec *mtime;
 	/* Descriptor of the frame's directory or file. */
 	int fd;
 	/* Called instead of a change if @meta is NULL. */
@@ -300,7 +301,7 @@ static int run_closed(struct fs_backed *node, int fd, struct request *r)
 		return -ESTALE;
 	err = run(r, node->sparse ? fd : -1);
 	if (!fs_probe_index(fd, node->sparse, &after))
-		note_same(r->fs, node, r->sets_mtime, &before, &after);
+		note_same(r->fs, node, r->mtime != NULL, &before, &after);
 	return err;
 }
 
@@ -314,10 +315,12 @@ static int run_request(struct fs_backed *node, int fd, struct request *r)
 	frame = fs_open_frame_peek(fs, node, false);
 	if (!frame)
 		return run_closed(node, fd, r);
-	err = b2f_file_with_index(frame->open.data, r->sets_mtime, run, r);
-	if (!err && r->sets_mtime) {
+	err = b2f_file_with_index(frame->open.data, r->mtime, run, r);
+	if (!err && r->mtime) {
 		pthread_mutex_lock(&fs->state_lock);
-		frame->has_mtime = false;
+		/* Until the commit, encoders may change the one on disk. */
+		frame->mtime = *r->mtime;
+		frame->has_mtime = is_explicit(r->mtime);
 		pthread_mutex_unlock(&fs->state_lock);
 	}
 	fs_open_frame_put(fs, frame);
@@ -327,13 +330,10 @@ static int run_request(struct fs_backed *node, int fd, struct request *r)
 int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta)
 {
-	struct request r = {
-		.fs = fs,
-		.meta = meta,
-		.sets_mtime =
-			meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT,
-	};
+	struct request r = {.fs = fs, .meta = meta};
 
+	if (meta->has_times && meta->times[1].tv_nsec != UTIME_OMIT)
+		r.mtime = &meta->times[1];
 	return run_request(node, fd, &r);
 }
 
@@ -383,7 +383,7 @@ void fs_setattr_note_ctime(struct fs *fs, struct fs_backed *node, int fd,
 	struct stat now;
 
 	if (frame) {
-		(void)!b2f_file_with_index(frame->open.data, false, nothing,
+		(void)!b2f_file_with_index(frame->open.data, NULL, nothing,
 					   NULL);
 		fs_open_frame_put(fs, frame);
 	} else if (fstat(fd, &now) == 0) {

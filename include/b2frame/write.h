@@ -257,14 +257,15 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
  * Calls @fn with @arg and a descriptor of the directory that holds the index
  * (B2F_INDEX_NAME), while no commit replaces it; for chmod(2) and the like.
  * Changes that @fn makes to attributes of the index do not count as changes by
- * another program.  @fn may set the mtime only with @sets_mtime; the next
- * commit keeps that mtime unless data are written first.
+ * another program.  If @fn sets the mtime, @mtime is what it sets, as for
+ * utimensat(2); the next commit keeps that mtime unless data are written first.
+ * NULL: @fn leaves the mtime.
  *
  * A contiguous frame is one file, which has the attributes; @dirfd is -1 then.
  * Returns the value of @fn.
  */
 B2F_MUST_CHECK
-int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
+int b2f_file_with_index(struct b2f_file *file, const struct timespec *mtime,
 			int (*fn)(void *arg, int dirfd), void *arg);
 
 /*

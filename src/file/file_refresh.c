@@ -455,17 +455,17 @@ int64_t b2f_file_retry(struct b2f_file *file, b2f_reading_fn *fn, void *arg)
 }
 
 /* Keeps our change of attributes from looking foreign.  Locked. */
-static void know_index(struct b2f_file *file, bool sets_mtime)
+static void know_index(struct b2f_file *file, const struct timespec *mtime)
 {
 	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
 	struct b2f_frame_stamp known = b2f_file_known_stamp(file), now;
 
 	if (txn && !txn->header.sparse) {
-		b2f_store_note_attributes(txn->store, sets_mtime);
+		b2f_store_note_attributes(txn->store, mtime);
 		return;
 	}
 	if (b2f_store_stamp_index(file->frame->store, &now) ||
-	    !b2f_frame_stamp_same_data(&known, &now, sets_mtime))
+	    !b2f_frame_stamp_same_data(&known, &now, mtime != NULL))
 		return;
 	if (txn)
 		txn->stamp = now;
@@ -473,7 +473,7 @@ static void know_index(struct b2f_file *file, bool sets_mtime)
 		file->frame->stamp = now;
 }
 
-int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
+int b2f_file_with_index(struct b2f_file *file, const struct timespec *mtime,
 			int (*fn)(void *arg, int dirfd), void *arg)
 {
 	struct b2f_frame *frame;
@@ -488,11 +488,12 @@ int b2f_file_with_index(struct b2f_file *file, bool sets_mtime,
 	 * has none until it grows.
 	 */
 	err = fn(arg, b2f_store_dirfd(frame->store));
-	sets_mtime &= !err;
+	if (err)
+		mtime = NULL;
 	pthread_mutex_lock(&file->lock);
 	if (changed == 0)
-		know_index(file, sets_mtime);
-	if (file->writer && sets_mtime)
+		know_index(file, mtime);
+	if (file->writer && mtime)
 		file->writer->dirty.has_mtime = false;
 	pthread_mutex_unlock(&file->lock);
 	pthread_mutex_unlock(&file->commit_lock);

@@ -377,7 +377,8 @@ const struct b2f_store_write_ops b2f_files_single_write = {
 	.has_changed = single_has_changed,
 };
 
-void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
+void b2f_store_note_attributes(struct b2f_store *store,
+			       const struct timespec *mtime)
 {
 	struct b2f_files_writer *w;
 	struct stat st;
@@ -391,7 +392,8 @@ void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime)
 	pthread_mutex_lock(&w->lock);
 	if (w->nchanges == 0)
 		w->own = b2f_frame_stamp_of(&st);
-	if (sets_mtime)
-		w->mtime = st.st_mtim;
+	/* Not from @st if possible: encoders may have written since. */
+	if (mtime)
+		w->mtime = mtime->tv_nsec == UTIME_NOW ? st.st_mtim : *mtime;
 	pthread_mutex_unlock(&w->lock);
 }

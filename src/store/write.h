@@ -234,9 +234,10 @@ int b2f_store_has_changed(struct b2f_store *store);
 
 /*
  * For a contiguous store: only attributes of its file have changed since the
- * writer's last change; with @sets_mtime the mtime, too, which commits then
- * keep.
+ * writer's last change; the mtime, too, if @mtime is not NULL: it was set to
+ * that (or UTIME_NOW), which commits then keep.
  */
-void b2f_store_note_attributes(struct b2f_store *store, bool sets_mtime);
+void b2f_store_note_attributes(struct b2f_store *store,
+			       const struct timespec *mtime);
 
 #endif

@@ -157,6 +157,21 @@ def test_a_look_is_no_access():
                 assert abs(shown - old) < 1, (name, shown - old)
 
 
+def test_an_mtime_that_is_set_while_chunks_are_written():
+    """Chunks of a contiguous frame, whose file has the mtime."""
+    os.mkdir(SRC)
+    make_contiguous(SRC / "x.b2frame")
+    old = time.time_ns() - 10**12
+    with Scratch(FRESH, wrap=("strace", "-f", "-o", "/dev/null", "-e",
+                              "inject=utimensat:delay_exit=200000")):
+        with open("mnt/x", "r+b", buffering=0) as f:
+            f.write(os.urandom(16 << 20))
+            os.utime("mnt/x", ns=(old, old))
+            shown = [os.stat("mnt/x").st_mtime_ns]
+        shown.append(os.stat("mnt/x").st_mtime_ns)
+        assert shown == [old, old], [t - old for t in shown]
+
+
 def test_an_atime_that_is_set_stays():
     """Sets times through a descriptor for writing, as touch, cp and rsync do; of new,
     small, contiguous and large files."""

@@ -67,11 +67,12 @@ static int set_mode(void *arg, int dirfd)
 	return fchmodat(dirfd, INDEX, 0600, 0) ? -errno : 0;
 }
 
-/* Sets a time in the year 2001, which no index has by chance. */
+/* A time in the year 2000, which no index has by chance. */
+static const struct timespec OLD = {.tv_sec = 978307199};
+
 static int set_time(void *arg, int dirfd)
 {
-	const struct timespec times[] = {{.tv_sec = 978307199},
-					 {.tv_sec = 978307199}};
+	const struct timespec times[] = {OLD, OLD};
 
 	(void)arg;
 	return utimensat(dirfd, INDEX, times, 0) ? -errno : 0;
@@ -113,12 +114,12 @@ Test(file_concurrent, our_own_chmod_is_no_news)
 	struct scratch s;
 
 	set_up(&s);
-	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode, NULL), 0);
 	cr_assert_not(has_foreign(&s));
-	cr_assert_eq(b2f_file_with_index(s.file, true, set_time, NULL), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, &OLD, set_time, NULL), 0);
 	cr_assert_not(has_foreign(&s));
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
-	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode, NULL), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode, NULL), 0);
 	cr_assert_not(has_foreign(&s));
 	tear_down(&s);
 }
@@ -130,14 +131,14 @@ Test(file_concurrent, what_sets_no_time_leaves_that_of_the_write)
 	struct stat st;
 
 	set_up(&s);
-	cr_assert_eq(b2f_file_with_index(s.file, true, set_time, NULL), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, &OLD, set_time, NULL), 0);
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	cr_assert_eq(b2f_file_pwrite(s.file, "abc", 3, 0), 3);
-	cr_assert_eq(b2f_file_with_index(s.file, true, fail, NULL), -EIO);
+	cr_assert_eq(b2f_file_with_index(s.file, &OLD, fail, NULL), -EIO);
 	cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_DURABLE), 0);
 	snprintf(path, sizeof(path), "%s/" INDEX, s.frame);
 	cr_assert_eq(stat(path, &st), 0);
-	cr_expect_gt(st.st_mtime, 978307199);
+	cr_expect_gt(st.st_mtime, OLD.tv_sec);
 	tear_down(&s);
 }
 
@@ -146,7 +147,7 @@ Test(file_concurrent, a_change_in_the_middle_of_our_chmod_is_found)
 	struct scratch s;
 
 	set_up(&s);
-	cr_assert_eq(b2f_file_with_index(s.file, false, set_mode_late, &s), 0);
+	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode_late, &s), 0);
 	cr_assert(has_foreign(&s));
 	cr_assert_eq(b2f_file_size(s.file), 3);
 	tear_down(&s);
@@ -158,7 +159,7 @@ static void *set_modes(void *arg)
 
 	for (int i = 0; i < 20; i++)
 		cr_assert_eq(
-			b2f_file_with_index(s->file, false, set_mode, NULL), 0);
+			b2f_file_with_index(s->file, NULL, set_mode, NULL), 0);
 	return NULL;
 }
 
