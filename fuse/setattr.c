@@ -101,6 +101,22 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 	return check_set_id(fs, meta, st, set);
 }
 
+/*
+ * A truncate(2) sets the mtime alone.  Its caller need not own the file, but
+ * utimensat(2) lets others set only both times to now.
+ */
+static int set_times(struct fs *fs, const char *name,
+		     const struct timespec times[2])
+{
+	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW},
+					{.tv_nsec = UTIME_NOW}};
+	int ret = utimensat(fs->tree->proc_fd, name, times, 0);
+
+	if (ret && errno == EPERM && times[1].tv_nsec == UTIME_NOW)
+		ret = utimensat(fs->tree->proc_fd, name, now, 0);
+	return ret ? -errno : 0;
+}
+
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
 	char name[16];
@@ -119,10 +135,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 	/* After chown(2), because that clears set-uid bits. */
 	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
 		return -errno;
-	if (meta->has_times &&
-	    utimensat(fs->tree->proc_fd, name, meta->times, 0))
-		return -errno;
-	return 0;
+	return meta->has_times ? set_times(fs, name, meta->times) : 0;
 }
 
 /* The mode for the directory of a frame with the mode @mode. */

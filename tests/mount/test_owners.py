@@ -814,7 +814,7 @@ def test_a_user_mounts():
     os.chmod(".", 0o755)
     # fusermount3 wants a user with a name.
     user = pwd.getpwnam("nobody")
-    for name in "src", "mnt":
+    for name in "src", "mnt", "roots":
         os.mkdir(name)
         os.chown(name, user.pw_uid, user.pw_gid)
     for path in (BUILD / "bloscfs", BUILD / "bloscctl",
@@ -830,3 +830,7 @@ def test_a_user_mounts():
 
 
 main()
+    make("roots/frame.b2f", None, kind="contiguous", nbytes=1000)
+    pathlib.Path("roots/plain").touch()
+    for path in pathlib.Path("roots").iterdir():
+        os.chmod(path, 0o666)

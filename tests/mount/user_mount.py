@@ -38,6 +38,24 @@ def check_file(mode):
         os.unlink("mnt/moved")
 
 
+def check_others():
+    """Whoever may write to root's file may set its size."""
+    os.mkdir("src/roots")
+    for name in os.listdir("roots"):
+        os.rename(f"roots/{name}", f"src/roots/{name}")
+    for name in "mnt/roots/frame", "mnt/roots/plain":
+        for _ in range(2):
+            before = os.stat(name).st_mtime_ns
+            os.truncate(name, 10)
+            assert os.stat(name).st_mtime_ns > before
+            with open(name, "r+b") as f:
+                f.truncate(10)
+        for _ in range(2):
+            open(name, "wb").close()
+        os.unlink(name)
+    os.rmdir("mnt/roots")
+
+
 def check_folders():
     os.makedirs("mnt/d/e")
     open("mnt/d/e/f", "x").close()
@@ -82,6 +100,7 @@ try:
     check_closed()
     for file_mode in 0o644, 0o444, 0o400, 0o200, 0:
         check_file(file_mode)
+    check_others()
     check_folders()
 finally:
     if subprocess.run(["./bloscctl", "umount", "mnt"], check=False).returncode:
