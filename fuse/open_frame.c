@@ -211,14 +211,8 @@ static struct fs_open_frame *settled(struct fs *fs,
 	return state->frame;
 }
 
-/*
- * Gets the open frame of @node, after waiting for one that is being closed:
- * until then no other writer may begin.  If there is none, the caller has to
- * open the frame, and other threads wait for end_first().  -ESTALE: the node
- * was replaced; the kernel looks the name up again.
- */
-static int peek_or_begin(struct fs *fs, struct fs_backed *node,
-			 struct fs_open_frame **out)
+int fs_open_frame_peek_or_begin(struct fs *fs, struct fs_backed *node,
+				struct fs_open_frame **out)
 {
 	struct fs_state *state = &node->state;
 	struct fs_open_frame *frame;
@@ -239,7 +233,7 @@ static int peek_or_begin(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-static void end_first(struct fs *fs, struct fs_backed *node)
+void fs_open_frame_end_begin(struct fs *fs, struct fs_backed *node)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	node->state.opening = false;
@@ -300,7 +294,7 @@ int fs_open_frame_get(struct fs *fs, struct fs_backed *node,
 		      struct fs_open_frame **out, bool *keep_cache)
 {
 	struct fs_open_frame *frame = NULL;
-	int err = peek_or_begin(fs, node, &frame);
+	int err = fs_open_frame_peek_or_begin(fs, node, &frame);
 	bool first = !frame, keep;
 
 	if (err)
@@ -312,7 +306,7 @@ int fs_open_frame_get(struct fs *fs, struct fs_backed *node,
 	if (!frame) {
 		err = open_anew(fs, node, first, out, keep_cache);
 		if (first)
-			end_first(fs, node);
+			fs_open_frame_end_begin(fs, node);
 		return err;
 	}
 	err = share(fs, frame, &keep);

@@ -155,6 +155,20 @@ struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node,
 					 bool wait);
 
 /*
+ * Gets the open frame of @node with a reference, once it is neither being
+ * opened nor closed.  If *@out is NULL, it is not open, and no other thread
+ * opens it until fs_open_frame_end_begin().
+ *
+ * Returns 0 or -ESTALE (the node was replaced; the kernel looks the name up
+ * again).
+ */
+B2F_MUST_CHECK
+int fs_open_frame_peek_or_begin(struct fs *fs, struct fs_backed *node,
+				struct fs_open_frame **out);
+
+void fs_open_frame_end_begin(struct fs *fs, struct fs_backed *node);
+
+/*
  * Gives back a reference; the last one commits and closes, without waiting for
  * other programs.  If the commit fails, the frame is kept, and the ticker tries
  * again.

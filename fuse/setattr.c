@@ -304,7 +304,7 @@ static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 		fs_cache_state_note_meta(fs, node, before, after);
 }
 
-/* Runs @r on a closed frame, so that no commit interferes. */
+/* Runs @r on a closed frame. */
 static int run_closed(struct fs_backed *node, int fd, struct request *r)
 {
 	struct stat before, after;
@@ -322,12 +322,16 @@ static int run_request(struct fs_backed *node, int fd, struct request *r)
 {
 	struct fs *fs = r->fs;
 	struct fs_open_frame *frame;
-	int err;
+	int err = fs_open_frame_peek_or_begin(fs, node, &frame);
 
+	if (err)
+		return err;
 	r->fd = fd;
-	frame = fs_open_frame_peek(fs, node, false);
-	if (!frame)
-		return run_closed(node, fd, r);
+	if (!frame) {
+		err = run_closed(node, fd, r);
+		fs_open_frame_end_begin(fs, node);
+		return err;
+	}
 	err = b2f_file_with_index(frame->open.data, r->mtime, run, r);
 	if (!err && r->mtime) {
 		pthread_mutex_lock(&fs->state_lock);

@@ -16,6 +16,9 @@ import sys
 import threading
 import time
 
+import blosc2
+import numpy as np
+
 from mounting import (BUILD, Mount, data, error_of, main, make, signal_at,
                       wait_until, while_stopped)
 from scratch import SPARSE
@@ -809,6 +812,21 @@ def test_tools_keep_them():
                 assert int(a.st_mtime) == int(b.st_mtime)
 
 
+def test_a_mode_stays_if_a_view_is_written_meanwhile():
+    os.mkdir("src")
+    blosc2.asarray(np.arange(1000), urlpath="src/x.b2nd", contiguous=False)
+    with Mount("src", "mnt", wrap=("strace", "-f", "-o", "/dev/null", "-e",
+                                   "inject=fchmodat:delay_enter=300000")):
+        thread = threading.Thread(target=os.chmod, args=("mnt/x", 0o600))
+        thread.start()
+        time.sleep(.1)
+        with open("mnt/x.npy", "r+b") as f:
+            f.seek(-8, os.SEEK_END)
+            f.write(bytes(8))
+        thread.join()
+        assert who("src/x.b2nd/chunks.b2frame")[2] == 0o600
+
+
 def test_a_user_mounts():
     """Without root a mount shows its user's own files."""
     os.chmod(".", 0o755)
@@ -817,6 +835,10 @@ def test_a_user_mounts():
     for name in "src", "mnt", "roots":
         os.mkdir(name)
         os.chown(name, user.pw_uid, user.pw_gid)
+    make("roots/frame.b2f", None, kind="contiguous", nbytes=1000)
+    pathlib.Path("roots/plain").touch()
+    for path in pathlib.Path("roots").iterdir():
+        os.chmod(path, 0o666)
     for path in (BUILD / "bloscfs", BUILD / "bloscctl",
                  pathlib.Path(__file__).with_name("user_mount.py")):
         subprocess.run(["cp", path, "."], check=True)
@@ -830,7 +852,3 @@ def test_a_user_mounts():
 
 
 main()
-    make("roots/frame.b2f", None, kind="contiguous", nbytes=1000)
-    pathlib.Path("roots/plain").touch()
-    for path in pathlib.Path("roots").iterdir():
-        os.chmod(path, 0o666)
