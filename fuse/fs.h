@@ -117,12 +117,6 @@ static inline struct fs_backed *fs_backed_of(struct fs_node *inode)
 	return (struct fs_backed *)inode;
 }
 
-/* Returns the kernel's number for @node. */
-static inline fuse_ino_t fs_ino_of(const struct fs_backed *node)
-{
-	return fs_node_number(&node->head);
-}
-
 /* How a close commits. */
 static inline enum b2f_commit_how fs_commit_at_close(const struct fs *fs)
 {

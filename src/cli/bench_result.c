@@ -52,10 +52,13 @@ static int compare_ratio(const void *a, const void *b)
 	       (x->measured.cbytes < y->measured.cbytes);
 }
 
-/* "shuffle,bytedelta", as --filter has it; "none" for none. */
-static void put_filters(FILE *out, const struct b2f_settings *settings)
+/* "shuffle,bytedelta", as --filter has it; "none" for none. malloc'ed. */
+static char *filters_of(const struct b2f_settings *settings)
 {
 	const char *comma = "";
+	char *text = NULL;
+	size_t size;
+	FILE *out = cli_need(open_memstream(&text, &size));
 
 	for (int i = 0; i < B2F_SLOTS; i++) {
 		if (settings->filters[i] == 0)
@@ -66,17 +69,7 @@ static void put_filters(FILE *out, const struct b2f_settings *settings)
 			fprintf(out, ":%u", settings->filters_meta[i]);
 		comma = ",";
 	}
-	if (!*comma)
-		fputs("none", out);
-}
-
-static char *filters_of(const struct b2f_settings *settings)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = cli_need(open_memstream(&text, &size));
-
-	put_filters(out, settings);
+	fputs(*comma ? "" : "none", out);
 	fclose(out);
 	return text;
 }

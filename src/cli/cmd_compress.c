@@ -420,16 +420,6 @@ static int make(struct job *job, struct cli_target *target)
 	return err;
 }
 
-static void report(const struct job *job, const struct cli_at *at)
-{
-	uint64_t cbytes = at ? 0 : job->cbytes;
-	struct b2f_frame_peek peek;
-
-	if (at && b2f_frame_peek(at->dir, at->name, &peek) == 0)
-		cbytes = peek.cbytes;
-	cli_operand_report(job->operand, job->output, job->nbytes, cbytes);
-}
-
 static int read_head(struct job *job, uint8_t **out, size_t *size)
 {
 	ssize_t n;
@@ -540,7 +530,8 @@ static int compress_to_url(struct job *job)
 	if (!err && is_removable(job))
 		err = compare(job, &at);
 	if (!err)
-		report(job, NULL);
+		cli_operand_report(job->operand, job->output, job->nbytes,
+				   job->cbytes);
 	if (!err && is_removable(job))
 		err = remove_input(job);
 	return err;
@@ -563,7 +554,8 @@ static int compress_to_path(struct job *job)
 		err = to_stdout ? copy_to_stdout(&at)
 				: cli_target_commit(&target, true);
 	if (!err)
-		report(job, &at);
+		cli_operand_report(job->operand, job->output, job->nbytes,
+				   cli_frames_cbytes(&at));
 	if (!err && is_removable(job))
 		err = remove_input(job);
 	cli_target_close(&target);

@@ -402,20 +402,10 @@ static int make(struct job *job, const struct cli_target *target)
 	return err ? err : hold(job);
 }
 
-static void report(const struct job *job, const struct cli_target *target)
-{
-	struct b2f_frame_peek peek;
-
-	if (b2f_frame_peek(target->parent, target->last, &peek))
-		peek.cbytes = 0;
-	cli_operand_report(job->operand, job->in_place ? NULL : job->output,
-			   b2f_file_size(job->file), peek.cbytes);
-}
-
 static int run(struct job *job)
 {
 	struct cli_target target = CLI_TARGET_NONE;
-	const struct cli_at at = result_of(job);
+	struct cli_at at = result_of(job);
 	int err;
 
 	err = cli_target_open(&target, &at,
@@ -427,7 +417,11 @@ static int run(struct job *job)
 	if (!err)
 		err = cli_target_commit(&target, true);
 	if (!err) {
-		report(job, &target);
+		at = cli_target_result(&target);
+		cli_operand_report(job->operand,
+				   job->in_place ? NULL : job->output,
+				   b2f_file_size(job->file),
+				   cli_frames_cbytes(&at));
 		tell_of_twin(job);
 	}
 	if (!err && job->how->common.remove && !job->in_place)

@@ -126,6 +126,13 @@ bool cli_frames_is_frame(const struct cli_at *at)
 	       b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
 }
 
+uint64_t cli_frames_cbytes(const struct cli_at *at)
+{
+	struct b2f_frame_peek peek;
+
+	return b2f_frame_peek(at->dir, at->name, &peek) ? 0 : peek.cbytes;
+}
+
 int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
 {
 	char *real = realpath(path, NULL);

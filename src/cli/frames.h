@@ -49,6 +49,9 @@ bool cli_frames_is_frame(const struct cli_at *at);
 B2F_MUST_CHECK
 int cli_frames_peek(const char *path, struct b2f_frame_peek *out);
 
+/* Stored bytes of the frame @at, as its index tells them; 0: not known. */
+uint64_t cli_frames_cbytes(const struct cli_at *at);
+
 /*
  * Returns the mount's description of the frame behind its file @at
  * (cli_mounts_frame()); free it.  NULL: not a file of a mount.

@@ -220,16 +220,6 @@ static int refuse_levels(const struct parser *p, int argc, char **argv)
 	return 0;
 }
 
-/* The long option closest to @name; NULL: none is close. */
-static const char *nearest_name(const struct parser *p, const char *name)
-{
-	struct b2f_nearest nearest = {name, strlen(name) < 6 ? 2 : 3, NULL};
-
-	for (size_t i = 0; i < p->nnames; i++)
-		b2f_value_nearest(&nearest, p->names[i].name);
-	return nearest.found;
-}
-
 /* The long options that begin with @name, malloc'ed; NULL: none. */
 static char *list_beginning(const struct parser *p, const char *name)
 {
@@ -252,18 +242,20 @@ static int refuse_word(const struct cli_command *self, const struct parser *p,
 		       const char *word)
 {
 	char name[32], reason[128], *several;
-	const char *nearest;
+	struct b2f_nearest nearest = {.word = name};
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-	nearest = nearest_name(p, name);
+	nearest.limit = strlen(name) < 6 ? 2 : 3;
+	for (size_t i = 0; i < p->nnames; i++)
+		b2f_value_nearest(&nearest, p->names[i].name);
 	several = list_beginning(p, name);
 	snprintf(reason, sizeof(reason), "there is no option --%s", name);
 	if (several)
 		cli_message_error("%s: several options begin with --%s: %s",
 				  self->name, name, several);
-	else if (nearest)
+	else if (nearest.found)
 		cli_message_error("%s: %s; did you mean --%s?", self->name,
-				  reason, nearest);
+				  reason, nearest.found);
 	else
 		(void)cli_command_misuse(self, reason);
 	free(several);

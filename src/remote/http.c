@@ -159,7 +159,8 @@ static uint64_t draw(struct b2f_http *http, uint64_t below)
 	return (uint64_t)rand_r(&seed) % below;
 }
 
-int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
+/* The pause before the next try, ms, half of it random; -1: no more. */
+static int64_t pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
 {
 	uint64_t now = b2f_monotonic_ns(), limit_ms = http->options.retry_ms;
 	unsigned int twice = tries->n < 16 ? tries->n : 16;
@@ -180,7 +181,7 @@ int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries)
 
 bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries)
 {
-	int64_t ms = b2f_http_pause_ms(http, tries);
+	int64_t ms = pause_ms(http, tries);
 
 	return ms >= 0 && b2f_waiting_sleep((uint64_t)ms);
 }
@@ -217,7 +218,7 @@ static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 	if (r->reply.status)
 		atomic_store(&http->has_answered, true);
 	if (!r->spec.once && may_pass(http, r) && !is_dropped(http, r))
-		ms = b2f_http_pause_ms(http, &r->tries);
+		ms = pause_ms(http, &r->tries);
 	if (ms >= 0)
 		pause_request(http, r, ms);
 	else

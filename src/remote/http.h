@@ -198,9 +198,6 @@ struct b2f_http_tries {
 	unsigned int n;
 };
 
-/* The pause before the next try, ms, half of it random; -1: no more. */
-int64_t b2f_http_pause_ms(struct b2f_http *http, struct b2f_http_tries *tries);
-
 /* Pauses; returns false if there are no more tries. */
 bool b2f_http_try_again(struct b2f_http *http, struct b2f_http_tries *tries);
 
