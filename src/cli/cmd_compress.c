@@ -22,7 +22,6 @@
 #include "cli/encoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/input.h"
 #include "cli/io.h"
 #include "cli/message.h"
@@ -249,8 +248,8 @@ static int write_url(struct job *job)
 
 	options = writing(job);
 	if (!err)
-		err = cli_from_url_make(&job->settings, job->output, force,
-					&frame);
+		err = cli_server_make(&job->settings, job->output, force,
+				      &frame);
 	if (err == -EEXIST && force)
 		return replace_url(job);
 	if (err)

@@ -10,7 +10,6 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/error.h"
-#include "cli/from_url.h"
 #include "cli/io.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
@@ -97,7 +96,7 @@ static int open_named(const struct b2f_frame_options *options,
 		return err;
 	}
 	if (b2f_remote_is_url(path))
-		return cli_from_url_open(options, path, out);
+		return cli_server_open(options, path, out);
 	cli_message_forget();
 	return cli_message_explain(options->label,
 				   b2f_frame_open(options, AT_FDCWD, path,

@@ -10,11 +10,11 @@
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/pack_path.h"
+#include "cli/server.h"
 #include "cli/target.h"
 #include "cli/text.h"
 #include "cli/walk.h"
@@ -341,7 +341,7 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 	operand->output = run->to;
 	/* The result of a URL is made in the current directory. */
 	if (operand->at.kind == CLI_KIND_URL)
-		placed->path = cli_from_url_name(path);
+		placed->path = cli_server_name(path);
 	if (placed->path)
 		operand->place = cli_at_path(placed->path);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * server.h - connections to servers, with keys from the environment
+ * server.h - connections to servers, and frames there: s3://BUCKET/KEY,
+ * http://, https://
  *
  * Keys and the endpoint of buckets come from AWS_* and ~/.aws.  All of these
  * print the cause on stderr if they fail.
@@ -49,5 +50,24 @@ int cli_server_stat(const char *url, struct stat *out);
 /* Like cli_server_stat(), for @version of an object. */
 void cli_server_attributes(const struct b2f_remote_stat *version,
 			     struct stat *st);
+
+/*
+ * Like cli_frames_open(), for the frame @url, not one in a pack.  Also returns
+ * errors of requests (b2frame/remote.h).
+ */
+B2F_MUST_CHECK
+int cli_server_open(const struct b2f_frame_options *how, const char *url,
+		    struct b2f_frame **out);
+
+/* The last part of @url's path, which names results; malloc'ed. */
+char *cli_server_name(const char *url);
+
+/*
+ * Makes the frame @url, which exists from its first commit on.  Prints -EEXIST
+ * unless @quiet.
+ */
+B2F_MUST_CHECK
+int cli_server_make(const struct b2f_settings *settings, const char *url,
+		    bool quiet, struct b2f_frame **out);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "b2frame/remote.h"
 #include "cli/frames.h"
-#include "cli/from_url.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/pack_path.h"
@@ -274,7 +273,7 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 
 	if (!file)
 		return cli_kind_of(path) == CLI_KIND_URL
-			       ? cli_from_url_walk(walk, path)
+			       ? cli_walk_url(walk, path)
 			       : walk_named(walk, path);
 	store = cli_at_store(file);
 	err = cli_pack_path_walk(walk, &store, "", key);

@@ -62,4 +62,8 @@ struct cli_walk {
 B2F_MUST_CHECK
 int cli_walk_run(const struct cli_walk *walk, const char *path);
 
+/* Like cli_walk_run(), for a place on a server. */
+B2F_MUST_CHECK
+int cli_walk_url(const struct cli_walk *walk, const char *url);
+
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* from_url.c - frames on servers */
-#include "cli/from_url.h"
-
+/* walk_url.c - the frames below a place on a server */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,60 +9,7 @@
 #include "cli/pack_path.h"
 #include "cli/server.h"
 #include "cli/text.h"
-
-int cli_from_url_open(const struct b2f_frame_options *how, const char *url,
-		      struct b2f_frame **out)
-{
-	struct b2f_frame_options options = *how;
-	struct b2f_remote *remote = NULL;
-	int err;
-
-	err = cli_server_connect(url, &remote);
-	if (err)
-		return err;
-	/* The query of a URL may be a signature. */
-	options.label = b2f_remote_label(remote);
-	cli_message_forget();
-	err = cli_message_explain(
-		options.label,
-		b2f_remote_open_frame(remote, "", &options, out));
-	b2f_remote_free(remote);
-	return err;
-}
-
-char *cli_from_url_name(const char *url)
-{
-	const char *path = strstr(url, "://") + 3;
-	/* A key may contain '?' and '#'. */
-	size_t n = strcspn(path, b2f_remote_is_s3(url) ? "" : "?#"), start;
-
-	while (n > 0 && path[n - 1] == '/')
-		n--;
-	for (start = n; start > 0 && path[start - 1] != '/'; start--)
-		;
-	return cli_need_part(path + start, n - start);
-}
-
-int cli_from_url_make(const struct b2f_settings *settings, const char *url,
-		      bool quiet, struct b2f_frame **out)
-{
-	struct b2f_frame_options options = {.log = &cli_message_log};
-	struct b2f_remote *remote = NULL;
-	int err = cli_server_connect(url, &remote);
-
-	if (err)
-		return err;
-	options.label = b2f_remote_label(remote);
-	cli_message_forget();
-	err = b2f_remote_make_frame(remote, "", settings, &options, out);
-	if (err != -EEXIST)
-		err = cli_message_explain(options.label, err);
-	else if (!quiet)
-		cli_message_error("%s: it exists already; -f replaces it",
-				  options.label);
-	b2f_remote_free(remote);
-	return err;
-}
+#include "cli/walk.h"
 
 /* A walk through one place. */
 struct steps {
@@ -261,7 +206,7 @@ static int walk_place(const struct steps *s)
 	return err;
 }
 
-int cli_from_url_walk(const struct cli_walk *walk, const char *url)
+int cli_walk_url(const struct cli_walk *walk, const char *url)
 {
 	char *bare = cli_text_bare(url);
 	struct steps s = {.walk = walk, .url = bare};
