@@ -298,8 +298,8 @@ static int flush_other(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	/* If no descriptor is free, the error is not fetched. */
-	return copy >= 0 && close(copy) ? -errno : 0;
+	/* If no descriptor is free, fsync(2) has it, too. */
+	return (copy >= 0 ? close(copy) : fsync(fd)) ? -errno : 0;
 }
 
 static int flush_frame(struct fs *fs, struct fs_handle *handle)

@@ -4,6 +4,7 @@
 The statistics tell whether it does; the files are the same in any case.
 """
 import contextlib
+import errno
 import json
 import mmap
 import os
@@ -100,6 +101,15 @@ def test_one_failure_does_not_end_passing():
         with failing(m, "ioctl:error=ENOMEM"):
             assert passed() == n
         assert passed() == 2 * n
+
+
+def test_close_tells_of_an_error_without_a_free_descriptor():
+    os.mkdir("src")
+    with Mount("src", "mnt") as m:
+        pathlib.Path("src/f").touch()
+        fd = os.open("mnt/f", os.O_WRONLY)
+        with failing(m, "fcntl:error=EMFILE", "fsync:error=EDQUOT"):
+            assert error_of(os.close, fd) == errno.EDQUOT
 
 
 def aligned(path, size):
