@@ -57,7 +57,8 @@ struct b2f_frame_options {
 	/*
 	 * From b2f_runtime_reserve(): the index counts against the memory of
 	 * that cache, which has to outlive the frame, and one for which there
-	 * is no room is refused (B2F_ETOOBIG).  NULL: it does not count.
+	 * is no room is refused (B2F_ETOOBIG; -ENOMEM if others have to be
+	 * closed first).  NULL: it does not count.
 	 */
 	struct b2f_reserve *reserve;
 };

@@ -2,6 +2,7 @@
 /* reserve.c - memory that is counted before it is taken */
 #include "base/reserve.h"
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "b2frame/error.h"
@@ -35,7 +36,9 @@ static bool move(struct b2f_reserved *r, uint64_t bytes, bool is_bounded)
 
 int b2f_reserve_set(struct b2f_reserved *r, uint64_t bytes)
 {
-	return move(r, bytes, true) ? 0 : B2F_ETOOBIG;
+	if (move(r, bytes, true))
+		return 0;
+	return bytes > r->of->max ? B2F_ETOOBIG : -ENOMEM;
 }
 
 void b2f_reserve_force(struct b2f_reserved *r, struct b2f_reserve *reserve)

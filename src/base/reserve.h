@@ -37,8 +37,9 @@ struct b2f_reserved {
 };
 
 /*
- * Counts @bytes for @r, in the place of what it has.  Returns 0, or B2F_ETOOBIG
- * if that is more than it has, and more than there is; then it keeps that.
+ * Counts @bytes for @r, in the place of what it has.  Returns 0; or, and @r
+ * keeps what it has, -ENOMEM (others have to give back first) or B2F_ETOOBIG
+ * (there is never so much).
  */
 B2F_MUST_CHECK
 int b2f_reserve_set(struct b2f_reserved *r, uint64_t bytes);

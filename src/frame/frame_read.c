@@ -17,8 +17,11 @@ static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint8_t *buf;
 	int err;
 
-	if (size > B2F_SECTION_MAX || b2f_reserve_take(&f->reserved, size))
-		return b2f_why_set(why, B2F_ETOOBIG, "%llu bytes of metadata",
+	err = size > B2F_SECTION_MAX
+		      ? B2F_ETOOBIG
+		      : b2f_reserve_take(&f->reserved, size);
+	if (err)
+		return b2f_why_set(why, err, "%llu bytes of metadata",
 				   (unsigned long long)size);
 	buf = malloc(size ? size : 1);
 	if (!buf)

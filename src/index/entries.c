@@ -170,8 +170,9 @@ static int decode_if_fits(const struct b2f_chunk *chunk, const uint8_t *raw,
 	/* A contiguous frame also has a table of its ranges. */
 	keep = sparse ? nbytes : nbytes * RANGE_WORDS;
 	beside = b2f_index_beside(chunk);
-	if (b2f_reserve_take(reserved, keep + beside))
-		return b2f_why_set(why, B2F_ETOOBIG,
+	err = b2f_reserve_take(reserved, keep + beside);
+	if (err)
+		return b2f_why_set(why, err,
 				   "%llu bytes of index are more than the "
 				   "cache has left",
 				   (unsigned long long)(keep + beside));

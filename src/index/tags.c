@@ -168,8 +168,9 @@ static int parse_list(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 				   chunk.header.nbytes,
 				   (unsigned long long)entries->n);
 	bytes = chunk.header.nbytes + b2f_index_beside(&chunk);
-	if (b2f_reserve_take(reserved, bytes))
-		return b2f_why_set(why, B2F_ETOOBIG,
+	err = b2f_reserve_take(reserved, bytes);
+	if (err)
+		return b2f_why_set(why, err,
 				   "%llu bytes of tags are more than the cache "
 				   "has left",
 				   (unsigned long long)bytes);
