@@ -136,21 +136,25 @@ static int rename_entry(const struct fs_entry *from, const char *name,
 	return renameat(from->pin.fd, name, to->pin.fd, new_name) ? -errno : 0;
 }
 
-/*
- * A file that replaces a durable one must be durable, too: syncs @fresh if @old
- * is durable.  Returns 0 or an errno.
- */
-static int make_durable(struct renaming *r, const struct side *fresh,
-			const struct side *old)
+/* A file that replaces a durable one must be durable, too. */
+static bool must_be_durable(const struct renaming *r, const struct side *fresh,
+			    const struct side *old)
 {
 	const struct stat *st = &old->found.probe.st;
 
 	if (!is_frame(fresh))
-		return S_ISREG(fresh->found.probe.st.st_mode)
-			       ? fs_dir_sync(fresh->found.probe.fd)
-			       : 0;
-	if (fs_durable_state(r->fs, st->st_dev, st->st_ino) == B2F_DISK_NEW)
+		return S_ISREG(fresh->found.probe.st.st_mode);
+	return fs_durable_state(r->fs, st->st_dev, st->st_ino) != B2F_DISK_NEW;
+}
+
+/* Syncs @fresh if @old is durable.  Returns 0 or an errno. */
+static int make_durable(struct renaming *r, const struct side *fresh,
+			const struct side *old)
+{
+	if (!must_be_durable(r, fresh, old))
 		return 0;
+	if (!is_frame(fresh))
+		return fs_dir_sync(fresh->found.probe.fd);
 	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
 }
 
@@ -697,6 +701,33 @@ static int find_both(struct renaming *r)
 	return 0;
 }
 
+static void let_go(struct fs *fs, struct side *side)
+{
+	fs_probe_close(&side->found.probe);
+	fs_tree_unpin(fs->tree, &side->pin);
+}
+
+/*
+ * Finds both, after a sync of the one that is to replace the other: meanwhile
+ * names_lock is free.  The sync of replace() has little left to do, and reports
+ * an error.
+ */
+static int find_synced(struct renaming *r, unsigned int flags)
+{
+	int err = find_both(r);
+
+	if (err || !r->replaces || (flags & RENAME_NOREPLACE) ||
+	    !must_be_durable(r, &r->from, &r->to))
+		return err;
+	hold(r->fs, &r->from);
+	pthread_rwlock_unlock(&r->fs->names_lock);
+	(void)!make_durable(r, &r->from, &r->to);
+	let_go(r->fs, &r->from);
+	let_go(r->fs, &r->to);
+	pthread_rwlock_rdlock(&r->fs->names_lock);
+	return find_both(r);
+}
+
 static int check_sticky(fuse_req_t req, const struct renaming *r)
 {
 	int err = fs_entry_check_sticky(req, &r->from.entry, &r->from.found);
@@ -739,7 +770,7 @@ int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 		err = enter_both(&r, parent, name, new_parent, new_name);
 	pthread_rwlock_rdlock(&r.fs->names_lock);
 	if (!err)
-		err = find_both(&r);
+		err = find_synced(&r, flags);
 	if (!err) {
 		err = check_sticky(req, &r);
 		if (!err)

@@ -167,6 +167,31 @@ def test_not_over_each_other():
     play_all(combine([NOREPLACE]))
 
 
+def test_lookups_do_not_wait_for_its_sync():
+    """A file that grows wants to rename all by itself meanwhile."""
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "small=4k,entry_timeout=0", wrap=(
+            "strace", "-f", "-o", "/dev/null", "-e",
+            "inject=fsync,fdatasync,syncfs:delay_enter=700000")):
+        for name in "old", "new":
+            with open(f"mnt/{name}", "wb") as f:
+                f.write(b"x" * 10000)
+                if name == "old":
+                    os.fsync(f.fileno())
+        with open("mnt/grown", "wb", buffering=0) as f:
+            threads = [
+                threading.Thread(target=os.replace,
+                                 args=("mnt/new", "mnt/old")),
+                threading.Thread(target=f.write, args=(os.urandom(10000),))]
+            for thread in threads:
+                thread.start()
+                time.sleep(.3)
+            os.stat("mnt/old")
+            assert threads[0].is_alive()
+            for thread in threads:
+                thread.join()
+
+
 def test_exchange():
     play_all(combine([EXCHANGE]))
 
