@@ -207,6 +207,15 @@ void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame);
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame);
 
 /*
+ * Between these calls: takes the only change since @frame->nchanges was
+ * @nbefore back, which could not be committed.  The change stays if other
+ * writers or changes came in between, or if the stored version cannot be
+ * opened.
+ */
+void fs_open_frame_undo(struct fs *fs, struct fs_open_frame *frame,
+			uint64_t nbefore);
+
+/*
  * Gives back room that the last commit left unused: the writer may be about to
  * leave, and to take the file for closed.  @late: no request waits for this any
  * more, so it is only done under a lock that keeps other programs out.

@@ -142,16 +142,35 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 		fs_open_frame_note_commit(fs, frame, before);
 }
 
+/* Goes back to the stored version.  If this fails, the ticker tries again. */
+static bool revert(struct fs *fs, struct fs_open_frame *frame)
+{
+	if (b2f_file_revert(frame->open.data))
+		return false;
+	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
+	(void)fs_file_take_foreign(fs, &frame->open);
+	return true;
+}
+
 static void drop_refused(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
-	/* If the revert fails, the ticker tries again. */
-	if (b2f_file_revert(file->data))
-		return;
-	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
-	(void)fs_file_take_foreign(fs, &frame->open);
-	log_failure(fs, frame, -ESTALE);
+	if (revert(fs, frame))
+		log_failure(fs, frame, -ESTALE);
+}
+
+void fs_open_frame_undo(struct fs *fs, struct fs_open_frame *frame,
+			uint64_t nbefore)
+{
+	struct fs_file *file = &frame->open;
+
+	fs_file_begin_revert(fs, file);
+	if (atomic_load(&file->nwriters) == 1 &&
+	    atomic_load(&frame->ncommitted) == nbefore &&
+	    atomic_load(&frame->nchanges) == nbefore + 1)
+		(void)revert(fs, frame);
+	fs_file_end_revert(fs, file);
 }
 
 static int commit_now(struct fs *fs, struct fs_open_frame *frame,

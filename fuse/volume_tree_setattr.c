@@ -72,6 +72,7 @@ static int resize_file(struct fs *fs, struct fs_open_frame *frame,
 static int resize_frame(struct fs *fs, struct fs_backed *node, uint64_t size)
 {
 	struct fs_open_frame *frame;
+	uint64_t nbefore;
 	int err, tries = 0;
 
 	while ((err = fs_open_frame_get(fs, node, &frame, NULL)) != 0) {
@@ -81,11 +82,14 @@ static int resize_frame(struct fs *fs, struct fs_backed *node, uint64_t size)
 			return err;
 	}
 	fs_open_frame_begin_writer(fs, frame);
+	nbefore = atomic_load(&frame->nchanges);
 	err = resize_file(fs, frame, size);
 	if (!err)
 		err = fs_open_frame_commit(fs, frame, fs_commit_at_close(fs));
 	if (!err)
 		fs_open_frame_tidy(fs, frame, false);
+	else
+		fs_open_frame_undo(fs, frame, nbefore);
 	fs_open_frame_end_writer(fs, frame);
 	fs_open_frame_put(fs, frame);
 	return err;

@@ -176,6 +176,22 @@ def test_what_a_close_could_not_store_is_kept():
         assert pathlib.Path("mnt/a").read_bytes() == new
 
 
+def test_a_truncation_that_could_not_be_stored_is_undone():
+    want = incompressible(1000000)
+    with small_disk(), mounted("commit=1") as m:
+        write("mnt/a", want)
+        with open("src/fill", "wb", buffering=0) as f:
+            while not error_of(f.write, bytes(4096)):
+                pass
+        assert error_of(os.truncate, "mnt/a", 500001) == errno.ENOSPC
+        assert pathlib.Path("mnt/a").read_bytes() == want
+        os.unlink("src/fill")
+        write("mnt/b", b"later")
+        time.sleep(2.5)
+        assert stock("src/a.b2frame") == pathlib.Path("mnt/a").read_bytes() \
+            == want, m.log()
+
+
 def test_what_could_not_be_stored_keeps_an_unused_mount():
     with small_disk(), mounted("dirtysize=16m", "commit=600",
                                "timeout=1") as m:
