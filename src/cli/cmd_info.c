@@ -72,9 +72,9 @@ static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 		meta = cli_at_named(path);
 	else
 		meta.name = "../" B2F_TABLE_META;
-	cli_message_pause();
+	cli_message_pause(true);
 	err = cli_frames_open(&how, &meta, out);
-	cli_message_resume();
+	cli_message_pause(false);
 	free(path);
 	return err;
 }
@@ -282,7 +282,7 @@ static void put_place(const struct b2f_frame_info *info,
 static void put_chunk(const struct b2f_frame_info *info, uint64_t nchunk,
 		      const struct b2f_chunk_info *c)
 {
-	char ratio[CLI_TEXT_SIZE];
+	char ratio[CLI_TEXT_SIZE] = "-";
 
 	printf("  %5" PRIu64 "  %-10s  ", nchunk, b2f_chunk_kind_name(c->kind));
 	if (c->in_index) {
@@ -290,10 +290,12 @@ static void put_chunk(const struct b2f_frame_info *info, uint64_t nchunk,
 		return;
 	}
 	put_place(info, c);
+	if (c->cbytes)
+		snprintf(ratio, sizeof(ratio), "%.2f",
+			 (double)c->nbytes / (double)c->cbytes);
 	printf("  %10" PRIu64 "  %10" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32 "  ",
 	       (uint64_t)c->nbytes, (uint64_t)c->cbytes,
-	       cli_text_ratio(c->nbytes, c->cbytes, ratio), c->blocksize,
-	       c->nblocks);
+	       ratio, c->blocksize, c->nblocks);
 	put_codec(c);
 	fputs("  ", stdout);
 	put_filters(c);

@@ -211,21 +211,11 @@ void cli_message_forget(void)
 	(void)take_explanation();
 }
 
-static void set_paused(bool paused)
+void cli_message_pause(bool paused)
 {
 	pthread_mutex_lock(&state.lock);
 	state.paused = paused;
 	pthread_mutex_unlock(&state.lock);
-}
-
-void cli_message_pause(void)
-{
-	set_paused(true);
-}
-
-void cli_message_resume(void)
-{
-	set_paused(false);
 }
 
 void cli_message_begin(void)

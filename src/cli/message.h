@@ -68,11 +68,10 @@ int cli_message_explain(const char *name, int err);
 void cli_message_forget(void);
 
 /*
- * Between the two nothing is printed, or remembered: a look at a file that need
+ * While @paused nothing is printed, or remembered: a look at a file that need
  * not be there.  Threads: main only.
  */
-void cli_message_pause(void);
-void cli_message_resume(void);
+void cli_message_pause(bool paused);
 
 /* Begins another operand: also forgets the first error. */
 void cli_message_begin(void);

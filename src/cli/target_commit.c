@@ -180,9 +180,9 @@ static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 
 	if (t->replaces != CLI_REPLACE_OTHERS)
 		return 0;
-	cli_message_pause();
+	cli_message_pause(true);
 	err = cli_frames_open(&how, &at, old);
-	cli_message_resume();
+	cli_message_pause(false);
 	return err ? 0 : cli_frames_hold(t->name, *old);
 }
 

@@ -27,17 +27,6 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
 	return buf;
 }
 
-const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
-			   char buf[CLI_TEXT_SIZE])
-{
-	if (cbytes == 0)
-		snprintf(buf, CLI_TEXT_SIZE, "-");
-	else
-		snprintf(buf, CLI_TEXT_SIZE, "%.2f",
-			 (double)nbytes / (double)cbytes);
-	return buf;
-}
-
 bool cli_text_is_escaped(FILE *out, const char *name)
 {
 	/* A name must not look like two lines, or end a line. */

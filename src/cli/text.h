@@ -17,10 +17,6 @@
 /* Writes @nbytes as "17 B" or "1.2 GiB" and returns @buf. */
 const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 
-/* Writes @nbytes / @cbytes as "3.96", or "-" if @cbytes is 0. */
-const char *cli_text_ratio(uint64_t nbytes, uint64_t cbytes,
-			   char buf[CLI_TEXT_SIZE]);
-
 /* Must @name be escaped to be written to @out?  See cli_text_name(). */
 bool cli_text_is_escaped(FILE *out, const char *name);
 
