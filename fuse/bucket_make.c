@@ -89,7 +89,10 @@ static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
 /* Makes the node of the frame @path, which has no object yet. */
 static int new_frame(struct fs *fs, const char *path, struct fs_object **out)
 {
-	const struct b2f_frame_options options = {.log = &fs->bucket->messages};
+	const struct b2f_frame_options options = {
+		.log = &fs->bucket->messages,
+		.reserve = b2f_runtime_reserve(fs->runtime),
+	};
 	struct fs_object *node = NULL;
 	struct b2f_frame *frame = NULL;
 	int err =

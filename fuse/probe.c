@@ -11,6 +11,7 @@
 #include "acl.h"
 #include "b2frame/create.h"
 #include "cache_state.h"
+#include "fs.h"
 #include "probe.h"
 #include "programs/home.h"
 #include "suffix.h"
@@ -115,6 +116,11 @@ void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 	fs_sizes_keep(tree, sizes);
 }
 
+static struct b2f_reserve *reserve_of(const struct fs_tree *tree)
+{
+	return b2f_runtime_reserve(tree->volume.fs->runtime);
+}
+
 int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 		   struct fs_probe *probe)
 {
@@ -128,9 +134,9 @@ int fs_probe_sizes(struct fs_tree *tree, int dirfd, const char *name,
 	probe->was_read = true;
 	/* "." leads to the directory below our mount. */
 	if (probe->sparse)
-		err = b2f_frame_peek(probe->fd, ".", &peek);
+		err = b2f_frame_peek(probe->fd, ".", reserve_of(tree), &peek);
 	else
-		err = b2f_frame_peek(dirfd, name, &peek);
+		err = b2f_frame_peek(dirfd, name, reserve_of(tree), &peek);
 	if (fs_probe_is_failure(err))
 		return err;
 	if (!probe->sparse && is_another(probe, err, &peek))
@@ -184,7 +190,7 @@ static int probe_file(struct fs_tree *tree, int dirfd, const char *name,
 	}
 	before = fs_probe_settled(probe);
 	probe->was_read = true;
-	err = b2f_frame_peek(dirfd, name, &peek);
+	err = b2f_frame_peek(dirfd, name, reserve_of(tree), &peek);
 	if (is_closed_frame(name, err)) {
 		probe->kind = FS_KIND_FRAME;
 		probe->failure = fs_probe_is_failure(err) ? err : 0;

@@ -154,7 +154,7 @@ static int open_directory(struct fs_source *source, const char *path,
 static int has_index(const char *path, bool *out)
 {
 	struct b2f_frame_peek peek;
-	int err = b2f_frame_peek(AT_FDCWD, path, &peek);
+	int err = b2f_frame_peek(AT_FDCWD, path, NULL, &peek);
 
 	if (!err)
 		*out = peek.is_frame;

@@ -51,7 +51,10 @@ static bool is_array(const struct b2f_frame *frame)
 static int count_deleted(struct fs *fs, struct fs_backed *node,
 			 const struct b2f_frame *frame, uint64_t *out)
 {
-	const struct b2f_frame_options quiet = {.nofollow = true};
+	const struct b2f_frame_options quiet = {
+		.nofollow = true,
+		.reserve = b2f_runtime_reserve(fs->runtime),
+	};
 	struct b2f_frame *meta = NULL;
 	struct fs_pin columns = {0};
 	char name[FS_NAME_SIZE], *path = NULL;

@@ -297,7 +297,10 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh)
 {
 	struct fs *fs = entry->fs;
-	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
+	struct b2f_frame_options options = {
+		.log = fs_logger_sink(fs->logger),
+		.reserve = b2f_runtime_reserve(fs->runtime),
+	};
 	struct b2f_settings settings = settings_in(entry);
 	char *label = NULL;
 	int err;

@@ -346,13 +346,15 @@ int b2f_frame_vlmeta_find(const struct b2f_frame *frame, const char *name,
 
 /*
  * Is @name below @dirfd (a symbolic link is not followed) a frame, and how
- * large?  Reads one header at most.
+ * large?  Reads one header, or the whole index of an array, whose memory counts
+ * in @reserve (see struct b2f_frame_options) or, NULL, does not.
  *
  * Returns 0 (also for no frame, and for a broken frame), or an errno that tells
  * nothing about the frame.
  */
 B2F_MUST_CHECK
-int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out);
+int b2f_frame_peek(int dirfd, const char *name, struct b2f_reserve *reserve,
+		   struct b2f_frame_peek *out);
 
 /* Bytes of a file that b2f_frame_begins() needs. */
 #define B2F_FRAME_BEGIN_MAX 128

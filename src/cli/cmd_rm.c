@@ -63,7 +63,7 @@ static bool is_frame(const struct rm *rm, const struct cli_at *at)
 	struct b2f_frame_peek peek;
 
 	return !rm->common.force ||
-	       (b2f_frame_peek(at->dir, at->name, &peek) == 0 &&
+	       (b2f_frame_peek(at->dir, at->name, NULL, &peek) == 0 &&
 		peek.is_frame && !peek.broken);
 }
 

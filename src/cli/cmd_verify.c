@@ -372,7 +372,7 @@ static void verify_path(struct verify *v, const char *path)
 	bool store = is_in_store(v, path);
 
 	cli_message_begin();
-	if (store && b2f_frame_peek(AT_FDCWD, path, &peek) == 0 &&
+	if (store && b2f_frame_peek(AT_FDCWD, path, NULL, &peek) == 0 &&
 	    peek.is_frame)
 		verify_frame(v, &at, NULL, 0);
 	if (store || v->common.recursive)

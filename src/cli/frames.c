@@ -122,20 +122,21 @@ bool cli_frames_is_frame(const struct cli_at *at)
 	struct b2f_frame_peek peek;
 
 	return at->kind == CLI_KIND_PATH &&
-	       b2f_frame_peek(at->dir, at->name, &peek) == 0 && peek.is_frame;
+	       b2f_frame_peek(at->dir, at->name, NULL, &peek) == 0 &&
+	       peek.is_frame;
 }
 
 uint64_t cli_frames_cbytes(const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;
 
-	return b2f_frame_peek(at->dir, at->name, &peek) ? 0 : peek.cbytes;
+	return b2f_frame_peek(at->dir, at->name, NULL, &peek) ? 0 : peek.cbytes;
 }
 
 int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
 {
 	char *real = realpath(path, NULL);
-	int err = real ? b2f_frame_peek(AT_FDCWD, real, out) : -errno;
+	int err = real ? b2f_frame_peek(AT_FDCWD, real, NULL, out) : -errno;
 
 	free(real);
 	return err;

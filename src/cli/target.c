@@ -105,7 +105,7 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	if (!S_ISDIR(st->st_mode))
 		return cli_refuse(
 			-EEXIST, "%s: it exists, and is no regular file", name);
-	err = b2f_frame_peek(t->parent, t->last, &peek);
+	err = b2f_frame_peek(t->parent, t->last, NULL, &peek);
 	if (err)
 		return cli_message_errno(name, err);
 	if (!peek.is_frame)

@@ -92,7 +92,7 @@ static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 
 	if (!S_ISLNK(st->st_mode) || !b2f_home_of(l->fd, entry->at.name, home) ||
 	    strcmp(home, entry->at.name) == 0 ||
-	    b2f_frame_peek(l->fd, home, &peek) || !peek.is_frame ||
+	    b2f_frame_peek(l->fd, home, NULL, &peek) || !peek.is_frame ||
 	    fstatat(l->fd, home, st, AT_SYMLINK_NOFOLLOW) != 0)
 		return false;
 	entry->peek = peek;
@@ -155,7 +155,7 @@ static void visit(struct steps *s, struct listing *l,
 		return;
 	entry->st = &st;
 	if (!look_at_name(l, entry, &st, home))
-		err = b2f_frame_peek(l->fd, entry->at.name, &entry->peek);
+		err = b2f_frame_peek(l->fd, entry->at.name, NULL, &entry->peek);
 	if (err) {
 		note(s, cli_message_errno(entry->path, err));
 		return;

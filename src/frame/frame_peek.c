@@ -93,9 +93,10 @@ static int find_header(const struct b2f_frame *frame, bool *has)
 	return err == -ENOMEM ? err : 0;
 }
 
-static int open_whole(struct b2f_store *store, struct b2f_frame **out)
+static int open_whole(struct b2f_store *store, struct b2f_reserve *reserve,
+		      struct b2f_frame **out)
 {
-	const struct b2f_frame_options options = {.log = NULL};
+	const struct b2f_frame_options options = {.reserve = reserve};
 	struct b2f_store *again = NULL;
 	int err = b2f_store_clone(store, &again, NULL);
 
@@ -106,10 +107,11 @@ static int open_whole(struct b2f_store *store, struct b2f_frame **out)
  * The size of an array depends on all of its index: shape, number of chunks,
  * and the header of a .npy file.
  */
-static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
+static int peek_array(struct b2f_store *store, struct b2f_reserve *reserve,
+		      struct b2f_frame_peek *peek)
 {
 	struct b2f_frame *frame = NULL;
-	int err = open_whole(store, &frame);
+	int err = open_whole(store, reserve, &frame);
 
 	if (err && !b2f_is_format_error(err))
 		return err;
@@ -128,22 +130,24 @@ static int peek_array(struct b2f_store *store, struct b2f_frame_peek *peek)
  * A Bloscpack file has its size in the header, but its array in the metadata,
  * and perhaps its chunks one by one: so it is opened.
  */
-static int peek_bloscpack(struct b2f_store *store, struct b2f_frame_peek *peek)
+static int peek_bloscpack(struct b2f_store *store, struct b2f_reserve *reserve,
+			  struct b2f_frame_peek *peek)
 {
 	int err;
 
 	peek->is_frame = peek->bloscpack = true;
-	err = peek_array(store, peek);
+	err = peek_array(store, reserve, peek);
 	if (!err && !peek->broken)
 		peek->cbytes = (uint64_t)peek->index.st_size;
 	return err;
 }
 
 /* With chunks of different sizes the whole index tells whether to write. */
-static int peek_varied(struct b2f_store *store, struct b2f_frame_peek *peek)
+static int peek_varied(struct b2f_store *store, struct b2f_reserve *reserve,
+		       struct b2f_frame_peek *peek)
 {
 	struct b2f_frame *frame = NULL;
-	int err = open_whole(store, &frame);
+	int err = open_whole(store, reserve, &frame);
 
 	if (!err)
 		peek->read_only = b2f_obstacle_find(frame, B2F_USE_FILE);
@@ -168,7 +172,8 @@ static void peek_blank(struct b2f_store *store, const char *name,
 
 /* Looks at the open index of @store. */
 static int peek_index(struct b2f_store *store, const struct b2f_object *index,
-		      const char *name, struct b2f_frame_peek *peek)
+		      const char *name, struct b2f_reserve *reserve,
+		      struct b2f_frame_peek *peek)
 {
 	uint8_t fixed[B2F_FRAME_HEADER_FIXED] = {0};
 	size_t n = (size_t)b2f_min_u64(sizeof(fixed), index->size);
@@ -179,7 +184,7 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	if (err && !b2f_is_format_error(err))
 		return err;
 	if (!b2f_store_is_sparse(store) && b2f_blp_magic(fixed, n))
-		return peek_bloscpack(store, peek);
+		return peek_bloscpack(store, reserve, peek);
 	peek->is_frame |= !err && b2f_frame_magic(fixed, n);
 	if (err || b2f_frame_header_parse(fixed, n, index->size, &h, NULL) ||
 	    h.sparse != b2f_store_is_sparse(store)) {
@@ -195,14 +200,15 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	if (err && !b2f_is_format_error(err))
 		return err;
 	if (has_array || may_be_tensor)
-		return peek_array(store, peek);
-	return !peek->read_only && h.chunksize == 0 ? peek_varied(store, peek)
-						    : 0;
+		return peek_array(store, reserve, peek);
+	return !peek->read_only && h.chunksize == 0
+		       ? peek_varied(store, reserve, peek)
+		       : 0;
 }
 
 /* Looks at an open store.  Returns 0, or an errno that is no answer. */
 static int peek_store(struct b2f_store *store, const char *name,
-		      struct b2f_frame_peek *peek)
+		      struct b2f_reserve *reserve, struct b2f_frame_peek *peek)
 {
 	struct b2f_object index = {.fd = -1};
 	int err;
@@ -214,7 +220,7 @@ static int peek_store(struct b2f_store *store, const char *name,
 	peek->sparse = peek->is_frame = b2f_store_is_sparse(store);
 	err = b2f_object_open(store, B2F_OBJECT_INDEX, &index, NULL);
 	if (!err)
-		err = peek_index(store, &index, name, peek);
+		err = peek_index(store, &index, name, reserve, peek);
 	else if (err == B2F_ECORRUPT)
 		peek->broken = true;
 	b2f_object_close(&index);
@@ -231,7 +237,8 @@ bool b2f_frame_begins(const void *bytes, size_t n, uint64_t size)
 	return !b2f_frame_header_parse(bytes, n, size, &h, NULL) && !h.sparse;
 }
 
-int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
+int b2f_frame_peek(int dirfd, const char *name, struct b2f_reserve *reserve,
+		   struct b2f_frame_peek *out)
 {
 	struct b2f_frame_peek peek;
 	struct b2f_store *store = NULL;
@@ -247,7 +254,7 @@ int b2f_frame_peek(int dirfd, const char *name, struct b2f_frame_peek *out)
 		return err;
 	/* A look is no access, or the time that a user has set would go. */
 	b2f_store_be_quiet(store);
-	err = peek_store(store, name, &peek);
+	err = peek_store(store, name, reserve, &peek);
 	b2f_store_free(store);
 	if (!err)
 		*out = peek;

@@ -408,6 +408,7 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 			struct b2f_frame **out)
 {
 	const struct b2f_pack_node *node = &pack->nodes[i];
+	struct b2f_frame_options all = *options;
 	struct b2f_store *part = NULL;
 	struct b2f_why why = {""};
 	int err = check_readable(pack, node);
@@ -421,7 +422,9 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 			     node->member.size, &part, &why);
 	if (err)
 		return report(pack, node, err, why.text);
-	return b2f_frame_open_store(options, part, node->entry.path, out);
+	if (!all.reserve)
+		all.reserve = pack->reserve;
+	return b2f_frame_open_store(&all, part, node->entry.path, out);
 }
 
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,

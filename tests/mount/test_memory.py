@@ -209,6 +209,7 @@ def claims():
     make("giant", 1 << 30, 2 << 30)
     claim_entries("entries", 1 << 24)
     claim_entries("long", 1 << 20)
+    claim_entries("array", 1 << 25, b2nd=b"")
     size = 500 * MB
     ramp = np.arange(251, dtype=np.uint8)
     s = make("block", size, 0, blocksize=size, filters=[blosc2.Filter.NOFILTER])
@@ -220,13 +221,13 @@ def claims():
         s.append_data(np.roll(np.tile(ramp, size // 251 + 1)[:size], i))
 
 
-def claim_entries(name, n):
+def claim_entries(name, n, **meta):
     """A frame of chunks that are holes: its index takes 8 bytes for each."""
     import blosc2
     import numpy as np
     path = f"src/{name}.b2frame"
     s = blosc2.SChunk(chunksize=4096, urlpath=path, contiguous=True,
-                      cparams={"typesize": 1})
+                      cparams={"typesize": 1}, meta=meta)
     s.fill_special(4096 * n, blosc2.SpecialValue.ZERO)
     raw = open(path, "rb").read()
     start = int.from_bytes(raw[11:15], "big")
@@ -303,6 +304,7 @@ def test_claims_of_a_frame_take_no_memory():
                 expect_error({errno.EIO}, "block", False)
                 expect_error({errno.EFBIG}, "entries", False)
                 expect_error({errno.EFBIG}, "entries", True)
+                os.stat("mnt/array")
                 ask_too_much("long", False)
                 ask_too_much("long", True)
             readers = [threading.Thread(target=read_large, args=(i, bad))
