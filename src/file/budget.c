@@ -13,6 +13,9 @@
 
 #define WAIT_MS	  20
 
+/* A file without failed records can be written to until they fill this often. */
+#define STUCK_FACTOR 4
+
 void b2f_budget_init(struct b2f_budget *budget, uint64_t max,
 		     b2f_spill_fn *spill)
 {
@@ -166,18 +169,20 @@ struct spill {
 
 /*
  * Picks the oldest records, with references to them and their files: failed
- * ones of @failing, or, if it is NULL, any that did not fail.  Locked.
+ * ones of @failing (of any file if it has none), or, if it is NULL, any that
+ * did not fail.  Locked.
  */
 static void pick(struct spill *s, const struct b2f_file *failing)
 {
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
+	bool is_own = failing && failing->writer->stuck_bytes > 0;
 
 	for (struct b2f_record *rec = s->rt->budget.oldest; rec && s->n < max;
 	     rec = rec->newer) {
 		/* Only a hint: the file is not locked. */
 		if (atomic_load(&rec->busy) ||
 		    rec->failed != (failing != NULL) ||
-		    (failing && rec->file != failing))
+		    (is_own && rec->file != failing))
 			continue;
 		b2f_record_ref(rec);
 		b2f_file_ref(rec->file);
@@ -246,12 +251,18 @@ static bool has_room(const struct b2f_budget *b, uint64_t bytes)
 	       (live + bytes <= b->max && b->bytes + bytes <= 2 * b->max);
 }
 
-/* Does @file have failed records, while failed ones leave no room?  Locked. */
+/*
+ * Does @file have failed records, while failed ones leave no room?  Or are
+ * there so many of any files that the first write to @file gets none, either?
+ * Locked.
+ */
 static bool is_stuck(const struct b2f_file *file, uint64_t bytes)
 {
 	const struct b2f_budget *b = &file->runtime->budget;
 
-	return file->writer->stuck_bytes > 0 && b->stuck_bytes + bytes > b->max;
+	if (file->writer->stuck_bytes == 0)
+		return b->stuck_bytes / STUCK_FACTOR > b->max;
+	return b->stuck_bytes + bytes > b->max;
 }
 
 int b2f_budget_take(struct b2f_file *file, uint64_t bytes)

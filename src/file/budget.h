@@ -8,7 +8,8 @@
  *
  * Records that could not be encoded (a full disk, say) are counted apart, up to
  * the same limit.  When these reach it, only writes to files with such records
- * fail, with the error of encoding.
+ * fail, with the error of encoding; when they reach four times the limit, all
+ * writes do, because each file could add some.
  *
  * Layer: file.  May include: base/ frame/ run/.  Threads: any.
  */
@@ -56,8 +57,8 @@ void b2f_budget_fini(struct b2f_budget *budget);
 
 /*
  * Takes @bytes as soon as there is room for them; encodes records to make room.
- * No lock is held but a write_lock.  Returns 0; if failed records of @file
- * leave no room, the error of encoding them; or -EINTR (the request was
+ * No lock is held but a write_lock.  Returns 0; if failed records leave no
+ * room, the error of encoding them; or -EINTR (the request was
  * cancelled before there was room).
  */
 B2F_MUST_CHECK

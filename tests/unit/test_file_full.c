@@ -212,6 +212,40 @@ Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
 	sem_destroy(&entered);
 }
 
+static int write_never(const struct b2f_object *object, uint64_t off,
+		       const void *buf, size_t n, struct b2f_why *why)
+{
+	(void)object, (void)off, (void)buf, (void)n;
+	return b2f_why_set(why, -ENOSPC, "full");
+}
+
+Test(file_full, many_files_without_room_do_not_use_up_the_memory)
+{
+	const struct b2f_runtime_options options = {
+		.nworkers = 1, .dirty_bytes = 2 * CHUNKSIZE};
+	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
+	struct fault_disk *disks[20];
+	struct b2f_file *files[20];
+	struct b2f_runtime *rt = NULL;
+	ssize_t n = 0;
+
+	make_data();
+	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
+	for (size_t i = 0; i < 20; i++) {
+		disks[i] = make_disk(CHUNKSIZE);
+		file = files[i] = open_disk(rt, disks[i], write_never);
+		cr_assert_eq(b2f_file_allow_write(file, &write_options), 0);
+		n = b2f_file_pwrite(file, data, CHUNKSIZE - 1, 0);
+	}
+	cr_expect_eq(n, -ENOSPC);
+	cr_expect_leq(b2f_budget_bytes(&rt->budget), 5 * options.dirty_bytes);
+	for (size_t i = 0; i < 20; i++) {
+		b2f_file_close(files[i]);
+		fault_disk_free(disks[i]);
+	}
+	b2f_runtime_free(rt);
+}
+
 static bool always(void *arg)
 {
 	(void)arg;
