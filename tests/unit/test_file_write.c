@@ -448,9 +448,9 @@ Test(file_write, a_file_cannot_grow_beyond_all_memory)
 
 	set_up(&s, 1, 1000, 1 << 20);
 	write_at(&s, 0, 500, 1);
-	/* 32 bytes of 4 MiB for each hole, give or take an eighth. */
-	cr_assert_eq(b2f_file_truncate(s.file, 1000 * 125000), 0);
-	cr_assert_eq(b2f_file_truncate(s.file, 1000 * 150000), -EFBIG);
+	/* 24 bytes of 32 MiB for each hole, give or take an eighth. */
+	cr_assert_eq(b2f_file_truncate(s.file, 1000 * 1200000), 0);
+	cr_assert_eq(b2f_file_truncate(s.file, 1000 * 1600000), -EFBIG);
 	cr_assert_eq(b2f_file_truncate(s.file, (UINT64_C(1000) << 24) + 1),
 		     -EFBIG);
 	cr_assert_eq(b2f_file_truncate(s.file, UINT64_MAX), -EFBIG);
