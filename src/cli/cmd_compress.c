@@ -528,11 +528,11 @@ static int compress_to_url(struct job *job)
 	cli_progress_next(job->operand->progress);
 	if (!err && is_removable(job))
 		err = compare(job, &at);
+	if (!err && is_removable(job))
+		err = remove_input(job);
 	if (!err)
 		cli_operand_report(job->operand, job->output, job->nbytes,
 				   job->cbytes);
-	if (!err && is_removable(job))
-		err = remove_input(job);
 	return err;
 }
 
@@ -552,11 +552,11 @@ static int compress_to_path(struct job *job)
 	if (!err)
 		err = to_stdout ? copy_to_stdout(&at)
 				: cli_target_commit(&target, true);
+	if (!err && is_removable(job))
+		err = remove_input(job);
 	if (!err)
 		cli_operand_report(job->operand, job->output, job->nbytes,
 				   cli_frames_cbytes(&at));
-	if (!err && is_removable(job))
-		err = remove_input(job);
 	cli_target_close(&target);
 	return err;
 }

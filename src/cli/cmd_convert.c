@@ -416,6 +416,9 @@ static int run(struct job *job)
 		err = make(job, &target);
 	if (!err)
 		err = cli_target_commit(&target, true);
+	if (!err && job->how->common.remove && !job->in_place)
+		err = cli_frames_remove(&job->operand->at, job->operand->shown,
+					job->frame);
 	if (!err) {
 		at = cli_target_result(&target);
 		cli_operand_report(job->operand,
@@ -424,9 +427,6 @@ static int run(struct job *job)
 				   cli_frames_cbytes(&at));
 		tell_of_twin(job);
 	}
-	if (!err && job->how->common.remove && !job->in_place)
-		err = cli_frames_remove(&job->operand->at, job->operand->shown,
-					job->frame);
 	cli_target_close(&target);
 	return err;
 }

@@ -196,16 +196,16 @@ static int decompress_to_file(const struct job *job)
 		return -EINVAL;
 	err = write_output(job, name, &safe);
 	frame = b2f_file_frame(job->copy.file);
-	if (!err)
-		cli_operand_report(job->operand, name,
-				   job->copy.head_len + job->copy.size,
-				   b2f_frame_info_get(frame)->cbytes);
 	if (!err && o->common.remove && safe)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
 					frame);
 	else if (!err && o->common.remove)
 		cli_message_error("%s: not removed: %s is no regular file",
 				  job->path, name);
+	if (!err)
+		cli_operand_report(job->operand, name,
+				   job->copy.head_len + job->copy.size,
+				   b2f_frame_info_get(frame)->cbytes);
 	free(name);
 	return err;
 }

@@ -138,13 +138,17 @@ static int remove_url(const struct rm *rm, const char *url)
 	return err;
 }
 
-static void report(const struct rm *rm, const char *path)
+static void report(const struct rm *rm, const char *path, bool exists)
 {
-	cli_json_say(rm->dry_run ? "{}\n" : "", path,
+	bool dry_run = exists && rm->dry_run;
+
+	cli_json_say(dry_run ? "{}\n" : "", path,
 		     json_pack("{s:s, s:o*, s:b}", "command", "rm", "source",
-			       cli_json_name(path), "removed", !rm->dry_run));
-	cli_message_info("%s: %s", path,
-			 rm->dry_run ? "would be removed" : "removed");
+			       cli_json_name(path), "removed",
+			       exists && !dry_run));
+	if (exists)
+		cli_message_info("%s: %s", path,
+				 dry_run ? "would be removed" : "removed");
 }
 
 static int remove_one(void *arg, const struct cli_operand *operand)
@@ -159,11 +163,10 @@ static int remove_one(void *arg, const struct cli_operand *operand)
 		err = cli_at_check_change(at, "");
 	if (!err && at->kind != CLI_KIND_URL)
 		err = remove_path(rm, operand);
-	if (may_miss(rm, err))
-		return 0;
-	if (!err)
-		report(rm, at->path);
-	return err;
+	if (err && !may_miss(rm, err))
+		return err;
+	report(rm, at->path, !err);
+	return 0;
 }
 
 static int run_rm(const struct cli_command *self, void *options, char **frames)

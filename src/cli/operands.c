@@ -353,6 +353,33 @@ static int check_change(const struct run *run, const struct cli_at *at)
 				 : 0;
 }
 
+int cli_operands_refuse_tree(const char *path)
+{
+	if (!is_tree(path))
+		return 0;
+	return cli_refuse(-EISDIR, "%s: a directory; add -r for what is in it",
+			  path);
+}
+
+static bool takes_r(const struct cli_command *command)
+{
+	const struct cli_option *option = command->options;
+
+	while (option->name || option->shared) {
+		if (option->shared == cli_common_recursive)
+			return true;
+		option++;
+	}
+	return false;
+}
+
+static int refuse_tree(const struct run *run, const char *path)
+{
+	if (run->how->exact || (!run->how->files && !takes_r(run->command)))
+		return 0;
+	return cli_operands_refuse_tree(path);
+}
+
 static int run_one(struct run *run, const char *path)
 {
 	const struct cli_at at = cli_at_named(path);
@@ -362,7 +389,9 @@ static int run_one(struct run *run, const char *path)
 	int err;
 
 	cli_message_begin();
-	err = check_change(run, &at);
+	err = refuse_tree(run, path);
+	if (!err)
+		err = check_change(run, &at);
 	if (!err)
 		err = choose_place(run, &operand, &placed);
 	if (!err)
@@ -477,19 +506,25 @@ static int open_root(const char *root)
 		       : -1;
 }
 
-/* Processes everything @found below the directory @fd. */
-static int run_found(struct run *run, int fd, const struct found *found)
+/* Processes everything @found below the directory @root, open as @fd. */
+static int run_found(struct run *run, const char *root, int fd,
+		     const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
 	int err, e;
 
+	cli_message_begin();
 	err = e = make_directories(run, fd, found, &made);
+	note_failure(run, root, cli_json_count(), err);
 	for (size_t i = 0; i < found->n && e != -EPIPE; i++) {
 		e = run_item(run, &found->items[i], fd);
 		err = err ? err : e;
 	}
-	if (cli_directories_finish(&made, run->to) && !err)
-		err = -EIO;
+	cli_message_begin();
+	if (cli_directories_finish(&made, run->to)) {
+		note_failure(run, root, cli_json_count(), -EIO);
+		err = err ? err : -EIO;
+	}
 	return e == -EPIPE ? e : err;
 }
 
@@ -505,13 +540,15 @@ static void find_below(const struct run *run, const char *root,
 	found->all = run->how->all;
 	/* A frame with several names was changed by the first one. */
 	found->once = run->how->changes && !run->how->remove;
+	cli_message_begin();
 	found->err = judge(found, root, cli_walk_run(&walk, root));
+	note_failure(run, root, cli_json_count(), found->err);
 }
 
 static int run_below(struct run *run, const char *root, struct found *found)
 {
 	int fd = open_root(root);
-	int e = run_found(run, fd, found);
+	int e = run_found(run, root, fd, found);
 
 	cli_at_close(fd);
 	return e == -EPIPE || !found->err ? e : found->err;
@@ -544,33 +581,6 @@ static bool is_several(const struct run *run, char **paths)
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 
-int cli_operands_refuse_tree(const char *path)
-{
-	if (!is_tree(path))
-		return 0;
-	return cli_refuse(-EISDIR, "%s: a directory; add -r for what is in it",
-			  path);
-}
-
-static bool takes_r(const struct cli_command *command)
-{
-	const struct cli_option *option = command->options;
-
-	while (option->name || option->shared) {
-		if (option->shared == cli_common_recursive)
-			return true;
-		option++;
-	}
-	return false;
-}
-
-static int refuse_tree(const struct run *run, const char *path)
-{
-	if (run->how->exact || (!run->how->files && !takes_r(run->command)))
-		return 0;
-	return cli_operands_refuse_tree(path);
-}
-
 /*
  * Finds all that the operands @paths name, before a result could replace any of
  * it.  Each has one of @found.
@@ -600,10 +610,7 @@ static int run_all(struct run *run, char **paths)
 	cli_json_begin(is_several(run, paths));
 	find_all(run, paths, all);
 	for (size_t i = 0; i < n && err != -EPIPE; i++) {
-		err = all[i].is_below ? 0 : refuse_tree(run, paths[i]);
-		if (!err)
-			err = all[i].is_below
-				      ? run_below(run, paths[i], &all[i])
+		err = all[i].is_below ? run_below(run, paths[i], &all[i])
 				      : run_one(run, paths[i]);
 		if (err)
 			status = CLI_EXIT_FAILURE;

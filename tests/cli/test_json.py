@@ -142,6 +142,20 @@ def test_all_that_fails():
     fails("slice", "a.npy.b2nd", "0", status=2)
 
 
+def test_what_failed_in_the_end():
+    make()
+    for command, name in (("compress", "f"), ("decompress", "h.b2frame"),
+                          ("convert", "h.b2frame")):
+        os.symlink(name, f"l.{name}")
+        fails(command, "--rm", "-o", f"x.{command}", f"l.{name}")
+        os.remove(f"l.{name}")
+    os.mkdir("d")
+    os.symlink("x", "d/l")
+    fails("compress", "f", "d", "-fo", "x/")
+    fails("copy", "-r", "d", "y")
+    assert said("rm", "-f", "missing")[0]["removed"] is False
+
+
 def check_prometheus(text, mountpoint):
     """The text format: HELP and TYPE once, in front of the samples of a metric."""
     kinds, metric, seen = {}, None, set()
