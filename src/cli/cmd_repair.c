@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +30,6 @@ struct repair {
 	bool zero_damaged;
 	/* For frames in object stores: remove orphans. */
 	bool orphans;
-	bool recursive;
 	/* Only of this age, in seconds; -1: not given. */
 	int64_t older;
 	/* Path of a new frame to make if the index is lost; or NULL. */
@@ -69,7 +66,7 @@ static const struct cli_option table[] = {
 	 "may be writing to the frame"),
 	CLI_OPTION("orphans", 0, NULL, cli_option_set, FIELD(orphans),
 	 "in an object store: remove chunks that no index names"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.several),
 	 "with --orphans: for all frames below each URL"),
 	CLI_OPTION("older", 0, "AGE", store_age, FIELD(older),
 	 "only orphans at least this old (1d; s, m, h, d)"),
@@ -395,18 +392,23 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 	return err;
 }
 
+static const char orphans_text[] =
+	"{}: [{?dry_run}would remove|removed] {norphans} orphaned chunks "
+	"({nbytes} bytes); {nyoung} younger ones stay"
+	"[; [{?dry_run}would remove|removed] {+nprobes} probes]\n";
+
 static void report_orphans(const char *url,
 			   const struct b2f_remote_orphans *found,
 			   bool dry_run)
 {
-	const char *done = dry_run ? "would remove" : "removed";
-
-	printf("%s: %s %" PRIu64 " orphaned chunks (%" PRIu64
-	       " bytes); %" PRIu64 " younger ones stay",
-	       url, done, found->n, found->nbytes, found->nyoung);
-	if (found->nprobes)
-		printf("; %s %" PRIu64 " probes", done, found->nprobes);
-	putchar('\n');
+	cli_json_say(orphans_text, url,
+		     json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I}",
+			       "command", "repair", "frame",
+			       cli_json_name(url), "dry_run", dry_run,
+			       "norphans", (json_int_t)found->n, "nbytes",
+			       (json_int_t)found->nbytes, "nyoung",
+			       (json_int_t)found->nyoung, "nprobes",
+			       (json_int_t)found->nprobes));
 }
 
 /* The orphans below a place. */
@@ -470,9 +472,11 @@ static int remove_orphans(const char *url, const struct repair *how)
 	if (err)
 		return err;
 	cli_message_forget();
-	err = how->recursive ? remove_below(remote, age, how->dry_run)
+	err = how->common.several ? remove_below(remote, age, how->dry_run)
 			     : remove_one(remote, age, how->dry_run);
-	err = cli_message_explain(b2f_remote_label(remote), err);
+	/* Other frames below it may have been reported. */
+	if (cli_message_explain(b2f_remote_label(remote), err))
+		cli_json_fail("repair", url);
 	b2f_remote_free(remote);
 	return err;
 }
@@ -493,7 +497,7 @@ static int run_repair(const struct cli_command *self, void *options,
 
 	if (r->older >= 0 && !r->orphans)
 		return cli_command_misuse(self, "--older is for --orphans");
-	if (r->recursive && !r->orphans)
+	if (r->common.several && !r->orphans)
 		return cli_command_misuse(self, "-r is for --orphans");
 	if (r->output && frames[1])
 		return cli_command_misuse(self, "-o takes one frame");

@@ -44,6 +44,8 @@ struct cli_common {
 	bool exact;
 	/* @output may be a URL. */
 	bool to_url;
+	/* An operand may have several results. */
+	bool several;
 	/* Treat a store that is one file as a directory. */
 	bool stores;
 	/*

@@ -577,7 +577,7 @@ static bool goes_below(const struct run *run, const char *path)
 
 static bool is_several(const struct run *run, char **paths)
 {
-	return run->how->recursive ||
+	return run->how->recursive || run->how->several ||
 	       (paths[0] && (paths[1] || goes_below(run, paths[0])));
 }
 

@@ -12,6 +12,8 @@ import blosc2
 import numpy as np
 
 from ctl import BLOSCCTL, BUILD, SOURCE, ctl, in_namespace, put, run_all
+import s3_server
+from fake_s3 import FakeS3, Object
 
 SEEN = set()
 
@@ -154,6 +156,22 @@ def test_what_failed_in_the_end():
     fails("compress", "f", "d", "-fo", "x/")
     fails("copy", "-r", "d", "y")
     assert said("rm", "-f", "missing")[0]["removed"] is False
+
+
+def test_orphans():
+    put("f", bytes(5000))
+    with FakeS3() as server:
+        os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=server.url)
+        for name in "x", "y":
+            url = f"s3://bucket/top/{name}.b2frame"
+            ctl("compress", "-q", "f", "-o", url)
+            server.objects[f"/bucket/top/{name}.b2frame/7FFF0000.chunk"] = \
+                Object(b"b2f", {})
+        for args in (url,), ("-nr", "s3://bucket/top"):
+            out, _ = ctl("repair", "--json", "--orphans", "--older=0s", *args)
+            assert (out[:1] == b"[") == ("-nr" in args), out
+            for value in said("repair", "--orphans", "--older=0s", *args):
+                check("orphans", value)
 
 
 def check_prometheus(text, mountpoint):
