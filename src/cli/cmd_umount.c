@@ -130,7 +130,8 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 {
 	struct cli_daemon daemon = {.pidfd = -1};
 	/* With -f or -l do not ask the daemon, which may not answer. */
-	int found = u->force || u->lazy ? 0 : cli_daemon_find(path, &daemon);
+	int found = u->force || u->lazy ? cli_mounts_find(path, &daemon.mount)
+					: cli_daemon_find(path, &daemon);
 	int err;
 
 	if (!may_unmount(path, found))

@@ -135,11 +135,7 @@ static int search(const char *table, const char *path, struct cli_mount_row *row
 	return err;
 }
 
-/*
- * Finds the topmost FUSE filesystem mounted on @path.  Returns 0, -ENODATA
- * (there is none), or an errno of realpath(3) or /proc.
- */
-static int find_mount(const char *path, struct cli_mount_row *out)
+int cli_mounts_find(const char *path, struct cli_mount_row *out)
 {
 	char *real = realpath(path, NULL);
 	int err = real ? search("/proc/self/mountinfo", real, out) : -errno;
@@ -297,7 +293,7 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 	int err;
 
 	*out = (struct cli_daemon){.pidfd = -1};
-	err = find_mount(path, &out->mount);
+	err = cli_mounts_find(path, &out->mount);
 	if (err)
 		return err;
 	answer = ask(path);

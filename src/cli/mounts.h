@@ -38,6 +38,13 @@ struct cli_mount_row {
 	gid_t gid;
 };
 
+/*
+ * Finds the topmost FUSE filesystem mounted on @path, without asking it.
+ * Returns 0, -ENODATA (there is none), or an errno of realpath(3) or /proc.
+ */
+B2F_MUST_CHECK
+int cli_mounts_find(const char *path, struct cli_mount_row *out);
+
 struct cli_daemon {
 	/* The mount. */
 	struct cli_mount_row mount;

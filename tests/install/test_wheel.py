@@ -141,6 +141,31 @@ else:
     raise AssertionError("nothing was told")
 assert not os.path.ismount("mnt")
 
+# A filesystem below the mount stays, also if a file of it is open.
+os.mkdir("disk")
+subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
+with open("disk/of-ours", "w"):
+    try:
+        with bloscfs.mount("disk", "disk"):
+            os.kill(daemon(), 9)
+    except bloscfs.Error:
+        pass
+    assert os.path.exists("disk/of-ours")
+subprocess.run(["umount", "disk"], check=True)
+
+# A forked process leaves the mount to its parent.
+try:
+    with bloscfs.mount("scratch", "mnt"):
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        os.waitpid(child, 0)
+        assert os.path.ismount("mnt")
+except SystemExit:
+    # Not the usual end: blosc2 would wait for threads that it has not.
+    os._exit(0)
+assert not os.path.ismount("mnt")
+
 # Its own version, types, and the programs by the module.
 told = subprocess.check_output([sys.executable, "-m", "bloscfs", "--version"],
                                text=True).splitlines()[0]

@@ -123,7 +123,12 @@ def test_what_cannot_be_unmounted():
             run(BUILD / "bloscctl", "umount", "-l", MNT)
             assert not mountpoints(pathlib.Path.cwd())
             assert f.read() == b"x"
+        # It detaches nothing else.
         subprocess.run(["mount", "-t", "tmpfs", "none", MNT], check=True)
+        for option in "-l", "-f":
+            assert "no bloscfs is mounted" in run(
+                BUILD / "bloscctl", "umount", option, MNT, status=1)
+        assert mountpoints(pathlib.Path.cwd())
 
 
 def knows_exit_codes():

@@ -70,9 +70,16 @@ def _words(options: dict[str, Option]) -> Iterator[str]:
             yield word.replace("\\", "\\\\").replace(",", "\\,")
 
 
-def _in_use(mountpoint: str) -> set[str]:
+def _is_mounted(mountpoint: str, device: int) -> bool:
+    """Is it that filesystem, and not another one below it?"""
+    try:
+        return os.stat(mountpoint).st_dev == device
+    except OSError:
+        return False
+
+
+def _in_use(device: int) -> set[str]:
     """The files of the mount that this process has open or mapped."""
-    device = os.stat(mountpoint).st_dev
     paths = set()
     for fd in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -98,17 +105,22 @@ def _store(paths: set[str]) -> None:
                 os.close(fd)
 
 
-def _unmount(mountpoint: str) -> None:
+def _unmount(mountpoint: str, device: int) -> None:
     try:
         _run("bloscctl", "umount", mountpoint)
     except Error:
         # A live np.memmap, or an open file, keeps the mount busy. Its data are stored
         # now, and the daemon ends when the last of them is gone.
-        paths = _in_use(mountpoint) if os.path.ismount(mountpoint) else set()
+        paths = _in_use(device) if _is_mounted(mountpoint, device) else set()
         if not paths:
             raise
-        _store(paths)
-        _run("bloscctl", "umount", "--lazy", mountpoint)
+        try:
+            _store(paths)
+        except OSError as error:
+            raise Error(f"{error.filename or mountpoint}: {error.strerror}", 1
+                        ) from None
+        finally:
+            _run("bloscctl", "umount", "--lazy", mountpoint)
         warnings.warn("still in use when bloscfs was unmounted: "
                       + ", ".join(sorted(paths)), ResourceWarning, 5)
 
@@ -139,21 +151,26 @@ def mount(source: Path, mountpoint: Path, **options: Option) -> Iterator[str]:
         url = os.path.abspath(url)
     where = os.path.abspath(mountpoint)
     words = ",".join(_words(options))
+    # A process that was forked in the block leaves the mount to its parent.
+    owner = os.getpid()
     made = _make(where)
     try:
         _run("bloscfs", *(["-o", words] if words else []), url, where)
+        device = os.stat(where).st_dev
         try:
             yield where
         except BaseException:
             # The caller's exception is raised, not a failure to unmount, which is a
             # consequence of it or becomes a warning.
             try:
-                _unmount(where)
+                if os.getpid() == owner:
+                    _unmount(where, device)
             except Error as error:
                 warnings.warn(str(error), RuntimeWarning, 3)
             raise
-        _unmount(where)
+        if os.getpid() == owner:
+            _unmount(where, device)
     finally:
-        if made:
+        if made and os.getpid() == owner:
             with contextlib.suppress(OSError):
                 os.rmdir(where)
