@@ -394,7 +394,8 @@ static int remove_input(const struct job *job)
 	int err = cli_input_check_unchanged(&job->in);
 
 	return err ? err
-		   : cli_frames_remove_file(&job->operand->at, &job->in.st);
+		   : cli_frames_remove_file(&job->operand->at, &job->in.st,
+					    false);
 }
 
 static int make(struct job *job, struct cli_target *target)

@@ -418,7 +418,7 @@ static int run(struct job *job)
 		err = cli_target_commit(&target, true);
 	if (!err && job->how->common.remove && !job->in_place)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
-					job->frame);
+					job->frame, false);
 	if (!err) {
 		at = cli_target_result(&target);
 		cli_operand_report(job->operand,

@@ -198,7 +198,7 @@ static int decompress_to_file(const struct job *job)
 	frame = b2f_file_frame(job->copy.file);
 	if (!err && o->common.remove && safe)
 		err = cli_frames_remove(&job->operand->at, job->operand->shown,
-					frame);
+					frame, false);
 	else if (!err && o->common.remove)
 		cli_message_error("%s: not removed: %s is no regular file",
 				  job->path, name);

@@ -42,19 +42,21 @@ static bool is_unread(int err)
 }
 
 /* Removes a file, or a directory that holds nothing but files of a frame. */
-static int remove_unread(const struct cli_at *at, const struct stat *st)
+static int remove_unread(const struct cli_at *at, const struct stat *st,
+			 bool dry_run)
 {
 	struct stat index;
 	int err;
 
 	if (!S_ISDIR(st->st_mode))
-		return cli_frames_remove_file(at, st);
+		return cli_frames_remove_file(at, st, dry_run);
 	if (cli_frames_stat(at, &index) && !cli_frames_has_chunks(at))
 		return cli_message_errno(at->path, -EISDIR);
 	err = cli_frames_check_removable(at->dir, at->name, at->path);
-	return err ? err
-		   : cli_message_errno(at->path, cli_frames_remove_any(
-							 at->dir, at->name));
+	if (err || dry_run)
+		return err;
+	return cli_message_errno(at->path,
+				 cli_frames_remove_any(at->dir, at->name));
 }
 
 /* With -f the kind of files counts, not the contents of an index. */
@@ -80,10 +82,10 @@ static int remove_path(const struct rm *rm, const struct cli_operand *operand)
 		return may_miss(rm, err) ? err
 					 : cli_message_errno(at->path, err);
 	if (!is_frame(rm, at))
-		return rm->dry_run ? 0 : remove_unread(at, &st);
+		return remove_unread(at, &st, rm->dry_run);
 	err = cli_frames_open(&how, at, &frame);
-	if (!err && !rm->dry_run)
-		err = cli_frames_remove(at, operand->shown, frame);
+	if (!err)
+		err = cli_frames_remove(at, operand->shown, frame, rm->dry_run);
 	b2f_frame_close(frame);
 	return err;
 }

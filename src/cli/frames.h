@@ -126,11 +126,12 @@ int cli_frames_check_removable(int dirfd, const char *name, const char *label);
  * data.  If the frame has several names (programs/home.h), removes @shown or
  * the user's operand, and the frame with its last name.  Refuses (-EBUSY) other
  * symbolic links, frames inside a larger file, and frames that were changed
- * since they were opened.  Returns 0, -ENOTEMPTY, -EBUSY or an errno.
+ * since they were opened.  @dry_run only checks.  Returns 0, -ENOTEMPTY, -EBUSY
+ * or an errno.
  */
 B2F_MUST_CHECK
 int cli_frames_remove(const struct cli_at *at, const char *shown,
-		      struct b2f_frame *frame);
+		      struct b2f_frame *frame, bool dry_run);
 
 /* Calls b2f_frame_hold() before a frame is removed or replaced. */
 B2F_MUST_CHECK
@@ -138,7 +139,8 @@ int cli_frames_hold(const char *path, struct b2f_frame *frame);
 
 /* Like cli_frames_remove(), for the plain file @at, opened as @then. */
 B2F_MUST_CHECK
-int cli_frames_remove_file(const struct cli_at *at, const struct stat *then);
+int cli_frames_remove_file(const struct cli_at *at, const struct stat *then,
+			   bool dry_run);
 
 /* Removes the file or frame @name in @dirfd, if it exists.  Prints nothing. */
 B2F_MUST_CHECK

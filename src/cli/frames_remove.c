@@ -54,16 +54,18 @@ int cli_frames_check_removable(int dirfd, const char *name, const char *label)
 	return kept(label, check_directory(dirfd, name));
 }
 
-static int remove_directory(const struct cli_at *at)
+static int remove_directory(const struct cli_at *at, bool dry_run)
 {
 	int err = check_directory(at->dir, at->name);
 
-	return kept(at->path, err ? err : b2f_frame_remove(at->dir, at->name));
+	if (!err && !dry_run)
+		err = b2f_frame_remove(at->dir, at->name);
+	return kept(at->path, err);
 }
 
-static int remove_file(const struct cli_at *at)
+static int remove_file(const struct cli_at *at, bool dry_run)
 {
-	return unlinkat(at->dir, at->name, 0)
+	return !dry_run && unlinkat(at->dir, at->name, 0)
 		       ? refuse(at->path, -errno, strerror(errno))
 		       : 0;
 }
@@ -89,7 +91,8 @@ static int check_same(const struct cli_at *at,
 	return 0;
 }
 
-int cli_frames_remove_file(const struct cli_at *at, const struct stat *then)
+int cli_frames_remove_file(const struct cli_at *at, const struct stat *then,
+			   bool dry_run)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(then);
 	struct stat st;
@@ -97,7 +100,7 @@ int cli_frames_remove_file(const struct cli_at *at, const struct stat *then)
 
 	if (!err && !S_ISREG(st.st_mode))
 		err = refuse(at->path, -EBUSY, "it is no regular file");
-	return err ? err : remove_file(at);
+	return err ? err : remove_file(at, dry_run);
 }
 
 int cli_frames_remove_any(int dirfd, const char *name)
@@ -114,7 +117,8 @@ int cli_frames_hold(const char *path, struct b2f_frame *frame)
 }
 
 /* Removes the frame at @at, which is held. */
-static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
+static int remove_one(const struct cli_at *at, const struct b2f_frame *frame,
+		      bool dry_run)
 {
 	struct b2f_frame_stamp then = b2f_frame_stamp_get(frame);
 	struct stat st;
@@ -123,7 +127,7 @@ static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 	if (err)
 		return err;
 	if (S_ISDIR(st.st_mode))
-		return remove_directory(at);
+		return remove_directory(at, dry_run);
 	/*
 	 * Stock writers may leave bytes behind a frame; a ZIP file has some,
 	 * too.
@@ -131,14 +135,16 @@ static int remove_one(const struct cli_at *at, const struct b2f_frame *frame)
 	if (cli_frames_has_more(frame, &st))
 		return refuse(at->path, -EBUSY,
 			      "the file holds more than a frame");
-	return remove_file(at);
+	return remove_file(at, dry_run);
 }
 
 /* Remove the slot after the name; a leftover slot is removed by a mount. */
-static int remove_name(const struct cli_at *at, const char *name)
+static int remove_name(const struct cli_at *at, const char *name, bool dry_run)
 {
 	int fd;
 
+	if (dry_run)
+		return 0;
 	if (unlinkat(at->dir, name, 0) != 0)
 		return refuse(at->path, -errno, strerror(errno));
 	fd = openat(at->dir, at->name,
@@ -151,7 +157,7 @@ static int remove_name(const struct cli_at *at, const char *name)
 
 /* Removes @name, one of the names of the frame at the home @at. */
 static int remove_linked(const struct cli_at *at, const char *name,
-			 const struct b2f_frame *frame)
+			 const struct b2f_frame *frame, bool dry_run)
 {
 	int err, others;
 
@@ -161,17 +167,17 @@ static int remove_linked(const struct cli_at *at, const char *name,
 	if (others < 0)
 		return refuse(at->path, others, b2f_strerror(others));
 	if (others)
-		return remove_name(at, name);
+		return remove_name(at, name, dry_run);
 	/* Without other names a mount shows the name of the home. */
 	err = check_directory(at->dir, at->name);
 	if (!err)
-		err = remove_name(at, name);
-	return err ? kept(at->path, err) : remove_one(at, frame);
+		err = remove_name(at, name, dry_run);
+	return err ? kept(at->path, err) : remove_one(at, frame, dry_run);
 }
 
 /* Removes what the user named, @name in @dir: the frame @at or a name of it. */
 static int remove_named(const struct cli_at *at, int dir, const char *name,
-			const struct b2f_frame *frame)
+			const struct b2f_frame *frame, bool dry_run)
 {
 	char home[B2F_NAME_SIZE];
 	struct cli_at there = *at;
@@ -184,19 +190,20 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 			      "its names would lead nowhere: remove one of "
 			      "them instead");
 	if (!b2f_home_of(dir, name, home))
-		return remove_one(at, frame);
+		return remove_one(at, frame, dry_run);
 	there.dir = dir;
 	there.name = home;
-	return remove_linked(&there, name, frame);
+	return remove_linked(&there, name, frame, dry_run);
 }
 
-static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
+static int find_named(const struct cli_at *at, const struct b2f_frame *frame,
+		      bool dry_run)
 {
 	char *bare = cli_text_bare(at->name);
 	const char *name;
 	int dir = cli_at_open_holder(bare, O_RDONLY, &name);
 	int err = dir < 0 ? refuse(at->path, dir, b2f_strerror(dir))
-			  : remove_named(at, dir, name, frame);
+			  : remove_named(at, dir, name, frame, dry_run);
 
 	cli_at_close(dir);
 	free(bare);
@@ -204,15 +211,15 @@ static int find_named(const struct cli_at *at, const struct b2f_frame *frame)
 }
 
 int cli_frames_remove(const struct cli_at *at, const char *shown,
-		      struct b2f_frame *frame)
+		      struct b2f_frame *frame, bool dry_run)
 {
 	int err = cli_frames_hold(at->path, frame);
 
 	if (err)
 		return refuse(at->path, err, "a writer may lose data");
 	if (cli_at_is_named(at))
-		return find_named(at, frame);
+		return find_named(at, frame, dry_run);
 	return shown && strcmp(shown, at->name) != 0
-		       ? remove_linked(at, shown, frame)
-		       : remove_one(at, frame);
+		       ? remove_linked(at, shown, frame, dry_run)
+		       : remove_one(at, frame, dry_run);
 }

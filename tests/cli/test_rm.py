@@ -22,9 +22,10 @@ def here():
 
 
 def refused(*args):
-    """Checks that nothing was removed; returns the message."""
+    """Checks that nothing was removed; returns the message, that of -n too."""
     before = here()
     err = ctl("rm", *args, status=1)[1]
+    assert ctl("rm", "-n", *args, status=1) == (b"", err)
     assert here() == before and err.count("\n") == 1, err
     return err
 
@@ -35,7 +36,8 @@ def check_frames():
     assert [o["source"] for o in json.loads(out)] == ["a.b2frame", "b.b2f"]
     assert here() == []
     make("a.b2frame")
-    assert ctl("rm", "-n", "a.b2frame")[0] == b"a.b2frame\n"
+    for options in "-n", "-nf":
+        assert ctl("rm", options, "a.b2frame")[0] == b"a.b2frame\n"
     assert here() == ["a.b2frame"]
     ctl("rm", "a.b2frame/")
     assert here() == []
@@ -61,7 +63,8 @@ def check_what_is_no_frame():
     # An unreadable frame is removed only with an option.
     pathlib.Path("a.b2frame/chunks.b2frame").write_bytes(b"no index" * 20)
     refused("a.b2frame")
-    ctl("rm", "-f", "a.b2frame", "plain")
+    for options in "-nf", "-f":
+        ctl("rm", options, "a.b2frame", "plain")
     assert here() == ["d"]
 
 
