@@ -63,6 +63,8 @@ struct renaming {
 	struct side to;
 	/* A file exists at @to. */
 	bool replaces;
+	/* @from was synced before names_lock was taken. */
+	bool is_synced;
 	/* The backing name that @from gets. */
 	char name[FS_NAME_SIZE];
 	/* The backing name of the old @to until it is deleted (aside.h). */
@@ -142,6 +144,8 @@ static bool must_be_durable(const struct renaming *r, const struct side *fresh,
 {
 	const struct stat *st = &old->found.probe.st;
 
+	if (fresh == &r->from && r->is_synced)
+		return false;
 	if (!is_frame(fresh))
 		return S_ISREG(fresh->found.probe.st.st_mode);
 	return fs_durable_state(r->fs, st->st_dev, st->st_ino) != B2F_DISK_NEW;
@@ -709,23 +713,30 @@ static void let_go(struct fs *fs, struct side *side)
 
 /*
  * Finds both, after a sync of the one that is to replace the other: meanwhile
- * names_lock is free.  The sync of replace() has little left to do, and reports
- * an error.
+ * names_lock is free.  If that fails, or finds another file, the one of
+ * replace() follows.
  */
 static int find_synced(struct renaming *r, unsigned int flags)
 {
+	const struct stat *now = &r->from.found.probe.st;
+	struct stat then;
+	bool is_synced;
 	int err = find_both(r);
 
 	if (err || !r->replaces || (flags & RENAME_NOREPLACE) ||
 	    !must_be_durable(r, &r->from, &r->to))
 		return err;
+	then = *now;
 	hold(r->fs, &r->from);
 	pthread_rwlock_unlock(&r->fs->names_lock);
-	(void)!make_durable(r, &r->from, &r->to);
+	is_synced = make_durable(r, &r->from, &r->to) == 0;
 	let_go(r->fs, &r->from);
 	let_go(r->fs, &r->to);
 	pthread_rwlock_rdlock(&r->fs->names_lock);
-	return find_both(r);
+	err = find_both(r);
+	r->is_synced = is_synced && !err && now->st_dev == then.st_dev &&
+		       now->st_ino == then.st_ino;
+	return err;
 }
 
 static int check_sticky(fuse_req_t req, const struct renaming *r)
