@@ -171,7 +171,8 @@ static int finish_temp(struct cli_output *out, const struct stat *like,
 int cli_output_finish(struct cli_output *out, const struct stat *like,
 		      bool durable)
 {
-	int err = out->target.temp ? finish_temp(out, like, durable) : 0;
+	bool syncs = durable || out->target.replaces;
+	int err = out->target.temp ? finish_temp(out, like, syncs) : 0;
 
 	return cli_message_errno(out->target.name, err);
 }
@@ -185,7 +186,8 @@ int cli_output_commit(struct cli_output *out, bool durable)
 
 	out->fd = -1;
 	if (!err && out->target.temp)
-		err = cli_target_commit(&out->target, durable);
+		err = cli_target_commit(&out->target,
+					durable || out->target.replaces);
 	return err;
 }
 

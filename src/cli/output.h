@@ -59,13 +59,13 @@ void cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
  * After the last byte: sets size, owner (if allowed), mode and times of @like;
- * with @durable syncs the file.
+ * with @durable, or if it replaces a file, syncs it.
  */
 B2F_MUST_CHECK
 int cli_output_finish(struct cli_output *out, const struct stat *like,
 		      bool durable);
 
-/* Gives the file its name; with @durable syncs that, too. */
+/* Gives the file its name; syncs that, too, if the file was synced. */
 B2F_MUST_CHECK
 int cli_output_commit(struct cli_output *out, bool durable);
 

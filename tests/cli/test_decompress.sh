@@ -126,4 +126,11 @@ same zlib zlib.b2frame.data
 echo precious >bad
 runs 1 decompress -f bad.b2frame
 [ "$(cat bad)" = precious ] || die "damage replaced a good file"
+
+# What replaces a file is on the disk first.
+echo old >small
+ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o calls -e trace=fsync,renameat \
+	"$bloscctl" decompress -f small.b2frame
+sed -E 's/^[0-9]+ +([a-z]+).*/\1/' calls | tail -n 3 | paste -sd ' ' |
+	grep -qx 'fsync renameat fsync' || die "$(cat calls)"
 no_litter
