@@ -50,6 +50,8 @@ struct found {
 	/* Collect plain files; otherwise frames; or both. */
 	bool files;
 	bool all;
+	/* The results make a tree like this one: say what is left out. */
+	bool whole;
 	/* Visit a frame with several names once. */
 	bool once;
 	struct found_item *items;
@@ -64,12 +66,14 @@ struct found {
 	int err;
 };
 
-/* Leaves out an entry that is neither frame nor file nor directory. */
+/* Leaves out an entry of a kind that the command does not take. */
 static void leave_out(struct found *found, const struct cli_walk_entry *entry)
 {
+	const char *kind = S_ISLNK(entry->st->st_mode) ? "a symbolic link"
+						       : "no regular file";
+
 	cli_message_error("%s: it is %s, which is left out", entry->path,
-			  S_ISLNK(entry->st->st_mode) ? "a symbolic link"
-						      : "no regular file");
+			  entry->peek.is_frame ? "a frame" : kind);
 	found->refused = -EINVAL;
 }
 
@@ -99,15 +103,13 @@ static void add(struct found_item **items, size_t *n,
 static void collect(void *arg, const struct cli_walk_entry *entry)
 {
 	struct found *found = arg;
-	bool wanted = entry->peek.is_frame;
+	bool frame = entry->peek.is_frame;
+	bool file = !frame && S_ISREG(entry->st->st_mode);
+	bool wanted = found->all ? frame || file : found->files ? file : frame;
 
-	if (found->all && !wanted && !S_ISDIR(entry->st->st_mode) &&
-	    !S_ISREG(entry->st->st_mode))
+	if (found->whole && !wanted &&
+	    (frame || !S_ISDIR(entry->st->st_mode)))
 		leave_out(found, entry);
-	if (found->all)
-		wanted = wanted || S_ISREG(entry->st->st_mode);
-	else if (found->files)
-		wanted = !wanted && S_ISREG(entry->st->st_mode);
 	if (wanted && entry->at.kind == CLI_KIND_PATH)
 		(void)cli_target_know(&entry->at);
 	if (wanted && !(found->once && entry->again))
@@ -538,6 +540,7 @@ static void find_below(const struct run *run, const char *root,
 
 	found->files = run->how->files;
 	found->all = run->how->all;
+	found->whole = found->all || (found->files && run->moves);
 	/* A frame with several names was changed by the first one. */
 	found->once = run->how->changes && !run->how->remove;
 	cli_message_begin();

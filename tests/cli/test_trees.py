@@ -34,7 +34,17 @@ def names(top):
 
 def test_a_tree_comes_back():
     tree()
-    ctl("compress", "-r", "--contiguous", "-o", "packed", "tree")
+    ctl("compress", "tree/a")
+    os.mkfifo("tree/pipe")
+    # A message names each entry that is left out; the rest is compressed.
+    _, err = ctl("compress", "-r", "--contiguous", "-o", "packed", "tree",
+                 status=1)
+    for name, kind in (("a.b2frame", "a frame"), ("link", "a symbolic link"),
+                       ("pipe", "no regular file")):
+        assert f"tree/{name}: it is {kind}, which is left out" in err, err
+    assert err.count("\n") == 3, err
+    os.remove("tree/pipe")
+    ctl("rm", "tree/a.b2frame")
     assert names("packed") == ["a.b2f", "sub/b.dat.b2f", "sub/c.npy.b2nd",
                                "sub/deep/empty.b2f"], names("packed")
     assert names("tree") == ["a", "link", "sub/b.dat", "sub/c.npy",
@@ -141,6 +151,7 @@ def test_no_result_replaces_an_operand_to_come():
 def test_a_kernel_without_openat2():
     """Without openat2(2) each part of a path is opened by itself."""
     tree()
+    os.remove("tree/link")
     env = {**os.environ, "ASAN_OPTIONS":
            os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     for args in (("compress", "-r", "-o", "packed", "tree"),
