@@ -10,6 +10,7 @@
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/show.h"
+#include "cli/text.h"
 #include "meta/escape.h"
 
 /* The "schema" of all objects; docs/json.md tells when it changes. */
@@ -46,7 +47,7 @@ bool cli_json_wanted(void)
 
 json_t *cli_json_name(const char *name)
 {
-	return b2f_escape_json(name, strlen(name));
+	return b2f_escape_json(name, cli_text_shown(name));
 }
 
 json_t *cli_json_ratio(uint64_t nbytes, uint64_t cbytes)
@@ -104,7 +105,7 @@ void cli_json_fail(const char *command, const char *source)
 	cli_json_print(json_pack("{s:s, s:o*, s:o*}", "command", command,
 				 "source",
 				 source ? cli_json_name(source) : NULL, "error",
-				 cli_json_name(text)));
+				 b2f_escape_json(text, strlen(text))));
 }
 
 uint64_t cli_json_count(void)

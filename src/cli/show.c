@@ -339,13 +339,17 @@ static bool put_part(FILE *out, const char *at, const char *end,
 	return is;
 }
 
-static char *escape(const char *name)
+/* @name as it is shown on @to; malloc'ed. */
+static char *shown(FILE *to, const char *name)
 {
 	char *text = NULL;
-	size_t size;
-	FILE *out = cli_need(open_memstream(&text, &size));
+	size_t size, n = cli_text_shown(name);
+	FILE *out;
 
-	b2f_escape_put(out, name, strlen(name));
+	if (!cli_text_is_escaped(to, name))
+		return cli_need_part(name, n);
+	out = cli_need(open_memstream(&text, &size));
+	b2f_escape_put(out, name, n);
 	fclose(out);
 	return text;
 }
@@ -353,9 +357,8 @@ static char *escape(const char *name)
 void cli_show(FILE *out, const char *text, const char *name,
 	      const json_t *object)
 {
-	char *escaped = cli_text_is_escaped(out, name) ? escape(name) : NULL;
+	char *label = shown(out, name);
 
-	put_part(out, text, text + strlen(text), escaped ? escaped : name,
-		 object);
-	free(escaped);
+	put_part(out, text, text + strlen(text), label, object);
+	free(label);
 }

@@ -27,6 +27,14 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
 	return buf;
 }
 
+size_t cli_text_shown(const char *name)
+{
+	bool is_web = strncmp(name, "http://", 7) == 0 ||
+		      strncmp(name, "https://", 8) == 0;
+
+	return is_web ? strcspn(name, "?#") : strlen(name);
+}
+
 bool cli_text_is_escaped(FILE *out, const char *name)
 {
 	/* A name must not look like two lines, or end a line. */
@@ -35,10 +43,12 @@ bool cli_text_is_escaped(FILE *out, const char *name)
 
 void cli_text_name(FILE *out, const char *name)
 {
+	size_t n = cli_text_shown(name);
+
 	if (cli_text_is_escaped(out, name))
-		b2f_escape_put(out, name, strlen(name));
+		b2f_escape_put(out, name, n);
 	else
-		fputs(name, out);
+		fwrite(name, 1, n, out);
 }
 
 char *cli_text_join(const char *dir, const char *name)

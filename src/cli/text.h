@@ -8,6 +8,7 @@
 #define B2F_CLI_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,12 @@
 
 /* Writes @nbytes as "17 B" or "1.2 GiB" and returns @buf. */
 const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
+
+/*
+ * The number of bytes of @name to show: a URL's query may be a signature.
+ * s3://BUCKET/KEY has none.
+ */
+size_t cli_text_shown(const char *name);
 
 /* Must @name be escaped to be written to @out?  See cli_text_name(). */
 bool cli_text_is_escaped(FILE *out, const char *name);

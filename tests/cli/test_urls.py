@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from build import BLOSCCTL  # noqa: E402
 from bloscctl import cat, ctl, info, workdir  # noqa: E402
 from http_server import HttpServer  # noqa: E402
 from proxy import Proxy, status  # noqa: E402
@@ -140,6 +142,25 @@ def check_paths_like_urls(url):
     shutil.rmtree("http:")
 
 
+def check_signatures(url):
+    """The signature in a URL is not shown."""
+    signed = f"{url}/x.b2f?X-Amz-Signature=SECRET"
+    missing = f"{url}/missing?X-Amz-Signature=SECRET"
+    for name, *options in (("info",), ("verify",), ("ls",),
+                           ("decompress", "-f", "-o", "d"),
+                           ("convert", "-f", "-o", "c.b2f"),
+                           ("copy", "-o", "e.b2frame")):
+        for where, status in (signed, 0), (missing, 2 if name == "verify" else 1):
+            for form in (), ("--json",):
+                if name == "copy":
+                    shutil.rmtree("e.b2frame", ignore_errors=True)
+                run = subprocess.run(
+                    [BLOSCCTL, name, *form, *options, where],
+                    capture_output=True, text=True)
+                assert "SECRET" not in run.stdout + run.stderr, run
+                assert name in ("copy", "ls") or run.returncode == status, run
+
+
 def check_faults(server):
     with Proxy(server.port) as way:
         way.fault = lambda r: status(503) if r.nth % 3 == 1 else None
@@ -183,6 +204,7 @@ def main():
             check_refusals(server.url)
             check_no_path(server.url)
             check_paths_like_urls(server.url)
+            check_signatures(server.url)
             check_faults(server)
         check_endless_listing()
 
