@@ -138,6 +138,18 @@ def copied(command):
     os.unlink("data/x.b2nd.b2frame")
 
 
+def overwritten(command):
+    """A file that is no frame gets the bytes of one."""
+    os.makedirs("mnt/data", exist_ok=True)
+    path = pathlib.Path("data/notes.txt")
+    path.write_bytes(b"notes")
+    run("bloscfs data mnt/data")
+    run(command.replace("MOUNTPOINT", "mnt/data"))
+    unmount_all()
+    assert path.read_bytes() == pathlib.Path("x.b2nd").read_bytes()
+    path.unlink()
+
+
 def mounted(command):
     """With "mnt" as the mountpoint."""
     if not command.startswith("bloscfs "):
@@ -198,6 +210,7 @@ HERE = {
     "cp SOURCE/f MOUNTPOINT/f": gone,
     "mv SOURCE/f MOUNTPOINT/f": gone,
     "cp x.b2nd /mnt/data": copied,
+    "cp x.b2nd MOUNTPOINT/notes.txt": overwritten,
     "cp x.b2nd MOUNTPOINT": copied,
     "bloscfs frames.4711 mnt": mounted,
     "getfattr -n user.blosc2.shape mnt/grid": mounted,
