@@ -149,6 +149,7 @@ int fs_anew_resize(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	err = (int)fs_anew_before_write(fs, handle, NULL, 0, 0);
 	if (err)
 		return err;
+	handle->ops->begin_change(fs, handle);
 	if (size < handle->head_len)
 		err = -EPERM;
 	else

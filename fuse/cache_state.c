@@ -11,6 +11,41 @@ static bool is_same(const struct fs_cache_state *seen,
 	       b2f_frame_stamp_equal(&seen->stamp, stamp);
 }
 
+unsigned int fs_cache_state_begin_drop(struct fs_cache_state *seen,
+				       unsigned int which, uint64_t *nended)
+{
+	unsigned int drop = seen->drop & which;
+
+	seen->drop &= ~drop;
+	seen->ndropping += drop != 0;
+	*nended = seen->nended;
+	return drop;
+}
+
+/*
+ * The kernel drops a page whose write has not been answered, too.  A read may
+ * have overtaken that write, and brought back the old page.
+ */
+void fs_cache_state_end_drop(struct fs_cache_state *seen, unsigned int drop,
+			     uint64_t nended)
+{
+	seen->ndropping--;
+	if (seen->nbegun == nended)
+		return;
+	if (seen->nbegun == seen->nended)
+		seen->drop |= drop;
+	else
+		seen->again |= drop;
+}
+
+bool fs_cache_state_end_change(struct fs_cache_state *seen)
+{
+	seen->nended++;
+	seen->drop |= seen->again;
+	seen->again = 0;
+	return seen->drop != 0;
+}
+
 bool fs_cache_state_is_ours(const struct fs_cache_state *seen,
 			    const struct b2f_frame_stamp *stamp)
 {
@@ -47,7 +82,7 @@ void fs_cache_state_ours_at(struct fs_cache_state *seen,
 
 bool fs_cache_state_may_share(const struct fs_cache_state *seen)
 {
-	return !(seen->drop & (FS_CACHE_DROP_SELF | FS_CACHE_DROPPING));
+	return !(seen->drop & FS_CACHE_DROP_SELF) && seen->ndropping == 0;
 }
 
 /* May the first open of the version @stamp keep the kernel's pages? */
@@ -55,7 +90,7 @@ static bool may_keep(const struct fs_cache_state *seen,
 		     const struct b2f_frame_stamp *stamp)
 {
 	return seen->cache == FS_CACHE_SURE && is_same(seen, stamp) &&
-	       !(seen->drop & FS_CACHE_DROPPING);
+	       fs_cache_state_may_share(seen);
 }
 
 bool fs_cache_state_must_drop(const struct fs_cache_state *seen,

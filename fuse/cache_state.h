@@ -26,10 +26,16 @@
  *   MIXED      SURE or UNSURE   MIXED           MIXED, dropped   MIXED
  *
  * The first open keeps the pages if they are SURE and of the same version;
- * otherwise it drops them.  Further opens keep them unless pages wait to be
- * dropped.  The ticker has the kernel drop pages; a request must not, because
- * the kernel may wait for that very request.  Only the first open of a frame
- * does (open_frame.c), because no page can wait for an answer then.
+ * otherwise it drops them.  Further opens keep them, but wait until marked
+ * pages are dropped.
+ *
+ * The answer to an open could drop pages, too.  But it may reach the kernel
+ * when another open has been answered and written to, and the kernel drops a
+ * page that is being written as well.  A read that overtakes the write then
+ * brings back the old page, and nothing corrects it.  So pages are dropped by
+ * messages to the kernel: of a file that nothing has open in the first open,
+ * otherwise by the ticker, because the kernel may wait for requests meanwhile.
+ * If a change was under way, its end has the pages dropped again.
  *
  * Layer: fuse.
  *
@@ -48,6 +54,7 @@
 struct b2f_file_now;
 struct fs;
 struct fs_backed;
+struct fs_handle;
 
 enum fs_cache_knowledge {
 	FS_CACHE_UNKNOWN,
@@ -56,14 +63,10 @@ enum fs_cache_knowledge {
 	FS_CACHE_MIXED,
 };
 
-/*
- * State of a drop: the ticker must have the kernel drop the pages, or is doing
- * so.
- */
+/* Of which inode the kernel must drop its pages. */
 enum {
 	FS_CACHE_DROP_SELF = 1,
 	FS_CACHE_DROP_VIEW = 2,
-	FS_CACHE_DROPPING = 4,
 };
 
 struct fs_cache_state {
@@ -75,18 +78,34 @@ struct fs_cache_state {
 	/* The kernel may have a wrong size, which only a new inode corrects. */
 	bool resized;
 	unsigned int drop;
+	/* A change was under way during that drop: drop them when it has ended. */
+	unsigned int again;
+	/* Drops under way. */
+	size_t ndropping;
 	/* It was opened before: the kernel may have pages. */
 	bool was_open;
 	/* Opens not yet closed. */
 	size_t nopen;
 	/*
-	 * For files that are no frames: how many of our changes have begun, how
-	 * many have ended, and how many of them @stamp includes.
+	 * How many of our changes have begun, how many have ended, and, for
+	 * files that are no frames, how many of them @stamp includes.
 	 */
 	uint64_t nbegun;
 	uint64_t nended;
 	uint64_t nseen;
 };
+
+/*
+ * Call these around each drop.  _begin takes the marks of @which, and returns
+ * them; 0: there is nothing to do.  *@nended is for _end.
+ */
+unsigned int fs_cache_state_begin_drop(struct fs_cache_state *seen,
+				       unsigned int which, uint64_t *nended);
+void fs_cache_state_end_drop(struct fs_cache_state *seen, unsigned int drop,
+			     uint64_t nended);
+
+/* Notes the end of a change.  Returns whether the kernel must drop pages. */
+bool fs_cache_state_end_change(struct fs_cache_state *seen);
 
 /*
  * Notes an open.  @stamp is the version on disk; @settled: no other version can
@@ -202,16 +221,24 @@ struct timespec fs_cache_state_ctime(struct fs *fs,
 
 /* For files that are no frames: @fd is any descriptor for fstat(2). */
 
-/* Like fs_cache_state_open(), for @fd.  Returns 0 or an errno. */
+/*
+ * Like fs_cache_state_open(), for @handle: sets its @keep_cache and @is_seen,
+ * and counts a writer.  Marks pages that the kernel may not keep.  *@first:
+ * nothing else has the file open.  Returns 0 or an errno.
+ */
 B2F_MUST_CHECK
-int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
-			      bool *keep);
+int fs_cache_state_open_plain(struct fs *fs, struct fs_handle *handle,
+			      bool *first);
 
 void fs_cache_state_close_plain(struct fs *fs, struct fs_backed *node, int fd);
 
-/* Call these around each change by this mount. */
+/*
+ * Call these around each change by this mount.  @size: the size that an append
+ * must leave, or -1.
+ */
 void fs_cache_state_begin(struct fs *fs, struct fs_backed *node, int fd);
-void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd);
+void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd,
+			int64_t size);
 
 /* Looks for changes by other programs. */
 void fs_cache_state_look(struct fs *fs, struct fs_backed *node, int fd);

@@ -101,16 +101,27 @@ static int look_and_lock(struct fs *fs, const struct fs_cache_state *seen,
 	return 0;
 }
 
-int fs_cache_state_open_plain(struct fs *fs, struct fs_backed *node, int fd,
-			      bool *keep)
+int fs_cache_state_open_plain(struct fs *fs, struct fs_handle *handle,
+			      bool *first)
 {
-	struct fs_cache_state *seen = &node->state.seen;
+	struct fs_state *state = &handle->pin.node->state;
+	struct fs_cache_state *seen = &state->seen;
 	struct fs_look look;
-	int err = look_and_lock(fs, seen, fd, 0, &look);
+	bool has_pages;
+	int err = look_and_lock(fs, seen, handle->fd, 0, &look);
 
-	if (!err)
-		*keep = fs_cache_state_open_look(seen, &look,
-						 node->state.nwriters > 0);
+	if (err)
+		goto out;
+	*first = seen->nopen == 0;
+	has_pages = seen->was_open;
+	handle->keep_cache =
+		fs_cache_state_open_look(seen, &look, state->nwriters > 0) ||
+		!has_pages;
+	if (!handle->keep_cache)
+		seen->drop |= FS_CACHE_DROP_SELF;
+	handle->is_seen = FS_SEEN;
+	state->nwriters += handle->writes;
+out:
 	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
@@ -140,18 +151,25 @@ void fs_cache_state_begin(struct fs *fs, struct fs_backed *node, int fd)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd)
+void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd,
+			int64_t size)
 {
 	struct fs_cache_state *seen = &node->state.seen;
 	struct fs_look look;
 	int err = look_and_lock(fs, seen, fd, 1, &look);
+	bool must_drop;
 
 	if (!err && look.alone) {
 		fs_cache_state_ours(seen, &look.stamp);
 		seen->nseen = seen->nbegun;
 	}
-	seen->nended++;
+	/* The kernel may have cached what was appended at a wrong offset. */
+	if (!err && size >= 0 && look.stamp.size != size)
+		fs_cache_state_theirs(seen, &look.stamp);
+	must_drop = fs_cache_state_end_change(seen);
 	pthread_mutex_unlock(&fs->state_lock);
+	if (must_drop)
+		fs_wakeup_call(&fs->wakeup, true);
 }
 
 void fs_cache_state_look(struct fs *fs, struct fs_backed *node, int fd)

@@ -157,7 +157,8 @@ static ssize_t change_other(fuse_req_t req, struct fs_handle *handle,
 	atomic_store(&handle->wrote, true);
 	fs_cache_state_begin(fs, handle->pin.node, handle->fd);
 	n = write_other(req, handle->fd, buf, size, off, fi);
-	fs_cache_state_end(fs, handle->pin.node, handle->fd);
+	fs_cache_state_end(fs, handle->pin.node, handle->fd,
+			   n > 0 && is_append(fs, fi) ? off + n : -1);
 	return n;
 }
 
@@ -270,7 +271,7 @@ static int allocate_other(fuse_req_t req, struct fs_handle *handle, int mode,
 	fs_maker_begin(req);
 	err = fallocate(handle->fd, mode, off, length) ? -errno : 0;
 	fs_maker_end(req);
-	fs_cache_state_end(fs, handle->pin.node, handle->fd);
+	fs_cache_state_end(fs, handle->pin.node, handle->fd, -1);
 	return err;
 }
 

@@ -55,38 +55,6 @@ static bool tick_unused(struct fs *fs)
 /* How long fs_ticker_stop() waits for the kernel, seconds. */
 #define STOP_S 3
 
-static void drop_view(struct fs *fs, const struct fs_backed *frame)
-{
-	struct fs_backed *view = fs_view_find(fs, frame);
-
-	if (!view)
-		return;
-	(void)fs_node_drop_cached(&view->head);
-	fs_tree_forget(view);
-}
-
-/* Tells the kernel to drop the pages that are marked in @node. */
-static void drop_cache(struct fs *fs, struct fs_backed *node)
-{
-	struct fs_cache_state *seen = &node->state.seen;
-	unsigned int drop;
-
-	pthread_mutex_lock(&fs->state_lock);
-	drop = seen->drop;
-	/* DROPPING keeps an open from keeping these pages. */
-	seen->drop = drop & FS_CACHE_DROP_SELF ? FS_CACHE_DROPPING : 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!drop)
-		return;
-	if (drop & FS_CACHE_DROP_SELF)
-		(void)fs_node_drop_cached(&node->head);
-	if (drop & FS_CACHE_DROP_VIEW)
-		drop_view(fs, node);
-	pthread_mutex_lock(&fs->state_lock);
-	seen->drop &= ~(unsigned int)FS_CACHE_DROPPING;
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
 static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
 {
 	if (!is_urgent)
@@ -94,15 +62,17 @@ static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
 	if (file->ops->drop)
 		file->ops->drop(fs, file);
 	else
-		drop_cache(fs, ((struct fs_open_frame *)file)->pin.node);
+		fs_view_drop_cached(fs,
+				    ((struct fs_open_frame *)file)->pin.node,
+				    FS_CACHE_DROP_SELF | FS_CACHE_DROP_VIEW);
 	file->ops->put(fs, file);
 }
 
 /*
- * Has the kernel drop its pages of changed plain files.  Returns whether more
- * are left for later.
+ * Has the kernel drop its pages of plain files; looks for changed ones first,
+ * unless @is_urgent.  Returns whether more are left for later.
  */
-static bool tick_others(struct fs *fs)
+static bool tick_others(struct fs *fs, bool is_urgent)
 {
 	struct fs_handle **handles = NULL;
 	size_t n = 0;
@@ -112,8 +82,9 @@ static bool tick_others(struct fs *fs)
 	for (size_t i = 0; i < n; i++) {
 		struct fs_backed *node = handles[i]->pin.node;
 
-		fs_cache_state_look(fs, node, handles[i]->fd);
-		drop_cache(fs, node);
+		if (!is_urgent)
+			fs_cache_state_look(fs, node, handles[i]->fd);
+		fs_view_drop_cached(fs, node, FS_CACHE_DROP_SELF);
 		fs_handle_close(fs, handles[i]);
 	}
 	free(handles);
@@ -128,10 +99,9 @@ static bool tick(struct fs *fs, bool is_urgent)
 {
 	struct fs_file **files = NULL;
 	size_t n = 0;
-	bool more = false;
+	bool more = tick_others(fs, is_urgent);
 
 	if (!is_urgent) {
-		more = tick_others(fs);
 		more |= fs_packs_tick(fs);
 		more |= fs_file_tick(fs);
 		more |= fs_bucket_doomed_tick(fs);

@@ -89,6 +89,8 @@ struct fs_state {
 	atomic_bool unlinked;
 	/* The kernel may know a view of the frame. */
 	atomic_bool has_view;
+	/* Handles of the view, like @nhandles. */
+	size_t nviews;
 	struct fs_cache_state seen;
 	/* At the last probe, the frame was read-only. */
 	atomic_bool read_only;

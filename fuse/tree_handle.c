@@ -199,6 +199,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 		close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);
 	state->nwriters -= handle->is_seen && handle->writes;
+	state->nviews -= handle->node->is_view;
 	end_pass(fs, handle);
 	state->nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
@@ -206,12 +207,15 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	give_share(fs, handle->opener);
 }
 
-/*
- * Check now whether a view still has its frame's header: the write itself would
- * notice only after its offset is fixed.
- */
 static void begin_change(struct fs *fs, struct fs_handle *handle)
 {
+	pthread_mutex_lock(&fs->state_lock);
+	handle->pin.node->state.seen.nbegun++;
+	pthread_mutex_unlock(&fs->state_lock);
+	/*
+	 * Check now whether a view still has its frame's header: the write
+	 * itself would notice only after its offset is fixed.
+	 */
 	if (handle->head)
 		(void)!fs_open_frame_refresh(fs, handle->frame, NULL, 0);
 }
@@ -406,19 +410,23 @@ static int reopen(struct fs *fs, int path_fd, int flags)
 static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 {
 	int fd = reopen(fs, handle->pin.fd, flags);
+	bool first = false;
 	int err;
 
 	if (fd < 0)
 		return fd;
 	handle->fd = fd;
-	err = fs_cache_state_open_plain(fs, handle->pin.node, fd,
-					&handle->keep_cache);
+	err = fs_cache_state_open_plain(fs, handle, &first);
 	if (err)
 		return err;
-	pthread_mutex_lock(&fs->state_lock);
-	handle->is_seen = FS_SEEN;
-	handle->pin.node->state.nwriters += handle->writes;
-	pthread_mutex_unlock(&fs->state_lock);
+	/* The kernel uses no pages if it reads the file itself. */
+	if (!handle->keep_cache && !atomic_load(&fs->config.passes)) {
+		if (first)
+			fs_view_drop_cached(fs, handle->pin.node,
+					    FS_CACHE_DROP_SELF);
+		handle->keep_cache = fs_view_wait_dropped(
+			fs, handle->pin.node, FS_CACHE_DROP_SELF);
+	}
 	fs_wakeup_call(&fs->wakeup, false);
 	return 0;
 }
@@ -432,6 +440,40 @@ static int finish(struct fs *fs, struct fs_handle *handle, int err,
 	else
 		*out = handle;
 	return err;
+}
+
+/* Counts a handle of a view.  Returns whether it is the first one. */
+static bool count_view(struct fs *fs, struct fs_state *state)
+{
+	bool first;
+
+	pthread_mutex_lock(&fs->state_lock);
+	state->has_view = true;
+	first = state->nviews++ == 0;
+	/* A write to the frame may have changed the bytes of the view. */
+	if (first)
+		state->seen.drop |= FS_CACHE_DROP_VIEW;
+	pthread_mutex_unlock(&fs->state_lock);
+	return first;
+}
+
+/* Opens a frame, or its view. */
+static int open_shown(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_backed *node = handle->pin.node;
+	bool is_view = handle->node->is_view;
+	bool first = is_view && count_view(fs, &node->state);
+	int err = open_frame(fs, handle, NULL);
+
+	if (err)
+		return err;
+	if (first)
+		fs_view_drop_cached(fs, node, FS_CACHE_DROP_VIEW);
+	if (is_view || !handle->keep_cache)
+		handle->keep_cache = fs_view_wait_dropped(
+			fs, node,
+			is_view ? FS_CACHE_DROP_VIEW : FS_CACHE_DROP_SELF);
+	return 0;
 }
 
 int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
@@ -449,13 +491,9 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	fs_tree_forget(base);
 	if (err)
 		return err;
-	if (node->head.is_view)
-		handle->pin.node->state.has_view = true;
 	err = handle->pin.node->kind == FS_KIND_FRAME
-		      ? open_frame(fs, handle, NULL)
+		      ? open_shown(fs, handle)
 		      : open_other(fs, handle, how->flags);
-	/* A write to the frame may have changed the bytes of the view. */
-	handle->keep_cache &= !node->head.is_view;
 	return finish(fs, handle, err, out);
 }
 

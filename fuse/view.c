@@ -10,6 +10,9 @@
 
 #define SUFFIX ".npy"
 
+/* How long an open waits for the ticker. */
+#define WAIT_MS 200
+
 uint64_t fs_view_ino(uint64_t ino)
 {
 	return ino ^ UINT64_C(1) << 62;
@@ -189,13 +192,69 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 	bool must;
 
 	pthread_mutex_lock(&fs->state_lock);
-	must = handle->head || state->has_view;
 	/* To the frame's cache this is a foreign change. */
 	if (handle->head)
 		fs_cache_state_theirs(&state->seen, NULL);
-	else if (must)
+	else if (state->has_view)
 		state->seen.drop |= FS_CACHE_DROP_VIEW;
+	must = fs_cache_state_end_change(&state->seen);
 	pthread_mutex_unlock(&fs->state_lock);
 	if (must)
 		fs_wakeup_call(&fs->wakeup, true);
+}
+
+static void drop_view(struct fs *fs, const struct fs_backed *frame)
+{
+	struct fs_backed *view = fs_view_find(fs, frame);
+
+	if (!view)
+		return;
+	(void)fs_node_drop_cached(&view->head);
+	fs_tree_forget(view);
+}
+
+void fs_view_drop_cached(struct fs *fs, struct fs_backed *node,
+			 unsigned int which)
+{
+	struct fs_cache_state *seen = &node->state.seen;
+	unsigned int drop;
+	uint64_t nended;
+	bool again;
+
+	pthread_mutex_lock(&fs->state_lock);
+	drop = fs_cache_state_begin_drop(seen, which, &nended);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!drop)
+		return;
+	if (drop & FS_CACHE_DROP_SELF)
+		(void)fs_node_drop_cached(&node->head);
+	if (drop & FS_CACHE_DROP_VIEW)
+		drop_view(fs, node);
+	pthread_mutex_lock(&fs->state_lock);
+	fs_cache_state_end_drop(seen, drop, nended);
+	again = seen->drop != 0;
+	pthread_cond_broadcast(&fs->files.settled);
+	pthread_mutex_unlock(&fs->state_lock);
+	if (again)
+		fs_wakeup_call(&fs->wakeup, true);
+}
+
+bool fs_view_wait_dropped(struct fs *fs, struct fs_backed *node,
+			  unsigned int which)
+{
+	const struct fs_cache_state *seen = &node->state.seen;
+	struct timespec until = fs_clock_in_ms(WAIT_MS);
+	bool late = false, keep;
+
+	pthread_mutex_lock(&fs->state_lock);
+	while (((seen->drop & which) || seen->ndropping > 0) && !late) {
+		fs_wakeup_call(&fs->wakeup, true);
+		late = pthread_cond_clockwait(&fs->files.settled,
+					      &fs->state_lock, CLOCK_MONOTONIC,
+					      &until) != 0;
+	}
+	/* Rather show old data for a moment than for good. */
+	keep = !late || seen->nbegun != seen->nended;
+	pthread_mutex_unlock(&fs->state_lock);
+	return keep;
 }

@@ -64,4 +64,19 @@ int fs_view_head_attr(struct fs *fs, struct fs_backed *frame, struct stat *st);
 /* Call this after each change of the data by @handle, before answering it. */
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);
 
+/*
+ * Drops the marked pages of the frame or other file @node; @which: its own or
+ * those of its view (cache_state.h).  Called by the ticker, or by the first
+ * open of what is dropped.
+ */
+void fs_view_drop_cached(struct fs *fs, struct fs_backed *node,
+			 unsigned int which);
+
+/*
+ * Waits until no page of @which is to be dropped; not forever, because the
+ * ticker may be busy.  Returns whether the answer to an open keeps the pages.
+ */
+bool fs_view_wait_dropped(struct fs *fs, struct fs_backed *node,
+			  unsigned int which);
+
 #endif

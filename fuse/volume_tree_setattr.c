@@ -169,7 +169,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	if (!err && by_user)
 		err = fs_setattr_clear_set_ids(fs, pin);
 	if (is_plain)
-		fs_cache_state_end(fs, node, pin->fd);
+		fs_cache_state_end(fs, node, pin->fd, -1);
 	return err;
 }
 
@@ -308,7 +308,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 	if (!err)
 		err = set(fs, node, pin.fd, &meta);
 	if (is_plain) {
-		fs_cache_state_end(fs, node, pin.fd);
+		fs_cache_state_end(fs, node, pin.fd, -1);
 		fs_durable_note_changed(fs, node, pin.fd);
 	}
 	fs_tree_unpin(fs->tree, &pin);

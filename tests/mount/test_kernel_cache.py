@@ -19,7 +19,7 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import Mount, main, signal_at, wait_until
+from mounting import Mount, failing, main, signal_at, wait_until
 from scratch import Scratch, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -351,6 +351,104 @@ def test_others_write_to_a_plain_file_that_is_open():
                 got = os.pread(g.fileno(), 2 * len(want), 0)
                 assert got == want[:len(got)]
         mapped.close()
+
+
+class Held:
+    """Keeps the thread of the daemon waiting that @request brings to the call of
+    signal_at(0, ...)."""
+
+    def __init__(self, request, *args):
+        self.thread = threading.Thread(target=request, args=args)
+
+    def __enter__(self):
+        pathlib.Path("armed").touch()
+        self.thread.start()
+        wait_until(pathlib.Path("armed.held").exists, "the daemon to wait")
+
+    def __exit__(self, *_):
+        pathlib.Path("armed").unlink()
+        self.thread.join()
+        pathlib.Path("armed.held").unlink()
+
+
+def test_an_open_of_a_view_drops_nothing_that_is_being_written():
+    """
+    A write to a chunk that is being encoded waits.  If the kernel dropped its pages
+    meanwhile, a read would bring back the old ones for good.
+    """
+    SRC.mkdir()
+    blosc2.asarray(np.zeros(MIB, "u1"), chunks=(MIB,), blocks=(CHUNK,),
+                   urlpath="src/x.b2nd", contiguous=False)
+    new, at = b"n" * 4096, 8192
+    with Scratch(wrap=signal_at(0, 1, "pwrite64")):
+        w = os.open(MNT / "x.npy", os.O_RDWR)
+        with open(MNT / "x", "r+b", buffering=0) as f:
+            f.write(b"first")
+            time.sleep(.2)
+            with Held(os.fsync, f.fileno()):
+                writes = threading.Thread(target=os.pwrite, args=(w, new, at))
+                writes.start()
+                time.sleep(.2)
+                with open(MNT / "x.npy", "rb", buffering=0) as g:
+                    assert os.pread(g.fileno(), 4096, at) in (bytes(4096), new)
+            writes.join()
+        assert os.pread(w, 4096, at) == new
+        os.close(w)
+
+
+def test_an_open_of_a_plain_file_drops_nothing_that_is_being_written():
+    """The answer to the open of a reader may come late."""
+    SRC.mkdir()
+    new = b"n" * 4096
+    for name in "fresh", "used":
+        (SRC / name).write_bytes(bytes(CHUNK))
+        with Scratch("nopassthrough", "entry_timeout=60", "attr_timeout=60",
+                     wrap=signal_at(0, 1, "writev")) as s:
+            (MNT / name).stat()
+            if name == "used":
+                (MNT / name).read_bytes()
+                # It was changed while nothing had it open.
+                (SRC / name).write_bytes(bytes(CHUNK))
+                s.mount.wait_for_closes()
+            check_late_open(s.mount, MNT / name, new)
+
+
+def check_late_open(mount, path, new):
+    def read():
+        with open(path, "rb", buffering=0) as f:
+            got.append(os.pread(f.fileno(), 4096, 0))
+
+    got = []
+    with failing(mount, "pwritev2:delay_enter=1000000"):
+        with Held(read):
+            w = os.open(path, os.O_RDWR)
+            writes = threading.Thread(target=os.pwrite, args=(w, new, 0))
+            writes.start()
+            time.sleep(.3)
+        writes.join()
+    assert got[0] in (bytes(4096), new)
+    wait_until(lambda: os.pread(w, 4096, 0) == new, "what was written")
+    os.close(w)
+
+
+def test_an_append_behind_what_others_have_just_appended_to_a_plain_file():
+    """The kernel caches it at the end that it knows."""
+    SRC.mkdir()
+    (SRC / "plain").write_bytes(bytes(4096))
+    with Scratch("nopassthrough") as s, open(MNT / "plain", "rb") as f:
+        f.read()
+        ours = os.open(MNT / "plain", os.O_WRONLY | os.O_APPEND)
+        with failing(s.mount, "pwritev2:delay_enter=1000000"):
+            writes = threading.Thread(target=os.write, args=(ours, b"o" * 8192))
+            writes.start()
+            time.sleep(.4)
+            with open(SRC / "plain", "ab") as theirs:
+                theirs.write(b"t" * 4096)
+            writes.join()
+        os.close(ours)
+        want = (SRC / "plain").read_bytes()
+        assert want == bytes(4096) + b"t" * 4096 + b"o" * 8192
+        wait_until(lambda: (MNT / "plain").read_bytes() == want, "all three")
 
 
 def append_as_others(data):

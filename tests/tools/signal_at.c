@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * signal_at.c - a signal to the program before its N-th call that changes a directory,
- *               or that answers a request (writev)
+ *               or that answers a request or writes data (writev, pwrite64, pwritev64v2)
  *
  * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name count,
  * "any" for all below, while there is a file PATH.  SIGKILL is a crash there; with
@@ -38,7 +38,7 @@ static void hold(const char *path)
 static bool is_meant(const char *call, const char *name)
 {
 	return strcmp(call, name) == 0 ||
-	       (strcmp(call, "any") == 0 && strcmp(name, "writev") != 0);
+	       (strcmp(call, "any") == 0 && !strstr(name, "write"));
 }
 
 static void count(const char *name)
@@ -93,3 +93,8 @@ CALL(fchownat,
 CALL(fchmodat, (int fd, const char *name, mode_t mode, int flags),
      (fd, name, mode, flags))
 CALL_OF(ssize_t, writev, (int fd, const struct iovec *iov, int n), (fd, iov, n))
+CALL_OF(ssize_t, pwrite64, (int fd, const void *buf, size_t n, off_t off),
+	(fd, buf, n, off))
+CALL_OF(ssize_t, pwritev64v2,
+	(int fd, const struct iovec *iov, int n, off_t off, int flags),
+	(fd, iov, n, off, flags))

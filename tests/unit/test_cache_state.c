@@ -79,14 +79,15 @@ Test(cache_state, what_we_wrote_is_kept_once_it_is_settled)
 Test(cache_state, what_others_wrote_is_dropped_and_not_kept)
 {
 	struct fs_cache_state seen = {0};
+	uint64_t n;
 
 	cr_assert_not(open_at(&seen, 1, true));
 	fs_cache_state_theirs(&seen, NULL);
 	cr_assert_eq(seen.drop, FS_CACHE_DROP_SELF);
 	cr_assert_not(fs_cache_state_may_share(&seen));
-	seen.drop = FS_CACHE_DROPPING;
+	cr_assert(fs_cache_state_begin_drop(&seen, FS_CACHE_DROP_SELF, &n));
 	cr_assert_not(fs_cache_state_may_share(&seen));
-	seen.drop = 0;
+	fs_cache_state_end_drop(&seen, FS_CACHE_DROP_SELF, n);
 	cr_assert(fs_cache_state_may_share(&seen));
 	/* Bytes read meanwhile may be old, even after our own commit. */
 	ours(&seen, 3);
@@ -94,6 +95,31 @@ Test(cache_state, what_others_wrote_is_dropped_and_not_kept)
 	cr_assert_not(open_at(&seen, 3, true));
 	close_at(&seen, 3, true);
 	cr_assert(open_at(&seen, 3, true));
+}
+
+Test(cache_state, what_a_change_may_have_outlived_is_dropped_again)
+{
+	struct fs_cache_state seen = {.drop = FS_CACHE_DROP_VIEW};
+	uint64_t n;
+
+	cr_assert_eq(fs_cache_state_begin_drop(&seen, FS_CACHE_DROP_SELF, &n),
+		     0);
+	seen.nbegun++;
+	cr_assert_eq(fs_cache_state_begin_drop(&seen, FS_CACHE_DROP_VIEW, &n),
+		     FS_CACHE_DROP_VIEW);
+	fs_cache_state_end_drop(&seen, FS_CACHE_DROP_VIEW, n);
+	cr_assert_eq(seen.drop, 0, "the change goes on");
+	cr_assert(fs_cache_state_end_change(&seen));
+	cr_assert_eq(seen.drop, FS_CACHE_DROP_VIEW);
+	/* It may be so short that the drop begins before and ends after it. */
+	cr_assert(fs_cache_state_begin_drop(&seen, FS_CACHE_DROP_VIEW, &n));
+	seen.nbegun++;
+	cr_assert_not(fs_cache_state_end_change(&seen));
+	fs_cache_state_end_drop(&seen, FS_CACHE_DROP_VIEW, n);
+	cr_assert_eq(seen.drop, FS_CACHE_DROP_VIEW);
+	cr_assert(fs_cache_state_begin_drop(&seen, FS_CACHE_DROP_VIEW, &n));
+	fs_cache_state_end_drop(&seen, FS_CACHE_DROP_VIEW, n);
+	cr_assert_eq(seen.drop, 0);
 }
 
 Test(cache_state, a_drop_of_the_view_leaves_the_file_alone)
