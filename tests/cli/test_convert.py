@@ -421,7 +421,7 @@ def test_a_frame_that_changes_while_it_is_cut_anew():
         # Writing takes as long as the change of the frame.
         child = subprocess.Popen(
             ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64",
-             "-e", "inject=pwrite64:delay_enter=200000", BLOSCCTL, *args,
+             "-e", "inject=pwrite64:delay_enter=1000000", BLOSCCTL, *args,
              "-T1", "-o", "new", "f.b2frame"], stderr=subprocess.PIPE,
             env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
         while not [p for p in pathlib.Path().glob(".bloscctl-*/new")]:
