@@ -216,6 +216,12 @@ void fs_open_frame_undo(struct fs *fs, struct fs_open_frame *frame,
 			uint64_t nbefore);
 
 /*
+ * Goes back to the stored version, with the changes up to now dropped.  Returns
+ * whether it could.
+ */
+bool fs_open_frame_revert(struct fs *fs, struct fs_open_frame *frame);
+
+/*
  * Gives back room that the last commit left unused: the writer may be about to
  * leave, and to take the file for closed.  @late: no request waits for this any
  * more, so it is only done under a lock that keeps other programs out.

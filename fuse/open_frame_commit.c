@@ -142,21 +142,23 @@ static void note_commit(struct fs *fs, struct fs_file *file,
 		fs_open_frame_note_commit(fs, frame, before);
 }
 
-/* Goes back to the stored version.  If this fails, the ticker tries again. */
-static bool revert(struct fs *fs, struct fs_open_frame *frame)
+bool fs_open_frame_revert(struct fs *fs, struct fs_open_frame *frame)
 {
-	if (b2f_file_revert(frame->open.data))
-		return false;
-	atomic_store(&frame->ncommitted, atomic_load(&frame->nchanges));
+	uint64_t n = atomic_load(&frame->nchanges);
+	bool done = !b2f_file_revert(frame->open.data);
+
+	if (done)
+		atomic_store(&frame->ncommitted, n);
 	(void)fs_file_take_foreign(fs, &frame->open);
-	return true;
+	return done;
 }
 
 static void drop_refused(struct fs *fs, struct fs_file *file)
 {
 	struct fs_open_frame *frame = (struct fs_open_frame *)file;
 
-	if (revert(fs, frame))
+	/* If the revert fails, the ticker tries again. */
+	if (fs_open_frame_revert(fs, frame))
 		log_failure(fs, frame, -ESTALE);
 }
 
@@ -169,7 +171,7 @@ void fs_open_frame_undo(struct fs *fs, struct fs_open_frame *frame,
 	if (atomic_load(&file->nwriters) == 1 &&
 	    atomic_load(&frame->ncommitted) == nbefore &&
 	    atomic_load(&frame->nchanges) == nbefore + 1)
-		(void)revert(fs, frame);
+		(void)fs_open_frame_revert(fs, frame);
 	fs_file_end_revert(fs, file);
 }
 

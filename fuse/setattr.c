@@ -108,12 +108,10 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 static int set_times(struct fs *fs, const char *name,
 		     const struct timespec times[2])
 {
-	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW},
-					{.tv_nsec = UTIME_NOW}};
 	int ret = utimensat(fs->tree->proc_fd, name, times, 0);
 
 	if (ret && errno == EPERM && times[1].tv_nsec == UTIME_NOW)
-		ret = utimensat(fs->tree->proc_fd, name, now, 0);
+		ret = utimensat(fs->tree->proc_fd, name, NULL, 0);
 	return ret ? -errno : 0;
 }
 

@@ -293,13 +293,10 @@ static void tidy(struct fs *fs, struct fs_handle *handle)
 static void revert(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_open_frame *frame = handle->frame;
-	uint64_t n = atomic_load(&frame->nchanges);
 
 	/* If the revert fails, the next commit or writer does it. */
-	if (!b2f_file_revert(frame->open.data))
-		atomic_store(&frame->ncommitted, n);
+	(void)fs_open_frame_revert(fs, frame);
 	fs_open_frame_drop_cached(fs, frame);
-	(void)fs_file_take_foreign(fs, &frame->open);
 }
 
 static const struct fs_data_ops data_ops = {
