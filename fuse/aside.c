@@ -184,8 +184,7 @@ void fs_aside_find(int dirfd, struct fs_name_set *out)
 {
 	fs_name_set_fini(out);
 	if (b2f_directory_each(dirfd, ".", add_aside, out) ||
-	    (out->nnames &&
-	     b2f_directory_each(dirfd, ".", mark_aside, out)))
+	    (out->nnames && b2f_directory_each(dirfd, ".", mark_aside, out)))
 		fs_name_set_fini(out);
 }
 
@@ -195,8 +194,8 @@ bool fs_aside_is_alone(const struct fs_name_set *found, const char *aside)
 
 	return fs_name_set_has(found, name) &&
 	       !fs_name_set_is_marked(found, name) &&
-	       !fs_name_set_is_marked(
-		       found, key_of(b2f_home_aside_hash(aside)));
+	       !fs_name_set_is_marked(found,
+				      key_of(b2f_home_aside_hash(aside)));
 }
 
 bool fs_aside_hides(int dirfd, const char *aside)
@@ -265,9 +264,8 @@ static int finish_each(void *arg, int dirfd, const struct dirent *d)
 {
 	struct tidying *t = arg;
 
-	if (may_be_link(d) ||
-	    (b2f_home_is_aside(d->d_name) &&
-	     !fs_aside_is_alone(&t->asides, d->d_name)))
+	if (may_be_link(d) || (b2f_home_is_aside(d->d_name) &&
+			       !fs_aside_is_alone(&t->asides, d->d_name)))
 		fs_aside_finish(t->fs, dirfd, d->d_name);
 	return 0;
 }

@@ -77,9 +77,9 @@ B2F_MUST_CHECK
 int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found);
 
 /*
- * Finds all files that lie aside in @dirfd, however many there are, and which of
- * them a link leads to, or have a name that another file has; *@out is empty if
- * that fails.  Free it with fs_name_set_fini().
+ * Finds all files that lie aside in @dirfd, however many there are, and which
+ * of them a link leads to, or have a name that another file has; *@out is empty
+ * if that fails.  Free it with fs_name_set_fini().
  */
 void fs_aside_find(int dirfd, struct fs_name_set *out);
 

@@ -508,15 +508,14 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 	const struct b2f_frame_options options = {
 		.log = &m->fs->bucket->messages};
 	struct b2f_remote *place = m->fs->bucket->place;
-	enum b2f_replace replace = m->keeps_target ? B2F_REPLACE_NOT
-						   : B2F_REPLACE;
+	enum b2f_replace replace =
+		m->keeps_target ? B2F_REPLACE_NOT : B2F_REPLACE;
 	struct b2f_frame_stamp stamp;
 	int err;
 
 	if (m->target && is_open(m->fs, m->target))
 		replace = B2F_REPLACE_OPEN;
-	err = b2f_remote_rename_frame(place, frame, m->path, replace,
-				      &m->done);
+	err = b2f_remote_rename_frame(place, frame, m->path, replace, &m->done);
 	if (!err)
 		err = b2f_remote_open_frame(place, m->path, &options, out);
 	if (err)

@@ -78,7 +78,7 @@ struct fs_cache_state {
 	/* The kernel may have a wrong size, which only a new inode corrects. */
 	bool resized;
 	unsigned int drop;
-	/* A change was under way during that drop: drop them when it has ended. */
+	/* A change was under way during that drop: drop them again. */
 	unsigned int again;
 	/* Drops under way. */
 	size_t ndropping;

@@ -81,8 +81,7 @@ static void sync_node_later(struct fs *fs, struct fs_backed *node, int path_fd,
 	struct fs_pin parent = {0};
 	struct stat st;
 
-	if (node->sparse ||
-	    fs_tree_pin_parent(fs->tree, node, &parent, name) ||
+	if (node->sparse || fs_tree_pin_parent(fs->tree, node, &parent, name) ||
 	    fstat(parent.fd, &st) || st.st_dev != dev)
 		sync_later(fs, path_fd, dev);
 	else

@@ -151,10 +151,9 @@ static bool needs_commit(const struct fs_durable *d, dev_t dev)
 }
 
 /* Lists, with references, the nodes on @dev that @is is true for. */
-static struct fs_backed **list(struct fs *fs, dev_t dev,
-			       bool (*is)(const struct fs_durable *d,
-					  dev_t dev),
-			       size_t *n)
+static struct fs_backed **
+list(struct fs *fs, dev_t dev,
+     bool (*is)(const struct fs_durable *d, dev_t dev), size_t *n)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;

@@ -73,8 +73,9 @@ static unsigned int heal_all(int dirfd, struct place *place)
 
 	if (n > 1)
 		return n;
-	return b2f_directory_each(dirfd, ".", adopt, place) ? B2F_HOME_SLOTS
-						: b2f_home_count(place->fd);
+	return b2f_directory_each(dirfd, ".", adopt, place)
+		       ? B2F_HOME_SLOTS
+		       : b2f_home_count(place->fd);
 }
 
 int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)

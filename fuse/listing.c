@@ -563,8 +563,8 @@ static bool show_link(struct fs *fs, struct fs_listing *listing,
 
 	if (may_be_link)
 		kind = b2f_home_link(listing->fd, d->d_name, -1, home);
-	if (fs->read_write && (aside || kind == B2F_HOME_DOOMED ||
-			       kind == B2F_HOME_UNTIL))
+	if (fs->read_write &&
+	    (aside || kind == B2F_HOME_DOOMED || kind == B2F_HOME_UNTIL))
 		fs_aside_finish(fs, listing->fd, d->d_name);
 	*type = kind == B2F_HOME_NO_LINK ? d->d_type : DT_UNKNOWN;
 	return kind != B2F_HOME_DOOMED &&

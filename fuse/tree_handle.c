@@ -421,8 +421,8 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 		if (first)
 			fs_view_drop_cached(fs, handle->pin.node,
 					    FS_CACHE_DROP_SELF);
-		handle->keep_cache = fs_view_wait_dropped(
-			fs, handle->pin.node, FS_CACHE_DROP_SELF);
+		handle->keep_cache = fs_view_wait_dropped(fs, handle->pin.node,
+							  FS_CACHE_DROP_SELF);
 	}
 	fs_wakeup_call(&fs->wakeup, false);
 	return 0;

@@ -98,11 +98,11 @@ B2F_MUST_CHECK
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes);
 
 /*
- * Adds the encoded chunk of @size bytes at @chunk unchanged; one of zeros, NaNs,
- * or not initialised as b2f_editor_append_special() does.  Its header must have
- * 32 bytes, its items the size of those of the frame, its blocks one length, and
- * b2f_editor_append() must take its decoded length: else -EINVAL.  Returns as
- * b2f_editor_append(), or B2F_ECORRUPT.
+ * Adds the encoded chunk of @size bytes at @chunk unchanged; one of zeros,
+ * NaNs, or not initialised as b2f_editor_append_special() does.  Its header
+ * must have 32 bytes, its items the size of those of the frame, its blocks one
+ * length, and b2f_editor_append() must take its decoded length: else -EINVAL.
+ * Returns as b2f_editor_append(), or B2F_ECORRUPT.
  */
 B2F_MUST_CHECK
 int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
@@ -110,8 +110,8 @@ int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 
 /*
  * Adds a chunk of @nbytes that is an index entry alone: zeros, NaNs, or not
- * initialised.  Returns as b2f_editor_append(); also -EINVAL (not a whole number
- * of items, or NaNs of another size than 4 or 8 bytes).
+ * initialised.  Returns as b2f_editor_append(); also -EINVAL (not a whole
+ * number of items, or NaNs of another size than 4 or 8 bytes).
  */
 B2F_MUST_CHECK
 int b2f_editor_append_special(struct b2f_editor *editor,

@@ -172,9 +172,9 @@ static void note_doubts(struct b2f_chunk *c, struct b2f_cursor head)
 
 	note_doubt(c, head, typesize);
 	note_doubt(c, head, c->context.typesize);
-	c->doubts_first = c->ndoubts && (!c->blocks.table ||
-					 c->header.blocksize % typesize ||
-					 !table_fits(&c->blocks));
+	c->doubts_first = c->ndoubts &&
+			  (!c->blocks.table || c->header.blocksize % typesize ||
+			   !table_fits(&c->blocks));
 }
 
 static void set_units(struct b2f_chunk *c, enum b2f_chunk_layout layout,

@@ -403,8 +403,8 @@ static int decode_whole(const struct decoding *d, const uint8_t *raw,
 	struct decoding cut = *d;
 	int err = B2F_ECORRUPT;
 
-	for (unsigned int i = 0;
-	     i <= d->chunk->ndoubts && err == B2F_ECORRUPT; i++) {
+	for (unsigned int i = 0; i <= d->chunk->ndoubts && err == B2F_ECORRUPT;
+	     i++) {
 		cut.blocks = cut_at(d->chunk, i);
 		if (cut.blocks->table)
 			err = decode_cut(&cut, raw, dst);

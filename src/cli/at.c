@@ -48,7 +48,8 @@ int cli_kind_check_output(const char *output)
 {
 	if (cli_kind_of(output) != CLI_KIND_URL)
 		return 0;
-	return cli_refuse(-EROFS, "%s: only compress, append and copy write to "
+	return cli_refuse(-EROFS,
+			  "%s: only compress, append and copy write to "
 			  "servers; copy the result there",
 			  output);
 }
@@ -139,9 +140,10 @@ int cli_at_open_holder(const char *path, int flags, const char **name)
 	int fd;
 
 	*name = last_name(path);
-	dir = *name == path	  ? cli_need_copy(".")
-	      : *name == path + 1 ? cli_need_copy("/")
-			: cli_need_part(path, (size_t)(*name - path - 1));
+	dir = *name == path ? cli_need_copy(".")
+	      : *name == path + 1
+		      ? cli_need_copy("/")
+		      : cli_need_part(path, (size_t)(*name - path - 1));
 	fd = open(dir, flags | O_DIRECTORY | O_CLOEXEC);
 	fd = fd < 0 ? -errno : fd;
 	free(dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_result.c - the results of bloscctl bench, judged, printed and plotted */
+/* bench_result.c - the results of bloscctl bench: judged, printed, plotted */
 #include "cli/bench_result.h"
 
 #include <errno.h>
@@ -87,10 +87,11 @@ static char *size_of(uint32_t size)
 static char *command_of(const struct b2f_settings *s)
 {
 	char *filters = filters_of(s), *size = size_of((uint32_t)s->chunksize);
-	char *text = cli_need_text("bloscctl compress -%u --codec=%s --filter=%s "
-				"--typesize=%u --chunksize=%s",
-				s->clevel, b2f_codec_code_name(s->codec),
-				filters, s->typesize, size);
+	char *text =
+		cli_need_text("bloscctl compress -%u --codec=%s --filter=%s "
+			      "--typesize=%u --chunksize=%s",
+			      s->clevel, b2f_codec_code_name(s->codec), filters,
+			      s->typesize, size);
 
 	free(filters);
 	free(size);
@@ -129,11 +130,11 @@ static json_t *describe(const struct cli_bench_result *result,
 		(int)s->clevel, "filter", filters, "typesize",
 		(json_int_t)s->typesize, "chunksize", (int)s->chunksize,
 		"cbytes", (json_int_t)m->cbytes, "encode_ns",
-		(json_int_t)m->encode_ns, "decode_ns",
-		(json_int_t)m->decode_ns, "ratio", size / (double)m->cbytes,
-		"encode_bytes_per_s", size * 1e9 / (double)m->encode_ns,
-		"decode_bytes_per_s", size * 1e9 / (double)m->decode_ns,
-		"memory", (json_int_t)m->memory, "front", row->front);
+		(json_int_t)m->encode_ns, "decode_ns", (json_int_t)m->decode_ns,
+		"ratio", size / (double)m->cbytes, "encode_bytes_per_s",
+		size * 1e9 / (double)m->encode_ns, "decode_bytes_per_s",
+		size * 1e9 / (double)m->decode_ns, "memory",
+		(json_int_t)m->memory, "front", row->front);
 
 	free(filters);
 	return object;
@@ -154,15 +155,14 @@ json_t *cli_bench_judge(struct cli_bench_result *result)
 			best = row;
 	}
 	command = best ? command_of(&best->settings) : NULL;
-	object = json_pack("{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}",
-			   "file", cli_json_name(result->path), "nbytes",
-			   (json_int_t)result->total, "sample",
-			   (json_int_t)result->size, "left_out",
-			   (json_int_t)result->left, "disk_bytes_per_s",
-			   (json_int_t)result->disk, "threads",
-			   (int)result->nthreads, "rows", rows, "best",
-			   best ? describe(result, best) : NULL, "command",
-			   command);
+	object = json_pack(
+		"{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}", "file",
+		cli_json_name(result->path), "nbytes",
+		(json_int_t)result->total, "sample", (json_int_t)result->size,
+		"left_out", (json_int_t)result->left, "disk_bytes_per_s",
+		(json_int_t)result->disk, "threads", (int)result->nthreads,
+		"rows", rows, "best", best ? describe(result, best) : NULL,
+		"command", command);
 	free(command);
 	return object;
 }
@@ -223,9 +223,8 @@ int cli_bench_plot_check(const char *path)
 		return cli_message_errno(path, err);
 	if (system(CHECK) == 0)
 		return 0;
-	return cli_refuse(
-		-ENOENT,
-		"--plot: no " PROGRAM " runs here; --json has all figures");
+	return cli_refuse(-ENOENT, "--plot: no " PROGRAM
+				   " runs here; --json has all figures");
 }
 
 /* Writes @text in gnuplot's quotes, which only ' ends. */
@@ -266,8 +265,8 @@ static size_t put_points(FILE *out, const json_t *rows, const char *codec,
 
 static void put_graph(FILE *out, const json_t *rows, bool reading)
 {
-	const char *speed = reading ? "decode_bytes_per_s"
-				    : "encode_bytes_per_s";
+	const char *speed =
+		reading ? "decode_bytes_per_s" : "encode_bytes_per_s";
 	const char *comma = "plot ";
 	char *points = NULL;
 	size_t size;
@@ -286,8 +285,9 @@ static void put_graph(FILE *out, const json_t *rows, bool reading)
 			fprintf(out, "%s'-' with points pt 7 title '%s'", comma,
 				codec);
 		else
-			fprintf(out, "%s'-' with points pt 6 ps 2 lc 'black' "
-				     "title 'not beaten'",
+			fprintf(out,
+				"%s'-' with points pt 6 ps 2 lc 'black' "
+				"title 'not beaten'",
 				comma);
 		comma = ", ";
 	}

@@ -84,10 +84,12 @@ static int refuse_command(const char *name)
 {
 	const char *nearest = nearest_command(name);
 
-	return nearest ? cli_refuse(CLI_EXIT_USAGE, "there is no command '%s'; "
+	return nearest ? cli_refuse(CLI_EXIT_USAGE,
+				    "there is no command '%s'; "
 				    "did you mean '%s'?",
 				    name, nearest)
-		       : cli_refuse(CLI_EXIT_USAGE, "there is no command '%s'; "
+		       : cli_refuse(CLI_EXIT_USAGE,
+				    "there is no command '%s'; "
 				    "see 'bloscctl --help'",
 				    name);
 }
@@ -142,7 +144,7 @@ static int dispatch(int argc, char **argv)
 		return run(&cli_umount_command, argc, argv);
 	if (argc < 2)
 		return cli_refuse(CLI_EXIT_USAGE, "a command is missing; see "
-				  "'bloscctl --help'");
+						  "'bloscctl --help'");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
 		return help_on(argv[2]);

@@ -11,8 +11,8 @@
 #define B2F_CLI_CLEANUP_H
 
 /*
- * From now on the signals, and exit(3), remove @name in @dirfd; both have to stay valid until
- * cli_cleanup_drop().  At most four at a time.
+ * From now on the signals, and exit(3), remove @name in @dirfd; both have to
+ * stay valid until cli_cleanup_drop().  At most four at a time.
  */
 void cli_cleanup_add(int dirfd, const char *name);
 

@@ -127,7 +127,8 @@ static int begin(struct append *a)
 	if (b2f_frame_info_get(frame)->bloscpack)
 		return begin_longer(a);
 	if (b2f_frame_array(frame))
-		return cli_refuse(-EPERM, "%s: arrays cannot grow; nothing was "
+		return cli_refuse(-EPERM,
+				  "%s: arrays cannot grow; nothing was "
 				  "appended",
 				  a->path);
 	return allow_write(a);

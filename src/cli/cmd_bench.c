@@ -141,17 +141,19 @@ static int set_sample(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	{.shared = grid_options, .field = FIELD(lists)},
 	CLI_OPTION("sample", 0, "SIZE", set_sample, FIELD(sample),
-	 "data to take, from all over FILE (default: 16m)"),
+		   "data to take, from all over FILE (default: 16m)"),
 	CLI_OPTION("time", 0, "SECONDS", set_seconds, FIELD(seconds),
-	 "begin no further setting after that (default: 30)"),
+		   "begin no further setting after that (default: 30)"),
 	CLI_OPTION("disk", 0, "SIZE", set_size, FIELD(disk),
-	 "bytes a second of the disk, to choose the best\n(default: 200m)"),
+		   "bytes a second of the disk, to choose the best\n(default: "
+		   "200m)"),
 	CLI_OPTION("all", 0, NULL, cli_option_set, FIELD(all),
-	 "show all settings that were measured"),
+		   "show all settings that were measured"),
 	CLI_OPTION("plot", 0, "FILE.png", cli_option_text, FIELD(plot),
-	 "draw the results with gnuplot"),
-	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
-	 "choose the best for N threads; 0 (default): all cores"),
+		   "draw the results with gnuplot"),
+	CLI_OPTION("threads", 'T', "N", cli_option_threads,
+		   FIELD(common.nthreads),
+		   "choose the best for N threads; 0 (default): all cores"),
 	{.shared = cli_common_talk_options},
 	{0},
 };
@@ -291,7 +293,7 @@ static bool is_idle(const struct b2f_settings *s)
 	return s->typesize == 1 && s->filters[B2F_SLOTS - 1] == 1;
 }
 
-/* Combination number @i: its digits in a mixed base, the length of each list. */
+/* Combination @i: its digits in a mixed base, the length of each list. */
 static struct b2f_settings combine(const struct bench *b, size_t i,
 				   const char *typesize)
 {
@@ -433,8 +435,9 @@ const struct cli_command cli_bench_command = {
 		"and the command line with the best one. Writes nothing.",
 	.options = table,
 	.size = sizeof(struct bench),
-	.start = &(const struct bench){
-		.sample = 16 << 20, .seconds = 30, .disk = 200 << 20},
+	.start = &(const struct bench){.sample = 16 << 20,
+				       .seconds = 30,
+				       .disk = 200 << 20},
 	.missing = "a file is missing",
 	.several = "one file at a time",
 	.run = run_bench,

@@ -73,8 +73,8 @@ const struct cli_command cli_cat_command = {
 		"stands for a\ncontiguous frame on standard input.",
 	.options = table,
 	.size = sizeof(struct cat),
-	.start = &(const struct cat){
-		.common.no_progress = true, .length = UINT64_MAX},
+	.start = &(const struct cat){.common.no_progress = true,
+				     .length = UINT64_MAX},
 	.missing = "a frame is missing",
 	.each = cat_frame,
 	.run = run_cat,

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
-#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -30,6 +29,7 @@
 #include "cli/output.h"
 #include "cli/server.h"
 #include "cli/target.h"
+#include "programs/copy_frame.h"
 
 struct compress {
 	struct cli_common common;
@@ -472,7 +472,7 @@ static void name_output(struct job *job, const char *place)
 	    strcmp(place + len - 4, ".npy") == 0)
 		len -= 4;
 	job->name = cli_need_text("%.*s%s", (int)len, place,
-			       b2f_suffix_text(suffix));
+				  b2f_suffix_text(suffix));
 	job->output = job->name;
 }
 
@@ -482,7 +482,8 @@ static int begin(struct job *job, const struct cli_operand *operand)
 
 	/* The user most likely meant something else. */
 	if (cli_frames_is_frame(&operand->at))
-		return cli_refuse(-EINVAL, "%s: it is a frame already; see "
+		return cli_refuse(-EINVAL,
+				  "%s: it is a frame already; see "
 				  "recompress and convert",
 				  operand->at.path);
 	err = cli_input_open(&job->in, &operand->at);
@@ -520,7 +521,8 @@ static int compress_to_url(struct job *job)
 	int err;
 
 	if (job->how->contiguous || job->how->bloscpack)
-		return cli_refuse(-EINVAL, "%s: a frame on a server is made of "
+		return cli_refuse(-EINVAL,
+				  "%s: a frame on a server is made of "
 				  "one object per chunk",
 				  job->output);
 	at = cli_at_named(job->output);
@@ -543,9 +545,9 @@ static int compress_to_path(struct job *job)
 	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at = cli_operand_result(job->operand, job->output);
 	int err = to_stdout ? cli_target_open_scratch(&target, NULL)
-			    : cli_target_open(&target, &at,
-					      cli_replace_if(
-						      job->how->common.force));
+			    : cli_target_open(
+				      &target, &at,
+				      cli_replace_if(job->how->common.force));
 
 	if (!err)
 		err = make(job, &target);
@@ -657,8 +659,8 @@ const struct cli_command cli_compress_command = {
 		"exactly one array.",
 	.options = table,
 	.size = sizeof(struct compress),
-	.start = &(const struct compress){
-		.common.files = true, .common.to_url = true},
+	.start = &(const struct compress){.common.files = true,
+					  .common.to_url = true},
 	.each = compress_file,
 	.run = run_compress,
 };

@@ -194,7 +194,8 @@ static int choose_output(struct job *job)
 	at = result_of(job);
 	if (!job->in_place && cli_frames_is(&at, &job->like)) {
 		if (!job->how->common.force)
-			return cli_refuse(-EEXIST, "%s: it is the frame "
+			return cli_refuse(-EEXIST,
+					  "%s: it is the frame "
 					  "itself; -f replaces it, -o names "
 					  "another",
 					  job->output);
@@ -240,8 +241,8 @@ static int open_parent(const char *path)
 static bool is_in_store(const struct cli_at *at)
 {
 	int fd = cli_at_is_named(at) ? open_parent(at->name) : at->dir;
-	bool is = fd >= 0 && (is_called_so(fd) ||
-			      cli_at_has_above(fd, EMBED, SIZE_MAX));
+	bool is = fd >= 0 &&
+		  (is_called_so(fd) || cli_at_has_above(fd, EMBED, SIZE_MAX));
 
 	if (fd >= 0 && fd != at->dir)
 		close(fd);
@@ -254,7 +255,8 @@ static bool is_in_store(const struct cli_at *at)
  */
 static int check_store(const struct job *job)
 {
-	bool same = job->kind->contiguous != b2f_frame_info_get(job->frame)->sparse;
+	bool same =
+		job->kind->contiguous != b2f_frame_info_get(job->frame)->sparse;
 	const struct cli_at *from = &job->operand->at, to = result_of(job);
 	const char *path = NULL;
 
@@ -266,7 +268,8 @@ static int check_store(const struct job *job)
 		path = to.path;
 	if (!path)
 		return 0;
-	return cli_refuse(-EBUSY, "%s: it is in a store of python-blosc2, "
+	return cli_refuse(-EBUSY,
+			  "%s: it is in a store of python-blosc2, "
 			  "whose keys are the names of its files; -o names a "
 			  "place outside, -f does it all the same",
 			  path);
@@ -278,7 +281,8 @@ static int check_names(const struct job *job)
 	if (!job->in_place || job->how->common.force ||
 	    b2f_frame_info_get(job->frame)->sparse || job->like.st_nlink < 2)
 		return 0;
-	return cli_refuse(-EMLINK, "%s: the file has %ju names, and the others "
+	return cli_refuse(-EMLINK,
+			  "%s: the file has %ju names, and the others "
 			  "would keep the old frame; -f replaces this one, -o "
 			  "names another",
 			  job->path, (uintmax_t)job->like.st_nlink);
@@ -296,12 +300,14 @@ static int check_kind(const struct job *job)
 	/* Bytes behind the frame in its file would be lost. */
 	if (job->in_place && !job->how->common.force &&
 	    cli_frames_has_more(job->frame, &job->like))
-		return cli_refuse(-EBUSY, "%s: the file holds more than a "
+		return cli_refuse(-EBUSY,
+				  "%s: the file holds more than a "
 				  "frame; -f replaces it, -o names another",
 				  job->path);
 	if (job->how->encode && b2f_frame_array(job->frame) &&
 	    (said[CLI_TYPESIZE] || said[CLI_CHUNKSIZE] || said[CLI_BLOCKSIZE]))
-		return cli_refuse(-EINVAL, "%s: an array keeps its type, chunk "
+		return cli_refuse(-EINVAL,
+				  "%s: an array keeps its type, chunk "
 				  "and block size",
 				  job->path);
 	/* A chunk is an object. */
@@ -421,10 +427,9 @@ static int run(struct job *job)
 					job->frame, false);
 	if (!err) {
 		at = cli_target_result(&target);
-		cli_operand_report(job->operand,
-				   job->in_place ? NULL : job->output,
-				   b2f_file_size(job->file),
-				   cli_frames_cbytes(&at));
+		cli_operand_report(
+			job->operand, job->in_place ? NULL : job->output,
+			b2f_file_size(job->file), cli_frames_cbytes(&at));
 		tell_of_twin(job);
 	}
 	cli_target_close(&target);

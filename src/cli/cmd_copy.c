@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
@@ -24,6 +23,7 @@
 #include "cli/server.h"
 #include "cli/target.h"
 #include "cli/transfer_bytes.h"
+#include "programs/copy_frame.h"
 
 /* Chunks copied at a time: more than cores, as each waits for a server. */
 #define JOBS 16
@@ -126,7 +126,8 @@ static int open_directory(struct job *job)
 	int err = cli_frames_stat(at, &job->like);
 
 	if (err == -ENOENT)
-		return cli_refuse(err, "%s: it is a directory, but no frame; "
+		return cli_refuse(err,
+				  "%s: it is a directory, but no frame; "
 				  "-r copies what is in it",
 				  job->path);
 	if (err)
@@ -202,7 +203,8 @@ static int check_parents(const struct job *job)
 
 	while ((slash = strchr(slash, '/'))) {
 		int n = (int)(slash++ - job->output);
-		char *index = cli_need_text("%.*s/" B2F_INDEX_NAME, n, job->output);
+		char *index =
+			cli_need_text("%.*s/" B2F_INDEX_NAME, n, job->output);
 		bool is_in = access(index, F_OK) == 0;
 
 		free(index);
@@ -337,11 +339,13 @@ static int check_key(const struct job *job)
 	for (const char *c = key; *c; c++)
 		good = good && (unsigned char)*c >= ' ' && *c != 0x7f;
 	if (!good)
-		return cli_refuse(-EINVAL, "%s: objects have names in UTF-8, "
+		return cli_refuse(-EINVAL,
+				  "%s: objects have names in UTF-8, "
 				  "without control characters",
 				  job->output);
 	if (!*key && !job->frame)
-		return cli_refuse(-EINVAL, "%s: it is a bucket; a slash at its "
+		return cli_refuse(-EINVAL,
+				  "%s: it is a bucket; a slash at its "
 				  "end copies into it",
 				  job->output);
 	return 0;
@@ -451,7 +455,8 @@ static int run_copy(const struct cli_command *self, void *transfer,
 
 const struct cli_command cli_copy_command = {
 	.name = "copy",
-	.summary = "copy frames and files as they are, also to and from servers",
+	.summary =
+		"copy frames and files as they are, also to and from servers",
 	.operands = "SOURCE DESTINATION",
 	.help = "Copies the frame or file SOURCE, as it is stored; with -r, "
 		"all frames and files\nin the directory SOURCE. Both are "
@@ -460,9 +465,9 @@ const struct cli_command cli_copy_command = {
 		"same\ncommand goes on where it ended.",
 	.options = table,
 	.size = sizeof(struct transfer),
-	.start = &(const struct transfer){
-		.common.all = true, .common.exact = true,
-		.common.to_url = true},
+	.start = &(const struct transfer){.common.all = true,
+					  .common.exact = true,
+					  .common.to_url = true},
 	.missing = "a source is missing",
 	.each = copy_operand,
 	.run = run_copy,

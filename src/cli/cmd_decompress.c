@@ -244,7 +244,8 @@ static bool is_named(const struct b2f_meta_info *info, const char *name)
 
 static int refuse(const char *path, const char *kind, const char *name)
 {
-	return cli_refuse(-EINVAL, "%s: its %s%s would be lost: --rm refused; "
+	return cli_refuse(-EINVAL,
+			  "%s: its %s%s would be lost: --rm refused; "
 			  "-f removes it all the same",
 			  path, kind, name);
 }

@@ -11,7 +11,6 @@
 
 #include "b2frame/frame.h"
 #include "b2frame/names.h"
-#include "programs/table.h"
 #include "cli/at.h"
 #include "cli/common.h"
 #include "cli/frames.h"
@@ -25,6 +24,7 @@
 #include "cli/text.h"
 #include "meta/escape.h"
 #include "meta/msgpack.h"
+#include "programs/table.h"
 
 struct info {
 	struct cli_common common;
@@ -94,9 +94,9 @@ static json_t *describe_table(const struct cli_at *at,
 
 	if (array && array->ndim > 0 && open_meta(at, &meta) == 0 &&
 	    b2f_table_rows(meta, &nrows) == 0)
-		object = json_pack("{s:I, s:I, s:b}", "rows",
-				   (json_int_t)nrows, "items",
-				   (json_int_t)array->shape[0], "has_deleted",
+		object = json_pack("{s:I, s:I, s:b}", "rows", (json_int_t)nrows,
+				   "items", (json_int_t)array->shape[0],
+				   "has_deleted",
 				   (uint64_t)array->shape[0] != nrows);
 	b2f_frame_close(meta);
 	return object;
@@ -293,9 +293,10 @@ static void put_chunk(const struct b2f_frame_info *info, uint64_t nchunk,
 	if (c->cbytes)
 		snprintf(ratio, sizeof(ratio), "%.2f",
 			 (double)c->nbytes / (double)c->cbytes);
-	printf("  %10" PRIu64 "  %10" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32 "  ",
-	       (uint64_t)c->nbytes, (uint64_t)c->cbytes,
-	       ratio, c->blocksize, c->nblocks);
+	printf("  %10" PRIu64 "  %10" PRIu64 "  %8s  %7" PRIu32 "  %6" PRIu32
+	       "  ",
+	       (uint64_t)c->nbytes, (uint64_t)c->cbytes, ratio, c->blocksize,
+	       c->nblocks);
 	put_codec(c);
 	fputs("  ", stdout);
 	put_filters(c);
@@ -467,9 +468,9 @@ const struct cli_command cli_info_command = {
 		"input.",
 	.options = table,
 	.size = sizeof(struct info),
-	.start = &(const struct info){
-		.common.nthreads = 1, .common.no_progress = true,
-		.common.stores = true},
+	.start = &(const struct info){.common.nthreads = 1,
+				      .common.no_progress = true,
+				      .common.stores = true},
 	.missing = "a frame is missing",
 	.each = print_operand,
 	.run = cli_operands_run,

@@ -95,7 +95,8 @@ static const char *enter(struct ls *ls, const char *path, int *depth)
 		same = same && strncmp(ls->last, path, len) == 0;
 		if (!same && slash > path) {
 			printf("%74s%*s", "", 2 * *depth, "");
-			b2f_escape_put(stdout, name, (size_t)(slash + 1 - name));
+			b2f_escape_put(stdout, name,
+				       (size_t)(slash + 1 - name));
 			putchar('\n');
 		}
 		++*depth;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "b2frame/b2frame.h"
-#include "programs/repair.h"
 #include "cli/at.h"
 #include "cli/common.h"
 #include "cli/frames.h"
@@ -18,6 +17,7 @@
 #include "cli/server.h"
 #include "cli/target.h"
 #include "cli/text.h"
+#include "programs/repair.h"
 #include "words/value.h"
 
 struct repair {
@@ -60,22 +60,23 @@ static int store_age(const struct cli_option *option, void *field,
 
 static const struct cli_option table[] = {
 	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
-	 "only say what would be done"),
+		   "only say what would be done"),
 	CLI_OPTION("force", 0, NULL, cli_option_set, FIELD(force),
-	 "remove young files that no index names, too: no program\n"
-	 "may be writing to the frame"),
+		   "remove young files that no index names, too: no program\n"
+		   "may be writing to the frame"),
 	CLI_OPTION("orphans", 0, NULL, cli_option_set, FIELD(orphans),
-	 "in an object store: remove chunks that no index names"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.several),
-	 "with --orphans: for all frames below each URL"),
+		   "in an object store: remove chunks that no index names"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set,
+		   FIELD(common.several),
+		   "with --orphans: for all frames below each URL"),
 	CLI_OPTION("older", 0, "AGE", store_age, FIELD(older),
-	 "only orphans at least this old (1d; s, m, h, d)"),
+		   "only orphans at least this old (1d; s, m, h, d)"),
 	CLI_OPTION("zero-damaged", 0, NULL, cli_option_set, FIELD(zero_damaged),
-	 "replace damaged chunks by zeros"),
+		   "replace damaged chunks by zeros"),
 	CLI_OPTION("output", 'o', "NEW", cli_option_text, FIELD(output),
-	 "make the frame NEW of the chunk files of FRAME"),
+		   "make the frame NEW of the chunk files of FRAME"),
 	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
-	 "replace an existing NEW"),
+		   "replace an existing NEW"),
 	{.shared = cli_server_options},
 	{.shared = cli_common_options},
 	{0},
@@ -165,15 +166,18 @@ static int judge(const struct job *job)
 	int err = 0;
 
 	if (nleft)
-		err = cli_refuse(-EIO, "%s: %llu chunks are damaged; "
+		err = cli_refuse(-EIO,
+				 "%s: %llu chunks are damaged; "
 				 "--zero-damaged replaces them by zeros",
 				 job->path, (unsigned long long)nleft);
 	if (r->nbad_metas)
-		err = cli_refuse(-EIO, "%s: %llu vlmetalayers are damaged, "
+		err = cli_refuse(-EIO,
+				 "%s: %llu vlmetalayers are damaged, "
 				 "which cannot be repaired",
 				 job->path, (unsigned long long)r->nbad_metas);
 	if (r->bad_array)
-		err = cli_refuse(-EIO, "%s: its chunks do not fit the shape of "
+		err = cli_refuse(-EIO,
+				 "%s: its chunks do not fit the shape of "
 				 "the array, which cannot be repaired",
 				 job->path);
 	if (nunchecked)
@@ -276,7 +280,8 @@ static int finish(struct job *job, struct b2f_frame *frame)
 }
 
 static const char rebuilt_text[] =
-	"{output}: [{?dry_run}would be ]made of {nchunks} chunk files, {nbytes:size}\n"
+	"{output}: [{?dry_run}would be ]made of {nchunks} chunk files, "
+	"{nbytes:size}\n"
 	"[  {+ndamaged} chunk files are damaged: [{?zeroed}zeros now, or ]left "
 	"out\n]"
 	"  settings: [{?kept_settings}kept|those of the first chunk]; "
@@ -290,16 +295,17 @@ static void report_rebuilt(const struct job *job,
 {
 	cli_json_say(
 		rebuilt_text, job->path,
-		json_pack("{s:s, s:b, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, "
-			  "s:b}",
-			  "command", "repair", "dry_run", job->how->dry_run, "frame", cli_json_name(job->path),
-			  "output", cli_json_name(job->how->output), "nchunks",
-			  (json_int_t)r->nchunks, "nbytes",
-			  (json_int_t)r->nbytes, "ndamaged",
-			  (json_int_t)r->nbad, "zeroed", job->how->zero_damaged,
-			  "kept_settings", r->kept_settings, "kept_metalayers",
-			  r->kept_metalayers, "kept_vlmetalayers",
-			  r->kept_vlmetalayers));
+		json_pack(
+			"{s:s, s:b, s:o*, s:o*, s:I, s:I, s:I, s:b, s:b, s:b, "
+			"s:b}",
+			"command", "repair", "dry_run", job->how->dry_run,
+			"frame", cli_json_name(job->path), "output",
+			cli_json_name(job->how->output), "nchunks",
+			(json_int_t)r->nchunks, "nbytes", (json_int_t)r->nbytes,
+			"ndamaged", (json_int_t)r->nbad, "zeroed",
+			job->how->zero_damaged, "kept_settings",
+			r->kept_settings, "kept_metalayers", r->kept_metalayers,
+			"kept_vlmetalayers", r->kept_vlmetalayers));
 }
 
 /* Mode and times of the old frame, even if its index is lost. */
@@ -353,7 +359,8 @@ static int repair_broken(struct job *job, int err)
 		return err;
 	if (job->how->output)
 		return rebuild(job);
-	return cli_refuse(err, "%s: its index is lost; -o NEW makes a new "
+	return cli_refuse(err,
+			  "%s: its index is lost; -o NEW makes a new "
 			  "frame of its chunk files",
 			  job->path);
 }
@@ -403,9 +410,9 @@ static void report_orphans(const char *url,
 {
 	cli_json_say(orphans_text, url,
 		     json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I}",
-			       "command", "repair", "frame",
-			       cli_json_name(url), "dry_run", dry_run,
-			       "norphans", (json_int_t)found->n, "nbytes",
+			       "command", "repair", "frame", cli_json_name(url),
+			       "dry_run", dry_run, "norphans",
+			       (json_int_t)found->n, "nbytes",
 			       (json_int_t)found->nbytes, "nyoung",
 			       (json_int_t)found->nyoung, "nprobes",
 			       (json_int_t)found->nprobes));
@@ -465,7 +472,8 @@ static int remove_orphans(const char *url, const struct repair *how)
 	int err;
 
 	if (cli_kind_of(url) != CLI_KIND_URL)
-		return cli_refuse(-EINVAL, "%s: --orphans is for frames in an "
+		return cli_refuse(-EINVAL,
+				  "%s: --orphans is for frames in an "
 				  "object store",
 				  url);
 	err = cli_server_connect(url, &remote);
@@ -473,7 +481,7 @@ static int remove_orphans(const char *url, const struct repair *how)
 		return err;
 	cli_message_forget();
 	err = how->common.several ? remove_below(remote, age, how->dry_run)
-			     : remove_one(remote, age, how->dry_run);
+				  : remove_one(remote, age, how->dry_run);
 	/* Other frames below it may have been reported. */
 	if (cli_message_explain(b2f_remote_label(remote), err))
 		cli_json_fail("repair", url);

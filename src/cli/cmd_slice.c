@@ -57,7 +57,7 @@ struct slice {
 
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(output),
-	 "write to FILE; - is standard output"),
+		   "write to FILE; - is standard output"),
 	{.shared = cli_server_reading_options},
 	{.shared = cli_common_decoding_options},
 	{0},
@@ -217,7 +217,8 @@ static int set_integer(const struct parser *p, const struct item *item,
 	int64_t value = item->value[0];
 
 	if (item->huge || value >= n || value < -n)
-		return cli_refuse(-EINVAL, "'%s': index %s%" PRId64 " is out "
+		return cli_refuse(-EINVAL,
+				  "'%s': index %s%" PRId64 " is out "
 				  "of bounds for axis %u with size %" PRId64,
 				  p->text, item->huge ? "beyond " : "", value,
 				  d, n);
@@ -276,7 +277,8 @@ static int apply(const struct parser *p, const struct b2f_array *array,
 	unsigned int n = p->nitems - p->nellipses;
 
 	if (n > array->ndim)
-		return cli_refuse(-EINVAL, "'%s': too many indices for array: "
+		return cli_refuse(-EINVAL,
+				  "'%s': too many indices for array: "
 				  "array is %u-dimensional, but %u were "
 				  "indexed",
 				  p->text, array->ndim, n);
@@ -392,11 +394,12 @@ static int refuse_plain(const struct job *job)
 	bool is_tensor = b2f_frame_tensor(frame) != NULL;
 
 	return cli_refuse(-EINVAL,
-			  is_tensor ? "%s: an array stored as plain data; "
-				      "'bloscctl convert --b2nd' makes a b2nd "
-				      "array of it"
-				    : "%s: plain data, not an array; 'bloscctl "
-				      "cat --offset=N --length=N' writes a part",
+			  is_tensor
+				  ? "%s: an array stored as plain data; "
+				    "'bloscctl convert --b2nd' makes a b2nd "
+				    "array of it"
+				  : "%s: plain data, not an array; 'bloscctl "
+				    "cat --offset=N --length=N' writes a part",
 			  job->path);
 }
 

@@ -159,8 +159,8 @@ const struct cli_command cli_stats_command = {
 		"times of each codec, and its memory.",
 	.options = table,
 	.size = sizeof(struct stats),
-	.start = &(const struct stats){
-		.common.nthreads = 1, .common.no_progress = true},
+	.start = &(const struct stats){.common.nthreads = 1,
+				       .common.no_progress = true},
 	.missing = "a mountpoint is missing",
 	.each = show,
 	.run = run_stats,

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/common.h"
 #include "b2frame/error.h"
+#include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
@@ -46,15 +46,16 @@ static int ignore(const struct cli_option *option, void *field,
 
 static const struct cli_option table[] = {
 	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
-	 "also if bloscfs does not answer;\nunstored data are lost"),
+		   "also if bloscfs does not answer;\nunstored data are lost"),
 	CLI_OPTION("lazy", 'l', NULL, cli_option_set, FIELD(lazy),
-	 "detach the mount at once, and do not wait"),
+		   "detach the mount at once, and do not wait"),
 	CLI_OPTION("timeout", 0, "S", set_timeout, FIELD(timeout_s),
-	 "wait S seconds at most"),
+		   "wait S seconds at most"),
 	CLI_OPTION("namespace", 'N', "NS", cli_option_text, FIELD(namespace),
-	 "in the mount namespace of the process or file NS"),
+		   "in the mount namespace of the process or file NS"),
 	{.shared = cli_common_quiet},
-	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0, "say what was done"),
+	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0,
+		   "say what was done"),
 	{.shared = cli_json_option},
 	CLI_OPTION(NULL, 'n', NULL, ignore, 0,
 		   "ignored, for umount(8), as -r and -t TYPE are"),

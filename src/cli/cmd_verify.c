@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "b2frame/b2frame.h"
-#include "programs/repair.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
@@ -26,6 +25,7 @@
 #include "cli/server.h"
 #include "cli/show.h"
 #include "cli/walk.h"
+#include "programs/repair.h"
 
 struct verify {
 	struct cli_common common;
@@ -42,20 +42,20 @@ struct verify {
 #define FIELD(name) offsetof(struct verify, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
-	 "all frames below each DIR"),
+	CLI_OPTION("recursive", 'r', NULL, cli_option_set,
+		   FIELD(common.recursive), "all frames below each DIR"),
 	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
-	 "also check what readers do not need: leftovers of\n"
-	 "writers, and chunk ids too large for C-Blosc2"),
+		   "also check what readers do not need: leftovers of\n"
+		   "writers, and chunk ids too large for C-Blosc2"),
 	{.shared = cli_common_reading_options},
 	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet),
-	 "print nothing for sound frames"),
+		   "print nothing for sound frames"),
 	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
-	 "print more, also for each chunk"),
+		   "print more, also for each chunk"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
-	 "say all of it as JSON; several frames as an array"),
-	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(common.no_progress),
-	 "no progress bar"),
+		   "say all of it as JSON; several frames as an array"),
+	CLI_OPTION("no-progress", 0, NULL, cli_option_set,
+		   FIELD(common.no_progress), "no progress bar"),
 	{.shared = cli_server_reading_options},
 	{0},
 };
@@ -264,11 +264,10 @@ static int look_around(const struct verify *v, enum cli_kind kind,
 	/* C-Blosc2 refuses a frame with some ids and sizes. */
 	suits = b2f_frame_suits_stock(frame);
 	json_object_update_new(
-		facts,
-		json_pack("{s:I, s:I, s:b}", "nleftovers",
-			  (json_int_t)(l.nindexes + l.nsure + l.nyoung),
-			  "leftover_bytes", (json_int_t)l.nbytes,
-			  "suits_c_blosc2", suits));
+		facts, json_pack("{s:I, s:I, s:b}", "nleftovers",
+				 (json_int_t)(l.nindexes + l.nsure + l.nyoung),
+				 "leftover_bytes", (json_int_t)l.nbytes,
+				 "suits_c_blosc2", suits));
 	return suits ? status : CLI_EXIT_DAMAGED;
 }
 
@@ -300,8 +299,7 @@ static void verify_frame(struct verify *v, const struct cli_at *at,
 			status = CLI_EXIT_UNCHECKED;
 		json_object_update_new(facts, describe(frame, &found, sum));
 		if (!opened)
-			status = look_around(v, at->kind, frame, facts,
-					     status);
+			status = look_around(v, at->kind, frame, facts, status);
 	}
 	report(v, at->path, status, facts);
 	free(found.states);
@@ -387,15 +385,16 @@ static int run_verify(const struct cli_command *self, void *options,
 	struct verify *v = options;
 
 	if (!*paths)
-		return cli_command_misuse(self,
-					  v->common.recursive ? "a directory is missing"
-						       : "a frame is missing");
+		return cli_command_misuse(
+			self, v->common.recursive ? "a directory is missing"
+						  : "a frame is missing");
 	cli_need_fail_as(CLI_EXIT_UNCHECKED);
 	if (v->verbose)
 		cli_message_set_level(B2F_LOG_INFO);
 	if (cli_frames_runtime(v->common.nthreads, &v->runtime))
 		return CLI_EXIT_UNCHECKED;
-	cli_json_begin(v->common.recursive || paths[1] || is_in_store(v, *paths));
+	cli_json_begin(v->common.recursive || paths[1] ||
+		       is_in_store(v, *paths));
 	for (; *paths; paths++)
 		verify_path(v, *paths);
 	cli_json_end();

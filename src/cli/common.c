@@ -36,10 +36,11 @@ const struct cli_option cli_common_quiet[] = {
 const struct cli_option cli_common_talk_options[] = {
 	CLI_OPTION("quiet", 'q', NULL, stop_progress, FIELD(no_progress),
 		   "errors only"),
-	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0, "say what was done"),
+	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0,
+		   "say what was done"),
 	{.shared = cli_json_option},
 	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
-	 "no progress bar"),
+		   "no progress bar"),
 	{0},
 };
 

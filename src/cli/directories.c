@@ -56,8 +56,8 @@ int cli_directories_make(struct cli_directories *d, const char *path,
 	if (err || there)
 		return cli_message_errno(path, err);
 	d->made = cli_need_room(d->made, d->n, sizeof(*d->made));
-	d->made[d->n++] = (struct cli_made_directory){cli_need_copy(below), like,
-						      as};
+	d->made[d->n++] =
+		(struct cli_made_directory){cli_need_copy(below), like, as};
 	return 0;
 }
 

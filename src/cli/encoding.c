@@ -134,24 +134,29 @@ static int set(const struct cli_option *option, void *said, const char *text)
 	return text ? 0 : -EINVAL;
 }
 
-#define ROWS(level, codec, filter, typesize, chunk, block)		       \
-	{								       \
-		CLI_OPTION(NULL, '1', NULL, set, SAID(CLI_CLEVEL),	       \
-			   "compression level" level),			       \
-		CLI_OPTION("clevel", 0, "N", set, SAID(CLI_CLEVEL),	       \
-			   "the same, 0 (stored) to 9"),		       \
-		CLI_OPTION("codec", 0, "NAME", set, SAID(CLI_CODEC),	       \
-			   "zstd" codec ", lz4, lz4hc, blosclz or zlib"),      \
-		CLI_OPTION("filter", 0, "LIST", set, SAID(CLI_FILTERS),	       \
-			   "shuffle" filter ", bitshuffle, bytedelta,\n"      \
-			   "none; several in their order: a,b"),	       \
-		CLI_OPTION("typesize", 0, "N", set, SAID(CLI_TYPESIZE),	       \
-			   "bytes of an item, or auto" typesize),	       \
-		CLI_OPTION("chunksize", 0, "N", set, SAID(CLI_CHUNKSIZE),      \
-			   "bytes of a chunk" chunk),			       \
-		CLI_OPTION("blocksize", 0, "N", set, SAID(CLI_BLOCKSIZE),      \
-			   "bytes of a block, 0: automatic" block),	       \
-		{0},							       \
+#define ROWS(level, codec, filter, typesize, chunk, block)                     \
+	{                                                                      \
+		CLI_OPTION(NULL, '1', NULL, set, SAID(CLI_CLEVEL),             \
+			   "compression level" level),                         \
+			CLI_OPTION("clevel", 0, "N", set, SAID(CLI_CLEVEL),    \
+				   "the same, 0 (stored) to 9"),               \
+			CLI_OPTION("codec", 0, "NAME", set, SAID(CLI_CODEC),   \
+				   "zstd" codec                                \
+				   ", lz4, lz4hc, blosclz or zlib"),           \
+			CLI_OPTION(                                            \
+				"filter", 0, "LIST", set, SAID(CLI_FILTERS),   \
+				"shuffle" filter ", bitshuffle, bytedelta,\n"  \
+				"none; several in their order: a,b"),          \
+			CLI_OPTION("typesize", 0, "N", set,                    \
+				   SAID(CLI_TYPESIZE),                         \
+				   "bytes of an item, or auto" typesize),      \
+			CLI_OPTION("chunksize", 0, "N", set,                   \
+				   SAID(CLI_CHUNKSIZE),                        \
+				   "bytes of a chunk" chunk),                  \
+			CLI_OPTION("blocksize", 0, "N", set,                   \
+				   SAID(CLI_BLOCKSIZE),                        \
+				   "bytes of a block, 0: automatic" block),    \
+			{0},                                                   \
 	}
 
 const struct cli_option cli_encoding_options[] =
@@ -202,8 +207,8 @@ static const char *filter_of(const struct cli_option *option, const char *text)
 int cli_encoding_take_environment(struct cli_encoding *encoding)
 {
 	for (int part = 0; part < CLI_ENCODING_PARTS; part++) {
-		const struct cli_option option = {
-			.name = parts[part].variable, .field = SAID((size_t)part)};
+		const struct cli_option option = {.name = parts[part].variable,
+						  .field = SAID((size_t)part)};
 		const char **said = &encoding->said[part], *text = NULL;
 
 		if (!*said && option.name)

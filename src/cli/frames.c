@@ -389,7 +389,8 @@ void cli_frames_forget_pages(const struct cli_at *at)
 
 int cli_frames_refuse_npy(const char *path, int err)
 {
-	return cli_refuse(err, "%s: a .npy file cannot express the type of its "
+	return cli_refuse(err,
+			  "%s: a .npy file cannot express the type of its "
 			  "items (%s); --raw writes the items alone",
 			  path, b2f_strerror(err));
 }

@@ -21,8 +21,8 @@
 
 /*
  * Opens @at for its index and chunks, with label, offset and join_objects of
- * @how, unless that is NULL; also a frame in a store that is a file (pack_path.h).  Errors:
- * b2f_frame_open()'s.
+ * @how, unless that is NULL; also a frame in a store that is a file
+ * (pack_path.h).  Errors: b2f_frame_open()'s.
  */
 B2F_MUST_CHECK
 int cli_frames_open(const struct b2f_frame_options *how,

@@ -38,7 +38,8 @@ int cli_input_open(struct cli_input *in, const struct cli_at *at)
 	int err;
 
 	*in = (struct cli_input){.fd = STDIN_FILENO,
-				 .name = is_stdin ? "standard input" : at->path};
+				 .name = is_stdin ? "standard input"
+						  : at->path};
 	if (at->kind == CLI_KIND_URL)
 		in->fd = -EOPNOTSUPP;
 	else if (!is_stdin)

@@ -72,8 +72,8 @@ void cli_json_print(json_t *object)
 	char *text;
 
 	json_object_update_missing(all, object);
-	text = cli_need(json_dumps(
-		all, DIGITS | (list.is_array ? 0 : JSON_INDENT(2))));
+	text = cli_need(
+		json_dumps(all, DIGITS | (list.is_array ? 0 : JSON_INDENT(2))));
 	if (list.is_array)
 		fputs(list.nprinted ? ",\n" : "\n", stdout);
 	list.nprinted++;

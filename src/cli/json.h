@@ -24,7 +24,8 @@ cli_option_fn cli_json_want;
 /* Was --json given? */
 bool cli_json_wanted(void);
 
-/* A file name, or a URL without its query; bytes that are not UTF-8 are escaped. */
+/* A file name, or a URL without its query; bytes that are not UTF-8 are
+ * escaped. */
 json_t *cli_json_name(const char *name);
 
 /* @nbytes / @cbytes; 0 if @cbytes is 0. */

@@ -193,7 +193,8 @@ static bool take_explanation(void)
 
 int cli_message_changed(const char *name)
 {
-	return cli_refuse(-ESTALE, "%s: another program has changed it "
+	return cli_refuse(-ESTALE,
+			  "%s: another program has changed it "
 			  "meanwhile",
 			  name);
 }

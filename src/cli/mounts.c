@@ -112,7 +112,8 @@ static bool parse(char *line, struct cli_mount_row *row, char **mountpoint)
 }
 
 /* The last row of @table on @path; with NULL, any of @row's device. */
-static int search(const char *table, const char *path, struct cli_mount_row *row)
+static int search(const char *table, const char *path,
+		  struct cli_mount_row *row)
 {
 	FILE *f = fopen(table, "re");
 	struct cli_mount_row each;
@@ -394,7 +395,8 @@ int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
 	int err = -ETIMEDOUT;
 
 	for (unsigned int waited = 0;
-	     err == -ETIMEDOUT && (seconds == 0 || waited < seconds); waited++) {
+	     err == -ETIMEDOUT && (seconds == 0 || waited < seconds);
+	     waited++) {
 		if (waited == TELL_S)
 			cli_message_error("%s: waiting for bloscfs, process "
 					  "%ld, to store what was written",

@@ -107,8 +107,7 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 	bool file = !frame && S_ISREG(entry->st->st_mode);
 	bool wanted = found->all ? frame || file : found->files ? file : frame;
 
-	if (found->whole && !wanted &&
-	    (frame || !S_ISDIR(entry->st->st_mode)))
+	if (found->whole && !wanted && (frame || !S_ISDIR(entry->st->st_mode)))
 		leave_out(found, entry);
 	if (wanted && entry->at.kind == CLI_KIND_PATH)
 		(void)cli_target_know(&entry->at);
@@ -332,7 +331,7 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 
 	if (run->moves && operand->at.kind == CLI_KIND_STDIN)
 		return cli_refuse(-EINVAL, "standard input has no name: -o has "
-				  "to give it one");
+					   "to give it one");
 	if (run->moves) {
 		bare = cli_text_bare(path);
 		err = make_place(run, path, last_name(bare), placed,

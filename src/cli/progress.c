@@ -51,7 +51,8 @@ static const char *cut_label(const char *label)
 static void put_part(double part, uint64_t elapsed_ms, char bar[BAR_SIZE],
 		     char left[BAR_SIZE])
 {
-	static const char full[] = "################", none[] = "................";
+	static const char full[] = "################",
+			  none[] = "................";
 	int filled = (int)(part * BAR_WIDTH);
 	uint64_t left_s = 0;
 

@@ -164,7 +164,7 @@ int cli_server_stat(const char *url, struct stat *out)
 }
 
 int cli_server_open(const struct b2f_frame_options *how, const char *url,
-		      struct b2f_frame **out)
+		    struct b2f_frame **out)
 {
 	struct b2f_frame_options options = *how;
 	struct b2f_remote *remote = NULL;
@@ -197,7 +197,7 @@ char *cli_server_name(const char *url)
 }
 
 int cli_server_make(const struct b2f_settings *settings, const char *url,
-		      bool quiet, struct b2f_frame **out)
+		    bool quiet, struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {.log = &cli_message_log};
 	struct b2f_remote *remote = NULL;

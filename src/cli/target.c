@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
-#include "programs/copy_frame.h"
 #include "cli/attributes.h"
 #include "cli/cleanup.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/text.h"
+#include "programs/copy_frame.h"
 
 /* 16 hexadecimal digits follow. */
 #define TEMP_NAME ".bloscctl-"
@@ -131,7 +131,8 @@ int cli_target_know(const struct cli_at *at)
 	struct stat *st = cli_need(malloc(sizeof(*st)));
 	int err = cli_at_stat(at, st);
 
-	if (err || *(struct stat **)cli_need(tsearch(st, &known, compare)) != st)
+	if (err ||
+	    *(struct stat **)cli_need(tsearch(st, &known, compare)) != st)
 		free(st);
 	return err;
 }
@@ -144,7 +145,8 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
 	if (replace == CLI_REPLACE_OTHERS && tfind(&st, &known, compare))
-		return cli_refuse(-EEXIST, "%s: this run has made it, or reads "
+		return cli_refuse(-EEXIST,
+				  "%s: this run has made it, or reads "
 				  "it; -o names another place",
 				  t->name);
 	if (replace == CLI_REPLACE_NOTHING)

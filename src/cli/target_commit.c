@@ -140,8 +140,9 @@ static int give_name(const struct cli_target *t)
 	struct stat st;
 	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
 		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
-	int err = t->replaces ? replace(t)
-			    : rename_new(t->dirfd, t->base, t->parent, t->last);
+	int err = t->replaces
+			  ? replace(t)
+			  : rename_new(t->dirfd, t->base, t->parent, t->last);
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
 		err = -errno;
@@ -171,7 +172,7 @@ static int sync_name(const struct cli_target *t)
 	return B2F_EINDOUBT;
 }
 
-/* Anything that cannot be opened as a frame has no writer whose data are lost. */
+/* What cannot be opened as a frame has no writer whose data are lost. */
 static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 {
 	const struct b2f_frame_options how = {0};

@@ -90,7 +90,8 @@ static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 	struct b2f_frame_peek peek;
 	const char *seen = NULL;
 
-	if (!S_ISLNK(st->st_mode) || !b2f_home_of(l->fd, entry->at.name, home) ||
+	if (!S_ISLNK(st->st_mode) ||
+	    !b2f_home_of(l->fd, entry->at.name, home) ||
 	    strcmp(home, entry->at.name) == 0 ||
 	    b2f_frame_peek(l->fd, home, NULL, &peek) || !peek.is_frame ||
 	    fstatat(l->fd, home, st, AT_SYMLINK_NOFOLLOW) != 0)

@@ -25,7 +25,7 @@ struct names {
 		char *name;
 		bool is_dir;
 		struct b2f_remote_stat st;
-	} *items;
+	} * items;
 	size_t n;
 };
 
@@ -33,7 +33,8 @@ static int take_name(void *arg, const struct b2f_remote_entry *entry)
 {
 	struct names *names = arg;
 
-	names->items = cli_need_room(names->items, names->n, sizeof(struct found));
+	names->items =
+		cli_need_room(names->items, names->n, sizeof(struct found));
 	names->items[names->n++] = (struct found){cli_need_copy(entry->name),
 						  entry->is_dir, entry->st};
 	return 0;
@@ -62,8 +63,9 @@ static void show(const struct steps *s, const char *path,
 	if (frame) {
 		cli_pack_path_fill_peek(&entry.peek, frame);
 		entry.peek.sparse = b2f_frame_info_get(frame)->sparse;
-		attributes.st_mtime = (time_t)(
-			b2f_frame_stamp_get(frame).mtime_ns / 1000000000);
+		attributes.st_mtime =
+			(time_t)(b2f_frame_stamp_get(frame).mtime_ns /
+				 1000000000);
 	}
 	entry.peek.index = attributes;
 	s->walk->visit(s->walk->arg, &entry);
@@ -84,7 +86,8 @@ static int open_below(const struct steps *s, const char *path,
 		how.log = &cli_message_log;
 		cli_message_forget();
 		err = cli_message_explain(
-			label, b2f_remote_open_frame(s->remote, path, &how, out));
+			label,
+			b2f_remote_open_frame(s->remote, path, &how, out));
 	}
 	free(label);
 	return err;
@@ -125,7 +128,8 @@ static int refuse_unnamed(const struct steps *s, const char *path,
 }
 
 /* Visits one name of a directory: a frame, a file, or a directory. */
-static int step(const struct steps *s, const char *path, const struct found *found)
+static int step(const struct steps *s, const char *path,
+		const struct found *found)
 {
 	bool looks = found->is_dir || b2f_suffix_stem(found->name, NULL) > 0;
 	struct b2f_frame *frame = NULL;
@@ -157,7 +161,7 @@ static int walk_names(const struct steps *s, const char *dir,
 		const struct found *found = &names->items[i];
 		/* A name may be empty. */
 		char *path = cli_need_text("%s%s%s", dir, *dir ? "/" : "",
-					found->name);
+					   found->name);
 		int err = step(s, path, found);
 
 		free(path);

@@ -13,14 +13,13 @@
 
 #define WAIT_MS	  20
 
-/* A file without failed records can be written to until they fill this often. */
+/* Failed records of other files stop a file at this multiple of the limit. */
 #define STUCK_FACTOR 4
 
 void b2f_budget_init(struct b2f_budget *budget, uint64_t max,
 		     b2f_spill_fn *spill)
 {
-	*budget = (struct b2f_budget){
-		.spill = spill, .max = max};
+	*budget = (struct b2f_budget){.spill = spill, .max = max};
 	pthread_mutex_init(&budget->lock, NULL);
 	pthread_cond_init(&budget->changed, NULL);
 }

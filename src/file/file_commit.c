@@ -90,8 +90,8 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 
 	pthread_mutex_lock(&file->lock);
 	*nothing = !w->txn || (w->dirty.since_ns == 0 &&
-				(how != B2F_COMMIT_DURABLE ||
-				 a->commit.before == B2F_DISK_DURABLE));
+			       (how != B2F_COMMIT_DURABLE ||
+				a->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
 		goto out;
 	a->commit.durable =
@@ -306,7 +306,9 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 		return err;
 	b2f_txn_settle(w->txn, &state);
 	HASH_ITER(hh, w->records, rec, next)
-	err = err ? err : b2f_txn_check_untouched(w->txn, &state, rec->nchunk);
+		err = err ? err
+			  : b2f_txn_check_untouched(w->txn, &state,
+						    rec->nchunk);
 	b2f_txn_state_fini(&state);
 	return err;
 }

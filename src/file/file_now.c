@@ -32,7 +32,8 @@ static bool is_under_way(const struct b2f_file *file)
 	const struct b2f_layout *layout = &file->frame->layout;
 	const struct b2f_writer *w = file->writer;
 
-	if (!layout->head || w->array_nbytes == layout->head_len + layout->nbytes ||
+	if (!layout->head ||
+	    w->array_nbytes == layout->head_len + layout->nbytes ||
 	    !w->dirty.has_mtime)
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);

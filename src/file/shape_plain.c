@@ -73,10 +73,9 @@ static int put_zeros(struct b2f_file *file, uint64_t nchunk, uint32_t old)
 	bool may_be_hole = b2f_txn_may_be_hole(
 		txn, b2f_txn_chunk_nbytes(txn, &txn->working, nchunk));
 	struct b2f_record *rec = NULL;
-	int err = b2f_record_get(file, nchunk,
-				 may_be_hole ? B2F_RECORD_NONE
-					     : B2F_RECORD_SPARSE,
-				 &rec);
+	int err = b2f_record_get(
+		file, nchunk, may_be_hole ? B2F_RECORD_NONE : B2F_RECORD_SPARSE,
+		&rec);
 
 	if (!err && may_be_hole)
 		err = b2f_txn_put(txn, nchunk, &zeros, old);

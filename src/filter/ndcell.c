@@ -56,8 +56,7 @@ static int check_cells(const struct b2f_filter_block *block, uint8_t side,
 				   "block shape",
 				   nbytes);
 	if (!side)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "cells of side 0");
+		return b2f_why_set(why, B2F_ECORRUPT, "cells of side 0");
 	return 0;
 }
 

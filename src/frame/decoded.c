@@ -60,8 +60,7 @@ static int copy_unit(struct reading *r, const struct b2f_loaded *loaded,
 					   .dec = r->dec,
 					   .unit = unit};
 	int err = b2f_reserve_set(
-		&r->memory,
-		size + b2f_chunk_unit_beside(&loaded->chunk, unit));
+		&r->memory, size + b2f_chunk_unit_beside(&loaded->chunk, unit));
 
 	if (!err)
 		err = b2f_scratch_reserve(&r->unit, size);

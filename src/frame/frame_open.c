@@ -317,15 +317,13 @@ int b2f_frame_open_memory(const struct b2f_frame_options *options,
 int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 		     struct b2f_frame **out)
 {
-	const struct b2f_frame_options options = {.log = frame->log,
-						  .label = frame->label,
-						  .offset = frame->offset,
-						  .no_locking =
-							  frame->no_locking,
-						  .join_objects =
-							  frame->join_objects,
-						  .reserve =
-							  frame->reserved.of};
+	const struct b2f_frame_options options = {
+		.log = frame->log,
+		.label = frame->label,
+		.offset = frame->offset,
+		.no_locking = frame->no_locking,
+		.join_objects = frame->join_objects,
+		.reserve = frame->reserved.of};
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err;

@@ -17,9 +17,8 @@ static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
 	uint8_t *buf;
 	int err;
 
-	err = size > B2F_SECTION_MAX
-		      ? B2F_ETOOBIG
-		      : b2f_reserve_take(&f->reserved, size);
+	err = size > B2F_SECTION_MAX ? B2F_ETOOBIG
+				     : b2f_reserve_take(&f->reserved, size);
 	if (err)
 		return b2f_why_set(why, err, "%llu bytes of metadata",
 				   (unsigned long long)size);

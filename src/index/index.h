@@ -38,7 +38,7 @@
  * Header, trailer, and what is between them in a sparse frame: more is a false
  * size in a file of holes, or too much to keep.
  */
-#define B2F_SECTION_MAX	  (UINT64_C(256) << 20)
+#define B2F_SECTION_MAX (UINT64_C(256) << 20)
 
 /* The fixed part of the header (docs/format.md 3.1). */
 struct b2f_frame_header {

@@ -65,7 +65,7 @@ int b2f_tags_write(const struct b2f_pages *pages, uint64_t n,
  */
 B2F_MUST_CHECK
 int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
-		   struct b2f_reserved *reserved,
-		   struct b2f_entries *entries, struct b2f_why *why);
+		   struct b2f_reserved *reserved, struct b2f_entries *entries,
+		   struct b2f_why *why);
 
 #endif

@@ -200,8 +200,9 @@ static int run(struct copy *c)
 	int err;
 
 	if (!c->frame->header.sparse) {
-		b2f_why_set(&why, 0, "it is a contiguous frame, without chunk "
-				     "files");
+		b2f_why_set(&why, 0,
+			    "it is a contiguous frame, without chunk "
+			    "files");
 		return b2f_frame_report(c->frame, -EINVAL, &why);
 	}
 	err = b2f_copy_list_make(c->frame, &c->list);

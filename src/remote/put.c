@@ -260,7 +260,8 @@ static void take_reply(struct b2f_put *put, struct b2f_why *why)
 void b2f_put_pause(const struct b2f_remote *remote, unsigned int try)
 {
 	uint64_t ms = (uint64_t)b2f_http_options_of(remote->http)->backoff_ms
-			      << (try < TWICE_MAX ? try : TWICE_MAX) >> 1;
+			      << (try < TWICE_MAX ? try : TWICE_MAX) >>
+		      1;
 
 	(void)b2f_waiting_sleep(ms / 2 + b2f_note_draw() % (ms / 2 + 1));
 }

@@ -10,9 +10,9 @@
 #include "b2frame/error.h"
 #include "base/sorted.h"
 #include "frame/frame.h"
-#include "txn/txn_ids.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
+#include "txn/txn_ids.h"
 
 /* Limit of attempts if other writers keep committing to the frame. */
 #define TRIES 10

@@ -9,8 +9,8 @@
 #ifndef B2F_REMOTE_REMAINS_H
 #define B2F_REMOTE_REMAINS_H
 
-#include "txn/ids.h"
 #include "remote/sweeper.h"
+#include "txn/ids.h"
 
 /* No writer takes so long from a chunk to its commit, s. */
 #define B2F_REMAINS_OLD_S 86400

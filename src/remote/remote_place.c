@@ -147,8 +147,8 @@ int b2f_remote_place_ask(struct b2f_remote_place *place,
 {
 	char text[B2F_HTTP_NOTE_SIZE];
 	struct b2f_note note;
-	int err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text,
-					NULL);
+	int err =
+		b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text, NULL);
 
 	if (err)
 		return err;

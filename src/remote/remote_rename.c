@@ -17,12 +17,12 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "txn/txn.h"
-#include "remote/put.h"
 #include "make/pump.h"
 #include "make/sink.h"
+#include "remote/put.h"
 #include "remote/remote_store.h"
 #include "remote/s3_error.h"
+#include "txn/txn.h"
 
 /* Limit of simultaneous copies. */
 #define COPIES_MAX 16
@@ -246,8 +246,8 @@ static int list_gone(const struct renaming *m, struct b2f_ids *out)
 static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 {
 	bool keeps = m->replace == B2F_REPLACE_OPEN;
-	uint64_t since_s = (uint64_t)time(NULL) +
-			   (keeps ? B2F_GONE_LATER_S : 0);
+	uint64_t since_s =
+		(uint64_t)time(NULL) + (keeps ? B2F_GONE_LATER_S : 0);
 	struct b2f_ids gone = {0};
 	int err = list_gone(m, &gone);
 

@@ -22,11 +22,11 @@
 #include "base/checked.h"
 #include "base/sorted.h"
 #include "make/sink.h"
-#include "txn/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
+#include "txn/txn_ids.h"
 
 /* Limit of simultaneous HEAD requests. */
 #define LOOKS_MAX 16

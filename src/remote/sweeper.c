@@ -10,11 +10,11 @@
 #include "b2frame/patience.h"
 #include "base/checked.h"
 #include "frame/frame.h"
-#include "txn/txn_ids.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "store/files.h"
 #include "store/store.h"
+#include "txn/txn_ids.h"
 
 /* The status that confirms a DELETE. */
 #define DELETED 204

@@ -115,8 +115,8 @@ bool b2f_txn_find_bad(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *state, bool all,
 		      uint64_t *nchunk)
 {
-	for (uint64_t i = *nchunk;
-	     i < state->n && (all || txn->fresh.nbad); i++) {
+	for (uint64_t i = *nchunk; i < state->n && (all || txn->fresh.nbad);
+	     i++) {
 		const struct b2f_new_chunk *chunk;
 
 		if (!b2f_txn_is_stored(b2f_txn_raw(state, i)))

@@ -316,7 +316,8 @@ static inline void b2f_txn_set_bad(struct b2f_txn *txn,
 /*
  * The first chunk of @state, from *@nchunk on, whose file could not be made
  * durable, or cannot get its name: its data have to be written to another file.
- * With @all, every committed file counts as such.  Returns whether there is one.
+ * With @all, every committed file counts as such.  Returns whether there is
+ * one.
  */
 bool b2f_txn_find_bad(const struct b2f_txn *txn,
 		      const struct b2f_txn_state *state, bool all,

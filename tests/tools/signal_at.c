@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * signal_at.c - a signal to the program before its N-th call that changes a directory,
- *               or that answers a request or writes data (writev, pwrite64, pwritev64v2)
+ * signal_at.c - a signal to the program before its N-th call that changes a
+ * directory, or that answers a request or writes data (writev, pwrite64,
+ * pwritev64v2)
  *
- * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name count,
- * "any" for all below, while there is a file PATH.  SIGKILL is a crash there; with
- * SIGSTOP a test can change what the program has just looked at.  With 0 only the
- * thread waits, until PATH has gone, and there is PATH.held.
+ * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name
+ * count, "any" for all below, while there is a file PATH.  SIGKILL is a crash
+ * there; with SIGSTOP a test can change what the program has just looked at.
+ * With 0 only the thread waits, until PATH has gone, and there is PATH.held.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

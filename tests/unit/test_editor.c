@@ -331,8 +331,8 @@ Test(editor, an_encoded_chunk_is_taken_as_it_is)
 /* Otherwise C-Blosc2 would not open the frame, or not read the chunk. */
 Test(editor, an_encoded_chunk_without_data_becomes_an_entry)
 {
-	uint8_t raw[32] = {5, 1, 0x15, 1, CHUNK, 0, 0, 0, CHUNK, 0, 0, 0, 32,
-			   [31] = 1 << 4};
+	uint8_t raw[32] = {5, 1,     0x15, 1, CHUNK, 0,	 0,
+			   0, CHUNK, 0,	   0, 0,     32, [31] = 1 << 4};
 
 	cr_assert_eq(b2f_editor_append_encoded(editor, raw, 32), 0);
 	commit();

@@ -158,8 +158,8 @@ static void *set_modes(void *arg)
 	struct scratch *s = arg;
 
 	for (int i = 0; i < 20; i++)
-		cr_assert_eq(
-			b2f_file_with_index(s->file, NULL, set_mode, NULL), 0);
+		cr_assert_eq(b2f_file_with_index(s->file, NULL, set_mode, NULL),
+			     0);
 	return NULL;
 }
 

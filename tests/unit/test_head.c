@@ -116,7 +116,8 @@ Test(head, few_chunks_stay_open)
 	b2f_file_close(file);
 }
 
-/* One open fails for lack of a descriptor; then no chunk stays open for a while. */
+/* One open fails for lack of a descriptor; then no chunk stays open for a
+ * while. */
 Test(head, what_is_open_does_not_keep_others_from_reading)
 {
 	struct fault_plan plan = {.err = EMFILE, .kinds = FAULT_OPEN};

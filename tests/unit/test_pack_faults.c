@@ -7,14 +7,14 @@
 
 #define STORE B2F_SOURCE_DIR "/tests/fuzz/corpus/zip/store"
 
-/* Opens the pack of @disk.  Returns the error, or whether it has a directory. */
+/* Opens the pack of @disk.  Returns the error, or if it has a directory. */
 static int open_pack(struct fault_disk *disk)
 {
 	const struct b2f_frame_options options = {.offset = 0};
 	struct b2f_pack *pack = NULL;
 	size_t entry;
-	int err = b2f_pack_open_store(&options, fault_disk_mount(disk),
-				      "x.b2z", &pack);
+	int err = b2f_pack_open_store(&options, fault_disk_mount(disk), "x.b2z",
+				      &pack);
 
 	if (err)
 		return err;

@@ -180,9 +180,8 @@ Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
 	struct writer reader = writer_open(&s), w;
 	struct b2f_remote_remains *remains = NULL;
 
-	cr_assert_eq(b2f_remote_remove_index(reader.remote, "x", true,
-					     &remains),
-		     0);
+	cr_assert_eq(
+		b2f_remote_remove_index(reader.remote, "x", true, &remains), 0);
 	w = begin(&s);
 	writer_close(&w);
 	cr_assert_eq(remove_x(&s), 0, "%s", message);

@@ -367,11 +367,10 @@ Test(seal, a_doubtful_block_size_cannot_be_sealed)
 Test(seal, a_chunk_without_a_block_table_has_no_parts)
 {
 	/* Only with blocks of 1500 bytes is there room for the dictionary. */
-	static const uint8_t raw[] =
-		"\5\1\x35\4\xde\5\0\0\xde\5\0\0\x3b\0\0\0"
-		"\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\1"
-		"\x37\0\0\0\xff\xff\xff\xff\x0b\0\0\0"
-		"hello world\0\0\0";
+	static const uint8_t raw[] = "\5\1\x35\4\xde\5\0\0\xde\5\0\0\x3b\0\0\0"
+				     "\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\1"
+				     "\x37\0\0\0\xff\xff\xff\xff\x0b\0\0\0"
+				     "hello world\0\0\0";
 	const uint8_t sums[4] = {0};
 	const struct b2f_seal crafted = {.sums = sums, .nparts = 1};
 	struct b2f_chunk chunk;

@@ -141,9 +141,9 @@ static void append_to(struct b2f_file *file, uint8_t byte)
 
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i * i / 7 + byte);
-	cr_assert_eq(b2f_file_pwrite(file, data, sizeof(data),
-				     b2f_file_size(file)),
-		     (ssize_t)sizeof(data));
+	cr_assert_eq(
+		b2f_file_pwrite(file, data, sizeof(data), b2f_file_size(file)),
+		(ssize_t)sizeof(data));
 }
 
 /* Returns whether all of the other program's frame is left. */
@@ -154,7 +154,8 @@ static bool is_left(void)
 	ssize_t n = pread(fd, now, other.size, 0);
 
 	close(fd);
-	return n == (ssize_t)other.size && !memcmp(now, other.bytes, other.size);
+	return n == (ssize_t)other.size &&
+	       !memcmp(now, other.bytes, other.size);
 }
 
 /*
