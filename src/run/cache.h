@@ -125,7 +125,8 @@ size_t b2f_cache_loan_max(const struct b2f_cache *cache);
 
 /*
  * Memory of the cache for another use: up to its size, and at least 32 MiB; the
- * cache evicts as much as is in use.  Loans get the rest, but at least 32 MiB.
+ * cache evicts as much as is in use.  Loans get the rest, but one loan alone up
+ * to the bound of all.
  */
 struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache);
 
@@ -139,9 +140,8 @@ struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache);
  * A caller that has a loan must not ask for another one, nor pin a large entry
  * without loader->has_loan: two such callers would wait for each other.
  *
- * Returns 0, -EAGAIN (not enough memory now), -ENOMEM (not enough while so much
- * is reserved), -EFBIG (never enough), or -EINTR (the request was cancelled
- * while it waited).
+ * Returns 0, -EAGAIN (not enough memory now), -EFBIG (never enough), or -EINTR
+ * (the request was cancelled while it waited).
  */
 B2F_MUST_CHECK
 int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,

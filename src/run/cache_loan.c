@@ -21,9 +21,6 @@
 
 #include "base/waiting.h"
 
-/* Loans get this many bytes, whatever is reserved. */
-#define LEFT_MIN ((size_t)32 << 20)
-
 void b2f_cache_bound_loans(struct b2f_cache *cache, size_t max_bytes)
 {
 	cache->loan_max = max_bytes;
@@ -39,32 +36,24 @@ struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache)
 	return &cache->reserve;
 }
 
-/* Bytes that all loans together may have now. */
-static size_t bound(const struct b2f_cache *cache)
+/*
+ * May a thread have @bytes now?  Files that stay open keep what is reserved, so
+ * a loan that does not fit beside it must not wait: without other loans it is
+ * always given.
+ */
+static bool has_room(const struct b2f_cache *cache, size_t bytes)
 {
-	uint64_t reserved = atomic_load(&cache->reserve.used);
-	size_t left = cache->max_bytes - reserved;
+	uint64_t taken = atomic_load(&cache->reserve.used) + cache->lent.bytes;
+	size_t max = cache->loan_max;
 
-	if (reserved > cache->max_bytes || left < LEFT_MIN)
-		left = LEFT_MIN;
-	return left < cache->loan_max ? left : cache->loan_max;
-}
-
-/* 0, -EAGAIN if others have to repay first, or -ENOMEM. */
-static int look(const struct b2f_cache *cache, size_t bytes)
-{
-	size_t max = bound(cache);
-
-	if (bytes > max)
-		return -ENOMEM;
-	return cache->lent.bytes > max - bytes ? -EAGAIN : 0;
+	return cache->lent.bytes == 0 || (taken <= max && bytes <= max - taken);
 }
 
 int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
 		   bool wait, struct b2f_cache_loan *out)
 {
 	size_t bytes = size + beside;
-	int err;
+	int err = 0;
 
 	*out = (struct b2f_cache_loan){0};
 	if (cache->loan_max == SIZE_MAX ||
@@ -73,11 +62,11 @@ int b2f_cache_lend(struct b2f_cache *cache, size_t size, size_t beside,
 	if (bytes < size || bytes > cache->loan_max)
 		return -EFBIG;
 	pthread_mutex_lock(&cache->room);
-	err = look(cache, bytes);
-	while (wait && err == -EAGAIN)
-		err = b2f_waiting_wait(&cache->repaid, &cache->room)
-			      ? look(cache, bytes)
-			      : -EINTR;
+	while (!err && !has_room(cache, bytes))
+		if (!wait)
+			err = -EAGAIN;
+		else if (!b2f_waiting_wait(&cache->repaid, &cache->room))
+			err = -EINTR;
 	if (!err) {
 		cache->lent.bytes += bytes;
 		cache->lent.beside += beside;

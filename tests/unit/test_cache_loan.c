@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "b2frame/patience.h"
 #include "run/cache.h"
 
@@ -104,6 +105,27 @@ Test(cache_loan, cache_makes_room_for_what_is_lent)
 	b2f_cache_repay(cache, &loan, 0);
 	cr_assert_eq(loan.bytes, 0);
 	fill();
+}
+
+/* The indexes of open files stay reserved: no wait would end. */
+Test(cache_loan, one_loan_is_given_whatever_is_reserved)
+{
+	struct b2f_reserved index = {.of = b2f_cache_reserve(cache)};
+	struct b2f_cache_loan loan, other;
+
+	cr_assert_eq(b2f_reserve_take(&index, MAX + 1), B2F_ETOOBIG);
+	cr_assert_eq(b2f_reserve_take(&index, MAX / 2), 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX, true, &loan), 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, 5 * MIB, false, &other), -EAGAIN);
+	b2f_cache_repay(cache, &loan, 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX / 4, true, &loan), 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX / 4, false, &other), 0);
+	b2f_cache_repay(cache, &loan, 0);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX / 2, false, &loan), -EAGAIN);
+	b2f_reserve_give(&index, MAX / 2);
+	cr_assert_eq(b2f_cache_lend(cache, 0, MAX / 2, false, &loan), 0);
+	b2f_cache_repay(cache, &loan, 0);
+	b2f_cache_repay(cache, &other, 0);
 }
 
 Test(cache_loan, pinned_entry_keeps_its_part_until_it_is_put)
