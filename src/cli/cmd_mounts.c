@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_mounts.c - bloscctl mounts: where bloscfs is mounted */
 #include <errno.h>
+#include <fcntl.h>
 #include <mntent.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/at.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
+#include "cli/need.h"
 #include "cli/options.h"
 
 #define TABLE "/proc/self/mounts"
@@ -25,43 +31,129 @@ static const struct cli_option table[] = {
 static const char text[] =
 	"{}  {source}  [{?read_only}ro|rw]  [{pid}|{error}]\n";
 
-/* A mount that does not answer has an error instead. */
-static void print_mount(const struct mntent *mount)
-{
-	char *pid = cli_mounts_ask(mount->mnt_dir, "pid");
-	int err = errno;
-	char *version = cli_mounts_ask(mount->mnt_dir, "version");
-	json_t *object = json_pack(
-		"{s:o*, s:o*, s:s, s:b, s:o, s:s?}", "mountpoint",
-		cli_json_name(mount->mnt_dir), "source",
-		cli_json_name(mount->mnt_fsname), "options", mount->mnt_opts,
-		"read_only", strncmp(mount->mnt_opts, "ro", 2) == 0, "pid",
-		pid ? json_integer(strtol(pid, NULL, 10)) : json_null(),
-		"version", version);
+/* All mounts together have so long to answer. */
+#define ANSWER_MS 2000
 
-	if (!pid)
-		json_object_set_new(object, "error",
-				    json_string(err == EACCES
+struct answer {
+	/* The pid, or a negative errno. */
+	long pid;
+	char version[32];
+};
+
+struct mount {
+	json_t *object;
+	char *dir;
+	/* The process that asks; no signal but a deadly one ends its wait. */
+	pid_t asker;
+	/* It writes its answer there; -1: there is none. */
+	int fd;
+};
+
+static struct answer ask(const char *dir)
+{
+	char *pid = cli_mounts_ask(dir, "pid");
+	struct answer answer = {.pid = pid ? strtol(pid, NULL, 10) : -errno};
+	char *version = pid ? cli_mounts_ask(dir, "version") : NULL;
+
+	snprintf(answer.version, sizeof(answer.version), "%s",
+		 version ? version : "");
+	free(pid);
+	free(version);
+	return answer;
+}
+
+static void start_asking(struct mount *mount)
+{
+	struct answer answer;
+	int pipes[2];
+
+	if (pipe2(pipes, O_CLOEXEC) != 0)
+		return;
+	mount->asker = fork();
+	if (mount->asker == 0) {
+		/* Its readers wait for us, but not for the mount. */
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		answer = ask(mount->dir);
+		_exit(write(pipes[1], &answer, sizeof(answer)) < 0);
+	}
+	close(pipes[1]);
+	mount->fd = pipes[0];
+}
+
+static struct answer read_answer(const struct mount *mount, uint64_t deadline)
+{
+	struct answer answer, none = {.pid = -ETIMEDOUT};
+	struct pollfd p = {.fd = mount->fd, .events = POLLIN};
+	uint64_t now = cli_common_now_ms();
+
+	if (mount->fd < 0 ||
+	    poll(&p, 1, now < deadline ? (int)(deadline - now) : 0) != 1 ||
+	    read(mount->fd, &answer, sizeof(answer)) != sizeof(answer))
+		return none;
+	return answer;
+}
+
+static json_t *describe(const struct mntent *mount)
+{
+	return json_pack("{s:o*, s:o*, s:s, s:b}", "mountpoint",
+			 cli_json_name(mount->mnt_dir), "source",
+			 cli_json_name(mount->mnt_fsname), "options",
+			 mount->mnt_opts, "read_only",
+			 strncmp(mount->mnt_opts, "ro", 2) == 0);
+}
+
+/* A mount that does not answer has an error instead. */
+static void print_mount(struct mount *mount, uint64_t deadline)
+{
+	struct answer answer = read_answer(mount, deadline);
+	bool found = answer.pid > 0;
+
+	/* Do not wait for it: in some calls it cannot be killed. */
+	if (mount->asker > 0)
+		kill(mount->asker, SIGKILL);
+	json_object_set_new(mount->object, "pid",
+			    found ? json_integer(answer.pid) : json_null());
+	json_object_set_new(mount->object, "version",
+			    found && answer.version[0]
+				    ? json_string(answer.version)
+				    : json_null());
+	if (!found)
+		json_object_set_new(mount->object, "error",
+				    json_string(answer.pid == -EACCES
 							? "permission denied: "
 							  "another user's mount"
 							: "no answer"));
-	cli_json_say(text, mount->mnt_dir, object);
-	free(pid);
-	free(version);
+	cli_json_say(text, mount->dir, mount->object);
+	cli_at_close(mount->fd);
+	free(mount->dir);
 }
 
 /* Prints the mounts in this mount namespace, the oldest first. */
 static int print_mounts(void)
 {
-	FILE *mounts = setmntent(TABLE, "re");
+	FILE *table_file = setmntent(TABLE, "re");
+	struct mount *mounts = NULL;
 	const struct mntent *entry;
+	uint64_t deadline;
+	size_t n = 0;
 
-	if (!mounts)
+	if (!table_file)
 		return cli_message_errno(TABLE, -errno);
-	while ((entry = getmntent(mounts)))
-		if (strcmp(entry->mnt_type, TYPE) == 0)
-			print_mount(entry);
-	endmntent(mounts);
+	while ((entry = getmntent(table_file))) {
+		if (strcmp(entry->mnt_type, TYPE) != 0)
+			continue;
+		mounts = cli_need_room(mounts, n, sizeof(*mounts));
+		mounts[n] = (struct mount){.object = describe(entry),
+					   .dir = cli_need_copy(entry->mnt_dir),
+					   .fd = -1};
+		start_asking(&mounts[n++]);
+	}
+	endmntent(table_file);
+	deadline = cli_common_now_ms() + ANSWER_MS;
+	for (size_t i = 0; i < n; i++)
+		print_mount(&mounts[i], deadline);
+	free(mounts);
 	return 0;
 }
 

@@ -189,6 +189,26 @@ def test_a_daemon_that_does_not_end():
         assert asked.returncode == 0 and has_ended(pid)
 
 
+def test_others_do_not_wait_for_a_daemon_that_has_stopped():
+    with in_background():
+        pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for name in "src2", "mnt2":
+                os.mkdir(name)
+            run(BUILD / "bloscfs", "-o", "logfile=log2", "src2", "mnt2")
+            said = subprocess.run([BUILD / "bloscctl", "mounts"], text=True,
+                                  capture_output=True, timeout=30).stdout
+            bloscctl("umount", "mnt2")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        here = [line.split("  ", 1)[1] for line in said.splitlines()
+                if line.startswith(str(pathlib.Path.cwd()))]
+        assert len(here) == 2 and here[0].endswith("no answer"), said
+        assert here[1].split()[-1].isdigit(), said
+        bloscctl("umount", MNT)
+
+
 def check_goes_on(other, unmount_other):
     """One of the two places is left; data written there is stored."""
     want = os.urandom(2 * MIB)
