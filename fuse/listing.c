@@ -451,11 +451,22 @@ static void run(struct fs *fs, int (*fn)(void *arg, size_t i),
 	(void)!b2f_runtime_for(fs->runtime, n, fn, ahead);
 }
 
+/* What is known of the name of @d in a listing that asks for names alone. */
+static struct fs_known_name known_name(struct fs *fs,
+				       const struct fs_listing *listing,
+				       const struct dirent64 *d)
+{
+	if (d->d_type != DT_REG || !listing->names_only)
+		return (struct fs_known_name){.is_known = false};
+	return fs_known_look(&fs->known, listing->dev, listing->ino, d->d_name);
+}
+
 /*
- * Collects @d and later names of the page that may be frames; @dirs: also
- * directories.  Returns the ordinal of the first that was not collected.
+ * Collects @d and later names of the page that may be frames, and of which that
+ * is not known yet; @dirs: also directories.  Returns the ordinal of the first
+ * that was not collected.
  */
-static int64_t gather(const struct fs_listing *listing,
+static int64_t gather(struct fs *fs, const struct fs_listing *listing,
 		      const struct dirent64 *d, bool dirs, struct ahead *ahead)
 {
 	const struct pages *pages = &listing->pages;
@@ -464,7 +475,8 @@ static int64_t gather(const struct fs_listing *listing,
 
 	for (; d && ahead->nnames < AHEAD_MAX; d = pages_after(pages, d)) {
 		if ((d->d_type == DT_REG || (dirs && d->d_type == DT_DIR)) &&
-		    fs_suffix_stem(d->d_name, stem))
+		    fs_suffix_stem(d->d_name, stem) &&
+		    !known_name(fs, listing, d).has_stem)
 			ahead->names[ahead->nnames++].name = d->d_name;
 		pos++;
 	}
@@ -482,7 +494,7 @@ static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 
 	if (listing->pages.pos < listing->glanced)
 		return;
-	listing->glanced = gather(listing, d, false, &ahead);
+	listing->glanced = gather(fs, listing, d, false, &ahead);
 	run(fs, glance, &ahead);
 	for (size_t i = 0; i < ahead.nnames; i++)
 		if (ahead.names[i].is_frame)
@@ -495,17 +507,11 @@ static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 static bool has_stem(struct fs *fs, struct fs_listing *listing,
 		     const struct dirent64 *d, uint64_t *as_of)
 {
-	struct fs_known_name known;
+	struct fs_known_name known = known_name(fs, listing, d);
 
-	*as_of = 0;
-	if (d->d_type != DT_REG || !listing->names_only)
-		return false;
-	known = fs_known_look(&fs->known, listing->dev, listing->ino,
-			      d->d_name);
 	if (known.is_known && !known.has_stem) {
 		glance_ahead(fs, listing, d, known.as_of);
-		known = fs_known_look(&fs->known, listing->dev, listing->ino,
-				      d->d_name);
+		known = known_name(fs, listing, d);
 	}
 	*as_of = known.as_of;
 	return known.has_stem;
@@ -656,7 +662,7 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 		listing->ahead = pages_end(&listing->pages);
 		return;
 	}
-	listing->ahead = gather(listing, d, true, &ahead);
+	listing->ahead = gather(fs, listing, d, true, &ahead);
 	run(fs, look, &ahead);
 }
 

@@ -434,7 +434,7 @@ def test_a_long_listing_looks_once_at_each_file_and_then_at_few():
         os.unlink("mnt/77")
         before = calls_for_names("trace")
         assert len(os.listdir("mnt")) == len(want)
-        assert calls_for_names("trace") - before < 3000
+        assert calls_for_names("trace") - before < 800
 
 
 def sizes(path):
