@@ -4,66 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/need.h"
 #include "programs/directory.h"
-
-#define ACL "system.posix_acl_access"
 
 /* The attribute that marks a copy: a key of its source and version. */
 #define COPY "user.bloscctl.copy"
-
-/* Limit on Linux for a list of xattrs, and for the value of one. */
-#define XATTR_BYTES 65536
-
-/* Only root may change owners; for other users this is not an error. */
-static void own(int dir, const char *name, const struct stat *like)
-{
-	if (fchownat(dir, name, like->st_uid, like->st_gid,
-		     AT_SYMLINK_NOFOLLOW) != 0)
-		errno = 0;
-}
-
-static int own_entry(void *like, int dir, const struct dirent *d)
-{
-	own(dir, d->d_name, like);
-	return 0;
-}
-
-/* Chunk files, too: they have the index's permissions already. */
-static void own_all(int fd, struct stat like)
-{
-	(void)!b2f_directory_each(fd, ".", own_entry, &like);
-	own(fd, ".", &like);
-}
-
-static void copy_xattr(int from, int to, const char *name, void *buf)
-{
-	ssize_t size = fgetxattr(from, name, buf, XATTR_BYTES);
-
-	if (size >= 0 && fsetxattr(to, name, buf, (size_t)size, 0) != 0)
-		errno = 0;
-}
-
-static void copy_xattrs(int from, int to, bool acl)
-{
-	char *names = cli_need(malloc(XATTR_BYTES));
-	char *buf = cli_need(malloc(XATTR_BYTES));
-	ssize_t size = flistxattr(from, names, XATTR_BYTES);
-
-	for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
-		if (acl ? strcmp(names + at, ACL) == 0
-			: strncmp(names + at, "user.", 5) == 0 &&
-				  strcmp(names + at, COPY) != 0)
-			copy_xattr(from, to, names + at, buf);
-	free(names);
-	free(buf);
-}
 
 /*
  * A user who may read or write the frame must be able to enter its directory.
@@ -74,43 +21,21 @@ static mode_t directory_mode(mode_t mode)
 	return mode | (mode & 0444) >> 2 | (mode & 0222) >> 1;
 }
 
-static int set_one(int fd, mode_t mode, const struct stat *like, int from)
-{
-	const struct timespec times[2] = {like->st_atim, like->st_mtim};
-
-	/* The owner must have write permission to set attributes. */
-	if (from >= 0 && fchmod(fd, (mode & ~(mode_t)0077) | S_IWUSR) == 0)
-		copy_xattrs(from, fd, false);
-	if (fchown(fd, like->st_uid, like->st_gid) != 0)
-		errno = 0;
-	if (fchmod(fd, mode) != 0)
-		return -errno;
-	/* An ACL says more than the mode, so it comes afterwards. */
-	if (from >= 0)
-		copy_xattrs(from, fd, true);
-	return futimens(fd, times) != 0 ? -errno : 0;
-}
-
 int cli_attributes_set_file(int fd, const struct stat *like, int from)
 {
-	return set_one(fd, like->st_mode & 0777, like, from);
+	return b2f_attributes_take(fd, like->st_mode & 0777, like, from, COPY);
 }
 
-/* Set the directory last: afterwards it may be another user's. */
 static int set_frame(int dir, int index, const struct stat *like, int from)
 {
-	struct stat st;
-	int err;
+	int err = cli_attributes_set_file(index, like, from);
+	struct stat now;
 
-	if (fstat(dir, &st) != 0)
-		return -errno;
-	if (st.st_uid != like->st_uid || st.st_gid != like->st_gid)
-		own_all(dir, *like);
-	err = cli_attributes_set_file(index, like, from);
-	if (!err && fchmod(dir, directory_mode(like->st_mode) |
-					(st.st_mode & S_ISGID)) != 0)
+	if (!err && fstat(index, &now) != 0)
 		err = -errno;
-	return err;
+	return err ? err
+		   : b2f_attributes_spread(dir, index,
+					   directory_mode(now.st_mode));
 }
 
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,
@@ -135,10 +60,10 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	/* Keep the bit by which files get the group of the directory. */
-	return set_one(fd,
-		       (like->st_mode & (S_ISVTX | 0777)) |
-			       (st.st_mode & S_ISGID),
-		       like, from);
+	return b2f_attributes_take(fd,
+				   (like->st_mode & (S_ISVTX | 0777)) |
+					   (st.st_mode & S_ISGID),
+				   like, from, COPY);
 }
 
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)

@@ -15,12 +15,11 @@
 
 /*
  * Gives the new file or frame @at, which no other user can reach yet,
- * permissions and times of @like and, if this process may do that, its owner.
- * @from, if not -1, is the open file, or the index of the frame, whose ACL and
- * user.* attributes are copied.
+ * owner, permissions and times of @like.  @from, if not -1, is the open file, or
+ * the index of the frame, whose ACL and user.* attributes are copied.
  *
- * Returns 0 or an errno, and prints nothing.  Leaves out attributes that the
- * process may not set or the filesystem does not have.
+ * Returns 0 or an errno, and prints nothing.  Leaves out what
+ * b2f_attributes_take() leaves out.
  */
 B2F_MUST_CHECK
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,

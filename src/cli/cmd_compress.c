@@ -416,7 +416,8 @@ static int make(struct job *job, struct cli_target *target)
 	if (!err && is_removable(job))
 		err = compare(job, &at);
 	if (!err && job->in.is_file)
-		err = cli_target_set_attributes(target, &job->in.st, -1);
+		err = cli_target_set_attributes(target, &job->in.st,
+						job->in.fd);
 	return err;
 }
 

@@ -140,7 +140,7 @@ static char *usual_name(const struct job *job)
 
 /* Writes and, if the frame is to be removed, reads back and compares. */
 static int fill_output(const struct job *job, struct cli_output *out,
-		       const struct stat *like)
+		       const struct stat *like, int from)
 {
 	const struct cli_copy *copy = &job->copy;
 	bool careful = job->options->common.remove && out->target.temp;
@@ -150,7 +150,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	copy->progress->npasses = 1 + careful;
 	err = cli_copy_output(copy, out);
 	if (!err)
-		err = cli_output_finish(out, like, careful);
+		err = cli_output_finish(out, like, from, careful);
 	cli_progress_next(copy->progress);
 	if (!err && careful) {
 		cli_frames_forget_pages(&at);
@@ -167,18 +167,19 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 	const struct cli_at at = cli_operand_result(job->operand, name);
 	struct cli_output out = {0};
 	struct stat like;
-	int err;
+	int from, err;
 
 	err = cli_frames_source(&job->operand->at,
-				b2f_file_frame(job->copy.file), &like, NULL);
-	if (!err)
-		err = cli_output_open(&out, &at, o->common.force, o->sparse,
-				      &like, "frame");
+				b2f_file_frame(job->copy.file), &like, &from);
 	if (err)
 		return err;
-	*safe = out.target.temp != NULL;
-	err = fill_output(job, &out, &like);
+	err = cli_output_open(&out, &at, o->common.force, o->sparse, &like,
+			      "frame");
+	*safe = !err && out.target.temp;
+	if (!err)
+		err = fill_output(job, &out, &like, from);
 	cli_output_close(&out);
+	cli_at_close(from);
 	return err;
 }
 

@@ -355,23 +355,23 @@ static int write_file(struct job *job)
 	struct cli_output *out = &job->out;
 	const struct cli_at at = cli_at_path(o->output);
 	struct stat like;
-	int err;
+	int from, err;
 
 	err = cli_frames_source(&job->operand->at, b2f_file_frame(job->file),
-				&like, NULL);
+				&like, &from);
 	if (err)
 		return err;
 	/* Permissions as of the array, but the times of a new file. */
 	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
 	err = cli_output_open(out, &at, o->common.force, false, &like, "array");
-	if (err)
-		return err;
-	err = write_all(job);
 	if (!err)
-		err = cli_output_finish(out, &like, false);
+		err = write_all(job);
+	if (!err)
+		err = cli_output_finish(out, &like, from, false);
 	if (!err)
 		err = cli_output_commit(out, false);
 	cli_output_close(out);
+	cli_at_close(from);
 	return err;
 }
 

@@ -274,21 +274,29 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
-/* Looks at the store that @at leads into. */
-static int stat_store(const struct cli_at *at, struct stat *out)
+/* Opens the file of the store that @at leads into. */
+static int open_store(const struct cli_at *at, int flags)
 {
 	const char *key;
 	char *file;
-	int err;
+	int fd;
 
 	if (!cli_at_is_named(at))
-		return cli_at_stat(at, out);
-	file = cli_pack_path_split(at->name, at->kind == CLI_KIND_URL, &key);
-	if (at->kind == CLI_KIND_URL)
-		err = cli_server_stat(file ? file : at->name, out);
-	else
-		err = file && stat(file, out) == 0 ? 0 : -ENOENT;
+		return cli_at_open(at, flags);
+	file = cli_pack_path_split(at->name, false, &key);
+	fd = file ? open(file, flags | O_CLOEXEC) : -1;
+	fd = fd >= 0 ? fd : file ? -errno : -ENOENT;
 	free(file);
+	return fd;
+}
+
+static int stat_object(const char *url, struct stat *out)
+{
+	const char *key;
+	char *store = cli_pack_path_split(url, true, &key);
+	int err = cli_server_stat(store ? store : url, out);
+
+	free(store);
 	return err;
 }
 
@@ -296,9 +304,11 @@ int cli_frames_stat(const struct cli_at *at, struct stat *out)
 {
 	int fd = STDIN_FILENO, err;
 
-	if (at->kind == CLI_KIND_URL || at->kind == CLI_KIND_MEMBER)
-		return stat_store(at, out);
-	if (at->kind == CLI_KIND_PATH)
+	if (at->kind == CLI_KIND_URL)
+		return stat_object(at->name, out);
+	if (at->kind == CLI_KIND_MEMBER)
+		fd = open_store(at, O_PATH);
+	else if (at->kind == CLI_KIND_PATH)
 		fd = cli_at_open_index(at, O_PATH, NULL);
 	if (fd < 0)
 		return fd;
@@ -321,18 +331,19 @@ static int stat_source(int fd, const struct b2f_frame *frame, struct stat *out)
 int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
 		      struct stat *out, int *fd)
 {
-	int index, err;
+	int file, err;
 
-	if (fd)
-		*fd = -1;
-	if (at->kind != CLI_KIND_PATH)
+	*fd = -1;
+	if (at->kind != CLI_KIND_PATH && at->kind != CLI_KIND_MEMBER)
 		return cli_message_errno(at->path, cli_frames_stat(at, out));
-	index = cli_at_open_index(at, O_RDONLY, NULL);
-	err = index < 0 ? index : stat_source(index, frame, out);
-	if (!err && fd)
-		*fd = index;
+	file = at->kind == CLI_KIND_PATH
+		       ? cli_at_open_index(at, O_RDONLY, NULL)
+		       : open_store(at, O_RDONLY);
+	err = file < 0 ? file : stat_source(file, frame, out);
+	if (!err)
+		*fd = file;
 	else
-		cli_at_close(index);
+		cli_at_close(file);
 	return err == -ESTALE ? cli_message_changed(at->path)
 			      : cli_message_errno(at->path, err);
 }

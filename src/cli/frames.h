@@ -90,7 +90,7 @@ int cli_frames_stat(const struct cli_at *at, struct stat *out);
 
 /*
  * Like cli_frames_stat(), for @frame as it was opened, whatever is at @at now.
- * *@fd, unless @fd is NULL, is the open index; -1: it has no file of its own.
+ * *@fd is the open index, or the store; -1: there is none.
  */
 B2F_MUST_CHECK
 int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,

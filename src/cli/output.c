@@ -156,23 +156,23 @@ void cli_output_skip(struct cli_output *out, uint64_t size)
 }
 
 static int finish_temp(struct cli_output *out, const struct stat *like,
-		       bool durable)
+		       int from, bool durable)
 {
 	int err;
 
 	if (ftruncate(out->fd, (off_t)out->pos) != 0)
 		return -errno;
-	err = cli_attributes_set_file(out->fd, like, -1);
+	err = cli_attributes_set_file(out->fd, like, from);
 	if (!err && durable && fsync(out->fd) != 0)
 		err = -errno;
 	return err;
 }
 
-int cli_output_finish(struct cli_output *out, const struct stat *like,
+int cli_output_finish(struct cli_output *out, const struct stat *like, int from,
 		      bool durable)
 {
 	bool syncs = durable || out->target.replaces;
-	int err = out->target.temp ? finish_temp(out, like, syncs) : 0;
+	int err = out->target.temp ? finish_temp(out, like, from, syncs) : 0;
 
 	return cli_message_errno(out->target.name, err);
 }

@@ -58,11 +58,11 @@ int cli_output_write(struct cli_output *out, const void *data, size_t size);
 void cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
- * After the last byte: sets size, owner (if allowed), mode and times of @like;
- * with @durable, or if it replaces a file, syncs it.
+ * After the last byte: sets the size, and attributes as
+ * cli_attributes_set_file(); with @durable, or if it replaces a file, syncs it.
  */
 B2F_MUST_CHECK
-int cli_output_finish(struct cli_output *out, const struct stat *like,
+int cli_output_finish(struct cli_output *out, const struct stat *like, int from,
 		      bool durable);
 
 /* Gives the file its name; syncs that, too, if the file was synced. */

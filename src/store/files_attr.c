@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "programs/directory.h"
 #include "store/files.h"
 #include "store/files_attr.h"
 #include "store/make.h"
@@ -23,15 +24,26 @@
 #define USER "user."
 
 /*
- * The index whose attributes a file gets.  Its owner may be unable to read it.
+ * The file, mostly an index, whose attributes another one gets.  Its owner may
+ * be unable to read it.
  */
 struct like {
-	/* O_PATH; -1 if there is none. */
+	/* May be O_PATH; -1 if there is none. */
 	int fd;
 	/* A path in /proc, which leads to this very file. */
 	char path[48];
 	struct stat st;
+	/* Of the xattrs take only user.*, without this one; NULL: take all. */
+	const char *except;
 };
+
+static struct like like_of(int fd, const struct stat *st)
+{
+	struct like like = {.fd = fd, .st = *st};
+
+	snprintf(like.path, sizeof(like.path), "/proc/self/fd/%d", fd);
+	return like;
+}
 
 /*
  * Errors to report.  All others mean that the process may not, or the
@@ -73,26 +85,25 @@ static int check_owner(int dir, const struct stat *index, struct b2f_why *why)
 
 static int open_like(int dir, struct like *out, struct b2f_why *why)
 {
-	struct like like = {.fd = -1};
+	int fd = openat(dir, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st = {0};
 	int err = 0;
 
-	like.fd = openat(dir, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (like.fd < 0 && errno != ENOENT)
+	if (fd < 0 && errno != ENOENT)
 		return b2f_why_set(why, -errno, "%s: %s", B2F_INDEX_NAME,
 				   strerror(errno));
-	if (like.fd >= 0 && fstat(like.fd, &like.st))
+	if (fd >= 0 && fstat(fd, &st))
 		err = b2f_why_set(why, -errno, "stat: %s", strerror(errno));
-	else if (like.fd >= 0 && !S_ISREG(like.st.st_mode))
+	else if (fd >= 0 && !S_ISREG(st.st_mode))
 		err = b2f_why_set(why, B2F_ECORRUPT, "%s is no plain file",
 				  B2F_INDEX_NAME);
-	if (!err && like.fd >= 0)
-		err = check_owner(dir, &like.st, why);
+	if (!err && fd >= 0)
+		err = check_owner(dir, &st, why);
 	if (err) {
-		close(like.fd);
+		close(fd);
 		return err;
 	}
-	snprintf(like.path, sizeof(like.path), "/proc/self/fd/%d", like.fd);
-	*out = like;
+	*out = like_of(fd, &st);
 	return 0;
 }
 
@@ -119,10 +130,15 @@ static int take_owner(int fd, const struct stat *like, struct stat *now,
 	return 0;
 }
 
-/* The group gets no more permissions than others. */
-static mode_t without_group(mode_t mode)
+/*
+ * The group gets no more permissions than others.  Of a directory the bit says
+ * which group new files get.
+ */
+static mode_t without_group(mode_t mode, const struct stat *now)
 {
-	return mode & ~(mode_t)S_ISGID & ~(~mode << 3 & S_IRWXG);
+	mode_t set_id = S_ISDIR(now->st_mode) ? 0 : S_ISGID;
+
+	return mode & ~set_id & ~(~mode << 3 & S_IRWXG);
 }
 
 /*
@@ -135,7 +151,7 @@ static int take_acl(int fd, const char *like, bool *lost, struct b2f_why *why)
 	ssize_t size = getxattr(like, ACL, acl, sizeof(acl));
 
 	*lost = size < 0 && errno == ERANGE;
-	if (size < 0 && errno == ENODATA)
+	if (size < 0 && (errno == ENODATA || errno == ENOTSUP))
 		return judge(fremovexattr(fd, ACL), "remove the ACL", why);
 	if (size < 0)
 		return judge(-1, "read the ACL", why);
@@ -161,13 +177,13 @@ static int take_permissions(int fd, const struct like *like, mode_t mode,
 		mode &= ~(mode_t)S_ISUID;
 	if (now.st_gid != st->st_gid)
 		lost = true;
-	else
+	else if (like->fd >= 0)
 		err = take_acl(fd, like->path, &lost, why);
 	if (err)
 		return err;
 	/* The group differs; or the group bits were the mask of a lost ACL. */
 	if (lost)
-		mode = without_group(mode);
+		mode = without_group(mode, &now);
 	return judge(fchmod(fd, mode), "chmod", why);
 }
 
@@ -192,14 +208,25 @@ int b2f_files_inherit_entry(int like_fd, int dirfd)
 	return fsetxattr(dirfd, ACL, acl, (size_t)size, 0) ? -errno : 0;
 }
 
-static int copy_xattr(int fd, const char *like, const char *name, char *value,
-		      struct b2f_why *why)
+static bool is_user(const char *name)
 {
-	ssize_t size = getxattr(like, name, value, XATTR_BYTES);
+	return strncmp(name, USER, sizeof(USER) - 1) == 0;
+}
+
+static bool is_wanted(const struct like *like, const char *name)
+{
+	if (!like->except)
+		return strcmp(name, ACL) != 0;
+	return is_user(name) && strcmp(name, like->except) != 0;
+}
+
+static int copy_xattr(int fd, const struct like *like, const char *name,
+		      char *value, struct b2f_why *why)
+{
+	ssize_t size = getxattr(like->path, name, value, XATTR_BYTES);
 
 	/* Do not drop user.* attributes because the owner may not read them. */
-	if (size < 0 && errno == EACCES &&
-	    strncmp(name, USER, sizeof(USER) - 1) == 0)
+	if (size < 0 && errno == EACCES && is_user(name) && !like->except)
 		return b2f_why_set(why, -errno, "read %s: %s", name,
 				   strerror(errno));
 	if (size < 0)
@@ -208,24 +235,39 @@ static int copy_xattr(int fd, const char *like, const char *name, char *value,
 		     "write an xattr", why);
 }
 
-static int copy_xattrs(int fd, const char *like, struct b2f_why *why)
+/* Even the owner needs write permission to set xattrs. */
+static int become_writable(int fd, struct b2f_why *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
+	if (st.st_mode & S_IWUSR)
+		return 0;
+	return judge(fchmod(fd, (st.st_mode & S_IRWXU) | S_IWUSR), "chmod",
+		     why);
+}
+
+static int copy_xattrs(int fd, const struct like *like, struct b2f_why *why)
 {
 	char *names, *value;
 	ssize_t size;
 	int err;
 
-	size = listxattr(like, NULL, 0);
+	size = listxattr(like->path, NULL, 0);
 	if (size <= 0)
 		return judge((int)size, "list xattrs", why);
 	names = malloc(2 * (size_t)XATTR_BYTES);
 	if (!names)
 		return -ENOMEM;
 	value = names + XATTR_BYTES;
-	size = listxattr(like, names, XATTR_BYTES);
+	size = listxattr(like->path, names, XATTR_BYTES);
 	err = judge((int)size, "list xattrs", why);
+	if (!err)
+		err = become_writable(fd, why);
 	for (char *name = names; !err && name < names + size;
 	     name += strlen(name) + 1) {
-		if (strcmp(name, ACL) != 0)
+		if (is_wanted(like, name))
 			err = copy_xattr(fd, like, name, value, why);
 	}
 	free(names);
@@ -329,28 +371,79 @@ int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner)
 	return b2f_files_list(dirfd, permit_named, &p);
 }
 
-/* Sets owner, permissions, xattrs and @times, some of which may not be kept. */
-static int take_all(int fd, const struct like *like,
+/*
+ * Sets owner, permissions (@mode), xattrs and @times, some of which may not be
+ * kept.
+ */
+static int take_all(int fd, const struct like *like, mode_t mode,
 		    const struct timespec times[2], struct b2f_why *why)
 {
-	int err = take_permissions(fd, like, like->st.st_mode & 07777, why);
+	int err = like->fd >= 0 ? copy_xattrs(fd, like, why) : 0;
 
 	if (!err)
-		err = copy_xattrs(fd, like->path, why);
+		err = take_permissions(fd, like, mode, why);
 	return err ? err : judge(futimens(fd, times), "set times", why);
+}
+
+int b2f_attributes_take(int fd, mode_t mode, const struct stat *st, int from,
+			const char *except)
+{
+	const struct timespec times[2] = {st->st_atim, st->st_mtim};
+	struct like like = like_of(from, st);
+
+	like.except = except;
+	return take_all(fd, &like, mode, times, NULL);
+}
+
+static int permit_entry(void *index, int dir, const struct dirent *d)
+{
+	const struct like *like = index;
+	int fd, err;
+
+	if (strcmp(d->d_name, B2F_INDEX_NAME) == 0)
+		return 0;
+	fd = b2f_files_open(dir, d->d_name, O_RDONLY);
+	if (fd < 0)
+		return -errno;
+	err = take_permissions(fd, like, mode_of_chunk(like->st.st_mode), NULL);
+	close(fd);
+	return err;
+}
+
+int b2f_attributes_spread(int dir, int index, mode_t mode)
+{
+	struct stat st, now;
+	struct like like;
+	int err;
+
+	if (fstat(index, &st))
+		return -errno;
+	like = like_of(index, &st);
+	err = b2f_directory_each(dir, ".", permit_entry, &like);
+	/* Do this last: it lets other users into the directory. */
+	if (!err)
+		err = take_owner(dir, &st, &now, NULL);
+	if (!err)
+		err = judge(b2f_files_inherit_entry(index, dir), "", NULL);
+	if (err)
+		return err;
+	if (now.st_gid != st.st_gid)
+		mode = without_group(mode, &now);
+	return judge(fchmod(dir, mode | (now.st_mode & S_ISGID)), "", NULL);
 }
 
 int b2f_files_inherit_file(int like_fd, int fd, struct b2f_why *why)
 {
-	struct like like = {.fd = like_fd};
 	struct timespec times[2];
+	struct like like;
+	struct stat st;
 
-	if (fstat(like_fd, &like.st))
+	if (fstat(like_fd, &st))
 		return b2f_why_set(why, -errno, "stat: %s", strerror(errno));
-	snprintf(like.path, sizeof(like.path), "/proc/self/fd/%d", like_fd);
-	times[0] = like.st.st_atim;
-	times[1] = like.st.st_mtim;
-	return take_all(fd, &like, times, why);
+	like = like_of(like_fd, &st);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	return take_all(fd, &like, st.st_mode & 07777, times, why);
 }
 
 int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
@@ -369,7 +462,7 @@ int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 	times[0] = like.st.st_atim;
 	if (!mtime)
 		times[1] = like.st.st_mtim;
-	err = take_all(fd, &like, times, why);
+	err = take_all(fd, &like, like.st.st_mode & 07777, times, why);
 	close(like.fd);
 	return err;
 }

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import threading
@@ -228,6 +229,80 @@ def test_attributes():
             if os.getuid() == 0:
                 assert (st.st_uid, st.st_gid) == (1234, 2345)
             remove("f" + suffix)
+
+
+# user::rw-, user:1234:r--, group::---, mask::rw-, other::---
+ACL = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 4, 1234, 4, 0, -1, 16, 6, -1,
+                  32, 0, -1)
+
+
+def parts(path):
+    return [path, *(f"{path}/{n}" for n in sorted(os.listdir(path)))] \
+        if os.path.isdir(path) else [path]
+
+
+def acl_of(path):
+    """The ACL without the permission to enter a directory."""
+    acl = bytearray(os.getxattr(path, "system.posix_acl_access"))
+    acl[6::8] = (bits & 6 for bits in acl[6::8])
+    return bytes(acl)
+
+
+def through_all_forms(check, prefix=()):
+    """Calls @check for each file that bloscctl makes of the file f."""
+    for args, made in ((("compress", "--rm", "f"), "f.b2frame"),
+                       (("recompress", "-9", "f.b2frame"), "f.b2frame"),
+                       (("convert", "--rm", "f.b2frame"), "f.b2f"),
+                       (("convert", "--rm", "f.b2f"), "f.b2frame"),
+                       (("copy", "f.b2frame", "g.b2frame"), "g.b2frame"),
+                       (("decompress", "--rm", "f.b2frame"), "f"),
+                       (("compress", "--contiguous", "f"), "f.b2f"),
+                       (("decompress", "-f", "f.b2f"), "f")):
+        subprocess.run([*prefix, BLOSCCTL, args[0], "-q", *args[1:]], check=True)
+        for path in parts(made):
+            check(path)
+
+
+def test_acl_and_xattrs_go_along():
+    put("f", items(1000, 4))
+    os.setxattr("f", "system.posix_acl_access", ACL)
+    os.setxattr("f", "user.note", b"kept")
+
+    def check(path):
+        assert acl_of(path) == ACL, path
+        if os.path.basename(path) == "chunks.b2frame" or os.path.isfile(path) and \
+                not path.endswith(".chunk"):
+            assert os.getxattr(path, "user.note") == b"kept", path
+
+    through_all_forms(check)
+
+
+def test_no_default_acl_is_added():
+    put("f", items(1000, 4))
+    os.chmod("f", 0o640)
+    os.setxattr(".", "system.posix_acl_default", ACL)
+
+    def check(path):
+        assert "system.posix_acl_access" not in os.listxattr(path), path
+
+    through_all_forms(check)
+
+
+def test_another_group_gets_nothing():
+    """The user is not in the file's group, so the frame cannot be, either."""
+    if os.geteuid() != 0:
+        return
+    put("f", items(1000, 4))
+    os.chmod("f", 0o660)
+    os.chown("f", 65534, 2345)
+    os.chown(".", 65534, 65534)
+
+    def check(path):
+        st = os.stat(path)
+        assert (st.st_gid, st.st_mode & 0o077) == (65534, 0), (path, oct(st.st_mode))
+
+    through_all_forms(check, ["setpriv", "--reuid=65534", "--regid=65534",
+                                   "--clear-groups"])
 
 
 def test_rm():

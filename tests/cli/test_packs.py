@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import struct
 import sys
 import zipfile
 
@@ -50,6 +51,12 @@ def test_tree_in_a_zip_file():
     os.symlink("t.b2z", "link.b2z")
     assert b"t.b2z/g/sub.b2nd: ok" in ctl("verify", "-r", ".")[0]
     assert cat("link.b2z/small") == ARRAYS["small"].tobytes()
+    # The group of the store has no rights, although the mode seems to say so.
+    acl = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 6, 1234, 4, 0, -1, 16, 6, -1,
+                      32, 0, -1)
+    os.setxattr("t.b2z", "system.posix_acl_access", acl)
+    ctl("decompress", "t.b2z/small", "-o", "small.npy")
+    assert os.getxattr("small.npy", "system.posix_acl_access") == acl
 
 
 def test_stores_without_frames_at_their_top():

@@ -148,6 +148,29 @@ Test(store_permit, a_new_index_inherits_times_and_xattrs)
 	b2f_store_free(store);
 }
 
+Test(store_permit, a_read_only_index_keeps_its_xattrs)
+{
+	struct b2f_store *store;
+	struct b2f_object object;
+	char value[8];
+
+	if (setxattr(path_of(B2F_INDEX_NAME), "user.colour", "blue", 4, 0))
+		return;
+	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 0444), 0);
+	cr_assert_eq(chmod(dir.path, 0777), 0);
+	drop_root();
+	store = open_store();
+	object = create(store, B2F_OBJECT_NEW_INDEX);
+	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
+	b2f_object_close(&object);
+	cr_expect_eq(stat_of(NEW_NAME).st_mode & 07777, 0444);
+	cr_expect_eq(getxattr(path_of(NEW_NAME), "user.colour", value,
+			      sizeof(value)),
+		     4);
+	b2f_store_free(store);
+	cr_assert_eq(geteuid() == 65534 ? seteuid(0) : 0, 0);
+}
+
 Test(store_permit, xattrs_that_cannot_be_listed_are_not_lost)
 {
 	struct b2f_store *store = open_store();
