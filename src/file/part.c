@@ -131,7 +131,7 @@ int b2f_part_write(struct b2f_file *file, const struct b2f_part *part)
 	b2f_writer_note(file->writer);
 	/* A program that writes in order will not come back to this chunk. */
 	if (end == b2f_txn_chunk_room(txn, part->nchunk) &&
-	    b2f_record_is_full(rec, end))
+	    b2f_record_is_filled(rec, end))
 		b2f_encode_submit(rec);
 	pthread_mutex_unlock(&file->lock);
 	b2f_record_unref(rec);

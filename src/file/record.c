@@ -249,6 +249,13 @@ bool b2f_record_is_full(const struct b2f_record *rec, uint32_t nbytes)
 	return rec->nvalid >= count_pages(nbytes);
 }
 
+bool b2f_record_is_filled(const struct b2f_record *rec, uint32_t nbytes)
+{
+	uint32_t from = rec->base_limit < nbytes ? rec->base_limit : 0;
+
+	return rec->nvalid + from / B2F_PAGE >= count_pages(nbytes);
+}
+
 void b2f_record_overlay(const struct b2f_record *rec, uint32_t off,
 			uint32_t size, uint8_t *data)
 {

@@ -169,6 +169,12 @@ void b2f_record_cut(struct b2f_record *rec, uint32_t size);
 bool b2f_record_is_full(const struct b2f_record *rec, uint32_t nbytes);
 
 /*
+ * The same, but pages of a base that was shorter than @nbytes need not be
+ * written: an append that began in the middle of the chunk has reached its end.
+ */
+bool b2f_record_is_filled(const struct b2f_record *rec, uint32_t nbytes);
+
+/*
  * Lays the record over @data, the @size bytes of the base from @off on: written
  * pages, and zeros where the base does not count.  @rec is BUSY, or its pages
  * are locked.
