@@ -164,20 +164,43 @@ static bool take_name(const char **path, char name[NAME_MAX + 1])
 	return true;
 }
 
-static int step_below(int dir, const char *name, bool make)
+int cli_at_sync(int dir)
 {
-	int fd;
+	int fd = openat(dir, ".", O_RDONLY | DIRECTORY), err;
+
+	if (fd < 0)
+		return -errno;
+	do
+		err = fsync(fd) != 0 ? -errno : 0;
+	while (err == -EINTR);
+	close(fd);
+	/* Some filesystems have no fsync for directories, and need none. */
+	return err == -EINVAL || err == -EBADF ? 0 : err;
+}
+
+int cli_at_make(int dir, const char *name, mode_t mode, enum cli_make make)
+{
+	if (mkdirat(dir, name, mode) != 0)
+		return errno == EEXIST ? 1 : -errno;
+	return make == CLI_MAKE_DURABLE ? cli_at_sync(dir) : 0;
+}
+
+static int step_below(int dir, const char *name, enum cli_make make)
+{
+	int fd, err = 0;
 
 	if (strcmp(name, "..") == 0)
 		return -EXDEV;
-	if (make && mkdirat(dir, name, 0777) != 0 && errno != EEXIST)
-		return -errno;
+	if (make)
+		err = cli_at_make(dir, name, 0777, make);
+	if (err < 0)
+		return err;
 	fd = openat(dir, name, O_PATH | DIRECTORY);
 	return fd < 0 ? -errno : fd;
 }
 
-/* Walks component by component; with @make, makes missing directories. */
-static int walk_below(int root, const char *path, bool make)
+/* Walks component by component. */
+static int walk_below(int root, const char *path, enum cli_make make)
 {
 	int fd = openat(root, ".", O_PATH | DIRECTORY), next;
 	char name[NAME_MAX + 1];
@@ -210,7 +233,7 @@ int cli_at_open_below(int root, const char *path, int flags)
 
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 		return fd < 0 ? -errno : fd;
-	dir = walk_below(root, path, false);
+	dir = walk_below(root, path, CLI_MAKE_NONE);
 	if (dir < 0 || flags & O_PATH)
 		return dir;
 	fd = openat(dir, ".", flags | DIRECTORY);
@@ -238,14 +261,15 @@ bool cli_at_has_above(int dir, const char *name, size_t depth)
 	return has;
 }
 
-int cli_at_open_parent(int root, const char *path, bool make, const char **name)
+int cli_at_open_parent(int root, const char *path, enum cli_make make,
+		       const char **name)
 {
 	size_t n = (size_t)(last_name(path) - path);
 	char *parent = cli_need_part(path, n);
 	int fd;
 
 	*name = path + n;
-	fd = make ? walk_below(root, parent, true)
+	fd = make ? walk_below(root, parent, make)
 		  : cli_at_open_below(root, parent, O_PATH);
 	free(parent);
 	return fd;

@@ -127,12 +127,28 @@ int cli_at_open_below(int root, const char *path, int flags);
  */
 bool cli_at_has_above(int dir, const char *name, size_t depth);
 
+/* Makes what is written to the directory @dir durable.  Returns 0 or an errno. */
+B2F_MUST_CHECK
+int cli_at_sync(int dir);
+
+/* What becomes of a directory that is missing. */
+enum cli_make {
+	CLI_MAKE_NONE,
+	CLI_MAKE,
+	/* It is made, and its name survives a loss of power. */
+	CLI_MAKE_DURABLE,
+};
+
+/* Makes the directory @name.  Returns 0; 1: it exists already; or an errno. */
+B2F_MUST_CHECK
+int cli_at_make(int dir, const char *name, mode_t mode, enum cli_make make);
+
 /*
- * Opens the parent directory of @path (with @make, making directories); *@name
- * is the last name.
+ * Opens the parent directory of @path, and makes missing ones as @make says;
+ * *@name is the last name.
  */
 B2F_MUST_CHECK
-int cli_at_open_parent(int root, const char *path, bool make,
+int cli_at_open_parent(int root, const char *path, enum cli_make make,
 		       const char **name);
 
 #endif

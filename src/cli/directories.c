@@ -26,12 +26,11 @@ static int stat_below(int top, const char *below, struct stat *out)
 static int make_one(int top, const char *below, mode_t mode)
 {
 	const char *name;
-	int dir = cli_at_open_parent(top, below, true, &name), err = 0;
+	int dir = cli_at_open_parent(top, below, CLI_MAKE_DURABLE, &name), err;
 
 	if (dir < 0)
 		return dir;
-	if (mkdirat(dir, name, mode) != 0)
-		err = errno == EEXIST ? 1 : -errno;
+	err = cli_at_make(dir, name, mode, CLI_MAKE_DURABLE);
 	close(dir);
 	return err;
 }

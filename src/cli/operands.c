@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/directories.h"
 #include "cli/exit_codes.h"
@@ -162,20 +163,42 @@ static bool names_directory(const struct run *run)
 	       run->to[len - 1] == '/' || (!run->to_url && is_dir(run->to));
 }
 
+/*
+ * A source may only be removed once the names of all new directories above its
+ * result are on the disk; and copies are safe at the end.
+ */
+static enum cli_make how_to_make(const struct run *run)
+{
+	return run->how->remove || run->how->all ? CLI_MAKE_DURABLE : CLI_MAKE;
+}
+
+/* Makes the directory @path of the user; returns 0, 1 (it exists) or an errno. */
+static int make_named(const struct run *run, const char *path, mode_t mode)
+{
+	const char *name;
+	int dir = cli_at_open_holder(path, O_PATH, &name), err = 1;
+
+	if (dir < 0)
+		return cli_message_errno(path, dir);
+	if (*name)
+		err = cli_at_make(dir, name, mode, how_to_make(run));
+	close(dir);
+	return err < 0 ? cli_message_errno(path, err) : err;
+}
+
 /* Makes the parent directories of @path. */
-static int make_parents(char *path)
+static int make_parents(const struct run *run, char *path)
 {
 	int err = 0;
 
-	for (size_t i = 1; path[i] && !err; i++) {
+	for (size_t i = 1; path[i] && err >= 0; i++) {
 		if (path[i] != '/')
 			continue;
 		path[i] = '\0';
-		if (mkdir(path, 0777) != 0 && errno != EEXIST)
-			err = cli_message_errno(path, -errno);
+		err = make_named(run, path, 0777);
 		path[i] = '/';
 	}
-	return err;
+	return err < 0 ? err : 0;
 }
 
 static const char *last_name(const char *path)
@@ -218,16 +241,17 @@ static int open_output(struct run *run)
 	if (run->output >= 0)
 		return 0;
 	top = cli_text_bare(run->to);
-	err = make_parents(top);
+	err = make_parents(run, top);
 	/* Closed at first: the attributes of the source come at the end. */
 	if (!err)
-		run->made_output = mkdir(top, run->how->all ? 0700 : 0777) == 0;
-	if (!err)
+		err = make_named(run, top, run->how->all ? 0700 : 0777);
+	run->made_output = err == 0;
+	if (err >= 0)
 		run->output = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!err && run->output < 0)
+	if (err >= 0 && run->output < 0)
 		err = cli_message_errno(run->to, -errno);
 	free(top);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /* The path of a result, and its open directory; free both. */
@@ -262,11 +286,12 @@ static int make_place(struct run *run, const char *path, const char *below,
 		return 0;
 	/* The result of the operand itself. */
 	if (!*below)
-		return make_parents(placed->path);
+		return make_parents(run, placed->path);
 	err = open_output(run);
 	if (err)
 		return err;
-	placed->dir = cli_at_open_parent(run->output, below, true, &name);
+	placed->dir = cli_at_open_parent(run->output, below, how_to_make(run),
+					 &name);
 	if (placed->dir < 0)
 		return cli_message_errno(placed->path, placed->dir);
 	at->dir = placed->dir;
@@ -417,7 +442,7 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 	if (item->key)
 		n -= strlen(item->key) + 1;
 	file = cli_need_part(item->below, n);
-	dir = cli_at_open_parent(root, file, false, &name);
+	dir = cli_at_open_parent(root, file, CLI_MAKE_NONE, &name);
 	free(file);
 	at->dir = dir;
 	at->name = item->name;

@@ -156,16 +156,12 @@ static int give_name(const struct cli_target *t)
  */
 static int sync_name(const struct cli_target *t)
 {
-	int ret;
+	int err = cli_at_sync(t->parent);
 
-	do
-		ret = fsync(t->parent);
-	while (ret && errno == EINTR);
-	/* Some filesystems have no fsync for directories, and need none. */
-	if (!ret || errno == EINVAL || errno == EBADF)
+	if (!err)
 		return 0;
 	cli_message_error("%s: done, but a loss of power may undo it: %s",
-			  t->name, strerror(errno));
+			  t->name, b2f_strerror(err));
 	if (faccessat(t->dirfd, CLI_TARGET_OLD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		cli_message_error("%s: the old one is %s/%s now", t->name,
 				  t->temp, CLI_TARGET_OLD);

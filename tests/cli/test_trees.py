@@ -3,6 +3,7 @@
 """Commands on whole trees: -r, -o DIRECTORY, and failures in JSON."""
 import json
 import os
+import re
 import subprocess
 
 import blosc2
@@ -83,6 +84,26 @@ def test_several_operands_go_to_a_directory():
     assert "it exists already" in err, err
     _, err = ctl("compress", "-o", "out", "-", status=1)
     assert "standard input has no name" in err, err
+
+
+def test_new_directories_are_safe_before_their_sources_go():
+    """A loss of power must not take both."""
+    os.makedirs("t0/sub")
+    put("t0/sub/a", items(1000, 4))
+    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    for i, how in enumerate(("compress", "convert", "decompress")):
+        subprocess.run(["strace", "-f", "-qq", "-y", "-o", "trace", "-e",
+                        "trace=fsync,unlink,unlinkat", BLOSCCTL, how, "-q", "--rm",
+                        "-r", "-o", f"t{i + 1}/new", f"t{i}/new" if i else "t0"],
+                       check=True, env=env)
+        lines = get("trace").decode().splitlines()
+        source = f"/t{i}/{'new/' * (i > 0)}sub"
+        gone = next(i for i, line in enumerate(lines)
+                    if re.search(f"unlink.*{source}", line))
+        synced = [m[1] for line in lines[:gone]
+                  if (m := re.search(r"fsync\(\d+<(.*)>\) *= 0", line))]
+        for top in "", f"/t{i + 1}", f"/t{i + 1}/new":
+            assert os.getcwd() + top in synced, (how, top, lines)
 
 
 def test_two_results_of_one_name_are_both_kept():
