@@ -179,21 +179,23 @@ static const struct b2f_store_ops blp_ops = {
 	.obstacle = "it is a Bloscpack file",
 };
 
-/*
- * Reads the settings of the first chunk; @out stays zeros if it cannot be read.
- */
-static bool look_at_first(const struct b2f_object *file,
-			  const struct b2f_blp *blp,
-			  struct b2f_chunk_header *out)
+/* Reads the settings of the first chunk.  *@known: it has some. */
+static int look_at_first(const struct b2f_object *file,
+			 const struct b2f_blp *blp,
+			 struct b2f_chunk_header *out, bool *known,
+			 struct b2f_why *why)
 {
 	uint8_t raw[B2F_CHUNK_HEADER_MAX];
 	uint64_t n;
+	int err;
 
+	*known = false;
 	if (blp->nchunks == 0)
-		return false;
+		return 0;
 	n = b2f_min_u64(sizeof(raw), blp->size - blp->offs[0]);
-	return !b2f_object_read(file, blp->offs[0], raw, n, NULL) &&
-	       !b2f_chunk_header_parse(raw, n, out, NULL);
+	err = b2f_object_read(file, blp->offs[0], raw, n, why);
+	*known = !err && !b2f_chunk_header_parse(raw, n, out, NULL);
+	return err;
 }
 
 static int read_file(struct blp_store *b, const struct b2f_object *file,
@@ -208,7 +210,9 @@ static int read_file(struct blp_store *b, const struct b2f_object *file,
 	err = b2f_blp_read(file, &b->blp, why);
 	if (err)
 		return err;
-	known = look_at_first(file, &b->blp, &first);
+	err = look_at_first(file, &b->blp, &first, &known, why);
+	if (err)
+		return err;
 	err = b2f_blp_frame_make(&b->blp, known ? &first : NULL, &b->made,
 				 &lead, &size, why);
 	if (err)

@@ -2,9 +2,11 @@
 /* frame_blank.c - a frame whose index has lost its content with the power */
 #include "frame/frame_blank.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "b2frame/error.h"
 #include "base/checked.h"
 #include "frame/frame_read.h"
 #include "frame/settings.h"
@@ -23,8 +25,8 @@ static int is_chunk(void *arg, int64_t id)
 	return id >= 0 && !(id & B2F_OBJECT_PENDING);
 }
 
-/* Are the bytes of @object all zeros, if there are any? */
-static bool is_zeros(const struct b2f_object *object)
+/* Are the bytes of @object all zeros, if there are any?  1, 0 or an errno. */
+static int is_zeros(const struct b2f_object *object)
 {
 	uint8_t bytes[INDEX_MAX] = {0};
 
@@ -32,29 +34,31 @@ static bool is_zeros(const struct b2f_object *object)
 		size_t n = (size_t)b2f_min_u64(sizeof(bytes),
 					       object->size - off);
 
-		if (b2f_object_read(object, off, bytes, n, NULL))
-			return false;
+		int err = b2f_object_read(object, off, bytes, n, NULL);
+
+		if (err)
+			return err;
 		for (size_t i = 0; i < n; i++)
 			if (bytes[i])
-				return false;
+				return 0;
 	}
-	return true;
+	return 1;
 }
 
 /* Looks at the index, which in a new frame has @max bytes at most. */
-static enum b2f_blank look(struct b2f_store *store, uint64_t max)
+static int look(struct b2f_store *store, uint64_t max)
 {
 	struct b2f_object object = {.fd = -1};
-	enum b2f_blank blank = B2F_BLANK_NOT;
+	int ret = b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL);
 
-	if (b2f_object_open(store, B2F_OBJECT_INDEX, &object, NULL))
-		return blank;
-	if (object.size <= SMALL_MAX && is_zeros(&object))
-		blank = object.size > max || b2f_object_was_written(&object)
-				? B2F_BLANK_LOST
-				: B2F_BLANK_NEW;
+	if (!ret)
+		ret = object.size <= SMALL_MAX ? is_zeros(&object) : 0;
+	if (ret > 0)
+		ret = object.size > max || b2f_object_was_written(&object)
+			      ? B2F_BLANK_LOST
+			      : B2F_BLANK_NEW;
 	b2f_object_close(&object);
-	return blank;
+	return ret;
 }
 
 bool b2f_frame_is_new_name(const char *path)
@@ -66,16 +70,17 @@ bool b2f_frame_is_new_name(const char *path)
 	       (!strcmp(dot, ".b2frame") || !strcmp(dot, ".b2nd"));
 }
 
-enum b2f_blank b2f_frame_blank(struct b2f_store *store)
+int b2f_frame_blank(struct b2f_store *store)
 {
-	enum b2f_blank blank;
+	bool sparse = b2f_store_is_sparse(store);
+	int ret = look(store, sparse ? INDEX_MAX : SMALL_MAX), any = 0;
 
-	if (!b2f_store_is_sparse(store))
-		return look(store, SMALL_MAX);
-	blank = look(store, INDEX_MAX);
-	return blank == B2F_BLANK_NEW && b2f_store_list(store, is_chunk, NULL)
-		       ? B2F_BLANK_NOT
-		       : blank;
+	if (sparse && ret == B2F_BLANK_NEW)
+		any = b2f_store_list(store, is_chunk, NULL);
+	if (any)
+		ret = any < 0 ? any : B2F_BLANK_NOT;
+	/* The index has gone, or was cut, since it could not be parsed. */
+	return ret == -ENOENT || b2f_is_format_error(ret) ? B2F_BLANK_NOT : ret;
 }
 
 /* Gives @f the index of an empty frame. */
@@ -99,17 +104,17 @@ int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why)
 {
 	bool may_be = b2f_store_is_sparse(f->store) ||
 		      b2f_frame_is_new_name(f->label);
+	int ret;
 
 	if (f->offset || !may_be)
 		return broken;
-	switch (b2f_frame_blank(f->store)) {
-	case B2F_BLANK_NOT:
-		break;
-	case B2F_BLANK_NEW:
+	ret = b2f_frame_blank(f->store);
+	if (ret < 0)
+		return b2f_why_set(why, ret, "read: %s", b2f_strerror(ret));
+	if (ret == B2F_BLANK_NEW)
 		return take_empty(f, why);
-	case B2F_BLANK_LOST:
+	if (ret == B2F_BLANK_LOST)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "zeros where its index was written");
-	}
 	return broken;
 }

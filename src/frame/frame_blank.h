@@ -23,8 +23,11 @@ enum b2f_blank {
  * with its names, and without the data.  Such a frame is NEW, and empty, unless
  * a chunk file is beside the index.  Zeros in a frame that was durable are
  * damage.  A contiguous frame is blank only if b2f_frame_is_new_name() is true.
+ *
+ * Returns an enum b2f_blank, or an errno: the store does not tell.
  */
-enum b2f_blank b2f_frame_blank(struct b2f_store *store);
+B2F_MUST_CHECK
+int b2f_frame_blank(struct b2f_store *store);
 
 /* Does @path end like a new frame of a mount: NAME.b2frame, NAME.b2nd? */
 bool b2f_frame_is_new_name(const char *path);
@@ -32,7 +35,7 @@ bool b2f_frame_is_new_name(const char *path);
 /*
  * Gives @f the index of an empty frame if its own is NEW. Returns 0;
  * B2F_ECORRUPT if it is LOST; @broken, the error of reading it, if it is not
- * blank; or -ENOMEM.
+ * blank; -ENOMEM or an errno of the store.
  */
 B2F_MUST_CHECK
 int b2f_frame_read_blank(struct b2f_frame *f, int broken, struct b2f_why *why);

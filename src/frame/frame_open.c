@@ -22,20 +22,21 @@
 #define TRY_NS 1000000
 
 /* An array whose metalayer makes no sense is still a readable row of chunks. */
-static void read_array(struct b2f_frame *f)
+static int read_array(struct b2f_frame *f)
 {
 	const struct b2f_meta *m = b2f_frame_array_meta(f);
 	struct b2f_why why = {""};
 	int err;
 
 	if (!m)
-		return;
+		return 0;
 	err = b2f_array_parse(m->content, m->size, f->header.typesize,
 			      &f->array, &why);
 	f->is_array = !err;
 	if (err)
 		b2f_log(f->log, B2F_LOG_WARNING, "%s: metalayer %s: %s",
 			f->label, m->name, why.text);
+	return err == -ENOMEM ? err : 0;
 }
 
 static void set_context(struct b2f_frame *f)
@@ -57,7 +58,10 @@ static void set_context(struct b2f_frame *f)
 /* Derives the other fields from the parts of the index. */
 static int finish(struct b2f_frame *f)
 {
-	read_array(f);
+	int err = read_array(f);
+
+	if (err)
+		return err;
 	set_context(f);
 	b2f_frame_info_set(f);
 	return b2f_layout_set(f);

@@ -47,11 +47,12 @@ static int find_array(const struct b2f_object *object,
 	    h->header_len > HEADER_MAX)
 		return 0;
 	err = read_new(object, 0, h->header_len, &raw);
-	if (!err && !b2f_meta_parse(raw, h->header_len, &f.meta, NULL))
-		*has = b2f_frame_array_meta(&f) != NULL;
+	if (!err)
+		err = b2f_meta_parse(raw, h->header_len, &f.meta, NULL);
+	*has = !err && b2f_frame_array_meta(&f);
 	b2f_meta_list_fini(&f.meta);
 	free(raw);
-	return err;
+	return b2f_is_format_error(err) ? 0 : err;
 }
 
 /*
@@ -156,18 +157,20 @@ static int peek_varied(struct b2f_store *store, struct b2f_reserve *reserve,
 }
 
 /* An unreadable index: was the frame just made when the power failed? */
-static void peek_blank(struct b2f_store *store, const char *name,
-		       struct b2f_frame_peek *peek)
+static int peek_blank(struct b2f_store *store, const char *name,
+		      struct b2f_frame_peek *peek)
 {
 	bool may_be =
 		peek->is_frame ? b2f_store_is_sparse(store)
 			       : b2f_frame_is_new_name(name);
+	int ret = may_be ? b2f_frame_blank(store) : B2F_BLANK_NOT;
 
-	enum b2f_blank blank = may_be ? b2f_frame_blank(store) : B2F_BLANK_NOT;
-
-	peek->blank = blank == B2F_BLANK_NEW;
+	if (ret < 0)
+		return ret;
+	peek->blank = ret == B2F_BLANK_NEW;
 	peek->broken = !peek->blank;
-	peek->is_frame |= blank != B2F_BLANK_NOT;
+	peek->is_frame |= ret != B2F_BLANK_NOT;
+	return 0;
 }
 
 /* Looks at the open index of @store. */
@@ -187,10 +190,8 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 		return peek_bloscpack(store, reserve, peek);
 	peek->is_frame |= !err && b2f_frame_magic(fixed, n);
 	if (err || b2f_frame_header_parse(fixed, n, index->size, &h, NULL) ||
-	    h.sparse != b2f_store_is_sparse(store)) {
-		peek_blank(store, name, peek);
-		return 0;
-	}
+	    h.sparse != b2f_store_is_sparse(store))
+		return peek_blank(store, name, peek);
 	peek->nbytes = h.nbytes;
 	peek->cbytes = h.cbytes;
 	peek->read_only = b2f_obstacle_in_header(&h);

@@ -36,9 +36,14 @@ int b2f_frame_judge_header(const struct b2f_object *index, int err,
 {
 	uint64_t off = index->size - B2F_FINGERPRINT_TAIL;
 	uint8_t type = 0;
+	int failure;
 
-	if (err == B2F_ECORRUPT || b2f_object_read(index, off, &type, 1, NULL) ||
-	    type == 0)
+	if (err == B2F_ECORRUPT)
+		return err;
+	failure = b2f_object_read(index, off, &type, 1, why);
+	if (failure)
+		return failure;
+	if (type == 0)
 		return err;
 	return b2f_why_set(why, B2F_ECORRUPT,
 			   "the header of the index is damaged");

@@ -31,10 +31,12 @@ static int check_magic(struct b2f_store *store, struct b2f_why *why)
 	n = (size_t)b2f_min_u64(sizeof(head), object.size);
 	err = b2f_object_read(&object, 0, head, n, why);
 	b2f_object_close(&object);
-	if (!err && !b2f_frame_magic(head, n) &&
-	    b2f_frame_blank(store) == B2F_BLANK_NOT)
-		err = b2f_why_set(why, -EROFS, "it does not begin as a frame");
-	return err;
+	if (err || b2f_frame_magic(head, n))
+		return err;
+	err = b2f_frame_blank(store);
+	if (err == B2F_BLANK_NOT)
+		return b2f_why_set(why, -EROFS, "it does not begin as a frame");
+	return err < 0 ? err : 0;
 }
 
 static int reset(struct b2f_store *store, const struct b2f_settings *settings,

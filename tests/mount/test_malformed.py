@@ -211,4 +211,14 @@ def test_what_the_disk_does_not_give_is_not_empty():
     assert sorted(os.listdir("src")) == ["array.b2nd", "flat.b2", "sparse.b2frame"]
 
 
+def test_a_second_look_that_fails_changes_no_name():
+    """A lost frame is known by a second look at its bytes."""
+    os.mkdir("src")
+    pathlib.Path("src/lost.b2frame").write_bytes(bytes(600))
+    with Mount("src", "mnt") as m:
+        for when in 1, 2, 3:
+            with failing(m, f"pread64:error=EIO:when={when}"):
+                assert os.listdir("mnt") == ["lost"], when
+
+
 main()
