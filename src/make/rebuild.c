@@ -108,6 +108,12 @@ static int copy_bytes(const uint8_t *from, size_t size, uint8_t **out)
 	return 0;
 }
 
+/* Are bytes lost?  Any other error may be gone the next time. */
+static bool is_damage(int err)
+{
+	return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED;
+}
+
 /* Saves header and metalayers of the index in the @size bytes at @raw. */
 static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
 {
@@ -121,8 +127,9 @@ static int save_header(struct rebuild *r, const uint8_t *raw, size_t size)
 	    !h.sparse || h.header_len > size ||
 	    h.header_len < B2F_FRAME_HEADER_PLAIN)
 		return 0;
-	if (b2f_meta_parse(raw, h.header_len, &r->old.meta, NULL))
-		return 0;
+	err = b2f_meta_parse(raw, h.header_len, &r->old.meta, NULL);
+	if (err)
+		return is_damage(err) ? 0 : err;
 	b2f_meta_list_fini(&r->old.meta);
 	err = copy_bytes(raw, h.header_len, &r->old.header_bytes);
 	if (err)
@@ -144,9 +151,11 @@ static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 		return 0;
 	if (b2f_trailer_len_parse(raw + size - B2F_FRAME_TAIL, &h, &len,
 				  NULL) ||
-	    len < B2F_FRAME_TRAILER_PLAIN ||
-	    b2f_vlmeta_parse(raw + size - len, len, &r->old.vlmeta, NULL))
+	    len < B2F_FRAME_TRAILER_PLAIN)
 		return 0;
+	err = b2f_vlmeta_parse(raw + size - len, len, &r->old.vlmeta, NULL);
+	if (err)
+		return is_damage(err) ? 0 : err;
 	r->result.kept_vlmetalayers = r->old.vlmeta.n > 0;
 	b2f_meta_list_fini(&r->old.vlmeta);
 	err = copy_bytes(raw + size - len, len, &r->old.trailer_bytes);
@@ -156,23 +165,26 @@ static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 }
 
 /* Reads as much of the old index as possible. */
-static int save_index(struct rebuild *r)
+static int save_index(struct rebuild *r, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	uint8_t *raw;
-	int err = 0;
+	uint8_t *raw = NULL;
+	int err;
 
-	if (b2f_object_open(r->old.store, B2F_OBJECT_INDEX, &object, NULL))
-		return 0;
-	raw = object.size <= INDEX_MAX ? malloc(object.size + 1) : NULL;
-	if (raw && !b2f_object_read(&object, 0, raw, object.size, NULL)) {
+	err = b2f_object_open(r->old.store, B2F_OBJECT_INDEX, &object, why);
+	if (err || object.size > INDEX_MAX)
+		goto out;
+	raw = malloc(object.size + 1);
+	err = raw ? b2f_object_read(&object, 0, raw, object.size, why)
+		  : -ENOMEM;
+	if (!err)
 		err = save_header(r, raw, object.size);
-		if (!err)
-			err = save_trailer(r, raw, object.size);
-	}
+	if (!err)
+		err = save_trailer(r, raw, object.size);
+out:
 	free(raw);
 	b2f_object_close(&object);
-	return err;
+	return err == -ENOENT || is_damage(err) ? 0 : err;
 }
 
 static int read_head(struct rebuild *r, uint64_t id,
@@ -198,12 +210,6 @@ static int read_head(struct rebuild *r, uint64_t id,
 		err = b2f_why_set(why, B2F_ECORRUPT, "it has no data");
 	b2f_object_close(&object);
 	return err;
-}
-
-/* Is a chunk lost?  Any other error may be gone the next time. */
-static bool is_damage(int err)
-{
-	return err == B2F_ECORRUPT || err == B2F_EUNSUPPORTED;
 }
 
 /* Reads all heads; the first sound one replaces a lost header. */
@@ -382,6 +388,7 @@ static int make_frame(struct rebuild *r, int to, const char *name)
 
 static int prepare(struct rebuild *r)
 {
+	struct b2f_why why = {""};
 	int err;
 
 	err = b2f_store_list(r->old.store, note_id, r);
@@ -389,9 +396,10 @@ static int prepare(struct rebuild *r)
 		return report(r, err, NULL);
 	if (r->ids.n)
 		qsort(r->ids.ids, r->ids.n, sizeof(*r->ids.ids), b2f_compare_u64);
-	err = save_index(r);
-	if (!err)
-		err = list_parts(r);
+	err = save_index(r, &why);
+	if (err)
+		return report(r, err, &why);
+	err = list_parts(r);
 	if (!err && r->n == 0)
 		err = -ENODATA;
 	if (!err && !r->old.trailer_bytes)

@@ -52,7 +52,8 @@ static struct like like_of(int fd, const struct stat *st)
 static bool is_about_disk(int err)
 {
 	return err == EIO || err == ENOSPC || err == EDQUOT || err == EROFS ||
-	       err == ENOMEM;
+	       err == ENOMEM || err == ESTALE || err == ETIMEDOUT ||
+	       err == EINTR;
 }
 
 /* The result of a call that may fail for lack of permission. */
@@ -305,8 +306,8 @@ int b2f_files_permit_again(int dir, int fd, struct b2f_why *why)
 {
 	struct stat index, now;
 
-	if (fstatat(dir, B2F_INDEX_NAME, &index, AT_SYMLINK_NOFOLLOW) ||
-	    fstat(fd, &now) || is_permitted(&now, &index))
+	if (!fstatat(dir, B2F_INDEX_NAME, &index, AT_SYMLINK_NOFOLLOW) &&
+	    !fstat(fd, &now) && is_permitted(&now, &index))
 		return 0;
 	return b2f_files_permit(dir, fd, why);
 }
@@ -351,14 +352,16 @@ static int permit_named(void *arg, int64_t id)
 	struct stat st;
 	int fd, err = 0;
 
-	if (id < 0 || fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    is_permitted(&st, &p->like))
+	if (id < 0 || (!fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		       is_permitted(&st, &p->like)))
 		return 0;
 	fd = openat(p->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	/* The file may have been deleted. */
 	if (fd < 0)
 		return is_about_disk(errno) ? -errno : 0;
-	if (fstat(fd, &st) == 0 && may_permit(p, &st))
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (may_permit(p, &st))
 		err = permit_opened(p, fd, &st);
 	close(fd);
 	return err;

@@ -157,10 +157,13 @@ static int check_file(int fd, struct b2f_why *why)
 	uint64_t zeros = 0;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
+		return failed("stat", why);
+	if (!S_ISREG(st.st_mode))
 		return not_plain(why);
-	if (st.st_size > FILE_SIZE ||
-	    read_at(fd, &zeros, GENERATION_OFF, 0) < 0 || zeros)
+	if (read_at(fd, &zeros, GENERATION_OFF, 0) < 0)
+		return failed("read", why);
+	if (st.st_size > FILE_SIZE || zeros)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "%s holds more than a generation",
 				   B2F_FILES_LOCK);

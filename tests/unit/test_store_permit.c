@@ -6,14 +6,14 @@
 
 #include "tests/support/store_dir.h"
 
-static bool has_list = true;
+static int list_errno;
 
 /* Instead of that of the C library. */
 ssize_t listxattr(const char *path, char *list, size_t size)
 {
-	if (has_list)
+	if (!list_errno)
 		return syscall(SYS_listxattr, path, list, size);
-	errno = EIO;
+	errno = list_errno;
 	return -1;
 }
 
@@ -176,8 +176,11 @@ Test(store_permit, xattrs_that_cannot_be_listed_are_not_lost)
 	struct b2f_store *store = open_store();
 	struct b2f_object object = create(store, B2F_OBJECT_NEW_INDEX);
 
-	has_list = false;
+	list_errno = EIO;
 	cr_expect_eq(b2f_object_inherit(&object, NULL, NULL), -EIO);
+	/* On NFS. */
+	list_errno = ESTALE;
+	cr_expect_eq(b2f_object_inherit(&object, NULL, NULL), -ESTALE);
 	b2f_object_close(&object);
 	b2f_store_free(store);
 }
