@@ -140,8 +140,8 @@ B2F_MUST_CHECK
 int fs_durable_sync_due(struct fs *fs, time_t age_s);
 
 /*
- * Commits all open files durably, and syncs all frames that wait.  Returns 0 or
- * the first error.
+ * Commits all open files durably, and syncs all frames that wait.  Returns 0,
+ * the first error, or -EIO if changes have been dropped before.
  */
 B2F_MUST_CHECK
 int fs_durable_sync_now(struct fs *fs);

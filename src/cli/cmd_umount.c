@@ -149,7 +149,7 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 					  b2f_strerror(err));
 	}
 	cli_daemon_close(&daemon);
-	return err ? err : found == -ENOTCONN || found == -EIO ? found : 0;
+	return err ? err : daemon.stored ? 0 : found;
 }
 
 /* Reports the result of an unmount, with the cause if something failed. */

@@ -302,6 +302,7 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 		answer = ask_as_owner(&out->mount, path);
 	if (answer.pid <= 0)
 		return answer.pid ? (int)answer.pid : -ENODATA;
+	out->stored = answer.stored;
 	fd = syscall(SYS_pidfd_open, (pid_t)answer.pid, 0);
 	if (fd < 0)
 		return errno == ESRCH ? -EOPNOTSUPP : -errno;
@@ -310,7 +311,6 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 		close((int)fd);
 		return -EOPNOTSUPP;
 	}
-	out->stored = answer.stored;
 	out->pid = (pid_t)answer.pid;
 	out->pidfd = (int)fd;
 	return 0;
@@ -342,34 +342,40 @@ static bool read_status(pid_t pid, int *status)
 	return true;
 }
 
-/* The exit status as for waitpid(2); 0 if it is not known. */
-static int exit_status(const struct cli_daemon *daemon)
+/* The exit status as for waitpid(2); false: it is not known. */
+static bool exit_status(const struct cli_daemon *daemon, int *status)
 {
 	struct pidfd_info info = {.mask = INFO_EXIT};
-	int status;
 
-	if (read_status(daemon->pid, &status))
-		return status;
+	if (read_status(daemon->pid, status))
+		return true;
 	if (ioctl(daemon->pidfd, GET_INFO, &info) || !(info.mask & INFO_EXIT))
-		return 0;
-	return info.exit_code;
+		return false;
+	*status = info.exit_code;
+	return true;
 }
 
 static int tell_end(const struct cli_daemon *daemon, const char *path)
 {
-	int status = exit_status(daemon);
+	long pid = (long)daemon->pid;
+	int status = 0;
+	bool known = exit_status(daemon, &status);
 
-	if (status == 0)
+	if (known ? status == 0 : daemon->stored)
 		return 0;
-	if (WIFSIGNALED(status))
+	if (!known)
+		cli_message_error("%s: bloscfs, process %ld, may not have "
+				  "stored all data; see its log",
+				  path, pid);
+	else if (WIFSIGNALED(status))
 		cli_message_error("%s: bloscfs, process %ld, was killed by "
 				  "signal %d",
-				  path, (long)daemon->pid, WTERMSIG(status));
+				  path, pid, WTERMSIG(status));
 	else
 		cli_message_error("%s: bloscfs, process %ld, could not store "
 				  "all data: it ended with status %d; see its "
 				  "log",
-				  path, (long)daemon->pid, WEXITSTATUS(status));
+				  path, pid, WEXITSTATUS(status));
 	return -EIO;
 }
 

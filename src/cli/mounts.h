@@ -61,7 +61,8 @@ struct cli_daemon {
  * this unmount.
  *
  * Returns 0; -ENODATA (no bloscfs is mounted on @path); -EOPNOTSUPP (the daemon
- * does not answer: xattr=off, or another PID namespace); -ENOTCONN (it has
+ * does not answer: xattr=off; or, perhaps @out->stored, its process is in
+ * another PID namespace); -ENOTCONN (it has
  * died); -EIO (its SOURCE does not answer); or the errno of getxattr(2) or
  * pidfd_open(2).
  */
@@ -74,9 +75,8 @@ int cli_daemon_find(const char *path, struct cli_daemon *out);
  * another place, prints that and returns.
  *
  * Returns 0, -ETIMEDOUT, or -EIO, after a message: it has lost data, was
- * killed, or goes on with unstored data.  Before Linux 6.15 the status is lost
- * once its parent (usually init) has reaped it; then 0 means only that it has
- * ended.
+ * killed, or goes on with unstored data.  Before Linux 6.15 its status is lost
+ * once its parent (usually init) has reaped it; then @daemon->stored decides.
  */
 B2F_MUST_CHECK
 int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
