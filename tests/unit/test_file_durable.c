@@ -48,21 +48,30 @@ Test(file_durable, what_a_sync_has_failed_for_is_written_anew)
 	cr_expect(!is_durable_after_failure(false));
 }
 
-/* The sync of the directory fails at the very end of a commit. */
-Test(file_durable, what_replaced_something_durable_is_synced_next_time)
+/*
+ * After a durable commit the sync of the directory fails at the very end of the
+ * commit @how.
+ */
+static void fail_last_sync(struct work *w, enum b2f_commit_how how)
 {
 	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
+
+	write_some(w, 0, 22000, true);
+	cr_assert_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+	cut(w, 5000);
+	plan.at = fault_disk_nops(w->disk);
+	fault_disk_fail(w->disk, &plan);
+	cr_assert_eq(commit(w, how), -EIO);
+}
+
+Test(file_durable, what_replaced_something_durable_is_synced_next_time)
+{
 	struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	static struct work w;
 
 	begin_with(&w, disk, &d);
-	write_some(&w, 0, 22000, true);
-	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
-	cut(&w, 5000);
-	plan.at = fault_disk_nops(disk);
-	fault_disk_fail(disk, &plan);
-	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), -EIO);
+	fail_last_sync(&w, B2F_COMMIT_VISIBLE);
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
 	write_some(&w, 0, 10, true);
 	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
@@ -81,19 +90,13 @@ static int succeed(int fd)
 /* The kernel has reported the error, so the next sync proves nothing. */
 Test(file_durable, a_commit_whose_last_sync_failed_needs_another_commit)
 {
-	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
 	struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	const struct b2f_write_options options = {.durability = &d};
 	static struct work w;
 
 	begin_with(&w, disk, &d);
-	write_some(&w, 0, 22000, true);
-	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
-	cut(&w, 5000);
-	plan.at = fault_disk_nops(disk);
-	fault_disk_fail(disk, &plan);
-	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	fail_last_sync(&w, B2F_COMMIT_DURABLE);
 	cr_assert_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
 	b2f_file_close(w.file);
 	w.file = open_disk(w.rt, disk);
@@ -128,21 +131,15 @@ static int count_lost(struct work *w)
 /* The old index may come back, so its files stay. */
 Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 {
-	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC_NAMES};
 	struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	const struct b2f_write_options write = {.durability = &d};
 	const struct b2f_runtime_options options = {.nworkers = 1};
 	static struct work w;
 
-	begin_with(&w, disk, &d);
-	write_some(&w, 0, 22000, true);
-	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	fault_disk_unordered(disk);
-	cut(&w, 5000);
-	plan.at = fault_disk_nops(disk);
-	fault_disk_fail(disk, &plan);
-	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), -EIO);
+	begin_with(&w, disk, &d);
+	fail_last_sync(&w, B2F_COMMIT_DURABLE);
 	cr_expect_eq(count_lost(&w), 0);
 	/* Neither this writer deletes them at its end, nor the next writer. */
 	b2f_file_close(w.file);

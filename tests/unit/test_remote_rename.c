@@ -56,6 +56,21 @@ static void sweep(struct b2f_remote *remote, const char *path)
 	cr_assert(!err || err == -ENOENT, "%d: %s", err, message);
 }
 
+/* Renames x to y; returns the remains of the frame that was there. */
+static struct b2f_remote_remains *replace_y(struct b2f_remote *remote,
+					    enum b2f_replace how)
+{
+	struct b2f_frame *frame = open_at(remote, "x");
+	struct b2f_remote_renamed done;
+
+	cr_assert_eq(b2f_remote_rename_frame(remote, frame, "y", how, &done), 0,
+		     "%s", message);
+	cr_assert(done.is_there && done.from && done.replaced);
+	b2f_remote_remains_free(done.from);
+	b2f_frame_close(frame);
+	return done.replaced;
+}
+
 /* Makes the frame y with "2222" beside x, of NOBJECTS objects. */
 static void make_y(struct scene *s)
 {
@@ -128,24 +143,18 @@ Test(remote_rename, a_frame_that_is_there_is_kept_if_that_is_asked_for)
 
 Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks_go)
 {
-	struct b2f_remote_renamed done;
 	struct scene s = scene_open();
 	struct writer w = begin(&s), reader;
-	struct b2f_frame *frame;
+	struct b2f_remote_remains *old;
 
 	make_y(&s);
 	reader = writer_of(&s, connect_to(&s), "y");
-	frame = open_at(w.remote, "x");
-	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
-		     0, "%s", message);
-	b2f_frame_close(frame);
-	cr_assert(done.is_there && done.from && done.replaced);
-	b2f_remote_remains_free(done.from);
+	old = replace_y(w.remote, B2F_REPLACE);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	b2f_file_stay(reader.file);
 	for (uint64_t i = 0; i < NCHUNKS; i++)
 		cr_assert_eq(value_of(&reader, i), '2');
-	b2f_remote_remains_free(done.replaced);
+	b2f_remote_remains_free(old);
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	writer_close(&reader);
@@ -166,26 +175,20 @@ static void change_y(struct scene *s, uint8_t value)
 
 Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
 {
-	struct b2f_remote_renamed done;
 	struct scene s = scene_open();
 	struct writer w = begin(&s), reader;
-	struct b2f_frame *frame;
+	struct b2f_remote_remains *old;
 
 	make_y(&s);
 	reader = writer_of(&s, connect_to(&s), "y");
-	frame = open_at(w.remote, "x");
-	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y",
-					     B2F_REPLACE_OPEN, &done),
-		     0, "%s", message);
-	b2f_frame_close(frame);
-	b2f_remote_remains_free(done.from);
+	old = replace_y(w.remote, B2F_REPLACE_OPEN);
 	sleep(4);
 	change_y(&s, '3');
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
 	b2f_file_stay(reader.file);
 	for (uint64_t i = 0; i < NCHUNKS; i++)
 		cr_assert_eq(value_of(&reader, i), '2');
-	b2f_remote_remains_free(done.replaced);
+	b2f_remote_remains_free(old);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
 	writer_close(&reader);
 	writer_close(&w);
@@ -197,18 +200,13 @@ Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
  */
 Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 {
-	struct b2f_remote_renamed done;
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
-	struct b2f_frame *frame;
+	struct b2f_remote_remains *old;
 
 	make_y(&s);
-	frame = open_at(w.remote, "x");
-	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
-		     0, "%s", message);
-	b2f_frame_close(frame);
-	b2f_remote_remains_free(done.from);
-	b2f_remote_remains_leave(done.replaced);
+	old = replace_y(w.remote, B2F_REPLACE);
+	b2f_remote_remains_leave(old);
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + NCHUNKS);
 	sleep(4);
@@ -220,22 +218,17 @@ Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 
 Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since)
 {
-	struct b2f_remote_renamed done;
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
-	struct b2f_frame *frame;
+	struct b2f_remote_remains *old;
 
 	make_y(&s);
 	(void)server_ask(&s.server, "keep y/");
-	frame = open_at(w.remote, "x");
-	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
-		     0, "%s", message);
-	b2f_frame_close(frame);
-	b2f_remote_remains_free(done.from);
+	old = replace_y(w.remote, B2F_REPLACE);
 	/* The frame is removed, and another one with the same ids appears. */
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
 	(void)server_ask(&s.server, "bring_back");
-	b2f_remote_remains_free(done.replaced);
+	b2f_remote_remains_free(old);
 	cr_assert_str_eq(content_of(&s, "y"), "2222");
 	writer_close(&w);
 	scene_close(&s);
