@@ -184,6 +184,7 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 	static const char *const array_keys[] = {"shape", "chunks", "blocks",
 						 "dtype"};
 	size_t nvlmeta = b2f_frame_info_get(frame)->nvlmeta;
+	bool no_memory = false;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, size);
 
@@ -198,11 +199,13 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 	for (size_t i = 0; i < nvlmeta; i++) {
 		struct b2f_meta_info info;
 		uint8_t *content = NULL;
+		int err = b2f_frame_vlmeta(frame, i, &info, &content);
 
-		/* A damaged vlmetalayer is not listed. */
-		if (b2f_frame_vlmeta(frame, i, &info, &content))
-			continue;
 		free(content);
+		no_memory |= err == -ENOMEM;
+		/* A damaged vlmetalayer is not listed. */
+		if (err)
+			continue;
 		/* A name of an attribute has no 0, and a maximum length. */
 		if (strlen(info.name) == info.name_len &&
 		    info.name_len < XATTR_NAME_MAX -
@@ -211,7 +214,7 @@ int fs_frame_xattr_list(struct b2f_frame *frame, char **out, size_t *size)
 			fprintf(f, FS_FRAME_XATTR_PREFIX VLMETA "%s%c",
 				info.name, 0);
 	}
-	if (fclose(f)) {
+	if (fclose(f) || no_memory) {
 		free(text);
 		return -ENOMEM;
 	}

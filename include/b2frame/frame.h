@@ -330,7 +330,8 @@ struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
 
 /*
  * Decodes vlmetalayer @i (< nvlmeta).  *@content is malloc'ed: free() it.
- * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED or -ENOMEM; the cause is logged.
+ * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG or -ENOMEM; the cause
+ * is logged.
  */
 B2F_MUST_CHECK
 int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,

@@ -147,19 +147,19 @@ static int check_chunk(void *arg, size_t i)
 	return 0;
 }
 
-static uint64_t count_bad_metas(const struct b2f_frame *frame)
+static int count_bad_metas(const struct b2f_frame *frame, uint64_t *nbad)
 {
-	uint64_t nbad = 0;
+	int err = 0;
 
-	for (size_t i = 0; i < frame->info.nvlmeta; i++) {
+	for (size_t i = 0; i < frame->info.nvlmeta && err != -ENOMEM; i++) {
 		struct b2f_meta_info info;
 		uint8_t *content = NULL;
 
-		if (b2f_frame_vlmeta(frame, i, &info, &content))
-			nbad++;
+		err = b2f_frame_vlmeta(frame, i, &info, &content);
+		*nbad += err && err != -ENOMEM;
 		free(content);
 	}
-	return nbad;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* A too small count loses nothing here, but other programs believe it. */
@@ -190,9 +190,10 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	c.result.nchunks = frame->info.nchunks;
 	c.result.index_sealed = frame->sealed;
 	c.result.bad_array = frame->layout.err == B2F_ECORRUPT;
-	c.result.nbad_metas = count_bad_metas(frame);
-	err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND, frame->info.nchunks,
-			   check_chunk, &c);
+	err = count_bad_metas(frame, &c.result.nbad_metas);
+	if (!err)
+		err = b2f_pool_for(runtime->pool, B2F_POOL_DEMAND,
+				   frame->info.nchunks, check_chunk, &c);
 	pthread_mutex_destroy(&c.lock);
 	/*
 	 * If the frame has changed, only some chunks were counted; is_stale

@@ -183,9 +183,11 @@ struct b2f_meta_info b2f_frame_meta(const struct b2f_frame *frame, size_t i,
 /* The largest value of a vlmetalayer, against a chunk that claims 2 GB. */
 #define VLMETA_BYTES_MAX (64u << 20)
 
-static int decode_vlmeta(const struct b2f_meta *m, uint8_t **out, size_t *size,
-			 struct b2f_why *why)
+/* @reserve counts the value until its owner has it, who soon frees it. */
+static int decode_vlmeta(const struct b2f_meta *m, struct b2f_reserve *reserve,
+			 uint8_t **out, size_t *size, struct b2f_why *why)
 {
+	struct b2f_reserved counted = {.of = reserve};
 	const struct b2f_chunk_context context = {0};
 	struct b2f_decoder *dec = NULL;
 	struct b2f_chunk chunk;
@@ -201,15 +203,20 @@ static int decode_vlmeta(const struct b2f_meta *m, uint8_t **out, size_t *size,
 				   "a chunk of %u bytes in %zu",
 				   chunk.header.cbytes, m->size);
 	if (chunk.header.nbytes > VLMETA_BYTES_MAX)
-		return b2f_why_set(why, B2F_ETOOBIG, "a value of %u bytes",
+		err = B2F_ETOOBIG;
+	else
+		err = b2f_reserve_take(&counted, chunk.header.nbytes);
+	if (err)
+		return b2f_why_set(why, err, "a value of %u bytes",
 				   chunk.header.nbytes);
 	err = b2f_decoder_new(&dec);
-	if (err)
-		return err;
-	data = malloc(chunk.header.nbytes + (size_t)1);
-	err = data ? b2f_chunk_decode_all(&chunk, dec, m->content, data, why)
-		   : -ENOMEM;
+	data = err ? NULL : malloc(chunk.header.nbytes + (size_t)1);
+	if (!err)
+		err = data ? b2f_chunk_decode_all(&chunk, dec, m->content,
+						  data, why)
+			   : -ENOMEM;
 	b2f_decoder_free(dec);
+	b2f_reserve_give(&counted, chunk.header.nbytes);
 	if (err) {
 		free(data);
 		return err;
@@ -227,7 +234,7 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 	size_t size = 0;
 	int err;
 
-	err = decode_vlmeta(m, content, &size, &cause);
+	err = decode_vlmeta(m, frame->reserved.of, content, &size, &cause);
 	if (err) {
 		b2f_why_set(&why, err, "vlmetalayer %.31s: %.120s", m->name,
 			    cause.text[0] ? cause.text : b2f_strerror(err));

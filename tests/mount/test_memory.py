@@ -8,7 +8,7 @@ import re
 import threading
 import zlib
 
-from mounting import SANITIZED, Mount, data, main, wait_until
+from mounting import SANITIZED, Mount, data, error_of, main, wait_until
 from users import ALICE, as_user
 
 MB = 1 << 20
@@ -326,6 +326,27 @@ def test_claims_of_a_frame_take_no_memory():
     assert log.count("of memory") >= 2, log
     if not SANITIZED:
         assert rss["VmHWM"] <= (64 + 16 + 64) * MB, rss
+
+
+def test_nor_do_their_vlmetalayers():
+    import blosc2
+    os.mkdir("src")
+    s = blosc2.SChunk(urlpath="src/f.b2frame", contiguous=True)
+    s.append_data(b"data")
+    for name, size in ("large", 60 * MB), ("small", MB):
+        s.vlmeta.set_vlmeta(name, bytes(size), typesize=1)
+    with Mount("src", "mnt", "-o", "cachesize=16m") as m:
+        def get(name):
+            return error_of(os.getxattr, "mnt/f",
+                            f"user.blosc2.vlmeta_raw.{name}")
+
+        assert get("large") == errno.EFBIG
+        # No attribute is so long.
+        assert get("small") == errno.E2BIG
+        assert "user.blosc2.vlmeta.large" not in os.listxattr("mnt/f")
+        rss = m.rss()
+    if not SANITIZED:
+        assert rss["VmHWM"] < 48 * MB, rss
 
 
 def test_memory_goes_back_when_files_do():
