@@ -308,11 +308,23 @@ static void report_rebuilt(const struct job *job,
 			"kept_vlmetalayers", r->kept_vlmetalayers));
 }
 
-/* Mode and times of the old frame, even if its index is lost. */
-static void find_like(const struct cli_at *at, struct stat *like)
+/*
+ * Opens what has the attributes of the frame @at: its index or, if that is
+ * lost, its directory.
+ */
+static int open_like(const struct cli_at *at, struct stat *like)
 {
-	if (cli_frames_stat(at, like) != 0 && cli_at_stat(at, like) != 0)
+	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
+
+	if (fd < 0)
+		fd = dir;
+	else
+		cli_at_close(dir);
+	if (fd < 0 || fstat(fd, like) != 0)
 		*like = (struct stat){.st_mode = 0600};
+	like->st_mode &= 0666;
+	like->st_atim.tv_nsec = like->st_mtim.tv_nsec = UTIME_NOW;
+	return fd;
 }
 
 static int rebuild(struct job *job)
@@ -326,21 +338,24 @@ static int rebuild(struct job *job)
 	const struct cli_at at = cli_at_path(job->how->output);
 	struct b2f_rebuild_result result = {0};
 	struct stat like;
-	int err;
+	int from, err;
 
-	find_like(&job->operand->at, &like);
-	options.mode = like.st_mode & 0666;
 	err = cli_target_open(&target, &at,
 			      cli_replace_if(job->how->overwrite));
 	if (err)
 		return err;
+	from = open_like(&job->operand->at, &like);
+	options.mode = like.st_mode;
 	err = b2f_frame_rebuild(&options, job->operand->at.dir, job->operand->at.name,
 				target.dirfd,
 				target.base, &result);
 	if (err)
 		cli_message_explain(job->path, err);
-	else if (!job->how->dry_run)
+	else
+		err = cli_target_set_attributes(&target, &like, from);
+	if (!err && !job->how->dry_run)
 		err = cli_target_commit(&target, true);
+	cli_at_close(from);
 	cli_target_close(&target);
 	if (err)
 		return err;

@@ -5,6 +5,7 @@ import fcntl
 import itertools
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -359,6 +360,22 @@ def test_lost_index_of_variable_chunks():
         rebuild("s")
         check_frame("new", b"".join(parts), chunksize=0)
         remove("s", "new")
+
+
+def test_a_rebuilt_frame_is_open_to_the_same_users():
+    acl = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 6, 1234, 4, 0, -1, 16, 6, -1,
+                      32, 0, -1)
+    zlib("s")
+    index = get("s/chunks.b2frame")
+    os.setxattr("s/chunks.b2frame", "system.posix_acl_access", acl)
+    if os.geteuid() == 0:
+        os.chown("s/chunks.b2frame", 1234, 2345)
+    put("s/chunks.b2frame", index[:30])
+    rebuild("s")
+    for name in os.listdir("new"):
+        old, new = os.stat("s/chunks.b2frame"), os.stat(f"new/{name}")
+        assert (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid), name
+        assert os.getxattr(f"new/{name}", "system.posix_acl_access") == acl, name
 
 
 def test_rebuild_of_odd_folders():
