@@ -93,14 +93,17 @@ void fs_unlinked_fini(struct fs_unlinked_dir *dir)
 	pthread_mutex_destroy(&dir->lock);
 }
 
-/* Removes a file of a frame whose index is gone. */
-static int remove_file(void *arg, int dirfd, const struct dirent *d)
+/*
+ * Removes a file of a frame whose index is gone; the others are removed even if
+ * that fails.
+ */
+static int remove_file(void *err, int dirfd, const struct dirent *d)
 {
 	enum b2f_part part = b2f_part_of(d->d_name);
 
-	(void)arg;
-	if (part != B2F_PART_NONE && part != B2F_PART_INDEX)
-		unlinkat(dirfd, d->d_name, 0);
+	if (part != B2F_PART_NONE && part != B2F_PART_INDEX &&
+	    unlinkat(dirfd, d->d_name, 0) && errno != ENOENT)
+		*(int *)err = -errno;
 	return 0;
 }
 
@@ -143,9 +146,12 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 	fd = open_dir(dirfd, name);
 	if (fd < 0)
 		return fd;
-	(void)!b2f_directory_each(fd, ".", remove_file, NULL);
+	err = 0;
+	(void)!b2f_directory_each(fd, ".", remove_file, &err);
 	close(fd);
-	return unlinkat(dirfd, name, AT_REMOVEDIR) ? -errno : 0;
+	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR))
+		err = -errno;
+	return err;
 }
 
 static void log_kept(struct fs *fs, const char *name)
@@ -180,13 +186,18 @@ static bool is_meant(struct fs *fs, const char *name, const struct stat *st)
 static void purge_frame(struct fs *fs, int dirfd, const char *name)
 {
 	struct stat st;
+	int err;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !is_meant(fs, name, &st))
 		return;
-	/* A frame that was not finished has no index. */
-	if (remove_frame(fs, dirfd, name) == -ENOENT)
-		(void)!unlinkat(dirfd, name, AT_REMOVEDIR);
+	err = remove_frame(fs, dirfd, name);
+	if (err && err != -ENOENT)
+		fs_logger_write(fs->logger, B2F_LOG_WARNING,
+				"%s: a deleted frame is still in %s: %s",
+				fs->source.path,
+				fs_unlinked_is_hidden(name) ? name : HIDDEN,
+				b2f_strerror(err));
 }
 
 static int purge_each(void *fs, int dirfd, const struct dirent *d)

@@ -163,6 +163,30 @@ def test_what_a_crash_left_goes_at_the_next_mount():
         assert os.listdir("src") == []
 
 
+def test_what_cannot_go_is_told_and_goes_later():
+    os.mkdir("src")
+    make("src/a.b2frame", None)
+    chunk = min(pathlib.Path("src/a.b2frame").glob("*.chunk"))
+    subprocess.run(["chattr", "+i", chunk], check=True)
+    try:
+        with Mount("src", "mnt") as m:
+            os.unlink("mnt/a")
+            m.wait_for_log("a.b2frame was deleted, but is still in "
+                           ".bloscfs-deleted: Operation not permitted")
+        with Mount("src", "mnt") as m:
+            assert os.listdir("mnt") == []
+            m.wait_for_log("a deleted frame is still in .bloscfs-deleted: "
+                           "Operation not permitted")
+        # Nothing else is left.
+        chunk, = pathlib.Path("src").rglob("*.chunk")
+    finally:
+        chunk, = pathlib.Path("src").rglob(chunk.name)
+        subprocess.run(["chattr", "-i", chunk], check=True)
+    with Mount("src", "mnt"):
+        assert frames_left("src") == []
+    assert os.listdir("src") == []
+
+
 def test_what_others_planted_is_left_alone():
     """The owner of SOURCE must not reach files of the user who mounts it."""
     os.mkdir("victim")
