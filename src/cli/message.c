@@ -17,6 +17,7 @@
 #include "cli/exit_codes.h"
 #include "cli/need.h"
 #include "cli/show.h"
+#include "cli/text.h"
 #include "meta/escape.h"
 
 #define PREFIX "bloscctl: "
@@ -76,11 +77,22 @@ static void print_line(enum b2f_log_level level, const char *prefix,
 	fflush(stderr);
 }
 
+/* Takes the query out of the URL with which @line begins, if it does. */
+static void hide_query(char *line)
+{
+	size_t shown = cli_text_shown(line);
+	char *end = strstr(line, ": ");
+
+	if (end && line + shown < end)
+		memmove(line + shown, end, strlen(end) + 1);
+}
+
 static void say(enum b2f_log_level level, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_SIZE];
 
 	vsnprintf(line, sizeof(line), fmt, args);
+	hide_query(line);
 	pthread_mutex_lock(&state.lock);
 	keep_first(level, line);
 	print_line(level, PREFIX, line);

@@ -159,6 +159,8 @@ def check_signatures(url):
                     capture_output=True, text=True)
                 assert "SECRET" not in run.stdout + run.stderr, run
                 assert name in ("copy", "ls") or run.returncode == status, run
+    for name in "rm", "seal", "repair", "compress", "bench", "stats":
+        assert "SECRET" not in refused(name, signed)
 
 
 def check_faults(server):
