@@ -161,6 +161,26 @@ static uint32_t choose_blocksize(const struct b2f_encode_plan *plan,
 	return size ? size : 1;
 }
 
+/*
+ * Leaves bytedelta out where a block has bytes behind the last channel: C-Blosc2
+ * before 3.3.2 does not decode them (docs/format.md 2.7.4).
+ */
+static void omit_bytedelta_with_rest(struct b2f_encode_plan *plan)
+{
+	struct b2f_pipeline *pipeline = &plan->pipeline;
+	uint32_t last = plan->nbytes % plan->blocksize;
+
+	for (unsigned int slot = 0; slot < B2F_FILTER_SLOTS; slot++) {
+		unsigned int channels = pipeline->meta[slot];
+
+		if (pipeline->filter[slot] != B2F_FILTER_BYTEDELTA ||
+		    (plan->blocksize % channels == 0 && last % channels == 0))
+			continue;
+		pipeline->filter[slot] = B2F_FILTER_NONE;
+		pipeline->meta[slot] = 0;
+	}
+}
+
 int b2f_encode_plan_make(const struct b2f_encode_options *options,
 			 uint32_t nbytes, struct b2f_encode_plan *out,
 			 struct b2f_why *why)
@@ -178,6 +198,7 @@ int b2f_encode_plan_make(const struct b2f_encode_options *options,
 		options->typesize > UINT8_MAX ? 1 : (uint8_t)options->typesize;
 	choose_codec(options, &plan);
 	plan.blocksize = choose_blocksize(&plan, options);
+	omit_bytedelta_with_rest(&plan);
 	plan.split = plan.blocksize % plan.typesize == 0 &&
 		     choose_split(&plan, options->split, plan.blocksize);
 	/* Less than an item:  C-Blosc2 reads such blocks in its own way. */
