@@ -46,7 +46,7 @@ struct fs_packs {
 	struct b2f_frame_stamp failed;
 };
 
-/* The homes in the directory that links.c has read last. */
+/* The homes, and files aside, in the directory that links.c has read last. */
 struct fs_named_homes {
 	/* See links.h. */
 	pthread_mutex_t lock;
@@ -57,6 +57,8 @@ struct fs_named_homes {
 	time_t since_s;
 	/* Homes with at least one name. */
 	struct fs_name_set names;
+	/* See fs_aside_find(). */
+	struct fs_name_set asides;
 };
 
 struct fs {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "links.h"
 #include "maker.h"
 #include "programs/directory.h"
@@ -139,35 +140,60 @@ static bool is_known(const struct fs_named_homes *homes, const struct stat *st)
 }
 
 /*
- * Does any entry of the directory lead to @home?  The directory is read once
- * for all homes, because any user can make thousands of homes without a name.
- * True if it cannot be read: a home with names would be shown.
+ * Reads the directory, unless it is known.  It is read once for all homes and
+ * files aside, because any user can make thousands of them without a name.
+ * Locked.
+ */
+static int know(struct fs_named_homes *homes, int dirfd)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(dirfd, &st))
+		return -errno;
+	if (is_known(homes, &st))
+		return 0;
+	fs_name_set_fini(&homes->names);
+	homes->stamp = b2f_frame_stamp_of(&st);
+	homes->since_s = time(NULL);
+	homes->is_sure = b2f_frame_stamp_is_settled(&homes->stamp);
+	fs_aside_find(dirfd, &homes->asides);
+	err = b2f_directory_each(dirfd, ".", note_target, &homes->names);
+	/* The next look reads it again. */
+	if (err)
+		homes->stamp = (struct b2f_frame_stamp){0};
+	return err;
+}
+
+/*
+ * Does any entry of the directory lead to @home?  True if it cannot be read: a
+ * home with names would be shown.
  */
 static bool is_led_to(struct fs *fs, int dirfd, const char *home)
 {
 	struct fs_named_homes *homes = &fs->named_homes;
-	struct stat st;
-	int err = 0;
 	bool is;
 
-	if (fstat(dirfd, &st))
-		return false;
-	pthread_mutex_lock(&fs->named_homes.lock);
-	if (!is_known(homes, &st)) {
-		fs_name_set_fini(&homes->names);
-		homes->stamp = b2f_frame_stamp_of(&st);
-		homes->since_s = time(NULL);
-		/* A change within the same second may have the same stamp. */
-		homes->is_sure = homes->since_s > st.st_ctim.tv_sec + 1;
-		err = b2f_directory_each(dirfd, ".", note_target,
-					 &homes->names);
-		/* The next look reads it again. */
-		if (err)
-			homes->stamp = (struct b2f_frame_stamp){0};
-	}
-	is = err || fs_name_set_has(&homes->names, fs_name_hash(home));
-	pthread_mutex_unlock(&fs->named_homes.lock);
+	pthread_mutex_lock(&homes->lock);
+	is = know(homes, dirfd) ||
+	     fs_name_set_has(&homes->names, fs_name_hash(home));
+	pthread_mutex_unlock(&homes->lock);
 	return is;
+}
+
+bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name)
+{
+	struct fs_named_homes *homes = &fs->named_homes;
+	bool is_alone;
+
+	if (!b2f_home_is_aside(name))
+		return false;
+	pthread_mutex_lock(&homes->lock);
+	/* Otherwise a mount may just be moving it. */
+	is_alone = !know(homes, dirfd) && homes->is_sure &&
+		   fs_aside_is_alone(&homes->asides, name);
+	pthread_mutex_unlock(&homes->lock);
+	return !is_alone && fs_aside_hides(dirfd, name);
 }
 
 /* Has the frame at @home a name?  Looks at the slots, then at the directory. */

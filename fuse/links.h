@@ -57,6 +57,9 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found);
 /* Is @name in the directory @dirfd a home that is not shown? */
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name);
 
+/* Like fs_aside_hides(), but reads @dirfd once for many names. */
+bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name);
+
 /* Deletes leftovers in the directory @dirfd, which is to be deleted. */
 void fs_links_purge_at(struct fs *fs, int dirfd);
 

@@ -53,7 +53,7 @@ int fs_lookup_find(const struct fs_entry *entry, struct fs_found *out)
 		err = find(entry, out);
 	if (!err)
 		err = fs_links_look(entry->fs, entry->pin.fd, out);
-	if (!err && fs_aside_hides(entry->pin.fd, out->name)) {
+	if (!err && fs_links_hides_aside(entry->fs, entry->pin.fd, out->name)) {
 		fs_probe_close(&out->probe);
 		err = -ENOENT;
 	}

@@ -248,6 +248,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_tree_free(fs->tree);
 		fs_known_fini(&fs->known);
 		fs_name_set_fini(&fs->named_homes.names);
+		fs_name_set_fini(&fs->named_homes.asides);
 		fs_unlinked_fini(&fs->deleted);
 	}
 	fs_stats_file_close(fs);
