@@ -56,8 +56,6 @@ struct fs_pack {
 	 * opening it takes requests; it stays one version.
 	 */
 	char *path;
-	/* Attributes of the file, as if it were a plain one. */
-	struct stat st;
 	struct b2f_frame_stamp stamp;
 	/*
 	 * A node for each entry, then one for the .npy view of each.  The
@@ -69,6 +67,8 @@ struct fs_pack {
 
 	/* All below is under the lock. */
 	TAILQ_ENTRY(fs_pack) all;
+	/* Attributes of the file, as if it were a plain one. */
+	struct stat st;
 	/* NULL: not open.  Open while it is used, and a while longer. */
 	struct b2f_pack *pack;
 	uint64_t nusers;

@@ -219,7 +219,9 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 		err = get_sizes(fs, node, &sizes);
 	if (err)
 		return err;
+	pthread_mutex_lock(&fs->state_lock);
 	*out = pack->st;
+	pthread_mutex_unlock(&fs->state_lock);
 	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
 	out->st_ino = node->ino;
 	/* Its subdirectories are not counted. */
@@ -819,6 +821,29 @@ static int do_lookup(struct fs *fs, struct fs_node *inode, const char *name,
 	return err;
 }
 
+/*
+ * Takes over a new owner and new permissions of the file.  If its name leads to
+ * another file now, those last seen stay.
+ */
+static void renew_attributes(struct fs *fs, struct fs_pack *pack)
+{
+	struct fs_pin pin = {.fd = fs->tree->root->fd};
+	struct b2f_frame_stamp stamp;
+	struct look look;
+
+	if (pack->dir && fs_tree_pin(fs->tree, pack->dir, &pin))
+		return;
+	if (look_at(fs, pin.fd, pack->name, &look) == 0) {
+		stamp = b2f_frame_stamp_of(&look.st);
+		pthread_mutex_lock(&fs->state_lock);
+		if (b2f_frame_stamp_same_data(&stamp, &pack->stamp, false))
+			pack->st = look.shown;
+		pthread_mutex_unlock(&fs->state_lock);
+	}
+	if (pack->dir)
+		fs_tree_unpin(fs->tree, &pin);
+}
+
 static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
 	struct fs_member *node = (struct fs_member *)inode;
@@ -826,6 +851,8 @@ static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 
 	if (err)
 		return err;
+	if (!node->pack->path)
+		renew_attributes(fs, node->pack);
 	err = get_attributes(fs, node, out);
 	unuse(fs, node->pack);
 	return err;

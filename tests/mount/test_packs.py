@@ -206,6 +206,9 @@ def test_a_working_directory_in_a_store_whose_mode_changes():
                    "the store to be closed")
         os.chmod("src/t.b2z", 0o600)
         assert os.listdir(f"/proc/self/fd/{at}") == ["only"]
+        # Nobody else reads on because a program of theirs stands in it.
+        wait_until(lambda: os.fstat(at).st_mode == 0o40500, "the new mode")
+        assert os.stat("only", dir_fd=at).st_mode == 0o100400
         os.close(at)
 
 
