@@ -393,12 +393,6 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 	return 0;
 }
 
-static void note_set_ids(struct fs_backed *node, const struct stat *st)
-{
-	if (S_ISREG(st->st_mode) && fs_getattr_set_ids(st))
-		atomic_store(&node->has_set_ids, true);
-}
-
 /* Attributes of a file that is no view. */
 static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
@@ -431,8 +425,6 @@ static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 		break;
 	}
 	fs_tree_unpin(fs->tree, &pin);
-	if (!err)
-		note_set_ids(node, out);
 	return err;
 }
 
@@ -490,6 +482,5 @@ int fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 		return err;
 	node->state.read_only = probe->sizes.read_only;
 	frame_attr(fs, node, frame, probe, out);
-	note_set_ids(node, out);
 	return 0;
 }

@@ -20,13 +20,6 @@
 B2F_MUST_CHECK
 int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out);
 
-/* The bits of the mode of @st that a file loses when a user writes to it. */
-static inline mode_t fs_getattr_set_ids(const struct stat *st)
-{
-	return st->st_mode &
-	       (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
-}
-
 /* Attributes of a closed file that was just looked at. */
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 			 struct stat *out);

@@ -194,11 +194,11 @@ static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 
 /*
  * Clears set-uid and set-gid before a change of data by a user; pages that the
- * kernel writes back have none.
+ * kernel writes back may be of any.
  */
 static int clear_set_ids(fuse_req_t req, const struct fuse_file_info *fi)
 {
-	bool by_user = !fi->writepage && fuse_req_ctx(req)->uid != 0;
+	bool by_user = fi->writepage || fuse_req_ctx(req)->uid != 0;
 
 	return by_user ? fs_setattr_clear_set_ids(fs_of(req),
 						  &fs_handle_of(fi)->pin)

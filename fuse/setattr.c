@@ -352,28 +352,36 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 	return run_request(node, fd, &r);
 }
 
+/* The bits of the mode of @st that a file loses when a user writes to it. */
+static mode_t set_ids(const struct stat *st)
+{
+	return st->st_mode &
+	       (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
+}
+
 int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
 {
 	struct fs_setattr meta = fs_setattr_none();
+	bool is_frame = pin->node && pin->node->kind == FS_KIND_FRAME;
 	struct stat st;
 	mode_t drop;
 	int err;
 
-	if (!pin->node || !atomic_load(&pin->node->has_set_ids))
+	/* Without root's rights, a write to a plain file clears them itself. */
+	if (!pin->node || (!is_frame && geteuid() != 0))
 		return 0;
-	/* If the bits are still set, the next stat(2) notes them again. */
-	atomic_store(&pin->node->has_set_ids, false);
-	err = fs_getattr(fs, pin->node, &st);
-	if (err)
-		atomic_store(&pin->node->has_set_ids, true);
-	drop = err ? 0 : fs_getattr_set_ids(&st);
+	/*
+	 * Asked each time: the mount does not show all bits, and chmod(2) can
+	 * come at any time.
+	 */
+	err = fs_probe_index(pin->fd, is_frame && pin->node->sparse, &st);
+	drop = err || !S_ISREG(st.st_mode) ? 0 : set_ids(&st);
 	if (!drop)
-		return err;
+		return err == -ENOENT ? 0 : err;
 	meta.by_user = meta.has_mode = true;
 	meta.mode = st.st_mode & 07777 & ~drop;
-	return pin->node->kind == FS_KIND_FRAME
-		       ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)
-		       : fs_setattr_file(fs, pin->fd, &meta);
+	return is_frame ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)
+			: fs_setattr_file(fs, pin->fd, &meta);
 }
 
 int fs_setattr_with_index(struct fs *fs, struct fs_backed *node, int fd,

@@ -50,10 +50,9 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 		     const struct fs_setattr *meta);
 
 /*
- * Clears the set-id bits that a file loses when another user than root changes
- * it (fs_getattr_set_ids()); session.c has told the kernel to leave that to the
- * daemon.  Costs nothing if the mount has not shown such bits.  Returns 0 or an
- * errno.
+ * Clears the set-id bits, shown or not, that a file loses when another user
+ * than root changes it; session.c has told the kernel to leave that to the
+ * daemon.  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin);

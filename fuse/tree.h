@@ -110,8 +110,6 @@ struct fs_backed {
 	 * same inode number one after the other.
 	 */
 	_Atomic int64_t born_ns;
-	/* Set-id bits shown since fs_setattr_clear_set_ids(). */
-	_Atomic bool has_set_ids;
 	/* The number to show if not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 

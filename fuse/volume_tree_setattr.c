@@ -297,7 +297,8 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 		err = -EPERM;
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
-	if (!err && (to_set & FUSE_SET_ATTR_KILL_SUID))
+	if (!err && ((to_set & FUSE_SET_ATTR_KILL_SUID) ||
+		     ((to_set & FUSE_SET_ATTR_SIZE) && meta.by_user)))
 		err = fs_setattr_clear_set_ids(fs, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)

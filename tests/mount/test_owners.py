@@ -222,6 +222,36 @@ def test_a_change_takes_set_uid_away():
             os.unlink("mnt/f")
 
 
+def test_a_change_takes_set_uid_away_that_the_mount_has_not_shown():
+    """Because uid= and gid= hide it, or because it was set in SOURCE a moment ago."""
+    calls = (lambda fd: os.write(fd, b"x"),
+             lambda fd: os.posix_fallocate(fd, 0, 100),
+             lambda fd: os.ftruncate(fd, 3),
+             lambda fd: os.truncate("mnt/f", 3),
+             lambda fd: os.close(os.open("mnt/f", os.O_WRONLY | os.O_TRUNC)))
+    for options in ("rw", "uid=1001", "gid=1001", "uid=1001,gid=1001",
+                    "uid=1001,writeback_cache", "writeback_cache",
+                    "uid=1001,direct_io"):
+        with setting("suid,attr_timeout=600", options):
+            # The kernel does not tell whose writes it has collected.
+            some = calls[:1] if "writeback_cache" in options else calls
+            for top, call in itertools.product(("mnt", "src"), some):
+                pathlib.Path(top, "f").write_bytes(b"program")
+                os.chmod("mnt/f", 0o777)
+                fd = os.open("mnt/f", os.O_RDWR)
+                path = "src/f" if top == "src" else "src/f.b2frame"
+                if os.path.isdir(path):
+                    path += "/chunks.b2frame"
+                os.chmod(path, 0o6777)
+                assert as_user(ALICE, ALICE, lambda: call(fd)) == 0
+                os.fsync(fd)
+                assert who(path)[2] == 0o777, (options, top,
+                                               calls.index(call))
+                os.close(fd)
+                os.unlink("mnt/f")
+        shutil.rmtree("src")
+
+
 def test_the_kernel_asks_for_no_attribute_before_each_write():
     """From Linux 5.11 on."""
     with setting("debug") as m:
