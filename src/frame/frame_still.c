@@ -90,7 +90,8 @@ static bool has_writer(const struct b2f_frame *frame)
 /*
  * Do stamps prove this version? A chunk file older than the index is the one it
  * names; a file of the same tick, too, if the tick had passed when the index
- * was read.  With @err only a lock proves it of a sparse frame.
+ * was read.  If the clock stepped back, the index may have a time to come, and
+ * proves nothing.  With @err only a lock proves it of a sparse frame.
  */
 static bool is_proven(const struct b2f_frame *frame,
 		      const struct b2f_loaded *l, int err)
@@ -100,8 +101,10 @@ static bool is_proven(const struct b2f_frame *frame,
 	bool in_doubt = atomic_load(&frame->in_doubt);
 
 	if (frame->header.sparse)
-		return !err && l->identity.ctime_ns <
-				       frame->stamp.ctime_ns + !in_doubt;
+		return !err &&
+		       l->identity.ctime_ns <
+			       frame->stamp.ctime_ns + !in_doubt &&
+		       b2f_frame_stamp_is_settled(&frame->stamp);
 	return !in_doubt && !has_writer(frame) &&
 	       !b2f_store_stamp_index(frame->store, &now) &&
 	       b2f_frame_stamp_equal(&now, &frame->stamp);

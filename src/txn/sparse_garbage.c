@@ -60,14 +60,19 @@ static bool is_sealed(struct b2f_store *store, int64_t id)
 	return sealed;
 }
 
-/* Is file @id unchanged since it retired? */
+/*
+ * Is the file @id, whose name was just taken, unchanged since it retired?  The
+ * ctime shows when that was by the filesystem's clock; if it stepped back since
+ * the file retired, times prove nothing.
+ */
 static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 {
 	struct b2f_frame_stamp now;
 
 	if (b2f_store_identify(store, id, &now))
 		return false;
-	return now.mtime_ns < since_ns || is_sealed(store, id);
+	return (now.mtime_ns < since_ns && now.ctime_ns >= since_ns) ||
+	       is_sealed(store, id);
 }
 
 /* Gives a file without its name the name back, or removes it. */

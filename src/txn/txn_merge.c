@@ -62,13 +62,20 @@ static int check_tag(const struct b2f_txn *txn, uint64_t raw)
 	return err;
 }
 
-/* Is the chunk file @raw older than its index?  Returns as check_tag(). */
+/*
+ * Is the chunk file @raw older than its index?  Returns as check_tag().  If the
+ * clock stepped back since, so that their index is not younger than ours, times
+ * prove nothing.
+ */
 static int check_time(const struct b2f_txn *txn, uint64_t raw)
 {
-	struct b2f_frame_stamp now;
+	struct b2f_frame_stamp now, index;
 	int err = b2f_store_identify(txn->store, b2f_txn_id(raw), &now);
 
-	if (!err && now.mtime_ns > txn->stamp.ctime_ns)
+	if (!err)
+		err = b2f_store_stamp_index(txn->store, &index);
+	if (!err && (now.mtime_ns > txn->stamp.ctime_ns ||
+		     index.ctime_ns <= txn->stamp.ctime_ns))
 		err = -ESTALE;
 	return err;
 }

@@ -141,6 +141,27 @@ static void read_during_commit(bool is_missing)
 	tear_down(&s);
 }
 
+/* As if the clock had stepped back since the index was made. */
+static void step_back(struct scratch *s)
+{
+	const int64_t hour_ns = INT64_C(3600000000000);
+
+	s->file->writer->txn->stamp.ctime_ns += hour_ns;
+}
+
+Test(file_readers, after_the_clock_stepped_back_no_chunk_of_others_is_replaced)
+{
+	struct scratch s;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2 * CHUNKSIZE), 1);
+	step_back(&s);
+	put_chunk(&s, 2, 99);
+	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
+	tear_down(&s);
+}
+
 /* The commit ends soon, and takes the change in. */
 Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
 {
