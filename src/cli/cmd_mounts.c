@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_mounts.c - bloscctl mounts: where bloscfs is mounted */
 #include <errno.h>
-#include <fcntl.h>
 #include <mntent.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/at.h"
 #include "cli/common.h"
 #include "cli/exit_codes.h"
 #include "cli/json.h"
@@ -34,65 +29,11 @@ static const char text[] =
 /* All mounts together have so long to answer. */
 #define ANSWER_MS 2000
 
-struct answer {
-	/* The pid, or a negative errno. */
-	long pid;
-	char version[32];
-};
-
 struct mount {
 	json_t *object;
 	char *dir;
-	/* The process that asks; no signal but a deadly one ends its wait. */
-	pid_t asker;
-	/* It writes its answer there; -1: there is none. */
-	int fd;
+	struct cli_asker asker;
 };
-
-static struct answer ask(const char *dir)
-{
-	char *pid = cli_mounts_ask(dir, "pid");
-	struct answer answer = {.pid = pid ? strtol(pid, NULL, 10) : -errno};
-	char *version = pid ? cli_mounts_ask(dir, "version") : NULL;
-
-	snprintf(answer.version, sizeof(answer.version), "%s",
-		 version ? version : "");
-	free(pid);
-	free(version);
-	return answer;
-}
-
-static void start_asking(struct mount *mount)
-{
-	struct answer answer;
-	int pipes[2];
-
-	if (pipe2(pipes, O_CLOEXEC) != 0)
-		return;
-	mount->asker = fork();
-	if (mount->asker == 0) {
-		/* Its readers wait for us, but not for the mount. */
-		close(STDOUT_FILENO);
-		close(STDERR_FILENO);
-		answer = ask(mount->dir);
-		_exit(write(pipes[1], &answer, sizeof(answer)) < 0);
-	}
-	close(pipes[1]);
-	mount->fd = pipes[0];
-}
-
-static struct answer read_answer(const struct mount *mount, uint64_t deadline)
-{
-	struct answer answer, none = {.pid = -ETIMEDOUT};
-	struct pollfd p = {.fd = mount->fd, .events = POLLIN};
-	uint64_t now = cli_common_now_ms();
-
-	if (mount->fd < 0 ||
-	    poll(&p, 1, now < deadline ? (int)(deadline - now) : 0) != 1 ||
-	    read(mount->fd, &answer, sizeof(answer)) != sizeof(answer))
-		return none;
-	return answer;
-}
 
 static json_t *describe(const struct mntent *mount)
 {
@@ -106,12 +47,9 @@ static json_t *describe(const struct mntent *mount)
 /* A mount that does not answer has an error instead. */
 static void print_mount(struct mount *mount, uint64_t deadline)
 {
-	struct answer answer = read_answer(mount, deadline);
+	struct cli_answer answer = cli_asker_read(&mount->asker, deadline);
 	bool found = answer.pid > 0;
 
-	/* Do not wait for it: in some calls it cannot be killed. */
-	if (mount->asker > 0)
-		kill(mount->asker, SIGKILL);
 	json_object_set_new(mount->object, "pid",
 			    found ? json_integer(answer.pid) : json_null());
 	json_object_set_new(mount->object, "version",
@@ -125,7 +63,6 @@ static void print_mount(struct mount *mount, uint64_t deadline)
 							  "another user's mount"
 							: "no answer"));
 	cli_json_say(text, mount->dir, mount->object);
-	cli_at_close(mount->fd);
 	free(mount->dir);
 }
 
@@ -144,10 +81,10 @@ static int print_mounts(void)
 		if (strcmp(entry->mnt_type, TYPE) != 0)
 			continue;
 		mounts = cli_need_room(mounts, n, sizeof(*mounts));
-		mounts[n] = (struct mount){.object = describe(entry),
-					   .dir = cli_need_copy(entry->mnt_dir),
-					   .fd = -1};
-		start_asking(&mounts[n++]);
+		mounts[n++] = (struct mount){
+			.object = describe(entry),
+			.dir = cli_need_copy(entry->mnt_dir),
+			.asker = cli_asker_start(entry->mnt_dir, NULL)};
 	}
 	endmntent(table_file);
 	deadline = cli_common_now_ms() + ANSWER_MS;

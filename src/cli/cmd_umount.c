@@ -86,15 +86,14 @@ static int run_fusermount(const struct umount *u, const char *path)
 	return err || status ? -EPERM : 0;
 }
 
-static int unmount(const struct umount *u, const char *path)
+static int unmount(const struct umount *u, const struct cli_mount *mount,
+		   const char *path)
 {
 	int flags = (u->force ? MNT_FORCE : 0) | (u->lazy ? MNT_DETACH : 0);
 
 	if (geteuid() != 0)
 		return run_fusermount(u, path);
-	if (umount2(path, flags) == 0)
-		return 0;
-	return cli_message_errno(path, -errno);
+	return cli_message_errno(path, cli_mounts_unmount(mount, flags));
 }
 
 /* Prints the cause of @err if not 0; returns whether to unmount at all. */
@@ -121,6 +120,8 @@ static bool may_unmount(const char *path, int err)
 	}
 	if (err == -ENODATA)
 		cli_message_error("%s: no bloscfs is mounted there", path);
+	else if (err == -ETIMEDOUT)
+		cli_message_error("%s: bloscfs does not answer", path);
 	else
 		cli_message_errno(path, err);
 	return !err;
@@ -129,19 +130,24 @@ static bool may_unmount(const char *path, int err)
 /* Returns 0 or the first error, after printing it. */
 static int run_one(const struct umount *u, const char *path, bool *unmounted)
 {
-	struct cli_daemon daemon = {.pidfd = -1};
+	struct cli_daemon daemon = CLI_DAEMON_NONE;
+	uint64_t deadline = u->timeout_s ? cli_common_now_ms() +
+						   (uint64_t)u->timeout_s * 1000
+					 : 0;
 	/* With -f or -l do not ask the daemon, which may not answer. */
 	int found = u->force || u->lazy ? cli_mounts_find(path, &daemon.mount)
-					: cli_daemon_find(path, &daemon);
+					: cli_daemon_find(path, deadline,
+							  &daemon);
 	int err;
 
-	if (!may_unmount(path, found))
+	if (!may_unmount(path, found)) {
+		cli_daemon_close(&daemon);
 		return found;
-	err = unmount(u, path);
+	}
+	err = unmount(u, &daemon.mount, path);
 	*unmounted = !err;
 	if (!err && daemon.pidfd >= 0) {
-		err = cli_daemon_wait(&daemon, (unsigned int)u->timeout_s,
-				      path);
+		err = cli_daemon_wait(&daemon, deadline, path);
 		if (err && err != -EIO)
 			cli_message_error("%s: bloscfs, process %ld, has not "
 					  "ended: %s",

@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/limits.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -20,6 +23,7 @@
 #include <unistd.h>
 
 #include "cli/at.h"
+#include "cli/common.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "programs/directory.h"
@@ -63,24 +67,6 @@ json_t *cli_mounts_frame(int fd)
 	return object;
 }
 
-/* "\\040" is a blank, and so on. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *c = text; *c; c++) {
-		if (c[0] == '\\' && c[1] && c[2] && c[3]) {
-			const char digits[] = {c[1], c[2], c[3], '\0'};
-
-			*to++ = (char)strtol(digits, NULL, 8);
-			c += 3;
-		} else {
-			*to++ = *c;
-		}
-	}
-	*to = '\0';
-}
-
 static unsigned int number_behind(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -89,44 +75,34 @@ static unsigned int number_behind(const char *text, const char *key)
 }
 
 /* Parses a line of proc_pid_mountinfo(5); false: not a FUSE filesystem. */
-static bool parse(char *line, struct cli_mount_row *row, char **mountpoint)
+static bool parse(const char *line, struct cli_mount_row *row)
 {
-	char *type = strstr(line, " - ");
-	char *field = line, *save = NULL;
+	const char *type = strstr(line, " - ");
+	/* In other fields, user_id= may be a user's word. */
+	const char *options = strrchr(line, ' ');
 
 	if (!type || (strncmp(type + 3, "fuse ", 5) != 0 &&
 		      strncmp(type + 3, "fuse.", 5) != 0))
 		return false;
-	row->uid = number_behind(type, "user_id=");
-	row->gid = number_behind(type, "group_id=");
-	for (int i = 0; i < 5; i++, line = NULL) {
-		field = strtok_r(line, " ", &save);
-		if (!field)
-			return false;
-		if (i == 2)
-			snprintf(row->device, sizeof(row->device), "%s", field);
-	}
-	unescape(field);
-	*mountpoint = field;
-	return true;
+	row->uid = number_behind(options, ",user_id=");
+	row->gid = number_behind(options, ",group_id=");
+	return sscanf(line, "%d %*s %31s", &row->id, row->device) == 2;
 }
 
-/* The last row of @table on @path; with NULL, any of @row's device. */
-static int search(const char *table, const char *path,
-		  struct cli_mount_row *row)
+/* Finds @row's mount in @table; with @other, another one of its filesystem. */
+static int search(const char *table, bool other, struct cli_mount_row *row)
 {
 	FILE *f = fopen(table, "re");
 	struct cli_mount_row each;
-	char *line = NULL, *mountpoint;
+	char *line = NULL;
 	size_t room = 0;
 	int err = -ENODATA;
 
 	if (!f)
 		return -errno;
-	while (getline(&line, &room, f) > 0) {
-		if (!parse(line, &each, &mountpoint) ||
-		    (path ? strcmp(mountpoint, path) != 0
-			  : strcmp(each.device, row->device) != 0))
+	while (err && getline(&line, &room, f) > 0) {
+		if (!parse(line, &each) || (each.id == row->id) == other ||
+		    (other && strcmp(each.device, row->device) != 0))
 			continue;
 		*row = each;
 		err = 0;
@@ -136,31 +112,137 @@ static int search(const char *table, const char *path,
 	return err;
 }
 
-int cli_mounts_find(const char *path, struct cli_mount_row *out)
+/* Reads the beginning of a file of /proc; false: there is none. */
+B2F_PRINTF(3, 4)
+static bool read_proc(char *text, size_t size, const char *format, ...)
 {
-	char *real = realpath(path, NULL);
-	int err = real ? search("/proc/self/mountinfo", real, out) : -errno;
+	char path[64];
+	va_list args;
+	size_t n;
+	FILE *f;
 
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, size - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	return n > 0;
+}
+
+/* The mount that @fd is in; 0: not known.  Asks no filesystem. */
+static int mount_id(int fd)
+{
+	char text[256];
+
+	return read_proc(text, sizeof(text), "/proc/self/fdinfo/%d", fd)
+		       ? (int)number_behind(text, "mnt_id:")
+		       : 0;
+}
+
+/*
+ * Opens the directory @path of realpath(3).  Another user may have put a link
+ * there meanwhile: then it fails.
+ */
+static int open_real(const char *path)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = root < 0 ? -errno : cli_at_open_below(root, path + 1, O_PATH);
+
+	cli_at_close(root);
+	return fd;
+}
+
+/* Opens what is mounted at @mount now; its filesystem is not asked. */
+static int open_place(const struct cli_mount *mount)
+{
+	int fd = openat(mount->dir, mount->name,
+			O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens the root of @mount, if it is there still. */
+static int open_mount(const struct cli_mount *mount)
+{
+	int fd = open_place(mount);
+
+	if (fd >= 0 && mount_id(fd) != mount->row.id) {
+		close(fd);
+		fd = -ESTALE;
+	}
+	return fd;
+}
+
+static int find_row(struct cli_mount *mount)
+{
+	int fd = open_place(mount);
+
+	if (fd < 0)
+		return fd;
+	mount->row.id = mount_id(fd);
+	close(fd);
+	if (mount->row.id == mount_id(mount->dir))
+		return -ENODATA;
+	return search("/proc/self/mountinfo", false, &mount->row);
+}
+
+int cli_mounts_find(const char *path, struct cli_mount *out)
+{
+	struct cli_mount mount = {.dir = -1};
+	char *real = realpath(path, NULL), *slash;
+	int err = real ? 0 : -errno;
+
+	if (err)
+		goto out;
+	slash = strrchr(real, '/');
+	snprintf(mount.name, sizeof(mount.name), "%s", slash + 1);
+	slash[slash == real] = '\0';
+	mount.dir = open_real(real);
+	err = mount.dir < 0 ? mount.dir : find_row(&mount);
+	if (err)
+		goto out;
+	*out = mount;
+	mount.dir = -1; /* now the caller's */
+out:
+	cli_at_close(mount.dir);
 	free(real);
 	return err;
 }
 
-/* The process @d of /proc, if the filesystem of @row is mounted for it. */
+int cli_mounts_unmount(const struct cli_mount *mount, int flags)
+{
+	char path[sizeof(mount->name) + 40];
+	int fd = open_mount(mount);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", mount->dir,
+		 mount->name);
+	return umount2(path, flags | UMOUNT_NOFOLLOW) ? -errno : 0;
+}
+
+/* The process @d of /proc, if it sees another mount of @row's filesystem. */
 static int see_process(void *row, int dir, const struct dirent *d)
 {
+	struct cli_mount_row found = *(const struct cli_mount_row *)row;
 	char table[sizeof(d->d_name) + 32];
 
 	(void)dir;
 	snprintf(table, sizeof(table), "/proc/%s/mountinfo", d->d_name);
 	return !d->d_name[strspn(d->d_name, "0123456789")] &&
-			       search(table, NULL, row) == 0
+			       search(table, true, &found) == 0
 		       ? (int)strtol(d->d_name, NULL, 10)
 		       : 0;
 }
 
 /*
- * Returns a process in whose mount namespace the filesystem of @row is mounted,
- * among those that may be examined; 0: none.
+ * Returns a process for which the filesystem of @row is mounted in another
+ * place, among those that may be examined; 0: none.
  */
 static pid_t find_holder(struct cli_mount_row row)
 {
@@ -182,22 +264,6 @@ struct pidfd_info {
 #define GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
 #define INFO_EXIT (UINT64_C(1) << 3)
 
-/* Reads the first line of the file @name of a process; false: there is none. */
-static bool read_process(long pid, const char *name, char *text, int size)
-{
-	char path[40];
-	FILE *f;
-	bool done;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", pid, name);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	done = fgets(text, size, f);
-	fclose(f);
-	return done;
-}
-
 /*
  * In another PID namespace the pid may belong to another process.  The daemon
  * is called bloscfs or, by mount(8), mount.bloscfs.
@@ -206,16 +272,9 @@ static bool is_bloscfs(long pid)
 {
 	char name[32];
 
-	return read_process(pid, "comm", name, sizeof(name)) &&
+	return read_proc(name, sizeof(name), "/proc/%ld/comm", pid) &&
 	       strstr(name, "blos");
 }
-
-/* The answer of a daemon. */
-struct answer {
-	/* Its pid, or a negative errno. */
-	long pid;
-	bool stored;
-};
 
 /* Stores dirty pages of the kernel, and unstored data of the daemon. */
 static bool store(const char *path)
@@ -234,72 +293,115 @@ static bool store(const char *path)
 	return stored;
 }
 
-static struct answer ask(const char *path)
+static struct cli_answer ask(const char *path, bool stores)
 {
 	char *pid = cli_mounts_ask(path, "pid");
-	struct answer answer = {.pid = pid ? strtol(pid, NULL, 10) : -errno};
+	struct cli_answer answer = {.pid = pid ? strtol(pid, NULL, 10)
+					       : -errno};
+	char *version = pid ? cli_mounts_ask(path, "version") : NULL;
 
-	answer.stored = pid && store(path);
+	snprintf(answer.version, sizeof(answer.version), "%s",
+		 version ? version : "");
+	answer.stored = pid && stores && store(path);
 	free(pid);
+	free(version);
 	return answer;
 }
 
-/* Asks in a child that is @mount's owner; returns whether it printed. */
-static bool ask_child(const struct cli_mount_row *mount, const char *path,
-		      const int pipes[2], struct answer *answer)
+/* Without allow_other even root cannot use another user's mount. */
+static bool become_owner(const struct cli_mount_row *mount)
 {
-	pid_t pid = fork();
-	ssize_t n;
+	return geteuid() == 0 && setgroups(0, NULL) == 0 &&
+	       setresgid(mount->gid, mount->gid, mount->gid) == 0 &&
+	       setresuid(mount->uid, mount->uid, mount->uid) == 0;
+}
 
-	if (pid == 0) {
-		if (setgroups(0, NULL) == 0 &&
-		    setresgid(mount->gid, mount->gid, mount->gid) == 0 &&
-		    setresuid(mount->uid, mount->uid, mount->uid) == 0)
-			*answer = ask(path);
-		n = write(pipes[1], answer, sizeof(*answer));
-		_exit(n != sizeof(*answer));
+struct cli_asker cli_asker_start(const char *path,
+				 const struct cli_mount_row *mount)
+{
+	struct cli_asker asker = {.fd = -1};
+	struct cli_answer answer;
+	int pipes[2];
+
+	if (pipe2(pipes, O_CLOEXEC) != 0)
+		return asker;
+	asker.pid = fork();
+	if (asker.pid == 0) {
+		/* Their readers wait for us, but not for the mount. */
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		answer = ask(path, mount);
+		if (answer.pid == -EACCES && mount && become_owner(mount))
+			answer = ask(path, true);
+		_exit(write(pipes[1], &answer, sizeof(answer)) < 0);
 	}
 	close(pipes[1]);
-	n = pid < 0 ? -1 : read(pipes[0], answer, sizeof(*answer));
-	close(pipes[0]);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	return n == sizeof(*answer);
+	asker.fd = pipes[0];
+	return asker;
 }
 
-/*
- * Without allow_other even root cannot use another user's mount.  The owner may
- * not be able to reach @path: the child uses a descriptor.
- */
-static struct answer ask_as_owner(const struct cli_mount_row *mount,
-				  const char *path)
+/* For poll(2); -1: no limit. */
+static int left_ms(uint64_t deadline)
 {
-	const struct answer none = {.pid = -EACCES};
-	int fd = open(path, O_PATH | O_CLOEXEC), pipes[2];
-	struct answer answer = none;
-	char by_fd[40];
+	uint64_t now = cli_common_now_ms();
 
-	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
-	if (fd >= 0 && pipe2(pipes, O_CLOEXEC) == 0 &&
-	    !ask_child(mount, by_fd, pipes, &answer))
-		answer = none;
-	cli_at_close(fd);
+	if (deadline == 0)
+		return -1;
+	if (deadline <= now)
+		return 0;
+	return deadline - now < INT_MAX ? (int)(deadline - now) : INT_MAX;
+}
+
+struct cli_answer cli_asker_read(const struct cli_asker *asker,
+				 uint64_t deadline)
+{
+	struct pollfd p = {.fd = asker->fd, .events = POLLIN};
+	struct cli_answer answer = {.pid = -EOPNOTSUPP};
+	ssize_t n = 0;
+
+	if (asker->fd < 0)
+		return answer;
+	if (poll(&p, 1, left_ms(deadline)) == 1)
+		n = read(asker->fd, &answer, sizeof(answer));
+	else
+		answer.pid = -ETIMEDOUT;
+	close(asker->fd);
+	if (asker->pid > 0)
+		kill(asker->pid, SIGKILL);
+	/* Without an answer do not wait: some calls cannot be killed. */
+	if (asker->pid > 0 && n > 0)
+		waitpid(asker->pid, NULL, 0);
 	return answer;
 }
 
-int cli_daemon_find(const char *path, struct cli_daemon *out)
+/* Asks by a descriptor: the owner may not be able to reach the path. */
+static struct cli_answer ask_mount(const struct cli_mount *mount,
+				   uint64_t deadline)
 {
-	struct answer answer;
+	struct cli_answer answer;
+	struct cli_asker asker;
+	int fd = open_mount(mount);
+	char by_fd[40];
+
+	if (fd < 0)
+		return (struct cli_answer){.pid = fd};
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	asker = cli_asker_start(by_fd, &mount->row);
+	answer = cli_asker_read(&asker, deadline);
+	close(fd);
+	return answer;
+}
+
+int cli_daemon_find(const char *path, uint64_t deadline, struct cli_daemon *out)
+{
+	struct cli_answer answer;
 	long fd;
 	int err;
 
-	*out = (struct cli_daemon){.pidfd = -1};
 	err = cli_mounts_find(path, &out->mount);
 	if (err)
 		return err;
-	answer = ask(path);
-	if (answer.pid == -EACCES && geteuid() == 0)
-		answer = ask_as_owner(&out->mount, path);
+	answer = ask_mount(&out->mount, deadline);
 	if (answer.pid <= 0)
 		return answer.pid ? (int)answer.pid : -ENODATA;
 	out->stored = answer.stored;
@@ -313,14 +415,15 @@ int cli_daemon_find(const char *path, struct cli_daemon *out)
 	}
 	out->pid = (pid_t)answer.pid;
 	out->pidfd = (int)fd;
+	out->shared = find_holder(out->mount.row);
 	return 0;
 }
 
 /* Returns 0, -ETIMEDOUT or the errno of poll(2). */
-static int wait_for(int pidfd, int seconds)
+static int wait_for(int pidfd, int ms)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	int n = poll(&p, 1, seconds * 1000);
+	int n = poll(&p, 1, ms);
 
 	if (n < 0)
 		return -errno;
@@ -332,7 +435,7 @@ static bool read_status(pid_t pid, int *status)
 {
 	char text[1024], *state, *last;
 
-	if (!read_process(pid, "stat", text, sizeof(text)))
+	if (!read_proc(text, sizeof(text), "/proc/%ld/stat", (long)pid))
 		return false;
 	state = strrchr(text, ')');
 	last = strrchr(text, ' ');
@@ -382,7 +485,7 @@ static int tell_end(const struct cli_daemon *daemon, const char *path)
 /* Is it also mounted elsewhere, so that the daemon goes on? */
 static bool goes_on(const struct cli_daemon *daemon, const char *path)
 {
-	pid_t holder = find_holder(daemon->mount);
+	pid_t holder = find_holder(daemon->mount.row);
 
 	if (holder)
 		cli_message_error("%s: unmounted, but it is mounted in another "
@@ -395,20 +498,24 @@ static bool goes_on(const struct cli_daemon *daemon, const char *path)
 	return holder != 0;
 }
 
-int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
+int cli_daemon_wait(const struct cli_daemon *daemon, uint64_t deadline,
 		    const char *path)
 {
-	int err = -ETIMEDOUT;
+	/* Look before another filesystem may get the number of this one. */
+	bool shared = daemon->shared && find_holder(daemon->mount.row);
+	int err = -ETIMEDOUT, left;
 
-	for (unsigned int waited = 0;
-	     err == -ETIMEDOUT && (seconds == 0 || waited < seconds);
-	     waited++) {
+	for (int waited = 0; err == -ETIMEDOUT; waited++) {
+		left = left_ms(deadline);
+		if (left == 0)
+			return err;
 		if (waited == TELL_S)
 			cli_message_error("%s: waiting for bloscfs, process "
 					  "%ld, to store what was written",
 					  path, (long)daemon->pid);
-		err = wait_for(daemon->pidfd, 1);
-		if (err == -ETIMEDOUT && goes_on(daemon, path))
+		err = wait_for(daemon->pidfd,
+			       left > 0 && left < 1000 ? left : 1000);
+		if (err == -ETIMEDOUT && shared && goes_on(daemon, path))
 			return daemon->stored ? 0 : -EIO;
 	}
 	return err ? err : tell_end(daemon, path);
@@ -416,6 +523,6 @@ int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
 
 void cli_daemon_close(struct cli_daemon *daemon)
 {
-	if (daemon && daemon->pidfd >= 0)
-		close(daemon->pidfd);
+	cli_at_close(daemon->mount.dir);
+	cli_at_close(daemon->pidfd);
 }

@@ -8,7 +8,9 @@
 #define B2F_CLI_MOUNTS_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "b2frame/error.h"
@@ -31,7 +33,12 @@ json_t *cli_mounts_frame(int fd);
  * filesystem itself may not answer.
  */
 struct cli_mount_row {
-	/* "MAJOR:MINOR", the same for all mounts of the filesystem. */
+	/* No other mount has it, in any namespace, while this one lasts. */
+	int id;
+	/*
+	 * "MAJOR:MINOR", the same for all mounts of the filesystem.  After the
+	 * last unmount the kernel gives it to another filesystem.
+	 */
 	char device[32];
 	/* The user who mounted it, and may always use it. */
 	uid_t uid;
@@ -39,38 +46,93 @@ struct cli_mount_row {
 };
 
 /*
- * Finds the topmost FUSE filesystem mounted on @path, without asking it.
- * Returns 0, -ENODATA (there is none), or an errno of realpath(3) or /proc.
+ * A mount, and the directory that holds its mountpoint: other users may rename
+ * the directories of its path, and put links in their places.
+ */
+struct cli_mount {
+	struct cli_mount_row row;
+	int dir;
+	char name[NAME_MAX + 1];
+};
+
+/*
+ * Finds the topmost FUSE filesystem mounted on @path, without asking it; close
+ * @out->dir.  Returns 0, -ENODATA (there is none), or an errno of realpath(3),
+ * openat(2) (-ELOOP: a link has come into @path meanwhile) or /proc.
  */
 B2F_MUST_CHECK
-int cli_mounts_find(const char *path, struct cli_mount_row *out);
+int cli_mounts_find(const char *path, struct cli_mount *out);
+
+/*
+ * Unmounts @mount and nothing else, with @flags of umount2(2).  Returns 0,
+ * -ESTALE (something else is mounted there now) or an errno of openat(2) or
+ * umount2(2).
+ */
+B2F_MUST_CHECK
+int cli_mounts_unmount(const struct cli_mount *mount, int flags);
+
+/* What a daemon says. */
+struct cli_answer {
+	/* Its pid, or a negative errno. */
+	long pid;
+	char version[32];
+	/* It has stored all data that had been written. */
+	bool stored;
+};
+
+/* A process that asks; no signal but a deadly one ends its wait. */
+struct cli_asker {
+	pid_t pid;
+	/* It writes its answer there; -1: there is none. */
+	int fd;
+};
+
+/*
+ * Starts to ask the mount @path.  With @mount, its row, has the daemon store
+ * written data, and root asks as the user who mounted it.
+ */
+struct cli_asker cli_asker_start(const char *path,
+				 const struct cli_mount_row *mount);
+
+/*
+ * Reads the answer, and ends @asker.  @deadline is of cli_common_now_ms(); 0:
+ * no limit.  Errors: -ETIMEDOUT; -EOPNOTSUPP (nobody could ask), or the errno
+ * of getxattr(2).
+ */
+struct cli_answer cli_asker_read(const struct cli_asker *asker,
+				 uint64_t deadline);
 
 struct cli_daemon {
-	/* The mount. */
-	struct cli_mount_row mount;
+	struct cli_mount mount;
 	/* It has stored all data written before cli_daemon_find(). */
 	bool stored;
+	/* It was mounted in another place, too, in cli_daemon_find(). */
+	bool shared;
 	pid_t pid;
 	/* Descriptor of the process; -1: the process is not known. */
 	int pidfd;
 };
 
+#define CLI_DAEMON_NONE {.mount.dir = -1, .pidfd = -1}
+
 /*
  * Finds the bloscfs whose mount's root is @path; root asks as the user who
  * mounted it.  Has the daemon store written data, because it may go on after
- * this unmount.
+ * this unmount.  @out is CLI_DAEMON_NONE before; what is found stays in it
+ * after an error, too.
  *
- * Returns 0; -ENODATA (no bloscfs is mounted on @path); -EOPNOTSUPP (the daemon
- * does not answer: xattr=off; or, perhaps @out->stored, its process is in
- * another PID namespace); -ENOTCONN (it has
- * died); -EIO (its SOURCE does not answer); or the errno of getxattr(2) or
+ * Returns 0; what cli_mounts_find() returns; -EOPNOTSUPP (the daemon does not
+ * answer: xattr=off; or, perhaps @out->stored, its process is in another PID
+ * namespace); -ETIMEDOUT (no answer before @deadline); -ENOTCONN (it has died);
+ * -EIO (its SOURCE does not answer); or the errno of getxattr(2) or
  * pidfd_open(2).
  */
 B2F_MUST_CHECK
-int cli_daemon_find(const char *path, struct cli_daemon *out);
+int cli_daemon_find(const char *path, uint64_t deadline,
+		    struct cli_daemon *out);
 
 /*
- * Waits until the daemon has ended, at most @seconds (0: no limit), and prints
+ * Waits until the daemon has ended, or @deadline (0: no limit), and prints
  * after a while that it waits.  If the daemon goes on for the same mount in
  * another place, prints that and returns.
  *
@@ -79,10 +141,9 @@ int cli_daemon_find(const char *path, struct cli_daemon *out);
  * once its parent (usually init) has reaped it; then @daemon->stored decides.
  */
 B2F_MUST_CHECK
-int cli_daemon_wait(const struct cli_daemon *daemon, unsigned int seconds,
+int cli_daemon_wait(const struct cli_daemon *daemon, uint64_t deadline,
 		    const char *path);
 
-/* NULL or a missing daemon does nothing. */
 void cli_daemon_close(struct cli_daemon *daemon);
 
 #endif

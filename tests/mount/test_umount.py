@@ -32,16 +32,16 @@ libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 @contextlib.contextmanager
-def in_background(*options, source=SRC):
+def in_background(*options, source=SRC, mountpoint=MNT):
     """Mounts in the background; the block has to unmount."""
     SRC.mkdir(exist_ok=True)
-    if not MNT.exists():
-        MNT.mkdir()
+    if not mountpoint.exists():
+        mountpoint.mkdir()
     subprocess.run([BUILD / "bloscfs", "-o",
-                    ",".join(("logfile=log", *options)), source, MNT],
+                    ",".join(("logfile=log", *options)), source, mountpoint],
                    check=True)
     yield
-    assert str(MNT.absolute()) not in mountpoints(pathlib.Path.cwd())
+    assert str(mountpoint.absolute()) not in mountpoints(pathlib.Path.cwd())
 
 
 def write_mapped(want, between=lambda: None):
@@ -179,36 +179,73 @@ def test_a_daemon_that_has_died():
         assert "has died" in run(BUILD / "bloscctl", "umount", MNT, status=1)
 
 
+@contextlib.contextmanager
+def stopped(mountpoint=MNT):
+    """The daemon stops for the block."""
+    pid = int(os.getxattr(mountpoint, "user.bloscfs.pid"))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 def test_a_daemon_that_does_not_end():
     """The wait for a hanging mount ends in time."""
     with in_background("xattr=off"):
         assert "not waiting for" in run(BUILD / "bloscctl", "umount", MNT,
                                         status=1)
     with in_background():
-        pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
-        os.kill(pid, signal.SIGSTOP)
-        asked = subprocess.Popen([BUILD / "bloscctl", "umount", "--timeout=1",
-                                  MNT], stderr=subprocess.PIPE)
-        time.sleep(2)
-        assert asked.poll() is None
-        os.kill(pid, signal.SIGCONT)
-        said = asked.communicate()[1]
-        assert asked.returncode == 0 and has_ended(pid), said
+        with stopped():
+            assert "does not answer" in run(BUILD / "bloscctl", "umount",
+                                            "--timeout=1", MNT, status=1)
+        bloscctl("umount", MNT)
+
+
+def test_the_next_mount_is_not_taken_for_the_same():
+    """The kernel gives it the number of the mount that is gone."""
+    with in_background(), subprocess.Popen(
+            ["env", "ASAN_OPTIONS=detect_leaks=0", "strace", "-qq", "-o",
+             "/dev/null", "-e", "inject=umount2:delay_enter=2000000",
+             BUILD / "bloscctl", "umount", MNT]) as asked:
+        time.sleep(1)
+        with stopped() as pid:
+            wait_until(lambda: not mountpoints(pathlib.Path.cwd()), "unmount")
+            for name in "src2", "mnt2":
+                os.mkdir(name)
+            run(BUILD / "bloscfs", "-o", "logfile=log2", "src2", "mnt2")
+            time.sleep(2)
+            assert asked.poll() is None
+        assert asked.wait() == 0 and has_ended(pid)
+        bloscctl("umount", "mnt2")
+
+
+def test_nothing_else_is_unmounted():
+    """Another user may put a link in place of a directory meanwhile."""
+    mnt, other = pathlib.Path("dir/mnt"), pathlib.Path("other/mnt").absolute()
+    for path in mnt, other:
+        path.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", other], check=True)
+    with in_background(mountpoint=mnt):
+        with stopped(mnt):
+            asked = subprocess.Popen([BUILD / "bloscctl", "umount", mnt])
+            time.sleep(1)
+            os.rename("dir", "moved")
+            os.symlink("other", "dir")
+        assert asked.wait() == 0
+        assert mountpoints(pathlib.Path.cwd()) == [str(other)]
+        subprocess.run(["umount", other], check=True)
 
 
 def test_others_do_not_wait_for_a_daemon_that_has_stopped():
     with in_background():
-        pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with stopped():
             for name in "src2", "mnt2":
                 os.mkdir(name)
             run(BUILD / "bloscfs", "-o", "logfile=log2", "src2", "mnt2")
             said = subprocess.run([BUILD / "bloscctl", "mounts"], text=True,
                                   capture_output=True, timeout=30).stdout
             bloscctl("umount", "mnt2")
-        finally:
-            os.kill(pid, signal.SIGCONT)
         here = [line.split("  ", 1)[1] for line in said.splitlines()
                 if line.startswith(str(pathlib.Path.cwd()))]
         assert len(here) == 2 and here[0].endswith("no answer"), said
@@ -320,7 +357,9 @@ def test_root_unmounts_what_a_user_has_mounted():
             ["unshare", "-m", "sh", "-ec",
              f"cd {top}; mknod -m 666 fuse c 10 229\n"
              "mount --bind fuse /dev/fuse\n"
-             f"{as_user} {bloscfs} -o logfile=src/log src mnt\n"
+             # This name of the source says nothing about the owner.
+             f"{as_user} {bloscfs} -o logfile=src/log,fsname=user_id=0 "
+             "src mnt\n"
              f"{as_user} touch mnt/x\n"
              "if ls mnt 2>/dev/null; then exit 3; fi\n"
              f"{BUILD}/bloscctl mounts | "
