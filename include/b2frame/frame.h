@@ -162,7 +162,10 @@ struct b2f_frame_stamp {
 	uint64_t ino;
 	int64_t size;
 	int64_t mtime_ns;
-	/* 0: @ino stands for an ETag, and the times identify nothing. */
+	/*
+	 * 0: @ino stands for an ETag, and the times identify nothing.  The
+	 * mtime, if the filesystem tells no ctime.
+	 */
 	int64_t ctime_ns;
 };
 

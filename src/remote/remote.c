@@ -225,13 +225,15 @@ void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out)
 
 struct b2f_frame_stamp b2f_remote_stamp(const struct b2f_remote_stat *st)
 {
+	struct b2f_frame_stamp stamp;
 	struct stat attributes;
 
 	b2f_remote_attributes(st, &attributes);
+	stamp = b2f_frame_stamp_of(&attributes);
 	/* A writer knows the ETag of its object, but not its time. */
 	if (*st->etag)
-		attributes.st_ctim = (struct timespec){0};
-	return b2f_frame_stamp_of(&attributes);
+		stamp.ctime_ns = 0;
+	return stamp;
 }
 
 int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,

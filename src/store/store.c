@@ -134,13 +134,18 @@ static int64_t in_ns(struct timespec t)
 
 struct b2f_frame_stamp b2f_frame_stamp_of(const struct stat *st)
 {
-	return (struct b2f_frame_stamp){
+	struct b2f_frame_stamp stamp = {
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = st->st_size,
 		.mtime_ns = in_ns(st->st_mtim),
 		.ctime_ns = in_ns(st->st_ctim),
 	};
+
+	/* Some filesystems tell no ctime; 0 would mean an ETag. */
+	if (stamp.ctime_ns == 0)
+		stamp.ctime_ns = stamp.mtime_ns ? stamp.mtime_ns : 1;
+	return stamp;
 }
 
 int b2f_store_identify(struct b2f_store *store, int64_t id,
