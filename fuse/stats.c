@@ -326,15 +326,18 @@ int fs_stats_file_open(struct fs *fs, const char *path)
 	return 0;
 }
 
-/* Writes @size bytes to the new file @name.  Returns 0 or an errno. */
+/*
+ * Writes @size bytes to the new file @name.  What other users may have put
+ * there, such as a FIFO, is not written to.  Returns 0 or an errno.
+ */
 static int write_new(int dir_fd, const char *name, const char *text, size_t size)
 {
-	int fd = openat(dir_fd, name,
-			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			0644);
 	ssize_t n;
-	int err;
+	int fd, err;
 
+	unlinkat(dir_fd, name, 0);
+	fd = openat(dir_fd, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	n = write(fd, text, size);

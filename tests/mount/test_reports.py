@@ -29,6 +29,15 @@ def test_a_statsfile_is_whole_and_has_the_last_word():
     assert sorted(os.listdir()) == ["log", "mnt", "src", "stats"]
 
 
+def test_a_statsfile_is_not_written_to_what_others_put_there():
+    os.mkdir("src")
+    os.mkfifo("stats.new")
+    with Mount("src", "mnt", "-o", "statsfile=stats"):
+        wait_until(lambda: os.path.exists("stats"), "the statistics")
+        os.mkfifo("stats.new")
+    assert not os.path.exists("stats.new")
+
+
 def test_a_statsfile_is_renewed():
     os.mkdir("src")
     make("src/a.b2frame", None, nbytes=1000)
