@@ -59,7 +59,10 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
 	return fuse_req_ctx(req)->gid == gid;
 }
 
-/* The same for the set-id bits @set that @st is to get. */
+/*
+ * The same for the set-id bits @set that @st is to get: not if that would be a
+ * program of another user than the caller.
+ */
 static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 			const struct stat *st, mode_t set)
 {
@@ -67,6 +70,8 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 
 	if (!set || !meta->by_user)
 		return 0;
+	if (geteuid() != 0)
+		return fuse_req_ctx(meta->req)->uid == geteuid() ? 0 : -EPERM;
 	if (o->access.user != FS_UNSET || o->access.group != FS_UNSET)
 		return -EPERM;
 	return (set & S_ISGID) && !is_in_group(meta->req, st->st_gid) ? -ESTALE
@@ -80,7 +85,7 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
  * there.
  *
  * Returns 0, -ESTALE (the kernel looks again) or -EPERM (S_ISUID or S_ISGID
- * when an option sets the owner of all files).
+ * for a file that is another user's in SOURCE).
  */
 static int check(struct fs *fs, const struct fs_setattr *meta,
 		 const struct stat *st, const struct stat *dir)
@@ -90,15 +95,33 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 	bool is_mixed = dir && dir->st_uid != st->st_uid;
 	uid_t owner = shown == FS_UNSET ? st->st_uid : (uid_t)shown;
 
-	/* Without root's rights the daemon can do no more than the caller. */
-	if (!meta->req || geteuid() != 0)
+	if (!meta->req)
 		return 0;
+	/* Without root's rights the daemon changes only its own user's files. */
+	if (geteuid() != 0)
+		return check_set_id(fs, meta, st, set);
 	if (is_mixed && (set || (meta->by_user && is_owners_right(meta, st))))
 		return -ESTALE;
 	if (meta->by_user && is_owners_right(meta, st) &&
 	    fuse_req_ctx(meta->req)->uid != owner)
 		return -ESTALE;
 	return check_set_id(fs, meta, st, set);
+}
+
+mode_t fs_setattr_new_mode(fuse_req_t req, int dirfd, mode_t mode)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	const struct fs_setattr meta = {.req = req, .by_user = ctx->uid != 0};
+	mode_t set = mode & (S_ISUID | S_ISGID);
+	struct stat st;
+
+	if (!set)
+		return mode;
+	if (fstat(dirfd, &st))
+		return mode & ~set;
+	if (!(st.st_mode & S_ISGID))
+		st.st_gid = ctx->gid;
+	return check_set_id(fs_of(req), &meta, &st, set) ? mode & ~set : mode;
 }
 
 /*

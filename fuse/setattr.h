@@ -35,6 +35,12 @@ struct fs_setattr {
 struct fs_setattr fs_setattr_none(void);
 
 /*
+ * The mode for a new file in @dirfd: @mode, without S_ISUID and S_ISGID where
+ * the caller of @req could not set them by chmod(2).
+ */
+mode_t fs_setattr_new_mode(fuse_req_t req, int dirfd, mode_t mode);
+
+/*
  * Changes the file at the O_PATH descriptor @fd.  Returns 0, or an errno,
  * -EPERM and -ESTALE of its own included.
  */

@@ -312,6 +312,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	if (err)
 		return err;
 	options.label = label;
+	mode = fs_setattr_new_mode(req, entry->pin.fd, mode);
 	fs_maker_begin(req);
 	err = (is_one_file(fs) ? b2f_frame_make_small : b2f_frame_make)(
 		&settings, entry->pin.fd, fresh->name, mode | own_access(),

@@ -252,6 +252,35 @@ def test_a_change_takes_set_uid_away_that_the_mount_has_not_shown():
         shutil.rmtree("src")
 
 
+# A daemon of another user than root that all users may use.
+USER = ("setpriv", f"--reuid={BOB}", "--clear-groups",
+        "--inh-caps=+sys_admin,+dac_override",
+        "--ambient-caps=+sys_admin,+dac_override")
+
+
+def test_nobody_makes_a_set_id_program_of_another_user():
+    def make_all():
+        os.umask(0)
+        touch("mnt/create", 0o6755)
+        os.mknod("mnt/mknod", stat.S_IFREG | 0o6755)
+        touch("mnt/chmod", 0o755)
+        os.chmod("mnt/chmod", 0o6755)
+
+    for wrap, option in (((), "uid=1001"), ((), "gid=1001"),
+                         (USER, "uid=1001")):
+        for small in SPARSE, "small=16k":
+            os.chmod(".", 0o755)
+            os.mkdir("src")
+            os.chmod("src", 0o777)
+            with Mount("src", "mnt", "-o", f"allow_other,{option},{small}",
+                       wrap=wrap):
+                assert as_user(ALICE, ALICE, make_all) == errno.EPERM
+            for path in pathlib.Path("src").rglob("*"):
+                assert who(path)[2] & 0o6000 == 0, (path, option, who(path))
+            assert len(os.listdir("src")) == 3
+            shutil.rmtree("src")
+
+
 def test_the_kernel_asks_for_no_attribute_before_each_write():
     """From Linux 5.11 on."""
     with setting("debug") as m:
