@@ -193,15 +193,16 @@ static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
 }
 
 /*
- * Clears set-uid and set-gid before a change of data by a user; pages that the
- * kernel writes back may be of any.
+ * Clears set-uid and set-gid before a change of data by a user.  The kernel
+ * does not tell whose pages it writes back.
  */
 static int clear_set_ids(fuse_req_t req, const struct fuse_file_info *fi)
 {
-	bool by_user = fi->writepage || fuse_req_ctx(req)->uid != 0;
+	struct fs *fs = fs_of(req);
+	bool by_user = fi->writepage ? fs->options.access.allow_other
+				     : fuse_req_ctx(req)->uid != 0;
 
-	return by_user ? fs_setattr_clear_set_ids(fs_of(req),
-						  &fs_handle_of(fi)->pin)
+	return by_user ? fs_setattr_clear_set_ids(fs, &fs_handle_of(fi)->pin)
 		       : 0;
 }
 
