@@ -54,6 +54,15 @@ def test_a_frame_is_one_file():
             assert np.array_equal(np.load("copy"), ARRAY)
 
 
+def test_a_signature_is_not_in_the_arguments():
+    make_files()
+    with web("files") as (way, _):
+        with RemoteMount(f"{way.url}/x.b2frame?token=secret") as mount:
+            assert read("mnt/x") == data(SIZE)
+            seen = pathlib.Path(f"/proc/{mount.pid}/cmdline").read_text()
+            assert "/x.b2frame?xxx" in seen and "secret" not in seen, seen
+
+
 def test_a_frame_opens_in_few_requests():
     make_files()
     with web("files") as (way, _), RemoteMount(f"{way.url}/x.b2frame"):
