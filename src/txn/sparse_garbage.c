@@ -61,9 +61,8 @@ static bool is_sealed(struct b2f_store *store, int64_t id)
 }
 
 /*
- * Is the file @id, whose name was just taken, unchanged since it retired?  The
- * ctime shows when that was by the filesystem's clock; if it stepped back since
- * the file retired, times prove nothing.
+ * Is file @id unchanged since it retired?  If the clock stepped back since,
+ * times prove nothing.
  */
 static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 {
@@ -71,7 +70,7 @@ static bool is_as_it_was(struct b2f_store *store, int64_t id, int64_t since_ns)
 
 	if (b2f_store_identify(store, id, &now))
 		return false;
-	return (now.mtime_ns < since_ns && now.ctime_ns >= since_ns) ||
+	return (now.mtime_ns < since_ns && since_ns <= b2f_realtime_ns()) ||
 	       is_sealed(store, id);
 }
 
@@ -171,14 +170,20 @@ void b2f_sparse_end(struct b2f_txn *txn)
 	delete_retired(txn);
 }
 
-/* Is the file so old that its writer cannot be about to name it? */
+/*
+ * Is the file so old that its writer cannot be about to name it?  If its name
+ * was just taken, its ctime is the present time by the filesystem's clock,
+ * which ours may be ahead of.
+ */
 static bool is_old(struct b2f_store *store, int64_t id)
 {
 	struct b2f_frame_stamp identity;
+	int64_t now_ns;
 
 	if (b2f_store_identify(store, id, &identity))
 		return false;
-	return identity.mtime_ns + OLD_S * NS_PER_S < b2f_realtime_ns();
+	now_ns = id & B2F_OBJECT_PENDING ? identity.ctime_ns : b2f_realtime_ns();
+	return identity.mtime_ns + OLD_S * NS_PER_S < now_ns;
 }
 
 /* Is the file @id, which no index names, certainly of no use to any writer? */
@@ -192,11 +197,15 @@ static bool is_leftover(struct b2f_store *store, int64_t id)
 	       is_old(store, id);
 }
 
-/* Deletes a leftover, unless another program has rewritten it meanwhile. */
+/*
+ * Deletes a leftover.  Returns 0, 1 (it stays: another program has rewritten it
+ * meanwhile, or by the filesystem's clock it is young) or an errno.
+ */
 static int remove_leftover(struct b2f_store *store, int64_t id,
 			   struct b2f_why *why)
 {
 	int64_t hidden = id | B2F_OBJECT_PENDING;
+	bool remove;
 	int err;
 
 	if (id & B2F_OBJECT_PENDING)
@@ -204,10 +213,9 @@ static int remove_leftover(struct b2f_store *store, int64_t id,
 	err = b2f_store_name(store, hidden, why);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	return end_hidden(store, id,
-			  is_sealed(store, hidden) ||
-				  is_old(store, hidden),
-			  why);
+	remove = is_sealed(store, hidden) || is_old(store, hidden);
+	err = end_hidden(store, id, remove, why);
+	return err ? err : !remove;
 }
 
 /*
@@ -326,7 +334,7 @@ static int visit_unused(void *arg, int64_t id)
 	return 0;
 }
 
-static int remove_found(const struct sweep *s, struct b2f_why *why)
+static int remove_found(struct sweep *s, struct b2f_why *why)
 {
 	struct b2f_store *store = s->frame->store;
 	int err = 0;
@@ -341,6 +349,11 @@ static int remove_found(const struct sweep *s, struct b2f_why *why)
 		err = s->how == B2F_SWEEP_ALL
 			      ? b2f_store_remove(store, id, why)
 			      : remove_leftover(store, id, why);
+		if (err > 0) {
+			s->found.nsure--;
+			s->found.nyoung++;
+			err = 0;
+		}
 	}
 	return err;
 }
