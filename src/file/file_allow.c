@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "file/reading.h"
 #include "file/writer.h"
+#include "frame/frame_report.h"
 #include "store/turn.h"
 
 /* How often another program may change a frame while it is being opened. */
@@ -55,6 +56,8 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 		*frame = newer;
 		err = -ESTALE;
 	}
+	if (err == -ESTALE)
+		b2f_frame_report_stale(*frame);
 	if (err) {
 		b2f_frame_close(*frame);
 		return err;

@@ -42,6 +42,8 @@ int b2f_editor_open_frame(const struct b2f_editor_options *options,
 			  options->any_kind ? B2F_USE_ANY : B2F_USE_CHUNKS,
 			  B2F_TXN_LOCKING_IF_THERE, &editor->durability,
 			  &editor->cw.txn);
+	if (err == -ESTALE)
+		b2f_frame_report_stale(frame);
 	if (!err)
 		err = b2f_encoder_new(&editor->cw.encoder);
 	if (err) {

@@ -114,15 +114,15 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 		err = open_lock(txn, locking, &why);
 	/* Until now another program could write. */
 	if (!err && b2f_frame_has_changed(txn->frame, &txn->stamp))
-		err = b2f_why_set(&why, -ESTALE,
-				  "changed while it was being opened");
+		err = -ESTALE;
 	if (!err)
 		err = open_states(txn, what, &why);
 	if (!err)
 		err = txn->protocol->begin(txn, &why);
 	if (err) {
 		b2f_txn_free(txn);
-		return b2f_frame_report(frame, err, &why);
+		/* The caller tries again, or reports it. */
+		return err == -ESTALE ? err : b2f_frame_report(frame, err, &why);
 	}
 	*out = txn;
 	return 0;

@@ -85,7 +85,8 @@ enum b2f_txn_locking {
  * @durability.  Free *@out with b2f_txn_free().  Reads and deletes files.
  *
  * Returns 0, -EROFS (the frame, or its directory, cannot be written to;
- * logged), -EBUSY, -ENOMEM or an errno of the store.
+ * logged), -ESTALE (@frame is not the one on disk; not logged), -EBUSY, -ENOMEM
+ * or an errno of the store.
  */
 B2F_MUST_CHECK
 int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
