@@ -23,8 +23,14 @@
 #define REPEAT_SECONDS 10
 #define FREE_SECONDS   2
 
+/* Lines that users can cause: so many at once, and then per second. */
+#define BURST_LINES  300
+#define SECOND_LINES 2
+
 struct line {
 	enum b2f_log_level level;
+	/* It may be left out if there are too many. */
+	bool limited;
 	time_t when;
 	char text[LINE_SIZE];
 };
@@ -49,6 +55,10 @@ struct fs_logger {
 	/* Only for the thread: its last line, and how often repeated. */
 	struct line last;
 	uint64_t nrepeats;
+	/* Room for limited lines, at the time @counted. */
+	time_t counted;
+	time_t room;
+	uint64_t nleft_out;
 };
 
 /* Indexed by enum b2f_log_level. */
@@ -114,41 +124,71 @@ static void flush_repeats(struct fs_logger *logger)
 	emit(logger, &line);
 }
 
+/* Reports that @n messages are missing, and why.  0 does nothing. */
+static void report_missing(struct fs_logger *logger, uint64_t n,
+			   const char *why)
+{
+	struct line line = {.level = B2F_LOG_WARNING, .when = time(NULL)};
+
+	if (n == 0)
+		return;
+	snprintf(line.text, sizeof(line.text), "%llu messages were %s",
+		 (unsigned long long)n, why);
+	emit(logger, &line);
+}
+
+static void flush_counts(struct fs_logger *logger)
+{
+	flush_repeats(logger);
+	report_missing(logger, logger->nleft_out,
+		       "left out: there were too many");
+	logger->nleft_out = 0;
+}
+
+/* Users who read damaged frames again and again must not fill the disk. */
+static bool take_room(struct fs_logger *logger, const struct line *line)
+{
+	time_t passed = line->when - logger->counted;
+
+	if (!line->limited)
+		return true;
+	logger->counted = line->when;
+	if (passed > BURST_LINES)
+		logger->room = BURST_LINES;
+	else if (passed > 0)
+		logger->room += passed * SECOND_LINES;
+	if (logger->room > BURST_LINES)
+		logger->room = BURST_LINES;
+	return logger->room > 0 && logger->room-- > 0;
+}
+
 static void write_or_count(struct fs_logger *logger, const struct line *line)
 {
 	if (strcmp(line->text, logger->last.text) == 0 &&
 	    line->when - logger->last.when < REPEAT_SECONDS) {
 		logger->nrepeats++;
-		return;
+	} else if (!take_room(logger, line)) {
+		logger->nleft_out++;
+	} else {
+		flush_counts(logger);
+		emit(logger, line);
+		logger->last = *line;
 	}
-	flush_repeats(logger);
-	emit(logger, line);
-	logger->last = *line;
 }
 
-static void report_drops(struct fs_logger *logger, uint64_t n)
-{
-	struct line line = {.level = B2F_LOG_WARNING, .when = time(NULL)};
-
-	snprintf(line.text, sizeof(line.text),
-		 "%llu messages were lost, because the log is too slow",
-		 (unsigned long long)n);
-	emit(logger, &line);
-}
-
-/* Waits for a line; with repeats to report, only for a while. */
+/* Waits for a line; with counts to report, only for a while. */
 static void wait_for_line(struct fs_logger *logger)
 {
 	struct timespec until;
 
-	if (logger->nrepeats == 0) {
+	if (logger->nrepeats == 0 && logger->nleft_out == 0) {
 		pthread_cond_wait(&logger->changed, &logger->lock);
 		return;
 	}
 	until = fs_clock_in_ms(REPEAT_SECONDS * 1000);
 	if (pthread_cond_clockwait(&logger->changed, &logger->lock,
 				   CLOCK_MONOTONIC, &until) == ETIMEDOUT)
-		flush_repeats(logger);
+		flush_counts(logger);
 }
 
 static void *run(void *arg)
@@ -170,12 +210,12 @@ static void *run(void *arg)
 		logger->ndropped = 0;
 		pthread_mutex_unlock(&logger->lock);
 		write_or_count(logger, &line);
-		if (ndropped > 0)
-			report_drops(logger, ndropped);
+		report_missing(logger, ndropped,
+			       "lost, because the log is too slow");
 		pthread_mutex_lock(&logger->lock);
 	}
 	pthread_mutex_unlock(&logger->lock);
-	flush_repeats(logger);
+	flush_counts(logger);
 	return NULL;
 }
 
@@ -206,13 +246,21 @@ static void enqueue(struct fs_logger *logger, const struct line *line)
 		emit(logger, line);
 }
 
-static void sink_write(void *arg, enum b2f_log_level level, const char *message)
+static void put(struct fs_logger *logger, enum b2f_log_level level,
+		bool limited, const char *message)
 {
-	struct line line = {.level = level, .when = time(NULL)};
+	struct line line = {
+		.level = level, .limited = limited, .when = time(NULL)};
 
 	snprintf(line.text, sizeof(line.text), "%s", message);
 	clean(line.text);
-	enqueue(arg, &line);
+	enqueue(logger, &line);
+}
+
+/* More than warnings come only if they are wanted. */
+static void sink_write(void *arg, enum b2f_log_level level, const char *message)
+{
+	put(arg, level, level <= B2F_LOG_WARNING, message);
 }
 
 int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
@@ -224,6 +272,7 @@ int fs_logger_new(enum b2f_log_level level, struct fs_logger **out)
 	logger->sink = (struct b2f_log){
 		.write = sink_write, .arg = logger, .max_level = level};
 	logger->file = -1;
+	logger->room = BURST_LINES;
 	atomic_init(&logger->syslog, false);
 	pthread_mutex_init(&logger->lock, NULL);
 	pthread_cond_init(&logger->changed, NULL);
@@ -297,7 +346,8 @@ void fs_logger_write(struct fs_logger *logger, enum b2f_log_level level,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	sink_write(logger, level, text);
+	/* Errors of the daemon itself tell of lost changes. */
+	put(logger, level, level == B2F_LOG_WARNING, text);
 }
 
 void fs_logger_answer(struct fs_logger *logger, const char *format, ...)
@@ -308,5 +358,5 @@ void fs_logger_answer(struct fs_logger *logger, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	sink_write(logger, B2F_LOG_INFO, text);
+	put(logger, B2F_LOG_INFO, false, text);
 }

@@ -150,6 +150,21 @@ def test_damaged_chunks():
         assert read("mnt/x-missing") == good
 
 
+def test_a_reader_cannot_fill_the_log():
+    """Messages that repeat in turn are left out, and counted."""
+    os.mkdir("src")
+    for name in "a", "b":
+        make(f"src/{name}.b2frame", None)
+        os.unlink(chunk_file(f"src/{name}.b2frame"))
+    with Mount("src", "mnt") as m, open("mnt/a", "rb") as a, \
+            open("mnt/b", "rb") as b:
+        for f in [a, b] * 600:
+            assert error_of(os.pread, f.fileno(), 1, 2 * CHUNK) == errno.EIO
+        m.wait_for_log("messages were left out: there were too many")
+        log = m.log()
+    assert 300 <= log.count(": chunk 2 (") < 500, log
+
+
 def test_damage_met_ahead_of_the_reader():
     os.mkdir("src")
     good = make("src/good.b2frame", None, nbytes=CHUNK * 40)
