@@ -2,6 +2,7 @@
 /* getattr.c - attributes for stat(2) */
 #include <errno.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "acl.h"
 #include "b2frame/create.h"
@@ -36,11 +37,33 @@ static int64_t clamp(uint64_t n)
 	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-/* Applies the mount's options to @st. */
-static void apply_options(const struct fs *fs, struct stat *st)
+/*
+ * Takes away the powers that the filesystem of the file @fd denies.  What
+ * SOURCE denies, the mount denies, too (session.c).
+ */
+static void hide_powers(const struct fs *fs, int fd, struct stat *st)
+{
+	bool is_device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode);
+	struct statvfs vfs;
+	unsigned long denied;
+
+	if (!is_device && (S_ISDIR(st->st_mode) ||
+			   !(st->st_mode & (S_ISUID | S_ISGID))))
+		return;
+	denied = fstatvfs(fd, &vfs) ? ST_NOSUID | ST_NODEV : vfs.f_flag;
+	denied &= ~fs->tree->base_flags;
+	if (denied & ST_NOSUID)
+		st->st_mode &= ~(mode_t)(S_ISUID | S_ISGID);
+	if (is_device && (denied & ST_NODEV))
+		st->st_rdev = 0;
+}
+
+/* Applies the mount's options to @st, which shows the file @fd. */
+static void apply_options(const struct fs *fs, int fd, struct stat *st)
 {
 	const struct fs_options *o = &fs->options;
 
+	hide_powers(fs, fd, st);
 	/* A program must not run as a user other than its owner. */
 	if (o->access.user != FS_UNSET) {
 		st->st_uid = (uid_t)o->access.user;
@@ -77,7 +100,7 @@ static void plain(const struct fs *fs, int fd, const struct stat *st,
 	 */
 	if (S_ISDIR(st->st_mode) && st->st_nlink > 2)
 		out->st_nlink = 1;
-	apply_options(fs, out);
+	apply_options(fs, fd, out);
 }
 
 /*
@@ -162,7 +185,7 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	out->st_blocks =
 		fs_sizes_blocks(probe->sizes.nbytes, probe->sizes.cbytes);
 	out->st_blksize = FRAME_BLKSIZE;
-	apply_options(fs, out);
+	apply_options(fs, probe->fd, out);
 }
 
 void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,

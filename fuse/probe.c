@@ -317,8 +317,12 @@ bool fs_probe_remembered(struct fs_tree *tree, int dirfd, dev_t dev,
 	    probe.st.st_dev != dev || !S_ISREG(probe.st.st_mode))
 		return false;
 	probe.index = probe.st;
-	/* Without these facts, the file itself has to be looked at. */
-	if (!fs_probe_known(tree, &probe) || !probe.sizes.no_acl)
+	/*
+	 * Without these facts, and to know whether set-id bits are shown, the
+	 * file itself has to be looked at.
+	 */
+	if (!fs_probe_known(tree, &probe) || !probe.sizes.no_acl ||
+	    (probe.st.st_mode & (S_ISUID | S_ISGID)))
 		return false;
 	*out = probe;
 	return true;

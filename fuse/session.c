@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -219,6 +220,7 @@ static int add_text(char **list, const char *name, const char *value)
 static int make_list(const struct fs *fs, char **out)
 {
 	const struct fs_options *o = &fs->options;
+	unsigned long denied = fs->tree ? fs->tree->base_flags : 0;
 	char *list = NULL;
 	int err;
 
@@ -235,6 +237,11 @@ static int make_list(const struct fs *fs, char **out)
 		err = fuse_opt_add_opt(&list, "debug");
 	if (!err && o->kernel)
 		err = fuse_opt_add_opt(&list, o->kernel);
+	/* What SOURCE denies, "suid" and "dev" cannot allow. */
+	if (!err && o->kernel && (denied & ST_NOSUID))
+		err = fuse_opt_add_opt(&list, "nosuid");
+	if (!err && o->kernel && (denied & ST_NODEV))
+		err = fuse_opt_add_opt(&list, "nodev");
 	if (!err)
 		err = add_text(&list, "fsname",
 			       o->fsname ? o->fsname : fs->source.path);

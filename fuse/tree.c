@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "dir.h"
@@ -148,6 +149,7 @@ static int make_root(struct fs_tree *tree, const struct fs_source *source,
 		     bool is_file)
 {
 	struct fs_backed *top = NULL;
+	struct statvfs vfs;
 	int err = new_top(tree,
 			  source->is_frame && !is_file ? FS_KIND_SINGLE
 						       : FS_KIND_DIR,
@@ -157,6 +159,8 @@ static int make_root(struct fs_tree *tree, const struct fs_source *source,
 		return err;
 	tree->root = top;
 	tree->base_dev = top->dev;
+	if (fstatvfs(source->fd, &vfs) == 0)
+		tree->base_flags = vfs.f_flag;
 	tree->base_is_local = fs_dir_is_local(source->fd);
 	tree->base_changes_births = fs_dir_changes_births(source->fd);
 	if (source->is_frame && is_file) {

@@ -157,6 +157,8 @@ struct fs_tree {
 	 * shown changed.
 	 */
 	dev_t base_dev;
+	/* What statvfs(2) says of the root's filesystem. */
+	unsigned long base_flags;
 	/*
 	 * Only this kernel changes the root's filesystem, so attributes that
 	 * the kernel caches are true.

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
 
 import power_disk
 from mounting import Mount, data, main, of_threads
@@ -94,6 +95,55 @@ def test_set_id_bits_are_hidden_where_options_say_who_owns_a_file():
                           ("uid=1001,gid=1001", 0o755), ("rw", 0o6755)):
         with Mount("src", "mnt", "-o", f"suid,allow_other,{options}"):
             assert mode("mnt/frame") == want, (options, oct(mode("mnt/frame")))
+
+
+@contextlib.contextmanager
+def tmpfs(path, options):
+    os.makedirs(path, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "t", path],
+                   check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+def test_no_powers_that_a_filesystem_denies():
+    """suid and dev allow no more than the filesystems of SOURCE do."""
+    def fill(top):
+        for small in "64k", "0":
+            with Mount(top, "mnt", "-o", f"small={small}"):
+                with open(f"mnt/frame{small}", "wb") as f:
+                    f.write(b"x")
+                os.chmod(f"mnt/frame{small}", 0o6755)
+        os.close(os.open(f"{top}/plain", os.O_CREAT))
+        os.chmod(f"{top}/plain", 0o6755)
+        os.mknod(f"{top}/zero", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+
+    files = "frame64k", "frame0", "plain"
+    for denied, bits, rdev in (("nosuid", 0o755, os.makedev(1, 5)),
+                               ("nodev", 0o6755, 0)):
+        with tmpfs("src/denied", denied), tmpfs("src/allowed", "rw"):
+            fill("src/denied")
+            fill("src/allowed")
+            with Mount("src", "mnt", "-o", "suid,dev"):
+                # By a listing that looks at the names, and by one that remembers.
+                for _ in range(2):
+                    for entry in os.scandir("mnt/denied"):
+                        entry.stat()
+                    for name in files:
+                        assert mode(f"mnt/denied/{name}") == bits, name
+                        assert mode(f"mnt/allowed/{name}") == 0o6755, name
+                    assert os.stat("mnt/denied/zero").st_rdev == rdev
+                    assert os.stat("mnt/allowed/zero").st_rdev == \
+                        os.makedev(1, 5)
+        with tmpfs("src", denied):
+            fill("src")
+            with Mount("src", "mnt", "-o", "suid,dev"):
+                flag = os.ST_NOSUID if denied == "nosuid" else os.ST_NODEV
+                assert os.statvfs("mnt").f_flag & flag
+                # A copy keeps the bits.
+                assert mode("mnt/plain") == 0o6755
 
 
 def test_log_is_for_its_owner_alone():
