@@ -17,8 +17,10 @@
  * How often and how long to wait for another writer: a mount that was just
  * unmounted may still be storing changes.
  */
-#define BUSY_TRIES 60
-#define BUSY_NS	   50000000
+#define BUSY_NS 50000000
+
+/* The daemon has at least twice as many threads. */
+#define WAITING_MAX 5
 
 static bool is_deleted(const struct fs_open_frame *frame)
 {
@@ -63,20 +65,31 @@ static bool is_gone(const struct fs_open_frame *f)
 	       st.st_nlink == 0 && !is_deleted(f);
 }
 
-int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
+bool fs_open_frame_wait_busy(struct fs *fs, int *tries)
 {
 	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	bool may;
+
+	if ((*tries)++ == FS_BUSY_TRIES)
+		return false;
+	may = atomic_fetch_add(&fs->nwaiting, 1) < WAITING_MAX;
+	if (may)
+		nanosleep(&pause, NULL);
+	atomic_fetch_sub(&fs->nwaiting, 1);
+	return may;
+}
+
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
+{
 	struct b2f_write_options options = fs->config.write;
-	int err = -EBUSY;
+	int err, tries = 0;
 
 	options.durability = fs_durable_open(fs, f);
 	if (!options.durability)
 		return -ENOMEM;
-	for (int i = 0; i < BUSY_TRIES && err == -EBUSY; i++) {
-		if (i > 0)
-			nanosleep(&pause, NULL);
+	do
 		err = b2f_file_allow_write(f->open.data, &options);
-	}
+	while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
 	/* -ESTALE has the kernel look up the name again. */
 	if (!err && is_gone(f))
 		err = -ESTALE;

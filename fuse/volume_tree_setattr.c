@@ -20,27 +20,21 @@
 #include "view.h"
 #include "volume_tree.h"
 
-/* How often and how long to wait for another writer. */
-#define BUSY_TRIES 60
-#define BUSY_NS	   50000000
-
 /*
  * After an open of @node failed with @err: makes an empty frame of a damaged
  * one.  Returns 0 if the open is to be tried again.
  */
 static int heal(struct fs *fs, struct fs_backed *node, int err, int *tries)
 {
-	const struct timespec pause = {.tv_nsec = BUSY_NS};
-
 	if (err != B2F_ECORRUPT || node->kind != FS_KIND_FRAME ||
-	    (*tries)++ == BUSY_TRIES)
+	    *tries > FS_BUSY_TRIES)
 		return err;
 	err = fs_disk_frame_reset(fs, node);
-	if (err != -EBUSY)
-		return err;
 	/* Another thread or mount may be emptying the same frame. */
-	nanosleep(&pause, NULL);
-	return 0;
+	if (err == -EBUSY && fs_open_frame_wait_busy(fs, tries))
+		return 0;
+	++*tries;
+	return err;
 }
 
 /* An open with O_TRUNC sets the mtime, even if the file is empty already. */

@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 import blosc2
@@ -87,6 +88,38 @@ def test_requests_are_answered():
         for fd in fds:
             os.close(fd)
         assert all(stock(name) == SECOND for name in (*names, "other"))
+
+
+def test_a_user_of_many_locks_does_not_stop_the_mount():
+    """Each open of these files would wait 3 s in a thread of the daemon."""
+    with mounted():
+        make(*(f"f{i}" for i in range(24)), "other")
+        held = [os.open(f"src/f{i}.b2frame", os.O_RDONLY) for i in range(24)]
+        for fd in held:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        done = threading.Event()
+
+        def ask(name):
+            got = set()
+            while not done.is_set():
+                got.add(error_of(open, f"mnt/{name}", "r+b"))
+            return got
+
+        with concurrent.futures.ThreadPoolExecutor(24) as pool:
+            asked = [pool.submit(ask, f"f{i}") for i in range(24)]
+            time.sleep(1)
+            start = time.monotonic()
+            for _ in range(3):
+                assert pathlib.Path("mnt/other").read_bytes() == FIRST
+            took = time.monotonic() - start
+            done.set()
+            assert all(call.result(30) == {errno.EBUSY} for call in asked)
+        # If each of them had a thread, 18 s.
+        assert took < 9, took
+        for fd in held:
+            os.close(fd)
+        with open("mnt/f0", "r+b"):
+            pass
 
 
 def test_the_end_waits_a_moment():
