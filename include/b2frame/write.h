@@ -207,7 +207,10 @@ bool b2f_file_is_dirty(struct b2f_file *file);
  */
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 
-/* Drops all uncommitted changes; for a file that has been deleted. */
+/*
+ * Goes back to the last commit, for a file that is about to be closed; does
+ * nothing if there is no memory.
+ */
 void b2f_file_discard(struct b2f_file *file);
 
 /*
@@ -217,7 +220,7 @@ void b2f_file_discard(struct b2f_file *file);
  * either dropped, too, or applied to that version.  b2f_file_take_foreign()
  * reports the change.
  *
- * Returns 0; or, with nothing dropped, as b2f_frame_open().  If an array was
+ * Returns 0; or, with nothing dropped, -ENOMEM or as b2f_frame_open().  If an array was
  * being written anew, its half is not read then (-EIO): the next commit or
  * b2f_file_allow_write() drops it first, or returns -EIO.
  */

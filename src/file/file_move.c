@@ -68,7 +68,7 @@ static int move(struct b2f_file *file, struct b2f_writer *w,
 		err = fn(arg, stored, &moved);
 	b2f_frame_close(stored);
 	if (!err)
-		err = b2f_file_continue_with(file, w, moved);
+		err = b2f_file_continue_with(file, w, moved, false);
 	/* A move changes no data. */
 	pthread_mutex_lock(&file->lock);
 	file->has_foreign = has_foreign;

@@ -62,22 +62,6 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 	return since ? since : 1;
 }
 
-void b2f_file_discard(struct b2f_file *file)
-{
-	struct b2f_writer *w;
-
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	if (w && w->txn) {
-		b2f_writer_wait_idle(file);
-		b2f_record_remove_from(w, 0);
-		w->dirty = B2F_NOT_DIRTY;
-		w->anew = B2F_ANEW_NOT;
-		file->ndropped++;
-	}
-	pthread_mutex_unlock(&file->lock);
-}
-
 void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 {
 	const struct b2f_writer *w;

@@ -71,19 +71,35 @@ static int must_reopen(struct b2f_file *file)
 	return ret;
 }
 
+/* Forgets what is not committed.  Locked, and nothing is BUSY. */
+static void forget_changes(struct b2f_file *file)
+{
+	struct b2f_writer *w = file->writer;
+
+	b2f_record_remove_from(w, 0);
+	w->dirty = B2F_NOT_DIRTY;
+	w->anew = B2F_ANEW_NOT;
+	file->ndropped++;
+}
+
 int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
-			   struct b2f_frame *newer)
+			   struct b2f_frame *newer, bool revert)
 {
 	struct b2f_txn *old = NULL;
 	int err = 0;
 
 	pthread_mutex_lock(&file->lock);
 	/* A writer made meanwhile began with the version on disk. */
-	if (file->writer != w || (w && !b2f_writer_is_clean(w)))
+	if (file->writer != w || (w && !revert && !b2f_writer_is_clean(w)))
 		err = -EBUSY;
 	else if (w)
 		old = b2f_writer_take_txn(file);
-	/* In one step: no reader sees the old frame without its transaction. */
+	/*
+	 * In one step: no reader sees the old frame without its transaction,
+	 * nor that without its records.
+	 */
+	if (old && revert)
+		forget_changes(file);
 	if (!err) {
 		b2f_file_set_frame(file, newer);
 		file->has_foreign = true;
@@ -96,6 +112,9 @@ int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
 	b2f_head_forget_all(file);
 	if (!old)
 		return 0;
+	/* They may use chunks that were never committed. */
+	if (revert)
+		b2f_writer_end_readers(file);
 	b2f_txn_free(old);
 	/* If this fails, the file can still be read; the next write retries. */
 	err = b2f_writer_allow(file, w);
@@ -130,9 +149,7 @@ static int reopen(struct b2f_file *file, struct b2f_writer *w,
 
 	if (err)
 		return err;
-	if (revert)
-		b2f_file_discard(file);
-	err = b2f_file_continue_with(file, w, newer);
+	err = b2f_file_continue_with(file, w, newer, revert);
 	return err == -EBUSY ? 0 : err;
 }
 
@@ -259,13 +276,38 @@ int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
 	return err;
 }
 
-/* There is no version to go back to. */
-static void drop_changes(struct b2f_file *file)
+/* Goes back to the last commit: no version on disk can be opened. */
+static int drop_changes(struct b2f_file *file)
 {
-	b2f_file_discard(file);
+	struct b2f_writer *w = file->writer;
+	int err = 0;
+
+	pthread_mutex_lock(&w->write_lock);
 	pthread_mutex_lock(&file->lock);
-	file->has_foreign = true;
+	b2f_writer_wait_idle(file);
+	if (w->txn)
+		err = b2f_txn_revert(w->txn);
+	if (w->txn && !err) {
+		forget_changes(file);
+		b2f_file_set_frame(file, b2f_frame_ref(w->txn->frame));
+		w->array_nbytes = b2f_frame_shown_nbytes(file->frame);
+		w->hint = B2F_NPY_UNKNOWN;
+		w->guess_typesize = false;
+	}
+	file->has_foreign |= !err;
 	pthread_mutex_unlock(&file->lock);
+	pthread_mutex_unlock(&w->write_lock);
+	b2f_head_forget_all(file);
+	return err;
+}
+
+void b2f_file_discard(struct b2f_file *file)
+{
+	if (!file->writer)
+		return;
+	pthread_mutex_lock(&file->commit_lock);
+	(void)!drop_changes(file);
+	pthread_mutex_unlock(&file->commit_lock);
 }
 
 /* Half an array that cannot be dropped now is no longer read. */
@@ -293,10 +335,8 @@ static int revert(struct b2f_file *file, uint32_t wait_ms)
 	bool stays = atomic_load(&file->stays) && file->writer->anew;
 	int err = stays ? -ENOENT : refresh(file, wait_ms, true);
 
-	if (!stays && (err == -ENOENT || err == B2F_ENOTFRAME)) {
-		drop_changes(file);
-		err = 0;
-	}
+	if (!stays && (err == -ENOENT || err == B2F_ENOTFRAME))
+		err = drop_changes(file);
 	if (err)
 		keep_half(file, err);
 	return err;

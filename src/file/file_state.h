@@ -132,13 +132,13 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 
 /*
- * Continues with @newer, which it takes over; nothing is dirty.  The
- * commit_lock is held, and the write_lock of the writer @w, NULL if there is
- * none.  Returns 0 or -EBUSY.
+ * Continues with @newer, which it takes over; @revert: drops what is not
+ * committed.  The commit_lock is held, and the write_lock of the writer @w,
+ * NULL if there is none.  Returns 0, or -EBUSY (something is not committed).
  */
 B2F_MUST_CHECK
 int b2f_file_continue_with(struct b2f_file *file, struct b2f_writer *w,
-			   struct b2f_frame *newer);
+			   struct b2f_frame *newer, bool revert);
 
 /*
  * Takes over changes of other programs, if nothing is dirty and no commit under

@@ -151,18 +151,34 @@ void b2f_txn_free(struct b2f_txn *txn)
 	b2f_garbage_fini(&txn->garbage);
 	b2f_ids_fini(&txn->numbers.free);
 	b2f_ids_fini(&txn->numbers.foreign);
+	b2f_txn_settle_settings(txn);
 	b2f_frame_close(txn->frame);
 	b2f_frame_close(txn->home);
 	pthread_mutex_destroy(&txn->guard.mutex);
 	free(txn);
 }
 
-void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize)
+/* Keeps the settings of the committed state for b2f_txn_revert(). */
+static void keep_settings(struct b2f_txn *txn)
+{
+	if (txn->fresh.before)
+		return;
+	txn->fresh.before = b2f_frame_ref(txn->frame);
+	txn->fresh.header_before = txn->header;
+}
+
+static void set_typesize(struct b2f_txn *txn, uint32_t typesize)
 {
 	txn->header.typesize = typesize;
 	txn->frame->header.typesize = typesize;
 	txn->frame->info.typesize = typesize;
 	txn->frame->context.typesize = typesize;
+}
+
+void b2f_txn_set_typesize(struct b2f_txn *txn, uint32_t typesize)
+{
+	keep_settings(txn);
+	set_typesize(txn, typesize);
 }
 
 /* Adds and subtracts stored bytes; a wrong old index makes no sum wrap. */
@@ -254,6 +270,7 @@ void b2f_txn_set_frame(struct b2f_txn *txn, struct b2f_frame *frame)
 	uint64_t frame_len = txn->header.frame_len;
 	uint64_t cbytes = txn->header.cbytes;
 
+	keep_settings(txn);
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(frame);
 	txn->header = frame->header;
@@ -277,5 +294,45 @@ int b2f_txn_relayout(struct b2f_txn *txn, struct b2f_frame *frame,
 	txn->working = *state;
 	*state = (struct b2f_txn_state){0};
 	b2f_txn_set_frame(txn, frame);
+	return 0;
+}
+
+static void restore_settings(struct b2f_txn *txn)
+{
+	if (!txn->fresh.before)
+		return;
+	b2f_txn_set_frame(txn, txn->fresh.before);
+	txn->fresh.header_before.frame_len = txn->header.frame_len;
+	txn->fresh.header_before.cbytes = txn->header.cbytes;
+	txn->header = txn->fresh.header_before;
+	set_typesize(txn, txn->header.typesize);
+	b2f_txn_settle_settings(txn);
+}
+
+int b2f_txn_revert(struct b2f_txn *txn)
+{
+	struct b2f_garbage *garbage = &txn->garbage;
+	struct b2f_new_chunk *chunk, *next;
+	struct b2f_txn_state state = {0};
+	int err = b2f_ids_reserve(&garbage->dead, HASH_COUNT(txn->fresh.files));
+
+	if (!err)
+		err = b2f_txn_state_copy(&txn->committed, &state);
+	if (err)
+		return err;
+	HASH_ITER(hh, txn->fresh.files, chunk, next)
+	{
+		if (chunk->committed)
+			continue;
+		if (b2f_ids_add(&garbage->dead, chunk->pending_id))
+			break; /* Cannot be: there is room. */
+		b2f_txn_forget(txn, chunk);
+	}
+	/* The committed state has all that were replaced since. */
+	garbage->replaced.n = 0;
+	b2f_txn_state_fini(&txn->working);
+	txn->working = state;
+	txn->sizes.nkept = state.n;
+	restore_settings(txn);
 	return 0;
 }

@@ -122,6 +122,13 @@ B2F_MUST_CHECK
 int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
 		    uint64_t old);
 
+/*
+ * The committed state, with its settings, becomes the working one again.  No
+ * commit is under way.  Returns 0, or -ENOMEM with nothing changed.
+ */
+B2F_MUST_CHECK
+int b2f_txn_revert(struct b2f_txn *txn);
+
 /* Notes that the working state has @raw no more.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw);

@@ -269,6 +269,7 @@ void b2f_txn_finish(struct b2f_txn *txn, struct b2f_commit *commit)
 		b2f_txn_state_fini(&txn->committed);
 		txn->committed = commit->state;
 		commit->state = (struct b2f_txn_state){0};
+		b2f_txn_settle_settings(txn);
 		txn->stamp = commit->stamp;
 		txn->header.frame_len = commit->frame_len;
 		txn->header.cbytes = commit->told_cbytes;

@@ -285,6 +285,7 @@ static void adopt(struct b2f_txn *txn, struct b2f_frame *theirs,
 {
 	struct b2f_new_chunk *chunk, *next;
 
+	b2f_txn_settle_settings(txn);
 	b2f_frame_close(txn->frame);
 	txn->frame = b2f_frame_ref(theirs);
 	txn->header = theirs->header;

@@ -164,7 +164,7 @@ struct b2f_txn_sizes {
 	uint64_t nkept;
 };
 
-/* Files that were written here. */
+/* Files that were written here, and settings that were replaced. */
 struct b2f_txn_fresh {
 	/* Keyed by id.  A uthash. */
 	struct b2f_new_chunk *files;
@@ -175,6 +175,12 @@ struct b2f_txn_fresh {
 	 * writing during one may be missing on disk.
 	 */
 	uint64_t nfailed;
+	/*
+	 * The frame of the committed state (holds a reference) and its header,
+	 * once the settings have changed since; or NULL.
+	 */
+	struct b2f_frame *before;
+	struct b2f_frame_header header_before;
 };
 
 struct b2f_txn {
@@ -296,6 +302,13 @@ static inline struct b2f_new_chunk *b2f_txn_find(const struct b2f_txn *txn,
 
 	HASH_FIND(hh, txn->fresh.files, &id, sizeof(id), chunk);
 	return chunk;
+}
+
+/* The settings are those of the committed state now. */
+static inline void b2f_txn_settle_settings(struct b2f_txn *txn)
+{
+	b2f_frame_close(txn->fresh.before);
+	txn->fresh.before = NULL;
 }
 
 static inline void b2f_txn_forget(struct b2f_txn *txn,

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,5 +282,73 @@ Test(file_concurrent, the_end_of_writing_takes_no_array_that_is_being_resized)
 	resize_in_part(&s, 100);
 	cr_expect_eq(b2f_file_end_write(s.file), B2F_ECORRUPT);
 	cr_expect_eq(b2f_file_size(s.file), size);
+	tear_down(&s);
+}
+
+static atomic_uint nlogged;
+
+static void count_line(void *arg, enum b2f_log_level level, const char *text)
+{
+	(void)arg, (void)level;
+	fprintf(stderr, "%s\n", text);
+	atomic_fetch_add(&nlogged, 1);
+}
+
+struct crowd {
+	struct b2f_file *file;
+	atomic_bool is_over;
+	atomic_int err;
+};
+
+static void *read_on(void *arg)
+{
+	struct crowd *crowd = arg;
+	uint8_t buf[5000];
+
+	while (!atomic_load(&crowd->is_over)) {
+		ssize_t n = b2f_file_pread(crowd->file, NULL, buf, sizeof(buf),
+					   0);
+
+		if (n < 0)
+			atomic_store(&crowd->err, (int)n);
+	}
+	return NULL;
+}
+
+Test(file_concurrent, a_revert_shows_no_damage_to_readers)
+{
+	const struct b2f_log log = {.write = count_line,
+				    .max_level = B2F_LOG_WARNING};
+	const struct b2f_frame_options options = {.log = &log};
+	static uint8_t data[5000];
+	struct crowd crowd = {0};
+	struct b2f_frame *frame;
+	pthread_t readers[3];
+	struct scratch s;
+
+	set_up(&s);
+	b2f_file_close(s.file);
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s.frame, &frame), 0);
+	cr_assert_eq(b2f_file_open(s.rt, frame, &s.file), 0);
+	crowd.file = s.file;
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&readers[i], NULL, read_on, &crowd);
+	for (int i = 0; i < 300; i++) {
+		memset(data, i, sizeof(data));
+		cr_assert_gt(b2f_file_pwrite(s.file, data, sizeof(data), 0), 0);
+		cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), 0);
+		cr_assert_eq(b2f_file_truncate(s.file, 1500), 0);
+		if (i % 2)
+			cr_assert_gt(b2f_file_pwrite(s.file, "x", 1, 3), 0);
+		cr_assert_eq(b2f_file_revert(s.file), 0);
+		cr_assert_eq(b2f_file_size(s.file), sizeof(data));
+	}
+	atomic_store(&crowd.is_over, true);
+	for (int i = 0; i < 3; i++)
+		pthread_join(readers[i], NULL);
+	cr_expect_eq(atomic_load(&crowd.err), 0, "error %d",
+		     atomic_load(&crowd.err));
+	cr_expect_eq(atomic_load(&nlogged), 0);
 	tear_down(&s);
 }

@@ -578,6 +578,71 @@ Test(file_write, a_refused_length_leaves_the_file_clean)
 	frame_dir_remove(&dir);
 }
 
+/* Another program removes the index, or puts it back. */
+static void hide(const struct scratch *s, bool hidden)
+{
+	char index[160], other[160];
+
+	snprintf(index, sizeof(index), "%s/chunks.b2frame", s->frame);
+	snprintf(other, sizeof(other), "%s/hidden", s->frame);
+	cr_assert_eq(hidden ? rename(index, other) : rename(other, index), 0);
+}
+
+static void fill_all(struct scratch *s)
+{
+	write_at(s, 0, 9000, 1);
+}
+
+static void cut_some(struct scratch *s)
+{
+	cut(s, 1500);
+}
+
+static void cut_all(struct scratch *s)
+{
+	cut(s, 0);
+	write_at(s, 0, 700, 1);
+}
+
+static void encode_otherwise(struct scratch *s)
+{
+	const struct b2f_encoding none = {.codec = 5, .clevel = 0};
+
+	cr_assert_eq(b2f_file_set_encoding(s->file, &none), 1);
+	cut(s, 1500);
+	write_at(s, 0, 4500, 1);
+}
+
+/* The data of the last commit are there again, and can be changed. */
+Test(file_write, a_revert_without_a_frame_goes_back_to_the_last_commit)
+{
+	void (*const changes[])(struct scratch *) = {
+		fill_all, cut_some, cut_all, encode_otherwise};
+	static uint8_t model[5000];
+	struct scratch s;
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		/* Little memory: some chunks are encoded before the commit. */
+		set_up(&s, 1, 1000, 4096);
+		write_at(&s, 0, sizeof(model), 1);
+		memcpy(model, s.model, sizeof(model));
+		cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_DURABLE), 0);
+		changes[i](&s);
+		hide(&s, true);
+		cr_assert_eq(b2f_file_revert(s.file), 0);
+		hide(&s, false);
+		cr_assert(!b2f_file_is_dirty(s.file));
+		memset(s.model, 0, MODEL_MAX);
+		memcpy(s.model, model, sizeof(model));
+		s.size = sizeof(model);
+		check(&s, 0, sizeof(model));
+		write_at(&s, 5, 1, 1);
+		reopen(&s);
+		check(&s, 0, sizeof(model));
+		tear_down(&s);
+	}
+}
+
 /* Chunk files that another program may be about to name stay. */
 Test(file_write, files_of_others_do_not_use_up_the_numbers)
 {
