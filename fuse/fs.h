@@ -72,8 +72,6 @@ struct fs {
 	struct fs_nodes nodes;
 	struct fs_tree *tree;
 	struct fs_known known;
-	/* Requests that sleep until another program's writer ends. */
-	atomic_uint nwaiting;
 	/*
 	 * Protects nodes, open frames and handles, and all that a comment says
 	 * is under it.  Not held during I/O.

@@ -118,6 +118,8 @@ struct fs_files {
 	bool lost;
 	/* Signalled when a file was opened, closed, reverted, or committed. */
 	pthread_cond_t settled;
+	/* Requests that sleep until another program's writer ends. */
+	atomic_uint nwaiting;
 };
 
 void fs_file_init(struct fs_files *files);

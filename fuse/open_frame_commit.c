@@ -72,10 +72,10 @@ bool fs_open_frame_wait_busy(struct fs *fs, int *tries)
 
 	if ((*tries)++ == FS_BUSY_TRIES)
 		return false;
-	may = atomic_fetch_add(&fs->nwaiting, 1) < WAITING_MAX;
+	may = atomic_fetch_add(&fs->files.nwaiting, 1) < WAITING_MAX;
 	if (may)
 		nanosleep(&pause, NULL);
-	atomic_fetch_sub(&fs->nwaiting, 1);
+	atomic_fetch_sub(&fs->files.nwaiting, 1);
 	return may;
 }
 
