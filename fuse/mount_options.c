@@ -10,7 +10,6 @@
 
 #include "b2frame/create.h"
 #include "b2frame/names.h"
-#include "b2frame/remote.h"
 #include "b2frame/version.h"
 #include "fuse_api.h"
 #include "helper.h"
@@ -61,16 +60,6 @@ static int parse_list(struct fs_options *o, const char *list)
 	return err;
 }
 
-/* The query may be a signature, and all users can read our arguments. */
-static void hide_query(char *source)
-{
-	size_t front = strcspn(source, "?#");
-
-	if (b2f_remote_is_url(source) && !b2f_remote_is_s3(source) &&
-	    source[front])
-		memset(source + front + 1, 'x', strlen(source + front + 1));
-}
-
 static int parse_operands(struct fs_options *o, int n, char **operands)
 {
 	if (o->help || o->long_help || o->version)
@@ -85,7 +74,7 @@ static int parse_operands(struct fs_options *o, int n, char **operands)
 	if (b2f_value_text(operands[0], &o->source) ||
 	    b2f_value_text(operands[1], &o->mountpoint))
 		return -ENOMEM;
-	hide_query(operands[0]);
+	b2f_value_hide_query(operands[0]);
 	return 0;
 }
 

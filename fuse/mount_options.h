@@ -151,7 +151,7 @@ enum fs_view {
 /*
  * Parses the command line into *@out, which is set in any case and freed with
  * fs_mount_options_fini().  Reports errors on stderr, in one line.
- * Overwrites the query of a URL in @argv.
+ * Overwrites the query of a URL in @argv (b2f_value_hide_query()).
  *
  * Returns 0, -EINVAL or -ENOMEM.
  */

@@ -165,11 +165,23 @@ static void fill_standard_streams(void)
 			exit(CLI_EXIT_FAILURE);
 }
 
+/* The copies live as long as the program. */
+static void hide_queries(char **argv)
+{
+	for (; *argv; argv++) {
+		char *copy = cli_need_copy(*argv);
+
+		b2f_value_hide_query(*argv);
+		*argv = copy;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int status;
 
 	fill_standard_streams();
+	hide_queries(argv);
 	status = dispatch(argc, argv);
 	return cli_message_finish(status);
 }

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "b2frame/names.h"
+#include "b2frame/remote.h"
 
 /* Longest word that is compared; no name of ours is longer. */
 #define WORD_MAX 31
@@ -42,6 +43,14 @@ int b2f_value_text(const char *text, char **out)
 	free(*out);
 	*out = copy;
 	return 0;
+}
+
+void b2f_value_hide_query(char *word)
+{
+	char *query = strpbrk(word, "?#");
+
+	if (query && b2f_remote_is_url(word) && !b2f_remote_is_s3(word))
+		memset(query + 1, 'x', strlen(query + 1));
 }
 
 int b2f_value_size(const char *text, int64_t *out)

@@ -24,6 +24,12 @@ B2F_MUST_CHECK
 int b2f_value_text(const char *text, char **out);
 
 /*
+ * Overwrites the query of @word, an argument of the program, if it is a URL of
+ * a web server: it may be a signature, and all users can read arguments.
+ */
+void b2f_value_hide_query(char *word);
+
+/*
  * A size up to 63 bits: digits, and a unit: k m g t or KiB MiB GiB TiB (powers
  * of 1024, in either case) or none.
  */

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -163,6 +164,17 @@ def check_signatures(url):
         assert "SECRET" not in refused(name, signed)
 
 
+def check_arguments():
+    """Other users can read them."""
+    with socket.create_server(("127.0.0.1", 0)) as server, subprocess.Popen(
+            [BLOSCCTL, "info", f"http://127.0.0.1:{server.getsockname()[1]}"
+             "/x?token=secret"], stderr=subprocess.DEVNULL) as asking:
+        server.accept()[0].close()
+        seen = pathlib.Path(f"/proc/{asking.pid}/cmdline").read_text()
+        asking.kill()
+    assert "/x?xxx" in seen and "secret" not in seen, seen
+
+
 def check_faults(server):
     with Proxy(server.port) as way:
         way.fault = lambda r: status(503) if r.nth % 3 == 1 else None
@@ -207,6 +219,7 @@ def main():
             check_no_path(server.url)
             check_paths_like_urls(server.url)
             check_signatures(server.url)
+            check_arguments()
             check_faults(server)
         check_endless_listing()
 
