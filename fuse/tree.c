@@ -161,6 +161,7 @@ static int make_root(struct fs_tree *tree, const struct fs_source *source,
 	tree->base_dev = top->dev;
 	if (fstatvfs(source->fd, &vfs) == 0)
 		tree->base_flags = vfs.f_flag;
+	tree->base_mount = fs_tree_mount_of(source->fd);
 	tree->base_is_local = fs_dir_is_local(source->fd);
 	tree->base_changes_births = fs_dir_changes_births(source->fd);
 	if (source->is_frame && is_file) {

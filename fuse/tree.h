@@ -118,6 +118,8 @@ struct fs_backed {
 	struct fs_backed *parent;
 	/* Its backing name in @parent. */
 	char *name;
+	/* The open directory is on another mount than SOURCE. */
+	bool is_elsewhere;
 	/* The name was deleted, but the file has other names. */
 	_Atomic bool lost_name;
 	/* fs_tree_get() no longer finds it. */
@@ -159,6 +161,8 @@ struct fs_tree {
 	dev_t base_dev;
 	/* What statvfs(2) says of the root's filesystem. */
 	unsigned long base_flags;
+	/* The mount that SOURCE is on. */
+	uint64_t base_mount;
 	/*
 	 * Only this kernel changes the root's filesystem, so attributes that
 	 * the kernel caches are true.
@@ -297,6 +301,9 @@ void fs_tree_busy(struct fs_tree *tree, struct fs_backed *node);
 B2F_MUST_CHECK
 int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 		    struct stat *st, int64_t *born_ns);
+
+/* The id of the mount that @fd is on; 0 if the kernel does not tell. */
+uint64_t fs_tree_mount_of(int fd);
 
 /*
  * Opens the file of the O_PATH descriptor @fd with @flags (and O_CLOEXEC).

@@ -158,10 +158,22 @@ int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
 	return open_with_room(tree, tree->proc_fd, name, flags | O_NOCTTY);
 }
 
-/* Only directories stay open, because every lookup needs one. */
+uint64_t fs_tree_mount_of(int fd)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx))
+		return 0;
+	return stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
+}
+
+/*
+ * Only directories stay open, because every lookup needs one; but what is
+ * mounted inside SOURCE can only be unmounted if none of its own is open.
+ */
 static bool is_kept(const struct fs_backed *node)
 {
-	return node->kind == FS_KIND_DIR;
+	return node->kind == FS_KIND_DIR && !node->is_elsewhere;
 }
 
 /* If the root is a frame, it is the frame that has the name now. */
@@ -205,6 +217,8 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out)
 {
+	bool is_elsewhere = node->kind == FS_KIND_DIR &&
+			    fs_tree_mount_of(fd) != tree->base_mount;
 	/* Left over if another thread opened it first. */
 	int spare = fd;
 
@@ -217,6 +231,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 	fs_tree_busy(tree, node);
 	if (node->fd < 0) {
 		node->fd = fd;
+		node->is_elsewhere = is_elsewhere;
 		spare = -1;
 	}
 	use(node, out);

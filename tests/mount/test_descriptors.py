@@ -8,9 +8,10 @@ import pathlib
 import resource
 import shutil
 import signal
+import subprocess
 import threading
 
-from mounting import Mount, main, make
+from mounting import Mount, main, make, wait_until
 
 LIMIT = 64
 LIMITED = ("prlimit", f"--nofile={LIMIT}")
@@ -97,6 +98,20 @@ def test_what_is_open_can_be_read_with_no_descriptor_left():
         close_all(frames + texts)
         # And there is room again.
         close_all(open_all(f"mnt/{i}/text" for i in range(10)))
+
+
+def test_a_filesystem_mounted_in_source_can_be_unmounted():
+    os.makedirs("src/sub")
+    os.mkdir("other")
+    pathlib.Path("other/text").write_text("x")
+    with Mount("src", "mnt"):
+        # The same filesystem, elsewhere.
+        subprocess.run(["mount", "--bind", "other", "src/sub"], check=True)
+        with open("mnt/sub/text", encoding="ascii") as f:
+            assert f.read() == "x"
+        wait_until(lambda: subprocess.run(
+            ["umount", "src/sub"], stderr=subprocess.DEVNULL,
+            check=False).returncode == 0, "it is unmounted", seconds=8)
 
 
 main()
