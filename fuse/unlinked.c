@@ -157,14 +157,17 @@ static int remove_frame(struct fs *fs, int dirfd, const char *name)
 static void log_kept(struct fs *fs, const char *name)
 {
 	fs_logger_write(fs->logger, B2F_LOG_WARNING,
-			"%s: %s is kept: another program renamed it to a name "
-			"that was being deleted",
+			"%s: %s is kept: its inode number is not the one in "
+			"its name (it is a copy, or another program renamed it "
+			"to a name that was being deleted); delete it if it is "
+			"not needed",
 			fs->source.path, name);
 }
 
 /*
  * Does the hidden name @name contain the identity of @st?  If not, a program
- * renamed that file to the deleted one's name just then, and it stays.
+ * renamed that file to the deleted one's name just then, or SOURCE is a copy,
+ * and it stays.
  */
 static bool is_meant(struct fs *fs, const char *name, const struct stat *st)
 {
