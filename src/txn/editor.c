@@ -117,6 +117,19 @@ uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
 	return b2f_txn_read_cbytes(editor->cw.txn->store, raw);
 }
 
+int b2f_editor_put(struct b2f_editor *editor, uint64_t nchunk,
+		   const struct b2f_txn_chunk *chunk)
+{
+	struct b2f_txn *txn = editor->cw.txn;
+	uint64_t before = b2f_txn_raw(&txn->working, nchunk);
+	int err = b2f_txn_put(txn, nchunk, chunk,
+			      b2f_editor_stored_size(editor, before));
+
+	if (err)
+		(void)!b2f_txn_drop(txn, chunk->raw);
+	return err;
+}
+
 /* True if the last chunk has the whole chunk size. */
 static bool last_is_whole(const struct b2f_txn *txn)
 {
@@ -164,8 +177,10 @@ static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 	err = b2f_pages_own(&state->pages, nchunk, n - nchunk);
 	if (!err)
 		err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
-	if (err)
+	if (err) {
+		(void)!b2f_txn_drop(txn, chunk->raw);
 		return err;
+	}
 	if (txn->header.chunksize <= 0)
 		txn->header.chunksize = (int32_t)nbytes;
 	for (uint64_t i = n; i > nchunk; i--)
@@ -218,10 +233,7 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 				      "length");
 	err = b2f_chunk_write(&editor->cw, nchunk, data, nbytes, &chunk);
 	if (!err)
-		err = b2f_txn_put(txn, nchunk, &chunk,
-				   b2f_editor_stored_size(
-					   editor,
-					   b2f_txn_raw(&txn->working, nchunk)));
+		err = b2f_editor_put(editor, nchunk, &chunk);
 	if (!err)
 		txn->working.nbytes = txn->working.nbytes - before + nbytes;
 	return err;
@@ -239,6 +251,8 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 	if (nchunk >= state->n)
 		return refuse(editor, "there is no such chunk");
 	err = b2f_pages_own(&state->pages, nchunk, state->n - nchunk);
+	if (!err)
+		err = b2f_txn_reserve_drops(txn, 1);
 	if (err)
 		return err;
 	raw = b2f_txn_raw(state, nchunk);
@@ -324,70 +338,87 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 	return err;
 }
 
-/* Changes the length of the last chunk from @before to @nbytes. */
-static int resize_last(struct b2f_editor *editor, uint32_t before,
-		       uint32_t nbytes)
+/* Encodes what is in chunk @nchunk, cut or extended to @nbytes. */
+static int encode_resized(struct b2f_editor *editor, uint64_t nchunk,
+			  uint32_t nbytes, struct b2f_txn_chunk *out)
 {
-	uint64_t last = editor->cw.txn->working.n - 1;
+	uint32_t before = chunk_nbytes(editor->cw.txn, nchunk);
 	uint32_t room = (uint32_t)b2f_max_u64(before, nbytes);
-	uint8_t *buf;
+	uint8_t *buf = malloc(room);
 	int err;
 
-	if (before == nbytes)
-		return 0;
-	buf = malloc(room);
 	if (!buf)
 		return -ENOMEM;
-	err = read_chunk(editor, last, buf, room);
+	err = read_chunk(editor, nchunk, buf, room);
 	if (!err)
-		err = b2f_editor_update(editor, last, buf, nbytes);
+		err = b2f_chunk_write(&editor->cw, nchunk, buf, nbytes, out);
 	free(buf);
 	return err;
 }
 
-/* Adds @nbytes (> 0) of zeros that cannot be entries alone. */
-static int append_stored_zeros(struct b2f_editor *editor, uint64_t nbytes)
+/* Stores the zeros of the chunks from @first on that can be no entries. */
+static int store_zeros(struct b2f_editor *editor, uint64_t first)
 {
-	uint32_t chunksize = (uint32_t)editor->cw.txn->header.chunksize, n;
-	uint8_t *zeros = calloc(1, b2f_min_u64(chunksize, nbytes));
+	struct b2f_txn *txn = editor->cw.txn;
+	uint8_t *zeros = calloc(1, (uint32_t)txn->header.chunksize);
+	struct b2f_txn_chunk chunk;
 	int err = zeros ? 0 : -ENOMEM;
 
-	for (; nbytes > 0 && !err; nbytes -= n) {
-		n = (uint32_t)b2f_min_u64(chunksize, nbytes);
-		err = b2f_editor_append(editor, zeros, n);
+	for (uint64_t i = first; i < txn->working.n && !err; i++) {
+		err = b2f_chunk_write(&editor->cw, i, zeros,
+				      chunk_nbytes(txn, i), &chunk);
+		if (!err)
+			err = b2f_editor_put(editor, i, &chunk);
 	}
 	free(zeros);
 	return err;
 }
 
-/* Adds @nbytes of zeros behind whole chunks. */
-static int append_zeros(struct b2f_editor *editor, uint64_t nbytes)
+/* Stored size of the chunks from @first on. */
+static uint64_t sum_stored(const struct b2f_editor *editor, uint64_t first)
+{
+	const struct b2f_txn_state *state = &editor->cw.txn->working;
+	uint64_t sum = 0;
+
+	for (uint64_t i = first; i < state->n; i++)
+		sum += b2f_editor_stored_size(editor, b2f_txn_raw(state, i));
+	return sum;
+}
+
+/* Gives the frame @n chunks and @nbytes; new chunks are zeros. */
+static int set_length(struct b2f_editor *editor, uint64_t n, uint64_t nbytes)
 {
 	struct b2f_txn *txn = editor->cw.txn;
-	uint32_t chunksize = (uint32_t)txn->header.chunksize;
-	struct b2f_txn_state *state = &txn->working;
-	uint64_t rest = nbytes % chunksize;
-	int err;
+	uint64_t n0 = txn->working.n, nbytes0 = txn->working.nbytes;
+	uint64_t more = n > n0 ? n - n0 : 0;
+	uint32_t typesize = txn->header.typesize;
+	int err = 0;
 
 	/* A chunk that is no whole number of items has to be stored. */
-	if (chunksize % txn->header.typesize)
-		rest = nbytes;
-	else if (rest % txn->header.typesize == 0)
-		rest = 0;
-	err = b2f_txn_resize(
-		txn, state->n + b2f_div_up_u64(nbytes - rest, chunksize),
-		state->nbytes + nbytes - rest, 0);
-	if (err || rest == 0)
+	if (b2f_txn_may_have_holes(txn))
+		more = more && nbytes % typesize != 0;
+	/* Room to go back, and for b2f_editor_resize() to go on. */
+	err = b2f_txn_reserve_drops(txn, (n > n0 ? n - n0 : n0 - n) + 1);
+	if (!err)
+		err = b2f_txn_resize(txn, n, nbytes, sum_stored(editor, n));
+	if (err || !more)
 		return err;
-	return append_stored_zeros(editor, rest);
+	err = store_zeros(editor, n - more);
+	if (err)
+		/* This cannot fail. */
+		(void)!b2f_txn_resize(txn, n0, nbytes0,
+				      sum_stored(editor, n0));
+	return err;
 }
 
 int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 {
 	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_txn_state *state = &txn->working;
-	uint32_t chunksize = (uint32_t)txn->header.chunksize, before;
-	uint64_t whole;
+	uint32_t chunksize = (uint32_t)txn->header.chunksize, length;
+	struct b2f_txn_chunk chunk;
+	uint64_t n, last;
+	bool changes;
 	int err = check_editable(editor);
 
 	if (err)
@@ -396,19 +427,27 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 		return nbytes ? refuse(editor, "no chunk has told the chunk "
 					       "size yet")
 			      : 0;
-	while (!err && state->n > b2f_div_up_u64(nbytes, chunksize))
-		err = b2f_editor_delete(editor, state->n - 1);
-	if (err || nbytes == state->nbytes)
-		return err;
-	if (state->n) {
-		before = chunk_nbytes(txn, state->n - 1);
-		whole = (state->n - 1) * chunksize;
-		err = resize_last(
-			editor, before,
-			(uint32_t)b2f_min_u64(chunksize, nbytes - whole));
+	n = b2f_div_up_u64(nbytes, chunksize);
+	if (n > B2F_NCHUNKS_MAX)
+		return B2F_ETOOBIG;
+	/* The last chunk that stays gets another length. */
+	last = b2f_min_u64(n, state->n) - 1;
+	length = (uint32_t)b2f_min_u64(chunksize, nbytes - last * chunksize);
+	changes = last != UINT64_MAX && length != chunk_nbytes(txn, last);
+	if (changes) {
+		err = b2f_pages_own(&state->pages, last, 1);
+		if (!err)
+			err = encode_resized(editor, last, length, &chunk);
+		if (err)
+			return err;
 	}
-	if (!err && nbytes > state->nbytes)
-		err = append_zeros(editor, nbytes - state->nbytes);
+	err = set_length(editor, n, nbytes);
+	if (!changes)
+		return err;
+	if (err)
+		(void)!b2f_txn_drop(txn, chunk.raw);
+	else
+		err = b2f_editor_put(editor, last, &chunk);
 	return err;
 }
 

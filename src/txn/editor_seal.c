@@ -52,17 +52,14 @@ static int find_nbytes(const struct b2f_editor *editor, uint64_t nchunk,
 static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 		       const uint8_t *bytes, uint32_t cbytes)
 {
-	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_txn_chunk chunk;
-	uint32_t old;
 	int err;
 
 	err = b2f_chunk_write_encoded(&editor->cw, nchunk, bytes, cbytes,
 				      &chunk);
 	if (err)
 		return err;
-	old = b2f_editor_stored_size(editor, b2f_txn_raw(&txn->working, nchunk));
-	return b2f_txn_put(txn, nchunk, &chunk, old);
+	return b2f_editor_put(editor, nchunk, &chunk);
 }
 
 /*
@@ -146,7 +143,7 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 	const struct b2f_txn_chunk zeros = {
 		.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
 	struct b2f_txn *txn = editor->cw.txn;
-	uint32_t nbytes = 0, old;
+	uint32_t nbytes = 0;
 	int err;
 
 	if (txn->header.version > 2 && txn->header.general_flags & 0x80)
@@ -158,6 +155,5 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 		return err;
 	if (txn->header.chunksize == 0 || nbytes % txn->header.typesize)
 		return put_zeros(editor, nchunk, nbytes);
-	old = b2f_editor_stored_size(editor, b2f_txn_raw(&txn->working, nchunk));
-	return b2f_txn_put(txn, nchunk, &zeros, old);
+	return b2f_editor_put(editor, nchunk, &zeros);
 }

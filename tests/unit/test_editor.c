@@ -220,6 +220,30 @@ Test(editor, resize_cuts_and_extends)
 	expect_data(NULL, 0, 0);
 }
 
+static void damage(const char *chunk)
+{
+	int fd = openat(dirfd_, chunk, O_WRONLY);
+
+	cr_assert_eq(pwrite(fd, "damage", 6, 0), 6);
+	close(fd);
+}
+
+Test(editor, a_resize_that_fails_changes_nothing)
+{
+	append_four();
+	append(40, 50);
+	commit();
+	damage("f/00000001.chunk");
+	damage("f/00000014.chunk");
+	cr_assert_lt(b2f_editor_resize(editor, CHUNK + 50), 0);
+	cr_assert_lt(b2f_editor_resize(editor, 7 * CHUNK), 0);
+	cr_assert_eq(b2f_editor_nchunks(editor), 5);
+	cr_assert_eq(b2f_editor_nbytes(editor), 4 * CHUNK + 50);
+	cr_assert_eq(b2f_editor_resize(editor, CHUNK), 0);
+	commit();
+	EXPECT_DATA(CHUNK, 0);
+}
+
 Test(editor, a_short_chunk_grows_with_zeros)
 {
 	uint8_t buf[CHUNK] = {0}, want[CHUNK] = {0};
