@@ -34,9 +34,8 @@ int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
 int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 			  const struct fs_found *found)
 {
-	const struct fs_probe *probe = &found->probe;
-	const struct stat *st =
-		probe->kind == FS_KIND_FRAME ? &probe->index : &probe->st;
+	/* Not the index: others may have replaced it in a frame's directory. */
+	const struct stat *st = &found->probe.st;
 	uid_t user = fuse_req_ctx(req)->uid;
 	struct stat dir;
 

@@ -383,17 +383,24 @@ static int find_name(const struct fs_entry *entry, const char *backing,
 	return err;
 }
 
-static int make_link(fuse_req_t req, const struct fs_entry *entry,
-		     const char *home, const char *name)
+/*
+ * Makes a name of the frame @fd, or a link that becomes one.  In a directory
+ * with the sticky bit its owner may take the name away: the frame's, not the
+ * caller.
+ */
+static int make_link(const struct fs_entry *entry, int fd, const char *home,
+		     const char *name)
 {
-	const struct fs_maker_what what = {.target = home};
+	struct stat owner;
 
-	return fs_maker_make(req, entry->pin.fd, name, &what);
+	if (fstat(fd, &owner))
+		return -errno;
+	return fs_maker_link(entry->pin.fd, home, name, &owner);
 }
 
 /* Moves a frame to a new home and makes @backing its first name. */
-static int move_home(fuse_req_t req, const struct fs_entry *entry,
-		     const char *backing, int fd, char home[FS_NAME_SIZE])
+static int move_home(const struct fs_entry *entry, const char *backing, int fd,
+		     char home[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
 	int err;
@@ -403,7 +410,7 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 		return -EPERM;
 	err = b2f_home_new(home);
 	if (!err)
-		err = make_link(req, entry, home, home);
+		err = make_link(entry, fd, home, home);
 	if (err)
 		return err;
 	err = b2f_home_add(fd, backing);
@@ -417,8 +424,8 @@ static int move_home(fuse_req_t req, const struct fs_entry *entry,
 }
 
 /* Makes @name a link to the sparse frame @fd, stored as @backing. */
-static int add_name(fuse_req_t req, const struct fs_entry *entry,
-		    const char *backing, int fd, const char *name)
+static int add_name(const struct fs_entry *entry, const char *backing, int fd,
+		    const char *name)
 {
 	char home[FS_NAME_SIZE];
 	const struct place place = {.fd = fd, .home = home};
@@ -426,12 +433,12 @@ static int add_name(fuse_req_t req, const struct fs_entry *entry,
 
 	snprintf(home, sizeof(home), "%s", backing);
 	if (!b2f_home_is(backing))
-		err = move_home(req, entry, backing, fd, home);
+		err = move_home(entry, backing, fd, home);
 	if (err)
 		return err;
 	err = b2f_home_add(fd, name);
 	if (!err)
-		err = make_link(req, entry, home, name);
+		err = make_link(entry, fd, home, name);
 	if (err && heal(entry->pin.fd, &place) == 1)
 		(void)!move_back(entry, &place);
 	return err;
@@ -452,8 +459,7 @@ static int add_file_name(const struct fs_entry *entry, const struct fs_pin *pin,
 	return 0;
 }
 
-int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
-		 struct fs_backed *node)
+int fs_links_add(const struct fs_entry *entry, struct fs_backed *node)
 {
 	char backing[FS_NAME_SIZE], name[FS_NAME_SIZE];
 	struct fs_pin pin = {0};
@@ -465,7 +471,7 @@ int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
 		err = fs_tree_pin(entry->fs->tree, node, &pin);
 	if (err)
 		return err;
-	err = node->sparse ? add_name(req, entry, backing, pin.fd, name)
+	err = node->sparse ? add_name(entry, backing, pin.fd, name)
 			   : add_file_name(entry, &pin, name);
 	if (!err && node->sparse)
 		fs_links_touch(entry->fs, node, pin.fd);

@@ -72,16 +72,15 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino);
 
 /*
- * Makes @entry another name of the frame @node, for the caller of @req; of a
- * contiguous frame, a hard link.  Locked.
+ * Makes @entry another name of the frame @node; of a contiguous frame, a hard
+ * link.  Locked.
  *
  * Returns 0, -EMLINK, -EPERM (a sparse frame in another directory, or stored
  * without a suffix; the only file of the mount; or the backing filesystem
  * cannot exchange names), -EEXIST, -ESTALE, -ENOMEM or an errno.
  */
 B2F_MUST_CHECK
-int fs_links_add(fuse_req_t req, const struct fs_entry *entry,
-		 struct fs_backed *node);
+int fs_links_add(const struct fs_entry *entry, struct fs_backed *node);
 
 /*
  * Call this before the name @found in the directory of @entry is removed:

@@ -15,19 +15,16 @@ static bool is_caller(const struct fuse_ctx *ctx)
 	return ctx->uid == geteuid() && ctx->gid == getegid();
 }
 
-void fs_maker_begin(fuse_req_t req)
+/* Has this thread make files of @uid and @gid. */
+static void become(uid_t uid, gid_t gid)
 {
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	const struct fs_options *o = &fs_of(req)->options;
 	struct fs_powers powers;
 
-	if (geteuid() != 0 || is_caller(ctx) || fs_powers_get(&powers))
+	if (fs_powers_get(&powers))
 		return;
 	/* Both calls change this thread alone. */
-	if (o->access.group == FS_UNSET)
-		setfsgid(ctx->gid);
-	if (o->access.user == FS_UNSET)
-		setfsuid(ctx->uid);
+	setfsgid(gid);
+	setfsuid(uid);
 	/*
 	 * setfsuid(2) has dropped root's rights to files.  The daemon needs
 	 * them: the kernel has checked the caller's rights in the mount, and
@@ -36,12 +33,26 @@ void fs_maker_begin(fuse_req_t req)
 	(void)fs_powers_set(&powers);
 }
 
-void fs_maker_end(fuse_req_t req)
+static void come_back(void)
 {
-	if (geteuid() != 0 || is_caller(fuse_req_ctx(req)))
-		return;
 	setfsuid(geteuid());
 	setfsgid(getegid());
+}
+
+void fs_maker_begin(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	const struct fs_options *o = &fs_of(req)->options;
+
+	if (geteuid() == 0 && !is_caller(ctx))
+		become(o->access.user == FS_UNSET ? ctx->uid : geteuid(),
+		       o->access.group == FS_UNSET ? ctx->gid : getegid());
+}
+
+void fs_maker_end(fuse_req_t req)
+{
+	if (geteuid() == 0 && !is_caller(fuse_req_ctx(req)))
+		come_back();
 }
 
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
@@ -58,5 +69,18 @@ int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
 		err = mknodat(dirfd, name, what->mode, what->rdev);
 	err = err ? -errno : 0;
 	fs_maker_end(req);
+	return err;
+}
+
+int fs_maker_link(int dirfd, const char *target, const char *name,
+		  const struct stat *owner)
+{
+	int err;
+
+	if (geteuid() == 0)
+		become(owner->st_uid, owner->st_gid);
+	err = symlinkat(target, dirfd, name) ? -errno : 0;
+	if (geteuid() == 0)
+		come_back();
 	return err;
 }

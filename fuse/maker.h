@@ -12,6 +12,7 @@
 #ifndef B2F_FUSE_MAKER_H
 #define B2F_FUSE_MAKER_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "b2frame/error.h"
@@ -38,5 +39,13 @@ struct fs_maker_what {
 B2F_MUST_CHECK
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,
 		  const struct fs_maker_what *what);
+
+/*
+ * Makes @name a link to @target, which belongs to the owner of @owner if the
+ * daemon has root's rights.  Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int fs_maker_link(int dirfd, const char *target, const char *name,
+		  const struct stat *owner);
 
 #endif

@@ -134,13 +134,12 @@ static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 	return err;
 }
 
-static int link_frame(fuse_req_t req, const struct fs_entry *entry,
-		      struct fs_backed *node)
+static int link_frame(const struct fs_entry *entry, struct fs_backed *node)
 {
 	int err;
 
 	pthread_mutex_lock(&entry->fs->named_homes.lock);
-	err = fs_links_add(req, entry, node);
+	err = fs_links_add(entry, node);
 	pthread_mutex_unlock(&entry->fs->named_homes.lock);
 	return err;
 }
@@ -161,7 +160,7 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 		err = -EPERM;
 	if (!err)
 		err = node->kind == FS_KIND_FRAME
-			      ? link_frame(req, &entry, node)
+			      ? link_frame(&entry, node)
 			      : link_other(&entry, node);
 	if (!err)
 		err = fs_lookup_answer(&entry, out);

@@ -660,6 +660,28 @@ def test_a_link_of_a_stranger_is_no_name():
                    "the frame without a name is gone")
 
 
+def test_the_sticky_bit_holds_for_frames_in_source():
+    """BOB may write to ALICE's frame and to SOURCE, but not take a name away."""
+    with setting(SPARSE, mode=0o1777):
+        as_user(ALICE, ALICE, lambda: (os.umask(0), touch("mnt/x"),
+                                       touch("mnt/y")))
+        assert as_user(BOB, BOB, lambda: os.link("mnt/x", "mnt/bobs")) == 0
+        for name in "x", "bobs":
+            assert who(f"src/{name}.b2frame")[:2] == (ALICE, ALICE), name
+            assert as_user(BOB, BOB, lambda: os.unlink(
+                f"src/{name}.b2frame")) == errno.EPERM
+
+        def replace_index():
+            index = "src/y.b2frame/chunks.b2frame"
+            shutil.copy(index, "src/y.b2frame/new")
+            os.rename("src/y.b2frame/new", index)
+
+        assert as_user(BOB, BOB, replace_index) == 0
+        assert as_user(BOB, BOB, lambda: os.unlink("mnt/y")) == errno.EPERM
+        assert as_user(BOB, BOB, lambda: os.rename("mnt/y", "mnt/z")) == \
+            errno.EPERM
+
+
 SECONDS = float(os.environ.get("B2F_SECONDS", 5))
 
 
