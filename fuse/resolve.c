@@ -295,6 +295,13 @@ static int count_frames(const struct fs_place *place, const char *stem,
 	return n;
 }
 
+/* Would a new file @name count as an index, or as a leftover of a mount? */
+static bool is_reserved(const char *name)
+{
+	return strcmp(name, B2F_INDEX_NAME) == 0 || b2f_home_is(name) ||
+	       b2f_home_is_aside(name);
+}
+
 /*
  * Can a file get the backing name @name without changing how other files are
  * shown?  A single frame @name.SUFFIX is shown as @name now; two of them are
@@ -304,7 +311,7 @@ static int is_free(const struct fs_place *place, const char *name)
 {
 	int n;
 
-	if (strcmp(name, B2F_INDEX_NAME) == 0)
+	if (is_reserved(name))
 		return 0;
 	n = stays(place, name);
 	if (n)
@@ -375,7 +382,7 @@ int fs_backing_name_check(const struct fs_place *place, const char *name)
 
 	if (result)
 		return result;
-	if (strcmp(name, B2F_INDEX_NAME) == 0)
+	if (is_reserved(name))
 		return -EPERM;
 	result = is_free(place, name);
 	return result == 1 ? 0 : result < 0 ? result : -EEXIST;

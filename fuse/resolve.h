@@ -94,8 +94,9 @@ bool fs_resolve_remembered(const struct fs_place *place, const char *name,
  * So a new x.b2frame beside a frame x.b2frame, shown as x, becomes
  * x.b2frame.b2frame.  A file that is no frame gets the name NAME; -EEXIST if a
  * frame has that backing name, but is shown by another one.  No file gets the
- * name of an index: it would turn its directory into a frame.  If another
- * program takes the name meanwhile, the call that makes the file gives EEXIST.
+ * name of an index, which would turn its directory into a frame, or a name that
+ * mounts use themselves (home.h).  If another program takes the name meanwhile,
+ * the call that makes the file gives EEXIST.
  */
 
 /*
@@ -108,7 +109,8 @@ int fs_backing_name_of_frame(const struct fs_place *place, const char *name,
 
 /*
  * May a new file that is no frame get the backing name @name?  Returns 0,
- * -EEXIST, -ENAMETOOLONG, -EPERM (it is the name of an index) or an errno.
+ * -EEXIST, -ENAMETOOLONG, -EPERM (it is a name that no file gets) or an
+ * errno.
  */
 B2F_MUST_CHECK
 int fs_backing_name_check(const struct fs_place *place, const char *name);

@@ -124,6 +124,21 @@ def test_no_program_sees_the_hidden_directory():
             assert error_of(os.rmdir, path) == errno.ENOENT
         os.mkdir("mnt/d")
         assert error_of(os.rename, "mnt/d", f"mnt/{HIDDEN}") == errno.EPERM
+        number = "0123456789abcdef"
+        for name in (f".bloscfs-linked-{number}.b2frame",
+                     f".bloscfs-replaced-{number}-{number}",
+                     f".bloscfs-replaced-{number}-{number}.b2frame"):
+            path = f"mnt/{name}"
+            assert error_of(os.mkdir, path) == errno.EPERM
+            assert error_of(os.symlink, "x", path) == errno.EPERM
+            assert error_of(os.mkfifo, path) == errno.EPERM
+            assert error_of(os.rename, "mnt/d", path) == errno.EPERM
+            # A frame is stored by another name, if there is one.
+            for path in path, path.removesuffix(".b2frame"):
+                with contextlib.suppress(FileExistsError):
+                    os.close(os.open(path, os.O_CREAT))
+                    assert name not in os.listdir("src")
+                    os.unlink(path)
         os.rmdir("mnt/d")
         assert len(f.read()) == 1000
     assert os.listdir("src") == []
