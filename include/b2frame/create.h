@@ -121,8 +121,8 @@ int b2f_frame_make(const struct b2f_settings *settings, int dirfd,
 /*
  * Like b2f_frame_make(), for a contiguous frame: one file @name with @mode,
  * less the bits that a default ACL of its directory, or else the umask, takes
- * away.  @out->dir and @out->index are both the file.  It may become a sparse
- * frame: b2f_file_become_sparse().  Also returns -ESTALE (another program has
+ * away.  @out->dir and @out->index are both the file.  A mount may make a
+ * sparse frame of it when it grows.  Also returns -ESTALE (another program has
  * begun to write to the new file).
  */
 B2F_MUST_CHECK

@@ -72,7 +72,7 @@ enum b2f_suffix {
 	B2F_SUFFIXES,
 };
 
-/* The text of @suffix, with the dot. */
+/* The text of @suffix, with the dot; NULL if there is no such suffix. */
 const char *b2f_suffix_text(enum b2f_suffix suffix);
 
 /*

@@ -483,7 +483,7 @@ struct b2f_remote_source {
 	int (*read)(void *arg, uint64_t off, void *buf, size_t n);
 	void *arg;
 	uint64_t size;
-	/* The version that is read (b2f_copy_key()). */
+	/* Another number for each version that is read. */
 	uint64_t key;
 };
 

@@ -12,7 +12,7 @@ static const char *const texts[B2F_SUFFIXES] = {
 
 const char *b2f_suffix_text(enum b2f_suffix suffix)
 {
-	return texts[suffix];
+	return (unsigned int)suffix < B2F_SUFFIXES ? texts[suffix] : NULL;
 }
 
 size_t b2f_suffix_stem(const char *name, enum b2f_suffix *suffix)

@@ -2,6 +2,7 @@
 /* why.c - the cause of a failure, in words */
 #include "base/why.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,8 @@ const char *b2f_strerror(int err)
 	case B2F_EINDOUBT:
 		return "The server may have done it, or not";
 	default:
-		return strerror(err < 0 ? -err : err);
+		/* INT_MIN has no opposite. */
+		return strerror(err < 0 && err > INT_MIN ? -err : err);
 	}
 }
 

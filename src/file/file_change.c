@@ -146,7 +146,8 @@ ssize_t b2f_file_append(struct b2f_file *file, const void *buf, size_t size,
 	struct change c = {CHANGE_APPEND, buf, size, 0};
 	ssize_t n = change(file, &c);
 
-	*off = c.off;
+	if (n >= 0)
+		*off = c.off;
 	return n;
 }
 

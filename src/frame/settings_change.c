@@ -40,7 +40,9 @@ static int apply(const struct b2f_encoding *change, struct b2f_frame_header *h)
 {
 	int err = 0;
 
-	if (change->clevel > B2F_CLEVEL_MAX)
+	/* Only -1 stands for no change. */
+	if (change->clevel > B2F_CLEVEL_MAX || change->clevel < -1 ||
+	    change->codec < -1)
 		return -EINVAL;
 	if (change->clevel >= 0)
 		h->clevel = (uint8_t)change->clevel;

@@ -36,7 +36,9 @@ static int memory_read(const struct b2f_object *object, uint64_t off, void *buf,
 	if (!b2f_range_fits(off, n, memory->size))
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the frame ends at byte %zu", memory->size);
-	memcpy(buf, object->data + off, n);
+	/* There may be no data. */
+	if (n)
+		memcpy(buf, object->data + off, n);
 	return 0;
 }
 

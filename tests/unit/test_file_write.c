@@ -578,6 +578,26 @@ Test(file_write, a_refused_length_leaves_the_file_clean)
 	frame_dir_remove(&dir);
 }
 
+Test(file_write, what_is_refused_sets_nothing)
+{
+	const struct b2f_encoding codec = {.codec = -5, .clevel = -1};
+	const struct b2f_encoding clevel = {.codec = -1, .clevel = -7};
+	const struct b2f_encoding none = {.codec = -1, .clevel = -1};
+	struct scratch s;
+	uint64_t off = 7;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	cr_expect_eq(b2f_file_set_encoding(s.file, &codec), -EINVAL);
+	cr_expect_eq(b2f_file_set_encoding(s.file, &clevel), -EINVAL);
+	cr_expect_eq(b2f_file_set_encoding(s.file, &none), 0);
+	b2f_file_close(s.file);
+	open_file(&s);
+	cr_expect_eq(b2f_file_append(s.file, "x", 1, &off), -EBADF);
+	cr_expect_eq(off, 7);
+	cr_expect_null(b2f_suffix_text(B2F_SUFFIXES));
+	tear_down(&s);
+}
+
 /* Another program removes the index, or puts it back. */
 static void hide(const struct scratch *s, bool hidden)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <string.h>
 
 #include "b2frame/error.h"
@@ -22,6 +23,7 @@ Test(why, there_are_words_for_any_number)
 {
 	cr_assert_gt(strlen(b2f_strerror(-99999)), 0);
 	cr_assert_gt(strlen(b2f_strerror(99999)), 0);
+	cr_assert_gt(strlen(b2f_strerror(INT_MIN)), 0);
 }
 
 Test(why, errors_of_the_format_are_four)
