@@ -47,8 +47,8 @@ static void hide_powers(const struct fs *fs, int fd, struct stat *st)
 	struct statvfs vfs;
 	unsigned long denied;
 
-	if (!is_device && (S_ISDIR(st->st_mode) ||
-			   !(st->st_mode & (S_ISUID | S_ISGID))))
+	if (!is_device &&
+	    (S_ISDIR(st->st_mode) || !(st->st_mode & (S_ISUID | S_ISGID))))
 		return;
 	denied = fstatvfs(fd, &vfs) ? ST_NOSUID | ST_NODEV : vfs.f_flag;
 	denied &= ~fs->tree->base_flags;

@@ -97,7 +97,7 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 
 	if (!meta->req)
 		return 0;
-	/* Without root's rights the daemon changes only its own user's files. */
+	/* Without root's rights it changes only files of its own user. */
 	if (geteuid() != 0)
 		return check_set_id(fs, meta, st, set);
 	if (is_mixed && (set || (meta->by_user && is_owners_right(meta, st))))
@@ -378,8 +378,7 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 /* The bits of the mode of @st that a file loses when a user writes to it. */
 static mode_t set_ids(const struct stat *st)
 {
-	return st->st_mode &
-	       (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
+	return st->st_mode & (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
 }
 
 int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)

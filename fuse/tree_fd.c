@@ -162,7 +162,8 @@ uint64_t fs_tree_mount_of(int fd)
 {
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+		  &stx))
 		return 0;
 	return stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
 }

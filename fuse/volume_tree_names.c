@@ -159,9 +159,8 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 	if (!err && node->kind == FS_KIND_VIEW)
 		err = -EPERM;
 	if (!err)
-		err = node->kind == FS_KIND_FRAME
-			      ? link_frame(&entry, node)
-			      : link_other(&entry, node);
+		err = node->kind == FS_KIND_FRAME ? link_frame(&entry, node)
+						  : link_other(&entry, node);
 	if (!err)
 		err = fs_lookup_answer(&entry, out);
 	pthread_rwlock_unlock(&fs->names_lock);

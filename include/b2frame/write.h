@@ -220,9 +220,9 @@ void b2f_file_discard(struct b2f_file *file);
  * either dropped, too, or applied to that version.  b2f_file_take_foreign()
  * reports the change.
  *
- * Returns 0; or, with nothing dropped, -ENOMEM or as b2f_frame_open().  If an array was
- * being written anew, its half is not read then (-EIO): the next commit or
- * b2f_file_allow_write() drops it first, or returns -EIO.
+ * Returns 0; or, with nothing dropped, -ENOMEM or as b2f_frame_open().  If an
+ * array was being written anew, its half is not read then (-EIO): the next
+ * commit or b2f_file_allow_write() drops it first, or returns -EIO.
  */
 B2F_MUST_CHECK
 int b2f_file_revert(struct b2f_file *file);

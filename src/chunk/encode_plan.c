@@ -162,8 +162,8 @@ static uint32_t choose_blocksize(const struct b2f_encode_plan *plan,
 }
 
 /*
- * Leaves bytedelta out where a block has bytes behind the last channel: C-Blosc2
- * before 3.3.2 does not decode them (docs/format.md 2.7.4).
+ * Leaves bytedelta out where a block has bytes behind the last channel:
+ * C-Blosc2 before 3.3.2 does not decode them (docs/format.md 2.7.4).
  */
 static void omit_bytedelta_with_rest(struct b2f_encode_plan *plan)
 {

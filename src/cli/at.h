@@ -127,7 +127,7 @@ int cli_at_open_below(int root, const char *path, int flags);
  */
 bool cli_at_has_above(int dir, const char *name, size_t depth);
 
-/* Makes what is written to the directory @dir durable.  Returns 0 or an errno. */
+/* Makes the names in the directory @dir durable.  Returns 0 or an errno. */
 B2F_MUST_CHECK
 int cli_at_sync(int dir);
 

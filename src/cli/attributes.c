@@ -60,10 +60,9 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	/* Keep the bit by which files get the group of the directory. */
-	return b2f_attributes_take(fd,
-				   (like->st_mode & (S_ISVTX | 0777)) |
-					   (st.st_mode & S_ISGID),
-				   like, from, COPY);
+	return b2f_attributes_take(
+		fd, (like->st_mode & (S_ISVTX | 0777)) | (st.st_mode & S_ISGID),
+		like, from, COPY);
 }
 
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)

@@ -15,8 +15,8 @@
 
 /*
  * Gives the new file or frame @at, which no other user can reach yet,
- * owner, permissions and times of @like.  @from, if not -1, is the open file, or
- * the index of the frame, whose ACL and user.* attributes are copied.
+ * owner, permissions and times of @like.  @from, if not -1, is the open file,
+ * or the index of the frame, whose ACL and user.* attributes are copied.
  *
  * Returns 0 or an errno, and prints nothing.  Leaves out what
  * b2f_attributes_take() leaves out.

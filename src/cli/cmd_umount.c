@@ -135,9 +135,9 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 						   (uint64_t)u->timeout_s * 1000
 					 : 0;
 	/* With -f or -l do not ask the daemon, which may not answer. */
-	int found = u->force || u->lazy ? cli_mounts_find(path, &daemon.mount)
-					: cli_daemon_find(path, deadline,
-							  &daemon);
+	int found = u->force || u->lazy
+			    ? cli_mounts_find(path, &daemon.mount)
+			    : cli_daemon_find(path, deadline, &daemon);
 	int err;
 
 	if (!may_unmount(path, found)) {

@@ -336,9 +336,8 @@ int cli_frames_source(const struct cli_at *at, const struct b2f_frame *frame,
 	*fd = -1;
 	if (at->kind != CLI_KIND_PATH && at->kind != CLI_KIND_MEMBER)
 		return cli_message_errno(at->path, cli_frames_stat(at, out));
-	file = at->kind == CLI_KIND_PATH
-		       ? cli_at_open_index(at, O_RDONLY, NULL)
-		       : open_store(at, O_RDONLY);
+	file = at->kind == CLI_KIND_PATH ? cli_at_open_index(at, O_RDONLY, NULL)
+					 : open_store(at, O_RDONLY);
 	err = file < 0 ? file : stat_source(file, frame, out);
 	if (!err)
 		*fd = file;

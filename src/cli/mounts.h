@@ -113,7 +113,10 @@ struct cli_daemon {
 	int pidfd;
 };
 
-#define CLI_DAEMON_NONE {.mount.dir = -1, .pidfd = -1}
+#define CLI_DAEMON_NONE                                                        \
+	{                                                                      \
+		.mount.dir = -1, .pidfd = -1                                   \
+	}
 
 /*
  * Finds the bloscfs whose mount's root is @path; root asks as the user who

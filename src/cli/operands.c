@@ -172,7 +172,7 @@ static enum cli_make how_to_make(const struct run *run)
 	return run->how->remove || run->how->all ? CLI_MAKE_DURABLE : CLI_MAKE;
 }
 
-/* Makes the directory @path of the user; returns 0, 1 (it exists) or an errno. */
+/* Makes the directory @path.  Returns 0, 1 (it exists) or an errno. */
 static int make_named(const struct run *run, const char *path, mode_t mode)
 {
 	const char *name;
@@ -290,8 +290,8 @@ static int make_place(struct run *run, const char *path, const char *below,
 	err = open_output(run);
 	if (err)
 		return err;
-	placed->dir = cli_at_open_parent(run->output, below, how_to_make(run),
-					 &name);
+	placed->dir =
+		cli_at_open_parent(run->output, below, how_to_make(run), &name);
 	if (placed->dir < 0)
 		return cli_message_errno(placed->path, placed->dir);
 	at->dir = placed->dir;

@@ -212,8 +212,8 @@ static int decode_vlmeta(const struct b2f_meta *m, struct b2f_reserve *reserve,
 	err = b2f_decoder_new(&dec);
 	data = err ? NULL : malloc(chunk.header.nbytes + (size_t)1);
 	if (!err)
-		err = data ? b2f_chunk_decode_all(&chunk, dec, m->content,
-						  data, why)
+		err = data ? b2f_chunk_decode_all(&chunk, dec, m->content, data,
+						  why)
 			   : -ENOMEM;
 	b2f_decoder_free(dec);
 	b2f_reserve_give(&counted, chunk.header.nbytes);

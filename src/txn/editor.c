@@ -406,8 +406,7 @@ static int set_length(struct b2f_editor *editor, uint64_t n, uint64_t nbytes)
 	err = store_zeros(editor, n - more);
 	if (err)
 		/* This cannot fail. */
-		(void)!b2f_txn_resize(txn, n0, nbytes0,
-				      sum_stored(editor, n0));
+		(void)!b2f_txn_resize(txn, n0, nbytes0, sum_stored(editor, n0));
 	return err;
 }
 

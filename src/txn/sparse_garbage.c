@@ -182,7 +182,8 @@ static bool is_old(struct b2f_store *store, int64_t id)
 
 	if (b2f_store_identify(store, id, &identity))
 		return false;
-	now_ns = id & B2F_OBJECT_PENDING ? identity.ctime_ns : b2f_realtime_ns();
+	now_ns =
+		id & B2F_OBJECT_PENDING ? identity.ctime_ns : b2f_realtime_ns();
 	return identity.mtime_ns + OLD_S * NS_PER_S < now_ns;
 }
 

@@ -122,7 +122,8 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 	if (err) {
 		b2f_txn_free(txn);
 		/* The caller tries again, or reports it. */
-		return err == -ESTALE ? err : b2f_frame_report(frame, err, &why);
+		return err == -ESTALE ? err
+				      : b2f_frame_report(frame, err, &why);
 	}
 	*out = txn;
 	return 0;
@@ -320,8 +321,7 @@ int b2f_txn_revert(struct b2f_txn *txn)
 		err = b2f_txn_state_copy(&txn->committed, &state);
 	if (err)
 		return err;
-	HASH_ITER(hh, txn->fresh.files, chunk, next)
-	{
+	HASH_ITER (hh, txn->fresh.files, chunk, next) {
 		if (chunk->committed)
 			continue;
 		if (b2f_ids_add(&garbage->dead, chunk->pending_id))

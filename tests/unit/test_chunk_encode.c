@@ -332,12 +332,12 @@ Test(chunk_encode, bytedelta_says_how_many_channels)
 /* C-Blosc2 before 3.3.2 leaves bytes behind the last channel unread. */
 Test(chunk_encode, bytedelta_leaves_no_bytes_behind_its_channels)
 {
-	/* Bytes, blocks, channels: a tail in the last block, in each, in none. */
+	/* Bytes, blocks, channels: a tail in the last block, each, none. */
 	static const struct {
 		uint32_t nbytes, blocksize;
 		uint8_t channels, filter;
-	} cases[] = {{40001, 4096, 8, 0}, {40000, 4096, 5, 0},
-		     {40000, 4096, 8, 35}};
+	} cases[] = {
+		{40001, 4096, 8, 0}, {40000, 4096, 5, 0}, {40000, 4096, 8, 35}};
 	uint8_t *data = make_data(1, 40001, 5);
 	struct b2f_encoded made;
 	uint8_t *raw;
@@ -348,7 +348,8 @@ Test(chunk_encode, bytedelta_leaves_no_bytes_behind_its_channels)
 
 		options.blocksize = cases[i].blocksize;
 		options.pipeline = (struct b2f_pipeline){
-			{0, 0, 0, 0, 1, 35}, {0, 0, 0, 0, 0, cases[i].channels}};
+			{0, 0, 0, 0, 1, 35},
+			{0, 0, 0, 0, 0, cases[i].channels}};
 		raw = encode(&options, data, cases[i].nbytes, &made);
 		cr_assert_eq(raw[16 + 4], 1);
 		cr_assert_eq(raw[16 + 5], cases[i].filter, "case %zu", i);

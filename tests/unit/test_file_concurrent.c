@@ -306,8 +306,8 @@ static void *read_on(void *arg)
 	uint8_t buf[5000];
 
 	while (!atomic_load(&crowd->is_over)) {
-		ssize_t n = b2f_file_pread(crowd->file, NULL, buf, sizeof(buf),
-					   0);
+		ssize_t n =
+			b2f_file_pread(crowd->file, NULL, buf, sizeof(buf), 0);
 
 		if (n < 0)
 			atomic_store(&crowd->err, (int)n);

@@ -636,8 +636,8 @@ static void encode_otherwise(struct scratch *s)
 /* The data of the last commit are there again, and can be changed. */
 Test(file_write, a_revert_without_a_frame_goes_back_to_the_last_commit)
 {
-	void (*const changes[])(struct scratch *) = {
-		fill_all, cut_some, cut_all, encode_otherwise};
+	void (*const changes[])(struct scratch *) = {fill_all, cut_some,
+						     cut_all, encode_otherwise};
 	static uint8_t model[5000];
 	struct scratch s;
 

@@ -22,8 +22,7 @@ Test(leftovers, the_clock_of_the_disk_tells_which_leftovers_are_old)
 	cr_assert_eq(b2f_object_write(&object, 0, "new", 3, NULL), 0);
 	b2f_object_close(&object);
 	b2f_store_unlock(writer);
-	cr_assert_eq(b2f_frame_open_store(&options,
-					  fault_disk_mount(disk), "",
+	cr_assert_eq(b2f_frame_open_store(&options, fault_disk_mount(disk), "",
 					  &frame),
 		     0);
 	cr_assert_eq(b2f_frame_sweep(frame, B2F_SWEEP_SURE, &found), 0);
