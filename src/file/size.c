@@ -151,7 +151,7 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 	uint64_t n = b2f_txn_count_chunks(txn, size);
 	int err;
 
-	err = b2f_txn_reserve_drops(txn, txn->working.n - n);
+	err = b2f_txn_reserve_cut(txn, n);
 	if (!err)
 		err = cut_last(file, size);
 	if (err)

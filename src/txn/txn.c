@@ -215,8 +215,8 @@ int b2f_txn_resize(struct b2f_txn *txn, uint64_t n, uint64_t nbytes,
 	if (n > B2F_NCHUNKS_MAX)
 		return B2F_ETOOBIG;
 	err = b2f_txn_state_reserve(state, n);
-	if (!err && n < state->n)
-		err = b2f_txn_reserve_drops(txn, state->n - n);
+	if (!err)
+		err = b2f_txn_reserve_cut(txn, n);
 	if (err)
 		return err;
 	for (uint64_t i = n; i < state->n; i++)
@@ -234,6 +234,17 @@ int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n)
 	int err = b2f_ids_reserve(&txn->garbage.dead, n);
 
 	return err ? err : b2f_ids_reserve(&txn->garbage.replaced, n);
+}
+
+int b2f_txn_reserve_cut(struct b2f_txn *txn, uint64_t n)
+{
+	const struct b2f_txn_state *state = &txn->working;
+	size_t nstored = 0;
+
+	for (uint64_t i = n; i < state->n; i++)
+		nstored += b2f_txn_is_stored(b2f_txn_raw(state, i));
+	/* To cut off what could not be written takes no memory. */
+	return nstored ? b2f_txn_reserve_drops(txn, nstored) : 0;
 }
 
 int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw)

@@ -137,6 +137,10 @@ int b2f_txn_drop(struct b2f_txn *txn, uint64_t raw);
 B2F_MUST_CHECK
 int b2f_txn_reserve_drops(struct b2f_txn *txn, size_t n);
 
+/* The same for a cut of the working state to @n chunks. */
+B2F_MUST_CHECK
+int b2f_txn_reserve_cut(struct b2f_txn *txn, uint64_t n);
+
 /* Returns the stamp of the index, unless another program has changed it. */
 struct b2f_frame_stamp b2f_txn_stamp(const struct b2f_txn *txn);
 
