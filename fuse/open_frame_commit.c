@@ -449,10 +449,8 @@ static void drop_from_list(struct fs *fs, struct fs_open_frame *frame,
 }
 
 /* Closes a frame that is in no list and has no user. */
-static void destroy(struct fs *fs, struct fs_open_frame *frame, bool deleted)
+static void destroy(struct fs *fs, struct fs_open_frame *frame)
 {
-	if (deleted)
-		b2f_file_discard(frame->open.data);
 	b2f_file_close(frame->open.data);
 	fs_durable_close(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
@@ -575,7 +573,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 			log_failure(fs, frame, err);
 	}
 	if (result == CLOSE || result == DELETED)
-		destroy(fs, frame, result == DELETED);
+		destroy(fs, frame);
 }
 
 static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
@@ -613,7 +611,7 @@ static int end_all(struct fs *fs, bool patient)
 		if (!first)
 			first = err;
 		drop_from_list(fs, frame, NULL);
-		destroy(fs, frame, false);
+		destroy(fs, frame);
 	}
 	return first;
 }
@@ -660,7 +658,7 @@ void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
 	kept = take_kept(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
 	if (kept)
-		destroy(fs, kept, true);
+		destroy(fs, kept);
 }
 
 /* Hands @deleted to @node, which deletes the file when the node is freed. */
@@ -675,7 +673,7 @@ static void leave_to_node(struct fs *fs, struct fs_backed *node,
 	kept = take_kept(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
 	if (kept)
-		destroy(fs, kept, true);
+		destroy(fs, kept);
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,

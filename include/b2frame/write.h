@@ -208,12 +208,6 @@ bool b2f_file_is_dirty(struct b2f_file *file);
 uint64_t b2f_file_dirty_ns(struct b2f_file *file);
 
 /*
- * Goes back to the last commit, for a file that is about to be closed; does
- * nothing if there is no memory.
- */
-void b2f_file_discard(struct b2f_file *file);
-
-/*
  * After a refused commit (-ESTALE): drops all uncommitted changes, and goes on
  * with the version on disk; if that is gone, @file keeps the version that it
  * has, and there is nothing to commit.  A write of another thread meanwhile is

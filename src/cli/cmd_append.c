@@ -278,14 +278,12 @@ static int add_all(struct append *a, char **files)
 		err = add_file(a, *files);
 	if (!err)
 		err = commit(a);
-	if (err) {
-		b2f_file_discard(a->file);
+	if (err)
 		cli_message_error(err == B2F_EINDOUBT
 					  ? "%s: not known whether anything was "
 					    "appended"
 					  : "%s: nothing was appended",
 				  a->path);
-	}
 	return err;
 }
 

@@ -162,9 +162,7 @@ static int fill(struct job *job, struct b2f_file *file, bool durable)
 	progress->encoder = job->operand->runtime;
 	err = cli_input_copy(&job->in, file, job->output, 0, progress,
 			     &job->nbytes);
-	if (err) {
-		b2f_file_discard(file);
-	} else {
+	if (!err) {
 		cli_progress_watch(progress, job->nbytes);
 		err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
 						    : B2F_COMMIT_VISIBLE);

@@ -301,15 +301,6 @@ static int drop_changes(struct b2f_file *file)
 	return err;
 }
 
-void b2f_file_discard(struct b2f_file *file)
-{
-	if (!file->writer)
-		return;
-	pthread_mutex_lock(&file->commit_lock);
-	(void)!drop_changes(file);
-	pthread_mutex_unlock(&file->commit_lock);
-}
-
 /* Half an array that cannot be dropped now is no longer read. */
 static void keep_half(struct b2f_file *file, int err)
 {

@@ -104,7 +104,6 @@ static int make_new(struct scene *s, struct writer *w)
 
 	fill(&new, 0, '5');
 	err = commit(&new);
-	b2f_file_discard(new.file);
 	b2f_file_close(new.file);
 	return err;
 }
