@@ -165,23 +165,35 @@ static void fill_standard_streams(void)
 			exit(CLI_EXIT_FAILURE);
 }
 
-/* The copies live as long as the program. */
-static void hide_queries(char **argv)
+/*
+ * Points @argv to copies, and hides queries in the originals, which other users
+ * can read.  Returns the memory of the copies.
+ */
+static char *hide_queries(char **argv)
 {
-	for (; *argv; argv++) {
-		char *copy = cli_need_copy(*argv);
+	size_t nbytes = 1, n;
+	char *copies, *at;
 
+	for (char **word = argv; *word; word++)
+		nbytes += strlen(*word) + 1;
+	copies = at = cli_need(malloc(nbytes));
+	for (; *argv; argv++, at += n) {
+		n = strlen(*argv) + 1;
+		memcpy(at, *argv, n);
 		b2f_value_hide_query(*argv);
-		*argv = copy;
+		*argv = at;
 	}
+	return copies;
 }
 
 int main(int argc, char **argv)
 {
+	char *copies;
 	int status;
 
 	fill_standard_streams();
-	hide_queries(argv);
-	status = dispatch(argc, argv);
-	return cli_message_finish(status);
+	copies = hide_queries(argv);
+	status = cli_message_finish(dispatch(argc, argv));
+	free(copies);
+	return status;
 }
