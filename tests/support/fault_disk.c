@@ -192,7 +192,8 @@ struct fault_disk *fault_disk_of_index(const uint8_t *index, size_t size,
 	struct fault_file *file = &disk->files[number];
 
 	fault_bytes_resize(&file->now, size);
-	memcpy(file->now.data, index, size);
+	if (size)
+		memcpy(file->now.data, index, size);
 	fault_file_resized(file);
 	fault_names_set(&disk->now, B2F_OBJECT_INDEX, number);
 	fault_names_set(&disk->durable, B2F_OBJECT_INDEX, number);
