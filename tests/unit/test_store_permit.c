@@ -94,21 +94,30 @@ Test(store_permit, root_gives_files_to_the_owner_of_the_index)
 	b2f_store_free(store);
 }
 
-Test(store_permit, what_cannot_be_given_away_is_not_given_to_others)
+/* A process without root's rights makes the new index. */
+static struct b2f_store *make_index_without_root(void)
 {
 	struct b2f_store *store;
 	struct b2f_object object;
 
-	if (geteuid() != 0)
-		return;
-	cr_assert_eq(chown(path_of(B2F_INDEX_NAME), 1234, 5678), 0);
-	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 06664), 0);
 	cr_assert_eq(chmod(dir.path, 0777), 0);
 	drop_root();
 	store = open_store();
 	object = create(store, B2F_OBJECT_NEW_INDEX);
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
 	b2f_object_close(&object);
+	return store;
+}
+
+Test(store_permit, what_cannot_be_given_away_is_not_given_to_others)
+{
+	struct b2f_store *store;
+
+	if (geteuid() != 0)
+		return;
+	cr_assert_eq(chown(path_of(B2F_INDEX_NAME), 1234, 5678), 0);
+	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 06664), 0);
+	store = make_index_without_root();
 	/* Group 65534 must not write to what group 5678 could. */
 	cr_assert_eq(stat_of(NEW_NAME).st_mode & 07777, 0644, "%o",
 		     stat_of(NEW_NAME).st_mode);
@@ -151,18 +160,12 @@ Test(store_permit, a_new_index_inherits_times_and_xattrs)
 Test(store_permit, a_read_only_index_keeps_its_xattrs)
 {
 	struct b2f_store *store;
-	struct b2f_object object;
 	char value[8];
 
 	if (setxattr(path_of(B2F_INDEX_NAME), "user.colour", "blue", 4, 0))
 		return;
 	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 0444), 0);
-	cr_assert_eq(chmod(dir.path, 0777), 0);
-	drop_root();
-	store = open_store();
-	object = create(store, B2F_OBJECT_NEW_INDEX);
-	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
-	b2f_object_close(&object);
+	store = make_index_without_root();
 	cr_expect_eq(stat_of(NEW_NAME).st_mode & 07777, 0444);
 	cr_expect_eq(getxattr(path_of(NEW_NAME), "user.colour", value,
 			      sizeof(value)),
