@@ -50,11 +50,11 @@ bool fs_bucket_doomed_hasten(struct fs *fs, const char *path)
 	bool any = false;
 
 	pthread_mutex_lock(&fs->state_lock);
-	STAILQ_FOREACH(d, &fs->bucket->doomed, next)
-	if (d->node && strcmp(d->node->path, path) == 0) {
-		d->due_s = 0;
-		any = true;
-	}
+	STAILQ_FOREACH (d, &fs->bucket->doomed, next)
+		if (d->node && strcmp(d->node->path, path) == 0) {
+			d->due_s = 0;
+			any = true;
+		}
 	pthread_mutex_unlock(&fs->state_lock);
 	return any;
 }
@@ -75,9 +75,10 @@ static struct fs_bucket_doomed *find_due(struct fs_bucket *r)
 {
 	struct fs_bucket_doomed *d;
 
-	STAILQ_FOREACH(d, &r->doomed, next)
-	if (d->due_s <= fs_clock_s() && (!d->node || d->node->open.nrefs == 0))
-		break;
+	STAILQ_FOREACH (d, &r->doomed, next)
+		if (d->due_s <= fs_clock_s() &&
+		    (!d->node || d->node->open.nrefs == 0))
+			break;
 	return d;
 }
 

@@ -14,8 +14,8 @@
 #include "wakeup.h"
 
 /*
- * How often and how long to wait for another writer: a mount that was just
- * unmounted may still be storing changes.
+ * How long to wait for another writer before each new try: a mount that was
+ * just unmounted may still be storing changes.
  */
 #define BUSY_NS 50000000
 
