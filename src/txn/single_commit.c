@@ -20,7 +20,8 @@
  *
  * A frame without data has its trailer right behind the header: C-Blosc2 looks
  * for it nowhere else. So chunks that lie there are first moved, in a commit
- * that changes nothing else.
+ * that changes nothing else.  If the two do not fit into a sector, a frame that
+ * stays without data gets a new header alone, and loses its fingerprint.
  */
 #include "txn/single_commit.h"
 
@@ -278,8 +279,8 @@ static void note_image(struct b2f_txn_disk *disk, const struct image *image,
 	disk->head = head;
 	disk->head_len = image->header_len;
 	note_tail(disk, image->bytes, image->size);
-	disk->is_ours = image->sealed;
-	disk->is_claimed = false;
+	disk->is_claimed = disk->tail[0] == B2F_FINGERPRINT_CLAIMED;
+	disk->is_ours = image->sealed || disk->is_claimed;
 	disk->frame_len = image_end(image);
 	disk->index_id = image->id;
 }
@@ -366,8 +367,7 @@ static int pad(const struct b2f_txn *txn, struct image *image)
 }
 
 /* Takes room for @image from byte @from of the file on. */
-static int take_room(struct b2f_txn *txn, struct image *image,
-		     uint64_t from, bool has_data)
+static int take_room(struct b2f_txn *txn, struct image *image, uint64_t from)
 {
 	uint32_t size = (uint32_t)(image->size - image->header_len);
 	struct b2f_range range = {0};
@@ -379,9 +379,7 @@ static int take_room(struct b2f_txn *txn, struct image *image,
 		return err;
 	(void)b2f_ranges_get(txn->store->ranges, image->id, &range);
 	image->off = range.off;
-	/* A frame without data has nothing between header and trailer. */
-	if (has_data)
-		err = pad(txn, image);
+	err = pad(txn, image);
 	size = err ? 0 : (uint32_t)(image->size - image->header_len);
 	b2f_ranges_trim(txn->store->ranges, image->id, size);
 	return err;
@@ -415,8 +413,8 @@ static int place(struct b2f_txn *txn, const struct b2f_commit *commit,
 	 */
 	b2f_ranges_cover(txn->store->ranges, image->header_len);
 	h.nbytes = commit->state.nbytes;
-	if (h.nbytes || commit->index_from)
-		err = take_room(txn, image, from, h.nbytes > 0);
+	if (h.nbytes)
+		err = take_room(txn, image, from);
 	else
 		err = put_first(txn, image);
 	if (err)
@@ -483,6 +481,40 @@ static size_t count_late(const struct b2f_txn *txn,
 }
 
 /*
+ * Does a frame without data stay so, with a trailer that does not fit into the
+ * first sector?  No state between an old and a new trailer could be read.
+ */
+static bool keeps_trailer(const struct b2f_txn *txn, const struct image *image)
+{
+	return txn->committed.nbytes == 0 && image->off == image->header_len &&
+	       !is_one_write(image);
+}
+
+/*
+ * Gives @image the trailer on disk, which differs in the fingerprint alone, and
+ * has the disk take that back before any other header.
+ */
+static int keep_trailer(struct b2f_txn *txn, struct b2f_commit *commit,
+			struct image *image, struct b2f_why *why)
+{
+	struct b2f_object file = {.store = txn->store, .fd = -1};
+	struct b2f_txn_disk *disk = txn->disk;
+	int err = 0;
+
+	pthread_mutex_lock(&disk->lock);
+	if (disk->tail[0] != B2F_FINGERPRINT_CLAIMED)
+		err = claim(txn, disk, why);
+	memcpy(image->bytes + image->size - TAIL, disk->tail, TAIL);
+	pthread_mutex_unlock(&disk->lock);
+	image->sealed = false;
+	if (err)
+		return err;
+	err = b2f_object_settle(&file, b2f_settle_of(commit->durable), why);
+	commit->sync_failed = err;
+	return err;
+}
+
+/*
  * Writes index and trailer, and syncs them with everything that was written
  * before.  Even if the frame was never durable, the disk has all of it before
  * the header.
@@ -539,6 +571,15 @@ static bool covers_header(const struct b2f_txn *txn,
 	return !is_one_write(image) && image->off < txn->disk->head_len;
 }
 
+/* Are the metalayers too long for @image to come to the disk in one step? */
+static bool is_too_long(const struct b2f_txn *txn, const struct image *image)
+{
+	return count_changed(txn, image) > B2F_SECTOR ||
+	       covers_header(txn, image) ||
+	       (keeps_trailer(txn, image) &&
+		image->header_len != txn->disk->head_len);
+}
+
 /* Writes the header: the commit.  The lock of the disk is held. */
 static int put_head(struct b2f_txn *txn, struct b2f_commit *commit,
 		    const struct image *image, struct b2f_why *why)
@@ -590,18 +631,18 @@ static int install(struct b2f_txn *txn, struct b2f_commit *commit,
 
 /* Writes @image, unless another program has written to where it goes. */
 static int put_image(struct b2f_txn *txn, struct b2f_commit *commit,
-		     const struct image *image, struct b2f_why *why)
+		     struct image *image, struct b2f_why *why)
 {
 	int err = b2f_txn_disk_claim(txn, why);
 
 	if (err)
 		return err;
-	if (count_changed(txn, image) > B2F_SECTOR ||
-	    covers_header(txn, image))
+	if (is_too_long(txn, image))
 		return b2f_why_set(why, -EFBIG,
 				   "its metalayers are too long to be changed "
 				   "in place");
-	err = write_image(txn, commit, image, why);
+	err = keeps_trailer(txn, image) ? keep_trailer(txn, commit, image, why)
+					: write_image(txn, commit, image, why);
 	if (!err)
 		err = install(txn, commit, image, why);
 	return err;
@@ -693,9 +734,7 @@ static int clear_way(struct b2f_txn *txn, struct b2f_commit *commit,
 {
 	uint64_t size = txn->header.header_len + txn->frame->trailer_len;
 
-	if (txn->committed.nbytes == 0 && size <= B2F_SECTOR)
-		return 0;
-	return make_room(txn, commit, size, why);
+	return txn->committed.nbytes ? make_room(txn, commit, size, why) : 0;
 }
 
 int b2f_txn_single_write(struct b2f_txn *txn, struct b2f_commit *commit,

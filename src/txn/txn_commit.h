@@ -37,8 +37,8 @@ struct b2f_commit {
 		    void *arg);
 	void *each_context;
 	/*
-	 * In a contiguous frame: write the index behind this byte of the file,
-	 * also for a frame without data; 0: at its usual place.
+	 * In a contiguous frame with data: write the index behind this byte of
+	 * the file; 0: at its usual place.
 	 */
 	uint64_t index_from;
 	/* Results: the new index is in its place; its stamp and sizes. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frame/settings.h"
+#include "index/index_write.h"
 #include "tests/support/fault_store.h"
 #include "tests/support/frame_dir.h"
 
@@ -112,6 +113,43 @@ fault_frame_new(const struct b2f_settings *settings, bool single)
 	if (single)
 		memset(bytes + size - 17, 0, 17);
 	disk = fault_disk_of_index(bytes, size, single);
+	free(bytes);
+	return disk;
+}
+
+/*
+ * A disk with an empty contiguous frame whose metalayers are longer than a
+ * sector, with a fingerprint if @sealed.
+ */
+static inline struct fault_disk *
+fault_frame_long(const struct b2f_settings *settings, bool sealed)
+{
+	static const uint8_t content[B2F_SECTOR];
+	struct b2f_meta meta = {.name = "long",
+				.name_len = 4,
+				.content = content,
+				.size = sizeof(content)};
+	const struct b2f_meta_list none = {.n = 0},
+				   metas = {.items = &meta, .n = 1};
+	struct b2f_index_parts parts = {.sealed = sealed};
+	uint8_t *header = NULL, *trailer = NULL, *bytes = NULL;
+	size_t header_len = 0, trailer_len = 0, size = 0;
+	struct fault_disk *disk;
+
+	cr_assert_eq(b2f_settings_header(settings, &parts.header, NULL), 0);
+	parts.header.sparse = false;
+	cr_assert_eq(b2f_header_with_metas(&parts.header, &metas, &header,
+					   &header_len),
+		     0);
+	cr_assert_eq(b2f_trailer_with_metas(&none, &trailer, &trailer_len), 0);
+	parts.header.header_len = (uint32_t)header_len;
+	parts.header_bytes = header;
+	parts.trailer_bytes = trailer;
+	parts.trailer_len = (uint32_t)trailer_len;
+	cr_assert_eq(b2f_index_write(&parts, &bytes, &size, NULL), 0);
+	disk = fault_disk_of_index(bytes, size, true);
+	free(header);
+	free(trailer);
 	free(bytes);
 	return disk;
 }

@@ -77,6 +77,14 @@ static inline struct fault_disk *make_small_disk(void)
 	return fault_frame_small(&settings);
 }
 
+/* An empty contiguous frame with long metalayers. */
+static inline struct fault_disk *make_long_disk(bool sealed)
+{
+	struct b2f_settings settings = disk_settings();
+
+	return fault_frame_long(&settings, sealed);
+}
+
 static inline struct b2f_file *open_disk(struct b2f_runtime *rt,
 					 struct fault_disk *disk)
 {

@@ -18,9 +18,14 @@
 
 typedef void work_fn(struct work *w);
 
-/* Is the frame contiguous, or small and contiguous? */
+/*
+ * Is the frame contiguous; was it made small; are its metalayers longer than a
+ * sector, with a fingerprint?
+ */
 static bool is_single;
 static bool is_small;
+static bool is_long;
+static bool is_sealed;
 
 static void work(struct work *w)
 {
@@ -189,6 +194,33 @@ static void work_again(struct work *w)
 	check_reading(w);
 }
 
+/* What is encoded anew is noted in a frame without data, too. */
+static void encode_by(struct work *w, int codec)
+{
+	const struct b2f_encoding encoding = {.codec = codec, .clevel = 1};
+
+	if (b2f_file_set_encoding(w->file, &encoding) < 0)
+		w->nfailed++;
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
+/* Settings of a frame without data change, and it is emptied again. */
+static void work_on_empty(struct work *w)
+{
+	encode_by(w, B2F_CODEC_ZSTD);
+	encode_by(w, B2F_CODEC_LZ4);
+	write_some(w, 0, 9000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+	cut(w, 0);
+	commit(w, B2F_COMMIT_VISIBLE);
+	encode_by(w, B2F_CODEC_ZSTD);
+	write_some(w, 0, 100, true);
+	cut(w, 0);
+	commit(w, B2F_COMMIT_VISIBLE);
+	write_some(w, 0, 100, true);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
 /* Chunks of different sizes: within them, across them, at the end. */
 static void work_on_varied(struct work *w)
 {
@@ -217,10 +249,10 @@ static void work_on_varied(struct work *w)
 }
 
 static work_fn *const works[] = {work, work_on_array, work_on_varied,
-				 work_on_new};
+				 work_on_empty, work_on_new};
 /* A small frame has no chunks of different sizes; it may be an array. */
 static work_fn *const small_works[] = {work, work_on_array,
-				       work_on_empty_arrays};
+				       work_on_empty_arrays, work_on_empty};
 #define NSMALL (sizeof(small_works) / sizeof(*small_works))
 #define NWORKS (sizeof(works) / sizeof(*works))
 
@@ -235,6 +267,8 @@ static struct fault_disk *make_disk_for(work_fn *run)
 		return fault_frame_varied(is_single);
 	if (is_small)
 		return make_small_disk();
+	if (is_long)
+		return make_long_disk(is_sealed);
 	disk = run == work_again ? make_used_disk() : make_disk(is_single);
 	if (run == work_on_new)
 		fault_disk_just_made(disk);
@@ -406,7 +440,7 @@ Test(file_faults, an_error_loses_nothing)
 }
 
 /* Without work_on_new(), whose frame is sparse. */
-#define NSINGLES 3
+#define NSINGLES 4
 
 Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_contiguous_frame)
 {
@@ -455,6 +489,37 @@ Test(file_faults, an_error_loses_nothing_of_a_small_frame)
 		for (uint64_t at = 0; at < nops; at++) {
 			fail_at(small_works[i], at, errors[at % 4], false);
 			fail_at(small_works[i], at, errors[(at + 1) % 4], true);
+		}
+	}
+}
+
+static work_fn *const long_works[] = {work, work_on_empty};
+#define NLONG (sizeof(long_works) / sizeof(*long_works))
+
+Test(file_faults, a_loss_of_power_leaves_one_commit_beside_long_metalayers)
+{
+	is_single = is_long = true;
+	for (size_t i = 0; i < 2 * NLONG; i++) {
+		is_sealed = i >= NLONG;
+		cr_assert_eq(
+			lose_power_everywhere(long_works[i % NLONG], false), 0);
+	}
+}
+
+Test(file_faults, an_error_loses_nothing_beside_long_metalayers)
+{
+	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
+
+	is_single = is_long = true;
+	for (size_t i = 0; i < 2 * NLONG; i++) {
+		work_fn *run = long_works[i % NLONG];
+		uint64_t nops;
+
+		is_sealed = i >= NLONG;
+		nops = count_ops(run);
+		for (uint64_t at = 0; at < nops; at++) {
+			fail_at(run, at, errors[at % 4], false);
+			fail_at(run, at, errors[(at + 1) % 4], true);
 		}
 	}
 }
