@@ -44,7 +44,7 @@ static bool is_owners_right(const struct fs_setattr *meta,
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
 	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
-	       (meta->has_times &&
+	       (meta->has_times && !meta->is_of_write &&
 		(is_explicit(&meta->times[0]) || is_explicit(&meta->times[1])));
 }
 
@@ -129,11 +129,12 @@ mode_t fs_setattr_new_mode(fuse_req_t req, int dirfd, mode_t mode)
  * utimensat(2) lets others set only both times to now.
  */
 static int set_times(struct fs *fs, const char *name,
-		     const struct timespec times[2])
+		     const struct fs_setattr *meta)
 {
-	int ret = utimensat(fs->tree->proc_fd, name, times, 0);
+	int ret = utimensat(fs->tree->proc_fd, name, meta->times, 0);
 
-	if (ret && errno == EPERM && times[1].tv_nsec == UTIME_NOW)
+	if (ret && errno == EPERM &&
+	    (meta->is_of_write || meta->times[1].tv_nsec == UTIME_NOW))
 		ret = utimensat(fs->tree->proc_fd, name, NULL, 0);
 	return ret ? -errno : 0;
 }
@@ -156,7 +157,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 	/* After chown(2), because that clears set-uid bits. */
 	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
 		return -errno;
-	return meta->has_times ? set_times(fs, name, meta->times) : 0;
+	return meta->has_times ? set_times(fs, name, meta) : 0;
 }
 
 /* The mode for the directory of a frame with the mode @mode. */

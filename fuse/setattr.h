@@ -29,6 +29,12 @@ struct fs_setattr {
 	bool has_times;
 	/* See utimensat(2). */
 	struct timespec times[2];
+	/*
+	 * The mtime is the present time of a write, truncate(2) or utimes(2),
+	 * so whoever may write may set it.  With writeback_cache the kernel
+	 * sends that time, instead of UTIME_NOW or nothing.
+	 */
+	bool is_of_write;
 };
 
 /* Changes nothing. */

@@ -218,6 +218,22 @@ static struct fs_setattr meta_of(const struct stat *attr, int to_set)
 	return meta;
 }
 
+/*
+ * Is the mtime the kernel's own, of a write, truncate(2), or both times set to
+ * now?
+ */
+static bool is_of_write(const struct fs *fs, int to_set,
+			const struct fs_handle *handle)
+{
+	bool is_now = to_set & FUSE_SET_ATTR_ATIME_NOW;
+
+	return fs->options.cache.writeback_cache &&
+	       (to_set & FUSE_SET_ATTR_MTIME) &&
+	       (is_now || (!(to_set & FUSE_SET_ATTR_ATIME) &&
+			   ((to_set & FUSE_SET_ATTR_SIZE) ||
+			    (handle && handle->writes))));
+}
+
 /* With uid= or gid= all files have one owner. */
 static int check_owner(const struct fs_options *o, struct fs_setattr *meta)
 {
@@ -284,6 +300,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 
 	meta.req = req;
 	meta.by_user = fuse_req_ctx(req)->uid != 0;
+	meta.is_of_write = is_of_write(fs, to_set, handle);
 	if (!err)
 		err = fs_view_enter(fs, shown, &node);
 	/* The directory that shows a single frame does not exist on disk. */

@@ -186,6 +186,36 @@ def test_who_may_do_what():
         assert as_user(BOB, TEAM, lambda: open("mnt/f", "r+b")) == 0
 
 
+def test_all_users_change_a_file_that_all_may_write():
+    """With writeback_cache the kernel sends the mtime, too."""
+    def change(name):
+        with open(f"mnt/{name}", "r+b", buffering=0) as f:
+            f.truncate(5)
+            assert f.write(b"new") == 3
+            os.utime(f.fileno())
+        os.truncate(f"mnt/{name}", 4)
+
+    def set_time(name):
+        os.utime(f"mnt/{name}", (1, 1))
+
+    os.chmod(".", 0o755)
+    os.mkdir("src")
+    for options in ((), ("writeback_cache",), (SPARSE, "writeback_cache")):
+        with Mount("src", "mnt", "-o", ",".join(("allow_other", *options))):
+            pathlib.Path("src/plain").write_bytes(b"")
+            for name in "f", "plain":
+                pathlib.Path("mnt", name).write_bytes(b"0123456789")
+                os.chmod(f"mnt/{name}", 0o666)
+                os.utime(f"mnt/{name}", (9, 9))
+                assert as_user(BOB, BOB, lambda: change(name)) == 0, options
+                with open(f"mnt/{name}", "rb") as f:
+                    assert f.read() == b"new3"
+                assert os.stat(f"mnt/{name}").st_mtime > 1000
+                assert as_user(BOB, BOB, lambda: set_time(name)) == \
+                    errno.EPERM
+                os.remove(f"mnt/{name}")
+
+
 def test_a_change_takes_set_uid_away():
     with setting():
         def write():
