@@ -155,11 +155,17 @@ static bool must_be_durable(const struct renaming *r, const struct side *fresh,
 static int make_durable(struct renaming *r, const struct side *fresh,
 			const struct side *old)
 {
+	int err;
+
 	if (!must_be_durable(r, fresh, old))
 		return 0;
-	if (!is_frame(fresh))
-		return fs_dir_sync(fresh->found.probe.fd);
-	return fs_durable_sync_found(r->fs, fresh->pin.node, &fresh->found);
+	if (is_frame(fresh))
+		return fs_durable_sync_found(r->fs, fresh->pin.node,
+					     &fresh->found);
+	err = fs_dir_sync(fresh->found.probe.fd);
+	/* Who may rename a file need not be able to open it. */
+	return err == -EACCES ? fs_dir_sync_filesystem(fresh->entry.pin.fd)
+			      : err;
 }
 
 /* Renames OLD to @r->name in NEW's directory.  Returns 0 or an errno. */

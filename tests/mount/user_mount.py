@@ -56,6 +56,15 @@ def check_others():
     os.rmdir("mnt/roots")
 
 
+def check_unreadable():
+    """Who may not read a file may still rename it over another one."""
+    for name in "src/old.txt", "src/new.txt":
+        open(name, "x").close()
+    os.chmod("src/new.txt", 0)
+    os.rename("mnt/new.txt", "mnt/old.txt")
+    os.unlink("mnt/old.txt")
+
+
 def check_folders():
     os.makedirs("mnt/d/e")
     open("mnt/d/e/f", "x").close()
@@ -101,6 +110,7 @@ try:
     for file_mode in 0o644, 0o444, 0o400, 0o200, 0:
         check_file(file_mode)
     check_others()
+    check_unreadable()
     check_folders()
 finally:
     if subprocess.run(["./bloscctl", "umount", "mnt"], check=False).returncode:
