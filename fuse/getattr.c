@@ -174,7 +174,8 @@ static void frame(const struct fs *fs, const struct fs_probe *probe,
 	 * A rename changes only the ctime of a directory; a commit, and the
 	 * cleaning up after it, changes the mtime, too.
 	 */
-	if (is_later(&self->st_ctim, &self->st_mtim) &&
+	if (S_ISDIR(self->st_mode) &&
+	    is_later(&self->st_ctim, &self->st_mtim) &&
 	    is_later(&self->st_ctim, &out->st_ctim))
 		out->st_ctim = self->st_ctim;
 	out->st_ino = fs_getattr_ino(fs, self->st_dev, self->st_ino);
