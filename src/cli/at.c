@@ -178,11 +178,27 @@ int cli_at_sync(int dir)
 	return err == -EINVAL || err == -EBADF ? 0 : err;
 }
 
+/* Syncs the filesystem that the directory @name is on. */
+static int sync_filesystem(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | DIRECTORY), err;
+
+	if (fd < 0)
+		return -errno;
+	err = syncfs(fd) != 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
 int cli_at_make(int dir, const char *name, mode_t mode, enum cli_make make)
 {
+	int err;
+
 	if (mkdirat(dir, name, mode) != 0)
 		return errno == EEXIST ? 1 : -errno;
-	return make == CLI_MAKE_DURABLE ? cli_at_sync(dir) : 0;
+	err = make == CLI_MAKE_DURABLE ? cli_at_sync(dir) : 0;
+	/* Who may write to @dir need not be able to read it. */
+	return err == -EACCES ? sync_filesystem(dir, name) : err;
 }
 
 static int step_below(int dir, const char *name, enum cli_make make)

@@ -22,6 +22,8 @@ NAMES = ("a b", " first", "last ", "100%", "%41", "%2F", "a+b", "q?x=1", "h#x",
          "x:y", "[1]", "\u00fc", "u\u0308", "\u6f22\u5b57", "\U0001f600", ".x", "...")
 # We put no object under such names, but another program may.
 CONTROL = "new\nline", "tab\t"
+AS_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] \
+    if os.geteuid() == 0 else []
 
 
 def files(top):
@@ -83,7 +85,6 @@ def check_directories():
 
 def check_read_only():
     """An ordinary user copies files that their owner may not write to."""
-    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     entries = (1, 5, -1), (2, 5, 1), (4, 5, -1), (16, 5, -1), (32, 5, -1)
     os.makedirs("ro/acl")
     pathlib.Path("ro/acl/file").write_bytes(DATA)
@@ -95,14 +96,23 @@ def check_read_only():
     for name in "ro/acl/file", "ro/x.b2frame/chunks.b2frame":
         os.chmod(name, 0o400)
     os.chmod("ro", 0o500)
-    subprocess.run([*drop * (os.geteuid() == 0), BLOSCCTL, "copy", "-q", "-r",
-                    "ro", "ro-2"], check=True)
+    subprocess.run([*AS_USER, BLOSCCTL, "copy", "-q", "-r", "ro", "ro-2"],
+                   check=True)
     assert facts("ro-2") == facts("ro") and files("ro-2") == files("ro")
     for name in "", "acl", "acl/file", "x.b2frame/chunks.b2frame":
         path = pathlib.Path("ro-2", name)
         of = f"ro/{name}".rstrip("/")
         assert os.getxattr(path, "user.of") == of.encode()
         assert path.stat().st_mode == os.stat(of).st_mode, name
+
+
+def check_unreadable():
+    """An ordinary user copies to where he may write, but not read."""
+    os.mkdir("box", 0o300)
+    subprocess.run([*AS_USER, BLOSCCTL, "copy", "-q", "-r", "ro", "box/new/ro"],
+                   check=True)
+    os.chmod("box", 0o700)
+    assert files("box/new/ro") == files("ro")
 
 
 def check_broken_off():
@@ -192,6 +202,7 @@ def main():
         pathlib.Path("x").write_bytes(DATA)
         check_directories()
         check_read_only()
+        check_unreadable()
         check_broken_off()
         check_names(s3_server.Client(server.url))
         check_pages(server)
