@@ -155,13 +155,13 @@ static int dispatch(int argc, char **argv)
 
 /*
  * A closed standard stream must not become the descriptor of a frame, or
- * messages would be written into it.  Opened read-only, so that writing still
- * fails.
+ * messages would be written into it.  Opened so that its use still fails.
  */
 static void fill_standard_streams(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
 			exit(CLI_EXIT_FAILURE);
 }
 

@@ -184,6 +184,19 @@ static int find(struct cli_target *t, const struct cli_at *at)
 	return t->parent < 0 ? cli_message_errno(t->name, t->parent) : 0;
 }
 
+/*
+ * In the directory of a frame a result could replace a chunk, and would go when
+ * the frame is removed.
+ */
+static int check_place(const struct cli_target *t)
+{
+	if (faccessat(t->parent, B2F_INDEX_NAME, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return cli_refuse(-EINVAL,
+			  "%s: its directory is a frame, and for chunks only",
+			  t->name);
+}
+
 /* Everything but the workshop. */
 static int begin(struct cli_target *out, const struct cli_at *at,
 		 enum cli_replace replace)
@@ -194,6 +207,8 @@ static int begin(struct cli_target *out, const struct cli_at *at,
 	if (cli_kind_check_output(at->path))
 		return -EROFS;
 	err = find(out, at);
+	if (!err)
+		err = check_place(out);
 	return err ? err : check_existing(out, replace);
 }
 

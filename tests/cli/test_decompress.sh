@@ -70,7 +70,7 @@ same small small.b2frame.data
 runs 1 decompress -f -o flat.b2frame flat.b2frame
 says_on_stderr 'this run has made it, or reads it'
 runs 1 decompress -f -o small.b2frame/chunks.b2frame small.b2frame
-says_on_stderr 'it is the frame itself'
+says_on_stderr 'its directory is a frame'
 # A link stays a link; its target is replaced.
 echo old >target
 ln -s target link

@@ -32,6 +32,17 @@ exists small.b2frame
 runs 0 decompress -f -k --rm small.b2frame
 absent small.b2frame
 
+# No result goes where a chunk may be: it would be removed with the frame.
+fresh small.b2frame
+for command in decompress convert; do
+	for place in 00000000.chunk 0000000f.chunk; do
+		runs 1 "$command" -f --rm -o "small.b2frame/$place" small.b2frame
+		says_on_stderr "^bloscctl: small.b2frame/$place: its directory is a"
+		errors 1
+	done
+done
+runs 0 verify small.b2frame
+
 # The output is durable before the source is removed: file, name, removal. (The
 # leak sanitizer cannot work below strace.)
 fresh small.b2frame

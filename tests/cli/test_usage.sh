@@ -138,6 +138,8 @@ for command in cat info ls; do
 	[ "$status" = 1 ] || die "$command with stdout closed: status $status"
 	says_on_stderr '^bloscctl: standard output: Bad file descriptor$'
 done
+"$bloscctl" compress -o none.b2frame - <&- 2>.err && die "nothing to read"
+grep -q 'input: Bad file descriptor' .err || die "$(cat .err)"
 "$bloscctl" decompress -v small.b2frame <&- >&- 2>&- || die "closed streams"
 same small small.b2frame.data
 
