@@ -49,7 +49,7 @@ int fs_aside_lock(int path_fd);
  *
  * Returns 0; or an errno, and nothing has changed: -ESTALE (@name is another
  * file now); -EINVAL, -EPERM, -EOPNOTSUPP, -EXDEV (the backing filesystem
- * cannot exchange them, or has no symbolic links).
+ * filesystem cannot exchange them, or has no symbolic links).
  */
 B2F_MUST_CHECK
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,

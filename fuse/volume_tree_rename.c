@@ -49,6 +49,9 @@
 #include "setattr.h"
 #include "volume_tree.h"
 
+/* How often a rename begins, if other mounts rename the same files. */
+#define TRIES 8
+
 /* A side of a rename. */
 struct side {
 	struct fs_entry entry;
@@ -460,7 +463,7 @@ static int move_over_aside(struct renaming *r)
 		other = fs_aside_lock(r->from.entry.pin.fd);
 	err = step_aside(r);
 	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP ||
-	    err == -EXDEV) {
+	    err == -ENOSYS || err == -EXDEV) {
 		err = is_name(&r->to) ? err : move_after(r);
 	} else if (!err) {
 		err = take_place(r);
@@ -768,6 +771,29 @@ static int enter_both(struct renaming *r, struct fs_node *parent,
 	return err;
 }
 
+/*
+ * Returns 0 or an errno; -ESTALE: a file that was found is gone or has another
+ * form since then, because another mount was faster.
+ */
+static int attempt(fuse_req_t req, struct renaming *r, unsigned int flags)
+{
+	int err = find_synced(r, flags);
+
+	if (err)
+		return err;
+	err = check_sticky(req, r);
+	if (!err)
+		err = run(r, flags);
+	if (!err)
+		note_renamed(r, &r->from);
+	if (!err && (flags & RENAME_EXCHANGE))
+		note_renamed(r, &r->to);
+	let_go(r->fs, &r->from);
+	if (r->replaces)
+		let_go(r->fs, &r->to);
+	return err == -ENOENT && r->replaces ? -ESTALE : err;
+}
+
 int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 			  const char *name, struct fs_node *new_parent,
 			  const char *new_name, unsigned int flags)
@@ -787,22 +813,11 @@ int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 		err = enter_both(&r, parent, name, new_parent, new_name);
 	pthread_rwlock_rdlock(&r.fs->names_lock);
 	if (!err)
-		err = find_synced(&r, flags);
-	if (!err) {
-		err = check_sticky(req, &r);
-		if (!err)
-			err = run(&r, flags);
-		if (!err)
-			note_renamed(&r, &r.from);
-		if (!err && (flags & RENAME_EXCHANGE))
-			note_renamed(&r, &r.to);
-		fs_probe_close(&r.from.found.probe);
-		if (r.replaces)
-			fs_probe_close(&r.to.found.probe);
-	}
+		err = attempt(req, &r, flags);
+	/* The kernel itself tries again once only. */
+	for (int i = 1; err == -ESTALE && i < TRIES; i++)
+		err = attempt(req, &r, flags);
 	pthread_rwlock_unlock(&r.fs->names_lock);
-	fs_tree_unpin(r.fs->tree, &r.from.pin);
-	fs_tree_unpin(r.fs->tree, &r.to.pin);
 	fs_entry_leave(&r.from.entry);
 	fs_entry_leave(&r.to.entry);
 	return err;

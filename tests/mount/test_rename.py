@@ -334,14 +334,32 @@ def test_names_that_change_while_they_are_looked_at():
             thread.join()
 
 
+def without(*injections):
+    """A filesystem whose calls fail in this way; strace writes to "trace"."""
+    inject = [["-e", f"inject={injection}"] for injection in injections]
+    return ["strace", "-f", "-qq", "-e", "trace=renameat2,symlinkat", "-o", "trace",
+            *itertools.chain.from_iterable(inject)]
+
+
+def test_without_symbolic_links():
+    """As exfat-fuse."""
+    os.mkdir("src")
+    with Mount("src", "mnt", "-s",
+               wrap=without("renameat2:error=EINVAL", "symlinkat:error=ENOSYS")):
+        for size in SIZES.values():
+            pathlib.Path("mnt/new").write_bytes(b"b" * SIZES["large"])
+            pathlib.Path("mnt/old").write_bytes(b"o" * size)
+            os.rename("mnt/old", "mnt/new")
+            assert text_of("mnt/new") == "o" * size
+    subprocess.run(["grep", "-q", "symlinkat.*INJECTED", "trace"], check=True)
+
+
 def test_without_exchange():
     """On a filesystem that cannot exchange two names."""
     templates()
     os.mkdir("src")
     os.mkdir("local")
-    trace = ["strace", "-f", "-qq", "-e", "trace=renameat2", "-o", "trace",
-             "-e", "inject=renameat2:error=EINVAL"]
-    with Mount("src", "mnt", "-s", wrap=trace):
+    with Mount("src", "mnt", "-s", wrap=without("renameat2:error=EINVAL")):
         for n, (old, new) in enumerate(itertools.product(
                 ["frame", "bare", "text"], ["frame", "bare", "text", None])):
             play(f"c{n}", old, new, 0, n % 2 == 0, True)
@@ -519,6 +537,22 @@ def test_another_mount_was_faster_to_replace():
                 assert os.listdir(mnt) == ["new"], (old, before, now)
                 assert pathlib.Path(mnt, "new").read_bytes() == \
                     b"o" * SIZES[old]
+        assert os.listdir("src") == ["new.b2frame"]
+        shutil.rmtree("src")
+
+
+def test_another_mount_was_faster_to_remove():
+    """The file to be replaced is gone meanwhile."""
+    for old, before in itertools.product(SIZES, SIZES):
+        one, two = two_mounts("renameat2")
+        with one, two:
+            pathlib.Path("mnt/old").write_bytes(b"o" * SIZES[old])
+            pathlib.Path("mnt/new").write_bytes(b"b" * SIZES[before])
+            with while_stopped(one, lambda: os.rename("mnt/old", "mnt/new")) \
+                    as errors:
+                os.unlink("other/new")
+            assert errors == [0], (old, before, errors)
+            assert text_of("other/new") == "o" * SIZES[old]
         assert os.listdir("src") == ["new.b2frame"]
         shutil.rmtree("src")
 
