@@ -48,7 +48,7 @@ int fs_aside_lock(int path_fd);
  * in @dirfd; NULL: with a directory from elsewhere, or not at all.
  *
  * Returns 0; or an errno, and nothing has changed: -ESTALE (@name is another
- * file now); -EINVAL, -EPERM, -EOPNOTSUPP, -EXDEV (the backing filesystem
+ * file now); -EINVAL, -EPERM, -EOPNOTSUPP, -ENOSYS, -EXDEV (the backing
  * filesystem cannot exchange them, or has no symbolic links).
  */
 B2F_MUST_CHECK
