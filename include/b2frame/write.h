@@ -122,9 +122,10 @@ bool b2f_file_is_writable(struct b2f_file *file);
  * Returns the number of bytes written, from the first on: @size, or fewer if an
  * error followed; or -EBADF (not writable), -EPERM (an array keeps its size;
  * logged), -EFBIG, -ENOMEM, B2F_ECORRUPT (the chunk has damaged bytes beside
- * the new ones), or, at the bound for dirty bytes, the errno of the store
- * (-ENOSPC,
- * -EDQUOT, -EIO) with which writing dirty chunks failed.
+ * the new ones), at the bound for dirty bytes the errno of the store (-ENOSPC,
+ * -EDQUOT, -EIO) with which writing dirty chunks failed, or, when the file went
+ * on with the version of another program, as b2f_file_allow_write(): -EBUSY if
+ * another process writes to the frame by then.
  */
 B2F_MUST_CHECK
 ssize_t b2f_file_pwrite(struct b2f_file *file, const void *buf, size_t size,

@@ -51,13 +51,16 @@ static const char *put_filters(const char *text, struct b2f_settings *to)
 		       : NULL;
 }
 
-/* Parses a size from @min up to the limit of the format; else it is @what. */
-static const char *parse_size(const char *text, int64_t min, const char *what,
-			      int64_t *size)
+/* The limit of the format. */
+#define MAX_CHUNK (INT32_MAX - 32)
+
+/* Parses a size of @min to @max bytes; else it is @what. */
+static const char *parse_size(const char *text, int64_t min, int64_t max,
+			      const char *what, int64_t *size)
 {
 	if (b2f_value_size(text, size))
 		return what;
-	return *size < min || *size > INT32_MAX - 32 ? "a possible size" : NULL;
+	return *size < min || *size > max ? "a possible size" : NULL;
 }
 
 static bool is_auto(const char *text)
@@ -71,7 +74,8 @@ static const char *put_typesize(const char *text, struct b2f_settings *to)
 	const char *wanted = NULL;
 
 	if (!is_auto(text))
-		wanted = parse_size(text, 1, "a size, or auto", &size);
+		wanted = parse_size(text, 1, MAX_CHUNK, "a size, or auto",
+				    &size);
 	to->typesize = (uint32_t)size;
 	return wanted;
 }
@@ -79,7 +83,7 @@ static const char *put_typesize(const char *text, struct b2f_settings *to)
 static const char *put_chunksize(const char *text, struct b2f_settings *to)
 {
 	int64_t size = 0;
-	const char *wanted = parse_size(text, 1, "a size", &size);
+	const char *wanted = parse_size(text, 1, MAX_CHUNK, "a size", &size);
 
 	to->chunksize = (int32_t)size;
 	return wanted;
@@ -88,7 +92,8 @@ static const char *put_chunksize(const char *text, struct b2f_settings *to)
 static const char *put_blocksize(const char *text, struct b2f_settings *to)
 {
 	int64_t size = 0;
-	const char *wanted = parse_size(text, 0, "a size", &size);
+	const char *wanted = parse_size(text, 0, B2F_ARRAY_MAX_ITEMSIZE,
+					"a size", &size);
 
 	to->blocksize = (uint32_t)size;
 	return wanted;
