@@ -775,7 +775,7 @@ static int enter_both(struct renaming *r, struct fs_node *parent,
  * Returns 0 or an errno; -ESTALE: a file that was found is gone or has another
  * form since then, because another mount was faster.
  */
-static int attempt(fuse_req_t req, struct renaming *r, unsigned int flags)
+static int rename_once(fuse_req_t req, struct renaming *r, unsigned int flags)
 {
 	int err = find_synced(r, flags);
 
@@ -792,6 +792,18 @@ static int attempt(fuse_req_t req, struct renaming *r, unsigned int flags)
 	if (r->replaces)
 		let_go(r->fs, &r->to);
 	return err == -ENOENT && r->replaces ? -ESTALE : err;
+}
+
+static int rename_both(fuse_req_t req, struct renaming *r, unsigned int flags)
+{
+	int err = -ESTALE;
+
+	pthread_rwlock_rdlock(&r->fs->names_lock);
+	/* The kernel itself tries again once only. */
+	for (int i = 0; i < TRIES && err == -ESTALE; i++)
+		err = rename_once(req, r, flags);
+	pthread_rwlock_unlock(&r->fs->names_lock);
+	return err;
 }
 
 int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
@@ -811,13 +823,8 @@ int fs_volume_tree_rename(fuse_req_t req, struct fs_node *parent,
 	}
 	if (!err)
 		err = enter_both(&r, parent, name, new_parent, new_name);
-	pthread_rwlock_rdlock(&r.fs->names_lock);
 	if (!err)
-		err = attempt(req, &r, flags);
-	/* The kernel itself tries again once only. */
-	for (int i = 1; err == -ESTALE && i < TRIES; i++)
-		err = attempt(req, &r, flags);
-	pthread_rwlock_unlock(&r.fs->names_lock);
+		err = rename_both(req, &r, flags);
 	fs_entry_leave(&r.from.entry);
 	fs_entry_leave(&r.to.entry);
 	return err;
