@@ -20,7 +20,7 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 
 /*
  * The number of bytes of @name to show: a URL's query may be a signature.
- * s3://BUCKET/KEY has none.
+ * s3://BUCKET/KEY has none, nor has the path of a member of a store.
  */
 size_t cli_text_shown(const char *name);
 

@@ -32,6 +32,7 @@ def make_frames(root):
                    chunks=(100, 500), blocks=(20, 100))
     with blosc2.TreeStore(str(root / "s.b2z"), mode="w") as store:
         store["/g/a"] = ARRAY
+        store["/g/b#1"] = store["/g/b?2"] = ARRAY[:2]
 
 
 def check_reads(root, url):
@@ -51,6 +52,9 @@ def check_reads(root, url):
     listed = json.loads(ctl("ls", "--json", f"{url}/x.b2frame")[0])
     assert [(e["storage"], e["nbytes"]) for e in listed] == \
         [("sparse", len(DATA))]
+    listed = json.loads(ctl("ls", "-r", "--json", f"{url}/s.b2z")[0])
+    assert {e["name"] for e in listed} == \
+        {f"{url}/s.b2z/g/{name}.b2nd" for name in ("a", "b#1", "b?2")}
 
 
 def check_copies(url):
