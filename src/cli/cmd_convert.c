@@ -168,11 +168,18 @@ static void tell_of_twin(const struct job *job)
 	free(path);
 }
 
+/* Gets the result of SAME the name of the frame? */
+static bool keeps_name(const struct job *job)
+{
+	return job->how->storage == SAME && !job->operand->output &&
+	       !cli_operand_is_moved(job->operand);
+}
+
 static struct cli_at result_of(const struct job *job)
 {
-	/* A frame is replaced where it is stored. */
-	return job->in_place ? job->operand->at
-			     : cli_operand_result(job->operand, job->output);
+	/* Another name of the frame gets the result alone. */
+	return keeps_name(job) ? job->operand->at
+			       : cli_operand_result(job->operand, job->output);
 }
 
 static int choose_output(struct job *job)

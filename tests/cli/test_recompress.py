@@ -329,6 +329,11 @@ def test_a_file_with_several_names():
     assert "f.b2f: the file has 2 names" in err, err
     assert get("f.b2f") == get("g.b2f") == before
     recompress("-9", "-o", "h.b2f", "f.b2f")
+    # -o replaces the name that it gives.
+    os.link("f.b2f", "i.b2f")
+    recompress("-9", "-f", "-o", "i.b2f", "f.b2f")
+    check_frame("i.b2f", data, clevel=9)
+    assert get("f.b2f") == before
     recompress("-9", "-f", "f.b2f")
     check_frame("f.b2f", data, clevel=9)
     assert get("g.b2f") == before
