@@ -19,7 +19,8 @@ struct b2f_convert_options {
 	mode_t mode;
 	/*
 	 * Called now and then, by any thread, one call at a time, with the
-	 * decoded bytes of the chunks that are done.  May be NULL.
+	 * decoded bytes of the chunks that are done.  @total is 0 if the end
+	 * of the data is not known.  May be NULL.
 	 */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
