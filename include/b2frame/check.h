@@ -49,8 +49,12 @@ struct b2f_check_result {
 	uint64_t nspecial;
 	/* Sound chunks that have checksums. */
 	uint64_t nsealed;
-	/* The index has a checksum. */
+	/*
+	 * The index has a checksum; or it had one, and the metalayers differ
+	 * from it: C-Blosc2 changes them in place, and damage looks the same.
+	 */
 	bool index_sealed;
+	bool meta_changed;
 	/* The frame is an array, but cannot be shown as one. */
 	bool bad_array;
 	/* Vlmetalayers that do not decode. */

@@ -68,6 +68,7 @@ static const char line[] =
 	"[{?storage=sparse}, {+nunsealed} unsealed"
 	"|{?index_sealed}, {+nunsealed} unsealed]"
 	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
+	"[{?metalayers_changed}, metalayers changed since]"
 	"[{?bad_checksum}, not as the store's checksum has it]"
 	"[{?bad_array}, not readable as an array]"
 	/* The sum that du and C-Blosc2 print; bloscctl repair corrects it. */
@@ -126,7 +127,7 @@ static json_t *describe(const struct b2f_frame *frame,
 
 	return json_pack(
 		"{s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-		"s:b, s:b, s:b, s:I, s:s?, s:b, s:o*}",
+		"s:b, s:b, s:b, s:b, s:I, s:s?, s:b, s:o*}",
 		"storage",
 		b2f_frame_info_get(frame)->sparse ? "sparse" : "contiguous",
 		"nbytes", (json_int_t)r->nbytes, "cbytes",
@@ -137,9 +138,9 @@ static json_t *describe(const struct b2f_frame *frame,
 		(json_int_t)r->nspecial, "ndamaged", (json_int_t)r->ndamaged,
 		"nunsupported", (json_int_t)r->nunsupported, "nfailed",
 		(json_int_t)r->nfailed, "nbad_metalayers",
-		(json_int_t)r->nbad_metas, "bad_array", r->bad_array,
-		"bad_checksum", bad_sum, "bad_cbytes", r->tells_less,
-		"told_cbytes",
+		(json_int_t)r->nbad_metas, "metalayers_changed",
+		r->meta_changed, "bad_array", r->bad_array, "bad_checksum",
+		bad_sum, "bad_cbytes", r->tells_less, "told_cbytes",
 		(json_int_t)(r->tells_less ? r->told_cbytes : r->cbytes),
 		"stands_for", b2f_frame_stands_for(frame), "index_sealed",
 		r->index_sealed, "chunks",

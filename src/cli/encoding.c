@@ -92,8 +92,8 @@ static const char *put_chunksize(const char *text, struct b2f_settings *to)
 static const char *put_blocksize(const char *text, struct b2f_settings *to)
 {
 	int64_t size = 0;
-	const char *wanted = parse_size(text, 0, B2F_ARRAY_MAX_ITEMSIZE,
-					"a size", &size);
+	const char *wanted =
+		parse_size(text, 0, B2F_ARRAY_MAX_ITEMSIZE, "a size", &size);
 
 	to->blocksize = (uint32_t)size;
 	return wanted;

@@ -7,6 +7,7 @@
 #include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame_chunk.h"
+#include "frame/frame_read.h"
 #include "frame/frame_unit.h"
 #include "txn/txn.h"
 
@@ -189,6 +190,7 @@ int b2f_check_frame(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	pthread_mutex_init(&c.lock, NULL);
 	c.result.nchunks = frame->info.nchunks;
 	c.result.index_sealed = frame->sealed;
+	c.result.meta_changed = b2f_frame_meta_has_changed(frame);
 	c.result.bad_array = frame->layout.err == B2F_ECORRUPT;
 	err = count_bad_metas(frame, &c.result.nbad_metas);
 	if (!err)

@@ -139,6 +139,12 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	return 0;
 }
 
+/* Any other difference would have kept the frame from being opened. */
+bool b2f_frame_meta_has_changed(const struct b2f_frame *f)
+{
+	return !f->sealed && b2f_fingerprint_has_sums(f->info.fingerprint_type);
+}
+
 /* Turns the places in a contiguous frame's index into ids, up to @limit. */
 static int name_places(struct b2f_frame *f, uint64_t limit)
 {

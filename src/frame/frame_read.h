@@ -40,4 +40,7 @@ int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
 /* Frees the parts that were read, if any. */
 void b2f_frame_forget(struct b2f_frame *f);
 
+/* Do the metalayers alone differ from the checksums of the index? */
+bool b2f_frame_meta_has_changed(const struct b2f_frame *f);
+
 #endif

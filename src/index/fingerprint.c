@@ -70,15 +70,19 @@ void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 	b2f_store_le64(tail + 9, sum_of_meta(&parts));
 }
 
+bool b2f_fingerprint_has_sums(uint8_t type)
+{
+	return type == B2F_FINGERPRINT_TYPE || type == B2F_FINGERPRINT_OLD ||
+	       type == B2F_FINGERPRINT_SMALL || type == B2F_FINGERPRINT_EMPTY;
+}
+
 enum b2f_fingerprint
 b2f_fingerprint_check(const struct b2f_fingerprint_parts *parts)
 {
 	const uint8_t *tail =
 		parts->trailer + parts->trailer_len - B2F_FINGERPRINT_TAIL;
 
-	if (tail[0] != B2F_FINGERPRINT_TYPE && tail[0] != B2F_FINGERPRINT_OLD &&
-	    tail[0] != B2F_FINGERPRINT_SMALL &&
-	    tail[0] != B2F_FINGERPRINT_EMPTY)
+	if (!b2f_fingerprint_has_sums(tail[0]))
 		return B2F_FINGERPRINT_NONE;
 	if (b2f_load_le64(tail + 1) != sum_of(parts))
 		return B2F_FINGERPRINT_BAD;

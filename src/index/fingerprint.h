@@ -55,6 +55,9 @@
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 			 uint8_t type);
 
+/* Has a trailer of @type a fingerprint? */
+bool b2f_fingerprint_has_sums(uint8_t type);
+
 enum b2f_fingerprint {
 	B2F_FINGERPRINT_NONE,
 	B2F_FINGERPRINT_GOOD,

@@ -111,6 +111,26 @@ def test_arrays_and_variable_chunks():
     seal("v")
 
 
+def test_metalayers_that_change():
+    """C-Blosc2 changes them in place, and damage looks the same."""
+    data = noise(3 * CHUNK)
+    for name, index in ("s", "s/chunks.b2frame"), ("c", "c"):
+        make(name, data, name == "c", chunksize=CHUNK, meta={"note": "abc"})
+        ctl("seal", name)
+        assert not verify(name)["metalayers_changed"]
+        schunk = blosc2.open(name, mode="a")
+        schunk.meta["note"] = "xyz"
+        del schunk
+        for _ in range(2):
+            assert b"metalayers changed since" in ctl("verify", name)[0]
+            said = verify(name)
+            assert said["metalayers_changed"] and not said["index_sealed"], said
+            ctl("seal", name)
+            assert is_sealed(name)
+            assert b"since" not in ctl("verify", name)[0]
+            put(index, get(index).replace(b"note", b"mote"))
+
+
 def test_again_and_in_part():
     data = noise(5 * CHUNK)
     make("s", data, typesize=1, chunksize=CHUNK)
