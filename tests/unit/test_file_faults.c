@@ -425,18 +425,22 @@ static void fail_at(work_fn *run, uint64_t at, int error, bool onwards)
 	fault_disk_free(disk);
 }
 
-Test(file_faults, an_error_loses_nothing)
+/* Each operation of @run fails, alone and with all later ones. */
+static void fail_everywhere(work_fn *run)
 {
 	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
+	uint64_t nops = count_ops(run);
 
-	for (size_t i = 0; i < NWORKS; i++) {
-		uint64_t nops = count_ops(works[i]);
-
-		for (uint64_t at = 0; at < nops; at++) {
-			fail_at(works[i], at, errors[at % 4], false);
-			fail_at(works[i], at, errors[(at + 1) % 4], true);
-		}
+	for (uint64_t at = 0; at < nops; at++) {
+		fail_at(run, at, errors[at % 4], false);
+		fail_at(run, at, errors[(at + 1) % 4], true);
 	}
+}
+
+Test(file_faults, an_error_loses_nothing)
+{
+	for (size_t i = 0; i < NWORKS; i++)
+		fail_everywhere(works[i]);
 }
 
 /* Without work_on_new(), whose frame is sparse. */
@@ -455,18 +459,9 @@ Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_contiguous_frame)
 
 Test(file_faults, an_error_loses_nothing_of_a_contiguous_frame)
 {
-	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
-
 	is_single = true;
-	for (size_t i = 0; i <= NSINGLES; i++) {
-		work_fn *run = i < NSINGLES ? works[i] : work_again;
-		uint64_t nops = count_ops(run);
-
-		for (uint64_t at = 0; at < nops; at++) {
-			fail_at(run, at, errors[at % 4], false);
-			fail_at(run, at, errors[(at + 1) % 4], true);
-		}
-	}
+	for (size_t i = 0; i <= NSINGLES; i++)
+		fail_everywhere(i < NSINGLES ? works[i] : work_again);
 }
 
 Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_small_frame)
@@ -480,17 +475,9 @@ Test(file_faults, a_loss_of_power_leaves_one_commit_in_a_small_frame)
 
 Test(file_faults, an_error_loses_nothing_of_a_small_frame)
 {
-	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
-
 	is_single = is_small = true;
-	for (size_t i = 0; i < NSMALL; i++) {
-		uint64_t nops = count_ops(small_works[i]);
-
-		for (uint64_t at = 0; at < nops; at++) {
-			fail_at(small_works[i], at, errors[at % 4], false);
-			fail_at(small_works[i], at, errors[(at + 1) % 4], true);
-		}
-	}
+	for (size_t i = 0; i < NSMALL; i++)
+		fail_everywhere(small_works[i]);
 }
 
 static work_fn *const long_works[] = {work, work_on_empty};
@@ -508,19 +495,10 @@ Test(file_faults, a_loss_of_power_leaves_one_commit_beside_long_metalayers)
 
 Test(file_faults, an_error_loses_nothing_beside_long_metalayers)
 {
-	static const int errors[] = {ENOSPC, EIO, EDQUOT, EMFILE};
-
 	is_single = is_long = true;
 	for (size_t i = 0; i < 2 * NLONG; i++) {
-		work_fn *run = long_works[i % NLONG];
-		uint64_t nops;
-
 		is_sealed = i >= NLONG;
-		nops = count_ops(run);
-		for (uint64_t at = 0; at < nops; at++) {
-			fail_at(run, at, errors[at % 4], false);
-			fail_at(run, at, errors[(at + 1) % 4], true);
-		}
+		fail_everywhere(long_works[i % NLONG]);
 	}
 }
 
