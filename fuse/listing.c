@@ -421,6 +421,8 @@ static bool is_told_of(const struct fs_probe *frame)
 struct ahead {
 	struct fs_tree *tree;
 	int dirfd;
+	/* At most AHEAD_MAX. */
+	size_t max;
 	size_t nnames;
 	struct fs_glance names[AHEAD_MAX];
 };
@@ -463,8 +465,8 @@ static struct fs_known_name known_name(struct fs *fs,
 
 /*
  * Collects @d and later names of the page that may be frames, and of which that
- * is not known yet; @dirs: also directories.  Returns the ordinal of the first
- * that was not collected.
+ * is not known yet; @dirs: also directories.  Returns the ordinal of the next
+ * such name, or of the end of the page.
  */
 static int64_t gather(struct fs *fs, const struct fs_listing *listing,
 		      const struct dirent64 *d, bool dirs, struct ahead *ahead)
@@ -473,12 +475,14 @@ static int64_t gather(struct fs *fs, const struct fs_listing *listing,
 	int64_t pos = pages->pos;
 	char stem[FS_NAME_SIZE];
 
-	for (; d && ahead->nnames < AHEAD_MAX; d = pages_after(pages, d)) {
-		if ((d->d_type == DT_REG || (dirs && d->d_type == DT_DIR)) &&
-		    fs_suffix_stem(d->d_name, stem) &&
-		    !known_name(fs, listing, d).has_stem)
-			ahead->names[ahead->nnames++].name = d->d_name;
-		pos++;
+	for (; d; d = pages_after(pages, d), pos++) {
+		if (!(d->d_type == DT_REG || (dirs && d->d_type == DT_DIR)) ||
+		    !fs_suffix_stem(d->d_name, stem) ||
+		    known_name(fs, listing, d).has_stem)
+			continue;
+		if (ahead->nnames == ahead->max)
+			break;
+		ahead->names[ahead->nnames++].name = d->d_name;
 	}
 	return pos;
 }
@@ -490,7 +494,8 @@ static int64_t gather(struct fs *fs, const struct fs_listing *listing,
 static void glance_ahead(struct fs *fs, struct fs_listing *listing,
 			 const struct dirent64 *d, uint64_t as_of)
 {
-	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
+	struct ahead ahead = {
+		.tree = fs->tree, .dirfd = listing->fd, .max = AHEAD_MAX};
 
 	if (listing->pages.pos < listing->glanced)
 		return;
@@ -654,7 +659,12 @@ static int look(void *arg, size_t i)
 
 void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 {
-	struct ahead ahead = {.tree = fs->tree, .dirfd = listing->fd};
+	/* Few for a frame among known ones; more if it was the next one. */
+	struct ahead ahead = {.tree = fs->tree,
+			      .dirfd = listing->fd,
+			      .max = listing->pages.pos == listing->ahead
+					     ? AHEAD_MAX
+					     : FS_GLANCES};
 	const struct dirent64 *d = pages_entry(&listing->pages);
 
 	/* Looked at ahead, but not kept: an invalid frame, or too young. */
