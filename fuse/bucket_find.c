@@ -403,10 +403,9 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
-/* Returns the node shown as @name, from the listing and later changes. */
-static int find_shown(struct fs *fs, const struct fs_object *dir,
-		      const struct fs_bucket_names *names, const char *name,
-		      struct fs_object **out)
+int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
+			 const struct fs_bucket_names *names, const char *name,
+			 struct fs_object **out)
 {
 	char none[] = "";
 	const struct fs_bucket_name *found;
@@ -453,7 +452,7 @@ static int find_view(struct fs *fs, const struct fs_object *dir,
 
 	if (fs->options.view.npy == FS_VIEW_OFF || !fs_view_stem(name, stem))
 		return -ENOENT;
-	err = find_shown(fs, dir, names, stem, &node);
+	err = fs_bucket_find_shown(fs, dir, names, stem, &node);
 	if (err)
 		return err;
 	if (!node->sizes.head_len) {
@@ -475,7 +474,7 @@ int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
 		err = fs_bucket_listing_get(fs->bucket, dir, &names);
 	if (err)
 		return err;
-	err = find_shown(fs, dir, names, name, &node);
+	err = fs_bucket_find_shown(fs, dir, names, name, &node);
 	if (!err)
 		*out = &node->head;
 	if (err == -ENOENT) {

@@ -19,6 +19,15 @@ int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
 		   struct fs_node **out);
 
 /*
+ * The same without views, from the listing @names of @dir and what this mount
+ * has changed since.
+ */
+B2F_MUST_CHECK
+int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
+			 const struct fs_bucket_names *names, const char *name,
+			 struct fs_object **out);
+
+/*
  * Opens the object @path, which has the name of a pack; *@out has a reference.
  * Returns 0, B2F_ENOTFRAME (it is no pack, or empty), -ENOMEM, or as
  * b2f_remote_open_pack().

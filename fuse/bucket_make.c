@@ -42,46 +42,51 @@ static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 	       strcmp(made.stored, stored) == 0;
 }
 
-/* Is @key free, as a stored name and as a shown one? */
-static bool is_free(struct fs_bucket *r, const struct fs_object *dir,
-		    const struct fs_bucket_names *names, const char *key)
+/*
+ * Is @key free, as a stored name and as a shown one?  A listed key may lead to
+ * nothing: it was removed, or only chunks are left.  Returns 0, -EEXIST, or as
+ * fs_bucket_find().
+ */
+static int check_free(struct fs *fs, const struct fs_object *dir,
+		      const struct fs_bucket_names *names, const char *key)
 {
-	struct fs_bucket_made made;
+	struct fs_object *node;
+	int err;
 
-	if (is_made(r, dir->path, key))
-		return false;
-	/* A removed key may still be listed. */
-	return !fs_bucket_names_has_key(names, key) ||
-	       fs_bucket_overlay_find(r, dir->path, key, &made) ==
-		       FS_BUCKET_REMOVED;
-}
-
-/* Did this mount remove the frame shown as @shown? */
-static bool was_removed(struct fs_bucket *r, const struct fs_object *dir,
-			const char *shown)
-{
-	struct fs_bucket_made made;
-
-	return fs_bucket_overlay_find(r, dir->path, shown, &made) ==
-	       FS_BUCKET_REMOVED;
+	if (is_made(fs->bucket, dir->path, key))
+		return -EEXIST;
+	if (!fs_bucket_names_has_key(names, key))
+		return 0;
+	if (!fs_bucket_names_find(names, key))
+		return -EEXIST;
+	err = fs_bucket_find_shown(fs, dir, names, key, &node);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	fs_node_put(&node->head, 1);
+	return -EEXIST;
 }
 
 /* Chooses the stored name of a frame shown as @name. */
-static int choose_stored(struct fs_bucket *r, const struct fs_object *dir,
+static int choose_stored(struct fs *fs, const struct fs_object *dir,
 			 const struct fs_bucket_names *names, const char *name,
 			 char out[FS_NAME_SIZE])
 {
 	enum b2f_suffix first = fs_suffix_for(name, B2F_SUFFIX_SPARSE);
+	const struct fs_bucket_name *gone = fs_bucket_names_find(names, name);
+	int err = check_free(fs, dir, names, name);
 
-	if (!is_free(r, dir, names, name))
-		return -EEXIST;
+	if (err)
+		return err;
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			continue;
-		/* We removed the frame, so a listed key of it is gone. */
-		if (is_free(r, dir, names, out) ||
-		    (was_removed(r, dir, name) && !is_made(r, dir->path, out)))
+		/* A name that is listed but free is gone, and so is its key. */
+		if (gone && strcmp(gone->stored, out) == 0 &&
+		    !is_made(fs->bucket, dir->path, out))
 			return 0;
+		err = check_free(fs, dir, names, out);
+		if (err != -EEXIST)
+			return err;
 	}
 	return -EEXIST;
 }
@@ -146,7 +151,7 @@ static int make_name(struct fs *fs, struct fs_object *dir, const char *name,
 	if (!err)
 		err = fs_bucket_listing_get(fs->bucket, dir, &names);
 	if (!err)
-		err = choose_stored(fs->bucket, dir, names, name, out);
+		err = choose_stored(fs, dir, names, name, out);
 	fs_bucket_names_put(names);
 	return err;
 }
@@ -190,18 +195,17 @@ static int put_marker(struct fs *fs, const char *path)
 
 static int make_dir(struct fs *fs, struct fs_object *dir, const char *name)
 {
-	struct fs_bucket *r = fs->bucket;
 	struct fs_bucket_names *names = NULL;
 	char stem[FS_NAME_SIZE], *path;
-	int err = fs_bucket_listing_get(r, dir, &names);
+	int err = fs_bucket_listing_get(fs->bucket, dir, &names);
 
 	if (err)
 		return err;
 	/* A directory of that name would be taken for a frame. */
 	if (fs_suffix_stem(name, stem))
 		err = -EPERM;
-	else if (!is_free(r, dir, names, name))
-		err = -EEXIST;
+	else
+		err = check_free(fs, dir, names, name);
 	fs_bucket_names_put(names);
 	if (err)
 		return err;

@@ -177,6 +177,23 @@ def test_who_writes_to_what_is_gone_finds_no_other_file():
         assert download(client, "made.b2frame") == new
 
 
+def test_a_name_is_free_although_its_chunks_are_listed():
+    """Each lookup and each creation reads a listing of its own."""
+    with s3() as (way, _):
+        with RemoteMount("s3://bucket", "-o", NOW):
+            # The lookup of NAME.npy also looks for an array NAME, which takes time.
+            write("mnt/x", b"no array")
+            write("mnt/x.npy", data(SIZE, 1))
+            way.delay = 0.01
+            with open("mnt/x.npy", "rb"):
+                os.unlink("mnt/x.npy")
+                write("mnt/x.npy", data(SIZE, 2))
+                assert read("mnt/x.npy") == data(SIZE, 2)
+                os.unlink("mnt/x.npy")
+                os.mkdir("mnt/x.npy")
+                assert os.listdir("mnt/x.npy") == []
+
+
 def test_what_is_replaced_while_it_is_open_stays():
     """Longer than other clients need it, and beside any file of its name."""
     with s3() as (_, client):

@@ -350,6 +350,19 @@ def test_a_listing_that_comes_late_hides_no_name():
             assert error_of(os.stat, "mnt/old") == errno.ENOENT
 
 
+def test_a_new_file_is_not_stored_as_a_file_that_exists():
+    with s3() as (_, client):
+        client.put("bucket/d/x", b"plain bytes")
+        put_frame(client)
+        # All happens after one listing.
+        with RemoteMount("s3://bucket/d", "-o", "attr_timeout=600"):
+            assert sorted(os.listdir("mnt")) == ["x", "x.b2frame"]
+            os.unlink("mnt/x")
+            pathlib.Path("mnt/x").write_bytes(b"new")
+            assert read("mnt/x") == b"new"
+            assert read("mnt/x.b2frame") == data(SIZE)
+
+
 def test_chunks_without_an_index_are_no_file():
     """A writer was killed before its first commit, or removed the index."""
     with s3() as (_, client):
