@@ -37,9 +37,9 @@ static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 {
 	if (n)
 		fs_logger_write(r->volume.fs->logger, B2F_LOG_WARNING,
-				"%s%s%s: %zu name%s cannot be shown: a file is "
-				"called neither \"\", \".\" nor \"..\", by no "
-				"more than %d bytes, and not as a directory",
+				"%s%s%s: %zu name%s cannot be shown: \"\", "
+				"\".\", \"..\", longer than %d bytes, or the "
+				"name of a directory",
 				b2f_remote_label(r->place),
 				*dir->path ? "/" : "", dir->path, n,
 				n == 1 ? "" : "s", NAME_MAX);

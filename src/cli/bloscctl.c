@@ -44,9 +44,9 @@ static int print_help(void)
 	     "Short for compress, decompress, info, ls and verify: c, d, i, "
 	     "l, t.\n"
 	     "Sizes take k, m, g or t, which are powers of 1024.\n"
-	     "Exit status: 0 done, 1 failure, 2 usage; verify: 0 clean, "
+	     "Exit status: 0 done, 1 failure, 2 usage; verify: 0 sound, "
 	     "1 damage,\n"
-	     "2 could not check.");
+	     "2 not checked.");
 	return CLI_EXIT_OK;
 }
 

@@ -86,9 +86,9 @@ static const struct cli_option table[] = {
 	 "write to NAME; or into the directory NAME"),
 	{.shared = cli_common_recursive},
 	CLI_OPTION("contiguous", 0, NULL, set_storage, FIELD(storage),
-	 "copy to a contiguous frame, also from one"),
+	 "make contiguous frames, also of contiguous ones"),
 	CLI_OPTION("sparse", 0, NULL, set_storage, FIELD(storage),
-	 "copy to a sparse frame, also from one"),
+	 "make sparse frames, also of sparse ones"),
 	CLI_OPTION("b2nd", 0, NULL, set_storage, FIELD(storage),
 	 "make an array, NAME.b2nd, of a NumPy array in a\n"
 	 "Bloscpack file, or of a frame by save_array"),

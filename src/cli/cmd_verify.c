@@ -53,7 +53,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
 		   "print more, also for each chunk"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
-		   "say all of it as JSON; several frames as an array"),
+		   "print all of it as JSON; several frames as an array"),
 	CLI_OPTION("no-progress", 0, NULL, cli_option_set,
 		   FIELD(common.no_progress), "no progress bar"),
 	{.shared = cli_server_reading_options},
@@ -69,14 +69,14 @@ static const char line[] =
 	"|{?index_sealed}, {+nunsealed} unsealed]"
 	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
 	"[{?metalayers_changed}, metalayers changed since]"
-	"[{?bad_checksum}, not as the store's checksum has it]"
+	"[{?bad_checksum}, CRC-32 differs from the store's]"
 	"[{?bad_array}, not readable as an array]"
 	/* The sum that du and C-Blosc2 print; bloscctl repair corrects it. */
 	"[{?bad_cbytes}, index tells of {told_cbytes} stored bytes instead of "
 	"{cbytes}]"
 	"[, without its data: it stands for {stands_for}]"
 	"[, {+nunsupported} unsupported][, {+nfailed} not readable]"
-	"[{?suits_c_blosc2=false}, not to be opened by C-Blosc2]"
+	"[{?suits_c_blosc2=false}, C-Blosc2 cannot open it]"
 	"[, {+nleftovers} file[{!nleftovers=1}s] that no index names "
 	"({leftover_bytes:size})]";
 

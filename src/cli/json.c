@@ -36,7 +36,7 @@ int cli_json_want(const struct cli_option *option, void *field, const char *valu
 }
 
 const struct cli_option cli_json_option[] = {
-	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "say it as JSON on standard output"),
+	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "print the result as JSON"),
 	{0},
 };
 

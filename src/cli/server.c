@@ -41,7 +41,7 @@ static const struct cli_option new_object_rows[] = {
 	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
 	 "the server encrypts new objects: AES256, aws:kms"),
 	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
-	 "with this one of its keys"),
+	 "the server uses its key ID for that"),
 	{0},
 };
 

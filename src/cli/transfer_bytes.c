@@ -61,7 +61,8 @@ int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,
 	if (!S_ISREG(like->st_mode))
 		return cli_refuse(-EINVAL, "%s: it is no regular file", path);
 	if (is_longer(bytes->fd, like))
-		return cli_refuse(-EINVAL, "%s: it is longer than it says",
+		return cli_refuse(-EINVAL,
+				  "%s: it has more bytes than its size says",
 				  path);
 	err = open_frame(bytes, at);
 	/* It may have waited for a writer, so that the size is another one. */

@@ -60,7 +60,7 @@ def check_places(server):
     """Impossible destinations are refused, by one line that names them."""
     before = names()
     refused("cannot copy into the frame x.b2frame", "x", "x.b2frame/y")
-    refused("longer than it says", "/proc/self/status", "status")
+    refused("more bytes than its size says", "/proc/self/status", "status")
     refused("cannot copy into the frame x.b2frame", "x.b2frame", "x.b2frame/y")
     refused("cannot copy into the frame x.b2frame", "-f", "x",
             "x.b2frame/chunks.b2frame")

@@ -115,7 +115,7 @@ END
 runs 1 verify deep/f.b2frame
 says ', index tells of 70 stored bytes instead of 1640$'
 runs 1 verify --deep -r deep
-says '^deep/f\.b2frame: damaged, .*, not to be opened by C-Blosc2$'
+says '^deep/f\.b2frame: damaged, .*, C-Blosc2 cannot open it$'
 # Chunks without files have no ids that could be too large.
 "$B2F_PYTHON" - <<'END'
 import blosc2

@@ -226,7 +226,7 @@ Test(aws, a_program_that_others_may_name_is_not_run)
 	snprintf(path, sizeof(path), "%s/.aws/config", home);
 	cr_assert_eq(chmod(path, 0666), 0);
 	cr_assert_eq(read_with(NULL, NULL, NULL), -EACCES);
-	cr_assert_not_null(strstr(reason, "may write"));
+	cr_assert_not_null(strstr(reason, "may write to"));
 	snprintf(path, sizeof(path), "%s/.aws/ran", home);
 	cr_assert_neq(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%s/.aws/config", home);
