@@ -133,7 +133,8 @@ static const struct option_entry table[] = {
 	ROW("locking", SET, locking, NULL,
 	    "always take part in C-Blosc2's locks\n"
 	    "(default: if a frame has a .b2lock)"),
-	ROW("nolocking", SET, nolocking, NULL, "never take part in these locks"),
+	ROW("nolocking", SET, nolocking, NULL,
+	    "never take part in these locks"),
 	HEADING("compression of new files"),
 	ROW("codec", CODEC, create.codec, "NAME",
 	    "blosclz, lz4, lz4hc, zlib or zstd (zstd)"),

@@ -793,8 +793,8 @@ static int from_process(const struct b2f_aws_flow *flow,
 
 	if (settings->is_foreign)
 		return refuse(reason, "profile %s: credential_process is not run "
-				      "from a file that belongs to another user, "
-				      "or that all users may write to",
+				      "from a file that belongs to another "
+				      "user, or that all users may write to",
 			      settings->profile);
 	err = run(settings->of[B2F_AWS_PROCESS], &answer, reason);
 	if (!err)
@@ -916,8 +916,8 @@ static int from_container(const struct b2f_aws_flow *flow,
 		return -ENOMEM;
 	err = is_trusted(url) ? container_header(&header, reason)
 			      : refuse(reason, "AWS_CONTAINER_CREDENTIALS_FULL_"
-					       "URI: neither https nor a URL of "
-					       "this host");
+					       "URI: neither https nor a URL "
+					       "of this host");
 	if (!err) {
 		q.url = url;
 		q.header = header;
