@@ -84,8 +84,8 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found);
 void fs_aside_find(int dirfd, struct fs_name_set *out);
 
 /*
- * Was neither found for @aside?  Then it is not hidden, and there is nothing to
- * finish.
+ * Was neither found for @aside?  A file with neither is not hidden, so no
+ * rename has to be finished for it.
  */
 bool fs_aside_is_alone(const struct fs_name_set *found, const char *aside);
 

@@ -388,8 +388,9 @@ void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 }
 
 /*
- * The kernel has pages of what was refused, and programs may have read some of
- * them.  So the node keeps it until its last close, and shows nothing else.
+ * The kernel has pages of the refused data, and programs may have read some of
+ * them.  So the node keeps these data until its last close, and shows no other
+ * data.
  */
 static void keep_refused(struct fs *fs, struct fs_file *file)
 {

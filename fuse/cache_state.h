@@ -63,7 +63,7 @@ enum fs_cache_knowledge {
 	FS_CACHE_MIXED,
 };
 
-/* Of which inode the kernel must drop its pages. */
+/* The inodes whose pages the kernel must drop. */
 enum {
 	FS_CACHE_DROP_SELF = 1,
 	FS_CACHE_DROP_VIEW = 2,

@@ -38,8 +38,8 @@ static int64_t clamp(uint64_t n)
 }
 
 /*
- * Takes away the powers that the filesystem of the file @fd denies.  What
- * SOURCE denies, the mount denies, too (session.c).
+ * Takes away the powers that the filesystem of the file @fd denies.  The mount
+ * itself denies those that SOURCE denies (session.c).
  */
 static void hide_powers(const struct fs *fs, int fd, struct stat *st)
 {

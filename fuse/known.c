@@ -243,7 +243,7 @@ static bool is_told_of(int fd)
 struct reading {
 	struct fs_name_set names;
 	size_t max;
-	/* One of the names with its case changed; "": none has a letter. */
+	/* A name with its case changed; "": no name has a letter. */
 	char other_case[NAME_MAX + 1];
 };
 

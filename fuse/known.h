@@ -30,8 +30,9 @@
  *
  * Layer: fuse.
  *
- * Threads: any.  One lock, known->lock, which is held while events are read
- * (that never waits), and taken alone or after the lock of a listing.
+ * Threads: any.  The only lock is known->lock.  A thread holds it while it
+ * reads events, which never waits, and takes it alone or after the lock of a
+ * listing.
  */
 #ifndef B2F_FUSE_KNOWN_H
 #define B2F_FUSE_KNOWN_H

@@ -453,7 +453,7 @@ static void run(struct fs *fs, int (*fn)(void *arg, size_t i),
 	(void)!b2f_runtime_for(fs->runtime, n, fn, ahead);
 }
 
-/* What is known of the name of @d in a listing that asks for names alone. */
+/* Returns what known.c notes of @d, in a listing that asks for names alone. */
 static struct fs_known_name known_name(struct fs *fs,
 				       const struct fs_listing *listing,
 				       const struct dirent64 *d)

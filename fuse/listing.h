@@ -30,8 +30,8 @@ struct fs_listed {
 	/*
 	 * For a frame that was looked at: the result of fs_probe_kind() or
 	 * fs_probe_remembered(), which the caller of fs_listing_get() closes,
-	 * and its backing name.  Not set for other entries, or with
-	 * @names_only.
+	 * and its backing name.  Other entries, and listings with
+	 * @names_only, leave it unset.
 	 */
 	struct fs_found frame;
 };

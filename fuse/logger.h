@@ -6,9 +6,8 @@
  * put into a queue that a thread of its own empties: a full disk, a stuck
  * syslogd or a terminal that was stopped must not stop readers.  If the queue
  * is full, messages are dropped and counted.  A message that equals the one
- * before it is counted, not repeated.  Of warnings, and of errors of the
- * library, at most two per second are written after a burst; the rest is
- * counted.
+ * before it is counted, not repeated.  After a burst the logger writes at most
+ * two warnings and errors of the library per second, and counts the rest.
  *
  * Layer: fuse.
  *

@@ -7,9 +7,9 @@
  * the mount.  This file counts references and gives numbers.
  *
  * A node lives as long as it has references: of the kernel (lookups), of
- * handles, of requests.  Whoever gives back the last one frees it: from then on
- * the tables of the volume lead to it no more (fs_node_try_ref()), and the
- * volume frees it.  A root has a reference that is never given back.
+ * handles, of requests.  When the last reference is given back, the tables of
+ * the volume no longer lead to the node (fs_node_try_ref()), and the volume
+ * frees it.  A root has a reference that is never given back.
  *
  * Layer: fuse.  Threads: any.  No lock is taken here.
  */

@@ -59,8 +59,8 @@ int fs_probe_kind(struct fs_tree *tree, int dirfd, const char *name,
 
 /*
  * Gets the result of fs_probe_open(), without the descriptor, if @name in
- * @dirfd is a frame in one file and the last look at it is still true.  That
- * takes one system call, which asks no daemon, not even this one.  The
+ * @dirfd is a frame in one file and the last look at it is still true.  The
+ * check takes one system call, which asks no daemon, not even this one.  The
  * directory is on the device @dev, and only this kernel changes what is in it.
  * Returns false if there is more to look at.
  */

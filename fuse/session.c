@@ -84,9 +84,10 @@ static bool may_mount(void)
 }
 
 /*
- * May the kernel read and write plain files itself?  Not if an option says how
- * it does so.  It writes with the daemon's rights, also to blocks reserved for
- * root, and does not clear set-id bits: so only for root.
+ * May the kernel read and write plain files itself?  Options that change how
+ * the kernel reads and writes exclude it.  It writes with the daemon's rights,
+ * also to blocks reserved for root, and does not clear set-id bits, so only
+ * root's mounts allow it.
  */
 static bool may_pass(const struct fs *fs)
 {
@@ -237,7 +238,7 @@ static int make_list(const struct fs *fs, char **out)
 		err = fuse_opt_add_opt(&list, "debug");
 	if (!err && o->kernel)
 		err = fuse_opt_add_opt(&list, o->kernel);
-	/* What SOURCE denies, "suid" and "dev" cannot allow. */
+	/* "suid" and "dev" cannot allow the powers that SOURCE denies. */
 	if (!err && o->kernel && (denied & ST_NOSUID))
 		err = fuse_opt_add_opt(&list, "nosuid");
 	if (!err && o->kernel && (denied & ST_NODEV))

@@ -327,8 +327,8 @@ int fs_stats_file_open(struct fs *fs, const char *path)
 }
 
 /*
- * Writes @size bytes to the new file @name.  What other users may have put
- * there, such as a FIFO, is not written to.  Returns 0 or an errno.
+ * Writes @size bytes to the new file @name.  Fails if another program has put a
+ * file there meanwhile, such as a FIFO.  Returns 0 or an errno.
  */
 static int write_new(int dir_fd, const char *name, const char *text, size_t size)
 {

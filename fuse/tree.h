@@ -159,7 +159,7 @@ struct fs_tree {
 	 * shown changed.
 	 */
 	dev_t base_dev;
-	/* What statvfs(2) says of the root's filesystem. */
+	/* Flags of the root's filesystem, by statvfs(2). */
 	unsigned long base_flags;
 	/* The mount that SOURCE is on. */
 	uint64_t base_mount;

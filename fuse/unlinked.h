@@ -57,7 +57,7 @@ struct fs_unlinked_dir {
 	unsigned long last;
 	/* Frames hidden in their own directories. */
 	struct fs_unlinked_list there;
-	/* One of these frames was deleted. */
+	/* Signalled when one of these frames was deleted. */
 	pthread_cond_t gone;
 };
 

@@ -116,8 +116,8 @@ static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 
 /*
  * A store does not tell its free room; but installers and file managers check
- * it before they write.  As in a disk that is mounted read-only, the room is
- * there, and ST_RDONLY tells that nobody may use it.
+ * it before they write.  A read-only bucket has room, too, as a read-only disk
+ * does, and ST_RDONLY tells that no program may use it.
  */
 static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {

@@ -282,8 +282,8 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 }
 
 /*
- * Does a new file begin as one file?  Not if it could not become a directory
- * later.
+ * Does a new file begin as one file?  A file that could not become a directory
+ * later begins as a directory.
  */
 static bool is_one_file(struct fs *fs)
 {
@@ -487,8 +487,8 @@ static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
 	struct fs_found found;
 
 	/*
-	 * A pack is a plain file in SOURCE.  As a directory it can be removed
-	 * only if it is empty.
+	 * A pack is a plain file in SOURCE, but a directory here: it has to be
+	 * empty to be removed.
 	 */
 	if (is < 0)
 		return is;

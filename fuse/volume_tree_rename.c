@@ -166,7 +166,7 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 		return fs_durable_sync_found(r->fs, fresh->pin.node,
 					     &fresh->found);
 	err = fs_dir_sync(fresh->found.probe.fd);
-	/* Who may rename a file need not be able to open it. */
+	/* The right to rename a file does not include to open it. */
 	return err == -EACCES ? fs_dir_sync_filesystem(fresh->entry.pin.fd)
 			      : err;
 }

@@ -157,8 +157,8 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 /*
  * Until @frame is closed, keeps other processes with bloscfs, and programs that
  * use the locks of C-Blosc2, from writing to it; waits ten seconds for such a
- * lock.  Then checks that the frame on disk is the opened one.  A second call
- * only checks that.
+ * lock.  With the locks taken, checks that the frame on disk is the opened one;
+ * a second call only does this check.
  *
  * Returns 0, -EBUSY (another process with bloscfs writes to it), -EAGAIN (a
  * program has the lock), -ESTALE (it was changed since the open), or an errno

@@ -23,7 +23,8 @@ typedef bool b2f_unwanted_fn(void *arg);
 /*
  * From now on requests that the calling thread makes to servers end with -EINTR
  * once @fn returns true, also requests that other threads of the library make
- * for it.  As after any other error of requests, a change may have happened.
+ * for it.  After this error, as after any other, the server may have done the
+ * change.
  * NULL: requests have the time limits of the remote alone.
  */
 void b2f_patience_set(b2f_unwanted_fn *fn, void *arg);

@@ -511,9 +511,10 @@ struct b2f_remote_reader;
 
 /*
  * Makes a reader of the version @st of the object @path in order, which makes
- * several requests at a time and has some MiB in memory.  One thread at a time
- * may use it.  Free
- * *@out with b2f_remote_reader_free().  Returns 0 or -ENOMEM.
+ * several requests at a time and has some MiB in memory.  The reader belongs to
+ * one thread at a time.  Free *@out with b2f_remote_reader_free().
+ *
+ * Returns 0 or -ENOMEM.
  */
 B2F_MUST_CHECK
 int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,

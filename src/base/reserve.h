@@ -28,7 +28,7 @@ struct b2f_reserve {
 	_Atomic uint64_t used;
 };
 
-/* What one owner has. */
+/* The share of one owner. */
 struct b2f_reserved {
 	/* NULL: @bytes do not count. */
 	struct b2f_reserve *of;

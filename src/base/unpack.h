@@ -50,8 +50,8 @@ struct b2f_unpacked {
 };
 
 /*
- * Reads the next value.  Of an array or map it reads the head alone; the items
- * or pairs are the values that follow.  Returns false if the cursor has failed.
+ * Reads the next value, or the head of an array or map, whose items or pairs
+ * are the values that follow.  Returns false if the cursor has failed.
  */
 bool b2f_unpack_next(struct b2f_cursor *cur, struct b2f_unpacked *out);
 

@@ -197,7 +197,7 @@ int cli_at_make(int dir, const char *name, mode_t mode, enum cli_make make)
 	if (mkdirat(dir, name, mode) != 0)
 		return errno == EEXIST ? 1 : -errno;
 	err = make == CLI_MAKE_DURABLE ? cli_at_sync(dir) : 0;
-	/* Who may write to @dir need not be able to read it. */
+	/* The right to write to @dir does not include to read it. */
 	return err == -EACCES ? sync_filesystem(dir, name) : err;
 }
 

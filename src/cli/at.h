@@ -131,7 +131,7 @@ bool cli_at_has_above(int dir, const char *name, size_t depth);
 B2F_MUST_CHECK
 int cli_at_sync(int dir);
 
-/* What becomes of a directory that is missing. */
+/* How a missing directory is treated. */
 enum cli_make {
 	CLI_MAKE_NONE,
 	CLI_MAKE,

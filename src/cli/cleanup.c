@@ -24,7 +24,7 @@
 /* Passes through a directory into which workers may still be writing. */
 #define PASSES_MAX 100
 
-/* One per process, like its end. */
+/* Places of the process, whose end removes them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	int dirfd;

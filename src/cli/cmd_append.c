@@ -2,10 +2,10 @@
 /*
  * cmd_append.c - bloscctl append: plain data to the end of a frame
  *
- * A Bloscpack file cannot be written to.  The added data go into a temporary
- * frame beside the file.  Then a new file is made of both, and one rename
- * replaces the old file when the new one is on the disk.  So a crash leaves one
- * of the two files, whole.
+ * A Bloscpack file cannot be written to.  The command writes the added data to
+ * a temporary frame beside the file, makes a new file of both, and replaces the
+ * old file by one rename when the new one is on the disk.  So a crash leaves
+ * one of the two files, whole.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -40,7 +40,7 @@ struct sample {
 /* Maximal number of values per option. */
 #define VALUES_MAX 16
 
-/* What to try for one part of the encoding. */
+/* The values to try for one part of the encoding. */
 struct list {
 	const char *values[VALUES_MAX];
 	size_t n;
@@ -52,7 +52,7 @@ static const enum cli_encoding_part order[] = {
 
 #define NPARTS (sizeof(order) / sizeof(order[0]))
 
-/* What is tried if the user says nothing, the most interesting ones first. */
+/* The default values to try, the most interesting ones first. */
 static const struct list usual[] = {
 	[CLI_CODEC] = {{"lz4", "zstd", "blosclz", "lz4hc", "zlib"}, 5},
 	[CLI_FILTERS] = {{"shuffle", "none", "bitshuffle", "shuffle,bytedelta"},

@@ -221,7 +221,7 @@ static int send(struct job *job, const struct cli_target *target)
 	return err;
 }
 
-/* One PUT of the index replaces the frame, so the new one is made before. */
+/* Makes the new frame first, because one PUT of its index replaces the old. */
 static int replace_url(struct job *job)
 {
 	struct cli_target target;

@@ -282,7 +282,7 @@ static int check_store(const struct job *job)
 			  path);
 }
 
-/* One name would get the new file; the others would keep the old one. */
+/* Refuses a file with several names: the others would keep the old frame. */
 static int check_names(const struct job *job)
 {
 	if (!job->in_place || job->how->common.force ||

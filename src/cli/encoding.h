@@ -22,7 +22,7 @@ enum cli_encoding_part {
 	CLI_ENCODING_PARTS,
 };
 
-/* What the user has said, after a check; NULL: nothing. Zero-initialize it. */
+/* The user's checked words; NULL: not given.  Zero-initialize it. */
 struct cli_encoding {
 	const char *said[CLI_ENCODING_PARTS];
 };

@@ -71,7 +71,7 @@ int cli_mounts_find(const char *path, struct cli_mount *out);
 B2F_MUST_CHECK
 int cli_mounts_unmount(const struct cli_mount *mount, int flags);
 
-/* What a daemon says. */
+/* The answer of a daemon. */
 struct cli_answer {
 	/* Its pid, or a negative errno. */
 	long pid;

@@ -168,7 +168,7 @@ static int sync_name(const struct cli_target *t)
 	return B2F_EINDOUBT;
 }
 
-/* What cannot be opened as a frame has no writer whose data are lost. */
+/* A file that cannot be opened as a frame has no writer that loses data. */
 static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 {
 	const struct b2f_frame_options how = {0};

@@ -81,8 +81,8 @@ static bool is_left(const struct cli_walk_entry *entry)
 }
 
 /*
- * Is @name one of several names of a frame?  Then @entry becomes that frame, at
- * @home.
+ * Is @name one of several names of a frame?  If it is, @entry becomes that
+ * frame, at @home.
  */
 static bool look_at_name(struct listing *l, struct cli_walk_entry *entry,
 			 struct stat *st, char home[NAME_MAX + 1])

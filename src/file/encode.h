@@ -15,8 +15,8 @@ struct b2f_chunk_writer;
 struct b2f_encoder;
 
 /*
- * Makes @rec BUSY if it is OPEN; returns whether it did.  Then b2f_encode_run()
- * has to follow, with a reference to @rec.  The file is locked.
+ * Makes @rec BUSY if it is OPEN; returns whether it did.  If so, the caller has
+ * to call b2f_encode_run() with a reference to @rec.  The file is locked.
  */
 bool b2f_encode_begin(struct b2f_record *rec);
 

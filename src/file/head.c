@@ -316,7 +316,7 @@ static struct b2f_head *new_head(struct b2f_file *file, struct b2f_frame *frame,
 
 	if (!head)
 		return NULL;
-	/* One for the table, and one for the caller. */
+	/* The table has one reference, and the caller the other. */
 	atomic_init(&head->refs, 2);
 	head->file = file;
 	head->frame = b2f_frame_ref(frame);

@@ -15,7 +15,7 @@
 
 struct b2f_loaded;
 
-/* One codec; the fields are those of struct b2f_codec_stats. */
+/* Counts of a codec; the fields are those of struct b2f_codec_stats. */
 struct b2f_tally {
 	_Atomic uint64_t decoded_bytes;
 	_Atomic uint64_t decode_ns;

@@ -69,7 +69,7 @@ void b2f_writer_end_readers(struct b2f_file *file)
 {
 	b2f_head_forget_all(file);
 	wait_readers(file);
-	/* Those readers may have opened some again. */
+	/* The readers that have left may have opened some chunks again. */
 	b2f_head_close_all(file->runtime, file);
 }
 

@@ -36,7 +36,7 @@ enum b2f_anew {
 	B2F_ANEW_HALF,
 };
 
-/* What has changed since the last commit. */
+/* The changes since the last commit. */
 struct b2f_dirty {
 	/* Time of the first change; 0: none. */
 	uint64_t since_ns;

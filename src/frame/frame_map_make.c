@@ -32,8 +32,8 @@ static bool is_passing(int err)
 }
 
 /*
- * Are the stored chunks where C-Blosc2 appended them? Then only the last one of
- * them can be short.
+ * Are the stored chunks where C-Blosc2 appended them?  If they are, only the
+ * last one of them can be short.
  */
 static bool is_in_order(const struct b2f_frame *f)
 {

@@ -86,7 +86,8 @@ static int check_values(struct b2f_entries *entries,
 	uint64_t nspecial = 0;
 
 	/*
-	 * One repeated value costs few bytes, and may claim very many chunks.
+	 * An index of one repeated value has few bytes, and may claim very many
+	 * chunks.
 	 */
 	if (!entries->raw && entries->n > 1 && !(entries->same >> 63))
 		return b2f_why_set(why, B2F_ECORRUPT,

@@ -178,7 +178,7 @@ static inline uint32_t b2f_entry_tag(uint64_t raw)
 /* The most memory for the buffers in which a whole @chunk is decoded. */
 static inline uint64_t b2f_index_beside(const struct b2f_chunk *chunk)
 {
-	/* One for the filters, and one for planes of zeros. */
+	/* A buffer for the filters, and one for planes of zeros. */
 	return 2 * b2f_min_u64(chunk->unit_size, chunk->header.nbytes);
 }
 

@@ -32,7 +32,7 @@ struct convert {
 	/* Header of the new frame. */
 	struct b2f_frame_header header;
 	struct b2f_transcode how;
-	/* Else chunks stay as they are. */
+	/* Encodes chunks anew; false: they stay as they are. */
 	bool encodes;
 	/* Where data come from if chunks get another size, else NULL. */
 	struct b2f_file *file;

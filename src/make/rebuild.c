@@ -365,7 +365,7 @@ static int make_chunk(void *arg, struct b2f_piece *out)
 	return err;
 }
 
-/* One chunk at a time, so that messages about chunks come in order. */
+/* Makes one chunk at a time, so that messages about chunks come in order. */
 static int make_frame(struct rebuild *r, int to, const char *name)
 {
 	const struct b2f_build_plan plan = {

@@ -35,7 +35,7 @@ struct directory {
 	bool finished;
 };
 
-/* Of any kind of target. */
+/* Frees a target of any kind. */
 void b2f_copy_target_free(struct b2f_copy_target *target)
 {
 	char *label = target ? target->label : NULL;

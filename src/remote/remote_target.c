@@ -108,7 +108,7 @@ static int note_chunk(void *arg, int64_t id)
 	uint64_t number = (uint64_t)id;
 
 	t->next = b2f_max_u64(t->next, number + 1);
-	/* What an earlier index named may be removed at any time. */
+	/* Chunks that an earlier index named may be removed at any time. */
 	if (b2f_ids_has_sorted(&t->there.ids, number) ||
 	    number < t->there.note.next_id)
 		return 0;

@@ -76,7 +76,7 @@ static struct b2f_cache_entry *insert(struct b2f_cache *cache, uint64_t hash,
 	entry->state = B2F_CACHE_LOADING;
 	atomic_init(&entry->heat,
 		    passing ? B2F_CACHE_PASSING : B2F_CACHE_COLD);
-	/* One for the table, one for the caller. */
+	/* The table has one reference, and the caller the other. */
 	atomic_init(&entry->nrefs, 2);
 
 	bucket = &cache->buckets[hash & cache->bucket_mask];

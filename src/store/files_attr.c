@@ -33,7 +33,7 @@ struct like {
 	/* A path in /proc, which leads to this very file. */
 	char path[48];
 	struct stat st;
-	/* Of the xattrs take only user.*, without this one; NULL: take all. */
+	/* Take only the xattrs user.* without this one; NULL: take all. */
 	const char *except;
 };
 
@@ -132,8 +132,8 @@ static int take_owner(int fd, const struct stat *like, struct stat *now,
 }
 
 /*
- * The group gets no more permissions than others.  Of a directory the bit says
- * which group new files get.
+ * The group gets no more permissions than others.  A directory keeps S_ISGID,
+ * which says which group new files get.
  */
 static mode_t without_group(mode_t mode, const struct stat *now)
 {

@@ -37,7 +37,7 @@ static inline bool b2f_txn_delete(struct b2f_txn *txn)
 	return txn->protocol->delete(txn);
 }
 
-/* What was not @deleted is tried again later. */
+/* Files that were not @deleted are tried again later. */
 void b2f_txn_end_delete(struct b2f_txn *txn, bool deleted);
 
 /* Counts the file replaced last as replaced by the commit under way. */

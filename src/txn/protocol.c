@@ -15,9 +15,10 @@
 
 /*
  * Takes the mutex of the lock.  Without time to wait, waits for a thread of
- * ours that takes or releases the lock, but for none that waits for it.  By
- * trying: the thread sanitizer does not know pthread_mutex_clocklock(), and the
- * clock of pthread_mutex_timedlock() may be set.
+ * ours that takes or releases the lock, but for none that waits for it.
+ * Tries again and again, because the thread sanitizer does not know
+ * pthread_mutex_clocklock(), and the clock of pthread_mutex_timedlock() may be
+ * set.
  */
 static int take_mutex(struct b2f_txn *txn, uint32_t wait_ms)
 {

@@ -3,10 +3,10 @@
  * single_shrink.c - shortens a contiguous frame with many dead bytes
  *
  * The last chunks are copied to free room before them, and the data committed
- * as they are.  Then the ranges that only the old frame used are given back, as
- * after any commit, so that the next round finds room there, if only for the
- * index.  A reader of the old frame that knows no checksums gets errors for
- * moved chunks, as for changed ones, until it opens the frame again.
+ * as they are.  After that commit, as after any other, the ranges that only the
+ * old frame used are given back, so that the next round finds room there, if
+ * only for the index.  A reader of the old frame that knows no checksums gets
+ * errors for moved chunks, as for changed ones, until it opens the frame again.
  *
  * A new file with the name of the old one would leave programs that have the
  * frame open with a file that has no name any more, and its other names, too.

@@ -22,10 +22,11 @@ struct sync_all {
 };
 
 /*
- * Does @err refuse the file at once?  Then the other files are settled, too, so
- * that one commit finds all that have to be written again; otherwise each later
- * commit would find one more, after the disk or the room is back.  A server
- * that does not answer is waited for only once: that is an EIO, too.
+ * Does @err refuse the file at once?  If it does, the commit settles the other
+ * files, too, to find all that have to be written again; otherwise each later
+ * commit would find one more, after the disk or the room is back.  On a shared
+ * store EIO is no refusal: it also means that the server does not answer, and
+ * the commit waits for a server only once.
  */
 static bool is_refusal(const struct b2f_txn *txn, int err)
 {
