@@ -230,13 +230,17 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
-static bool is_open(struct fs *fs, const struct fs_object *node)
+/* Closes the file of @node unless it has users.  Returns whether it has. */
+static bool is_used(struct fs *fs, struct fs_object *node)
 {
+	struct b2f_file *unused;
 	bool is;
 
 	pthread_mutex_lock(&fs->state_lock);
+	unused = fs_file_take_unused(fs, &node->open);
 	is = node->open.nrefs > 0;
 	pthread_mutex_unlock(&fs->state_lock);
+	b2f_file_close(unused);
 	return is;
 }
 
@@ -256,7 +260,8 @@ static int remove_stored(struct fs *fs, struct fs_object *node)
 	/* Another client removed it first; or it was never committed. */
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	if (is_open(fs, node))
+	/* From now on who opens it asks the server, which has no index. */
+	if (is_used(fs, node))
 		fs_bucket_doomed_add(fs, remains, node, 0);
 	else
 		b2f_remote_remains_free(remains);
@@ -504,6 +509,13 @@ static int find_target(struct renaming *m)
 	return check_target(m, found->is_view);
 }
 
+static bool is_target_used(void *arg)
+{
+	const struct renaming *m = arg;
+
+	return m->target && is_used(m->fs, m->target);
+}
+
 /* Renames the stored frame, and opens it at its new path. */
 static int rename_stored(void *arg, struct b2f_frame *frame,
 			 struct b2f_frame **out)
@@ -512,14 +524,12 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 	const struct b2f_frame_options options = {
 		.log = &m->fs->bucket->messages};
 	struct b2f_remote *place = m->fs->bucket->place;
-	enum b2f_replace replace =
-		m->keeps_target ? B2F_REPLACE_NOT : B2F_REPLACE;
+	const struct b2f_replace replace = {is_target_used, m};
 	struct b2f_frame_stamp stamp;
-	int err;
+	int err = b2f_remote_rename_frame(place, frame, m->path,
+					  m->keeps_target ? NULL : &replace,
+					  &m->done);
 
-	if (m->target && is_open(m->fs, m->target))
-		replace = B2F_REPLACE_OPEN;
-	err = b2f_remote_rename_frame(place, frame, m->path, replace, &m->done);
 	if (!err)
 		err = b2f_remote_open_frame(place, m->path, &options, out);
 	if (err)

@@ -418,15 +418,15 @@ int b2f_remote_sweep_below(struct b2f_remote *remote, const char *path,
 			   uint64_t older_s, bool dry_run,
 			   b2f_remote_orphans_fn *fn, void *arg);
 
-/* May a rename replace a frame? */
-enum b2f_replace {
-	B2F_REPLACE_NOT,
-	B2F_REPLACE,
+/* A rename may replace a frame. */
+struct b2f_replace {
 	/*
-	 * This program reads the replaced frame: for a month no other program
-	 * removes its chunks before b2f_remote_remains_free() does.
+	 * Does this program read the frame, just before it is replaced?  Then
+	 * for a month no other program removes its chunks before
+	 * b2f_remote_remains_free() does.  NULL: it does not.
 	 */
-	B2F_REPLACE_OPEN,
+	bool (*is_read)(void *arg);
+	void *arg;
 };
 
 struct b2f_remote_renamed {
@@ -442,7 +442,7 @@ struct b2f_remote_renamed {
 /*
  * Gives the sparse @frame, which was opened from @remote, the path @to, by
  * copies that the server makes: the frame appears at @to, in one step, before
- * it goes from its old path.  If @replace allows it, it replaces any frame at
+ * it goes from its old path.  Unless @replace is NULL, it replaces any frame at
  * @to, whatever its version.  @frame itself does not change. *@out is set in
  * any case: free the remains in it.
  *
@@ -454,7 +454,7 @@ struct b2f_remote_renamed {
  */
 B2F_MUST_CHECK
 int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
-			    const char *to, enum b2f_replace replace,
+			    const char *to, const struct b2f_replace *replace,
 			    struct b2f_remote_renamed *out);
 
 /*

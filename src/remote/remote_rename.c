@@ -39,7 +39,10 @@ struct renaming {
 	struct b2f_frame *frame;
 	struct b2f_remote_place *from;
 	struct b2f_remote_place *to;
-	enum b2f_replace replace;
+	/* NULL: it must not replace a frame. */
+	const struct b2f_replace *replace;
+	/* This program reads the frame that was replaced. */
+	bool keeps;
 	struct b2f_copy_list list;
 	/* The copy of chunk i is at i modulo COPIES_MAX. */
 	struct b2f_http_request *running[COPIES_MAX];
@@ -245,9 +248,8 @@ static int list_gone(const struct renaming *m, struct b2f_ids *out)
 
 static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 {
-	bool keeps = m->replace == B2F_REPLACE_OPEN;
 	uint64_t since_s =
-		(uint64_t)time(NULL) + (keeps ? B2F_GONE_LATER_S : 0);
+		(uint64_t)time(NULL) + (m->keeps ? B2F_GONE_LATER_S : 0);
 	struct b2f_ids gone = {0};
 	int err = list_gone(m, &gone);
 
@@ -272,8 +274,11 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 		.replaces = m->there.is_there ? &m->there.version : NULL,
 	};
 	struct b2f_put put;
-	int err = path ? tell_gone(m, gone) : -ENOMEM;
+	int err;
 
+	m->keeps = m->there.is_there && m->replace->is_read &&
+		   m->replace->is_read(m->replace->arg);
+	err = path ? tell_gone(m, gone) : -ENOMEM;
 	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
 	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
 	if (!err)
@@ -384,7 +389,7 @@ static int list_replaced(struct renaming *m, struct b2f_remote_remains **out)
 
 	if (err || !*out)
 		return err;
-	if (m->replace == B2F_REPLACE_OPEN)
+	if (m->keeps)
 		return b2f_remains_list(*out, &m->there, false, NULL);
 	(*out)->mark = m->mark;
 	err = list_gone(m, &(*out)->ids);
@@ -423,7 +428,7 @@ static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,
 }
 
 int b2f_remote_rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
-			    const char *to, enum b2f_replace replace,
+			    const char *to, const struct b2f_replace *replace,
 			    struct b2f_remote_renamed *out)
 {
 	struct renaming m = {.frame = frame, .replace = replace};

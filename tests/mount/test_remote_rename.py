@@ -211,6 +211,36 @@ def test_what_is_replaced_while_it_is_open_stays():
         assert not keys(client)
 
 
+def test_what_is_opened_while_it_is_replaced_stays():
+    held, go = threading.Event(), threading.Event()
+
+    def stall_copies(request):
+        if any(k.lower() == "x-amz-copy-source" for k in request.headers):
+            held.set()
+            go.wait(60)
+
+    with s3() as (way, client):
+        with RemoteMount("s3://bucket/d"):
+            write("mnt/x", data(SIZE, 1))
+            write("mnt/y", data(SIZE, 2))
+            way.fault = stall_copies
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                rename = pool.submit(os.rename, "mnt/y", "mnt/x")
+                try:
+                    assert held.wait(60)
+                    old = open("mnt/x", "rb", buffering=0)
+                finally:
+                    go.set()
+                rename.result()
+            with old:
+                let_a_minute_pass(client, "x.b2frame")
+                with RemoteMount("s3://bucket/d", at="mnt2"):
+                    assert read("mnt2/x") == data(SIZE, 2)
+                assert dropped(old.fileno(), SIZE, 0) == data(SIZE, 1)
+            assert read("mnt/x") == data(SIZE, 2)
+        assert not [k for k in keys(client) if "/y." in k]
+
+
 def test_arrays_are_saved_over():
     with s3() as (_, client):
         with RemoteMount("s3://bucket"):

@@ -268,6 +268,32 @@ def test_a_file_is_removed_while_it_is_open():
         assert not [k for k in keys(client) if "new" in k]
 
 
+def test_a_file_that_is_being_removed_is_not_opened():
+    """Its chunks go, so that a reader would find nothing."""
+    held, go = threading.Event(), threading.Event()
+
+    def hold(request):
+        if request.method == "DELETE" and ".chunk" in request.path:
+            held.set()
+            go.wait(60)
+
+    with s3() as (way, client):
+        put_frame(client)
+        with RemoteMount("s3://bucket/d"), \
+                concurrent.futures.ThreadPoolExecutor(2) as pool:
+            open("mnt/x", "rb").close()
+            way.fault = hold
+            unlink = pool.submit(os.unlink, "mnt/x")
+            try:
+                assert held.wait(60)
+                reader = pool.submit(error_of, open, "mnt/x", "rb")
+                concurrent.futures.wait([reader], 0.5)
+            finally:
+                go.set()
+            unlink.result()
+            assert reader.result() == errno.ENOENT
+
+
 def test_a_removal_that_takes_long_stops_no_timer():
     held, go = threading.Event(), threading.Event()
 

@@ -122,7 +122,8 @@ static int rename_over(struct scene *s, struct writer *w)
 {
 	struct b2f_frame *frame = open_x(w);
 	struct b2f_remote_renamed done;
-	int err = b2f_remote_rename_frame(w->remote, frame, "y", true, &done);
+	const struct b2f_replace over = {.is_read = NULL};
+	int err = b2f_remote_rename_frame(w->remote, frame, "y", &over, &done);
 
 	(void)s;
 	b2f_remote_remains_free(done.replaced);

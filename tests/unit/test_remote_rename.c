@@ -9,6 +9,14 @@
 /* Objects of a frame without replaced chunks. */
 #define NOBJECTS (NCHUNKS + 1)
 
+static const struct b2f_replace over = {.is_read = NULL};
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
 /* The frame at @path, or NULL. */
 static struct b2f_frame *open_at(struct b2f_remote *remote, const char *path)
 {
@@ -33,7 +41,8 @@ static int rename_frame(struct b2f_remote *remote, struct b2f_frame *frame,
 			bool replace)
 {
 	struct b2f_remote_renamed done;
-	int err = b2f_remote_rename_frame(remote, frame, "y", replace, &done);
+	int err = b2f_remote_rename_frame(remote, frame, "y",
+					  replace ? &over : NULL, &done);
 
 	b2f_remote_remains_free(done.replaced);
 	b2f_remote_remains_free(done.from);
@@ -58,7 +67,7 @@ static void sweep(struct b2f_remote *remote, const char *path)
 
 /* Renames x to y; returns the remains of the frame that was there. */
 static struct b2f_remote_remains *replace_y(struct b2f_remote *remote,
-					    enum b2f_replace how)
+					    const struct b2f_replace *how)
 {
 	struct b2f_frame *frame = open_at(remote, "x");
 	struct b2f_remote_renamed done;
@@ -149,7 +158,7 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 
 	make_y(&s);
 	reader = writer_of(&s, connect_to(&s), "y");
-	old = replace_y(w.remote, B2F_REPLACE);
+	old = replace_y(w.remote, &over);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	b2f_file_stay(reader.file);
 	for (uint64_t i = 0; i < NCHUNKS; i++)
@@ -181,7 +190,7 @@ Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
 
 	make_y(&s);
 	reader = writer_of(&s, connect_to(&s), "y");
-	old = replace_y(w.remote, B2F_REPLACE_OPEN);
+	old = replace_y(w.remote, &(struct b2f_replace){.is_read = always});
 	sleep(4);
 	change_y(&s, '3');
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
@@ -205,7 +214,7 @@ Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 	struct b2f_remote_remains *old;
 
 	make_y(&s);
-	old = replace_y(w.remote, B2F_REPLACE);
+	old = replace_y(w.remote, &over);
 	b2f_remote_remains_leave(old);
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + NCHUNKS);
@@ -224,7 +233,7 @@ Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since
 
 	make_y(&s);
 	(void)server_ask(&s.server, "keep y/");
-	old = replace_y(w.remote, B2F_REPLACE);
+	old = replace_y(w.remote, &over);
 	/* The frame is removed, and another one with the same ids appears. */
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "y"), 0, "%s", message);
 	(void)server_ask(&s.server, "bring_back");
@@ -241,7 +250,7 @@ static void begin_again(struct scene *s, struct b2f_remote *remote, bool has_y)
 	struct b2f_remote_renamed done = {.from = NULL};
 
 	if (frame)
-		cr_assert_eq(b2f_remote_rename_frame(remote, frame, "x", true,
+		cr_assert_eq(b2f_remote_rename_frame(remote, frame, "x", &over,
 						     &done),
 			     0, "%s", message);
 	b2f_remote_remains_free(done.from);
@@ -396,7 +405,7 @@ Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
 	fill(&w, 0, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	before = server_tell(&s.server, "objects");
-	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", true, &done),
+	cr_assert_eq(b2f_remote_rename_frame(w.remote, frame, "y", &over, &done),
 		     -ESTALE);
 	cr_assert(!done.is_there && !done.from && !done.replaced);
 	b2f_frame_close(frame);
@@ -417,7 +426,7 @@ static int move_to_y(void *arg, struct b2f_frame *frame, struct b2f_frame **out)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	struct move *m = arg;
-	int err = b2f_remote_rename_frame(m->remote, frame, "y", true, &m->done);
+	int err = b2f_remote_rename_frame(m->remote, frame, "y", &over, &m->done);
 
 	return err ? err
 		   : b2f_remote_open_frame(m->remote, "y", &options, out);

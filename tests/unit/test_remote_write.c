@@ -63,7 +63,7 @@ Test(remote_write, a_frame_whose_keys_would_be_too_long_is_not_made)
 					   &frame),
 		     -ENAMETOOLONG);
 	cr_assert_eq(b2f_remote_rename_frame(w.remote, b2f_file_frame(w.file),
-					     path, false, &done),
+					     path, NULL, &done),
 		     -ENAMETOOLONG);
 	path[sizeof(path) - 2] = '\0';
 	cr_assert_eq(b2f_remote_make_frame(w.remote, path, &settings, &options,
