@@ -9,7 +9,7 @@
  *   due      nothing has changed yet; a view collects the header
  *   begun    the new array is in memory, a part of it written
  *   ended    it is complete, and changed like any other
- *   spoiled  something was refused: the close goes back to what is on disk
+ *   spoiled  something was refused: the close goes back to the stored array
  *
  * A view may begin another array, with its header; NAME itself has the shape
  * and type that it had.  An array that is incomplete at the close is dropped: a

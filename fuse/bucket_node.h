@@ -159,7 +159,7 @@ struct fs_bucket {
 	struct fs_bucket_overlay *changes;
 	/* See bucket_writer.h; under the lock. */
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
-	/* Under the lock: a thread deletes what is due in @doomed. */
+	/* Under the lock: a thread deletes due chunks of @doomed. */
 	bool sweeps;
 	/* The thread, until it is joined; for the ticker, and then main. */
 	bool has_sweeper;

@@ -19,7 +19,7 @@
  *
  * A node whose changes were refused is REFUSED when its last writer has left:
  * like a GONE file it keeps its data to the last close, as the kernel has pages
- * of them, and nobody opens it again.
+ * of them, and no program can open it again.
  *
  * Every commit is durable when it returns: the server has acknowledged the
  * index.

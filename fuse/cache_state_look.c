@@ -163,7 +163,7 @@ void fs_cache_state_end(struct fs *fs, struct fs_backed *node, int fd,
 		fs_cache_state_ours(seen, &look.stamp);
 		seen->nseen = seen->nbegun;
 	}
-	/* The kernel may have cached what was appended at a wrong offset. */
+	/* The kernel may have cached the appended bytes at a wrong offset. */
 	if (!err && size >= 0 && look.stamp.size != size)
 		fs_cache_state_theirs(seen, &look.stamp);
 	must_drop = fs_cache_state_end_change(seen);

@@ -97,7 +97,7 @@ static int sync_entry(int dirfd, const char *name)
 	/* The owner may have made the index unreadable for this user. */
 	if (fd < 0 && errno == EACCES)
 		return sync_all(dirfd);
-	/* This mount has not written to what has gone, or is no file. */
+	/* It has gone, or is no file: this mount has not written to it. */
 	if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENXIO ||
 		       errno == ENODEV))
 		return 0;

@@ -61,7 +61,7 @@ struct fs_file_ops {
 			    int err);
 	/*
 	 * A commit was refused, and no writer is left: goes back to the stored
-	 * version, or leaves the file to those who have it open.
+	 * version, or leaves the file to the programs that have it open.
 	 */
 	void (*drop_refused)(struct fs *fs, struct fs_file *file);
 	/* Commits durably. */

@@ -300,8 +300,8 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 	err = end_write(fs, frame);
 	pthread_mutex_lock(&fs->state_lock);
 	/*
-	 * The ticker commits what is left, and tries again: another program may
-	 * have held .b2lock for a moment.
+	 * The ticker commits the remaining changes, and tries again: another
+	 * program may have held .b2lock for a moment.
 	 */
 	frame->keeps_lock = err != 0;
 	pthread_mutex_unlock(&fs->state_lock);

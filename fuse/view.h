@@ -66,8 +66,8 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle);
 
 /*
  * Drops the marked pages of the frame or other file @node; @which: its own or
- * those of its view (cache_state.h).  Called by the ticker, or by the first
- * open of what is dropped.
+ * those of its view (cache_state.h).  The ticker calls it, and the first open
+ * of the file or view.
  */
 void fs_view_drop_cached(struct fs *fs, struct fs_backed *node,
 			 unsigned int which);

@@ -255,7 +255,7 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out);
  * Calls @fn with @arg and a descriptor of the directory that holds the index
  * (B2F_INDEX_NAME), while no commit replaces it; for chmod(2) and the like.
  * Changes that @fn makes to attributes of the index do not count as changes by
- * another program.  If @fn sets the mtime, @mtime is what it sets, as for
+ * another program.  If @fn sets the mtime, @mtime is the new one, as for
  * utimensat(2); the next commit keeps that mtime unless data are written first.
  * NULL: @fn leaves the mtime.
  *

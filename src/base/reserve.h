@@ -37,9 +37,9 @@ struct b2f_reserved {
 };
 
 /*
- * Counts @bytes for @r, in the place of what it has.  Returns 0; or, and @r
- * keeps what it has, -ENOMEM (others have to give back first) or B2F_ETOOBIG
- * (there is never so much).
+ * Counts @bytes for @r, instead of its bytes before.  Returns 0.  On an error
+ * @r keeps its bytes: -ENOMEM (others have to give back first), or B2F_ETOOBIG
+ * (@bytes is above the bound).
  */
 B2F_MUST_CHECK
 int b2f_reserve_set(struct b2f_reserved *r, uint64_t bytes);

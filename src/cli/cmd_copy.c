@@ -165,7 +165,7 @@ static uint64_t copy_key(const struct job *job)
 
 /*
  * Is there a complete copy of this version?  It has the mark, the size and the
- * mtime of its source; a copy gets the latter last.  Without xattrs the mtime
+ * mtime of its source; a copy gets the mtime last.  Without xattrs the mtime
  * decides, if it is finer than those of servers and archives.
  */
 static bool is_there(const struct job *job, const struct stat *now)

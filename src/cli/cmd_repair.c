@@ -309,8 +309,8 @@ static void report_rebuilt(const struct job *job,
 }
 
 /*
- * Opens what has the attributes of the frame @at: its index or, if that is
- * lost, its directory.
+ * Opens the file that has the attributes of the frame @at: its index or, if
+ * that is lost, its directory.
  */
 static int open_like(const struct cli_at *at, struct stat *like)
 {

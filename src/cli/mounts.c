@@ -156,7 +156,7 @@ static int open_real(const char *path)
 	return fd;
 }
 
-/* Opens what is mounted at @mount now; its filesystem is not asked. */
+/* Opens the topmost mount at that place, without asking its filesystem. */
 static int open_place(const struct cli_mount *mount)
 {
 	int fd = openat(mount->dir, mount->name,

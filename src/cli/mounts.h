@@ -96,8 +96,8 @@ struct cli_asker cli_asker_start(const char *path,
 
 /*
  * Reads the answer, and ends @asker.  @deadline is of cli_common_now_ms(); 0:
- * no limit.  Errors: -ETIMEDOUT; -EOPNOTSUPP (nobody could ask), or the errno
- * of getxattr(2).
+ * no limit.  Errors: -ETIMEDOUT; -EOPNOTSUPP (no process could ask), or the
+ * errno of getxattr(2).
  */
 struct cli_answer cli_asker_read(const struct cli_asker *asker,
 				 uint64_t deadline);
@@ -121,8 +121,8 @@ struct cli_daemon {
 /*
  * Finds the bloscfs whose mount's root is @path; root asks as the user who
  * mounted it.  Has the daemon store written data, because it may go on after
- * this unmount.  @out is CLI_DAEMON_NONE before; what is found stays in it
- * after an error, too.
+ * this unmount.  @out is CLI_DAEMON_NONE before; after an error, too, it
+ * has all that was found.
  *
  * Returns 0; what cli_mounts_find() returns; -EOPNOTSUPP (the daemon does not
  * answer: xattr=off; or, perhaps @out->stored, its process is in another PID

@@ -51,7 +51,7 @@ struct found {
 	/* Collect plain files; otherwise frames; or both. */
 	bool files;
 	bool all;
-	/* The results make a tree like this one: say what is left out. */
+	/* The results make a tree like this one: name left out entries. */
 	bool whole;
 	/* Visit a frame with several names once. */
 	bool once;

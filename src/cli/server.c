@@ -106,7 +106,7 @@ static size_t bucket_length(const char *url)
 	return scheme + strcspn(url + scheme, "/");
 }
 
-/* Says that @url cannot be written to, or what is wrong with it. */
+/* Says that @url cannot be written to, or why it cannot be used at all. */
 static int refuse_web(const char *url)
 {
 	struct b2f_remote *remote = NULL;

@@ -152,7 +152,7 @@ static int give_name(const struct cli_target *t)
 
 /*
  * Makes the name durable.  If that fails, the result is there all the same, and
- * what it replaced stays in the workshop.
+ * the file that it replaced stays in the workshop.
  */
 static int sync_name(const struct cli_target *t)
 {

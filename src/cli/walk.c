@@ -66,7 +66,7 @@ struct listing {
 
 /*
  * Is it a leftover of a killed command or mount?  Any program can use such a
- * name: print what is skipped, unless mounts hide it as well.
+ * name: print skipped entries, unless mounts hide them as well.
  */
 static bool is_left(const struct cli_walk_entry *entry)
 {

@@ -34,7 +34,7 @@ static int refuse(const struct b2f_file *file, const char *text)
 	return -EPERM;
 }
 
-/* Is the header at @head what is shown before the items of @frame? */
+/* Is @head the header that is shown before the items of @frame? */
 static int is_head_of(const struct b2f_frame *frame, const uint8_t *head,
 		      size_t size)
 {

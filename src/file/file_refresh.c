@@ -71,7 +71,7 @@ static int must_reopen(struct b2f_file *file)
 	return ret;
 }
 
-/* Forgets what is not committed.  Locked, and nothing is BUSY. */
+/* Forgets uncommitted changes.  Locked, and nothing is BUSY. */
 static void forget_changes(struct b2f_file *file)
 {
 	struct b2f_writer *w = file->writer;

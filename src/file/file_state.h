@@ -61,7 +61,7 @@ struct b2f_gate {
 	size_t nreadings[2];
 	/* A thread waits for those of the other round. */
 	bool is_waited_for;
-	/* A round has no reading any more, or nobody waits for it. */
+	/* A round has no reading any more, or no thread waits for it. */
 	pthread_cond_t left;
 };
 
@@ -132,8 +132,8 @@ void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame);
 struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file);
 
 /*
- * Continues with @newer, which it takes over; @revert: drops what is not
- * committed.  The commit_lock is held, and the write_lock of the writer @w,
+ * Continues with @newer, which it takes over; @revert: drops uncommitted
+ * changes.  The commit_lock is held, and the write_lock of the writer @w,
  * NULL if there is none.  Returns 0, or -EBUSY (something is not committed).
  */
 B2F_MUST_CHECK

@@ -27,7 +27,7 @@ struct piece {
 	/* A unit of a chunk, a record, or, if both are NULL, @bytes. */
 	struct b2f_head *head;
 	struct b2f_record *record;
-	/* Zeros, or a part of what is shown before the data. */
+	/* Zeros, or a part of the header before the data. */
 	const uint8_t *bytes;
 	uint32_t unit;
 	/* First byte in the unit, or in the chunk, and number of bytes. */
@@ -311,7 +311,7 @@ struct pins {
 	size_t size;
 	struct batch batch;
 	struct iovec iov[BATCH];
-	/* Holds a reference: it has what is shown before the data. */
+	/* Holds a reference: it has the header before the data. */
 	struct b2f_frame *frame;
 	/* A range of too many pieces was copied here instead. */
 	uint8_t *copy;

@@ -75,7 +75,7 @@ static int fill_array_chunk(struct relayout *r, uint64_t i, uint32_t nbytes)
 	return b2f_array_read_chunk(&r->frame->array, i, read_items, r, r->buf);
 }
 
-/* Encodes what is in the buffer. */
+/* Encodes the items in the buffer. */
 static int write_chunk(struct relayout *r, uint64_t i, uint32_t nbytes,
 		       struct b2f_txn_chunk *out)
 {

@@ -3,8 +3,8 @@
  * stream.c - decodes ahead of a sequential reader
  *
  * The unit of readahead is the chunk: a worker reads its stored bytes at once
- * and decodes all its units into the cache.  Very large chunks are taken in
- * parts, unit by unit, or a window would be only a small part of what is read.
+ * and decodes all its units into the cache.  It takes very large chunks in
+ * parts, unit by unit: a window is only a small part of such a chunk.
  */
 #include "file/stream.h"
 

@@ -21,7 +21,7 @@ struct reading {
 	struct b2f_frame *frame;
 	struct b2f_decoder *dec;
 	struct b2f_scratch unit;
-	/* Counts @unit, and what is decoded. */
+	/* Counts @unit, and the decoded bytes. */
 	struct b2f_reserved memory;
 	uint64_t off;
 	uint8_t *buf;

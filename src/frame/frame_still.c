@@ -35,7 +35,7 @@ bool b2f_frame_has_bare(const struct b2f_frame *frame)
 
 /*
  * Are @object's header, and the end of its trailer, those of @frame?  @ours: a
- * writer of bloscfs has made or claimed what is on disk.
+ * writer of bloscfs has made or claimed the trailer on disk.
  */
 static int compare(const struct b2f_frame *frame,
 		   const struct b2f_object *object, uint8_t *head, bool *same,

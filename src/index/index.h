@@ -35,8 +35,8 @@
 #define B2F_VLMETA_MAX	  8192
 #define B2F_META_NAME_MAX 31
 /*
- * Header, trailer, and what is between them in a sparse frame: more is a false
- * size in a file of holes, or too much to keep.
+ * Most bytes of a header, of a trailer, and of all between them in a sparse
+ * frame: more is a false size in a file of holes, or too much to keep.
  */
 #define B2F_SECTION_MAX (UINT64_C(256) << 20)
 

@@ -186,7 +186,7 @@ void b2f_trailer_write(uint8_t *out)
 	memcpy(out, start, sizeof(start));
 }
 
-/* Nobody could read the frame again. */
+/* No reader could open the frame again. */
 static int too_large(struct b2f_why *why)
 {
 	return b2f_why_set(why, B2F_ETOOBIG,

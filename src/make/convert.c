@@ -120,8 +120,8 @@ static int make_header(struct convert *c)
 
 /*
  * C-Blosc2 reads wrong data from parts of chunks with the delta filter, so no
- * new chunk has it; the header names what they have instead, because C-Blosc2
- * appends chunks by the header.
+ * new chunk has it; the header names their filters, because C-Blosc2 appends
+ * chunks by the header.
  */
 static int replace_delta(struct convert *c)
 {

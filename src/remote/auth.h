@@ -5,7 +5,7 @@
  *
  *   good      the keys never end, or not yet
  *   due       one caller renews them before its request; others go on
- *   ended     all callers wait for the one that renews the keys
+ *   ended     all callers wait for the caller that renews the keys
  *
  * If renewal fails, requests are signed with the old keys, which the server
  * refuses once they have ended; the next request tries again, after a pause.

@@ -95,7 +95,7 @@ const uint8_t *b2f_cell_find(const struct b2f_cell *cell, uint32_t begin,
 	return NULL;
 }
 
-/* The extents of @old and [@begin, @end); if too many, only the latter. */
+/* The extents of @old and [@begin, @end); if too many, only the range. */
 static uint32_t join_extents(const struct b2f_cell *old, uint32_t begin,
 			     uint32_t end, struct b2f_cell_extent *out)
 {

@@ -78,7 +78,7 @@ B2F_MUST_CHECK
 int b2f_gone_take(struct b2f_gone *gone, uint64_t until_s, size_t max,
 		  struct b2f_ids *out);
 
-/* The same for all chunks that nobody keeps, whatever the clocks say. */
+/* The same for all chunks that no program keeps, whatever the clocks say. */
 B2F_MUST_CHECK
 int b2f_gone_take_all(struct b2f_gone *gone, struct b2f_ids *out);
 

@@ -206,7 +206,7 @@ static int settle(struct b2f_put *put, struct b2f_why *why)
 				   "another program has deleted it");
 	if (err == -ENOENT)
 		return judge_same(put, why);
-	/* A proxy may have refused what it had passed on before. */
+	/* A proxy may have refused a request that it had passed on before. */
 	if (err) {
 		put->in_doubt = true;
 		refused = put->err == -EEXIST || put->err == -ESTALE;

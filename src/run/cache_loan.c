@@ -37,9 +37,9 @@ struct b2f_reserve *b2f_cache_reserve(struct b2f_cache *cache)
 }
 
 /*
- * May a thread have @bytes now?  Files that stay open keep what is reserved, so
- * a loan that does not fit beside it must not wait: without other loans it is
- * always given.
+ * May a thread have @bytes now?  Files that stay open keep their reserved
+ * bytes, so a loan that does not fit beside these must not wait: without other
+ * loans it is always given.
  */
 static bool has_room(const struct b2f_cache *cache, size_t bytes)
 {

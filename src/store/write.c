@@ -182,7 +182,7 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	return err;
 }
 
-/* Settles what is no open object. */
+/* Settles the index or the names, for which no object is open. */
 static int settle(struct b2f_store *store, enum b2f_settle how,
 		  struct b2f_why *why)
 {

@@ -121,7 +121,7 @@ int b2f_store_name(struct b2f_store *store, int64_t id, struct b2f_why *why);
  * Writes the new index, the @size bytes at @index, with the attributes of the
  * one before (b2f_object_inherit(), with @mtime), in order
  * (b2f_object_settle()).  Close *@out with b2f_object_close(): its mode may
- * allow nobody to open it for b2f_object_sync().  Returns 0 or an errno.
+ * allow no process to open it for b2f_object_sync().  Returns 0 or an errno.
  */
 B2F_MUST_CHECK
 int b2f_store_write_index(struct b2f_store *store, const void *index,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* durability.c - the states of what is on disk */
+/* durability.c - the states of a frame on disk */
 #include "programs/durability.h"
 
 #include <errno.h>

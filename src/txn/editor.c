@@ -338,7 +338,7 @@ static int read_chunk(const struct b2f_editor *editor, uint64_t nchunk,
 	return err;
 }
 
-/* Encodes what is in chunk @nchunk, cut or extended to @nbytes. */
+/* Encodes the data of chunk @nchunk, cut or extended to @nbytes. */
 static int encode_resized(struct b2f_editor *editor, uint64_t nchunk,
 			  uint32_t nbytes, struct b2f_txn_chunk *out)
 {

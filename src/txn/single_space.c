@@ -94,7 +94,7 @@ static bool may_use(struct search *search)
 	if (search->found)
 		return search->may_use;
 	search->found = true;
-	/* After a failed sync, one that succeeds proves nothing. */
+	/* After a failed sync, a sync that succeeds proves nothing. */
 	if (b2f_durable_needs_commit(state))
 		return false;
 	if (state == B2F_DISK_NEW)

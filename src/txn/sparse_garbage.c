@@ -4,8 +4,8 @@
  *
  * A pending file is ours alone, and simply deleted.  But an id that no index
  * names may belong to a chunk that C-Blosc2 has just written, and is about to
- * name: it takes the number above the largest of its index, and writes over
- * what is there.  So a file with a name first loses it, and a program that
+ * name: it takes the number above the largest of its index, and writes over a
+ * file of that name.  So a file with a name first loses it, and a program that
  * comes now makes another file; then it is deleted if no program has written to
  * it; otherwise it gets its name back.  This is safe without any lock.  Where
  * other programs use locks, the transaction holds one as well, so that no

@@ -96,7 +96,7 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 /* Ties @txn to the version that @generation belongs to, or to none. */
 void b2f_txn_belong(struct b2f_txn *txn, struct b2f_generation *generation);
 
-/* Deletes what was never committed, and frees.  NULL does nothing. */
+/* Deletes uncommitted files, and frees.  NULL does nothing. */
 void b2f_txn_free(struct b2f_txn *txn);
 
 /*
