@@ -47,13 +47,12 @@ static void tell_hidden(struct fs_bucket *r, const struct fs_object *dir,
 
 /*
  * Keeps @names, which were listed from @begin on.  False: they are too old,
- * because a later listing came first, after which changes were forgotten; then
- * this ends the caller's reference.
+ * because a later listing came first, after which changes were forgotten.
  */
 static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
 		       struct fs_bucket_names *names, uint64_t begin)
 {
-	struct fs_bucket_names *old = names;
+	struct fs_bucket_names *old = NULL;
 	bool keeps, is_told = true;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
@@ -74,27 +73,35 @@ static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
 	return keeps;
 }
 
+/* How often to list again what a later listing has overtaken. */
+#define LISTS_MAX 3
+
+/*
+ * The last listing is right for this request, which began before it; whoever
+ * asks later needs a later one.
+ */
 int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 			  struct fs_bucket_names **out)
 {
-	struct fs_bucket_names *names;
-	uint64_t begin;
-	int err;
+	bool keeps = false;
+	int err = 0;
 
-	do {
-		begin = fs_bucket_node_ms();
+	*out = NULL;
+	for (int i = 0; i < LISTS_MAX && !keeps && !err; i++) {
+		uint64_t begin = fs_bucket_node_ms();
+
+		fs_bucket_names_put(*out);
 		pthread_mutex_lock(&r->volume.fs->state_lock);
-		names = share_names(r, dir);
+		*out = share_names(r, dir);
 		pthread_mutex_unlock(&r->volume.fs->state_lock);
-		*out = names;
-		if (names)
+		if (*out)
 			return 0;
 		err = fs_bucket_names_read(r->place, dir->path, out);
-		if (err)
-			return err;
-	} while (!keep_names(r, dir, *out, begin));
-	fs_bucket_overlay_listed(r, dir->path, begin);
-	return 0;
+		keeps = !err && keep_names(r, dir, *out, begin);
+		if (keeps)
+			fs_bucket_overlay_listed(r, dir->path, begin);
+	}
+	return err;
 }
 
 int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,

@@ -24,7 +24,7 @@ import saves
 from mounting import SANITIZED, data, error_of, main, wait_until
 from lying_proxy import LyingProxy
 from proxy import drip, drop, silent, status, twice
-from remote import (CHUNK, SIZE, RemoteMount, download, keys, let_a_minute_pass,
+from remote import (CHUNK, NOW, SIZE, RemoteMount, download, keys, let_a_minute_pass,
                     put_frame, read, s3, save, save_array)
 
 
@@ -374,6 +374,38 @@ def test_a_listing_that_comes_late_hides_no_name():
                 assert late.result() == ["new"]
             assert read("mnt/new") == b"new"
             assert error_of(os.stat, "mnt/old") == errno.ENOENT
+
+
+def test_a_listing_that_is_overtaken_again_and_again_ends():
+    begun, go, mine = threading.Event(), threading.Event(), threading.Event()
+
+    def hold(request):
+        if "list-type" in request.path and "sub" in request.path and \
+                not mine.is_set():
+            begun.set()
+            go.wait(60)
+            go.clear()
+
+    with s3() as (way, _), RemoteMount("s3://bucket/d", "-o", NOW), \
+            concurrent.futures.ThreadPoolExecutor(1) as pool:
+        os.mkdir("mnt/sub")
+        pathlib.Path("mnt/sub/x").write_bytes(b"x")
+        way.fault = hold
+        late = pool.submit(os.listdir, "mnt/sub")
+        try:
+            for _ in range(6):
+                if not begun.wait(2):
+                    break
+                begun.clear()
+                mine.set()
+                # It reads a listing of its own.
+                assert error_of(os.rmdir, "mnt/sub") == errno.ENOTEMPTY
+                mine.clear()
+                go.set()
+            assert late.result(2) == ["x"]
+        finally:
+            way.fault = None
+            go.set()
 
 
 def test_a_new_file_is_not_stored_as_a_file_that_exists():
