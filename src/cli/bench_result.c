@@ -84,17 +84,21 @@ static char *size_of(uint32_t size)
 }
 
 /* The command line that makes such a frame. */
-static char *command_of(const struct b2f_settings *s)
+static char *command_of(const struct cli_bench_result *result,
+			const struct b2f_settings *s)
 {
 	char *filters = filters_of(s), *size = size_of((uint32_t)s->chunksize);
-	char *text =
-		cli_need_text("bloscctl compress -%u --codec=%s --filter=%s "
-			      "--typesize=%u --chunksize=%s",
-			      s->clevel, b2f_codec_code_name(s->codec), filters,
-			      s->typesize, size);
+	char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
+				    s->typesize, size);
+	char *text = cli_need_text("bloscctl %scompress -%u --codec=%s "
+				   "--filter=%s%s",
+				   result->encodes_again ? "re" : "", s->clevel,
+				   b2f_codec_code_name(s->codec), filters,
+				   result->keeps_sizes ? "" : sizes);
 
 	free(filters);
 	free(size);
+	free(sizes);
 	return text;
 }
 
@@ -154,7 +158,7 @@ json_t *cli_bench_judge(struct cli_bench_result *result)
 		if (!best || cost(result, row) < cost(result, best))
 			best = row;
 	}
-	command = best ? command_of(&best->settings) : NULL;
+	command = best ? command_of(result, &best->settings) : NULL;
 	object = json_pack(
 		"{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}", "file",
 		cli_json_name(result->path), "nbytes",

@@ -26,6 +26,9 @@ struct cli_bench_row {
 /* Zero-initialize it; @rows is malloc'ed. */
 struct cli_bench_result {
 	const char *path;
+	/* The file is a frame; an array, which keeps its type and chunks. */
+	bool encodes_again;
+	bool keeps_sizes;
 	/* Size of the file, and bytes that were tried. */
 	uint64_t total;
 	uint64_t size;

@@ -29,6 +29,8 @@ struct sample {
 	uint64_t total;
 	/* The item size guessed from them. */
 	uint32_t typesize;
+	bool encodes_again;
+	bool keeps_sizes;
 };
 
 /* Limit of the sample; twice as much is in memory. */
@@ -269,6 +271,8 @@ static int take_sample(const char *path, uint64_t limit,
 	if (!err)
 		err = guess(path, &sample);
 	sample.total = s.size ? s.size : sample.size;
+	sample.encodes_again = s.file;
+	sample.keeps_sizes = s.file && b2f_frame_array(b2f_file_frame(s.file));
 	close_source(&s);
 	if (err)
 		free(sample.data);
@@ -376,6 +380,8 @@ static int bench_sample(struct bench *b, const struct sample *sample,
 
 	result->size = sample->size;
 	result->total = sample->total;
+	result->encodes_again = sample->encodes_again;
+	result->keeps_sizes = sample->keeps_sizes;
 	for (size_t i = 0; i < NPARTS; i++)
 		if (b->lists[order[i]].n == 0)
 			b->lists[order[i]] = usual[order[i]];

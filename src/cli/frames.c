@@ -121,8 +121,11 @@ bool cli_frames_is_frame(const struct cli_at *at)
 {
 	struct b2f_frame_peek peek;
 
-	return at->kind == CLI_KIND_PATH &&
-	       b2f_frame_peek(at->dir, at->name, NULL, &peek) == 0 &&
+	if (at->kind != CLI_KIND_PATH)
+		return false;
+	return (cli_at_is_named(at) ? cli_frames_peek(at->path, &peek)
+				    : b2f_frame_peek(at->dir, at->name, NULL,
+						     &peek)) == 0 &&
 	       peek.is_frame;
 }
 

@@ -42,7 +42,7 @@ int cli_frames_open_writable(struct b2f_runtime *runtime,
 			     const struct b2f_write_options *write,
 			     struct b2f_file **out);
 
-/* Is the path @at a frame, by its first bytes? */
+/* Is the path @at a frame, by its first bytes?  Follows links of operands. */
 bool cli_frames_is_frame(const struct cli_at *at);
 
 /* Like b2f_frame_peek(), for a path of the user, with links. */

@@ -87,10 +87,18 @@ def test_a_slow_disk_wants_small_data():
 def test_frames_pipes_and_arrays():
     np.save("a.npy", np.arange(30000, dtype="<f4"))
     ctl("compress", "a.npy")
-    for name in "a.npy", "a.npy.b2nd":
+    put("x", DATA)
+    ctl("compress", "x")
+    os.symlink("a.npy.b2nd", "a.link.b2nd")
+    for name, size, path in ("a.npy", 4, "a.npy"), ("a.npy.b2nd", 4, "a.npy"), \
+            ("a.link.b2nd", 4, "a.npy"), ("x.b2frame", 8, "x"):
         said = bench(*FEW, name)
-        assert {r["typesize"] for r in said["rows"]} == {4}, name
-        assert said["nbytes"] == os.stat("a.npy").st_size
+        assert {r["typesize"] for r in said["rows"]} == {size}, name
+        assert said["nbytes"] == os.stat(path).st_size
+        if name != "a.npy":
+            # The command is one for frames.
+            ctl(*shlex.split(said["command"])[1:], "-o", "again", "-f", name)
+            assert info("again")["codec"] == said["best"]["codec"]
     said = subprocess.run([BLOSCCTL, "bench", "--json", *FEW, "--sample=10000",
                            "-"], input=DATA, check=True,
                           stdout=subprocess.PIPE).stdout
