@@ -278,6 +278,7 @@ static void content_after(const struct fault_disk *disk,
 			  const struct fault_file *file, unsigned int variant,
 			  uint64_t *state, struct fault_bytes *out)
 {
+	static const unsigned int whole[] = {0, 1, 3};
 	unsigned int choice = variant;
 
 	if (!file->dirty) {
@@ -290,6 +291,8 @@ static void content_after(const struct fault_disk *disk,
 	}
 	if (variant > 1)
 		choice = (unsigned int)(fault_random(state) % 5);
+	if (variant > 1 && disk->whole)
+		choice = whole[choice % 3];
 	fault_bytes_copy(out, choice == 0 ? &file->durable : &file->now);
 	if (choice == 2)
 		lose_end(file, out, state);

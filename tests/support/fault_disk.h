@@ -101,6 +101,7 @@ struct fault_disk {
 	bool powerless;
 	bool ignore_sync;
 	bool unordered;
+	bool whole;
 	/* The disk holds a contiguous frame: one file. */
 	bool single;
 	unsigned int counted;

@@ -132,3 +132,10 @@ void fault_disk_unordered(struct fault_disk *disk)
 	disk->unordered = true;
 	pthread_mutex_unlock(&disk->lock);
 }
+
+void fault_disk_whole(struct fault_disk *disk)
+{
+	pthread_mutex_lock(&disk->lock);
+	disk->whole = true;
+	pthread_mutex_unlock(&disk->lock);
+}

@@ -157,6 +157,13 @@ void fault_disk_ignore_sync(struct fault_disk *disk);
 void fault_disk_unordered(struct fault_disk *disk);
 
 /*
+ * From now on a content of a sparse frame that is not durable survives as the
+ * old one, as the new one, or as zeros of its length, as on real filesystems
+ * behind files of one block.
+ */
+void fault_disk_whole(struct fault_disk *disk);
+
+/*
  * Returns a new disk with the contents that @disk has if power is lost now (or
  * was lost): with @variant 0 only durable contents, with 1 everything, from 2
  * on a mixture, always the same for the same number.  In a mixture a content

@@ -248,34 +248,65 @@ Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
 	fault_disk_free(disk);
 }
 
+typedef void unsynced_fn(struct work *w, struct b2f_durability *d, uint64_t at);
+
+/* Has operation @at fail, if it is a sync, and commits what was done. */
+static void commit_unsynced(struct work *w, uint64_t at)
+{
+	const struct fault_plan plan = {
+		.at = at, .err = EIO, .kinds = FAULT_SYNC};
+
+	fault_disk_fail(w->disk, &plan);
+	(void)commit(w, B2F_COMMIT_DURABLE);
+}
+
+/* A new contiguous frame that is durable, with @size bytes. */
+static void be_durable(struct work *w, struct b2f_durability *d, uint64_t size)
+{
+	*d = (struct b2f_durability){.state = B2F_DISK_DURABLE};
+	begin_with(w, make_disk(true), d);
+	write_some(w, 0, size, true);
+	cr_assert_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+}
+
 /*
  * Writes a contiguous frame most of which is dead then; the last sync of the
  * last commit, that of the header, fails at operation @at.
  */
 static void be_unsynced(struct work *w, struct b2f_durability *d, uint64_t at)
 {
-	const struct fault_plan plan = {
-		.at = at, .err = EIO, .kinds = FAULT_SYNC};
-
-	*d = (struct b2f_durability){.state = B2F_DISK_DURABLE};
-	begin_with(w, make_disk(true), d);
-	write_some(w, 0, 150000, true);
-	cr_assert_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+	be_durable(w, d, 150000);
 	cr_assert_eq(b2f_file_zero(w->file, 0, 140000), 0);
 	memset(w->model, 0, 140000);
-	fault_disk_fail(w->disk, &plan);
-	(void)commit(w, B2F_COMMIT_DURABLE);
+	commit_unsynced(w, at);
+}
+
+/* The same for a frame with few dead bytes that ends before the old one. */
+static void be_shorter(struct work *w, struct b2f_durability *d, uint64_t at)
+{
+	const struct b2f_write_options options = {.chunksize = CHUNKSIZE,
+						  .durability = d};
+
+	be_durable(w, d, 60000);
+	cut(w, 20000);
+	cr_assert_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+	/* The next writer finds the room before the index. */
+	b2f_file_close(w->file);
+	w->file = open_disk(w->rt, w->disk);
+	cr_assert_eq(b2f_file_allow_write(w->file, &options), 0);
+	write_some(w, 20000, 100, true);
+	commit_unsynced(w, at);
 }
 
 /* The operation that is the last sync of the work. */
-static uint64_t find_last_sync(void)
+static uint64_t find_last_sync(unsynced_fn *fn)
 {
 	struct b2f_durability d;
 	static struct work w;
 	uint64_t at = UINT64_MAX;
 	char text[64];
 
-	be_unsynced(&w, &d, UINT64_MAX);
+	fn(&w, &d, UINT64_MAX);
 	for (uint64_t i = 0; i < fault_disk_nops(w.disk); i++) {
 		fault_disk_describe(w.disk, i, text, sizeof(text));
 		if (strncmp(text, "sync ", 5) == 0)
@@ -300,18 +331,15 @@ static void expect_a_commit(struct work *w, uint64_t at)
 	}
 }
 
-/*
- * A sync that succeeds after a failed one does not write the header, so the
- * room of the old frame must not be used.
- */
-Test(file_durable, a_frame_whose_header_may_be_old_gets_no_shorter)
+/* Loses power at each operation by which the frame may get shorter. */
+static void tidy_unsynced(unsynced_fn *fn)
 {
-	uint64_t sync = find_last_sync();
+	uint64_t sync = find_last_sync(fn);
 	struct b2f_durability d;
 	static struct work w;
 
 	for (uint64_t more = 0; more < 40; more++) {
-		be_unsynced(&w, &d, sync);
+		fn(&w, &d, sync);
 		cr_assert_eq(b2f_durability_get(&d), B2F_DISK_UNSYNCED);
 		fault_disk_lose_power(w.disk, fault_disk_nops(w.disk) + more);
 		b2f_file_tidy(w.file, true, false);
@@ -321,27 +349,84 @@ Test(file_durable, a_frame_whose_header_may_be_old_gets_no_shorter)
 	}
 }
 
-/* The same for the next writer, which looks for free room. */
+/*
+ * A sync that succeeds after a failed one does not write the header, so the
+ * room of the old frame must not be used.
+ */
+Test(file_durable, a_frame_whose_header_may_be_old_gets_no_shorter)
+{
+	tidy_unsynced(be_unsynced);
+	tidy_unsynced(be_shorter);
+}
+
+/* The next writer looks for free room, while power is lost. */
+static void write_again(struct work *w, struct b2f_durability *d, uint64_t more)
+{
+	const struct b2f_write_options options = {.chunksize = CHUNKSIZE,
+						  .durability = d};
+
+	w->file = open_disk(w->rt, w->disk);
+	fault_disk_lose_power(w->disk, fault_disk_nops(w->disk) + more);
+	if (b2f_file_allow_write(w->file, &options) == 0) {
+		write_some(w, 0, 30000, true);
+		(void)commit(w, B2F_COMMIT_DURABLE);
+	}
+	expect_a_commit(w, more);
+	end(w);
+	fault_disk_free(w->disk);
+}
+
 Test(file_durable, the_room_of_a_frame_whose_header_may_be_old_is_not_used)
 {
-	uint64_t sync = find_last_sync();
+	uint64_t sync = find_last_sync(be_unsynced);
 	struct b2f_durability d;
-	const struct b2f_write_options options = {.chunksize = CHUNKSIZE,
-						  .durability = &d};
 	static struct work w;
 
 	for (uint64_t more = 0; more < 40; more++) {
 		be_unsynced(&w, &d, sync);
 		b2f_file_close(w.file);
-		w.file = open_disk(w.rt, w.disk);
-		fault_disk_lose_power(w.disk, fault_disk_nops(w.disk) + more);
-		if (b2f_file_allow_write(w.file, &options) == 0) {
-			write_some(&w, 0, 30000, true);
-			(void)commit(&w, B2F_COMMIT_DURABLE);
-		}
-		expect_a_commit(&w, more);
-		end(&w);
-		fault_disk_free(w.disk);
+		write_again(&w, &d, more);
+	}
+}
+
+/*
+ * Writes a contiguous frame most of which is dead then, and kills the writer
+ * before its last commit is synced.
+ */
+static void be_killed(struct work *w, struct b2f_durability *d)
+{
+	const struct fault_plan all = {
+		.err = EIO, .kinds = FAULT_ALL, .onwards = true};
+	const struct b2f_runtime_options options = {
+		.cache_bytes = 1 << 20, .nworkers = 1, .dirty_bytes = 30000};
+
+	be_durable(w, d, 150000);
+	cr_assert_eq(b2f_file_zero(w->file, 0, 140000), 0);
+	memset(w->model, 0, 140000);
+	d->state = B2F_DISK_NEW;
+	cr_assert_eq(commit(w, B2F_COMMIT_VISIBLE), 0);
+	fault_disk_fail(w->disk, &all);
+	b2f_file_close(w->file);
+	b2f_runtime_free(w->rt);
+	fault_disk_fail(w->disk, NULL);
+	cr_assert_eq(b2f_runtime_new(&options, &w->rt), 0);
+	*d = (struct b2f_durability){.state = B2F_DISK_DURABLE};
+}
+
+/* The frame that the next writer finds counts as durable, and is not. */
+Test(file_durable, the_room_of_a_frame_is_used_when_its_header_is_synced)
+{
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC};
+	struct b2f_durability d;
+	static struct work w;
+
+	for (uint64_t more = 0; more < 40; more++) {
+		be_killed(&w, &d);
+		write_again(&w, &d, more);
+		be_killed(&w, &d);
+		plan.at = fault_disk_nops(w.disk);
+		fault_disk_fail(w.disk, &plan);
+		write_again(&w, &d, more);
 	}
 }
 

@@ -27,6 +27,12 @@ static bool is_small;
 static bool is_long;
 static bool is_sealed;
 
+/* Do changes of names reach the disk in any order, until they are synced? */
+static bool is_unordered;
+
+/* Is nothing left of a content that is not durable, or all of it? */
+static bool is_whole;
+
 static void work(struct work *w)
 {
 	write_some(w, 0, 22000, true);
@@ -179,6 +185,13 @@ static void work_on_new(struct work *w)
 	check_reading(w);
 }
 
+/* A new file whose first commit is durable. */
+static void work_on_first(struct work *w)
+{
+	write_some(w, 0, 9000, true);
+	commit(w, B2F_COMMIT_DURABLE);
+}
+
 /* Writes to a frame in which another writer left gaps between chunks. */
 static void work_again(struct work *w)
 {
@@ -270,8 +283,12 @@ static struct fault_disk *make_disk_for(work_fn *run)
 	if (is_long)
 		return make_long_disk(is_sealed);
 	disk = run == work_again ? make_used_disk() : make_disk(is_single);
-	if (run == work_on_new)
+	if (run == work_on_new || run == work_on_first)
 		fault_disk_just_made(disk);
+	if (is_unordered)
+		fault_disk_unordered(disk);
+	if (is_whole)
+		fault_disk_whole(disk);
 	return disk;
 }
 
@@ -293,13 +310,22 @@ static struct fault_disk *make_used_disk(void)
 	return after;
 }
 
+/* Opens the frame on @disk, which is new for work_on_first(). */
+static void begin_for(work_fn *run, struct work *w, struct fault_disk *disk)
+{
+	static struct b2f_durability d;
+
+	d = (struct b2f_durability){.state = B2F_DISK_NEW};
+	begin_with(w, disk, run == work_on_first ? &d : NULL);
+}
+
 static uint64_t count_ops(work_fn *run)
 {
 	struct fault_disk *disk = make_disk_for(run);
 	static struct work w;
 	uint64_t nops;
 
-	begin(&w, disk);
+	begin_for(run, &w, disk);
 	run(&w);
 	cr_assert_eq(w.nfailed, 0);
 	nops = fault_disk_nops(disk);
@@ -329,7 +355,7 @@ static bool was_unnoticed(struct fault_disk *disk, uint64_t op)
  */
 static bool may_be_cut(const struct work *w, work_fn *run, unsigned int variant)
 {
-	return run == work_on_new && w->oldest == 0 && variant > 1;
+	return run == work_on_new && w->oldest == 0 && variant > 1 && !is_whole;
 }
 
 /*
@@ -347,7 +373,7 @@ static unsigned int lose_power_everywhere(work_fn *run, bool ignore_sync)
 		if (ignore_sync)
 			fault_disk_ignore_sync(disk);
 		fault_disk_lose_power(disk, at);
-		begin(&w, disk);
+		begin_for(run, &w, disk);
 		run(&w);
 		cr_expect(w.nfailed > 0 || was_unnoticed(disk, at), "at %llu",
 			  (unsigned long long)at);
@@ -380,6 +406,21 @@ Test(file_faults, a_loss_of_power_leaves_one_commit)
 {
 	for (size_t i = 0; i < NWORKS; i++)
 		cr_assert_eq(lose_power_everywhere(works[i], false), 0);
+}
+
+/* Not for a new frame: its commits are only visible. */
+Test(file_faults, a_loss_of_power_leaves_one_commit_with_names_in_any_order)
+{
+	is_unordered = true;
+	for (size_t i = 0; i < NWORKS - 1; i++)
+		cr_assert_eq(lose_power_everywhere(works[i], false), 0);
+}
+
+Test(file_faults, a_loss_of_power_leaves_a_new_frame_empty_or_whole)
+{
+	is_whole = true;
+	cr_assert_eq(lose_power_everywhere(work_on_first, false), 0);
+	cr_assert_gt(lose_power_everywhere(work_on_first, true), 0);
 }
 
 Test(file_faults, without_sync_a_loss_of_power_is_noticed)
