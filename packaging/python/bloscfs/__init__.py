@@ -28,7 +28,7 @@ Option = Union[str, int, float, bool, None]
 
 
 class Error(OSError):
-    """The message of bloscfs or bloscctl; status is the exit status."""
+    """A failure of bloscfs or bloscctl, with its message and its exit status."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -36,8 +36,8 @@ class Error(OSError):
 
 
 def program(name: str) -> str:
-    """The path of the program "bloscfs" or "bloscctl" if it came with this module, else
-    its name, to be found on PATH.
+    """Returns the path of the program "bloscfs" or "bloscctl" that came with this
+    module; without one, the name of the program, which PATH then has to lead to.
     """
     for file in importlib.metadata.files("bloscfs") or []:
         if file.name == name and file.parent.name == "bin":
@@ -135,8 +135,8 @@ def _make(mountpoint: str) -> bool:
 
 @contextlib.contextmanager
 def mount(source: Path, mountpoint: Path, **options: Option) -> Iterator[str]:
-    """Mounts SOURCE, a path or an URL, and unmounts it at the end of the block,
-    when everything that was written is stored.
+    """Mounts SOURCE, a path or a URL.  The end of the block stores everything that
+    was written, and unmounts SOURCE.
 
     A missing MOUNTPOINT is made, and removed at the end.  Options are those of
     bloscfs(1): codec="lz4", ro=True.  Yields the absolute path of the mountpoint.
