@@ -637,11 +637,8 @@ static int move(struct renaming *m)
 	struct b2f_file *file = NULL;
 	int err = fs_bucket_node_open(m->fs, m->node, &file);
 
-	if (err) {
-		if (err == -ESTALE)
-			fs_bucket_node_doubt(m->fs->bucket, m->node);
+	if (err)
 		return err;
-	}
 	if (m->target)
 		begin_removal(m->fs, m->target);
 	err = move_file(m, file);

@@ -123,10 +123,10 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 /* Takes @node off the table.  Locked. */
 static void unhash(struct fs_bucket *r, struct fs_object *node)
 {
-	if (node->is_present)
+	if (node->open.stays)
 		HASH_DELETE(hh, r->present, node);
 	/* A replaced version is not opened again. */
-	node->is_present = node->open.stays = false;
+	node->open.stays = false;
 }
 
 void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
@@ -195,7 +195,7 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 static void hash(struct fs_bucket *r, struct fs_object *node)
 {
 	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
-	node->is_present = node->open.stays = true;
+	node->open.stays = true;
 }
 
 /*
@@ -238,7 +238,7 @@ void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node)
 	struct b2f_file *old_file = NULL;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	if (!node->is_present && !atomic_load(&node->open.gone)) {
+	if (!node->open.stays && !atomic_load(&node->open.gone)) {
 		old_file = replace(r, node->path);
 		hash(r, node);
 	}
@@ -369,6 +369,8 @@ int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 	err = open_version(fs, node, &file);
 	if (!err)
 		*out = fs_file_add(fs, &node->open, file);
+	else if (err == -ESTALE)
+		fs_bucket_node_doubt(fs->bucket, node);
 	return err;
 }
 

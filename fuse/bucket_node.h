@@ -103,9 +103,10 @@ struct fs_object {
 
 	/* All below is under the lock. */
 	UT_hash_handle hh;
-	/* In the table: as far as we know, the path leads to this node. */
-	bool is_present;
-	/* When that was last checked, ms; 0: it is in doubt. */
+	/*
+	 * When it was last checked that the path leads to this node, ms; 0: it
+	 * is in doubt.
+	 */
 	uint64_t checked_ms;
 	TAILQ_ENTRY(fs_object) all;
 	/*
@@ -117,7 +118,11 @@ struct fs_object {
 	uint64_t begun_ms;
 	/* For DIR: number of names that cannot be shown, as logged. */
 	size_t nhidden;
-	/* For FRAME: its data, open while used and some seconds longer. */
+	/*
+	 * For FRAME: its data, open while used and some seconds longer.  For
+	 * all: @open.stays if the node is in the table, because the path leads
+	 * to it, as far as we know.
+	 */
 	struct fs_file open;
 	/* @mtime is shown instead of the server's time, which is less exact. */
 	bool has_mtime;
@@ -243,8 +248,8 @@ int fs_bucket_node_open_now(struct fs *fs, const char *path,
 
 /*
  * Opens the data of the frame @node, or shares them; give *@out back with
- * fs_file_close().  Returns 0, -ESTALE (another version is stored now), the
- * node's @unreadable, -ENOMEM, or as b2f_remote_open_frame().
+ * fs_file_close().  Returns 0, -ESTALE (another version is stored now: the node
+ * is in doubt), the node's @unreadable, -ENOMEM, or as b2f_remote_open_frame().
  */
 B2F_MUST_CHECK
 int fs_bucket_node_open(struct fs *fs, struct fs_object *node,

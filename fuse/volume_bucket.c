@@ -341,45 +341,23 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 	return 0;
 }
 
-/*
- * Opens the frame @node for its attributes.  A writable mount opens the frame
- * again, because a commit replaces the frame of the open file.
- */
-static int open_facts(struct fs *fs, struct fs_object *node,
-		      struct b2f_file **out)
-{
-	int err;
-
-	if (!fs->read_write)
-		return fs_bucket_node_open(fs, node, out);
-	err = node->unreadable;
-	if (!err)
-		err = fs_bucket_node_open_now(fs, node->path, out);
-	/* -ENOENT: the frame is new, and not committed yet. */
-	return err == -ENOENT ? -ENODATA : err;
-}
-
-static void close_facts(struct fs *fs, struct fs_object *node,
-			struct b2f_file *file)
-{
-	if (fs->read_write)
-		b2f_file_close(file);
-	else
-		fs_file_close(fs, &node->open);
-}
-
 static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
 	struct fs_object *node = fs_object_of(inode);
 	struct b2f_file *file = NULL;
-	int err = node->kind == FS_BUCKET_FRAME ? open_facts(fs, node, &file)
-						: -ENODATA;
+	struct b2f_frame *frame;
+	int err = node->kind == FS_BUCKET_FRAME
+			  ? fs_bucket_node_open(fs, node, &file)
+			  : -ENODATA;
 
 	if (err)
 		return err;
-	err = fn(arg, b2f_file_frame(file));
-	close_facts(fs, node, file);
+	/* A commit replaces the frame of the open file. */
+	frame = b2f_file_frame_ref(file);
+	err = fn(arg, frame);
+	b2f_frame_close(frame);
+	fs_file_close(fs, &node->open);
 	return err;
 }
 

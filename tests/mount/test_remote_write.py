@@ -261,6 +261,8 @@ def test_a_file_is_removed_while_it_is_open():
                 pathlib.Path("mnt/x").write_bytes(data(SIZE, 9))
                 assert os.pread(f.fileno(), 100, SIZE - 100) == \
                     data(SIZE)[-100:]
+                assert os.getxattr(f.fileno(), "user.blosc2.nchunks") == \
+                    b"%d" % (SIZE // CHUNK)
             wait_until(lambda: len(chunks(client, "x.b2frame")) <= 3,
                        "the old chunks go")
             assert read("mnt/x") == data(SIZE, 9)
