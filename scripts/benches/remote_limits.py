@@ -88,7 +88,7 @@ def open_limits(columns):
 
 
 def race_limits(columns):
-    return [Limit(columns, "of what was added is there", 1, kept, "least")]
+    return [Limit(columns, "of the additions are kept", 1, kept, "least")]
 
 
 def verdicts(limits, scene, samples, curl):

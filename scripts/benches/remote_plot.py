@@ -61,7 +61,7 @@ def link_line(rows):
     had = [had_of(rows, name) for name in ("seq", "write", "random")]
     if None in had:
         return
-    yield (f"Of the link, curl had {had[0]:.0f} MB/s with one GET, "
+    yield (f"Over the link curl reached {had[0]:.0f} MB/s with one GET, "
            f"{had[1]:.0f} MB/s with one PUT, and {had[2]:.1f} ms for each range "
            "of 4 KiB on one connection.")
     yield ""
@@ -114,10 +114,10 @@ def body(run):
     yield from table(rows, "way", TRAFFIC, traffic_cell)
     if "race" in rows:
         yield f"\n{rows['race']['title'].capitalize()} to one file or array:\n"
-        yield "| way | s | are there in the end | refused, tried again | requests |"
+        yield "| way | s | additions kept | refused, tried again | requests |"
         yield "|---|---:|---:|---:|---:|"
         yield from race_lines(rows["race"])
-    yield "\nWhat is wanted:\n"
+    yield "\nTargets:\n"
     yield "| row | way | measured | wanted | reached | cores busy |"
     yield "|---|---|---:|---:|---|---:|"
     yield from limit_lines(rows)
