@@ -167,13 +167,13 @@ static int judge(const struct job *job)
 
 	if (nleft)
 		err = cli_refuse(-EIO,
-				 "%s: %llu chunks are damaged; "
+				 "%s: damaged chunks: %llu; "
 				 "--zero-damaged replaces them by zeros",
 				 job->path, (unsigned long long)nleft);
 	if (r->nbad_metas)
 		err = cli_refuse(-EIO,
-				 "%s: %llu vlmetalayers are damaged, "
-				 "which cannot be repaired",
+				 "%s: damaged vlmetalayers, which cannot be "
+				 "repaired: %llu",
 				 job->path, (unsigned long long)r->nbad_metas);
 	if (r->bad_array)
 		err = cli_refuse(-EIO,
@@ -181,7 +181,7 @@ static int judge(const struct job *job)
 				 "the array, which cannot be repaired",
 				 job->path);
 	if (nunchecked)
-		err = cli_refuse(-EIO, "%s: %llu chunks could not be checked",
+		err = cli_refuse(-EIO, "%s: chunks not checked: %llu",
 				 job->path, (unsigned long long)nunchecked);
 	return err;
 }
@@ -280,10 +280,9 @@ static int finish(struct job *job, struct b2f_frame *frame)
 }
 
 static const char rebuilt_text[] =
-	"{output}: [{?dry_run}would be ]made of {nchunks} chunk files, "
-	"{nbytes:size}\n"
-	"[  {+ndamaged} chunk files are damaged: [{?zeroed}zeros now, or ]left "
-	"out\n]"
+	"{output}: [{?dry_run}would be ]made of {nchunks} chunk "
+	"file[{!nchunks=1}s], {nbytes:size}\n"
+	"[  damaged chunk files, [{?zeroed}zeros now, or ]left out: {+ndamaged}\n]"
 	"  settings: [{?kept_settings}kept|those of the first chunk]; "
 	"metalayers: [{?kept_metalayers}kept|none]; "
 	"vlmetalayers: [{?kept_vlmetalayers}kept|none]\n"

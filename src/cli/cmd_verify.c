@@ -68,7 +68,7 @@ static const char line[] =
 	"[{?storage=sparse}, {+nunsealed} unsealed"
 	"|{?index_sealed}, {+nunsealed} unsealed]"
 	"[, {+ndamaged} damaged][, {+nbad_metalayers} bad metalayers]"
-	"[{?metalayers_changed}, metalayers changed since]"
+	"[{?metalayers_changed}, metalayers changed after the index was sealed]"
 	"[{?bad_checksum}, CRC-32 differs from the store's]"
 	"[{?bad_array}, not readable as an array]"
 	/* The sum that du and C-Blosc2 print; bloscctl repair corrects it. */

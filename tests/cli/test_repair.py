@@ -157,7 +157,7 @@ def test_damage_in_contiguous_frames():
          codec=blosc2.Codec.ZLIB, filters=[blosc2.Filter.NOFILTER])
     flip("c", 97 + CHUNK)
     _, err = repair("c", status=1)
-    assert "c: 1 chunks are damaged; --zero-damaged" in err, err
+    assert "c: damaged chunks: 1; --zero-damaged" in err, err
     assert repair("--zero-damaged", "c")[0] == "c: replaced chunk 1 by zeros\n"
     check_frame("c", data[:CHUNK] + bytes(CHUNK) + data[2 * CHUNK:])
 
@@ -227,7 +227,7 @@ def test_damaged_chunks():
     os.remove("s/00000003.chunk")
     before = state("s")
     out, err = repair("s", status=1)
-    assert out == "" and "s: 2 chunks are damaged; --zero-damaged" in err, err
+    assert out == "" and "s: damaged chunks: 2; --zero-damaged" in err, err
     assert state("s") == before
     out, err = repair("-n", "--zero-damaged", "s")
     assert "s: would have replaced chunks 1, 3 by zeros\n" in out, out
@@ -386,7 +386,7 @@ def test_rebuild_of_odd_folders():
     put("s/notes", b"")
     flip("s/00000002.chunk", 8000)
     out, err = rebuild("s")
-    assert "2 chunk files are damaged: left out" in out, out
+    assert "damaged chunk files, left out: 2" in out, out
     check_frame("new", data[:2 * CHUNK] + data[3 * CHUNK:])
     _, err = rebuild("s", status=1)
     assert "new: it exists already" in err, err

@@ -122,7 +122,7 @@ def test_metalayers_that_change():
         schunk.meta["note"] = "xyz"
         del schunk
         for _ in range(2):
-            assert b"metalayers changed since" in ctl("verify", name)[0]
+            assert b"metalayers changed after the index" in ctl("verify", name)[0]
             said = verify(name)
             assert said["metalayers_changed"] and not said["index_sealed"], said
             ctl("seal", name)
