@@ -18,8 +18,9 @@ B2F_BEGIN_API
 
 #define B2F_ARRAY_MAX_DIM 16
 
-/* Largest item of a new array, in bytes: the largest block of C-Blosc2. */
-#define B2F_ARRAY_MAX_ITEMSIZE ((uint32_t)536866816)
+/* Bytes of the largest block of C-Blosc2; so, of the item of a new array. */
+#define B2F_BLOCKSIZE_MAX      ((uint32_t)536866816)
+#define B2F_ARRAY_MAX_ITEMSIZE B2F_BLOCKSIZE_MAX
 
 struct b2f_array {
 	/* 0..B2F_ARRAY_MAX_DIM; 0 is a single item. */

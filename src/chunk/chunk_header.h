@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "b2frame/array.h"
 #include "b2frame/error.h"
 #include "base/attr.h"
 #include "base/why.h"
@@ -23,9 +24,6 @@
 
 /* Largest nbytes: every chunk has to fit an int32 with its overhead. */
 #define B2F_CHUNK_NBYTES_MAX ((uint32_t)INT32_MAX - 32)
-
-/* Largest blocksize that C-Blosc2 accepts. */
-#define B2F_BLOCKSIZE_MAX 536866816u
 
 /*
  * May Blosc 1 split a block of @blocksize bytes into a stream for each byte of

@@ -67,19 +67,18 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)
 {
-	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
+	int fd = cli_at_open_index(at, O_RDONLY, NULL);
 
 	/* A read-only file takes no attributes. */
 	if (fd >= 0 && (fchmod(fd, 0600) != 0 ||
 			fsetxattr(fd, COPY, &key, sizeof(key), 0) != 0))
 		errno = 0;
 	cli_at_close(fd);
-	cli_at_close(dir);
 }
 
 int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 {
-	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
+	int fd = cli_at_open_index(at, O_RDONLY, NULL);
 	int err = fd < 0 ? fd : 0;
 	uint64_t its = 0;
 	ssize_t size = -1;
@@ -89,6 +88,5 @@ int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 	if (!err && size < 0 && errno != ENODATA && errno != ERANGE)
 		err = -errno;
 	cli_at_close(fd);
-	cli_at_close(dir);
 	return err ? err : size == (ssize_t)sizeof(its) && its == key;
 }

@@ -415,6 +415,20 @@ static int make(struct job *job, const struct cli_target *target)
 	return err ? err : hold(job);
 }
 
+/* If the result took the place of another name of the source, that is left. */
+static int remove_source(const struct job *job)
+{
+	const struct cli_at *at = &job->operand->at;
+	struct stat now;
+
+	if (!job->in_place)
+		return cli_frames_remove(at, job->operand->shown, job->frame,
+					 false);
+	return cli_frames_stat(at, &now) || !cli_at_is_same(&now, &job->like)
+		       ? 0
+		       : cli_frames_remove_file(at, &now, false);
+}
+
 static int run(struct job *job)
 {
 	struct cli_target target = CLI_TARGET_NONE;
@@ -429,9 +443,8 @@ static int run(struct job *job)
 		err = make(job, &target);
 	if (!err)
 		err = cli_target_commit(&target, true);
-	if (!err && job->how->common.remove && !job->in_place)
-		err = cli_frames_remove(&job->operand->at, job->operand->shown,
-					job->frame, false);
+	if (!err && job->how->common.remove)
+		err = remove_source(job);
 	if (!err) {
 		at = cli_target_result(&target);
 		cli_operand_report(

@@ -27,6 +27,8 @@ struct pass {
 	uint8_t *buf;
 	piece_fn *piece;
 	void *arg;
+	/* Skips holes; NULL: they are read. */
+	struct cli_output *sparse;
 };
 
 /*
@@ -83,17 +85,42 @@ static int read_step(struct pass *pass, uint64_t off, size_t size)
 				   (int)n);
 }
 
-/* Passes [@off, @end) to the piece function. */
-static int run_range(struct pass *pass, uint64_t off, uint64_t end)
+/* For a sparse output: moves *@off behind the hole that is there, if any. */
+static int skip_hole(struct pass *pass, uint64_t *off, uint64_t end)
+{
+	struct b2f_file *file = pass->copy->file;
+	int64_t data = b2f_file_seek_data(file, *off);
+	int err;
+
+	if (data == -ENXIO || data > (int64_t)end)
+		data = (int64_t)end;
+	err = data < 0 ? (int)data : keep_version(pass);
+	if (err)
+		return cli_message_explain(
+			b2f_frame_label(b2f_file_frame(file)), err);
+	cli_output_skip(pass->sparse, (uint64_t)data - *off);
+	*off = (uint64_t)data;
+	return 0;
+}
+
+/* Passes the head and the range to the piece function. */
+static int run_all(struct pass *pass)
 {
 	const struct cli_copy *copy = pass->copy;
+	uint64_t off = copy->off, end = off + copy->size;
 	int err = 0;
 
+	if (copy->head_len)
+		err = pass->piece(pass->arg, copy->head, copy->head_len);
 	while (off < end && !err) {
-		size_t size = step_size(off, end);
+		size_t size;
 
-		err = read_step(pass, off, size);
-		if (!err)
+		if (pass->sparse)
+			err = skip_hole(pass, &off, end);
+		size = step_size(off, end);
+		if (!err && size)
+			err = read_step(pass, off, size);
+		if (!err && size)
 			err = pass->piece(pass->arg, pass->buf, size);
 		off += size;
 		if (!err && copy->progress)
@@ -103,25 +130,6 @@ static int run_range(struct pass *pass, uint64_t off, uint64_t end)
 	return err;
 }
 
-static int run_head(struct pass *pass)
-{
-	const struct cli_copy *copy = pass->copy;
-
-	if (copy->head_len == 0)
-		return 0;
-	return pass->piece(pass->arg, copy->head, copy->head_len);
-}
-
-static int run_all(struct pass *pass)
-{
-	const struct cli_copy *copy = pass->copy;
-	int err = run_head(pass);
-
-	if (err)
-		return err;
-	return run_range(pass, copy->off, copy->off + copy->size);
-}
-
 static int output_piece(void *arg, const void *data, size_t size)
 {
 	struct cli_output *out = arg;
@@ -129,66 +137,17 @@ static int output_piece(void *arg, const void *data, size_t size)
 	return cli_output_write(out, data, size);
 }
 
-/* Finds the first data at or after @off, and the next hole, both up to @end. */
-static int find_data(struct b2f_file *file, uint64_t off, uint64_t end,
-		     uint64_t *data, uint64_t *hole)
-{
-	int64_t pos = b2f_file_seek_data(file, off);
-
-	*data = *hole = end;
-	if (pos == -ENXIO)
-		return 0;
-	if (pos < 0)
-		return (int)pos;
-	if ((uint64_t)pos >= end)
-		return 0;
-	*data = (uint64_t)pos;
-	pos = b2f_file_seek_hole(file, *data);
-	if (pos < 0)
-		return (int)pos;
-	if ((uint64_t)pos < end)
-		*hole = (uint64_t)pos;
-	return 0;
-}
-
-/* Skips the hole at @off, if any, and copies the data up to the next one. */
-static int run_region(struct pass *pass, uint64_t *off, uint64_t end)
-{
-	struct cli_output *out = pass->arg;
-	struct b2f_file *file = pass->copy->file;
-	uint64_t data, hole;
-	int err;
-
-	err = find_data(file, *off, end, &data, &hole);
-	if (!err)
-		err = keep_version(pass);
-	if (err)
-		return cli_message_explain(
-			b2f_frame_label(b2f_file_frame(file)), err);
-	cli_output_skip(out, data - *off);
-	*off = hole;
-	return run_range(pass, data, hole);
-}
-
-static int run_regions(struct pass *pass)
-{
-	uint64_t off = pass->copy->off, end = off + pass->copy->size;
-	int err = run_head(pass);
-
-	while (off < end && !err)
-		err = run_region(pass, &off, end);
-	return err;
-}
-
 int cli_copy_output(const struct cli_copy *copy, struct cli_output *out)
 {
-	struct pass pass = {.piece = output_piece, .arg = out};
+	struct pass pass = {.piece = output_piece,
+			    .arg = out,
+			    .sparse = out->sparse ? out : NULL};
 	int err;
 
 	err = pass_init(&pass, copy);
 	if (err)
 		return err;
-	err = out->sparse ? run_regions(&pass) : run_all(&pass);
+	err = run_all(&pass);
 	pass_fini(&pass);
 	return err;
 }

@@ -93,7 +93,7 @@ static const char *put_blocksize(const char *text, struct b2f_settings *to)
 {
 	int64_t size = 0;
 	const char *wanted =
-		parse_size(text, 0, B2F_ARRAY_MAX_ITEMSIZE, "a size", &size);
+		parse_size(text, 0, B2F_BLOCKSIZE_MAX, "a size", &size);
 
 	to->blocksize = (uint32_t)size;
 	return wanted;

@@ -188,111 +188,44 @@ static int write_some(const struct copy *c, size_t size, uint64_t off)
 	return 0;
 }
 
-/* Copies [@off, @end), less at the end of the input; *@got is the size. */
-static int copy_range(const struct copy *c, uint64_t off, uint64_t end,
-		      uint64_t *got)
+/*
+ * Copies the data before @limit, to *@end; for each hole, begins behind it.
+ * Stops where the input ends, or has become shorter.
+ */
+static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end)
 {
-	uint64_t at = off;
+	uint64_t off, want;
+	ssize_t n;
 	int err = 0;
 
-	while (at < end && !err) {
+	while (!err && (off = cli_input_find(c->in, *end)) >= *end &&
+	       off < limit) {
 		/* Steps end at likely ends of chunks. */
-		uint64_t want = STEP - (c->off + at) % STEP;
-		ssize_t n;
-
-		if (want > end - at)
-			want = end - at;
-		n = cli_input_read(c->in, c->buf, (size_t)want, at);
+		want = STEP - (c->off + off) % STEP;
+		want = want < limit - off ? want : limit - off;
+		n = cli_input_read(c->in, c->buf, (size_t)want, off);
 		if (n < 0)
 			return (int)n;
-		err = write_some(c, (size_t)n, at);
-		at += (uint64_t)n;
+		err = write_some(c, (size_t)n, off);
+		*end = off + (uint64_t)n;
 		if (!err && c->progress)
-			cli_progress_update(c->progress, at, c->in->size);
+			cli_progress_update(c->progress, *end, c->in->size);
 		if ((uint64_t)n < want)
 			break;
 	}
-	*got = at - off;
 	return err;
 }
 
-/*
- * Finds the next data [*@data, *@hole) of the file from @off on; without
- * support for holes, that is all.  Returns false if there are none.
- */
-static bool find_data(const struct cli_input *in, uint64_t off, uint64_t *data,
-		      uint64_t *hole)
-{
-	off_t base = (off_t)in->base;
-	off_t from = lseek(in->fd, base + (off_t)off, SEEK_DATA), to;
-
-	if (from < 0 && errno == ENXIO)
-		return false;
-	*data = off;
-	*hole = UINT64_MAX;
-	if (from < 0)
-		return true;
-	*data = (uint64_t)(from - base);
-	to = lseek(in->fd, from, SEEK_HOLE);
-	if (to > from)
-		*hole = (uint64_t)(to - base);
-	return true;
-}
-
-/* Current size of the file. */
+/* Lowers *@size to the size that the file has now. */
 static int measure_now(const struct cli_input *in, uint64_t *size)
 {
 	struct stat st;
 
 	if (fstat(in->fd, &st) != 0)
 		return cli_message_errno(in->name, -errno);
-	*size = bytes_from(&st, in->base);
+	if (*size > bytes_from(&st, in->base))
+		*size = bytes_from(&st, in->base);
 	return 0;
-}
-
-/* Extends the frame to @size if the input ends in a hole. */
-static int extend(const struct copy *c, uint64_t size, uint64_t *nbytes)
-{
-	if (size <= *nbytes)
-		return 0;
-	*nbytes = size;
-	return cli_message_explain(
-		c->target, b2f_file_truncate(c->file, c->off + *nbytes));
-}
-
-/* Copies the data before @limit, to *@end. *@cut: the file was shorter. */
-static int copy_data(const struct copy *c, uint64_t limit, uint64_t *end,
-		     bool *cut)
-{
-	uint64_t data, hole, got;
-	int err = 0;
-
-	while (!err && !*cut && *end < limit &&
-	       find_data(c->in, *end, &data, &hole) && data < limit) {
-		if (hole > limit)
-			hole = limit;
-		err = copy_range(c, data, hole, &got);
-		*end = data + got;
-		*cut = *end < hole;
-	}
-	return err;
-}
-
-/* Take the size first: the file may grow faster than it is read. */
-static int copy_file(const struct copy *c, uint64_t *nbytes)
-{
-	uint64_t size = 0, now = 0;
-	bool cut = false;
-	int err = measure_now(c->in, &size);
-
-	*nbytes = 0;
-	/* Files of /proc have size 0. */
-	if (!err)
-		err = copy_data(c, size ? size : UINT64_MAX, nbytes, &cut);
-	if (err || cut)
-		return err;
-	err = measure_now(c->in, &now);
-	return err ? err : extend(c, now < size ? now : size, nbytes);
 }
 
 int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
@@ -305,12 +238,24 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 			 .off = off,
 			 .progress = progress,
 			 .buf = cli_need(malloc(STEP))};
-	int err;
+	/*
+	 * Take the size first: the file may grow faster than it is read.  Files
+	 * of /proc have size 0.
+	 */
+	uint64_t size = in->is_file ? UINT64_MAX : 0;
+	int err = measure_now(in, &size);
 
-	if (in->is_file)
-		err = copy_file(&c, nbytes);
-	else
-		err = copy_range(&c, 0, UINT64_MAX, nbytes);
+	*nbytes = 0;
+	if (!err)
+		err = copy_data(&c, size ? size : UINT64_MAX, nbytes);
+	if (!err)
+		err = measure_now(in, &size);
+	/* The input ends in a hole. */
+	if (!err && size > *nbytes) {
+		*nbytes = size;
+		err = cli_message_explain(target,
+					  b2f_file_truncate(file, off + size));
+	}
 	free(c.buf);
 	return err;
 }

@@ -27,26 +27,15 @@ static bool is_pack(const char *path)
 	return is;
 }
 
-static bool ends_in(const char *path, size_t n, const char *suffix)
-{
-	size_t k = strlen(suffix);
-
-	return n > k && strncmp(path + n - k, suffix, k) == 0;
-}
-
 /* For a URL the suffixes tell; a .b2e is a frame, too. */
 static char *split_url(const char *url, bool whole, const char **key)
 {
-	for (size_t n = 1; url[n - 1]; n++) {
-		bool zip = ends_in(url, n, ".b2z");
+	size_t n = cli_text_store(url);
 
-		if ((!zip && !ends_in(url, n, ".b2e")) ||
-		    (url[n] && url[n] != '/'))
-			continue;
-		*key = url + n + strspn(url + n, "/");
-		return **key || zip || whole ? cli_need_part(url, n) : NULL;
-	}
-	return NULL;
+	*key = url + n + strspn(url + n, "/");
+	return n && (**key || url[n - 1] == 'z' || whole)
+		       ? cli_need_part(url, n)
+		       : NULL;
 }
 
 char *cli_pack_path_split(const char *path, bool whole, const char **key)
@@ -88,7 +77,9 @@ bool cli_pack_path_leads_in(const char *path, bool whole)
 
 bool cli_pack_path_is_zip(const char *path)
 {
-	return ends_in(path, strlen(path), ".b2z");
+	const char *suffix = strrchr(path, '.');
+
+	return suffix && suffix > path && strcmp(suffix, ".b2z") == 0;
 }
 
 bool cli_pack_path_is_store(const struct cli_at *at)

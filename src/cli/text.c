@@ -27,21 +27,23 @@ const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE])
 	return buf;
 }
 
-/* Does @url lead into a store that is a file within its first @n bytes? */
-static bool leads_in(const char *url, size_t n)
+size_t cli_text_store(const char *url)
 {
-	const char *zip = strstr(url, ".b2z/"), *embed = strstr(url, ".b2e/");
-
-	return (zip && zip < url + n) || (embed && embed < url + n);
+	for (const char *at = url; (at = strstr(at, ".b2")); at++)
+		if (at > url && strchr("ze", at[3]) && at[3] &&
+		    (!at[4] || at[4] == '/'))
+			return (size_t)(at + 4 - url);
+	return 0;
 }
 
 size_t cli_text_shown(const char *name)
 {
 	bool is_web = strncmp(name, "http://", 7) == 0 ||
 		      strncmp(name, "https://", 8) == 0;
-	size_t n = strcspn(name, "?#");
+	size_t n = strcspn(name, "?#"), store = cli_text_store(name);
+	bool leads_in = store && name[store] && store <= n;
 
-	return is_web && !leads_in(name, n) ? n : strlen(name);
+	return is_web && !leads_in ? n : strlen(name);
 }
 
 bool cli_text_is_escaped(FILE *out, const char *name)

@@ -19,6 +19,12 @@
 const char *cli_text_size(uint64_t nbytes, char buf[CLI_TEXT_SIZE]);
 
 /*
+ * The length of the name of the store that is a file, *.b2z or *.b2e, to which
+ * the URL @url leads, or into which; 0: there is none.
+ */
+size_t cli_text_store(const char *url);
+
+/*
  * The number of bytes of @name to show: a URL's query may be a signature.
  * s3://BUCKET/KEY has none, nor has the path of a member of a store.
  */

@@ -224,6 +224,18 @@ def test_names():
     check_frame("copy2", data)
 
 
+def test_a_source_with_two_names():
+    """--rm removes the name of the source, also if the result takes another one."""
+    data = put("f", items(5000, 4))
+    ctl("compress", "--contiguous", "f")
+    os.link("f.b2f", "g.b2f")
+    ctl("convert", "-f", "--rm", "--contiguous", "-o", "g.b2f", "f.b2f")
+    assert not os.path.exists("f.b2f") and cat("g.b2f") == data
+    ctl("convert", "-f", "--rm", "--contiguous", "-o", "./g.b2f", "g.b2f")
+    assert cat("g.b2f") == data
+    remove("f", "g.b2f")
+
+
 def states(path):
     """The results of verify for the chunks of the frame @path."""
     out, _ = ctl("verify", "--json", path)
