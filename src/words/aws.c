@@ -83,9 +83,9 @@ int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 	err = read_place(options, out);
 	if (err || options->no_keys)
 		return err;
-	flow = (struct b2f_aws_flow){.settings = out->settings,
-				     .region = out->region};
-	out->source = b2f_aws_flow_first(&flow, &out->keys, &out->tried, reason);
+	flow = (struct b2f_aws_flow){out->settings, out->region, &out->keys,
+				     reason};
+	out->source = b2f_aws_flow_first(&flow, &out->tried);
 	return out->source < 0 ? out->source : 0;
 }
 
@@ -93,10 +93,9 @@ static int renew(void *arg, struct b2f_remote_keys *out, char *reason,
 		 size_t size)
 {
 	const struct b2f_aws *aws = arg;
-	const struct b2f_aws_flow flow = {.settings = aws->settings,
-					  .region = aws->region};
 	char why[B2F_AWS_REASON];
-	int err = b2f_aws_flow_again(&flow, aws->source, out, why);
+	const struct b2f_aws_flow flow = {aws->settings, aws->region, out, why};
+	int err = b2f_aws_flow_again(&flow, aws->source);
 
 	if (err)
 		snprintf(reason, size, "%s", why);

@@ -75,19 +75,35 @@ void b2f_aws_keys_fini(struct b2f_remote_keys *keys)
 	keys->end_s = 0;
 }
 
-__attribute__((format(printf, 2, 3))) static int refuse(char reason[B2F_AWS_REASON], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int
+refuse(const struct b2f_aws_flow *f, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(reason, B2F_AWS_REASON, fmt, args);
+	vsnprintf(f->reason, B2F_AWS_REASON, fmt, args);
 	va_end(args);
 	return -EACCES;
 }
 
-static int take_keys(struct b2f_remote_keys *out, const char *access_key,
+/* malloc'ed, or NULL. */
+__attribute__((format(printf, 1, 2))) static char *text_of(const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
+}
+
+static int take_keys(const struct b2f_aws_flow *f, const char *access_key,
 		     const char *secret_key, const char *session_token)
 {
+	struct b2f_remote_keys *out = f->keys;
+
 	out->access_key = strdup(access_key);
 	out->secret_key = strdup(secret_key);
 	if (session_token && *session_token)
@@ -127,14 +143,17 @@ struct names {
 	const char *secret_key;
 	const char *session_token;
 	const char *end;
+	/* The field that has these; NULL: the answer itself. */
+	const char *in;
 };
 
 static const struct names usual = {"AccessKeyId", "SecretAccessKey", "Token",
-				   "Expiration"};
+				   "Expiration", NULL};
 static const struct names of_process = {"AccessKeyId", "SecretAccessKey",
-					"SessionToken", "Expiration"};
+					"SessionToken", "Expiration", NULL};
 static const struct names of_sso = {"accessKeyId", "secretAccessKey",
-				    "sessionToken", "expiration"};
+				    "sessionToken", "expiration",
+				    "roleCredentials"};
 
 static const char *string_of(const json_t *object, const char *name)
 {
@@ -150,9 +169,8 @@ static void wipe_string(json_t *object, const char *name)
 			       json_string_length(value));
 }
 
-static int take_object(json_t *object, const struct names *names,
-		       struct b2f_remote_keys *out,
-		       char reason[B2F_AWS_REASON])
+static int take_object(const struct b2f_aws_flow *f, json_t *object,
+		       const struct names *names)
 {
 	const char *access_key = string_of(object, names->access_key);
 	const char *secret_key = string_of(object, names->secret_key);
@@ -160,67 +178,79 @@ static int take_object(json_t *object, const struct names *names,
 	int err;
 
 	if (!access_key || !*access_key || !secret_key || !*secret_key)
-		return refuse(reason, "the answer has no keys");
-	err = take_keys(out, access_key, secret_key,
+		return refuse(f, "the answer has no keys");
+	err = take_keys(f, access_key, secret_key,
 			string_of(object, names->session_token));
 	if (!err)
-		out->end_s = json_is_integer(end)
-				     ? json_integer_value(end) / 1000
-				     : parse_time(json_string_value(end));
+		f->keys->end_s = json_is_integer(end)
+					 ? json_integer_value(end) / 1000
+					 : parse_time(json_string_value(end));
 	wipe_string(object, names->secret_key);
 	wipe_string(object, names->session_token);
 	return err;
 }
 
-static json_t *parse_json(const struct text *text)
+static int take_json(const struct b2f_aws_flow *f, const struct text *text,
+		     const struct names *names)
 {
-	return json_loadb(text->bytes, text->n, 0, NULL);
-}
+	json_t *all = json_loadb(text->bytes, text->n, 0, NULL);
+	json_t *object = names->in ? json_object_get(all, names->in) : all;
+	int err;
 
-static int take_json(const struct text *text, const struct names *names,
-		     struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
-{
-	json_t *object = parse_json(text);
-	int err = take_object(object, names, out, reason);
-
-	json_decref(object);
+	if (names == &of_process &&
+	    json_integer_value(json_object_get(all, "Version")) != 1)
+		err = refuse(f, "credential_process prints no keys of version "
+				"1");
+	else
+		err = take_object(f, object, names);
+	json_decref(all);
 	return err;
 }
 
-/* The first line of the file @path, malloc'ed; or NULL with @reason. */
-static char *read_token(const char *path, char reason[B2F_AWS_REASON])
+/* The first line of the file @path, malloc'ed; or NULL with the reason. */
+static char *read_token(const struct b2f_aws_flow *f, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	FILE *file = fopen(path, "re");
 	char *line = NULL;
 	size_t room = 0;
-	ssize_t n = f ? getline(&line, &room, f) : -1;
+	ssize_t n = file ? getline(&line, &room, file) : -1;
 
 	if (n <= 0)
-		(void)refuse(reason, "%s: %s", path,
-			     f ? "it is empty" : strerror(errno));
-	if (f)
-		fclose(f);
-	if (n <= 0) {
-		free(line);
-		return NULL;
-	}
-	line[strcspn(line, "\r\n")] = '\0';
-	return line;
+		(void)refuse(f, "%s: %s", path,
+			     file ? "it is empty" : strerror(errno));
+	else
+		line[strcspn(line, "\r\n")] = '\0';
+	if (file)
+		fclose(file);
+	if (n > 0)
+		return line;
+	free(line);
+	return NULL;
 }
 
-/* A request to a server. */
+/* A request to a server; free its text with finish(). */
 struct question {
 	const char *method;
-	const char *url;
+	char *url;
 	/* "Name: value", or NULL; and a body. */
-	const char *header;
-	const char *form;
+	char *header;
+	char *form;
 	/* The server is on this link: ask without a proxy, and only once. */
 	bool is_near;
 	long ms;
 	long connect_ms;
+	/* The answer: the body of a 200, or another status; 0: none. */
+	struct text answer;
+	long status;
 };
 
+static void finish(struct question *q)
+{
+	free(q->url);
+	forget(&q->header);
+	forget(&q->form);
+	wipe(&q->answer);
+}
 
 static size_t take_bytes(char *bytes, size_t one, size_t n, void *to)
 {
@@ -246,17 +276,16 @@ static void set_way(CURL *easy, const struct question *q)
 		curl_easy_setopt(easy, CURLOPT_CAINFO, way.ca_file);
 }
 
-/* Makes one attempt: 0 with the status, or libcurl's message in @reason. */
-static int ask_once(const struct question *q, struct curl_slist *headers,
-		    long *status, struct text *out,
-		    char reason[B2F_AWS_REASON])
+/* Makes one attempt: 0 with the status, or libcurl's message. */
+static int ask_once(const struct b2f_aws_flow *f, struct question *q,
+		    struct curl_slist *headers)
 {
 	CURL *easy = curl_easy_init();
 	CURLcode code;
 
 	if (!easy)
 		return -ENOMEM;
-	out->n = 0;
+	q->answer.n = 0;
 	curl_easy_setopt(easy, CURLOPT_URL, q->url);
 	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->method);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -264,43 +293,41 @@ static int ask_once(const struct question *q, struct curl_slist *headers,
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, q->connect_ms);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, q->ms);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, out);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &q->answer);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	if (q->form)
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, q->form);
 	set_way(easy, q);
 	code = curl_easy_perform(easy);
 	if (code)
-		(void)refuse(reason, "%.300s: %s", q->url,
-			     curl_easy_strerror(code));
+		(void)refuse(f, "%.300s: %s", q->url, curl_easy_strerror(code));
 	else
-		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
+		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &q->status);
 	curl_easy_cleanup(easy);
 	return code ? -EHOSTUNREACH : 0;
 }
 
 /*
- * Asks @q.  Returns 0 with the body of a 200 answer in *@out, whose bytes the
- * caller wipes; -EHOSTUNREACH (no answer), -EACCES (another *@status) or
- * -ENOMEM.
+ * Asks @q.  Returns 0, -EHOSTUNREACH (no answer), -EACCES (its status is not
+ * 200) or -ENOMEM, also without a URL.
  */
-static int ask(const struct question *q, struct text *out, long *status,
-	       char reason[B2F_AWS_REASON])
+static int ask(const struct b2f_aws_flow *f, struct question *q)
 {
 	struct curl_slist *headers =
 		curl_slist_append(NULL, q->header ? q->header : "Accept: */*");
 	int err = -ENOMEM;
 
-	*status = 0;
-	out->bytes = calloc(1, ANSWER_MAX + 1);
-	for (int i = 0; headers && out->bytes && i < ATTEMPTS; i++) {
-		err = ask_once(q, headers, status, out, reason);
-		if (q->is_near || (!err && *status < 500 && *status != 429))
+	if (q->url)
+		q->answer.bytes = calloc(1, ANSWER_MAX + 1);
+	for (int i = 0; headers && q->answer.bytes && i < ATTEMPTS; i++) {
+		err = ask_once(f, q, headers);
+		if (q->is_near ||
+		    (!err && q->status < 500 && q->status != 429))
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = 200000000L << i}, NULL);
 	}
-	if (!err && *status != 200)
-		err = refuse(reason, "%.300s answers %ld", q->url, *status);
+	if (!err && q->status != 200)
+		err = refuse(f, "%.300s answers %ld", q->url, q->status);
 	curl_slist_free_all(headers);
 	return err;
 }
@@ -347,8 +374,7 @@ static void add_text(void *arg, const char *bytes, int len)
 	*in = (struct text){more, (size_t)len};
 }
 
-static int take_xml(const struct text *text, struct b2f_remote_keys *out,
-		    char reason[B2F_AWS_REASON])
+static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
 {
 	static const char *const names[] = {"AccessKeyId", "SecretAccessKey",
 					    "SessionToken", "Expiration"};
@@ -364,13 +390,13 @@ static int take_xml(const struct text *text, struct b2f_remote_keys *out,
 	XML_SetCharacterDataHandler(parser, add_text);
 	if (!XML_Parse(parser, text->bytes, (int)text->n, 1) ||
 	    !values[0].bytes || !values[1].bytes)
-		err = refuse(reason, "the answer of STS has no keys");
+		err = refuse(f, "the answer of STS has no keys");
 	XML_ParserFree(parser);
 	if (!err)
-		err = take_keys(out, values[0].bytes, values[1].bytes,
+		err = take_keys(f, values[0].bytes, values[1].bytes,
 				values[2].bytes);
 	if (!err)
-		out->end_s = parse_time(values[3].bytes);
+		f->keys->end_s = parse_time(values[3].bytes);
 	for (size_t i = 0; i < 4; i++)
 		wipe(&values[i]);
 	return err;
@@ -388,59 +414,60 @@ static char *escape(const char *text)
 	return out;
 }
 
+/* The URL @url without slashes at its end; malloc'ed, or NULL. */
+static char *bare(const char *url)
+{
+	size_t n = strlen(url);
+
+	while (n && url[n - 1] == '/')
+		n--;
+	return strndup(url, n);
+}
 
 /*
  * The URL of a server, malloc'ed: the configured one, or @host in the region.
  */
-static char *server_of(const char *variable, const char *told,
-		       const char *general, const char *host,
+static char *server_of(const struct b2f_aws_flow *f, const char *variable,
+		       enum b2f_aws_setting setting, const char *host,
 		       const char *region)
 {
+	char *const *set = f->settings->of;
 	const char *const at[] = {b2f_aws_environment(variable),
-				  b2f_aws_environment("AWS_ENDPOINT_URL"), told,
-				  general};
-	char *out = NULL;
+				  b2f_aws_environment("AWS_ENDPOINT_URL"),
+				  set[setting], set[B2F_AWS_ENDPOINT]};
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
-		if (at[i]) {
-			size_t n = strlen(at[i]);
-
-			while (n && at[i][n - 1] == '/')
-				n--;
-			return strndup(at[i], n);
-		}
+		if (at[i])
+			return bare(at[i]);
 	if (strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
-		    strlen(region) ||
-	    asprintf(&out, "https://%s.%s.amazonaws.com%s", host, region,
-		     strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
+	    strlen(region))
 		return NULL;
-	return out;
+	return text_of("https://%s.%s.amazonaws.com%s", host, region,
+		       strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }
 
 /* environment */
 
-static int half_a_key(const char *where, bool has_id,
-		      char reason[B2F_AWS_REASON])
+static int half_a_key(const struct b2f_aws_flow *f, const char *where,
+		      bool has_id)
 {
-	(void)refuse(reason, "%s: %s", where,
+	(void)refuse(f, "%s: %s", where,
 		     has_id ? "an access key without a secret key"
 			    : "a secret key without an access key");
 	return -EINVAL;
 }
 
-static int from_environment(const struct b2f_aws_flow *flow,
-			    struct b2f_remote_keys *out,
-			    char reason[B2F_AWS_REASON])
+static int from_environment(const struct b2f_aws_flow *f)
 {
 	const char *access_key = b2f_aws_environment("AWS_ACCESS_KEY_ID");
 	const char *secret_key = b2f_aws_environment("AWS_SECRET_ACCESS_KEY");
 
-	if (flow->settings->by_option || (!access_key && !secret_key))
+	if (f->settings->by_option || (!access_key && !secret_key))
 		return NOT_THERE;
 	if (!access_key || !secret_key)
-		return half_a_key("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
-				  access_key, reason);
-	return take_keys(out, access_key, secret_key,
+		return half_a_key(f, "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
+				  access_key);
+	return take_keys(f, access_key, secret_key,
 			 b2f_aws_environment("AWS_SESSION_TOKEN"));
 }
 
@@ -454,65 +481,50 @@ static char *make_form(const char *role, const char *session,
 	char *parts[] = {escape(role), escape(name), escape(token)};
 	char *form = NULL;
 
-	if (parts[0] && parts[1] && parts[2] &&
-	    asprintf(&form,
-		     "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
-		     "&RoleArn=%s&RoleSessionName=%s&WebIdentityToken=%s",
-		     parts[0], parts[1], parts[2]) < 0)
-		form = NULL;
+	if (parts[0] && parts[1] && parts[2])
+		form = text_of("Action=AssumeRoleWithWebIdentity"
+			       "&Version=2011-06-15&RoleArn=%s"
+			       "&RoleSessionName=%s&WebIdentityToken=%s",
+			       parts[0], parts[1], parts[2]);
 	for (size_t i = 0; i < 3; i++)
 		forget(&parts[i]);
 	return form;
 }
 
-static int assume_role(const struct b2f_aws_flow *flow, const char *role,
-		       const char *session, const char *file,
-		       struct b2f_remote_keys *out,
-		       char reason[B2F_AWS_REASON])
+static int assume_role(const struct b2f_aws_flow *f, const char *role,
+		       const char *session, const char *file)
 {
-	char *const *set = flow->settings->of;
-	char *token = read_token(file, reason), *form = NULL, *url = NULL;
+	char *token = read_token(f, file);
 	struct question q = {.method = "POST", .ms = SERVER_MS,
 			     .connect_ms = SERVER_MS};
-	struct text answer = {NULL, 0};
-	int err = token ? -ENOMEM : -EACCES;
-	long status;
+	int err;
 
-	if (token)
-		form = make_form(role, session, token);
-	if (form)
-		url = server_of("AWS_ENDPOINT_URL_STS",
-				set[B2F_AWS_STS_ENDPOINT],
-				set[B2F_AWS_ENDPOINT], "sts", flow->region);
-	if (url) {
-		q.url = url;
-		q.form = form;
-		err = ask(&q, &answer, &status, reason);
-	}
-	if (!err)
-		err = take_xml(&answer, out, reason);
-	wipe(&answer);
-	free(url);
-	forget(&form);
+	if (!token)
+		return -EACCES;
+	q.form = make_form(role, session, token);
+	if (q.form)
+		q.url = server_of(f, "AWS_ENDPOINT_URL_STS",
+				  B2F_AWS_STS_ENDPOINT, "sts", f->region);
 	forget(&token);
+	err = ask(f, &q);
+	if (!err)
+		err = take_xml(f, &q.answer);
+	finish(&q);
 	return err;
 }
 
-static int from_web_identity(const struct b2f_aws_flow *flow,
-			     struct b2f_remote_keys *out,
-			     char reason[B2F_AWS_REASON])
+static int from_web_identity(const struct b2f_aws_flow *f)
 {
 	const char *file = b2f_aws_environment("AWS_WEB_IDENTITY_TOKEN_FILE");
 	const char *role = b2f_aws_environment("AWS_ROLE_ARN");
 
-	if (flow->settings->by_option || !file)
+	if (f->settings->by_option || !file)
 		return NOT_THERE;
 	if (!role)
-		return refuse(reason, "AWS_WEB_IDENTITY_TOKEN_FILE without "
-				      "AWS_ROLE_ARN");
-	return assume_role(flow, role,
-			   b2f_aws_environment("AWS_ROLE_SESSION_NAME"), file,
-			   out, reason);
+		return refuse(f, "AWS_WEB_IDENTITY_TOKEN_FILE without "
+				 "AWS_ROLE_ARN");
+	return assume_role(f, role,
+			   b2f_aws_environment("AWS_ROLE_SESSION_NAME"), file);
 }
 
 /* profile: SSO */
@@ -538,10 +550,10 @@ static int name_cache(const char *of, char out[41])
 }
 #endif
 
-/* The token that "aws sso login" left; malloc'ed, or NULL with @reason. */
-static char *find_login(const struct b2f_aws_settings *settings,
-			char reason[B2F_AWS_REASON])
+/* The token that "aws sso login" left; malloc'ed, or NULL with the reason. */
+static char *find_login(const struct b2f_aws_flow *f)
 {
+	const struct b2f_aws_settings *settings = f->settings;
 	const char *session = settings->of[B2F_AWS_SSO_SESSION];
 	const char *home = b2f_aws_environment("HOME");
 	char hex[41], *path = NULL, *token = NULL;
@@ -551,12 +563,14 @@ static char *find_login(const struct b2f_aws_settings *settings,
 	if (name_cache(session ? session
 			       : settings->of[B2F_AWS_SSO_START_URL],
 		       hex)) {
-		(void)refuse(reason, "profile %s: SSO needs SHA-1, which this "
-				     "program does not have",
+		(void)refuse(f, "profile %s: SSO needs SHA-1, which this "
+				"program does not have",
 			     settings->profile);
 		return NULL;
 	}
-	if (home && asprintf(&path, "%s/.aws/sso/cache/%s.json", home, hex) > 0)
+	if (home)
+		path = text_of("%s/.aws/sso/cache/%s.json", home, hex);
+	if (path)
 		found = json_load_file(path, 0, NULL);
 	free(path);
 	text = string_of(found, "accessToken");
@@ -564,95 +578,62 @@ static char *find_login(const struct b2f_aws_settings *settings,
 	if (text && *text && (!end || parse_time(end) > time(NULL)))
 		token = strdup(text);
 	else
-		(void)refuse(reason, "profile %s: there is no SSO login, or it "
-				     "has ended; try: aws sso login --profile "
-				     "%s",
+		(void)refuse(f, "profile %s: there is no SSO login, or it "
+				"has ended; try: aws sso login --profile %s",
 			     settings->profile, settings->profile);
 	wipe_string(found, "accessToken");
 	json_decref(found);
 	return token;
 }
 
-static char *portal_url(const struct b2f_aws_settings *settings)
+static char *portal_url(const struct b2f_aws_flow *f)
 {
-	char *const *set = settings->of;
-	char *server = server_of("AWS_ENDPOINT_URL_SSO",
-				 set[B2F_AWS_SSO_ENDPOINT],
-				 set[B2F_AWS_ENDPOINT], "portal.sso",
+	char *const *set = f->settings->of;
+	char *server = server_of(f, "AWS_ENDPOINT_URL_SSO",
+				 B2F_AWS_SSO_ENDPOINT, "portal.sso",
 				 set[B2F_AWS_SSO_REGION]);
 	char *role = escape(set[B2F_AWS_SSO_ROLE]);
 	char *account = escape(set[B2F_AWS_SSO_ACCOUNT]), *url = NULL;
 
-	if (server && role && account &&
-	    asprintf(&url,
-		     "%s/federation/credentials?role_name=%s&account_id=%s",
-		     server, role, account) < 0)
-		url = NULL;
+	if (server && role && account)
+		url = text_of("%s/federation/credentials?role_name=%s"
+			      "&account_id=%s",
+			      server, role, account);
 	free(server);
 	free(role);
 	free(account);
 	return url;
 }
 
-static int take_sso(const struct text *answer, struct b2f_remote_keys *out,
-		    char reason[B2F_AWS_REASON])
-{
-	json_t *object = parse_json(answer);
-	int err = take_object(json_object_get(object, "roleCredentials"),
-			      &of_sso, out, reason);
-
-	json_decref(object);
-	return err;
-}
-
-static int ask_portal(const char *url, const char *token,
-		      struct b2f_remote_keys *out,
-		      char reason[B2F_AWS_REASON])
-{
-	struct question q = {.method = "GET", .url = url, .ms = SERVER_MS,
-			     .connect_ms = SERVER_MS};
-	struct text answer = {NULL, 0};
-	char *header = NULL;
-	long status;
-	int err;
-
-	if (asprintf(&header, "x-amz-sso_bearer_token: %s", token) < 0)
-		return -ENOMEM;
-	q.header = header;
-	err = ask(&q, &answer, &status, reason);
-	if (status == 401)
-		err = refuse(reason, "the SSO login has ended; try: aws sso "
-				     "login");
-	if (!err)
-		err = take_sso(&answer, out, reason);
-	wipe(&answer);
-	forget(&header);
-	return err;
-}
-
-static int from_sso(const struct b2f_aws_flow *flow,
-		    struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
+static int from_sso(const struct b2f_aws_flow *f)
 {
 	static const enum b2f_aws_setting needed[] = {
 		B2F_AWS_SSO_START_URL, B2F_AWS_SSO_REGION, B2F_AWS_SSO_ACCOUNT,
 		B2F_AWS_SSO_ROLE};
-	char *token, *url = NULL;
-	int err = -EACCES;
+	struct question q = {.method = "GET", .ms = SERVER_MS,
+			     .connect_ms = SERVER_MS};
+	char *token;
+	int err;
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!flow->settings->of[needed[i]])
-			return refuse(reason, "profile %s: SSO needs "
-					      "sso_start_url, sso_region, "
-					      "sso_account_id and "
-					      "sso_role_name",
-				      flow->settings->profile);
-	token = find_login(flow->settings, reason);
-	if (token) {
-		url = portal_url(flow->settings);
-		err = url ? ask_portal(url, token, out, reason) : -ENOMEM;
-	}
-	free(url);
+		if (!f->settings->of[needed[i]])
+			return refuse(f, "profile %s: SSO needs sso_start_url, "
+					 "sso_region, sso_account_id and "
+					 "sso_role_name",
+				      f->settings->profile);
+	token = find_login(f);
+	if (!token)
+		return -EACCES;
+	q.header = text_of("x-amz-sso_bearer_token: %s", token);
+	if (q.header)
+		q.url = portal_url(f);
 	forget(&token);
+	err = ask(f, &q);
+	if (q.status == 401)
+		err = refuse(f, "the SSO login has ended; try: aws sso login");
+	if (!err)
+		err = take_json(f, &q.answer, &of_sso);
+	finish(&q);
 	return err;
 }
 
@@ -747,8 +728,8 @@ static int wait_for(pid_t pid, int64_t end)
 }
 
 /* Runs @command and takes its output, if it succeeds. */
-static int run(const char *command, struct text *out,
-	       char reason[B2F_AWS_REASON])
+static int run(const struct b2f_aws_flow *f, const char *command,
+	       struct text *out)
 {
 	int64_t end = now_ms() + PROGRAM_MS;
 	int ends[2], status = 0, err;
@@ -765,77 +746,55 @@ static int run(const char *command, struct text *out,
 	if (pid > 0)
 		status = wait_for(pid, err ? 0 : end);
 	if (err)
-		return refuse(reason, "credential_process: %s", strerror(-err));
-	return status ? refuse(reason, "credential_process fails") : 0;
+		return refuse(f, "credential_process: %s", strerror(-err));
+	return status ? refuse(f, "credential_process fails") : 0;
 }
 
-static int take_output(const struct text *answer, struct b2f_remote_keys *out,
-		       char reason[B2F_AWS_REASON])
+static int from_process(const struct b2f_aws_flow *f)
 {
-	json_t *object = parse_json(answer);
-	json_int_t version =
-		json_integer_value(json_object_get(object, "Version"));
-	int err = version == 1 ? take_object(object, &of_process, out, reason)
-			       : refuse(reason, "credential_process prints no "
-						"keys of version 1");
-
-	json_decref(object);
-	return err;
-}
-
-static int from_process(const struct b2f_aws_flow *flow,
-			struct b2f_remote_keys *out,
-			char reason[B2F_AWS_REASON])
-{
-	const struct b2f_aws_settings *settings = flow->settings;
 	struct text answer = {NULL, 0};
 	int err;
 
-	if (settings->is_foreign)
-		return refuse(reason, "profile %s: credential_process is not run "
-				      "from a file that belongs to another "
-				      "user, or that all users may write to",
-			      settings->profile);
-	err = run(settings->of[B2F_AWS_PROCESS], &answer, reason);
+	if (f->settings->is_foreign)
+		return refuse(f, "profile %s: credential_process is not run "
+				 "from a file that belongs to another user, or "
+				 "that all users may write to",
+			      f->settings->profile);
+	err = run(f, f->settings->of[B2F_AWS_PROCESS], &answer);
 	if (!err)
-		err = take_output(&answer, out, reason);
+		err = take_json(f, &answer, &of_process);
 	wipe(&answer);
 	return err;
 }
 
 /* profile */
 
-static int from_profile(const struct b2f_aws_flow *flow,
-			struct b2f_remote_keys *out,
-			char reason[B2F_AWS_REASON])
+static int from_profile(const struct b2f_aws_flow *f)
 {
-	char *const *set = flow->settings->of;
+	char *const *set = f->settings->of;
 	char where[80];
 
-	snprintf(where, sizeof(where), "profile %s", flow->settings->profile);
+	snprintf(where, sizeof(where), "profile %s", f->settings->profile);
 	if (!set[B2F_AWS_ACCESS_KEY] != !set[B2F_AWS_SECRET_KEY])
-		return half_a_key(where, set[B2F_AWS_ACCESS_KEY], reason);
+		return half_a_key(f, where, set[B2F_AWS_ACCESS_KEY]);
 	if (set[B2F_AWS_ACCESS_KEY])
-		return take_keys(out, set[B2F_AWS_ACCESS_KEY],
+		return take_keys(f, set[B2F_AWS_ACCESS_KEY],
 				 set[B2F_AWS_SECRET_KEY],
 				 set[B2F_AWS_SESSION_TOKEN]);
 	if (set[B2F_AWS_ROLE] && set[B2F_AWS_TOKEN_FILE])
-		return assume_role(flow, set[B2F_AWS_ROLE],
+		return assume_role(f, set[B2F_AWS_ROLE],
 				   set[B2F_AWS_ROLE_SESSION],
-				   set[B2F_AWS_TOKEN_FILE], out, reason);
+				   set[B2F_AWS_TOKEN_FILE]);
 	if (set[B2F_AWS_ROLE]) {
-		(void)refuse(reason, "%s: keys by role_arn need a "
-				     "web_identity_token_file; try: eval \"$(aws "
-				     "configure export-credentials --format "
-				     "env)\"",
+		(void)refuse(f, "%s: keys by role_arn need a "
+				"web_identity_token_file; try: eval \"$(aws "
+				"configure export-credentials --format env)\"",
 			     where);
 		return -EOPNOTSUPP;
 	}
 	if (set[B2F_AWS_SSO_SESSION] || set[B2F_AWS_SSO_START_URL])
-		return from_sso(flow, out, reason);
-	if (set[B2F_AWS_PROCESS])
-		return from_process(flow, out, reason);
-	return NOT_THERE;
+		return from_sso(f);
+	return set[B2F_AWS_PROCESS] ? from_process(f) : NOT_THERE;
 }
 
 /* container */
@@ -867,35 +826,31 @@ static bool is_trusted(const char *url)
 	return false;
 }
 
-/* The header that authorizes the container; "" if none is needed. */
-static int container_header(char **out, char reason[B2F_AWS_REASON])
+/* The header that authorizes the container; NULL if none is needed. */
+static int container_header(const struct b2f_aws_flow *f, char **out)
 {
 	const char *file =
 		b2f_aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
 	const char *told =
 		b2f_aws_environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	char *token = NULL;
-	int n;
 
-	*out = NULL;
 	if (!file && !told)
 		return 0;
-	token = file ? read_token(file, reason) : strdup(told);
+	token = file ? read_token(f, file) : strdup(told);
 	if (!token)
 		return file ? -EACCES : -ENOMEM;
 	if (token[strcspn(token, "\r\n")]) {
 		forget(&token);
-		return refuse(reason, "AWS_CONTAINER_AUTHORIZATION_TOKEN has "
-				      "more than a line");
+		return refuse(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN has more "
+				 "than a line");
 	}
-	n = asprintf(out, "Authorization: %s", token);
+	*out = text_of("Authorization: %s", token);
 	forget(&token);
-	return n < 0 ? -ENOMEM : 0;
+	return *out ? 0 : -ENOMEM;
 }
 
-static int from_container(const struct b2f_aws_flow *flow,
-			  struct b2f_remote_keys *out,
-			  char reason[B2F_AWS_REASON])
+static int from_container(const struct b2f_aws_flow *f)
 {
 	const char *below =
 		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -903,32 +858,23 @@ static int from_container(const struct b2f_aws_flow *flow,
 		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
 	struct question q = {.method = "GET", .ms = SERVER_MS,
 			     .connect_ms = NEAR_MS};
-	struct text answer = {NULL, 0};
-	char *url = NULL, *header;
-	long status;
 	int err;
 
-	(void)flow;
 	if (!below && !full)
 		return NOT_THERE;
-	if (asprintf(&url, "%s%s", below ? CONTAINER : "",
-		     below ? below : full) < 0)
+	q.url = text_of("%s%s", below ? CONTAINER : "", below ? below : full);
+	if (!q.url)
 		return -ENOMEM;
-	err = is_trusted(url) ? container_header(&header, reason)
-			      : refuse(reason, "AWS_CONTAINER_CREDENTIALS_FULL_"
-					       "URI: neither https nor a URL "
-					       "of this host");
-	if (!err) {
-		q.url = url;
-		q.header = header;
-		q.is_near = strncasecmp(url, "http:", 5) == 0;
-		err = ask(&q, &answer, &status, reason);
-		forget(&header);
-	}
+	q.is_near = strncasecmp(q.url, "http:", 5) == 0;
+	err = is_trusted(q.url)
+		      ? container_header(f, &q.header)
+		      : refuse(f, "AWS_CONTAINER_CREDENTIALS_FULL_URI: neither "
+				  "https nor a URL of this host");
 	if (!err)
-		err = take_json(&answer, &usual, out, reason);
-	wipe(&answer);
-	free(url);
+		err = ask(f, &q);
+	if (!err)
+		err = take_json(f, &q.answer, &usual);
+	finish(&q);
 	return err;
 }
 
@@ -941,15 +887,11 @@ static char *instance_server(void)
 		b2f_aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
 	const char *mode =
 		b2f_aws_environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
-	size_t n;
 
 	if (!told)
 		told = mode && strcasecmp(mode, "IPv6") == 0 ? INSTANCE_V6
 							     : INSTANCE;
-	n = strlen(told);
-	while (n && told[n - 1] == '/')
-		n--;
-	return strndup(told, n);
+	return bare(told);
 }
 
 /*
@@ -964,84 +906,78 @@ static long instance_ms(void)
 	return (s > 0 && s < 3600 ? s : 1) * 1000;
 }
 
-/* Asks for @path of the instance, with the @header of a token. */
-static int ask_instance(const char *server, const char *path,
-			const char *header, struct text *out, long *status,
-			char reason[B2F_AWS_REASON])
+/*
+ * Asks, by @q, for @path of the instance, with the @header of a token; NULL:
+ * for a token.
+ */
+static int ask_instance(const struct b2f_aws_flow *f, struct question *q,
+			const char *server, const char *path,
+			const char *header)
 {
-	struct question q = {.method = path ? "GET" : "PUT", .header = header,
-			     .is_near = true, .ms = instance_ms(),
-			     .connect_ms = instance_ms()};
-	char *url = NULL;
-	int err;
+	const char *below = path ? "meta-data/iam/security-credentials/"
+				 : "api/token";
 
-	if (asprintf(&url, "%s/latest/%s%s", server,
-		     path ? "meta-data/iam/security-credentials/" : "api/token",
-		     path ? path : "") < 0)
-		return -ENOMEM;
-	q.url = url;
-	err = ask(&q, out, status, reason);
-	free(url);
-	return err;
+	*q = (struct question){.method = path ? "GET" : "PUT",
+			       .is_near = true,
+			       .ms = instance_ms(),
+			       .connect_ms = instance_ms(),
+			       .header = strdup(header)};
+	if (q->header)
+		q->url = text_of("%s/latest/%s%s", server, below,
+				 path ? path : "");
+	return ask(f, q);
 }
 
 /* Asks for the keys of the instance's role; @header authorizes this. */
-static int ask_role(const char *server, const char *header,
-		    struct b2f_remote_keys *out, char reason[B2F_AWS_REASON])
+static int ask_role(const struct b2f_aws_flow *f, const char *server,
+		    const char *header)
 {
-	struct text role = {NULL, 0}, answer = {NULL, 0};
+	struct question role, keys = {.url = NULL};
 	char *name = NULL;
-	long status;
-	int err = ask_instance(server, "", header, &role, &status, reason);
+	int err = ask_instance(f, &role, server, "", header);
 
 	/* The instance has no role. */
-	if (status == 404)
+	if (role.status == 404)
 		err = NOT_THERE;
 	if (!err) {
-		role.bytes[strcspn(role.bytes, "\r\n")] = '\0';
-		name = escape(role.bytes);
-		err = name ? ask_instance(server, name, header, &answer,
-					  &status, reason)
+		role.answer.bytes[strcspn(role.answer.bytes, "\r\n")] = '\0';
+		name = escape(role.answer.bytes);
+		err = name ? ask_instance(f, &keys, server, name, header)
 			   : -ENOMEM;
 	}
 	if (!err)
-		err = take_json(&answer, &usual, out, reason);
+		err = take_json(f, &keys.answer, &usual);
 	free(name);
-	wipe(&role);
-	wipe(&answer);
+	finish(&role);
+	finish(&keys);
 	return err;
 }
 
-static int from_instance(const struct b2f_aws_flow *flow,
-			 struct b2f_remote_keys *out,
-			 char reason[B2F_AWS_REASON])
+static int from_instance(const struct b2f_aws_flow *f)
 {
 	const char *off = b2f_aws_environment("AWS_EC2_METADATA_DISABLED");
-	struct text token = {NULL, 0};
 	char *server, *header = NULL;
-	long status;
+	struct question token;
 	int err;
 
-	(void)flow;
 	if (off && strcasecmp(off, "true") == 0)
 		return NOT_THERE;
 	server = instance_server();
 	if (!server)
 		return -ENOMEM;
-	err = ask_instance(server, NULL,
-			   "x-aws-ec2-metadata-token-ttl-seconds: 21600",
-			   &token, &status, reason);
+	err = ask_instance(f, &token, server, NULL,
+			   "x-aws-ec2-metadata-token-ttl-seconds: 21600");
 	/* The machine is no instance, or another program answers there. */
 	if (err == -EHOSTUNREACH || err == -EACCES)
 		err = NOT_THERE;
-	if (!err && asprintf(&header, "x-aws-ec2-metadata-token: %.*s",
-			     (int)strcspn(token.bytes, "\r\n"),
-			     token.bytes) < 0)
-		err = -ENOMEM;
-	if (!err)
-		err = ask_role(server, header, out, reason);
+	if (!err) {
+		header = text_of("x-aws-ec2-metadata-token: %.*s",
+				 (int)strcspn(token.answer.bytes, "\r\n"),
+				 token.answer.bytes);
+		err = header ? ask_role(f, server, header) : -ENOMEM;
+	}
 	forget(&header);
-	wipe(&token);
+	finish(&token);
 	free(server);
 	return err;
 }
@@ -1049,8 +985,7 @@ static int from_instance(const struct b2f_aws_flow *flow,
 static const struct {
 	/* Name for messages; NULL: the profile. */
 	const char *name;
-	int (*get)(const struct b2f_aws_flow *flow, struct b2f_remote_keys *out,
-		   char reason[B2F_AWS_REASON]);
+	int (*get)(const struct b2f_aws_flow *f);
 } sources[] = {
 	{"AWS_ACCESS_KEY_ID", from_environment},
 	{"AWS_WEB_IDENTITY_TOKEN_FILE", from_web_identity},
@@ -1061,41 +996,27 @@ static const struct {
 
 #define NSOURCES ((int)(sizeof(sources) / sizeof(sources[0])))
 
-/* The names of all sources, as text; malloc'ed, or NULL. */
-static char *name_all(const struct b2f_aws_settings *settings)
-{
-	char *out = NULL;
-
-	return asprintf(&out, "%s, %s, profile %.40s, %s, %s", sources[0].name,
-			sources[1].name, settings->profile, sources[3].name,
-			sources[4].name) < 0
-		       ? NULL
-		       : out;
-}
-
-int b2f_aws_flow_first(const struct b2f_aws_flow *flow,
-		       struct b2f_remote_keys *out, char **tried,
-		       char reason[B2F_AWS_REASON])
+int b2f_aws_flow_first(const struct b2f_aws_flow *f, char **tried)
 {
 	for (int i = 0; i < NSOURCES; i++) {
-		int err = sources[i].get(flow, out, reason);
+		int err = sources[i].get(f);
 
 		if (err <= 0)
 			return err ? err : i;
 	}
-	*tried = name_all(flow->settings);
+	*tried = text_of("%s, %s, profile %.40s, %s, %s", sources[0].name,
+			 sources[1].name, f->settings->profile, sources[3].name,
+			 sources[4].name);
 	return *tried ? B2F_AWS_NONE : -ENOMEM;
 }
 
-int b2f_aws_flow_again(const struct b2f_aws_flow *flow, int source,
-		       struct b2f_remote_keys *out,
-		       char reason[B2F_AWS_REASON])
+int b2f_aws_flow_again(const struct b2f_aws_flow *f, int source)
 {
 	int err;
 
-	snprintf(reason, B2F_AWS_REASON, "%s", "there is none any more");
+	(void)refuse(f, "there is none any more");
 	if (source < 0 || source >= NSOURCES)
 		return -EACCES;
-	err = sources[source].get(flow, out, reason);
+	err = sources[source].get(f);
 	return err == NOT_THERE ? -EACCES : err;
 }

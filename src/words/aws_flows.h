@@ -31,23 +31,22 @@ struct b2f_aws_flow {
 	const struct b2f_aws_settings *settings;
 	/* For STS. */
 	const char *region;
+	/* The results: keys, or why there are none (B2F_AWS_REASON bytes). */
+	struct b2f_remote_keys *keys;
+	char *reason;
 };
 
 /*
  * Takes the keys of the first configured source.  Returns the number of the
  * source; B2F_AWS_NONE if none is configured, with the names of all sources in
- * *@tried, malloc'ed; or with @reason set -EINVAL, -EOPNOTSUPP, -EACCES or
+ * *@tried, malloc'ed; or with the reason set -EINVAL, -EOPNOTSUPP, -EACCES or
  * -ENOMEM as b2f_aws_read().
  */
 #define B2F_AWS_NONE 100
-int b2f_aws_flow_first(const struct b2f_aws_flow *flow,
-		       struct b2f_remote_keys *out, char **tried,
-		       char reason[B2F_AWS_REASON]);
+int b2f_aws_flow_first(const struct b2f_aws_flow *flow, char **tried);
 
-/* Asks @source again.  Returns 0, or a negative errno with @reason set. */
-int b2f_aws_flow_again(const struct b2f_aws_flow *flow, int source,
-		       struct b2f_remote_keys *out,
-		       char reason[B2F_AWS_REASON]);
+/* Asks @source again.  Returns 0, or a negative errno with the reason set. */
+int b2f_aws_flow_again(const struct b2f_aws_flow *flow, int source);
 
 /* Frees the members of @keys, and wipes them from memory. */
 void b2f_aws_keys_fini(struct b2f_remote_keys *keys);
