@@ -149,8 +149,7 @@ static const struct cli_option table[] = {
 	CLI_OPTION("disk", 0, "SIZE", set_size, FIELD(disk),
 		   "bytes a second of the disk, to choose the best\n(default: "
 		   "200m)"),
-	CLI_OPTION("all", 0, NULL, cli_option_set, FIELD(all),
-		   "show all settings that were measured"),
+	CLI_FLAG("all", 0, all, "show all settings that were measured"),
 	CLI_OPTION("plot", 0, "FILE.png", cli_option_text, FIELD(plot),
 		   "draw the results with gnuplot"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads,

@@ -64,22 +64,22 @@ static int set_format(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(common.output),
 	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
-	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
-	 "write to standard output (contiguous)"),
-	CLI_OPTION("contiguous", 0, NULL, cli_option_set, FIELD(contiguous),
-	 "make a file instead of a directory"),
+	CLI_FLAG("stdout", 'c', to_stdout,
+		"write to standard output (contiguous)"),
+	CLI_FLAG("contiguous", 0, contiguous,
+		"make a file instead of a directory"),
 	CLI_OPTION("format", 0, "NAME", set_format, 0,
 	 "sparse (default), contiguous, or blp: a Bloscpack file,\nFILE.blp"),
 	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
-	CLI_OPTION("plain", 0, NULL, cli_option_set, FIELD(plain), "make no arrays"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
-	 "all files below each directory"),
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "overwrite; write to a terminal too"),
+	CLI_FLAG("plain", 0, plain, "make no arrays"),
+	CLI_FLAG("recursive", 'r', common.recursive,
+		"all files below each directory"),
+	CLI_FLAG("force", 'f', common.force,
+		"overwrite; write to a terminal too"),
 	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(common.remove),
 	 "keep the files (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(common.remove),
-	 "remove each file once its frame is safe"),
+	CLI_FLAG("rm", 0, common.remove,
+		"remove each file once its frame is safe"),
 	{.shared = cli_server_options},
 	{.shared = cli_server_new_object_options},
 	{.shared = cli_encoding_options, .field = FIELD(encoding)},
@@ -593,40 +593,39 @@ static int check(const struct cli_command *self, struct compress *o,
 {
 	struct cli_common *common = &o->common;
 	bool from_stdin = !*files, several = !from_stdin && files[1];
+	bool to_dash = common->output && strcmp(common->output, "-") == 0;
+	bool to_stdout = o->to_stdout || to_dash;
 
 	for (; *files; files++)
 		from_stdin = from_stdin || strcmp(*files, "-") == 0;
-	if (common->output && strcmp(common->output, "-") == 0)
-		o->to_stdout = true;
-	else if (common->output && o->to_stdout)
-		return cli_command_misuse(self, "-o and -c exclude each other");
-	if (o->to_stdout && (several || common->recursive))
-		return cli_command_misuse(self, "-c takes one file");
-	if (from_stdin && !common->output && !o->to_stdout)
-		return cli_command_misuse(self, "standard input needs -o or "
-						"-c");
-	if (o->checksum && !o->bloscpack)
-		return cli_command_misuse(self, "--checksum goes with "
-						"--format=blp");
-	if (o->bloscpack && common->remove)
-		return cli_command_misuse(
-			self, "--rm does not go with --format=blp, which keeps "
-			      "the data alone");
-	if (o->bloscpack && o->contiguous)
-		return cli_command_misuse(self, "--contiguous and --format=blp "
-						"exclude each other");
+	const struct cli_misuse misuses[] = {
+		{o->to_stdout && common->output && !to_dash,
+		 "-o and -c exclude each other"},
+		{to_stdout && (several || common->recursive),
+		 "-c takes one file"},
+		{from_stdin && !common->output && !to_stdout,
+		 "standard input needs -o or -c"},
+		{o->checksum && !o->bloscpack,
+		 "--checksum goes with --format=blp"},
+		{o->bloscpack && common->remove,
+		 "--rm does not go with --format=blp, which keeps the data "
+		 "alone"},
+		{o->bloscpack && o->contiguous,
+		 "--contiguous and --format=blp exclude each other"},
+		{to_stdout && cli_json_wanted(),
+		 "-c and --json exclude each other"},
+		{0}};
+
 	/*
 	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
 	 */
-	if (o->to_stdout) {
-		common->remove = false;
-		common->output = NULL;
+	if (to_stdout) {
+		o->to_stdout = true;
 		o->contiguous = !o->bloscpack;
+		common->output = NULL;
+		common->remove = false;
 	}
-	if (o->to_stdout && cli_json_wanted())
-		return cli_command_misuse(self, "-c and --json exclude each "
-						"other");
-	return CLI_CONTINUE;
+	return cli_command_check(self, misuses);
 }
 
 static int run_compress(const struct cli_command *self, void *options,

@@ -15,6 +15,7 @@
 #include "cli/common.h"
 #include "cli/copy.h"
 #include "cli/encoding.h"
+#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/need.h"
@@ -95,10 +96,10 @@ static const struct cli_option table[] = {
 	CLI_OPTION("bloscpack", 0, NULL, set_storage, FIELD(storage),
 	 "make a Bloscpack file, NAME.blp, of the data"),
 	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force), "overwrite"),
+	CLI_FLAG("force", 'f', common.force, "overwrite"),
 	{.shared = cli_common_removing},
-	CLI_OPTION("no-verify", 0, NULL, cli_option_set, FIELD(no_verify),
-	 "copy chunks without decoding them"),
+	CLI_FLAG("no-verify", 0, no_verify,
+		"copy chunks without decoding them"),
 	{.shared = cli_common_frame_offset},
 	{.shared = cli_server_reading_options},
 	{.shared = cli_common_options},
@@ -496,19 +497,19 @@ static int run_convert(const struct cli_command *self, void *options,
 {
 	const struct transform *t = options;
 	bool remove = t->common.remove;
+	const struct cli_misuse misuses[] = {
+		{remove && t->storage == BLOSCPACK,
+		 "--rm does not go with --bloscpack, which keeps the data "
+		 "alone"},
+		{remove && t->storage == ARRAY,
+		 "--rm does not go with --b2nd, which keeps the array alone"},
+		{remove && t->common.frame_offset > 0,
+		 "--rm cannot remove a part of a file"},
+		{0}};
+	int status = cli_command_check(self, misuses);
 
-	if (remove && t->storage == BLOSCPACK)
-		return cli_command_misuse(
-			self, "--rm does not go with --bloscpack, which keeps "
-			      "the data alone");
-	if (remove && t->storage == ARRAY)
-		return cli_command_misuse(self,
-					  "--rm does not go with --b2nd, which "
-					  "keeps the array alone");
-	if (remove && t->common.frame_offset > 0)
-		return cli_command_misuse(
-			self, "--rm cannot remove a part of a file");
-	return transform_all(self, options, paths);
+	return status == CLI_CONTINUE ? transform_all(self, options, paths)
+				      : status;
 }
 
 const struct cli_command cli_convert_command = {
@@ -531,8 +532,7 @@ static const struct cli_option recompress_table[] = {
 	CLI_OPTION("output", 'o', "NAME", cli_option_text, FIELD(common.output),
 	 "write to NAME, or into the directory NAME; keep FRAME"),
 	{.shared = cli_common_recursive},
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "replace an existing NAME"),
+	CLI_FLAG("force", 'f', common.force, "replace an existing NAME"),
 	{.shared = cli_encoding_kept_options, .field = FIELD(encoding)},
 	{.shared = cli_common_options},
 	{0},

@@ -41,10 +41,9 @@ struct transfer {
 #define FIELD(name) offsetof(struct transfer, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(common.recursive),
-	 "all frames and files below SOURCE"),
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "replace an existing DESTINATION"),
+	CLI_FLAG("recursive", 'r', common.recursive,
+		"all frames and files below SOURCE"),
+	CLI_FLAG("force", 'f', common.force, "replace an existing DESTINATION"),
 	CLI_OPTION("threads", 'T', "N", cli_option_threads, FIELD(common.nthreads),
 	 "copy N chunks at a time (16)"),
 	CLI_OPTION("jobs", 0, "N", cli_option_threads, FIELD(common.nthreads), "the same"),

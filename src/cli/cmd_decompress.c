@@ -25,11 +25,9 @@ static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(common.output),
 	 "write to FILE, or into the directory FILE; - is\nstandard output"),
 	{.shared = cli_common_recursive},
-	CLI_OPTION("stdout", 'c', NULL, cli_option_set, FIELD(to_stdout),
-	 "write to standard output"),
+	CLI_FLAG("stdout", 'c', to_stdout, "write to standard output"),
 	{.shared = cli_common_removing},
-	CLI_OPTION("sparse", 0, NULL, cli_option_set, FIELD(sparse),
-	 "holes where there are zeros (default)"),
+	CLI_FLAG("sparse", 0, sparse, "holes where there are zeros (default)"),
 	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
 	{.shared = cli_server_reading_options},
 	{.shared = cli_common_decoding_options},
@@ -48,31 +46,30 @@ static int check(const struct cli_command *self, struct decompress *o,
 		 char **frames)
 {
 	struct cli_common *common = &o->common;
+	bool from_stdin = has_stdin(frames);
+	bool to_dash = common->output && strcmp(common->output, "-") == 0;
+	bool to_stdout = o->to_stdout || to_dash ||
+			 (from_stdin && !common->output);
+	const struct cli_misuse misuses[] = {
+		{from_stdin && common->remove,
+		 "--rm cannot remove standard input"},
+		{o->to_stdout && common->output && !to_dash,
+		 "-o and -c exclude each other"},
+		{to_stdout && cli_json_wanted(),
+		 "-c and --json exclude each other"},
+		{common->remove && common->frame_offset > 0,
+		 "--rm cannot remove a part of a file"},
+		{0}};
 
-	if (has_stdin(frames)) {
-		if (common->remove)
-			return cli_command_misuse(
-				self, "--rm cannot remove standard input");
-		o->to_stdout = o->to_stdout || !common->output;
-	}
-	if (common->output && strcmp(common->output, "-") == 0)
-		o->to_stdout = true;
-	else if (common->output && o->to_stdout)
-		return cli_command_misuse(self, "-o and -c exclude each other");
-	if (o->to_stdout && cli_json_wanted())
-		return cli_command_misuse(self, "-c and --json exclude each "
-						"other");
-	if (common->remove && common->frame_offset > 0)
-		return cli_command_misuse(
-			self, "--rm cannot remove a part of a file");
 	/*
 	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
 	 */
-	if (o->to_stdout) {
-		common->remove = false;
+	if (to_stdout) {
+		o->to_stdout = true;
 		common->output = NULL;
+		common->remove = false;
 	}
-	return CLI_CONTINUE;
+	return cli_command_check(self, misuses);
 }
 
 /* A frame that is being decompressed. */

@@ -38,10 +38,8 @@ struct info {
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},
-	CLI_OPTION("chunks", 0, NULL, cli_option_set, FIELD(chunks),
-	 "every chunk as well"),
-	CLI_OPTION("meta", 0, NULL, cli_option_set, FIELD(meta),
-	 "every metalayer as well"),
+	CLI_FLAG("chunks", 0, chunks, "every chunk as well"),
+	CLI_FLAG("meta", 0, meta, "every metalayer as well"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
 	 "all but the chunks as JSON; several frames as\n"
 	 "an array; with --chunks, the chunks too"),

@@ -126,16 +126,14 @@ static const struct {
 #define FIELD(name) offsetof(struct ls, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("all", 'a', NULL, cli_option_set, FIELD(all),
-	 "also list entries that are no frames"),
-	CLI_OPTION("long", 'l', NULL, cli_option_set, FIELD(full),
-	 "exact sizes, mode, and time of last change"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
-	 "list directories below, too"),
-	CLI_OPTION("tree", 0, NULL, cli_option_set, FIELD(as_tree),
-	 "print a tree, with types and shapes of arrays"),
+	CLI_FLAG("all", 'a', all, "also list entries that are no frames"),
+	CLI_FLAG("long", 'l', full,
+		"exact sizes, mode, and time of last change"),
+	CLI_FLAG("recursive", 'r', recursive, "list directories below, too"),
+	CLI_FLAG("tree", 0, as_tree,
+		"print a tree, with types and shapes of arrays"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0, "as a JSON array"),
-	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet), "no names of columns"),
+	CLI_FLAG("quiet", 'q', quiet, "no names of columns"),
 	{.shared = cli_server_reading_options},
 	{0},
 };

@@ -9,6 +9,7 @@
 #include "b2frame/b2frame.h"
 #include "cli/at.h"
 #include "cli/common.h"
+#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
@@ -59,24 +60,21 @@ static int store_age(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
-		   "only say what would be done"),
-	CLI_OPTION("force", 0, NULL, cli_option_set, FIELD(force),
-		   "remove young files that no index names, too: no program\n"
-		   "may be writing to the frame"),
-	CLI_OPTION("orphans", 0, NULL, cli_option_set, FIELD(orphans),
-		   "in an object store: remove chunks that no index names"),
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set,
-		   FIELD(common.several),
-		   "with --orphans: for all frames below each URL"),
+	CLI_FLAG("dry-run", 'n', dry_run, "only say what would be done"),
+	CLI_FLAG("force", 0, force,
+		"remove young files that no index names, too: no program\n"
+		"may be writing to the frame"),
+	CLI_FLAG("orphans", 0, orphans,
+		"in an object store: remove chunks that no index names"),
+	CLI_FLAG("recursive", 'r', common.several,
+		"with --orphans: for all frames below each URL"),
 	CLI_OPTION("older", 0, "AGE", store_age, FIELD(older),
 		   "only orphans at least this old (1d; s, m, h, d)"),
-	CLI_OPTION("zero-damaged", 0, NULL, cli_option_set, FIELD(zero_damaged),
-		   "replace damaged chunks by zeros"),
+	CLI_FLAG("zero-damaged", 0, zero_damaged,
+		"replace damaged chunks by zeros"),
 	CLI_OPTION("output", 'o', "NEW", cli_option_text, FIELD(output),
 		   "make the frame NEW of the chunk files of FRAME"),
-	CLI_OPTION(NULL, 'f', NULL, cli_option_set, FIELD(overwrite),
-		   "replace an existing NEW"),
+	CLI_FLAG(NULL, 'f', overwrite, "replace an existing NEW"),
 	{.shared = cli_server_options},
 	{.shared = cli_common_options},
 	{0},
@@ -516,16 +514,17 @@ static int run_repair(const struct cli_command *self, void *options,
 		      char **frames)
 {
 	struct repair *r = options;
+	const struct cli_misuse misuses[] = {
+		{r->older >= 0 && !r->orphans, "--older is for --orphans"},
+		{r->common.several && !r->orphans, "-r is for --orphans"},
+		{r->output && frames[1], "-o takes one frame"},
+		{0}};
+	int status = cli_command_check(self, misuses);
 
-	if (r->older >= 0 && !r->orphans)
-		return cli_command_misuse(self, "--older is for --orphans");
-	if (r->common.several && !r->orphans)
-		return cli_command_misuse(self, "-r is for --orphans");
-	if (r->output && frames[1])
-		return cli_command_misuse(self, "-o takes one frame");
 	/* Frames in a store are changed only by writers of the store. */
 	r->common.changes = r->orphans ? NULL : "";
-	return cli_operands_run(self, options, frames);
+	return status == CLI_CONTINUE ? cli_operands_run(self, options, frames)
+				      : status;
 }
 
 static const struct repair start = {.older = -1};

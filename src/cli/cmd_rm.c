@@ -19,11 +19,10 @@ struct rm {
 
 static const struct cli_option table[] = {
 	{.shared = cli_common_recursive},
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(common.force),
-	 "also files and objects that are no frames, and frames\n"
-	 "that cannot be read; a missing one is no error"),
-	CLI_OPTION("dry-run", 'n', NULL, cli_option_set, FIELD(dry_run),
-	 "only say what would be removed"),
+	CLI_FLAG("force", 'f', common.force,
+		"also files and objects that are no frames, and frames\n"
+		"that cannot be read; a missing one is no error"),
+	CLI_FLAG("dry-run", 'n', dry_run, "only say what would be removed"),
 	{.shared = cli_server_options},
 	{.shared = cli_common_work_options},
 	{0},

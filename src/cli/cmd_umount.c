@@ -45,10 +45,10 @@ static int ignore(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
-		   "also if bloscfs does not answer;\nunstored data are lost"),
-	CLI_OPTION("lazy", 'l', NULL, cli_option_set, FIELD(lazy),
-		   "detach the mount at once, and do not wait"),
+	CLI_FLAG("force", 'f', force, "also if bloscfs does not answer;\n"
+		"unstored data are lost"),
+	CLI_FLAG("lazy", 'l', lazy,
+		"detach the mount at once, and do not wait"),
 	CLI_OPTION("timeout", 0, "S", set_timeout, FIELD(timeout_s),
 		   "wait S seconds at most"),
 	CLI_OPTION("namespace", 'N', "NS", cli_option_text, FIELD(namespace),
@@ -101,30 +101,29 @@ static bool may_unmount(const char *path, int err)
 {
 	static const struct {
 		int err;
+		bool may;
 		const char *why;
 	} rows[] = {
-		{-EOPNOTSUPP, "cannot find its bloscfs (xattr=off?): not "
-			      "waiting for its end"},
-		{-EIO, "bloscfs answers with an I/O error: not waiting for "
-		       "its end"},
-		{-EACCES, "another user's mount: not waiting for the end of "
-			  "its bloscfs"},
-		{-ENOTCONN, "its bloscfs has died; unstored data are lost"},
+		{-EOPNOTSUPP, true,
+		 "cannot find its bloscfs (xattr=off?): not waiting for its "
+		 "end"},
+		{-EIO, true,
+		 "bloscfs answers with an I/O error: not waiting for its end"},
+		{-EACCES, true,
+		 "another user's mount: not waiting for the end of its "
+		 "bloscfs"},
+		{-ENOTCONN, true,
+		 "its bloscfs has died; unstored data are lost"},
+		{-ENODATA, false, "no bloscfs is mounted there"},
+		{-ETIMEDOUT, false, "bloscfs does not answer"},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (err != rows[i].err)
-			continue;
-		cli_message_error("%s: %s", path, rows[i].why);
-		return true;
-	}
-	if (err == -ENODATA)
-		cli_message_error("%s: no bloscfs is mounted there", path);
-	else if (err == -ETIMEDOUT)
-		cli_message_error("%s: bloscfs does not answer", path);
-	else
-		cli_message_errno(path, err);
-	return !err;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (err == rows[i].err) {
+			cli_message_error("%s: %s", path, rows[i].why);
+			return rows[i].may;
+		}
+	return !cli_message_errno(path, err);
 }
 
 /* Returns 0 or the first error, after printing it. */

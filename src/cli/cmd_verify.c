@@ -42,20 +42,17 @@ struct verify {
 #define FIELD(name) offsetof(struct verify, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set,
-		   FIELD(common.recursive), "all frames below each DIR"),
-	CLI_OPTION("deep", 0, NULL, cli_option_set, FIELD(deep),
-		   "also check what readers do not need: leftovers of\n"
-		   "writers, and chunk ids too large for C-Blosc2"),
+	CLI_FLAG("recursive", 'r', common.recursive,
+		"all frames below each DIR"),
+	CLI_FLAG("deep", 0, deep,
+		"also check what readers do not need: leftovers of\n"
+		"writers, and chunk ids too large for C-Blosc2"),
 	{.shared = cli_common_reading_options},
-	CLI_OPTION("quiet", 'q', NULL, cli_option_set, FIELD(quiet),
-		   "print nothing for sound frames"),
-	CLI_OPTION("verbose", 'v', NULL, cli_option_set, FIELD(verbose),
-		   "print more, also for each chunk"),
+	CLI_FLAG("quiet", 'q', quiet, "print nothing for sound frames"),
+	CLI_FLAG("verbose", 'v', verbose, "print more, also for each chunk"),
 	CLI_OPTION("json", 0, NULL, cli_json_want, 0,
 		   "print all of it as JSON; several frames as an array"),
-	CLI_OPTION("no-progress", 0, NULL, cli_option_set,
-		   FIELD(common.no_progress), "no progress bar"),
+	CLI_FLAG("no-progress", 0, common.no_progress, "no progress bar"),
 	{.shared = cli_server_reading_options},
 	{0},
 };

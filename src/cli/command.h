@@ -9,6 +9,7 @@
 #ifndef B2F_CLI_COMMAND_H
 #define B2F_CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cli_operand;
@@ -81,5 +82,15 @@ extern const struct cli_command cli_verify_command;
  * CLI_EXIT_USAGE.
  */
 int cli_command_misuse(const struct cli_command *self, const char *reason);
+
+/* Why a command line is wrong, if @is; a table ends with an empty one. */
+struct cli_misuse {
+	bool is;
+	const char *reason;
+};
+
+/* Looks for the first misuse that is.  Returns CLI_CONTINUE or the status. */
+int cli_command_check(const struct cli_command *self,
+		      const struct cli_misuse *misuses);
 
 #endif

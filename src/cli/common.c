@@ -39,14 +39,13 @@ const struct cli_option cli_common_talk_options[] = {
 	CLI_OPTION("verbose", 'v', NULL, cli_common_set_level, 0,
 		   "say what was done"),
 	{.shared = cli_json_option},
-	CLI_OPTION("no-progress", 0, NULL, cli_option_set, FIELD(no_progress),
-		   "no progress bar"),
+	CLI_FLAG("no-progress", 0, no_progress, "no progress bar"),
 	{0},
 };
 
 const struct cli_option cli_common_recursive[] = {
-	CLI_OPTION("recursive", 'r', NULL, cli_option_set, FIELD(recursive),
-	 "all frames below each directory"),
+	CLI_FLAG("recursive", 'r', recursive,
+		"all frames below each directory"),
 	{0},
 };
 
@@ -59,8 +58,7 @@ const struct cli_option cli_common_frame_offset[] = {
 const struct cli_option cli_common_removing[] = {
 	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(remove),
 	 "keep the frames (default)"),
-	CLI_OPTION("rm", 0, NULL, cli_option_set, FIELD(remove),
-	 "remove each frame once its copy is safe"),
+	CLI_FLAG("rm", 0, remove, "remove each frame once its copy is safe"),
 	{0},
 };
 
@@ -72,8 +70,7 @@ const struct cli_option cli_common_work_options[] = {
 };
 
 const struct cli_option cli_common_options[] = {
-	CLI_OPTION("no-seal", 0, NULL, cli_option_set, FIELD(no_seal),
-	 "write no checksums"),
+	CLI_FLAG("no-seal", 0, no_seal, "write no checksums"),
 	{.shared = cli_common_work_options},
 	{0},
 };
@@ -86,10 +83,8 @@ const struct cli_option cli_common_reading_options[] = {
 };
 
 const struct cli_option cli_common_decoding_options[] = {
-	CLI_OPTION("raw", 0, NULL, cli_option_set, FIELD(raw),
-	 "the items of an array alone, in C order"),
-	CLI_OPTION("force", 'f', NULL, cli_option_set, FIELD(force),
-	 "overwrite; write to a terminal too"),
+	CLI_FLAG("raw", 0, raw, "the items of an array alone, in C order"),
+	CLI_FLAG("force", 'f', force, "overwrite; write to a terminal too"),
 	{.shared = cli_common_reading_options},
 	{.shared = cli_common_talk_options},
 	{0},

@@ -69,9 +69,8 @@ static int open_stdin(const struct b2f_frame_options *options,
 	if (fd < 0)
 		return cli_message_errno(STDIN_NAME, fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	cli_message_forget();
-	err = cli_message_explain(STDIN_NAME,
-				  b2f_frame_open(&named, AT_FDCWD, path, out));
+	err = cli_message_try(STDIN_NAME,
+			      b2f_frame_open(&named, AT_FDCWD, path, out));
 	/* The frame has its own descriptor. */
 	if (fd != STDIN_FILENO)
 		close(fd);
@@ -97,10 +96,8 @@ static int open_named(const struct b2f_frame_options *options,
 	}
 	if (b2f_remote_is_url(path))
 		return cli_server_open(options, path, out);
-	cli_message_forget();
-	return cli_message_explain(options->label,
-				   b2f_frame_open(options, AT_FDCWD, path,
-						  out));
+	return cli_message_try(options->label,
+			       b2f_frame_open(options, AT_FDCWD, path, out));
 }
 
 static int open_below(const struct b2f_frame_options *how,
@@ -111,10 +108,9 @@ static int open_below(const struct b2f_frame_options *how,
 	if (at->kind == CLI_KIND_MEMBER)
 		return cli_pack_path_open(&options, at, at->key, out);
 	options.nofollow = true;
-	cli_message_forget();
-	return cli_message_explain(options.label,
-				   b2f_frame_open(&options, at->dir, at->name,
-						  out));
+	return cli_message_try(
+		options.label,
+		b2f_frame_open(&options, at->dir, at->name, out));
 }
 
 bool cli_frames_is_frame(const struct cli_at *at)

@@ -112,8 +112,7 @@ int cli_frames_remove_any(int dirfd, const char *name)
 
 int cli_frames_hold(const char *path, struct b2f_frame *frame)
 {
-	cli_message_forget();
-	return cli_message_explain(path, b2f_frame_hold(frame));
+	return cli_message_try(path, b2f_frame_hold(frame));
 }
 
 /* Removes the frame at @at, which is held. */

@@ -67,6 +67,10 @@ int cli_message_explain(const char *name, int err);
 /* Messages logged so far explain no later error. */
 void cli_message_forget(void);
 
+/* Forgets them; then calls the library by @call, and explains its error. */
+#define cli_message_try(name, call)                                            \
+	(cli_message_forget(), cli_message_explain(name, call))
+
 /*
  * While @paused nothing is printed, or remembered: a look at a file that need
  * not be there.  Threads: main only.

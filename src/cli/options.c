@@ -29,6 +29,15 @@ int cli_command_misuse(const struct cli_command *self, const char *reason)
 			  self->name, reason, self->name);
 }
 
+int cli_command_check(const struct cli_command *self,
+		      const struct cli_misuse *misuses)
+{
+	while (misuses->reason && !misuses->is)
+		misuses++;
+	return misuses->reason ? cli_command_misuse(self, misuses->reason)
+			       : CLI_CONTINUE;
+}
+
 int cli_option_refuse(const struct cli_option *option, const char *text,
 		      const char *what)
 {
@@ -144,11 +153,13 @@ static void add_table(struct parser *p, const struct cli_option *row,
 		      char *values)
 {
 	for (; row->store || row->shared; row++) {
+		char *field = row->base ? row->base : values;
+
+		field += row->field;
 		if (row->store)
-			add_row(p, row, values + row->field);
+			add_row(p, row, field);
 		else
-			add_table(p, row->shared, row->base ? row->base
-							    : values + row->field);
+			add_table(p, row->shared, field);
 	}
 }
 

@@ -44,8 +44,9 @@ struct cli_option {
 	size_t field;
 	/* Lines, without the last newline; NULL: not in --help. */
 	const char *help;
-	/* Instead: rows for the struct at @field, or @base. */
+	/* Instead: rows for the struct at @field. */
 	const struct cli_option *shared;
+	/* If not NULL: the struct that has the field. */
 	void *base;
 };
 
@@ -54,6 +55,10 @@ struct cli_option {
 		.name = name_, .letter = letter_, .value = value_,             \
 		.store = store_, .field = field_, .help = help_                \
 	}
+
+/* A row that sets a bool, for a file that defines FIELD(). */
+#define CLI_FLAG(name_, letter_, field_, help_)                                \
+	CLI_OPTION(name_, letter_, NULL, cli_option_set, FIELD(field_), help_)
 
 /* The environment variable with the name of @option; or NULL. */
 const char *cli_option_environment(const struct cli_option *option);

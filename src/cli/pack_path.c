@@ -98,9 +98,8 @@ static int open_remote(const char *url, const struct b2f_frame_options *options,
 
 	if (err)
 		return err;
-	cli_message_forget();
-	err = cli_message_explain(
-		url, b2f_remote_open_pack(remote, "", options, out));
+	err = cli_message_try(url,
+			      b2f_remote_open_pack(remote, "", options, out));
 	b2f_remote_free(remote);
 	return err;
 }
@@ -115,10 +114,8 @@ static int open_pack(const struct cli_at *file, struct b2f_pack **out)
 
 	if (file->kind == CLI_KIND_URL)
 		return open_remote(file->path, &options, out);
-	cli_message_forget();
-	return cli_message_explain(
-		file->path,
-		b2f_pack_open(&options, file->dir, file->name, out));
+	return cli_message_try(
+		file->path, b2f_pack_open(&options, file->dir, file->name, out));
 }
 
 static int find(const struct b2f_pack *pack, const char *file, const char *key,
@@ -146,8 +143,7 @@ static int open_in(const struct b2f_frame_options *options,
 				  "in it (ls -r lists them)",
 				  options->label);
 	} else if (!err) {
-		cli_message_forget();
-		err = cli_message_explain(
+		err = cli_message_try(
 			options->label,
 			b2f_pack_open_frame(pack, entry, options, out));
 	}
@@ -227,10 +223,8 @@ static void visit(struct steps *s, size_t i, const char *path,
 		cli_message_error("%s: not readable: %s", path, e->refused);
 		err = B2F_EUNSUPPORTED;
 	} else if (e->kind == B2F_PACK_FRAME) {
-		cli_message_forget();
-		err = cli_message_explain(
-			path,
-			b2f_pack_open_frame(s->pack, i, &options, &frame));
+		err = cli_message_try(
+			path, b2f_pack_open_frame(s->pack, i, &options, &frame));
 		cli_pack_path_fill_peek(&entry.peek, frame);
 	}
 	entry.frame = frame;

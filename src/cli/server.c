@@ -25,47 +25,38 @@ static struct user {
 	uint64_t cache_bytes;
 } user;
 
-#define FIELD(name) offsetof(struct user, name)
-
-static const struct cli_option server_rows[] = {
-	CLI_OPTION("no-sign-request", 0, NULL, cli_option_set, FIELD(given.no_keys),
-	 "use no keys: for public buckets"),
-	CLI_OPTION("request-payer", 0, NULL, cli_option_set, FIELD(given.request_payer),
-	 "pay for requests, as some owners require"),
-	CLI_OPTION("sse-c-key", 0, "FILE", cli_option_text, FIELD(given.sse_c_key),
-	 "the server encrypts all objects with the key in FILE"),
-	{0},
-};
-
-static const struct cli_option new_object_rows[] = {
-	CLI_OPTION("sse", 0, "KIND", cli_option_text, FIELD(given.sse),
-	 "the server encrypts new objects: AES256, aws:kms"),
-	CLI_OPTION("sse-kms-key", 0, "ID", cli_option_text, FIELD(given.sse_kms_key),
-	 "the server uses its key ID for that"),
-	{0},
-};
-
-static const struct cli_option rows[] = {
-	CLI_OPTION("cachedir", 0, "DIR", cli_option_text, FIELD(cache_dir),
-	 "keep compressed data from servers in DIR"),
-	CLI_OPTION("cachedirsize", 0, "SIZE", cli_option_size, FIELD(cache_bytes),
-	 "largest size of DIR (10g)"),
-	{.shared = server_rows},
-	{0},
-};
+/* A row for a field of it. */
+#define ROW(name_, value_, store_, field_, help_)                              \
+	{                                                                      \
+		.name = name_, .value = value_, .store = store_,               \
+		.base = &user, .field = offsetof(struct user, field_),         \
+		.help = help_                                                  \
+	}
 
 const struct cli_option cli_server_options[] = {
-	{.base = &user, .shared = server_rows},
+	ROW("no-sign-request", NULL, cli_option_set, given.no_keys,
+	    "use no keys: for public buckets"),
+	ROW("request-payer", NULL, cli_option_set, given.request_payer,
+	    "pay for requests, as some owners require"),
+	ROW("sse-c-key", "FILE", cli_option_text, given.sse_c_key,
+	    "the server encrypts all objects with the key in FILE"),
 	{0},
 };
 
 const struct cli_option cli_server_new_object_options[] = {
-	{.base = &user, .shared = new_object_rows},
+	ROW("sse", "KIND", cli_option_text, given.sse,
+	    "the server encrypts new objects: AES256, aws:kms"),
+	ROW("sse-kms-key", "ID", cli_option_text, given.sse_kms_key,
+	    "the server uses its key ID for that"),
 	{0},
 };
 
 const struct cli_option cli_server_reading_options[] = {
-	{.base = &user, .shared = rows},
+	ROW("cachedir", "DIR", cli_option_text, cache_dir,
+	    "keep compressed data from servers in DIR"),
+	ROW("cachedirsize", "SIZE", cli_option_size, cache_bytes,
+	    "largest size of DIR (10g)"),
+	{.shared = cli_server_options},
 	{0},
 };
 
@@ -94,8 +85,7 @@ int cli_server_connect(const char *url, struct b2f_remote **out)
 	options.retry_ms = way.retry_ms;
 	if (is_s3)
 		b2f_aws_fill(&aws, &options);
-	cli_message_forget();
-	return cli_message_explain(url, b2f_remote_new(&options, url, out));
+	return cli_message_try(url, b2f_remote_new(&options, url, out));
 }
 
 /* The length of "s3://BUCKET". */
@@ -175,8 +165,7 @@ int cli_server_open(const struct b2f_frame_options *how, const char *url,
 		return err;
 	/* The query of a URL may be a signature. */
 	options.label = b2f_remote_label(remote);
-	cli_message_forget();
-	err = cli_message_explain(
+	err = cli_message_try(
 		options.label,
 		b2f_remote_open_frame(remote, "", &options, out));
 	b2f_remote_free(remote);

@@ -84,8 +84,7 @@ static int open_below(const struct steps *s, const char *path,
 	/* Opens it again to log the cause; the first look logs nothing. */
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME) {
 		how.log = &cli_message_log;
-		cli_message_forget();
-		err = cli_message_explain(
+		err = cli_message_try(
 			label,
 			b2f_remote_open_frame(s->remote, path, &how, out));
 	}
