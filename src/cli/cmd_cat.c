@@ -57,13 +57,6 @@ static int cat_frame(void *arg, const struct cli_operand *operand)
 	return err;
 }
 
-static int run_cat(const struct cli_command *self, void *common, char **frames)
-{
-	return cli_common_may_print(common)
-		       ? cli_operands_run(self, common, frames)
-		       : CLI_EXIT_FAILURE;
-}
-
 const struct cli_command cli_cat_command = {
 	.name = "cat",
 	.summary = "write decoded bytes to standard output",
@@ -73,8 +66,9 @@ const struct cli_command cli_cat_command = {
 	.options = table,
 	.size = sizeof(struct cat),
 	.start = &(const struct cat){.common.no_progress = true,
+				     .common.prints = true,
 				     .length = UINT64_MAX},
 	.missing = "a frame is missing",
 	.each = cat_frame,
-	.run = run_cat,
+	.run = cli_operands_run,
 };

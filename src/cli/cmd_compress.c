@@ -641,8 +641,7 @@ static int run_compress(const struct cli_command *self, void *options,
 	if (cli_encoding_take_environment(&o->encoding) ||
 	    cli_common_take_environment(&o->common))
 		return CLI_EXIT_USAGE;
-	if (o->to_stdout && !cli_common_may_print(&o->common))
-		return CLI_EXIT_FAILURE;
+	o->common.prints = o->to_stdout;
 	return cli_operands_run(self, o, *files ? files : from_stdin);
 }
 

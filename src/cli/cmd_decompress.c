@@ -347,8 +347,7 @@ static int run_decompress(const struct cli_command *self, void *options,
 
 	if (status != CLI_CONTINUE)
 		return status;
-	if (o->to_stdout && !cli_common_may_print(&o->common))
-		return CLI_EXIT_FAILURE;
+	o->common.prints = o->to_stdout;
 	o->common.changes = o->common.remove ? "" : NULL;
 	o->common.stores = o->common.output != NULL;
 	return cli_operands_run(self, options, frames);

@@ -49,19 +49,17 @@ static void print_mount(struct mount *mount, uint64_t deadline)
 {
 	struct cli_answer answer = cli_asker_read(&mount->asker, deadline);
 	bool found = answer.pid > 0;
+	const char *why = answer.pid == -EACCES
+				  ? "permission denied: another user's mount"
+				  : "no answer";
 
-	json_object_set_new(mount->object, "pid",
-			    found ? json_integer(answer.pid) : json_null());
-	json_object_set_new(mount->object, "version",
-			    found && answer.version[0]
-				    ? json_string(answer.version)
-				    : json_null());
-	if (!found)
-		json_object_set_new(mount->object, "error",
-				    json_string(answer.pid == -EACCES
-							? "permission denied: "
-							  "another user's mount"
-							: "no answer"));
+	json_object_update_new(
+		mount->object,
+		json_pack("{s:o, s:s?, s:s*}", "pid",
+			  found ? json_integer(answer.pid) : json_null(),
+			  "version",
+			  found && *answer.version ? answer.version : NULL,
+			  "error", found ? NULL : why));
 	cli_json_say(text, mount->dir, mount->object);
 	free(mount->dir);
 }

@@ -488,8 +488,7 @@ static int run_slice(const struct cli_command *self, void *options,
 	if (!o->output && cli_json_wanted())
 		return cli_command_misuse(self, "--json needs -o, because the "
 						"items go to standard output");
-	if (!o->output && !cli_common_may_print(&o->common))
-		return CLI_EXIT_FAILURE;
+	o->common.prints = !o->output;
 	return cli_operands_run(self, options, operands);
 }
 

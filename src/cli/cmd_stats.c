@@ -52,6 +52,18 @@ static uint64_t number(const json_t *object, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+static void put(json_t *object, const char *key, uint64_t n)
+{
+	json_object_set_new(object, key, json_integer((json_int_t)n));
+}
+
+/* Adds, as @key, how many percent of @all are @hits. */
+static void put_percent(json_t *object, const char *key, uint64_t hits,
+			uint64_t all)
+{
+	put(object, key, all ? hits * 100 / all : 0);
+}
+
 /* Adds bytes per second, unless the time is 0. */
 static void add_speed(json_t *codec, const char *key, const char *nbytes,
 		      const char *seconds)
@@ -59,9 +71,7 @@ static void add_speed(json_t *codec, const char *key, const char *nbytes,
 	double s = json_number_value(json_object_get(codec, seconds));
 	uint64_t n = number(codec, nbytes);
 
-	json_object_set_new(codec, key,
-			    json_integer((json_int_t)(s > 0 ? (double)n / s
-							    : (double)n)));
+	put(codec, key, s > 0 ? (uint64_t)((double)n / s) : n);
 }
 
 /* Adds values computed from the daemon's counters. */
@@ -72,10 +82,8 @@ static void add_rates(json_t *stats)
 	const char *name;
 	json_t *codec;
 
-	json_object_set_new(stats, "blocks_asked", json_integer((json_int_t)all));
-	json_object_set_new(
-		stats, "hit_percent",
-		json_integer((json_int_t)(all ? hits * 100 / all : 0)));
+	put(stats, "blocks_asked", all);
+	put_percent(stats, "hit_percent", hits, all);
 	json_object_foreach(json_object_get(stats, "codecs"), name, codec)
 	{
 		add_speed(codec, "decode_speed", "decoded_bytes",
@@ -238,12 +246,9 @@ static void add_recent(json_t *now, const json_t *before, uint64_t ms)
 
 		snprintf(key, sizeof(key), "%s_per_s", keys[i]);
 		if (json_object_get(now, keys[i]))
-			json_object_set_new(now, key,
-					    json_integer((json_int_t)n));
+			put(now, key, n);
 	}
-	json_object_set_new(
-		now, "hit_percent_now",
-		json_integer((json_int_t)(all ? hits * 100 / all : 0)));
+	put_percent(now, "hit_percent_now", hits, all);
 	json_object_foreach(json_object_get(now, "codecs"), name, codec)
 	{
 		encoded += number(codec, "encoded_bytes");

@@ -99,14 +99,6 @@ int cli_common_take_environment(struct cli_common *common)
 		     : 0;
 }
 
-bool cli_common_may_print(const struct cli_common *common)
-{
-	if (common->force || !isatty(STDOUT_FILENO))
-		return true;
-	cli_message_error("standard output is a terminal; -f writes to it");
-	return false;
-}
-
 uint64_t cli_common_now_ms(void)
 {
 	struct timespec t;

@@ -48,6 +48,8 @@ struct cli_common {
 	bool several;
 	/* Treat a store that is one file as a directory. */
 	bool stores;
+	/* The result goes to standard output: to a terminal only with -f. */
+	bool prints;
 	/*
 	 * Operands are changed or removed, so they have to be paths: the advice
 	 * of cli_at_check_change() for others.  NULL: they are not changed.
@@ -81,9 +83,6 @@ cli_option_fn cli_common_set_level;
  */
 B2F_MUST_CHECK
 int cli_common_take_environment(struct cli_common *common);
-
-/* False, after a message: stdout is a terminal and -f was not given. */
-bool cli_common_may_print(const struct cli_common *common);
 
 /* Milliseconds of a monotonic clock. */
 uint64_t cli_common_now_ms(void);
