@@ -83,8 +83,8 @@ static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
 int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 			  struct fs_bucket_names **out)
 {
+	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
 	bool keeps = false;
-	int err = 0;
 
 	*out = NULL;
 	for (int i = 0; i < LISTS_MAX && !keeps && !err; i++) {
@@ -108,10 +108,8 @@ int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
 			    struct fs_bucket_names **out)
 {
 	struct fs_bucket_names *listed = NULL;
-	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
+	int err = fs_bucket_listing_get(fs->bucket, dir, &listed);
 
-	if (!err)
-		err = fs_bucket_listing_get(fs->bucket, dir, &listed);
 	if (!err)
 		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
 					      out);
@@ -414,7 +412,7 @@ int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
 			 const struct fs_bucket_names *names, const char *name,
 			 struct fs_object **out)
 {
-	char none[] = "";
+	char none[] = "", stem[FS_NAME_SIZE];
 	const struct fs_bucket_name *found;
 	struct fs_bucket_name there;
 	struct fs_bucket_made made;
@@ -428,7 +426,7 @@ int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
 		there = (struct fs_bucket_name){
 			.shown = name,
 			.stored = made.stored,
-			.stem = *made.stem ? made.stem : NULL,
+			.stem = fs_suffix_stem(made.stored, stem) ? stem : NULL,
 			.is_dir = made.is_dir,
 			.etag = none,
 		};
@@ -475,10 +473,8 @@ int fs_bucket_find(struct fs *fs, struct fs_object *dir, const char *name,
 {
 	struct fs_bucket_names *names = NULL;
 	struct fs_object *node;
-	int err = dir->kind == FS_BUCKET_DIR ? 0 : -ENOTDIR;
+	int err = fs_bucket_listing_get(fs->bucket, dir, &names);
 
-	if (!err)
-		err = fs_bucket_listing_get(fs->bucket, dir, &names);
 	if (err)
 		return err;
 	err = fs_bucket_find_shown(fs, dir, names, name, &node);

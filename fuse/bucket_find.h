@@ -37,13 +37,13 @@ int fs_bucket_find_pack(struct fs *fs, const char *path, struct fs_pack **out);
 
 /*
  * Returns the names in @dir, at most attr_timeout old.  Give them back with
- * fs_bucket_names_put().  Returns as fs_bucket_names_read().
+ * fs_bucket_names_put().  Returns -ENOTDIR, or as fs_bucket_names_read().
  */
 B2F_MUST_CHECK
 int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_object *dir,
 			  struct fs_bucket_names **out);
 
-/* The same with what this mount has changed since; also -ENOTDIR. */
+/* The same with what this mount has changed since. */
 B2F_MUST_CHECK
 int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
 			    struct fs_bucket_names **out);

@@ -15,8 +15,6 @@
 /* May a new entry in @dir have the name @name? */
 static int check_name(const struct fs_object *dir, const char *name)
 {
-	if (dir->kind != FS_BUCKET_DIR)
-		return -ENOTDIR;
 	if (strlen(name) > FS_NAME_MAX)
 		return -ENAMETOOLONG;
 	if (fs_bucket_listing_is_fixed(dir) ||

@@ -98,8 +98,6 @@ enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *r,
 		what = c->what;
 	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) {
 		snprintf(out->stored, sizeof(out->stored), "%s", c->stored);
-		if (!fs_suffix_stem(c->stored, out->stem))
-			*out->stem = '\0';
 		out->is_dir = c->is_dir;
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);

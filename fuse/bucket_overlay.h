@@ -30,8 +30,6 @@ enum fs_bucket_change {
 /* The stored file that a new name leads to. */
 struct fs_bucket_made {
 	char stored[FS_NAME_SIZE];
-	/* Stored name without suffix; "": it has no suffix of a frame. */
-	char stem[FS_NAME_SIZE];
 	bool is_dir;
 };
 
