@@ -92,9 +92,10 @@ enum b2f_commit_how {
  * leftovers of a crash.  While @file is open, other processes with bloscfs get
  * -EBUSY.
  *
- * Returns 0, -EROFS (b2f_frame_obstacle(), which is logged), -EBUSY, -ENOMEM,
- * or an errno of the filesystem (-EACCES, -EROFS: the directory cannot be
- * written to).
+ * Returns 0, -EROFS (b2f_frame_obstacle(), which is logged), -EBUSY, -ESTALE
+ * (another program has deleted or replaced the frame, or keeps changing it),
+ * -ENOMEM, or an errno of the filesystem (-EACCES, -EROFS: the directory cannot
+ * be written to).
  */
 B2F_MUST_CHECK
 int b2f_file_allow_write(struct b2f_file *file,

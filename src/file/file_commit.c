@@ -359,10 +359,8 @@ static int merge_theirs(struct b2f_file *file, bool is_locked)
 	pthread_mutex_unlock(&w->write_lock);
 	if (!err)
 		b2f_head_forget_all(file);
-	/* Without an index the frame was deleted, which is logged already. */
-	if (err == B2F_ENOTFRAME)
-		err = -ESTALE;
-	else if (err == -ESTALE)
+	/* That the frame is gone is logged already. */
+	if (err == -ESTALE && theirs)
 		b2f_log(file->frame->log, B2F_LOG_ERROR,
 			"%s: not committed: another program has changed the "
 			"same chunks, or the size, since they were read",

@@ -42,7 +42,7 @@ static int open_stored(struct b2f_file *file, struct b2f_frame **out)
 
 	b2f_frame_close(frame);
 	if (err)
-		return err == -ENOENT || err == B2F_ENOTFRAME ? -ESTALE : err;
+		return err;
 	pthread_mutex_lock(&file->lock);
 	known = b2f_file_known_stamp(file);
 	pthread_mutex_unlock(&file->lock);

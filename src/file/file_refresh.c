@@ -326,7 +326,7 @@ static int revert(struct b2f_file *file, uint32_t wait_ms)
 	bool stays = atomic_load(&file->stays) && file->writer->anew;
 	int err = stays ? -ENOENT : refresh(file, wait_ms, true);
 
-	if (!stays && (err == -ENOENT || err == B2F_ENOTFRAME))
+	if (!stays && err == -ESTALE)
 		err = drop_changes(file);
 	if (err)
 		keep_half(file, err);

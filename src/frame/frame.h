@@ -134,7 +134,8 @@ int b2f_frame_of_bytes(const struct b2f_frame_options *options,
 /*
  * Opens the version of @frame that is on disk now.  Waits @wait_ms, a time or
  * B2F_TURN_OURS of turn.h, for another program that has locked it.  Close *@out
- * with b2f_frame_close().  Returns as b2f_frame_open().
+ * with b2f_frame_close().  Returns as b2f_frame_open(), but -ESTALE if the frame
+ * is gone.
  */
 B2F_MUST_CHECK
 int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,

@@ -334,9 +334,12 @@ int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 
 	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
-		return b2f_frame_report(frame, err, &why);
-	return open_store(&options, store, frame->label,
-			  frame->held ? B2F_TURN_OURS : wait_ms, out);
+		b2f_frame_report(frame, err, &why);
+	else
+		err = open_store(&options, store, frame->label,
+				 frame->held ? B2F_TURN_OURS : wait_ms, out);
+	/* It was a frame. */
+	return err == -ENOENT || err == B2F_ENOTFRAME ? -ESTALE : err;
 }
 
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,

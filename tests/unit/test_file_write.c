@@ -663,6 +663,28 @@ Test(file_write, a_revert_without_a_frame_goes_back_to_the_last_commit)
 	}
 }
 
+/* The kernel looks the name of a stale file up again. */
+Test(file_write, a_frame_that_is_gone_is_stale)
+{
+	struct scratch s;
+
+	set_up(&s, 1, 1000, 1 << 20);
+	b2f_file_close(s.file);
+	open_file(&s);
+	hide(&s, true);
+	cr_expect_eq(b2f_file_allow_write(s.file, &s.options), -ESTALE);
+	hide(&s, false);
+	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
+	write_at(&s, 0, 700, 1);
+	commit(&s);
+	write_at(&s, 0, 700, 1);
+	hide(&s, true);
+	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
+	hide(&s, false);
+	commit(&s);
+	tear_down(&s);
+}
+
 /* Chunk files that another program may be about to name stay. */
 Test(file_write, files_of_others_do_not_use_up_the_numbers)
 {
