@@ -166,9 +166,13 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 		return fs_durable_sync_found(r->fs, fresh->pin.node,
 					     &fresh->found);
 	err = fs_dir_sync(fresh->found.probe.fd);
-	/* The right to rename a file does not include to open it. */
-	return err == -EACCES ? fs_dir_sync_filesystem(fresh->entry.pin.fd)
-			      : err;
+	/* The right to rename a file opens neither it nor its folder. */
+	if (err == -EACCES)
+		err = fs_dir_sync_filesystem(fresh->entry.pin.fd);
+	if (err != -EACCES)
+		return err;
+	sync();
+	return 0;
 }
 
 /* Renames OLD to @r->name in NEW's directory.  Returns 0 or an errno. */

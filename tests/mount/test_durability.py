@@ -181,6 +181,11 @@ def test_a_sync_does_not_need_the_directory():
         wait_until(lambda: t.count("syncfs"), "syncfs")
         write("mnt/d/g")
         fsync("mnt/d/g")
+        # Nor a file that only its name is needed of.
+        for name in "old.txt", "new.txt":
+            pathlib.Path(f"src/d/{name}").write_text(name)
+            os.chmod(f"src/d/{name}", 0)
+        os.rename("mnt/d/new.txt", "mnt/d/old.txt")
 
 
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
