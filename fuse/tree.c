@@ -439,13 +439,16 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	lend_number(tree, node);
+	/*
+	 * A request that has pinned @node looks what it is: first the
+	 * descriptor is a directory.  Both are open, so dup3(2) cannot fail.
+	 */
+	(void)!dup3(fd, node->fd, O_CLOEXEC);
 	unhash(tree, node);
 	node->ino = ino;
 	node->born_ns = 0;
 	node->sparse = true;
 	insert(tree, node);
-	/* Both are open, so dup3(2) cannot fail. */
-	(void)!dup3(fd, node->fd, O_CLOEXEC);
 	spare = take_one(tree);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (spare >= 0)
