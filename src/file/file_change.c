@@ -22,13 +22,33 @@ struct change {
 };
 
 /*
+ * Takes the write_lock of @w, for a change that begins at @off.  Returns 0, 1
+ * (a thread has just gone on to another version), or -EROFS.
+ */
+static int lock_to_write(struct b2f_file *file, struct b2f_writer *w,
+			 uint64_t off)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&w->write_lock);
+	pthread_mutex_lock(&file->lock);
+	if (!w->txn)
+		ret = atomic_load(&w->is_lost) && !file->stays ? 1 : -EROFS;
+	w->dirty.from = b2f_min_u64(w->dirty.from, off);
+	pthread_mutex_unlock(&file->lock);
+	if (ret)
+		pthread_mutex_unlock(&w->write_lock);
+	return ret;
+}
+
+/*
  * Takes the write_lock of @file in *@out, if it can be written to, for a change
  * that begins at @off.  Returns 0, -EBADF, or as b2f_file_allow_write().
  */
 static int begin(struct b2f_file *file, uint64_t off, struct b2f_writer **out)
 {
 	struct b2f_writer *w;
-	bool editable, clean, stays = atomic_load(&file->stays);
+	bool clean;
 	int err;
 
 	pthread_mutex_lock(&file->lock);
@@ -38,22 +58,16 @@ static int begin(struct b2f_file *file, uint64_t off, struct b2f_writer **out)
 	if (!w)
 		return -EBADF;
 	/* The first change is made to the version on disk now. */
-	if (clean && !stays)
+	if (clean && !file->stays)
 		b2f_file_catch_up(file);
-	err = stays ? 0 : b2f_writer_allow_again(file);
-	if (err)
-		return err;
-	pthread_mutex_lock(&w->write_lock);
-	pthread_mutex_lock(&file->lock);
-	editable = w->txn != NULL;
-	w->dirty.from = b2f_min_u64(w->dirty.from, off);
-	pthread_mutex_unlock(&file->lock);
-	if (!editable) {
-		pthread_mutex_unlock(&w->write_lock);
-		return -EROFS;
-	}
-	*out = w;
-	return 0;
+	do {
+		err = file->stays ? 0 : b2f_writer_allow_again(file);
+		if (!err)
+			err = lock_to_write(file, w, off);
+	} while (err > 0);
+	if (!err)
+		*out = w;
+	return err;
 }
 
 static ssize_t write_at(struct b2f_file *file, const struct change *c)

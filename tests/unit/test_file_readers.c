@@ -162,6 +162,37 @@ Test(file_readers, after_the_clock_stepped_back_no_chunk_of_others_is_replaced)
 	tear_down(&s);
 }
 
+static void *write_third(void *arg)
+{
+	struct scratch *s = arg;
+
+	s->got = b2f_file_pwrite(s->file, "x", 1, 2 * CHUNKSIZE);
+	return NULL;
+}
+
+/* Another program had the lock for a moment, after a revert. */
+Test(file_readers, a_write_during_a_revert_allows_writing_again)
+{
+	struct b2f_txn *txn;
+	struct scratch s;
+	pthread_t thread;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	b2f_writer_lock(s.file);
+	pthread_create(&thread, NULL, write_third, &s);
+	pause_ms(100);
+	pthread_mutex_lock(&s.file->lock);
+	txn = b2f_writer_take_txn(s.file);
+	pthread_mutex_unlock(&s.file->lock);
+	b2f_txn_free(txn);
+	atomic_store(&s.file->writer->is_lost, true);
+	b2f_writer_unlock(s.file);
+	pthread_join(thread, NULL);
+	cr_expect_eq(s.got, 1, "%d", (int)s.got);
+	tear_down(&s);
+}
+
 /* The commit ends soon, and takes the change in. */
 Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
 {
