@@ -177,6 +177,7 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 {
 	size_t kind = ls->as_tree ? 2 : ls->full;
 	const char *name = entry->path;
+	char *shown;
 	int depth = 0;
 
 	if (ls->nprinted == 0 && !ls->quiet)
@@ -185,8 +186,9 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 		name = enter(ls, name + ls->skip, &depth);
 	cli_show(stdout, columns[kind].line, "", object);
 	printf("%*s", 2 * depth, "");
-	cli_text_name(stdout, name);
-	putchar('\n');
+	shown = cli_text_name(stdout, name);
+	puts(shown);
+	free(shown);
 }
 
 static void visit(void *arg, const struct cli_walk_entry *entry)

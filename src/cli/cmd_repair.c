@@ -444,8 +444,6 @@ static void report_orphans_below(void *arg, const char *path,
 	char *url = cli_text_join(below->label, path);
 
 	below->n++;
-	if (!url)
-		return;
 	report_orphans(url, found, below->dry_run);
 	free(url);
 }

@@ -339,25 +339,10 @@ static bool put_part(FILE *out, const char *at, const char *end,
 	return is;
 }
 
-/* @name as it is shown on @to; malloc'ed. */
-static char *shown(FILE *to, const char *name)
-{
-	char *text = NULL;
-	size_t size, n = cli_text_shown(name);
-	FILE *out;
-
-	if (!cli_text_is_escaped(to, name))
-		return cli_need_part(name, n);
-	out = cli_need(open_memstream(&text, &size));
-	b2f_escape_put(out, name, n);
-	fclose(out);
-	return text;
-}
-
 void cli_show(FILE *out, const char *text, const char *name,
 	      const json_t *object)
 {
-	char *label = shown(out, name);
+	char *label = cli_text_name(out, name);
 
 	put_part(out, text, text + strlen(text), label, object);
 	free(label);

@@ -2,6 +2,8 @@
 /* text.c - sizes, names and bytes for people to read, and paths from them */
 #include "cli/text.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,20 +48,19 @@ size_t cli_text_shown(const char *name)
 	return is_web && !leads_in ? n : strlen(name);
 }
 
-bool cli_text_is_escaped(FILE *out, const char *name)
+char *cli_text_name(FILE *out, const char *name)
 {
+	size_t n = cli_text_shown(name), size;
+	char *text = NULL;
+	FILE *to;
+
 	/* A name must not look like two lines, or end a line. */
-	return isatty(fileno(out)) || strpbrk(name, "\n\r");
-}
-
-void cli_text_name(FILE *out, const char *name)
-{
-	size_t n = cli_text_shown(name);
-
-	if (cli_text_is_escaped(out, name))
-		b2f_escape_put(out, name, n);
-	else
-		fwrite(name, 1, n, out);
+	if (!isatty(fileno(out)) && !strpbrk(name, "\n\r"))
+		return cli_need_part(name, n);
+	to = cli_need(open_memstream(&text, &size));
+	b2f_escape_put(to, name, n);
+	fclose(to);
+	return text;
 }
 
 char *cli_text_join(const char *dir, const char *name)

@@ -7,7 +7,6 @@
 #ifndef B2F_CLI_TEXT_H
 #define B2F_CLI_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,14 +29,11 @@ size_t cli_text_store(const char *url);
  */
 size_t cli_text_shown(const char *name);
 
-/* Must @name be escaped to be written to @out?  See cli_text_name(). */
-bool cli_text_is_escaped(FILE *out, const char *name);
-
 /*
- * Writes a file name; escapes it if @out is a terminal or the name has a
- * newline.
+ * The part of @name to show on @out, malloc'ed: escaped if @out is a terminal
+ * or the name has a newline.
  */
-void cli_text_name(FILE *out, const char *name);
+char *cli_text_name(FILE *out, const char *name);
 
 /* "@dir/@name", or one of them if the other is empty; malloc'ed. */
 char *cli_text_join(const char *dir, const char *name);
