@@ -50,8 +50,8 @@ struct b2f_check_result {
 	/* Sound chunks that have checksums. */
 	uint64_t nsealed;
 	/*
-	 * The index has a checksum; or it had one, and the metalayers differ
-	 * from it: C-Blosc2 changes them in place, and damage looks the same.
+	 * The index has a checksum; or it had one, and C-Blosc2 has changed the
+	 * metalayers since, so that damage of these is not found.
 	 */
 	bool index_sealed;
 	bool meta_changed;

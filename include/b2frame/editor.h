@@ -133,7 +133,10 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done);
  */
 void b2f_editor_count(struct b2f_editor *editor, bool *done);
 
-/* Does the index on disk have a checksum?  Every commit gives it one. */
+/*
+ * Does the index on disk have a checksum that covers the metalayers?  Every
+ * commit gives it one.
+ */
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor);
 
 /*

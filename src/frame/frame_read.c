@@ -124,11 +124,15 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	enum b2f_fingerprint found = b2f_fingerprint_check(&parts);
 
 	/* C-Blosc2 changes metalayers of a finished frame, but adds none. */
-	if (found == B2F_FINGERPRINT_BAD ||
-	    (found == B2F_FINGERPRINT_OTHER_META && f->meta.n == 0))
+	if (found == B2F_FINGERPRINT_OTHER_META && f->meta.n == 0)
+		found = B2F_FINGERPRINT_BAD_META;
+	if (found == B2F_FINGERPRINT_BAD || found == B2F_FINGERPRINT_BAD_META)
 		return b2f_why_set(why, B2F_ECORRUPT,
-				   "the index does not agree with its "
-				   "checksum");
+				   found == B2F_FINGERPRINT_BAD
+					   ? "the index does not agree with "
+					     "its checksum"
+					   : "the metalayers do not agree with "
+					     "the checksum of the index");
 	f->sealed = found == B2F_FINGERPRINT_GOOD;
 	f->undecided = f->sealed && !f->header.sparse &&
 		       f->info.fingerprint_type == B2F_FINGERPRINT_EMPTY;

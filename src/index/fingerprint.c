@@ -22,6 +22,18 @@ static const struct {
 	{48, 4}, {53, 4}, {58, 4}, {71, 6}, {77, 8},
 };
 
+/*
+ * The mark: -32768 threads for compression, and for decompression.  C-Blosc2
+ * has no number below 1.
+ */
+static const uint8_t mark[] = {0xd1, 0x80, 0, 0xd1, 0x80, 0};
+#define OFF_THREADS 62
+
+bool b2f_fingerprint_covers_meta(const uint8_t *header)
+{
+	return memcmp(header + OFF_THREADS, mark, sizeof(mark)) == 0;
+}
+
 static uint64_t sum_of_header(const uint8_t *header)
 {
 	uint8_t bytes[B2F_FRAME_HEADER_FIXED];
@@ -65,6 +77,7 @@ void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 
 	parts.chunk_size = size - header_len - parts.trailer_len;
 	parts.trailer = parts.chunk + parts.chunk_size;
+	memcpy(index + OFF_THREADS, mark, sizeof(mark));
 	tail[0] = type;
 	b2f_store_le64(tail + 1, sum_of(&parts));
 	b2f_store_le64(tail + 9, sum_of_meta(&parts));
@@ -86,7 +99,9 @@ b2f_fingerprint_check(const struct b2f_fingerprint_parts *parts)
 		return B2F_FINGERPRINT_NONE;
 	if (b2f_load_le64(tail + 1) != sum_of(parts))
 		return B2F_FINGERPRINT_BAD;
-	if (b2f_load_le64(tail + 9) != sum_of_meta(parts))
-		return B2F_FINGERPRINT_OTHER_META;
-	return B2F_FINGERPRINT_GOOD;
+	if (b2f_load_le64(tail + 9) == sum_of_meta(parts))
+		return B2F_FINGERPRINT_GOOD;
+	return b2f_fingerprint_covers_meta(parts->header)
+		       ? B2F_FINGERPRINT_BAD_META
+		       : B2F_FINGERPRINT_OTHER_META;
 }

@@ -13,6 +13,10 @@
  * The first leaves out the numbers of threads, and fixed fields that do not
  * concern the data: C-Blosc2 changes them together with the metalayers.
  *
+ * The numbers of threads become a mark, which shows that the metalayers are as
+ * bloscfs wrote them: C-Blosc2 does not read these numbers, and writes its own
+ * whenever it writes metalayers.
+ *
  * Layer: index.  May include: base/ chunk/.  Threads: pure functions.
  */
 #ifndef B2F_INDEX_FINGERPRINT_H
@@ -49,8 +53,8 @@
 #define B2F_FINGERPRINT_TAIL 17
 
 /*
- * Puts the fingerprint into the whole index of @size bytes at @index, which was
- * made by b2f_index_write() or has no chunks.
+ * Puts fingerprint and mark into the whole index of @size bytes at @index,
+ * which was made by b2f_index_write() or has no chunks.
  */
 void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 			 uint8_t type);
@@ -58,11 +62,16 @@ void b2f_fingerprint_set(uint8_t *index, size_t size, size_t header_len,
 /* Has a trailer of @type a fingerprint? */
 bool b2f_fingerprint_has_sums(uint8_t type);
 
+/* Do changed metalayers count as damage, as @header has the mark? */
+bool b2f_fingerprint_covers_meta(const uint8_t *header);
+
 enum b2f_fingerprint {
 	B2F_FINGERPRINT_NONE,
 	B2F_FINGERPRINT_GOOD,
-	/* Only the metalayers differ. */
+	/* Only the metalayers differ: C-Blosc2 may have changed them. */
 	B2F_FINGERPRINT_OTHER_META,
+	/* Only the metalayers differ, and they are damaged. */
+	B2F_FINGERPRINT_BAD_META,
 	B2F_FINGERPRINT_BAD,
 };
 

@@ -6,13 +6,16 @@
 #include "txn/txn.h"
 #include "frame/settings.h"
 #include "txn/editor_priv.h"
+#include "index/fingerprint.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
 
 bool b2f_editor_index_is_sealed(const struct b2f_editor *editor)
 {
-	return editor->cw.txn->frame->sealed;
+	const struct b2f_frame *frame = editor->cw.txn->frame;
+
+	return frame->sealed && b2f_fingerprint_covers_meta(frame->header_bytes);
 }
 
 void b2f_editor_count(struct b2f_editor *editor, bool *done)

@@ -6,11 +6,12 @@ import json
 import os
 import re
 import sys
+import zipfile
 
 import blosc2
 import numpy as np
 
-from ctl import (check_frame, ctl, get, in_namespace, info, items, noise,
+from ctl import (cat, check_frame, ctl, get, in_namespace, info, items, noise,
                  open_stock, put, run_all, small_disk, stock_bytes)
 
 CHUNK = 20000
@@ -111,24 +112,123 @@ def test_arrays_and_variable_chunks():
     seal("v")
 
 
+def index_of(path):
+    return f"{path}/chunks.b2frame" if os.path.isdir(path) else path
+
+
 def test_metalayers_that_change():
-    """C-Blosc2 changes them in place, and damage looks the same."""
+    """C-Blosc2 changes them in place, which is no damage."""
     data = noise(3 * CHUNK)
-    for name, index in ("s", "s/chunks.b2frame"), ("c", "c"):
+    for name in "s", "c":
         make(name, data, name == "c", chunksize=CHUNK, meta={"note": "abc"})
         ctl("seal", name)
         assert not verify(name)["metalayers_changed"]
         schunk = blosc2.open(name, mode="a")
         schunk.meta["note"] = "xyz"
         del schunk
+        index = index_of(name)
         for _ in range(2):
             assert b"metalayers changed after the index" in ctl("verify", name)[0]
             said = verify(name)
             assert said["metalayers_changed"] and not said["index_sealed"], said
-            ctl("seal", name)
-            assert is_sealed(name)
-            assert b"since" not in ctl("verify", name)[0]
+            # From now on damage looks the same.
             put(index, get(index).replace(b"note", b"mote"))
+        ctl("seal", name)
+        assert is_sealed(name)
+        assert b"changed after" not in ctl("verify", name)[0]
+        assert open_stock(name).meta["mote"] == "xyz"
+
+
+def numbers_of_threads(path):
+    with open(index_of(path), "rb") as f:
+        return f.read(87)[62:68]
+
+
+def test_metalayers_that_are_damaged():
+    a = np.arange(100 * 37, dtype="<i4").reshape(100, 37)
+    for name in "s", "c":
+        blosc2.asarray(a, urlpath=name, contiguous=name == "c",
+                       chunks=(30, 10), blocks=(10, 5))
+        ctl("seal", name)
+    with zipfile.ZipFile("z.b2z", "w") as pack:
+        pack.write("c", "c.b2nd")
+    for name, path in ("s", "s"), ("c", "c"), ("z.b2z", "z.b2z/c"):
+        assert cat(path) == a.tobytes(), path
+        raw = get(index_of(name))
+        start = raw.index(b"\x9e\xa8b2frame")
+        end = start + int.from_bytes(raw[start + 11:start + 15], "big")
+        for at in range(start + 87, end):
+            bad = bytearray(raw)
+            bad[at] ^= 1 << at % 8
+            put(index_of(name), bad)
+            _, err = ctl("cat", path, status=1)
+            assert "metalayer" in err, (at, err)
+        put(index_of(name), raw.replace(b"b2nd\xd2", b"b2ne\xd2"))
+        for command in (("cat",), ("decompress", "-c"), ("info",), ("verify",)):
+            _, err = ctl(*command, path, status=1)
+            assert "the metalayers do not agree with the checksum" in err, err
+        ctl("seal", path, status=1)
+        if name == "s":
+            ctl("repair", "-o", "as-it-is", "s")
+            assert is_sealed("as-it-is")
+            assert "b2ne" in open_stock("as-it-is").meta
+        put(index_of(name), raw)
+        assert cat(path) == a.tobytes(), path
+    # C-Blosc2 opens the damaged frame; whoever writes the metalayers with it
+    # takes them as they are.
+    schunk = make("m", noise(CHUNK), meta={"note": "abc"}, chunksize=CHUNK)
+    ctl("seal", "m")
+    put(index_of("m"), get(index_of("m")).replace(b"note", b"mote"))
+    ctl("verify", "m", status=1)
+    schunk = blosc2.open("m", mode="a")
+    schunk.meta["mote"] = schunk.meta["mote"]
+    del schunk
+    assert verify("m")["metalayers_changed"]
+    ctl("seal", "m")
+    assert is_sealed("m")
+
+
+def test_arrays_that_stock_changes():
+    a = np.arange(100 * 37, dtype="<i4").reshape(100, 37)
+    for name in "s", "c":
+        blosc2.asarray(a, urlpath=name, contiguous=name == "c",
+                       chunks=(30, 10), blocks=(10, 5))
+        ctl("seal", name)
+        mark = numbers_of_threads(name)
+        assert open_stock(name).nchunks == 16
+        # In the chunks that there are: the shape alone.
+        for nthreads, rows in (1, 101), (4, 102), (0, 103):
+            array = blosc2.open(name, mode="a", dparams={"nthreads": nthreads})
+            array.resize((rows, 37))
+            del array
+            assert numbers_of_threads(name) != mark
+            assert verify(name)["metalayers_changed"]
+            assert info(name)["array"]["shape"] == [rows, 37]
+            ctl("seal", name)
+            assert is_sealed(name) and numbers_of_threads(name) == mark
+        array = blosc2.open(name, mode="a")
+        array.resize((103, 37))
+        array[100:] = 5
+        array.resize((150, 41))
+        del array
+        whole = stock_bytes(name)
+        assert cat(name) == whole
+        ctl("seal", name)
+        assert is_sealed(name) and cat(name) == whole
+        assert stock_bytes(name) == whole
+
+
+def test_index_without_mark():
+    """An early version did not mark the header; seal does."""
+    make("s", noise(3 * CHUNK), chunksize=CHUNK, meta={"note": "abc"})
+    ctl("seal", "s")
+    raw = bytearray(get("s/chunks.b2frame"))
+    mark = bytes(raw[62:68])
+    raw[62:68] = b"\xd1\0\1\xd1\0\1"
+    put("s/chunks.b2frame", raw)
+    assert is_sealed("s")
+    ctl("seal", "s")
+    assert numbers_of_threads("s") == mark and is_sealed("s")
 
 
 def test_again_and_in_part():
