@@ -11,49 +11,8 @@
 #include "frame/tensor.h"
 #include "index/index_write.h"
 
-/* Metalayers of an array are shorter. */
-#define HEADER_MAX (1u << 20)
-
-/* A trailer without vlmetalayers. */
-#define TRAILER_PLAIN 35
-
-/* Reads @n bytes, which are malloc'ed. */
-static int read_new(const struct b2f_object *object, uint64_t off, size_t n,
-		    uint8_t **out)
-{
-	uint8_t *raw = malloc(n);
-	int err;
-
-	if (!raw)
-		return -ENOMEM;
-	err = b2f_object_read(object, off, raw, n, NULL);
-	if (err)
-		free(raw);
-	else
-		*out = raw;
-	return err;
-}
-
-/* Is there a metalayer of an array? */
-static int find_array(const struct b2f_object *object,
-		      const struct b2f_frame_header *h, bool *has)
-{
-	struct b2f_frame f = {.header = *h};
-	uint8_t *raw = NULL;
-	int err;
-
-	*has = false;
-	if (h->header_len <= B2F_FRAME_HEADER_PLAIN ||
-	    h->header_len > HEADER_MAX)
-		return 0;
-	err = read_new(object, 0, h->header_len, &raw);
-	if (!err)
-		err = b2f_meta_parse(raw, h->header_len, &f.meta, NULL);
-	*has = !err && b2f_frame_array_meta(&f);
-	b2f_meta_list_fini(&f.meta);
-	free(raw);
-	return b2f_is_format_error(err) ? 0 : err;
-}
+/* The trailer of a tensor is shorter. */
+#define TRAILER_MAX (1u << 20)
 
 /*
  * Is there a vlmetalayer of a tensor?  Its name is in the trailer, which may
@@ -63,7 +22,7 @@ static int find_tensor(const struct b2f_object *object,
 		       const struct b2f_frame_header *h, bool *may_be)
 {
 	uint8_t tail[B2F_FRAME_TAIL];
-	uint8_t *raw = NULL;
+	uint8_t *raw;
 	uint32_t len;
 	int err;
 
@@ -71,9 +30,12 @@ static int find_tensor(const struct b2f_object *object,
 	err = b2f_object_read(object, h->frame_len - sizeof(tail), tail,
 			      sizeof(tail), NULL);
 	if (err || b2f_trailer_len_parse(tail, h, &len, NULL) ||
-	    len <= TRAILER_PLAIN || len > HEADER_MAX)
+	    len <= B2F_FRAME_TRAILER_PLAIN || len > TRAILER_MAX)
 		return err;
-	err = read_new(object, h->frame_len - len, len, &raw);
+	raw = malloc(len);
+	if (!raw)
+		return -ENOMEM;
+	err = b2f_object_read(object, h->frame_len - len, raw, len, NULL);
 	if (!err)
 		*may_be = memmem(raw, len, B2F_TENSOR_META,
 				 strlen(B2F_TENSOR_META)) ||
@@ -182,7 +144,7 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	size_t n = (size_t)b2f_min_u64(sizeof(fixed), index->size);
 	int err = b2f_object_read(index, 0, fixed, n, NULL);
 	struct b2f_frame_header h;
-	bool has_array, may_be_tensor = false;
+	bool may_be_array;
 
 	if (err && !b2f_is_format_error(err))
 		return err;
@@ -195,12 +157,13 @@ static int peek_index(struct b2f_store *store, const struct b2f_object *index,
 	peek->nbytes = h.nbytes;
 	peek->cbytes = h.cbytes;
 	peek->read_only = b2f_obstacle_in_header(&h);
-	err = find_array(index, &h, &has_array);
-	if (!err && !has_array)
-		err = find_tensor(index, &h, &may_be_tensor);
+	/* Damage may have changed the name of any metalayer. */
+	may_be_array = h.header_len > B2F_FRAME_HEADER_PLAIN;
+	if (!may_be_array)
+		err = find_tensor(index, &h, &may_be_array);
 	if (err && !b2f_is_format_error(err))
 		return err;
-	if (has_array || may_be_tensor)
+	if (may_be_array)
 		return peek_array(store, reserve, peek);
 	return !peek->read_only && h.chunksize == 0
 		       ? peek_varied(store, reserve, peek)

@@ -11,6 +11,7 @@ import blosc2
 import numpy as np
 
 from mounting import Mount, error_of, failing, main, make
+from bloscctl import ctl
 from scratch import SPARSE
 
 CHUNK = 1 << 18
@@ -96,6 +97,37 @@ def test_a_damaged_header_of_ours_is_no_other_version():
     with Mount("src", "mnt"):
         for at in 2, 6, 25, 26, 27:
             assert error_of(read, f"mnt/x{at}") == errno.EIO, at
+
+
+def test_damaged_metalayers():
+    """An array whose metalayer has lost its name is no plain frame."""
+    os.mkdir("src")
+    a = np.arange(3700, dtype="<i4").reshape(100, 37)
+    with Mount("src", "mnt", "-o", SPARSE):
+        np.save("mnt/s.npy", a)
+    with Mount("src", "mnt"):
+        np.save("mnt/c.npy", a)
+    blosc2.asarray(a, urlpath="src/b.b2nd", contiguous=False, chunks=(30, 10))
+    blosc2.asarray(a, urlpath="src/d.b2nd", chunks=(30, 10))
+    ctl("seal", "src/b.b2nd", "src/d.b2nd")
+    names = {"s.npy": "s.npy.b2nd/chunks.b2frame", "c.npy": "c.npy.b2nd",
+             "b": "b.b2nd/chunks.b2frame", "d": "d.b2nd"}
+    with Mount("src", "mnt"):
+        for name in *names, "b.npy", "d.npy":
+            read(f"mnt/{name}")
+    for index in names.values():
+        raw = pathlib.Path("src", index).read_bytes()
+        assert raw.count(b"\xa4b2nd\xd2") == 1, index
+        pathlib.Path("src", index).write_bytes(
+            raw.replace(b"\xa4b2nd\xd2", b"\xa4b2ne\xd2"))
+    with Mount("src", "mnt") as m:
+        assert sorted(os.listdir("mnt")) == sorted(names)
+        for name in names:
+            assert os.stat(f"mnt/{name}").st_size == 0, name
+            assert error_of(read, f"mnt/{name}") == errno.EIO, name
+        for name in "b.npy", "d.npy":
+            assert error_of(read, f"mnt/{name}") == errno.ENOENT, name
+        m.wait_for_log("the metalayers do not agree")
 
 
 def test_damaged_contiguous_frames():
