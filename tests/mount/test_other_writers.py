@@ -148,6 +148,36 @@ def test_a_rewritten_chunk_is_found_whatever_its_times_say():
         check_stock(FRAME, noise(1) + theirs + noise(0, 4 * CHUNK)[2 * CHUNK:])
 
 
+def test_a_rewritten_chunk_without_a_tag_is_found_by_its_times():
+    """Another program made the frame: nothing in its chunks tells versions."""
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
+        schunk = blosc2.SChunk(chunksize=CHUNK, urlpath=FRAME,
+                               contiguous=False, cparams={"typesize": 1})
+        for i in range(4):
+            schunk.append_data(noise(i))
+        # A clock that ticks slowly would give both versions one time.
+        time.sleep(0.1)
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.pwrite(fd, noise(9, 100), CHUNK)
+        theirs = noise(10)
+        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
+        assert error_of(os.fsync, fd) == errno.ESTALE
+        error_of(os.close, fd)
+        check_stock(FRAME, noise(0) + theirs + noise(2) + noise(3))
+
+
+def test_of_two_programs_that_change_the_size_the_second_is_refused():
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
+        with open("mnt/a", "wb") as f:
+            f.write(noise(0, 4 * CHUNK))
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.ftruncate(fd, 2 * CHUNK)
+        append(noise(2))
+        assert error_of(os.fsync, fd) == errno.ESTALE
+        error_of(os.close, fd)
+        check_stock(FRAME, noise(0, 4 * CHUNK) + noise(2))
+
+
 def test_a_freed_number_that_another_program_takes():
     """C-Blosc2 has written the chunk, but not the index yet."""
     with opened(6) as (fd, want):

@@ -781,14 +781,17 @@ Test(file_faults, the_next_writer_cleans_up)
 }
 
 /* Another program changes a chunk of the frame that @w has open. */
-static void change_elsewhere(struct work *w)
+static void change_elsewhere(struct work *w, bool durably)
 {
+	struct b2f_durability d = {.state = durably ? B2F_DISK_DURABLE
+						    : B2F_DISK_NEW};
 	static struct work other;
 
 	b2f_store_unlock(w->file->frame->store);
-	begin(&other, w->disk);
+	begin_with(&other, w->disk, &d);
 	write_some(&other, 0, 100, false);
-	cr_assert_eq(commit(&other, B2F_COMMIT_DURABLE), 0);
+	cr_assert_eq(commit(&other, B2F_COMMIT_VISIBLE), 0);
+	cr_assert_eq(count_durable(&other) == 12, durably);
 	end(&other);
 	cr_assert_eq(b2f_store_lock(w->file->frame->store, NULL), 0);
 	memcpy(w->model, other.model, 100);
@@ -810,7 +813,7 @@ static bool fails_to_merge(uint64_t n)
 	write_some(&w, 0, 9000, true);
 	commit(&w, B2F_COMMIT_DURABLE);
 	write_some(&w, 6000, 100, true);
-	change_elsewhere(&w);
+	change_elsewhere(&w, true);
 	fault_disk_count(disk, FAULT_OPEN | FAULT_READ | FAULT_STAT);
 	plan.at = fault_disk_nops(disk) + n;
 	fault_disk_fail(disk, &plan);
@@ -832,6 +835,22 @@ Test(file_faults, an_error_is_no_conflict_with_another_program)
 	while (fails_to_merge(n))
 		n++;
 	cr_expect_gt(n, 5);
+}
+
+Test(file_faults, changes_of_another_program_are_synced_with_ours)
+{
+	struct fault_disk *disk = make_disk(false);
+	static struct work w;
+
+	begin(&w, disk);
+	write_some(&w, 0, 9000, true);
+	commit(&w, B2F_COMMIT_DURABLE);
+	write_some(&w, 6000, 100, true);
+	change_elsewhere(&w, false);
+	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(count_durable(&w), 12);
+	end(&w);
+	fault_disk_free(disk);
 }
 
 /* Holds a contiguous frame while the lock fails with @error. */
