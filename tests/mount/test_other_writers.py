@@ -180,7 +180,11 @@ def test_of_two_programs_that_change_the_size_the_second_is_refused():
 
 def test_a_freed_number_that_another_program_takes():
     """C-Blosc2 has written the chunk, but not the index yet."""
-    with opened(6) as (fd, want):
+    want = bytearray(noise(0, 6 * CHUNK))
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
+        with open("mnt/a", "wb") as f:
+            f.write(want)
+        fd = os.open("mnt/a", os.O_RDWR)
         # Workers take numbers in any order; the largest one is to be free.
         n = 5
         overwrite(fd, want, n, 29)
@@ -189,16 +193,19 @@ def test_a_freed_number_that_another_program_takes():
         del want[n * CHUNK:]
         os.ftruncate(fd, len(want))
         os.fsync(fd)
-        number = max(index_entries(FRAME)) + 1
-        path = chunk_file(FRAME, number)
+        path = chunk_file(FRAME, max(index_entries(FRAME)) + 1)
+        assert path.exists()
         theirs = blosc2.compress2(noise(7), typesize=1)
         path.write_bytes(theirs)
         for i in range(3):
             overwrite(fd, want, i % n, 30 + i)
             os.fsync(fd)
-        os.close(os.dup(fd))
-        assert path.read_bytes() == theirs
-        os.unlink(path)
+        os.close(fd)
+    # The mount has removed what it has left itself.
+    assert path.read_bytes() == theirs
+    assert litter(FRAME) == [path.name], litter(FRAME)
+    os.unlink(path)
+    check_stock(FRAME, bytes(want))
 
 
 def test_a_writer_goes_on_though_another_mount_had_the_frame_for_a_moment():
