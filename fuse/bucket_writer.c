@@ -649,9 +649,9 @@ int fs_bucket_writer_fini(struct fs *fs)
 		     b2f_file_is_dirty(file->data);
 	if (n)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
-				"%s: %zu files are not stored yet; another "
-				"signal ends the mount, and their data are "
-				"lost",
+				"%s: files that are not stored yet: %zu; "
+				"another signal ends the mount, and loses "
+				"their data",
 				fs->source.path, n);
 	while ((file = TAILQ_FIRST(&fs->files.active))) {
 		struct b2f_file_now now;

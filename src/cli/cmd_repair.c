@@ -280,7 +280,8 @@ static int finish(struct job *job, struct b2f_frame *frame)
 static const char rebuilt_text[] =
 	"{output}: [{?dry_run}would be ]made of {nchunks} chunk "
 	"file[{!nchunks=1}s], {nbytes:size}\n"
-	"[  damaged chunk files, [{?zeroed}zeros now, or ]left out: {+ndamaged}\n]"
+	"[  damaged chunk files, [{?zeroed}zeros now, or ]left out: "
+	"{+ndamaged}\n]"
 	"  settings: [{?kept_settings}kept|those of the first chunk]; "
 	"metalayers: [{?kept_metalayers}kept|none]; "
 	"vlmetalayers: [{?kept_vlmetalayers}kept|none]\n"

@@ -117,7 +117,7 @@ static int add_leaf(const struct embed *e, const char *key, size_t len,
 	};
 
 	if (!is_good_key(key, len))
-		return corrupt(e->why, "a key that no file can be called by");
+		return corrupt(e->why, "a key that cannot be a file name");
 	if (!b2f_range_fits(place->off, place->size, e->frame->header.nbytes))
 		return corrupt(e->why, "a frame outside of the data");
 	if (asprintf(&leaf.path, "%s%.*s" SUFFIX, e->prefix, (int)len - 1,

@@ -298,7 +298,8 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 	if (err)
 		return err;
 	if (!good)
-		return refuse(editor, "the order has not each chunk once");
+		return refuse(editor, "the order does not name each chunk "
+				      "once");
 	if (n && !last_is_whole(editor->cw.txn) && order[n - 1] != n - 1)
 		return refuse(editor, "the short chunk has to stay the last "
 				      "one");
@@ -423,8 +424,8 @@ int b2f_editor_resize(struct b2f_editor *editor, uint64_t nbytes)
 	if (err)
 		return err;
 	if (txn->header.chunksize <= 0)
-		return nbytes ? refuse(editor, "no chunk has told the chunk "
-					       "size yet")
+		return nbytes ? refuse(editor, "the chunk size is not known "
+					       "before the first chunk")
 			      : 0;
 	n = b2f_div_up_u64(nbytes, chunksize);
 	if (n > B2F_NCHUNKS_MAX)
@@ -526,7 +527,7 @@ int b2f_editor_append_special(struct b2f_editor *editor,
 	if ((size_t)kind < sizeof(specials) / sizeof(*specials))
 		special = specials[kind];
 	if (special == B2F_SPECIAL_NONE)
-		return refuse(editor, "no kind of chunk without a file");
+		return refuse(editor, "this kind of chunk needs a file");
 	return append_entry(editor, special, nbytes);
 }
 
@@ -542,7 +543,7 @@ int b2f_editor_commit(struct b2f_editor *editor)
 		err = b2f_txn_prepare(txn, &commit);
 	if (err == -EEXIST)
 		err = b2f_editor_refuse(editor, -EIO,
-					"a commit before has failed to store "
+					"an earlier commit failed to store "
 					"some of its chunks");
 	if (!err)
 		err = b2f_txn_write(txn, &commit);

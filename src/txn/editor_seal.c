@@ -152,7 +152,7 @@ int b2f_editor_zero(struct b2f_editor *editor, uint64_t nchunk)
 	if (txn->header.version > 2 && txn->header.general_flags & 0x80)
 		return b2f_editor_refuse(editor, B2F_EUNSUPPORTED,
 					 "its chunks have blocks of different "
-					 "lengths, which zeros have not");
+					 "lengths, which zeros cannot have");
 	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;

@@ -247,7 +247,7 @@ def test_hostile_zip_files_are_refused():
             ("directory is damaged", ("entry", 0, b"Q")),
             ("directory is damaged", ("entry", 28, b"\xff\xff")),
             ("directory is damaged", ("entry", 30, b"\xff\xff")),
-            ("more than it claims", ("end", 8, b"\1\0\1\0")),
+            ("longer than it claims", ("end", 8, b"\1\0\1\0")),
             ("directory of the ZIP file is encrypted",
              ("entry", 9, b"\x20")),
             ("ZIP64 field", ("entry", 42, b"\xff\xff\xff\xff")),

@@ -591,7 +591,7 @@ def test_an_unmount_waits_until_a_second_signal():
             os.pwrite(fd, b"lost", 0)
             way.fault = lambda r: status(503)
             mount.process.terminate()
-            mount.wait_for_log("files are not stored yet")
+            mount.wait_for_log("files that are not stored yet")
             assert mount.process.poll() is None
             mount.process.terminate()
             mount.process.wait(60)
