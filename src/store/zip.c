@@ -254,8 +254,8 @@ static int parse_directory(const struct b2f_object *object,
 			err = add_member(object, end, &e, zip, why);
 	}
 	if (!err && b2f_cursor_left(&cur) > 0)
-		return b2f_zip_corrupt(why,
-				       "its directory is longer than it claims");
+		return b2f_zip_corrupt(why, "its directory is longer than it "
+					    "claims");
 	return err;
 }
 
