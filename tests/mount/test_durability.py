@@ -22,6 +22,15 @@ def exchange(one, other):
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
+def test_a_file_that_is_no_frame_is_synced():
+    os.mkdir("src")
+    write("src/plain")
+    with Traced("commit=600") as t, open("mnt/plain", "r+b", buffering=0) as f:
+        for sync in os.fsync, os.fdatasync:
+            f.write(b"x")
+            assert t.during(lambda s=sync: s(f.fileno()), "fsync") == 1
+
+
 def test_what_is_durable_when():
     """For sparse frames; test_small.py has contiguous ones."""
     with Traced(SPARSE, "commit=600") as t:
