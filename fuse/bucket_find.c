@@ -73,7 +73,7 @@ static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
 	return keeps;
 }
 
-/* How often to list again what a later listing has overtaken. */
+/* How often to list a directory while later listings overtake it. */
 #define LISTS_MAX 3
 
 /*

@@ -75,13 +75,18 @@ static int choose_stored(struct fs *fs, const struct fs_object *dir,
 
 	if (err)
 		return err;
+	/*
+	 * A name that is listed but free is gone, and so is its key.  Another
+	 * key would be listed beside it.
+	 */
+	if (gone && gone->stem &&
+	    !is_made(fs->bucket, dir->path, gone->stored)) {
+		snprintf(out, FS_NAME_SIZE, "%s", gone->stored);
+		return 0;
+	}
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
 		if (!fs_suffix_join(name, (first + i) % B2F_SUFFIXES, out))
 			continue;
-		/* A name that is listed but free is gone, and so is its key. */
-		if (gone && strcmp(gone->stored, out) == 0 &&
-		    !is_made(fs->bucket, dir->path, out))
-			return 0;
 		err = check_free(fs, dir, names, out);
 		if (err != -EEXIST)
 			return err;

@@ -157,11 +157,12 @@ static const struct option_entry table[] = {
 	ROW("noseal", SET, create.no_seal, NULL, "write none"),
 	CHOICE("npy", view.npy, view_words,
 	       "x.npy, a view of an array x with a header: not\n"
-	    "listed, listed, or absent (hidden)"),
+	       "listed, listed, or absent (hidden)"),
 	CHOICE("xattr", view.xattr, view_words,
 	       "user.blosc2.*, which describe a frame: not listed,\n"
-	    "listed, or no extended attributes at all (hidden)"),
-	HEADING("SOURCE as s3://BUCKET/PREFIX, or as the URL of a frame (read-only)"),
+	       "listed, or no extended attributes at all (hidden)"),
+	HEADING("SOURCE as s3://BUCKET/PREFIX, or as the URL of a frame "
+		"(read-only)"),
 	ROW("endpoint", TEXT, bucket.endpoint, "URL",
 	    "the server (AWS_ENDPOINT_URL, ~/.aws/config, AWS)"),
 	ROW("region", TEXT, bucket.region, "NAME",
@@ -177,7 +178,7 @@ static const struct option_entry table[] = {
 	ROW("sse", TEXT, bucket.sse, "KIND",
 	    "the server encrypts new objects: AES256, aws:kms"),
 	ROW("sse_kms_key", TEXT, bucket.sse_kms_key, "ID",
-	    "the server uses its key ID for that"),
+	    "the server encrypts them with its key ID"),
 	ROW("sse_c_key", TEXT, bucket.sse_c_key, "FILE",
 	    "the server encrypts all objects with the key in FILE"),
 	ROW("refresh", WHOLE_SECONDS, bucket.refresh_s, "S",

@@ -341,23 +341,47 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 	return 0;
 }
 
+/*
+ * Opens the frame @node for its attributes.  *@again: at its path, because the
+ * frame of an open file does not show what this mount has committed; another
+ * file may have the path of a removed one.
+ */
+static int open_facts(struct fs *fs, struct fs_object *node, bool *again,
+		      struct b2f_file **out)
+{
+	int err = node->unreadable;
+
+	pthread_mutex_lock(&fs->state_lock);
+	*again = fs->read_write && node->open.stays;
+	pthread_mutex_unlock(&fs->state_lock);
+	if (!*again)
+		return fs_bucket_node_open(fs, node, out);
+	if (!err)
+		err = fs_bucket_node_open_now(fs, node->path, out);
+	/* -ENOENT: the frame is new, and not committed yet. */
+	return err == -ENOENT ? -ENODATA : err;
+}
+
 static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
 	struct fs_object *node = fs_object_of(inode);
 	struct b2f_file *file = NULL;
 	struct b2f_frame *frame;
+	bool again;
 	int err = node->kind == FS_BUCKET_FRAME
-			  ? fs_bucket_node_open(fs, node, &file)
+			  ? open_facts(fs, node, &again, &file)
 			  : -ENODATA;
 
 	if (err)
 		return err;
-	/* A commit replaces the frame of the open file. */
 	frame = b2f_file_frame_ref(file);
 	err = fn(arg, frame);
 	b2f_frame_close(frame);
-	fs_file_close(fs, &node->open);
+	if (again)
+		b2f_file_close(file);
+	else
+		fs_file_close(fs, &node->open);
 	return err;
 }
 

@@ -158,6 +158,7 @@ static bool must_be_durable(const struct renaming *r, const struct side *fresh,
 static int make_durable(struct renaming *r, const struct side *fresh,
 			const struct side *old)
 {
+	const struct fs_backed *root = r->fs->tree->root;
 	int err;
 
 	if (!must_be_durable(r, fresh, old))
@@ -169,10 +170,9 @@ static int make_durable(struct renaming *r, const struct side *fresh,
 	/* The right to rename a file opens neither it nor its folder. */
 	if (err == -EACCES)
 		err = fs_dir_sync_filesystem(fresh->entry.pin.fd);
-	if (err != -EACCES)
-		return err;
-	sync();
-	return 0;
+	if (err == -EACCES && root->dev == fresh->found.probe.st.st_dev)
+		err = fs_dir_sync_filesystem(root->fd);
+	return err;
 }
 
 /* Renames OLD to @r->name in NEW's directory.  Returns 0 or an errno. */

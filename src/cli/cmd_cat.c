@@ -3,7 +3,6 @@
 
 #include "cli/common.h"
 #include "cli/copy.h"
-#include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/operands.h"
 #include "cli/server.h"

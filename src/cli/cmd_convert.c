@@ -416,16 +416,22 @@ static int make(struct job *job, const struct cli_target *target)
 	return err ? err : hold(job);
 }
 
-/* If the result took the place of another name of the source, that is left. */
-static int remove_source(const struct job *job)
+/*
+ * Removes the source at the name of the operand.  In place the result has that
+ * name, unless it took another name of the same file.  Some filesystems number
+ * files by their names, so that the result may seem to be the source.
+ */
+static int remove_source(const struct job *job, const struct cli_target *target)
 {
 	const struct cli_at *at = &job->operand->at;
+	const struct cli_at result = cli_target_result(target);
 	struct stat now;
 
 	if (!job->in_place)
 		return cli_frames_remove(at, job->operand->shown, job->frame,
 					 false);
-	return cli_frames_stat(at, &now) || !cli_at_is_same(&now, &job->like)
+	return cli_frames_stat(at, &now) || !cli_at_is_same(&now, &job->like) ||
+			       cli_frames_is(&result, &now)
 		       ? 0
 		       : cli_frames_remove_file(at, &now, false);
 }
@@ -445,7 +451,7 @@ static int run(struct job *job)
 	if (!err)
 		err = cli_target_commit(&target, true);
 	if (!err && job->how->common.remove)
-		err = remove_source(job);
+		err = remove_source(job, &target);
 	if (!err) {
 		at = cli_target_result(&target);
 		cli_operand_report(

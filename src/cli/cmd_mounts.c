@@ -55,10 +55,11 @@ static void print_mount(struct mount *mount, uint64_t deadline)
 
 	json_object_update_new(
 		mount->object,
-		json_pack("{s:o, s:s?, s:s*}", "pid",
+		json_pack("{s:o, s:o?, s:s*}", "pid",
 			  found ? json_integer(answer.pid) : json_null(),
 			  "version",
-			  found && *answer.version ? answer.version : NULL,
+			  found && *answer.version ? json_string(answer.version)
+						   : NULL,
 			  "error", found ? NULL : why));
 	cli_json_say(text, mount->dir, mount->object);
 	free(mount->dir);

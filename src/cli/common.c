@@ -4,7 +4,6 @@
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/message.h"
 

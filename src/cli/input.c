@@ -250,8 +250,8 @@ int cli_input_copy(const struct cli_input *in, struct b2f_file *file,
 		err = copy_data(&c, size ? size : UINT64_MAX, nbytes);
 	if (!err)
 		err = measure_now(in, &size);
-	/* The input ends in a hole. */
-	if (!err && size > *nbytes) {
+	/* The input ends in a hole; or it says more bytes than it has. */
+	if (!err && size > *nbytes && cli_input_find(in, *nbytes) >= size) {
 		*nbytes = size;
 		err = cli_message_explain(target,
 					  b2f_file_truncate(file, off + size));

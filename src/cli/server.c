@@ -47,7 +47,7 @@ const struct cli_option cli_server_new_object_options[] = {
 	ROW("sse", "KIND", cli_option_text, given.sse,
 	    "the server encrypts new objects: AES256, aws:kms"),
 	ROW("sse-kms-key", "ID", cli_option_text, given.sse_kms_key,
-	    "the server uses its key ID for that"),
+	    "the server encrypts them with its key ID"),
 	{0},
 };
 

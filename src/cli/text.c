@@ -3,7 +3,6 @@
 #include "cli/text.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -41,9 +41,9 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 {
 	struct b2f_txn *txn = NULL;
 	struct b2f_frame *newer;
-	int err = -ESTALE;
+	int err = -ESTALE, i;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (i = 0; i < TRIES; i++) {
 		err = b2f_txn_new(*frame, B2F_USE_FILE, locking_of(w),
 				   w->durability, &txn);
 		if (err != -ESTALE)
@@ -56,7 +56,8 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 		*frame = newer;
 		err = -ESTALE;
 	}
-	if (err == -ESTALE)
+	/* That the frame is gone is logged already. */
+	if (i == TRIES)
 		b2f_frame_report_stale(*frame);
 	if (err) {
 		b2f_frame_close(*frame);

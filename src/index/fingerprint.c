@@ -29,9 +29,17 @@ static const struct {
 static const uint8_t mark[] = {0xd1, 0x80, 0, 0xd1, 0x80, 0};
 #define OFF_THREADS 62
 
+/* Is @field a number of threads that C-Blosc2 may have written? */
+static bool is_count(const uint8_t *field)
+{
+	return field[0] == mark[0] && !(field[1] & 0x80);
+}
+
+/* A flipped bit of the mark makes no two such numbers of it. */
 bool b2f_fingerprint_covers_meta(const uint8_t *header)
 {
-	return memcmp(header + OFF_THREADS, mark, sizeof(mark)) == 0;
+	return !is_count(header + OFF_THREADS) ||
+	       !is_count(header + OFF_THREADS + sizeof(mark) / 2);
 }
 
 static uint64_t sum_of_header(const uint8_t *header)

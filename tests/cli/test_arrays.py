@@ -368,8 +368,10 @@ def test_other_commands():
 
 
 def break_shape(path):
-    """Changes the shape to 61 instead of 30 in the first dimension."""
+    """Changes the shape to 61 instead of 30 in the first dimension, and the
+    numbers of threads to 1, which C-Blosc2 writes when it changes a shape."""
     raw = bytearray(get(path))
+    raw[62:68] = b"\xd1\0\1" * 2
     at = raw.index(b"\xd3" + struct.pack(">q", 30))
     raw[at + 1:at + 9] = struct.pack(">q", 61)
     put(path, raw)

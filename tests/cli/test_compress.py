@@ -490,6 +490,9 @@ def test_a_file_that_does_not_tell_its_length():
     for option, suffix in KINDS:
         compress(option, "-o", "proc" + suffix, "/proc/version")
         check_frame("proc" + suffix, get("/proc/version"))
+        # One of /sys says that it has 4096 bytes, and no holes.
+        compress(option, "-o", "sys" + suffix, "/sys/devices/system/cpu/possible")
+        check_frame("sys" + suffix, get("/sys/devices/system/cpu/possible"))
 
 
 def test_a_closed_pipe():

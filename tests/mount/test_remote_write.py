@@ -27,6 +27,8 @@ from proxy import drip, drop, silent, status, twice
 from remote import (CHUNK, NOW, SIZE, RemoteMount, download, keys, let_a_minute_pass,
                     put_frame, read, s3, save, save_array)
 
+NBYTES = "user.blosc2.nbytes"
+
 
 def chunks(client, name):
     return [k for k in client.names(f"bucket/d/{name}/")
@@ -421,6 +423,35 @@ def test_a_new_file_is_not_stored_as_a_file_that_exists():
             pathlib.Path("mnt/x").write_bytes(b"new")
             assert read("mnt/x") == b"new"
             assert read("mnt/x.b2frame") == data(SIZE)
+
+
+def test_a_name_with_chunks_of_another_suffix_is_found_again():
+    with s3() as (_, client):
+        put_frame(client)
+        for key in client.names("bucket/d/x.b2frame/"):
+            if key.endswith(".chunk"):
+                client.put(f"bucket/d/x.b2nd/{key}",
+                           client.get(f"bucket/d/x.b2frame/{key}"))
+            client.delete(f"bucket/d/x.b2frame/{key}")
+        with RemoteMount("s3://bucket/d", "-o", NOW):
+            assert error_of(os.stat, "mnt/x") == errno.ENOENT
+            pathlib.Path("mnt/x").write_bytes(b"new")
+            assert os.listdir("mnt") == ["x"]
+            assert read("mnt/x") == b"new"
+
+
+def test_extended_attributes_are_those_of_the_last_commit():
+    with s3(), RemoteMount("s3://bucket/d", "-o", NOW):
+        for stored, size in (None, 300000), (300000, 400000):
+            with open("mnt/x", "ab", buffering=0) as f:
+                f.write(bytes(size - (stored or 0)))
+                if stored is None:
+                    assert error_of(os.getxattr, "mnt/x", NBYTES) == errno.ENODATA
+                else:
+                    assert os.getxattr("mnt/x", NBYTES) == b"%d" % stored
+                os.fsync(f.fileno())
+                assert os.getxattr("mnt/x", NBYTES) == b"%d" % size
+            assert os.getxattr("mnt/x", NBYTES) == b"%d" % size
 
 
 def test_chunks_without_an_index_are_no_file():

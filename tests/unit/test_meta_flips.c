@@ -139,6 +139,24 @@ Test(meta_flips, of_an_empty_array_are_found)
 	flip_all(make_disk(false), 0, false);
 }
 
+/* Metalayers that do not fit are damage beside any mark with a flipped bit. */
+Test(meta_flips, of_the_mark_hide_no_damage)
+{
+	bool changed = false;
+
+	make(make_disk(false), 500, false);
+	patch(header_len - 1, '4' ^ '2');
+	for (size_t at = THREADS; at < THREADS + 6; at++) {
+		for (int bit = 0; bit < 8; bit++) {
+			patch(at, (uint8_t)(1 << bit));
+			cr_expect_eq(look(&changed), NOT_OPENED,
+				     "bit %d of byte %zu", bit, at);
+			patch(at, (uint8_t)(1 << bit));
+		}
+	}
+	drop();
+}
+
 /* Nothing else depends on the numbers of threads. */
 Test(meta_flips, of_numbers_of_threads_change_nothing)
 {
