@@ -39,9 +39,7 @@ static int adopt(void *arg, int dirfd, const struct dirent *d)
 	if (!may_be_link(d) || strcmp(d->d_name, place->home) == 0)
 		return 0;
 	is = b2f_home_leads_to(dirfd, d->d_name, place->home);
-	if (is > 0)
-		(void)!b2f_home_add(place->fd, d->d_name);
-	return is < 0 ? is : 0;
+	return is > 0 ? b2f_home_add(place->fd, d->d_name) : is;
 }
 
 /*
@@ -64,9 +62,9 @@ static unsigned int heal(int dirfd, const struct place *place)
 }
 
 /*
- * heal() before a name is removed.  A mount leaves no frame in a home with
- * fewer than two names; if the slots say so, another program has changed names:
- * then read the whole directory.
+ * heal() before a frame leaves its home.  A mount leaves no frame in a home
+ * with fewer than two names; if the slots say so, a name was just removed, or
+ * another program has changed names: then read the whole directory.
  */
 static unsigned int heal_all(int dirfd, struct place *place)
 {
@@ -314,9 +312,9 @@ bool fs_links_prepare(const struct fs_entry *entry,
 
 void fs_links_settle(const struct fs_entry *entry, const struct fs_found *found)
 {
-	const struct place place = place_of(found);
+	struct place place = place_of(found);
 
-	if (heal(entry->pin.fd, &place) == 1)
+	if (heal_all(entry->pin.fd, &place) == 1)
 		(void)!move_back(entry, &place);
 }
 
@@ -428,7 +426,7 @@ static int add_name(const struct fs_entry *entry, const char *backing, int fd,
 		    const char *name)
 {
 	char home[FS_NAME_SIZE];
-	const struct place place = {.fd = fd, .home = home};
+	struct place place = {.fd = fd, .home = home};
 	int err = 0;
 
 	snprintf(home, sizeof(home), "%s", backing);
@@ -439,7 +437,7 @@ static int add_name(const struct fs_entry *entry, const char *backing, int fd,
 	err = b2f_home_add(fd, name);
 	if (!err)
 		err = make_link(entry, fd, home, name);
-	if (err && heal(entry->pin.fd, &place) == 1)
+	if (err && heal_all(entry->pin.fd, &place) == 1)
 		(void)!move_back(entry, &place);
 	return err;
 }
@@ -475,6 +473,8 @@ int fs_links_add(const struct fs_entry *entry, struct fs_backed *node)
 			   : add_file_name(entry, &pin, name);
 	if (!err && node->sparse)
 		fs_links_touch(entry->fs, node, pin.fd);
+	else if (!err)
+		fs_durable_note_changed(entry->fs, node, pin.fd);
 	fs_tree_unpin(entry->fs->tree, &pin);
 	return err;
 }

@@ -313,28 +313,39 @@ static int make_own_dir(const struct fs_unlinked_dir *dir)
 	close(top);
 	if (fd < 0)
 		return fd;
-	/* Some filesystems have no locks. */
-	(void)!flock(fd, LOCK_EX | LOCK_NB);
-	if (fstat(fd, &st) == 0 && st.st_nlink > 0)
+	/* Another mount is about to remove it.  Some filesystems have no locks.
+	 */
+	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+	    fstat(fd, &st) == 0 && st.st_nlink > 0)
 		return fd;
 	close(fd);
 	return -ENOENT;
 }
 
-/* Gets the mount's own hidden directory, or -1, and an unused number. */
+/*
+ * Opens the mount's own hidden directory, anew if another program has removed
+ * it, or returns a negative errno; gets an unused number.
+ */
 static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 {
+	struct stat st;
 	int fd;
 
-	/* I/O under the lock, but only once. */
+	/* I/O under the lock, but mostly a fstat(2). */
 	pthread_mutex_lock(&dir->lock);
+	if (dir->fd >= 0 && fstat(dir->fd, &st) == 0 && st.st_nlink == 0) {
+		close(dir->fd);
+		dir->fd = -1;
+	}
 	for (int i = 0; i < TRIES && dir->fd < 0 && !dir->has_failed; i++) {
 		fd = make_own_dir(dir);
 		dir->fd = fd >= 0 ? fd : -1;
 		dir->has_failed = fd == -EPERM;
 	}
 	*number = ++dir->last;
-	fd = dir->fd;
+	fd = dir->fd < 0 ? -EXDEV : fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd == -1)
+		fd = -errno;
 	pthread_mutex_unlock(&dir->lock);
 	return fd;
 }
@@ -347,12 +358,10 @@ static int hide_away(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 	int fd = get_own_dir(dir, &number);
 
 	if (fd < 0)
-		return -EXDEV;
+		return fd;
 	snprintf(out->name, sizeof(out->name), "%lu-%llx", number,
 		 (unsigned long long)what->st_ino);
-	out->dirfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (out->dirfd < 0)
-		return -errno;
+	out->dirfd = fd;
 	return renameat(dirfd, name, fd, out->name) ? -errno : 0;
 }
 
@@ -540,8 +549,12 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	err = deleted->home_fd < 0
 		      ? -errno
 		      : hide_away(&fs->deleted, dirfd, name, what, deleted);
-	/* The frame is on another filesystem, or only its owner may move it. */
-	if (err == -EXDEV || err == -EACCES || err == -EPERM || err == -ENOSPC)
+	/*
+	 * The frame is on another filesystem, or only its owner may move it; or
+	 * the hidden directory can take no more.
+	 */
+	if (err == -EXDEV || err == -EACCES || err == -EPERM ||
+	    err == -ENOSPC || err == -EDQUOT || err == -EMLINK)
 		err = hide_there(&fs->deleted, dirfd, name, what, deleted);
 	if (err == -EXDEV) {
 		err = delete_there(fs, dirfd, name);

@@ -736,6 +736,8 @@ static int find_synced(struct renaming *r, unsigned int flags)
 	bool is_synced;
 	int err = find_both(r);
 
+	/* An earlier try may have synced another file. */
+	r->is_synced = false;
 	if (err || !r->replaces || (flags & RENAME_NOREPLACE) ||
 	    !must_be_durable(r, &r->from, &r->to))
 		return err;

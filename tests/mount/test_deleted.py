@@ -17,7 +17,7 @@ import time
 
 from mounting import (Mount, data, error_of, failing, main, make, signal_at,
                       wait_until, while_stopped)
-from scratch import SPARSE
+from scratch import SPARSE, Scratch
 
 HIDDEN = ".bloscfs-deleted"
 
@@ -31,6 +31,28 @@ def frames_left(top):
 def wait_for_none(top="src"):
     """Waits for deleted frames to go: close(2) does not."""
     wait_until(lambda: not frames_left(top), "deleted frames to go")
+
+
+def test_frames_are_deleted_although_the_hidden_directory_is_gone():
+    with Scratch(SPARSE):
+        for name in "abc":
+            pathlib.Path("mnt", name).write_bytes(b"text")
+        os.unlink("mnt/a")
+        wait_until(lambda: not frames_left(f"src/{HIDDEN}"), "it is empty")
+        shutil.rmtree(f"src/{HIDDEN}")
+        os.unlink("mnt/b")
+        os.rename("mnt/c", "mnt/d")
+        assert os.listdir("mnt") == ["d"]
+        assert not os.path.exists("src/b.b2frame")
+
+
+def test_a_frame_is_deleted_beyond_a_quota():
+    for error in "EDQUOT", "EMLINK":
+        with Scratch(SPARSE) as s:
+            pathlib.Path("mnt/a").write_bytes(b"text")
+            with failing(s.mount, f"renameat:error={error}:when=1"):
+                os.unlink("mnt/a")
+            assert os.listdir("mnt") == []
 
 
 def test_a_deleted_file_can_be_used():

@@ -11,15 +11,26 @@ import time
 
 import blosc2
 
-from committing import (CHUNK, Traced, append, error_of, fsync, libc, mounted,
-                        rewrite, stock, write)
+from committing import (CHUNK, Traced, append, error_of, fsync, incompressible,
+                        libc, mounted, rewrite, stock, write)
 from mounting import BUILD, data, main, wait_until
 from scratch import SPARSE
+from small import SMALL
 
 
 def exchange(one, other):
     if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2):
         raise OSError(ctypes.get_errno(), "renameat2")
+
+
+def test_a_new_link_is_durable_after_fsync():
+    for option in SPARSE, SMALL:
+        with Traced(option, "commit=600") as t:
+            write("mnt/a")
+            fsync("mnt/a")
+            os.link("mnt/a", "mnt/b")
+            assert t.during(lambda: fsync("mnt/a"), "fsync", "syncfs") >= 1
+        shutil.rmtree("src")
 
 
 def test_a_file_that_is_no_frame_is_synced():
@@ -63,6 +74,9 @@ def test_what_is_durable_when():
         # A file that gets its name by an exchange is durable, too.
         write("mnt/tmp")
         assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
+        write("mnt/new")
+        assert t.during(lambda: exchange("mnt/a", "mnt/new"), "fsync") >= 3
+        os.unlink("mnt/new")
         os.unlink("mnt/tmp")
         write("mnt/y")
         write("mnt/z")
@@ -95,6 +109,16 @@ def test_what_is_durable_when():
         assert t.during(lambda: rewrite("mnt/plain"), "fsync") >= 1
         assert t.during(pathlib.Path("mnt/plain").read_bytes, "fsync") == 0
     assert t.count("syncfs") == 0
+
+
+def test_a_file_of_many_chunks_is_durable_before_it_replaces_another():
+    with Traced(SPARSE, "commit=600") as t:
+        write("mnt/a")
+        fsync("mnt/a")
+        write("mnt/tmp", incompressible(70 * CHUNK))
+        before = t.count("fsync"), t.count("syncfs")
+        os.rename("mnt/tmp", "mnt/a")
+        assert t.count("fsync") - before[0] >= 70 or t.count("syncfs") > before[1]
 
 
 def test_files_that_are_no_frames_are_durable_as_well():

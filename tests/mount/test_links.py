@@ -603,6 +603,37 @@ VERBS = {
 }
 
 
+def test_a_name_whose_slot_cannot_be_made_keeps_the_frame():
+    """The only slot repeats the name that is removed."""
+    with Scratch(FRESH, SPARSE) as s:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        s.stop()
+        home = f"src/{homes()[0]}"
+        os.unlink(f"{home}/.link.1")
+        assert names_of(home) == {"a.b2frame"}
+        s.start()
+        with failing(s.mount, "symlinkat:error=EDQUOT"):
+            os.unlink("mnt/a")
+        check({"text": ["b"]})
+
+
+def test_a_name_that_another_program_has_made_keeps_the_frame():
+    """The mount has not looked at it when another name is removed."""
+    for remove in (lambda: os.unlink("mnt/a"),
+                   lambda: os.rename("mnt/new", "mnt/a")):
+        with Scratch(FRESH, SPARSE):
+            put("mnt/a", "text")
+            os.link("mnt/a", "mnt/b")
+            put("mnt/new", "new")
+            os.symlink(homes()[0], "src/c.b2frame")
+            remove()
+            assert get("mnt/c") == get("mnt/b") == "text"
+            os.unlink("mnt/b")
+            assert get("mnt/c") == "text"
+        shutil.rmtree("src")
+
+
 def look(folder):
     return {name: get(f"{folder}/{name}") for name in shown(folder)}
 

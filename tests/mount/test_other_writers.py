@@ -172,6 +172,48 @@ def test_a_rewritten_chunk_without_a_tag_is_found_by_its_times():
         check_stock(FRAME, want[:CHUNK] + theirs + want[2 * CHUNK:])
 
 
+def test_a_chunk_that_both_change_is_refused_at_a_close():
+    """A new frame: its commits are only visible, so that nothing is synced."""
+    want = noise(0, 4 * CHUNK)
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0", "small=0"):
+        with open("mnt/a", "wb") as f:
+            f.write(want)
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.pwrite(fd, noise(1, 100), CHUNK)
+        theirs = noise(2)
+        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
+        assert error_of(os.close, fd) == errno.ESTALE
+        check_stock(FRAME, want[:CHUNK] + theirs + want[2 * CHUNK:])
+
+
+def test_an_array_of_another_shape_is_not_merged():
+    with Scratch("commit=600", "attr_timeout=0"):
+        array = blosc2.asarray(np.arange(6000).reshape(60, 100), mode="w",
+                               urlpath="src/a.b2nd", contiguous=False,
+                               chunks=(20, 100), blocks=(20, 100))
+        fd = os.open("mnt/a", os.O_RDWR)
+        os.pwrite(fd, bytes(8), 0)
+        array.resize((80, 100))
+        array[60:] = 7
+        assert error_of(os.fsync, fd) == errno.ESTALE
+        error_of(os.close, fd)
+        got = blosc2.open("src/a.b2nd")[:]
+        assert (got[:60].ravel() == np.arange(6000)).all() and (got[60:] == 7).all()
+
+
+def test_replaced_files_stay_until_the_next_commit():
+    """A reader without locks may use the index before."""
+    n = 80
+    with opened(n) as (fd, want):
+        os.fsync(fd)
+        before = set(os.listdir(FRAME))
+        for i in range(n):
+            overwrite(fd, want, i, 1000 + i)
+        os.fsync(fd)
+        time.sleep(0.5)
+        assert before <= set(os.listdir(FRAME))
+
+
 def test_of_two_programs_that_change_the_size_the_second_is_refused():
     with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
         with open("mnt/a", "wb") as f:

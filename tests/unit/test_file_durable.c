@@ -222,6 +222,48 @@ Test(file_durable, what_a_visible_commit_could_not_write_is_written_anew)
 	cr_expect(fails_to_write_out(true, 0));
 }
 
+/*
+ * Fails sync @n of the first durable commit of a frame that an earlier writer
+ * has left unsynced; false if there are fewer.
+ */
+static bool fails_to_sync_what_was_left(uint64_t n)
+{
+	struct fault_disk *disk = make_disk(false);
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC};
+	static struct work w;
+	bool failed;
+
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 22000, true);
+	cr_assert_eq(commit(&w, B2F_COMMIT_VISIBLE), 0);
+	end(&w);
+	begin_with(&w, disk, &d);
+	write_some(&w, 0, 10, true);
+	fault_disk_count(disk, FAULT_SYNC);
+	plan.at = fault_disk_nops(disk) + n;
+	fault_disk_fail(disk, &plan);
+	failed = commit(&w, B2F_COMMIT_DURABLE) == -EIO;
+	fault_disk_fail(disk, NULL);
+	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(&w), 12, "sync %d", (int)n);
+	check_reading(&w);
+	end(&w);
+	fault_disk_free(disk);
+	return failed;
+}
+
+Test(file_durable,
+     chunks_left_by_a_writer_that_cannot_be_synced_are_written_anew)
+{
+	uint64_t n = 0;
+
+	while (fails_to_sync_what_was_left(n))
+		n++;
+	cr_expect_gt(n, 4);
+}
+
 /* One error tells of all files of a disk that has failed. */
 Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
 {
