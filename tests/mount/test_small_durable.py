@@ -14,7 +14,7 @@ import blosc2
 import numpy as np
 
 from committing import Traced, fsync, rewrite
-from mounting import error_of, main
+from mounting import error_of, main, wait_until
 from scratch import Scratch, bloscctl
 from small import FRAME, LIMIT, SMALL, append, check, noise
 
@@ -124,6 +124,26 @@ def test_what_is_made_while_the_timer_syncs():
             if time.monotonic() > end:
                 break
         assert "sync later" not in scratch.mount.log()
+
+
+def test_what_changes_while_the_timer_syncs_is_not_durable():
+    def is_synced():
+        return re.search(r"syncfs(\(\d+\)| resumed>\)) += 0",
+                         pathlib.Path("trace").read_text())
+
+    with Traced(SMALL, "commit=1", inject=["syncfs:delay_enter=3000000"]) as t:
+        for name in "mnt/a", "mnt/old":
+            append(b"any", name)
+            fsync(name)
+        append(b"any", "mnt/waits")
+        # The sync begins after a second, and takes longer.
+        time.sleep(1.7)
+        assert not is_synced()
+        append(b"anew", "mnt/tmp")
+        os.rename("mnt/old", "mnt/new")
+        wait_until(is_synced, "the sync")
+        assert t.during(lambda: fsync("mnt/new"), "fsync") == 1
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") == 1
 
 
 def test_what_cannot_be_made_durable_is_not_kept_open():
