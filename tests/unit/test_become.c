@@ -2,6 +2,8 @@
 /* test_become.c - a directory replaces a file, or the file stays */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -14,6 +16,20 @@ static struct frame_dir dir;
 static int dirfd_;
 static struct b2f_become become;
 static struct b2f_store *made;
+
+/* Called right before the next exchange of names; or NULL. */
+static void (*meanwhile)(void);
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to,
+	      unsigned int flags)
+{
+	void (*fn)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (fn)
+		fn();
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
 
 static void setup(void)
 {
@@ -79,4 +95,37 @@ Test(become, the_frame_of_another_program_is_not_deleted)
 	b2f_become_undo(&become);
 	cr_assert_eq(b2f_frame_remove(dirfd_, become.hidden), 0);
 	cr_assert_eq(b2f_frame_remove(dirfd_, "moved"), 0);
+}
+
+static void put_another_file(void)
+{
+	/* A file that is deleted leaves its inode number. */
+	cr_assert_eq(renameat(dirfd_, NAME, dirfd_, "kept"), 0);
+	frame_dir_write(&dir, NAME, "other", 5);
+}
+
+Test(become, a_file_that_another_program_puts_there_stays)
+{
+	struct stat st;
+
+	meanwhile = put_another_file;
+	cr_assert_eq(b2f_become_exchange(&become, NULL), -ESTALE);
+	cr_assert_eq(fstatat(dirfd_, NAME, &st, AT_SYMLINK_NOFOLLOW), 0);
+	cr_assert(S_ISREG(st.st_mode) && st.st_size == 5);
+	b2f_become_undo(&become);
+}
+
+static void make_lock(void)
+{
+	frame_dir_write(&dir, NAME ".b2lock", "", 0);
+}
+
+/* A program that takes part in locks may be about to write. */
+Test(become, a_file_whose_lock_another_program_makes_stays)
+{
+	meanwhile = make_lock;
+	cr_assert_eq(b2f_become_exchange(&become, NULL), -EBUSY);
+	cr_assert(is(NAME, &become.old));
+	b2f_become_undo(&become);
+	cr_assert_eq(unlinkat(dirfd_, NAME ".b2lock", 0), 0);
 }
