@@ -179,6 +179,20 @@ static void make_other(struct b2f_runtime *rt, const char *path)
 	close(fd);
 }
 
+/*
+ * Makes the same frame with another trailer of the same length, as C-Blosc2
+ * writes it.
+ */
+static void make_trailer(const char *path)
+{
+	const size_t tail = 17;
+	int fd = open(path, O_RDONLY);
+
+	other.size = (size_t)pread(fd, other.bytes, sizeof(other.bytes), 0);
+	memset(other.bytes + other.size - tail, 0, tail);
+	close(fd);
+}
+
 Test(txn_lock, what_a_program_writes_during_the_claim_stays)
 {
 	const struct b2f_runtime_options options = {.nworkers = 1};
@@ -191,15 +205,19 @@ Test(txn_lock, what_a_program_writes_during_the_claim_stays)
 	snprintf(sparse.path, sizeof(sparse.path), "%.60s/x", dir.path);
 	snprintf(other.path, sizeof(other.path), "%s/y", dir.path);
 	nbytes = make_varied_chunks(&sparse);
-	for (int first = 0; first < 2; first++) {
-		other.is_first = first;
+	for (int i = 0; i < 3; i++) {
+		/* Once before the claim, twice behind it. */
+		other.is_first = i == 0;
 		join_chunks(&sparse, other.path, nbytes);
-		make_other(rt, other.path);
+		if (i < 2)
+			make_other(rt, other.path);
+		else
+			make_trailer(other.path);
 		file = open_path(rt, true);
 		append_to(file, 2);
 		cr_expect_neq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
 		b2f_file_close(file);
-		cr_expect(is_left(), "%d", first);
+		cr_expect(is_left(), "%d", i);
 	}
 	b2f_runtime_free(rt);
 	frame_dir_remove(&sparse);
