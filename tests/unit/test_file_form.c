@@ -11,6 +11,7 @@
 
 #include "b2frame/create.h"
 #include "b2frame/write.h"
+#include "programs/durability.h"
 #include "programs/file_form.h"
 #include "tests/support/frame_dir.h"
 
@@ -23,10 +24,12 @@ static struct b2f_runtime *rt;
 static struct b2f_file *file;
 static uint8_t data[3 * LIMIT];
 static uint32_t chunksize;
+static struct b2f_durability durability;
 
 static void open_again(void)
 {
-	const struct b2f_write_options write = {.chunksize = chunksize};
+	const struct b2f_write_options write = {.chunksize = chunksize,
+						.durability = &durability};
 	const struct b2f_frame_options options = {.offset = 0};
 	struct b2f_frame *frame = NULL;
 
@@ -201,6 +204,15 @@ static void fill_with_noise(void)
 		state = state * UINT64_C(6364136223846793005) + 1;
 		data[i] = (uint8_t)(state >> 33);
 	}
+}
+
+/* A loss of power may leave the directory empty, whatever the file was. */
+Test(file_form, is_not_durable_as_a_new_directory)
+{
+	cr_assert_eq(b2f_durability_get(&durability), B2F_DISK_DURABLE);
+	put(0, 10);
+	cr_assert_eq(become_sparse(), 0);
+	cr_expect_eq(b2f_durability_get(&durability), B2F_DISK_NEW);
 }
 
 Test(file_form, the_index_tells_what_the_chunks_take)
