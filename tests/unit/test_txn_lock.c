@@ -193,18 +193,33 @@ static void make_trailer(const char *path)
 	close(fd);
 }
 
-Test(txn_lock, what_a_program_writes_during_the_claim_stays)
+static struct frame_dir dir, sparse;
+static struct b2f_runtime *rt;
+static uint64_t nbytes;
+
+static void begin_beside(void)
 {
 	const struct b2f_runtime_options options = {.nworkers = 1};
-	struct frame_dir dir = frame_dir_new(), sparse;
-	struct b2f_runtime *rt = NULL;
-	struct b2f_file *file;
-	uint64_t nbytes;
 
+	dir = frame_dir_new();
 	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
 	snprintf(sparse.path, sizeof(sparse.path), "%.60s/x", dir.path);
 	snprintf(other.path, sizeof(other.path), "%s/y", dir.path);
 	nbytes = make_varied_chunks(&sparse);
+}
+
+static void end_beside(void)
+{
+	b2f_runtime_free(rt);
+	frame_dir_remove(&sparse);
+	frame_dir_remove(&dir);
+}
+
+Test(txn_lock, what_a_program_writes_during_the_claim_stays)
+{
+	struct b2f_file *file;
+
+	begin_beside();
 	for (int i = 0; i < 3; i++) {
 		/* Once before the claim, twice behind it. */
 		other.is_first = i == 0;
@@ -219,7 +234,29 @@ Test(txn_lock, what_a_program_writes_during_the_claim_stays)
 		b2f_file_close(file);
 		cr_expect(is_left(), "%d", i);
 	}
-	b2f_runtime_free(rt);
-	frame_dir_remove(&sparse);
-	frame_dir_remove(&dir);
+	end_beside();
+}
+
+/* The file is longer than the frame that this writer knows. */
+Test(txn_lock, what_a_program_has_appended_is_not_cut)
+{
+	struct b2f_file *file;
+	struct stat st;
+
+	begin_beside();
+	for (int tidies = 0; tidies < 2; tidies++) {
+		join_chunks(&sparse, other.path, nbytes);
+		make_other(rt, other.path);
+		file = open_path(rt, false);
+		cr_assert_eq(b2f_file_pwrite(file, "ours", 4, 0), 4);
+		cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+		cr_assert_eq(stat(other.path, &st), 0);
+		cr_assert_lt(st.st_size, (off_t)other.size);
+		write_other();
+		if (tidies)
+			b2f_file_tidy(file, true, false);
+		b2f_file_close(file);
+		cr_expect(is_left(), "%d", tidies);
+	}
+	end_beside();
 }
