@@ -313,7 +313,9 @@ static int make_own_dir(const struct fs_unlinked_dir *dir)
 	close(top);
 	if (fd < 0)
 		return fd;
-	/* Another mount is about to remove it.  Some filesystems have no locks.
+	/*
+	 * Its lock shows that another mount is about to remove it; some
+	 * filesystems have no locks.
 	 */
 	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
 	    fstat(fd, &st) == 0 && st.st_nlink > 0)
