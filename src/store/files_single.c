@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "store/files.h"
 #include "store/files_extents.h"
 #include "store/files_single.h"
@@ -249,6 +250,25 @@ static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 }
 
 /*
+ * Begins to write the chunk @object.  The first block of a new file waits for
+ * the header: otherwise it would have an extent, and write_out() would sync.
+ */
+static void write_soon(struct b2f_files_writer *w,
+		       const struct b2f_object *object)
+{
+	uint64_t from = object->base, end = from + object->size;
+
+	pthread_mutex_lock(&w->lock);
+	if (w->is_fresh)
+		from = b2f_max_u64(from, w->block);
+	pthread_mutex_unlock(&w->lock);
+	/* fsync will report an error. */
+	if (from < end)
+		(void)sync_file_range(w->fd, (off_t)from, (off_t)(end - from),
+				      SYNC_FILE_RANGE_WRITE);
+}
+
+/*
  * A header overwrites bytes that have a place on the disk, so the length of the
  * file stays, and no journal has to be written.
  */
@@ -272,13 +292,10 @@ static int single_settle(struct b2f_store *store,
 
 	if (!object)
 		return sync_head(w, why);
-	/* fsync will report an error. */
-	if (how == B2F_SETTLE_SOON)
-		(void)sync_file_range(w->fd, (off_t)object->base,
-				      (off_t)object->size,
-				      SYNC_FILE_RANGE_WRITE);
-	if (how == B2F_SETTLE_SOON)
+	if (how == B2F_SETTLE_SOON) {
+		write_soon(w, object);
 		return 0;
+	}
 	return how == B2F_SETTLE_ORDER ? write_out(w, why) : sync_all(w, why);
 }
 
