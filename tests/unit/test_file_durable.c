@@ -183,33 +183,42 @@ Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
 }
 
 /*
- * Fails write @n of the writes that a visible commit waits for; false if there
- * are fewer.
+ * Fails operation @n of @kinds in the commit @how; false if there are fewer.
+ * The next durable commit writes all that the disk does not have, and this ends
+ * @w.
  */
-static bool fails_to_write_out(bool contiguous, uint64_t n)
+static bool fails_once(struct work *w, struct b2f_durability *d,
+		       enum b2f_commit_how how, unsigned int kinds, uint64_t n)
 {
-	struct fault_disk *disk = make_disk(contiguous);
-	struct b2f_durability d = {.state = B2F_DISK_NEW};
-	struct fault_plan plan = {.err = EIO, .kinds = FAULT_WRITE_OUT};
-	static struct work w;
+	struct fault_plan plan = {.err = EIO, .kinds = kinds};
+	struct fault_disk *disk = w->disk;
 	bool failed;
 
-	begin_with(&w, disk, &d);
-	write_some(&w, 0, 22000, true);
-	fault_disk_count(disk, FAULT_WRITE_OUT);
+	fault_disk_count(disk, kinds);
 	plan.at = fault_disk_nops(disk) + n;
 	fault_disk_fail(disk, &plan);
-	failed = commit(&w, B2F_COMMIT_VISIBLE) == -EIO;
+	failed = commit(w, how) == -EIO;
 	fault_disk_fail(disk, NULL);
 	/* The kernel reported the error then, and does not report it again. */
-	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
-	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
-	cr_expect_eq(count_durable(&w), 12, "%d, at %d", contiguous, (int)n);
-	check_reading(&w);
-	cr_expect_eq(w.nfailed, failed);
-	end(&w);
+	cr_expect_eq(commit(w, B2F_COMMIT_DURABLE), 0);
+	cr_expect_eq(b2f_durability_get(d), B2F_DISK_DURABLE);
+	cr_expect_eq(count_durable(w), 12, "operation %d", (int)n);
+	check_reading(w);
+	cr_expect_eq(w->nfailed, failed);
+	end(w);
 	fault_disk_free(disk);
 	return failed;
+}
+
+/* The same for the writes that a visible commit of a new frame waits for. */
+static bool fails_to_write_out(bool contiguous, uint64_t n)
+{
+	struct b2f_durability d = {.state = B2F_DISK_NEW};
+	static struct work w;
+
+	begin_with(&w, make_disk(contiguous), &d);
+	write_some(&w, 0, 22000, true);
+	return fails_once(&w, &d, B2F_COMMIT_VISIBLE, FAULT_WRITE_OUT, n);
 }
 
 Test(file_durable, what_a_visible_commit_could_not_write_is_written_anew)
@@ -223,16 +232,14 @@ Test(file_durable, what_a_visible_commit_could_not_write_is_written_anew)
 }
 
 /*
- * Fails sync @n of the first durable commit of a frame that an earlier writer
- * has left unsynced; false if there are fewer.
+ * The same for the syncs of the first durable commit of a frame that an earlier
+ * writer has left unsynced.
  */
 static bool fails_to_sync_what_was_left(uint64_t n)
 {
 	struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_NEW};
-	struct fault_plan plan = {.err = EIO, .kinds = FAULT_SYNC};
 	static struct work w;
-	bool failed;
 
 	begin_with(&w, disk, &d);
 	write_some(&w, 0, 22000, true);
@@ -240,18 +247,7 @@ static bool fails_to_sync_what_was_left(uint64_t n)
 	end(&w);
 	begin_with(&w, disk, &d);
 	write_some(&w, 0, 10, true);
-	fault_disk_count(disk, FAULT_SYNC);
-	plan.at = fault_disk_nops(disk) + n;
-	fault_disk_fail(disk, &plan);
-	failed = commit(&w, B2F_COMMIT_DURABLE) == -EIO;
-	fault_disk_fail(disk, NULL);
-	cr_expect_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
-	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
-	cr_expect_eq(count_durable(&w), 12, "sync %d", (int)n);
-	check_reading(&w);
-	end(&w);
-	fault_disk_free(disk);
-	return failed;
+	return fails_once(&w, &d, B2F_COMMIT_DURABLE, FAULT_SYNC, n);
 }
 
 Test(file_durable,
