@@ -23,12 +23,17 @@
  */
 #define STEP (UINT64_C(64) << 20)
 
-/* Files of the kernel, as in /proc, have size 0. */
+/*
+ * Files of the kernel, as in /proc, have size 0.  A file that another program
+ * has appended to since @st has another size by now.
+ */
 static bool is_longer(int fd, const struct stat *st)
 {
+	struct stat now;
 	char next;
 
-	return pread(fd, &next, 1, st->st_size) > 0;
+	return pread(fd, &next, 1, st->st_size) > 0 && fstat(fd, &now) == 0 &&
+	       now.st_size == st->st_size;
 }
 
 /* C-Blosc2 changes a frame in several steps: do not copy a state in between. */

@@ -371,6 +371,27 @@ def test_a_copy_of_a_file_that_grows():
     assert cat("g.b2f").startswith(cat("copy.b2f"))
 
 
+def test_a_file_that_grows_is_not_longer_than_its_size():
+    """Only the kernel's own files are, as in /proc."""
+    with open("growing", "ab", buffering=0) as f:
+        done = threading.Event()
+
+        def grow():
+            while not done.is_set():
+                f.write(b"x")
+
+        thread = threading.Thread(target=grow)
+        thread.start()
+        try:
+            for _ in range(30):
+                said = subprocess.run([BLOSCCTL, "copy", "-qf", "growing", "copy"],
+                                      capture_output=True, check=False).stderr
+                assert b"more bytes than its size" not in said, said
+        finally:
+            done.set()
+            thread.join()
+
+
 def test_damage_is_not_sealed_anew():
     """Without decoding, the old checksums are checked before there are new ones."""
     put("f", noise(5 * CHUNK))
