@@ -99,21 +99,8 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 		err = fs_bucket_names_read(r->place, dir->path, out);
 		keeps = !err && keep_names(r, dir, *out, begin);
 		if (keeps)
-			fs_bucket_overlay_listed(r, dir->path, begin);
+			fs_bucket_overlay_listed(r, dir->path, *out, begin);
 	}
-	return err;
-}
-
-int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
-			    struct fs_bucket_names **out)
-{
-	struct fs_bucket_names *listed = NULL;
-	int err = fs_bucket_listing_get(fs->bucket, dir, &listed);
-
-	if (!err)
-		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
-					      out);
-	fs_bucket_names_put(listed);
 	return err;
 }
 
@@ -408,6 +395,44 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
+/* A name that cannot be looked up now is shown. */
+static void look_at_doubted(struct fs *fs, const struct fs_object *dir,
+			    const struct fs_bucket_names *listed)
+{
+	struct fs_bucket_made made;
+	struct fs_object *node;
+	int err;
+
+	for (size_t i = 0; i < listed->n; i++) {
+		const struct fs_bucket_name *name = &listed->list[i];
+
+		if (fs_bucket_overlay_find(fs->bucket, dir->path, name->shown,
+					   &made) != FS_BUCKET_DOUBTED)
+			continue;
+		err = resolve(fs, dir, name, &node);
+		if (!err)
+			fs_node_put(&node->head, 1);
+		if (!err || err == -ENOENT)
+			fs_bucket_overlay_judge(fs->bucket, dir->path,
+						name->shown, !err);
+	}
+}
+
+int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir, bool looks,
+			    struct fs_bucket_names **out)
+{
+	struct fs_bucket_names *listed = NULL;
+	int err = fs_bucket_listing_get(fs->bucket, dir, &listed);
+
+	if (!err && looks)
+		look_at_doubted(fs, dir, listed);
+	if (!err)
+		err = fs_bucket_overlay_apply(fs->bucket, dir->path, listed,
+					      out);
+	fs_bucket_names_put(listed);
+	return err;
+}
+
 int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
 			 const struct fs_bucket_names *names, const char *name,
 			 struct fs_object **out)
@@ -432,6 +457,7 @@ int fs_bucket_find_shown(struct fs *fs, const struct fs_object *dir,
 		};
 		return resolve(fs, dir, &there, out);
 	case FS_BUCKET_UNCHANGED:
+	case FS_BUCKET_DOUBTED:
 		break;
 	}
 	found = fs_bucket_names_find(names, name);

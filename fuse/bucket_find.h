@@ -43,9 +43,12 @@ B2F_MUST_CHECK
 int fs_bucket_listing_get(struct fs_bucket *bucket, struct fs_object *dir,
 			  struct fs_bucket_names **out);
 
-/* The same with what this mount has changed since. */
+/*
+ * The same with what this mount has changed since.  Unless it @looks at them,
+ * names of removed files whose chunks are left are among them.
+ */
 B2F_MUST_CHECK
-int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir,
+int fs_bucket_listing_names(struct fs *fs, struct fs_object *dir, bool looks,
 			    struct fs_bucket_names **out);
 
 /* Has the next _get list the directory again. */

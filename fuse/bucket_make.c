@@ -379,7 +379,7 @@ static int check_empty(struct fs *fs, struct fs_object *dir)
 	int err;
 
 	fs_bucket_listing_forget(fs->bucket, dir);
-	err = fs_bucket_listing_names(fs, dir, &names);
+	err = fs_bucket_listing_names(fs, dir, false, &names);
 	if (!err && names->n)
 		err = -ENOTEMPTY;
 	fs_bucket_names_put(names);
@@ -602,10 +602,7 @@ static void end_source(struct renaming *m, struct b2f_file *file, bool moved)
 		fs_bucket_doomed_add(m->fs, m->done.from, m->node, 0);
 }
 
-/*
- * Notes the new names.  If the old name @has_gone, its chunks must be deleted
- * before the next listing begins, because they would look like a directory.
- */
+/* Notes the new names, and whether the old one @has_gone. */
 static int note_names(struct renaming *m, bool has_gone)
 {
 	struct fs_bucket *r = m->fs->bucket;

@@ -192,7 +192,21 @@ void fs_bucket_overlay_pin(struct fs_bucket *r, const char *dir)
 	free(path);
 }
 
-void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
+/* Forgets @c, unless only a frame's name is listed, not what it leads to. */
+static void take_listed(struct fs_bucket_overlay *changes, struct change *c,
+			const struct fs_bucket_names *names)
+{
+	const struct fs_bucket_name *name =
+		fs_bucket_names_find(names, c->shown);
+
+	if (c->what != FS_BUCKET_MADE && name && name->is_dir && name->stem)
+		c->what = FS_BUCKET_DOUBTED;
+	else
+		drop_change(changes, c);
+}
+
+void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir,
+			      const struct fs_bucket_names *names, uint64_t ms)
 {
 	struct fs_bucket_overlay *changes;
 	struct change *c, *next;
@@ -202,9 +216,25 @@ void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir, uint64_t ms)
 	if (changes) {
 		HASH_ITER (hh, changes->names, c, next)
 			if (c->what != FS_BUCKET_PINNED && c->ms < ms)
-				drop_change(changes, c);
+				take_listed(changes, c, names);
 		if (!changes->names)
 			drop_dir(r, changes);
+	}
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
+}
+
+void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
+			     const char *shown, bool is_there)
+{
+	struct change *c;
+
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	c = find(r, dir, shown);
+	if (c && c->what == FS_BUCKET_DOUBTED) {
+		c->what = FS_BUCKET_REMOVED;
+		c->ms = fs_bucket_node_ms();
+		if (is_there)
+			drop_change(find_dir(r, dir), c);
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
@@ -216,7 +246,8 @@ static int add_made(struct fs_bucket_overlay *changes,
 	int err = 0;
 
 	HASH_ITER (hh, changes->names, c, next)
-		if (!err && c->what != FS_BUCKET_REMOVED)
+		if (!err && (c->what == FS_BUCKET_MADE ||
+			     c->what == FS_BUCKET_PINNED))
 			err = fs_bucket_names_add(names, c->shown, c->stored,
 						  c->is_dir);
 	return err;
@@ -234,7 +265,7 @@ static int merge(struct fs_bucket_overlay *changes,
 		const struct fs_bucket_name *name = &listed->list[i];
 
 		HASH_FIND_STR(changes->names, name->shown, c);
-		if (!c)
+		if (!c || c->what == FS_BUCKET_DOUBTED)
 			err = fs_bucket_names_add(names, name->shown,
 						  name->stored, name->is_dir);
 	}

@@ -10,6 +10,8 @@
  *   pinned    a new file before its first commit, which no listing has; or a
  *             directory from which we have removed a name: it may be empty now
  *   removed   by us; forgotten like a name that was made
+ *   doubted   removed, but a later listing has it: chunks are left, or another
+ *             client has made it again
  *
  * Layer: fuse.  Threads: any; no request is made.
  */
@@ -25,6 +27,8 @@ enum fs_bucket_change {
 	FS_BUCKET_MADE,
 	FS_BUCKET_PINNED,
 	FS_BUCKET_REMOVED,
+	/* Only the server knows whether the listed name is a file. */
+	FS_BUCKET_DOUBTED,
 };
 
 /* The stored file that a new name leads to. */
@@ -57,9 +61,13 @@ void fs_bucket_overlay_settle(struct fs_bucket *bucket, const char *path);
  */
 void fs_bucket_overlay_pin(struct fs_bucket *bucket, const char *dir);
 
-/* Forgets the changes that a listing of @dir begun at @ms includes. */
+/* Forgets the changes that the listing @names of @dir, begun at @ms, includes. */
 void fs_bucket_overlay_listed(struct fs_bucket *bucket, const char *dir,
-			      uint64_t ms);
+			      const struct fs_bucket_names *names, uint64_t ms);
+
+/* Ends the doubt about the name @shown in @dir: it @is_there, or removed. */
+void fs_bucket_overlay_judge(struct fs_bucket *bucket, const char *dir,
+			     const char *shown, bool is_there);
 
 /*
  * The names @listed of @dir with all changes; give *@out back with

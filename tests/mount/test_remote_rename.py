@@ -211,6 +211,33 @@ def test_what_is_replaced_while_it_is_open_stays():
         assert not keys(client)
 
 
+def test_chunks_that_are_left_are_no_name():
+    """Neither of removed files nor of replaced ones, however often it is listed."""
+    with s3() as (_, client):
+        with RemoteMount("s3://bucket", "-o", f"{NOW},dirtysize=1m"), \
+                RemoteMount("s3://bucket", "-o", NOW, at="mnt2"):
+            os.mkdir("mnt/d")
+            for path in "mnt/x", "mnt/y", "mnt/d/z":
+                write(path, data(SIZE, 1))
+            with open("mnt/x", "rb"), open("mnt/y", "rb"), open("mnt/d/z", "rb"), \
+                    open("mnt/new", "wb") as new:
+                new.write(data(SIZE, 2))
+                os.rename("mnt/x", "mnt/y")
+                os.rename("mnt/y", "mnt/a")
+                os.unlink("mnt/new")
+                os.unlink("mnt/d/z")
+                for _ in range(3):
+                    assert sorted(os.listdir("mnt")) == ["a", "d"]
+                    assert not os.listdir("mnt/d")
+                assert error_of(os.rmdir, "mnt/d") == errno.ENOTEMPTY
+                # Another client may use the name.
+                write("mnt2/y", b"another")
+                assert sorted(os.listdir("mnt")) == ["a", "d", "y"]
+                assert read("mnt/y") == b"another"
+            assert sorted(os.listdir("mnt")) == ["a", "d", "y"]
+        assert not [k for k in keys(client) if k.startswith(("x.", "new."))]
+
+
 def test_what_is_opened_while_it_is_replaced_stays():
     held, go = threading.Event(), threading.Event()
 
