@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,5 +236,129 @@ Test(file_readers, several_threads_wait_for_readings)
 		for (size_t i = 0; i < 4; i++)
 			pthread_join(threads[i], NULL);
 	}
+	tear_down(&s);
+}
+
+static void *revert(void *arg)
+{
+	struct scratch *s = arg;
+
+	cr_expect_eq(b2f_file_revert(s->file), 0);
+	atomic_store(&s->is_over, true);
+	return NULL;
+}
+
+/* They may use chunks that were never committed. */
+Test(file_readers, a_revert_waits_for_readings_and_is_told)
+{
+	struct b2f_file_now now;
+	struct b2f_reading r;
+	struct scratch s;
+	pthread_t thread;
+
+	set_up(&s);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 0), 1);
+	b2f_reading_begin(s.file, &r);
+	pthread_create(&thread, NULL, revert, &s);
+	pause_ms(100);
+	cr_expect_not(atomic_load(&s.is_over));
+	b2f_reading_end(&r);
+	pthread_join(thread, NULL);
+	b2f_file_now_get(s.file, &now);
+	cr_expect_eq(now.ndropped, 1);
+	tear_down(&s);
+}
+
+static void write_lock(const struct scratch *s, uint64_t generation)
+{
+	const uint64_t raw[] = {0, generation};
+
+	frame_dir_write(&s->dir, ".b2lock", raw, sizeof(raw));
+}
+
+/* A chunk without checksum, younger than its index, proves nothing then. */
+Test(file_readers, a_reader_goes_on_after_another_program_had_the_lock)
+{
+	char name[128];
+	struct scratch s;
+
+	set_up(&s);
+	b2f_file_close(s.file);
+	write_lock(&s, 1);
+	s.file = frame_dir_open(&s.dir, s.rt);
+	pause_ms(30);
+	snprintf(name, sizeof(name), "%s/00000002.chunk", s.dir.path);
+	cr_assert_eq(chmod(name, 0600), 0);
+	write_lock(&s, 2);
+	read_third(&s);
+	cr_expect_eq(s.got, 1, "%d", (int)s.got);
+	tear_down(&s);
+}
+
+/* They would keep the old frame in memory, and its chunk files open. */
+Test(file_readers, heads_of_an_older_version_are_forgotten)
+{
+	bool changed = false;
+	struct scratch s;
+
+	set_up(&s);
+	read_third(&s);
+	cr_assert_gt(s.file->heads_bytes, 0);
+	pause_ms(30);
+	put_chunk(&s, 2, 99);
+	cr_assert_eq(b2f_file_refresh(s.file, 0, &changed), 0);
+	cr_assert(changed);
+	cr_expect_eq(s.file->heads_bytes, 0);
+	tear_down(&s);
+}
+
+static bool has_third(const struct scratch *s)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s/00000002.chunk", s->dir.path);
+	return access(name, F_OK) == 0;
+}
+
+/* Leaves the chunk file of another program to no index. */
+static void replace_third(struct scratch *s)
+{
+	set_up(s);
+	pause_ms(30);
+	cr_assert_eq(b2f_file_allow_write(s->file, &write_options), 0);
+	cr_assert_eq(b2f_file_pwrite(s->file, "x", 1, 2 * CHUNKSIZE), 1);
+	cr_assert_eq(b2f_file_commit(s->file, B2F_COMMIT_DURABLE), 0);
+	cr_assert_eq(s->file->writer->txn->garbage.retired.n, 1);
+	cr_assert(has_third(s));
+}
+
+Test(file_readers, after_the_clock_stepped_back_no_retired_chunk_is_deleted)
+{
+	const int64_t hour_ns = INT64_C(3600000000000);
+	struct scratch s;
+
+	for (int steps = 0; steps < 2; steps++) {
+		replace_third(&s);
+		s.file->writer->txn->garbage.retired.files[0].left_ns +=
+			steps * hour_ns;
+		b2f_file_close(s.file);
+		s.file = NULL;
+		cr_expect_eq(has_third(&s), steps);
+		tear_down(&s);
+	}
+}
+
+Test(file_readers, what_the_index_of_another_program_names_is_not_deleted)
+{
+	struct scratch s;
+
+	replace_third(&s);
+	frame_dir_index(&s.dir, NCHUNKS, NCHUNKS * CHUNKSIZE, CHUNKSIZE);
+	b2f_writer_delete_dead(s.file, B2F_DELETE_ALL);
+	cr_expect(has_third(&s), "deleted meanwhile");
+	b2f_file_close(s.file);
+	s.file = NULL;
+	cr_expect(has_third(&s), "deleted at the end");
 	tear_down(&s);
 }
