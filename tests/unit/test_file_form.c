@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -25,6 +26,20 @@ static struct b2f_file *file;
 static uint8_t data[3 * LIMIT];
 static uint32_t chunksize;
 static struct b2f_durability durability;
+
+/* Called right before the next exchange of names; or NULL. */
+static void (*meanwhile)(void);
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to,
+	      unsigned int flags)
+{
+	void (*fn)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (fn)
+		fn();
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
 
 static void open_again(void)
 {
@@ -259,6 +274,26 @@ Test(file_form, a_file_of_another_name_or_of_two_stays_one_file)
 	cr_assert_eq(renameat(dirfd_, NAME, dirfd_, "second"), 0);
 	cr_assert_eq(become_sparse(), -ESTALE);
 	cr_assert_eq(renameat(dirfd_, "second", dirfd_, NAME), 0);
+}
+
+static void write_as_others(void)
+{
+	frame_dir_write(&dir, NAME, "theirs", 6);
+}
+
+Test(file_form, what_others_write_right_before_the_exchange_stays)
+{
+	char got[6] = "";
+	int fd;
+
+	put(0, 100);
+	meanwhile = write_as_others;
+	cr_expect_eq(become_sparse(), -ESTALE);
+	cr_assert_not(is_dir());
+	fd = openat(dirfd_, NAME, O_RDONLY);
+	cr_expect_eq(read(fd, got, 6), 6);
+	cr_expect_arr_eq(got, "theirs", 6);
+	close(fd);
 }
 
 static atomic_bool ended;
