@@ -260,3 +260,38 @@ Test(txn_lock, what_a_program_has_appended_is_not_cut)
 	}
 	end_beside();
 }
+
+static void put_noise(struct b2f_file *file, uint64_t seed)
+{
+	static uint8_t noise[40000];
+	static struct work w;
+
+	w.seed = seed;
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (uint8_t)next(&w);
+	cr_assert_eq(b2f_file_pwrite(file, noise, sizeof(noise), nbytes),
+		     (ssize_t)sizeof(noise));
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
+}
+
+/* Where a chunk of ours was, another program may have one now. */
+Test(txn_lock, what_a_program_has_written_is_not_given_back)
+{
+	struct b2f_file *file;
+	int fd;
+
+	begin_beside();
+	join_chunks(&sparse, other.path, nbytes);
+	file = open_path(rt, false);
+	put_noise(file, 1);
+	fd = open(other.path, O_RDONLY);
+	other.size = (size_t)pread(fd, other.bytes, sizeof(other.bytes), 0);
+	close(fd);
+	put_noise(file, 2);
+	cr_assert_gt(file->writer->txn->garbage.retired.n, 0);
+	write_other();
+	b2f_writer_delete_dead(file, B2F_DELETE_ALL);
+	cr_expect(is_left());
+	b2f_file_close(file);
+	end_beside();
+}
