@@ -3,7 +3,6 @@
 """Durability of small new files, which are one file each."""
 import errno
 import fcntl
-import itertools
 import os
 import pathlib
 import re
@@ -113,17 +112,6 @@ def test_the_first_close_syncs_if_the_disk_has_the_empty_file():
         with open(FRAME, "rb") as f:
             os.fsync(f.fileno())
     assert calls_of_writing(before=sync)[0] == "fsync"
-
-
-def test_what_is_made_while_the_timer_syncs():
-    """A file that is closed during a sync is left to the next sync."""
-    with Scratch(SMALL, "commit=1") as scratch:
-        end = time.monotonic() + 4
-        for i in itertools.count():
-            append(b"any", f"mnt/{i}")
-            if time.monotonic() > end:
-                break
-        assert "sync later" not in scratch.mount.log()
 
 
 def test_what_changes_while_the_timer_syncs_is_not_durable():
