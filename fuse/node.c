@@ -21,7 +21,7 @@ struct fs_node *fs_node_of(const struct fs *fs, fuse_ino_t ino)
 				   : (struct fs_node *)(uintptr_t)ino;
 }
 
-fuse_ino_t fs_node_number(const struct fs_node *node)
+static fuse_ino_t number_of(const struct fs_node *node)
 {
 	return node == node->volume->fs->nodes.root ? FUSE_ROOT_ID
 					      : (fuse_ino_t)(uintptr_t)node;
@@ -102,7 +102,7 @@ struct fuse_entry_param fs_node_answer(const struct fs_node *node)
 	const struct fs_options *o = &node->volume->fs->options;
 
 	return (struct fuse_entry_param){
-		.ino = fs_node_number(node),
+		.ino = number_of(node),
 		.generation = node->generation,
 		.attr_timeout = o->cache.attr_timeout_s,
 		.entry_timeout = o->cache.entry_timeout_s,
@@ -112,7 +112,7 @@ struct fuse_entry_param fs_node_answer(const struct fs_node *node)
 bool fs_node_drop_cached(const struct fs_node *node)
 {
 	int err = fuse_lowlevel_notify_inval_inode(node->volume->fs->session,
-						   fs_node_number(node), 0, 0);
+						   number_of(node), 0, 0);
 
 	/* -ENOENT: the kernel has already forgotten the inode. */
 	return err == 0 || err == -ENOENT;

@@ -59,9 +59,8 @@ struct fs_node {
 void fs_node_init(struct fs_node *node, struct fs_volume *volume,
 		  struct fs_node *owner);
 
-/* The node with the kernel's number @ino, and back. */
+/* The node with the kernel's number @ino. */
 struct fs_node *fs_node_of(const struct fs *fs, fuse_ino_t ino);
-fuse_ino_t fs_node_number(const struct fs_node *node);
 
 /* Takes one more reference; the caller has one already. */
 void fs_node_ref(struct fs_node *node);

@@ -58,7 +58,8 @@ int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 	return err;
 }
 
-struct fs_backed *fs_view_find(struct fs *fs, const struct fs_backed *frame)
+/* The node of the view of @frame, with a reference; NULL: there is none. */
+static struct fs_backed *find(struct fs *fs, const struct fs_backed *frame)
 {
 	const struct fs_backed key = key_of(frame, FS_KIND_VIEW);
 
@@ -72,7 +73,7 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found)
 
 	if (key.kind != FS_KIND_FRAME)
 		return;
-	view = fs_view_find(fs, &key);
+	view = find(fs, &key);
 	if (!view)
 		return;
 	fs_tree_retire(fs->tree, view);
@@ -205,7 +206,7 @@ void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 
 static void drop_view(struct fs *fs, const struct fs_backed *frame)
 {
-	struct fs_backed *view = fs_view_find(fs, frame);
+	struct fs_backed *view = find(fs, frame);
 
 	if (!view)
 		return;

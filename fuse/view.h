@@ -28,9 +28,6 @@ B2F_MUST_CHECK
 int fs_view_enter(struct fs *fs, struct fs_backed *node,
 		  struct fs_backed **out);
 
-/* The node of the view of @frame, with a reference; NULL: there is none. */
-struct fs_backed *fs_view_find(struct fs *fs, const struct fs_backed *frame);
-
 /* Retires the view of the frame @found, which was deleted. */
 void fs_view_retire(struct fs *fs, const struct fs_found *found);
 

@@ -335,8 +335,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 		return 0;
 	}
 	err = b2f_layout_npy(file->frame, &npy, head,
-			   b2f_writer_chunksize(file->writer),
-			   B2F_LAYOUT_NCHUNKS_MAX, &frame);
+			   b2f_writer_chunksize(file->writer), &frame);
 	b2f_npy_fini(&npy);
 	/* The header describes no possible array: the file stays plain. */
 	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)

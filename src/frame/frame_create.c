@@ -107,7 +107,7 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 
 int b2f_frame_remove(int dirfd, const char *name)
 {
-	return b2f_store_unmake(dirfd, name, NULL);
+	return b2f_store_unmake(dirfd, name);
 }
 
 int b2f_frame_permit_chunks(int dirfd, const struct stat *index, uid_t owner)

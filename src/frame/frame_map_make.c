@@ -111,7 +111,7 @@ static int size_of_chunk(struct b2f_frame *f, uint64_t nchunk, uint64_t *out)
 		return 0;
 	err = b2f_frame_chunk_nbytes(f, nchunk, &nbytes, &sealed, &why);
 	if (err)
-		b2f_frame_report_chunk(f, nchunk, -1, err, &why);
+		b2f_frame_report_chunk(f, nchunk, err, &why);
 	else
 		*out = nbytes;
 	return is_passing(err) ? err : 0;

@@ -94,9 +94,9 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 }
 
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
-			   int64_t unit, int err, const struct b2f_why *why)
+			   int err, const struct b2f_why *why)
 {
 	return b2f_frame_report_entry(frame, nchunk,
 				      b2f_entries_raw(&frame->entries, nchunk),
-				      unit, err, why);
+				      -1, err, why);
 }

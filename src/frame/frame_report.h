@@ -36,7 +36,7 @@ uint64_t b2f_frame_chunk_off(const struct b2f_frame *frame, uint64_t raw);
 
 /* b2f_frame_report_entry() for chunk @nchunk of the index. */
 int b2f_frame_report_chunk(const struct b2f_frame *frame, uint64_t nchunk,
-			   int64_t unit, int err, const struct b2f_why *why);
+			   int err, const struct b2f_why *why);
 
 /*
  * The header of the sparse frame with this @index failed to parse with @err: is

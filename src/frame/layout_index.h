@@ -27,12 +27,12 @@ int b2f_layout_plain(const struct b2f_frame *frame, uint32_t typesize,
  * describes; all its chunks are zeros.  @head NULL: without the header, as
  * C-Blosc2 makes arrays.  Returns also B2F_EUNSUPPORTED (there cannot be such
  * an array, or not in a contiguous frame) or B2F_ETOOBIG (it has more than
- * @max_chunks, or would have if its items were plain data in chunks of
- * @chunksize).
+ * B2F_LAYOUT_NCHUNKS_MAX chunks, or would have if its items were plain data in
+ * chunks of @chunksize).
  */
 B2F_MUST_CHECK
 int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
-		 const uint8_t *head, uint32_t chunksize, uint64_t max_chunks,
+		 const uint8_t *head, uint32_t chunksize,
 		 struct b2f_frame **out);
 
 /*

@@ -157,7 +157,7 @@ static int become_array(struct making *m)
 	if (!err) {
 		err = b2f_layout_npy(m->like, &npy, head,
 				     (uint32_t)m->like->header.chunksize,
-				     B2F_LAYOUT_NCHUNKS_MAX, &frame);
+				     &frame);
 		b2f_npy_fini(&npy);
 	}
 	free(head);

@@ -114,7 +114,7 @@ static int make_chunk(void *arg, struct b2f_piece *piece)
 	err = b2f_seal_check_all(&loaded->seal, &loaded->chunk, loaded->bytes,
 				 &why);
 	if (err)
-		b2f_frame_report_chunk(c->frame, chunk->nchunk, -1, err, &why);
+		b2f_frame_report_chunk(c->frame, chunk->nchunk, err, &why);
 	else
 		err = take(chunk, loaded, piece);
 	b2f_loaded_free(loaded);

@@ -139,7 +139,7 @@ static void free_directory(struct b2f_copy_target *target)
 	b2f_store_free(d->store);
 	/* A failed removal cannot be reported here. */
 	if (d->name && !d->finished)
-		(void)!b2f_store_unmake(d->dirfd, d->name, NULL);
+		(void)!b2f_store_unmake(d->dirfd, d->name);
 	free(d->name);
 	free(d);
 }

@@ -52,8 +52,7 @@ static int check_seal(const struct b2f_frame *frame,
 	struct b2f_why why = {""};
 	int err = b2f_seal_check_all(&l->seal, &l->chunk, l->bytes, &why);
 
-	return err ? b2f_frame_report_chunk(frame, l->nchunk, -1, err, &why)
-		   : 0;
+	return err ? b2f_frame_report_chunk(frame, l->nchunk, err, &why) : 0;
 }
 
 int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
@@ -153,7 +152,7 @@ static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
 	if (loaded->chunk.header.vl) {
 		b2f_why_set(&why, B2F_EUNSUPPORTED,
 			    "its blocks differ in length, which would be lost");
-		return b2f_frame_report_chunk(frame, loaded->nchunk, -1,
+		return b2f_frame_report_chunk(frame, loaded->nchunk,
 					      B2F_EUNSUPPORTED, &why);
 	}
 	if (may_stay(how, loaded)) {
@@ -168,7 +167,7 @@ static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
 		return err;
 	err = b2f_transcode_data(how, enc, enc->data.data, nbytes, piece, &why);
 	if (err)
-		b2f_frame_report_chunk(frame, loaded->nchunk, -1, err, &why);
+		b2f_frame_report_chunk(frame, loaded->nchunk, err, &why);
 	return err;
 }
 

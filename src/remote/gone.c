@@ -81,7 +81,7 @@ int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
 	return 0;
 }
 
-int b2f_gone_add_all(struct b2f_gone *gone, const struct b2f_gone *other)
+static int add_all(struct b2f_gone *gone, const struct b2f_gone *other)
 {
 	if (reserve(gone, other->n))
 		return -ENOMEM;
@@ -206,7 +206,7 @@ int b2f_gone_write(const struct b2f_gone *gone, const struct b2f_ids *ids,
 	struct place place = {.since_s = UINT64_MAX};
 	struct b2f_gone sorted = {.n = 0};
 	size_t used = strlen(BEGIN), n;
-	int err = b2f_gone_add_all(&sorted, gone);
+	int err = add_all(&sorted, gone);
 
 	*out = '\0';
 	if (!err)

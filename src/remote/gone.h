@@ -48,12 +48,10 @@ struct b2f_gone {
 	size_t cap;
 };
 
-/* Adds the chunks of @ids, or @other, that are new to it.  0 or -ENOMEM. */
+/* Adds the chunks of @ids that are new to it.  0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
 		 uint64_t since_s);
-B2F_MUST_CHECK
-int b2f_gone_add_all(struct b2f_gone *gone, const struct b2f_gone *other);
 
 /* Adds the chunks in @text, a note, up to its first error. 0 or -ENOMEM. */
 B2F_MUST_CHECK

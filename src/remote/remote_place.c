@@ -88,11 +88,11 @@ char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id)
 
 int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,
 			  struct b2f_remote_stat *out,
-			  char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why)
+			  char text[B2F_HTTP_NOTE_SIZE])
 {
 	return b2f_remote_head_url(place->remote,
 				   b2f_remote_place_url(place, id), out, text,
-				   why);
+				   NULL);
 }
 
 /*
@@ -147,8 +147,7 @@ int b2f_remote_place_ask(struct b2f_remote_place *place,
 {
 	char text[B2F_HTTP_NOTE_SIZE];
 	struct b2f_note note;
-	int err =
-		b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text, NULL);
+	int err = b2f_remote_place_head(place, B2F_OBJECT_INDEX, out, text);
 
 	if (err)
 		return err;

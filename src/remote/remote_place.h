@@ -89,7 +89,7 @@ char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id);
 B2F_MUST_CHECK
 int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,
 			  struct b2f_remote_stat *out,
-			  char text[B2F_HTTP_NOTE_SIZE], struct b2f_why *why);
+			  char text[B2F_HTTP_NOTE_SIZE]);
 
 /*
  * Notes that the current index is @version with @note, whose whole text is

@@ -227,7 +227,7 @@ static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
 		err = held_look(&r->held, &now);
 	else
 		err = b2f_remote_place_head(r->place, id & ~B2F_OBJECT_PENDING,
-					    &now, NULL, NULL);
+					    &now, NULL);
 	if (!err)
 		b2f_remote_attributes(&now, out);
 	return err;

@@ -300,8 +300,7 @@ static bool is_there(struct b2f_remote_place *place, uint64_t id)
 {
 	struct b2f_remote_stat now;
 
-	return b2f_remote_place_head(place, (int64_t)id, &now, NULL, NULL) !=
-	       -ENOENT;
+	return b2f_remote_place_head(place, (int64_t)id, &now, NULL) != -ENOENT;
 }
 
 int b2f_sweeper_remove_due(struct b2f_remote_place *place,

@@ -209,5 +209,5 @@ void b2f_become_undo(const struct b2f_become *b)
 	/* Another program may have taken the hidden name. */
 	if (fstatat(b->dirfd, b->hidden, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    st.st_dev == b->dir.st_dev && st.st_ino == b->dir.st_ino)
-		(void)!b2f_store_unmake(b->dirfd, b->hidden, NULL);
+		(void)!b2f_store_unmake(b->dirfd, b->hidden);
 }

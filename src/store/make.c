@@ -402,17 +402,17 @@ static int remove_all(struct b2f_store *store, int dirfd, const char *name)
 	return errno == EEXIST ? -ENOTEMPTY : -errno;
 }
 
-int b2f_store_unmake(int dirfd, const char *name, struct b2f_why *why)
+int b2f_store_unmake(int dirfd, const char *name)
 {
 	struct b2f_store *store = NULL;
 	struct stat st;
 	int err;
 
-	err = b2f_store_open(dirfd, name, false, &store, why);
+	err = b2f_store_open(dirfd, name, false, &store, NULL);
 	if (err)
 		return err;
 	if (!b2f_files_is_dir(store))
-		err = b2f_why_set(why, -ENOTDIR, "%s", strerror(ENOTDIR));
+		err = -ENOTDIR;
 	if (!err)
 		err = b2f_store_stat_index(store, &st);
 	/*

@@ -89,6 +89,6 @@ int b2f_store_permit_chunks(int dirfd, const struct stat *index, uid_t owner);
  * an errno: if the directory may not be deleted, nothing is.
  */
 B2F_MUST_CHECK
-int b2f_store_unmake(int dirfd, const char *name, struct b2f_why *why);
+int b2f_store_unmake(int dirfd, const char *name);
 
 #endif

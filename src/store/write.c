@@ -245,12 +245,11 @@ bool b2f_store_is_due(struct b2f_store *store)
 	return ops && ops->is_due && ops->is_due(store);
 }
 
-int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
-		    struct b2f_why *why)
+int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n)
 {
 	const struct b2f_store_write_ops *ops = store->ops->write;
 
-	return ops ? ops->remove(store, ids, n, NULL, why) : read_only(why);
+	return ops ? ops->remove(store, ids, n, NULL, NULL) : -EROFS;
 }
 
 int b2f_store_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),

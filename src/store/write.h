@@ -196,8 +196,7 @@ bool b2f_store_is_due(struct b2f_store *store);
  * stay.
  */
 B2F_MUST_CHECK
-int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n,
-		    struct b2f_why *why);
+int b2f_store_sweep(struct b2f_store *store, const uint64_t *ids, size_t n);
 
 /*
  * Calls @fn for every name of a chunk file, in any order, and for leftover new

@@ -20,7 +20,7 @@ static int bucket_begin(struct b2f_txn *txn, struct b2f_why *why)
 	 * knows.
 	 */
 	if (!b2f_store_begin_new(txn->store) && b2f_store_is_due(txn->store))
-		(void)!b2f_store_sweep(txn->store, NULL, 0, NULL);
+		(void)!b2f_store_sweep(txn->store, NULL, 0);
 	err = b2f_store_first_id(txn->store, &txn->numbers.next_id, why);
 	b2f_txn_skip_ids(txn);
 	return err;
@@ -42,7 +42,7 @@ static bool bucket_delete(struct b2f_txn *txn)
 	int err = add_pending(&txn->garbage.dying, &list);
 
 	if (!err)
-		err = b2f_store_sweep(txn->store, list.ids, list.n, NULL);
+		err = b2f_store_sweep(txn->store, list.ids, list.n);
 	b2f_ids_fini(&list);
 	return !err;
 }
@@ -59,7 +59,7 @@ static void bucket_end(struct b2f_txn *txn)
 		err = b2f_ids_add(&list, chunk->pending_id);
 	/* Chunks that stay do no harm. */
 	if (!err)
-		(void)!b2f_store_sweep(txn->store, list.ids, list.n, NULL);
+		(void)!b2f_store_sweep(txn->store, list.ids, list.n);
 	b2f_ids_fini(&list);
 }
 

@@ -108,7 +108,8 @@ static uint32_t chunk_nbytes(const struct b2f_txn *txn, uint64_t nchunk)
 	return b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
 }
 
-uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw)
+/* The stored size of the chunk of entry @raw. */
+static uint32_t stored_size(const struct b2f_editor *editor, uint64_t raw)
 {
 	uint32_t cbytes;
 
@@ -122,8 +123,7 @@ int b2f_editor_put(struct b2f_editor *editor, uint64_t nchunk,
 {
 	struct b2f_txn *txn = editor->cw.txn;
 	uint64_t before = b2f_txn_raw(&txn->working, nchunk);
-	int err = b2f_txn_put(txn, nchunk, chunk,
-			      b2f_editor_stored_size(editor, before));
+	int err = b2f_txn_put(txn, nchunk, chunk, stored_size(editor, before));
 
 	if (err)
 		(void)!b2f_txn_drop(txn, chunk->raw);
@@ -262,7 +262,7 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i + 1));
 	b2f_pages_set(&state->pages, state->n - 1, raw);
 	err = b2f_txn_resize(txn, state->n - 1, state->nbytes,
-			      b2f_editor_stored_size(editor, raw));
+			      stored_size(editor, raw));
 	return err;
 }
 
@@ -382,7 +382,7 @@ static uint64_t sum_stored(const struct b2f_editor *editor, uint64_t first)
 	uint64_t sum = 0;
 
 	for (uint64_t i = first; i < state->n; i++)
-		sum += b2f_editor_stored_size(editor, b2f_txn_raw(state, i));
+		sum += stored_size(editor, b2f_txn_raw(state, i));
 	return sum;
 }
 

@@ -22,9 +22,6 @@ struct b2f_editor {
 int b2f_editor_refuse(const struct b2f_editor *editor, int err,
 		      const char *what);
 
-/* Returns the stored size of the chunk of entry @raw. */
-uint32_t b2f_editor_stored_size(const struct b2f_editor *editor, uint64_t raw);
-
 /*
  * Puts @chunk, a new one, in the place of chunk @nchunk; drops it on an error.
  * Returns 0 or -ENOMEM.

@@ -133,7 +133,7 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	err = b2f_chunk_encode_value(&options, nbytes, b2f_bytes_at(NULL, 0),
 				     room, &cbytes, &why);
 	if (err)
-		b2f_frame_report_chunk(editor->cw.txn->frame, nchunk, -1, err,
+		b2f_frame_report_chunk(editor->cw.txn->frame, nchunk, err,
 				       &why);
 	else
 		err = put_encoded(editor, nchunk, room, cbytes);
