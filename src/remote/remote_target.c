@@ -14,16 +14,19 @@
  * Chunks without an index may be of a frame that was removed, whose remover
  * deletes them when no program reads them any more.  Once our index names them
  * it lets them be; so the copy looks for them then, and makes new ones if they
- * have gone.
+ * have gone.  Chunks of half the age at which others are orphans for everyone
+ * are not taken: the index would come too late.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/checked.h"
 #include "base/sorted.h"
 #include "make/sink.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
+#include "remote/remains.h"
 #include "remote/remote_store.h"
 #include "remote/sweeper.h"
 #include "txn/txn_ids.h"
@@ -150,6 +153,7 @@ static int end_look(const struct remote_target *t,
 		    struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
+	int64_t old_s = time(NULL) - B2F_REMAINS_OLD_S / 2;
 	struct b2f_note note;
 
 	/* The chunk has been removed. */
@@ -160,7 +164,8 @@ static int end_look(const struct remote_target *t,
 		return reply->err;
 	}
 	b2f_note_read(reply->note, &note);
-	*nforeign += !take_found(t, list, number, &note);
+	*nforeign += (reply->st.mtime && reply->st.mtime <= old_s) ||
+		     !take_found(t, list, number, &note);
 	return 0;
 }
 

@@ -98,6 +98,27 @@ Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
 	scene_close(&s);
 }
 
+/* Another program may have seen them without an index, and remove them now. */
+Test(remote_copy, chunks_that_may_pass_for_orphans_are_sent_again)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct b2f_remote_orphans found;
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
+	b2f_remote_remains_leave(remains);
+	(void)server_ask(&s.server, "age y/ 86000");
+	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_sweep(x.remote, "y", 85000, false, &found), 0);
+	cr_assert_eq(found.n, NCHUNKS);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	writer_close(&x);
+	scene_close(&s);
+}
+
 Test(remote_copy, chunks_that_were_replaced_are_sent_again)
 {
 	struct scene s = scene_open();
