@@ -51,10 +51,31 @@ int fs_aside_return(int dirfd, const char *name, const char *aside)
 {
 	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE))
 		return -errno;
-	/* If this fails, a listing removes the link. */
-	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
+	switch (b2f_home_leads_to(dirfd, aside, aside)) {
+	case 0:
+		(void)!renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE);
+		return -ESTALE;
+	case 1:
 		unlinkat(dirfd, aside, 0);
+	}
+	/* If this fails, a listing removes the link. */
 	return 0;
+}
+
+int fs_aside_exchange(int dirfd, const char *name, const struct stat *what,
+		      const char *aside)
+{
+	int err;
+
+	if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE)) {
+		err = -errno;
+		unlinkat(dirfd, aside, 0);
+		return err;
+	}
+	if (fs_dir_has(dirfd, aside, what))
+		return 0;
+	(void)!fs_aside_return(dirfd, name, aside);
+	return -ESTALE;
 }
 
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
@@ -68,17 +89,10 @@ int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 	b2f_home_target(there, old, target);
 	if (symlinkat(target, dirfd, there))
 		return -errno;
-	if (renameat2(dirfd, name, dirfd, there, RENAME_EXCHANGE)) {
-		err = -errno;
-		unlinkat(dirfd, there, 0);
-		return err;
-	}
-	if (!fs_dir_has(dirfd, there, what)) {
-		(void)!fs_aside_return(dirfd, name, there);
-		return -ESTALE;
-	}
-	memcpy(aside, there, sizeof(there));
-	return 0;
+	err = fs_aside_exchange(dirfd, name, what, there);
+	if (!err)
+		memcpy(aside, there, sizeof(there));
+	return err;
 }
 
 int fs_aside_relink(int dirfd, const char *name, const char *home,

@@ -55,7 +55,19 @@ B2F_MUST_CHECK
 int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 		  const char *old, char aside[FS_NAME_SIZE]);
 
-/* Moves the file at @aside back to @name.  Returns 0 or an errno. */
+/*
+ * Exchanges the file @what, which is @name in @dirfd, with the link @aside.
+ * Returns 0; or -ESTALE (@name is another file now) or an errno, and the link
+ * is gone.
+ */
+B2F_MUST_CHECK
+int fs_aside_exchange(int dirfd, const char *name, const struct stat *what,
+		      const char *aside);
+
+/*
+ * Moves the file at @aside back to @name, a link to it.  Returns 0; or -ESTALE
+ * (@name is another file now) or an errno, and nothing has changed.
+ */
 B2F_MUST_CHECK
 int fs_aside_return(int dirfd, const char *name, const char *aside);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "aside.h"
+#include "dir.h"
 #include "links.h"
 #include "maker.h"
 #include "programs/directory.h"
@@ -17,6 +18,21 @@
 
 /* Seconds; a younger leftover may be about to become a home. */
 #define AGE_S 60
+
+int fs_links_lock(const struct fs_entry *entry)
+{
+	int lock = fs_aside_lock(entry->pin.fd);
+
+	pthread_mutex_lock(&entry->fs->named_homes.lock);
+	return lock;
+}
+
+void fs_links_unlock(struct fs *fs, int lock)
+{
+	pthread_mutex_unlock(&fs->named_homes.lock);
+	if (lock >= 0)
+		close(lock);
+}
 
 /* A frame and its place. */
 struct place {
@@ -249,30 +265,23 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 	return ino;
 }
 
-/*
- * Exchanges the frame @from with the link @to, which leads to itself: then the
- * frame is at @to, and @from is a name or a leftover.  Its node follows.
- */
-static int exchange(const struct fs_entry *entry, const char *from,
-		    const char *to, int fd)
+/* Notes that the frame @st is @name in @entry now. */
+static void note_moved(const struct fs_entry *entry, const char *name,
+		       const struct stat *st)
 {
-	struct fs_backed like = {.kind = FS_KIND_FRAME, .sparse = true};
-	struct fs_backed *node;
-	struct stat st;
+	struct fs_tree *tree = entry->fs->tree;
+	struct fs_backed like = {
+		.kind = FS_KIND_FRAME,
+		.sparse = true,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+	};
+	struct fs_backed *node = fs_tree_find(tree, &like, false);
 
-	if (renameat2(entry->pin.fd, from, entry->pin.fd, to, RENAME_EXCHANGE))
-		return errno == EINVAL || errno == EXDEV ? -EPERM : -errno;
-	if (fstat(fd, &st))
-		return 0;
-	like.dev = st.st_dev;
-	like.ino = st.st_ino;
-	node = fs_tree_find(entry->fs->tree, &like, false);
-	if (!node)
-		return 0;
 	/* Without memory the kernel looks up the name again. */
-	(void)!fs_tree_move(entry->fs->tree, node, entry->pin.node, to);
+	if (node)
+		(void)!fs_tree_move(tree, node, entry->pin.node, name);
 	fs_tree_forget(node);
-	return 0;
 }
 
 /*
@@ -282,12 +291,13 @@ static int exchange(const struct fs_entry *entry, const char *from,
 static bool move_back(const struct fs_entry *entry, const struct place *place)
 {
 	char name[FS_NAME_SIZE];
+	struct stat st;
 
-	if (!b2f_home_slot(place->fd, 0, name) ||
+	if (!b2f_home_slot(place->fd, 0, name) || fstat(place->fd, &st) ||
 	    b2f_home_leads_to(entry->pin.fd, name, place->home) <= 0 ||
-	    exchange(entry, place->home, name, place->fd))
+	    fs_aside_return(entry->pin.fd, name, place->home))
 		return false;
-	unlinkat(entry->pin.fd, place->home, 0);
+	note_moved(entry, name, &st);
 	fs_links_forget(place->fd);
 	return true;
 }
@@ -340,6 +350,9 @@ void fs_links_forget(int fd)
 
 int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 {
+	/* Another mount may have moved the frame to its last name. */
+	if (!b2f_home_is_name(entry->pin.fd, found->name, found->probe.home))
+		return -ESTALE;
 	if (fs_links_prepare(entry, found))
 		return 1;
 	if (unlinkat(entry->pin.fd, found->name, 0))
@@ -381,24 +394,9 @@ static int find_name(const struct fs_entry *entry, const char *backing,
 	return err;
 }
 
-/*
- * Makes a name of the frame @fd, or a link that becomes one.  In a directory
- * with the sticky bit its owner may take the name away: the frame's, not the
- * caller.
- */
-static int make_link(const struct fs_entry *entry, int fd, const char *home,
-		     const char *name)
-{
-	struct stat owner;
-
-	if (fstat(fd, &owner))
-		return -errno;
-	return fs_maker_link(entry->pin.fd, home, name, &owner);
-}
-
 /* Moves a frame to a new home and makes @backing its first name. */
 static int move_home(const struct fs_entry *entry, const char *backing, int fd,
-		     char home[FS_NAME_SIZE])
+		     const struct stat *st, char home[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
 	int err;
@@ -408,35 +406,47 @@ static int move_home(const struct fs_entry *entry, const char *backing, int fd,
 		return -EPERM;
 	err = b2f_home_new(home);
 	if (!err)
-		err = make_link(entry, fd, home, home);
+		err = fs_maker_link(entry->pin.fd, home, home, st);
 	if (err)
 		return err;
 	err = b2f_home_add(fd, backing);
-	if (!err)
-		err = exchange(entry, backing, home, fd);
-	if (err) {
+	if (err)
 		unlinkat(entry->pin.fd, home, 0);
+	else
+		err = fs_aside_exchange(entry->pin.fd, backing, st, home);
+	if (err)
 		fs_links_forget(fd);
-	}
-	return err;
+	else
+		note_moved(entry, home, st);
+	return err == -EINVAL || err == -EXDEV ? -EPERM : err;
 }
 
-/* Makes @name a link to the sparse frame @fd, stored as @backing. */
+/*
+ * Makes @name a link to the sparse frame @fd, stored as @backing.  In a
+ * directory with the sticky bit the owner of a link may take the name away: the
+ * frame's owner, not the caller.
+ */
 static int add_name(const struct fs_entry *entry, const char *backing, int fd,
 		    const char *name)
 {
 	char home[FS_NAME_SIZE];
 	struct place place = {.fd = fd, .home = home};
+	struct stat st;
 	int err = 0;
 
+	if (fstat(fd, &st))
+		return -errno;
+	/* An open frame stays pinned when another mount moves it. */
+	if (!fs_dir_has(entry->pin.fd, backing, &st))
+		return -ESTALE;
 	snprintf(home, sizeof(home), "%s", backing);
 	if (!b2f_home_is(backing))
-		err = move_home(entry, backing, fd, home);
+		err = move_home(entry, backing, fd, &st, home);
 	if (err)
 		return err;
 	err = b2f_home_add(fd, name);
 	if (!err)
-		err = make_link(entry, fd, home, name);
+		err = fs_maker_link(entry->pin.fd, home, name, &st);
 	if (err && heal_all(entry->pin.fd, &place) == 1)
 		(void)!move_back(entry, &place);
 	return err;

@@ -36,9 +36,10 @@
  *
  * Layer: fuse.
  *
- * Threads: a request that changes names or slots holds fs->named_homes.lock.
- * The kernel does one change of a directory at a time, but lookups may heal
- * slots meanwhile.  All functions may block on I/O.
+ * Threads: a request that changes names or slots holds fs->named_homes.lock,
+ * and one that changes names also locks the directory against other mounts
+ * (aside.h).  The kernel does one change of a directory at a time, but lookups
+ * may heal slots meanwhile.  All functions may block on I/O.
  */
 #ifndef B2F_FUSE_LINKS_H
 #define B2F_FUSE_LINKS_H
@@ -70,6 +71,13 @@ void fs_links_purge_at(struct fs *fs, int dirfd);
  */
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 		      uint64_t ino);
+
+/*
+ * Begins a change of names in the directory of @entry.  End it with
+ * fs_links_unlock() and the descriptor that this returns.
+ */
+int fs_links_lock(const struct fs_entry *entry);
+void fs_links_unlock(struct fs *fs, int lock);
 
 /*
  * Makes @entry another name of the frame @node; of a contiguous frame, a hard

@@ -136,11 +136,10 @@ static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 
 static int link_frame(const struct fs_entry *entry, struct fs_backed *node)
 {
-	int err;
+	int lock = fs_links_lock(entry);
+	int err = fs_links_add(entry, node);
 
-	pthread_mutex_lock(&entry->fs->named_homes.lock);
-	err = fs_links_add(entry, node);
-	pthread_mutex_unlock(&entry->fs->named_homes.lock);
+	fs_links_unlock(entry->fs, lock);
 	return err;
 }
 
@@ -444,15 +443,15 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 static int delete_found(const struct fs_entry *entry,
 			const struct fs_found *found)
 {
-	int err;
+	int lock, err;
 
 	if (found->probe.kind == FS_KIND_DIR)
 		return -EISDIR;
 	if (!found->probe.home[0])
 		return fs_entry_delete(entry, found);
-	pthread_mutex_lock(&entry->fs->named_homes.lock);
+	lock = fs_links_lock(entry);
 	err = fs_entry_delete(entry, found);
-	pthread_mutex_unlock(&entry->fs->named_homes.lock);
+	fs_links_unlock(entry->fs, lock);
 	return err;
 }
 

@@ -66,6 +66,8 @@ struct renaming {
 	struct side to;
 	/* A file exists at @to. */
 	bool replaces;
+	/* run() has locked the directory of @to (links.h). */
+	bool is_locked;
 	/* @from was synced before names_lock was taken. */
 	bool is_synced;
 	/* The backing name that @from gets. */
@@ -94,6 +96,13 @@ static bool is_dir(const struct side *side)
 static bool is_name(const struct side *side)
 {
 	return side->found.probe.home[0] != '\0';
+}
+
+/* Another mount may have moved the frame to its last name. */
+static bool is_still_name(const struct side *side)
+{
+	return b2f_home_is_name(side->entry.pin.fd, side->found.name,
+				side->found.probe.home);
 }
 
 /* Are both names in one directory? */
@@ -460,9 +469,10 @@ static void delete_aside(const struct renaming *r)
 
 static int move_over_aside(struct renaming *r)
 {
-	int lock = fs_aside_lock(r->to.entry.pin.fd), other = -1;
-	int err;
+	int lock = -1, other = -1, err;
 
+	if (!r->is_locked)
+		lock = fs_aside_lock(r->to.entry.pin.fd);
 	if (!is_same_dir(r))
 		other = fs_aside_lock(r->from.entry.pin.fd);
 	err = step_aside(r);
@@ -654,6 +664,9 @@ static int begin_names(struct renaming *r, unsigned int flags)
 	bool to_is_name = r->replaces && is_name(to);
 	int err = 0;
 
+	if ((is_name(from) && !is_still_name(from)) ||
+	    (to_is_name && !is_still_name(to)))
+		return -ESTALE;
 	if (!is_same_dir(r) &&
 	    (is_name(from) || (to_is_name && (flags & RENAME_EXCHANGE))))
 		return -EXDEV;
@@ -680,8 +693,7 @@ static void end_names(struct renaming *r)
 
 static int run(struct renaming *r, unsigned int flags)
 {
-	bool has_names = is_name(&r->from) || (r->replaces && is_name(&r->to));
-	int err;
+	int lock, err;
 
 	hold(r->fs, &r->from);
 	if (r->replaces)
@@ -689,14 +701,16 @@ static int run(struct renaming *r, unsigned int flags)
 	/* Another program has deleted all names of the home. */
 	if (b2f_home_is(r->from.found.name) && is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
-	if (!has_names)
+	r->is_locked = is_name(&r->from) || (r->replaces && is_name(&r->to));
+	if (!r->is_locked)
 		return rename_one(r, flags);
-	pthread_mutex_lock(&r->fs->named_homes.lock);
+	lock = fs_links_lock(&r->to.entry);
 	err = begin_names(r, flags);
-	if (!err)
+	if (!err) {
 		err = rename_one(r, flags);
-	end_names(r);
-	pthread_mutex_unlock(&r->fs->named_homes.lock);
+		end_names(r);
+	}
+	fs_links_unlock(r->fs, lock);
 	return err;
 }
 

@@ -10,6 +10,7 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -17,7 +18,7 @@ import time
 import blosc2
 
 from mounting import (BUILD, Mount, error_of, failing, is_traced, main, make,
-                      wait_until)
+                      signal_at, wait_until, while_stopped)
 from scratch import SPARSE, Scratch
 
 INDEX = "chunks.b2frame"
@@ -496,6 +497,54 @@ def test_what_others_have_left():
         os.unlink("mnt/y.b2frame")
         os.unlink("mnt/z.b2frame")
         assert shown() == []
+
+
+def test_two_mounts_change_names_of_one_frame():
+    """The other mount changes a name just before the first one makes or removes one."""
+    cases = (
+        ("symlinkat", 2, lambda: os.link("mnt/a", "mnt/c"),
+         lambda: os.unlink("other/b"), {"text": ["a", "c"]}),
+        ("symlinkat", 4, lambda: os.link("mnt/new", "mnt/c"),
+         lambda: os.rename("other/a", "other/new"), {"text": ["b", "new"],
+                                                     "new": ["c"]}),
+        ("unlinkat", 1, lambda: os.unlink("mnt/a"),
+         lambda: os.unlink("other/b"), {}),
+        ("renameat2", 1, lambda: os.rename("mnt/a", "mnt/d"),
+         lambda: os.unlink("other/b"), {"text": ["d"]}),
+    )
+    for call, at, first, second, want in cases:
+        os.mkdir("src")
+        with Mount("src", "other", "-o", f"{FRESH},{SPARSE}"), \
+                Mount("src", "mnt", "-o", f"{FRESH},{SPARSE}",
+                      wrap=signal_at(signal.SIGSTOP, at, call)) as m:
+            put("mnt/a", "text")
+            put("mnt/new", "new")
+            os.link("mnt/a", "mnt/b")
+            want = {"new": ["new"], **want}
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                with while_stopped(m, first) as errors:
+                    job = pool.submit(second)
+                    concurrent.futures.wait([job], .3)
+                job.result()
+            assert errors == [0], (call, want, errors)
+            check(want)
+            check_stored(want)
+        shutil.rmtree("src")
+
+
+def test_a_file_that_takes_the_last_name_is_kept():
+    """Another program gives it to a file when the frame is about to leave its home."""
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", f"{FRESH},{SPARSE}",
+               wrap=signal_at(signal.SIGSTOP, 1, "renameat2")) as m:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        put("other", "other")
+        with while_stopped(m, lambda: os.unlink("mnt/b")) as errors:
+            os.rename("other", "src/a.b2frame")
+        assert errors == [0]
+        assert get("src/a.b2frame") == "other"
+        assert stock(f"src/{homes()[0]}") == "text"
 
 
 def test_homes_without_names_are_looked_for_together():

@@ -509,13 +509,13 @@ def test_many_files_aside():
 SIZES = {"small": 1000, "large": 300000}
 
 
-def two_mounts(call):
-    """Two mounts; the first one stops at its first @call once the file "armed"
+def two_mounts(call, at=1):
+    """Two mounts; the first one stops at its @at-th @call once the file "armed"
     exists."""
     os.mkdir("src")
     fresh = "attr_timeout=0,entry_timeout=0"
     return (Mount("src", "mnt", "-o", fresh,
-                  wrap=signal_at(signal.SIGSTOP, 1, call)),
+                  wrap=signal_at(signal.SIGSTOP, at, call)),
             Mount("src", "other", "-o", fresh))
 
 
@@ -569,6 +569,21 @@ def test_another_mount_was_faster_before_a_removal():
             assert os.listdir("other") == []
         assert os.listdir("src") == [], (before, now)
         os.rmdir("src")
+
+
+def test_what_another_program_puts_in_place_is_kept():
+    """OLD has gone when it is about to take the place of NEW."""
+    one, two = two_mounts("renameat2", 2)
+    with one, two:
+        for name in "old", "new":
+            pathlib.Path("mnt", name).write_bytes(b"x" * SIZES["large"])
+        pathlib.Path("other.txt").write_text("other")
+        with while_stopped(one, lambda: os.rename("mnt/old", "mnt/new")):
+            shutil.rmtree("src/old.b2frame")
+            os.rename("other.txt", "src/new.b2frame")
+        os.listdir("mnt")
+        assert os.listdir("other") == ["new.b2frame"]
+        assert text_of("src/new.b2frame") == "other"
 
 
 def test_readers_of_another_mount():
