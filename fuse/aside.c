@@ -137,11 +137,6 @@ struct verdict {
 	bool is_replaced;
 };
 
-static bool may_be_link(const struct dirent *d)
-{
-	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
-}
-
 static int judge(void *arg, int dirfd, const struct dirent *d)
 {
 	struct verdict *v = arg;
@@ -149,7 +144,7 @@ static int judge(void *arg, int dirfd, const struct dirent *d)
 
 	if (strcmp(d->d_name, v->aside) == 0)
 		return 0;
-	if (may_be_link(d))
+	if (b2f_directory_may_be_link(d->d_type))
 		is = b2f_home_leads_to(dirfd, d->d_name, v->aside);
 	if (is < 0)
 		return is;
@@ -186,7 +181,7 @@ static int mark_aside(void *arg, int dirfd, const struct dirent *d)
 	enum b2f_home_link kind = B2F_HOME_NO_LINK;
 	char target[FS_NAME_SIZE];
 
-	if (may_be_link(d))
+	if (b2f_directory_may_be_link(d->d_type))
 		kind = b2f_home_link(dirfd, d->d_name, -1, target);
 	if (kind == B2F_HOME_NAME || kind == B2F_HOME_UNTIL)
 		fs_name_set_mark(arg, fs_name_hash(target), true);
@@ -278,8 +273,9 @@ static int finish_each(void *arg, int dirfd, const struct dirent *d)
 {
 	struct tidying *t = arg;
 
-	if (may_be_link(d) || (b2f_home_is_aside(d->d_name) &&
-			       !fs_aside_is_alone(&t->asides, d->d_name)))
+	if (b2f_directory_may_be_link(d->d_type) ||
+	    (b2f_home_is_aside(d->d_name) &&
+	     !fs_aside_is_alone(&t->asides, d->d_name)))
 		fs_aside_finish(t->fs, dirfd, d->d_name);
 	return 0;
 }

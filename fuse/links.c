@@ -40,19 +40,14 @@ struct place {
 	const char *home;
 };
 
-/* May @d be a symbolic link? */
-static bool may_be_link(const struct dirent *d)
-{
-	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
-}
-
 /* Adds a slot for @d to the frame @arg, if @d is one of its names. */
 static int adopt(void *arg, int dirfd, const struct dirent *d)
 {
 	const struct place *place = arg;
 	int is;
 
-	if (!may_be_link(d) || strcmp(d->d_name, place->home) == 0)
+	if (!b2f_directory_may_be_link(d->d_type) ||
+	    strcmp(d->d_name, place->home) == 0)
 		return 0;
 	is = b2f_home_leads_to(dirfd, d->d_name, place->home);
 	return is > 0 ? b2f_home_add(place->fd, d->d_name) : is;
@@ -137,7 +132,8 @@ static int note_target(void *arg, int dirfd, const struct dirent *d)
 {
 	char home[FS_NAME_SIZE];
 
-	if (may_be_link(d) && b2f_home_of(dirfd, d->d_name, home) &&
+	if (b2f_directory_may_be_link(d->d_type) &&
+	    b2f_home_of(dirfd, d->d_name, home) &&
 	    strcmp(home, d->d_name) != 0 &&
 	    b2f_home_accepts(dirfd, d->d_name, home) > 0)
 		(void)!fs_name_set_add(arg, fs_name_hash(home));
@@ -258,7 +254,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 	char home[FS_NAME_SIZE];
 	struct stat st;
 
-	if ((type == DT_LNK || type == DT_UNKNOWN) &&
+	if (b2f_directory_may_be_link(type) &&
 	    b2f_home_of(dirfd, name, home) &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return st.st_ino;

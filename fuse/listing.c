@@ -15,6 +15,7 @@
 #include "links.h"
 #include "listing.h"
 #include "packs.h"
+#include "programs/directory.h"
 #include "programs/home.h"
 #include "view.h"
 
@@ -568,11 +569,10 @@ static bool show_link(struct fs *fs, struct fs_listing *listing,
 		      const struct dirent64 *d, unsigned char *type)
 {
 	bool aside = is_aside(listing, d->d_name);
-	bool may_be_link = d->d_type == DT_LNK || d->d_type == DT_UNKNOWN;
 	enum b2f_home_link kind = B2F_HOME_NO_LINK;
 	char home[FS_NAME_SIZE];
 
-	if (may_be_link)
+	if (b2f_directory_may_be_link(d->d_type))
 		kind = b2f_home_link(listing->fd, d->d_name, -1, home);
 	if (fs->read_write &&
 	    (aside || kind == B2F_HOME_DOOMED || kind == B2F_HOME_UNTIL))

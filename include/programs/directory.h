@@ -9,9 +9,16 @@
 #define B2F_PROGRAMS_DIRECTORY_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
+
+/* May an entry of @type (DT_...) be a symbolic link? */
+static inline bool b2f_directory_may_be_link(unsigned char type)
+{
+	return type == DT_LNK || type == DT_UNKNOWN;
+}
 
 /* Receives the entry @d of @dirfd.  A result other than 0 ends the walk. */
 typedef int b2f_directory_fn(void *arg, int dirfd, const struct dirent *d);

@@ -289,7 +289,7 @@ static int is_other_link(void *search, int dirfd, const struct dirent *d)
 {
 	const struct search *s = search;
 
-	return d->d_type == DT_LNK || d->d_type == DT_UNKNOWN
+	return b2f_directory_may_be_link(d->d_type)
 		       ? is_other_name(dirfd, d->d_name, s->home, s->but)
 		       : 0;
 }
