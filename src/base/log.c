@@ -19,3 +19,10 @@ void b2f_log(const struct b2f_log *log, enum b2f_log_level level,
 	va_end(args);
 	log->write(log->arg, level, line);
 }
+
+int b2f_log_failure(const struct b2f_log *log, const char *label, int err,
+		    const struct b2f_why *why)
+{
+	b2f_log(log, B2F_LOG_ERROR, "%s: %s", label, b2f_why_text(why, err));
+	return err;
+}

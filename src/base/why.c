@@ -21,6 +21,11 @@ int b2f_why_set(struct b2f_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
+const char *b2f_why_text(const struct b2f_why *why, int err)
+{
+	return why && why->text[0] ? why->text : b2f_strerror(err);
+}
+
 const char *b2f_strerror(int err)
 {
 	switch (err) {

@@ -25,4 +25,7 @@ struct b2f_why {
 B2F_COLD B2F_PRINTF(3, 4) int b2f_why_set(struct b2f_why *why, int err,
 					  const char *fmt, ...);
 
+/* The cause in words: the text of @why (NULL: none), if any, or of @err. */
+const char *b2f_why_text(const struct b2f_why *why, int err);
+
 #endif

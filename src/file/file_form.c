@@ -217,7 +217,7 @@ int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)
 			atomic_store(&w->txn->home->undecided, false);
 			b2f_log(file->frame->log, B2F_LOG_DEBUG,
 				"%s: stays one file: %s", file->frame->label,
-				why.text[0] ? why.text : b2f_strerror(err));
+				b2f_why_text(&why, err));
 		}
 	}
 	b2f_writer_let_encode(file);

@@ -23,7 +23,7 @@ static int make_index_of(const char *name, const struct b2f_settings *settings,
 
 	if (err)
 		b2f_log(log, B2F_LOG_ERROR, "%s: not created: %s", name,
-			why.text[0] ? why.text : b2f_strerror(err));
+			b2f_why_text(&why, err));
 	return err;
 }
 

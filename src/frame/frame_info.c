@@ -237,7 +237,7 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 	err = decode_vlmeta(m, frame->reserved.of, content, &size, &cause);
 	if (err) {
 		b2f_why_set(&why, err, "vlmetalayer %.31s: %.120s", m->name,
-			    cause.text[0] ? cause.text : b2f_strerror(err));
+			    b2f_why_text(&cause, err));
 		return b2f_frame_report(frame, err, &why);
 	}
 	info->name = m->name;

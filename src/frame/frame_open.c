@@ -278,11 +278,8 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 	int err;
 
 	err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
-	if (err) {
-		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : b2f_strerror(err));
-		return err;
-	}
+	if (err)
+		return b2f_log_failure(options->log, label, err, &why);
 	err = options->home_name ? b2f_store_set_home(store, options->home_fd,
 						      options->home_name)
 				 : b2f_store_set_home(store, dirfd, path);

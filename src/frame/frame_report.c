@@ -10,17 +10,10 @@
 #include "frame/frame.h"
 #include "index/fingerprint.h"
 
-static const char *cause(int err, const struct b2f_why *why)
-{
-	return why && why->text[0] ? why->text : b2f_strerror(err);
-}
-
 int b2f_frame_report(const struct b2f_frame *frame, int err,
 		     const struct b2f_why *why)
 {
-	b2f_log(frame->log, B2F_LOG_ERROR, "%s: %s", frame->label,
-		cause(err, why));
-	return err;
+	return b2f_log_failure(frame->log, frame->label, err, why);
 }
 
 void b2f_frame_report_stale(struct b2f_frame *frame)
@@ -89,7 +82,7 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 	b2f_log(frame->log, is_news ? B2F_LOG_ERROR : B2F_LOG_DEBUG,
 		"%s: chunk %llu (%s): %s%s",
 		frame->label, (unsigned long long)nchunk, place, block,
-		cause(err, why));
+		b2f_why_text(why, err));
 	return err;
 }
 

@@ -81,7 +81,7 @@ int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 	b2f_store_free(store);
 	if (err)
 		b2f_log(options->log, B2F_LOG_ERROR, "%s: not made empty: %s",
-			label, why.text[0] ? why.text : b2f_strerror(err));
+			label, b2f_why_text(&why, err));
 	else
 		b2f_log(options->log, B2F_LOG_WARNING,
 			"%s: could not be read; it was cut to nothing, and is "

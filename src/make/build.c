@@ -219,11 +219,8 @@ static int write_chunk(const struct build *b, struct b2f_piece *chunk,
 
 static int report(const struct build *b, int err, const struct b2f_why *why)
 {
-	if (err)
-		b2f_log(b->plan->log, B2F_LOG_ERROR, "%s: %s",
-			b->plan->label,
-			why->text[0] ? why->text : b2f_strerror(err));
-	return err;
+	return err ? b2f_log_failure(b->plan->log, b->plan->label, err, why)
+		   : 0;
 }
 
 static int take(void *arg, struct b2f_piece *piece)

@@ -49,9 +49,7 @@ uint64_t b2f_copy_key(const struct b2f_frame_stamp *version, const char *name)
 static int report(const struct copy *c, int err, const struct b2f_why *why)
 {
 	if (err && err != -EEXIST)
-		b2f_log(c->target->log, B2F_LOG_ERROR, "%s: %s",
-			c->target->label,
-			why->text[0] ? why->text : b2f_strerror(err));
+		b2f_log_failure(c->target->log, c->target->label, err, why);
 	return err;
 }
 

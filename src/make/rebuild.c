@@ -44,11 +44,6 @@ struct rebuild {
 	struct b2f_rebuild_result result;
 };
 
-static int report(const struct rebuild *r, int err, const struct b2f_why *why)
-{
-	return b2f_frame_report(&r->old, err, why);
-}
-
 static int note_id(void *arg, int64_t id)
 {
 	struct rebuild *r = arg;
@@ -326,7 +321,7 @@ static int make_zeros(struct rebuild *r, struct b2f_piece *out)
 	struct b2f_why why = {""};
 	int err = b2f_transcode_zeros(&how, out->nbytes, out, &why);
 
-	return err && why.text[0] ? report(r, err, &why) : err;
+	return err && why.text[0] ? b2f_frame_report(&r->old, err, &why) : err;
 }
 
 /* Replaces a damaged chunk by zeros, or leaves it out; returns other errors. */
@@ -393,12 +388,12 @@ static int prepare(struct rebuild *r)
 
 	err = b2f_store_list(r->old.store, note_id, r);
 	if (err)
-		return report(r, err, NULL);
+		return b2f_frame_report(&r->old, err, NULL);
 	if (r->ids.n)
 		qsort(r->ids.ids, r->ids.n, sizeof(*r->ids.ids), b2f_compare_u64);
 	err = save_index(r, &why);
 	if (err)
-		return report(r, err, &why);
+		return b2f_frame_report(&r->old, err, &why);
 	err = list_parts(r);
 	if (!err && r->n == 0)
 		err = -ENODATA;
@@ -441,7 +436,7 @@ int b2f_frame_rebuild(const struct b2f_rebuild_options *options, int dirfd,
 	if (!err && !b2f_store_is_sparse(r.old.store))
 		err = b2f_why_set(&why, -ENOTDIR, "it is no directory");
 	if (err)
-		report(&r, err, &why);
+		b2f_frame_report(&r.old, err, &why);
 	if (!err)
 		err = b2f_decoder_new(&r.dec);
 	if (!err)

@@ -257,8 +257,7 @@ int b2f_pack_open_store(const struct b2f_frame_options *options,
 	pack->reserve = options->reserve;
 	err = read_all(pack, store, path, &why);
 	if (err) {
-		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : b2f_strerror(err));
+		b2f_log_failure(options->log, label, err, &why);
 		b2f_pack_close(pack);
 		return err;
 	}
@@ -274,11 +273,8 @@ int b2f_pack_open(const struct b2f_frame_options *options, int dirfd,
 	struct b2f_why why = {""};
 	int err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
 
-	if (err) {
-		b2f_log(options->log, B2F_LOG_ERROR, "%s: %s", label,
-			why.text[0] ? why.text : b2f_strerror(err));
-		return err;
-	}
+	if (err)
+		return b2f_log_failure(options->log, label, err, &why);
 	return b2f_pack_open_store(options, store, label, out);
 }
 

@@ -89,7 +89,7 @@ static int report_new(const struct b2f_remote_options *options, const char *url,
 
 	b2f_log(options->log, B2F_LOG_ERROR, "%.*s: %s",
 		(int)strcspn(name, "?#"), name,
-		why->text[0] ? why->text : b2f_strerror(err));
+		b2f_why_text(why, err));
 	return err;
 }
 
@@ -249,7 +249,7 @@ int b2f_remote_tell(const struct b2f_remote *remote, const char *path, int err,
 	if (err)
 		b2f_log(remote->log, B2F_LOG_ERROR, "%s%s%.*s: %s",
 			remote->url.label, n ? "/" : "", (int)n, path,
-			why->text[0] ? why->text : b2f_strerror(err));
+			b2f_why_text(why, err));
 	return err;
 }
 

@@ -54,9 +54,9 @@ static int find_store(struct b2f_remote *remote, const char *path,
 static void report(const struct b2f_frame_options *options, const char *label,
 		   int err, const struct b2f_why *why)
 {
-	b2f_log(options->log, B2F_LOG_ERROR, "%s: %s",
-		options->label ? options->label : label ? label : "",
-		why->text[0] ? why->text : b2f_strerror(err));
+	b2f_log_failure(options->log,
+			options->label ? options->label : label ? label : "",
+			err, why);
 }
 
 int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,

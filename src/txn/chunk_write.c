@@ -293,7 +293,7 @@ static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 		b2f_log(frame->log, B2F_LOG_ERROR,
 			"%s: chunk %llu is not written: %s", frame->label,
 			(unsigned long long)nchunk,
-			why->text[0] ? why->text : b2f_strerror(err));
+			b2f_why_text(why, err));
 	return err;
 }
 

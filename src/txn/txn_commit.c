@@ -149,7 +149,7 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
 			err == B2F_EINDOUBT ? "%s: commit: %s"
 					    : "%s: not committed: %s",
 			txn->frame->label,
-			why.text[0] ? why.text : b2f_strerror(err));
+			b2f_why_text(&why, err));
 	return err;
 }
 
