@@ -22,6 +22,12 @@
 /* How many replaced chunks to remove at a time, because callers wait. */
 #define DUE_MAX 1000
 
+/*
+ * Without an index, so many chunks are removed before it is looked for again:
+ * another program may have put one, for chunks that it found.
+ */
+#define BLIND_MAX 64
+
 /* Limit for the size of an index. */
 #define INDEX_MAX ((size_t)256 << 20)
 
@@ -255,17 +261,31 @@ static void remove_unnamed(struct b2f_remote_place *place,
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why)
 {
+	struct b2f_ids rest = {0}, part;
 	struct b2f_current now = {.is_there = false};
+	struct b2f_sweep some = *what;
 	struct b2f_why other;
-	int err;
+	int err = 0;
 
-	if (!what->nsent && (!what->ids || !what->ids->n))
-		return 0;
-	err = b2f_current_read(place, &now, why ? why : &other);
-	if (!err)
-		err = now.unreadable;
-	if (!err)
-		remove_unnamed(place, what, &now);
+	if (what->ids)
+		rest = *what->ids;
+	some.ids = &part;
+	while (!err && (some.nsent || rest.n)) {
+		err = b2f_current_read(place, &now, why ? why : &other);
+		if (!err)
+			err = now.unreadable;
+		part = rest;
+		if (!now.is_there && !what->mark)
+			part.n = b2f_min_u64(rest.n, BLIND_MAX);
+		if (!err)
+			remove_unnamed(place, &some, &now);
+		some.nsent = 0;
+		rest.n -= part.n;
+		if (!rest.n || b2f_patience_is_over())
+			break;
+		rest.ids += part.n;
+		b2f_sweeper_fini(place);
+	}
 	b2f_current_fini(&now);
 	return err;
 }

@@ -93,9 +93,9 @@ struct b2f_sweep {
  * Nothing else in remote/ removes a chunk.  No index that names one of them may
  * be under way, except as @sent says.
  *
- * Returns 0, or the error of reading the index: then all stay.  A chunk that
- * cannot be removed stays as an orphan, and so do all that are left once the
- * thread has no patience.
+ * Returns 0, or the error of reading the index: then all that are left stay.  A
+ * chunk that cannot be removed stays as an orphan, and so do all that are left
+ * once the thread has no patience.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,

@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server  # noqa: E402
 from bloscctl import cat, ctl, workdir  # noqa: E402
 from fake_s3 import FakeS3, Object  # noqa: E402
+from proxy import Proxy  # noqa: E402
 
 URL = "s3://bucket/top/x.b2frame"
 NAPPENDS = 20
@@ -131,12 +132,32 @@ def check_rm(server):
     assert list(server.objects) == ["/bucket/top/deep/down/00000000.chunk"]
 
 
+def check_interrupted_rm(server):
+    """A copy takes over the chunks of a frame that is being removed."""
+    url, key = "s3://bucket/w.b2frame", "/bucket/w.b2frame/chunks.b2frame"
+    ctl("compress", "-q", "--chunksize=4k", "x", "-o", url)
+    index, n = server.objects[key], chunks(server, "/bucket/w.b2frame/")[0]
+    gone = 0
+
+    def commit(request):
+        nonlocal gone
+        gone += request.method == "DELETE" and ".chunk" in request.path
+        if gone == n // 4:
+            server.objects[key] = index
+
+    with Proxy(server.port) as way:
+        way.fault = commit
+        ctl("rm", "-q", url, env={**os.environ, "AWS_ENDPOINT_URL": way.url})
+    assert chunks(server, "/bucket/w.b2frame/")[0] > n // 4, n
+
+
 def main():
     with workdir(), FakeS3() as server:
         os.environ.update(s3_server.ENV, AWS_ENDPOINT_URL=server.url)
         check_appends(server)
         check_repair(server)
         check_rm(server)
+        check_interrupted_rm(server)
 
 
 if __name__ == "__main__":
