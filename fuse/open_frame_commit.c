@@ -42,14 +42,14 @@ void fs_open_frame_note_commit(struct fs *fs, struct fs_open_frame *frame,
 	fs_cache_state_note_commit(fs, frame->pin.node, before, &now, &shown);
 }
 
-/* Logs a failed commit, and whether its changes are kept or lost. */
+/* Logs a failed commit; its changes are "kept in memory", or "lost". */
 static void log_failure(struct fs *fs, const struct fs_open_frame *frame,
-			int err)
+			const char *what, int err)
 {
-	fs_logger_write(fs->logger, B2F_LOG_ERROR,
-			err == -ESTALE ? "%s: changes are lost: %s"
-				       : "%s: changes are kept in memory: %s",
-			frame->label, b2f_strerror(err));
+	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: changes are %s: %s",
+			frame->label, what,
+			err == -EAGAIN ? "another program holds .b2lock"
+				       : b2f_strerror(err));
 }
 
 /*
@@ -116,14 +116,12 @@ static int sync_contents(struct fs *fs, struct fs_open_frame *frame, bool waits)
 	struct b2f_durability *d;
 	int err = -ENOMEM;
 
-	if (fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_DURABLE ||
-	    !fs_file_begin_commit(fs, &frame->open, waits))
+	if (fs_durable_state(fs, frame->dev, frame->ino) == B2F_DISK_DURABLE)
 		return 0;
 	d = fs_durable_open(fs, frame);
 	if (d)
 		err = b2f_file_sync_stored(frame->open.data, d, waits,
 					   fs_dir_sync, frame->pin.fd);
-	fs_file_end_commit(fs, &frame->open);
 	return err;
 }
 
@@ -172,7 +170,7 @@ static void drop_refused(struct fs *fs, struct fs_file *file)
 
 	/* If the revert fails, the ticker tries again. */
 	if (fs_open_frame_revert(fs, frame))
-		log_failure(fs, frame, -ESTALE);
+		log_failure(fs, frame, "lost", -ESTALE);
 }
 
 void fs_open_frame_undo(struct fs *fs, struct fs_open_frame *frame,
@@ -570,18 +568,13 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		tried = err != 0;
 		/* -EAGAIN is no failure: the ticker commits soon. */
 		if (err && err != -EAGAIN && !fs_open_frame_is_committed(frame))
-			log_failure(fs, frame, err);
+			log_failure(fs, frame,
+				    err == -ESTALE ? "lost"
+						   : "kept in memory",
+				    err);
 	}
 	if (result == CLOSE || result == DELETED)
 		destroy(fs, frame);
-}
-
-static void log_loss(struct fs *fs, const struct fs_open_frame *frame, int err)
-{
-	fs_logger_write(fs->logger, B2F_LOG_ERROR, "%s: changes are lost: %s",
-			frame->label,
-			err == -EAGAIN ? "another program holds .b2lock"
-				       : b2f_strerror(err));
 }
 
 /* May a commit that failed with @err succeed a moment later? */
@@ -607,7 +600,7 @@ static int end_all(struct fs *fs, bool patient)
 		if (patient && may_pass(err))
 			continue;
 		if (err && !fs_open_frame_is_committed(frame))
-			log_loss(fs, frame, err);
+			log_failure(fs, frame, "lost", err);
 		if (!first)
 			first = err;
 		drop_from_list(fs, frame, NULL);

@@ -65,7 +65,7 @@ const struct cli_command cli_cat_command = {
 	.options = table,
 	.size = sizeof(struct cat),
 	.start = &(const struct cat){.common.no_progress = true,
-				     .common.prints = true,
+				     .common.to_stdout = true,
 				     .length = UINT64_MAX},
 	.missing = "a frame is missing",
 	.each = cat_frame,

@@ -41,10 +41,6 @@ struct compress {
 	const char *checksum;
 	/* Make no arrays of .npy files. */
 	bool plain;
-	/*
-	 * Write the contiguous frame or the Bloscpack file to standard output.
-	 */
-	bool to_stdout;
 };
 
 #define FIELD(name) offsetof(struct compress, name)
@@ -64,7 +60,7 @@ static int set_format(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(common.output),
 	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
-	CLI_FLAG("stdout", 'c', to_stdout,
+	CLI_FLAG("stdout", 'c', common.to_stdout,
 		"write to standard output (contiguous)"),
 	CLI_FLAG("contiguous", 0, contiguous,
 		"make a file instead of a directory"),
@@ -540,7 +536,7 @@ static int compress_to_url(struct job *job)
 
 static int compress_to_path(struct job *job)
 {
-	bool to_stdout = job->how->to_stdout;
+	bool to_stdout = job->how->common.to_stdout;
 	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at = cli_operand_result(job->operand, job->output);
 	int err = to_stdout ? cli_target_open_scratch(&target, NULL)
@@ -575,7 +571,8 @@ static int compress_file(void *compress, const struct cli_operand *operand)
 		.how = how,
 		.operand = operand,
 		.in.fd = -1,
-		.output = how->to_stdout ? "standard output" : operand->output,
+		.output = how->common.to_stdout ? "standard output"
+						 : operand->output,
 	};
 	int err = begin(&job, operand);
 
@@ -594,12 +591,12 @@ static int check(const struct cli_command *self, struct compress *o,
 	struct cli_common *common = &o->common;
 	bool from_stdin = !*files, several = !from_stdin && files[1];
 	bool to_dash = common->output && strcmp(common->output, "-") == 0;
-	bool to_stdout = o->to_stdout || to_dash;
+	bool to_stdout = common->to_stdout || to_dash;
 
 	for (; *files; files++)
 		from_stdin = from_stdin || strcmp(*files, "-") == 0;
 	const struct cli_misuse misuses[] = {
-		{o->to_stdout && common->output && !to_dash,
+		{common->to_stdout && common->output && !to_dash,
 		 "-o and -c exclude each other"},
 		{to_stdout && (several || common->recursive),
 		 "-c takes one file"},
@@ -620,7 +617,7 @@ static int check(const struct cli_command *self, struct compress *o,
 	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
 	 */
 	if (to_stdout) {
-		o->to_stdout = true;
+		common->to_stdout = true;
 		o->contiguous = !o->bloscpack;
 		common->output = NULL;
 		common->remove = false;
@@ -641,7 +638,6 @@ static int run_compress(const struct cli_command *self, void *options,
 	if (cli_encoding_take_environment(&o->encoding) ||
 	    cli_common_take_environment(&o->common))
 		return CLI_EXIT_USAGE;
-	o->common.prints = o->to_stdout;
 	return cli_operands_run(self, o, *files ? files : from_stdin);
 }
 

@@ -15,7 +15,6 @@
 
 struct decompress {
 	struct cli_common common;
-	bool to_stdout;
 	bool sparse;
 };
 
@@ -25,7 +24,8 @@ static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(common.output),
 	 "write to FILE, or into the directory FILE; - is\nstandard output"),
 	{.shared = cli_common_recursive},
-	CLI_FLAG("stdout", 'c', to_stdout, "write to standard output"),
+	CLI_FLAG("stdout", 'c', common.to_stdout,
+		"write to standard output"),
 	{.shared = cli_common_removing},
 	CLI_FLAG("sparse", 0, sparse, "holes where there are zeros (default)"),
 	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
@@ -48,12 +48,12 @@ static int check(const struct cli_command *self, struct decompress *o,
 	struct cli_common *common = &o->common;
 	bool from_stdin = has_stdin(frames);
 	bool to_dash = common->output && strcmp(common->output, "-") == 0;
-	bool to_stdout = o->to_stdout || to_dash ||
+	bool to_stdout = common->to_stdout || to_dash ||
 			 (from_stdin && !common->output);
 	const struct cli_misuse misuses[] = {
 		{from_stdin && common->remove,
 		 "--rm cannot remove standard input"},
-		{o->to_stdout && common->output && !to_dash,
+		{common->to_stdout && common->output && !to_dash,
 		 "-o and -c exclude each other"},
 		{to_stdout && cli_json_wanted(),
 		 "-c and --json exclude each other"},
@@ -65,7 +65,7 @@ static int check(const struct cli_command *self, struct decompress *o,
 	 * Remove nothing, as zstd does: bytes sent to a pipe cannot be checked.
 	 */
 	if (to_stdout) {
-		o->to_stdout = true;
+		common->to_stdout = true;
 		common->output = NULL;
 		common->remove = false;
 	}
@@ -330,7 +330,7 @@ static int decompress_frame(void *arg, const struct cli_operand *operand)
 	if (err)
 		return err;
 	err = choose(&job);
-	if (!err && o->to_stdout)
+	if (!err && o->common.to_stdout)
 		err = cli_copy_output(&job.copy, &standard);
 	else if (!err)
 		err = decompress_to_file(&job);
@@ -347,7 +347,6 @@ static int run_decompress(const struct cli_command *self, void *options,
 
 	if (status != CLI_CONTINUE)
 		return status;
-	o->common.prints = o->to_stdout;
 	o->common.changes = o->common.remove ? "" : NULL;
 	o->common.stores = o->common.output != NULL;
 	return cli_operands_run(self, options, frames);

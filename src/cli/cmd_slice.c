@@ -488,7 +488,7 @@ static int run_slice(const struct cli_command *self, void *options,
 	if (!o->output && cli_json_wanted())
 		return cli_command_misuse(self, "--json needs -o, because the "
 						"items go to standard output");
-	o->common.prints = !o->output;
+	o->common.to_stdout = !o->output;
 	return cli_operands_run(self, options, operands);
 }
 

@@ -49,7 +49,7 @@ struct cli_common {
 	/* Treat a store that is one file as a directory. */
 	bool stores;
 	/* The result goes to standard output: to a terminal only with -f. */
-	bool prints;
+	bool to_stdout;
 	/*
 	 * Operands are changed or removed, so they have to be paths: the advice
 	 * of cli_at_check_change() for others.  NULL: they are not changed.

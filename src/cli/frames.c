@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,11 +78,19 @@ static int open_stdin(const struct b2f_frame_options *options,
 	return err;
 }
 
+/* Is @path named like a store in a ZIP file? */
+static bool is_zip(const char *path)
+{
+	const char *suffix = strrchr(path, '.');
+
+	return suffix && suffix > path && strcmp(suffix, ".b2z") == 0;
+}
+
 /* The operand may lead into a store that is a file. */
 static int open_named(const struct b2f_frame_options *options,
 		      const char *path, struct b2f_frame **out)
 {
-	bool whole = !options->offset && cli_pack_path_is_zip(path);
+	bool whole = !options->offset && is_zip(path);
 	const char *key;
 	/* A .b2e may itself be opened as a frame. */
 	char *file = cli_pack_path_split(path, whole, &key);

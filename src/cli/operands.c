@@ -659,7 +659,7 @@ int cli_operands_run(const struct cli_command *command, void *options,
 			  .output = -1};
 	int status;
 
-	if (how->prints && !how->force && isatty(STDOUT_FILENO))
+	if (how->to_stdout && !how->force && isatty(STDOUT_FILENO))
 		return cli_refuse(CLI_EXIT_FAILURE, "standard output is a "
 						    "terminal; -f writes to it");
 	if (run.to && !how->to_url && cli_kind_check_output(run.to))

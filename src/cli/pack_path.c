@@ -75,21 +75,6 @@ bool cli_pack_path_leads_in(const char *path, bool whole)
 	return file != NULL;
 }
 
-bool cli_pack_path_is_zip(const char *path)
-{
-	const char *suffix = strrchr(path, '.');
-
-	return suffix && suffix > path && strcmp(suffix, ".b2z") == 0;
-}
-
-bool cli_pack_path_is_store(const struct cli_at *at)
-{
-	bool is = false;
-
-	return b2f_pack_is_name(at->name) &&
-	       !b2f_pack_look(at->dir, at->name, &is) && is;
-}
-
 static int open_remote(const char *url, const struct b2f_frame_options *options,
 		       struct b2f_pack **out)
 {

@@ -25,9 +25,6 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key);
 /* Does @path, not a URL, lead into such a store, or with @whole to it? */
 bool cli_pack_path_leads_in(const char *path, bool whole);
 
-/* Is @path named like a store in a ZIP file? */
-bool cli_pack_path_is_zip(const char *path);
-
 /*
  * Opens the frame @key of the store @file.  Errors: those of b2f_pack_open()
  * and b2f_pack_open_frame(), -ENOENT.
@@ -45,9 +42,6 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 B2F_MUST_CHECK
 int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
 		       const char *below, const char *key);
-
-/* Is the file @at, found below a directory, such a store? */
-bool cli_pack_path_is_store(const struct cli_at *at);
 
 /* Like cli_pack_path_walk(), for the open @pack, whose file is @st. */
 B2F_MUST_CHECK

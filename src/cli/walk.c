@@ -132,11 +132,20 @@ static void go_below(struct steps *s, struct listing *l, const char *below)
 	l->fd = open_listing(s, l->below);
 }
 
+/* Is the file @at, found below a directory, a store? */
+static bool is_store(const struct cli_at *at)
+{
+	bool is = false;
+
+	return b2f_pack_is_name(at->name) &&
+	       !b2f_pack_look(at->dir, at->name, &is) && is;
+}
+
 /* Goes into the file of @entry, if it is a store. */
 static void visit_store(struct steps *s, const struct cli_walk_entry *entry)
 {
 	if (s->walk->recursive && !s->walk->no_stores &&
-	    S_ISREG(entry->st->st_mode) && cli_pack_path_is_store(&entry->at))
+	    S_ISREG(entry->st->st_mode) && is_store(&entry->at))
 		note(s, cli_pack_path_walk(s->walk, &entry->at, entry->below,
 					   ""));
 }

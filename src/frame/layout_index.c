@@ -48,24 +48,11 @@ static void draft_fini(struct draft *draft)
 	b2f_meta_list_fini(&draft->vlmetas);
 }
 
-static int make_entries(uint64_t n, uint64_t **out)
-{
-	uint64_t *entries = malloc((n ? n : 1) * sizeof(*entries));
-
-	if (!entries)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
-		entries[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	*out = entries;
-	return 0;
-}
-
 static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 		       struct b2f_why *why)
 {
 	struct b2f_frame_header *h = &draft->header;
 	uint8_t *header = NULL, *trailer = NULL;
-	uint64_t *entries = NULL;
 	size_t header_len = 0, trailer_len = 0;
 	int err;
 
@@ -73,15 +60,12 @@ static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 	if (!err)
 		err = b2f_trailer_with_metas(&draft->vlmetas, &trailer,
 					     &trailer_len);
-	if (!err)
-		err = make_entries(draft->nchunks, &entries);
 	h->header_len = (uint32_t)header_len;
 	h->nbytes = draft->nchunks * (uint64_t)h->chunksize;
 	if (!err) {
 		const struct b2f_index_parts parts = {
 			.header = *h,
 			.header_bytes = header,
-			.entries = entries,
 			.nentries = draft->nchunks,
 			.trailer_bytes = trailer,
 			.trailer_len = (uint32_t)trailer_len,
@@ -90,7 +74,6 @@ static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 
 		err = b2f_index_write(&parts, out, size, why);
 	}
-	free(entries);
 	free(header);
 	free(trailer);
 	return err;

@@ -60,22 +60,10 @@ static bool is_same(const struct b2f_frame_header *a,
 	       !memcmp(&a->pipeline, &b->pipeline, sizeof(a->pipeline));
 }
 
-/* Makes entries of zeros for the data; the transaction has the real ones. */
-static int make_entries(struct b2f_index_parts *parts, uint64_t **out)
-{
-	uint64_t n = parts->nentries;
-	uint64_t *entries = malloc((n ? n : 1) * sizeof(*entries));
-
-	if (!entries)
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
-		entries[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	*out = entries;
-	parts->entries = entries;
-	return 0;
-}
-
-/* The whole index of @frame with the header @h. */
+/*
+ * The whole index of @frame with the header @h.  Its entries are zeros; the
+ * transaction has the real ones.
+ */
 static int write_index(const struct b2f_frame *frame,
 		       const struct b2f_frame_header *h, uint8_t **out,
 		       size_t *size)
@@ -91,9 +79,8 @@ static int write_index(const struct b2f_frame *frame,
 		.sealed = true,
 	};
 	uint8_t *header = malloc(h->header_len);
-	uint64_t *entries = NULL;
 	struct b2f_why why = {""};
-	int err = header ? make_entries(&parts, &entries) : -ENOMEM;
+	int err = header ? 0 : -ENOMEM;
 
 	if (!err) {
 		memcpy(header, frame->header_bytes, h->header_len);
@@ -101,7 +88,6 @@ static int write_index(const struct b2f_frame *frame,
 		parts.header_bytes = header;
 		err = b2f_index_write(&parts, out, size, &why);
 	}
-	free(entries);
 	free(header);
 	return err ? b2f_frame_report(frame, err, &why) : 0;
 }

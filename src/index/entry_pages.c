@@ -125,20 +125,6 @@ int b2f_pages_own(struct b2f_pages *pages, uint64_t first, uint64_t n)
 	return err;
 }
 
-int b2f_pages_fill(struct b2f_pages *pages, const uint64_t *raw, uint64_t n)
-{
-	int err = b2f_pages_reserve(pages, n);
-
-	if (err) {
-		b2f_pages_fini(pages);
-		return err;
-	}
-	for (uint64_t i = 0; i < n; i += B2F_PAGE_ENTRIES)
-		memcpy(pages->at[i / B2F_PAGE_ENTRIES]->raw, raw + i,
-		       b2f_min_u64(n - i, B2F_PAGE_ENTRIES) * sizeof(*raw));
-	return 0;
-}
-
 int b2f_pages_copy(const struct b2f_pages *from, struct b2f_pages *to)
 {
 	int err = reserve_table(to, from->n ? from->n : 1);

@@ -91,10 +91,6 @@ int b2f_pages_reserve(struct b2f_pages *pages, uint64_t n);
 B2F_MUST_CHECK
 int b2f_pages_own(struct b2f_pages *pages, uint64_t first, uint64_t n);
 
-/* Puts the @n entries at @raw into the empty @pages.  Returns 0 or -ENOMEM. */
-B2F_MUST_CHECK
-int b2f_pages_fill(struct b2f_pages *pages, const uint64_t *raw, uint64_t n);
-
 /* Shares the pages of @from with the empty @to.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK
 int b2f_pages_copy(const struct b2f_pages *from, struct b2f_pages *to);

@@ -402,6 +402,17 @@ static int write_pages(const struct b2f_index_parts *parts, uint8_t **out,
 	return err;
 }
 
+static int fill(const struct b2f_index_parts *parts, struct b2f_pages *pages)
+{
+	const uint64_t zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
+	int err = b2f_pages_reserve(pages, parts->nentries);
+
+	for (uint64_t i = 0; i < parts->nentries && !err; i++)
+		b2f_pages_set(pages, i,
+			      parts->entries ? parts->entries[i] : zeros);
+	return err;
+}
+
 int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
 		    size_t *size, struct b2f_why *why)
 {
@@ -410,7 +421,7 @@ int b2f_index_write(const struct b2f_index_parts *parts, uint8_t **out,
 	int err = check(parts, why);
 
 	if (!err && !parts->pages) {
-		err = b2f_pages_fill(&pages, parts->entries, parts->nentries);
+		err = fill(parts, &pages);
 		with_pages.pages = &pages;
 	}
 	if (!err)

@@ -32,7 +32,8 @@ struct b2f_index_parts {
 	const uint8_t *header_bytes;
 	/*
 	 * Raw entries, with the tags of a sparse frame: @pages, or if that is
-	 * NULL @entries.  Unchanged pages are copied from their stored bytes.
+	 * NULL @entries; both NULL: zeros.  Unchanged pages are copied from
+	 * their stored bytes.
 	 */
 	const uint64_t *entries;
 	const struct b2f_pages *pages;

@@ -167,16 +167,12 @@ static void add_metas(struct game *g, struct form *form, const uint8_t *chunk,
 static uint8_t *write_frame(struct form *form, bool sealed, bool small,
 			    size_t *size)
 {
-	uint64_t zeros[64];
 	uint8_t *header, *trailer, *bytes = NULL;
 	size_t header_len, trailer_len;
-	struct b2f_index_parts parts = {.entries = zeros,
-					.nentries = form->nchunks,
+	struct b2f_index_parts parts = {.nentries = form->nchunks,
 					.sealed = sealed,
 					.small = small};
 
-	for (size_t i = 0; i < 64; i++)
-		zeros[i] = b2f_entry_raw(B2F_SPECIAL_ZEROS);
 	require(form->nchunks < 64);
 	require(!b2f_header_with_metas(&form->header, &form->metas, &header,
 				       &header_len));
