@@ -99,7 +99,9 @@ int fs_aside_relink(int dirfd, const char *name, const char *home,
 		    const char *old, bool is_plain)
 {
 	char target[B2F_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
-	int err = b2f_home_new_aside(name, there);
+	int err = b2f_home_is_name(dirfd, name, home)
+			  ? b2f_home_new_aside(name, there)
+			  : -ESTALE;
 
 	if (err)
 		return err;

@@ -74,7 +74,7 @@ int fs_aside_return(int dirfd, const char *name, const char *aside);
 /*
  * Makes @name, one of several names of the frame at @home, a link that is
  * doomed as in fs_aside_step(), or with @is_plain an ordinary link again.
- * Returns 0 or an errno.
+ * Returns 0; or -ESTALE (it is another file now) or an errno.
  */
 B2F_MUST_CHECK
 int fs_aside_relink(int dirfd, const char *name, const char *home,

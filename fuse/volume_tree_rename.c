@@ -436,16 +436,24 @@ static int take_place(struct renaming *r)
 {
 	const char *old = r->from.found.name, *taken = r->to.found.name;
 	const struct fs_entry *from = &r->from.entry, *to = &r->to.entry;
-	bool exchanges = is_directory(&r->from);
-	int err = rename_entry(from, old, to, taken,
-			       exchanges ? RENAME_EXCHANGE : 0);
+	unsigned int flags = is_directory(&r->from) ? RENAME_EXCHANGE : 0;
+	enum b2f_home_link left = B2F_HOME_FAILED;
+	char home[FS_NAME_SIZE];
+	int err = rename_entry(from, old, to, taken, flags);
 
 	if (err)
 		return judge(r, err);
-	note_moved(r->fs, &r->from, to, taken);
-	/* It is hidden; if it cannot be removed now, a listing does so. */
-	if (exchanges)
+	if (flags)
+		left = b2f_home_link(from->pin.fd, old, -1, home);
+	/* If it cannot be looked at or removed now, a listing does so. */
+	if (left == B2F_HOME_DOOMED) {
 		unlinkat(from->pin.fd, old, 0);
+	} else if (left != B2F_HOME_FAILED) {
+		/* Another program has put a file in place of the link. */
+		(void)!rename_entry(from, old, to, taken, flags);
+		return -ESTALE;
+	}
+	note_moved(r->fs, &r->from, to, taken);
 	return 0;
 }
 

@@ -586,6 +586,23 @@ def test_what_another_program_puts_in_place_is_kept():
         assert text_of("src/new.b2frame") == "other"
 
 
+def test_a_frame_that_another_program_puts_in_place_is_replaced():
+    """It takes the name of the link that NEW has left."""
+    one, two = two_mounts("renameat2", 2)
+    with Mount("src", "mnt"):
+        for name in "old", "new", "x":
+            pathlib.Path("mnt", name).write_bytes(name.encode() * 300000)
+    with one, two:
+        with while_stopped(one, lambda: os.rename("mnt/old", "mnt/new")) \
+                as errors:
+            os.unlink("src/new.b2frame")
+            os.rename("src/x.b2frame", "src/new.b2frame")
+        assert errors == [0]
+        for mnt in "mnt", "other":
+            assert os.listdir(mnt) == ["new"]
+            assert text_of(f"{mnt}/new") == "old" * 300000
+
+
 def test_readers_of_another_mount():
     """An open file gives its old data or ESTALE; a new open gives the new data."""
     for before, now in itertools.product(SIZES, SIZES):
