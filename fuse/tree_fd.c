@@ -215,11 +215,17 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
+static bool is_elsewhere(const struct fs_tree *tree,
+			 const struct fs_backed *node, int fd)
+{
+	return node->kind == FS_KIND_DIR &&
+	       fs_tree_mount_of(fd) != tree->base_mount;
+}
+
 void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 			struct fs_pin *out)
 {
-	bool is_elsewhere = node->kind == FS_KIND_DIR &&
-			    fs_tree_mount_of(fd) != tree->base_mount;
+	bool elsewhere = is_elsewhere(tree, node, fd);
 	/* Left over if another thread opened it first. */
 	int spare = fd;
 
@@ -232,7 +238,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 	fs_tree_busy(tree, node);
 	if (node->fd < 0) {
 		node->fd = fd;
-		node->is_elsewhere = is_elsewhere;
+		node->is_elsewhere = elsewhere;
 		spare = -1;
 	}
 	use(node, out);
@@ -382,12 +388,15 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 
 void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 {
+	bool elsewhere = is_elsewhere(tree, node, fd);
+
 	if (fd < 0)
 		return;
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	fs_tree_busy(tree, node);
 	if (node->fd < 0) {
 		node->fd = fd;
+		node->is_elsewhere = elsewhere;
 		fd = -1;
 	}
 	node->npins += node->nholds++ == 0;
