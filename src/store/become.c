@@ -119,15 +119,7 @@ int b2f_become_begin(struct b2f_become *b, struct b2f_store *old,
 	if (err)
 		return err;
 	b->dir = made.dir;
-	/*
-	 * Another mount may have found the directory before it was locked, and
-	 * be deleting its files as leftovers.  If its lock has ended already,
-	 * the next step fails, because files are missing.
-	 */
-	if (flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		err = b2f_why_set(why, -EBUSY, "it is taken for a leftover");
-	if (!err)
-		err = inherit_index(b, b2f_files_of(old)->fd, made.fd, why);
+	err = inherit_index(b, b2f_files_of(old)->fd, made.fd, why);
 	if (!err)
 		err = inherit_dir(b, b2f_files_of(old)->fd, made.fd, why);
 	if (err) {

@@ -23,6 +23,9 @@ _Static_assert(sizeof(HIDDEN "0123456789abcdef-0123456789abcdef") ==
 		       B2F_HIDDEN_SIZE,
 	       "callers have room");
 
+/* How many names a new directory may have. */
+#define TRIES 3
+
 #define DEFAULT_ACL "system.posix_acl_default"
 
 /*
@@ -225,8 +228,10 @@ static int make_dir(int dirfd, const char *name,
 		err = failed("open", "the directory", why);
 	} else {
 		/* Programs that remove leftovers skip locked directories. */
-		(void)!flock(made.fd, LOCK_EX | LOCK_NB);
-		err = check_new(dirfd, &made, why);
+		err = flock(made.fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK
+			      ? b2f_why_set(why, -EBUSY,
+					    "it is taken for a leftover")
+			      : check_new(dirfd, &made, why);
 		if (!err)
 			err = fill(plan, &made, why);
 		if (err)
@@ -255,12 +260,17 @@ static int make_hidden_first(int dirfd, const char *name,
 			     struct b2f_store_made *out, struct b2f_why *why)
 {
 	char hidden[B2F_HIDDEN_SIZE];
-	int err;
+	int err = -EBUSY;
 
-	/* A killed maker leaves no half frame under the final name. */
-	err = hidden_name(hidden, 0, why);
-	if (!err)
-		err = make_dir(dirfd, hidden, plan, out, why);
+	/*
+	 * A killed maker leaves no half frame under the final name.  Another
+	 * mount may remove the directory as a leftover before it is locked.
+	 */
+	for (int i = 0; i < TRIES && (err == -EBUSY || err == -ENOENT); i++) {
+		err = hidden_name(hidden, 0, why);
+		if (!err)
+			err = make_dir(dirfd, hidden, plan, out, why);
+	}
 	if (err)
 		return err;
 	if (renameat2(dirfd, hidden, dirfd, name, RENAME_NOREPLACE)) {
