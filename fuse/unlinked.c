@@ -491,16 +491,22 @@ static void free_deleted(struct fs_unlinked *deleted)
 	free(deleted);
 }
 
-/* Deletes the frame @name: its index first, durably, then its chunks. */
-static int delete_there(struct fs *fs, int dirfd, const char *name)
+/*
+ * Deletes the frame @what, which is @name: its index first, durably, then its
+ * chunks.
+ */
+static int delete_there(struct fs *fs, int dirfd, const char *name,
+			const struct stat *what)
 {
 	int fd = open_dir(dirfd, name), err = 0, left;
 
 	if (fd < 0)
 		return fd;
+	if (!fs_dir_has(fd, ".", what))
+		err = -ESTALE;
 	/* ENOTEMPTY shows that this user may delete the directory. */
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
-	    errno != EEXIST)
+	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR) &&
+	    errno != ENOTEMPTY && errno != EEXIST)
 		err = -errno;
 	if (!err && unlinkat(fd, B2F_INDEX_NAME, 0) && errno != ENOENT)
 		err = -errno;
@@ -510,7 +516,9 @@ static int delete_there(struct fs *fs, int dirfd, const char *name)
 	if (fsync(fd) && errno != EINVAL)
 		left = -errno;
 	else
-		left = remove_frame(fs, dirfd, name);
+		left = fs_dir_has(dirfd, name, what)
+			       ? remove_frame(fs, dirfd, name)
+			       : -ENOENT;
 	if (left && left != -ENOENT)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %s was deleted, but files are left in it: "
@@ -536,6 +544,11 @@ static int check_moved(struct fs *fs, const struct fs_unlinked *deleted,
 	return -ESTALE;
 }
 
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 		     const struct stat *what, struct fs_unlinked **out)
 {
@@ -556,10 +569,10 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 	 * the hidden directory can take no more.
 	 */
 	if (err == -EXDEV || err == -EACCES || err == -EPERM ||
-	    err == -ENOSPC || err == -EDQUOT || err == -EMLINK)
+	    err == -EMLINK || is_full(err))
 		err = hide_there(&fs->deleted, dirfd, name, what, deleted);
-	if (err == -EXDEV) {
-		err = delete_there(fs, dirfd, name);
+	if (err == -EXDEV || is_full(err)) {
+		err = delete_there(fs, dirfd, name, what);
 		deleted->has_gone = true;
 	} else if (!err) {
 		err = check_moved(fs, deleted, what);

@@ -19,8 +19,9 @@
  * INO is the inode number of the deleted frame (hex): another file there is one
  * that a program renamed to the frame's name just then, and is not deleted.
  *
- * A directory of a lower layer of overlayfs cannot be renamed at all: such a
- * frame is deleted at once, its index first, and open handles get ESTALE.
+ * A directory of a lower layer of overlayfs cannot be renamed at all, and on a
+ * full disk there may be no room for a new name: such a frame is deleted at
+ * once, its index first, and open handles get ESTALE.
  *
  * No mount shows these places.  Files in a frame's directory that do not belong
  * to a frame are never deleted: a directory that contains some is moved back,

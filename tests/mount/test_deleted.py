@@ -47,10 +47,10 @@ def test_frames_are_deleted_although_the_hidden_directory_is_gone():
 
 
 def test_a_frame_is_deleted_beyond_a_quota():
-    for error in "EDQUOT", "EMLINK":
+    for fault in ("EDQUOT:when=1", "EMLINK:when=1", "EDQUOT", "ENOSPC"):
         with Scratch(SPARSE) as s:
             pathlib.Path("mnt/a").write_bytes(b"text")
-            with failing(s.mount, f"renameat:error={error}:when=1"):
+            with failing(s.mount, f"renameat:error={fault}"):
                 os.unlink("mnt/a")
             assert os.listdir("mnt") == []
 
@@ -314,6 +314,28 @@ def test_on_another_filesystem():
         subprocess.run(["umount", "src/inside"], check=True)
 
 
+def test_a_folder_that_stays_does_not_keep_its_filesystem():
+    os.makedirs("src/inside")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
+    os.makedirs("src/inside/d/e")
+    with Mount("src", "mnt"):
+        assert error_of(os.rmdir, "mnt/inside/d") == errno.ENOTEMPTY
+        subprocess.run(["umount", "src/inside"], check=True)
+
+
+def test_another_mount_begins_while_a_file_is_made():
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", SPARSE) as m, \
+            failing(m, "mkdirat:delay_exit=1000000:when=1"):
+        thread = threading.Thread(target=pathlib.Path("mnt/a").write_bytes,
+                                  args=(b"text",))
+        thread.start()
+        wait_until(lambda: os.listdir("src"), "the new directory")
+        with Mount("src", "other"):
+            thread.join()
+            assert pathlib.Path("other/a").read_bytes() == b"text"
+
+
 def test_other_mounts_keep_off_however_few_descriptors_are_free():
     os.makedirs("src/inside")
     subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
@@ -496,6 +518,35 @@ def test_set_id_bits_look_the_same_for_every_size():
                 path.chmod(mode)
                 shown.add(oct(path.stat().st_mode))
             assert len(shown) == 1, (oct(mode), shown)
+
+
+@contextlib.contextmanager
+def overlay():
+    """src with a frame a in a lower layer."""
+    os.mkdir("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
+    for name in "low", "up", "work":
+        os.mkdir(f"disk/{name}")
+    make("disk/low/a.b2frame", None)
+    os.mkdir("src")
+    subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
+                    "lowerdir=disk/low,upperdir=disk/up,workdir=disk/work"],
+                   check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "src", "disk"], check=True)
+
+
+def test_what_takes_the_name_in_a_lower_layer_is_kept():
+    with overlay():
+        raw = make("src/b.b2frame", None, seed=2)
+        with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
+                   wrap=signal_at(signal.SIGSTOP, 1, "unlinkat")) as m:
+            with while_stopped(m, lambda: os.unlink("mnt/a")):
+                shutil.rmtree("src/a.b2frame")
+                os.rename("src/b.b2frame", "src/a.b2frame")
+            assert pathlib.Path("mnt/a").read_bytes() == raw
 
 
 def test_in_a_lower_layer_of_overlayfs():
