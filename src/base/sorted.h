@@ -9,7 +9,10 @@
 
 #include <stdint.h>
 
-/* The order of two numbers, for qsort(3) and bsearch(3). */
+/*
+ * The order of two numbers, or of structs that begin with one, for qsort(3) and
+ * bsearch(3).
+ */
 static inline int b2f_compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

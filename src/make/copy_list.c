@@ -4,16 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "frame/frame_report.h"
 #include "txn/txn.h"
 #include "index/index_write.h"
-
-static int by_number(const void *a, const void *b)
-{
-	const struct b2f_copy_chunk *x = a, *y = b;
-
-	return (x->from > y->from) - (x->from < y->from);
-}
 
 static uint64_t count_stored(const struct b2f_entries *entries)
 {
@@ -58,7 +52,8 @@ int b2f_copy_list_make(const struct b2f_frame *frame,
 				.raw = raw,
 				.from = b2f_txn_chunk_id(raw)};
 	}
-	qsort(list->chunks, list->n, sizeof(*list->chunks), by_number);
+	qsort(list->chunks, list->n, sizeof(*list->chunks),
+	      b2f_compare_u64);
 	return check_numbers(frame, list);
 }
 
@@ -71,10 +66,8 @@ void b2f_copy_list_fini(struct b2f_copy_list *list)
 struct b2f_copy_chunk *b2f_copy_find(const struct b2f_copy_list *list,
 				     uint64_t from)
 {
-	const struct b2f_copy_chunk key = {.from = from};
-
-	return list->n ? bsearch(&key, list->chunks, list->n, sizeof(key),
-				 by_number)
+	return list->n ? bsearch(&from, list->chunks, list->n,
+				 sizeof(*list->chunks), b2f_compare_u64)
 		       : NULL;
 }
 

@@ -14,10 +14,13 @@
 
 /* A chunk that has an object of its own. */
 struct b2f_copy_chunk {
-	/* Number of the chunk, its entry, and its id in the source. */
+	/*
+	 * Its id in the source (first, for b2f_compare_u64()); number of the
+	 * chunk, its entry.
+	 */
+	uint64_t from;
 	uint64_t nchunk;
 	uint64_t raw;
-	uint64_t from;
 	/*
 	 * Set by begin(): its id at the target, and whether it is there.  In a
 	 * file: its first byte.

@@ -81,16 +81,6 @@ int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
 	return 0;
 }
 
-static int add_all(struct b2f_gone *gone, const struct b2f_gone *other)
-{
-	if (reserve(gone, other->n))
-		return -ENOMEM;
-	for (size_t i = 0; i < other->n; i++)
-		gone->chunks[gone->n++] = other->chunks[i];
-	put_in_order(gone);
-	return 0;
-}
-
 /* Reads a number of up to 8 digits; false: there is none. */
 static bool read_number(const char **text, uint64_t *out)
 {
@@ -206,9 +196,11 @@ int b2f_gone_write(const struct b2f_gone *gone, const struct b2f_ids *ids,
 	struct place place = {.since_s = UINT64_MAX};
 	struct b2f_gone sorted = {.n = 0};
 	size_t used = strlen(BEGIN), n;
-	int err = add_all(&sorted, gone);
+	int err = reserve(&sorted, gone->n);
 
 	*out = '\0';
+	for (; !err && sorted.n < gone->n; sorted.n++)
+		sorted.chunks[sorted.n] = gone->chunks[sorted.n];
 	if (!err)
 		err = b2f_gone_add(&sorted, ids, since_s);
 	if (err || !sorted.n || size < used + ITEM_SIZE)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 
 /* The readers of a chunk need no more; beyond, each read is a request. */
 #define WINDOWS_MAX 32
@@ -29,6 +30,7 @@
 #define HINT_MAX (UINT64_C(256) << 20)
 
 struct range {
+	/* First, for b2f_compare_u64(). */
 	uint64_t off;
 	uint64_t end;
 };
@@ -128,13 +130,6 @@ void b2f_windows_expect(struct b2f_windows *w, uint64_t off, uint64_t n)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static int by_offset(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	return (x->off > y->off) - (x->off < y->off);
-}
-
 static int start(struct b2f_windows *w, struct range range, void *into,
 		 struct b2f_fetch **out)
 {
@@ -178,7 +173,8 @@ static void open_hints(struct b2f_windows *w)
 {
 	struct range sum = {0, 0};
 
-	qsort(w->hints, w->nhints, sizeof(w->hints[0]), by_offset);
+	qsort(w->hints, w->nhints, sizeof(w->hints[0]),
+	      b2f_compare_u64);
 	for (unsigned int i = 0; i < w->nhints; i++) {
 		struct range hint = without_known(w, w->hints[i]);
 

@@ -3,21 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "store/ranges_priv.h"
 
-/* A range that is to be returned. */
+/* A range that is to be returned; @off is first, for b2f_compare_u64(). */
 struct leaver {
 	uint64_t off;
 	uint64_t end;
 	uint64_t id;
 };
-
-static int compare_leavers(const void *a, const void *b)
-{
-	const struct leaver *x = a, *y = b;
-
-	return (x->off > y->off) - (x->off < y->off);
-}
 
 /* Lists the ranges among the @n @ids that are in use, by position. */
 static size_t list_leavers(const struct b2f_ranges *r, const uint64_t *ids,
@@ -36,7 +30,7 @@ static size_t list_leavers(const struct b2f_ranges *r, const uint64_t *ids,
 			out[nout++] = (struct leaver){
 				own.off, own.off + own.size, ids[i]};
 	}
-	qsort(out, nout, sizeof(*out), compare_leavers);
+	qsort(out, nout, sizeof(*out), b2f_compare_u64);
 	return nout;
 }
 
@@ -104,13 +98,6 @@ struct placed {
 	uint32_t i;
 };
 
-static int compare_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return (x->off > y->off) - (x->off < y->off);
-}
-
 /* Sorts all items into @r->order. */
 static int sort_items(struct b2f_ranges *r)
 {
@@ -120,7 +107,7 @@ static int sort_items(struct b2f_ranges *r)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < r->n; i++)
 		all[i] = (struct placed){r->items[i].off, (uint32_t)i};
-	qsort(all, r->n, sizeof(*all), compare_placed);
+	qsort(all, r->n, sizeof(*all), b2f_compare_u64);
 	for (uint64_t i = 0; i < r->n; i++)
 		r->order[i] = all[i].i;
 	free(all);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sorted.h"
 #include "base/cursor.h"
 #include "store/zip_end.h"
 
@@ -259,14 +260,6 @@ static int parse_directory(const struct b2f_object *object,
 	return err;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct b2f_zip_member *x = a, *y = b;
-
-	return (x->header_off > y->header_off) -
-	       (x->header_off < y->header_off);
-}
-
 static int by_name(const void *a, const void *b)
 {
 	const struct b2f_zip_member *x = a, *y = b;
@@ -285,7 +278,7 @@ static int check_members(struct b2f_zip *zip, struct b2f_why *why)
 {
 	const struct b2f_zip_member *m;
 
-	sort(zip, by_place);
+	sort(zip, b2f_compare_u64);
 	for (size_t i = 1; i < zip->n; i++) {
 		m = &zip->members[i - 1];
 		if (m[1].header_off < m->off + m->size)

@@ -26,6 +26,8 @@
 #include "store/store.h"
 
 struct b2f_zip_member {
+	/* Position of its local header; first, for b2f_compare_u64(). */
+	uint64_t header_off;
 	/*
 	 * A relative path, 0-terminated: no empty part, no "." and "..", each
 	 * part at most B2F_ZIP_NAME_MAX bytes.  The name of a directory ends
@@ -40,8 +42,6 @@ struct b2f_zip_member {
 	uint32_t crc32;
 	/* Why its bytes cannot be read in place, as "it is encrypted". */
 	const char *refused;
-	/* Position of its local header. */
-	uint64_t header_off;
 };
 
 struct b2f_zip {
