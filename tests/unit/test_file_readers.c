@@ -362,3 +362,30 @@ Test(file_readers, what_the_index_of_another_program_names_is_not_deleted)
 	cr_expect(has_third(&s), "deleted at the end");
 	tear_down(&s);
 }
+
+/* The first chunk gets another size; the others stay as they are. */
+static void put_first(struct scratch *s, uint32_t size)
+{
+	static const uint8_t data[CHUNKSIZE] = "data";
+
+	frame_dir_chunk(&s->dir, 0, data, size, size);
+	frame_dir_index(&s->dir, NCHUNKS, size + 3 * CHUNKSIZE, 0);
+}
+
+/* What is written to a chunk would be shown elsewhere. */
+Test(file_readers, chunks_that_begin_elsewhere_now_are_not_merged)
+{
+	struct scratch s;
+
+	set_up(&s);
+	b2f_file_close(s.file);
+	put_first(&s, 30000);
+	pause_ms(30);
+	s.file = frame_dir_open(&s.dir, s.rt);
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2 * CHUNKSIZE), 1);
+	pause_ms(30);
+	put_first(&s, 20000);
+	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
+	tear_down(&s);
+}
