@@ -434,6 +434,20 @@ def test_a_lock_of_another_program_is_waited_for():
         [lock_file(path) for path, *_ in runs if "/" not in lock_file(path)])
 
 
+def test_no_other_frame_is_replaced_that_a_program_writes_to():
+    old, new = items(60000, 4), items(50000, 4)
+    for contiguous in False, True:
+        make("old", contiguous, old, typesize=4)
+        make("new", contiguous, new, typesize=4)
+        fd = os.open("old", os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        _, err = recompress("-f", "-o", "old", "new", status=1)
+        assert "another process is writing to it" in err, err
+        os.close(fd)
+        check_frame("old", old)
+        remove("old", "new")
+
+
 def test_the_lock_file_stays_the_same():
     """A program that waits for the lock gets the lock of the current frame."""
     data = items(60000, 4)
