@@ -116,6 +116,18 @@ runs 1 verify deep/f.b2frame
 says ', index tells of 70 stored bytes instead of 1640$'
 runs 1 verify --deep -r deep
 says '^deep/f\.b2frame: damaged, .*, C-Blosc2 cannot open it$'
+# Ids grow with each insertion; nothing else is wrong with the frame.
+"$B2F_PYTHON" - <<'END'
+import blosc2
+s = blosc2.SChunk(chunksize=100, urlpath="ids.b2frame", mode="w",
+                  contiguous=False, cparams={"typesize": 1})
+s.append_data(bytes(range(100)))
+for _ in range(200):
+    s.insert_data(0, bytes(range(100)), True)
+    s.delete_chunk(1)
+END
+runs 0 verify ids.b2frame
+runs 1 verify --deep ids.b2frame
 # Chunks without files have no ids that could be too large.
 "$B2F_PYTHON" - <<'END'
 import blosc2
