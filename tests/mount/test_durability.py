@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 import pathlib
+import re
 import shutil
 import time
 
@@ -31,6 +32,14 @@ def test_a_new_link_is_durable_after_fsync():
             os.link("mnt/a", "mnt/b")
             assert t.during(lambda: fsync("mnt/a"), "fsync", "syncfs") >= 1
         shutil.rmtree("src")
+
+
+def test_new_files_are_written_out_before_their_names():
+    """The journal may keep names before the data."""
+    with Traced(SPARSE, "commit=600", inject=["renameat:delay_enter=0"]):
+        write("mnt/a", incompressible(100000))
+        calls = pathlib.Path("trace").read_text().split('"chunks.b2frame")')[-2]
+        assert len(re.findall(r"sync_file_range\(.*WAIT_AFTER", calls)) >= 2
 
 
 def test_a_file_that_is_no_frame_is_synced():
