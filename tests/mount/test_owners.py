@@ -19,8 +19,8 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import (BUILD, Mount, data, error_of, main, make, signal_at,
-                      wait_until, while_stopped)
+from mounting import (BUILD, Mount, data, error_of, failing, main, make,
+                      signal_at, wait_until, while_stopped)
 from scratch import SPARSE
 from users import ALICE, BOB, TEAM, as_user
 
@@ -662,6 +662,29 @@ def test_the_sticky_bit_is_about_what_is_there_now():
                         os.unlink(path)
                 os.listdir("mnt")
         shutil.rmtree("src")
+
+
+def test_the_sticky_bit_is_about_what_came_during_a_sync():
+    """The kernel has asked about ALICE's file, which BOB's replaces then."""
+    with setting(SPARSE, mode=0o1777) as m:
+        assert as_user(ALICE, ALICE, lambda: (touch("mnt/x"), touch("mnt/new"))) \
+            == 0
+        fd = os.open("mnt/x", os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+        make("bobs", None, kind="sparse", nbytes=1000)
+        os.chown("bobs", BOB, BOB)
+        errors = []
+        renames = threading.Thread(target=lambda: errors.append(
+            as_user(ALICE, ALICE, lambda: os.rename("mnt/new", "mnt/x"))))
+        with failing(m, "fsync:delay_enter=500000"):
+            renames.start()
+            time.sleep(.3)
+            os.rename("src/x.b2frame", "was")
+            os.rename("bobs", "src/x.b2frame")
+            renames.join()
+        assert errors == [errno.EPERM]
+        assert os.stat("src/x.b2frame").st_uid == BOB
 
 
 def test_a_link_of_a_stranger_is_no_name():
