@@ -5,7 +5,6 @@
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 

@@ -10,7 +10,6 @@
 
 #include "acl.h"
 #include "b2frame/create.h"
-#include "cache_state.h"
 #include "fs.h"
 #include "probe.h"
 #include "programs/home.h"

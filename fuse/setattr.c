@@ -8,7 +8,6 @@
 
 #include "b2frame/create.h"
 #include "fs.h"
-#include "getattr.h"
 #include "probe.h"
 #include "setattr.h"
 

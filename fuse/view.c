@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* view.c - the view NAME.npy beside an array NAME: a header, then its bytes */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

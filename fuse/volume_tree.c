@@ -8,7 +8,6 @@
 
 #include "answer.h"
 #include "entry.h"
-#include "form.h"
 #include "getattr.h"
 #include "listing.h"
 #include "packs.h"

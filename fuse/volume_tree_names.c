@@ -19,7 +19,6 @@
 #include "dir.h"
 #include "disk_frame.h"
 #include "entry.h"
-#include "form.h"
 #include "getattr.h"
 #include "links.h"
 #include "maker.h"

@@ -42,7 +42,6 @@
 #include "dir.h"
 #include "durable.h"
 #include "entry.h"
-#include "form.h"
 #include "links.h"
 #include "packs.h"
 #include "programs/home.h"

@@ -14,7 +14,6 @@
 
 #include "b2frame/create.h"
 #include "disk_frame.h"
-#include "durable.h"
 #include "frame_xattr.h"
 #include "preset.h"
 #include "setattr.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/checked.h"
 #include "base/cursor.h"
 

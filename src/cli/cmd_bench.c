@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
-#include "b2frame/error.h"
 #include "cli/bench_result.h"
 #include "cli/command.h"
 #include "cli/common.h"

@@ -19,7 +19,6 @@
 #include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/options.h"
-#include "cli/pack_path.h"
 #include "cli/server.h"
 #include "cli/text.h"
 #include "meta/escape.h"

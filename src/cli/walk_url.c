@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/pack_path.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "base/monotonic.h"
 #include "file/encode.h"
 #include "file/reading.h"

@@ -2,10 +2,8 @@
 /* encode_patch.c - encodes only the blocks with written pages */
 #include <string.h>
 
-#include "base/checked.h"
 #include "file/encode.h"
 #include "file/reading.h"
-#include "file/writer.h"
 #include "txn/chunk_write.h"
 #include "frame/frame_chunk.h"
 

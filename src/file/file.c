@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file.c - an open file: its life and its version of the frame */
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/checked.h"
 #include "file/reading.h"

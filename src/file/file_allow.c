@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_allow.c - makes a file writable */
-#include "base/checked.h"
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/frame_report.h"

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "array/npy.h"
-#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "file/reading.h"

@@ -18,7 +18,6 @@
 
 #include "array/array_cells.h"
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "file/reading.h"
 #include "file/relayout.h"
 #include "file/writer.h"

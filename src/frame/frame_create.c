@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/error.h"
-#include "b2frame/names.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"

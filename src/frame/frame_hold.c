@@ -3,7 +3,6 @@
 #include "b2frame/convert.h"
 #include "frame/frame_hold.h"
 #include "frame/frame_report.h"
-#include "frame/frame_still.h"
 #include "store/lock.h"
 #include "store/write.h"
 

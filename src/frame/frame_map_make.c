@@ -4,7 +4,6 @@
 
 #include "programs/repair.h"
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"

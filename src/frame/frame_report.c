@@ -3,7 +3,6 @@
 #include "frame/frame_report.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "b2frame/error.h"
 #include "base/log_line.h"

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "programs/repair.h"
-#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"

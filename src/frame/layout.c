@@ -6,7 +6,6 @@
 
 #include "array/array_cells.h"
 #include "array/npy.h"
-#include "base/checked.h"
 #include "base/cursor.h"
 #include "base/log_line.h"
 #include "frame/frame.h"

@@ -3,7 +3,6 @@
 #include "frame/obstacle.h"
 
 #include "base/log_line.h"
-#include "frame/frame_report.h"
 
 static bool is_empty_array(const struct b2f_frame *frame)
 {

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/names.h"
 #include "base/checked.h"
-#include "chunk/encoder.h"
 #include "frame/frame_report.h"
 #include "index/index_write.h"
 

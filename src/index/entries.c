@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* entries.c - the index chunk: positions of all chunks of the frame */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/checked.h"

@@ -10,7 +10,6 @@
 
 #include "b2frame/error.h"
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "chunk/encode_plan.h"
 #include "file/runtime_state.h"
 #include "frame/frame.h"

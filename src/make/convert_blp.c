@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "blp/blp.h"
 #include "blp/blp_encode.h"
 #include "blp/blp_store.h"

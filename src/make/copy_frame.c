@@ -16,7 +16,6 @@
 #include <xxhash.h>
 
 #include "base/checked.h"
-#include "b2frame/error.h"
 #include "base/log_line.h"
 #include "file/runtime_state.h"
 #include "frame/frame_report.h"

@@ -3,7 +3,6 @@
 #include "meta/escape.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 /* Bytes of the UTF-8 sequence that begins with @c; 0 if none does. */

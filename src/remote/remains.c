@@ -7,7 +7,6 @@
 #include <time.h>
 #include <xxhash.h>
 
-#include "b2frame/error.h"
 #include "base/sorted.h"
 #include "frame/frame.h"
 #include "remote/put.h"

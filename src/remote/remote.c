@@ -8,7 +8,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "b2frame/frame.h"

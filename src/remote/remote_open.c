@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log_line.h"
-#include "b2frame/error.h"
 #include "frame/frame.h"
 #include "pack/pack.h"
 #include "remote/remote_store.h"

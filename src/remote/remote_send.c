@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "b2frame/create.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
 

@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "txn/txn_ids.h"
 #include "remote/conditions.h"
-#include "remote/remote_store.h"
 #include "remote/sweeper.h"
 
 /* A chunk object that was listed. */

@@ -27,7 +27,6 @@
 #include "remote/conditions.h"
 #include "remote/put.h"
 #include "remote/remains.h"
-#include "remote/remote_store.h"
 #include "remote/sweeper.h"
 #include "txn/txn_ids.h"
 

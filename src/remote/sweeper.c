@@ -11,7 +11,6 @@
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "remote/conditions.h"
-#include "remote/put.h"
 #include "store/files.h"
 #include "store/store.h"
 #include "txn/txn_ids.h"

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "b2frame/create.h"
-#include "base/checked.h"
 #include "store/files.h"
 #include "store/files_extents.h"
 #include "store/files_single.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "b2frame/error.h"
-#include "base/checked.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
 #include "txn/txn_ids.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/log_line.h"
 #include "txn/txn.h"
 #include "txn/protocol.h"
 #include "txn/single_commit.h"
@@ -11,7 +10,6 @@
 #include "txn/garbage.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
-#include "frame/settings.h"
 #include "index/tags.h"
 
 static int open_states(struct b2f_txn *txn, enum b2f_frame_use what,
