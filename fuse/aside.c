@@ -130,33 +130,24 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	return err ? err : 1;
 }
 
-/* The next step for a file that lies aside, as its directory shows. */
-struct verdict {
+/* A search for the link to a file that lies aside. */
+struct search {
 	const char *aside;
-	/* The link that leads to it, or "". */
+	/* "": there is none. */
 	char name[FS_NAME_SIZE];
-	/* Another file has its name. */
-	bool is_replaced;
 };
 
-static int judge(void *arg, int dirfd, const struct dirent *d)
+static int find_link(void *arg, int dirfd, const struct dirent *d)
 {
-	struct verdict *v = arg;
+	struct search *s = arg;
 	int is = 0;
 
-	if (strcmp(d->d_name, v->aside) == 0)
+	if (strcmp(d->d_name, s->aside) == 0)
 		return 0;
 	if (b2f_directory_may_be_link(d->d_type))
-		is = b2f_home_leads_to(dirfd, d->d_name, v->aside);
-	if (is < 0)
-		return is;
+		is = b2f_home_leads_to(dirfd, d->d_name, s->aside);
 	if (is > 0)
-		snprintf(v->name, sizeof(v->name), "%s", d->d_name);
-	if (is > 0 || !b2f_home_is_aside_of(v->aside, d->d_name))
-		return 0;
-	/* A mount of another user may have made a link that does not count. */
-	is = b2f_home_points_to(dirfd, d->d_name, v->aside);
-	v->is_replaced |= is == 0;
+		snprintf(s->name, sizeof(s->name), "%s", d->d_name);
 	return is < 0 ? is : 0;
 }
 
@@ -211,13 +202,10 @@ bool fs_aside_is_alone(const struct fs_name_set *found, const char *aside)
 
 bool fs_aside_hides(int dirfd, const char *aside)
 {
-	struct verdict v = {.aside = aside};
-
-	if (!b2f_home_is_aside(aside))
-		return false;
-	return b2f_home_leads_to(dirfd, aside, aside) > 0 ||
-	       b2f_directory_each(dirfd, ".", judge, &v) || v.name[0] ||
-	       v.is_replaced;
+	return b2f_home_is_aside(aside) &&
+	       (b2f_home_leads_to(dirfd, aside, aside) > 0 ||
+		b2f_home_has_name(dirfd, aside, NULL) ||
+		b2f_home_is_replaced(dirfd, aside));
 }
 
 /* Deletes the replaced file at @aside. */
@@ -236,15 +224,15 @@ static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 
 static void finish_aside(struct fs *fs, int dirfd, const char *aside)
 {
-	struct verdict v = {.aside = aside};
+	struct search s = {.aside = aside};
 
 	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
 		unlinkat(dirfd, aside, 0);
-	else if (b2f_directory_each(dirfd, ".", judge, &v))
+	else if (b2f_directory_each(dirfd, ".", find_link, &s))
 		return;
-	else if (v.name[0])
-		(void)!fs_aside_return(dirfd, v.name, aside);
-	else if (v.is_replaced)
+	else if (s.name[0])
+		(void)!fs_aside_return(dirfd, s.name, aside);
+	else if (b2f_home_is_replaced(dirfd, aside) > 0)
 		delete_aside(fs, dirfd, aside);
 }
 

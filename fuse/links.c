@@ -209,16 +209,8 @@ bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name)
 /* Has the frame at @home a name?  Looks at the slots, then at the directory. */
 static bool has_name(struct fs *fs, int dirfd, const char *home)
 {
-	int fd = openat(dirfd, home,
-			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char name[FS_NAME_SIZE];
-	bool has = false;
-
-	for (unsigned int i = 0; !has && b2f_home_slot(fd, i, name); i++)
-		has = b2f_home_leads_to(dirfd, name, home) > 0;
-	if (fd >= 0)
-		close(fd);
-	return has || is_led_to(fs, dirfd, home);
+	return b2f_home_slots_have_name(dirfd, home, NULL) > 0 ||
+	       is_led_to(fs, dirfd, home);
 }
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
@@ -266,12 +258,8 @@ static void note_moved(const struct fs_entry *entry, const char *name,
 		       const struct stat *st)
 {
 	struct fs_tree *tree = entry->fs->tree;
-	struct fs_backed like = {
-		.kind = FS_KIND_FRAME,
-		.sparse = true,
-		.dev = st->st_dev,
-		.ino = st->st_ino,
-	};
+	struct fs_backed like = {.kind = FS_KIND_FRAME, .sparse = true,
+				 .dev = st->st_dev, .ino = st->st_ino};
 	struct fs_backed *node = fs_tree_find(tree, &like, false);
 
 	/* Without memory the kernel looks up the name again. */

@@ -125,6 +125,10 @@ bool b2f_home_is_name(int dirfd, const char *name, const char *home);
 B2F_MUST_CHECK
 int b2f_home_has_name(int dirfd, const char *home, const char *but);
 
+/* The same, but looks at the slots alone. */
+B2F_MUST_CHECK
+int b2f_home_slots_have_name(int dirfd, const char *home, const char *but);
+
 /*
  * Has another file replaced the file that lies at @aside in @dirfd, which then
  * only waits to be deleted?  Returns 1, 0, or an errno if that cannot be told.

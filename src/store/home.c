@@ -264,7 +264,7 @@ static int is_other_name(int dirfd, const char *name, const char *home,
 	return b2f_home_leads_to(dirfd, name, home);
 }
 
-static int slots_have_name(int dirfd, const char *home, const char *but)
+int b2f_home_slots_have_name(int dirfd, const char *home, const char *but)
 {
 	int fd = openat(dirfd, home,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -297,7 +297,7 @@ static int is_other_link(void *search, int dirfd, const struct dirent *d)
 int b2f_home_has_name(int dirfd, const char *home, const char *but)
 {
 	struct search search = {home, but};
-	int has = slots_have_name(dirfd, home, but);
+	int has = b2f_home_slots_have_name(dirfd, home, but);
 
 	return has ? has
 		   : b2f_directory_each(dirfd, ".", is_other_link, &search);

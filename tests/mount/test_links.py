@@ -532,6 +532,18 @@ def test_two_mounts_change_names_of_one_frame():
         shutil.rmtree("src")
 
 
+def test_a_link_to_an_open_file_that_another_mount_has_moved():
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", SPARSE), Mount("src", "other"):
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        with open("mnt/a"):
+            os.unlink("other/b")
+            os.link("mnt/a", "mnt/c")
+            check({"text": ["a", "c"]})
+            check_stored({"text": ["a", "c"]})
+
+
 def test_a_file_that_takes_the_last_name_is_kept():
     """Another program gives it to a file when the frame is about to leave its home."""
     os.mkdir("src")
