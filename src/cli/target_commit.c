@@ -168,7 +168,10 @@ static int sync_name(const struct cli_target *t)
 	return B2F_EINDOUBT;
 }
 
-/* A file that cannot be opened as a frame has no writer that loses data. */
+/*
+ * A file that cannot be opened as a frame has no writer that loses data, unless
+ * the lock of C-Blosc2 is the reason.
+ */
 static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 {
 	const struct b2f_frame_options how = {0};
@@ -180,6 +183,9 @@ static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 	cli_message_pause(true);
 	err = cli_frames_open(&how, &at, old);
 	cli_message_pause(false);
+	if (err == -EAGAIN)
+		return cli_refuse(err, "%s: another program has locked it",
+				  t->name);
 	return err ? 0 : cli_frames_hold(t->name, *old);
 }
 

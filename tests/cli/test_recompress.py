@@ -444,8 +444,12 @@ def test_no_other_frame_is_replaced_that_a_program_writes_to():
         _, err = recompress("-f", "-o", "old", "new", status=1)
         assert "another process is writing to it" in err, err
         os.close(fd)
+        fd = hold_lock("old")
+        _, err = recompress("-f", "-o", "old", "new", status=1)
+        assert "old: another program has locked it" in err, err
+        os.close(fd)
         check_frame("old", old)
-        remove("old", "new")
+        remove("old", "new", "old.b2lock")
 
 
 def test_the_lock_file_stays_the_same():
