@@ -246,8 +246,8 @@ static int add_made(struct fs_bucket_overlay *changes,
 	int err = 0;
 
 	HASH_ITER (hh, changes->names, c, next)
-		if (!err && (c->what == FS_BUCKET_MADE ||
-			     c->what == FS_BUCKET_PINNED))
+		if (!err &&
+		    (c->what == FS_BUCKET_MADE || c->what == FS_BUCKET_PINNED))
 			err = fs_bucket_names_add(names, c->shown, c->stored,
 						  c->is_dir);
 	return err;

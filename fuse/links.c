@@ -246,8 +246,7 @@ uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,
 	char home[FS_NAME_SIZE];
 	struct stat st;
 
-	if (b2f_directory_may_be_link(type) &&
-	    b2f_home_of(dirfd, name, home) &&
+	if (b2f_directory_may_be_link(type) && b2f_home_of(dirfd, name, home) &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return st.st_ino;
 	return ino;
@@ -258,8 +257,10 @@ static void note_moved(const struct fs_entry *entry, const char *name,
 		       const struct stat *st)
 {
 	struct fs_tree *tree = entry->fs->tree;
-	struct fs_backed like = {.kind = FS_KIND_FRAME, .sparse = true,
-				 .dev = st->st_dev, .ino = st->st_ino};
+	struct fs_backed like = {.kind = FS_KIND_FRAME,
+				 .sparse = true,
+				 .dev = st->st_dev,
+				 .ino = st->st_ino};
 	struct fs_backed *node = fs_tree_find(tree, &like, false);
 
 	/* Without memory the kernel looks up the name again. */

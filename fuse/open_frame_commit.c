@@ -569,8 +569,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 		/* -EAGAIN is no failure: the ticker commits soon. */
 		if (err && err != -EAGAIN && !fs_open_frame_is_committed(frame))
 			log_failure(fs, frame,
-				    err == -ESTALE ? "lost"
-						   : "kept in memory",
+				    err == -ESTALE ? "lost" : "kept in memory",
 				    err);
 	}
 	if (result == CLOSE || result == DELETED)

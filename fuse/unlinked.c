@@ -505,8 +505,8 @@ static int delete_there(struct fs *fs, int dirfd, const char *name,
 	if (!fs_dir_has(fd, ".", what))
 		err = -ESTALE;
 	/* ENOTEMPTY shows that this user may delete the directory. */
-	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR) &&
-	    errno != ENOTEMPTY && errno != EEXIST)
+	if (!err && unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOTEMPTY &&
+	    errno != EEXIST)
 		err = -errno;
 	if (!err && unlinkat(fd, B2F_INDEX_NAME, 0) && errno != ENOENT)
 		err = -errno;

@@ -290,8 +290,8 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_bucket_names *names = NULL;
 	struct fs_handle *handle;
-	int err = fs_bucket_listing_names(fs, fs_object_of(inode), true,
-					  &names);
+	int err =
+		fs_bucket_listing_names(fs, fs_object_of(inode), true, &names);
 
 	(void)how;
 	if (err)

@@ -58,24 +58,27 @@ static int set_format(const struct cli_option *option, void *field,
 }
 
 static const struct cli_option table[] = {
-	CLI_OPTION("output", 'o', "FRAME", cli_option_text, FIELD(common.output),
-	 "write to FRAME, or into the directory FRAME; - is\nstandard output"),
+	CLI_OPTION("output", 'o', "FRAME", cli_option_text,
+		   FIELD(common.output),
+		   "write to FRAME, or into the directory FRAME; - "
+		   "is\nstandard output"),
 	CLI_FLAG("stdout", 'c', common.to_stdout,
-		"write to standard output (contiguous)"),
+		 "write to standard output (contiguous)"),
 	CLI_FLAG("contiguous", 0, contiguous,
-		"make a file instead of a directory"),
+		 "make a file instead of a directory"),
 	CLI_OPTION("format", 0, "NAME", set_format, 0,
-	 "sparse (default), contiguous, or blp: a Bloscpack file,\nFILE.blp"),
+		   "sparse (default), contiguous, or blp: a Bloscpack "
+		   "file,\nFILE.blp"),
 	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
 	CLI_FLAG("plain", 0, plain, "make no arrays"),
 	CLI_FLAG("recursive", 'r', common.recursive,
-		"all files below each directory"),
+		 "all files below each directory"),
 	CLI_FLAG("force", 'f', common.force,
-		"overwrite; write to a terminal too"),
+		 "overwrite; write to a terminal too"),
 	CLI_OPTION("keep", 'k', NULL, cli_option_clear, FIELD(common.remove),
-	 "keep the files (default)"),
+		   "keep the files (default)"),
 	CLI_FLAG("rm", 0, common.remove,
-		"remove each file once its frame is safe"),
+		 "remove each file once its frame is safe"),
 	{.shared = cli_server_options},
 	{.shared = cli_server_new_object_options},
 	{.shared = cli_encoding_options, .field = FIELD(encoding)},
@@ -572,7 +575,7 @@ static int compress_file(void *compress, const struct cli_operand *operand)
 		.operand = operand,
 		.in.fd = -1,
 		.output = how->common.to_stdout ? "standard output"
-						 : operand->output,
+						: operand->output,
 	};
 	int err = begin(&job, operand);
 

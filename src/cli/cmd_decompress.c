@@ -22,13 +22,14 @@ struct decompress {
 
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(common.output),
-	 "write to FILE, or into the directory FILE; - is\nstandard output"),
+		   "write to FILE, or into the directory FILE; - is\nstandard "
+		   "output"),
 	{.shared = cli_common_recursive},
-	CLI_FLAG("stdout", 'c', common.to_stdout,
-		"write to standard output"),
+	CLI_FLAG("stdout", 'c', common.to_stdout, "write to standard output"),
 	{.shared = cli_common_removing},
 	CLI_FLAG("sparse", 0, sparse, "holes where there are zeros (default)"),
-	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse), "no holes"),
+	CLI_OPTION("no-sparse", 0, NULL, cli_option_clear, FIELD(sparse),
+		   "no holes"),
 	{.shared = cli_server_reading_options},
 	{.shared = cli_common_decoding_options},
 	{0},
@@ -48,8 +49,8 @@ static int check(const struct cli_command *self, struct decompress *o,
 	struct cli_common *common = &o->common;
 	bool from_stdin = has_stdin(frames);
 	bool to_dash = common->output && strcmp(common->output, "-") == 0;
-	bool to_stdout = common->to_stdout || to_dash ||
-			 (from_stdin && !common->output);
+	bool to_stdout =
+		common->to_stdout || to_dash || (from_stdin && !common->output);
 	const struct cli_misuse misuses[] = {
 		{from_stdin && common->remove,
 		 "--rm cannot remove standard input"},

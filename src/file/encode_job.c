@@ -9,8 +9,8 @@
 #include "file/reading.h"
 #include "file/writer.h"
 #include "txn/chunk_write.h"
-#include "txn/txn_commit.h"
 #include "txn/txn.h"
+#include "txn/txn_commit.h"
 
 bool b2f_encode_begin(struct b2f_record *rec)
 {

@@ -4,8 +4,8 @@
 
 #include "file/encode.h"
 #include "file/reading.h"
-#include "txn/chunk_write.h"
 #include "frame/frame_chunk.h"
+#include "txn/chunk_write.h"
 
 static void apply(void *arg, uint32_t off, uint32_t size, uint8_t *data)
 {

@@ -57,7 +57,7 @@ static int derive(struct b2f_file *file, const struct b2f_npy *npy,
 	if (npy->fortran_order && npy->ndim > 1)
 		return refuse(file, "the new items are in Fortran order");
 	err = b2f_layout_npy(file->frame, npy, NULL,
-			   b2f_writer_chunksize(file->writer), out);
+			     b2f_writer_chunksize(file->writer), out);
 	if (err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG)
 		return refuse(file, "no array can have that shape and type");
 	if (err)

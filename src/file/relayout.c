@@ -21,8 +21,8 @@
 #include "file/reading.h"
 #include "file/relayout.h"
 #include "file/writer.h"
-#include "txn/chunk_write.h"
 #include "frame/layout_index.h"
+#include "txn/chunk_write.h"
 
 /*
  * Most chunks of a plain frame that was an array.  Chunks of whole items may
@@ -334,7 +334,7 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 		return 0;
 	}
 	err = b2f_layout_npy(file->frame, &npy, head,
-			   b2f_writer_chunksize(file->writer), &frame);
+			     b2f_writer_chunksize(file->writer), &frame);
 	b2f_npy_fini(&npy);
 	/* The header describes no possible array: the file stays plain. */
 	if (err == B2F_ETOOBIG || err == B2F_EUNSUPPORTED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* frame_hold.c - keeps other writers from a frame */
-#include "b2frame/convert.h"
 #include "frame/frame_hold.h"
+#include "b2frame/convert.h"
 #include "frame/frame_report.h"
 #include "store/lock.h"
 #include "store/write.h"

@@ -2,11 +2,11 @@
 /* frame_map_make.c - sizes of chunks, summed up from the front or the end */
 #include <stdlib.h>
 
-#include "programs/repair.h"
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
+#include "programs/repair.h"
 
 #define SIZE_UNKNOWN UINT64_MAX
 

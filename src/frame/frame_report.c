@@ -79,8 +79,8 @@ int b2f_frame_report_entry(const struct b2f_frame *frame, uint64_t nchunk,
 	if (unit >= 0)
 		snprintf(block, sizeof(block), "block %lld: ", (long long)unit);
 	b2f_log(frame->log, is_news ? B2F_LOG_ERROR : B2F_LOG_DEBUG,
-		"%s: chunk %llu (%s): %s%s",
-		frame->label, (unsigned long long)nchunk, place, block,
+		"%s: chunk %llu (%s): %s%s", frame->label,
+		(unsigned long long)nchunk, place, block,
 		b2f_why_text(why, err));
 	return err;
 }

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "programs/repair.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/frame_blank.h"
 #include "frame/settings.h"
+#include "programs/repair.h"
 #include "store/lock.h"
 #include "store/write.h"
 

@@ -252,8 +252,8 @@ bool b2f_layout_has_room(const struct b2f_frame *frame,
 }
 
 int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
-		 const uint8_t *head, uint32_t chunksize,
-		 struct b2f_frame **out)
+		   const uint8_t *head, uint32_t chunksize,
+		   struct b2f_frame **out)
 {
 	struct b2f_array array = {0};
 	uint8_t *b2nd = NULL, *chunk = NULL;
@@ -270,8 +270,8 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	err = draft_init(frame, &draft);
 	if (!err)
 		err = plan_array(frame, npy, chunksize, &draft, &array);
-	if (!err && b2f_layout_exceeds(npy, &array, chunksize,
-				       B2F_LAYOUT_NCHUNKS_MAX))
+	if (!err &&
+	    b2f_layout_exceeds(npy, &array, chunksize, B2F_LAYOUT_NCHUNKS_MAX))
 		err = B2F_ETOOBIG;
 	if (!err)
 		err = b2f_array_write(&array, &b2nd, &b2nd_size);

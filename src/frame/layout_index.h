@@ -32,8 +32,8 @@ int b2f_layout_plain(const struct b2f_frame *frame, uint32_t typesize,
  */
 B2F_MUST_CHECK
 int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
-		 const uint8_t *head, uint32_t chunksize,
-		 struct b2f_frame **out);
+		   const uint8_t *head, uint32_t chunksize,
+		   struct b2f_frame **out);
 
 /*
  * Can @frame replace @before, from which it was derived? A contiguous frame has

@@ -6,8 +6,8 @@
 
 #include "base/sorted.h"
 #include "frame/frame_report.h"
-#include "txn/txn.h"
 #include "index/index_write.h"
+#include "txn/txn.h"
 
 static uint64_t count_stored(const struct b2f_entries *entries)
 {
@@ -52,8 +52,7 @@ int b2f_copy_list_make(const struct b2f_frame *frame,
 				.raw = raw,
 				.from = b2f_txn_chunk_id(raw)};
 	}
-	qsort(list->chunks, list->n, sizeof(*list->chunks),
-	      b2f_compare_u64);
+	qsort(list->chunks, list->n, sizeof(*list->chunks), b2f_compare_u64);
 	return check_numbers(frame, list);
 }
 

@@ -8,15 +8,15 @@
  */
 #include <string.h>
 
-#include "programs/repair.h"
 #include "base/checked.h"
 #include "base/log_line.h"
 #include "base/sorted.h"
 #include "frame/frame_report.h"
-#include "txn/txn.h"
 #include "make/build.h"
 #include "make/transcode.h"
+#include "programs/repair.h"
 #include "store/write.h"
+#include "txn/txn.h"
 
 /* Nothing is saved from a larger index. */
 #define INDEX_MAX (UINT64_C(64) << 20)

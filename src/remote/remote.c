@@ -87,8 +87,7 @@ static int report_new(const struct b2f_remote_options *options, const char *url,
 	const char *name = strchr(url, '@') ? "the URL" : url;
 
 	b2f_log(options->log, B2F_LOG_ERROR, "%.*s: %s",
-		(int)strcspn(name, "?#"), name,
-		b2f_why_text(why, err));
+		(int)strcspn(name, "?#"), name, b2f_why_text(why, err));
 	return err;
 }
 

@@ -54,7 +54,9 @@ static void report(const struct b2f_frame_options *options, const char *label,
 		   int err, const struct b2f_why *why)
 {
 	b2f_log_failure(options->log,
-			options->label ? options->label : label ? label : "",
+			options->label ? options->label
+			: label	       ? label
+				       : "",
 			err, why);
 }
 

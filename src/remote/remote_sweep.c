@@ -4,11 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "frame/frame.h"
 #include "base/checked.h"
-#include "txn/txn_ids.h"
+#include "frame/frame.h"
 #include "remote/conditions.h"
 #include "remote/sweeper.h"
+#include "txn/txn_ids.h"
 
 /* A chunk object that was listed. */
 struct found {

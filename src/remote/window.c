@@ -173,8 +173,7 @@ static void open_hints(struct b2f_windows *w)
 {
 	struct range sum = {0, 0};
 
-	qsort(w->hints, w->nhints, sizeof(w->hints[0]),
-	      b2f_compare_u64);
+	qsort(w->hints, w->nhints, sizeof(w->hints[0]), b2f_compare_u64);
 	for (unsigned int i = 0; i < w->nhints; i++) {
 		struct range hint = without_known(w, w->hints[i]);
 

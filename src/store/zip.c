@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/sorted.h"
 #include "base/cursor.h"
+#include "base/sorted.h"
 #include "store/zip_end.h"
 
 #define SIGN_LOCAL	UINT32_C(0x04034b50)

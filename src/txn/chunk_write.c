@@ -7,10 +7,10 @@
 #include "b2frame/error.h"
 #include "base/log_line.h"
 #include "chunk/seal.h"
-#include "txn/txn_ids.h"
+#include "frame/settings.h"
 #include "txn/protocol.h"
 #include "txn/txn.h"
-#include "frame/settings.h"
+#include "txn/txn_ids.h"
 
 /*
  * A writer gives up after finding this many ids taken by files that no index
@@ -291,8 +291,7 @@ static int report(struct b2f_chunk_writer *cw, uint64_t nchunk, int err,
 	if (err)
 		b2f_log(frame->log, B2F_LOG_ERROR,
 			"%s: chunk %llu is not written: %s", frame->label,
-			(unsigned long long)nchunk,
-			b2f_why_text(why, err));
+			(unsigned long long)nchunk, b2f_why_text(why, err));
 	return err;
 }
 

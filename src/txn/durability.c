@@ -2,7 +2,6 @@
 /* durability.c - the states of a frame on disk */
 #include "programs/durability.h"
 
-
 #include "base/monotonic.h"
 
 /*

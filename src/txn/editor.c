@@ -262,7 +262,7 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i + 1));
 	b2f_pages_set(&state->pages, state->n - 1, raw);
 	err = b2f_txn_resize(txn, state->n - 1, state->nbytes,
-			      stored_size(editor, raw));
+			     stored_size(editor, raw));
 	return err;
 }
 

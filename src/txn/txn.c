@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "txn/txn.h"
-#include "txn/protocol.h"
-#include "txn/single_commit.h"
-#include "txn/txn_ids.h"
-#include "txn/garbage.h"
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
 #include "index/tags.h"
+#include "txn/garbage.h"
+#include "txn/protocol.h"
+#include "txn/single_commit.h"
+#include "txn/txn.h"
+#include "txn/txn_ids.h"
 
 static int open_states(struct b2f_txn *txn, enum b2f_frame_use what,
 		       struct b2f_why *why)

@@ -148,8 +148,7 @@ int b2f_txn_write(struct b2f_txn *txn, struct b2f_commit *commit)
 		b2f_log(txn->frame->log, B2F_LOG_ERROR,
 			err == B2F_EINDOUBT ? "%s: commit: %s"
 					    : "%s: not committed: %s",
-			txn->frame->label,
-			b2f_why_text(&why, err));
+			txn->frame->label, b2f_why_text(&why, err));
 	return err;
 }
 

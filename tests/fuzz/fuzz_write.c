@@ -169,9 +169,8 @@ static uint8_t *write_frame(struct form *form, bool sealed, bool small,
 {
 	uint8_t *header, *trailer, *bytes = NULL;
 	size_t header_len, trailer_len;
-	struct b2f_index_parts parts = {.nentries = form->nchunks,
-					.sealed = sealed,
-					.small = small};
+	struct b2f_index_parts parts = {
+		.nentries = form->nchunks, .sealed = sealed, .small = small};
 
 	require(form->nchunks < 64);
 	require(!b2f_header_with_metas(&form->header, &form->metas, &header,
