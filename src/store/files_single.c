@@ -235,6 +235,7 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
  */
 static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 {
+	struct stat st;
 	bool is_fresh;
 
 	pthread_mutex_lock(&w->lock);
@@ -244,8 +245,12 @@ static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 		return b2f_files_write_out(w->fd, why);
 	if (!b2f_files_is_delayed(w->fd))
 		return sync_all(w, why);
-	/* fsync will report an error. */
-	(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	/*
+	 * More than one block may get several extents, one after the other:
+	 * not with the new header.  fsync will report an error.
+	 */
+	if (fstat(w->fd, &st) || (uint64_t)st.st_size > w->block)
+		(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	return 0;
 }
 

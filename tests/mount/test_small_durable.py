@@ -73,19 +73,20 @@ def is_on_disk(path):
     return n == 0 or not flags & 4
 
 
-def calls_of_writing(before=lambda: None):
+def calls_of_writing(before=lambda: None, nbytes=30000):
     """The daemon's sync calls at each of three changes of a new file.
 
     before: called when the new file is open and empty.
+    nbytes: of the first change.
     """
     strace = ["strace", "-f", "-qq", "-o", "calls", "-e",
               "trace=sync_file_range,fsync"]
     with Scratch(SMALL, "commit=600", wrap=strace):
         with open("mnt/f", "wb") as f:
             before()
-            f.write(noise(30000))
+            f.write(noise(nbytes))
         for i in range(2):
-            append(noise(3000, i))
+            append(noise(nbytes // 10, i))
         os.unlink("mnt/f")
     calls = re.findall(r"(fsync|[A-Z_|]*SYNC_FILE_RANGE_WRITE[A-Z_|]*)",
                        pathlib.Path("calls").read_text())
@@ -104,6 +105,17 @@ def test_the_first_close_waits_for_no_disk():
             break
     else:
         assert False, first
+
+
+def test_the_first_close_asks_the_disk_for_nothing_if_one_block_has_all():
+    """The disk has it with its header, or not at all."""
+    for _ in range(20):
+        calls = calls_of_writing(nbytes=300)
+        assert all("WAIT_AFTER" in x for x in calls[-2:])
+        if len(calls) == 2:
+            break
+    else:
+        assert False, calls
 
 
 def test_the_first_close_syncs_if_the_disk_has_the_empty_file():
