@@ -53,8 +53,12 @@ int fs_aside_return(int dirfd, const char *name, const char *aside)
 		return -errno;
 	switch (b2f_home_leads_to(dirfd, aside, aside)) {
 	case 0:
-		(void)!renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE);
-		return -ESTALE;
+		/* The link may have been removed meanwhile. */
+		if (renameat2(dirfd, name, dirfd, aside, RENAME_EXCHANGE) ==
+			    0 ||
+		    errno != ENOENT)
+			return -ESTALE;
+		break;
 	case 1:
 		unlinkat(dirfd, aside, 0);
 	}

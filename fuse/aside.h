@@ -57,8 +57,8 @@ int fs_aside_step(int dirfd, const char *name, const struct stat *what,
 
 /*
  * Exchanges the file @what, which is @name in @dirfd, with the link @aside.
- * Returns 0; or -ESTALE (@name is another file now) or an errno, and the link
- * is gone.
+ * Returns 0; or -ESTALE (@name is another file now) or an errno, and @name is
+ * what it was, unless the way back fails, too.
  */
 B2F_MUST_CHECK
 int fs_aside_exchange(int dirfd, const char *name, const struct stat *what,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "b2frame/create.h"
 #include "programs/home.h"
 #include "resolve.h"
@@ -249,17 +250,29 @@ static bool is_going(const struct fs_place *place, const char *name)
 	       (place->replaced && strcmp(place->replaced, name) == 0);
 }
 
+/* Has a rename left @name, a link that is not to be seen? */
+static bool is_doomed(const struct fs_place *place, const char *name)
+{
+	char home[FS_NAME_SIZE];
+
+	return b2f_home_link(place->dirfd, name, -1, home) == B2F_HOME_DOOMED;
+}
+
 /* Returns 1 if @name exists and is not about to be removed, 0 or an errno. */
 static int stays(const struct fs_place *place, const char *name)
 {
 	int exists = is_going(place, name) ? 0 : exists_at(place, name);
-	char home[FS_NAME_SIZE];
+	int lock;
 
-	/* No other request changes the directory now. */
-	if (exists == 1 &&
-	    b2f_home_link(place->dirfd, name, -1, home) == B2F_HOME_DOOMED)
-		exists = unlinkat(place->dirfd, name, 0) ? -errno : 0;
-	return exists;
+	if (exists != 1 || !is_doomed(place, name))
+		return exists;
+	/* The rename of another mount is about to look at the link. */
+	lock = fs_aside_lock(place->dirfd);
+	if (is_doomed(place, name) && unlinkat(place->dirfd, name, 0))
+		exists = -errno;
+	if (lock >= 0)
+		close(lock);
+	return exists < 0 ? exists : exists_at(place, name);
 }
 
 /*

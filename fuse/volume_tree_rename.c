@@ -447,9 +447,9 @@ static int take_place(struct renaming *r)
 	/* If it cannot be looked at or removed now, a listing does so. */
 	if (left == B2F_HOME_DOOMED) {
 		unlinkat(from->pin.fd, old, 0);
-	} else if (left != B2F_HOME_FAILED) {
-		/* Another program has put a file in place of the link. */
-		(void)!rename_entry(from, old, to, taken, flags);
+	} else if (left != B2F_HOME_FAILED &&
+		   rename_entry(from, old, to, taken, flags) != -ENOENT) {
+		/* Another program had put a file in place of the link. */
 		return -ESTALE;
 	}
 	note_moved(r->fs, &r->from, to, taken);

@@ -603,6 +603,27 @@ def test_a_frame_that_another_program_puts_in_place_is_replaced():
             assert text_of(f"{mnt}/new") == "old" * 300000
 
 
+def test_another_mount_was_faster_to_remove_the_link_of_old():
+    """The rename is done then."""
+    nremoved = 0
+    for at in 1, 2:
+        one, two = two_mounts("readlinkat", at)
+        with one, two:
+            for name in "old", "new":
+                pathlib.Path("mnt", name).write_bytes(name.encode() * 300000)
+            with while_stopped(one, lambda: os.rename("mnt/old", "mnt/new")) \
+                    as errors:
+                if os.path.islink("src/old.b2frame"):
+                    os.unlink("src/old.b2frame")
+                    nremoved += 1
+            assert errors == [0], (at, errors)
+            for mnt in "mnt", "other":
+                assert os.listdir(mnt) == ["new"], at
+                assert text_of(f"{mnt}/new") == "old" * 300000
+        shutil.rmtree("src")
+    assert nremoved > 0
+
+
 def test_readers_of_another_mount():
     """An open file gives its old data or ESTALE; a new open gives the new data."""
     for before, now in itertools.product(SIZES, SIZES):

@@ -2,12 +2,13 @@
 /*
  * signal_at.c - a signal to the program before its N-th call that changes a
  * directory, or that answers a request or writes data (writev, pwrite64,
- * pwritev64v2)
+ * pwritev64v2), or that reads a link (readlinkat)
  *
  * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name
- * count, "any" for all below, while there is a file PATH.  SIGKILL is a crash
- * there; with SIGSTOP a test can change what the program has just looked at.
- * With 0 only the thread waits, until PATH has gone, and there is PATH.held.
+ * count, "any" for all that change a directory, while there is a file PATH.
+ * SIGKILL is a crash there; with SIGSTOP a test can change what the program has
+ * just looked at.  With 0 only the thread waits, until PATH has gone, and there
+ * is PATH.held.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +40,8 @@ static void hold(const char *path)
 static bool is_meant(const char *call, const char *name)
 {
 	return strcmp(call, name) == 0 ||
-	       (strcmp(call, "any") == 0 && !strstr(name, "write"));
+	       (strcmp(call, "any") == 0 && !strstr(name, "write") &&
+		strcmp(name, "readlinkat") != 0);
 }
 
 static void count(const char *name)
@@ -93,6 +95,8 @@ CALL(fchownat,
      (fd, name, owner, group, flags))
 CALL(fchmodat, (int fd, const char *name, mode_t mode, int flags),
      (fd, name, mode, flags))
+CALL_OF(ssize_t, readlinkat, (int fd, const char *name, char *buf, size_t n),
+	(fd, name, buf, n))
 CALL_OF(ssize_t, writev, (int fd, const struct iovec *iov, int n), (fd, iov, n))
 CALL_OF(ssize_t, pwrite64, (int fd, const void *buf, size_t n, off_t off),
 	(fd, buf, n, off))
