@@ -120,6 +120,9 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 
 #define INDEX_NAME "chunks.b2frame"
 
+/* So many doubted names are looked up for one listing. */
+#define DOUBTS_MAX 16
+
 /*
  * Does @err come from the stored bytes, so that a second look would fail, too?
  * A prefix with an index is meant to be a frame; an object may only be named
@@ -395,26 +398,38 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	return err;
 }
 
-/* A name that cannot be looked up now is shown. */
+/* Returns 0 or -ENOENT after the doubt has ended, or an errno. */
+static int look_at(struct fs *fs, const struct fs_object *dir,
+		   const struct fs_bucket_name *name)
+{
+	struct fs_object *node;
+	int err = resolve(fs, dir, name, &node);
+
+	if (!err)
+		fs_node_put(&node->head, 1);
+	if (!err || err == -ENOENT)
+		fs_bucket_overlay_judge(fs->bucket, dir->path, name->shown,
+					!err);
+	return err;
+}
+
+/* A name that cannot be looked up now, or not for its turn, is shown. */
 static void look_at_doubted(struct fs *fs, const struct fs_object *dir,
 			    const struct fs_bucket_names *listed)
 {
-	struct fs_bucket_made made;
-	struct fs_object *node;
-	int err;
+	char *shown[DOUBTS_MAX];
+	size_t n = fs_bucket_overlay_doubts(fs->bucket, dir->path, shown,
+					    DOUBTS_MAX);
+	int err = 0;
 
-	for (size_t i = 0; i < listed->n; i++) {
-		const struct fs_bucket_name *name = &listed->list[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct fs_bucket_name *name =
+			fs_bucket_names_find(listed, shown[i]);
 
-		if (fs_bucket_overlay_find(fs->bucket, dir->path, name->shown,
-					   &made) != FS_BUCKET_DOUBTED)
-			continue;
-		err = resolve(fs, dir, name, &node);
-		if (!err)
-			fs_node_put(&node->head, 1);
-		if (!err || err == -ENOENT)
-			fs_bucket_overlay_judge(fs->bucket, dir->path,
-						name->shown, !err);
+		/* If the server does not answer, ask no more. */
+		if (name && (!err || err == -ENOENT))
+			err = look_at(fs, dir, name);
+		free(shown[i]);
 	}
 }
 

@@ -223,6 +223,24 @@ void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir,
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
+size_t fs_bucket_overlay_doubts(struct fs_bucket *r, const char *dir,
+				char *shown[], size_t max)
+{
+	struct fs_bucket_overlay *changes;
+	struct change *c, *next;
+	size_t n = 0;
+
+	pthread_mutex_lock(&r->volume.fs->state_lock);
+	changes = find_dir(r, dir);
+	if (changes)
+		HASH_ITER (hh, changes->names, c, next)
+			if (c->what == FS_BUCKET_DOUBTED && n < max &&
+			    (shown[n] = strdup(c->shown)))
+				n++;
+	pthread_mutex_unlock(&r->volume.fs->state_lock);
+	return n;
+}
+
 void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
 			     const char *shown, bool is_there)
 {

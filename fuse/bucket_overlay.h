@@ -9,7 +9,7 @@
  *   made      by us, and stored; forgotten with a listing that began later
  *   pinned    a new file before its first commit, which no listing has; or a
  *             directory from which we have removed a name: it may be empty now
- *   removed   by us; forgotten like a name that was made
+ *   removed   by us; forgotten with a listing that began later and lacks it
  *   doubted   removed, but a later listing has it: chunks are left, or another
  *             client has made it again
  *
@@ -65,6 +65,13 @@ void fs_bucket_overlay_pin(struct fs_bucket *bucket, const char *dir);
  */
 void fs_bucket_overlay_listed(struct fs_bucket *bucket, const char *dir,
 			      const struct fs_bucket_names *names, uint64_t ms);
+
+/*
+ * Copies the first @max doubted names of @dir to @shown; the caller frees them.
+ * Returns how many there are.
+ */
+size_t fs_bucket_overlay_doubts(struct fs_bucket *bucket, const char *dir,
+				char *shown[], size_t max);
 
 /* Ends the doubt about the name @shown in @dir: it @is_there, or removed. */
 void fs_bucket_overlay_judge(struct fs_bucket *bucket, const char *dir,

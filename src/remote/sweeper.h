@@ -89,7 +89,8 @@ struct b2f_sweep {
 
 /*
  * Starts to remove those chunks of @what that the current index does not name,
- * whatever version the caller knows; waits only if many removals are under way.
+ * whatever version the caller knows; waits if many removals are under way, and
+ * where there is no index, which is looked for again before each 64 of them.
  * Nothing else in remote/ removes a chunk.  No index that names one of them may
  * be under way, except as @sent says.
  *
