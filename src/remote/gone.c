@@ -11,7 +11,6 @@
 
 #include "base/checked.h"
 
-
 #define BEGIN ";gone="
 
 /* Longest text of an item with its time, and a 0. */
