@@ -3,11 +3,11 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
 #include "store/become.h"
+#include "tests/support/before_exchange.h"
 #include "tests/support/frame_dir.h"
 
 #define NAME "f.b2frame"
@@ -16,20 +16,6 @@ static struct frame_dir dir;
 static int dirfd_;
 static struct b2f_become become;
 static struct b2f_store *made;
-
-/* Called right before the next exchange of names; or NULL. */
-static void (*meanwhile)(void);
-
-int renameat2(int from_dir, const char *from, int to_dir, const char *to,
-	      unsigned int flags)
-{
-	void (*fn)(void) = meanwhile;
-
-	meanwhile = NULL;
-	if (fn)
-		fn();
-	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-}
 
 static void setup(void)
 {

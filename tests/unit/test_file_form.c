@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
 #include "b2frame/write.h"
 #include "programs/durability.h"
 #include "programs/file_form.h"
+#include "tests/support/before_exchange.h"
 #include "tests/support/frame_dir.h"
 
 #define LIMIT (64u << 10)
@@ -26,20 +26,6 @@ static struct b2f_file *file;
 static uint8_t data[3 * LIMIT];
 static uint32_t chunksize;
 static struct b2f_durability durability;
-
-/* Called right before the next exchange of names; or NULL. */
-static void (*meanwhile)(void);
-
-int renameat2(int from_dir, const char *from, int to_dir, const char *to,
-	      unsigned int flags)
-{
-	void (*fn)(void) = meanwhile;
-
-	meanwhile = NULL;
-	if (fn)
-		fn();
-	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
-}
 
 static void open_again(void)
 {
