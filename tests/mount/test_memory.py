@@ -378,7 +378,8 @@ def test_memory_goes_back_when_files_do():
 
 def test_names_that_the_kernel_forgets_take_no_memory():
     os.mkdir("src")
-    names = [f"{n:0100}" for n in range(30000)]
+    # Sanitizers keep freed memory: then only the forgetting itself is tested.
+    names = [f"{n:0100}" for n in range(300 if SANITIZED else 30000)]
     for n in names:
         open(f"src/{n}", "w").close()
     with Mount("src", "mnt", "-o", "cachesize=32m") as m:
