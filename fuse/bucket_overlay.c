@@ -248,11 +248,13 @@ void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	c = find(r, dir, shown);
-	if (c && c->what == FS_BUCKET_DOUBTED) {
+	if (!c || c->what != FS_BUCKET_DOUBTED) {
+		/* Another request has ended the doubt. */
+	} else if (is_there) {
+		drop_change(find_dir(r, dir), c);
+	} else {
 		c->what = FS_BUCKET_REMOVED;
 		c->ms = fs_bucket_node_ms();
-		if (is_there)
-			drop_change(find_dir(r, dir), c);
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }

@@ -61,7 +61,8 @@ void fs_bucket_overlay_settle(struct fs_bucket *bucket, const char *path);
  */
 void fs_bucket_overlay_pin(struct fs_bucket *bucket, const char *dir);
 
-/* Forgets the changes that the listing @names of @dir, begun at @ms, includes.
+/*
+ * Forgets the changes that the listing @names of @dir, begun at @ms, includes.
  */
 void fs_bucket_overlay_listed(struct fs_bucket *bucket, const char *dir,
 			      const struct fs_bucket_names *names, uint64_t ms);

@@ -388,10 +388,11 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 
 void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 {
-	bool elsewhere = is_elsewhere(tree, node, fd);
+	bool elsewhere;
 
 	if (fd < 0)
 		return;
+	elsewhere = is_elsewhere(tree, node, fd);
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	fs_tree_busy(tree, node);
 	if (node->fd < 0) {

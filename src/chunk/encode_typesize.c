@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* encode_typesize.c - guesses the item size of bytes without a description */
-
 #include "base/checked.h"
 #include "chunk/encoder.h"
 

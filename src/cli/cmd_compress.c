@@ -60,15 +60,15 @@ static int set_format(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FRAME", cli_option_text,
 		   FIELD(common.output),
-		   "write to FRAME, or into the directory FRAME; - "
-		   "is\nstandard output"),
+		   "write to FRAME, or into the directory FRAME; - is\n"
+		   "standard output"),
 	CLI_FLAG("stdout", 'c', common.to_stdout,
 		 "write to standard output (contiguous)"),
 	CLI_FLAG("contiguous", 0, contiguous,
 		 "make a file instead of a directory"),
 	CLI_OPTION("format", 0, "NAME", set_format, 0,
-		   "sparse (default), contiguous, or blp: a Bloscpack "
-		   "file,\nFILE.blp"),
+		   "sparse (default), contiguous, or blp: a Bloscpack file,\n"
+		   "FILE.blp"),
 	{.shared = cli_encoding_checksum, .field = FIELD(checksum)},
 	CLI_FLAG("plain", 0, plain, "make no arrays"),
 	CLI_FLAG("recursive", 'r', common.recursive,

@@ -22,8 +22,8 @@ struct decompress {
 
 static const struct cli_option table[] = {
 	CLI_OPTION("output", 'o', "FILE", cli_option_text, FIELD(common.output),
-		   "write to FILE, or into the directory FILE; - is\nstandard "
-		   "output"),
+		   "write to FILE, or into the directory FILE; - is\n"
+		   "standard output"),
 	{.shared = cli_common_recursive},
 	CLI_FLAG("stdout", 'c', common.to_stdout, "write to standard output"),
 	{.shared = cli_common_removing},

@@ -133,6 +133,9 @@ B2F_MUST_CHECK
 int cli_frames_remove(const struct cli_at *at, const char *shown,
 		      struct b2f_frame *frame, bool dry_run);
 
+/* Says why opening @path gave -EAGAIN, and returns that. */
+int cli_frames_refuse_locked(const char *path);
+
 /* Calls b2f_frame_hold() before a frame is removed or replaced. */
 B2F_MUST_CHECK
 int cli_frames_hold(const char *path, struct b2f_frame *frame);

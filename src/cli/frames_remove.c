@@ -4,6 +4,7 @@
  *
  * Everything is checked before anything is removed.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,14 @@ int cli_frames_remove_any(int dirfd, const char *name)
 	if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	return errno == EISDIR ? b2f_frame_remove(dirfd, name) : -errno;
+}
+
+int cli_frames_refuse_locked(const char *path)
+{
+	return cli_refuse(-EAGAIN,
+			  "%s: another program has locked it, or keeps "
+			  "changing it",
+			  path);
 }
 
 int cli_frames_hold(const char *path, struct b2f_frame *frame)

@@ -184,10 +184,7 @@ static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 	err = cli_frames_open(&how, &at, old);
 	cli_message_pause(false);
 	if (err == -EAGAIN)
-		return cli_refuse(err,
-				  "%s: another program has locked it, or keeps "
-				  "changing it",
-				  t->name);
+		return cli_frames_refuse_locked(t->name);
 	return err ? 0 : cli_frames_hold(t->name, *old);
 }
 

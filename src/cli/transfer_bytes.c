@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/attributes.h"
+#include "cli/frames.h"
 #include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
@@ -44,11 +45,9 @@ static int open_frame(struct cli_bytes *bytes, const struct cli_at *at)
 	int err = b2f_frame_open(&quiet, at->dir, at->name, &bytes->frame);
 
 	if (err == -EAGAIN)
-		cli_message_error("%s: another program has locked it, or keeps "
-				  "changing it",
-				  at->path);
+		return cli_frames_refuse_locked(at->path);
 	/* A damaged frame, or a file that is no frame, is copied unchanged. */
-	return err == -EAGAIN || err == -ENOMEM ? err : 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 int cli_bytes_open_file(struct cli_bytes *bytes, const struct cli_at *at,

@@ -53,11 +53,9 @@ static int find_store(struct b2f_remote *remote, const char *path,
 static void report(const struct b2f_frame_options *options, const char *label,
 		   int err, const struct b2f_why *why)
 {
-	b2f_log_failure(options->log,
-			options->label ? options->label
-			: label	       ? label
-				       : "",
-			err, why);
+	const char *name = options->label ? options->label : label;
+
+	b2f_log_failure(options->log, name ? name : "", err, why);
 }
 
 int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,

@@ -79,17 +79,26 @@ Test(remote_copy, a_copy_that_failed_is_not_taken_for_an_earlier_one)
 	check_again("lose");
 }
 
+/* Copies @x to y, and removes the index of y but not its chunks. */
+static void leave_chunks(struct scene *s, struct writer *x)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct leaving nobody = {NULL};
+
+	cr_assert_eq(copy_over(s, x, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_index(x->remote, "y", true, &remains),
+		     0);
+	b2f_remote_remains_leave(remains);
+}
+
 /* The removing program has had the frame open, and ends now. */
 Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
 {
-	struct b2f_remote_remains *remains = NULL;
 	struct scene s = scene_open();
 	struct leaving nobody = {NULL};
 	struct writer x = begin(&s);
 
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
-	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
-	b2f_remote_remains_leave(remains);
+	leave_chunks(&s, &x);
 	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/0");
 	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
@@ -101,15 +110,12 @@ Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
 /* Another program may have seen them without an index, and remove them now. */
 Test(remote_copy, chunks_that_may_pass_for_orphans_are_sent_again)
 {
-	struct b2f_remote_remains *remains = NULL;
 	struct b2f_remote_orphans found;
 	struct scene s = scene_open();
 	struct leaving nobody = {NULL};
 	struct writer x = begin(&s);
 
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
-	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
-	b2f_remote_remains_leave(remains);
+	leave_chunks(&s, &x);
 	(void)server_ask(&s.server, "age y/ 86000");
 	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
 	cr_assert_eq(b2f_remote_sweep(x.remote, "y", 85000, false, &found), 0);
