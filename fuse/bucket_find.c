@@ -212,11 +212,13 @@ struct remains {
 
 static int note_remains(void *arg, const struct b2f_remote_entry *entry)
 {
+	enum b2f_part part = b2f_part_of(entry->name);
 	struct remains *found = arg;
 
-	found->has_index |= strcmp(entry->name, INDEX_NAME) == 0;
-	found->has_other = entry->is_dir ||
-			   b2f_part_of(entry->name) != B2F_PART_CHUNK;
+	found->has_index |= part == B2F_PART_INDEX;
+	/* A program that removes chunks puts a pending one. */
+	found->has_other = entry->is_dir || (part != B2F_PART_CHUNK &&
+					     part != B2F_PART_PENDING);
 	return found->has_other;
 }
 

@@ -388,7 +388,7 @@ struct b2f_remote_orphans {
 	uint64_t nbytes;
 	/* Younger chunks: a writer may be about to name them. */
 	uint64_t nyoung;
-	/* Old test objects of b2f_remote_allow_write(). */
+	/* Old test objects of b2f_remote_allow_write(), and old flags. */
 	uint64_t nprobes;
 };
 

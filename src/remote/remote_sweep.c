@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* remote_sweep.c - orphans (unnamed chunk objects) and leftover probes */
+/* remote_sweep.c - orphans (unnamed chunk objects), leftover probes, flags */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,7 +76,8 @@ static bool is_old(const struct sweep *s, int64_t mtime)
 
 static int note_other(struct sweep *s, const struct b2f_remote_entry *entry)
 {
-	if (!entry->is_dir && b2f_remote_is_probe(entry->name))
+	if (!entry->is_dir && (b2f_remote_is_probe(entry->name) ||
+			       b2f_sweeper_is_flag(entry->name)))
 		return is_old(s, entry->st.mtime)
 			       ? add_name(&s->probes, entry->name)
 			       : 0;
@@ -139,7 +140,7 @@ static int remove_all(struct b2f_remote *remote, const char *path,
 	return b2f_remote_report(remote, path, err, &why);
 }
 
-/* Chunks without an index: the frame was removed or never committed. */
+/* Leftovers without an index: the frame was removed or never committed. */
 static int look_for_index(struct b2f_remote *remote, const char *path)
 {
 	struct b2f_remote_stat now;
@@ -159,7 +160,8 @@ static int list_used(struct b2f_remote *remote, const char *path,
 {
 	const struct b2f_frame_options options = {.log = remote->log};
 	struct b2f_frame *frame = NULL;
-	int err = s->n && !s->has_other ? look_for_index(remote, path) : 0;
+	bool has_left = (s->n || s->probes.n) && !s->has_other;
+	int err = has_left ? look_for_index(remote, path) : 0;
 
 	if (err == -ENOENT)
 		return 0;

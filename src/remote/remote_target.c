@@ -11,15 +11,12 @@
  * Chunks are put under unused names (If-None-Match); the index replaces the
  * version that was seen first (If-Match).
  *
- * Chunks without an index may be of a frame that was removed, whose remover
- * deletes them when no program reads them any more.  Once our index names them
- * it lets them be; so the copy looks for them then, and makes new ones if they
- * have gone.  Chunks of half the age at which others are orphans for everyone
- * are not taken: the index would come too late.
+ * Chunks that no index names may be removed by another program, with a flag
+ * (sweeper.h).  Once our index names them it lets them be; so the copy looks
+ * for chunks and flags then, and makes new chunks if any have gone or may go.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/checked.h"
 #include "base/sorted.h"
@@ -40,14 +37,17 @@ struct remote_target {
 	struct b2f_copy_target base;
 	struct b2f_remote_place *place;
 	bool replace;
-	/* The index is ours, but some of its chunks have gone. */
+	/* The index is ours, but some of its chunks have gone, or may go. */
 	bool again;
+	/* There was a flag in the last listing. */
+	bool is_swept;
 	const struct b2f_copy_list *list;
 	struct b2f_frame_stamp version;
 	struct b2f_current there;
 	/* All other chunks at the destination; in the end, the kept ones. */
 	struct b2f_ids others;
-	/* How many of these have not been found again. */
+	/* Of these chunks so many were not in the last listing. */
+	const struct b2f_ids *wanted;
 	size_t nmissing;
 	/* No chunk has had this id or a higher one. */
 	uint64_t next;
@@ -104,11 +104,37 @@ static bool is_same_copy(const struct remote_target *t)
 	       t->there.note.marks[0] == mark_of(t, B2F_INDEX_NAME);
 }
 
-static int note_chunk(void *arg, int64_t id)
-{
-	struct remote_target *t = arg;
-	uint64_t number = (uint64_t)id;
+/* A listing of the chunks at the destination. */
+struct listing {
+	struct remote_target *t;
+	int (*fn)(struct remote_target *t, uint64_t number);
+};
 
+static int visit(void *arg, const struct b2f_remote_entry *entry)
+{
+	const struct listing *listing = arg;
+	int64_t id;
+
+	listing->t->is_swept |= b2f_sweeper_is_flag(entry->name);
+	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
+		return 0;
+	return listing->fn(listing->t, (uint64_t)id);
+}
+
+/* Calls @fn for each chunk at the destination, and looks for flags. */
+static int list_there(struct remote_target *t,
+		      int (*fn)(struct remote_target *t, uint64_t number),
+		      struct b2f_why *why)
+{
+	struct listing listing = {t, fn};
+
+	t->is_swept = false;
+	return b2f_remote_list_after(t->place->remote, t->place->path, "",
+				     visit, &listing, why);
+}
+
+static int note_chunk(struct remote_target *t, uint64_t number)
+{
 	t->next = b2f_max_u64(t->next, number + 1);
 	/* Chunks that an earlier index named may be removed at any time. */
 	if (b2f_ids_has_sorted(&t->there.ids, number) ||
@@ -152,7 +178,6 @@ static int end_look(const struct remote_target *t,
 		    struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(request);
-	int64_t old_s = time(NULL) - B2F_REMAINS_OLD_S / 2;
 	struct b2f_note note;
 
 	/* The chunk has been removed. */
@@ -163,8 +188,7 @@ static int end_look(const struct remote_target *t,
 		return reply->err;
 	}
 	b2f_note_read(reply->note, &note);
-	*nforeign += (reply->st.mtime && reply->st.mtime <= old_s) ||
-		     !take_found(t, list, number, &note);
+	*nforeign += !take_found(t, list, number, &note);
 	return 0;
 }
 
@@ -198,7 +222,7 @@ static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
 static bool may_keep_numbers(const struct remote_target *t,
 			     const struct b2f_copy_list *list, size_t nforeign)
 {
-	if (t->there.is_there || nforeign)
+	if (t->there.is_there || t->is_swept || nforeign)
 		return false;
 	for (size_t i = 0; i < list->n; i++)
 		if (list->chunks[i].is_there &&
@@ -233,6 +257,21 @@ static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 	return 0;
 }
 
+static int see_chunk(struct remote_target *t, uint64_t number)
+{
+	t->nmissing -= b2f_ids_has_sorted(t->wanted, number);
+	return 0;
+}
+
+/* Looks for the chunks @wanted, sorted, that the index names. */
+static int find_missing(struct remote_target *t, const struct b2f_ids *wanted,
+			struct b2f_why *why)
+{
+	t->wanted = wanted;
+	t->nmissing = wanted->n;
+	return list_there(t, see_chunk, why);
+}
+
 static int tell_beaten(struct b2f_why *why)
 {
 	return b2f_why_set(why, -ESTALE,
@@ -264,9 +303,13 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	if (t->again && !is_same_copy(t))
 		return tell_beaten(why);
 	if (!t->again && is_same_copy(t)) {
-		list->is_done = true;
-		return 0;
+		/* A copy may have ended before it began again. */
+		err = find_missing(t, &t->there.ids, why);
+		t->again = t->nmissing > 0;
+		list->is_done = !t->again;
 	}
+	if (err || list->is_done)
+		return err;
 	if (!t->again && !t->replace && (t->there.is_there || has_object))
 		return -EEXIST;
 	/* Not all servers allow both, and a replacement takes two steps. */
@@ -274,8 +317,8 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, and no sparse "
 				   "frame can replace it");
-	err = b2f_remote_list_chunks(place, 0, note_chunk, t, why);
-	if (!err)
+	err = list_there(t, note_chunk, why);
+	if (!err && !t->is_swept)
 		err = find_kept(t, list, &nforeign, why);
 	return err ? err : give_numbers(t, list, nforeign, why);
 }
@@ -360,15 +403,10 @@ static void remove_old(struct remote_target *t)
 	b2f_sweeper_fini(t->place);
 }
 
-static int see_kept(void *arg, int64_t id)
-{
-	struct remote_target *t = arg;
-
-	t->nmissing -= b2f_ids_has_sorted(&t->others, (uint64_t)id);
-	return 0;
-}
-
-/* Are the chunks that were found still there?  Returns 0, 1 or an error. */
+/*
+ * Are the chunks that were found still there, and will they stay?  Returns 0, 1
+ * or an error.
+ */
 static int check_kept(struct remote_target *t, struct b2f_why *why)
 {
 	struct b2f_ids *kept = &t->others;
@@ -382,9 +420,8 @@ static int check_kept(struct remote_target *t, struct b2f_why *why)
 	if (err || !kept->n)
 		return err;
 	qsort(kept->ids, kept->n, sizeof(kept->ids[0]), b2f_compare_u64);
-	t->nmissing = kept->n;
-	err = b2f_remote_list_chunks(t->place, 0, see_kept, t, why);
-	t->again = t->nmissing > 0;
+	err = find_missing(t, kept, why);
+	t->again = t->nmissing || t->is_swept;
 	return err ? err : t->again;
 }
 

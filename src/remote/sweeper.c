@@ -7,10 +7,12 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "b2frame/names.h"
 #include "b2frame/patience.h"
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "remote/conditions.h"
+#include "remote/put.h"
 #include "store/files.h"
 #include "store/store.h"
 #include "txn/txn_ids.h"
@@ -20,12 +22,6 @@
 
 /* How many replaced chunks to remove at a time, because callers wait. */
 #define DUE_MAX 1000
-
-/*
- * Without an index, so many chunks are removed before it is looked for again:
- * another program may have put one, for chunks that it found.
- */
-#define BLIND_MAX 64
 
 /* Limit for the size of an index. */
 #define INDEX_MAX ((size_t)256 << 20)
@@ -257,34 +253,72 @@ static void remove_unnamed(struct b2f_remote_place *place,
 	}
 }
 
+bool b2f_sweeper_is_flag(const char *name)
+{
+	return b2f_part_of(name) == B2F_PART_PENDING;
+}
+
+/* Puts a flag; *@out is its path. */
+static int raise_flag(struct b2f_remote_place *place, char **out,
+		      struct b2f_why *why)
+{
+	const struct b2f_note note = {.marks = {b2f_note_draw()}, .nmarks = 1};
+	struct b2f_put_spec spec = {.data = "", .size = 1, .note = note};
+	int64_t id = (int64_t)(note.marks[0] & B2F_ENTRY_ID);
+	char name[B2F_CHUNK_NAME_SIZE], *path;
+	struct b2f_put put;
+	int err;
+
+	path = b2f_remote_join(place->path,
+			       b2f_files_name(id | B2F_OBJECT_PENDING, name));
+	spec.path = path;
+	err = path ? b2f_put_start(place->remote, &spec, &put) : -ENOMEM;
+	if (!err) {
+		err = b2f_put_wait(&put, why);
+		b2f_put_fini(&put);
+	}
+	if (err)
+		free(path);
+	else
+		*out = path;
+	return err;
+}
+
+/* Frees @flag; NULL: there is none. */
+static void lower_flag(struct b2f_remote_place *place, char *flag)
+{
+	if (!flag)
+		return;
+	b2f_sweeper_fini(place);
+	/* Requests that were given up may still arrive. */
+	if (!b2f_patience_is_over())
+		b2f_remote_tidy(place->remote,
+				b2f_url_of(&place->remote->url, flag));
+	free(flag);
+}
+
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why)
 {
-	struct b2f_ids rest = {0}, part;
 	struct b2f_current now = {.is_there = false};
-	struct b2f_sweep some = *what;
+	size_t nids = what->ids ? what->ids->n : 0;
 	struct b2f_why other;
+	char *flag = NULL;
 	int err = 0;
 
-	if (what->ids)
-		rest = *what->ids;
-	some.ids = &part;
-	while (!err && (some.nsent || rest.n)) {
-		err = b2f_current_read(place, &now, why ? why : &other);
-		if (!err)
-			err = now.unreadable;
-		part = rest;
-		if (!now.is_there && !what->mark)
-			part.n = b2f_min_u64(rest.n, BLIND_MAX);
-		if (!err)
-			remove_unnamed(place, &some, &now);
-		some.nsent = 0;
-		rest.n -= part.n;
-		if (!rest.n || b2f_patience_is_over())
-			break;
-		rest.ids += part.n;
-		b2f_sweeper_fini(place);
-	}
+	if (!nids && !what->nsent)
+		return 0;
+	if (!why)
+		why = &other;
+	if (nids && !what->mark)
+		err = raise_flag(place, &flag, why);
+	if (!err)
+		err = b2f_current_read(place, &now, why);
+	if (!err)
+		err = now.unreadable;
+	if (!err)
+		remove_unnamed(place, what, &now);
+	lower_flag(place, flag);
 	b2f_current_fini(&now);
 	return err;
 }

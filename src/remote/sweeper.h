@@ -89,10 +89,12 @@ struct b2f_sweep {
 
 /*
  * Starts to remove those chunks of @what that the current index does not name,
- * whatever version the caller knows; waits if many removals are under way, and
- * where there is no index, which is looked for again before each 64 of them.
+ * whatever version the caller knows; waits if many removals are under way.
  * Nothing else in remote/ removes a chunk.  No index that names one of them may
- * be under way, except as @sent says.
+ * be under way, except as @sent says, and of copies, which use chunks that they
+ * find (remote_target.c).  Against these stands a flag, an object beside the
+ * chunks: without a mark, it is put before the current index is read, and goes
+ * when all removals have ended.
  *
  * Returns 0, or the error of reading the index: then all that are left stay.  A
  * chunk that cannot be removed stays as an orphan, and so do all that are left
@@ -101,6 +103,12 @@ struct b2f_sweep {
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why);
+
+/*
+ * Is @name a flag?  While there is one, and if chunks have gone since, chunks
+ * that no index named may be removed.
+ */
+bool b2f_sweeper_is_flag(const char *name);
 
 /* Are there chunks of earlier indexes (gone.h) that are due for removal? */
 bool b2f_sweeper_is_due(struct b2f_remote_place *place);

@@ -25,10 +25,10 @@ static void leave(void *arg, uint64_t done, uint64_t total)
 
 /* Replaces y by x, as "bloscctl copy -f" does. */
 static int copy_over(struct scene *s, struct writer *x,
-		     struct leaving *leaving)
+		     void (*progress)(void *, uint64_t, uint64_t), void *arg)
 {
-	const struct b2f_copy_options options = {.progress = leave,
-						 .arg = leaving};
+	const struct b2f_copy_options options = {.progress = progress,
+						 .arg = arg};
 	const struct b2f_frame_options opening = {.log = &watching};
 	struct b2f_copy_target *target = NULL;
 	struct b2f_frame *frame = NULL;
@@ -61,12 +61,12 @@ static void check_again(const char *fault)
 	struct writer x = begin(&s), y;
 	struct leaving nobody = {NULL};
 
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	y = change(&s, 3600);
 	writer_close(&y);
 	cr_assert_str_eq(content_of(&s, "y"), "2111");
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 1 %s", fault);
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	writer_close(&x);
 	scene_close(&s);
@@ -85,7 +85,7 @@ static void leave_chunks(struct scene *s, struct writer *x)
 	struct b2f_remote_remains *remains = NULL;
 	struct leaving nobody = {NULL};
 
-	cr_assert_eq(copy_over(s, x, &nobody), 0, "%s", message);
+	cr_assert_eq(copy_over(s, x, leave, &nobody), 0, "%s", message);
 	cr_assert_eq(b2f_remote_remove_index(x->remote, "y", true, &remains),
 		     0);
 	b2f_remote_remains_leave(remains);
@@ -100,15 +100,75 @@ Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
 
 	leave_chunks(&s, &x);
 	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/0");
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 2 * (1 + NCHUNKS));
 	writer_close(&x);
 	scene_close(&s);
 }
 
-/* Another program may have seen them without an index, and remove them now. */
-Test(remote_copy, chunks_that_may_pass_for_orphans_are_sent_again)
+/* A program that removes chunks of y; its requests take a second each. */
+struct remover {
+	struct scene *s;
+	struct b2f_remote_remains *remains;
+	pthread_t thread;
+	bool runs;
+};
+
+static void *remove_chunks(void *arg)
+{
+	struct remover *r = arg;
+
+	b2f_remote_remains_free(r->remains);
+	return NULL;
+}
+
+/* Returns when it has looked for an index, and is about to remove chunks. */
+static void start_removing(void *arg, uint64_t done, uint64_t total)
+{
+	struct remover *r = arg;
+
+	(void)done;
+	(void)total;
+	if (r->runs)
+		return;
+	r->runs = true;
+	cr_assert_eq(pthread_create(&r->thread, NULL, remove_chunks, r), 0);
+	while (server_tell(&r->s->server, "count DELETE .chunk") == 0)
+		usleep(1000);
+}
+
+/* Copies x to y, whose chunks are removed from before the copy on, or later. */
+static void check_removed(bool before)
+{
+	struct scene s = scene_open();
+	struct remover r = {.s = &s};
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+	struct b2f_remote *other = connect_to(&s);
+
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_index(other, "y", true, &r.remains), 0);
+	(void)server_ask(&s.server, "when DELETE .chunk 4 stall 2");
+	if (before)
+		start_removing(&r, 0, 0);
+	cr_assert_eq(copy_over(&s, &x, start_removing, &r), 0, "%s", message);
+	cr_assert_eq(pthread_join(r.thread, NULL), 0);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	cr_assert_eq(server_tell(&s.server, "objects"), 2 * (1 + NCHUNKS));
+	b2f_remote_free(other);
+	writer_close(&x);
+	scene_close(&s);
+}
+
+Test(remote_copy, chunks_that_another_program_is_removing_are_not_used)
+{
+	check_removed(true);
+	check_removed(false);
+}
+
+/* A copy may take days. */
+Test(remote_copy, old_chunks_of_an_interrupted_copy_are_used)
 {
 	struct b2f_remote_orphans found;
 	struct scene s = scene_open();
@@ -116,10 +176,28 @@ Test(remote_copy, chunks_that_may_pass_for_orphans_are_sent_again)
 	struct writer x = begin(&s);
 
 	leave_chunks(&s, &x);
-	(void)server_ask(&s.server, "age y/ 86000");
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
-	cr_assert_eq(b2f_remote_sweep(x.remote, "y", 85000, false, &found), 0);
-	cr_assert_eq(found.n, NCHUNKS);
+	(void)server_ask(&s.server, "age y/ 300000");
+	(void)server_ask(&s.server, "count PUT y/");
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "count PUT y/0"), 0);
+	cr_assert_eq(b2f_remote_sweep(x.remote, "y", 0, false, &found), 0);
+	cr_assert_eq(found.n, 0);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	writer_close(&x);
+	scene_close(&s);
+}
+
+/* The first copy was killed when it found that they had gone. */
+Test(remote_copy, a_copy_without_its_chunks_is_made_again)
+{
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	(void)server_ask(&s.server, "gone_at_put other y/0");
+	cr_assert_eq(b2f_remote_put(x.remote, "other", "o", 1, NULL, NULL), 0);
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	writer_close(&x);
 	scene_close(&s);
@@ -131,13 +209,13 @@ Test(remote_copy, chunks_that_were_replaced_are_sent_again)
 	struct leaving nobody = {NULL}, leaving;
 	struct writer x = begin(&s), y;
 
-	cr_assert_eq(copy_over(&s, &x, &nobody), 0, "%s", message);
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	y = change(&s, 1);
 	cr_assert_str_eq(content_of(&s, "y"), "2111");
 	sleep(b2f_remote_keep_s(y.remote));
 	/* Its end removes what it has replaced. */
 	leaving.w = &y;
-	cr_assert_eq(copy_over(&s, &x, &leaving), 0, "%s", message);
+	cr_assert_eq(copy_over(&s, &x, leave, &leaving), 0, "%s", message);
 	cr_assert_null(leaving.w);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	writer_close(&x);
