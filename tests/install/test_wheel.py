@@ -10,6 +10,7 @@ import tempfile
 
 from installed import BUILD, SOURCE, run
 
+MAKER = SOURCE / "packaging/python/make-wheel"
 USER = """
 import os, pathlib, select, subprocess, sys, warnings
 import blosc2, bloscfs, numpy as np
@@ -201,12 +202,14 @@ def needs_nothing_else(venv):
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch)
-        wheel = run(SOURCE / "packaging/python/make-wheel", BUILD, work,
-                    encoding="utf-8").strip()
+        done = subprocess.run([sys.executable, MAKER, BUILD, work], text=True,
+                              env={"PATH": scratch}, capture_output=True)
+        assert done.returncode == 1 and done.stderr == \
+            "make-wheel: patchelf is missing: apt-get install patchelf\n", done
+        wheel = run(MAKER, BUILD, work, encoding="utf-8").strip()
         again = work / "again"
         again.mkdir()
-        other = run(SOURCE / "packaging/python/make-wheel", BUILD, again,
-                    encoding="utf-8").strip()
+        other = run(MAKER, BUILD, again, encoding="utf-8").strip()
         assert pathlib.Path(wheel).read_bytes() == \
             pathlib.Path(other).read_bytes()
         release = platform.freedesktop_os_release()
