@@ -38,6 +38,9 @@ static char *get(const char *path, const char *name)
 
 	if (n < 0) {
 		free(value);
+		/* The daemon died while it was asked. */
+		if (errno == ECONNABORTED)
+			errno = ENOTCONN;
 		return NULL;
 	}
 	value[n] = '\0';

@@ -177,6 +177,15 @@ def test_a_daemon_that_has_died():
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: has_ended(pid), "its end")
         assert "has died" in run(BUILD / "bloscctl", "umount", MNT, status=1)
+    # It dies while it is asked.
+    with in_background():
+        pid = int(os.getxattr(MNT, "user.bloscfs.pid"))
+        os.kill(pid, signal.SIGSTOP)
+        with subprocess.Popen([BUILD / "bloscctl", "umount", MNT], text=True,
+                              stderr=subprocess.PIPE) as asked:
+            time.sleep(1)
+            os.kill(pid, signal.SIGKILL)
+            assert "has died" in asked.stderr.read()
 
 
 @contextlib.contextmanager
