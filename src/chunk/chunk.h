@@ -201,6 +201,56 @@ int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
 			  struct b2f_why *why);
 
 /*
+ * An excerpt of a unit: some of its items, of a split block that is only
+ * shuffled, whose first streams are stored as they are.  A few bytes of these
+ * are enough.  All other streams are decoded as a whole, so that damage is
+ * found as it is found in the whole unit.
+ */
+struct b2f_excerpt {
+	uint32_t unit;
+	/* [@start, @start + @size) of the decoded unit: whole items. */
+	uint32_t start;
+	uint32_t size;
+	/* As b2f_chunk_unit_extent() says. */
+	uint32_t stored_off;
+	uint32_t stored_size;
+	/* The first streams: they are taken to be stored as they are. */
+	uint32_t nplain;
+};
+
+/* Stored bytes that an excerpt needs, from @stored_off on. */
+struct b2f_excerpt_range {
+	uint32_t off;
+	uint32_t size;
+};
+
+#define B2F_EXCERPT_RANGES_MAX (2 * B2F_PLANES_MAX + 1)
+
+/*
+ * Plans @e, whose unit, start and size are set, and nplain to the most that it
+ * may become.  Returns false if the unit has to be decoded as a whole.
+ */
+bool b2f_excerpt_plan(const struct b2f_chunk *chunk, struct b2f_excerpt *e);
+
+/* The bytes to read, in ascending order, into @out; returns their number. */
+size_t b2f_excerpt_ranges(const struct b2f_chunk *chunk,
+			  const struct b2f_excerpt *e,
+			  struct b2f_excerpt_range out[B2F_EXCERPT_RANGES_MAX]);
+
+/*
+ * Decodes @e into @dst from @stored, of whose stored_size bytes only those of
+ * b2f_excerpt_ranges() are used.
+ *
+ * Returns 0, 1 (fewer streams are stored as they are: @e->nplain is their
+ * number now, and may be tried if it is not 0) or an error, whose cause
+ * decoding the whole unit tells.
+ */
+B2F_MUST_CHECK
+int b2f_excerpt_decode(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		       struct b2f_excerpt *e, const uint8_t *stored,
+		       uint8_t *dst);
+
+/*
  * Decodes the whole chunk at @raw (at least its cbytes) into @dst, which has
  * room for its nbytes.  Returns as b2f_chunk_decode_unit().
  */

@@ -11,6 +11,9 @@
 /* Bytes of one memcpy(3) from an uncompressed chunk. */
 #define COPY_PIECE (64u << 10)
 
+/* Bytes of the length before a stream. */
+#define STREAM_HEAD 4u
+
 /* The bits of a quiet NaN, little endian, as C-Blosc2 makes them. */
 static const uint8_t nan4[4] = {0, 0, 0xc0, 0x7f};
 static const uint8_t nan8[8] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
@@ -455,6 +458,102 @@ int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
 		break;
 	}
 	return decode_one(&d, stored, dst);
+}
+
+bool b2f_excerpt_plan(const struct b2f_chunk *chunk, struct b2f_excerpt *e)
+{
+	const struct b2f_chunk_header *h = &chunk->header;
+	const struct b2f_filter_block block = filter_block(chunk, NULL);
+	uint32_t n;
+
+	if (chunk->layout != B2F_CHUNK_BLOCKS || !h->split ||
+	    chunk->blocks.dict || chunk->blocks.blocksize != chunk->unit_size)
+		return false;
+	n = b2f_chunk_unit_nbytes(chunk, e->unit);
+	/* The short last block is never split. */
+	if (n != chunk->unit_size || !b2f_range_fits(e->start, e->size, n) ||
+	    b2f_pipeline_check(&h->pipeline, &block, n, NULL) ||
+	    !b2f_pipeline_takes_planes(&h->pipeline, &block, h->typesize, n) ||
+	    e->start % h->typesize || e->size % h->typesize ||
+	    b2f_chunk_unit_extent(chunk, e->unit, &e->stored_off,
+				  &e->stored_size, NULL))
+		return false;
+	/* Noise is in the low bytes of items, and these come first. */
+	e->nplain = (uint32_t)b2f_min_u64(
+		b2f_min_u64(e->nplain, h->typesize),
+		e->stored_size / (n / h->typesize + STREAM_HEAD));
+	return e->nplain > 0;
+}
+
+/* Bytes of a stream that is stored as it is, with its length. */
+static uint32_t plain_stream(const struct b2f_chunk *chunk)
+{
+	return chunk->unit_size / chunk->header.typesize + STREAM_HEAD;
+}
+
+size_t b2f_excerpt_ranges(const struct b2f_chunk *chunk,
+			  const struct b2f_excerpt *e,
+			  struct b2f_excerpt_range out[B2F_EXCERPT_RANGES_MAX])
+{
+	uint32_t typesize = chunk->header.typesize;
+	uint32_t at = 0;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < e->nplain; i++, at += plain_stream(chunk)) {
+		out[n++] = (struct b2f_excerpt_range){at, STREAM_HEAD};
+		out[n++] = (struct b2f_excerpt_range){
+			at + STREAM_HEAD + e->start / typesize,
+			e->size / typesize};
+	}
+	if (at < e->stored_size)
+		out[n++] = (struct b2f_excerpt_range){at, e->stored_size - at};
+	return n;
+}
+
+/*
+ * Points @planes to the streams of @e that are stored as they are.  Returns
+ * false if one is not: then @e->nplain is the number of those before it.
+ */
+static bool find_plain(const struct b2f_chunk *chunk, struct b2f_excerpt *e,
+		       const uint8_t *stored, const uint8_t **planes)
+{
+	size_t step = plain_stream(chunk);
+
+	for (uint32_t i = 0; i < e->nplain; i++) {
+		if (b2f_load_le32(stored + i * step) != step - STREAM_HEAD) {
+			e->nplain = i;
+			return false;
+		}
+		planes[i] = stored + i * step + STREAM_HEAD;
+	}
+	return true;
+}
+
+int b2f_excerpt_decode(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
+		       struct b2f_excerpt *e, const uint8_t *stored,
+		       uint8_t *dst)
+{
+	const struct decoding d = {chunk, &chunk->blocks, dec, NULL};
+	const uint8_t *planes[B2F_PLANES_MAX] = {NULL};
+	uint32_t nplanes = chunk->header.typesize;
+	size_t each = chunk->unit_size / nplanes;
+	size_t at = (size_t)e->nplain * plain_stream(chunk);
+	struct b2f_cursor rest =
+		b2f_cursor_at(stored + at, e->stored_size - at);
+	int err;
+
+	if (!find_plain(chunk, e, stored, planes))
+		return 1;
+	err = b2f_scratch_reserve(&dec->filter, chunk->unit_size);
+	for (uint32_t i = e->nplain; i < nplanes && !err; i++)
+		err = find_plane(&d, &rest, dec->filter.data + i * each, each,
+				 &planes[i]);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < nplanes; i++)
+		planes[i] += e->start / nplanes;
+	b2f_pipeline_decode_planes(planes, nplanes, e->size / nplanes, dst);
+	return 0;
 }
 
 /* Copies in pieces: the C library is faster with these than with megabytes. */

@@ -104,6 +104,11 @@ struct b2f_file {
 	 * Bytes of a unit of the chunk whose head was read last, a hint; or 0.
 	 */
 	atomic_uint last_unit;
+	/*
+	 * A hint: the streams of the last excerpt (b2f_unit_pin_excerpt()) that
+	 * were stored as they are, or 0.  -1: too few, so none is tried again.
+	 */
+	atomic_int nplain;
 	/* List of readers.  It and they are protected by lock. */
 	struct b2f_stream *streams;
 	struct b2f_gate gate;

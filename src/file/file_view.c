@@ -153,6 +153,9 @@ static int pin_missing(void *arg, size_t i)
 	struct batch *b = arg;
 	struct piece *p = b->missing[i];
 
+	if (b2f_unit_pin_excerpt(b->reading, p->head, p->unit, &p->start,
+				 p->size, &p->ref))
+		return 0;
 	return b2f_unit_pin(b->reading, p->head, p->unit, &p->ref);
 }
 

@@ -225,14 +225,12 @@ void b2f_head_forget_all(struct b2f_file *file)
 	b2f_head_close_all(file->runtime, file);
 }
 
-/*
- * Chooses the bytes to load of @src; the last unit of the file had @unit bytes,
- * or 0.
- */
-static struct b2f_frame_want want_of(const struct b2f_frame *frame,
-				     const struct b2f_source *src,
-				     uint32_t unit)
+/* Chooses the bytes of @src in @frame that are going to be needed. */
+static struct b2f_frame_want want_of(struct b2f_file *file,
+				     const struct b2f_frame *frame,
+				     const struct b2f_source *src)
 {
+	uint32_t unit = atomic_load(&file->last_unit);
 	struct b2f_frame_want want = {
 		.nchunk = src->span.nchunk,
 		.raw = src->raw,
@@ -244,6 +242,9 @@ static struct b2f_frame_want want_of(const struct b2f_frame *frame,
 	    src->size <= src->nbytes) {
 		want.start = (src->nbytes - src->size) / unit * unit;
 		want.end = b2f_min_u64(want.start + unit, want.nbytes);
+		/* Only an excerpt of it is likely to be read. */
+		if (atomic_load(&file->nplain) > 0)
+			want.start = want.end;
 	}
 	/* A first read, from a chunk's begin: more are likely. */
 	if (unit == 0 && src->size == src->nbytes &&
@@ -284,8 +285,7 @@ static void publish(struct b2f_head *head, struct b2f_loaded *loaded, int err)
 static int load(struct b2f_head *head, const struct b2f_source *src)
 {
 	struct b2f_file *file = head->file;
-	struct b2f_frame_want want =
-		want_of(head->frame, src, atomic_load(&file->last_unit));
+	struct b2f_frame_want want = want_of(file, head->frame, src);
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_object object = {.fd = -1};
 	int err;

@@ -67,6 +67,15 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		 uint32_t unit, struct b2f_cache_ref *out);
 
 /*
+ * For a small read, the first one of its chunk: pins only the excerpt of unit
+ * @unit with the @size bytes at *@start, which becomes their place in @out.
+ * Returns false if the whole unit has to be pinned instead.
+ */
+bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,
+			  uint32_t unit, uint32_t *start, uint32_t size,
+			  struct b2f_cache_ref *out);
+
+/*
  * Loads units [@first, @last] that are not in the cache; @at_once: several with
  * one read of all stored bytes.  Returns whether there were any; errors are
  * logged.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - the units of chunks, by way of the cache */
+#include "base/checked.h"
 #include "base/monotonic.h"
 #include "file/reading.h"
 #include "frame/frame_chunk.h"
@@ -21,6 +22,17 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 
 /* Units of a chunk that are claimed at once; most chunks have no more. */
 #define CLAIMS_MAX 32
+
+/* Decoded bytes of an excerpt, and what its keys have in common. */
+#define EXCERPT_SIZE (16u << 10)
+#define EXCERPT_KEY  (1u << 31)
+
+/* Arguments of the loader of an excerpt. */
+struct excerpt_fill {
+	const struct b2f_reading *reading;
+	struct b2f_head *head;
+	struct b2f_excerpt *excerpt;
+};
 
 /* Arguments of the loader of a unit. */
 struct fill {
@@ -142,6 +154,85 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		.reading = r, .head = head, .has_loan = r->has_loan};
 
 	return pin(&fill, unit, out);
+}
+
+static int fill_excerpt(void *arg, const struct b2f_cache_key *key,
+			uint8_t *dst, size_t size)
+{
+	const struct excerpt_fill *fill = arg;
+	struct b2f_head *head = fill->head;
+	struct b2f_runtime *rt = head->file->runtime;
+	const struct b2f_object *object = b2f_head_open(head);
+	struct b2f_unit_read read = {.frame = fill->reading->frame,
+				     .loaded = head->loaded,
+				     .object = object};
+	uint64_t start_ns = b2f_monotonic_ns();
+	int err = object ? b2f_idle_get_decoder(&rt->idle, &read.dec) : -EAGAIN;
+
+	(void)key;
+	if (!err) {
+		err = b2f_frame_decode_excerpt(&read, fill->excerpt, dst);
+		b2f_idle_put_decoder(&rt->idle, read.dec);
+	}
+	if (!err)
+		b2f_tally_decoded(rt->tally, head->loaded, size, start_ns);
+	b2f_head_close(head, object);
+	return err;
+}
+
+/* Gets @e from the cache, or loads it if it is the first one of its chunk. */
+static bool get_excerpt(const struct b2f_reading *r, struct b2f_head *head,
+			struct b2f_excerpt *e, struct b2f_cache_ref *out)
+{
+	struct b2f_cache *cache = r->file->runtime->cache;
+	const struct b2f_chunk *chunk = &head->loaded->chunk;
+	struct excerpt_fill fill = {.reading = r, .head = head, .excerpt = e};
+	const struct b2f_cache_loader loader = {
+		.load = fill_excerpt,
+		.arg = &fill,
+		.beside = b2f_chunk_unit_beside(chunk, e->unit),
+		.has_loan = r->has_loan,
+	};
+	struct b2f_cache_key key = b2f_unit_key(
+		r, head->loaded,
+		EXCERPT_KEY | (e->unit * (chunk->unit_size / EXCERPT_SIZE) +
+			       e->start / EXCERPT_SIZE));
+	bool has;
+
+	if (b2f_cache_peek(cache, &key, e->size, out))
+		return true;
+	if (atomic_exchange(&head->has_excerpt, true))
+		return false;
+	has = !b2f_cache_get(cache, &key, e->size, &loader, out);
+	atomic_store(&r->file->nplain, has ? (int)e->nplain : -1);
+	return has;
+}
+
+bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,
+			  uint32_t unit, uint32_t *start, uint32_t size,
+			  struct b2f_cache_ref *out)
+{
+	int nplain = atomic_load(&r->file->nplain);
+	uint32_t in = *start % EXCERPT_SIZE;
+	struct b2f_excerpt e = {
+		.unit = unit,
+		.start = *start - in,
+		.size = EXCERPT_SIZE,
+		.nplain = nplain ? (uint32_t)nplain : B2F_PLANES_MAX,
+	};
+
+	if (nplain < 0)
+		return false;
+	if (r->in_order || !b2f_range_fits(in, size, EXCERPT_SIZE) ||
+	    head->loaded->chunk.unit_size % EXCERPT_SIZE ||
+	    !b2f_frame_plan_excerpt(r->frame, head->loaded, &e)) {
+		atomic_store(&r->file->nplain, 0);
+		return false;
+	}
+	if (!get_excerpt(r, head, &e, out))
+		return false;
+	*start = in;
+	return true;
 }
 
 static bool has_unit(const struct fill *fill, uint32_t unit)

@@ -159,19 +159,21 @@ static int read_bytes(const struct b2f_frame *frame, struct place *place,
 static void expect(const struct place *place, uint64_t size)
 {
 	const struct b2f_frame_want *want = place->want;
-	uint64_t slack = size / EXPECT_SLACK, start, end;
+	uint64_t slack = size / EXPECT_SLACK, start = size, end = 0;
 
 	if (!want || want->end == 0 || !place->object.store->ops->expect ||
 	    size < EXPECT_MIN || size > 2 * want->nbytes)
 		return;
-	start = size * want->start / want->nbytes;
-	end = size * want->end / want->nbytes + slack;
-	start -= b2f_min_u64(start, slack);
-	if (start < 2 * HEAD_GUESS)
-		start = 0;
-	/* The longest read begins first. */
-	b2f_object_expect(&place->object, start,
-			  b2f_min_u64(end, size) - start);
+	if (want->start < want->end) {
+		start = size * want->start / want->nbytes;
+		end = size * want->end / want->nbytes + slack;
+		start -= b2f_min_u64(start, slack);
+		if (start < 2 * HEAD_GUESS)
+			start = 0;
+		/* The longest read begins first. */
+		b2f_object_expect(&place->object, start,
+				  b2f_min_u64(end, size) - start);
+	}
 	if (start > 0)
 		b2f_object_expect(&place->object, 0, HEAD_GUESS);
 	if (end < size)

@@ -57,7 +57,7 @@ struct b2f_frame_want {
 	uint64_t nbytes;
 	/*
 	 * [@start, @end): decoded bytes that are needed next, which the system
-	 * reads ahead.  @end 0: not known.
+	 * reads ahead; none if @start is @end.  @end 0: not known.
 	 */
 	uint64_t start;
 	uint64_t end;

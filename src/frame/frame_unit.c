@@ -12,6 +12,9 @@
 #include "frame/frame_report.h"
 #include "frame/frame_still.h"
 
+/* Several reads cost about as much as so many more bytes. */
+#define EXCERPT_GAIN (128u << 10)
+
 int b2f_frame_open_object(const struct b2f_frame *frame,
 			  const struct b2f_loaded *loaded,
 			  struct b2f_object *out)
@@ -302,6 +305,63 @@ int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst)
 							   : -1,
 				       err, &why);
 	return err;
+}
+
+/* Is reading @e alone faster than reading all of its unit? */
+static bool is_worth(const struct b2f_chunk *chunk, const struct b2f_excerpt *e)
+{
+	uint64_t left_out = (chunk->unit_size - e->size) /
+			    chunk->header.typesize * (uint64_t)e->nplain;
+
+	return left_out >= EXCERPT_GAIN;
+}
+
+bool b2f_frame_plan_excerpt(const struct b2f_frame *frame,
+			    const struct b2f_loaded *loaded,
+			    struct b2f_excerpt *e)
+{
+	return !loaded->seal.sums && !frame->context.whole &&
+	       !b2f_frame_is_far(frame) && !b2f_loaded_is_whole(loaded) &&
+	       b2f_excerpt_plan(&loaded->chunk, e) &&
+	       is_worth(&loaded->chunk, e);
+}
+
+/* Reads the stored bytes of @e to their places in a buffer for all of them. */
+static int read_excerpt(const struct b2f_unit_read *r,
+			const struct b2f_excerpt *e)
+{
+	struct b2f_excerpt_range ranges[B2F_EXCERPT_RANGES_MAX];
+	size_t n = b2f_excerpt_ranges(&r->loaded->chunk, e, ranges);
+	int err = b2f_scratch_reserve(&r->dec->stored, e->stored_size);
+
+	/* All at the same time: one after the other would take longer. */
+	for (size_t i = 0; i < n; i++)
+		b2f_object_expect(r->object, e->stored_off + ranges[i].off,
+				  ranges[i].size);
+	for (size_t i = 0; i < n && !err; i++)
+		err = b2f_object_read(r->object,
+				      e->stored_off + (uint64_t)ranges[i].off,
+				      r->dec->stored.data + ranges[i].off,
+				      ranges[i].size, NULL);
+	if (!err)
+		err = check_open(r, r->object, NULL);
+	return err ? err : b2f_frame_check_still(r->frame, r->loaded, 0, NULL);
+}
+
+int b2f_frame_decode_excerpt(const struct b2f_unit_read *read,
+			     struct b2f_excerpt *e, uint8_t *dst)
+{
+	const struct b2f_chunk *chunk = &read->loaded->chunk;
+	int err;
+
+	/* Each round has fewer streams that should be stored as they are. */
+	do {
+		err = read_excerpt(read, e);
+		if (!err)
+			err = b2f_excerpt_decode(chunk, read->dec, e,
+						 read->dec->stored.data, dst);
+	} while (err == 1 && is_worth(chunk, e));
+	return err == 1 ? -EAGAIN : err;
 }
 
 int b2f_frame_decode_whole(struct b2f_frame *frame,

@@ -53,6 +53,24 @@ B2F_MUST_CHECK
 int b2f_frame_decode_unit(const struct b2f_unit_read *read, uint8_t *dst);
 
 /*
+ * Plans @e as b2f_excerpt_plan(), of a chunk that no checksum covers.  Returns
+ * false if reading and decoding the whole unit takes hardly longer, or is the
+ * only way.
+ */
+bool b2f_frame_plan_excerpt(const struct b2f_frame *frame,
+			    const struct b2f_loaded *loaded,
+			    struct b2f_excerpt *e);
+
+/*
+ * Decodes the planned @e into @dst from the open @read->object.  Returns 0, or
+ * an error after which b2f_frame_decode_unit() either succeeds or tells why
+ * not; logs nothing.
+ */
+B2F_MUST_CHECK
+int b2f_frame_decode_excerpt(const struct b2f_unit_read *read,
+			     struct b2f_excerpt *e, uint8_t *dst);
+
+/*
  * Decodes all of @loaded into @buf, which has room for its nbytes; NULL: only
  * to see whether that works.  Returns as b2f_frame_decode_unit(), or -ENOMEM.
  */

@@ -11,8 +11,8 @@
 #include "store/files_extents.h"
 #include "store/files_single.h"
 
-static void dir_expect(const struct b2f_object *object, uint64_t off,
-		       uint64_t n)
+static void files_expect(const struct b2f_object *object, uint64_t off,
+			 uint64_t n)
 {
 	/* After an error the bytes are read when they are needed. */
 	(void)posix_fadvise(object->fd, (off_t)off, (off_t)n,
@@ -209,7 +209,7 @@ static const struct b2f_store_ops dir_ops = {
 	.open = dir_open,
 	.read = b2f_files_read,
 	.was_written = files_was_written,
-	.expect = dir_expect,
+	.expect = files_expect,
 	.close = dir_close,
 	.look = files_look,
 	.stat = dir_stat,
@@ -222,6 +222,7 @@ static const struct b2f_store_ops file_ops = {
 	.open = file_open,
 	.read = b2f_files_read,
 	.was_written = files_was_written,
+	.expect = files_expect,
 	.close = file_close,
 	.look = files_look,
 	.stat = file_stat,

@@ -41,6 +41,59 @@ static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	return err;
 }
 
+/* From the ranges that @e is said to need alone. */
+static int decode_planned(const struct b2f_chunk *chunk,
+			  struct b2f_decoder *dec, const uint8_t *raw,
+			  struct b2f_excerpt *e, uint8_t *dst)
+{
+	struct b2f_excerpt_range ranges[B2F_EXCERPT_RANGES_MAX];
+	size_t n = b2f_excerpt_ranges(chunk, e, ranges);
+	uint8_t *stored = malloc(e->stored_size);
+	int err;
+
+	memset(stored, 0xdd, e->stored_size);
+	for (size_t i = 0; i < n; i++)
+		memcpy(stored + ranges[i].off,
+		       raw + e->stored_off + ranges[i].off, ranges[i].size);
+	err = b2f_excerpt_decode(chunk, dec, e, stored, dst);
+	free(stored);
+	return err;
+}
+
+static int decode_excerpt(const struct b2f_chunk *chunk,
+			  struct b2f_decoder *dec, const uint8_t *raw,
+			  struct b2f_excerpt *e, uint8_t *dst)
+{
+	int err = b2f_excerpt_plan(chunk, e) ? 1 : -1;
+
+	while (err == 1 && e->nplain)
+		err = decode_planned(chunk, dec, raw, e, dst);
+	return err;
+}
+
+/* An excerpt never differs from its unit, and fails where the unit fails. */
+static void decode_excerpts(const struct b2f_chunk *chunk,
+			    struct b2f_decoder *dec, const uint8_t *raw,
+			    uint32_t unit, const uint8_t *decoded)
+{
+	uint32_t nbytes = b2f_chunk_unit_nbytes(chunk, unit);
+	uint32_t typesize = chunk->header.typesize;
+	uint32_t size = typesize * (nbytes / typesize / 5 + 1);
+	uint8_t *buf = malloc(size);
+
+	for (uint32_t start = 0; start < nbytes; start += size) {
+		struct b2f_excerpt e = {.unit = unit,
+					.start = start,
+					.size = size,
+					.nplain = B2F_PLANES_MAX};
+
+		if (!decode_excerpt(chunk, dec, raw, &e, buf) &&
+		    (!decoded || memcmp(decoded + start, buf, size)))
+			abort();
+	}
+	free(buf);
+}
+
 static void decode_units(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 			 const uint8_t *raw, const uint8_t *whole)
 {
@@ -53,8 +106,11 @@ static void decode_units(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 
 		if (i > 0 && b2f_chunk_needs_ref(chunk) && !ref)
 			break;
-		if (decode_unit(chunk, dec, raw, i, ref, buf))
+		if (decode_unit(chunk, dec, raw, i, ref, buf)) {
+			decode_excerpts(chunk, dec, raw, i, NULL);
 			continue;
+		}
+		decode_excerpts(chunk, dec, raw, i, buf);
 		if (at && memcmp(at, buf, n))
 			abort();
 		if (i == 0) {

@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 
 from mounting import Mount, data, main
 
@@ -38,8 +39,29 @@ def trace_reads(raw, *offsets):
         os.close(fd)
     said = pathlib.Path("calls").read_text()
     return [(m[1], m[2], int(m[3]), int(m[4])) for m in re.finditer(
-        r"(pread64|fadvise64)\(\d+<[^>]*?(\w+\.chunk)>.*?, (\d+), (\d+)[,)]",
-        said)]
+        r"(pread64|fadvise64)\(\d+<[^>]*?(\w+\.chunk|a\.b2frame)>"
+        r".*?, (\d+), (\d+)[,)]", said)]
+
+
+def make_floats(contiguous=False, dtype="<f8"):
+    """A frame as python-blosc2 makes it, of floats with noise in six of eight bytes."""
+    import blosc2
+    import numpy as np
+    os.mkdir("src")
+    items = np.arange(4 * CHUNK // 8)
+    noise = np.random.default_rng(1).normal(0, .3, len(items))
+    raw = (np.sin(items / 1000) * 100 + noise).astype(dtype).tobytes()
+    blosc2.SChunk(chunksize=CHUNK, data=raw, urlpath="src/a.b2frame",
+                  contiguous=contiguous,
+                  cparams={"typesize": 8, "codec": blosc2.Codec.LZ4,
+                           "blocksize": 1 << 19, "nthreads": 1})
+    return raw
+
+
+def stored_bytes(calls):
+    """The bytes of all reads but those of a chunk's head."""
+    return sum(n for call, _, n, off in calls
+               if call == "pread64" and n != 4096)
 
 
 def test_a_small_read_is_small_on_disk():
@@ -64,6 +86,36 @@ def test_what_a_small_read_needs_is_asked_for_at_once():
     for start, end in reads:
         assert any(a <= start and end <= b or b >= stored - 4096 <= start
                    for a, b in hints), (hints, reads)
+
+
+def test_a_small_read_of_noise_reads_a_part_of_the_block():
+    for contiguous in False, True:
+        raw = make_floats(contiguous)
+        # The last page of a block, and two pages of one excerpt.
+        offsets = [3 * CHUNK + (1 << 19) + 5 * 4096, 2 * CHUNK - 4096,
+                   1234567 & -4096, 2 * CHUNK + 45056, 2 * CHUNK + 36864]
+        calls = trace_reads(raw, *offsets)
+        print(len(calls), "calls,", stored_bytes(calls), "bytes")
+        assert 0 < stored_bytes(calls) < 4 * (64 << 10), calls
+        shutil.rmtree("src") if not contiguous else os.unlink("src/a.b2frame")
+
+
+def test_the_second_small_read_of_a_chunk_reads_the_block():
+    raw = make_floats()
+    few = stored_bytes(trace_reads(raw, CHUNK + 40960))
+    block = stored_bytes(trace_reads(raw, CHUNK + 40960, CHUNK + 409600,
+                                     CHUNK + 204800, CHUNK + 4096))
+    assert few < 64 << 10 < 300 << 10 < block < 500 << 10, (few, block)
+
+
+def test_where_noise_is_not_first_blocks_are_read():
+    raw = make_floats(dtype=">f8")
+    offsets = [n * CHUNK + 40960 for n in range(4)]
+    calls = trace_reads(raw, *offsets)
+    hints = [n for call, _, _, n in calls if call == "fadvise64"]
+    assert stored_bytes(calls) > 4 * 300 << 10, calls
+    # Only the first of four reads has tried to read less.
+    assert sum(n < 65536 for n in hints) < 20, hints
 
 
 main()

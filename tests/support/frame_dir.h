@@ -56,7 +56,29 @@ static inline void frame_dir_write(const struct frame_dir *dir,
 	cr_assert_eq(fclose(f), 0);
 }
 
-/* Writes chunk file @id; zstd without filters, as bytes. */
+/* Writes chunk file @id. */
+static inline void frame_dir_encode(const struct frame_dir *dir, uint32_t id,
+				    const struct b2f_encode_options *options,
+				    const uint8_t *data, uint32_t nbytes)
+{
+	size_t room = b2f_chunk_encode_bound(nbytes);
+	struct b2f_encoder *enc = NULL;
+	struct b2f_encoded encoded;
+	uint8_t *raw = malloc(room);
+	char name[32];
+
+	cr_assert_eq(b2f_encoder_new(&enc), 0);
+	cr_assert_eq(b2f_chunk_encode(enc, options, b2f_bytes_at(data, nbytes),
+				      b2f_room_at(raw, room), &encoded, NULL),
+		     0);
+	cr_assert_not(encoded.zeros);
+	snprintf(name, sizeof(name), "%08X.chunk", id);
+	frame_dir_write(dir, name, raw, encoded.cbytes);
+	b2f_encoder_free(enc);
+	free(raw);
+}
+
+/* The same with zstd without filters, as bytes. */
 static inline void frame_dir_chunk(const struct frame_dir *dir, uint32_t id,
 				   const uint8_t *data, uint32_t nbytes,
 				   uint32_t blocksize)
@@ -68,21 +90,8 @@ static inline void frame_dir_chunk(const struct frame_dir *dir, uint32_t id,
 		.split = B2F_SPLIT_NEVER,
 		.blocksize = blocksize,
 	};
-	size_t room = b2f_chunk_encode_bound(nbytes);
-	struct b2f_encoder *enc = NULL;
-	struct b2f_encoded encoded;
-	uint8_t *raw = malloc(room);
-	char name[32];
 
-	cr_assert_eq(b2f_encoder_new(&enc), 0);
-	cr_assert_eq(b2f_chunk_encode(enc, &options, b2f_bytes_at(data, nbytes),
-				      b2f_room_at(raw, room), &encoded, NULL),
-		     0);
-	cr_assert_not(encoded.zeros);
-	snprintf(name, sizeof(name), "%08X.chunk", id);
-	frame_dir_write(dir, name, raw, encoded.cbytes);
-	b2f_encoder_free(enc);
-	free(raw);
+	frame_dir_encode(dir, id, &options, data, nbytes);
 }
 
 /* Makes in *@raw the index of a frame with @entries, with items of a byte. */

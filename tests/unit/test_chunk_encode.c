@@ -256,6 +256,136 @@ Test(chunk_encode, noise_is_stored_as_it_is)
 	free(data);
 }
 
+/*
+ * Items of @width bytes: those from @low to @high - 1 are noise, and the others
+ * hardly change or, if @coarse, are noise that shrinks by a third.
+ */
+static uint8_t *make_items(size_t size, size_t width, size_t low, size_t high,
+			   bool coarse)
+{
+	uint8_t *data = exact_noise(size, width + high);
+
+	for (size_t i = 0; i < size; i++)
+		if (i % width < low || i % width >= high)
+			data[i] = (uint8_t)(coarse ? data[i] & 3
+						   : i / width / 100);
+	return data;
+}
+
+/*
+ * Decodes the planned @e of the chunk at @raw into @out, from a copy of no
+ * other bytes than it needs.  Returns as b2f_excerpt_decode().
+ */
+static int decode_planned(const struct b2f_chunk *chunk, const uint8_t *raw,
+			  struct b2f_excerpt *e, uint8_t *out)
+{
+	struct b2f_excerpt_range ranges[B2F_EXCERPT_RANGES_MAX];
+	uint8_t *stored = exact_new(e->stored_size, 0xdd);
+	size_t n = b2f_excerpt_ranges(chunk, e, ranges), read = 0;
+	int err;
+
+	for (size_t i = 0; i < n; read += ranges[i++].size)
+		memcpy(stored + ranges[i].off,
+		       raw + e->stored_off + ranges[i].off, ranges[i].size);
+	cr_assert_leq(read, e->stored_size);
+	err = b2f_excerpt_decode(chunk, dec, e, stored, out);
+	free(stored);
+	return err;
+}
+
+/* The same, until the number of streams without a codec is right. */
+static int decode_excerpt(const struct b2f_chunk *chunk, const uint8_t *raw,
+			  struct b2f_excerpt *e, uint8_t *out)
+{
+	int err = b2f_excerpt_plan(chunk, e) ? 1 : -EINVAL;
+
+	while (err == 1 && e->nplain)
+		err = decode_planned(chunk, raw, e, out);
+	return err;
+}
+
+#define ITEMS_BLOCK 16384u
+#define ITEMS_SIZE  (2 * ITEMS_BLOCK + 8000)
+
+/* Returns how many excerpts of the chunk of @data at @raw could be decoded. */
+static unsigned int expect_excerpts(const uint8_t *raw, uint32_t cbytes,
+				    const uint8_t *data)
+{
+	const struct b2f_chunk_context context = {0};
+	const uint32_t sizes[] = {16, 1024, 4096, ITEMS_BLOCK};
+	struct b2f_chunk chunk;
+	unsigned int done = 0;
+
+	cr_assert_eq(
+		b2f_chunk_open(raw, cbytes, cbytes, &context, &chunk, NULL), 0);
+	for (uint32_t i = 0; i < 4 * chunk.nunits * 16; i++) {
+		struct b2f_excerpt e = {.unit = i / 64,
+					.start = i / 4 % 16 * 1024,
+					.size = sizes[i % 4],
+					.nplain = B2F_PLANES_MAX};
+		uint8_t *got = exact_new(e.size, 0xee);
+
+		if (!decode_excerpt(&chunk, raw, &e, got)) {
+			cr_assert_eq(
+				memcmp(got,
+				       data + e.unit * ITEMS_BLOCK + e.start,
+				       e.size),
+				0, "%u at %u of unit %u", e.size, e.start,
+				e.unit);
+			done++;
+		}
+		free(got);
+	}
+	return done;
+}
+
+/* Excerpts of items with noise from @low to @high: how many are decoded? */
+static unsigned int try_excerpts(unsigned int codec, uint32_t width, size_t low,
+				 size_t high, bool coarse)
+{
+	struct b2f_encode_options options = options_of(codec, 5, width);
+	uint8_t *data = make_items(ITEMS_SIZE, width, low, high, coarse);
+	struct b2f_encoded made;
+	unsigned int done;
+	uint8_t *raw;
+
+	options.split = B2F_SPLIT_ALWAYS;
+	options.blocksize = ITEMS_BLOCK;
+	raw = encode(&options, data, ITEMS_SIZE, &made);
+	done = expect_excerpts(raw, made.cbytes, data);
+	free(raw);
+	free(data);
+	return done;
+}
+
+/* So many do not end behind their unit, in two units. */
+#define EXCERPTS (2 * (16 + 16 + 13 + 1))
+
+Test(chunk_encode, excerpts_are_the_bytes_of_their_unit)
+{
+	for (size_t c = 0; c < 5; c++)
+		for (uint32_t width = 2; width <= 8; width *= 2)
+			for (size_t high = 1; high < width; high++)
+				cr_assert_eq(try_excerpts(all_codecs[c], width,
+							  0, high, false),
+					     EXCERPTS, "codec %zu, %zu of %u",
+					     c, high, width);
+}
+
+Test(chunk_encode, excerpts_have_few_or_many_streams_as_they_are)
+{
+	for (size_t high = 1; high < 8; high++)
+		cr_assert_eq(try_excerpts(B2F_CODEC_LZ4, 8, 0, high, true),
+			     EXCERPTS, "%zu", high);
+}
+
+Test(chunk_encode, excerpts_are_given_up_if_noise_is_not_first)
+{
+	for (uint32_t width = 2; width <= 8; width *= 2)
+		cr_assert_eq(
+			try_excerpts(B2F_CODEC_LZ4, width, 1, width, false), 0);
+}
+
 Test(chunk_encode, the_block_size_of_the_header_is_rounded_and_used)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 300);

@@ -86,6 +86,90 @@ Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 	free(after);
 }
 
+/*
+ * Two blocks of float64 with noise in the low three quarters of each item; with
+ * any @seed streams of the same sizes.
+ */
+#define FLOATS_BLOCK (512u << 10)
+#define FLOATS_SIZE  (2 * FLOATS_BLOCK)
+
+static uint8_t *write_floats(const struct frame_dir *dir, uint64_t seed)
+{
+	const struct b2f_encode_options options = {
+		.typesize = 8,
+		.codec = B2F_CODEC_LZ4,
+		.clevel = 5,
+		.split = B2F_SPLIT_ALWAYS,
+		.blocksize = FLOATS_BLOCK,
+		.pipeline = {{0, 0, 0, 0, 0, B2F_FILTER_SHUFFLE}, {0}},
+	};
+	uint8_t *data = malloc(FLOATS_SIZE);
+
+	for (uint32_t i = 0; i < FLOATS_SIZE; i++) {
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963;
+		data[i] = (uint8_t)(i % 8 < 6 ? seed >> 40 : i >> 10);
+	}
+	frame_dir_encode(dir, 0, &options, data, FLOATS_SIZE);
+	return data;
+}
+
+Test(file_chunks, excerpts_are_not_taken_of_another_version)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime(64 << 20);
+	uint8_t *before = write_floats(&dir, 1), *after, buf[65536];
+	struct b2f_file *file, *again;
+
+	frame_dir_index(&dir, 1, FLOATS_SIZE, FLOATS_SIZE);
+	file = frame_dir_open(&dir, rt);
+	/* The head of the chunk, and all of its first block. */
+	cr_assert_eq(b2f_file_pread(file, NULL, buf, sizeof(buf), 100),
+		     sizeof(buf));
+	cr_assert_eq(memcmp(buf, before + 100, sizeof(buf)), 0);
+	after = write_floats(&dir, 2);
+	cr_assert_eq(b2f_file_pread(file, NULL, buf, 4096, 600 << 10), -ESTALE);
+	again = frame_dir_open(&dir, rt);
+	cr_assert_eq(b2f_file_pread(again, NULL, buf, 4096, 600 << 10), 4096);
+	cr_assert_eq(memcmp(buf, after + (600 << 10), 4096), 0);
+	b2f_file_close(again);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(before);
+	free(after);
+}
+
+Test(file_chunks, small_reads_are_the_bytes_of_their_file)
+{
+	struct frame_dir dir = frame_dir_new();
+	struct b2f_runtime *rt = new_runtime(64 << 20);
+	uint8_t *data = write_floats(&dir, 1), buf[20000];
+	struct b2f_runtime_stats stats;
+
+	frame_dir_index(&dir, 1, FLOATS_SIZE, FLOATS_SIZE);
+	for (uint64_t off = 1; off < FLOATS_SIZE; off += 9001) {
+		/* Those above 16 KiB, or across such parts, are no excerpts. */
+		size_t n = off * 7 % sizeof(buf) + 1;
+		struct b2f_file *file = frame_dir_open(&dir, rt);
+
+		if (n > FLOATS_SIZE - off)
+			n = FLOATS_SIZE - off;
+		for (size_t i = 0; i < 2; i++) {
+			memset(buf, 0, sizeof(buf));
+			cr_assert_eq(b2f_file_pread(file, NULL, buf, n, off),
+				     (ssize_t)n);
+			cr_assert_eq(memcmp(buf, data + off, n), 0,
+				     "%zu at %llu", n, (unsigned long long)off);
+		}
+		b2f_runtime_stats_get(rt, &stats);
+		cr_assert_leq(stats.misses, 3 * (1 + off / 9001));
+		b2f_file_close(file);
+	}
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	free(data);
+}
+
 Test(file_chunks, another_mode_or_link_is_no_other_chunk)
 {
 	struct frame_dir dir = frame_dir_new();
