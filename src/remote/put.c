@@ -336,3 +336,35 @@ void b2f_put_fini(struct b2f_put *put)
 	free(put->path);
 	*put = (struct b2f_put){.request = NULL};
 }
+
+int b2f_put_run(struct b2f_remote *remote, const struct b2f_put_spec *spec,
+		struct b2f_why *why)
+{
+	struct b2f_put put;
+	int err = b2f_put_start(remote, spec, &put);
+
+	if (err)
+		return err;
+	err = b2f_put_wait(&put, why);
+	b2f_put_fini(&put);
+	return err;
+}
+
+int b2f_put_sign(struct b2f_remote *remote, const char *path,
+		 struct b2f_why *why)
+{
+	const struct b2f_put_spec spec = {
+		.path = path,
+		.data = "",
+		.size = 1,
+		.note = {.marks = {b2f_note_draw()}, .nmarks = 1},
+	};
+
+	int err = b2f_put_run(remote, &spec, why);
+
+	/* Nothing depends on a sign that may be there. */
+	return err == B2F_EINDOUBT ? b2f_why_set(why, -EIO,
+						 "the server does not confirm "
+						 "that it stores objects")
+				   : err;
+}

@@ -2,7 +2,8 @@
 /*
  * remote_rename.c - renamed frames, whose chunks the server copies
  *
- *   1  the server copies the chunks to the new path, where no index names them
+ *   1  the server copies the chunks to the new path, where no index names them,
+ *      with ids that no other writer takes
  *   2  PUT of the index at the new path: the frame appears there
  *   3  DELETE of the index at the old path: the frame disappears here
  *   4  the caller removes the leftover chunks of both paths
@@ -119,7 +120,7 @@ static int begin_copy(void *arg, struct b2f_piece *piece)
 static const struct b2f_pump_steps steps = {.make = begin_copy};
 
 /*
- * Chooses ids for the copies that no chunk at the new path has or has had.
+ * Draws ids for the copies that no chunk at the new path has or has had.
  * Returns 0, -EXDEV (the chunks must keep their ids, but there are, or have
  * been, chunks) or an error of requests.
  *
@@ -127,7 +128,7 @@ static const struct b2f_pump_steps steps = {.make = begin_copy};
  * of another writer's chunk, present or future.  A seal without a tag depends
  * on the chunk's id; chunks that may have such a seal keep their ids.
  */
-static int choose_numbers(struct renaming *m, struct b2f_why *why)
+static int draw_numbers(struct renaming *m, struct b2f_why *why)
 {
 	struct b2f_copy_list *list = &m->list;
 	uint64_t next = b2f_max_u64(m->next, m->there.note.next_id), above;
@@ -149,6 +150,46 @@ static int choose_numbers(struct renaming *m, struct b2f_why *why)
 		m->next = b2f_max_u64(m->next, list->chunks[i].to + 1);
 	}
 	return 0;
+}
+
+static int see_other(void *arg, int64_t id)
+{
+	const uint64_t *mine = arg;
+
+	return (uint64_t)id != *mine;
+}
+
+/*
+ * Another rename may have drawn some of the same ids.  Each puts an object with
+ * its last id, and then looks for others: the one that finds none goes on, and
+ * its object keeps all others above its ids.  Returns -EAGAIN if there is one.
+ */
+static int claim_numbers(const struct renaming *m, struct b2f_why *why)
+{
+	const struct b2f_copy_list *list = &m->list;
+	uint64_t last = list->n ? list->chunks[list->n - 1].to : 0;
+	char *path = b2f_remote_place_path(m->to, (int64_t)last);
+	int err = path ? 0 : -ENOMEM;
+
+	if (!err && list->n)
+		err = b2f_put_sign(m->to->remote, path, why);
+	if (!err && list->n)
+		err = b2f_remote_list_chunks(m->to, list->chunks[0].to,
+					     see_other, &last, why);
+	free(path);
+	return err == -EEXIST || err > 0 ? -EAGAIN : err;
+}
+
+static int choose_numbers(struct renaming *m, struct b2f_why *why)
+{
+	int err = -EAGAIN;
+
+	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
+		err = draw_numbers(m, why);
+		if (!err)
+			err = claim_numbers(m, why);
+	}
+	return err == -EAGAIN ? b2f_why_set(why, -EBUSY, OTHERS) : err;
 }
 
 /* Is the frame to be renamed unchanged? 0, -ESTALE or another error. */

@@ -332,13 +332,8 @@ static int put_marked(const struct remote_target *t,
 {
 	struct b2f_remote_stat there;
 	struct b2f_note note;
-	struct b2f_put put;
-	int err = b2f_put_start(t->place->remote, spec, &put);
+	int err = b2f_put_run(t->place->remote, spec, why);
 
-	if (err)
-		return err;
-	err = b2f_put_wait(&put, why);
-	b2f_put_fini(&put);
 	if (err != -EEXIST && err != -ESTALE)
 		return err;
 	err = look_at(t, spec->path, &there, &note, why);

@@ -262,21 +262,12 @@ bool b2f_sweeper_is_flag(const char *name)
 static int raise_flag(struct b2f_remote_place *place, char **out,
 		      struct b2f_why *why)
 {
-	const struct b2f_note note = {.marks = {b2f_note_draw()}, .nmarks = 1};
-	struct b2f_put_spec spec = {.data = "", .size = 1, .note = note};
-	int64_t id = (int64_t)(note.marks[0] & B2F_ENTRY_ID);
-	char name[B2F_CHUNK_NAME_SIZE], *path;
-	struct b2f_put put;
-	int err;
+	int64_t id = (int64_t)(b2f_note_draw() & B2F_ENTRY_ID);
+	char name[B2F_CHUNK_NAME_SIZE];
+	char *path = b2f_remote_join(
+		place->path, b2f_files_name(id | B2F_OBJECT_PENDING, name));
+	int err = path ? b2f_put_sign(place->remote, path, why) : -ENOMEM;
 
-	path = b2f_remote_join(place->path,
-			       b2f_files_name(id | B2F_OBJECT_PENDING, name));
-	spec.path = path;
-	err = path ? b2f_put_start(place->remote, &spec, &put) : -ENOMEM;
-	if (!err) {
-		err = b2f_put_wait(&put, why);
-		b2f_put_fini(&put);
-	}
 	if (err)
 		free(path);
 	else

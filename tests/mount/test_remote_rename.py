@@ -46,8 +46,9 @@ def test_a_file_gets_another_name():
             way.take()
             os.rename("mnt/d/a", "mnt/d/b")
             asked = [r.method for r in way.take()]
-            # The chunks, the index, and a flag while the old chunks go.
-            assert asked.count("PUT") == SIZE // (1 << 20) + 2, asked
+            # The chunks, the index, a claim of ids, and a flag while the old
+            # chunks go.
+            assert asked.count("PUT") == SIZE // (1 << 20) + 3, asked
             assert error_of(os.stat, "mnt/d/a") == errno.ENOENT
             assert sorted(os.listdir("mnt/d")) == ["b", "sub"]
             assert read("mnt/d/b") == data(SIZE)

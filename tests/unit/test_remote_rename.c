@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_remote_rename.c - renames of frames in an object store, with faults */
 #include <criterion/criterion.h>
+#include <sys/random.h>
 
 #include "b2frame/b2frame.h"
 #include "b2frame/remote.h"
@@ -98,6 +99,50 @@ Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
 	cr_assert_not(is_at(w.remote, "x"));
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
 	writer_close(&w);
+	scene_close(&s);
+}
+
+/* Marks differ, but all distances of ids are drawn alike. */
+static bool draws_alike;
+
+ssize_t getrandom(void *buf, size_t n, unsigned int flags)
+{
+	static _Atomic uint64_t last;
+	uint64_t mark = ++last << 12;
+
+	(void)flags;
+	if (!draws_alike || n != sizeof(mark))
+		return -1;
+	memcpy(buf, &mark, n);
+	return (ssize_t)n;
+}
+
+static void *rename_slowly(void *remote)
+{
+	int err = rename_x(remote, false);
+
+	cr_assert(!err || err == -EEXIST, "%d: %s", err, message);
+	return NULL;
+}
+
+Test(remote_rename, two_renames_to_one_path_at_once_keep_apart)
+{
+	struct scene s = scene_open();
+	struct writer x = begin(&s), z = begin_at(&s, "z", "3333");
+	pthread_t slow;
+
+	(void)server_ask(&s.server, "when PUT y/0 4 stall 1");
+	draws_alike = true;
+	cr_assert_eq(pthread_create(&slow, NULL, rename_slowly, x.remote), 0);
+	while (server_tell(&s.server, "count PUT y/0") == 0)
+		usleep(1000);
+	cr_assert_eq(rename_frame(z.remote, open_at(z.remote, "z"), true), 0,
+		     "%s", message);
+	cr_assert_eq(pthread_join(slow, NULL), 0);
+	draws_alike = false;
+	cr_assert_str_eq(content_of(&s, "y"), "3333");
+	writer_close(&z);
+	writer_close(&x);
 	scene_close(&s);
 }
 
@@ -357,7 +402,8 @@ Test(remote_rename, a_copy_that_is_not_confirmed_is_not_believed)
 	struct scene s = scene_open();
 	struct writer w = begin(&s);
 
-	(void)server_ask(&s.server, "when PUT y/0 1 status 200");
+	/* The first PUT claims the ids. */
+	(void)server_ask(&s.server, "each 2 PUT y/0 status 200");
 	cr_assert_neq(rename_x(w.remote, false), 0);
 	cr_assert_str_eq(content(&s), "1111");
 	cr_assert_not(is_at(w.remote, "y"));
