@@ -267,37 +267,53 @@ static size_t put_points(FILE *out, const json_t *rows, const char *codec,
 	return n;
 }
 
+/* An axis just longer than the data; by itself gnuplot takes whole decades. */
+static void put_range(FILE *out, char axis, const json_t *rows, const char *key,
+		      double unit)
+{
+	double min = 0, max = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		double value =
+			json_number_value(json_object_get(row, key)) / unit;
+
+		min = i == 0 || value < min ? value : min;
+		max = value > max ? value : max;
+	}
+	fprintf(out, "set %crange [%g:%g]\n", axis, min / 1.5, max * 1.5);
+}
+
 static void put_graph(FILE *out, const json_t *rows, bool reading)
 {
 	const char *speed =
 		reading ? "decode_bytes_per_s" : "encode_bytes_per_s";
-	const char *comma = "plot ";
-	char *points = NULL;
+	unsigned int index = 0;
+	char *plot = NULL;
 	size_t size;
-	FILE *data = cli_need(open_memstream(&points, &size));
+	FILE *then = cli_need(open_memstream(&plot, &size));
 
 	fprintf(out, "set xlabel '%s, MB/s, one thread'\n",
 		reading ? "decoded" : "encoded");
+	put_range(out, 'x', rows, speed, 1e6);
+	put_range(out, 'y', rows, "ratio", 1);
+	fputs("$points << END\n", out);
 	for (unsigned int code = 0; code <= NCODECS; code++) {
 		const char *codec =
 			code < NCODECS ? b2f_codec_code_name(code) : NULL;
 
-		if (put_points(data, rows, codec, speed) == 0)
+		if (put_points(out, rows, codec, speed) == 0)
 			continue;
-		fputs("e\n", data);
-		if (codec)
-			fprintf(out, "%s'-' with points pt 7 title '%s'", comma,
-				codec);
-		else
-			fprintf(out,
-				"%s'-' with points pt 6 ps 2 lc 'black' "
-				"title 'not beaten'",
-				comma);
-		comma = ", ";
+		fputs("\n\n", out);
+		fprintf(then, "%s $points index %u with points %s title '%s'",
+			index ? "," : "plot", index,
+			codec ? "pt 7" : "pt 6 ps 2 lc 'black'",
+			codec ? codec : "not beaten");
+		index++;
 	}
-	fclose(data);
-	fprintf(out, "\n%s", points);
-	free(points);
+	fclose(then);
+	fprintf(out, "END\n%s\n", plot);
+	free(plot);
 }
 
 static void put_script(FILE *out, const char *title, const json_t *rows,
