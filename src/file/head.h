@@ -47,8 +47,8 @@ struct b2f_head {
 	uint32_t nbytes;
 	/* Const for all that b2f_head_get() has given it to. */
 	struct b2f_loaded *loaded;
-	/* A small read got an excerpt: the next one gets a whole unit. */
-	atomic_bool has_excerpt;
+	/* The last of the small reads (nexcerpts in runtime) of it; 0: none. */
+	atomic_uint excerpt;
 	/* The following fields are under the lock of struct b2f_open_chunks. */
 	/*
 	 * A thread loads it, and others wait; afterwards @err is the error of

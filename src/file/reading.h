@@ -67,9 +67,9 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		 uint32_t unit, struct b2f_cache_ref *out);
 
 /*
- * For a small read, the first one of its chunk: pins only the excerpt of unit
- * @unit with the @size bytes at *@start, which becomes their place in @out.
- * Returns false if the whole unit has to be pinned instead.
+ * For a small read of a chunk that no other read is likely to follow: pins only
+ * the excerpt of unit @unit with the @size bytes at *@start, which becomes
+ * their place in @out.  Returns false if the whole unit has to be pinned.
  */
 bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 			  uint32_t unit, uint32_t *start, uint32_t size,

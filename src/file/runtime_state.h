@@ -38,6 +38,8 @@ struct b2f_runtime {
 	struct b2f_cache *cache;
 	/* Bytes that the cache may hold. */
 	uint64_t cache_bytes;
+	/* Small reads that could get an excerpt, or got the whole unit. */
+	atomic_uint nexcerpts;
 	struct b2f_pool *pool;
 	/* Largest window of one reader, bytes; 0: no readahead. */
 	uint64_t window;

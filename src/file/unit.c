@@ -180,7 +180,21 @@ static int fill_excerpt(void *arg, const struct b2f_cache_key *key,
 	return err;
 }
 
-/* Gets @e from the cache, or loads it if it is the first one of its chunk. */
+/*
+ * Was the chunk of @head read so shortly ago that a whole unit would still be
+ * in the cache?
+ */
+static bool is_again(struct b2f_head *head)
+{
+	struct b2f_runtime *rt = head->file->runtime;
+	unsigned int now = atomic_fetch_add(&rt->nexcerpts, 1) + 1;
+	unsigned int last = atomic_exchange(&head->excerpt, now);
+
+	return last &&
+	       now - last <= rt->cache_bytes / head->loaded->chunk.unit_size;
+}
+
+/* Gets @e from the cache, or loads it if that is worth less than its unit. */
 static bool get_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 			struct b2f_excerpt *e, struct b2f_cache_ref *out)
 {
@@ -201,7 +215,7 @@ static bool get_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 
 	if (b2f_cache_peek(cache, &key, e->size, out))
 		return true;
-	if (atomic_exchange(&head->has_excerpt, true))
+	if (is_again(head))
 		return false;
 	has = !b2f_cache_get(cache, &key, e->size, &loader, out);
 	atomic_store(&r->file->nplain, has ? (int)e->nplain : -1);

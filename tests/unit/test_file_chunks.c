@@ -93,7 +93,8 @@ Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 #define FLOATS_BLOCK (512u << 10)
 #define FLOATS_SIZE  (2 * FLOATS_BLOCK)
 
-static uint8_t *write_floats(const struct frame_dir *dir, uint64_t seed)
+static uint8_t *write_floats(const struct frame_dir *dir, uint32_t id,
+			     uint64_t seed)
 {
 	const struct b2f_encode_options options = {
 		.typesize = 8,
@@ -109,7 +110,7 @@ static uint8_t *write_floats(const struct frame_dir *dir, uint64_t seed)
 		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963;
 		data[i] = (uint8_t)(i % 8 < 6 ? seed >> 40 : i >> 10);
 	}
-	frame_dir_encode(dir, 0, &options, data, FLOATS_SIZE);
+	frame_dir_encode(dir, id, &options, data, FLOATS_SIZE);
 	return data;
 }
 
@@ -117,7 +118,7 @@ Test(file_chunks, excerpts_are_not_taken_of_another_version)
 {
 	struct frame_dir dir = frame_dir_new();
 	struct b2f_runtime *rt = new_runtime(64 << 20);
-	uint8_t *before = write_floats(&dir, 1), *after, buf[65536];
+	uint8_t *before = write_floats(&dir, 0, 1), *after, buf[65536];
 	struct b2f_file *file, *again;
 
 	frame_dir_index(&dir, 1, FLOATS_SIZE, FLOATS_SIZE);
@@ -126,7 +127,7 @@ Test(file_chunks, excerpts_are_not_taken_of_another_version)
 	cr_assert_eq(b2f_file_pread(file, NULL, buf, sizeof(buf), 100),
 		     sizeof(buf));
 	cr_assert_eq(memcmp(buf, before + 100, sizeof(buf)), 0);
-	after = write_floats(&dir, 2);
+	after = write_floats(&dir, 0, 2);
 	cr_assert_eq(b2f_file_pread(file, NULL, buf, 4096, 600 << 10), -ESTALE);
 	again = frame_dir_open(&dir, rt);
 	cr_assert_eq(b2f_file_pread(again, NULL, buf, 4096, 600 << 10), 4096);
@@ -143,7 +144,7 @@ Test(file_chunks, small_reads_are_the_bytes_of_their_file)
 {
 	struct frame_dir dir = frame_dir_new();
 	struct b2f_runtime *rt = new_runtime(64 << 20);
-	uint8_t *data = write_floats(&dir, 1), buf[20000];
+	uint8_t *data = write_floats(&dir, 0, 1), buf[20000];
 	struct b2f_runtime_stats stats;
 
 	frame_dir_index(&dir, 1, FLOATS_SIZE, FLOATS_SIZE);
@@ -227,6 +228,43 @@ static void write_wide_table(const struct frame_dir *dir)
 	frame_dir_write(dir, "00000000.chunk", raw, size);
 	frame_dir_index(dir, 1, NBLOCKS * SMALL, (int32_t)(NBLOCKS * SMALL));
 	free(raw);
+}
+
+/* Reads 4 KiB of chunk @nchunk; returns the stored bytes that were read. */
+static uint64_t read_page(struct b2f_file *file, uint8_t *const *data,
+			  unsigned int nchunk, uint32_t off)
+{
+	uint64_t before = bytes_read();
+	uint8_t buf[4096];
+
+	cr_assert_eq(b2f_file_pread(file, NULL, buf, sizeof(buf),
+				    (uint64_t)nchunk * FLOATS_SIZE + off),
+		     sizeof(buf));
+	cr_assert_eq(memcmp(buf, data[nchunk] + off, sizeof(buf)), 0);
+	return bytes_read() - before;
+}
+
+Test(file_chunks, a_chunk_that_is_read_again_soon_is_decoded_whole)
+{
+	struct frame_dir dir = frame_dir_new();
+	/* Room for two units. */
+	struct b2f_runtime *rt = new_runtime(FLOATS_SIZE);
+	struct b2f_file *file;
+	uint8_t *data[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		data[i] = write_floats(&dir, i, i);
+	frame_dir_index(&dir, 4, 4 * FLOATS_SIZE, FLOATS_SIZE);
+	file = frame_dir_open(&dir, rt);
+	for (uint32_t i = 0; i < 8; i++)
+		cr_assert_lt(read_page(file, data, i % 4, i << 14), 64 << 10);
+	cr_assert_gt(read_page(file, data, 2, 9 << 14), 256 << 10);
+	cr_assert_lt(read_page(file, data, 2, 4 << 14), 1024);
+	b2f_file_close(file);
+	b2f_runtime_free(rt);
+	frame_dir_remove(&dir);
+	for (uint32_t i = 0; i < 4; i++)
+		free(data[i]);
 }
 
 Test(file_chunks, a_large_head_is_loaded_once_a_read)
