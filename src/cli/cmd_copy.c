@@ -98,9 +98,11 @@ static int open_object(struct job *job, struct b2f_remote *remote)
 		cli_server_attributes(&st, &job->like);
 		return open_frame(job);
 	}
-	if (err == -ENOENT)
-		return cli_refuse(err, "%s: there is no such frame or object",
-				  b2f_remote_label(remote));
+	if (err == -ENOENT) {
+		/* The answer to a GET says whether the bucket is missing. */
+		err = open_frame(job);
+		return err ? err : cli_message_changed(job->path);
+	}
 	if (err)
 		return cli_message_explain(b2f_remote_label(remote), err);
 	cli_server_attributes(&st, &job->like);

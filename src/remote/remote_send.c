@@ -146,5 +146,6 @@ int b2f_remote_send(struct b2f_remote *remote, const char *path,
 		err = put(&s, &why);
 	if (err && err == s.read_err)
 		return err;
-	return b2f_remote_report(remote, path, err, &why);
+	/* After look(), -ENOENT is of the bucket. */
+	return b2f_remote_tell(remote, path, err, &why);
 }

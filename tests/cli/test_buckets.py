@@ -63,6 +63,14 @@ def check_refusals():
         os.environ.update(s3_server.ENV)
 
     refused("s3://nobucket/x", "there is no such bucket")
+    for args in (("copy", "out/y", "s3://nobucket/x"),
+                 ("copy", "s3://nobucket/x", "none"),
+                 ("compress", "out/y", "-o", "s3://nobucket/x"),
+                 ("append", "s3://nobucket/x", "out/y"),
+                 ("rm", "s3://nobucket/x"), ("ls", "s3://nobucket")):
+        err = ctl(*args, status=1)[1]
+        assert err.startswith("bloscctl: s3://nobucket") and \
+            "there is no such bucket" in err, (args, err)
     refused(f"{URL}/none", "there is no such object")
     server = os.environ["AWS_ENDPOINT_URL"]
     refused(f"{URL}/x.b2f", f"{URL}/x.b2f: cannot connect to 127.0.0.1:1: refused",

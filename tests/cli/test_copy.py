@@ -91,7 +91,7 @@ def check_refusals():
     refused("exists already", "x.b2f", f"{S3}/x.b2frame")
     refused("itself", "x", "x")
     refused("itself", "-f", "x.b2frame", "x.b2frame")
-    refused("no such frame or object", f"{S3}/none", "y")
+    refused("there is no such object", f"{S3}/none", "y")
     refused("web servers", "x", "http://127.0.0.1:1/x")
     refused("-r copies", ".", f"{S3}/dot")
     refused("no regular file", "/dev/null", "y")
