@@ -138,6 +138,12 @@ static int create(struct job *job, const struct cli_target *target)
 	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
 			       mode_of(job) | 0600, !job->how->contiguous,
 			       &cli_message_log);
+	/* Only a mount refuses the hidden name of a frame that is being made. */
+	if (err == -EPERM)
+		return cli_refuse(err,
+				  "%s: it would be in a mount, whose files are "
+				  "compressed already",
+				  job->output);
 	return cli_message_explain(job->output, err);
 }
 

@@ -137,6 +137,9 @@ def test_in_a_mount():
             _, err = ctl(*args, "mnt/a", *more, status=status, stdin=b"")
             assert "mnt/a: it is a file of a mount; the frame is " \
                 f"{os.path.realpath('src/a.b2nd')}\n" in err, err
+        _, err = ctl("compress", "mnt/a", status=1)
+        assert err == "bloscctl: mnt/a.b2frame: it would be in a mount, whose " \
+            "files are compressed already\n", err
         # A frame that is copied into the mount is a file in a file.
         shutil.copy("src/a.b2nd", "mnt/copy.b2nd")
         assert info("mnt/copy.b2nd")["frame"] == "mnt/copy.b2nd"
