@@ -103,10 +103,10 @@ int fs_aside_relink(int dirfd, const char *name, const char *home,
 		    const char *old, bool is_plain)
 {
 	char target[B2F_HOME_TARGET_SIZE], there[FS_NAME_SIZE];
-	int err = b2f_home_is_name(dirfd, name, home)
-			  ? b2f_home_new_aside(name, there)
-			  : -ESTALE;
+	int err = b2f_home_check_name(dirfd, name, home);
 
+	if (!err)
+		err = b2f_home_new_aside(name, there);
 	if (err)
 		return err;
 	b2f_home_target(home, old, target);
@@ -132,27 +132,6 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	if (lock >= 0)
 		close(lock);
 	return err ? err : 1;
-}
-
-/* A search for the link to a file that lies aside. */
-struct search {
-	const char *aside;
-	/* "": there is none. */
-	char name[FS_NAME_SIZE];
-};
-
-static int find_link(void *arg, int dirfd, const struct dirent *d)
-{
-	struct search *s = arg;
-	int is = 0;
-
-	if (strcmp(d->d_name, s->aside) == 0)
-		return 0;
-	if (b2f_directory_may_be_link(d->d_type))
-		is = b2f_home_leads_to(dirfd, d->d_name, s->aside);
-	if (is > 0)
-		snprintf(s->name, sizeof(s->name), "%s", d->d_name);
-	return is < 0 ? is : 0;
 }
 
 /* The hash of a name that files aside have in theirs, as a key of a set. */
@@ -208,8 +187,7 @@ bool fs_aside_hides(int dirfd, const char *aside)
 {
 	return b2f_home_is_aside(aside) &&
 	       (b2f_home_leads_to(dirfd, aside, aside) > 0 ||
-		b2f_home_has_name(dirfd, aside, NULL) ||
-		b2f_home_is_replaced(dirfd, aside));
+		b2f_home_find_aside(dirfd, aside, NULL) != B2F_HOME_ALONE);
 }
 
 /* Deletes the replaced file at @aside. */
@@ -228,16 +206,19 @@ static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 
 static void finish_aside(struct fs *fs, int dirfd, const char *aside)
 {
-	struct search s = {.aside = aside};
+	char link[FS_NAME_SIZE];
 
-	if (b2f_home_leads_to(dirfd, aside, aside) > 0)
+	if (b2f_home_leads_to(dirfd, aside, aside) > 0) {
 		unlinkat(dirfd, aside, 0);
-	else if (b2f_directory_each(dirfd, ".", find_link, &s))
 		return;
-	else if (s.name[0])
-		(void)!fs_aside_return(dirfd, s.name, aside);
-	else if (b2f_home_is_replaced(dirfd, aside) > 0)
+	}
+	switch (b2f_home_find_aside(dirfd, aside, link)) {
+	case B2F_HOME_LINKED:
+		(void)!fs_aside_return(dirfd, link, aside);
+		break;
+	case B2F_HOME_REPLACED:
 		delete_aside(fs, dirfd, aside);
+	}
 }
 
 void fs_aside_finish(struct fs *fs, int dirfd, const char *name)

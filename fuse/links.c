@@ -336,8 +336,11 @@ void fs_links_forget(int fd)
 int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 {
 	/* Another mount may have moved the frame to its last name. */
-	if (!b2f_home_is_name(entry->pin.fd, found->name, found->probe.home))
-		return -ESTALE;
+	int err = b2f_home_check_name(entry->pin.fd, found->name,
+				      found->probe.home);
+
+	if (err)
+		return err;
 	if (fs_links_prepare(entry, found))
 		return 1;
 	if (unlinkat(entry->pin.fd, found->name, 0))

@@ -98,10 +98,12 @@ static bool is_name(const struct side *side)
 }
 
 /* Another mount may have moved the frame to its last name. */
-static bool is_still_name(const struct side *side)
+static int check_name(const struct side *side)
 {
-	return b2f_home_is_name(side->entry.pin.fd, side->found.name,
-				side->found.probe.home);
+	return is_name(side) ? b2f_home_check_name(side->entry.pin.fd,
+						   side->found.name,
+						   side->found.probe.home)
+			     : 0;
 }
 
 /* Are both names in one directory? */
@@ -669,11 +671,12 @@ static int begin_names(struct renaming *r, unsigned int flags)
 {
 	struct side *from = &r->from, *to = &r->to;
 	bool to_is_name = r->replaces && is_name(to);
-	int err = 0;
+	int err = check_name(from);
 
-	if ((is_name(from) && !is_still_name(from)) ||
-	    (to_is_name && !is_still_name(to)))
-		return -ESTALE;
+	if (!err && to_is_name)
+		err = check_name(to);
+	if (err)
+		return err;
 	if (!is_same_dir(r) &&
 	    (is_name(from) || (to_is_name && (flags & RENAME_EXCHANGE))))
 		return -EXDEV;

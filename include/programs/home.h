@@ -114,8 +114,12 @@ int b2f_home_leads_to(int dirfd, const char *name, const char *home);
 B2F_MUST_CHECK
 int b2f_home_points_to(int dirfd, const char *name, const char *home);
 
-/* Is @name in @dirfd a name of the frame at @home, beside it? */
-bool b2f_home_is_name(int dirfd, const char *name, const char *home);
+/*
+ * Is @name in @dirfd a name of the frame at @home, beside it?  Returns 0,
+ * -ESTALE (no), or an errno if that cannot be told.
+ */
+B2F_MUST_CHECK
+int b2f_home_check_name(int dirfd, const char *name, const char *home);
 
 /*
  * Has the frame at @home in @dirfd a name besides @but (NULL: any name)?  Looks
@@ -129,12 +133,23 @@ int b2f_home_has_name(int dirfd, const char *home, const char *but);
 B2F_MUST_CHECK
 int b2f_home_slots_have_name(int dirfd, const char *home, const char *but);
 
+/* A file aside, as a rename that was not finished has left it. */
+enum b2f_home_aside {
+	/* It is shown: no rename has to be finished. */
+	B2F_HOME_ALONE,
+	/* A link leads to it: it is to be put back. */
+	B2F_HOME_LINKED,
+	/* Another file has its name: it only waits to be deleted. */
+	B2F_HOME_REPLACED,
+};
+
 /*
- * Has another file replaced the file that lies at @aside in @dirfd, which then
- * only waits to be deleted?  Returns 1, 0, or an errno if that cannot be told.
+ * Looks for the name of the file at @aside in @dirfd, and copies the name of
+ * the link that leads to it to @link, which may be NULL.  Returns an enum
+ * b2f_home_aside, or an errno if that cannot be told.
  */
 B2F_MUST_CHECK
-int b2f_home_is_replaced(int dirfd, const char *aside);
+int b2f_home_find_aside(int dirfd, const char *aside, char link[B2F_NAME_SIZE]);
 
 /*
  * Copies slot @i of the frame @fd, or "" if it cannot be read; false if it is

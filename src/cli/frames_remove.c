@@ -169,8 +169,11 @@ static int remove_linked(const struct cli_at *at, const char *name,
 {
 	int err, others;
 
-	if (!b2f_home_is_name(at->dir, name, at->name))
+	err = b2f_home_check_name(at->dir, name, at->name);
+	if (err == -ESTALE)
 		return refuse(at->path, -EBUSY, "it was changed meanwhile");
+	if (err)
+		return refuse(at->path, err, b2f_strerror(err));
 	others = b2f_home_has_name(at->dir, at->name, name);
 	if (others < 0)
 		return refuse(at->path, others, b2f_strerror(others));

@@ -118,8 +118,11 @@ static bool is_hidden(const struct listing *l,
 	if (!b2f_home_is(name) && !b2f_home_is_aside(name))
 		return false;
 	/* A link to itself is a leftover. */
-	return S_ISLNK(st->st_mode) || b2f_home_has_name(l->fd, name, NULL) ||
-	       b2f_home_is_replaced(l->fd, name);
+	if (S_ISLNK(st->st_mode))
+		return true;
+	return b2f_home_is(name) ? b2f_home_has_name(l->fd, name, NULL) != 0
+				 : b2f_home_find_aside(l->fd, name, NULL) !=
+					   B2F_HOME_ALONE;
 }
 
 static void walk_below(struct steps *s, const char *below);

@@ -250,10 +250,15 @@ int b2f_home_leads_to(int dirfd, const char *name, const char *home)
 	return points > 0 ? b2f_home_accepts(dirfd, name, home) : points;
 }
 
-bool b2f_home_is_name(int dirfd, const char *name, const char *home)
+int b2f_home_check_name(int dirfd, const char *name, const char *home)
 {
-	return strcmp(name, home) != 0 &&
-	       b2f_home_leads_to(dirfd, name, home) > 0;
+	int is = strcmp(name, home) == 0
+			 ? 0
+			 : b2f_home_leads_to(dirfd, name, home);
+
+	if (is < 0)
+		return is;
+	return is ? 0 : -ESTALE;
 }
 
 static int is_other_name(int dirfd, const char *name, const char *home,
@@ -303,25 +308,39 @@ int b2f_home_has_name(int dirfd, const char *home, const char *but)
 		   : b2f_directory_each(dirfd, ".", is_other_link, &search);
 }
 
-static int takes_place(void *of, int dirfd, const struct dirent *d)
-{
-	const char *aside = ((const struct search *)of)->home;
-	int points;
+/* A search for what a rename has left of the file at @aside. */
+struct aside_search {
+	const char *aside;
+	char *link;
+	bool is_replaced;
+};
 
-	if (!b2f_home_is_aside_of(aside, d->d_name) ||
-	    strcmp(d->d_name, aside) == 0)
+static int find_aside(void *search, int dirfd, const struct dirent *d)
+{
+	struct aside_search *s = search;
+	int is = 0;
+
+	if (strcmp(d->d_name, s->aside) == 0)
 		return 0;
-	points = b2f_home_points_to(dirfd, d->d_name, aside);
-	return points < 0 ? points : !points;
+	if (b2f_directory_may_be_link(d->d_type))
+		is = b2f_home_leads_to(dirfd, d->d_name, s->aside);
+	if (is > 0 && s->link)
+		snprintf(s->link, B2F_NAME_SIZE, "%s", d->d_name);
+	if (is || !b2f_home_is_aside_of(s->aside, d->d_name))
+		return is;
+	is = b2f_home_points_to(dirfd, d->d_name, s->aside);
+	s->is_replaced |= !is;
+	return is < 0 ? is : 0;
 }
 
-int b2f_home_is_replaced(int dirfd, const char *aside)
+int b2f_home_find_aside(int dirfd, const char *aside, char link[B2F_NAME_SIZE])
 {
-	struct search search = {.home = aside};
+	struct aside_search search = {.aside = aside, .link = link};
+	int is = b2f_directory_each(dirfd, ".", find_aside, &search);
 
-	return b2f_home_is_aside(aside)
-		       ? b2f_directory_each(dirfd, ".", takes_place, &search)
-		       : 0;
+	if (is)
+		return is < 0 ? is : B2F_HOME_LINKED;
+	return search.is_replaced ? B2F_HOME_REPLACED : B2F_HOME_ALONE;
 }
 
 static const char *slot_name(unsigned int i, char buf[SLOT_SIZE])
