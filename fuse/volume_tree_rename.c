@@ -65,7 +65,7 @@ struct renaming {
 	struct side to;
 	/* A file exists at @to. */
 	bool replaces;
-	/* run() has locked the directory of @to (links.h). */
+	/* rename_names() has locked the directory of @to (links.h). */
 	bool is_locked;
 	/* @from was synced before names_lock was taken. */
 	bool is_synced;
@@ -478,12 +478,10 @@ static void delete_aside(const struct renaming *r)
 
 static int move_over_aside(struct renaming *r)
 {
-	int lock = -1, other = -1, err;
+	int lock = -1, err;
 
 	if (!r->is_locked)
 		lock = fs_aside_lock(r->to.entry.pin.fd);
-	if (!is_same_dir(r))
-		other = fs_aside_lock(r->from.entry.pin.fd);
 	err = step_aside(r);
 	if (err == -EINVAL || err == -EPERM || err == -EOPNOTSUPP ||
 	    err == -ENOSYS || err == -EXDEV) {
@@ -497,8 +495,6 @@ static int move_over_aside(struct renaming *r)
 	}
 	if (lock >= 0)
 		close(lock);
-	if (other >= 0)
-		close(other);
 	return err;
 }
 
@@ -701,9 +697,40 @@ static void end_names(struct renaming *r)
 	}
 }
 
+static int rename_names(struct renaming *r, unsigned int flags)
+{
+	int lock = fs_links_lock(&r->to.entry);
+	int err = begin_names(r, flags);
+
+	if (!err) {
+		err = rename_one(r, flags);
+		end_names(r);
+	}
+	fs_links_unlock(r->fs, lock);
+	return err;
+}
+
+/*
+ * If another mount has moved the frame of @side to a home since it was found,
+ * its name is a link, which would lead nowhere in another directory.  So this
+ * locks the directory first.
+ */
+static int lock_frame(const struct side *side, int *lock)
+{
+	const struct fs_found *found = &side->found;
+
+	*lock = fs_aside_lock(side->entry.pin.fd);
+	return !is_directory(side) || fs_dir_has(side->entry.pin.fd, found->name,
+						 &found->probe.st)
+		       ? 0
+		       : -ESTALE;
+}
+
 static int run(struct renaming *r, unsigned int flags)
 {
-	int lock, err;
+	bool crosses = !is_same_dir(r);
+	bool to_is_dir = r->replaces && is_directory(&r->to);
+	int from_lock = -1, to_lock = -1, err = 0;
 
 	hold(r->fs, &r->from);
 	if (r->replaces)
@@ -712,15 +739,18 @@ static int run(struct renaming *r, unsigned int flags)
 	if (b2f_home_is(r->from.found.name) && is_sparse(&r->from))
 		fs_links_forget(r->from.found.probe.fd);
 	r->is_locked = is_name(&r->from) || (r->replaces && is_name(&r->to));
-	if (!r->is_locked)
-		return rename_one(r, flags);
-	lock = fs_links_lock(&r->to.entry);
-	err = begin_names(r, flags);
-	if (!err) {
-		err = rename_one(r, flags);
-		end_names(r);
-	}
-	fs_links_unlock(r->fs, lock);
+	if (crosses && (is_directory(&r->from) || to_is_dir))
+		err = lock_frame(&r->from, &from_lock);
+	if (!err && crosses && to_is_dir && !r->is_locked &&
+	    (flags & RENAME_EXCHANGE))
+		err = lock_frame(&r->to, &to_lock);
+	if (!err)
+		err = r->is_locked ? rename_names(r, flags)
+				   : rename_one(r, flags);
+	if (from_lock >= 0)
+		close(from_lock);
+	if (to_lock >= 0)
+		close(to_lock);
 	return err;
 }
 

@@ -532,6 +532,29 @@ def test_two_mounts_change_names_of_one_frame():
         shutil.rmtree("src")
 
 
+def test_a_frame_that_another_mount_links_while_it_goes_elsewhere():
+    for move, linked, want in (
+            (os.rename, "other/a", {"mnt/d/b": "a"}),
+            (exchange, "other/a", {"mnt/d/b": "a", "mnt/a": "b"}),
+            (exchange, "other/d/b", {"mnt/d/b": "a", "mnt/a": "b"})):
+        os.mkdir("src")
+        with Mount("src", "other", "-o", f"{FRESH},{SPARSE}"), \
+                Mount("src", "mnt", "-o", f"{FRESH},{SPARSE}",
+                      wrap=signal_at(signal.SIGSTOP, 1, "renameat2")) as m:
+            os.mkdir("mnt/d")
+            put("mnt/a", "a")
+            if move is exchange:
+                put("mnt/d/b", "b")
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                with while_stopped(m, lambda: move("mnt/a", "mnt/d/b")) as errors:
+                    job = pool.submit(error_of, os.link, linked, f"{linked}2")
+                    concurrent.futures.wait([job], .3)
+                assert job.result() in (0, errno.ENOENT, errno.ESTALE)
+            assert errors == [0]
+            assert {name: get(name) for name in want} == want
+        shutil.rmtree("src")
+
+
 def test_a_link_to_an_open_file_that_another_mount_has_moved():
     os.mkdir("src")
     with Mount("src", "mnt", "-o", SPARSE), Mount("src", "other"):
