@@ -55,6 +55,11 @@ struct b2f_frame_options {
 	 */
 	bool join_objects;
 	/*
+	 * Open a frame whose metalayers do not agree with the checksum of its
+	 * index, if all else does; the next commit takes them as they are.
+	 */
+	bool damaged_meta;
+	/*
 	 * From b2f_runtime_reserve(): the index counts against the memory of
 	 * that cache, which has to outlive the frame, and one for which there
 	 * is no room is refused (B2F_ETOOBIG; -ENOMEM if others have to be

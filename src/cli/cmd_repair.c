@@ -29,6 +29,8 @@ struct repair {
 	bool force;
 	/* Replace damaged chunks by zeros. */
 	bool zero_damaged;
+	/* Take metalayers that differ from their checksum as they are. */
+	bool accept_meta;
 	/* For frames in object stores: remove orphans. */
 	bool orphans;
 	/* Only of this age, in seconds; -1: not given. */
@@ -62,16 +64,19 @@ static int store_age(const struct cli_option *option, void *field,
 static const struct cli_option table[] = {
 	CLI_FLAG("dry-run", 'n', dry_run, "only say what would be done"),
 	CLI_FLAG("force", 0, force,
-		"remove young files that no index names, too: no program\n"
-		"may be writing to the frame"),
+		 "remove young files that no index names, too: no program\n"
+		 "may be writing to the frame"),
 	CLI_FLAG("orphans", 0, orphans,
-		"in an object store: remove chunks that no index names"),
+		 "in an object store: remove chunks that no index names"),
 	CLI_FLAG("recursive", 'r', common.several,
-		"with --orphans: for all frames below each URL"),
+		 "with --orphans: for all frames below each URL"),
 	CLI_OPTION("older", 0, "AGE", store_age, FIELD(older),
 		   "only orphans at least this old (1d; s, m, h, d)"),
 	CLI_FLAG("zero-damaged", 0, zero_damaged,
-		"replace damaged chunks by zeros"),
+		 "replace damaged chunks by zeros"),
+	CLI_FLAG("accept-metalayers", 0, accept_meta,
+		 "take metalayers that do not agree with the checksum of the\n"
+		 "index as they are"),
 	CLI_OPTION("output", 'o', "NEW", cli_option_text, FIELD(output),
 		   "make the frame NEW of the chunk files of FRAME"),
 	CLI_FLAG(NULL, 'f', overwrite, "replace an existing NEW"),
@@ -129,6 +134,11 @@ static int edit(struct job *job, struct b2f_editor *editor)
 	if (!err)
 		b2f_editor_count(editor, &job->counted);
 	return err ? err : b2f_editor_commit(editor);
+}
+
+static bool has_to_accept(const struct job *job)
+{
+	return job->how->accept_meta && job->found.check.meta_changed;
 }
 
 /* Replaces damaged chunks, and sums up the stored bytes. */
@@ -192,16 +202,19 @@ static const char text[] =
 	"installed\n]"
 	"[" DONE "removed {+removed_chunk_files} chunk "
 	"file[{!removed_chunk_files=1}s] that no index names\n]"
-	"[{}: {+left_chunk_files} young chunk file[{?left_chunk_files=1} that|s "
+	"[{}: {+left_chunk_files} young chunk file[{?left_chunk_files=1} "
+	"that|s "
 	"that] no index names; --force removes such, if no program is "
 	"writing\n]"
 	"[" DONE "replaced chunk[{!nzeroed=1}s] <zeroed|{.}> by zeros\n]"
 	"[{?corrected_cbytes}" DONE "corrected how many bytes the index says "
 	"are stored\n]"
+	"[{?accepted_metalayers}" DONE "taken the metalayers as they are\n]"
 	"[{?corrected_nbytes}" DONE "corrected the size of the data in the "
 	"index\n]"
 	"[{?sound}{!removed_indexes}{!removed_chunk_files}{!left_chunk_files}"
-	"{!nzeroed}{!corrected_cbytes}{!corrected_nbytes}{}: nothing to repair\n]";
+	"{!nzeroed}{!accepted_metalayers}{!corrected_cbytes}{!corrected_nbytes}"
+	"{}: nothing to repair\n]";
 
 static json_t *list_zeroed(const struct job *job)
 {
@@ -223,17 +236,19 @@ static void report(const struct job *job, int err)
 	cli_json_say(
 		text, job->path,
 		json_pack("{s:s, s:o*, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:b, "
-			  "s:b, s:b}",
-			  "command", "repair", "frame", cli_json_name(job->path),
-			  "dry_run", job->how->dry_run, "removed_indexes",
+			  "s:b, s:b, s:b}",
+			  "command", "repair", "frame",
+			  cli_json_name(job->path), "dry_run",
+			  job->how->dry_run, "removed_indexes",
 			  (json_int_t)l->nindexes, "removed_chunk_files",
 			  (json_int_t)nremoved, "left_chunk_files",
 			  (json_int_t)(l->nsure + l->nyoung - nremoved),
 			  "ndamaged", (json_int_t)job->found.check.ndamaged,
 			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
 			  list_zeroed(job), "corrected_cbytes", job->counted,
-			  "corrected_nbytes", job->resized && !err, "sound",
-			  err == 0));
+			  "corrected_nbytes", job->resized && !err,
+			  "accepted_metalayers", has_to_accept(job) && !err,
+			  "sound", err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -257,7 +272,8 @@ static bool has_to_change(const struct job *job)
 	const struct b2f_check_result *r = &job->found.check;
 	bool is_whole = r->ndamaged + r->nunsupported + r->nfailed == 0;
 
-	return has_to_zero(job) || r->tells_less || (job->resized && is_whole);
+	return has_to_zero(job) || has_to_accept(job) || r->tells_less ||
+	       (job->resized && is_whole);
 }
 
 static int finish(struct job *job, struct b2f_frame *frame)
@@ -361,6 +377,25 @@ static int rebuild(struct job *job)
 	return 0;
 }
 
+static int open_frame(const struct job *job, bool damaged_meta,
+		      struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = {.join_objects = true,
+						  .damaged_meta = damaged_meta};
+
+	return cli_frames_open(&options, &job->operand->at, out);
+}
+
+/* Is all of the frame but its metalayers as it was? */
+static bool has_bad_meta(const struct job *job)
+{
+	struct b2f_frame *frame = NULL;
+	int err = open_frame(job, true, &frame);
+
+	b2f_frame_close(frame);
+	return !err;
+}
+
 /* Handles a frame whose index is unreadable, as was printed. */
 static int repair_broken(struct job *job, int err)
 {
@@ -368,6 +403,11 @@ static int repair_broken(struct job *job, int err)
 
 	if (!b2f_is_format_error(err))
 		return err;
+	if (!job->how->output && !job->how->accept_meta && has_bad_meta(job))
+		return cli_refuse(err,
+				  "%s: only its metalayers are damaged; "
+				  "--accept-metalayers takes them as they are",
+				  job->path);
 	if (cli_at_stat(&job->operand->at, &st) != 0 || !S_ISDIR(st.st_mode))
 		return err;
 	if (job->how->output)
@@ -390,11 +430,10 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 			  .operand = operand,
 			  .path = path,
 			  .found.progress = operand->progress};
-	const struct b2f_frame_options options = {.join_objects = true};
 	struct b2f_frame *frame = NULL;
 	int err;
 
-	err = cli_frames_open(&options, &operand->at, &frame);
+	err = open_frame(&job, job.how->accept_meta, &frame);
 	if (err)
 		return repair_broken(&job, err);
 	if (job.how->output) {

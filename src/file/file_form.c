@@ -82,11 +82,7 @@ static int make(struct b2f_file *file, struct b2f_become *become,
 {
 	const struct b2f_settings settings = b2f_settings_of(file->frame);
 	const struct b2f_frame *from = file->frame;
-	const struct b2f_frame_options options = {
-		.log = from->log,
-		.no_locking = from->no_locking,
-		.join_objects = from->join_objects,
-		.reserve = from->reserved.of};
+	const struct b2f_frame_options options = b2f_frame_options_of(from);
 	struct b2f_store_plan plan = {.mode = 0};
 	struct b2f_store *store = NULL;
 	uint8_t *index = NULL;

@@ -421,7 +421,7 @@ static int64_t lock_out(struct b2f_file *file, int64_t n,
 
 	if (!b2f_lock_has_place(frame->store))
 		err = n;
-	else if (!*turn && !frame->no_locking)
+	else if (!*turn && !frame->how.no_locking)
 		err = b2f_turn_share(frame->store, B2F_TURN_WAIT_MS, turn,
 				     &why);
 	if (err == -EAGAIN)

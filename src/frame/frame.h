@@ -50,16 +50,20 @@ struct b2f_layout {
 	const char *objects;
 };
 
+/* See struct b2f_frame_options. */
+struct b2f_frame_how {
+	bool no_locking;
+	bool join_objects;
+	bool damaged_meta;
+};
+
 struct b2f_frame {
 	/* Number of owners, each of which calls b2f_frame_close(). */
 	atomic_uint refs;
 	struct b2f_store *store;
 	const struct b2f_log *log;
 	char *label;
-	/* See struct b2f_frame_options. */
-	bool no_locking;
-	/* Serialized objects are shown, joined. */
-	bool join_objects;
+	struct b2f_frame_how how;
 	/* Where the frame begins in the index object. */
 	uint64_t offset;
 	struct b2f_frame_header header;
@@ -130,6 +134,9 @@ B2F_MUST_CHECK
 int b2f_frame_of_bytes(const struct b2f_frame_options *options,
 		       const char *name, const uint8_t *index, size_t size,
 		       bool sparse, struct b2f_frame **out);
+
+/* The options for opening @frame again; pointers are valid as long as it. */
+struct b2f_frame_options b2f_frame_options_of(const struct b2f_frame *frame);
 
 /*
  * Opens the version of @frame that is on disk now.  Waits @wait_ms, a time or

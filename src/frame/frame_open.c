@@ -173,7 +173,7 @@ static int read_index(struct b2f_frame *f, uint32_t wait_ms,
 	struct b2f_lock *lock = NULL;
 	int err = 0;
 
-	if (!f->no_locking && !is_glance)
+	if (!f->how.no_locking && !is_glance)
 		err = b2f_turn_begin(f->store, wait_ms, &lock, why);
 	if (!err)
 		err = read_version(f, lock || is_glance, why);
@@ -196,8 +196,11 @@ static struct b2f_frame *new_frame(const struct b2f_frame_options *options,
 	atomic_init(&f->refs, 1);
 	f->store = store;
 	f->log = options->log;
-	f->no_locking = options->no_locking;
-	f->join_objects = options->join_objects;
+	f->how = (struct b2f_frame_how){
+		.no_locking = options->no_locking,
+		.join_objects = options->join_objects,
+		.damaged_meta = options->damaged_meta,
+	};
 	f->reserved.of = options->reserve;
 	f->offset = b2f_store_is_sparse(store) ? 0 : options->offset;
 	f->label = strdup(label);
@@ -315,16 +318,23 @@ int b2f_frame_open_memory(const struct b2f_frame_options *options,
 	return b2f_frame_of_bytes(&plain, "memory", data, size, false, out);
 }
 
-int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
-		     struct b2f_frame **out)
+struct b2f_frame_options b2f_frame_options_of(const struct b2f_frame *frame)
 {
-	const struct b2f_frame_options options = {
+	return (struct b2f_frame_options){
 		.log = frame->log,
 		.label = frame->label,
 		.offset = frame->offset,
-		.no_locking = frame->no_locking,
-		.join_objects = frame->join_objects,
-		.reserve = frame->reserved.of};
+		.no_locking = frame->how.no_locking,
+		.join_objects = frame->how.join_objects,
+		.damaged_meta = frame->how.damaged_meta,
+		.reserve = frame->reserved.of,
+	};
+}
+
+int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
+		     struct b2f_frame **out)
+{
+	const struct b2f_frame_options options = b2f_frame_options_of(frame);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err;
@@ -342,15 +352,14 @@ int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 int b2f_frame_derive(const struct b2f_frame *frame, const uint8_t *index,
 		     size_t size, struct b2f_frame **out)
 {
-	const struct b2f_frame_options options = {
-		.log = frame->log,
-		.no_locking = frame->no_locking,
-		.join_objects = frame->join_objects};
+	struct b2f_frame_options options = b2f_frame_options_of(frame);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	struct b2f_frame *f;
 	int err;
 
+	/* Its memory is counted at the end. */
+	options.reserve = NULL;
 	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);

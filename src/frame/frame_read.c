@@ -126,6 +126,8 @@ static int check_sums(struct b2f_frame *f, const uint8_t *chunk, size_t size,
 	/* C-Blosc2 changes metalayers of a finished frame, but adds none. */
 	if (found == B2F_FINGERPRINT_OTHER_META && f->meta.n == 0)
 		found = B2F_FINGERPRINT_BAD_META;
+	if (found == B2F_FINGERPRINT_BAD_META && f->how.damaged_meta)
+		found = B2F_FINGERPRINT_OTHER_META;
 	if (found == B2F_FINGERPRINT_BAD || found == B2F_FINGERPRINT_BAD_META)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   found == B2F_FINGERPRINT_BAD

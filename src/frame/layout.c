@@ -300,7 +300,7 @@ static void refuse(struct b2f_frame *f)
 			"%s: not readable: it stands for %s of python-blosc2, "
 			"and does not hold the data",
 			f->label, f->layout.carrier);
-	else if (f->join_objects)
+	else if (f->how.join_objects)
 		return;
 	else
 		b2f_log(f->log, B2F_LOG_WARNING,

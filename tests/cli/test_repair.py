@@ -26,11 +26,11 @@ def make(path, data, contiguous=False, **options):
                          cparams={"nthreads": 1, **options}, **storage)
 
 
-def zlib(path, n=4):
+def zlib(path, n=4, **options):
     """Noise in zlib, whose checksum notices flipped bits."""
     data = bytes(b & 0x3f for b in noise(n * CHUNK))
     make(path, data, typesize=1, chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
-         filters=[blosc2.Filter.NOFILTER])
+         filters=[blosc2.Filter.NOFILTER], **options)
     return data
 
 
@@ -41,6 +41,8 @@ def flip(path, at):
 
 
 def state(path):
+    if os.path.isfile(path):
+        return get(path)
     return {n: get(f"{path}/{n}") for n in os.listdir(path)}
 
 
@@ -239,6 +241,40 @@ def test_damaged_chunks():
     assert sorted(os.listdir("s")) == ["00000000.chunk", "00000002.chunk",
                                        "chunks.b2frame"]
     assert repair("s") == ("s: nothing to repair\n", "")
+
+
+def test_damaged_metalayers():
+    """The chunks are sound, and their order is known."""
+    for contiguous in False, True:
+        data = zlib("f", contiguous=contiguous, meta={"one": "abcd"})
+        schunk = blosc2.open("f", mode="a")
+        schunk.insert_data(1, data[:CHUNK], False)
+        del schunk
+        data = data[:CHUNK] + data
+        ctl("seal", "f")
+        index = "f" if contiguous else "f/chunks.b2frame"
+        flip(index, get(index).index(b"abcd"))
+        before = state("f")
+        _, err = repair("f", status=1)
+        assert "f: only its metalayers are damaged; --accept" in err, err
+        out, _ = repair("-n", "--accept-metalayers", "f")
+        assert out == "f: would have taken the metalayers as they are\n", out
+        assert state("f") == before
+        out, _ = repair("--accept-metalayers", "f")
+        assert out == "f: taken the metalayers as they are\n", out
+        assert repair("--accept-metalayers", "f")[0] == "f: nothing to repair\n"
+        check_frame("f", data)
+        assert open_stock("f").meta["one"] == "ebcd"
+        # C-Blosc2 may change them, too: that needs no repair, but may be sealed.
+        blosc2.open("f", mode="a").meta["one"] = "efgh"
+        assert repair("f")[0] == "f: nothing to repair\n"
+        said = json.loads(repair("--json", "--accept-metalayers", "f")[0])
+        assert said["accepted_metalayers"] and said["sound"], said
+        check_frame("f", data)
+        # No option helps against damage of the rest.
+        flip(index, 36)
+        repair("--accept-metalayers", "f", status=1)
+        remove("f")
 
 
 def test_damage_in_all_kinds_of_frames():
