@@ -320,8 +320,8 @@ bool b2f_frame_plan_excerpt(const struct b2f_frame *frame,
 			    const struct b2f_loaded *loaded,
 			    struct b2f_excerpt *e)
 {
-	return !loaded->seal.sums && !frame->context.whole &&
-	       !b2f_frame_is_far(frame) && !b2f_loaded_is_whole(loaded) &&
+	return !loaded->seal.sums && !b2f_frame_is_far(frame) &&
+	       !b2f_loaded_is_whole(loaded) &&
 	       b2f_excerpt_plan(&loaded->chunk, e) &&
 	       is_worth(&loaded->chunk, e);
 }

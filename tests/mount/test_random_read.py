@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A read of 4 KiB takes a block from the disk, not a chunk."""
+import errno
 import os
 import pathlib
 import re
 import shutil
 
-from mounting import Mount, data, main
+from mounting import Mount, data, error_of, main
+from bloscctl import ctl
 
 CHUNK = 4 << 20
 
@@ -116,6 +118,29 @@ def test_where_noise_is_not_first_blocks_are_read():
     assert stored_bytes(calls) > 4 * 300 << 10, calls
     # Only the first of four reads has tried to read less.
     assert sum(n < 65536 for n in hints) < 20, hints
+
+
+def test_a_small_read_of_a_sealed_chunk_is_checked():
+    """All kinds of checksums cover more bytes than a small read needs."""
+    raw = make_floats()
+    ctl("seal", "src/a.b2frame")
+    pathlib.Path("raw").write_bytes(raw)
+    ctl("compress", "--format=blp", "--codec=lz4", "--typesize=8",
+        "--blocksize=512k", "--chunksize=4m", "-o", "src/b.blp", "raw")
+    first = min(pathlib.Path("src/a.b2frame").glob("*.chunk"))
+    for stored in first, pathlib.Path("src/b.blp"):
+        flipped = bytearray(stored.read_bytes())
+        # In the third stream of the first block, which is noise.
+        flipped[3 * 65536] ^= 1
+        stored.write_bytes(flipped)
+    with Mount("src", "mnt"):
+        for name in "a", "b":
+            fd = os.open(f"mnt/{name}", os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            assert error_of(os.pread, fd, 4096, 40960) == errno.EIO, name
+            off = 3 * CHUNK + 40960
+            assert os.pread(fd, 4096, off) == raw[off:off + 4096]
+            os.close(fd)
 
 
 main()
