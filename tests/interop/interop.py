@@ -13,7 +13,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from bloscctl import cat, ctl as bloscctl, info, workdir  # noqa: E402,F401
-from build import BLOSCCTL, BUILD, SOURCE, environment  # noqa: E402,F401
+from build import (BLOSCCTL, BUILD, SANITIZED, SOURCE,  # noqa: E402,F401
+                   environment)
 
 
 def stock_bytes(schunk):

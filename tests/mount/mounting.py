@@ -19,11 +19,8 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
-from build import BUILD, SOURCE  # noqa: E402,F401
+from build import BUILD, SANITIZED, SOURCE  # noqa: E402,F401
 from make_frame import data, make  # noqa: E402,F401
-
-SANITIZED = b"__asan_init" in (BUILD / "bloscfs").read_bytes() or \
-    b"__tsan_init" in (BUILD / "bloscfs").read_bytes()
 
 
 def error_of(call, *args, **kwargs):

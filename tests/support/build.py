@@ -39,3 +39,6 @@ BUILD = pathlib.Path(os.environ.get("B2F_BUILD") or newest_build())
 os.environ["B2F_BUILD"] = str(BUILD)
 os.environ.setdefault("B2F_PYTHON", sys.executable)
 BLOSCCTL = str(BUILD / "bloscctl")
+# A slow build: tests try fewer random cases.  The plain build tries all.
+SANITIZED = any(f"__{kind}_init".encode() in
+                (BUILD / "bloscfs").read_bytes() for kind in ("asan", "tsan"))
