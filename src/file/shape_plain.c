@@ -5,6 +5,8 @@
  * The file grows first, then bytes are copied: a reader may see zeros for a
  * moment, but no other bytes.
  */
+#include <string.h>
+
 #include "array/npy.h"
 #include "base/checked.h"
 #include "file/change.h"
@@ -16,6 +18,15 @@ static void forget_hint(struct b2f_writer *w, uint64_t off)
 {
 	if (off < B2F_NPY_MAGIC_SIZE)
 		w->hint = B2F_NPY_UNKNOWN;
+}
+
+/* Spares the commit a look at the first bytes, if they were just written. */
+static void note_hint(struct b2f_writer *w, const uint8_t *buf, uint64_t size,
+		      uint64_t off)
+{
+	if (off == 0 && size >= B2F_NPY_MAGIC_SIZE &&
+	    memcmp(buf, B2F_NPY_MAGIC, B2F_NPY_MAGIC_SIZE) != 0)
+		w->hint = B2F_NPY_NO;
 }
 
 /* After a failed write: cuts off zeros that were not written. */
@@ -49,6 +60,8 @@ static ssize_t write_plain(struct b2f_file *file, const uint8_t *buf,
 	done = b2f_part_write_range(file, buf, size, off, &err);
 	if (err && off + size > before)
 		cut_back(file, b2f_max_u64(before, done ? off + done : 0));
+	else if (!err)
+		note_hint(file->writer, buf, size, off);
 	return done ? (ssize_t)done : err;
 }
 
