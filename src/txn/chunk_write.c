@@ -22,12 +22,17 @@
 /* How long a chunk waits for programs that have locked a contiguous frame. */
 #define LOCK_WAIT_MS 3000
 
+/* Copying a chunk of so many bytes is cheaper than a second write. */
+#define COPY_MAX (16u << 10)
+
 /* A chunk in memory, in the form of its file. */
 struct image {
 	const uint8_t *bytes;
 	uint32_t cbytes;
-	/* Malloc'ed. */
+	/* Malloc'ed; with the last @copied bytes of the chunk before the seal. */
 	uint8_t *seal;
+	size_t copied;
+	/* 0: there is no seal. */
 	size_t seal_size;
 	/* In a contiguous frame: bytes it takes with its seal, or more. */
 	uint64_t room;
@@ -72,10 +77,13 @@ static int add_seal(const struct b2f_txn *txn, struct image *image,
 	if (err)
 		return err;
 	size = b2f_seal_size(&chunk);
-	image->seal = malloc(size);
+	image->copied = image->cbytes <= COPY_MAX ? image->cbytes : 0;
+	image->seal = malloc(image->copied + size);
 	if (!image->seal)
 		return -ENOMEM;
-	err = b2f_seal_make(&chunk, image->bytes, tag, image->seal, why);
+	memcpy(image->seal, image->bytes, image->copied);
+	err = b2f_seal_make(&chunk, image->bytes, tag,
+			    image->seal + image->copied, why);
 	/* A foreign writer's chunk whose blocks are in doubt gets no seal. */
 	if (err == B2F_EUNSUPPORTED)
 		return 0;
@@ -155,6 +163,23 @@ static void write_soon(struct b2f_chunk_writer *cw,
 		(void)!b2f_object_settle(object, B2F_SETTLE_SOON, NULL);
 }
 
+/* Writes chunk and seal. */
+static int write_bytes(const struct image *image,
+		       const struct b2f_object *object, struct b2f_why *why)
+{
+	uint32_t own = image->cbytes;
+	int err = 0;
+
+	if (image->seal_size)
+		own -= (uint32_t)image->copied;
+	if (own)
+		err = b2f_object_write(object, 0, image->bytes, own, why);
+	if (!err && image->seal_size)
+		err = b2f_object_write(object, own, image->seal,
+				       image->copied + image->seal_size, why);
+	return err;
+}
+
 /*
  * Writes the created @object, which is pending then; marks *@raw as sealed if
  * the chunk gets a seal.
@@ -172,11 +197,7 @@ static int fill_file(struct b2f_chunk_writer *cw, struct image *image,
 	if (!err && cw->txn->protocol->claim)
 		err = cw->txn->protocol->claim(cw->txn, why);
 	if (!err)
-		err = b2f_object_write(object, 0, image->bytes, image->cbytes,
-				       why);
-	if (!err && image->seal_size)
-		err = b2f_object_write(object, image->cbytes, image->seal,
-				       image->seal_size, why);
+		err = write_bytes(image, object, why);
 	if (!err)
 		err = b2f_object_publish(object, b2f_txn_id(*raw), why);
 	if (image->seal_size)
