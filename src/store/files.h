@@ -91,6 +91,13 @@ int b2f_files_open(int dirfd, const char *name, int flags);
  */
 int b2f_files_open_followed(int dirfd, const char *name, int flags);
 
+/*
+ * Gives the file @fd, which has no name yet, the name @name below @dirfd.
+ * Returns 0 or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_files_name_it(int fd, int dirfd, const char *name);
+
 /* The read operation of both stores: see b2f_object_read(). */
 B2F_MUST_CHECK
 int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,

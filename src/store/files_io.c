@@ -55,6 +55,20 @@ int b2f_files_open(int dirfd, const char *name, int flags)
 	return b2f_files_open_followed(dirfd, name, flags | O_NOFOLLOW);
 }
 
+int b2f_files_name_it(int fd, int dirfd, const char *name)
+{
+	char path[48];
+
+	/* Takes a capability, or a kernel of 2024; but no walk through /proc. */
+	if (linkat(fd, "", dirfd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EINVAL)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dirfd, name, AT_SYMLINK_FOLLOW) ? -errno
+								      : 0;
+}
+
 /* Goes on after a signal or a short count. */
 int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,
 		   size_t n, struct b2f_why *why)

@@ -55,17 +55,17 @@ static int create_unnamed(struct b2f_store *store, int64_t id,
 /* Gives @object its first name. */
 static int publish(struct b2f_object *object, int64_t id, struct b2f_why *why)
 {
-	char buf[B2F_CHUNK_NAME_SIZE], path[48];
+	int dir = b2f_files_of(object->store)->fd;
+	char buf[B2F_CHUNK_NAME_SIZE];
 	const char *name = b2f_files_name(id, buf);
+	int err = b2f_files_name_it(object->fd, dir, name);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
-	if (linkat(AT_FDCWD, path, b2f_files_of(object->store)->fd, name,
-		   AT_SYMLINK_FOLLOW))
-		return failed("create", name, why);
+	if (err)
+		return b2f_why_set(why, err, "create %s: %s", name,
+				   strerror(-err));
 	object->unnamed = false;
 	/* A chown of the frame meanwhile may have missed this file. */
-	return b2f_files_permit_again(b2f_files_of(object->store)->fd,
-				      object->fd, why);
+	return b2f_files_permit_again(dir, object->fd, why);
 }
 
 static int open_named(int dir, const char *name)

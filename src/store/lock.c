@@ -89,7 +89,6 @@ static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 {
 	int fd, err;
 	bool unnamed;
-	char path[48];
 
 	fd = openat(lock->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	unnamed = fd >= 0;
@@ -103,13 +102,10 @@ static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 		err = b2f_files_permit(lock->dir, fd, why);
 	else
 		err = permit_single(lock->store, fd, why);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (err && !unnamed)
+	if (!err && unnamed)
+		err = b2f_files_name_it(fd, lock->dir, lock->name);
+	else if (err && !unnamed)
 		(void)unlinkat(lock->dir, lock->name, 0);
-	else if (!err && unnamed &&
-		 linkat(AT_FDCWD, path, lock->dir, lock->name,
-			AT_SYMLINK_FOLLOW))
-		err = failed("create", why);
 	if (err)
 		close(fd);
 	return err ? err : fd;

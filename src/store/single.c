@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,16 +26,6 @@ int b2f_single_write(int fd, uint64_t off, const void *buf, size_t n,
 	return b2f_files_write_fully(fd, off, buf, n, why);
 }
 
-/* Gives the unnamed file @fd its name. */
-static int name_it(int fd, int dirfd, const char *name)
-{
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, path, dirfd, name, AT_SYMLINK_FOLLOW) ? -errno
-								      : 0;
-}
-
 /*
  * Writes @plan to the new file @made->fd, which is called @name unless it is
  * @unnamed.  The caller holds its lock, so that no writer changes the file
@@ -50,7 +39,7 @@ static int fill(int dirfd, const char *name, bool unnamed,
 					NULL);
 
 	if (!err && unnamed) {
-		err = name_it(made->fd, dirfd, name);
+		err = b2f_files_name_it(made->fd, dirfd, name);
 		named = !err;
 	}
 	if (!err && fstat(made->fd, &made->index))
