@@ -136,6 +136,9 @@ int b2f_txn_disk_begin(struct b2f_txn *txn, struct b2f_why *why)
 				   "one place");
 	if (!err)
 		err = new_disk(txn);
+	if (!err)
+		err = b2f_object_open(txn->store, B2F_OBJECT_INDEX,
+				      &txn->disk->file, why);
 	if (!err && txn->frame->blank)
 		err = mend_blank(txn, why);
 	if (!err)
@@ -150,6 +153,7 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
 	if (!txn->disk)
 		return;
 	b2f_ranges_end(txn->store->ranges);
+	b2f_object_close(&txn->disk->file);
 	pthread_mutex_destroy(&txn->disk->lock);
 	free(txn->disk->head);
 	free(txn->disk);
@@ -160,25 +164,21 @@ void b2f_txn_disk_fini(struct b2f_txn *txn)
  * Are header and trailer on disk those that are known? 1, 0 or an errno.  One
  * read fetches all of a small frame.
  */
-static int is_known(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
+static int is_known(const struct b2f_txn_disk *disk)
 {
 	bool at_once = disk->frame_len <= disk->head_len + SMALL;
 	size_t n = at_once ? disk->frame_len : disk->head_len + TAIL;
-	struct b2f_object object = {.fd = -1};
 	uint8_t *head = malloc(n), *tail;
 	int ret;
 
 	if (!head)
 		return -ENOMEM;
 	tail = head + n - TAIL;
-	ret = b2f_object_open(txn->store, B2F_OBJECT_INDEX, &object, NULL);
-	if (!ret)
-		ret = b2f_object_read(&object, 0, head,
-				      at_once ? n : disk->head_len, NULL);
+	ret = b2f_object_read(&disk->file, 0, head,
+			      at_once ? n : disk->head_len, NULL);
 	if (!ret && !at_once)
-		ret = b2f_object_read(&object, disk->frame_len - TAIL, tail,
-				      TAIL, NULL);
-	b2f_object_close(&object);
+		ret = b2f_object_read(&disk->file, disk->frame_len - TAIL,
+				      tail, TAIL, NULL);
 	if (!ret)
 		ret = !memcmp(head, disk->head, disk->head_len) &&
 		      !memcmp(tail, disk->tail, TAIL);
@@ -197,7 +197,7 @@ static int has_changed(const struct b2f_txn *txn, struct b2f_txn_disk *disk)
 		changed = b2f_store_has_changed(txn->store);
 	if (changed)
 		return changed;
-	known = is_known(txn, disk);
+	known = is_known(disk);
 	return known < 0 ? known : !known;
 }
 

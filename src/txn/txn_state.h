@@ -88,6 +88,8 @@ struct b2f_txn_disk {
 	uint64_t frame_len;
 	/* The range of index and trailer. */
 	uint64_t index_id;
+	/* The file, to be read; its size is that at the begin. */
+	struct b2f_object file;
 };
 
 /* Chunks that no index names, or soon none (garbage.h). */
