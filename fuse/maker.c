@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* maker.c - makes files as the caller of the request */
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,10 +10,24 @@
 #include "maker.h"
 #include "resources.h"
 
+/*
+ * The process keeps the ids that it was started with, and to ask the kernel for
+ * them costs a call of its own for each file.
+ */
+static uid_t own_user(void)
+{
+	return (uid_t)getauxval(AT_EUID);
+}
+
+static gid_t own_group(void)
+{
+	return (gid_t)getauxval(AT_EGID);
+}
+
 /* Do files that this thread makes belong to the caller anyway? */
 static bool is_caller(const struct fuse_ctx *ctx)
 {
-	return ctx->uid == geteuid() && ctx->gid == getegid();
+	return ctx->uid == own_user() && ctx->gid == own_group();
 }
 
 /* Has this thread make files of @uid and @gid. */
@@ -35,8 +50,8 @@ static void become(uid_t uid, gid_t gid)
 
 static void come_back(void)
 {
-	setfsuid(geteuid());
-	setfsgid(getegid());
+	setfsuid(own_user());
+	setfsgid(own_group());
 }
 
 void fs_maker_begin(fuse_req_t req)
@@ -44,14 +59,14 @@ void fs_maker_begin(fuse_req_t req)
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	const struct fs_options *o = &fs_of(req)->options;
 
-	if (geteuid() == 0 && !is_caller(ctx))
-		become(o->access.user == FS_UNSET ? ctx->uid : geteuid(),
-		       o->access.group == FS_UNSET ? ctx->gid : getegid());
+	if (own_user() == 0 && !is_caller(ctx))
+		become(o->access.user == FS_UNSET ? ctx->uid : own_user(),
+		       o->access.group == FS_UNSET ? ctx->gid : own_group());
 }
 
 void fs_maker_end(fuse_req_t req)
 {
-	if (geteuid() == 0 && !is_caller(fuse_req_ctx(req)))
+	if (own_user() == 0 && !is_caller(fuse_req_ctx(req)))
 		come_back();
 }
 
@@ -77,10 +92,10 @@ int fs_maker_link(int dirfd, const char *target, const char *name,
 {
 	int err;
 
-	if (geteuid() == 0)
+	if (own_user() == 0)
 		become(owner->st_uid, owner->st_gid);
 	err = symlinkat(target, dirfd, name) ? -errno : 0;
-	if (geteuid() == 0)
+	if (own_user() == 0)
 		come_back();
 	return err;
 }
