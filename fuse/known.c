@@ -28,6 +28,7 @@
 #define WRITE_EVENTS (IN_MODIFY | IN_CLOSE_WRITE)
 
 #define EVENTS_SIZE 4096
+#define EVENT_MAX   (sizeof(struct inotify_event) + NAME_MAX + 1)
 
 /* Learning takes about as long as so many lookups. */
 #define LEARN_AT 8
@@ -181,15 +182,17 @@ static void read_events(struct fs_known *known)
 	_Alignas(struct inotify_event) char buf[EVENTS_SIZE];
 	ssize_t n;
 
-	while ((n = read(known->events_fd, buf, sizeof(buf))) > 0) {
+	do {
 		const struct inotify_event *event;
 
+		n = read(known->events_fd, buf, sizeof(buf));
 		for (ssize_t i = 0; i < n;
 		     i += (ssize_t)(sizeof(*event) + event->len)) {
 			event = (const void *)(buf + i);
 			apply(known, event);
 		}
-	}
+		/* With room left for any event, there was no other. */
+	} while (n > (ssize_t)(sizeof(buf) - EVENT_MAX));
 	if (n < 0 && errno != EAGAIN)
 		forget_all(known);
 }
@@ -464,16 +467,18 @@ struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
 unsigned int fs_known_suffixes(struct fs_known *known, dev_t dev, ino_t ino,
 			       const char *stem)
 {
+	struct fs_name_hash names[B2F_SUFFIXES];
 	const struct fs_known_dir *dir;
-	char name[FS_NAME_SIZE];
+	size_t len = strlen(stem);
 	unsigned int may = 0;
 
+	fs_name_hash_all(stem, names);
 	pthread_mutex_lock(&known->lock);
 	dir = known->events_fd < 0 ? NULL : find(known, dev, ino);
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++)
-		if (fs_suffix_join(stem, i, name) &&
+		if (len + strlen(b2f_suffix_text(i)) < FS_NAME_SIZE &&
 		    (!dir || dir->state != FS_KNOWN_KNOWN ||
-		     fs_name_set_has(&dir->names, fs_name_hash(name))))
+		     fs_name_set_has(&dir->names, names[i])))
 			may |= 1u << i;
 	pthread_mutex_unlock(&known->lock);
 	return may;

@@ -13,13 +13,43 @@
 /* The mark's bit in the upper half of a hash. */
 #define MARK UINT64_C(1)
 
-struct fs_name_hash fs_name_hash(const char *name)
+/* Hashes @n bytes of a name. */
+static struct fs_name_hash hash_bytes(const char *name, size_t n)
 {
-	XXH128_hash_t hash = XXH3_128bits(name, strlen(name));
+	XXH128_hash_t hash = XXH3_128bits(name, n);
 
 	return (struct fs_name_hash){
 		.low = hash.low64 | !hash.low64,
 		.high = hash.high64 & ~MARK};
+}
+
+/*
+ * Adds @suffix to the hash of a stem.  The lower half, which decides about the
+ * slot, stays.
+ */
+static struct fs_name_hash add_suffix(struct fs_name_hash stem,
+				      enum b2f_suffix suffix)
+{
+	stem.high ^= ((uint64_t)suffix + 1) * (MARK << 1);
+	return stem;
+}
+
+struct fs_name_hash fs_name_hash(const char *name)
+{
+	enum b2f_suffix suffix;
+	size_t stem = b2f_suffix_stem(name, &suffix);
+
+	return stem ? add_suffix(hash_bytes(name, stem), suffix)
+		    : hash_bytes(name, strlen(name));
+}
+
+void fs_name_hash_all(const char *stem,
+		      struct fs_name_hash out[B2F_SUFFIXES])
+{
+	struct fs_name_hash hash = hash_bytes(stem, strlen(stem));
+
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++)
+		out[i] = add_suffix(hash, i);
 }
 
 static bool is_free(const struct fs_name_hash *slot)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "b2frame/error.h"
+#include "b2frame/names.h"
 
 /* The set's hash of a name; the two halves are never both 0. */
 struct fs_name_hash {
@@ -33,7 +34,12 @@ struct fs_name_set {
 	size_t nnames;
 };
 
+/* Names that differ in the suffix of frames alone lie beside each other. */
 struct fs_name_hash fs_name_hash(const char *name);
+
+/* Makes the hashes of @stem, which is not empty, with each suffix. */
+void fs_name_hash_all(const char *stem,
+		      struct fs_name_hash out[B2F_SUFFIXES]);
 
 /* Adds @hash; if it is there, only removes its mark.  Returns 0 or -ENOMEM. */
 B2F_MUST_CHECK

@@ -39,6 +39,23 @@ Test(name_set, a_name_added_twice_is_removed_at_once)
 	fs_name_set_fini(&set);
 }
 
+Test(name_set, a_stem_has_the_hashes_of_its_names)
+{
+	struct fs_name_hash all[B2F_SUFFIXES], one;
+	const struct fs_name_hash stem = fs_name_hash("a.b2nd.x");
+	char name[32];
+
+	fs_name_hash_all("a.b2nd.x", all);
+	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++) {
+		snprintf(name, sizeof(name), "a.b2nd.x%s", b2f_suffix_text(i));
+		one = fs_name_hash(name);
+		cr_assert_eq(all[i].low, one.low);
+		cr_assert_eq(all[i].high, one.high);
+		cr_assert_neq(one.high, stem.high);
+		cr_assert_neq(one.high, all[(i + 1) % B2F_SUFFIXES].high);
+	}
+}
+
 Test(name_set, a_mark_stays_until_the_name_is_added_once_more)
 {
 	struct fs_name_set set = {0};
