@@ -8,13 +8,14 @@ import os
 import pathlib
 import re
 import shutil
+import threading
 import time
 
 import blosc2
 
 from committing import (CHUNK, Traced, append, error_of, fsync, incompressible,
                         libc, mounted, rewrite, stock, write)
-from mounting import BUILD, data, main, wait_until
+from mounting import BUILD, data, main, signal_at, wait_until
 from scratch import SPARSE
 from small import SMALL
 
@@ -210,15 +211,22 @@ def test_a_small_file_that_is_closed_is_left_to_a_sync():
     assert "sync later" not in t.mount.log(), t.mount.log()
 
 
+# Root's daemon without the right to open everything.
+WEAK = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+def wrapped(command, *options):
+    t = Traced(*options)
+    at = t.mount.args.index(str(BUILD / "bloscfs"))
+    t.mount.args[at:at] = command
+    return t
+
+
 def test_a_sync_does_not_need_the_directory():
     """The daemon may write to it, but not read it."""
     os.makedirs("src/d")
     os.chmod("src/d", 0o300)
-    t = Traced("commit=1", f"small={CHUNK}")
-    at = t.mount.args.index(str(BUILD / "bloscfs"))
-    t.mount.args[at:at] = ["setpriv",
-                           "--bounding-set=-dac_override,-dac_read_search"]
-    with t:
+    with wrapped(WEAK, "commit=1", f"small={CHUNK}") as t:
         write("mnt/d/f")
         wait_until(lambda: t.count("syncfs"), "syncfs")
         write("mnt/d/g")
@@ -228,6 +236,33 @@ def test_a_sync_does_not_need_the_directory():
             pathlib.Path(f"src/d/{name}").write_text(name)
             os.chmod(f"src/d/{name}", 0)
         os.rename("mnt/d/new.txt", "mnt/d/old.txt")
+
+
+def test_a_file_that_cannot_be_read_is_durable_before_it_replaces_another():
+    with wrapped(WEAK, SPARSE, "commit=600") as t:
+        write("mnt/a")
+        fsync("mnt/a")
+        write("mnt/tmp")
+        os.chmod("mnt/tmp", 0)
+        t.mount.wait_until_closed("src/tmp.b2frame")
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "syncfs") == 1
+
+
+def test_a_name_that_changes_during_its_sync_is_not_durable():
+    """A close waits for that; the kernel would delay a rename until the end of an fsync
+    or a write."""
+    with wrapped(signal_at(0, 1, "fsync"), SPARSE, "sync") as t:
+        write("mnt/a")
+        os.rename("mnt/a", "mnt/b")
+        armed = pathlib.Path("armed")
+        armed.touch()
+        close = threading.Thread(target=open("mnt/b", "r+b").close)
+        close.start()
+        wait_until(pathlib.Path("armed.held").exists, "the sync of the name")
+        os.rename("mnt/b", "mnt/c")
+        armed.unlink()
+        close.join()
+        assert t.during(lambda: fsync("mnt/c"), "fsync") == 1
 
 
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():

@@ -2,7 +2,7 @@
 /*
  * signal_at.c - a signal to the program before its N-th call that changes a
  * directory, or that answers a request or writes data (writev, pwrite64,
- * pwritev64v2), or that reads a link (readlinkat)
+ * pwritev64v2), or that reads a link (readlinkat), or fsync
  *
  * For LD_PRELOAD, with B2F_SIGNAL_AT="SIGNAL N CALL PATH".  Calls of that name
  * count, "any" for all that change a directory, while there is a file PATH.
@@ -41,7 +41,7 @@ static bool is_meant(const char *call, const char *name)
 {
 	return strcmp(call, name) == 0 ||
 	       (strcmp(call, "any") == 0 && !strstr(name, "write") &&
-		strcmp(name, "readlinkat") != 0);
+		strcmp(name, "readlinkat") != 0 && strcmp(name, "fsync") != 0);
 }
 
 static void count(const char *name)
@@ -103,3 +103,4 @@ CALL_OF(ssize_t, pwrite64, (int fd, const void *buf, size_t n, off_t off),
 CALL_OF(ssize_t, pwritev64v2,
 	(int fd, const struct iovec *iov, int n, off_t off, int flags),
 	(fd, iov, n, off, flags))
+CALL(fsync, (int fd), (fd))
