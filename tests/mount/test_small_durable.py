@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import re
+import signal
 import struct
 import time
 
@@ -59,6 +60,22 @@ def test_what_is_durable_when():
         assert t.during(lambda: fsync("mnt/empty"), "fsync") >= 2
         assert t.during(lambda: fsync("mnt/empty"), "fsync") == 0
     assert t.count("syncfs") == 1
+
+
+def test_what_grows_large_has_a_new_name_to_sync():
+    """A new directory takes the name of the empty file, which was durable or not."""
+    with Scratch(SMALL):
+        pathlib.Path("mnt/durable").touch()
+    with Traced(SMALL, "commit=600") as t:
+        counts = set()
+        for name in "durable", "new":
+            with open(f"mnt/{name}", "ab", buffering=0) as f:
+                f.write(noise(2 * LIMIT))
+                counts.add(t.during(lambda f=f: os.fsync(f), "fsync"))
+            assert os.path.isdir(f"src/{name}.b2frame")
+        assert len(counts) == 1, counts
+        # It would keep the old files open for a while.
+        t.mount.end(signal.SIGTERM)
 
 
 def is_on_disk(path):
