@@ -541,6 +541,21 @@ def test_another_mount_was_faster_to_replace():
         shutil.rmtree("src")
 
 
+def test_another_mount_leaves_alone_what_is_being_replaced():
+    """A listing tidies up only after mounts that were killed."""
+    one, two = two_mounts("renameat2", at=2)
+    for name in "old", "new":
+        make(f"src/{name}.b2frame", None)
+    with one, two:
+        with while_stopped(one, lambda: os.rename("mnt/old", "mnt/new")) \
+                as errors:
+            before = sorted(os.listdir("src"))
+            assert any("replaced" in x for x in before)
+            os.listdir("other")
+            assert sorted(os.listdir("src")) == before
+        assert errors == [0]
+
+
 def test_another_mount_was_faster_to_remove():
     """The file to be replaced is gone meanwhile."""
     for old, before in itertools.product(SIZES, SIZES):
