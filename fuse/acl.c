@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 
 #include "acl.h"
+#include "dir.h"
 
 #define ACL "system.posix_acl_access"
 
@@ -84,10 +85,12 @@ static ssize_t get(int dirfd, const char *name, uint8_t bytes[ACL_BYTES])
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d%s%s", dirfd,
-		 name ? "/" : "", name ? name : "");
-	return name ? lgetxattr(path, ACL, bytes, ACL_BYTES)
-		    : getxattr(path, ACL, bytes, ACL_BYTES);
+	if (!name) {
+		fs_dir_path(dirfd, path);
+		return getxattr(path, ACL, bytes, ACL_BYTES);
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	return lgetxattr(path, ACL, bytes, ACL_BYTES);
 }
 
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)

@@ -14,6 +14,12 @@
 
 #include "b2frame/error.h"
 
+/* Room for the path of any descriptor. */
+#define FS_DIR_PATH_SIZE 32
+
+/* Writes the path in /proc of the descriptor @fd. */
+void fs_dir_path(int fd, char path[FS_DIR_PATH_SIZE]);
+
 /* Does @name in the directory @dirfd lead to the very file @st? */
 bool fs_dir_has(int dirfd, const char *name, const struct stat *st);
 

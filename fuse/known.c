@@ -310,10 +310,10 @@ static int read_names(int fd, struct reading *r)
 
 static int add_watch(struct fs_known *known, int fd, uint32_t events)
 {
-	char path[32];
+	char path[FS_DIR_PATH_SIZE];
 	int wd;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fs_dir_path(fd, path);
 	wd = inotify_add_watch(known->events_fd, path, events);
 	return wd < 0 ? -errno : wd;
 }

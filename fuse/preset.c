@@ -4,21 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "b2frame/write.h"
+#include "dir.h"
 #include "frame_xattr.h"
 #include "words/value.h"
 
 /* A longer value is invalid. */
 #define VALUE_SIZE 128
-
-/* Room for "/proc/self/fd/N". */
-#define PATH_SIZE 32
 
 /* How often another program may change the frame at the same moment. */
 #define TRIES 5
@@ -159,10 +156,10 @@ static bool may_have_some(const char *path)
 
 void fs_preset_of_dir(int fd, struct b2f_settings *settings)
 {
-	char path[PATH_SIZE], text[VALUE_SIZE];
+	char path[FS_DIR_PATH_SIZE], text[VALUE_SIZE];
 	struct meaning meaning;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fs_dir_path(fd, path);
 	if (!may_have_some(path))
 		return;
 	if (get(path, PRESET_CODEC, text, &meaning))
@@ -201,16 +198,16 @@ static int copy_to_closed(const char *from, const char *to)
 
 int fs_preset_inherit(int fd, const char *name)
 {
-	char from[PATH_SIZE], to[PATH_SIZE];
+	char from[FS_DIR_PATH_SIZE], to[FS_DIR_PATH_SIZE];
 	int dir, err;
 
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", fd);
+	fs_dir_path(fd, from);
 	if (!may_have_some(from))
 		return 0;
 	dir = openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	snprintf(to, sizeof(to), "/proc/self/fd/%d", dir);
+	fs_dir_path(dir, to);
 	err = copy_all(from, to);
 	if (err == -EACCES)
 		err = copy_to_closed(from, to);
