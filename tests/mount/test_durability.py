@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Durability: the system calls that make data survive a loss of power."""
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -248,21 +249,54 @@ def test_a_file_that_cannot_be_read_is_durable_before_it_replaces_another():
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "syncfs") == 1
 
 
+@contextlib.contextmanager
+def in_fsync(request):
+    """Runs @request in a thread; the block runs while its first fsync(2) is held."""
+    armed = pathlib.Path("armed")
+    thread = threading.Thread(target=request)
+    armed.touch()
+    thread.start()
+    try:
+        wait_until(pathlib.Path("armed.held").exists, "an fsync")
+        yield
+    finally:
+        armed.unlink()
+        thread.join()
+
+
 def test_a_name_that_changes_during_its_sync_is_not_durable():
     """A close waits for that; the kernel would delay a rename until the end of an fsync
     or a write."""
     with wrapped(signal_at(0, 1, "fsync"), SPARSE, "sync") as t:
         write("mnt/a")
         os.rename("mnt/a", "mnt/b")
-        armed = pathlib.Path("armed")
-        armed.touch()
-        close = threading.Thread(target=open("mnt/b", "r+b").close)
-        close.start()
-        wait_until(pathlib.Path("armed.held").exists, "the sync of the name")
-        os.rename("mnt/b", "mnt/c")
-        armed.unlink()
-        close.join()
+        with in_fsync(open("mnt/b", "r+b").close):
+            os.rename("mnt/b", "mnt/c")
         assert t.during(lambda: fsync("mnt/c"), "fsync") == 1
+
+
+def test_what_is_written_and_closed_during_its_sync_is_not_durable():
+    """By a map: the kernel delays other writes until the end of the rename."""
+    def change():
+        with open("mnt/tmp", "r+b") as f, mmap.mmap(f.fileno(), 0) as m:
+            m[0] += 1
+
+    with wrapped(signal_at(0, 1, "fsync"), SPARSE, "commit=600") as t:
+        write("mnt/a")
+        fsync("mnt/a")
+        write("mnt/tmp")
+        t.mount.wait_until_closed("src/tmp.b2frame")
+        thread = threading.Thread(target=change)
+        with in_fsync(lambda: os.rename("mnt/tmp", "mnt/a")):
+            nfds = len(t.mount.open_fds())
+            thread.start()
+            thread.join(10)
+            # Some kernels delay the close, too.
+            closed = not thread.is_alive()
+            if closed:
+                wait_until(lambda: len(t.mount.open_fds()) <= nfds, "a close")
+        thread.join()
+        assert t.during(lambda: fsync("mnt/a"), "fsync") >= 4 or not closed
 
 
 def test_fsync_is_of_what_was_written_before_it_was_opened_too():
