@@ -20,7 +20,7 @@ import blosc2
 import numpy as np
 
 from mounting import Mount, failing, main, signal_at, wait_until
-from scratch import Scratch, stock_bytes
+from scratch import SPARSE, Scratch, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
 MIB, CHUNK = 1 << 20, 64 << 10
@@ -469,6 +469,22 @@ def test_append_goes_behind_what_others_have_appended():
         wait_until(lambda: (MNT / "x").read_bytes() == first + theirs + ours,
                    "all three")
     assert stock_bytes("src/x.b2frame") == first + theirs + ours
+
+
+def test_an_append_behind_an_end_that_the_kernel_does_not_know():
+    """It caches the bytes there, and asks for no size while it reads only a map."""
+    with Scratch("chunksize=64k", "commit=600", SPARSE):
+        (MNT / "x").write_bytes(b"a" * 2 * CHUNK)
+        with open(MNT / "x", "a+b", buffering=0) as f, \
+                mmap.mmap(f.fileno(), 0) as m:
+            f.truncate(CHUNK)
+            os.fsync(f)
+            append_as_others(b"t" * CHUNK)
+            for _ in range(2):
+                f.write(b"o")
+                # Afterwards no news of others have the page dropped.
+                os.fsync(f)
+                wait_until(lambda: m[CHUNK:CHUNK + 2] == b"tt", "theirs", 10)
 
 
 def stays_seen(*options):
