@@ -96,6 +96,8 @@ struct job {
 	uint64_t nzeroed;
 	/* The stored bytes in the index were corrected. */
 	bool counted;
+	/* The metalayers were taken as they are. */
+	bool accepted;
 	/* The index told another size of the data than its chunks have. */
 	bool resized;
 };
@@ -136,9 +138,12 @@ static int edit(struct job *job, struct b2f_editor *editor)
 	return err ? err : b2f_editor_commit(editor);
 }
 
+/* Not if they surely are wrong: the checksum is all that tells of it. */
 static bool has_to_accept(const struct job *job)
 {
-	return job->how->accept_meta && job->found.check.meta_changed;
+	const struct b2f_check_result *r = &job->found.check;
+
+	return job->how->accept_meta && r->meta_changed && !r->bad_array;
 }
 
 /* Replaces damaged chunks, and sums up the stored bytes. */
@@ -154,6 +159,7 @@ static int change(struct job *job, struct b2f_frame *frame)
 	if (job->how->dry_run) {
 		job->nzeroed = has_to_zero(job) ? job->found.check.ndamaged : 0;
 		job->counted = job->found.check.tells_less;
+		job->accepted = has_to_accept(job);
 		return 0;
 	}
 	/* The check has logged the damage. */
@@ -162,6 +168,7 @@ static int change(struct job *job, struct b2f_frame *frame)
 	if (!err)
 		err = edit(job, editor);
 	b2f_editor_close(editor);
+	job->accepted = !err && has_to_accept(job);
 	return cli_message_explain(job->path, err);
 }
 
@@ -203,8 +210,7 @@ static const char text[] =
 	"[" DONE "removed {+removed_chunk_files} chunk "
 	"file[{!removed_chunk_files=1}s] that no index names\n]"
 	"[{}: {+left_chunk_files} young chunk file[{?left_chunk_files=1} "
-	"that|s "
-	"that] no index names; --force removes such, if no program is "
+	"that|s that] no index names; --force removes such, if no program is "
 	"writing\n]"
 	"[" DONE "replaced chunk[{!nzeroed=1}s] <zeroed|{.}> by zeros\n]"
 	"[{?corrected_cbytes}" DONE "corrected how many bytes the index says "
@@ -247,8 +253,8 @@ static void report(const struct job *job, int err)
 			  "nzeroed", (json_int_t)job->nzeroed, "zeroed",
 			  list_zeroed(job), "corrected_cbytes", job->counted,
 			  "corrected_nbytes", job->resized && !err,
-			  "accepted_metalayers", has_to_accept(job) && !err,
-			  "sound", err == 0));
+			  "accepted_metalayers", job->accepted, "sound",
+			  err == 0));
 }
 
 static int repair_open(struct job *job, struct b2f_frame *frame)
@@ -390,8 +396,12 @@ static int open_frame(const struct job *job, bool damaged_meta,
 static bool has_bad_meta(const struct job *job)
 {
 	struct b2f_frame *frame = NULL;
-	int err = open_frame(job, true, &frame);
+	int err;
 
+	/* It would say the same again. */
+	cli_message_pause(true);
+	err = open_frame(job, true, &frame);
+	cli_message_pause(false);
 	b2f_frame_close(frame);
 	return !err;
 }

@@ -156,6 +156,15 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 	return pin(&fill, unit, out);
 }
 
+static void note_excerpt(struct b2f_file *file, const struct b2f_excerpt *e,
+			 int err)
+{
+	if (!err)
+		atomic_store(&file->nplain, (int)e->nplain);
+	else if (err == -EDOM)
+		atomic_store(&file->nplain, -1);
+}
+
 static int fill_excerpt(void *arg, const struct b2f_cache_key *key,
 			uint8_t *dst, size_t size)
 {
@@ -173,6 +182,7 @@ static int fill_excerpt(void *arg, const struct b2f_cache_key *key,
 	if (!err) {
 		err = b2f_frame_decode_excerpt(&read, fill->excerpt, dst);
 		b2f_idle_put_decoder(&rt->idle, read.dec);
+		note_excerpt(head->file, fill->excerpt, err);
 	}
 	if (!err)
 		b2f_tally_decoded(rt->tally, head->loaded, size, start_ns);
@@ -211,15 +221,10 @@ static bool get_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 		r, head->loaded,
 		EXCERPT_KEY | (e->unit * (chunk->unit_size / EXCERPT_SIZE) +
 			       e->start / EXCERPT_SIZE));
-	bool has;
 
-	if (b2f_cache_peek(cache, &key, e->size, out))
-		return true;
-	if (is_again(head))
-		return false;
-	has = !b2f_cache_get(cache, &key, e->size, &loader, out);
-	atomic_store(&r->file->nplain, has ? (int)e->nplain : -1);
-	return has;
+	return b2f_cache_peek(cache, &key, e->size, out) ||
+	       (!is_again(head) &&
+		!b2f_cache_get(cache, &key, e->size, &loader, out));
 }
 
 bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,

@@ -361,7 +361,7 @@ int b2f_frame_decode_excerpt(const struct b2f_unit_read *read,
 			err = b2f_excerpt_decode(chunk, read->dec, e,
 						 read->dec->stored.data, dst);
 	} while (err == 1 && is_worth(chunk, e));
-	return err == 1 ? -EAGAIN : err;
+	return err == 1 ? -EDOM : err;
 }
 
 int b2f_frame_decode_whole(struct b2f_frame *frame,

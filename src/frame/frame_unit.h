@@ -62,9 +62,9 @@ bool b2f_frame_plan_excerpt(const struct b2f_frame *frame,
 			    struct b2f_excerpt *e);
 
 /*
- * Decodes the planned @e into @dst from the open @read->object.  Returns 0, or
- * an error after which b2f_frame_decode_unit() either succeeds or tells why
- * not; logs nothing.
+ * Decodes the planned @e into @dst from the open @read->object.  Returns 0,
+ * -EDOM (too few streams are stored as they are), or another error.  After one
+ * b2f_frame_decode_unit() either succeeds or tells why not; this logs nothing.
  */
 B2F_MUST_CHECK
 int b2f_frame_decode_excerpt(const struct b2f_unit_read *read,

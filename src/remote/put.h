@@ -91,8 +91,8 @@ int b2f_put_run(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 		struct b2f_why *why);
 
 /*
- * Puts a new object of one byte, a sign for others.  Returns the same, but -EIO
- * instead of B2F_EINDOUBT.
+ * Puts a new object of one byte, a sign for others.  Returns as b2f_put_run(),
+ * but -EIO instead of B2F_EINDOUBT.
  */
 B2F_MUST_CHECK
 int b2f_put_sign(struct b2f_remote *remote, const char *path,

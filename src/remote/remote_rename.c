@@ -173,9 +173,15 @@ static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 
 	if (!err && list->n)
 		err = b2f_put_sign(m->to->remote, path, why);
-	if (!err && list->n)
+	if (!err && list->n) {
 		err = b2f_remote_list_chunks(m->to, list->chunks[0].to,
 					     see_other, &last, why);
+		/* It is ours: nobody else could put it. */
+		if (err)
+			b2f_remote_tidy(
+				m->to->remote,
+				b2f_remote_place_url(m->to, (int64_t)last));
+	}
 	free(path);
 	return err == -EEXIST || err > 0 ? -EAGAIN : err;
 }

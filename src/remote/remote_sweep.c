@@ -76,8 +76,8 @@ static bool is_old(const struct sweep *s, int64_t mtime)
 
 static int note_other(struct sweep *s, const struct b2f_remote_entry *entry)
 {
-	if (!entry->is_dir && (b2f_remote_is_probe(entry->name) ||
-			       b2f_sweeper_is_flag(entry->name)))
+	if (b2f_sweeper_is_flag(entry) ||
+	    (!entry->is_dir && b2f_remote_is_probe(entry->name)))
 		return is_old(s, entry->st.mtime)
 			       ? add_name(&s->probes, entry->name)
 			       : 0;

@@ -115,7 +115,7 @@ static int visit(void *arg, const struct b2f_remote_entry *entry)
 	const struct listing *listing = arg;
 	int64_t id;
 
-	listing->t->is_swept |= b2f_sweeper_is_flag(entry->name);
+	listing->t->is_swept |= b2f_sweeper_is_flag(entry);
 	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
 		return 0;
 	return listing->fn(listing->t, (uint64_t)id);
@@ -305,7 +305,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	if (!t->again && is_same_copy(t)) {
 		/* A copy may have ended before it began again. */
 		err = find_missing(t, &t->there.ids, why);
-		t->again = t->nmissing > 0;
+		t->again = t->nmissing > 0 || t->is_swept;
 		list->is_done = !t->again;
 	}
 	if (err || list->is_done)

@@ -253,9 +253,10 @@ static void remove_unnamed(struct b2f_remote_place *place,
 	}
 }
 
-bool b2f_sweeper_is_flag(const char *name)
+bool b2f_sweeper_is_flag(const struct b2f_remote_entry *entry)
 {
-	return b2f_part_of(name) == B2F_PART_PENDING;
+	return !entry->is_dir && entry->st.size == 1 &&
+	       b2f_part_of(entry->name) == B2F_PART_PENDING;
 }
 
 /* Puts a flag; *@out is its path. */
@@ -303,6 +304,9 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 		why = &other;
 	if (nids && !what->mark)
 		err = raise_flag(place, &flag, why);
+	/* Then no copy can put its index either. */
+	if (err == -ENOSPC || err == -EDQUOT)
+		err = 0;
 	if (!err)
 		err = b2f_current_read(place, &now, why);
 	if (!err)

@@ -96,19 +96,20 @@ struct b2f_sweep {
  * chunks: without a mark, it is put before the current index is read, and goes
  * when all removals have ended.
  *
- * Returns 0, or the error of reading the index: then all that are left stay.  A
- * chunk that cannot be removed stays as an orphan, and so do all that are left
- * once the thread has no patience.
+ * Returns 0, or the error of putting the flag or of reading the index: then all
+ * stay.  A chunk that cannot be removed stays as an orphan, and so do all that
+ * are left once the thread has no patience.
  */
 B2F_MUST_CHECK
 int b2f_sweeper_remove(struct b2f_remote_place *place,
 		       const struct b2f_sweep *what, struct b2f_why *why);
 
 /*
- * Is @name a flag?  While there is one, and if chunks have gone since, chunks
- * that no index named may be removed.
+ * Is @entry a flag?  While there is a flag, chunks that no index names may be
+ * removed at any time.  Files of other programs may have such names, but are
+ * larger.
  */
-bool b2f_sweeper_is_flag(const char *name);
+bool b2f_sweeper_is_flag(const struct b2f_remote_entry *entry);
 
 /* Are there chunks of earlier indexes (gone.h) that are due for removal? */
 bool b2f_sweeper_is_due(struct b2f_remote_place *place);

@@ -96,7 +96,7 @@ int b2f_files_open_followed(int dirfd, const char *name, int flags);
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int b2f_files_name_it(int fd, int dirfd, const char *name);
+int b2f_files_name_it(int fd, int dirfd, const char *name, struct b2f_why *why);
 
 /* The read operation of both stores: see b2f_object_read(). */
 B2F_MUST_CHECK

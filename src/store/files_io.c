@@ -55,18 +55,22 @@ int b2f_files_open(int dirfd, const char *name, int flags)
 	return b2f_files_open_followed(dirfd, name, flags | O_NOFOLLOW);
 }
 
-int b2f_files_name_it(int fd, int dirfd, const char *name)
+int b2f_files_name_it(int fd, int dirfd, const char *name, struct b2f_why *why)
 {
 	char path[48];
+	int err;
 
 	/* Takes a capability, or a kernel of 2024; but no walk through /proc. */
-	if (linkat(fd, "", dirfd, name, AT_EMPTY_PATH) == 0)
-		return 0;
-	if (errno != ENOENT && errno != EINVAL)
-		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, path, dirfd, name, AT_SYMLINK_FOLLOW) ? -errno
-								      : 0;
+	err = linkat(fd, "", dirfd, name, AT_EMPTY_PATH) ? errno : 0;
+	if (err == ENOENT || err == EINVAL) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		err = linkat(AT_FDCWD, path, dirfd, name, AT_SYMLINK_FOLLOW)
+			      ? errno
+			      : 0;
+	}
+	return err ? b2f_why_set(why, -err, "create %s: %s", name,
+				 strerror(err))
+		   : 0;
 }
 
 /* Goes on after a signal or a short count. */

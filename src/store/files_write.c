@@ -58,11 +58,10 @@ static int publish(struct b2f_object *object, int64_t id, struct b2f_why *why)
 	int dir = b2f_files_of(object->store)->fd;
 	char buf[B2F_CHUNK_NAME_SIZE];
 	const char *name = b2f_files_name(id, buf);
-	int err = b2f_files_name_it(object->fd, dir, name);
+	int err = b2f_files_name_it(object->fd, dir, name, why);
 
 	if (err)
-		return b2f_why_set(why, err, "create %s: %s", name,
-				   strerror(-err));
+		return err;
 	object->unnamed = false;
 	/* A chown of the frame meanwhile may have missed this file. */
 	return b2f_files_permit_again(dir, object->fd, why);

@@ -103,7 +103,7 @@ static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 	else
 		err = permit_single(lock->store, fd, why);
 	if (!err && unnamed)
-		err = b2f_files_name_it(fd, lock->dir, lock->name);
+		err = b2f_files_name_it(fd, lock->dir, lock->name, why);
 	else if (err && !unnamed)
 		(void)unlinkat(lock->dir, lock->name, 0);
 	if (err)

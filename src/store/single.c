@@ -39,7 +39,7 @@ static int fill(int dirfd, const char *name, bool unnamed,
 					NULL);
 
 	if (!err && unnamed) {
-		err = b2f_files_name_it(made->fd, dirfd, name);
+		err = b2f_files_name_it(made->fd, dirfd, name, NULL);
 		named = !err;
 	}
 	if (!err && fstat(made->fd, &made->index))

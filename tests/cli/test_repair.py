@@ -271,6 +271,18 @@ def test_damaged_metalayers():
         said = json.loads(repair("--json", "--accept-metalayers", "f")[0])
         assert said["accepted_metalayers"] and said["sound"], said
         check_frame("f", data)
+        # Damage of chunks stays, and is told of.
+        if not contiguous:
+            flip(index, get(index).index(b"efgh"))
+            chunk = "f/" + min(n for n in os.listdir("f") if n != "chunks.b2frame")
+            flip(chunk, 8000)
+            said = json.loads(repair("--json", "--accept-metalayers", "f",
+                                     status=1)[0])
+            assert said["accepted_metalayers"] and not said["sound"], said
+            flip(chunk, 8000)
+            assert repair("f")[0] == "f: nothing to repair\n"
+            flip(index, get(index).index(b"afgh"))
+            repair("--accept-metalayers", "f")
         # No option helps against damage of the rest.
         flip(index, 36)
         repair("--accept-metalayers", "f", status=1)

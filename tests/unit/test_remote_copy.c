@@ -167,6 +167,23 @@ Test(remote_copy, chunks_that_another_program_is_removing_are_not_used)
 	check_removed(false);
 }
 
+/* A server that is full stores no flag, but also no copy. */
+Test(remote_copy, chunks_are_removed_from_a_full_server)
+{
+	struct b2f_remote_remains *remains = NULL;
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
+	(void)server_ask(&s.server, "when PUT .new 9 status 507");
+	b2f_remote_remains_free(remains);
+	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
+	writer_close(&x);
+	scene_close(&s);
+}
+
 /* A copy may take days. */
 Test(remote_copy, old_chunks_of_an_interrupted_copy_are_used)
 {
@@ -198,6 +215,25 @@ Test(remote_copy, a_copy_without_its_chunks_is_made_again)
 	(void)server_ask(&s.server, "gone_at_put other y/0");
 	cr_assert_eq(b2f_remote_put(x.remote, "other", "o", 1, NULL, NULL), 0);
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
+	writer_close(&x);
+	scene_close(&s);
+}
+
+/* The first copy was killed before it saw the flag of another program. */
+Test(remote_copy, a_copy_whose_chunks_are_being_removed_is_made_again)
+{
+	struct scene s = scene_open();
+	struct leaving nobody = {NULL};
+	struct writer x = begin(&s);
+
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_eq(
+		b2f_remote_put(x.remote, "y/.00000005.new", "1", 1, NULL, NULL),
+		0);
+	(void)server_ask(&s.server, "count PUT y/0");
+	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
+	cr_assert_eq(server_tell(&s.server, "count PUT y/0"), NCHUNKS);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	writer_close(&x);
 	scene_close(&s);
