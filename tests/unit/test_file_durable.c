@@ -474,7 +474,7 @@ static struct {
 	struct b2f_store_ops ops;
 	struct b2f_store_write_ops write;
 	struct work *work;
-	/* 1: the sync; 2: the chunk's data; 3: its seal. */
+	/* 1: the sync; 2: the chunk with its seal. */
 	atomic_int step;
 	sem_t written;
 	sem_t synced;
@@ -486,7 +486,7 @@ static int write_in_race(const struct b2f_object *object, uint64_t off,
 	int err = race.real->write->write(object, off, buf, n, why);
 
 	/* Not the claim, which is a byte. */
-	if (n == 1 || race.step == 0 || ++race.step != 3)
+	if (n == 1 || race.step == 0 || ++race.step != 2)
 		return err;
 	sem_post(&race.written);
 	sem_wait(&race.synced);
