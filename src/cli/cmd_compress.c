@@ -9,8 +9,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
@@ -129,6 +131,15 @@ static int choose_typesize(struct job *job)
 	return err;
 }
 
+/* Only a mount refuses the hidden name of a frame that is being made. */
+static bool is_in_mount(const struct cli_target *target, int err)
+{
+	struct statfs fs;
+
+	return err == -EPERM && fstatfs(target->dirfd, &fs) == 0 &&
+	       fs.f_type == FUSE_SUPER_MAGIC;
+}
+
 static int create(struct job *job, const struct cli_target *target)
 {
 	int err = choose_typesize(job);
@@ -138,8 +149,7 @@ static int create(struct job *job, const struct cli_target *target)
 	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
 			       mode_of(job) | 0600, !job->how->contiguous,
 			       &cli_message_log);
-	/* Only a mount refuses the hidden name of a frame that is being made. */
-	if (err == -EPERM)
+	if (is_in_mount(target, err))
 		return cli_refuse(err,
 				  "%s: it would be in a mount, whose files are "
 				  "compressed already",
