@@ -460,6 +460,12 @@ int b2f_chunk_decode_unit(const struct b2f_chunk *chunk,
 	return decode_one(&d, stored, dst);
 }
 
+/* Bytes of a stream that is stored as it is, with its length. */
+static uint32_t plain_stream(const struct b2f_chunk *chunk)
+{
+	return chunk->unit_size / chunk->header.typesize + STREAM_HEAD;
+}
+
 bool b2f_excerpt_plan(const struct b2f_chunk *chunk, struct b2f_excerpt *e)
 {
 	const struct b2f_chunk_header *h = &chunk->header;
@@ -479,16 +485,9 @@ bool b2f_excerpt_plan(const struct b2f_chunk *chunk, struct b2f_excerpt *e)
 				  &e->stored_size, NULL))
 		return false;
 	/* Noise is in the low bytes of items, and these come first. */
-	e->nplain = (uint32_t)b2f_min_u64(
-		b2f_min_u64(e->nplain, h->typesize),
-		e->stored_size / (n / h->typesize + STREAM_HEAD));
+	e->nplain = (uint32_t)b2f_min_u64(b2f_min_u64(e->nplain, h->typesize),
+					  e->stored_size / plain_stream(chunk));
 	return e->nplain > 0;
-}
-
-/* Bytes of a stream that is stored as it is, with its length. */
-static uint32_t plain_stream(const struct b2f_chunk *chunk)
-{
-	return chunk->unit_size / chunk->header.typesize + STREAM_HEAD;
 }
 
 size_t b2f_excerpt_ranges(const struct b2f_chunk *chunk,

@@ -27,25 +27,35 @@ struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 #define EXCERPT_SIZE (16u << 10)
 #define EXCERPT_KEY  (1u << 31)
 
-/* Arguments of the loader of an excerpt. */
-struct excerpt_fill {
-	const struct b2f_reading *reading;
-	struct b2f_head *head;
-	struct b2f_excerpt *excerpt;
-};
-
-/* Arguments of the loader of a unit. */
+/* Arguments of the loader of a unit, or of an excerpt. */
 struct fill {
 	const struct b2f_reading *reading;
 	struct b2f_head *head;
 	/* See struct b2f_unit_read. */
 	const uint8_t *rest;
+	/* Only this is loaded; or NULL. */
+	struct b2f_excerpt *excerpt;
 	/* The caller has a sufficient loan of the cache. */
 	bool has_loan;
 };
 
+static int decode_excerpt(const struct fill *fill,
+			  const struct b2f_unit_read *read, uint8_t *dst)
+{
+	atomic_int *nplain = &fill->reading->file->nplain;
+	int err = read->object
+			  ? b2f_frame_decode_excerpt(read, fill->excerpt, dst)
+			  : -EAGAIN;
+
+	if (!err)
+		atomic_store(nplain, (int)fill->excerpt->nplain);
+	else if (err == -EDOM)
+		atomic_store(nplain, -1);
+	return err;
+}
+
 static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
-		  struct b2f_decoder *dec, uint8_t *dst)
+		  struct b2f_decoder *dec, struct b2f_room dst)
 {
 	const struct b2f_reading *r = fill->reading;
 	const struct b2f_object *object = b2f_head_open(fill->head);
@@ -59,16 +69,15 @@ static int decode(const struct fill *fill, uint32_t unit, const uint8_t *ref,
 		.unit = unit,
 	};
 	uint64_t start_ns = b2f_monotonic_ns();
-	int err = b2f_frame_decode_unit(&read, dst);
+	int err = fill->excerpt ? decode_excerpt(fill, &read, dst.data)
+				: b2f_frame_decode_unit(&read, dst.data);
 
 	if (!err)
-		b2f_tally_decoded(
-			r->file->runtime->tally, fill->head->loaded,
-			b2f_chunk_unit_nbytes(&fill->head->loaded->chunk, unit),
-			start_ns);
+		b2f_tally_decoded(r->file->runtime->tally, fill->head->loaded,
+				  dst.size, start_ns);
 	b2f_head_close(fill->head, object);
 	/* The damaged bytes may be in the cached head. */
-	if (err == B2F_ECORRUPT)
+	if (err == B2F_ECORRUPT && !fill->excerpt)
 		b2f_head_forget_all(r->file);
 	return err;
 }
@@ -87,14 +96,14 @@ static int fill_unit(void *arg, const struct b2f_cache_key *key, uint8_t *dst,
 	struct b2f_decoder *dec = NULL;
 	int err = 0;
 
-	(void)size;
 	/* Unit 0 never needs another one, so this cannot go in circles. */
 	if (key->unit > 0 && b2f_chunk_needs_ref(&fill->head->loaded->chunk))
 		err = pin(&first, 0, &ref);
 	if (!err)
 		err = b2f_idle_get_decoder(&rt->idle, &dec);
 	if (!err) {
-		err = decode(fill, key->unit, ref.data, dec, dst);
+		err = decode(fill, key->unit, ref.data, dec,
+			     b2f_room_at(dst, size));
 		b2f_idle_put_decoder(&rt->idle, dec);
 	}
 	b2f_cache_put(rt->cache, &ref);
@@ -125,23 +134,31 @@ static void tell(const struct fill *fill, uint32_t unit, int err)
 	b2f_frame_report_entry(r->frame, l->nchunk, l->raw, -1, err, &why);
 }
 
-static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
+/* Gets the @size bytes of @key, unit @unit or its excerpt, from the cache. */
+static int get(struct fill *fill, uint32_t unit,
+	       const struct b2f_cache_key *key, size_t size,
+	       struct b2f_cache_ref *out)
 {
 	const struct b2f_reading *r = fill->reading;
-	const struct b2f_loaded *loaded = fill->head->loaded;
-	struct b2f_cache_key key = b2f_unit_key(r, loaded, unit);
 	const struct b2f_cache_loader loader = {
 		.load = fill_unit,
 		.arg = fill,
 		.passing = r->in_order,
-		.beside = b2f_chunk_unit_beside(&loaded->chunk, unit),
+		.beside =
+			b2f_chunk_unit_beside(&fill->head->loaded->chunk, unit),
 		.has_loan = fill->has_loan,
 	};
-	int err;
 
-	err = b2f_cache_get(r->file->runtime->cache, &key,
-			    b2f_chunk_unit_nbytes(&loaded->chunk, unit),
-			    &loader, out);
+	return b2f_cache_get(r->file->runtime->cache, key, size, &loader, out);
+}
+
+static int pin(struct fill *fill, uint32_t unit, struct b2f_cache_ref *out)
+{
+	const struct b2f_loaded *loaded = fill->head->loaded;
+	struct b2f_cache_key key = b2f_unit_key(fill->reading, loaded, unit);
+	int err = get(fill, unit, &key,
+		      b2f_chunk_unit_nbytes(&loaded->chunk, unit), out);
+
 	if (err == -ESTALE || err == B2F_ETOOBIG)
 		tell(fill, unit, err);
 	return err;
@@ -154,40 +171,6 @@ int b2f_unit_pin(const struct b2f_reading *r, struct b2f_head *head,
 		.reading = r, .head = head, .has_loan = r->has_loan};
 
 	return pin(&fill, unit, out);
-}
-
-static void note_excerpt(struct b2f_file *file, const struct b2f_excerpt *e,
-			 int err)
-{
-	if (!err)
-		atomic_store(&file->nplain, (int)e->nplain);
-	else if (err == -EDOM)
-		atomic_store(&file->nplain, -1);
-}
-
-static int fill_excerpt(void *arg, const struct b2f_cache_key *key,
-			uint8_t *dst, size_t size)
-{
-	const struct excerpt_fill *fill = arg;
-	struct b2f_head *head = fill->head;
-	struct b2f_runtime *rt = head->file->runtime;
-	const struct b2f_object *object = b2f_head_open(head);
-	struct b2f_unit_read read = {.frame = fill->reading->frame,
-				     .loaded = head->loaded,
-				     .object = object};
-	uint64_t start_ns = b2f_monotonic_ns();
-	int err = object ? b2f_idle_get_decoder(&rt->idle, &read.dec) : -EAGAIN;
-
-	(void)key;
-	if (!err) {
-		err = b2f_frame_decode_excerpt(&read, fill->excerpt, dst);
-		b2f_idle_put_decoder(&rt->idle, read.dec);
-		note_excerpt(head->file, fill->excerpt, err);
-	}
-	if (!err)
-		b2f_tally_decoded(rt->tally, head->loaded, size, start_ns);
-	b2f_head_close(head, object);
-	return err;
 }
 
 /*
@@ -210,21 +193,17 @@ static bool get_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 {
 	struct b2f_cache *cache = r->file->runtime->cache;
 	const struct b2f_chunk *chunk = &head->loaded->chunk;
-	struct excerpt_fill fill = {.reading = r, .head = head, .excerpt = e};
-	const struct b2f_cache_loader loader = {
-		.load = fill_excerpt,
-		.arg = &fill,
-		.beside = b2f_chunk_unit_beside(chunk, e->unit),
-		.has_loan = r->has_loan,
-	};
+	struct fill fill = {.reading = r,
+			    .head = head,
+			    .excerpt = e,
+			    .has_loan = r->has_loan};
 	struct b2f_cache_key key = b2f_unit_key(
 		r, head->loaded,
 		EXCERPT_KEY | (e->unit * (chunk->unit_size / EXCERPT_SIZE) +
 			       e->start / EXCERPT_SIZE));
 
 	return b2f_cache_peek(cache, &key, e->size, out) ||
-	       (!is_again(head) &&
-		!b2f_cache_get(cache, &key, e->size, &loader, out));
+	       (!is_again(head) && !get(&fill, e->unit, &key, e->size, out));
 }
 
 bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,
