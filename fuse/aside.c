@@ -207,18 +207,17 @@ static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 static void finish_aside(struct fs *fs, int dirfd, const char *aside)
 {
 	char link[FS_NAME_SIZE];
+	int left;
 
 	if (b2f_home_leads_to(dirfd, aside, aside) > 0) {
 		unlinkat(dirfd, aside, 0);
 		return;
 	}
-	switch (b2f_home_find_aside(dirfd, aside, link)) {
-	case B2F_HOME_LINKED:
+	left = b2f_home_find_aside(dirfd, aside, link);
+	if (left == B2F_HOME_LINKED)
 		(void)!fs_aside_return(dirfd, link, aside);
-		break;
-	case B2F_HOME_REPLACED:
+	else if (left == B2F_HOME_REPLACED)
 		delete_aside(fs, dirfd, aside);
-	}
 }
 
 void fs_aside_finish(struct fs *fs, int dirfd, const char *name)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "programs/repair.h"
+#include "dir.h"
 #include "disk_frame.h"
 #include "fs.h"
 
@@ -53,7 +54,7 @@ int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 
 /* A contiguous frame: a path to its file, and its name in a directory. */
 struct single {
-	char path[48];
+	char path[FS_DIR_PATH_SIZE];
 	char name[FS_NAME_SIZE];
 	struct fs_pin parent;
 };
@@ -74,7 +75,7 @@ static void find_single(struct fs *fs, struct fs_backed *node, int fd,
 	} else {
 		options->home_name = "";
 	}
-	snprintf(single->path, sizeof(single->path), "/proc/self/fd/%d", fd);
+	fs_dir_path(fd, single->path);
 }
 
 static int open_single(struct fs *fs, struct fs_backed *node, int fd,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "dir.h"
 #include "disk_frame.h"
 #include "frame_xattr.h"
 #include "preset.h"
@@ -183,11 +184,11 @@ static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 static int change_stored(void *arg, int fd)
 {
 	const struct fs_xattr_change *c = arg;
-	char path[PATH_SIZE];
+	char path[FS_DIR_PATH_SIZE];
 	int ret;
 
 	/* The path in /proc leads to this very file, index or other. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fs_dir_path(fd, path);
 	if (c->value)
 		ret = setxattr(path, c->name, c->value, c->size, c->flags);
 	else

@@ -359,7 +359,6 @@ int b2f_put_sign(struct b2f_remote *remote, const char *path,
 		.size = 1,
 		.note = {.marks = {b2f_note_draw()}, .nmarks = 1},
 	};
-
 	int err = b2f_put_run(remote, &spec, why);
 
 	/* Nothing depends on a sign that may be there. */

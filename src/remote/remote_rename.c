@@ -167,13 +167,16 @@ static int see_other(void *arg, int64_t id)
 static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 {
 	const struct b2f_copy_list *list = &m->list;
-	uint64_t last = list->n ? list->chunks[list->n - 1].to : 0;
-	char *path = b2f_remote_place_path(m->to, (int64_t)last);
-	int err = path ? 0 : -ENOMEM;
+	uint64_t last;
+	char *path;
+	int err;
 
-	if (!err && list->n)
-		err = b2f_put_sign(m->to->remote, path, why);
-	if (!err && list->n) {
+	if (!list->n)
+		return 0;
+	last = list->chunks[list->n - 1].to;
+	path = b2f_remote_place_path(m->to, (int64_t)last);
+	err = path ? b2f_put_sign(m->to->remote, path, why) : -ENOMEM;
+	if (!err) {
 		err = b2f_remote_list_chunks(m->to, list->chunks[0].to,
 					     see_other, &last, why);
 		/* It is ours: nobody else could put it. */

@@ -263,13 +263,20 @@ static int see_chunk(struct remote_target *t, uint64_t number)
 	return 0;
 }
 
-/* Looks for the chunks @wanted, sorted, that the index names. */
+/*
+ * Are the chunks @wanted, sorted, which the index names, there, and will they
+ * stay?  Else the copy has to be made again.
+ */
 static int find_missing(struct remote_target *t, const struct b2f_ids *wanted,
 			struct b2f_why *why)
 {
+	int err;
+
 	t->wanted = wanted;
 	t->nmissing = wanted->n;
-	return list_there(t, see_chunk, why);
+	err = list_there(t, see_chunk, why);
+	t->again = t->nmissing || t->is_swept;
+	return err;
 }
 
 static int tell_beaten(struct b2f_why *why)
@@ -305,7 +312,6 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 	if (!t->again && is_same_copy(t)) {
 		/* A copy may have ended before it began again. */
 		err = find_missing(t, &t->there.ids, why);
-		t->again = t->nmissing > 0 || t->is_swept;
 		list->is_done = !t->again;
 	}
 	if (err || list->is_done)
@@ -416,7 +422,6 @@ static int check_kept(struct remote_target *t, struct b2f_why *why)
 		return err;
 	qsort(kept->ids, kept->n, sizeof(kept->ids[0]), b2f_compare_u64);
 	err = find_missing(t, kept, why);
-	t->again = t->nmissing || t->is_swept;
 	return err ? err : t->again;
 }
 
