@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bytes.h - integers in memory, little and big endian, at any alignment
+ * bytes.h - integers in memory, little and big endian, at any alignment, and in
+ * text
  *
  * No bounds are checked here: hostile bytes come through base/cursor.h.
  *
@@ -10,7 +11,21 @@
 #define B2F_BASE_BYTES_H
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+/*
+ * Reads the hexadecimal digits, in capitals, at *@text, and moves that behind
+ * them.  Returns how many there were; @out is right up to 16 of them.
+ */
+static inline size_t b2f_take_hex(const char **text, uint64_t *out)
+{
+	size_t n = strspn(*text, "0123456789ABCDEF");
+
+	*out = strtoull(*text, NULL, 16);
+	*text += n;
+	return n;
+}
 
 static inline uint16_t b2f_load_be16(const uint8_t *p)
 {

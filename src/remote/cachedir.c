@@ -229,22 +229,19 @@ static void note(struct b2f_cachedir *cache, uint64_t n)
 /* "ab/0123456789abcdef0123456789abcd" */
 #define CELL_PATH_SIZE (SHARD_SIZE + NAME_LEN + 1)
 
-/* The part of a range that lies in one cell. */
-struct part {
-	uint64_t number;
-	/* Offset in the cell. */
-	uint32_t begin;
-	uint32_t n;
-};
-
-static struct part part_at(uint64_t off, uint64_t left)
+/* The part of @range from its byte @done on that lies in one cell. */
+static struct b2f_cell_piece piece_at(const struct b2f_cachedir_range *range,
+				      size_t done)
 {
+	uint64_t off = range->off + done;
 	uint32_t begin = (uint32_t)(off % B2F_CELL_SIZE);
 
-	return (struct part){
+	return (struct b2f_cell_piece){
+		.name = range->name,
 		.number = off / B2F_CELL_SIZE,
 		.begin = begin,
-		.n = (uint32_t)b2f_min_u64(left, B2F_CELL_SIZE - begin),
+		.n = (uint32_t)b2f_min_u64(range->n - done,
+					   B2F_CELL_SIZE - begin),
 	};
 }
 
@@ -291,25 +288,27 @@ static void note_use(int fd)
 }
 
 /*
- * Reads cell @number of @name; @out points into *@raw, which the caller frees.
+ * Reads the cell of @piece; @out points into *@raw, which the caller frees.
  * Returns 0 or an error.
  */
-static int read_cell(const struct b2f_cachedir *cache, const char *name,
-		     uint64_t number, uint8_t **raw, struct b2f_cell *out)
+static int read_cell(const struct b2f_cachedir *cache,
+		     const struct b2f_cell_piece *piece, uint8_t **raw,
+		     struct b2f_cell *out)
 {
 	char path[CELL_PATH_SIZE];
 	uint8_t *bytes;
 	size_t n;
 	int fd, err;
 
-	cell_path(name, number, path);
+	cell_path(piece->name, piece->number, path);
 	fd = openat(cache->fd, path,
 		    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	bytes = malloc(B2F_CELL_FILE_MAX);
 	n = bytes ? read_all(fd, bytes, B2F_CELL_FILE_MAX) : 0;
-	err = n ? b2f_cell_parse(bytes, n, name, number, out) : B2F_ECORRUPT;
+	err = n ? b2f_cell_parse(bytes, n, piece->name, piece->number, out)
+		: B2F_ECORRUPT;
 	if (err)
 		free(bytes);
 	else
@@ -335,17 +334,17 @@ static bool same_version(const struct b2f_remote_stat *a,
 	       strcmp(a->etag, b->etag) == 0;
 }
 
-/* Copies @part, cut at the end of the object; adds to *@done. */
-static int get_part(const struct b2f_cachedir *cache, const char *name,
-		    const struct part *part, uint8_t *buf, size_t *done,
-		    struct b2f_remote_stat *version)
+/* Copies @piece, cut at the end of the object; adds to *@done. */
+static int get_piece(const struct b2f_cachedir *cache,
+		     const struct b2f_cell_piece *piece, uint8_t *buf,
+		     size_t *done, struct b2f_remote_stat *version)
 {
-	uint64_t off = part->number * B2F_CELL_SIZE + part->begin;
+	uint64_t off = piece->number * B2F_CELL_SIZE + piece->begin;
 	const uint8_t *bytes = NULL;
 	struct b2f_cell cell;
 	uint8_t *raw = NULL;
 	uint64_t n;
-	int err = read_cell(cache, name, part->number, &raw, &cell);
+	int err = read_cell(cache, piece, &raw, &cell);
 
 	if (err)
 		return err;
@@ -353,11 +352,11 @@ static int get_part(const struct b2f_cachedir *cache, const char *name,
 	if (*done > 0 && !same_version(&cell.version, version))
 		err = -ENOENT;
 	*version = cell.version;
-	n = b2f_min_u64(part->n,
+	n = b2f_min_u64(piece->n,
 			version->size - b2f_min_u64(off, version->size));
 	if (!err && n > 0)
-		bytes = b2f_cell_find(&cell, part->begin,
-				      part->begin + (uint32_t)n);
+		bytes = b2f_cell_find(&cell, piece->begin,
+				      piece->begin + (uint32_t)n);
 	if (bytes) {
 		memcpy(buf + *done, bytes, n);
 		*done += n;
@@ -374,10 +373,9 @@ ssize_t b2f_cachedir_get(struct b2f_cachedir *cache,
 	size_t done = 0;
 
 	while (done < range->n && range->off + done < st.size) {
-		struct part part =
-			part_at(range->off + done, range->n - done);
+		const struct b2f_cell_piece piece = piece_at(range, done);
 
-		if (get_part(cache, range->name, &part, buf, &done, &st))
+		if (get_piece(cache, &piece, buf, &done, &st))
 			return -ENOENT;
 	}
 	*version = st;
@@ -462,22 +460,14 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 	return err;
 }
 
-/* Finds cached bytes of the same version; false: there are none to add to. */
-static bool find_old(const struct b2f_cachedir *cache,
-		     const struct b2f_cell_piece *piece, uint8_t **raw,
-		     struct b2f_cell *out)
-{
-	return read_cell(cache, piece->name, piece->number, raw, out) == 0 &&
-	       same_version(&out->version, piece->version);
-}
-
 /* Adds @piece to the cell at @path; the lock of its group is held. */
 static int add_piece(struct b2f_cachedir *cache, const char *path,
 		     const struct b2f_cell_piece *piece, size_t *written)
 {
 	uint8_t *old_raw = NULL, *raw = NULL;
 	struct b2f_cell old;
-	bool found = find_old(cache, piece, &old_raw, &old);
+	bool found = read_cell(cache, piece, &old_raw, &old) == 0 &&
+		     same_version(&old.version, piece->version);
 	size_t n = 0;
 	int err = 0;
 
@@ -520,17 +510,12 @@ void b2f_cachedir_put(struct b2f_cachedir *cache,
 	int err = 0;
 
 	while (!err && done < range->n && !is_resting(cache)) {
-		struct part part =
-			part_at(range->off + done, range->n - done);
-		const struct b2f_cell_piece piece = {.name = range->name,
-						     .number = part.number,
-						     .version = version,
-						     .begin = part.begin,
-						     .n = part.n,
-						     .bytes = buf + done};
+		struct b2f_cell_piece piece = piece_at(range, done);
 
+		piece.version = version;
+		piece.bytes = buf + done;
 		err = put_piece(cache, &piece);
-		done += part.n;
+		done += piece.n;
 	}
 	if (err && err != -ENOMEM)
 		give_up(cache, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bytes.h"
 #include "base/checked.h"
 
 #define BEGIN ";gone="
@@ -83,12 +84,8 @@ int b2f_gone_add(struct b2f_gone *gone, const struct b2f_ids *ids,
 /* Reads a number of up to 8 digits; false: there is none. */
 static bool read_number(const char **text, uint64_t *out)
 {
-	static const char digits[] = "0123456789ABCDEF";
-	const char *digit;
-	int n = 0;
+	size_t n = b2f_take_hex(text, out);
 
-	for (*out = 0; **text && (digit = strchr(digits, **text)); n++, ++*text)
-		*out = *out << 4 | (uint64_t)(digit - digits);
 	return n > 0 && n <= 8;
 }
 

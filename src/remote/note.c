@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 #define ID_DIGITS   8
 #define MARK_DIGITS 16
 
@@ -55,22 +57,6 @@ void b2f_note_write(const struct b2f_note *note, char *out, size_t size)
 			       i ? "," : "", note->marks[i]);
 }
 
-/* Reads @n hexadecimal digits at *@text, and moves *@text behind them. */
-static bool read_hex(const char **text, int n, uint64_t *out)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	*out = 0;
-	for (; n > 0; n--, (*text)++) {
-		const char *digit = **text ? strchr(digits, **text) : NULL;
-
-		if (!digit)
-			return false;
-		*out = *out << 4 | (uint64_t)(digit - digits);
-	}
-	return true;
-}
-
 static bool skip(const char **text, const char *word)
 {
 	size_t n = strlen(word);
@@ -87,12 +73,13 @@ void b2f_note_read(const char *text, struct b2f_note *out)
 
 	*out = note;
 	if (!skip(&text, "next=") ||
-	    !read_hex(&text, ID_DIGITS, &note.next_id) ||
+	    b2f_take_hex(&text, &note.next_id) != ID_DIGITS ||
 	    !skip(&text, ";marks="))
 		return;
 	do {
 		if (note.nmarks == B2F_NOTE_MARKS ||
-		    !read_hex(&text, MARK_DIGITS, &note.marks[note.nmarks]))
+		    b2f_take_hex(&text, &note.marks[note.nmarks]) !=
+			    MARK_DIGITS)
 			return;
 		note.nmarks++;
 	} while (skip(&text, ","));

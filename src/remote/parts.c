@@ -136,6 +136,17 @@ static size_t length_of(const struct b2f_parts *parts, size_t nth)
 			   parts->size - (uint64_t)nth * parts->part_size);
 }
 
+int b2f_parts_read(const struct b2f_remote_source *source, uint64_t off,
+		   uint8_t *buf, size_t n)
+{
+	int err = 0;
+
+	for (size_t at = 0; at < n && !err; at += PIECE)
+		err = source->read(source->arg, off + at, buf + at,
+				   b2f_min_u64(PIECE, n - at));
+	return err;
+}
+
 /* Finds the bytes of the part of @f; reads them from the source, if any. */
 static int find_bytes(const struct b2f_parts *parts,
 		      const struct b2f_parts_spec *spec, struct flight *f,
@@ -143,7 +154,6 @@ static int find_bytes(const struct b2f_parts *parts,
 {
 	uint64_t off = (uint64_t)f->nth * parts->part_size;
 	size_t n = length_of(parts, f->nth);
-	int err = 0;
 
 	if (!spec->source) {
 		*out = (const uint8_t *)spec->data + off;
@@ -153,12 +163,8 @@ static int find_bytes(const struct b2f_parts *parts,
 		f->buffer = malloc(parts->part_size);
 	if (!f->buffer)
 		return -ENOMEM;
-	for (size_t at = 0; at < n && !err; at += PIECE)
-		err = spec->source->read(spec->source->arg, off + at,
-					 f->buffer + at,
-					 b2f_min_u64(PIECE, n - at));
 	*out = f->buffer;
-	return err;
+	return b2f_parts_read(spec->source, off, f->buffer, n);
 }
 
 static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec,

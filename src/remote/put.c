@@ -338,7 +338,7 @@ void b2f_put_fini(struct b2f_put *put)
 }
 
 int b2f_put_run(struct b2f_remote *remote, const struct b2f_put_spec *spec,
-		struct b2f_why *why)
+		struct b2f_remote_stat *now, struct b2f_why *why)
 {
 	struct b2f_put put;
 	int err = b2f_put_start(remote, spec, &put);
@@ -346,6 +346,8 @@ int b2f_put_run(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 	if (err)
 		return err;
 	err = b2f_put_wait(&put, why);
+	if (!err && now)
+		*now = put.now;
 	b2f_put_fini(&put);
 	return err;
 }
@@ -359,7 +361,7 @@ int b2f_put_sign(struct b2f_remote *remote, const char *path,
 		.size = 1,
 		.note = {.marks = {b2f_note_draw()}, .nmarks = 1},
 	};
-	int err = b2f_put_run(remote, &spec, why);
+	int err = b2f_put_run(remote, &spec, NULL, why);
 
 	/* Nothing depends on a sign that may be there. */
 	return err == B2F_EINDOUBT ? b2f_why_set(why, -EIO,

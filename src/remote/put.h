@@ -85,10 +85,13 @@ void b2f_put_pause(const struct b2f_remote *remote, unsigned int try);
 /* Waits for a PUT under way, and frees.  A zeroed put may be ended. */
 void b2f_put_fini(struct b2f_put *put);
 
-/* Starts, waits and ends.  Returns as b2f_put_start() and b2f_put_wait(). */
+/*
+ * Starts, waits and ends; *@now, unless @now is NULL, is the version after a
+ * success.  Returns as b2f_put_start() and b2f_put_wait().
+ */
 B2F_MUST_CHECK
 int b2f_put_run(struct b2f_remote *remote, const struct b2f_put_spec *spec,
-		struct b2f_why *why);
+		struct b2f_remote_stat *now, struct b2f_why *why);
 
 /*
  * Puts a new object of one byte, a sign for others.  Returns as b2f_put_run(),

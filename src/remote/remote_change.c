@@ -23,23 +23,18 @@ int b2f_remote_put(struct b2f_remote *remote, const char *path,
 		   const struct b2f_remote_stat *replaces,
 		   struct b2f_remote_stat *out)
 {
-	const struct b2f_note none = {.nmarks = 0};
-	struct b2f_put_spec spec = {
-		.path = path, .data = bytes, .size = n, .replaces = replaces};
+	const struct b2f_put_spec spec = {
+		.path = path,
+		.data = bytes,
+		.size = n,
+		.replaces = replaces,
+		.note = {.marks = {b2f_note_draw()}, .nmarks = 1}};
 	struct b2f_why why = {""};
-	struct b2f_put put;
 	int err = b2f_remote_allow_write(remote, "");
 
 	if (err)
 		return err;
-	b2f_note_follow(&spec.note, &none, b2f_note_draw());
-	err = b2f_put_start(remote, &spec, &put);
-	if (err)
-		return err;
-	err = b2f_put_wait(&put, &why);
-	if (!err && out)
-		*out = put.now;
-	b2f_put_fini(&put);
+	err = b2f_put_run(remote, &spec, out, &why);
 	if (err == -EEXIST || err == -ESTALE)
 		return err;
 	return b2f_remote_report(remote, path, err, &why);

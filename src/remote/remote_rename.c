@@ -178,7 +178,7 @@ static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 	err = path ? b2f_put_sign(m->to->remote, path, why) : -ENOMEM;
 	if (!err) {
 		err = b2f_remote_list_chunks(m->to, list->chunks[0].to,
-					     see_other, &last, why);
+					     see_other, &last, NULL, why);
 		/* It is ours: nobody else could put it. */
 		if (err)
 			b2f_remote_tidy(

@@ -6,9 +6,6 @@
 #include "remote/conditions.h"
 #include "remote/put.h"
 
-/* Bytes that are read at once. */
-#define PIECE ((size_t)1 << 20)
-
 struct send {
 	struct b2f_remote *remote;
 	const char *path;
@@ -49,45 +46,26 @@ static bool is_same(const struct send *s)
 	       s->note.marks[0] == s->source->key;
 }
 
-/* Reads the source of a single PUT before, so that it can have a checksum. */
-static int read_all(struct send *s, uint8_t **out)
-{
-	size_t size = (size_t)s->source->size;
-	uint8_t *bytes = malloc(size + 1);
-	int err = bytes ? 0 : -ENOMEM;
-
-	for (size_t at = 0; at < size && !err; at += PIECE)
-		err = read_source(s, at, bytes + at,
-				  size - at < PIECE ? size - at : PIECE);
-	if (err)
-		free(bytes);
-	else
-		*out = bytes;
-	return err;
-}
-
+/* The source of a single PUT is read before, so that it has a checksum. */
 static int put(struct send *s, struct b2f_why *why)
 {
 	const struct b2f_remote_source source = {.read = read_source, .arg = s};
 	bool large = b2f_parts_are_for(s->remote, s->source->size);
-	uint8_t *bytes = NULL;
-	struct b2f_put_spec spec = {
+	uint8_t *bytes = large ? NULL : malloc((size_t)s->source->size + 1);
+	const struct b2f_put_spec spec = {
 		.path = s->path,
+		.data = bytes,
 		.size = (size_t)s->source->size,
 		.source = large ? &source : NULL,
 		.replaces = s->has_object ? &s->there : NULL,
 		.note = {.marks = {s->source->key}, .nmarks = 1},
 	};
-	struct b2f_put put;
-	int err = large ? 0 : read_all(s, &bytes);
+	int err = large || bytes ? 0 : -ENOMEM;
 
-	spec.data = bytes;
+	if (bytes)
+		err = b2f_parts_read(&source, 0, bytes, spec.size);
 	if (!err)
-		err = b2f_put_start(s->remote, &spec, &put);
-	if (!err) {
-		err = b2f_put_wait(&put, why);
-		b2f_put_fini(&put);
-	}
+		err = b2f_put_run(s->remote, &spec, NULL, why);
 	free(bytes);
 	return err == -EEXIST ? b2f_why_set(why, -ESTALE,
 					    "another program writes to it "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remote_sweep.c - orphans (unnamed chunk objects), leftover probes, flags */
+#include <argz.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,13 +18,6 @@ struct found {
 	int64_t mtime;
 };
 
-/* Malloc'ed names. */
-struct names {
-	char **names;
-	size_t n;
-	size_t room;
-};
-
 /* The parameters of the sweep, and the contents of the current directory. */
 struct sweep {
 	struct b2f_remote *remote;
@@ -32,40 +26,24 @@ struct sweep {
 	struct found *found;
 	size_t n;
 	size_t room;
-	struct names probes;
-	struct names dirs;
+	/* Names, each an argz(3). */
+	char *probes;
+	size_t nprobes;
+	char *dirs;
+	size_t ndirs;
 	/* There are other objects, or directories. */
 	bool has_other;
 };
-
-static int add_name(struct names *names, const char *name)
-{
-	char **more = b2f_grown(names->names, &names->room, names->n + 1,
-				sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	names->names = more;
-	more[names->n] = strdup(name);
-	return more[names->n] ? (names->n++, 0) : -ENOMEM;
-}
-
-static void free_names(struct names *names)
-{
-	for (size_t i = 0; i < names->n; i++)
-		free(names->names[i]);
-	free(names->names);
-	*names = (struct names){.n = 0};
-}
 
 /* Clears the contents. */
 static void forget_found(struct sweep *s)
 {
 	free(s->found);
+	free(s->probes);
+	free(s->dirs);
 	s->found = NULL;
-	s->n = s->room = 0;
-	free_names(&s->probes);
-	free_names(&s->dirs);
+	s->probes = s->dirs = NULL;
+	s->n = s->room = s->nprobes = s->ndirs = 0;
 	s->has_other = false;
 }
 
@@ -79,12 +57,13 @@ static int note_other(struct sweep *s, const struct b2f_remote_entry *entry)
 	if (b2f_sweeper_is_flag(entry) ||
 	    (!entry->is_dir && b2f_remote_is_probe(entry->name)))
 		return is_old(s, entry->st.mtime)
-			       ? add_name(&s->probes, entry->name)
+			       ? -argz_add(&s->probes, &s->nprobes, entry->name)
 			       : 0;
 	s->has_other = true;
 	/* A directory without a name cannot be addressed. */
-	return entry->is_dir && *entry->name ? add_name(&s->dirs, entry->name)
-					     : 0;
+	return entry->is_dir && *entry->name
+		       ? -argz_add(&s->dirs, &s->ndirs, entry->name)
+		       : 0;
 }
 
 static int note_chunk(void *arg, const struct b2f_remote_entry *entry)
@@ -160,7 +139,7 @@ static int list_used(struct b2f_remote *remote, const char *path,
 {
 	const struct b2f_frame_options options = {.log = remote->log};
 	struct b2f_frame *frame = NULL;
-	bool has_left = (s->n || s->probes.n) && !s->has_other;
+	bool has_left = (s->n || s->probes) && !s->has_other;
 	int err = has_left ? look_for_index(remote, path) : 0;
 
 	if (err == -ENOENT)
@@ -177,8 +156,10 @@ static int list_used(struct b2f_remote *remote, const char *path,
 
 static void remove_probes(const struct sweep *s, const char *path)
 {
-	for (size_t i = 0; i < s->probes.n && !s->dry_run; i++) {
-		char *probe = b2f_remote_join(path, s->probes.names[i]);
+	const char *name = NULL;
+
+	while (!s->dry_run && (name = argz_next(s->probes, s->nprobes, name))) {
+		char *probe = b2f_remote_join(path, name);
 
 		if (probe)
 			b2f_remote_tidy(s->remote,
@@ -220,20 +201,20 @@ int b2f_remote_sweep(struct b2f_remote *remote, const char *path,
 	if (!err)
 		err = sweep_chunks(&s, path, out);
 	if (!err) {
-		out->nprobes = s.probes.n;
+		out->nprobes = argz_count(s.probes, s.nprobes);
 		remove_probes(&s, path);
 	}
 	forget_found(&s);
 	return err;
 }
 
-/* Sweeps any directory; moves the names of its directories to @dirs. */
-static int sweep_directory(struct sweep *s, const char *path,
-			   struct names *dirs, struct b2f_remote_orphans *out)
+/* Sweeps any directory; moves the names of its directories to *@dirs. */
+static int sweep_directory(struct sweep *s, const char *path, char **dirs,
+			   size_t *ndirs, struct b2f_remote_orphans *out)
 {
 	int err = b2f_remote_list(s->remote, path, note_chunk, s);
 
-	out->nprobes = s->probes.n;
+	out->nprobes = argz_count(s->probes, s->nprobes);
 	remove_probes(s, path);
 	if (!err && s->n)
 		err = sweep_chunks(s, path, out);
@@ -241,7 +222,8 @@ static int sweep_directory(struct sweep *s, const char *path,
 	if (err == -ENOENT && s->n)
 		err = 0;
 	*dirs = s->dirs;
-	s->dirs = (struct names){.n = 0};
+	*ndirs = s->ndirs;
+	s->dirs = NULL;
 	forget_found(s);
 	return err;
 }
@@ -251,19 +233,20 @@ static int sweep_below(struct sweep *s, const char *path,
 		       b2f_remote_orphans_fn *fn, void *arg)
 {
 	struct b2f_remote_orphans found = {.n = 0};
-	struct names dirs = {.n = 0};
-	int err = sweep_directory(s, path, &dirs, &found), first = err;
+	char *dirs = NULL, *dir;
+	const char *name = NULL;
+	size_t ndirs = 0;
+	int err = sweep_directory(s, path, &dirs, &ndirs, &found), first = err;
 
 	if (found.n || found.nyoung || found.nprobes)
 		fn(arg, path, &found);
-	for (size_t i = 0; i < dirs.n; i++) {
-		char *dir = b2f_remote_join(path, dirs.names[i]);
-
+	while ((name = argz_next(dirs, ndirs, name))) {
+		dir = b2f_remote_join(path, name);
 		err = dir ? sweep_below(s, dir, fn, arg) : -ENOMEM;
 		first = first ? first : err;
 		free(dir);
 	}
-	free_names(&dirs);
+	free(dirs);
 	return first;
 }
 

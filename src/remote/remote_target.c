@@ -71,14 +71,6 @@ static uint64_t mark_of_chunk(const struct remote_target *t, uint64_t number)
 	return mark_of(t, name);
 }
 
-/* Is there an object @path? Returns 0, -ENOENT or another error. */
-static int look_at(const struct remote_target *t, const char *path,
-		   struct b2f_remote_stat *st, struct b2f_note *note,
-		   struct b2f_why *why)
-{
-	return b2f_remote_head(t->place->remote, path, st, note, why);
-}
-
 /* Looks at the destination: a frame, or an object, or nothing. */
 static int look_at_place(struct remote_target *t, bool *has_object,
 			 struct b2f_why *why)
@@ -91,7 +83,8 @@ static int look_at_place(struct remote_target *t, bool *has_object,
 	/* A bucket is not an object. */
 	if (!*t->place->remote->url.base && !*t->place->path)
 		return 0;
-	err = look_at(t, t->place->path, &object, NULL, why);
+	err = b2f_remote_head(t->place->remote, t->place->path, &object, NULL,
+			      why);
 	*has_object = !err;
 	if (err == -ENOENT)
 		*why = (struct b2f_why){""};
@@ -104,37 +97,11 @@ static bool is_same_copy(const struct remote_target *t)
 	       t->there.note.marks[0] == mark_of(t, B2F_INDEX_NAME);
 }
 
-/* A listing of the chunks at the destination. */
-struct listing {
-	struct remote_target *t;
-	int (*fn)(struct remote_target *t, uint64_t number);
-};
-
-static int visit(void *arg, const struct b2f_remote_entry *entry)
+static int note_chunk(void *target, int64_t id)
 {
-	const struct listing *listing = arg;
-	int64_t id;
+	struct remote_target *t = target;
+	uint64_t number = (uint64_t)id;
 
-	listing->t->is_swept |= b2f_sweeper_is_flag(entry);
-	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
-		return 0;
-	return listing->fn(listing->t, (uint64_t)id);
-}
-
-/* Calls @fn for each chunk at the destination, and looks for flags. */
-static int list_there(struct remote_target *t,
-		      int (*fn)(struct remote_target *t, uint64_t number),
-		      struct b2f_why *why)
-{
-	struct listing listing = {t, fn};
-
-	t->is_swept = false;
-	return b2f_remote_list_after(t->place->remote, t->place->path, "",
-				     visit, &listing, why);
-}
-
-static int note_chunk(struct remote_target *t, uint64_t number)
-{
 	t->next = b2f_max_u64(t->next, number + 1);
 	/* Chunks that an earlier index named may be removed at any time. */
 	if (b2f_ids_has_sorted(&t->there.ids, number) ||
@@ -257,9 +224,11 @@ static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 	return 0;
 }
 
-static int see_chunk(struct remote_target *t, uint64_t number)
+static int see_chunk(void *target, int64_t id)
 {
-	t->nmissing -= b2f_ids_has_sorted(t->wanted, number);
+	struct remote_target *t = target;
+
+	t->nmissing -= b2f_ids_has_sorted(t->wanted, (uint64_t)id);
 	return 0;
 }
 
@@ -274,7 +243,8 @@ static int find_missing(struct remote_target *t, const struct b2f_ids *wanted,
 
 	t->wanted = wanted;
 	t->nmissing = wanted->n;
-	err = list_there(t, see_chunk, why);
+	err = b2f_remote_list_chunks(t->place, 0, see_chunk, t, &t->is_swept,
+				     why);
 	t->again = t->nmissing || t->is_swept;
 	return err;
 }
@@ -323,7 +293,8 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		return b2f_why_set(why, -ENOTDIR,
 				   "an object has that name, and no sparse "
 				   "frame can replace it");
-	err = list_there(t, note_chunk, why);
+	err = b2f_remote_list_chunks(place, 0, note_chunk, t, &t->is_swept,
+				     why);
 	if (!err && !t->is_swept)
 		err = find_kept(t, list, &nforeign, why);
 	return err ? err : give_numbers(t, list, nforeign, why);
@@ -338,11 +309,11 @@ static int put_marked(const struct remote_target *t,
 {
 	struct b2f_remote_stat there;
 	struct b2f_note note;
-	int err = b2f_put_run(t->place->remote, spec, why);
+	int err = b2f_put_run(t->place->remote, spec, NULL, why);
 
 	if (err != -EEXIST && err != -ESTALE)
 		return err;
-	err = look_at(t, spec->path, &there, &note, why);
+	err = b2f_remote_head(t->place->remote, spec->path, &there, &note, why);
 	if (!err && note.nmarks && note.marks[0] == spec->note.marks[0])
 		return 0;
 	if (err && err != -ENOENT)

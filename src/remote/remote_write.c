@@ -364,7 +364,7 @@ static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 static int remote_list(struct b2f_store *store, int (*fn)(void *arg, int64_t id),
 		       void *arg)
 {
-	return b2f_remote_list_chunks(place_of(store), 0, fn, arg, NULL);
+	return b2f_remote_list_chunks(place_of(store), 0, fn, arg, NULL, NULL);
 }
 
 const struct b2f_store_write_ops b2f_remote_write = {

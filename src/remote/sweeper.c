@@ -417,13 +417,15 @@ bool b2f_remote_parse_chunk(const char *name, int64_t *id)
 struct visit {
 	int (*fn)(void *arg, int64_t id);
 	void *arg;
+	bool is_swept;
 };
 
 static int visit_entry(void *arg, const struct b2f_remote_entry *entry)
 {
-	const struct visit *visit = arg;
+	struct visit *visit = arg;
 	int64_t id;
 
+	visit->is_swept |= b2f_sweeper_is_flag(entry);
 	if (entry->is_dir || !b2f_remote_parse_chunk(entry->name, &id))
 		return 0;
 	return visit->fn(visit->arg, id);
@@ -431,17 +433,21 @@ static int visit_entry(void *arg, const struct b2f_remote_entry *entry)
 
 int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
 			   int (*fn)(void *arg, int64_t id), void *arg,
-			   struct b2f_why *why)
+			   bool *is_swept, struct b2f_why *why)
 {
-	struct visit visit = {fn, arg};
+	struct visit visit = {fn, arg, false};
 	char after[B2F_CHUNK_NAME_SIZE] = "";
+	int err;
 
 	/* Names are in the order of their numbers. */
 	if (first > 0)
 		b2f_chunk_name((int64_t)b2f_min_u64(first - 1, INT32_MAX),
 			       after);
-	return b2f_remote_list_after(place->remote, place->path, after,
-				     visit_entry, &visit, why);
+	err = b2f_remote_list_after(place->remote, place->path, after,
+				    visit_entry, &visit, why);
+	if (is_swept)
+		*is_swept = visit.is_swept;
+	return err;
 }
 
 static int raise_id(void *arg, int64_t id)
@@ -455,5 +461,5 @@ static int raise_id(void *arg, int64_t id)
 int b2f_remote_raise_id(struct b2f_remote_place *place, uint64_t *id,
 			struct b2f_why *why)
 {
-	return b2f_remote_list_chunks(place, *id, raise_id, id, why);
+	return b2f_remote_list_chunks(place, *id, raise_id, id, NULL, why);
 }

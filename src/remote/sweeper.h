@@ -136,13 +136,14 @@ void b2f_sweeper_fini(struct b2f_remote_place *place);
 bool b2f_remote_parse_chunk(const char *name, int64_t *id);
 
 /*
- * Calls @fn for each chunk object from id @first on.  Returns 0, what @fn
- * returned, or an error of requests.
+ * Calls @fn for each chunk object from id @first on.  *@is_swept, unless
+ * @is_swept is NULL: there is a flag; @first has to be 0 then.  Returns 0, what
+ * @fn returned, or an error of requests.
  */
 B2F_MUST_CHECK
 int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
 			   int (*fn)(void *arg, int64_t id), void *arg,
-			   struct b2f_why *why);
+			   bool *is_swept, struct b2f_why *why);
 
 /* Raises *@id above the ids of all chunk objects.  Returns as the listing. */
 B2F_MUST_CHECK

@@ -213,18 +213,6 @@ int b2f_upload_send(struct b2f_upload *up)
 	return 0;
 }
 
-static enum b2f_upload_state state_after(int err)
-{
-	switch (err) {
-	case 0:
-		return B2F_UPLOAD_DONE;
-	case -EEXIST:
-		return B2F_UPLOAD_TAKEN;
-	default:
-		return B2F_UPLOAD_FAILED;
-	}
-}
-
 int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = up->place;
@@ -250,7 +238,7 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 		if (err == B2F_EINDOUBT)
 			err = b2f_patience_is_over() ? -EINTR : -EIO;
 		up->err = err;
-		up->state = state_after(err);
+		up->state = err ? B2F_UPLOAD_FAILED : B2F_UPLOAD_DONE;
 		if (!err)
 			b2f_chunk_versions_put(place, up->id,
 					       &up->put.now);
@@ -263,7 +251,10 @@ int b2f_upload_wait(struct b2f_upload *up, struct b2f_why *why)
 	return err;
 }
 
-/* Sends @up again if it has failed; returns whether it did. */
+/*
+ * Sends @up again if it has failed, but not if another writer has its name;
+ * returns whether it did.
+ */
 static bool send_again(struct b2f_upload *up)
 {
 	struct b2f_remote_place *place = up->place;
@@ -271,7 +262,7 @@ static bool send_again(struct b2f_upload *up)
 	int err;
 
 	pthread_mutex_lock(&place->lock);
-	failed = up->state == B2F_UPLOAD_FAILED;
+	failed = up->state == B2F_UPLOAD_FAILED && up->err != -EEXIST;
 	if (failed)
 		up->state = B2F_UPLOAD_SETTLING;
 	pthread_mutex_unlock(&place->lock);

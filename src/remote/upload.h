@@ -10,9 +10,8 @@
  *   sent      being sent
  *   settling  a thread waits for the outcome
  *   done      the object exists and is ours; the memory is free
- *   taken     another writer has an object of that name
- *   failed    the object does not exist, or that is not known; a commit sends
- *             it again
+ *   failed    the object does not exist, or that is not known: a commit sends
+ *             it again; or another writer has an object of that name (-EEXIST)
  *
  * A commit claims the chunks that its index will name.  If the outcome of the
  * commit is not known, an index may name them until another one has followed
@@ -34,7 +33,6 @@ enum b2f_upload_state {
 	B2F_UPLOAD_SENT,
 	B2F_UPLOAD_SETTLING,
 	B2F_UPLOAD_DONE,
-	B2F_UPLOAD_TAKEN,
 	B2F_UPLOAD_FAILED,
 };
 

@@ -3,6 +3,7 @@
 #include "remote/url.h"
 
 #include <ctype.h>
+#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,32 +222,29 @@ void b2f_url_fini(struct b2f_url *url)
 	*url = (struct b2f_url){.s3 = false};
 }
 
-/*
- * Writes @text to @out with all but RFC 3986's unreserved characters encoded,
- * as the signature requires; '/' too if @slash. Returns the end.
- */
-static char *encode(char *out, const char *text, bool slash)
-{
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if ((c < 128 && isalnum(c)) || strchr("-_.~", c) ||
-		    (c == '/' && !slash))
-			*out++ = (char)c;
-		else
-			out += sprintf(out, "%%%02X", c);
-	}
-	*out = '\0';
-	return out;
-}
-
 char *b2f_url_encode(const char *text)
 {
-	char *out = malloc(3 * strlen(text) + 1);
+	char *coded = curl_easy_escape(NULL, text, 0);
+	char *own = coded ? strdup(coded) : NULL;
 
-	if (out)
-		(void)encode(out, text, true);
-	return out;
+	curl_free(coded);
+	return own;
+}
+
+/* Like b2f_url_encode(), but keeps slashes. */
+static char *encode_path(const char *path)
+{
+	char *coded = b2f_url_encode(path), *to = coded;
+
+	for (const char *at = coded; at && *at; to++) {
+		bool slash = strncmp(at, "%2F", 3) == 0;
+
+		*to = slash ? '/' : *at;
+		at += slash ? 3 : 1;
+	}
+	if (coded)
+		*to = '\0';
+	return coded;
 }
 
 char *b2f_url_key(const struct b2f_url *url, const char *path)
@@ -261,40 +259,28 @@ char *b2f_url_key(const struct b2f_url *url, const char *path)
 
 char *b2f_url_of(const struct b2f_url *url, const char *path)
 {
-	const char *first = url->s3 ? url->base : "";
-	size_t size = strlen(url->origin) + strlen(url->base) +
-		      3 * (strlen(first) + strlen(path)) +
-		      strlen(url->query) + 3;
-	char *out = malloc(size), *at;
+	char *key = encode_path(url->s3 ? url->base : ""), *out = NULL;
+	char *rest = encode_path(path);
+	const char *slash = *path && (!url->s3 || *key) ? "/" : "";
 
-	if (!out)
-		return NULL;
-	at = stpcpy(out, url->origin);
-	if (url->s3) {
-		at = stpcpy(at, "/");
-		at = encode(at, first, false);
-	} else {
-		at = stpcpy(at, url->base);
-	}
-	if (*path && (!url->s3 || *first))
-		at = stpcpy(at, "/");
-	at = encode(at, path, false);
-	stpcpy(at, url->query);
+	if (key && rest &&
+	    asprintf(&out, "%s%s%s%s%s%s", url->origin,
+		     url->s3 ? "/" : url->base, key, slash, rest,
+		     url->query) < 0)
+		out = NULL;
+	free(key);
+	free(rest);
 	return out;
 }
 
 char *b2f_url_source(const struct b2f_url *url, const char *path)
 {
-	char *key = b2f_url_key(url, path), *out = NULL, *at;
+	char *key = b2f_url_key(url, path), *out = NULL;
+	char *coded = key ? encode_path(key) : NULL;
 
-	if (key)
-		out = malloc(strlen(url->bucket) + 3 * strlen(key) + 3);
-	if (out) {
-		at = stpcpy(out, "/");
-		at = stpcpy(at, url->bucket);
-		at = stpcpy(at, "/");
-		(void)encode(at, key, false);
-	}
+	if (coded && asprintf(&out, "/%s/%s", url->bucket, coded) < 0)
+		out = NULL;
+	free(coded);
 	free(key);
 	return out;
 }
@@ -302,28 +288,20 @@ char *b2f_url_source(const struct b2f_url *url, const char *path)
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 		      const char *token, const char *after)
 {
-	size_t size = strlen(url->origin) +
-		      3 * (strlen(prefix) + strlen(token ? token : "") +
-			   strlen(after)) +
-		      160;
-	char *out = malloc(size), *at;
+	char *below = b2f_url_encode(prefix), *behind = b2f_url_encode(after);
+	char *from = b2f_url_encode(token ? token : ""), *out = NULL;
 
-	if (!out)
-		return NULL;
-	at = stpcpy(out, url->origin);
 	/* The signature requires the parameters in the order of their names. */
-	at = stpcpy(at, "/?");
-	if (token) {
-		at = stpcpy(at, "continuation-token=");
-		at = encode(at, token, true);
-		at = stpcpy(at, "&");
-	}
-	at = stpcpy(at, "delimiter=%2F&encoding-type=url&list-type=2"
-			"&max-keys=1000&prefix=");
-	at = encode(at, prefix, true);
-	if (*after) {
-		at = stpcpy(at, "&start-after=");
-		(void)encode(at, after, true);
-	}
+	if (below && behind && from &&
+	    asprintf(&out,
+		     "%s/?%s%s%sdelimiter=%%2F&encoding-type=url&list-type=2"
+		     "&max-keys=1000&prefix=%s%s%s",
+		     url->origin, token ? "continuation-token=" : "", from,
+		     token ? "&" : "", below, *after ? "&start-after=" : "",
+		     behind) < 0)
+		out = NULL;
+	free(below);
+	free(behind);
+	free(from);
 	return out;
 }

@@ -7,40 +7,24 @@
 
 #include "b2frame/create.h"
 #include "b2frame/names.h"
+#include "base/bytes.h"
 #include "programs/directory.h"
 #include "store/files.h"
-
-/* Parses the 8 hexadecimal digits at @name. */
-static bool parse_number(const char *name, int64_t *number)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	int64_t value = 0;
-
-	for (int i = 0; i < 8; i++) {
-		const char *digit = name[i] ? strchr(digits, name[i]) : NULL;
-
-		if (!digit)
-			return false;
-		value = value << 4 | (digit - digits);
-	}
-	*number = value;
-	return value < B2F_OBJECT_PENDING;
-}
 
 bool b2f_files_parse_name(const char *name, int64_t *id)
 {
 	bool pending = *name == '.';
-	int64_t number;
+	uint64_t number;
 
 	if (strcmp(name, B2F_FILES_NEW_INDEX) == 0) {
 		*id = B2F_OBJECT_NEW_INDEX;
 		return true;
 	}
 	name += pending;
-	if (!parse_number(name, &number) ||
-	    strcmp(name + 8, pending ? ".new" : ".chunk") != 0)
+	if (b2f_take_hex(&name, &number) != 8 || number >= B2F_OBJECT_PENDING ||
+	    strcmp(name, pending ? ".new" : ".chunk") != 0)
 		return false;
-	*id = pending ? number | B2F_OBJECT_PENDING : number;
+	*id = (int64_t)number | (pending ? B2F_OBJECT_PENDING : 0);
 	return true;
 }
 
