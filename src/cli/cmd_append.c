@@ -287,38 +287,29 @@ static int add_all(struct append *a, char **files)
 	return err;
 }
 
-static int run(struct append *a, char **files)
+static int run_append(const struct cli_command *self, void *append,
+		      char **paths)
 {
 	struct cli_progress progress;
-	const struct cli_operand operand = {.command = "append",
+	const struct cli_operand operand = {.command = self->name,
 					    .progress = &progress};
+	struct append *a = append;
 	int err;
 
+	a->path = *paths;
+	a->at = cli_at_named(a->path);
+	if (cli_frames_runtime(a->common.nthreads, &a->runtime))
+		return CLI_EXIT_FAILURE;
 	cli_progress_init(&progress, a->path, false);
 	err = begin(a);
 	if (!err)
-		err = add_all(a, files);
+		err = add_all(a, paths + 1);
 	if (!err)
 		cli_operand_report(&operand, NULL, a->start + a->added,
 				   a->cbytes);
 	b2f_file_close(a->file);
 	b2f_file_close(a->old);
 	cli_target_close(&a->scratch);
-	return err;
-}
-
-static int run_append(const struct cli_command *self, void *append,
-		      char **paths)
-{
-	struct append *a = append;
-	int err;
-
-	(void)self;
-	a->path = *paths;
-	a->at = cli_at_named(a->path);
-	if (cli_frames_runtime(a->common.nthreads, &a->runtime))
-		return CLI_EXIT_FAILURE;
-	err = run(a, paths + 1);
 	b2f_runtime_free(a->runtime);
 	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }

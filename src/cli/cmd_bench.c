@@ -21,15 +21,11 @@
 #include "words/value.h"
 
 struct sample {
-	/* malloc'ed. */
+	/* malloc'ed; their number is in the result. */
 	uint8_t *data;
-	size_t size;
-	/* Size of the file; of a pipe, the bytes that were read. */
-	uint64_t total;
 	/* The item size guessed from them. */
 	uint32_t typesize;
-	bool encodes_again;
-	bool keeps_sizes;
+	struct cli_bench_result result;
 };
 
 /* Limit of the sample; twice as much is in memory. */
@@ -196,12 +192,12 @@ static int read_pieces(const struct source *s, uint64_t limit,
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t off = several ? (s->size - piece) / (n - 1) * i : 0;
-		ssize_t got = read_some(s, out->data + out->size, (size_t)piece,
-					off - off % GRID);
+		ssize_t got = read_some(s, out->data + out->result.size,
+					(size_t)piece, off - off % GRID);
 
 		if (got < 0)
 			return (int)got;
-		out->size += (size_t)got;
+		out->result.size += (size_t)got;
 	}
 	return 0;
 }
@@ -230,10 +226,10 @@ static int guess(const char *path, struct sample *out)
 	struct b2f_settings settings = b2f_settings_default();
 	int err;
 
-	if (out->size == 0)
+	if (out->result.size == 0)
 		return cli_refuse(-ENODATA, "%s: there are no data in it",
 				  path);
-	err = b2f_settings_guess(&settings, out->data, out->size);
+	err = b2f_settings_guess(&settings, out->data, out->result.size);
 	out->typesize = settings.typesize;
 	return cli_message_errno(path, err);
 }
@@ -253,29 +249,24 @@ static void close_source(struct source *s)
 static int take_sample(const char *path, uint64_t limit,
 		       struct sample *out)
 {
-	struct sample sample = {0};
+	struct cli_bench_result *result = &out->result;
 	struct source s = {.path = path, .in.fd = -1};
 	int err = open_source(&s);
 
 	if (!err && s.size > 0 && s.size < limit)
 		limit = s.size;
-	if (!err) {
-		sample.data = malloc((size_t)limit);
-		if (!sample.data)
-			err = cli_message_errno(path, -ENOMEM);
-	}
 	if (!err)
-		err = read_pieces(&s, limit, &sample);
+		out->data = malloc((size_t)limit);
+	if (!err && !out->data)
+		err = cli_message_errno(path, -ENOMEM);
 	if (!err)
-		err = guess(path, &sample);
-	sample.total = s.size ? s.size : sample.size;
-	sample.encodes_again = s.file;
-	sample.keeps_sizes = s.file && b2f_frame_array(b2f_file_frame(s.file));
+		err = read_pieces(&s, limit, out);
+	if (!err)
+		err = guess(path, out);
+	result->total = s.size ? s.size : result->size;
+	result->encodes_again = s.file;
+	result->keeps_sizes = s.file && b2f_frame_array(b2f_file_frame(s.file));
 	close_source(&s);
-	if (err)
-		free(sample.data);
-	else
-		*out = sample;
 	return err;
 }
 
@@ -325,10 +316,10 @@ static bool is_same(struct b2f_settings a, struct b2f_settings b, size_t size)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Puts the settings to try into @result, the most useful ones first. */
-static void list_settings(const struct bench *b, const struct sample *sample,
-			  struct cli_bench_result *result)
+/* Puts the settings to try into the result, the most useful ones first. */
+static void list_settings(const struct bench *b, struct sample *sample)
 {
+	struct cli_bench_result *result = &sample->result;
 	char typesize[12];
 
 	snprintf(typesize, sizeof(typesize), "%u", sample->typesize);
@@ -337,7 +328,7 @@ static void list_settings(const struct bench *b, const struct sample *sample,
 		size_t k = 0;
 
 		while (k < result->n &&
-		       !is_same(result->rows[k].settings, s, sample->size))
+		       !is_same(result->rows[k].settings, s, result->size))
 			k++;
 		if (k == result->n &&
 		    (!is_idle(&s) || b->lists[CLI_FILTERS].n == 1))
@@ -346,10 +337,10 @@ static void list_settings(const struct bench *b, const struct sample *sample,
 }
 
 /* Measures the settings until the time is over; one at least. */
-static int measure_all(const struct bench *b, const struct sample *sample,
-		       struct cli_bench_result *result)
+static int measure_all(const struct bench *b, struct sample *sample)
 {
 	uint64_t end = cli_common_now_ms() + b->seconds * 1000;
+	struct cli_bench_result *result = &sample->result;
 	struct cli_progress progress;
 	size_t n = result->n, i = 0;
 	int err = 0;
@@ -359,10 +350,10 @@ static int measure_all(const struct bench *b, const struct sample *sample,
 		struct cli_bench_row *row = &result->rows[i++];
 
 		err = b2f_settings_measure(&row->settings, sample->data,
-					   sample->size, LEAST_NS,
+					   result->size, LEAST_NS,
 					   &row->measured);
-		cli_progress_update(&progress, i * sample->size,
-				    n * sample->size);
+		cli_progress_update(&progress, i * result->size,
+				    n * result->size);
 	}
 	cli_progress_fini(&progress);
 	result->n = i;
@@ -370,22 +361,18 @@ static int measure_all(const struct bench *b, const struct sample *sample,
 	return cli_message_errno(result->path, err);
 }
 
-static int bench_sample(struct bench *b, const struct sample *sample,
-			struct cli_bench_result *result)
+static int bench_sample(struct bench *b, struct sample *sample)
 {
+	struct cli_bench_result *result = &sample->result;
 	json_t *object;
 	int err;
 
-	result->size = sample->size;
-	result->total = sample->total;
-	result->encodes_again = sample->encodes_again;
-	result->keeps_sizes = sample->keeps_sizes;
 	for (size_t i = 0; i < NPARTS; i++)
 		if (b->lists[order[i]].n == 0)
 			b->lists[order[i]] = usual[order[i]];
 	result->rows = cli_need(calloc(count(b), sizeof(*result->rows)));
-	list_settings(b, sample, result);
-	err = measure_all(b, sample, result);
+	list_settings(b, sample);
+	err = measure_all(b, sample);
 	if (err)
 		return err;
 	object = cli_bench_judge(result);
@@ -406,27 +393,22 @@ static unsigned int nthreads(const struct bench *b)
 	return online > 0 ? (unsigned int)online : 1;
 }
 
-static int bench_file(struct bench *b, const char *path)
-{
-	struct sample sample = {0};
-	struct cli_bench_result result = {.path = path,
-					  .disk = b->disk,
-					  .nthreads = nthreads(b)};
-	int err = b->plot ? cli_bench_plot_check(b->plot) : 0;
-
-	if (!err)
-		err = take_sample(path, b->sample, &sample);
-	if (!err)
-		err = bench_sample(b, &sample, &result);
-	free(result.rows);
-	free(sample.data);
-	return err;
-}
-
 static int run_bench(const struct cli_command *self, void *bench, char **file)
 {
+	struct bench *b = bench;
+	struct sample sample = {.result = {.path = *file,
+					   .disk = b->disk,
+					   .nthreads = nthreads(b)}};
+	int err = b->plot ? cli_bench_plot_check(b->plot) : 0;
+
 	(void)self;
-	return bench_file(bench, *file) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+	if (!err)
+		err = take_sample(*file, b->sample, &sample);
+	if (!err)
+		err = bench_sample(b, &sample);
+	free(sample.result.rows);
+	free(sample.data);
+	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
 const struct cli_command cli_bench_command = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_slice.c - bloscctl slice: a part of an array */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,26 +85,20 @@ static void skip_blanks(struct parser *p)
 static bool read_integer(struct parser *p, int64_t *out, bool *huge)
 {
 	bool minus = *p->at == '-';
-	int64_t value = 0;
+	long long value;
+	char *end;
 
-	*huge = false;
 	if (*p->at == '-' || *p->at == '+') {
 		p->at++;
 		skip_blanks(p);
 	}
 	if (!isdigit((unsigned char)*p->at))
 		return false;
-	for (; isdigit((unsigned char)*p->at); p->at++) {
-		int digit = *p->at - '0';
-
-		if (value > (INT64_MAX - digit) / 10) {
-			value = INT64_MAX;
-			*huge = true;
-		}
-		if (!*huge)
-			value = 10 * value + digit;
-	}
+	errno = 0;
+	value = strtoll(p->at, &end, 10);
+	*huge = errno == ERANGE;
 	*out = minus ? -value : value;
+	p->at = end;
 	return true;
 }
 

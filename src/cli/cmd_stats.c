@@ -257,13 +257,17 @@ static void add_recent(json_t *now, const json_t *before, uint64_t ms)
 	json_object_set_new(now, "ratio", cli_json_ratio(encoded, stored));
 }
 
-static int watch(const struct top *top, const char *path)
+static int run_top(const struct cli_command *self, void *options,
+		   char **mountpoint)
 {
+	const struct top *top = options;
+	const char *path = *mountpoint;
 	bool screen = isatty(STDOUT_FILENO);
 	uint64_t then = cli_common_now_ms();
 	int err;
 	json_t *before = ask(path, &err);
 
+	(void)self;
 	for (uint64_t i = 0; !err && (top->count == 0 || i < top->count); i++) {
 		const struct timespec pause = {
 			.tv_sec = (time_t)(top->delay_ms / 1000),
@@ -289,13 +293,7 @@ static int watch(const struct top *top, const char *path)
 		then = now;
 	}
 	json_decref(before);
-	return err;
-}
-
-static int run_top(const struct cli_command *self, void *top, char **mountpoint)
-{
-	(void)self;
-	return watch(top, *mountpoint) ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
+	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }
 
 const struct cli_command cli_top_command = {

@@ -48,16 +48,10 @@ struct found_item {
 };
 
 struct found {
-	/* Collect plain files; otherwise frames; or both. */
-	bool files;
-	bool all;
-	/* The results make a tree like this one: name left out entries. */
-	bool whole;
-	/* Visit a frame with several names once. */
-	bool once;
+	const struct run *run;
 	struct found_item *items;
 	size_t n;
-	/* With @all: the directories of the items. */
+	/* If all is copied: the directories of the items. */
 	struct found_item *dirs;
 	size_t ndirs;
 	/* -EINVAL if an entry is left out. */
@@ -104,17 +98,22 @@ static void add(struct found_item **items, size_t *n,
 static void collect(void *arg, const struct cli_walk_entry *entry)
 {
 	struct found *found = arg;
-	bool frame = entry->peek.is_frame;
+	const struct cli_common *how = found->run->how;
+	bool frame = entry->peek.is_frame, dir = S_ISDIR(entry->st->st_mode);
 	bool file = !frame && S_ISREG(entry->st->st_mode);
-	bool wanted = found->all ? frame || file : found->files ? file : frame;
+	bool wanted = how->all ? frame || file : how->files ? file : frame;
+	/* A frame with several names was changed by the first one. */
+	bool once = how->changes && !how->remove;
 
-	if (found->whole && !wanted && (frame || !S_ISDIR(entry->st->st_mode)))
+	/* The results make a tree like this one: name what is missing there. */
+	if (!wanted && (frame || !dir) &&
+	    (how->all || (how->files && found->run->moves)))
 		leave_out(found, entry);
 	if (wanted && entry->at.kind == CLI_KIND_PATH)
 		(void)cli_target_know(&entry->at);
-	if (wanted && !(found->once && entry->again))
+	if (wanted && !(once && entry->again))
 		add(&found->items, &found->n, entry);
-	if (found->all && !wanted && S_ISDIR(entry->st->st_mode))
+	if (how->all && !wanted && dir)
 		add(&found->dirs, &found->ndirs, entry);
 }
 
@@ -254,49 +253,47 @@ static int open_output(struct run *run)
 	return err < 0 ? err : 0;
 }
 
-/* The path of a result, and its open directory; free both. */
-struct placed {
-	char *path;
-	int dir;
-};
-
-static void free_placed(struct placed *placed)
-{
-	free(placed->path);
-	cli_at_close(placed->dir);
-}
-
 /*
- * Makes the directories of the result for @below of the operand @path. No name
- * of an object on a server leads outside.
+ * Makes the directories of the result for @below of the operand @path, and
+ * opens the last one; *@at is moved there.  No name of an object on a server
+ * leads outside.
  */
 static int make_place(struct run *run, const char *path, const char *below,
-		      struct placed *placed, struct cli_at *at)
+		      struct cli_at *at)
 {
 	const char *name;
-	int err;
+	char *place;
+	int dir, err;
 
 	if (!stays_inside(below))
 		return cli_refuse(-EINVAL, "%s: its name leads out of %s", path,
 				  run->to);
-	placed->path = place_of(run, below);
-	*at = cli_at_path(placed->path);
+	place = place_of(run, below);
+	*at = cli_at_path(place);
 	/* An object store has no directories to make. */
 	if (run->to_url)
 		return 0;
 	/* The result of the operand itself. */
 	if (!*below)
-		return make_parents(run, placed->path);
+		return make_parents(run, place);
 	err = open_output(run);
 	if (err)
 		return err;
-	placed->dir =
-		cli_at_open_parent(run->output, below, how_to_make(run), &name);
-	if (placed->dir < 0)
-		return cli_message_errno(placed->path, placed->dir);
-	at->dir = placed->dir;
-	at->name = placed->path + strlen(placed->path) - strlen(name);
+	dir = cli_at_open_parent(run->output, below, how_to_make(run), &name);
+	if (dir < 0)
+		return cli_message_errno(place, dir);
+	at->dir = dir;
+	at->name = place + strlen(place) - strlen(name);
 	return 0;
+}
+
+/* Frees the path of the result, and closes its directory. */
+static void free_place(struct cli_operand *operand)
+{
+	if (!cli_operand_is_moved(operand))
+		return;
+	free((char *)(uintptr_t)operand->place.path);
+	cli_at_close(operand->place.dir);
 }
 
 /* Prints a failure, unless the command has printed one. */
@@ -331,24 +328,30 @@ void cli_operand_report(const struct cli_operand *operand, const char *output,
 	cli_json_say("", source, object);
 }
 
-static int run_operand(const struct run *run, struct cli_operand *operand)
+/* Runs the command, unless @err: something has failed before. */
+static int run_operand(const struct run *run, struct cli_operand *operand,
+		       int err)
 {
+	uint64_t nprinted = cli_json_count();
 	struct cli_progress progress;
-	int err;
 
-	cli_progress_init(&progress, operand->at.path, !run->how->no_progress);
-	operand->command = run->command->name;
-	operand->runtime = run->runtime;
-	operand->how.offset = run->how->frame_offset;
-	operand->progress = &progress;
-	err = run->command->each(run->how, operand);
-	cli_progress_fini(&progress);
+	if (!err) {
+		cli_progress_init(&progress, operand->at.path,
+				  !run->how->no_progress);
+		operand->command = run->command->name;
+		operand->runtime = run->runtime;
+		operand->how.offset = run->how->frame_offset;
+		operand->progress = &progress;
+		err = run->command->each(run->how, operand);
+		cli_progress_fini(&progress);
+	}
+	note_failure(run, operand->at.path, nprinted, err);
+	free_place(operand);
 	return err;
 }
 
 /* Finds the place of the result of @operand, which the user named. */
-static int choose_place(struct run *run, struct cli_operand *operand,
-			struct placed *placed)
+static int choose_place(struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
 	char *bare;
@@ -359,17 +362,14 @@ static int choose_place(struct run *run, struct cli_operand *operand,
 					   "to give it one");
 	if (run->moves) {
 		bare = cli_text_bare(path);
-		err = make_place(run, path, last_name(bare), placed,
-				 &operand->place);
+		err = make_place(run, path, last_name(bare), &operand->place);
 		free(bare);
 		return err;
 	}
 	operand->output = run->to;
 	/* The result of a URL is made in the current directory. */
 	if (operand->at.kind == CLI_KIND_URL)
-		placed->path = cli_server_name(path);
-	if (placed->path)
-		operand->place = cli_at_path(placed->path);
+		operand->place = cli_at_path(cli_server_name(path));
 	return 0;
 }
 
@@ -410,8 +410,6 @@ static int run_one(struct run *run, const char *path)
 {
 	const struct cli_at at = cli_at_named(path);
 	struct cli_operand operand = {.at = at, .place = at};
-	struct placed placed = {.dir = -1};
-	uint64_t nprinted = cli_json_count();
 	int err;
 
 	cli_message_begin();
@@ -419,12 +417,8 @@ static int run_one(struct run *run, const char *path)
 	if (!err)
 		err = check_change(run, &at);
 	if (!err)
-		err = choose_place(run, &operand, &placed);
-	if (!err)
-		err = run_operand(run, &operand);
-	note_failure(run, path, nprinted, err);
-	free_placed(&placed);
-	return err;
+		err = choose_place(run, &operand);
+	return run_operand(run, &operand, err);
 }
 
 /* Opens the directory of @item below @root; *@at is the item. */
@@ -453,9 +447,7 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 static int run_item(struct run *run, const struct found_item *item, int root)
 {
 	struct cli_operand operand = {.output = NULL};
-	struct placed placed = {.dir = -1};
 	const char *shown = strrchr(item->below, '/');
-	uint64_t nprinted = cli_json_count();
 	int dir, err = 0;
 
 	cli_message_begin();
@@ -469,12 +461,8 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	operand.place.name = shown ? shown + 1 : item->below;
 	operand.shown = operand.place.name;
 	if (!err && run->moves)
-		err = make_place(run, item->path, item->below, &placed,
-				 &operand.place);
-	if (!err)
-		err = run_operand(run, &operand);
-	note_failure(run, item->path, nprinted, err);
-	free_placed(&placed);
+		err = make_place(run, item->path, item->below, &operand.place);
+	err = run_operand(run, &operand, err);
 	cli_at_close(dir);
 	return err;
 }
@@ -495,7 +483,7 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 {
 	int first, err;
 
-	if (!found->all || !run->to || fd < 0 || run->to_url)
+	if (!run->how->all || !run->to || fd < 0 || run->to_url)
 		return 0;
 	first = open_output(run);
 	if (first)
@@ -513,13 +501,15 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 /* Prints the error of the search below @root, if any. */
 static int judge(const struct found *found, const char *root, int err)
 {
+	const struct cli_common *how = found->run->how;
+
 	if (!err)
 		err = found->refused;
-	if (err || found->n || found->files)
+	if (err || found->n || how->files)
 		return err;
-	if (found->all && cli_kind_of(root) == CLI_KIND_URL)
+	if (how->all && cli_kind_of(root) == CLI_KIND_URL)
 		return cli_refuse(-ENOENT, "%s: nothing is there", root);
-	if (!found->all)
+	if (!how->all)
 		cli_message_warning("%s: there is no frame in it", root);
 	return 0;
 }
@@ -562,11 +552,7 @@ static void find_below(const struct run *run, const char *root,
 				      .visit = collect,
 				      .arg = found};
 
-	found->files = run->how->files;
-	found->all = run->how->all;
-	found->whole = found->all || (found->files && run->moves);
-	/* A frame with several names was changed by the first one. */
-	found->once = run->how->changes && !run->how->remove;
+	found->run = run;
 	cli_message_begin();
 	found->err = judge(found, root, cli_walk_run(&walk, root));
 	note_failure(run, root, cli_json_count(), found->err);
