@@ -167,9 +167,7 @@ static int file_stat(struct b2f_store *store, int64_t id, struct stat *out)
 static void files_free(struct b2f_store *store)
 {
 	b2f_files_single_fini(b2f_files_of(store)->writer);
-	if (b2f_files_of(store)->home_fd >= 0)
-		close(b2f_files_of(store)->home_fd);
-	free(b2f_files_of(store)->home_name);
+	b2f_place_fini(&b2f_files_of(store)->home);
 	close(b2f_files_of(store)->fd);
 	free(store);
 }
@@ -195,9 +193,9 @@ static int file_clone(struct b2f_store *store, struct b2f_store **out,
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", files->fd);
 	err = b2f_store_open(AT_FDCWD, path, true, &clone, why);
-	if (!err && files->home_name)
-		err = b2f_store_set_home(clone, files->home_fd,
-					 files->home_name);
+	if (!err && files->home.name)
+		err = b2f_store_set_home(clone, files->home.dir,
+					 files->home.name);
 	if (err)
 		b2f_store_free(clone);
 	else
@@ -257,30 +255,23 @@ struct b2f_store *b2f_files_new(int fd, bool is_dir)
 	store->base.kind = is_dir ? B2F_STORE_SPARSE : B2F_STORE_SINGLE;
 	store->base.ops = is_dir ? &dir_ops : &file_ops;
 	store->fd = fd;
-	store->home_fd = -1;
+	store->home.dir = AT_FDCWD;
 	return &store->base;
 }
 
 int b2f_store_set_home(struct b2f_store *store, int dirfd, const char *name)
 {
 	struct b2f_files *files = b2f_files_of(store);
-	char *copy;
-	int fd = AT_FDCWD;
+	struct b2f_place home;
+	int err;
 
 	if (store->ops != &file_ops || !*name)
 		return 0;
-	copy = strdup(name);
-	if (copy && dirfd != AT_FDCWD && *name != '/')
-		fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
-	if (!copy || fd == -1) {
-		free(copy);
-		return copy ? -errno : -ENOMEM;
-	}
-	free(files->home_name);
-	if (files->home_fd >= 0)
-		close(files->home_fd);
-	files->home_name = copy;
-	files->home_fd = fd;
+	err = b2f_place_init(&home, *name == '/' ? AT_FDCWD : dirfd, name);
+	if (err)
+		return err;
+	b2f_place_fini(&files->home);
+	files->home = home;
 	return 0;
 }
 

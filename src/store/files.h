@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "store/place.h"
 #include "store/store.h"
 
 /* Name of an index until it is installed. */
@@ -35,9 +36,8 @@ struct b2f_files {
 	bool is_new;
 	/* Reads by @fd do not change access times any more. */
 	_Atomic bool is_quiet;
-	/* For a single file: its directory and name; NULL: not known. */
-	int home_fd;
-	char *home_name;
+	/* For a single file: its place; without a name: not known. */
+	struct b2f_place home;
 	/* For a single file that is being written to; see files_single.c. */
 	struct b2f_files_writer *writer;
 };

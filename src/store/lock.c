@@ -245,15 +245,15 @@ static int follow(struct b2f_lock *lock, struct b2f_why *why)
 /* Is the frame unmoved, without a lock file beside it? */
 static bool is_missing(const struct b2f_files *files)
 {
-	const struct b2f_place there = {files->home_fd, files->home_name};
+	const struct b2f_place *there = &files->home;
 	char *name = NULL;
 	struct stat st;
 	bool is;
 
-	if (!b2f_place_has(&there, files->fd) ||
-	    asprintf(&name, "%s%s", there.name, B2F_FILES_LOCK_SUFFIX) < 0)
+	if (!b2f_place_has(there, files->fd) ||
+	    asprintf(&name, "%s%s", there->name, B2F_FILES_LOCK_SUFFIX) < 0)
 		return false;
-	is = fstatat(there.dir, name, &st,
+	is = fstatat(there->dir, name, &st,
 		     AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
 			     AT_STATX_DONT_SYNC) &&
 	     errno == ENOENT;
@@ -268,10 +268,10 @@ static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 	struct b2f_place frame, now;
 	int err;
 
-	if (!files->home_name || (!create && is_missing(files)))
+	if (!files->home.name || (!create && is_missing(files)))
 		return b2f_why_set(why, -ENOENT, "no place for %s",
 				   B2F_FILES_LOCK);
-	err = b2f_place_init(&frame, files->home_fd, files->home_name);
+	err = b2f_place_init(&frame, files->home.dir, files->home.name);
 	if (err)
 		return err;
 	err = b2f_place_has(&frame, files->fd)
