@@ -155,11 +155,15 @@ static int open_source(struct job *job)
 	return cli_bytes_open_file(&job->bytes, at, &job->like);
 }
 
+static struct b2f_frame_stamp version_of(const struct job *job)
+{
+	return job->frame ? b2f_frame_stamp_get(job->frame)
+			  : job->bytes.version;
+}
+
 static uint64_t copy_key(const struct job *job)
 {
-	const struct b2f_frame_stamp version =
-		job->frame ? b2f_frame_stamp_get(job->frame)
-			   : job->bytes.version;
+	const struct b2f_frame_stamp version = version_of(job);
 
 	return b2f_copy_key(&version, "");
 }
@@ -274,11 +278,12 @@ static int fill_directory(struct job *job, struct cli_target *target)
  */
 static bool is_outdated(const struct job *job, int err)
 {
-	const struct b2f_frame_stamp then = b2f_frame_stamp_get(job->frame);
+	const struct b2f_frame_stamp then = version_of(job);
 	struct b2f_frame_stamp now;
 	struct stat st;
 
-	if (err == -ESTALE || job->operand->at.kind == CLI_KIND_URL)
+	if (err == -ESTALE || !job->frame ||
+	    job->operand->at.kind == CLI_KIND_URL)
 		return err == -ESTALE;
 	if (cli_frames_stat(&job->operand->at, &st) == 0) {
 		now = b2f_frame_stamp_of(&st);
@@ -288,27 +293,34 @@ static bool is_outdated(const struct job *job, int err)
 	return cli_message_changed(job->path) != 0;
 }
 
-static int frame_to_path(struct job *job)
+/* After a failure, a second copy goes on where this one ended. */
+static int to_path(struct job *job)
 {
-	const struct b2f_frame_stamp version = b2f_frame_stamp_get(job->frame);
+	const struct b2f_frame_stamp version = version_of(job);
 	struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at;
-	int err = cli_target_open_kept(&target, &job->to,
-				       cli_replace_if(job->how->common.force),
-				       &version);
+	int fd = -1, err;
 
+	err = cli_target_open_kept(&target, &job->to,
+				   cli_replace_if(job->how->common.force),
+				   &version);
 	if (err)
 		return err;
-	err = fill_directory(job, &target);
+	err = job->frame ? fill_directory(job, &target)
+			 : cli_bytes_to_target(&job->bytes, &target, &fd);
 	target.outdated = err && is_outdated(job, err);
 	at = cli_target_at(&target);
 	if (!err) {
 		cli_attributes_mark_copy(&at, copy_key(job));
-		err = cli_target_set_attributes(&target, &job->like,
-						job->like_fd);
+		err = cli_target_set_attributes(
+			&target, &job->like,
+			job->frame ? job->like_fd : job->bytes.fd);
 	}
+	if (!err && fd >= 0 && fsync(fd) != 0)
+		err = cli_message_errno(target.name, -errno);
 	if (!err)
 		err = cli_target_commit(&target, true);
+	cli_at_close(fd);
 	cli_target_close(&target);
 	return err;
 }
@@ -367,8 +379,7 @@ static int to_url(struct job *job)
 
 static int copy(struct job *job)
 {
-	bool force = job->how->common.force;
-	int err = 0;
+	int err;
 
 	job->bytes.progress = job->operand->progress;
 	if (job->how->remote)
@@ -377,11 +388,7 @@ static int copy(struct job *job)
 					: check_above(job);
 	if (!err)
 		err = check_output(job);
-	if (err || job->kept)
-		return err;
-	return job->frame ? frame_to_path(job)
-			  : cli_bytes_to_file(&job->bytes, &job->to, force,
-					      &job->like);
+	return err || job->kept ? err : to_path(job);
 }
 
 static void report(const struct job *job)

@@ -8,12 +8,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "cli/attributes.h"
 #include "cli/frames.h"
 #include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
-#include "cli/target.h"
 
 /* Bytes that are read and written at once. */
 #define PIECE ((size_t)1 << 20)
@@ -220,46 +218,18 @@ static int open_begun(const struct cli_target *target, uint64_t size, int *fd,
 	return ftruncate(*fd, (off_t)*off) != 0 ? -errno : 0;
 }
 
-static int make(struct cli_bytes *bytes, struct cli_target *target,
-		const struct stat *like)
+int cli_bytes_to_target(struct cli_bytes *bytes, struct cli_target *target,
+			int *fd)
 {
-	const struct cli_at at = cli_target_at(target);
 	uint64_t off = 0;
-	int fd = -1, err;
+	int err = cli_target_explain_kept(
+		target, open_begun(target, bytes->size, fd, &off));
 
-	err = cli_target_explain_kept(
-		target, open_begun(target, bytes->size, &fd, &off));
 	if (!err)
-		err = fill(bytes, fd, off, target->name);
+		err = fill(bytes, *fd, off, target->name);
 	/* An empty file was not read, so check it here. */
 	if (!err && bytes->fd >= 0)
 		err = cli_message_errno(bytes->name, check_version(bytes));
-	target->outdated = err == -ESTALE;
-	if (!err) {
-		cli_attributes_mark_copy(&at,
-					 b2f_copy_key(&bytes->version, ""));
-		err = cli_target_set_attributes(target, like, bytes->fd);
-	}
-	if (!err && fsync(fd) != 0)
-		err = cli_message_errno(target->name, -errno);
-	if (!err)
-		err = cli_target_commit(target, true);
-	cli_at_close(fd);
-	return err;
-}
-
-int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
-		      bool replace, const struct stat *like)
-{
-	struct cli_target target = CLI_TARGET_NONE;
-	int err = cli_target_open_kept(&target, output,
-				       cli_replace_if(replace),
-				       &bytes->version);
-
-	if (err)
-		return err;
-	err = make(bytes, &target, like);
-	cli_target_close(&target);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include "programs/copy_frame.h"
 #include "cli/at.h"
 #include "cli/progress.h"
+#include "cli/target.h"
 
 /* The state of a copy; zero-initialize it, but set @fd to -1. */
 struct cli_bytes {
@@ -50,13 +51,12 @@ int cli_bytes_open_object(struct cli_bytes *bytes, struct b2f_remote *remote,
 void cli_bytes_close(struct cli_bytes *bytes);
 
 /*
- * Copies to the file @output, with the attributes of @like and of the open
- * file.  Replaces an existing file only with @replace.  After a failure, a
- * second call goes on where this one ended.
+ * Writes all to the file of @target, behind what a copy that was interrupted
+ * has left there.  *@fd is that file, locked, also after an error; -1: none.
  */
 B2F_MUST_CHECK
-int cli_bytes_to_file(struct cli_bytes *bytes, const struct cli_at *output,
-		      bool replace, const struct stat *like);
+int cli_bytes_to_target(struct cli_bytes *bytes, struct cli_target *target,
+			int *fd);
 
 /* Copies to the object @path of @remote, as @output; *@kept: it was there. */
 B2F_MUST_CHECK
