@@ -72,20 +72,12 @@ static void finish(struct b2f_http *http, struct b2f_http_request *r)
 
 	end_easy(r);
 	pthread_mutex_lock(&http->lock);
-	r->state = B2F_HTTP_DONE;
+	r->done = true;
 	dropped = r->dropped;
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&http->lock);
 	if (dropped)
 		free_request(r);
-}
-
-static void set_state(struct b2f_http *http, struct b2f_http_request *r,
-		      enum b2f_http_state state)
-{
-	pthread_mutex_lock(&http->lock);
-	r->state = state;
-	pthread_mutex_unlock(&http->lock);
 }
 
 static bool is_dropped(struct b2f_http *http, struct b2f_http_request *r)
@@ -146,7 +138,6 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 		return;
 	}
 	DL_APPEND(http->running, r);
-	set_state(http, r, B2F_HTTP_RUNNING);
 	atomic_fetch_add(&http->requests, 1);
 }
 
@@ -191,7 +182,6 @@ static void pause_request(struct b2f_http *http, struct b2f_http_request *r,
 	r->due_ns = b2f_monotonic_ns() + (uint64_t)ms * 1000000;
 	atomic_fetch_add(&http->retries, 1);
 	end_easy(r);
-	set_state(http, r, B2F_HTTP_PAUSED);
 	DL_APPEND(http->paused, r);
 }
 
@@ -463,7 +453,7 @@ static void cancel(struct b2f_http_request *r)
 {
 	r->cancelled = true;
 	curl_multi_wakeup(r->http->multi);
-	while (r->state != B2F_HTTP_DONE)
+	while (!r->done)
 		pthread_cond_wait(&r->changed, &r->http->lock);
 }
 
@@ -476,7 +466,7 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 	bool over = false;
 
 	pthread_mutex_lock(&http->lock);
-	while (request->state != B2F_HTTP_DONE && !over)
+	while (!request->done && !over)
 		over = !b2f_waiting_wait(&request->changed, &http->lock);
 	/*
 	 * Others may wait for a read. A change is cancelled to know its
@@ -499,12 +489,11 @@ void b2f_http_drop(struct b2f_http_request *request)
 		return;
 	/* The thread uses the caller's buffer until the request is done. */
 	pthread_mutex_lock(&http->lock);
-	if (request->spec.into && request->state != B2F_HTTP_DONE)
+	if (request->spec.into && !request->done)
 		cancel(request);
-	while (request->spec.data &&
-	       request->state != B2F_HTTP_DONE)
+	while (request->spec.data && !request->done)
 		pthread_cond_wait(&request->changed, &http->lock);
-	done = request->state == B2F_HTTP_DONE;
+	done = request->done;
 	request->dropped = true;
 	pthread_mutex_unlock(&http->lock);
 	if (done)

@@ -20,13 +20,6 @@
 #define B2F_HTTP_SUM	  "x-amz-checksum-crc32"
 #define B2F_HTTP_SUM_TYPE "x-amz-checksum-type"
 
-enum b2f_http_state {
-	B2F_HTTP_QUEUED,
-	B2F_HTTP_RUNNING,
-	B2F_HTTP_PAUSED,
-	B2F_HTTP_DONE,
-};
-
 struct b2f_http_request {
 	struct b2f_http *http;
 	/* In the list of queued, running or paused requests. */
@@ -36,8 +29,8 @@ struct b2f_http_request {
 	/* Owned: the URL, and all headers. */
 	char *url;
 	struct curl_slist *headers;
-	/* Under http->lock. */
-	enum b2f_http_state state;
+	/* Under http->lock; not done: it is in a list, or was taken from one. */
+	bool done;
 	bool dropped;
 	/* The caller waits until the thread has let go of the request. */
 	bool cancelled;
