@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * io.h - read(2) and write(2) without short counts
+ * io.h - read(2) and write(2) without short counts, rename(2) without a victim
  *
  * They go on after a signal or a short count, and print nothing.
  *
- * Layer: cli.  Threads: any.
+ * Layer: for bloscfs and bloscctl alone (made by store/).  Threads: any; blocks
+ * on I/O.
  */
-#ifndef B2F_CLI_IO_H
-#define B2F_CLI_IO_H
+#ifndef B2F_PROGRAMS_IO_H
+#define B2F_PROGRAMS_IO_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,19 +17,27 @@
 #include "b2frame/error.h"
 
 /* A value of @pos: the file's own offset, which advances. */
-#define CLI_IO_NEXT (-1)
+#define B2F_IO_NEXT (-1)
 
 /*
  * Reads up to @n bytes of @fd at @pos, fewer only at the end.  Returns how
  * many, or a negative errno.
  */
 B2F_MUST_CHECK
-ssize_t cli_io_read(int fd, void *buf, size_t n, int64_t pos);
+ssize_t b2f_io_read(int fd, void *buf, size_t n, int64_t pos);
 
 /*
  * Writes all @n bytes of @buf to @fd at @pos.  Returns 0 or a negative errno.
  */
 B2F_MUST_CHECK
-int cli_io_write(int fd, const void *buf, size_t n, int64_t pos);
+int b2f_io_write(int fd, const void *buf, size_t n, int64_t pos);
+
+/*
+ * Renames @from in @dir to @to in @other, which must not exist (-EEXIST).
+ * Filesystems without RENAME_NOREPLACE need a hard link, or at last a check
+ * before.  Returns 0 or a negative errno.
+ */
+B2F_MUST_CHECK
+int b2f_io_rename(int dir, const char *from, int other, const char *to);
 
 #endif

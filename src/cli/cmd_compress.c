@@ -24,7 +24,6 @@
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
-#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/operands.h"
@@ -32,6 +31,7 @@
 #include "cli/server.h"
 #include "cli/target.h"
 #include "programs/copy_frame.h"
+#include "programs/io.h"
 
 struct compress {
 	struct cli_common common;
@@ -518,7 +518,7 @@ static int copy_to_stdout(const struct cli_at *at)
 	ssize_t n = fd < 0 ? fd : 1;
 
 	while (n > 0 && !err) {
-		n = cli_io_read(fd, buf, sizeof(buf), CLI_IO_NEXT);
+		n = b2f_io_read(fd, buf, sizeof(buf), B2F_IO_NEXT);
 		if (n > 0)
 			err = cli_output_write(&out, buf, (size_t)n);
 	}

@@ -312,9 +312,9 @@ static int to_path(struct job *job)
 	at = cli_target_at(&target);
 	if (!err) {
 		cli_attributes_mark_copy(&at, copy_key(job));
-		err = cli_target_set_attributes(
-			&target, &job->like,
-			job->frame ? job->like_fd : job->bytes.fd);
+		err = cli_target_set_attributes(&target, &job->like,
+						job->frame ? job->like_fd
+							   : job->bytes.fd);
 	}
 	if (!err && fd >= 0 && fsync(fd) != 0)
 		err = cli_message_errno(target.name, -errno);

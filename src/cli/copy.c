@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "b2frame/error.h"
-#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
+#include "programs/io.h"
 
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
@@ -177,7 +177,7 @@ static ssize_t read_other(struct compare_arg *with, size_t size)
 	if (with->file)
 		return b2f_file_pread(with->file, with->stream, with->buf, size,
 				      with->off);
-	n = cli_io_read(with->fd, with->buf, size, (int64_t)with->off);
+	n = b2f_io_read(with->fd, with->buf, size, (int64_t)with->off);
 	return n < 0 ? cannot_compare(with, (int)n) : n;
 }
 

@@ -11,12 +11,12 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/error.h"
-#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
 #include "programs/directory.h"
+#include "programs/io.h"
 
 #define STDIN_NAME "standard input"
 
@@ -35,10 +35,10 @@ static int keep(void)
 
 	if (fd < 0)
 		return -errno;
-	while (!err && (n = cli_io_read(STDIN_FILENO, buf, sizeof(buf),
-					CLI_IO_NEXT)) != 0)
+	while (!err && (n = b2f_io_read(STDIN_FILENO, buf, sizeof(buf),
+					B2F_IO_NEXT)) != 0)
 		err = n < 0 ? (int)n
-			    : cli_io_write(fd, buf, (size_t)n, CLI_IO_NEXT);
+			    : b2f_io_write(fd, buf, (size_t)n, B2F_IO_NEXT);
 	if (!err)
 		return fd;
 	close(fd);

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
+#include "programs/io.h"
 
 /* Bytes that are read and written at once. */
 #define STEP (UINT64_C(1) << 20)
@@ -113,9 +113,9 @@ ssize_t cli_input_read(const struct cli_input *in, void *buf, size_t size,
 		done = done < size ? done : size;
 		memcpy(buf, in->ahead + off, done);
 	}
-	n = cli_io_read(in->fd, (char *)buf + done, size - done,
+	n = b2f_io_read(in->fd, (char *)buf + done, size - done,
 			in->is_file ? (int64_t)(in->base + off + done)
-				    : CLI_IO_NEXT);
+				    : B2F_IO_NEXT);
 	return n < 0 ? cli_message_errno(in->name, (int)n) : (ssize_t)done + n;
 }
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/attributes.h"
-#include "cli/io.h"
 #include "cli/message.h"
+#include "programs/io.h"
 
 /* Zeros become holes in multiples of this; smaller holes do not pay. */
 #define CELL (64u << 10)
@@ -92,8 +92,8 @@ int cli_output_open(struct cli_output *out, const struct cli_at *at,
 
 static int write_all(struct cli_output *out, const char *data, size_t size)
 {
-	int err = cli_io_write(out->fd, data, size,
-			       out->sparse ? (int64_t)out->pos : CLI_IO_NEXT);
+	int err = b2f_io_write(out->fd, data, size,
+			       out->sparse ? (int64_t)out->pos : B2F_IO_NEXT);
 
 	out->pos += size;
 	return err;

@@ -12,6 +12,7 @@
 #include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/target.h"
+#include "programs/io.h"
 
 /* The file that C-Blosc2 locks in a sparse frame (docs/format.md 6). */
 #define LOCK ".b2lock"
@@ -27,26 +28,6 @@ static int remove_old(const struct cli_target *t)
 				  t->name, t->temp, CLI_TARGET_OLD,
 				  b2f_strerror(err));
 	return err;
-}
-
-/*
- * Renames @from in @dir to @to in @other, which must not exist (-EEXIST).
- * Filesystems without RENAME_NOREPLACE need a link, or at last a check before.
- */
-static int rename_new(int dir, const char *from, int other, const char *to)
-{
-	if (renameat2(dir, from, other, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (linkat(dir, from, other, to, 0) == 0)
-		return unlinkat(dir, from, 0) == 0 ? 0 : -errno;
-	if (errno != EPERM && errno != ENOTSUP)
-		return -errno;
-	/* Without hard links, only a check before is possible. */
-	if (faccessat(other, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(dir, from, other, to) == 0 ? 0 : -errno;
 }
 
 /* Without RENAME_EXCHANGE the name is missing for a moment. */
@@ -117,8 +98,8 @@ static int replace(const struct cli_target *t)
 		return -errno;
 	/* The old one has been removed meanwhile. */
 	if (fstatat(t->parent, t->last, &old, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? rename_new(t->dirfd, t->base, t->parent,
-						    t->last)
+		return errno == ENOENT ? b2f_io_rename(t->dirfd, t->base,
+						       t->parent, t->last)
 				       : -errno;
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
 		return renameat(t->dirfd, t->base, t->parent, t->last) ? -errno
@@ -140,9 +121,9 @@ static int give_name(const struct cli_target *t)
 	struct stat st;
 	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
 		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
-	int err = t->replaces
-			  ? replace(t)
-			  : rename_new(t->dirfd, t->base, t->parent, t->last);
+	int err = t->replaces ? replace(t)
+			      : b2f_io_rename(t->dirfd, t->base, t->parent,
+					      t->last);
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
 		err = -errno;

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "cli/frames.h"
-#include "cli/io.h"
 #include "cli/message.h"
 #include "cli/need.h"
+#include "programs/io.h"
 
 /* Bytes that are read and written at once. */
 #define PIECE ((size_t)1 << 20)
@@ -112,7 +112,7 @@ static int check_version(const struct cli_bytes *bytes)
 static int read_file(const struct cli_bytes *bytes, uint64_t off, void *buf,
 		     size_t n)
 {
-	ssize_t got = cli_io_read(bytes->fd, buf, n, (int64_t)off);
+	ssize_t got = b2f_io_read(bytes->fd, buf, n, (int64_t)off);
 
 	if (got < 0)
 		return (int)got;
@@ -159,7 +159,7 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 
 		err = read_bytes(bytes, off, buf, n);
 		if (!err)
-			wrote = cli_io_write(fd, buf, n, (int64_t)off);
+			wrote = b2f_io_write(fd, buf, n, (int64_t)off);
 		off += n;
 		if (!err && !wrote && off % STEP == 0 && fdatasync(fd) != 0)
 			wrote = -errno;

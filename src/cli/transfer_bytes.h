@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 
 #include "b2frame/b2frame.h"
-#include "programs/copy_frame.h"
 #include "cli/at.h"
 #include "cli/progress.h"
 #include "cli/target.h"
+#include "programs/copy_frame.h"
 
 /* The state of a copy; zero-initialize it, but set @fd to -1. */
 struct cli_bytes {

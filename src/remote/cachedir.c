@@ -20,6 +20,7 @@
 #include "base/log_line.h"
 #include "base/monotonic.h"
 #include "programs/directory.h"
+#include "programs/io.h"
 #include "remote/cache_cell.h"
 #include "store/files.h"
 
@@ -262,19 +263,6 @@ static void cell_path(const char *name, uint64_t number,
 	}
 }
 
-/* Reads the whole file @fd; returns 0 on error or above @room bytes. */
-static size_t read_all(int fd, uint8_t *raw, size_t room)
-{
-	size_t n = 0;
-	ssize_t got;
-
-	do {
-		got = read(fd, raw + n, room - n);
-		n += got > 0 ? (size_t)got : 0;
-	} while ((got > 0 && n < room) || (got < 0 && errno == EINTR));
-	return got == 0 ? n : 0;
-}
-
 /* Sets the time of last use of the file @fd to now. */
 static void note_use(int fd)
 {
@@ -297,7 +285,7 @@ static int read_cell(const struct b2f_cachedir *cache,
 {
 	char path[CELL_PATH_SIZE];
 	uint8_t *bytes;
-	size_t n;
+	ssize_t n;
 	int fd, err;
 
 	cell_path(piece->name, piece->number, path);
@@ -306,9 +294,11 @@ static int read_cell(const struct b2f_cachedir *cache,
 	if (fd < 0)
 		return -errno;
 	bytes = malloc(B2F_CELL_FILE_MAX);
-	n = bytes ? read_all(fd, bytes, B2F_CELL_FILE_MAX) : 0;
-	err = n ? b2f_cell_parse(bytes, n, piece->name, piece->number, out)
-		: B2F_ECORRUPT;
+	n = bytes ? b2f_io_read(fd, bytes, B2F_CELL_FILE_MAX, 0) : 0;
+	err = n > 0 && n < B2F_CELL_FILE_MAX
+		      ? b2f_cell_parse(bytes, (size_t)n, piece->name,
+				       piece->number, out)
+		      : B2F_ECORRUPT;
 	if (err)
 		free(bytes);
 	else

@@ -29,7 +29,7 @@ struct b2f_http_request {
 	/* Owned: the URL, and all headers. */
 	char *url;
 	struct curl_slist *headers;
-	/* Under http->lock; not done: it is in a list, or was taken from one. */
+	/* Under http->lock; until it is done, the thread has the request. */
 	bool done;
 	bool dropped;
 	/* The caller waits until the thread has let go of the request. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "programs/io.h"
 #include "store/files.h"
 
 const char *b2f_files_name(int64_t id, char buf[B2F_CHUNK_NAME_SIZE])
@@ -73,28 +74,75 @@ int b2f_files_name_it(int fd, int dirfd, const char *name, struct b2f_why *why)
 		   : 0;
 }
 
-/* Goes on after a signal or a short count. */
-int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,
-		   size_t n, struct b2f_why *why)
+ssize_t b2f_io_read(int fd, void *buf, size_t n, int64_t pos)
 {
-	uint8_t *p = buf;
+	char *at = buf;
+	size_t done = 0;
 
-	while (n > 0) {
-		ssize_t got = pread(object->fd, p, n, (off_t)off);
+	while (done < n) {
+		ssize_t got = pos < 0 ? read(fd, at + done, n - done)
+				      : pread(fd, at + done, n - done,
+					      (off_t)pos + (off_t)done);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return b2f_why_set(why, -errno, "read: %s",
-					   strerror(errno));
+			return -errno;
 		if (got == 0)
-			return b2f_why_set(why, B2F_ECORRUPT,
-					   "the file ends at byte %llu",
-					   (unsigned long long)off);
-		p += got;
-		off += (uint64_t)got;
-		n -= (size_t)got;
+			break;
+		done += (size_t)got;
 	}
+	return (ssize_t)done;
+}
+
+int b2f_io_write(int fd, const void *buf, size_t n, int64_t pos)
+{
+	const char *at = buf;
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t put = pos < 0 ? write(fd, at + done, n - done)
+				      : pwrite(fd, at + done, n - done,
+					       (off_t)pos + (off_t)done);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		done += (size_t)put;
+	}
+	return 0;
+}
+
+int b2f_io_rename(int dir, const char *from, int other, const char *to)
+{
+	if (renameat2(dir, from, other, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(dir, from, other, to, 0) == 0)
+		return unlinkat(dir, from, 0) == 0 ? 0 : -errno;
+	if (errno != EPERM && errno != ENOTSUP)
+		return -errno;
+	if (faccessat(other, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(dir, from, other, to) == 0 ? 0 : -errno;
+}
+
+int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,
+		   size_t n, struct b2f_why *why)
+{
+	ssize_t got = off > INT64_MAX
+			      ? -EINVAL
+			      : b2f_io_read(object->fd, buf, n, (int64_t)off);
+
+	if (got < 0)
+		return b2f_why_set(why, (int)got, "read: %s",
+				   strerror((int)-got));
+	if ((size_t)got < n)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "the file ends at byte %llu",
+				   (unsigned long long)off + (size_t)got);
 	return 0;
 }
 
@@ -132,23 +180,10 @@ static void end_as(bool begun)
 int b2f_files_write_fully(int fd, uint64_t off, const void *buf, size_t n,
 			  struct b2f_why *why)
 {
-	const uint8_t *p = buf;
+	int err = off > INT64_MAX ? -EINVAL
+				  : b2f_io_write(fd, buf, n, (int64_t)off);
 
-	while (n > 0) {
-		ssize_t put = pwrite(fd, p, n, (off_t)off);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return b2f_why_set(why, -errno, "write: %s",
-					   strerror(errno));
-		if (put == 0)
-			return b2f_why_set(why, -EIO, "write: no byte taken");
-		p += put;
-		off += (uint64_t)put;
-		n -= (size_t)put;
-	}
-	return 0;
+	return err ? b2f_why_set(why, err, "write: %s", strerror(-err)) : 0;
 }
 
 int b2f_files_write_as_owner(int fd, uint64_t off, const void *buf, size_t n,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "programs/io.h"
 #include "store/files.h"
 #include "store/files_attr.h"
 
@@ -148,41 +149,23 @@ static int dir_inherit(const struct b2f_object *object,
 				 mtime, why);
 }
 
-/*
- * Renames @from to @to, which must not exist.  Filesystems without
- * RENAME_NOREPLACE need a hard link, or a check before.
- */
-static int rename_new(int dir, const char *from, const char *to)
-{
-	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (linkat(dir, from, dir, to, 0) == 0)
-		return unlinkat(dir, from, 0);
-	if (errno != EPERM && errno != EOPNOTSUPP)
-		return -1;
-	if (faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		errno = EEXIST;
-		return -1;
-	}
-	return renameat(dir, from, dir, to);
-}
-
 static int dir_name(struct b2f_store *store, int64_t id,
 		    struct b2f_object *object, struct b2f_why *why)
 {
 	char from[B2F_CHUNK_NAME_SIZE], to[B2F_CHUNK_NAME_SIZE];
-	int dir = b2f_files_of(store)->fd;
+	int dir = b2f_files_of(store)->fd, err;
 
 	if (object)
 		return publish(object, id, why);
 	b2f_files_name(id ^ B2F_OBJECT_PENDING, from);
 	b2f_files_name(id, to);
-	if (id & B2F_OBJECT_PENDING ? renameat(dir, from, dir, to)
-				    : rename_new(dir, from, to))
-		return failed("rename to", to, why);
-	return 0;
+	if (id & B2F_OBJECT_PENDING)
+		err = renameat(dir, from, dir, to) ? -errno : 0;
+	else
+		err = b2f_io_rename(dir, from, dir, to);
+	return err ? b2f_why_set(why, err, "rename to %s: %s", to,
+				 strerror(-err))
+		   : 0;
 }
 
 static int dir_install(struct b2f_store *store, const struct b2f_install *what,

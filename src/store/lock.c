@@ -12,6 +12,7 @@
 
 #include "b2frame/error.h"
 #include "base/monotonic.h"
+#include "programs/io.h"
 #include "store/files.h"
 #include "store/files_attr.h"
 #include "store/place.h"
@@ -133,17 +134,6 @@ static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 	return fd >= 0 ? fd : failed("open", why);
 }
 
-/* pread(2), repeated after a signal. */
-static ssize_t read_at(int fd, void *buf, size_t n, off_t off)
-{
-	ssize_t got;
-
-	do
-		got = pread(fd, buf, n, off);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
 /*
  * A user who may write to the directory can put any file there: do not write a
  * generation into a file of another kind.
@@ -157,7 +147,7 @@ static int check_file(int fd, struct b2f_why *why)
 		return failed("stat", why);
 	if (!S_ISREG(st.st_mode))
 		return not_plain(why);
-	if (read_at(fd, &zeros, GENERATION_OFF, 0) < 0)
+	if (b2f_io_read(fd, &zeros, GENERATION_OFF, 0) < 0)
 		return failed("read", why);
 	if (st.st_size > FILE_SIZE || zeros)
 		return b2f_why_set(why, B2F_ECORRUPT,
@@ -395,7 +385,8 @@ static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out)
 {
 	uint64_t value = 0;
-	ssize_t got = read_at(lock->fd, &value, sizeof(value), GENERATION_OFF);
+	ssize_t got =
+		b2f_io_read(lock->fd, &value, sizeof(value), GENERATION_OFF);
 	struct stat st;
 
 	if (got < 0 || fstat(lock->fd, &st))
