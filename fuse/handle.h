@@ -147,6 +147,8 @@ struct fs_open_how {
 	/* Flags of open(2). */
 	int flags;
 	uid_t uid;
+	/* A new frame is known to have no lock file. */
+	bool no_lock_file;
 };
 
 /* Closes all open files, when no request is running any more. */

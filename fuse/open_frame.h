@@ -187,9 +187,11 @@ bool fs_open_frame_wait_busy(struct fs *fs, int *tries);
 
 /*
  * Like b2f_file_allow_write(), but waits up to 3 s for another writer to end.
+ * @no_lock_file: as the option of that name.
  */
 B2F_MUST_CHECK
-int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f);
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f,
+			      bool no_lock_file);
 
 /*
  * Commits @frame; DURABLE also makes a new name durable.  Does nothing for a

@@ -79,11 +79,13 @@ bool fs_open_frame_wait_busy(struct fs *fs, int *tries)
 	return may;
 }
 
-int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f)
+int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f,
+			      bool no_lock_file)
 {
 	struct b2f_write_options options = fs->config.write;
 	int err, tries = 0;
 
+	options.no_lock_file = no_lock_file;
 	options.durability = fs_durable_open(fs, f);
 	if (!options.durability)
 		return -ENOMEM;
@@ -214,7 +216,7 @@ static int commit(struct fs *fs, struct fs_open_frame *frame,
 		return commit_now(fs, frame, how, waits);
 	/* Open it as a writer, so that the frame is unlocked afterwards. */
 	fs_open_frame_begin_writer(fs, frame);
-	err = fs_open_frame_allow_write(fs, frame);
+	err = fs_open_frame_allow_write(fs, frame, false);
 	if (!err)
 		err = commit_now(fs, frame, how, waits);
 	fs_open_frame_end_writer(fs, frame);

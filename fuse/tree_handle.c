@@ -360,7 +360,7 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 
 /* @made: as for fs_tree_handle_open_made(), or NULL. */
 static int open_frame(struct fs *fs, struct fs_handle *handle,
-		      struct b2f_frame *made)
+		      struct b2f_frame *made, bool no_lock_file)
 {
 	struct fs_backed *node = handle->pin.node;
 	bool *keep = &handle->keep_cache;
@@ -372,7 +372,8 @@ static int open_frame(struct fs *fs, struct fs_handle *handle,
 	handle->direct_io |= handle->frame->past_cache;
 	if (handle->writes) {
 		fs_open_frame_begin_writer(fs, handle->frame);
-		err = fs_open_frame_allow_write(fs, handle->frame);
+		err = fs_open_frame_allow_write(fs, handle->frame,
+						no_lock_file);
 	}
 	return err ? err : fs_handle_show(handle, &handle->frame->open);
 }
@@ -460,7 +461,7 @@ static int open_shown(struct fs *fs, struct fs_handle *handle)
 	struct fs_backed *node = handle->pin.node;
 	bool is_view = handle->node->is_view;
 	bool first = is_view && count_view(fs, &node->state);
-	int err = open_frame(fs, handle, NULL);
+	int err = open_frame(fs, handle, NULL, false);
 
 	if (err)
 		return err;
@@ -506,7 +507,8 @@ int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 		b2f_frame_close(frame);
 		return err;
 	}
-	return finish(fs, handle, open_frame(fs, handle, frame), out);
+	return finish(fs, handle,
+		      open_frame(fs, handle, frame, how->no_lock_file), out);
 }
 
 int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,

@@ -386,15 +386,37 @@ static int do_mknod(fuse_req_t req, struct fs_node *parent, const char *name,
 	return err;
 }
 
+/*
+ * Is it known that no program locks the new file?  Its lock file would have
+ * been there when its name was chosen, and is looked for on the disk otherwise.
+ */
+static bool has_no_lock_file(const struct fs_entry *entry,
+			     const struct fresh *fresh)
+{
+	const struct fs_backed *dir = entry->pin.node;
+	char lock[FS_NAME_SIZE + sizeof(B2F_LOCK_NAME)];
+	struct fs_known_name known;
+
+	snprintf(lock, sizeof(lock), "%s" B2F_LOCK_NAME, fresh->name);
+	known = fs_known_look(&entry->fs->known, dir->dev, dir->ino, lock);
+	return known.is_known && !known.exists &&
+	       !S_ISDIR(fresh->made.dir.st_mode);
+}
+
 /* Opens the frame while the daemon may still read it. */
 static int open_frame(const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh, const struct fs_open_how *how,
 		      struct fs_handle **out)
 {
+	const struct fs_open_how new_how = {
+		.flags = how->flags,
+		.uid = how->uid,
+		.no_lock_file = has_no_lock_file(entry, fresh),
+	};
 	struct fs *fs = entry->fs;
 	struct fs_handle *handle;
 	int err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame,
-					   how, &handle);
+					   &new_how, &handle);
 
 	if (err)
 		return err;

@@ -51,7 +51,7 @@ static int touch(struct fs *fs, const struct fs_open_frame *frame)
 static int resize_file(struct fs *fs, struct fs_open_frame *frame,
 		       uint64_t size)
 {
-	int err = fs_open_frame_allow_write(fs, frame);
+	int err = fs_open_frame_allow_write(fs, frame, false);
 
 	if (err)
 		return err;

@@ -21,6 +21,12 @@ B2F_BEGIN_API
 #define B2F_INDEX_NAME "chunks.b2frame"
 
 /*
+ * Name of the lock file of C-Blosc2 in a sparse frame; beside a contiguous one
+ * it is behind that one's name.
+ */
+#define B2F_LOCK_NAME ".b2lock"
+
+/*
  * The directory of a frame with several names has a symbolic link B2F_SLOT_NAME
  * and a number, from 0 on, to each of them; they go with the frame.
  */

@@ -39,6 +39,11 @@ struct b2f_write_options {
 	/* Do not take part even if one is there. */
 	bool no_locking;
 	/*
+	 * The frame is known to have no lock file now, so that none is looked
+	 * for when writing is allowed; later transactions look again.
+	 */
+	bool no_lock_file;
+	/*
 	 * An empty frame without metalayers gets the item size of the first
 	 * data that are written to it.
 	 */

@@ -31,8 +31,10 @@ static enum b2f_txn_locking locking_of(const struct b2f_writer *w)
 {
 	if (w->options.no_locking)
 		return B2F_TXN_LOCKING_NEVER;
-	return w->options.locking ? B2F_TXN_LOCKING_ALWAYS
-				  : B2F_TXN_LOCKING_IF_THERE;
+	if (w->options.locking)
+		return B2F_TXN_LOCKING_ALWAYS;
+	return w->options.no_lock_file ? B2F_TXN_LOCKING_NEVER
+				       : B2F_TXN_LOCKING_IF_THERE;
 }
 
 int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
@@ -45,6 +47,7 @@ int b2f_writer_open_txn(struct b2f_writer *w, struct b2f_frame **frame,
 	for (i = 0; i < TRIES; i++) {
 		err = b2f_txn_new(*frame, B2F_USE_FILE, locking_of(w),
 				   w->durability, &txn);
+		w->options.no_lock_file = false;
 		if (err != -ESTALE)
 			break;
 		err = b2f_frame_reopen(*frame, B2F_TURN_WAIT_MS,

@@ -45,10 +45,10 @@ static int check_name(const struct b2f_become *b, const char *name,
  */
 static int check_lock(const struct b2f_become *b, struct b2f_why *why)
 {
-	char lock[NAME_MAX + sizeof(B2F_FILES_LOCK_SUFFIX)];
+	char lock[NAME_MAX + sizeof(B2F_LOCK_NAME)];
 	struct stat st;
 
-	snprintf(lock, sizeof(lock), "%s" B2F_FILES_LOCK_SUFFIX, b->name);
+	snprintf(lock, sizeof(lock), "%s" B2F_LOCK_NAME, b->name);
 	if (fstatat(b->dirfd, lock, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return b2f_why_set(why, -EBUSY, "another program may lock %s",
 				   lock);

@@ -22,8 +22,6 @@
 /*
  * The lock file of C-Blosc2; for a contiguous frame its name has this suffix.
  */
-#define B2F_FILES_LOCK	      ".b2lock"
-#define B2F_FILES_LOCK_SUFFIX ".b2lock"
 
 /* A directory, or a single file. */
 struct b2f_files {

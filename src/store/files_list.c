@@ -34,7 +34,7 @@ enum b2f_part b2f_part_of(const char *name)
 
 	if (strcmp(name, B2F_INDEX_NAME) == 0)
 		return B2F_PART_INDEX;
-	if (strcmp(name, B2F_FILES_LOCK) == 0)
+	if (strcmp(name, B2F_LOCK_NAME) == 0)
 		return B2F_PART_LOCK;
 	if (strncmp(name, B2F_SLOT_NAME, strlen(B2F_SLOT_NAME)) == 0)
 		return B2F_PART_SLOT;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "b2frame/create.h"
 #include "b2frame/error.h"
 #include "base/monotonic.h"
 #include "programs/io.h"
@@ -48,14 +49,14 @@ struct b2f_lock {
 
 static int failed(const char *what, struct b2f_why *why)
 {
-	return b2f_why_set(why, -errno, "%s %s: %s", what, B2F_FILES_LOCK,
+	return b2f_why_set(why, -errno, "%s %s: %s", what, B2F_LOCK_NAME,
 			   strerror(errno));
 }
 
 static int not_plain(struct b2f_why *why)
 {
 	return b2f_why_set(why, B2F_ECORRUPT, "%s is no plain file",
-			   B2F_FILES_LOCK);
+			   B2F_LOCK_NAME);
 }
 
 static int open_there(const struct b2f_lock *lock, bool *writable)
@@ -152,7 +153,7 @@ static int check_file(int fd, struct b2f_why *why)
 	if (st.st_size > FILE_SIZE || zeros)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "%s holds more than a generation",
-				   B2F_FILES_LOCK);
+				   B2F_LOCK_NAME);
 	return 0;
 }
 
@@ -199,7 +200,7 @@ static int take_place(struct b2f_lock *lock, const struct b2f_place *frame,
 			       .fd = -1};
 	int err;
 
-	if (asprintf(&now.name, "%s%s", frame->name, B2F_FILES_LOCK_SUFFIX) < 0)
+	if (asprintf(&now.name, "%s%s", frame->name, B2F_LOCK_NAME) < 0)
 		return -ENOMEM;
 	err = reopen(&now, create, why);
 	if (err) {
@@ -241,7 +242,7 @@ static bool is_missing(const struct b2f_files *files)
 	bool is;
 
 	if (!b2f_place_has(there, files->fd) ||
-	    asprintf(&name, "%s%s", there->name, B2F_FILES_LOCK_SUFFIX) < 0)
+	    asprintf(&name, "%s%s", there->name, B2F_LOCK_NAME) < 0)
 		return false;
 	is = fstatat(there->dir, name, &st,
 		     AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
@@ -260,7 +261,7 @@ static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 
 	if (!files->home.name || (!create && is_missing(files)))
 		return b2f_why_set(why, -ENOENT, "no place for %s",
-				   B2F_FILES_LOCK);
+				   B2F_LOCK_NAME);
 	err = b2f_place_init(&frame, files->home.dir, files->home.name);
 	if (err)
 		return err;
@@ -281,7 +282,7 @@ static int open_single(struct b2f_lock *lock, bool create, struct b2f_why *why)
 static int open_sparse(struct b2f_lock *lock, bool create, struct b2f_why *why)
 {
 	lock->dir = b2f_files_of(lock->store)->fd;
-	lock->name = strdup(B2F_FILES_LOCK);
+	lock->name = strdup(B2F_LOCK_NAME);
 	return lock->name ? reopen(lock, create, why) : -ENOMEM;
 }
 
@@ -298,7 +299,7 @@ int b2f_lock_open(struct b2f_store *store, bool create, struct b2f_lock **out,
 
 	if (!b2f_files_is_file(store))
 		return b2f_why_set(why, create ? B2F_EUNSUPPORTED : -ENOENT,
-				   "no place for %s", B2F_FILES_LOCK);
+				   "no place for %s", B2F_LOCK_NAME);
 	lock = calloc(1, sizeof(*lock));
 	if (!lock)
 		return -ENOMEM;
@@ -362,13 +363,13 @@ static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 		if (how == LOCK_EX && !lock->writable)
 			return b2f_why_set(why, -EACCES,
 					   "%s cannot be written to",
-					   B2F_FILES_LOCK);
+					   B2F_LOCK_NAME);
 		if (wait_for(lock->fd, how, until_ns))
 			return errno == EWOULDBLOCK
 				       ? b2f_why_set(why, -EAGAIN,
 						     "another program has "
 						     "locked it (%s)",
-						     B2F_FILES_LOCK)
+						     B2F_LOCK_NAME)
 				       : failed("lock", why);
 		if (fstat(lock->fd, &st) || st.st_nlink > 0)
 			return 0;
@@ -379,7 +380,7 @@ static int lock_file(struct b2f_lock *lock, int how, uint32_t wait_ms,
 		}
 	}
 	return b2f_why_set(why, -EBUSY, "another program keeps deleting %s",
-			   B2F_FILES_LOCK);
+			   B2F_LOCK_NAME);
 }
 
 int b2f_lock_look(const struct b2f_lock *lock, struct b2f_lock_state *out)
@@ -423,7 +424,7 @@ static int raise_file(const struct b2f_lock *lock, struct b2f_lock_state *state,
 	int err = b2f_lock_look(lock, state);
 
 	if (err)
-		return b2f_why_set(why, err, "read %s: %s", B2F_FILES_LOCK,
+		return b2f_why_set(why, err, "read %s: %s", B2F_LOCK_NAME,
 				   b2f_strerror(err));
 	state->generation++;
 	return b2f_files_write_fully(lock->fd, GENERATION_OFF,

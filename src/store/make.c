@@ -381,7 +381,7 @@ static void remove_slots(struct b2f_store *store)
 
 static int remove_lock_file(struct b2f_store *store)
 {
-	if (unlinkat(b2f_files_of(store)->fd, B2F_FILES_LOCK, 0) &&
+	if (unlinkat(b2f_files_of(store)->fd, B2F_LOCK_NAME, 0) &&
 	    errno != ENOENT && errno != EISDIR)
 		return -errno;
 	return 0;

@@ -267,16 +267,23 @@ static int compact(struct b2f_txn *txn, const struct b2f_txn_readers *readers)
 	return ret < 0 ? ret : 0;
 }
 
+/* Is the file longer than its frame, or is the frame claimed? */
+static bool has_rest(const struct b2f_txn *txn)
+{
+	struct stat st;
+
+	return !b2f_store_stat_index(txn->store, &st) &&
+	       ((uint64_t)st.st_size > txn->disk->frame_len ||
+		txn->disk->is_claimed);
+}
+
 /* Cuts the file at the end of the frame; keeps the mtime of the commit. */
 static void cut(struct b2f_txn *txn)
 {
 	struct b2f_object object = {.store = txn->store, .fd = -1};
-	struct stat st;
 	int err = 0;
 
-	if (b2f_store_stat_index(txn->store, &st) ||
-	    ((uint64_t)st.st_size <= txn->disk->frame_len &&
-	     !txn->disk->is_claimed))
+	if (!has_rest(txn))
 		return;
 	/* The header of a longer frame may be the one that the disk has. */
 	if (b2f_durability_get(txn->durability) == B2F_DISK_UNSYNCED)
@@ -333,6 +340,10 @@ void b2f_txn_single_cut(struct b2f_txn *txn,
 {
 	enum b2f_durable_state state = b2f_durability_get(txn->durability);
 
+	/* A small file is mostly as short as it can be. */
+	if (!has_rest(txn) &&
+	    (!readers || !b2f_txn_is_loose(txn->disk->frame_len, 0)))
+		return;
 	if (state == B2F_DISK_FAILED || b2f_txn_lock_out(txn, 0, NULL))
 		return;
 	if (b2f_txn_disk_has_changed(txn) == 0) {

@@ -269,6 +269,52 @@ def test_a_writer_that_leaves_beside_a_lock_keeps_none():
             wait_until(lambda: is_free("a"), "the end of the writer")
 
 
+@contextlib.contextmanager
+def beside(path):
+    """Holds the lock file beside the contiguous frame @path; makes it."""
+    fd = os.open(f"{path}.b2lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def test_a_lock_file_that_is_older_than_the_frame():
+    """The mount knows the names in src after a few files, but not in src/d."""
+    with mounted("small=64k", "commit=600"):
+        os.mkdir("mnt/d")
+        make(*(f"f{i}" for i in range(20)))
+        for name in "new", "d/new":
+            with beside(f"src/{name}.b2frame"):
+                fd = os.open(f"mnt/{name}", os.O_WRONLY | os.O_CREAT)
+                os.write(fd, b"new")
+                assert error_of(os.fsync, fd) == errno.EAGAIN
+                assert os.path.isfile(f"src/{name}.b2frame")
+            os.fsync(fd)
+            os.close(fd)
+            assert stock(name) == b"new"
+
+
+def test_a_lock_file_that_is_younger_than_the_frame():
+    """The next writer of a file that stays open takes part in the lock."""
+    with mounted("small=64k", "commit=600"):
+        make(*(f"f{i}" for i in range(20)))
+        with open("mnt/new", "wb") as f:
+            f.write(b"new")
+            f.flush()
+            reader = open("mnt/new", "rb")
+        with reader, beside("src/new.b2frame"):
+            wait_until(lambda: is_free("new"), "its writer's end")
+            assert reader.read() == b"new"
+            fd = os.open("mnt/new", os.O_WRONLY | os.O_APPEND)
+            os.write(fd, b"er")
+            assert error_of(os.fsync, fd) == errno.EAGAIN
+        os.fsync(fd)
+        os.close(fd)
+        assert stock("new") == b"newer"
+
+
 def write_other(name, i):
     fd = os.open(f"other/{name}", os.O_RDWR)
     try:
