@@ -284,6 +284,7 @@ class S3Handler(Handler):
 
 class FakeS3(Server):
     handler = S3Handler
+    is_direct = True
 
     def __init__(self):
         # By "/bucket/key".

@@ -9,7 +9,9 @@
 Faults on the way are made by proxy.py.
 """
 import contextlib
+import http.client
 import http.server
+import io
 import os
 import pathlib
 import re
@@ -29,6 +31,29 @@ def tls_context():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(TLS_CERT, TLS_CERT.with_name("tls_key.pem"))
     return context
+
+
+PLAIN_HEADER = re.compile(rb"([!-9;-~]+):[ \t]*(.*?)[\r\n]*", re.DOTALL)
+parse_all_headers = http.client.parse_headers
+
+
+def parse_headers(fp, _class=http.client.HTTPMessage):
+    """What http.client has a parser of mails do, which takes most of the time of a
+    small request; that parser still gets headers of more than one line, and bad
+    ones."""
+    lines = []
+    while (line := fp.readline(65537)) not in (b"\r\n", b"\n", b""):
+        lines.append(line)
+    found = [PLAIN_HEADER.fullmatch(line) for line in lines]
+    if not all(found) or len(found) > 100 or max(map(len, lines), default=0) > 65536:
+        return parse_all_headers(io.BytesIO(b"".join([*lines, line])), _class)
+    message = _class()
+    for name, value in (x.groups() for x in found):
+        message.set_raw(name.decode("ascii"), value.decode("iso-8859-1"))
+    return message
+
+
+http.client.parse_headers = parse_headers
 
 
 class Threads(http.server.ThreadingHTTPServer):
@@ -53,10 +78,42 @@ class Threads(http.server.ThreadingHTTPServer):
         pass
 
 
+# Direct servers, by their ports.
+DIRECT = {}
+
+
+class DirectCall:
+    """In place of the socket of a connection to a direct server: the server answers in
+    the thread of its client, when that begins to read."""
+
+    def __init__(self, httpd):
+        self.httpd = httpd
+        self.request, self.reply = io.BytesIO(), io.BytesIO()
+        self.is_asked = False
+
+    def setsockopt(self, *_):
+        pass
+
+    def sendall(self, data):
+        (self.reply if self.is_asked else self.request).write(data)
+
+    def makefile(self, *_):
+        if self.is_asked:
+            return io.BytesIO(self.request.getvalue())
+        self.is_asked = True
+        self.httpd.RequestHandlerClass(self, ("127.0.0.1", 0), self.httpd)
+        return io.BytesIO(self.reply.getvalue())
+
+    def close(self):
+        pass
+
+
 class Server:
     """A context in which a server with @handler runs in threads."""
     handler = None
     tls = False
+    # Does it take the requests of a proxy in this process without a socket?
+    is_direct = False
 
     def __enter__(self):
         owner = self
@@ -69,6 +126,8 @@ class Server:
         self.httpd = Threads(Handler)
         self.port = self.httpd.server_address[1]
         self.url = f"http{'s' * self.tls}://127.0.0.1:{self.port}"
+        if self.is_direct:
+            DIRECT[self.port] = self.httpd
         if self.tls:
             self.httpd.socket = tls_context().wrap_socket(self.httpd.socket,
                                                           server_side=True)
@@ -78,6 +137,7 @@ class Server:
         return self
 
     def __exit__(self, *_):
+        DIRECT.pop(self.port, None)
         self.httpd.shutdown()
         self.thread.join()
         self.httpd.server_close()

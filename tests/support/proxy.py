@@ -39,7 +39,8 @@ import sys
 import threading
 import time
 
-from http_server import PIECE, Handler, HttpServer, Server
+from http_server import (DIRECT, PIECE, DirectCall, Handler, HttpServer,
+                         Server)
 
 
 @dataclasses.dataclass
@@ -97,6 +98,14 @@ silent = Fault("silent")
 twice = Fault("twice")
 
 
+class Connection(http.client.HTTPConnection):
+    def connect(self):
+        if self.port in DIRECT:
+            self.sock = DirectCall(DIRECT[self.port])
+        else:
+            super().connect()
+
+
 class ProxyHandler(Handler):
     # Headers of an answer that are about this connection only.
     OWN = {"connection", "keep-alive", "transfer-encoding", "server"}
@@ -140,8 +149,7 @@ class ProxyHandler(Handler):
     @contextlib.contextmanager
     def asked(self, body):
         """The server's answer to the request."""
-        conn = http.client.HTTPConnection("127.0.0.1", self.owner.upstream,
-                                          timeout=60)
+        conn = Connection("127.0.0.1", self.owner.upstream, timeout=60)
         with contextlib.closing(conn):
             # With the Host that the client signed.
             conn.putrequest(self.command, self.path, skip_host=True,
