@@ -178,7 +178,6 @@ int cli_at_sync(int dir)
 	return err == -EINVAL || err == -EBADF ? 0 : err;
 }
 
-/* Syncs the filesystem that the directory @name is on. */
 static int sync_filesystem(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | DIRECTORY), err;

@@ -83,7 +83,6 @@ static char *size_of(uint32_t size)
 				     : cli_need_text("%u", size);
 }
 
-/* The command line that makes such a frame. */
 static char *command_of(const struct cli_bench_result *result,
 			const struct b2f_settings *s)
 {

@@ -61,7 +61,6 @@ static int allow_write(struct append *a)
 	return 0;
 }
 
-/* Opens the temporary frame for the data to add, at @at. */
 static int open_scratch(struct append *a, const struct cli_at *at)
 {
 	const struct b2f_write_options options = {.no_seal = true,
@@ -210,7 +209,6 @@ static int commit_target(const struct append *a, struct cli_target *target)
 	return err;
 }
 
-/* Makes the new file of the old one and the frame @added. */
 static int replace(struct append *a, struct b2f_frame *added,
 		   struct cli_progress *progress)
 {

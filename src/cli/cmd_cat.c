@@ -27,7 +27,6 @@ static const struct cli_option table[] = {
 	{0},
 };
 
-/* Finds the range that @o asks for in a file of @size bytes. */
 static void choose_range(const struct cat *o, uint64_t size,
 			 struct cli_copy *copy)
 {

@@ -190,7 +190,6 @@ static int fill(struct job *job, struct b2f_file *file, bool durable)
 	return err;
 }
 
-/* Makes the sparse frame @target of the data. */
 static int write_sparse(struct job *job, const struct cli_target *target,
 			bool durable)
 {
@@ -286,7 +285,6 @@ static uint64_t find_input(void *job, uint64_t off)
 	return cli_input_find(&((struct job *)job)->in, off);
 }
 
-/* Makes the contiguous frame @target of the data. */
 static int write_contiguous(struct job *job, const struct cli_target *target)
 {
 	const struct b2f_convert_options options = {
@@ -401,7 +399,6 @@ static bool is_removable(const struct job *job)
 	       job->in.fd != STDIN_FILENO;
 }
 
-/* Removes the file if it is still the file that was read. */
 static int remove_input(const struct job *job)
 {
 	int err = cli_input_check_unchanged(&job->in);
@@ -528,7 +525,6 @@ static int copy_to_stdout(const struct cli_at *at)
 	return err;
 }
 
-/* Makes a sparse frame on a server, where none exists. */
 static int compress_to_url(struct job *job)
 {
 	struct cli_at at;
@@ -578,11 +574,6 @@ static int compress_to_path(struct job *job)
 	return err;
 }
 
-/*
- * Makes a frame of the file @operand by the struct compress @how.  If the
- * user gave no name, adds the suffix of the result's kind.  Returns 0 or an
- * errno, after printing it.
- */
 static int compress_file(void *compress, const struct cli_operand *operand)
 {
 	const struct compress *how = compress;

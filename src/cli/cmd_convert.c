@@ -380,7 +380,6 @@ static int convert(struct job *job, const struct cli_target *target)
 	return cli_message_explain(job->output, err);
 }
 
-/* Reads the new frame from the disk, and compares. */
 static int compare(struct job *job, const struct cli_at *at)
 {
 	const struct b2f_frame_options how = {.label = job->output,
@@ -480,12 +479,6 @@ static int transform_frame(void *how, const struct cli_operand *operand)
 	return err;
 }
 
-/*
- * Makes new frames of those at @paths, as @how says.  If the user gave no name,
- * the result of SAME replaces the frame, once it has been read
- * back; other results get the frame's name with the usual suffix.  Returns the
- * exit status.
- */
 static int transform_all(const struct cli_command *self, void *options,
 			 char **paths)
 {

@@ -221,7 +221,6 @@ static int check_parents(const struct job *job)
 	return 0;
 }
 
-/* Looks at the destination; -EINVAL if it is the source itself. */
 static int check_output(struct job *job)
 {
 	struct stat now;

@@ -136,7 +136,6 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
-/* Writes and, if the frame is to be removed, reads back and compares. */
 static int fill_output(const struct job *job, struct cli_output *out,
 		       const struct stat *like, int from)
 {

@@ -415,7 +415,6 @@ static int print_frame(struct info *o, const struct cli_at *at,
 	return err ? err : meta_err;
 }
 
-/* Prints the mount's description of a file in it. */
 static int print_mounted(struct info *o, const struct cli_at *at,
 			 json_t *object)
 {

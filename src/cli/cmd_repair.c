@@ -146,7 +146,6 @@ static bool has_to_accept(const struct job *job)
 	return job->how->accept_meta && r->meta_changed && !r->bad_array;
 }
 
-/* Replaces damaged chunks, and sums up the stored bytes. */
 static int change(struct job *job, struct b2f_frame *frame)
 {
 	const struct b2f_editor_options options = {
@@ -172,7 +171,6 @@ static int change(struct job *job, struct b2f_frame *frame)
 	return cli_message_explain(job->path, err);
 }
 
-/* Reports the remaining faults. */
 static int judge(const struct job *job)
 {
 	const struct b2f_check_result *r = &job->found.check;
@@ -428,11 +426,7 @@ static int repair_broken(struct job *job, int err)
 			  job->path);
 }
 
-/*
- * Repairs a frame by the struct repair @how; prints the repairs on stdout.
- * Returns 0 if the frame is sound now (or would be), else an errno after
- * printing it.
- */
+/* Returns 0 if the frame is sound now (or would be). */
 static int repair_frame(void *how, const struct cli_operand *operand)
 {
 	const char *path = operand->at.path;
@@ -520,11 +514,6 @@ static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
 	return err;
 }
 
-/*
- * Removes the orphans of the frame @url, or of all frames below it, that are as
- * old as @how says; or lists and counts them.  Returns 0 or an errno, after
- * printing it.
- */
 static int remove_orphans(const char *url, const struct repair *how)
 {
 	struct b2f_remote *remote = NULL;

@@ -89,7 +89,6 @@ static int remove_path(const struct rm *rm, const struct cli_operand *operand)
 	return err;
 }
 
-/* Finds out whether @path is a sparse frame or an object. */
 static int find_remote(struct b2f_remote *remote, const char *path,
 		       const char *url, bool force, bool *sparse)
 {

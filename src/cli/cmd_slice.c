@@ -172,7 +172,6 @@ static int read_items(struct parser *p)
 	return p->at[-1] ? refuse(p, not_basic) : 0;
 }
 
-/* Clips value @i of @item to a dimension of @n. */
 static int64_t limit(const struct item *item, int i, int64_t n, int64_t low,
 		     int64_t high)
 {
@@ -223,7 +222,6 @@ static int set_integer(const struct parser *p, const struct item *item,
 	return 0;
 }
 
-/* Selects the whole dimensions [@from, @to). */
 static void set_whole(const struct b2f_array *array, unsigned int from,
 		      unsigned int to, struct index *out)
 {
@@ -382,7 +380,6 @@ static int make_head(struct job *job)
 	return err ? cli_frames_refuse_npy(job->path, err) : 0;
 }
 
-/* Says what the frame is instead of a b2nd array, and what to do. */
 static int refuse_plain(const struct job *job)
 {
 	const struct b2f_frame *frame = b2f_file_frame(job->file);

@@ -57,7 +57,6 @@ static void put(json_t *object, const char *key, uint64_t n)
 	json_object_set_new(object, key, json_integer((json_int_t)n));
 }
 
-/* Adds, as @key, how many percent of @all are @hits. */
 static void put_percent(json_t *object, const char *key, uint64_t hits,
 			uint64_t all)
 {
@@ -74,7 +73,6 @@ static void add_speed(json_t *codec, const char *key, const char *nbytes,
 	put(codec, key, s > 0 ? (uint64_t)((double)n / s) : n);
 }
 
-/* Adds values computed from the daemon's counters. */
 static void add_rates(json_t *stats)
 {
 	uint64_t hits = number(stats, "hits");
@@ -220,7 +218,6 @@ static const char top_screen[] =
 	"  memory    {memory_bytes:size,9}\n"
 	"[  server    {requests_per_s,9} /s  {received_bytes_per_s:size,10}/s\n]";
 
-/* How much the counter @key has grown since @before. */
 static uint64_t growth(const json_t *before, const json_t *now, const char *key)
 {
 	uint64_t old = number(before, key), new = number(now, key);
@@ -228,7 +225,6 @@ static uint64_t growth(const json_t *before, const json_t *now, const char *key)
 	return new > old ? new - old : 0;
 }
 
-/* Adds to @now the rates over the @ms since @before. */
 static void add_recent(json_t *now, const json_t *before, uint64_t ms)
 {
 	static const char *const keys[] = {

@@ -157,7 +157,6 @@ static int run_one(const struct umount *u, const char *path, bool *unmounted)
 	return err ? err : daemon.stored ? 0 : found;
 }
 
-/* Reports the result of an unmount, with the cause if something failed. */
 static void report(const char *path, bool unmounted, int err)
 {
 	json_t *object = json_pack("{s:s, s:o*, s:b}", "command", "umount",

@@ -202,11 +202,7 @@ static void flush(struct verify *v)
 		worsen(v, CLI_EXIT_UNCHECKED);
 }
 
-/*
- * Prints the report on @path: a line, and with @verbose one for each kind of
- * chunk; or an object, with the first error since cli_message_begin().  Frees
- * @facts, which are empty for a frame that could not be opened.
- */
+/* Frees @facts, which are empty for a frame that could not be opened. */
 static void report(struct verify *v, const char *path, int status,
 		   json_t *facts)
 {

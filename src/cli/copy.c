@@ -103,7 +103,6 @@ static int skip_hole(struct pass *pass, uint64_t *off, uint64_t end)
 	return 0;
 }
 
-/* Passes the head and the range to the piece function. */
 static int run_all(struct pass *pass)
 {
 	const struct cli_copy *copy = pass->copy;
@@ -169,7 +168,6 @@ static int cannot_compare(const struct compare_arg *with, int err)
 			  b2f_strerror(err));
 }
 
-/* Reads up to @size bytes. */
 static ssize_t read_other(struct compare_arg *with, size_t size)
 {
 	ssize_t n;

@@ -78,7 +78,6 @@ static int open_stdin(const struct b2f_frame_options *options,
 	return err;
 }
 
-/* Is @path named like a store in a ZIP file? */
 static bool is_zip(const char *path)
 {
 	const char *suffix = strrchr(path, '.');
@@ -282,7 +281,6 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 				 b2f_runtime_new(&options, out));
 }
 
-/* Opens the file of the store that @at leads into. */
 static int open_store(const struct cli_at *at, int flags)
 {
 	const char *key;

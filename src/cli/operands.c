@@ -185,7 +185,6 @@ static int make_named(const struct run *run, const char *path, mode_t mode)
 	return err < 0 ? cli_message_errno(path, err) : err;
 }
 
-/* Makes the parent directories of @path. */
 static int make_parents(const struct run *run, char *path)
 {
 	int err = 0;
@@ -350,7 +349,6 @@ static int run_operand(const struct run *run, struct cli_operand *operand,
 	return err;
 }
 
-/* Finds the place of the result of @operand, which the user named. */
 static int choose_place(struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path;

@@ -128,7 +128,6 @@ struct parser {
 	size_t nletters;
 };
 
-/* Does @row have the letter @c? */
 static bool is_letter(const struct cli_option *row, int c)
 {
 	return c && (row->letter == '1' ? isdigit(c) && c != '0' : c == row->letter);

@@ -48,7 +48,6 @@ static bool is_special(const struct cli_at *at, const struct stat *st)
 	       !S_ISLNK(st->st_mode);
 }
 
-/* Refuses to replace the file @source. */
 static int check_distinct(const struct cli_output *out,
 			  const struct stat *source, const char *what)
 {

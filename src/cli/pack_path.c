@@ -175,7 +175,6 @@ void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
 	peek->bloscpack = b2f_frame_info_get(frame)->bloscpack;
 }
 
-/* The place of the entry @e, with the path @path. */
 static struct cli_at at_of(const struct steps *s, const char *path,
 			   const struct b2f_pack_entry *e)
 {
@@ -190,7 +189,6 @@ static struct cli_at at_of(const struct steps *s, const char *path,
 	return at;
 }
 
-/* Visits entry @i; opens it if it is a frame. */
 static void visit(struct steps *s, size_t i, const char *path,
 		  const char *below)
 {

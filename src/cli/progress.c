@@ -85,7 +85,6 @@ static void draw(const struct cli_progress *p, uint64_t done, uint64_t total,
 	cli_message_status(line);
 }
 
-/* How many of the @done bytes have been encoded. */
 static uint64_t encoded(const struct cli_progress *p, uint64_t done)
 {
 	struct b2f_runtime_stats stats;

@@ -93,7 +93,6 @@ static int make_new_workshop(struct cli_target *t, int err)
 	return err;
 }
 
-/* Checks that the user allows to replace the file @st. */
 static int check_replaceable(const struct cli_target *t, const struct stat *st)
 {
 	const char *name = t->name;
@@ -137,7 +136,6 @@ int cli_target_know(const struct cli_at *at)
 	return err;
 }
 
-/* Looks at the existing file of that name, if any. */
 static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
@@ -197,7 +195,6 @@ static int check_place(const struct cli_target *t)
 			  t->name);
 }
 
-/* Everything but the workshop. */
 static int begin(struct cli_target *out, const struct cli_at *at,
 		 enum cli_replace replace)
 {

@@ -144,7 +144,6 @@ static bool is_store(const struct cli_at *at)
 	       !b2f_pack_look(at->dir, at->name, &is) && is;
 }
 
-/* Goes into the file of @entry, if it is a store. */
 static void visit_store(struct steps *s, const struct cli_walk_entry *entry)
 {
 	if (s->walk->recursive && !s->walk->no_stores &&

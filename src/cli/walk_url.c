@@ -125,7 +125,6 @@ static int refuse_unnamed(const struct steps *s, const char *path,
 				    "in a slash");
 }
 
-/* Visits one name of a directory: a frame, a file, or a directory. */
 static int step(const struct steps *s, const char *path,
 		const struct found *found)
 {

@@ -68,7 +68,6 @@ static int chunk_missing(struct b2f_store *store, struct b2f_why *why)
 	return b2f_why_set(why, B2F_ECORRUPT, "the file is missing");
 }
 
-/* Returns the error for a failed openat(2) of an object. */
 static int open_failed(struct b2f_store *store, int err, int64_t id,
 		       struct b2f_why *why)
 {

@@ -157,7 +157,6 @@ static int check_file(int fd, struct b2f_why *why)
 	return 0;
 }
 
-/* Closes and frees the fields of @lock. */
 static void end(struct b2f_lock *lock)
 {
 	if (lock->fd >= 0)

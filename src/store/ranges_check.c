@@ -98,7 +98,6 @@ struct placed {
 	uint32_t i;
 };
 
-/* Sorts all items into @r->order. */
 static int sort_items(struct b2f_ranges *r)
 {
 	struct placed *all = malloc((r->n + 1) * sizeof(*all));

@@ -125,7 +125,6 @@ static int read_end64(const struct b2f_object *object, struct b2f_zip_end *end,
 					      "a ZIP file in several parts");
 }
 
-/* Parses the end record at the start of @raw. */
 static int parse_end(const struct b2f_object *object, const uint8_t *raw,
 		     struct b2f_zip_end *end, struct b2f_why *why)
 {
