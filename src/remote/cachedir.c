@@ -60,7 +60,6 @@ struct b2f_cachedir {
 	atomic_uint ntemp;
 };
 
-/* Writes the name of directory @shard. */
 static void shard_name(unsigned int shard, char out[SHARD_SIZE])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -160,7 +159,6 @@ static int by_use(const void *a, const void *b)
 	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
-/* Deletes the least recently used cells, until a part of the limit is free. */
 static void delete_oldest(const struct b2f_cachedir *cache, struct count *count)
 {
 	uint64_t keep = cache->max_bytes - cache->max_bytes / FREE_SHARE;

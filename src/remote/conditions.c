@@ -110,7 +110,6 @@ static int create_twice(struct probe *p)
 	return -EAGAIN;
 }
 
-/* Looks at the probe object and its note. */
 static int look(struct probe *p)
 {
 	struct b2f_note note;
@@ -272,7 +271,6 @@ static int try_parts(struct probe *p)
 	return err;
 }
 
-/* Names the probe object of @p, in the directory @dir. */
 static int begin_probe(struct probe *p, const char *dir)
 {
 	struct b2f_note note = {.marks = {b2f_note_draw()}, .nmarks = 1};

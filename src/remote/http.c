@@ -224,7 +224,6 @@ static void end_ready(struct b2f_http *http)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
 
-/* Ends requests that were dropped, or have run out of time. */
 static void end_unwanted(struct b2f_http *http)
 {
 	struct b2f_http_request *r, *tmp;

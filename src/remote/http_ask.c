@@ -39,7 +39,6 @@ static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 	return 0;
 }
 
-/* Returns the kinds of @spec, for extra headers. */
 static unsigned int kinds_of(const struct b2f_http_spec *spec)
 {
 	unsigned int kinds = B2F_EXTRA_ANY;

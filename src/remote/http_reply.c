@@ -210,7 +210,6 @@ static int judge(struct b2f_http_request *r)
 	return err ? err : check_age(r);
 }
 
-/* Makes room for @n more bytes. */
 static int reserve(struct b2f_http_request *r, size_t n)
 {
 	struct b2f_http_reply *reply = &r->reply;
@@ -314,7 +313,6 @@ static int refused_by_proxy(struct b2f_http_request *r, long status)
 	return b2f_why_set(why, -EPROTO, "the proxy answers %ld", status);
 }
 
-/* Returns the error that the status means. */
 static int err_of_status(struct b2f_http_request *r)
 {
 	struct b2f_why *why = &r->reply.why;
@@ -421,7 +419,6 @@ static const char *tls_cause(CURLcode code)
 	}
 }
 
-/* Returns the error that a failed transfer means. */
 static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 {
 	struct b2f_why *why = &r->reply.why;

@@ -195,7 +195,6 @@ static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec
 				&f->request);
 }
 
-/* Waits for the part of @f, if any. */
 static int end_part(struct b2f_parts *parts, struct flight *f,
 		    struct b2f_why *why)
 {

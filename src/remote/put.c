@@ -29,7 +29,6 @@ static void find_conditions(const struct b2f_put *put, const char **if_match,
 		*if_match = before->etag;
 }
 
-/* Writes the note of the object. */
 static void write_note(const struct b2f_put_spec *spec,
 		       char out[B2F_HTTP_NOTE_SIZE])
 {
@@ -229,7 +228,6 @@ static void judge_parts(struct b2f_put *put, const struct b2f_http_reply *reply,
 	put->may_pass = put->err == -EIO;
 }
 
-/* Stores the result of an attempt. */
 static void take_reply(struct b2f_put *put, struct b2f_why *why)
 {
 	const struct b2f_http_reply *reply = b2f_http_wait(put->request);

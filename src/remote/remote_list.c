@@ -57,7 +57,6 @@ struct listing {
 	char *after;
 };
 
-/* Requests the page that @token continues with. */
 static int get_page(struct b2f_remote *remote, const struct listing *listing,
 		    const char *token, struct b2f_s3_page *out,
 		    struct b2f_why *why)

@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "make/pump.h"
 #include "make/sink.h"
 #include "remote/put.h"
 #include "remote/remote_store.h"
@@ -89,12 +88,11 @@ static void end_copy(struct renaming *m, struct b2f_http_request **slot)
 	*slot = NULL;
 }
 
-/* Begins to copy a chunk, which replaces an existing object. */
-static int begin_copy(void *arg, struct b2f_piece *piece)
+/* Begins to copy chunk @i, which replaces an existing object. */
+static void begin_copy(struct renaming *m, size_t i)
 {
-	struct renaming *m = arg;
-	const struct b2f_copy_chunk *chunk = &m->list.chunks[piece->nchunk];
-	struct b2f_http_request **slot = &m->running[piece->nchunk % COPIES_MAX];
+	const struct b2f_copy_chunk *chunk = &m->list.chunks[i];
+	struct b2f_http_request **slot = &m->running[i % COPIES_MAX];
 	struct b2f_remote *remote = m->to->remote;
 	char *old = b2f_remote_place_path(m->from, (int64_t)chunk->from);
 	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
@@ -114,10 +112,7 @@ static int begin_copy(void *arg, struct b2f_piece *piece)
 		m->copy_err = err;
 	free(source);
 	free(old);
-	return m->copy_err;
 }
-
-static const struct b2f_pump_steps steps = {.make = begin_copy};
 
 /*
  * Draws ids for the copies that no chunk at the new path has or has had.
@@ -223,19 +218,18 @@ static int check_source(const struct renaming *m, struct b2f_why *why)
  */
 static int copy_chunks(struct renaming *m, struct b2f_why *why)
 {
-	int err, now;
+	int now;
 
 	m->copy_err = 0;
 	m->copy_why = (struct b2f_why){""};
-	err = b2f_pump_run(NULL, &steps, m, m->list.n, 1);
+	for (size_t i = 0; i < m->list.n && !m->copy_err; i++)
+		begin_copy(m, i);
 	for (size_t i = m->list.n; i < m->list.n + COPIES_MAX; i++)
 		end_copy(m, &m->running[i % COPIES_MAX]);
-	if (m->copy_err) {
+	if (m->copy_err)
 		*why = m->copy_why;
-		err = m->copy_err;
-	}
-	if (err != -ENOENT)
-		return err;
+	if (m->copy_err != -ENOENT)
+		return m->copy_err;
 	/* Chunks disappear when the index is replaced. */
 	now = check_source(m, why);
 	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");

@@ -38,13 +38,14 @@
 #define FIRST (UINT64_C(64) << 10)
 
 /*
- * The pinned version of an index.
+ * A store pins a version of its index.
  *
  *   unseen     no request was made
  *   held       the version is known, and all reads are of this version
  *   lost       the version was replaced while in use; the next look pins anew
  */
-struct held {
+struct remote_store {
+	struct b2f_store base;
 	struct b2f_remote_place *place;
 	/* Everything below: under the lock of @place. */
 	enum { UNSEEN, HELD, LOST } state;
@@ -53,18 +54,18 @@ struct held {
 	bool is_settled;
 	/* The first bytes of the index, until it is opened. */
 	struct b2f_fetch *start;
+	struct b2f_ahead ahead;
 };
 
-static void held_fini(struct held *held)
+static struct remote_store *remote_of(const struct b2f_store *store)
 {
-	b2f_fetch_drop(held->start);
-	held->start = NULL;
+	return (struct remote_store *)(uintptr_t)store;
 }
 
 /* Pins the current version: one request. 0 or an error of requests. */
-static int held_renew(struct held *held, struct b2f_why *why)
+static int renew(struct remote_store *r, struct b2f_why *why)
 {
-	struct b2f_remote_place *place = held->place;
+	struct b2f_remote_place *place = r->place;
 	const struct b2f_ahead_chunk begin = {
 		.id = B2F_OBJECT_INDEX,
 		.n = place->sparse ? INDEX_GUESS : FIRST};
@@ -82,64 +83,64 @@ static int held_renew(struct held *held, struct b2f_why *why)
 	b2f_note_read(got.note, &note);
 	b2f_remote_place_see(place, &got.version, &note, got.note);
 	pthread_mutex_lock(&place->lock);
-	old = held->start;
-	held->start = fetch;
-	held->version = got.version;
+	old = r->start;
+	r->start = fetch;
+	r->version = got.version;
 	/* bloscfs puts the index last, and uses no id twice. */
-	held->is_settled = note.nmarks > 0 || got.age_s >= UPLOAD_MAX_S;
-	held->state = HELD;
+	r->is_settled = note.nmarks > 0 || got.age_s >= UPLOAD_MAX_S;
+	r->state = HELD;
 	pthread_mutex_unlock(&place->lock);
 	b2f_fetch_drop(old);
 	return 0;
 }
 
 /* Is a version pinned?  A frame without an index has none to pin. */
-static bool is_held(struct held *held)
+static bool is_held(struct remote_store *r)
 {
 	bool is;
 
-	pthread_mutex_lock(&held->place->lock);
-	is = held->state == HELD || held->place->is_new;
-	pthread_mutex_unlock(&held->place->lock);
+	pthread_mutex_lock(&r->place->lock);
+	is = r->state == HELD || r->place->is_new;
+	pthread_mutex_unlock(&r->place->lock);
 	return is;
 }
 
 /* The current version, perhaps not the pinned one; seldom a request. */
-static int held_look(struct held *held, struct b2f_remote_stat *now)
+static int look(struct remote_store *r, struct b2f_remote_stat *now)
 {
-	int err = is_held(held) ? 0 : held_renew(held, NULL);
+	int err = is_held(r) ? 0 : renew(r, NULL);
 
 	if (!err)
-		err = b2f_remote_place_look(
-			held->place, held->place->remote->refresh_ms, now);
+		err = b2f_remote_place_look(r->place,
+					    r->place->remote->refresh_ms, now);
 	return err;
 }
 
-static struct b2f_frame_stamp stamp_of(struct held *held)
+static struct b2f_frame_stamp stamp_of(struct remote_store *r)
 {
 	struct b2f_frame_stamp stamp;
 
-	pthread_mutex_lock(&held->place->lock);
-	stamp = b2f_remote_stamp(&held->version);
-	pthread_mutex_unlock(&held->place->lock);
+	pthread_mutex_lock(&r->place->lock);
+	stamp = b2f_remote_stamp(&r->version);
+	pthread_mutex_unlock(&r->place->lock);
 	return stamp;
 }
 
-/* Like held_look(), and pins that version; *@out is its stamp. */
-static int held_begin(struct held *held, struct b2f_frame_stamp *out)
+/* Like look(), and pins that version; *@out is its stamp. */
+static int look_and_pin(struct remote_store *r, struct b2f_frame_stamp *out)
 {
 	struct b2f_frame_stamp stamp;
 	struct b2f_remote_stat now;
-	int err = held_look(held, &now);
+	int err = look(r, &now);
 
 	if (err)
 		return err;
 	stamp = b2f_remote_stamp(&now);
-	*out = stamp_of(held);
+	*out = stamp_of(r);
 	if (b2f_frame_stamp_equal(out, &stamp))
 		return 0;
-	err = held_renew(held, NULL);
-	*out = stamp_of(held);
+	err = renew(r, NULL);
+	*out = stamp_of(r);
 	return err;
 }
 
@@ -147,16 +148,16 @@ static int held_begin(struct held *held, struct b2f_frame_stamp *out)
  * Is no version pinned yet, or has another one of a sparse frame been seen?  A
  * contiguous frame is read in the version that was opened.
  */
-static bool is_outdated(struct held *held)
+static bool is_outdated(struct remote_store *r)
 {
-	const struct b2f_remote_place *place = held->place;
+	const struct b2f_remote_place *place = r->place;
 	bool outdated;
 
-	pthread_mutex_lock(&held->place->lock);
-	outdated = held->state == UNSEEN ||
+	pthread_mutex_lock(&r->place->lock);
+	outdated = r->state == UNSEEN ||
 		   (place->sparse &&
-		    strcmp(held->version.etag, place->seen.etag) != 0);
-	pthread_mutex_unlock(&held->place->lock);
+		    strcmp(r->version.etag, place->seen.etag) != 0);
+	pthread_mutex_unlock(&r->place->lock);
 	return outdated;
 }
 
@@ -164,47 +165,34 @@ static bool is_outdated(struct held *held)
  * Returns the version to open (of a sparse frame the last one seen by any store
  * of @place) and its first bytes, which the caller owns, or NULL.
  */
-static int held_open(struct held *held, struct b2f_remote_stat *version,
-		  struct b2f_fetch **start, struct b2f_why *why)
+static int take_version(struct remote_store *r, struct b2f_remote_stat *version,
+			struct b2f_fetch **start, struct b2f_why *why)
 {
-	int err = is_outdated(held) ? held_renew(held, why) : 0;
+	int err = is_outdated(r) ? renew(r, why) : 0;
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&held->place->lock);
-	*version = held->version;
-	*start = held->start;
-	held->start = NULL;
-	pthread_mutex_unlock(&held->place->lock);
+	pthread_mutex_lock(&r->place->lock);
+	*version = r->version;
+	*start = r->start;
+	r->start = NULL;
+	pthread_mutex_unlock(&r->place->lock);
 	return 0;
 }
 
 /* The version with @stamp cannot be read any more: unpins it. */
-static void held_lose(struct held *held, const struct b2f_frame_stamp *stamp)
+static void lose(struct remote_store *r, const struct b2f_frame_stamp *stamp)
 {
-	struct b2f_remote_place *place = held->place;
+	struct b2f_remote_place *place = r->place;
 	struct b2f_frame_stamp mine;
 
 	pthread_mutex_lock(&place->lock);
-	mine = b2f_remote_stamp(&held->version);
-	if (held->state == HELD && b2f_frame_stamp_equal(&mine, stamp))
-		held->state = LOST;
+	mine = b2f_remote_stamp(&r->version);
+	if (r->state == HELD && b2f_frame_stamp_equal(&mine, stamp))
+		r->state = LOST;
 	/* The same index may have come with new chunks. */
 	b2f_chunk_versions_forget(place);
 	pthread_mutex_unlock(&place->lock);
-}
-
-struct remote_store {
-	struct b2f_store base;
-	struct b2f_remote_place *place;
-	struct held held;
-	/* Under the lock of @place. */
-	struct b2f_ahead ahead;
-};
-
-static struct remote_store *remote_of(const struct b2f_store *store)
-{
-	return (struct remote_store *)(uintptr_t)store;
 }
 
 static struct b2f_windows *windows_of(const struct b2f_object *object)
@@ -214,7 +202,7 @@ static struct b2f_windows *windows_of(const struct b2f_object *object)
 
 int b2f_remote_store_begin(struct b2f_store *store, struct b2f_why *why)
 {
-	return held_renew(&remote_of(store)->held, why);
+	return renew(remote_of(store), why);
 }
 
 static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
@@ -224,7 +212,7 @@ static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
 	int err;
 
 	if (id == B2F_OBJECT_INDEX || !b2f_store_is_sparse(store))
-		err = held_look(&r->held, &now);
+		err = look(r, &now);
 	else
 		err = b2f_remote_place_head(r->place, id & ~B2F_OBJECT_PENDING,
 					    &now, NULL);
@@ -233,34 +221,26 @@ static int remote_stat(struct b2f_store *store, int64_t id, struct stat *out)
 	return err;
 }
 
-static struct b2f_frame_stamp own_stamp(struct b2f_remote_place *place)
-{
-	struct b2f_frame_stamp own;
-
-	pthread_mutex_lock(&place->lock);
-	own = b2f_remote_stamp(&place->own);
-	pthread_mutex_unlock(&place->lock);
-	return own;
-}
-
 /* To begin pins the stamped version; reads from now on are of that. */
 static int remote_stamp(struct b2f_store *store, enum b2f_stamp what,
 			struct b2f_frame_stamp *out)
 {
-	struct held *held = &remote_of(store)->held;
+	struct remote_store *r = remote_of(store);
 	struct b2f_remote_stat now;
 	int err = 0;
 
 	switch (what) {
 	case B2F_STAMP_NOW:
-		err = held_look(held, &now);
+		err = look(r, &now);
 		if (!err)
 			*out = b2f_remote_stamp(&now);
 		break;
 	case B2F_STAMP_BEGIN:
-		return held_begin(held, out);
+		return look_and_pin(r, out);
 	case B2F_STAMP_OWN:
-		*out = own_stamp(held->place);
+		pthread_mutex_lock(&r->place->lock);
+		*out = b2f_remote_stamp(&r->place->own);
+		pthread_mutex_unlock(&r->place->lock);
 		break;
 	}
 	return err;
@@ -308,7 +288,7 @@ static int open_index(struct remote_store *r, struct b2f_object *out,
 	struct b2f_fetched got = {.n = 0};
 	struct b2f_remote_stat version;
 	struct b2f_fetch *start = NULL;
-	int err = held_open(&r->held, &version, &start, why);
+	int err = take_version(r, &version, &start, why);
 
 	if (!err)
 		err = make_object(r, B2F_OBJECT_INDEX, &version, NULL, out);
@@ -330,8 +310,8 @@ static int chunk_missing(struct remote_store *r, struct b2f_why *why)
 
 	if (!err) {
 		pthread_mutex_lock(&r->place->lock);
-		same = strcmp(now.etag, r->held.version.etag) == 0 &&
-		       now.mtime == r->held.version.mtime;
+		same = strcmp(now.etag, r->version.etag) == 0 &&
+		       now.mtime == r->version.mtime;
 		pthread_mutex_unlock(&r->place->lock);
 	}
 	if (err == -ENOENT || (!err && !same))
@@ -406,8 +386,8 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	fetch = b2f_ahead_take(&r->ahead, r->place, id);
 	known = !fetch &&
 		b2f_chunk_versions_get(r->place, id, &version);
-	index = r->held.version;
-	if (r->held.is_settled)
+	index = r->version;
+	if (r->is_settled)
 		begin.index = &index;
 	pthread_mutex_unlock(&r->place->lock);
 	if (known)
@@ -454,8 +434,7 @@ static int remote_read(const struct b2f_object *object, uint64_t off, void *buf,
 	err = b2f_windows_read(windows_of(object), off, buf, n,
 			       object->base + object->size, why);
 	if (err == -ESTALE)
-		held_lose(&remote_of(object->store)->held,
-			      &object->identity);
+		lose(remote_of(object->store), &object->identity);
 	return err;
 }
 
@@ -516,8 +495,8 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	    is_upload(r, chunk.id))
 		return;
 	pthread_mutex_lock(&r->place->lock);
-	if (!b2f_store_is_sparse(store) || r->held.is_settled)
-		chunk.index = &r->held.version;
+	if (!b2f_store_is_sparse(store) || r->is_settled)
+		chunk.index = &r->version;
 	b2f_ahead_add(&r->ahead, r->place, &chunk);
 	pthread_mutex_unlock(&r->place->lock);
 }
@@ -529,7 +508,7 @@ static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
 	bool was_there = b2f_fetch_distrust(r->place->remote, spec);
 
 	pthread_mutex_lock(&r->place->lock);
-	index = r->held.version;
+	index = r->version;
 	pthread_mutex_unlock(&r->place->lock);
 	spec->part_of = &index;
 	was_there |= b2f_store_is_sparse(&r->base) &&
@@ -549,7 +528,7 @@ static bool find_kept(struct remote_store *r, int64_t id,
 	if (b2f_store_is_sparse(&r->base))
 		known = b2f_chunk_versions_get(r->place, id, version);
 	else
-		*version = r->held.version;
+		*version = r->version;
 	pthread_mutex_unlock(&r->place->lock);
 	spec->version = version;
 	spec->n = (size_t)version->size;
@@ -591,7 +570,7 @@ static void remote_free(struct b2f_store *store)
 	struct remote_store *r = remote_of(store);
 
 	b2f_ahead_fini(&r->ahead, r->place);
-	held_fini(&r->held);
+	b2f_fetch_drop(r->start);
 	b2f_remote_place_unref(r->place);
 	free(r);
 }
@@ -646,7 +625,6 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 		       : place->sparse	  ? B2F_STORE_SPARSE
 					  : B2F_STORE_SINGLE;
 	r->place = b2f_remote_place_ref(place);
-	r->held.place = place;
 	*out = &r->base;
 	return 0;
 }

@@ -136,17 +136,14 @@ static int remote_name(struct b2f_store *store, int64_t id,
 		       struct b2f_object *object, struct b2f_why *why)
 {
 	struct b2f_upload *up;
-	int err = 0;
+	int err;
 
 	if (object)
 		return publish(object, why);
 	up = b2f_upload_find(place_of(store), number_of(id));
 	if (!up)
 		return b2f_why_set(why, -ENOENT, "it was not sent");
-	if (id & B2F_OBJECT_PENDING)
-		b2f_upload_disclaim(up);
-	else
-		err = b2f_upload_claim(up, why);
+	err = b2f_upload_claim(up, !(id & B2F_OBJECT_PENDING), why);
 	b2f_upload_unref(up);
 	return err;
 }

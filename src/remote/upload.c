@@ -179,7 +179,6 @@ static struct b2f_upload *find_sent(struct b2f_remote_place *place)
 	return up;
 }
 
-/* Waits until @size more bytes may be sent. */
 static void make_room(struct b2f_remote_place *place, size_t size)
 {
 	atomic_ullong *sending = &place->remote->sending;
@@ -288,23 +287,16 @@ int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why)
 	return err;
 }
 
-int b2f_upload_claim(struct b2f_upload *up, struct b2f_why *why)
+int b2f_upload_claim(struct b2f_upload *up, bool claims, struct b2f_why *why)
 {
-	int err = b2f_upload_wait(up, why);
+	int err = claims ? b2f_upload_wait(up, why) : 0;
 
 	if (err)
 		return err;
 	pthread_mutex_lock(&up->place->lock);
-	up->claimed = true;
+	up->claimed = claims;
 	pthread_mutex_unlock(&up->place->lock);
 	return 0;
-}
-
-void b2f_upload_disclaim(struct b2f_upload *up)
-{
-	pthread_mutex_lock(&up->place->lock);
-	up->claimed = false;
-	pthread_mutex_unlock(&up->place->lock);
 }
 
 void b2f_uploads_end_claims(struct b2f_remote_place *place,

@@ -117,8 +117,7 @@ int b2f_upload_settle(struct b2f_upload *up, struct b2f_why *why);
 
 /* Claims @up for a commit (as b2f_upload_wait()), or releases it. */
 B2F_MUST_CHECK
-int b2f_upload_claim(struct b2f_upload *up, struct b2f_why *why);
-void b2f_upload_disclaim(struct b2f_upload *up);
+int b2f_upload_claim(struct b2f_upload *up, bool claims, struct b2f_why *why);
 
 /*
  * Ends the claims of a commit: the chunks are committed; or, if @in_doubt is

@@ -11,7 +11,6 @@
 
 static const char *const schemes[] = {"s3://", "http://", "https://"};
 
-/* The scheme of @text, or NULL. */
 static const char *scheme_of(const char *text)
 {
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
@@ -118,7 +117,6 @@ static bool is_prefix(const char *path, size_t n)
 			     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%/") >= n);
 }
 
-/* Makes the URL of @bucket. */
 static int make_origin(const struct b2f_remote_options *options,
 		       const char *bucket, char **out, struct b2f_why *why)
 {

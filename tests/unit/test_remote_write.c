@@ -480,7 +480,7 @@ Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
 	cr_assert_eq(b2f_upload_send(up), 0);
 	reader = b2f_upload_find(place, 1);
 	b2f_upload_unref(up);
-	cr_assert_eq(b2f_upload_claim(reader, NULL), 0);
+	cr_assert_eq(b2f_upload_claim(reader, true, NULL), 0);
 	b2f_uploads_end_claims(place, false);
 	cr_assert_eq(b2f_upload_read(reader, 0, &byte, 1, NULL), 0);
 	cr_assert_eq(byte, 'a');
@@ -525,7 +525,7 @@ Test(remote_write, a_chunk_in_memory_is_not_asked_for)
 	cr_assert_eq(read_byte(store, FAR_ID, &byte), 0);
 	cr_assert_eq(byte, 'a');
 	cr_assert_eq(b2f_upload_send(up), 0);
-	cr_assert_eq(b2f_upload_claim(up, &why), 0, "%s", why.text);
+	cr_assert_eq(b2f_upload_claim(up, true, &why), 0, "%s", why.text);
 	b2f_upload_unref(up);
 	b2f_uploads_end_claims(place, false);
 	/* Nor does an earlier "missing" count once it was sent. */
