@@ -10,19 +10,18 @@
 #include "dir.h"
 #include "fs.h"
 
-#define BUCKETS_MIN 1024
-
 /* At most so many unused nodes keep a lent inode number. */
 #define LENT_MAX 256
 
-static size_t bucket_of(const struct fs_tree *tree, const struct fs_backed *key)
+static struct fs_tree_bucket *bucket_of(const struct fs_tree *tree,
+					const struct fs_backed *key)
 {
 	uint64_t h = (uint64_t)key->ino ^
 		     (uint64_t)key->dev * UINT64_C(0xff51afd7ed558ccd);
 
 	h += (uint64_t)key->kind;
 	h *= UINT64_C(0x9e3779b97f4a7c15);
-	return (size_t)(h >> 32) & (tree->nbuckets - 1);
+	return &tree->buckets[(h >> 32) % FS_TREE_BUCKETS];
 }
 
 /* Does @n still lead to its file, or (@deleted) did the mount delete that? */
@@ -36,55 +35,14 @@ static bool leads(const struct fs_backed *n, bool deleted)
 static struct fs_backed *find(const struct fs_tree *tree,
 			      const struct fs_backed *key, bool deleted)
 {
-	struct fs_backed *n = tree->buckets[bucket_of(tree, key)];
+	struct fs_backed *n;
 
-	while (n && !(n->ino == key->ino && n->dev == key->dev &&
-		      n->kind == key->kind && n->sparse == key->sparse &&
-		      leads(n, deleted) && fs_node_try_ref(&n->head)))
-		n = n->next;
+	LIST_FOREACH (n, bucket_of(tree, key), hashed)
+		if (n->ino == key->ino && n->dev == key->dev &&
+		    n->kind == key->kind && n->sparse == key->sparse &&
+		    leads(n, deleted) && fs_node_try_ref(&n->head))
+			break;
 	return n;
-}
-
-static void insert(struct fs_tree *tree, struct fs_backed *node)
-{
-	struct fs_backed **bucket = &tree->buckets[bucket_of(tree, node)];
-
-	node->next = *bucket;
-	*bucket = node;
-}
-
-static void unhash(struct fs_tree *tree, struct fs_backed *node)
-{
-	struct fs_backed **p = &tree->buckets[bucket_of(tree, node)];
-
-	while (*p != node)
-		p = &(*p)->next;
-	*p = node->next;
-}
-
-/* Doubles the table once it is full; without memory it stays as it is. */
-static void grow(struct fs_tree *tree)
-{
-	struct fs_backed **old = tree->buckets;
-	size_t nold = tree->nbuckets;
-	struct fs_backed **fresh;
-
-	if (tree->nnodes <= nold)
-		return;
-	fresh = calloc(nold * 2, sizeof(struct fs_backed *));
-	if (!fresh)
-		return;
-	tree->buckets = fresh;
-	tree->nbuckets = nold * 2;
-	for (size_t i = 0; i < nold; i++) {
-		while (old[i]) {
-			struct fs_backed *n = old[i];
-
-			old[i] = n->next;
-			insert(tree, n);
-		}
-	}
-	free(old);
 }
 
 static void free_node(struct fs_backed *node)
@@ -195,8 +153,7 @@ int fs_tree_new(const struct fs_volume *volume, size_t max_idle,
 	tree->max_idle = max_idle;
 	tree->reserved_from = reserved_from;
 	tree->covered_fd = -1;
-	tree->nbuckets = BUCKETS_MIN;
-	tree->buckets = calloc(tree->nbuckets, sizeof(struct fs_backed *));
+	tree->buckets = calloc(FS_TREE_BUCKETS, sizeof(tree->buckets[0]));
 	tree->proc_fd = open("/proc/self/fd", O_PATH | O_CLOEXEC);
 	if (tree->proc_fd < 0)
 		err = -errno;
@@ -217,15 +174,13 @@ int fs_tree_new(const struct fs_volume *volume, size_t max_idle,
 
 void fs_tree_free(struct fs_tree *tree)
 {
-	struct fs_backed *top;
+	struct fs_backed *top, *n;
 
 	if (!tree)
 		return;
-	for (size_t i = 0; tree->buckets && i < tree->nbuckets; i++) {
-		while (tree->buckets[i]) {
-			struct fs_backed *n = tree->buckets[i];
-
-			tree->buckets[i] = n->next;
+	for (size_t i = 0; tree->buckets && i < FS_TREE_BUCKETS; i++) {
+		while ((n = LIST_FIRST(&tree->buckets[i]))) {
+			LIST_REMOVE(n, hashed);
 			bury_node(tree, n);
 		}
 	}
@@ -323,8 +278,7 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 		fs_node_ref(&parent->head);
 		node->parent = parent;
 		tree->nnodes++;
-		grow(tree);
-		insert(tree, node);
+		LIST_INSERT_HEAD(bucket_of(tree, node), node, hashed);
 	}
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	free_node(fresh);
@@ -391,7 +345,7 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	struct fs_backed *parent = node->parent;
 
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	unhash(tree, node);
+	LIST_REMOVE(node, hashed);
 	fs_tree_busy(tree, node);
 	/* Its descriptor, which keeps the number, is closed with it. */
 	if (node->shown_ino)
@@ -444,11 +398,11 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	 * descriptor is a directory.  Both are open, so dup3(2) cannot fail.
 	 */
 	(void)!dup3(fd, node->fd, O_CLOEXEC);
-	unhash(tree, node);
+	LIST_REMOVE(node, hashed);
 	node->ino = ino;
 	node->born_ns = 0;
 	node->sparse = true;
-	insert(tree, node);
+	LIST_INSERT_HEAD(bucket_of(tree, node), node, hashed);
 	spare = take_one(tree);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (spare >= 0)

@@ -132,8 +132,8 @@ struct fs_backed {
 	TAILQ_ENTRY(fs_backed) lent;
 	/* When it was first seen without pins, on the monotonic clock; or 0. */
 	time_t unused_s;
-	/* Next in the hash bucket; topmost nodes and the root have none. */
-	struct fs_backed *next;
+	/* In its hash bucket; topmost nodes and the root are in none. */
+	LIST_ENTRY(fs_backed) hashed;
 	/* O_PATH; -1: not open. */
 	int fd;
 	/* Users of @fd; all holds count as one. */
@@ -144,6 +144,9 @@ struct fs_backed {
 
 	struct fs_state state;
 };
+
+/* With a million nodes a bucket has 16 of them. */
+#define FS_TREE_BUCKETS (1 << 16)
 
 struct fs_tree {
 	struct fs_volume volume;
@@ -174,8 +177,7 @@ struct fs_tree {
 	struct fs_sizes_table sizes;
 
 	/* All below is under fs->state_lock. */
-	struct fs_backed **buckets;
-	size_t nbuckets;
+	LIST_HEAD(fs_tree_bucket, fs_backed) *buckets;
 	size_t nnodes;
 	/* Nodes with a @lent_fd, oldest first. */
 	TAILQ_HEAD(fs_tree_lent, fs_backed) lent;

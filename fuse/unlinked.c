@@ -416,10 +416,10 @@ static struct fs_unlinked *find_there(const struct fs_unlinked_dir *dir,
 {
 	struct fs_unlinked *d, *found = NULL;
 
-	LIST_FOREACH(d, &dir->there, others)
-	if (d->dev == st->st_dev && d->ino == st->st_ino &&
-	    (!found || found->is_going))
-		found = d;
+	LIST_FOREACH (d, &dir->there, others)
+		if (d->dev == st->st_dev && d->ino == st->st_ino &&
+		    (!found || found->is_going))
+			found = d;
 	return found;
 }
 
