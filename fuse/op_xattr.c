@@ -15,6 +15,7 @@
  * ask for a capability before the first write to a file.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,15 +82,26 @@ static struct fact fact_of(fuse_req_t req, fuse_ino_t ino, const char *name)
 		0};
 }
 
+static int get_rows(struct fact *f, const struct b2f_frame *frame)
+{
+	uint64_t n = 0;
+	int len, err = f->ops->count_rows(f->fs, f->node, frame, &n);
+
+	if (err)
+		return err;
+	len = asprintf(&f->value, "%" PRIu64, n);
+	f->size = (size_t)len;
+	return len < 0 ? -ENOMEM : 0;
+}
+
 static int get_fact(void *arg, struct b2f_frame *frame)
 {
 	struct fact *f = arg;
 
 	if (!f->name)
 		return fs_frame_xattr_list(frame, &f->value, &f->size);
-	if (f->ops->get_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
-		return f->ops->get_rows(f->fs, f->node, frame, &f->value,
-					&f->size);
+	if (f->ops->count_rows && strcmp(f->name, FS_TABLE_ROWS_FACT) == 0)
+		return get_rows(f, frame);
 	return fs_frame_xattr_get(frame, f->name, &f->value, &f->size);
 }
 

@@ -110,6 +110,7 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 	struct b2f_frame_stamp before, opened = {0};
 	struct fs_pin pin = {0};
 	struct stat index;
+	uint64_t nrows = 0;
 	int err;
 
 	err = fs_tree_pin(fs->tree, node, &pin);
@@ -119,7 +120,8 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 		err = fs_disk_frame_open(fs, node, pin.fd, &disk);
 	if (!err) {
 		opened = b2f_frame_stamp_get(disk);
-		fs_table_rows_warn(fs, node, disk);
+		if (!fs_table_rows_count(fs, node, disk, &nrows))
+			fs_table_rows_warn(fs, disk, nrows);
 		err = wrap_frame(fs, &pin, disk, out);
 	}
 	fs_tree_unpin(fs->tree, &pin);

@@ -26,16 +26,6 @@ static int count(const struct b2f_frame *frame, struct b2f_frame *meta, int err,
 	return err == -ENOENT ? -ENODATA : err;
 }
 
-static int put(uint64_t n, char **out, size_t *size)
-{
-	int len = asprintf(out, "%" PRIu64, n);
-
-	if (len < 0)
-		return -ENOMEM;
-	*size = (size_t)len;
-	return 0;
-}
-
 static bool is_array(const struct b2f_frame *frame)
 {
 	const struct b2f_array *array = b2f_frame_array(frame);
@@ -43,13 +33,8 @@ static bool is_array(const struct b2f_frame *frame)
 	return array && array->ndim > 0;
 }
 
-/*
- * Counts the items of @frame, which @node shows, that are deleted rows.
- * Returns 0, -ENODATA (it is no column, or its table does not say) or another
- * errno.
- */
-static int count_deleted(struct fs *fs, struct fs_backed *node,
-			 const struct b2f_frame *frame, uint64_t *out)
+int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
+			const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct b2f_frame_options quiet = {
 		.nofollow = true,
@@ -79,9 +64,8 @@ static int count_deleted(struct fs *fs, struct fs_backed *node,
 	return count(frame, meta, err, out);
 }
 
-/* The same for the entry @member of a pack. */
-static int count_in_pack(const struct b2f_pack *pack, size_t member,
-			 const struct b2f_frame *frame, uint64_t *out)
+int fs_table_rows_count_in_pack(const struct b2f_pack *pack, size_t member,
+				const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct b2f_frame_options quiet = {.log = NULL};
 	const char *path = b2f_pack_entry(pack, member)->path;
@@ -101,48 +85,12 @@ static int count_in_pack(const struct b2f_pack *pack, size_t member,
 	return count(frame, meta, err, out);
 }
 
-int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
-		       const struct b2f_frame *frame, char **out, size_t *size)
-{
-	uint64_t n = 0;
-	int err = count_deleted(fs, node, frame, &n);
-
-	return err ? err : put(n, out, size);
-}
-
-int fs_table_rows_fact_in_pack(const struct b2f_pack *pack, size_t entry,
-			       const struct b2f_frame *frame, char **out,
-			       size_t *size)
-{
-	uint64_t n = 0;
-	int err = count_in_pack(pack, entry, frame, &n);
-
-	return err ? err : put(n, out, size);
-}
-
-static void warn(struct fs *fs, const struct b2f_frame *frame, uint64_t n)
+void fs_table_rows_warn(struct fs *fs, const struct b2f_frame *frame,
+			uint64_t n)
 {
 	if (n > 0)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
 				"%s: %" PRIu64 " of its items are deleted rows "
 				"of a CTable: _valid_rows marks the others",
 				b2f_frame_label(frame), n);
-}
-
-void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
-			const struct b2f_frame *frame)
-{
-	uint64_t n = 0;
-
-	if (!count_deleted(fs, node, frame, &n))
-		warn(fs, frame, n);
-}
-
-void fs_table_rows_warn_in_pack(struct fs *fs, const struct b2f_pack *pack,
-				size_t entry, const struct b2f_frame *frame)
-{
-	uint64_t n = 0;
-
-	if (!count_in_pack(pack, entry, frame, &n))
-		warn(fs, frame, n);
 }

@@ -22,24 +22,21 @@ struct b2f_pack;
 #define FS_TABLE_ROWS_FACT "user.blosc2.deleted_rows"
 
 /*
- * Gets the value of that attribute of @frame, which @node shows: malloc'ed,
- * without a 0 at its end.  Returns 0, -ENODATA (it is no column, or its table
- * does not say), -ENOMEM or another errno.
+ * Counts the items of @frame, which @node shows, that are deleted rows.
+ * Returns 0, -ENODATA (it is no column, or its table does not say), -ENOMEM or
+ * another errno.
  */
 B2F_MUST_CHECK
-int fs_table_rows_fact(struct fs *fs, struct fs_backed *node,
-		       const struct b2f_frame *frame, char **out, size_t *size);
+int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
+			const struct b2f_frame *frame, uint64_t *out);
 
-/* The same for the entry @entry of @pack. */
+/* The same for the entry @member of @pack. */
 B2F_MUST_CHECK
-int fs_table_rows_fact_in_pack(const struct b2f_pack *pack, size_t entry,
-			       const struct b2f_frame *frame, char **out,
-			       size_t *size);
+int fs_table_rows_count_in_pack(const struct b2f_pack *pack, size_t member,
+				const struct b2f_frame *frame, uint64_t *out);
 
-/* Logs the number of deleted rows, if there are any. */
-void fs_table_rows_warn(struct fs *fs, struct fs_backed *node,
-			const struct b2f_frame *frame);
-void fs_table_rows_warn_in_pack(struct fs *fs, const struct b2f_pack *pack,
-				size_t entry, const struct b2f_frame *frame);
+/* Logs that @n items of @frame are deleted rows, if any are. */
+void fs_table_rows_warn(struct fs *fs, const struct b2f_frame *frame,
+			uint64_t n);
 
 #endif

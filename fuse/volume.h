@@ -45,12 +45,11 @@ struct fs_xattr_ops {
 	int (*with_frame)(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			  void *arg);
 	/*
-	 * The attribute of @frame, the frame of @inode, that table_rows.h
-	 * describes.  NULL: none.
+	 * The number of deleted rows (table_rows.h) in @frame, the frame of
+	 * @inode.  NULL: no frame has any.
 	 */
-	int (*get_rows)(struct fs *fs, struct fs_node *inode,
-			const struct b2f_frame *frame, char **out,
-			size_t *size);
+	int (*count_rows)(struct fs *fs, struct fs_node *inode,
+			  const struct b2f_frame *frame, uint64_t *out);
 	/*
 	 * The value of a stored attribute, or -ENODATA; the names of all, each
 	 * with a 0 behind it; and a change.  NULL: the volume stores none.

@@ -66,11 +66,12 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 		     struct b2f_file **out)
 {
 	struct b2f_frame *frame = NULL;
+	uint64_t n = 0;
 	int err = open_frame(fs, node, &frame);
 
-	if (!err)
-		fs_table_rows_warn_in_pack(fs, node->pack->pack, index_of(node),
-					   frame);
+	if (!err && !fs_table_rows_count_in_pack(node->pack->pack,
+						 index_of(node), frame, &n))
+		fs_table_rows_warn(fs, frame, n);
 	if (!err)
 		err = b2f_file_open(fs->runtime, frame, out);
 	if (err)
@@ -1011,19 +1012,19 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 	return err;
 }
 
-static int do_get_rows(struct fs *fs, struct fs_node *inode,
-		       const struct b2f_frame *frame, char **out, size_t *size)
+static int do_count_rows(struct fs *fs, struct fs_node *inode,
+			 const struct b2f_frame *frame, uint64_t *out)
 {
 	const struct fs_member *node = (struct fs_member *)inode;
 
 	(void)fs;
-	return fs_table_rows_fact_in_pack(node->pack->pack, index_of(node),
-					  frame, out, size);
+	return fs_table_rows_count_in_pack(node->pack->pack, index_of(node),
+					   frame, out);
 }
 
 static const struct fs_xattr_ops xattr_ops = {
 	.with_frame = do_with_frame,
-	.get_rows = do_get_rows,
+	.count_rows = do_count_rows,
 };
 
 const struct fs_volume_ops fs_volume_pack = {

@@ -110,14 +110,14 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 	return err;
 }
 
-static int do_get_rows(struct fs *fs, struct fs_node *inode,
-		       const struct b2f_frame *frame, char **out, size_t *size)
+static int do_count_rows(struct fs *fs, struct fs_node *inode,
+			 const struct b2f_frame *frame, uint64_t *out)
 {
 	struct fs_backed *node = NULL;
 	int err = fs_view_enter(fs, fs_backed_of(inode), &node);
 
 	if (!err)
-		err = fs_table_rows_fact(fs, node, frame, out, size);
+		err = fs_table_rows_count(fs, node, frame, out);
 	fs_tree_forget(node);
 	return err;
 }
@@ -289,7 +289,7 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 
 const struct fs_xattr_ops fs_volume_tree_xattr = {
 	.with_frame = do_with_frame,
-	.get_rows = do_get_rows,
+	.count_rows = do_count_rows,
 	.get_stored = do_get_stored,
 	.list_stored = do_list_stored,
 	.set = do_set,
