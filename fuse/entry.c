@@ -83,11 +83,7 @@ void fs_entry_retire(struct fs *fs, struct fs_backed *node,
 	/* A directory has only one name, and its link count does not say so. */
 	if (found->probe.kind == FS_KIND_DIR ||
 	    (fstat(found->probe.fd, &st) == 0 && st.st_nlink == 0)) {
-		if (node->kind == FS_KIND_FRAME)
-			fs_open_frame_unlinked(fs, node);
-		else
-			fs_durable_forget(fs, node);
-		fs_tree_retire(fs->tree, node);
+		fs_open_frame_unlinked(fs, node);
 	} else {
 		if (node->kind == FS_KIND_FRAME)
 			fs_setattr_note_ctime(fs, node, found->probe.fd,

@@ -262,8 +262,8 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 			 const struct stat *what, struct fs_backed *node);
 
 /*
- * Notes that the contiguous frame @node has lost its last name: its uncommitted
- * changes are never committed.
+ * Notes that @node, which is no sparse frame, has lost its last name: the
+ * uncommitted changes of a frame are never committed.
  */
 void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node);
 

@@ -291,8 +291,8 @@ static void unlock(struct fs *fs, struct fs_open_frame *frame)
 	int err;
 
 	pthread_mutex_lock(&fs->state_lock);
-	may = frame->keeps_lock && !frame->open.reverting &&
-	      atomic_load(&frame->open.nwriters) == 0;
+	may = frame->open.nrefs > 1 && frame->keeps_lock &&
+	      !frame->open.reverting && atomic_load(&frame->open.nwriters) == 0;
 	frame->open.reverting |= may;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!may)
@@ -463,15 +463,12 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame)
 }
 
 enum leaving {
-	/* Other users have it open. */
-	OTHERS,
+	/* Others have it open, or it rests. */
+	STAY,
 	/* Its changes must be committed first. */
 	COMMIT,
 	/* It stays open until its changes can be committed. */
 	KEEP,
-	DELETED,
-	/* It stays open without a user for some seconds. */
-	REST,
 	CLOSE,
 };
 
@@ -482,64 +479,43 @@ enum leaving {
 static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 			      bool tried, int err, const struct ending *end)
 {
-	struct fs_state *state = &frame->pin.node->state;
 	enum leaving result = CLOSE;
 
 	pthread_mutex_lock(&fs->state_lock);
 	if (frame->open.nrefs > 1)
-		result = OTHERS;
-	else if (state->deleted || state->unlinked)
-		result = DELETED;
+		result = STAY;
+	else if (is_deleted(frame))
+		end = NULL;
 	else if (!fs_open_frame_is_committed(frame) && !tried &&
 		 fs_file_is_due(&frame->open))
 		result = COMMIT;
 	else if (!fs_open_frame_is_committed(frame) && err != -ESTALE)
 		result = KEEP;
 	else if (may_rest(fs, frame, end))
-		result = REST;
+		result = STAY;
 	if (result != COMMIT)
 		frame->open.nrefs--;
 	if (result == KEEP && tried)
 		fs_file_put_off(&frame->open);
-	if (result == CLOSE || result == DELETED)
-		drop_from_list(fs, frame, result == CLOSE ? end : NULL);
+	if (result == CLOSE)
+		drop_from_list(fs, frame, end);
 	pthread_mutex_unlock(&fs->state_lock);
 	return result;
 }
 
 /*
  * Gives back a reference if the frame has other users (the usual case); returns
- * whether it has.  *@must_unlock: not given back, because the others do not
- * write and the lock has to be released first; @tried: that was tried.
+ * whether it has.
  */
-static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame,
-			    bool tried, bool *must_unlock)
+static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame)
 {
 	bool others;
 
 	pthread_mutex_lock(&fs->state_lock);
 	others = frame->open.nrefs > 1;
-	*must_unlock = others && frame->keeps_lock && !tried;
-	if (others && !*must_unlock)
-		frame->open.nrefs--;
+	frame->open.nrefs -= others;
 	pthread_mutex_unlock(&fs->state_lock);
 	return others;
-}
-
-/*
- * Returns whether the frame has other users.  If none of them writes, its lock
- * is released.
- */
-static bool leave_shared(struct fs *fs, struct fs_open_frame *frame)
-{
-	bool must_unlock;
-
-	if (!leave_to_others(fs, frame, false, &must_unlock))
-		return false;
-	if (!must_unlock)
-		return true;
-	unlock(fs, frame);
-	return leave_to_others(fs, frame, true, &must_unlock);
 }
 
 void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
@@ -548,7 +524,8 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 	bool tried = false;
 	int err = 0;
 
-	if (leave_shared(fs, frame))
+	unlock(fs, frame);
+	if (leave_to_others(fs, frame))
 		return;
 	for (;;) {
 		struct ending end;
@@ -574,7 +551,7 @@ void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame)
 				    err == -ESTALE ? "lost" : "kept in memory",
 				    err);
 	}
-	if (result == CLOSE || result == DELETED)
+	if (result == CLOSE)
 		destroy(fs, frame);
 }
 
@@ -628,46 +605,35 @@ int fs_open_frame_fini(struct fs *fs)
 }
 
 /*
- * Takes away the open frame of @node, which has lost its last name, if only
- * uncommitted changes kept it open; they are lost.  Returns NULL if there is
- * none.  Locked.
+ * Notes that @node has lost its last name; @deleted: the place of a sparse
+ * frame, which the node deletes when it is freed.
  */
-static struct fs_open_frame *take_kept(struct fs *fs, struct fs_backed *node)
-{
-	struct fs_open_frame *kept = node->state.frame;
-
-	if (!kept || kept->open.nrefs > 0)
-		return NULL;
-	drop_from_list(fs, kept, NULL);
-	return kept;
-}
-
-void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
+static void note_gone(struct fs *fs, struct fs_backed *node,
+		      struct fs_unlinked *deleted)
 {
 	struct fs_open_frame *kept;
 
 	fs_durable_forget(fs, node);
 	pthread_mutex_lock(&fs->state_lock);
-	node->state.unlinked = true;
-	kept = take_kept(fs, node);
+	node->retired = true;
+	if (deleted)
+		node->state.deleted = deleted;
+	else
+		node->state.unlinked = true;
+	/* Changes that only waited for their commit are lost. */
+	kept = node->state.frame;
+	if (kept && kept->open.nrefs > 0)
+		kept = NULL;
+	if (kept)
+		drop_from_list(fs, kept, NULL);
 	pthread_mutex_unlock(&fs->state_lock);
 	if (kept)
 		destroy(fs, kept);
 }
 
-/* Hands @deleted to @node, which deletes the file when the node is freed. */
-static void leave_to_node(struct fs *fs, struct fs_backed *node,
-			  struct fs_unlinked *deleted)
+void fs_open_frame_unlinked(struct fs *fs, struct fs_backed *node)
 {
-	struct fs_open_frame *kept;
-
-	fs_tree_retire(fs->tree, node);
-	pthread_mutex_lock(&fs->state_lock);
-	node->state.deleted = deleted;
-	kept = take_kept(fs, node);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (kept)
-		destroy(fs, kept);
+	note_gone(fs, node, NULL);
 }
 
 int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
@@ -678,12 +644,10 @@ int fs_open_frame_delete(struct fs *fs, int dirfd, const char *name,
 
 	if (err)
 		return err;
-	if (!node) {
+	if (node)
+		note_gone(fs, node, deleted);
+	else
 		fs_unlinked_finish(fs, deleted);
-		return 0;
-	}
-	fs_durable_forget(fs, node);
-	leave_to_node(fs, node, deleted);
 	return 0;
 }
 
