@@ -241,63 +241,52 @@ static void note_deleted(const struct fs_backed *node, struct stat *out)
 }
 
 /*
- * Attributes of the open @frame, which override those on disk.  If the index
- * differs from the one that @frame left, another program has changed it.
+ * Replaces facts in @probe by those of the open @frame.  If the index differs
+ * from the one that @frame left, another program has changed it.
  */
-static void open_attr(struct fs *fs, struct fs_open_frame *frame,
-		      const struct fs_probe *on_disk, struct stat *out)
+static void probe_open(struct fs *fs, struct fs_open_frame *frame,
+		       struct fs_probe *probe)
 {
-	struct fs_probe probe = *on_disk;
 	struct b2f_file_now now;
 	struct timespec mtime;
 
-	if (fs_open_frame_refresh(fs, frame, &probe.index, 0))
+	if (fs_open_frame_refresh(fs, frame, &probe->index, 0))
 		fs_logger_write(fs->logger, B2F_LOG_DEBUG,
 				"a changed frame cannot be read");
 	b2f_file_now_get(frame->open.data, &now);
-	probe.sizes.nbytes = now.nbytes;
-	probe.sizes.cbytes = now.cbytes;
-	probe.index.st_ctim =
-		fs_cache_state_ctime(fs, frame->pin.node, &probe.index);
+	probe->sizes.nbytes = now.nbytes;
+	probe->sizes.cbytes = now.cbytes;
+	probe->index.st_ctim =
+		fs_cache_state_ctime(fs, frame->pin.node, &probe->index);
 	if (written_at(fs, frame, &now, &mtime)) {
-		probe.index.st_mtim = mtime;
-		advance_ctime(&probe.index, &mtime);
+		probe->index.st_mtim = mtime;
+		advance_ctime(&probe->index, &mtime);
 	}
-	fs_getattr_of_probe(fs, &probe, out);
-	keep_ino(fs, frame->pin.node, out);
-	note_deleted(frame->pin.node, out);
-	pthread_mutex_lock(&fs->state_lock);
-	frame->attr = *out;
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/* Attributes of a closed frame, or of a file that is no frame. */
-static void closed_attr(struct fs *fs, struct fs_backed *node,
-			const struct fs_probe *on_disk, struct stat *out)
+/*
+ * Fills in the attributes of @node, which is no view; gives back @frame, its
+ * open frame, or NULL.
+ */
+static void node_attr(struct fs *fs, struct fs_backed *node,
+		      struct fs_open_frame *frame,
+		      const struct fs_probe *on_disk, struct stat *out)
 {
 	struct fs_probe probe = *on_disk;
 
-	if (node->kind == FS_KIND_FRAME)
+	if (frame)
+		probe_open(fs, frame, &probe);
+	else if (node->kind == FS_KIND_FRAME)
 		probe.index.st_ctim =
 			fs_cache_state_ctime(fs, node, &probe.index);
 	fs_getattr_of_probe(fs, &probe, out);
 	keep_ino(fs, node, out);
 	note_deleted(node, out);
-}
-
-/*
- * Fills in the attributes of an open or closed frame; gives back @frame, the
- * open frame of @node, or NULL.
- */
-static void frame_attr(struct fs *fs, struct fs_backed *node,
-		       struct fs_open_frame *frame,
-		       const struct fs_probe *probe, struct stat *out)
-{
-	if (!frame) {
-		closed_attr(fs, node, probe, out);
+	if (!frame)
 		return;
-	}
-	open_attr(fs, frame, probe, out);
+	pthread_mutex_lock(&fs->state_lock);
+	frame->attr = *out;
+	pthread_mutex_unlock(&fs->state_lock);
 	fs_open_frame_put(fs, frame);
 }
 
@@ -385,7 +374,7 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	if (!err && !frame)
 		err = find_sizes(fs, node, &probe);
 	if (!err)
-		frame_attr(fs, node, frame, &probe, out);
+		node_attr(fs, node, frame, &probe, out);
 	else if (frame)
 		fs_open_frame_put(fs, frame);
 	return err;
@@ -505,6 +494,6 @@ int fs_getattr_of_found(struct fs *fs, struct fs_backed *node,
 	if (err != -ESTALE)
 		return err;
 	node->state.read_only = probe->sizes.read_only;
-	frame_attr(fs, node, frame, probe, out);
+	node_attr(fs, node, frame, probe, out);
 	return 0;
 }
