@@ -24,6 +24,11 @@ static bool is_explicit(const struct timespec *t)
 	return t->tv_nsec != UTIME_NOW && t->tv_nsec != UTIME_OMIT;
 }
 
+static bool sets_owner(const struct fs_setattr *meta)
+{
+	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
+}
+
 /* The bits that @meta adds to the mode of @st, or removes. */
 static mode_t given(const struct fs_setattr *meta, const struct stat *st)
 {
@@ -42,7 +47,7 @@ static bool is_owners_right(const struct fs_setattr *meta,
 	/* The kernel itself clears set-id bits when another user writes. */
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
-	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1 ||
+	return sets_owner(meta) ||
 	       (meta->has_times && !meta->is_of_write &&
 		(is_explicit(&meta->times[0]) || is_explicit(&meta->times[1])));
 }
@@ -150,7 +155,7 @@ int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
 		return err;
 	/* /proc leads to this very file, even to a symbolic link. */
 	snprintf(name, sizeof(name), "%d", fd);
-	if ((meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1) &&
+	if (sets_owner(meta) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
 	/* After chown(2), because that clears set-uid bits. */
@@ -165,11 +170,6 @@ static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 	mode &= 0777;
 	mode |= (mode & 0444) >> 2 | (mode & 0222) >> 1;
 	return mode | S_IRWXU | (dir->st_mode & S_ISGID);
-}
-
-static bool sets_owner(const struct fs_setattr *meta)
-{
-	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
 }
 
 /*
@@ -232,25 +232,21 @@ static int set_files(struct fs *fs, int dirfd, int fd,
 	return err;
 }
 
-/* Changes the frame in the directory @dirfd. */
-static int set_all(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+/* Changes the frame in the directory @dirfd, with the index @fd. */
+static int set_all(struct fs *fs, int dirfd, int fd,
+		   const struct fs_setattr *meta)
 {
 	struct stat dir, before;
-	int fd, err = 0;
+	int err;
 
-	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &before) || fstat(dirfd, &dir))
-		err = -errno;
-	if (!err)
-		err = check(fs, meta, &before, &dir);
-	if (!err)
-		err = sets_owner(meta) || meta->has_mode
-			      ? set_files(fs, dirfd, fd, meta, &before)
-			      : fs_setattr_file(fs, fd, meta);
-	close(fd);
-	return err;
+		return -errno;
+	err = check(fs, meta, &before, &dir);
+	if (err)
+		return err;
+	return sets_owner(meta) || meta->has_mode
+		       ? set_files(fs, dirfd, fd, meta, &before)
+		       : fs_setattr_file(fs, fd, meta);
 }
 
 /* For b2f_file_with_index(). */
@@ -266,20 +262,6 @@ struct request {
 	void *arg;
 };
 
-/*
- * A contiguous frame is one file.  If it has become a directory since, the
- * kernel looks it up again.
- */
-static int run_single(const struct request *r)
-{
-	struct stat st;
-
-	if (fstat(r->fd, &st) || S_ISDIR(st.st_mode))
-		return -ESTALE;
-	return r->meta ? fs_setattr_file(r->fs, r->fd, r->meta)
-		       : r->fn(r->arg, r->fd);
-}
-
 /* Must the owner of the directory @dirfd have put the index @fd there? */
 static bool is_of_dir(int fd, int dirfd)
 {
@@ -292,23 +274,31 @@ static bool is_of_dir(int fd, int dirfd)
 		(dir.st_uid == 0 && !(dir.st_mode & 0022)));
 }
 
+/* Runs @r on the index @fd in @dirfd; -1: on a contiguous frame. */
+static int run_on(const struct request *r, int dirfd, int fd)
+{
+	if (r->meta)
+		return dirfd < 0 ? fs_setattr_file(r->fs, fd, r->meta)
+				 : set_all(r->fs, dirfd, fd, r->meta);
+	return dirfd < 0 || is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
+}
+
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
+	struct stat st;
 	int fd, err;
 
+	/* If the file is a directory now, the kernel looks it up again. */
 	if (dirfd < 0)
-		return run_single(r);
-	if (r->meta) {
-		err = set_all(r->fs, dirfd, r->meta);
-		return err == -ENOENT ? -ESTALE : err;
-	}
+		return fstat(r->fd, &st) || S_ISDIR(st.st_mode)
+			       ? -ESTALE
+			       : run_on(r, -1, r->fd);
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESTALE : -errno;
-	err = is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
-	close(fd);
-	return err;
+	err = fd < 0 ? -errno : run_on(r, dirfd, fd);
+	if (fd >= 0)
+		close(fd);
+	return err == -ENOENT ? -ESTALE : err;
 }
 
 /*
