@@ -221,7 +221,6 @@ static int pages_go(struct pages *pages, int fd, int64_t pos)
 #define AHEAD_MAX 256
 
 struct fs_listing {
-	/* -1: the directory around a single frame. */
 	int fd;
 	dev_t dev;
 	ino_t ino;
@@ -236,11 +235,6 @@ struct fs_listing {
 	/* Files aside, once the listing has met one; see fs_aside_find(). */
 	bool has_asides;
 	struct fs_name_set asides;
-	/*
-	 * The last view found.  It is listed behind its frame, at the position
-	 * ~next_pos, which is no ordinal.
-	 */
-	struct fs_listed view;
 };
 
 static int open_dir(struct fs *fs, struct fs_backed *node,
@@ -268,13 +262,12 @@ int fs_listing_new(struct fs *fs, struct fs_backed *node,
 		   struct fs_listing **out)
 {
 	struct fs_listing *listing = calloc(1, sizeof(*listing));
-	int err = 0;
+	int err;
 
 	if (!listing)
 		return -ENOMEM;
 	listing->fd = -1;
-	if (node->kind == FS_KIND_DIR)
-		err = open_dir(fs, node, listing);
+	err = open_dir(fs, node, listing);
 	if (err)
 		fs_listing_free(listing);
 	else
@@ -307,83 +300,6 @@ static struct fs_place place_of(struct fs *fs, const struct fs_listing *listing)
 		.dev = listing->dev,
 		.ino = listing->ino,
 	};
-}
-
-/*
- * If @entry, a frame with the backing name @name, has a view that is to be
- * listed, makes the view the next entry.
- */
-static void add_view(struct fs *fs, struct fs_listing *listing, int dirfd,
-		     const char *name, struct fs_listed *entry)
-{
-	const struct fs_place place = place_of(fs, listing);
-	struct fs_listed *view = &listing->view;
-	struct fs_found found, other;
-	char shown[sizeof(view->name)];
-	bool has;
-
-	if (fs->options.view.npy != FS_VIEW_LIST ||
-	    fs_probe_open(fs->tree, dirfd, name, &found.probe))
-		return;
-	has = fs_view_is_possible(fs, &found.probe) &&
-	      fs_view_name(entry->name, shown);
-	fs_probe_close(&found.probe);
-	if (!has)
-		return;
-	/* A file with this name is listed itself. */
-	if (listing->fd >= 0 &&
-	    fs_resolve_find(&place, shown, &other) == 0) {
-		fs_probe_close(&other.probe);
-		return;
-	}
-	/* Until here another reader of the listing may get the last view. */
-	memcpy(view->name, shown, sizeof(shown));
-	view->frame.probe.fd = -1;
-	view->ino = fs_view_ino(entry->ino);
-	view->type = DT_REG;
-	view->next_pos = entry->next_pos;
-	entry->next_pos = ~entry->next_pos;
-}
-
-/* Gets the view at the position @pos, if it is still known. */
-static bool get_view(struct fs_listing *listing, int64_t pos,
-		     struct fs_listed *out)
-{
-	if (!listing->view.name[0] || listing->view.next_pos != ~pos)
-		return false;
-	*out = listing->view;
-	return true;
-}
-
-/* Gets an entry of the directory around a single frame. */
-static int get_single(struct fs *fs, struct fs_listing *listing, int64_t pos,
-		      struct fs_listed *out)
-{
-	const char *const names[] = {".", "..", fs->source.shown};
-	int64_t born_ns;
-	struct stat st;
-	int fd;
-
-	if (pos < 0)
-		return get_view(listing, pos, out);
-	if (pos > 2)
-		return 0;
-	*out = (struct fs_listed){.ino = FUSE_ROOT_ID,
-				  .type = DT_DIR,
-				  .next_pos = pos + 1,
-				  .frame.probe.fd = -1};
-	snprintf(out->name, sizeof(out->name), "%s", names[pos]);
-	if (pos < 2)
-		return 1;
-	/* The frame may be missing for a moment. */
-	if (fs_tree_look_at(fs->tree, fs->tree->root->fd, fs->source.name, &fd,
-			    &st, &born_ns))
-		return 0;
-	close(fd);
-	out->ino = fs_getattr_ino(fs, st.st_dev, st.st_ino);
-	out->type = DT_REG;
-	add_view(fs, listing, fs->tree->root->fd, fs->source.name, out);
-	return 1;
 }
 
 /* Can a backing file of the type @type be a frame? */
@@ -635,7 +551,6 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		out->type = DT_REG;
 	} else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
-	add_view(fs, listing, listing->fd, d->d_name, out);
 	return 1;
 }
 
@@ -686,14 +601,6 @@ int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   bool names_only, struct fs_listed *out)
 {
 	listing->names_only = names_only;
-	if (listing->fd < 0)
-		return get_single(fs, listing, pos, out);
-	if (pos < 0) {
-		if (get_view(listing, pos, out))
-			return 1;
-		/* Another reader moved the listing: the view is left out. */
-		pos = ~pos;
-	}
 	if (pos == 0)
 		begin(listing);
 	for (;; pos++) {

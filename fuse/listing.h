@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * listing.h - lists an open directory
+ * listing.h - lists an open directory of SOURCE
  *
- * Positions are ordinals.
+ * Positions are ordinals.  Views are not listed here.
  *
  * Layer: fuse.
  *
@@ -37,8 +37,8 @@ struct fs_listed {
 };
 
 /*
- * Opens the directory @node.  Free *@out with fs_listing_free().  Returns 0,
- * -ENOMEM, -ESTALE or an errno.
+ * Opens the directory @node of SOURCE.  Free *@out with fs_listing_free().
+ * Returns 0, -ENOMEM, -ESTALE or an errno.
  */
 B2F_MUST_CHECK
 int fs_listing_new(struct fs *fs, struct fs_backed *node,

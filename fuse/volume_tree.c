@@ -12,6 +12,7 @@
 #include "listing.h"
 #include "packs.h"
 #include "tree_handle.h"
+#include "view.h"
 #include "volume_tree.h"
 
 static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
@@ -82,7 +83,9 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_listing *listing = NULL;
-	int err = fs_listing_new(fs, node, &listing);
+	int err = node->kind == FS_KIND_SINGLE
+			  ? 0
+			  : fs_listing_new(fs, node, &listing);
 
 	if (!err)
 		err = fs_tree_handle_open_listing(fs, node, listing, how->uid,
@@ -92,6 +95,11 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
 /*
  * Attributes are looked up for plain names only: a pack is looked up later, and
  * the kernel does not want dots.
@@ -99,14 +107,13 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 static bool is_looked_up(const struct fs_entry *dir,
 			 const struct fs_listed *listed)
 {
-	return dir->pin.node && strcmp(listed->name, ".") != 0 &&
-	       strcmp(listed->name, "..") != 0 &&
+	return dir->pin.node && !is_dots(listed->name) &&
 	       !b2f_pack_is_name(listed->name);
 }
 
 /* Adds @listed, with attributes if the kernel asks for them. */
 static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
-		struct fs_answer *answer)
+		off_t next, struct fs_answer *answer)
 {
 	struct fuse_entry_param param;
 
@@ -118,35 +125,95 @@ static bool put(struct fs *fs, struct fs_entry *dir, struct fs_listed *listed,
 	    fs_lookup_listed(dir, &listed->frame, &param))
 		/* The kernel will look it up itself. */
 		return fs_answer_put_name(answer, listed->name, listed->ino,
-					  DTTOIF(listed->type),
-					  listed->next_pos);
+					  DTTOIF(listed->type), next);
 	fs_stats_add(&fs->stats.nlookups, 1);
-	return fs_answer_put(answer, listed->name, &param, listed->next_pos);
+	return fs_answer_put(answer, listed->name, &param, next);
 }
 
+static bool lists_views(const struct fs *fs)
+{
+	return fs->options.view.npy == FS_VIEW_LIST;
+}
+
+/* Adds the view of @listed, if it has one. */
+static bool put_view(struct fs *fs, struct fs_entry *dir,
+		     const struct fs_listed *listed, off_t next,
+		     struct fs_answer *answer)
+{
+	struct fs_listed view = {.ino = fs_view_ino(listed->ino),
+				 .type = DT_REG,
+				 .frame.probe.fd = -1};
+
+	if (!lists_views(fs) || !dir->pin.node || is_dots(listed->name) ||
+	    !fs_view_name(listed->name, view.name))
+		return true;
+	dir->name = view.name;
+	/* A file with this name is listed itself. */
+	return !fs_lookup_has_view(dir) || fs_lookup_check_free(dir) ||
+	       put(fs, dir, &view, next, answer);
+}
+
+/* Each entry has two positions, one for its view. */
 static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
-		int64_t pos, struct fs_answer *answer)
+		off_t pos, struct fs_answer *answer)
 {
 	struct fs_listed entry;
-	bool is_put = true;
+	bool is_put = true, is_view;
 	int result = 1;
 
 	while (is_put && result == 1) {
 		/* Keeps the name until its file has a node. */
 		pthread_rwlock_rdlock(&fs->names_lock);
-		result =
-			fs_listing_get(fs, listing, pos, !answer->plus, &entry);
-		if (result == 1)
-			is_put = put(fs, dir, &entry, answer);
+		result = fs_listing_get(fs, listing, pos / 2, !answer->plus,
+					&entry);
+		if (result == 1) {
+			/* Behind an entry that has gone there is the next. */
+			is_view = pos % 2 && entry.next_pos == pos / 2 + 1;
+			pos = 2 * entry.next_pos;
+			is_put = (is_view ||
+				  put(fs, dir, &entry, pos - lists_views(fs),
+				      answer)) &&
+				 put_view(fs, dir, &entry, pos, answer);
+		}
 		pthread_rwlock_unlock(&fs->names_lock);
-		if (result != 1)
-			break;
-		if (entry.frame.probe.was_read)
+		if (result == 1 && entry.frame.probe.was_read)
 			fs_listing_look_ahead(fs, listing);
-		fs_probe_close(&entry.frame.probe);
-		pos = entry.next_pos;
+		if (result == 1)
+			fs_probe_close(&entry.frame.probe);
 	}
 	return result < 0 ? result : 0;
+}
+
+static struct fs_answer_name single_at(const struct fs_answer_names *names,
+				       size_t i)
+{
+	const struct fs *fs = names->dir->volume->fs;
+
+	(void)i;
+	return (struct fs_answer_name){fs->source.shown,
+				       *(const uint64_t *)names->of, S_IFREG};
+}
+
+/* Lists the directory around a single frame, which may miss for a moment. */
+static int list_single(struct fs *fs, struct fs_node *dir, off_t off,
+		       struct fs_answer *answer)
+{
+	uint64_t ino = 0;
+	struct fs_answer_names names = {
+		.dir = dir, .ino = FUSE_ROOT_ID, .get = single_at, .of = &ino};
+	struct fs_backed *root = fs_backed_of(dir);
+	int64_t born_ns;
+	struct stat st;
+	int fd;
+
+	if (!fs_tree_look_at(fs->tree, root->fd, fs->source.name, &fd, &st,
+			     &born_ns)) {
+		close(fd);
+		ino = fs_getattr_ino(fs, st.st_dev, st.st_ino);
+		names.n = 1;
+	}
+	fs_answer_list(answer, &names, off);
+	return 0;
 }
 
 static int do_list(struct fs *fs, struct fs_node *inode,
@@ -157,7 +224,9 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 	struct fs_entry dir = {0};
 	int err;
 
-	if (answer->plus)
+	if (!handle->listing)
+		return list_single(fs, inode, off, answer);
+	if (answer->plus || lists_views(fs))
 		(void)!fs_entry_enter(fs, inode, "", &dir);
 	/* Several threads may share one open directory. */
 	pthread_mutex_lock(&handle->lock);
