@@ -289,21 +289,11 @@ static void stay(struct fs *fs, struct fs_object *node)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static bool is_written(struct fs *fs, const struct fs_object *node)
-{
-	bool is;
-
-	pthread_mutex_lock(&fs->state_lock);
-	is = node->writing.is_listed;
-	pthread_mutex_unlock(&fs->state_lock);
-	return is;
-}
-
 /* Has it follow its path again, if this mount writes to it. */
 static void follow(struct fs *fs, struct fs_object *node)
 {
 	struct b2f_file *file =
-		is_written(fs, node) ? fs_file_share(fs, &node->open) : NULL;
+		node->writing.is_listed ? fs_file_share(fs, &node->open) : NULL;
 
 	if (!file)
 		return;
@@ -549,9 +539,9 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 static bool take_foreign(struct renaming *m)
 {
 	/* A node that is only read stays one version. */
-	if (is_written(m->fs, m->node))
+	if (m->node->writing.is_listed)
 		return fs_bucket_writer_refresh(m->fs, m->node);
-	fs_bucket_node_doubt(m->fs->bucket, m->node);
+	m->node->checked_ms = 0;
 	return false;
 }
 
@@ -622,7 +612,7 @@ static int end_move(struct renaming *m, struct b2f_file *file, int err)
 
 	if (!m->done.is_there) {
 		if (m->target && err == B2F_EINDOUBT)
-			fs_bucket_node_doubt(m->fs->bucket, m->target);
+			m->target->checked_ms = 0;
 		return err;
 	}
 	end_target(m);

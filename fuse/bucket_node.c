@@ -306,13 +306,6 @@ bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_object *node)
 	return fresh;
 }
 
-void fs_bucket_node_doubt(struct fs_bucket *r, struct fs_object *node)
-{
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	node->checked_ms = 0;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-}
-
 int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **file)
 {
 	const struct b2f_frame_options options = {
@@ -370,7 +363,7 @@ int fs_bucket_node_open(struct fs *fs, struct fs_object *node,
 	if (!err)
 		*out = fs_file_add(fs, &node->open, file);
 	else if (err == -ESTALE)
-		fs_bucket_node_doubt(fs->bucket, node);
+		node->checked_ms = 0;
 	return err;
 }
 

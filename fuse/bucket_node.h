@@ -39,10 +39,13 @@ enum fs_bucket_kind {
 	FS_BUCKET_FILE,
 };
 
-/* A frame that is written to (bucket_writer.h); under the lock. */
+/*
+ * A frame that is written to (bucket_writer.h); under the lock, but for
+ * atomics.
+ */
 struct fs_bucket_writing {
 	/* In the list of active files (open_file.h), with a reference. */
-	bool is_listed;
+	atomic_bool is_listed;
 	/* How many writers it has had. */
 	uint64_t nbegun;
 	/* The kernel has outdated pages, which the ticker is to drop. */
@@ -59,10 +62,10 @@ struct fs_bucket_writing {
 	/* A program set the mtime after the last change. */
 	bool own_mtime;
 	/* No object exists yet: the first commit makes the frame. */
-	bool is_new;
+	atomic_bool is_new;
 	/*
 	 * Its changes were refused: who has it open may read them, and nobody
-	 * opens it again.  Also without the lock; it is never cleared.
+	 * opens it again.  It is never cleared.
 	 */
 	atomic_bool refused;
 };
@@ -105,9 +108,9 @@ struct fs_object {
 	UT_hash_handle hh;
 	/*
 	 * When it was last checked that the path leads to this node, ms; 0: it
-	 * is in doubt.
+	 * is in doubt, so the next lookup checks.  Also set without the lock.
 	 */
-	uint64_t checked_ms;
+	_Atomic uint64_t checked_ms;
 	TAILQ_ENTRY(fs_object) all;
 	/*
 	 * For DIR: the last listing, and its time; or NULL.  A listing that
@@ -217,10 +220,6 @@ bool fs_bucket_node_is_version(struct fs_bucket *bucket,
 /* Was @node checked less than refresh= seconds ago? */
 bool fs_bucket_node_is_fresh(struct fs_bucket *bucket,
 			     struct fs_object *node);
-
-/* Has the next lookup check whether @node is still current. */
-void fs_bucket_node_doubt(struct fs_bucket *bucket,
-			  struct fs_object *node);
 
 /*
  * Makes @node, whose frame was moved to @path in the version @stamp, the

@@ -361,13 +361,7 @@ void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle)
 /* Notes that a new frame is on the server now. */
 static void note_made(struct fs_bucket *r, struct fs_object *node)
 {
-	bool was_new;
-
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	was_new = node->writing.is_new;
-	node->writing.is_new = false;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (was_new)
+	if (atomic_exchange(&node->writing.is_new, false))
 		fs_bucket_overlay_settle(r, node->path);
 }
 

@@ -339,17 +339,6 @@ static int make_node(struct fs *fs, struct fs_backed *node)
 	return err;
 }
 
-/* Have changes been dropped that no program was told of? */
-static bool has_lost(struct fs *fs)
-{
-	bool lost;
-
-	pthread_mutex_lock(&fs->state_lock);
-	lost = fs->files.lost;
-	pthread_mutex_unlock(&fs->state_lock);
-	return lost;
-}
-
 int fs_durable_sync_now(struct fs *fs)
 {
 	struct fs_file **files = NULL;
@@ -364,7 +353,7 @@ int fs_durable_sync_now(struct fs *fs)
 	free(files);
 	one = fs_durable_sync_due(fs, 0);
 	err = err ? err : one;
-	return err ? err : has_lost(fs) ? -EIO : 0;
+	return err ? err : atomic_load(&fs->files.lost) ? -EIO : 0;
 }
 
 int fs_durable_sync_fini(struct fs *fs)

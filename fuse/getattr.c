@@ -327,8 +327,7 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 	 * mount; a deleted file has no name; a file that has lost one of
 	 * several names may not be found by another one yet.
 	 */
-	if (node->is_root || node->lost_name ||
-	    fs_tree_is_held(fs->tree, node))
+	if (node->is_root || node->lost_name || node->nholds > 0)
 		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
 	if (err)

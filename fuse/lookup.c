@@ -157,7 +157,7 @@ static int get_node(const struct fs_entry *entry, const struct fs_found *found,
 
 	/* The new node is asked, too, which notes its version. */
 	while (!err && must_renew(entry->fs, node, &found->probe)) {
-		fs_tree_retire(tree, node);
+		node->retired = true;
 		fs_tree_forget(node);
 		err = fs_tree_get(tree, dir, name, &key, &node);
 	}

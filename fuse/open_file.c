@@ -281,7 +281,8 @@ static bool begin_revert(struct fs *fs, struct fs_file *file, bool tells)
 	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
 	file->is_told |= tells && atomic_load(&file->nwriters) > 0;
 	file->reverting |= may;
-	fs->files.lost |= may && !file->is_told;
+	if (may && !file->is_told)
+		atomic_store(&fs->files.lost, true);
 	pthread_mutex_unlock(&fs->state_lock);
 	return may;
 }

@@ -115,7 +115,7 @@ struct fs_files {
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
 	size_t nidle;
 	/* Refused changes were dropped, and no program was told. */
-	bool lost;
+	atomic_bool lost;
 	/* Signalled when a file was opened, closed, reverted, or committed. */
 	pthread_cond_t settled;
 	/* Requests that sleep until another program's writer ends. */

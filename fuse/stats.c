@@ -18,10 +18,8 @@ void fs_stats_log(struct fs *fs)
 {
 	const struct fs_stats *s = &fs->stats;
 	struct b2f_runtime_stats rt;
-	size_t nnodes, nidle;
 
 	b2f_runtime_stats_get(fs->runtime, &rt);
-	fs_tree_count(fs->tree, &nnodes, &nidle);
 	fs_logger_answer(fs->logger,
 			 "statistics: lookups %" PRIu64 ", opens %" PRIu64
 			 " (%" PRIu64 " with the kernel's cache kept), reads "
@@ -39,7 +37,7 @@ void fs_stats_log(struct fs *fs)
 			 rt.waits, rt.evictions, rt.ahead_chunks);
 	fs_logger_answer(fs->logger,
 			 "statistics: inodes %zu, directories kept open %zu",
-			 nnodes, nidle);
+			 fs->tree->nnodes, fs->tree->nidle);
 }
 
 /* Bytes of memory that the process has now; 0: it is not known. */
@@ -135,13 +133,13 @@ static size_t collect_remote(const struct fs_bucket *bucket, struct row *to)
 static size_t collect(struct fs *fs, const struct b2f_runtime_stats *rt,
 		      struct row rows[ROWS_MAX])
 {
-	size_t nnodes, nidle, n = collect_requests(&fs->stats, rows);
+	size_t n = collect_requests(&fs->stats, rows);
 
 	n += collect_runtime(rt, rows + n);
 	if (fs->bucket && fs->bucket->place)
 		n += collect_remote(fs->bucket, rows + n);
-	fs_tree_count(fs->tree, &nnodes, &nidle);
-	rows[n++] = (struct row){"inodes", "Names that are known.", true, nnodes};
+	rows[n++] = (struct row){"inodes", "Names that are known.", true,
+				 fs->tree->nnodes};
 	return n;
 }
 

@@ -356,13 +356,6 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	return &parent->head;
 }
 
-void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node)
-{
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	node->retired = true;
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-}
-
 /* Takes back the oldest of many lent numbers.  Its descriptor or -1. */
 static int take_one(struct fs_tree *tree)
 {
@@ -455,14 +448,6 @@ ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino)
 			ino = node->shown_ino;
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return ino;
-}
-
-void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle)
-{
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	*nnodes = tree->nnodes;
-	*nidle = tree->nidle;
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 /* Writes the path of @node, to end at @end; with NULL only measures. */

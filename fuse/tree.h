@@ -85,7 +85,7 @@ struct fs_state {
 	bool renewed;
 	/* The hidden place of the deleted frame, or NULL. */
 	struct fs_unlinked *_Atomic deleted;
-	/* It was a contiguous frame, which has lost its last name. */
+	/* It was no sparse frame, and has lost its last name. */
 	atomic_bool unlinked;
 	/* The kernel may know a view of the frame. */
 	atomic_bool has_view;
@@ -113,7 +113,7 @@ struct fs_backed {
 	/* The number to show if not @ino, or 0; see fs_tree_become(). */
 	_Atomic ino_t shown_ino;
 
-	/* All below is under fs->state_lock, but for atomics in @state. */
+	/* All below is under fs->state_lock, but for atomics. */
 	/* NULL for a topmost node. */
 	struct fs_backed *parent;
 	/* Its backing name in @parent. */
@@ -122,8 +122,8 @@ struct fs_backed {
 	bool is_elsewhere;
 	/* The name was deleted, but the file has other names. */
 	_Atomic bool lost_name;
-	/* fs_tree_get() no longer finds it. */
-	bool retired;
+	/* fs_tree_get() makes a new node instead of finding this one. */
+	_Atomic bool retired;
 	/*
 	 * O_PATH of the file that has the number @shown_ino, or -1; and its
 	 * place in the list of nodes that have such a descriptor.
@@ -136,9 +136,12 @@ struct fs_backed {
 	LIST_ENTRY(fs_backed) hashed;
 	/* O_PATH; -1: not open. */
 	int fd;
-	/* Users of @fd; all holds count as one. */
+	/*
+	 * Users of @fd; all holds count as one.  The name of a node that is
+	 * held may be gone.
+	 */
 	unsigned int npins;
-	unsigned int nholds;
+	_Atomic unsigned int nholds;
 	/* In the list of idle nodes: of those with @fd, but without pins. */
 	TAILQ_ENTRY(fs_backed) idle;
 
@@ -176,15 +179,15 @@ struct fs_tree {
 	/* Sizes of frames; see probe.h. */
 	struct fs_sizes_table sizes;
 
-	/* All below is under fs->state_lock. */
+	/* All below is under fs->state_lock, but for atomics. */
 	LIST_HEAD(fs_tree_bucket, fs_backed) *buckets;
-	size_t nnodes;
+	_Atomic size_t nnodes;
 	/* Nodes with a @lent_fd, oldest first. */
 	TAILQ_HEAD(fs_tree_lent, fs_backed) lent;
 	size_t nlent;
 	/* Unused descriptors: oldest first. */
 	TAILQ_HEAD(fs_tree_idle, fs_backed) idle;
-	size_t nidle;
+	_Atomic size_t nidle;
 	size_t max_idle;
 	int reserved_from;
 };
@@ -244,17 +247,11 @@ static inline void fs_tree_forget(struct fs_backed *node)
 	fs_node_put(node ? &node->head : NULL, 1);
 }
 
-/* Makes the next fs_tree_get() create a new node instead of finding @node. */
-void fs_tree_retire(struct fs_tree *tree, struct fs_backed *node);
-
 /*
  * Keeps @node open until it is freed, by the O_PATH descriptor @fd, which it
  * takes over.  -1 does nothing.
  */
 void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd);
-
-/* Is @node held?  If so, its name may be gone. */
-bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node);
 
 /* Ends one hold: @node was not deleted, or (@lost_name) has others. */
 void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
@@ -277,9 +274,6 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age);
 
 /* The inode number that a listing shows for the file @ino on @dev. */
 ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino);
-
-/* Counts the nodes and the idle descriptors. */
-void fs_tree_count(struct fs_tree *tree, size_t *nnodes, size_t *nidle);
 
 /*
  * Makes the path of @node below the root, "" for the root itself; *@out is

@@ -406,16 +406,6 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 		close(fd);
 }
 
-bool fs_tree_is_held(struct fs_tree *tree, const struct fs_backed *node)
-{
-	bool is_held;
-
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	is_held = node->nholds > 0;
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	return is_held;
-}
-
 void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
 		    bool lost_name)
 {

@@ -75,7 +75,7 @@ void fs_view_retire(struct fs *fs, const struct fs_found *found)
 	view = find(fs, &key);
 	if (!view)
 		return;
-	fs_tree_retire(fs->tree, view);
+	view->retired = true;
 	fs_tree_forget(view);
 }
 

@@ -161,7 +161,7 @@ static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	if (n == -ESTALE)
-		fs_bucket_node_doubt(fs->bucket, fs_object_of(handle->node));
+		fs_object_of(handle->node)->checked_ms = 0;
 	if (n < 0 || !handle->file)
 		return 0;
 	return fs_bucket_writer_wait_dropped(fs, fs_object_of(handle->node))
@@ -245,7 +245,7 @@ static int open_node(struct fs *fs, struct fs_node *inode, int flags,
 	else if (is_frame)
 		err = open_frame(fs, handle, flags);
 	if (err == -ESTALE)
-		fs_bucket_node_doubt(fs->bucket, node);
+		node->checked_ms = 0;
 	if (err) {
 		fs_handle_close(fs, handle);
 		return err;
@@ -456,13 +456,8 @@ static void undo(fuse_req_t req, struct fs_node *dir, const char *name,
 		 struct fs_object *made)
 {
 	struct fs *fs = fs_of(req);
-	bool is_stored;
 
-	pthread_mutex_lock(&fs->state_lock);
-	is_stored = !made->writing.is_new &&
-		    !atomic_load(&made->writing.refused);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (is_stored)
+	if (!made->writing.is_new && !made->writing.refused)
 		(void)!fs_bucket_unlink(req, dir, name);
 	else
 		fs_bucket_unmake(fs, fs_object_of(dir), name, made);
