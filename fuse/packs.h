@@ -32,6 +32,8 @@
 
 struct fs_member {
 	struct fs_node head;
+	/* The .npy view, if the member is an array. */
+	struct fs_node as_view;
 	struct fs_pack *pack;
 	/* The inode number to show. */
 	uint64_t ino;
@@ -58,9 +60,8 @@ struct fs_pack {
 	char *path;
 	struct b2f_frame_stamp stamp;
 	/*
-	 * A node for each entry, then one for the .npy view of each.  The
-	 * first, the directory shown for the pack, counts the references to
-	 * all.
+	 * A node for each entry.  The first, the directory shown for the pack,
+	 * counts the references to all.
 	 */
 	struct fs_member *nodes;
 	size_t nentries;
@@ -136,11 +137,11 @@ struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
 			       const struct b2f_frame_stamp *stamp);
 
 /*
- * Answers with @node, whose pack is in use; the kernel gets a reference.
+ * Answers with @inode, whose pack is in use; the kernel gets a reference.
  * Returns 0 or an errno.
  */
 B2F_MUST_CHECK
-int fs_packs_answer(struct fs *fs, struct fs_member *node,
+int fs_packs_answer(struct fs *fs, struct fs_node *inode,
 		    struct fuse_entry_param *answer);
 
 #endif

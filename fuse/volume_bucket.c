@@ -106,7 +106,7 @@ static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 	pack = fs_object_of(found)->pack;
 	if (!pack)
 		return answer_with(fs, found, out);
-	err = fs_packs_answer(fs, &pack->nodes[0], out);
+	err = fs_packs_answer(fs, &pack->nodes[0].head, out);
 	fs_node_put(found, 1);
 	return err;
 }

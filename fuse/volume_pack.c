@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,23 +22,23 @@
 #include "volume.h"
 #include "wakeup.h"
 
+/* The member at @inode, directly or through its view. */
+static struct fs_member *member_of(struct fs_node *inode)
+{
+	size_t at = inode->is_view ? offsetof(struct fs_member, as_view) : 0;
+
+	return (struct fs_member *)((char *)inode - at);
+}
+
 /* The node's entry in the pack. */
 static size_t index_of(const struct fs_member *node)
 {
-	return (size_t)(node - node->pack->nodes) % node->pack->nentries;
+	return (size_t)(node - node->pack->nodes);
 }
 
-/* The node of @entry, or of its view. */
-static struct fs_member *node_of(struct fs_pack *pack, size_t entry,
-				 bool is_view)
+static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
 {
-	return &pack->nodes[entry + (is_view ? pack->nentries : 0)];
-}
-
-/* A view shares the data of its frame. */
-static struct fs_member *frame_of(struct fs_member *node)
-{
-	return node_of(node->pack, index_of(node), false);
+	return b2f_pack_entry(node->pack->pack, index_of(node));
 }
 
 /* Opens the frame of @node without data, as b2f_pack_open_frame(). */
@@ -45,7 +46,6 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 		      struct b2f_frame **out)
 {
 	const struct fs_pack *pack = node->pack;
-	size_t entry = index_of(node);
 	struct b2f_frame_options options = {
 		.log = fs_logger_sink(fs->logger),
 		.reserve = b2f_runtime_reserve(fs->runtime),
@@ -53,11 +53,10 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 	char *label = NULL;
 	int err;
 
-	if (asprintf(&label, "%s/%s", pack->label,
-		     b2f_pack_entry(pack->pack, entry)->path) < 0)
+	if (asprintf(&label, "%s/%s", pack->label, entry_of(node)->path) < 0)
 		return -ENOMEM;
 	options.label = label;
-	err = b2f_pack_open_frame(pack->pack, entry, &options, out);
+	err = b2f_pack_open_frame(pack->pack, index_of(node), &options, out);
 	free(label);
 	return err;
 }
@@ -97,19 +96,16 @@ static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 }
 
 /*
- * Opens the data of the frame that @node shows directly or as a view; opens
- * share them.  Give *@out back with close_data().  Returns as
- * b2f_pack_open_frame(), or -ENOMEM.
+ * Opens the data of the frame @node; opens share them.  Give *@out back with
+ * fs_file_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
  */
 static int open_data(struct fs *fs, struct fs_member *node,
 		     struct b2f_file **out)
 {
 	struct b2f_file *data = NULL;
-	struct fs_file *file;
+	struct fs_file *file = file_of(fs, node);
 	int err;
 
-	node = frame_of(node);
-	file = file_of(fs, node);
 	if (!file)
 		return -ENOMEM;
 	*out = fs_file_share(fs, file);
@@ -119,11 +115,6 @@ static int open_data(struct fs *fs, struct fs_member *node,
 	if (!err)
 		*out = fs_file_add(fs, file, data);
 	return err;
-}
-
-static void close_data(struct fs *fs, struct fs_member *node)
-{
-	fs_file_close(fs, frame_of(node)->file);
 }
 
 /* A program that asks for sizes is about to read: keep it open. */
@@ -136,7 +127,7 @@ static int read_open_sizes(struct fs *fs, struct fs_member *node,
 	if (err)
 		return err;
 	err = fs_sizes_read(b2f_file_frame(file), out);
-	close_data(fs, node);
+	fs_file_close(fs, node->file);
 	return err;
 }
 
@@ -159,23 +150,21 @@ static int read_sizes(struct fs *fs, struct fs_member *node,
 	return err;
 }
 
-/* The node of the frame holds the sizes of its view, too. */
 static int get_sizes(struct fs *fs, struct fs_member *node,
 		     struct fs_sizes_shown *out)
 {
-	struct fs_member *frame = frame_of(node);
 	struct fs_sizes_shown sizes;
 	int err = 0;
 
 	pthread_mutex_lock(&fs->state_lock);
-	sizes = frame->sizes;
+	sizes = node->sizes;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!sizes.known)
-		err = read_sizes(fs, frame, &sizes);
+		err = read_sizes(fs, node, &sizes);
 	if (err)
 		return err;
 	pthread_mutex_lock(&fs->state_lock);
-	frame->sizes = sizes;
+	node->sizes = sizes;
 	pthread_mutex_unlock(&fs->state_lock);
 	*out = sizes;
 	return 0;
@@ -187,13 +176,14 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
  */
 static int check_view(struct fs *fs, struct fs_pack *pack, size_t entry)
 {
-	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
+	struct fs_member *node = &pack->nodes[entry];
 	struct fs_sizes_shown sizes;
 	int err;
 
-	if (fs->options.view.npy == FS_VIEW_OFF || e->kind != B2F_PACK_FRAME)
+	if (fs->options.view.npy == FS_VIEW_OFF ||
+	    entry_of(node)->kind != B2F_PACK_FRAME)
 		return -ENOENT;
-	err = get_sizes(fs, &pack->nodes[entry], &sizes);
+	err = get_sizes(fs, node, &sizes);
 	return !err && sizes.head_len == 0 ? -ENOENT : err;
 }
 
@@ -206,13 +196,12 @@ static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
 		      : S_IFREG | mode;
 }
 
-/* Attributes of @node.  Returns 0 or an errno. */
-static int get_attributes(struct fs *fs, struct fs_member *node,
+/* Attributes of @inode.  Returns 0 or an errno. */
+static int get_attributes(struct fs *fs, struct fs_node *inode,
 			  struct stat *out)
 {
-	const struct fs_pack *pack = node->pack;
-	const struct b2f_pack_entry *e =
-		b2f_pack_entry(pack->pack, index_of(node));
+	struct fs_member *node = member_of(inode);
+	const struct b2f_pack_entry *e = entry_of(node);
 	struct fs_sizes_shown sizes = {.nbytes = e->size, .cbytes = e->size};
 	int err = 0;
 
@@ -221,13 +210,13 @@ static int get_attributes(struct fs *fs, struct fs_member *node,
 	if (err)
 		return err;
 	pthread_mutex_lock(&fs->state_lock);
-	*out = pack->st;
+	*out = node->pack->st;
 	pthread_mutex_unlock(&fs->state_lock);
 	out->st_mode = mode_of(fs, out->st_mode, e->kind == B2F_PACK_DIR);
-	out->st_ino = node->ino;
+	out->st_ino = inode->is_view ? fs_view_ino(node->ino) : node->ino;
 	/* Its subdirectories are not counted. */
 	out->st_nlink = 1;
-	fs_sizes_show(&sizes, node->head.is_view, out);
+	fs_sizes_show(&sizes, inode->is_view, out);
 	return 0;
 }
 
@@ -277,7 +266,7 @@ void fs_packs_fini(struct fs *fs)
 /* Frees @root, the first node of a pack (volume.h). */
 static struct fs_node *do_release(struct fs_node *root)
 {
-	struct fs_pack *pack = ((struct fs_member *)root)->pack;
+	struct fs_pack *pack = member_of(root)->pack;
 	struct fs *fs = pack->fs;
 
 	pthread_mutex_lock(&fs->state_lock);
@@ -508,24 +497,22 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 	return NULL;
 }
 
-static void set_ino(struct fs_member *node, uint64_t ino)
-{
-	node->ino = node->head.is_view ? fs_view_ino(ino) : ino;
-}
-
 static int make_nodes(struct fs_pack *pack)
 {
+	struct fs_volume *volume = &pack->fs->packs.volume;
+
 	pack->nentries = b2f_pack_count(pack->pack);
-	pack->nodes = calloc(2 * pack->nentries, sizeof(*pack->nodes));
-	for (size_t i = 0; pack->nodes && i < 2 * pack->nentries; i++) {
-		fs_node_init(&pack->nodes[i].head, &pack->fs->packs.volume,
-			     i ? &pack->nodes[0].head : NULL);
-		pack->nodes[i].head.is_view = i >= pack->nentries;
-		pack->nodes[i].pack = pack;
+	pack->nodes = calloc(pack->nentries, sizeof(*pack->nodes));
+	for (size_t i = 0; pack->nodes && i < pack->nentries; i++) {
+		struct fs_member *node = &pack->nodes[i];
+		struct fs_node *first = &pack->nodes[0].head;
+
+		fs_node_init(&node->head, volume, i ? first : NULL);
+		fs_node_init(&node->as_view, volume, first);
+		node->as_view.is_view = true;
+		node->pack = pack;
 		/* The file's own number, then numbers of no filesystem. */
-		set_ino(&pack->nodes[i],
-			pack->st.st_ino +
-				((uint64_t)(i % pack->nentries) << 36));
+		node->ino = pack->st.st_ino + ((uint64_t)i << 36);
 	}
 	return pack->nodes ? 0 : -ENOMEM;
 }
@@ -579,15 +566,14 @@ static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 /* Sets the inode numbers of the members of a pack in a bucket. */
 static int number_nodes(struct fs_pack *pack)
 {
-	size_t n = pack->nentries;
-
-	for (size_t i = 0; i < 2 * n; i++) {
-		const char *inside = b2f_pack_entry(pack->pack, i % n)->path;
-		char *path = fs_bucket_node_join(pack->path, inside);
+	for (size_t i = 0; i < pack->nentries; i++) {
+		struct fs_member *node = &pack->nodes[i];
+		char *path =
+			fs_bucket_node_join(pack->path, entry_of(node)->path);
 
 		if (!path)
 			return -ENOMEM;
-		set_ino(&pack->nodes[i], fs_bucket_node_number(path));
+		node->ino = fs_bucket_node_number(path);
 		free(path);
 	}
 	return 0;
@@ -729,17 +715,17 @@ int fs_packs_open_root(struct fs *fs)
 	return err;
 }
 
-int fs_packs_answer(struct fs *fs, struct fs_member *node,
+int fs_packs_answer(struct fs *fs, struct fs_node *inode,
 		    struct fuse_entry_param *answer)
 {
 	struct stat st;
-	int err = get_attributes(fs, node, &st);
+	int err = get_attributes(fs, inode, &st);
 
 	if (err)
 		return err;
-	*answer = fs_node_answer(&node->head);
+	*answer = fs_node_answer(inode);
 	answer->attr = st;
-	fs_node_ref(&node->head);
+	fs_node_ref(inode);
 	return 0;
 }
 
@@ -751,7 +737,7 @@ int fs_packs_enter(struct fs *fs, struct fs_node *dir, const char *name,
 
 	if (is != 1)
 		return is;
-	err = fs_packs_answer(fs, &pack->nodes[0], answer);
+	err = fs_packs_answer(fs, &pack->nodes[0].head, answer);
 	unuse(fs, pack);
 	fs_packs_put(pack);
 	return err ? err : 1;
@@ -792,27 +778,20 @@ static int lookup_in(struct fs *fs, struct fs_member *dir, const char *name,
 {
 	struct fs_pack *pack = dir->pack;
 	size_t entry, parent = index_of(dir);
-	bool is_view = false;
 	int err = b2f_pack_lookup(pack->pack, parent, name, &entry);
 
-	if (err == -ENOENT) {
-		is_view = true;
+	if (!err)
+		return fs_packs_answer(fs, &pack->nodes[entry].head, answer);
+	if (err == -ENOENT)
 		err = find_view(fs, pack, parent, name, &entry);
-	}
-	if (err)
-		return err;
-	return fs_packs_answer(fs, node_of(pack, entry, is_view), answer);
-}
-
-static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
-{
-	return b2f_pack_entry(node->pack->pack, index_of(node));
+	return err ? err
+		   : fs_packs_answer(fs, &pack->nodes[entry].as_view, answer);
 }
 
 static int do_lookup(struct fs *fs, struct fs_node *inode, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_member *dir = (struct fs_member *)inode;
+	struct fs_member *dir = member_of(inode);
 	int err = use(fs, dir->pack);
 
 	if (err)
@@ -847,15 +826,15 @@ static void renew_attributes(struct fs *fs, struct fs_pack *pack)
 
 static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
-	struct fs_member *node = (struct fs_member *)inode;
-	int err = use(fs, node->pack);
+	struct fs_pack *pack = member_of(inode)->pack;
+	int err = use(fs, pack);
 
 	if (err)
 		return err;
-	if (!node->pack->path)
-		renew_attributes(fs, node->pack);
-	err = get_attributes(fs, node, out);
-	unuse(fs, node->pack);
+	if (!pack->path)
+		renew_attributes(fs, pack);
+	err = get_attributes(fs, inode, out);
+	unuse(fs, pack);
 	return err;
 }
 
@@ -869,15 +848,10 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 	return below->volume->ops->statfs(fs, below, out);
 }
 
-static struct fs_member *member_of(const struct fs_handle *handle)
-{
-	return (struct fs_member *)handle->node;
-}
-
 static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 			    void *buf, size_t size, uint64_t off)
 {
-	const struct fs_member *node = member_of(handle);
+	const struct fs_member *node = member_of(handle->node);
 
 	(void)fs;
 	return b2f_pack_read(node->pack->pack, index_of(node), off, buf, size);
@@ -889,7 +863,7 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
  */
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
-	const struct fs_pack *pack = member_of(handle)->pack;
+	const struct fs_pack *pack = member_of(handle->node)->pack;
 	int err = n < 0 || pack->path ? 0 : b2f_pack_check(pack->pack);
 
 	if (err == -ESTALE)
@@ -902,10 +876,10 @@ static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 
 static void close_member(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_member *node = member_of(handle);
+	struct fs_member *node = member_of(handle->node);
 
 	if (handle->file)
-		close_data(fs, node);
+		fs_file_close(fs, node->file);
 	unuse(fs, node->pack);
 }
 
@@ -917,11 +891,11 @@ static const struct fs_data_ops data_ops = {
 
 static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 {
-	struct fs_member *node = member_of(handle);
+	struct fs_member *node = member_of(handle->node);
 	struct b2f_file *file = NULL;
 	int err = open_data(fs, node, &file);
 
-	return err ? err : fs_handle_show(handle, frame_of(node)->file);
+	return err ? err : fs_handle_show(handle, node->file);
 }
 
 /* Returns why the member cannot be read, if so. */
@@ -929,14 +903,14 @@ static int open_handle_plain(struct fs *fs, struct fs_handle *handle)
 {
 	uint8_t none;
 
-	handle->nbytes = entry_of(member_of(handle))->size;
+	handle->nbytes = entry_of(member_of(handle->node))->size;
 	return (int)pread_member(fs, handle, &none, 0, 0);
 }
 
 static int do_open(struct fs *fs, struct fs_node *inode,
 		   const struct fs_open_how *how, struct fs_handle **out)
 {
-	struct fs_member *node = (struct fs_member *)inode;
+	struct fs_member *node = member_of(inode);
 	struct fs_handle *handle;
 	int err;
 
@@ -967,10 +941,11 @@ static struct fs_answer_name name_at(const struct fs_answer_names *names,
 {
 	const struct fs_member *dir = names->of;
 	struct fs_pack *pack = dir->pack;
-	size_t entry = b2f_pack_child(pack->pack, index_of(dir), i);
-	const struct b2f_pack_entry *e = b2f_pack_entry(pack->pack, entry);
+	const struct fs_member *node =
+		&pack->nodes[b2f_pack_child(pack->pack, index_of(dir), i)];
+	const struct b2f_pack_entry *e = entry_of(node);
 
-	return (struct fs_answer_name){e->shown, pack->nodes[entry].ino,
+	return (struct fs_answer_name){e->shown, node->ino,
 				       e->kind == B2F_PACK_DIR ? S_IFDIR
 							       : S_IFREG};
 }
@@ -979,7 +954,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 		   struct fs_handle *handle, off_t off,
 		   struct fs_answer *answer)
 {
-	struct fs_member *dir = (struct fs_member *)inode;
+	struct fs_member *dir = member_of(inode);
 	struct fs_answer_names names = {
 		.dir = inode, .ino = dir->ino, .get = name_at, .of = dir};
 	int err = use(fs, dir->pack);
@@ -996,7 +971,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_member *node = (struct fs_member *)inode;
+	struct fs_member *node = member_of(inode);
 	struct b2f_frame *frame = NULL;
 	int err = use(fs, node->pack);
 
@@ -1015,7 +990,7 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 static int do_count_rows(struct fs *fs, struct fs_node *inode,
 			 const struct b2f_frame *frame, uint64_t *out)
 {
-	const struct fs_member *node = (struct fs_member *)inode;
+	const struct fs_member *node = member_of(inode);
 
 	(void)fs;
 	return fs_table_rows_count_in_pack(node->pack->pack, index_of(node),
