@@ -73,8 +73,10 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 			       0600, false, &cli_message_log);
 	if (err)
 		return cli_message_explain(a->path, err);
-	return cli_frames_open_writable(a->runtime, NULL, at, &options,
-					&a->file);
+	err = cli_frames_open_file(a->runtime, NULL, at, &a->file);
+	return err ? err
+		   : cli_message_explain(
+			     a->path, b2f_file_allow_write(a->file, &options));
 }
 
 static int begin_longer(struct append *a)

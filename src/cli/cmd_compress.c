@@ -157,26 +157,24 @@ static int create(struct job *job, const struct cli_target *target)
 	return cli_message_explain(job->output, err);
 }
 
-static struct b2f_write_options writing(const struct job *job)
+/* Writes all data to @file, and closes it. */
+static int fill(struct job *job, struct b2f_file *file, bool durable)
 {
-	return (struct b2f_write_options){
+	const struct b2f_write_options options = {
 		.no_seal = job->how->common.no_seal,
 		.no_locking = true,
 		.npy_arrays = job->npy,
 		.chunksize = (uint32_t)job->settings.chunksize,
 	};
-}
-
-/* Writes all data to @file, and closes it. */
-static int fill(struct job *job, struct b2f_file *file, bool durable)
-{
 	struct cli_progress *progress = job->operand->progress;
 	struct b2f_file_now now;
-	int err;
+	int err = cli_message_explain(job->output,
+				      b2f_file_allow_write(file, &options));
 
 	progress->encoder = job->operand->runtime;
-	err = cli_input_copy(&job->in, file, job->output, 0, progress,
-			     &job->nbytes);
+	if (!err)
+		err = cli_input_copy(&job->in, file, job->output, 0, progress,
+				     &job->nbytes);
 	if (!err) {
 		cli_progress_watch(progress, job->nbytes);
 		err = b2f_file_commit(file, durable ? B2F_COMMIT_DURABLE
@@ -195,15 +193,12 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 {
 	const struct b2f_frame_options how = {.label = job->output};
 	const struct cli_at at = cli_target_at(target);
-	struct b2f_write_options options;
 	struct b2f_file *file = NULL;
-	int err;
+	int err = create(job, target);
 
-	err = create(job, target);
-	options = writing(job);
 	if (!err)
-		err = cli_frames_open_writable(job->operand->runtime, &how,
-					       &at, &options, &file);
+		err = cli_frames_open_file(job->operand->runtime, &how, &at,
+					   &file);
 	return err ? err : fill(job, file, durable);
 }
 
@@ -253,12 +248,10 @@ static int replace_url(struct job *job)
 static int write_url(struct job *job)
 {
 	bool force = job->how->common.force;
-	struct b2f_write_options options;
 	struct b2f_frame *frame = NULL;
 	struct b2f_file *file = NULL;
 	int err = choose_typesize(job);
 
-	options = writing(job);
 	if (!err)
 		err = cli_server_make(&job->settings, job->output, force,
 				      &frame);
@@ -268,10 +261,8 @@ static int write_url(struct job *job)
 		return err;
 	err = b2f_file_open(job->operand->runtime, frame, &file);
 	if (!err)
-		err = b2f_file_allow_write(file, &options);
-	if (!err)
 		return fill(job, file, true);
-	b2f_file_close(file);
+	b2f_frame_close(frame);
 	return cli_message_explain(job->output, err);
 }
 

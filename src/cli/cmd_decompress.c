@@ -136,8 +136,7 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
-static int fill_output(const struct job *job, struct cli_output *out,
-		       const struct stat *like, int from)
+static int fill_output(const struct job *job, struct cli_output *out)
 {
 	const struct cli_copy *copy = &job->copy;
 	bool careful = job->options->common.remove && out->target.temp;
@@ -147,7 +146,7 @@ static int fill_output(const struct job *job, struct cli_output *out,
 	copy->progress->npasses = 1 + careful;
 	err = cli_copy_output(copy, out);
 	if (!err)
-		err = cli_output_finish(out, like, from, careful);
+		err = cli_output_finish(out, careful);
 	cli_progress_next(copy->progress);
 	if (!err && careful) {
 		cli_frames_forget_pages(&at);
@@ -162,21 +161,15 @@ static int write_output(const struct job *job, const char *name, bool *safe)
 {
 	const struct decompress *o = job->options;
 	const struct cli_at at = cli_operand_result(job->operand, name);
-	struct cli_output out = {0};
-	struct stat like;
-	int from, err;
+	struct cli_output out;
+	int err = cli_output_open(&out, &at, o->common.force, &job->operand->at,
+				  b2f_file_frame(job->copy.file), "frame");
 
-	err = cli_frames_source(&job->operand->at,
-				b2f_file_frame(job->copy.file), &like, &from);
-	if (err)
-		return err;
-	err = cli_output_open(&out, &at, o->common.force, o->sparse, &like,
-			      "frame");
 	*safe = !err && out.target.temp;
+	out.sparse = o->sparse && out.target.temp;
 	if (!err)
-		err = fill_output(job, &out, &like, from);
+		err = fill_output(job, &out);
 	cli_output_close(&out);
-	cli_at_close(from);
 	return err;
 }
 

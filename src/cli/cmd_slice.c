@@ -347,24 +347,18 @@ static int write_file(struct job *job)
 	const struct slice *o = job->options;
 	struct cli_output *out = &job->out;
 	const struct cli_at at = cli_at_path(o->output);
-	struct stat like;
-	int from, err;
+	int err = cli_output_open(out, &at, o->common.force, &job->operand->at,
+				  b2f_file_frame(job->file), "array");
 
-	err = cli_frames_source(&job->operand->at, b2f_file_frame(job->file),
-				&like, &from);
-	if (err)
-		return err;
 	/* Permissions as of the array, but the times of a new file. */
-	like.st_atim.tv_nsec = like.st_mtim.tv_nsec = UTIME_NOW;
-	err = cli_output_open(out, &at, o->common.force, false, &like, "array");
+	out->like.st_atim.tv_nsec = out->like.st_mtim.tv_nsec = UTIME_NOW;
 	if (!err)
 		err = write_all(job);
 	if (!err)
-		err = cli_output_finish(out, &like, from, false);
+		err = cli_output_finish(out, false);
 	if (!err)
 		err = cli_output_commit(out, false);
 	cli_output_close(out);
-	cli_at_close(from);
 	return err;
 }
 

@@ -222,25 +222,6 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 	return err;
 }
 
-int cli_frames_open_writable(struct b2f_runtime *runtime,
-			     const struct b2f_frame_options *how,
-			     const struct cli_at *at,
-			     const struct b2f_write_options *write,
-			     struct b2f_file **out)
-{
-	struct b2f_file *file = NULL;
-	int err = cli_frames_open_file(runtime, how, at, &file);
-
-	if (err)
-		return err;
-	err = b2f_file_allow_write(file, write);
-	if (!err)
-		*out = file;
-	else
-		b2f_file_close(file);
-	return cli_message_explain(how ? how->label : at->path, err);
-}
-
 static void show_progress(void *arg, uint64_t done, uint64_t total)
 {
 	struct cli_findings *out = arg;

@@ -34,14 +34,6 @@ int cli_frames_open_file(struct b2f_runtime *runtime,
 			 const struct b2f_frame_options *how,
 			 const struct cli_at *at, struct b2f_file **out);
 
-/* Like cli_frames_open_file(), for writing too, with the options @write. */
-B2F_MUST_CHECK
-int cli_frames_open_writable(struct b2f_runtime *runtime,
-			     const struct b2f_frame_options *how,
-			     const struct cli_at *at,
-			     const struct b2f_write_options *write,
-			     struct b2f_file **out);
-
 /* Is the path @at a frame, by its first bytes?  Follows links of operands. */
 bool cli_frames_is_frame(const struct cli_at *at);
 

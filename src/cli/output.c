@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/attributes.h"
+#include "cli/frames.h"
 #include "cli/message.h"
 #include "programs/io.h"
 
@@ -16,9 +17,11 @@
 
 struct cli_output cli_output_standard(void)
 {
-	return (struct cli_output){
-		.fd = STDOUT_FILENO,
-		.target = {.name = "standard output", .parent = -1, .dirfd = -1}};
+	return (struct cli_output){.fd = STDOUT_FILENO,
+				   .target = {.name = "standard output",
+					      .parent = -1,
+					      .dirfd = -1},
+				   .from = -1};
 }
 
 static int open_target(struct cli_output *out, const struct cli_at *at,
@@ -37,7 +40,6 @@ static int open_target(struct cli_output *out, const struct cli_at *at,
 /* Opens a device or pipe that the user has named. */
 static int open_as_it_is(struct cli_output *out, const struct cli_at *at)
 {
-	out->sparse = false;
 	out->fd = cli_at_open(at, O_WRONLY);
 	return out->fd < 0 ? cli_message_errno(at->path, out->fd) : 0;
 }
@@ -48,32 +50,35 @@ static bool is_special(const struct cli_at *at, const struct stat *st)
 	       !S_ISLNK(st->st_mode);
 }
 
-static int check_distinct(const struct cli_output *out,
-			  const struct stat *source, const char *what)
+static int check_distinct(const struct cli_output *out, const char *what)
 {
 	const struct cli_at at = cli_target_result(&out->target);
 	struct stat st;
 
 	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
-	    !cli_at_is_same(&st, source))
+	    !cli_at_is_same(&st, &out->like))
 		return 0;
 	return cli_refuse(-EINVAL, "%s: it is the %s itself", out->target.name,
 			  what);
 }
 
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
-		    bool replace, bool sparse, const struct stat *source,
-		    const char *what)
+		    bool replace, const struct cli_at *source,
+		    const struct b2f_frame *frame, const char *what)
 {
 	size_t len = strlen(at->path);
 	struct stat st;
-	bool exists = cli_at_stat(at, &st) == 0;
+	bool exists;
 	int err;
 
 	*out = (struct cli_output){
 		.fd = -1,
 		.target = {.name = at->path, .parent = -1, .dirfd = -1},
-		.sparse = sparse};
+		.from = -1};
+	err = cli_frames_source(source, frame, &out->like, &out->from);
+	if (err)
+		return err;
+	exists = cli_at_stat(at, &st) == 0;
 	if (cli_kind_check_output(at->path))
 		return -EROFS;
 	if (exists && S_ISDIR(st.st_mode))
@@ -82,11 +87,7 @@ int cli_output_open(struct cli_output *out, const struct cli_at *at,
 		return cli_message_errno(at->path, -ENOENT);
 	err = exists && is_special(at, &st) ? open_as_it_is(out, at)
 					    : open_target(out, at, replace);
-	if (!err)
-		err = check_distinct(out, source, what);
-	if (err)
-		cli_output_close(out);
-	return err;
+	return err ? err : check_distinct(out, what);
 }
 
 static int write_all(struct cli_output *out, const char *data, size_t size)
@@ -154,24 +155,22 @@ void cli_output_skip(struct cli_output *out, uint64_t size)
 	out->pos += size;
 }
 
-static int finish_temp(struct cli_output *out, const struct stat *like,
-		       int from, bool durable)
+static int finish_temp(struct cli_output *out, bool durable)
 {
 	int err;
 
 	if (ftruncate(out->fd, (off_t)out->pos) != 0)
 		return -errno;
-	err = cli_attributes_set_file(out->fd, like, from);
+	err = cli_attributes_set_file(out->fd, &out->like, out->from);
 	if (!err && durable && fsync(out->fd) != 0)
 		err = -errno;
 	return err;
 }
 
-int cli_output_finish(struct cli_output *out, const struct stat *like, int from,
-		      bool durable)
+int cli_output_finish(struct cli_output *out, bool durable)
 {
 	bool syncs = durable || out->target.replaces;
-	int err = out->target.temp ? finish_temp(out, like, from, syncs) : 0;
+	int err = out->target.temp ? finish_temp(out, syncs) : 0;
 
 	return cli_message_errno(out->target.name, err);
 }
@@ -193,6 +192,7 @@ int cli_output_commit(struct cli_output *out, bool durable)
 void cli_output_close(struct cli_output *out)
 {
 	cli_at_close(out->fd);
-	out->fd = -1;
+	cli_at_close(out->from);
+	out->fd = out->from = -1;
 	cli_target_close(&out->target);
 }

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "b2frame/error.h"
+#include "cli/at.h"
 #include "cli/target.h"
 
 /* Zero-initialize it. */
@@ -30,6 +31,12 @@ struct cli_output {
 	 * output is written directly.
 	 */
 	struct cli_target target;
+	/*
+	 * The attributes of the frame that is written, and its open index or
+	 * -1.
+	 */
+	struct stat like;
+	int from;
 	/* Runs of zeros become holes. */
 	bool sparse;
 	/* The offset of the next byte. */
@@ -41,14 +48,14 @@ struct cli_output cli_output_standard(void);
 
 /*
  * Begins the file @at; *@out is in use until cli_output_close().  Until then a
- * signal removes the incomplete file (cleanup.h).  Without @replace an existing
- * file is -EEXIST; one with the attributes @source is "the @what itself", and
- * -EINVAL.
+ * signal removes the incomplete file (cleanup.h).  It gets the attributes of
+ * @frame, which is at @source.  Without @replace an existing file is -EEXIST;
+ * the source is "the @what itself", and -EINVAL.
  */
 B2F_MUST_CHECK
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
-		    bool replace, bool sparse, const struct stat *source,
-		    const char *what);
+		    bool replace, const struct cli_at *source,
+		    const struct b2f_frame *frame, const char *what);
 
 /* Adds the @size bytes at @data. */
 B2F_MUST_CHECK
@@ -62,8 +69,7 @@ void cli_output_skip(struct cli_output *out, uint64_t size);
  * cli_attributes_set_file(); with @durable, or if it replaces a file, syncs it.
  */
 B2F_MUST_CHECK
-int cli_output_finish(struct cli_output *out, const struct stat *like, int from,
-		      bool durable);
+int cli_output_finish(struct cli_output *out, bool durable);
 
 /* Gives the file its name; syncs that, too, if the file was synced. */
 B2F_MUST_CHECK
