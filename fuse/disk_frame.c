@@ -52,56 +52,33 @@ int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 	return err;
 }
 
-/* A contiguous frame: a path to its file, and its name in a directory. */
-struct single {
+/* Where the library finds a frame; a contiguous one by its name, too. */
+struct place {
+	int dirfd;
 	char path[FS_DIR_PATH_SIZE];
 	char name[FS_NAME_SIZE];
 	struct fs_pin parent;
 };
 
-/* Finds the file of the contiguous frame @node.  Unpin @single->parent. */
-static void find_single(struct fs *fs, struct fs_backed *node, int fd,
-			struct b2f_frame_options *options,
-			struct single *single)
+/* Finds the frame @node at the descriptor @fd.  Unpin @place->parent. */
+static void find(struct fs *fs, struct fs_backed *node, int fd,
+		 struct b2f_frame_options *options, struct place *place)
 {
-	*single = (struct single){.name = ""};
+	*place = (struct place){.dirfd = fd, .path = "."};
+	if (node->sparse)
+		return;
+	place->dirfd = AT_FDCWD;
+	fs_dir_path(fd, place->path);
+	options->home_name = place->name;
 	if (fs->source.is_frame) {
 		options->home_fd = AT_FDCWD;
 		options->home_name = fs->source.path;
-	} else if (fs_tree_pin_parent(fs->tree, node, &single->parent,
-				      single->name) == 0) {
-		options->home_fd = single->parent.fd;
-		options->home_name = single->name;
+	} else if (fs_tree_pin_parent(fs->tree, node, &place->parent,
+				      place->name) == 0) {
+		options->home_fd = place->parent.fd;
 	} else {
-		options->home_name = "";
+		place->name[0] = '\0';
 	}
-	fs_dir_path(fd, single->path);
-}
-
-static int open_single(struct fs *fs, struct fs_backed *node, int fd,
-		       struct b2f_frame_options *options,
-		       struct b2f_frame **out)
-{
-	struct single single;
-	int err;
-
-	find_single(fs, node, fd, options, &single);
-	err = b2f_frame_open(options, AT_FDCWD, single.path, out);
-	fs_tree_unpin(fs->tree, &single.parent);
-	return err;
-}
-
-static int reset_single(struct fs *fs, struct fs_backed *node, int fd,
-			struct b2f_frame_options *options)
-{
-	struct single single;
-	int err;
-
-	find_single(fs, node, fd, options, &single);
-	err = b2f_frame_reset(&fs->config.new_files, AT_FDCWD, single.path,
-			      options);
-	fs_tree_unpin(fs->tree, &single.parent);
-	return err;
 }
 
 int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
@@ -112,6 +89,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 		.no_locking = fs->config.write.no_locking,
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
+	struct place place;
 	char *label = NULL;
 	struct stat index;
 	int err;
@@ -120,8 +98,9 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	if (err)
 		return err;
 	options.label = label;
-	err = node->sparse ? b2f_frame_open(&options, fd, ".", out)
-			   : open_single(fs, node, fd, &options, out);
+	find(fs, node, fd, &options, &place);
+	err = b2f_frame_open(&options, place.dirfd, place.path, out);
+	fs_tree_unpin(fs->tree, &place.parent);
 	free(label);
 	/* The file has changed its kind: the next lookup finds the new one. */
 	if (err == -ENOENT ||
@@ -135,16 +114,19 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node)
 {
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
 	struct fs_pin pin = {0};
+	struct place place;
 	char *label = NULL;
 	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (!err)
 		err = make_label(fs, node, &label);
 	options.label = label;
-	if (!err)
-		err = node->sparse ? b2f_frame_reset(&fs->config.new_files,
-						     pin.fd, ".", &options)
-				   : reset_single(fs, node, pin.fd, &options);
+	if (!err) {
+		find(fs, node, pin.fd, &options, &place);
+		err = b2f_frame_reset(&fs->config.new_files, place.dirfd,
+				      place.path, &options);
+		fs_tree_unpin(fs->tree, &place.parent);
+	}
 	free(label);
 	fs_tree_unpin(fs->tree, &pin);
 	return err;

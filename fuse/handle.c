@@ -33,6 +33,16 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
 	return handle;
 }
 
+int fs_handle_give(struct fs *fs, struct fs_handle *handle, int err,
+		   struct fs_handle **out)
+{
+	if (err)
+		fs_handle_close(fs, handle);
+	else
+		*out = handle;
+	return err;
+}
+
 int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
 {
 	struct b2f_file_now now;
@@ -83,26 +93,18 @@ static bool ref_unless_closed(struct fs_handle *handle)
 	return n > 0;
 }
 
-int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n)
+struct fs_handle *fs_handle_next(struct fs *fs, struct fs_handle *before)
 {
-	struct fs_handle **handles = NULL, *h;
-	size_t count = 0, i = 0;
+	struct fs_handle *h;
 
 	pthread_mutex_lock(&fs->state_lock);
-	TAILQ_FOREACH (h, &fs->handles, all)
-		count += h->is_seen != FS_UNSEEN;
-	if (count > 0)
-		handles = malloc(count * sizeof(struct fs_handle *));
-	TAILQ_FOREACH (h, &fs->handles, all) {
-		if (handles && h->is_seen && ref_unless_closed(h))
-			handles[i++] = h;
-	}
+	h = before ? TAILQ_NEXT(before, all) : TAILQ_FIRST(&fs->handles);
+	while (h && !(h->is_seen && ref_unless_closed(h)))
+		h = TAILQ_NEXT(h, all);
 	pthread_mutex_unlock(&fs->state_lock);
-	if (count > 0 && !handles)
-		return -ENOMEM;
-	*out = handles;
-	*n = i;
-	return 0;
+	if (before)
+		fs_handle_close(fs, before);
+	return h;
 }
 
 void fs_handle_close(struct fs *fs, struct fs_handle *handle)

@@ -154,6 +154,14 @@ struct fs_open_how {
 /* Closes all open files, when no request is running any more. */
 void fs_handle_fini(struct fs *fs);
 
+/*
+ * Gives @handle to the caller; with @err, which it returns, closes @handle
+ * instead.
+ */
+B2F_MUST_CHECK
+int fs_handle_give(struct fs *fs, struct fs_handle *handle, int err,
+		   struct fs_handle **out);
+
 /* Makes a handle of @node and adds it to the list; NULL: no memory. */
 struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
 				struct fs_node *node);
@@ -183,11 +191,10 @@ B2F_MUST_CHECK
 int fs_handle_check_view(const struct fs_handle *handle);
 
 /*
- * Lists all handles of plain files, each with a reference; free the array
- * *@out.  Returns 0 or -ENOMEM.
+ * The handle of a plain file that is next to @before, with a reference; that to
+ * @before is given back.  NULL begins with the first, and ends the list.
  */
-B2F_MUST_CHECK
-int fs_handle_others(struct fs *fs, struct fs_handle ***out, size_t *n);
+struct fs_handle *fs_handle_next(struct fs *fs, struct fs_handle *before);
 
 /*
  * Takes a reference to @handle for work after the answer to a request: the

@@ -74,21 +74,16 @@ static void tick_file(struct fs *fs, struct fs_file *file, bool is_urgent)
  */
 static bool tick_others(struct fs *fs, bool is_urgent)
 {
-	struct fs_handle **handles = NULL;
-	size_t n = 0;
+	struct fs_handle *h = NULL;
+	bool any = false;
 
-	if (fs_handle_others(fs, &handles, &n))
-		return true;
-	for (size_t i = 0; i < n; i++) {
-		struct fs_backed *node = handles[i]->pin.node;
-
+	while ((h = fs_handle_next(fs, h))) {
+		any = true;
 		if (!is_urgent)
-			fs_cache_state_look(fs, node, handles[i]->fd);
-		fs_view_drop_cached(fs, node, FS_CACHE_DROP_SELF);
-		fs_handle_close(fs, handles[i]);
+			fs_cache_state_look(fs, h->pin.node, h->fd);
+		fs_view_drop_cached(fs, h->pin.node, FS_CACHE_DROP_SELF);
 	}
-	free(handles);
-	return n > 0;
+	return any;
 }
 
 /*

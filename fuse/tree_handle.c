@@ -429,17 +429,6 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 	return 0;
 }
 
-/* Gives @handle to the caller, or closes it after an error. */
-static int finish(struct fs *fs, struct fs_handle *handle, int err,
-		  struct fs_handle **out)
-{
-	if (err)
-		fs_handle_close(fs, handle);
-	else
-		*out = handle;
-	return err;
-}
-
 /* Counts a handle of a view.  Returns whether it is the first one. */
 static bool count_view(struct fs *fs, struct fs_state *state)
 {
@@ -492,7 +481,7 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 	err = handle->pin.node->kind == FS_KIND_FRAME
 		      ? open_shown(fs, handle)
 		      : open_other(fs, handle, how->flags);
-	return finish(fs, handle, err, out);
+	return fs_handle_give(fs, handle, err, out);
 }
 
 int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
@@ -507,8 +496,8 @@ int fs_tree_handle_open_made(struct fs *fs, struct fs_backed *node,
 		b2f_frame_close(frame);
 		return err;
 	}
-	return finish(fs, handle,
-		      open_frame(fs, handle, frame, how->no_lock_file), out);
+	err = open_frame(fs, handle, frame, how->no_lock_file);
+	return fs_handle_give(fs, handle, err, out);
 }
 
 int fs_tree_handle_open_listing(struct fs *fs, struct fs_backed *node,

@@ -226,15 +226,15 @@ static int open_frame(struct fs *fs, struct fs_handle *handle, int flags)
 	return !err && (flags & O_TRUNC) ? empty(fs, handle) : err;
 }
 
-static int open_node(struct fs *fs, struct fs_node *inode, int flags,
-		     struct fs_handle **out)
+static int do_open(struct fs *fs, struct fs_node *inode,
+		   const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_object *node = fs_object_of(inode);
 	bool is_frame = node->kind == FS_BUCKET_FRAME;
 	struct fs_handle *handle;
 	int err = 0;
 
-	if (asks_to_write(flags) && (!is_frame || inode->is_view))
+	if (asks_to_write(how->flags) && (!is_frame || inode->is_view))
 		return -EROFS;
 	handle = fs_handle_new(fs, &data_ops, inode);
 	if (!handle)
@@ -243,17 +243,12 @@ static int open_node(struct fs *fs, struct fs_node *inode, int flags,
 	if (atomic_load(&node->writing.refused))
 		err = -ESTALE;
 	else if (is_frame)
-		err = open_frame(fs, handle, flags);
+		err = open_frame(fs, handle, how->flags);
 	if (err == -ESTALE)
 		node->checked_ms = 0;
-	if (err) {
-		fs_handle_close(fs, handle);
-		return err;
-	}
 	/* A node keeps its version, unless this mount writes to it. */
 	handle->keep_cache = fs_bucket_writer_may_keep(fs, node);
-	*out = handle;
-	return 0;
+	return fs_handle_give(fs, handle, err, out);
 }
 
 static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
@@ -268,12 +263,6 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	err = b2f_file_truncate(handle->file, size);
 	fs_bucket_writer_note_change(fs, handle);
 	return err;
-}
-
-static int do_open(struct fs *fs, struct fs_node *inode,
-		   const struct fs_open_how *how, struct fs_handle **out)
-{
-	return open_node(fs, inode, how->flags, out);
 }
 
 static void close_dir(struct fs *fs, struct fs_handle *handle)
@@ -389,8 +378,9 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 /* Resizes a file without an open handle, and commits it. */
 static int resize_node(struct fs *fs, struct fs_node *inode, uint64_t size)
 {
+	const struct fs_open_how how = {.flags = O_WRONLY};
 	struct fs_handle *handle;
-	int err = open_node(fs, inode, O_WRONLY, &handle);
+	int err = do_open(fs, inode, &how, &handle);
 
 	if (err)
 		return err;
@@ -468,6 +458,8 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		     mode_t mode, const struct fs_open_how *how,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
+	/* Whatever its flags: the new file is committed. */
+	const struct fs_open_how writes = {.flags = O_RDWR};
 	struct fs *fs = fs_of(req);
 	struct fs_object *made;
 	int err = fs_bucket_make_file(fs, fs_object_of(dir), name, &made);
@@ -478,8 +470,7 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		err = -ESTALE;
 	if (err)
 		return err;
-	/* A writer whatever its flags: the new file is committed. */
-	err = open_node(fs, &made->head, O_RDWR, handle);
+	err = do_open(fs, &made->head, &writes, handle);
 	if (err)
 		undo(req, dir, name, made);
 	return err ? err : answer_with(fs, &made->head, out);

@@ -929,11 +929,7 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	err = entry_of(node)->kind == B2F_PACK_FRAME
 		      ? open_handle_frame(fs, handle)
 		      : open_handle_plain(fs, handle);
-	if (err)
-		fs_handle_close(fs, handle);
-	else
-		*out = handle;
-	return err;
+	return fs_handle_give(fs, handle, err, out);
 }
 
 static struct fs_answer_name name_at(const struct fs_answer_names *names,

@@ -180,11 +180,7 @@ int fs_volume_tree_open_cut(struct fs *fs, struct fs_backed *node,
 			return err;
 	}
 	err = cut(fs, node, handle, how->uid != 0);
-	if (err)
-		fs_handle_close(fs, handle);
-	else
-		*out = handle;
-	return err;
+	return fs_handle_give(fs, handle, err, out);
 }
 
 static struct timespec time_of(const struct timespec *given, bool is_set,
