@@ -122,15 +122,14 @@ static int get_vlmeta(const struct b2f_frame *frame, const char *name,
 
 int fs_frame_xattr_check_name(const char *name)
 {
-	if (strncmp(name, FS_FRAME_XATTR_PREFIX,
-		    strlen(FS_FRAME_XATTR_PREFIX)) == 0)
+	if (fs_frame_xattr_begins(name, FS_FRAME_XATTR_PREFIX))
 		return 0;
 	/*
 	 * After EOPNOTSUPP, ls asks no further file.  The attribute that the
 	 * kernel asks for before the first write gets ENODATA, because getcap
 	 * accepts no other error.
 	 */
-	return strncmp(name, "user.", strlen("user.")) == 0 ||
+	return fs_frame_xattr_begins(name, "user.") ||
 			       strcmp(name, "security.capability") == 0
 		       ? -ENODATA
 		       : -EOPNOTSUPP;
@@ -145,10 +144,10 @@ int fs_frame_xattr_get(struct b2f_frame *frame, const char *name, char **out,
 	FILE *f;
 	int err;
 
-	if (strncmp(key, VLMETA, sizeof(VLMETA) - 1) == 0)
+	if (fs_frame_xattr_begins(key, VLMETA))
 		return get_vlmeta(frame, key + sizeof(VLMETA) - 1, false, out,
 				  size);
-	if (strncmp(key, VLMETA_RAW, sizeof(VLMETA_RAW) - 1) == 0)
+	if (fs_frame_xattr_begins(key, VLMETA_RAW))
 		return get_vlmeta(frame, key + sizeof(VLMETA_RAW) - 1, true,
 				  out, size);
 	if (strcmp(key, "info") == 0) {

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "b2frame/frame.h"
 
@@ -25,6 +26,11 @@
 
 /* Prefix of the attributes of the mount, at its root. */
 #define FS_FRAME_XATTR_OWN "user.bloscfs."
+
+static inline bool fs_frame_xattr_begins(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
 
 /*
  * For a file that has only these attributes: returns 0 if @name may be one of

@@ -45,25 +45,19 @@ static enum fs_exit fail_errno(const char *what, int err, enum fs_exit code)
 	return code;
 }
 
-static enum fs_exit start_logger(struct fs *fs)
-{
-	const char *path = fs->options.logfile;
-	int err;
-
-	err = fs_logger_new(fs->config.log_level, &fs->logger);
-	if (err)
-		return fail_errno("log", err, FS_EXIT_DAEMON);
-	err = path ? fs_logger_to_file(fs->logger, path) : 0;
-	return err ? fail_errno(path, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
-}
-
 /* Opens the log and the statistics file. */
 static enum fs_exit open_reports(struct fs *fs)
 {
-	const char *file = fs->options.statsfile;
-	int err = file ? fs_stats_file_open(fs, file) : 0;
+	const char *log = fs->options.logfile, *stats = fs->options.statsfile;
+	int err = fs_logger_new(fs->config.log_level, &fs->logger);
 
-	return err ? fail_errno(file, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
+	if (err)
+		return fail_errno("log", err, FS_EXIT_DAEMON);
+	err = log ? fs_logger_to_file(fs->logger, log) : 0;
+	if (err)
+		return fail_errno(log, err, FS_EXIT_DAEMON);
+	err = stats ? fs_stats_file_open(fs, stats) : 0;
+	return err ? fail_errno(stats, err, FS_EXIT_DAEMON) : FS_EXIT_OK;
 }
 
 static enum fs_exit open_operands(struct fs *fs)
@@ -304,9 +298,7 @@ static enum fs_exit run(struct fs *fs)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
 	fs_resources_tune_heap();
 	fs_resources_load_early();
-	code = start_logger(fs);
-	if (code == FS_EXIT_OK)
-		code = open_reports(fs);
+	code = open_reports(fs);
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);
 	if (code == FS_EXIT_OK) {

@@ -28,11 +28,6 @@
 #include "table_rows.h"
 #include "volume.h"
 
-static bool begins_with(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 static int get_own(struct fs *fs, const char *name, char **out, size_t *size)
 {
 	const char *key = name + sizeof(FS_FRAME_XATTR_OWN) - 1;
@@ -109,16 +104,17 @@ static int get_value(struct fact *f)
 {
 	int err;
 
-	if (!begins_with(f->name, "user."))
+	if (!fs_frame_xattr_begins(f->name, "user."))
 		return fs_frame_xattr_check_name(f->name);
-	if (begins_with(f->name, FS_FRAME_XATTR_OWN))
+	if (fs_frame_xattr_begins(f->name, FS_FRAME_XATTR_OWN))
 		return f->node == f->fs->nodes.root
 			       ? get_own(f->fs, f->name, &f->value, &f->size)
 			       : -ENODATA;
 	err = f->ops->get_stored ? f->ops->get_stored(f->fs, f->node, f->name,
 						      &f->value, &f->size)
 				 : -ENODATA;
-	if (err == -ENODATA && begins_with(f->name, FS_FRAME_XATTR_PREFIX))
+	if (err == -ENODATA &&
+	    fs_frame_xattr_begins(f->name, FS_FRAME_XATTR_PREFIX))
 		err = f->ops->with_frame(f->fs, f->node, get_fact, f);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include "b2frame/write.h"
 #include "dir.h"
 #include "frame_xattr.h"
+#include "volume.h"
 #include "words/value.h"
 
 /* A longer value is invalid. */
@@ -79,23 +80,22 @@ static int understand_text(enum preset what, const char *text,
 	return err;
 }
 
-static int understand(const struct fs_preset *preset, struct meaning *out)
+static int understand(const struct fs_xattr_change *c, struct meaning *out)
 {
 	char text[VALUE_SIZE];
 
-	if (preset->size >= sizeof(text) ||
-	    memchr(preset->value, 0, preset->size))
+	if (c->size >= sizeof(text) || memchr(c->value, 0, c->size))
 		return -EINVAL;
-	memcpy(text, preset->value, preset->size);
-	text[preset->size] = 0;
-	return understand_text(find(preset->name), text, out);
+	memcpy(text, c->value, c->size);
+	text[c->size] = 0;
+	return understand_text(find(c->name), text, out);
 }
 
-int fs_preset_check(const struct fs_preset *preset)
+int fs_preset_check(const struct fs_xattr_change *c)
 {
 	struct meaning meaning;
 
-	return understand(preset, &meaning);
+	return understand(c, &meaning);
 }
 
 /* Repeats until the new settings are in the frame on disk. */
@@ -120,11 +120,11 @@ static int set_open(struct fs *fs, struct fs_open_frame *frame,
 }
 
 int fs_preset_set(struct fs *fs, struct fs_backed *node,
-		  const struct fs_preset *preset)
+		  const struct fs_xattr_change *c)
 {
 	struct fs_open_frame *frame;
 	struct meaning meaning;
-	int err = understand(preset, &meaning);
+	int err = understand(c, &meaning);
 
 	if (!err)
 		err = fs_open_frame_get(fs, node, &frame, NULL);

@@ -19,27 +19,22 @@
 #include "b2frame/create.h"
 #include "fs.h"
 
-/* An attribute and its value, which is not 0-terminated. */
-struct fs_preset {
-	const char *name;
-	const char *value;
-	size_t size;
-};
+struct fs_xattr_change;
 
 /* Is @name one of these attributes? */
 bool fs_preset_is(const char *name);
 
-/* Returns 0, or -EINVAL: @preset has no such value. */
+/* Returns 0, or -EINVAL: the attribute has no such value. */
 B2F_MUST_CHECK
-int fs_preset_check(const struct fs_preset *preset);
+int fs_preset_check(const struct fs_xattr_change *c);
 
 /*
- * Has new chunks of the frame @node use @preset.  Returns 0, -EINVAL, or as an
- * open for writing and fs_open_frame_commit().
+ * Has new chunks of the frame @node use the setting.  Returns 0, -EINVAL, or as
+ * an open for writing and fs_open_frame_commit().
  */
 B2F_MUST_CHECK
 int fs_preset_set(struct fs *fs, struct fs_backed *node,
-		  const struct fs_preset *preset);
+		  const struct fs_xattr_change *c);
 
 /* Sets the valid values of the directory @fd (O_PATH) in @settings. */
 void fs_preset_of_dir(int fd, struct b2f_settings *settings);

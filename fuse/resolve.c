@@ -276,17 +276,6 @@ static int stays(const struct fs_place *place, const char *name)
 }
 
 /*
- * Returns 1 if @name is shown by its own name and is not about to be removed, 0
- * or an errno.
- */
-static int stays_shown(const struct fs_place *place, const char *name)
-{
-	if (is_going(place, name))
-		return 0;
-	return is_shown(place, name);
-}
-
-/*
  * Counts the frames with the stem @stem, except @other, that are not about to
  * be removed.  Returns the count or an errno.
  */
@@ -337,7 +326,7 @@ static int is_free(const struct fs_place *place, const char *name)
 static int is_free_with_suffix(const struct fs_place *place, const char *name,
 			       const char *full)
 {
-	int n = stays_shown(place, name);
+	int n = is_going(place, name) ? 0 : is_shown(place, name);
 
 	if (n)
 		return n < 0 ? n : 0;

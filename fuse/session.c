@@ -221,28 +221,25 @@ static int add_text(char **list, const char *name, const char *value)
 static int make_list(const struct fs *fs, char **out)
 {
 	const struct fs_options *o = &fs->options;
-	unsigned long denied = fs->tree ? fs->tree->base_flags : 0;
+	unsigned long denied = o->kernel ? fs->tree->base_flags : 0;
+	const char *const words[] = {
+		fs->read_write ? "rw" : "ro",
+		"default_permissions",
+		o->access.allow_other ? "allow_other" : NULL,
+		o->access.allow_root ? "allow_root" : NULL,
+		o->auto_unmount ? "auto_unmount" : NULL,
+		o->debug ? "debug" : NULL,
+		o->kernel,
+		/* "suid" and "dev" cannot allow what SOURCE denies. */
+		denied & ST_NOSUID ? "nosuid" : NULL,
+		denied & ST_NODEV ? "nodev" : NULL,
+	};
 	char *list = NULL;
-	int err;
+	int err = 0;
 
-	err = fuse_opt_add_opt(&list, fs->read_write
-					      ? "rw,default_permissions"
-					      : "ro,default_permissions");
-	if (!err && o->access.allow_other)
-		err = fuse_opt_add_opt(&list, "allow_other");
-	if (!err && o->access.allow_root)
-		err = fuse_opt_add_opt(&list, "allow_root");
-	if (!err && o->auto_unmount)
-		err = fuse_opt_add_opt(&list, "auto_unmount");
-	if (!err && o->debug)
-		err = fuse_opt_add_opt(&list, "debug");
-	if (!err && o->kernel)
-		err = fuse_opt_add_opt(&list, o->kernel);
-	/* "suid" and "dev" cannot allow the powers that SOURCE denies. */
-	if (!err && o->kernel && (denied & ST_NOSUID))
-		err = fuse_opt_add_opt(&list, "nosuid");
-	if (!err && o->kernel && (denied & ST_NODEV))
-		err = fuse_opt_add_opt(&list, "nodev");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !err; i++)
+		if (words[i])
+			err = fuse_opt_add_opt(&list, words[i]);
 	if (!err)
 		err = add_text(&list, "fsname",
 			       o->fsname ? o->fsname : fs->source.path);

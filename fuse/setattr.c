@@ -173,37 +173,26 @@ static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 }
 
 /*
- * Changes the directory of a frame, except its times.  A change sets its ctime
+ * Changes the directory of a frame, except its times; with @narrows only lets
+ * in users who may enter both before and after @meta.  A change sets its ctime
  * for nothing, so only new values are set.
  */
-static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
+static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta,
+		   bool narrows)
 {
 	struct fs_setattr dir = fs_setattr_none();
 	struct stat st;
 
 	if (fstat(dirfd, &st))
 		return -errno;
-	if (meta->uid != st.st_uid)
+	if (!narrows && meta->uid != st.st_uid)
 		dir.uid = meta->uid;
-	if (meta->gid != st.st_gid)
+	if (!narrows && meta->gid != st.st_gid)
 		dir.gid = meta->gid;
 	dir.mode = mode_of_dir(meta->mode, &st);
+	if (narrows)
+		dir.mode &= st.st_mode;
 	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
-	return fs_setattr_file(fs, dirfd, &dir);
-}
-
-/* Lets in only users who may enter both before and after @meta. */
-static int narrow_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta)
-{
-	struct fs_setattr dir = fs_setattr_none();
-	struct stat st;
-
-	if (!meta->has_mode)
-		return 0;
-	if (fstat(dirfd, &st))
-		return -errno;
-	dir.mode = mode_of_dir(meta->mode, &st) & st.st_mode;
-	dir.has_mode = dir.mode != (st.st_mode & 07777);
 	return fs_setattr_file(fs, dirfd, &dir);
 }
 
@@ -218,7 +207,7 @@ static int set_files(struct fs *fs, int dirfd, int fd,
 {
 	bool by_root = !meta->by_user && geteuid() == 0;
 	struct stat now;
-	int err = narrow_dir(fs, dirfd, meta);
+	int err = set_dir(fs, dirfd, meta, true);
 
 	if (!err)
 		err = fs_setattr_file(fs, fd, meta);
@@ -228,7 +217,7 @@ static int set_files(struct fs *fs, int dirfd, int fd,
 		err = b2f_frame_permit_chunks(
 			dirfd, &now, by_root ? (uid_t)-1 : before->st_uid);
 	if (!err)
-		err = set_dir(fs, dirfd, meta);
+		err = set_dir(fs, dirfd, meta, false);
 	return err;
 }
 

@@ -43,21 +43,6 @@ struct b2f_log fs_source_log(char reason[FS_REASON_SIZE])
 				.max_level = B2F_LOG_ERROR};
 }
 
-/* Opens the frame and closes it again, to find out why that fails. */
-static int try_frame(const struct fs_source *source, const char *path,
-		     char reason[FS_REASON_SIZE])
-{
-	struct b2f_log log = fs_source_log(reason);
-	struct b2f_frame_options options = {.log = &log, .label = path};
-	struct b2f_frame *frame = NULL;
-	int err;
-
-	give_reason(reason, path, B2F_ECORRUPT);
-	err = b2f_frame_open(&options, source->fd, source->name, &frame);
-	b2f_frame_close(frame);
-	return err;
-}
-
 /* Is @inside a directory of @pack? */
 static int try_inside(const struct b2f_pack *pack, const char *inside,
 		      const char *path, char reason[FS_REASON_SIZE])
@@ -74,20 +59,29 @@ static int try_inside(const struct b2f_pack *pack, const char *inside,
 	return -ENOTDIR;
 }
 
-/* The same for a pack, and for the directory in it that is asked for. */
-static int try_pack(const struct fs_source *source, const char *path,
-		    char reason[FS_REASON_SIZE])
+/*
+ * Opens the frame, or the pack and the directory in it that is asked for, and
+ * closes it again, to find out why that fails.
+ */
+static int try(const struct fs_source *source, const char *path,
+	       char reason[FS_REASON_SIZE])
 {
 	struct b2f_log log = fs_source_log(reason);
 	struct b2f_frame_options options = {.log = &log, .label = path};
+	struct b2f_frame *frame = NULL;
 	struct b2f_pack *pack = NULL;
 	int err;
 
 	give_reason(reason, path, B2F_ECORRUPT);
-	err = b2f_pack_open(&options, source->fd, source->name, &pack);
-	if (!err)
+	if (source->is_pack)
+		err = b2f_pack_open(&options, source->fd, source->name, &pack);
+	else
+		err = b2f_frame_open(&options, source->fd, source->name,
+				     &frame);
+	if (!err && pack)
 		err = try_inside(pack, source->inside, path, reason);
 	b2f_pack_close(pack);
+	b2f_frame_close(frame);
 	return err;
 }
 
@@ -134,8 +128,7 @@ static int open_frame(struct fs_source *source, const char *path,
 		err = -ENOTDIR;
 	if (err)
 		return give_reason(reason, path, err);
-	return source->is_pack ? try_pack(source, path, reason)
-			       : try_frame(source, path, reason);
+	return try(source, path, reason);
 }
 
 static int open_directory(struct fs_source *source, const char *path,

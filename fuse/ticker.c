@@ -148,15 +148,6 @@ static void trim_memory(struct fs *fs, bool is_idle)
 	ticker->work = work;
 }
 
-/* Does the work for options.  Returns whether it goes on without requests. */
-static bool tick_options(struct fs *fs)
-{
-	bool goes_on = fs_stats_file_tick(fs);
-
-	goes_on |= tick_unused(fs);
-	return goes_on;
-}
-
 static void *run(void *arg)
 {
 	struct timespec next = fs_clock_in_ms(1000);
@@ -165,8 +156,10 @@ static void *run(void *arg)
 
 	while (fs_wakeup_wait(&fs->wakeup, &next, &is_urgent)) {
 		more = tick(fs, is_urgent);
-		goes_on = !is_urgent && tick_options(fs);
-		if (more || goes_on || is_urgent || fs_durable_sync_waits(fs))
+		/* Some options need ticks without requests, too. */
+		goes_on = is_urgent || fs_stats_file_tick(fs);
+		goes_on |= !is_urgent && tick_unused(fs);
+		if (more || goes_on || fs_durable_sync_waits(fs))
 			fs_wakeup_call(&fs->wakeup, false);
 		if (is_urgent)
 			continue;

@@ -27,15 +27,10 @@
 /* Room for "/proc/self/fd/N/chunks.b2frame". */
 #define PATH_SIZE 48
 
-static bool begins_with(const char *name, const char *prefix)
-{
-	return strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_made_up(const char *name)
 {
-	return begins_with(name, FS_FRAME_XATTR_PREFIX) ||
-	       begins_with(name, FS_FRAME_XATTR_OWN);
+	return fs_frame_xattr_begins(name, FS_FRAME_XATTR_PREFIX) ||
+	       fs_frame_xattr_begins(name, FS_FRAME_XATTR_OWN);
 }
 
 /* Is @name a setting for new files in the directory @node? */
@@ -146,7 +141,7 @@ static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 	for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
 		const char *name = names + i;
 
-		if (begins_with(name, USER) &&
+		if (fs_frame_xattr_begins(name, USER) &&
 		    (!is_made_up(name) || (list_all && is_of_dir(node, name))))
 			fwrite(name, strlen(name) + 1, 1, f);
 	}
@@ -197,14 +192,12 @@ static int change_stored(void *arg, int fd)
 }
 
 static int set_preset(struct fs *fs, struct fs_backed *node,
-		      const struct fs_xattr_change *c,
-		      const struct fs_preset *preset)
+		      const struct fs_xattr_change *c)
 {
 	/* The attribute always has a value. */
 	if (!c->value)
 		return -EPERM;
-	return c->flags & XATTR_CREATE ? -EEXIST
-				       : fs_preset_set(fs, node, preset);
+	return c->flags & XATTR_CREATE ? -EEXIST : fs_preset_set(fs, node, c);
 }
 
 static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
@@ -239,18 +232,17 @@ static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {
-	const struct fs_preset preset = {c->name, c->value, c->size};
 	struct fs_pin pin = {0};
 	int err = pin_base(fs, &node, &pin);
 
 	if (err)
 		return err;
 	if (node->kind == FS_KIND_FRAME)
-		err = set_preset(fs, node, c, &preset);
+		err = set_preset(fs, node, c);
 	else if (node->kind != FS_KIND_DIR)
 		err = -EPERM;
 	else if (c->value)
-		err = fs_preset_check(&preset);
+		err = fs_preset_check(c);
 	if (err == -EINVAL && has_value(fs, node, pin.fd, c))
 		err = 0;
 	if (!err && node->kind == FS_KIND_DIR)
@@ -267,7 +259,7 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 	struct fs_pin pin = {0};
 	int err;
 
-	if (!begins_with(c.name, USER))
+	if (!fs_frame_xattr_begins(c.name, USER))
 		return -EOPNOTSUPP;
 	if (node->kind == FS_KIND_SINGLE)
 		return -EPERM;
