@@ -90,7 +90,7 @@ void fs_bucket_node_free(struct fs_object *node)
 {
 	if (!node)
 		return;
-	b2f_file_close(node->open.data);
+	fs_file_fini(node->head.volume->fs, &node->open);
 	fs_bucket_names_put(node->names);
 	if (node->pack)
 		fs_packs_put(node->pack);
@@ -123,10 +123,10 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 /* Takes @node off the table.  Locked. */
 static void unhash(struct fs_bucket *r, struct fs_object *node)
 {
-	if (node->open.stays)
+	if (node->open.stays_s)
 		HASH_DELETE(hh, r->present, node);
 	/* A replaced version is not opened again. */
-	node->open.stays = false;
+	node->open.stays_s = 0;
 }
 
 void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
@@ -140,14 +140,11 @@ struct fs_node *fs_bucket_node_release(struct fs_node *inode)
 {
 	struct fs_object *node = (struct fs_object *)inode;
 	struct fs_bucket *r = (struct fs_bucket *)inode->volume;
-	struct b2f_file *file;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	unhash(r, node);
 	TAILQ_REMOVE(&r->all, node, all);
-	file = fs_file_take_unused(r->volume.fs, &node->open);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	b2f_file_close(file);
 	fs_bucket_node_free(node);
 	return NULL;
 }
@@ -159,7 +156,6 @@ void fs_bucket_node_fini(struct fs_bucket *r)
 	HASH_CLEAR(hh, r->present);
 	while ((node = TAILQ_FIRST(&r->all))) {
 		TAILQ_REMOVE(&r->all, node, all);
-		b2f_file_close(fs_file_take_unused(r->volume.fs, &node->open));
 		fs_bucket_node_free(node);
 	}
 	fs_bucket_node_free(r->root);
@@ -195,7 +191,7 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 static void hash(struct fs_bucket *r, struct fs_object *node)
 {
 	HASH_ADD_KEYPTR(hh, r->present, node->path, strlen(node->path), node);
-	node->open.stays = true;
+	node->open.stays_s = FS_FILE_STAYS_S;
 }
 
 /*
@@ -238,7 +234,7 @@ void fs_bucket_node_restore(struct fs_bucket *r, struct fs_object *node)
 	struct b2f_file *old_file = NULL;
 
 	pthread_mutex_lock(&r->volume.fs->state_lock);
-	if (!node->open.stays && !atomic_load(&node->open.gone)) {
+	if (!node->open.stays_s && !atomic_load(&node->open.gone)) {
 		old_file = replace(r, node->path);
 		hash(r, node);
 	}

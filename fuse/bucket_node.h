@@ -123,8 +123,8 @@ struct fs_object {
 	size_t nhidden;
 	/*
 	 * For FRAME: its data, open while used and some seconds longer.  For
-	 * all: @open.stays if the node is in the table, because the path leads
-	 * to it, as far as we know.
+	 * all: @open.stays_s if the node is in the table, because the path
+	 * leads to it, as far as we know.
 	 */
 	struct fs_file open;
 	/* @mtime is shown instead of the server's time, which is less exact. */

@@ -445,7 +445,7 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fs_file_add_writer(r->volume.fs, &node->open);
 	/* Programs that have a removed file open may still write to it. */
-	if (!node->open.stays && !(node->open.gone && w->is_listed)) {
+	if (!node->open.stays_s && !(node->open.gone && w->is_listed)) {
 		node->open.nwriters--;
 		err = -ESTALE;
 	} else {

@@ -34,11 +34,8 @@ struct fs_pack;
 /* See packs.h. */
 struct fs_packs {
 	struct fs_volume volume;
-	/* All packs that have a node, longest unused first; under state_lock.
-	 */
+	/* All packs that have a node; under state_lock. */
 	TAILQ_HEAD(fs_pack_list, fs_pack) all;
-	/* Number of open packs; under fs->state_lock, too. */
-	size_t nopen;
 	/*
 	 * The version of the last pack that could not be opened, so that it is
 	 * logged only once; under fs->state_lock, too.

@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "wakeup.h"
+#include "b2frame/pack.h"
 #include "fs.h"
+#include "wakeup.h"
 
-/* How many files stay open unused, and for how long. */
+/* How many files stay open unused. */
 #define IDLE_MAX 64
-#define IDLE_S	 5
 
 /* Seconds until a failed commit is tried again. */
 #define RETRY_S 5
@@ -62,25 +62,26 @@ int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n)
 
 static bool is_idle(const struct fs_file *file)
 {
-	return file->data && file->nrefs == 0;
+	return file->until_s > 0;
 }
 
 static void remove_idle(struct fs *fs, struct fs_file *file)
 {
 	TAILQ_REMOVE(&fs->files.idle, file, idle);
 	fs->files.nidle--;
+	file->until_s = 0;
 }
 
 void fs_file_rest(struct fs *fs, struct fs_file *file)
 {
-	file->idle_s = fs_clock_s();
+	file->until_s = fs_clock_s() + file->stays_s;
 	TAILQ_INSERT_TAIL(&fs->files.idle, file, idle);
 	fs->files.nidle++;
 	fs_wakeup_call(&fs->wakeup, false);
 }
 
 /* Locked. */
-static struct b2f_file *use(struct fs *fs, struct fs_file *file)
+static void *use(struct fs *fs, struct fs_file *file)
 {
 	if (is_idle(file))
 		remove_idle(fs, file);
@@ -88,9 +89,9 @@ static struct b2f_file *use(struct fs *fs, struct fs_file *file)
 	return file->data;
 }
 
-struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file)
+void *fs_file_share(struct fs *fs, struct fs_file *file)
 {
-	struct b2f_file *data;
+	void *data;
 
 	pthread_mutex_lock(&fs->state_lock);
 	data = use(fs, file);
@@ -98,10 +99,17 @@ struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file)
 	return data;
 }
 
-struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
-			     struct b2f_file *data)
+static void close_data(void *data, bool is_pack)
 {
-	struct b2f_file *used;
+	if (is_pack)
+		b2f_pack_close(data);
+	else
+		b2f_file_close(data);
+}
+
+void *fs_file_add(struct fs *fs, struct fs_file *file, void *data)
+{
+	void *used;
 
 	pthread_mutex_lock(&fs->state_lock);
 	used = use(fs, file);
@@ -112,13 +120,13 @@ struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
 		data = NULL;
 	}
 	pthread_mutex_unlock(&fs->state_lock);
-	b2f_file_close(data);
+	close_data(data, file->is_pack);
 	return used;
 }
 
-struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file)
+void *fs_file_take_unused(struct fs *fs, struct fs_file *file)
 {
-	struct b2f_file *data = NULL;
+	void *data = NULL;
 
 	if (is_idle(file)) {
 		remove_idle(fs, file);
@@ -128,43 +136,70 @@ struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file)
 	return data;
 }
 
-void fs_file_close(struct fs *fs, struct fs_file *file)
+void fs_file_fini(struct fs *fs, struct fs_file *file)
 {
-	struct b2f_file *data = NULL;
+	pthread_mutex_lock(&fs->state_lock);
+	if (is_idle(file))
+		remove_idle(fs, file);
+	pthread_mutex_unlock(&fs->state_lock);
+	close_data(file->data, file->is_pack);
+}
+
+/* Finds a file that was unused for long enough, or exceeds the number. */
+static struct fs_file *find_old(const struct fs_files *files)
+{
+	time_t now = fs_clock_s();
+	struct fs_file *f;
+
+	TAILQ_FOREACH (f, &files->idle, idle)
+		if (f->until_s <= now || files->nidle > IDLE_MAX)
+			break;
+	return f;
+}
+
+/* Closes one of these.  Returns whether there was one. */
+static bool close_old(struct fs *fs)
+{
+	void *data = NULL;
+	bool is_pack = false;
+	struct fs_file *f;
 
 	pthread_mutex_lock(&fs->state_lock);
-	if (--file->nrefs == 0 && file->stays) {
+	f = find_old(&fs->files);
+	if (f) {
+		is_pack = f->is_pack;
+		data = fs_file_take_unused(fs, f);
+	}
+	pthread_mutex_unlock(&fs->state_lock);
+	close_data(data, is_pack);
+	return f;
+}
+
+void fs_file_close(struct fs *fs, struct fs_file *file)
+{
+	void *data = NULL;
+	bool is_pack = file->is_pack, crowded;
+
+	pthread_mutex_lock(&fs->state_lock);
+	if (--file->nrefs == 0 && file->stays_s) {
 		fs_file_rest(fs, file);
 	} else if (file->nrefs == 0) {
 		data = file->data;
 		file->data = NULL;
 	}
+	crowded = fs->files.nidle > IDLE_MAX;
 	pthread_mutex_unlock(&fs->state_lock);
-	b2f_file_close(data);
-}
-
-/* Takes a file that is unused since @before_s, or exceeds the number. */
-static struct b2f_file *take_oldest(struct fs *fs, time_t before_s)
-{
-	struct b2f_file *data = NULL;
-	struct fs_file *oldest;
-
-	pthread_mutex_lock(&fs->state_lock);
-	oldest = TAILQ_FIRST(&fs->files.idle);
-	if (oldest &&
-	    (oldest->idle_s <= before_s || fs->files.nidle > IDLE_MAX))
-		data = fs_file_take_unused(fs, oldest);
-	pthread_mutex_unlock(&fs->state_lock);
-	return data;
+	close_data(data, is_pack);
+	if (crowded)
+		(void)close_old(fs);
 }
 
 bool fs_file_tick(struct fs *fs)
 {
-	struct b2f_file *data;
 	bool more;
 
-	while ((data = take_oldest(fs, fs_clock_s() - IDLE_S)))
-		b2f_file_close(data);
+	while (close_old(fs))
+		;
 	pthread_mutex_lock(&fs->state_lock);
 	more = fs->files.nidle > 0;
 	pthread_mutex_unlock(&fs->state_lock);

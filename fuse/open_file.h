@@ -4,12 +4,13 @@
  *
  * All handles of a frame share one struct fs_file.  In the tree it is a part of
  * struct fs_open_frame (open_frame.h), in a bucket of the node (bucket_node.h);
- * in a pack, which is only read, the first open makes it (packs.h).
+ * in a pack, which is only read, the first open makes it (packs.h).  A pack
+ * itself is such a file, too.
  *
  *   state      @data  @nrefs  @nwriters  the file, and what ends the state
  *   CLOSED     NULL   0       0          the first open gets the data
- *   IDLE       open   0       0          opening it again would cost requests,
- *                                        so it stays open for some seconds
+ *   IDLE       open   0       0          opening it again would take long, so
+ *                                        it stays open for @stays_s
  *   SHARED     open   > 0     0          only read; the last close closes it,
  *                                        or makes it IDLE
  *   WRITTEN    open   > 0     > 0        the last writer commits, and so does
@@ -82,7 +83,11 @@ struct fs_file_ops {
 struct fs_file {
 	/* NULL: only read. */
 	const struct fs_file_ops *ops;
-	struct b2f_file *data;
+	union {
+		struct b2f_file *data;
+		struct b2f_pack *pack;
+	};
+	bool is_pack;
 	/* Users: handles, and requests that need the data. */
 	size_t nrefs;
 	/* Handles that may write, and changes by name. */
@@ -96,13 +101,13 @@ struct fs_file {
 	_Atomic unsigned int ncommits;
 	/* When to try a failed commit again, on the monotonic clock. */
 	time_t retry_s;
-	/* Opening it again takes requests, so it stays open for a while. */
-	bool stays;
+	/* For so many seconds it stays open without a user. */
+	unsigned int stays_s;
 	/* In the list of active files, where its volume puts it. */
 	TAILQ_ENTRY(fs_file) active;
-	/* If IDLE: in the list, and since when. */
+	/* If IDLE: in the list, and until when; otherwise 0. */
 	TAILQ_ENTRY(fs_file) idle;
-	time_t idle_s;
+	time_t until_s;
 };
 
 /* The open files of a mount. */
@@ -134,15 +139,17 @@ bool fs_file_any(struct fs *fs);
 B2F_MUST_CHECK
 int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n);
 
+/* For how long to keep a file open that takes requests to open, s. */
+#define FS_FILE_STAYS_S 5
+
 /* Adds a user of @file, if it is open; returns NULL otherwise. */
-struct b2f_file *fs_file_share(struct fs *fs, struct fs_file *file);
+void *fs_file_share(struct fs *fs, struct fs_file *file);
 
 /*
  * Opens @file with @data, which it takes over; if another thread has opened the
  * file, shares that instead.
  */
-struct b2f_file *fs_file_add(struct fs *fs, struct fs_file *file,
-			     struct b2f_file *data);
+void *fs_file_add(struct fs *fs, struct fs_file *file, void *data);
 
 /* Removes a user.  The last one makes the file IDLE, or closes it. */
 void fs_file_close(struct fs *fs, struct fs_file *file);
@@ -151,7 +158,10 @@ void fs_file_close(struct fs *fs, struct fs_file *file);
 void fs_file_rest(struct fs *fs, struct fs_file *file);
 
 /* Takes out the data of an unused @file; or NULL.  Under the lock. */
-struct b2f_file *fs_file_take_unused(struct fs *fs, struct fs_file *file);
+void *fs_file_take_unused(struct fs *fs, struct fs_file *file);
+
+/* Closes @file, which no thread uses any more. */
+void fs_file_fini(struct fs *fs, struct fs_file *file);
 
 /* Closes files that were IDLE too long.  Returns whether any is left. */
 bool fs_file_tick(struct fs *fs);

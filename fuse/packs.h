@@ -70,15 +70,9 @@ struct fs_pack {
 	TAILQ_ENTRY(fs_pack) all;
 	/* Attributes of the file, as if it were a plain one. */
 	struct stat st;
-	/* NULL: not open.  Open while it is used, and a while longer. */
-	struct b2f_pack *pack;
-	uint64_t nusers;
-	/* When its last user left, on the monotonic clock. */
-	time_t idle_s;
+	/* Open while it is used, and a while longer. */
+	struct fs_file open;
 };
-
-/* Closes packs that are unused.  Returns whether others may follow. */
-bool fs_packs_tick(struct fs *fs);
 
 /* Gives back a reference to @pack. */
 static inline void fs_packs_put(struct fs_pack *pack)

@@ -7,7 +7,6 @@
 #include "bucket_writer.h"
 #include "durable.h"
 #include "fs.h"
-#include "packs.h"
 #include "session.h"
 #include "view.h"
 #include "wakeup.h"
@@ -97,7 +96,6 @@ static bool tick(struct fs *fs, bool is_urgent)
 	bool more = tick_others(fs, is_urgent);
 
 	if (!is_urgent) {
-		more |= fs_packs_tick(fs);
 		more |= fs_file_tick(fs);
 		more |= fs_bucket_doomed_tick(fs);
 		if (fs->tree)

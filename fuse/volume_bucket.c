@@ -342,7 +342,7 @@ static int open_facts(struct fs *fs, struct fs_object *node, bool *again,
 	int err = node->unreadable;
 
 	pthread_mutex_lock(&fs->state_lock);
-	*again = fs->read_write && node->open.stays;
+	*again = fs->read_write && node->open.stays_s;
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!*again)
 		return fs_bucket_node_open(fs, node, out);

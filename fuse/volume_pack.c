@@ -38,7 +38,7 @@ static size_t index_of(const struct fs_member *node)
 
 static const struct b2f_pack_entry *entry_of(const struct fs_member *node)
 {
-	return b2f_pack_entry(node->pack->pack, index_of(node));
+	return b2f_pack_entry(node->pack->open.pack, index_of(node));
 }
 
 /* Opens the frame of @node without data, as b2f_pack_open_frame(). */
@@ -56,7 +56,8 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 	if (asprintf(&label, "%s/%s", pack->label, entry_of(node)->path) < 0)
 		return -ENOMEM;
 	options.label = label;
-	err = b2f_pack_open_frame(pack->pack, index_of(node), &options, out);
+	err = b2f_pack_open_frame(pack->open.pack, index_of(node), &options,
+				  out);
 	free(label);
 	return err;
 }
@@ -68,7 +69,7 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 	uint64_t n = 0;
 	int err = open_frame(fs, node, &frame);
 
-	if (!err && !fs_table_rows_count_in_pack(node->pack->pack,
+	if (!err && !fs_table_rows_count_in_pack(node->pack->open.pack,
 						 index_of(node), frame, &n))
 		fs_table_rows_warn(fs, frame, n);
 	if (!err)
@@ -90,7 +91,7 @@ static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 		node->file = calloc(1, sizeof(*node->file));
 	file = node->file;
 	if (file)
-		file->stays = node->pack->path;
+		file->stays_s = node->pack->path ? FS_FILE_STAYS_S : 0;
 	pthread_mutex_unlock(&fs->state_lock);
 	return file;
 }
@@ -220,32 +221,18 @@ static int get_attributes(struct fs *fs, struct fs_node *inode,
 	return 0;
 }
 
-/* Frees what @node has open. */
-static void fini_node(struct fs *fs, struct fs_member *node)
-{
-	struct b2f_file *data;
-
-	if (!node->file)
-		return;
-	pthread_mutex_lock(&fs->state_lock);
-	data = fs_file_take_unused(fs, node->file);
-	pthread_mutex_unlock(&fs->state_lock);
-	b2f_file_close(data);
-	free(node->file);
-}
-
-/* Packs that stay open unused, however many are looked at. */
-#define IDLE_MAX 64
-
 static void free_pack(struct fs *fs, struct fs_pack *pack)
 {
 	if (!pack)
 		return;
 	if (pack->dir)
 		fs_tree_forget(pack->dir);
-	for (size_t i = 0; pack->nodes && i < pack->nentries; i++)
-		fini_node(fs, &pack->nodes[i]);
-	b2f_pack_close(pack->pack);
+	for (size_t i = 0; pack->nodes && i < pack->nentries; i++) {
+		if (pack->nodes[i].file)
+			fs_file_fini(fs, pack->nodes[i].file);
+		free(pack->nodes[i].file);
+	}
+	fs_file_fini(fs, &pack->open);
 	free(pack->path);
 	free(pack->nodes);
 	free(pack->label);
@@ -271,7 +258,6 @@ static struct fs_node *do_release(struct fs_node *root)
 
 	pthread_mutex_lock(&fs->state_lock);
 	TAILQ_REMOVE(&fs->packs.all, pack, all);
-	fs->packs.nopen -= pack->pack && !pack->path;
 	pthread_mutex_unlock(&fs->state_lock);
 	free_pack(fs, pack);
 	return NULL;
@@ -353,101 +339,30 @@ static int open_again(struct fs *fs, const struct fs_pack *pack,
 	return err;
 }
 
-/* Counts a user of @pack.  A closed @pack takes over *@opened.  Locked. */
-static bool use_opened(struct fs *fs, struct fs_pack *pack,
-		       struct b2f_pack **opened)
-{
-	if (!pack->pack && *opened) {
-		pack->pack = *opened;
-		*opened = NULL;
-		fs->packs.nopen++;
-	}
-	pack->nusers += pack->pack != NULL;
-	return pack->pack;
-}
-
-/* Takes the file of the pack that is unused for longest, since @before_s. */
-static struct b2f_pack *take_idle(struct fs *fs, time_t before_s)
-{
-	struct b2f_pack *opened = NULL;
-	struct fs_pack *p;
-
-	pthread_mutex_lock(&fs->state_lock);
-	TAILQ_FOREACH (p, &fs->packs.all, all)
-		if (p->pack && !p->path && p->nusers == 0 &&
-		    p->idle_s <= before_s)
-			break;
-	if (p) {
-		opened = p->pack;
-		p->pack = NULL;
-		fs->packs.nopen--;
-	}
-	pthread_mutex_unlock(&fs->state_lock);
-	return opened;
-}
-
 static void unuse(struct fs *fs, struct fs_pack *pack)
 {
-	bool crowded, idle;
-
-	pthread_mutex_lock(&fs->state_lock);
-	idle = --pack->nusers == 0;
-	if (idle) {
-		pack->idle_s = fs_clock_s();
-		TAILQ_REMOVE(&fs->packs.all, pack, all);
-		TAILQ_INSERT_TAIL(&fs->packs.all, pack, all);
-	}
-	crowded = fs->packs.nopen > IDLE_MAX;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (idle && crowded)
-		b2f_pack_close(take_idle(fs, fs_clock_s()));
-	if (idle)
-		fs_wakeup_call(&fs->wakeup, false);
+	fs_file_close(fs, &pack->open);
 }
 
 /*
- * Opens @pack->pack until unuse(); the caller has a reference.  Returns 0,
+ * Opens @pack->open until unuse(); the caller has a reference.  Returns 0,
  * -ESTALE (the name leads to another file or version) or an errno.
  */
 static int use(struct fs *fs, struct fs_pack *pack)
 {
 	struct b2f_pack *opened = NULL;
-	bool is_open;
 	int err;
 
-	pthread_mutex_lock(&fs->state_lock);
-	is_open = use_opened(fs, pack, &opened);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (is_open) {
-		err = pack->path ? 0 : b2f_pack_check(pack->pack);
+	if (fs_file_share(fs, &pack->open)) {
+		err = pack->path ? 0 : b2f_pack_check(pack->open.pack);
 		if (err)
 			unuse(fs, pack);
 		return err;
 	}
 	err = open_again(fs, pack, &opened);
-	if (err)
-		return err;
-	pthread_mutex_lock(&fs->state_lock);
-	use_opened(fs, pack, &opened);
-	pthread_mutex_unlock(&fs->state_lock);
-	/* Another thread opened it first. */
-	b2f_pack_close(opened);
-	return 0;
-}
-
-bool fs_packs_tick(struct fs *fs)
-{
-	struct b2f_pack *opened;
-	bool more;
-
-	while ((opened = take_idle(fs, fs_clock_s() - 1)))
-		b2f_pack_close(opened);
-	pthread_mutex_lock(&fs->state_lock);
-	/* The pack that is the root of the mount stays open. */
-	more = fs->packs.nopen >
-	       (!fs->bucket && fs->nodes.root->volume == &fs->packs.volume);
-	pthread_mutex_unlock(&fs->state_lock);
-	return more;
+	if (!err)
+		(void)fs_file_add(fs, &pack->open, opened);
+	return err;
 }
 
 /* Attributes of a file: the stored ones, and the ones shown. */
@@ -471,6 +386,9 @@ static int look_at(struct fs *fs, int dirfd, const char *name, struct look *out)
 	return S_ISREG(probe.st.st_mode) ? 0 : -ENOENT;
 }
 
+/* How long a file of the tree stays open without a user, s. */
+#define STAYS_S 1
+
 /* Makes a pack that is not open yet; NULL: no memory. */
 static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 				const char *name, const struct look *look)
@@ -480,6 +398,8 @@ static struct fs_pack *new_pack(struct fs *fs, struct fs_backed *dir,
 	if (!pack)
 		return NULL;
 	pack->fs = fs;
+	pack->open = (struct fs_file){
+		.is_pack = true, .nrefs = 1, .stays_s = STAYS_S};
 	pack->st = look->shown;
 	pack->stamp = b2f_frame_stamp_of(&look->st);
 	if (dir) {
@@ -501,7 +421,7 @@ static int make_nodes(struct fs_pack *pack)
 {
 	struct fs_volume *volume = &pack->fs->packs.volume;
 
-	pack->nentries = b2f_pack_count(pack->pack);
+	pack->nentries = b2f_pack_count(pack->open.pack);
 	pack->nodes = calloc(pack->nentries, sizeof(*pack->nodes));
 	for (size_t i = 0; pack->nodes && i < pack->nentries; i++) {
 		struct fs_member *node = &pack->nodes[i];
@@ -527,16 +447,13 @@ static struct fs_pack *publish(struct fs *fs, struct fs_pack *pack)
 
 	pthread_mutex_lock(&fs->state_lock);
 	known = find_pack(fs, pack->path, &pack->stamp);
-	if (known) {
-		use_opened(fs, known, &pack->pack);
-	} else {
-		pack->nusers = 1;
+	if (!known)
 		TAILQ_INSERT_TAIL(&fs->packs.all, pack, all);
-		fs->packs.nopen += !pack->path;
-	}
 	pthread_mutex_unlock(&fs->state_lock);
 	if (!known)
 		return pack;
+	(void)fs_file_add(fs, &known->open, pack->open.pack);
+	pack->open.pack = NULL;
 	free_pack(fs, pack);
 	return known;
 }
@@ -553,7 +470,7 @@ static int open_pack(struct fs *fs, struct fs_backed *dir, int dirfd,
 	int err = -ENOMEM;
 
 	if (pack)
-		err = open_version(fs, pack, dirfd, name, &pack->pack);
+		err = open_version(fs, pack, dirfd, name, &pack->open.pack);
 	if (!err)
 		err = make_nodes(pack);
 	if (err)
@@ -590,7 +507,9 @@ int fs_packs_adopt(struct fs *fs, const char *path, struct b2f_pack *opened,
 		return -ENOMEM;
 	}
 	pack->fs = fs;
-	pack->pack = opened;
+	/* This user stays as long as the nodes. */
+	pack->open =
+		(struct fs_file){.pack = opened, .is_pack = true, .nrefs = 1};
 	pack->stamp = b2f_pack_stamp(opened);
 	pack->st = *st;
 	pack->path = strdup(path);
@@ -604,7 +523,6 @@ int fs_packs_adopt(struct fs *fs, const char *path, struct b2f_pack *opened,
 		return err;
 	}
 	*out = publish(fs, pack);
-	unuse(fs, *out);
 	return 0;
 }
 
@@ -706,8 +624,9 @@ int fs_packs_open_root(struct fs *fs)
 	if (!err)
 		err = open_pack(fs, NULL, dirfd, fs->source.name, &look, &pack);
 	/* The directory was there when the source was checked. */
-	if (!err && (b2f_pack_find(pack->pack, fs->source.inside, &entry) ||
-		     b2f_pack_entry(pack->pack, entry)->kind != B2F_PACK_DIR))
+	if (!err &&
+	    (b2f_pack_find(pack->open.pack, fs->source.inside, &entry) ||
+	     b2f_pack_entry(pack->open.pack, entry)->kind != B2F_PACK_DIR))
 		err = -ESTALE;
 	/* The reference and the user last until the unmount. */
 	if (!err)
@@ -762,7 +681,7 @@ static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 {
 	char stem[FS_NAME_SIZE];
 	int err = fs_view_stem(name, stem)
-			  ? b2f_pack_lookup(pack->pack, dir, stem, out)
+			  ? b2f_pack_lookup(pack->open.pack, dir, stem, out)
 			  : -ENOENT;
 
 	return err ? err : check_view(fs, pack, *out);
@@ -778,7 +697,7 @@ static int lookup_in(struct fs *fs, struct fs_member *dir, const char *name,
 {
 	struct fs_pack *pack = dir->pack;
 	size_t entry, parent = index_of(dir);
-	int err = b2f_pack_lookup(pack->pack, parent, name, &entry);
+	int err = b2f_pack_lookup(pack->open.pack, parent, name, &entry);
 
 	if (!err)
 		return fs_packs_answer(fs, &pack->nodes[entry].head, answer);
@@ -854,7 +773,8 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 	const struct fs_member *node = member_of(handle->node);
 
 	(void)fs;
-	return b2f_pack_read(node->pack->pack, index_of(node), off, buf, size);
+	return b2f_pack_read(node->pack->open.pack, index_of(node), off, buf,
+			     size);
 }
 
 /*
@@ -864,7 +784,7 @@ static ssize_t pread_member(struct fs *fs, const struct fs_handle *handle,
 static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
 {
 	const struct fs_pack *pack = member_of(handle->node)->pack;
-	int err = n < 0 || pack->path ? 0 : b2f_pack_check(pack->pack);
+	int err = n < 0 || pack->path ? 0 : b2f_pack_check(pack->open.pack);
 
 	if (err == -ESTALE)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING,
@@ -938,7 +858,7 @@ static struct fs_answer_name name_at(const struct fs_answer_names *names,
 	const struct fs_member *dir = names->of;
 	struct fs_pack *pack = dir->pack;
 	const struct fs_member *node =
-		&pack->nodes[b2f_pack_child(pack->pack, index_of(dir), i)];
+		&pack->nodes[b2f_pack_child(pack->open.pack, index_of(dir), i)];
 	const struct b2f_pack_entry *e = entry_of(node);
 
 	return (struct fs_answer_name){e->shown, node->ino,
@@ -958,7 +878,7 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 	(void)handle;
 	if (err)
 		return err;
-	names.n = b2f_pack_nchildren(dir->pack->pack, index_of(dir));
+	names.n = b2f_pack_nchildren(dir->pack->open.pack, index_of(dir));
 	fs_answer_list(answer, &names, off);
 	unuse(fs, dir->pack);
 	return 0;
@@ -989,8 +909,8 @@ static int do_count_rows(struct fs *fs, struct fs_node *inode,
 	const struct fs_member *node = member_of(inode);
 
 	(void)fs;
-	return fs_table_rows_count_in_pack(node->pack->pack, index_of(node),
-					   frame, out);
+	return fs_table_rows_count_in_pack(node->pack->open.pack,
+					   index_of(node), frame, out);
 }
 
 static const struct fs_xattr_ops xattr_ops = {
