@@ -246,36 +246,24 @@ void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-/*
- * Waits until @until while changes of others have just come in (@foreign), or
- * the kernel has to drop old pages.  Returns whether it had to wait.
- */
-static bool wait_dropped(struct fs_bucket *r, const struct fs_object *node,
-			 bool foreign, const struct timespec *until, bool *late)
-{
-	const struct fs_bucket_writing *w = &node->writing;
-	bool waits;
-
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	waits = w->is_listed && (foreign || w->drop || w->dropping);
-	*late = waits &&
-		pthread_cond_clockwait(&r->volume.fs->files.settled,
-				       &r->volume.fs->state_lock,
-				       CLOCK_MONOTONIC, until);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	return waits;
-}
-
 bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 {
-	struct timespec until = fs_clock_in_ms(DROP_MS);
-	bool waited = false, late = false;
+	const struct fs_bucket_writing *w = &node->writing;
+	const struct timespec until = fs_clock_in_ms(DROP_MS);
+	bool waits = fs->read_write, waited = false, foreign;
 
-	while (fs->read_write && !late &&
-	       wait_dropped(fs->bucket, node,
-			    b2f_file_has_foreign(node->open.data), &until,
-			    &late))
-		waited = true;
+	while (waits) {
+		/* They have to be noted before old pages can be dropped. */
+		foreign = b2f_file_has_foreign(node->open.data);
+		pthread_mutex_lock(&fs->state_lock);
+		waits = w->is_listed && (foreign || w->drop || w->dropping);
+		waited |= waits;
+		if (waits &&
+		    pthread_cond_clockwait(&fs->files.settled, &fs->state_lock,
+					   CLOCK_MONOTONIC, &until))
+			waits = false;
+		pthread_mutex_unlock(&fs->state_lock);
+	}
 	return waited;
 }
 

@@ -57,11 +57,6 @@ struct pages_mark {
 	off_t off;
 };
 
-static void pages_fini(struct pages *pages)
-{
-	free(pages->marks);
-}
-
 static const struct dirent64 *entry_at(const struct page *page, size_t at)
 {
 	return at < page->nbytes ? (const void *)(page->data + at) : NULL;
@@ -281,7 +276,7 @@ void fs_listing_free(struct fs_listing *listing)
 		return;
 	if (listing->fd >= 0)
 		close(listing->fd);
-	pages_fini(&listing->pages);
+	free(listing->pages.marks);
 	fs_name_set_fini(&listing->asides);
 	free(listing);
 }
@@ -591,18 +586,14 @@ void fs_listing_look_ahead(struct fs *fs, struct fs_listing *listing)
 	run(fs, look, &ahead);
 }
 
-static void begin(struct fs_listing *listing)
-{
-	listing->ahead = listing->glanced = 0;
-	listing->has_asides = false;
-}
-
 int fs_listing_get(struct fs *fs, struct fs_listing *listing, int64_t pos,
 		   bool names_only, struct fs_listed *out)
 {
 	listing->names_only = names_only;
-	if (pos == 0)
-		begin(listing);
+	if (pos == 0) {
+		listing->ahead = listing->glanced = 0;
+		listing->has_asides = false;
+	}
 	for (;; pos++) {
 		int result = pages_go(&listing->pages, listing->fd, pos);
 

@@ -258,19 +258,6 @@ static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 }
 
 /*
- * Has the kernel drop its pages of other versions before the first open of
- * @frame.  The answer to the open could do that, too, but may arrive when a
- * second open has been answered and written to: a read of the dropped pages
- * could then get bytes from before that write.  While nothing is open, no page
- * waits for this thread.  Returns whether no old page is left.
- */
-static bool drop_first(struct fs *fs, const struct fs_open_frame *frame)
-{
-	return !must_drop(fs, frame) ||
-	       fs_node_drop_cached(&frame->pin.node->head);
-}
-
-/*
  * Opens @node, either the first time or because the root's name leads to
  * another frame now.
  */
@@ -283,8 +270,15 @@ static int open_anew(struct fs *fs, struct fs_backed *node, bool first,
 
 	if (err)
 		return err;
+	/*
+	 * The answer could drop old pages, too, but may arrive when a second
+	 * open has been answered and written to: a read of the dropped pages
+	 * could then get bytes from before that write.  While nothing is open,
+	 * no page waits for this thread.
+	 */
 	if (first && keep_cache)
-		dropped = drop_first(fs, frame);
+		dropped = !must_drop(fs, frame) ||
+			  fs_node_drop_cached(&node->head);
 	keep = publish(fs, &frame, settled, !keep_cache);
 	if (keep_cache)
 		*keep_cache = keep || dropped;

@@ -101,15 +101,6 @@ static void give_share(struct fs *fs, uid_t uid)
 	pthread_mutex_unlock(&fs->state_lock);
 }
 
-static void close_frame(struct fs *fs, struct fs_handle *handle)
-{
-	if (!handle->frame)
-		return;
-	if (handle->writes)
-		fs_open_frame_end_writer(fs, handle->frame);
-	fs_open_frame_put(fs, handle->frame);
-}
-
 /* Registers @fd as a backing file; returns its number or 0. */
 static int backing_open(struct fs *fs, int fd)
 {
@@ -188,7 +179,10 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	if (!handle->pin.node)
 		return;
 	state = &handle->pin.node->state;
-	close_frame(fs, handle);
+	if (handle->frame && handle->writes)
+		fs_open_frame_end_writer(fs, handle->frame);
+	if (handle->frame)
+		fs_open_frame_put(fs, handle->frame);
 	fs_listing_free(handle->listing);
 	if (handle->is_seen)
 		fs_cache_state_close_plain(fs, handle->pin.node, handle->fd);

@@ -462,15 +462,6 @@ void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd)
 	pthread_mutex_unlock(&dir->lock);
 }
 
-/* From now on @deleted is not moved any more. */
-static void begin_going(struct fs_unlinked_dir *dir,
-			struct fs_unlinked *deleted)
-{
-	pthread_mutex_lock(&dir->lock);
-	deleted->is_going = true;
-	pthread_mutex_unlock(&dir->lock);
-}
-
 static void end_going(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 {
 	pthread_mutex_lock(&dir->lock);
@@ -609,7 +600,10 @@ void fs_unlinked_finish(struct fs *fs, struct fs_unlinked *deleted)
 		free_deleted(deleted);
 		return;
 	}
-	begin_going(&fs->deleted, deleted);
+	/* From now on it is not moved any more. */
+	pthread_mutex_lock(&fs->deleted.lock);
+	deleted->is_going = true;
+	pthread_mutex_unlock(&fs->deleted.lock);
 	err = remove_frame(fs, deleted->dirfd, deleted->name);
 	if (err == -ENOTEMPTY)
 		bring_back(fs, deleted);
