@@ -304,21 +304,6 @@ static bool may_be_frame(unsigned char type)
 	       type == DT_LNK;
 }
 
-/* Looks at the file of @d to find how it is shown. */
-static int look_at(const struct fs_place *place, const struct dirent64 *d,
-		   struct fs_probe *frame, char shown[FS_NAME_SIZE])
-{
-	int err;
-
-	if (d->d_type == DT_REG &&
-	    fs_resolve_remembered(place, d->d_name, frame, shown))
-		return 0;
-	err = fs_resolve_shown(place, d->d_name, frame, shown);
-	if (err)
-		frame->kind = FS_KIND_OTHER;
-	return err;
-}
-
 /*
  * Does inotify report every change that matters for the frame's name?  It does
  * not if the frame is unreadable or has other names.
@@ -453,7 +438,10 @@ static int resolve(struct fs *fs, struct fs_listing *listing,
 		frame->kind = FS_KIND_FRAME;
 		return 0;
 	}
-	err = look_at(&place, d, frame, shown);
+	err = fs_resolve_shown(&place, d->d_name, d->d_type == DT_REG, frame,
+			       shown);
+	if (err)
+		frame->kind = FS_KIND_OTHER;
 	if (d->d_type == DT_REG && listing->names_only && !err &&
 	    is_told_of(frame) && strcmp(shown, d->d_name) != 0)
 		fs_known_note_stem(&fs->known, place.dev, place.ino, d->d_name,

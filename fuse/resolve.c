@@ -150,36 +150,25 @@ static int show_frame(const struct fs_place *place, const char *name,
 }
 
 int fs_resolve_shown(const struct fs_place *place, const char *name,
-		     struct fs_probe *frame, char shown[FS_NAME_SIZE])
+		     bool is_file, struct fs_probe *frame,
+		     char shown[FS_NAME_SIZE])
 {
 	char stem[FS_NAME_SIZE];
-	int err;
+	int err = 0;
 
 	frame->fd = -1;
 	snprintf(shown, FS_NAME_SIZE, "%s", name);
 	if (!fs_suffix_stem(name, stem))
 		return 0;
-	err = fs_probe_kind(place->tree, place->dirfd, name, frame);
+	if (!is_file || !look(place, name).is_known ||
+	    !fs_probe_remembered(place->tree, place->dirfd, place->dev, name,
+				 frame))
+		err = fs_probe_kind(place->tree, place->dirfd, name, frame);
 	if (!err && frame->kind == FS_KIND_FRAME)
 		err = show_frame(place, name, shown);
 	if (err || frame->kind != FS_KIND_FRAME)
 		fs_probe_close(frame);
 	return err;
-}
-
-bool fs_resolve_remembered(const struct fs_place *place, const char *name,
-			   struct fs_probe *frame, char shown[FS_NAME_SIZE])
-{
-	char stem[FS_NAME_SIZE];
-	struct fs_probe probe;
-
-	if (!fs_suffix_stem(name, stem) || !look(place, name).is_known ||
-	    !fs_probe_remembered(place->tree, place->dirfd, place->dev, name,
-				 &probe) ||
-	    show_frame(place, name, shown))
-		return false;
-	*frame = probe;
-	return true;
 }
 
 /* Finds the only frame @stem.SUFFIX; no file has the name @stem itself. */

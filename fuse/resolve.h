@@ -63,23 +63,18 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 		    struct fs_found *out);
 
 /*
- * Copies the name by which @name in @place is shown to @shown.  If it is a
- * frame, opens it as *@frame with fs_probe_kind(); close that.  A name without
- * a frame's suffix is not looked at: it is shown as it is, and not taken for a
- * frame.
+ * Copies the name by which @name in @place, which the directory calls a plain
+ * file (@is_file) or not, is shown to @shown.  If it is a frame, opens it as
+ * *@frame with fs_probe_kind(), or takes fs_probe_remembered(); close that.  A
+ * name without a frame's suffix is not looked at: it is shown as it is, and not
+ * taken for a frame.
  *
  * Returns 0 or an errno (-ENOENT: deleted); then @frame is not open.
  */
 B2F_MUST_CHECK
 int fs_resolve_shown(const struct fs_place *place, const char *name,
-		     struct fs_probe *frame, char shown[FS_NAME_SIZE]);
-
-/*
- * The same for a contiguous frame whose last look is still valid, as
- * fs_probe_remembered().  Returns false if fs_resolve_shown() is needed.
- */
-bool fs_resolve_remembered(const struct fs_place *place, const char *name,
-			   struct fs_probe *frame, char shown[FS_NAME_SIZE]);
+		     bool is_file, struct fs_probe *frame,
+		     char shown[FS_NAME_SIZE]);
 
 /*
  * The other direction: the backing name for a file to be shown as NAME.  Every
