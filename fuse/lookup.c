@@ -73,6 +73,13 @@ int fs_lookup_check_free(const struct fs_entry *entry)
 	return -EEXIST;
 }
 
+/* Is @probe an array that is not shown as a .npy file itself? */
+static bool may_be_viewed(const struct fs_probe *probe)
+{
+	return probe->kind == FS_KIND_FRAME && probe->sizes.has_npy_header &&
+	       !probe->sizes.is_npy;
+}
+
 /* Finds the frame whose view @entry names.  Close @out->probe. */
 static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 {
@@ -85,7 +92,7 @@ static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 		return -ENOENT;
 	frame.name = stem;
 	err = fs_lookup_find(&frame, out);
-	if (err || fs_view_is_possible(entry->fs, &out->probe))
+	if (err || may_be_viewed(&out->probe))
 		return err;
 	fs_probe_close(&out->probe);
 	return -ENOENT;

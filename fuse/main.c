@@ -231,10 +231,10 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_handle_fini(fs);
 		fs_packs_fini(fs);
 	}
+	if (fs->tree && store_all(fs))
+		fs->files.lost = true;
+	fs_stats_file_end(fs);
 	if (fs->tree) {
-		if (store_all(fs))
-			fs->files.lost = true;
-		fs_stats_file_end(fs);
 		/*
 		 * Frees the remaining nodes, which deletes files that the
 		 * kernel had not forgotten.
@@ -245,7 +245,6 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		fs_name_set_fini(&fs->named_homes.asides);
 		fs_unlinked_fini(&fs->deleted);
 	}
-	fs_stats_file_close(fs);
 	b2f_runtime_free(fs->runtime);
 	if (fs->bucket)
 		fs_bucket_source_free(fs);
@@ -296,8 +295,7 @@ static enum fs_exit run(struct fs *fs)
 	err = fs_signals_block();
 	if (err)
 		return fail_errno("signals", err, FS_EXIT_SIGNALS);
-	fs_resources_tune_heap();
-	fs_resources_load_early();
+	fs_resources_tune();
 	code = open_reports(fs);
 	if (code == FS_EXIT_OK)
 		code = open_operands(fs);

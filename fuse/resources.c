@@ -57,15 +57,11 @@ struct fs_descriptors fs_resources_raise_files(void)
 	return d;
 }
 
-void fs_resources_tune_heap(void)
+void fs_resources_tune(void)
 {
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
-}
-
-void fs_resources_load_early(void)
-{
 	/*
 	 * At its end libfuse calls pthread_cancel(3), for which glibc loads
 	 * this library, and aborts if there is no free descriptor.  If it is

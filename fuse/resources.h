@@ -29,11 +29,8 @@ struct fs_descriptors {
 /* Raises RLIMIT_NOFILE as far as possible, and divides the descriptors. */
 struct fs_descriptors fs_resources_raise_files(void);
 
-/* Keeps the heap close to the bytes in use. */
-void fs_resources_tune_heap(void);
-
-/* Loads a library that glibc would load too late. */
-void fs_resources_load_early(void);
+/* Has glibc keep the heap close to the bytes in use, and abort less. */
+void fs_resources_tune(void);
 
 /* The capabilities of a thread; glibc has no wrappers for these calls. */
 struct fs_powers {

@@ -408,16 +408,12 @@ bool fs_stats_file_tick(struct fs *fs)
 
 void fs_stats_file_end(struct fs *fs)
 {
-	if (fs->stats_file.name)
-		write_file(fs);
-}
-
-void fs_stats_file_close(struct fs *fs)
-{
 	struct fs_stats_file *file = &fs->stats_file;
 
 	if (!file->name)
 		return;
+	if (fs->tree)
+		write_file(fs);
 	close(file->dir_fd);
 	free(file->name);
 	file->name = NULL;

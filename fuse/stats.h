@@ -86,10 +86,7 @@ int fs_stats_file_open(struct fs *fs, const char *path);
  */
 bool fs_stats_file_tick(struct fs *fs);
 
-/* Writes the file a last time. */
+/* Writes the file a last time, unless the mount has not begun. */
 void fs_stats_file_end(struct fs *fs);
-
-/* Both do nothing without a file. */
-void fs_stats_file_close(struct fs *fs);
 
 #endif

@@ -99,13 +99,6 @@ bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE])
 	return true;
 }
 
-bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe)
-{
-	return fs->options.view.npy != FS_VIEW_OFF &&
-	       probe->kind == FS_KIND_FRAME && probe->sizes.has_npy_header &&
-	       !probe->sizes.is_npy;
-}
-
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE])
 {
 	if (strlen(name) + sizeof(SUFFIX) > FS_NAME_SIZE)

@@ -48,9 +48,6 @@ uint64_t fs_view_ino(uint64_t ino);
  */
 bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
 
-/* Is @probe an array that is not shown as a .npy file itself? */
-bool fs_view_is_possible(const struct fs *fs, const struct fs_probe *probe);
-
 /* Makes the name of the view of @name; false: the name is too long. */
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);
 
