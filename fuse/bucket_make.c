@@ -362,7 +362,6 @@ void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
 	fs_bucket_listing_forget(fs->bucket, dir);
 }
 
-/* Is @dir empty now? */
 static int check_empty(struct fs *fs, struct fs_object *dir)
 {
 	struct fs_bucket_names *names = NULL;
@@ -442,7 +441,6 @@ static bool is_sparse(const struct fs_object *node)
 	       !node->unreadable;
 }
 
-/* Finds the node to rename. */
 static int find_source(struct renaming *m)
 {
 	struct fs_node *found;

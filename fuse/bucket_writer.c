@@ -476,7 +476,6 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 	leave_list(fs, node);
 }
 
-/* Is it time to commit @node? */
 static bool is_due(struct fs *fs, const struct fs_object *node)
 {
 	uint64_t age_ns = fs->config.commit_ns;

@@ -337,7 +337,6 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 	return err;
 }
 
-/* Finds the sizes of a closed frame. */
 static int find_sizes(struct fs *fs, struct fs_backed *node,
 		      struct fs_probe *probe)
 {

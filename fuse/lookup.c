@@ -28,7 +28,6 @@ static int find_single(const struct fs_entry *entry, struct fs_found *out)
 	return 0;
 }
 
-/* Finds @entry in its directory. */
 static int find(const struct fs_entry *entry, struct fs_found *out)
 {
 	const struct fs_place place = fs_entry_place(entry);

@@ -157,7 +157,6 @@ static void on_exit_signal(struct fs *fs, int signal)
 	fuse_session_exit(fs->session);
 }
 
-/* Mounts, and serves until the end. */
 static enum fs_exit serve(struct fs *fs)
 {
 	struct fs_signals signals = {.fs = fs, .on_exit = on_exit_signal};
@@ -309,7 +308,6 @@ static enum fs_exit run(struct fs *fs)
 	return finish(fs, code);
 }
 
-/* Runs the program with the options read. */
 static enum fs_exit obey(struct fs *fs)
 {
 	const struct fs_options *o = &fs->options;

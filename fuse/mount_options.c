@@ -114,7 +114,6 @@ static int parse_letter(struct fs_options *o, int letter)
 	return letter == 'n' || letter == 't' ? 0 : -EINVAL;
 }
 
-/* Handles the letter @letter of mount(8). */
 static int helper_letter(int letter)
 {
 	return letter == 'f' ? 'F' : letter == 's' ? 'S' : letter;

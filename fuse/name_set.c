@@ -13,7 +13,6 @@
 /* The mark's bit in the upper half of a hash. */
 #define MARK UINT64_C(1)
 
-/* Hashes @n bytes of a name. */
 static struct fs_name_hash hash_bytes(const char *name, size_t n)
 {
 	XXH128_hash_t hash = XXH3_128bits(name, n);

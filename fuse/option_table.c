@@ -260,7 +260,6 @@ static const struct {
 	{"ttl", "it is called refresh"},
 };
 
-/* Prints a problem of option @name. */
 static int complain(const char *name, const char *problem)
 {
 	fprintf(stderr, "bloscfs: option %s: %s\n", name, problem);

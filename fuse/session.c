@@ -337,7 +337,6 @@ static int device_error(void)
 	"in a container: docker run --device /dev/fuse --cap-add SYS_ADMIN "   \
 	"--security-opt apparmor=unconfined)"
 
-/* Says in words why the mount failed. */
 static void explain(const struct fs *fs, const char *said,
 		    char reason[FS_REASON_SIZE])
 {

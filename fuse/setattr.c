@@ -304,7 +304,6 @@ static void note_same(struct fs *fs, struct fs_backed *node, bool sets_mtime,
 		fs_cache_state_note_meta(fs, node, before, after);
 }
 
-/* Runs @r on a closed frame. */
 static int run_closed(struct fs_backed *node, int fd, struct request *r)
 {
 	struct stat before, after;

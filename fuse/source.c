@@ -43,7 +43,6 @@ struct b2f_log fs_source_log(char reason[FS_REASON_SIZE])
 				.max_level = B2F_LOG_ERROR};
 }
 
-/* Is @inside a directory of @pack? */
 static int try_inside(const struct b2f_pack *pack, const char *inside,
 		      const char *path, char reason[FS_REASON_SIZE])
 {
@@ -142,7 +141,6 @@ static int open_directory(struct fs_source *source, const char *path,
 	return 0;
 }
 
-/* Is the directory @path a frame? */
 static int has_index(const char *path, bool *out)
 {
 	struct b2f_frame_peek peek;

@@ -116,7 +116,6 @@ static size_t collect_runtime(const struct b2f_runtime_stats *rt,
 	return ADD(to, rows);
 }
 
-/* Collects the requests to the server. */
 static size_t collect_remote(const struct fs_bucket *bucket, struct row *to)
 {
 	struct b2f_remote_counts c = b2f_remote_counts_get(bucket->place);
@@ -177,7 +176,6 @@ static void put_codec_value(FILE *f, const struct b2f_codec_stats *codec,
 		fprintf(f, "%" PRIu64, value);
 }
 
-/* Was the codec used? */
 static bool is_used(const struct b2f_codec_stats *codec)
 {
 	return codec->decode_ns || codec->encode_ns;

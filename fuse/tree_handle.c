@@ -85,7 +85,6 @@ out:
 	return err;
 }
 
-/* Undoes take_share(). */
 static void give_share(struct fs *fs, uid_t uid)
 {
 	struct fs_shares *all = &fs->shares;
@@ -387,7 +386,6 @@ static int backing_flags(const struct fs *fs, int flags)
 	return access | O_NONBLOCK;
 }
 
-/* Opens the backing file. */
 static int reopen(struct fs *fs, int path_fd, int flags)
 {
 	int wanted = backing_flags(fs, flags);
@@ -438,7 +436,6 @@ static bool count_view(struct fs *fs, struct fs_state *state)
 	return first;
 }
 
-/* Opens a frame, or its view. */
 static int open_shown(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_backed *node = handle->pin.node;

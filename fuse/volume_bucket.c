@@ -33,7 +33,6 @@ static mode_t mode_of(const struct fs *fs, struct fs_node *inode)
 	return S_IFREG | ((0444 | write) & ~fs->config.file_mask);
 }
 
-/* Adds the uncommitted local changes. */
 static void add_unwritten(struct fs *fs, struct fs_node *inode, bool sets_mtime,
 			  struct stat *out)
 {
@@ -54,7 +53,6 @@ static void add_unwritten(struct fs *fs, struct fs_node *inode, bool sets_mtime,
 	fs_file_close(fs, &node->open);
 }
 
-/* Adds the attributes of a version. */
 static void add_version(struct fs *fs, struct fs_node *inode, struct stat *out)
 {
 	struct fs_object *node = fs_object_of(inode);

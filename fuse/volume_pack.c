@@ -30,7 +30,6 @@ static struct fs_member *member_of(struct fs_node *inode)
 	return (struct fs_member *)((char *)inode - at);
 }
 
-/* The node's entry in the pack. */
 static size_t index_of(const struct fs_member *node)
 {
 	return (size_t)(node - node->pack->nodes);

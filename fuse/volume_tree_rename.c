@@ -106,7 +106,6 @@ static int check_name(const struct side *side)
 			     : 0;
 }
 
-/* Are both names in one directory? */
 static bool is_same_dir(const struct renaming *r)
 {
 	return r->from.entry.pin.node == r->to.entry.pin.node;
@@ -754,7 +753,6 @@ static int run(struct renaming *r, unsigned int flags)
 	return err;
 }
 
-/* Finds the files of both names. */
 static int find_both(struct renaming *r)
 {
 	int err = fs_lookup_find(&r->from.entry, &r->from.found);
