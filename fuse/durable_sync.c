@@ -185,12 +185,9 @@ static int mend(struct fs *fs, struct fs_backed *node)
 }
 
 /* Makes the contents of a frame durable; @node: its node, or NULL. */
-static int make(struct fs *fs, struct fs_backed *node, const struct stat *st,
+static int make(struct fs *fs, struct fs_backed *node, dev_t dev, ino_t ino,
 		int path_fd)
 {
-	dev_t dev = st->st_dev;
-	ino_t ino = st->st_ino;
-
 	if (node && b2f_durable_needs_commit(fs_durable_state(fs, dev, ino)))
 		return mend(fs, node);
 	return fs_durable_make_contents(fs, dev, ino, path_fd);
@@ -199,13 +196,14 @@ static int make(struct fs *fs, struct fs_backed *node, const struct stat *st,
 int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 			  const struct fs_found *found)
 {
+	const struct stat *st = &found->probe.st;
 	/* A sync would not be noted for a frame that is still being closed. */
 	struct fs_open_frame *frame =
 		node ? fs_open_frame_peek(fs, node, true) : NULL;
 	int err;
 
 	if (!frame)
-		return make(fs, node, &found->probe.st, found->probe.fd);
+		return make(fs, node, st->st_dev, st->st_ino, found->probe.fd);
 	err = fs_open_frame_commit(fs, frame, B2F_COMMIT_DURABLE);
 	fs_open_frame_put(fs, frame);
 	return err;
@@ -328,13 +326,12 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 
 static int make_node(struct fs *fs, struct fs_backed *node)
 {
-	const struct stat st = {.st_dev = node->dev, .st_ino = node->ino};
 	struct fs_pin pin = {0};
 	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (err)
 		return err == -ESTALE ? 0 : err;
-	err = make(fs, node, &st, pin.fd);
+	err = make(fs, node, node->dev, node->ino, pin.fd);
 	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }

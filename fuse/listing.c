@@ -486,6 +486,7 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		const struct dirent64 *d, struct fs_listed *out)
 {
 	struct fs_probe *frame = &out->frame.probe;
+	ino_t ino;
 	int err;
 
 	if (fs_unlinked_is_hidden(d->d_name)) {
@@ -496,9 +497,10 @@ static int show(struct fs *fs, struct fs_listing *listing,
 	if (fs_links_hides(fs, listing->fd, d->d_name) ||
 	    !show_link(fs, listing, d, &out->type))
 		return 0;
+	ino = fs_tree_shown_ino(fs->tree, listing->dev, d->d_ino);
 	out->ino = fs_getattr_ino(
 		fs, listing->dev,
-		fs_links_ino(listing->fd, d->d_name, d->d_type, d->d_ino));
+		fs_links_ino(listing->fd, d->d_name, d->d_type, ino));
 	out->next_pos = listing->pages.pos + 1;
 	frame->fd = -1;
 	frame->kind = FS_KIND_OTHER;
@@ -525,14 +527,9 @@ static int show(struct fs *fs, struct fs_listing *listing,
 		return 1;
 	}
 	/* A directory without a suffix may be a frame, too. */
-	if (frame->kind == FS_KIND_FRAME) {
-		ino_t ino = fs_tree_shown_ino(fs->tree, listing->dev, d->d_ino);
-
-		out->ino = fs_getattr_ino(
-			fs, listing->dev,
-			fs_links_ino(listing->fd, d->d_name, d->d_type, ino));
+	if (frame->kind == FS_KIND_FRAME)
 		out->type = DT_REG;
-	} else if (d->d_type == DT_DIR)
+	else if (d->d_type == DT_DIR)
 		out->type = DT_UNKNOWN;
 	return 1;
 }
