@@ -114,7 +114,7 @@ int fs_durable_make_name(struct fs *fs, const struct fs_open_frame *frame);
 /*
  * durable_sync.c: syncs whole filesystems, and single frames.  _found and _now
  * from any thread; the others from the ticker, or after its end.  All but
- * _waits and _is_crowded block on I/O.
+ * _waits block on I/O.
  */
 
 /*
@@ -129,12 +129,9 @@ int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 /* Does any frame wait for a sync? */
 bool fs_durable_sync_waits(struct fs *fs);
 
-/* Are so many frames waiting that the sync should come at once? */
-bool fs_durable_sync_is_crowded(struct fs *fs);
-
 /*
- * Syncs the filesystems that have waited for @age_s seconds.  Returns 0 or the
- * first error.
+ * Syncs the filesystems that have waited for @age_s seconds, or if very many
+ * frames wait.  Returns 0 or the first error.
  */
 B2F_MUST_CHECK
 int fs_durable_sync_due(struct fs *fs, time_t age_s);

@@ -27,23 +27,18 @@ bool fs_durable_sync_waits(struct fs *fs)
 	return waits;
 }
 
-bool fs_durable_sync_is_crowded(struct fs *fs)
-{
-	bool crowded;
-
-	pthread_mutex_lock(&fs->state_lock);
-	crowded = HASH_COUNT(fs->durables.all) > WAITING_MAX;
-	pthread_mutex_unlock(&fs->state_lock);
-	return crowded;
-}
-
-/* Takes a sync that has waited for @age_s seconds, or NULL. */
+/*
+ * Takes a sync that has waited for @age_s seconds, or any if many frames wait;
+ * or NULL.
+ */
 static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 {
 	time_t now = fs_clock_s();
 	struct fs_sync **p, *s;
 
 	pthread_mutex_lock(&fs->state_lock);
+	if (HASH_COUNT(fs->durables.all) > WAITING_MAX)
+		age_s = 0;
 	p = &fs->durables.syncs;
 	while (*p && now - (*p)->since_s < age_s)
 		p = &(*p)->next;

@@ -178,7 +178,7 @@ static bool close_old(struct fs *fs)
 void fs_file_close(struct fs *fs, struct fs_file *file)
 {
 	void *data = NULL;
-	bool is_pack = file->is_pack, crowded;
+	bool is_pack = file->is_pack;
 
 	pthread_mutex_lock(&fs->state_lock);
 	if (--file->nrefs == 0 && file->stays_s) {
@@ -187,23 +187,17 @@ void fs_file_close(struct fs *fs, struct fs_file *file)
 		data = file->data;
 		file->data = NULL;
 	}
-	crowded = fs->files.nidle > IDLE_MAX;
 	pthread_mutex_unlock(&fs->state_lock);
 	close_data(data, is_pack);
-	if (crowded)
+	if (fs->files.nidle > IDLE_MAX)
 		(void)close_old(fs);
 }
 
 bool fs_file_tick(struct fs *fs)
 {
-	bool more;
-
 	while (close_old(fs))
 		;
-	pthread_mutex_lock(&fs->state_lock);
-	more = fs->files.nidle > 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	return more;
+	return fs->files.nidle > 0;
 }
 
 void fs_file_add_writer(struct fs *fs, struct fs_file *file)

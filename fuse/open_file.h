@@ -118,7 +118,7 @@ struct fs_files {
 	uint64_t rest;
 	/* Files that are IDLE, longest first. */
 	TAILQ_HEAD(fs_file_idle, fs_file) idle;
-	size_t nidle;
+	_Atomic size_t nidle;
 	/* Refused changes were dropped, and no program was told. */
 	atomic_bool lost;
 	/* Signalled when a file was opened, closed, reverted, or committed. */

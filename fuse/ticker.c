@@ -51,6 +51,9 @@ static bool tick_unused(struct fs *fs)
 
 #define SECOND_NS INT64_C(1000000000)
 
+/* Without a timer only very many frames are synced. */
+#define NEVER_S INT32_MAX
+
 /* How long fs_ticker_stop() waits for the kernel, seconds. */
 #define STOP_S 3
 
@@ -91,6 +94,7 @@ static bool tick_others(struct fs *fs, bool is_urgent)
  */
 static bool tick(struct fs *fs, bool is_urgent)
 {
+	const time_t age_s = fs->config.commit_ns / SECOND_NS;
 	struct fs_file **files = NULL;
 	size_t n = 0;
 	bool more = tick_others(fs, is_urgent);
@@ -109,11 +113,8 @@ static bool tick(struct fs *fs, bool is_urgent)
 	for (size_t i = 0; i < n; i++)
 		tick_file(fs, files[i], is_urgent);
 	free(files);
-	if (!is_urgent && fs_durable_sync_is_crowded(fs))
-		(void)!fs_durable_sync_due(fs, 0);
-	else if (!is_urgent && fs->config.commit_ns > 0)
-		(void)!fs_durable_sync_due(fs,
-					   fs->config.commit_ns / SECOND_NS);
+	if (!is_urgent)
+		(void)!fs_durable_sync_due(fs, age_s ? age_s : NEVER_S);
 	return more || n > 0;
 }
 
