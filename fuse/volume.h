@@ -117,7 +117,7 @@ struct fs_volume_ops {
 		    struct fs_handle *handle, off_t off,
 		    struct fs_answer *answer);
 	/* Makes the names in a directory durable.  NULL: they already are. */
-	int (*sync_dir)(const struct fs_handle *handle, bool datasync);
+	int (*sync_dir)(const struct fs_handle *handle);
 
 	const struct fs_xattr_ops *xattr;
 	/* NULL: the volume is only read. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "answer.h"
+#include "dir.h"
 #include "entry.h"
 #include "getattr.h"
 #include "listing.h"
@@ -237,18 +238,9 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 	return err;
 }
 
-static int do_sync_dir(const struct fs_handle *handle, bool datasync)
+static int do_sync_dir(const struct fs_handle *handle)
 {
-	int fd =
-		openat(handle->pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = 0;
-
-	if (fd < 0 || (datasync ? fdatasync(fd) : fsync(fd)))
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	/* Some filesystems have no fsync for directories, and need none. */
-	return err == -EINVAL ? 0 : err;
+	return fs_dir_sync_names(handle->pin.fd);
 }
 
 const struct fs_volume_ops fs_volume_tree = {
