@@ -270,12 +270,7 @@ static int open_anew(struct fs *fs, struct fs_backed *node, bool first,
 
 	if (err)
 		return err;
-	/*
-	 * The answer could drop old pages, too, but may arrive when a second
-	 * open has been answered and written to: a read of the dropped pages
-	 * could then get bytes from before that write.  While nothing is open,
-	 * no page waits for this thread.
-	 */
+	/* While nothing is open, no page waits for this thread. */
 	if (first && keep_cache)
 		dropped = !must_drop(fs, frame) ||
 			  fs_node_drop_cached(&node->head);

@@ -274,10 +274,7 @@ static bool take_if(const struct fs_pack *pack, const char *path,
 	       fs_node_try_ref(&pack->nodes[0].head);
 }
 
-/*
- * Returns the pack of this version at @path in a bucket (NULL: in the tree),
- * with a reference; or NULL.  Locked.
- */
+/* fs_packs_known(), locked. */
 static struct fs_pack *find_pack(struct fs *fs, const char *path,
 				 const struct b2f_frame_stamp *stamp)
 {

@@ -101,11 +101,6 @@ static int resize_other(struct fs *fs, int path_fd, uint64_t size)
 	return err;
 }
 
-/*
- * Sets the size of the file that @handle may write to.  Returns 0, -EPERM (an
- * array keeps its size; logged), an errno of the filesystem, or for a frame
- * also the errors of b2f_file_allow_write() and b2f_file_truncate().
- */
 static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 {
 	if (handle->frame)
@@ -114,11 +109,7 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	return ftruncate(handle->fd, (off_t)size) ? -errno : 0;
 }
 
-/*
- * Sets the size of @node, whose descriptor is @path_fd, and commits it, because
- * no handle will.  Returns also the errors of fs_open_frame_get() and
- * b2f_file_commit().
- */
+/* Commits the new size of @node, because no handle will. */
 static int resize_node(struct fs *fs, struct fs_backed *node, int path_fd,
 		       uint64_t size)
 {
