@@ -351,8 +351,9 @@ out:
 	return err;
 }
 
-void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
-		      struct fs_object *made)
+/* Forgets the new file @name in @dir, which is not stored. */
+static void forget(struct fs *fs, struct fs_object *dir, const char *name,
+		   struct fs_object *made)
 {
 	begin_removal(fs, made);
 	end_removal(fs, made, true);
@@ -360,6 +361,16 @@ void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
 	/* Without memory the name is tried until the next listing. */
 	(void)!note_gone(fs, dir, name);
 	fs_bucket_listing_forget(fs->bucket, dir);
+}
+
+void fs_bucket_unmake(fuse_req_t req, struct fs_node *dir, const char *name,
+		      struct fs_object *made)
+{
+	if (made->writing.is_new || made->writing.refused)
+		forget(fs_of(req), fs_object_of(dir), name, made);
+	else
+		(void)!fs_bucket_unlink(req, dir, name);
+	fs_node_put(&made->head, 1);
 }
 
 static int check_empty(struct fs *fs, struct fs_object *dir)

@@ -29,10 +29,11 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 		       struct fs_node **out);
 
 /*
- * Forgets the new file @name in @dir, which could not be opened or stored: the
- * object of that name, if there is one now, is another client's.
+ * Removes the new file @made, which could not be opened, and gives it back.  If
+ * it could not be stored, the object of that name, if there is one now, is
+ * another client's.
  */
-void fs_bucket_unmake(struct fs *fs, struct fs_object *dir, const char *name,
+void fs_bucket_unmake(fuse_req_t req, struct fs_node *dir, const char *name,
 		      struct fs_object *made);
 
 /* The next three are as in struct fs_change_ops. */

@@ -267,26 +267,6 @@ bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 	return waited;
 }
 
-bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node)
-{
-	bool may;
-
-	pthread_mutex_lock(&fs->state_lock);
-	may = !node->writing.drop && !node->writing.dropping;
-	pthread_mutex_unlock(&fs->state_lock);
-	return may;
-}
-
-void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
-				const struct timespec *mtime)
-{
-	pthread_mutex_lock(&fs->state_lock);
-	node->has_mtime = true;
-	node->mtime = *mtime;
-	node->writing.own_mtime = true;
-	pthread_mutex_unlock(&fs->state_lock);
-}
-
 static struct fs_object *object_of(struct fs_file *file)
 {
 	return (struct fs_object *)((char *)file -

@@ -60,13 +60,6 @@ void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle);
  */
 bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node);
 
-/* Are the kernel's pages of @node current? */
-bool fs_bucket_writer_may_keep(struct fs *fs, struct fs_object *node);
-
-/* Shows @mtime until the next change. */
-void fs_bucket_writer_set_mtime(struct fs *fs, struct fs_object *node,
-				const struct timespec *mtime);
-
 /* Commits @node, which is open.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);

@@ -356,15 +356,23 @@ struct fs_node *fs_tree_release(struct fs_node *inode)
 	return &parent->head;
 }
 
-/* Takes back the oldest of many lent numbers.  Its descriptor or -1. */
-static int take_one(struct fs_tree *tree)
+/*
+ * Takes back the first lent number of a node that has had no pin for @age
+ * seconds.  Returns its descriptor or -1.  Locked.
+ */
+static int take_old(struct fs_tree *tree, time_t now, time_t age)
 {
 	struct fs_backed *node;
 
-	TAILQ_FOREACH (node, &tree->lent, lent)
-		if (!node->npins)
-			break;
-	return node && tree->nlent > LENT_MAX ? take_number(tree, node) : -1;
+	TAILQ_FOREACH (node, &tree->lent, lent) {
+		if (node->npins)
+			node->unused_s = 0;
+		else if (!node->unused_s)
+			node->unused_s = now;
+		if (node->unused_s && now - node->unused_s >= age)
+			return take_number(tree, node);
+	}
+	return -1;
 }
 
 /* Notes that @node keeps its shown inode number; locked. */
@@ -382,7 +390,7 @@ static void lend_number(struct fs_tree *tree, struct fs_backed *node)
 void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 		    ino_t ino)
 {
-	int spare;
+	int spare = -1;
 
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	lend_number(tree, node);
@@ -396,29 +404,11 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	node->born_ns = 0;
 	node->sparse = true;
 	LIST_INSERT_HEAD(bucket_of(tree, node), node, hashed);
-	spare = take_one(tree);
+	if (tree->nlent > LENT_MAX)
+		spare = take_old(tree, fs_clock_s(), 0);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (spare >= 0)
 		close(spare);
-}
-
-/*
- * Takes back the first lent number that no program can remember any more.
- * Returns its descriptor or -1.  Locked.
- */
-static int take_old(struct fs_tree *tree, time_t now, time_t age)
-{
-	struct fs_backed *node;
-
-	TAILQ_FOREACH (node, &tree->lent, lent) {
-		if (node->npins)
-			node->unused_s = 0;
-		else if (!node->unused_s)
-			node->unused_s = now;
-		else if (now - node->unused_s >= age)
-			return take_number(tree, node);
-	}
-	return -1;
 }
 
 bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)

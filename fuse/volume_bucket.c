@@ -245,7 +245,9 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 	if (err == -ESTALE)
 		node->checked_ms = 0;
 	/* A node keeps its version, unless this mount writes to it. */
-	handle->keep_cache = fs_bucket_writer_may_keep(fs, node);
+	pthread_mutex_lock(&fs->state_lock);
+	handle->keep_cache = !node->writing.drop && !node->writing.dropping;
+	pthread_mutex_unlock(&fs->state_lock);
 	return fs_handle_give(fs, handle, err, out);
 }
 
@@ -417,7 +419,10 @@ static void set_times(struct fs *fs, struct fs_object *node,
 		return;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &mtime);
-	fs_bucket_writer_set_mtime(fs, node, &mtime);
+	pthread_mutex_lock(&fs->state_lock);
+	node->has_mtime = node->writing.own_mtime = true;
+	node->mtime = mtime;
+	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static int do_setattr(fuse_req_t req, struct fs_node *inode,
@@ -439,19 +444,6 @@ static int do_setattr(fuse_req_t req, struct fs_node *inode,
 	return err;
 }
 
-/* Removes the new file @made, which could not be opened or stored. */
-static void undo(fuse_req_t req, struct fs_node *dir, const char *name,
-		 struct fs_object *made)
-{
-	struct fs *fs = fs_of(req);
-
-	if (!made->writing.is_new && !made->writing.refused)
-		(void)!fs_bucket_unlink(req, dir, name);
-	else
-		fs_bucket_unmake(fs, fs_object_of(dir), name, made);
-	fs_node_put(&made->head, 1);
-}
-
 static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		     mode_t mode, const struct fs_open_how *how,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
@@ -470,7 +462,7 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 		return err;
 	err = do_open(fs, &made->head, &writes, handle);
 	if (err)
-		undo(req, dir, name, made);
+		fs_bucket_unmake(req, dir, name, made);
 	return err ? err : answer_with(fs, &made->head, out);
 }
 
@@ -493,7 +485,7 @@ static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 	err = fs_bucket_writer_commit(fs, made);
 	fs_handle_close(fs, handle);
 	if (err)
-		undo(req, dir, name, made);
+		fs_bucket_unmake(req, dir, name, made);
 	return err ? err : answer_with(fs, &made->head, out);
 }
 
