@@ -98,8 +98,8 @@ struct fs_handle {
 	struct fs_node *node;
 	/* In the tree: the file itself, or the frame of a view. */
 	struct fs_pin pin;
-	/* The user who has opened it (tree_handle.c). */
-	uid_t opener;
+	/* In the tree: of the user who has opened it (tree_handle.c). */
+	struct fs_share *share;
 	/* The frame, which the volume closes; NULL: the file is no frame. */
 	struct fs_file *open;
 	/* Its data. */

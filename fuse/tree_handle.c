@@ -54,7 +54,7 @@ static bool is_bounded(const struct fs *fs, uid_t uid)
 }
 
 /* Counts a handle of @uid.  Returns 0, -ENFILE (too many) or -ENOMEM. */
-static int take_share(struct fs *fs, uid_t uid)
+static int take_share(struct fs *fs, uid_t uid, struct fs_share **out)
 {
 	struct fs_shares *all = &fs->shares;
 	struct fs_share *share;
@@ -80,21 +80,18 @@ static int take_share(struct fs *fs, uid_t uid)
 	}
 	share->nhandles++;
 	all->nhandles++;
+	*out = share;
 out:
 	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
 
-static void give_share(struct fs *fs, uid_t uid)
+static void give_share(struct fs *fs, struct fs_share *share)
 {
-	struct fs_shares *all = &fs->shares;
-	struct fs_share *share;
-
 	pthread_mutex_lock(&fs->state_lock);
-	HASH_FIND(hh, all->users, &uid, sizeof(uid), share);
-	all->nhandles--;
+	fs->shares.nhandles--;
 	if (--share->nhandles == 0) {
-		HASH_DEL(all->users, share);
+		HASH_DEL(fs->shares.users, share);
 		free(share);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
@@ -197,7 +194,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	state->nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
 	fs_tree_unpin(fs->tree, &handle->pin);
-	give_share(fs, handle->opener);
+	give_share(fs, handle->share);
 }
 
 static void begin_change(struct fs *fs, struct fs_handle *handle)
@@ -331,13 +328,14 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 		      struct fs_handle **out)
 {
 	struct fs_handle *handle;
-	int err = take_share(fs, how->uid);
+	struct fs_share *share;
+	int err = take_share(fs, how->uid, &share);
 
 	if (err)
 		return err;
 	handle = fs_handle_new(fs, &data_ops, &node->head);
 	if (handle) {
-		handle->opener = how->uid;
+		handle->share = share;
 		handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
 	}
 	err = handle ? enter(fs, handle, base) : -ENOMEM;
@@ -347,7 +345,7 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 	}
 	if (handle)
 		fs_handle_close(fs, handle);
-	give_share(fs, how->uid);
+	give_share(fs, share);
 	return err;
 }
 

@@ -96,11 +96,10 @@ static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 }
 
 /*
- * Opens the data of the frame @node; opens share them.  Give *@out back with
- * fs_file_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
+ * Opens the data of the frame @node; opens share them.  Give @node->file back
+ * with fs_file_close().  Returns as b2f_pack_open_frame(), or -ENOMEM.
  */
-static int open_data(struct fs *fs, struct fs_member *node,
-		     struct b2f_file **out)
+static int open_data(struct fs *fs, struct fs_member *node)
 {
 	struct b2f_file *data = NULL;
 	struct fs_file *file = file_of(fs, node);
@@ -108,12 +107,11 @@ static int open_data(struct fs *fs, struct fs_member *node,
 
 	if (!file)
 		return -ENOMEM;
-	*out = fs_file_share(fs, file);
-	if (*out)
+	if (fs_file_share(fs, file))
 		return 0;
 	err = open_file(fs, node, &data);
 	if (!err)
-		*out = fs_file_add(fs, file, data);
+		(void)fs_file_add(fs, file, data);
 	return err;
 }
 
@@ -121,12 +119,11 @@ static int open_data(struct fs *fs, struct fs_member *node,
 static int read_open_sizes(struct fs *fs, struct fs_member *node,
 			   struct fs_sizes_shown *out)
 {
-	struct b2f_file *file = NULL;
-	int err = open_data(fs, node, &file);
+	int err = open_data(fs, node);
 
 	if (err)
 		return err;
-	err = fs_sizes_read(b2f_file_frame(file), out);
+	err = fs_sizes_read(b2f_file_frame(node->file->data), out);
 	fs_file_close(fs, node->file);
 	return err;
 }
@@ -808,8 +805,7 @@ static const struct fs_data_ops data_ops = {
 static int open_handle_frame(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_member *node = member_of(handle->node);
-	struct b2f_file *file = NULL;
-	int err = open_data(fs, node, &file);
+	int err = open_data(fs, node);
 
 	return err ? err : fs_handle_show(handle, node->file);
 }
