@@ -149,19 +149,23 @@ static char *usual_name(const struct job *job)
 	return name;
 }
 
+/* Does the result lie beside the frame, under a name that is derived? */
+static bool stays(const struct job *job)
+{
+	return !job->operand->output && !cli_operand_is_moved(job->operand);
+}
+
 /*
  * Warns of two frames in one directory that differ only in their suffixes: a
  * mount shows both by their full names, so that neither hides the other.
  */
 static void tell_of_twin(const struct job *job)
 {
-	const struct cli_operand *operand = job->operand;
-	char *path = cli_text_bare(operand->place.path);
+	char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem && !job->in_place && !job->how->common.remove &&
-	    !job->how->encode && !operand->output &&
-	    !cli_operand_is_moved(operand))
+	    !job->how->encode && stays(job))
 		cli_message_warning("%s: lies beside %s now: a mount shows "
 				    "both by their full names, and none as "
 				    "%.*s; --rm would remove the old one",
@@ -172,8 +176,7 @@ static void tell_of_twin(const struct job *job)
 /* Gets the result of SAME the name of the frame? */
 static bool keeps_name(const struct job *job)
 {
-	return job->how->storage == SAME && !job->operand->output &&
-	       !cli_operand_is_moved(job->operand);
+	return job->how->storage == SAME && stays(job);
 }
 
 static struct cli_at result_of(const struct job *job)
@@ -186,19 +189,18 @@ static struct cli_at result_of(const struct job *job)
 static int choose_output(struct job *job)
 {
 	const struct cli_operand *operand = job->operand;
-	bool same_name = job->how->storage == SAME;
-	bool stays = !operand->output && !cli_operand_is_moved(operand);
 	struct cli_at at;
 
 	/* Members of a store, and standard input, have no place beside them. */
-	if (stays && cli_at_check_change(&operand->at, COPY))
+	if (stays(job) && cli_at_check_change(&operand->at, COPY))
 		return -EROFS;
-	job->in_place = same_name && stays;
+	job->in_place = keeps_name(job);
 	if (operand->output)
 		job->output = cli_need_copy(operand->output);
+	else if (job->how->storage == SAME)
+		job->output = cli_need_copy(operand->place.path);
 	else
-		job->output = same_name ? cli_need_copy(operand->place.path)
-					: usual_name(job);
+		job->output = usual_name(job);
 	at = result_of(job);
 	if (!job->in_place && cli_frames_is(&at, &job->like)) {
 		if (!job->how->common.force)

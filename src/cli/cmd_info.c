@@ -16,6 +16,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/mounts.h"
 #include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/options.h"
@@ -443,7 +444,7 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 	/* A file in a mount is described by the mount. */
 	if (!offset && operand->at.kind == CLI_KIND_PATH &&
 	    !cli_frames_is_frame(&operand->at))
-		mounted = cli_frames_in_mount(&operand->at);
+		mounted = cli_mounts_frame(&operand->at);
 	if (mounted)
 		return print_mounted(o, &operand->at, mounted);
 	err = cli_frames_open(&how, &operand->at, &frame);

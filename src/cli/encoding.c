@@ -235,20 +235,25 @@ bool cli_encoding_guesses(const struct cli_encoding *encoding)
 	return is_auto(encoding->said[CLI_TYPESIZE]);
 }
 
-void cli_encoding_apply(const struct cli_encoding *encoding,
-			struct b2f_settings *to)
+/* Rounds the size of chunks down to whole items, at least one. */
+static void round_chunksize(struct b2f_settings *to)
 {
-	int32_t typesize;
+	int32_t typesize = (int32_t)to->typesize;
 
-	/* The options have checked all that was said. */
-	for (int part = 0; part < CLI_ENCODING_PARTS; part++)
-		if (encoding->said[part])
-			(void)parts[part].put(encoding->said[part], to);
-	typesize = (int32_t)to->typesize;
 	if (to->chunksize > typesize)
 		to->chunksize -= to->chunksize % typesize;
 	else if (to->chunksize > 0)
 		to->chunksize = typesize;
+}
+
+void cli_encoding_apply(const struct cli_encoding *encoding,
+			struct b2f_settings *to)
+{
+	/* The options have checked all that was said. */
+	for (int part = 0; part < CLI_ENCODING_PARTS; part++)
+		if (encoding->said[part])
+			(void)parts[part].put(encoding->said[part], to);
+	round_chunksize(to);
 }
 
 struct b2f_settings cli_encoding_scratch(const struct b2f_settings *settings)
@@ -260,10 +265,7 @@ struct b2f_settings cli_encoding_scratch(const struct b2f_settings *settings)
 	fast.typesize = settings->typesize;
 	/* @settings may have small chunks, and a frame has a file per chunk. */
 	fast.chunksize = SCRATCH_CHUNKSIZE;
-	if (fast.typesize < SCRATCH_CHUNKSIZE)
-		fast.chunksize -= SCRATCH_CHUNKSIZE % (int32_t)fast.typesize;
-	else
-		fast.chunksize = (int32_t)fast.typesize;
+	round_chunksize(&fast);
 	memset(fast.filters, 0, B2F_SLOTS);
 	fast.filters[B2F_SLOTS - 1] = SHUFFLE;
 	return fast;

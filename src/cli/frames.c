@@ -149,19 +149,9 @@ int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
 	return err;
 }
 
-json_t *cli_frames_in_mount(const struct cli_at *at)
-{
-	/* A member of a pack may have no bytes to open, but attributes. */
-	int fd = cli_at_open(at, O_PATH);
-	json_t *object = fd < 0 ? NULL : cli_mounts_frame(fd);
-
-	cli_at_close(fd);
-	return object;
-}
-
 bool cli_frames_tell_mounted(const struct cli_at *at)
 {
-	json_t *object = cli_frames_in_mount(at);
+	json_t *object = cli_mounts_frame(at);
 	bool is = object != NULL;
 
 	if (is)

@@ -13,8 +13,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
 #include "b2frame/b2frame.h"
 #include "cli/at.h"
 #include "cli/progress.h"
@@ -43,12 +41,6 @@ int cli_frames_peek(const char *path, struct b2f_frame_peek *out);
 
 /* Stored bytes of the frame @at, as its index tells them; 0: not known. */
 uint64_t cli_frames_cbytes(const struct cli_at *at);
-
-/*
- * Returns the mount's description of the frame behind its file @at
- * (cli_mounts_frame()); free it.  NULL: not a file of a mount.
- */
-json_t *cli_frames_in_mount(const struct cli_at *at);
 
 /*
  * Prints which frame is behind @at, a file of a mount.  Returns false, and

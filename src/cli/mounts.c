@@ -55,13 +55,18 @@ char *cli_mounts_ask(const char *path, const char *name)
 	return get(path, full);
 }
 
-json_t *cli_mounts_frame(int fd)
+json_t *cli_mounts_frame(const struct cli_at *at)
 {
+	/* A member of a pack may have no bytes to open, but attributes. */
+	int fd = cli_at_open(at, O_PATH);
 	char by_fd[40], *text;
 	json_t *object;
 
+	if (fd < 0)
+		return NULL;
 	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
 	text = get(by_fd, "user.blosc2.info");
+	close(fd);
 	object = text ? json_loads(text, 0, NULL) : NULL;
 	free(text);
 	if (object)

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "b2frame/error.h"
+#include "cli/at.h"
 
 /*
  * Returns the attribute user.bloscfs.@name of the root of the mount @path,
@@ -22,11 +23,10 @@
 char *cli_mounts_ask(const char *path, const char *name);
 
 /*
- * Returns the mount's description of the frame behind its file @fd (O_PATH),
- * with the path of the frame as "in_mount"; free it.  NULL: not a file of a
- * mount.
+ * Returns the mount's description of the frame behind its file @at, with the
+ * path of the frame as "in_mount"; free it.  NULL: not a file of a mount.
  */
-json_t *cli_mounts_frame(int fd);
+json_t *cli_mounts_frame(const struct cli_at *at);
 
 /*
  * A row of the kernel's table of mounts.  The table is read because the
