@@ -25,10 +25,7 @@ static struct fs_node *node_of(fuse_req_t req, fuse_ino_t ino)
 /* The changes of a volume that is only read. */
 static const struct fs_change_ops read_only;
 
-/*
- * Returns the changes of @node's volume.  The kernel refuses changes of a
- * read-only mount itself, but root can remount it as writable.
- */
+/* Returns the changes of @node's volume. */
 static const struct fs_change_ops *changes_of(const struct fs_node *node)
 {
 	const struct fs_volume *volume = node->volume;
