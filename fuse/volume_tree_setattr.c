@@ -130,6 +130,19 @@ static int resize_view(struct fs *fs, struct fs_backed *node, uint64_t size)
 	return -EPERM;
 }
 
+/* @shown is @node, which @fd refers to, or its view. */
+static int resize(struct fs *fs, struct fs_backed *shown,
+		  struct fs_backed *node, int fd, uint64_t size,
+		  struct fs_handle *handle)
+{
+	if (handle && handle->anew)
+		return fs_anew_resize(fs, handle, size);
+	if (shown != node)
+		return resize_view(fs, shown, size);
+	return handle ? resize_handle(fs, handle, size)
+		      : resize_node(fs, node, fd, size);
+}
+
 static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	       bool by_user)
 {
@@ -143,14 +156,10 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 			       ? -EPERM
 			       : fs_anew_begin(handle);
 	}
-	if (node != pin->node)
-		return resize_view(fs, node, 0);
 	if (is_plain)
 		fs_cache_state_begin(fs, node, pin->fd);
-	if (handle->writes)
-		err = resize_handle(fs, handle, 0);
-	else
-		err = resize_node(fs, node, pin->fd, 0);
+	err = resize(fs, node, pin->node, pin->fd, 0,
+		     handle->writes ? handle : NULL);
 	if (!err && by_user)
 		err = fs_setattr_clear_set_ids(fs, pin);
 	if (is_plain)
@@ -258,19 +267,6 @@ static int set(struct fs *fs, struct fs_backed *node, int fd,
 	if (node->kind == FS_KIND_FRAME)
 		return fs_setattr_frame(fs, node, fd, meta);
 	return fs_setattr_file(fs, fd, meta);
-}
-
-/* @shown is @node, which @fd refers to, or its view. */
-static int resize(struct fs *fs, struct fs_backed *shown,
-		  struct fs_backed *node, int fd, uint64_t size,
-		  struct fs_handle *handle)
-{
-	if (handle && handle->anew)
-		return fs_anew_resize(fs, handle, size);
-	if (shown != node)
-		return resize_view(fs, shown, size);
-	return handle ? resize_handle(fs, handle, size)
-		      : resize_node(fs, node, fd, size);
 }
 
 int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
