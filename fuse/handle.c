@@ -23,8 +23,7 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
 	atomic_init(&handle->nrefs, 1);
 	handle->ops = ops;
 	handle->node = node;
-	if (node)
-		fs_node_ref(node);
+	fs_node_ref(node);
 	handle->fd = -1;
 	handle->direct_io = fs->options.cache.direct_io;
 	pthread_mutex_lock(&fs->state_lock);

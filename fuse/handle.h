@@ -94,7 +94,7 @@ struct fs_handle {
 	/* References of the kernel, and of each request that may outlive it. */
 	_Atomic size_t nrefs;
 	const struct fs_data_ops *ops;
-	/* The open node, with a reference; NULL for a directory of a bucket. */
+	/* The open node, with a reference. */
 	struct fs_node *node;
 	/* In the tree: the file itself, or the frame of a view. */
 	struct fs_pin pin;

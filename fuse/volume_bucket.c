@@ -140,6 +140,7 @@ static void close_file(struct fs *fs, struct fs_handle *handle)
 		fs_bucket_writer_end(fs, node);
 	if (handle->file)
 		fs_file_close(fs, &node->open);
+	fs_bucket_names_put(handle->names);
 }
 
 static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
@@ -265,14 +266,6 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 	return err;
 }
 
-static void close_dir(struct fs *fs, struct fs_handle *handle)
-{
-	(void)fs;
-	fs_bucket_names_put(handle->names);
-}
-
-static const struct fs_data_ops dir_ops = {.close = close_dir};
-
 /* The listing stays the same until the close. */
 static int do_opendir(struct fs *fs, struct fs_node *inode,
 		      const struct fs_open_how *how, struct fs_handle **out)
@@ -285,7 +278,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 	(void)how;
 	if (err)
 		return err;
-	handle = fs_handle_new(fs, &dir_ops, NULL);
+	handle = fs_handle_new(fs, &data_ops, inode);
 	if (!handle) {
 		fs_bucket_names_put(names);
 		return -ENOMEM;
