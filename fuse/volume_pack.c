@@ -167,23 +167,6 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 	return 0;
 }
 
-/*
- * Does entry @entry of the pack have a .npy view?  May open the frame.  Returns
- * 0, -ENOENT (it has none) or an errno.
- */
-static int check_view(struct fs *fs, struct fs_pack *pack, size_t entry)
-{
-	struct fs_member *node = &pack->nodes[entry];
-	struct fs_sizes_shown sizes;
-	int err;
-
-	if (fs->options.view.npy == FS_VIEW_OFF ||
-	    entry_of(node)->kind != B2F_PACK_FRAME)
-		return -ENOENT;
-	err = get_sizes(fs, node, &sizes);
-	return !err && sizes.head_len == 0 ? -ENOENT : err;
-}
-
 /* A user who may read the file may enter the directory. */
 static mode_t mode_of(const struct fs *fs, mode_t file_mode, bool is_dir)
 {
@@ -668,16 +651,21 @@ int fs_packs_look_inside(struct fs *fs, struct fs_node *dir, const char *name)
 	return is;
 }
 
-/* Finds the frame whose view would have the name @name. */
+/* Finds the array whose view would have the name @name.  May open it. */
 static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 		     const char *name, size_t *out)
 {
+	struct fs_sizes_shown sizes;
 	char stem[FS_NAME_SIZE];
-	int err = fs_view_stem(name, stem)
-			  ? b2f_pack_lookup(pack->open.pack, dir, stem, out)
-			  : -ENOENT;
+	int err = -ENOENT;
 
-	return err ? err : check_view(fs, pack, *out);
+	if (fs->options.view.npy != FS_VIEW_OFF && fs_view_stem(name, stem))
+		err = b2f_pack_lookup(pack->open.pack, dir, stem, out);
+	if (!err && entry_of(&pack->nodes[*out])->kind != B2F_PACK_FRAME)
+		err = -ENOENT;
+	if (!err)
+		err = get_sizes(fs, &pack->nodes[*out], &sizes);
+	return !err && sizes.head_len == 0 ? -ENOENT : err;
 }
 
 /*
