@@ -10,13 +10,6 @@
 /* Bounds a hostile listing to some 100 MB. */
 #define NAMES_MAX (1 << 20)
 
-/* A listing that is being read. */
-struct reading {
-	struct fs_bucket_names *names;
-	/* Names in the store, including hidden ones. */
-	size_t nseen;
-};
-
 static void free_name(struct fs_bucket_name *name)
 {
 	free(name->stored);
@@ -105,18 +98,18 @@ static int add(void *arg, const struct b2f_remote_entry *entry)
 	const struct fs_bucket_name name = {.is_dir = entry->is_dir,
 					    .size = entry->st.size,
 					    .mtime = entry->st.mtime};
-	struct reading *r = arg;
+	struct fs_bucket_names *names = arg;
 	char stem[FS_NAME_SIZE];
 	bool has_stem;
 
-	if (r->nseen++ == NAMES_MAX)
+	if (names->n + names->nhidden == NAMES_MAX)
 		return B2F_ETOOBIG;
 	if (!is_possible(entry->name)) {
-		r->names->nhidden++;
+		names->nhidden++;
 		return 0;
 	}
 	has_stem = fs_suffix_stem(entry->name, stem);
-	return append(r->names, name, entry->name, has_stem ? stem : NULL,
+	return append(names, name, entry->name, has_stem ? stem : NULL,
 		      entry->st.etag);
 }
 
@@ -197,24 +190,23 @@ static int choose_shown(struct fs_bucket_names *names)
 int fs_bucket_names_read(struct b2f_remote *place, const char *path,
 			 struct fs_bucket_names **out)
 {
-	struct reading r = {.names = fs_bucket_names_new()};
-	int err = r.names ? 0 : -ENOMEM;
+	struct fs_bucket_names *names = fs_bucket_names_new();
+	int err = names ? 0 : -ENOMEM;
 
 	if (!err)
-		err = b2f_remote_list(place, path, add, &r);
-	if (!err && r.names->n) {
-		drop_twins(r.names);
-		err = choose_shown(r.names);
+		err = b2f_remote_list(place, path, add, names);
+	if (!err && names->n) {
+		drop_twins(names);
+		err = choose_shown(names);
 	}
-	if (err) {
-		fs_bucket_names_put(r.names);
-		return err;
-	}
-	if (r.names->n)
-		qsort(r.names->list, r.names->n, sizeof(*r.names->list),
+	if (!err && names->n)
+		qsort(names->list, names->n, sizeof(*names->list),
 		      compare_shown);
-	*out = r.names;
-	return 0;
+	if (err)
+		fs_bucket_names_put(names);
+	else
+		*out = names;
+	return err;
 }
 
 int fs_bucket_names_single(const char *shown, bool is_dir,
