@@ -167,9 +167,10 @@ struct fs_bucket {
 	struct fs_bucket_overlay *changes;
 	/* See bucket_writer.h; under the lock. */
 	STAILQ_HEAD(fs_bucket_doomed_list, fs_bucket_doomed) doomed;
-	/* Under the lock: a thread deletes due chunks of @doomed. */
-	bool sweeps;
-	/* The thread, until it is joined; for the ticker, and then main. */
+	/*
+	 * The thread that deletes due chunks of @doomed, until it is joined;
+	 * for the ticker, and then main.
+	 */
 	bool has_sweeper;
 	pthread_t sweeper;
 	/* When deletions end; 0: not known. */

@@ -90,7 +90,6 @@ static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 	d = find_due(r);
 	if (d)
 		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
-	r->sweeps = d != NULL;
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return d;
 }
@@ -110,32 +109,22 @@ static void *sweep(void *arg)
 	return NULL;
 }
 
-static void join_sweeper(struct fs_bucket *r)
-{
-	if (r->has_sweeper)
-		pthread_join(r->sweeper, NULL);
-	r->has_sweeper = false;
-}
-
 bool fs_bucket_doomed_tick(struct fs *fs)
 {
 	struct fs_bucket *r = fs->bucket;
-	bool more, begins;
+	bool more, due;
 
 	if (!r)
 		return false;
 	pthread_mutex_lock(&fs->state_lock);
 	more = !STAILQ_EMPTY(&r->doomed);
-	begins = !r->sweeps && find_due(r);
+	due = find_due(r);
 	pthread_mutex_unlock(&fs->state_lock);
-	if (!begins)
-		return more;
-	join_sweeper(r);
-	/* No other thread is left that sets it. */
-	r->sweeps = true;
-	r->has_sweeper = pthread_create(&r->sweeper, NULL, sweep, r) == 0;
-	if (!r->has_sweeper)
-		r->sweeps = false;
+	if (r->has_sweeper && pthread_tryjoin_np(r->sweeper, NULL) == 0)
+		r->has_sweeper = false;
+	if (due && !r->has_sweeper)
+		r->has_sweeper =
+			pthread_create(&r->sweeper, NULL, sweep, r) == 0;
 	return more;
 }
 
@@ -145,7 +134,8 @@ void fs_bucket_doomed_fini(struct fs *fs)
 	struct fs_bucket_doomed *d;
 
 	atomic_store(&r->late_s, fs_clock_s() + LATE_S);
-	join_sweeper(r);
+	if (r->has_sweeper)
+		pthread_join(r->sweeper, NULL);
 	b2f_patience_set(is_late, r);
 	while ((d = STAILQ_FIRST(&r->doomed))) {
 		STAILQ_REMOVE_HEAD(&r->doomed, next);
