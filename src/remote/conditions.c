@@ -225,16 +225,6 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 	return 0;
 }
 
-static void remove_all_left(struct b2f_remote *remote, const char *path,
-			    int64_t now_s)
-{
-	struct attic attic = {remote, path, now_s};
-
-	/* Leftovers only take space: ignore errors. */
-	(void)!b2f_remote_list_after(remote, path, PROBE_NAME, remove_left,
-				     &attic, NULL);
-}
-
 /* Makes the object @parts on a false condition: does the server refuse? */
 static bool is_refused(const struct b2f_parts *parts, const char *if_match)
 {
@@ -315,6 +305,7 @@ static int try_once(struct b2f_remote *remote, const char *path,
 		    struct b2f_why *why, int *last_err)
 {
 	struct probe p = {.remote = remote, .why = why};
+	struct attic attic = {.remote = remote, .path = path};
 	int err = begin_probe(&p, path);
 
 	p.sums = !remote->refuses_sums;
@@ -325,8 +316,11 @@ static int try_once(struct b2f_remote *remote, const char *path,
 		remote->refuses_sums = true;
 	free(p.path);
 	*last_err = p.last_err;
+	attic.now_s = p.st.mtime;
+	/* Leftovers only take space: ignore errors. */
 	if (!err)
-		remove_all_left(remote, path, p.st.mtime);
+		(void)!b2f_remote_list_after(remote, path, PROBE_NAME,
+					     remove_left, &attic, NULL);
 	return err;
 }
 

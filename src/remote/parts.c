@@ -57,11 +57,6 @@ struct b2f_parts {
 	size_t nflights;
 };
 
-bool b2f_parts_are_for(const struct b2f_remote *remote, uint64_t size)
-{
-	return size > remote->put_bytes;
-}
-
 /* Returns the URL of the object with a query; malloc'ed, or NULL. */
 B2F_PRINTF(2, 3)
 static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
@@ -81,14 +76,6 @@ static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
 	return out;
 }
 
-/* Is the body of @reply a complete document with the root @root? */
-static bool parse(const struct b2f_http_reply *reply, const char *root,
-		  const char *wanted, struct b2f_s3_answer *a)
-{
-	return b2f_s3_find((const char *)reply->body, reply->size, wanted, a) &&
-	       strcmp(a->root, root) == 0;
-}
-
 int b2f_parts_judge(const struct b2f_http_reply *reply,
 		    struct b2f_remote_stat *now, struct b2f_why *why)
 {
@@ -106,6 +93,7 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 {
 	struct b2f_s3_answer found = {.n = 0};
 	struct b2f_http_request *request = NULL;
+	const struct b2f_http_reply *reply = NULL;
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_POST,
 		.data = "",
@@ -116,9 +104,11 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 	int err = b2f_remote_ask(parts->remote, &ask, url_of(parts, "uploads="),
 				 &request, why);
 
-	if (!err && (!parse(b2f_http_wait(request),
-			    "InitiateMultipartUploadResult", "UploadId",
-			    &found) ||
+	if (!err)
+		reply = b2f_http_wait(request);
+	if (!err && (!b2f_s3_find((const char *)reply->body, reply->size,
+				  "UploadId", &found) ||
+		     strcmp(found.root, "InitiateMultipartUploadResult") != 0 ||
 		     found.n == 0))
 		err = b2f_why_set(why, -EIO, "the server has no multipart "
 					     "uploads");

@@ -28,9 +28,6 @@ struct b2f_parts_spec {
 	const char *note;
 };
 
-/* Are @size bytes to be sent in parts, if the server supports that? */
-bool b2f_parts_are_for(const struct b2f_remote *remote, uint64_t size);
-
 /* Reads the @n bytes of @source at @off, some at a time.  0 or its error. */
 B2F_MUST_CHECK
 int b2f_parts_read(const struct b2f_remote_source *source, uint64_t off,

@@ -40,7 +40,7 @@ static void write_note(const struct b2f_put_spec *spec,
 
 static bool is_large(const struct b2f_put *put)
 {
-	return b2f_parts_are_for(put->remote, put->spec.size);
+	return put->spec.size > put->remote->put_bytes;
 }
 
 /* Sends the parts that were not sent, and the request that makes the object. */

@@ -109,16 +109,6 @@ static bool is_other(const struct b2f_remote_place *place,
 	       !(before->nmarks && b2f_note_has(note, before->marks[0]));
 }
 
-/* Notes the replaced chunks in the note @text; the lock is held. */
-static void see_gone(struct b2f_remote_place *place, const char *text,
-		     bool follows)
-{
-	if (!follows)
-		b2f_gone_fini(&place->gone);
-	/* Another writer removes chunks that are not noted here. */
-	(void)!b2f_gone_read(&place->gone, text);
-}
-
 void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
 			  const struct b2f_note *note, const char *text)
@@ -130,8 +120,12 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	if (!place->is_new && other)
 		b2f_chunk_versions_forget(place);
 	/* Chunks of the version last seen may have been removed since. */
-	if (text && strcmp(version->etag, place->seen.etag) != 0)
-		see_gone(place, text, !other);
+	if (text && strcmp(version->etag, place->seen.etag) != 0) {
+		if (other)
+			b2f_gone_fini(&place->gone);
+		/* Another writer removes chunks that are not noted here. */
+		(void)!b2f_gone_read(&place->gone, text);
+	}
 	place->is_new = false;
 	place->seen = *version;
 	place->seen_ns = b2f_monotonic_ns();

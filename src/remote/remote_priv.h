@@ -59,7 +59,7 @@ struct b2f_remote {
 	int takes_parts;
 	/* Under probe_lock: the server refuses objects with a checksum. */
 	bool refuses_sums;
-	/* Longer objects are sent in parts. */
+	/* Longer objects are sent in parts, if the server supports that. */
 	uint64_t put_bytes;
 	/* The server honours conditions of DELETE. */
 	atomic_bool deletes_match;

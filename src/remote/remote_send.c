@@ -50,7 +50,7 @@ static bool is_same(const struct send *s)
 static int put(struct send *s, struct b2f_why *why)
 {
 	const struct b2f_remote_source source = {.read = read_source, .arg = s};
-	bool large = b2f_parts_are_for(s->remote, s->source->size);
+	bool large = s->source->size > s->remote->put_bytes;
 	uint8_t *bytes = large ? NULL : malloc((size_t)s->source->size + 1);
 	const struct b2f_put_spec spec = {
 		.path = s->path,

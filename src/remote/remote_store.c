@@ -94,22 +94,17 @@ static int renew(struct remote_store *r, struct b2f_why *why)
 	return 0;
 }
 
-/* Is a version pinned?  A frame without an index has none to pin. */
-static bool is_held(struct remote_store *r)
-{
-	bool is;
-
-	pthread_mutex_lock(&r->place->lock);
-	is = r->state == HELD || r->place->is_new;
-	pthread_mutex_unlock(&r->place->lock);
-	return is;
-}
-
 /* The current version, perhaps not the pinned one; seldom a request. */
 static int look(struct remote_store *r, struct b2f_remote_stat *now)
 {
-	int err = is_held(r) ? 0 : renew(r, NULL);
+	bool is_held;
+	int err;
 
+	pthread_mutex_lock(&r->place->lock);
+	/* A frame without an index has no version to pin. */
+	is_held = r->state == HELD || r->place->is_new;
+	pthread_mutex_unlock(&r->place->lock);
+	err = is_held ? 0 : renew(r, NULL);
 	if (!err)
 		err = b2f_remote_place_look(r->place,
 					    r->place->remote->refresh_ms, now);
