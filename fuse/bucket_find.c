@@ -21,7 +21,7 @@ bool fs_bucket_listing_is_fixed(const struct fs_object *dir)
 static struct fs_bucket_names *share_names(const struct fs_bucket *r,
 					   struct fs_object *dir)
 {
-	uint64_t now = fs_bucket_node_ms();
+	uint64_t now = fs_clock_ms();
 	double age_s = (double)(now - dir->listed_ms) / 1000;
 
 	if (!dir->names || (now > dir->listed_ms &&
@@ -62,7 +62,7 @@ static bool keep_names(struct fs_bucket *r, struct fs_object *dir,
 		old = dir->names;
 		dir->names = names;
 		dir->begun_ms = begin;
-		dir->listed_ms = fs_bucket_node_ms();
+		dir->listed_ms = fs_clock_ms();
 		is_told = dir->nhidden == names->nhidden;
 		dir->nhidden = names->nhidden;
 	}
@@ -88,7 +88,7 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 
 	*out = NULL;
 	for (int i = 0; i < LISTS_MAX && !keeps && !err; i++) {
-		uint64_t begin = fs_bucket_node_ms();
+		uint64_t begin = fs_clock_ms();
 
 		fs_bucket_names_put(*out);
 		pthread_mutex_lock(&r->volume.fs->state_lock);
@@ -112,7 +112,7 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 	if (!fs_bucket_listing_is_fixed(dir)) {
 		old = dir->names;
 		dir->names = NULL;
-		dir->begun_ms = fs_bucket_node_ms();
+		dir->begun_ms = fs_clock_ms();
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_bucket_names_put(old);

@@ -10,14 +10,6 @@
 #include "bucket_node.h"
 #include "view.h"
 
-uint64_t fs_bucket_node_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 struct fs_object *fs_object_of(struct fs_node *inode)
 {
 	return (struct fs_object *)(inode->owner ? inode->owner : inode);
@@ -116,7 +108,7 @@ struct fs_object *fs_bucket_node_new(struct fs_bucket *r,
 	fs_node_init(&node->head, &r->volume, NULL);
 	fs_node_init(&node->as_view, &r->volume, &node->head);
 	node->as_view.is_view = true;
-	node->checked_ms = fs_bucket_node_ms();
+	node->checked_ms = fs_clock_ms();
 	return node;
 }
 
@@ -223,7 +215,7 @@ int fs_bucket_node_move(struct fs_bucket *r, struct fs_object *node,
 	set_path(node, new);
 	hash(r, node);
 	node->stamp = *stamp;
-	node->checked_ms = fs_bucket_node_ms();
+	node->checked_ms = fs_clock_ms();
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	b2f_file_close(old_file);
 	return 0;
@@ -285,7 +277,7 @@ bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_object *node,
 	is = node->writing.is_listed ||
 	     b2f_frame_stamp_equal(stamp, &node->stamp);
 	if (is)
-		node->checked_ms = fs_bucket_node_ms();
+		node->checked_ms = fs_clock_ms();
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return is;
 }
@@ -297,7 +289,7 @@ bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_object *node)
 	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fresh = node->writing.is_listed ||
 		(node->checked_ms &&
-		 fs_bucket_node_ms() - node->checked_ms < r->refresh_ms);
+		 fs_clock_ms() - node->checked_ms < r->refresh_ms);
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return fresh;
 }

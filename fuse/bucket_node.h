@@ -264,9 +264,6 @@ char *fs_bucket_node_join(const char *dir, const char *name);
 /* Returns attributes with the owner that all nodes have. */
 struct stat fs_bucket_node_owned(const struct fs *fs);
 
-/* Milliseconds of the monotonic clock. */
-uint64_t fs_bucket_node_ms(void);
-
 /* The inode number of @path. */
 uint64_t fs_bucket_node_number(const char *path);
 

@@ -119,7 +119,7 @@ static struct change *new_change(const char *shown, const char *stored,
 	}
 	c->is_dir = is_dir;
 	c->what = what;
-	c->ms = fs_bucket_node_ms();
+	c->ms = fs_clock_ms();
 	return c;
 }
 
@@ -166,7 +166,7 @@ void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)
 		c = find(r, dir, shown);
 	if (c && c->what == FS_BUCKET_PINNED) {
 		c->what = FS_BUCKET_MADE;
-		c->ms = fs_bucket_node_ms();
+		c->ms = fs_clock_ms();
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	free(dir);
@@ -254,7 +254,7 @@ void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
 		drop_change(find_dir(r, dir), c);
 	} else {
 		c->what = FS_BUCKET_REMOVED;
-		c->ms = fs_bucket_node_ms();
+		c->ms = fs_clock_ms();
 	}
 	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }

@@ -290,7 +290,7 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	moved = !b2f_frame_stamp_equal(&node->stamp, &now.stamp);
 	if (moved) {
 		node->stamp = now.stamp;
-		node->checked_ms = fs_bucket_node_ms();
+		node->checked_ms = fs_clock_ms();
 	}
 	node->sizes.nbytes = now.nbytes;
 	node->sizes.cbytes = now.cbytes;

@@ -58,6 +58,20 @@ struct fs_named_homes {
 	struct fs_name_set asides;
 };
 
+/* How requests come in (session.c). */
+struct fs_requests {
+	/* The kernel has got the first answer. */
+	bool is_ready;
+	/* The daemon has a processor for a thread that looks for requests. */
+	bool may_look;
+	/* A thread is looking; all below is that thread's. */
+	_Atomic bool is_looking;
+	/* Grows with each request that came while a thread looked. */
+	unsigned int trust;
+	/* Requests behind which no thread has looked. */
+	unsigned int nslept;
+};
+
 struct fs {
 	struct fs_options options;
 	struct fs_config config;
@@ -97,8 +111,7 @@ struct fs {
 	struct fs_stats stats;
 	struct fs_stats_file stats_file;
 	struct fuse_session *session;
-	/* The kernel has got the first answer. */
-	bool is_ready;
+	struct fs_requests requests;
 	/* The user asked for a writable mount, and SOURCE is writable. */
 	bool read_write;
 };

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,6 +32,15 @@
 #define THREADS_BASE 8
 #define THREADS_CORE 2
 #define THREADS_MAX  64
+
+/*
+ * How long a thread looks for a request; and the number of looks in vain after
+ * which only one of AWAKE_RARELY requests is followed by one, until a look is
+ * worth it again.
+ */
+#define AWAKE_NS     30000
+#define AWAKE_TRUST  16
+#define AWAKE_RARELY 32
 
 /* How long the end of a mount waits for the kernel's write-back, seconds. */
 #define SYNC_S 20
@@ -153,10 +164,57 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	fs_daemon_ready(&fs->daemon);
 }
 
+/*
+ * Looks for a request for a moment, while no other thread wants the processor;
+ * returns whether there is one.
+ */
+static bool look(int fd)
+{
+	struct pollfd device = {.fd = fd, .events = POLLIN};
+	uint64_t until = fs_clock_ns() + AWAKE_NS;
+	bool found;
+
+	while (!(found = poll(&device, 1, 0) != 0) && fs_clock_ns() < until)
+		(void)sched_yield();
+	return found;
+}
+
+/*
+ * Has one thread look for the next request while requests follow each other
+ * closely, so that the kernel need not wake one: that takes as long as most
+ * requests.
+ */
+static void stay_awake(struct fs_requests *r, int fd)
+{
+	bool is_looking = false;
+
+	if (!r->may_look ||
+	    !atomic_compare_exchange_strong(&r->is_looking, &is_looking, true))
+		return;
+	if (r->trust > 0 || ++r->nslept % AWAKE_RARELY == 0) {
+		if (look(fd))
+			r->trust += r->trust < AWAKE_TRUST;
+		else
+			r->trust -= r->trust > 0;
+	}
+	atomic_store(&r->is_looking, false);
+}
+
 static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 {
-	(void)userdata;
+	struct fs *fs = userdata;
+
+	stay_awake(&fs->requests, fd);
 	return read(fd, buf, size);
+}
+
+/* May the daemon run on more than one processor? */
+static bool has_processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 &&
+	       CPU_COUNT(&set) > 1;
 }
 
 /*
@@ -195,11 +253,11 @@ static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 	struct fuse_init_out *agreed;
 
 	/* A notification has no unique number. */
-	if (!fs->is_ready && head->unique) {
+	if (!fs->requests.is_ready && head->unique) {
 		agreed = count == 2 ? iov[1].iov_base : NULL;
 		if (agreed && iov[1].iov_len == sizeof(*agreed))
 			agree_more(fs, agreed);
-		fs->is_ready = true;
+		fs->requests.is_ready = true;
 	}
 	return writev(fd, iov, count);
 }
@@ -445,6 +503,7 @@ int fs_session_run(struct fs *fs)
 	struct fuse_loop_config *config;
 	int err;
 
+	fs->requests.may_look = has_processors();
 	if (fs->options.single_thread) {
 		err = fuse_session_loop(fs->session);
 		fs_asker_forget();

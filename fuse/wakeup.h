@@ -12,6 +12,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 struct fs_wakeup {
@@ -40,13 +41,23 @@ void fs_wakeup_end(struct fs_wakeup *wakeup);
 bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		    bool *is_urgent);
 
-/* Seconds of the monotonic clock; from any thread. */
-static inline time_t fs_clock_s(void)
+/* The monotonic clock; from any thread. */
+static inline uint64_t fs_clock_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t fs_clock_ms(void)
+{
+	return fs_clock_ns() / 1000000;
+}
+
+static inline time_t fs_clock_s(void)
+{
+	return (time_t)(fs_clock_ns() / 1000000000);
 }
 
 /* @ms milliseconds from now, for waits by that clock. */

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A thread of the daemon looks for requests while they follow each other."""
+import os
+import time
+
+from mounting import Mount, main
+
+# The daemon looks behind one of so many requests, until that is worth it.
+RARELY = 32
+
+
+def looks(mount):
+    """How often the daemon has looked for a request since the last call."""
+    with open("calls", "r+") as f:
+        text = f.read()
+        f.truncate(0)
+    device = f"poll([{{fd={fuse_fd(mount)}, "
+    return text.count(device)
+
+
+def fuse_fd(mount):
+    return next(fd for fd in os.listdir(f"/proc/{mount.pid}/fd")
+                if os.readlink(f"/proc/{mount.pid}/fd/{fd}") == "/dev/fuse")
+
+
+def traced(*wrap):
+    os.makedirs("src", exist_ok=True)
+    return Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
+                 wrap=("strace", "-f", "-qq", "-A", "-o", "calls", "-e",
+                       "trace=poll", *wrap))
+
+
+def ask(n, pause=0.0):
+    for _ in range(n):
+        os.stat("mnt")
+        time.sleep(pause)
+
+
+def test_close_requests():
+    with traced() as mount:
+        looks(mount)
+        ask(40 * RARELY)
+        assert looks(mount) >= 20 or len(os.sched_getaffinity(0)) == 1
+
+
+def test_rare_requests():
+    """Each look ends in vain, and takes no more than a few calls of poll(2)."""
+    n = 20
+    with traced() as mount:
+        ask(RARELY, pause=0.005)
+        looks(mount)
+        ask(n * RARELY, pause=0.005)
+        assert looks(mount) < n * RARELY / 2
+
+
+def test_one_processor():
+    """There a look would only keep others from running."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    with traced("taskset", "-c", cpu) as mount:
+        looks(mount)
+        ask(10 * RARELY)
+        assert looks(mount) == 0
+
+
+main()
