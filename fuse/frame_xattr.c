@@ -120,21 +120,6 @@ static int get_vlmeta(const struct b2f_frame *frame, const char *name,
 	return 0;
 }
 
-int fs_frame_xattr_check_name(const char *name)
-{
-	if (fs_frame_xattr_begins(name, FS_FRAME_XATTR_PREFIX))
-		return 0;
-	/*
-	 * After EOPNOTSUPP, ls asks no further file.  The attribute that the
-	 * kernel asks for before the first write gets ENODATA, because getcap
-	 * accepts no other error.
-	 */
-	return fs_frame_xattr_begins(name, "user.") ||
-			       strcmp(name, "security.capability") == 0
-		       ? -ENODATA
-		       : -EOPNOTSUPP;
-}
-
 int fs_frame_xattr_get(struct b2f_frame *frame, const char *name, char **out,
 		       size_t *size)
 {

@@ -33,14 +33,6 @@ static inline bool fs_frame_xattr_begins(const char *name, const char *prefix)
 }
 
 /*
- * For a file that has only these attributes: returns 0 if @name may be one of
- * them, -ENODATA, or -EOPNOTSUPP (the name is not below "user.", so that no
- * user may set it).
- */
-B2F_MUST_CHECK
-int fs_frame_xattr_check_name(const char *name);
-
-/*
  * Gets the value of the attribute @name, malloc'ed, without a 0 at its end.
  * Returns 0, -ENODATA (no such attribute), -ENOMEM, or as b2f_frame_vlmeta().
  */

@@ -104,8 +104,15 @@ static int get_value(struct fact *f)
 {
 	int err;
 
+	/*
+	 * After EOPNOTSUPP, ls asks no further file.  The attribute that the
+	 * kernel asks for before the first write gets ENODATA, because getcap
+	 * accepts no other error.
+	 */
 	if (!fs_frame_xattr_begins(f->name, "user."))
-		return fs_frame_xattr_check_name(f->name);
+		return strcmp(f->name, "security.capability") == 0
+			       ? -ENODATA
+			       : -EOPNOTSUPP;
 	if (fs_frame_xattr_begins(f->name, FS_FRAME_XATTR_OWN))
 		return f->node == f->fs->nodes.root
 			       ? get_own(f->fs, f->name, &f->value, &f->size)

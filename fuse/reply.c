@@ -19,8 +19,7 @@ void fs_reply_error(fuse_req_t req, int err)
 
 void fs_reply_data_error(fuse_req_t req, int err)
 {
-	if (err)
-		fs_stats_add(&fs_of(req)->stats.nerrors, 1);
+	fs_stats_add(&fs_of(req)->stats.nerrors, 1);
 	if (err == B2F_ETOOBIG || err == -ENOENT)
 		err = -EIO;
 	fs_reply_error(req, err);

@@ -153,13 +153,10 @@ int fs_resolve_shown(const struct fs_place *place, const char *name,
 		     bool is_file, struct fs_probe *frame,
 		     char shown[FS_NAME_SIZE])
 {
-	char stem[FS_NAME_SIZE];
 	int err = 0;
 
 	frame->fd = -1;
 	snprintf(shown, FS_NAME_SIZE, "%s", name);
-	if (!fs_suffix_stem(name, stem))
-		return 0;
 	if (!is_file || !look(place, name).is_known ||
 	    !fs_probe_remembered(place->tree, place->dirfd, place->dev, name,
 				 frame))

@@ -64,10 +64,9 @@ int fs_resolve_find(const struct fs_place *place, const char *name,
 
 /*
  * Copies the name by which @name in @place, which the directory calls a plain
- * file (@is_file) or not, is shown to @shown.  If it is a frame, opens it as
- * *@frame with fs_probe_kind(), or takes fs_probe_remembered(); close that.  A
- * name without a frame's suffix is not looked at: it is shown as it is, and not
- * taken for a frame.
+ * file (@is_file) or not, is shown to @shown; it has a frame's suffix.  If it
+ * is a frame, opens it as *@frame with fs_probe_kind(), or takes
+ * fs_probe_remembered(); close that.
  *
  * Returns 0 or an errno (-ENOENT: deleted); then @frame is not open.
  */
