@@ -129,8 +129,7 @@ int fs_aside_settle(const struct fs_entry *entry, const struct fs_found *found)
 	lock = fs_aside_lock(dirfd);
 	if (b2f_home_leads_to(dirfd, found->name, aside) > 0)
 		err = fs_aside_return(dirfd, found->name, aside);
-	if (lock >= 0)
-		close(lock);
+	fs_dir_close(lock);
 	return err ? err : 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dir.h - looks at and syncs directories
+ * dir.h - looks at, syncs and closes directories
  *
  * A directory is given by a descriptor, which may be O_PATH.
  *
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "b2frame/error.h"
 
@@ -19,6 +20,13 @@
 
 /* Writes the path in /proc of the descriptor @fd. */
 void fs_dir_path(int fd, char path[FS_DIR_PATH_SIZE]);
+
+/* Closes @fd; a negative one does nothing. */
+static inline void fs_dir_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
 
 /* Does @name in the directory @dirfd lead to the very file @st? */
 bool fs_dir_has(int dirfd, const char *name, const struct stat *st);

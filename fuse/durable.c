@@ -27,8 +27,7 @@ static bool has_sync(struct fs *fs, dev_t dev)
 
 void fs_durable_free_sync(struct fs_sync *sync)
 {
-	if (sync->fd >= 0)
-		close(sync->fd);
+	fs_dir_close(sync->fd);
 	free(sync);
 }
 
@@ -178,8 +177,7 @@ static struct fs_backed *drop_if_done(struct fs *fs, struct fs_durable *d)
 static void unlock(struct fs *fs, struct fs_backed *dropped)
 {
 	pthread_mutex_unlock(&fs->state_lock);
-	if (dropped)
-		fs_tree_forget(dropped);
+	fs_tree_forget(dropped);
 }
 
 int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)

@@ -30,8 +30,7 @@ int fs_links_lock(const struct fs_entry *entry)
 void fs_links_unlock(struct fs *fs, int lock)
 {
 	pthread_mutex_unlock(&fs->named_homes.lock);
-	if (lock >= 0)
-		close(lock);
+	fs_dir_close(lock);
 }
 
 /* A frame and its place. */

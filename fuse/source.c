@@ -15,6 +15,7 @@
 #include "b2frame/error.h"
 #include "b2frame/pack.h"
 #include "b2frame/remote.h"
+#include "dir.h"
 #include "source.h"
 #include "suffix.h"
 
@@ -261,8 +262,7 @@ const char *fs_source_weakness(const struct fs_source *source)
 
 void fs_source_fini(struct fs_source *source)
 {
-	if (source->fd >= 0)
-		close(source->fd);
+	fs_dir_close(source->fd);
 	free(source->path);
 	free(source->name);
 	free(source->shown);
@@ -300,8 +300,7 @@ int fs_source_mountpoint(const char *path, struct fs_mountpoint *out,
 
 void fs_source_mountpoint_fini(struct fs_mountpoint *mountpoint)
 {
-	if (mountpoint->fd >= 0)
-		close(mountpoint->fd);
+	fs_dir_close(mountpoint->fd);
 	free(mountpoint->path);
 	*mountpoint = (struct fs_mountpoint){.fd = -1};
 }

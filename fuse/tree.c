@@ -49,10 +49,8 @@ static void free_node(struct fs_backed *node)
 {
 	if (!node)
 		return;
-	if (node->fd >= 0)
-		close(node->fd);
-	if (node->lent_fd >= 0)
-		close(node->lent_fd);
+	fs_dir_close(node->fd);
+	fs_dir_close(node->lent_fd);
 	free(node->name);
 	free(node);
 }
@@ -187,10 +185,8 @@ void fs_tree_free(struct fs_tree *tree)
 	top = tree->root ? tree->root->parent : NULL;
 	free_node(tree->root);
 	free_node(top);
-	if (tree->proc_fd >= 0)
-		close(tree->proc_fd);
-	if (tree->covered_fd >= 0)
-		close(tree->covered_fd);
+	fs_dir_close(tree->proc_fd);
+	fs_dir_close(tree->covered_fd);
 	free(tree->sizes.all);
 	free(tree->buckets);
 	free(tree);
@@ -407,8 +403,7 @@ void fs_tree_become(struct fs_tree *tree, struct fs_backed *node, int fd,
 	if (tree->nlent > LENT_MAX)
 		spare = take_old(tree, fs_clock_s(), 0);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	if (spare >= 0)
-		close(spare);
+	fs_dir_close(spare);
 }
 
 bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
@@ -422,8 +417,7 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
 		more = !TAILQ_EMPTY(&tree->lent);
 		pthread_mutex_unlock(&tree->volume.fs->state_lock);
 		/* After the close a new file may get the number. */
-		if (fd >= 0)
-			close(fd);
+		fs_dir_close(fd);
 	} while (fd >= 0);
 	return more;
 }

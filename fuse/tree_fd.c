@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "fs.h"
 #include "programs/directory.h"
 
@@ -243,8 +244,7 @@ void fs_tree_pin_opened(struct fs_tree *tree, struct fs_backed *node, int fd,
 	}
 	use(node, out);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	if (spare >= 0)
-		close(spare);
+	fs_dir_close(spare);
 }
 
 /* Do the creation times show two different files? */
@@ -380,8 +380,7 @@ void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
 			fd = take_oldest(tree);
 		pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	}
-	if (fd >= 0)
-		close(fd);
+	fs_dir_close(fd);
 	fs_tree_forget(node);
 	*pin = (struct fs_pin){0};
 }
@@ -402,8 +401,7 @@ void fs_tree_hold(struct fs_tree *tree, struct fs_backed *node, int fd)
 	}
 	node->npins += node->nholds++ == 0;
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	if (fd >= 0)
-		close(fd);
+	fs_dir_close(fd);
 }
 
 void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
@@ -418,8 +416,7 @@ void fs_tree_unhold(struct fs_tree *tree, struct fs_backed *node,
 	if (node->nholds > 0 && --node->nholds == 0 && !node->retired)
 		fd = release(tree, node);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	if (fd >= 0)
-		close(fd);
+	fs_dir_close(fd);
 }
 
 int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,

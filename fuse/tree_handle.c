@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "dir.h"
 #include "fs.h"
 #include "listing.h"
 #include "tree_handle.h"
@@ -42,8 +43,7 @@ static bool is_scarce(const struct fs *fs)
 	if (fs->shares.nhandles < (size_t)last / HANDLE_FDS / 2)
 		return false;
 	fd = fcntl(fs->tree->root->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		close(fd);
+	fs_dir_close(fd);
 	return fd < 0 || fd >= last - last / SCARCE_SHARE;
 }
 
@@ -185,8 +185,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	/* Each flush has synced it with this option. */
 	if (atomic_load(&handle->wrote) && !fs->options.sync)
 		fs_durable_note_changed(fs, handle->pin.node, handle->fd);
-	if (handle->fd >= 0)
-		close(handle->fd);
+	fs_dir_close(handle->fd);
 	pthread_mutex_lock(&fs->state_lock);
 	state->nwriters -= handle->is_seen && handle->writes;
 	state->nviews -= handle->node->is_view;

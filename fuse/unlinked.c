@@ -87,8 +87,7 @@ void fs_unlinked_fini(struct fs_unlinked_dir *dir)
 		unlinkat(dir->base_fd, HIDDEN, AT_REMOVEDIR);
 		close(dir->fd);
 	}
-	if (dir->base_fd >= 0)
-		close(dir->base_fd);
+	fs_dir_close(dir->base_fd);
 	pthread_cond_destroy(&dir->gone);
 	pthread_mutex_destroy(&dir->lock);
 }
@@ -399,8 +398,7 @@ static int hide_there(struct fs_unlinked_dir *dir, int dirfd, const char *name,
 	pthread_mutex_unlock(&dir->lock);
 	snprintf(out->name, sizeof(out->name), HIDDEN "-%s-%lu-%llx", dir->id,
 		 number, (unsigned long long)what->st_ino);
-	if (out->dirfd >= 0)
-		close(out->dirfd);
+	fs_dir_close(out->dirfd);
 	out->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (out->dirfd < 0)
 		return -errno;
@@ -473,12 +471,9 @@ static void end_going(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 
 static void free_deleted(struct fs_unlinked *deleted)
 {
-	if (deleted->dirfd >= 0)
-		close(deleted->dirfd);
-	if (deleted->lock_fd >= 0)
-		close(deleted->lock_fd);
-	if (deleted->home_fd >= 0)
-		close(deleted->home_fd);
+	fs_dir_close(deleted->dirfd);
+	fs_dir_close(deleted->lock_fd);
+	fs_dir_close(deleted->home_fd);
 	free(deleted);
 }
 

@@ -204,8 +204,7 @@ static void free_pack(struct fs *fs, struct fs_pack *pack)
 {
 	if (!pack)
 		return;
-	if (pack->dir)
-		fs_tree_forget(pack->dir);
+	fs_tree_forget(pack->dir);
 	for (size_t i = 0; pack->nodes && i < pack->nentries; i++) {
 		if (pack->nodes[i].file)
 			fs_file_fini(fs, pack->nodes[i].file);

@@ -492,8 +492,7 @@ static int move_over_aside(struct renaming *r)
 		else
 			delete_aside(r);
 	}
-	if (lock >= 0)
-		close(lock);
+	fs_dir_close(lock);
 	return err;
 }
 
@@ -746,10 +745,8 @@ static int run(struct renaming *r, unsigned int flags)
 	if (!err)
 		err = r->is_locked ? rename_names(r, flags)
 				   : rename_one(r, flags);
-	if (from_lock >= 0)
-		close(from_lock);
-	if (to_lock >= 0)
-		close(to_lock);
+	fs_dir_close(from_lock);
+	fs_dir_close(to_lock);
 	return err;
 }
 
