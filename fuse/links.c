@@ -388,7 +388,6 @@ static int move_home(const struct fs_entry *entry, const char *backing, int fd,
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	/* Only a link with the suffix of a frame is recognized as a name. */
 	if (!fs_suffix_stem(backing, stem))
 		return -EPERM;
 	err = b2f_home_new(home);

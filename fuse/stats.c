@@ -287,36 +287,25 @@ int fs_stats_text(struct fs *fs, enum fs_stats_form form, char **out)
 /* Seconds between two writes of the file. */
 #define RENEW_S 10
 
-static int open_directory(const char *path)
-{
-	char *copy = strdup(path);
-	int fd;
-
-	if (!copy)
-		return -ENOMEM;
-	fd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	free(copy);
-	return fd;
-}
-
 int fs_stats_file_open(struct fs *fs, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *last = slash ? slash + 1 : path;
-	char *name;
-	int fd;
+	char *copy, *name;
+	int fd = -ENOMEM;
 
 	if (!*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
 		return -EISDIR;
-	fd = open_directory(path);
-	if (fd < 0)
-		return fd;
+	copy = strdup(path);
 	name = strdup(last);
-	if (!name) {
-		close(fd);
-		return -ENOMEM;
+	if (copy && name) {
+		fd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	}
+	free(copy);
+	if (fd < 0) {
+		free(name);
+		return fd;
 	}
 	fs->stats_file = (struct fs_stats_file){.dir_fd = fd, .name = name};
 	return 0;

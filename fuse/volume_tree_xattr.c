@@ -147,33 +147,25 @@ static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 	}
 }
 
-static int list_stored(struct fs *fs, const struct fs_backed *node, int fd,
-		       FILE *f)
-{
-	char *names = NULL;
-	size_t size = 0;
-	int err = get_stored(node, fd, NULL, &names, &size);
-
-	if (!err)
-		put_stored(f, node, fs->config.list_xattr, names, size);
-	free(names);
-	/* A filesystem without xattrs has an empty list. */
-	return err == -EOPNOTSUPP ? 0 : err;
-}
-
 static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct fs_pin pin = {0};
+	char *names = NULL;
+	size_t size = 0;
 	int err;
 
 	if (node->kind == FS_KIND_SINGLE)
 		return 0;
 	err = pin_base(fs, &node, &pin);
 	if (!err)
-		err = list_stored(fs, node, pin.fd, f);
+		err = get_stored(node, pin.fd, NULL, &names, &size);
+	if (!err)
+		put_stored(f, node, fs->config.list_xattr, names, size);
+	free(names);
 	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	/* A filesystem without xattrs has an empty list. */
+	return err == -EOPNOTSUPP ? 0 : err;
 }
 
 static int change_stored(void *arg, int fd)
