@@ -174,22 +174,6 @@ static int know(struct fs_named_homes *homes, int dirfd)
 	return err;
 }
 
-/*
- * Does any entry of the directory lead to @home?  True if it cannot be read: a
- * home with names would be shown.
- */
-static bool is_led_to(struct fs *fs, int dirfd, const char *home)
-{
-	struct fs_named_homes *homes = &fs->named_homes;
-	bool is;
-
-	pthread_mutex_lock(&homes->lock);
-	is = know(homes, dirfd) ||
-	     fs_name_set_has(&homes->names, fs_name_hash(home));
-	pthread_mutex_unlock(&homes->lock);
-	return is;
-}
-
 bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name)
 {
 	struct fs_named_homes *homes = &fs->named_homes;
@@ -205,11 +189,22 @@ bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name)
 	return !is_alone && fs_aside_hides(dirfd, name);
 }
 
-/* Has the frame at @home a name?  Looks at the slots, then at the directory. */
+/*
+ * Has the frame at @home a name?  Looks at the slots, then at the directory.
+ * True if that cannot be read: a home with names would be shown.
+ */
 static bool has_name(struct fs *fs, int dirfd, const char *home)
 {
-	return b2f_home_slots_have_name(dirfd, home, NULL) > 0 ||
-	       is_led_to(fs, dirfd, home);
+	struct fs_named_homes *homes = &fs->named_homes;
+	bool has;
+
+	if (b2f_home_slots_have_name(dirfd, home, NULL) > 0)
+		return true;
+	pthread_mutex_lock(&homes->lock);
+	has = know(homes, dirfd) ||
+	      fs_name_set_has(&homes->names, fs_name_hash(home));
+	pthread_mutex_unlock(&homes->lock);
+	return has;
 }
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
