@@ -117,12 +117,6 @@ static void collect(void *arg, const struct cli_walk_entry *entry)
 		add(&found->dirs, &found->ndirs, entry);
 }
 
-static void free_found(struct found *found)
-{
-	free_items(found->items, found->n);
-	free_items(found->dirs, found->ndirs);
-}
-
 static bool is_dir(const char *path)
 {
 	struct stat st;
@@ -465,16 +459,6 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	return err;
 }
 
-static int make_directory(const struct run *run, const char *below,
-			  struct cli_directories *made)
-{
-	char *place = place_of(run, below);
-	int err = cli_directories_make(made, place, below, false);
-
-	free(place);
-	return err;
-}
-
 /* Copies the directories of @found, if source and results are paths. */
 static int make_directories(struct run *run, int fd, const struct found *found,
 			    struct cli_directories *made)
@@ -490,8 +474,12 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 	if (run->made_output)
 		first = cli_directories_make(made, run->to, "", true);
 	for (size_t i = 0; i < found->ndirs; i++) {
-		err = make_directory(run, found->dirs[i].below, made);
+		const char *below = found->dirs[i].below;
+		char *place = place_of(run, below);
+
+		err = cli_directories_make(made, place, below, false);
 		first = first ? first : err;
+		free(place);
 	}
 	return first;
 }
@@ -512,21 +500,15 @@ static int judge(const struct found *found, const char *root, int err)
 	return 0;
 }
 
-/* Opens the directory @root; -1: not a directory, or on a server. */
-static int open_root(const char *root)
-{
-	return cli_kind_of(root) == CLI_KIND_PATH && is_dir(root)
-		       ? open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-		       : -1;
-}
-
-/* Processes everything @found below the directory @root, open as @fd. */
-static int run_found(struct run *run, const char *root, int fd,
+/* Processes everything @found below the directory or server @root. */
+static int run_below(struct run *run, const char *root,
 		     const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
-	int err, e;
+	int fd = -1, err, e;
 
+	if (cli_kind_of(root) == CLI_KIND_PATH && is_dir(root))
+		fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cli_message_begin();
 	err = e = make_directories(run, fd, found, &made);
 	note_failure(run, root, cli_json_count(), err);
@@ -539,7 +521,10 @@ static int run_found(struct run *run, const char *root, int fd,
 		note_failure(run, root, cli_json_count(), -EIO);
 		err = err ? err : -EIO;
 	}
-	return e == -EPIPE ? e : err;
+	cli_at_close(fd);
+	if (e == -EPIPE)
+		return e;
+	return found->err ? found->err : err;
 }
 
 static void find_below(const struct run *run, const char *root,
@@ -554,15 +539,6 @@ static void find_below(const struct run *run, const char *root,
 	cli_message_begin();
 	found->err = judge(found, root, cli_walk_run(&walk, root));
 	note_failure(run, root, cli_json_count(), found->err);
-}
-
-static int run_below(struct run *run, const char *root, struct found *found)
-{
-	int fd = open_root(root);
-	int e = run_found(run, root, fd, found);
-
-	cli_at_close(fd);
-	return e == -EPIPE || !found->err ? e : found->err;
 }
 
 /* A store that is itself a frame (.b2e) is one operand unless -r is given. */
@@ -627,8 +603,10 @@ static int run_all(struct run *run, char **paths)
 			status = CLI_EXIT_FAILURE;
 	}
 	cli_json_end();
-	for (size_t i = 0; i < n; i++)
-		free_found(&all[i]);
+	for (size_t i = 0; i < n; i++) {
+		free_items(all[i].items, all[i].n);
+		free_items(all[i].dirs, all[i].ndirs);
+	}
 	free(all);
 	return status;
 }
