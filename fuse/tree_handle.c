@@ -333,19 +333,14 @@ static int new_handle(struct fs *fs, struct fs_backed *node,
 	if (err)
 		return err;
 	handle = fs_handle_new(fs, &data_ops, &node->head);
-	if (handle) {
-		handle->share = share;
-		handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
-	}
 	err = handle ? enter(fs, handle, base) : -ENOMEM;
-	if (!err) {
-		*out = handle;
-		return 0;
-	}
-	if (handle)
-		fs_handle_close(fs, handle);
-	give_share(fs, share);
-	return err;
+	if (err)
+		give_share(fs, share);
+	if (!handle)
+		return err;
+	handle->share = share;
+	handle->writes = (how->flags & O_ACCMODE) != O_RDONLY;
+	return fs_handle_give(fs, handle, err, out);
 }
 
 /* @made: as for fs_tree_handle_open_made(), or NULL. */
