@@ -442,15 +442,12 @@ static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
 	struct fs_backed *base;
-	int err;
+	int err = fs_view_enter(fs, node, &base);
 
-	if (node->kind != FS_KIND_VIEW)
-		return get_base(fs, node, out);
-	err = fs_view_enter(fs, node, &base);
 	if (err)
 		return err;
 	err = get_base(fs, base, out);
-	if (!err)
+	if (!err && base != node)
 		err = fs_view_head_attr(fs, base, out);
 	fs_tree_forget(base);
 	return err;
