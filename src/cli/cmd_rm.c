@@ -33,13 +33,6 @@ static bool may_miss(const struct rm *rm, int err)
 	return err == -ENOENT && rm->common.force;
 }
 
-/* Does @err mean that it may be a frame that cannot be read? */
-static bool is_unread(int err)
-{
-	return err == B2F_ENOTFRAME || err == B2F_ECORRUPT ||
-	       err == B2F_EUNSUPPORTED;
-}
-
 /* Removes a file, or a directory that holds nothing but files of a frame. */
 static int remove_unread(const struct cli_at *at, const struct stat *st,
 			 bool dry_run)
@@ -104,7 +97,8 @@ static int find_remote(struct b2f_remote *remote, const char *path,
 	if (!err)
 		*sparse = b2f_frame_info_get(frame)->sparse;
 	b2f_frame_close(frame);
-	if (!force || !is_unread(err))
+	if (!force || (err != B2F_ENOTFRAME && err != B2F_ECORRUPT &&
+		       err != B2F_EUNSUPPORTED))
 		return err;
 	/* The index may be unreadable, or @path may be an object. */
 	err = *path ? b2f_remote_look(remote, path, &st) : -ENOENT;

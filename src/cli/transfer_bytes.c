@@ -142,11 +142,6 @@ static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
 	return err;
 }
 
-static size_t piece_size(uint64_t off, uint64_t size)
-{
-	return size - off < PIECE ? (size_t)(size - off) : PIECE;
-}
-
 /* Appends everything from offset @off on to the file @fd, named @name. */
 static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 {
@@ -154,7 +149,8 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 	int err = 0;
 
 	while (off < bytes->size && !err) {
-		size_t n = piece_size(off, bytes->size);
+		uint64_t left = bytes->size - off;
+		size_t n = left < PIECE ? (size_t)left : PIECE;
 		int wrote = 0;
 
 		err = read_bytes(bytes, off, buf, n);

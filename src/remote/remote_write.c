@@ -29,25 +29,19 @@ static int64_t number_of(int64_t id)
 	return id & ~B2F_OBJECT_PENDING;
 }
 
-/* Without ETags a PUT could undo commits of other writers. */
-static bool has_version(struct b2f_remote_place *place)
-{
-	bool has;
-
-	pthread_mutex_lock(&place->lock);
-	has = place->is_new || *place->seen.etag;
-	pthread_mutex_unlock(&place->lock);
-	return has;
-}
-
 /* The lock ends with the store. */
 static int remote_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
+	bool has_version;
 
 	if (!on)
 		return 0;
-	if (!has_version(place))
+	pthread_mutex_lock(&place->lock);
+	has_version = place->is_new || *place->seen.etag;
+	pthread_mutex_unlock(&place->lock);
+	/* Without ETags a PUT could undo commits of other writers. */
+	if (!has_version)
 		return b2f_why_set(why, -EROFS,
 				   "the server sends no ETag for its index, so "
 				   "it is read-only");
