@@ -165,18 +165,24 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 }
 
 /*
- * Looks for a request for a moment, while no other thread wants the processor;
- * returns whether there is one.
+ * Looks for a request for a moment, while no other thread wants the processor.
+ * Returns whether one came meanwhile: for a request that was there already no
+ * thread would have slept.
  */
 static bool look(int fd)
 {
 	struct pollfd device = {.fd = fd, .events = POLLIN};
-	uint64_t until = fs_clock_ns() + AWAKE_NS;
-	bool found;
+	uint64_t until;
 
-	while (!(found = poll(&device, 1, 0) != 0) && fs_clock_ns() < until)
+	if (poll(&device, 1, 0) != 0)
+		return false;
+	until = fs_clock_ns() + AWAKE_NS;
+	do {
 		(void)sched_yield();
-	return found;
+		if (poll(&device, 1, 0) != 0)
+			return true;
+	} while (fs_clock_ns() < until);
+	return false;
 }
 
 /*
