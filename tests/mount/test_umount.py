@@ -229,6 +229,15 @@ def test_the_next_mount_is_not_taken_for_the_same():
         bloscctl("umount", "mnt2")
 
 
+def has_asked(program, path):
+    """Has @program found the mount at @path, and does a child of it ask the daemon?"""
+    links = []
+    for fd in pathlib.Path(f"/proc/{program.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links += [os.readlink(fd)] if int(fd.name) > 2 else []
+    return str(path) in links and any(x.startswith("pipe:") for x in links)
+
+
 def test_nothing_else_is_unmounted():
     """Another user may put a link in place of a directory meanwhile."""
     mnt, other = pathlib.Path("dir/mnt"), pathlib.Path("other/mnt").absolute()
@@ -238,7 +247,7 @@ def test_nothing_else_is_unmounted():
     with in_background(mountpoint=mnt):
         with stopped(mnt):
             asked = subprocess.Popen([BUILD / "bloscctl", "umount", mnt])
-            time.sleep(1)
+            wait_until(lambda: has_asked(asked, mnt.absolute()), "the program")
             os.rename("dir", "moved")
             os.symlink("other", "dir")
         assert asked.wait() == 0
