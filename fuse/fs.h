@@ -64,6 +64,9 @@ struct fs_requests {
 	bool is_ready;
 	/* The daemon has a processor for a thread that looks for requests. */
 	bool may_look;
+	/* The thread that has made the last requests, and how many. */
+	_Atomic uint32_t asker;
+	_Atomic uint32_t nsame;
 	/* A thread is looking; all below is that thread's. */
 	_Atomic bool is_looking;
 	/* Grows with each request that came while a thread looked. */

@@ -34,13 +34,15 @@
 #define THREADS_MAX  64
 
 /*
- * How long a thread looks for a request; and the number of looks in vain after
+ * How long a thread looks for a request; the number of looks in vain after
  * which only one of AWAKE_RARELY requests is followed by one, until a look is
- * worth it again.
+ * worth it again; and how many requests in a row a thread of a program has made
+ * by then.
  */
-#define AWAKE_NS     30000
+#define AWAKE_NS     50000
 #define AWAKE_TRUST  16
 #define AWAKE_RARELY 32
+#define ALONE_MIN    16
 
 /* How long the end of a mount waits for the kernel's write-back, seconds. */
 #define SYNC_S 20
@@ -164,37 +166,30 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	fs_daemon_ready(&fs->daemon);
 }
 
-/*
- * Looks for a request for a moment, while no other thread wants the processor.
- * Returns whether one came meanwhile: for a request that was there already no
- * thread would have slept.
- */
+/* Looks for a request for a moment; returns whether there is one. */
 static bool look(int fd)
 {
 	struct pollfd device = {.fd = fd, .events = POLLIN};
-	uint64_t until;
+	uint64_t until = fs_clock_ns() + AWAKE_NS;
 
-	if (poll(&device, 1, 0) != 0)
-		return false;
-	until = fs_clock_ns() + AWAKE_NS;
-	do {
-		(void)sched_yield();
+	do
 		if (poll(&device, 1, 0) != 0)
 			return true;
-	} while (fs_clock_ns() < until);
+	while (fs_clock_ns() < until);
 	return false;
 }
 
 /*
- * Has one thread look for the next request while requests follow each other
- * closely, so that the kernel need not wake one: that takes as long as most
- * requests.
+ * Has one thread look for the next request while one thread of a program makes
+ * them, closely behind each other: the kernel takes longer to wake a thread
+ * than this one for most requests.  Several programs keep each other's threads
+ * awake, and need the processor.
  */
 static void stay_awake(struct fs_requests *r, int fd)
 {
 	bool is_looking = false;
 
-	if (!r->may_look ||
+	if (!r->may_look || atomic_load(&r->nsame) < ALONE_MIN ||
 	    !atomic_compare_exchange_strong(&r->is_looking, &is_looking, true))
 		return;
 	if (r->trust > 0 || ++r->nslept % AWAKE_RARELY == 0) {
@@ -206,12 +201,27 @@ static void stay_awake(struct fs_requests *r, int fd)
 	atomic_store(&r->is_looking, false);
 }
 
+/* Counts the requests in a row of one thread; the kernel's own have none. */
+static void count_same(struct fs_requests *r, const struct fuse_in_header *in)
+{
+	if (in->pid == 0)
+		return;
+	if (atomic_exchange(&r->asker, in->pid) == in->pid)
+		atomic_fetch_add(&r->nsame, 1);
+	else
+		atomic_store(&r->nsame, 0);
+}
+
 static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 {
 	struct fs *fs = userdata;
+	ssize_t n;
 
 	stay_awake(&fs->requests, fd);
-	return read(fd, buf, size);
+	n = read(fd, buf, size);
+	if (n >= (ssize_t)sizeof(struct fuse_in_header))
+		count_same(&fs->requests, buf);
+	return n;
 }
 
 /* May the daemon run on more than one processor? */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A thread of the daemon looks for requests while they follow each other."""
+import concurrent.futures
 import os
 import time
 
@@ -52,6 +53,19 @@ def test_rare_requests():
         looks(mount)
         ask(n * RARELY, pause=0.005)
         assert looks(mount) < n * RARELY / 2
+
+
+def test_requests_in_turn():
+    """Several threads, as of several programs, keep the daemon awake."""
+    asked = [concurrent.futures.ThreadPoolExecutor(1) for _ in range(2)]
+    with traced() as mount:
+        ask(1)
+        looks(mount)
+        for i in range(10 * RARELY):
+            asked[i % 2].submit(ask, 1).result()
+        assert looks(mount) == 0
+    for thread in asked:
+        thread.shutdown()
 
 
 def test_one_processor():
