@@ -14,11 +14,8 @@ enum {
 	FLAG_MEMCPYED = 0x02,
 	FLAG_NO_SPLIT = 0x10,
 
-	/*
-	 * Shorter data are never compressed: zstd takes longer than a write to
-	 * save less than the chunk's own header.
-	 */
-	NBYTES_MIN = 128,
+	/* Shorter data are never compressed. */
+	NBYTES_MIN = 32,
 };
 
 /* docs/format.md 2.5, sizes in bytes. */
