@@ -259,7 +259,7 @@ char *b2f_url_of(const struct b2f_url *url, const char *path)
 {
 	char *key = encode_path(url->s3 ? url->base : ""), *out = NULL;
 	char *rest = encode_path(path);
-	const char *slash = *path && (!url->s3 || *key) ? "/" : "";
+	const char *slash = *path && (!url->s3 || *url->base) ? "/" : "";
 
 	if (key && rest &&
 	    asprintf(&out, "%s%s%s%s%s%s", url->origin,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_remote_parts.c - URLs, listings, and refusals of servers */
 #include <criterion/criterion.h>
+#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,45 @@ Test(remote_parts, url_of_an_object_has_its_key_encoded)
 		  "https://x.org:81/a%20b/c%20d");
 	check_url(&plain, "http://x.org/a?token=1#f", "",
 		  "http://x.org/a?token=1");
+}
+
+/* libcurl gets no memory. */
+static bool is_used_up;
+
+static void *get(size_t n)
+{
+	return is_used_up ? NULL : malloc(n);
+}
+
+static void *get_more(void *old, size_t n)
+{
+	return is_used_up ? NULL : realloc(old, n);
+}
+
+static char *get_copy(const char *text)
+{
+	return is_used_up ? NULL : strdup(text);
+}
+
+static void *get_zeros(size_t n, size_t size)
+{
+	return is_used_up ? NULL : calloc(n, size);
+}
+
+Test(remote_parts, without_memory_there_is_no_url)
+{
+	struct b2f_url url;
+
+	cr_assert_eq(curl_global_init_mem(CURL_GLOBAL_DEFAULT, get, free,
+					  get_more, get_copy, get_zeros),
+		     CURLE_OK);
+	cr_assert_eq(b2f_url_parse("s3://bucket/a", &plain, &url, NULL), 0);
+	is_used_up = true;
+	cr_assert_null(b2f_url_of(&url, "b"));
+	cr_assert_null(b2f_url_source(&url, "b"));
+	cr_assert_null(b2f_url_of_list(&url, "a/", NULL, ""));
+	is_used_up = false;
+	b2f_url_fini(&url);
 }
 
 Test(remote_parts, label_hides_what_follows_the_path)
