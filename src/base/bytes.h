@@ -11,7 +11,6 @@
 #define B2F_BASE_BYTES_H
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -20,9 +19,13 @@
  */
 static inline size_t b2f_take_hex(const char **text, uint64_t *out)
 {
-	size_t n = strspn(*text, "0123456789ABCDEF");
+	static const char digits[] = "0123456789ABCDEF";
+	size_t n = strspn(*text, digits);
 
-	*out = strtoull(*text, NULL, 16);
+	*out = 0;
+	for (size_t i = 0; i < n; i++)
+		*out = *out << 4 |
+		       (uint64_t)(strchr(digits, (*text)[i]) - digits);
 	*text += n;
 	return n;
 }

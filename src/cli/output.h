@@ -23,7 +23,7 @@
 #include "cli/at.h"
 #include "cli/target.h"
 
-/* Zero-initialize it. */
+/* cli_output_open() sets all of it. */
 struct cli_output {
 	int fd;
 	/*

@@ -324,6 +324,14 @@ def test_fsync_is_of_what_was_written_before_it_was_opened_too():
         assert t.during(lambda: fsync("mnt/c"), "fsync") >= 6
 
 
+def wait_until_settled(count):
+    """Waits until the daemon makes no more of the calls that @count counts."""
+    before = None
+    while (now := count()) != before:
+        before = now
+        time.sleep(.3)
+
+
 def opens_and_syncs_of_fsync(when):
     """The range of numbers of its openat(2), and the calls of fsync(2), or None if it
     fails; the openat with the number @when fails."""
@@ -334,7 +342,7 @@ def opens_and_syncs_of_fsync(when):
         write("mnt/a")
         with open("mnt/a", "rb") as f:
             # The kernel sends the close after close(2).
-            time.sleep(.2)
+            wait_until_settled(lambda: t.count("openat"))
             first, syncs = t.count("openat"), t.count("fsync")
             failed = error_of(os.fsync, f.fileno())
             syncs = None if failed else t.count("fsync") - syncs

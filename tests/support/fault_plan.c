@@ -76,14 +76,19 @@ void fault_disk_describe(struct fault_disk *disk, uint64_t op, char *buf,
 		"remove", "open",  "read",    "stat", "list",	 "lock",
 		"name",   "write out"};
 	char name[B2F_CHUNK_NAME_SIZE];
-	struct fault_op what;
+	struct fault_op what = {.kind = 0};
 
+	/* Another run of the same work may do more. */
 	pthread_mutex_lock(&disk->lock);
-	what = disk->ops[op];
+	if (op < disk->nops)
+		what = disk->ops[op];
 	pthread_mutex_unlock(&disk->lock);
-	snprintf(buf, size, "%s %s", verbs[__builtin_ctz(what.kind)],
-		 what.id == INT64_MIN ? "a nameless file"
-				      : b2f_files_name(what.id, name));
+	if (!what.kind)
+		snprintf(buf, size, "the end");
+	else
+		snprintf(buf, size, "%s %s", verbs[__builtin_ctz(what.kind)],
+			 what.id == INT64_MIN ? "a nameless file"
+					      : b2f_files_name(what.id, name));
 }
 
 void fault_disk_fail(struct fault_disk *disk, const struct fault_plan *plan)
