@@ -89,9 +89,11 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f,
 	options.durability = fs_durable_open(fs, f);
 	if (!options.durability)
 		return -ENOMEM;
-	do
+	do {
 		err = b2f_file_allow_write(f->open.data, &options);
-	while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
+		/* The other writer may make one meanwhile. */
+		options.no_lock_file = false;
+	} while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
 	/* -ESTALE has the kernel look up the name again. */
 	if (!err && is_gone(f))
 		err = -ESTALE;
