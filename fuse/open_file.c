@@ -189,7 +189,8 @@ void fs_file_close(struct fs *fs, struct fs_file *file)
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	close_data(data, is_pack);
-	if (fs->files.nidle > IDLE_MAX)
+	/* The close of an object may ask its server: that is for the ticker. */
+	if (is_pack && fs->files.nidle > IDLE_MAX)
 		(void)close_old(fs);
 }
 

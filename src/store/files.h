@@ -19,10 +19,6 @@
 /* Name of an index until it is installed. */
 #define B2F_FILES_NEW_INDEX ".chunks.b2frame.new"
 
-/*
- * The lock file of C-Blosc2; for a contiguous frame its name has this suffix.
- */
-
 /* A directory, or a single file. */
 struct b2f_files {
 	struct b2f_store base;
