@@ -65,8 +65,7 @@ void fs_known_fini(struct fs_known *known)
 	for (size_t i = 0; known->dirs && i < FS_KNOWN_DIRS; i++)
 		fs_name_set_fini(&known->dirs[i].names);
 	free(known->dirs);
-	if (known->events_fd >= 0)
-		close(known->events_fd);
+	fs_dir_close(known->events_fd);
 	pthread_mutex_destroy(&known->lock);
 }
 
@@ -288,8 +287,7 @@ static bool tells_case(const struct reading *r, int fd)
 		return true;
 	/* O_PATH, because the name may lead into our own mount. */
 	found = openat(fd, r->other_case, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (found >= 0)
-		close(found);
+	fs_dir_close(found);
 	return found < 0 && errno == ENOENT;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "aside.h"
+#include "dir.h"
 #include "fs.h"
 #include "getattr.h"
 #include "links.h"
@@ -274,8 +275,7 @@ void fs_listing_free(struct fs_listing *listing)
 {
 	if (!listing)
 		return;
-	if (listing->fd >= 0)
-		close(listing->fd);
+	fs_dir_close(listing->fd);
 	free(listing->pages.marks);
 	fs_name_set_fini(&listing->asides);
 	free(listing);

@@ -10,6 +10,7 @@
 
 #include "acl.h"
 #include "b2frame/create.h"
+#include "dir.h"
 #include "fs.h"
 #include "probe.h"
 #include "programs/home.h"
@@ -378,7 +379,6 @@ void fs_probe_glance(const struct fs_tree *tree, int dirfd,
 
 void fs_probe_close(struct fs_probe *probe)
 {
-	if (probe->fd >= 0)
-		close(probe->fd);
+	fs_dir_close(probe->fd);
 	probe->fd = -1;
 }

@@ -7,6 +7,7 @@
 
 #include "aside.h"
 #include "b2frame/create.h"
+#include "dir.h"
 #include "programs/home.h"
 #include "resolve.h"
 
@@ -256,8 +257,7 @@ static int stays(const struct fs_place *place, const char *name)
 	lock = fs_aside_lock(place->dirfd);
 	if (is_doomed(place, name) && unlinkat(place->dirfd, name, 0))
 		exists = -errno;
-	if (lock >= 0)
-		close(lock);
+	fs_dir_close(lock);
 	return exists < 0 ? exists : exists_at(place, name);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "b2frame/create.h"
+#include "dir.h"
 #include "fs.h"
 #include "probe.h"
 #include "setattr.h"
@@ -285,8 +286,7 @@ static int run(void *arg, int dirfd)
 			       : run_on(r, -1, r->fd);
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : run_on(r, dirfd, fd);
-	if (fd >= 0)
-		close(fd);
+	fs_dir_close(fd);
 	return err == -ENOENT ? -ESTALE : err;
 }
 

@@ -145,7 +145,7 @@ static bool put_view(struct fs *fs, struct fs_entry *dir,
 				 .type = DT_REG,
 				 .frame.probe.fd = -1};
 
-	if (!lists_views(fs) || !dir->pin.node || is_dots(listed->name) ||
+	if (!dir->pin.node || is_dots(listed->name) ||
 	    !fs_view_name(listed->name, view.name))
 		return true;
 	dir->name = view.name;
@@ -158,8 +158,8 @@ static bool put_view(struct fs *fs, struct fs_entry *dir,
 static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 		off_t pos, struct fs_answer *answer)
 {
+	bool is_put = true, is_view, lists = lists_views(fs);
 	struct fs_listed entry;
-	bool is_put = true, is_view;
 	int result = 1;
 
 	while (is_put && result == 1) {
@@ -172,9 +172,9 @@ static int fill(struct fs *fs, struct fs_entry *dir, struct fs_listing *listing,
 			is_view = pos % 2 && entry.next_pos == pos / 2 + 1;
 			pos = 2 * entry.next_pos;
 			is_put = (is_view ||
-				  put(fs, dir, &entry, pos - lists_views(fs),
-				      answer)) &&
-				 put_view(fs, dir, &entry, pos, answer);
+				  put(fs, dir, &entry, pos - lists, answer)) &&
+				 (!lists ||
+				  put_view(fs, dir, &entry, pos, answer));
 		}
 		pthread_rwlock_unlock(&fs->names_lock);
 		if (result == 1 && entry.frame.probe.was_read)

@@ -408,16 +408,14 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 		      struct fresh *fresh, const struct fs_open_how *how,
 		      struct fs_handle **out)
 {
-	const struct fs_open_how new_how = {
-		.flags = how->flags,
-		.uid = how->uid,
-		.no_lock_file = has_no_lock_file(entry, fresh),
-	};
+	struct fs_open_how new_how = *how;
 	struct fs *fs = entry->fs;
 	struct fs_handle *handle;
-	int err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame,
-					   &new_how, &handle);
+	int err;
 
+	new_how.no_lock_file = has_no_lock_file(entry, fresh);
+	err = fs_tree_handle_open_made(fs, fresh->node, fresh->made.frame,
+				       &new_how, &handle);
 	if (err)
 		return err;
 	/* Keep the attributes: the file may become unreadable. */
