@@ -130,7 +130,8 @@ class Mounted(work.Files):
                 time.sleep(0.001)
             os.stat(mountpoint)
             self.pid = daemon.pid
-            yield mountpoint
+            with disk.limited(mountpoint):
+                yield mountpoint
         finally:
             log.close()
             if not disk.unmount(mountpoint):

@@ -11,6 +11,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 GIB = 1 << 30
@@ -21,6 +22,8 @@ FORMATS = {"ext4": (["mkfs.ext4", "-q", "-F", "-E", "nodiscard,"
                     "noinit_itable"),
            "btrfs": (["mkfs.btrfs", "-q", "-f"], "compress-force=zstd:3")}
 SIZE = 8 * GIB
+# The longest that a mount may be in use, seconds.
+LIMIT = 900
 
 
 def run(*args, **kwargs):
@@ -51,6 +54,18 @@ def unmount(path):
         time.sleep(0.1)
     subprocess.run(["umount", "--lazy", path], check=False)
     return False
+
+
+@contextlib.contextmanager
+def limited(path):
+    """Ends the mount of a program that answers no more, so that its users fail."""
+    timer = threading.Timer(LIMIT, subprocess.run,
+                            [["umount", "--force", path]])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextlib.contextmanager
