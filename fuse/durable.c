@@ -80,6 +80,8 @@ static void sync_node_later(struct fs *fs, struct fs_backed *node, int path_fd,
 	struct fs_pin parent = {0};
 	struct stat st;
 
+	if (has_sync(fs, dev))
+		return;
 	if (node->sparse || fs_tree_pin_parent(fs->tree, node, &parent, name) ||
 	    fstat(parent.fd, &st) || st.st_dev != dev)
 		sync_later(fs, path_fd, dev);
@@ -117,11 +119,16 @@ static struct fs_durable *find_any(struct fs *fs, dev_t dev, ino_t ino)
 	return d;
 }
 
+static bool is_left_over(const struct fs_durable *d)
+{
+	return d->nusers == 0 && is_gone(d->node);
+}
+
 static struct fs_durable *find(struct fs *fs, dev_t dev, ino_t ino)
 {
 	struct fs_durable *d = find_any(fs, dev, ino);
 
-	return d && d->nusers == 0 && is_gone(d->node) ? NULL : d;
+	return d && is_left_over(d) ? NULL : d;
 }
 
 struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d)
@@ -143,15 +150,14 @@ struct fs_backed *fs_durable_drop(struct fs *fs, struct fs_durable *d)
 static struct fs_durable *get(struct fs *fs, struct fs_backed *node, dev_t dev,
 			      ino_t ino, struct fs_backed **dropped)
 {
-	struct fs_durable *d = find(fs, dev, ino), *old;
+	struct fs_durable *old = find_any(fs, dev, ino), *d;
 
 	*dropped = NULL;
-	if (d)
-		return d;
+	if (old && !is_left_over(old))
+		return old;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return NULL;
-	old = find_any(fs, dev, ino);
 	if (old)
 		*dropped = fs_durable_drop(fs, old);
 	d->key.dev = dev;
