@@ -24,6 +24,11 @@ static gid_t own_group(void)
 	return (gid_t)getauxval(AT_EGID);
 }
 
+bool fs_maker_is_root(void)
+{
+	return own_user() == 0;
+}
+
 /* Do files that this thread makes belong to the caller anyway? */
 static bool is_caller(const struct fuse_ctx *ctx)
 {
@@ -59,14 +64,14 @@ void fs_maker_begin(fuse_req_t req)
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	const struct fs_options *o = &fs_of(req)->options;
 
-	if (own_user() == 0 && !is_caller(ctx))
+	if (fs_maker_is_root() && !is_caller(ctx))
 		become(o->access.user == FS_UNSET ? ctx->uid : own_user(),
 		       o->access.group == FS_UNSET ? ctx->gid : own_group());
 }
 
 void fs_maker_end(fuse_req_t req)
 {
-	if (own_user() == 0 && !is_caller(fuse_req_ctx(req)))
+	if (fs_maker_is_root() && !is_caller(fuse_req_ctx(req)))
 		come_back();
 }
 
@@ -92,10 +97,10 @@ int fs_maker_link(int dirfd, const char *target, const char *name,
 {
 	int err;
 
-	if (own_user() == 0)
+	if (fs_maker_is_root())
 		become(owner->st_uid, owner->st_gid);
 	err = symlinkat(target, dirfd, name) ? -errno : 0;
-	if (own_user() == 0)
+	if (fs_maker_is_root())
 		come_back();
 	return err;
 }

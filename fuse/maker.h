@@ -12,11 +12,15 @@
 #ifndef B2F_FUSE_MAKER_H
 #define B2F_FUSE_MAKER_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include "b2frame/error.h"
 #include "fuse_api.h"
+
+/* Was the daemon started as root?  Costs no system call. */
+bool fs_maker_is_root(void);
 
 /*
  * Files that this thread makes until fs_maker_end() belong to the caller of

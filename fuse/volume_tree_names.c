@@ -177,6 +177,8 @@ struct fresh {
 	struct fuse_entry_param answer;
 	/* Its backing name. */
 	char name[FS_NAME_SIZE];
+	/* Permissions that finish_frame() takes away again. */
+	mode_t lent;
 	struct b2f_frame_made made;
 };
 
@@ -246,10 +248,13 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	return err;
 }
 
-/* Bits that a daemon without root's rights needs to open its own file. */
-static mode_t own_access(void)
+/*
+ * Bits besides @mode that a daemon without root's rights needs to open its own
+ * file.
+ */
+static mode_t access_besides(mode_t mode)
 {
-	return geteuid() == 0 ? 0 : S_IRUSR | S_IWUSR;
+	return fs_maker_is_root() ? 0 : (S_IRUSR | S_IWUSR) & ~mode;
 }
 
 /* Removes a new file, if it still has its name. */
@@ -308,11 +313,12 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	if (err)
 		return err;
 	options.label = label;
-	mode = fs_setattr_new_mode(req, entry->pin.fd, mode);
+	fresh->lent = access_besides(mode);
+	mode = fs_setattr_new_mode(req, entry->pin.fd, mode) | fresh->lent;
 	fs_maker_begin(req);
 	err = (is_one_file(fs) ? b2f_frame_make_small : b2f_frame_make)(
-		&settings, entry->pin.fd, fresh->name, mode | own_access(),
-		&options, &fresh->made);
+		&settings, entry->pin.fd, fresh->name, mode, &options,
+		&fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)
@@ -325,19 +331,16 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	return err;
 }
 
-/* Takes own_access() away again, and renews the answer's attributes. */
-static int finish_frame(const struct fs_entry *entry, mode_t mode,
-			struct fresh *fresh)
+/* Takes @fresh->lent away again, and renews the answer's attributes. */
+static int finish_frame(struct fs *fs, struct fresh *fresh)
 {
-	struct fs *fs = entry->fs;
 	struct fs_setattr meta = fs_setattr_none();
-	mode_t lent = own_access() & ~mode;
 	int err;
 
-	if (!lent)
+	if (!fresh->lent)
 		return 0;
 	meta.has_mode = true;
-	meta.mode = fresh->made.index.st_mode & 07777 & ~lent;
+	meta.mode = fresh->made.index.st_mode & 07777 & ~fresh->lent;
 	err = fs_setattr_frame(fs, fresh->node, fresh->pin.fd, &meta);
 	/* Some filesystems do not store modes. */
 	if (err == -EPERM || err == -EINVAL || err == -EOPNOTSUPP)
@@ -376,7 +379,7 @@ static int do_mknod(fuse_req_t req, struct fs_node *parent, const char *name,
 		err = make_frame(req, &entry, mode, &fresh);
 	if (!err) {
 		b2f_frame_close(fresh.made.frame);
-		err = finish_frame(&entry, mode, &fresh);
+		err = finish_frame(fs, &fresh);
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
@@ -404,9 +407,8 @@ static bool has_no_lock_file(const struct fs_entry *entry,
 }
 
 /* Opens the frame while the daemon may still read it. */
-static int open_frame(const struct fs_entry *entry, mode_t mode,
-		      struct fresh *fresh, const struct fs_open_how *how,
-		      struct fs_handle **out)
+static int open_frame(const struct fs_entry *entry, struct fresh *fresh,
+		      const struct fs_open_how *how, struct fs_handle **out)
 {
 	struct fs_open_how new_how = *how;
 	struct fs *fs = entry->fs;
@@ -422,7 +424,7 @@ static int open_frame(const struct fs_entry *entry, mode_t mode,
 	pthread_mutex_lock(&fs->state_lock);
 	handle->frame->attr = fresh->answer.attr;
 	pthread_mutex_unlock(&fs->state_lock);
-	err = finish_frame(entry, mode, fresh);
+	err = finish_frame(fs, fresh);
 	if (err)
 		fs_handle_close(fs, handle);
 	else
@@ -449,7 +451,7 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(&entry, mode, &fresh, how, handle);
+		err = open_frame(&entry, &fresh, how, handle);
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
