@@ -8,6 +8,7 @@
 #include "entry.h"
 #include "getattr.h"
 #include "links.h"
+#include "maker.h"
 #include "setattr.h"
 #include "view.h"
 
@@ -43,7 +44,7 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 	 * Without root's rights the kernel checks the daemon's own rights; with
 	 * uid= all files have one owner.
 	 */
-	if (user == 0 || geteuid() != 0 ||
+	if (user == 0 || !fs_maker_is_root() ||
 	    entry->fs->options.access.user != FS_UNSET)
 		return 0;
 	if (fstat(entry->pin.fd, &dir))

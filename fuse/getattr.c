@@ -356,16 +356,14 @@ static int get_frame(struct fs *fs, struct fs_backed *node, int fd,
 	struct fs_open_frame *frame;
 	int err;
 
-	if (fstat(fd, &probe.st))
-		return -errno;
-	if (node->sparse)
-		probe.nlinks = b2f_home_count(fd);
 	/*
 	 * Look for an open frame before the index: if there is none, all
 	 * changes that were answered are on disk.
 	 */
 	frame = fs_open_frame_peek(fs, node, false);
-	err = fs_probe_index(fd, node->sparse, &probe.index);
+	err = fs_probe_both(fd, node->sparse, &probe.st, &probe.index);
+	if (node->sparse)
+		probe.nlinks = b2f_home_count(fd);
 	if (err == -ENOENT)
 		err = -ESTALE;
 	probe.sizes.read_only = node->state.read_only;

@@ -19,14 +19,30 @@
 /* How often to follow a name that changes at the same time. */
 #define TRIES 20
 
+/* Looks at the index in the directory @fd. */
+static int look_inside(int fd, struct stat *out)
+{
+	return fstatat(fd, B2F_INDEX_NAME, out, AT_SYMLINK_NOFOLLOW) ? -errno
+								     : 0;
+}
+
+int fs_probe_both(int fd, bool sparse, struct stat *self, struct stat *index)
+{
+	if (fstat(fd, self))
+		return -errno;
+	/* A new contiguous frame may have become a directory (form.h). */
+	if (sparse || S_ISDIR(self->st_mode))
+		return look_inside(fd, index);
+	*index = *self;
+	return 0;
+}
+
 int fs_probe_index(int fd, bool sparse, struct stat *out)
 {
-	int err = sparse ? -1 : fstat(fd, out);
+	struct stat self;
 
-	/* A new contiguous frame may have become a directory (form.h). */
-	if (sparse || (!err && S_ISDIR(out->st_mode)))
-		err = fstatat(fd, B2F_INDEX_NAME, out, AT_SYMLINK_NOFOLLOW);
-	return err ? -errno : 0;
+	return sparse ? look_inside(fd, out)
+		      : fs_probe_both(fd, false, &self, out);
 }
 
 bool fs_probe_is_shortage(int err)

@@ -104,6 +104,10 @@ void fs_probe_close(struct fs_probe *probe);
 B2F_MUST_CHECK
 int fs_probe_index(int fd, bool sparse, struct stat *out);
 
+/* The same, and the attributes of @fd itself. */
+B2F_MUST_CHECK
+int fs_probe_both(int fd, bool sparse, struct stat *self, struct stat *index);
+
 /*
  * Gets sizes and attributes of the frame @name in @dirfd; reads the index
  * unless they are known.  @probe has the frame's O_PATH descriptor, whether it

@@ -9,6 +9,7 @@
 #include "b2frame/create.h"
 #include "dir.h"
 #include "fs.h"
+#include "maker.h"
 #include "probe.h"
 #include "setattr.h"
 
@@ -23,11 +24,6 @@ struct fs_setattr fs_setattr_none(void)
 static bool is_explicit(const struct timespec *t)
 {
 	return t->tv_nsec != UTIME_NOW && t->tv_nsec != UTIME_OMIT;
-}
-
-static bool sets_owner(const struct fs_setattr *meta)
-{
-	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
 }
 
 /* The bits that @meta adds to the mode of @st, or removes. */
@@ -48,7 +44,7 @@ static bool is_owners_right(const struct fs_setattr *meta,
 	/* The kernel itself clears set-id bits when another user writes. */
 	if (given(meta, st) || (taken(meta, st) & ~(S_ISUID | S_ISGID)))
 		return true;
-	return sets_owner(meta) ||
+	return fs_setattr_sets_owner(meta) ||
 	       (meta->has_times && !meta->is_of_write &&
 		(is_explicit(&meta->times[0]) || is_explicit(&meta->times[1])));
 }
@@ -75,7 +71,7 @@ static int check_set_id(const struct fs *fs, const struct fs_setattr *meta,
 
 	if (!set || !meta->by_user)
 		return 0;
-	if (geteuid() != 0)
+	if (!fs_maker_is_root())
 		return fuse_req_ctx(meta->req)->uid == geteuid() ? 0 : -EPERM;
 	if (o->access.user != FS_UNSET || o->access.group != FS_UNSET)
 		return -EPERM;
@@ -103,7 +99,7 @@ static int check(struct fs *fs, const struct fs_setattr *meta,
 	if (!meta->req)
 		return 0;
 	/* Without root's rights it changes only files of its own user. */
-	if (geteuid() != 0)
+	if (!fs_maker_is_root())
 		return check_set_id(fs, meta, st, set);
 	if (is_mixed && (set || (meta->by_user && is_owners_right(meta, st))))
 		return -ESTALE;
@@ -144,25 +140,30 @@ static int set_times(struct fs *fs, const char *name,
 	return ret ? -errno : 0;
 }
 
-int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
+/* Makes a change that check() allows, or that is the daemon's own. */
+static int change(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
 	char name[16];
-	struct stat st;
-	int err = 0;
 
-	if (meta->req)
-		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
-	if (err)
-		return err;
 	/* /proc leads to this very file, even to a symbolic link. */
 	snprintf(name, sizeof(name), "%d", fd);
-	if (sets_owner(meta) &&
+	if (fs_setattr_sets_owner(meta) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
 	/* After chown(2), because that clears set-uid bits. */
 	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
 		return -errno;
 	return meta->has_times ? set_times(fs, name, meta) : 0;
+}
+
+int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
+{
+	struct stat st;
+	int err = 0;
+
+	if (meta->req)
+		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
+	return err ? err : change(fs, fd, meta);
 }
 
 /* The mode for the directory of a frame with the mode @mode. */
@@ -194,7 +195,7 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta,
 	if (narrows)
 		dir.mode &= st.st_mode;
 	dir.has_mode = meta->has_mode && dir.mode != (st.st_mode & 07777);
-	return fs_setattr_file(fs, dirfd, &dir);
+	return change(fs, dirfd, &dir);
 }
 
 /*
@@ -206,12 +207,12 @@ static int set_dir(struct fs *fs, int dirfd, const struct fs_setattr *meta,
 static int set_files(struct fs *fs, int dirfd, int fd,
 		     const struct fs_setattr *meta, const struct stat *before)
 {
-	bool by_root = !meta->by_user && geteuid() == 0;
+	bool by_root = !meta->by_user && fs_maker_is_root();
 	struct stat now;
 	int err = set_dir(fs, dirfd, meta, true);
 
 	if (!err)
-		err = fs_setattr_file(fs, fd, meta);
+		err = change(fs, fd, meta);
 	if (!err && fstat(fd, &now))
 		err = -errno;
 	if (!err)
@@ -234,9 +235,9 @@ static int set_all(struct fs *fs, int dirfd, int fd,
 	err = check(fs, meta, &before, &dir);
 	if (err)
 		return err;
-	return sets_owner(meta) || meta->has_mode
+	return fs_setattr_sets_owner(meta) || meta->has_mode
 		       ? set_files(fs, dirfd, fd, meta, &before)
-		       : fs_setattr_file(fs, fd, meta);
+		       : change(fs, fd, meta);
 }
 
 /* For b2f_file_with_index(). */
@@ -257,33 +258,43 @@ static bool is_of_dir(int fd, int dirfd)
 {
 	struct stat index, dir;
 
-	if (geteuid() != 0)
+	if (!fs_maker_is_root())
 		return true;
 	return fstat(fd, &index) == 0 && fstat(dirfd, &dir) == 0 &&
 	       (index.st_uid == dir.st_uid ||
 		(dir.st_uid == 0 && !(dir.st_mode & 0022)));
 }
 
-/* Runs @r on the index @fd in @dirfd; -1: on a contiguous frame. */
+/* Runs @r on the index @fd in the directory @dirfd. */
 static int run_on(const struct request *r, int dirfd, int fd)
 {
 	if (r->meta)
-		return dirfd < 0 ? fs_setattr_file(r->fs, fd, r->meta)
-				 : set_all(r->fs, dirfd, fd, r->meta);
-	return dirfd < 0 || is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
+		return set_all(r->fs, dirfd, fd, r->meta);
+	return is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
+}
+
+/* Runs @r on a contiguous frame. */
+static int run_single(const struct request *r)
+{
+	struct stat st;
+	int err;
+
+	/* If the file is a directory now, the kernel looks it up again. */
+	if (fstat(r->fd, &st) || S_ISDIR(st.st_mode))
+		return -ESTALE;
+	if (!r->meta)
+		return r->fn(r->arg, r->fd);
+	err = check(r->fs, r->meta, &st, NULL);
+	return err ? err : change(r->fs, r->fd, r->meta);
 }
 
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
-	struct stat st;
 	int fd, err;
 
-	/* If the file is a directory now, the kernel looks it up again. */
 	if (dirfd < 0)
-		return fstat(r->fd, &st) || S_ISDIR(st.st_mode)
-			       ? -ESTALE
-			       : run_on(r, -1, r->fd);
+		return run_single(r);
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : run_on(r, dirfd, fd);
 	fs_dir_close(fd);
@@ -368,7 +379,7 @@ int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
 	int err;
 
 	/* Without root's rights, a write to a plain file clears them itself. */
-	if (!pin->node || (!is_frame && geteuid() != 0))
+	if (!pin->node || (!is_frame && !fs_maker_is_root()))
 		return 0;
 	/*
 	 * Asked each time: the mount does not show all bits, and chmod(2) can

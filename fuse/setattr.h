@@ -40,6 +40,11 @@ struct fs_setattr {
 /* Changes nothing. */
 struct fs_setattr fs_setattr_none(void);
 
+static inline bool fs_setattr_sets_owner(const struct fs_setattr *meta)
+{
+	return meta->uid != (uid_t)-1 || meta->gid != (gid_t)-1;
+}
+
 /*
  * The mode for a new file in @dirfd: @mode, without S_ISUID and S_ISGID where
  * the caller of @req could not set them by chmod(2).

@@ -259,14 +259,22 @@ static void keep_write_bits(const struct fs_backed *node, int fd,
 static int set(struct fs *fs, struct fs_backed *node, int fd,
 	       struct fs_setattr *meta)
 {
-	if (!meta->has_mode && !meta->has_times && meta->uid == (uid_t)-1 &&
-	    meta->gid == (gid_t)-1)
+	if (!meta->has_mode && !meta->has_times && !fs_setattr_sets_owner(meta))
 		return 0;
 	if (node->kind == FS_KIND_FRAME && meta->has_mode)
 		keep_write_bits(node, fd, meta);
 	if (node->kind == FS_KIND_FRAME)
 		return fs_setattr_frame(fs, node, fd, meta);
 	return fs_setattr_file(fs, fd, meta);
+}
+
+/* Are set-id bits to be cleared first?  A chown(2) clears them itself. */
+static bool must_clear_set_ids(int to_set, const struct fs_setattr *meta)
+{
+	if ((to_set & FUSE_SET_ATTR_SIZE) && meta->by_user)
+		return true;
+	return (to_set & FUSE_SET_ATTR_KILL_SUID) &&
+	       !fs_setattr_sets_owner(meta);
 }
 
 int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
@@ -291,8 +299,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 		err = -EPERM;
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
-	if (!err && ((to_set & FUSE_SET_ATTR_KILL_SUID) ||
-		     ((to_set & FUSE_SET_ATTR_SIZE) && meta.by_user)))
+	if (!err && must_clear_set_ids(to_set, &meta))
 		err = fs_setattr_clear_set_ids(fs, &pin);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
