@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* acl.c - the mode to show of a file with a POSIX ACL */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "acl.h"
 #include "dir.h"
@@ -13,6 +16,16 @@
 
 /* Room for an ACL of 500 entries. */
 #define ACL_BYTES 4004
+
+/* Of Linux 6.13; <sys/syscall.h> may be older. */
+#define SYS_GETXATTRAT 464
+
+/* Its arguments. */
+struct value {
+	uint64_t bytes;
+	uint32_t size;
+	uint32_t flags;
+};
 
 /* The format: a version of 4 bytes, then entries (little endian). */
 enum {
@@ -75,13 +88,14 @@ static mode_t narrow(const uint8_t *bytes, size_t size, mode_t mode)
 }
 
 /* Does @err mean that the file has no ACL? */
-static int is_none(int err)
+static bool is_none(int err)
 {
 	return err == ENODATA || err == EOPNOTSUPP || err == ENOSYS;
 }
 
-/* Returns the size of the ACL in @bytes, or -1 and errno. */
-static ssize_t get(int dirfd, const char *name, uint8_t bytes[ACL_BYTES])
+/* Returns the size of the ACL in @bytes, or -1 and errno; asks by /proc. */
+static ssize_t get_by_proc(int dirfd, const char *name,
+			   uint8_t bytes[ACL_BYTES])
 {
 	char path[64];
 
@@ -93,6 +107,28 @@ static ssize_t get(int dirfd, const char *name, uint8_t bytes[ACL_BYTES])
 	return lgetxattr(path, ACL, bytes, ACL_BYTES);
 }
 
+/*
+ * The same for @name in the directory @dirfd, or for @dirfd itself, whose mode
+ * is @mode, if @name is NULL.  A walk through /proc takes twice as long, but is
+ * needed before Linux 6.13, if a filter of system calls refuses the new one,
+ * and in a directory that may not be searched.
+ */
+static ssize_t get(int dirfd, const char *name, mode_t mode,
+		   uint8_t bytes[ACL_BYTES])
+{
+	const struct value value = {.bytes = (uintptr_t)bytes,
+				    .size = ACL_BYTES};
+	long n;
+
+	if (!name && !S_ISDIR(mode))
+		return get_by_proc(dirfd, NULL, bytes);
+	n = syscall(SYS_GETXATTRAT, dirfd, name ? name : ".",
+		    AT_SYMLINK_NOFOLLOW, ACL, &value, sizeof(value));
+	if (n < 0 && errno != ENODATA && errno != EOPNOTSUPP)
+		return get_by_proc(dirfd, name, bytes);
+	return n;
+}
+
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)
 {
 	uint8_t bytes[ACL_BYTES];
@@ -100,7 +136,7 @@ mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)
 
 	if (S_ISLNK(mode) || !(mode & 0077))
 		return mode;
-	size = get(dirfd, name, bytes);
+	size = get(dirfd, name, mode, bytes);
 	if (size < 0)
 		return is_none(errno) ? mode : mode & ~(mode_t)0077;
 	return narrow(bytes, (size_t)size, mode);
@@ -110,5 +146,5 @@ bool fs_acl_is_none(int dirfd, const char *name)
 {
 	uint8_t bytes[ACL_BYTES];
 
-	return get(dirfd, name, bytes) < 0 && is_none(errno);
+	return get(dirfd, name, S_IFREG, bytes) < 0 && is_none(errno);
 }

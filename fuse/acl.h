@@ -23,7 +23,7 @@
  */
 mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode);
 
-/* Has the file no ACL?  Returns false if that is unknown. */
+/* Has the regular file no ACL?  Returns false if that is unknown. */
 bool fs_acl_is_none(int dirfd, const char *name);
 
 #endif

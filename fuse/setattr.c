@@ -16,6 +16,9 @@
 /* A user with more groups counts as a member of none of the others. */
 #define MAX_GROUPS 512
 
+/* Room for the number of a descriptor. */
+#define NAME_SIZE 16
+
 struct fs_setattr fs_setattr_none(void)
 {
 	return (struct fs_setattr){.uid = (uid_t)-1, .gid = (gid_t)-1};
@@ -125,35 +128,52 @@ mode_t fs_setattr_new_mode(fuse_req_t req, int dirfd, mode_t mode)
 	return check_set_id(fs_of(req), &meta, &st, set) ? mode & ~set : mode;
 }
 
+/* /proc leads to this very file, even to a symbolic link. */
+static const char *name_in_proc(int fd, char name[NAME_SIZE])
+{
+	snprintf(name, NAME_SIZE, "%d", fd);
+	return name;
+}
+
+static int set_both(struct fs *fs, int fd, const struct timespec times[2])
+{
+	char name[NAME_SIZE];
+	int ret = utimensat(fd, "", times, AT_EMPTY_PATH);
+
+	/* Before Linux 5.8. */
+	if (ret && errno == EINVAL)
+		ret = utimensat(fs->tree->proc_fd, name_in_proc(fd, name),
+				times, 0);
+	return ret ? -errno : 0;
+}
+
 /*
  * A truncate(2) sets the mtime alone.  Its caller need not own the file, but
  * utimensat(2) lets others set only both times to now.
  */
-static int set_times(struct fs *fs, const char *name,
-		     const struct fs_setattr *meta)
+static int set_times(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
-	int ret = utimensat(fs->tree->proc_fd, name, meta->times, 0);
+	int err = set_both(fs, fd, meta->times);
 
-	if (ret && errno == EPERM &&
+	if (err == -EPERM &&
 	    (meta->is_of_write || meta->times[1].tv_nsec == UTIME_NOW))
-		ret = utimensat(fs->tree->proc_fd, name, NULL, 0);
-	return ret ? -errno : 0;
+		err = set_both(fs, fd, NULL);
+	return err;
 }
 
 /* Makes a change that check() allows, or that is the daemon's own. */
 static int change(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
-	char name[16];
+	char name[NAME_SIZE];
 
-	/* /proc leads to this very file, even to a symbolic link. */
-	snprintf(name, sizeof(name), "%d", fd);
 	if (fs_setattr_sets_owner(meta) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
 	/* After chown(2), because that clears set-uid bits. */
-	if (meta->has_mode && fchmodat(fs->tree->proc_fd, name, meta->mode, 0))
+	if (meta->has_mode &&
+	    fchmodat(fs->tree->proc_fd, name_in_proc(fd, name), meta->mode, 0))
 		return -errno;
-	return meta->has_times ? set_times(fs, name, meta) : 0;
+	return meta->has_times ? set_times(fs, fd, meta) : 0;
 }
 
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)

@@ -223,6 +223,25 @@ def signal_at(number, at, call):
             "ASAN_OPTIONS=verify_asan_link_order=0"]
 
 
+# A filter of system calls, as containers have it, which refuses one with EPERM.
+REFUSING = """
+import ctypes, os, struct, sys
+steps = ((0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (6, 0, 0, 0x50001),
+         (6, 0, 0, 0x7fff0000))
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *s) for s in steps))
+prctl = ctypes.CDLL(None).prctl
+assert prctl(38, 1, 0, 0, 0) == 0
+assert prctl(22, 2, struct.pack("HP", len(steps), ctypes.addressof(code))) == 0
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def refusing(call):
+    """The command that wraps a daemon so that the system call of the number @call
+    fails."""
+    return sys.executable, "-c", REFUSING, str(call)
+
+
 @contextlib.contextmanager
 def failing(mount, *faults):
     """The daemon's system calls fail; @faults: "call:error=..."."""

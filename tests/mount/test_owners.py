@@ -20,7 +20,7 @@ import blosc2
 import numpy as np
 
 from mounting import (BUILD, Mount, data, error_of, failing, main, make,
-                      signal_at, wait_until, while_stopped)
+                      refusing, signal_at, wait_until, while_stopped)
 from scratch import SPARSE
 from users import ALICE, BOB, TEAM, as_user
 
@@ -492,6 +492,21 @@ def test_no_user_gets_more_than_an_acl_gives():
     assert all(shown[k] for k in shown
                if k[-2:] in (("mask.frame", os.O_RDONLY),
                              ("mask.plain", os.O_RDONLY)))
+
+
+def test_an_acl_is_found_by_old_system_calls():
+    """Where a filter refuses getxattrat(2)."""
+    os.makedirs("src/d")
+    with Mount("src", "mnt", "-o", SPARSE):
+        touch("mnt/d/f")
+    index = "src/d/f.b2frame/chunks.b2frame"
+    for path in "src/d", index:
+        os.chmod(path, 0o777)
+        set_acl(path, 7, (2, BOB, 5))
+    for wrap in (), refusing(464):
+        with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
+            for name in "d", "d/f":
+                assert who(f"mnt/{name}")[2] == 0o755, (name, wrap)
 
 
 def test_what_others_can_exchange_is_not_run_as_its_owner():

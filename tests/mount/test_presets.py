@@ -5,28 +5,17 @@ import errno
 import os
 import pathlib
 import shutil
-import sys
 import threading
 
 import blosc2
 import numpy as np
 
-from mounting import Mount, error_of, main, make
+from mounting import Mount, error_of, main, make, refusing
 
 BLOSC = "user.blosc2."
 # Formats in the header of a chunk; lz4hc writes the format of lz4.
 FORMATS = {0: "blosclz", 1: "lz4", 3: "zlib", 4: "zstd"}
 CHUNK = 1 << 20
-# Starts a program for which listxattrat(2) fails with EPERM.
-REFUSED = """
-import ctypes, os, struct, sys
-steps = (0x20, 0, 0, 0), (0x15, 0, 1, 465), (6, 0, 0, 0x50001), (6, 0, 0, 0x7fff0000)
-code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *s) for s in steps))
-prctl = ctypes.CDLL(None).prctl
-assert prctl(38, 1, 0, 0, 0) == 0
-assert prctl(22, 2, struct.pack("HP", len(steps), ctypes.addressof(code))) == 0
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 
 
 def preset(path, **values):
@@ -270,7 +259,7 @@ def test_a_directory_that_its_owner_cannot_write_to():
 def test_where_a_filter_refuses_a_new_system_call():
     """As in containers, whose filters may not know it."""
     os.makedirs("src/d")
-    with Mount("src", "mnt", wrap=(sys.executable, "-c", REFUSED)):
+    with Mount("src", "mnt", wrap=refusing(465)):
         preset("mnt/d", codec="lz4")
         os.mkdir("mnt/d/sub")
         pathlib.Path("mnt/d/sub/f").write_bytes(noise(50000, 5))
