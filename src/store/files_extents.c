@@ -3,6 +3,7 @@
 #include "store/files_extents.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -31,6 +32,20 @@ bool b2f_files_is_delayed(int fd)
 
 	return get_extents(fd, 1, &u) && u.map.fm_mapped_extents == 1 &&
 	       u.map.fm_extents[0].fe_flags & FIEMAP_EXTENT_DELALLOC;
+}
+
+bool b2f_files_reserve(int fd, uint64_t size)
+{
+	const uint32_t mask = FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNWRITTEN;
+	const struct fiemap_extent *first;
+	union extents u;
+
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size) ||
+	    !get_extents(fd, size, &u))
+		return false;
+	first = u.map.fm_extents;
+	return u.map.fm_mapped_extents == 1 && first->fe_length >= size &&
+	       (first->fe_flags & mask) == FIEMAP_EXTENT_UNWRITTEN;
 }
 
 bool b2f_files_was_written(int fd, uint64_t size)

@@ -15,6 +15,12 @@
  */
 bool b2f_files_is_delayed(int fd);
 
+/*
+ * Gives the first @size bytes of @fd one place on the disk, which counts as
+ * unwritten until all of it is written.  Returns whether it has one.
+ */
+bool b2f_files_reserve(int fd, uint64_t size);
+
 /* Like b2f_object_was_written(), for the first @size bytes of @fd. */
 bool b2f_files_was_written(int fd, uint64_t size);
 

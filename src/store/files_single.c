@@ -24,6 +24,12 @@
 /* A network filesystem may tell a larger block size than its disk has. */
 #define BLOCK_MAX 4096
 
+/*
+ * A new file of up to this many bytes is written in one go, with its header;
+ * the data of a longer one are on their way by then.
+ */
+#define RESERVED_MAX (UINT64_C(64) << 10)
+
 /* State of a store from b2f_store_lock() on. */
 struct b2f_files_writer {
 	/* Open for writing; has the flock(2). */
@@ -227,6 +233,21 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
 }
 
 /*
+ * Brings the data of a new file, which has no place on the disk yet, there
+ * before the header, or together with it.  The filesystem does the latter where
+ * all has one place.  fsync will report an error.
+ */
+static void place_fresh(const struct b2f_files_writer *w)
+{
+	struct stat st;
+	uint64_t size = fstat(w->fd, &st) ? UINT64_MAX : (uint64_t)st.st_size;
+
+	if (size > w->block &&
+	    (size > RESERVED_MAX || !b2f_files_reserve(w->fd, size)))
+		(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+/*
  * Writes the data before the header that names them.  A new file without
  * extents on the disk needs no wait: the journal keeps extents and length
  * together, so a loss of power leaves the file empty or whole.  If it has
@@ -235,7 +256,6 @@ static int sync_all(struct b2f_files_writer *w, struct b2f_why *why)
  */
 static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 {
-	struct stat st;
 	bool is_fresh;
 
 	pthread_mutex_lock(&w->lock);
@@ -245,12 +265,7 @@ static int write_out(struct b2f_files_writer *w, struct b2f_why *why)
 		return b2f_files_write_out(w->fd, why);
 	if (!b2f_files_is_delayed(w->fd))
 		return sync_all(w, why);
-	/*
-	 * More than one block may get several extents, one after the other:
-	 * not with the new header.  fsync will report an error.
-	 */
-	if (fstat(w->fd, &st) || (uint64_t)st.st_size > w->block)
-		(void)sync_file_range(w->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	place_fresh(w);
 	return 0;
 }
 

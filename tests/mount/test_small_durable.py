@@ -90,14 +90,15 @@ def is_on_disk(path):
     return n == 0 or not flags & 4
 
 
-def calls_of_writing(before=lambda: None, nbytes=30000):
-    """The daemon's sync calls at each of three changes of a new file.
+def calls_of_writing(before=lambda: None, nbytes=30000, faults=()):
+    """The daemon's calls that reserve or sync at each of three changes of a new file.
 
     before: called when the new file is open and empty.
     nbytes: of the first change.
+    faults: for strace.
     """
     strace = ["strace", "-f", "-qq", "-o", "calls", "-e",
-              "trace=sync_file_range,fsync"]
+              "trace=sync_file_range,fsync,fallocate", *faults]
     with Scratch(SMALL, "commit=600", wrap=strace):
         with open("mnt/f", "wb") as f:
             before()
@@ -105,34 +106,41 @@ def calls_of_writing(before=lambda: None, nbytes=30000):
         for i in range(2):
             append(noise(nbytes // 10, i))
         os.unlink("mnt/f")
-    calls = re.findall(r"(fsync|[A-Z_|]*SYNC_FILE_RANGE_WRITE[A-Z_|]*)",
-                       pathlib.Path("calls").read_text())
-    return calls[:3]
+    return re.findall(
+        r"(fsync|FALLOC_FL_KEEP_SIZE, 0|[A-Z_|]*SYNC_FILE_RANGE_WRITE[A-Z_|]*)",
+        pathlib.Path("calls").read_text())
 
 
-def test_the_first_close_waits_for_no_disk():
-    """A later close does, because an older state could be lost."""
+def check_first_close(expected, **how):
+    """@expected: calls of the first close; those of the two next ones wait."""
     # Other programs may sync the disk at any moment.
     for n in range(20):
         pathlib.Path(f"any{n}").write_bytes(b"any")
         skips = not is_on_disk(f"any{n}")
-        first, *later = calls_of_writing()
-        assert len(later) == 2 and all("WAIT_AFTER" in x for x in later)
-        if (first == "SYNC_FILE_RANGE_WRITE") == skips:
+        *first, one, two = calls_of_writing(**how)[:len(expected) + 2]
+        assert "WAIT_AFTER" in one and "WAIT_AFTER" in two
+        if (first == expected) == skips:
             break
     else:
         assert False, first
 
 
+def test_the_first_close_waits_for_no_disk():
+    """A later close does, because an older state could be lost."""
+    check_first_close(["FALLOC_FL_KEEP_SIZE, 0"])
+
+
+def test_the_first_close_begins_to_write_what_has_no_single_place():
+    """The disk gets the data in parts, and the header behind them."""
+    check_first_close(["FALLOC_FL_KEEP_SIZE, 0", "SYNC_FILE_RANGE_WRITE"],
+                      faults=["-e", "inject=fallocate:error=EOPNOTSUPP"])
+    # Its data are on their way already.
+    check_first_close(["SYNC_FILE_RANGE_WRITE"], nbytes=65500)
+
+
 def test_the_first_close_asks_the_disk_for_nothing_if_one_block_has_all():
     """The disk has it with its header, or not at all."""
-    for _ in range(20):
-        calls = calls_of_writing(nbytes=300)
-        assert all("WAIT_AFTER" in x for x in calls[-2:])
-        if len(calls) == 2:
-            break
-    else:
-        assert False, calls
+    check_first_close([], nbytes=300)
 
 
 def test_the_first_close_syncs_if_the_disk_has_the_empty_file():
