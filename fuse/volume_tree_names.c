@@ -24,6 +24,7 @@
 #include "maker.h"
 #include "packs.h"
 #include "preset.h"
+#include "programs/file_form.h"
 #include "programs/home.h"
 #include "setattr.h"
 #include "tree_handle.h"
@@ -177,6 +178,8 @@ struct fresh {
 	struct fuse_entry_param answer;
 	/* Its backing name. */
 	char name[FS_NAME_SIZE];
+	/* It is being opened for writing. */
+	bool writes;
 	/* Permissions that finish_frame() takes away again. */
 	mode_t lent;
 	struct b2f_frame_made made;
@@ -284,13 +287,20 @@ static struct b2f_settings settings_in(const struct fs_entry *entry)
 	return settings;
 }
 
+typedef int make_fn(const struct b2f_settings *settings, int dirfd,
+		    const char *name, mode_t mode,
+		    const struct b2f_frame_options *options,
+		    struct b2f_frame_made *out);
+
 /*
  * Does a new file begin as one file?  A file that could not become a directory
  * later begins as a directory.
  */
-static bool is_one_file(struct fs *fs)
+static make_fn *maker_of(struct fs *fs, bool writes)
 {
-	return fs->config.small_bytes && !atomic_load(&fs->only_sparse);
+	if (!fs->config.small_bytes || atomic_load(&fs->only_sparse))
+		return b2f_frame_make;
+	return writes ? b2f_frame_make_locked : b2f_frame_make_small;
 }
 
 /* Makes a frame.  Close @fresh->made.frame, and unpin @fresh->pin. */
@@ -316,9 +326,8 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	fresh->lent = access_besides(mode);
 	mode = fs_setattr_new_mode(req, entry->pin.fd, mode) | fresh->lent;
 	fs_maker_begin(req);
-	err = (is_one_file(fs) ? b2f_frame_make_small : b2f_frame_make)(
-		&settings, entry->pin.fd, fresh->name, mode, &options,
-		&fresh->made);
+	err = maker_of(fs, fresh->writes)(&settings, entry->pin.fd, fresh->name,
+					  mode, &options, &fresh->made);
 	fs_maker_end(req);
 	free(label);
 	if (err)
@@ -438,7 +447,7 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 {
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
-	struct fresh fresh = {0};
+	struct fresh fresh = {.writes = (how->flags & O_ACCMODE) != O_RDONLY};
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
 	if (!err)

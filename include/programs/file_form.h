@@ -7,15 +7,27 @@
  * a sparse frame of the same name.  Afterwards its form is fixed.  An array can
  * be replaced by one that is written from the beginning.
  *
- * Layer: for bloscfs and bloscctl alone (made by file/).  Threads: every
- * function may be called from any thread, also at the same time.
+ * Layer: for bloscfs and bloscctl alone (made by file/ and frame/).  Threads:
+ * every function may be called from any thread, also at the same time.
  */
 #ifndef B2F_PROGRAMS_FILE_FORM_H
 #define B2F_PROGRAMS_FILE_FORM_H
 
 #include <sys/types.h>
 
+#include "b2frame/create.h"
 #include "b2frame/write.h"
+
+/*
+ * b2f_frame_make_small() for a caller that is about to write: the file stays
+ * locked until b2f_file_allow_write() takes over, or @out->frame is closed.  So
+ * no other mount begins to write to it meanwhile.
+ */
+B2F_MUST_CHECK
+int b2f_frame_make_locked(const struct b2f_settings *settings, int dirfd,
+			  const char *name, mode_t mode,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame_made *out);
 
 struct b2f_form {
 	/* The directory (it may be O_PATH) in which the file is @name. */

@@ -8,6 +8,7 @@
 #include "base/log_line.h"
 #include "frame/frame.h"
 #include "frame/settings.h"
+#include "programs/file_form.h"
 #include "store/make.h"
 #include "store/single.h"
 
@@ -99,6 +100,17 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 			 struct b2f_frame_made *out)
 {
 	struct b2f_store_plan plan = {.mode = mode, .single = true};
+
+	return make(settings, dirfd, name, &plan, options, out);
+}
+
+int b2f_frame_make_locked(const struct b2f_settings *settings, int dirfd,
+			  const char *name, mode_t mode,
+			  const struct b2f_frame_options *options,
+			  struct b2f_frame_made *out)
+{
+	struct b2f_store_plan plan = {
+		.mode = mode, .single = true, .stays_locked = true};
 
 	return make(settings, dirfd, name, &plan, options, out);
 }

@@ -26,7 +26,7 @@ struct b2f_files {
 	 * Descriptor of the directory, or of the one file; it has the flock(2).
 	 */
 	int fd;
-	/* Made by this process, and no writer has begun yet. */
+	/* A directory made by this process; no writer has begun yet. */
 	bool is_new;
 	/* Reads by @fd do not change access times any more. */
 	_Atomic bool is_quiet;

@@ -32,10 +32,13 @@
 
 /* State of a store from b2f_store_lock() on. */
 struct b2f_files_writer {
-	/* Open for writing; has the flock(2). */
+	/* Open for writing; has the flock(2).  -1: not locked. */
 	int fd;
-	/* @fd is the store's, which was made by this process. */
-	bool is_borrowed;
+	/*
+	 * This process made the file, so the store's own descriptor is open for
+	 * writing.
+	 */
+	bool is_made;
 	pthread_mutex_t lock;
 	/* Everything below: under the lock. */
 	/* Changes under way. */
@@ -44,7 +47,7 @@ struct b2f_files_writer {
 	struct b2f_frame_stamp own;
 	/* The mtime of the committed state. */
 	struct timespec mtime;
-	/* Made by this process, and only its first header was written. */
+	/* @is_made, and only its first header was written. */
 	bool is_fresh;
 	/* Number of changes begun, except headers; and of those synced. */
 	uint64_t nbegun, nsynced;
@@ -62,19 +65,22 @@ static int failed(const char *verb, struct b2f_why *why)
 	return b2f_why_set(why, -errno, "%s: %s", verb, strerror(errno));
 }
 
-static void close_writer(struct b2f_files_writer *w)
+/* Other descriptors of a made file may stay open: its lock ends here. */
+static void unlock(struct b2f_files_writer *w)
 {
-	if (w->fd >= 0 && !w->is_borrowed)
+	if (!w || w->fd < 0)
+		return;
+	(void)!flock(w->fd, LOCK_UN);
+	if (!w->is_made)
 		close(w->fd);
 	w->fd = -1;
-	w->is_borrowed = false;
 }
 
 void b2f_files_single_fini(struct b2f_files_writer *writer)
 {
 	if (!writer)
 		return;
-	close_writer(writer);
+	unlock(writer);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
 }
@@ -103,53 +109,57 @@ static int open_again(int fd)
 	return b2f_files_open_followed(AT_FDCWD, path, O_RDWR | O_NOATIME);
 }
 
-static void unlock(struct b2f_store *store)
+/* Begins to write to the file @fd, which is locked and has @st. */
+static void begin(struct b2f_files_writer *w, int fd, const struct stat *st)
 {
-	struct b2f_files_writer *w = writer_of(store);
+	w->fd = fd;
+	w->own = b2f_frame_stamp_of(st);
+	w->mtime = st->st_mtim;
+	w->block = st->st_blksize > 0 && st->st_blksize < BLOCK_MAX
+			   ? (uint64_t)st->st_blksize
+			   : BLOCK_MAX;
+	/* An earlier writer may have left unsynced data. */
+	w->nbegun = w->nsynced + 1;
+}
 
-	if (!w || w->fd < 0)
-		return;
-	(void)!flock(w->fd, LOCK_UN);
-	close_writer(w);
+int b2f_files_single_make(struct b2f_store *store)
+{
+	int err = need_writer(b2f_files_of(store));
+
+	if (!err)
+		writer_of(store)->is_made = writer_of(store)->is_fresh = true;
+	return err;
+}
+
+void b2f_files_single_begin(struct b2f_store *store, const struct stat *st)
+{
+	begin(writer_of(store), b2f_files_of(store)->fd, st);
 }
 
 static int single_lock(struct b2f_store *store, bool on, struct b2f_why *why)
 {
-	struct b2f_files_writer *w;
+	struct b2f_files *files = b2f_files_of(store);
 	struct stat st;
-	int err;
+	int fd, err;
 
 	if (!on) {
-		unlock(store);
+		unlock(files->writer);
 		return 0;
 	}
-	err = need_writer(b2f_files_of(store));
-	if (err)
+	err = need_writer(files);
+	if (err || files->writer->fd >= 0)
 		return err;
-	w = writer_of(store);
-	if (w->fd >= 0)
-		return 0;
-	/* A file made by this process is open for writing already. */
-	w->is_fresh = w->is_borrowed = b2f_store_begin_new(store);
-	w->fd = w->is_borrowed ? b2f_files_of(store)->fd
-			       : open_again(b2f_files_of(store)->fd);
-	if (w->fd < 0)
+	fd = files->writer->is_made ? files->fd : open_again(files->fd);
+	if (fd < 0)
 		return failed("open it for writing", why);
-	err = b2f_files_lock(w->fd, why);
-	if (!err && fstat(w->fd, &st))
+	err = b2f_files_lock(fd, why);
+	if (!err && fstat(fd, &st))
 		err = failed("stat", why);
-	if (err) {
-		close_writer(w);
-		return err;
-	}
-	w->own = b2f_frame_stamp_of(&st);
-	w->mtime = st.st_mtim;
-	w->block = st.st_blksize > 0 && st.st_blksize < BLOCK_MAX
-			   ? (uint64_t)st.st_blksize
-			   : BLOCK_MAX;
-	/* An earlier writer may have left unsynced data. */
-	w->nbegun = w->nsynced + 1;
-	return 0;
+	if (!err)
+		begin(files->writer, fd, &st);
+	else if (!files->writer->is_made)
+		close(fd);
+	return err;
 }
 
 static void begin_change(struct b2f_files_writer *w, bool is_head)

@@ -7,6 +7,8 @@
 #ifndef B2F_STORE_FILES_SINGLE_H
 #define B2F_STORE_FILES_SINGLE_H
 
+#include <sys/stat.h>
+
 #include "store/store.h"
 
 struct b2f_files_writer;
@@ -18,7 +20,20 @@ B2F_MUST_CHECK
 int b2f_files_single_stamp(struct b2f_store *store, enum b2f_stamp what,
 			   struct b2f_frame_stamp *out);
 
-/* Frees what writing to a single file took.  NULL does nothing. */
+/*
+ * Prepares @store, without a file yet, for one that this process makes: then
+ * writers need no other descriptor.  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_files_single_make(struct b2f_store *store);
+
+/*
+ * Like b2f_store_lock() for the file of b2f_files_single_make(), which has been
+ * locked since it was made, and has the attributes @st.
+ */
+void b2f_files_single_begin(struct b2f_store *store, const struct stat *st);
+
+/* Ends the lock, and frees to a single file took.  NULL does nothing. */
 void b2f_files_single_fini(struct b2f_files_writer *writer);
 
 #endif

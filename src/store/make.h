@@ -22,6 +22,8 @@ struct b2f_store_plan {
 	bool durable;
 	/* Make one file instead, for b2f_single_make_open(). */
 	bool single;
+	/* Keep the new file locked, as by b2f_store_lock(). */
+	bool stays_locked;
 	/*
 	 * For b2f_store_make_hidden(): inode of the file that will get that
 	 * name.

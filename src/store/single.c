@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "store/files.h"
+#include "store/files_single.h"
 
 int b2f_single_create(int dirfd, const char *name, int *fd, struct b2f_why *why)
 {
@@ -56,11 +57,11 @@ static int fill(int dirfd, const char *name, bool unnamed,
  */
 static int claim(int fd)
 {
+	int err = b2f_files_lock(fd, NULL);
 	struct stat st;
 
-	/* Some filesystems have no locks. */
-	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return -ESTALE;
+	if (err)
+		return err == -EBUSY ? -ESTALE : err;
 	if (fstat(fd, &st))
 		return -errno;
 	return st.st_size ? -ESTALE : 0;
@@ -88,12 +89,18 @@ static int create(int dirfd, const char *name, mode_t mode)
  */
 static int create_unnamed(int dirfd, mode_t mode)
 {
-	int fd = openat(dirfd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+	const int flags = O_RDWR | O_TMPFILE | O_CLOEXEC;
+	int fd = openat(dirfd, ".", flags | O_NOATIME, mode), err;
 
+	/* Where the new file belongs to another user. */
+	if (fd < 0 && errno == EPERM)
+		fd = openat(dirfd, ".", flags, mode);
 	if (fd < 0)
 		return -errno;
-	(void)!flock(fd, LOCK_EX | LOCK_NB);
-	return fd;
+	err = b2f_files_lock(fd, NULL);
+	if (err)
+		close(fd);
+	return err ? err : fd;
 }
 
 int b2f_single_make_open(int dirfd, const char *name,
@@ -109,7 +116,9 @@ int b2f_single_make_open(int dirfd, const char *name,
 	made.store = b2f_files_new(-1, false);
 	if (!made.store)
 		return -ENOMEM;
-	err = b2f_store_set_home(made.store, dirfd, name);
+	err = b2f_files_single_make(made.store);
+	if (!err)
+		err = b2f_store_set_home(made.store, dirfd, name);
 	if (err)
 		goto out;
 	made.fd = create_unnamed(dirfd, mode);
@@ -122,10 +131,13 @@ int b2f_single_make_open(int dirfd, const char *name,
 		goto out;
 	}
 	b2f_files_of(made.store)->fd = made.fd;
-	b2f_files_of(made.store)->is_new = true;
+	/* If that was refused, it always will be. */
+	b2f_files_of(made.store)->is_quiet = unnamed;
 	err = fill(dirfd, name, unnamed, plan, &made);
-	/* The caller may not be about to write to it. */
-	(void)!flock(made.fd, LOCK_UN);
+	if (!err && plan->stays_locked)
+		b2f_files_single_begin(made.store, &made.index);
+	else
+		(void)!flock(made.fd, LOCK_UN);
 out:
 	if (err)
 		b2f_store_free(made.store);

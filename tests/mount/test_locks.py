@@ -315,31 +315,29 @@ def test_a_lock_file_that_is_younger_than_the_frame():
         assert stock("new") == b"newer"
 
 
-def test_a_lock_file_that_is_made_while_the_mount_waits():
-    """Another writer has the new file first."""
+def test_no_other_writer_has_a_new_file_first():
+    """It is locked as soon as its name is there, until it is closed."""
     os.mkdir("src")
-    pathlib.Path("src/known").touch()
-    calls = pathlib.Path("calls")
     mount = mounted("small=64k", "commit=600")
-    mount.args[:0] = ["strace", "-f", "-qq", "-o", "calls", "-e", "trace=flock", "-e",
-                      "inject=flock:delay_exit=300000"]
+    mount.args[:0] = ["strace", "-f", "-qq", "-o", "calls", "-e", "trace=linkat,flock",
+                      "-e", "inject=linkat,flock:delay_exit=300000"]
     with mount, concurrent.futures.ThreadPoolExecutor() as pool:
-        for i in range(20):
-            assert not os.path.exists(f"mnt/missing{i}")
-        made = pool.submit(os.open, "mnt/new", os.O_WRONLY | os.O_CREAT)
-        wait_until(lambda: os.path.exists("src/new.b2frame"), "the new file")
-        with open("src/new.b2frame", "rb") as other:
-            fcntl.flock(other, fcntl.LOCK_EX)
-            wait_until(lambda: "EAGAIN" in calls.read_text(), "the mount waits")
-            lock = contextlib.ExitStack()
-            lock.enter_context(beside("src/new.b2frame"))
-        with lock:
-            fd = made.result()
-            os.write(fd, b"new")
-            assert error_of(os.fsync, fd) == errno.EAGAIN
-        os.fsync(fd)
-        os.close(fd)
-        assert stock("new") == b"new"
+        for i in range(3):
+            made = pool.submit(os.open, f"mnt/new{i}", os.O_WRONLY | os.O_CREAT)
+            wait_until(lambda: os.path.exists(f"src/new{i}.b2frame"), "the new file")
+            assert not is_free(f"new{i}")
+            while not made.done():
+                assert not is_free(f"new{i}")
+            os.write(made.result(), b"new")
+            assert not is_free(f"new{i}")
+            os.close(made.result())
+            wait_until(lambda: is_free(f"new{i}"), "the end of the writer")
+            assert stock(f"new{i}") == b"new"
+        # A program that does not write keeps no other from it.
+        os.close(os.open("mnt/empty", os.O_RDONLY | os.O_CREAT))
+        reader = os.open("mnt/read", os.O_RDONLY | os.O_CREAT)
+        assert is_free("empty") and is_free("read")
+        os.close(reader)
 
 
 def write_other(name, i):

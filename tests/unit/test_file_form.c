@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -94,6 +95,62 @@ static void check(size_t n)
 	cr_assert_eq(b2f_file_size(file), n);
 	cr_assert_eq(b2f_file_pread(file, NULL, got, n, 0), (ssize_t)n);
 	cr_assert_arr_eq(got, data, n);
+}
+
+/* Makes the file again; returns the new frame. */
+static struct b2f_frame *make_locked(void)
+{
+	const struct b2f_settings settings = b2f_settings_default();
+	const struct b2f_frame_options options = {.offset = 0};
+	struct b2f_frame_made made;
+
+	b2f_file_close(file);
+	file = NULL;
+	cr_assert_eq(unlinkat(dirfd_, NAME, 0), 0);
+	cr_assert_eq(b2f_frame_make_locked(&settings, dirfd_, NAME, 0644,
+					   &options, &made),
+		     0);
+	return made.frame;
+}
+
+/* Takes the lock of a writer for a moment, if it is free. */
+static bool is_locked(void)
+{
+	int fd = openat(dirfd_, NAME, O_RDWR);
+	int ret = flock(fd, LOCK_EX | LOCK_NB);
+
+	cr_assert(ret == 0 || errno == EWOULDBLOCK);
+	close(fd);
+	return ret != 0;
+}
+
+Test(file_form, a_file_made_locked_is_so_until_its_writer_ends)
+{
+	struct b2f_frame *frame = make_locked();
+	const struct b2f_write_options write = {.durability = &durability};
+
+	cr_assert(is_locked());
+	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	cr_assert(is_locked());
+	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
+	cr_assert(is_locked());
+	put(0, 100);
+	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_VISIBLE), 0);
+	cr_assert_eq(b2f_file_end_write(file), 0);
+	cr_assert(!is_locked());
+	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
+	cr_assert(is_locked());
+	check(100);
+}
+
+Test(file_form, the_lock_of_a_file_made_locked_ends_with_it)
+{
+	struct b2f_frame *frame = make_locked();
+
+	cr_assert(is_locked());
+	b2f_frame_close(frame);
+	cr_assert(!is_locked());
+	open_again();
 }
 
 static void done(void *arg, int fd, ino_t ino)
