@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "b2frame/create.h"
@@ -15,6 +16,9 @@
 
 /* A user with more groups counts as a member of none of the others. */
 #define MAX_GROUPS 512
+
+/* Of Linux 6.6; <sys/syscall.h> may be older. */
+#define SYS_FCHMODAT2 452
 
 /* Room for the number of a descriptor. */
 #define NAME_SIZE 16
@@ -135,12 +139,23 @@ static const char *name_in_proc(int fd, char name[NAME_SIZE])
 	return name;
 }
 
+static int set_mode(struct fs *fs, int fd, mode_t mode)
+{
+	char name[NAME_SIZE];
+
+	/* Linux has the first one since 6.6; a filter may refuse it. */
+	if (syscall(SYS_FCHMODAT2, fd, "", mode, AT_EMPTY_PATH) &&
+	    fchmodat(fs->tree->proc_fd, name_in_proc(fd, name), mode, 0))
+		return -errno;
+	return 0;
+}
+
 static int set_both(struct fs *fs, int fd, const struct timespec times[2])
 {
 	char name[NAME_SIZE];
 	int ret = utimensat(fd, "", times, AT_EMPTY_PATH);
 
-	/* Before Linux 5.8. */
+	/* Before Linux 5.8 it has no such flag. */
 	if (ret && errno == EINVAL)
 		ret = utimensat(fs->tree->proc_fd, name_in_proc(fd, name),
 				times, 0);
@@ -164,16 +179,15 @@ static int set_times(struct fs *fs, int fd, const struct fs_setattr *meta)
 /* Makes a change that check() allows, or that is the daemon's own. */
 static int change(struct fs *fs, int fd, const struct fs_setattr *meta)
 {
-	char name[NAME_SIZE];
+	int err = 0;
 
 	if (fs_setattr_sets_owner(meta) &&
 	    fchownat(fd, "", meta->uid, meta->gid, AT_EMPTY_PATH))
 		return -errno;
 	/* After chown(2), because that clears set-uid bits. */
-	if (meta->has_mode &&
-	    fchmodat(fs->tree->proc_fd, name_in_proc(fd, name), meta->mode, 0))
-		return -errno;
-	return meta->has_times ? set_times(fs, fd, meta) : 0;
+	if (meta->has_mode)
+		err = set_mode(fs, fd, meta->mode);
+	return !err && meta->has_times ? set_times(fs, fd, meta) : err;
 }
 
 int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)

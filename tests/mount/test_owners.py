@@ -494,8 +494,8 @@ def test_no_user_gets_more_than_an_acl_gives():
                              ("mask.plain", os.O_RDONLY)))
 
 
-def test_an_acl_is_found_by_old_system_calls():
-    """Where a filter refuses getxattrat(2)."""
+def test_old_system_calls_find_an_acl_and_change_modes():
+    """Where a filter refuses getxattrat(2) or fchmodat2(2)."""
     os.makedirs("src/d")
     with Mount("src", "mnt", "-o", SPARSE):
         touch("mnt/d/f")
@@ -503,10 +503,13 @@ def test_an_acl_is_found_by_old_system_calls():
     for path in "src/d", index:
         os.chmod(path, 0o777)
         set_acl(path, 7, (2, BOB, 5))
-    for wrap in (), refusing(464):
+    for wrap in (), refusing(464), refusing(452):
         with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
             for name in "d", "d/f":
                 assert who(f"mnt/{name}")[2] == 0o755, (name, wrap)
+                os.chmod(f"mnt/{name}", 0o700)
+                assert who(f"mnt/{name}")[2] == 0o700, (name, wrap)
+                os.chmod(f"mnt/{name}", 0o777)
 
 
 def test_what_others_can_exchange_is_not_run_as_its_owner():

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,6 +96,26 @@ CALL(fchownat,
      (fd, name, owner, group, flags))
 CALL(fchmodat, (int fd, const char *name, mode_t mode, int flags),
      (fd, name, mode, flags))
+
+/* Counts as fchmodat. */
+#define FCHMODAT2 452
+
+long syscall(long number, ...)
+{
+	long a[6];
+	va_list args;
+	long (*next)(long number, ...);
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	*(void **)&next = dlsym(RTLD_NEXT, "syscall");
+	if (number == FCHMODAT2)
+		count("fchmodat");
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 CALL_OF(ssize_t, readlinkat, (int fd, const char *name, char *buf, size_t n),
 	(fd, name, buf, n))
 CALL_OF(ssize_t, writev, (int fd, const struct iovec *iov, int n), (fd, iov, n))
