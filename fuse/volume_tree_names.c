@@ -200,7 +200,11 @@ static int find_name(const struct fs_entry *entry, char name[FS_NAME_SIZE])
 	return taken ? taken : err;
 }
 
-/* Opens the directory, or the file of a contiguous frame, by its new name. */
+/*
+ * Opens the directory, or the file of a contiguous frame, by its new name.  The
+ * maker's descriptor is older than that name: by inotify(7) other programs
+ * would be told of later changes to a file with another one.
+ */
 static int probe_frame(const struct fs_entry *entry, const struct fresh *fresh,
 		       struct fs_probe *out)
 {
