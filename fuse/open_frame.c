@@ -69,7 +69,9 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 		      struct fs_open_frame **out)
 {
 	struct fs_open_frame *frame = calloc(1, sizeof(*frame));
-	struct stat st;
+	const struct b2f_frame_stamp file = b2f_frame_stamp_get(disk);
+	/* A contiguous frame is that file. */
+	struct stat st = {.st_dev = file.dev, .st_ino = file.ino};
 	int err = 0;
 
 	if (!frame) {
@@ -84,7 +86,7 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 	frame->label = strdup(b2f_frame_label(disk));
 	if (!frame->label)
 		err = -ENOMEM;
-	else if (fstat(frame->pin.fd, &st))
+	else if (frame->pin.node->sparse && fstat(frame->pin.fd, &st))
 		err = -errno;
 	if (err)
 		goto out;
