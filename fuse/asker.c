@@ -11,7 +11,6 @@
 
 #include "asker.h"
 #include "b2frame/patience.h"
-#include "fs.h"
 
 /* Enough of /proc/PID/status to see the signals. */
 #define STATUS_SIZE 4096
@@ -68,12 +67,9 @@ static bool is_unwanted(void *arg)
 	       (asker->pid && is_killed(asker->pid));
 }
 
-void fs_asker_note(fuse_req_t req)
+void fs_asker_note(int fd, pid_t pid)
 {
-	const struct fs *fs = fuse_req_userdata(req);
-
-	current.session_fd = fuse_session_fd(fs->session);
-	current.pid = fuse_req_ctx(req)->pid;
+	current = (struct asker){.session_fd = fd, .pid = pid};
 	b2f_patience_set(is_unwanted, &current);
 }
 

@@ -12,11 +12,13 @@
 #define B2F_FUSE_ASKER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-#include "fuse_api.h"
-
-/* Notes which program sent @req, which the calling thread answers. */
-void fs_asker_note(fuse_req_t req);
+/*
+ * Notes that the calling thread answers a request of the process @pid (0: the
+ * kernel's own), which came by the descriptor @fd.
+ */
+void fs_asker_note(int fd, pid_t pid);
 
 /* Is the mount gone that uses the descriptor @fd? */
 bool fs_asker_is_cut(int fd);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asker.h"
 #include "b2frame/error.h"
 #include "bucket_find.h"
 #include "bucket_overlay.h"

@@ -10,7 +10,6 @@
 #ifndef B2F_FUSE_FS_H
 #define B2F_FUSE_FS_H
 
-#include "asker.h"
 #include "b2frame/file.h"
 #include "config.h"
 #include "daemon.h"
@@ -119,10 +118,9 @@ struct fs {
 	bool read_write;
 };
 
-/* The mount of @req, which the calling thread answers. */
+/* The mount of @req. */
 static inline struct fs *fs_of(fuse_req_t req)
 {
-	fs_asker_note(req);
 	return fuse_req_userdata(req);
 }
 

@@ -214,13 +214,16 @@ static void count_same(struct fs_requests *r, const struct fuse_in_header *in)
 
 static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 {
+	const struct fuse_in_header *in = buf;
 	struct fs *fs = userdata;
 	ssize_t n;
 
 	stay_awake(&fs->requests, fd);
 	n = read(fd, buf, size);
-	if (n >= (ssize_t)sizeof(struct fuse_in_header))
-		count_same(&fs->requests, buf);
+	if (n >= (ssize_t)sizeof(*in)) {
+		fs_asker_note(fd, (pid_t)in->pid);
+		count_same(&fs->requests, in);
+	}
 	return n;
 }
 
