@@ -107,44 +107,55 @@ static ssize_t get_by_proc(int dirfd, const char *name,
 	return lgetxattr(path, ACL, bytes, ACL_BYTES);
 }
 
-/*
- * The same for @name in the directory @dirfd, or for @dirfd itself, whose mode
- * is @mode, if @name is NULL.  A walk through /proc takes twice as long, but is
- * needed before Linux 6.13, if a filter of system calls refuses the new one,
- * and in a directory that may not be searched.
- */
-static ssize_t get(int dirfd, const char *name, mode_t mode,
-		   uint8_t bytes[ACL_BYTES])
+static ssize_t get_at(int dirfd, const char *name, int flags,
+		      uint8_t bytes[ACL_BYTES])
 {
 	const struct value value = {.bytes = (uintptr_t)bytes,
 				    .size = ACL_BYTES};
-	long n;
 
-	if (!name && !S_ISDIR(mode))
-		return get_by_proc(dirfd, NULL, bytes);
-	n = syscall(SYS_GETXATTRAT, dirfd, name ? name : ".",
-		    AT_SYMLINK_NOFOLLOW, ACL, &value, sizeof(value));
+	return syscall(SYS_GETXATTRAT, dirfd, name, flags, ACL, &value,
+		       sizeof(value));
+}
+
+/*
+ * The same for @name in the directory @fd, or for @fd itself, whose mode is
+ * @mode, if @name is NULL.  A walk through /proc takes two or three times as
+ * long, but is needed before Linux 6.13, if a filter of system calls refuses
+ * the new one, and in a directory that may not be searched.
+ */
+static ssize_t get(int proc_fd, int fd, const char *name, mode_t mode,
+		   uint8_t bytes[ACL_BYTES])
+{
+	char path[FS_DIR_PATH_SIZE];
+	ssize_t n;
+
+	if (name)
+		n = get_at(fd, name, AT_SYMLINK_NOFOLLOW, bytes);
+	else if (S_ISDIR(mode))
+		n = get_at(fd, ".", 0, bytes);
+	else
+		n = get_at(proc_fd, fs_dir_number(fd, path), 0, bytes);
 	if (n < 0 && errno != ENODATA && errno != EOPNOTSUPP)
-		return get_by_proc(dirfd, name, bytes);
+		return get_by_proc(fd, name, bytes);
 	return n;
 }
 
-mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode)
+mode_t fs_acl_narrow(int proc_fd, int fd, const char *name, mode_t mode)
 {
 	uint8_t bytes[ACL_BYTES];
 	ssize_t size;
 
 	if (S_ISLNK(mode) || !(mode & 0077))
 		return mode;
-	size = get(dirfd, name, mode, bytes);
+	size = get(proc_fd, fd, name, mode, bytes);
 	if (size < 0)
 		return is_none(errno) ? mode : mode & ~(mode_t)0077;
 	return narrow(bytes, (size_t)size, mode);
 }
 
-bool fs_acl_is_none(int dirfd, const char *name)
+bool fs_acl_is_none(int proc_fd, int fd, const char *name)
 {
 	uint8_t bytes[ACL_BYTES];
 
-	return get(dirfd, name, S_IFREG, bytes) < 0 && is_none(errno);
+	return get(proc_fd, fd, name, S_IFREG, bytes) < 0 && is_none(errno);
 }

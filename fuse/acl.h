@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 
 /*
- * Narrows @mode, the mode of @name in the directory @dirfd, or of @dirfd itself
- * if @name is NULL, by its ACL; both may be O_PATH.  If the ACL cannot be read,
- * only the owner's bits are left.
+ * Narrows @mode, the mode of @name in the directory @fd, or of @fd itself if
+ * @name is NULL, by its ACL.  @fd may be O_PATH; @proc_fd is /proc/self/fd.  If
+ * the ACL cannot be read, only the owner's bits are left.
  */
-mode_t fs_acl_narrow(int dirfd, const char *name, mode_t mode);
+mode_t fs_acl_narrow(int proc_fd, int fd, const char *name, mode_t mode);
 
 /* Has the regular file no ACL?  Returns false if that is unknown. */
-bool fs_acl_is_none(int dirfd, const char *name);
+bool fs_acl_is_none(int proc_fd, int fd, const char *name);
 
 #endif

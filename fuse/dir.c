@@ -18,10 +18,11 @@
 #define F2FS	0xf2f52010
 #define OVERLAY 0x794c7630
 
+static const char base[] = "/proc/self/fd/";
+
 /* By hand: a new file needs three of them, and snprintf(3) is slow. */
 void fs_dir_path(int fd, char path[FS_DIR_PATH_SIZE])
 {
-	static const char base[] = "/proc/self/fd/";
 	unsigned int n = (unsigned int)fd;
 	size_t end = sizeof(base);
 
@@ -31,6 +32,12 @@ void fs_dir_path(int fd, char path[FS_DIR_PATH_SIZE])
 	path[end] = '\0';
 	for (; end >= sizeof(base); n /= 10)
 		path[--end] = (char)('0' + n % 10);
+}
+
+const char *fs_dir_number(int fd, char path[FS_DIR_PATH_SIZE])
+{
+	fs_dir_path(fd, path);
+	return path + sizeof(base) - 1;
 }
 
 bool fs_dir_has(int dirfd, const char *name, const struct stat *st)

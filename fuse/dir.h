@@ -21,6 +21,9 @@
 /* Writes the path in /proc of the descriptor @fd. */
 void fs_dir_path(int fd, char path[FS_DIR_PATH_SIZE]);
 
+/* The same below a descriptor of /proc/self/fd; returns a part of @path. */
+const char *fs_dir_number(int fd, char path[FS_DIR_PATH_SIZE]);
+
 /* Closes @fd; a negative one does nothing. */
 static inline void fs_dir_close(int fd)
 {

@@ -84,7 +84,9 @@ static void apply_options(const struct fs *fs, int fd, struct stat *st)
 static mode_t shown_mode(const struct fs *fs, int fd, const char *name,
 			 mode_t mode)
 {
-	return fs->options.access.allow_other ? fs_acl_narrow(fd, name, mode) : mode;
+	return fs->options.access.allow_other
+		       ? fs_acl_narrow(fs->tree->proc_fd, fd, name, mode)
+		       : mode;
 }
 
 /* Attributes of a file or directory that is no frame. */

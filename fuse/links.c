@@ -437,12 +437,11 @@ static int add_file_name(const struct fs_entry *entry, const struct fs_pin *pin,
 			 const char *name)
 {
 	struct stat before;
-	char path[16];
+	char path[FS_DIR_PATH_SIZE];
 
-	snprintf(path, sizeof(path), "%d", pin->fd);
 	if (fstat(pin->fd, &before) ||
-	    linkat(entry->fs->tree->proc_fd, path, entry->pin.fd, name,
-		   AT_SYMLINK_FOLLOW))
+	    linkat(entry->fs->tree->proc_fd, fs_dir_number(pin->fd, path),
+		   entry->pin.fd, name, AT_SYMLINK_FOLLOW))
 		return -errno;
 	fs_setattr_note_ctime(entry->fs, pin->node, pin->fd, &before);
 	return 0;

@@ -127,7 +127,7 @@ void fs_probe_keep(struct fs_tree *tree, struct fs_probe *probe,
 	    !b2f_frame_stamp_equal(&sizes->stamp, before))
 		return;
 	/* A changed ACL changes the ctime, too. */
-	sizes->no_acl = fs_acl_is_none(probe->fd,
+	sizes->no_acl = fs_acl_is_none(tree->proc_fd, probe->fd,
 				       probe->sparse ? B2F_INDEX_NAME : NULL);
 	fs_sizes_keep(tree, sizes);
 }

@@ -2,7 +2,6 @@
 /* setattr.c - owner, mode and times of backing files */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,9 +18,6 @@
 
 /* Of Linux 6.6; <sys/syscall.h> may be older. */
 #define SYS_FCHMODAT2 452
-
-/* Room for the number of a descriptor. */
-#define NAME_SIZE 16
 
 struct fs_setattr fs_setattr_none(void)
 {
@@ -132,32 +128,26 @@ mode_t fs_setattr_new_mode(fuse_req_t req, int dirfd, mode_t mode)
 	return check_set_id(fs_of(req), &meta, &st, set) ? mode & ~set : mode;
 }
 
-/* /proc leads to this very file, even to a symbolic link. */
-static const char *name_in_proc(int fd, char name[NAME_SIZE])
-{
-	snprintf(name, NAME_SIZE, "%d", fd);
-	return name;
-}
-
+/* A number in /proc leads to this very file, even to a symbolic link. */
 static int set_mode(struct fs *fs, int fd, mode_t mode)
 {
-	char name[NAME_SIZE];
+	char path[FS_DIR_PATH_SIZE];
 
 	/* Linux has the first one since 6.6; a filter may refuse it. */
 	if (syscall(SYS_FCHMODAT2, fd, "", mode, AT_EMPTY_PATH) &&
-	    fchmodat(fs->tree->proc_fd, name_in_proc(fd, name), mode, 0))
+	    fchmodat(fs->tree->proc_fd, fs_dir_number(fd, path), mode, 0))
 		return -errno;
 	return 0;
 }
 
 static int set_both(struct fs *fs, int fd, const struct timespec times[2])
 {
-	char name[NAME_SIZE];
+	char path[FS_DIR_PATH_SIZE];
 	int ret = utimensat(fd, "", times, AT_EMPTY_PATH);
 
 	/* Before Linux 5.8 it has no such flag. */
 	if (ret && errno == EINVAL)
-		ret = utimensat(fs->tree->proc_fd, name_in_proc(fd, name),
+		ret = utimensat(fs->tree->proc_fd, fs_dir_number(fd, path),
 				times, 0);
 	return ret ? -errno : 0;
 }

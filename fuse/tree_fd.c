@@ -153,10 +153,10 @@ int fs_tree_look_at(struct fs_tree *tree, int dirfd, const char *name, int *fd,
 
 int fs_tree_reopen(struct fs_tree *tree, int fd, int flags)
 {
-	char name[16];
+	char path[FS_DIR_PATH_SIZE];
 
-	snprintf(name, sizeof(name), "%d", fd);
-	return open_with_room(tree, tree->proc_fd, name, flags | O_NOCTTY);
+	return open_with_room(tree, tree->proc_fd, fs_dir_number(fd, path),
+			      flags | O_NOCTTY);
 }
 
 uint64_t fs_tree_mount_of(int fd)

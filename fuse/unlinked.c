@@ -115,14 +115,14 @@ static void make_writable(struct fs *fs, int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char number[16];
+	char path[FS_DIR_PATH_SIZE];
 	struct stat st;
 
 	if (fd < 0)
 		return;
-	snprintf(number, sizeof(number), "%d", fd);
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
-		(void)!fchmodat(fs->tree->proc_fd, number, 0700, 0);
+		(void)!fchmodat(fs->tree->proc_fd, fs_dir_number(fd, path),
+				0700, 0);
 	close(fd);
 }
 

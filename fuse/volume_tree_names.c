@@ -119,16 +119,15 @@ static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 	struct fs_place place = fs_entry_place(entry);
 	struct fs_tree *tree = entry->fs->tree;
 	struct fs_pin pin = {0};
-	char name[16];
+	char path[FS_DIR_PATH_SIZE];
 	int err = fs_backing_name_check(&place, entry->name);
 
 	if (!err)
 		err = fs_tree_pin(tree, node, &pin);
 	if (err)
 		return err;
-	snprintf(name, sizeof(name), "%d", pin.fd);
-	if (linkat(tree->proc_fd, name, entry->pin.fd, entry->name,
-		   AT_SYMLINK_FOLLOW))
+	if (linkat(tree->proc_fd, fs_dir_number(pin.fd, path), entry->pin.fd,
+		   entry->name, AT_SYMLINK_FOLLOW))
 		err = -errno;
 	fs_tree_unpin(tree, &pin);
 	return err;

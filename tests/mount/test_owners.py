@@ -497,15 +497,16 @@ def test_no_user_gets_more_than_an_acl_gives():
 def test_old_system_calls_find_an_acl_and_change_modes():
     """Where a filter refuses getxattrat(2) or fchmodat2(2)."""
     os.makedirs("src/d")
+    touch("src/d/plain")
     with Mount("src", "mnt", "-o", SPARSE):
         touch("mnt/d/f")
     index = "src/d/f.b2frame/chunks.b2frame"
-    for path in "src/d", index:
+    for path in "src/d", "src/d/plain", index:
         os.chmod(path, 0o777)
         set_acl(path, 7, (2, BOB, 5))
     for wrap in (), refusing(464), refusing(452):
         with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
-            for name in "d", "d/f":
+            for name in "d", "d/plain", "d/f":
                 assert who(f"mnt/{name}")[2] == 0o755, (name, wrap)
                 os.chmod(f"mnt/{name}", 0o700)
                 assert who(f"mnt/{name}")[2] == 0o700, (name, wrap)
