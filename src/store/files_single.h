@@ -33,7 +33,10 @@ int b2f_files_single_make(struct b2f_store *store);
  */
 void b2f_files_single_begin(struct b2f_store *store, const struct stat *st);
 
-/* Ends the lock, and frees to a single file took.  NULL does nothing. */
+/*
+ * Ends the lock, and frees what writing to a single file took.  NULL does
+ * nothing.
+ */
 void b2f_files_single_fini(struct b2f_files_writer *writer);
 
 #endif
