@@ -11,6 +11,7 @@ import fcntl
 import mmap
 import os
 import pathlib
+import re
 import shutil
 
 import blosc2
@@ -108,7 +109,9 @@ def test_pages_that_are_written_after_the_close():
         unmap()
         scratch.mount.wait_for_closes()
         assert stock_bytes(FRAME) == model
-        assert not pathlib.Path("trace").read_text()
+        # An old strace also shows calls that it does not know.
+        assert not re.search("fallocate|ftruncate",
+                             pathlib.Path("trace").read_text())
         # The next close waits for its commit.
         with opened() as fd:
             put(fd, model, 0, b"next")
