@@ -118,8 +118,8 @@ static ssize_t get_at(int dirfd, const char *name, int flags,
 }
 
 /*
- * The same for @name in the directory @fd, or for @fd itself, whose mode is
- * @mode, if @name is NULL.  A walk through /proc takes two or three times as
+ * Returns the same of @name in the directory @fd, or of @fd itself, whose mode
+ * is @mode, if @name is NULL.  A walk through /proc takes two or three times as
  * long, but is needed before Linux 6.13, if a filter of system calls refuses
  * the new one, and in a directory that may not be searched.
  */

@@ -296,8 +296,8 @@ typedef int make_fn(const struct b2f_settings *settings, int dirfd,
 		    struct b2f_frame_made *out);
 
 /*
- * Does a new file begin as one file?  A file that could not become a directory
- * later begins as a directory.
+ * How a new file begins: as one file, locked for a caller that writes; but as a
+ * directory where it could not become one later.
  */
 static make_fn *maker_of(struct fs *fs, bool writes)
 {
