@@ -24,21 +24,12 @@ b2f_require(ZSTD "libzstd>=1.4.8" libzstd-dev)
 b2f_require(ZLIB "zlib>=1.2.11" zlib1g-dev)
 b2f_require(XXHASH "libxxhash>=0.8" libxxhash-dev)
 b2f_require(JANSSON "jansson>=2.12" libjansson-dev)
-if(B2F_CRYPTO)
-	b2f_require(CRYPTO "libcrypto>=1.1" libssl-dev)
-	set(B2F_CRYPTO_MODULE " libcrypto")
-else()
-	message(STATUS "without libcrypto: Bloscpack files with md5 and SHA sums "
-		"are refused")
-endif()
+b2f_require(NETTLE "nettle>=3.4" nettle-dev)
 if(B2F_REMOTE)
-	# From 7.84 on, threads may initialize libcurl at the same time; from
-	# 7.85 on, allowed schemes are given as strings.
+	# Its headers: src/remote/curl.c loads the library.
 	b2f_require(CURL "libcurl>=7.85" libcurl4-openssl-dev)
 	b2f_require(EXPAT "expat>=2.4" libexpat1-dev)
-	# Not the .pc module of libcurl: it wants libraries that have no static
-	# form in Debian, and that nothing else needs.
-	set(B2F_REMOTE_LIBS " -lcurl -lexpat")
+	set(B2F_EXPAT_MODULE " expat")
 endif()
 # uthash is a single header, without a .pc file.
 find_path(UTHASH_INCLUDE_DIR uthash.h)

@@ -2,12 +2,13 @@
 /* sum.c - the checksums of Bloscpack files */
 #include "blp/sum.h"
 
+#include <nettle/md5.h>
+#include <nettle/nettle-meta.h>
+#include <nettle/sha1.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
-#ifdef B2F_HAVE_CRYPTO
-#include <openssl/evp.h>
-#endif
 
 #include "b2frame/error.h"
 #include "base/bytes.h"
@@ -31,62 +32,45 @@ static uint32_t run(uLong (*fn)(uLong, const Bytef *, uInt), uLong start,
 	return (uint32_t)start;
 }
 
-static int make_adler32(const struct b2f_sum *sum, const void *data, size_t n,
-			uint8_t *out)
+static void make_adler32(const struct b2f_sum *sum, const void *data, size_t n,
+			 uint8_t *out)
 {
 	(void)sum;
 	b2f_store_le32(out, run(adler32, 1, data, n));
-	return 0;
 }
 
-static int make_crc32(const struct b2f_sum *sum, const void *data, size_t n,
-		      uint8_t *out)
+static void make_crc32(const struct b2f_sum *sum, const void *data, size_t n,
+		       uint8_t *out)
 {
 	(void)sum;
 	b2f_store_le32(out, run(crc32, 0, data, n));
-	return 0;
 }
 
-#ifdef B2F_HAVE_CRYPTO
-/* Policies of a machine may have libcrypto refuse a digest. */
-static int make_digest(const struct b2f_sum *sum, const void *data, size_t n,
-		       uint8_t *out)
+static void make_digest(const struct b2f_sum *sum, const void *data, size_t n,
+			uint8_t *out)
 {
-	unsigned int size = 0;
+	union {
+		struct md5_ctx md5;
+		struct sha1_ctx sha1;
+		struct sha256_ctx sha256;
+		struct sha512_ctx sha512;
+	} state;
 
-	if (!EVP_Digest(data, n, out, &size, sum->md(), NULL) ||
-	    size != sum->size)
-		return B2F_EUNSUPPORTED;
-	return 0;
+	sum->digest->init(&state);
+	sum->digest->update(&state, n, data);
+	sum->digest->digest(&state, sum->size, out);
 }
-
-/* The functions of libcrypto return another pointer. */
-#define DIGEST(name)                                                           \
-	static const void *get_##name(void)                                    \
-	{                                                                      \
-		return EVP_##name();                                           \
-	}
-DIGEST(md5)
-DIGEST(sha1)
-DIGEST(sha224)
-DIGEST(sha256)
-DIGEST(sha384)
-DIGEST(sha512)
-#define BY_CRYPTO(name) make_digest, get_##name
-#else
-#define BY_CRYPTO(name) NULL, NULL
-#endif
 
 static const struct b2f_sum sums[] = {
 	{"none", 0, NULL, NULL},
 	{"adler32", 4, make_adler32, NULL},
 	{"crc32", 4, make_crc32, NULL},
-	{"md5", 16, BY_CRYPTO(md5)},
-	{"sha1", 20, BY_CRYPTO(sha1)},
-	{"sha224", 28, BY_CRYPTO(sha224)},
-	{"sha256", 32, BY_CRYPTO(sha256)},
-	{"sha384", 48, BY_CRYPTO(sha384)},
-	{"sha512", 64, BY_CRYPTO(sha512)},
+	{"md5", MD5_DIGEST_SIZE, make_digest, &nettle_md5},
+	{"sha1", SHA1_DIGEST_SIZE, make_digest, &nettle_sha1},
+	{"sha224", SHA224_DIGEST_SIZE, make_digest, &nettle_sha224},
+	{"sha256", SHA256_DIGEST_SIZE, make_digest, &nettle_sha256},
+	{"sha384", SHA384_DIGEST_SIZE, make_digest, &nettle_sha384},
+	{"sha512", SHA512_DIGEST_SIZE, make_digest, &nettle_sha512},
 };
 
 #define NSUMS (sizeof(sums) / sizeof(sums[0]))
@@ -106,20 +90,11 @@ const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number)
 	return NULL;
 }
 
-int b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
-		 uint8_t *out, struct b2f_why *why)
+void b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
+		  uint8_t *out)
 {
-	if (sum->size == 0)
-		return 0;
-	if (!sum->make)
-		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "it has %s sums, which this build, made "
-				   "without libcrypto, cannot check",
-				   sum->name);
-	if (sum->make(sum, data, n, out))
-		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "libcrypto makes no %s here", sum->name);
-	return 0;
+	if (sum->size > 0)
+		sum->make(sum, data, n, out);
 }
 
 static void put_hex(const uint8_t *bytes, uint32_t size, char *out)
@@ -135,10 +110,10 @@ int b2f_sum_check(const struct b2f_sum *sum, const void *data, size_t n,
 {
 	char is[2 * SHOWN + 1] = "", should[2 * SHOWN + 1] = "";
 	uint8_t found[B2F_SUM_SIZE_MAX];
-	int err = b2f_sum_make(sum, data, n, found, why);
 
-	if (err || sum->size == 0 || memcmp(found, expected, sum->size) == 0)
-		return err;
+	b2f_sum_make(sum, data, n, found);
+	if (sum->size == 0 || memcmp(found, expected, sum->size) == 0)
+		return 0;
 	put_hex(found, sum->size, is);
 	put_hex(expected, sum->size, should);
 	return b2f_why_set(why, B2F_ECORRUPT,

@@ -3,7 +3,7 @@
  * sum.h - the checksums of Bloscpack files
  *
  * A const table, indexed by the number in the file's header: adler32 and crc32
- * come from zlib (stored little endian), the others from libcrypto.
+ * come from zlib (stored little endian), the others from nettle.
  *
  * Layer: blp.  May include: base/.  Threads: pure functions.
  */
@@ -19,15 +19,17 @@
 /* Bytes of the longest sum. */
 #define B2F_SUM_SIZE_MAX 64
 
+struct nettle_hash;
+
 struct b2f_sum {
 	/* Bloscpack's name; "none" for number 0. */
 	const char *name;
 	/* Bytes; 0: there is no sum. */
 	uint32_t size;
-	/* Private to sum.c; NULL: this build does not have it. */
-	int (*make)(const struct b2f_sum *sum, const void *data, size_t n,
-		    uint8_t *out);
-	const void *(*md)(void);
+	/* Private to sum.c. */
+	void (*make)(const struct b2f_sum *sum, const void *data, size_t n,
+		     uint8_t *out);
+	const struct nettle_hash *digest;
 };
 
 /* Sum @number, or NULL if there is none of that number. */
@@ -36,17 +38,13 @@ const struct b2f_sum *b2f_sum_by_number(unsigned int number);
 /* The sum called @name and its *@number, or NULL. */
 const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number);
 
-/*
- * Puts the sum of the @n bytes at @data, @sum->size bytes, into @out.  Returns
- * 0, or B2F_EUNSUPPORTED (this build, or its libcrypto, lacks it).
- */
-B2F_MUST_CHECK
-int b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
-		 uint8_t *out, struct b2f_why *why);
+/* Puts the sum of the @n bytes at @data, @sum->size bytes, into @out. */
+void b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,
+		  uint8_t *out);
 
 /*
- * Compares the sum of the @n bytes at @data with @expected.  Returns 0,
- * B2F_ECORRUPT (they differ) or as b2f_sum_make().
+ * Compares the sum of the @n bytes at @data with @expected.  Returns 0 or
+ * B2F_ECORRUPT (they differ).
  */
 B2F_MUST_CHECK
 int b2f_sum_check(const struct b2f_sum *sum, const void *data, size_t n,

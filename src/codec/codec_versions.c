@@ -32,13 +32,7 @@ const char *b2f_codecs(void)
 #define REMOTE "-http -s3"
 #endif
 
-#ifdef B2F_HAVE_CRYPTO
-#define CRYPTO " +crypto"
-#else
-#define CRYPTO " -crypto"
-#endif
-
 const char *b2f_features(void)
 {
-	return REMOTE CRYPTO;
+	return REMOTE;
 }

@@ -418,9 +418,8 @@ static int write_meta(struct making *m, struct b2f_why *why)
 	b2f_store_le32(head + 12, len);
 	b2f_store_le32(head + 16, len);
 	b2f_store_le32(head + 20, len);
-	err = b2f_sum_make(m->header.sum, m->json, len, sum, why);
-	if (!err)
-		err = write_next(m, head, sizeof(head), why);
+	b2f_sum_make(m->header.sum, m->json, len, sum);
+	err = write_next(m, head, sizeof(head), why);
 	if (!err)
 		err = write_next(m, m->json, len, why);
 	return err ? err : write_next(m, sum, m->header.sum->size, why);
@@ -504,12 +503,11 @@ static int put_chunk(void *arg, struct b2f_piece *piece)
 	struct making *m = arg;
 	uint8_t sum[B2F_SUM_SIZE_MAX];
 	struct b2f_why why = {""};
-	int err = b2f_sum_make(m->header.sum, piece->bytes, piece->cbytes, sum,
-			       &why);
+	int err;
 
-	if (!err)
-		err = b2f_single_write(m->fd, piece->place, piece->bytes,
-				       piece->cbytes, &why);
+	b2f_sum_make(m->header.sum, piece->bytes, piece->cbytes, sum);
+	err = b2f_single_write(m->fd, piece->place, piece->bytes, piece->cbytes,
+			       &why);
 	if (!err)
 		err = b2f_single_write(m->fd, piece->place + piece->cbytes, sum,
 				       m->header.sum->size, &why);

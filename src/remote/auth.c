@@ -2,7 +2,6 @@
 /* auth.c - the keys of an object store, renewed before they end */
 #include "remote/auth.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "b2frame/error.h"
 #include "base/log_line.h"
+#include "programs/curl.h"
 
 /*
  * Keys are renewed this many seconds before they end; short-lived keys after
@@ -182,22 +182,22 @@ int b2f_auth_sign(struct b2f_auth *auth, void *easy,
 		  struct curl_slist **headers)
 {
 	const struct b2f_remote_keys *keys = &auth->keys;
+	const struct b2f_curl *curl = b2f_curl();
 	struct curl_slist *more;
 	char scope[80], *line = NULL;
 	int err = 0;
 
 	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", auth->region);
-	curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
+	curl->easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
 	pthread_mutex_lock(&auth->lock);
-	if (curl_easy_setopt(easy, CURLOPT_USERNAME, keys->access_key) ||
-	    curl_easy_setopt(easy, CURLOPT_PASSWORD, keys->secret_key) ||
-	    (keys->session_token &&
-	     asprintf(&line, "x-amz-security-token: %s",
-		      keys->session_token) < 0))
+	if (curl->easy_setopt(easy, CURLOPT_USERNAME, keys->access_key) ||
+	    curl->easy_setopt(easy, CURLOPT_PASSWORD, keys->secret_key) ||
+	    (keys->session_token && asprintf(&line, "x-amz-security-token: %s",
+					     keys->session_token) < 0))
 		err = -ENOMEM;
 	pthread_mutex_unlock(&auth->lock);
 	if (!err && line) {
-		more = curl_slist_append(*headers, line);
+		more = curl->slist_append(*headers, line);
 		*headers = more ? more : *headers;
 		err = more ? 0 : -ENOMEM;
 	}

@@ -3,12 +3,11 @@
 #include "remote/extra.h"
 
 #include <ctype.h>
+#include <nettle/base64.h>
+#include <nettle/md5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef B2F_HAVE_CRYPTO
-#include <openssl/evp.h>
-#endif
 
 #define SSE   "x-amz-server-side-encryption"
 #define SSE_C "server-side-encryption-customer-"
@@ -30,8 +29,6 @@ static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
 	extra->headers[extra->n++].on = on;
 	return 0;
 }
-
-#ifdef B2F_HAVE_CRYPTO
 
 /* Is the connection safe for a key: TLS, or this machine? */
 static bool is_private(const char *origin)
@@ -71,39 +68,26 @@ static int add_key(struct b2f_extra *extra, const char *key, const char *sum,
 static int add_customer(const struct b2f_remote_options *o, const char *origin,
 			struct b2f_extra *out, struct b2f_why *why)
 {
-	unsigned char sum[EVP_MAX_MD_SIZE], key64[48], sum64[32];
-	unsigned int n = 0;
+	uint8_t sum[MD5_DIGEST_SIZE];
+	char key64[BASE64_ENCODE_RAW_LENGTH(B2F_REMOTE_SSE_C_SIZE) + 1] = "";
+	char sum64[BASE64_ENCODE_RAW_LENGTH(MD5_DIGEST_SIZE) + 1] = "";
+	struct md5_ctx md5;
 	int err;
 
 	if (!is_private(origin))
 		return b2f_why_set(why, -EINVAL,
 				   "a key for encryption is sent over https "
 				   "only");
-	if (!EVP_Digest(o->sse_c_key, B2F_REMOTE_SSE_C_SIZE, sum, &n, EVP_md5(),
-			NULL))
-		return b2f_why_set(why, B2F_EUNSUPPORTED,
-				   "SSE-C needs MD5, which this system refuses");
-	EVP_EncodeBlock(key64, o->sse_c_key, B2F_REMOTE_SSE_C_SIZE);
-	EVP_EncodeBlock(sum64, sum, (int)n);
-	err = add_key(out, (const char *)key64, (const char *)sum64, why);
+	md5_init(&md5);
+	md5_update(&md5, B2F_REMOTE_SSE_C_SIZE, o->sse_c_key);
+	md5_digest(&md5, sizeof(sum), sum);
+	base64_encode_raw(key64, B2F_REMOTE_SSE_C_SIZE, o->sse_c_key);
+	base64_encode_raw(sum64, sizeof(sum), sum);
+	err = add_key(out, key64, sum64, why);
 	explicit_bzero(key64, sizeof(key64));
+	explicit_bzero(&md5, sizeof(md5));
 	return err;
 }
-
-#else
-
-static int add_customer(const struct b2f_remote_options *o, const char *origin,
-			struct b2f_extra *out, struct b2f_why *why)
-{
-	(void)o;
-	(void)origin;
-	(void)out;
-	return b2f_why_set(why, B2F_EUNSUPPORTED,
-			   "SSE-C needs libcrypto, which this program was built "
-			   "without");
-}
-
-#endif
 
 int b2f_extra_make(const struct b2f_remote_options *o, const char *origin,
 		   struct b2f_extra *out, struct b2f_why *why)

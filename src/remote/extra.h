@@ -42,8 +42,8 @@ struct b2f_extra {
 /*
  * Makes the headers that @options ask for, for the server at @origin.  Returns
  * 0, -EINVAL with @why (a malformed value, or a key that would go over plain
- * HTTP to another host), B2F_EUNSUPPORTED (SSE-C without libcrypto) or -ENOMEM.
- * End with b2f_extra_fini(), also after an error.
+ * HTTP to another host) or -ENOMEM.  End with b2f_extra_fini(), also after an
+ * error.
  */
 B2F_MUST_CHECK
 int b2f_extra_make(const struct b2f_remote_options *options, const char *origin,

@@ -29,6 +29,7 @@
 
 struct b2f_http {
 	struct b2f_http_options options;
+	const struct b2f_curl *curl;
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -53,7 +54,7 @@ static void free_request(struct b2f_http_request *r)
 {
 	if (!r->spec.into)
 		free(r->reply.body);
-	curl_slist_free_all(r->headers);
+	r->http->curl->slist_free_all(r->headers);
 	pthread_cond_destroy(&r->changed);
 	free(r->url);
 	free(r);
@@ -61,7 +62,7 @@ static void free_request(struct b2f_http_request *r)
 
 static void end_easy(struct b2f_http_request *r)
 {
-	curl_easy_cleanup(r->easy);
+	r->http->curl->easy_cleanup(r->easy);
 	r->easy = NULL;
 }
 
@@ -128,9 +129,9 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	b2f_http_reply_begin(r);
 	r->begun_ns = 0;
 	r->started_ns = b2f_monotonic_ns();
-	r->easy = curl_easy_init();
+	r->easy = http->curl->easy_init();
 	if (!r->easy || b2f_http_ask(r, &http->options) ||
-	    curl_multi_add_handle(http->multi, r->easy))
+	    http->curl->multi_add_handle(http->multi, r->easy))
 		err = -ENOMEM;
 	if (err) {
 		r->reply.err = err;
@@ -198,11 +199,11 @@ static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 	struct b2f_http_request *r = NULL;
 	int64_t ms = -1;
 
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
+	http->curl->easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
 	b2f_http_reply_end(r, code);
 	atomic_fetch_add(&http->received, r->reply.size + r->nerror);
 	atomic_fetch_add(&http->sent, r->nsent);
-	curl_multi_remove_handle(http->multi, easy);
+	http->curl->multi_remove_handle(http->multi, easy);
 	DL_DELETE(http->running, r);
 	if (r->reply.status)
 		atomic_store(&http->has_answered, true);
@@ -219,7 +220,7 @@ static void end_ready(struct b2f_http *http)
 	struct CURLMsg *msg;
 	int left;
 
-	while ((msg = curl_multi_info_read(http->multi, &left)))
+	while ((msg = http->curl->multi_info_read(http->multi, &left)))
 		if (msg->msg == CURLMSG_DONE)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
@@ -231,7 +232,7 @@ static void end_unwanted(struct b2f_http *http)
 	DL_FOREACH_SAFE(http->running, r, tmp) {
 		if (!is_to_end(http, r))
 			continue;
-		curl_multi_remove_handle(http->multi, r->easy);
+		http->curl->multi_remove_handle(http->multi, r->easy);
 		DL_DELETE(http->running, r);
 		give_up(http, r);
 	}
@@ -300,7 +301,7 @@ static void *serve(void *arg)
 	while (take_queue(http)) {
 		hurry_at_end(http);
 		sleep_ms = wake_paused(http);
-		curl_multi_perform(http->multi, &running);
+		http->curl->multi_perform(http->multi, &running);
 		end_ready(http);
 		/* A request that has just failed may be due earlier. */
 		if (http->paused && sleep_ms > 0)
@@ -308,7 +309,7 @@ static void *serve(void *arg)
 		if (http->running && atomic_load(&http->patience) &&
 		    sleep_ms > HURRY_STEP_MS)
 			sleep_ms = HURRY_STEP_MS;
-		curl_multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
+		http->curl->multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
 	}
 	return NULL;
 }
@@ -336,26 +337,23 @@ static int start_thread(struct b2f_http *http)
 
 static int set_up(struct b2f_http *http)
 {
-	if (curl_global_init(CURL_GLOBAL_DEFAULT))
-		return -ENOMEM;
-	http->multi = curl_multi_init();
+	http->multi = http->curl->multi_init();
 	if (!http->multi)
 		return -ENOMEM;
-	curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-			  (long)http->options.connections);
-	curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
-			  (long)http->options.connections);
+	http->curl->multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+				 (long)http->options.connections);
+	http->curl->multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+				 (long)http->options.connections);
 	return start_thread(http);
 }
 
 /* Frees @http, whose thread has ended, or has never begun. */
 static void tear_down(struct b2f_http *http)
 {
-	curl_multi_cleanup(http->multi);
+	http->curl->multi_cleanup(http->multi);
 	pthread_mutex_destroy(&http->lock);
 	free_options(&http->options);
 	free(http);
-	curl_global_cleanup();
 }
 
 int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
@@ -368,6 +366,7 @@ int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
 		return -ENOMEM;
 	}
 	http->options = *options;
+	http->curl = b2f_curl();
 	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
 	pthread_mutex_init(&http->lock, NULL);
 	err = set_up(http);
@@ -385,7 +384,7 @@ void b2f_http_free(struct b2f_http *http)
 	pthread_mutex_lock(&http->lock);
 	http->stops = true;
 	pthread_mutex_unlock(&http->lock);
-	curl_multi_wakeup(http->multi);
+	http->curl->multi_wakeup(http->multi);
 	pthread_join(http->thread, NULL);
 	tear_down(http);
 }
@@ -435,7 +434,7 @@ int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 	pthread_mutex_lock(&http->lock);
 	DL_APPEND(http->queue, r);
 	pthread_mutex_unlock(&http->lock);
-	curl_multi_wakeup(http->multi);
+	http->curl->multi_wakeup(http->multi);
 	*out = r;
 	return 0;
 }
@@ -444,14 +443,14 @@ void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience)
 {
 	if (atomic_load(&http->patience) < (int)patience)
 		atomic_store(&http->patience, (int)patience);
-	curl_multi_wakeup(http->multi);
+	http->curl->multi_wakeup(http->multi);
 }
 
 /* Cancels the request, and waits for its end; the lock is held. */
 static void cancel(struct b2f_http_request *r)
 {
 	r->cancelled = true;
-	curl_multi_wakeup(r->http->multi);
+	r->http->curl->multi_wakeup(r->http->multi);
 	while (!r->done)
 		pthread_cond_wait(&r->changed, &r->http->lock);
 }
@@ -498,7 +497,7 @@ void b2f_http_drop(struct b2f_http_request *request)
 	if (done)
 		free_request(request);
 	else
-		curl_multi_wakeup(http->multi);
+		http->curl->multi_wakeup(http->multi);
 }
 
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http)

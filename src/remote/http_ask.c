@@ -21,6 +21,7 @@
 B2F_PRINTF(2, 3)
 static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	struct curl_slist *more = NULL;
 	char *line = NULL;
 	va_list args;
@@ -30,7 +31,7 @@ static int add_header(struct b2f_http_request *r, const char *fmt, ...)
 	n = vasprintf(&line, fmt, args);
 	va_end(args);
 	if (n >= 0) {
-		more = curl_slist_append(r->headers, line);
+		more = curl->slist_append(r->headers, line);
 		free(line);
 	}
 	if (!more)
@@ -142,34 +143,35 @@ static int seek_body(void *request, curl_off_t off, int whence)
 
 static void set_method(struct b2f_http_request *r)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	CURL *easy = r->easy;
 
 	switch (r->spec.method) {
 	case B2F_HTTP_GET:
-		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+		curl->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
 		break;
 	case B2F_HTTP_HEAD:
-		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+		curl->easy_setopt(easy, CURLOPT_NOBODY, 1L);
 		break;
 	case B2F_HTTP_PUT:
 	case B2F_HTTP_POST:
-		curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+		curl->easy_setopt(easy, CURLOPT_UPLOAD, 1L);
 		if (r->spec.method == B2F_HTTP_POST)
-			curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "POST");
-		curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
-				 (curl_off_t)r->spec.size);
-		curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_body);
-		curl_easy_setopt(easy, CURLOPT_READDATA, r);
-		curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
-		curl_easy_setopt(easy, CURLOPT_SEEKDATA, r);
+			curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "POST");
+		curl->easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
+				  (curl_off_t)r->spec.size);
+		curl->easy_setopt(easy, CURLOPT_READFUNCTION, read_body);
+		curl->easy_setopt(easy, CURLOPT_READDATA, r);
+		curl->easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_body);
+		curl->easy_setopt(easy, CURLOPT_SEEKDATA, r);
 		/*
 		 * Do not wait for leave: a body sent in vain costs less than a
 		 * round trip.
 		 */
-		curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+		curl->easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 		break;
 	case B2F_HTTP_DELETE:
-		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
+		curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
 		break;
 	}
 }
@@ -180,15 +182,16 @@ static void set_method(struct b2f_http_request *r)
  */
 static void set_redirects(struct b2f_http_request *r)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	bool tls = strncmp(r->url, "https:", 6) == 0;
 
-	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(r->easy, CURLOPT_REDIR_PROTOCOLS_STR,
-			 tls ? "https" : "http,https");
+	curl->easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl->easy_setopt(r->easy, CURLOPT_REDIR_PROTOCOLS_STR,
+			  tls ? "https" : "http,https");
 	if (r->spec.auth || r->spec.method >= B2F_HTTP_PUT)
 		return;
-	curl_easy_setopt(r->easy, CURLOPT_FOLLOWLOCATION, 1L);
-	curl_easy_setopt(r->easy, CURLOPT_MAXREDIRS, 5L);
+	curl->easy_setopt(r->easy, CURLOPT_FOLLOWLOCATION, 1L);
+	curl->easy_setopt(r->easy, CURLOPT_MAXREDIRS, 5L);
 }
 
 /*
@@ -231,68 +234,72 @@ static int check_time(void *request, curl_off_t to_get, curl_off_t got,
 static void set_time(struct b2f_http_request *r,
 		     const struct b2f_http_options *options)
 {
+	const struct b2f_curl *curl = b2f_curl();
+
 	r->begun_ns = 0;
 	r->sent_twice = false;
 	r->answer_ms = options->answer_ms;
-	curl_easy_setopt(r->easy, CURLOPT_PREREQFUNCTION, note_begin);
-	curl_easy_setopt(r->easy, CURLOPT_PREREQDATA, r);
-	curl_easy_setopt(r->easy, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(r->easy, CURLOPT_XFERINFOFUNCTION, check_time);
-	curl_easy_setopt(r->easy, CURLOPT_XFERINFODATA, r);
+	curl->easy_setopt(r->easy, CURLOPT_PREREQFUNCTION, note_begin);
+	curl->easy_setopt(r->easy, CURLOPT_PREREQDATA, r);
+	curl->easy_setopt(r->easy, CURLOPT_NOPROGRESS, 0L);
+	curl->easy_setopt(r->easy, CURLOPT_XFERINFOFUNCTION, check_time);
+	curl->easy_setopt(r->easy, CURLOPT_XFERINFODATA, r);
 }
 
 static void set_connection(CURL *easy, const struct b2f_http_options *options)
 {
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_USERAGENT,
-			 "b2frame/" B2F_VERSION);
-	curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_SIZE);
-	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_SIZE);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-			 (long)options->connect_ms);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
-			 (long)(options->stall_ms + 999) / 1000);
+	const struct b2f_curl *curl = b2f_curl();
+
+	curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl->easy_setopt(easy, CURLOPT_USERAGENT, "b2frame/" B2F_VERSION);
+	curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+	curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, BUFFER_SIZE);
+	curl->easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_SIZE);
+	curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+			  (long)options->connect_ms);
+	curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
+			  (long)(options->stall_ms + 999) / 1000);
 	/* Empty strings: libcurl would take a proxy from the environment. */
-	curl_easy_setopt(easy, CURLOPT_PROXY,
-			 options->proxy ? options->proxy : "");
-	curl_easy_setopt(easy, CURLOPT_NOPROXY,
-			 options->no_proxy ? options->no_proxy : "");
+	curl->easy_setopt(easy, CURLOPT_PROXY,
+			  options->proxy ? options->proxy : "");
+	curl->easy_setopt(easy, CURLOPT_NOPROXY,
+			  options->no_proxy ? options->no_proxy : "");
 	if (options->ca_file)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
+		curl->easy_setopt(easy, CURLOPT_CAINFO, options->ca_file);
 }
 
 int b2f_http_ask(struct b2f_http_request *r,
 		 const struct b2f_http_options *options)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	CURL *easy = r->easy;
 	int err;
 
 	r->nsent = 0;
 	r->read_err = 0;
-	curl_easy_reset(easy);
+	curl->easy_reset(easy);
 	/* The keys may have changed since the last attempt. */
-	curl_slist_free_all(r->headers);
+	curl->slist_free_all(r->headers);
 	r->headers = NULL;
 	err = add_headers(r);
 	if (!err && r->spec.auth)
 		err = b2f_auth_sign(r->spec.auth, easy, &r->headers);
 	if (err)
 		return err;
-	curl_easy_setopt(easy, CURLOPT_URL, r->url);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, r);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, r->curl_text);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, r->headers);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, b2f_http_reply_write);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
+	curl->easy_setopt(easy, CURLOPT_URL, r->url);
+	curl->easy_setopt(easy, CURLOPT_PRIVATE, r);
+	curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, r->curl_text);
+	curl->easy_setopt(easy, CURLOPT_HTTPHEADER, r->headers);
+	curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, b2f_http_reply_write);
+	curl->easy_setopt(easy, CURLOPT_WRITEDATA, r);
 	/* libcurl takes an object modified in that very second for too new. */
 	if (r->spec.mtime) {
-		curl_easy_setopt(easy, CURLOPT_TIMECONDITION,
-				 (long)CURL_TIMECOND_IFUNMODSINCE);
-		curl_easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE,
-				 (curl_off_t)r->spec.mtime + 1);
+		curl->easy_setopt(easy, CURLOPT_TIMECONDITION,
+				  (long)CURL_TIMECOND_IFUNMODSINCE);
+		curl->easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE,
+				  (curl_off_t)r->spec.mtime + 1);
 	}
 	set_connection(easy, options);
 	set_time(r, options);

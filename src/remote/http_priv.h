@@ -7,10 +7,10 @@
 #ifndef B2F_REMOTE_HTTP_PRIV_H
 #define B2F_REMOTE_HTTP_PRIV_H
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "programs/curl.h"
 #include "remote/http.h"
 
 /* The header with a note. */

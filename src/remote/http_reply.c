@@ -34,8 +34,8 @@ static const char *header_of(struct b2f_http_request *r, const char *name)
 {
 	struct curl_header *h = NULL;
 
-	return curl_easy_header(r->easy, name, 0, CURLH_HEADER, -1, &h) ==
-			       CURLHE_OK
+	return b2f_curl()->easy_header(r->easy, name, 0, CURLH_HEADER, -1,
+				       &h) == CURLHE_OK
 		       ? h->value
 		       : NULL;
 }
@@ -58,7 +58,7 @@ static time_t date_of(struct b2f_http_request *r, const char *name)
 {
 	const char *text = header_of(r, name);
 
-	return text ? curl_getdate(text, NULL) : -1;
+	return text ? b2f_curl()->getdate(text, NULL) : -1;
 }
 
 /* A longer note is another program's. */
@@ -137,7 +137,8 @@ static uint64_t content_length(struct b2f_http_request *r)
 {
 	curl_off_t n = -1;
 
-	curl_easy_getinfo(r->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &n);
+	b2f_curl()->easy_getinfo(r->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+				 &n);
 	return n < 0 ? UINT64_MAX : (uint64_t)n;
 }
 
@@ -189,7 +190,8 @@ static int judge(struct b2f_http_request *r)
 	int err;
 
 	r->judged = true;
-	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->reply.status);
+	b2f_curl()->easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE,
+				 &r->reply.status);
 	if (!is_good(&r->reply))
 		return 0;
 	take_etag(r);
@@ -381,7 +383,7 @@ static int no_connection(struct b2f_http_request *r, int err, const char *cause)
 	const char *url = r->url, *host;
 
 	/* After a redirect the host may differ. */
-	curl_easy_getinfo(r->easy, CURLINFO_EFFECTIVE_URL, &url);
+	b2f_curl()->easy_getinfo(r->easy, CURLINFO_EFFECTIVE_URL, &url);
 	host = strstr(url, "://");
 	host = host ? host + 3 : url;
 	return b2f_why_set(&r->reply.why, err, "cannot connect to %.*s%s: %s",
@@ -393,7 +395,7 @@ static int not_connected(struct b2f_http_request *r)
 {
 	long err = 0;
 
-	curl_easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &err);
+	b2f_curl()->easy_getinfo(r->easy, CURLINFO_OS_ERRNO, &err);
 	return no_connection(r, -ECONNREFUSED,
 			     err == ECONNREFUSED ? "refused"
 			     : err		 ? strerror((int)err)
@@ -425,7 +427,7 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 	const char *tls = tls_cause(code);
 	long proxy = 0;
 
-	curl_easy_getinfo(r->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
+	b2f_curl()->easy_getinfo(r->easy, CURLINFO_HTTP_CONNECTCODE, &proxy);
 	if (proxy != 0 && (proxy < 200 || proxy >= 300))
 		return refused_by_proxy(r, proxy);
 	if (tls)
@@ -465,7 +467,8 @@ static int err_of_transfer(struct b2f_http_request *r, CURLcode code)
 		return b2f_why_set(why, -ECONNRESET,
 				   "the server ends the connection early");
 	default:
-		return b2f_why_set(why, -EIO, "%s", curl_easy_strerror(code));
+		return b2f_why_set(why, -EIO, "%s",
+				   b2f_curl()->easy_strerror(code));
 	}
 }
 

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "b2frame/frame.h"
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "b2frame/frame.h"
+#include "programs/curl.h"
 #include "remote/fetch.h"
 #include "remote/gone.h"
 
@@ -95,8 +96,11 @@ static int set_up(struct b2f_remote *remote,
 		  const struct b2f_remote_options *options, const char *url,
 		  struct b2f_why *why)
 {
-	int err = b2f_url_parse(url, options, &remote->url, why);
+	int err;
 
+	if (!b2f_curl())
+		return b2f_why_set(why, -ELIBACC, "%s", b2f_curl_error());
+	err = b2f_url_parse(url, options, &remote->url, why);
 	if (err)
 		return err;
 	if (!options->access_key != !options->secret_key)

@@ -113,7 +113,7 @@ int b2f_remote_place_look(struct b2f_remote_place *place, uint64_t fresh_ms,
 			  struct b2f_remote_stat *out);
 
 /*
- * The versions of chunks that were seen (chunk_versions.c), under the lock: a
+ * The versions of chunks that were seen, under the lock: a
  * chunk whose version and head are known is opened again without a request.
  *
  * _put() notes that chunk @id has @version, and forgets the others if there are

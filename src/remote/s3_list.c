@@ -2,7 +2,6 @@
 /* s3_list.c - one page of a listing of an object store */
 #include "remote/s3_list.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <expat.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 
 #include "base/checked.h"
+#include "programs/curl.h"
 
 /* Limit of items: servers send a thousand per page. */
 #define ITEMS_MAX 100000
@@ -157,15 +157,16 @@ static void leave(void *arg, const char *name)
 /* "a%2Fb+c" as "a/b c" */
 static int decode_key(struct b2f_s3_item *item)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	char *plain, *own;
 	int n = 0;
 
 	for (char *c = item->key; *c; c++)
 		if (*c == '+')
 			*c = ' ';
-	plain = curl_easy_unescape(NULL, item->key, 0, &n);
+	plain = curl->easy_unescape(NULL, item->key, 0, &n);
 	own = plain ? strdup(plain) : NULL;
-	curl_free(plain);
+	curl->free(plain);
 	if (!own)
 		return -ENOMEM;
 	free(item->key);

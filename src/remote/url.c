@@ -3,11 +3,12 @@
 #include "remote/url.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "programs/curl.h"
 
 static const char *const schemes[] = {"s3://", "http://", "https://"};
 
@@ -222,10 +223,11 @@ void b2f_url_fini(struct b2f_url *url)
 
 char *b2f_url_encode(const char *text)
 {
-	char *coded = curl_easy_escape(NULL, text, 0);
+	const struct b2f_curl *curl = b2f_curl();
+	char *coded = curl->easy_escape(NULL, text, 0);
 	char *own = coded ? strdup(coded) : NULL;
 
-	curl_free(coded);
+	curl->free(coded);
 	return own;
 }
 

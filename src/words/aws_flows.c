@@ -4,8 +4,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <expat.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <nettle/sha1.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,12 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <curl/curl.h>
-#include <expat.h>
-#ifdef B2F_HAVE_CRYPTO
-#include <openssl/evp.h>
-#endif
 
+#include "programs/curl.h"
 #include "words/aws_settings.h"
 #include "words/way.h"
 
@@ -266,44 +264,47 @@ static size_t take_bytes(char *bytes, size_t one, size_t n, void *to)
 
 static void set_way(CURL *easy, const struct question *q)
 {
+	const struct b2f_curl *curl = b2f_curl();
 	const struct b2f_way way = b2f_way_to(q->url);
 	const char *proxy = q->is_near ? NULL : way.proxy;
 
-	curl_easy_setopt(easy, CURLOPT_PROXY, proxy ? proxy : "");
-	curl_easy_setopt(easy, CURLOPT_NOPROXY,
-			 way.no_proxy ? way.no_proxy : "");
+	curl->easy_setopt(easy, CURLOPT_PROXY, proxy ? proxy : "");
+	curl->easy_setopt(easy, CURLOPT_NOPROXY,
+			  way.no_proxy ? way.no_proxy : "");
 	if (way.ca_file)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, way.ca_file);
+		curl->easy_setopt(easy, CURLOPT_CAINFO, way.ca_file);
 }
 
 /* Makes one attempt: 0 with the status, or libcurl's message. */
 static int ask_once(const struct b2f_aws_flow *f, struct question *q,
 		    struct curl_slist *headers)
 {
-	CURL *easy = curl_easy_init();
+	const struct b2f_curl *curl = b2f_curl();
+	CURL *easy = curl->easy_init();
 	CURLcode code;
 
 	if (!easy)
 		return -ENOMEM;
 	q->answer.n = 0;
-	curl_easy_setopt(easy, CURLOPT_URL, q->url);
-	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->method);
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, q->connect_ms);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, q->ms);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, &q->answer);
-	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+	curl->easy_setopt(easy, CURLOPT_URL, q->url);
+	curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, q->method);
+	curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, q->connect_ms);
+	curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, q->ms);
+	curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl->easy_setopt(easy, CURLOPT_WRITEDATA, &q->answer);
+	curl->easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	if (q->form)
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, q->form);
+		curl->easy_setopt(easy, CURLOPT_POSTFIELDS, q->form);
 	set_way(easy, q);
-	code = curl_easy_perform(easy);
+	code = curl->easy_perform(easy);
 	if (code)
-		(void)refuse(f, "%.300s: %s", q->url, curl_easy_strerror(code));
+		(void)refuse(f, "%.300s: %s", q->url,
+			     curl->easy_strerror(code));
 	else
-		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &q->status);
-	curl_easy_cleanup(easy);
+		curl->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &q->status);
+	curl->easy_cleanup(easy);
 	return code ? -EHOSTUNREACH : 0;
 }
 
@@ -313,10 +314,14 @@ static int ask_once(const struct b2f_aws_flow *f, struct question *q,
  */
 static int ask(const struct b2f_aws_flow *f, struct question *q)
 {
-	struct curl_slist *headers =
-		curl_slist_append(NULL, q->header ? q->header : "Accept: */*");
+	const struct b2f_curl *curl = b2f_curl();
+	struct curl_slist *headers;
 	int err = -ENOMEM;
 
+	if (!curl)
+		return refuse(f, "%s", b2f_curl_error());
+	headers =
+		curl->slist_append(NULL, q->header ? q->header : "Accept: */*");
 	if (q->url)
 		q->answer.bytes = calloc(1, ANSWER_MAX + 1);
 	for (int i = 0; headers && q->answer.bytes && i < ATTEMPTS; i++) {
@@ -328,7 +333,7 @@ static int ask(const struct b2f_aws_flow *f, struct question *q)
 	}
 	if (!err && q->status != 200)
 		err = refuse(f, "%.300s answers %ld", q->url, q->status);
-	curl_slist_free_all(headers);
+	curl->slist_free_all(headers);
 	return err;
 }
 
@@ -405,12 +410,15 @@ static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
 /* @text escaped for a URL or form; malloc'ed, or NULL. */
 static char *escape(const char *text)
 {
-	char *by_curl = curl_easy_escape(NULL, text, 0);
-	char *out = by_curl ? strdup(by_curl) : NULL;
+	const struct b2f_curl *curl = b2f_curl();
+	char *by_curl = curl ? curl->easy_escape(NULL, text, 0) : NULL;
+	char *out;
 
-	if (by_curl)
-		explicit_bzero(by_curl, strlen(by_curl));
-	curl_free(by_curl);
+	if (!by_curl)
+		return NULL;
+	out = strdup(by_curl);
+	explicit_bzero(by_curl, strlen(by_curl));
+	curl->free(by_curl);
 	return out;
 }
 
@@ -529,26 +537,17 @@ static int from_web_identity(const struct b2f_aws_flow *f)
 
 /* profile: SSO */
 
-#ifdef B2F_HAVE_CRYPTO
-static int name_cache(const char *of, char out[41])
+static void name_cache(const char *of, char out[41])
 {
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	unsigned int n = 0;
+	uint8_t sum[SHA1_DIGEST_SIZE];
+	struct sha1_ctx sha1;
 
-	if (!EVP_Digest(of, strlen(of), sum, &n, EVP_sha1(), NULL) || n != 20)
-		return -EACCES;
-	for (unsigned int i = 0; i < n; i++)
-		snprintf(out + 2 * (size_t)i, 3, "%02x", sum[i]);
-	return 0;
+	sha1_init(&sha1);
+	sha1_update(&sha1, strlen(of), (const uint8_t *)of);
+	sha1_digest(&sha1, sizeof(sum), sum);
+	for (size_t i = 0; i < sizeof(sum); i++)
+		snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
-#else
-static int name_cache(const char *of, char out[41])
-{
-	(void)of;
-	(void)out;
-	return -EACCES;
-}
-#endif
 
 /* The token that "aws sso login" left; malloc'ed, or NULL with the reason. */
 static char *find_login(const struct b2f_aws_flow *f)
@@ -560,14 +559,8 @@ static char *find_login(const struct b2f_aws_flow *f)
 	const char *text, *end;
 	json_t *found = NULL;
 
-	if (name_cache(session ? session
-			       : settings->of[B2F_AWS_SSO_START_URL],
-		       hex)) {
-		(void)refuse(f, "profile %s: SSO needs SHA-1, which this "
-				"program does not have",
-			     settings->profile);
-		return NULL;
-	}
+	name_cache(session ? session : settings->of[B2F_AWS_SSO_START_URL],
+		   hex);
 	if (home)
 		path = text_of("%s/.aws/sso/cache/%s.json", home, hex);
 	if (path)

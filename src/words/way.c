@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include <curl/curl.h>
+#include "programs/curl.h"
 
 /* The first variable of @names (NULL ends them) that is not empty, or NULL. */
 static const char *first_of(const char *const *names)
@@ -57,7 +57,9 @@ static const char *certificates(void)
 		"/etc/pki/tls/certs/ca-bundle.crt", /* Fedora */
 		"/etc/ssl/ca-bundle.pem",	    /* openSUSE */
 		NULL};
-	const char *known = curl_version_info(CURLVERSION_NOW)->cainfo;
+	const struct b2f_curl *curl = b2f_curl();
+	const char *known =
+		curl ? curl->version_info(CURLVERSION_NOW)->cainfo : NULL;
 	const char *const *place = places;
 
 	if (!known || access(known, R_OK) == 0)

@@ -194,6 +194,19 @@ def check_faults(server):
         assert len(way.take()) == 1
 
 
+def check_libcurl(root, url):
+    """It is loaded for servers alone; if it cannot be, the message says so."""
+    os.mkdir("libraries")
+    for name in "libcurl.so.4", "libcurl-gnutls.so.4":
+        pathlib.Path("libraries", name).write_bytes(bytes(4096))
+    env = {**os.environ, "LD_LIBRARY_PATH": str(pathlib.Path("libraries").resolve())}
+    ctl("info", root / "x.b2frame", env=env)
+    err = ctl("info", f"{url}/x.b2frame", env=env, status=1)[1]
+    assert err.startswith(f"bloscctl: {url}/x.b2frame: ") and \
+        "libcurl.so.4: invalid ELF header" in err, err
+    assert err.count("\n") == 1, err
+
+
 def check_endless_listing():
     """A listing whose empty pages always claim that more follow."""
     def page(request):
@@ -224,6 +237,7 @@ def main():
             check_paths_like_urls(server.url)
             check_signatures(server.url)
             check_arguments()
+            check_libcurl(root, server.url)
             check_faults(server)
         check_endless_listing()
 

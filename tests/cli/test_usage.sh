@@ -30,7 +30,7 @@ says '^lz4 [0-9.]+$'
 says '^zstd [0-9.]+$'
 says '^zlib [0-9.]+'
 says '^codecs: blosclz lz4 lz4hc zlib zstd$'
-says '^features: [+-]http [+-]s3 [+-]crypto$'
+says '^features: [+-]http [+-]s3$'
 
 runs 2
 says_on_stderr "^bloscctl: a command is missing; see 'bloscctl --help'$"

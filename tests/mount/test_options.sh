@@ -91,7 +91,7 @@ for name in bloscfs libfuse lz4 zstd zlib; do
 	grep -q "^$name [0-9]" out || fail "version of $name"
 done
 grep -qx "codecs: blosclz lz4 lz4hc zlib zstd" out || fail "codecs"
-grep -qxE "features: [+-]http [+-]s3 [+-]crypto -io_uring [+]passthrough" out ||
+grep -qxE "features: [+-]http [+-]s3 -io_uring [+]passthrough" out ||
 	fail "features"
 expect 0 "$bloscfs" --version
 expect 0 "$bloscfs" -h

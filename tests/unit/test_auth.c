@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_auth.c - keys that expire, and their renewal */
 #include <criterion/criterion.h>
-#include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "programs/curl.h"
 #include "remote/auth.h"
 
 #define NTHREADS 8
@@ -57,15 +57,16 @@ static struct b2f_auth *make(int64_t end_s)
 static bool has_token(struct b2f_auth *auth)
 {
 	struct curl_slist *headers = NULL;
-	CURL *easy = curl_easy_init();
+	const struct b2f_curl *curl = b2f_curl();
+	CURL *easy = curl->easy_init();
 	bool has;
 
 	cr_assert_eq(b2f_auth_sign(auth, easy, &headers), 0);
 	has = headers != NULL;
 	cr_assert(!has ||
 		  strcmp(headers->data, "x-amz-security-token: token") == 0);
-	curl_slist_free_all(headers);
-	curl_easy_cleanup(easy);
+	curl->slist_free_all(headers);
+	curl->easy_cleanup(easy);
 	return has;
 }
 

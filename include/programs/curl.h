@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * curl.h - libcurl, which is loaded when it is needed first
+ *
+ * libcurl brings some thirty libraries with it.  Programs that were linked with
+ * it would take several times as long to start, also to read a local file.
+ *
+ * Layer: for bloscfs and bloscctl alone (made by remote/).  Threads: any; the
+ * first call loads the library.
+ */
+#ifndef B2F_PROGRAMS_CURL_H
+#define B2F_PROGRAMS_CURL_H
+
+#include <curl/curl.h>
+
+/* The functions, without their prefix curl_. */
+#define B2F_CURL_CALLS(X)                                                      \
+	X(easy_cleanup)                                                        \
+	X(easy_escape)                                                         \
+	X(easy_getinfo)                                                        \
+	X(easy_header)                                                         \
+	X(easy_init)                                                           \
+	X(easy_perform)                                                        \
+	X(easy_reset)                                                          \
+	X(easy_setopt)                                                         \
+	X(easy_strerror)                                                       \
+	X(easy_unescape)                                                       \
+	X(free)                                                                \
+	X(getdate)                                                             \
+	X(global_init)                                                         \
+	X(multi_add_handle)                                                    \
+	X(multi_cleanup)                                                       \
+	X(multi_info_read)                                                     \
+	X(multi_init)                                                          \
+	X(multi_perform)                                                       \
+	X(multi_poll)                                                          \
+	X(multi_remove_handle)                                                 \
+	X(multi_setopt)                                                        \
+	X(multi_wakeup)                                                        \
+	X(slist_append)                                                        \
+	X(slist_free_all)                                                      \
+	X(version_info)
+
+struct b2f_curl {
+#define B2F_CURL_POINTER(name) __typeof__(&curl_##name) name;
+	B2F_CURL_CALLS(B2F_CURL_POINTER)
+#undef B2F_CURL_POINTER
+};
+
+/* NULL if libcurl cannot be loaded; b2f_curl_error() says why. */
+const struct b2f_curl *b2f_curl(void);
+
+/* The reason; "" after success. */
+const char *b2f_curl_error(void);
+
+#endif
