@@ -66,10 +66,14 @@ struct fs_requests {
 	/* The thread that has made the last requests, and how many. */
 	_Atomic uint32_t asker;
 	_Atomic uint32_t nsame;
+	/* Requests so far; threads that wait for one, and that stand aside. */
+	_Atomic uint32_t nreceived;
+	_Atomic uint32_t nreading;
+	_Atomic uint32_t naside;
+	/* Grows with each request that came while a thread looked. */
+	_Atomic uint32_t trust;
 	/* A thread is looking; all below is that thread's. */
 	_Atomic bool is_looking;
-	/* Grows with each request that came while a thread looked. */
-	unsigned int trust;
 	/* Requests behind which no thread has looked. */
 	unsigned int nslept;
 };

@@ -44,6 +44,19 @@
 #define AWAKE_RARELY 32
 #define ALONE_MIN    16
 
+/*
+ * A thread that stands aside looks after so long whether it is needed, and each
+ * further one later by so much.  It goes back after so many looks at a mount
+ * without requests.
+ */
+#define ASIDE_MS      4
+#define ASIDE_NEXT_MS 16
+#define ASIDE_MAX_MS  400
+#define ASIDE_IDLE    8
+
+/* A request for more bytes keeps one thread busy while the next ones come. */
+#define SMALL_MAX (64u << 10)
+
 /* How long the end of a mount waits for the kernel's write-back, seconds. */
 #define SYNC_S 20
 
@@ -179,6 +192,12 @@ static bool look(int fd)
 	return false;
 }
 
+/* Does one thread of a program make small requests, one behind the other? */
+static bool is_one_asking(const struct fs_requests *r)
+{
+	return r->may_look && atomic_load(&r->nsame) >= ALONE_MIN;
+}
+
 /*
  * Has one thread look for the next request while one thread of a program makes
  * them, closely behind each other: the kernel takes longer to wake a thread
@@ -188,25 +207,65 @@ static bool look(int fd)
 static void stay_awake(struct fs_requests *r, int fd)
 {
 	bool is_looking = false;
+	uint32_t trust;
 
-	if (!r->may_look || atomic_load(&r->nsame) < ALONE_MIN ||
+	if (!is_one_asking(r) ||
 	    !atomic_compare_exchange_strong(&r->is_looking, &is_looking, true))
 		return;
-	if (r->trust > 0 || ++r->nslept % AWAKE_RARELY == 0) {
+	trust = atomic_load(&r->trust);
+	if (trust > 0 || ++r->nslept % AWAKE_RARELY == 0) {
 		if (look(fd))
-			r->trust += r->trust < AWAKE_TRUST;
+			trust += trust < AWAKE_TRUST;
 		else
-			r->trust -= r->trust > 0;
+			trust -= trust > 0;
+		atomic_store(&r->trust, trust);
 	}
 	atomic_store(&r->is_looking, false);
 }
 
-/* Counts the requests in a row of one thread; the kernel's own have none. */
+/*
+ * Leaves the requests to another thread while that is enough: for each request
+ * the kernel wakes a thread that waits in read(2), even if the thread that
+ * looks takes it.  A request that takes long has the next thread come back.
+ */
+static void stand_aside(struct fs_requests *r)
+{
+	uint32_t before = atomic_fetch_add(&r->naside, 1), seen;
+	uint64_t ms = ASIDE_MS + (uint64_t)before * ASIDE_NEXT_MS;
+	const struct timespec tick = {
+		.tv_nsec = (long)(ms < ASIDE_MAX_MS ? ms : ASIDE_MAX_MS) *
+			   1000000};
+	unsigned int nidle = 0;
+
+	while (is_one_asking(r) && atomic_load(&r->trust) > 0 &&
+	       nidle < ASIDE_IDLE) {
+		seen = atomic_load(&r->nreceived);
+		nanosleep(&tick, NULL);
+		if (atomic_load(&r->nreceived) != seen)
+			nidle = 0;
+		else if (atomic_load(&r->nreading) == 0)
+			break;
+		else
+			nidle++;
+	}
+	atomic_fetch_sub(&r->naside, 1);
+}
+
+static bool is_small(const struct fuse_in_header *in)
+{
+	const struct fuse_read_in *read = (const void *)(in + 1);
+
+	return in->len <= SMALL_MAX &&
+	       (in->opcode != FUSE_READ || read->size <= SMALL_MAX);
+}
+
+/* Counts small requests in a row of one thread; the kernel's own have none. */
 static void count_same(struct fs_requests *r, const struct fuse_in_header *in)
 {
+	atomic_fetch_add(&r->nreceived, 1);
 	if (in->pid == 0)
 		return;
-	if (atomic_exchange(&r->asker, in->pid) == in->pid)
+	if (atomic_exchange(&r->asker, in->pid) == in->pid && is_small(in))
 		atomic_fetch_add(&r->nsame, 1);
 	else
 		atomic_store(&r->nsame, 0);
@@ -215,14 +274,18 @@ static void count_same(struct fs_requests *r, const struct fuse_in_header *in)
 static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 {
 	const struct fuse_in_header *in = buf;
-	struct fs *fs = userdata;
+	struct fs_requests *r = &((struct fs *)userdata)->requests;
 	ssize_t n;
 
-	stay_awake(&fs->requests, fd);
+	if (atomic_load(&r->nreading) > 0)
+		stand_aside(r);
+	atomic_fetch_add(&r->nreading, 1);
+	stay_awake(r, fd);
 	n = read(fd, buf, size);
+	atomic_fetch_sub(&r->nreading, 1);
 	if (n >= (ssize_t)sizeof(*in)) {
 		fs_asker_note(fd, (pid_t)in->pid);
-		count_same(&fs->requests, in);
+		count_same(r, in);
 	}
 	return n;
 }

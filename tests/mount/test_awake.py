@@ -3,9 +3,11 @@
 """A thread of the daemon looks for requests while they follow each other."""
 import concurrent.futures
 import os
+import pathlib
+import re
 import time
 
-from mounting import Mount, main
+from mounting import Mount, main, wait_until
 
 # The daemon looks behind one of so many requests, until that is worth it.
 RARELY = 32
@@ -25,17 +27,22 @@ def fuse_fd(mount):
                 if os.readlink(f"/proc/{mount.pid}/fd/{fd}") == "/dev/fuse")
 
 
-def traced(*wrap):
+def traced(*wrap, calls="poll", options="ro"):
     os.makedirs("src", exist_ok=True)
-    return Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
+    return Mount("src", "mnt", "-o", f"attr_timeout=0,entry_timeout=0,{options}",
                  wrap=("strace", "-f", "-qq", "-A", "-o", "calls", "-e",
-                       "trace=poll", *wrap))
+                       f"trace={calls}", *wrap))
 
 
 def ask(n, pause=0.0):
     for _ in range(n):
         os.stat("mnt")
         time.sleep(pause)
+
+
+def ask_at_once(n):
+    for _ in range(n):
+        os.stat("mnt")
 
 
 def test_close_requests():
@@ -66,6 +73,47 @@ def test_requests_in_turn():
         assert looks(mount) == 0
     for thread in asked:
         thread.shutdown()
+
+
+def wakes(mount):
+    """How often the daemon's threads have slept."""
+    told = (task / "status" for task in
+            pathlib.Path(f"/proc/{mount.pid}/task").iterdir())
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)",
+                             path.read_text(), re.M).group(1)) for path in told)
+
+
+def test_other_threads_stand_aside():
+    """The kernel would wake one of them for each request."""
+    n = 20000
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0") as mount:
+        ask_at_once(n)
+        before = wakes(mount)
+        ask_at_once(n)
+        assert wakes(mount) - before < n / 2 or len(os.sched_getaffinity(0)) == 1
+
+
+def test_a_slow_request_keeps_no_other_waiting():
+    syncs = "fsync,fdatasync,syncfs"
+
+    def ask_and_sync(f):
+        ask_at_once(5000)
+        os.truncate("calls", 0)
+        os.fsync(f.fileno())
+
+    with traced("--seccomp-bpf", "-e", f"inject={syncs}:delay_enter=1s", calls=syncs, options="rw"), \
+            concurrent.futures.ThreadPoolExecutor(1) as other:
+        pathlib.Path("mnt/x").write_bytes(b"1")
+        with open("mnt/x", "r+b") as f:
+            f.write(b"2")
+            f.flush()
+            slow = other.submit(ask_and_sync, f)
+            wait_until(lambda: re.search("sync", pathlib.Path("calls").read_text()),
+                       "a sync")
+            ask(10)
+            assert not slow.done()
+            slow.result()
 
 
 def test_one_processor():
