@@ -191,9 +191,9 @@ def example():
 
 def loads(program):
     """The paths of the libraries that @program loads when it looks for a server."""
-    done = subprocess.run([program, *(["info"] if program.name == "bloscctl" else []),
-                           "http://127.0.0.1:1/x",
-                           *(["mnt"] if program.name == "bloscfs" else [])],
+    url = "http://127.0.0.1:1/x"
+    words = {"bloscctl": ("info", url), "bloscfs": (url, program.parent)}
+    done = subprocess.run([program, *words[program.name]],
                           env={**os.environ, "LD_DEBUG": "files",
                                "BLOSCCTL_RETRY": "1"},
                           capture_output=True, encoding="utf-8", check=False)
