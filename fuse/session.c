@@ -198,6 +198,12 @@ static bool is_one_asking(const struct fs_requests *r)
 	return r->may_look && atomic_load(&r->nsame) >= ALONE_MIN;
 }
 
+/* Does a look for the next request mostly find one? */
+static bool is_awake(const struct fs_requests *r)
+{
+	return is_one_asking(r) && atomic_load(&r->trust) > 0;
+}
+
 /*
  * Has one thread look for the next request while one thread of a program makes
  * them, closely behind each other: the kernel takes longer to wake a thread
@@ -237,8 +243,7 @@ static void stand_aside(struct fs_requests *r)
 			   1000000};
 	unsigned int nidle = 0;
 
-	while (is_one_asking(r) && atomic_load(&r->trust) > 0 &&
-	       nidle < ASIDE_IDLE) {
+	do {
 		seen = atomic_load(&r->nreceived);
 		nanosleep(&tick, NULL);
 		if (atomic_load(&r->nreceived) != seen)
@@ -247,7 +252,7 @@ static void stand_aside(struct fs_requests *r)
 			break;
 		else
 			nidle++;
-	}
+	} while (is_awake(r) && nidle < ASIDE_IDLE);
 	atomic_fetch_sub(&r->naside, 1);
 }
 
@@ -277,7 +282,7 @@ static ssize_t receive(int fd, void *buf, size_t size, void *userdata)
 	struct fs_requests *r = &((struct fs *)userdata)->requests;
 	ssize_t n;
 
-	if (atomic_load(&r->nreading) > 0)
+	if (is_awake(r) && atomic_load(&r->nreading) > 0)
 		stand_aside(r);
 	atomic_fetch_add(&r->nreading, 1);
 	stay_awake(r, fd);
