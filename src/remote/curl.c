@@ -31,8 +31,7 @@ static char why_not[256];
 
 static void fail(const char *reason)
 {
-	snprintf(why_not, sizeof(why_not), "%s",
-		 reason ? reason : "libcurl fails to start");
+	snprintf(why_not, sizeof(why_not), "%s", reason);
 }
 
 /* Keeps the error of the first library, the usual one. */
@@ -73,7 +72,7 @@ static void load(void)
 	if (loaded.version_info(CURLVERSION_NOW)->version_num < VERSION_MIN)
 		fail("libcurl is older than 7.85");
 	else if (loaded.global_init(CURL_GLOBAL_DEFAULT))
-		fail(NULL);
+		fail("libcurl fails to start");
 	else
 		why_not[0] = '\0';
 }

@@ -29,7 +29,6 @@
 
 struct b2f_http {
 	struct b2f_http_options options;
-	const struct b2f_curl *curl;
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -54,7 +53,7 @@ static void free_request(struct b2f_http_request *r)
 {
 	if (!r->spec.into)
 		free(r->reply.body);
-	r->http->curl->slist_free_all(r->headers);
+	b2f_curl()->slist_free_all(r->headers);
 	pthread_cond_destroy(&r->changed);
 	free(r->url);
 	free(r);
@@ -62,7 +61,7 @@ static void free_request(struct b2f_http_request *r)
 
 static void end_easy(struct b2f_http_request *r)
 {
-	r->http->curl->easy_cleanup(r->easy);
+	b2f_curl()->easy_cleanup(r->easy);
 	r->easy = NULL;
 }
 
@@ -129,9 +128,9 @@ static void begin(struct b2f_http *http, struct b2f_http_request *r)
 	b2f_http_reply_begin(r);
 	r->begun_ns = 0;
 	r->started_ns = b2f_monotonic_ns();
-	r->easy = http->curl->easy_init();
+	r->easy = b2f_curl()->easy_init();
 	if (!r->easy || b2f_http_ask(r, &http->options) ||
-	    http->curl->multi_add_handle(http->multi, r->easy))
+	    b2f_curl()->multi_add_handle(http->multi, r->easy))
 		err = -ENOMEM;
 	if (err) {
 		r->reply.err = err;
@@ -199,11 +198,11 @@ static void end_one(struct b2f_http *http, CURL *easy, CURLcode code)
 	struct b2f_http_request *r = NULL;
 	int64_t ms = -1;
 
-	http->curl->easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
+	b2f_curl()->easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&r);
 	b2f_http_reply_end(r, code);
 	atomic_fetch_add(&http->received, r->reply.size + r->nerror);
 	atomic_fetch_add(&http->sent, r->nsent);
-	http->curl->multi_remove_handle(http->multi, easy);
+	b2f_curl()->multi_remove_handle(http->multi, easy);
 	DL_DELETE(http->running, r);
 	if (r->reply.status)
 		atomic_store(&http->has_answered, true);
@@ -220,7 +219,7 @@ static void end_ready(struct b2f_http *http)
 	struct CURLMsg *msg;
 	int left;
 
-	while ((msg = http->curl->multi_info_read(http->multi, &left)))
+	while ((msg = b2f_curl()->multi_info_read(http->multi, &left)))
 		if (msg->msg == CURLMSG_DONE)
 			end_one(http, msg->easy_handle, msg->data.result);
 }
@@ -232,7 +231,7 @@ static void end_unwanted(struct b2f_http *http)
 	DL_FOREACH_SAFE(http->running, r, tmp) {
 		if (!is_to_end(http, r))
 			continue;
-		http->curl->multi_remove_handle(http->multi, r->easy);
+		b2f_curl()->multi_remove_handle(http->multi, r->easy);
 		DL_DELETE(http->running, r);
 		give_up(http, r);
 	}
@@ -301,7 +300,7 @@ static void *serve(void *arg)
 	while (take_queue(http)) {
 		hurry_at_end(http);
 		sleep_ms = wake_paused(http);
-		http->curl->multi_perform(http->multi, &running);
+		b2f_curl()->multi_perform(http->multi, &running);
 		end_ready(http);
 		/* A request that has just failed may be due earlier. */
 		if (http->paused && sleep_ms > 0)
@@ -309,7 +308,7 @@ static void *serve(void *arg)
 		if (http->running && atomic_load(&http->patience) &&
 		    sleep_ms > HURRY_STEP_MS)
 			sleep_ms = HURRY_STEP_MS;
-		http->curl->multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
+		b2f_curl()->multi_poll(http->multi, NULL, 0, sleep_ms, NULL);
 	}
 	return NULL;
 }
@@ -337,12 +336,12 @@ static int start_thread(struct b2f_http *http)
 
 static int set_up(struct b2f_http *http)
 {
-	http->multi = http->curl->multi_init();
+	http->multi = b2f_curl()->multi_init();
 	if (!http->multi)
 		return -ENOMEM;
-	http->curl->multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+	b2f_curl()->multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
 				 (long)http->options.connections);
-	http->curl->multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+	b2f_curl()->multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
 				 (long)http->options.connections);
 	return start_thread(http);
 }
@@ -350,7 +349,7 @@ static int set_up(struct b2f_http *http)
 /* Frees @http, whose thread has ended, or has never begun. */
 static void tear_down(struct b2f_http *http)
 {
-	http->curl->multi_cleanup(http->multi);
+	b2f_curl()->multi_cleanup(http->multi);
 	pthread_mutex_destroy(&http->lock);
 	free_options(&http->options);
 	free(http);
@@ -366,7 +365,6 @@ int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
 		return -ENOMEM;
 	}
 	http->options = *options;
-	http->curl = b2f_curl();
 	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
 	pthread_mutex_init(&http->lock, NULL);
 	err = set_up(http);
@@ -384,7 +382,7 @@ void b2f_http_free(struct b2f_http *http)
 	pthread_mutex_lock(&http->lock);
 	http->stops = true;
 	pthread_mutex_unlock(&http->lock);
-	http->curl->multi_wakeup(http->multi);
+	b2f_curl()->multi_wakeup(http->multi);
 	pthread_join(http->thread, NULL);
 	tear_down(http);
 }
@@ -434,7 +432,7 @@ int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 	pthread_mutex_lock(&http->lock);
 	DL_APPEND(http->queue, r);
 	pthread_mutex_unlock(&http->lock);
-	http->curl->multi_wakeup(http->multi);
+	b2f_curl()->multi_wakeup(http->multi);
 	*out = r;
 	return 0;
 }
@@ -443,14 +441,14 @@ void b2f_http_hurry(struct b2f_http *http, enum b2f_http_patience patience)
 {
 	if (atomic_load(&http->patience) < (int)patience)
 		atomic_store(&http->patience, (int)patience);
-	http->curl->multi_wakeup(http->multi);
+	b2f_curl()->multi_wakeup(http->multi);
 }
 
 /* Cancels the request, and waits for its end; the lock is held. */
 static void cancel(struct b2f_http_request *r)
 {
 	r->cancelled = true;
-	r->http->curl->multi_wakeup(r->http->multi);
+	b2f_curl()->multi_wakeup(r->http->multi);
 	while (!r->done)
 		pthread_cond_wait(&r->changed, &r->http->lock);
 }
@@ -497,7 +495,7 @@ void b2f_http_drop(struct b2f_http_request *request)
 	if (done)
 		free_request(request);
 	else
-		http->curl->multi_wakeup(http->multi);
+		b2f_curl()->multi_wakeup(http->multi);
 }
 
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http)
