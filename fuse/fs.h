@@ -18,6 +18,7 @@
 #include "handle.h"
 #include "known.h"
 #include "logger.h"
+#include "maker.h"
 #include "mount_options.h"
 #include "open_frame.h"
 #include "source.h"
@@ -76,7 +77,15 @@ struct fs_requests {
 	_Atomic bool is_looking;
 	/* Requests behind which no thread has looked. */
 	unsigned int nslept;
+	/* Made by the thread that looks, in a moment without requests. */
+	struct fs_spare spare;
 };
+
+/* Do small requests of one thread follow each other closely? */
+static inline bool fs_requests_are_close(const struct fs_requests *r)
+{
+	return atomic_load(&r->trust) > 0;
+}
 
 struct fs {
 	struct fs_options options;

@@ -239,6 +239,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 		 * kernel had not forgotten.
 		 */
 		fs_tree_free(fs->tree);
+		(void)fs_maker_drop_spare(&fs->requests.spare, true);
 		fs_known_fini(&fs->known);
 		fs_name_set_fini(&fs->named_homes.names);
 		fs_name_set_fini(&fs->named_homes.asides);

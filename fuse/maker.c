@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* maker.c - makes files as the caller of the request */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -8,7 +9,18 @@
 
 #include "fs.h"
 #include "maker.h"
+#include "programs/file_form.h"
 #include "resources.h"
+
+/*
+ * How old a spare file may be.  Flags and numbers that a directory hands down
+ * (chattr(1), project quotas) may have changed meanwhile; no program that sets
+ * them and then makes a file is so fast, unless it does both itself.
+ */
+#define SPARE_NS 4000000
+
+/* When an unused one is given up. */
+#define DROP_NS 1000000000
 
 /*
  * The process keeps the ids that it was started with, and to ask the kernel for
@@ -73,6 +85,117 @@ void fs_maker_end(fuse_req_t req)
 {
 	if (fs_maker_is_root() && !is_caller(fuse_req_ctx(req)))
 		come_back();
+}
+
+static bool begin(struct fs_spare *spare)
+{
+	bool is_busy = false;
+
+	return atomic_compare_exchange_strong(&spare->is_busy, &is_busy, true);
+}
+
+static void end(struct fs_spare *spare)
+{
+	atomic_store(&spare->is_busy, false);
+}
+
+static void close_one(int *fd1)
+{
+	if (*fd1)
+		close(*fd1 - 1);
+	*fd1 = 0;
+}
+
+static uint64_t age_ns(const struct fs_spare *spare)
+{
+	return fs_clock_ns() - spare->made_ns;
+}
+
+/* Would a file made now be the same as the spare one? */
+static bool is_good(const struct fs_spare *spare)
+{
+	const struct stat *dir = &spare->dir;
+	struct stat st;
+
+	return spare->file_fd1 && age_ns(spare) <= SPARE_NS &&
+	       fstat(spare->dir_fd1 - 1, &st) == 0 &&
+	       st.st_mode == dir->st_mode && st.st_uid == dir->st_uid &&
+	       st.st_gid == dir->st_gid;
+}
+
+/* Takes the spare file, if it is good; orders the next one. */
+static int take(struct fs_spare *spare, int dirfd)
+{
+	int fd = -1;
+
+	if (is_good(spare)) {
+		fd = spare->file_fd1 - 1;
+		spare->file_fd1 = 0;
+	}
+	if (!spare->dir_fd1)
+		spare->dir_fd1 = fcntl(dirfd, F_DUPFD_CLOEXEC, 0) + 1;
+	atomic_store(&spare->is_wanted, spare->dir_fd1 != 0);
+	return fd;
+}
+
+int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where)
+{
+	struct fs *fs = fs_of(req);
+	struct fs_spare *spare = &fs->requests.spare;
+	int fd = -1;
+
+	if (!fs_requests_are_close(&fs->requests) ||
+	    (fs_maker_is_root() && !is_caller(fuse_req_ctx(req))) ||
+	    !begin(spare))
+		return -1;
+	if (spare->dev == where->dev && spare->ino == where->ino &&
+	    spare->mode == where->mode) {
+		fd = take(spare, where->dirfd);
+	} else {
+		close_one(&spare->dir_fd1);
+		spare->dev = where->dev;
+		spare->ino = where->ino;
+		spare->mode = where->mode;
+		/* To delete a file takes long, so leave that for later. */
+		spare->made_ns = 0;
+	}
+	end(spare);
+	return fd;
+}
+
+void fs_maker_make_spare(struct fs_spare *spare)
+{
+	int fd;
+
+	if (!atomic_load(&spare->is_wanted) || !begin(spare))
+		return;
+	close_one(&spare->file_fd1);
+	if (spare->dir_fd1 && fstat(spare->dir_fd1 - 1, &spare->dir) == 0) {
+		fd = b2f_frame_spare(spare->dir_fd1 - 1, spare->mode);
+		/* A request that makes a file reports what is wrong. */
+		spare->file_fd1 = fd >= 0 ? fd + 1 : 0;
+		spare->made_ns = fs_clock_ns();
+	}
+	atomic_store(&spare->is_wanted, false);
+	end(spare);
+}
+
+bool fs_maker_drop_spare(struct fs_spare *spare, bool is_end)
+{
+	bool is_left = true;
+
+	if (!begin(spare))
+		return true;
+	if (is_end || age_ns(spare) > DROP_NS) {
+		close_one(&spare->file_fd1);
+		close_one(&spare->dir_fd1);
+		/* The next file shows whether more will follow. */
+		spare->ino = 0;
+		atomic_store(&spare->is_wanted, false);
+		is_left = false;
+	}
+	end(spare);
+	return is_left;
 }
 
 int fs_maker_make(fuse_req_t req, int dirfd, const char *name,

@@ -12,7 +12,9 @@
 #ifndef B2F_FUSE_MAKER_H
 #define B2F_FUSE_MAKER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -31,6 +33,53 @@ void fs_maker_begin(fuse_req_t req);
 
 /* Ends fs_maker_begin(), also where that did nothing. */
 void fs_maker_end(fuse_req_t req);
+
+/*
+ * A file without a name, made while no request waits, for the next request that
+ * makes a file in the same directory: it saves the time that the filesystem
+ * needs to find and set up an inode.  Zero-initialize it.
+ */
+struct fs_spare {
+	/* A thread uses all below; others do without. */
+	_Atomic bool is_busy;
+	/* The next one is to be made. */
+	_Atomic bool is_wanted;
+	/* The directory of the last new file, and that file's mode. */
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+	/* That directory when the spare file was made. */
+	struct stat dir;
+	uint64_t made_ns;
+	/* Descriptors of the directory and the spare file, plus 1; 0: none. */
+	int dir_fd1;
+	int file_fd1;
+};
+
+/* Where a file is to be made. */
+struct fs_maker_where {
+	/* The directory, and its device and inode. */
+	int dirfd;
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+};
+
+/*
+ * Returns a spare file made for @where, or -1; the caller closes it.  Has the
+ * next one made if the last two files were alike.  Call it only if files in the
+ * directory inherit no attributes and no ACL.
+ */
+int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where);
+
+/* Makes a spare file if one is wanted.  For moments without requests. */
+void fs_maker_make_spare(struct fs_spare *spare);
+
+/*
+ * Closes a spare file that nobody has used for a second; with @is_end, any.
+ * Returns whether there is still one.
+ */
+bool fs_maker_drop_spare(struct fs_spare *spare, bool is_end);
 
 /* A file to make: a link to @target, or with NULL the kind in @mode. */
 struct fs_maker_what {

@@ -166,20 +166,21 @@ static bool may_have_some(int fd, const char *path)
 	return n > 0;
 }
 
-void fs_preset_of_dir(int fd, struct b2f_settings *settings)
+bool fs_preset_of_dir(int fd, struct b2f_settings *settings)
 {
 	char path[FS_DIR_PATH_SIZE], text[VALUE_SIZE];
 	struct meaning meaning;
 
 	fs_dir_path(fd, path);
 	if (!may_have_some(fd, path))
-		return;
+		return false;
 	if (get(path, PRESET_CODEC, text, &meaning))
 		settings->codec = (uint8_t)meaning.encoding.codec;
 	if (get(path, PRESET_CLEVEL, text, &meaning))
 		settings->clevel = (uint8_t)meaning.encoding.clevel;
 	if (get(path, PRESET_FILTERS, text, &meaning))
 		memcpy(settings->filters, meaning.filters, B2F_SLOTS);
+	return true;
 }
 
 static int copy_all(const char *from, const char *to)

@@ -36,8 +36,12 @@ B2F_MUST_CHECK
 int fs_preset_set(struct fs *fs, struct fs_backed *node,
 		  const struct fs_xattr_change *c);
 
-/* Sets the valid values of the directory @fd (O_PATH) in @settings. */
-void fs_preset_of_dir(int fd, struct b2f_settings *settings);
+/*
+ * Sets the valid values of the directory @fd (O_PATH) in @settings.  Returns
+ * false if the directory has no extended attributes at all, also none that the
+ * kernel hands down to new files.
+ */
+bool fs_preset_of_dir(int fd, struct b2f_settings *settings);
 
 /*
  * Copies the attributes of the directory @fd to its new subdirectory @name.

@@ -179,16 +179,20 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	fs_daemon_ready(&fs->daemon);
 }
 
-/* Looks for a request for a moment; returns whether there is one. */
-static bool look(int fd)
+/*
+ * Looks for a request for a moment; returns whether there is one.  Meanwhile it
+ * prepares for later ones.
+ */
+static bool look(struct fs_requests *r, int fd)
 {
 	struct pollfd device = {.fd = fd, .events = POLLIN};
 	uint64_t until = fs_clock_ns() + AWAKE_NS;
 
-	do
+	do {
 		if (poll(&device, 1, 0) != 0)
 			return true;
-	while (fs_clock_ns() < until);
+		fs_maker_make_spare(&r->spare);
+	} while (fs_clock_ns() < until);
 	return false;
 }
 
@@ -220,7 +224,7 @@ static void stay_awake(struct fs_requests *r, int fd)
 		return;
 	trust = atomic_load(&r->trust);
 	if (trust > 0 || ++r->nslept % AWAKE_RARELY == 0) {
-		if (look(fd))
+		if (look(r, fd))
 			trust += trust < AWAKE_TRUST;
 		else
 			trust -= trust > 0;

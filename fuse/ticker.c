@@ -102,6 +102,7 @@ static bool tick(struct fs *fs, bool is_urgent)
 	if (!is_urgent) {
 		more |= fs_file_tick(fs);
 		more |= fs_bucket_doomed_tick(fs);
+		more |= fs_maker_drop_spare(&fs->requests.spare, false);
 		if (fs->tree)
 			more |= fs_tree_tick(fs->tree, fs_clock_s(),
 					     fs->options.cache.attr_timeout_s +

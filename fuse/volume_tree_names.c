@@ -179,6 +179,8 @@ struct fresh {
 	char name[FS_NAME_SIZE];
 	/* It is being opened for writing. */
 	bool writes;
+	/* It inherits no attribute of its directory. */
+	bool is_plain;
 	/* Permissions that finish_frame() takes away again. */
 	mode_t lent;
 	struct b2f_frame_made made;
@@ -281,29 +283,58 @@ static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
 }
 
 /* Returns the settings of a new file at @entry. */
-static struct b2f_settings settings_in(const struct fs_entry *entry)
+static struct b2f_settings settings_in(const struct fs_entry *entry,
+				       struct fresh *fresh)
 {
 	struct b2f_settings settings = entry->fs->config.new_files;
 
 	if (!entry->fs->config.no_xattr)
-		fs_preset_of_dir(entry->pin.fd, &settings);
+		fresh->is_plain = !fs_preset_of_dir(entry->pin.fd, &settings);
 	return settings;
 }
 
-typedef int make_fn(const struct b2f_settings *settings, int dirfd,
-		    const char *name, mode_t mode,
-		    const struct b2f_frame_options *options,
-		    struct b2f_frame_made *out);
+/* Makes a file that stays locked for a writer; out of a spare one, if any. */
+static int make_locked(fuse_req_t req, const struct fs_entry *entry,
+		       mode_t mode, const struct b2f_settings *settings,
+		       const struct b2f_frame_options *options,
+		       struct fresh *fresh)
+{
+	const struct fs_maker_where where = {.dirfd = entry->pin.fd,
+					     .dev = entry->pin.node->dev,
+					     .ino = entry->pin.node->ino,
+					     .mode = mode};
+	int spare = fresh->is_plain ? fs_maker_take_spare(req, &where) : -1;
+	bool had_spare = spare >= 0;
+	int err = b2f_frame_make_locked(settings, where.dirfd, fresh->name,
+					mode, &spare, options, &fresh->made);
+
+	fs_dir_close(spare);
+	/* With a new file it may succeed. */
+	if (err && err != -EEXIST && had_spare)
+		err = b2f_frame_make_locked(settings, where.dirfd, fresh->name,
+					    mode, NULL, options, &fresh->made);
+	return err;
+}
 
 /*
- * How a new file begins: as one file, locked for a caller that writes; but as a
+ * Makes the file: as one file, locked for a caller that writes; but as a
  * directory where it could not become one later.
  */
-static make_fn *maker_of(struct fs *fs, bool writes)
+static int make_file(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
+		     const struct b2f_settings *settings,
+		     const struct b2f_frame_options *options,
+		     struct fresh *fresh)
 {
+	struct fs *fs = entry->fs;
+	int dirfd = entry->pin.fd;
+
 	if (!fs->config.small_bytes || atomic_load(&fs->only_sparse))
-		return b2f_frame_make;
-	return writes ? b2f_frame_make_locked : b2f_frame_make_small;
+		return b2f_frame_make(settings, dirfd, fresh->name, mode,
+				      options, &fresh->made);
+	if (!fresh->writes)
+		return b2f_frame_make_small(settings, dirfd, fresh->name, mode,
+					    options, &fresh->made);
+	return make_locked(req, entry, mode, settings, options, fresh);
 }
 
 /* Makes a frame.  Close @fresh->made.frame, and unpin @fresh->pin. */
@@ -315,7 +346,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		.log = fs_logger_sink(fs->logger),
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
-	struct b2f_settings settings = settings_in(entry);
+	struct b2f_settings settings = settings_in(entry, fresh);
 	char *label = NULL;
 	int err;
 
@@ -329,8 +360,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	fresh->lent = access_besides(mode);
 	mode = fs_setattr_new_mode(req, entry->pin.fd, mode) | fresh->lent;
 	fs_maker_begin(req);
-	err = maker_of(fs, fresh->writes)(&settings, entry->pin.fd, fresh->name,
-					  mode, &options, &fresh->made);
+	err = make_file(req, entry, mode, &settings, &options, fresh);
 	fs_maker_end(req);
 	free(label);
 	if (err)

@@ -22,12 +22,24 @@
  * b2f_frame_make_small() for a caller that is about to write: the file stays
  * locked until b2f_file_allow_write() takes over, or @out->frame is closed.  So
  * no other mount begins to write to it meanwhile.
+ *
+ * @spare may be NULL, or point to a descriptor of b2f_frame_spare(), whose file
+ * becomes the new one; the function sets it to -1 when it has taken it over.
  */
 B2F_MUST_CHECK
 int b2f_frame_make_locked(const struct b2f_settings *settings, int dirfd,
-			  const char *name, mode_t mode,
+			  const char *name, mode_t mode, int *spare,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame_made *out);
+
+/*
+ * Makes an empty file without a name, for a later b2f_frame_make_locked() with
+ * the same @dirfd and @mode.  From now on it has its owner, its group and what
+ * the directory hands down; its times are those of the later call.  Returns a
+ * descriptor to close, or an errno of openat(2) with O_TMPFILE.
+ */
+B2F_MUST_CHECK
+int b2f_frame_spare(int dirfd, mode_t mode);
 
 struct b2f_form {
 	/* The directory (it may be O_PATH) in which the file is @name. */

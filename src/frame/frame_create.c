@@ -105,14 +105,21 @@ int b2f_frame_make_small(const struct b2f_settings *settings, int dirfd,
 }
 
 int b2f_frame_make_locked(const struct b2f_settings *settings, int dirfd,
-			  const char *name, mode_t mode,
+			  const char *name, mode_t mode, int *spare,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame_made *out)
 {
-	struct b2f_store_plan plan = {
-		.mode = mode, .single = true, .stays_locked = true};
+	struct b2f_store_plan plan = {.mode = mode,
+				      .single = true,
+				      .stays_locked = true,
+				      .spare = spare};
 
 	return make(settings, dirfd, name, &plan, options, out);
+}
+
+int b2f_frame_spare(int dirfd, mode_t mode)
+{
+	return b2f_single_spare(dirfd, mode & 07777);
 }
 
 int b2f_frame_remove(int dirfd, const char *name)

@@ -25,6 +25,11 @@ struct b2f_store_plan {
 	/* Keep the new file locked, as by b2f_store_lock(). */
 	bool stays_locked;
 	/*
+	 * A file of b2f_single_spare() that becomes the new file; it is set to
+	 * -1 when it has another owner.  NULL: none.
+	 */
+	int *spare;
+	/*
 	 * For b2f_store_make_hidden(): inode of the file that will get that
 	 * name.
 	 */

@@ -83,11 +83,7 @@ static int create(int dirfd, const char *name, mode_t mode)
 	return err ? err : fd;
 }
 
-/*
- * Like create(), for a file that gets its name when it is complete: a killed
- * maker leaves nothing, and no program sees half a file.
- */
-static int create_unnamed(int dirfd, mode_t mode)
+int b2f_single_spare(int dirfd, mode_t mode)
 {
 	const int flags = O_RDWR | O_TMPFILE | O_CLOEXEC;
 	int fd = openat(dirfd, ".", flags | O_NOATIME, mode), err;
@@ -101,6 +97,20 @@ static int create_unnamed(int dirfd, mode_t mode)
 	if (err)
 		close(fd);
 	return err ? err : fd;
+}
+
+/*
+ * Like create(), for a file that gets its name when it is complete: a killed
+ * maker leaves nothing, and no program sees half a file.
+ */
+static int create_unnamed(int dirfd, const struct b2f_store_plan *plan)
+{
+	int fd = plan->spare ? *plan->spare : -1;
+
+	if (fd < 0)
+		return b2f_single_spare(dirfd, plan->mode & 07777);
+	*plan->spare = -1;
+	return fd;
 }
 
 int b2f_single_make_open(int dirfd, const char *name,
@@ -121,7 +131,7 @@ int b2f_single_make_open(int dirfd, const char *name,
 		err = b2f_store_set_home(made.store, dirfd, name);
 	if (err)
 		goto out;
-	made.fd = create_unnamed(dirfd, mode);
+	made.fd = create_unnamed(dirfd, plan);
 	if (b2f_files_has_no_tmpfile(-made.fd)) {
 		unnamed = false;
 		made.fd = create(dirfd, name, mode);

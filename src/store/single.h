@@ -42,6 +42,14 @@ int b2f_single_make_open(int dirfd, const char *name,
 			 const struct b2f_store_plan *plan,
 			 struct b2f_store_made *out);
 
+/*
+ * Makes an empty file without a name, locked, for a later
+ * b2f_single_make_open() with the same @dirfd and mode.  Returns a descriptor
+ * or an errno.
+ */
+B2F_MUST_CHECK
+int b2f_single_spare(int dirfd, mode_t mode);
+
 /* Sets the permissions @mode, and makes the file durable. 0 or an errno. */
 B2F_MUST_CHECK
 int b2f_single_finish(int fd, mode_t mode, struct b2f_why *why);

@@ -107,7 +107,7 @@ static struct b2f_frame *make_locked(void)
 	b2f_file_close(file);
 	file = NULL;
 	cr_assert_eq(unlinkat(dirfd_, NAME, 0), 0);
-	cr_assert_eq(b2f_frame_make_locked(&settings, dirfd_, NAME, 0644,
+	cr_assert_eq(b2f_frame_make_locked(&settings, dirfd_, NAME, 0644, NULL,
 					   &options, &made),
 		     0);
 	return made.frame;
