@@ -72,7 +72,7 @@ struct fs_maker_where {
  */
 int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where);
 
-/* Makes a spare file if one is wanted.  For moments without requests. */
+/* Makes a spare file, if @spare->is_wanted.  For moments without requests. */
 void fs_maker_make_spare(struct fs_spare *spare);
 
 /*

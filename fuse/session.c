@@ -179,6 +179,16 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	fs_daemon_ready(&fs->daemon);
 }
 
+/* The disk may take long, so other threads may come back meanwhile. */
+static void make_ahead(struct fs_requests *r)
+{
+	if (!atomic_load(&r->spare.is_wanted))
+		return;
+	atomic_fetch_sub(&r->nreading, 1);
+	fs_maker_make_spare(&r->spare);
+	atomic_fetch_add(&r->nreading, 1);
+}
+
 /*
  * Looks for a request for a moment; returns whether there is one.  Meanwhile it
  * prepares for later ones.
@@ -191,7 +201,7 @@ static bool look(struct fs_requests *r, int fd)
 	do {
 		if (poll(&device, 1, 0) != 0)
 			return true;
-		fs_maker_make_spare(&r->spare);
+		make_ahead(r);
 	} while (fs_clock_ns() < until);
 	return false;
 }
