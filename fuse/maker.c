@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "fs.h"
@@ -114,13 +115,26 @@ static uint64_t age_ns(const struct fs_spare *spare)
 /* Would a file made now be the same as the spare one? */
 static bool is_good(const struct fs_spare *spare)
 {
-	const struct stat *dir = &spare->dir;
-	struct stat st;
+	struct stat dir;
 
 	return spare->file_fd1 && age_ns(spare) <= SPARE_NS &&
-	       fstat(spare->dir_fd1 - 1, &st) == 0 &&
-	       st.st_mode == dir->st_mode && st.st_uid == dir->st_uid &&
-	       st.st_gid == dir->st_gid;
+	       fstat(spare->dir_fd1 - 1, &dir) == 0 &&
+	       spare->gid == (dir.st_mode & S_ISGID ? dir.st_gid : own_group());
+}
+
+/*
+ * Has the new file @fd no more than its own mode?  Its directory may have an
+ * ACL for a moment, which is gone when the file gets its name.
+ */
+static bool is_plain(struct fs_spare *spare, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || (st.st_mode & 07777) != (spare->mode & 07777) ||
+	    flistxattr(fd, NULL, 0) > 0)
+		return false;
+	spare->gid = st.st_gid;
+	return true;
 }
 
 /* Takes the spare file, if it is good; orders the next one. */
@@ -170,11 +184,13 @@ void fs_maker_make_spare(struct fs_spare *spare)
 	if (!atomic_load(&spare->is_wanted) || !begin(spare))
 		return;
 	close_one(&spare->file_fd1);
-	if (spare->dir_fd1 && fstat(spare->dir_fd1 - 1, &spare->dir) == 0) {
+	if (spare->dir_fd1) {
 		fd = b2f_frame_spare(spare->dir_fd1 - 1, spare->mode);
 		/* A request that makes a file reports what is wrong. */
 		spare->file_fd1 = fd >= 0 ? fd + 1 : 0;
 		spare->made_ns = fs_clock_ns();
+		if (fd >= 0 && !is_plain(spare, fd))
+			close_one(&spare->file_fd1);
 	}
 	atomic_store(&spare->is_wanted, false);
 	end(spare);

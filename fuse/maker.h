@@ -48,8 +48,8 @@ struct fs_spare {
 	dev_t dev;
 	ino_t ino;
 	mode_t mode;
-	/* That directory when the spare file was made. */
-	struct stat dir;
+	/* The spare file's group, and when it was made. */
+	gid_t gid;
 	uint64_t made_ns;
 	/* Descriptors of the directory and the spare file, plus 1; 0: none. */
 	int dir_fd1;
