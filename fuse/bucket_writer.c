@@ -421,6 +421,12 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 	if (err)
 		return err;
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
+	/* A writer who is refused changes nothing of what others were told. */
+	if (!err) {
+		pthread_mutex_lock(&fs->state_lock);
+		node->open.is_told = false;
+		pthread_mutex_unlock(&fs->state_lock);
+	}
 	/* Another frame may have the name of a removed file. */
 	if (!err && atomic_load(&node->open.gone))
 		b2f_file_stay(node->open.data);

@@ -206,7 +206,6 @@ void fs_file_add_writer(struct fs *fs, struct fs_file *file)
 	while (file->reverting)
 		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 	atomic_fetch_add(&file->nwriters, 1);
-	file->is_told = false;
 }
 
 void fs_file_put_off(struct fs_file *file)

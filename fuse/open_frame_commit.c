@@ -249,6 +249,7 @@ void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
 {
 	pthread_mutex_lock(&fs->state_lock);
 	fs_file_add_writer(fs, &frame->open);
+	frame->open.is_told = false;
 	frame->keeps_lock = false;
 	pthread_mutex_unlock(&fs->state_lock);
 }

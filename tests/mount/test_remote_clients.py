@@ -93,6 +93,9 @@ def test_who_reads_what_is_refused_reads_it_to_the_end():
                 pathlib.Path("other/x").write_bytes(content(version + 1))
                 assert error_of(os.fsync, writer) == errno.ESTALE
                 assert error_of(os.close, writer) == errno.ESTALE
+                # Refused, and it takes back nothing of what was told.
+                assert error_of(os.open, f"/proc/self/fd/{reader}",
+                                os.O_RDWR) == errno.ESTALE
                 end = time.monotonic() + 1.5
                 while time.monotonic() < end:
                     assert versions(reader, 400) == {content(version)[:8]}
