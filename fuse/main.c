@@ -280,6 +280,8 @@ static enum fs_exit run(struct fs *fs)
 	fs->daemon.ready_fd = -1;
 	fs->source.fd = -1;
 	fs->mountpoint.fd = -1;
+	fs->requests.spare.dir_fd = -1;
+	fs->requests.spare.file_fd = -1;
 	pthread_mutex_init(&fs->state_lock, NULL);
 	pthread_mutex_init(&fs->named_homes.lock, NULL);
 	init_names_lock(fs);

@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "fs.h"
 #include "maker.h"
 #include "programs/file_form.h"
@@ -100,11 +101,10 @@ static void end(struct fs_spare *spare)
 	atomic_store(&spare->is_busy, false);
 }
 
-static void close_one(int *fd1)
+static void close_one(int *fd)
 {
-	if (*fd1)
-		close(*fd1 - 1);
-	*fd1 = 0;
+	fs_dir_close(*fd);
+	*fd = -1;
 }
 
 static uint64_t age_ns(const struct fs_spare *spare)
@@ -117,8 +117,8 @@ static bool is_good(const struct fs_spare *spare)
 {
 	struct stat dir;
 
-	return spare->file_fd1 && age_ns(spare) <= SPARE_NS &&
-	       fstat(spare->dir_fd1 - 1, &dir) == 0 &&
+	return spare->file_fd >= 0 && age_ns(spare) <= SPARE_NS &&
+	       fstat(spare->dir_fd, &dir) == 0 &&
 	       spare->gid == (dir.st_mode & S_ISGID ? dir.st_gid : own_group());
 }
 
@@ -143,12 +143,12 @@ static int take(struct fs_spare *spare, int dirfd)
 	int fd = -1;
 
 	if (is_good(spare)) {
-		fd = spare->file_fd1 - 1;
-		spare->file_fd1 = 0;
+		fd = spare->file_fd;
+		spare->file_fd = -1;
 	}
-	if (!spare->dir_fd1)
-		spare->dir_fd1 = fcntl(dirfd, F_DUPFD_CLOEXEC, 0) + 1;
-	atomic_store(&spare->is_wanted, spare->dir_fd1 != 0);
+	if (spare->dir_fd < 0)
+		spare->dir_fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	atomic_store(&spare->is_wanted, spare->dir_fd >= 0);
 	return fd;
 }
 
@@ -166,7 +166,7 @@ int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where)
 	    spare->mode == where->mode) {
 		fd = take(spare, where->dirfd);
 	} else {
-		close_one(&spare->dir_fd1);
+		close_one(&spare->dir_fd);
 		spare->dev = where->dev;
 		spare->ino = where->ino;
 		spare->mode = where->mode;
@@ -179,18 +179,15 @@ int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where)
 
 void fs_maker_make_spare(struct fs_spare *spare)
 {
-	int fd;
-
-	if (!atomic_load(&spare->is_wanted) || !begin(spare))
+	if (!begin(spare))
 		return;
-	close_one(&spare->file_fd1);
-	if (spare->dir_fd1) {
-		fd = b2f_frame_spare(spare->dir_fd1 - 1, spare->mode);
+	close_one(&spare->file_fd);
+	if (spare->dir_fd >= 0) {
 		/* A request that makes a file reports what is wrong. */
-		spare->file_fd1 = fd >= 0 ? fd + 1 : 0;
+		spare->file_fd = b2f_frame_spare(spare->dir_fd, spare->mode);
 		spare->made_ns = fs_clock_ns();
-		if (fd >= 0 && !is_plain(spare, fd))
-			close_one(&spare->file_fd1);
+		if (spare->file_fd < 0 || !is_plain(spare, spare->file_fd))
+			close_one(&spare->file_fd);
 	}
 	atomic_store(&spare->is_wanted, false);
 	end(spare);
@@ -203,8 +200,8 @@ bool fs_maker_drop_spare(struct fs_spare *spare, bool is_end)
 	if (!begin(spare))
 		return true;
 	if (is_end || age_ns(spare) > DROP_NS) {
-		close_one(&spare->file_fd1);
-		close_one(&spare->dir_fd1);
+		close_one(&spare->file_fd);
+		close_one(&spare->dir_fd);
 		/* The next file shows whether more will follow. */
 		spare->ino = 0;
 		atomic_store(&spare->is_wanted, false);

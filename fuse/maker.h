@@ -37,7 +37,8 @@ void fs_maker_end(fuse_req_t req);
 /*
  * A file without a name, made while no request waits, for the next request that
  * makes a file in the same directory: it saves the time that the filesystem
- * needs to find and set up an inode.  Zero-initialize it.
+ * needs to find and set up an inode.  Zero-initialize it, but for the
+ * descriptors.
  */
 struct fs_spare {
 	/* A thread uses all below; others do without. */
@@ -51,9 +52,9 @@ struct fs_spare {
 	/* The spare file's group, and when it was made. */
 	gid_t gid;
 	uint64_t made_ns;
-	/* Descriptors of the directory and the spare file, plus 1; 0: none. */
-	int dir_fd1;
-	int file_fd1;
+	/* Descriptors of the directory and the spare file; -1: none. */
+	int dir_fd;
+	int file_fd;
 };
 
 /* Where a file is to be made. */
@@ -72,7 +73,7 @@ struct fs_maker_where {
  */
 int fs_maker_take_spare(fuse_req_t req, const struct fs_maker_where *where);
 
-/* Makes a spare file, if @spare->is_wanted.  For moments without requests. */
+/* Makes the spare file that @spare->is_wanted.  Call it between requests. */
 void fs_maker_make_spare(struct fs_spare *spare);
 
 /*

@@ -215,7 +215,7 @@ static bool is_one_asking(const struct fs_requests *r)
 /* Does a look for the next request mostly find one? */
 static bool is_awake(const struct fs_requests *r)
 {
-	return is_one_asking(r) && atomic_load(&r->trust) > 0;
+	return is_one_asking(r) && fs_requests_are_close(r);
 }
 
 /*
