@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "b2frame/error.h"
-#include "filter/bytedelta_impl.h"
 #include "filter/vec16.h"
 
 /* Continues the running sum @sum over @data. */

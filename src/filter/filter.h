@@ -116,4 +116,12 @@ extern const struct b2f_filter b2f_filter_bytedelta_old;
 /* The filter @id, or NULL if it is 0 or not built in. */
 const struct b2f_filter *b2f_filter_by_id(unsigned int id);
 
+/*
+ * The running sum of bytedelta: replaces each of the @n bytes at @data by the
+ * sum, modulo 256, of it and all before it; and the same without SIMD, for
+ * tests.
+ */
+void b2f_bytedelta_sum(uint8_t *data, size_t n);
+void b2f_bytedelta_sum_scalar(uint8_t *data, size_t n);
+
 #endif

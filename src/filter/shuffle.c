@@ -47,7 +47,7 @@ void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,
 }
 
 void b2f_shuffle_scalar_planes(const uint8_t *src, size_t width,
-			       const struct b2f_planes_to *planes, size_t done,
+			       const struct b2f_planes *planes, size_t done,
 			       size_t nitems)
 {
 	for (size_t j = 0; j < planes->count; j++) {
@@ -88,7 +88,7 @@ static void scalar_plane(const uint8_t *rows, size_t stride, uint8_t *plane,
 }
 
 static void scalar_shuffle(const uint8_t *src, size_t width,
-			   const struct b2f_planes_to *planes, size_t nitems)
+			   const struct b2f_planes *planes, size_t nitems)
 {
 	b2f_shuffle_scalar_planes(src, width, planes, 0, nitems);
 }
@@ -190,37 +190,25 @@ size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
 	return i;
 }
 
-static struct b2f_planes_to planes_to(const struct b2f_planes_to *planes,
-				      size_t first, size_t item)
-{
-	size_t left = planes->count - first;
-
-	return (struct b2f_planes_to){
-		.data = planes->data + first * planes->stride + item,
-		.stride = planes->stride,
-		.count = left < 16 ? left : 16,
-	};
-}
-
 /* The planes of one square of items, 16 at a time. */
 static void square_column(const struct b2f_shuffle_square *square,
 			  const uint8_t *src, size_t width,
-			  const struct b2f_planes_to *planes, size_t item)
+			  const struct b2f_planes *planes, size_t item)
 {
 	size_t last = planes->count < 16 ? 0 : planes->count - 16;
-	struct b2f_planes_to group;
+	struct b2f_planes group;
 
 	for (size_t j = 0; j < last; j += 16) {
-		group = planes_to(planes, j, item);
+		group = planes_at(planes, j, item);
 		square->shuffle(src + item * width + j, width, &group);
 	}
-	group = planes_to(planes, last, item);
+	group = planes_at(planes, last, item);
 	square->shuffle(src + item * width + last, width, &group);
 }
 
 size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
 			      const uint8_t *src, size_t width,
-			      const struct b2f_planes_to *planes, size_t nitems)
+			      const struct b2f_planes *planes, size_t nitems)
 {
 	size_t reach = planes->count < 16 ? 16 : planes->count;
 	size_t i = 0;
@@ -250,7 +238,7 @@ void b2f_shuffle_undo(const struct b2f_shuffle_variant *variant, size_t width,
 	size_t nitems = nbytes / width;
 	size_t whole = nitems * width;
 	struct b2f_planes planes = {
-		.data = src,
+		.data = (uint8_t *)(uintptr_t)src,
 		.stride = nitems,
 		.count = width,
 	};
@@ -287,7 +275,7 @@ void b2f_shuffle_apply(const struct b2f_shuffle_variant *variant, size_t width,
 {
 	size_t nitems = nbytes / width;
 	size_t whole = nitems * width;
-	struct b2f_planes_to planes = {
+	struct b2f_planes planes = {
 		.data = dst,
 		.stride = nitems,
 		.count = width,

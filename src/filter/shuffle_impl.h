@@ -44,13 +44,7 @@
 
 /* @count planes of bytes, @stride bytes from one to the next. */
 struct b2f_planes {
-	const uint8_t *data;
-	size_t stride;
-	size_t count;
-};
-
-/* Like struct b2f_planes, to be written. */
-struct b2f_planes_to {
+	/* Only read where items are made of planes. */
 	uint8_t *data;
 	size_t stride;
 	size_t count;
@@ -83,7 +77,7 @@ struct b2f_shuffle_variant {
 		      size_t nbytes);
 	/* Undoes unshuffle(): items at @src, @width apart. */
 	void (*shuffle)(const uint8_t *src, size_t width,
-			const struct b2f_planes_to *planes, size_t nitems);
+			const struct b2f_planes *planes, size_t nitems);
 	/* Undoes plane(). */
 	void (*rows)(const uint8_t *plane, uint8_t *rows, size_t stride,
 		     size_t nbytes);
@@ -116,7 +110,7 @@ void b2f_shuffle_scalar_items(const struct b2f_planes *planes, uint8_t *dst,
 void b2f_shuffle_scalar_plane(const uint8_t *rows, size_t stride,
 			      uint8_t *plane, size_t done, size_t nbytes);
 void b2f_shuffle_scalar_planes(const uint8_t *src, size_t width,
-			       const struct b2f_planes_to *planes, size_t done,
+			       const struct b2f_planes *planes, size_t done,
 			       size_t nitems);
 void b2f_shuffle_scalar_rows(const uint8_t *plane, uint8_t *rows, size_t stride,
 			     size_t done, size_t nbytes);
@@ -137,7 +131,7 @@ struct b2f_shuffle_square {
 	 * item.
 	 */
 	void (*shuffle)(const uint8_t *src, size_t width,
-			const struct b2f_planes_to *planes);
+			const struct b2f_planes *planes);
 };
 
 /*
@@ -151,8 +145,7 @@ size_t b2f_shuffle_squares(const struct b2f_shuffle_square *square,
 /* Shuffles whole squares; returns the number of items done. */
 size_t b2f_shuffle_squares_to(const struct b2f_shuffle_square *square,
 			      const uint8_t *src, size_t width,
-			      const struct b2f_planes_to *planes,
-			      size_t nitems);
+			      const struct b2f_planes *planes, size_t nitems);
 
 #ifdef B2F_VEC16
 /* For 3, 5, 6 and 7 planes; returns the number of items done. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "filter/bytedelta_impl.h"
+#include "filter/filter.h"
 #include "filter/pipeline.h"
 #include "filter/shuffle_impl.h"
 

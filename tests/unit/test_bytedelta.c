@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 
 #include "b2frame/error.h"
-#include "filter/bytedelta_impl.h"
 #include "filter/filter.h"
 #include "tests/unit/exact.h"
 
