@@ -73,41 +73,6 @@ void b2f_array_cells_of_chunk(const struct b2f_array *array, uint64_t nchunk,
 	count_cells(out);
 }
 
-/* The place of a cell in one dimension. */
-struct extent {
-	/* Chunk, block in the chunk, and item in the block. */
-	uint64_t chunk;
-	uint64_t block;
-	uint64_t in_block;
-	/* First item in the array, and the number of items. */
-	uint64_t start;
-	uint64_t len;
-	/* The block has no later item of the array. */
-	bool is_last;
-};
-
-static struct extent extent_of(const struct b2f_array_cells *cells,
-			       unsigned int i, uint64_t k)
-{
-	const struct b2f_array *a = cells->array;
-	uint64_t cs = (uint64_t)a->chunkshape[i];
-	uint64_t bs = (uint64_t)a->blockshape[i];
-	uint64_t g = b2f_array_grid_at(a, i, cells->start[i]) + k;
-	struct extent e = {
-		.chunk = g / b2f_array_grid_blocks(a, i),
-		.block = g % b2f_array_grid_blocks(a, i),
-	};
-	uint64_t first = e.chunk * cs + e.block * bs, end;
-
-	end = b2f_min_u64(first + bs, (e.chunk + 1) * cs);
-	e.start = b2f_max_u64(first, cells->start[i]);
-	end = b2f_min_u64(end, (uint64_t)a->shape[i]);
-	e.len = b2f_min_u64(end, cells->end[i]) - e.start;
-	e.is_last = e.start + e.len == end;
-	e.in_block = e.start - first;
-	return e;
-}
-
 /*
  * Sets the dimensions that a run spans: the last one, and those before it while
  * the block is whole in all later ones.
@@ -141,16 +106,22 @@ void b2f_array_cell_get(const struct b2f_array_cells *cells, uint64_t i,
 	out->item = 0;
 	out->ends_block = true;
 	for (unsigned int d = a->ndim; d-- > 0;) {
-		struct extent e = extent_of(cells, d, i % cells->count[d]);
 		uint64_t n = (uint64_t)a->shape[d];
+		const struct b2f_array_extent e = b2f_array_grid_extent(
+			a, d,
+			b2f_array_grid_at(a, d, cells->start[d]) +
+				i % cells->count[d]);
+		uint64_t start = b2f_max_u64(e.start, cells->start[d]);
+		uint64_t last = b2f_min_u64(e.end, n);
+		uint64_t end = b2f_min_u64(last, cells->end[d]);
 
 		i /= cells->count[d];
 		out->nchunk += e.chunk * chunk_stride;
 		block += e.block * grid_stride;
-		in_block += e.in_block * block_stride;
-		out->item += e.start * stride;
-		out->ends_block = out->ends_block && e.is_last;
-		out->len[d] = e.len;
+		in_block += (start - e.start) * block_stride;
+		out->item += start * stride;
+		out->ends_block = out->ends_block && end == last;
+		out->len[d] = end - start;
 		out->at[d] = 0;
 		out->stride[d] = stride;
 		out->block_stride[d] = block_stride;

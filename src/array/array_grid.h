@@ -28,4 +28,29 @@ static inline uint64_t b2f_array_grid_at(const struct b2f_array *a,
 	       x % cs / (uint64_t)a->blockshape[d];
 }
 
+/* A block in dimension @d: in the grid of chunks, and in the array. */
+struct b2f_array_extent {
+	uint64_t chunk;
+	/* In the chunk. */
+	uint64_t block;
+	uint64_t start;
+	uint64_t end;
+};
+
+/* Block @g, as b2f_array_grid_at() counts; its end may be outside the array. */
+static inline struct b2f_array_extent
+b2f_array_grid_extent(const struct b2f_array *a, unsigned int d, uint64_t g)
+{
+	uint64_t cs = (uint64_t)a->chunkshape[d];
+	uint64_t bs = (uint64_t)a->blockshape[d];
+	struct b2f_array_extent e = {
+		.chunk = g / b2f_array_grid_blocks(a, d),
+		.block = g % b2f_array_grid_blocks(a, d),
+	};
+
+	e.start = e.chunk * cs + e.block * bs;
+	e.end = b2f_min_u64(e.start + bs, (e.chunk + 1) * cs);
+	return e;
+}
+
 #endif

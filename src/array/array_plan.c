@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* array_plan.c - how a new array is cut into chunks and blocks */
-#include "array/array_plan.h"
-
-#include <stdbool.h>
-
+/*
+ * array_plan.c - how a new array is cut into chunks and blocks
+ *
+ * Both are slabs of rows: whole in the last dimensions, a part of one, and one
+ * item thick in those before.  Therefore the bytes of an array are stored in
+ * their order, except for padding, and a program that writes it from start to
+ * end writes one chunk after the other.
+ *
+ *   shape  (1000, 300, 50)    chunk (255, 300, 50)   block (17, 300, 50)
+ *   shape  (4, 100000000)     chunk (1, 4194304)     block (1, 262144)
+ *
+ * for items of 8 bytes, chunks of 32 MiB and blocks of 2 MiB.
+ */
 #include "array/b2nd.h"
 #include "b2frame/error.h"
 #include "base/checked.h"

@@ -7,30 +7,6 @@
 #include "array/array_grid.h"
 #include "base/checked.h"
 
-/* A block in one dimension: its indices of the array. */
-struct extent {
-	uint64_t chunk;
-	/* In the chunk. */
-	uint64_t block;
-	uint64_t start;
-	uint64_t end;
-};
-
-static struct extent extent_of(const struct b2f_array *a, unsigned int d,
-			       uint64_t block)
-{
-	uint64_t cs = (uint64_t)a->chunkshape[d];
-	uint64_t bs = (uint64_t)a->blockshape[d];
-	struct extent e = {
-		.chunk = block / b2f_array_grid_blocks(a, d),
-		.block = block % b2f_array_grid_blocks(a, d),
-	};
-
-	e.start = e.chunk * cs + e.block * bs;
-	e.end = b2f_min_u64(e.start + bs, (e.chunk + 1) * cs);
-	return e;
-}
-
 static uint64_t distance(int64_t step)
 {
 	return step < 0 ? (uint64_t)0 - (uint64_t)step : (uint64_t)step;
@@ -141,20 +117,22 @@ void b2f_array_slice_box(const struct b2f_array *array,
 }
 
 /* Finds the block of cell @i of dimension @d, and its part of the box. */
-static struct extent find_cell(const struct b2f_array_box *box, unsigned int d,
-			       uint64_t i, uint64_t *first, uint64_t *len)
+static struct b2f_array_extent find_cell(const struct b2f_array_box *box,
+					 unsigned int d, uint64_t i,
+					 uint64_t *first, uint64_t *len)
 {
 	uint64_t low = box->low[d], step = box->step[d], end;
-	struct extent e;
+	struct b2f_array_extent e;
 
 	if (box->by_index[d]) {
 		*first = i;
 		*len = 1;
-		return extent_of(
+		return b2f_array_grid_extent(
 			box->array, d,
 			b2f_array_grid_at(box->array, d, low + i * step));
 	}
-	e = extent_of(box->array, d, b2f_array_grid_at(box->array, d, low) + i);
+	e = b2f_array_grid_extent(box->array, d,
+				  b2f_array_grid_at(box->array, d, low) + i);
 	*first = e.start > low ? b2f_div_up_u64(e.start - low, step) : 0;
 	end = b2f_min_u64(b2f_div_up_u64(e.end - low, step), box->len[d]);
 	*len = end > *first ? end - *first : 0;
@@ -170,8 +148,9 @@ bool b2f_array_slice_part(const struct b2f_array_box *box, uint64_t i,
 
 	out->nchunk = 0;
 	for (unsigned int d = a->ndim; d-- > 0;) {
-		struct extent e = find_cell(box, d, i % box->count[d],
-					    &out->first[d], &out->len[d]);
+		struct b2f_array_extent e =
+			find_cell(box, d, i % box->count[d], &out->first[d],
+				  &out->len[d]);
 		uint64_t x = box->low[d] + out->first[d] * box->step[d];
 
 		if (out->len[d] == 0)

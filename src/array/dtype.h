@@ -114,12 +114,15 @@ int b2f_dtype_read_b2nd(const char *text, size_t len, struct b2f_literal *lit,
 void b2f_dtype_fini(struct b2f_dtype *type);
 
 /*
- * Checks that a STRUCT has no name or title twice; does not look into fields.
+ * Reads a text like "<f8": a descr without its quotes, or a b2nd text.
  *
- * Returns 0, B2F_ECORRUPT or -ENOMEM.
+ * Returns 0, B2F_ECORRUPT or B2F_EUNSUPPORTED.
  */
 B2F_MUST_CHECK
-int b2f_dtype_check_names(const struct b2f_dtype *type);
+int b2f_dtype_read_scalar(const char *text, size_t len, struct b2f_dtype *out);
+
+/* Prints a SCALAR without quotes; @brief as inside the brackets above. */
+void b2f_dtype_put_scalar(const struct b2f_dtype *type, bool brief, FILE *out);
 
 /*
  * Prints the descr.  A SUBARRAY has none (numpy makes its dimensions those of

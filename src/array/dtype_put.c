@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "array/dtype.h"
-#include "array/dtype_scalar.h"
 #include "array/repr.h"
 #include "b2frame/error.h"
 

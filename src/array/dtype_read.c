@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "array/dtype.h"
-#include "array/dtype_scalar.h"
 #include "b2frame/error.h"
 #include "base/checked.h"
 
@@ -25,6 +24,18 @@ struct layout {
 
 static int read_type(struct reader *r, const struct b2f_literal_value *v,
 		     struct b2f_dtype *out);
+
+void b2f_dtype_fini(struct b2f_dtype *type)
+{
+	for (size_t i = 0; i < type->nfields; i++)
+		b2f_dtype_fini(&type->fields[i].type);
+	if (type->base)
+		b2f_dtype_fini(type->base);
+	free(type->fields);
+	free(type->base);
+	free(type->dims);
+	*type = (struct b2f_dtype){0};
+}
 
 static uint64_t round_up(uint64_t n, uint32_t unit)
 {
@@ -111,23 +122,29 @@ static int read_tuple(struct reader *r, const struct b2f_literal_value *v,
 	return read_repeated(r, type, type->next, out);
 }
 
+/* A text that is not empty. */
+static int read_text(const struct b2f_literal_value *v, const char **text,
+		     size_t *len)
+{
+	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
+		return B2F_EUNSUPPORTED;
+	*text = v->text;
+	*len = v->len;
+	return 0;
+}
+
 /* A name, or a tuple of title and name. */
 static int read_name(const struct b2f_literal_value *v,
 		     struct b2f_dtype_field *field)
 {
+	int err = 0;
+
 	if (v->kind == B2F_LITERAL_TUPLE && v->nchildren == 2) {
 		v = v->child;
-		if (v->kind != B2F_LITERAL_STRING || v->len == 0)
-			return B2F_EUNSUPPORTED;
-		field->title = v->text;
-		field->title_len = v->len;
+		err = read_text(v, &field->title, &field->title_len);
 		v = v->next;
 	}
-	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
-		return B2F_EUNSUPPORTED;
-	field->name = v->text;
-	field->name_len = v->len;
-	return 0;
+	return err ? err : read_text(v, &field->name, &field->name_len);
 }
 
 /* The offset that numpy chooses for @field. */
@@ -253,18 +270,6 @@ static int place_at(const struct reader *r, const struct b2f_literal_value *v,
 	return err;
 }
 
-static int set_title(const struct b2f_literal_value *v,
-		     struct b2f_dtype_field *field)
-{
-	if (!v || v->kind == B2F_LITERAL_NONE)
-		return 0;
-	if (v->kind != B2F_LITERAL_STRING || v->len == 0)
-		return B2F_EUNSUPPORTED;
-	field->title = v->text;
-	field->title_len = v->len;
-	return 0;
-}
-
 static int read_column_fields(struct reader *r,
 			      const struct b2f_literal_value *const *c,
 			      struct b2f_dtype *t, struct layout *at)
@@ -282,8 +287,9 @@ static int read_column_fields(struct reader *r,
 		if (name->kind != B2F_LITERAL_STRING)
 			return B2F_ECORRUPT;
 		err = read_name(name, field);
-		if (!err)
-			err = set_title(title, field);
+		if (!err && title && title->kind != B2F_LITERAL_NONE)
+			err = read_text(title, &field->title,
+					&field->title_len);
 		if (!err)
 			err = read_type(r, format, &field->type);
 		if (!err)
@@ -328,6 +334,45 @@ static int read_dict(struct reader *r, const struct b2f_literal_value *v,
 	return 0;
 }
 
+/* A name or a title; numpy keeps both in one table. */
+struct label {
+	const char *text;
+	size_t len;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+	const struct label *x = a, *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = memcmp(x->text, y->text, len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Has the struct no name or title twice?  Does not look into fields. */
+static int check_names(const struct b2f_dtype *t)
+{
+	struct label *labels = calloc(2 * t->nfields + 1, sizeof(*labels));
+	size_t n = 0;
+	int err = 0;
+
+	if (!labels)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->nfields; i++) {
+		const struct b2f_dtype_field *f = &t->fields[i];
+
+		labels[n++] = (struct label){f->name, f->name_len};
+		if (f->title)
+			labels[n++] = (struct label){f->title, f->title_len};
+	}
+	qsort(labels, n, sizeof(*labels), compare_labels);
+	for (size_t i = 1; i < n && !err; i++)
+		if (compare_labels(&labels[i - 1], &labels[i]) == 0)
+			err = B2F_ECORRUPT;
+	free(labels);
+	return err;
+}
+
 static int read_struct(struct reader *r, const struct b2f_literal_value *v,
 		       struct b2f_dtype *out)
 {
@@ -343,7 +388,7 @@ static int read_struct(struct reader *r, const struct b2f_literal_value *v,
 	if (!err && at.end > INT32_MAX)
 		err = B2F_EUNSUPPORTED;
 	if (!err)
-		err = b2f_dtype_check_names(&t);
+		err = check_names(&t);
 	if (err) {
 		b2f_dtype_fini(&t);
 		return err;

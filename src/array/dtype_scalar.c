@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dtype_scalar.c - types like <f8 and <M8[us] */
-#include "array/dtype_scalar.h"
-
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* npy.c - the header of a .npy file, read */
+/* npy.c - the header of a .npy file, read; and as a msgpack value */
 #include "array/npy.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "b2frame/error.h"
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "base/unpack.h"
 
 /* np.load() reads no longer text unless its caller trusts the file. */
 #define CHARS_MAX ((size_t)10000)
@@ -228,4 +229,57 @@ void b2f_npy_fini(struct b2f_npy *npy)
 {
 	free(npy->dtype);
 	*npy = (struct b2f_npy){0};
+}
+
+enum { MARK_BIN8 = 0xc4, MARK_BIN16 = 0xc5, MARK_BIN32 = 0xc6 };
+
+/* Writes mark and length; returns how many bytes that are, 5 at most. */
+static size_t put_mark(uint8_t *p, uint32_t len)
+{
+	if (len <= UINT8_MAX) {
+		p[0] = MARK_BIN8;
+		p[1] = (uint8_t)len;
+		return 2;
+	}
+	if (len <= UINT16_MAX) {
+		p[0] = MARK_BIN16;
+		b2f_store_be16(p + 1, (uint16_t)len);
+		return 3;
+	}
+	p[0] = MARK_BIN32;
+	b2f_store_be32(p + 1, len);
+	return 5;
+}
+
+int b2f_npy_pack(const uint8_t *bytes, size_t len, uint8_t **packed,
+		 size_t *packed_len)
+{
+	uint8_t *made;
+	size_t n;
+
+	if (len > UINT32_MAX)
+		return B2F_ETOOBIG;
+	made = malloc(len + 5);
+	if (!made)
+		return -ENOMEM;
+	n = put_mark(made, (uint32_t)len);
+	if (len > 0)
+		memcpy(made + n, bytes, len);
+	*packed = made;
+	*packed_len = n + len;
+	return 0;
+}
+
+int b2f_npy_unpack(const uint8_t *packed, size_t packed_len,
+		   const uint8_t **bytes, size_t *len)
+{
+	struct b2f_cursor cur = b2f_cursor_at(packed, packed_len);
+	struct b2f_unpacked value;
+
+	if (!b2f_unpack_next(&cur, &value) || value.kind != B2F_UNPACK_BYTES ||
+	    b2f_cursor_left(&cur) > 0)
+		return B2F_ECORRUPT;
+	*bytes = value.bytes;
+	*len = value.n;
+	return 0;
 }

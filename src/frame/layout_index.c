@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array_plan.h"
-#include "array/array_write.h"
+#include "array/b2nd.h"
 #include "base/checked.h"
 #include "chunk/encode_plan.h"
 #include "frame/frame_report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* npy_look.c - can a file be kept as an array? */
-#include "array/array_plan.h"
+#include "array/b2nd.h"
 #include "array/npy.h"
 #include "b2frame/create.h"
 #include "frame/layout_index.h"

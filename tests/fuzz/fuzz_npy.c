@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "array/b2nd.h"
-#include "array/array_plan.h"
-#include "array/array_write.h"
 #include "array/npy.h"
 #include "b2frame/error.h"
 #include "tests/support/dtype_text.h"

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array_plan.h"
-#include "array/array_write.h"
+#include "array/b2nd.h"
 #include "array/npy.h"
 #include "b2frame/b2frame.h"
 #include "base/checked.h"

@@ -19,8 +19,6 @@
 #include <string.h>
 
 #include "array/b2nd.h"
-#include "array/array_plan.h"
-#include "array/array_write.h"
 #include "array/npy.h"
 #include "tests/support/dtype_text.h"
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 #include "array/b2nd.h"
-#include "array/array_plan.h"
-#include "array/array_write.h"
 
 #define MIB ((uint64_t)1 << 20)
 

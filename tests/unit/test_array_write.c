@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "array/b2nd.h"
-#include "array/array_write.h"
 #include "tests/support/hex.h"
 #include "tests/support/vectors.h"
 
