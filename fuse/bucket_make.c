@@ -142,19 +142,26 @@ static int publish(struct fs *fs, const struct fs_object *dir, const char *name,
 }
 
 /*
- * Chooses the stored name of a sparse frame to be shown as @name in @dir.
- * Returns as fs_bucket_make_file().
+ * Chooses the stored name of a sparse frame, or a directory (@is_dir), to be
+ * shown as @name in @dir.  Returns as fs_bucket_make_file().
  */
 static int make_name(struct fs *fs, struct fs_object *dir, const char *name,
-		     char out[FS_NAME_SIZE])
+		     bool is_dir, char out[FS_NAME_SIZE])
 {
 	struct fs_bucket_names *names = NULL;
 	int err = check_name(dir, name);
 
 	if (!err)
 		err = fs_bucket_listing_get(fs->bucket, dir, &names);
-	if (!err)
+	if (!err && !is_dir)
 		err = choose_stored(fs, dir, names, name, out);
+	/* A directory of that name would be taken for a frame. */
+	else if (!err && fs_suffix_stem(name, out))
+		err = -EPERM;
+	else if (!err)
+		err = check_free(fs, dir, names, name);
+	if (!err && is_dir)
+		snprintf(out, FS_NAME_SIZE, "%s", name);
 	fs_bucket_names_put(names);
 	return err;
 }
@@ -163,7 +170,7 @@ int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
 			struct fs_object **out)
 {
 	char stored[FS_NAME_SIZE], *path = NULL;
-	int err = make_name(fs, dir, name, stored);
+	int err = make_name(fs, dir, name, false, stored);
 
 	if (!err) {
 		path = fs_bucket_node_join(dir->path, stored);
@@ -196,40 +203,22 @@ static int put_marker(struct fs *fs, const char *path)
 	return err;
 }
 
-static int make_dir(struct fs *fs, struct fs_object *dir, const char *name)
-{
-	struct fs_bucket_names *names = NULL;
-	char stem[FS_NAME_SIZE], *path;
-	int err = fs_bucket_listing_get(fs->bucket, dir, &names);
-
-	if (err)
-		return err;
-	/* A directory of that name would be taken for a frame. */
-	if (fs_suffix_stem(name, stem))
-		err = -EPERM;
-	else
-		err = check_free(fs, dir, names, name);
-	fs_bucket_names_put(names);
-	if (err)
-		return err;
-	path = fs_bucket_node_join(dir->path, name);
-	err = path ? put_marker(fs, path) : -ENOMEM;
-	free(path);
-	return err;
-}
-
 int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 		       struct fs_node **out)
 {
-	int err = check_name(dir, name);
+	char stored[FS_NAME_SIZE], *path = NULL;
+	int err = make_name(fs, dir, name, true, stored);
 
-	if (!err)
-		err = make_dir(fs, dir, name);
+	if (!err) {
+		path = fs_bucket_node_join(dir->path, stored);
+		err = path ? put_marker(fs, path) : -ENOMEM;
+	}
 	if (err == -EEXIST)
 		fs_bucket_listing_forget(fs->bucket, dir);
 	if (!err)
 		err = fs_bucket_overlay_note(fs->bucket, dir->path, name, name,
 					     true, FS_BUCKET_MADE);
+	free(path);
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
@@ -321,56 +310,14 @@ static void end_removal(struct fs *fs, struct fs_object *node, bool gone)
 		stay(fs, node);
 }
 
-int fs_bucket_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
+static int remove_file(struct fs *fs, struct fs_object *node)
 {
-	struct fs_object *dir = fs_object_of(parent), *node;
-	struct fs *fs = fs_of(req);
-	struct fs_node *found;
-	int err = fs_bucket_listing_is_fixed(dir)
-			  ? -EPERM
-			  : fs_bucket_find(fs, dir, name, &found);
+	int err;
 
-	if (err)
-		return err;
-	node = fs_object_of(found);
-	if (found->is_view)
-		err = -EPERM;
-	else if (node->kind == FS_BUCKET_DIR)
-		err = -EISDIR;
-	if (err)
-		goto out;
 	begin_removal(fs, node);
 	err = remove_stored(fs, node);
 	end_removal(fs, node, !err);
-	if (err)
-		goto out;
-	fs_bucket_node_retire(fs->bucket, node);
-	err = note_gone(fs, dir, name);
-out:
-	fs_node_put(found, 1);
 	return err;
-}
-
-/* Forgets the new file @name in @dir, which is not stored. */
-static void forget(struct fs *fs, struct fs_object *dir, const char *name,
-		   struct fs_object *made)
-{
-	begin_removal(fs, made);
-	end_removal(fs, made, true);
-	fs_bucket_node_retire(fs->bucket, made);
-	/* Without memory the name is tried until the next listing. */
-	(void)!note_gone(fs, dir, name);
-	fs_bucket_listing_forget(fs->bucket, dir);
-}
-
-void fs_bucket_unmake(fuse_req_t req, struct fs_node *dir, const char *name,
-		      struct fs_object *made)
-{
-	if (made->writing.is_new || made->writing.refused)
-		forget(fs_of(req), fs_object_of(dir), name, made);
-	else
-		(void)!fs_bucket_unlink(req, dir, name);
-	fs_node_put(&made->head, 1);
 }
 
 static int check_empty(struct fs *fs, struct fs_object *dir)
@@ -399,27 +346,64 @@ static int remove_dir(struct fs *fs, struct fs_object *dir)
 	return err;
 }
 
-int fs_bucket_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
+/* May @found be removed as a directory, or as a file? */
+static int check_kind(struct fs_node *found, bool is_dir)
+{
+	const struct fs_object *node = fs_object_of(found);
+
+	if (is_dir && node->pack)
+		return -EROFS;
+	if (!is_dir && found->is_view)
+		return -EPERM;
+	if (is_dir != (node->kind == FS_BUCKET_DIR))
+		return is_dir ? -ENOTDIR : -EISDIR;
+	return 0;
+}
+
+int fs_bucket_remove(fuse_req_t req, struct fs_node *parent, const char *name,
+		     bool is_dir)
 {
 	struct fs_object *dir = fs_object_of(parent), *node;
 	struct fs *fs = fs_of(req);
 	struct fs_node *found;
-	int err = fs_bucket_find(fs, dir, name, &found);
+	int err = !is_dir && fs_bucket_listing_is_fixed(dir)
+			  ? -EPERM
+			  : fs_bucket_find(fs, dir, name, &found);
 
 	if (err)
 		return err;
 	node = fs_object_of(found);
-	if (node->pack)
-		err = -EROFS;
-	else
-		err = node->kind == FS_BUCKET_DIR ? remove_dir(fs, node)
-						  : -ENOTDIR;
+	err = check_kind(found, is_dir);
+	if (!err)
+		err = is_dir ? remove_dir(fs, node) : remove_file(fs, node);
 	if (!err) {
 		fs_bucket_node_retire(fs->bucket, node);
 		err = note_gone(fs, dir, name);
 	}
 	fs_node_put(found, 1);
 	return err;
+}
+
+/* Forgets the new file @name in @dir, which is not stored. */
+static void forget(struct fs *fs, struct fs_object *dir, const char *name,
+		   struct fs_object *made)
+{
+	begin_removal(fs, made);
+	end_removal(fs, made, true);
+	fs_bucket_node_retire(fs->bucket, made);
+	/* Without memory the name is tried until the next listing. */
+	(void)!note_gone(fs, dir, name);
+	fs_bucket_listing_forget(fs->bucket, dir);
+}
+
+void fs_bucket_unmake(fuse_req_t req, struct fs_node *dir, const char *name,
+		      struct fs_object *made)
+{
+	if (made->writing.is_new || made->writing.refused)
+		forget(fs_of(req), fs_object_of(dir), name, made);
+	else
+		(void)!fs_bucket_remove(req, dir, name, false);
+	fs_node_put(&made->head, 1);
 }
 
 /* How often to take in commits of other clients that come in between. */
@@ -480,13 +464,6 @@ static int check_target(const struct renaming *m, bool is_view)
 	return is_sparse(m->target) ? 0 : -EXDEV;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Finds the node at the new name, and the stored name of the frame there. */
 static int find_target(struct renaming *m)
 {
@@ -500,14 +477,13 @@ static int find_target(struct renaming *m)
 		return -EPERM;
 	}
 	if (err == -ENOENT)
-		return is_sparse(m->node)
-			       ? make_name(m->fs, to->dir, to->name, m->stored)
-			       : -EXDEV;
+		return is_sparse(m->node) ? make_name(m->fs, to->dir, to->name,
+						      false, m->stored)
+					  : -EXDEV;
 	if (err)
 		return err;
 	m->target = fs_object_of(found);
-	snprintf(m->stored, sizeof(m->stored), "%s",
-		 last_part(m->target->path));
+	snprintf(m->stored, sizeof(m->stored), "%s", basename(m->target->path));
 	return check_target(m, found->is_view);
 }
 

@@ -36,18 +36,16 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 void fs_bucket_unmake(fuse_req_t req, struct fs_node *dir, const char *name,
 		      struct fs_object *made);
 
-/* The next three are as in struct fs_change_ops. */
+/* The next two are as in struct fs_change_ops. */
 
 /*
- * Removes the file @name from @dir; handles of it stay usable.  Returns 0,
- * -EISDIR, -EPERM (a view), or as fs_bucket_find().
+ * Removes the file @name from @dir, whose handles stay usable, or the empty
+ * directory @name.  Returns 0, -EISDIR, -ENOTDIR, -ENOTEMPTY, -EPERM (a view),
+ * -EROFS (a pack), or as fs_bucket_find().
  */
 B2F_MUST_CHECK
-int fs_bucket_unlink(fuse_req_t req, struct fs_node *dir, const char *name);
-
-/* Removes the empty directory @name.  Also -ENOTDIR, -ENOTEMPTY. */
-B2F_MUST_CHECK
-int fs_bucket_rmdir(fuse_req_t req, struct fs_node *dir, const char *name);
+int fs_bucket_remove(fuse_req_t req, struct fs_node *dir, const char *name,
+		     bool is_dir);
 
 /*
  * Renames @name as renameat2(2) with @flags.  The node and its open handles go

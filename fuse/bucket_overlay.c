@@ -149,10 +149,10 @@ int fs_bucket_overlay_note(struct fs_bucket *r, const char *dir,
 /* Splits @path; the part before the last '/' is @dir, malloc'ed, or NULL. */
 static const char *split(const char *path, char **dir)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = basename(path);
 
-	*dir = strndup(path, slash ? (size_t)(slash - path) : 0);
-	return slash ? slash + 1 : path;
+	*dir = strndup(path, name > path ? (size_t)(name - path) - 1 : 0);
+	return name;
 }
 
 void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)

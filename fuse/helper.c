@@ -20,9 +20,7 @@
 
 bool fs_helper_is(const char *program)
 {
-	const char *slash = strrchr(program, '/');
-
-	return strncmp(slash ? slash + 1 : program, "mount.", 6) == 0;
+	return strncmp(basename(program), "mount.", 6) == 0;
 }
 
 int fs_helper_exit(enum fs_exit code)

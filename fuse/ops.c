@@ -22,17 +22,10 @@ static struct fs_node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return fs_node_of(fs_of(req), ino);
 }
 
-/* The changes of a volume that is only read. */
-static const struct fs_change_ops read_only;
-
-/* Returns the changes of @node's volume. */
+/* Returns the changes of @node's volume; NULL: it is only read. */
 static const struct fs_change_ops *changes_of(const struct fs_node *node)
 {
-	const struct fs_volume *volume = node->volume;
-
-	return volume->fs->read_write && volume->ops->changes
-		       ? volume->ops->changes
-		       : &read_only;
+	return node->volume->fs->read_write ? node->volume->ops->changes : NULL;
 }
 
 /* The same for two nodes, which have to be of one volume. */
@@ -41,13 +34,7 @@ static const struct fs_change_ops *changes_of_both(const struct fs_node *a,
 {
 	const struct fs_change_ops *changes = changes_of(a);
 
-	return changes_of(b) == changes ? changes : &read_only;
-}
-
-/* Returns the error for a change that is not among @changes. */
-static int refusal(const struct fs_change_ops *changes)
-{
-	return changes == &read_only ? -EROFS : -EPERM;
+	return changes_of(b) == changes ? changes : NULL;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -105,9 +92,9 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 	const struct fs_change_ops *changes = changes_of(node);
 	struct fs *fs = node->volume->fs;
 	struct stat st;
-	int err = refusal(changes);
+	int err = -EROFS;
 
-	if (changes->setattr)
+	if (changes)
 		err = changes->setattr(req, node, attr, to_set,
 				       fi ? fs_handle_of(fi) : NULL);
 	if (!err)
@@ -157,9 +144,9 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fs_handle *handle = NULL;
 	struct fuse_entry_param answer;
 	struct fs *fs = fs_of(req);
-	int err = refusal(changes);
+	int err = -EROFS;
 
-	if (changes->create)
+	if (changes)
 		err = changes->create(req, dir, name, mode, &how, &answer,
 				      &handle);
 	if (err) {
@@ -174,43 +161,35 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 	}
 }
 
-static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
-		     mode_t mode, dev_t rdev)
+static void make(fuse_req_t req, fuse_ino_t parent, const char *name,
+		 struct fs_maker_what what)
 {
 	struct fs_node *dir = node_of(req, parent);
 	const struct fs_change_ops *changes = changes_of(dir);
 	struct fuse_entry_param answer;
-	int err = refusal(changes);
+	int err = changes ? changes->make(req, dir, name, &what, &answer)
+			  : -EROFS;
 
-	if (changes->mknod)
-		err = changes->mknod(req, dir, name, mode, rdev, &answer);
 	fs_reply_entry(req, err, &answer);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
+		     mode_t mode, dev_t rdev)
+{
+	make(req, parent, name, (struct fs_maker_what){NULL, mode, rdev});
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 		     mode_t mode)
 {
-	struct fs_node *dir = node_of(req, parent);
-	const struct fs_change_ops *changes = changes_of(dir);
-	struct fuse_entry_param answer;
-	int err = refusal(changes);
-
-	if (changes->mkdir)
-		err = changes->mkdir(req, dir, name, mode, &answer);
-	fs_reply_entry(req, err, &answer);
+	make(req, parent, name,
+	     (struct fs_maker_what){NULL, S_IFDIR | mode, 0});
 }
 
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 		       const char *name)
 {
-	struct fs_node *dir = node_of(req, parent);
-	const struct fs_change_ops *changes = changes_of(dir);
-	struct fuse_entry_param answer;
-	int err = refusal(changes);
-
-	if (changes->symlink)
-		err = changes->symlink(req, target, dir, name, &answer);
-	fs_reply_entry(req, err, &answer);
+	make(req, parent, name, (struct fs_maker_what){target, S_IFLNK, 0});
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
@@ -220,29 +199,31 @@ static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent,
 	struct fs_node *dir = node_of(req, new_parent);
 	const struct fs_change_ops *changes = changes_of_both(node, dir);
 	struct fuse_entry_param answer;
-	int err = refusal(changes);
+	int err = changes ? -EPERM : -EROFS;
 
-	if (changes->link)
+	if (changes && changes->link)
 		err = changes->link(req, node, dir, new_name, &answer);
 	fs_reply_entry(req, err, &answer);
 }
 
-static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+static void remove_name(fuse_req_t req, fuse_ino_t parent, const char *name,
+			bool is_dir)
 {
 	struct fs_node *dir = node_of(req, parent);
 	const struct fs_change_ops *changes = changes_of(dir);
 
-	fs_reply_error(req, changes->unlink ? changes->unlink(req, dir, name)
-					    : refusal(changes));
+	fs_reply_error(req, changes ? changes->remove(req, dir, name, is_dir)
+				    : -EROFS);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	remove_name(req, parent, name, false);
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fs_node *dir = node_of(req, parent);
-	const struct fs_change_ops *changes = changes_of(dir);
-
-	fs_reply_error(req, changes->rmdir ? changes->rmdir(req, dir, name)
-					   : refusal(changes));
+	remove_name(req, parent, name, true);
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -252,9 +233,9 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct fs_node *dir = node_of(req, parent);
 	struct fs_node *new_dir = node_of(req, new_parent);
 	const struct fs_change_ops *changes = changes_of_both(dir, new_dir);
-	int err = refusal(changes);
+	int err = -EROFS;
 
-	if (changes->rename)
+	if (changes)
 		err = changes->rename(req, dir, name, new_dir, new_name, flags);
 	fs_reply_error(req, err);
 }

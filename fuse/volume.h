@@ -61,7 +61,7 @@ struct fs_xattr_ops {
 		   const struct fs_xattr_change *change);
 };
 
-/* Changes of files; NULL: -EPERM. */
+/* Changes of files; only @link may be NULL: -EPERM. */
 struct fs_change_ops {
 	/* @handle: the open file of ftruncate(2), or NULL. */
 	int (*setattr)(fuse_req_t req, struct fs_node *inode, const struct stat *attr,
@@ -69,16 +69,15 @@ struct fs_change_ops {
 	int (*create)(fuse_req_t req, struct fs_node *dir, const char *name,
 		      mode_t mode, const struct fs_open_how *how,
 		      struct fuse_entry_param *out, struct fs_handle **handle);
-	int (*mknod)(fuse_req_t req, struct fs_node *dir, const char *name,
-		     mode_t mode, dev_t rdev, struct fuse_entry_param *out);
-	int (*mkdir)(fuse_req_t req, struct fs_node *dir, const char *name,
-		     mode_t mode, struct fuse_entry_param *out);
-	int (*symlink)(fuse_req_t req, const char *target, struct fs_node *dir,
-		       const char *name, struct fuse_entry_param *out);
+	/* mknod(2), mkdir(2), symlink(2): makes @what, and does not open it. */
+	int (*make)(fuse_req_t req, struct fs_node *dir, const char *name,
+		    const struct fs_maker_what *what,
+		    struct fuse_entry_param *out);
 	int (*link)(fuse_req_t req, struct fs_node *inode, struct fs_node *dir,
 		    const char *name, struct fuse_entry_param *out);
-	int (*unlink)(fuse_req_t req, struct fs_node *dir, const char *name);
-	int (*rmdir)(fuse_req_t req, struct fs_node *dir, const char *name);
+	/* @is_dir: rmdir(2), else unlink(2). */
+	int (*remove)(fuse_req_t req, struct fs_node *dir, const char *name,
+		      bool is_dir);
 	int (*rename)(fuse_req_t req, struct fs_node *dir, const char *name,
 		      struct fs_node *new_dir, const char *new_name,
 		      unsigned int flags);

@@ -460,18 +460,15 @@ static int do_create(fuse_req_t req, struct fs_node *dir, const char *name,
 }
 
 /* Makes a file without opening it, and commits it at once. */
-static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
-		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
+static int make_file(fuse_req_t req, struct fs_node *dir, const char *name,
+		     mode_t mode, struct fuse_entry_param *out)
 {
 	const struct fs_open_how how = {.flags = O_RDWR | O_EXCL};
 	struct fs *fs = fs_of(req);
 	struct fs_handle *handle = NULL;
 	struct fs_object *made;
-	int err = S_ISREG(mode)
-			  ? do_create(req, dir, name, mode, &how, out, &handle)
-			  : -EPERM;
+	int err = do_create(req, dir, name, mode, &how, out, &handle);
 
-	(void)rdev;
 	if (err)
 		return err;
 	made = fs_object_of(handle->node);
@@ -482,14 +479,18 @@ static int do_mknod(fuse_req_t req, struct fs_node *dir, const char *name,
 	return err ? err : answer_with(fs, &made->head, out);
 }
 
-static int do_mkdir(fuse_req_t req, struct fs_node *dir, const char *name,
-		    mode_t mode, struct fuse_entry_param *out)
+static int do_make(fuse_req_t req, struct fs_node *dir, const char *name,
+		   const struct fs_maker_what *what,
+		   struct fuse_entry_param *out)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_node *made;
-	int err = fs_bucket_make_dir(fs, fs_object_of(dir), name, &made);
+	int err = -EPERM;
 
-	(void)mode;
+	if (S_ISREG(what->mode))
+		return make_file(req, dir, name, what->mode, out);
+	if (S_ISDIR(what->mode))
+		err = fs_bucket_make_dir(fs, fs_object_of(dir), name, &made);
 	return err ? err : answer_with(fs, made, out);
 }
 
@@ -498,10 +499,8 @@ static const struct fs_xattr_ops xattr_ops = {.with_frame = do_with_frame};
 static const struct fs_change_ops changes = {
 	.setattr = do_setattr,
 	.create = do_create,
-	.mknod = do_mknod,
-	.mkdir = do_mkdir,
-	.unlink = fs_bucket_unlink,
-	.rmdir = fs_bucket_rmdir,
+	.make = do_make,
+	.remove = fs_bucket_remove,
 	.rename = fs_bucket_rename,
 };
 

@@ -30,19 +30,6 @@
 #include "tree_handle.h"
 #include "volume_tree.h"
 
-/* Looks up the new @entry. */
-static int find_new(const struct fs_entry *entry, struct fuse_entry_param *out)
-{
-	struct fs_found found;
-	int err = fs_lookup_find(entry, &found);
-
-	if (err)
-		return err;
-	err = fs_lookup_node(entry, &found, out);
-	fs_probe_close(&found.probe);
-	return err;
-}
-
 /* Makes a node for the new name of a file that is no frame. */
 static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 		     struct fs_entry *entry)
@@ -62,7 +49,7 @@ static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 static int inherit(const struct fs_entry *entry,
 		   const struct fs_maker_what *what)
 {
-	if (what->target || !S_ISDIR(what->mode) || entry->fs->config.no_xattr)
+	if (!S_ISDIR(what->mode) || entry->fs->config.no_xattr)
 		return 0;
 	return fs_preset_inherit(entry->pin.fd, entry->name);
 }
@@ -83,7 +70,7 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 	else if (!err) {
 		err = inherit(&entry, what);
 		if (!err)
-			err = find_new(&entry, out);
+			err = fs_lookup_answer(&entry, out);
 		/* If another program moved the file away, leave it. */
 		if (err && fs_dir_has(entry.pin.fd, name, &made))
 			unlinkat(entry.pin.fd, name,
@@ -91,26 +78,6 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 	}
 	fs_entry_leave(&entry);
 	return err;
-}
-
-static int do_mkdir(fuse_req_t req, struct fs_node *parent, const char *name,
-		    mode_t mode, struct fuse_entry_param *out)
-{
-	const struct fs_maker_what what = {.mode = S_IFDIR | mode};
-
-	return make_other(req, parent, name, &what, out);
-}
-
-static int do_symlink(fuse_req_t req, const char *target,
-		      struct fs_node *parent, const char *name,
-		      struct fuse_entry_param *out)
-{
-	const struct fs_maker_what what = {.target = target};
-
-	/* It would be taken for a name of a frame with several names. */
-	return b2f_home_is_target(target)
-		       ? -EPERM
-		       : make_other(req, parent, name, &what, out);
 }
 
 /* Makes @entry a hard link to @node, which is no frame. */
@@ -405,18 +372,14 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_probe_close(&found.probe);
 }
 
-static int do_mknod(fuse_req_t req, struct fs_node *parent, const char *name,
-		    mode_t mode, dev_t rdev, struct fuse_entry_param *out)
+static int make_closed(fuse_req_t req, struct fs_node *parent, const char *name,
+		       mode_t mode, struct fuse_entry_param *out)
 {
-	const struct fs_maker_what special = {.mode = mode, .rdev = rdev};
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
 	struct fresh fresh = {0};
-	int err;
+	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
-	if (!S_ISREG(mode))
-		return make_other(req, parent, name, &special, out);
-	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = make_frame(req, &entry, mode, &fresh);
 	if (!err) {
@@ -429,6 +392,18 @@ static int do_mknod(fuse_req_t req, struct fs_node *parent, const char *name,
 	fs_entry_leave(&entry);
 	*out = fresh.answer;
 	return err;
+}
+
+static int do_make(fuse_req_t req, struct fs_node *parent, const char *name,
+		   const struct fs_maker_what *what,
+		   struct fuse_entry_param *out)
+{
+	if (S_ISREG(what->mode))
+		return make_closed(req, parent, name, what->mode, out);
+	/* It would be taken for a name of a frame with several names. */
+	if (what->target && b2f_home_is_target(what->target))
+		return -EPERM;
+	return make_other(req, parent, name, what, out);
 }
 
 /*
@@ -518,7 +493,7 @@ static int delete_found(const struct fs_entry *entry,
 	return err;
 }
 
-static int do_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
+static int unlink_file(fuse_req_t req, struct fs_node *parent, const char *name)
 {
 	struct fs_entry entry = {0};
 	struct fs_found found;
@@ -541,22 +516,12 @@ static int do_unlink(fuse_req_t req, struct fs_node *parent, const char *name)
 	return err;
 }
 
-static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
+static int remove_dir(fuse_req_t req, struct fs_node *parent, const char *name)
 {
-	struct fs *fs = fs_of(req);
-	int is = fs_packs_look_inside(fs, parent, name), err;
 	struct fs_entry entry = {0};
 	struct fs_found found;
+	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 
-	/*
-	 * A pack is a plain file in SOURCE, but a directory here: it has to be
-	 * empty to be removed.
-	 */
-	if (is < 0)
-		return is;
-	if (is)
-		return do_unlink(req, parent, name);
-	err = fs_entry_enter_to_change(fs, parent, name, &entry);
 	if (!err)
 		err = fs_lookup_find(&entry, &found);
 	if (!err) {
@@ -571,14 +536,26 @@ static int do_rmdir(fuse_req_t req, struct fs_node *parent, const char *name)
 	return err;
 }
 
+static int do_remove(fuse_req_t req, struct fs_node *parent, const char *name,
+		     bool is_dir)
+{
+	/*
+	 * A pack is a plain file in SOURCE, but a directory here: it has to be
+	 * empty to be removed.
+	 */
+	int is = is_dir ? fs_packs_look_inside(fs_of(req), parent, name) : 1;
+
+	if (is < 0)
+		return is;
+	return is ? unlink_file(req, parent, name)
+		  : remove_dir(req, parent, name);
+}
+
 const struct fs_change_ops fs_volume_tree_changes = {
 	.setattr = fs_volume_tree_setattr,
 	.create = do_create,
-	.mknod = do_mknod,
-	.mkdir = do_mkdir,
-	.symlink = do_symlink,
+	.make = do_make,
 	.link = do_link,
-	.unlink = do_unlink,
-	.rmdir = do_rmdir,
+	.remove = do_remove,
 	.rename = fs_volume_tree_rename,
 };
