@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "b2frame/error.h"
 #include "base/checked.h"
@@ -18,6 +19,9 @@
 
 #define ZIP_SUFFIX   ".b2z"
 #define EMBED_SUFFIX ".b2e"
+
+/* Bytes that are summed at once. */
+#define PIECE ((size_t)1 << 20)
 
 /*
  * At most so many EmbedStores of a ZIP file become directories: each has its
@@ -423,11 +427,82 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 	return b2f_frame_open_store(&all, part, node->entry.path, out);
 }
 
+int b2f_pack_read_member(const struct b2f_member *member, uint64_t off,
+			 void *buf, size_t n, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	int err =
+		b2f_object_open(member->source, B2F_OBJECT_INDEX, &object, why);
+
+	if (!err)
+		err = b2f_object_read(&object, member->off + off, buf, n, why);
+	b2f_object_close(&object);
+	return err;
+}
+
+static int compare(const struct b2f_member *member, uLong sum,
+		   struct b2f_why *why)
+{
+	if (sum == member->crc32)
+		return 0;
+	return b2f_why_set(why, B2F_ECORRUPT,
+			   "damaged: its CRC-32 is %08lx, that in the ZIP file "
+			   "%08lx",
+			   sum, (unsigned long)member->crc32);
+}
+
+/* Compares the bytes with their checksum in the ZIP file, if there is one. */
+static int check_sum(const struct b2f_member *member, const void *bytes,
+		     struct b2f_why *why)
+{
+	if (!member->has_crc32)
+		return 0;
+	return compare(member, crc32_z(0, bytes, (size_t)member->size), why);
+}
+
+/* Checks @member, read piece by piece into @buf, which has PIECE bytes. */
+static int sum_pieces(const struct b2f_member *member,
+		      const struct b2f_object *object, uint8_t *buf,
+		      struct b2f_why *why)
+{
+	uLong sum = crc32(0, NULL, 0);
+	uint64_t done = 0;
+	int err = 0;
+
+	while (done < member->size && !err) {
+		size_t n = (size_t)b2f_min_u64(member->size - done, PIECE);
+
+		err = b2f_object_read(object, member->off + done, buf, n, why);
+		sum = err ? sum : crc32_z(sum, buf, n);
+		done += n;
+	}
+	return err ? err : compare(member, sum, why);
+}
+
+/* Like check_sum(), but reads the bytes. */
+static int read_sum(const struct b2f_member *member, struct b2f_why *why)
+{
+	struct b2f_object object = {.fd = -1};
+	uint8_t *buf;
+	int err;
+
+	if (!member->has_crc32)
+		return 0;
+	buf = malloc(PIECE);
+	if (!buf)
+		return -ENOMEM;
+	err = b2f_object_open(member->source, B2F_OBJECT_INDEX, &object, why);
+	if (!err)
+		err = sum_pieces(member, &object, buf, why);
+	b2f_object_close(&object);
+	free(buf);
+	return err;
+}
+
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 		      void *buf, size_t n)
 {
 	const struct b2f_pack_node *node = &pack->nodes[i];
-	struct b2f_object object = {.fd = -1};
 	struct b2f_why why = {""};
 	int err = check_readable(pack, node);
 
@@ -435,14 +510,9 @@ ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,
 		return err;
 	off = b2f_min_u64(off, node->member.size);
 	n = (size_t)b2f_min_u64(n, node->member.size - off);
-	err = b2f_object_open(node->member.source, B2F_OBJECT_INDEX, &object,
-			      &why);
-	if (!err)
-		err = b2f_object_read(&object, node->member.off + off, buf, n,
-				      &why);
-	b2f_object_close(&object);
+	err = b2f_pack_read_member(&node->member, off, buf, n, &why);
 	if (!err && n == node->member.size)
-		err = b2f_pack_sum_check(&node->member, buf, &why);
+		err = check_sum(&node->member, buf, &why);
 	return err ? report(pack, node, err, why.text) : (ssize_t)n;
 }
 
@@ -450,7 +520,7 @@ int b2f_pack_check_sum(const struct b2f_pack *pack, size_t i)
 {
 	const struct b2f_pack_node *node = &pack->nodes[i];
 	struct b2f_why why = {""};
-	int err = b2f_pack_sum_read(&node->member, &why);
+	int err = read_sum(&node->member, &why);
 
 	return err ? report(pack, node, err, why.text) : 0;
 }

@@ -9,7 +9,19 @@
 #define B2F_PACK_PACK_H
 
 #include "b2frame/pack.h"
-#include "pack/pack_sum.h"
+#include "base/why.h"
+#include "store/store.h"
+
+/* A range of stored bytes. */
+struct b2f_member {
+	/* The store with the bytes; NULL: there are none. */
+	struct b2f_store *source;
+	uint64_t off;
+	uint64_t size;
+	/* Has the ZIP file a checksum of them? */
+	bool has_crc32;
+	uint32_t crc32;
+};
 
 /* A frame, plain bytes, or a directory, before there is a tree. */
 struct b2f_leaf {
@@ -63,6 +75,14 @@ struct b2f_pack {
 	char **texts;
 	size_t ntexts;
 };
+
+/*
+ * Reads the @n bytes of @member from byte @off on.  Returns 0, or an error of
+ * its source with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_pack_read_member(const struct b2f_member *member, uint64_t off,
+			 void *buf, size_t n, struct b2f_why *why);
 
 /*
  * Adds a leaf, and takes its @path over even if that fails.

@@ -171,57 +171,47 @@ static bool is_bloscpack(const char *name, const uint8_t *start, size_t size)
 static int find_kind(struct b2f_pack_node *node, struct b2f_why *why)
 {
 	uint8_t start[10];
-	struct b2f_object object = {.fd = -1};
 	int err;
 
 	if (node->entry.kind != B2F_PACK_FILE || node->entry.refused ||
 	    node->entry.size < sizeof(start))
 		return 0;
-	err = b2f_object_open(node->member.source, B2F_OBJECT_INDEX, &object,
-			      why);
-	if (!err)
-		err = b2f_object_read(&object, node->member.off, start, sizeof(start),
-				      why);
-	b2f_object_close(&object);
+	err = b2f_pack_read_member(&node->member, 0, start, sizeof(start), why);
 	if (!err && (b2f_frame_magic(start, sizeof(start)) ||
 		     is_bloscpack(node->name, start, sizeof(start))))
 		node->entry.kind = B2F_PACK_FRAME;
 	return err;
 }
 
-static int compare_texts(const struct b2f_pack_node *x, const char *x_name,
-			 const struct b2f_pack_node *y, const char *y_name)
+/* The nodes that are sorted, by their shown names or their own. */
+struct sorting {
+	const struct b2f_pack_node *nodes;
+	bool shown;
+};
+
+static const char *text_of(const struct b2f_pack_node *node, bool shown)
 {
+	return shown ? node->entry.shown : node->name;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct sorting *s = arg;
+	const struct b2f_pack_node *x = &s->nodes[*(const size_t *)a];
+	const struct b2f_pack_node *y = &s->nodes[*(const size_t *)b];
+
 	if (x->entry.parent != y->entry.parent)
 		return x->entry.parent < y->entry.parent ? -1 : 1;
-	return strcmp(x_name, y_name);
-}
-
-static int by_name(const void *a, const void *b, void *nodes)
-{
-	const struct b2f_pack_node *all = nodes;
-	const struct b2f_pack_node *x = &all[*(const size_t *)a];
-	const struct b2f_pack_node *y = &all[*(const size_t *)b];
-
-	return compare_texts(x, x->name, y, y->name);
-}
-
-static int by_shown(const void *a, const void *b, void *nodes)
-{
-	const struct b2f_pack_node *all = nodes;
-	const struct b2f_pack_node *x = &all[*(const size_t *)a];
-	const struct b2f_pack_node *y = &all[*(const size_t *)b];
-
-	return compare_texts(x, x->entry.shown, y, y->entry.shown);
+	return strcmp(text_of(x, s->shown), text_of(y, s->shown));
 }
 
 /* Sorts @pack->order, and notes where the children of each directory are. */
-static void sort(struct b2f_pack *pack,
-		 int (*compare)(const void *, const void *, void *))
+static void sort(struct b2f_pack *pack, bool shown)
 {
+	struct sorting s = {pack->nodes, shown};
 	size_t n = pack->nnodes - 1;
 
-	qsort_r(pack->order, n, sizeof(*pack->order), compare, pack->nodes);
+	qsort_r(pack->order, n, sizeof(*pack->order), compare, &s);
 	for (size_t i = 0; i < pack->nnodes; i++)
 		pack->nodes[i].nchildren = 0;
 	for (size_t i = n; i-- > 0;) {
@@ -235,10 +225,12 @@ static void sort(struct b2f_pack *pack,
 
 static int check_names(const struct b2f_pack *pack, struct b2f_why *why)
 {
+	struct sorting s = {pack->nodes, false};
+
 	for (size_t i = 1; i + 1 < pack->nnodes; i++) {
 		const size_t *o = &pack->order[i];
 
-		if (by_name(o - 1, o, pack->nodes) == 0)
+		if (compare(o - 1, o, &s) == 0)
 			return b2f_why_set(why, B2F_ECORRUPT,
 					   "%.100s: the name occurs twice",
 					   pack->nodes[*o].entry.path);
@@ -257,8 +249,7 @@ static const struct b2f_pack_node *search(const struct b2f_pack *pack,
 		size_t middle = low + (high - low) / 2;
 		const struct b2f_pack_node *node =
 			&pack->nodes[pack->order[middle]];
-		int order = strcmp(name,
-				   shown ? node->entry.shown : node->name);
+		int order = strcmp(name, text_of(node, shown));
 
 		if (order == 0)
 			return node;
@@ -329,12 +320,12 @@ int b2f_pack_make_tree(struct b2f_pack *pack, struct b2f_why *why)
 	}
 	if (err)
 		return err;
-	sort(pack, by_name);
+	sort(pack, false);
 	err = check_names(pack, why);
 	for (size_t i = 1; i < pack->nnodes && !err; i++)
 		err = choose_shown(pack, &pack->nodes[i]);
 	if (!err)
-		sort(pack, by_shown);
+		sort(pack, true);
 	return err;
 }
 
