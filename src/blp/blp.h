@@ -81,18 +81,10 @@ void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
 			  uint8_t *out);
 
 /*
- * blp_meta.c: reads the metadata of @blp, and their length, from @file.
- * Returns 0, B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno,
- * with the cause in @why.
- */
-B2F_MUST_CHECK
-int b2f_blp_read_meta(const struct b2f_object *file, struct b2f_blp *blp,
-		      struct b2f_why *why);
-
-/*
  * blp_chunks.c: finds positions and sizes of the chunks: from the offsets, or
- * from the headers of the chunks, one after the other.  Returns as
- * b2f_blp_read_meta().
+ * from the headers of the chunks, one after the other.  Returns 0,
+ * B2F_ECORRUPT, B2F_EUNSUPPORTED, B2F_ETOOBIG, -ENOMEM or an errno, with the
+ * cause in @why.
  */
 B2F_MUST_CHECK
 int b2f_blp_read_chunks(const struct b2f_object *file, struct b2f_blp *blp,
@@ -100,7 +92,7 @@ int b2f_blp_read_chunks(const struct b2f_object *file, struct b2f_blp *blp,
 
 /*
  * Reads all but the chunks of @file into *@out; end it with b2f_blp_fini().
- * Returns 0, B2F_ENOTFRAME (another magic) or as b2f_blp_read_meta().
+ * Returns 0, B2F_ENOTFRAME (another magic) or as b2f_blp_read_chunks().
  */
 B2F_MUST_CHECK
 int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,

@@ -29,18 +29,13 @@ uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i)
 }
 
 /* Makes room for @want offsets; *@room is the current room. */
-static int reserve(struct b2f_blp *blp, uint64_t want, uint64_t *room)
+static int reserve(struct b2f_blp *blp, size_t want, size_t *room)
 {
-	uint64_t cap = b2f_max_u64(want, *room + *room / 2);
-	uint64_t *offs;
+	uint64_t *offs = b2f_grown(blp->offs, room, want, sizeof(*offs));
 
-	if (want <= *room)
-		return 0;
-	offs = realloc(blp->offs, cap * sizeof(*offs));
 	if (!offs)
 		return -ENOMEM;
 	blp->offs = offs;
-	*room = cap;
 	return 0;
 }
 
@@ -81,8 +76,9 @@ static int read_some(const struct b2f_object *file, struct b2f_blp *blp,
 static int read_offsets(const struct b2f_object *file, struct b2f_blp *blp,
 			struct b2f_why *why)
 {
-	uint64_t n = (uint64_t)blp->header.nchunks, room = 0;
+	uint64_t n = (uint64_t)blp->header.nchunks;
 	uint64_t at = blp->start - 8 * (n + (uint64_t)blp->header.room);
+	size_t room = 0;
 	int err = 0;
 
 	if (n > B2F_NCHUNKS_MAX)
@@ -147,7 +143,8 @@ static int add_size(struct b2f_blp *blp, uint64_t i, uint32_t nbytes,
 static int walk(const struct b2f_object *file, struct b2f_blp *blp,
 		struct b2f_why *why)
 {
-	uint64_t most = WALK_MAX, off = blp->start, room = 0;
+	uint64_t most = WALK_MAX, off = blp->start;
+	size_t room = 0;
 	struct b2f_chunk_header h;
 	uint32_t before = 0;
 	int err = 0;

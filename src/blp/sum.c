@@ -16,34 +16,18 @@
 /* Bytes of each sum in a message, enough to tell two sums apart. */
 #define SHOWN 8
 
-/* Bytes per call: the functions of zlib take less than size_t allows. */
-#define STEP (1u << 30)
-
-static uint32_t run(uLong (*fn)(uLong, const Bytef *, uInt), uLong start,
-		    const uint8_t *data, size_t n)
-{
-	while (n > 0) {
-		uInt step = n < STEP ? (uInt)n : STEP;
-
-		start = fn(start, data, step);
-		data += step;
-		n -= step;
-	}
-	return (uint32_t)start;
-}
-
 static void make_adler32(const struct b2f_sum *sum, const void *data, size_t n,
 			 uint8_t *out)
 {
 	(void)sum;
-	b2f_store_le32(out, run(adler32, 1, data, n));
+	b2f_store_le32(out, (uint32_t)adler32_z(1, data, n));
 }
 
 static void make_crc32(const struct b2f_sum *sum, const void *data, size_t n,
 		       uint8_t *out)
 {
 	(void)sum;
-	b2f_store_le32(out, run(crc32, 0, data, n));
+	b2f_store_le32(out, (uint32_t)crc32_z(0, data, n));
 }
 
 static void make_digest(const struct b2f_sum *sum, const void *data, size_t n,
