@@ -39,14 +39,6 @@ struct convert {
 	uint64_t nchunks;
 };
 
-static int refuse(const struct convert *c, const char *what)
-{
-	struct b2f_why why;
-
-	b2f_why_set(&why, -EINVAL, "%s", what);
-	return b2f_frame_report(c->frame, -EINVAL, &why);
-}
-
 /* Do the borders of its chunks, of different sizes, have a meaning? */
 static bool keeps_chunks(const struct b2f_frame *f)
 {
@@ -162,7 +154,9 @@ static int choose_settings(struct convert *c)
 	if (keeps_chunks(c->frame))
 		h->chunksize = 0;
 	else if (old->nbytes > 0 && h->chunksize <= 0)
-		return refuse(c, "the chunk size is missing");
+		return b2f_frame_report(
+			c->frame, -EINVAL,
+			&(const struct b2f_why){"the chunk size is missing"});
 	h->header_len = old->header_len;
 	return choose_encoding(c);
 }
@@ -194,9 +188,11 @@ static int choose(struct convert *c)
 		err = b2f_frame_span_get(c->frame, c->nchunks - 1, &span);
 	if (!err && !c->options->settings &&
 	    b2f_frame_hides_short_chunk(c->frame))
-		return refuse(c, "its short chunk is not the last one; "
-				 "bloscctl recompress gives it chunks of one "
-				 "size");
+		return b2f_frame_report(
+			c->frame, -EINVAL,
+			&(const struct b2f_why){
+				"its short chunk is not the last one; bloscctl "
+				"recompress gives it chunks of one size"});
 	if (err || c->nchunks == 0 || !is_cut_anew(c))
 		return err;
 	c->nchunks = b2f_div_up_u64(c->frame->header.nbytes,
@@ -213,16 +209,13 @@ static int encode_range(struct convert *c, struct b2f_encoder *enc,
 	uint32_t nbytes = (uint32_t)b2f_min_u64(
 		chunksize, c->frame->header.nbytes - start);
 	struct b2f_why why = {""};
-	ssize_t n;
 	int err = b2f_scratch_reserve(&enc->data, nbytes);
 
+	if (!err)
+		err = b2f_transcode_read(c->file, enc->data.data, nbytes,
+					 start);
 	if (err)
 		return err;
-	n = b2f_file_pread(c->file, NULL, enc->data.data, nbytes, start);
-	if (n < 0)
-		return (int)n;
-	if ((uint32_t)n != nbytes)
-		return B2F_ECORRUPT;
 	return b2f_transcode_data(&c->how, enc, enc->data.data, nbytes, piece,
 				  &why);
 }

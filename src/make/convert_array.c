@@ -51,16 +51,6 @@ struct making {
 	struct slab *slab;
 };
 
-static int read_fully(const struct making *m, uint8_t *buf, uint64_t n,
-		      uint64_t off)
-{
-	ssize_t got = b2f_file_pread(m->from, NULL, buf, (size_t)n, off);
-
-	if (got < 0)
-		return (int)got;
-	return (uint64_t)got == n ? 0 : B2F_ECORRUPT;
-}
-
 /* The place in a row of the item that is number @i in Fortran order. */
 static uint64_t place_in_row(const struct b2f_array *a, uint64_t i)
 {
@@ -100,7 +90,8 @@ static int read_column(const struct making *m, const struct slab *s, uint64_t i)
 
 	for (uint64_t done = 0; done < s->n && !err; done += n) {
 		n = b2f_min_u64(most, s->n - done);
-		err = read_fully(m, m->buf, n * size, (start + done) * size);
+		err = b2f_transcode_read(m->from, m->buf, n * size,
+					 (start + done) * size);
 		if (!err)
 			scatter(m, s, m->buf, done, n, place);
 	}
@@ -117,7 +108,7 @@ static int read_columns(const struct making *m, const struct slab *s,
 	int err;
 
 	*n = b2f_min_u64(STEP / column, s->row - i);
-	err = read_fully(m, m->buf, *n * column, i * column);
+	err = b2f_transcode_read(m->from, m->buf, *n * column, i * column);
 	for (uint64_t k = 0; k < *n && !err; k++)
 		scatter(m, s, m->buf + k * column, 0, s->n,
 			place_in_row(m->array, i + k));
@@ -192,7 +183,8 @@ static ssize_t read_npy(void *arg, void *buf, size_t size, uint64_t off)
 		memcpy(buf, m->head + off, head);
 	if (n > head)
 		err = m->slab ? read_turned(m, items, n - head, from)
-			      : read_fully(m, items, n - head, from);
+			      : b2f_transcode_read(m->from, items, n - head,
+						   from);
 	return err ? err : (ssize_t)n;
 }
 
@@ -243,11 +235,7 @@ static int make_frame(struct making *m, struct b2f_runtime *runtime,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name)
 {
-	const struct b2f_convert_options how = {.mode = options->mode,
-						.progress = options->progress,
-						.arg = options->arg,
-						.no_seal = options->no_seal,
-						.label = options->label};
+	struct b2f_convert_options how = *options;
 	struct b2f_settings settings = choose_settings(m);
 	struct b2f_data data = {.read = read_npy,
 				.arg = m,
@@ -256,6 +244,7 @@ static int make_frame(struct making *m, struct b2f_runtime *runtime,
 	struct slab slab = {.n = 0};
 	int err = make_head(m, &settings);
 
+	how.contiguous = false;
 	if (!err && m->array->fortran_order && m->nbytes > 0)
 		err = make_slab(m, &slab);
 	data.nbytes = m->head_len + m->nbytes;
@@ -270,16 +259,14 @@ int b2f_convert_array(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		      const struct b2f_convert_options *options, int dirfd,
 		      const char *name)
 {
-	struct making m = {.frame = frame,
-			   .array = b2f_frame_tensor(frame)};
-	struct b2f_why why;
+	struct making m = {.frame = frame, .array = b2f_frame_tensor(frame)};
 	int err;
 
-	if (!m.array || frame->layout.err) {
-		b2f_why_set(&why, B2F_EUNSUPPORTED,
-			    "no metadata describe its data as an array");
-		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
-	}
+	if (!m.array || frame->layout.err)
+		return b2f_frame_report(
+			frame, B2F_EUNSUPPORTED,
+			&(const struct b2f_why){
+				"no metadata describe its data as an array"});
 	m.nbytes = frame->layout.nbytes;
 	err = b2f_transcode_open(runtime, frame, &m.from);
 	if (!err)

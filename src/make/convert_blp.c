@@ -64,8 +64,7 @@ static int read_stored(const struct base *base, uint64_t off, void *buf,
 	return b2f_object_read(&base->object, base->lead + off, buf, n, why);
 }
 
-static int choose_size(struct base *base, uint32_t least,
-		       struct b2f_why *why)
+static int choose_size(struct base *base, struct b2f_why *why)
 {
 	const struct b2f_blp *blp = base->blp;
 	uint32_t size = (uint32_t)blp->chunksize, item = blp->header.typesize;
@@ -73,8 +72,9 @@ static int choose_size(struct base *base, uint32_t least,
 	if (blp->nchunks > 1 && blp->chunksize == 0)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
 				   "its chunks have no common size");
-	if (blp->nchunks <= 1 && size < least)
-		size = least - (item ? least % item : 0);
+	if (blp->nchunks <= 1 && size < CHUNKSIZE_DEFAULT)
+		size = CHUNKSIZE_DEFAULT -
+		       CHUNKSIZE_DEFAULT % (item ? item : 1);
 	base->chunk_size = size;
 	base->nkept = base->nbytes / size;
 	return 0;
@@ -111,12 +111,11 @@ static int find_end(struct base *base, struct b2f_why *why)
 
 /*
  * Opens @frame, which is shown from a Bloscpack file; a file with at most one
- * chunk gets chunks of at least @least bytes.  B2F_EUNSUPPORTED: no Bloscpack
- * file, or its chunks have no common size.
+ * chunk gets chunks of at least CHUNKSIZE_DEFAULT bytes.  B2F_EUNSUPPORTED: no
+ * Bloscpack file, or its chunks have no common size.
  */
 static int base_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
-		      uint32_t least, struct base *base,
-		      struct b2f_why *why)
+		     struct base *base, struct b2f_why *why)
 {
 	int err;
 
@@ -126,7 +125,7 @@ static int base_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 				   "it is no Bloscpack file");
 	base->lead = frame->store->lead;
 	base->nbytes = base->blp->nbytes;
-	err = choose_size(base, least, why);
+	err = choose_size(base, why);
 	if (!err)
 		err = b2f_object_open(frame->store, B2F_OBJECT_INDEX,
 				      &base->object, why);
@@ -142,46 +141,6 @@ static void base_close(struct base *base)
 	b2f_file_close(base->file);
 	b2f_object_close(&base->object);
 	*base = (struct base){.blp = NULL};
-}
-
-/*
- * Reads the decoded bytes of [@off, @off + @n) that the file has, *@got of
- * them.
- */
-static int base_read(const struct base *base, uint64_t off, void *buf,
-		      uint32_t n, uint32_t *got)
-{
-	uint32_t part = 0;
-	ssize_t ret = 0;
-
-	if (off < base->nbytes)
-		part = (uint32_t)b2f_min_u64(n, base->nbytes - off);
-	if (part > 0)
-		ret = b2f_file_pread(base->file, NULL, buf, part, off);
-	if (ret < 0)
-		return (int)ret;
-	*got = part;
-	return (uint32_t)ret == part ? 0 : B2F_ECORRUPT;
-}
-
-/* Copies the stored bytes [@from, @end) to byte @to of @fd. */
-static int base_copy(const struct base *base, uint64_t from,
-		      uint64_t end, int fd, uint64_t to, struct b2f_why *why)
-{
-	uint8_t *buf = malloc(STEP);
-	int err = buf ? 0 : -ENOMEM;
-
-	while (from < end && !err) {
-		uint64_t n = b2f_min_u64(end - from, STEP);
-
-		err = read_stored(base, from, buf, n, why);
-		if (!err)
-			err = b2f_single_write(fd, to, buf, n, why);
-		from += n;
-		to += n;
-	}
-	free(buf);
-	return err;
 }
 
 /*
@@ -357,8 +316,7 @@ static int open_files(struct making *m, struct b2f_why *why)
 		return err;
 	if (before->layout.err)
 		return before->layout.err;
-	return base_open(m->runtime, before, CHUNKSIZE_DEFAULT,
-				 &m->base, why);
+	return base_open(m->runtime, before, &m->base, why);
 }
 
 static int begin(struct making *m, struct b2f_why *why)
@@ -391,10 +349,18 @@ static int write_next(struct making *m, const void *buf, size_t n,
 static int copy_old(struct making *m, uint64_t from, uint64_t end,
 		    struct b2f_why *why)
 {
-	int err = base_copy(&m->base, from, end, m->fd, m->at, why);
+	uint8_t *buf = malloc(STEP);
+	int err = buf ? 0 : -ENOMEM;
 
-	if (!err)
-		m->at += end - from;
+	while (from < end && !err) {
+		size_t n = (size_t)b2f_min_u64(end - from, STEP);
+
+		err = read_stored(&m->base, from, buf, n, why);
+		if (!err)
+			err = write_next(m, buf, n, why);
+		from += n;
+	}
+	free(buf);
 	return err;
 }
 
@@ -425,22 +391,21 @@ static int write_meta(struct making *m, struct b2f_why *why)
 	return err ? err : write_next(m, sum, m->header.sum->size, why);
 }
 
+/* Reads data of the old file, if it has some there, and then of the frame. */
 static int read_chunk(const struct making *m, uint64_t nchunk, uint8_t *buf,
 		      uint32_t nbytes)
 {
-	uint64_t off = nchunk * (uint32_t)m->header.chunk_size;
-	uint32_t done = 0;
-	ssize_t n = 0;
-	int err = base_read(&m->base, off, buf, nbytes, &done);
+	uint64_t off = nchunk * (uint32_t)m->header.chunk_size, old = 0;
+	int err = 0;
 
-	if (err)
-		return err;
-	if (done < nbytes)
-		n = b2f_file_pread(m->file, NULL, buf + done, nbytes - done,
-				   m->start + off + done - m->base.nbytes);
-	if (n < 0)
-		return (int)n;
-	return (uint32_t)n == nbytes - done ? 0 : B2F_ECORRUPT;
+	if (off < m->base.nbytes)
+		old = b2f_min_u64(nbytes, m->base.nbytes - off);
+	if (old)
+		err = b2f_transcode_read(m->base.file, buf, old, off);
+	if (!err && old < nbytes)
+		err = b2f_transcode_read(m->file, buf + old, nbytes - old,
+					 m->start + off + old - m->base.nbytes);
+	return err;
 }
 
 /* The number in the new file, behind the chunks of the old one. */

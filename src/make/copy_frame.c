@@ -142,7 +142,6 @@ static int check_source(const struct copy *c)
 {
 	struct b2f_frame *again = NULL;
 	struct b2f_frame_stamp now;
-	struct b2f_why why;
 	int err = b2f_frame_reopen(c->frame, B2F_TURN_WAIT_MS, &again);
 
 	if (err)
@@ -151,8 +150,10 @@ static int check_source(const struct copy *c)
 	b2f_frame_close(again);
 	if (b2f_frame_stamp_equal(&now, &c->frame->stamp))
 		return 0;
-	b2f_why_set(&why, 0, "another program has changed the frame meanwhile");
-	return b2f_frame_report(c->frame, -ESTALE, &why);
+	return b2f_frame_report(
+		c->frame, -ESTALE,
+		&(const struct b2f_why){
+			"another program has changed the frame meanwhile"});
 }
 
 /* 1: begin again. */
@@ -193,15 +194,13 @@ static int run_once(struct copy *c)
 
 static int run(struct copy *c)
 {
-	struct b2f_why why = {""};
 	int err;
 
-	if (!c->frame->header.sparse) {
-		b2f_why_set(&why, 0,
-			    "it is a contiguous frame, without chunk "
-			    "files");
-		return b2f_frame_report(c->frame, -EINVAL, &why);
-	}
+	if (!c->frame->header.sparse)
+		return b2f_frame_report(
+			c->frame, -EINVAL,
+			&(const struct b2f_why){"it is a contiguous frame, "
+						"without chunk files"});
 	err = b2f_copy_list_make(c->frame, &c->list);
 	if (err)
 		return err;

@@ -22,14 +22,12 @@ static uint64_t count_stored(const struct b2f_entries *entries)
 static int check_numbers(const struct b2f_frame *frame,
 			 const struct b2f_copy_list *list)
 {
-	struct b2f_why why;
-
-	for (size_t i = 1; i < list->n; i++) {
-		if (list->chunks[i].from != list->chunks[i - 1].from)
-			continue;
-		b2f_why_set(&why, 0, "its index names a chunk file twice");
-		return b2f_frame_report(frame, B2F_EUNSUPPORTED, &why);
-	}
+	for (size_t i = 1; i < list->n; i++)
+		if (list->chunks[i].from == list->chunks[i - 1].from)
+			return b2f_frame_report(
+				frame, B2F_EUNSUPPORTED,
+				&(const struct b2f_why){"its index names a "
+							"chunk file twice"});
 	return 0;
 }
 

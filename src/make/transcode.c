@@ -22,6 +22,16 @@ int b2f_transcode_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	return err;
 }
 
+int b2f_transcode_read(struct b2f_file *file, void *buf, uint64_t n,
+		       uint64_t off)
+{
+	ssize_t got = b2f_file_pread(file, NULL, buf, (size_t)n, off);
+
+	if (got < 0)
+		return (int)got;
+	return (uint64_t)got == n ? 0 : B2F_ECORRUPT;
+}
+
 int b2f_transcode_load(struct b2f_frame *frame, uint64_t nchunk,
 		       struct b2f_loaded **out)
 {
@@ -149,12 +159,11 @@ static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
 	struct b2f_why why = {""};
 	int err;
 
-	if (loaded->chunk.header.vl) {
-		b2f_why_set(&why, B2F_EUNSUPPORTED,
-			    "its blocks differ in length, which would be lost");
-		return b2f_frame_report_chunk(frame, loaded->nchunk,
-					      B2F_EUNSUPPORTED, &why);
-	}
+	if (loaded->chunk.header.vl)
+		return b2f_frame_report_chunk(
+			frame, loaded->nchunk, B2F_EUNSUPPORTED,
+			&(const struct b2f_why){"its blocks differ in length, "
+						"which would be lost"});
 	if (may_stay(how, loaded)) {
 		b2f_transcode_take(loaded, piece);
 		return 0;

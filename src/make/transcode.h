@@ -32,6 +32,11 @@ B2F_MUST_CHECK
 int b2f_transcode_open(struct b2f_runtime *runtime, struct b2f_frame *frame,
 		       struct b2f_file **out);
 
+/* Reads all @n bytes at @off of @file.  0, B2F_ECORRUPT (fewer) or an error. */
+B2F_MUST_CHECK
+int b2f_transcode_read(struct b2f_file *file, void *buf, uint64_t n,
+		       uint64_t off);
+
 /*
  * Chunk @nchunk of @frame, with all its stored bytes.  Free *@out with
  * b2f_loaded_free().  Returns as b2f_frame_load(); the cause is logged.

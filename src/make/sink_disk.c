@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sink_directory.c - a directory that becomes a sparse frame
+ * sink_disk.c - a directory that becomes a sparse frame, or a file that becomes
+ * a contiguous one
  *
  * The name of a copy's directory stands for one version of one frame, and a
  * chunk file gets its name when it is on the disk: so each chunk file there is
  * whole, and belongs to the copy.  Any other directory is new, and is a frame
- * without chunks until it has them all.
+ * without chunks until it has them all.  The header of a file, which makes it a
+ * frame, is written last.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,21 +19,23 @@
 #include "b2frame/create.h"
 #include "chunk/seal.h"
 #include "frame/frame.h"
+#include "index/index.h"
 #include "make/sink.h"
 #include "store/make.h"
+#include "store/single.h"
 #include "store/write.h"
 
-struct directory {
+struct disk {
 	struct b2f_copy_target base;
+	/* The directory, or the file (else -1). */
 	struct b2f_store *store;
-	/* For a copy. */
+	int fd;
 	mode_t mode;
-	/*
-	 * The parent, from which free() removes an unfinished directory; a copy
-	 * has none.
-	 */
+	/* The parent, where free() removes an unfinished frame. */
 	int dirfd;
 	char *name;
+	/* It is new, so that free() may remove it; a copy is not. */
+	bool made;
 	bool finished;
 };
 
@@ -45,9 +49,9 @@ void b2f_copy_target_free(struct b2f_copy_target *target)
 	free(label);
 }
 
-static struct directory *directory_of(struct b2f_copy_target *target)
+static struct disk *disk_of(struct b2f_copy_target *target)
 {
-	return (struct directory *)target;
+	return (struct disk *)target;
 }
 
 /* Does the chunk file @object end in the seal with the tag of entry @raw? */
@@ -65,7 +69,7 @@ static bool is_whole(const struct b2f_object *object, uint64_t raw)
 }
 
 /* Is @chunk there? Removes any other file with its name. */
-static int look(struct directory *d, struct b2f_copy_chunk *chunk,
+static int look(struct disk *d, struct b2f_copy_chunk *chunk,
 		struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
@@ -90,11 +94,11 @@ static int remove_pending(void *store, int64_t id)
 static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		 struct b2f_why *why)
 {
-	struct b2f_store *store = directory_of(target)->store;
+	struct b2f_store *store = disk_of(target)->store;
 	int err = b2f_store_list(store, remove_pending, store);
 
 	for (size_t i = 0; i < list->n && !err; i++)
-		err = look(directory_of(target), &list->chunks[i], why);
+		err = look(disk_of(target), &list->chunks[i], why);
 	return err;
 }
 
@@ -102,13 +106,12 @@ static int put(struct b2f_copy_target *target,
 	       const struct b2f_copy_chunk *chunk, const void *bytes,
 	       size_t size, struct b2f_why *why)
 {
-	return b2f_store_write_chunk(directory_of(target)->store,
-				     (int64_t)chunk->to, bytes, size, true,
-				     why);
+	return b2f_store_write_chunk(disk_of(target)->store, (int64_t)chunk->to,
+				     bytes, size, true, why);
 }
 
 /* Gives index and chunk files of a copy their permissions. */
-static int permit(const struct directory *d, struct b2f_why *why)
+static int permit(const struct disk *d, struct b2f_why *why)
 {
 	int fd = b2f_store_dirfd(d->store);
 	struct stat st;
@@ -123,33 +126,103 @@ static int permit(const struct directory *d, struct b2f_why *why)
 static int finish(struct b2f_copy_target *target, const void *index,
 		  size_t size, struct b2f_why *why)
 {
-	struct directory *d = directory_of(target);
+	struct disk *d = disk_of(target);
 	int err = b2f_store_replace_index(d->store, index, size, NULL, why);
 
-	if (!err && !d->name)
+	if (!err && !d->made)
 		err = permit(d, why);
 	d->finished = !err;
 	return err;
 }
 
-static void free_directory(struct b2f_copy_target *target)
+static int put_bytes(struct b2f_copy_target *target,
+		     const struct b2f_copy_chunk *chunk, const void *bytes,
+		     size_t size, struct b2f_why *why)
 {
-	struct directory *d = directory_of(target);
+	return b2f_single_write(disk_of(target)->fd, chunk->to, bytes, size,
+				why);
+}
+
+/* Writes the header in front, and the rest of the index behind the chunks. */
+static int finish_file(struct b2f_copy_target *target, const void *index,
+		       size_t size, struct b2f_why *why)
+{
+	struct disk *f = disk_of(target);
+	const uint8_t *bytes = index;
+	struct b2f_frame_header h;
+	size_t len;
+	int err = b2f_frame_header_parse(bytes, size, UINT64_MAX, &h, why);
+
+	if (err)
+		return err;
+	len = h.header_len;
+	err = b2f_single_write(f->fd, len + h.cbytes, bytes + len, size - len,
+			       why);
+	if (!err)
+		err = b2f_single_write(f->fd, 0, bytes, len, why);
+	if (!err)
+		err = b2f_single_finish(f->fd, f->mode, why);
+	f->finished = !err;
+	return err;
+}
+
+static void free_disk(struct b2f_copy_target *target)
+{
+	struct disk *d = disk_of(target);
 
 	b2f_store_free(d->store);
+	if (d->fd >= 0)
+		close(d->fd);
 	/* A failed removal cannot be reported here. */
-	if (d->name && !d->finished)
-		(void)!b2f_store_unmake(d->dirfd, d->name);
+	if (d->made && !d->finished)
+		(void)!(d->fd >= 0 ? b2f_single_remove
+				   : b2f_store_unmake)(d->dirfd, d->name);
 	free(d->name);
 	free(d);
 }
 
-static const struct b2f_copy_ops ops = {
+static const struct b2f_copy_ops directory_ops = {
 	.begin = begin,
 	.put = put,
 	.finish = finish,
-	.free = free_directory,
+	.free = free_disk,
 };
+
+static const struct b2f_copy_ops file_ops = {
+	.put = put_bytes,
+	.finish = finish_file,
+	.free = free_disk,
+};
+
+/* NULL: no memory. */
+static struct disk *new_disk(const struct b2f_copy_ops *ops, int dirfd,
+			     const char *name, mode_t mode)
+{
+	struct disk *d = calloc(1, sizeof(*d));
+	char *copy = strdup(name);
+
+	if (!d || !copy) {
+		free(copy);
+		free(d);
+		return NULL;
+	}
+	*d = (struct disk){.base.ops = ops,
+			   .fd = -1,
+			   .mode = mode,
+			   .dirfd = dirfd,
+			   .name = copy};
+	return d;
+}
+
+/* Gives @d to the caller or, after @err, frees it. */
+static int give(struct disk *d, int err, struct b2f_copy_target **out)
+{
+	if (!err)
+		*out = &d->base;
+	else if (d)
+		b2f_copy_target_free(&d->base);
+	return err;
+}
 
 /*
  * Does the existing directory @fd, which is locked now, still have the name
@@ -173,16 +246,14 @@ int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 			  const char *label, const struct b2f_log *log,
 			  struct b2f_copy_target **out)
 {
-	struct directory *d = calloc(1, sizeof(*d));
+	struct disk *d = new_disk(&directory_ops, dirfd, name, mode);
 	bool is_new = false;
 	int err = 0;
 
 	if (!d)
 		return -ENOMEM;
-	d->base.ops = &ops;
 	d->base.log = log;
 	d->base.label = strdup(label);
-	d->mode = mode;
 	if (!d->base.label)
 		err = -ENOMEM;
 	else if (mkdirat(dirfd, name, 0700) == 0)
@@ -195,34 +266,30 @@ int b2f_copy_to_directory(int dirfd, const char *name, mode_t mode,
 		err = b2f_store_lock(d->store, NULL);
 	if (!err && !is_new)
 		err = check_begun(dirfd, name, b2f_store_dirfd(d->store));
-	if (err)
-		b2f_copy_target_free(&d->base);
-	else
-		*out = &d->base;
-	return err;
+	return give(d, err, out);
 }
 
 int b2f_sink_make_directory(int dirfd, const char *name,
-			      const struct b2f_store_plan *plan,
-			      struct b2f_copy_target **out,
-			      struct b2f_why *why)
+			    const struct b2f_store_plan *plan,
+			    struct b2f_copy_target **out, struct b2f_why *why)
 {
-	struct directory *d = calloc(1, sizeof(*d));
-	char *copy = strdup(name);
-	int err = d && copy ? b2f_store_make(dirfd, name, plan, why) : -ENOMEM;
+	struct disk *d = new_disk(&directory_ops, dirfd, name, 0);
+	int err = d ? b2f_store_make(dirfd, name, plan, why) : -ENOMEM;
 
-	if (err) {
-		free(copy);
-		free(d);
-		return err;
+	if (!err) {
+		d->made = true;
+		err = b2f_store_open(dirfd, name, false, &d->store, why);
 	}
-	d->base.ops = &ops;
-	d->dirfd = dirfd;
-	d->name = copy;
-	err = b2f_store_open(dirfd, name, false, &d->store, why);
-	if (err)
-		b2f_copy_target_free(&d->base);
-	else
-		*out = &d->base;
-	return err;
+	return give(d, err, out);
+}
+
+int b2f_sink_make_file(int dirfd, const char *name, mode_t mode,
+		       struct b2f_copy_target **out, struct b2f_why *why)
+{
+	struct disk *d = new_disk(&file_ops, dirfd, name, mode | 0600);
+	int err = d ? b2f_single_create(dirfd, name, &d->fd, why) : -ENOMEM;
+
+	if (!err)
+		d->made = true;
+	return give(d, err, out);
 }
