@@ -76,12 +76,9 @@ static void give(struct b2f_budget *b, uint64_t bytes)
 
 uint64_t b2f_budget_bytes(struct b2f_budget *budget)
 {
-	uint64_t bytes;
+	B2F_HOLD(&budget->lock);
 
-	pthread_mutex_lock(&budget->lock);
-	bytes = budget->bytes;
-	pthread_mutex_unlock(&budget->lock);
-	return bytes;
+	return budget->bytes;
 }
 
 void b2f_budget_give(struct b2f_budget *budget, uint64_t bytes)
@@ -114,48 +111,44 @@ static void set_bytes(struct b2f_record *rec, uint64_t bytes)
 void b2f_budget_add(struct b2f_record *rec, uint64_t bytes)
 {
 	struct b2f_budget *b = budget_of(rec);
+	B2F_HOLD(&b->lock);
 
-	pthread_mutex_lock(&b->lock);
 	set_bytes(rec, rec->bytes + bytes);
 	if (rec->bytes && !rec->listed)
 		enter(rec);
-	pthread_mutex_unlock(&b->lock);
 }
 
 void b2f_budget_drop(struct b2f_record *rec, uint64_t bytes)
 {
 	struct b2f_budget *b = budget_of(rec);
+	B2F_HOLD(&b->lock);
 
-	pthread_mutex_lock(&b->lock);
 	set_bytes(rec, rec->bytes - bytes);
 	give(b, bytes);
-	pthread_mutex_unlock(&b->lock);
 }
 
 void b2f_budget_remove(struct b2f_record *rec)
 {
 	struct b2f_budget *b = budget_of(rec);
+	B2F_HOLD(&b->lock);
 
-	pthread_mutex_lock(&b->lock);
 	if (rec->listed)
 		leave(rec);
 	give(b, rec->bytes);
 	set_bytes(rec, 0);
-	pthread_mutex_unlock(&b->lock);
 }
 
 void b2f_budget_fail(struct b2f_record *rec, bool failed)
 {
 	struct b2f_budget *b = budget_of(rec);
+	B2F_HOLD(&b->lock);
 
-	pthread_mutex_lock(&b->lock);
 	if (rec->failed != failed) {
 		count_stuck(rec, failed);
 		rec->failed = failed;
 	}
 	/* A writer that waits for @rec to be encoded has to look again. */
 	pthread_cond_broadcast(&b->changed);
-	pthread_mutex_unlock(&b->lock);
 }
 
 /* Records that one writer encodes because there is no room. */

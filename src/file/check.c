@@ -51,8 +51,8 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 		  const struct seen *seen, bool special, int err)
 {
 	struct b2f_check_result *r = &c->result;
+	B2F_HOLD(&c->lock);
 
-	pthread_mutex_lock(&c->lock);
 	if (err == B2F_ECORRUPT)
 		r->ndamaged++;
 	else if (err == B2F_EUNSUPPORTED)
@@ -74,7 +74,6 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 	if (c->options->chunk)
 		c->options->chunk(c->options->arg, span->nchunk,
 				  state_of(seen, special, err));
-	pthread_mutex_unlock(&c->lock);
 }
 
 /* Decodes all units, one after the other, into one buffer. */

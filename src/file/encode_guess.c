@@ -23,12 +23,9 @@
 
 static bool is_wanted(struct b2f_file *file)
 {
-	bool wanted;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	wanted = file->writer->guess_typesize;
-	pthread_mutex_unlock(&file->lock);
-	return wanted;
+	return file->writer->guess_typesize;
 }
 
 static bool is_zeros(const uint8_t *data, size_t n)
@@ -230,8 +227,8 @@ static bool end_allows(struct b2f_file *file, uint32_t typesize)
 static void set_typesize(struct b2f_file *file, uint32_t typesize)
 {
 	struct b2f_writer *w = file->writer;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
 	/* Another thread may have guessed meanwhile. */
 	if (w->guess_typesize) {
 		w->guess_typesize = false;
@@ -240,7 +237,6 @@ static void set_typesize(struct b2f_file *file, uint32_t typesize)
 		if (commit_allows(file, typesize) && end_allows(file, typesize))
 			b2f_txn_set_typesize(w->txn, typesize);
 	}
-	pthread_mutex_unlock(&file->lock);
 }
 
 int b2f_encode_guess(struct b2f_record *rec, struct b2f_encoder *enc)

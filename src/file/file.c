@@ -75,22 +75,16 @@ uint64_t b2f_file_size_locked(const struct b2f_file *file)
 
 uint64_t b2f_file_size(struct b2f_file *file)
 {
-	uint64_t size;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	size = b2f_file_size_locked(file);
-	pthread_mutex_unlock(&file->lock);
-	return size;
+	return b2f_file_size_locked(file);
 }
 
 struct b2f_frame *b2f_file_frame_ref(struct b2f_file *file)
 {
-	struct b2f_frame *frame;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	frame = b2f_frame_ref(file->frame);
-	pthread_mutex_unlock(&file->lock);
-	return frame;
+	return b2f_frame_ref(file->frame);
 }
 
 void b2f_file_set_frame(struct b2f_file *file, struct b2f_frame *frame)

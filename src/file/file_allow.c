@@ -162,10 +162,7 @@ int b2f_writer_allow_again(struct b2f_file *file)
 
 bool b2f_file_is_writable(struct b2f_file *file)
 {
-	bool writable;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	writable = file->writer && file->writer->txn;
-	pthread_mutex_unlock(&file->lock);
-	return writable;
+	return file->writer && file->writer->txn;
 }

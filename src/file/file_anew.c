@@ -17,13 +17,9 @@
 
 bool b2f_file_keeps_size(struct b2f_file *file)
 {
-	bool keeps;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	keeps = file->writer && file->writer->txn &&
-		b2f_shape_keeps_size(file);
-	pthread_mutex_unlock(&file->lock);
-	return keeps;
+	return file->writer && file->writer->txn && b2f_shape_keeps_size(file);
 }
 
 static int refuse(const struct b2f_file *file, const char *text)
@@ -177,10 +173,9 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 		n = err;
 	if (n < 0)
 		return n;
-	pthread_mutex_lock(&file->lock);
+	B2F_HOLD(&file->lock);
 	w->anew = B2F_ANEW_BEGUN;
 	b2f_writer_note(w);
-	pthread_mutex_unlock(&file->lock);
 	return n;
 }
 

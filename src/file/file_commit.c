@@ -87,13 +87,13 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	struct b2f_file *file = a->file;
 	struct b2f_writer *w = a->writer;
 	int err = 0;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
 	*nothing = !w->txn || (w->dirty.since_ns == 0 &&
 			       (how != B2F_COMMIT_DURABLE ||
 				a->commit.before == B2F_DISK_DURABLE));
 	if (*nothing)
-		goto out;
+		return 0;
 	a->commit.durable =
 		how == B2F_COMMIT_DURABLE || a->commit.before != B2F_DISK_NEW;
 	err = b2f_txn_freeze(w->txn, &a->commit);
@@ -101,7 +101,7 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 		err = take_records(a);
 	if (err) {
 		b2f_txn_finish(w->txn, &a->commit);
-		goto out;
+		return err;
 	}
 	w->commit = &a->commit;
 	w->commit_err = 0;
@@ -110,9 +110,7 @@ static int freeze(struct attempt *a, enum b2f_commit_how how, bool *nothing)
 	a->commit.has_mtime = w->dirty.has_mtime;
 	a->commit.mtime = w->dirty.mtime;
 	w->dirty = B2F_NOT_DIRTY;
-out:
-	pthread_mutex_unlock(&file->lock);
-	return err;
+	return 0;
 }
 
 /*
@@ -123,14 +121,10 @@ static int relayout_and_freeze(struct attempt *a, enum b2f_commit_how how,
 			     bool *nothing)
 {
 	struct b2f_writer *w = a->writer;
-	int err;
+	B2F_HOLD(&w->write_lock);
+	int err = b2f_relayout_for_commit(a->file);
 
-	pthread_mutex_lock(&w->write_lock);
-	err = b2f_relayout_for_commit(a->file);
-	if (!err)
-		err = freeze(a, how, nothing);
-	pthread_mutex_unlock(&w->write_lock);
-	return err;
+	return err ? err : freeze(a, how, nothing);
 }
 
 static int encode_one(void *arg, size_t i)
@@ -165,11 +159,11 @@ static int encode(struct attempt *a)
 {
 	struct b2f_file *file = a->file;
 	struct b2f_writer *w = a->writer;
-	int err, prepared = 0;
+	int prepared = 0, err;
 
 	err = b2f_pool_for(file->runtime->pool, B2F_POOL_DEMAND, a->n,
 			   encode_one, a);
-	pthread_mutex_lock(&file->lock);
+	B2F_HOLD(&file->lock);
 	while (w->ncommit > 0)
 		pthread_cond_wait(&w->changed, &file->lock);
 	w->commit = NULL;
@@ -180,7 +174,6 @@ static int encode(struct attempt *a)
 	if (!err || a->in_part)
 		prepared = b2f_txn_prepare(w->txn, &a->commit);
 	a->in_part &= !prepared;
-	pthread_mutex_unlock(&file->lock);
 	return prepared ? prepared : err;
 }
 
@@ -480,13 +473,10 @@ int b2f_file_commit(struct b2f_file *file, enum b2f_commit_how how)
 static bool is_all_committed(struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
-	bool all;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	all = w->txn && !w->closing && !w->anew && w->nbusy == 0 &&
-	      b2f_writer_is_clean(w);
-	pthread_mutex_unlock(&file->lock);
-	return all;
+	return w->txn && !w->closing && !w->anew && w->nbusy == 0 &&
+	       b2f_writer_is_clean(w);
 }
 
 /* The commit_lock and the write_lock are held. */

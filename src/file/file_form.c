@@ -188,12 +188,9 @@ static int become_sparse(struct b2f_file *file, const struct b2f_form *form,
 
 static bool is_open_now(struct b2f_file *file)
 {
-	bool is;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	is = is_open(file);
-	pthread_mutex_unlock(&file->lock);
-	return is;
+	return is_open(file);
 }
 
 int b2f_file_become_sparse(struct b2f_file *file, const struct b2f_form *form)

@@ -8,12 +8,9 @@
 
 static bool is_clean(struct b2f_file *file, const struct b2f_writer *w)
 {
-	bool clean;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	clean = b2f_writer_is_clean(w);
-	pthread_mutex_unlock(&file->lock);
-	return clean;
+	return b2f_writer_is_clean(w);
 }
 
 /* Commits everything.  If it returns 0, it holds the write_lock. */
@@ -70,9 +67,8 @@ static int move(struct b2f_file *file, struct b2f_writer *w,
 	if (!err)
 		err = b2f_file_continue_with(file, w, moved, false);
 	/* A move changes no data. */
-	pthread_mutex_lock(&file->lock);
+	B2F_HOLD(&file->lock);
 	file->has_foreign = has_foreign;
-	pthread_mutex_unlock(&file->lock);
 	return err;
 }
 

@@ -11,15 +11,11 @@
 
 bool b2f_file_is_dirty(struct b2f_file *file)
 {
-	const struct b2f_writer *w;
-	bool dirty;
+	B2F_HOLD(&file->lock);
+	const struct b2f_writer *w = file->writer;
 
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
-	dirty = w && ((w->txn && w->dirty.since_ns) ||
-		      b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
-	pthread_mutex_unlock(&file->lock);
-	return dirty;
+	return w && ((w->txn && w->dirty.since_ns) ||
+		     b2f_durability_get(w->durability) != B2F_DISK_DURABLE);
 }
 
 /*
@@ -64,10 +60,9 @@ uint64_t b2f_file_dirty_ns(struct b2f_file *file)
 
 void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 {
-	const struct b2f_writer *w;
+	B2F_HOLD(&file->lock);
+	const struct b2f_writer *w = file->writer;
 
-	pthread_mutex_lock(&file->lock);
-	w = file->writer;
 	*out = (struct b2f_file_now){
 		.nbytes = b2f_file_size_locked(file),
 		.nchunks = file->frame->info.nchunks,
@@ -84,5 +79,4 @@ void b2f_file_now_get(struct b2f_file *file, struct b2f_file_now *out)
 		out->mtime = w->dirty.mtime;
 		out->has_mtime = w->dirty.has_mtime;
 	}
-	pthread_mutex_unlock(&file->lock);
 }

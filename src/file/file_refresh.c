@@ -30,11 +30,9 @@ struct b2f_frame_stamp b2f_file_known_stamp(const struct b2f_file *file)
  */
 static struct b2f_txn *edit_of_single(struct b2f_file *file)
 {
-	struct b2f_txn *txn;
+	B2F_HOLD(&file->lock);
+	struct b2f_txn *txn = file->writer ? file->writer->txn : NULL;
 
-	pthread_mutex_lock(&file->lock);
-	txn = file->writer ? file->writer->txn : NULL;
-	pthread_mutex_unlock(&file->lock);
 	return txn && !txn->header.sparse ? txn : NULL;
 }
 
@@ -236,33 +234,25 @@ int b2f_file_end_write(struct b2f_file *file)
 
 bool b2f_file_take_foreign(struct b2f_file *file)
 {
-	bool has;
+	B2F_HOLD(&file->lock);
+	bool has = file->has_foreign;
 
-	pthread_mutex_lock(&file->lock);
-	has = file->has_foreign;
 	file->has_foreign = false;
-	pthread_mutex_unlock(&file->lock);
 	return has;
 }
 
 bool b2f_file_has_foreign(struct b2f_file *file)
 {
-	bool has;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	has = file->has_foreign;
-	pthread_mutex_unlock(&file->lock);
-	return has;
+	return file->has_foreign;
 }
 
 bool b2f_file_is_outdated(struct b2f_file *file)
 {
-	bool is;
+	B2F_HOLD(&file->commit_lock);
 
-	pthread_mutex_lock(&file->commit_lock);
-	is = has_changed(file) > 0;
-	pthread_mutex_unlock(&file->commit_lock);
-	return is;
+	return has_changed(file) > 0;
 }
 
 int b2f_file_refresh(struct b2f_file *file, uint32_t wait_ms, bool *changed)
@@ -340,14 +330,10 @@ int b2f_writer_drop_half(struct b2f_file *file)
 
 int b2f_file_revert(struct b2f_file *file)
 {
-	int err;
-
 	if (!file->writer)
 		return 0;
-	pthread_mutex_lock(&file->commit_lock);
-	err = revert(file, B2F_TURN_WAIT_MS);
-	pthread_mutex_unlock(&file->commit_lock);
-	return err;
+	B2F_HOLD(&file->commit_lock);
+	return revert(file, B2F_TURN_WAIT_MS);
 }
 
 void b2f_file_stay(struct b2f_file *file)
@@ -398,12 +384,9 @@ void b2f_file_catch_up(struct b2f_file *file)
 static bool is_old(const struct b2f_reading *r)
 {
 	struct b2f_file *file = r->file;
-	bool old;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	old = file->version != r->version || file->writer != r->writer;
-	pthread_mutex_unlock(&file->lock);
-	return old;
+	return file->version != r->version || file->writer != r->writer;
 }
 
 /*

@@ -13,12 +13,10 @@
 static struct b2f_frame_header get_now(struct b2f_file *file)
 {
 	const struct b2f_txn *txn = file->writer->txn;
-	struct b2f_frame_header now;
+	B2F_HOLD(&file->lock);
+	struct b2f_frame_header now = txn->header;
 
-	pthread_mutex_lock(&file->lock);
-	now = txn->header;
 	now.nbytes = txn->working.nbytes;
-	pthread_mutex_unlock(&file->lock);
 	return now;
 }
 
@@ -53,12 +51,9 @@ static int swap(struct b2f_file *file, struct b2f_frame *frame)
 static int check(struct b2f_file *file)
 {
 	const struct b2f_writer *w = file->writer;
-	int err;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	err = !w->txn ? -EROFS : w->anew ? -EBUSY : -EAGAIN;
-	pthread_mutex_unlock(&file->lock);
-	return err;
+	return !w->txn ? -EROFS : w->anew ? -EBUSY : -EAGAIN;
 }
 
 /* The commit_lock and the write_lock are held. */

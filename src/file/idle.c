@@ -101,15 +101,12 @@ static bool push_decoder(struct b2f_idle *idle, struct b2f_decoder *dec)
 {
 	struct b2f_idle_stack *stack = &idle->decoders;
 	size_t large = b2f_decoder_excess(dec, CODER_KEEPS);
-	bool fits;
+	B2F_HOLD(&idle->lock);
 
-	pthread_mutex_lock(&idle->lock);
-	fits = large <= idle->large_max - idle->large_bytes &&
-	       !push(stack, dec);
-	if (fits)
-		idle->large_bytes += large;
-	pthread_mutex_unlock(&idle->lock);
-	return fits;
+	if (large > idle->large_max - idle->large_bytes || push(stack, dec))
+		return false;
+	idle->large_bytes += large;
+	return true;
 }
 
 int b2f_idle_get_decoder(struct b2f_idle *idle, struct b2f_decoder **out)
@@ -229,7 +226,7 @@ uint8_t *b2f_idle_get_copy(struct b2f_idle *idle, size_t size)
 
 void b2f_idle_put_copy(struct b2f_idle *idle, uint8_t *copy, size_t size)
 {
-	pthread_mutex_lock(&idle->lock);
+	B2F_HOLD(&idle->lock);
+
 	copy_free(idle, is_kept(size) ? push(&idle->copies, copy) : copy);
-	pthread_mutex_unlock(&idle->lock);
 }

@@ -10,11 +10,10 @@
 
 void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 {
-	struct b2f_writer *w;
-
-	pthread_mutex_lock(&file->lock);
+	B2F_HOLD(&file->lock);
 	/* Once there is a writer, it stays as long as the file. */
-	w = file->writer;
+	struct b2f_writer *w = file->writer;
+
 	*out = (struct b2f_reading){
 		.file = file,
 		.frame = b2f_frame_ref(file->frame),
@@ -26,7 +25,6 @@ void b2f_reading_begin(struct b2f_file *file, struct b2f_reading *out)
 		.round = file->gate.round,
 	};
 	file->gate.nreadings[out->round]++;
-	pthread_mutex_unlock(&file->lock);
 }
 
 void b2f_reading_end(struct b2f_reading *r)

@@ -380,8 +380,8 @@ static bool is_of_interest(struct b2f_file *file, const void *buf,
 {
 	bool may = false;
 	uint64_t now;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
 	if (file->writer && file->writer->txn && may_become(file)) {
 		now = b2f_file_size_locked(file);
 		if (now == 0)
@@ -390,7 +390,6 @@ static bool is_of_interest(struct b2f_file *file, const void *buf,
 			may = now <= B2F_NPY_MAX_SIZE && off + size > now &&
 			      file->writer->hint != B2F_NPY_NO;
 	}
-	pthread_mutex_unlock(&file->lock);
 	return may;
 }
 

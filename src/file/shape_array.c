@@ -71,15 +71,13 @@ static uint64_t write_items(struct b2f_file *file, const uint8_t *buf,
 static uint64_t reach(struct b2f_file *file, uint64_t end)
 {
 	struct b2f_writer *w = file->writer;
-	uint64_t before;
+	B2F_HOLD(&file->lock);
+	uint64_t before = w->array_nbytes;
 
-	pthread_mutex_lock(&file->lock);
-	before = w->array_nbytes;
 	if (end > before) {
 		w->array_nbytes = end;
 		b2f_writer_note(w);
 	}
-	pthread_mutex_unlock(&file->lock);
 	return before;
 }
 

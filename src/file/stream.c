@@ -74,14 +74,12 @@ static void decode_source(struct ahead *a, const struct b2f_reading *r,
 static bool is_wanted(const struct ahead *a, uint64_t head_len)
 {
 	uint64_t end = head_len + a->span.start + a->span.nbytes;
-	bool wanted = false;
+	B2F_HOLD(&a->file->lock);
 
-	pthread_mutex_lock(&a->file->lock);
-	for (struct b2f_stream *s = a->file->streams; s && !wanted;
-	     s = s->next)
-		wanted = s->readahead.expected < end;
-	pthread_mutex_unlock(&a->file->lock);
-	return wanted;
+	for (struct b2f_stream *s = a->file->streams; s; s = s->next)
+		if (s->readahead.expected < end)
+			return true;
+	return false;
 }
 
 static void decode_ahead(struct ahead *a)
@@ -206,31 +204,24 @@ void b2f_stream_free(struct b2f_stream *stream)
 
 bool b2f_stream_in_order(struct b2f_stream *stream)
 {
-	bool in_order;
-
 	if (!stream)
 		return false;
-	pthread_mutex_lock(&stream->file->lock);
-	in_order = b2f_readahead_in_order(&stream->readahead);
-	pthread_mutex_unlock(&stream->file->lock);
-	return in_order;
+	B2F_HOLD(&stream->file->lock);
+	return b2f_readahead_in_order(&stream->readahead);
 }
 
 bool b2f_stream_is_followed(struct b2f_stream *stream, uint64_t off)
 {
 	struct b2f_file *file = stream->file;
-	bool followed = false;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
-	for (struct b2f_stream *s = file->streams; s && !followed;
-	     s = s->next) {
+	for (struct b2f_stream *s = file->streams; s; s = s->next) {
 		uint64_t at = s->readahead.expected;
 
-		followed = s != stream && at < off &&
-			   off - at <= stream->follow_max;
+		if (s != stream && at < off && off - at <= stream->follow_max)
+			return true;
 	}
-	pthread_mutex_unlock(&file->lock);
-	return followed;
+	return false;
 }
 
 void b2f_stream_note(struct b2f_stream *stream, const struct b2f_reading *r,

@@ -51,8 +51,8 @@ static void wait_readers(struct b2f_file *file)
 {
 	struct b2f_gate *gate = &file->gate;
 	unsigned int round;
+	B2F_HOLD(&file->lock);
 
-	pthread_mutex_lock(&file->lock);
 	while (gate->is_waited_for)
 		pthread_cond_wait(&gate->left, &file->lock);
 	gate->is_waited_for = true;
@@ -62,7 +62,6 @@ static void wait_readers(struct b2f_file *file)
 		pthread_cond_wait(&gate->left, &file->lock);
 	gate->is_waited_for = false;
 	pthread_cond_broadcast(&gate->left);
-	pthread_mutex_unlock(&file->lock);
 }
 
 void b2f_writer_end_readers(struct b2f_file *file)

@@ -149,13 +149,12 @@ static bool end_attempt(struct b2f_auth *auth, int err,
 static bool take_turn(struct b2f_auth *auth)
 {
 	bool ours = false;
+	B2F_HOLD(&auth->lock);
 
-	pthread_mutex_lock(&auth->lock);
 	while (auth->renewing && time(NULL) >= auth->keys.end_s)
 		pthread_cond_wait(&auth->tried, &auth->lock);
 	if (!auth->renewing && auth->due_s && time(NULL) >= auth->due_s)
 		ours = auth->renewing = true;
-	pthread_mutex_unlock(&auth->lock);
 	return ours;
 }
 

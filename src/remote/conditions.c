@@ -351,7 +351,7 @@ int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 	if (!remote->url.s3)
 		return b2f_why_set(why, -EROFS, "it is on a web server, which is not "
 				   "written to");
-	pthread_mutex_lock(&remote->probe_lock);
+	B2F_HOLD(&remote->probe_lock);
 	if (!remote->probed) {
 		remote->probe_why = (struct b2f_why){""};
 		remote->probe_err = probe(remote, path, &remote->probe_why);
@@ -361,16 +361,12 @@ int b2f_remote_probe(struct b2f_remote *remote, const char *path,
 	err = remote->probe_err;
 	if (err && why)
 		*why = remote->probe_why;
-	pthread_mutex_unlock(&remote->probe_lock);
 	return err;
 }
 
 bool b2f_remote_is_written(struct b2f_remote *remote)
 {
-	bool is;
+	B2F_HOLD(&remote->probe_lock);
 
-	pthread_mutex_lock(&remote->probe_lock);
-	is = remote->probed && !remote->probe_err;
-	pthread_mutex_unlock(&remote->probe_lock);
-	return is;
+	return remote->probed && !remote->probe_err;
 }

@@ -170,12 +170,11 @@ static bool take_cached(struct b2f_fetch *fetch)
 static int look_into_cache(struct b2f_fetch *fetch)
 {
 	int err = 0;
+	B2F_HOLD(&fetch->lock);
 
-	pthread_mutex_lock(&fetch->lock);
 	if (fetch->in_cache && !fetch->cached.bytes && !fetch->request &&
 	    !take_cached(fetch))
 		err = start_request(fetch, fetch->path);
-	pthread_mutex_unlock(&fetch->lock);
 	return err;
 }
 

@@ -82,12 +82,9 @@ static void finish(struct b2f_http *http, struct b2f_http_request *r)
 
 static bool is_dropped(struct b2f_http *http, struct b2f_http_request *r)
 {
-	bool dropped;
+	B2F_HOLD(&http->lock);
 
-	pthread_mutex_lock(&http->lock);
-	dropped = r->dropped || r->cancelled;
-	pthread_mutex_unlock(&http->lock);
-	return dropped;
+	return r->dropped || r->cancelled;
 }
 
 static bool is_hurried(struct b2f_http *http, const struct b2f_http_request *r)
@@ -460,8 +457,8 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 	const struct b2f_http_reply *reply = &request->reply;
 	struct b2f_http *http = request->http;
 	bool over = false;
+	B2F_HOLD(&http->lock);
 
-	pthread_mutex_lock(&http->lock);
 	while (!request->done && !over)
 		over = !b2f_waiting_wait(&request->changed, &http->lock);
 	/*
@@ -472,7 +469,6 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request)
 		cancel(request);
 	else if (over)
 		reply = &unwaited;
-	pthread_mutex_unlock(&http->lock);
 	return reply;
 }
 

@@ -130,10 +130,9 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 			  const struct b2f_remote_stat *version,
 			  const struct b2f_note *note, const char *text)
 {
-	bool other;
+	B2F_HOLD(&place->lock);
+	bool other = is_other(place, version, note);
 
-	pthread_mutex_lock(&place->lock);
-	other = is_other(place, version, note);
 	if (!place->is_new && other)
 		b2f_chunk_versions_forget(place);
 	/* Chunks of the version last seen may have been removed since. */
@@ -150,7 +149,6 @@ void b2f_remote_place_see(struct b2f_remote_place *place,
 	if (!place->root && note->nmarks)
 		place->root = note->marks[0];
 	place->next_id = b2f_max_u64(place->next_id, note->next_id);
-	pthread_mutex_unlock(&place->lock);
 }
 
 int b2f_remote_place_ask(struct b2f_remote_place *place,

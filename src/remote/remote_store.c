@@ -113,12 +113,9 @@ static int look(struct remote_store *r, struct b2f_remote_stat *now)
 
 static struct b2f_frame_stamp stamp_of(struct remote_store *r)
 {
-	struct b2f_frame_stamp stamp;
+	B2F_HOLD(&r->place->lock);
 
-	pthread_mutex_lock(&r->place->lock);
-	stamp = b2f_remote_stamp(&r->version);
-	pthread_mutex_unlock(&r->place->lock);
-	return stamp;
+	return b2f_remote_stamp(&r->version);
 }
 
 /* Like look(), and pins that version; *@out is its stamp. */
@@ -146,14 +143,11 @@ static int look_and_pin(struct remote_store *r, struct b2f_frame_stamp *out)
 static bool is_outdated(struct remote_store *r)
 {
 	const struct b2f_remote_place *place = r->place;
-	bool outdated;
+	B2F_HOLD(&r->place->lock);
 
-	pthread_mutex_lock(&r->place->lock);
-	outdated = r->state == UNSEEN ||
-		   (place->sparse &&
-		    strcmp(r->version.etag, place->seen.etag) != 0);
-	pthread_mutex_unlock(&r->place->lock);
-	return outdated;
+	return r->state == UNSEEN ||
+	       (place->sparse &&
+		strcmp(r->version.etag, place->seen.etag) != 0);
 }
 
 /*
@@ -167,11 +161,10 @@ static int take_version(struct remote_store *r, struct b2f_remote_stat *version,
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&r->place->lock);
+	B2F_HOLD(&r->place->lock);
 	*version = r->version;
 	*start = r->start;
 	r->start = NULL;
-	pthread_mutex_unlock(&r->place->lock);
 	return 0;
 }
 
@@ -179,15 +172,13 @@ static int take_version(struct remote_store *r, struct b2f_remote_stat *version,
 static void lose(struct remote_store *r, const struct b2f_frame_stamp *stamp)
 {
 	struct b2f_remote_place *place = r->place;
-	struct b2f_frame_stamp mine;
+	B2F_HOLD(&place->lock);
+	struct b2f_frame_stamp mine = b2f_remote_stamp(&r->version);
 
-	pthread_mutex_lock(&place->lock);
-	mine = b2f_remote_stamp(&r->version);
 	if (r->state == HELD && b2f_frame_stamp_equal(&mine, stamp))
 		r->state = LOST;
 	/* The same index may have come with new chunks. */
 	b2f_chunk_versions_forget(place);
-	pthread_mutex_unlock(&place->lock);
 }
 
 static struct b2f_windows *windows_of(const struct b2f_object *object)
@@ -489,11 +480,10 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	if ((!b2f_store_is_sparse(store) && !find_range(store, &chunk)) ||
 	    is_upload(r, chunk.id))
 		return;
-	pthread_mutex_lock(&r->place->lock);
+	B2F_HOLD(&r->place->lock);
 	if (!b2f_store_is_sparse(store) || r->is_settled)
 		chunk.index = &r->version;
 	b2f_ahead_add(&r->ahead, r->place, &chunk);
-	pthread_mutex_unlock(&r->place->lock);
 }
 
 /* The cache may have it under its own version, or as part of the frame. */

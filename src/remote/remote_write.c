@@ -191,14 +191,13 @@ static void note_own(struct b2f_remote_place *place, const struct b2f_put *put)
 	if (put->now_note.marks[0] != put->spec.note.marks[0])
 		snprintf(own.etag, sizeof(own.etag), "mark %016" PRIX64,
 			 put->spec.note.marks[0]);
-	pthread_mutex_lock(&place->lock);
+	B2F_HOLD(&place->lock);
 	place->own = own;
 	place->in_doubt = false;
 	place->root = put->spec.note.marks[0];
 	/* The next writer removes chunks that are not noted here. */
 	(void)!b2f_gone_add(&place->gone, &place->replaced, (uint64_t)time(NULL));
 	place->replaced.n = 0;
-	pthread_mutex_unlock(&place->lock);
 }
 
 /* After a commit that failed with @err: the next look asks the server. */
@@ -255,13 +254,12 @@ static int note_replaced(struct b2f_remote_place *place, const uint64_t *ids,
 			 size_t n)
 {
 	int err;
+	B2F_HOLD(&place->lock);
 
-	pthread_mutex_lock(&place->lock);
 	place->replaced.n = 0;
 	err = b2f_ids_reserve(&place->replaced, n);
 	for (size_t i = 0; i < n && !err; i++)
 		place->replaced.ids[place->replaced.n++] = ids[i];
-	pthread_mutex_unlock(&place->lock);
 	return err;
 }
 

@@ -195,11 +195,10 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 	if (b2f_remote_start(place->remote, &ask,
 			     b2f_remote_place_url(place, id), &request))
 		return;
-	pthread_mutex_lock(&place->lock);
+	B2F_HOLD(&place->lock);
 	while (place->nremoving == B2F_REMOVING_MAX)
 		wait_first(place);
 	place->removing[place->nremoving++] = request;
-	pthread_mutex_unlock(&place->lock);
 }
 
 /* Removes the object of @sent if it is still the same. */
@@ -335,13 +334,10 @@ static bool tells_ids_apart(const struct b2f_remote_place *place)
 
 bool b2f_sweeper_is_due(struct b2f_remote_place *place)
 {
-	bool is;
+	B2F_HOLD(&place->lock);
 
-	pthread_mutex_lock(&place->lock);
-	is = place->root && tells_ids_apart(place) &&
-	     b2f_gone_is_due(&place->gone, due_s(place));
-	pthread_mutex_unlock(&place->lock);
-	return is;
+	return place->root && tells_ids_apart(place) &&
+	       b2f_gone_is_due(&place->gone, due_s(place));
 }
 
 static bool is_there(struct b2f_remote_place *place, uint64_t id)

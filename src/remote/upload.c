@@ -44,12 +44,11 @@ int b2f_upload_new(struct b2f_remote_place *place, int64_t id,
 struct b2f_upload *b2f_upload_find(struct b2f_remote_place *place, int64_t id)
 {
 	struct b2f_upload *up;
+	B2F_HOLD(&place->lock);
 
-	pthread_mutex_lock(&place->lock);
 	HASH_FIND(hh, place->uploads, &id, sizeof(id), up);
 	if (up)
 		up->refs++;
-	pthread_mutex_unlock(&place->lock);
 	return up;
 }
 
@@ -169,13 +168,11 @@ static int start(struct b2f_upload *up)
 /* Returns the oldest upload under way, with a reference; or NULL. */
 static struct b2f_upload *find_sent(struct b2f_remote_place *place)
 {
-	struct b2f_upload *up;
+	B2F_HOLD(&place->lock);
+	struct b2f_upload *up = place->sent;
 
-	pthread_mutex_lock(&place->lock);
-	up = place->sent;
 	if (up)
 		up->refs++;
-	pthread_mutex_unlock(&place->lock);
 	return up;
 }
 
@@ -204,11 +201,10 @@ int b2f_upload_send(struct b2f_upload *up)
 	if (err)
 		return err;
 	atomic_fetch_add(&place->remote->sending, up->size);
-	pthread_mutex_lock(&place->lock);
+	B2F_HOLD(&place->lock);
 	up->state = B2F_UPLOAD_SENT;
 	DL_APPEND(place->sent, up);
 	pthread_cond_broadcast(&place->changed);
-	pthread_mutex_unlock(&place->lock);
 	return 0;
 }
 
@@ -293,9 +289,8 @@ int b2f_upload_claim(struct b2f_upload *up, bool claims, struct b2f_why *why)
 
 	if (err)
 		return err;
-	pthread_mutex_lock(&up->place->lock);
+	B2F_HOLD(&up->place->lock);
 	up->claimed = claims;
-	pthread_mutex_unlock(&up->place->lock);
 	return 0;
 }
 
@@ -303,8 +298,8 @@ void b2f_uploads_end_claims(struct b2f_remote_place *place,
 			    const struct b2f_note *in_doubt)
 {
 	struct b2f_upload *up, *next;
+	B2F_HOLD(&place->lock);
 
-	pthread_mutex_lock(&place->lock);
 	HASH_ITER(hh, place->uploads, up, next)
 	{
 		if (!up->claimed)
@@ -320,18 +315,16 @@ void b2f_uploads_end_claims(struct b2f_remote_place *place,
 		if (!in_doubt && unlist(up))
 			end(up);
 	}
-	pthread_mutex_unlock(&place->lock);
 }
 
 bool b2f_upload_give_up(struct b2f_upload *up)
 {
 	struct b2f_remote_place *place = up->place;
 	bool is_there = b2f_upload_wait(up, NULL) == 0;
+	B2F_HOLD(&place->lock);
 
-	pthread_mutex_lock(&place->lock);
 	/* The caller has another reference. */
 	if (up->is_listed)
 		(void)unlist(up);
-	pthread_mutex_unlock(&place->lock);
 	return is_there;
 }

@@ -124,10 +124,9 @@ void b2f_windows_expect(struct b2f_windows *w, uint64_t off, uint64_t n)
 		hint.end = b2f_div_up_u64(off + n, PAGE) * PAGE;
 	if (hint.end - hint.off > HINT_MAX)
 		return;
-	pthread_mutex_lock(&w->lock);
+	B2F_HOLD(&w->lock);
 	if (w->nhints < HINTS_MAX)
 		w->hints[w->nhints++] = hint;
-	pthread_mutex_unlock(&w->lock);
 }
 
 static int start(struct b2f_windows *w, struct range range, void *into,
@@ -228,11 +227,10 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 					 uint64_t limit, uint64_t failed,
 					 uint64_t *next)
 {
-	const struct window *window;
+	B2F_HOLD(&w->lock);
+	const struct window *window = find(w, off, failed, next);
 	uint64_t end;
 
-	pthread_mutex_lock(&w->lock);
-	window = find(w, off, failed, next);
 	if (!window && w->nhints > 0) {
 		open_hints(w);
 		window = find(w, off, failed, next);
@@ -246,7 +244,6 @@ static const struct window *find_or_open(struct b2f_windows *w, uint64_t off,
 		w->miss_end = b2f_max_u64(b2f_min_u64(limit, end), *next);
 		window = find(w, off, failed, next);
 	}
-	pthread_mutex_unlock(&w->lock);
 	return window;
 }
 

@@ -124,8 +124,8 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 {
 	struct b2f_cache_stripe *stripe =
 		b2f_cache_stripe_of(cache, entry->hash);
+	B2F_HOLD(&stripe->lock);
 
-	pthread_mutex_lock(&stripe->lock);
 	entry->err = err;
 	entry->state = err ? B2F_CACHE_FAILED : B2F_CACHE_LOADED;
 	if (err && entry->in_table) {
@@ -133,7 +133,6 @@ static void publish(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		atomic_fetch_sub(&entry->nrefs, 1);
 	}
 	pthread_cond_broadcast(&stripe->loaded);
-	pthread_mutex_unlock(&stripe->lock);
 }
 
 /* Adds to a counter of a stripe, which is locked; readers of it do not lock. */
@@ -368,12 +367,9 @@ bool b2f_cache_has(struct b2f_cache *cache, const struct b2f_cache_key *key)
 {
 	uint64_t hash = hash_of(key);
 	struct b2f_cache_stripe *stripe = b2f_cache_stripe_of(cache, hash);
-	bool found;
+	B2F_HOLD(&stripe->lock);
 
-	pthread_mutex_lock(&stripe->lock);
-	found = find(cache, hash, key) != NULL;
-	pthread_mutex_unlock(&stripe->lock);
-	return found;
+	return find(cache, hash, key) != NULL;
 }
 
 void b2f_cache_put(struct b2f_cache *cache, struct b2f_cache_ref *ref)
@@ -403,9 +399,8 @@ void b2f_cache_stats_get(struct b2f_cache *cache, struct b2f_cache_stats *out)
 		out->misses += atomic_load(&stripe->misses);
 		out->waits += atomic_load(&stripe->waits);
 	}
-	pthread_mutex_lock(&cache->room);
+	B2F_HOLD(&cache->room);
 	out->evictions = cache->evictions;
 	out->bytes = atomic_load(&cache->nbytes) + cache->oversize_nbytes;
 	out->entries = cache->nentries;
-	pthread_mutex_unlock(&cache->room);
 }

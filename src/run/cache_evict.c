@@ -147,11 +147,10 @@ static bool claim(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	if (atomic_load(&entry->nrefs) != 1)
 		return false;
 	stripe = b2f_cache_stripe_of(cache, entry->hash);
-	pthread_mutex_lock(&stripe->lock);
+	B2F_HOLD(&stripe->lock);
 	idle = entry->in_table && atomic_load(&entry->nrefs) == 1;
 	if (idle)
 		b2f_cache_unlink(cache, entry);
-	pthread_mutex_unlock(&stripe->lock);
 	return idle;
 }
 
@@ -366,13 +365,11 @@ static bool expel(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	struct b2f_cache_stripe *stripe =
 		b2f_cache_stripe_of(cache, entry->hash);
-	bool was_there;
+	B2F_HOLD(&stripe->lock);
+	bool was_there = entry->in_table;
 
-	pthread_mutex_lock(&stripe->lock);
-	was_there = entry->in_table;
 	if (was_there)
 		b2f_cache_unlink(cache, entry);
-	pthread_mutex_unlock(&stripe->lock);
 	return was_there;
 }
 

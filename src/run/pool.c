@@ -163,12 +163,9 @@ unsigned int b2f_pool_nworkers(const struct b2f_pool *pool)
 
 bool b2f_pool_is_behind(struct b2f_pool *pool)
 {
-	bool behind;
+	B2F_HOLD(&pool->lock);
 
-	pthread_mutex_lock(&pool->lock);
-	behind = pool->nqueued > pool->nworkers;
-	pthread_mutex_unlock(&pool->lock);
-	return behind;
+	return pool->nqueued > pool->nworkers;
 }
 
 void b2f_pool_submit(struct b2f_pool *pool, enum b2f_pool_priority priority,
@@ -230,13 +227,12 @@ static bool take(struct team *team, size_t *i)
 static size_t fail(struct team *team, size_t i, int err)
 {
 	size_t next = atomic_exchange(&team->next, team->n);
+	B2F_HOLD(&team->pool->lock);
 
-	pthread_mutex_lock(&team->pool->lock);
 	if (team->err == 0 || i < team->err_index) {
 		team->err = err;
 		team->err_index = i;
 	}
-	pthread_mutex_unlock(&team->pool->lock);
 	return team->n - next;
 }
 
@@ -244,9 +240,8 @@ static void finish(struct team *team, size_t ndone)
 {
 	if (atomic_fetch_add(&team->ndone, ndone) + ndone < team->n)
 		return;
-	pthread_mutex_lock(&team->pool->lock);
+	B2F_HOLD(&team->pool->lock);
 	pthread_cond_signal(&team->done);
-	pthread_mutex_unlock(&team->pool->lock);
 }
 
 /* Makes calls until none is left to start. */

@@ -178,15 +178,14 @@ static void end_change(struct b2f_files_writer *w, bool restore)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
 	struct stat st;
+	B2F_HOLD(&w->lock);
 
-	pthread_mutex_lock(&w->lock);
 	times[1] = w->mtime;
 	/* The mtime of another user's file cannot be set. */
 	if (restore)
 		(void)!futimens(w->fd, times);
 	if (--w->nchanges == 0 && fstat(w->fd, &st) == 0)
 		w->own = b2f_frame_stamp_of(&st);
-	pthread_mutex_unlock(&w->lock);
 }
 
 static int single_create(struct b2f_store *store, int64_t id,
@@ -389,9 +388,8 @@ int b2f_files_single_stamp(struct b2f_store *store, enum b2f_stamp what,
 
 	if (what != B2F_STAMP_OWN)
 		return b2f_store_identify(store, B2F_OBJECT_INDEX, out);
-	pthread_mutex_lock(&w->lock);
+	B2F_HOLD(&w->lock);
 	*out = w->own;
-	pthread_mutex_unlock(&w->lock);
 	return 0;
 }
 
@@ -401,15 +399,14 @@ static int single_has_changed(struct b2f_store *store)
 	struct b2f_frame_stamp now;
 	struct stat st;
 	int ret = 0;
+	B2F_HOLD(&w->lock);
 
-	pthread_mutex_lock(&w->lock);
 	if (w->nchanges == 0 && fstat(w->fd, &st)) {
 		ret = -errno;
 	} else if (w->nchanges == 0) {
 		now = b2f_frame_stamp_of(&st);
 		ret = !b2f_frame_stamp_same_data(&now, &w->own, false);
 	}
-	pthread_mutex_unlock(&w->lock);
 	return ret;
 }
 
@@ -436,11 +433,10 @@ void b2f_store_note_attributes(struct b2f_store *store,
 	/* If this fails, the change counts as another program's. */
 	if (!w || w->fd < 0 || fstat(w->fd, &st))
 		return;
-	pthread_mutex_lock(&w->lock);
+	B2F_HOLD(&w->lock);
 	if (w->nchanges == 0)
 		w->own = b2f_frame_stamp_of(&st);
 	/* Not from @st if possible: encoders may have written since. */
 	if (mtime)
 		w->mtime = mtime->tv_nsec == UTIME_NOW ? st.st_mtim : *mtime;
-	pthread_mutex_unlock(&w->lock);
 }

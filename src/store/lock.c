@@ -406,9 +406,8 @@ void b2f_lock_adopt(struct b2f_lock *lock)
 
 	if (!lock->generation || b2f_lock_look(lock, &now))
 		return;
-	pthread_mutex_lock(&lock->generation->lock);
+	B2F_HOLD(&lock->generation->lock);
 	lock->generation->known = now;
-	pthread_mutex_unlock(&lock->generation->lock);
 }
 
 int b2f_lock_share(struct b2f_lock *lock, uint32_t wait_ms,
@@ -440,13 +439,12 @@ static int raise_both(const struct b2f_lock *lock, struct b2f_why *why)
 
 	if (!g)
 		return raise_file(lock, &state, why);
-	pthread_mutex_lock(&g->lock);
+	B2F_HOLD(&g->lock);
 	err = raise_file(lock, &state, why);
 	before = state;
 	before.generation--;
 	if (!err && b2f_generation_is(g, &before))
 		g->known = state;
-	pthread_mutex_unlock(&g->lock);
 	return err;
 }
 

@@ -111,8 +111,8 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 		    uint64_t base, uint64_t limit)
 {
 	int err;
+	B2F_HOLD(&r->lock);
 
-	pthread_mutex_lock(&r->lock);
 	r->n = r->ngone = r->next_id = 0;
 	b2f_ranges_ungroup(r);
 	r->limit = limit;
@@ -120,7 +120,6 @@ int b2f_ranges_fill(struct b2f_ranges *r, uint64_t *places, uint64_t n,
 	for (uint64_t i = 0; i < n && !err; i++)
 		if (places[i] >> 63 == 0)
 			places[i] = push(r, base + places[i], 0);
-	pthread_mutex_unlock(&r->lock);
 	return err;
 }
 
@@ -171,47 +170,38 @@ static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
 
 int b2f_ranges_find_ends(struct b2f_ranges *r)
 {
-	uint64_t *sorted;
+	B2F_HOLD(&r->lock);
+	uint64_t *sorted = sort_begins(r);
 
-	pthread_mutex_lock(&r->lock);
-	sorted = sort_begins(r);
 	if (sorted)
 		set_ends(r, sorted);
-	pthread_mutex_unlock(&r->lock);
 	free(sorted);
 	return sorted ? 0 : -ENOMEM;
 }
 
 int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 {
-	uint64_t *sorted;
-	int err = -ENOMEM;
+	B2F_HOLD(&r->lock);
+	uint64_t *sorted = sort_begins(r);
+	int err;
 
-	pthread_mutex_lock(&r->lock);
-	sorted = sort_begins(r);
 	if (!sorted)
-		goto out;
+		return -ENOMEM;
 	err = has_twins(sorted, r->n) ? -EEXIST : 0;
 	if (!err)
 		set_ends(r, sorted);
 	r->end = end;
 	r->has_writer = !err;
-out:
-	pthread_mutex_unlock(&r->lock);
 	free(sorted);
 	return err;
 }
 
 bool b2f_ranges_has_writer(struct b2f_ranges *r)
 {
-	bool has;
-
 	if (!r)
 		return false;
-	pthread_mutex_lock(&r->lock);
-	has = r->has_writer;
-	pthread_mutex_unlock(&r->lock);
-	return has;
+	B2F_HOLD(&r->lock);
+	return r->has_writer;
 }
 
 void b2f_ranges_end(struct b2f_ranges *r)
@@ -224,13 +214,11 @@ void b2f_ranges_end(struct b2f_ranges *r)
 int b2f_ranges_add(struct b2f_ranges *r, uint64_t off, uint32_t size,
 		   uint64_t *id)
 {
-	int err;
+	B2F_HOLD(&r->lock);
+	int err = reserve(r, 1);
 
-	pthread_mutex_lock(&r->lock);
-	err = reserve(r, 1);
 	if (!err)
 		*id = push(r, off, size);
-	pthread_mutex_unlock(&r->lock);
 	return err;
 }
 
@@ -350,42 +338,37 @@ static uint64_t cut_gap(struct b2f_ranges *r, size_t i, uint64_t from,
 int b2f_ranges_take(struct b2f_ranges *r, uint64_t from, uint64_t until,
 		    uint32_t size, uint64_t *id)
 {
+	B2F_HOLD(&r->lock);
+	int err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
 	ptrdiff_t gap;
-	int err;
 
-	pthread_mutex_lock(&r->lock);
-	err = r->end + size > END_MAX ? -EFBIG : reserve(r, 1);
 	if (err)
-		goto out;
+		return err;
 	gap = find_gap(r, from, until, size);
 	if (gap >= 0) {
 		*id = push(r, cut_gap(r, (size_t)gap, from, size), size);
 	} else if (until != UINT64_MAX) {
-		err = -ENOSPC;
+		return -ENOSPC;
 	} else {
 		r->end = b2f_max_u64(r->end, from);
 		*id = push(r, r->end, size);
 		r->end += size;
 	}
-out:
-	pthread_mutex_unlock(&r->lock);
-	return err;
+	return 0;
 }
 
 void b2f_ranges_trim(struct b2f_ranges *r, uint64_t id, uint32_t size)
 {
-	struct b2f_named_range *item;
+	B2F_HOLD(&r->lock);
+	struct b2f_named_range *item = b2f_ranges_find(r, id);
 	uint32_t rest;
 
-	pthread_mutex_lock(&r->lock);
-	item = b2f_ranges_find(r, id);
 	if (item && size < item->size) {
 		rest = item->size - size;
 		item->size = size;
 		r->ngone += !size;
 		add_gap(r, item->off + size, rest);
 	}
-	pthread_mutex_unlock(&r->lock);
 }
 
 bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
@@ -394,53 +377,43 @@ bool b2f_ranges_get(struct b2f_ranges *r, uint64_t id, struct b2f_range *out)
 
 	if (!r)
 		return false;
-	pthread_mutex_lock(&r->lock);
+	B2F_HOLD(&r->lock);
 	item = b2f_ranges_find(r, id);
-	if (item) {
-		out->off = item->off;
-		out->size = item->size || r->end ? item->size
-						 : r->limit - item->off;
-	}
-	pthread_mutex_unlock(&r->lock);
-	return item != NULL;
+	if (!item)
+		return false;
+	out->off = item->off;
+	out->size = item->size || r->end ? item->size : r->limit - item->off;
+	return true;
 }
 
 bool b2f_ranges_is_last(struct b2f_ranges *r, uint64_t id)
 {
-	const struct b2f_named_range *item;
-	bool last;
+	B2F_HOLD(&r->lock);
+	const struct b2f_named_range *item = b2f_ranges_find(r, id);
 
-	pthread_mutex_lock(&r->lock);
-	item = b2f_ranges_find(r, id);
-	last = item && item->off + item->size == r->end;
-	pthread_mutex_unlock(&r->lock);
-	return last;
+	return item && item->off + item->size == r->end;
 }
 
 bool b2f_ranges_get_own(struct b2f_ranges *r, uint64_t id,
 			struct b2f_range *out)
 {
-	const struct b2f_named_range *item;
+	B2F_HOLD(&r->lock);
+	const struct b2f_named_range *item = b2f_ranges_find(r, id);
 
-	pthread_mutex_lock(&r->lock);
-	item = b2f_ranges_find(r, id);
 	*out = (struct b2f_range){0};
 	if (item)
 		*out = b2f_ranges_behind_head(r, item->off, item->size);
-	pthread_mutex_unlock(&r->lock);
 	return out->size != 0;
 }
 
 void b2f_ranges_give_back(struct b2f_ranges *r, uint64_t id)
 {
-	struct b2f_named_range *item;
+	B2F_HOLD(&r->lock);
+	struct b2f_named_range *item = b2f_ranges_find(r, id);
 
-	pthread_mutex_lock(&r->lock);
-	item = b2f_ranges_find(r, id);
 	if (item && item->size) {
 		add_gap(r, item->off, item->size);
 		item->size = 0;
 		r->ngone++;
 	}
-	pthread_mutex_unlock(&r->lock);
 }
