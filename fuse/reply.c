@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reply.c - errors of the library as errors of system calls */
 #include <errno.h>
+#include <linux/fuse.h>
 
 #include "b2frame/error.h"
 #include "reply.h"
@@ -94,6 +95,8 @@ void fs_reply_opened(struct fs *fs, const struct fs_handle *handle,
 	fi->fh = (uintptr_t)handle;
 	fi->direct_io = handle->direct_io;
 	fi->keep_cache = handle->keep_cache;
+	/* fs_op_flush() has nothing to do for it. */
+	fi->noflush = !handle->writes;
 }
 
 int fs_reply_open(fuse_req_t req, struct fs_handle *handle,
@@ -108,6 +111,7 @@ int fs_reply_open(fuse_req_t req, struct fs_handle *handle,
 	if (answer.backing_id <= 0)
 		return fuse_reply_open(req, fi);
 	fs_stats_add(&fs->stats.npassed, 1);
+	answer.open_flags |= fi->noflush ? FOPEN_NOFLUSH : 0;
 	answer.fh = fi->fh;
 	return fuse_reply_buf(req, (const char *)&answer, sizeof(answer));
 }

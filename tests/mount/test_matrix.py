@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from committing import Traced, small_disk
 from forms import FORMS, MNT, OPTIONS, SRC, Shown
-from mounting import error_of, main
+from mounting import Mount, error_of, main, wait_until
 from ops import OPS, elsewhere
 from scratch import check_same
 
@@ -139,6 +139,38 @@ def sync_what_is_durable(form):
             assert syncs >= of_new, syncs
 
 
+def flushes_of(mount, path, flags):
+    """Requests of the close of two descriptors."""
+    def count(opcode):
+        return mount.log().count(f"opcode: {opcode} ")
+
+    before, released = count("FLUSH"), count("RELEASE")
+    fd = os.open(path, flags)
+    os.close(os.dup(fd))
+    assert os.pread(fd, 1, 0)
+    os.close(fd)
+    wait_until(lambda: count("RELEASE") > released, "the end of the file")
+    return count("FLUSH") - before
+
+
+def ask_nothing_at_close(form):
+    """Only the close of a descriptor that may write waits for the daemon."""
+    with form.mounted("debug") as shown:
+        f = shown.new("a")
+        assert flushes_of(shown.mount, f.path, os.O_RDONLY) == 0
+        if "write" not in form.refused:
+            assert flushes_of(shown.mount, f.path, os.O_RDWR) == 2
+
+
+def test_plain_file_asks_nothing_at_close_of_a_reader():
+    SRC.mkdir()
+    (SRC / "plain").write_bytes(b"plain")
+    for option in "passthrough", "nopassthrough":
+        with Mount(SRC, MNT, "-o", f"rw,debug,{option}") as mount:
+            assert flushes_of(mount, MNT / "plain", os.O_RDONLY) == 0
+            assert flushes_of(mount, MNT / "plain", os.O_RDWR) == 2
+
+
 def add_test(name, form, function):
     globals()[f"test_{form.name()}_{name}"] = lambda: function(form)
 
@@ -147,6 +179,10 @@ for _form in FORMS:
     add_test("is_like_any_file", _form, play_form)
     if "write" not in _form.refused:
         add_test("on_a_full_disk", _form, lack_room)
+    # The kernel does not leave it out where it writes back later.
+    if _form.name() != "WritebackCache":
+        add_test("asks_nothing_at_close_of_a_reader", _form,
+                 ask_nothing_at_close)
     if _form.name() in SYNCS:
         add_test("is_durable_when", _form, sync_what_is_durable)
     if _form.name() in ("Sparse", "Small", "Npy"):
