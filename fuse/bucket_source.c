@@ -15,7 +15,6 @@
 #include "packs.h"
 #include "volume.h"
 #include "words/aws.h"
-#include "words/way.h"
 
 /* The shown name of a frame whose URL has no name. */
 #define NAMELESS "frame"
@@ -45,55 +44,31 @@ static bool has_ended(void *arg)
 	       !fs_file_any(fs);
 }
 
-static int make_place(struct fs *fs, struct fs_bucket *r)
+/* Connects @r to SOURCE, with the credentials of the user who mounts. */
+static int connect_place(struct fs *fs, struct fs_bucket *r)
 {
 	const struct fs_options *o = &fs->options;
-	const struct b2f_way way = b2f_way_to(
-		b2f_remote_is_s3(o->source) ? r->aws.endpoint : o->source);
+	bool is_s3 = b2f_remote_is_s3(o->source);
 	struct b2f_remote_options options = {
 		.log = &r->messages,
 		.path_style = o->bucket.pathstyle,
-		.proxy = way.proxy,
-		.no_proxy = way.no_proxy,
-		.ca_file = way.ca_file,
 		.refresh_ms = (unsigned int)r->refresh_ms,
-		.retry_ms = o->bucket.retry_s
-				    ? (unsigned int)o->bucket.retry_s * 1000
-				    : UINT_MAX,
 		.ahead_bytes = fs->config.runtime.cache_bytes / 4,
 		.cache_dir = o->bucket.cachedir,
 		.cache_bytes = (uint64_t)o->bucket.cachedirsize,
 		.ends = has_ended,
 		.ends_arg = fs,
 	};
+	int err = is_s3 ? b2f_aws_read(&o->bucket.given, &r->aws, r->reason) : 0;
 
-	if (b2f_remote_is_s3(o->source))
-		b2f_aws_fill(&r->aws, &options);
-	return b2f_remote_new(&options, o->source, &r->place);
-}
-
-/* Connects @r to SOURCE, with the credentials of the user who mounts. */
-static int connect_place(struct fs *fs, struct fs_bucket *r)
-{
-	const struct fs_options *o = &fs->options;
-	const struct b2f_aws_options given = {
-		.profile = o->bucket.profile,
-		.region = o->bucket.region,
-		.endpoint = o->bucket.endpoint,
-		.no_keys = o->bucket.no_sign_request,
-		.request_payer = o->bucket.request_payer,
-		.sse = o->bucket.sse,
-		.sse_kms_key = o->bucket.sse_kms_key,
-		.sse_c_key = o->bucket.sse_c_key,
-	};
-	int err = 0;
-
-	if (b2f_remote_is_s3(o->source))
-		err = b2f_aws_read(&given, &r->aws, r->reason);
 	if (err)
 		return err;
 	*r->reason = '\0';
-	return make_place(fs, r);
+	b2f_aws_fill(is_s3 ? &r->aws : NULL, o->source, &options);
+	options.retry_ms = o->bucket.retry_s
+				   ? (unsigned int)o->bucket.retry_s * 1000
+				   : UINT_MAX;
+	return b2f_remote_new(&options, o->source, &r->place);
 }
 
 static int note_entry(void *arg, const struct b2f_remote_entry *entry)
@@ -320,7 +295,7 @@ static void decide_writing(struct fs *fs, enum place_kind kind)
 	struct fs_bucket *r = fs->bucket;
 	int err;
 
-	if (o->read_only || o->bucket.no_sign_request ||
+	if (o->read_only || o->bucket.given.no_keys ||
 	    !b2f_remote_is_s3(o->source))
 		return;
 	*r->reason = '\0';

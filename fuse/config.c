@@ -93,17 +93,19 @@ static int refuse(const char *option, const char *problem,
 /* The first of the options that only a mount of a URL takes, or NULL. */
 static const char *url_option(const struct fs_options *o)
 {
-	return o->bucket.endpoint	    ? "endpoint"
-	       : o->bucket.region	    ? "region"
-	       : o->bucket.profile	    ? "profile"
-	       : o->bucket.pathstyle	    ? "pathstyle"
-	       : o->bucket.cachedir	    ? "cachedir"
-	       : o->bucket.no_sign_request ? "no_sign_request"
-	       : o->bucket.request_payer   ? "request_payer"
-	       : o->bucket.sse		    ? "sse"
-	       : o->bucket.sse_kms_key	    ? "sse_kms_key"
-	       : o->bucket.sse_c_key	    ? "sse_c_key"
-				    : NULL;
+	const struct b2f_aws_options *aws = &o->bucket.given;
+
+	return aws->endpoint	     ? "endpoint"
+	       : aws->region	     ? "region"
+	       : aws->profile	     ? "profile"
+	       : o->bucket.pathstyle ? "pathstyle"
+	       : o->bucket.cachedir  ? "cachedir"
+	       : aws->no_keys	     ? "no_sign_request"
+	       : aws->request_payer  ? "request_payer"
+	       : aws->sse	     ? "sse"
+	       : aws->sse_kms_key    ? "sse_kms_key"
+	       : aws->sse_c_key	     ? "sse_c_key"
+				     : NULL;
 }
 
 static int check(const struct fs_options *o, char reason[FS_REASON_SIZE])

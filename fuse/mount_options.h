@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "b2frame/frame.h"
+#include "words/aws.h"
 
 /* A numeric option that was not given. */
 #define FS_UNSET (-1)
@@ -112,17 +113,8 @@ struct fs_options {
 	/* Options for URLs. */
 	struct {
 		/* NULL: as the environment and ~/.aws say. */
-		char *endpoint;
-		char *region;
-		char *profile;
+		struct b2f_aws_options given;
 		bool pathstyle;
-		/* Send requests without keys. */
-		bool no_sign_request;
-		/* See struct b2f_remote_options; the last one names a file. */
-		bool request_payer;
-		char *sse;
-		char *sse_kms_key;
-		char *sse_c_key;
 		/* Seconds until the daemon asks for an index again. */
 		int64_t refresh_s;
 		int64_t retry_s;

@@ -12,7 +12,6 @@
 #include "cli/need.h"
 #include "cli/text.h"
 #include "words/aws.h"
-#include "words/way.h"
 
 /* The keys, for the whole process, because some sources ask the user. */
 static struct b2f_aws aws;
@@ -70,7 +69,6 @@ int cli_server_connect(const char *url, struct b2f_remote **out)
 	};
 	bool is_s3 = b2f_remote_is_s3(url);
 	char reason[B2F_AWS_REASON];
-	struct b2f_way way;
 	int err = is_s3 && !aws.region ? b2f_aws_read(&user.given, &aws, reason)
 				       : 0;
 
@@ -78,13 +76,7 @@ int cli_server_connect(const char *url, struct b2f_remote **out)
 		b2f_aws_fini(&aws);
 		return cli_refuse(err, "%s: %s", url, reason);
 	}
-	way = b2f_way_to(is_s3 ? aws.endpoint : url);
-	options.proxy = way.proxy;
-	options.no_proxy = way.no_proxy;
-	options.ca_file = way.ca_file;
-	options.retry_ms = way.retry_ms;
-	if (is_s3)
-		b2f_aws_fill(&aws, &options);
+	b2f_aws_fill(is_s3 ? &aws : NULL, url, &options);
 	return cli_message_try(url, b2f_remote_new(&options, url, out));
 }
 

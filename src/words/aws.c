@@ -9,6 +9,7 @@
 
 #include "words/aws_flows.h"
 #include "words/aws_settings.h"
+#include "words/way.h"
 
 #define DEFAULT_REGION "us-east-1"
 
@@ -102,8 +103,17 @@ static int renew(void *arg, struct b2f_remote_keys *out, char *reason,
 	return err;
 }
 
-void b2f_aws_fill(const struct b2f_aws *aws, struct b2f_remote_options *options)
+void b2f_aws_fill(const struct b2f_aws *aws, const char *url,
+		  struct b2f_remote_options *options)
 {
+	const struct b2f_way way = b2f_way_to(aws ? aws->endpoint : url);
+
+	options->proxy = way.proxy;
+	options->no_proxy = way.no_proxy;
+	options->ca_file = way.ca_file;
+	options->retry_ms = way.retry_ms;
+	if (!aws)
+		return;
 	options->endpoint = aws->endpoint;
 	options->region = aws->region;
 	options->access_key = aws->keys.access_key;

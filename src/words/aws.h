@@ -79,11 +79,12 @@ int b2f_aws_read(const struct b2f_aws_options *options, struct b2f_aws *out,
 		 char reason[B2F_AWS_REASON]);
 
 /*
- * Fills @options in with strings of @aws, and with a function that renews its
- * keys, from several threads at once.  So @aws has to outlive the remote that
- * is made with @options.
+ * Fills @options in with the way to the server of @url (way.h), with strings of
+ * @aws (NULL: it is no object store), and with a function that renews its keys,
+ * from several threads at once.  So @aws has to outlive the remote that is made
+ * with @options.
  */
-void b2f_aws_fill(const struct b2f_aws *aws,
+void b2f_aws_fill(const struct b2f_aws *aws, const char *url,
 		  struct b2f_remote_options *options);
 
 /* Frees the members of @aws, and wipes secrets from memory. */
