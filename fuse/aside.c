@@ -192,15 +192,10 @@ bool fs_aside_hides(int dirfd, const char *aside)
 /* Deletes the replaced file at @aside. */
 static void delete_aside(struct fs *fs, int dirfd, const char *aside)
 {
-	struct fs_unlinked *deleted;
 	struct stat st;
 
-	if (fstatat(dirfd, aside, &st, AT_SYMLINK_NOFOLLOW))
-		return;
-	if (!S_ISDIR(st.st_mode))
-		unlinkat(dirfd, aside, 0);
-	else if (fs_unlinked_hide(fs, dirfd, aside, &st, &deleted) == 0)
-		fs_unlinked_finish(fs, deleted);
+	if (fstatat(dirfd, aside, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		fs_unlinked_delete(fs, dirfd, aside, &st);
 }
 
 static void finish_aside(struct fs *fs, int dirfd, const char *aside)

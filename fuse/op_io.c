@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ops.h"
+#include "programs/io.h"
 #include "reply.h"
 #include "volume.h"
 
@@ -136,26 +137,6 @@ static int read_frame(fuse_req_t req, const struct fs_handle *handle,
 	return err;
 }
 
-/* Like pread(2), but returns fewer bytes only at the end of the file. */
-static ssize_t read_fully(int fd, char *buf, size_t size, off_t off)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, buf + done, size - done,
-				  off + (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && !done)
-			return -errno;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 /* Does not use fuse_reply_data(): that would answer errors itself. */
 static int read_plain(fuse_req_t req, const struct fs_handle *handle,
 		      size_t size, uint64_t off)
@@ -166,7 +147,7 @@ static int read_plain(fuse_req_t req, const struct fs_handle *handle,
 	int err;
 
 	if (buf && handle->fd >= 0)
-		n = read_fully(handle->fd, buf, size, (off_t)off);
+		n = b2f_io_read(handle->fd, buf, size, (int64_t)off);
 	else if (buf)
 		n = handle->ops->pread(fs, handle, buf, size, off);
 	err = check_read(fs, handle, n);

@@ -180,16 +180,6 @@ static int change(struct fs *fs, int fd, const struct fs_setattr *meta)
 	return !err && meta->has_times ? set_times(fs, fd, meta) : err;
 }
 
-int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
-{
-	struct stat st;
-	int err = 0;
-
-	if (meta->req)
-		err = fstat(fd, &st) ? -errno : check(fs, meta, &st, NULL);
-	return err ? err : change(fs, fd, meta);
-}
-
 /* The mode for the directory of a frame with the mode @mode. */
 static mode_t mode_of_dir(mode_t mode, const struct stat *dir)
 {
@@ -247,21 +237,27 @@ static int set_files(struct fs *fs, int dirfd, int fd,
 	return err;
 }
 
-/* Changes the frame in the directory @dirfd, with the index @fd. */
+/* Changes the frame in @dirfd, with the index @fd, or the file @fd (-1). */
 static int set_all(struct fs *fs, int dirfd, int fd,
 		   const struct fs_setattr *meta)
 {
+	bool is_dir = dirfd >= 0;
 	struct stat dir, before;
 	int err;
 
-	if (fstat(fd, &before) || fstat(dirfd, &dir))
+	if (fstat(fd, &before) || (is_dir && fstat(dirfd, &dir)))
 		return -errno;
-	err = check(fs, meta, &before, &dir);
+	err = check(fs, meta, &before, is_dir ? &dir : NULL);
 	if (err)
 		return err;
-	return fs_setattr_sets_owner(meta) || meta->has_mode
+	return is_dir && (fs_setattr_sets_owner(meta) || meta->has_mode)
 		       ? set_files(fs, dirfd, fd, meta, &before)
 		       : change(fs, fd, meta);
+}
+
+int fs_setattr_file(struct fs *fs, int fd, const struct fs_setattr *meta)
+{
+	return set_all(fs, -1, fd, meta);
 }
 
 /* For b2f_file_with_index(). */
@@ -289,36 +285,25 @@ static bool is_of_dir(int fd, int dirfd)
 		(dir.st_uid == 0 && !(dir.st_mode & 0022)));
 }
 
-/* Runs @r on the index @fd in the directory @dirfd. */
+/* Runs @r on the index @fd in the directory @dirfd, or on one file. */
 static int run_on(const struct request *r, int dirfd, int fd)
 {
 	if (r->meta)
 		return set_all(r->fs, dirfd, fd, r->meta);
-	return is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
-}
-
-/* Runs @r on a contiguous frame. */
-static int run_single(const struct request *r)
-{
-	struct stat st;
-	int err;
-
-	/* If the file is a directory now, the kernel looks it up again. */
-	if (fstat(r->fd, &st) || S_ISDIR(st.st_mode))
-		return -ESTALE;
-	if (!r->meta)
-		return r->fn(r->arg, r->fd);
-	err = check(r->fs, r->meta, &st, NULL);
-	return err ? err : change(r->fs, r->fd, r->meta);
+	return dirfd < 0 || is_of_dir(fd, dirfd) ? r->fn(r->arg, fd) : -ESTALE;
 }
 
 static int run(void *arg, int dirfd)
 {
 	const struct request *r = arg;
+	struct stat st;
 	int fd, err;
 
+	/* If the file is a directory now, the kernel looks it up again. */
 	if (dirfd < 0)
-		return run_single(r);
+		return fstat(r->fd, &st) || S_ISDIR(st.st_mode)
+			       ? -ESTALE
+			       : run_on(r, -1, r->fd);
 	fd = openat(dirfd, B2F_INDEX_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	err = fd < 0 ? -errno : run_on(r, dirfd, fd);
 	fs_dir_close(fd);

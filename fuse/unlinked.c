@@ -610,3 +610,15 @@ void fs_unlinked_finish(struct fs *fs, struct fs_unlinked *deleted)
 	end_going(&fs->deleted, deleted);
 	free_deleted(deleted);
 }
+
+void fs_unlinked_delete(struct fs *fs, int dirfd, const char *name,
+			const struct stat *what)
+{
+	struct fs_unlinked *deleted;
+
+	/* A directory is moved away first, and checked again. */
+	if (!S_ISDIR(what->st_mode))
+		(void)!unlinkat(dirfd, name, 0);
+	else if (fs_unlinked_hide(fs, dirfd, name, what, &deleted) == 0)
+		fs_unlinked_finish(fs, deleted);
+}

@@ -128,4 +128,8 @@ int fs_unlinked_hide(struct fs *fs, int dirfd, const char *name,
 /* Deletes the files of @deleted, and frees it.  NULL does nothing. */
 void fs_unlinked_finish(struct fs *fs, struct fs_unlinked *deleted);
 
+/* Deletes the file @what, which is @name in @dirfd, as far as that goes. */
+void fs_unlinked_delete(struct fs *fs, int dirfd, const char *name,
+			const struct stat *what);
+
 #endif

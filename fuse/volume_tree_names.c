@@ -232,23 +232,6 @@ static mode_t access_besides(mode_t mode)
 	return fs_maker_is_root() ? 0 : (S_IRUSR | S_IWUSR) & ~mode;
 }
 
-/* Removes a new file, if it still has its name. */
-static void remove_made(const struct fs_entry *entry, const struct fresh *fresh)
-{
-	const struct stat *made = &fresh->made.dir;
-	struct fs *fs = entry->fs;
-	int fd = entry->pin.fd;
-	struct fs_unlinked *deleted;
-
-	if (!fs_dir_has(fd, fresh->name, made))
-		return;
-	/* It is moved away first, and checked again. */
-	if (!S_ISDIR(made->st_mode))
-		(void)!unlinkat(fd, fresh->name, 0);
-	else if (fs_unlinked_hide(fs, fd, fresh->name, made, &deleted) == 0)
-		fs_unlinked_finish(fs, deleted);
-}
-
 /* Returns the settings of a new file at @entry. */
 static struct b2f_settings settings_in(const struct fs_entry *entry,
 				       struct fresh *fresh)
@@ -335,7 +318,10 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	err = adopt_frame(entry, fresh);
 	if (err) {
 		b2f_frame_close(fresh->made.frame);
-		remove_made(entry, fresh);
+		/* Remove the new file, if it still has its name. */
+		if (fs_dir_has(entry->pin.fd, fresh->name, &fresh->made.dir))
+			fs_unlinked_delete(fs, entry->pin.fd, fresh->name,
+					   &fresh->made.dir);
 	}
 	return err;
 }
