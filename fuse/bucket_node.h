@@ -47,7 +47,7 @@ struct fs_bucket_writing {
 	/* In the list of active files (open_file.h), with a reference. */
 	atomic_bool is_listed;
 	/* How many writers it has had. */
-	uint64_t nbegun;
+	_Atomic uint64_t nbegun;
 	/* The kernel has outdated pages, which the ticker is to drop. */
 	bool drop;
 	/* The kernel is just being told to drop them. */
@@ -58,9 +58,9 @@ struct fs_bucket_writing {
 	 * Others have committed, but this node still shows its version until
 	 * this mount changes it.
 	 */
-	bool outdated;
+	atomic_bool outdated;
 	/* A program set the mtime after the last change. */
-	bool own_mtime;
+	atomic_bool own_mtime;
 	/* No object exists yet: the first commit makes the frame. */
 	atomic_bool is_new;
 	/*

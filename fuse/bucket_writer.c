@@ -186,15 +186,11 @@ static void leave_list(struct fs *fs, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	struct fs_bucket *r = fs->bucket;
+	uint64_t nbegun = atomic_load(&w->nbegun);
 	struct b2f_frame *frame;
 	bool leaves, mixed;
-	uint64_t nbegun;
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	nbegun = w->nbegun;
-	leaves = w->is_listed && node->open.nwriters == 0;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (!leaves ||
+	if (!w->is_listed || node->open.nwriters ||
 	    (!is_over(node) && b2f_file_is_dirty(node->open.data)))
 		return;
 	pthread_mutex_lock(&r->volume.fs->state_lock);
@@ -309,9 +305,7 @@ void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_object *node = fs_object_of(handle->node);
 
-	pthread_mutex_lock(&fs->state_lock);
-	node->writing.own_mtime = false;
-	pthread_mutex_unlock(&fs->state_lock);
+	atomic_store(&node->writing.own_mtime, false);
 	/* The write may have merged commits of others. */
 	(void)fs_file_take_foreign(fs, &node->open);
 }
@@ -332,9 +326,9 @@ void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 		(void)move_on(fs, node, NULL);
 		note_made(fs->bucket, node);
 	}
-	pthread_mutex_lock(&fs->state_lock);
 	if (err)
 		fs_file_put_off(&node->open);
+	pthread_mutex_lock(&fs->state_lock);
 	mark_drop(fs, node);
 	pthread_mutex_unlock(&fs->state_lock);
 }
@@ -389,9 +383,7 @@ static void put_off(struct fs *fs, struct fs_object *node, int err)
 		return;
 	if (b2f_file_is_dirty(node->open.data))
 		log_failure(fs, node, "kept in memory", err);
-	pthread_mutex_lock(&fs->state_lock);
 	fs_file_put_off(&node->open);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Adds a writer, unless the name leads to another node. */
@@ -422,11 +414,8 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 		return err;
 	err = b2f_file_allow_write(node->open.data, &fs->config.write);
 	/* A writer who is refused changes nothing of what others were told. */
-	if (!err) {
-		pthread_mutex_lock(&fs->state_lock);
-		node->open.is_told = false;
-		pthread_mutex_unlock(&fs->state_lock);
-	}
+	if (!err)
+		atomic_store(&node->open.is_told, false);
 	/* Another frame may have the name of a removed file. */
 	if (!err && atomic_load(&node->open.gone))
 		b2f_file_stay(node->open.data);
@@ -441,12 +430,8 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 
 void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 {
-	struct fs_bucket *r = fs->bucket;
-	bool last;
+	bool last = atomic_fetch_sub(&node->open.nwriters, 1) == 1;
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	last = --node->open.nwriters == 0;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (last && b2f_file_is_dirty(node->open.data))
 		put_off(fs, node, fs_bucket_writer_commit(fs, node));
 	leave_list(fs, node);
@@ -455,14 +440,10 @@ void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
 static bool is_due(struct fs *fs, const struct fs_object *node)
 {
 	uint64_t age_ns = fs->config.commit_ns;
-	bool due, kept;
 
-	pthread_mutex_lock(&fs->state_lock);
-	due = fs_file_is_due(&node->open);
-	kept = node->open.nwriters == 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	return due && (kept || (age_ns &&
-				b2f_file_dirty_ns(node->open.data) >= age_ns));
+	return fs_file_is_due(&node->open) &&
+	       (atomic_load(&node->open.nwriters) == 0 ||
+		(age_ns && b2f_file_dirty_ns(node->open.data) >= age_ns));
 }
 
 bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
@@ -488,17 +469,12 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_object *node = fs_object_of(handle->node);
-	struct fs_bucket *r = fs->bucket;
-	bool outdated;
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	outdated = node->writing.outdated && !node->open.gone;
-	node->writing.outdated = false;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (!outdated)
+	if (!atomic_exchange(&node->writing.outdated, false) ||
+	    atomic_load(&node->open.gone))
 		return;
 	(void)fs_bucket_writer_refresh(fs, node);
-	fs_bucket_node_restore(r, node);
+	fs_bucket_node_restore(fs->bucket, node);
 }
 
 /*
@@ -508,20 +484,14 @@ void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle)
  */
 static void look_for_others(struct fs *fs, struct fs_object *node)
 {
-	struct fs_bucket *r = fs->bucket;
-	bool waits;
-
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	waits = node->open.nwriters > 0 && !node->writing.outdated;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	if (!waits || !fs_file_begin_commit(fs, &node->open, false))
+	if (atomic_load(&node->open.nwriters) == 0 ||
+	    atomic_load(&node->writing.outdated) ||
+	    !fs_file_begin_commit(fs, &node->open, false))
 		return;
 	if (b2f_file_is_outdated(node->open.data) &&
 	    !b2f_file_is_dirty(node->open.data)) {
-		pthread_mutex_lock(&r->volume.fs->state_lock);
-		node->writing.outdated = true;
-		pthread_mutex_unlock(&r->volume.fs->state_lock);
-		fs_bucket_node_retire(r, node);
+		atomic_store(&node->writing.outdated, true);
+		fs_bucket_node_retire(fs->bucket, node);
 	}
 	fs_file_end_commit(fs, &node->open);
 }

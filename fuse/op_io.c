@@ -216,17 +216,12 @@ static int64_t seek_view(const struct fs_handle *handle, off_t off, int whence)
 	return pos < 0 ? pos : pos + head;
 }
 
-static int64_t seek_fd(struct fs *fs, const struct fs_handle *handle, off_t off,
-		       int whence)
+static int64_t seek_fd(const struct fs_handle *handle, off_t off, int whence)
 {
 	struct stat st;
-	bool written;
 	off_t pos;
 
-	pthread_mutex_lock(&fs->state_lock);
-	written = handle->pin.node->state.nwriters > 0;
-	pthread_mutex_unlock(&fs->state_lock);
-	if (!written) {
+	if (atomic_load(&handle->pin.node->state.nwriters) == 0) {
 		pos = lseek(handle->fd, off, whence);
 		return pos < 0 ? -errno : pos;
 	}
@@ -235,8 +230,7 @@ static int64_t seek_fd(struct fs *fs, const struct fs_handle *handle, off_t off,
 	return seek_data_alone((uint64_t)st.st_size, off, whence);
 }
 
-static int64_t seek(struct fs *fs, const struct fs_handle *handle, off_t off,
-		    int whence)
+static int64_t seek(const struct fs_handle *handle, off_t off, int whence)
 {
 	/* The kernel handles the other values of whence itself. */
 	if (whence != SEEK_DATA && whence != SEEK_HOLE)
@@ -246,7 +240,7 @@ static int64_t seek(struct fs *fs, const struct fs_handle *handle, off_t off,
 	if (handle->file)
 		return seek_frame(handle, off, whence);
 	if (handle->fd >= 0)
-		return seek_fd(fs, handle, off, whence);
+		return seek_fd(handle, off, whence);
 	return seek_data_alone(handle->nbytes, off, whence);
 }
 
@@ -264,8 +258,7 @@ void fs_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 	if (fs->options.cache.writeback_cache)
 		fs_reply_error(req, -ENOSYS);
 	else
-		fs_reply_position(req,
-				  seek(fs, fs_handle_of(fi), off, whence));
+		fs_reply_position(req, seek(fs_handle_of(fi), off, whence));
 }
 
 void fs_op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -94,13 +94,13 @@ struct fs_file {
 	_Atomic size_t nwriters;
 	bool reverting;
 	/* A program got the error of a refused commit of its last writers. */
-	bool is_told;
+	atomic_bool is_told;
 	atomic_bool held;
 	atomic_bool gone;
 	/* Commits that are under way. */
 	_Atomic unsigned int ncommits;
 	/* When to try a failed commit again, on the monotonic clock. */
-	time_t retry_s;
+	_Atomic time_t retry_s;
 	/* For so many seconds it stays open without a user. */
 	unsigned int stays_s;
 	/* In the list of active files, where its volume puts it. */
@@ -169,7 +169,7 @@ bool fs_file_tick(struct fs *fs);
 /* Adds a writer, once no changes are being dropped.  Under the lock. */
 void fs_file_add_writer(struct fs *fs, struct fs_file *file);
 
-/* Puts the next try of a failed commit off.  Under the lock. */
+/* Puts the next try of a failed commit off; is it due? */
 void fs_file_put_off(struct fs_file *file);
 bool fs_file_is_due(const struct fs_file *file);
 

@@ -72,7 +72,7 @@ struct fs_state {
 	/* Handles, including those that are still being opened. */
 	size_t nhandles;
 	/* Handles that may write; counted only for plain files. */
-	size_t nwriters;
+	_Atomic size_t nwriters;
 	/* Former @frame's that are not closed yet. */
 	size_t nclosing;
 	/* A thread is opening @frame; others wait for it. */
