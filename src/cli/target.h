@@ -29,9 +29,6 @@
 /* Is @name the name of a workshop? Only a kill leaves one behind. */
 bool cli_target_is_temp(const char *name);
 
-/* Name of the replaced file in the workshop, until it is removed. */
-#define CLI_TARGET_OLD "old"
-
 /* The files that a result may replace. */
 enum cli_replace {
 	CLI_REPLACE_NOTHING,
@@ -129,9 +126,6 @@ int cli_target_set_attributes(const struct cli_target *target,
  */
 B2F_MUST_CHECK
 int cli_target_commit(struct cli_target *target, bool durable);
-
-/* Removes the workshop, if there is nothing in it. */
-void cli_target_close_workshop(struct cli_target *target);
 
 /* Removes an uncommitted result, and frees everything. */
 void cli_target_close(struct cli_target *target);
