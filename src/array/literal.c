@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/utf8.h"
 #include "b2frame/error.h"
+#include "base/utf8.h"
 
 /* The state of a parse.  The first error stays. */
 struct reader {

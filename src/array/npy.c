@@ -7,11 +7,11 @@
 
 #include "array/dtype.h"
 #include "array/repr.h"
-#include "array/utf8.h"
 #include "b2frame/error.h"
 #include "base/bytes.h"
 #include "base/checked.h"
 #include "base/unpack.h"
+#include "base/utf8.h"
 
 /* np.load() reads no longer text unless its caller trusts the file. */
 #define CHARS_MAX ((size_t)10000)

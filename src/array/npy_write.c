@@ -8,9 +8,9 @@
 #include "array/dtype.h"
 #include "array/npy.h"
 #include "array/repr.h"
-#include "array/utf8.h"
 #include "b2frame/error.h"
 #include "base/bytes.h"
+#include "base/utf8.h"
 
 /* The length of a header is a multiple of this. */
 #define ALIGN ((size_t)64)

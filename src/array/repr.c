@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "array/utf8.h"
+#include "base/utf8.h"
 
 int b2f_repr_end(FILE *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bytes.h - integers in memory, little and big endian, at any alignment, and in
- * text
+ * bytes.h - bytes in memory, and integers in them, little and big endian, at
+ * any alignment, and in text
  *
  * No bounds are checked here: hostile bytes come through base/cursor.h.
  *
@@ -10,8 +10,31 @@
 #ifndef B2F_BASE_BYTES_H
 #define B2F_BASE_BYTES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Bytes that are only read; they stay the caller's. */
+struct b2f_bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Room for bytes that are written. */
+struct b2f_room {
+	uint8_t *data;
+	size_t size;
+};
+
+static inline struct b2f_bytes b2f_bytes_at(const uint8_t *data, size_t size)
+{
+	return (struct b2f_bytes){.data = data, .size = size};
+}
+
+static inline struct b2f_room b2f_room_at(uint8_t *data, size_t size)
+{
+	return (struct b2f_room){.data = data, .size = size};
+}
 
 /*
  * Reads the hexadecimal digits, in capitals, at *@text, and moves that behind

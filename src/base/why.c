@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* why.c - the cause of a failure, in words */
+/* why.c - the cause of a failure, in words, and messages with it */
 #include "base/why.h"
 
 #include <limits.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "b2frame/error.h"
+#include "base/log_line.h"
 
 int b2f_why_set(struct b2f_why *why, int err, const char *fmt, ...)
 {
@@ -43,4 +44,26 @@ bool b2f_is_format_error(int err)
 {
 	return err == B2F_ECORRUPT || err == B2F_ENOTFRAME ||
 	       err == B2F_EUNSUPPORTED || err == B2F_ETOOBIG;
+}
+
+void b2f_log(const struct b2f_log *log, enum b2f_log_level level,
+	     const char *fmt, ...)
+{
+	/* Long enough for most paths; the end of a longer line is cut off. */
+	char line[2048];
+	va_list args;
+
+	if (!log || !log->write || level > log->max_level)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	log->write(log->arg, level, line);
+}
+
+int b2f_log_failure(const struct b2f_log *log, const char *label, int err,
+		    const struct b2f_why *why)
+{
+	b2f_log(log, B2F_LOG_ERROR, "%s: %s", label, b2f_why_text(why, err));
+	return err;
 }

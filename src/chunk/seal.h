@@ -45,7 +45,7 @@
 #ifndef B2F_CHUNK_SEAL_H
 #define B2F_CHUNK_SEAL_H
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "chunk/chunk.h"
 
 /* Parts of a chunk that is stored as it is; part of the format of seals. */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "base/why.h"
 
 /* Bits 5..7 of a chunk's flags. */

@@ -2,10 +2,10 @@
 /*
  * utf8.h - Unicode characters as bytes
  *
- * Layer: array.  Threads: pure functions.
+ * Layer: base.  Threads: pure functions.
  */
-#ifndef B2F_ARRAY_UTF8_H
-#define B2F_ARRAY_UTF8_H
+#ifndef B2F_BASE_UTF8_H
+#define B2F_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

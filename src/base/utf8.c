@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* utf8.c - Unicode characters as bytes */
-#include "array/utf8.h"
+#include "base/utf8.h"
 
 /* Bytes that follow the first one; -1 if none can be a first one. */
 static int followers(uint8_t first)
