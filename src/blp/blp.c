@@ -93,14 +93,13 @@ static int parse_header(const uint8_t *raw, uint64_t available,
 	return err;
 }
 
-void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
-			  uint8_t *out)
+void b2f_blp_header_write(const struct b2f_blp_header *header, uint8_t *out)
 {
 	memcpy(out, magic, sizeof(magic));
 	out[4] = B2F_BLP_VERSION;
 	out[5] = (uint8_t)((header->has_offsets ? OPTION_OFFSETS : 0) |
 			   (header->has_meta ? OPTION_META : 0));
-	out[6] = (uint8_t)sum;
+	out[6] = b2f_sum_number(header->sum);
 	out[7] = header->typesize;
 	b2f_store_le32(out + 8, (uint32_t)header->chunk_size);
 	b2f_store_le32(out + 12, (uint32_t)header->last_chunk);

@@ -76,9 +76,8 @@ static inline bool b2f_blp_is_empty(const struct b2f_blp_header *header)
 	       header->nchunks == 1;
 }
 
-/* Writes the B2F_BLP_HEADER bytes of @header; @sum is the number of its sum. */
-void b2f_blp_header_write(const struct b2f_blp_header *header, unsigned int sum,
-			  uint8_t *out);
+/* Writes the B2F_BLP_HEADER bytes of @header. */
+void b2f_blp_header_write(const struct b2f_blp_header *header, uint8_t *out);
 
 /*
  * blp_chunks.c: finds positions and sizes of the chunks: from the offsets, or

@@ -64,14 +64,17 @@ const struct b2f_sum *b2f_sum_by_number(unsigned int number)
 	return number < NSUMS ? &sums[number] : NULL;
 }
 
-const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number)
+const struct b2f_sum *b2f_sum_by_name(const char *name)
 {
 	for (unsigned int i = 0; i < NSUMS; i++)
-		if (strcmp(sums[i].name, name) == 0) {
-			*number = i;
+		if (strcmp(sums[i].name, name) == 0)
 			return &sums[i];
-		}
 	return NULL;
+}
+
+uint8_t b2f_sum_number(const struct b2f_sum *sum)
+{
+	return (uint8_t)(sum - sums);
 }
 
 void b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,

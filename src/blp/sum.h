@@ -35,8 +35,11 @@ struct b2f_sum {
 /* Sum @number, or NULL if there is none of that number. */
 const struct b2f_sum *b2f_sum_by_number(unsigned int number);
 
-/* The sum called @name and its *@number, or NULL. */
-const struct b2f_sum *b2f_sum_by_name(const char *name, unsigned int *number);
+/* The sum called @name, or NULL. */
+const struct b2f_sum *b2f_sum_by_name(const char *name);
+
+/* Its number. */
+uint8_t b2f_sum_number(const struct b2f_sum *sum);
 
 /* Puts the sum of the @n bytes at @data, @sum->size bytes, into @out. */
 void b2f_sum_make(const struct b2f_sum *sum, const void *data, size_t n,

@@ -184,7 +184,6 @@ struct making {
 	struct b2f_file *file;
 	struct b2f_encode_options how;
 	struct b2f_blp_header header;
-	unsigned int sum;
 	/* The beginning of the new file, if the old one is a Bloscpack file. */
 	struct base base;
 	/* The metadata, malloc'ed; NULL: as in @base, if it has some. */
@@ -247,7 +246,6 @@ static void keep_header(struct making *m)
 	m->header.has_meta = old->has_meta;
 	m->header.chunk_size = (int32_t)m->base.chunk_size;
 	m->header.sum = old->sum;
-	(void)b2f_sum_by_name(old->sum->name, &m->sum);
 }
 
 /* Counts further offsets to leave room for; the old table, if it suffices. */
@@ -380,7 +378,7 @@ static int write_meta(struct making *m, struct b2f_why *why)
 					  why)
 			       : 0;
 	len = (uint32_t)strlen(m->json);
-	head[9] = (uint8_t)m->sum;
+	head[9] = b2f_sum_number(m->header.sum);
 	b2f_store_le32(head + 12, len);
 	b2f_store_le32(head + 16, len);
 	b2f_store_le32(head + 20, len);
@@ -525,7 +523,7 @@ static void put_header(const struct making *m, uint8_t *out)
 
 	if (h.nchunks == 0)
 		h.chunk_size = -1;
-	b2f_blp_header_write(&h, m->sum, out);
+	b2f_blp_header_write(&h, out);
 }
 
 static int write_all(struct making *m, struct b2f_why *why)
@@ -578,8 +576,8 @@ int b2f_convert_bloscpack(struct b2f_runtime *runtime, struct b2f_frame *frame,
 	struct b2f_why why = {""};
 	int err;
 
-	m.header.sum = b2f_sum_by_name(
-		options->checksum ? options->checksum : "adler32", &m.sum);
+	m.header.sum = b2f_sum_by_name(options->checksum ? options->checksum
+							 : "adler32");
 	if (!m.header.sum || frame->layout.err)
 		return m.header.sum ? frame->layout.err : -EINVAL;
 	err = begin(&m, &why);

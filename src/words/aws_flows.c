@@ -337,24 +337,25 @@ static int ask(const struct b2f_aws_flow *f, struct question *q)
 	return err;
 }
 
-/* The wanted elements of an XML answer: their names and texts. */
+/* The elements of an XML answer that are names of keys, as an object. */
 struct elements {
-	const char *const *names;
-	struct text *values;
-	size_t n;
-	/* The field of the current text; NULL: none. */
-	struct text *in;
+	json_t *found;
+	/* The name of the current one; NULL: another element. */
+	const char *in;
 };
 
 static void enter(void *arg, const char *name, const char **attributes)
 {
+	const char *const wanted[] = {of_process.access_key,
+				      of_process.secret_key,
+				      of_process.session_token, of_process.end};
 	struct elements *e = arg;
 
 	(void)attributes;
 	e->in = NULL;
-	for (size_t i = 0; i < e->n; i++)
-		if (strcmp(e->names[i], name) == 0)
-			e->in = &e->values[i];
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		if (strcmp(wanted[i], name) == 0)
+			e->in = wanted[i];
 }
 
 static void leave(void *arg, const char *name)
@@ -365,45 +366,38 @@ static void leave(void *arg, const char *name)
 
 static void add_text(void *arg, const char *bytes, int len)
 {
-	struct text *in = ((struct elements *)arg)->in;
-	char *more = in ? malloc(in->n + (size_t)len + 1) : NULL;
+	struct elements *e = arg;
+	const char *before = e->in ? string_of(e->found, e->in) : NULL;
+	char *more = e->in ? text_of("%s%.*s", before ? before : "", len, bytes)
+			   : NULL;
 
 	if (!more)
 		return;
-	if (in->n)
-		memcpy(more, in->bytes, in->n);
-	memcpy(more + in->n, bytes, (size_t)len);
-	len += (int)in->n;
-	more[len] = '\0';
-	wipe(in);
-	*in = (struct text){more, (size_t)len};
+	wipe_string(e->found, e->in);
+	json_object_set_new(e->found, e->in, json_string(more));
+	forget(&more);
 }
 
 static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
 {
-	static const char *const names[] = {"AccessKeyId", "SecretAccessKey",
-					    "SessionToken", "Expiration"};
-	struct text values[4] = {{NULL, 0}};
-	struct elements e = {.names = names, .values = values, .n = 4};
+	struct elements e = {.found = json_object()};
 	XML_Parser parser = XML_ParserCreate(NULL);
-	int err = 0;
+	int err = -ENOMEM;
 
-	if (!parser)
-		return -ENOMEM;
-	XML_SetUserData(parser, &e);
-	XML_SetElementHandler(parser, enter, leave);
-	XML_SetCharacterDataHandler(parser, add_text);
-	if (!XML_Parse(parser, text->bytes, (int)text->n, 1) ||
-	    !values[0].bytes || !values[1].bytes)
-		err = refuse(f, "the answer of STS has no keys");
+	if (parser && e.found) {
+		XML_SetUserData(parser, &e);
+		XML_SetElementHandler(parser, enter, leave);
+		XML_SetCharacterDataHandler(parser, add_text);
+		err = XML_Parse(parser, text->bytes, (int)text->n, 1)
+			      ? take_object(f, e.found, &of_process)
+			      : -EACCES;
+	}
+	if (err == -EACCES)
+		(void)refuse(f, "the answer of STS has no keys");
 	XML_ParserFree(parser);
-	if (!err)
-		err = take_keys(f, values[0].bytes, values[1].bytes,
-				values[2].bytes);
-	if (!err)
-		f->keys->end_s = parse_time(values[3].bytes);
-	for (size_t i = 0; i < 4; i++)
-		wipe(&values[i]);
+	wipe_string(e.found, of_process.secret_key);
+	wipe_string(e.found, of_process.session_token);
+	json_decref(e.found);
 	return err;
 }
 
