@@ -12,6 +12,8 @@
 #include "b2frame/log.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define B2F_COLD __attribute__((cold))
 
@@ -36,5 +38,17 @@ static inline void b2f_hold_end(pthread_mutex_t *const *held)
 #define B2F_HOLD(lock)                                                         \
 	__attribute__((cleanup(b2f_hold_end), unused))                         \
 	pthread_mutex_t *const held = b2f_hold_begin(lock)
+
+/* Of any type; thus a copy. */
+static inline void b2f_own_end(void *variable)
+{
+	void *memory;
+
+	memcpy(&memory, variable, sizeof(memory));
+	free(memory);
+}
+
+/* Frees the memory that a pointer has at the end of its block. */
+#define B2F_OWN __attribute__((cleanup(b2f_own_end)))
 
 #endif

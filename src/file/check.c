@@ -81,7 +81,7 @@ static int decode_units(struct check *c, const struct b2f_loaded *loaded,
 			struct b2f_decoder *dec)
 {
 	const struct b2f_chunk *chunk = &loaded->chunk;
-	uint8_t *ref = NULL, *buf = NULL;
+	B2F_OWN uint8_t *ref = NULL, *buf = NULL;
 	int err = 0;
 
 	if (chunk->nunits == 0)
@@ -100,8 +100,6 @@ static int decode_units(struct check *c, const struct b2f_loaded *loaded,
 
 		err = b2f_frame_decode_unit(&read, i || !ref ? buf : ref);
 	}
-	free(buf);
-	free(ref);
 	return err;
 }
 
@@ -153,11 +151,10 @@ static int count_bad_metas(const struct b2f_frame *frame, uint64_t *nbad)
 
 	for (size_t i = 0; i < frame->info.nvlmeta && err != -ENOMEM; i++) {
 		struct b2f_meta_info info;
-		uint8_t *content = NULL;
+		B2F_OWN uint8_t *content = NULL;
 
 		err = b2f_frame_vlmeta(frame, i, &info, &content);
 		*nbad += err && err != -ENOMEM;
-		free(content);
 	}
 	return err == -ENOMEM ? err : 0;
 }

@@ -138,7 +138,7 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 		 uint32_t *typesize)
 {
 	struct b2f_settings settings = {.chunksize = -1};
-	struct candidate *list = NULL;
+	B2F_OWN struct candidate *list = NULL;
 	size_t n = 0, size = 0;
 	int err;
 
@@ -147,7 +147,6 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 		err = take_sample(list[i].record, list[i].nbytes, enc, &size);
 	for (size_t i = 0; i < n; i++)
 		b2f_record_unref(list[i].record);
-	free(list);
 	if (!err && size)
 		err = b2f_settings_guess_by(&settings, enc, enc->data.data,
 					    size);

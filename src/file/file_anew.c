@@ -34,13 +34,12 @@ static int refuse(const struct b2f_file *file, const char *text)
 static int is_head_of(const struct b2f_frame *frame, const uint8_t *head,
 		      size_t size)
 {
-	uint8_t *own = NULL;
+	B2F_OWN uint8_t *own = NULL;
 	size_t len = 0;
 	int ret = b2f_frame_npy_header(frame, &own, &len);
 
 	if (!ret)
 		ret = size >= len && !memcmp(own, head, len) ? (int)len : 0;
-	free(own);
 	return ret;
 }
 

@@ -85,7 +85,7 @@ static int make(struct b2f_file *file, struct b2f_become *become,
 	const struct b2f_frame_options options = b2f_frame_options_of(from);
 	struct b2f_store_plan plan = {.mode = 0};
 	struct b2f_store *store = NULL;
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	int err = b2f_settings_index(&settings, false, &index, &plan.size, why);
 
 	if (err)
@@ -93,7 +93,6 @@ static int make(struct b2f_file *file, struct b2f_become *become,
 	plan.index = index;
 	err = b2f_become_begin(become, file->writer->txn->store, &plan, &store,
 			       why);
-	free(index);
 	if (err)
 		return err;
 	err = b2f_frame_open_store(&options, store, from->label, out);

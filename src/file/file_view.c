@@ -293,8 +293,7 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 		       void *buf, size_t size, uint64_t off)
 {
 	/* Some kilobytes: too much for the stack of a FUSE thread. */
-	struct request *q = calloc(1, sizeof(*q));
-	ssize_t n;
+	B2F_OWN struct request *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return -ENOMEM;
@@ -302,9 +301,7 @@ ssize_t b2f_file_pread(struct b2f_file *file, struct b2f_stream *stream,
 	q->off = off;
 	q->size = size > SSIZE_MAX ? SSIZE_MAX : size;
 	q->buf = buf;
-	n = b2f_file_retry(file, copy_request, q);
-	free(q);
-	return n;
+	return b2f_file_retry(file, copy_request, q);
 }
 
 /* The things that a view holds until it is released. */

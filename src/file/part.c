@@ -169,7 +169,7 @@ int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
 	struct b2f_txn *txn = file->writer->txn;
 	uint64_t start = b2f_txn_chunk_start(txn, &txn->working, nchunk);
 	uint32_t nbytes = b2f_txn_chunk_nbytes(txn, &txn->working, nchunk);
-	uint8_t *buf = malloc(nbytes);
+	B2F_OWN uint8_t *buf = malloc(nbytes);
 	struct b2f_reading r;
 	int err;
 
@@ -180,6 +180,5 @@ int b2f_part_rewrite_chunk(struct b2f_file *file, uint64_t nchunk)
 	b2f_reading_end(&r);
 	if (!err)
 		b2f_part_write_range(file, buf, nbytes, start, &err);
-	free(buf);
 	return err;
 }

@@ -346,9 +346,9 @@ static int to_array(struct b2f_file *file, const uint8_t *head, size_t size,
 static int look(struct b2f_file *file, bool whole)
 {
 	struct b2f_writer *w = file->writer;
-	uint8_t magic[B2F_NPY_MAGIC_SIZE], *head;
+	B2F_OWN uint8_t *head = NULL;
+	uint8_t magic[B2F_NPY_MAGIC_SIZE];
 	ssize_t n;
-	int err;
 
 	n = b2f_file_pread(file, NULL, magic, sizeof(magic), 0);
 	if (n < 0)
@@ -363,9 +363,7 @@ static int look(struct b2f_file *file, bool whole)
 	if (!head)
 		return -ENOMEM;
 	n = b2f_file_pread(file, NULL, head, B2F_NPY_MAX_SIZE, 0);
-	err = n < 0 ? (int)n : to_array(file, head, (size_t)n, whole);
-	free(head);
-	return err;
+	return n < 0 ? (int)n : to_array(file, head, (size_t)n, whole);
 }
 
 static bool begins_npy(const void *buf, uint64_t size, uint64_t off)

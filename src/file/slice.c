@@ -38,7 +38,7 @@ static int copy_part(void *arg, size_t i)
 	const struct slicing *s = arg;
 	const struct b2f_frame *frame = s->reading->frame;
 	struct b2f_array_part part;
-	uint8_t *tmp;
+	B2F_OWN uint8_t *tmp = NULL;
 	int err;
 
 	if (!b2f_array_slice_part(&s->box, i, &part))
@@ -52,7 +52,6 @@ static int copy_part(void *arg, size_t i)
 			part.chunk_off);
 	if (!err)
 		b2f_array_slice_copy(&s->box, &part, tmp, s->buf);
-	free(tmp);
 	return err;
 }
 

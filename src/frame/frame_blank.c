@@ -87,7 +87,7 @@ int b2f_frame_blank(struct b2f_store *store)
 static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 {
 	const struct b2f_settings settings = b2f_settings_default();
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
 
@@ -96,7 +96,6 @@ static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 	if (!err)
 		err = b2f_frame_parse(f, index, size, why);
 	f->blank = !err;
-	free(index);
 	return err;
 }
 

@@ -31,7 +31,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 		     const struct b2f_log *log)
 {
 	struct b2f_store_plan plan = {.mode = mode, .durable = durable};
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	int err;
 
 	err = make_index_of(name, settings, false, &index, &plan.size, log);
@@ -39,9 +39,7 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 		return err;
 	plan.index = index;
 	/* An errno of the filesystem says enough to the caller. */
-	err = b2f_store_make(dirfd, name, &plan, NULL);
-	free(index);
-	return err;
+	return b2f_store_make(dirfd, name, &plan, NULL);
 }
 
 /*
@@ -55,7 +53,7 @@ static int make(const struct b2f_settings *settings, int dirfd,
 {
 	struct b2f_frame *frame = NULL;
 	struct b2f_store_made made;
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	int err;
 
 	err = make_index_of(name, settings, plan->single, &index, &plan->size,
@@ -80,7 +78,6 @@ static int make(const struct b2f_settings *settings, int dirfd,
 		*out = (struct b2f_frame_made){
 			.frame = frame, .dir = made.dir, .index = made.index};
 	}
-	free(index);
 	return err;
 }
 

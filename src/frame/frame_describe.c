@@ -33,8 +33,7 @@ static json_t *describe_filters(const uint8_t *filters, const uint8_t *metas)
 /* Any bytes as a JSON string: bytes that are not ASCII become hex. */
 static json_t *describe_text(const char *text, size_t len)
 {
-	char *buf = malloc(4 * len + 1);
-	json_t *string;
+	B2F_OWN char *buf = malloc(4 * len + 1);
 	size_t at = 0;
 
 	if (!buf)
@@ -48,9 +47,7 @@ static json_t *describe_text(const char *text, size_t len)
 			at += (size_t)snprintf(buf + at, 5, "\\x%02x", c);
 	}
 	buf[at] = '\0';
-	string = json_string(buf);
-	free(buf);
-	return string;
+	return json_string(buf);
 }
 
 static json_t *describe_label(const struct b2f_frame *frame)
@@ -67,8 +64,7 @@ static json_t *describe_hex(const uint8_t *data, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
 	size_t n = size < META_SHOWN ? size : META_SHOWN;
-	char *text = malloc(2 * n + 1);
-	json_t *string;
+	B2F_OWN char *text = malloc(2 * n + 1);
 
 	if (!text)
 		return NULL;
@@ -77,9 +73,7 @@ static json_t *describe_hex(const uint8_t *data, size_t size)
 		text[2 * i + 1] = digits[data[i] & 15];
 	}
 	text[2 * n] = '\0';
-	string = json_string(text);
-	free(text);
-	return string;
+	return json_string(text);
 }
 
 static json_t *describe_meta(const struct b2f_meta_info *info,
@@ -112,7 +106,7 @@ static json_t *describe_vlmetas(const struct b2f_frame *frame)
 	for (size_t i = 0; i < frame->info.nvlmeta; i++) {
 		const struct b2f_meta *m = &frame->vlmeta.items[i];
 		struct b2f_meta_info info;
-		uint8_t *content = NULL;
+		B2F_OWN uint8_t *content = NULL;
 		int err = b2f_frame_vlmeta(frame, i, &info, &content);
 
 		if (err)
@@ -124,7 +118,6 @@ static json_t *describe_vlmetas(const struct b2f_frame *frame)
 		else
 			json_array_append_new(list,
 					      describe_meta(&info, content));
-		free(content);
 	}
 	return list;
 }

@@ -22,7 +22,7 @@ static int find_tensor(const struct b2f_object *object,
 		       const struct b2f_frame_header *h, bool *may_be)
 {
 	uint8_t tail[B2F_FRAME_TAIL];
-	uint8_t *raw;
+	B2F_OWN uint8_t *raw = NULL;
 	uint32_t len;
 	int err;
 
@@ -40,18 +40,16 @@ static int find_tensor(const struct b2f_object *object,
 		*may_be = memmem(raw, len, B2F_TENSOR_META,
 				 strlen(B2F_TENSOR_META)) ||
 			  memmem(raw, len, B2F_BLP_META, strlen(B2F_BLP_META));
-	free(raw);
 	return err;
 }
 
 /* Many types of items, and malformed types, have no .npy header. */
 static int find_header(const struct b2f_frame *frame, bool *has)
 {
-	uint8_t *head = NULL;
+	B2F_OWN uint8_t *head = NULL;
 	size_t len;
 	int err = b2f_frame_npy_header(frame, &head, &len);
 
-	free(head);
 	*has = !err;
 	return err == -ENOMEM ? err : 0;
 }

@@ -43,7 +43,7 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 {
 	struct b2f_lock *lock = NULL;
 	struct timespec now;
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
 
@@ -57,7 +57,6 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	if (!err)
 		err = b2f_store_replace_index(store, index, size, &now, why);
 	b2f_lock_close(lock);
-	free(index);
 	return err;
 }
 

@@ -67,7 +67,7 @@ static int is_same(const struct b2f_frame *frame, bool *same, bool *ours,
 		   struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	uint8_t *head = malloc(frame->header.header_len);
+	B2F_OWN uint8_t *head = malloc(frame->header.header_len);
 	int err;
 
 	*same = *ours = false;
@@ -77,7 +77,6 @@ static int is_same(const struct b2f_frame *frame, bool *same, bool *ours,
 	if (!err)
 		err = compare(frame, &object, head, same, ours);
 	b2f_object_close(&object);
-	free(head);
 	/* The file has been cut. */
 	return err == B2F_ECORRUPT ? 0 : err;
 }

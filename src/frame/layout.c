@@ -83,7 +83,7 @@ static int set_head(struct b2f_frame *f, const uint8_t *packed, size_t size)
 
 static int find_head(struct b2f_frame *f)
 {
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	size_t size = 0;
 	int err;
 
@@ -91,7 +91,6 @@ static int find_head(struct b2f_frame *f)
 	err = b2f_frame_vlmeta_find(f, B2F_NPY_META, &content, &size);
 	if (!err)
 		err = set_head(f, content, size);
-	free(content);
 	return err == -ENODATA ? 0 : err;
 }
 
@@ -219,7 +218,7 @@ static bool has_bits(const uint8_t *map, size_t len, uint64_t nbits)
 static int is_all_fetched(const struct b2f_frame *f, const char *name,
 			  uint64_t nbits)
 {
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	const uint8_t *map;
 	size_t size = 0, len;
 	int err;
@@ -229,7 +228,6 @@ static int is_all_fetched(const struct b2f_frame *f, const char *name,
 		err = b2f_npy_unpack(content, size, &map, &len);
 	if (!err)
 		err = has_bits(map, len, nbits);
-	free(content);
 	/* A damaged map does not prove that all data are there. */
 	return err < 0 && err != -ENOMEM && err != -ENODATA ? 0 : err;
 }

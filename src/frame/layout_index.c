@@ -51,7 +51,7 @@ static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 		       struct b2f_why *why)
 {
 	struct b2f_frame_header *h = &draft->header;
-	uint8_t *header = NULL, *trailer = NULL;
+	B2F_OWN uint8_t *header = NULL, *trailer = NULL;
 	size_t header_len = 0, trailer_len = 0;
 	int err;
 
@@ -73,8 +73,6 @@ static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 
 		err = b2f_index_write(&parts, out, size, why);
 	}
-	free(header);
-	free(trailer);
 	return err;
 }
 
@@ -82,16 +80,14 @@ static int derive(const struct b2f_frame *frame, struct draft *draft,
 		  struct b2f_frame **out)
 {
 	struct b2f_why why = {""};
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err;
 
 	err = write_index(draft, &index, &size, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
-	err = b2f_frame_derive(frame, index, size, out);
-	free(index);
-	return err;
+	return b2f_frame_derive(frame, index, size, out);
 }
 
 /*
@@ -182,7 +178,8 @@ static int encode_head(const uint8_t *head, size_t len, uint8_t **out,
 	};
 	struct b2f_encoded encoded = {0};
 	struct b2f_encoder *enc = NULL;
-	uint8_t *packed = NULL, *chunk = NULL;
+	B2F_OWN uint8_t *packed = NULL;
+	uint8_t *chunk = NULL;
 	size_t n = 0, room = 0;
 	int err;
 
@@ -190,22 +187,19 @@ static int encode_head(const uint8_t *head, size_t len, uint8_t **out,
 	if (!err)
 		err = b2f_encoder_new(&enc);
 	if (err)
-		goto out;
+		return err;
 	room = b2f_chunk_encode_bound((uint32_t)n);
 	chunk = malloc(room);
 	err = chunk ? b2f_chunk_encode(enc, &options,
 				       b2f_bytes_at(packed, (uint32_t)n),
 				       b2f_room_at(chunk, room), &encoded, NULL)
 		    : -ENOMEM;
-	if (err)
-		goto out;
-	*out = chunk;
-	*size = encoded.cbytes;
-	chunk = NULL;
-out:
-	free(chunk);
-	free(packed);
 	b2f_encoder_free(enc);
+	if (err)
+		free(chunk);
+	else
+		*out = chunk;
+	*size = encoded.cbytes;
 	return err;
 }
 
@@ -255,7 +249,7 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 		   struct b2f_frame **out)
 {
 	struct b2f_array array = {0};
-	uint8_t *b2nd = NULL, *chunk = NULL;
+	B2F_OWN uint8_t *b2nd = NULL, *chunk = NULL;
 	size_t b2nd_size = 0, chunk_size = 0;
 	struct draft draft;
 	int err;
@@ -288,7 +282,5 @@ int b2f_layout_npy(const struct b2f_frame *frame, const struct b2f_npy *npy,
 	}
 out:
 	draft_fini(&draft);
-	free(b2nd);
-	free(chunk);
 	return err;
 }

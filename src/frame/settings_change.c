@@ -76,7 +76,7 @@ static int write_index(const struct b2f_frame *frame,
 		.trailer_len = frame->trailer_len,
 		.sealed = true,
 	};
-	uint8_t *header = malloc(h->header_len);
+	B2F_OWN uint8_t *header = malloc(h->header_len);
 	struct b2f_why why = {""};
 	int err = header ? 0 : -ENOMEM;
 
@@ -86,7 +86,6 @@ static int write_index(const struct b2f_frame *frame,
 		parts.header_bytes = header;
 		err = b2f_index_write(&parts, out, size, &why);
 	}
-	free(header);
 	return err ? b2f_frame_report(frame, err, &why) : 0;
 }
 
@@ -96,7 +95,7 @@ int b2f_settings_change(const struct b2f_frame *frame,
 			struct b2f_frame **out)
 {
 	struct b2f_frame_header h = *now;
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err = apply(change, &h);
 
@@ -110,6 +109,5 @@ int b2f_settings_change(const struct b2f_frame *frame,
 	err = write_index(frame, &h, &index, &size);
 	if (!err)
 		err = b2f_frame_derive(frame, index, size, out);
-	free(index);
 	return err;
 }

@@ -45,12 +45,11 @@ static int parse(const uint8_t *content, size_t size, uint64_t *nrows)
 
 int b2f_table_rows(const struct b2f_frame *meta, uint64_t *nrows)
 {
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	size_t size = 0;
 	int err = b2f_frame_vlmeta_find(meta, SCHEMA, &content, &size);
 
 	if (!err)
 		err = parse(content, size, nrows);
-	free(content);
 	return err;
 }

@@ -174,7 +174,7 @@ static int parse(const uint8_t *raw, size_t size, struct b2f_array *out,
 
 int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out)
 {
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	struct b2f_cursor cur;
 	size_t size = 0, len = 0;
 	const char *text;
@@ -189,7 +189,6 @@ int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out)
 		*out = strndup(text, len);
 		err = *out ? 0 : -ENOMEM;
 	}
-	free(content);
 	return err;
 }
 
@@ -197,19 +196,18 @@ int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out)
 static int parse_bloscpack(struct b2f_frame *f, struct b2f_array *out,
 			   bool *good)
 {
-	char *text = NULL;
+	B2F_OWN char *text = NULL;
 	int err = b2f_tensor_bloscpack(f, &text);
 
 	if (!err && text)
 		err = b2f_json_array_parse(text, strlen(text), out, good);
-	free(text);
 	return err;
 }
 
 int b2f_tensor_set(struct b2f_frame *f)
 {
 	struct b2f_array array = {0};
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	bool good = false;
 	size_t size = 0;
 	int err;
@@ -219,7 +217,6 @@ int b2f_tensor_set(struct b2f_frame *f)
 		err = parse(content, size, &array, &good);
 	else if (err == -ENODATA)
 		err = parse_bloscpack(f, &array, &good);
-	free(content);
 	if (!err && good && fits(f, &array)) {
 		f->array = array;
 		f->is_tensor = true;

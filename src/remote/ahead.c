@@ -26,17 +26,15 @@ struct b2f_coming {
 int b2f_ahead_fetch(struct b2f_remote_place *place,
 		    const struct b2f_ahead_chunk *chunk, struct b2f_fetch **out)
 {
-	char *path = b2f_remote_place_path(place, chunk->id);
+	B2F_OWN char *path = b2f_remote_place_path(place, chunk->id);
 	const struct b2f_fetch_spec spec = {
 		.path = path,
 		.version = place->sparse ? NULL : chunk->index,
 		.part_of = place->sparse ? chunk->index : NULL,
 		.off = chunk->off,
 		.n = chunk->n};
-	int err = path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
 
-	free(path);
-	return err;
+	return path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
 }
 
 static struct b2f_coming *find(const struct b2f_ahead *ahead, int64_t id)

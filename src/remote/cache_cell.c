@@ -190,14 +190,12 @@ int b2f_cell_make(const struct b2f_cell *old, const struct b2f_cell_piece *piece
 	static const struct b2f_cell nothing = {.nextents = 0};
 	size_t room = B2F_CELL_SIZE + 64 + 8 * B2F_CELL_EXTENTS_MAX +
 		      strlen(piece->name) + B2F_REMOTE_ETAG_SIZE;
-	uint8_t *flat = malloc(B2F_CELL_SIZE), *raw = malloc(room);
+	B2F_OWN uint8_t *flat = malloc(B2F_CELL_SIZE);
+	uint8_t *raw = flat ? malloc(room) : NULL;
 	struct b2f_cell new = {.nextents = 0};
 
-	if (!flat || !raw) {
-		free(flat);
-		free(raw);
+	if (!raw)
 		return -ENOMEM;
-	}
 	if (!old)
 		old = &nothing;
 	lay_out(old, flat);
@@ -206,6 +204,5 @@ int b2f_cell_make(const struct b2f_cell *old, const struct b2f_cell_piece *piece
 				    piece->begin + piece->n, new.extents);
 	*size = write_cell(piece, &new, flat, raw);
 	*out = raw;
-	free(flat);
 	return 0;
 }

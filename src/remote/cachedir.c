@@ -330,7 +330,7 @@ static int get_piece(const struct b2f_cachedir *cache,
 	uint64_t off = piece->number * B2F_CELL_SIZE + piece->begin;
 	const uint8_t *bytes = NULL;
 	struct b2f_cell cell;
-	uint8_t *raw = NULL;
+	B2F_OWN uint8_t *raw = NULL;
 	uint64_t n;
 	int err = read_cell(cache, piece, &raw, &cell);
 
@@ -349,7 +349,6 @@ static int get_piece(const struct b2f_cachedir *cache,
 		memcpy(buf + *done, bytes, n);
 		*done += n;
 	}
-	free(raw);
 	return bytes ? 0 : -ENOENT;
 }
 
@@ -452,24 +451,20 @@ static int write_file(struct b2f_cachedir *cache, const char *path,
 static int add_piece(struct b2f_cachedir *cache, const char *path,
 		     const struct b2f_cell_piece *piece, size_t *written)
 {
-	uint8_t *old_raw = NULL, *raw = NULL;
+	B2F_OWN uint8_t *old_raw = NULL, *raw = NULL;
 	struct b2f_cell old;
 	bool found = read_cell(cache, piece, &old_raw, &old) == 0 &&
 		     same_version(&old.version, piece->version);
 	size_t n = 0;
-	int err = 0;
+	int err;
 
 	if (found && b2f_cell_find(&old, piece->begin, piece->begin + piece->n))
-		goto out;
+		return 0;
 	err = b2f_cell_make(found ? &old : NULL, piece, &raw, &n);
-	if (err)
-		goto out;
-	err = write_file(cache, path, raw, n);
+	if (!err)
+		err = write_file(cache, path, raw, n);
 	if (!err)
 		*written = n;
-out:
-	free(old_raw);
-	free(raw);
 	return err;
 }
 

@@ -51,7 +51,6 @@ static int start(const struct probe *p, const char *if_match, size_t size,
 		.note = p->note,
 		.if_match = if_match,
 		.if_none_match = if_match ? NULL : "*",
-		.room = B2F_HTTP_ERROR_ROOM,
 		/*
 		 * A repeated request would be refused because of the first one.
 		 */
@@ -166,8 +165,7 @@ static int replace_twice(struct probe *p)
 static void remove_other(struct probe *p)
 {
 	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
-				    .if_match = NO_ETAG,
-				    .room = B2F_HTTP_ERROR_ROOM};
+				    .if_match = NO_ETAG};
 	struct b2f_http_request *request = NULL;
 	int err = b2f_remote_ask(p->remote, &ask,
 				 b2f_url_of(&p->remote->url, p->path), &request,
@@ -210,7 +208,7 @@ struct attic {
 static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 {
 	const struct attic *attic = arg;
-	char *path;
+	B2F_OWN char *path = NULL;
 
 	/* Names come in order: there are no more probes. */
 	if (!b2f_remote_is_probe(entry->name))
@@ -221,7 +219,6 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 	if (path)
 		b2f_remote_tidy(attic->remote,
 				b2f_url_of(&attic->remote->url, path));
-	free(path);
 	return 0;
 }
 
@@ -278,7 +275,7 @@ int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
 {
 	struct probe p = {.remote = remote, .why = why};
 	const char *slash = strrchr(path, '/');
-	char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
+	B2F_OWN char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
 	int err = dir ? 0 : -ENOMEM;
 
 	pthread_mutex_lock(&remote->probe_lock);
@@ -297,7 +294,6 @@ int b2f_remote_probe_parts(struct b2f_remote *remote, const char *path,
 	}
 	pthread_mutex_unlock(&remote->probe_lock);
 	free(p.path);
-	free(dir);
 	return err && err != -ENOMEM ? B2F_EUNSUPPORTED : err;
 }
 

@@ -9,23 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remote/url.h"
+
 #define SSE   "x-amz-server-side-encryption"
 #define SSE_C "server-side-encryption-customer-"
 
 static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
 	       const char *value, struct b2f_why *why)
 {
-	char **line = &extra->headers[extra->n].line;
+	char *line;
 
 	for (const char *c = value; *c; c++)
 		if (!isgraph((unsigned char)*c))
 			return b2f_why_set(why, -EINVAL,
 					   "%s has a blank or a control "
 					   "character in its value", name);
-	if (asprintf(line, "%s: %s", name, value) < 0) {
-		*line = NULL;
+	line = b2f_url_text("%s: %s", name, value);
+	if (!line)
 		return -ENOMEM;
-	}
+	extra->headers[extra->n].line = line;
 	extra->headers[extra->n++].on = on;
 	return 0;
 }

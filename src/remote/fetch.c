@@ -54,7 +54,7 @@ static char *name_of(struct b2f_remote *remote,
 {
 	const struct b2f_remote_stat *fixed =
 		spec->part_of ? spec->part_of : spec->version;
-	char *url, *name = NULL;
+	B2F_OWN char *url = NULL;
 	uint64_t query;
 	size_t n;
 
@@ -66,14 +66,10 @@ static char *name_of(struct b2f_remote *remote,
 	n = strcspn(url, "?");
 	query = XXH3_64bits(url + n, strlen(url + n));
 	/* An object that gets an earlier ETag again has the same bytes. */
-	if (asprintf(&name, "%.*s?%" PRIx64 " %s %s %" PRIu64 " %" PRId64,
-		     (int)n, url, query, spec->part_of ? "in" : "is",
-		     fixed->etag, fixed->size,
-		     spec->part_of || !*fixed->etag ? fixed->mtime
-						    : INT64_C(0)) < 0)
-		name = NULL;
-	free(url);
-	return name;
+	return b2f_url_text(
+		"%.*s?%" PRIx64 " %s %s %" PRIu64 " %" PRId64, (int)n, url,
+		query, spec->part_of ? "in" : "is", fixed->etag, fixed->size,
+		spec->part_of || !*fixed->etag ? fixed->mtime : INT64_C(0));
 }
 
 static int start_request(struct b2f_fetch *fetch, const char *path)
@@ -248,12 +244,9 @@ void b2f_fetch_drop(struct b2f_fetch *fetch)
 bool b2f_fetch_distrust(struct b2f_remote *remote,
 			const struct b2f_fetch_spec *spec)
 {
-	char *name = name_of(remote, spec);
+	B2F_OWN char *name = name_of(remote, spec);
 	const struct b2f_cachedir_range range = {
 		.name = name, .off = spec->off, .n = spec->n};
-	bool was_there = name && spec->n &&
-			 b2f_cachedir_drop(remote->cache, &range);
 
-	free(name);
-	return was_there;
+	return name && spec->n && b2f_cachedir_drop(remote->cache, &range);
 }

@@ -2,11 +2,11 @@
 /* object_sum.c - the checksum of an object, as an S3 server keeps it: CRC-32 */
 #include "remote/object_sum.h"
 
+#include <nettle/base64.h>
 #include <string.h>
 #include <zlib.h>
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+#include "base/bytes.h"
 
 uint32_t b2f_object_sum(uint32_t sum, const void *data, size_t n)
 {
@@ -20,28 +20,25 @@ uint32_t b2f_object_sum_join(uint32_t sum, uint32_t next, uint64_t n)
 
 void b2f_object_sum_write(uint32_t sum, char out[B2F_OBJECT_SUM_TEXT])
 {
-	/* 32 bits and four zero bits: six digits. */
-	uint64_t bits = (uint64_t)sum << 4;
+	uint8_t bytes[sizeof(sum)];
 
-	for (int i = 0; i < 6; i++)
-		out[i] = digits[bits >> (30 - 6 * i) & 63];
-	memcpy(out + 6, "==", 3);
+	b2f_store_be32(bytes, sum);
+	base64_encode_raw(out, sizeof(bytes), bytes);
+	out[B2F_OBJECT_SUM_TEXT - 1] = '\0';
 }
 
 bool b2f_object_sum_read(const char *text, uint32_t *out)
 {
-	uint64_t bits = 0;
+	uint8_t bytes[BASE64_DECODE_LENGTH(B2F_OBJECT_SUM_TEXT - 1)];
+	struct base64_decode_ctx ctx;
+	size_t n = 0;
 
 	/* A checksum of part checksums ends in "-N". */
-	if (strlen(text) != 8 || strcmp(text + 6, "==") != 0)
+	base64_decode_init(&ctx);
+	if (strlen(text) != B2F_OBJECT_SUM_TEXT - 1 ||
+	    !base64_decode_update(&ctx, &n, bytes, strlen(text), text) ||
+	    !base64_decode_final(&ctx) || n != sizeof(*out))
 		return false;
-	for (int i = 0; i < 6; i++) {
-		const char *at = strchr(digits, text[i]);
-
-		if (!at)
-			return false;
-		bits = bits << 6 | (uint64_t)(at - digits);
-	}
-	*out = (uint32_t)(bits >> 4);
+	*out = b2f_load_be32(bytes);
 	return true;
 }

@@ -2,7 +2,6 @@
 /* parts.c - a large object, sent in parts (multipart upload) */
 #include "remote/parts.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,23 +56,21 @@ struct b2f_parts {
 	size_t nflights;
 };
 
-/* Returns the URL of the object with a query; malloc'ed, or NULL. */
-B2F_PRINTF(2, 3)
-static char *url_of(const struct b2f_parts *parts, const char *fmt, ...)
+/*
+ * Returns the URL of the upload, or of its part @number (not 0); malloc'ed, or
+ * NULL.
+ */
+static char *url_of(const struct b2f_parts *parts, size_t number)
 {
-	char *url = b2f_url_of(&parts->remote->url, parts->path);
-	char *query = NULL, *out = NULL;
-	va_list args;
+	B2F_OWN char *url = b2f_url_of(&parts->remote->url, parts->path);
 
-	va_start(args, fmt);
-	if (vasprintf(&query, fmt, args) < 0)
-		query = NULL;
-	va_end(args);
-	if (url && query && asprintf(&out, "%s?%s", url, query) < 0)
-		out = NULL;
-	free(url);
-	free(query);
-	return out;
+	if (!url)
+		return NULL;
+	if (!parts->id)
+		return b2f_url_text("%s?uploads=", url);
+	return number ? b2f_url_text("%s?partNumber=%zu&uploadId=%s", url,
+				     number, parts->id)
+		      : b2f_url_text("%s?uploadId=%s", url, parts->id);
 }
 
 int b2f_parts_judge(const struct b2f_http_reply *reply,
@@ -99,9 +96,8 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 		.data = "",
 		.note = note,
 		.sums_parts = atomic_load(&parts->remote->keeps_sums),
-		.room = B2F_HTTP_ERROR_ROOM,
 	};
-	int err = b2f_remote_ask(parts->remote, &ask, url_of(parts, "uploads="),
+	int err = b2f_remote_ask(parts->remote, &ask, url_of(parts, 0),
 				 &request, why);
 
 	if (!err)
@@ -165,7 +161,6 @@ static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec
 		.method = B2F_HTTP_PUT,
 		.size = length_of(parts, f->nth),
 		.is_part = true,
-		.room = B2F_HTTP_ERROR_ROOM,
 	};
 	char sum[B2F_OBJECT_SUM_TEXT];
 	const uint8_t *bytes = NULL;
@@ -179,9 +174,7 @@ static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec
 		b2f_object_sum_write(part->sum, sum);
 		ask.sum = sum;
 	}
-	return b2f_remote_start(parts->remote, &ask,
-				url_of(parts, "partNumber=%zu&uploadId=%s",
-				       f->nth + 1, parts->id),
+	return b2f_remote_start(parts->remote, &ask, url_of(parts, f->nth + 1),
 				&f->request);
 }
 
@@ -320,11 +313,9 @@ int b2f_parts_complete(const struct b2f_parts *parts, const char *if_match,
 		.sum = *parts->sum ? parts->sum : NULL,
 		.is_part = true,
 		.once = true,
-		.room = B2F_HTTP_ERROR_ROOM,
 	};
 
-	return b2f_remote_start(parts->remote, &ask,
-				url_of(parts, "uploadId=%s", parts->id), out);
+	return b2f_remote_start(parts->remote, &ask, url_of(parts, 0), out);
 }
 
 void b2f_parts_end(struct b2f_parts *parts, bool done)
@@ -333,8 +324,7 @@ void b2f_parts_end(struct b2f_parts *parts, bool done)
 		return;
 	/* Parts are billed until then; a rule of the bucket removes others. */
 	if (parts->id && !done)
-		b2f_remote_tidy(parts->remote,
-				url_of(parts, "uploadId=%s", parts->id));
+		b2f_remote_tidy(parts->remote, url_of(parts, 0));
 	free(parts->path);
 	free(parts->id);
 	free(parts->parts);

@@ -79,7 +79,6 @@ static int send_whole(struct b2f_put *put)
 		.note = note,
 		/* The outcome is found out before the PUT is repeated. */
 		.once = true,
-		.room = B2F_HTTP_ERROR_ROOM,
 	};
 
 	find_conditions(put, &ask.if_match, &ask.if_none_match, etag);

@@ -164,7 +164,7 @@ static int take_version(struct b2f_remote_remains *remains,
 			struct b2f_why *why)
 {
 	struct b2f_remote_place *place = remains->place;
-	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	B2F_OWN char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
 	struct b2f_current index = {.is_there = false};
 	struct b2f_removal removal = {.path = path};
 	int err = path ? find_index(place, &index, only, why) : -ENOMEM;
@@ -179,7 +179,6 @@ static int take_version(struct b2f_remote_remains *remains,
 	if (err)
 		remains->ids.n = remains->versions.n = 0;
 	b2f_current_fini(&index);
-	free(path);
 	return err;
 }
 

@@ -202,9 +202,7 @@ struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote)
 
 char *b2f_remote_join(const char *a, const char *b)
 {
-	char *out = NULL;
-
-	return asprintf(&out, "%s%s%s", a, *a ? "/" : "", b) < 0 ? NULL : out;
+	return b2f_url_text("%s%s%s", a, *a ? "/" : "", b);
 }
 
 void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out)
@@ -267,6 +265,8 @@ int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,
 	int err = -ENOMEM;
 
 	ask->auth = remote->auth;
+	if (!ask->room)
+		ask->room = B2F_HTTP_ERROR_ROOM;
 	ask->extra = remote->url.s3 ? &remote->extra : NULL;
 	if (ask->auth)
 		b2f_auth_renew(ask->auth);
@@ -324,18 +324,14 @@ int b2f_remote_head(struct b2f_remote *remote, const char *path,
 int b2f_remote_head_index(struct b2f_remote *remote, const char *path,
 			  struct b2f_remote_stat *out, struct b2f_why *why)
 {
-	char *index = b2f_remote_join(path, B2F_INDEX_NAME);
-	int err = index ? b2f_remote_head(remote, index, out, NULL, why)
-			: -ENOMEM;
+	B2F_OWN char *index = b2f_remote_join(path, B2F_INDEX_NAME);
 
-	free(index);
-	return err;
+	return index ? b2f_remote_head(remote, index, out, NULL, why) : -ENOMEM;
 }
 
 void b2f_remote_tidy(struct b2f_remote *remote, char *url)
 {
-	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
-				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE};
 	struct b2f_http_request *request = NULL;
 
 	(void)!b2f_remote_ask(remote, &ask, url, &request, NULL);

@@ -63,10 +63,10 @@ static int make_frame(struct b2f_remote *remote, const char *path,
 		      const struct b2f_frame_options *options,
 		      struct b2f_frame **out, struct b2f_why *why)
 {
-	char *label = b2f_remote_join(remote->url.label, path);
+	B2F_OWN char *label = b2f_remote_join(remote->url.label, path);
 	struct b2f_store *store = NULL;
 	struct b2f_frame *frame = NULL;
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err = label ? b2f_settings_index(settings, false, &index, &size, why)
 			: -ENOMEM;
@@ -87,8 +87,6 @@ static int make_frame(struct b2f_remote *remote, const char *path,
 	else
 		*out = frame;
 	b2f_store_free(store);
-	free(index);
-	free(label);
 	return err;
 }
 

@@ -109,16 +109,15 @@ static int list_keys(struct b2f_remote *remote, const struct listing *listing,
 static int begin(const struct b2f_remote *remote, const char *path,
 		 const char *after, struct listing *out)
 {
-	char *key = b2f_url_key(&remote->url, path);
-	int n = -1;
+	B2F_OWN char *key = b2f_url_key(&remote->url, path);
 
 	/* "" lists the whole bucket. */
 	out->prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
-	free(key);
-	if (key && out->prefix)
-		n = asprintf(&out->after, "%s%s", *after ? out->prefix : "",
-			     after);
-	if (n >= 0)
+	out->after =
+		key && out->prefix
+			? b2f_url_text("%s%s", *after ? out->prefix : "", after)
+			: NULL;
+	if (out->after)
 		return 0;
 	free(out->prefix);
 	return -ENOMEM;

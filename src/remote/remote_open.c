@@ -62,7 +62,7 @@ int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame **out)
 {
-	char *label = label_of(remote, path);
+	B2F_OWN char *label = label_of(remote, path);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err = label ? find_store(remote, path, &store, &why) : -ENOMEM;
@@ -71,7 +71,6 @@ int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 		report(options, label, err, &why);
 	else
 		err = b2f_frame_open_store(options, store, label, out);
-	free(label);
 	return err;
 }
 
@@ -79,7 +78,7 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 const struct b2f_frame_options *options,
 			 struct b2f_pack **out)
 {
-	char *label = label_of(remote, path);
+	B2F_OWN char *label = label_of(remote, path);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
 	int err = label ? b2f_remote_store_new(remote, path, false, &store)
@@ -93,6 +92,5 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 	} else {
 		err = b2f_pack_open_store(options, store, label, out);
 	}
-	free(label);
 	return err;
 }

@@ -96,11 +96,9 @@ int b2f_remote_place_fits(const struct b2f_remote_place *place)
 
 char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id)
 {
-	char *path = b2f_remote_place_path(place, id);
-	char *url = path ? b2f_url_of(&place->remote->url, path) : NULL;
+	B2F_OWN char *path = b2f_remote_place_path(place, id);
 
-	free(path);
-	return url;
+	return path ? b2f_url_of(&place->remote->url, path) : NULL;
 }
 
 int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,

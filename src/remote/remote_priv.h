@@ -82,7 +82,8 @@ char *b2f_remote_join(const char *a, const char *b);
 
 /*
  * Starts the request @ask for @url, and frees @url, which may be NULL (then:
- * -ENOMEM).  Fills in the rest of @ask.  Returns as b2f_http_start().
+ * -ENOMEM).  Fills in the rest of @ask, as room that of a short answer. Returns
+ * as b2f_http_start().
  */
 B2F_MUST_CHECK
 int b2f_remote_start(struct b2f_remote *remote, struct b2f_http_spec *ask,

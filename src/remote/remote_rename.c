@@ -94,13 +94,11 @@ static void begin_copy(struct renaming *m, size_t i)
 	const struct b2f_copy_chunk *chunk = &m->list.chunks[i];
 	struct b2f_http_request **slot = &m->running[i % COPIES_MAX];
 	struct b2f_remote *remote = m->to->remote;
-	char *old = b2f_remote_place_path(m->from, (int64_t)chunk->from);
-	char *source = old ? b2f_url_source(&remote->url, old) : NULL;
-	struct b2f_http_spec ask = {
-		.method = B2F_HTTP_PUT,
-		.copy_from = source,
-		.room = B2F_HTTP_ERROR_ROOM,
-	};
+	B2F_OWN char *old =
+		b2f_remote_place_path(m->from, (int64_t)chunk->from);
+	B2F_OWN char *source = old ? b2f_url_source(&remote->url, old) : NULL;
+	struct b2f_http_spec ask = {.method = B2F_HTTP_PUT,
+				    .copy_from = source};
 	int err = -ENOMEM;
 
 	end_copy(m, slot);
@@ -110,8 +108,6 @@ static void begin_copy(struct renaming *m, size_t i)
 			b2f_remote_place_url(m->to, (int64_t)chunk->to), slot);
 	if (!m->copy_err)
 		m->copy_err = err;
-	free(source);
-	free(old);
 }
 
 /*
@@ -163,7 +159,7 @@ static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 {
 	const struct b2f_copy_list *list = &m->list;
 	uint64_t last;
-	char *path;
+	B2F_OWN char *path = NULL;
 	int err;
 
 	if (!list->n)
@@ -180,7 +176,6 @@ static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 				m->to->remote,
 				b2f_remote_place_url(m->to, (int64_t)last));
 	}
-	free(path);
 	return err == -EEXIST || err > 0 ? -EAGAIN : err;
 }
 
@@ -308,7 +303,7 @@ static int tell_gone(const struct renaming *m, char text[B2F_GONE_SIZE])
 static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 		     struct b2f_why *why)
 {
-	char *path = b2f_remote_place_path(m->to, B2F_OBJECT_INDEX);
+	B2F_OWN char *path = b2f_remote_place_path(m->to, B2F_OBJECT_INDEX);
 	char gone[B2F_GONE_SIZE];
 	struct b2f_put_spec spec = {
 		.path = path,
@@ -327,7 +322,6 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
 	if (!err)
 		err = b2f_put_start(m->to->remote, &spec, &put);
-	free(path);
 	if (err)
 		return err;
 	err = b2f_put_wait(&put, why);
@@ -358,7 +352,7 @@ static int try_install(struct renaming *m, const uint8_t *index, size_t size,
 /* The last of several simultaneous renames wins. */
 static int install(struct renaming *m, struct b2f_why *why)
 {
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err = b2f_copy_index(m->frame, &m->list, &index, &size);
 
@@ -368,7 +362,6 @@ static int install(struct renaming *m, struct b2f_why *why)
 		b2f_put_pause(m->to->remote, i);
 		err = try_install(m, index, size, why);
 	}
-	free(index);
 	return err == -EAGAIN && !m->lost ? b2f_why_set(why, -EBUSY, OTHERS)
 					  : err;
 }

@@ -51,7 +51,8 @@ static int put(struct send *s, struct b2f_why *why)
 {
 	const struct b2f_remote_source source = {.read = read_source, .arg = s};
 	bool large = s->source->size > s->remote->put_bytes;
-	uint8_t *bytes = large ? NULL : malloc((size_t)s->source->size + 1);
+	B2F_OWN uint8_t *bytes =
+		large ? NULL : malloc((size_t)s->source->size + 1);
 	const struct b2f_put_spec spec = {
 		.path = s->path,
 		.data = bytes,
@@ -66,7 +67,6 @@ static int put(struct send *s, struct b2f_why *why)
 		err = b2f_parts_read(&source, 0, bytes, spec.size);
 	if (!err)
 		err = b2f_put_run(s->remote, &spec, NULL, why);
-	free(bytes);
 	return err == -EEXIST ? b2f_why_set(why, -ESTALE,
 					    "another program writes to it "
 					    "meanwhile")
@@ -90,11 +90,9 @@ static int probe(struct b2f_remote *remote, const char *path,
 		 struct b2f_why *why)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
-	int err = dir ? b2f_remote_probe(remote, dir, why) : -ENOMEM;
+	B2F_OWN char *dir = strndup(path, slash ? (size_t)(slash - path) : 0);
 
-	free(dir);
-	return err;
+	return dir ? b2f_remote_probe(remote, dir, why) : -ENOMEM;
 }
 
 int b2f_remote_send(struct b2f_remote *remote, const char *path,

@@ -238,14 +238,13 @@ static int make_object(struct remote_store *r, int64_t id,
 		       const struct b2f_remote_stat *part_of,
 		       struct b2f_object *out)
 {
-	char *path = b2f_remote_place_path(r->place, id);
+	B2F_OWN char *path = b2f_remote_place_path(r->place, id);
 	struct b2f_windows *w = NULL;
 	size_t first = b2f_store_is_sparse(&r->base) ? 0 : FIRST;
 	int err = path ? b2f_windows_new(r->place->remote, path, version, part_of,
 					 first, &w)
 		       : -ENOMEM;
 
-	free(path);
 	if (err)
 		return err;
 	*out = (struct b2f_object){.store = &r->base,
@@ -531,7 +530,7 @@ static bool remote_distrust(struct b2f_store *store, int64_t id)
 	struct b2f_remote *remote = r->place->remote;
 	struct b2f_fetch_spec spec = {.off = 0};
 	struct b2f_remote_stat version;
-	char *path;
+	B2F_OWN char *path = NULL;
 	bool was_there;
 
 	id &= ~B2F_OBJECT_PENDING;
@@ -546,7 +545,6 @@ static bool remote_distrust(struct b2f_store *store, int64_t id)
 			"requested again",
 			remote->url.label, path,
 			b2f_cachedir_path(remote->cache));
-	free(path);
 	return was_there;
 }
 

@@ -159,12 +159,11 @@ static void remove_probes(const struct sweep *s, const char *path)
 	const char *name = NULL;
 
 	while (!s->dry_run && (name = argz_next(s->probes, s->nprobes, name))) {
-		char *probe = b2f_remote_join(path, name);
+		B2F_OWN char *probe = b2f_remote_join(path, name);
 
 		if (probe)
 			b2f_remote_tidy(s->remote,
 					b2f_url_of(&s->remote->url, probe));
-		free(probe);
 	}
 }
 
@@ -233,7 +232,7 @@ static int sweep_below(struct sweep *s, const char *path,
 		       b2f_remote_orphans_fn *fn, void *arg)
 {
 	struct b2f_remote_orphans found = {.n = 0};
-	char *dirs = NULL, *dir;
+	B2F_OWN char *dirs = NULL;
 	const char *name = NULL;
 	size_t ndirs = 0;
 	int err = sweep_directory(s, path, &dirs, &ndirs, &found), first = err;
@@ -241,12 +240,11 @@ static int sweep_below(struct sweep *s, const char *path,
 	if (found.n || found.nyoung || found.nprobes)
 		fn(arg, path, &found);
 	while ((name = argz_next(dirs, ndirs, name))) {
-		dir = b2f_remote_join(path, name);
+		B2F_OWN char *dir = b2f_remote_join(path, name);
+
 		err = dir ? sweep_below(s, dir, fn, arg) : -ENOMEM;
 		first = first ? first : err;
-		free(dir);
 	}
-	free(dirs);
 	return first;
 }
 

@@ -326,7 +326,8 @@ static int put(struct b2f_copy_target *target,
 	       size_t size, struct b2f_why *why)
 {
 	const struct remote_target *t = target_of(target);
-	char *path = b2f_remote_place_path(t->place, (int64_t)chunk->to);
+	B2F_OWN char *path =
+		b2f_remote_place_path(t->place, (int64_t)chunk->to);
 	struct b2f_put_spec spec = {
 		.path = path,
 		.data = bytes,
@@ -335,29 +336,24 @@ static int put(struct b2f_copy_target *target,
 			 .marks = {mark_of_chunk(t, chunk->from)},
 			 .nmarks = 1},
 	};
-	int err = path ? put_marked(t, &spec, why) : -ENOMEM;
 
-	free(path);
-	return err;
+	return path ? put_marked(t, &spec, why) : -ENOMEM;
 }
 
 static int put_index(struct remote_target *t, const void *index, size_t size,
 		     struct b2f_why *why)
 {
-	char *path = b2f_remote_place_path(t->place, B2F_OBJECT_INDEX);
+	B2F_OWN char *path = b2f_remote_place_path(t->place, B2F_OBJECT_INDEX);
 	struct b2f_put_spec spec = {
 		.path = path,
 		.data = index,
 		.size = size,
 		.replaces = t->there.is_there ? &t->there.version : NULL,
 	};
-	int err;
 
 	b2f_note_follow(&spec.note, &t->there.note, mark_of(t, B2F_INDEX_NAME));
 	spec.note.next_id = t->next;
-	err = path ? put_marked(t, &spec, why) : -ENOMEM;
-	free(path);
-	return err;
+	return path ? put_marked(t, &spec, why) : -ENOMEM;
 }
 
 /*

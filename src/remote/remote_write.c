@@ -216,7 +216,7 @@ static int put_index(struct b2f_remote_place *place,
 		     const struct b2f_remote_stat *replaces,
 		     const struct b2f_note *before, struct b2f_why *why)
 {
-	char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
+	B2F_OWN char *path = b2f_remote_place_path(place, B2F_OBJECT_INDEX);
 	char gone[B2F_GONE_SIZE];
 	struct b2f_put_spec spec = {.path = path,
 				    .data = index->bytes,
@@ -235,7 +235,6 @@ static int put_index(struct b2f_remote_place *place,
 	b2f_note_follow(&spec.note, before, b2f_note_draw());
 	if (!err)
 		err = b2f_put_start(place->remote, &spec, &put);
-	free(path);
 	if (err)
 		return err;
 	err = b2f_put_wait(&put, why);

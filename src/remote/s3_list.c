@@ -196,15 +196,13 @@ static int finish(struct parser *p, struct b2f_why *why)
 int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,
 		      struct b2f_why *why)
 {
-	struct parser *p = calloc(1, sizeof(*p));
+	B2F_OWN struct parser *p = calloc(1, sizeof(*p));
 	XML_Parser parser = p ? XML_ParserCreate(NULL) : NULL;
 	int err;
 
 	*out = (struct b2f_s3_page){.items = NULL};
-	if (!parser) {
-		free(p);
+	if (!parser)
 		return -ENOMEM;
-	}
 	p->page = out;
 	XML_SetUserData(parser, p);
 	XML_SetElementHandler(parser, enter, leave);
@@ -218,7 +216,6 @@ int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,
 		err = finish(p, why);
 	XML_ParserFree(parser);
 	free(p->item.key);
-	free(p);
 	return err;
 }
 

@@ -90,9 +90,7 @@ static int ask(struct b2f_remote *remote, const struct b2f_removal *removal,
 	       bool *sent, bool *may_pass, struct b2f_why *why)
 {
 	/* The outcome is found out before the DELETE is repeated. */
-	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
-				    .once = true,
-				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE, .once = true};
 	struct b2f_http_request *request = NULL;
 	const struct b2f_http_reply *reply = NULL;
 	int err;
@@ -188,8 +186,7 @@ static void wait_first(struct b2f_remote_place *place)
 
 static void begin(struct b2f_remote_place *place, int64_t id)
 {
-	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE,
-				    .room = B2F_HTTP_ERROR_ROOM};
+	struct b2f_http_spec ask = {.method = B2F_HTTP_DELETE};
 	struct b2f_http_request *request = NULL;
 
 	if (b2f_remote_start(place->remote, &ask,
@@ -205,7 +202,7 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 static void remove_same(struct b2f_remote_place *place,
 			const struct b2f_sent *sent)
 {
-	char *path = b2f_remote_place_path(place, (int64_t)sent->id);
+	B2F_OWN char *path = b2f_remote_place_path(place, (int64_t)sent->id);
 	struct b2f_removal removal = {.path = path};
 	struct b2f_why why = {""};
 
@@ -214,7 +211,6 @@ static void remove_same(struct b2f_remote_place *place,
 			     &removal.note, &why) &&
 	    b2f_note_has(&removal.note, sent->mark))
 		(void)!b2f_removal_run(place->remote, &removal, &why);
-	free(path);
 }
 
 /*

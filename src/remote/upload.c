@@ -149,7 +149,7 @@ int b2f_upload_read(struct b2f_upload *up, uint64_t off, void *buf, size_t n,
 static int start(struct b2f_upload *up)
 {
 	struct b2f_remote_place *place = up->place;
-	char *path = b2f_remote_place_path(place, up->id);
+	B2F_OWN char *path = b2f_remote_place_path(place, up->id);
 	struct b2f_put_spec spec = {.path = path,
 				    .data = up->bytes,
 				    .size = up->size,
@@ -161,7 +161,6 @@ static int start(struct b2f_upload *up)
 	b2f_put_fini(&up->put);
 	if (path)
 		err = b2f_put_start(place->remote, &spec, &up->put);
-	free(path);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include "remote/url.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,13 +100,11 @@ static int parse_http(const char *text, const char *scheme,
 					     "refused"
 					   : "a host cannot have this name");
 	npath = *query == '?' ? npath : bare_length(path, npath);
-	if (asprintf(&out->origin, "%s%.*s", scheme, (int)nhost, host) < 0)
-		out->origin = NULL;
+	out->origin = b2f_url_text("%s%.*s", scheme, (int)nhost, host);
 	out->base = npath ? strndup(path, npath) : strdup("");
 	out->query = strndup(query, *query == '?' ? strcspn(query, "#") : 0);
-	if (asprintf(&out->label, "%s%.*s%.*s", scheme, (int)nhost, host,
-		     (int)npath, path) < 0)
-		out->label = NULL;
+	out->label = b2f_url_text("%s%.*s%.*s", scheme, (int)nhost, host,
+				  (int)npath, path);
 	return 0;
 }
 
@@ -125,9 +124,8 @@ static int make_origin(const struct b2f_remote_options *options,
 	const char *endpoint = options->endpoint, *scheme, *host;
 	bool in_path = options->path_style ||
 		       (endpoint && !options->host_style);
-	char *made = NULL;
+	B2F_OWN char *made = NULL;
 	size_t n, nhost;
-	int got;
 
 	/* A wildcard certificate does not match a name with more dots. */
 	if (strchr(bucket, '.'))
@@ -135,32 +133,26 @@ static int make_origin(const struct b2f_remote_options *options,
 	if (!is_host(region, strlen(region)) || strchr(region, ':'))
 		return refuse(why, "a region cannot have this name");
 	if (!endpoint) {
-		if (asprintf(&made, "https://s3.%s.amazonaws.com%s", region,
-			     strncmp(region, "cn-", 3) == 0 ? ".cn" : "") < 0)
+		endpoint = made = b2f_url_text(
+			"https://s3.%s.amazonaws.com%s", region,
+			strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+		if (!made)
 			return -ENOMEM;
-		endpoint = made;
 	}
 	scheme = scheme_of(endpoint);
-	if (!scheme || scheme == schemes[0] || !is_clean(endpoint)) {
-		free(made);
+	if (!scheme || scheme == schemes[0] || !is_clean(endpoint))
 		return refuse(why, "an endpoint begins with http:// or "
 				   "https://");
-	}
 	host = endpoint + strlen(scheme);
 	n = bare_length(host, strlen(host));
 	nhost = strcspn(host, "/");
 	nhost = nhost < n ? nhost : n;
-	if (!is_host(host, nhost) || !is_prefix(host + nhost, n - nhost)) {
-		free(made);
+	if (!is_host(host, nhost) || !is_prefix(host + nhost, n - nhost))
 		return refuse(why, "an endpoint is "
 				   "http[s]://HOST[:PORT][/PREFIX]");
-	}
-	got = in_path ? asprintf(out, "%s%.*s/%s", scheme, (int)n, host, bucket)
-		      : asprintf(out, "%s%s.%.*s", scheme, bucket, (int)n,
-				 host);
-	free(made);
-	if (got < 0)
-		*out = NULL;
+	*out = in_path ? b2f_url_text("%s%.*s/%s", scheme, (int)n, host, bucket)
+		       : b2f_url_text("%s%s.%.*s", scheme, bucket, (int)n,
+				      host);
 	return 0;
 }
 
@@ -247,61 +239,57 @@ static char *encode_path(const char *path)
 	return coded;
 }
 
+char *b2f_url_text(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
+}
+
 char *b2f_url_key(const struct b2f_url *url, const char *path)
 {
-	char *key = NULL;
-
-	if (asprintf(&key, "%s%s%s", url->base,
-		     *url->base && *path ? "/" : "", path) < 0)
-		return NULL;
-	return key;
+	return b2f_url_text("%s%s%s", url->base, *url->base && *path ? "/" : "",
+			    path);
 }
 
 char *b2f_url_of(const struct b2f_url *url, const char *path)
 {
-	char *key = encode_path(url->s3 ? url->base : ""), *out = NULL;
-	char *rest = encode_path(path);
+	B2F_OWN char *key = encode_path(url->s3 ? url->base : "");
+	B2F_OWN char *rest = encode_path(path);
 	const char *slash = *path && (!url->s3 || *url->base) ? "/" : "";
 
-	if (key && rest &&
-	    asprintf(&out, "%s%s%s%s%s%s", url->origin,
-		     url->s3 ? "/" : url->base, key, slash, rest,
-		     url->query) < 0)
-		out = NULL;
-	free(key);
-	free(rest);
-	return out;
+	return key && rest ? b2f_url_text("%s%s%s%s%s%s", url->origin,
+					  url->s3 ? "/" : url->base, key, slash,
+					  rest, url->query)
+			   : NULL;
 }
 
 char *b2f_url_source(const struct b2f_url *url, const char *path)
 {
-	char *key = b2f_url_key(url, path), *out = NULL;
-	char *coded = key ? encode_path(key) : NULL;
+	B2F_OWN char *key = b2f_url_key(url, path);
+	B2F_OWN char *coded = key ? encode_path(key) : NULL;
 
-	if (coded && asprintf(&out, "/%s/%s", url->bucket, coded) < 0)
-		out = NULL;
-	free(coded);
-	free(key);
-	return out;
+	return coded ? b2f_url_text("/%s/%s", url->bucket, coded) : NULL;
 }
 
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 		      const char *token, const char *after)
 {
-	char *below = b2f_url_encode(prefix), *behind = b2f_url_encode(after);
-	char *from = b2f_url_encode(token ? token : ""), *out = NULL;
+	B2F_OWN char *below = b2f_url_encode(prefix);
+	B2F_OWN char *behind = b2f_url_encode(after);
+	B2F_OWN char *from = b2f_url_encode(token ? token : "");
 
+	if (!below || !behind || !from)
+		return NULL;
 	/* The signature requires the parameters in the order of their names. */
-	if (below && behind && from &&
-	    asprintf(&out,
-		     "%s/?%s%s%sdelimiter=%%2F&encoding-type=url&list-type=2"
-		     "&max-keys=1000&prefix=%s%s%s",
-		     url->origin, token ? "continuation-token=" : "", from,
-		     token ? "&" : "", below, *after ? "&start-after=" : "",
-		     behind) < 0)
-		out = NULL;
-	free(below);
-	free(behind);
-	free(from);
-	return out;
+	return b2f_url_text(
+		"%s/?%s%s%sdelimiter=%%2F&encoding-type=url&list-type=2"
+		"&max-keys=1000&prefix=%s%s%s",
+		url->origin, token ? "continuation-token=" : "", from,
+		token ? "&" : "", below, *after ? "&start-after=" : "", behind);
 }

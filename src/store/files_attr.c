@@ -251,7 +251,8 @@ static int become_writable(int fd, struct b2f_why *why)
 
 static int copy_xattrs(int fd, const struct like *like, struct b2f_why *why)
 {
-	char *names, *value;
+	B2F_OWN char *names = NULL;
+	char *value;
 	ssize_t size;
 	int err;
 
@@ -271,7 +272,6 @@ static int copy_xattrs(int fd, const struct like *like, struct b2f_why *why)
 		if (is_wanted(like, name))
 			err = copy_xattr(fd, like, name, value, why);
 	}
-	free(names);
 	return err;
 }
 

@@ -126,7 +126,8 @@ static int open_start(const struct b2f_place *before, char from[PATH_MAX])
 int b2f_place_find(const struct b2f_place *before, int fd,
 		   struct b2f_place *out)
 {
-	char *from = malloc(PATH_MAX), *path = malloc(PATH_MAX), *name;
+	B2F_OWN char *from = malloc(PATH_MAX), *path = malloc(PATH_MAX);
+	char *name;
 	struct b2f_place place = {.dir = AT_FDCWD};
 	int err = from && path ? -ENOENT : -ENOMEM;
 
@@ -143,8 +144,6 @@ int b2f_place_find(const struct b2f_place *before, int fd,
 	if (place.dir == -EMFILE || place.dir == -ENFILE ||
 	    place.dir == -ENOMEM)
 		err = place.dir;
-	free(from);
-	free(path);
 	if (place.dir >= 0 && place.name && b2f_place_has(&place, fd)) {
 		*out = place;
 		return 0;

@@ -171,18 +171,17 @@ static void set_ends(struct b2f_ranges *r, const uint64_t *sorted)
 int b2f_ranges_find_ends(struct b2f_ranges *r)
 {
 	B2F_HOLD(&r->lock);
-	uint64_t *sorted = sort_begins(r);
+	B2F_OWN uint64_t *sorted = sort_begins(r);
 
 	if (sorted)
 		set_ends(r, sorted);
-	free(sorted);
 	return sorted ? 0 : -ENOMEM;
 }
 
 int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 {
 	B2F_HOLD(&r->lock);
-	uint64_t *sorted = sort_begins(r);
+	B2F_OWN uint64_t *sorted = sort_begins(r);
 	int err;
 
 	if (!sorted)
@@ -192,7 +191,6 @@ int b2f_ranges_begin(struct b2f_ranges *r, uint64_t end)
 		set_ends(r, sorted);
 	r->end = end;
 	r->has_writer = !err;
-	free(sorted);
 	return err;
 }
 

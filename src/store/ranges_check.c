@@ -100,7 +100,7 @@ struct placed {
 
 static int sort_items(struct b2f_ranges *r)
 {
-	struct placed *all = malloc((r->n + 1) * sizeof(*all));
+	B2F_OWN struct placed *all = malloc((r->n + 1) * sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
@@ -109,7 +109,6 @@ static int sort_items(struct b2f_ranges *r)
 	qsort(all, r->n, sizeof(*all), b2f_compare_u64);
 	for (uint64_t i = 0; i < r->n; i++)
 		r->order[i] = all[i].i;
-	free(all);
 	r->nsorted = r->n;
 	r->ngrouped = 0;
 	return 0;
@@ -186,7 +185,7 @@ static bool is_free_of_others(const struct b2f_ranges *r,
 
 int b2f_ranges_check(struct b2f_ranges *r, const uint64_t *ids, size_t n)
 {
-	struct leaver *leavers = malloc((n ? n : 1) * sizeof(*leavers));
+	B2F_OWN struct leaver *leavers = malloc((n ? n : 1) * sizeof(*leavers));
 	int err;
 
 	if (!leavers)
@@ -197,6 +196,5 @@ int b2f_ranges_check(struct b2f_ranges *r, const uint64_t *ids, size_t n)
 	if (!err && n && !is_free_of_others(r, leavers, n))
 		err = -EINVAL;
 	pthread_mutex_unlock(&r->lock);
-	free(leavers);
 	return err;
 }

@@ -302,7 +302,7 @@ int b2f_zip_parse(const struct b2f_object *object, struct b2f_zip *out,
 {
 	struct b2f_zip zip = {0};
 	struct b2f_zip_end end = {0};
-	uint8_t *raw = NULL;
+	B2F_OWN uint8_t *raw = NULL;
 	int err = b2f_zip_end_find(object, &end, why);
 
 	if (err)
@@ -317,7 +317,6 @@ int b2f_zip_parse(const struct b2f_object *object, struct b2f_zip *out,
 		err = parse_directory(object, &end, raw, &zip, why);
 	if (!err)
 		err = check_members(&zip, why);
-	free(raw);
 	if (err)
 		b2f_zip_fini(&zip);
 	else

@@ -63,14 +63,13 @@ static int read_tail(const struct b2f_object *object, uint8_t **out, size_t *n,
 
 int b2f_zip_end_look(const struct b2f_object *object, bool *is)
 {
-	uint8_t *tail = NULL;
+	B2F_OWN uint8_t *tail = NULL;
 	size_t n = 0;
 	int err = read_tail(object, &tail, &n, NULL);
 
 	if (err)
 		return err;
 	*is = scan_end(tail, n) >= 0;
-	free(tail);
 	return 0;
 }
 
@@ -150,7 +149,7 @@ static int parse_end(const struct b2f_object *object, const uint8_t *raw,
 int b2f_zip_end_find(const struct b2f_object *object, struct b2f_zip_end *out,
 		     struct b2f_why *why)
 {
-	uint8_t *tail = NULL;
+	B2F_OWN uint8_t *tail = NULL;
 	size_t n = 0;
 	int64_t at;
 	int err = read_tail(object, &tail, &n, why);
@@ -158,13 +157,10 @@ int b2f_zip_end_find(const struct b2f_object *object, struct b2f_zip_end *out,
 	if (err)
 		return err;
 	at = scan_end(tail, n);
-	if (at < 0) {
-		err = b2f_why_set(why, B2F_ENOTFRAME, "it is no ZIP file");
-	} else {
-		out->at = object->size - n + (uint64_t)at;
-		err = parse_end(object, tail + at, out, why);
-	}
-	free(tail);
+	if (at < 0)
+		return b2f_why_set(why, B2F_ENOTFRAME, "it is no ZIP file");
+	out->at = object->size - n + (uint64_t)at;
+	err = parse_end(object, tail + at, out, why);
 	if (err)
 		return err;
 	if (!b2f_range_fits(out->directory_off, out->directory_size, out->at))
