@@ -2,6 +2,7 @@
 /* common.c - options that several commands have */
 #include "cli/common.h"
 
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -104,4 +105,15 @@ uint64_t cli_common_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+int cli_common_left_ms(uint64_t deadline)
+{
+	uint64_t now = cli_common_now_ms();
+
+	if (deadline == 0)
+		return -1;
+	if (deadline <= now)
+		return 0;
+	return deadline - now < INT_MAX ? (int)(deadline - now) : INT_MAX;
 }

@@ -87,4 +87,7 @@ int cli_common_take_environment(struct cli_common *common);
 /* Milliseconds of a monotonic clock. */
 uint64_t cli_common_now_ms(void);
 
+/* Milliseconds to the @deadline by that clock, for poll(2); 0: no limit, -1. */
+int cli_common_left_ms(uint64_t deadline);
+
 #endif
