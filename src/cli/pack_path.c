@@ -89,7 +89,7 @@ static int open_remote(const char *url, const struct b2f_frame_options *options,
 	return err;
 }
 
-static int open_pack(const struct cli_at *file, struct b2f_pack **out)
+int cli_pack_path_open_pack(const struct cli_at *file, struct b2f_pack **out)
 {
 	const struct b2f_frame_options options = {
 		.log = &cli_message_log,
@@ -103,8 +103,8 @@ static int open_pack(const struct cli_at *file, struct b2f_pack **out)
 		file->path, b2f_pack_open(&options, file->dir, file->name, out));
 }
 
-static int find(const struct b2f_pack *pack, const char *file, const char *key,
-		size_t *out)
+int cli_pack_path_find(const struct b2f_pack *pack, const char *file,
+		       const char *key, size_t *out)
 {
 	int err = b2f_pack_find(pack, key, out);
 
@@ -120,7 +120,7 @@ static int open_in(const struct b2f_frame_options *options,
 		   const char *key, struct b2f_frame **out)
 {
 	size_t entry = 0;
-	int err = find(pack, file, key, &entry);
+	int err = cli_pack_path_find(pack, file, key, &entry);
 
 	if (!err && b2f_pack_entry(pack, entry)->kind == B2F_PACK_DIR) {
 		err = B2F_ENOTFRAME;
@@ -140,143 +140,10 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 		       struct b2f_frame **out)
 {
 	struct b2f_pack *pack = NULL;
-	int err = open_pack(file, &pack);
+	int err = cli_pack_path_open_pack(file, &pack);
 
 	if (!err)
 		err = open_in(options, pack, file->path, key, out);
-	b2f_pack_close(pack);
-	return err;
-}
-
-/* A walk through one pack. */
-struct steps {
-	const struct cli_walk *walk;
-	const struct b2f_pack *pack;
-	/* The file, and its path below the root of the walk. */
-	const struct cli_at *at;
-	const char *below;
-	/* Length of the path at which the walk begins. */
-	size_t top;
-	struct stat st;
-	/* The first error. */
-	int err;
-};
-
-void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
-			     const struct b2f_frame *frame)
-{
-	peek->is_frame = true;
-	peek->broken = !frame || (b2f_frame_shown_error(frame) != 0 &&
-				  !b2f_frame_objects(frame));
-	if (!frame)
-		return;
-	peek->nbytes = b2f_frame_shown_nbytes(frame);
-	peek->cbytes = b2f_frame_info_get(frame)->cbytes;
-	peek->bloscpack = b2f_frame_info_get(frame)->bloscpack;
-}
-
-static struct cli_at at_of(const struct steps *s, const char *path,
-			   const struct b2f_pack_entry *e)
-{
-	struct cli_at at = cli_at_path(path);
-
-	at.kind = s->at->kind == CLI_KIND_URL ? CLI_KIND_URL : CLI_KIND_MEMBER;
-	if (cli_at_is_named(s->at))
-		return at;
-	at.dir = s->at->dir;
-	at.name = s->at->name;
-	at.key = e->path;
-	return at;
-}
-
-static void visit(struct steps *s, size_t i, const char *path,
-		  const char *below)
-{
-	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
-	const struct b2f_frame_options options = {
-		.log = &cli_message_log, .label = path, .join_objects = true};
-	struct cli_walk_entry entry = {
-		.path = path, .below = below, .at = at_of(s, path, e),
-		.st = &s->st, .peek.index = s->st,
-		.pack = s->pack, .in_pack = i};
-	struct b2f_frame *frame = NULL;
-	int err = 0;
-
-	if (e->refused) {
-		cli_message_error("%s: not readable: %s", path, e->refused);
-		err = B2F_EUNSUPPORTED;
-	} else if (e->kind == B2F_PACK_FRAME) {
-		err = cli_message_try(
-			path, b2f_pack_open_frame(s->pack, i, &options, &frame));
-		cli_pack_path_fill_peek(&entry.peek, frame);
-	}
-	entry.frame = frame;
-	if (!e->refused)
-		s->walk->visit(s->walk->arg, &entry);
-	b2f_frame_close(frame);
-	if (err && !s->err)
-		s->err = err;
-}
-
-/* @file and @path in it; malloc'ed. */
-static char *join(const char *file, const char *path)
-{
-	return cli_text_join(file, path + strspn(path, "/"));
-}
-
-/* @top: the walk's own entry is entered, whatever the options are. */
-static void step(struct steps *s, size_t i, bool top)
-{
-	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
-	size_t n = b2f_pack_nchildren(s->pack, i);
-	char *path = join(s->at->path, e->path);
-	char *below = join(s->below, e->path + s->top);
-
-	if (!top || e->kind != B2F_PACK_DIR)
-		visit(s, i, path, below);
-	free(path);
-	free(below);
-	if (e->kind != B2F_PACK_DIR || (!top && !s->walk->recursive))
-		return;
-	/* The format limits the depth of paths. */
-	for (size_t k = 0; k < n; k++)
-		step(s, b2f_pack_child(s->pack, i, k), false);
-}
-
-int cli_pack_path_walk_in(const struct cli_walk *walk,
-			  const struct b2f_pack *pack, const struct stat *st,
-			  const struct cli_at *file, const char *below,
-			  const char *key)
-{
-	struct steps s = {.walk = walk,
-			  .pack = pack,
-			  .at = file,
-			  .below = below,
-			  .st = *st};
-	size_t entry = 0;
-	int err = find(pack, file->path, key, &entry);
-
-	if (err)
-		return err;
-	s.top = strlen(b2f_pack_entry(pack, entry)->path);
-	step(&s, entry, true);
-	return s.err;
-}
-
-int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
-		       const char *below, const char *key)
-{
-	struct b2f_pack *pack = NULL;
-	struct stat st;
-	int err = open_pack(file, &pack);
-
-	if (!err)
-		err = file->kind == CLI_KIND_URL
-			      ? cli_server_stat(file->path, &st)
-			      : cli_message_errno(file->path,
-						  cli_at_stat(file, &st));
-	if (!err)
-		err = cli_pack_path_walk_in(walk, pack, &st, file, below, key);
 	b2f_pack_close(pack);
 	return err;
 }

@@ -12,7 +12,6 @@
 
 #include "b2frame/b2frame.h"
 #include "cli/at.h"
-#include "cli/walk.h"
 
 /*
  * If @path leads into a store that is a file, or with @whole is such a store:
@@ -34,27 +33,13 @@ int cli_pack_path_open(const struct b2f_frame_options *options,
 		       const struct cli_at *file, const char *key,
 		       struct b2f_frame **out);
 
-/*
- * Visits the entries of the directory @key of the store @file, or the frame
- * @key; @below is the path of @file below the root of the walk.  Returns 0, or
- * the first error after visiting all; a frame that cannot be read is an error.
- */
+/* Opens the store @file.  Errors: those of b2f_pack_open(). */
 B2F_MUST_CHECK
-int cli_pack_path_walk(const struct cli_walk *walk, const struct cli_at *file,
-		       const char *below, const char *key);
+int cli_pack_path_open_pack(const struct cli_at *file, struct b2f_pack **out);
 
-/* Like cli_pack_path_walk(), for the open @pack, whose file is @st. */
+/* Finds @key in @pack, the store @file in messages. */
 B2F_MUST_CHECK
-int cli_pack_path_walk_in(const struct cli_walk *walk,
-			  const struct b2f_pack *pack, const struct stat *st,
-			  const struct cli_at *file, const char *below,
-			  const char *key);
-
-/*
- * Fills in @peek as b2f_frame_peek() would; @frame is NULL if the frame is
- * broken.
- */
-void cli_pack_path_fill_peek(struct b2f_frame_peek *peek,
-			     const struct b2f_frame *frame);
+int cli_pack_path_find(const struct b2f_pack *pack, const char *file,
+		       const char *key, size_t *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * walk.h - the frames in a directory
+ * walk.h - the frames in a directory, in a store, or on a server
  *
  * Symbolic links are not followed.  The walk does not go into frames, or into
  * leftovers of killed commands and mounts.  A store that is one file
@@ -61,9 +61,5 @@ struct cli_walk {
  */
 B2F_MUST_CHECK
 int cli_walk_run(const struct cli_walk *walk, const char *path);
-
-/* Like cli_walk_run(), for a place on a server. */
-B2F_MUST_CHECK
-int cli_walk_url(const struct cli_walk *walk, const char *url);
 
 #endif
