@@ -69,18 +69,16 @@ static int put_field(const struct b2f_dtype_field *f, bool descr, FILE *out)
 	return err;
 }
 
-int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out)
+/*
+ * The fields of a struct; a descr has fields without a name for the holes,
+ * which a packed struct does not have.
+ */
+static int put_fields(const struct b2f_dtype *type, bool descr, FILE *out)
 {
 	uint32_t end = 0;
 	size_t n = 0;
 	int err = 0;
 
-	if (type->form == B2F_DTYPE_SCALAR) {
-		put_quoted(type, false, out);
-		return 0;
-	}
-	if (type->form == B2F_DTYPE_SUBARRAY)
-		return B2F_EUNSUPPORTED;
 	fputs("[", out);
 	for (size_t i = 0; i < type->nfields && !err; i++) {
 		const struct b2f_dtype_field *f = &type->fields[i];
@@ -90,13 +88,23 @@ int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out)
 		if (f->offset > end)
 			put_hole(out, n++, f->offset - end);
 		put_separator(out, n++);
-		err = put_field(f, true, out);
+		err = put_field(f, descr, out);
 		end = f->offset + f->type.size;
 	}
 	if (type->size > end)
 		put_hole(out, n, type->size - end);
 	fputs("]", out);
 	return err;
+}
+
+int b2f_dtype_put_descr(const struct b2f_dtype *type, FILE *out)
+{
+	if (type->form == B2F_DTYPE_STRUCT)
+		return put_fields(type, true, out);
+	if (type->form == B2F_DTYPE_SUBARRAY)
+		return B2F_EUNSUPPORTED;
+	put_quoted(type, false, out);
+	return 0;
 }
 
 /* Has the struct no holes, and all fields in order? */
@@ -110,16 +118,6 @@ static bool is_packed(const struct b2f_dtype *type)
 		end += type->fields[i].type.size;
 	}
 	return end == type->size;
-}
-
-static void put_list(const struct b2f_dtype *type, FILE *out)
-{
-	fputc('[', out);
-	for (size_t i = 0; i < type->nfields; i++) {
-		put_separator(out, i);
-		(void)put_field(&type->fields[i], false, out);
-	}
-	fputc(']', out);
 }
 
 static void put_titles(const struct b2f_dtype *type, FILE *out)
@@ -173,7 +171,7 @@ void b2f_dtype_put_b2nd(const struct b2f_dtype *type, FILE *out)
 		break;
 	case B2F_DTYPE_STRUCT:
 		if (is_packed(type))
-			put_list(type, out);
+			(void)put_fields(type, false, out);
 		else
 			put_dict(type, out);
 		break;

@@ -79,13 +79,6 @@ struct cli_at cli_at_store(const char *file)
 	return at;
 }
 
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 struct cli_at cli_at_beside(const struct cli_at *at, const char *path)
 {
 	struct cli_at beside = cli_at_path(path);
@@ -93,7 +86,7 @@ struct cli_at cli_at_beside(const struct cli_at *at, const char *path)
 	if (cli_at_is_named(at))
 		return beside;
 	beside.dir = at->dir;
-	beside.name = last_name(path);
+	beside.name = basename(path);
 	return beside;
 }
 
@@ -139,7 +132,7 @@ int cli_at_open_holder(const char *path, int flags, const char **name)
 	char *dir;
 	int fd;
 
-	*name = last_name(path);
+	*name = basename(path);
 	dir = *name == path ? cli_need_copy(".")
 	      : *name == path + 1
 		      ? cli_need_copy("/")
@@ -279,7 +272,7 @@ bool cli_at_has_above(int dir, const char *name, size_t depth)
 int cli_at_open_parent(int root, const char *path, enum cli_make make,
 		       const char **name)
 {
-	size_t n = (size_t)(last_name(path) - path);
+	size_t n = (size_t)(basename(path) - path);
 	char *parent = cli_need_part(path, n);
 	int fd;
 

@@ -133,9 +133,7 @@ static int help_on(const char *name)
 /* umount(8) runs umount.bloscfs or umount.fuse.bloscfs. */
 static bool is_umount(const char *program)
 {
-	const char *slash = strrchr(program, '/');
-
-	return strncmp(slash ? slash + 1 : program, "umount.", 7) == 0;
+	return strncmp(basename(program), "umount.", 7) == 0;
 }
 
 static int dispatch(int argc, char **argv)

@@ -56,11 +56,14 @@ static const char *put_filters(const char *text, struct b2f_settings *to)
 
 /* Parses a size of @min to @max bytes; else it is @what. */
 static const char *parse_size(const char *text, int64_t min, int64_t max,
-			      const char *what, int64_t *size)
+			      const char *what, uint32_t *out)
 {
-	if (b2f_value_size(text, size))
+	int64_t size = 0;
+
+	if (b2f_value_size(text, &size))
 		return what;
-	return *size < min || *size > max ? "a possible size" : NULL;
+	*out = (uint32_t)size;
+	return size < min || size > max ? "a possible size" : NULL;
 }
 
 static bool is_auto(const char *text)
@@ -70,19 +73,15 @@ static bool is_auto(const char *text)
 
 static const char *put_typesize(const char *text, struct b2f_settings *to)
 {
-	int64_t size = 1;
-	const char *wanted = NULL;
-
-	if (!is_auto(text))
-		wanted = parse_size(text, 1, MAX_CHUNK, "a size, or auto",
-				    &size);
-	to->typesize = (uint32_t)size;
-	return wanted;
+	to->typesize = 1;
+	return is_auto(text) ? NULL
+			     : parse_size(text, 1, MAX_CHUNK, "a size, or auto",
+					  &to->typesize);
 }
 
 static const char *put_chunksize(const char *text, struct b2f_settings *to)
 {
-	int64_t size = 0;
+	uint32_t size = 0;
 	const char *wanted = parse_size(text, 1, MAX_CHUNK, "a size", &size);
 
 	to->chunksize = (int32_t)size;
@@ -91,12 +90,7 @@ static const char *put_chunksize(const char *text, struct b2f_settings *to)
 
 static const char *put_blocksize(const char *text, struct b2f_settings *to)
 {
-	int64_t size = 0;
-	const char *wanted =
-		parse_size(text, 0, B2F_BLOCKSIZE_MAX, "a size", &size);
-
-	to->blocksize = (uint32_t)size;
-	return wanted;
+	return parse_size(text, 0, B2F_BLOCKSIZE_MAX, "a size", &to->blocksize);
 }
 
 static const struct {

@@ -35,16 +35,11 @@ struct run {
 	bool made_output;
 };
 
-/* A file or directory found below an operand. */
+/* A file or directory found below an operand; see struct cli_walk_entry. */
 struct found_item {
-	/* See struct cli_walk_entry; malloc'ed. */
-	char *path;
+	/* Its strings are malloc'ed, and its directory is closed again. */
+	struct cli_at at;
 	char *below;
-	enum cli_kind kind;
-	/* The name in its directory; of a MEMBER, the name of its store. */
-	char *name;
-	/* The key of a MEMBER; else NULL. */
-	char *key;
 };
 
 struct found {
@@ -75,10 +70,10 @@ static void leave_out(struct found *found, const struct cli_walk_entry *entry)
 static void free_items(struct found_item *items, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(items[i].path);
+		free((char *)(uintptr_t)items[i].at.path);
+		free((char *)(uintptr_t)items[i].at.name);
+		free((char *)(uintptr_t)items[i].at.key);
 		free(items[i].below);
-		free(items[i].name);
-		free(items[i].key);
 	}
 	free(items);
 }
@@ -88,11 +83,11 @@ static void add(struct found_item **items, size_t *n,
 {
 	*items = cli_need_room(*items, *n, sizeof(**items));
 	(*items)[(*n)++] = (struct found_item){
-		.path = cli_need_copy(entry->path),
-		.below = cli_need_copy(entry->below ? entry->below : ""),
-		.kind = entry->at.kind,
-		.name = cli_need_copy(entry->at.name),
-		.key = entry->at.key ? cli_need_copy(entry->at.key) : NULL};
+		{.path = cli_need_copy(entry->path),
+		 .kind = entry->at.kind,
+		 .name = cli_need_copy(entry->at.name),
+		 .key = entry->at.key ? cli_need_copy(entry->at.key) : NULL},
+		cli_need_copy(entry->below ? entry->below : "")};
 }
 
 static void collect(void *arg, const struct cli_walk_entry *entry)
@@ -191,13 +186,6 @@ static int make_parents(const struct run *run, char *path)
 		path[i] = '/';
 	}
 	return err < 0 ? err : 0;
-}
-
-static const char *last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* The path of the result for @below of an operand; malloc'ed. */
@@ -345,7 +333,7 @@ static int run_operand(const struct run *run, struct cli_operand *operand,
 
 static int choose_place(struct run *run, struct cli_operand *operand)
 {
-	const char *path = operand->at.path;
+	const char *path = operand->at.path, *name;
 	char *bare;
 	int err;
 
@@ -354,7 +342,9 @@ static int choose_place(struct run *run, struct cli_operand *operand)
 					   "to give it one");
 	if (run->moves) {
 		bare = cli_text_bare(path);
-		err = make_place(run, path, last_name(bare), &operand->place);
+		name = basename(bare);
+		err = make_place(run, path, *name ? name : bare,
+				 &operand->place);
 		free(bare);
 		return err;
 	}
@@ -421,39 +411,37 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 	char *file;
 	int dir;
 
-	*at = cli_at_path(item->path);
-	at->kind = item->kind;
-	if (item->kind == CLI_KIND_URL || root < 0)
+	*at = cli_at_path(item->at.path);
+	at->kind = item->at.kind;
+	if (at->kind == CLI_KIND_URL || root < 0)
 		return -1;
-	if (item->key)
-		n -= strlen(item->key) + 1;
+	*at = item->at;
+	if (at->key)
+		n -= strlen(at->key) + 1;
 	file = cli_need_part(item->below, n);
 	dir = cli_at_open_parent(root, file, CLI_MAKE_NONE, &name);
 	free(file);
 	at->dir = dir;
-	at->name = item->name;
-	at->key = item->key;
 	return dir;
 }
 
 static int run_item(struct run *run, const struct found_item *item, int root)
 {
 	struct cli_operand operand = {.output = NULL};
-	const char *shown = strrchr(item->below, '/');
 	int dir, err = 0;
 
 	cli_message_begin();
 	dir = find_item(item, root, &operand.at);
 	if (dir < -1)
-		err = cli_message_errno(item->path, dir);
+		err = cli_message_errno(item->at.path, dir);
 	if (!err)
 		err = check_change(run, &operand.at);
 	operand.place = operand.at;
 	/* A frame at a home is called by one of its names. */
-	operand.place.name = shown ? shown + 1 : item->below;
-	operand.shown = operand.place.name;
+	operand.shown = operand.place.name = basename(item->below);
 	if (!err && run->moves)
-		err = make_place(run, item->path, item->below, &operand.place);
+		err = make_place(run, item->at.path, item->below,
+				 &operand.place);
 	err = run_operand(run, &operand, err);
 	cli_at_close(dir);
 	return err;

@@ -52,15 +52,18 @@ static int note_id(void *arg, int64_t id)
 	return b2f_ids_add(&r->ids, (uint64_t)id);
 }
 
+static const struct b2f_meta_list no_metas;
+
 /* Makes the bytes of the header, without metalayers. */
 static int write_header(struct rebuild *r)
 {
-	r->old.header.header_len = B2F_FRAME_HEADER_PLAIN;
-	r->old.header_bytes = malloc(B2F_FRAME_HEADER_PLAIN);
-	if (!r->old.header_bytes)
-		return -ENOMEM;
-	b2f_frame_header_write(&r->old.header, r->old.header_bytes);
-	return 0;
+	struct b2f_frame_header *h = &r->old.header;
+	size_t len = 0;
+	int err =
+		b2f_header_with_metas(h, &no_metas, &r->old.header_bytes, &len);
+
+	h->header_len = (uint32_t)len;
+	return err;
 }
 
 /* Makes a header from the first chunk's settings. */
@@ -80,16 +83,6 @@ static int make_header(struct rebuild *r, const struct b2f_chunk_header *first)
 	if (!b2f_codec_by_code(h->codec))
 		h->codec = B2F_CODEC_ZSTD;
 	return write_header(r);
-}
-
-static int make_trailer(struct rebuild *r)
-{
-	r->old.trailer_len = B2F_FRAME_TRAILER_PLAIN;
-	r->old.trailer_bytes = malloc(B2F_FRAME_TRAILER_PLAIN);
-	if (!r->old.trailer_bytes)
-		return -ENOMEM;
-	b2f_trailer_write(r->old.trailer_bytes);
-	return 0;
 }
 
 static int copy_bytes(const uint8_t *from, size_t size, uint8_t **out)
@@ -272,6 +265,7 @@ static int drop_array(struct rebuild *r)
 {
 	b2f_meta_list_fini(&r->old.meta);
 	free(r->old.header_bytes);
+	r->old.header_bytes = NULL;
 	return write_header(r);
 }
 
@@ -382,6 +376,7 @@ static int make_frame(struct rebuild *r, int to, const char *name)
 static int prepare(struct rebuild *r)
 {
 	struct b2f_why why = {""};
+	size_t len = 0;
 	int err;
 
 	err = b2f_store_list(r->old.store, note_id, r);
@@ -395,8 +390,11 @@ static int prepare(struct rebuild *r)
 	err = list_parts(r);
 	if (!err && r->n == 0)
 		err = -ENODATA;
-	if (!err && !r->old.trailer_bytes)
-		err = make_trailer(r);
+	if (!err && !r->old.trailer_bytes) {
+		err = b2f_trailer_with_metas(&no_metas, &r->old.trailer_bytes,
+					     &len);
+		r->old.trailer_len = (uint32_t)len;
+	}
 	if (err)
 		return err;
 	choose_chunksize(r);
