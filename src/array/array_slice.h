@@ -13,7 +13,6 @@
 #define B2F_ARRAY_ARRAY_SLICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "b2frame/slice.h"
 

@@ -5,7 +5,6 @@
  * With offsets, and with sizes in the header, no chunk is read.  If either is
  * missing, the headers of all chunks are read.
  */
-#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/checked.h"

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -20,7 +19,6 @@
 
 #include "cli/at.h"
 #include "cli/common.h"
-#include "cli/message.h"
 #include "cli/need.h"
 
 #define ATTRIBUTE "user.bloscfs."

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "b2frame/error.h"
 #include "cli/at.h"
 
 /*

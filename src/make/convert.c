@@ -6,9 +6,7 @@
 #include "b2frame/convert.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "b2frame/error.h"
 #include "base/checked.h"
 #include "chunk/encode_plan.h"
 #include "file/runtime_state.h"

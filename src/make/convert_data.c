@@ -8,7 +8,6 @@
 #include "b2frame/convert.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "array/array_cells.h"
 #include "array/npy.h"

@@ -18,7 +18,6 @@
 
 #include "b2frame/create.h"
 #include "chunk/seal.h"
-#include "frame/frame.h"
 #include "index/index.h"
 #include "make/sink.h"
 #include "store/make.h"

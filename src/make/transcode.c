@@ -3,7 +3,6 @@
 #include "make/transcode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "frame/frame_chunk.h"

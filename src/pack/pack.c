@@ -2,7 +2,6 @@
 /* pack.c - opens and reads packs, files that hold frames by names */
 #include "pack/pack.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #define B2F_WORDS_AWS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "b2frame/remote.h"
 

@@ -2,7 +2,6 @@
 /* aws_flows.c - the ways to keys of an object store */
 #include "words/aws_flows.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <expat.h>
 #include <fcntl.h>
