@@ -129,7 +129,7 @@ int cli_at_stat(const struct cli_at *at, struct stat *out)
 
 int cli_at_open_holder(const char *path, int flags, const char **name)
 {
-	char *dir;
+	CLI_OWN char *dir = NULL;
 	int fd;
 
 	*name = basename(path);
@@ -138,9 +138,7 @@ int cli_at_open_holder(const char *path, int flags, const char **name)
 		      ? cli_need_copy("/")
 		      : cli_need_part(path, (size_t)(*name - path - 1));
 	fd = open(dir, flags | O_DIRECTORY | O_CLOEXEC);
-	fd = fd < 0 ? -errno : fd;
-	free(dir);
-	return fd;
+	return fd < 0 ? -errno : fd;
 }
 
 /* Takes a component of *@path; false: none.  Too long ones cannot exist. */
@@ -159,27 +157,23 @@ static bool take_name(const char **path, char name[NAME_MAX + 1])
 
 int cli_at_sync(int dir)
 {
-	int fd = openat(dir, ".", O_RDONLY | DIRECTORY), err;
+	CLI_OWN_FD int fd = openat(dir, ".", O_RDONLY | DIRECTORY);
+	int err;
 
 	if (fd < 0)
 		return -errno;
 	do
 		err = fsync(fd) != 0 ? -errno : 0;
 	while (err == -EINTR);
-	close(fd);
 	/* Some filesystems have no fsync for directories, and need none. */
 	return err == -EINVAL || err == -EBADF ? 0 : err;
 }
 
 static int sync_filesystem(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | DIRECTORY), err;
+	CLI_OWN_FD int fd = openat(dir, name, O_RDONLY | DIRECTORY);
 
-	if (fd < 0)
-		return -errno;
-	err = syncfs(fd) != 0 ? -errno : 0;
-	close(fd);
-	return err;
+	return fd < 0 || syncfs(fd) != 0 ? -errno : 0;
 }
 
 int cli_at_make(int dir, const char *name, mode_t mode, enum cli_make make)
@@ -237,17 +231,17 @@ static int open_beneath(int root, const char *path, int flags)
 
 int cli_at_open_below(int root, const char *path, int flags)
 {
-	int fd = open_beneath(root, path, flags | DIRECTORY), dir;
+	int fd = open_beneath(root, path, flags | DIRECTORY);
+	CLI_OWN_FD int dir = -1;
 
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 		return fd < 0 ? -errno : fd;
-	dir = walk_below(root, path, CLI_MAKE_NONE);
-	if (dir < 0 || flags & O_PATH)
-		return dir;
+	fd = walk_below(root, path, CLI_MAKE_NONE);
+	if (fd < 0 || flags & O_PATH)
+		return fd;
+	dir = fd;
 	fd = openat(dir, ".", flags | DIRECTORY);
-	fd = fd < 0 ? -errno : fd;
-	close(dir);
-	return fd;
+	return fd < 0 ? -errno : fd;
 }
 
 bool cli_at_has_above(int dir, const char *name, size_t depth)
@@ -273,12 +267,9 @@ int cli_at_open_parent(int root, const char *path, enum cli_make make,
 		       const char **name)
 {
 	size_t n = (size_t)(basename(path) - path);
-	char *parent = cli_need_part(path, n);
-	int fd;
+	CLI_OWN char *parent = cli_need_part(path, n);
 
 	*name = path + n;
-	fd = make ? walk_below(root, parent, make)
-		  : cli_at_open_below(root, parent, O_PATH);
-	free(parent);
-	return fd;
+	return make ? walk_below(root, parent, make)
+		    : cli_at_open_below(root, parent, O_PATH);
 }

@@ -91,6 +91,14 @@ static inline void cli_at_close(int fd)
 		close(fd);
 }
 
+static inline void cli_at_end(const int *fd)
+{
+	cli_at_close(*fd);
+}
+
+/* Closes the descriptor that a variable has at the end of its block. */
+#define CLI_OWN_FD __attribute__((cleanup(cli_at_end)))
+
 /* open(2) with @flags; below a directory, waits for no FIFO.  Or an errno. */
 B2F_MUST_CHECK
 int cli_at_open(const struct cli_at *at, int flags);

@@ -41,16 +41,13 @@ static int set_frame(int dir, int index, const struct stat *like, int from)
 int cli_attributes_set(const struct cli_at *at, const struct stat *like,
 		       int from)
 {
-	int dir, fd = cli_at_open_index(at, O_RDONLY, &dir);
-	int err = fd < 0 ? fd : 0;
+	CLI_OWN_FD int dir = -1;
+	CLI_OWN_FD int fd = cli_at_open_index(at, O_RDONLY, &dir);
 
-	if (!err && dir >= 0)
-		err = set_frame(dir, fd, like, from);
-	else if (!err)
-		err = cli_attributes_set_file(fd, like, from);
-	cli_at_close(fd);
-	cli_at_close(dir);
-	return err;
+	if (fd < 0)
+		return fd;
+	return dir >= 0 ? set_frame(dir, fd, like, from)
+			: cli_attributes_set_file(fd, like, from);
 }
 
 int cli_attributes_set_directory(int fd, const struct stat *like, int from)
@@ -67,26 +64,24 @@ int cli_attributes_set_directory(int fd, const struct stat *like, int from)
 
 void cli_attributes_mark_copy(const struct cli_at *at, uint64_t key)
 {
-	int fd = cli_at_open_index(at, O_RDONLY, NULL);
+	CLI_OWN_FD int fd = cli_at_open_index(at, O_RDONLY, NULL);
 
 	/* A read-only file takes no attributes. */
 	if (fd >= 0 && (fchmod(fd, 0600) != 0 ||
 			fsetxattr(fd, COPY, &key, sizeof(key), 0) != 0))
 		errno = 0;
-	cli_at_close(fd);
 }
 
 int cli_attributes_is_copy(const struct cli_at *at, uint64_t key)
 {
-	int fd = cli_at_open_index(at, O_RDONLY, NULL);
-	int err = fd < 0 ? fd : 0;
+	CLI_OWN_FD int fd = cli_at_open_index(at, O_RDONLY, NULL);
 	uint64_t its = 0;
-	ssize_t size = -1;
+	ssize_t size;
 
-	if (!err)
-		size = fgetxattr(fd, COPY, &its, sizeof(its));
-	if (!err && size < 0 && errno != ENODATA && errno != ERANGE)
-		err = -errno;
-	cli_at_close(fd);
-	return err ? err : size == (ssize_t)sizeof(its) && its == key;
+	if (fd < 0)
+		return fd;
+	size = fgetxattr(fd, COPY, &its, sizeof(its));
+	if (size < 0 && errno != ENODATA && errno != ERANGE)
+		return -errno;
+	return size == (ssize_t)sizeof(its) && its == key;
 }

@@ -86,19 +86,15 @@ static char *size_of(uint32_t size)
 static char *command_of(const struct cli_bench_result *result,
 			const struct b2f_settings *s)
 {
-	char *filters = filters_of(s), *size = size_of((uint32_t)s->chunksize);
-	char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
-				    s->typesize, size);
-	char *text = cli_need_text("bloscctl %scompress -%u --codec=%s "
-				   "--filter=%s%s",
-				   result->encodes_again ? "re" : "", s->clevel,
-				   b2f_codec_code_name(s->codec), filters,
-				   result->keeps_sizes ? "" : sizes);
+	CLI_OWN char *filters = filters_of(s);
+	CLI_OWN char *size = size_of((uint32_t)s->chunksize);
+	CLI_OWN char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
+					    s->typesize, size);
 
-	free(filters);
-	free(size);
-	free(sizes);
-	return text;
+	return cli_need_text("bloscctl %scompress -%u --codec=%s --filter=%s%s",
+			     result->encodes_again ? "re" : "", s->clevel,
+			     b2f_codec_code_name(s->codec), filters,
+			     result->keeps_sizes ? "" : sizes);
 }
 
 static const char head_text[] =
@@ -125,8 +121,9 @@ static json_t *describe(const struct cli_bench_result *result,
 	const struct b2f_settings *s = &row->settings;
 	const struct b2f_measured *m = &row->measured;
 	double size = (double)result->size;
-	char *filters = filters_of(s);
-	json_t *object = json_pack(
+	CLI_OWN char *filters = filters_of(s);
+
+	return json_pack(
 		"{s:s, s:i, s:s, s:I, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, "
 		"s:b}",
 		"codec", b2f_codec_code_name(s->codec), "clevel",
@@ -138,16 +135,13 @@ static json_t *describe(const struct cli_bench_result *result,
 		size * 1e9 / (double)m->encode_ns, "decode_bytes_per_s",
 		size * 1e9 / (double)m->decode_ns, "memory",
 		(json_int_t)m->memory, "front", row->front);
-
-	free(filters);
-	return object;
 }
 
 json_t *cli_bench_judge(struct cli_bench_result *result)
 {
 	const struct cli_bench_row *best = NULL, *row = result->rows;
-	json_t *rows = json_array(), *object;
-	char *command;
+	json_t *rows = json_array();
+	CLI_OWN char *command = NULL;
 
 	for (size_t i = 0; i < result->n; i++)
 		result->rows[i].front = is_front(result, i);
@@ -158,7 +152,7 @@ json_t *cli_bench_judge(struct cli_bench_result *result)
 			best = row;
 	}
 	command = best ? command_of(result, &best->settings) : NULL;
-	object = json_pack(
+	return json_pack(
 		"{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}", "file",
 		cli_json_name(result->path), "nbytes",
 		(json_int_t)result->total, "sample", (json_int_t)result->size,
@@ -166,8 +160,6 @@ json_t *cli_bench_judge(struct cli_bench_result *result)
 		(json_int_t)result->disk, "threads", (int)result->nthreads,
 		"rows", rows, "best", best ? describe(result, best) : NULL,
 		"command", command);
-	free(command);
-	return object;
 }
 
 void cli_bench_print(const char *path, json_t *object, bool all)
@@ -203,8 +195,7 @@ void cli_bench_print(const char *path, json_t *object, bool all)
 /* Can @path be created, or written to? */
 static int check_path(const char *path)
 {
-	char *copy;
-	int err;
+	CLI_OWN char *copy = NULL;
 
 	if (cli_kind_check_output(path))
 		return -EROFS;
@@ -213,9 +204,7 @@ static int check_path(const char *path)
 	if (errno != ENOENT)
 		return -errno;
 	copy = cli_need_copy(path);
-	err = access(dirname(copy), W_OK) ? -errno : 0;
-	free(copy);
-	return err;
+	return access(dirname(copy), W_OK) ? -errno : 0;
 }
 
 int cli_bench_plot_check(const char *path)
@@ -288,7 +277,7 @@ static void put_graph(FILE *out, const json_t *rows, bool reading)
 	const char *speed =
 		reading ? "decode_bytes_per_s" : "encode_bytes_per_s";
 	unsigned int index = 0;
-	char *plot = NULL;
+	CLI_OWN char *plot = NULL;
 	size_t size;
 	FILE *then = cli_need(open_memstream(&plot, &size));
 
@@ -312,7 +301,6 @@ static void put_graph(FILE *out, const json_t *rows, bool reading)
 	}
 	fclose(then);
 	fprintf(out, "END\n%s\n", plot);
-	free(plot);
 }
 
 static void put_script(FILE *out, const char *title, const json_t *rows,

@@ -97,7 +97,7 @@ static int refuse_command(const char *name)
 /* @argv[0] is the name of the command. */
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-	void *options = cli_need(calloc(1, command->size + 1));
+	CLI_OWN void *options = cli_need(calloc(1, command->size + 1));
 	int status;
 
 	if (command->start)
@@ -105,10 +105,9 @@ static int run(const struct cli_command *command, int argc, char **argv)
 	if (command->prepare)
 		argc = command->prepare(options, argc, argv);
 	status = cli_options_parse(command, argc, argv, options);
-	if (status == CLI_CONTINUE)
-		status = command->run(command, options, argv + optind);
-	free(options);
-	return status;
+	return status == CLI_CONTINUE
+		       ? command->run(command, options, argv + optind)
+		       : status;
 }
 
 static int run_command(int argc, char **argv)
@@ -186,12 +185,9 @@ static char *hide_queries(char **argv)
 
 int main(int argc, char **argv)
 {
-	char *copies;
-	int status;
+	CLI_OWN char *copies = NULL;
 
 	fill_standard_streams();
 	copies = hide_queries(argv);
-	status = cli_message_finish(dispatch(argc, argv));
-	free(copies);
-	return status;
+	return cli_message_finish(dispatch(argc, argv));
 }

@@ -179,18 +179,16 @@ static int make_longer(struct append *a, struct b2f_frame *added,
 		.arg = progress,
 	};
 	struct stat like = a->like;
-	int fd = -1, err = b2f_convert_bloscpack(a->runtime, added, &options,
-						 target->dirfd, target->base);
+	CLI_OWN_FD int fd = -1;
+	int err = b2f_convert_bloscpack(a->runtime, added, &options,
+					target->dirfd, target->base);
 
 	if (err)
 		return cli_message_explain(a->path, err);
 	/* The new file has a new mtime. */
 	err = cli_frames_source(&a->at, options.before, &like, &fd);
 	like.st_mtim.tv_nsec = UTIME_NOW;
-	if (!err)
-		err = cli_target_set_attributes(target, &like, fd);
-	cli_at_close(fd);
-	return err;
+	return err ? err : cli_target_set_attributes(target, &like, fd);
 }
 
 /*
@@ -199,16 +197,14 @@ static int make_longer(struct append *a, struct b2f_frame *added,
  */
 static int commit_target(const struct append *a, struct cli_target *target)
 {
-	int fd = cli_at_open(&a->at, O_RDONLY | O_NONBLOCK), err;
+	CLI_OWN_FD int fd = cli_at_open(&a->at, O_RDONLY | O_NONBLOCK);
+	int err;
 
 	/* Filesystems without locks go unlocked. */
 	while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
 		;
 	err = check_unchanged(a);
-	if (!err)
-		err = cli_target_commit(target, true);
-	cli_at_close(fd);
-	return err;
+	return err ? err : cli_target_commit(target, true);
 }
 
 static int replace(struct append *a, struct b2f_frame *added,
@@ -233,7 +229,7 @@ static int replace(struct append *a, struct b2f_frame *added,
 static int commit_longer(struct append *a)
 {
 	const struct cli_at at = cli_target_at(&a->scratch);
-	struct b2f_frame *added = NULL;
+	CLI_OWN_FRAME struct b2f_frame *added = NULL;
 	struct cli_progress progress;
 	int err = b2f_file_commit(a->file, B2F_COMMIT_VISIBLE);
 
@@ -243,7 +239,6 @@ static int commit_longer(struct append *a)
 	err = cli_frames_open(NULL, &at, &added);
 	if (!err)
 		err = replace(a, added, &progress);
-	b2f_frame_close(added);
 	cli_progress_fini(&progress);
 	a->start = b2f_file_size(a->old);
 	return err;

@@ -116,19 +116,17 @@ static mode_t mode_of(const struct job *job)
 static int choose_typesize(struct job *job)
 {
 	const struct cli_encoding *user = &job->how->encoding;
-	uint8_t *data = NULL;
+	CLI_OWN uint8_t *data = NULL;
 	size_t size = 0;
 	int err;
 
 	if (user->said[CLI_TYPESIZE] && !cli_encoding_guesses(user))
 		return 0;
 	err = cli_input_sample(&job->in, &data, &size);
-	if (!err)
-		err = cli_message_errno(
-			job->in.name,
-			b2f_settings_guess(&job->settings, data, size));
-	free(data);
-	return err;
+	return err ? err
+		   : cli_message_errno(
+			     job->in.name,
+			     b2f_settings_guess(&job->settings, data, size));
 }
 
 /* Only a mount refuses the hidden name of a frame that is being made. */
@@ -210,8 +208,8 @@ static int send(struct job *job, const struct cli_target *target)
 	const struct cli_at at = cli_target_at(target);
 	struct b2f_copied copied = {.nchunks = 0};
 	struct b2f_copy_target *to = NULL;
-	struct b2f_remote *remote = NULL;
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err = cli_frames_open(&how, &at, &frame);
 
 	if (!err)
@@ -225,8 +223,6 @@ static int send(struct job *job, const struct cli_target *target)
 			job->output, b2f_copy_frame(job->operand->runtime, frame,
 						    to, &options, &copied));
 	b2f_copy_target_free(to);
-	b2f_remote_free(remote);
-	b2f_frame_close(frame);
 	return err;
 }
 
@@ -324,7 +320,7 @@ static int convert(struct job *job, const struct cli_at *from,
 		.checksum = job->how->checksum,
 	};
 	const struct b2f_frame_options how = {.label = job->output};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
 	err = cli_frames_open(&how, from, &frame);
@@ -333,7 +329,6 @@ static int convert(struct job *job, const struct cli_at *from,
 	err = (settings ? b2f_convert_bloscpack : b2f_convert_frame)(
 		job->operand->runtime, frame, &options, target->dirfd,
 		target->base);
-	b2f_frame_close(frame);
 	return cli_message_explain(job->output, err);
 }
 
@@ -435,7 +430,7 @@ static int read_head(struct job *job, uint8_t **out, size_t *size)
 /* Is the input a .npy file that can become an array, or may a pipe be one? */
 static int look_at_input(struct job *job)
 {
-	uint8_t *head = NULL;
+	CLI_OWN uint8_t *head = NULL;
 	size_t n = 0;
 	uint64_t nbytes = 0;
 	int err = job->in.is_file ? read_head(job, &head, &n)
@@ -444,7 +439,6 @@ static int look_at_input(struct job *job)
 	if (!err)
 		job->npy = !b2f_npy_look(&job->settings, head, n, &nbytes) &&
 			   (!job->in.is_file || nbytes == job->in.size);
-	free(head);
 	return err;
 }
 
@@ -502,8 +496,9 @@ static int copy_to_stdout(const struct cli_at *at)
 {
 	struct cli_output out = cli_output_standard();
 	static char buf[1 << 16];
-	int fd = cli_at_open(at, O_RDONLY), err = 0;
+	CLI_OWN_FD int fd = cli_at_open(at, O_RDONLY);
 	ssize_t n = fd < 0 ? fd : 1;
+	int err = 0;
 
 	while (n > 0 && !err) {
 		n = b2f_io_read(fd, buf, sizeof(buf), B2F_IO_NEXT);
@@ -512,7 +507,6 @@ static int copy_to_stdout(const struct cli_at *at)
 	}
 	if (n < 0)
 		err = cli_message_errno(at->path, (int)n);
-	cli_at_close(fd);
 	return err;
 }
 

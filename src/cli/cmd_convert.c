@@ -140,13 +140,11 @@ static const struct kind *choose_kind(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place.path), *name;
+	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
-	name = cli_need_text("%.*s%s", (int)(stem ? stem : strlen(path)), path,
+	return cli_need_text("%.*s%s", (int)(stem ? stem : strlen(path)), path,
 			     b2f_suffix_text(job->kind->suffix));
-	free(path);
-	return name;
 }
 
 /* Does the result lie beside the frame, under a name that is derived? */
@@ -161,7 +159,7 @@ static bool stays(const struct job *job)
  */
 static void tell_of_twin(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place.path);
+	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem && !job->in_place && !job->how->common.remove &&
@@ -170,7 +168,6 @@ static void tell_of_twin(const struct job *job)
 				    "both by their full names, and none as "
 				    "%.*s; --rm would remove the old one",
 				    job->output, path, (int)stem, path);
-	free(path);
 }
 
 /* Gets the result of SAME the name of the frame? */
@@ -235,12 +232,10 @@ static bool is_called_so(int fd)
 /* Opens the directory that holds @path; "x/" is x. */
 static int open_parent(const char *path)
 {
-	char *bare = cli_text_bare(path);
+	CLI_OWN char *bare = cli_text_bare(path);
 	const char *name;
-	int fd = cli_at_open_holder(bare, O_PATH, &name);
 
-	free(bare);
-	return fd;
+	return cli_at_open_holder(bare, O_PATH, &name);
 }
 
 /*

@@ -111,14 +111,11 @@ static int open_object(struct job *job, struct b2f_remote *remote)
 
 static int open_url(struct job *job)
 {
-	struct b2f_remote *remote = NULL;
+	/* The open file holds a reference. */
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	int err = cli_server_connect(job->path, &remote);
 
-	if (!err)
-		err = open_object(job, remote);
-	/* The open file holds a reference. */
-	b2f_remote_free(remote);
-	return err;
+	return err ? err : open_object(job, remote);
 }
 
 static int open_directory(struct job *job)
@@ -208,12 +205,10 @@ static int check_parents(const struct job *job)
 
 	while ((slash = strchr(slash, '/'))) {
 		int n = (int)(slash++ - job->output);
-		char *index =
+		CLI_OWN char *index =
 			cli_need_text("%.*s/" B2F_INDEX_NAME, n, job->output);
-		bool is_in = access(index, F_OK) == 0;
 
-		free(index);
-		if (is_in)
+		if (access(index, F_OK) == 0)
 			return cli_refuse(-EINVAL,
 					  "%s: cannot copy into the frame %.*s",
 					  job->output, n, job->output);
@@ -297,8 +292,9 @@ static int to_path(struct job *job)
 {
 	const struct b2f_frame_stamp version = version_of(job);
 	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_FD int fd = -1;
 	struct cli_at at;
-	int fd = -1, err;
+	int err;
 
 	err = cli_target_open_kept(&target, &job->to,
 				   cli_replace_if(job->how->common.force),
@@ -319,7 +315,6 @@ static int to_path(struct job *job)
 		err = cli_message_errno(target.name, -errno);
 	if (!err)
 		err = cli_target_commit(&target, true);
-	cli_at_close(fd);
 	cli_target_close(&target);
 	return err;
 }

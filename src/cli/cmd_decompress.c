@@ -115,7 +115,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
  */
 static char *usual_name(const struct job *job)
 {
-	char *path = cli_text_bare(job->operand->place.path), *name = NULL;
+	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem == 0 && cli_operand_is_moved(job->operand))
@@ -129,11 +129,10 @@ static char *usual_name(const struct job *job)
 				  "-o names the output",
 				  job->path);
 	else if (is_array(b2f_file_frame(job->copy.file)))
-		name = array_name(job, path, stem);
+		return array_name(job, path, stem);
 	else
-		name = cli_need_part(path, stem);
-	free(path);
-	return name;
+		return cli_need_part(path, stem);
+	return NULL;
 }
 
 static int fill_output(const struct job *job, struct cli_output *out)
@@ -178,7 +177,7 @@ static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
 	const char *given = job->operand->output;
-	char *name = given ? cli_need_copy(given) : usual_name(job);
+	CLI_OWN char *name = given ? cli_need_copy(given) : usual_name(job);
 	struct b2f_frame *frame;
 	bool safe = false;
 	int err;
@@ -197,7 +196,6 @@ static int decompress_to_file(const struct job *job)
 		cli_operand_report(job->operand, name,
 				   job->copy.head_len + job->copy.size,
 				   b2f_frame_info_get(frame)->cbytes);
-	free(name);
 	return err;
 }
 
@@ -264,10 +262,9 @@ static int check_vlmetas(const char *path, const struct b2f_frame *frame)
 {
 	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
 		struct b2f_meta_info info;
-		uint8_t *content = NULL;
+		CLI_OWN uint8_t *content = NULL;
 		int err = b2f_frame_vlmeta(frame, i, &info, &content);
 
-		free(content);
 		if (err)
 			return err;
 		/* The file begins with this header. */

@@ -55,7 +55,7 @@ static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 	const struct b2f_frame_options how = {.label = B2F_TABLE_META};
 	const char *column = at->key ? at->key : at->path;
 	struct cli_at meta = *at;
-	char *path;
+	CLI_OWN char *path = NULL;
 	size_t len;
 	int err;
 
@@ -73,7 +73,6 @@ static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 	cli_message_pause(true);
 	err = cli_frames_open(&how, &meta, out);
 	cli_message_pause(false);
-	free(path);
 	return err;
 }
 
@@ -86,18 +85,15 @@ static json_t *describe_table(const struct cli_at *at,
 			      const struct b2f_frame *frame)
 {
 	const struct b2f_array *array = b2f_frame_array(frame);
-	struct b2f_frame *meta = NULL;
-	json_t *object = NULL;
+	CLI_OWN_FRAME struct b2f_frame *meta = NULL;
 	uint64_t nrows;
 
-	if (array && array->ndim > 0 && open_meta(at, &meta) == 0 &&
-	    b2f_table_rows(meta, &nrows) == 0)
-		object = json_pack("{s:I, s:I, s:b}", "rows", (json_int_t)nrows,
-				   "items", (json_int_t)array->shape[0],
-				   "has_deleted",
-				   (uint64_t)array->shape[0] != nrows);
-	b2f_frame_close(meta);
-	return object;
+	if (!array || array->ndim == 0 || open_meta(at, &meta) != 0 ||
+	    b2f_table_rows(meta, &nrows) != 0)
+		return NULL;
+	return json_pack("{s:I, s:I, s:b}", "rows", (json_int_t)nrows, "items",
+			 (json_int_t)array->shape[0], "has_deleted",
+			 (uint64_t)array->shape[0] != nrows);
 }
 
 /* Longer texts, and longer hex dumps, are cut. */
@@ -141,7 +137,7 @@ static void put_meta(const char *kind, const struct b2f_meta_info *info,
 static int put_vlmeta(const struct b2f_frame *frame, size_t i)
 {
 	struct b2f_meta_info info;
-	uint8_t *content = NULL;
+	CLI_OWN uint8_t *content = NULL;
 	int err;
 
 	err = b2f_frame_vlmeta(frame, i, &info, &content);
@@ -149,7 +145,6 @@ static int put_vlmeta(const struct b2f_frame *frame, size_t i)
 		printf("  %-10s  unreadable\n", "vlmeta");
 	else
 		put_meta("vlmeta", &info, content);
-	free(content);
 	return err;
 }
 
@@ -347,13 +342,12 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 {
 	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
 		struct b2f_meta_info info;
-		uint8_t *content = NULL;
+		CLI_OWN uint8_t *content = NULL;
 
 		if (json_object_get(json_array_get(list, i), "error"))
 			continue;
 		if (b2f_frame_vlmeta(frame, i, &info, &content) == 0)
 			set_value(list, i, content, info.size);
-		free(content);
 	}
 }
 
@@ -377,11 +371,10 @@ static void add_meanings(json_t *object, const struct cli_at *at,
 static int describe(const struct cli_at *at, struct b2f_frame *frame,
 		    bool chunks, json_t **out)
 {
-	char *text = NULL;
+	CLI_OWN char *text = NULL;
 	int err = b2f_frame_describe(frame, chunks, &text);
 
 	*out = text ? json_loads(text, 0, NULL) : NULL;
-	free(text);
 	if (!*out)
 		return err ? err : -ENOMEM;
 	add_meanings(*out, at, frame);
@@ -437,7 +430,7 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 	uint64_t offset = o->common.frame_offset;
 	const struct b2f_frame_options how = {.offset = offset,
 					      .join_objects = true};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	json_t *mounted = NULL;
 	int err;
 
@@ -448,10 +441,7 @@ static int print_operand(void *arg, const struct cli_operand *operand)
 	if (mounted)
 		return print_mounted(o, &operand->at, mounted);
 	err = cli_frames_open(&how, &operand->at, &frame);
-	if (!err)
-		err = print_frame(o, &operand->at, frame);
-	b2f_frame_close(frame);
-	return err;
+	return err ? err : print_frame(o, &operand->at, frame);
 }
 
 const struct cli_command cli_info_command = {

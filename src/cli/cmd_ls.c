@@ -48,7 +48,7 @@ static struct b2f_frame *open_frame(const struct cli_walk_entry *entry)
 
 static void add_array(json_t *object, const struct cli_walk_entry *entry)
 {
-	struct b2f_frame *own = open_frame(entry);
+	CLI_OWN_FRAME struct b2f_frame *own = open_frame(entry);
 	const struct b2f_frame *frame = own ? own : entry->frame;
 	const struct b2f_array *array = frame ? b2f_frame_array(frame) : NULL;
 	json_t *shape = json_array();
@@ -64,7 +64,6 @@ static void add_array(json_t *object, const struct cli_walk_entry *entry)
 	if (array)
 		json_object_set(object, "shape", shape);
 	json_decref(shape);
-	b2f_frame_close(own);
 }
 
 static void begin_tree(struct ls *ls, const char *path)
@@ -177,7 +176,7 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 {
 	size_t kind = ls->as_tree ? 2 : ls->full;
 	const char *name = entry->path;
-	char *shown;
+	CLI_OWN char *shown = NULL;
 	int depth = 0;
 
 	if (ls->nprinted == 0 && !ls->quiet)
@@ -188,7 +187,6 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 	printf("%*s", 2 * depth, "");
 	shown = cli_text_name(stdout, name);
 	puts(shown);
-	free(shown);
 }
 
 static void visit(void *arg, const struct cli_walk_entry *entry)

@@ -13,6 +13,7 @@
 #include "cli/frames.h"
 #include "cli/json.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/progress.h"
 #include "cli/server.h"
@@ -356,7 +357,8 @@ static int rebuild(struct job *job)
 	const struct cli_at at = cli_at_path(job->how->output);
 	struct b2f_rebuild_result result = {0};
 	struct stat like;
-	int from, err;
+	CLI_OWN_FD int from = -1;
+	int err;
 
 	err = cli_target_open(&target, &at,
 			      cli_replace_if(job->how->overwrite));
@@ -373,12 +375,10 @@ static int rebuild(struct job *job)
 		err = cli_target_set_attributes(&target, &like, from);
 	if (!err && !job->how->dry_run)
 		err = cli_target_commit(&target, true);
-	cli_at_close(from);
 	cli_target_close(&target);
-	if (err)
-		return err;
-	report_rebuilt(job, &result);
-	return 0;
+	if (!err)
+		report_rebuilt(job, &result);
+	return err;
 }
 
 static int open_frame(const struct job *job, bool damaged_meta,
@@ -393,14 +393,13 @@ static int open_frame(const struct job *job, bool damaged_meta,
 /* Is all of the frame but its metalayers as it was? */
 static bool has_bad_meta(const struct job *job)
 {
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
 	/* It would say the same again. */
 	cli_message_pause(true);
 	err = open_frame(job, true, &frame);
 	cli_message_pause(false);
-	b2f_frame_close(frame);
 	return !err;
 }
 
@@ -434,7 +433,7 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 			  .operand = operand,
 			  .path = path,
 			  .found.progress = operand->progress};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
 	err = open_frame(&job, job.how->accept_meta, &frame);
@@ -450,7 +449,6 @@ static int repair_frame(void *how, const struct cli_operand *operand)
 		err = repair_open(&job, frame);
 	if (!err)
 		err = finish(&job, frame);
-	b2f_frame_close(frame);
 	free(job.found.states);
 	return err;
 }
@@ -485,11 +483,10 @@ static void report_orphans_below(void *arg, const char *path,
 				 const struct b2f_remote_orphans *found)
 {
 	struct below *below = arg;
-	char *url = cli_text_join(below->label, path);
+	CLI_OWN char *url = cli_text_join(below->label, path);
 
 	below->n++;
 	report_orphans(url, found, below->dry_run);
-	free(url);
 }
 
 static int remove_below(struct b2f_remote *remote, uint64_t age, bool dry_run)
@@ -516,7 +513,7 @@ static int remove_one(struct b2f_remote *remote, uint64_t age, bool dry_run)
 
 static int remove_orphans(const char *url, const struct repair *how)
 {
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	uint64_t age = how->older < 0 ? AGE : (uint64_t)how->older;
 	int err;
 
@@ -534,7 +531,6 @@ static int remove_orphans(const char *url, const struct repair *how)
 	/* Other frames below it may have been reported. */
 	if (cli_message_explain(b2f_remote_label(remote), err))
 		cli_json_fail("repair", url);
-	b2f_remote_free(remote);
 	return err;
 }
 

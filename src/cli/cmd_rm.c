@@ -65,7 +65,7 @@ static int remove_path(const struct rm *rm, const struct cli_operand *operand)
 {
 	const struct b2f_frame_options how = {.join_objects = true};
 	const struct cli_at *at = &operand->at;
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	struct stat st;
 	int err = fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW) ? -errno
 								       : 0;
@@ -76,10 +76,8 @@ static int remove_path(const struct rm *rm, const struct cli_operand *operand)
 	if (!is_frame(rm, at))
 		return remove_unread(at, &st, rm->dry_run);
 	err = cli_frames_open(&how, at, &frame);
-	if (!err)
-		err = cli_frames_remove(at, operand->shown, frame, rm->dry_run);
-	b2f_frame_close(frame);
-	return err;
+	return err ? err
+		   : cli_frames_remove(at, operand->shown, frame, rm->dry_run);
 }
 
 static int find_remote(struct b2f_remote *remote, const char *path,
@@ -122,14 +120,12 @@ static int remove_remote(const struct rm *rm, struct b2f_remote *remote,
 
 static int remove_url(const struct rm *rm, const char *url)
 {
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	const char *path;
 	int err = cli_server_connect_above(url, &remote, &path);
 
-	if (!err)
-		err = remove_remote(rm, remote, path + strspn(path, "/"), url);
-	b2f_remote_free(remote);
-	return err;
+	return err ? err
+		   : remove_remote(rm, remote, path + strspn(path, "/"), url);
 }
 
 static void report(const struct rm *rm, const char *path, bool exists)

@@ -106,7 +106,7 @@ static int seal_frame(void *arg, const struct cli_operand *operand)
 	const struct b2f_editor_options options = {.any_kind = true};
 	const char *path = operand->at.path;
 	struct job job = {.operand = operand, .path = path};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
 	(void)arg;
@@ -118,7 +118,6 @@ static int seal_frame(void *arg, const struct cli_operand *operand)
 	if (!err)
 		err = run(&job);
 	b2f_editor_close(job.editor);
-	b2f_frame_close(frame);
 	return err;
 }
 

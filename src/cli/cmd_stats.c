@@ -11,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
+#include "cli/need.h"
 #include "cli/operands.h"
 #include "cli/show.h"
 #include "words/value.h"
@@ -107,11 +108,10 @@ static int refuse(const char *path, int err)
 /* Asks the bloscfs at @path for statistics; NULL after printing the error. */
 static json_t *ask(const char *path, int *err)
 {
-	char *said = cli_mounts_ask(path, "stats");
+	CLI_OWN char *said = cli_mounts_ask(path, "stats");
 	json_t *stats = said ? json_loads(said, 0, NULL) : NULL;
 
 	*err = stats ? 0 : refuse(path, said ? ENODATA : errno);
-	free(said);
 	if (stats)
 		add_rates(stats);
 	return stats;
@@ -134,12 +134,11 @@ static int show(void *arg, const struct cli_operand *operand)
 
 static int show_prometheus(const char *path)
 {
-	char *said = cli_mounts_ask(path, "prometheus");
+	CLI_OWN char *said = cli_mounts_ask(path, "prometheus");
 
 	if (!said)
 		return refuse(path, errno);
 	fputs(said, stdout);
-	free(said);
 	return 0;
 }
 

@@ -90,7 +90,7 @@ static int search(const char *table, bool other, struct row *row)
 {
 	FILE *f = fopen(table, "re");
 	struct row each;
-	char *line = NULL;
+	CLI_OWN char *line = NULL;
 	size_t room = 0;
 	int err = -ENODATA;
 
@@ -103,7 +103,6 @@ static int search(const char *table, bool other, struct row *row)
 		*row = each;
 		err = 0;
 	}
-	free(line);
 	fclose(f);
 	return err;
 }
@@ -145,11 +144,9 @@ static int mount_id(int fd)
  */
 static int open_real(const char *path)
 {
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = root < 0 ? -errno : cli_at_open_below(root, path + 1, O_PATH);
+	CLI_OWN_FD int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	cli_at_close(root);
-	return fd;
+	return root < 0 ? -errno : cli_at_open_below(root, path + 1, O_PATH);
 }
 
 /* Opens the topmost mount at that place, without asking its filesystem. */
@@ -194,23 +191,21 @@ static int find_row(struct mount *mount)
 static int find_mount(const char *path, struct mount *out)
 {
 	struct mount mount = {.dir = -1};
-	char *real = realpath(path, NULL), *slash;
-	int err = real ? 0 : -errno;
+	CLI_OWN char *real = realpath(path, NULL);
+	char *slash;
+	int err;
 
-	if (err)
-		goto out;
+	if (!real)
+		return -errno;
 	slash = strrchr(real, '/');
 	snprintf(mount.name, sizeof(mount.name), "%s", slash + 1);
 	slash[slash == real] = '\0';
 	mount.dir = open_real(real);
 	err = mount.dir < 0 ? mount.dir : find_row(&mount);
 	if (err)
-		goto out;
-	*out = mount;
-	mount.dir = -1; /* now the caller's */
-out:
-	cli_at_close(mount.dir);
-	free(real);
+		cli_at_close(mount.dir);
+	else
+		*out = mount;
 	return err;
 }
 
@@ -285,18 +280,15 @@ static bool is_bloscfs(long pid)
 /* Asks by a descriptor: the owner may not be able to reach the path. */
 static struct cli_answer ask_mount(const struct mount *mount, uint64_t deadline)
 {
-	struct cli_answer answer;
 	struct cli_asker asker;
-	int fd = open_mount(mount);
+	CLI_OWN_FD int fd = open_mount(mount);
 	char by_fd[40];
 
 	if (fd < 0)
 		return (struct cli_answer){.pid = fd};
 	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
 	asker = cli_asker_start(by_fd, &mount->row.user);
-	answer = cli_asker_read(&asker, deadline);
-	close(fd);
-	return answer;
+	return cli_asker_read(&asker, deadline);
 }
 
 /*
@@ -498,7 +490,8 @@ static const struct cli_option table[] = {
 static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";
-	char dashes[] = "--", *copy = cli_need_copy(path);
+	CLI_OWN char *copy = cli_need_copy(path);
+	char dashes[] = "--";
 	char *argv[] = {program,
 			option,
 			u->lazy ? lazy : dashes,
@@ -512,7 +505,6 @@ static int run_fusermount(const struct umount *u, const char *path)
 						       NULL, argv, environ));
 	while (!err && waitpid(pid, &status, 0) < 0)
 		err = errno == EINTR ? 0 : -errno;
-	free(copy);
 	return err || status ? -EPERM : 0;
 }
 

@@ -15,24 +15,19 @@
 
 static int stat_below(int top, const char *below, struct stat *out)
 {
-	int fd = cli_at_open_below(top, below, O_PATH);
-	int err = fd < 0 ? fd : fstat(fd, out) != 0 ? -errno : 0;
+	CLI_OWN_FD int fd = cli_at_open_below(top, below, O_PATH);
 
-	cli_at_close(fd);
-	return err;
+	return fd < 0 ? fd : fstat(fd, out) != 0 ? -errno : 0;
 }
 
 /* Returns 1 if the directory exists already. */
 static int make_one(int top, const char *below, mode_t mode)
 {
 	const char *name;
-	int dir = cli_at_open_parent(top, below, CLI_MAKE_DURABLE, &name), err;
+	CLI_OWN_FD int dir =
+		cli_at_open_parent(top, below, CLI_MAKE_DURABLE, &name);
 
-	if (dir < 0)
-		return dir;
-	err = cli_at_make(dir, name, mode, CLI_MAKE_DURABLE);
-	close(dir);
-	return err;
+	return dir < 0 ? dir : cli_at_make(dir, name, mode, CLI_MAKE_DURABLE);
 }
 
 int cli_directories_make(struct cli_directories *d, const char *path,
@@ -77,14 +72,11 @@ static int open_same(int top, const char *below, const struct stat *st)
 static int finish(const struct cli_directories *d,
 		  const struct cli_made_directory *made)
 {
-	int fd = open_same(d->to, made->below, &made->as);
-	int from = open_same(d->from, made->below, &made->like);
-	int err = fd < 0 ? fd
-			 : cli_attributes_set_directory(fd, &made->like, from);
+	CLI_OWN_FD int fd = open_same(d->to, made->below, &made->as);
+	CLI_OWN_FD int from = open_same(d->from, made->below, &made->like);
 
-	cli_at_close(fd);
-	cli_at_close(from);
-	return err;
+	return fd < 0 ? fd
+		      : cli_attributes_set_directory(fd, &made->like, from);
 }
 
 int cli_directories_finish(struct cli_directories *d, const char *path)

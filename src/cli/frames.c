@@ -13,6 +13,7 @@
 #include "b2frame/error.h"
 #include "cli/message.h"
 #include "cli/mounts.h"
+#include "cli/need.h"
 #include "cli/pack_path.h"
 #include "cli/server.h"
 #include "programs/directory.h"
@@ -92,15 +93,12 @@ static int open_named(const struct b2f_frame_options *options,
 	bool whole = !options->offset && is_zip(path);
 	const char *key;
 	/* A .b2e may itself be opened as a frame. */
-	char *file = cli_pack_path_split(path, whole, &key);
+	CLI_OWN char *file = cli_pack_path_split(path, whole, &key);
 	struct cli_at store;
-	int err;
 
 	if (file) {
 		store = cli_at_store(file);
-		err = cli_pack_path_open(options, &store, key, out);
-		free(file);
-		return err;
+		return cli_pack_path_open(options, &store, key, out);
 	}
 	if (b2f_remote_is_url(path))
 		return cli_server_open(options, path, out);
@@ -142,11 +140,9 @@ uint64_t cli_frames_cbytes(const struct cli_at *at)
 
 int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
 {
-	char *real = realpath(path, NULL);
-	int err = real ? b2f_frame_peek(AT_FDCWD, real, NULL, out) : -errno;
+	CLI_OWN char *real = realpath(path, NULL);
 
-	free(real);
-	return err;
+	return real ? b2f_frame_peek(AT_FDCWD, real, NULL, out) : -errno;
 }
 
 bool cli_frames_tell_mounted(const struct cli_at *at)
@@ -254,27 +250,23 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 
 static int open_store(const struct cli_at *at, int flags)
 {
+	CLI_OWN char *file = NULL;
 	const char *key;
-	char *file;
 	int fd;
 
 	if (!cli_at_is_named(at))
 		return cli_at_open(at, flags);
 	file = cli_pack_path_split(at->name, false, &key);
 	fd = file ? open(file, flags | O_CLOEXEC) : -1;
-	fd = fd >= 0 ? fd : file ? -errno : -ENOENT;
-	free(file);
-	return fd;
+	return fd >= 0 ? fd : file ? -errno : -ENOENT;
 }
 
 static int stat_object(const char *url, struct stat *out)
 {
 	const char *key;
-	char *store = cli_pack_path_split(url, true, &key);
-	int err = cli_server_stat(store ? store : url, out);
+	CLI_OWN char *store = cli_pack_path_split(url, true, &key);
 
-	free(store);
-	return err;
+	return cli_server_stat(store ? store : url, out);
 }
 
 int cli_frames_stat(const struct cli_at *at, struct stat *out)

@@ -26,6 +26,14 @@ B2F_MUST_CHECK
 int cli_frames_open(const struct b2f_frame_options *how,
 		    const struct cli_at *at, struct b2f_frame **out);
 
+static inline void cli_frames_end(struct b2f_frame **frame)
+{
+	b2f_frame_close(*frame);
+}
+
+/* Closes the frame that a variable has at the end of its block. */
+#define CLI_OWN_FRAME __attribute__((cleanup(cli_frames_end)))
+
 /* Like cli_frames_open(), for reading the data.  Errors: also -ENOMEM. */
 B2F_MUST_CHECK
 int cli_frames_open_file(struct b2f_runtime *runtime,

@@ -13,6 +13,7 @@
 #include "b2frame/error.h"
 #include "cli/frames.h"
 #include "cli/message.h"
+#include "cli/need.h"
 #include "cli/text.h"
 #include "programs/directory.h"
 #include "programs/home.h"
@@ -149,7 +150,7 @@ static int remove_one(const struct cli_at *at, const struct b2f_frame *frame,
 /* Remove the slot after the name; a leftover slot is removed by a mount. */
 static int remove_name(const struct cli_at *at, const char *name, bool dry_run)
 {
-	int fd;
+	CLI_OWN_FD int fd = -1;
 
 	if (dry_run)
 		return 0;
@@ -159,7 +160,6 @@ static int remove_name(const struct cli_at *at, const char *name, bool dry_run)
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && b2f_home_forget(fd, name))
 		errno = 0;
-	cli_at_close(fd);
 	return 0;
 }
 
@@ -210,15 +210,12 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 static int find_named(const struct cli_at *at, const struct b2f_frame *frame,
 		      bool dry_run)
 {
-	char *bare = cli_text_bare(at->name);
+	CLI_OWN char *bare = cli_text_bare(at->name);
 	const char *name;
-	int dir = cli_at_open_holder(bare, O_RDONLY, &name);
-	int err = dir < 0 ? refuse(at->path, dir, b2f_strerror(dir))
-			  : remove_named(at, dir, name, frame, dry_run);
+	CLI_OWN_FD int dir = cli_at_open_holder(bare, O_RDONLY, &name);
 
-	cli_at_close(dir);
-	free(bare);
-	return err;
+	return dir < 0 ? refuse(at->path, dir, b2f_strerror(dir))
+		       : remove_named(at, dir, name, frame, dry_run);
 }
 
 int cli_frames_remove(const struct cli_at *at, const char *shown,

@@ -69,7 +69,7 @@ void cli_json_begin(bool several)
 void cli_json_print(json_t *object)
 {
 	json_t *all = json_pack("{s:i}", "schema", SCHEMA);
-	char *text;
+	CLI_OWN char *text = NULL;
 
 	json_object_update_missing(all, object);
 	text = cli_need(
@@ -80,7 +80,6 @@ void cli_json_print(json_t *object)
 	fputs(text, stdout);
 	if (!list.is_array)
 		putchar('\n');
-	free(text);
 	json_decref(all);
 	json_decref(object);
 }

@@ -120,7 +120,7 @@ int cli_refuse(int err, const char *fmt, ...)
 
 void cli_message_result(const char *text, const json_t *object)
 {
-	char *line = NULL;
+	CLI_OWN char *line = NULL;
 	size_t size = 0;
 	FILE *out = cli_need(open_memstream(&line, &size));
 
@@ -133,7 +133,6 @@ void cli_message_result(const char *text, const json_t *object)
 	else
 		print_line(B2F_LOG_INFO, PREFIX, line);
 	pthread_mutex_unlock(&state.lock);
-	free(line);
 }
 
 /* FNV-1a. */

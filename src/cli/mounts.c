@@ -51,17 +51,16 @@ char *cli_mounts_ask(const char *path, const char *name)
 json_t *cli_mounts_frame(const struct cli_at *at)
 {
 	/* A member of a pack may have no bytes to open, but attributes. */
-	int fd = cli_at_open(at, O_PATH);
-	char by_fd[40], *text;
+	CLI_OWN_FD int fd = cli_at_open(at, O_PATH);
+	CLI_OWN char *text = NULL;
+	char by_fd[40];
 	json_t *object;
 
 	if (fd < 0)
 		return NULL;
 	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
 	text = get(by_fd, "user.blosc2.info");
-	close(fd);
 	object = text ? json_loads(text, 0, NULL) : NULL;
-	free(text);
 	if (object)
 		json_object_set(object, "in_mount",
 				json_object_get(object, "frame"));
@@ -71,32 +70,27 @@ json_t *cli_mounts_frame(const struct cli_at *at)
 /* Stores dirty pages of the kernel, and unstored data of the daemon. */
 static bool store(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLI_OWN_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char writable = '1';
-	bool stored;
 
 	/* A read-only bind mount gives EROFS for a daemon that writes, too. */
-	stored = fd >= 0 &&
-		 ((fgetxattr(fd, ATTRIBUTE "writable", &writable, 1) == 1 &&
-		   writable == '0') ||
-		  (syncfs(fd) == 0 &&
-		   fsetxattr(fd, ATTRIBUTE "sync", "", 0, 0) == 0));
-	cli_at_close(fd);
-	return stored;
+	return fd >= 0 &&
+	       ((fgetxattr(fd, ATTRIBUTE "writable", &writable, 1) == 1 &&
+		 writable == '0') ||
+		(syncfs(fd) == 0 &&
+		 fsetxattr(fd, ATTRIBUTE "sync", "", 0, 0) == 0));
 }
 
 static struct cli_answer ask(const char *path, bool stores)
 {
-	char *pid = cli_mounts_ask(path, "pid");
+	CLI_OWN char *pid = cli_mounts_ask(path, "pid");
 	struct cli_answer answer = {.pid = pid ? strtol(pid, NULL, 10)
 					       : -errno};
-	char *version = pid ? cli_mounts_ask(path, "version") : NULL;
+	CLI_OWN char *version = pid ? cli_mounts_ask(path, "version") : NULL;
 
 	snprintf(answer.version, sizeof(answer.version), "%s",
 		 version ? version : "");
 	answer.stored = pid && stores && store(path);
-	free(pid);
-	free(version);
 	return answer;
 }
 

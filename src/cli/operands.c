@@ -164,13 +164,13 @@ static enum cli_make how_to_make(const struct run *run)
 static int make_named(const struct run *run, const char *path, mode_t mode)
 {
 	const char *name;
-	int dir = cli_at_open_holder(path, O_PATH, &name), err = 1;
+	CLI_OWN_FD int dir = cli_at_open_holder(path, O_PATH, &name);
+	int err = 1;
 
 	if (dir < 0)
 		return cli_message_errno(path, dir);
 	if (*name)
 		err = cli_at_make(dir, name, mode, how_to_make(run));
-	close(dir);
 	return err < 0 ? cli_message_errno(path, err) : err;
 }
 
@@ -191,10 +191,9 @@ static int make_parents(const struct run *run, char *path)
 /* The path of the result for @below of an operand; malloc'ed. */
 static char *place_of(const struct run *run, const char *below)
 {
-	char *top = cli_text_bare(run->to), *place = cli_text_join(top, below);
+	CLI_OWN char *top = cli_text_bare(run->to);
 
-	free(top);
-	return place;
+	return cli_text_join(top, below);
 }
 
 /* Is @below, the path of a result in a directory, inside that directory? */
@@ -215,7 +214,7 @@ static bool stays_inside(const char *below)
 /* Opens the directory for results, which the first call makes. */
 static int open_output(struct run *run)
 {
-	char *top;
+	CLI_OWN char *top = NULL;
 	int err;
 
 	if (run->output >= 0)
@@ -230,7 +229,6 @@ static int open_output(struct run *run)
 		run->output = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (err >= 0 && run->output < 0)
 		err = cli_message_errno(run->to, -errno);
-	free(top);
 	return err < 0 ? err : 0;
 }
 
@@ -334,8 +332,7 @@ static int run_operand(const struct run *run, struct cli_operand *operand,
 static int choose_place(struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path, *name;
-	char *bare;
-	int err;
+	CLI_OWN char *bare = NULL;
 
 	if (run->moves && operand->at.kind == CLI_KIND_STDIN)
 		return cli_refuse(-EINVAL, "standard input has no name: -o has "
@@ -343,10 +340,8 @@ static int choose_place(struct run *run, struct cli_operand *operand)
 	if (run->moves) {
 		bare = cli_text_bare(path);
 		name = basename(bare);
-		err = make_place(run, path, *name ? name : bare,
-				 &operand->place);
-		free(bare);
-		return err;
+		return make_place(run, path, *name ? name : bare,
+				  &operand->place);
 	}
 	operand->output = run->to;
 	/* The result of a URL is made in the current directory. */
@@ -407,9 +402,8 @@ static int run_one(struct run *run, const char *path)
 static int find_item(const struct found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
+	CLI_OWN char *file = NULL;
 	const char *name;
-	char *file;
-	int dir;
 
 	*at = cli_at_path(item->at.path);
 	at->kind = item->at.kind;
@@ -419,10 +413,8 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 	if (at->key)
 		n -= strlen(at->key) + 1;
 	file = cli_need_part(item->below, n);
-	dir = cli_at_open_parent(root, file, CLI_MAKE_NONE, &name);
-	free(file);
-	at->dir = dir;
-	return dir;
+	at->dir = cli_at_open_parent(root, file, CLI_MAKE_NONE, &name);
+	return at->dir;
 }
 
 static int run_item(struct run *run, const struct found_item *item, int root)
@@ -463,11 +455,10 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 		first = cli_directories_make(made, run->to, "", true);
 	for (size_t i = 0; i < found->ndirs; i++) {
 		const char *below = found->dirs[i].below;
-		char *place = place_of(run, below);
+		CLI_OWN char *place = place_of(run, below);
 
 		err = cli_directories_make(made, place, below, false);
 		first = first ? first : err;
-		free(place);
 	}
 	return first;
 }
@@ -493,7 +484,8 @@ static int run_below(struct run *run, const char *root,
 		     const struct found *found)
 {
 	struct cli_directories made = {.n = 0};
-	int fd = -1, err, e;
+	CLI_OWN_FD int fd = -1;
+	int err, e;
 
 	if (cli_kind_of(root) == CLI_KIND_PATH && is_dir(root))
 		fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -509,7 +501,6 @@ static int run_below(struct run *run, const char *root,
 		note_failure(run, root, cli_json_count(), -EIO);
 		err = err ? err : -EIO;
 	}
-	cli_at_close(fd);
 	if (e == -EPIPE)
 		return e;
 	return found->err ? found->err : err;
@@ -533,14 +524,11 @@ static void find_below(const struct run *run, const char *root,
 static bool is_whole_store(const struct run *run, const char *path)
 {
 	const char *key;
-	char *file = run->how->stores && !run->how->frame_offset
-			     ? cli_pack_path_split(path, true, &key)
-			     : NULL;
-	bool is = file && !*key &&
-		  (run->how->recursive || !is_frame(file));
+	CLI_OWN char *file = run->how->stores && !run->how->frame_offset
+				     ? cli_pack_path_split(path, true, &key)
+				     : NULL;
 
-	free(file);
-	return is;
+	return file && !*key && (run->how->recursive || !is_frame(file));
 }
 
 static bool goes_below(const struct run *run, const char *path)
@@ -576,7 +564,7 @@ static void find_all(const struct run *run, char **paths, struct found *found)
 static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
-	struct found *all;
+	CLI_OWN struct found *all = NULL;
 	size_t n = 0;
 
 	while (paths[n])
@@ -595,7 +583,6 @@ static int run_all(struct run *run, char **paths)
 		free_items(all[i].items, all[i].n);
 		free_items(all[i].dirs, all[i].ndirs);
 	}
-	free(all);
 	return status;
 }
 

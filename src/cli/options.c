@@ -236,13 +236,13 @@ static char *list_beginning(const struct parser *p, const char *name)
 	char *list = NULL;
 
 	for (size_t i = 0; i < p->nnames; i++) {
-		char *before = list;
+		CLI_OWN char *before = NULL;
 
 		if (strncmp(p->names[i].name, name, strlen(name)) != 0)
 			continue;
+		before = list;
 		list = cli_need_text("%s%s--%s", before ? before : "",
 				     before ? ", " : "", p->names[i].name);
-		free(before);
 	}
 	return list;
 }
@@ -251,7 +251,8 @@ static char *list_beginning(const struct parser *p, const char *name)
 static int refuse_word(const struct cli_command *self, const struct parser *p,
 		       const char *word)
 {
-	char name[32], reason[128], *several;
+	char name[32], reason[128];
+	CLI_OWN char *several = NULL;
 	struct b2f_nearest nearest = {.word = name};
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
@@ -268,7 +269,6 @@ static int refuse_word(const struct cli_command *self, const struct parser *p,
 				  reason, nearest.found);
 	else
 		(void)cli_command_misuse(self, reason);
-	free(several);
 	return CLI_EXIT_USAGE;
 }
 

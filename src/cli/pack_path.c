@@ -15,16 +15,13 @@
 /* Is @path a store? Follows a link. */
 static bool is_pack(const char *path)
 {
-	char *real;
+	CLI_OWN char *real = NULL;
 	bool is = false;
 
 	if (!b2f_pack_is_name(path))
 		return false;
 	real = realpath(path, NULL);
-	if (real && b2f_pack_look(AT_FDCWD, real, &is))
-		is = false;
-	free(real);
-	return is;
+	return real && !b2f_pack_look(AT_FDCWD, real, &is) && is;
 }
 
 /* For a URL the suffixes tell; a .b2e is a frame, too. */
@@ -67,26 +64,22 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 bool cli_pack_path_leads_in(const char *path, bool whole)
 {
 	const char *key;
-	char *file = b2f_remote_is_url(path)
-			     ? NULL
-			     : cli_pack_path_split(path, whole, &key);
+	CLI_OWN char *file = b2f_remote_is_url(path)
+				     ? NULL
+				     : cli_pack_path_split(path, whole, &key);
 
-	free(file);
 	return file != NULL;
 }
 
 static int open_remote(const char *url, const struct b2f_frame_options *options,
 		       struct b2f_pack **out)
 {
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	int err = cli_server_connect(url, &remote);
 
-	if (err)
-		return err;
-	err = cli_message_try(url,
-			      b2f_remote_open_pack(remote, "", options, out));
-	b2f_remote_free(remote);
-	return err;
+	return err ? err
+		   : cli_message_try(url, b2f_remote_open_pack(remote, "",
+							       options, out));
 }
 
 int cli_pack_path_open_pack(const struct cli_at *file, struct b2f_pack **out)

@@ -91,10 +91,9 @@ static size_t bucket_length(const char *url)
 /* Says that @url cannot be written to, or why it cannot be used at all. */
 static int refuse_web(const char *url)
 {
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	int err = cli_server_connect(url, &remote);
 
-	b2f_remote_free(remote);
 	if (err)
 		return err;
 	return cli_refuse(-EROFS, "%s: web servers are not written to", url);
@@ -103,8 +102,8 @@ static int refuse_web(const char *url)
 int cli_server_connect_above(const char *url, struct b2f_remote **out,
 			     const char **path)
 {
-	char *top, *slash;
-	int err;
+	CLI_OWN char *top = NULL;
+	char *slash;
 
 	if (!b2f_remote_is_s3(url))
 		return refuse_web(url);
@@ -114,9 +113,7 @@ int cli_server_connect_above(const char *url, struct b2f_remote **out,
 		*slash = '\0';
 	*path = url + strlen(top);
 	/* "s3://" has no bucket, and loses its slashes. */
-	err = cli_server_connect(strchr(top, '/') ? top : url, out);
-	free(top);
-	return err;
+	return cli_server_connect(strchr(top, '/') ? top : url, out);
 }
 
 void cli_server_attributes(const struct b2f_remote_stat *version,
@@ -130,15 +127,13 @@ void cli_server_attributes(const struct b2f_remote_stat *version,
 
 int cli_server_stat(const char *url, struct stat *out)
 {
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	struct b2f_remote_stat st;
 	bool sparse;
 	int err = cli_server_connect(url, &remote);
 
-	if (err)
-		return err;
-	err = b2f_remote_find(remote, "", &sparse, &st);
-	b2f_remote_free(remote);
+	if (!err)
+		err = b2f_remote_find(remote, "", &sparse, &st);
 	if (err)
 		return err;
 	cli_server_attributes(&st, out);
@@ -149,19 +144,16 @@ int cli_server_open(const struct b2f_frame_options *how, const char *url,
 		    struct b2f_frame **out)
 {
 	struct b2f_frame_options options = *how;
-	struct b2f_remote *remote = NULL;
-	int err;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
+	int err = cli_server_connect(url, &remote);
 
-	err = cli_server_connect(url, &remote);
 	if (err)
 		return err;
 	/* The query of a URL may be a signature. */
 	options.label = b2f_remote_label(remote);
-	err = cli_message_try(
+	return cli_message_try(
 		options.label,
 		b2f_remote_open_frame(remote, "", &options, out));
-	b2f_remote_free(remote);
-	return err;
 }
 
 char *cli_server_name(const char *url)
@@ -181,7 +173,7 @@ int cli_server_make(const struct b2f_settings *settings, const char *url,
 		    bool quiet, struct b2f_frame **out)
 {
 	struct b2f_frame_options options = {.log = &cli_message_log};
-	struct b2f_remote *remote = NULL;
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	int err = cli_server_connect(url, &remote);
 
 	if (err)
@@ -194,6 +186,5 @@ int cli_server_make(const struct b2f_settings *settings, const char *url,
 	else if (!quiet)
 		cli_message_error("%s: it exists already; -f replaces it",
 				  options.label);
-	b2f_remote_free(remote);
 	return err;
 }

@@ -31,6 +31,14 @@ extern const struct cli_option cli_server_reading_options[];
 B2F_MUST_CHECK
 int cli_server_connect(const char *url, struct b2f_remote **out);
 
+static inline void cli_server_end(struct b2f_remote **remote)
+{
+	b2f_remote_free(*remote);
+}
+
+/* Frees the remote that a variable has at the end of its block. */
+#define CLI_OWN_REMOTE __attribute__((cleanup(cli_server_end)))
+
 /*
  * Like cli_server_connect(), for the directory of the object @url to write, or
  * of its bucket; *@path is the rest of @url, from a slash on.  -EROFS: a web

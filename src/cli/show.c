@@ -125,7 +125,7 @@ static const struct {
 
 static void put_plain(FILE *out, const json_t *value)
 {
-	char *text;
+	CLI_OWN char *text = NULL;
 
 	if (json_is_string(value)) {
 		b2f_escape_put(out, json_string_value(value),
@@ -135,7 +135,6 @@ static void put_plain(FILE *out, const json_t *value)
 	/* A value that is missing is compared as "?". */
 	text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 	fputs(text ? text : "?", out);
-	free(text);
 }
 
 /* malloc'ed. */
@@ -209,15 +208,12 @@ static const char *parse_field(const char *at, struct field *field)
 
 static bool holds(const struct field *field, const json_t *value)
 {
-	char *text;
-	bool is;
+	CLI_OWN char *text = NULL;
 
 	if (!field->compares)
 		return is_full(value);
 	text = format_value(field, value);
-	is = strcmp(text, field->wanted) == 0;
-	free(text);
-	return is;
+	return strcmp(text, field->wanted) == 0;
 }
 
 /* Returns whether the value exists and the test holds. */
@@ -226,7 +222,7 @@ static bool put_field(FILE *out, const struct field *field, const char *name,
 {
 	const json_t *value = find(object, field->path);
 	bool is = field->test ? holds(field, value) : value != NULL;
-	char *text;
+	CLI_OWN char *text = NULL;
 
 	if (!*field->path) {
 		fprintf(out, "%*s", field->width, name);
@@ -238,7 +234,6 @@ static bool put_field(FILE *out, const struct field *field, const char *name,
 		return is;
 	text = value ? format_value(field, value) : NULL;
 	fprintf(out, "%*s", field->width, text ? text : "-");
-	free(text);
 	return is;
 }
 
@@ -272,7 +267,7 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 	const char *end;
 
 	do {
-		char *text = NULL;
+		CLI_OWN char *text = NULL;
 		size_t size = 0;
 		FILE *part = cli_need(open_memstream(&text, &size));
 		bool is;
@@ -283,7 +278,6 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 		if (is && !done)
 			fwrite(text, 1, size, out);
 		done = done || is;
-		free(text);
 		at = end + 1;
 	} while (*end == '|');
 	return at;
@@ -342,8 +336,7 @@ static bool put_part(FILE *out, const char *at, const char *end,
 void cli_show(FILE *out, const char *text, const char *name,
 	      const json_t *object)
 {
-	char *label = cli_text_name(out, name);
+	CLI_OWN char *label = cli_text_name(out, name);
 
 	put_part(out, text, text + strlen(text), label, object);
-	free(label);
 }

@@ -80,7 +80,7 @@ static void visit_member(struct pack_walk *s, size_t i, const char *path,
 				       .peek.index = s->st,
 				       .pack = s->pack,
 				       .in_pack = i};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err = 0;
 
 	if (e->refused) {
@@ -95,7 +95,6 @@ static void visit_member(struct pack_walk *s, size_t i, const char *path,
 	entry.frame = frame;
 	if (!e->refused)
 		s->walk->visit(s->walk->arg, &entry);
-	b2f_frame_close(frame);
 	if (err && !s->err)
 		s->err = err;
 }
@@ -111,13 +110,11 @@ static void step_in(struct pack_walk *s, size_t i, bool top)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
 	size_t n = b2f_pack_nchildren(s->pack, i);
-	char *path = join_key(s->at->path, e->path);
-	char *below = join_key(s->below, e->path + s->top);
+	CLI_OWN char *path = join_key(s->at->path, e->path);
+	CLI_OWN char *below = join_key(s->below, e->path + s->top);
 
 	if (!top || e->kind != B2F_PACK_DIR)
 		visit_member(s, i, path, below);
-	free(path);
-	free(below);
 	if (e->kind != B2F_PACK_DIR || (!top && !s->walk->recursive))
 		return;
 	/* The format limits the depth of paths. */
@@ -208,7 +205,7 @@ static void show(const struct url_walk *s, const char *path,
 {
 	struct cli_walk_entry entry = {.frame = frame};
 	struct stat attributes;
-	char *label = cli_text_join(s->url, path);
+	CLI_OWN char *label = cli_text_join(s->url, path);
 
 	cli_server_attributes(st, &attributes);
 	entry.path = label;
@@ -223,7 +220,6 @@ static void show(const struct url_walk *s, const char *path,
 	}
 	entry.peek.index = attributes;
 	s->walk->visit(s->walk->arg, &entry);
-	free(label);
 }
 
 /* Opens the frame @path; -ENOENT, without a message, if it does not exist. */
@@ -231,7 +227,7 @@ static int open_below(const struct url_walk *s, const char *path,
 		      struct b2f_frame **out)
 {
 	/* The query behind the path may be a signature. */
-	char *label = cli_text_join(b2f_remote_label(s->remote), path);
+	CLI_OWN char *label = cli_text_join(b2f_remote_label(s->remote), path);
 	struct b2f_frame_options how = {.join_objects = true, .label = label};
 	int err = b2f_remote_open_frame(s->remote, path, &how, out);
 
@@ -242,7 +238,6 @@ static int open_below(const struct url_walk *s, const char *path,
 			label,
 			b2f_remote_open_frame(s->remote, path, &how, out));
 	}
-	free(label);
 	return err;
 }
 
@@ -253,7 +248,7 @@ static int walk_object(const struct url_walk *s, const char *path,
 	struct b2f_pack *pack = NULL;
 	struct stat attributes;
 	struct cli_at file;
-	char *label = cli_text_join(s->url, path);
+	CLI_OWN char *label = cli_text_join(s->url, path);
 	int err = b2f_remote_open_pack(s->remote, path, &how, &pack);
 
 	cli_server_attributes(st, &attributes);
@@ -261,7 +256,6 @@ static int walk_object(const struct url_walk *s, const char *path,
 	if (!err)
 		err = walk_pack(s->walk, pack, &attributes, &file, path, "");
 	b2f_pack_close(pack);
-	free(label);
 	return err;
 }
 
@@ -283,7 +277,7 @@ static int step(const struct url_walk *s, const char *path,
 		const struct found *found)
 {
 	bool looks = found->is_dir || b2f_suffix_stem(found->name, NULL) > 0;
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
 	if (!*found->name)
@@ -296,7 +290,6 @@ static int step(const struct url_walk *s, const char *path,
 	if (err && err != -ENOENT && err != B2F_ENOTFRAME)
 		return err;
 	show(s, path, &found->st, frame);
-	b2f_frame_close(frame);
 	if (s->walk->recursive && !s->walk->no_stores && !found->is_dir &&
 	    b2f_pack_is_name(found->name))
 		return walk_object(s, path, &found->st);
@@ -319,12 +312,11 @@ static int walk_url_below(const struct url_walk *s, const char *dir)
 	for (size_t i = 0; i < names.n; i++) {
 		struct found *found = &names.items[i];
 		/* A name may be empty. */
-		char *path = cli_need_text("%s%s%s", dir, *dir ? "/" : "",
-					   found->name);
+		CLI_OWN char *path = cli_need_text(
+			"%s%s%s", dir, *dir ? "/" : "", found->name);
 		int e = listed ? step(s, path, found) : 0;
 
 		err = err ? err : e;
-		free(path);
 		free(found->name);
 	}
 	free(names.items);
@@ -334,12 +326,11 @@ static int walk_url_below(const struct url_walk *s, const char *dir)
 static int walk_place(const struct url_walk *s)
 {
 	const struct b2f_remote_stat none = {.size = 0};
-	struct b2f_frame *frame = NULL;
+	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err = open_below(s, "", &frame);
 
 	if (!err)
 		show(s, "", &none, frame);
-	b2f_frame_close(frame);
 	if (err == -ENOENT && b2f_remote_has_list(s->remote))
 		return walk_url_below(s, "");
 	if (err == -ENOENT || err == B2F_ENOTFRAME)
@@ -351,14 +342,13 @@ static int walk_place(const struct url_walk *s)
 
 static int walk_url(const struct cli_walk *walk, const char *url)
 {
-	char *bare = cli_text_bare(url);
+	CLI_OWN char *bare = cli_text_bare(url);
 	struct url_walk s = {.walk = walk, .url = bare};
 	int err = cli_server_connect(url, &s.remote);
 
 	if (!err)
 		err = walk_place(&s);
 	b2f_remote_free(s.remote);
-	free(bare);
 	return err;
 }
 
@@ -382,10 +372,9 @@ static void note(struct steps *s, int err)
 
 static void tell(struct steps *s, const char *below, int err)
 {
-	char *path = cli_need_text("%s%s", s->prefix, below);
+	CLI_OWN char *path = cli_need_text("%s%s", s->prefix, below);
 
 	note(s, cli_message_errno(path, err));
-	free(path);
 }
 
 static int open_listing(struct steps *s, const char *below)
@@ -523,14 +512,12 @@ static void visit_name(struct steps *s, struct listing *l, const char *name)
 {
 	struct cli_walk_entry entry = {
 		.at = {.kind = CLI_KIND_PATH, .dir = l->fd, .name = name}};
-	char *below = cli_text_join(l->below, name);
-	char *path = cli_need_text("%s%s", s->prefix, below);
+	CLI_OWN char *below = cli_text_join(l->below, name);
+	CLI_OWN char *path = cli_need_text("%s%s", s->prefix, below);
 
 	entry.below = below;
 	entry.path = entry.at.path = path;
 	visit(s, l, &entry);
-	free(path);
-	free(below);
 }
 
 static int no_dots(const struct dirent *d)
@@ -620,16 +607,13 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	struct cli_at store;
 	const char *key;
-	char *file = walk->no_stores ? NULL
-				     : cli_pack_path_split(path, true, &key);
-	int err;
+	CLI_OWN char *file =
+		walk->no_stores ? NULL : cli_pack_path_split(path, true, &key);
 
 	if (!file)
 		return cli_kind_of(path) == CLI_KIND_URL
 			       ? walk_url(walk, path)
 			       : walk_named(walk, path);
 	store = cli_at_store(file);
-	err = walk_store(walk, &store, "", key);
-	free(file);
-	return err;
+	return walk_store(walk, &store, "", key);
 }
