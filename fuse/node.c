@@ -109,6 +109,12 @@ struct fuse_entry_param fs_node_answer(const struct fs_node *node)
 	};
 }
 
+void fs_node_drop_attributes(const struct fs *fs, fuse_ino_t ino)
+{
+	/* A negative offset: no pages. */
+	(void)!fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
+}
+
 bool fs_node_drop_cached(const struct fs_node *node)
 {
 	int err = fuse_lowlevel_notify_inval_inode(node->volume->fs->session,

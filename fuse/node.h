@@ -87,6 +87,13 @@ void fs_node_forget(struct fs *fs, fuse_ino_t ino, uint64_t n);
 struct fuse_entry_param fs_node_answer(const struct fs_node *node);
 
 /*
+ * Has the kernel ask for the attributes of @ino again.  Call it only while a
+ * program has the file open: the kernel waits if it is forgetting the inode,
+ * which waits for requests that write pages back.
+ */
+void fs_node_drop_attributes(const struct fs *fs, fuse_ino_t ino);
+
+/*
  * Has the kernel drop its pages of @node.  Returns whether it has none now.  Do
  * not call it in a request for which the kernel may hold pages.
  */

@@ -196,14 +196,22 @@ static ssize_t write_back(fuse_req_t req, const char *buf, size_t size,
  * Clears set-uid and set-gid before a change of data by a user.  The kernel
  * does not tell whose pages it writes back.
  */
-static int clear_set_ids(fuse_req_t req, const struct fuse_file_info *fi)
+static int clear_set_ids(fuse_req_t req, fuse_ino_t ino,
+			 const struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_of(req);
 	bool by_user = fi->writepage ? fs->options.access.allow_other
 				     : fuse_req_ctx(req)->uid != 0;
+	bool cleared = false;
+	int err;
 
-	return by_user ? fs_setattr_clear_set_ids(fs, &fs_handle_of(fi)->pin)
-		       : 0;
+	if (!by_user)
+		return 0;
+	err = fs_setattr_clear_set_ids(fs, &fs_handle_of(fi)->pin, &cleared);
+	/* The file of pages that are written back may not be open. */
+	if (cleared && !fi->writepage)
+		fs_node_drop_attributes(fs, ino);
+	return err;
 }
 
 void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
@@ -212,9 +220,8 @@ void fs_op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size,
 	struct fs *fs = fs_of(req);
 	ssize_t n;
 
-	(void)ino;
 	fs_stats_add(&fs->stats.nwrites, 1);
-	n = clear_set_ids(req, fi);
+	n = clear_set_ids(req, ino, fi);
 	if (!n && fi->writepage)
 		n = write_back(req, buf, size, off, fi);
 	else if (!n)
@@ -281,9 +288,8 @@ void fs_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 {
 	struct fs_handle *handle = fs_handle_of(fi);
 	struct fs *fs = fs_of(req);
-	int err = clear_set_ids(req, fi);
+	int err = clear_set_ids(req, ino, fi);
 
-	(void)ino;
 	if (!err && handle->file) {
 		handle->ops->begin_change(fs, handle);
 		err = allocate(fs, handle, mode, (uint64_t)off,

@@ -379,7 +379,8 @@ static mode_t set_ids(const struct stat *st)
 	return st->st_mode & (S_ISUID | (st->st_mode & S_IXGRP ? S_ISGID : 0));
 }
 
-int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
+int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin,
+			     bool *cleared)
 {
 	struct fs_setattr meta = fs_setattr_none();
 	bool is_frame = pin->node && pin->node->kind == FS_KIND_FRAME;
@@ -398,6 +399,8 @@ int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin)
 	drop = err || !S_ISREG(st.st_mode) ? 0 : set_ids(&st);
 	if (!drop)
 		return err == -ENOENT ? 0 : err;
+	if (cleared)
+		*cleared = true;
 	meta.by_user = meta.has_mode = true;
 	meta.mode = st.st_mode & 07777 & ~drop;
 	return is_frame ? fs_setattr_frame(fs, pin->node, pin->fd, &meta)

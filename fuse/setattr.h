@@ -69,10 +69,12 @@ int fs_setattr_frame(struct fs *fs, struct fs_backed *node, int fd,
 /*
  * Clears the set-id bits, shown or not, that a file loses when another user
  * than root changes it; session.c has told the kernel to leave that to the
- * daemon.  Returns 0 or an errno.
+ * daemon.  Sets *@cleared (or NULL) if there was a bit.  Returns 0 or an
+ * errno.
  */
 B2F_MUST_CHECK
-int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin);
+int fs_setattr_clear_set_ids(struct fs *fs, const struct fs_pin *pin,
+			     bool *cleared);
 
 /*
  * Notes that the mount has added or removed a name of the contiguous frame

@@ -161,7 +161,7 @@ static int cut(struct fs *fs, struct fs_backed *node, struct fs_handle *handle,
 	err = resize(fs, node, pin->node, pin->fd, 0,
 		     handle->writes ? handle : NULL);
 	if (!err && by_user)
-		err = fs_setattr_clear_set_ids(fs, pin);
+		err = fs_setattr_clear_set_ids(fs, pin, NULL);
 	if (is_plain)
 		fs_cache_state_end(fs, node, pin->fd, -1);
 	return err;
@@ -300,7 +300,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 	if (!err)
 		err = fs_tree_pin(fs->tree, node, &pin);
 	if (!err && must_clear_set_ids(to_set, &meta))
-		err = fs_setattr_clear_set_ids(fs, &pin);
+		err = fs_setattr_clear_set_ids(fs, &pin, NULL);
 	is_plain = !err && node->kind == FS_KIND_OTHER;
 	if (is_plain)
 		fs_cache_state_begin(fs, node, pin.fd);

@@ -282,6 +282,28 @@ def test_a_change_takes_set_uid_away_that_the_mount_has_not_shown():
         shutil.rmtree("src")
 
 
+def test_a_change_takes_the_shown_set_uid_away_at_once():
+    """stat -c %a asks for the mode alone, which the kernel remembers longer than what
+    each write changes."""
+    calls = (lambda fd: os.write(fd, b"x"),
+             lambda fd: os.posix_fallocate(fd, 0, 100),
+             lambda fd: os.ftruncate(fd, 3))
+    for options in "rw", "direct_io", "writeback_cache":
+        with setting("suid,attr_timeout=600", options):
+            # A frame, and another file.
+            for top, call in itertools.product(("mnt", "src"), calls):
+                pathlib.Path(top, "f").write_bytes(b"program")
+                os.chown("mnt/f", ALICE, ALICE)
+                os.chmod("mnt/f", 0o6755)
+                fd = os.open("mnt/f", os.O_RDWR)
+                assert as_user(ALICE, ALICE, lambda: call(fd)) == 0
+                shown = subprocess.check_output(["stat", "-c", "%a", "mnt/f"])
+                assert shown == b"755\n", (options, top, calls.index(call))
+                os.close(fd)
+                os.unlink("mnt/f")
+        shutil.rmtree("src")
+
+
 # A daemon of another user than root that all users may use.
 USER = ("setpriv", f"--reuid={BOB}", "--clear-groups",
         "--inh-caps=+sys_admin,+dac_override",
