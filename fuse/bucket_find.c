@@ -498,7 +498,7 @@ static int find_view(struct fs *fs, const struct fs_object *dir,
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	if (fs->options.view.npy == FS_VIEW_OFF || !fs_view_stem(name, stem))
+	if (!fs_view_stem(fs, name, stem))
 		return -ENOENT;
 	err = fs_bucket_find_shown(fs, dir, names, stem, &node);
 	if (err)

@@ -209,20 +209,6 @@ int fs_bucket_names_read(struct b2f_remote *place, const char *path,
 	return err;
 }
 
-int fs_bucket_names_single(const char *shown, bool is_dir,
-			   struct fs_bucket_names **out)
-{
-	struct fs_bucket_names *names = fs_bucket_names_new();
-	int err = names ? fs_bucket_names_add(names, shown, "", is_dir)
-			: -ENOMEM;
-
-	if (err)
-		fs_bucket_names_put(names);
-	else
-		*out = names;
-	return err;
-}
-
 bool fs_bucket_names_has_key(const struct fs_bucket_names *names,
 			     const char *key)
 {

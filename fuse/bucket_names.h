@@ -61,14 +61,6 @@ B2F_MUST_CHECK
 int fs_bucket_names_read(struct b2f_remote *place, const char *path,
 			 struct fs_bucket_names **out);
 
-/*
- * Makes the list of a mount with a single frame, shown as @shown; its path is
- * "".  Returns 0 or -ENOMEM.
- */
-B2F_MUST_CHECK
-int fs_bucket_names_single(const char *shown, bool is_dir,
-			   struct fs_bucket_names **out);
-
 /* Returns the entry shown as @shown, which lives as long as @names; or NULL. */
 const struct fs_bucket_name *
 fs_bucket_names_find(const struct fs_bucket_names *names, const char *shown);

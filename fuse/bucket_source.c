@@ -59,7 +59,8 @@ static int connect_place(struct fs *fs, struct fs_bucket *r)
 		.ends = has_ended,
 		.ends_arg = fs,
 	};
-	int err = is_s3 ? b2f_aws_read(&o->bucket.given, &r->aws, r->reason) : 0;
+	int err =
+		is_s3 ? b2f_aws_read(&o->bucket.given, &r->aws, r->reason) : 0;
 
 	if (err)
 		return err;
@@ -236,12 +237,16 @@ static int make_root(struct fs *fs, enum place_kind kind)
 			return err;
 		*r->reason = '\0';
 	}
+	/* The list has a single frame, whose path is "". */
 	shown = shown_name(fs->options.source);
-	err = shown ? fs_bucket_names_single(shown, kind == PLACE_SPARSE,
-					     &names)
+	names = shown ? fs_bucket_names_new() : NULL;
+	err = names ? fs_bucket_names_add(names, shown, "",
+					  kind == PLACE_SPARSE)
 		    : -ENOMEM;
 	free(shown);
-	if (!err)
+	if (err)
+		fs_bucket_names_put(names);
+	else
 		err = fs_bucket_node_make_root(r, names);
 	return err ? err : try_frame(fs);
 }

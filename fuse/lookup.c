@@ -86,8 +86,7 @@ static int find_viewed(const struct fs_entry *entry, struct fs_found *out)
 	char stem[FS_NAME_SIZE];
 	int err;
 
-	if (entry->fs->options.view.npy == FS_VIEW_OFF ||
-	    !fs_view_stem(entry->name, stem))
+	if (!fs_view_stem(entry->fs, entry->name, stem))
 		return -ENOENT;
 	frame.name = stem;
 	err = fs_lookup_find(&frame, out);

@@ -11,8 +11,8 @@
 #include "dir.h"
 #include "fs.h"
 #include "listing.h"
-#include "tree_handle.h"
 #include "view.h"
+#include "volume_tree.h"
 
 /*
  * No user may take all descriptors of the daemon.  While there are enough, a

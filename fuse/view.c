@@ -87,11 +87,13 @@ int fs_view_get(struct fs *fs, struct fs_backed *parent, const char *name,
 	return fs_tree_get(fs->tree, parent, name, &key, out);
 }
 
-bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE])
+bool fs_view_stem(const struct fs *fs, const char *name,
+		  char stem[FS_NAME_SIZE])
 {
 	size_t n = strlen(name), suffix = sizeof(SUFFIX) - 1;
 
-	if (n <= suffix || n >= FS_NAME_SIZE + suffix ||
+	if (fs->options.view.npy == FS_VIEW_OFF || n <= suffix ||
+	    n >= FS_NAME_SIZE + suffix ||
 	    strcmp(name + n - suffix, SUFFIX) != 0)
 		return false;
 	memcpy(stem, name, n - suffix);

@@ -44,9 +44,10 @@ uint64_t fs_view_ino(uint64_t ino);
 
 /*
  * Copies the name of the frame whose view would be @name; false: no view can
- * have this name.
+ * have this name, or the mount shows none.
  */
-bool fs_view_stem(const char *name, char stem[FS_NAME_SIZE]);
+bool fs_view_stem(const struct fs *fs, const char *name,
+		  char stem[FS_NAME_SIZE]);
 
 /* Makes the name of the view of @name; false: the name is too long. */
 bool fs_view_name(const char *name, char out[FS_NAME_SIZE]);

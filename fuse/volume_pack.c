@@ -658,7 +658,7 @@ static int find_view(struct fs *fs, struct fs_pack *pack, size_t dir,
 	char stem[FS_NAME_SIZE];
 	int err = -ENOENT;
 
-	if (fs->options.view.npy != FS_VIEW_OFF && fs_view_stem(name, stem))
+	if (fs_view_stem(fs, name, stem))
 		err = b2f_pack_lookup(pack->open.pack, dir, stem, out);
 	if (!err && entry_of(&pack->nodes[*out])->kind != B2F_PACK_FRAME)
 		err = -ENOENT;

@@ -12,7 +12,6 @@
 #include "getattr.h"
 #include "listing.h"
 #include "packs.h"
-#include "tree_handle.h"
 #include "view.h"
 #include "volume_tree.h"
 

@@ -27,7 +27,6 @@
 #include "programs/file_form.h"
 #include "programs/home.h"
 #include "setattr.h"
-#include "tree_handle.h"
 #include "volume_tree.h"
 
 /* Makes a node for the new name of a file that is no frame. */
@@ -358,40 +357,6 @@ static void undo_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_probe_close(&found.probe);
 }
 
-static int make_closed(fuse_req_t req, struct fs_node *parent, const char *name,
-		       mode_t mode, struct fuse_entry_param *out)
-{
-	struct fs *fs = fs_of(req);
-	struct fs_entry entry = {0};
-	struct fresh fresh = {0};
-	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
-
-	if (!err)
-		err = make_frame(req, &entry, mode, &fresh);
-	if (!err) {
-		b2f_frame_close(fresh.made.frame);
-		err = finish_frame(fs, &fresh);
-		if (err)
-			undo_frame(&entry, &fresh);
-	}
-	fs_tree_unpin(fs->tree, &fresh.pin);
-	fs_entry_leave(&entry);
-	*out = fresh.answer;
-	return err;
-}
-
-static int do_make(fuse_req_t req, struct fs_node *parent, const char *name,
-		   const struct fs_maker_what *what,
-		   struct fuse_entry_param *out)
-{
-	if (S_ISREG(what->mode))
-		return make_closed(req, parent, name, what->mode, out);
-	/* It would be taken for a name of a frame with several names. */
-	if (what->target && b2f_home_is_target(what->target))
-		return -EPERM;
-	return make_other(req, parent, name, what, out);
-}
-
 /*
  * Is it known that no program locks the new file?  Its lock file would have
  * been there when its name was chosen, and is looked for on the disk otherwise.
@@ -435,13 +400,15 @@ static int open_frame(const struct fs_entry *entry, struct fresh *fresh,
 	return err;
 }
 
+/* @how: how to open the file; NULL: not at all. */
 static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 		     mode_t mode, const struct fs_open_how *how,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
 	struct fs_entry entry = {0};
-	struct fresh fresh = {.writes = (how->flags & O_ACCMODE) != O_RDONLY};
+	struct fresh fresh = {.writes = how &&
+					(how->flags & O_ACCMODE) != O_RDONLY};
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
 
 	if (!err)
@@ -450,11 +417,16 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 	 * Another program made the file first: on ESTALE the kernel looks it up
 	 * and opens it.
 	 */
-	if (err == -EEXIST && !(how->flags & O_EXCL) &&
+	if (err == -EEXIST && how && !(how->flags & O_EXCL) &&
 	    fs_lookup_check_free(&entry) == -EEXIST)
 		err = -ESTALE;
 	if (!err) {
-		err = open_frame(&entry, &fresh, how, handle);
+		if (how) {
+			err = open_frame(&entry, &fresh, how, handle);
+		} else {
+			b2f_frame_close(fresh.made.frame);
+			err = finish_frame(fs, &fresh);
+		}
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
@@ -462,6 +434,19 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 	fs_entry_leave(&entry);
 	*out = fresh.answer;
 	return err;
+}
+
+static int do_make(fuse_req_t req, struct fs_node *parent, const char *name,
+		   const struct fs_maker_what *what,
+		   struct fuse_entry_param *out)
+{
+	if (S_ISREG(what->mode))
+		return do_create(req, parent, name, what->mode, NULL, out,
+				 NULL);
+	/* It would be taken for a name of a frame with several names. */
+	if (what->target && b2f_home_is_target(what->target))
+		return -EPERM;
+	return make_other(req, parent, name, what, out);
 }
 
 static int delete_found(const struct fs_entry *entry,

@@ -45,6 +45,7 @@
 #include "links.h"
 #include "packs.h"
 #include "programs/home.h"
+#include "programs/io.h"
 #include "setattr.h"
 #include "volume_tree.h"
 
@@ -140,14 +141,12 @@ static int rename_entry(const struct fs_entry *from, const char *name,
 			const struct fs_entry *to, const char *new_name,
 			unsigned int flags)
 {
-	if (renameat2(from->pin.fd, name, to->pin.fd, new_name, flags) == 0)
-		return 0;
 	/* Not every filesystem knows RENAME_NOREPLACE. */
-	if (errno != EINVAL || flags != RENAME_NOREPLACE)
-		return -errno;
-	if (faccessat(to->pin.fd, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return renameat(from->pin.fd, name, to->pin.fd, new_name) ? -errno : 0;
+	if (flags == RENAME_NOREPLACE)
+		return b2f_io_rename(from->pin.fd, name, to->pin.fd, new_name);
+	return renameat2(from->pin.fd, name, to->pin.fd, new_name, flags)
+		       ? -errno
+		       : 0;
 }
 
 /* A file that replaces a durable one must be durable, too. */

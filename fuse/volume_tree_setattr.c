@@ -16,7 +16,6 @@
 #include "getattr.h"
 #include "probe.h"
 #include "setattr.h"
-#include "tree_handle.h"
 #include "view.h"
 #include "volume_tree.h"
 
