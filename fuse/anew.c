@@ -130,11 +130,10 @@ ssize_t fs_anew_before_write(struct fs *fs, struct fs_handle *handle,
 
 	if (!fs_anew_is_due(handle))
 		return 0;
-	pthread_mutex_lock(&handle->lock);
+	B2F_HOLD(&handle->lock);
 	if (fs_anew_is_due(handle))
 		n = handle->head ? collect(fs, handle, buf, size, off)
 				 : begin(fs, handle, 0);
-	pthread_mutex_unlock(&handle->lock);
 	return n;
 }
 

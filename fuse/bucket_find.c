@@ -17,10 +17,11 @@ bool fs_bucket_listing_is_fixed(const struct fs_object *dir)
 	return dir->listed_ms == UINT64_MAX;
 }
 
-/* The listing of @dir, if it is not too old.  Locked. */
+/* The listing of @dir, if it is not too old. */
 static struct fs_bucket_names *share_names(const struct fs_bucket *r,
 					   struct fs_object *dir)
 {
+	B2F_HOLD(&r->volume.fs->state_lock);
 	uint64_t now = fs_clock_ms();
 	double age_s = (double)(now - dir->listed_ms) / 1000;
 
@@ -91,9 +92,7 @@ int fs_bucket_listing_get(struct fs_bucket *r, struct fs_object *dir,
 		uint64_t begin = fs_clock_ms();
 
 		fs_bucket_names_put(*out);
-		pthread_mutex_lock(&r->volume.fs->state_lock);
 		*out = share_names(r, dir);
-		pthread_mutex_unlock(&r->volume.fs->state_lock);
 		if (*out)
 			return 0;
 		err = fs_bucket_names_read(r->place, dir->path, out);

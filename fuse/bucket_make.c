@@ -272,10 +272,10 @@ static int note_gone(struct fs *fs, const struct fs_object *dir,
 /* Has the file of @node stay what it is, if it is open. */
 static void stay(struct fs *fs, struct fs_object *node)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	if (node->open.data)
 		b2f_file_stay(node->open.data);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Has it follow its path again, if this mount writes to it. */

@@ -123,9 +123,9 @@ static void unhash(struct fs_bucket *r, struct fs_object *node)
 
 void fs_bucket_node_retire(struct fs_bucket *r, struct fs_object *node)
 {
-	pthread_mutex_lock(&r->volume.fs->state_lock);
+	B2F_HOLD(&r->volume.fs->state_lock);
+
 	unhash(r, node);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 struct fs_node *fs_bucket_node_release(struct fs_node *inode)
@@ -170,12 +170,11 @@ struct fs_object *fs_bucket_node_present(struct fs_bucket *r,
 					  const char *path)
 {
 	struct fs_object *node;
+	B2F_HOLD(&r->volume.fs->state_lock);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
 	HASH_FIND_STR(r->present, path, node);
 	if (node && !fs_node_try_ref(&node->head))
 		node = NULL;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return node;
 }
 
@@ -271,27 +270,22 @@ struct fs_object *fs_bucket_node_publish(struct fs_bucket *r,
 bool fs_bucket_node_is_version(struct fs_bucket *r, struct fs_object *node,
 			       const struct b2f_frame_stamp *stamp)
 {
-	bool is;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	bool is = node->writing.is_listed ||
+		  b2f_frame_stamp_equal(stamp, &node->stamp);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	is = node->writing.is_listed ||
-	     b2f_frame_stamp_equal(stamp, &node->stamp);
 	if (is)
 		node->checked_ms = fs_clock_ms();
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return is;
 }
 
 bool fs_bucket_node_is_fresh(struct fs_bucket *r, struct fs_object *node)
 {
-	bool fresh;
+	B2F_HOLD(&r->volume.fs->state_lock);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	fresh = node->writing.is_listed ||
-		(node->checked_ms &&
-		 fs_clock_ms() - node->checked_ms < r->refresh_ms);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
-	return fresh;
+	return node->writing.is_listed ||
+	       (node->checked_ms &&
+		fs_clock_ms() - node->checked_ms < r->refresh_ms);
 }
 
 int fs_bucket_node_open_now(struct fs *fs, const char *path, struct b2f_file **file)

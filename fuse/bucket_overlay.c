@@ -90,17 +90,15 @@ enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *r,
 					     struct fs_bucket_made *out)
 {
 	enum fs_bucket_change what = FS_BUCKET_UNCHANGED;
-	struct change *c;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct change *c = find(r, dir, shown);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	c = find(r, dir, shown);
 	if (c)
 		what = c->what;
 	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) {
 		snprintf(out->stored, sizeof(out->stored), "%s", c->stored);
 		out->is_dir = c->is_dir;
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return what;
 }
 
@@ -129,8 +127,8 @@ int fs_bucket_overlay_note(struct fs_bucket *r, const char *dir,
 {
 	struct change *c = new_change(shown, stored, is_dir, what), *old;
 	struct fs_bucket_overlay *changes = NULL;
+	B2F_HOLD(&r->volume.fs->state_lock);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (c)
 		changes = need_dir(r, dir);
 	if (changes) {
@@ -140,7 +138,6 @@ int fs_bucket_overlay_note(struct fs_bucket *r, const char *dir,
 		HASH_ADD_KEYPTR(hh, changes->names, c->shown, strlen(c->shown),
 				c);
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (!changes)
 		free_change(c);
 	return changes ? 0 : -ENOMEM;
@@ -160,15 +157,14 @@ void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)
 	char shown[FS_NAME_SIZE], *dir;
 	const char *name = split(path, &dir);
 	struct change *c = NULL;
+	B2F_HOLD(&r->volume.fs->state_lock);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
 	if (dir && fs_suffix_stem(name, shown))
 		c = find(r, dir, shown);
 	if (c && c->what == FS_BUCKET_PINNED) {
 		c->what = FS_BUCKET_MADE;
 		c->ms = fs_clock_ms();
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	free(dir);
 }
 
@@ -208,11 +204,10 @@ static void take_listed(struct fs_bucket_overlay *changes, struct change *c,
 void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir,
 			      const struct fs_bucket_names *names, uint64_t ms)
 {
-	struct fs_bucket_overlay *changes;
 	struct change *c, *next;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct fs_bucket_overlay *changes = find_dir(r, dir);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	changes = find_dir(r, dir);
 	if (changes) {
 		HASH_ITER (hh, changes->names, c, next)
 			if (c->what != FS_BUCKET_PINNED && c->ms < ms)
@@ -220,34 +215,30 @@ void fs_bucket_overlay_listed(struct fs_bucket *r, const char *dir,
 		if (!changes->names)
 			drop_dir(r, changes);
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 size_t fs_bucket_overlay_doubts(struct fs_bucket *r, const char *dir,
 				char *shown[], size_t max)
 {
-	struct fs_bucket_overlay *changes;
 	struct change *c, *next;
 	size_t n = 0;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct fs_bucket_overlay *changes = find_dir(r, dir);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	changes = find_dir(r, dir);
 	if (changes)
 		HASH_ITER (hh, changes->names, c, next)
 			if (c->what == FS_BUCKET_DOUBTED && n < max &&
 			    (shown[n] = strdup(c->shown)))
 				n++;
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return n;
 }
 
 void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
 			     const char *shown, bool is_there)
 {
-	struct change *c;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct change *c = find(r, dir, shown);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	c = find(r, dir, shown);
 	if (!c || c->what != FS_BUCKET_DOUBTED) {
 		/* Another request has ended the doubt. */
 	} else if (is_there) {
@@ -256,7 +247,6 @@ void fs_bucket_overlay_judge(struct fs_bucket *r, const char *dir,
 		c->what = FS_BUCKET_REMOVED;
 		c->ms = fs_clock_ms();
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 }
 
 static int add_made(struct fs_bucket_overlay *changes,
@@ -296,17 +286,15 @@ int fs_bucket_overlay_apply(struct fs_bucket *r, const char *dir,
 			    struct fs_bucket_names *listed,
 			    struct fs_bucket_names **out)
 {
-	struct fs_bucket_overlay *changes;
 	struct fs_bucket_names *names = listed;
 	int err = 0;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct fs_bucket_overlay *changes = find_dir(r, dir);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	changes = find_dir(r, dir);
 	if (changes) {
 		names = fs_bucket_names_new();
 		err = names ? merge(changes, listed, names) : -ENOMEM;
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	if (names == listed) {
 		fs_bucket_names_ref(listed);
 	} else if (err) {

@@ -36,11 +36,10 @@ void fs_bucket_doomed_add(struct fs *fs, struct b2f_remote_remains *remains,
 		.node = node,
 		.due_s = fs_clock_s() + keep_s,
 	};
-	pthread_mutex_lock(&r->volume.fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	if (node)
 		fs_node_ref(&node->head);
 	STAILQ_INSERT_TAIL(&r->doomed, d, next);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, false);
 }
 
@@ -48,14 +47,13 @@ bool fs_bucket_doomed_hasten(struct fs *fs, const char *path)
 {
 	struct fs_bucket_doomed *d;
 	bool any = false;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	STAILQ_FOREACH (d, &fs->bucket->doomed, next)
 		if (d->node && strcmp(d->node->path, path) == 0) {
 			d->due_s = 0;
 			any = true;
 		}
-	pthread_mutex_unlock(&fs->state_lock);
 	return any;
 }
 
@@ -84,13 +82,11 @@ static struct fs_bucket_doomed *find_due(struct fs_bucket *r)
 
 static struct fs_bucket_doomed *take_due(struct fs_bucket *r)
 {
-	struct fs_bucket_doomed *d;
+	B2F_HOLD(&r->volume.fs->state_lock);
+	struct fs_bucket_doomed *d = find_due(r);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
-	d = find_due(r);
 	if (d)
 		STAILQ_REMOVE(&r->doomed, d, fs_bucket_doomed, next);
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return d;
 }
 
@@ -227,9 +223,9 @@ static void mark_drop(struct fs *fs, struct fs_object *node)
 
 void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	mark_drop(fs, fs_object_of(handle->node));
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
@@ -241,14 +237,13 @@ bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 	while (waits) {
 		/* They have to be noted before old pages can be dropped. */
 		foreign = b2f_file_has_foreign(node->open.data);
-		pthread_mutex_lock(&fs->state_lock);
+		B2F_HOLD(&fs->state_lock);
 		waits = w->is_listed && (foreign || w->drop || w->dropping);
 		waited |= waits;
 		if (waits &&
 		    pthread_cond_clockwait(&fs->files.settled, &fs->state_lock,
 					   CLOCK_MONOTONIC, &until))
 			waits = false;
-		pthread_mutex_unlock(&fs->state_lock);
 	}
 	return waited;
 }
@@ -263,12 +258,11 @@ static struct fs_object *object_of(struct fs_file *file)
 static void note_foreign(struct fs *fs, struct fs_file *file)
 {
 	struct fs_object *node = object_of(file);
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	node->writing.mixed = true;
 	node->has_mtime = false;
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /*
@@ -282,7 +276,7 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	bool moved;
 
 	b2f_file_now_get(node->open.data, &now);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	moved = !b2f_frame_stamp_equal(&node->stamp, &now.stamp);
 	if (moved) {
 		node->stamp = now.stamp;
@@ -297,7 +291,6 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	/* The ticker does not track the pages of the view. */
 	if (moved && atomic_load(&node->as_view.nlookups))
 		mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->state_lock);
 	return moved;
 }
 
@@ -328,9 +321,8 @@ void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
 	}
 	if (err)
 		fs_file_put_off(&node->open);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	mark_drop(fs, node);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /*
@@ -391,8 +383,8 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 {
 	struct fs_bucket_writing *w = &node->writing;
 	int err = 0;
+	B2F_HOLD(&r->volume.fs->state_lock);
 
-	pthread_mutex_lock(&r->volume.fs->state_lock);
 	fs_file_add_writer(r->volume.fs, &node->open);
 	/* Programs that have a removed file open may still write to it. */
 	if (!node->open.stays_s && !(node->open.gone && w->is_listed)) {
@@ -402,7 +394,6 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 		enter_list(r, node);
 		w->nbegun++;
 	}
-	pthread_mutex_unlock(&r->volume.fs->state_lock);
 	return err;
 }
 
@@ -534,10 +525,9 @@ static void drop(struct fs *fs, struct fs_file *file)
 	(void)fs_node_drop_cached(&node->head);
 	if (atomic_load(&node->as_view.nlookups))
 		(void)fs_node_drop_cached(&node->as_view);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	w->dropping = false;
 	pthread_cond_broadcast(&fs->files.settled);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static void ref(struct fs_file *file)

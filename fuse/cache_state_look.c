@@ -16,12 +16,11 @@ void fs_cache_state_note_meta(struct fs *fs, struct fs_backed *node,
 
 	if (before)
 		old = b2f_frame_stamp_of(before);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	if (before)
 		fs_cache_state_meta(seen, &old, &new);
 	else
 		fs_cache_state_ours(seen, &new);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static int64_t in_ns(const struct timespec *t)
@@ -44,7 +43,7 @@ void fs_cache_state_note_commit(struct fs *fs, struct fs_backed *node,
 
 	if (b2f_frame_stamp_equal(&now->stamp, &before->stamp))
 		return;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	if (fs_cache_state_is_ours(seen, &before->stamp))
 		changed = in_ns(&seen->ctime);
 	changed = max(changed, in_ns(shown));
@@ -54,7 +53,6 @@ void fs_cache_state_note_commit(struct fs *fs, struct fs_backed *node,
 	if (changed > now->stamp.ctime_ns)
 		changed = now->stamp.ctime_ns;
 	fs_cache_state_ours_at(seen, &now->stamp, changed);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 struct timespec fs_cache_state_ctime(struct fs *fs,
@@ -64,11 +62,10 @@ struct timespec fs_cache_state_ctime(struct fs *fs,
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
 	const struct fs_cache_state *seen = &node->state.seen;
 	struct timespec t = index->st_ctim;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	if (fs_cache_state_is_ours(seen, &stamp))
 		t = seen->ctime;
-	pthread_mutex_unlock(&fs->state_lock);
 	return t;
 }
 

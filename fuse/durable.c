@@ -17,11 +17,10 @@
 static bool has_sync(struct fs *fs, dev_t dev)
 {
 	const struct fs_sync *s;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	for (s = fs->durables.syncs; s && s->dev != dev;)
 		s = s->next;
-	pthread_mutex_unlock(&fs->state_lock);
 	return s;
 }
 
@@ -302,16 +301,14 @@ struct look {
 static struct look look_at(struct fs *fs, dev_t dev, ino_t ino)
 {
 	struct look look = {.dev = dev, .ino = ino};
-	const struct fs_durable *d;
+	B2F_HOLD(&fs->state_lock);
+	const struct fs_durable *d = find(fs, dev, ino);
 
-	pthread_mutex_lock(&fs->state_lock);
-	d = find(fs, dev, ino);
 	if (d) {
 		look.state = b2f_durability_get(&d->contents);
 		look.left_at = d->left_at;
 		look.name_at = d->name_at;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
 	return look;
 }
 
@@ -338,13 +335,11 @@ static void note_synced(struct fs *fs, const struct look *look, bool name)
 
 static void note_failed(struct fs *fs, const struct look *look)
 {
-	struct fs_durable *d;
+	B2F_HOLD(&fs->state_lock);
+	struct fs_durable *d = find(fs, look->dev, look->ino);
 
-	pthread_mutex_lock(&fs->state_lock);
-	d = find(fs, look->dev, look->ino);
 	if (d)
 		b2f_durability_fail(&d->contents);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 enum b2f_durable_state fs_durable_state(struct fs *fs, dev_t dev, ino_t ino)

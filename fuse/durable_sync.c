@@ -19,12 +19,9 @@
 
 bool fs_durable_sync_waits(struct fs *fs)
 {
-	bool waits;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	waits = fs->durables.syncs;
-	pthread_mutex_unlock(&fs->state_lock);
-	return waits;
+	return fs->durables.syncs;
 }
 
 /*
@@ -35,8 +32,8 @@ static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 {
 	time_t now = fs_clock_s();
 	struct fs_sync **p, *s;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	if (HASH_COUNT(fs->durables.all) > WAITING_MAX)
 		age_s = 0;
 	p = &fs->durables.syncs;
@@ -45,7 +42,6 @@ static struct fs_sync *take_sync(struct fs *fs, time_t age_s)
 	s = *p;
 	if (s)
 		*p = s->next;
-	pthread_mutex_unlock(&fs->state_lock);
 	return s;
 }
 
@@ -64,12 +60,11 @@ static bool begin_sync(struct fs *fs, dev_t dev, uint64_t *until)
 	const struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
 	bool left = false;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	HASH_ITER (hh, all->all, d, next)
 		left = left || is_left(d, dev);
 	*until = all->clock;
-	pthread_mutex_unlock(&fs->state_lock);
 	return left;
 }
 
@@ -122,8 +117,8 @@ static int fail_sync(struct fs *fs, dev_t dev)
 	const struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
 	int err = 0;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	HASH_ITER (hh, all->all, d, next) {
 		if (d->key.dev != dev)
 			continue;
@@ -134,7 +129,6 @@ static int fail_sync(struct fs *fs, dev_t dev)
 			b2f_durability_fail(&d->contents);
 		}
 	}
-	pthread_mutex_unlock(&fs->state_lock);
 	return err;
 }
 
@@ -153,8 +147,8 @@ list(struct fs *fs, dev_t dev,
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
 	struct fs_backed **nodes;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	nodes = new_list(all, n);
 	HASH_ITER (hh, all->all, d, next) {
 		if (!nodes || !d->node || !is(d, dev))
@@ -162,7 +156,6 @@ list(struct fs *fs, dev_t dev,
 		fs_node_ref(&d->node->head);
 		nodes[(*n)++] = d->node;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
 	return nodes;
 }
 
@@ -300,7 +293,7 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 	int first = 0;
 
 	/* Frames taken by another thread are durable when it has finished. */
-	pthread_mutex_lock(&fs->durables.sync_lock);
+	B2F_HOLD(&fs->durables.sync_lock);
 	/* Take all due syncs first: those that fail are queued again. */
 	while ((s = take_sync(fs, age_s))) {
 		s->next = due;
@@ -315,7 +308,6 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 		if (!first)
 			first = err;
 	}
-	pthread_mutex_unlock(&fs->durables.sync_lock);
 	return first;
 }
 

@@ -21,6 +21,7 @@
 #include "maker.h"
 #include "mount_options.h"
 #include "open_frame.h"
+#include "programs/io.h"
 #include "source.h"
 #include "stats.h"
 #include "ticker.h"

@@ -210,19 +210,16 @@ void fs_getattr_of_probe(const struct fs *fs, const struct fs_probe *probe,
 static bool written_at(struct fs *fs, struct fs_open_frame *frame,
 		       const struct b2f_file_now *now, struct timespec *out)
 {
-	bool has;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	if (now->has_mtime) {
 		frame->mtime = now->mtime;
 		frame->has_mtime = true;
 	} else if (fs_open_frame_is_committed(frame)) {
 		frame->has_mtime = false;
 	}
-	has = frame->has_mtime;
 	*out = frame->mtime;
-	pthread_mutex_unlock(&fs->state_lock);
-	return has;
+	return frame->has_mtime;
 }
 
 /* A write sets the ctime, too, but utimens(2) may set an mtime to come. */

@@ -26,9 +26,8 @@ struct fs_handle *fs_handle_new(struct fs *fs, const struct fs_data_ops *ops,
 	fs_node_ref(node);
 	handle->fd = -1;
 	handle->direct_io = fs->options.cache.direct_io;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	TAILQ_INSERT_TAIL(&fs->handles, handle, all);
-	pthread_mutex_unlock(&fs->state_lock);
 	return handle;
 }
 

@@ -14,6 +14,7 @@
 #include "dir.h"
 #include "known.h"
 #include "programs/directory.h"
+#include "programs/io.h"
 #include "suffix.h"
 
 /*
@@ -335,11 +336,10 @@ static int watch(struct fs_known *known, struct fs_known_dir *dir, int fd)
 /* A known directory is being listed: watch for writes, too. */
 static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
 {
-	struct fs_known_dir *dir;
 	int wd = -ENOENT;
+	B2F_HOLD(&known->lock);
+	struct fs_known_dir *dir = find(known, dev, ino);
 
-	pthread_mutex_lock(&known->lock);
-	dir = find(known, dev, ino);
 	if (dir && dir->watch && !dir->hears_writes)
 		wd = add_watch(known, fd,
 			       WRITE_EVENTS | IN_ONLYDIR | IN_MASK_ADD);
@@ -348,7 +348,6 @@ static void hear_writes(struct fs_known *known, dev_t dev, ino_t ino, int fd)
 		inotify_rm_watch(known->events_fd, wd);
 	else if (wd >= 0)
 		dir->hears_writes = true;
-	pthread_mutex_unlock(&known->lock);
 }
 
 /* Adds the names that were read to those that events reported.  Locked. */
@@ -386,13 +385,12 @@ static void learn(struct fs_known *known, dev_t dev, ino_t ino, int fd,
 	if (wd < 0)
 		return;
 	err = read_names(fd, &r);
-	pthread_mutex_lock(&known->lock);
+	B2F_HOLD(&known->lock);
 	dir = find_watch(known, wd);
 	if (dir && !err)
 		merge(known, dir, &r);
 	else if (dir)
 		forget(known, dir, true);
-	pthread_mutex_unlock(&known->lock);
 	fs_name_set_fini(&r.names);
 }
 
@@ -449,7 +447,7 @@ struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
 	if (known->events_fd < 0)
 		return out;
 	hash = fs_name_hash(name);
-	pthread_mutex_lock(&known->lock);
+	B2F_HOLD(&known->lock);
 	dir = find(known, dev, ino);
 	if (dir && dir->state == FS_KNOWN_KNOWN)
 		out = (struct fs_known_name){
@@ -458,7 +456,6 @@ struct fs_known_name fs_known_look(struct fs_known *known, dev_t dev, ino_t ino,
 			.has_stem = fs_name_set_is_marked(&dir->names, hash),
 			.as_of = dir->nevents,
 		};
-	pthread_mutex_unlock(&known->lock);
 	return out;
 }
 
@@ -471,14 +468,13 @@ unsigned int fs_known_suffixes(struct fs_known *known, dev_t dev, ino_t ino,
 	unsigned int may = 0;
 
 	fs_name_hash_all(stem, names);
-	pthread_mutex_lock(&known->lock);
+	B2F_HOLD(&known->lock);
 	dir = known->events_fd < 0 ? NULL : find(known, dev, ino);
 	for (enum b2f_suffix i = 0; i < B2F_SUFFIXES; i++)
 		if (len + strlen(b2f_suffix_text(i)) < FS_NAME_SIZE &&
 		    (!dir || dir->state != FS_KNOWN_KNOWN ||
 		     fs_name_set_has(&dir->names, names[i])))
 			may |= 1u << i;
-	pthread_mutex_unlock(&known->lock);
 	return may;
 }
 
@@ -490,12 +486,11 @@ void fs_known_note_stem(struct fs_known *known, dev_t dev, ino_t ino,
 
 	if (known->events_fd < 0 || !fs_suffix_stem(name, stem))
 		return;
-	pthread_mutex_lock(&known->lock);
+	B2F_HOLD(&known->lock);
 	dir = find(known, dev, ino);
 	if (dir && dir->state == FS_KNOWN_KNOWN && dir->hears_writes &&
 	    dir->nevents == as_of &&
 	    !fs_name_set_has(&dir->names, fs_name_hash(stem)) &&
 	    !any_with_stem(dir, stem, name, has))
 		fs_name_set_mark(&dir->names, fs_name_hash(name), true);
-	pthread_mutex_unlock(&known->lock);
 }

@@ -117,13 +117,12 @@ int fs_links_look(struct fs *fs, int dirfd, struct fs_found *found)
 static void delete_leftover(struct fs *fs, int dirfd, const char *home)
 {
 	struct stat st;
+	B2F_HOLD(&fs->named_homes.lock);
 
-	pthread_mutex_lock(&fs->named_homes.lock);
 	if (b2f_home_leads_to(dirfd, home, home) > 0 &&
 	    fstatat(dirfd, home, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time(NULL) - st.st_ctim.tv_sec > AGE_S)
 		unlinkat(dirfd, home, 0);
-	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 
 /* Notes that the home that @d leads to has a name. */
@@ -196,15 +195,12 @@ bool fs_links_hides_aside(struct fs *fs, int dirfd, const char *name)
 static bool has_name(struct fs *fs, int dirfd, const char *home)
 {
 	struct fs_named_homes *homes = &fs->named_homes;
-	bool has;
 
 	if (b2f_home_slots_have_name(dirfd, home, NULL) > 0)
 		return true;
-	pthread_mutex_lock(&homes->lock);
-	has = know(homes, dirfd) ||
-	      fs_name_set_has(&homes->names, fs_name_hash(home));
-	pthread_mutex_unlock(&homes->lock);
-	return has;
+	B2F_HOLD(&homes->lock);
+	return know(homes, dirfd) ||
+	       fs_name_set_has(&homes->names, fs_name_hash(home));
 }
 
 bool fs_links_hides(struct fs *fs, int dirfd, const char *name)
@@ -229,9 +225,9 @@ static int purge(void *arg, int dirfd, const struct dirent *d)
 
 void fs_links_purge_at(struct fs *fs, int dirfd)
 {
-	pthread_mutex_lock(&fs->named_homes.lock);
+	B2F_HOLD(&fs->named_homes.lock);
+
 	(void)!b2f_directory_each(dirfd, ".", purge, NULL);
-	pthread_mutex_unlock(&fs->named_homes.lock);
 }
 
 uint64_t fs_links_ino(int dirfd, const char *name, unsigned char type,

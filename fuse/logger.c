@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "logger.h"
+#include "programs/io.h"
 #include "wakeup.h"
 
 #define QUEUE_LINES 256
@@ -318,9 +319,8 @@ int fs_logger_start(struct fs_logger *logger)
 
 	if (err)
 		return -err;
-	pthread_mutex_lock(&logger->lock);
+	B2F_HOLD(&logger->lock);
 	logger->started = true;
-	pthread_mutex_unlock(&logger->lock);
 	return 0;
 }
 

@@ -125,10 +125,9 @@ void fs_lookup_made_again(struct fs_node *inode)
 	     fs_getattr(fs, node, &st) == 0 &&
 	     st.st_size == atomic_load(&inode->told_size)))
 		return;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	state->seen.resized = true;
 	state->renewed |= is_idle(state);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Has a file that is not open changed, so that the kernel needs a new inode? */
@@ -143,11 +142,10 @@ static bool must_renew(struct fs *fs, struct fs_backed *node,
 	if (!fs->options.cache.writeback_cache ||
 	    (node->kind != FS_KIND_FRAME && !S_ISREG(probe->st.st_mode)))
 		return false;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	if (is_idle(state))
 		renew = fs_cache_state_must_renew(&state->seen, &stamp);
 	state->renewed |= renew;
-	pthread_mutex_unlock(&fs->state_lock);
 	return renew;
 }
 

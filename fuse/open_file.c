@@ -26,12 +26,9 @@ void fs_file_init(struct fs_files *files)
 
 bool fs_file_any(struct fs *fs)
 {
-	bool any;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	any = !TAILQ_EMPTY(&fs->files.active);
-	pthread_mutex_unlock(&fs->state_lock);
-	return any;
+	return !TAILQ_EMPTY(&fs->files.active);
 }
 
 int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n)
@@ -39,7 +36,7 @@ int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n)
 	struct fs_file **files = NULL, *f;
 	size_t count = 0, i = 0;
 
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	TAILQ_FOREACH (f, &fs->files.active, active)
 		count++;
 	if (count > 0)
@@ -52,7 +49,6 @@ int fs_file_all(struct fs *fs, struct fs_file ***out, size_t *n)
 			f->ops->ref(f);
 		files[i++] = f;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
 	if (count > 0 && !files)
 		return -ENOMEM;
 	*out = files;
@@ -91,12 +87,9 @@ static void *use(struct fs *fs, struct fs_file *file)
 
 void *fs_file_share(struct fs *fs, struct fs_file *file)
 {
-	void *data;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	data = use(fs, file);
-	pthread_mutex_unlock(&fs->state_lock);
-	return data;
+	return use(fs, file);
 }
 
 static void close_data(void *data, bool is_pack)
@@ -231,20 +224,19 @@ bool fs_file_begin_commit(struct fs *fs, struct fs_file *file, bool waits)
 		if (!atomic_load(&file->held) && !atomic_load(&file->gone))
 			return true;
 		fs_file_end_commit(fs, file);
-		pthread_mutex_lock(&fs->state_lock);
+		B2F_HOLD(&fs->state_lock);
 		while (waits && atomic_load(&file->held))
 			pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 		may = !atomic_load(&file->held) && !atomic_load(&file->gone);
-		pthread_mutex_unlock(&fs->state_lock);
 	}
 	return false;
 }
 
 static void wake_all(struct fs *fs)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	pthread_cond_broadcast(&fs->files.settled);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_file_end_commit(struct fs *fs, struct fs_file *file)
@@ -256,11 +248,11 @@ void fs_file_end_commit(struct fs *fs, struct fs_file *file)
 
 void fs_file_hold(struct fs *fs, struct fs_file *file)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	atomic_store(&file->held, true);
 	while (atomic_load(&file->ncommits))
 		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_file_release(struct fs *fs, struct fs_file *file, bool gone)
@@ -272,19 +264,19 @@ void fs_file_release(struct fs *fs, struct fs_file *file, bool gone)
 
 void fs_file_begin_revert(struct fs *fs, struct fs_file *file)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	while (file->reverting)
 		pthread_cond_wait(&fs->files.settled, &fs->state_lock);
 	file->reverting = true;
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_file_end_revert(struct fs *fs, struct fs_file *file)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	file->reverting = false;
 	pthread_cond_broadcast(&fs->files.settled);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
@@ -304,15 +296,13 @@ bool fs_file_take_foreign(struct fs *fs, struct fs_file *file)
 /* False: there is a writer, or another thread does it. */
 static bool begin_revert(struct fs *fs, struct fs_file *file, bool tells)
 {
-	bool may;
+	B2F_HOLD(&fs->state_lock);
+	bool may = atomic_load(&file->nwriters) == 0 && !file->reverting;
 
-	pthread_mutex_lock(&fs->state_lock);
-	may = atomic_load(&file->nwriters) == 0 && !file->reverting;
 	file->is_told |= tells && atomic_load(&file->nwriters) > 0;
 	file->reverting |= may;
 	if (may && !file->is_told)
 		atomic_store(&fs->files.lost, true);
-	pthread_mutex_unlock(&fs->state_lock);
 	return may;
 }
 

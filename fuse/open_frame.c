@@ -30,12 +30,9 @@ static bool is_own(struct fs *fs, struct fs_backed *node,
 		   const struct stat *index)
 {
 	struct b2f_frame_stamp stamp = b2f_frame_stamp_of(index);
-	bool own;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	own = fs_cache_state_is_ours(&node->state.seen, &stamp);
-	pthread_mutex_unlock(&fs->state_lock);
-	return own;
+	return fs_cache_state_is_ours(&node->state.seen, &stamp);
 }
 
 /*
@@ -200,9 +197,8 @@ static int share(struct fs *fs, struct fs_open_frame *frame, bool *keep)
 
 	if (err)
 		return err == -ENOENT ? -ESTALE : err;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	*keep = fs_cache_state_may_share(&frame->pin.node->state.seen);
-	pthread_mutex_unlock(&fs->state_lock);
 	return 0;
 }
 
@@ -220,43 +216,37 @@ int fs_open_frame_peek_or_begin(struct fs *fs, struct fs_backed *node,
 {
 	struct fs_state *state = &node->state;
 	struct fs_open_frame *frame;
-	int err = 0;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	frame = settled(fs, state);
+	*out = frame = settled(fs, state);
 	if (frame) {
 		frame->open.nrefs++;
 		fs_open_frame_wake(&fs->files, frame);
 	} else if (state->renewed) {
-		err = -ESTALE;
+		return -ESTALE;
 	} else {
 		state->opening = true;
 	}
-	pthread_mutex_unlock(&fs->state_lock);
-	*out = frame;
-	return err;
+	return 0;
 }
 
 void fs_open_frame_end_begin(struct fs *fs, struct fs_backed *node)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	node->state.opening = false;
 	pthread_cond_broadcast(&fs->files.settled);
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* May the kernel have pages of another version than @frame's? */
 static bool must_drop(struct fs *fs, const struct fs_open_frame *frame)
 {
 	struct b2f_file_now now;
-	bool must;
 
 	b2f_file_now_get(frame->open.data, &now);
-	pthread_mutex_lock(&fs->state_lock);
-	must = fs_cache_state_must_drop(&frame->pin.node->state.seen,
+	B2F_HOLD(&fs->state_lock);
+	return fs_cache_state_must_drop(&frame->pin.node->state.seen,
 					&now.stamp);
-	pthread_mutex_unlock(&fs->state_lock);
-	return must;
 }
 
 /*
@@ -340,12 +330,11 @@ int fs_open_frame_add(struct fs *fs, struct fs_backed *node,
 struct fs_open_frame *fs_open_frame_peek(struct fs *fs, struct fs_backed *node,
 					 bool wait)
 {
-	struct fs_open_frame *frame;
+	B2F_HOLD(&fs->state_lock);
+	struct fs_open_frame *frame =
+		wait ? settled(fs, &node->state) : node->state.frame;
 
-	pthread_mutex_lock(&fs->state_lock);
-	frame = wait ? settled(fs, &node->state) : node->state.frame;
 	if (frame)
 		frame->open.nrefs++;
-	pthread_mutex_unlock(&fs->state_lock);
 	return frame;
 }

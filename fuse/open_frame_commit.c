@@ -247,11 +247,11 @@ void fs_open_frame_tidy(struct fs *fs, struct fs_open_frame *frame, bool late)
 
 void fs_open_frame_begin_writer(struct fs *fs, struct fs_open_frame *frame)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	fs_file_add_writer(fs, &frame->open);
 	frame->open.is_told = false;
 	frame->keeps_lock = false;
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 void fs_open_frame_end_writer(struct fs *fs, struct fs_open_frame *frame)
@@ -327,12 +327,11 @@ static int commit_old(struct fs *fs, struct fs_open_frame *frame)
 void fs_open_frame_drop_cached(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct fs_state *state = &frame->pin.node->state;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	fs_cache_state_theirs(&state->seen, NULL);
 	if (state->has_view)
 		state->seen.drop |= FS_CACHE_DROP_VIEW;
-	pthread_mutex_unlock(&fs->state_lock);
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
@@ -483,8 +482,8 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 			      bool tried, int err, const struct ending *end)
 {
 	enum leaving result = CLOSE;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	if (frame->open.nrefs > 1)
 		result = STAY;
 	else if (is_deleted(frame))
@@ -502,7 +501,6 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
 		fs_file_put_off(&frame->open);
 	if (result == CLOSE)
 		drop_from_list(fs, frame, end);
-	pthread_mutex_unlock(&fs->state_lock);
 	return result;
 }
 
@@ -512,12 +510,10 @@ static enum leaving try_leave(struct fs *fs, struct fs_open_frame *frame,
  */
 static bool leave_to_others(struct fs *fs, struct fs_open_frame *frame)
 {
-	bool others;
+	B2F_HOLD(&fs->state_lock);
+	bool others = frame->open.nrefs > 1;
 
-	pthread_mutex_lock(&fs->state_lock);
-	others = frame->open.nrefs > 1;
 	frame->open.nrefs -= others;
-	pthread_mutex_unlock(&fs->state_lock);
 	return others;
 }
 

@@ -353,11 +353,10 @@ static int run_request(struct fs_backed *node, int fd, struct request *r)
 	}
 	err = b2f_file_with_index(frame->open.data, r->mtime, run, r);
 	if (!err && r->mtime) {
-		pthread_mutex_lock(&fs->state_lock);
+		B2F_HOLD(&fs->state_lock);
 		/* Until the commit, encoders may change the one on disk. */
 		frame->mtime = *r->mtime;
 		frame->has_mtime = is_explicit(r->mtime);
-		pthread_mutex_unlock(&fs->state_lock);
 	}
 	fs_open_frame_put(fs, frame);
 	return err;

@@ -29,14 +29,13 @@ bool fs_sizes_get(struct fs_tree *tree, const struct stat *index,
 	/* An inode number of 0 marks an empty place. */
 	if (!tree->sizes.all || !stamp.ino)
 		return false;
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
+	B2F_HOLD(&tree->volume.fs->state_lock);
 	places = places_of(tree, stamp.ino);
 	for (size_t i = 0; i < WAYS && !known; i++) {
 		known = b2f_frame_stamp_equal(&places[i].stamp, &stamp);
 		if (known)
 			*out = places[i];
 	}
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return known;
 }
 
@@ -48,7 +47,7 @@ void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes)
 
 	if (!tree->sizes.all)
 		return;
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
+	B2F_HOLD(&tree->volume.fs->state_lock);
 	places = places_of(tree, stamp->ino);
 	for (i = 0; i < WAYS; i++)
 		if (!places[i].stamp.ino ||
@@ -58,7 +57,6 @@ void fs_sizes_keep(struct fs_tree *tree, const struct fs_sizes *sizes)
 	if (i == WAYS)
 		i = tree->sizes.hand++ % WAYS;
 	places[i] = *sizes;
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 /* With st_blocks 0, tar -S and cp would write zeros without reading. */

@@ -287,12 +287,9 @@ int fs_tree_get(struct fs_tree *tree, struct fs_backed *parent,
 struct fs_backed *fs_tree_find(struct fs_tree *tree,
 			       const struct fs_backed *key, bool deleted)
 {
-	struct fs_backed *node;
+	B2F_HOLD(&tree->volume.fs->state_lock);
 
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	node = find(tree, key, deleted);
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	return node;
+	return find(tree, key, deleted);
 }
 
 int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
@@ -425,12 +422,11 @@ bool fs_tree_tick(struct fs_tree *tree, time_t now, time_t age)
 ino_t fs_tree_shown_ino(struct fs_tree *tree, dev_t dev, ino_t ino)
 {
 	const struct fs_backed *node;
+	B2F_HOLD(&tree->volume.fs->state_lock);
 
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	TAILQ_FOREACH (node, &tree->lent, lent)
 		if (node->ino == ino && node->dev == dev)
 			ino = node->shown_ino;
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	return ino;
 }
 
@@ -455,19 +451,14 @@ static size_t build_path(const struct fs_backed *node, char *end)
 
 int fs_tree_path(struct fs_tree *tree, struct fs_backed *node, char **out)
 {
-	char *path;
-	size_t n;
+	B2F_HOLD(&tree->volume.fs->state_lock);
+	size_t n = build_path(node, NULL);
+	char *path = malloc(n + 1);
 
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
-	n = build_path(node, NULL);
-	path = malloc(n + 1);
-	if (path) {
-		path[n] = '\0';
-		build_path(node, path + n);
-	}
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 	if (!path)
 		return -ENOMEM;
+	path[n] = '\0';
+	build_path(node, path + n);
 	*out = path;
 	return 0;
 }

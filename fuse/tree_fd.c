@@ -201,7 +201,8 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 			struct fs_pin *out, struct fs_backed **next,
 			char name[FS_NAME_SIZE])
 {
-	pthread_mutex_lock(&tree->volume.fs->state_lock);
+	B2F_HOLD(&tree->volume.fs->state_lock);
+
 	*next = NULL;
 	while (node->fd < 0) {
 		*next = node;
@@ -213,7 +214,6 @@ static void pin_nearest(struct fs_tree *tree, struct fs_backed *node,
 		fs_node_ref(&(*next)->head);
 		snprintf(name, FS_NAME_SIZE, "%s", (*next)->name);
 	}
-	pthread_mutex_unlock(&tree->volume.fs->state_lock);
 }
 
 static bool is_elsewhere(const struct fs_tree *tree,

@@ -58,43 +58,36 @@ static int take_share(struct fs *fs, uid_t uid, struct fs_share **out)
 {
 	struct fs_shares *all = &fs->shares;
 	struct fs_share *share;
-	int err = 0;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	HASH_FIND(hh, all->users, &uid, sizeof(uid), share);
 	if (!share) {
 		share = calloc(1, sizeof(*share));
-		if (!share) {
-			err = -ENOMEM;
-			goto out;
-		}
+		if (!share)
+			return -ENOMEM;
 		share->uid = uid;
 		HASH_ADD(hh, all->users, uid, sizeof(share->uid), share);
 	}
 	/* Shares are computed as if one more user were to come. */
 	if (is_bounded(fs, uid) &&
 	    share->nhandles > all->nhandles / (HASH_COUNT(all->users) + 1) &&
-	    is_scarce(fs)) {
-		err = -ENFILE;
-		goto out;
-	}
+	    is_scarce(fs))
+		return -ENFILE;
 	share->nhandles++;
 	all->nhandles++;
 	*out = share;
-out:
-	pthread_mutex_unlock(&fs->state_lock);
-	return err;
+	return 0;
 }
 
 static void give_share(struct fs *fs, struct fs_share *share)
 {
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
+
 	fs->shares.nhandles--;
 	if (--share->nhandles == 0) {
 		HASH_DEL(fs->shares.users, share);
 		free(share);
 	}
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 /* Registers @fd as a backing file; returns its number or 0. */
@@ -138,7 +131,7 @@ static int pass(struct fs *fs, struct fs_handle *handle, int flags)
 
 	if (!handle->is_seen)
 		return 0;
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	if (may_pass(fs, state, flags)) {
 		if (state->npassed == 0)
 			state->backing_id = backing_open(fs, handle->fd);
@@ -146,7 +139,6 @@ static int pass(struct fs *fs, struct fs_handle *handle, int flags)
 	}
 	handle->is_seen = id > 0 ? FS_SEEN_PASSED : FS_SEEN_ASKED;
 	*(id > 0 ? &state->npassed : &state->nasked) += 1;
-	pthread_mutex_unlock(&fs->state_lock);
 	/* The kernel does not report changes that it makes itself. */
 	if (id > 0) {
 		handle->keep_cache = false;
@@ -417,14 +409,13 @@ static int open_other(struct fs *fs, struct fs_handle *handle, int flags)
 static bool count_view(struct fs *fs, struct fs_state *state)
 {
 	bool first;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	state->has_view = true;
 	first = state->nviews++ == 0;
 	/* A write to the frame may have changed the bytes of the view. */
 	if (first)
 		state->seen.drop |= FS_CACHE_DROP_VIEW;
-	pthread_mutex_unlock(&fs->state_lock);
 	return first;
 }
 

@@ -333,7 +333,7 @@ static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 	int fd;
 
 	/* I/O under the lock, but mostly a fstat(2). */
-	pthread_mutex_lock(&dir->lock);
+	B2F_HOLD(&dir->lock);
 	if (dir->fd >= 0 && fstat(dir->fd, &st) == 0 && st.st_nlink == 0) {
 		close(dir->fd);
 		dir->fd = -1;
@@ -347,7 +347,6 @@ static int get_own_dir(struct fs_unlinked_dir *dir, unsigned long *number)
 	fd = dir->fd < 0 ? -EXDEV : fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd == -1)
 		fd = -errno;
-	pthread_mutex_unlock(&dir->lock);
 	return fd;
 }
 
@@ -375,9 +374,8 @@ static void note_there(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 		return;
 	deleted->dev = st.st_dev;
 	deleted->ino = st.st_ino;
-	pthread_mutex_lock(&dir->lock);
+	B2F_HOLD(&dir->lock);
 	LIST_INSERT_HEAD(&dir->there, deleted, others);
-	pthread_mutex_unlock(&dir->lock);
 }
 
 /* Hides the frame under another name in its own directory. */
@@ -450,23 +448,22 @@ void fs_unlinked_leave(struct fs *fs, int dirfd, int parent_fd)
 	if (fstat(dirfd, &st))
 		return;
 	/* I/O under the lock, but only when a directory is deleted. */
-	pthread_mutex_lock(&dir->lock);
+	B2F_HOLD(&dir->lock);
 	while ((d = find_there(dir, &st))) {
 		if (d->is_going)
 			pthread_cond_wait(&dir->gone, &dir->lock);
 		else if (move_up(d, parent_fd))
 			break;
 	}
-	pthread_mutex_unlock(&dir->lock);
 }
 
 static void end_going(struct fs_unlinked_dir *dir, struct fs_unlinked *deleted)
 {
-	pthread_mutex_lock(&dir->lock);
+	B2F_HOLD(&dir->lock);
+
 	if (deleted->ino)
 		LIST_REMOVE(deleted, others);
 	pthread_cond_broadcast(&dir->gone);
-	pthread_mutex_unlock(&dir->lock);
 }
 
 static void free_deleted(struct fs_unlinked *deleted)

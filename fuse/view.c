@@ -184,17 +184,14 @@ int fs_view_head_attr(struct fs *fs, struct fs_backed *frame, struct stat *st)
 void fs_view_head_note_change(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_state *state = &handle->frame->pin.node->state;
-	bool must;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	/* To the frame's cache this is a foreign change. */
 	if (handle->head)
 		fs_cache_state_theirs(&state->seen, NULL);
 	else if (state->has_view)
 		state->seen.drop |= FS_CACHE_DROP_VIEW;
-	must = fs_cache_state_end_change(&state->seen);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (must)
+	if (fs_cache_state_end_change(&state->seen))
 		fs_wakeup_call(&fs->wakeup, true);
 }
 
@@ -214,7 +211,6 @@ void fs_view_drop_cached(struct fs *fs, struct fs_backed *node,
 	struct fs_cache_state *seen = &node->state.seen;
 	unsigned int drop;
 	uint64_t nended;
-	bool again;
 
 	pthread_mutex_lock(&fs->state_lock);
 	drop = fs_cache_state_begin_drop(seen, which, &nended);
@@ -225,12 +221,10 @@ void fs_view_drop_cached(struct fs *fs, struct fs_backed *node,
 		(void)fs_node_drop_cached(&node->head);
 	if (drop & FS_CACHE_DROP_VIEW)
 		drop_view(fs, node);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	fs_cache_state_end_drop(seen, drop, nended);
-	again = seen->drop != 0;
 	pthread_cond_broadcast(&fs->files.settled);
-	pthread_mutex_unlock(&fs->state_lock);
-	if (again)
+	if (seen->drop)
 		fs_wakeup_call(&fs->wakeup, true);
 }
 
@@ -239,9 +233,9 @@ bool fs_view_wait_dropped(struct fs *fs, struct fs_backed *node,
 {
 	const struct fs_cache_state *seen = &node->state.seen;
 	struct timespec until = fs_clock_in_ms(WAIT_MS);
-	bool late = false, keep;
+	bool late = false;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	while (((seen->drop & which) || seen->ndropping > 0) && !late) {
 		fs_wakeup_call(&fs->wakeup, true);
 		late = pthread_cond_clockwait(&fs->files.settled,
@@ -249,7 +243,5 @@ bool fs_view_wait_dropped(struct fs *fs, struct fs_backed *node,
 					      &until) != 0;
 	}
 	/* Rather show old data for a moment than for good. */
-	keep = !late || seen->nbegun != seen->nended;
-	pthread_mutex_unlock(&fs->state_lock);
-	return keep;
+	return !late || seen->nbegun != seen->nended;
 }

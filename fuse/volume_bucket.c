@@ -412,10 +412,9 @@ static void set_times(struct fs *fs, struct fs_object *node,
 		return;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &mtime);
-	pthread_mutex_lock(&fs->state_lock);
+	B2F_HOLD(&fs->state_lock);
 	node->has_mtime = node->writing.own_mtime = true;
 	node->mtime = mtime;
-	pthread_mutex_unlock(&fs->state_lock);
 }
 
 static int do_setattr(fuse_req_t req, struct fs_node *inode,

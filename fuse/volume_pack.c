@@ -84,14 +84,13 @@ static int open_file(struct fs *fs, const struct fs_member *node,
 static struct fs_file *file_of(struct fs *fs, struct fs_member *node)
 {
 	struct fs_file *file;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
 	if (!node->file)
 		node->file = calloc(1, sizeof(*node->file));
 	file = node->file;
 	if (file)
 		file->stays_s = node->pack->path ? FS_FILE_STAYS_S : 0;
-	pthread_mutex_unlock(&fs->state_lock);
 	return file;
 }
 
@@ -160,10 +159,8 @@ static int get_sizes(struct fs *fs, struct fs_member *node,
 		err = read_sizes(fs, node, &sizes);
 	if (err)
 		return err;
-	pthread_mutex_lock(&fs->state_lock);
-	node->sizes = sizes;
-	pthread_mutex_unlock(&fs->state_lock);
-	*out = sizes;
+	B2F_HOLD(&fs->state_lock);
+	*out = node->sizes = sizes;
 	return 0;
 }
 
@@ -268,12 +265,9 @@ static struct fs_pack *find_pack(struct fs *fs, const char *path,
 struct fs_pack *fs_packs_known(struct fs *fs, const char *path,
 			       const struct b2f_frame_stamp *stamp)
 {
-	struct fs_pack *pack;
+	B2F_HOLD(&fs->state_lock);
 
-	pthread_mutex_lock(&fs->state_lock);
-	pack = find_pack(fs, path, stamp);
-	pthread_mutex_unlock(&fs->state_lock);
-	return pack;
+	return find_pack(fs, path, stamp);
 }
 
 /* Opens the file @name, which has to be the version of @pack. */
@@ -528,13 +522,11 @@ int fs_packs_look(struct fs *fs, int dirfd, const char *name)
 static bool has_failed(struct fs *fs, const struct b2f_frame_stamp *stamp,
 		       bool now)
 {
-	bool failed;
+	B2F_HOLD(&fs->state_lock);
+	bool failed = b2f_frame_stamp_equal(&fs->packs.failed, stamp);
 
-	pthread_mutex_lock(&fs->state_lock);
-	failed = b2f_frame_stamp_equal(&fs->packs.failed, stamp);
 	if (now)
 		fs->packs.failed = *stamp;
-	pthread_mutex_unlock(&fs->state_lock);
 	return failed;
 }
 
@@ -714,10 +706,9 @@ static void renew_attributes(struct fs *fs, struct fs_pack *pack)
 		return;
 	if (look_at(fs, pin.fd, pack->name, &look) == 0) {
 		stamp = b2f_frame_stamp_of(&look.st);
-		pthread_mutex_lock(&fs->state_lock);
+		B2F_HOLD(&fs->state_lock);
 		if (b2f_frame_stamp_same_data(&stamp, &pack->stamp, false))
 			pack->st = look.shown;
-		pthread_mutex_unlock(&fs->state_lock);
 	}
 	if (pack->dir)
 		fs_tree_unpin(fs->tree, &pin);

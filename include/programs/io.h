@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * io.h - read(2) and write(2) without short counts, rename(2) without a victim
+ * io.h - read(2) and write(2) without short counts, rename(2) without a victim,
+ * a lock that ends with its block
  *
- * They go on after a signal or a short count, and print nothing.
+ * The calls go on after a signal or a short count, and print nothing.
  *
- * Layer: for bloscfs and bloscctl alone (made by store/).  Threads: any; blocks
- * on I/O.
+ * Layer: for the library and both programs (made by store/).  Threads: any;
+ * blocks on I/O, and B2F_HOLD() until it has the lock.
  */
 #ifndef B2F_PROGRAMS_IO_H
 #define B2F_PROGRAMS_IO_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -39,5 +41,24 @@ int b2f_io_write(int fd, const void *buf, size_t n, int64_t pos);
  */
 B2F_MUST_CHECK
 int b2f_io_rename(int dir, const char *from, int other, const char *to);
+
+static inline pthread_mutex_t *b2f_hold_begin(pthread_mutex_t *lock)
+{
+	pthread_mutex_lock(lock);
+	return lock;
+}
+
+static inline void b2f_hold_end(pthread_mutex_t *const *held)
+{
+	pthread_mutex_unlock(*held);
+}
+
+/*
+ * Holds the mutex @lock to the end of the block in which this stands: of a
+ * function, until its result has been computed.
+ */
+#define B2F_HOLD(lock)                                                         \
+	__attribute__((cleanup(b2f_hold_end), unused))                         \
+	pthread_mutex_t *const held = b2f_hold_begin(lock)
 
 #endif
