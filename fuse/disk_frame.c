@@ -100,7 +100,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	options.label = label;
 	find(fs, node, fd, &options, &place);
 	err = b2f_frame_open(&options, place.dirfd, place.path, out);
-	fs_tree_unpin(fs->tree, &place.parent);
+	fs_tree_unpin(&place.parent);
 	free(label);
 	/* The file has changed its kind: the next lookup finds the new one. */
 	if (err == -ENOENT ||
@@ -113,7 +113,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node)
 {
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct place place;
 	char *label = NULL;
 	int err = fs_tree_pin(fs->tree, node, &pin);
@@ -125,10 +125,9 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node)
 		find(fs, node, pin.fd, &options, &place);
 		err = b2f_frame_reset(&fs->config.new_files, place.dirfd,
 				      place.path, &options);
-		fs_tree_unpin(fs->tree, &place.parent);
+		fs_tree_unpin(&place.parent);
 	}
 	free(label);
-	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
 

@@ -76,7 +76,7 @@ static void sync_node_later(struct fs *fs, struct fs_backed *node, int path_fd,
 			    dev_t dev)
 {
 	char name[FS_NAME_SIZE];
-	struct fs_pin parent = {0};
+	FS_PIN(parent);
 	struct stat st;
 
 	if (has_sync(fs, dev))
@@ -86,7 +86,6 @@ static void sync_node_later(struct fs *fs, struct fs_backed *node, int path_fd,
 		sync_later(fs, path_fd, dev);
 	else
 		sync_later(fs, parent.fd, dev);
-	fs_tree_unpin(fs->tree, &parent);
 }
 
 static bool is_durable(const struct fs_durable *d)
@@ -373,7 +372,7 @@ int fs_durable_make_name(struct fs *fs, const struct fs_open_frame *frame)
 	err = fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name);
 	if (!err)
 		err = fs_dir_sync_names(parent.fd);
-	fs_tree_unpin(fs->tree, &parent);
+	fs_tree_unpin(&parent);
 	/* It may be unreadable, or other programs have moved it. */
 	if (err == -EACCES || err == -ESTALE)
 		err = fs_dir_sync_filesystem(frame->pin.fd);

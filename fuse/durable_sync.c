@@ -228,11 +228,10 @@ static int open_on(struct fs *fs, dev_t dev)
 	int fd = root->dev == dev ? fs_dir_open_to_sync(root->fd) : -ESTALE;
 
 	for (size_t i = 0; i < n; i++) {
-		struct fs_pin pin = {0};
+		FS_PIN(pin);
 
 		if (fd < 0 && fs_tree_pin(fs->tree, nodes[i], &pin) == 0)
 			fd = fs_dir_open_to_sync(pin.fd);
-		fs_tree_unpin(fs->tree, &pin);
 		fs_tree_forget(nodes[i]);
 	}
 	free(nodes);
@@ -313,14 +312,12 @@ int fs_durable_sync_due(struct fs *fs, time_t age_s)
 
 static int make_node(struct fs *fs, struct fs_backed *node)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (err)
 		return err == -ESTALE ? 0 : err;
-	err = make(fs, node, node->dev, node->ino, pin.fd);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return make(fs, node, node->dev, node->ino, pin.fd);
 }
 
 int fs_durable_sync_now(struct fs *fs)

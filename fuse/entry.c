@@ -55,12 +55,6 @@ int fs_entry_check_sticky(fuse_req_t req, const struct fs_entry *entry,
 		       : -EPERM;
 }
 
-void fs_entry_leave(struct fs_entry *entry)
-{
-	if (entry->fs)
-		fs_tree_unpin(entry->fs->tree, &entry->pin);
-}
-
 struct fs_backed *fs_entry_hold(struct fs *fs, const struct fs_found *found)
 {
 	const struct fs_backed key = fs_found_key(found);

@@ -11,7 +11,7 @@
 #include "fuse_api.h"
 #include "resolve.h"
 
-/* Zero-initialize it. */
+/* Zero-initialize it; see FS_ENTRY(). */
 struct fs_entry {
 	struct fs *fs;
 	/* The directory. */
@@ -39,7 +39,14 @@ B2F_MUST_CHECK
 int fs_entry_enter_to_change(struct fs *fs, struct fs_node *parent,
 			     const char *name, struct fs_entry *out);
 
-void fs_entry_leave(struct fs_entry *entry);
+static inline void fs_entry_leave(struct fs_entry *entry)
+{
+	fs_tree_unpin(&entry->pin);
+}
+
+/* A zeroed entry, which is left at the end of the block. */
+#define FS_ENTRY(name)                                                         \
+	__attribute__((cleanup(fs_entry_leave))) struct fs_entry name = {0}
 
 /*
  * May the caller of @req remove or replace @found at @entry?  In a directory

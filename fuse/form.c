@@ -35,7 +35,7 @@ static int become_sparse(struct fs *fs, struct fs_open_frame *frame)
 {
 	struct change change = {.fs = fs, .frame = frame};
 	char name[FS_NAME_SIZE];
-	struct fs_pin parent = {0};
+	FS_PIN(parent);
 	struct b2f_form form = {.name = name, .done = note, .arg = &change};
 	int err = fs_tree_pin_parent(fs->tree, frame->pin.node, &parent, name);
 
@@ -43,9 +43,7 @@ static int become_sparse(struct fs *fs, struct fs_open_frame *frame)
 		return err;
 	form.dirfd = change.dirfd = parent.fd;
 	b2f_file_now_get(frame->open.data, &change.before);
-	err = b2f_file_become_sparse(frame->open.data, &form);
-	fs_tree_unpin(fs->tree, &parent);
-	return err;
+	return b2f_file_become_sparse(frame->open.data, &form);
 }
 
 void fs_form_decide(struct fs *fs, struct fs_open_frame *frame, const void *buf,

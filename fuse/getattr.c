@@ -318,7 +318,7 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 		      struct fs_probe *probe)
 {
 	char name[FS_NAME_SIZE];
-	struct fs_pin parent = {0};
+	FS_PIN(parent);
 	int err;
 
 	/*
@@ -329,11 +329,7 @@ static int read_sizes(struct fs *fs, struct fs_backed *node,
 	if (node->is_root || node->lost_name || node->nholds > 0)
 		return fs_disk_frame_sizes(fs, node, probe);
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
-	if (err)
-		return err;
-	err = fs_probe_sizes(fs->tree, parent.fd, name, probe);
-	fs_tree_unpin(fs->tree, &parent);
-	return err;
+	return err ? err : fs_probe_sizes(fs->tree, parent.fd, name, probe);
 }
 
 static int find_sizes(struct fs *fs, struct fs_backed *node,
@@ -404,11 +400,10 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 /* Attributes of a file that is no view. */
 static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct stat st;
-	int err;
+	int err = fs_tree_pin(fs->tree, node, &pin);
 
-	err = fs_tree_pin(fs->tree, node, &pin);
 	if (err)
 		return node->kind == FS_KIND_FRAME ? last_seen(fs, node, out)
 						   : err;
@@ -416,24 +411,18 @@ static int get_base(struct fs *fs, struct fs_backed *node, struct stat *out)
 	case FS_KIND_DIR:
 	case FS_KIND_OTHER:
 		if (fstat(pin.fd, &st))
-			err = -errno;
-		else
-			plain(fs, pin.fd, &st, out);
-		break;
+			return -errno;
+		plain(fs, pin.fd, &st, out);
+		return 0;
 	case FS_KIND_FRAME:
 		err = get_frame(fs, node, pin.fd, out);
-		if (err == -ESTALE)
-			err = last_seen(fs, node, out);
-		break;
+		return err == -ESTALE ? last_seen(fs, node, out) : err;
 	case FS_KIND_SINGLE:
-		err = get_single(fs, pin.fd, out);
-		break;
+		return get_single(fs, pin.fd, out);
 	case FS_KIND_VIEW:
-		err = -ESTALE;
 		break;
 	}
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return -ESTALE;
 }
 
 int fs_getattr(struct fs *fs, struct fs_backed *node, struct stat *out)

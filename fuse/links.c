@@ -343,17 +343,15 @@ int fs_links_remove(const struct fs_entry *entry, const struct fs_found *found)
 static int find_entry(const struct fs_entry *entry, struct fs_backed *node,
 		      char name[FS_NAME_SIZE])
 {
-	struct fs_pin parent = {0};
+	FS_PIN(parent);
 	int err;
 
 	if (node->kind != FS_KIND_FRAME || node->is_root)
 		return -EPERM;
 	err = fs_tree_pin_parent(entry->fs->tree, node, &parent, name);
 	/* Programs expect EPERM rather than EXDEV: then they rename. */
-	if (!err && node->sparse && parent.node != entry->pin.node)
-		err = -EPERM;
-	fs_tree_unpin(entry->fs->tree, &parent);
-	return err;
+	return !err && node->sparse && parent.node != entry->pin.node ? -EPERM
+								      : err;
 }
 
 /* Finds the backing name of the new link to the frame @backing. */
@@ -446,7 +444,7 @@ static int add_file_name(const struct fs_entry *entry, const struct fs_pin *pin,
 int fs_links_add(const struct fs_entry *entry, struct fs_backed *node)
 {
 	char backing[FS_NAME_SIZE], name[FS_NAME_SIZE];
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = find_entry(entry, node, backing);
 
 	if (!err)
@@ -461,6 +459,5 @@ int fs_links_add(const struct fs_entry *entry, struct fs_backed *node)
 		fs_links_touch(entry->fs, node, pin.fd);
 	else if (!err)
 		fs_durable_note_changed(entry->fs, node, pin.fd);
-	fs_tree_unpin(entry->fs->tree, &pin);
 	return err;
 }

@@ -236,22 +236,18 @@ struct fs_listing {
 static int open_dir(struct fs *fs, struct fs_backed *node,
 		    struct fs_listing *listing)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct stat st;
-	int err;
+	int err = fs_tree_pin(fs->tree, node, &pin);
 
-	err = fs_tree_pin(fs->tree, node, &pin);
 	if (err)
 		return err;
 	listing->fd = openat(pin.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (listing->fd < 0 || fstat(listing->fd, &st))
-		err = -errno;
-	else {
-		listing->dev = st.st_dev;
-		listing->ino = st.st_ino;
-	}
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+		return -errno;
+	listing->dev = st.st_dev;
+	listing->ino = st.st_ino;
+	return 0;
 }
 
 int fs_listing_new(struct fs *fs, struct fs_backed *node,

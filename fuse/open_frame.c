@@ -15,12 +15,12 @@
 /* How long an open waits for a program that has locked the frame. */
 #define OPEN_WAIT_MS 3000
 
-static void free_frame(struct fs *fs, struct fs_open_frame *frame)
+static void free_frame(struct fs_open_frame *frame)
 {
 	if (!frame)
 		return;
 	b2f_file_close(frame->open.data);
-	fs_tree_unpin(fs->tree, &frame->pin);
+	fs_tree_unpin(&frame->pin);
 	free(frame->label);
 	free(frame);
 }
@@ -72,7 +72,7 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 	int err = 0;
 
 	if (!frame) {
-		fs_tree_unpin(fs->tree, pin);
+		fs_tree_unpin(pin);
 		b2f_frame_close(disk);
 		return -ENOMEM;
 	}
@@ -97,7 +97,7 @@ static int wrap_frame(struct fs *fs, struct fs_pin *pin, struct b2f_frame *disk,
 	frame = NULL; /* now the caller's */
 out:
 	b2f_frame_close(disk);
-	free_frame(fs, frame);
+	free_frame(frame);
 	return err;
 }
 
@@ -107,7 +107,7 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 {
 	struct b2f_frame *disk = NULL;
 	struct b2f_frame_stamp before, opened = {0};
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct stat index;
 	uint64_t nrows = 0;
 	int err;
@@ -123,7 +123,6 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 			fs_table_rows_warn(fs, disk, nrows);
 		err = wrap_frame(fs, &pin, disk, out);
 	}
-	fs_tree_unpin(fs->tree, &pin);
 	if (err)
 		return err;
 	/* @index is older: a later version has another stamp. */
@@ -169,7 +168,7 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 		TAILQ_INSERT_TAIL(&fs->files.active, &(*frame)->open, active);
 	}
 	pthread_mutex_unlock(&fs->state_lock);
-	free_frame(fs, spare);
+	free_frame(spare);
 	fs_wakeup_call(&fs->wakeup, false);
 	return keep;
 }
@@ -177,17 +176,13 @@ static bool publish(struct fs *fs, struct fs_open_frame **frame, bool settled,
 /* Does the name of the root lead to another directory than @frame's now? */
 static bool is_replaced(struct fs *fs, const struct fs_open_frame *frame)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct stat st;
-	bool replaced;
 
-	if (!frame->pin.node->is_root ||
-	    fs_tree_pin(fs->tree, frame->pin.node, &pin))
-		return false;
-	replaced = fstat(pin.fd, &st) == 0 &&
-		   (st.st_dev != frame->dev || st.st_ino != frame->ino);
-	fs_tree_unpin(fs->tree, &pin);
-	return replaced;
+	return frame->pin.node->is_root &&
+	       !fs_tree_pin(fs->tree, frame->pin.node, &pin) &&
+	       fstat(pin.fd, &st) == 0 &&
+	       (st.st_dev != frame->dev || st.st_ino != frame->ino);
 }
 
 /* Takes in foreign changes of @frame before it is shared. */

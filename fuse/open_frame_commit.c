@@ -459,7 +459,7 @@ static void destroy(struct fs *fs, struct fs_open_frame *frame)
 	frame->pin.node->state.nclosing--;
 	pthread_cond_broadcast(&fs->files.settled);
 	pthread_mutex_unlock(&fs->state_lock);
-	fs_tree_unpin(fs->tree, &frame->pin);
+	fs_tree_unpin(&frame->pin);
 	free(frame->label);
 	free(frame);
 }

@@ -41,7 +41,7 @@ int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	struct b2f_frame *meta = NULL;
-	struct fs_pin columns = {0};
+	FS_PIN(columns);
 	char name[FS_NAME_SIZE], *path = NULL;
 	size_t table;
 	int err;
@@ -60,7 +60,6 @@ int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
 		return err;
 	/* _cols is below the root, so its parent is in the mount. */
 	err = b2f_frame_open(&quiet, columns.fd, "../" B2F_TABLE_META, &meta);
-	fs_tree_unpin(fs->tree, &columns);
 	return count(frame, meta, err, out);
 }
 

@@ -192,7 +192,7 @@ struct fs_tree {
 	int reserved_from;
 };
 
-/* A descriptor of a node in use.  Zero-initialize it. */
+/* A descriptor of a node in use.  Zero-initialize it; see FS_PIN(). */
 struct fs_pin {
 	struct fs_backed *node;
 	/* O_PATH. */
@@ -326,6 +326,10 @@ int fs_tree_pin_parent(struct fs_tree *tree, struct fs_backed *node,
 		       struct fs_pin *out, char name[FS_NAME_SIZE]);
 
 /* Gives the descriptor back and zeroes @pin.  A zeroed @pin does nothing. */
-void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin);
+void fs_tree_unpin(struct fs_pin *pin);
+
+/* A zeroed pin, which is given back at the end of the block. */
+#define FS_PIN(name)                                                           \
+	__attribute__((cleanup(fs_tree_unpin))) struct fs_pin name = {0}
 
 #endif

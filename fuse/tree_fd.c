@@ -323,7 +323,7 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 	 */
 	for (;;) {
 		pin_nearest(tree, node, &pin, &next, name);
-		fs_tree_unpin(tree, &held);
+		fs_tree_unpin(&held);
 		held = pin;
 		if (!next)
 			break;
@@ -334,14 +334,14 @@ int fs_tree_pin(struct fs_tree *tree, struct fs_backed *node,
 		fs_tree_forget(next);
 		if (err || next == node)
 			break;
-		fs_tree_unpin(tree, &held);
+		fs_tree_unpin(&held);
 		held = pin;
 	}
 	if (!next) {
 		*out = held;
 		return 0;
 	}
-	fs_tree_unpin(tree, &held);
+	fs_tree_unpin(&held);
 	if (!err)
 		*out = pin;
 	return err;
@@ -364,13 +364,15 @@ static int release(struct fs_tree *tree, struct fs_backed *node)
 	return fd;
 }
 
-void fs_tree_unpin(struct fs_tree *tree, struct fs_pin *pin)
+void fs_tree_unpin(struct fs_pin *pin)
 {
 	struct fs_backed *node = pin->node;
+	struct fs_tree *tree;
 	int fd = -1;
 
 	if (!node)
 		return;
+	tree = (struct fs_tree *)node->head.volume;
 	if (pin->owned) {
 		fd = pin->fd;
 	} else {

@@ -184,7 +184,7 @@ static void do_close(struct fs *fs, struct fs_handle *handle)
 	end_pass(fs, handle);
 	state->nhandles--;
 	pthread_mutex_unlock(&fs->state_lock);
-	fs_tree_unpin(fs->tree, &handle->pin);
+	fs_tree_unpin(&handle->pin);
 	give_share(fs, handle->share);
 }
 
@@ -309,7 +309,7 @@ static int enter(struct fs *fs, struct fs_handle *handle,
 	}
 	pthread_mutex_unlock(&fs->state_lock);
 	if (err)
-		fs_tree_unpin(fs->tree, &pin);
+		fs_tree_unpin(&pin);
 	return err;
 }
 

@@ -32,7 +32,7 @@ int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 {
 	const struct fs_backed key = key_of(node, FS_KIND_FRAME);
 	char name[FS_NAME_SIZE];
-	struct fs_pin parent = {0};
+	FS_PIN(parent);
 	int err;
 
 	if (node->kind != FS_KIND_VIEW) {
@@ -51,10 +51,7 @@ int fs_view_enter(struct fs *fs, struct fs_backed *node, struct fs_backed **out)
 	if (*out)
 		return 0;
 	err = fs_tree_pin_parent(fs->tree, node, &parent, name);
-	if (!err)
-		err = fs_tree_get(fs->tree, parent.node, name, &key, out);
-	fs_tree_unpin(fs->tree, &parent);
-	return err;
+	return err ? err : fs_tree_get(fs->tree, parent.node, name, &key, out);
 }
 
 /* The node of the view of @frame, with a reference; NULL: there is none. */
@@ -132,7 +129,7 @@ static int read_head_len(struct fs *fs, struct fs_backed *frame_node, int fd,
 static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 {
 	struct fs_sizes sizes = {0};
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	struct stat index;
 	bool known = false;
 	int err = fs_tree_pin(fs->tree, frame, &pin);
@@ -149,7 +146,6 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 		if (!err && known)
 			fs_sizes_keep(fs->tree, &sizes);
 	}
-	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
 

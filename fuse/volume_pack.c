@@ -299,13 +299,10 @@ static int open_version(struct fs *fs, const struct fs_pack *pack, int dirfd,
 static int open_again(struct fs *fs, const struct fs_pack *pack,
 		      struct b2f_pack **out)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = fs_tree_pin(fs->tree, pack->dir, &pin);
 
-	if (!err)
-		err = open_version(fs, pack, pin.fd, pack->name, out);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return err ? err : open_version(fs, pack, pin.fd, pack->name, out);
 }
 
 static void unuse(struct fs *fs, struct fs_pack *pack)
@@ -568,16 +565,13 @@ static int get_pack(struct fs *fs, struct fs_node *parent, const char *name,
 		    struct fs_pack **out)
 {
 	struct fs_backed *dir = fs_backed_of(parent);
-	struct fs_pin pin = {0};
-	int is;
+	FS_PIN(pin);
+	int err;
 
 	if (!b2f_pack_is_name(name) || dir->kind == FS_KIND_SINGLE)
 		return 0;
-	is = fs_tree_pin(fs->tree, dir, &pin);
-	if (!is)
-		is = get_pack_at(fs, &pin, name, out);
-	fs_tree_unpin(fs->tree, &pin);
-	return is;
+	err = fs_tree_pin(fs->tree, dir, &pin);
+	return err ? err : get_pack_at(fs, &pin, name, out);
 }
 
 int fs_packs_open_root(struct fs *fs)
@@ -711,7 +705,7 @@ static void renew_attributes(struct fs *fs, struct fs_pack *pack)
 			pack->st = look.shown;
 	}
 	if (pack->dir)
-		fs_tree_unpin(fs->tree, &pin);
+		fs_tree_unpin(&pin);
 }
 
 static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)

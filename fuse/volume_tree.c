@@ -18,7 +18,7 @@
 static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 		     struct fuse_entry_param *out)
 {
-	struct fs_entry entry;
+	FS_ENTRY(entry);
 	int err, is = fs_packs_enter(fs, dir, name, out);
 
 	if (is)
@@ -28,7 +28,6 @@ static int do_lookup(struct fs *fs, struct fs_node *dir, const char *name,
 	if (!err)
 		err = fs_lookup_answer(&entry, out);
 	pthread_rwlock_unlock(&fs->names_lock);
-	fs_entry_leave(&entry);
 	return err;
 }
 
@@ -39,12 +38,11 @@ static int do_stat(struct fs *fs, struct fs_node *inode, struct stat *out)
 
 static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = fs_tree_pin(fs->tree, fs_backed_of(inode), &pin);
 
 	if (!err && fstatvfs(pin.fd, out))
 		err = -errno;
-	fs_tree_unpin(fs->tree, &pin);
 	/* A new file becomes a frame, whose name has a suffix. */
 	if (!err && out->f_namemax > FS_SUFFIX_RESERVED)
 		out->f_namemax -= FS_SUFFIX_RESERVED;
@@ -54,18 +52,17 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 static int do_readlink(struct fs *fs, struct fs_node *inode,
 		       char target[PATH_MAX + 1])
 {
-	struct fs_pin pin = {0};
-	ssize_t n = 0;
+	FS_PIN(pin);
 	int err = fs_tree_pin(fs->tree, fs_backed_of(inode), &pin);
+	ssize_t n;
 
-	if (!err) {
-		n = readlinkat(pin.fd, "", target, PATH_MAX);
-		err = n < 0 ? -errno : 0;
-	}
-	fs_tree_unpin(fs->tree, &pin);
-	if (!err)
-		target[n] = '\0';
-	return err;
+	if (err)
+		return err;
+	n = readlinkat(pin.fd, "", target, PATH_MAX);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	return 0;
 }
 
 static int do_open(struct fs *fs, struct fs_node *inode,
@@ -221,20 +218,16 @@ static int do_list(struct fs *fs, struct fs_node *inode,
 		   struct fs_answer *answer)
 {
 	/* If another program has deleted the directory, it is not pinned. */
-	struct fs_entry dir = {0};
-	int err;
+	FS_ENTRY(dir);
 
 	if (!handle->listing)
 		return list_single(fs, inode, off, answer);
 	if (answer->plus || lists_views(fs))
 		(void)!fs_entry_enter(fs, inode, "", &dir);
 	/* Several threads may share one open directory. */
-	pthread_mutex_lock(&handle->lock);
+	B2F_HOLD(&handle->lock);
 	fs_listing_begin(handle->listing);
-	err = fill(fs, &dir, handle->listing, off, answer);
-	pthread_mutex_unlock(&handle->lock);
-	fs_entry_leave(&dir);
-	return err;
+	return fill(fs, &dir, handle->listing, off, answer);
 }
 
 static int do_sync_dir(const struct fs_handle *handle)

@@ -58,7 +58,7 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 		      const struct fs_maker_what *what,
 		      struct fuse_entry_param *out)
 {
-	struct fs_entry entry = {0};
+	FS_ENTRY(entry);
 	struct stat made;
 	int err = enter_new(req, parent, name, &entry);
 
@@ -75,7 +75,6 @@ static int make_other(fuse_req_t req, struct fs_node *parent, const char *name,
 			unlinkat(entry.pin.fd, name,
 				 S_ISDIR(what->mode) ? AT_REMOVEDIR : 0);
 	}
-	fs_entry_leave(&entry);
 	return err;
 }
 
@@ -84,7 +83,7 @@ static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 {
 	struct fs_place place = fs_entry_place(entry);
 	struct fs_tree *tree = entry->fs->tree;
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	char path[FS_DIR_PATH_SIZE];
 	int err = fs_backing_name_check(&place, entry->name);
 
@@ -92,11 +91,10 @@ static int link_other(const struct fs_entry *entry, struct fs_backed *node)
 		err = fs_tree_pin(tree, node, &pin);
 	if (err)
 		return err;
-	if (linkat(tree->proc_fd, fs_dir_number(pin.fd, path), entry->pin.fd,
-		   entry->name, AT_SYMLINK_FOLLOW))
-		err = -errno;
-	fs_tree_unpin(tree, &pin);
-	return err;
+	return linkat(tree->proc_fd, fs_dir_number(pin.fd, path), entry->pin.fd,
+		      entry->name, AT_SYMLINK_FOLLOW)
+		       ? -errno
+		       : 0;
 }
 
 static int link_frame(const struct fs_entry *entry, struct fs_backed *node)
@@ -114,7 +112,7 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 {
 	struct fs *fs = fs_of(req);
 	struct fs_backed *node = fs_backed_of(inode);
-	struct fs_entry entry = {0};
+	FS_ENTRY(entry);
 	int err = fs_entry_enter_to_change(fs, new_parent, new_name, &entry);
 
 	pthread_rwlock_rdlock(&fs->names_lock);
@@ -128,7 +126,6 @@ static int do_link(fuse_req_t req, struct fs_node *inode,
 	if (!err)
 		err = fs_lookup_answer(&entry, out);
 	pthread_rwlock_unlock(&fs->names_lock);
-	fs_entry_leave(&entry);
 	return err;
 }
 
@@ -216,7 +213,7 @@ static int adopt_frame(const struct fs_entry *entry, struct fresh *fresh)
 	fs_cache_state_note_meta(fs, fresh->node, NULL, &found.probe.index);
 	err = fs_durable_note_made(fs, fresh->node, entry->pin.fd);
 	if (err) {
-		fs_tree_unpin(fs->tree, &fresh->pin);
+		fs_tree_unpin(&fresh->pin);
 		fs_tree_forget(fresh->node);
 	}
 	return err;
@@ -406,7 +403,7 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 		     struct fuse_entry_param *out, struct fs_handle **handle)
 {
 	struct fs *fs = fs_of(req);
-	struct fs_entry entry = {0};
+	FS_ENTRY(entry);
 	struct fresh fresh = {.writes = how &&
 					(how->flags & O_ACCMODE) != O_RDONLY};
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
@@ -430,8 +427,7 @@ static int do_create(fuse_req_t req, struct fs_node *parent, const char *name,
 		if (err)
 			undo_frame(&entry, &fresh);
 	}
-	fs_tree_unpin(fs->tree, &fresh.pin);
-	fs_entry_leave(&entry);
+	fs_tree_unpin(&fresh.pin);
 	*out = fresh.answer;
 	return err;
 }
@@ -466,7 +462,7 @@ static int delete_found(const struct fs_entry *entry,
 
 static int unlink_file(fuse_req_t req, struct fs_node *parent, const char *name)
 {
-	struct fs_entry entry = {0};
+	FS_ENTRY(entry);
 	struct fs_found found;
 	struct fs *fs = fs_of(req);
 	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
@@ -483,13 +479,12 @@ static int unlink_file(fuse_req_t req, struct fs_node *parent, const char *name)
 		fs_probe_close(&found.probe);
 	}
 	pthread_rwlock_unlock(&fs->names_lock);
-	fs_entry_leave(&entry);
 	return err;
 }
 
 static int remove_dir(fuse_req_t req, struct fs_node *parent, const char *name)
 {
-	struct fs_entry entry = {0};
+	FS_ENTRY(entry);
 	struct fs_found found;
 	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
 
@@ -503,7 +498,6 @@ static int remove_dir(fuse_req_t req, struct fs_node *parent, const char *name)
 			err = fs_entry_delete_dir(&entry, &found);
 		fs_probe_close(&found.probe);
 	}
-	fs_entry_leave(&entry);
 	return err;
 }
 

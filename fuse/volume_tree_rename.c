@@ -766,10 +766,10 @@ static int find_both(struct renaming *r)
 	return 0;
 }
 
-static void let_go(struct fs *fs, struct side *side)
+static void let_go(struct side *side)
 {
 	fs_probe_close(&side->found.probe);
-	fs_tree_unpin(fs->tree, &side->pin);
+	fs_tree_unpin(&side->pin);
 }
 
 /*
@@ -793,8 +793,8 @@ static int find_synced(struct renaming *r, unsigned int flags)
 	hold(r->fs, &r->from);
 	pthread_rwlock_unlock(&r->fs->names_lock);
 	is_synced = make_durable(r, &r->from, &r->to) == 0;
-	let_go(r->fs, &r->from);
-	let_go(r->fs, &r->to);
+	let_go(&r->from);
+	let_go(&r->to);
 	pthread_rwlock_rdlock(&r->fs->names_lock);
 	err = find_both(r);
 	r->is_synced = is_synced && !err && now->st_dev == then.st_dev &&
@@ -842,9 +842,9 @@ static int rename_once(fuse_req_t req, struct renaming *r, unsigned int flags)
 		note_renamed(r, &r->from);
 	if (!err && (flags & RENAME_EXCHANGE))
 		note_renamed(r, &r->to);
-	let_go(r->fs, &r->from);
+	let_go(&r->from);
 	if (r->replaces)
-		let_go(r->fs, &r->to);
+		let_go(&r->to);
 	return err == -ENOENT && r->replaces ? -ESTALE : err;
 }
 

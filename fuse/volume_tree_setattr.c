@@ -284,7 +284,7 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 	struct fs_backed *shown = fs_backed_of(inode);
 	struct fs_backed *node = NULL;
 	struct fs_setattr meta = meta_of(attr, to_set);
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	bool is_plain;
 	int err = check_owner(&fs->options, &meta);
 
@@ -312,7 +312,6 @@ int fs_volume_tree_setattr(fuse_req_t req, struct fs_node *inode,
 		fs_cache_state_end(fs, node, pin.fd, -1);
 		fs_durable_note_changed(fs, node, pin.fd);
 	}
-	fs_tree_unpin(fs->tree, &pin);
 	fs_tree_forget(node);
 	return err;
 }

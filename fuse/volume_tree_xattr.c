@@ -91,7 +91,7 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	struct b2f_frame *frame = NULL;
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = pin_base(fs, &node, &pin);
 
 	if (!err && node->kind != FS_KIND_FRAME)
@@ -101,7 +101,6 @@ static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 	if (!err)
 		err = fn(arg, frame);
 	b2f_frame_close(frame);
-	fs_tree_unpin(fs->tree, &pin);
 	return err;
 }
 
@@ -121,17 +120,14 @@ static int do_get_stored(struct fs *fs, struct fs_node *inode, const char *name,
 			 char **out, size_t *size)
 {
 	struct fs_backed *node = fs_backed_of(inode);
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err;
 
 	if (node->kind == FS_KIND_SINGLE ||
 	    (is_made_up(name) && !is_of_dir(node, name)))
 		return -ENODATA;
 	err = pin_base(fs, &node, &pin);
-	if (!err)
-		err = get_stored(node, pin.fd, name, out, size);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return err ? err : get_stored(node, pin.fd, name, out, size);
 }
 
 /* Writes to @f the names among @names that the mount lists for @node. */
@@ -150,7 +146,7 @@ static void put_stored(FILE *f, const struct fs_backed *node, bool list_all,
 static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 {
 	struct fs_backed *node = fs_backed_of(inode);
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	char *names = NULL;
 	size_t size = 0;
 	int err;
@@ -163,7 +159,6 @@ static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 	if (!err)
 		put_stored(f, node, fs->config.list_xattr, names, size);
 	free(names);
-	fs_tree_unpin(fs->tree, &pin);
 	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
 }
@@ -224,7 +219,7 @@ static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err = pin_base(fs, &node, &pin);
 
 	if (err)
@@ -237,10 +232,8 @@ static int change_preset(struct fs *fs, struct fs_backed *node,
 		err = fs_preset_check(c);
 	if (err == -EINVAL && has_value(fs, node, pin.fd, c))
 		err = 0;
-	if (!err && node->kind == FS_KIND_DIR)
-		err = change_stored(c, pin.fd);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return !err && node->kind == FS_KIND_DIR ? change_stored(c, pin.fd)
+						 : err;
 }
 
 static int do_set(struct fs *fs, struct fs_node *inode,
@@ -248,7 +241,7 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 {
 	struct fs_xattr_change c = *change;
 	struct fs_backed *node = fs_backed_of(inode);
-	struct fs_pin pin = {0};
+	FS_PIN(pin);
 	int err;
 
 	if (!fs_frame_xattr_begins(c.name, USER))
@@ -262,13 +255,10 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 	err = pin_base(fs, &node, &pin);
 	if (err)
 		return err;
-	if (node->kind == FS_KIND_FRAME)
-		err = fs_setattr_with_index(fs, node, pin.fd, change_stored,
-					    &c);
-	else
-		err = change_stored(&c, pin.fd);
-	fs_tree_unpin(fs->tree, &pin);
-	return err;
+	return node->kind == FS_KIND_FRAME
+		       ? fs_setattr_with_index(fs, node, pin.fd, change_stored,
+					       &c)
+		       : change_stored(&c, pin.fd);
 }
 
 const struct fs_xattr_ops fs_volume_tree_xattr = {
