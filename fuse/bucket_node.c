@@ -313,9 +313,8 @@ static int open_version(struct fs *fs, struct fs_object *node,
 {
 	struct b2f_frame_stamp stamp;
 	struct b2f_file *file = NULL;
-	int err;
+	int err = fs_bucket_node_open_now(fs, node->path, &file);
 
-	err = fs_bucket_node_open_now(fs, node->path, &file);
 	/* Another client has just removed the frame, or is replacing it. */
 	if (err == -ENOENT || err == B2F_ENOTFRAME)
 		return -ESTALE;

@@ -158,8 +158,6 @@ int fs_config_make(const struct fs_options *options, struct fs_config *out,
 	s.file_mask = mask(options->access.fmask, options->access.umask);
 	s.dir_mask = mask(options->access.dmask, options->access.umask);
 	s.background = !options->foreground && !options->debug;
-	s.no_xattr = options->view.xattr == FS_VIEW_OFF;
-	s.list_xattr = options->view.xattr == FS_VIEW_LIST;
 	err = try_new_file(&s.new_files, reason);
 	if (err)
 		return err;

@@ -27,8 +27,6 @@ struct fs_config {
 	mode_t file_mask;
 	mode_t dir_mask;
 	bool background;
-	bool no_xattr;
-	bool list_xattr;
 	/*
 	 * The kernel reads and writes plain files itself.  Decided by the first
 	 * request; false once the kernel has refused it.

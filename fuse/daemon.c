@@ -134,24 +134,14 @@ static void send_to(const char *path, const char *message)
 	close(fd);
 }
 
-static void notify(const char *message)
+void fs_daemon_notify(bool is_ready)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
+	char message[64] = "STOPPING=1\n";
 
+	if (is_ready)
+		snprintf(message, sizeof(message), "READY=1\nMAINPID=%ld\n",
+			 (long)getpid());
 	if (path)
 		send_to(path, message);
-}
-
-void fs_daemon_notify_ready(void)
-{
-	char message[64];
-
-	snprintf(message, sizeof(message), "READY=1\nMAINPID=%ld\n",
-		 (long)getpid());
-	notify(message);
-}
-
-void fs_daemon_notify_stopping(void)
-{
-	notify("STOPPING=1\n");
 }

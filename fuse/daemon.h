@@ -11,6 +11,8 @@
 #ifndef B2F_FUSE_DAEMON_H
 #define B2F_FUSE_DAEMON_H
 
+#include <stdbool.h>
+
 #include "b2frame/error.h"
 
 /*
@@ -64,11 +66,10 @@ void fs_daemon_fill_standard(void);
 void fs_daemon_ready(struct fs_daemon *daemon);
 
 /*
- * Tell the service manager that the mount answers requests, and that it is
- * ending, as in sd_notify(3): one datagram to the socket that NOTIFY_SOCKET
- * names.  Do nothing without NOTIFY_SOCKET.
+ * Tells the service manager that the mount answers requests, or is ending, as
+ * in sd_notify(3): one datagram to the socket that NOTIFY_SOCKET names.  Does
+ * nothing without NOTIFY_SOCKET.
  */
-void fs_daemon_notify_ready(void);
-void fs_daemon_notify_stopping(void);
+void fs_daemon_notify(bool is_ready);
 
 #endif

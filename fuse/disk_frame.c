@@ -92,9 +92,8 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	struct place place;
 	char *label = NULL;
 	struct stat index;
-	int err;
+	int err = make_label(fs, node, &label);
 
-	err = make_label(fs, node, &label);
 	if (err)
 		return err;
 	options.label = label;

@@ -184,39 +184,38 @@ static void unlock(struct fs *fs, struct fs_backed *dropped)
 	fs_tree_forget(dropped);
 }
 
-int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
+/* Notes that @node has a new name, and perhaps new contents. */
+static bool note_named(struct fs *fs, struct fs_backed *node, bool is_new)
 {
-	struct fs_durables *all = &fs->durables;
-	struct fs_backed *dropped;
-	struct fs_durable *d;
-
-	pthread_mutex_lock(&fs->state_lock);
-	d = get(fs, node, node->dev, node->ino, &dropped);
-	if (d) {
-		(void)b2f_durability_move(&d->contents, B2F_DISK_DURABLE,
-					  B2F_DISK_NEW);
-		d->left_at = d->name_at = ++all->clock;
-	}
-	unlock(fs, dropped);
-	if (d)
-		sync_later(fs, dirfd, node->dev);
-	return d ? 0 : -ENOMEM;
-}
-
-void fs_durable_note_changed(struct fs *fs, struct fs_backed *node, int path_fd)
-{
-	struct fs_durables *all = &fs->durables;
 	struct fs_backed *dropped = NULL;
 	struct fs_durable *d = NULL;
 
 	pthread_mutex_lock(&fs->state_lock);
 	/* Without memory the name is as durable as after any rename. */
-	if (!is_gone(node))
+	if (is_new || !is_gone(node))
 		d = get(fs, node, node->dev, node->ino, &dropped);
 	if (d)
-		d->name_at = ++all->clock;
+		d->name_at = ++fs->durables.clock;
+	if (d && is_new) {
+		d->left_at = d->name_at;
+		(void)b2f_durability_move(&d->contents, B2F_DISK_DURABLE,
+					  B2F_DISK_NEW);
+	}
 	unlock(fs, dropped);
-	if (d)
+	return d;
+}
+
+int fs_durable_note_made(struct fs *fs, struct fs_backed *node, int dirfd)
+{
+	if (!note_named(fs, node, true))
+		return -ENOMEM;
+	sync_later(fs, dirfd, node->dev);
+	return 0;
+}
+
+void fs_durable_note_changed(struct fs *fs, struct fs_backed *node, int path_fd)
+{
+	if (note_named(fs, node, false))
 		sync_node_later(fs, node, path_fd, node->dev);
 }
 

@@ -379,9 +379,8 @@ static int get_single(struct fs *fs, int dirfd, struct stat *out)
 {
 	struct fs_probe probe;
 	mode_t readable;
-	int err;
+	int err = fs_probe_open(fs->tree, dirfd, fs->source.name, &probe);
 
-	err = fs_probe_open(fs->tree, dirfd, fs->source.name, &probe);
 	if (err)
 		return err;
 	fs_getattr_of_probe(fs, &probe, out);

@@ -214,7 +214,7 @@ static enum fs_exit finish(struct fs *fs, enum fs_exit code)
 	bool unmounted;
 
 	if (fs->session)
-		fs_daemon_notify_stopping();
+		fs_daemon_notify(false);
 	if (fs->bucket)
 		fs_bucket_source_rest(fs);
 	fs_ticker_stop(fs);

@@ -130,7 +130,8 @@ void fs_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		    size_t size)
 {
 	struct fact fact = fact_of(req, ino, name);
-	int err = fact.fs->config.no_xattr ? -ENOSYS : get_value(&fact);
+	int err = fact.fs->options.view.xattr == FS_VIEW_OFF ? -ENOSYS
+							     : get_value(&fact);
 
 	if (err)
 		fs_reply_error(req, err);
@@ -144,7 +145,7 @@ static int list_names(struct fact *f, FILE *out)
 	static const char own[] =
 		FS_FRAME_XATTR_OWN "version\0" FS_FRAME_XATTR_OWN
 				   "pid\0" FS_FRAME_XATTR_OWN "stats";
-	bool all = f->fs->config.list_xattr;
+	bool all = f->fs->options.view.xattr == FS_VIEW_LIST;
 	int err = 0;
 
 	if (all && f->node == f->fs->nodes.root)
@@ -163,7 +164,7 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	char *names = NULL;
 	size_t n = 0;
 	FILE *out = NULL;
-	int err = fact.fs->config.no_xattr ? -ENOSYS : 0;
+	int err = fact.fs->options.view.xattr == FS_VIEW_OFF ? -ENOSYS : 0;
 
 	if (!err) {
 		out = open_memstream(&names, &n);
@@ -186,7 +187,7 @@ static int change(fuse_req_t req, fuse_ino_t ino,
 	struct fs_node *node = fs_node_of(fs, ino);
 	const struct fs_volume_ops *volume = node->volume->ops;
 
-	if (fs->config.no_xattr)
+	if (fs->options.view.xattr == FS_VIEW_OFF)
 		return -ENOSYS;
 	if (node == fs->nodes.root && c->value &&
 	    strcmp(c->name, FS_FRAME_XATTR_OWN "sync") == 0)

@@ -110,9 +110,8 @@ static int new_frame(struct fs *fs, struct fs_backed *node,
 	FS_PIN(pin);
 	struct stat index;
 	uint64_t nrows = 0;
-	int err;
+	int err = fs_tree_pin(fs->tree, node, &pin);
 
-	err = fs_tree_pin(fs->tree, node, &pin);
 	if (!err)
 		err = wait_for_index(fs, &pin, &index, settled);
 	if (!err)

@@ -85,9 +85,8 @@ static int exists_at(const struct fs_place *place, const char *name)
 static int is_frame_at(const struct fs_place *place, const char *name)
 {
 	struct fs_probe probe;
-	int err;
+	int err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
 
-	err = fs_probe_kind(place->tree, place->dirfd, name, &probe);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	fs_probe_close(&probe);

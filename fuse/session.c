@@ -175,7 +175,7 @@ static void init(void *userdata, struct fuse_conn_info *conn)
 	 * First of all, because the manager must know this process before the
 	 * parent exits.
 	 */
-	fs_daemon_notify_ready();
+	fs_daemon_notify(true);
 	fs_daemon_ready(&fs->daemon);
 }
 
@@ -418,9 +418,8 @@ static int new_session(struct fs *fs)
 	struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *list = NULL;
-	int err;
+	int err = make_list(fs, &list);
 
-	err = make_list(fs, &list);
 	if (!err &&
 	    (fuse_opt_add_arg(&args, "bloscfs") ||
 	     fuse_opt_add_arg(&args, "-o") || fuse_opt_add_arg(&args, list)))

@@ -31,12 +31,12 @@ static int take_oldest(struct fs_tree *tree)
 	return fd;
 }
 
-/* Closes up to @n idle descriptors.  Returns how many. */
-static size_t evict(struct fs_tree *tree, size_t n)
+/* Closes some idle descriptors.  Returns how many. */
+static size_t evict(struct fs_tree *tree)
 {
 	size_t done = 0;
 
-	while (done < n) {
+	while (done < EVICT_AT_ONCE) {
 		int fd;
 
 		pthread_mutex_lock(&tree->volume.fs->state_lock);
@@ -73,7 +73,7 @@ static int open_with_room(struct fs_tree *tree, int dirfd, const char *name,
 {
 	int fd = open_unreserved(tree, dirfd, name, flags);
 
-	if ((fd == -EMFILE || fd == -ENFILE) && evict(tree, EVICT_AT_ONCE) > 0)
+	if ((fd == -EMFILE || fd == -ENFILE) && evict(tree) > 0)
 		fd = open_unreserved(tree, dirfd, name, flags);
 	return fd;
 }

@@ -442,9 +442,8 @@ int fs_tree_handle_open(struct fs *fs, struct fs_backed *node,
 {
 	struct fs_handle *handle = NULL;
 	struct fs_backed *base;
-	int err;
+	int err = fs_view_enter(fs, node, &base);
 
-	err = fs_view_enter(fs, node, &base);
 	if (err)
 		return err;
 	err = new_handle(fs, node, base, how, &handle);

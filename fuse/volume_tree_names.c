@@ -48,7 +48,8 @@ static int enter_new(fuse_req_t req, struct fs_node *parent, const char *name,
 static int inherit(const struct fs_entry *entry,
 		   const struct fs_maker_what *what)
 {
-	if (!S_ISDIR(what->mode) || entry->fs->config.no_xattr)
+	if (!S_ISDIR(what->mode) ||
+	    entry->fs->options.view.xattr == FS_VIEW_OFF)
 		return 0;
 	return fs_preset_inherit(entry->pin.fd, entry->name);
 }
@@ -234,7 +235,7 @@ static struct b2f_settings settings_in(const struct fs_entry *entry,
 {
 	struct b2f_settings settings = entry->fs->config.new_files;
 
-	if (!entry->fs->config.no_xattr)
+	if (entry->fs->options.view.xattr != FS_VIEW_OFF)
 		fresh->is_plain = !fs_preset_of_dir(entry->pin.fd, &settings);
 	return settings;
 }
@@ -294,9 +295,8 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	};
 	struct b2f_settings settings = settings_in(entry, fresh);
 	char *label = NULL;
-	int err;
+	int err = find_name(entry, fresh->name);
 
-	err = find_name(entry, fresh->name);
 	if (!err)
 		err = fs_disk_frame_label(fs, entry->pin.node, fresh->name,
 					  &label);
@@ -460,60 +460,40 @@ static int delete_found(const struct fs_entry *entry,
 	return err;
 }
 
-static int unlink_file(fuse_req_t req, struct fs_node *parent, const char *name)
-{
-	FS_ENTRY(entry);
-	struct fs_found found;
-	struct fs *fs = fs_of(req);
-	int err = fs_entry_enter_to_change(fs, parent, name, &entry);
-
-	pthread_rwlock_rdlock(&fs->names_lock);
-	if (!err)
-		err = fs_lookup_find(&entry, &found);
-	if (err == -ENOENT && fs_lookup_has_view(&entry))
-		err = -EPERM;
-	if (!err) {
-		err = fs_entry_check_sticky(req, &entry, &found);
-		if (!err)
-			err = delete_found(&entry, &found);
-		fs_probe_close(&found.probe);
-	}
-	pthread_rwlock_unlock(&fs->names_lock);
-	return err;
-}
-
-static int remove_dir(fuse_req_t req, struct fs_node *parent, const char *name)
-{
-	FS_ENTRY(entry);
-	struct fs_found found;
-	int err = fs_entry_enter_to_change(fs_of(req), parent, name, &entry);
-
-	if (!err)
-		err = fs_lookup_find(&entry, &found);
-	if (!err) {
-		err = found.probe.kind == FS_KIND_DIR ? 0 : -ENOTDIR;
-		if (!err)
-			err = fs_entry_check_sticky(req, &entry, &found);
-		if (!err)
-			err = fs_entry_delete_dir(&entry, &found);
-		fs_probe_close(&found.probe);
-	}
-	return err;
-}
-
 static int do_remove(fuse_req_t req, struct fs_node *parent, const char *name,
 		     bool is_dir)
 {
+	struct fs *fs = fs_of(req);
 	/*
 	 * A pack is a plain file in SOURCE, but a directory here: it has to be
 	 * empty to be removed.
 	 */
-	int is = is_dir ? fs_packs_look_inside(fs_of(req), parent, name) : 1;
+	int is = is_dir ? fs_packs_look_inside(fs, parent, name) : 1, err;
+	struct fs_found found;
+	FS_ENTRY(entry);
 
 	if (is < 0)
 		return is;
-	return is ? unlink_file(req, parent, name)
-		  : remove_dir(req, parent, name);
+	is_dir = !is;
+	err = fs_entry_enter_to_change(fs, parent, name, &entry);
+	if (!is_dir)
+		pthread_rwlock_rdlock(&fs->names_lock);
+	if (!err)
+		err = fs_lookup_find(&entry, &found);
+	if (err == -ENOENT && !is_dir && fs_lookup_has_view(&entry))
+		err = -EPERM;
+	if (!err) {
+		err = is_dir && found.probe.kind != FS_KIND_DIR
+			      ? -ENOTDIR
+			      : fs_entry_check_sticky(req, &entry, &found);
+		if (!err)
+			err = is_dir ? fs_entry_delete_dir(&entry, &found)
+				     : delete_found(&entry, &found);
+		fs_probe_close(&found.probe);
+	}
+	if (!is_dir)
+		pthread_rwlock_unlock(&fs->names_lock);
+	return err;
 }
 
 const struct fs_change_ops fs_volume_tree_changes = {

@@ -39,17 +39,15 @@ static bool is_of_dir(const struct fs_backed *node, const char *name)
 	return node->kind == FS_KIND_DIR && fs_preset_is(name);
 }
 
-/* Replaces *@node by the node that has its attributes, and pins that. */
-static int pin_base(struct fs *fs, struct fs_backed **node, struct fs_pin *pin)
+/* Pins the node that has the attributes of @node. */
+static int pin_base(struct fs *fs, struct fs_backed *node, struct fs_pin *pin)
 {
 	struct fs_backed *base;
-	int err = fs_view_enter(fs, *node, &base);
+	int err = fs_view_enter(fs, node, &base);
 
 	if (err)
 		return err;
 	err = fs_tree_pin(fs->tree, base, pin);
-	if (!err)
-		*node = base;
 	/* The pin has its own reference. */
 	fs_tree_forget(base);
 	return err;
@@ -89,15 +87,14 @@ static int get_stored(const struct fs_backed *node, int fd, const char *name,
 static int do_with_frame(struct fs *fs, struct fs_node *inode, fs_frame_fn *fn,
 			 void *arg)
 {
-	struct fs_backed *node = fs_backed_of(inode);
 	struct b2f_frame *frame = NULL;
 	FS_PIN(pin);
-	int err = pin_base(fs, &node, &pin);
+	int err = pin_base(fs, fs_backed_of(inode), &pin);
 
-	if (!err && node->kind != FS_KIND_FRAME)
+	if (!err && pin.node->kind != FS_KIND_FRAME)
 		err = -ENODATA;
 	if (!err)
-		err = fs_disk_frame_open(fs, node, pin.fd, &frame);
+		err = fs_disk_frame_open(fs, pin.node, pin.fd, &frame);
 	if (!err)
 		err = fn(arg, frame);
 	b2f_frame_close(frame);
@@ -126,8 +123,8 @@ static int do_get_stored(struct fs *fs, struct fs_node *inode, const char *name,
 	if (node->kind == FS_KIND_SINGLE ||
 	    (is_made_up(name) && !is_of_dir(node, name)))
 		return -ENODATA;
-	err = pin_base(fs, &node, &pin);
-	return err ? err : get_stored(node, pin.fd, name, out, size);
+	err = pin_base(fs, node, &pin);
+	return err ? err : get_stored(pin.node, pin.fd, name, out, size);
 }
 
 /* Writes to @f the names among @names that the mount lists for @node. */
@@ -153,11 +150,12 @@ static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 
 	if (node->kind == FS_KIND_SINGLE)
 		return 0;
-	err = pin_base(fs, &node, &pin);
+	err = pin_base(fs, node, &pin);
 	if (!err)
-		err = get_stored(node, pin.fd, NULL, &names, &size);
+		err = get_stored(pin.node, pin.fd, NULL, &names, &size);
 	if (!err)
-		put_stored(f, node, fs->config.list_xattr, names, size);
+		put_stored(f, pin.node, fs->options.view.xattr == FS_VIEW_LIST,
+			   names, size);
 	free(names);
 	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
@@ -220,10 +218,11 @@ static int change_preset(struct fs *fs, struct fs_backed *node,
 			 struct fs_xattr_change *c)
 {
 	FS_PIN(pin);
-	int err = pin_base(fs, &node, &pin);
+	int err = pin_base(fs, node, &pin);
 
 	if (err)
 		return err;
+	node = pin.node;
 	if (node->kind == FS_KIND_FRAME)
 		err = set_preset(fs, node, c);
 	else if (node->kind != FS_KIND_DIR)
@@ -252,12 +251,12 @@ static int do_set(struct fs *fs, struct fs_node *inode,
 		return change_preset(fs, node, &c);
 	if (is_made_up(c.name))
 		return -EPERM;
-	err = pin_base(fs, &node, &pin);
+	err = pin_base(fs, node, &pin);
 	if (err)
 		return err;
-	return node->kind == FS_KIND_FRAME
-		       ? fs_setattr_with_index(fs, node, pin.fd, change_stored,
-					       &c)
+	return pin.node->kind == FS_KIND_FRAME
+		       ? fs_setattr_with_index(fs, pin.node, pin.fd,
+					       change_stored, &c)
 		       : change_stored(&c, pin.fd);
 }
 
