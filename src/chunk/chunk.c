@@ -215,9 +215,8 @@ int b2f_chunk_open(const uint8_t *head, size_t size, uint64_t stored,
 		   struct b2f_chunk *out, struct b2f_why *why)
 {
 	struct b2f_chunk c = {.context = *context};
-	int err;
+	int err = b2f_chunk_header_parse(head, size, &c.header, why);
 
-	err = b2f_chunk_header_parse(head, size, &c.header, why);
 	if (err)
 		return err;
 	if (c.header.cbytes > stored)
@@ -336,9 +335,9 @@ static int block_extent(const struct b2f_chunk *chunk, uint32_t block,
 			uint32_t *off, uint32_t *size, struct b2f_why *why)
 {
 	uint32_t start = 0, reach, end;
-	int err;
+	int err =
+		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 
-	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 	if (err)
 		return err;
 	end = next_start(chunk, start);

@@ -221,9 +221,8 @@ static int begin_block(const struct decoding *d,
 		       uint8_t *dst, uint8_t **start)
 {
 	const struct b2f_pipeline *pipeline = &d->chunk->header.pipeline;
-	int err;
+	int err = b2f_pipeline_check(pipeline, block, n, d->why);
 
-	err = b2f_pipeline_check(pipeline, block, n, d->why);
 	if (err)
 		return err;
 	if (b2f_pipeline_needs_tmp(pipeline)) {
@@ -250,9 +249,8 @@ static int decode_block(const struct decoding *d, uint32_t block,
 	size_t n = b2f_min_u64(blocksize, chunk->header.nbytes - at);
 	const struct b2f_pipeline *pipeline = &chunk->header.pipeline;
 	uint8_t *start;
-	int err;
+	int err = begin_block(d, &fb, n, dst, &start);
 
-	err = begin_block(d, &fb, n, dst, &start);
 	if (err)
 		return err;
 	if (chunk->header.split && n == blocksize &&

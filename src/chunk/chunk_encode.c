@@ -55,9 +55,8 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 	uint32_t nbytes = (uint32_t)b2f_min_u64(src.size, UINT32_MAX);
 	struct b2f_encoded made = {0};
 	struct b2f_encode_plan plan;
-	int err;
+	int err = b2f_encode_plan_make(options, nbytes, &plan, why);
 
-	err = b2f_encode_plan_make(options, nbytes, &plan, why);
 	if (err)
 		return err;
 	if (dst.size < b2f_chunk_encode_bound(nbytes))
@@ -115,9 +114,8 @@ int b2f_chunk_encode_value(const struct b2f_encode_options *options,
 {
 	size_t width = value.size;
 	struct b2f_encode_plan plan;
-	int err;
+	int err = b2f_encode_plan_make(options, nbytes, &plan, why);
 
-	err = b2f_encode_plan_make(options, nbytes, &plan, why);
 	if (err)
 		return err;
 	/* The header of a chunk cannot tell the size of wide items. */

@@ -189,9 +189,8 @@ int b2f_encode_plan_make(const struct b2f_encode_options *options,
 		.nbytes = nbytes,
 		.clevel = options->clevel,
 	};
-	int err;
+	int err = check_options(options, nbytes, why);
 
-	err = check_options(options, nbytes, why);
 	if (err)
 		return err;
 	plan.typesize =

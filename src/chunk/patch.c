@@ -48,9 +48,9 @@ static int find_stored(const struct b2f_patch *patch, uint32_t block,
 {
 	const struct b2f_chunk *chunk = patch->chunk;
 	uint32_t start = 0;
-	int err;
+	int err =
+		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 
-	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 	if (err)
 		return err;
 	out->unit = block;
@@ -151,9 +151,8 @@ int b2f_patch_encode(struct b2f_encoder *enc,
 {
 	struct b2f_encode_blocks b;
 	struct b2f_encode_plan plan;
-	int ret;
+	int ret = b2f_encode_plan_make(options, patch->nbytes, &plan, why);
 
-	ret = b2f_encode_plan_make(options, patch->nbytes, &plan, why);
 	if (ret)
 		return ret;
 	if (!b2f_patch_fits(options, patch->chunk, patch->nbytes)) {

@@ -108,9 +108,9 @@ static int find_block(const struct b2f_chunk *chunk, const uint8_t *raw,
 		      struct b2f_why *why)
 {
 	uint32_t end = chunk->header.cbytes, start = 0;
-	int err;
+	int err =
+		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 
-	err = b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
 	if (err)
 		return err;
 	if (chunk->header.vl && block + 1 < chunk->blocks.nblocks)

@@ -2,6 +2,8 @@
 /* budget.c - how many written bytes may be in memory */
 #include "file/budget.h"
 
+#include <utlist.h>
+
 #include "base/checked.h"
 #include "base/monotonic.h"
 #include "base/waiting.h"
@@ -33,38 +35,6 @@ void b2f_budget_fini(struct b2f_budget *budget)
 static struct b2f_budget *budget_of(const struct b2f_record *rec)
 {
 	return &rec->file->runtime->budget;
-}
-
-/* Makes @rec the newest record.  Locked. */
-static void enter(struct b2f_record *rec)
-{
-	struct b2f_budget *b = budget_of(rec);
-
-	rec->listed = true;
-	rec->older = b->newest;
-	rec->newer = NULL;
-	if (rec->older)
-		rec->older->newer = rec;
-	else
-		b->oldest = rec;
-	b->newest = rec;
-}
-
-/* Locked. */
-static void leave(struct b2f_record *rec)
-{
-	struct b2f_budget *b = budget_of(rec);
-
-	if (rec->older)
-		rec->older->newer = rec->newer;
-	else
-		b->oldest = rec->newer;
-	if (rec->newer)
-		rec->newer->older = rec->older;
-	else
-		b->newest = rec->older;
-	rec->older = rec->newer = NULL;
-	rec->listed = false;
 }
 
 /* Gives @bytes back to all.  Locked. */
@@ -115,7 +85,8 @@ void b2f_budget_add(struct b2f_record *rec, uint64_t bytes)
 
 	set_bytes(rec, rec->bytes + bytes);
 	if (rec->bytes && !rec->listed)
-		enter(rec);
+		DL_APPEND2(b->records, rec, older, newer);
+	rec->listed |= rec->bytes != 0;
 }
 
 void b2f_budget_drop(struct b2f_record *rec, uint64_t bytes)
@@ -133,7 +104,8 @@ void b2f_budget_remove(struct b2f_record *rec)
 	B2F_HOLD(&b->lock);
 
 	if (rec->listed)
-		leave(rec);
+		DL_DELETE2(b->records, rec, older, newer);
+	rec->listed = false;
 	give(b, rec->bytes);
 	set_bytes(rec, 0);
 }
@@ -169,7 +141,7 @@ static void pick(struct spill *s, const struct b2f_file *failing)
 	size_t max = b2f_min_u64(b2f_pool_nworkers(s->rt->pool) + 1, BATCH_MAX);
 	bool is_own = failing && failing->writer->stuck_bytes > 0;
 
-	for (struct b2f_record *rec = s->rt->budget.oldest; rec && s->n < max;
+	for (struct b2f_record *rec = s->rt->budget.records; rec && s->n < max;
 	     rec = rec->newer) {
 		/* Only a hint: the file is not locked. */
 		if (atomic_load(&rec->busy) ||
@@ -194,9 +166,9 @@ static int spill_one(void *arg, size_t i)
 /* Encodes the picked records.  Returns 0 if one could be, or an error. */
 static int spill_all(struct spill *s)
 {
-	int err;
+	int err =
+		b2f_pool_for(s->rt->pool, B2F_POOL_DEMAND, s->n, spill_one, s);
 
-	err = b2f_pool_for(s->rt->pool, B2F_POOL_DEMAND, s->n, spill_one, s);
 	if (!err)
 		err = -EAGAIN;
 	for (size_t i = 0; i < s->n; i++) {

@@ -47,8 +47,8 @@ struct b2f_budget {
 	uint64_t bytes;
 	/* The part of @bytes in records that could not be encoded. */
 	uint64_t stuck_bytes;
-	struct b2f_record *oldest;
-	struct b2f_record *newest;
+	/* The oldest first. */
+	struct b2f_record *records;
 };
 
 void b2f_budget_init(struct b2f_budget *budget, uint64_t max,

@@ -76,42 +76,14 @@ static void count(struct check *c, const struct b2f_frame_span *span,
 				  state_of(seen, special, err));
 }
 
-/* Decodes all units, one after the other, into one buffer. */
-static int decode_units(struct check *c, const struct b2f_loaded *loaded,
-			struct b2f_decoder *dec)
-{
-	const struct b2f_chunk *chunk = &loaded->chunk;
-	B2F_OWN uint8_t *ref = NULL, *buf = NULL;
-	int err = 0;
-
-	if (chunk->nunits == 0)
-		return 0;
-	buf = malloc(b2f_chunk_unit_nbytes(chunk, 0));
-	if (b2f_chunk_needs_ref(chunk))
-		ref = malloc(b2f_chunk_unit_nbytes(chunk, 0));
-	if (!buf || (b2f_chunk_needs_ref(chunk) && !ref))
-		err = -ENOMEM;
-	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
-		const struct b2f_unit_read read = {.frame = c->frame,
-						   .loaded = loaded,
-						   .dec = dec,
-						   .ref = i ? ref : NULL,
-						   .unit = i};
-
-		err = b2f_frame_decode_unit(&read, i || !ref ? buf : ref);
-	}
-	return err;
-}
-
 static int check_stored(struct check *c, const struct b2f_frame_span *span,
 			struct seen *seen)
 {
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_decoder *dec = NULL;
-	int err;
+	int err = b2f_frame_load(c->frame, span->nchunk, span->nbytes,
+				 B2F_LOAD_ALL, &loaded);
 
-	err = b2f_frame_load(c->frame, span->nchunk, span->nbytes, B2F_LOAD_ALL,
-			     &loaded);
 	if (err)
 		return err;
 	seen->cbytes = loaded->chunk.header.cbytes;
@@ -120,7 +92,8 @@ static int check_stored(struct check *c, const struct b2f_frame_span *span,
 	if (loaded->chunk.layout != B2F_CHUNK_SPECIAL) {
 		err = b2f_idle_get_decoder(&c->runtime->idle, &dec);
 		if (!err) {
-			err = decode_units(c, loaded, dec);
+			err = b2f_frame_decode_whole(c->frame, loaded, dec,
+						     NULL);
 			b2f_idle_put_decoder(&c->runtime->idle, dec);
 		}
 	}

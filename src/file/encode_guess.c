@@ -140,9 +140,8 @@ static int guess(struct b2f_file *file, struct b2f_encoder *enc,
 	struct b2f_settings settings = {.chunksize = -1};
 	B2F_OWN struct candidate *list = NULL;
 	size_t n = 0, size = 0;
-	int err;
+	int err = list_records(file, &list, &n);
 
-	err = list_records(file, &list, &n);
 	for (size_t i = 0; i < n && !err && size == 0; i++)
 		err = take_sample(list[i].record, list[i].nbytes, enc, &size);
 	for (size_t i = 0; i < n; i++)

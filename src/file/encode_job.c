@@ -78,9 +78,8 @@ static int write_whole(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		       struct b2f_txn_chunk *out)
 {
 	const uint8_t *data = NULL;
-	int err;
+	int err = b2f_encode_guess(rec, cw->encoder);
 
-	err = b2f_encode_guess(rec, cw->encoder);
 	if (!err)
 		err = whole_data(rec, cw->encoder, &data);
 	if (!err)
@@ -105,10 +104,9 @@ static int write_chunk(struct b2f_record *rec, struct b2f_txn_chunk *out)
 	uint64_t start_ns = b2f_monotonic_ns();
 	struct b2f_cache_loan loan;
 	bool made = false;
-	int err;
+	int err = b2f_cache_lend(cache, 0, b2f_record_memory(rec->nbytes), true,
+				 &loan);
 
-	err = b2f_cache_lend(cache, 0, b2f_record_memory(rec->nbytes), true,
-			     &loan);
 	if (err)
 		return err;
 	err = b2f_idle_get_encoder(&file->runtime->idle, &cw.encoder);

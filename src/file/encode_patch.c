@@ -46,9 +46,8 @@ static int patch_loaded(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 		.nbytes = rec->nbytes,
 		.arg = rec,
 	};
-	int err;
+	int err = b2f_idle_get_decoder(&rt->idle, &patch.dec);
 
-	err = b2f_idle_get_decoder(&rt->idle, &patch.dec);
 	if (err)
 		return err;
 	err = b2f_chunk_write_patch(cw, rec->nchunk, &patch, made, out);
@@ -78,9 +77,8 @@ static int load_base(struct b2f_record *rec, struct b2f_chunk_writer *cw,
 	};
 	struct b2f_head *head = NULL;
 	bool fits;
-	int err;
+	int err = b2f_head_get(r->file, r->frame, &src, &head);
 
-	err = b2f_head_get(r->file, r->frame, &src, &head);
 	if (err)
 		return err;
 	fits = b2f_chunk_write_may_patch(cw, &head->loaded->chunk,

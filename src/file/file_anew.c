@@ -79,9 +79,8 @@ static ssize_t become_other(struct b2f_file *file, const uint8_t *head,
 	struct b2f_frame *frame = NULL;
 	struct b2f_npy npy;
 	ssize_t n;
-	int err;
+	int err = b2f_npy_parse(head, size, &npy);
 
-	err = b2f_npy_parse(head, size, &npy);
 	if (err == -EAGAIN || err == -ENOMEM)
 		return err;
 	if (err)

@@ -264,9 +264,8 @@ static int try_commit(struct b2f_file *file, enum b2f_commit_how how,
 				   file->writer->durability)},
 	};
 	bool nothing;
-	int err;
+	int err = rewrite_bad(file, a.commit.before == B2F_DISK_FAILED);
 
-	err = rewrite_bad(file, a.commit.before == B2F_DISK_FAILED);
 	if (!err)
 		err = relayout_and_freeze(&a, how, &nothing);
 	if (err || nothing)
@@ -292,9 +291,8 @@ static int check_merge(struct b2f_writer *w, struct b2f_frame *theirs)
 {
 	struct b2f_txn_state state;
 	struct b2f_record *rec, *next;
-	int err;
+	int err = b2f_txn_state_like(w->txn, theirs, &state);
 
-	err = b2f_txn_state_like(w->txn, theirs, &state);
 	if (err)
 		return err;
 	b2f_txn_settle(w->txn, &state);
@@ -311,9 +309,8 @@ static int merge(struct b2f_file *file, struct b2f_frame *theirs)
 {
 	struct b2f_writer *w = file->writer;
 	struct b2f_record *rec, *next;
-	int err;
+	int err = check_merge(w, theirs);
 
-	err = check_merge(w, theirs);
 	if (!err)
 		err = b2f_txn_merge(w->txn, theirs);
 	if (err)

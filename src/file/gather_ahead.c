@@ -34,35 +34,16 @@ struct ahead_cells {
 static void decode_block(const struct b2f_reading *r,
 			 const struct b2f_array_cell *cell)
 {
-	struct b2f_cache *cache = r->file->runtime->cache;
 	uint64_t start = cell->nchunk * (uint32_t)r->frame->header.chunksize;
-	const struct b2f_chunk *chunk;
-	struct b2f_head *head = NULL;
 	struct b2f_source src;
-	uint32_t unit, last;
-	int err;
 
 	if (b2f_reading_find(r, start + cell->block_off, &src))
 		return;
 	b2f_record_unref(src.record);
-	if (src.record || src.is_zeros || src.size < cell->block_nbytes ||
-	    b2f_head_get(r->file, r->frame, &src, &head))
-		return;
-	chunk = &head->loaded->chunk;
-	unit = (uint32_t)(cell->block_off / chunk->unit_size);
-	last = (uint32_t)((cell->block_off + cell->block_nbytes - 1) /
-			  chunk->unit_size);
-	for (err = 0; unit <= last && unit < chunk->nunits && !err; unit++) {
-		struct b2f_cache_key key = b2f_unit_key(r, head->loaded, unit);
-		struct b2f_cache_ref ref = {0};
-
-		if (b2f_cache_has(cache, &key))
-			continue;
-		/* The reader will get the error, and it is logged already. */
-		err = b2f_unit_pin(r, head, unit, &ref);
-		b2f_cache_put(cache, &ref);
-	}
-	b2f_head_put(head);
+	if (!src.record && !src.is_zeros && src.size >= cell->block_nbytes)
+		(void)b2f_unit_load(r, &src, cell->block_off,
+				    cell->block_off + cell->block_nbytes,
+				    false);
 }
 
 static void decode_cells(const struct ahead_cells *a)

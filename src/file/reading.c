@@ -52,9 +52,8 @@ static void note_zeros(struct b2f_source *src, bool clean)
 static int find_in_frame(const struct b2f_reading *r, uint64_t off,
 			 struct b2f_source *out)
 {
-	int err;
+	int err = b2f_frame_locate(r->frame, off, &out->span);
 
-	err = b2f_frame_locate(r->frame, off, &out->span);
 	if (err)
 		return err;
 	out->raw = b2f_entries_raw(&r->frame->entries, out->span.nchunk);

@@ -76,12 +76,12 @@ bool b2f_unit_pin_excerpt(const struct b2f_reading *r, struct b2f_head *head,
 			  struct b2f_cache_ref *out);
 
 /*
- * Loads units [@first, @last] that are not in the cache; @at_once: several with
- * one read of all stored bytes.  Returns whether there were any; errors are
- * logged.
+ * Loads the units of [@start, @end) of the chunk @src that are not in the
+ * cache; @at_once: several with one read of all stored bytes.  Returns whether
+ * there were any; errors are logged.
  */
-bool b2f_unit_load(const struct b2f_reading *r, struct b2f_head *head,
-		   uint32_t first, uint32_t last, bool at_once);
+bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_source *src,
+		   uint64_t start, uint64_t end, bool at_once);
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 				  const struct b2f_loaded *loaded,

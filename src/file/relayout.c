@@ -188,9 +188,8 @@ static bool has_data(const struct relayout *r)
 
 static int make_chunks(struct relayout *r)
 {
-	int err;
+	int err = make_state(r);
 
-	err = make_state(r);
 	if (err || !has_data(r) || r->state.n == 0)
 		return err;
 	r->buf = malloc(chunk_nbytes(r, 0));
@@ -250,9 +249,8 @@ static int relayout(struct b2f_file *file, struct b2f_frame *frame, uint64_t siz
 		.frame = frame,
 		.size = size,
 	};
-	int err;
+	int err = make_chunks(&r);
 
-	err = make_chunks(&r);
 	if (!err)
 		err = swap(&r);
 	fini(&r);
@@ -268,11 +266,10 @@ static int to_plain(struct b2f_file *file, uint64_t keep)
 	uint64_t size = b2f_min_u64(keep, b2f_file_size(file));
 	bool anew = size == 0 && w->options.guess_typesize;
 	struct b2f_frame *frame = NULL;
-	int err;
+	int err = b2f_layout_plain(file->frame,
+				   anew ? 1 : file->frame->header.typesize,
+				   b2f_writer_chunksize(w), &frame);
 
-	err = b2f_layout_plain(file->frame,
-			     anew ? 1 : file->frame->header.typesize,
-			     b2f_writer_chunksize(w), &frame);
 	if (!err)
 		err = relayout(file, frame, size);
 	if (!err)
@@ -348,9 +345,8 @@ static int look(struct b2f_file *file, bool whole)
 	struct b2f_writer *w = file->writer;
 	B2F_OWN uint8_t *head = NULL;
 	uint8_t magic[B2F_NPY_MAGIC_SIZE];
-	ssize_t n;
+	ssize_t n = b2f_file_pread(file, NULL, magic, sizeof(magic), 0);
 
-	n = b2f_file_pread(file, NULL, magic, sizeof(magic), 0);
 	if (n < 0)
 		return (int)n;
 	w->hint = n < (ssize_t)sizeof(magic) ||

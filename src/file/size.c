@@ -149,9 +149,8 @@ static int shrink(struct b2f_file *file, uint64_t size, uint64_t old)
 {
 	struct b2f_txn *txn = file->writer->txn;
 	uint64_t n = b2f_txn_count_chunks(txn, size);
-	int err;
+	int err = b2f_txn_reserve_cut(txn, n);
 
-	err = b2f_txn_reserve_cut(txn, n);
 	if (!err)
 		err = cut_last(file, size);
 	if (err)

@@ -102,9 +102,8 @@ int b2f_slice_read(struct b2f_file *file, const struct b2f_slice *slice,
 		   void *arg)
 {
 	struct slicing s = {.file = file, .slice = slice};
-	int err;
+	int err = (int)b2f_file_retry(file, measure, &s);
 
-	err = (int)b2f_file_retry(file, measure, &s);
 	if (err || s.nitems == 0)
 		return err;
 	s.buf = malloc(b2f_min_u64(s.nitems, box_items(&s)) * s.itemsize);

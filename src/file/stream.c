@@ -51,25 +51,6 @@ static bool is_whole(const struct ahead *a)
 	return a->span.nbytes <= B2F_STREAM_WHOLE_MAX;
 }
 
-static void decode_source(struct ahead *a, const struct b2f_reading *r,
-			  const struct b2f_source *src)
-{
-	struct b2f_head *head = NULL;
-	const struct b2f_chunk *chunk;
-	uint32_t first, last;
-
-	if (b2f_head_get(r->file, r->frame, src, &head))
-		return;
-	chunk = &head->loaded->chunk;
-	first = (uint32_t)(a->start / chunk->unit_size);
-	last = (uint32_t)((a->end - 1) / chunk->unit_size);
-	if (last >= chunk->nunits)
-		last = chunk->nunits - 1;
-	if (b2f_unit_load(r, head, first, last, is_whole(a)))
-		atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
-	b2f_head_put(head);
-}
-
 /* Is a reader in or before chunk @a? */
 static bool is_wanted(const struct ahead *a, uint64_t head_len)
 {
@@ -95,8 +76,9 @@ static void decode_ahead(struct ahead *a)
 		/* The written pages of a record are in memory already. */
 		if (!src.record && !src.is_zeros &&
 		    src.nbytes == a->span.nbytes &&
-		    src.size == src.nbytes - a->start)
-			decode_source(a, &r, &src);
+		    src.size == src.nbytes - a->start &&
+		    b2f_unit_load(&r, &src, a->start, a->end, is_whole(a)))
+			atomic_fetch_add(&a->file->runtime->ahead_chunks, 1);
 		b2f_record_unref(src.record);
 	}
 	b2f_reading_end(&r);

@@ -323,25 +323,31 @@ static void load_at_once(struct fill *fill, uint32_t unit, uint32_t last,
 	b2f_head_close(fill->head, object);
 }
 
-bool b2f_unit_load(const struct b2f_reading *r, struct b2f_head *head,
-		   uint32_t first, uint32_t last, bool at_once)
+bool b2f_unit_load(const struct b2f_reading *r, const struct b2f_source *src,
+		   uint64_t start, uint64_t end, bool at_once)
 {
 	struct b2f_idle *idle = &r->file->runtime->idle;
-	struct fill fill = {.reading = r, .head = head};
-	const struct b2f_loaded *loaded = head->loaded;
+	struct fill fill = {.reading = r};
+	const struct b2f_chunk *chunk;
 	struct b2f_decoder *dec = NULL;
-	bool large = loaded->chunk.unit_size > B2F_CACHE_LARGE;
+	uint32_t first, last;
 
+	if (b2f_head_get(r->file, r->frame, src, &fill.head))
+		return false;
+	chunk = &fill.head->loaded->chunk;
+	first = (uint32_t)(start / chunk->unit_size);
+	last = (uint32_t)b2f_min_u64((end - 1) / chunk->unit_size,
+				     chunk->nunits - 1);
 	while (first <= last && has_unit(&fill, first))
 		first++;
-	if (first > last)
-		return false;
-	if (!at_once || large || first == last || b2f_loaded_is_whole(loaded) ||
-	    b2f_idle_get_decoder(idle, &dec)) {
+	if (at_once && first < last && chunk->unit_size <= B2F_CACHE_LARGE &&
+	    !b2f_loaded_is_whole(fill.head->loaded) &&
+	    !b2f_idle_get_decoder(idle, &dec)) {
+		load_at_once(&fill, first, last, dec);
+		b2f_idle_put_decoder(idle, dec);
+	} else {
 		load_units(&fill, first, last);
-		return true;
 	}
-	load_at_once(&fill, first, last, dec);
-	b2f_idle_put_decoder(idle, dec);
-	return true;
+	b2f_head_put(fill.head);
+	return first <= last;
 }

@@ -23,9 +23,8 @@ void b2f_shuffle_scalar_items(const struct b2f_planes *planes, uint8_t *dst,
  */
 static uint64_t transpose_bits(uint64_t x)
 {
-	uint64_t t;
+	uint64_t t = (x ^ x >> 7) & UINT64_C(0x00aa00aa00aa00aa);
 
-	t = (x ^ x >> 7) & UINT64_C(0x00aa00aa00aa00aa);
 	x ^= t ^ t << 7;
 	t = (x ^ x >> 14) & UINT64_C(0x0000cccc0000cccc);
 	x ^= t ^ t << 14;

@@ -82,9 +82,8 @@ static int read_chunk(struct reading *r)
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_frame_span span;
 	uint64_t start, before = r->off;
-	int err;
+	int err = b2f_frame_locate(r->frame, r->off, &span);
 
-	err = b2f_frame_locate(r->frame, r->off, &span);
 	if (!err)
 		err = b2f_frame_load(r->frame, span.nchunk, span.nbytes,
 				     B2F_LOAD_HEAD, &loaded);

@@ -89,10 +89,9 @@ static int take_empty(struct b2f_frame *f, struct b2f_why *why)
 	const struct b2f_settings settings = b2f_settings_default();
 	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
-	int err;
+	int err = b2f_settings_index(&settings, !b2f_store_is_sparse(f->store),
+				     &index, &size, why);
 
-	err = b2f_settings_index(&settings, !b2f_store_is_sparse(f->store),
-				 &index, &size, why);
 	if (!err)
 		err = b2f_frame_parse(f, index, size, why);
 	f->blank = !err;

@@ -210,9 +210,8 @@ static int load_seal(const struct place *place, uint64_t stored,
 				    .tag = b2f_entry_tag(l->raw)};
 	size_t size = b2f_min_u64(b2f_seal_size(&l->chunk), stored);
 	bool has = false;
-	int err;
+	int err = has_seal(place, stored, l, size, &has, why);
 
-	err = has_seal(place, stored, l, size, &has, why);
 	if (err)
 		return err;
 	if (!has)
@@ -283,9 +282,8 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
 		      struct b2f_why *why)
 {
-	int err;
+	int err = read_bytes(frame, place, nbytes, how, l, why);
 
-	err = read_bytes(frame, place, nbytes, how, l, why);
 	if (!err)
 		err = b2f_chunk_open(l->bytes, l->size, place->stored,
 				     &frame->context, &l->chunk, why);

@@ -32,9 +32,8 @@ int b2f_frame_create(const struct b2f_settings *settings, int dirfd,
 {
 	struct b2f_store_plan plan = {.mode = mode, .durable = durable};
 	B2F_OWN uint8_t *index = NULL;
-	int err;
+	int err = make_index_of(name, settings, false, &index, &plan.size, log);
 
-	err = make_index_of(name, settings, false, &index, &plan.size, log);
 	if (err)
 		return err;
 	plan.index = index;
@@ -54,10 +53,9 @@ static int make(const struct b2f_settings *settings, int dirfd,
 	struct b2f_frame *frame = NULL;
 	struct b2f_store_made made;
 	B2F_OWN uint8_t *index = NULL;
-	int err;
+	int err = make_index_of(name, settings, plan->single, &index,
+				&plan->size, options->log);
 
-	err = make_index_of(name, settings, plan->single, &index, &plan->size,
-			    options->log);
 	if (err)
 		return err;
 	plan->index = index;

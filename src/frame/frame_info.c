@@ -151,9 +151,8 @@ int b2f_frame_chunk_info(struct b2f_frame *frame, uint64_t nchunk,
 	struct b2f_chunk_info info = {0};
 	struct b2f_loaded *loaded = NULL;
 	struct b2f_frame_span span;
-	int err;
+	int err = b2f_frame_span_get(frame, nchunk, &span);
 
-	err = b2f_frame_span_get(frame, nchunk, &span);
 	if (!err)
 		err = b2f_frame_load(frame, nchunk, span.nbytes, B2F_LOAD_HEAD,
 				     &loaded);
@@ -192,10 +191,9 @@ static int decode_vlmeta(const struct b2f_meta *m, struct b2f_reserve *reserve,
 	struct b2f_decoder *dec = NULL;
 	struct b2f_chunk chunk;
 	uint8_t *data = NULL;
-	int err;
+	int err = b2f_chunk_open(m->content, m->size, m->size, &context, &chunk,
+				 why);
 
-	err = b2f_chunk_open(m->content, m->size, m->size, &context, &chunk,
-			     why);
 	if (err)
 		return err;
 	if (chunk.header.cbytes != m->size)
@@ -232,9 +230,8 @@ int b2f_frame_vlmeta(const struct b2f_frame *frame, size_t i,
 	const struct b2f_meta *m = &frame->vlmeta.items[i];
 	struct b2f_why cause = {""}, why;
 	size_t size = 0;
-	int err;
+	int err = decode_vlmeta(m, frame->reserved.of, content, &size, &cause);
 
-	err = decode_vlmeta(m, frame->reserved.of, content, &size, &cause);
 	if (err) {
 		b2f_why_set(&why, err, "vlmetalayer %.31s: %.120s", m->name,
 			    b2f_why_text(&cause, err));

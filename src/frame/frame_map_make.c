@@ -241,9 +241,8 @@ static int count_back(struct b2f_frame *f, uint64_t *starts, uint64_t first)
 {
 	struct b2f_frame_map *map = &f->map;
 	uint64_t last = first;
-	int err;
+	int err = sum_backward(f, starts, first, &last);
 
-	err = sum_backward(f, starts, first, &last);
 	if (!err)
 		err = check_gap(f, starts, first, last);
 	if (err)

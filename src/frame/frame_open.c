@@ -70,9 +70,8 @@ static int finish(struct b2f_frame *f)
 static int try_once(struct b2f_frame *f, struct b2f_why *why)
 {
 	struct b2f_frame_source src = {.offset = f->offset};
-	int err;
+	int err = b2f_object_open(f->store, B2F_OBJECT_INDEX, &src.object, why);
 
-	err = b2f_object_open(f->store, B2F_OBJECT_INDEX, &src.object, why);
 	if (err == -ENOENT)
 		return b2f_why_set(why, B2F_ENOTFRAME,
 				   "a directory without chunks.b2frame");
@@ -278,9 +277,8 @@ int b2f_frame_open(const struct b2f_frame_options *options, int dirfd,
 	const char *label = options->label ? options->label : path;
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
 
-	err = b2f_store_open(dirfd, path, !options->nofollow, &store, &why);
 	if (err)
 		return b2f_log_failure(options->log, label, err, &why);
 	err = options->home_name ? b2f_store_set_home(store, options->home_fd,
@@ -337,9 +335,8 @@ int b2f_frame_reopen(const struct b2f_frame *frame, uint32_t wait_ms,
 	const struct b2f_frame_options options = b2f_frame_options_of(frame);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_store_clone(frame->store, &store, &why);
 
-	err = b2f_store_clone(frame->store, &store, &why);
 	if (err)
 		b2f_frame_report(frame, err, &why);
 	else

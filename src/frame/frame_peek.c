@@ -173,9 +173,8 @@ static int peek_store(struct b2f_store *store, const char *name,
 		      struct b2f_reserve *reserve, struct b2f_frame_peek *peek)
 {
 	struct b2f_object index = {.fd = -1};
-	int err;
+	int err = b2f_store_stat_index(store, &peek->index);
 
-	err = b2f_store_stat_index(store, &peek->index);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	/* A directory with an index is a frame, whatever the index holds. */

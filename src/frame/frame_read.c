@@ -15,10 +15,9 @@ static int read_part(struct b2f_frame *f, const struct b2f_frame_source *src,
 		     struct b2f_why *why)
 {
 	uint8_t *buf;
-	int err;
+	int err = size > B2F_SECTION_MAX ? B2F_ETOOBIG
+					 : b2f_reserve_take(&f->reserved, size);
 
-	err = size > B2F_SECTION_MAX ? B2F_ETOOBIG
-				     : b2f_reserve_take(&f->reserved, size);
 	if (err)
 		return b2f_why_set(why, err, "%llu bytes of metadata",
 				   (unsigned long long)size);
@@ -66,9 +65,9 @@ static int read_header(struct b2f_frame *f, const struct b2f_frame_source *src,
 static int read_meta(struct b2f_frame *f, const struct b2f_frame_source *src,
 		     struct b2f_why *why)
 {
-	int err;
+	int err = read_part(f, src, 0, f->header.header_len, &f->header_bytes,
+			    why);
 
-	err = read_part(f, src, 0, f->header.header_len, &f->header_bytes, why);
 	if (!err)
 		err = b2f_meta_parse(f->header_bytes, f->header.header_len,
 				     &f->meta, why);
@@ -85,11 +84,10 @@ static int read_trailer(struct b2f_frame *f, const struct b2f_frame_source *src,
 			struct b2f_why *why)
 {
 	uint8_t tail[B2F_FRAME_TAIL];
-	int err;
+	int err = b2f_object_read(
+		&src->object, src->offset + f->header.frame_len - sizeof(tail),
+		tail, sizeof(tail), why);
 
-	err = b2f_object_read(&src->object,
-			      src->offset + f->header.frame_len - sizeof(tail),
-			      tail, sizeof(tail), why);
 	if (!err)
 		err = b2f_trailer_len_parse(tail, &f->header, &f->trailer_len,
 					    why);
@@ -223,16 +221,13 @@ static int read_entries(struct b2f_frame *f, const struct b2f_frame_source *src,
 int b2f_frame_read(struct b2f_frame *f, const struct b2f_frame_source *src,
 		   struct b2f_why *why)
 {
-	int err;
+	int err = read_header(f, src, why);
 
-	err = read_header(f, src, why);
 	if (!err)
 		err = read_meta(f, src, why);
 	if (!err)
 		err = read_trailer(f, src, why);
-	if (!err)
-		err = read_entries(f, src, why);
-	return err;
+	return err ? err : read_entries(f, src, why);
 }
 
 void b2f_frame_forget(struct b2f_frame *f)
@@ -251,9 +246,8 @@ int b2f_frame_parse(struct b2f_frame *f, const uint8_t *index, size_t size,
 {
 	struct b2f_frame_source src = {.available = size};
 	struct b2f_store *memory = NULL;
-	int err;
+	int err = b2f_store_new_memory(index, size, &memory);
 
-	err = b2f_store_new_memory(index, size, &memory);
 	if (err)
 		return err;
 	err = b2f_object_open(memory, B2F_OBJECT_INDEX, &src.object, why);

@@ -22,9 +22,8 @@ static int check_magic(struct b2f_store *store, struct b2f_why *why)
 	struct b2f_object object = {.fd = -1};
 	uint8_t head[B2F_FRAME_HEADER_FIXED];
 	size_t n;
-	int err;
+	int err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
 
-	err = b2f_object_open(store, B2F_OBJECT_INDEX, &object, why);
 	if (err)
 		return err;
 	n = (size_t)b2f_min_u64(sizeof(head), object.size);
@@ -45,10 +44,9 @@ static int reset(struct b2f_store *store, const struct b2f_settings *settings,
 	struct timespec now;
 	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
-	int err;
+	int err = b2f_settings_index(settings, !b2f_store_is_sparse(store),
+				     &index, &size, why);
 
-	err = b2f_settings_index(settings, !b2f_store_is_sparse(store), &index,
-				 &size, why);
 	if (!err)
 		err = b2f_store_lock(store, why);
 	if (!err)
@@ -66,9 +64,8 @@ int b2f_frame_reset(const struct b2f_settings *settings, int dirfd,
 	const char *label = options->label ? options->label : name;
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_store_open(dirfd, name, !options->nofollow, &store, &why);
 
-	err = b2f_store_open(dirfd, name, !options->nofollow, &store, &why);
 	if (!err && !b2f_store_is_sparse(store))
 		err = check_magic(store, &why);
 	if (!err && options->home_name)

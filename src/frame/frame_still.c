@@ -44,9 +44,9 @@ static int compare(const struct b2f_frame *frame,
 	const struct b2f_frame_header *h = &frame->header;
 	const uint8_t *known = frame->trailer_bytes + frame->trailer_len;
 	uint8_t tail[B2F_FINGERPRINT_TAIL];
-	int err;
+	int err = b2f_object_read(object, frame->offset, head, h->header_len,
+				  NULL);
 
-	err = b2f_object_read(object, frame->offset, head, h->header_len, NULL);
 	if (!err)
 		err = b2f_object_read(object,
 				      frame->offset + h->frame_len -

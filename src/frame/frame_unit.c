@@ -106,9 +106,9 @@ static int read_by_name(const struct b2f_unit_read *r, uint32_t off,
 			uint32_t size, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	int err;
+	int err = b2f_object_open(r->frame->store, r->loaded->object, &object,
+				  why);
 
-	err = b2f_object_open(r->frame->store, r->loaded->object, &object, why);
 	if (!err)
 		err = read_from(r, &object, off, size, why);
 	b2f_object_close(&object);
@@ -170,9 +170,8 @@ static int get_summed(const struct b2f_unit_read *r, uint32_t off,
 	struct b2f_object opened = {.fd = -1};
 	const struct b2f_object *object = r->object ? r->object : &opened;
 	const uint8_t *all = NULL;
-	int err;
+	int err = get_stored(r, 0, cbytes, &all, why);
 
-	err = get_stored(r, 0, cbytes, &all, why);
 	if (!err && memcmp(all, l->bytes, l->size) != 0)
 		err = b2f_why_set(why, B2F_ECORRUPT,
 				  "its head has changed");
@@ -212,9 +211,8 @@ static int decode_unit(const struct b2f_unit_read *r, uint8_t *dst,
 {
 	const struct b2f_chunk *chunk = &r->loaded->chunk;
 	uint32_t off = 0, size = 0, reach;
-	int err;
+	int err = b2f_chunk_unit_extent(chunk, r->unit, &off, &size, why);
 
-	err = b2f_chunk_unit_extent(chunk, r->unit, &off, &size, why);
 	if (err)
 		return err;
 	err = decode_range(r, off, size, dst, why);
@@ -369,7 +367,11 @@ int b2f_frame_decode_whole(struct b2f_frame *frame,
 			   struct b2f_decoder *dec, uint8_t *buf)
 {
 	const struct b2f_chunk *chunk = &loaded->chunk;
-	uint8_t *to = buf ? buf : malloc((size_t)chunk->header.nbytes + 1);
+	/* Without @buf, units are in one place, but one that others need. */
+	size_t size = chunk->nunits ? b2f_chunk_unit_nbytes(chunk, 0) : 0;
+	size_t kept = b2f_chunk_needs_ref(chunk) ? size : 0;
+	B2F_OWN uint8_t *own = buf ? NULL : malloc(kept + size + 1);
+	uint8_t *to = buf ? buf : own;
 	int err = to ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < chunk->nunits && !err; i++) {
@@ -378,12 +380,10 @@ int b2f_frame_decode_whole(struct b2f_frame *frame,
 						   .dec = dec,
 						   .ref = i ? to : NULL,
 						   .unit = i};
+		size_t at = buf ? (size_t)i * chunk->unit_size : kept * !!i;
 
-		err = b2f_frame_decode_unit(
-			&read, to + (size_t)i * chunk->unit_size);
+		err = b2f_frame_decode_unit(&read, to + at);
 	}
-	if (!buf)
-		free(to);
 	return err;
 }
 

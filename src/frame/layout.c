@@ -221,9 +221,8 @@ static int is_all_fetched(const struct b2f_frame *f, const char *name,
 	B2F_OWN uint8_t *content = NULL;
 	const uint8_t *map;
 	size_t size = 0, len;
-	int err;
+	int err = b2f_frame_vlmeta_find(f, name, &content, &size);
 
-	err = b2f_frame_vlmeta_find(f, name, &content, &size);
 	if (!err)
 		err = b2f_npy_unpack(content, size, &map, &len);
 	if (!err)

@@ -53,9 +53,8 @@ static int write_index(struct draft *draft, uint8_t **out, size_t *size,
 	struct b2f_frame_header *h = &draft->header;
 	B2F_OWN uint8_t *header = NULL, *trailer = NULL;
 	size_t header_len = 0, trailer_len = 0;
-	int err;
+	int err = b2f_header_with_metas(h, &draft->metas, &header, &header_len);
 
-	err = b2f_header_with_metas(h, &draft->metas, &header, &header_len);
 	if (!err)
 		err = b2f_trailer_with_metas(&draft->vlmetas, &trailer,
 					     &trailer_len);
@@ -82,9 +81,8 @@ static int derive(const struct b2f_frame *frame, struct draft *draft,
 	struct b2f_why why = {""};
 	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
-	int err;
+	int err = write_index(draft, &index, &size, &why);
 
-	err = write_index(draft, &index, &size, &why);
 	if (err)
 		return b2f_frame_report(frame, err, &why);
 	return b2f_frame_derive(frame, index, size, out);
@@ -181,9 +179,8 @@ static int encode_head(const uint8_t *head, size_t len, uint8_t **out,
 	B2F_OWN uint8_t *packed = NULL;
 	uint8_t *chunk = NULL;
 	size_t n = 0, room = 0;
-	int err;
+	int err = b2f_npy_pack(head, len, &packed, &n);
 
-	err = b2f_npy_pack(head, len, &packed, &n);
 	if (!err)
 		err = b2f_encoder_new(&enc);
 	if (err)

@@ -156,9 +156,8 @@ static int run_all(struct measure *m, uint64_t least_ns,
 		   struct b2f_measured *out)
 {
 	uint64_t before = bytes_held();
-	int err;
+	int err = b2f_encoder_new(&m->enc);
 
-	err = b2f_encoder_new(&m->enc);
 	if (!err)
 		err = b2f_decoder_new(&m->dec);
 	if (!err)
@@ -181,15 +180,7 @@ static int choose(struct measure *m, const struct b2f_settings *settings)
 
 	if (err || h.chunksize <= 0 || m->size == 0)
 		return -EINVAL;
-	m->options = (struct b2f_encode_options){
-		.typesize = h.typesize,
-		.codec = h.codec,
-		.clevel = h.clevel,
-		.codec_meta = h.codec_meta,
-		.split = (enum b2f_split)h.splitmode,
-		.blocksize = h.blocksize,
-		.pipeline = h.pipeline,
-	};
+	b2f_encode_options_of(NULL, &h, &m->options);
 	/* No chunk of a file is larger than the file. */
 	m->chunk_size =
 		(uint32_t)b2f_min_u64((uint32_t)h.chunksize, m->size);

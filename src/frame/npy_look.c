@@ -32,9 +32,8 @@ int b2f_npy_look(const struct b2f_settings *settings, const void *data,
 		 size_t size, uint64_t *nbytes)
 {
 	struct b2f_npy npy;
-	int err;
+	int err = b2f_npy_parse(data, size, &npy);
 
-	err = b2f_npy_parse(data, size, &npy);
 	if (err)
 		return err == -ENOMEM ? err : B2F_EUNSUPPORTED;
 	err = try_plan(settings, &npy);

@@ -95,7 +95,7 @@ void b2f_encode_options_of(const struct b2f_frame *frame,
 			   const struct b2f_frame_header *h,
 			   struct b2f_encode_options *out)
 {
-	const struct b2f_array *a = b2f_frame_array(frame);
+	const struct b2f_array *a = frame ? b2f_frame_array(frame) : NULL;
 
 	*out = (struct b2f_encode_options){
 		.typesize = h->typesize,
@@ -122,9 +122,8 @@ int b2f_settings_index(const struct b2f_settings *settings, bool small,
 		.sealed = true,
 		.small = small,
 	};
-	int err;
+	int err = b2f_settings_header(settings, &parts.header, why);
 
-	err = b2f_settings_header(settings, &parts.header, why);
 	if (err)
 		return err;
 	parts.header.sparse = !small;

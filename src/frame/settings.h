@@ -21,7 +21,7 @@ B2F_MUST_CHECK
 int b2f_settings_header(const struct b2f_settings *settings,
 			struct b2f_frame_header *out, struct b2f_why *why);
 
-/* How to encode the chunks of @frame if its header is @header. */
+/* How to encode the chunks of @frame, or NULL, if its header is @header. */
 void b2f_encode_options_of(const struct b2f_frame *frame,
 			   const struct b2f_frame_header *header,
 			   struct b2f_encode_options *out);

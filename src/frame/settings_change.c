@@ -107,7 +107,5 @@ int b2f_settings_change(const struct b2f_frame *frame,
 		h.nbytes = 0;
 	h.cbytes = h.frame_len = 0;
 	err = write_index(frame, &h, &index, &size);
-	if (!err)
-		err = b2f_frame_derive(frame, index, size, out);
-	return err;
+	return err ? err : b2f_frame_derive(frame, index, size, out);
 }

@@ -49,7 +49,5 @@ int b2f_table_rows(const struct b2f_frame *meta, uint64_t *nrows)
 	size_t size = 0;
 	int err = b2f_frame_vlmeta_find(meta, SCHEMA, &content, &size);
 
-	if (!err)
-		err = parse(content, size, nrows);
-	return err;
+	return err ? err : parse(content, size, nrows);
 }

@@ -178,9 +178,8 @@ int b2f_tensor_bloscpack(const struct b2f_frame *f, char **out)
 	struct b2f_cursor cur;
 	size_t size = 0, len = 0;
 	const char *text;
-	int err;
+	int err = b2f_frame_vlmeta_find(f, B2F_BLP_META, &content, &size);
 
-	err = b2f_frame_vlmeta_find(f, B2F_BLP_META, &content, &size);
 	if (err)
 		return err == -ENODATA ? 0 : err;
 	cur = b2f_cursor_at(content, size);
@@ -210,9 +209,8 @@ int b2f_tensor_set(struct b2f_frame *f)
 	B2F_OWN uint8_t *content = NULL;
 	bool good = false;
 	size_t size = 0;
-	int err;
+	int err = b2f_frame_vlmeta_find(f, B2F_TENSOR_META, &content, &size);
 
-	err = b2f_frame_vlmeta_find(f, B2F_TENSOR_META, &content, &size);
 	if (!err)
 		err = parse(content, size, &array, &good);
 	else if (err == -ENODATA)

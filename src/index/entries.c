@@ -189,9 +189,8 @@ int b2f_entries_parse(const uint8_t *raw, size_t size,
 	const struct b2f_chunk_context context = {.typesize = ENTRY_SIZE};
 	struct b2f_entries entries = {0};
 	struct b2f_chunk chunk;
-	int err;
+	int err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
 
-	err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
 	if (!err)
 		err = check_count(&chunk.header, header, why);
 	if (err)

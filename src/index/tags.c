@@ -155,9 +155,8 @@ static int parse_list(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 	struct b2f_chunk chunk;
 	uint8_t *codes = NULL;
 	uint64_t bytes;
-	int err;
+	int err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
 
-	err = b2f_chunk_open(raw, size, size, &context, &chunk, why);
 	if (err)
 		return err;
 	/* An index chunk that repeats one entry has no chunk with a tag. */
@@ -191,9 +190,8 @@ int b2f_tags_parse(const uint8_t *raw, size_t size, struct b2f_decoder *dec,
 	struct b2f_cursor cur = b2f_cursor_at(raw, size);
 	struct b2f_chunk_header index;
 	uint32_t magic;
-	int err;
+	int err = b2f_chunk_header_parse(raw, size, &index, why);
 
-	err = b2f_chunk_header_parse(raw, size, &index, why);
 	if (err)
 		return err;
 	b2f_cursor_skip(&cur, index.cbytes);

@@ -89,11 +89,24 @@ static void trash_empty(struct b2f_cache *cache,
 	}
 }
 
+/* Takes the room lock, under which entries are put aside in @trash. */
+static void room_enter(struct b2f_cache *cache, struct b2f_cache_queue *trash)
+{
+	*trash = (struct b2f_cache_queue){.nentries = 0};
+	link_init(&trash->ends);
+	pthread_mutex_lock(&cache->room);
+}
+
+static void room_leave(struct b2f_cache *cache, struct b2f_cache_queue *trash)
+{
+	pthread_mutex_unlock(&cache->room);
+	trash_empty(cache, trash);
+}
+
 /* Forgets @entry, which has no user, but keeps its buffer for the next one. */
 static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		       struct b2f_cache_queue *trash)
 {
-	queue_remove(entry);
 	link_remove(&entry->in_file);
 	cache->nentries--;
 	if (cache->parked == entry)
@@ -113,7 +126,6 @@ static void make_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		 */
 		if (oldest == entry)
 			break;
-		queue_remove(oldest);
 		queue_push(trash, oldest);
 	}
 }
@@ -130,7 +142,6 @@ static void take_spare(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		if (spare->charge == entry->charge) {
 			entry->data = spare->data;
 			spare->data = NULL;
-			queue_remove(spare);
 			queue_push(trash, spare);
 			return;
 		}
@@ -196,7 +207,6 @@ static bool step(struct b2f_cache *cache, struct b2f_cache_queue *queue,
 		make_spare(cache, entry, trash);
 		return true;
 	}
-	queue_remove(entry);
 	queue_push(queue, entry);
 	return false;
 }
@@ -247,8 +257,6 @@ static bool fits(struct b2f_cache *cache)
 static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 		struct b2f_cache_queue *trash)
 {
-	struct b2f_cache_entry *oldest;
-
 	if (entry)
 		take_spare(cache, entry, trash);
 	if (entry && !entry->data &&
@@ -259,13 +267,10 @@ static void fit(struct b2f_cache *cache, struct b2f_cache_entry *entry,
 			take_spare(cache, entry, trash);
 		if (fits(cache))
 			return;
-		if (cache->spare.nentries > 0) {
-			oldest = queue_tail(&cache->spare);
-			queue_remove(oldest);
-			queue_push(trash, oldest);
-		} else if (!evict_one(cache, trash)) {
+		if (cache->spare.nentries > 0)
+			queue_push(trash, queue_tail(&cache->spare));
+		else if (!evict_one(cache, trash))
 			return;
-		}
 	}
 }
 
@@ -294,17 +299,15 @@ static void enter(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 
 int b2f_cache_admit(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
+	room_enter(cache, &trash);
 	enter(cache, entry);
 	if (entry->oversize || is_forgotten(cache))
 		unpark(cache, &trash);
 	if (!entry->oversize)
 		fit(cache, entry, &trash);
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_leave(cache, &trash);
 	if (!entry->data)
 		entry->data = b2f_cache_buffer_new(cache, entry);
 	return entry->data ? 0 : -ENOMEM;
@@ -314,12 +317,11 @@ void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
 	struct b2f_cache_stripe *stripe =
 		b2f_cache_stripe_of(cache, entry->hash);
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 	unsigned int left;
 	bool idle;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
+	room_enter(cache, &trash);
 	pthread_mutex_lock(&stripe->lock);
 	left = atomic_fetch_sub(&entry->nrefs, 1) - 1;
 	/* The table's reference is only taken back under the room lock. */
@@ -333,31 +335,26 @@ void b2f_cache_park(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 		cache->parked = entry;
 		cache->parked_since = atomic_load(&cache->clock);
 	}
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_leave(cache, &trash);
 }
 
 void b2f_cache_retire(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 {
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
+	room_enter(cache, &trash);
 	make_spare(cache, entry, &trash);
 	fit(cache, NULL, &trash);
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_leave(cache, &trash);
 }
 
 void b2f_cache_trim(struct b2f_cache *cache)
 {
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
+	room_enter(cache, &trash);
 	fit(cache, NULL, &trash);
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_leave(cache, &trash);
 }
 
 /* Takes @entry out of the table, if it is there.  The room lock is held. */
@@ -375,14 +372,13 @@ static bool expel(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 
 void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
 {
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 	struct b2f_cache_link *list =
 		&cache->files[file & (B2F_CACHE_FILES - 1)];
 	struct b2f_cache_link *link;
 	struct b2f_cache_link *next;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
+	room_enter(cache, &trash);
 	for (link = list->next; link != list; link = next) {
 		struct b2f_cache_entry *entry = entry_in_file(link);
 
@@ -398,24 +394,17 @@ void b2f_cache_drop_file(struct b2f_cache *cache, uint64_t file)
 			make_spare(cache, entry, &trash);
 	}
 	fit(cache, NULL, &trash);
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_leave(cache, &trash);
 }
 
 void b2f_cache_free_spares(struct b2f_cache *cache)
 {
-	struct b2f_cache_queue trash = {.nentries = 0};
+	struct b2f_cache_queue trash;
 
-	link_init(&trash.ends);
-	pthread_mutex_lock(&cache->room);
-	while (cache->spare.nentries > 0) {
-		struct b2f_cache_entry *oldest = queue_tail(&cache->spare);
-
-		queue_remove(oldest);
-		queue_push(&trash, oldest);
-	}
-	pthread_mutex_unlock(&cache->room);
-	trash_empty(cache, &trash);
+	room_enter(cache, &trash);
+	while (cache->spare.nentries > 0)
+		queue_push(&trash, queue_tail(&cache->spare));
+	room_leave(cache, &trash);
 	b2f_cache_buffers_trim(cache);
 }
 
@@ -431,7 +420,6 @@ void b2f_cache_pass(struct b2f_cache *cache, struct b2f_cache_entry *entry)
 	pthread_mutex_lock(&cache->room);
 	if (entry->queue == &cache->probation) {
 		set_heat(entry, B2F_CACHE_PASSED, atomic_load(&cache->clock));
-		queue_remove(entry);
 		queue_push(&cache->passed, entry);
 	} else {
 		/* Protected; or in no queue: oversize, or of a dropped file. */

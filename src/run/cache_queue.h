@@ -46,15 +46,6 @@ static inline void link_remove(struct b2f_cache_link *link)
 	link_init(link);
 }
 
-static inline void queue_push(struct b2f_cache_queue *queue,
-		       struct b2f_cache_entry *entry)
-{
-	link_insert(&queue->ends, &entry->in_queue);
-	queue->nbytes += entry->charge;
-	queue->nentries++;
-	entry->queue = queue;
-}
-
 static inline void queue_remove(struct b2f_cache_entry *entry)
 {
 	if (!entry->queue)
@@ -63,6 +54,17 @@ static inline void queue_remove(struct b2f_cache_entry *entry)
 	entry->queue->nbytes -= entry->charge;
 	entry->queue->nentries--;
 	entry->queue = NULL;
+}
+
+/* Puts @entry at the head of @queue; it leaves the queue that it is in. */
+static inline void queue_push(struct b2f_cache_queue *queue,
+			      struct b2f_cache_entry *entry)
+{
+	queue_remove(entry);
+	link_insert(&queue->ends, &entry->in_queue);
+	queue->nbytes += entry->charge;
+	queue->nentries++;
+	entry->queue = queue;
 }
 
 /* The oldest entry of @queue, which must not be empty. */

@@ -169,9 +169,8 @@ static int take_permissions(int fd, const struct like *like, mode_t mode,
 	const struct stat *st = &like->st;
 	bool lost = false;
 	struct stat now;
-	int err;
+	int err = take_owner(fd, st, &now, why);
 
-	err = take_owner(fd, st, &now, why);
 	if (err)
 		return err;
 	if (now.st_uid != st->st_uid)
@@ -292,9 +291,8 @@ static bool is_permitted(const struct stat *chunk, const struct stat *index)
 int b2f_files_permit(int dir, int fd, struct b2f_why *why)
 {
 	struct like like;
-	int err;
+	int err = open_like(dir, &like, why);
 
-	err = open_like(dir, &like, why);
 	if (err || like.fd < 0)
 		return err;
 	err = take_permissions(fd, &like, mode_of_chunk(like.st.st_mode), why);
@@ -455,9 +453,8 @@ int b2f_files_inherit(int dir, int fd, const struct timespec *mtime,
 	const struct timespec keep = {.tv_nsec = UTIME_OMIT};
 	struct timespec times[2] = {keep, mtime ? *mtime : keep};
 	struct like like;
-	int err;
+	int err = open_like(dir, &like, why);
 
-	err = open_like(dir, &like, why);
 	if (err)
 		return err;
 	if (like.fd < 0)

@@ -80,12 +80,11 @@ ssize_t b2f_io_read(int fd, void *buf, size_t n, int64_t pos)
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t got = pos < 0 ? read(fd, at + done, n - done)
-				      : pread(fd, at + done, n - done,
-					      (off_t)pos + (off_t)done);
+		ssize_t got = TEMP_FAILURE_RETRY(
+			pos < 0 ? read(fd, at + done, n - done)
+				: pread(fd, at + done, n - done,
+					(off_t)pos + (off_t)done));
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got < 0)
 			return -errno;
 		if (got == 0)
@@ -101,12 +100,11 @@ int b2f_io_write(int fd, const void *buf, size_t n, int64_t pos)
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t put = pos < 0 ? write(fd, at + done, n - done)
-				      : pwrite(fd, at + done, n - done,
-					       (off_t)pos + (off_t)done);
+		ssize_t put = TEMP_FAILURE_RETRY(
+			pos < 0 ? write(fd, at + done, n - done)
+				: pwrite(fd, at + done, n - done,
+					 (off_t)pos + (off_t)done));
 
-		if (put < 0 && errno == EINTR)
-			continue;
 		if (put <= 0)
 			return put < 0 ? -errno : -EIO;
 		done += (size_t)put;
@@ -202,12 +200,7 @@ int b2f_files_write_out(int fd, struct b2f_why *why)
 				   SYNC_FILE_RANGE_WRITE |
 				   SYNC_FILE_RANGE_WAIT_AFTER;
 
-	int ret;
-
-	do
-		ret = sync_file_range(fd, 0, 0, flags);
-	while (ret && errno == EINTR);
-	if (ret == 0)
+	if (TEMP_FAILURE_RETRY(sync_file_range(fd, 0, 0, flags)) == 0)
 		return 0;
 	/* An error of an unsupported call says nothing about the data. */
 	if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP ||
@@ -218,22 +211,12 @@ int b2f_files_write_out(int fd, struct b2f_why *why)
 
 int b2f_files_fsync(int fd)
 {
-	int ret;
-
-	do
-		ret = fsync(fd);
-	while (ret && errno == EINTR);
-	return ret;
+	return (int)TEMP_FAILURE_RETRY(fsync(fd));
 }
 
 int b2f_files_fdatasync(int fd)
 {
-	int ret;
-
-	do
-		ret = fdatasync(fd);
-	while (ret && errno == EINTR);
-	return ret;
+	return (int)TEMP_FAILURE_RETRY(fdatasync(fd));
 }
 
 /* Filesystems without locks, or without this kind, go unlocked. */
@@ -245,11 +228,8 @@ static bool is_unsupported(int err)
 
 int b2f_files_lock(int fd, struct b2f_why *why)
 {
-	int ret;
+	long ret = TEMP_FAILURE_RETRY(flock(fd, LOCK_EX | LOCK_NB));
 
-	do
-		ret = flock(fd, LOCK_EX | LOCK_NB);
-	while (ret && errno == EINTR);
 	if (ret && errno == EWOULDBLOCK)
 		return b2f_why_set(why, -EBUSY,
 				   "another process is writing to it");

@@ -117,9 +117,8 @@ static int make_file(const struct b2f_lock *lock, struct b2f_why *why)
 static int open_file(const struct b2f_lock *lock, bool create, bool *writable,
 		     struct b2f_why *why)
 {
-	int fd;
+	int fd = open_there(lock, writable);
 
-	fd = open_there(lock, writable);
 	if (fd < 0 && errno == ENOENT && create) {
 		fd = make_file(lock, why);
 		*writable = fd >= 0;

@@ -392,9 +392,8 @@ static int remove_all(struct b2f_store *store, int dirfd, const char *name)
 {
 	struct sweep sweep = {.store = store};
 	uint64_t before;
-	int err;
+	int err = b2f_store_remove(store, B2F_OBJECT_INDEX, NULL);
 
-	err = b2f_store_remove(store, B2F_OBJECT_INDEX, NULL);
 	if (!err)
 		err = remove_lock_file(store);
 	remove_slots(store);
@@ -416,9 +415,8 @@ int b2f_store_unmake(int dirfd, const char *name)
 {
 	struct b2f_store *store = NULL;
 	struct stat st;
-	int err;
+	int err = b2f_store_open(dirfd, name, false, &store, NULL);
 
-	err = b2f_store_open(dirfd, name, false, &store, NULL);
 	if (err)
 		return err;
 	if (!b2f_files_is_dir(store))

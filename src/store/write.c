@@ -117,9 +117,8 @@ int b2f_store_write_index(struct b2f_store *store, const void *index,
 			  struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	int err;
+	int err = b2f_object_create(store, B2F_OBJECT_NEW_INDEX, &object, why);
 
-	err = b2f_object_create(store, B2F_OBJECT_NEW_INDEX, &object, why);
 	if (err)
 		return err;
 	err = b2f_object_write(&object, 0, index, size, why);
@@ -177,9 +176,7 @@ int b2f_store_replace_index(struct b2f_store *store, const void *index,
 	b2f_object_close(&object);
 	if (!err)
 		err = b2f_store_install(store, NULL, why);
-	if (!err)
-		err = b2f_store_sync_names(store, why);
-	return err;
+	return err ? err : b2f_store_sync_names(store, why);
 }
 
 /* Settles the index or the names, for which no object is open. */
