@@ -53,7 +53,7 @@ static int blp_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 	if (err)
 		return err;
 	if (!b2f_frame_stamp_same_data(&object.identity, &b->identity, false)) {
-		b->whole->ops->close(&object);
+		b2f_object_close(&object);
 		return b2f_why_set(why, -ESTALE,
 				   "another program has changed the file");
 	}
@@ -123,7 +123,7 @@ static void blp_close(struct b2f_object *object)
 {
 	struct b2f_object inner = in_whole(object);
 
-	inner.store->ops->close(&inner);
+	b2f_object_close(&inner);
 }
 
 static int blp_look(const struct b2f_object *object,

@@ -125,11 +125,6 @@ static int decoded_read(const struct b2f_object *object, uint64_t off,
 	return err;
 }
 
-static void decoded_close(struct b2f_object *object)
-{
-	(void)object;
-}
-
 static int decoded_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
 	(void)id;
@@ -152,7 +147,6 @@ static int decoded_clone(struct b2f_store *store, struct b2f_store **out,
 static const struct b2f_store_ops decoded_ops = {
 	.open = decoded_open,
 	.read = decoded_read,
-	.close = decoded_close,
 	.stat = decoded_stat,
 	.free = decoded_free,
 	.clone = decoded_clone,

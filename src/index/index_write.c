@@ -163,27 +163,12 @@ void b2f_frame_header_write(const struct b2f_frame_header *header, uint8_t *out)
 
 void b2f_trailer_write(uint8_t *out)
 {
-	static const uint8_t start[] = {0x94,
-					1,
-					0x93,
-					0xcd,
-					0,
-					6,
-					0xde,
-					0,
-					0,
-					0xdc,
-					0,
-					0,
-					0xce,
-					0,
-					0,
-					0,
-					B2F_FRAME_TRAILER_PLAIN,
-					0xd8};
+	static const char start[] = "\x94\x01\x93\xcd\0\6\xde\0\0\xdc\0\0\xce";
 
 	memset(out, 0, B2F_FRAME_TRAILER_PLAIN);
 	memcpy(out, start, sizeof(start));
+	out[16] = B2F_FRAME_TRAILER_PLAIN;
+	out[17] = 0xd8;
 }
 
 /* No reader could open the frame again. */

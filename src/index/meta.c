@@ -7,9 +7,9 @@
 #include "base/cursor.h"
 #include "index/index_write.h"
 
-/* Where the section begins: behind the fixed header, behind 0x94 0x01. */
-#define META_START   B2F_FRAME_HEADER_FIXED
-#define VLMETA_START 2
+/* Offset of the section in a header, and in a trailer: behind 0x94 0x01. */
+#define HEADER_SECTION	B2F_FRAME_HEADER_FIXED
+#define TRAILER_SECTION 2
 
 /* Bytes from the start of a section to the number of its entries. */
 #define SECTION_TO_COUNT 4
@@ -90,7 +90,7 @@ static int parse_section(const uint8_t *raw, size_t size, size_t start,
 int b2f_meta_parse(const uint8_t *raw, size_t size, struct b2f_meta_list *out,
 		   struct b2f_why *why)
 {
-	return parse_section(raw, size, META_START, B2F_META_MAX, out, why);
+	return parse_section(raw, size, HEADER_SECTION, B2F_META_MAX, out, why);
 }
 
 int b2f_vlmeta_parse(const uint8_t *raw, size_t size, struct b2f_meta_list *out,
@@ -100,7 +100,8 @@ int b2f_vlmeta_parse(const uint8_t *raw, size_t size, struct b2f_meta_list *out,
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the trailer does not begin where it "
 				   "should");
-	return parse_section(raw, size, VLMETA_START, B2F_VLMETA_MAX, out, why);
+	return parse_section(raw, size, TRAILER_SECTION, B2F_VLMETA_MAX, out,
+			     why);
 }
 
 void b2f_meta_list_fini(struct b2f_meta_list *list)
@@ -134,9 +135,6 @@ enum {
 	/* Offsets in a section: its own size, the number of entries. */
 	OFF_SIZE = 2,
 	OFF_ENTRIES = 7,
-	/* Offset of the section in a header, and in a trailer. */
-	HEADER_SECTION = B2F_FRAME_HEADER_FIXED,
-	TRAILER_SECTION = 2,
 	/* From the start of an empty trailer to what follows its section. */
 	TRAILER_REST = 12,
 };
@@ -169,9 +167,7 @@ static int check(const struct b2f_meta_list *metas, size_t max)
 			return -EINVAL;
 		sum += metas->items[i].size;
 	}
-	if (metas->n > max || sum > INT32_MAX)
-		return -EINVAL;
-	return 0;
+	return metas->n > max || sum > INT32_MAX ? -EINVAL : 0;
 }
 
 /*

@@ -34,7 +34,7 @@ int b2f_ahead_fetch(struct b2f_remote_place *place,
 		.off = chunk->off,
 		.n = chunk->n};
 
-	return path ? b2f_fetch_start(place->remote, &spec, out) : -ENOMEM;
+	return b2f_fetch_start(place->remote, &spec, out);
 }
 
 static struct b2f_coming *find(const struct b2f_ahead *ahead, int64_t id)

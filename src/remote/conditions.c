@@ -216,9 +216,7 @@ static int remove_left(void *arg, const struct b2f_remote_entry *entry)
 	if (entry->is_dir || entry->st.mtime + LEFT_S > attic->now_s)
 		return 0;
 	path = b2f_remote_join(attic->path, entry->name);
-	if (path)
-		b2f_remote_tidy(attic->remote,
-				b2f_url_of(&attic->remote->url, path));
+	b2f_remote_tidy(attic->remote, b2f_url_of(&attic->remote->url, path));
 	return 0;
 }
 

@@ -125,7 +125,7 @@ int b2f_put_start(struct b2f_remote *remote, const struct b2f_put_spec *spec,
 	if (spec->replaces && !*spec->replaces->etag)
 		return -EROFS;
 	*out = (struct b2f_put){.remote = remote, .spec = *spec};
-	out->path = strdup(spec->path);
+	out->path = spec->path ? strdup(spec->path) : NULL;
 	if (!out->path)
 		return -ENOMEM;
 	out->spec.path = out->path;

@@ -24,6 +24,7 @@
 #include "remote/remote_priv.h"
 
 struct b2f_put_spec {
+	/* NULL: there was no memory for it. */
 	const char *path;
 	/*
 	 * The @size bytes to put, or @source, which reads them; both outlive

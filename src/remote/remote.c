@@ -326,7 +326,7 @@ int b2f_remote_head_index(struct b2f_remote *remote, const char *path,
 {
 	B2F_OWN char *index = b2f_remote_join(path, B2F_INDEX_NAME);
 
-	return index ? b2f_remote_head(remote, index, out, NULL, why) : -ENOMEM;
+	return b2f_remote_head(remote, index, out, NULL, why);
 }
 
 void b2f_remote_tidy(struct b2f_remote *remote, char *url)

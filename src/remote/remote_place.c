@@ -98,7 +98,7 @@ char *b2f_remote_place_url(const struct b2f_remote_place *place, int64_t id)
 {
 	B2F_OWN char *path = b2f_remote_place_path(place, id);
 
-	return path ? b2f_url_of(&place->remote->url, path) : NULL;
+	return b2f_url_of(&place->remote->url, path);
 }
 
 int b2f_remote_place_head(const struct b2f_remote_place *place, int64_t id,

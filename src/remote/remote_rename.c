@@ -166,7 +166,7 @@ static int claim_numbers(const struct renaming *m, struct b2f_why *why)
 		return 0;
 	last = list->chunks[list->n - 1].to;
 	path = b2f_remote_place_path(m->to, (int64_t)last);
-	err = path ? b2f_put_sign(m->to->remote, path, why) : -ENOMEM;
+	err = b2f_put_sign(m->to->remote, path, why);
 	if (!err) {
 		err = b2f_remote_list_chunks(m->to, list->chunks[0].to,
 					     see_other, &last, NULL, why);
@@ -317,7 +317,7 @@ static int put_index(struct renaming *m, const uint8_t *index, size_t size,
 
 	m->keeps = m->there.is_there && m->replace->is_read &&
 		   m->replace->is_read(m->replace->arg);
-	err = path ? tell_gone(m, gone) : -ENOMEM;
+	err = tell_gone(m, gone);
 	b2f_note_follow(&spec.note, &m->there.note, b2f_note_draw());
 	spec.note.next_id = b2f_max_u64(spec.note.next_id, m->next);
 	if (!err)

@@ -161,9 +161,7 @@ static void remove_probes(const struct sweep *s, const char *path)
 	while (!s->dry_run && (name = argz_next(s->probes, s->nprobes, name))) {
 		B2F_OWN char *probe = b2f_remote_join(path, name);
 
-		if (probe)
-			b2f_remote_tidy(s->remote,
-					b2f_url_of(&s->remote->url, probe));
+		b2f_remote_tidy(s->remote, b2f_url_of(&s->remote->url, probe));
 	}
 }
 

@@ -337,7 +337,7 @@ static int put(struct b2f_copy_target *target,
 			 .nmarks = 1},
 	};
 
-	return path ? put_marked(t, &spec, why) : -ENOMEM;
+	return put_marked(t, &spec, why);
 }
 
 static int put_index(struct remote_target *t, const void *index, size_t size,
@@ -353,7 +353,7 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
 
 	b2f_note_follow(&spec.note, &t->there.note, mark_of(t, B2F_INDEX_NAME));
 	spec.note.next_id = t->next;
-	return path ? put_marked(t, &spec, why) : -ENOMEM;
+	return put_marked(t, &spec, why);
 }
 
 /*

@@ -230,8 +230,6 @@ static int put_index(struct b2f_remote_place *place,
 	err = b2f_gone_write(&place->gone, &place->replaced,
 			     (uint64_t)time(NULL), gone, sizeof(gone));
 	pthread_mutex_unlock(&place->lock);
-	if (!path)
-		err = -ENOMEM;
 	b2f_note_follow(&spec.note, before, b2f_note_draw());
 	if (!err)
 		err = b2f_put_start(place->remote, &spec, &put);

@@ -206,8 +206,7 @@ static void remove_same(struct b2f_remote_place *place,
 	struct b2f_removal removal = {.path = path};
 	struct b2f_why why = {""};
 
-	if (path &&
-	    !b2f_remote_head(place->remote, path, &removal.version,
+	if (!b2f_remote_head(place->remote, path, &removal.version,
 			     &removal.note, &why) &&
 	    b2f_note_has(&removal.note, sent->mark))
 		(void)!b2f_removal_run(place->remote, &removal, &why);
@@ -262,7 +261,7 @@ static int raise_flag(struct b2f_remote_place *place, char **out,
 	char name[B2F_CHUNK_NAME_SIZE];
 	char *path = b2f_remote_join(
 		place->path, b2f_files_name(id | B2F_OBJECT_PENDING, name));
-	int err = path ? b2f_put_sign(place->remote, path, why) : -ENOMEM;
+	int err = b2f_put_sign(place->remote, path, why);
 
 	if (err)
 		free(path);

@@ -154,14 +154,11 @@ static int start(struct b2f_upload *up)
 				    .data = up->bytes,
 				    .size = up->size,
 				    .note = up->put.spec.note};
-	int err = -ENOMEM;
 
 	if (!spec.note.nmarks)
 		spec.note.marks[spec.note.nmarks++] = b2f_note_draw();
 	b2f_put_fini(&up->put);
-	if (path)
-		err = b2f_put_start(place->remote, &spec, &up->put);
-	return err;
+	return b2f_put_start(place->remote, &spec, &up->put);
 }
 
 /* Returns the oldest upload under way, with a reference; or NULL. */

@@ -56,7 +56,7 @@ char *b2f_url_encode(const char *text);
 /* Returns the key of @path; for "" that is @base; malloc'ed, or NULL. */
 char *b2f_url_key(const struct b2f_url *url, const char *path);
 
-/* Returns the URL of the object @path; malloc'ed, or NULL. */
+/* Returns the URL of the object @path; malloc'ed, or NULL, as for NULL. */
 char *b2f_url_of(const struct b2f_url *url, const char *path);
 
 /*

@@ -30,7 +30,7 @@ static int extent_open(struct b2f_store *store, int64_t id,
 	if (err)
 		return err;
 	if (!b2f_range_fits(extent->off, extent->size, object.size)) {
-		extent->whole->ops->close(&object);
+		b2f_object_close(&object);
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "the file ends before byte %llu",
 				   (unsigned long long)(extent->off +
@@ -80,7 +80,7 @@ static void extent_close(struct b2f_object *object)
 {
 	struct b2f_object inner = in_whole(object);
 
-	inner.store->ops->close(&inner);
+	b2f_object_close(&inner);
 }
 
 static int extent_stat(struct b2f_store *store, int64_t id, struct stat *out)

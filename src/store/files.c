@@ -152,11 +152,6 @@ static int file_open(struct b2f_store *store, int64_t id,
 	return adopt(store, files->fd, out, why);
 }
 
-static void file_close(struct b2f_object *object)
-{
-	(void)object;
-}
-
 static int file_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
 	(void)id;
@@ -220,7 +215,6 @@ static const struct b2f_store_ops file_ops = {
 	.read = b2f_files_read,
 	.was_written = files_was_written,
 	.expect = files_expect,
-	.close = file_close,
 	.look = files_look,
 	.stat = file_stat,
 	.stamp = b2f_files_single_stamp,

@@ -42,11 +42,6 @@ static int memory_read(const struct b2f_object *object, uint64_t off, void *buf,
 	return 0;
 }
 
-static void memory_close(struct b2f_object *object)
-{
-	(void)object;
-}
-
 static int memory_stat(struct b2f_store *store, int64_t id, struct stat *out)
 {
 	(void)id;
@@ -56,16 +51,10 @@ static int memory_stat(struct b2f_store *store, int64_t id, struct stat *out)
 	return 0;
 }
 
-static void memory_free(struct b2f_store *store)
-{
-	free(store);
-}
-
 static int memory_clone(struct b2f_store *store, struct b2f_store **out,
 			struct b2f_why *why)
 {
 	const struct memory_store *memory = (struct memory_store *)store;
-
 	int err = b2f_store_new_memory(memory->data, memory->size, out);
 
 	(void)why;
@@ -77,9 +66,7 @@ static int memory_clone(struct b2f_store *store, struct b2f_store **out,
 static const struct b2f_store_ops memory_ops = {
 	.open = memory_open,
 	.read = memory_read,
-	.close = memory_close,
 	.stat = memory_stat,
-	.free = memory_free,
 	.clone = memory_clone,
 };
 

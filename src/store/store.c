@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/checked.h"
@@ -21,8 +22,10 @@ void b2f_store_free(struct b2f_store *store)
 	struct b2f_ranges *ranges = store ? store->ranges : NULL;
 	struct b2f_generation *generation = store ? store->generation : NULL;
 
-	if (store)
+	if (store && store->ops->free)
 		store->ops->free(store);
+	else
+		free(store);
 	b2f_ranges_unref(ranges);
 	b2f_generation_unref(generation);
 }
@@ -77,7 +80,7 @@ int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 
 void b2f_object_close(struct b2f_object *object)
 {
-	if (object->store)
+	if (object->store && object->store->ops->close)
 		object->store->ops->close(object);
 	*object = (struct b2f_object){.fd = -1};
 }

@@ -103,6 +103,7 @@ struct b2f_store_ops {
 	/* See b2f_object_read(). */
 	int (*read)(const struct b2f_object *object, uint64_t off, void *buf,
 		    size_t n, struct b2f_why *why);
+	/* NULL: nothing is to be done. */
 	void (*close)(struct b2f_object *object);
 	/* See b2f_object_expect(); NULL: there is nothing to gain. */
 	void (*expect)(const struct b2f_object *object, uint64_t off,
@@ -127,6 +128,7 @@ struct b2f_store_ops {
 	/* See enum b2f_stamp; NULL: stat() has all of them. */
 	int (*stamp)(struct b2f_store *store, enum b2f_stamp what,
 		     struct b2f_frame_stamp *out);
+	/* NULL: it is memory alone. */
 	void (*free)(struct b2f_store *store);
 	/* See the functions of the same name. */
 	int (*clone)(struct b2f_store *store, struct b2f_store **out,
