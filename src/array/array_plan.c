@@ -166,9 +166,8 @@ int b2f_array_plan(unsigned int ndim, const int64_t *shape, uint32_t itemsize,
 {
 	struct b2f_array a = {.ndim = ndim, .itemsize = itemsize};
 	struct slab chunk, block;
-	int err;
+	int err = check_args(ndim, shape, itemsize, chunk_bytes, block_bytes);
 
-	err = check_args(ndim, shape, itemsize, chunk_bytes, block_bytes);
 	if (err)
 		return err;
 	for (unsigned int i = 0; i < ndim; i++)

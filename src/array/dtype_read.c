@@ -352,7 +352,8 @@ static int compare_labels(const void *a, const void *b)
 /* Has the struct no name or title twice?  Does not look into fields. */
 static int check_names(const struct b2f_dtype *t)
 {
-	struct label *labels = calloc(2 * t->nfields + 1, sizeof(*labels));
+	B2F_OWN struct label *labels =
+		calloc(2 * t->nfields + 1, sizeof(*labels));
 	size_t n = 0;
 	int err = 0;
 
@@ -369,7 +370,6 @@ static int check_names(const struct b2f_dtype *t)
 	for (size_t i = 1; i < n && !err; i++)
 		if (compare_labels(&labels[i - 1], &labels[i]) == 0)
 			err = B2F_ECORRUPT;
-	free(labels);
 	return err;
 }
 
@@ -379,10 +379,9 @@ static int read_struct(struct reader *r, const struct b2f_literal_value *v,
 	struct b2f_dtype t = {.form = B2F_DTYPE_STRUCT};
 	struct layout at = {.alignment = 1};
 	bool align = r->align;
-	int err;
+	int err = v->kind == B2F_LITERAL_DICT ? read_dict(r, v, &t, &at)
+					      : read_list(r, v, &t, &at);
 
-	err = v->kind == B2F_LITERAL_DICT ? read_dict(r, v, &t, &at)
-					  : read_list(r, v, &t, &at);
 	r->align = align;
 	at.end = round_up(at.end, at.alignment);
 	if (!err && at.end > INT32_MAX)

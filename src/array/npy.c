@@ -89,7 +89,7 @@ static int header_error(int err)
 static int parse_text(const uint8_t *raw, const struct place *at,
 		      struct b2f_literal *out)
 {
-	char *text = malloc(2 * at->len + 1);
+	B2F_OWN char *text = malloc(2 * at->len + 1);
 	size_t len = at->len;
 	int err = 0;
 
@@ -103,7 +103,6 @@ static int parse_text(const uint8_t *raw, const struct place *at,
 	}
 	if (!err)
 		err = b2f_literal_parse(text, len, out);
-	free(text);
 	return header_error(err);
 }
 
@@ -158,9 +157,8 @@ static int read_dtype(const struct b2f_literal_value *descr,
 		      struct b2f_npy *npy)
 {
 	struct b2f_dtype type = {0};
-	int err;
+	int err = b2f_dtype_read_descr(descr, &type);
 
-	err = b2f_dtype_read_descr(descr, &type);
 	if (err)
 		return header_error(err);
 	npy->itemsize = type.size;
@@ -198,9 +196,8 @@ int b2f_npy_parse(const uint8_t *raw, size_t size, struct b2f_npy *out)
 	const struct b2f_literal_value *e[NENTRIES];
 	struct b2f_npy npy = {0};
 	struct place at;
-	int err;
+	int err = find_text(raw, size, &at);
 
-	err = find_text(raw, size, &at);
 	if (err)
 		return err;
 	err = parse_text(raw, &at, &lit);

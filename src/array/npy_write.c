@@ -144,9 +144,8 @@ int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 	struct shape shape = {.ndims = 0};
 	char *text = NULL;
 	size_t text_len;
-	int err;
+	int err = read_type(array, &lit, &type);
 
-	err = read_type(array, &lit, &type);
 	if (err)
 		goto out;
 	read_shape(array, &type, &shape);

@@ -136,9 +136,8 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 			    struct b2f_room dst, struct b2f_why *why)
 {
 	const struct b2f_codec *codec = NULL;
-	int err;
+	int err = codec_get(states, format, &codec, why);
 
-	err = codec_get(states, format, &codec, why);
 	if (err)
 		return err;
 	err = codec->decode(states->state[format], src.data, src.size, dst.data,

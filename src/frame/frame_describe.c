@@ -122,21 +122,14 @@ static json_t *describe_vlmetas(const struct b2f_frame *frame)
 	return list;
 }
 
-static json_t *describe_shape64(const int64_t *items, unsigned int n)
+/* The shape of @a, or of one of its chunks or blocks in @part. */
+static json_t *describe_shape(const struct b2f_array *a, const int32_t *part)
 {
 	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < n; i++)
-		json_array_append_new(list, json_integer(items[i]));
-	return list;
-}
-
-static json_t *describe_shape32(const int32_t *items, unsigned int n)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < n; i++)
-		json_array_append_new(list, json_integer(items[i]));
+	for (unsigned int i = 0; i < a->ndim; i++)
+		json_array_append_new(
+			list, json_integer(part ? part[i] : a->shape[i]));
 	return list;
 }
 
@@ -161,9 +154,9 @@ static json_t *describe_array(const struct b2f_frame *frame)
 	dtype = a->dtype ? json_string(a->dtype) : NULL;
 	return json_pack(
 		"{s:o, s:o, s:o, s:o, s:b, s:I, s:o, s:b}", "shape",
-		describe_shape64(a->shape, a->ndim), "chunks",
-		describe_shape32(a->chunkshape, a->ndim), "blocks",
-		describe_shape32(a->blockshape, a->ndim), "dtype",
+		describe_shape(a, NULL), "chunks",
+		describe_shape(a, a->chunkshape), "blocks",
+		describe_shape(a, a->blockshape), "dtype",
 		dtype ? dtype : json_null(), "readable", frame->layout.err == 0,
 		"nbytes", (json_int_t)(a->nitems * a->itemsize), "padding",
 		describe_padding(frame), "npy", b2f_frame_is_npy(frame));
@@ -177,9 +170,8 @@ static json_t *describe_tensor(const struct b2f_frame *frame)
 
 	if (!a)
 		return json_null();
-	return json_pack("{s:o, s:o}", "shape",
-			 describe_shape64(a->shape, a->ndim), "dtype",
-			 dtype ? dtype : json_null());
+	return json_pack("{s:o, s:o}", "shape", describe_shape(a, NULL),
+			 "dtype", dtype ? dtype : json_null());
 }
 
 static json_t *describe_place(const struct b2f_frame *frame,

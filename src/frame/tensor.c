@@ -103,19 +103,13 @@ static void put_dtype(struct b2f_cursor *cur, FILE *out)
 
 static int take_dtype(struct b2f_cursor *cur, char **out)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	size_t size;
+	FILE *f = open_memstream(out, &size);
 
 	if (!f)
 		return -ENOMEM;
 	put_dtype(cur, f);
-	if (fclose(f)) {
-		free(text);
-		return -ENOMEM;
-	}
-	*out = text;
-	return 0;
+	return fclose(f) ? -ENOMEM : 0;
 }
 
 /* Items of @shape; false: too many to count. */

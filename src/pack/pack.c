@@ -166,9 +166,8 @@ static int add_embed_member(struct b2f_pack *pack,
 {
 	struct b2f_store *part = NULL;
 	struct b2f_leaf dir = {.member = member_of(pack, m)};
-	int err;
+	int err = b2f_extent_new(pack->sources[0], m->off, m->size, &part, why);
 
-	err = b2f_extent_new(pack->sources[0], m->off, m->size, &part, why);
 	if (!err)
 		err = look_embed(part, added);
 	if (err || !*added)
@@ -206,9 +205,9 @@ static int add_zip(struct b2f_pack *pack, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
 	struct b2f_zip zip = {0};
-	int err;
+	int err = b2f_object_open(pack->sources[0], B2F_OBJECT_INDEX, &object,
+				  why);
 
-	err = b2f_object_open(pack->sources[0], B2F_OBJECT_INDEX, &object, why);
 	if (!err)
 		err = b2f_zip_parse(&object, &zip, why);
 	b2f_object_close(&object);
@@ -367,7 +366,8 @@ static char *trim(const char *path)
 
 int b2f_pack_find(const struct b2f_pack *pack, const char *path, size_t *out)
 {
-	char *wanted = trim(path), *copy = wanted ? strdup(wanted) : NULL;
+	B2F_OWN char *wanted = trim(path);
+	B2F_OWN char *copy = wanted ? strdup(wanted) : NULL;
 	int err = copy ? walk(pack, copy, out) : -ENOMEM;
 
 	for (size_t i = 0; err == -ENOENT && i < pack->nnodes; i++) {
@@ -376,8 +376,6 @@ int b2f_pack_find(const struct b2f_pack *pack, const char *path, size_t *out)
 			err = 0;
 		}
 	}
-	free(copy);
-	free(wanted);
 	return err;
 }
 
@@ -482,7 +480,7 @@ static int sum_pieces(const struct b2f_member *member,
 static int read_sum(const struct b2f_member *member, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	uint8_t *buf;
+	B2F_OWN uint8_t *buf = NULL;
 	int err;
 
 	if (!member->has_crc32)
@@ -494,7 +492,6 @@ static int read_sum(const struct b2f_member *member, struct b2f_why *why)
 	if (!err)
 		err = sum_pieces(member, &object, buf, why);
 	b2f_object_close(&object);
-	free(buf);
 	return err;
 }
 

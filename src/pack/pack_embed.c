@@ -169,14 +169,12 @@ int b2f_embed_add(struct b2f_frame *frame, struct b2f_store *source,
 		  struct b2f_why *why)
 {
 	const struct embed embed = {frame, source, prefix, out, why};
-	uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	size_t size = 0;
-	int err;
+	int err = b2f_frame_vlmeta_find(frame, META, &content, &size);
 
-	err = b2f_frame_vlmeta_find(frame, META, &content, &size);
 	if (!err)
 		err = parse(&embed, content, size);
-	free(content);
 	/* -ENODATA: no frame was put in. */
 	return err == -ENODATA ? 0 : err;
 }

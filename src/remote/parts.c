@@ -41,7 +41,6 @@ struct flight {
 
 struct b2f_parts {
 	struct b2f_remote *remote;
-	char *path;
 	/* The server's id of the upload, encoded for a URL. */
 	char *id;
 	struct part *parts;
@@ -54,6 +53,7 @@ struct b2f_parts {
 	char sum[B2F_OBJECT_SUM_TEXT];
 	struct flight flights[FLIGHT_MAX];
 	size_t nflights;
+	char path[];
 };
 
 /*
@@ -278,15 +278,16 @@ static int lay_out(struct b2f_parts *parts)
 int b2f_parts_send(struct b2f_remote *remote, const struct b2f_parts_spec *spec,
 		   struct b2f_parts **out, struct b2f_why *why)
 {
-	struct b2f_parts *parts = calloc(1, sizeof(*parts));
+	struct b2f_parts *parts =
+		calloc(1, sizeof(*parts) + strlen(spec->path) + 1);
 	int err;
 
 	if (!parts)
 		return -ENOMEM;
 	parts->remote = remote;
 	parts->size = spec->size;
-	parts->path = strdup(spec->path);
-	err = parts->path ? lay_out(parts) : -ENOMEM;
+	strcpy(parts->path, spec->path);
+	err = lay_out(parts);
 	if (!err)
 		err = begin(parts, spec->note, why);
 	if (!err)
@@ -325,7 +326,6 @@ void b2f_parts_end(struct b2f_parts *parts, bool done)
 	/* Parts are billed until then; a rule of the bucket removes others. */
 	if (parts->id && !done)
 		b2f_remote_tidy(parts->remote, url_of(parts, 0));
-	free(parts->path);
 	free(parts->id);
 	free(parts->parts);
 	free(parts->list);

@@ -31,14 +31,12 @@ struct b2f_known {
 int b2f_remote_place_new(struct b2f_remote *remote, const char *path,
 			 bool sparse, struct b2f_remote_place **out)
 {
-	struct b2f_remote_place *place = calloc(1, sizeof(*place));
+	struct b2f_remote_place *place =
+		calloc(1, sizeof(*place) + strlen(path) + 1);
 
-	if (place)
-		place->path = strdup(path);
-	if (!place || !place->path) {
-		free(place);
+	if (!place)
 		return -ENOMEM;
-	}
+	strcpy(place->path, path);
 	atomic_init(&place->refs, 1);
 	place->remote = b2f_remote_ref(remote);
 	place->sparse = sparse;
@@ -70,7 +68,6 @@ void b2f_remote_place_unref(struct b2f_remote_place *place)
 	pthread_cond_destroy(&place->changed);
 	pthread_mutex_destroy(&place->lock);
 	b2f_remote_free(place->remote);
-	free(place->path);
 	free(place);
 }
 

@@ -26,7 +26,6 @@ struct b2f_remote_place {
 	atomic_uint refs;
 	/* Constant. */
 	struct b2f_remote *remote;
-	char *path;
 	bool sparse;
 	pthread_mutex_t lock;
 	/* Everything below: under lock. */
@@ -60,6 +59,8 @@ struct b2f_remote_place {
 	unsigned int nremoving;
 	/* No chunk has had this id or a higher one, as far as is known. */
 	uint64_t next_id;
+	/* Constant. */
+	char path[];
 };
 
 /* Makes the place of the frame @path.  Returns 0 or -ENOMEM. */

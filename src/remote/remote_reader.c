@@ -13,7 +13,6 @@
 
 struct b2f_remote_reader {
 	struct b2f_remote *remote;
-	char *path;
 	struct b2f_remote_stat st;
 	/* Parts being fetched, in order. */
 	struct b2f_fetch *parts[PARTS_MAX];
@@ -24,20 +23,19 @@ struct b2f_remote_reader {
 	/* End of the bytes read in order from 0 on, and their checksum. */
 	uint64_t summed;
 	uint32_t sum;
+	char path[];
 };
 
 int b2f_remote_reader_new(struct b2f_remote *remote, const char *path,
 			  const struct b2f_remote_stat *st,
 			  struct b2f_remote_reader **out)
 {
-	struct b2f_remote_reader *reader = calloc(1, sizeof(*reader));
+	struct b2f_remote_reader *reader =
+		calloc(1, sizeof(*reader) + strlen(path) + 1);
 
-	if (reader)
-		reader->path = strdup(path);
-	if (!reader || !reader->path) {
-		free(reader);
+	if (!reader)
 		return -ENOMEM;
-	}
+	strcpy(reader->path, path);
 	reader->remote = b2f_remote_ref(remote);
 	reader->st = *st;
 	*out = reader;
@@ -60,7 +58,6 @@ void b2f_remote_reader_free(struct b2f_remote_reader *reader)
 	while (reader->n)
 		drop_first(reader);
 	b2f_remote_free(reader->remote);
-	free(reader->path);
 	free(reader);
 }
 

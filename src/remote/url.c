@@ -261,7 +261,8 @@ char *b2f_url_of(const struct b2f_url *url, const char *path)
 {
 	B2F_OWN char *key = encode_path(url->s3 ? url->base : "");
 	B2F_OWN char *rest = path ? encode_path(path) : NULL;
-	const char *slash = path && *path && (!url->s3 || *url->base) ? "/" : "";
+	const char *slash =
+		path && *path && (!url->s3 || *url->base) ? "/" : "";
 
 	return key && rest ? b2f_url_text("%s%s%s%s%s%s", url->origin,
 					  url->s3 ? "/" : url->base, key, slash,

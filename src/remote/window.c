@@ -42,7 +42,6 @@ struct window {
 
 struct b2f_windows {
 	struct b2f_remote *remote;
-	char *path;
 	struct b2f_remote_stat version;
 	bool is_part;
 	struct b2f_remote_stat part_of;
@@ -57,6 +56,8 @@ struct b2f_windows {
 	/* The end of the last miss, and how many extra bytes it asked for. */
 	uint64_t miss_end;
 	uint64_t run;
+	/* Constant. */
+	char path[];
 };
 
 int b2f_windows_new(struct b2f_remote *remote, const char *path,
@@ -64,14 +65,11 @@ int b2f_windows_new(struct b2f_remote *remote, const char *path,
 		    const struct b2f_remote_stat *part_of, size_t ahead,
 		    struct b2f_windows **out)
 {
-	struct b2f_windows *w = calloc(1, sizeof(*w));
+	struct b2f_windows *w = calloc(1, sizeof(*w) + strlen(path) + 1);
 
-	if (w)
-		w->path = strdup(path);
-	if (!w || !w->path) {
-		free(w);
+	if (!w)
 		return -ENOMEM;
-	}
+	strcpy(w->path, path);
 	w->remote = remote;
 	w->version = *version;
 	w->is_part = part_of != NULL;
@@ -90,7 +88,6 @@ void b2f_windows_free(struct b2f_windows *w)
 	for (unsigned int i = 0; i < w->nwindows; i++)
 		b2f_fetch_drop(w->windows[i].fetch);
 	pthread_mutex_destroy(&w->lock);
-	free(w->path);
 	free(w);
 }
 

@@ -70,10 +70,9 @@ static int add_seal(const struct b2f_txn *txn, struct image *image,
 {
 	struct b2f_chunk chunk;
 	size_t size;
-	int err;
+	int err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
+				 &txn->frame->context, &chunk, why);
 
-	err = b2f_chunk_open(image->bytes, image->cbytes, image->cbytes,
-			     &txn->frame->context, &chunk, why);
 	if (err)
 		return err;
 	size = b2f_seal_size(&chunk);
@@ -214,9 +213,8 @@ static int try_file(struct b2f_chunk_writer *cw, struct image *image,
 	struct b2f_txn_chunk chunk = {.cbytes = image->cbytes};
 	struct b2f_object object = {.fd = -1};
 	bool named;
-	int err;
+	int err = create(cw, image, &chunk, &object, why);
 
-	err = create(cw, image, &chunk, &object, why);
 	if (err)
 		return err;
 	err = fill_file(cw, image, &chunk.raw, &object, why);
@@ -323,9 +321,8 @@ int b2f_chunk_write(struct b2f_chunk_writer *cw, uint64_t nchunk,
 	struct b2f_why why = {""};
 	struct image image = {0};
 	bool zeros = false;
-	int err;
+	int err = encode(cw, data, nbytes, &image, &zeros, &why);
 
-	err = encode(cw, data, nbytes, &image, &zeros, &why);
 	if (!err && zeros)
 		*out = (struct b2f_txn_chunk){
 			.raw = b2f_entry_raw(B2F_SPECIAL_ZEROS)};
@@ -341,9 +338,8 @@ int b2f_chunk_write_encoded(struct b2f_chunk_writer *cw, uint64_t nchunk,
 	struct image image = {.bytes = chunk};
 	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_chunk_header_parse(chunk, cbytes, &h, &why);
 
-	err = b2f_chunk_header_parse(chunk, cbytes, &h, &why);
 	if (!err && h.cbytes > cbytes)
 		err = b2f_why_set(&why, B2F_ECORRUPT, "cut short");
 	if (!err) {
@@ -370,9 +366,8 @@ static int encode_patch(struct b2f_chunk_writer *cw,
 {
 	size_t room = b2f_chunk_encode_bound(patch->nbytes);
 	struct b2f_scratch *dst = &cw->encoder->chunk;
-	int err;
+	int err = b2f_scratch_reserve(dst, room);
 
-	err = b2f_scratch_reserve(dst, room);
 	if (!err)
 		err = b2f_patch_encode(cw->encoder, options, patch, dst->data,
 				       &image->cbytes, why);

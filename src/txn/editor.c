@@ -172,9 +172,8 @@ static int put_new(struct b2f_editor *editor, uint64_t nchunk, uint32_t nbytes,
 	struct b2f_txn *txn = editor->cw.txn;
 	struct b2f_txn_state *state = &txn->working;
 	uint64_t n = state->n, zeros = b2f_entry_raw(B2F_SPECIAL_ZEROS);
-	int err;
+	int err = b2f_pages_own(&state->pages, nchunk, n - nchunk);
 
-	err = b2f_pages_own(&state->pages, nchunk, n - nchunk);
 	if (!err)
 		err = b2f_txn_resize(txn, n + 1, state->nbytes + nbytes, 0);
 	if (err) {
@@ -193,9 +192,8 @@ int b2f_editor_insert(struct b2f_editor *editor, uint64_t nchunk,
 		      const void *data, uint32_t nbytes)
 {
 	struct b2f_txn_chunk chunk;
-	int err;
+	int err = check_new(editor, nchunk, nbytes);
 
-	err = check_new(editor, nchunk, nbytes);
 	if (!err)
 		err = b2f_chunk_write(&editor->cw, nchunk, data, nbytes,
 				      &chunk);
@@ -218,9 +216,8 @@ int b2f_editor_update(struct b2f_editor *editor, uint64_t nchunk,
 	struct b2f_txn_chunk chunk;
 	uint32_t before;
 	bool last;
-	int err;
+	int err = check_editable(editor);
 
-	err = check_editable(editor);
 	if (err)
 		return err;
 	if (nchunk >= txn->working.n)
@@ -261,15 +258,14 @@ int b2f_editor_delete(struct b2f_editor *editor, uint64_t nchunk)
 	for (uint64_t i = nchunk; i + 1 < state->n; i++)
 		b2f_pages_set(&state->pages, i, b2f_txn_raw(state, i + 1));
 	b2f_pages_set(&state->pages, state->n - 1, raw);
-	err = b2f_txn_resize(txn, state->n - 1, state->nbytes,
-			     stored_size(editor, raw));
-	return err;
+	return b2f_txn_resize(txn, state->n - 1, state->nbytes,
+			      stored_size(editor, raw));
 }
 
 /* True if @order has each of the @n numbers once. */
 static int check_order(const uint64_t *order, uint64_t n, bool *good)
 {
-	uint8_t *seen = calloc(n / 8 + 1, 1);
+	B2F_OWN uint8_t *seen = calloc(n / 8 + 1, 1);
 
 	if (!seen)
 		return -ENOMEM;
@@ -281,18 +277,17 @@ static int check_order(const uint64_t *order, uint64_t n, bool *good)
 		if (*good)
 			seen[k / 8] |= (uint8_t)(1u << (k % 8));
 	}
-	free(seen);
 	return 0;
 }
 
 int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 {
 	struct b2f_txn_state *state = &editor->cw.txn->working;
-	uint64_t n = state->n, *raw;
+	B2F_OWN uint64_t *raw = NULL;
+	uint64_t n = state->n;
 	bool good;
-	int err;
+	int err = check_editable(editor);
 
-	err = check_editable(editor);
 	if (!err)
 		err = check_order(order, n, &good);
 	if (err)
@@ -311,7 +306,6 @@ int b2f_editor_reorder(struct b2f_editor *editor, const uint64_t *order)
 	err = b2f_pages_own(&state->pages, 0, n);
 	for (uint64_t i = 0; i < n && !err; i++)
 		b2f_pages_set(&state->pages, i, raw[i]);
-	free(raw);
 	return err;
 }
 
@@ -345,7 +339,7 @@ static int encode_resized(struct b2f_editor *editor, uint64_t nchunk,
 {
 	uint32_t before = chunk_nbytes(editor->cw.txn, nchunk);
 	uint32_t room = (uint32_t)b2f_max_u64(before, nbytes);
-	uint8_t *buf = malloc(room);
+	B2F_OWN uint8_t *buf = malloc(room);
 	int err;
 
 	if (!buf)
@@ -353,7 +347,6 @@ static int encode_resized(struct b2f_editor *editor, uint64_t nchunk,
 	err = read_chunk(editor, nchunk, buf, room);
 	if (!err)
 		err = b2f_chunk_write(&editor->cw, nchunk, buf, nbytes, out);
-	free(buf);
 	return err;
 }
 
@@ -361,7 +354,7 @@ static int encode_resized(struct b2f_editor *editor, uint64_t nchunk,
 static int store_zeros(struct b2f_editor *editor, uint64_t first)
 {
 	struct b2f_txn *txn = editor->cw.txn;
-	uint8_t *zeros = calloc(1, (uint32_t)txn->header.chunksize);
+	B2F_OWN uint8_t *zeros = calloc(1, (uint32_t)txn->header.chunksize);
 	struct b2f_txn_chunk chunk;
 	int err = zeros ? 0 : -ENOMEM;
 
@@ -371,7 +364,6 @@ static int store_zeros(struct b2f_editor *editor, uint64_t first)
 		if (!err)
 			err = b2f_editor_put(editor, i, &chunk);
 	}
-	free(zeros);
 	return err;
 }
 
@@ -493,9 +485,8 @@ int b2f_editor_append_encoded(struct b2f_editor *editor, const void *chunk,
 	struct b2f_txn_chunk out;
 	struct b2f_chunk_header h;
 	struct b2f_why why = {""};
-	int err;
+	int err = b2f_chunk_header_parse(chunk, size, &h, &why);
 
-	err = b2f_chunk_header_parse(chunk, size, &h, &why);
 	if (err)
 		return b2f_frame_report(editor->cw.txn->frame, err, &why);
 	err = check_encoded(editor, &h);
@@ -536,9 +527,8 @@ int b2f_editor_commit(struct b2f_editor *editor)
 	struct b2f_commit commit = {.durable = true,
 				    .lock_wait_ms = LOCK_WAIT_MS};
 	struct b2f_txn *txn = editor->cw.txn;
-	int err;
+	int err = b2f_txn_freeze(txn, &commit);
 
-	err = b2f_txn_freeze(txn, &commit);
 	if (!err)
 		err = b2f_txn_prepare(txn, &commit);
 	if (err == -EEXIST)

@@ -56,10 +56,9 @@ static int put_encoded(struct b2f_editor *editor, uint64_t nchunk,
 		       const uint8_t *bytes, uint32_t cbytes)
 {
 	struct b2f_txn_chunk chunk;
-	int err;
+	int err = b2f_chunk_write_encoded(&editor->cw, nchunk, bytes, cbytes,
+					  &chunk);
 
-	err = b2f_chunk_write_encoded(&editor->cw, nchunk, bytes, cbytes,
-				      &chunk);
 	if (err)
 		return err;
 	return b2f_editor_put(editor, nchunk, &chunk);
@@ -90,9 +89,8 @@ int b2f_editor_seal(struct b2f_editor *editor, uint64_t nchunk, bool *done)
 	struct b2f_decoder *dec = NULL;
 	uint32_t nbytes = 0;
 	uint64_t raw;
-	int err;
+	int err = find_nbytes(editor, nchunk, &nbytes);
 
-	err = find_nbytes(editor, nchunk, &nbytes);
 	if (err)
 		return err;
 	if (b2f_frame_hides_short_chunk(txn->frame))
@@ -123,7 +121,7 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 	struct b2f_encode_options options;
 	struct b2f_why why = {""};
 	uint32_t cbytes = 0;
-	uint8_t *room;
+	B2F_OWN uint8_t *room = NULL;
 	int err;
 
 	b2f_encode_options_of(editor->cw.txn->frame, &editor->cw.txn->header, &options);
@@ -137,7 +135,6 @@ static int put_zeros(struct b2f_editor *editor, uint64_t nchunk,
 				       &why);
 	else
 		err = put_encoded(editor, nchunk, room, cbytes);
-	free(room);
 	return err;
 }
 

@@ -44,9 +44,8 @@ static int settle_file(void *arg, size_t i)
 	char name[B2F_CHUNK_NAME_SIZE];
 	struct b2f_why why = {""};
 	bool is_refused = false;
-	int err;
+	int err = b2f_object_open(txn->store, id, &object, &why);
 
-	err = b2f_object_open(txn->store, id, &object, &why);
 	if (!err) {
 		err = b2f_object_settle(&object, b2f_settle_of(all->durable),
 					&why);
@@ -255,9 +254,8 @@ int b2f_sparse_write(struct b2f_txn *txn, struct b2f_commit *commit,
 	struct b2f_object index = {.fd = -1};
 	uint8_t *bytes = NULL;
 	size_t size = 0;
-	int err;
+	int err = for_files(txn, commit, begin_file, false);
 
-	err = for_files(txn, commit, begin_file, false);
 	if (!err)
 		err = b2f_txn_make_index(txn, commit, NULL, &bytes, &size,
 					  why);

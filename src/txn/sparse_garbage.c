@@ -91,9 +91,8 @@ static void remove_retired(const struct b2f_txn *txn,
 {
 	int64_t id = (int64_t)file->number, hidden = id | B2F_OBJECT_PENDING;
 	struct b2f_store *store = txn->store;
-	int err;
+	int err = b2f_store_name(store, hidden, NULL);
 
-	err = b2f_store_name(store, hidden, NULL);
 	if (!err)
 		err = end_hidden(store, id,
 				 is_as_it_was(store, hidden, file->left_ns),
@@ -363,9 +362,8 @@ static int remove_found(struct sweep *s, struct b2f_why *why)
 static int list_used(struct sweep *s, struct b2f_why *why)
 {
 	struct b2f_txn_state state;
-	int err;
+	int err = b2f_txn_state_of(s->frame, &state);
 
-	err = b2f_txn_state_of(s->frame, &state);
 	if (err)
 		return err;
 	err = b2f_txn_used_ids(&state, &s->used);
@@ -377,9 +375,8 @@ static int list_used(struct sweep *s, struct b2f_why *why)
 
 static int sweep(struct sweep *s, struct b2f_why *why)
 {
-	int err;
+	int err = list_used(s, why);
 
-	err = list_used(s, why);
 	if (!err)
 		err = b2f_store_list(s->frame->store, visit_unused, s);
 	if (!err)

@@ -17,9 +17,8 @@ static int open_states(struct b2f_txn *txn, enum b2f_frame_use what,
 {
 	bool varied = what == B2F_USE_FILE && txn->header.chunksize == 0;
 	struct b2f_ids used = {0};
-	int err;
+	int err = b2f_txn_state_of(txn->frame, &txn->committed);
 
-	err = b2f_txn_state_of(txn->frame, &txn->committed);
 	txn->sizes.nkept = txn->committed.n;
 	if (!err && varied && txn->sizes.nkept)
 		err = b2f_txn_make_starts(txn->frame, &txn->committed);
@@ -88,9 +87,8 @@ int b2f_txn_new(struct b2f_frame *frame, enum b2f_frame_use what,
 {
 	struct b2f_why why = {""};
 	struct b2f_txn *txn;
-	int err;
+	int err = b2f_obstacle_check(frame, what);
 
-	err = b2f_obstacle_check(frame, what);
 	if (err)
 		return err;
 	txn = calloc(1, sizeof(*txn));

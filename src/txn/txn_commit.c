@@ -15,9 +15,8 @@
 int b2f_txn_freeze(struct b2f_txn *txn, struct b2f_commit *out)
 {
 	struct b2f_new_chunk *chunk, *next;
-	int err;
+	int err = b2f_txn_state_copy(&txn->working, &out->state);
 
-	err = b2f_txn_state_copy(&txn->working, &out->state);
 	if (err)
 		return err;
 	HASH_ITER(hh, txn->fresh.files, chunk, next)

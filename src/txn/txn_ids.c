@@ -123,9 +123,8 @@ bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
 static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
 {
 	struct b2f_new_chunk *chunk, *next;
-	int err;
+	int err = add_state(out, &txn->committed);
 
-	err = add_state(out, &txn->committed);
 	if (!err)
 		err = add_state(out, &txn->working);
 	if (!err)
@@ -162,9 +161,8 @@ static int find_free(struct b2f_txn *txn)
 	struct b2f_ids taken = {0};
 	uint64_t id = 0;
 	size_t at = 0;
-	int err;
+	int err = b2f_ids_reserve(&txn->numbers.free, batch);
 
-	err = b2f_ids_reserve(&txn->numbers.free, batch);
 	if (!err)
 		err = list_taken(txn, &taken);
 	while (!err && txn->numbers.free.n < batch && id <= ID_MAX) {
