@@ -6,20 +6,42 @@
 #include "cli/frames.h"
 #include "cli/operands.h"
 #include "cli/server.h"
+#include "words/value.h"
+
+struct position {
+	uint64_t offset;
+	/* The size had a minus. */
+	bool from_end;
+};
 
 struct cat {
 	struct cli_common common;
-	struct cli_position begin;
+	struct position begin;
 	uint64_t length;
 };
+
+/* A size with an optional sign. */
+static int set_position(const struct cli_option *option, void *field,
+			const char *value)
+{
+	struct position *position = field;
+	bool minus = value[0] == '-';
+	int64_t offset;
+
+	if (b2f_value_size(value + minus, &offset))
+		return cli_option_refuse(option, value, "a position");
+	position->offset = (uint64_t)offset;
+	position->from_end = minus;
+	return 0;
+}
 
 #define FIELD(name) offsetof(struct cat, name)
 
 static const struct cli_option table[] = {
-	CLI_OPTION("offset", 0, "N", cli_option_position, FIELD(begin),
-	 "begin at byte N; -N counts from the end"),
+	CLI_OPTION("offset", 0, "N", set_position, FIELD(begin),
+		   "begin at byte N; -N counts from the end"),
 	CLI_OPTION("length", 0, "N", cli_option_size, FIELD(length),
-	 "write at most N bytes of each frame"),
+		   "write at most N bytes of each frame"),
 	CLI_FLAG("force", 'f', common.force, "write to a terminal too"),
 	{.shared = cli_common_reading_options},
 	{.shared = cli_common_quiet},

@@ -240,6 +240,30 @@ static int replace_url(struct job *job)
 	return err;
 }
 
+/*
+ * Makes the frame @url, which exists from its first commit on.  Prints -EEXIST
+ * unless @quiet.
+ */
+static int make_at(const struct b2f_settings *settings, const char *url,
+		   bool quiet, struct b2f_frame **out)
+{
+	struct b2f_frame_options options = {.log = &cli_message_log};
+	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
+	int err = cli_server_connect(url, &remote);
+
+	if (err)
+		return err;
+	options.label = b2f_remote_label(remote);
+	cli_message_forget();
+	err = b2f_remote_make_frame(remote, "", settings, &options, out);
+	if (err != -EEXIST)
+		err = cli_message_explain(options.label, err);
+	else if (!quiet)
+		cli_message_error("%s: it exists already; -f replaces it",
+				  options.label);
+	return err;
+}
+
 /* Makes the frame job->output on a server; sends chunks as they are made. */
 static int write_url(struct job *job)
 {
@@ -249,8 +273,7 @@ static int write_url(struct job *job)
 	int err = choose_typesize(job);
 
 	if (!err)
-		err = cli_server_make(&job->settings, job->output, force,
-				      &frame);
+		err = make_at(&job->settings, job->output, force, &frame);
 	if (err == -EEXIST && force)
 		return replace_url(job);
 	if (err)

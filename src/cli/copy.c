@@ -98,7 +98,7 @@ static int skip_hole(struct pass *pass, uint64_t *off, uint64_t end)
 	if (err)
 		return cli_message_explain(
 			b2f_frame_label(b2f_file_frame(file)), err);
-	cli_output_skip(pass->sparse, (uint64_t)data - *off);
+	pass->sparse->pos += (uint64_t)data - *off;
 	*off = (uint64_t)data;
 	return 0;
 }

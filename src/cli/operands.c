@@ -15,7 +15,6 @@
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/pack_path.h"
-#include "cli/server.h"
 #include "cli/target.h"
 #include "cli/text.h"
 #include "cli/walk.h"
@@ -329,6 +328,20 @@ static int run_operand(const struct run *run, struct cli_operand *operand,
 	return err;
 }
 
+/* The last part of @url's path, which names results; malloc'ed. */
+static char *name_of(const char *url)
+{
+	const char *path = strstr(url, "://") + 3;
+	/* A key may contain '?' and '#'. */
+	size_t n = strcspn(path, b2f_remote_is_s3(url) ? "" : "?#"), start;
+
+	while (n > 0 && path[n - 1] == '/')
+		n--;
+	for (start = n; start > 0 && path[start - 1] != '/'; start--)
+		;
+	return cli_need_part(path + start, n - start);
+}
+
 static int choose_place(struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path, *name;
@@ -346,7 +359,7 @@ static int choose_place(struct run *run, struct cli_operand *operand)
 	operand->output = run->to;
 	/* The result of a URL is made in the current directory. */
 	if (operand->at.kind == CLI_KIND_URL)
-		operand->place = cli_at_path(cli_server_name(path));
+		operand->place = cli_at_path(name_of(path));
 	return 0;
 }
 

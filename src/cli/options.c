@@ -91,21 +91,6 @@ int cli_option_size(const struct cli_option *option, void *field,
 	return 0;
 }
 
-int cli_option_position(const struct cli_option *option, void *field,
-			const char *value)
-{
-	struct cli_position *position = field;
-	bool minus = value[0] == '-';
-
-	int64_t offset;
-
-	if (b2f_value_size(value + minus, &offset))
-		return cli_option_refuse(option, value, "a position");
-	position->offset = (uint64_t)offset;
-	position->from_end = minus;
-	return 0;
-}
-
 int cli_option_threads(const struct cli_option *option, void *field,
 		       const char *value)
 {

@@ -12,9 +12,7 @@
 #ifndef B2F_CLI_OPTIONS_H
 #define B2F_CLI_OPTIONS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "b2frame/error.h"
 #include "cli/command.h"
@@ -80,17 +78,8 @@ cli_option_fn cli_option_text;
 /* Stores a uint64_t: a number of bytes (b2f_value_size()). */
 cli_option_fn cli_option_size;
 
-/* Stores a struct cli_position: a size with an optional sign. */
-cli_option_fn cli_option_position;
-
 /* Stores an unsigned int: a number of threads, 0 to 1024. */
 cli_option_fn cli_option_threads;
-
-struct cli_position {
-	uint64_t offset;
-	/* The size had a minus. */
-	bool from_end;
-};
 
 /*
  * Parses the options of @self in @argv into the struct @values; the operands

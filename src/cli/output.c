@@ -150,11 +150,6 @@ int cli_output_write(struct cli_output *out, const void *data, size_t size)
 	return cli_message_errno(out->target.name, err);
 }
 
-void cli_output_skip(struct cli_output *out, uint64_t size)
-{
-	out->pos += size;
-}
-
 static int finish_temp(struct cli_output *out, bool durable)
 {
 	int err;

@@ -39,7 +39,7 @@ struct cli_output {
 	int from;
 	/* Runs of zeros become holes. */
 	bool sparse;
-	/* The offset of the next byte. */
+	/* The offset of the next byte; if @sparse, a hole may precede it. */
 	uint64_t pos;
 };
 
@@ -60,9 +60,6 @@ int cli_output_open(struct cli_output *out, const struct cli_at *at,
 /* Adds the @size bytes at @data. */
 B2F_MUST_CHECK
 int cli_output_write(struct cli_output *out, const void *data, size_t size);
-
-/* Adds @size zeros as a hole; only if @out is sparse. */
-void cli_output_skip(struct cli_output *out, uint64_t size);
 
 /*
  * After the last byte: sets the size, and attributes as

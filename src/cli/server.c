@@ -155,36 +155,3 @@ int cli_server_open(const struct b2f_frame_options *how, const char *url,
 		options.label,
 		b2f_remote_open_frame(remote, "", &options, out));
 }
-
-char *cli_server_name(const char *url)
-{
-	const char *path = strstr(url, "://") + 3;
-	/* A key may contain '?' and '#'. */
-	size_t n = strcspn(path, b2f_remote_is_s3(url) ? "" : "?#"), start;
-
-	while (n > 0 && path[n - 1] == '/')
-		n--;
-	for (start = n; start > 0 && path[start - 1] != '/'; start--)
-		;
-	return cli_need_part(path + start, n - start);
-}
-
-int cli_server_make(const struct b2f_settings *settings, const char *url,
-		    bool quiet, struct b2f_frame **out)
-{
-	struct b2f_frame_options options = {.log = &cli_message_log};
-	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
-	int err = cli_server_connect(url, &remote);
-
-	if (err)
-		return err;
-	options.label = b2f_remote_label(remote);
-	cli_message_forget();
-	err = b2f_remote_make_frame(remote, "", settings, &options, out);
-	if (err != -EEXIST)
-		err = cli_message_explain(options.label, err);
-	else if (!quiet)
-		cli_message_error("%s: it exists already; -f replaces it",
-				  options.label);
-	return err;
-}

@@ -67,15 +67,4 @@ B2F_MUST_CHECK
 int cli_server_open(const struct b2f_frame_options *how, const char *url,
 		    struct b2f_frame **out);
 
-/* The last part of @url's path, which names results; malloc'ed. */
-char *cli_server_name(const char *url);
-
-/*
- * Makes the frame @url, which exists from its first commit on.  Prints -EEXIST
- * unless @quiet.
- */
-B2F_MUST_CHECK
-int cli_server_make(const struct b2f_settings *settings, const char *url,
-		    bool quiet, struct b2f_frame **out);
-
 #endif

@@ -12,6 +12,7 @@
 #include "file/runtime_state.h"
 #include "frame/frame.h"
 #include "frame/frame_report.h"
+#include "frame/frame_unit.h"
 #include "frame/settings.h"
 #include "make/build.h"
 #include "make/transcode.h"
@@ -218,15 +219,88 @@ static int encode_range(struct convert *c, struct b2f_encoder *enc,
 				  &why);
 }
 
+/*
+ * May @loaded stay as it is?  It has no data that could be encoded.  C-Blosc2
+ * looks for a value as wide as the items of the frame.
+ */
+static bool may_stay(const struct b2f_transcode *how,
+		     const struct b2f_loaded *loaded)
+{
+	const struct b2f_chunk_header *h = &loaded->chunk.header;
+
+	if (b2f_entry_of(loaded->raw).special)
+		return how->special && how->same_items;
+	return h->special == B2F_SPECIAL_VALUE &&
+	       h->typesize == how->options.typesize;
+}
+
+static int encode(const struct convert *c, struct b2f_loaded *loaded,
+		  struct b2f_decoder *dec, struct b2f_encoder *enc,
+		  struct b2f_piece *piece)
+{
+	uint32_t nbytes = loaded->chunk.header.nbytes;
+	struct b2f_why why = {""};
+	int err;
+
+	if (loaded->chunk.header.vl)
+		return b2f_frame_report_chunk(
+			c->frame, loaded->nchunk, B2F_EUNSUPPORTED,
+			&(const struct b2f_why){"its blocks differ in length, "
+						"which would be lost"});
+	if (may_stay(&c->how, loaded)) {
+		b2f_transcode_take(loaded, piece);
+		return 0;
+	}
+	err = b2f_scratch_reserve(&enc->data, nbytes);
+	if (!err)
+		err = b2f_frame_decode_whole(c->frame, loaded, dec,
+					     enc->data.data);
+	if (err)
+		return err;
+	err = b2f_transcode_data(&c->how, enc, enc->data.data, nbytes, piece,
+				 &why);
+	if (err)
+		b2f_frame_report_chunk(c->frame, loaded->nchunk, err, &why);
+	return err;
+}
+
+/* Decodes a chunk, and encodes it again. */
+static int encode_again(const struct convert *c, struct b2f_decoder *dec,
+			struct b2f_encoder *enc, struct b2f_piece *piece)
+{
+	struct b2f_loaded *loaded = NULL;
+	int err = b2f_transcode_load(c->frame, piece->nchunk, &loaded);
+
+	if (!err)
+		err = encode(c, loaded, dec, enc, piece);
+	b2f_loaded_free(loaded);
+	return err;
+}
+
+/* Takes the stored bytes of a chunk. */
+static int copy_chunk(const struct convert *c, struct b2f_decoder *dec,
+		      struct b2f_piece *piece)
+{
+	struct b2f_frame *frame = c->frame;
+	struct b2f_frame_span span;
+	int err = b2f_frame_span_get(frame, piece->nchunk, &span);
+
+	if (err)
+		return err;
+	piece->nbytes = (uint32_t)span.nbytes;
+	return b2f_transcode_entry(
+		frame, b2f_entries_raw(&frame->entries, piece->nchunk),
+		c->options->no_verify ? NULL : dec, piece);
+}
+
 static int make_with(struct convert *c, struct b2f_decoder *dec,
 		     struct b2f_encoder *enc, struct b2f_piece *piece)
 {
 	if (c->file)
 		return encode_range(c, enc, piece);
 	if (c->encodes)
-		return b2f_transcode_chunk(&c->how, c->frame, dec, enc, piece);
-	return b2f_transcode_copy(c->frame, c->options->no_verify ? NULL : dec,
-				  piece);
+		return encode_again(c, dec, enc, piece);
+	return copy_chunk(c, dec, piece);
 }
 
 static int make_chunk(void *arg, struct b2f_piece *piece)

@@ -80,20 +80,6 @@ int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
 	return err;
 }
 
-int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
-		       struct b2f_piece *piece)
-{
-	struct b2f_frame_span span;
-	int err = b2f_frame_span_get(frame, piece->nchunk, &span);
-
-	if (err)
-		return err;
-	piece->nbytes = (uint32_t)span.nbytes;
-	return b2f_transcode_entry(
-		frame, b2f_entries_raw(&frame->entries, piece->nchunk), dec,
-		piece);
-}
-
 int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
 			struct b2f_piece *piece, struct b2f_why *why)
 {
@@ -133,61 +119,4 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 	piece->cbytes = encoded.cbytes;
 	piece->bytes = less ? less : bytes;
 	return 0;
-}
-
-/*
- * May @loaded stay as it is?  It has no data that could be encoded.  C-Blosc2
- * looks for a value as wide as the items of the frame.
- */
-static bool may_stay(const struct b2f_transcode *how,
-		     const struct b2f_loaded *loaded)
-{
-	const struct b2f_chunk_header *h = &loaded->chunk.header;
-
-	if (b2f_entry_of(loaded->raw).special)
-		return how->special && how->same_items;
-	return h->special == B2F_SPECIAL_VALUE &&
-	       h->typesize == how->options.typesize;
-}
-
-static int encode(const struct b2f_transcode *how, struct b2f_frame *frame,
-		  struct b2f_loaded *loaded, struct b2f_decoder *dec,
-		  struct b2f_encoder *enc, struct b2f_piece *piece)
-{
-	uint32_t nbytes = loaded->chunk.header.nbytes;
-	struct b2f_why why = {""};
-	int err;
-
-	if (loaded->chunk.header.vl)
-		return b2f_frame_report_chunk(
-			frame, loaded->nchunk, B2F_EUNSUPPORTED,
-			&(const struct b2f_why){"its blocks differ in length, "
-						"which would be lost"});
-	if (may_stay(how, loaded)) {
-		b2f_transcode_take(loaded, piece);
-		return 0;
-	}
-	err = b2f_scratch_reserve(&enc->data, nbytes);
-	if (!err)
-		err = b2f_frame_decode_whole(frame, loaded, dec,
-					     enc->data.data);
-	if (err)
-		return err;
-	err = b2f_transcode_data(how, enc, enc->data.data, nbytes, piece, &why);
-	if (err)
-		b2f_frame_report_chunk(frame, loaded->nchunk, err, &why);
-	return err;
-}
-
-int b2f_transcode_chunk(const struct b2f_transcode *how,
-			struct b2f_frame *frame, struct b2f_decoder *dec,
-			struct b2f_encoder *enc, struct b2f_piece *piece)
-{
-	struct b2f_loaded *loaded = NULL;
-	int err = b2f_transcode_load(frame, piece->nchunk, &loaded);
-
-	if (!err)
-		err = encode(how, frame, loaded, dec, enc, piece);
-	b2f_loaded_free(loaded);
-	return err;
 }

@@ -57,11 +57,6 @@ B2F_MUST_CHECK
 int b2f_transcode_entry(struct b2f_frame *frame, uint64_t raw,
 			struct b2f_decoder *dec, struct b2f_piece *piece);
 
-/* The same with the chunk's entry and size in @frame. */
-B2F_MUST_CHECK
-int b2f_transcode_copy(struct b2f_frame *frame, struct b2f_decoder *dec,
-		       struct b2f_piece *piece);
-
 /*
  * Encodes the @nbytes (> 0) at @data, or zeros.  Returns 0, -ENOMEM, or -EINVAL
  * (invalid options) with the cause in @why.
@@ -73,15 +68,5 @@ int b2f_transcode_data(const struct b2f_transcode *how, struct b2f_encoder *enc,
 B2F_MUST_CHECK
 int b2f_transcode_zeros(const struct b2f_transcode *how, uint32_t nbytes,
 			struct b2f_piece *piece, struct b2f_why *why);
-
-/*
- * Decodes chunk @piece->nchunk of @frame, and encodes it again.  Returns as
- * b2f_frame_load(), or B2F_EUNSUPPORTED (blocks of different lengths); the
- * cause is logged.
- */
-B2F_MUST_CHECK
-int b2f_transcode_chunk(const struct b2f_transcode *how,
-			struct b2f_frame *frame, struct b2f_decoder *dec,
-			struct b2f_encoder *enc, struct b2f_piece *piece);
 
 #endif
