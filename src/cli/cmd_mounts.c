@@ -69,7 +69,7 @@ static void print_mount(struct mount *mount, uint64_t deadline)
 static int print_mounts(void)
 {
 	FILE *table_file = setmntent(TABLE, "re");
-	struct mount *mounts = NULL;
+	CLI_OWN struct mount *mounts = NULL;
 	const struct mntent *entry;
 	uint64_t deadline;
 	size_t n = 0;
@@ -89,7 +89,6 @@ static int print_mounts(void)
 	deadline = cli_common_now_ms() + ANSWER_MS;
 	for (size_t i = 0; i < n; i++)
 		print_mount(&mounts[i], deadline);
-	free(mounts);
 	return 0;
 }
 

@@ -258,7 +258,8 @@ static int compare_vlmeta(const struct b2f_frame *a, const struct b2f_frame *b,
 			  size_t i, bool *same)
 {
 	struct b2f_meta_info p, q;
-	uint8_t *x = NULL, *y = NULL;
+	CLI_OWN uint8_t *x = NULL;
+	CLI_OWN uint8_t *y = NULL;
 	int err;
 
 	err = b2f_frame_vlmeta(a, i, &p, &x);
@@ -266,8 +267,6 @@ static int compare_vlmeta(const struct b2f_frame *a, const struct b2f_frame *b,
 		err = b2f_frame_vlmeta(b, i, &q, &y);
 	if (!err)
 		*same = same_info(&p, x, &q, y);
-	free(x);
-	free(y);
 	return err;
 }
 

@@ -344,13 +344,11 @@ bool cli_frames_has_chunks(const struct cli_at *at)
 
 static void forget_file(int dir, const char *name)
 {
-	int fd = openat(dir, name,
-			O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	CLI_OWN_FD int fd = openat(
+		dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	close(fd);
+	if (fd >= 0)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 static int forget_entry(void *arg, int dir, const struct dirent *d)

@@ -433,7 +433,8 @@ static int find_item(const struct found_item *item, int root, struct cli_at *at)
 static int run_item(struct run *run, const struct found_item *item, int root)
 {
 	struct cli_operand operand = {.output = NULL};
-	int dir, err = 0;
+	CLI_OWN_FD int dir = -1;
+	int err = 0;
 
 	cli_message_begin();
 	dir = find_item(item, root, &operand.at);
@@ -447,9 +448,7 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	if (!err && run->moves)
 		err = make_place(run, item->at.path, item->below,
 				 &operand.place);
-	err = run_operand(run, &operand, err);
-	cli_at_close(dir);
-	return err;
+	return run_operand(run, &operand, err);
 }
 
 /* Copies the directories of @found, if source and results are paths. */

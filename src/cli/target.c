@@ -438,8 +438,9 @@ static int replace(const struct cli_target *t)
  */
 static int give_name(const struct cli_target *t)
 {
-	int fd = openat(t->dirfd, t->base,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLI_OWN_FD int fd =
+		openat(t->dirfd, t->base,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
 		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
@@ -449,7 +450,6 @@ static int give_name(const struct cli_target *t)
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
 		err = -errno;
-	cli_at_close(fd);
 	return err;
 }
 
@@ -511,16 +511,13 @@ static int publish(struct cli_target *t, bool durable)
 int cli_target_commit(struct cli_target *target, bool durable)
 {
 	const struct cli_at at = cli_target_at(target);
-	struct b2f_frame *old = NULL;
+	CLI_OWN_FRAME struct b2f_frame *old = NULL;
 	int err = cli_target_know(&at);
 
 	if (err)
 		return cli_message_errno(target->name, err);
 	err = hold_old(target, &old);
-	if (!err)
-		err = publish(target, durable);
-	b2f_frame_close(old);
-	return err;
+	return err ? err : publish(target, durable);
 }
 
 /* Removes an interrupted copy that has no content yet. */
