@@ -142,7 +142,7 @@ int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 	struct b2f_literal lit = {0};
 	struct b2f_dtype type = {0};
 	struct shape shape = {.ndims = 0};
-	char *text = NULL;
+	B2F_OWN char *text = NULL;
 	size_t text_len;
 	int err = read_type(array, &lit, &type);
 
@@ -154,7 +154,6 @@ int b2f_npy_write(const struct b2f_array *array, uint8_t **bytes, size_t *len)
 	if (!err)
 		err = wrap(text, text_len, bytes, len);
 out:
-	free(text);
 	b2f_dtype_fini(&type);
 	b2f_literal_fini(&lit);
 	return err;

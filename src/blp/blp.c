@@ -216,7 +216,8 @@ static int read_meta(const struct b2f_object *file, struct b2f_blp *blp,
 		     struct b2f_why *why)
 {
 	uint64_t at = B2F_BLP_HEADER + B2F_BLP_HEADER;
-	uint8_t expected[B2F_SUM_SIZE_MAX], *stored;
+	uint8_t expected[B2F_SUM_SIZE_MAX];
+	B2F_OWN uint8_t *stored = NULL;
 	struct section s = {.codec = CODEC_NONE};
 	int err;
 
@@ -238,7 +239,6 @@ static int read_meta(const struct b2f_object *file, struct b2f_blp *blp,
 		err = unpack(&s, stored, &blp->json, &blp->json_len, why);
 	if (!err)
 		blp->meta_len = B2F_BLP_HEADER + (uint64_t)s.room + s.sum->size;
-	free(stored);
 	return err;
 }
 

@@ -230,7 +230,8 @@ static int encode_meta(const struct b2f_blp *blp, uint8_t **out, size_t *size,
 		.typesize = 1, .codec = B2F_CODEC_ZSTD, .clevel = CLEVEL};
 	uint32_t n = (uint32_t)blp->json_len + 5;
 	size_t room = b2f_chunk_encode_bound(n);
-	uint8_t *text = malloc(n), *chunk = malloc(room);
+	B2F_OWN uint8_t *text = malloc(n);
+	B2F_OWN uint8_t *chunk = malloc(room);
 	struct b2f_encoded encoded = {0};
 	struct b2f_encoder *enc = NULL;
 	int err = text && chunk ? b2f_encoder_new(&enc) : -ENOMEM;
@@ -243,13 +244,11 @@ static int encode_meta(const struct b2f_blp *blp, uint8_t **out, size_t *size,
 				       b2f_room_at(chunk, room), &encoded, why);
 	}
 	b2f_encoder_free(enc);
-	free(text);
-	if (err) {
-		free(chunk);
+	if (err)
 		return err;
-	}
 	*out = chunk;
 	*size = encoded.cbytes;
+	chunk = NULL; /* now the caller's */
 	return 0;
 }
 
@@ -260,7 +259,7 @@ static int make_trailer(const struct b2f_blp *blp, uint8_t **out, size_t *size,
 				.name_len = strlen(B2F_BLP_META)};
 	const struct b2f_meta_list metas = {.items = &meta,
 					    .n = blp->json ? 1 : 0};
-	uint8_t *chunk = NULL;
+	B2F_OWN uint8_t *chunk = NULL;
 	int err = 0;
 
 	if (blp->json)
@@ -268,7 +267,6 @@ static int make_trailer(const struct b2f_blp *blp, uint8_t **out, size_t *size,
 	meta.content = chunk;
 	if (!err)
 		err = b2f_trailer_with_metas(&metas, out, size);
-	free(chunk);
 	return err;
 }
 
@@ -285,7 +283,8 @@ static int make_frame(const struct b2f_blp *blp,
 	struct b2f_index_parts parts = {.header = header_of(blp, first),
 					.entries = blp->offs,
 					.nentries = blp->nchunks};
-	uint8_t *header = NULL, *trailer = NULL;
+	B2F_OWN uint8_t *header = NULL;
+	B2F_OWN uint8_t *trailer = NULL;
 	size_t header_len = 0, trailer_len = 0;
 	int err;
 
@@ -300,8 +299,6 @@ static int make_frame(const struct b2f_blp *blp,
 		*lead = header_len;
 		err = b2f_index_write(&parts, out, size, why);
 	}
-	free(header);
-	free(trailer);
 	return err;
 }
 

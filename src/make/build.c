@@ -67,15 +67,13 @@ static int make_directory(struct build *b, struct b2f_why *why)
 {
 	const struct b2f_build_plan *o = b->plan;
 	struct b2f_store_plan plan = {.mode = o->mode | 0600};
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	int err = make_index(b, &index, &plan.size, why);
 
 	plan.index = index;
-	if (!err)
-		err = b2f_sink_make_directory(o->dirfd, o->name, &plan,
-						&b->target, why);
-	free(index);
-	return err;
+	return err ? err
+		   : b2f_sink_make_directory(o->dirfd, o->name, &plan,
+					     &b->target, why);
 }
 
 static int begin(struct build *b, struct b2f_why *why)
@@ -261,14 +259,11 @@ static int put(void *arg, struct b2f_piece *piece)
 /* Writes the index; then the frame is whole and on disk. */
 static int finish(struct build *b, struct b2f_why *why)
 {
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err = make_index(b, &index, &size, why);
 
-	if (!err)
-		err = b->target->ops->finish(b->target, index, size, why);
-	free(index);
-	return err;
+	return err ? err : b->target->ops->finish(b->target, index, size, why);
 }
 
 static int run(struct build *b)

@@ -77,7 +77,7 @@ static void keep_layout(const struct convert *c, struct b2f_settings *s)
 static int guess_typesize(struct convert *c, struct b2f_settings *s)
 {
 	struct b2f_file *file = NULL;
-	uint8_t *buf = malloc(GUESS_BYTES);
+	B2F_OWN uint8_t *buf = malloc(GUESS_BYTES);
 	ssize_t n = 0;
 	int err;
 
@@ -89,7 +89,6 @@ static int guess_typesize(struct convert *c, struct b2f_settings *s)
 	if (!err)
 		err = n < 0 ? (int)n : b2f_settings_guess(s, buf, (size_t)n);
 	b2f_file_close(file);
-	free(buf);
 	return err;
 }
 

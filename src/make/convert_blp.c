@@ -347,7 +347,7 @@ static int write_next(struct making *m, const void *buf, size_t n,
 static int copy_old(struct making *m, uint64_t from, uint64_t end,
 		    struct b2f_why *why)
 {
-	uint8_t *buf = malloc(STEP);
+	B2F_OWN uint8_t *buf = malloc(STEP);
 	int err = buf ? 0 : -ENOMEM;
 
 	while (from < end && !err) {
@@ -358,7 +358,6 @@ static int copy_old(struct making *m, uint64_t from, uint64_t end,
 			err = write_next(m, buf, n, why);
 		from += n;
 	}
-	free(buf);
 	return err;
 }
 

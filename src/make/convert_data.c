@@ -146,7 +146,7 @@ static int make(void *arg, struct b2f_piece *piece)
 static int become_array(struct making *m)
 {
 	size_t room = (size_t)b2f_min_u64(m->data->nbytes, B2F_NPY_HEADER_MAX);
-	uint8_t *head = malloc(room + 1);
+	B2F_OWN uint8_t *head = malloc(room + 1);
 	struct b2f_frame *frame = NULL;
 	struct b2f_npy npy;
 	int err = head ? read_fully(m, head, room, 0) : -ENOMEM;
@@ -159,7 +159,6 @@ static int become_array(struct making *m)
 				     &frame);
 		b2f_npy_fini(&npy);
 	}
-	free(head);
 	if (err)
 		return err;
 	b2f_frame_close(m->like);

@@ -160,7 +160,7 @@ static int check_source(const struct copy *c)
 static int finish(struct copy *c)
 {
 	struct b2f_why why = {""};
-	uint8_t *index = NULL;
+	B2F_OWN uint8_t *index = NULL;
 	size_t size = 0;
 	int err = check_source(c);
 
@@ -169,7 +169,6 @@ static int finish(struct copy *c)
 	if (err)
 		return err;
 	err = c->target->ops->finish(c->target, index, size, &why);
-	free(index);
 	return err > 0 ? err : report(c, err, &why);
 }
 

@@ -124,7 +124,7 @@ static int make_index(const struct b2f_frame *frame,
 		      size_t *size)
 {
 	uint64_t n = frame->entries.n;
-	uint64_t *raw = malloc((n ? n : 1) * sizeof(*raw));
+	B2F_OWN uint64_t *raw = malloc((n ? n : 1) * sizeof(*raw));
 	struct b2f_index_parts parts = {
 		.header = frame->header,
 		.header_bytes = frame->header_bytes,
@@ -142,7 +142,6 @@ static int make_index(const struct b2f_frame *frame,
 	parts.sealed = b2f_frame_may_seal(frame, raw, n);
 	parts.header.cbytes = b2f_txn_told_cbytes(frame);
 	err = b2f_index_write(&parts, out, size, &why);
-	free(raw);
 	return err ? b2f_frame_report(frame, err, &why) : 0;
 }
 

@@ -154,7 +154,7 @@ static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 static int save_index(struct rebuild *r, struct b2f_why *why)
 {
 	struct b2f_object object = {.fd = -1};
-	uint8_t *raw = NULL;
+	B2F_OWN uint8_t *raw = NULL;
 	int err;
 
 	err = b2f_object_open(r->old.store, B2F_OBJECT_INDEX, &object, why);
@@ -168,7 +168,6 @@ static int save_index(struct rebuild *r, struct b2f_why *why)
 	if (!err)
 		err = save_trailer(r, raw, object.size);
 out:
-	free(raw);
 	b2f_object_close(&object);
 	return err == -ENOENT || is_damage(err) ? 0 : err;
 }
