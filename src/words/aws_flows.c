@@ -43,6 +43,10 @@
 
 extern char **environ;
 
+/* Wipes and frees what a variable has at the end of its block. */
+#define OWN_CHARS    __attribute__((cleanup(forget)))
+#define OWN_QUESTION __attribute__((cleanup(finish)))
+
 struct text {
 	char *bytes;
 	size_t n;
@@ -496,8 +500,8 @@ static int assume_role(const struct b2f_aws_flow *f, const char *role,
 		       const char *session, const char *file)
 {
 	char *token = read_token(f, file);
-	struct question q = {.method = "POST", .ms = SERVER_MS,
-			     .connect_ms = SERVER_MS};
+	OWN_QUESTION struct question q = {
+		.method = "POST", .ms = SERVER_MS, .connect_ms = SERVER_MS};
 	int err;
 
 	if (!token)
@@ -508,10 +512,7 @@ static int assume_role(const struct b2f_aws_flow *f, const char *role,
 				  B2F_AWS_STS_ENDPOINT, "sts", f->region);
 	forget(&token);
 	err = ask(f, &q);
-	if (!err)
-		err = take_xml(f, &q.answer);
-	finish(&q);
-	return err;
+	return err ? err : take_xml(f, &q.answer);
 }
 
 static int from_web_identity(const struct b2f_aws_flow *f)
@@ -548,7 +549,8 @@ static char *find_login(const struct b2f_aws_flow *f)
 	const struct b2f_aws_settings *settings = f->settings;
 	const char *session = settings->of[B2F_AWS_SSO_SESSION];
 	const char *home = b2f_aws_environment("HOME");
-	char hex[41], *path = NULL, *token = NULL;
+	OWN_CHARS char *path = NULL;
+	char hex[41], *token = NULL;
 	const char *text, *end;
 	json_t *found = NULL;
 
@@ -558,7 +560,6 @@ static char *find_login(const struct b2f_aws_flow *f)
 		path = text_of("%s/.aws/sso/cache/%s.json", home, hex);
 	if (path)
 		found = json_load_file(path, 0, NULL);
-	free(path);
 	text = string_of(found, "accessToken");
 	end = string_of(found, "expiresAt");
 	if (text && *text && (!end || parse_time(end) > time(NULL)))
@@ -575,20 +576,17 @@ static char *find_login(const struct b2f_aws_flow *f)
 static char *portal_url(const struct b2f_aws_flow *f)
 {
 	char *const *set = f->settings->of;
-	char *server = server_of(f, "AWS_ENDPOINT_URL_SSO",
-				 B2F_AWS_SSO_ENDPOINT, "portal.sso",
-				 set[B2F_AWS_SSO_REGION]);
-	char *role = escape(set[B2F_AWS_SSO_ROLE]);
-	char *account = escape(set[B2F_AWS_SSO_ACCOUNT]), *url = NULL;
+	OWN_CHARS char *server =
+		server_of(f, "AWS_ENDPOINT_URL_SSO", B2F_AWS_SSO_ENDPOINT,
+			  "portal.sso", set[B2F_AWS_SSO_REGION]);
+	OWN_CHARS char *role = escape(set[B2F_AWS_SSO_ROLE]);
+	OWN_CHARS char *account = escape(set[B2F_AWS_SSO_ACCOUNT]);
 
-	if (server && role && account)
-		url = text_of("%s/federation/credentials?role_name=%s"
-			      "&account_id=%s",
-			      server, role, account);
-	free(server);
-	free(role);
-	free(account);
-	return url;
+	return server && role && account
+		       ? text_of("%s/federation/credentials?role_name=%s"
+				 "&account_id=%s",
+				 server, role, account)
+		       : NULL;
 }
 
 static int from_sso(const struct b2f_aws_flow *f)
@@ -596,8 +594,8 @@ static int from_sso(const struct b2f_aws_flow *f)
 	static const enum b2f_aws_setting needed[] = {
 		B2F_AWS_SSO_START_URL, B2F_AWS_SSO_REGION, B2F_AWS_SSO_ACCOUNT,
 		B2F_AWS_SSO_ROLE};
-	struct question q = {.method = "GET", .ms = SERVER_MS,
-			     .connect_ms = SERVER_MS};
+	OWN_QUESTION struct question q = {
+		.method = "GET", .ms = SERVER_MS, .connect_ms = SERVER_MS};
 	char *token;
 	int err;
 
@@ -617,10 +615,7 @@ static int from_sso(const struct b2f_aws_flow *f)
 	err = ask(f, &q);
 	if (q.status == 401)
 		err = refuse(f, "the SSO login has ended; try: aws sso login");
-	if (!err)
-		err = take_json(f, &q.answer, &of_sso);
-	finish(&q);
-	return err;
+	return err ? err : take_json(f, &q.answer, &of_sso);
 }
 
 /* profile: credential_process */
@@ -842,8 +837,8 @@ static int from_container(const struct b2f_aws_flow *f)
 		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 	const char *full =
 		b2f_aws_environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-	struct question q = {.method = "GET", .ms = SERVER_MS,
-			     .connect_ms = NEAR_MS};
+	OWN_QUESTION struct question q = {
+		.method = "GET", .ms = SERVER_MS, .connect_ms = NEAR_MS};
 	int err;
 
 	if (!below && !full)
@@ -858,10 +853,7 @@ static int from_container(const struct b2f_aws_flow *f)
 				  "https nor a URL of this host");
 	if (!err)
 		err = ask(f, &q);
-	if (!err)
-		err = take_json(f, &q.answer, &usual);
-	finish(&q);
-	return err;
+	return err ? err : take_json(f, &q.answer, &usual);
 }
 
 /* instance */
@@ -918,8 +910,9 @@ static int ask_instance(const struct b2f_aws_flow *f, struct question *q,
 static int ask_role(const struct b2f_aws_flow *f, const char *server,
 		    const char *header)
 {
-	struct question role, keys = {.url = NULL};
-	char *name = NULL;
+	OWN_QUESTION struct question role = {.url = NULL};
+	OWN_QUESTION struct question keys = {.url = NULL};
+	OWN_CHARS char *name = NULL;
 	int err = ask_instance(f, &role, server, "", header);
 
 	/* The instance has no role. */
@@ -931,19 +924,15 @@ static int ask_role(const struct b2f_aws_flow *f, const char *server,
 		err = name ? ask_instance(f, &keys, server, name, header)
 			   : -ENOMEM;
 	}
-	if (!err)
-		err = take_json(f, &keys.answer, &usual);
-	free(name);
-	finish(&role);
-	finish(&keys);
-	return err;
+	return err ? err : take_json(f, &keys.answer, &usual);
 }
 
 static int from_instance(const struct b2f_aws_flow *f)
 {
 	const char *off = b2f_aws_environment("AWS_EC2_METADATA_DISABLED");
-	char *server, *header = NULL;
-	struct question token;
+	OWN_QUESTION struct question token = {.url = NULL};
+	OWN_CHARS char *server = NULL;
+	OWN_CHARS char *header = NULL;
 	int err;
 
 	if (off && strcasecmp(off, "true") == 0)
@@ -962,9 +951,6 @@ static int from_instance(const struct b2f_aws_flow *f)
 				 token.answer.bytes);
 		err = header ? ask_role(f, server, header) : -ENOMEM;
 	}
-	forget(&header);
-	finish(&token);
-	free(server);
 	return err;
 }
 
