@@ -210,7 +210,7 @@ static int commit_target(const struct append *a, struct cli_target *target)
 static int replace(struct append *a, struct b2f_frame *added,
 		   struct cli_progress *progress)
 {
-	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at;
 	struct stat st;
 	int err = cli_target_open(&target, &a->at, CLI_REPLACE_SOURCE);
@@ -220,10 +220,7 @@ static int replace(struct append *a, struct b2f_frame *added,
 	at = cli_target_at(&target);
 	if (!err && cli_frames_stat(&at, &st) == 0)
 		a->cbytes = (uint64_t)st.st_size;
-	if (!err)
-		err = commit_target(a, &target);
-	cli_target_close(&target);
-	return err;
+	return err ? err : commit_target(a, &target);
 }
 
 static int commit_longer(struct append *a)

@@ -229,15 +229,12 @@ static int send(struct job *job, const struct cli_target *target)
 /* Makes the new frame first, because one PUT of its index replaces the old. */
 static int replace_url(struct job *job)
 {
-	struct cli_target target;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	int err = cli_target_open_scratch(&target, NULL);
 
 	if (!err)
 		err = write_sparse(job, &target, false);
-	if (!err)
-		err = send(job, &target);
-	cli_target_close(&target);
-	return err;
+	return err ? err : send(job, &target);
 }
 
 /*
@@ -359,7 +356,7 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 {
 	struct b2f_settings wanted = job->settings;
 	bool bloscpack = job->how->bloscpack;
-	struct cli_target scratch = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target scratch = CLI_TARGET_NONE;
 	const struct cli_at at = cli_target_at(target);
 	struct cli_at from;
 	int err;
@@ -373,11 +370,8 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 	wanted.typesize = job->settings.typesize;
 	cli_progress_next(job->operand->progress);
 	from = cli_target_at(&scratch);
-	if (!err)
-		err = convert(job, &from, target,
-			      bloscpack ? &wanted : NULL);
-	cli_target_close(&scratch);
-	return err;
+	return err ? err
+		   : convert(job, &from, target, bloscpack ? &wanted : NULL);
 }
 
 /* Reads the frame from the disk, and compares it with the input. */
@@ -560,7 +554,7 @@ static int compress_to_url(struct job *job)
 static int compress_to_path(struct job *job)
 {
 	bool to_stdout = job->how->common.to_stdout;
-	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at = cli_operand_result(job->operand, job->output);
 	int err = to_stdout ? cli_target_open_scratch(&target, NULL)
 			    : cli_target_open(
@@ -578,7 +572,6 @@ static int compress_to_path(struct job *job)
 	if (!err)
 		cli_operand_report(job->operand, job->output, job->nbytes,
 				   cli_frames_cbytes(&at));
-	cli_target_close(&target);
 	return err;
 }
 

@@ -434,7 +434,7 @@ static int remove_source(const struct job *job, const struct cli_target *target)
 
 static int run(struct job *job)
 {
-	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	struct cli_at at = result_of(job);
 	int err;
 
@@ -455,7 +455,6 @@ static int run(struct job *job)
 			b2f_file_size(job->file), cli_frames_cbytes(&at));
 		tell_of_twin(job);
 	}
-	cli_target_close(&target);
 	return err;
 }
 

@@ -291,7 +291,8 @@ static bool is_outdated(const struct job *job, int err)
 static int to_path(struct job *job)
 {
 	const struct b2f_frame_stamp version = version_of(job);
-	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
+	/* Closed before the target: on NFS it would keep the workshop there. */
 	CLI_OWN_FD int fd = -1;
 	struct cli_at at;
 	int err;
@@ -313,10 +314,7 @@ static int to_path(struct job *job)
 	}
 	if (!err && fd >= 0 && fsync(fd) != 0)
 		err = cli_message_errno(target.name, -errno);
-	if (!err)
-		err = cli_target_commit(&target, true);
-	cli_target_close(&target);
-	return err;
+	return err ? err : cli_target_commit(&target, true);
 }
 
 static int frame_to_url(struct job *job)

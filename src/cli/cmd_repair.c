@@ -353,7 +353,7 @@ static int rebuild(struct job *job)
 		.no_seal = job->how->common.no_seal,
 		.zero_damaged = job->how->zero_damaged,
 	};
-	struct cli_target target = CLI_TARGET_NONE;
+	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	const struct cli_at at = cli_at_path(job->how->output);
 	struct b2f_rebuild_result result = {0};
 	struct stat like;
@@ -366,8 +366,8 @@ static int rebuild(struct job *job)
 		return err;
 	from = open_like(&job->operand->at, &like);
 	options.mode = like.st_mode;
-	err = b2f_frame_rebuild(&options, job->operand->at.dir, job->operand->at.name,
-				target.dirfd,
+	err = b2f_frame_rebuild(&options, job->operand->at.dir,
+				job->operand->at.name, target.dirfd,
 				target.base, &result);
 	if (err)
 		cli_message_explain(job->path, err);
@@ -375,7 +375,6 @@ static int rebuild(struct job *job)
 		err = cli_target_set_attributes(&target, &like, from);
 	if (!err && !job->how->dry_run)
 		err = cli_target_commit(&target, true);
-	cli_target_close(&target);
 	if (!err)
 		report_rebuilt(job, &result);
 	return err;

@@ -130,4 +130,7 @@ int cli_target_commit(struct cli_target *target, bool durable);
 /* Removes an uncommitted result, and frees everything. */
 void cli_target_close(struct cli_target *target);
 
+/* Does so for a variable at the end of its block. */
+#define CLI_OWN_TARGET __attribute__((cleanup(cli_target_close)))
+
 #endif
