@@ -85,9 +85,9 @@ static void number_entries(const struct b2f_frame *frame,
 static int read_index(const struct b2f_frame *frame, uint8_t **out,
 		      size_t *size)
 {
-	struct b2f_object object = {.fd = -1};
+	B2F_OWN_OBJECT struct b2f_object object = {.fd = -1};
+	B2F_OWN uint8_t *bytes = NULL;
 	struct b2f_why why = {""};
-	uint8_t *bytes = NULL;
 	int err = b2f_object_open(frame->store, B2F_OBJECT_INDEX, &object,
 				  &why);
 
@@ -100,12 +100,10 @@ static int read_index(const struct b2f_frame *frame, uint8_t **out,
 		err = bytes ? b2f_object_read(&object, 0, bytes, *size, &why)
 			    : -ENOMEM;
 	}
-	b2f_object_close(&object);
-	if (err) {
-		free(bytes);
+	if (err)
 		return b2f_frame_report(frame, err, &why);
-	}
 	*out = bytes;
+	bytes = NULL; /* now the caller's */
 	return 0;
 }
 

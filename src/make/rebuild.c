@@ -153,29 +153,29 @@ static int save_trailer(struct rebuild *r, const uint8_t *raw, size_t size)
 /* Reads as much of the old index as possible. */
 static int save_index(struct rebuild *r, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
+	B2F_OWN_OBJECT struct b2f_object object = {.fd = -1};
 	B2F_OWN uint8_t *raw = NULL;
 	int err;
 
 	err = b2f_object_open(r->old.store, B2F_OBJECT_INDEX, &object, why);
-	if (err || object.size > INDEX_MAX)
-		goto out;
-	raw = malloc(object.size + 1);
-	err = raw ? b2f_object_read(&object, 0, raw, object.size, why)
-		  : -ENOMEM;
+	if (!err && object.size > INDEX_MAX)
+		return 0;
+	if (!err)
+		raw = malloc(object.size + 1);
+	if (!err)
+		err = raw ? b2f_object_read(&object, 0, raw, object.size, why)
+			  : -ENOMEM;
 	if (!err)
 		err = save_header(r, raw, object.size);
 	if (!err)
 		err = save_trailer(r, raw, object.size);
-out:
-	b2f_object_close(&object);
 	return err == -ENOENT || is_damage(err) ? 0 : err;
 }
 
 static int read_head(struct rebuild *r, uint64_t id,
 		     struct b2f_chunk_header *out, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
+	B2F_OWN_OBJECT struct b2f_object object = {.fd = -1};
 	uint8_t buf[B2F_CHUNK_HEADER_MAX];
 	size_t size;
 	int err;
@@ -193,7 +193,6 @@ static int read_head(struct rebuild *r, uint64_t id,
 		err = b2f_chunk_header_parse(buf, size, out, why);
 	if (!err && out->nbytes == 0)
 		err = b2f_why_set(why, B2F_ECORRUPT, "it has no data");
-	b2f_object_close(&object);
 	return err;
 }
 

@@ -427,14 +427,12 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 int b2f_pack_read_member(const struct b2f_member *member, uint64_t off,
 			 void *buf, size_t n, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
+	B2F_OWN_OBJECT struct b2f_object object = {.fd = -1};
 	int err =
 		b2f_object_open(member->source, B2F_OBJECT_INDEX, &object, why);
 
-	if (!err)
-		err = b2f_object_read(&object, member->off + off, buf, n, why);
-	b2f_object_close(&object);
-	return err;
+	return err ? err
+		   : b2f_object_read(&object, member->off + off, buf, n, why);
 }
 
 static int compare(const struct b2f_member *member, uLong sum,
@@ -479,7 +477,7 @@ static int sum_pieces(const struct b2f_member *member,
 /* Like check_sum(), but reads the bytes. */
 static int read_sum(const struct b2f_member *member, struct b2f_why *why)
 {
-	struct b2f_object object = {.fd = -1};
+	B2F_OWN_OBJECT struct b2f_object object = {.fd = -1};
 	B2F_OWN uint8_t *buf = NULL;
 	int err;
 
@@ -489,10 +487,7 @@ static int read_sum(const struct b2f_member *member, struct b2f_why *why)
 	if (!buf)
 		return -ENOMEM;
 	err = b2f_object_open(member->source, B2F_OBJECT_INDEX, &object, why);
-	if (!err)
-		err = sum_pieces(member, &object, buf, why);
-	b2f_object_close(&object);
-	return err;
+	return err ? err : sum_pieces(member, &object, buf, why);
 }
 
 ssize_t b2f_pack_read(const struct b2f_pack *pack, size_t i, uint64_t off,

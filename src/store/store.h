@@ -295,6 +295,9 @@ int b2f_object_open(struct b2f_store *store, int64_t id, struct b2f_object *out,
 
 void b2f_object_close(struct b2f_object *object);
 
+/* Closes an object, which begins as {.fd = -1}, at the end of its block. */
+#define B2F_OWN_OBJECT __attribute__((cleanup(b2f_object_close)))
+
 /*
  * Has any byte of @object been written, as far as its filesystem knows?  A loss
  * of power leaves unsynced files with a length but without data: they read as
