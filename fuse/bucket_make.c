@@ -169,7 +169,8 @@ static int make_name(struct fs *fs, struct fs_object *dir, const char *name,
 int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
 			struct fs_object **out)
 {
-	char stored[FS_NAME_SIZE], *path = NULL;
+	B2F_OWN char *path = NULL;
+	char stored[FS_NAME_SIZE];
 	int err = make_name(fs, dir, name, false, stored);
 
 	if (!err) {
@@ -180,7 +181,6 @@ int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
 		err = publish(fs, dir, name, stored, *out);
 	if (err == -EEXIST)
 		fs_bucket_listing_forget(fs->bucket, dir);
-	free(path);
 	return err;
 }
 
@@ -194,19 +194,18 @@ static char *marker_of(const char *path)
 
 static int put_marker(struct fs *fs, const char *path)
 {
-	char *marker = marker_of(path);
-	int err = marker ? b2f_remote_put(fs->bucket->place, marker, "", 0,
-					  NULL, NULL)
-			 : -ENOMEM;
+	B2F_OWN char *marker = marker_of(path);
 
-	free(marker);
-	return err;
+	return marker ? b2f_remote_put(fs->bucket->place, marker, "", 0, NULL,
+				       NULL)
+		      : -ENOMEM;
 }
 
 int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 		       struct fs_node **out)
 {
-	char stored[FS_NAME_SIZE], *path = NULL;
+	B2F_OWN char *path = NULL;
+	char stored[FS_NAME_SIZE];
 	int err = make_name(fs, dir, name, true, stored);
 
 	if (!err) {
@@ -218,7 +217,6 @@ int fs_bucket_make_dir(struct fs *fs, struct fs_object *dir, const char *name,
 	if (!err)
 		err = fs_bucket_overlay_note(fs->bucket, dir->path, name, name,
 					     true, FS_BUCKET_MADE);
-	free(path);
 	return err ? err : fs_bucket_find(fs, dir, name, out);
 }
 
@@ -335,15 +333,13 @@ static int check_empty(struct fs *fs, struct fs_object *dir)
 
 static int remove_dir(struct fs *fs, struct fs_object *dir)
 {
-	char *marker;
+	B2F_OWN char *marker = NULL;
 	int err = check_empty(fs, dir);
 
 	if (err)
 		return err;
 	marker = marker_of(dir->path);
-	err = marker ? b2f_remote_remove(fs->bucket->place, marker) : -ENOMEM;
-	free(marker);
-	return err;
+	return marker ? b2f_remote_remove(fs->bucket->place, marker) : -ENOMEM;
 }
 
 /* May @found be removed as a directory, or as a file? */

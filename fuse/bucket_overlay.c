@@ -154,8 +154,9 @@ static const char *split(const char *path, char **dir)
 
 void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)
 {
-	char shown[FS_NAME_SIZE], *dir;
+	B2F_OWN char *dir = NULL;
 	const char *name = split(path, &dir);
+	char shown[FS_NAME_SIZE];
 	struct change *c = NULL;
 	B2F_HOLD(&r->volume.fs->state_lock);
 
@@ -165,7 +166,6 @@ void fs_bucket_overlay_settle(struct fs_bucket *r, const char *path)
 		c->what = FS_BUCKET_MADE;
 		c->ms = fs_clock_ms();
 	}
-	free(dir);
 }
 
 void fs_bucket_overlay_pin(struct fs_bucket *r, const char *dir)

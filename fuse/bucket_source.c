@@ -110,12 +110,11 @@ static char *last_part(const char *url)
 /* A bucket, or a prefix that is not named like a frame, may be empty. */
 static bool may_be_empty(const char *url)
 {
-	char *name = last_part(url), stem[FS_NAME_SIZE];
-	bool may = name && strlen(name) < FS_NAME_SIZE &&
-		   !fs_suffix_stem(name, stem) && !b2f_pack_is_name(name);
+	B2F_OWN char *name = last_part(url);
+	char stem[FS_NAME_SIZE];
 
-	free(name);
-	return may;
+	return name && strlen(name) < FS_NAME_SIZE &&
+	       !fs_suffix_stem(name, stem) && !b2f_pack_is_name(name);
 }
 
 /* SOURCE is a whole bucket, which is no object. */
@@ -208,11 +207,9 @@ static int try_frame(struct fs *fs)
 /* Has the object at @url the name of a pack? */
 static bool is_called_pack(const char *url)
 {
-	char *path = strndup(url, strcspn(url, "?#"));
-	bool is = path && b2f_pack_is_name(path);
+	B2F_OWN char *path = strndup(url, strcspn(url, "?#"));
 
-	free(path);
-	return is;
+	return path && b2f_pack_is_name(path);
 }
 
 static int make_root(struct fs *fs, enum place_kind kind)
@@ -220,7 +217,7 @@ static int make_root(struct fs *fs, enum place_kind kind)
 	struct fs_bucket_names *names = NULL;
 	struct fs_bucket *r = fs->bucket;
 	struct fs_pack *pack;
-	char *shown;
+	B2F_OWN char *shown = NULL;
 	int err;
 
 	if (kind == PLACE_DIR)
@@ -243,7 +240,6 @@ static int make_root(struct fs *fs, enum place_kind kind)
 	err = names ? fs_bucket_names_add(names, shown, "",
 					  kind == PLACE_SPARSE)
 		    : -ENOMEM;
-	free(shown);
 	if (err)
 		fs_bucket_names_put(names);
 	else

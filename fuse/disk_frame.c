@@ -15,41 +15,35 @@
 static int make_label(struct fs *fs, struct fs_backed *node, char **out)
 {
 	const char *base = fs->source.path;
-	char *path, *label = NULL;
+	B2F_OWN char *path = NULL;
 	int err;
 
 	if (fs->source.is_frame) {
-		label = strdup(base);
-		*out = label;
-		return label ? 0 : -ENOMEM;
+		*out = strdup(base);
+		return *out ? 0 : -ENOMEM;
 	}
 	err = fs_tree_path(fs->tree, node, &path);
 	if (err)
 		return err;
-	if (asprintf(&label, "%s%s%s", base, strcmp(base, "/") ? "/" : "",
-		     path) < 0)
-		label = NULL;
-	free(path);
-	*out = label;
-	return label ? 0 : -ENOMEM;
+	return asprintf(out, "%s%s%s", base, strcmp(base, "/") ? "/" : "",
+			path) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 			char **out)
 {
-	char *path = NULL, *label = NULL;
+	B2F_OWN char *path = NULL;
 	int err = make_label(fs, dir, &path);
 
 	if (err)
 		return err;
 	/* The path "/" ends in a slash already. */
-	if (asprintf(&label, "%s%s%s", path,
-		     path[strlen(path) - 1] == '/' ? "" : "/", name) < 0)
-		err = -ENOMEM;
-	else
-		*out = label;
-	free(path);
-	return err;
+	return asprintf(out, "%s%s%s", path,
+			path[strlen(path) - 1] == '/' ? "" : "/", name) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* Where the library finds a frame; a contiguous one by its name, too. */
@@ -90,7 +84,7 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	struct place place;
-	char *label = NULL;
+	B2F_OWN char *label = NULL;
 	struct stat index;
 	int err = make_label(fs, node, &label);
 
@@ -100,7 +94,6 @@ int fs_disk_frame_open(struct fs *fs, struct fs_backed *node, int fd,
 	find(fs, node, fd, &options, &place);
 	err = b2f_frame_open(&options, place.dirfd, place.path, out);
 	fs_tree_unpin(&place.parent);
-	free(label);
 	/* The file has changed its kind: the next lookup finds the new one. */
 	if (err == -ENOENT ||
 	    (err == B2F_ENOTFRAME &&
@@ -114,19 +107,18 @@ int fs_disk_frame_reset(struct fs *fs, struct fs_backed *node)
 	struct b2f_frame_options options = {.log = fs_logger_sink(fs->logger)};
 	FS_PIN(pin);
 	struct place place;
-	char *label = NULL;
+	B2F_OWN char *label = NULL;
 	int err = fs_tree_pin(fs->tree, node, &pin);
 
 	if (!err)
 		err = make_label(fs, node, &label);
+	if (err)
+		return err;
 	options.label = label;
-	if (!err) {
-		find(fs, node, pin.fd, &options, &place);
-		err = b2f_frame_reset(&fs->config.new_files, place.dirfd,
-				      place.path, &options);
-		fs_tree_unpin(&place.parent);
-	}
-	free(label);
+	find(fs, node, pin.fd, &options, &place);
+	err = b2f_frame_reset(&fs->config.new_files, place.dirfd, place.path,
+			      &options);
+	fs_tree_unpin(&place.parent);
 	return err;
 }
 

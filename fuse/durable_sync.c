@@ -89,7 +89,7 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 {
 	struct fs_durables *all = &fs->durables;
 	struct fs_durable *d, *next;
-	struct fs_backed **dropped;
+	B2F_OWN struct fs_backed **dropped = NULL;
 	size_t n;
 
 	pthread_mutex_lock(&fs->state_lock);
@@ -105,7 +105,6 @@ static void settle_sync(struct fs *fs, dev_t dev, uint64_t until)
 	pthread_mutex_unlock(&fs->state_lock);
 	while (n > 0)
 		fs_tree_forget(dropped[--n]);
-	free(dropped);
 }
 
 /*
@@ -201,7 +200,7 @@ int fs_durable_sync_found(struct fs *fs, struct fs_backed *node,
 static int mend_all(struct fs *fs, dev_t dev)
 {
 	size_t n;
-	struct fs_backed **nodes = list(fs, dev, needs_commit, &n);
+	B2F_OWN struct fs_backed **nodes = list(fs, dev, needs_commit, &n);
 	int first = nodes ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
@@ -215,7 +214,6 @@ static int mend_all(struct fs *fs, dev_t dev)
 			first = err;
 		fs_tree_forget(nodes[i]);
 	}
-	free(nodes);
 	return first;
 }
 
@@ -224,7 +222,7 @@ static int open_on(struct fs *fs, dev_t dev)
 {
 	const struct fs_backed *root = fs->tree->root;
 	size_t n;
-	struct fs_backed **nodes = list(fs, dev, is_left, &n);
+	B2F_OWN struct fs_backed **nodes = list(fs, dev, is_left, &n);
 	int fd = root->dev == dev ? fs_dir_open_to_sync(root->fd) : -ESTALE;
 
 	for (size_t i = 0; i < n; i++) {
@@ -234,7 +232,6 @@ static int open_on(struct fs *fs, dev_t dev)
 			fd = fs_dir_open_to_sync(pin.fd);
 		fs_tree_forget(nodes[i]);
 	}
-	free(nodes);
 	return fd;
 }
 
@@ -322,7 +319,7 @@ static int make_node(struct fs *fs, struct fs_backed *node)
 
 int fs_durable_sync_now(struct fs *fs)
 {
-	struct fs_file **files = NULL;
+	B2F_OWN struct fs_file **files = NULL;
 	size_t n = 0;
 	int err = fs_file_all(fs, &files, &n), one;
 
@@ -331,7 +328,6 @@ int fs_durable_sync_now(struct fs *fs)
 		err = err ? err : one;
 		files[i]->ops->put(fs, files[i]);
 	}
-	free(files);
 	one = fs_durable_sync_due(fs, 0);
 	err = err ? err : one;
 	return err ? err : atomic_load(&fs->files.lost) ? -EIO : 0;

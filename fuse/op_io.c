@@ -74,8 +74,8 @@ static int reply_both(fuse_req_t req, struct b2f_file *file,
 		      const struct found *found)
 {
 	const struct b2f_view *data = &found->data;
-	struct iovec *iov = malloc((data->niov + 1) * sizeof(*iov));
-	uint8_t *head = NULL;
+	B2F_OWN struct iovec *iov = malloc((data->niov + 1) * sizeof(*iov));
+	B2F_OWN uint8_t *head = NULL;
 	size_t len = 0;
 	int err = iov ? 0 : -ENOMEM;
 
@@ -89,16 +89,13 @@ static int reply_both(fuse_req_t req, struct b2f_file *file,
 	if (!err && len != found->head_len)
 		err = -ESTALE;
 	if (err)
-		goto out;
+		return err;
 	iov[0] = (struct iovec){.iov_base = head + found->off,
 				.iov_len = found->nhead};
 	for (size_t i = 0; i < data->niov; i++)
 		iov[i + 1] = data->iov[i];
 	fuse_reply_iov(req, iov, (int)data->niov + 1);
-out:
-	free(head);
-	free(iov);
-	return err;
+	return 0;
 }
 
 /* Has the volume check a read that returned @n: bytes or an errno. */
@@ -142,7 +139,7 @@ static int read_plain(fuse_req_t req, const struct fs_handle *handle,
 		      size_t size, uint64_t off)
 {
 	struct fs *fs = fs_of(req);
-	char *buf = malloc(size ? size : 1);
+	B2F_OWN char *buf = malloc(size ? size : 1);
 	ssize_t n = -ENOMEM;
 	int err;
 
@@ -153,7 +150,6 @@ static int read_plain(fuse_req_t req, const struct fs_handle *handle,
 	err = check_read(fs, handle, n);
 	if (!err)
 		fuse_reply_buf(req, buf, (size_t)n);
-	free(buf);
 	return err;
 }
 

@@ -161,7 +161,7 @@ static int list_names(struct fact *f, FILE *out)
 void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	struct fact fact = fact_of(req, ino, NULL);
-	char *names = NULL;
+	B2F_OWN char *names = NULL;
 	size_t n = 0;
 	FILE *out = NULL;
 	int err = fact.fs->options.view.xattr == FS_VIEW_OFF ? -ENOSYS : 0;
@@ -177,7 +177,6 @@ void fs_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 	else
 		fs_reply_value(req, names, n, size);
 	free(fact.value);
-	free(names);
 }
 
 static int change(fuse_req_t req, fuse_ino_t ino,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mount_options.h"
+#include "programs/io.h"
 #include "words/value.h"
 
 /* The longest time: a longer one would overflow the kernel's jiffies. */
@@ -421,15 +422,12 @@ static bool is_own(const struct option_entry *entry)
 
 static int note_own(struct fs_options *o, const char *name, const char *value)
 {
-	char *word = NULL;
-	int err;
+	B2F_OWN char *word = NULL;
 
-	if (asprintf(&word, "%s%s%s", name, value ? "=" : "",
-		     value ? value : "") < 0)
-		return -ENOMEM;
-	err = add_word(&o->own, word);
-	free(word);
-	return err;
+	return asprintf(&word, "%s%s%s", name, value ? "=" : "",
+			value ? value : "") < 0
+		       ? -ENOMEM
+		       : add_word(&o->own, word);
 }
 
 int fs_option_take(struct fs_options *o, const char *name, const char *value)

@@ -366,14 +366,12 @@ static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 /* Adds "@name=@value" with commas and backslashes escaped. */
 static int add_text(char **list, const char *name, const char *value)
 {
-	char *text = NULL;
-	int err;
+	B2F_OWN char *text = NULL;
 
-	if (asprintf(&text, "%s=%s", name, value) < 0)
-		return -ENOMEM;
-	err = fuse_opt_add_opt_escaped(list, text) ? -ENOMEM : 0;
-	free(text);
-	return err;
+	return asprintf(&text, "%s=%s", name, value) < 0 ||
+			       fuse_opt_add_opt_escaped(list, text)
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* The option list for libfuse; malloc'ed. */
@@ -417,7 +415,7 @@ static int new_session(struct fs *fs)
 {
 	struct fuse_lowlevel_ops ops = fs_ops_table(fs->read_write);
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	char *list = NULL;
+	B2F_OWN char *list = NULL;
 	int err = make_list(fs, &list);
 
 	if (!err &&
@@ -430,7 +428,6 @@ static int new_session(struct fs *fs)
 		err = fs->session ? 0 : -EIO;
 	}
 	fuse_opt_free_args(&args);
-	free(list);
 	return err;
 }
 
@@ -624,7 +621,7 @@ int fs_session_run(struct fs *fs)
 /* Runs in a thread of its own, because it may never end. */
 static void *sync_mount(void *arg)
 {
-	char *path = arg;
+	B2F_OWN char *path = arg;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd >= 0) {
@@ -632,7 +629,6 @@ static void *sync_mount(void *arg)
 		(void)!syncfs(fd);
 		close(fd);
 	}
-	free(path);
 	return NULL;
 }
 

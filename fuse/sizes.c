@@ -76,13 +76,12 @@ blkcnt_t fs_sizes_blocks(uint64_t nbytes, uint64_t cbytes)
 /* Finds the length of the header of a view; 0: the frame has no view. */
 static int find_head_len(const struct b2f_frame *frame, uint64_t *len)
 {
-	uint8_t *head = NULL;
+	B2F_OWN uint8_t *head = NULL;
 	size_t n = 0;
 	int err = b2f_frame_is_npy(frame)
 			  ? B2F_EUNSUPPORTED
 			  : b2f_frame_npy_header(frame, &head, &n);
 
-	free(head);
 	*len = err ? 0 : n;
 	return err == -ENOMEM ? err : 0;
 }

@@ -291,7 +291,8 @@ int fs_stats_file_open(struct fs *fs, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *last = slash ? slash + 1 : path;
-	char *copy, *name;
+	B2F_OWN char *copy = NULL;
+	char *name;
 	int fd = -ENOMEM;
 
 	if (!*last || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
@@ -302,7 +303,6 @@ int fs_stats_file_open(struct fs *fs, const char *path)
 		fd = open(dirname(copy), O_PATH | O_DIRECTORY | O_CLOEXEC);
 		fd = fd < 0 ? -errno : fd;
 	}
-	free(copy);
 	if (fd < 0) {
 		free(name);
 		return fd;
@@ -335,7 +335,7 @@ static int write_new(int dir_fd, const char *name, const char *text, size_t size
 static int replace(const struct fs_stats_file *file, const char *text,
 		   size_t size)
 {
-	char *temporary = NULL;
+	B2F_OWN char *temporary = NULL;
 	int err;
 
 	if (asprintf(&temporary, "%s.new", file->name) < 0)
@@ -344,7 +344,6 @@ static int replace(const struct fs_stats_file *file, const char *text,
 	if (!err &&
 	    renameat(file->dir_fd, temporary, file->dir_fd, file->name))
 		err = -errno;
-	free(temporary);
 	return err;
 }
 
@@ -361,7 +360,7 @@ static void write_file(struct fs *fs)
 	struct fs_stats_file *file = &fs->stats_file;
 	enum fs_stats_form form = is_prometheus(file) ? FS_STATS_PROMETHEUS
 						      : FS_STATS_JSON;
-	char *text = NULL;
+	B2F_OWN char *text = NULL;
 	int n, err;
 
 	file->nuses = fs_stats_uses(&fs->stats);
@@ -373,7 +372,6 @@ static void write_file(struct fs *fs)
 	if (form == FS_STATS_JSON)
 		text[n++] = '\n';
 	err = replace(file, text, (size_t)n);
-	free(text);
 	if (err && !file->failed)
 		fs_logger_write(fs->logger, B2F_LOG_WARNING, "%s: %s",
 				fs->options.statsfile, b2f_strerror(err));

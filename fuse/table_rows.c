@@ -42,7 +42,8 @@ int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
 	};
 	struct b2f_frame *meta = NULL;
 	FS_PIN(columns);
-	char name[FS_NAME_SIZE], *path = NULL;
+	B2F_OWN char *path = NULL;
+	char name[FS_NAME_SIZE];
 	size_t table;
 	int err;
 
@@ -53,7 +54,6 @@ int fs_table_rows_count(struct fs *fs, struct fs_backed *node,
 	err = fs_tree_path(fs->tree, node, &path);
 	if (!err && !b2f_table_has_column(path, &table))
 		err = -ENODATA;
-	free(path);
 	if (!err)
 		err = fs_tree_pin_parent(fs->tree, node, &columns, name);
 	if (err)
@@ -69,7 +69,7 @@ int fs_table_rows_count_in_pack(const struct b2f_pack *pack, size_t member,
 	const struct b2f_frame_options quiet = {.log = NULL};
 	const char *path = b2f_pack_entry(pack, member)->path;
 	struct b2f_frame *meta = NULL;
-	char *meta_path = NULL;
+	B2F_OWN char *meta_path = NULL;
 	size_t table, entry;
 	int err;
 
@@ -78,7 +78,6 @@ int fs_table_rows_count_in_pack(const struct b2f_pack *pack, size_t member,
 	if (asprintf(&meta_path, "%.*s" B2F_TABLE_META, (int)table, path) < 0)
 		return -ENOMEM;
 	err = b2f_pack_find(pack, meta_path, &entry);
-	free(meta_path);
 	if (!err)
 		err = b2f_pack_open_frame(pack, entry, &quiet, &meta);
 	return count(frame, meta, err, out);

@@ -95,7 +95,7 @@ static bool tick_others(struct fs *fs, bool is_urgent)
 static bool tick(struct fs *fs, bool is_urgent)
 {
 	const time_t age_s = fs->config.commit_ns / SECOND_NS;
-	struct fs_file **files = NULL;
+	B2F_OWN struct fs_file **files = NULL;
 	size_t n = 0;
 	bool more = tick_others(fs, is_urgent);
 
@@ -113,7 +113,6 @@ static bool tick(struct fs *fs, bool is_urgent)
 		return true;
 	for (size_t i = 0; i < n; i++)
 		tick_file(fs, files[i], is_urgent);
-	free(files);
 	if (!is_urgent)
 		(void)!fs_durable_sync_due(fs, age_s ? age_s : NEVER_S);
 	return more || n > 0;

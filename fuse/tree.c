@@ -296,14 +296,13 @@ int fs_tree_move(struct fs_tree *tree, struct fs_backed *node,
 		 struct fs_backed *parent, const char *name)
 {
 	struct fs_backed *old_parent;
-	char *copy = strdup(name);
+	B2F_OWN char *copy = strdup(name);
 
 	if (!copy)
 		return -ENOMEM;
 	pthread_mutex_lock(&tree->volume.fs->state_lock);
 	old_parent = move_node(node, parent, &copy);
 	pthread_mutex_unlock(&tree->volume.fs->state_lock);
-	free(copy);
 	fs_tree_forget(old_parent);
 	return 0;
 }

@@ -112,14 +112,13 @@ static int read_head_len(struct fs *fs, struct fs_backed *frame_node, int fd,
 			 uint64_t *len)
 {
 	struct b2f_frame *frame = NULL;
-	uint8_t *head = NULL;
+	B2F_OWN uint8_t *head = NULL;
 	size_t n = 0;
 	int err = fs_disk_frame_open(fs, frame_node, fd, &frame);
 
 	if (!err)
 		err = b2f_frame_npy_header(frame, &head, &n);
 	b2f_frame_close(frame);
-	free(head);
 	if (!err)
 		*len = n;
 	return err;
@@ -152,7 +151,7 @@ static int find_head_len(struct fs *fs, struct fs_backed *frame, uint64_t *len)
 static int get_head_len(struct fs *fs, struct fs_backed *node, uint64_t *len)
 {
 	struct fs_open_frame *frame = fs_open_frame_peek(fs, node, false);
-	uint8_t *head = NULL;
+	B2F_OWN uint8_t *head = NULL;
 	size_t n = 0;
 	int err;
 
@@ -160,7 +159,6 @@ static int get_head_len(struct fs *fs, struct fs_backed *node, uint64_t *len)
 		return find_head_len(fs, node, len);
 	err = b2f_file_npy_header(frame->open.data, &head, &n);
 	fs_open_frame_put(fs, frame);
-	free(head);
 	*len = n;
 	return err;
 }

@@ -298,12 +298,11 @@ static struct fs_answer_name name_at(const struct fs_answer_names *names,
 	const struct fs_handle *handle = names->of;
 	const struct fs_bucket_name *name = &handle->names->list[i];
 	struct fs_answer_name at = {name->shown, names->ino, 0};
-	char *path = fs_bucket_node_join(fs_object_of(names->dir)->path,
-					 name->stored);
+	B2F_OWN char *path = fs_bucket_node_join(fs_object_of(names->dir)->path,
+						 name->stored);
 
 	if (path)
 		at.ino = fs_bucket_node_number(path);
-	free(path);
 	if (!name->is_dir && !b2f_pack_is_name(name->stored))
 		at.type = S_IFREG;
 	return at;

@@ -49,16 +49,13 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 		.log = fs_logger_sink(fs->logger),
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
-	char *label = NULL;
-	int err;
+	B2F_OWN char *label = NULL;
 
 	if (asprintf(&label, "%s/%s", pack->label, entry_of(node)->path) < 0)
 		return -ENOMEM;
 	options.label = label;
-	err = b2f_pack_open_frame(pack->open.pack, index_of(node), &options,
-				  out);
-	free(label);
-	return err;
+	return b2f_pack_open_frame(pack->open.pack, index_of(node), &options,
+				   out);
 }
 
 static int open_file(struct fs *fs, const struct fs_member *node,
@@ -451,13 +448,12 @@ static int number_nodes(struct fs_pack *pack)
 {
 	for (size_t i = 0; i < pack->nentries; i++) {
 		struct fs_member *node = &pack->nodes[i];
-		char *path =
+		B2F_OWN char *path =
 			fs_bucket_node_join(pack->path, entry_of(node)->path);
 
 		if (!path)
 			return -ENOMEM;
 		node->ino = fs_bucket_node_number(path);
-		free(path);
 	}
 	return 0;
 }

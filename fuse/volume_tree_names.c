@@ -294,7 +294,7 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
 	struct b2f_settings settings = settings_in(entry, fresh);
-	char *label = NULL;
+	B2F_OWN char *label = NULL;
 	int err = find_name(entry, fresh->name);
 
 	if (!err)
@@ -308,7 +308,6 @@ static int make_frame(fuse_req_t req, const struct fs_entry *entry, mode_t mode,
 	fs_maker_begin(req);
 	err = make_file(req, entry, mode, &settings, &options, fresh);
 	fs_maker_end(req);
-	free(label);
 	if (err)
 		return err;
 	err = adopt_frame(entry, fresh);

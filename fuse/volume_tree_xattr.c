@@ -144,7 +144,7 @@ static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 {
 	struct fs_backed *node = fs_backed_of(inode);
 	FS_PIN(pin);
-	char *names = NULL;
+	B2F_OWN char *names = NULL;
 	size_t size = 0;
 	int err;
 
@@ -156,7 +156,6 @@ static int do_list_stored(struct fs *fs, struct fs_node *inode, FILE *f)
 	if (!err)
 		put_stored(f, pin.node, fs->options.view.xattr == FS_VIEW_LIST,
 			   names, size);
-	free(names);
 	/* A filesystem without xattrs has an empty list. */
 	return err == -EOPNOTSUPP ? 0 : err;
 }
@@ -201,16 +200,14 @@ static int get_fact(struct fs *fs, struct fs_backed *node, int fd,
 static bool has_value(struct fs *fs, struct fs_backed *node, int fd,
 		      const struct fs_xattr_change *c)
 {
-	char *value = NULL;
+	B2F_OWN char *value = NULL;
 	size_t n = 0;
 	int err = node->kind == FS_KIND_FRAME
 			  ? get_fact(fs, node, fd, c->name, &value, &n)
 			  : get_stored(node, fd, c->name, &value, &n);
-	bool is = !err && c->value && n == c->size &&
-		  memcmp(value, c->value, n) == 0;
 
-	free(value);
-	return is;
+	return !err && c->value && n == c->size &&
+	       memcmp(value, c->value, n) == 0;
 }
 
 /* Changes the settings for new chunks, or new files in a directory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * io.h - read(2) and write(2) without short counts, rename(2) without a victim,
- * a lock that ends with its block
+ * a lock and memory that end with their block
  *
  * The calls go on after a signal or a short count, and print nothing.
  *
@@ -14,6 +14,8 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "b2frame/error.h"
@@ -60,5 +62,17 @@ static inline void b2f_hold_end(pthread_mutex_t *const *held)
 #define B2F_HOLD(lock)                                                         \
 	__attribute__((cleanup(b2f_hold_end), unused))                         \
 	pthread_mutex_t *const held = b2f_hold_begin(lock)
+
+/* Of any type; thus a copy. */
+static inline void b2f_own_end(void *variable)
+{
+	void *memory;
+
+	memcpy(&memory, variable, sizeof(memory));
+	free(memory);
+}
+
+/* Frees the memory that a pointer has at the end of its block. */
+#define B2F_OWN __attribute__((cleanup(b2f_own_end)))
 
 #endif

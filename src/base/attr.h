@@ -12,24 +12,9 @@
 #include "b2frame/log.h"
 #include "programs/io.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define B2F_COLD __attribute__((cold))
 
 #define B2F_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define B2F_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/* Of any type; thus a copy. */
-static inline void b2f_own_end(void *variable)
-{
-	void *memory;
-
-	memcpy(&memory, variable, sizeof(memory));
-	free(memory);
-}
-
-/* Frees the memory that a pointer has at the end of its block. */
-#define B2F_OWN __attribute__((cleanup(b2f_own_end)))
 
 #endif
