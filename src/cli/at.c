@@ -129,7 +129,7 @@ int cli_at_stat(const struct cli_at *at, struct stat *out)
 
 int cli_at_open_holder(const char *path, int flags, const char **name)
 {
-	CLI_OWN char *dir = NULL;
+	B2F_OWN char *dir = NULL;
 	int fd;
 
 	*name = basename(path);
@@ -267,7 +267,7 @@ int cli_at_open_parent(int root, const char *path, enum cli_make make,
 		       const char **name)
 {
 	size_t n = (size_t)(basename(path) - path);
-	CLI_OWN char *parent = cli_need_part(path, n);
+	B2F_OWN char *parent = cli_need_part(path, n);
 
 	*name = path + n;
 	return make ? walk_below(root, parent, make)

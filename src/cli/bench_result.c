@@ -86,9 +86,9 @@ static char *size_of(uint32_t size)
 static char *command_of(const struct cli_bench_result *result,
 			const struct b2f_settings *s)
 {
-	CLI_OWN char *filters = filters_of(s);
-	CLI_OWN char *size = size_of((uint32_t)s->chunksize);
-	CLI_OWN char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
+	B2F_OWN char *filters = filters_of(s);
+	B2F_OWN char *size = size_of((uint32_t)s->chunksize);
+	B2F_OWN char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
 					    s->typesize, size);
 
 	return cli_need_text("bloscctl %scompress -%u --codec=%s --filter=%s%s",
@@ -121,7 +121,7 @@ static json_t *describe(const struct cli_bench_result *result,
 	const struct b2f_settings *s = &row->settings;
 	const struct b2f_measured *m = &row->measured;
 	double size = (double)result->size;
-	CLI_OWN char *filters = filters_of(s);
+	B2F_OWN char *filters = filters_of(s);
 
 	return json_pack(
 		"{s:s, s:i, s:s, s:I, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, "
@@ -141,7 +141,7 @@ json_t *cli_bench_judge(struct cli_bench_result *result)
 {
 	const struct cli_bench_row *best = NULL, *row = result->rows;
 	json_t *rows = json_array();
-	CLI_OWN char *command = NULL;
+	B2F_OWN char *command = NULL;
 
 	for (size_t i = 0; i < result->n; i++)
 		result->rows[i].front = is_front(result, i);
@@ -195,7 +195,7 @@ void cli_bench_print(const char *path, json_t *object, bool all)
 /* Can @path be created, or written to? */
 static int check_path(const char *path)
 {
-	CLI_OWN char *copy = NULL;
+	B2F_OWN char *copy = NULL;
 
 	if (cli_kind_check_output(path))
 		return -EROFS;
@@ -277,7 +277,7 @@ static void put_graph(FILE *out, const json_t *rows, bool reading)
 	const char *speed =
 		reading ? "decode_bytes_per_s" : "encode_bytes_per_s";
 	unsigned int index = 0;
-	CLI_OWN char *plot = NULL;
+	B2F_OWN char *plot = NULL;
 	size_t size;
 	FILE *then = cli_need(open_memstream(&plot, &size));
 

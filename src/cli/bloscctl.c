@@ -97,7 +97,7 @@ static int refuse_command(const char *name)
 /* @argv[0] is the name of the command. */
 static int run(const struct cli_command *command, int argc, char **argv)
 {
-	CLI_OWN void *options = cli_need(calloc(1, command->size + 1));
+	B2F_OWN void *options = cli_need(calloc(1, command->size + 1));
 	int status;
 
 	if (command->start)
@@ -185,7 +185,7 @@ static char *hide_queries(char **argv)
 
 int main(int argc, char **argv)
 {
-	CLI_OWN char *copies = NULL;
+	B2F_OWN char *copies = NULL;
 
 	fill_standard_streams();
 	copies = hide_queries(argv);

@@ -116,7 +116,7 @@ static mode_t mode_of(const struct job *job)
 static int choose_typesize(struct job *job)
 {
 	const struct cli_encoding *user = &job->how->encoding;
-	CLI_OWN uint8_t *data = NULL;
+	B2F_OWN uint8_t *data = NULL;
 	size_t size = 0;
 	int err;
 
@@ -447,7 +447,7 @@ static int read_head(struct job *job, uint8_t **out, size_t *size)
 /* Is the input a .npy file that can become an array, or may a pipe be one? */
 static int look_at_input(struct job *job)
 {
-	CLI_OWN uint8_t *head = NULL;
+	B2F_OWN uint8_t *head = NULL;
 	size_t n = 0;
 	uint64_t nbytes = 0;
 	int err = job->in.is_file ? read_head(job, &head, &n)

@@ -140,7 +140,7 @@ static const struct kind *choose_kind(const struct job *job)
 /* "x" of "x.b2frame/"; then .b2frame, .b2f, .blp or .b2nd. */
 static char *usual_name(const struct job *job)
 {
-	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
+	B2F_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	return cli_need_text("%.*s%s", (int)(stem ? stem : strlen(path)), path,
@@ -159,7 +159,7 @@ static bool stays(const struct job *job)
  */
 static void tell_of_twin(const struct job *job)
 {
-	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
+	B2F_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem && !job->in_place && !job->how->common.remove &&
@@ -232,7 +232,7 @@ static bool is_called_so(int fd)
 /* Opens the directory that holds @path; "x/" is x. */
 static int open_parent(const char *path)
 {
-	CLI_OWN char *bare = cli_text_bare(path);
+	B2F_OWN char *bare = cli_text_bare(path);
 	const char *name;
 
 	return cli_at_open_holder(bare, O_PATH, &name);

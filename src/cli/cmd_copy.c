@@ -205,7 +205,7 @@ static int check_parents(const struct job *job)
 
 	while ((slash = strchr(slash, '/'))) {
 		int n = (int)(slash++ - job->output);
-		CLI_OWN char *index =
+		B2F_OWN char *index =
 			cli_need_text("%.*s/" B2F_INDEX_NAME, n, job->output);
 
 		if (access(index, F_OK) == 0)

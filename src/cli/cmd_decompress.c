@@ -115,7 +115,7 @@ static char *array_name(const struct job *job, const char *stem, size_t len)
  */
 static char *usual_name(const struct job *job)
 {
-	CLI_OWN char *path = cli_text_bare(job->operand->place.path);
+	B2F_OWN char *path = cli_text_bare(job->operand->place.path);
 	size_t stem = b2f_suffix_stem(path, NULL);
 
 	if (stem == 0 && cli_operand_is_moved(job->operand))
@@ -177,7 +177,7 @@ static int decompress_to_file(const struct job *job)
 {
 	const struct decompress *o = job->options;
 	const char *given = job->operand->output;
-	CLI_OWN char *name = given ? cli_need_copy(given) : usual_name(job);
+	B2F_OWN char *name = given ? cli_need_copy(given) : usual_name(job);
 	struct b2f_frame *frame;
 	bool safe = false;
 	int err;
@@ -262,7 +262,7 @@ static int check_vlmetas(const char *path, const struct b2f_frame *frame)
 {
 	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
 		struct b2f_meta_info info;
-		CLI_OWN uint8_t *content = NULL;
+		B2F_OWN uint8_t *content = NULL;
 		int err = b2f_frame_vlmeta(frame, i, &info, &content);
 
 		if (err)

@@ -55,7 +55,7 @@ static int open_meta(const struct cli_at *at, struct b2f_frame **out)
 	const struct b2f_frame_options how = {.label = B2F_TABLE_META};
 	const char *column = at->key ? at->key : at->path;
 	struct cli_at meta = *at;
-	CLI_OWN char *path = NULL;
+	B2F_OWN char *path = NULL;
 	size_t len;
 	int err;
 
@@ -137,7 +137,7 @@ static void put_meta(const char *kind, const struct b2f_meta_info *info,
 static int put_vlmeta(const struct b2f_frame *frame, size_t i)
 {
 	struct b2f_meta_info info;
-	CLI_OWN uint8_t *content = NULL;
+	B2F_OWN uint8_t *content = NULL;
 	int err;
 
 	err = b2f_frame_vlmeta(frame, i, &info, &content);
@@ -342,7 +342,7 @@ static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
 {
 	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
 		struct b2f_meta_info info;
-		CLI_OWN uint8_t *content = NULL;
+		B2F_OWN uint8_t *content = NULL;
 
 		if (json_object_get(json_array_get(list, i), "error"))
 			continue;
@@ -371,7 +371,7 @@ static void add_meanings(json_t *object, const struct cli_at *at,
 static int describe(const struct cli_at *at, struct b2f_frame *frame,
 		    bool chunks, json_t **out)
 {
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 	int err = b2f_frame_describe(frame, chunks, &text);
 
 	*out = text ? json_loads(text, 0, NULL) : NULL;

@@ -176,7 +176,7 @@ static void print_text(struct ls *ls, const struct cli_walk_entry *entry,
 {
 	size_t kind = ls->as_tree ? 2 : ls->full;
 	const char *name = entry->path;
-	CLI_OWN char *shown = NULL;
+	B2F_OWN char *shown = NULL;
 	int depth = 0;
 
 	if (ls->nprinted == 0 && !ls->quiet)

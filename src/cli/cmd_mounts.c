@@ -69,7 +69,7 @@ static void print_mount(struct mount *mount, uint64_t deadline)
 static int print_mounts(void)
 {
 	FILE *table_file = setmntent(TABLE, "re");
-	CLI_OWN struct mount *mounts = NULL;
+	B2F_OWN struct mount *mounts = NULL;
 	const struct mntent *entry;
 	uint64_t deadline;
 	size_t n = 0;

@@ -482,7 +482,7 @@ static void report_orphans_below(void *arg, const char *path,
 				 const struct b2f_remote_orphans *found)
 {
 	struct below *below = arg;
-	CLI_OWN char *url = cli_text_join(below->label, path);
+	B2F_OWN char *url = cli_text_join(below->label, path);
 
 	below->n++;
 	report_orphans(url, found, below->dry_run);

@@ -108,7 +108,7 @@ static int refuse(const char *path, int err)
 /* Asks the bloscfs at @path for statistics; NULL after printing the error. */
 static json_t *ask(const char *path, int *err)
 {
-	CLI_OWN char *said = cli_mounts_ask(path, "stats");
+	B2F_OWN char *said = cli_mounts_ask(path, "stats");
 	json_t *stats = said ? json_loads(said, 0, NULL) : NULL;
 
 	*err = stats ? 0 : refuse(path, said ? ENODATA : errno);
@@ -134,7 +134,7 @@ static int show(void *arg, const struct cli_operand *operand)
 
 static int show_prometheus(const char *path)
 {
-	CLI_OWN char *said = cli_mounts_ask(path, "prometheus");
+	B2F_OWN char *said = cli_mounts_ask(path, "prometheus");
 
 	if (!said)
 		return refuse(path, errno);

@@ -90,7 +90,7 @@ static int search(const char *table, bool other, struct row *row)
 {
 	FILE *f = fopen(table, "re");
 	struct row each;
-	CLI_OWN char *line = NULL;
+	B2F_OWN char *line = NULL;
 	size_t room = 0;
 	int err = -ENODATA;
 
@@ -191,7 +191,7 @@ static int find_row(struct mount *mount)
 static int find_mount(const char *path, struct mount *out)
 {
 	struct mount mount = {.dir = -1};
-	CLI_OWN char *real = realpath(path, NULL);
+	B2F_OWN char *real = realpath(path, NULL);
 	char *slash;
 	int err;
 
@@ -490,7 +490,7 @@ static const struct cli_option table[] = {
 static int run_fusermount(const struct umount *u, const char *path)
 {
 	char program[] = "fusermount3", option[] = "-u", lazy[] = "-z";
-	CLI_OWN char *copy = cli_need_copy(path);
+	B2F_OWN char *copy = cli_need_copy(path);
 	char dashes[] = "--";
 	char *argv[] = {program,
 			option,

@@ -258,8 +258,8 @@ static int compare_vlmeta(const struct b2f_frame *a, const struct b2f_frame *b,
 			  size_t i, bool *same)
 {
 	struct b2f_meta_info p, q;
-	CLI_OWN uint8_t *x = NULL;
-	CLI_OWN uint8_t *y = NULL;
+	B2F_OWN uint8_t *x = NULL;
+	B2F_OWN uint8_t *y = NULL;
 	int err;
 
 	err = b2f_frame_vlmeta(a, i, &p, &x);

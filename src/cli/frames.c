@@ -93,7 +93,7 @@ static int open_named(const struct b2f_frame_options *options,
 	bool whole = !options->offset && is_zip(path);
 	const char *key;
 	/* A .b2e may itself be opened as a frame. */
-	CLI_OWN char *file = cli_pack_path_split(path, whole, &key);
+	B2F_OWN char *file = cli_pack_path_split(path, whole, &key);
 	struct cli_at store;
 
 	if (file) {
@@ -140,7 +140,7 @@ uint64_t cli_frames_cbytes(const struct cli_at *at)
 
 int cli_frames_peek(const char *path, struct b2f_frame_peek *out)
 {
-	CLI_OWN char *real = realpath(path, NULL);
+	B2F_OWN char *real = realpath(path, NULL);
 
 	return real ? b2f_frame_peek(AT_FDCWD, real, NULL, out) : -errno;
 }
@@ -250,7 +250,7 @@ int cli_frames_runtime(unsigned int nthreads, struct b2f_runtime **out)
 
 static int open_store(const struct cli_at *at, int flags)
 {
-	CLI_OWN char *file = NULL;
+	B2F_OWN char *file = NULL;
 	const char *key;
 	int fd;
 
@@ -264,7 +264,7 @@ static int open_store(const struct cli_at *at, int flags)
 static int stat_object(const char *url, struct stat *out)
 {
 	const char *key;
-	CLI_OWN char *store = cli_pack_path_split(url, true, &key);
+	B2F_OWN char *store = cli_pack_path_split(url, true, &key);
 
 	return cli_server_stat(store ? store : url, out);
 }

@@ -210,7 +210,7 @@ static int remove_named(const struct cli_at *at, int dir, const char *name,
 static int find_named(const struct cli_at *at, const struct b2f_frame *frame,
 		      bool dry_run)
 {
-	CLI_OWN char *bare = cli_text_bare(at->name);
+	B2F_OWN char *bare = cli_text_bare(at->name);
 	const char *name;
 	CLI_OWN_FD int dir = cli_at_open_holder(bare, O_RDONLY, &name);
 

@@ -69,7 +69,7 @@ void cli_json_begin(bool several)
 void cli_json_print(json_t *object)
 {
 	json_t *all = json_pack("{s:i}", "schema", SCHEMA);
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 
 	json_object_update_missing(all, object);
 	text = cli_need(

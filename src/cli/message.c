@@ -120,7 +120,7 @@ int cli_refuse(int err, const char *fmt, ...)
 
 void cli_message_result(const char *text, const json_t *object)
 {
-	CLI_OWN char *line = NULL;
+	B2F_OWN char *line = NULL;
 	size_t size = 0;
 	FILE *out = cli_need(open_memstream(&line, &size));
 

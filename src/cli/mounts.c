@@ -52,7 +52,7 @@ json_t *cli_mounts_frame(const struct cli_at *at)
 {
 	/* A member of a pack may have no bytes to open, but attributes. */
 	CLI_OWN_FD int fd = cli_at_open(at, O_PATH);
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 	char by_fd[40];
 	json_t *object;
 
@@ -83,10 +83,10 @@ static bool store(const char *path)
 
 static struct cli_answer ask(const char *path, bool stores)
 {
-	CLI_OWN char *pid = cli_mounts_ask(path, "pid");
+	B2F_OWN char *pid = cli_mounts_ask(path, "pid");
 	struct cli_answer answer = {.pid = pid ? strtol(pid, NULL, 10)
 					       : -errno};
-	CLI_OWN char *version = pid ? cli_mounts_ask(path, "version") : NULL;
+	B2F_OWN char *version = pid ? cli_mounts_ask(path, "version") : NULL;
 
 	snprintf(answer.version, sizeof(answer.version), "%s",
 		 version ? version : "");

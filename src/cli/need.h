@@ -11,10 +11,9 @@
 #define B2F_CLI_NEED_H
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "b2frame/log.h"
+#include "programs/io.h"
 
 /*
  * Returns @memory.  If it is NULL, prints that memory has run out, and calls
@@ -30,18 +29,6 @@ char *cli_need_copy(const char *text);
 char *cli_need_part(const char *text, size_t n);
 B2F_PRINTF(1, 2)
 char *cli_need_text(const char *fmt, ...);
-
-/* Of any type; thus a copy. */
-static inline void cli_need_end(void *variable)
-{
-	void *memory;
-
-	memcpy(&memory, variable, sizeof(memory));
-	free(memory);
-}
-
-/* Frees the memory that a pointer has at the end of its block. */
-#define CLI_OWN __attribute__((cleanup(cli_need_end)))
 
 /* @items, an array of @n items of @size bytes, with room for one more. */
 void *cli_need_room(void *items, size_t n, size_t size);

@@ -190,7 +190,7 @@ static int make_parents(const struct run *run, char *path)
 /* The path of the result for @below of an operand; malloc'ed. */
 static char *place_of(const struct run *run, const char *below)
 {
-	CLI_OWN char *top = cli_text_bare(run->to);
+	B2F_OWN char *top = cli_text_bare(run->to);
 
 	return cli_text_join(top, below);
 }
@@ -213,7 +213,7 @@ static bool stays_inside(const char *below)
 /* Opens the directory for results, which the first call makes. */
 static int open_output(struct run *run)
 {
-	CLI_OWN char *top = NULL;
+	B2F_OWN char *top = NULL;
 	int err;
 
 	if (run->output >= 0)
@@ -345,7 +345,7 @@ static char *name_of(const char *url)
 static int choose_place(struct run *run, struct cli_operand *operand)
 {
 	const char *path = operand->at.path, *name;
-	CLI_OWN char *bare = NULL;
+	B2F_OWN char *bare = NULL;
 
 	if (run->moves && operand->at.kind == CLI_KIND_STDIN)
 		return cli_refuse(-EINVAL, "standard input has no name: -o has "
@@ -415,7 +415,7 @@ static int run_one(struct run *run, const char *path)
 static int find_item(const struct found_item *item, int root, struct cli_at *at)
 {
 	size_t n = strlen(item->below);
-	CLI_OWN char *file = NULL;
+	B2F_OWN char *file = NULL;
 	const char *name;
 
 	*at = cli_at_path(item->at.path);
@@ -467,7 +467,7 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 		first = cli_directories_make(made, run->to, "", true);
 	for (size_t i = 0; i < found->ndirs; i++) {
 		const char *below = found->dirs[i].below;
-		CLI_OWN char *place = place_of(run, below);
+		B2F_OWN char *place = place_of(run, below);
 
 		err = cli_directories_make(made, place, below, false);
 		first = first ? first : err;
@@ -536,7 +536,7 @@ static void find_below(const struct run *run, const char *root,
 static bool is_whole_store(const struct run *run, const char *path)
 {
 	const char *key;
-	CLI_OWN char *file = run->how->stores && !run->how->frame_offset
+	B2F_OWN char *file = run->how->stores && !run->how->frame_offset
 				     ? cli_pack_path_split(path, true, &key)
 				     : NULL;
 
@@ -576,7 +576,7 @@ static void find_all(const struct run *run, char **paths, struct found *found)
 static int run_all(struct run *run, char **paths)
 {
 	int status = CLI_EXIT_OK, err = 0;
-	CLI_OWN struct found *all = NULL;
+	B2F_OWN struct found *all = NULL;
 	size_t n = 0;
 
 	while (paths[n])

@@ -221,7 +221,7 @@ static char *list_beginning(const struct parser *p, const char *name)
 	char *list = NULL;
 
 	for (size_t i = 0; i < p->nnames; i++) {
-		CLI_OWN char *before = NULL;
+		B2F_OWN char *before = NULL;
 
 		if (strncmp(p->names[i].name, name, strlen(name)) != 0)
 			continue;
@@ -237,7 +237,7 @@ static int refuse_word(const struct cli_command *self, const struct parser *p,
 		       const char *word)
 {
 	char name[32], reason[128];
-	CLI_OWN char *several = NULL;
+	B2F_OWN char *several = NULL;
 	struct b2f_nearest nearest = {.word = name};
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);

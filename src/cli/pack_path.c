@@ -15,7 +15,7 @@
 /* Is @path a store? Follows a link. */
 static bool is_pack(const char *path)
 {
-	CLI_OWN char *real = NULL;
+	B2F_OWN char *real = NULL;
 	bool is = false;
 
 	if (!b2f_pack_is_name(path))
@@ -64,7 +64,7 @@ char *cli_pack_path_split(const char *path, bool whole, const char **key)
 bool cli_pack_path_leads_in(const char *path, bool whole)
 {
 	const char *key;
-	CLI_OWN char *file = b2f_remote_is_url(path)
+	B2F_OWN char *file = b2f_remote_is_url(path)
 				     ? NULL
 				     : cli_pack_path_split(path, whole, &key);
 

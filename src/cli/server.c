@@ -102,7 +102,7 @@ static int refuse_web(const char *url)
 int cli_server_connect_above(const char *url, struct b2f_remote **out,
 			     const char **path)
 {
-	CLI_OWN char *top = NULL;
+	B2F_OWN char *top = NULL;
 	char *slash;
 
 	if (!b2f_remote_is_s3(url))

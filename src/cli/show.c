@@ -125,7 +125,7 @@ static const struct {
 
 static void put_plain(FILE *out, const json_t *value)
 {
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 
 	if (json_is_string(value)) {
 		b2f_escape_put(out, json_string_value(value),
@@ -208,7 +208,7 @@ static const char *parse_field(const char *at, struct field *field)
 
 static bool holds(const struct field *field, const json_t *value)
 {
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 
 	if (!field->compares)
 		return is_full(value);
@@ -222,7 +222,7 @@ static bool put_field(FILE *out, const struct field *field, const char *name,
 {
 	const json_t *value = find(object, field->path);
 	bool is = field->test ? holds(field, value) : value != NULL;
-	CLI_OWN char *text = NULL;
+	B2F_OWN char *text = NULL;
 
 	if (!*field->path) {
 		fprintf(out, "%*s", field->width, name);
@@ -267,7 +267,7 @@ static const char *put_choice(FILE *out, const char *at, const char *name,
 	const char *end;
 
 	do {
-		CLI_OWN char *text = NULL;
+		B2F_OWN char *text = NULL;
 		size_t size = 0;
 		FILE *part = cli_need(open_memstream(&text, &size));
 		bool is;
@@ -336,7 +336,7 @@ static bool put_part(FILE *out, const char *at, const char *end,
 void cli_show(FILE *out, const char *text, const char *name,
 	      const json_t *object)
 {
-	CLI_OWN char *label = cli_text_name(out, name);
+	B2F_OWN char *label = cli_text_name(out, name);
 
 	put_part(out, text, text + strlen(text), label, object);
 }

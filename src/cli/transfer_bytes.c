@@ -145,7 +145,7 @@ static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
 /* Appends everything from offset @off on to the file @fd, named @name. */
 static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 {
-	CLI_OWN char *buf = cli_need(malloc(PIECE));
+	B2F_OWN char *buf = cli_need(malloc(PIECE));
 	int err = 0;
 
 	while (off < bytes->size && !err) {

@@ -110,8 +110,8 @@ static void step_in(struct pack_walk *s, size_t i, bool top)
 {
 	const struct b2f_pack_entry *e = b2f_pack_entry(s->pack, i);
 	size_t n = b2f_pack_nchildren(s->pack, i);
-	CLI_OWN char *path = join_key(s->at->path, e->path);
-	CLI_OWN char *below = join_key(s->below, e->path + s->top);
+	B2F_OWN char *path = join_key(s->at->path, e->path);
+	B2F_OWN char *below = join_key(s->below, e->path + s->top);
 
 	if (!top || e->kind != B2F_PACK_DIR)
 		visit_member(s, i, path, below);
@@ -205,7 +205,7 @@ static void show(const struct url_walk *s, const char *path,
 {
 	struct cli_walk_entry entry = {.frame = frame};
 	struct stat attributes;
-	CLI_OWN char *label = cli_text_join(s->url, path);
+	B2F_OWN char *label = cli_text_join(s->url, path);
 
 	cli_server_attributes(st, &attributes);
 	entry.path = label;
@@ -227,7 +227,7 @@ static int open_below(const struct url_walk *s, const char *path,
 		      struct b2f_frame **out)
 {
 	/* The query behind the path may be a signature. */
-	CLI_OWN char *label = cli_text_join(b2f_remote_label(s->remote), path);
+	B2F_OWN char *label = cli_text_join(b2f_remote_label(s->remote), path);
 	struct b2f_frame_options how = {.join_objects = true, .label = label};
 	int err = b2f_remote_open_frame(s->remote, path, &how, out);
 
@@ -248,7 +248,7 @@ static int walk_object(const struct url_walk *s, const char *path,
 	struct b2f_pack *pack = NULL;
 	struct stat attributes;
 	struct cli_at file;
-	CLI_OWN char *label = cli_text_join(s->url, path);
+	B2F_OWN char *label = cli_text_join(s->url, path);
 	int err = b2f_remote_open_pack(s->remote, path, &how, &pack);
 
 	cli_server_attributes(st, &attributes);
@@ -312,7 +312,7 @@ static int walk_url_below(const struct url_walk *s, const char *dir)
 	for (size_t i = 0; i < names.n; i++) {
 		struct found *found = &names.items[i];
 		/* A name may be empty. */
-		CLI_OWN char *path = cli_need_text(
+		B2F_OWN char *path = cli_need_text(
 			"%s%s%s", dir, *dir ? "/" : "", found->name);
 		int e = listed ? step(s, path, found) : 0;
 
@@ -342,7 +342,7 @@ static int walk_place(const struct url_walk *s)
 
 static int walk_url(const struct cli_walk *walk, const char *url)
 {
-	CLI_OWN char *bare = cli_text_bare(url);
+	B2F_OWN char *bare = cli_text_bare(url);
 	struct url_walk s = {.walk = walk, .url = bare};
 	int err = cli_server_connect(url, &s.remote);
 
@@ -372,7 +372,7 @@ static void note(struct steps *s, int err)
 
 static void tell(struct steps *s, const char *below, int err)
 {
-	CLI_OWN char *path = cli_need_text("%s%s", s->prefix, below);
+	B2F_OWN char *path = cli_need_text("%s%s", s->prefix, below);
 
 	note(s, cli_message_errno(path, err));
 }
@@ -512,8 +512,8 @@ static void visit_name(struct steps *s, struct listing *l, const char *name)
 {
 	struct cli_walk_entry entry = {
 		.at = {.kind = CLI_KIND_PATH, .dir = l->fd, .name = name}};
-	CLI_OWN char *below = cli_text_join(l->below, name);
-	CLI_OWN char *path = cli_need_text("%s%s", s->prefix, below);
+	B2F_OWN char *below = cli_text_join(l->below, name);
+	B2F_OWN char *path = cli_need_text("%s%s", s->prefix, below);
 
 	entry.below = below;
 	entry.path = entry.at.path = path;
@@ -607,7 +607,7 @@ int cli_walk_run(const struct cli_walk *walk, const char *path)
 {
 	struct cli_at store;
 	const char *key;
-	CLI_OWN char *file =
+	B2F_OWN char *file =
 		walk->no_stores ? NULL : cli_pack_path_split(path, true, &key);
 
 	if (!file)
