@@ -496,7 +496,9 @@ static int rename_stored(void *arg, struct b2f_frame *frame,
 {
 	struct renaming *m = arg;
 	const struct b2f_frame_options options = {
-		.log = &m->fs->bucket->messages};
+		.log = &m->fs->bucket->messages,
+		.reserve = b2f_runtime_reserve(m->fs->runtime),
+	};
 	struct b2f_remote *place = m->fs->bucket->place;
 	const struct b2f_replace replace = {is_target_used, m};
 	struct b2f_frame_stamp stamp;
