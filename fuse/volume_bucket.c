@@ -412,7 +412,8 @@ static void set_times(struct fs *fs, struct fs_object *node,
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &mtime);
 	B2F_HOLD(&fs->state_lock);
-	node->has_mtime = node->writing.own_mtime = true;
+	atomic_store(&node->writing.own_mtime, true);
+	node->has_mtime = true;
 	node->mtime = mtime;
 }
 
