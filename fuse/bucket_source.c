@@ -240,10 +240,10 @@ static int make_root(struct fs *fs, enum place_kind kind)
 	err = names ? fs_bucket_names_add(names, shown, "",
 					  kind == PLACE_SPARSE)
 		    : -ENOMEM;
+	if (!err)
+		err = fs_bucket_node_make_root(r, names);
 	if (err)
 		fs_bucket_names_put(names);
-	else
-		err = fs_bucket_node_make_root(r, names);
 	return err ? err : try_frame(fs);
 }
 
