@@ -187,9 +187,7 @@ int fs_bucket_make_file(struct fs *fs, struct fs_object *dir, const char *name,
 /* The name of the empty object that keeps the directory @path; malloc'ed. */
 static char *marker_of(const char *path)
 {
-	char *marker = NULL;
-
-	return asprintf(&marker, "%s/", path) < 0 ? NULL : marker;
+	return b2f_io_text("%s/", path);
 }
 
 static int put_marker(struct fs *fs, const char *path)

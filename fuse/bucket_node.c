@@ -17,11 +17,7 @@ struct fs_object *fs_object_of(struct fs_node *inode)
 
 char *fs_bucket_node_join(const char *dir, const char *name)
 {
-	char *path = NULL;
-
-	if (asprintf(&path, "%s%s%s", dir, *dir && *name ? "/" : "", name) < 0)
-		return NULL;
-	return path;
+	return b2f_io_text("%s%s%s", dir, *dir && *name ? "/" : "", name);
 }
 
 struct stat fs_bucket_node_owned(const struct fs *fs)

@@ -11,6 +11,16 @@
 #include "disk_frame.h"
 #include "fs.h"
 
+/* Makes the path of @name in the directory @dir; malloc'ed. */
+static int join(const char *dir, const char *name, char **out)
+{
+	/* The path "/" ends in a slash already. */
+	const char *slash = dir[strlen(dir) - 1] == '/' ? "" : "/";
+
+	*out = b2f_io_text("%s%s%s", dir, slash, name);
+	return *out ? 0 : -ENOMEM;
+}
+
 /* Makes the path of @node for messages; malloc'ed. */
 static int make_label(struct fs *fs, struct fs_backed *node, char **out)
 {
@@ -23,12 +33,7 @@ static int make_label(struct fs *fs, struct fs_backed *node, char **out)
 		return *out ? 0 : -ENOMEM;
 	}
 	err = fs_tree_path(fs->tree, node, &path);
-	if (err)
-		return err;
-	return asprintf(out, "%s%s%s", base, strcmp(base, "/") ? "/" : "",
-			path) < 0
-		       ? -ENOMEM
-		       : 0;
+	return err ? err : join(base, path, out);
 }
 
 int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
@@ -37,13 +42,7 @@ int fs_disk_frame_label(struct fs *fs, struct fs_backed *dir, const char *name,
 	B2F_OWN char *path = NULL;
 	int err = make_label(fs, dir, &path);
 
-	if (err)
-		return err;
-	/* The path "/" ends in a slash already. */
-	return asprintf(out, "%s%s%s", path,
-			path[strlen(path) - 1] == '/' ? "" : "/", name) < 0
-		       ? -ENOMEM
-		       : 0;
+	return err ? err : join(path, name, out);
 }
 
 /* Where the library finds a frame; a contiguous one by its name, too. */

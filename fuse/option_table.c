@@ -270,11 +270,12 @@ static int complain(const char *name, const char *problem)
 /* Appends @word to a list with commas between its words. */
 static int add_word(char **list, const char *word)
 {
-	char *joined = NULL;
+	char *joined;
 
 	if (!*list)
 		return b2f_value_text(word, list);
-	if (asprintf(&joined, "%s,%s", *list, word) < 0)
+	joined = b2f_io_text("%s,%s", *list, word);
+	if (!joined)
 		return -ENOMEM;
 	free(*list);
 	*list = joined;
@@ -422,12 +423,10 @@ static bool is_own(const struct option_entry *entry)
 
 static int note_own(struct fs_options *o, const char *name, const char *value)
 {
-	B2F_OWN char *word = NULL;
+	B2F_OWN char *word = b2f_io_text("%s%s%s", name, value ? "=" : "",
+					 value ? value : "");
 
-	return asprintf(&word, "%s%s%s", name, value ? "=" : "",
-			value ? value : "") < 0
-		       ? -ENOMEM
-		       : add_word(&o->own, word);
+	return word ? add_word(&o->own, word) : -ENOMEM;
 }
 
 int fs_option_take(struct fs_options *o, const char *name, const char *value)

@@ -366,12 +366,9 @@ static ssize_t answer(int fd, struct iovec *iov, int count, void *userdata)
 /* Adds "@name=@value" with commas and backslashes escaped. */
 static int add_text(char **list, const char *name, const char *value)
 {
-	B2F_OWN char *text = NULL;
+	B2F_OWN char *text = b2f_io_text("%s=%s", name, value);
 
-	return asprintf(&text, "%s=%s", name, value) < 0 ||
-			       fuse_opt_add_opt_escaped(list, text)
-		       ? -ENOMEM
-		       : 0;
+	return text && !fuse_opt_add_opt_escaped(list, text) ? 0 : -ENOMEM;
 }
 
 /* The option list for libfuse; malloc'ed. */

@@ -335,10 +335,10 @@ static int write_new(int dir_fd, const char *name, const char *text, size_t size
 static int replace(const struct fs_stats_file *file, const char *text,
 		   size_t size)
 {
-	B2F_OWN char *temporary = NULL;
+	B2F_OWN char *temporary = b2f_io_text("%s.new", file->name);
 	int err;
 
-	if (asprintf(&temporary, "%s.new", file->name) < 0)
+	if (!temporary)
 		return -ENOMEM;
 	err = write_new(file->dir_fd, temporary, text, size);
 	if (!err &&

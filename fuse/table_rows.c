@@ -75,7 +75,8 @@ int fs_table_rows_count_in_pack(const struct b2f_pack *pack, size_t member,
 
 	if (!is_array(frame) || !b2f_table_has_column(path, &table))
 		return -ENODATA;
-	if (asprintf(&meta_path, "%.*s" B2F_TABLE_META, (int)table, path) < 0)
+	meta_path = b2f_io_text("%.*s" B2F_TABLE_META, (int)table, path);
+	if (!meta_path)
 		return -ENOMEM;
 	err = b2f_pack_find(pack, meta_path, &entry);
 	if (!err)

@@ -49,9 +49,10 @@ static int open_frame(struct fs *fs, const struct fs_member *node,
 		.log = fs_logger_sink(fs->logger),
 		.reserve = b2f_runtime_reserve(fs->runtime),
 	};
-	B2F_OWN char *label = NULL;
+	B2F_OWN char *label =
+		b2f_io_text("%s/%s", pack->label, entry_of(node)->path);
 
-	if (asprintf(&label, "%s/%s", pack->label, entry_of(node)->path) < 0)
+	if (!label)
 		return -ENOMEM;
 	options.label = label;
 	return b2f_pack_open_frame(pack->open.pack, index_of(node), &options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * io.h - read(2) and write(2) without short counts, rename(2) without a victim,
- * a lock and memory that end with their block
+ * printed texts, a lock and memory that end with their block
  *
  * The calls go on after a signal or a short count, and print nothing.
  *
@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "b2frame/error.h"
+#include "b2frame/log.h"
 
 /* A value of @pos: the file's own offset, which advances. */
 #define B2F_IO_NEXT (-1)
@@ -43,6 +44,10 @@ int b2f_io_write(int fd, const void *buf, size_t n, int64_t pos);
  */
 B2F_MUST_CHECK
 int b2f_io_rename(int dir, const char *from, int other, const char *to);
+
+/* Like asprintf(3), but returns the text, malloc'ed; NULL: no memory. */
+B2F_PRINTF(1, 2)
+char *b2f_io_text(const char *fmt, ...);
 
 static inline pthread_mutex_t *b2f_hold_begin(pthread_mutex_t *lock)
 {

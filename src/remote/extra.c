@@ -24,7 +24,7 @@ static int add(struct b2f_extra *extra, enum b2f_extra_on on, const char *name,
 			return b2f_why_set(why, -EINVAL,
 					   "%s has a blank or a control "
 					   "character in its value", name);
-	line = b2f_url_text("%s: %s", name, value);
+	line = b2f_io_text("%s: %s", name, value);
 	if (!line)
 		return -ENOMEM;
 	extra->headers[extra->n].line = line;

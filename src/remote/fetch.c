@@ -66,7 +66,7 @@ static char *name_of(struct b2f_remote *remote,
 	n = strcspn(url, "?");
 	query = XXH3_64bits(url + n, strlen(url + n));
 	/* An object that gets an earlier ETag again has the same bytes. */
-	return b2f_url_text(
+	return b2f_io_text(
 		"%.*s?%" PRIx64 " %s %s %" PRIu64 " %" PRId64, (int)n, url,
 		query, spec->part_of ? "in" : "is", fixed->etag, fixed->size,
 		spec->part_of || !*fixed->etag ? fixed->mtime : INT64_C(0));

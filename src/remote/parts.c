@@ -67,10 +67,10 @@ static char *url_of(const struct b2f_parts *parts, size_t number)
 	if (!url)
 		return NULL;
 	if (!parts->id)
-		return b2f_url_text("%s?uploads=", url);
-	return number ? b2f_url_text("%s?partNumber=%zu&uploadId=%s", url,
-				     number, parts->id)
-		      : b2f_url_text("%s?uploadId=%s", url, parts->id);
+		return b2f_io_text("%s?uploads=", url);
+	return number ? b2f_io_text("%s?partNumber=%zu&uploadId=%s", url,
+				    number, parts->id)
+		      : b2f_io_text("%s?uploadId=%s", url, parts->id);
 }
 
 int b2f_parts_judge(const struct b2f_http_reply *reply,

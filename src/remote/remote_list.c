@@ -115,7 +115,7 @@ static int begin(const struct b2f_remote *remote, const char *path,
 	out->prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
 	out->after =
 		key && out->prefix
-			? b2f_url_text("%s%s", *after ? out->prefix : "", after)
+			? b2f_io_text("%s%s", *after ? out->prefix : "", after)
 			: NULL;
 	if (out->after)
 		return 0;

@@ -3,13 +3,12 @@
 #include "remote/url.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "programs/curl.h"
+#include "programs/io.h"
 
 static const char *const schemes[] = {"s3://", "http://", "https://"};
 
@@ -100,11 +99,11 @@ static int parse_http(const char *text, const char *scheme,
 					     "refused"
 					   : "a host cannot have this name");
 	npath = *query == '?' ? npath : bare_length(path, npath);
-	out->origin = b2f_url_text("%s%.*s", scheme, (int)nhost, host);
+	out->origin = b2f_io_text("%s%.*s", scheme, (int)nhost, host);
 	out->base = npath ? strndup(path, npath) : strdup("");
 	out->query = strndup(query, *query == '?' ? strcspn(query, "#") : 0);
-	out->label = b2f_url_text("%s%.*s%.*s", scheme, (int)nhost, host,
-				  (int)npath, path);
+	out->label = b2f_io_text("%s%.*s%.*s", scheme, (int)nhost, host,
+				 (int)npath, path);
 	return 0;
 }
 
@@ -133,7 +132,7 @@ static int make_origin(const struct b2f_remote_options *options,
 	if (!is_host(region, strlen(region)) || strchr(region, ':'))
 		return refuse(why, "a region cannot have this name");
 	if (!endpoint) {
-		endpoint = made = b2f_url_text(
+		endpoint = made = b2f_io_text(
 			"https://s3.%s.amazonaws.com%s", region,
 			strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 		if (!made)
@@ -150,9 +149,8 @@ static int make_origin(const struct b2f_remote_options *options,
 	if (!is_host(host, nhost) || !is_prefix(host + nhost, n - nhost))
 		return refuse(why, "an endpoint is "
 				   "http[s]://HOST[:PORT][/PREFIX]");
-	*out = in_path ? b2f_url_text("%s%.*s/%s", scheme, (int)n, host, bucket)
-		       : b2f_url_text("%s%s.%.*s", scheme, bucket, (int)n,
-				      host);
+	*out = in_path ? b2f_io_text("%s%.*s/%s", scheme, (int)n, host, bucket)
+		       : b2f_io_text("%s%s.%.*s", scheme, bucket, (int)n, host);
 	return 0;
 }
 
@@ -239,22 +237,10 @@ static char *encode_path(const char *path)
 	return coded;
 }
 
-char *b2f_url_text(const char *fmt, ...)
-{
-	char *text = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	return n < 0 ? NULL : text;
-}
-
 char *b2f_url_key(const struct b2f_url *url, const char *path)
 {
-	return b2f_url_text("%s%s%s", url->base, *url->base && *path ? "/" : "",
-			    path);
+	return b2f_io_text("%s%s%s", url->base, *url->base && *path ? "/" : "",
+			   path);
 }
 
 char *b2f_url_of(const struct b2f_url *url, const char *path)
@@ -264,9 +250,9 @@ char *b2f_url_of(const struct b2f_url *url, const char *path)
 	const char *slash =
 		path && *path && (!url->s3 || *url->base) ? "/" : "";
 
-	return key && rest ? b2f_url_text("%s%s%s%s%s%s", url->origin,
-					  url->s3 ? "/" : url->base, key, slash,
-					  rest, url->query)
+	return key && rest ? b2f_io_text("%s%s%s%s%s%s", url->origin,
+					 url->s3 ? "/" : url->base, key, slash,
+					 rest, url->query)
 			   : NULL;
 }
 
@@ -275,7 +261,7 @@ char *b2f_url_source(const struct b2f_url *url, const char *path)
 	B2F_OWN char *key = b2f_url_key(url, path);
 	B2F_OWN char *coded = key ? encode_path(key) : NULL;
 
-	return coded ? b2f_url_text("/%s/%s", url->bucket, coded) : NULL;
+	return coded ? b2f_io_text("/%s/%s", url->bucket, coded) : NULL;
 }
 
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
@@ -288,7 +274,7 @@ char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 	if (!below || !behind || !from)
 		return NULL;
 	/* The signature requires the parameters in the order of their names. */
-	return b2f_url_text(
+	return b2f_io_text(
 		"%s/?%s%s%sdelimiter=%%2F&encoding-type=url&list-type=2"
 		"&max-keys=1000&prefix=%s%s%s",
 		url->origin, token ? "continuation-token=" : "", from,

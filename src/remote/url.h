@@ -44,9 +44,6 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 		  struct b2f_url *out, struct b2f_why *why);
 void b2f_url_fini(struct b2f_url *url);
 
-/* Returns the text of the format @fmt; malloc'ed, or NULL. */
-B2F_PRINTF(1, 2) char *b2f_url_text(const char *fmt, ...);
-
 /*
  * Returns @text with all but RFC 3986's unreserved characters encoded, as the
  * signature requires; malloc'ed, or NULL.

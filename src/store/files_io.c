@@ -2,6 +2,7 @@
 /* files_io.c - names of files, and their bytes */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -125,6 +126,18 @@ int b2f_io_rename(int dir, const char *from, int other, const char *to)
 	if (faccessat(other, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;
 	return renameat(dir, from, other, to) == 0 ? 0 : -errno;
+}
+
+char *b2f_io_text(const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
 }
 
 int b2f_files_read(const struct b2f_object *object, uint64_t off, void *buf,

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "programs/curl.h"
+#include "programs/io.h"
 #include "words/aws_settings.h"
 #include "words/way.h"
 
@@ -85,19 +86,6 @@ refuse(const struct b2f_aws_flow *f, const char *fmt, ...)
 	vsnprintf(f->reason, B2F_AWS_REASON, fmt, args);
 	va_end(args);
 	return -EACCES;
-}
-
-/* malloc'ed, or NULL. */
-__attribute__((format(printf, 1, 2))) static char *text_of(const char *fmt, ...)
-{
-	va_list args;
-	char *text;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&text, fmt, args);
-	va_end(args);
-	return n < 0 ? NULL : text;
 }
 
 static int take_keys(const struct b2f_aws_flow *f, const char *access_key,
@@ -371,8 +359,9 @@ static void add_text(void *arg, const char *bytes, int len)
 {
 	struct elements *e = arg;
 	const char *before = e->in ? string_of(e->found, e->in) : NULL;
-	char *more = e->in ? text_of("%s%.*s", before ? before : "", len, bytes)
-			   : NULL;
+	char *more =
+		e->in ? b2f_io_text("%s%.*s", before ? before : "", len, bytes)
+		      : NULL;
 
 	if (!more)
 		return;
@@ -447,8 +436,8 @@ static char *server_of(const struct b2f_aws_flow *f, const char *variable,
 	if (strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-") !=
 	    strlen(region))
 		return NULL;
-	return text_of("https://%s.%s.amazonaws.com%s", host, region,
-		       strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+	return b2f_io_text("https://%s.%s.amazonaws.com%s", host, region,
+			   strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }
 
 /* environment */
@@ -487,10 +476,10 @@ static char *make_form(const char *role, const char *session,
 	char *form = NULL;
 
 	if (parts[0] && parts[1] && parts[2])
-		form = text_of("Action=AssumeRoleWithWebIdentity"
-			       "&Version=2011-06-15&RoleArn=%s"
-			       "&RoleSessionName=%s&WebIdentityToken=%s",
-			       parts[0], parts[1], parts[2]);
+		form = b2f_io_text("Action=AssumeRoleWithWebIdentity"
+				   "&Version=2011-06-15&RoleArn=%s"
+				   "&RoleSessionName=%s&WebIdentityToken=%s",
+				   parts[0], parts[1], parts[2]);
 	for (size_t i = 0; i < 3; i++)
 		forget(&parts[i]);
 	return form;
@@ -557,7 +546,7 @@ static char *find_login(const struct b2f_aws_flow *f)
 	name_cache(session ? session : settings->of[B2F_AWS_SSO_START_URL],
 		   hex);
 	if (home)
-		path = text_of("%s/.aws/sso/cache/%s.json", home, hex);
+		path = b2f_io_text("%s/.aws/sso/cache/%s.json", home, hex);
 	if (path)
 		found = json_load_file(path, 0, NULL);
 	text = string_of(found, "accessToken");
@@ -583,9 +572,9 @@ static char *portal_url(const struct b2f_aws_flow *f)
 	OWN_CHARS char *account = escape(set[B2F_AWS_SSO_ACCOUNT]);
 
 	return server && role && account
-		       ? text_of("%s/federation/credentials?role_name=%s"
-				 "&account_id=%s",
-				 server, role, account)
+		       ? b2f_io_text("%s/federation/credentials?role_name=%s"
+				     "&account_id=%s",
+				     server, role, account)
 		       : NULL;
 }
 
@@ -608,7 +597,7 @@ static int from_sso(const struct b2f_aws_flow *f)
 	token = find_login(f);
 	if (!token)
 		return -EACCES;
-	q.header = text_of("x-amz-sso_bearer_token: %s", token);
+	q.header = b2f_io_text("x-amz-sso_bearer_token: %s", token);
 	if (q.header)
 		q.url = portal_url(f);
 	forget(&token);
@@ -826,7 +815,7 @@ static int container_header(const struct b2f_aws_flow *f, char **out)
 		return refuse(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN has more "
 				 "than a line");
 	}
-	*out = text_of("Authorization: %s", token);
+	*out = b2f_io_text("Authorization: %s", token);
 	forget(&token);
 	return *out ? 0 : -ENOMEM;
 }
@@ -843,7 +832,8 @@ static int from_container(const struct b2f_aws_flow *f)
 
 	if (!below && !full)
 		return NOT_THERE;
-	q.url = text_of("%s%s", below ? CONTAINER : "", below ? below : full);
+	q.url = b2f_io_text("%s%s", below ? CONTAINER : "",
+			    below ? below : full);
 	if (!q.url)
 		return -ENOMEM;
 	q.is_near = strncasecmp(q.url, "http:", 5) == 0;
@@ -901,8 +891,8 @@ static int ask_instance(const struct b2f_aws_flow *f, struct question *q,
 			       .connect_ms = instance_ms(),
 			       .header = strdup(header)};
 	if (q->header)
-		q->url = text_of("%s/latest/%s%s", server, below,
-				 path ? path : "");
+		q->url = b2f_io_text("%s/latest/%s%s", server, below,
+				     path ? path : "");
 	return ask(f, q);
 }
 
@@ -946,9 +936,9 @@ static int from_instance(const struct b2f_aws_flow *f)
 	if (err == -EHOSTUNREACH || err == -EACCES)
 		err = NOT_THERE;
 	if (!err) {
-		header = text_of("x-aws-ec2-metadata-token: %.*s",
-				 (int)strcspn(token.answer.bytes, "\r\n"),
-				 token.answer.bytes);
+		header = b2f_io_text("x-aws-ec2-metadata-token: %.*s",
+				     (int)strcspn(token.answer.bytes, "\r\n"),
+				     token.answer.bytes);
 		err = header ? ask_role(f, server, header) : -ENOMEM;
 	}
 	return err;
@@ -976,9 +966,9 @@ int b2f_aws_flow_first(const struct b2f_aws_flow *f, char **tried)
 		if (err <= 0)
 			return err ? err : i;
 	}
-	*tried = text_of("%s, %s, profile %.40s, %s, %s", sources[0].name,
-			 sources[1].name, f->settings->profile, sources[3].name,
-			 sources[4].name);
+	*tried = b2f_io_text("%s, %s, profile %.40s, %s, %s", sources[0].name,
+			     sources[1].name, f->settings->profile,
+			     sources[3].name, sources[4].name);
 	return *tried ? B2F_AWS_NONE : -ENOMEM;
 }
 
