@@ -75,15 +75,34 @@ void fs_anew_spoil(struct fs_handle *handle)
 		leave(handle->anew, SPOILED);
 }
 
+/*
+ * Commits data that were written before, which are no part of the new array.
+ * Another handle may be replacing the array; but a save that was broken off may
+ * also have ended for its program alone, whose last close the daemon has yet to
+ * hear of.
+ */
+static int commit_others(struct fs *fs, struct fs_handle *handle)
+{
+	int err, tries = 0;
+
+	do {
+		err = b2f_file_is_dirty(handle->file)
+			      ? handle->ops->commit(fs, handle,
+						    B2F_COMMIT_VISIBLE)
+			      : 0;
+	} while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
+	/* This handle has lost nothing by what was dropped until now. */
+	if (!err)
+		(void)fs_handle_note_dropped(handle);
+	return err;
+}
+
 /* Begins the new array, for a view with the @len bytes of header collected. */
 static ssize_t begin(struct fs *fs, struct fs_handle *handle, size_t len)
 {
 	struct fs_anew *anew = handle->anew;
-	ssize_t n = 0;
+	ssize_t n = commit_others(fs, handle);
 
-	/* Data that were written before are no part of the new array. */
-	if (b2f_file_is_dirty(handle->file))
-		n = fs_handle_commit(fs, handle, B2F_COMMIT_VISIBLE);
 	if (n)
 		return n;
 	n = b2f_file_begin_anew(handle->file, anew->head, len);

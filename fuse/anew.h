@@ -14,7 +14,8 @@
  * A view may begin another array, with its header; NAME itself has the shape
  * and type that it had.  An array that is incomplete at the close is dropped: a
  * program that was killed leaves the old array.  Data of other writers
- * meanwhile are dropped, too: their next flush or fsync gets ESTALE.
+ * meanwhile are dropped, too: their next flush or fsync gets ESTALE.  A handle
+ * begins a new array once no other one is replacing it, or gets EBUSY.
  *
  * Layer: fuse.  Threads: any; they may block on I/O.
  */

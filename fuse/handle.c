@@ -41,17 +41,23 @@ int fs_handle_give(struct fs *fs, struct fs_handle *handle, int err,
 	return err;
 }
 
-int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
+bool fs_handle_note_dropped(struct fs_handle *handle)
 {
 	struct b2f_file_now now;
+
+	b2f_file_now_get(handle->file, &now);
+	return atomic_exchange(&handle->ndropped, now.ndropped) != now.ndropped;
+}
+
+int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
+{
 	uint8_t *head = NULL;
 	size_t len = 0;
 	int err;
 
 	handle->open = open;
 	handle->file = open->data;
-	b2f_file_now_get(handle->file, &now);
-	handle->ndropped = now.ndropped;
+	(void)fs_handle_note_dropped(handle);
 	err = b2f_stream_new(open->data, &handle->stream);
 	if (!err && handle->node->is_view)
 		err = b2f_file_npy_header(open->data, &head, &len);
@@ -63,16 +69,12 @@ int fs_handle_show(struct fs_handle *handle, struct fs_file *open)
 int fs_handle_commit(struct fs *fs, struct fs_handle *handle,
 		     enum b2f_commit_how how)
 {
-	struct b2f_file_now now;
 	int err = handle->ops->commit ? handle->ops->commit(fs, handle, how)
 				      : 0;
 
 	if (err || !handle->writes)
 		return err;
-	b2f_file_now_get(handle->file, &now);
-	return atomic_exchange(&handle->ndropped, now.ndropped) == now.ndropped
-		       ? 0
-		       : -ESTALE;
+	return fs_handle_note_dropped(handle) ? -ESTALE : 0;
 }
 
 int fs_handle_check_view(const struct fs_handle *handle)

@@ -174,6 +174,12 @@ B2F_MUST_CHECK
 int fs_handle_show(struct fs_handle *handle, struct fs_file *open);
 
 /*
+ * Notes which dropped changes @handle knows of.  Returns whether others were
+ * dropped since it did so before.
+ */
+bool fs_handle_note_dropped(struct fs_handle *handle);
+
+/*
  * Commits the changes of all handles of a frame.  Returns 0; -ESTALE, also once
  * for each writing handle if changes were dropped with half an array (anew.h);
  * or as b2f_file_commit().

@@ -19,7 +19,7 @@ bool b2f_file_keeps_size(struct b2f_file *file)
 {
 	B2F_HOLD(&file->lock);
 
-	return file->writer && file->writer->txn && b2f_shape_keeps_size(file);
+	return file->writer && b2f_shape_keeps_size(file);
 }
 
 static int refuse(const struct b2f_file *file, const char *text)
@@ -160,6 +160,8 @@ static ssize_t begin(struct b2f_file *file, const uint8_t *head, size_t size)
 
 	if (!w->txn)
 		return -EROFS;
+	if (!head && !keeps_size)
+		return -EPERM;
 	if (head)
 		n = is_head_of(file->frame, head, size);
 	if (n < 0)
@@ -185,8 +187,6 @@ ssize_t b2f_file_begin_anew(struct b2f_file *file, const void *head,
 
 	if (!w)
 		return -EBADF;
-	if (!head && !b2f_file_keeps_size(file))
-		return -EPERM;
 	b2f_writer_lock(file);
 	n = begin(file, head, size);
 	b2f_writer_unlock(file);

@@ -9,6 +9,7 @@ import errno
 import os
 import pathlib
 import random
+import threading
 
 import blosc2
 import numpy as np
@@ -131,3 +132,26 @@ def drop_changes_of_others(path):
     assert os.pwrite(other, b"other", 7) == 5
     os.fsync(other)
     os.close(other)
+
+
+def save_again_at_once(path, new):
+    """Saves the bytes @new while the mount still has to end a save that was broken
+    off: it hears of the last close later than the program (here of another one)."""
+    old = pathlib.Path(path).read_bytes()
+    for opened_last in True, False:
+        half = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        assert os.write(half, new[:len(new) // 2]) == len(new) // 2
+        fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        ends = threading.Timer(0 if opened_last else 0.3, error_of,
+                               (os.close, half))
+        ends.start()
+        if opened_last:
+            ends.join()
+            reader = os.open(path, os.O_RDONLY)
+            wait_until(lambda: os.pread(reader, len(old), 0) == old, "the old")
+            os.close(reader)
+        assert os.write(fd, new) == len(new)
+        os.close(fd)
+        ends.join()
+        assert pathlib.Path(path).read_bytes() == new, opened_last
+        old, new = new, old

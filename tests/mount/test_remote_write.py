@@ -107,6 +107,15 @@ def test_another_writer_is_told_of_what_is_dropped():
         assert download(client, "a.b2nd").tobytes()[7:12] == b"other"
 
 
+def test_a_save_may_follow_a_broken_off_one_at_once():
+    array = np.arange(60000, dtype="f8").reshape(300, 200)
+    save_array("local.b2nd", array, contiguous=False)
+    with s3() as (_, client):
+        client.put_tree("local.b2nd", "bucket/d/a.b2nd")
+        with RemoteMount("s3://bucket/d"):
+            saves.save_again_at_once("mnt/a", (array + 1).tobytes())
+
+
 def test_half_an_array_goes_once_the_server_is_back():
     array = np.arange(60000, dtype="f8").reshape(300, 200)
     new = (array * 3 + 1).tobytes()

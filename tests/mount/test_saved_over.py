@@ -180,6 +180,19 @@ def test_another_writer_is_told_of_what_is_dropped():
         assert blosc2.open("src/a.b2nd")[7:12].tobytes() == b"other"
 
 
+def test_a_save_may_follow_a_broken_off_one_at_once():
+    first = np.arange(30000).reshape(60, 500)
+    os.mkdir("src")
+    for name, contiguous in ("a", False), ("c", True):
+        make_stored(f"src/{name}.b2nd", first, contiguous)
+    np.save("other.npy", first + 2)
+    npy = pathlib.Path("other.npy").read_bytes()
+    with Mount("src", "mnt"):
+        for name in "a", "c":
+            for path, raw in (name, (first + 1).tobytes()), (f"{name}.npy", npy):
+                saves.save_again_at_once(f"mnt/{path}", raw)
+
+
 def test_writeback_cache_shows_no_empty_array():
     os.mkdir("src")
     items = np.arange(1000)
@@ -201,6 +214,8 @@ def test_the_items_of_an_array_are_written_anew():
     os.mkdir("src")
     for name, contiguous in ("a.b2nd", False), ("c.b2nd", True):
         make_stored(f"src/{name}", first, contiguous)
+    np.save("other.npy", first + 2)
+    npy = pathlib.Path("other.npy").read_bytes()
     with Mount("src", "mnt"):
         for name in "a", "c":
             raw, stock = f"mnt/{name}", f"src/{name}.b2nd"
