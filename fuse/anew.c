@@ -90,7 +90,7 @@ static int commit_others(struct fs *fs, struct fs_handle *handle)
 			      ? handle->ops->commit(fs, handle,
 						    B2F_COMMIT_VISIBLE)
 			      : 0;
-	} while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
+	} while (err == -EBUSY && fs_file_wait_busy(fs, &tries));
 	/* This handle has lost nothing by what was dropped until now. */
 	if (!err)
 		(void)fs_handle_note_dropped(handle);

@@ -17,6 +17,15 @@
 /* Seconds until a failed commit is tried again. */
 #define RETRY_S 5
 
+/*
+ * How long to wait for another writer before each new try: a mount that was
+ * just unmounted may still be storing changes.
+ */
+#define BUSY_NS 50000000
+
+/* The daemon has at least twice as many threads. */
+#define WAITING_MAX 5
+
 void fs_file_init(struct fs_files *files)
 {
 	TAILQ_INIT(&files->active);
@@ -336,4 +345,18 @@ int fs_file_commit(struct fs *fs, struct fs_file *file, enum b2f_commit_how how,
 		drop_refused(fs, file, waits);
 	fs_file_end_commit(fs, file);
 	return err;
+}
+
+bool fs_file_wait_busy(struct fs *fs, int *tries)
+{
+	const struct timespec pause = {.tv_nsec = BUSY_NS};
+	bool may;
+
+	if ((*tries)++ == FS_BUSY_TRIES)
+		return false;
+	may = atomic_fetch_add(&fs->files.nwaiting, 1) < WAITING_MAX;
+	if (may)
+		nanosleep(&pause, NULL);
+	atomic_fetch_sub(&fs->files.nwaiting, 1);
+	return may;
 }

@@ -207,4 +207,14 @@ void fs_file_end_revert(struct fs *fs, struct fs_file *file);
 /* Calls @file->ops and returns true if foreign changes came in. */
 bool fs_file_take_foreign(struct fs *fs, struct fs_file *file);
 
+/* How often fs_file_wait_busy() sleeps: 3 s together. */
+#define FS_BUSY_TRIES 60
+
+/*
+ * Sleeps a moment, because another program writes to a frame.  Returns false,
+ * and does not sleep, after FS_BUSY_TRIES; or if so many requests sleep that no
+ * thread would be left for other ones, whoever holds that many locks.
+ */
+bool fs_file_wait_busy(struct fs *fs, int *tries);
+
 #endif

@@ -175,16 +175,6 @@ void fs_open_frame_end_begin(struct fs *fs, struct fs_backed *node);
  */
 void fs_open_frame_put(struct fs *fs, struct fs_open_frame *frame);
 
-/* How often fs_open_frame_wait_busy() sleeps: 3 s together. */
-#define FS_BUSY_TRIES 60
-
-/*
- * Sleeps a moment, because another program writes to a frame.  Returns false,
- * and does not sleep, after FS_BUSY_TRIES; or if so many requests sleep that no
- * thread would be left for other ones, whoever holds that many locks.
- */
-bool fs_open_frame_wait_busy(struct fs *fs, int *tries);
-
 /*
  * Like b2f_file_allow_write(), but waits up to 3 s for another writer to end.
  * @no_lock_file: as the option of that name.

@@ -13,15 +13,6 @@
 #include "probe.h"
 #include "wakeup.h"
 
-/*
- * How long to wait for another writer before each new try: a mount that was
- * just unmounted may still be storing changes.
- */
-#define BUSY_NS 50000000
-
-/* The daemon has at least twice as many threads. */
-#define WAITING_MAX 5
-
 static bool is_deleted(const struct fs_open_frame *frame)
 {
 	const struct fs_state *state = &frame->pin.node->state;
@@ -65,20 +56,6 @@ static bool is_gone(const struct fs_open_frame *f)
 	       st.st_nlink == 0 && !is_deleted(f);
 }
 
-bool fs_open_frame_wait_busy(struct fs *fs, int *tries)
-{
-	const struct timespec pause = {.tv_nsec = BUSY_NS};
-	bool may;
-
-	if ((*tries)++ == FS_BUSY_TRIES)
-		return false;
-	may = atomic_fetch_add(&fs->files.nwaiting, 1) < WAITING_MAX;
-	if (may)
-		nanosleep(&pause, NULL);
-	atomic_fetch_sub(&fs->files.nwaiting, 1);
-	return may;
-}
-
 int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f,
 			      bool no_lock_file)
 {
@@ -93,7 +70,7 @@ int fs_open_frame_allow_write(struct fs *fs, struct fs_open_frame *f,
 		err = b2f_file_allow_write(f->open.data, &options);
 		/* The other writer may make one meanwhile. */
 		options.no_lock_file = false;
-	} while (err == -EBUSY && fs_open_frame_wait_busy(fs, &tries));
+	} while (err == -EBUSY && fs_file_wait_busy(fs, &tries));
 	/* -ESTALE has the kernel look up the name again. */
 	if (!err && is_gone(f))
 		err = -ESTALE;

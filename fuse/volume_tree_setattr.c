@@ -30,7 +30,7 @@ static int heal(struct fs *fs, struct fs_backed *node, int err, int *tries)
 		return err;
 	err = fs_disk_frame_reset(fs, node);
 	/* Another thread or mount may be emptying the same frame. */
-	if (err == -EBUSY && fs_open_frame_wait_busy(fs, tries))
+	if (err == -EBUSY && fs_file_wait_busy(fs, tries))
 		return 0;
 	++*tries;
 	return err;
