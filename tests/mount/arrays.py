@@ -10,6 +10,8 @@ import random
 import blosc2
 import numpy as np
 
+from scratch import stored_bytes
+
 DTYPES = ["|b1", "|i1", "|u1", "<i2", ">u2", "<i4", ">i4", "<u8", "<f2", "<f4",
           ">f8", "<f8", "<c8", ">c16", "|S1", "|S7", "<U3", ">U2", "|V5",
           "<M8[us]", ">M8[D]", "<m8[ns]", "|S300",
@@ -117,12 +119,6 @@ def write_ranges(rng, path, want, count, head=0):
     return bytes(want)
 
 
-def stock_bytes(path):
-    """The bytes of the array that python-blosc2 reads there."""
-    found = blosc2.open(str(path), mode="r")
-    return as_bytes(found[...]) if found.ndim else as_bytes(found[()])
-
-
 class Case:
     """An array in the directory src, shown in mnt."""
 
@@ -170,7 +166,7 @@ class Case:
         assert path.read_bytes() == self.want, self.describe()
 
     def check_stock(self):
-        assert stock_bytes(self.stored) == self.want, self.describe()
+        assert stored_bytes(self.stored) == self.want, self.describe()
 
 
 def run(seeds, scratch, view=True):

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """committing - mounts whose commits are observed, for the Python tests"""
-import contextlib
-import ctypes
 import os
 import pathlib
-import subprocess
 import time
 
-import blosc2
-
-from mounting import Mount, error_of, wait_until
+from mounting import Mount, tmpfs, wait_until
 
 CHUNK = 1 << 16
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 def mounted(*options, source="src", path="mnt"):
     os.makedirs(source, exist_ok=True)
     return Mount(source, path, "-o", ",".join(("chunksize=64k", *options)))
-
-
-def stock(path):
-    """The data that C-Blosc2 reads."""
-    s = blosc2.open(str(path), mode="r")
-    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
 
 
 class Traced:
@@ -85,15 +73,8 @@ def fsync(path):
         os.close(fd)
 
 
-@contextlib.contextmanager
 def small_disk(size="4m"):
-    os.makedirs("src", exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none",
-                    "src"], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "src"], check=True)
+    return tmpfs("src", f"size={size}")
 
 
 def incompressible(n, seed=0):

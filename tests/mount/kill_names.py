@@ -5,7 +5,6 @@ Each step ends before the next one begins.  After a kill the result of the earli
 is there, and each name that the last step touches has its content from before or after
 that step, or a beginning of the data being written.
 """
-import ctypes
 import mmap
 import os
 import pathlib
@@ -16,6 +15,7 @@ from mounting import Mount, error_of
 from scratch import (Scratch, bloscctl, check_stock, frames, is_frame,
                      litter)
 from small import traced
+from syscalls import exchange
 
 CHANGES = ("pwrite64", "ftruncate", "fallocate", "fsync", "fdatasync",
            "sync_file_range", "renameat", "renameat2", "unlinkat", "linkat",
@@ -36,12 +36,6 @@ def write(name, data, flags=os.O_CREAT):
             done += os.write(fd, data[done:])
     finally:
         os.close(fd)
-
-
-def exchange(a, b):
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.renameat2(-100, bytes(path(a)), -100, bytes(path(b)), 2):
-        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 def write_unlinked(name, data):
@@ -101,7 +95,7 @@ class Steps:
                 {**files, new: self.files[name]})
 
     def exchange(self, a, b):
-        self.do(lambda: exchange(a, b), {**self.files, a: self.files[b],
+        self.do(lambda: exchange(path(a), path(b)), {**self.files, a: self.files[b],
                                          b: self.files[a]})
 
     def unlink(self, name, written=0):

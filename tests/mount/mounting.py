@@ -69,6 +69,54 @@ def wait_until_stock(condition, what):
     wait_until(holds, what)
 
 
+def in_threads(n, work):
+    """Runs @work(i) in @n threads at once, and raises the first error of theirs."""
+    errors = []
+
+    def run(number):
+        try:
+            work(number)
+        except BaseException as error:  # raised below
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@contextlib.contextmanager
+def tmpfs(path, options="rw"):
+    """A filesystem in memory at @path."""
+    os.makedirs(path, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", path],
+                   check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+@contextlib.contextmanager
+def overlay(low):
+    """A filesystem over the directory @low in ./src; beside it, on the same disk, are
+    the directories that it needs."""
+    os.makedirs("src", exist_ok=True)
+    top = pathlib.Path(low).parent
+    for name in "up", "work":
+        os.mkdir(top / name)
+    subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
+                    f"lowerdir={low},upperdir={top}/up,workdir={top}/work"],
+                   check=True)
+    try:
+        yield
+    finally:
+        unmount("src", must=True)
+
+
 def mountpoints(below):
     with open("/proc/self/mountinfo") as f:
         paths = [line.split()[4] for line in f]

@@ -7,7 +7,6 @@ check as exactly; otherwise only that the result is possible.
 """
 import collections
 import contextlib
-import ctypes
 import errno
 import os
 import pathlib
@@ -18,13 +17,12 @@ import time
 import numpy as np
 
 from scratch import PLAIN, Scratch, check_same, check_stock
+from syscalls import EXCHANGE, NOREPLACE, renameat2
 
 NAMES = [f"n{i}" for i in range(8)]
 SIZES = [1, 100, 4095, 4096, 8190, 8193, 16384, 20001, 50000]
 LARGEST = 200000
 READERS = 3
-NOREPLACE, EXCHANGE = 1, 2
-LIBC = ctypes.CDLL(None, use_errno=True)
 SMALL = "small=0", "small=8k"
 AT_ONCE = ("attr_timeout=0", "entry_timeout=0")
 
@@ -37,9 +35,7 @@ def matrix():
 
 
 def rename(old, new, flags):
-    if LIBC.renameat2(-100, os.fsencode(f"mnt/{old}"), -100,
-                      os.fsencode(f"mnt/{new}"), flags):
-        raise OSError(ctypes.get_errno(), "renameat2")
+    renameat2(f"mnt/{old}", f"mnt/{new}", flags)
 
 
 class File:

@@ -4,7 +4,6 @@
 import argparse
 import collections
 import contextlib
-import ctypes
 import difflib
 import errno
 import hashlib
@@ -23,11 +22,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import stores
 from fake_s3 import FakeS3
 from proxy import Proxy
+from syscalls import KEEP, PUNCH, ZERO, fallocate
 
-LIBC = ctypes.CDLL(None, use_errno=True)
 NAMES = ["a", "b", "c", "x.npy", "d/a", "d/e"]
 SIZES = [0, 1, 300, 4096, 65535, 65536, 65537, 200000]
-KEEP, PUNCH, ZERO = 1, 2, 16
 PATIENCE = 60
 # No timer acts while a game is played.
 STILL = "commit=600,attr_timeout=0,entry_timeout=0,chunksize=64k,codec=lz4,workers=1"
@@ -115,11 +113,6 @@ def outcome(call, *args):
         return call(*args)
     except OSError as e:
         return errno.errorcode.get(e.errno, str(e.errno))
-
-
-def fallocate(fd, mode, off, size):
-    if LIBC.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
-        raise OSError(ctypes.get_errno(), "fallocate")
 
 
 class Game:

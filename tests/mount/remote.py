@@ -48,13 +48,13 @@ def keys(client):
     return re.findall("<Key>([^<]*)</Key>", body.decode())
 
 
-def download(client, name):
+def download(client, name, at="bucket/d"):
     """The contents of the frame, read by python-blosc2."""
     target = pathlib.Path(f"down.{name}")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
-    for key in client.names(f"bucket/d/{name}/"):
-        code, _, body = client.request("GET", f"bucket/d/{name}/{key}")
+    for key in client.names(f"{at}/{name}/"):
+        code, _, body = client.request("GET", f"{at}/{name}/{key}")
         # A chunk that was never committed may be removed meanwhile.
         if code != 404:
             (target / key).write_bytes(body)

@@ -16,6 +16,7 @@ import blosc2
 import numpy as np
 
 from mounting import BUILD, Mount
+from stock import stored_bytes
 
 PLAIN = "B2F_PLAIN" in os.environ
 INDEX = "chunks.b2frame"
@@ -144,9 +145,8 @@ def stock_bytes(path):
     """The bytes of the frame @path that a mount shows, by python-blosc2."""
     opened = blosc2.open(str(path), mode="r")
     if isinstance(opened, blosc2.NDArray):
-        header = bytes(opened.schunk.vlmeta["npy"])
-        return header + np.ascontiguousarray(opened[...]).tobytes()
-    return b"".join(opened.decompress_chunk(n) for n in range(opened.nchunks))
+        return bytes(opened.schunk.vlmeta["npy"]) + stored_bytes(path)
+    return stored_bytes(path)
 
 
 def check_same(got, want, what):

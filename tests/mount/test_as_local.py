@@ -5,7 +5,6 @@
 The seed is printed; B2F_SEED and B2F_STEPS repeat or lengthen a run.
 """
 import contextlib
-import ctypes
 import errno
 import hashlib
 import itertools
@@ -16,6 +15,7 @@ import stat
 
 from mounting import Mount, main
 from scratch import is_frame
+from syscalls import EXCHANGE, KEEP, NOREPLACE, PUNCH, ZERO, fallocate, renameat2
 
 STEPS = int(os.environ.get("B2F_STEPS", 1500))
 SEED = int(os.environ.get("B2F_SEED", random.randrange(1 << 30)))
@@ -23,19 +23,6 @@ TOLD = int(os.environ.get("B2F_TOLD", 12))
 NAMES = ["a", "b", "c", "a.b2frame", "b.b2nd", "a.b2frame.b2frame", "chunks",
          "chunks.b2frame", "d", "e", ".b2frame", "x.npy"]
 CHUNK = 1 << 16
-NOREPLACE, EXCHANGE = 1, 2
-KEEP, PUNCH, ZERO = 1, 2, 16
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def renameat2(old, new, flags):
-    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
-        raise OSError(ctypes.get_errno(), "renameat2")
-
-
-def fallocate(fd, mode, off, size):
-    if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
-        raise OSError(ctypes.get_errno(), "fallocate")
 
 
 def outcome(call, *args):

@@ -13,10 +13,11 @@ import time
 
 import blosc2
 
-from committing import (CHUNK, error_of, incompressible, libc, mounted,
-                        small_disk, stock, write)
-from mounting import (SANITIZED, Mount, data, main, make, of_threads,
+from committing import CHUNK, incompressible, mounted, small_disk, write
+from mounting import (SANITIZED, data, error_of, main, make, of_threads, tmpfs,
                       wait_until, wait_until_stock)
+from scratch import stock_bytes as stock
+
 
 def size_below(path="src/a.b2frame"):
     return blosc2.open(path, mode="r").nbytes
@@ -87,32 +88,26 @@ def test_the_end_of_the_mount_stores_all():
 
 
 def test_a_full_disk_does_not_stop_files_on_another_one():
-    os.makedirs("src/full")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none",
-                    "src/full"], check=True)
-    try:
-        with mounted("dirtysize=2m", "commit=600"):
-            fds = [os.open(f"mnt/full/{n}", os.O_CREAT | os.O_RDWR)
-                   for n in range(3)]
-            for n, fd in enumerate(fds):
-                # Until a write fails for lack of room, or never: the disk and twice
-                # dirtysize take 53 of them, if encoding is slow.
-                for i in range(60):
-                    if error_of(os.write, fd, incompressible(100000, i)):
-                        break
-                assert i < 59, n
-            # A program that writes elsewhere neither waits nor fails.
-            many = incompressible(8 << 20, 5)
-            write("mnt/elsewhere", many)
-            assert stock("src/elsewhere.b2frame") == many
-            for fd in fds:
-                os.ftruncate(fd, 0)
-            for fd in fds:
-                os.pwrite(fd, b"there is room", 0)
-                os.close(fd)
-            assert stock("src/full/2.b2frame") == b"there is room"
-    finally:
-        subprocess.run(["umount", "src/full"], check=True)
+    with tmpfs("src/full", "size=1m"), mounted("dirtysize=2m", "commit=600"):
+        fds = [os.open(f"mnt/full/{n}", os.O_CREAT | os.O_RDWR)
+               for n in range(3)]
+        for n, fd in enumerate(fds):
+            # Until a write fails for lack of room, or never: the disk and twice
+            # dirtysize take 53 of them, if encoding is slow.
+            for i in range(60):
+                if error_of(os.write, fd, incompressible(100000, i)):
+                    break
+            assert i < 59, n
+        # A program that writes elsewhere neither waits nor fails.
+        many = incompressible(8 << 20, 5)
+        write("mnt/elsewhere", many)
+        assert stock("src/elsewhere.b2frame") == many
+        for fd in fds:
+            os.ftruncate(fd, 0)
+        for fd in fds:
+            os.pwrite(fd, b"there is room", 0)
+            os.close(fd)
+        assert stock("src/full/2.b2frame") == b"there is room"
 
 
 def wait_for_encoders():

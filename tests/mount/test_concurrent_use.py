@@ -6,7 +6,6 @@ The result is unknown.  But every call ends, without errors that a local filesys
 would not give, every frame is sound in the end, and a later mount shows the same.
 """
 import collections
-import ctypes
 import errno
 import os
 import pathlib
@@ -16,6 +15,7 @@ import time
 
 from mounting import BUILD, SANITIZED, Mount, main
 from scratch import check_same
+from syscalls import fallocate, renameat2
 
 SECONDS = float(os.environ.get("B2F_SECONDS", 5))
 PROCESSES = 6
@@ -33,12 +33,6 @@ ALLOWED = {
     "chmod": "ENOENT ELOOP", "stat": "ENOENT ELOOP", "list": "ENOENT",
     "setxattr": "ENOENT ELOOP", "fsync": "EINVAL", "close": "",
 }
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def checked(result):
-    if result:
-        raise OSError(ctypes.get_errno(), "libc")
 
 
 class Worker:
@@ -73,10 +67,8 @@ class Worker:
         os.ftruncate(self.fd(), self.rng.randrange(400000))
 
     def fallocate(self):
-        checked(libc.fallocate(
-            self.fd(), self.rng.choice([0, 1, 3, 16]),
-            ctypes.c_long(self.rng.randrange(300000)),
-            ctypes.c_long(self.rng.randrange(1, 200000))))
+        fallocate(self.fd(), self.rng.choice([0, 1, 3, 16]),
+                  self.rng.randrange(300000), self.rng.randrange(1, 200000))
 
     def fsync(self):
         os.fsync(self.fd())
@@ -85,9 +77,7 @@ class Worker:
         os.unlink(self.path())
 
     def rename(self):
-        checked(libc.renameat2(-100, os.fsencode(self.path()), -100,
-                               os.fsencode(self.path()),
-                               self.rng.choice([0, 0, 0, 1, 2])))
+        renameat2(self.path(), self.path(), self.rng.choice([0, 0, 0, 1, 2]))
 
     def mkdir(self):
         os.mkdir(self.path())

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Durability: the system calls that make data survive a loss of power."""
 import contextlib
-import ctypes
 import errno
 import mmap
 import os
@@ -14,16 +13,12 @@ import time
 
 import blosc2
 
-from committing import (CHUNK, Traced, append, error_of, fsync, incompressible,
-                        libc, mounted, rewrite, stock, write)
-from mounting import BUILD, data, main, signal_at, wait_until
-from scratch import SPARSE
+from committing import (CHUNK, Traced, append, fsync, incompressible, mounted,
+                        rewrite, write)
+from mounting import BUILD, data, error_of, main, signal_at, wait_until
+from scratch import SPARSE, stock_bytes as stock
 from small import SMALL
-
-
-def exchange(one, other):
-    if libc.renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2):
-        raise OSError(ctypes.get_errno(), "renameat2")
+from syscalls import exchange
 
 
 def test_a_new_link_is_durable_after_fsync():

@@ -6,7 +6,6 @@ The daemon keeps the names of a busy directory.  So each test first makes its di
 busy, and then looks a name up at once.
 """
 import contextlib
-import ctypes
 import errno
 import mmap
 import os
@@ -19,6 +18,7 @@ import time
 import blosc2
 
 from mounting import Mount, error_of, main, make
+from syscalls import exchange
 
 NO_TIMEOUTS = ("-o", "entry_timeout=0,attr_timeout=0")
 SUFFIXES = ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe"
@@ -151,11 +151,6 @@ def test_moves_between_directories_are_seen():
             assert os.path.exists(f"mnt/b/x{i}")
         assert sorted(os.listdir("mnt/a")) == ["file"]
         assert len(os.listdir("mnt/b")) == 51
-
-
-def exchange(a, b):
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.renameat2(-100, a.encode(), -100, b.encode(), 2) == 0
 
 
 def test_exchanges_are_seen():

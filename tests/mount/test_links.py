@@ -4,7 +4,6 @@
 for stock Blosc2, whatever happens meanwhile."""
 import concurrent.futures
 import contextlib
-import ctypes
 import errno
 import itertools
 import os
@@ -19,19 +18,12 @@ import blosc2
 
 from mounting import (BUILD, Mount, error_of, failing, is_traced, main, make,
                       signal_at, wait_until, while_stopped)
-from scratch import SPARSE, Scratch
+from scratch import SPARSE, Scratch, stock_bytes
+from syscalls import exchange
 
 INDEX = "chunks.b2frame"
 HOME = ".bloscfs-linked-"
-EXCHANGE, NOREPLACE = 2, 1
-LIBC = ctypes.CDLL(None, use_errno=True)
 FRESH = "attr_timeout=0,entry_timeout=0"
-
-
-def exchange(old, new):
-    if LIBC.renameat2(-100, os.fsencode(old), -100, os.fsencode(new),
-                      EXCHANGE):
-        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 def put(path, text):
@@ -43,9 +35,7 @@ def get(path):
 
 
 def stock(path):
-    schunk = blosc2.open(str(path), mode="r")
-    return b"".join(schunk.decompress_chunk(n)
-                    for n in range(schunk.nchunks)).decode()
+    return stock_bytes(path).decode()
 
 
 def homes(folder="src"):

@@ -16,18 +16,17 @@ import time
 import blosc2
 import numpy as np
 
-import committing
 from committing import mounted
 from mounting import (BUILD, data, error_of, main, wait_until,
                       wait_until_stock)
-from scratch import Scratch, bloscctl
+from scratch import Scratch, bloscctl, stock_bytes
 
 FIRST, SECOND = data(100000), data(120000)[::-1]
 LOST = 8
 
 
 def stock(name, suffix=".b2frame"):
-    return committing.stock(f"src/{name}{suffix}")
+    return stock_bytes(f"src/{name}{suffix}")
 
 
 @contextlib.contextmanager

@@ -5,37 +5,29 @@ import concurrent.futures
 import errno
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import threading
 
-import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import remote
 import s3_server
 from mounting import data, error_of, main, wait_until
-from names import EXCHANGE, NOREPLACE
 from names import rename as rename2
 from proxy import lose, status
 from remote import (NOW, SIZE, RemoteMount, keys, let_a_minute_pass, put_frame, read,
-                    s3, save)
+                    s3)
+from syscalls import EXCHANGE, NOREPLACE
 
 
 def write(path, content):
     pathlib.Path(path).write_bytes(content)
 
 
-def download(client, prefix):
-    """The contents of the frame, read by python-blosc2."""
-    target = pathlib.Path("down.b2frame")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    for key in client.names(f"bucket/{prefix}/"):
-        (target / key).write_bytes(
-            client.request("GET", f"bucket/{prefix}/{key}", expect=200)[2])
-    return blosc2.open(str(target))[:]
+def download(client, name):
+    return remote.download(client, name, "bucket")
 
 
 def test_a_file_gets_another_name():

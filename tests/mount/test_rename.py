@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Every kind renamed over every kind, open or not, as in a local directory."""
-import ctypes
 import errno
 import itertools
 import os
@@ -16,9 +15,8 @@ import time
 from mounting import (BUILD, SANITIZED, Mount, error_of, main, make,
                       signal_at, unmount, while_stopped)
 from scratch import stock_bytes
+from syscalls import EXCHANGE, NOREPLACE, renameat2
 
-NOREPLACE, EXCHANGE = 1, 2
-libc = ctypes.CDLL(None, use_errno=True)
 CONTENT = {}
 
 FRAMES = ["frame", "bare", "b2nd", "contiguous"]
@@ -26,9 +24,7 @@ OTHERS = ["text", "link", "fifo", "empty", "full"]
 
 
 def rename(old, new, flags):
-    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags):
-        return ctypes.get_errno()
-    return 0
+    return error_of(renameat2, old, new, flags)
 
 
 def templates():

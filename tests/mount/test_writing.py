@@ -17,7 +17,8 @@ import numpy as np
 
 from committing import CHUNK, mounted
 from mounting import BUILD, SOURCE, data, error_of, main
-from ops import KEEP, PUNCH, fallocate
+from scratch import stock_bytes
+from syscalls import KEEP, PUNCH, fallocate
 
 MODES = [(), ("writeback_cache",)]
 
@@ -32,16 +33,10 @@ def read(path):
     return pathlib.Path(path).read_bytes()
 
 
-def stock(name):
-    """The file's data, as C-Blosc2 reads it."""
-    s = blosc2.open(f"src/{name}.b2frame", mode="r")
-    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
-
-
 def check(name, want):
     assert read(f"mnt/{name}") == want
     assert os.path.getsize(f"mnt/{name}") == len(want)
-    assert stock(name) == want
+    assert stock_bytes(f"src/{name}.b2frame") == want
 
 
 def test_a_new_file():

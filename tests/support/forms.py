@@ -21,7 +21,8 @@ from packing import BloscArgs, BloscpackArgs, bloscpack, unpack
 from proxy import Proxy, status
 from remote import RemoteMount
 from s3_server import ENV
-from scratch import check_same, check_stock, litter, make_contiguous
+from scratch import (check_same, check_stock, litter, make_contiguous,
+                     stored_bytes)
 
 CHUNK = 1 << 16
 SHAPE = 409, 204
@@ -45,14 +46,6 @@ def npy_head(shape=SHAPE):
     np.lib.format.write_array_header_1_0(out, {
         "descr": "<i8", "fortran_order": False, "shape": shape})
     return out.getvalue()
-
-
-def stored_bytes(path):
-    """The data that python-blosc2 reads; for an array, its items."""
-    opened = blosc2.open(str(path), mode="r")
-    if isinstance(opened, blosc2.NDArray):
-        return np.ascontiguousarray(opened[...]).tobytes()
-    return b"".join(opened.decompress_chunk(n) for n in range(opened.nchunks))
 
 
 class Form:

@@ -4,20 +4,17 @@
 Each operation gets a committed File, and keeps its model up to date.  By its kind
 ("read", "write", "resize" or "name") a form refuses it.
 """
-import ctypes
 import errno
 import mmap
 import os
 import pathlib
 import subprocess
 import sys
-import threading
 
-from committing import libc
 from forms import CHUNK, content
-from mounting import error_of, wait_until, wait_until_stock
+from mounting import error_of, in_threads, wait_until, wait_until_stock
+from syscalls import COLLAPSE, KEEP, PUNCH, ZERO, fallocate
 
-KEEP, PUNCH, COLLAPSE, ZERO = 1, 2, 8, 16
 OPS = {}
 
 
@@ -26,11 +23,6 @@ def op(kind):
         OPS[function.__name__] = kind, function
         return function
     return note
-
-
-def fallocate(fd, mode, off, size):
-    if libc.fallocate(fd, mode, ctypes.c_long(off), ctypes.c_long(size)):
-        raise OSError(ctypes.get_errno(), "fallocate")
 
 
 def elsewhere(code, fd):
@@ -82,24 +74,6 @@ def copy_by_kernel(f):
         while os.sendfile(to.fileno(), fd, None, 1 << 20):
             pass
     assert pathlib.Path("copy").read_bytes() == f.model
-
-
-def in_threads(n, work):
-    errors = []
-
-    def run(number):
-        try:
-            work(number)
-        except BaseException as error:  # raised below
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 @op("read")
