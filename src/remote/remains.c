@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* remains.c - chunks of frames whose index was removed or replaced */
-#include "remote/remains.h"
+#include "remote/sweeper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void b2f_remote_remains_leave(struct b2f_remote_remains *remains)
 	if (!remains)
 		return;
 	b2f_remote_place_unref(remains->place);
-	b2f_ids_fini(&remains->ids);
+	b2f_ids_fini(&remains->chunks);
 	b2f_ids_fini(&remains->versions);
 	free(remains);
 }
@@ -59,7 +59,8 @@ static bool goes(const struct choice *c, uint64_t id, uint64_t version,
 {
 	if (c->versions)
 		return b2f_ids_has_sorted(c->versions, version);
-	return c->index->unreadable || b2f_ids_has_sorted(&c->index->ids, id) ||
+	return c->index->unreadable ||
+	       b2f_ids_has_sorted(&c->index->named, id) ||
 	       (st->mtime && st->mtime <= c->until_s);
 }
 
@@ -75,7 +76,7 @@ static int add_chunk(void *arg, const struct b2f_remote_entry *entry)
 	version = version_of(id, &entry->st);
 	if (!goes(c, (uint64_t)id, version, &entry->st))
 		return 0;
-	err = b2f_ids_add(&c->remains->ids, (uint64_t)id);
+	err = b2f_ids_add(&c->remains->chunks, (uint64_t)id);
 	return err ? err : b2f_ids_add(&c->remains->versions, version);
 }
 
@@ -83,7 +84,7 @@ static int list_chunks(struct choice *c, struct b2f_why *why)
 {
 	const struct b2f_remote_place *place = c->remains->place;
 
-	c->remains->ids.n = c->remains->versions.n = 0;
+	c->remains->chunks.n = c->remains->versions.n = 0;
 	return b2f_remote_list_after(place->remote, place->path, "", add_chunk,
 				     c, why);
 }
@@ -97,24 +98,20 @@ static void keep_same(struct b2f_remote_remains *remains)
 	remains->versions = (struct b2f_ids){0};
 	qsort(was.ids, was.n, sizeof(was.ids[0]), b2f_compare_u64);
 	if (list_chunks(&same, NULL))
-		remains->ids.n = 0;
+		remains->chunks.n = 0;
 	b2f_ids_fini(&was);
 }
 
 void b2f_remote_remains_free(struct b2f_remote_remains *remains)
 {
-	struct b2f_sweep what = {.ids = NULL};
-
 	if (!remains)
 		return;
-	what.ids = &remains->ids;
-	what.mark = remains->mark;
 	if (remains->versions.n)
 		keep_same(remains);
 	if (!remains->due)
-		(void)!b2f_sweeper_remove(remains->place, &what, NULL);
+		(void)!b2f_sweeper_remove(remains, NULL);
 	while (remains->due && b2f_sweeper_is_due(remains->place))
-		if (b2f_sweeper_remove_due(remains->place, &what, NULL))
+		if (b2f_sweeper_remove_due(remains, NULL))
 			break;
 	b2f_sweeper_fini(remains->place);
 	b2f_remote_remains_leave(remains);
@@ -143,13 +140,13 @@ int b2f_remains_list(struct b2f_remote_remains *remains,
 		     struct b2f_why *why)
 {
 	struct choice gone = {.remains = remains, .index = index};
-	int err = b2f_gone_take_all(&index->gone, &index->ids);
+	int err = b2f_gone_take_all(&index->gone, &index->named);
 
 	if (err)
 		return err;
-	if (index->ids.n)
-		qsort(index->ids.ids, index->ids.n, sizeof(index->ids.ids[0]),
-		      b2f_compare_u64);
+	if (index->named.n)
+		qsort(index->named.ids, index->named.n,
+		      sizeof(index->named.ids[0]), b2f_compare_u64);
 	if (orphans)
 		gone.until_s = time(NULL) - B2F_REMAINS_OLD_S;
 	return list_chunks(&gone, why);
@@ -177,23 +174,28 @@ static int take_version(struct b2f_remote_remains *remains,
 		err = b2f_removal_run(place->remote, &removal, why);
 	/* The frame still exists, and keeps its chunks. */
 	if (err)
-		remains->ids.n = remains->versions.n = 0;
+		remains->chunks.n = remains->versions.n = 0;
 	b2f_current_fini(&index);
 	return err;
 }
 
 /* Another writer may commit between the look and the removal. */
-int b2f_remains_take(struct b2f_remote_remains *remains,
+int b2f_remains_take(struct b2f_remote_place *place,
 		     const struct b2f_frame_stamp *only, bool orphans,
-		     struct b2f_why *why)
+		     struct b2f_remote_remains **out, struct b2f_why *why)
 {
-	int err = -EAGAIN;
+	struct b2f_remote_remains *remains = NULL;
+	int err = b2f_remains_new(place, &remains) ? -ENOMEM : -EAGAIN;
 
 	for (unsigned int try = 0; try < TRIES && err == -EAGAIN; try++) {
 		if (try)
-			b2f_put_pause(remains->place->remote, try);
+			b2f_put_pause(place->remote, try);
 		err = take_version(remains, only, orphans, why);
 	}
+	if (err)
+		b2f_remote_remains_leave(remains);
+	else
+		*out = remains;
 	return err == -EAGAIN ? b2f_why_set(why, -EBUSY,
 					    "other programs keep changing it")
 			      : err;
@@ -219,7 +221,6 @@ struct b2f_remote_remains *b2f_remote_leftovers(struct b2f_frame *frame)
 int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 			    bool orphans, struct b2f_remote_remains **out)
 {
-	struct b2f_remote_remains *remains = NULL;
 	struct b2f_remote_place *place = NULL;
 	struct b2f_why why = {""};
 	int err = b2f_remote_allow_write(remote, path);
@@ -228,13 +229,7 @@ int b2f_remote_remove_index(struct b2f_remote *remote, const char *path,
 		return err;
 	err = b2f_remote_place_new(remote, path, true, &place);
 	if (!err)
-		err = b2f_remains_new(place, &remains);
-	if (!err)
-		err = b2f_remains_take(remains, NULL, orphans, &why);
-	if (err)
-		b2f_remote_remains_leave(remains);
-	else
-		*out = remains;
+		err = b2f_remains_take(place, NULL, orphans, out, &why);
 	b2f_remote_place_unref(place);
 	return b2f_remote_report(remote, path, err, &why);
 }

@@ -11,7 +11,7 @@
  * Before 2 nothing has changed for readers, between 2 and 3 both paths have the
  * frame.  A kill leaves orphans.
  */
-#include "remote/remains.h"
+#include "remote/sweeper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +276,7 @@ static bool is_copy(const struct renaming *m, uint64_t id)
 /* Lists the chunks of the replaced index. */
 static int list_gone(const struct renaming *m, struct b2f_ids *out)
 {
-	const struct b2f_ids *ids = &m->there.ids;
+	const struct b2f_ids *ids = &m->there.named;
 	int err = 0;
 
 	for (size_t i = 0; i < ids->n && !err; i++)
@@ -372,18 +372,17 @@ static int install(struct renaming *m, struct b2f_why *why)
  */
 static void remove_copies(const struct renaming *m)
 {
-	struct b2f_ids copies = {0};
-	const struct b2f_sweep what = {.ids = &copies};
+	struct b2f_remote_remains copies = {.place = m->to};
 	int err = 0;
 
 	for (size_t i = 0; i < m->list.n && !err; i++)
 		if (m->list.chunks[i].to != m->list.chunks[i].from)
-			err = b2f_ids_add(&copies, m->list.chunks[i].to);
+			err = b2f_ids_add(&copies.chunks, m->list.chunks[i].to);
 	/* Ignore errors: orphans do no harm. */
 	if (!err)
-		(void)!b2f_sweeper_remove(m->to, &what, NULL);
+		(void)!b2f_sweeper_remove(&copies, NULL);
 	b2f_sweeper_fini(m->to);
-	b2f_ids_fini(&copies);
+	b2f_ids_fini(&copies.chunks);
 }
 
 static int try_copy(struct renaming *m, struct b2f_why *why)
@@ -429,26 +428,17 @@ static int list_replaced(struct renaming *m, struct b2f_remote_remains **out)
 	if (m->keeps)
 		return b2f_remains_list(*out, &m->there, false, NULL);
 	(*out)->mark = m->mark;
-	err = list_gone(m, &(*out)->ids);
-	return err ? err : b2f_gone_take_all(&m->there.gone, &(*out)->ids);
+	err = list_gone(m, &(*out)->chunks);
+	return err ? err : b2f_gone_take_all(&m->there.gone, &(*out)->chunks);
 }
 
 static int leave_source(struct renaming *m, struct b2f_remote_remains **out,
 			struct b2f_why *why)
 {
-	struct b2f_remote_remains *remains = NULL;
-	int err = b2f_remains_new(m->from, &remains);
+	int err = b2f_remains_take(m->from, &m->frame->stamp, false, out, why);
 
-	if (!err)
-		err = b2f_remains_take(remains, &m->frame->stamp, false, why);
 	/* Another program has removed the frame: its chunks are not known. */
-	if (err == -ENOENT)
-		err = 0;
-	if (err)
-		b2f_remote_remains_leave(remains);
-	else
-		*out = remains;
-	return err;
+	return err == -ENOENT ? b2f_remains_new(m->from, out) : err;
 }
 
 static int rename_frame(struct renaming *m, struct b2f_remote_renamed *out,

@@ -108,14 +108,13 @@ static int choose(const struct sweep *s, const struct b2f_ids *used,
 static int remove_all(struct b2f_remote *remote, const char *path,
 		      const struct b2f_ids *old)
 {
-	struct b2f_remote_place *place = NULL;
-	const struct b2f_sweep what = {.ids = old};
+	struct b2f_remote_remains what = {.chunks = *old};
 	struct b2f_why why = {""};
-	int err = b2f_remote_place_new(remote, path, true, &place);
+	int err = b2f_remote_place_new(remote, path, true, &what.place);
 
 	if (!err)
-		err = b2f_sweeper_remove(place, &what, &why);
-	b2f_remote_place_unref(place);
+		err = b2f_sweeper_remove(&what, &why);
+	b2f_remote_place_unref(what.place);
 	return b2f_remote_report(remote, path, err, &why);
 }
 

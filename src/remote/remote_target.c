@@ -23,7 +23,6 @@
 #include "make/sink.h"
 #include "remote/conditions.h"
 #include "remote/put.h"
-#include "remote/remains.h"
 #include "remote/sweeper.h"
 #include "txn/txn_ids.h"
 
@@ -104,7 +103,7 @@ static int note_chunk(void *target, int64_t id)
 
 	t->next = b2f_max_u64(t->next, number + 1);
 	/* Chunks that an earlier index named may be removed at any time. */
-	if (b2f_ids_has_sorted(&t->there.ids, number) ||
+	if (b2f_ids_has_sorted(&t->there.named, number) ||
 	    number < t->there.note.next_id)
 		return 0;
 	return b2f_ids_add(&t->others, number);
@@ -201,7 +200,7 @@ static bool may_keep_numbers(const struct remote_target *t,
 static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
 			size_t nforeign, struct b2f_why *why)
 {
-	const struct b2f_ids *old = &t->there.ids;
+	const struct b2f_ids *old = &t->there.named;
 	bool keep = may_keep_numbers(t, list, nforeign);
 
 	t->next = b2f_max_u64(t->next, t->there.note.next_id);
@@ -281,7 +280,7 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 		return tell_beaten(why);
 	if (!t->again && is_same_copy(t)) {
 		/* A copy may have ended before it began again. */
-		err = find_missing(t, &t->there.ids, why);
+		err = find_missing(t, &t->there.named, why);
 		list->is_done = !t->again;
 	}
 	if (err || list->is_done)
@@ -362,12 +361,13 @@ static int put_index(struct remote_target *t, const void *index, size_t size,
  */
 static void remove_old(struct remote_target *t)
 {
-	const struct b2f_sweep what = {.ids = &t->there.ids,
-				       .mark = mark_of(t, B2F_INDEX_NAME)};
+	struct b2f_remote_remains old = {.place = t->place,
+					 .mark = mark_of(t, B2F_INDEX_NAME)};
 
 	/* And the chunks that the old frame had replaced. */
-	(void)!b2f_gone_take_all(&t->there.gone, &t->there.ids);
-	(void)!b2f_sweeper_remove(t->place, &what, NULL);
+	(void)!b2f_gone_take_all(&t->there.gone, &t->there.named);
+	old.chunks = t->there.named;
+	(void)!b2f_sweeper_remove(&old, NULL);
 	b2f_sweeper_fini(t->place);
 }
 

@@ -310,10 +310,9 @@ static bool remote_is_due(struct b2f_store *store)
 }
 
 /* Adds the object @id to @what if it is on the server, and forgets it. */
-static void add_sent(struct b2f_remote_place *place, int64_t id,
-		     struct b2f_sweep *what)
+static void add_sent(struct b2f_remote_remains *what, int64_t id)
 {
-	struct b2f_upload *up = b2f_upload_find(place, number_of(id));
+	struct b2f_upload *up = b2f_upload_find(what->place, number_of(id));
 
 	if (up && b2f_upload_give_up(up))
 		what->sent[what->nsent++] = (struct b2f_sent){
@@ -329,7 +328,7 @@ static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 			 const struct b2f_range *range, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = place_of(store);
-	struct b2f_sweep what = {.sent = NULL};
+	struct b2f_remote_remains what = {.place = place};
 	int err;
 
 	(void)range;
@@ -341,8 +340,8 @@ static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 	if (!what.sent)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		add_sent(place, (int64_t)ids[i], &what);
-	err = b2f_sweeper_remove_due(place, &what, why);
+		add_sent(&what, (int64_t)ids[i]);
+	err = b2f_sweeper_remove_due(&what, why);
 	free(what.sent);
 	return err;
 }

@@ -51,7 +51,7 @@ static int take_index(const char *path, const struct b2f_http_reply *reply,
 	if (!err)
 		err = reply->err ? reply->err
 				 : list_ids(path, reply->body, reply->size,
-					    &out->ids);
+					    &out->named);
 	if (!b2f_is_format_error(err))
 		return err;
 	out->unreadable = err;
@@ -81,7 +81,7 @@ int b2f_current_read(struct b2f_remote_place *place, struct b2f_current *out,
 void b2f_current_fini(struct b2f_current *current)
 {
 	b2f_gone_fini(&current->gone);
-	b2f_ids_fini(&current->ids);
+	b2f_ids_fini(&current->named);
 	*current = (struct b2f_current){.is_there = false};
 }
 
@@ -224,20 +224,20 @@ static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
 }
 
 /* Starts to remove the chunks of @what that the current index does not name. */
-static void remove_unnamed(struct b2f_remote_place *place,
-			   const struct b2f_sweep *what,
+static void remove_unnamed(const struct b2f_remote_remains *what,
 			   const struct b2f_current *now)
 {
+	struct b2f_remote_place *place = what->place;
 	bool follows = b2f_note_has(&now->note, what->mark);
-	size_t n = what->ids && (follows || !what->mark) ? what->ids->n : 0;
+	size_t n = follows || !what->mark ? what->chunks.n : 0;
 
 	for (size_t i = 0; i < n && !b2f_patience_is_over(); i++)
-		if (!b2f_ids_has_sorted(&now->ids, what->ids->ids[i]))
-			begin(place, (int64_t)what->ids->ids[i]);
+		if (!b2f_ids_has_sorted(&now->named, what->chunks.ids[i]))
+			begin(place, (int64_t)what->chunks.ids[i]);
 	for (size_t i = 0; i < what->nsent && !b2f_patience_is_over(); i++) {
 		const struct b2f_sent *sent = &what->sent[i];
 
-		if (b2f_ids_has_sorted(&now->ids, sent->id) ||
+		if (b2f_ids_has_sorted(&now->named, sent->id) ||
 		    may_come(sent, &now->note))
 			continue;
 		if (follows)
@@ -283,20 +283,20 @@ static void lower_flag(struct b2f_remote_place *place, char *flag)
 	free(flag);
 }
 
-int b2f_sweeper_remove(struct b2f_remote_place *place,
-		       const struct b2f_sweep *what, struct b2f_why *why)
+int b2f_sweeper_remove(const struct b2f_remote_remains *what,
+		       struct b2f_why *why)
 {
+	struct b2f_remote_place *place = what->place;
 	struct b2f_current now = {.is_there = false};
-	size_t nids = what->ids ? what->ids->n : 0;
 	struct b2f_why other;
 	char *flag = NULL;
 	int err = 0;
 
-	if (!nids && !what->nsent)
+	if (!what->chunks.n && !what->nsent)
 		return 0;
 	if (!why)
 		why = &other;
-	if (nids && !what->mark)
+	if (what->chunks.n && !what->mark)
 		err = raise_flag(place, &flag, why);
 	/* Then no copy can put its index either. */
 	if (err == -ENOSPC || err == -EDQUOT)
@@ -306,7 +306,7 @@ int b2f_sweeper_remove(struct b2f_remote_place *place,
 	if (!err)
 		err = now.unreadable;
 	if (!err)
-		remove_unnamed(place, what, &now);
+		remove_unnamed(what, &now);
 	lower_flag(place, flag);
 	b2f_current_fini(&now);
 	return err;
@@ -342,31 +342,29 @@ static bool is_there(struct b2f_remote_place *place, uint64_t id)
 	return b2f_remote_place_head(place, (int64_t)id, &now, NULL) != -ENOENT;
 }
 
-int b2f_sweeper_remove_due(struct b2f_remote_place *place,
-			   struct b2f_sweep *what, struct b2f_why *why)
+int b2f_sweeper_remove_due(struct b2f_remote_remains *what, struct b2f_why *why)
 {
-	struct b2f_ids due = {0};
+	struct b2f_remote_place *place = what->place;
+	struct b2f_ids *due = &what->chunks;
 	int err = 0;
 
 	pthread_mutex_lock(&place->lock);
 	what->mark = place->root;
 	/* Without the mark of its index, the list is not trusted. */
 	if (what->mark && tells_ids_apart(place))
-		err = b2f_gone_take(&place->gone, due_s(place), DUE_MAX, &due);
+		err = b2f_gone_take(&place->gone, due_s(place), DUE_MAX, due);
 	pthread_mutex_unlock(&place->lock);
 	/* Chunks are removed in order: if the last one is gone, all are. */
-	if (due.n && !is_there(place, due.ids[due.n - 1]))
-		due.n = 0;
-	what->ids = &due;
+	if (due->n && !is_there(place, due->ids[due->n - 1]))
+		due->n = 0;
 	if (!err)
-		err = b2f_sweeper_remove(place, what, why);
+		err = b2f_sweeper_remove(what, why);
 	pthread_mutex_lock(&place->lock);
 	/* Try again next time; without memory, a later writer does. */
 	if (err)
-		(void)!b2f_gone_add(&place->gone, &due, 0);
+		(void)!b2f_gone_add(&place->gone, due, 0);
 	pthread_mutex_unlock(&place->lock);
-	b2f_ids_fini(&due);
-	what->ids = NULL;
+	b2f_ids_fini(due);
 	return err;
 }
 
@@ -383,12 +381,12 @@ static bool is_news(struct b2f_remote_place *place)
 
 void b2f_sweeper_end(struct b2f_remote_place *place)
 {
-	struct b2f_sweep none = {.nsent = 0};
+	struct b2f_remote_remains due = {.place = place};
 
 	/* A later writer removes chunks that cannot be removed now. */
 	if (b2f_sweeper_is_due(place) &&
 	    b2f_remote_is_written(place->remote) && is_news(place))
-		(void)!b2f_sweeper_remove_due(place, &none, NULL);
+		(void)!b2f_sweeper_remove_due(&due, NULL);
 }
 
 void b2f_sweeper_fini(struct b2f_remote_place *place)

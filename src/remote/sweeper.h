@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sweeper.h - removal of chunks from the server; the list of chunks
+ * sweeper.h - removal of chunks from the server; lists of chunks
  *
  * Layer: remote.  May include: base/ store/ frame/.  Threads: any.
  */
@@ -16,7 +16,7 @@ struct b2f_current {
 	bool is_there;
 	/*
 	 * It cannot be read: B2F_ECORRUPT, B2F_ENOTFRAME, B2F_EUNSUPPORTED or
-	 * B2F_ETOOBIG; then @ids are not known.  Or 0.
+	 * B2F_ETOOBIG; then @named are not known.  Or 0.
 	 */
 	int unreadable;
 	struct b2f_remote_stat version;
@@ -24,7 +24,7 @@ struct b2f_current {
 	/* Chunks that earlier indexes named. */
 	struct b2f_gone gone;
 	/* Chunks that it names, sorted. */
-	struct b2f_ids ids;
+	struct b2f_ids named;
 };
 
 /*
@@ -71,20 +71,31 @@ struct b2f_sent {
 	uint64_t doubted_base;
 };
 
-/* Chunks to remove. */
-struct b2f_sweep {
-	/* NULL: none. */
-	const struct b2f_ids *ids;
+/*
+ * Chunks to remove from the frame @place: uncommitted ones, or those of a frame
+ * whose index was removed or replaced, which programs that have it open read
+ * until they are removed.
+ */
+struct b2f_remote_remains {
+	struct b2f_remote_place *place;
+	struct b2f_ids chunks;
+	/*
+	 * For chunks that no index lists: hashes of id and version.  Once
+	 * another program has removed them, a new frame may use their ids.
+	 */
+	struct b2f_ids versions;
 	struct b2f_sent *sent;
 	size_t nsent;
 	/*
 	 * The mark of an index (note.h).  If the current index neither has this
 	 * mark nor follows it, another program may have made objects with these
-	 * ids: then @ids stay, and @sent are removed only if unchanged. 0: no
-	 * other objects can have @ids; @sent are treated as if the index did
-	 * not follow.
+	 * ids: then @chunks stay, and @sent are removed only if unchanged. 0:
+	 * no other objects can have their ids; @sent are treated as if the
+	 * index did not follow.
 	 */
 	uint64_t mark;
+	/* Instead of @chunks: chunks replaced by commits to @place, if due. */
+	bool due;
 };
 
 /*
@@ -101,8 +112,8 @@ struct b2f_sweep {
  * are left once the thread has no patience.
  */
 B2F_MUST_CHECK
-int b2f_sweeper_remove(struct b2f_remote_place *place,
-		       const struct b2f_sweep *what, struct b2f_why *why);
+int b2f_sweeper_remove(const struct b2f_remote_remains *what,
+		       struct b2f_why *why);
 
 /*
  * Is @entry a flag?  While there is a flag, chunks that no index names may be
@@ -116,12 +127,12 @@ bool b2f_sweeper_is_due(struct b2f_remote_place *place);
 
 /*
  * Like b2f_sweeper_remove(), for chunks that are due, a thousand at most, and
- * @what, whose @ids and @mark are set here.  If the last one no longer exists,
- * another program has removed all of them.
+ * @what, whose @mark is set here.  If the last one no longer exists, another
+ * program has removed all of them.
  */
 B2F_MUST_CHECK
-int b2f_sweeper_remove_due(struct b2f_remote_place *place,
-			   struct b2f_sweep *what, struct b2f_why *why);
+int b2f_sweeper_remove_due(struct b2f_remote_remains *what,
+			   struct b2f_why *why);
 
 /*
  * Like b2f_sweeper_remove_due(), when @place is closed, if its remote was
@@ -149,5 +160,36 @@ int b2f_remote_list_chunks(struct b2f_remote_place *place, uint64_t first,
 B2F_MUST_CHECK
 int b2f_remote_raise_id(struct b2f_remote_place *place, uint64_t *id,
 			struct b2f_why *why);
+
+/* No writer takes so long from a chunk to its commit, s. */
+#define B2F_REMAINS_OLD_S 86400
+
+/* Makes an empty list for @place.  Returns 0 or -ENOMEM. */
+B2F_MUST_CHECK
+int b2f_remains_new(struct b2f_remote_place *place,
+		    struct b2f_remote_remains **out);
+
+/*
+ * Lists in @remains the chunks that @index, whose list of gone chunks it takes,
+ * and earlier indexes named.  Others stay: a writer, or readers of another
+ * removed frame, may have them; unless the index cannot be read, or with
+ * @orphans if they are older than B2F_REMAINS_OLD_S.  Returns 0 or an error of
+ * requests.
+ */
+B2F_MUST_CHECK
+int b2f_remains_list(struct b2f_remote_remains *remains,
+		     struct b2f_current *index, bool orphans,
+		     struct b2f_why *why);
+
+/*
+ * Removes the index of @place, if it is the version @only or @only is NULL, and
+ * makes the list of the chunks as b2f_remains_list().  Returns 0, -ENOENT (no
+ * index), -ESTALE (another version, or another program has made a frame there
+ * meanwhile), -EBUSY or an error of requests.
+ */
+B2F_MUST_CHECK
+int b2f_remains_take(struct b2f_remote_place *place,
+		     const struct b2f_frame_stamp *only, bool orphans,
+		     struct b2f_remote_remains **out, struct b2f_why *why);
 
 #endif
