@@ -177,29 +177,32 @@ void b2f_auth_renew(struct b2f_auth *auth)
 			*reason ? reason : b2f_strerror(err));
 }
 
+int b2f_auth_header(struct curl_slist **headers, char *line)
+{
+	struct curl_slist *more =
+		line ? b2f_curl()->slist_append(*headers, line) : NULL;
+
+	forget(&line);
+	*headers = more ? more : *headers;
+	return more ? 0 : -ENOMEM;
+}
+
 int b2f_auth_sign(struct b2f_auth *auth, void *easy,
 		  struct curl_slist **headers)
 {
 	const struct b2f_remote_keys *keys = &auth->keys;
 	const struct b2f_curl *curl = b2f_curl();
-	struct curl_slist *more;
-	char scope[80], *line = NULL;
-	int err = 0;
+	char scope[80];
+	B2F_HOLD(&auth->lock);
 
 	snprintf(scope, sizeof(scope), "aws:amz:%s:s3", auth->region);
 	curl->easy_setopt(easy, CURLOPT_AWS_SIGV4, scope);
-	pthread_mutex_lock(&auth->lock);
 	if (curl->easy_setopt(easy, CURLOPT_USERNAME, keys->access_key) ||
-	    curl->easy_setopt(easy, CURLOPT_PASSWORD, keys->secret_key) ||
-	    (keys->session_token && asprintf(&line, "x-amz-security-token: %s",
-					     keys->session_token) < 0))
-		err = -ENOMEM;
-	pthread_mutex_unlock(&auth->lock);
-	if (!err && line) {
-		more = curl->slist_append(*headers, line);
-		*headers = more ? more : *headers;
-		err = more ? 0 : -ENOMEM;
-	}
-	forget(&line);
-	return err;
+	    curl->easy_setopt(easy, CURLOPT_PASSWORD, keys->secret_key))
+		return -ENOMEM;
+	return keys->session_token
+		       ? b2f_auth_header(headers,
+					 b2f_io_text("x-amz-security-token: %s",
+						     keys->session_token))
+		       : 0;
 }

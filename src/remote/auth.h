@@ -40,4 +40,11 @@ B2F_MUST_CHECK
 int b2f_auth_sign(struct b2f_auth *auth, void *easy,
 		  struct curl_slist **headers);
 
+/*
+ * Adds @line, malloc'ed, to *@headers; then wipes it, because some are secret,
+ * and frees it.  Returns 0 or -ENOMEM, also for NULL.
+ */
+B2F_MUST_CHECK
+int b2f_auth_header(struct curl_slist **headers, char *line);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* http_ask.c - a request as options of libcurl */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,28 +16,6 @@
 
 /* The time limit of an answer grows by 1 ms for so many bytes. */
 #define BYTES_PER_MS 16
-
-B2F_PRINTF(2, 3)
-static int add_header(struct b2f_http_request *r, const char *fmt, ...)
-{
-	const struct b2f_curl *curl = b2f_curl();
-	struct curl_slist *more = NULL;
-	char *line = NULL;
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vasprintf(&line, fmt, args);
-	va_end(args);
-	if (n >= 0) {
-		more = curl->slist_append(r->headers, line);
-		free(line);
-	}
-	if (!more)
-		return -ENOMEM;
-	r->headers = more;
-	return 0;
-}
 
 static unsigned int kinds_of(const struct b2f_http_spec *spec)
 {
@@ -63,54 +40,49 @@ static int add_extra(struct b2f_http_request *r)
 
 	for (size_t i = 0; extra && i < extra->n && !err; i++)
 		if (kinds & extra->headers[i].on)
-			err = add_header(r, "%s", extra->headers[i].line);
-	return err;
-}
-
-static int add_sum(struct b2f_http_request *r)
-{
-	const struct b2f_http_spec *spec = &r->spec;
-	int err = 0;
-
-	if (spec->sum)
-		err = add_header(r, B2F_HTTP_SUM ": %s", spec->sum);
-	if (!err && spec->sums_parts && !spec->sum)
-		err = add_header(r, "x-amz-checksum-algorithm: CRC32");
-	if (!err && spec->sums_parts)
-		err = add_header(r, B2F_HTTP_SUM_TYPE ": FULL_OBJECT");
-	/* Object stores tell the checksum only with this header. */
-	if (!err && spec->method == B2F_HTTP_HEAD && spec->extra)
-		err = add_header(r, "x-amz-checksum-mode: ENABLED");
+			err = b2f_auth_header(&r->headers,
+					      strdup(extra->headers[i].line));
 	return err;
 }
 
 static int add_headers(struct b2f_http_request *r)
 {
 	const struct b2f_http_spec *spec = &r->spec;
+	/* A weak ETag never matches; check the reply instead. */
+	bool is_strong = spec->etag && strncmp(spec->etag, "W/", 2) != 0;
+	char range[64] = "";
+	/* Without a value, a header is left out. */
+	const char *const headers[][2] = {
+		{"Range", spec->ranged ? range : NULL},
+		{"If-Match", is_strong ? spec->etag : NULL},
+		{"If-Match", spec->if_match},
+		{"If-None-Match", spec->if_none_match},
+		{"x-amz-copy-source", spec->copy_from},
+		{B2F_HTTP_NOTE, spec->note},
+		{B2F_HTTP_SUM, spec->sum},
+		{"x-amz-checksum-algorithm",
+		 spec->sums_parts && !spec->sum ? "CRC32" : NULL},
+		{B2F_HTTP_SUM_TYPE, spec->sums_parts ? "FULL_OBJECT" : NULL},
+		/* Object stores tell the checksum only with this header. */
+		{"x-amz-checksum-mode",
+		 spec->method == B2F_HTTP_HEAD && spec->extra ? "ENABLED"
+							      : NULL},
+		/* The chunks have checksums of their own. */
+		{"x-amz-content-sha256",
+		 spec->auth ? "UNSIGNED-PAYLOAD" : NULL},
+	};
 	int err = 0;
 
-	if (spec->ranged)
-		err = add_header(r, "Range: bytes=%" PRIu64 "-%" PRIu64,
-				 spec->off, spec->off + spec->n - 1);
-	/* A weak ETag never matches; check the reply instead. */
-	if (!err && spec->etag && strncmp(spec->etag, "W/", 2) != 0)
-		err = add_header(r, "If-Match: %s", spec->etag);
-	if (!err && spec->if_match)
-		err = add_header(r, "If-Match: %s", spec->if_match);
-	if (!err && spec->if_none_match)
-		err = add_header(r, "If-None-Match: %s", spec->if_none_match);
-	if (!err && spec->copy_from)
-		err = add_header(r, "x-amz-copy-source: %s", spec->copy_from);
-	if (!err && spec->note)
-		err = add_header(r, B2F_HTTP_NOTE ": %s", spec->note);
-	if (!err)
-		err = add_sum(r);
-	if (!err)
-		err = add_extra(r);
-	if (err || !spec->auth)
-		return err;
-	/* The chunks have checksums of their own. */
-	return add_header(r, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+	snprintf(range, sizeof(range), "bytes=%" PRIu64 "-%" PRIu64, spec->off,
+		 spec->off + spec->n - 1);
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]) && !err;
+	     i++)
+		if (headers[i][1])
+			err = b2f_auth_header(&r->headers,
+					      b2f_io_text("%s: %s",
+							  headers[i][0],
+							  headers[i][1]));
+	return err ? err : add_extra(r);
 }
 
 static size_t read_body(char *bytes, size_t one, size_t n, void *request)
