@@ -19,15 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from bloscctl import cat, ctl, info, workdir  # noqa: E402,F401
 from build import BLOSCCTL, BUILD, SOURCE  # noqa: E402,F401
 from namespace import in_namespace  # noqa: E402,F401
-
-
-def stock_bytes(path):
-    """All data of a frame, as python-blosc2 reads them; an array in C order."""
-    opened = blosc2.open(str(path), mode="r")
-    if isinstance(opened, blosc2.NDArray):
-        return np.ascontiguousarray(opened[()]).tobytes()
-    schunk = open_stock(path)
-    return b"".join(schunk.decompress_chunk(n) for n in range(schunk.nchunks))
+from stock import stored_bytes as stock_bytes  # noqa: E402,F401
 
 
 # Keeps arrays alive, whose chunks would die with them.

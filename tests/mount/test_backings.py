@@ -3,11 +3,10 @@
 """Filesystems of SOURCE that keep less than ext4."""
 import contextlib
 import os
-import subprocess
 import time
 
 import power_disk
-from mounting import Mount, data, main, wait_until
+from mounting import Mount, data, main, overlay, wait_until
 from scratch import SPARSE
 
 
@@ -48,19 +47,6 @@ def test_frames_are_written_and_nothing_else_stays():
             for name, n in (("2", 1), ("3", 3)):
                 with open(f"mnt/{name}", "rb") as f:
                     assert f.read() == pieces[n]
-
-
-@contextlib.contextmanager
-def overlay(low):
-    """A filesystem over the directory @low in ./src."""
-    for name in "up", "work", "src":
-        os.mkdir(name)
-    subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
-                    f"lowerdir={low},upperdir=up,workdir=work"], check=True)
-    try:
-        yield
-    finally:
-        power_disk.unmount("src")
 
 
 def test_a_file_of_a_lower_layer_stays_one_file_when_it_is_written_to():

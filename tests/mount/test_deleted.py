@@ -15,8 +15,8 @@ import subprocess
 import threading
 import time
 
-from mounting import (Mount, data, error_of, failing, main, make, signal_at,
-                      wait_until, while_stopped)
+from mounting import (Mount, data, error_of, failing, main, make, overlay,
+                      signal_at, tmpfs, wait_until, while_stopped)
 from scratch import SPARSE, Scratch
 
 HIDDEN = ".bloscfs-deleted"
@@ -276,9 +276,7 @@ def test_another_mount_leaves_it_alone():
 
 def test_on_another_filesystem():
     """It is hidden in its own directory, and moves up when that is removed."""
-    os.makedirs("src/inside")
-    subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
-    try:
+    with tmpfs("src/inside"):
         os.mkdir("src/inside/d")
         with Mount("src", "mnt"):
             pathlib.Path("mnt/inside/d/a").write_bytes(data(300000))
@@ -312,8 +310,6 @@ def test_on_another_filesystem():
             assert os.listdir("mnt/inside/d") == []
             os.rmdir("mnt/inside/d")
         assert os.listdir("src/inside") == []
-    finally:
-        subprocess.run(["umount", "src/inside"], check=True)
 
 
 def test_a_folder_that_stays_does_not_keep_its_filesystem():
@@ -339,9 +335,7 @@ def test_another_mount_begins_while_a_file_is_made():
 
 
 def test_other_mounts_keep_off_however_few_descriptors_are_free():
-    os.makedirs("src/inside")
-    subprocess.run(["mount", "-t", "tmpfs", "none", "src/inside"], check=True)
-    try:
+    with tmpfs("src/inside"):
         make("src/inside/a.b2frame", None)
         with Mount("src", "mnt") as m, open("mnt/inside/a", "rb"):
             before = resource.prlimit(m.pid, resource.RLIMIT_NOFILE)
@@ -354,8 +348,6 @@ def test_other_mounts_keep_off_however_few_descriptors_are_free():
             lock = fcntl.LOCK_EX | fcntl.LOCK_NB
             assert error_of(fcntl.flock, fd, lock) == errno.EWOULDBLOCK
             os.close(fd)
-    finally:
-        subprocess.run(["umount", "src/inside"], check=True)
 
 
 def test_files_of_others_are_kept():
@@ -415,10 +407,7 @@ def test_one_fault_does_not_end_the_hidden_directory():
 
 
 def test_on_a_full_disk():
-    os.mkdir("src")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=40",
-                    "none", "src"], check=True)
-    try:
+    with tmpfs("src", "size=2m,nr_inodes=40"):
         with Mount("src", "mnt"):
             n = 0
             while not error_of(pathlib.Path(f"mnt/{n}").touch):
@@ -432,8 +421,6 @@ def test_on_a_full_disk():
                 os.unlink(f"mnt/{i}")
             wait_for_none()
             assert os.listdir("mnt") == []
-    finally:
-        subprocess.run(["umount", "src"], check=True)
 
 
 def test_what_is_known_of_a_file_without_a_name():
@@ -522,50 +509,29 @@ def test_set_id_bits_look_the_same_for_every_size():
             assert len(shown) == 1, (oct(mode), shown)
 
 
-@contextlib.contextmanager
-def overlay():
-    """src with a frame a in a lower layer."""
-    os.mkdir("disk")
-    subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
-    for name in "low", "up", "work":
-        os.mkdir(f"disk/{name}")
-    make("disk/low/a.b2frame", None)
-    os.mkdir("src")
-    subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
-                    "lowerdir=disk/low,upperdir=disk/up,workdir=disk/work"],
-                   check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "src", "disk"], check=True)
-
-
 def test_what_takes_the_name_in_a_lower_layer_is_kept():
-    with overlay():
-        raw = make("src/b.b2frame", None, seed=2)
-        with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
-                   wrap=signal_at(signal.SIGSTOP, 1, "unlinkat")) as m:
-            with while_stopped(m, lambda: os.unlink("mnt/a")):
-                shutil.rmtree("src/a.b2frame")
-                os.rename("src/b.b2frame", "src/a.b2frame")
-            assert pathlib.Path("mnt/a").read_bytes() == raw
+    with tmpfs("disk"):
+        os.mkdir("disk/low")
+        make("disk/low/a.b2frame", None)
+        with overlay("disk/low"):
+            raw = make("src/b.b2frame", None, seed=2)
+            with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0",
+                       wrap=signal_at(signal.SIGSTOP, 1, "unlinkat")) as m:
+                with while_stopped(m, lambda: os.unlink("mnt/a")):
+                    shutil.rmtree("src/a.b2frame")
+                    os.rename("src/b.b2frame", "src/a.b2frame")
+                assert pathlib.Path("mnt/a").read_bytes() == raw
 
 
 def test_in_a_lower_layer_of_overlayfs():
     """Where directories cannot be renamed, a sparse frame is deleted,
     replaced, and moved by mv all the same."""
-    os.mkdir("disk")
-    subprocess.run(["mount", "-t", "tmpfs", "none", "disk"], check=True)
-    try:
-        for name in "low", "up", "work":
-            os.mkdir(f"disk/{name}")
-        os.mkdir("disk/low/d")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(tmpfs("disk"))
+        os.makedirs("disk/low/d")
         raw = {name: make(f"disk/low/{name}.b2frame", None, seed=seed)
                for seed, name in enumerate(["a", "b", "c", "e", "f", "d/g", "h"])}
-        os.mkdir("src")
-        subprocess.run(["mount", "-t", "overlay", "overlay", "src", "-o",
-                        "lowerdir=disk/low,upperdir=disk/up,workdir=disk/work"],
-                       check=True)
+        stack.enter_context(overlay("disk/low"))
         with Mount("src", "mnt", "-o", SPARSE) as m:
             os.unlink("mnt/a")
             with failing(m, "fsync:error=EIO"):
@@ -600,9 +566,6 @@ def test_in_a_lower_layer_of_overlayfs():
             check()
             subprocess.run(["rm", "-r", "mnt/d"], check=True)
         assert {*os.listdir("src")} == {"c.b2frame", "moved.b2frame"}
-    finally:
-        subprocess.run(["umount", "src"], check=False)
-        subprocess.run(["umount", "disk"], check=True)
 
 
 main()

@@ -9,9 +9,8 @@ import resource
 import shutil
 import signal
 import subprocess
-import threading
 
-from mounting import Mount, main, make, wait_until
+from mounting import Mount, in_threads, main, make, wait_until
 
 LIMIT = 64
 LIMITED = ("prlimit", f"--nofile={LIMIT}")
@@ -87,13 +86,7 @@ def test_what_is_open_can_be_read_with_no_descriptor_left():
         texts = open_all(f"mnt/{i}/text" for i in range(LIMIT))
         assert 10 < len(texts) < LIMIT, len(texts)
         results = []
-        threads = [threading.Thread(
-            target=lambda f=f: results.append(f.read() == raw))
-            for f in frames]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        in_threads(8, lambda i: results.append(frames[i].read() == raw))
         assert results == [True] * 8, results
         close_all(frames + texts)
         # And there is room again.

@@ -19,7 +19,8 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import Mount, failing, main, signal_at, wait_until
+from mounting import (Mount, failing, in_threads, main, signal_at, tmpfs,
+                      wait_until)
 from scratch import SPARSE, Scratch, stock_bytes
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -28,10 +29,7 @@ MIB, CHUNK = 1 << 20, 64 << 10
 
 def test_what_is_not_written_back_is_an_error():
     """The kernel takes only an error, not the number of stored bytes."""
-    SRC.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "none", SRC],
-                   check=True)
-    try:
+    with tmpfs(SRC, "size=700k"):
         with open(SRC / "plain", "wb") as f:
             f.truncate(MIB)
         # Without the daemon, the map itself would end the program.
@@ -44,8 +42,6 @@ def test_what_is_not_written_back_is_an_error():
                 except OSError:
                     said = False
         assert not said or (SRC / "plain").read_bytes() == want
-    finally:
-        subprocess.run(["umount", SRC], check=True)
 
 
 def test_a_large_append_past_the_cache_stays_in_order():
@@ -295,7 +291,7 @@ def check_second_opens(small, index):
             os.utime(index)
             fds, lock, both = [], threading.Lock(), threading.Barrier(2)
 
-            def open_it():
+            def open_it(_):
                 both.wait()
                 fd = os.open(MNT / "x", os.O_RDONLY)
                 with lock:
@@ -303,11 +299,7 @@ def check_second_opens(small, index):
                     if len(fds) == 1:
                         assert len(os.pread(fd, CHUNK, 0)) == CHUNK
 
-            threads = [threading.Thread(target=open_it) for _ in range(2)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            in_threads(2, open_it)
             ndropped += not is_cached(fds[0], CHUNK)
             for fd in fds:
                 os.close(fd)

@@ -8,7 +8,8 @@ import re
 import threading
 import zlib
 
-from mounting import SANITIZED, Mount, data, error_of, main, wait_until
+from mounting import (SANITIZED, Mount, data, error_of, in_threads, main,
+                      wait_until)
 from users import ALICE, as_user
 
 MB = 1 << 20
@@ -47,12 +48,7 @@ def read(start, sums, bad, done):
 def measure(*options):
     bad, done = [], []
     with Mount("src", "mnt", "-o", ",".join(("cachesize=64m", *options))) as m:
-        threads = [threading.Thread(target=read, args=(i * 8, SUMS, bad, done))
-                   for i in range(8)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        in_threads(8, lambda i: read(i * 8, SUMS, bad, done))
         rss = m.rss()
     assert len(done) == 8, "a reader has failed"
     print(options, {k: v // MB for k, v in rss.items()})
@@ -109,13 +105,7 @@ def test_large_blocks_stay_within_them_too():
     bad = []
     with Mount("src", "mnt", "-o", "cachesize=64m") as m:
         for turn in range(5):
-            threads = [threading.Thread(target=read_at_random,
-                                        args=(4 * turn + i, bad))
-                       for i in range(4)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
+            in_threads(4, lambda i, turn=turn: read_at_random(4 * turn + i, bad))
         rss = m.rss()
     print({k: v // MB for k, v in rss.items()})
     assert not bad, bad
@@ -309,12 +299,7 @@ def test_claims_of_a_frame_take_no_memory():
                 os.stat("mnt/array")
                 ask_too_much("long", False)
                 ask_too_much("long", True)
-            readers = [threading.Thread(target=read_large, args=(i, bad))
-                       for i in range(4)]
-            for t in readers:
-                t.start()
-            for t in readers:
-                t.join()
+            in_threads(4, lambda i: read_large(i, bad))
         finally:
             open("done", "w").close()
             other.join()

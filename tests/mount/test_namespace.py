@@ -6,10 +6,9 @@ import os
 import pathlib
 import stat
 import subprocess
-import threading
 
-from mounting import (BUILD, Mount, data, error_of, main, make, mountpoints,
-                      wait_until)
+from mounting import (BUILD, Mount, data, error_of, in_threads, main, make,
+                      mountpoints, wait_until)
 from scratch import SPARSE, is_frame
 
 INDEX = "chunks.b2frame"
@@ -333,30 +332,21 @@ def test_over_itself_and_in_itself():
 def test_many_at_once():
     """Threads make, rename and delete in one folder; nothing is left over."""
     os.mkdir("src")
-    failures = []
 
     def work(me):
-        try:
-            for i in range(60):
-                path, other = f"mnt/{me}-{i}", f"mnt/{(me + 1) % 8}-moved"
-                with open(path, "wb") as f:
-                    f.write(b"%d" % i * 100)
-                with open(path, "rb") as f:
-                    assert f.read() == b"%d" % i * 100
-                os.rename(path, other)
-                os.listdir("mnt")
-                if i % 2:
-                    error_of(os.unlink, f"mnt/{me}-moved")
-        except BaseException as e:
-            failures.append(e)
+        for i in range(60):
+            path, other = f"mnt/{me}-{i}", f"mnt/{(me + 1) % 8}-moved"
+            with open(path, "wb") as f:
+                f.write(b"%d" % i * 100)
+            with open(path, "rb") as f:
+                assert f.read() == b"%d" % i * 100
+            os.rename(path, other)
+            os.listdir("mnt")
+            if i % 2:
+                error_of(os.unlink, f"mnt/{me}-moved")
 
     with Mount("src", "mnt"):
-        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        assert not failures, failures
+        in_threads(8, work)
         assert set(below("mnt")) <= {f"{n}-moved" for n in range(8)}
         for name in below("mnt"):
             os.unlink(f"mnt/{name}")
@@ -370,12 +360,7 @@ def test_many_at_once():
                 errors.append(e.errno)
 
         for flags in os.O_EXCL, 0:
-            threads = [threading.Thread(target=race, args=(flags,))
-                       for _ in range(12)]
-            for t in threads:
-                t.start()
-            for t in threads:
-                t.join()
+            in_threads(12, lambda _, flags=flags: race(flags))
             want = 1 if flags else 12
             assert len(fds) == want and set(errors) <= {errno.EEXIST}
             assert len({os.fstat(fd).st_ino for fd in fds}) == 1

@@ -12,11 +12,10 @@ import pathlib
 import random
 import resource
 import subprocess
-import threading
 
 import blosc2
 
-from mounting import BUILD, Mount, error_of, failing, main, make
+from mounting import BUILD, Mount, error_of, failing, in_threads, main, make
 from users import ALICE, as_user
 
 
@@ -124,32 +123,23 @@ def test_opens_of_all_kinds_may_overlap():
     raw = random.Random(1).randbytes(1 << 16)
     for i in range(4):
         pathlib.Path(f"src/{i}").write_bytes(raw)
-    failed = []
 
     def use(seed):
         rng = random.Random(seed)
-        try:
-            for _ in range(300):
-                path = f"mnt/{rng.randrange(4)}"
-                if rng.random() < 0.3:
-                    got = aligned(path, len(raw))
-                else:
-                    with open(path, rng.choice(("rb", "r+b"))) as f:
-                        if f.writable():
-                            f.write(raw[:100])
-                            f.seek(0)
-                        got = f.read()
-                assert got == raw
-        except BaseException as e:
-            failed.append(e)
+        for _ in range(300):
+            path = f"mnt/{rng.randrange(4)}"
+            if rng.random() < 0.3:
+                got = aligned(path, len(raw))
+            else:
+                with open(path, rng.choice(("rb", "r+b"))) as f:
+                    if f.writable():
+                        f.write(raw[:100])
+                        f.seek(0)
+                    got = f.read()
+            assert got == raw
 
     with Mount("src", "mnt"):
-        threads = [threading.Thread(target=use, args=(i,)) for i in range(6)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        assert not failed, failed[0]
+        in_threads(6, use)
         with contextlib.ExitStack() as stack:
             first = os.open("mnt/0", os.O_RDONLY | os.O_DIRECT)
             stack.callback(os.close, first)

@@ -15,7 +15,7 @@ import blosc2
 import numpy as np
 
 from arrays import DTYPES, as_bytes
-from mounting import Mount, main, wait_until
+from mounting import Mount, main, tmpfs, wait_until
 from scratch import SPARSE, Scratch
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -666,23 +666,17 @@ def test_attributes_while_the_form_changes():
 def test_no_room_for_an_array_too():
     """Chunks that are stored already are not stored again by a commit."""
     raw = npy_bytes(np.random.default_rng(0).integers(0, 256, 16 << 20, "u1"))
-    SRC.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", SRC],
-                   check=True)
-    try:
-        with Scratch() as scratch:
-            with open(MNT / "x.npy", "wb") as f:
-                os.pwrite(f.fileno(), raw[128:], 128)
-                # With this much stored, there is no room for an array; the
-                # other chunks are encoded while the commit tries to make it.
-                wait_until(lambda: shutil.disk_usage(SRC).used > 9 << 20,
-                           "the first chunks are stored")
-                os.pwrite(f.fileno(), raw[:128], 0)
-                os.fsync(f.fileno())
-            scratch.remount()
-            check_plain("x.npy", raw)
-    finally:
-        subprocess.run(["umount", "-l", SRC], check=True)
+    with tmpfs(SRC, "size=24m"), Scratch() as scratch:
+        with open(MNT / "x.npy", "wb") as f:
+            os.pwrite(f.fileno(), raw[128:], 128)
+            # With this much stored, there is no room for an array; the other
+            # chunks are encoded while the commit tries to make it.
+            wait_until(lambda: shutil.disk_usage(SRC).used > 9 << 20,
+                       "the first chunks are stored")
+            os.pwrite(f.fileno(), raw[:128], 0)
+            os.fsync(f.fileno())
+        scratch.remount()
+        check_plain("x.npy", raw)
 
 
 def test_wide_items_that_are_no_array_any_more():

@@ -8,14 +8,13 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
 
 import blosc2
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
-from mounting import BUILD, Mount, error_of, main, wait_until
+from mounting import BUILD, Mount, error_of, in_threads, main, wait_until
 from packing import pack_into
 from stores import ARRAYS, BYTES, make_embed, make_mixed, make_tree, zip_of
 
@@ -369,25 +368,15 @@ def test_many_readers_and_stores():
     for i in range(100):
         zip_of(f"src/{i}.b2z", {"d/x.b2nd": frame(i + 1)})
     make_tree("src/t.b2z")
-    failed = []
 
     def read(seed):
-        order = np.random.default_rng(seed)
-        try:
-            for i in order.integers(0, 100, 200):
-                data = pathlib.Path(f"mnt/{i}.b2z/d/x").read_bytes()
-                assert data == np.arange(i + 1).tobytes()
-            check_arrays("mnt/t.b2z")
-        except Exception as e:
-            failed.append(e)
+        for i in np.random.default_rng(seed).integers(0, 100, 200):
+            data = pathlib.Path(f"mnt/{i}.b2z/d/x").read_bytes()
+            assert data == np.arange(i + 1).tobytes()
+        check_arrays("mnt/t.b2z")
 
     with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0") as mount:
-        threads = [threading.Thread(target=read, args=(i,)) for i in range(8)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-        assert not failed, failed
+        in_threads(8, read)
         assert len(mount.open_fds()) < mount.nfds + 80
 
 

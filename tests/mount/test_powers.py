@@ -8,10 +8,9 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
 
 import power_disk
-from mounting import Mount, data, main, of_threads
+from mounting import Mount, data, main, of_threads, tmpfs
 from users import ALICE, BOB, as_user
 
 MB = 1 << 20
@@ -95,17 +94,6 @@ def test_set_id_bits_are_hidden_where_options_say_who_owns_a_file():
                           ("uid=1001,gid=1001", 0o755), ("rw", 0o6755)):
         with Mount("src", "mnt", "-o", f"suid,allow_other,{options}"):
             assert mode("mnt/frame") == want, (options, oct(mode("mnt/frame")))
-
-
-@contextlib.contextmanager
-def tmpfs(path, options):
-    os.makedirs(path, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "t", path],
-                   check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", path], check=True)
 
 
 def test_no_powers_that_a_filesystem_denies():

@@ -5,12 +5,12 @@ import errno
 import os
 import pathlib
 import shutil
-import threading
 
 import blosc2
 import numpy as np
 
-from mounting import Mount, error_of, main, make, refusing
+from mounting import Mount, error_of, in_threads, main, make, refusing
+from stock import stored_bytes
 
 BLOSC = "user.blosc2."
 # Formats in the header of a chunk; lz4hc writes the format of lz4.
@@ -40,13 +40,6 @@ def formats(path):
     schunk = getattr(opened, "schunk", opened)
     return [FORMATS[schunk.get_chunk(i)[2] >> 5]
             for i in range(schunk.nchunks)]
-
-
-def stored_bytes(path):
-    schunk = blosc2.open(str(path))
-    if hasattr(schunk, "schunk"):
-        return schunk[:].tobytes()
-    return schunk[:]
 
 
 def change_and_check(mount_path, backing, raw):
@@ -320,13 +313,6 @@ def test_beside_another_program():
 def test_many_at_once():
     os.mkdir("src")
     size, rounds = 3 * CHUNK, 12
-    errors = []
-
-    def attempt(work):
-        try:
-            work()
-        except Exception as e:
-            errors.append(e)
 
     def write():
         with open("mnt/f", "r+b", buffering=0) as f:
@@ -347,13 +333,9 @@ def test_many_at_once():
     with Mount("src", "mnt", "-o", "small=0"):
         pathlib.Path("mnt/f").write_bytes(noise(size, 99))
         preset("mnt/f", codec="lz4")
-        threads = [threading.Thread(target=attempt, args=(work,)) for work in (
-            write, read, lambda: change("lz4", 3), lambda: change("zlib", 2))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors, errors
+        works = (write, read, lambda: change("lz4", 3),
+                 lambda: change("zlib", 2))
+        in_threads(len(works), lambda i: works[i]())
         assert pathlib.Path("mnt/f").read_bytes() == noise(size, rounds - 1)
     assert stored_bytes("src/f.b2frame") == noise(size, rounds - 1)
     assert set(formats("src/f.b2frame")) <= {"lz4", "zlib"}

@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 from http_server import HttpServer
 from lying_proxy import LyingProxy
-from mounting import BUILD, main
+from mounting import BUILD, main, tmpfs
 from remote import RemoteMount, read, save, web
 
 SIZE = 6 << 20
@@ -195,10 +195,7 @@ def test_a_directory_that_cannot_be_used_costs_one_line():
 def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
     """A full cache is reported once, and partial files are removed."""
     contents = make_files()
-    os.mkdir("cache")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", "cache"],
-                   check=True)
-    try:
+    with tmpfs("cache", "size=2m"):
         with web("files") as (way, _):
             for name, shown in NAMES.items():
                 with mount(way, name) as m:
@@ -207,8 +204,6 @@ def test_a_full_disk_of_the_cache_is_no_matter_for_readers():
         names = {p.name for p in pathlib.Path("cache").rglob("*")
                  if p.is_file()} - {"lock"}
         assert names and all(len(name) == 30 for name in names), names
-    finally:
-        subprocess.run(["umount", "cache"], check=True)
 
 
 def test_several_mounts_share_it():

@@ -16,7 +16,7 @@ import time
 
 import blosc2
 
-from mounting import BUILD, error_of, main, mountpoints, wait_until
+from mounting import BUILD, error_of, main, mountpoints, tmpfs, wait_until
 from remote import s3
 from scratch import Scratch, bloscctl, stock_bytes
 
@@ -138,18 +138,13 @@ KERNELS = [], ["env", "ASAN_OPTIONS=detect_leaks=0", "strace", "-f", "-qq", "-o"
 
 
 def test_a_loss_is_told_of():
-    SRC.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", SRC],
-                   check=True)
-    try:
+    with tmpfs(SRC, "size=1m"):
         for kernel in KERNELS:
             with in_background("commit=600"):
                 with contextlib.suppress(OSError), open(MNT / "x", "wb") as f:
                     f.write(os.urandom(4 * MIB))
                 said = run(*kernel, BUILD / "bloscctl", "umount", MNT, status=1)
                 assert "store" in said, said
-    finally:
-        subprocess.run(["umount", SRC], check=True)
 
 
 def test_refused_changes_are_told_of():
@@ -241,10 +236,8 @@ def has_asked(program, path):
 def test_nothing_else_is_unmounted():
     """Another user may put a link in place of a directory meanwhile."""
     mnt, other = pathlib.Path("dir/mnt"), pathlib.Path("other/mnt").absolute()
-    for path in mnt, other:
-        path.mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "none", other], check=True)
-    with in_background(mountpoint=mnt):
+    mnt.mkdir(parents=True)
+    with tmpfs(other), in_background(mountpoint=mnt):
         with stopped(mnt):
             asked = subprocess.Popen([BUILD / "bloscctl", "umount", mnt])
             wait_until(lambda: has_asked(asked, mnt.absolute()), "the program")
@@ -252,7 +245,6 @@ def test_nothing_else_is_unmounted():
             os.symlink("other", "dir")
         assert asked.wait() == 0
         assert mountpoints(pathlib.Path.cwd()) == [str(other)]
-        subprocess.run(["umount", other], check=True)
 
 
 def test_others_do_not_wait_for_a_daemon_that_has_stopped():
