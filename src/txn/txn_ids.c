@@ -59,17 +59,6 @@ static int add_state(struct b2f_ids *list, const struct b2f_txn_state *state)
 	return 0;
 }
 
-static int add_list(struct b2f_ids *list, const struct b2f_ids *more)
-{
-	int err = b2f_ids_reserve(list, more->n);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < more->n; i++)
-		list->ids[list->n++] = b2f_txn_chunk_id(more->ids[i]);
-	return 0;
-}
-
 int b2f_txn_list_ids(const struct b2f_txn_state *state, struct b2f_ids *out)
 {
 	struct b2f_ids list = {0};
@@ -119,30 +108,55 @@ bool b2f_ids_has_sorted(const struct b2f_ids *list, uint64_t id)
 				  b2f_compare_u64) != NULL;
 }
 
-/* Lists all ids that no new file must get, sorted. */
-static int list_taken(const struct b2f_txn *txn, struct b2f_ids *out)
-{
-	struct b2f_new_chunk *chunk, *next;
-	int err = add_state(out, &txn->committed);
+/* The ids below @n that no new file must get: a bit each. */
+struct taken {
+	uint8_t *bits;
+	uint64_t n;
+};
 
-	if (!err)
-		err = add_state(out, &txn->working);
-	if (!err)
-		err = add_list(out, &txn->garbage.replaced);
-	if (!err)
-		err = add_list(out, &txn->garbage.dead);
-	if (!err)
-		err = add_list(out, &txn->garbage.dying);
-	if (!err)
-		err = add_list(out, &txn->numbers.foreign);
-	for (size_t i = 0; i < txn->garbage.retired.n && !err; i++)
-		err = b2f_ids_add(out, txn->garbage.retired.files[i].number);
+static void take(const struct taken *taken, uint64_t id)
+{
+	if (id < taken->n)
+		taken->bits[id / 8] |= (uint8_t)(1u << id % 8);
+}
+
+static void take_state(const struct taken *taken,
+		       const struct b2f_txn_state *state)
+{
+	for (uint64_t i = 0; i < state->n; i++)
+		if (b2f_txn_is_stored(b2f_txn_raw(state, i)))
+			take(taken, b2f_txn_chunk_id(b2f_txn_raw(state, i)));
+}
+
+static void take_list(const struct taken *taken, const struct b2f_ids *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		take(taken, b2f_txn_chunk_id(list->ids[i]));
+}
+
+static void take_all(const struct taken *taken, const struct b2f_txn *txn)
+{
+	const struct b2f_new_chunk *chunk, *next;
+
+	take_state(taken, &txn->committed);
+	take_state(taken, &txn->working);
+	take_list(taken, &txn->garbage.replaced);
+	take_list(taken, &txn->garbage.dead);
+	take_list(taken, &txn->garbage.dying);
+	take_list(taken, &txn->numbers.foreign);
+	for (size_t i = 0; i < txn->garbage.retired.n; i++)
+		take(taken, txn->garbage.retired.files[i].number);
 	HASH_ITER(hh, txn->fresh.files, chunk, next)
-	if (!err)
-		err = b2f_ids_add(out, b2f_txn_chunk_id(chunk->pending_id));
-	if (!err)
-		sort(out);
-	return err;
+		take(taken, b2f_txn_chunk_id(chunk->pending_id));
+}
+
+/* How many ids take_all() takes at most. */
+static uint64_t count_taken(const struct b2f_txn *txn)
+{
+	return txn->committed.n + txn->working.n + txn->garbage.replaced.n +
+	       txn->garbage.dead.n + txn->garbage.dying.n +
+	       txn->numbers.foreign.n + txn->garbage.retired.n +
+	       HASH_COUNT(txn->fresh.files);
 }
 
 /* Will C-Blosc2 give @id to one of the next chunks that it appends? */
@@ -152,39 +166,38 @@ static bool is_for_others(const struct b2f_txn *txn, uint64_t id)
 	       id - txn->numbers.above < LEFT_TO_OTHERS;
 }
 
+static bool is_free(const struct b2f_txn *txn, const struct taken *taken,
+		    uint64_t id)
+{
+	return !(taken->bits[id / 8] >> id % 8 & 1) && !is_for_others(txn, id);
+}
+
 /* Finds the lowest free numbers; the list ends with the lowest one. */
 static int find_free(struct b2f_txn *txn)
 {
 	size_t batch = b2f_min_u64(FREE_BATCH_MIN + txn->working.n /
 							    FREE_BATCH_PER_CHUNK,
 				   FREE_BATCH_MAX);
-	struct b2f_ids taken = {0};
-	uint64_t id = 0;
-	size_t at = 0;
+	/* So many ids have @batch free ones among them. */
+	const uint64_t n = count_taken(txn) + LEFT_TO_OTHERS + batch;
+	struct taken taken = {.n = b2f_min_u64(n, (uint64_t)ID_MAX + 1)};
+	uint64_t end = 0;
+	size_t nfree = 0;
 	int err = b2f_ids_reserve(&txn->numbers.free, batch);
 
-	if (!err)
-		err = list_taken(txn, &taken);
-	while (!err && txn->numbers.free.n < batch && id <= ID_MAX) {
-		while (at < taken.n && taken.ids[at] < id)
-			at++;
-		if ((at == taken.n || taken.ids[at] != id) &&
-		    !is_for_others(txn, id))
-			txn->numbers.free.ids[txn->numbers.free.n++] = id;
-		id++;
-	}
-	b2f_ids_fini(&taken);
 	if (err)
 		return err;
-	for (size_t i = 0; i < txn->numbers.free.n / 2; i++) {
-		uint64_t *low = &txn->numbers.free.ids[i];
-		uint64_t *high = &txn->numbers.free.ids[txn->numbers.free.n - 1 - i];
-		uint64_t other = *low;
-
-		*low = *high;
-		*high = other;
-	}
-	return txn->numbers.free.n ? 0 : -ENOSPC;
+	taken.bits = calloc(taken.n / 8 + 1, 1);
+	if (!taken.bits)
+		return -ENOMEM;
+	take_all(&taken, txn);
+	while (nfree < batch && end < taken.n)
+		nfree += is_free(txn, &taken, end++);
+	while (end-- > 0)
+		if (is_free(txn, &taken, end))
+			txn->numbers.free.ids[txn->numbers.free.n++] = end;
+	free(taken.bits);
+	return nfree ? 0 : -ENOSPC;
 }
 
 /* Takes one of the low ids that are free. */
