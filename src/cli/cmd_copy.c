@@ -25,6 +25,9 @@
 #include "cli/transfer_bytes.h"
 #include "programs/copy_frame.h"
 
+/* A frame that changes meanwhile is copied again for so long. */
+#define PATIENCE_MS 10000
+
 /* Chunks copied at a time: more than cores, as each waits for a server. */
 #define JOBS 16
 
@@ -396,8 +399,34 @@ static void report(const struct job *job)
 	cli_operand_report(job->operand, job->output, nbytes, cbytes);
 }
 
+/* Copies the present version. */
+static int copy_version(struct job *job)
+{
+	int err = open_source(job);
+
+	if (!err)
+		err = copy(job);
+	if (!err)
+		report(job);
+	return err;
+}
+
+static void close_source(struct job *job)
+{
+	cli_bytes_close(&job->bytes);
+	cli_at_close(job->like_fd);
+	b2f_frame_close(job->frame);
+	job->like_fd = -1;
+	job->frame = NULL;
+}
+
+/*
+ * A program may append to the one file of a frame again and again, with pauses
+ * that are long enough for a copy.
+ */
 static int copy_operand(void *transfer, const struct cli_operand *operand)
 {
+	const uint64_t until_ms = cli_common_now_ms() + PATIENCE_MS;
 	struct job job = {
 		.how = transfer,
 		.path = operand->at.path,
@@ -407,17 +436,19 @@ static int copy_operand(void *transfer, const struct cli_operand *operand)
 		.like_fd = -1,
 		.bytes.fd = -1,
 	};
+	bool has_changed, is_frame;
 	int err;
 
 	job.to = cli_operand_result(operand, job.output);
-	err = open_source(&job);
-	if (!err)
-		err = copy(&job);
-	if (!err)
-		report(&job);
-	cli_bytes_close(&job.bytes);
-	cli_at_close(job.like_fd);
-	b2f_frame_close(job.frame);
+	do {
+		err = copy_version(&job);
+		has_changed = job.bytes.has_changed;
+		is_frame = job.bytes.frame != NULL;
+		close_source(&job);
+	} while (has_changed && is_frame && cli_common_now_ms() < until_ms);
+	if (has_changed)
+		cli_message_error("%s: another program changes it meanwhile",
+				  job.path);
 	return err;
 }
 

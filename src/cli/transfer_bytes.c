@@ -132,8 +132,7 @@ static int read_bytes(void *arg, uint64_t off, void *buf, size_t n)
 	else
 		err = read_file(bytes, off, buf, n);
 	if (err == -ESTALE && !bytes->reader)
-		cli_message_error("%s: another program changes it meanwhile",
-				  bytes->name);
+		bytes->has_changed = true;
 	else if (err)
 		(void)!cli_message_explain(bytes->name, err);
 	bytes->failed = err != 0;
@@ -223,9 +222,11 @@ int cli_bytes_to_target(struct cli_bytes *bytes, struct cli_target *target,
 	if (!err)
 		err = fill(bytes, *fd, off, target->name);
 	/* An empty file was not read, so check it here. */
-	if (!err && bytes->fd >= 0)
-		err = cli_message_errno(bytes->name, check_version(bytes));
-	return err;
+	if (err || bytes->fd < 0)
+		return err;
+	err = check_version(bytes);
+	bytes->has_changed = err == -ESTALE;
+	return bytes->has_changed ? err : cli_message_errno(bytes->name, err);
 }
 
 int cli_bytes_to_object(struct cli_bytes *bytes, struct b2f_remote *remote,

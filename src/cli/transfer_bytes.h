@@ -3,7 +3,7 @@
  * transfer_bytes.h - copies one file or object from one place to another
  *
  * A copy has the bytes of one version, or fails.  All of these print the cause
- * on stderr if they fail, and return a negative errno.
+ * on stderr if they fail, but for @has_changed, and return a negative errno.
  *
  * Layer: cli.  Threads: main only.
  */
@@ -31,8 +31,10 @@ struct cli_bytes {
 	/* The version that was opened. */
 	struct b2f_frame_stamp version;
 	struct cli_progress *progress;
-	/* Reading failed, and the error was printed. */
+	/* Reading failed, and the error was printed if not @has_changed. */
 	bool failed;
+	/* Another program has changed the file meanwhile: -ESTALE. */
+	bool has_changed;
 };
 
 /*
