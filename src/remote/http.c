@@ -29,6 +29,8 @@
 
 struct b2f_http {
 	struct b2f_http_options options;
+	/* What the options point to. */
+	char *strings;
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -49,13 +51,34 @@ struct b2f_http {
 	atomic_ullong sent;
 };
 
+/*
+ * Moves the @strings up to a NULL, which may be NULL themselves, into one
+ * block, which it returns; NULL: no memory.
+ */
+static char *own_strings(const char **strings[])
+{
+	size_t size = 1;
+	char *block, *at;
+
+	for (size_t i = 0; strings[i]; i++)
+		size += *strings[i] ? strlen(*strings[i]) + 1 : 0;
+	at = block = malloc(size);
+	for (size_t i = 0; strings[i] && block; i++) {
+		if (!*strings[i])
+			continue;
+		*strings[i] = strcpy(at, *strings[i]);
+		at += strlen(at) + 1;
+	}
+	return block;
+}
+
 static void free_request(struct b2f_http_request *r)
 {
 	if (!r->spec.into)
 		free(r->reply.body);
 	b2f_curl()->slist_free_all(r->headers);
 	pthread_cond_destroy(&r->changed);
-	free(r->url);
+	free(r->strings);
 	free(r);
 }
 
@@ -310,14 +333,6 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static void free_options(struct b2f_http_options *options)
-{
-	free(options->proxy);
-	free(options->no_proxy);
-	free(options->ca_file);
-	free(options->unsigned_why);
-}
-
 /* Signals are handled by the threads of the program. */
 static int start_thread(struct b2f_http *http)
 {
@@ -348,23 +363,25 @@ static void tear_down(struct b2f_http *http)
 {
 	b2f_curl()->multi_cleanup(http->multi);
 	pthread_mutex_destroy(&http->lock);
-	free_options(&http->options);
+	free(http->strings);
 	free(http);
 }
 
-int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out)
+int b2f_http_new(const struct b2f_http_options *options, struct b2f_http **out)
 {
 	struct b2f_http *http = calloc(1, sizeof(*http));
-	int err;
+	int err = -ENOMEM;
 
-	if (!http) {
-		free_options(options);
+	if (!http)
 		return -ENOMEM;
-	}
 	http->options = *options;
+	http->strings = own_strings((const char **[]){
+		&http->options.proxy, &http->options.no_proxy,
+		&http->options.ca_file, &http->options.unsigned_why, NULL});
 	atomic_init(&http->seed, (unsigned int)b2f_monotonic_ns());
 	pthread_mutex_init(&http->lock, NULL);
-	err = set_up(http);
+	if (http->strings)
+		err = set_up(http);
 	if (err)
 		tear_down(http);
 	else
@@ -384,43 +401,19 @@ void b2f_http_free(struct b2f_http *http)
 	tear_down(http);
 }
 
-/* Copies the strings of @spec, but not the data and the caller's buffer. */
-static int copy_spec(struct b2f_http_request *r,
-		     const struct b2f_http_spec *spec)
-{
-	const char *const from[] = {spec->url,		 spec->etag,
-				    spec->if_match,	 spec->if_none_match,
-				    spec->copy_from,	 spec->note,
-				    spec->sum};
-	const char **const to[] = {&r->spec.url,       &r->spec.etag,
-				   &r->spec.if_match,  &r->spec.if_none_match,
-				   &r->spec.copy_from, &r->spec.note,
-				   &r->spec.sum};
-	const size_t nstrings = sizeof(from) / sizeof(from[0]);
-	size_t size = 0, at = 0;
-
-	for (size_t i = 0; i < nstrings; i++)
-		size += from[i] ? strlen(from[i]) + 1 : 0;
-	r->url = malloc(size);
-	if (!r->url)
-		return -ENOMEM;
-	r->spec = *spec;
-	for (size_t i = 0; i < nstrings; i++) {
-		size_t n = from[i] ? strlen(from[i]) + 1 : 0;
-
-		if (n > 0)
-			*to[i] = memcpy(r->url + at, from[i], n);
-		at += n;
-	}
-	return 0;
-}
-
 int b2f_http_start(struct b2f_http *http, const struct b2f_http_spec *spec,
 		   struct b2f_http_request **out)
 {
 	struct b2f_http_request *r = calloc(1, sizeof(*r));
 
-	if (!r || copy_spec(r, spec)) {
+	if (!r)
+		return -ENOMEM;
+	r->spec = *spec;
+	r->strings = own_strings((const char **[]){
+		&r->spec.url, &r->spec.etag, &r->spec.if_match,
+		&r->spec.if_none_match, &r->spec.copy_from, &r->spec.note,
+		&r->spec.sum, NULL});
+	if (!r->strings) {
 		free(r);
 		return -ENOMEM;
 	}

@@ -42,11 +42,11 @@ struct b2f_http_request;
  * filled in.
  */
 struct b2f_http_options {
-	char *proxy;
-	char *no_proxy;
-	char *ca_file;
+	const char *proxy;
+	const char *no_proxy;
+	const char *ca_file;
 	/* Why requests are not signed, for messages; or NULL. */
-	char *unsigned_why;
+	const char *unsigned_why;
 	unsigned int connect_ms;
 	unsigned int stall_ms;
 	unsigned int answer_ms;
@@ -147,11 +147,11 @@ struct b2f_http_reply {
 };
 
 /*
- * Starts the thread.  Takes ownership of everything @options points to, also on
- * error.  Returns 0, -ENOMEM or -EAGAIN.  End with b2f_http_free().
+ * Starts the thread; copies the strings of @options.  Returns 0, -ENOMEM or
+ * -EAGAIN.  End with b2f_http_free().
  */
 B2F_MUST_CHECK
-int b2f_http_new(struct b2f_http_options *options, struct b2f_http **out);
+int b2f_http_new(const struct b2f_http_options *options, struct b2f_http **out);
 
 /* All requests must have been dropped.  NULL does nothing. */
 void b2f_http_free(struct b2f_http *http);

@@ -155,7 +155,7 @@ static void set_method(struct b2f_http_request *r)
 static void set_redirects(struct b2f_http_request *r)
 {
 	const struct b2f_curl *curl = b2f_curl();
-	bool tls = strncmp(r->url, "https:", 6) == 0;
+	bool tls = strncmp(r->spec.url, "https:", 6) == 0;
 
 	curl->easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl->easy_setopt(r->easy, CURLOPT_REDIR_PROTOCOLS_STR,
@@ -260,7 +260,7 @@ int b2f_http_ask(struct b2f_http_request *r,
 		err = b2f_auth_sign(r->spec.auth, easy, &r->headers);
 	if (err)
 		return err;
-	curl->easy_setopt(easy, CURLOPT_URL, r->url);
+	curl->easy_setopt(easy, CURLOPT_URL, r->spec.url);
 	curl->easy_setopt(easy, CURLOPT_PRIVATE, r);
 	curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, r->curl_text);
 	curl->easy_setopt(easy, CURLOPT_HTTPHEADER, r->headers);

@@ -26,8 +26,8 @@ struct b2f_http_request {
 	struct b2f_http_request *prev;
 	struct b2f_http_request *next;
 	struct b2f_http_spec spec;
-	/* Owned: the URL, and all headers. */
-	char *url;
+	/* Owned: what @spec points to, and all headers. */
+	char *strings;
 	struct curl_slist *headers;
 	/* Under http->lock; until it is done, the thread has the request. */
 	bool done;

@@ -380,7 +380,7 @@ static int err_of_answer(struct b2f_http_request *r)
 static int no_connection(struct b2f_http_request *r, int err, const char *cause)
 {
 	bool by_proxy = b2f_http_options_of(r->http)->proxy != NULL;
-	const char *url = r->url, *host;
+	const char *url = r->spec.url, *host;
 
 	/* After a redirect the host may differ. */
 	b2f_curl()->easy_getinfo(r->easy, CURLINFO_EFFECTIVE_URL, &url);

@@ -33,17 +33,14 @@ static unsigned int or_default(unsigned int value, unsigned int other)
 	return value ? value : other;
 }
 
-/* Copies @from, unless it is NULL; false: out of memory. */
-static bool copy_string(char **to, const char *from)
-{
-	*to = from ? strdup(from) : NULL;
-	return *to || !from;
-}
-
 static int start_http(struct b2f_remote *remote,
 		      const struct b2f_remote_options *o)
 {
-	struct b2f_http_options http = {
+	const struct b2f_http_options http = {
+		.proxy = o->proxy,
+		.no_proxy = o->no_proxy,
+		.ca_file = o->ca_file,
+		.unsigned_why = o->unsigned_why,
 		.connect_ms = or_default(o->connect_ms, 10000),
 		.stall_ms = or_default(o->stall_ms, 30000),
 		.answer_ms = or_default(o->answer_ms, 60000),
@@ -56,15 +53,6 @@ static int start_http(struct b2f_remote *remote,
 		.ends_arg = o->ends_arg,
 	};
 
-	if (!copy_string(&http.proxy, o->proxy) ||
-	    !copy_string(&http.no_proxy, o->no_proxy) ||
-	    !copy_string(&http.ca_file, o->ca_file) ||
-	    !copy_string(&http.unsigned_why, o->unsigned_why)) {
-		free(http.proxy);
-		free(http.no_proxy);
-		free(http.ca_file);
-		return -ENOMEM;
-	}
 	return b2f_http_new(&http, &remote->http);
 }
 
