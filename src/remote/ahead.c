@@ -37,51 +37,39 @@ int b2f_ahead_fetch(struct b2f_remote_place *place,
 	return b2f_fetch_start(place->remote, &spec, out);
 }
 
-static struct b2f_coming *find(const struct b2f_ahead *ahead, int64_t id)
+static struct b2f_coming *find(const struct b2f_ahead *ahead, int64_t id,
+			       uint64_t off)
 {
 	struct b2f_coming *c;
 
 	DL_FOREACH(ahead->list, c)
-		if (c->id == id)
+		if (c->off == off && (id < 0 || c->id == id))
 			break;
 	return c;
 }
 
-/* Takes @c, which may be NULL, off the list. */
+/* Takes @c off the list. */
 static struct b2f_fetch *take(struct b2f_ahead *ahead,
 			      struct b2f_remote_place *place,
 			      struct b2f_coming *c)
 {
-	struct b2f_fetch *fetch;
+	struct b2f_fetch *fetch = c->fetch;
 
-	if (!c)
-		return NULL;
 	DL_DELETE(ahead->list, c);
 	ahead->n--;
 	atomic_fetch_sub(&place->remote->coming_bytes, c->n);
-	fetch = c->fetch;
 	free(c);
 	return fetch;
 }
 
 struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead,
-				 struct b2f_remote_place *place, int64_t id)
+				 struct b2f_remote_place *place, int64_t id,
+				 uint64_t off, uint64_t *n)
 {
-	return take(ahead, place, find(ahead, id));
-}
+	struct b2f_coming *c = find(ahead, id, off);
 
-struct b2f_fetch *b2f_ahead_take_at(struct b2f_ahead *ahead,
-				    struct b2f_remote_place *place,
-				    uint64_t off, uint64_t *n)
-{
-	struct b2f_coming *c;
-
-	DL_FOREACH(ahead->list, c)
-		if (c->off == off)
-			break;
-	if (c)
-		*n = c->n;
-	return take(ahead, place, c);
+	*n = c ? c->n : 0;
+	return c ? take(ahead, place, c) : NULL;
 }
 
 static bool has_room(const struct b2f_ahead *ahead,
@@ -110,7 +98,7 @@ void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 {
 	struct b2f_coming *c;
 
-	if (chunk->n == 0 || find(ahead, chunk->id) ||
+	if (chunk->n == 0 || find(ahead, chunk->id, chunk->off) ||
 	    !make_room(ahead, place, chunk->n))
 		return;
 	c = calloc(1, sizeof(*c));

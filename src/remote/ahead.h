@@ -47,14 +47,13 @@ int b2f_ahead_fetch(struct b2f_remote_place *place,
 void b2f_ahead_add(struct b2f_ahead *ahead, struct b2f_remote_place *place,
 		   const struct b2f_ahead_chunk *chunk);
 
-/* The fetch of chunk @id, which the caller then owns; NULL: none. */
+/*
+ * The fetch of the *@n bytes of chunk @id (below 0: any) at @off, which the
+ * caller then owns; NULL: none.
+ */
 struct b2f_fetch *b2f_ahead_take(struct b2f_ahead *ahead,
-				 struct b2f_remote_place *place, int64_t id);
-
-/* Like b2f_ahead_take(), for the chunk of *@n bytes at offset @off. */
-struct b2f_fetch *b2f_ahead_take_at(struct b2f_ahead *ahead,
-				    struct b2f_remote_place *place,
-				    uint64_t off, uint64_t *n);
+				 struct b2f_remote_place *place, int64_t id,
+				 uint64_t off, uint64_t *n);
 
 void b2f_ahead_fini(struct b2f_ahead *ahead, struct b2f_remote_place *place);
 

@@ -31,6 +31,9 @@
 #define SHARD_SIZE 3
 #define NAME_LEN   30
 
+/* "ab/0123456789abcdef0123456789abcd" */
+#define CELL_PATH_SIZE (SHARD_SIZE + NAME_LEN + 1)
+
 /* Number of locks; each is for one group of cells. */
 #define NLOCKS 16
 
@@ -143,15 +146,6 @@ static int look_at(void *arg, int dir, const struct dirent *d)
 	return add(count, &item);
 }
 
-static int open_shard(const struct b2f_cachedir *cache, unsigned int shard)
-{
-	char name[SHARD_SIZE];
-
-	shard_name(shard, name);
-	return openat(cache->fd, name,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 static int by_use(const void *a, const void *b)
 {
 	const struct counted *x = a, *y = b;
@@ -163,16 +157,17 @@ static void delete_oldest(const struct b2f_cachedir *cache, struct count *count)
 {
 	uint64_t keep = cache->max_bytes - cache->max_bytes / FREE_SHARE;
 
+	char path[CELL_PATH_SIZE];
+
 	qsort(count->items, count->n, sizeof(count->items[0]), by_use);
 	for (size_t i = 0; i < count->n && count->nbytes > keep; i++) {
 		const struct counted *item = &count->items[i];
-		int dir = open_shard(cache, item->shard);
 
-		if (dir < 0)
-			continue;
-		if (unlinkat(dir, item->name, 0) == 0)
+		shard_name(item->shard, path);
+		path[SHARD_SIZE - 1] = '/';
+		memcpy(path + SHARD_SIZE, item->name, sizeof(item->name));
+		if (unlinkat(cache->fd, path, 0) == 0)
 			count->nbytes -= item->nbytes;
-		close(dir);
 	}
 }
 
@@ -224,9 +219,6 @@ static void note(struct b2f_cachedir *cache, uint64_t n)
 
 /* The time of last use is written at most once in so many seconds. */
 #define USE_STEP_S 60
-
-/* "ab/0123456789abcdef0123456789abcd" */
-#define CELL_PATH_SIZE (SHARD_SIZE + NAME_LEN + 1)
 
 /* The part of @range from its byte @done on that lies in one cell. */
 static struct b2f_cell_piece piece_at(const struct b2f_cachedir_range *range,

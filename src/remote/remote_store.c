@@ -358,6 +358,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	struct b2f_ahead_chunk begin = {.id = id, .n = FIRST};
 	struct b2f_remote_stat version, index;
 	struct b2f_fetch *fetch;
+	uint64_t n;
 	bool known;
 	int err;
 
@@ -368,7 +369,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		return err;
 	}
 	pthread_mutex_lock(&r->place->lock);
-	fetch = b2f_ahead_take(&r->ahead, r->place, id);
+	fetch = b2f_ahead_take(&r->ahead, r->place, id, 0, &n);
 	known = !fetch &&
 		b2f_chunk_versions_get(r->place, id, &version);
 	index = r->version;
@@ -398,10 +399,10 @@ static int remote_open(struct b2f_store *store, int64_t id,
 static void add_ahead(struct remote_store *r, const struct b2f_object *object)
 {
 	struct b2f_fetch *fetch;
-	uint64_t n = 0;
+	uint64_t n;
 
 	pthread_mutex_lock(&r->place->lock);
-	fetch = b2f_ahead_take_at(&r->ahead, r->place, object->base, &n);
+	fetch = b2f_ahead_take(&r->ahead, r->place, -1, object->base, &n);
 	pthread_mutex_unlock(&r->place->lock);
 	if (fetch)
 		b2f_windows_add(windows_of(object), object->base, n, fetch);
