@@ -231,7 +231,7 @@ void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
 bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
 {
 	const struct fs_bucket_writing *w = &node->writing;
-	const struct timespec until = fs_clock_in_ms(DROP_MS);
+	const struct timespec until = b2f_monotonic_in_ms(DROP_MS);
 	bool waits = fs->read_write, waited = false, foreign;
 
 	while (waits) {

@@ -186,7 +186,7 @@ static void wait_for_line(struct fs_logger *logger)
 		pthread_cond_wait(&logger->changed, &logger->lock);
 		return;
 	}
-	until = fs_clock_in_ms(REPEAT_SECONDS * 1000);
+	until = b2f_monotonic_in_ms(REPEAT_SECONDS * 1000);
 	if (pthread_cond_clockwait(&logger->changed, &logger->lock,
 				   CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 		flush_counts(logger);

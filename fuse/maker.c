@@ -109,7 +109,7 @@ static void close_one(int *fd)
 
 static uint64_t age_ns(const struct fs_spare *spare)
 {
-	return fs_clock_ns() - spare->made_ns;
+	return b2f_monotonic_ns() - spare->made_ns;
 }
 
 /* Would a file made now be the same as the spare one? */
@@ -185,7 +185,7 @@ void fs_maker_make_spare(struct fs_spare *spare)
 	if (spare->dir_fd >= 0) {
 		/* A request that makes a file reports what is wrong. */
 		spare->file_fd = b2f_frame_spare(spare->dir_fd, spare->mode);
-		spare->made_ns = fs_clock_ns();
+		spare->made_ns = b2f_monotonic_ns();
 		if (spare->file_fd < 0 || !is_plain(spare, spare->file_fd))
 			close_one(&spare->file_fd);
 	}

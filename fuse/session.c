@@ -196,13 +196,13 @@ static void make_ahead(struct fs_requests *r)
 static bool look(struct fs_requests *r, int fd)
 {
 	struct pollfd device = {.fd = fd, .events = POLLIN};
-	uint64_t until = fs_clock_ns() + AWAKE_NS;
+	uint64_t until = b2f_monotonic_ns() + AWAKE_NS;
 
 	do {
 		if (poll(&device, 1, 0) != 0)
 			return true;
 		make_ahead(r);
-	} while (fs_clock_ns() < until);
+	} while (b2f_monotonic_ns() < until);
 	return false;
 }
 

@@ -149,7 +149,7 @@ static void trim_memory(struct fs *fs, bool is_idle)
 
 static void *run(void *arg)
 {
-	struct timespec next = fs_clock_in_ms(1000);
+	struct timespec next = b2f_monotonic_in_ms(1000);
 	struct fs *fs = arg;
 	bool is_urgent, more, goes_on;
 
@@ -163,7 +163,7 @@ static void *run(void *arg)
 		if (is_urgent)
 			continue;
 		trim_memory(fs, !more);
-		next = fs_clock_in_ms(1000);
+		next = b2f_monotonic_in_ms(1000);
 	}
 	return NULL;
 }

@@ -226,7 +226,7 @@ bool fs_view_wait_dropped(struct fs *fs, struct fs_backed *node,
 			  unsigned int which)
 {
 	const struct fs_cache_state *seen = &node->state.seen;
-	struct timespec until = fs_clock_in_ms(WAIT_MS);
+	struct timespec until = b2f_monotonic_in_ms(WAIT_MS);
 	bool late = false;
 	B2F_HOLD(&fs->state_lock);
 

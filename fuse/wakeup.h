@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "programs/io.h"
+
 struct fs_wakeup {
 	/* BUSY, URGENT and ENDED, for the ticker. */
 	atomic_uint state;
@@ -41,35 +43,15 @@ void fs_wakeup_end(struct fs_wakeup *wakeup);
 bool fs_wakeup_wait(struct fs_wakeup *wakeup, const struct timespec *next,
 		    bool *is_urgent);
 
-/* The monotonic clock; from any thread. */
-static inline uint64_t fs_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
+/* The monotonic clock (programs/io.h); from any thread. */
 static inline uint64_t fs_clock_ms(void)
 {
-	return fs_clock_ns() / 1000000;
+	return b2f_monotonic_ns() / 1000000;
 }
 
 static inline time_t fs_clock_s(void)
 {
-	return (time_t)(fs_clock_ns() / 1000000000);
-}
-
-/* @ms milliseconds from now, for waits by that clock. */
-static inline struct timespec fs_clock_in_ms(long ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += ms % 1000 * 1000000;
-	t.tv_sec += ms / 1000 + t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
+	return (time_t)(b2f_monotonic_ns() / 1000000000);
 }
 
 /* Joins @thread if it ends within about @s seconds; returns whether it did. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * io.h - read(2) and write(2) without short counts, rename(2) without a victim,
- * printed texts, a lock and memory that end with their block
+ * printed texts, a clock, a lock and memory that end with their block
  *
  * The calls go on after a signal or a short count, and print nothing.
  *
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "b2frame/error.h"
 #include "b2frame/log.h"
@@ -48,6 +49,25 @@ int b2f_io_rename(int dir, const char *from, int other, const char *to);
 /* Like asprintf(3), but returns the text, malloc'ed; NULL: no memory. */
 B2F_PRINTF(1, 2)
 char *b2f_io_text(const char *fmt, ...);
+
+/* Nanoseconds of CLOCK_MONOTONIC, which no program sets back. */
+static inline uint64_t b2f_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) +
+	       (uint64_t)now.tv_nsec;
+}
+
+/* @ms milliseconds from now, for waits by that clock. */
+static inline struct timespec b2f_monotonic_in_ms(uint64_t ms)
+{
+	uint64_t ns = b2f_monotonic_ns() + ms * UINT64_C(1000000);
+
+	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+				 .tv_nsec = (long)(ns % 1000000000)};
+}
 
 static inline pthread_mutex_t *b2f_hold_begin(pthread_mutex_t *lock)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "base/monotonic.h"
+#include "programs/io.h"
 
 /* Time between two questions whether the request is cancelled. */
 #define STEP_MS 200

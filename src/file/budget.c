@@ -5,11 +5,11 @@
 #include <utlist.h>
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "base/waiting.h"
 #include "file/file_state.h"
 #include "file/record.h"
 #include "file/writer.h"
+#include "programs/io.h"
 
 #define BATCH_MAX 16
 

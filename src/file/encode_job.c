@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/writer.h"
+#include "programs/io.h"
 #include "txn/chunk_write.h"
 #include "txn/txn.h"
 #include "txn/txn_commit.h"

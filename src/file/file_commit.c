@@ -17,13 +17,13 @@
 #include <time.h>
 
 #include "base/log_line.h"
-#include "base/monotonic.h"
 #include "base/waiting.h"
 #include "file/change.h"
 #include "file/encode.h"
 #include "file/reading.h"
 #include "file/relayout.h"
 #include "file/writer.h"
+#include "programs/io.h"
 #include "txn/txn_commit.h"
 #include "txn/txn.h"
 #include "txn/protocol.h"

@@ -2,9 +2,8 @@
 /* file_now.c - the state of a file that is being written to */
 #include <time.h>
 
-#include "base/monotonic.h"
 #include "file/writer.h"
-
+#include "programs/io.h"
 
 /* Stop waiting for a .npy file to be completed this long after a write. */
 #define UNDER_WAY_S 10

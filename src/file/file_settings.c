@@ -2,10 +2,10 @@
 /* file_settings.c - changes how the chunks of a file are encoded */
 #include <errno.h>
 
-#include "base/monotonic.h"
 #include "file/reading.h"
 #include "file/writer.h"
 #include "frame/settings_change.h"
+#include "programs/io.h"
 
 /* The first data may set the item size meanwhile, but only once. */
 #define TRIES 2

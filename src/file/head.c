@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "base/waiting.h"
 #include "file/head.h"
 #include "file/stream.h"
 #include "frame/frame_unit.h"
+#include "programs/io.h"
 
 /* Stored bytes of the heads of one file that are kept. */
 #define HEADS_BYTES_MAX (4u << 20)

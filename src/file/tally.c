@@ -2,8 +2,8 @@
 /* tally.c - counts encoded and decoded bytes, and their time */
 #include "file/tally.h"
 
-#include "base/monotonic.h"
 #include "frame/frame_chunk.h"
+#include "programs/io.h"
 
 static void add(_Atomic uint64_t *counter, uint64_t n)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - the units of chunks, by way of the cache */
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "file/reading.h"
 #include "frame/frame_chunk.h"
 #include "frame/frame_report.h"
 #include "frame/frame_unit.h"
+#include "programs/io.h"
 
 struct b2f_cache_key b2f_unit_key(const struct b2f_reading *r,
 				  const struct b2f_loaded *loaded,

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "file/reading.h"
+#include "programs/io.h"
 #include "txn/txn.h"
 #include "txn/garbage.h"
 

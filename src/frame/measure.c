@@ -10,10 +10,10 @@
 #endif
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "chunk/chunk.h"
 #include "chunk/encoder.h"
 #include "frame/settings.h"
+#include "programs/io.h"
 
 /* Bytes of an index for each chunk. */
 #define ENTRY_BYTES 8

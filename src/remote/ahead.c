@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "base/monotonic.h"
+#include "programs/io.h"
 
 #define COMING_MAX 512
 

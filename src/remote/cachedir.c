@@ -18,7 +18,6 @@
 #include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "base/monotonic.h"
 #include "programs/directory.h"
 #include "programs/io.h"
 #include "remote/cache_cell.h"

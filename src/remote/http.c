@@ -8,8 +8,8 @@
 #include <utlist.h>
 
 #include "base/checked.h"
-#include "base/monotonic.h"
 #include "base/waiting.h"
+#include "programs/io.h"
 #include "remote/http_priv.h"
 
 /* Longest sleep of the idle thread, ms. */

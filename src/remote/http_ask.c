@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "b2frame/version.h"
-#include "base/monotonic.h"
+#include "programs/io.h"
 #include "remote/auth.h"
 #include "remote/extra.h"
 #include "remote/http_priv.h"

@@ -14,7 +14,7 @@
 
 #include "b2frame/create.h"
 #include "base/checked.h"
-#include "base/monotonic.h"
+#include "programs/io.h"
 #include "store/store.h"
 
 /* Limits memory to some 10 MB; then all entries are forgotten. */

@@ -12,7 +12,6 @@
 
 #include "b2frame/create.h"
 #include "b2frame/error.h"
-#include "base/monotonic.h"
 #include "programs/io.h"
 #include "store/files.h"
 #include "store/files_attr.h"

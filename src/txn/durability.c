@@ -2,7 +2,7 @@
 /* durability.c - the states of a frame on disk */
 #include "programs/durability.h"
 
-#include "base/monotonic.h"
+#include "programs/io.h"
 
 /*
  * Atomics of the compiler, because C99 and C++ have no _Atomic field of a

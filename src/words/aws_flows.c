@@ -611,10 +611,7 @@ static int from_sso(const struct b2f_aws_flow *f)
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+	return (int64_t)(b2f_monotonic_ns() / 1000000);
 }
 
 /* Reads all that comes from @fd until @end. */
