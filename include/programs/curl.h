@@ -53,4 +53,10 @@ const struct b2f_curl *b2f_curl(void);
 /* The reason; "" after success. */
 const char *b2f_curl_error(void);
 
+/*
+ * Returns @text with all but RFC 3986's unreserved characters encoded, as a
+ * signature requires; malloc'ed.  NULL: no memory, or no libcurl.
+ */
+char *b2f_curl_escape(const char *text);
+
 #endif

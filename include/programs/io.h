@@ -100,4 +100,13 @@ static inline void b2f_own_end(void *variable)
 /* Frees the memory that a pointer has at the end of its block. */
 #define B2F_OWN __attribute__((cleanup(b2f_own_end)))
 
+/* Wipes and frees the text *@secret, which is NULL afterwards. */
+static inline void b2f_secret_end(char **secret)
+{
+	if (*secret)
+		explicit_bzero(*secret, strlen(*secret));
+	free(*secret);
+	*secret = NULL;
+}
+
 #endif

@@ -39,19 +39,11 @@ struct b2f_auth {
 	bool told;
 };
 
-static void forget(char **secret)
-{
-	if (*secret)
-		explicit_bzero(*secret, strlen(*secret));
-	free(*secret);
-	*secret = NULL;
-}
-
 static void forget_keys(struct b2f_remote_keys *keys)
 {
-	forget(&keys->access_key);
-	forget(&keys->secret_key);
-	forget(&keys->session_token);
+	b2f_secret_end(&keys->access_key);
+	b2f_secret_end(&keys->secret_key);
+	b2f_secret_end(&keys->session_token);
 }
 
 /* Half of @left_s, at least a second and at most @max_s. */
@@ -182,7 +174,7 @@ int b2f_auth_header(struct curl_slist **headers, char *line)
 	struct curl_slist *more =
 		line ? b2f_curl()->slist_append(*headers, line) : NULL;
 
-	forget(&line);
+	b2f_secret_end(&line);
 	*headers = more ? more : *headers;
 	return more ? 0 : -ENOMEM;
 }

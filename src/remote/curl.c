@@ -87,3 +87,17 @@ const struct b2f_curl *b2f_curl(void)
 {
 	return *b2f_curl_error() ? NULL : &loaded;
 }
+
+char *b2f_curl_escape(const char *text)
+{
+	const struct b2f_curl *curl = b2f_curl();
+	char *coded = curl ? curl->easy_escape(NULL, text, 0) : NULL;
+	char *own = coded ? strdup(coded) : NULL;
+
+	/* It may be a secret. */
+	if (coded)
+		explicit_bzero(coded, strlen(coded));
+	if (curl)
+		curl->free(coded);
+	return own;
+}

@@ -117,11 +117,7 @@ int b2f_extra_make(const struct b2f_remote_options *o, const char *origin,
 
 void b2f_extra_fini(struct b2f_extra *extra)
 {
-	for (size_t i = 0; i < extra->n; i++) {
-		char *line = extra->headers[i].line;
-
-		explicit_bzero(line, strlen(line));
-		free(line);
-	}
+	for (size_t i = 0; i < extra->n; i++)
+		b2f_secret_end(&extra->headers[i].line);
 	*extra = (struct b2f_extra){.n = 0};
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "programs/curl.h"
 #include "remote/object_sum.h"
 #include "remote/s3_error.h"
 
@@ -109,7 +110,7 @@ static int begin(struct b2f_parts *parts, const char *note, struct b2f_why *why)
 		err = b2f_why_set(why, -EIO, "the server has no multipart "
 					     "uploads");
 	if (!err)
-		parts->id = b2f_url_encode(found.text);
+		parts->id = b2f_curl_escape(found.text);
 	if (!err && !parts->id)
 		err = -ENOMEM;
 	b2f_http_drop(request);

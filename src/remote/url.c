@@ -211,20 +211,10 @@ void b2f_url_fini(struct b2f_url *url)
 	*url = (struct b2f_url){.s3 = false};
 }
 
-char *b2f_url_encode(const char *text)
-{
-	const struct b2f_curl *curl = b2f_curl();
-	char *coded = curl->easy_escape(NULL, text, 0);
-	char *own = coded ? strdup(coded) : NULL;
-
-	curl->free(coded);
-	return own;
-}
-
-/* Like b2f_url_encode(), but keeps slashes. */
+/* Like b2f_curl_escape(), but keeps slashes. */
 static char *encode_path(const char *path)
 {
-	char *coded = b2f_url_encode(path), *to = coded;
+	char *coded = b2f_curl_escape(path), *to = coded;
 
 	for (const char *at = coded; at && *at; to++) {
 		bool slash = strncmp(at, "%2F", 3) == 0;
@@ -267,9 +257,9 @@ char *b2f_url_source(const struct b2f_url *url, const char *path)
 char *b2f_url_of_list(const struct b2f_url *url, const char *prefix,
 		      const char *token, const char *after)
 {
-	B2F_OWN char *below = b2f_url_encode(prefix);
-	B2F_OWN char *behind = b2f_url_encode(after);
-	B2F_OWN char *from = b2f_url_encode(token ? token : "");
+	B2F_OWN char *below = b2f_curl_escape(prefix);
+	B2F_OWN char *behind = b2f_curl_escape(after);
+	B2F_OWN char *from = b2f_curl_escape(token ? token : "");
 
 	if (!below || !behind || !from)
 		return NULL;

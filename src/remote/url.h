@@ -44,12 +44,6 @@ int b2f_url_parse(const char *text, const struct b2f_remote_options *options,
 		  struct b2f_url *out, struct b2f_why *why);
 void b2f_url_fini(struct b2f_url *url);
 
-/*
- * Returns @text with all but RFC 3986's unreserved characters encoded, as the
- * signature requires; malloc'ed, or NULL.
- */
-char *b2f_url_encode(const char *text);
-
 /* Returns the key of @path; for "" that is @base; malloc'ed, or NULL. */
 char *b2f_url_key(const struct b2f_url *url, const char *path);
 

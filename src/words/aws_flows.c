@@ -45,7 +45,7 @@
 extern char **environ;
 
 /* Wipes and frees what a variable has at the end of its block. */
-#define OWN_CHARS    __attribute__((cleanup(forget)))
+#define OWN_CHARS    __attribute__((cleanup(b2f_secret_end)))
 #define OWN_QUESTION __attribute__((cleanup(finish)))
 
 struct text {
@@ -61,19 +61,11 @@ static void wipe(struct text *text)
 	*text = (struct text){NULL, 0};
 }
 
-static void forget(char **secret)
-{
-	if (*secret)
-		explicit_bzero(*secret, strlen(*secret));
-	free(*secret);
-	*secret = NULL;
-}
-
 void b2f_aws_keys_fini(struct b2f_remote_keys *keys)
 {
-	forget(&keys->access_key);
-	forget(&keys->secret_key);
-	forget(&keys->session_token);
+	b2f_secret_end(&keys->access_key);
+	b2f_secret_end(&keys->secret_key);
+	b2f_secret_end(&keys->session_token);
 	keys->end_s = 0;
 }
 
@@ -236,8 +228,8 @@ struct question {
 static void finish(struct question *q)
 {
 	free(q->url);
-	forget(&q->header);
-	forget(&q->form);
+	b2f_secret_end(&q->header);
+	b2f_secret_end(&q->form);
 	wipe(&q->answer);
 }
 
@@ -367,7 +359,7 @@ static void add_text(void *arg, const char *bytes, int len)
 		return;
 	wipe_string(e->found, e->in);
 	json_object_set_new(e->found, e->in, json_string(more));
-	forget(&more);
+	b2f_secret_end(&more);
 }
 
 static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
@@ -391,21 +383,6 @@ static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
 	wipe_string(e.found, of_process.session_token);
 	json_decref(e.found);
 	return err;
-}
-
-/* @text escaped for a URL or form; malloc'ed, or NULL. */
-static char *escape(const char *text)
-{
-	const struct b2f_curl *curl = b2f_curl();
-	char *by_curl = curl ? curl->easy_escape(NULL, text, 0) : NULL;
-	char *out;
-
-	if (!by_curl)
-		return NULL;
-	out = strdup(by_curl);
-	explicit_bzero(by_curl, strlen(by_curl));
-	curl->free(by_curl);
-	return out;
 }
 
 /* The URL @url without slashes at its end; malloc'ed, or NULL. */
@@ -472,7 +449,8 @@ static char *make_form(const char *role, const char *session,
 		       const char *token)
 {
 	const char *name = session ? session : "bloscfs";
-	char *parts[] = {escape(role), escape(name), escape(token)};
+	char *parts[] = {b2f_curl_escape(role), b2f_curl_escape(name),
+			 b2f_curl_escape(token)};
 	char *form = NULL;
 
 	if (parts[0] && parts[1] && parts[2])
@@ -481,7 +459,7 @@ static char *make_form(const char *role, const char *session,
 				   "&RoleSessionName=%s&WebIdentityToken=%s",
 				   parts[0], parts[1], parts[2]);
 	for (size_t i = 0; i < 3; i++)
-		forget(&parts[i]);
+		b2f_secret_end(&parts[i]);
 	return form;
 }
 
@@ -499,7 +477,7 @@ static int assume_role(const struct b2f_aws_flow *f, const char *role,
 	if (q.form)
 		q.url = server_of(f, "AWS_ENDPOINT_URL_STS",
 				  B2F_AWS_STS_ENDPOINT, "sts", f->region);
-	forget(&token);
+	b2f_secret_end(&token);
 	err = ask(f, &q);
 	return err ? err : take_xml(f, &q.answer);
 }
@@ -568,8 +546,8 @@ static char *portal_url(const struct b2f_aws_flow *f)
 	OWN_CHARS char *server =
 		server_of(f, "AWS_ENDPOINT_URL_SSO", B2F_AWS_SSO_ENDPOINT,
 			  "portal.sso", set[B2F_AWS_SSO_REGION]);
-	OWN_CHARS char *role = escape(set[B2F_AWS_SSO_ROLE]);
-	OWN_CHARS char *account = escape(set[B2F_AWS_SSO_ACCOUNT]);
+	OWN_CHARS char *role = b2f_curl_escape(set[B2F_AWS_SSO_ROLE]);
+	OWN_CHARS char *account = b2f_curl_escape(set[B2F_AWS_SSO_ACCOUNT]);
 
 	return server && role && account
 		       ? b2f_io_text("%s/federation/credentials?role_name=%s"
@@ -600,7 +578,7 @@ static int from_sso(const struct b2f_aws_flow *f)
 	q.header = b2f_io_text("x-amz-sso_bearer_token: %s", token);
 	if (q.header)
 		q.url = portal_url(f);
-	forget(&token);
+	b2f_secret_end(&token);
 	err = ask(f, &q);
 	if (q.status == 401)
 		err = refuse(f, "the SSO login has ended; try: aws sso login");
@@ -808,12 +786,12 @@ static int container_header(const struct b2f_aws_flow *f, char **out)
 	if (!token)
 		return file ? -EACCES : -ENOMEM;
 	if (token[strcspn(token, "\r\n")]) {
-		forget(&token);
+		b2f_secret_end(&token);
 		return refuse(f, "AWS_CONTAINER_AUTHORIZATION_TOKEN has more "
 				 "than a line");
 	}
 	*out = b2f_io_text("Authorization: %s", token);
-	forget(&token);
+	b2f_secret_end(&token);
 	return *out ? 0 : -ENOMEM;
 }
 
@@ -907,7 +885,7 @@ static int ask_role(const struct b2f_aws_flow *f, const char *server,
 		err = NOT_THERE;
 	if (!err) {
 		role.answer.bytes[strcspn(role.answer.bytes, "\r\n")] = '\0';
-		name = escape(role.answer.bytes);
+		name = b2f_curl_escape(role.answer.bytes);
 		err = name ? ask_instance(f, &keys, server, name, header)
 			   : -ENOMEM;
 	}

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "programs/io.h"
+
 /* A wanted section, and the state of reading it. */
 struct section {
 	/* "profile", "services" or "sso-session", and its name. */
@@ -270,12 +272,8 @@ void b2f_aws_settings_free(struct b2f_aws_settings *settings)
 {
 	if (!settings)
 		return;
-	for (size_t i = 0; i < B2F_AWS_NSETTINGS; i++) {
-		if (settings->of[i])
-			explicit_bzero(settings->of[i],
-				       strlen(settings->of[i]));
-		free(settings->of[i]);
-	}
+	for (size_t i = 0; i < B2F_AWS_NSETTINGS; i++)
+		b2f_secret_end(&settings->of[i]);
 	free(settings->profile);
 	free(settings);
 }
