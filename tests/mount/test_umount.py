@@ -124,11 +124,11 @@ def test_what_cannot_be_unmounted():
             assert not mountpoints(pathlib.Path.cwd())
             assert f.read() == b"x"
         # It detaches nothing else.
-        subprocess.run(["mount", "-t", "tmpfs", "none", MNT], check=True)
-        for option in "-l", "-f":
-            assert "no bloscfs is mounted" in run(
-                BUILD / "bloscctl", "umount", option, MNT, status=1)
-        assert mountpoints(pathlib.Path.cwd())
+        with tmpfs(MNT):
+            for option in "-l", "-f":
+                assert "no bloscfs is mounted" in run(
+                    BUILD / "bloscctl", "umount", option, MNT, status=1)
+            assert mountpoints(pathlib.Path.cwd())
 
 
 # As before Linux 6.15 the command does not learn how the daemon has ended.
