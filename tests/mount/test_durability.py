@@ -16,8 +16,8 @@ import blosc2
 from committing import (CHUNK, Traced, append, fsync, incompressible, mounted,
                         rewrite, write)
 from mounting import BUILD, data, error_of, main, signal_at, wait_until
-from scratch import SPARSE, stock_bytes as stock
-from small import SMALL
+from scratch import INDEX, SPARSE, check_stock, litter, stock_bytes as stock
+from small import LIMIT, SMALL, check
 from syscalls import exchange
 
 
@@ -48,26 +48,40 @@ def test_a_file_that_is_no_frame_is_synced():
             assert t.during(lambda s=sync: s(f.fileno()), "fsync") == 1
 
 
+# The least number of syncs of a new file, of a change, and of a file before it takes
+# the name of another one: chunks, index, the frame's directory, and the directory with
+# the name; or data, header, and that directory.
+LEAST = {SPARSE: (4, 3, 3), SMALL: (2, 2, 1)}
+
+
 def test_what_is_durable_when():
-    """For sparse frames; test_small.py has contiguous ones."""
-    with Traced(SPARSE, "commit=600") as t:
+    for form in LEAST:
+        check_what_is_durable_when(form, *LEAST[form])
+        shutil.rmtree("src")
+
+
+def check_what_is_durable_when(form, of_new, of_change, of_name):
+    with Traced(form, "commit=600") as t:
         # No older state can be lost.
         assert t.during(lambda: write("mnt/a"), "fsync", "syncfs") == 0
         assert t.during(lambda: write("mnt/b"), "fsync", "syncfs") == 0
-        # Chunks, index, the frame's directory, and the directory with its name.
+        assert t.during(lambda: rewrite("mnt/b"), "fsync") == 0
         with open("mnt/a", "r+b", buffering=0) as f:
             f.write(b"x")
-            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= 4
+            assert t.during(lambda: os.fsync(f.fileno()), "fsync") >= of_new
             assert t.during(lambda: os.fsync(f.fileno()), "fsync") == 0
         # From now on an older state could be lost.
-        assert t.during(lambda: rewrite("mnt/a"), "fsync") >= 3
+        assert t.during(lambda: rewrite("mnt/a"), "fsync") >= of_change
+        # The header of a file is synced without the journal.
+        assert (" fdatasync(" in pathlib.Path("trace").read_text()) >= (form == SMALL)
         assert t.during(lambda: fsync("mnt"), "fsync") == 1
     # The end of the mount syncs the filesystem once.
     assert t.count("syncfs") == 1
-    with Traced(SPARSE, "commit=600") as t:
+    with Traced(form, "commit=600") as t:
         # A file is durable before it replaces a durable one.
         write("mnt/tmp")
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
+                        "fsync") >= of_name
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/x"), "fsync") == 0
         # Neither the old file nor the new one is durable.
@@ -76,12 +90,14 @@ def test_what_is_durable_when():
         with open("mnt/tmp", "wb", buffering=0) as f:
             f.write(b"open")
             assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
-                            "fsync") >= 4
+                            "fsync") >= of_new
         # A file that gets its name by an exchange is durable, too.
         write("mnt/tmp")
-        assert t.during(lambda: exchange("mnt/tmp", "mnt/a"), "fsync") >= 3
+        assert t.during(lambda: exchange("mnt/tmp", "mnt/a"),
+                        "fsync") >= of_name
         write("mnt/new")
-        assert t.during(lambda: exchange("mnt/a", "mnt/new"), "fsync") >= 3
+        assert t.during(lambda: exchange("mnt/a", "mnt/new"),
+                        "fsync") >= of_name
         os.unlink("mnt/new")
         os.unlink("mnt/tmp")
         write("mnt/y")
@@ -90,8 +106,9 @@ def test_what_is_durable_when():
         # Reading it makes nothing durable.
         write("mnt/tmp")
         assert t.during(pathlib.Path("mnt/tmp").read_bytes, "fsync") == 0
-        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") >= 3
-    with Traced(SPARSE, "commit=1") as t:
+        assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"),
+                        "fsync") >= of_name
+    with Traced(form, "commit=1") as t:
         write("mnt/c")
         wait_until(lambda: t.count("syncfs"), "syncfs")
         t.wait_for_rest()
@@ -100,17 +117,18 @@ def test_what_is_durable_when():
         before = t.count("syncfs")
         write("mnt/tmp")
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/c"),
-                        "fsync") >= 3 or t.count("syncfs") > before
+                        "fsync") >= of_name or t.count("syncfs") > before
         # Open for reading it stays open, and becomes durable all the same.
         with open("mnt/e", "wb"), open("mnt/e", "rb"):
             before = t.count("fsync")
             write("mnt/e")
             # Chunk, index, directory; a sync may have done the rest.
-            wait_until(lambda: t.count("fsync") >= before + 3, "fsync")
+            wait_until(lambda: t.count("fsync") >= before + of_change, "fsync")
     pathlib.Path("src/plain").write_text("plain")
-    with Traced(SPARSE, "sync") as t:
-        assert t.during(lambda: write("mnt/d"), "fsync") >= 4
-        assert t.during(lambda: os.truncate("mnt/d", 1), "fsync") >= 3
+    with Traced(form, "sync") as t:
+        assert t.during(lambda: write("mnt/d"), "fsync") >= of_new
+        assert t.during(lambda: os.truncate("mnt/d", 1),
+                        "fsync") >= of_change
         # Plain files as well.
         assert t.during(lambda: rewrite("mnt/plain"), "fsync") >= 1
         assert t.during(pathlib.Path("mnt/plain").read_bytes, "fsync") == 0
@@ -497,58 +515,91 @@ def test_a_file_with_the_number_of_a_deleted_one_is_written_anew_too():
     assert stock("src/new.b2frame") == b"new"
 
 
-def test_what_cannot_be_made_durable_is_told_of():
-    with mounted():
-        write("mnt/old", b"old")
-    # Sparse: a contiguous frame is synced at its close if the disk has got its
-    # beginning already, as another program has synced the filesystem.
-    with Traced(SPARSE, "commit=3", inject=["syncfs:error=EIO:when=1",
-                                            "fsync:error=EIO"]) as t:
-        write("mnt/new", b"new")
-        t.mount.wait_for_log("not durable")
-        assert error_of(fsync, "mnt/new") == errno.EIO
-        assert error_of(os.rename, "mnt/new", "mnt/old") == errno.EIO
-        assert pathlib.Path("mnt/old").read_bytes() == b"old"
-        assert pathlib.Path("mnt/new").read_bytes() == b"new"
+def is_told_of(form, n):
+    old, new = f"mnt/old{n}", f"mnt/new{n}"
+    with mounted(form):
+        write(old, b"old")
+    with Traced(form, "commit=1", inject=["syncfs:error=EIO:when=1",
+                                          "fsync:error=EIO"]) as t:
         t.mount.status = 8
+        if error_of(write, new, b"new"):
+            return False
+        t.mount.wait_for_log("not durable")
+        assert error_of(fsync, new) == errno.EIO
+        assert error_of(os.rename, new, old) == errno.EIO
+        assert pathlib.Path(old).read_bytes() == b"old"
+        assert pathlib.Path(new).read_bytes() == b"new"
+        return True
 
 
-def test_a_blank_index_is_an_empty_file():
+def test_what_cannot_be_made_durable_is_told_of():
+    for form in SPARSE, SMALL:
+        # Where another program syncs the disk in between, the close of a file in one
+        # piece syncs and fails.
+        assert any(is_told_of(form, n) for n in range(20 if form == SMALL else 1))
+        os.unlink("log")
+        shutil.rmtree("src")
+
+
+def header_of(name):
+    """The file with the header of the frame of mnt/@name."""
+    path = pathlib.Path(f"src/{name}.b2frame")
+    return path / INDEX if path.is_dir() else path
+
+
+def test_a_blank_header_is_an_empty_file():
     """A loss of power leaves a file that was just made."""
     uses = {
         "written": lambda p: write(p, b"anew"),
         "truncated": lambda p: os.close(os.open(p, os.O_WRONLY | os.O_TRUNC)),
         "appended": lambda p: append(p, b"anew"),
         "resized": lambda p: os.truncate(p, 0),
+        "read": None, "unlinked": os.unlink,
     }
-    with mounted(SPARSE):
-        for name in (*uses, "read", "unlinked"):
-            pathlib.Path(f"mnt/{name}").touch()
-    for n, name in enumerate((*uses, "read", "unlinked")):
-        index = pathlib.Path(f"src/{name}.b2frame/chunks.b2frame")
-        size = index.stat().st_size
-        os.truncate(index, 0)
-        if n % 2:
-            os.truncate(index, size)
-        # A leftover of its first commit.
-        (index.parent / ".00000000.new").write_bytes(b"no index names it")
-    with mounted(SPARSE):
-        for name, use in uses.items():
-            path = f"mnt/{name}"
-            assert os.stat(path).st_size == 0
-            assert pathlib.Path(path).read_bytes() == b""
-            use(path)
-            want = b"" if name in ("truncated", "resized") else b"anew"
-            assert pathlib.Path(path).read_bytes() == want
-            wait_until(lambda: stock(f"src/{name}.b2frame") == want, name)
-        assert pathlib.Path("mnt/read").read_bytes() == b""
-        os.unlink("mnt/unlinked")
-        assert not os.path.exists("mnt/unlinked")
-        # An empty index with a chunk beside it is a lost one.
-        write("mnt/lost")
-    os.truncate("src/lost.b2frame/chunks.b2frame", 0)
-    with mounted():
-        assert error_of(open, "mnt/lost") == errno.EIO
+    for form, first, size in (SPARSE, b"", None), (SMALL, b"lost", 4096):
+        with mounted(form):
+            for name in uses:
+                write(f"mnt/{name}", first)
+        for n, header in enumerate(map(header_of, uses)):
+            before = header.stat().st_size
+            os.truncate(header, 0)
+            if n % 2:
+                os.truncate(header, size or before)
+            if form == SPARSE:
+                # A leftover of its first commit.
+                (header.parent / ".00000000.new").write_bytes(b"no index names it")
+        with mounted(form):
+            for name, use in uses.items():
+                path = f"mnt/{name}"
+                assert os.stat(path).st_size == 0
+                assert pathlib.Path(path).read_bytes() == b""
+                if not use:
+                    continue
+                use(path)
+                if name == "unlinked":
+                    assert not os.path.exists(path)
+                    continue
+                want = b"anew" if name in ("written", "appended") else b""
+                assert pathlib.Path(path).read_bytes() == want
+                wait_until(lambda: stock(f"src/{name}.b2frame") == want, name)
+                if form == SMALL:
+                    check(want, True, header_of(name))
+            # An empty index with a chunk beside it is a lost one.
+            write("mnt/lost")
+        if form == SPARSE:
+            os.truncate(header_of("lost"), 0)
+            with mounted():
+                assert error_of(open, "mnt/lost") == errno.EIO
+        shutil.rmtree("src")
+
+
+def damage(header, n):
+    """Damages an index, or the header of a file behind the magic, so that it still
+    counts as a frame."""
+    raw = header.read_bytes()
+    header.write_bytes(b"garbage" * n if header.name == INDEX else (
+        raw[:10], raw[:40], raw[:16] + b"?" * 8 + raw[24:],
+        raw[:-9] + b"?" + raw[-8:])[n])
 
 
 def test_what_is_damaged_can_be_cut_to_nothing():
@@ -559,29 +610,35 @@ def test_what_is_damaged_can_be_cut_to_nothing():
         "only_read": lambda p: os.close(os.open(p, os.O_RDONLY | os.O_TRUNC)),
         "by_name": lambda p: os.truncate(p, 0),
     }
-    with mounted(SPARSE):
+    more = incompressible(2 * LIMIT)
+    for form in SPARSE, SMALL:
+        with mounted(form):
+            for name in cuts:
+                write(f"mnt/{name}", incompressible(3000))
+                os.chmod(f"mnt/{name}", 0o640)
+        for n, name in enumerate(cuts):
+            damage(header_of(name), n)
+        with mounted(SMALL, "commit=600"):
+            for name, cut in cuts.items():
+                path, frame = f"mnt/{name}", pathlib.Path(f"src/{name}.b2frame")
+                for flags in os.O_RDONLY, os.O_RDWR:
+                    assert error_of(os.open, path, flags) == errno.EIO, name
+                assert error_of(os.truncate, path, 1) == errno.EIO
+                cut(path)
+                want = b"anew" if name == "written" else b""
+                assert pathlib.Path(path).read_bytes() == want
+                check_stock(frame, want)
+                assert frame.is_file() == (form == SMALL)
+                assert os.stat(path).st_mode & 0o7777 == 0o640
+                append(path, more)
+                check_stock(frame, want + more)
+                assert frame.is_file() == (form == SMALL and bool(want))
+                assert not frame.is_file() or not litter(frame), litter(frame)
         for name in cuts:
-            write(f"mnt/{name}")
-            os.chmod(f"mnt/{name}", 0o640)
-    for n, name in enumerate(cuts):
-        index = pathlib.Path(f"src/{name}.b2frame/chunks.b2frame")
-        index.write_bytes(b"garbage" * n)
-    with mounted("commit=600"):
-        for name, cut in cuts.items():
-            path = f"mnt/{name}"
-            for flags in os.O_RDONLY, os.O_RDWR:
-                assert error_of(os.open, path, flags) == errno.EIO
-            assert error_of(os.truncate, path, 1) == errno.EIO
-            cut(path)
-            want = b"anew" if name == "written" else b""
-            assert pathlib.Path(path).read_bytes() == want
-            assert stock(f"src/{name}.b2frame") == want
-            assert os.stat(path).st_mode & 0o7777 == 0o640
-            append(path, b" and more")
-    for name in cuts:
-        want = b"anew and more" if name == "written" else b" and more"
-        assert stock(f"src/{name}.b2frame") == want
-        assert len(os.listdir(f"src/{name}.b2frame")) <= 3
+            want = (b"anew" if name == "written" else b"") + more
+            check(want, form == SMALL and name == "written",
+                  pathlib.Path(f"src/{name}.b2frame"))
+        shutil.rmtree("src")
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import time
 import blosc2
 import numpy as np
 
-from committing import Traced, fsync, rewrite
+from committing import Traced, fsync
 from mounting import error_of, main, wait_until
 from scratch import Scratch, bloscctl
-from small import FRAME, LIMIT, SMALL, append, check, noise
+from small import FRAME, LIMIT, SMALL, append, noise
 
 
 def test_synced_arrays():
@@ -39,27 +39,6 @@ def test_synced_arrays():
                 fsync("mnt/f.npy")
                 bloscctl("verify", path)
             os.unlink("mnt/f.npy")
-
-
-def test_what_is_durable_when():
-    with Traced(SMALL, "commit=600") as t:
-        for path in "mnt/f", "mnt/g":
-            assert t.during(lambda: append(b"new", path), "fsync",
-                            "syncfs") == 0
-        # Data, header, and the directory with the name.
-        assert t.during(lambda: rewrite("mnt/f"), "fsync") == 0
-        assert t.during(lambda: fsync("mnt/f"), "fsync") >= 2
-        assert t.during(lambda: fsync("mnt/f"), "fsync") == 0
-        # From now on an older state could be lost.
-        assert t.during(lambda: rewrite("mnt/f"), "fsync") >= 2
-        # The header is synced without the journal.
-        assert " fdatasync(" in pathlib.Path("trace").read_text()
-        # A file is made durable before it replaces a durable one.
-        assert t.during(lambda: os.rename("mnt/g", "mnt/f"), "fsync") >= 1
-        pathlib.Path("mnt/empty").touch()
-        assert t.during(lambda: fsync("mnt/empty"), "fsync") >= 2
-        assert t.during(lambda: fsync("mnt/empty"), "fsync") == 0
-    assert t.count("syncfs") == 1
 
 
 def test_what_grows_large_has_a_new_name_to_sync():
@@ -171,74 +150,6 @@ def test_what_changes_while_the_timer_syncs_is_not_durable():
         wait_until(is_synced, "the sync")
         assert t.during(lambda: fsync("mnt/new"), "fsync") == 1
         assert t.during(lambda: os.rename("mnt/tmp", "mnt/a"), "fsync") == 1
-
-
-def test_what_cannot_be_made_durable_is_not_kept_open():
-    # Where another program syncs the disk in between, the close syncs and fails.
-    assert any(is_not_kept_open(f"mnt/{n}") for n in range(20))
-
-
-def is_not_kept_open(path):
-    with Traced(SMALL, "commit=1", inject=["syncfs:error=EIO:when=1",
-                                           "fsync:error=EIO"]) as t:
-        t.mount.status = 8
-        if error_of(append, b"any", path):
-            return False
-        t.mount.wait_for_log("not durable")
-        assert error_of(fsync, path) == errno.EIO
-        assert pathlib.Path(path).read_bytes() == b"any"
-        return True
-
-
-def damage(path, n):
-    """Damages the header behind the magic, so that it still counts as a frame."""
-    raw = bytearray(path.read_bytes())
-    path.write_bytes((raw[:10], raw[:40], raw[:16] + b"?" * 8 + raw[24:],
-                      raw[:-9] + b"?" + raw[-8:])[n % 4])
-
-
-def test_what_is_damaged_can_be_cut_to_nothing():
-    cuts = {
-        "opened": lambda p: open(p, "wb").close(),
-        "written": lambda p: pathlib.Path(p).write_bytes(b"anew"),
-        "only_read": lambda p: os.close(os.open(p, os.O_RDONLY | os.O_TRUNC)),
-        "by_name": lambda p: os.truncate(p, 0),
-    }
-    paths = {name: pathlib.Path(f"src/{name}.b2frame") for name in cuts}
-    with Scratch(SMALL):
-        for name in cuts:
-            append(noise(3000), f"mnt/{name}")
-            os.chmod(f"mnt/{name}", 0o640)
-    for n, path in enumerate(paths.values()):
-        damage(path, n)
-    with Scratch(SMALL, "commit=600"):
-        for name, cut in cuts.items():
-            path = f"mnt/{name}"
-            for flags in os.O_RDONLY, os.O_RDWR:
-                assert error_of(os.open, path, flags) == errno.EIO, name
-            assert error_of(os.truncate, path, 1) == errno.EIO
-            cut(path)
-            want = b"anew" if name == "written" else b""
-            assert pathlib.Path(path).read_bytes() == want
-            check(want, True, paths[name])
-            assert os.stat(path).st_mode & 0o7777 == 0o640
-            append(noise(2 * LIMIT), path)
-            check(want + noise(2 * LIMIT), bool(want), paths[name])
-
-
-def test_a_blank_file_is_empty():
-    """A loss of power leaves a file that was just made."""
-    with Scratch(SMALL):
-        for name in "blank", "zeros":
-            append(b"lost", f"mnt/{name}")
-    for name, size in ("blank", 0), ("zeros", 4096):
-        os.truncate(f"src/{name}.b2frame", 0)
-        os.truncate(f"src/{name}.b2frame", size)
-    with Scratch(SMALL):
-        for name in "blank", "zeros":
-            assert pathlib.Path("mnt", name).read_bytes() == b""
-            append(b"anew", f"mnt/{name}")
-            check(b"anew", True, pathlib.Path(f"src/{name}.b2frame"))
 
 
 def test_a_lost_block_is_damage():
