@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import mmap
 import os
 import pathlib
 import re
@@ -19,33 +18,25 @@ import numpy as np
 
 from committing import Traced
 from flips import flip_many, make as make_sealed
+from forms import CHUNK, OPTIONS, SRC, Contiguous, File, Shown
 from fsx_runs import run_one
 from kills import kill, kill_at_calls
 from mounting import Mount, SANITIZED, data, error_of, main
 from rounds import play
 from scratch import (Scratch, bloscctl, check_stock, litter,
                      make_contiguous, stock_bytes, unsealed)
+from syscalls import map_all
 
 FRAME, SHOWN = "src/a.b2frame", "mnt/a"
-CHUNK = 1 << 16
 SIZE = 10 * CHUNK + 12345
-# Only a call of the test commits.
-OPTIONS = ("commit=600", "attr_timeout=0", "entry_timeout=0")
 
 
-def begin(size=SIZE, path=FRAME, typesize=1):
-    """The content of the new frame @path."""
-    os.makedirs("src", exist_ok=True)
-    model = bytearray(data(size))
-    make_contiguous(path, bytes(model), CHUNK, typesize)
-    return model
-
-
-def check(model, path=FRAME):
-    """Checks the frame after the last close."""
-    assert os.path.isfile(path), path
-    check_stock(path, bytes(model))
-    assert not litter(path), litter(path)
+def begin(size=SIZE, name="a", typesize=1, content=None):
+    """A new frame of C-Blosc2, shown as mnt/@name."""
+    SRC.mkdir(exist_ok=True)
+    content = content or data(size)
+    make_contiguous(SRC / f"{name}.b2frame", content, CHUNK, typesize)
+    return File(Shown(Contiguous(), None), name, content)
 
 
 @contextlib.contextmanager
@@ -55,69 +46,31 @@ def mounted(*options):
         scratch.mount.wait_for_closes()
 
 
-@contextlib.contextmanager
-def opened(path=SHOWN, flags=os.O_RDWR):
-    fd = os.open(path, flags)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def put(fd, model, off, piece):
-    assert os.pwrite(fd, piece, off) == len(piece)
-    model += bytes(max(0, off - len(model)))
-    model[off:off + len(piece)] = piece
-
-
-def cut(model, size):
-    del model[size:]
-    model += bytes(size - len(model))
-
-
-def read(path=SHOWN):
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def map_all(fd, size):
-    """Maps @fd without a second descriptor, which Python's mmap has; returns the
-    address."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
-                          ctypes.c_int, ctypes.c_int, ctypes.c_long]
-    libc.mmap.restype = ctypes.c_void_p
-    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    at = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE,
-                   mmap.MAP_SHARED, fd, 0)
-    return at, lambda: libc.munmap(at, size)
-
-
 def test_pages_that_are_written_after_the_close():
     """No call waits for the commit of mapped pages, and another program may be writing.
 
     So dead ranges stay: C-Blosc2 may be moving chunks there.
     """
-    model = begin(10 * CHUNK)
+    f = begin(10 * CHUNK)
     piece = os.urandom(CHUNK)
     with Scratch(*OPTIONS, wrap=("strace", "-f", "-qq", "-o", "trace", "-e",
                                  "trace=fallocate,ftruncate")) as scratch:
-        with opened() as fd:
-            at, unmap = map_all(fd, len(model))
+        with f.opened() as fd:
+            at, unmap = map_all(fd, len(f.model))
         ctypes.memmove(at + 5 * CHUNK, piece, CHUNK)
-        model[5 * CHUNK:6 * CHUNK] = piece
+        f.note(piece, 5 * CHUNK)
         unmap()
         scratch.mount.wait_for_closes()
-        assert stock_bytes(FRAME) == model
+        assert stock_bytes(FRAME) == f.model
         # An old strace also shows calls that it does not know.
         assert not re.search("fallocate|ftruncate",
                              pathlib.Path("trace").read_text())
         # The next close waits for its commit.
-        with opened() as fd:
-            put(fd, model, 0, b"next")
+        with f.opened() as fd:
+            f.write(fd, b"next", 0)
         scratch.mount.wait_for_closes()
         assert "PUNCH_HOLE" in pathlib.Path("trace").read_text()
-    check(model)
+    f.check_left()
 
 
 def test_an_npy_file_becomes_plain():
@@ -137,90 +90,90 @@ def test_an_npy_file_becomes_plain():
         os.fsync(f.fileno())
         want += b"more"
         assert shown.read_bytes() == want
-    check(want, path)
+    assert path.is_file() and not litter(path), litter(path)
+    check_stock(path, bytes(want))
 
 
 def test_renaming():
-    begin(3 * CHUNK, "src/b.b2frame")
+    begin(3 * CHUNK, "b")
     with mounted():
         # Each kind replaces the other.
-        with open("mnt/new", "wb") as f:
-            f.write(b"new" * 100000)
-        with open("mnt/other", "wb") as f:
-            f.write(b"other" * 100000)
+        for name in "new", "other":
+            pathlib.Path("mnt", name).write_bytes(name.encode() * 100000)
         os.rename("mnt/new", "mnt/b")
-        assert read("mnt/b") == b"new" * 100000
-        begin(CHUNK, "src/d.b2frame")
+        assert pathlib.Path("mnt/b").read_bytes() == b"new" * 100000
+        begin(CHUNK, "d")
         os.rename("mnt/d", "mnt/other")
-        assert read("mnt/other") == data(CHUNK)
+        assert pathlib.Path("mnt/other").read_bytes() == data(CHUNK)
         assert sorted(os.listdir("mnt")) == ["b", "other"]
     assert sorted(os.listdir("src")) == ["b.b2frame", "other.b2frame"]
 
 
 def test_the_lock_is_beside_the_present_name():
-    model = begin()
+    f = begin()
     pathlib.Path(f"{FRAME}.b2lock").touch()
-    with mounted(), opened() as fd:
-        put(fd, model, 0, b"old name")
+    with mounted(), f.opened() as fd:
+        f.write(fd, b"old name", 0)
         os.fsync(fd)
         os.rename(SHOWN, "mnt/c")
         with open("src/c.b2frame.b2lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
-            os.pwrite(fd, b"new name", CHUNK)
+            f.write(fd, b"new name", CHUNK)
             assert error_of(os.fsync, fd) == errno.EAGAIN
         os.fsync(fd)
-        put(model=model, fd=fd, off=CHUNK, piece=b"new name")
-    check(model, "src/c.b2frame")
+    f.name = "c"
+    f.check_left()
 
 
 def test_the_present_name_below_a_mount_over_it():
     """The daemon finds the frame's lock below a mount that covers SOURCE, without a
     request to itself."""
-    model = begin()
+    f = begin()
     pathlib.Path(f"{FRAME}.b2lock").touch()
     os.mkdir("src/d")
     below = os.open("src", os.O_RDONLY)
     with Scratch(*OPTIONS, path="src") as scratch:
-        with opened("src/a") as fd:
+        f.path = pathlib.Path("src/a")
+        with f.opened() as fd:
             for name in "c", "d/e":
-                put(fd, model, 0, b"old name")
+                f.write(fd, b"old name", 0)
                 os.fsync(fd)
                 os.rename("src/c" if name == "d/e" else "src/a", f"src/{name}")
                 path = f"/proc/self/fd/{below}/{name}.b2frame.b2lock"
                 with open(path, "w") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
-                    os.pwrite(fd, b"new name", CHUNK)
+                    f.write(fd, b"new name", CHUNK)
                     assert error_of(os.fsync, fd) == errno.EAGAIN, name
                 os.fsync(fd)
-                put(model=model, fd=fd, off=CHUNK, piece=b"new name")
         scratch.mount.wait_for_closes()
     os.close(below)
-    check(model, "src/d/e.b2frame")
+    f.name = "d/e"
+    f.check_left()
 
 
 def test_a_tail_is_no_part_of_it():
     """The next change removes bytes that a crash left behind the end."""
-    model = begin()
+    f = begin()
     size = os.path.getsize(FRAME)
-    with open(FRAME, "ab") as f:
-        f.write(os.urandom(9999))
+    with open(FRAME, "ab") as tail:
+        tail.write(os.urandom(9999))
     with mounted():
-        assert read() == model
+        assert f.read() == f.model
         assert os.path.getsize(FRAME) == size + 9999
-        with opened() as fd:
-            put(fd, model, 0, b"x")
-    check(model)
+        with f.opened() as fd:
+            f.write(fd, b"x", 0)
+    f.check_left()
 
 
 def test_seals():
     """Our chunks have a checksum; chunks that C-Blosc2 changes in place lose it."""
-    model = begin(typesize=8)
+    f = begin(typesize=8)
     rng = np.random.default_rng(1)
     assert len(unsealed(FRAME)) == 11
     with mounted():
         for n in (2, 5, 10):
-            with opened() as fd:
-                put(fd, model, n * CHUNK + 5, b"sealed")
+            with f.opened() as fd:
+                f.write(fd, b"sealed", n * CHUNK + 5)
         assert unsealed(FRAME) == {0, 1, 3, 4, 6, 7, 8, 9}
         # C-Blosc2 leaves earlier seals in place, and moves those behind the change.
         for n, piece in ((5, rng.bytes(CHUNK)), (2, bytes(CHUNK)),
@@ -228,78 +181,76 @@ def test_seals():
             schunk = blosc2.open(FRAME, mode="a")
             schunk.update_data(n, piece, True)
             del schunk
-            model[n * CHUNK:(n + 1) * CHUNK] = piece
-            check_stock(FRAME, bytes(model))
-            assert read() == model
-        with opened() as fd:
-            put(fd, model, 5 * CHUNK + 77, b"ours again")
+            f.model[n * CHUNK:(n + 1) * CHUNK] = piece
+            f.check()
+        with f.opened() as fd:
+            f.write(fd, b"ours again", 5 * CHUNK + 77)
         assert 5 not in unsealed(FRAME)
-    check(model)
+    f.check_left()
 
 
 def test_a_reader_that_stays_open():
     """C-Blosc2 notices each commit by another length of the file."""
-    model = begin()
+    f = begin()
     reader = blosc2.open(FRAME, mode="r")
-    with mounted(), opened() as fd:
+    with mounted(), f.opened() as fd:
         lengths = [b""]
         # Until the room of replaced chunks is used again.
         for n in range(150):
-            put(fd, model, 0, os.urandom(CHUNK))
+            f.write(fd, os.urandom(CHUNK), 0)
             os.close(os.dup(fd))
-            with open(FRAME, "rb") as f:
-                lengths.append(f.read(24)[16:])
+            lengths.append(pathlib.Path(FRAME).read_bytes()[16:24])
             assert lengths[-1] not in lengths[-5:-1], n
-            assert reader.decompress_chunk(0) == model[:CHUNK], n
+            assert reader.decompress_chunk(0) == f.model[:CHUNK], n
     with mounted():
         for n in range(12):
-            with opened() as fd:
-                put(fd, model, (n * 3 % 10) * CHUNK + 9, os.urandom(500))
+            with f.opened() as fd:
+                f.write(fd, os.urandom(500), (n * 3 % 10) * CHUNK + 9)
             for k in range(10):
                 assert reader.decompress_chunk(k) == \
-                    model[k * CHUNK:(k + 1) * CHUNK], (n, k)
+                    f.model[k * CHUNK:(k + 1) * CHUNK], (n, k)
         del reader
-    check(model)
+    f.check_left()
 
 
 def test_the_size_stays_bounded():
     """The room of dead ranges is freed."""
-    model = begin(20 * CHUNK)
+    f = begin(20 * CHUNK)
     rng = np.random.default_rng(2)
     with mounted():
         for _ in range(120):
-            with opened() as fd:
-                put(fd, model, int(rng.integers(0, 20 * CHUNK - 4096)),
-                    rng.bytes(4096))
+            with f.opened() as fd:
+                f.write(fd, rng.bytes(4096),
+                        int(rng.integers(0, 20 * CHUNK - 4096)))
         used = os.stat(FRAME).st_blocks * 512
-        assert used < 3 * len(model), used
-        assert read() == model
-    check(model)
+        assert used < 3 * len(f.model), used
+        assert f.read() == f.model
+    f.check_left()
 
 
 def test_without_holes_it_gets_shorter():
     """Without hole punching, chunks move, and the file gets shorter."""
-    model = begin(20 * CHUNK)
+    f = begin(20 * CHUNK)
     rng = np.random.default_rng(3)
     ino = os.stat(FRAME).st_ino
     with Traced(*OPTIONS, "locking",
                 inject=["fallocate:error=EOPNOTSUPP"]) as traced:
-        with opened() as fd:
+        with f.opened() as fd:
             for _ in range(4):
-                put(fd, model, 0, rng.bytes(20 * CHUNK))
+                f.write(fd, rng.bytes(20 * CHUNK), 0)
                 os.fsync(fd)
             long = os.path.getsize(FRAME)
-        assert long > 4 * len(model), long
+        assert long > 4 * len(f.model), long
         # The end of that writer moves the chunks, and the next one cuts the file.
         traced.mount.wait_for_closes()
-        with opened() as fd:
-            put(fd, model, 77, b"some")
+        with f.opened() as fd:
+            f.write(fd, b"some", 77)
         traced.mount.wait_for_closes()
-        assert os.path.getsize(FRAME) < 2.1 * len(model)
-        assert read() == model
+        assert os.path.getsize(FRAME) < 2.1 * len(f.model)
+        assert f.read() == f.model
     assert os.stat(FRAME).st_ino == ino
-    assert os.stat(FRAME).st_blocks * 512 < 2.2 * len(model)
-    check(model)
+    assert os.stat(FRAME).st_blocks * 512 < 2.2 * len(f.model)
+    f.check_left()
 
 
 def test_reader_of_another_mount():
@@ -307,26 +258,27 @@ def test_reader_of_another_mount():
 
     The room of one is used for another chunk, in the very same place.
     """
-    model = begin()
+    f = begin()
     with mounted(), Mount("src", "other") as other:
-        with opened("other/a", os.O_RDONLY) as reader:
-            assert os.pread(reader, 1, 0) == model[:1]
-            with opened() as fd:
+        with open("other/a", "rb", buffering=0) as file:
+            reader = file.fileno()
+            assert os.pread(reader, 1, 0) == f.model[:1]
+            with f.opened() as fd:
                 versions = [os.urandom(CHUNK) for _ in range(40)]
                 for version in versions:
-                    put(fd, model, 3 * CHUNK, version)
+                    f.write(fd, version, 3 * CHUNK)
                     os.fsync(fd)
-                put(fd, model, 7 * CHUNK, bytes(range(256)) * (CHUNK // 256))
+                f.write(fd, bytes(range(256)) * (CHUNK // 256), 7 * CHUNK)
                 os.fsync(fd)
                 got = os.pread(reader, CHUNK, 3 * CHUNK)
-                assert got != model[7 * CHUNK:8 * CHUNK], "another chunk"
+                assert got != f.model[7 * CHUNK:8 * CHUNK], "another chunk"
                 # A version that existed since it was opened.
                 assert got in versions
-            assert read("other/a") == model
+            assert pathlib.Path("other/a").read_bytes() == f.model
         # It has read again without a message.
         assert ": chunk " not in other.log(), other.log()
         other.wait_for_closes()
-    check(model)
+    f.check_left()
 
 
 def test_free_room_is_used_when_the_frame_is_on_disk():
@@ -345,25 +297,23 @@ def test_free_room_is_used_when_the_frame_is_on_disk():
 
 def test_emptying_what_is_mostly_dead():
     """The remaining chunk is moved; the removed chunks behind it are not."""
-    os.mkdir("src")
-    model = bytearray(os.urandom(60 * CHUNK))
-    make_contiguous(FRAME, bytes(model), CHUNK)
+    f = begin(content=os.urandom(60 * CHUNK))
     opened_by_stock = blosc2.open(FRAME, mode="a")
     for n in range(59, 0, -1):
         opened_by_stock.delete_chunk(n)
     del opened_by_stock
-    cut(model, CHUNK)
-    check_stock(FRAME, bytes(model))
+    f.cut(CHUNK)
+    check_stock(FRAME, bytes(f.model))
     before = os.stat(FRAME).st_size
     assert before > 50 * CHUNK
     with mounted():
-        with opened() as fd:
+        with f.opened() as fd:
             os.ftruncate(fd, 0)
             os.fsync(fd)
             assert os.stat(FRAME).st_size < before + 3 * CHUNK
-            cut(model, 0)
-            put(fd, model, 0, b"more")
-    check(model)
+            f.cut(0)
+            f.write(fd, b"more", 0)
+    f.check_left()
 
 
 def test_beside_c_blosc2():
