@@ -19,6 +19,22 @@ from mounting import (SANITIZED, data, error_of, main, make, of_threads, tmpfs,
 from scratch import stock_bytes as stock
 
 
+def change_below(n, content, path="src/a.b2frame"):
+    """C-Blosc2 rewrites chunk @n."""
+    blosc2.open(path, mode="a").update_data(n, content, copy=True)
+
+
+def close_without_room():
+    """Bytes that are in memory alone, as the disk is full: the close has failed."""
+    write("mnt/a", b"before")
+    pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
+    new = incompressible(1000000)
+    f = open("mnt/a", "wb", buffering=0)
+    f.write(new)
+    assert error_of(f.close) == errno.ENOSPC
+    return new
+
+
 def size_below(path="src/a.b2frame"):
     return blosc2.open(path, mode="r").nbytes
 
@@ -160,12 +176,7 @@ def test_a_copy_that_did_not_fit_leaves_its_beginning():
 
 def test_what_a_close_could_not_store_is_kept():
     with small_disk(), mounted("dirtysize=16m", "commit=600") as m:
-        write("mnt/a", b"before")
-        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
-        new = incompressible(1000000)
-        f = open("mnt/a", "wb", buffering=0)
-        f.write(new)
-        assert error_of(f.close) == errno.ENOSPC
+        new = close_without_room()
         m.wait_for_log("kept in memory")
         # Reads give the written data, and they are stored once there is room.
         assert pathlib.Path("mnt/a").read_bytes() == new
@@ -193,12 +204,7 @@ def test_a_truncation_that_could_not_be_stored_is_undone():
 def test_what_could_not_be_stored_keeps_an_unused_mount():
     with small_disk(), mounted("dirtysize=16m", "commit=600",
                                "timeout=1") as m:
-        write("mnt/a", b"before")
-        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
-        new = incompressible(1000000)
-        f = open("mnt/a", "wb", buffering=0)
-        f.write(new)
-        assert error_of(f.close) == errno.ENOSPC
+        new = close_without_room()
         m.wait_for_log("kept in memory")
         time.sleep(4)
         assert m.process.poll() is None, m.log()
@@ -228,12 +234,7 @@ def test_a_mount_that_could_not_store_all_says_so():
     with small_disk():
         mount = mounted("dirtysize=16m", "commit=600")
         mount.__enter__()
-        write("mnt/a", b"before")
-        pathlib.Path("src/fill").write_bytes(bytes((4 << 20) - 100000))
-        new = incompressible(1000000)
-        f = open("mnt/a", "wb", buffering=0)
-        f.write(new)
-        assert error_of(f.close) == errno.ENOSPC
+        new = close_without_room()
         subprocess.run(["umount", "mnt"], check=True)
         assert mount.process.wait(20) == 8
         assert "changes are lost" in mount.log()
@@ -272,29 +273,36 @@ def check_conflict(f, theirs):
                "the other's change")
 
 
-def test_changes_of_others():
-    """Changes of different chunks are merged; of the same chunk, the foreign change
-    stays."""
+def test_changes_of_different_chunks_are_merged():
+    """Without timeouts at once; the kernel's cache does not hide them, either."""
+    for options in ("attr_timeout=0,entry_timeout=0",), ():
+        with mounted("commit=600", *options):
+            want = bytearray(data(4 * CHUNK))
+            write("mnt/a", want)
+            with open("mnt/a", "r+b", buffering=0) as f:
+                f.write(b"ours")
+                want[:4] = b"ours"
+                # The kernel caches pages now, with the time of that write.
+                assert pathlib.Path("mnt/a").read_bytes() == want
+                want[2 * CHUNK:3 * CHUNK] = data(CHUNK, seed=5)
+                change_below(2, data(CHUNK, seed=5))
+                os.fsync(f.fileno())
+                assert stock("src/a.b2frame") == want
+                if options:
+                    assert pathlib.Path("mnt/a").read_bytes() == want
+                wait_until(lambda: os.pread(f.fileno(), len(want), 0) == want,
+                           "the other's change")
+            assert pathlib.Path("mnt/a").read_bytes() == want
+
+
+def test_of_two_changes_of_a_chunk_the_foreign_one_stays():
     with mounted("attr_timeout=0,entry_timeout=0", "commit=600"):
         want = bytearray(data(4 * CHUNK))
         write("mnt/a", want)
-        with open("mnt/a", "r+b", buffering=0) as f:
-            f.write(b"ours")
-            want[:4] = b"ours"
-            s = blosc2.open("src/a.b2frame", mode="a")
-            theirs = data(CHUNK, seed=5)
-            s.update_data(2, theirs, copy=True)
-            del s
-            want[2 * CHUNK:3 * CHUNK] = theirs
-            os.fsync(f.fileno())
-            assert stock("src/a.b2frame") == want
-            assert pathlib.Path("mnt/a").read_bytes() == want
         f = open("mnt/a", "r+b", buffering=0)
         f.write(b"lost")
-        s = blosc2.open("src/a.b2frame", mode="a")
-        s.update_data(0, theirs, copy=True)
-        del s
-        want[:CHUNK] = theirs
+        want[:CHUNK] = data(CHUNK, seed=5)
+        change_below(0, data(CHUNK, seed=5))
         check_conflict(f, want)
 
 
@@ -304,9 +312,7 @@ def test_the_end_tells_of_refused_changes():
         write("mnt/a", data(CHUNK))
         f = open("mnt/a", "r+b", buffering=0)
         f.write(b"lost")
-        s = blosc2.open("src/a.b2frame", mode="a")
-        s.update_data(0, data(CHUNK, seed=5), copy=True)
-        del s
+        change_below(0, data(CHUNK, seed=5))
         mount.end(signal.SIGTERM, 8)
         assert "changes are lost" in mount.log()
     error_of(f.close)
@@ -320,10 +326,8 @@ def test_a_reader_does_not_keep_what_was_refused():
         f = open("mnt/a", "r+b", buffering=0)
         f.write(b"lost")
         os.ftruncate(f.fileno(), 5 * CHUNK)
-        s = blosc2.open("src/a.b2frame", mode="a")
         want[:CHUNK] = data(CHUNK, seed=5)
-        s.update_data(0, bytes(want[:CHUNK]), copy=True)
-        del s
+        change_below(0, bytes(want[:CHUNK]))
         with open("mnt/a", "rb", buffering=0) as reader:
             assert reader.read(4) == b"lost"
             assert error_of(f.close) == errno.ESTALE
@@ -359,10 +363,8 @@ def change_the_last_hole(size):
     write("mnt/a", want)
     f = open("mnt/a", "r+b", buffering=0)
     os.ftruncate(f.fileno(), size)
-    s = blosc2.open("src/a.b2frame", mode="a")
     theirs = data(CHUNK // 2, seed=5)
-    s.update_data(1, theirs, copy=True)
-    del s
+    change_below(1, theirs)
     want[CHUNK:] = theirs
     check_conflict(f, want)
 
@@ -401,29 +403,8 @@ def test_others_append_for_a_while():
         append_beside(lambda s: s.update_data(4, bytes(CHUNK), copy=True))
 
 
-def test_merged_changes_are_not_hidden_by_the_kernel():
-    with mounted("commit=600"):
-        want = bytearray(data(4 * CHUNK))
-        write("mnt/a", want)
-        with open("mnt/a", "r+b", buffering=0) as f:
-            f.write(b"ours")
-            want[:4] = b"ours"
-            # The kernel caches pages now, with the time of that write.
-            assert pathlib.Path("mnt/a").read_bytes() == want
-            s = blosc2.open("src/a.b2frame", mode="a")
-            theirs = data(CHUNK, seed=5)
-            s.update_data(2, theirs, copy=True)
-            del s
-            want[2 * CHUNK:3 * CHUNK] = theirs
-            os.fsync(f.fileno())
-            wait_until(lambda: os.pread(f.fileno(), len(want), 0) == want,
-                       "the other's change")
-        assert pathlib.Path("mnt/a").read_bytes() == want
-
-
 def test_an_idle_mount_does_nothing():
-    make_dir = os.makedirs("src")
-    assert make_dir is None
+    os.mkdir("src")
     make("src/a.b2frame", None, nbytes=1000)
     with mounted() as m:
         assert len(pathlib.Path("mnt/a").read_bytes()) == 1000

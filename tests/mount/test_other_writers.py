@@ -92,6 +92,30 @@ def opened(nchunks, *options):
     assert not litter(FRAME), litter(FRAME)
 
 
+@contextlib.contextmanager
+def refused(how, *options, make=None):
+    """The block changes the mounted file of four chunks, beside another program: then
+    @how is refused."""
+    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0", *options):
+        want = bytearray(noise(0, 4 * CHUNK))
+        if make:
+            make(want)
+        else:
+            with open("mnt/a", "wb") as f:
+                f.write(want)
+        fd = os.open("mnt/a", os.O_RDWR)
+        yield fd, want
+        assert error_of(how, fd) == errno.ESTALE
+        error_of(os.close, fd)
+        check_stock(FRAME, bytes(want))
+
+
+def rewrite(want, n, seed):
+    """C-Blosc2 rewrites chunk @n."""
+    want[n * CHUNK:(n + 1) * CHUNK] = noise(seed)
+    blosc2.open(FRAME, mode="a").update_data(n, noise(seed), copy=True)
+
+
 def overwrite(fd, want, n, seed):
     data = noise(seed)
     assert os.pwrite(fd, data, n * CHUNK) == CHUNK
@@ -131,59 +155,39 @@ def test_growing_beside_updates():
         for i in range(4):
             data = noise(50 + i, 2 * CHUNK)
             os.pwrite(fd, data, len(want))
-            theirs = noise(60 + i)
-            blosc2.open(FRAME, mode="a").update_data(i, theirs, copy=True)
+            rewrite(want, i, 60 + i)
             os.fsync(fd)
             want += data
-            want[i * CHUNK:(i + 1) * CHUNK] = theirs
             check_stock(FRAME, bytes(want))
 
 
 def test_a_rewritten_chunk_is_found_whatever_its_times_say():
     """The clock seems not to tick between our commit and their write."""
-    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
-        with open("mnt/a", "wb") as f:
-            f.write(noise(0, 4 * CHUNK))
-        fd = os.open("mnt/a", os.O_RDWR)
-        os.pwrite(fd, noise(1), 0)
+    with refused(os.fsync) as (fd, want):
+        overwrite(fd, want, 0, 1)
         os.fsync(fd)
         os.pwrite(fd, noise(2, 100), CHUNK)
-        theirs = noise(3)
-        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
+        rewrite(want, 1, 3)
         os.utime(chunk_file(FRAME, index_entries(FRAME)[1]), ns=(0, 0))
-        assert error_of(os.fsync, fd) == errno.ESTALE
-        error_of(os.close, fd)
-        check_stock(FRAME, noise(1) + theirs + noise(0, 4 * CHUNK)[2 * CHUNK:])
 
 
 def test_a_rewritten_chunk_without_a_tag_is_found_by_its_times():
     """Another program made the frame: nothing in its chunks tells versions."""
-    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
-        want = noise(0, 4 * CHUNK)
+    def make(want):
         make_by_stock(want)
         # A clock that ticks slowly would give both versions one time.
         time.sleep(0.1)
-        fd = os.open("mnt/a", os.O_RDWR)
+
+    with refused(os.fsync, make=make) as (fd, want):
         os.pwrite(fd, noise(9, 100), CHUNK)
-        theirs = noise(10)
-        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
-        assert error_of(os.fsync, fd) == errno.ESTALE
-        error_of(os.close, fd)
-        check_stock(FRAME, want[:CHUNK] + theirs + want[2 * CHUNK:])
+        rewrite(want, 1, 10)
 
 
 def test_a_chunk_that_both_change_is_refused_at_a_close():
     """A new frame: its commits are only visible, so that nothing is synced."""
-    want = noise(0, 4 * CHUNK)
-    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0", "small=0"):
-        with open("mnt/a", "wb") as f:
-            f.write(want)
-        fd = os.open("mnt/a", os.O_RDWR)
+    with refused(os.close, "small=0") as (fd, want):
         os.pwrite(fd, noise(1, 100), CHUNK)
-        theirs = noise(2)
-        blosc2.open(FRAME, mode="a").update_data(1, theirs, copy=True)
-        assert error_of(os.close, fd) == errno.ESTALE
-        check_stock(FRAME, want[:CHUNK] + theirs + want[2 * CHUNK:])
+        rewrite(want, 1, 2)
 
 
 def test_an_array_of_another_shape_is_not_merged():
@@ -215,15 +219,10 @@ def test_replaced_files_stay_until_the_next_commit():
 
 
 def test_of_two_programs_that_change_the_size_the_second_is_refused():
-    with Scratch("chunksize=64k", "commit=600", "attr_timeout=0"):
-        with open("mnt/a", "wb") as f:
-            f.write(noise(0, 4 * CHUNK))
-        fd = os.open("mnt/a", os.O_RDWR)
+    with refused(os.fsync) as (fd, want):
         os.ftruncate(fd, 2 * CHUNK)
         append(noise(2))
-        assert error_of(os.fsync, fd) == errno.ESTALE
-        error_of(os.close, fd)
-        check_stock(FRAME, noise(0, 4 * CHUNK) + noise(2))
+        want += noise(2)
 
 
 def test_a_freed_number_that_another_program_takes():
