@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,14 @@ def error_of(call, *args, **kwargs):
     except OSError as e:
         return e.errno
     return 0
+
+
+def errors_of_making(path, old):
+    """The errors of all calls that make the name @path; @old: an existing file."""
+    return {error_of(call, *args) for call, *args in (
+        (os.mknod, path, stat.S_IFREG | 0o644), (os.mkfifo, path), (os.mkdir, path),
+        (os.symlink, "x", path), (os.open, path, os.O_CREAT | os.O_EXCL | os.O_WRONLY),
+        (os.link, old, path), (os.rename, old, path))}
 
 
 # Seconds.  The sync of a busy disk can take a minute.

@@ -44,6 +44,9 @@ def play_form(form):
     if form.on_disk:
         for f in files:
             f.check_left()
+        # Nothing of what was deleted or replaced is left.
+        left = [x for x in os.listdir(SRC) if x.startswith(".bloscfs")]
+        assert not left, left
 
 
 def lack_room(form):

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from forms import CHUNK, content
+from forms import CHUNK, MNT, content
 from mounting import error_of, in_threads, wait_until, wait_until_stock
 from syscalls import COLLAPSE, KEEP, PUNCH, ZERO, fallocate
 
@@ -434,18 +434,31 @@ def rename_over(f):
 
 @op("name")
 def delete_while_open(f):
+    """The file can be used until the last close, and opened again."""
     writes = "write" not in f.form.refused
     with f.opened(os.O_RDWR if writes else os.O_RDONLY) as fd:
+        number = os.fstat(fd).st_ino
         os.unlink(f.path)
-        assert not f.path.exists()
+        assert not f.path.exists() and f.name not in os.listdir(MNT)
         if writes:
             f.write(fd, b"after" * 30000, 2 * CHUNK)
+            f.note(b"mapped", 2000)
+            elsewhere("mmap.mmap(fd, 0)[2000:2006] = b'mapped'", fd)
             os.fsync(fd)
+        if f.form.on_disk:
+            os.fchmod(fd, 0o640)
         assert os.pread(fd, len(f.model) + 1, 0) == f.model
-        assert os.fstat(fd).st_nlink == 0
+        st = os.fstat(fd)
+        assert (st.st_nlink, st.st_ino, st.st_size) == (0, number, len(f.model))
         # A new file of that name is independent of it.
         other = f.shown.new(f.name.removesuffix(f.form.shown), seed=9)
         assert other.read() == other.model
-        assert os.pread(fd, len(f.model) + 1, 0) == f.model
+        again = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY)
+        if writes and f.form.resizes:
+            os.ftruncate(fd, 10)
+            f.cut(10)
+        assert os.pread(again, len(f.model) + 1, 0) == f.model
+    assert os.pread(again, len(f.model) + 1, 0) == f.model
+    os.close(again)
     wait_until(lambda: other.read() == other.model, "the other one")
     f.model = other.model
