@@ -138,22 +138,32 @@ def test_a_folder_without_positions():
         d.close()
 
 
+STRACE = ["strace", "-f", "-o", "calls", "-e", "trace=all"]
+
+
+def calls_behind(nlines):
+    """The names of the calls in the trace behind @nlines."""
+    lines = pathlib.Path("calls").read_text().splitlines()[nlines:]
+    return [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines
+            if "unfinished" not in x]
+
+
+def nlines():
+    return sum(1 for _ in open("calls"))
+
+
 def test_large_folders_cost_nothing_per_name():
     n = 10000 if SANITIZED else 100000
     os.mkdir("src")
     for i in range(n):
         os.close(os.open(f"src/name-{i:06}", os.O_CREAT | os.O_WRONLY))
     make("src/frame.b2frame", None, nbytes=1000)
-    strace = ["strace", "-f", "-o", "calls", "-e", "trace=all"]
-    with Mount("src", "mnt", wrap=strace):
-        before = sum(1 for _ in open("calls"))
+    with Mount("src", "mnt", wrap=STRACE):
+        before = nlines()
         out = subprocess.run(["ls", "-U", "mnt"], capture_output=True,
                              timeout=250)
         assert out.stdout.count(b"\n") == n + 1
-        with open("calls") as f:
-            lines = f.readlines()[before:]
-        calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines
-                 if "unfinished" not in x]
+        calls = calls_behind(before)
     # Some for every buffer of names, and for the one frame; the kernel asks
     # for the attributes of the first buffer.
     assert len(calls) < 2500 + n / 20, len(calls)
@@ -163,15 +173,11 @@ def test_large_folders_cost_nothing_per_name():
 
 def check_few_calls(small, most):
     os.makedirs("src", exist_ok=True)
-    strace = ["strace", "-f", "-o", "calls", "-e", "trace=all"]
-    with Mount("src", "mnt", "-o", f"rw,small={small}", wrap=strace):
-        before = sum(1 for _ in open("calls"))
+    with Mount("src", "mnt", "-o", f"rw,small={small}", wrap=STRACE):
+        before = nlines()
         for i in range(100):
             pathlib.Path(f"mnt/{i}").write_bytes(b"small" * 100)
-        with open("calls") as f:
-            lines = f.readlines()[before:]
-        calls = [re.sub(r"^\d+ +", "", x).split("(")[0] for x in lines
-                 if "unfinished" not in x]
+        calls = calls_behind(before)
     assert calls.count("getdents64") <= 2
     # A sanitizer has calls of its own.
     assert len(calls) < (most + 5 * SANITIZED) * 100, len(calls)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A growing frame is seen within a second; mounts report statistics."""
+import contextlib
 import json
 import os
 import subprocess
@@ -9,16 +10,8 @@ import time
 import blosc2
 import numpy as np
 
-from mounting import BUILD, Mount, main, wait_until
-
-CTL = str(BUILD / "bloscctl")
-
-
-def ctl(*args, status=0):
-    done = subprocess.run([CTL, *args], capture_output=True, text=True)
-    assert done.returncode == status, done
-    return done.stdout
-
+from mounting import Mount, main, wait_until
+from scratch import bloscctl
 
 def soon(condition, what):
     """Waits a second, or three on a busy machine."""
@@ -27,24 +20,30 @@ def soon(condition, what):
     return time.monotonic() - start
 
 
+@contextlib.contextmanager
+def tail():
+    """tail(1) follows mnt/log, and writes to the file seen."""
+    with open("seen", "wb") as out, subprocess.Popen(
+            ["tail", "-c", "+1", "-s", "0.1", "-f", "mnt/log"],
+            stdout=out) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
 def test_tail_follows_what_another_process_appends():
     os.mkdir("src")
     schunk = blosc2.SChunk(chunksize=1 << 12, contiguous=False,
                            urlpath="src/log.b2frame",
                            cparams={"typesize": 1})
     schunk.append_data(b"begin\n" + b"x" * 4089 + b"\n")
-    with Mount("src", "mnt"):
-        with open("seen", "wb") as out, subprocess.Popen(
-                ["tail", "-c", "+1", "-s", "0.1", "-f", "mnt/log"],
-                stdout=out) as tail:
-            try:
-                soon(lambda: os.path.getsize("seen") == 4096, "the first chunk")
-                for n in range(3):
-                    schunk.append_data(bytes([65 + n]) * 4096)
-                    soon(lambda n=n: os.path.getsize("seen") == 4096 * (n + 2),
-                         f"chunk {n + 1}")
-            finally:
-                tail.terminate()
+    with Mount("src", "mnt"), tail():
+        soon(lambda: os.path.getsize("seen") == 4096, "the first chunk")
+        for n in range(3):
+            schunk.append_data(bytes([65 + n]) * 4096)
+            soon(lambda n=n: os.path.getsize("seen") == 4096 * (n + 2),
+                 f"chunk {n + 1}")
     with open("seen", "rb") as f:
         assert f.read()[4096:] == b"A" * 4096 + b"B" * 4096 + b"C" * 4096
 
@@ -53,15 +52,10 @@ def test_tail_follows_what_is_written_into_the_mount():
     os.mkdir("src")
     with Mount("src", "mnt"), open("mnt/log", "wb", buffering=0) as log:
         log.write(b"one\n")
-        with open("seen", "wb") as out, subprocess.Popen(
-                ["tail", "-c", "+1", "-s", "0.1", "-f", "mnt/log"],
-                stdout=out) as tail:
-            try:
-                soon(lambda: os.path.getsize("seen") == 4, "the first line")
-                log.write(b"two\n")
-                soon(lambda: os.path.getsize("seen") == 8, "the second line")
-            finally:
-                tail.terminate()
+        with tail():
+            soon(lambda: os.path.getsize("seen") == 4, "the first line")
+            log.write(b"two\n")
+            soon(lambda: os.path.getsize("seen") == 8, "the second line")
 
 
 def test_an_array_that_grows():
@@ -86,21 +80,21 @@ def test_mounts_and_their_statistics():
         with open("mnt/f", "rb") as f:
             f.read()
         here = os.path.realpath("mnt")
-        mine = [x for x in json.loads(ctl("mounts", "--json"))
+        mine = [x for x in json.loads(bloscctl("mounts", "--json"))
                 if x["mountpoint"] == here]
         assert len(mine) == 1 and mine[0]["pid"] == m.pid, mine
         assert mine[0]["source"] == os.path.realpath("src"), mine
         assert any(x.startswith(here + "  ") and x.endswith(f"  rw  {m.pid}")
-                   for x in ctl("mounts").splitlines())
-        stats = json.loads(ctl("stats", "--json", "mnt"))
+                   for x in bloscctl("mounts").decode().splitlines())
+        stats = json.loads(bloscctl("stats", "--json", "mnt"))
         zstd = stats["codecs"]["zstd"]
         assert stats["written_bytes"] == 4 << 20, stats
         assert zstd["encoded_bytes"] == 4 << 20 > zstd["stored_bytes"] > 0
         assert zstd["encode_seconds"] > 0, zstd
         assert stats["memory_bytes"] > 1 << 20 and "dirty_bytes" in stats
-        text = ctl("stats", "mnt")
+        text = bloscctl("stats", "mnt").decode()
         assert text.startswith("mnt\n  reads") and "ratio" in text, text
-    said = json.loads(ctl("stats", "--json", "mnt", status=1))
+    said = json.loads(bloscctl("stats", "--json", "mnt", status=1))
     assert "no bloscfs is mounted there" in said["error"], said
 
 

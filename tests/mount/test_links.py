@@ -16,9 +16,10 @@ import time
 
 import blosc2
 
-from mounting import (BUILD, Mount, error_of, failing, is_traced, main, make,
-                      signal_at, wait_until, while_stopped)
-from scratch import SPARSE, Scratch, stock_bytes
+from mounting import (BUILD, Mount, error_of, failing, main, make, signal_at,
+                      while_stopped)
+from scratch import SPARSE, Scratch, bloscctl, stock_bytes
+from small import traced
 from syscalls import exchange
 
 INDEX = "chunks.b2frame"
@@ -74,6 +75,15 @@ def check_stored(groups, folder="src"):
         sum(len(names) > 1 for names in groups.values())
 
 
+@contextlib.contextmanager
+def linked():
+    """A mount with a frame of two names."""
+    with Scratch(FRESH, SPARSE) as s:
+        put("mnt/a", "text")
+        os.link("mnt/a", "mnt/b")
+        yield s
+
+
 def test_one_file_by_all_its_names():
     with Scratch(FRESH, SPARSE) as s:
         put("mnt/a", "first")
@@ -127,10 +137,7 @@ def linked_frames():
 
 
 def ctl(*args, status=0):
-    run = subprocess.run([BUILD / "bloscctl", *args], capture_output=True,
-                         text=True)
-    assert run.returncode == status, (args, run)
-    return run.stdout
+    return bloscctl(*args, status=status).decode()
 
 
 def test_bloscctl_takes_all_names():
@@ -431,9 +438,7 @@ def names_of(home):
 
 def test_what_others_have_left():
     """States that a crash, or other programs, leave."""
-    with Scratch(FRESH, SPARSE) as s:
-        put("mnt/a", "text")
-        os.link("mnt/a", "mnt/b")
+    with linked() as s:
         s.stop()
         home = f"src/{homes()[0]}"
         # A slot without a name, and a name without a slot.
@@ -595,9 +600,7 @@ def test_homes_without_names_are_looked_for_together():
 
 def test_a_failed_look_costs_no_name():
     """One error of the disk, at each of the first looks at files or links."""
-    with Scratch(FRESH, SPARSE) as s:
-        put("mnt/a", "text")
-        os.link("mnt/a", "mnt/b")
+    with linked() as s:
         for call in "newfstatat", "readlinkat":
             for when in range(1, 31, 2):
                 with failing(s.mount, f"{call}:error=EIO:when={when}"):
@@ -609,9 +612,8 @@ def test_a_failed_look_costs_no_name():
 
 
 def test_bloscctl_removes_no_frame_whose_names_the_disk_does_not_give():
-    with Scratch(FRESH, SPARSE):
-        put("mnt/a", "text")
-        os.link("mnt/a", "mnt/b")
+    with linked():
+        pass
     for call in "readlinkat", "newfstatat", "openat", "getdents64":
         for when in range(1, 31):
             # Another program made the name, without a slot.
@@ -630,9 +632,7 @@ def test_bloscctl_removes_no_frame_whose_names_the_disk_does_not_give():
 def test_slots_that_cannot_be_mended():
     """Symbolic links cannot be made, as in another user's directory or beyond a
     quota."""
-    with Scratch(FRESH, SPARSE) as s:
-        put("mnt/a", "text")
-        os.link("mnt/a", "mnt/b")
+    with linked() as s:
         s.stop()
         home = f"src/{homes()[0]}"
         os.unlink(f"{home}/.link.0")
@@ -679,9 +679,7 @@ VERBS = {
 
 def test_a_name_whose_slot_cannot_be_made_keeps_the_frame():
     """The only slot repeats the name that is removed."""
-    with Scratch(FRESH, SPARSE) as s:
-        put("mnt/a", "text")
-        os.link("mnt/a", "mnt/b")
+    with linked() as s:
         s.stop()
         home = f"src/{homes()[0]}"
         os.unlink(f"{home}/.link.1")
@@ -696,9 +694,7 @@ def test_a_name_that_another_program_has_made_keeps_the_frame():
     """The mount has not looked at it when another name is removed."""
     for remove in (lambda: os.unlink("mnt/a"),
                    lambda: os.rename("mnt/new", "mnt/a")):
-        with Scratch(FRESH, SPARSE):
-            put("mnt/a", "text")
-            os.link("mnt/a", "mnt/b")
+        with linked():
             put("mnt/new", "new")
             os.symlink(homes()[0], "src/c.b2frame")
             remove()
@@ -718,22 +714,12 @@ def play_killed(verb, n):
     top = f"{verb}-{n}".replace(" ", "-")
     subprocess.run(["cp", "-a", "three" if "three" in verb else "two", top],
                    check=True)
-    mount = Mount(top, "mnt", "-o", f"{FRESH},{SPARSE}")
-    mount.__enter__()
+    scratch = Scratch(FRESH, SPARSE, source=top)
+    scratch.start()
     before = look("mnt")
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", "trace", "-p", str(mount.pid), "-e",
-         f"trace={calls}", "-e", f"inject={calls}:signal=SIGKILL:when={n}"])
-    try:
-        wait_until(lambda: is_traced(mount.pid), "strace")
+    with traced(scratch, calls, f"signal=SIGKILL:when={n}"):
         killed = bool(error_of(VERBS[verb], "mnt"))
-    finally:
-        mount.process.kill()
-        mount.process.wait()
-        tracer.kill()
-        tracer.wait()
-        subprocess.run(["umount", "-l", "mnt"], check=True)
-        mount.log_file.close()
+    scratch.kill()
     check_after_kill(verb, top, before)
     return killed
 

@@ -14,8 +14,10 @@ import blosc2
 import numpy as np
 
 import saves
-from mounting import BUILD, Mount, error_of, is_traced, main, wait_until
-from scratch import Scratch
+from committing import fsync
+from mounting import Mount, error_of, main, wait_until
+from scratch import Scratch, bloscctl
+from small import traced
 
 SHAPE, CHUNKS = (70, 33), (32, 16)
 
@@ -257,8 +259,7 @@ def test_a_contiguous_array_is_replaced_by_another_one():
             np.save("mnt/a.npy", other)
             assert_same(stored("src/a.b2nd"), other, other.shape)
             assert_same(np.load("mnt/a.npy"), other, other.shape)
-            subprocess.run([BUILD / "bloscctl", "verify", "-q",
-                            "src/a.b2nd"], check=True)
+            bloscctl("verify", "-q", "src/a.b2nd")
         assert error_of(np.save, "mnt/a.npy", first) == errno.EPERM
         assert_same(stored("src/a.b2nd"), first[:, 5], "no room")
 
@@ -328,17 +329,10 @@ def test_what_save_array_made_is_saved_over():
             assert_same(load_tensor(name), np.asarray(mapped), name)
             del mapped
             for frame in pathlib.Path("src").iterdir():
-                subprocess.run([BUILD / "bloscctl", "verify", "-q", frame],
-                               check=True)
+                bloscctl("verify", "-q", frame)
 
 
 EMPTY = [(0,), (0, 3), (0, 3, 2), (0, 1, 1, 1), (3, 0, 2, 1, 4, 5), (0,) * 8]
-
-
-def fsync(path):
-    fd = os.open(path, os.O_RDONLY)
-    os.fsync(fd)
-    os.close(fd)
 
 
 def test_empty_arrays_of_any_shape_replace_each_other():
@@ -353,8 +347,7 @@ def test_empty_arrays_of_any_shape_replace_each_other():
                     np.save(path, np.zeros(shape))
                     fsync(path)
                     assert np.load(path).shape == shape, (options, old, new)
-        subprocess.run([BUILD / "bloscctl", "verify", "-q", "-r", "src"],
-                       check=True)
+        bloscctl("verify", "-q", "-r", "src")
 
 
 def test_random_arrays_are_saved_over_each_other():
@@ -367,16 +360,10 @@ def save_killed(array, call, n, path="mnt/a.npy"):
     """Kills the daemon at its @n-th @call.  Returns whether it came that far."""
     scratch = Scratch()
     scratch.start()
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-qq", "-o", "trace", "-p", str(scratch.mount.pid),
-         "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={n}"])
-    try:
-        wait_until(lambda: is_traced(scratch.mount.pid), "strace")
-        return bool(error_of(np.save, path, array))
-    finally:
-        scratch.kill()
-        tracer.kill()
-        tracer.wait()
+    with traced(scratch, call, f"signal=SIGKILL:when={n}"):
+        killed = bool(error_of(np.save, path, array))
+    scratch.kill()
+    return killed
 
 
 def test_a_kill_leaves_what_save_array_made_or_the_new_one():
@@ -411,8 +398,7 @@ def test_a_kill_leaves_the_old_array_or_the_new_one():
                 killed = save_killed(arrays[1 - old], call, n)
                 new = int(stored("src/a.b2nd").dtype == "f8")
                 assert_same(stored("src/a.b2nd"), arrays[new], (call, n))
-                subprocess.run([BUILD / "bloscctl", "verify", "-q",
-                                "src/a.b2nd"], check=True)
+                bloscctl("verify", "-q", "src/a.b2nd")
                 made.add((killed, old == new))
                 if not killed:
                     assert new != old
