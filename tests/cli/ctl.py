@@ -32,6 +32,40 @@ def open_stock(path):
     return getattr(opened, "schunk", opened)
 
 
+def make(path, data, contiguous=False, **options):
+    """A frame by C-Blosc2; @options are of its storage and of its encoder."""
+    storage = {k: options.pop(k) for k in ("meta", "chunksize")
+               if k in options}
+    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
+                         cparams=options, **storage)
+
+
+def make_zlib(path, n=4, chunksize=20000, **options):
+    """Noise in zlib, whose checksum notices flipped bits; returns the data."""
+    data = bytes(b & 0x3f for b in noise(n * chunksize))
+    make(path, data, typesize=1, chunksize=chunksize, codec=blosc2.Codec.ZLIB,
+         filters=[blosc2.Filter.NOFILTER], **options)
+    return data
+
+
+def make_varied(path, contiguous=False, chunk=20000):
+    """Chunks of different sizes; returns the data."""
+    schunk = make(path, items(3 * chunk + 800, 4), contiguous, typesize=4,
+                  chunksize=chunk)
+    schunk.append_data(items(chunk, 4, seed=1))
+    schunk.insert_data(2, items(1600, 4, seed=2), True)
+    schunk.update_data(0, items(2400, 4, seed=3), True)
+    del schunk
+    assert info(path)["chunksize"] == 0
+    return stock_bytes(path)
+
+
+def flip(path, at):
+    raw = bytearray(get(path))
+    raw[at] ^= 4
+    put(path, raw)
+
+
 def check_frame(path, data, **said):
     """Checks that @path holds @data for stock and for us, is sound, and has the facts
     @said."""

@@ -12,9 +12,10 @@ import time
 import blosc2
 import numpy as np
 
-from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, get, golden_frames,
-                 in_namespace, info, items, noise, open_stock, put, remove,
-                 run_all, small_disk, stock_bytes)
+from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, flip, get,
+                 golden_frames, in_namespace, info, items, make, make_varied,
+                 make_zlib, noise, open_stock, put, remove, run_all, small_disk,
+                 stock_bytes)
 
 CHUNK = 20000
 
@@ -65,26 +66,19 @@ def round_trip(path):
             assert chunk_bytes(name) == chunk_bytes(path)
 
 
-def make(path, contiguous, data, **options):
-    storage = {k: options.pop(k) for k in ("meta", "chunksize")
-               if k in options}
-    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
-                         cparams=options, **storage)
-
-
 def test_plain():
     for contiguous in (True, False):
         for typesize, size in ((1, 0), (1, 1), (3, 2 * CHUNK), (8, 7 * CHUNK),
                                (8, 5 * CHUNK + 776), (300, 100 * 300)):
             name = f"f{typesize}-{size}-{contiguous}"
-            make(name, contiguous, items(size, typesize), typesize=typesize,
+            make(name, items(size, typesize), contiguous, typesize=typesize,
                  chunksize=CHUNK - CHUNK % typesize)
             round_trip(name)
         for codec in (blosc2.Codec.BLOSCLZ, blosc2.Codec.LZ4,
                       blosc2.Codec.LZ4HC, blosc2.Codec.ZLIB,
                       blosc2.Codec.ZSTD):
             name = f"c{codec.value}-{contiguous}"
-            make(name, contiguous, items(3 * CHUNK, 4), typesize=4,
+            make(name, items(3 * CHUNK, 4), contiguous, typesize=4,
                  codec=codec, chunksize=CHUNK)
             round_trip(name)
 
@@ -92,7 +86,7 @@ def test_plain():
 def test_metadata_and_special_chunks():
     for contiguous in (True, False):
         name = f"meta-{contiguous}"
-        schunk = make(name, contiguous, None, typesize=8, chunksize=CHUNK,
+        schunk = make(name, None, contiguous, typesize=8, chunksize=CHUNK,
                       meta={"one": 1, "two": "zwei" * 50})
         schunk.append_data(items(CHUNK, 8))
         schunk.append_data(bytes(CHUNK))
@@ -110,7 +104,7 @@ def test_metadata_and_special_chunks():
             assert schunk.vlmeta["units"] == "kelvin" * 100
             assert schunk.vlmeta["big"] == noise(10000)
         name = f"zeros-{contiguous}"
-        schunk = make(name, contiguous, None, typesize=8, chunksize=CHUNK)
+        schunk = make(name, None, contiguous, typesize=8, chunksize=CHUNK)
         schunk.fill_special(50 * CHUNK // 8, blosc2.SpecialValue.ZERO)
         del schunk
         round_trip(name)
@@ -120,7 +114,7 @@ def test_edited_frames():
     """Odd orders, dead bytes, chunks of different sizes, blocks too."""
     for contiguous in (True, False):
         name = f"edited-{contiguous}"
-        schunk = make(name, contiguous, items(6 * CHUNK, 4), typesize=4,
+        schunk = make(name, items(6 * CHUNK, 4), contiguous, typesize=4,
                       chunksize=CHUNK)
         schunk.delete_chunk(2)
         schunk.insert_data(1, noise(CHUNK), False)
@@ -128,13 +122,7 @@ def test_edited_frames():
         del schunk
         round_trip(name)
         name = f"variable-{contiguous}"
-        schunk = make(name, contiguous, items(3 * CHUNK + 800, 4), typesize=4,
-                      chunksize=CHUNK)
-        schunk.append_data(items(CHUNK, 4, seed=1))
-        schunk.insert_data(2, items(1600, 4, seed=2), True)
-        schunk.update_data(0, items(2400, 4, seed=3), True)
-        del schunk
-        assert info(name)["chunksize"] == 0
+        make_varied(name, contiguous)
         round_trip(name)
 
 
@@ -181,7 +169,7 @@ def test_arrays():
 
 def test_both_can_be_changed_afterwards():
     data = items(3 * CHUNK, 4)
-    make("s", False, data, typesize=4, chunksize=CHUNK)
+    make("s", data, typesize=4, chunksize=CHUNK)
     convert("-o", "c", "s")
     convert("-o", "s2", "c")
     for name in ("c", "s2"):
@@ -249,7 +237,7 @@ def test_seals_of_contiguous_frames():
     ctl("compress", "--contiguous", "--keep", "--chunksize=20k", "sealed")
     assert states("sealed.b2f") == {"sealed"}, states("sealed.b2f")
     check_frame("sealed.b2f", data)
-    make("theirs", True, data, typesize=1, chunksize=CHUNK)
+    make("theirs", data, True, typesize=1, chunksize=CHUNK)
     assert states("theirs") == {"unsealed"}
     convert("--contiguous", "-o", "ours", "theirs")
     assert states("ours") == {"sealed"}
@@ -260,11 +248,7 @@ def test_seals_of_contiguous_frames():
     convert("--sparse", "-o", "sparse", "bare")
     convert("--contiguous", "-o", "again", "sparse")
     assert states("again") == {"sealed"}
-    with open("again", "r+b") as f:
-        f.seek(3 * CHUNK)
-        byte = f.read(1)[0]
-        f.seek(3 * CHUNK)
-        f.write(bytes([byte ^ 4]))
+    flip("again", 3 * CHUNK)
     _, err = ctl("cat", "again", status=1)
     assert "checksum" in err, err
 
@@ -292,12 +276,8 @@ def test_attributes():
 
 def test_damage():
     """A damaged chunk is copied only if the user asks for it."""
-    make("s", False, bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
-         chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
-         filters=[blosc2.Filter.NOFILTER])
-    raw = bytearray(get("s/00000002.chunk"))
-    raw[8000] ^= 4
-    put("s/00000002.chunk", raw)
+    make_zlib("s")
+    flip("s/00000002.chunk", 8000)
     for option in ("--contiguous", "--sparse"):
         _, err = convert(option, "--rm", "-o", "x", "s", status=1)
         assert "s: chunk 2 (00000002.chunk): " in err, err
@@ -311,7 +291,7 @@ def test_damage():
 
 def test_offset():
     data = items(3 * CHUNK, 4)
-    make("inner", True, data, typesize=4, chunksize=CHUNK)
+    make("inner", data, True, typesize=4, chunksize=CHUNK)
     put("outer", b"\xaa" * 1000 + get("inner") + b"\xbb" * 50)
     for option in ("--sparse", "--contiguous"):
         convert("--frame-offset=1000", option, "-o", "x", "outer")
@@ -400,9 +380,7 @@ def test_damage_is_not_sealed_anew():
         ctl("compress", f"--format={kind}", "--chunksize", CHUNK,
             "--typesize=1", "-o", "damaged", "f")
         path = "damaged/00000002.chunk" if kind == "sparse" else "damaged"
-        raw = bytearray(get(path))
-        raw[len(raw) // 2] ^= 1
-        put(path, raw)
+        flip(path, os.path.getsize(path) // 2)
         ctl("verify", "-q", "damaged", status=1)
         err = convert("--no-verify", "-o", "new", "damaged", status=1)[1]
         assert "has the checksum" in err, err

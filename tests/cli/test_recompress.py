@@ -11,9 +11,9 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, get, golden_frames,
-                 in_namespace, info, items, noise, put, remove, run_all,
-                 small_disk, stock_bytes)
+from ctl import (BLOSCCTL, cat, check_alike, check_frame, ctl, flip, get,
+                 golden_frames, in_namespace, info, items, make, make_varied,
+                 make_zlib, noise, put, remove, run_all, small_disk, stock_bytes)
 
 CHUNK = 20000
 CODECS = {"blosclz": 0, "lz4": 1, "lz4hc": 2, "zlib": 4, "zstd": 5}
@@ -23,17 +23,10 @@ def recompress(*args, **options):
     return ctl("recompress", *args, **options)
 
 
-def make(path, contiguous, data, **options):
-    storage = {k: options.pop(k) for k in ("meta", "chunksize")
-               if k in options}
-    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
-                         cparams=options, **storage)
-
-
 def test_settings():
     data = items(3 * CHUNK + 777, 8)
     for contiguous in (False, True):
-        make("f", contiguous, data, typesize=8, chunksize=CHUNK,
+        make("f", data, contiguous, typesize=8, chunksize=CHUNK,
              codec=blosc2.Codec.LZ4)
         for (codec, code), level in itertools.product(CODECS.items(),
                                                       (1, 5, 9)):
@@ -59,7 +52,7 @@ def test_settings():
 def test_what_fails_changes_nothing():
     """The last rename fails, whichever that is."""
     data = items(3 * CHUNK, 8)
-    make("f", False, data, typesize=8, chunksize=CHUNK)
+    make("f", data, typesize=8, chunksize=CHUNK)
 
     def run(codec, *inject):
         return subprocess.run(
@@ -84,7 +77,7 @@ def test_delta_goes_from_the_header_too():
     data = items(3 * CHUNK, 8)
     for contiguous, (filters, want) in itertools.product(
             (False, True), (([3], [1]), ([3, 1], [1]), ([2, 3], [2]))):
-        make("f", contiguous, data, typesize=8, chunksize=CHUNK,
+        make("f", data, contiguous, typesize=8, chunksize=CHUNK,
              filters=[blosc2.Filter(f) for f in filters])
         recompress("--codec", "lz4", "f")
         facts = check_frame("f", data)
@@ -101,7 +94,7 @@ def test_delta_goes_from_the_header_too():
 def test_filters_of_wide_items():
     """For python-blosc2 filter parameters, and item sizes as such, are int8."""
     data = items(3 * CHUNK, 200)
-    make("f", False, data, typesize=200, chunksize=CHUNK)
+    make("f", data, typesize=200, chunksize=CHUNK)
     for name in ("bytedelta", "shuffle,bytedelta", "shuffle,bytedelta:127"):
         recompress("--filter", name, "f")
         check_frame("f", data, typesize=200)
@@ -123,7 +116,7 @@ def test_sizes():
                 (1, 7777, 0), (3, 30000, 3000), (300, 50000, 0),
                 (8, 1 << 20, 4096), (16, 100, 0)):
             remove("f")
-            make("f", contiguous, data, typesize=4, chunksize=CHUNK)
+            make("f", data, contiguous, typesize=4, chunksize=CHUNK)
             recompress("--typesize", typesize, "--chunksize", chunksize,
                        "--blocksize", blocksize, "f")
             check_frame("f", data, typesize=typesize,
@@ -132,7 +125,7 @@ def test_sizes():
         remove("f")
     walk = np.cumsum(np.random.default_rng(1).integers(-3, 4, 50000))
     data = (walk * 0.3 + 1e6).astype("<f8").tobytes()
-    make("f", False, data, typesize=1, chunksize=CHUNK)
+    make("f", data, typesize=1, chunksize=CHUNK)
     recompress("--typesize=auto", "f")
     check_frame("f", data, typesize=8)
     # The chunk size becomes a whole number of items.
@@ -142,7 +135,7 @@ def test_sizes():
 
 def test_special_chunks():
     for contiguous in (False, True):
-        schunk = make("f", contiguous, None, typesize=8, chunksize=CHUNK)
+        schunk = make("f", None, contiguous, typesize=8, chunksize=CHUNK)
         data = [items(CHUNK, 8), bytes(CHUNK),
                 np.full(CHUNK // 8, np.nan).tobytes(),
                 np.full(CHUNK // 8, 2.5).tobytes(), bytes(800)]
@@ -157,7 +150,7 @@ def test_special_chunks():
             assert facts["nspecial"] == nspecial, (options, facts)
         remove("f", "g")
     # All entries are the same.
-    schunk = make("f", False, None, typesize=8, chunksize=CHUNK)
+    schunk = make("f", None, typesize=8, chunksize=CHUNK)
     schunk.fill_special(50 * CHUNK // 8, blosc2.SpecialValue.ZERO)
     del schunk
     recompress("-9", "f")
@@ -167,7 +160,7 @@ def test_special_chunks():
 def test_repeated_values_get_the_new_item_size():
     for typesize in 2, 8, 16:
         for place in 0, 1:
-            schunk = make("f", False, None, typesize=4, chunksize=4000)
+            schunk = make("f", None, typesize=4, chunksize=4000)
             schunk.fill_special(1000, blosc2.SpecialValue.VALUE, np.int32(7))
             schunk.insert_data(place, items(4000, 4), copy=True)
             data = stock_bytes("f")
@@ -223,15 +216,7 @@ def test_arrays():
 def test_variable_chunks_get_one_size():
     for contiguous in (False, True):
         name = f"v-{contiguous}"
-        schunk = make(name, contiguous, items(3 * CHUNK + 800, 4), typesize=4,
-                      chunksize=CHUNK)
-        schunk.append_data(items(CHUNK, 4, seed=1))
-        schunk.insert_data(2, items(1600, 4, seed=2), True)
-        schunk.update_data(0, items(2400, 4, seed=3), True)
-        data = b"".join(schunk.decompress_chunk(i)
-                        for i in range(schunk.nchunks))
-        del schunk
-        assert info(name)["chunksize"] == 0
+        data = make_varied(name, contiguous)
         recompress("--chunksize=3000", "-o", f"{name}-small", name)
         check_frame(f"{name}-small", data, chunksize=3000)
         recompress("--codec=zlib", name)
@@ -345,12 +330,8 @@ def test_a_file_with_several_names():
 
 def test_failures_change_nothing():
     data = noise(400000)
-    make("f", False, bytes(b & 0x3f for b in data), typesize=1,
-         chunksize=100000, codec=blosc2.Codec.ZLIB,
-         filters=[blosc2.Filter.NOFILTER])
-    raw = bytearray(get("f/00000002.chunk"))
-    raw[40000] ^= 4
-    put("f/00000002.chunk", raw)
+    make_zlib("f", chunksize=100000)
+    flip("f/00000002.chunk", 40000)
     before = {n: get(f"f/{n}") for n in os.listdir("f")}
     _, err = recompress("f", status=1)
     assert "f: chunk 2 (00000002.chunk): " in err, err
@@ -416,7 +397,7 @@ def test_a_lock_of_another_program_is_waited_for():
     runs = []
 
     def start(path, contiguous, args):
-        make(path, contiguous, data, typesize=4)
+        make(path, data, contiguous, typesize=4)
         fd = hold_lock(path)
         runs.append((path, fd, args, subprocess.Popen(
             [BLOSCCTL, *args, path], stderr=subprocess.PIPE)))
@@ -437,8 +418,8 @@ def test_a_lock_of_another_program_is_waited_for():
 def test_no_other_frame_is_replaced_that_a_program_writes_to():
     old, new = items(60000, 4), items(50000, 4)
     for contiguous in False, True:
-        make("old", contiguous, old, typesize=4)
-        make("new", contiguous, new, typesize=4)
+        make("old", old, contiguous, typesize=4)
+        make("new", new, contiguous, typesize=4)
         fd = os.open("old", os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)
         _, err = recompress("-f", "-o", "old", "new", status=1)
@@ -456,7 +437,7 @@ def test_the_lock_file_stays_the_same():
     """A program that waits for the lock gets the lock of the current frame."""
     data = items(60000, 4)
     for contiguous in False, True:
-        make("f", contiguous, data, typesize=4)
+        make("f", data, contiguous, typesize=4)
         os.close(hold_lock("f"))
         before = os.stat(lock_file("f")).st_ino
         recompress("-9", "f")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bloscctl repair does what is surely right, and nothing that was not asked for"""
 import fcntl
+import functools
 import itertools
 import json
 import os
@@ -12,32 +13,16 @@ import sys
 import blosc2
 import numpy as np
 
-from ctl import (BLOSCCTL, BUILD, check_frame, ctl, get, in_namespace, info, items, noise, open_stock, put,
+from ctl import (BLOSCCTL, BUILD, check_frame, ctl, flip, get, in_namespace,
+                 info, items, make as ctl_make, make_zlib, noise, open_stock, put,
                  remove, run_all, stock_bytes)
 
 CHUNK = 20000
 LONG_AGO = 10**9
 
 
-def make(path, data, contiguous=False, **options):
-    storage = {k: options.pop(k) for k in ("meta", "chunksize")
-               if k in options}
-    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
-                         cparams={"nthreads": 1, **options}, **storage)
-
-
-def zlib(path, n=4, **options):
-    """Noise in zlib, whose checksum notices flipped bits."""
-    data = bytes(b & 0x3f for b in noise(n * CHUNK))
-    make(path, data, typesize=1, chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
-         filters=[blosc2.Filter.NOFILTER], **options)
-    return data
-
-
-def flip(path, at):
-    raw = bytearray(get(path))
-    raw[at] ^= 4
-    put(path, raw)
+make = functools.partial(ctl_make, nthreads=1)
+zlib = functools.partial(make_zlib, nthreads=1)
 
 
 def state(path):
@@ -154,9 +139,7 @@ def test_a_chunk_that_tells_another_size():
 
 
 def test_damage_in_contiguous_frames():
-    data = bytes(b & 0x3f for b in noise(4 * CHUNK))
-    make("c", data, contiguous=True, typesize=1, chunksize=CHUNK,
-         codec=blosc2.Codec.ZLIB, filters=[blosc2.Filter.NOFILTER])
+    data = zlib("c", contiguous=True)
     flip("c", 97 + CHUNK)
     _, err = repair("c", status=1)
     assert "c: damaged chunks: 1; --zero-damaged" in err, err

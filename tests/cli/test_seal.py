@@ -11,17 +11,11 @@ import zipfile
 import blosc2
 import numpy as np
 
-from ctl import (cat, check_frame, ctl, get, in_namespace, info, items, noise,
-                 open_stock, put, run_all, small_disk, stock_bytes)
+from ctl import (cat, check_frame, ctl, flip, get, in_namespace, info, items,
+                 make, make_varied, make_zlib, noise, open_stock, put, run_all,
+                 small_disk, stock_bytes)
 
 CHUNK = 20000
-
-
-def make(path, data, contiguous=False, **options):
-    storage = {k: options.pop(k) for k in ("meta", "chunksize")
-               if k in options}
-    return blosc2.SChunk(data=data, urlpath=path, contiguous=contiguous,
-                         cparams=options, **storage)
 
 
 def verify(path, *options, status=0):
@@ -104,11 +98,7 @@ def test_arrays_and_variable_chunks():
     del array
     said = verify("a.b2nd")
     assert said["status"] == "ok" and said["nunsealed"] == 1, said
-    schunk = make("v", items(3 * CHUNK + 800, 4), typesize=4, chunksize=CHUNK)
-    schunk.append_data(items(CHUNK, 4, seed=1))
-    schunk.insert_data(2, items(1600, 4, seed=2), True)
-    del schunk
-    assert info("v")["chunksize"] == 0
+    make_varied("v")
     seal("v")
 
 
@@ -265,12 +255,9 @@ def test_attributes_stay():
 
 
 def test_damage_is_not_sealed():
-    make("s", bytes(b & 0x3f for b in noise(4 * CHUNK)), typesize=1,
-         chunksize=CHUNK, codec=blosc2.Codec.ZLIB,
-         filters=[blosc2.Filter.NOFILTER])
-    raw = bytearray(get("s/00000002.chunk"))
-    raw[8000] ^= 4
-    put("s/00000002.chunk", raw)
+    make_zlib("s")
+    flip("s/00000002.chunk", 8000)
+    raw = get("s/00000002.chunk")
     _, err = ctl("seal", "s", status=1)
     assert "s: chunk 2 (00000002.chunk): " in err, err
     said = verify("s", status=1)
