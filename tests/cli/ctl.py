@@ -5,6 +5,7 @@ python-blosc2 reads the frames that bloscctl writes.
 """
 import collections
 import contextlib
+import errno
 import os
 import pathlib
 import shutil
@@ -166,3 +167,31 @@ def small_disk(size, files=0):
     finally:
         subprocess.run(["umount", "disk"], check=True)
         os.rmdir("disk")
+
+
+@contextlib.contextmanager
+def mounted():
+    """src is mounted at mnt; the messages are in the file log."""
+    os.mkdir("mnt")
+    with open("log", "w") as log:
+        daemon = subprocess.Popen([BUILD / "bloscfs", "-f", "src", "mnt"],
+                                  stderr=log)
+    try:
+        while not os.path.ismount("mnt"):
+            assert daemon.poll() is None
+        yield
+    finally:
+        daemon.terminate()
+        assert daemon.wait(30) == 0
+
+
+def check_not_opened(path, *flags):
+    """Checks that the file of a mount cannot be opened, as its form is not
+    supported."""
+    for flag in flags:
+        try:
+            os.close(os.open(path, flag))
+        except OSError as e:
+            assert e.errno == errno.EOPNOTSUPP, e
+        else:
+            raise AssertionError(f"{path} was opened")

@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames whose data are elsewhere are reported and refused, never shown as zeros."""
-import errno
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import blosc2
 import numpy as np
 
-from ctl import BLOSCCTL, cat, ctl, in_namespace, info, run_all
+from ctl import cat, check_not_opened, ctl, in_namespace, info, mounted, run_all
 
-BLOSCFS = os.path.join(os.path.dirname(BLOSCCTL), "bloscfs")
 VALUES = np.arange(1, 4001, dtype="f8").reshape(80, 50)
 
 
@@ -85,26 +82,12 @@ def test_in_a_mount():
     os.chdir("src")
     refused = {**make_lazy(), **make_proxies()}
     os.chdir("..")
-    os.mkdir("mnt")
-    with open("log", "w") as log:
-        daemon = subprocess.Popen([BLOSCFS, "-f", "src", "mnt"], stderr=log)
-        try:
-            while not os.path.ismount("mnt"):
-                assert daemon.poll() is None
-            for path in refused:
-                name = path.removesuffix(".b2nd")
-                for flags in os.O_RDONLY, os.O_RDWR:
-                    try:
-                        os.close(os.open(f"mnt/{name}", flags))
-                    except OSError as e:
-                        assert e.errno == errno.EOPNOTSUPP, e
-                    else:
-                        raise AssertionError(f"{name} was opened")
-                assert not os.path.exists(f"mnt/{name}.npy")
-            assert pathlib.Path("mnt/all").read_bytes() == VALUES.tobytes()
-        finally:
-            daemon.terminate()
-            assert daemon.wait(30) == 0
+    with mounted():
+        for path in refused:
+            name = path.removesuffix(".b2nd")
+            check_not_opened(f"mnt/{name}", os.O_RDONLY, os.O_RDWR)
+            assert not os.path.exists(f"mnt/{name}.npy")
+        assert pathlib.Path("mnt/all").read_bytes() == VALUES.tobytes()
     said = pathlib.Path("log").read_text()
     for path, what in refused.items():
         assert f"{path}: not readable: it stands for {what}" in said, said

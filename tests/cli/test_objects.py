@@ -2,20 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames of serialized objects are reported and refused, and copied whole."""
 import dataclasses
-import errno
 import filecmp
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import blosc2
 
-from ctl import BLOSCCTL, ctl, in_namespace, info, run_all
+from ctl import check_not_opened, ctl, in_namespace, info, mounted, run_all
 
-BLOSCFS = os.path.join(os.path.dirname(BLOSCCTL), "bloscfs")
 OBJECTS = [{"a": 1}, [1, 2], "text"]
 
 
@@ -103,20 +100,10 @@ def test_in_a_mount():
     objects = make()
     blosc2.arange(1000, urlpath="a.b2nd")
     os.chdir("..")
-    os.mkdir("mnt")
-    daemon = subprocess.Popen([BLOSCFS, "-f", "src", "mnt"],
-                              stderr=open("log", "w"))
-    try:
-        while not os.path.ismount("mnt"):
-            assert daemon.poll() is None
+    with mounted():
         for path, what in objects.items():
             name = f"mnt/{path.removesuffix('.b2frame')}"
-            try:
-                os.close(os.open(name, os.O_RDONLY))
-            except OSError as e:
-                assert e.errno == errno.EOPNOTSUPP, e
-            else:
-                raise AssertionError(f"{name} was opened")
+            check_not_opened(name, os.O_RDONLY)
             assert info(name)["objects"] == what
         assert info("mnt/a")["array"]["shape"] == [1000]
         out, _ = ctl("info", "mnt/a", "mnt/o")
@@ -144,9 +131,6 @@ def test_in_a_mount():
         shutil.copy("src/a.b2nd", "mnt/copy.b2nd")
         assert info("mnt/copy.b2nd")["frame"] == "mnt/copy.b2nd"
         assert filecmp.cmp("src/a.b2nd", "mnt/copy.b2nd", shallow=False)
-    finally:
-        daemon.terminate()
-        assert daemon.wait(30) == 0
     assert info("src/copy.b2nd.b2frame")["array"] is None
     said = pathlib.Path("log").read_text()
     for path, what in objects.items():

@@ -16,26 +16,40 @@ has_begun() {
 		[ -n "$(find . -path '*/.bloscctl-*/*' -size +8M)" ]
 }
 
-for signal in INT TERM HUP QUIT; do
-	echo precious >out
-	# A shell's background jobs ignore INT; Python's children do not.
+# start ARGUMENT...: runs bloscctl in the background, as $pid.  A shell's background
+# jobs ignore INT; Python's children do not.
+start() {
 	"$B2F_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])' \
-		"$bloscctl" decompress -f --no-sparse -o out huge.b2frame &
+os.execv(sys.argv[1], sys.argv[1:])' "$bloscctl" "$@" <&0 &
 	pid=$!
+}
+
+# until_it COMMAND: waits until that succeeds, and something is being made.
+until_it() {
 	for _ in $(seq 500); do
-		! has_temp || break
+		! "$1" || break
 		sleep 0.01
 	done
 	has_temp || die "it never began"
+}
+
+# dies WHAT: the signal $signal ends it, and nothing is left behind.
+dies() {
 	kill -s "$signal" "$pid"
 	status=0
 	wait "$pid" 2>/dev/null || status=$?
 	[ "$status" = $((128 + $(kill -l "$signal"))) ] ||
-		die "$signal: status $status"
+		die "$1: $signal: status $status"
 	no_litter
+}
+
+for signal in INT TERM HUP QUIT; do
+	echo precious >out
+	start decompress -f --no-sparse -o out huge.b2frame
+	until_it has_temp
+	dies decompress
 	[ "$(cat out)" = precious ] || die "$signal: out was replaced"
 done
 
@@ -46,24 +60,10 @@ for options in "-o new.b2frame" "-f -o old.b2frame" "--contiguous -o new.b2f"; d
 	cp -r huge.b2frame/. old.b2frame
 	for signal in INT TERM HUP QUIT; do
 		# shellcheck disable=SC2086
-		"$B2F_PYTHON" -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])' \
-			"$bloscctl" compress --chunksize=64k $options \
-			< <(head -c 2G /dev/urandom) &
-		pid=$!
-		for _ in $(seq 500); do
-			! has_begun || break
-			sleep 0.01
-		done
-		has_temp || die "$options: it never began"
-		kill -s "$signal" "$pid"
-		status=0
-		wait "$pid" 2>/dev/null || status=$?
-		[ "$status" = $((128 + $(kill -l "$signal"))) ] ||
-			die "$options: $signal: status $status"
-		no_litter
+		start compress --chunksize=64k $options \
+			< <(head -c 2G /dev/urandom)
+		until_it has_begun
+		dies "$options"
 		absent new.b2frame new.b2f
 		[ "$("$bloscctl" info old.b2frame)" = \
 			"$("$bloscctl" info huge.b2frame | sed s/^huge/old/)" ] ||
@@ -73,15 +73,15 @@ done
 
 # Files are made faster than they are removed; the removal has to end all the
 # same.
+has_many() {
+	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -ge 20 ]
+}
 strace --seccomp-bpf -f -qq -o /dev/null -e trace=unlinkat \
 	-e inject=unlinkat:delay_enter=2000 \
 	bash -c 'echo $$ >pid; exec "$@" < <(head -c 1G /dev/urandom)' \
 	bash "$bloscctl" compress --chunksize=16k -o new.b2frame &
 tracer=$!
-for _ in $(seq 500); do
-	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 20 ] || break
-	sleep 0.01
-done
+until_it has_many
 kill -s TERM "$(cat pid)"
 status=0
 wait "$tracer" 2>/dev/null || status=$?
@@ -93,11 +93,7 @@ absent new.b2frame
 "$bloscctl" compress --chunksize=64k -o new.b2frame \
 	< <(head -c 2G /dev/urandom) &
 pid=$!
-for _ in $(seq 500); do
-	[ "$(find . -path '*/.bloscctl-*/*' | wc -l)" -lt 20 ] || break
-	sleep 0.01
-done
-has_temp || die "it never began"
+until_it has_many
 kill -s KILL "$pid"
 wait "$pid" 2>/dev/null || :
 has_temp || die "a kill left nothing"
