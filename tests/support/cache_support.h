@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "run/cache.h"
+#include "tests/support/own.h"
+
+OWNER(b2f_cache, b2f_cache_free);
 
 #define KIB(n) ((size_t)(n) << 10)
 #define MIB(n) ((size_t)(n) << 20)

@@ -38,6 +38,7 @@
 #define B2F_TESTS_FAULT_STORE_H
 
 #include "store/write.h"
+#include "tests/support/own.h"
 
 struct fault_disk;
 
@@ -111,6 +112,8 @@ int fault_disk_save(struct fault_disk *disk, const char *path);
 
 /* Frees @disk, of which no store may be in use any more.  NULL does nothing. */
 void fault_disk_free(struct fault_disk *disk);
+
+OWNER(fault_disk, fault_disk_free);
 
 /*
  * A store of @disk, for b2f_store_free(), b2f_frame_open_store() and the like.

@@ -36,4 +36,6 @@ static inline void hex_free(struct hex *h)
 	h->data = NULL;
 }
 
+#define OWN_HEX __attribute__((cleanup(hex_free)))
+
 #endif

@@ -2,11 +2,11 @@
 /*
  * remote_scene.h - a frame, a web server that fails on command, and a reader
  *
- *	struct scene s = scene_open(contiguous);
+ *	OWN_SCENE struct scene s = scene_open(contiguous);
+ *
  *	cr_assert_eq(try_open(&s), 0, "%s", message);
  *	server_ask(&s.server, "fault 1 status 503");
  *	cr_assert_eq(read_at(&s, 0, 4096), 0);
- *	scene_close(&s);
  */
 #ifndef B2F_TESTS_REMOTE_SCENE_H
 #define B2F_TESTS_REMOTE_SCENE_H
@@ -166,6 +166,9 @@ static void scene_close(struct scene *s)
 	remove_frame(s);
 	frame_dir_remove(&s->dir);
 }
+
+/* Closes a scene at the end of its block. */
+#define OWN_SCENE __attribute__((cleanup(scene_close)))
 
 /* Reads @n bytes at @off, and checks them. */
 static int read_at(struct scene *s, uint64_t off, size_t n)

@@ -12,6 +12,9 @@
 
 #include "store/write.h"
 #include "tests/support/frame_dir.h"
+#include "tests/support/own.h"
+
+OWNER(b2f_store, b2f_store_free);
 
 #define NEW_NAME "/.chunks.b2frame.new"
 

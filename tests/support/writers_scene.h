@@ -2,14 +2,12 @@
 /*
  * writers_scene.h - an object store, and writers of one frame in it
  *
- *	struct scene s = scene_open();
- *	struct writer a = begin(&s), b = another(&s);
+ *	OWN_SCENE struct scene s = scene_open();
+ *	OWN_WRITER struct writer a = begin(&s), b = another(&s);
+ *
  *	fill(&a, 0, 'a');
  *	cr_assert_eq(commit(&a), 0, "%s", message);
  *	cr_assert_str_eq(content(&s), "a111");
- *	writer_close(&b);
- *	writer_close(&a);
- *	scene_close(&s);
  */
 #ifndef B2F_TESTS_WRITERS_SCENE_H
 #define B2F_TESTS_WRITERS_SCENE_H
@@ -20,7 +18,11 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/remote.h"
+#include "tests/support/own.h"
 #include "tests/support/server.h"
+
+OWNER(b2f_frame, b2f_frame_close);
+OWNER(b2f_remote, b2f_remote_free);
 
 #define FAKE_S3 B2F_SOURCE_DIR "/tests/support/fake_s3.py"
 
@@ -111,6 +113,9 @@ static inline void scene_close(struct scene *s)
 	server_close(&s->server);
 }
 
+/* Closes a scene, with its server, at the end of its block. */
+#define OWN_SCENE __attribute__((cleanup(scene_close)))
+
 static inline struct writer writer_of(struct scene *s, struct b2f_remote *remote,
 				      const char *path)
 {
@@ -163,7 +168,11 @@ static inline void writer_close(struct writer *w)
 {
 	b2f_file_close(w->file);
 	b2f_remote_free(w->remote);
+	*w = (struct writer){.file = NULL};
 }
+
+/* Closes a writer, unless that was done before, at the end of its block. */
+#define OWN_WRITER __attribute__((cleanup(writer_close)))
 
 /* Fills chunk @nchunk with @value. */
 static inline void fill(struct writer *w, uint64_t nchunk, uint8_t value)

@@ -198,7 +198,7 @@ Test(array, geometry_that_cannot_be_is_refused)
 
 Test(array, every_prefix_is_refused_but_the_one_without_a_dtype)
 {
-	struct hex raw = hex_new(HEX_B2ND_METALAYER);
+	OWN_HEX struct hex raw = hex_new(HEX_B2ND_METALAYER);
 
 	for (size_t n = 0; n < raw.size; n++) {
 		uint8_t *part = malloc(n + 1);
@@ -211,5 +211,4 @@ Test(array, every_prefix_is_refused_but_the_one_without_a_dtype)
 			     "%zu bytes: %d", n, err);
 		free(part);
 	}
-	hex_free(&raw);
 }

@@ -37,7 +37,7 @@ static void write_and_parse(const struct b2f_array *a)
 
 Test(array_write, the_bytes_are_those_of_c_blosc2)
 {
-	struct hex raw = hex_new(HEX_B2ND_METALAYER);
+	OWN_HEX struct hex raw = hex_new(HEX_B2ND_METALAYER);
 	struct b2f_array a;
 	uint8_t *made;
 	size_t size;
@@ -48,7 +48,6 @@ Test(array_write, the_bytes_are_those_of_c_blosc2)
 	cr_assert_arr_eq(made, raw.data, size);
 	free(made);
 	b2f_array_fini(&a);
-	hex_free(&raw);
 }
 
 Test(array_write, every_number_of_dimensions_comes_back)

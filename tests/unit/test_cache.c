@@ -17,17 +17,16 @@ Test(cache, without_any_room_is_an_error)
 
 Test(cache, file_numbers_differ_and_are_not_zero)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	uint64_t first = b2f_cache_new_file(cache);
 
 	cr_assert_neq(first, 0);
 	cr_assert_neq(b2f_cache_new_file(cache), first);
-	b2f_cache_free(cache);
 }
 
 Test(cache, second_get_is_a_hit)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 
 	cr_assert_not(touch(cache, 1, 5, 1000));
 	cr_assert(touch(cache, 1, 5, 1000));
@@ -35,12 +34,11 @@ Test(cache, second_get_is_a_hit)
 	cr_assert_eq(stats_of(cache).hits, 1);
 	cr_assert_eq(stats_of(cache).misses, 2);
 	cr_assert_eq(stats_of(cache).entries, 2);
-	b2f_cache_free(cache);
 }
 
 Test(cache, every_part_of_the_key_counts)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key keys[] = {
 		{.file = 1, .item = 2, .unit = 3},
 		{.file = 2, .item = 2, .unit = 3},
@@ -58,21 +56,19 @@ Test(cache, every_part_of_the_key_counts)
 			b2f_cache_put(cache, &ref);
 		}
 	cr_assert_eq(loader.ncalls, 5);
-	b2f_cache_free(cache);
 }
 
 Test(cache, put_of_nothing_does_nothing)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_ref ref = {.entry = NULL};
 
 	b2f_cache_put(cache, &ref);
-	b2f_cache_free(cache);
 }
 
 Test(cache, failed_load_is_tried_again)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_ref ref = {.entry = NULL};
 	struct loader loader = {.err = -EIO};
@@ -90,12 +86,11 @@ Test(cache, failed_load_is_tried_again)
 	ref = get(cache, &key, 100, &loader);
 	cr_assert_eq(loader.ncalls, 2);
 	b2f_cache_put(cache, &ref);
-	b2f_cache_free(cache);
 }
 
 Test(cache, claimed_entry_is_there_once_it_is_settled)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_claim claim, other;
 	struct b2f_cache_ref ref = {.entry = NULL};
@@ -116,12 +111,11 @@ Test(cache, claimed_entry_is_there_once_it_is_settled)
 	cr_assert_eq(loader.ncalls, 0);
 	cr_assert_eq(stats_of(cache).misses, 2);
 	cr_assert_not(b2f_cache_claim(cache, &key, 1000, false, &claim));
-	b2f_cache_free(cache);
 }
 
 Test(cache, size_that_cannot_be_is_no_memory)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_ref ref = {.entry = NULL};
 	struct loader loader = {.err = 0};
@@ -133,12 +127,11 @@ Test(cache, size_that_cannot_be_is_no_memory)
 		     -ENOMEM);
 	cr_assert_eq(loader.ncalls, 0);
 	cr_assert_eq(stats_of(cache).bytes, 0);
-	b2f_cache_free(cache);
 }
 
 Test(cache, peek_and_has_do_not_load)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_ref ref = {.entry = NULL};
 
@@ -153,12 +146,11 @@ Test(cache, peek_and_has_do_not_load)
 	cr_assert(is_right(&key, &ref));
 	b2f_cache_put(cache, &ref);
 	cr_assert_eq(stats_of(cache).misses, 1);
-	b2f_cache_free(cache);
 }
 
 Test(cache, another_size_under_the_same_key_is_refused)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 1);
 	struct b2f_cache_ref ref = {.entry = NULL};
 	struct loader loader = {.err = 0};
@@ -171,12 +163,11 @@ Test(cache, another_size_under_the_same_key_is_refused)
 		     -ESTALE);
 	cr_assert_null(ref.entry);
 	cr_assert_eq(loader.ncalls, 0);
-	b2f_cache_free(cache);
 }
 
 Test(cache, bytes_stay_below_the_limit)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 
 	for (uint64_t i = 0; i < 3000; i++) {
 		touch(cache, 1 + i % 3, i, 1 + i * 977 % 60000);
@@ -184,12 +175,11 @@ Test(cache, bytes_stay_below_the_limit)
 	}
 	cr_assert_gt(stats_of(cache).bytes, MIB(1) / 2);
 	cr_assert_gt(stats_of(cache).evictions, 0);
-	b2f_cache_free(cache);
 }
 
 Test(cache, pinned_entries_stay_and_the_rest_goes)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct loader loader = {.err = 0};
 	struct b2f_cache_ref refs[16];
 	struct b2f_cache_key key;
@@ -208,12 +198,11 @@ Test(cache, pinned_entries_stay_and_the_rest_goes)
 		b2f_cache_put(cache, &refs[i]);
 	}
 	cr_assert_leq(stats_of(cache).bytes, MIB(1), "the last puts trim");
-	b2f_cache_free(cache);
 }
 
 Test(cache, entry_larger_than_the_cache_is_kept_beside_the_others)
 {
-	struct b2f_cache *cache = cache_new(KIB(256));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(256));
 	struct b2f_cache_key big = key_of(1, 1);
 	struct loader loader = {.err = 0};
 	struct b2f_cache_ref one;
@@ -230,12 +219,11 @@ Test(cache, entry_larger_than_the_cache_is_kept_beside_the_others)
 		cr_assert(touch(cache, 2, 1, KIB(100)), "no reader makes room");
 	}
 	cr_assert_eq(loader.ncalls, 1);
-	b2f_cache_free(cache);
 }
 
 Test(cache, only_the_last_of_those_larger_than_the_cache_is_kept)
 {
-	struct b2f_cache *cache = cache_new(KIB(256));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(256));
 	struct b2f_cache_key one = key_of(1, 1), two = key_of(1, 2);
 	struct loader loader = {.err = 0};
 	struct b2f_cache_ref ref;
@@ -253,12 +241,11 @@ Test(cache, only_the_last_of_those_larger_than_the_cache_is_kept)
 	cr_assert_eq(stats_of(cache).entries, 1);
 	b2f_cache_drop_file(cache, 1);
 	cr_assert_eq(stats_of(cache).bytes, 0);
-	b2f_cache_free(cache);
 }
 
 Test(cache, entry_larger_than_the_cache_goes_when_others_load)
 {
-	struct b2f_cache *cache = cache_new(KIB(256));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(256));
 	struct b2f_cache_key big = key_of(1, 1);
 
 	cr_assert_not(touch(cache, 1, 1, MIB(1)));
@@ -270,22 +257,20 @@ Test(cache, entry_larger_than_the_cache_goes_when_others_load)
 		touch(cache, 2, i, KIB(30));
 	cr_assert_not(b2f_cache_has(cache, &big));
 	cr_assert_leq(stats_of(cache).bytes, KIB(256));
-	b2f_cache_free(cache);
 }
 
 Test(cache, cache_of_one_byte_works)
 {
-	struct b2f_cache *cache = cache_new(1);
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(1);
 
 	for (uint64_t i = 0; i < 100; i++)
 		cr_assert_not(touch(cache, 1, i % 2, 1 + i));
 	cr_assert_eq(stats_of(cache).entries, 1);
-	b2f_cache_free(cache);
 }
 
 Test(cache, drop_file_forgets_that_file_only)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	struct b2f_cache_key key = key_of(1, 3);
 	struct loader loader = {.err = 0};
 	struct b2f_cache_ref ref;
@@ -308,12 +293,11 @@ Test(cache, drop_file_forgets_that_file_only)
 	b2f_cache_drop_file(cache, 1);
 	b2f_cache_drop_file(cache, 1025);
 	cr_assert_eq(stats_of(cache).bytes, 0);
-	b2f_cache_free(cache);
 }
 
 Test(cache, buffer_of_an_evicted_entry_is_used_again)
 {
-	struct b2f_cache *cache = cache_new(MIB(1));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(1));
 	const uint8_t *seen[64];
 	size_t nseen = 0;
 
@@ -332,7 +316,6 @@ Test(cache, buffer_of_an_evicted_entry_is_used_again)
 			seen[nseen++] = ref.data;
 		b2f_cache_put(cache, &ref);
 	}
-	b2f_cache_free(cache);
 }
 
 #define HOT_BLOCKS   128
@@ -361,7 +344,7 @@ static unsigned int scan_beside_hot_set(struct b2f_cache *cache)
 
 Test(cache, scan_does_not_throw_out_the_hot_set)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 	unsigned int nmisses = scan_beside_hot_set(cache);
 
 	/*
@@ -369,24 +352,22 @@ Test(cache, scan_does_not_throw_out_the_hot_set)
 	 * again.
 	 */
 	cr_expect_leq(nmisses, 2 * HOT_BLOCKS + 32, "%u misses", nmisses);
-	b2f_cache_free(cache);
 }
 
 Test(cache, scan_does_not_throw_out_a_hot_set_that_was_there_before)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 	unsigned int nmisses;
 
 	for (uint64_t i = 0; i < 8 * HOT_BLOCKS; i++)
 		touch(cache, 2, i % HOT_BLOCKS, BLOCK);
 	nmisses = scan_beside_hot_set(cache);
 	cr_expect_leq(nmisses, HOT_BLOCKS + 32, "%u misses", nmisses);
-	b2f_cache_free(cache);
 }
 
 Test(cache, old_hot_set_makes_way_for_a_new_one)
 {
-	struct b2f_cache *cache = cache_new(KIB(512));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(512));
 	unsigned int nhits = 0;
 
 	for (uint64_t set = 1; set < 5; set++)
@@ -394,5 +375,4 @@ Test(cache, old_hot_set_makes_way_for_a_new_one)
 			nhits += touch(cache, set, i % 192, 2000);
 	/* The first two of 20 rounds of each set may miss. */
 	cr_expect_geq(nhits, 4 * 18 * 192 - 192);
-	b2f_cache_free(cache);
 }

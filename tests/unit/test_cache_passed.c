@@ -20,7 +20,7 @@ static bool pass(struct b2f_cache *cache, uint64_t file, uint64_t item)
 
 Test(cache_passed, reader_in_order_stays_within_a_sixteenth)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 
 	for (uint64_t i = 0; i < 2000; i++)
 		pass(cache, 1, i);
@@ -29,12 +29,11 @@ Test(cache_passed, reader_in_order_stays_within_a_sixteenth)
 	cr_assert(touch(cache, 1, 1999, BLOCK), "the last ones are there");
 	cr_assert(touch(cache, 1, 1980, BLOCK));
 	cr_assert_not(touch(cache, 1, 1900, BLOCK));
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, buffers_of_passed_entries_are_used_again_oldest_first)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 	struct loader loader = {.passing = true};
 	const uint8_t *data[200];
 
@@ -51,12 +50,11 @@ Test(cache_passed, buffers_of_passed_entries_are_used_again_oldest_first)
 			  "not the oldest");
 		b2f_cache_put_passed(cache, &ref);
 	}
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, passed_entries_go_before_all_others)
 {
-	struct b2f_cache *cache = cache_new(KIB(512));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(512));
 
 	/* Too few passed entries to be evicted for their number. */
 	for (uint64_t i = 0; i < 6; i++)
@@ -66,12 +64,11 @@ Test(cache_passed, passed_entries_go_before_all_others)
 	for (uint64_t i = 0; i < 118; i++)
 		cr_assert(touch(cache, 2, i, BLOCK));
 	cr_assert_not(touch(cache, 1, 0, BLOCK));
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, passed_entry_that_is_used_again_is_an_ordinary_one)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 
 	for (uint64_t i = 0; i < 10; i++)
 		pass(cache, 1, i);
@@ -83,12 +80,11 @@ Test(cache_passed, passed_entry_that_is_used_again_is_an_ordinary_one)
 		pass(cache, 2, i);
 	for (uint64_t i = 0; i < 10; i++)
 		cr_assert(touch(cache, 1, i, BLOCK));
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, use_that_was_overtaken_does_not_keep_an_entry)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 
 	for (uint64_t i = 0; i < 2000; i++) {
 		pass(cache, 1, i);
@@ -96,12 +92,11 @@ Test(cache_passed, use_that_was_overtaken_does_not_keep_an_entry)
 	}
 	cr_assert_leq(stats_of(cache).bytes,
 		      MIB(2) / 16 + 2 * (BLOCK + OVERHEAD));
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, entries_that_others_had_loaded_are_not_passed)
 {
-	struct b2f_cache *cache = cache_new(MIB(2));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(MIB(2));
 
 	for (uint64_t i = 0; i < 100; i++)
 		touch(cache, 1, i, BLOCK);
@@ -109,12 +104,11 @@ Test(cache_passed, entries_that_others_had_loaded_are_not_passed)
 		pass(cache, 1, i);
 	for (uint64_t i = 0; i < 100; i++)
 		cr_assert(touch(cache, 1, i, BLOCK));
-	b2f_cache_free(cache);
 }
 
 Test(cache_passed, pinned_entry_that_was_passed_keeps_its_bytes)
 {
-	struct b2f_cache *cache = cache_new(KIB(256));
+	OWN(b2f_cache_free) struct b2f_cache *cache = cache_new(KIB(256));
 	struct b2f_cache_key key = key_of(1, 0);
 	struct loader loader = {.passing = true};
 	struct b2f_cache_ref one = get(cache, &key, BLOCK, &loader);
@@ -127,5 +121,4 @@ Test(cache_passed, pinned_entry_that_was_passed_keeps_its_bytes)
 	b2f_cache_put_passed(cache, &two);
 	b2f_cache_drop_file(cache, 1);
 	cr_assert_eq(stats_of(cache).bytes, 0);
-	b2f_cache_free(cache);
 }

@@ -68,6 +68,8 @@ static void scene_close(struct scene *s)
 	cr_assert_eq(nftw(s->path, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+#define OWN_SCENE __attribute__((cleanup(scene_close)))
+
 static uint8_t byte_at(const char *name, uint64_t off)
 {
 	return (uint8_t)(off * 31 + (off >> 9) + (uint8_t)name[0]);
@@ -136,7 +138,7 @@ static unsigned int each_cell(struct scene *s, void (*fn)(const char *path))
 
 Test(cachedir, what_was_put_is_there)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 
 	cr_assert_not(has(&s, "a", 0, 1));
 	put(&s, "a", 0, 65536);
@@ -147,12 +149,11 @@ Test(cachedir, what_was_put_is_there)
 	put(&s, "b", 1, 1);
 	cr_assert(has(&s, "b", 1, 1));
 	cr_assert_not(has(&s, "b", 0, 2));
-	scene_close(&s);
 }
 
 Test(cachedir, pieces_join)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 
 	for (uint64_t off = 0; off < OBJECT_SIZE; off += 2 * 50000)
 		put(&s, "a", off, 50000);
@@ -162,28 +163,25 @@ Test(cachedir, pieces_join)
 		    off + 50000 > OBJECT_SIZE ? OBJECT_SIZE - off : 50000);
 	cr_assert(has(&s, "a", 0, OBJECT_SIZE));
 	cr_assert_eq(each_cell(&s, NULL), 4);
-	scene_close(&s);
 }
 
 Test(cachedir, more_pieces_than_a_cell_takes_displace_older_ones)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 
 	for (uint64_t i = 0; i < 2 * B2F_CELL_EXTENTS_MAX; i++) {
 		put(&s, "a", 1000 * i, 10);
 		cr_assert(has(&s, "a", 1000 * i, 10));
 	}
-	scene_close(&s);
 }
 
 Test(cachedir, end_of_an_object_is_known)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 
 	put(&s, "a", 0, OBJECT_SIZE);
 	cr_assert(has(&s, "a", OBJECT_SIZE - 10, 1000000));
 	cr_assert(has(&s, "a", 0, OBJECT_SIZE + 4 * B2F_CELL_SIZE));
-	scene_close(&s);
 }
 
 Test(cachedir, another_version_under_one_name_takes_its_place)
@@ -195,7 +193,7 @@ Test(cachedir, another_version_under_one_name_takes_its_place)
 		.name = "b", .off = B2F_CELL_SIZE, .n = 3};
 	const struct b2f_cachedir_range across = {
 		.name = "b", .off = B2F_CELL_SIZE - 3, .n = 6};
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	uint8_t buf[16];
 
 	put(&s, "a", 0, 7);
@@ -209,7 +207,6 @@ Test(cachedir, another_version_under_one_name_takes_its_place)
 	put(&s, "b", B2F_CELL_SIZE - 3, 3);
 	b2f_cachedir_put(s.cache, &behind, &newer, (const uint8_t *)"new");
 	cr_assert_eq(b2f_cachedir_get(s.cache, &across, buf, &st), -ENOENT);
-	scene_close(&s);
 }
 
 static char cell[128];
@@ -221,7 +218,7 @@ static void note_cell(const char *path)
 
 Test(cachedir, no_flipped_bit_and_no_truncation_gives_wrong_bytes)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	uint8_t raw[1024];
 	size_t n;
 	FILE *f;
@@ -248,12 +245,11 @@ Test(cachedir, no_flipped_bit_and_no_truncation_gives_wrong_bytes)
 	}
 	put(&s, "a", 100, 60);
 	cr_assert(has(&s, "a", 100, 60));
-	scene_close(&s);
 }
 
 Test(cachedir, cell_of_another_object_is_no_answer)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	char other[128];
 
 	put(&s, "a", 0, 60);
@@ -264,12 +260,11 @@ Test(cachedir, cell_of_another_object_is_no_answer)
 	each_cell(&s, note_cell);
 	cr_assert_eq(rename(cell, other), 0);
 	cr_assert_not(has(&s, "a", 0, 60));
-	scene_close(&s);
 }
 
 Test(cachedir, no_other_user_may_look)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	struct b2f_cachedir *again = NULL;
 	struct stat st;
 	char own[96];
@@ -281,12 +276,11 @@ Test(cachedir, no_other_user_may_look)
 	cr_assert_eq(b2f_cachedir_open(s.path, MEBI, REST_MS, &watching, &again),
 		     -EACCES);
 	cr_assert_eq(nmessages, 1);
-	scene_close(&s);
 }
 
 Test(cachedir, link_of_another_user_is_not_followed)
 {
-	struct scene s = scene_open(MEBI);
+	OWN_SCENE struct scene s = scene_open(MEBI);
 	struct b2f_cachedir *again = NULL;
 	char name[96];
 
@@ -298,12 +292,11 @@ Test(cachedir, link_of_another_user_is_not_followed)
 	if (lchown(name, 1001, 1001) == 0)
 		cr_assert_eq(b2f_cachedir_open(name, MEBI, REST_MS, &watching, &again),
 			     -EACCES);
-	scene_close(&s);
 }
 
 Test(cachedir, disk_that_takes_nothing_is_told_once)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	char path[112];
 
 	put(&s, "a", 0, 60);
@@ -327,7 +320,6 @@ Test(cachedir, disk_that_takes_nothing_is_told_once)
 	do
 		put(&s, "zz", 0, 60);
 	while (!has(&s, "zz", 0, 60));
-	scene_close(&s);
 }
 
 static uint64_t nbytes;
@@ -351,7 +343,7 @@ static void age(const char *path)
 
 Test(cachedir, what_was_not_used_for_longest_goes_first)
 {
-	struct scene s = scene_open(4 * MEBI);
+	OWN_SCENE struct scene s = scene_open(4 * MEBI);
 
 	for (char name[2] = "a"; name[0] <= 'z'; name[0]++) {
 		each_cell(&s, age);
@@ -365,7 +357,6 @@ Test(cachedir, what_was_not_used_for_longest_goes_first)
 	cr_assert(has(&s, "a", 0, B2F_CELL_SIZE));
 	cr_assert(has(&s, "z", 0, B2F_CELL_SIZE));
 	cr_assert_not(has(&s, "b", 0, B2F_CELL_SIZE));
-	scene_close(&s);
 }
 
 /* Writes cells until the process is killed. */
@@ -378,7 +369,7 @@ static void write_until_killed(struct scene *s)
 
 Test(cachedir, programs_that_are_killed_leave_nothing_wrong)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	pid_t pids[3];
 
 	for (int round = 0; round < 5; round++) {
@@ -398,12 +389,11 @@ Test(cachedir, programs_that_are_killed_leave_nothing_wrong)
 	}
 	put(&s, "a", 0, OBJECT_SIZE);
 	cr_assert(has(&s, "a", 0, OBJECT_SIZE));
-	scene_close(&s);
 }
 
 Test(cachedir, what_was_left_half_written_goes_after_an_hour)
 {
-	struct scene s = scene_open(100 * MEBI);
+	OWN_SCENE struct scene s = scene_open(100 * MEBI);
 	const struct timespec old[2] = {{.tv_sec = 1600000000},
 					{.tv_sec = 1600000000}};
 	char before[112], now[112];
@@ -421,5 +411,4 @@ Test(cachedir, what_was_left_half_written_goes_after_an_hour)
 	put(&s, "a", 0, 60);
 	cr_assert_neq(access(before, F_OK), 0);
 	cr_assert_eq(access(now, F_OK), 0);
-	scene_close(&s);
 }

@@ -66,7 +66,7 @@ static void fail_last_sync(struct work *w, enum b2f_commit_how how)
 
 Test(file_durable, what_replaced_something_durable_is_synced_next_time)
 {
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	static struct work w;
 
@@ -78,7 +78,6 @@ Test(file_durable, what_replaced_something_durable_is_synced_next_time)
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
 	cr_expect_eq(count_durable(&w), 12);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 static int succeed(int fd)
@@ -90,7 +89,7 @@ static int succeed(int fd)
 /* The kernel has reported the error, so the next sync proves nothing. */
 Test(file_durable, a_commit_whose_last_sync_failed_needs_another_commit)
 {
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	const struct b2f_write_options options = {.durability = &d};
 	static struct work w;
@@ -107,7 +106,6 @@ Test(file_durable, a_commit_whose_last_sync_failed_needs_another_commit)
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
 	cr_expect_eq(count_durable(&w), 12);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 /*
@@ -131,7 +129,7 @@ static int count_lost(struct work *w)
 /* The old index may come back, so its files stay. */
 Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 {
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	const struct b2f_write_options write = {.durability = &d};
 	const struct b2f_runtime_options options = {.nworkers = 1};
@@ -154,14 +152,13 @@ Test(file_durable, what_an_index_names_that_may_come_back_is_not_deleted)
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
 	cr_expect_eq(count_lost(&w), 0);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
 {
 	struct fault_plan plan = {
 		.err = EMFILE, .kinds = FAULT_OPEN, .onwards = true};
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_NEW};
 	static struct work w;
 
@@ -179,7 +176,6 @@ Test(file_durable, a_file_that_cannot_be_opened_now_is_not_lost)
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(b2f_durability_get(&d), B2F_DISK_DURABLE);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 /*
@@ -265,7 +261,7 @@ Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
 {
 	struct fault_plan plan = {
 		.err = EIO, .kinds = FAULT_SYNC, .onwards = true};
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	struct b2f_durability d = {.state = B2F_DISK_DURABLE};
 	static struct work w;
 	uint64_t before;
@@ -283,7 +279,6 @@ Test(file_durable, one_commit_finds_all_files_that_could_not_be_synced)
 	cr_expect_eq(count_durable(&w), 12);
 	check_reading(&w);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 typedef void unsynced_fn(struct work *w, struct b2f_durability *d, uint64_t at);

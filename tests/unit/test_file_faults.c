@@ -839,7 +839,7 @@ Test(file_faults, an_error_is_no_conflict_with_another_program)
 
 Test(file_faults, changes_of_another_program_are_synced_with_ours)
 {
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	static struct work w;
 
 	begin(&w, disk);
@@ -850,7 +850,6 @@ Test(file_faults, changes_of_another_program_are_synced_with_ours)
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(count_durable(&w), 12);
 	end(&w);
-	fault_disk_free(disk);
 }
 
 /* Holds a contiguous frame while the lock fails with @error. */

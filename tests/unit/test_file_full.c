@@ -163,7 +163,7 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	const struct b2f_runtime_options options = {.nworkers = 3};
 	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE,
 							.keep_beginning = true};
-	struct fault_disk *disk = make_disk(CHUNKSIZE);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(CHUNKSIZE);
 	struct b2f_runtime *rt = NULL;
 
 	make_data();
@@ -187,7 +187,6 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	cr_expect_eq(count_stored(rt, disk), sizeof(data));
 	b2f_file_close(file);
 	b2f_runtime_free(rt);
-	fault_disk_free(disk);
 }
 
 Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
@@ -259,7 +258,7 @@ Test(file_full, a_cancelled_commit_says_nothing_about_its_chunks)
 	const struct b2f_runtime_options options = {
 		.nworkers = 1, .cache_bytes = 32 << 20, .bounded = true};
 	const struct b2f_write_options write_options = {.chunksize = chunksize};
-	struct fault_disk *disk = make_disk(chunksize);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(chunksize);
 	struct b2f_cache_loan all;
 	struct b2f_runtime *rt = NULL;
 
@@ -282,5 +281,4 @@ Test(file_full, a_cancelled_commit_says_nothing_about_its_chunks)
 	cr_expect_eq(count_stored(rt, disk), sizeof(data));
 	b2f_file_close(file);
 	b2f_runtime_free(rt);
-	fault_disk_free(disk);
 }

@@ -51,7 +51,7 @@ static int parse_entries(const struct hex *raw, struct b2f_entries *out,
 
 Test(index, header_of_a_sparse_frame)
 {
-	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	OWN_HEX struct hex raw = hex_new(HEX_SFRAME_INDEX);
 	struct b2f_frame_header h = parse(&raw);
 
 	cr_assert(h.sparse);
@@ -66,12 +66,11 @@ Test(index, header_of_a_sparse_frame)
 	cr_assert_eq(h.clevel, 5);
 	cr_assert_eq(h.splitmode, 4);
 	cr_assert_eq(h.pipeline.filter[5], B2F_FILTER_SHUFFLE);
-	hex_free(&raw);
 }
 
 Test(index, entries_are_files_or_special)
 {
-	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	OWN_HEX struct hex raw = hex_new(HEX_SFRAME_INDEX);
 	struct b2f_entries e = {0};
 
 	cr_assert_eq(parse_entries(&raw, &e, NULL), 0);
@@ -81,12 +80,11 @@ Test(index, entries_are_files_or_special)
 	cr_assert_eq(b2f_entries_get(&e, 0).place, 0);
 	cr_assert_eq(b2f_entries_get(&e, 1).special, B2F_SPECIAL_ZEROS);
 	b2f_entries_fini(&e);
-	hex_free(&raw);
 }
 
 Test(index, one_value_for_all_chunks_takes_no_memory)
 {
-	struct hex raw = hex_new(HEX_SFRAME_FILL_ZEROS_INDEX);
+	OWN_HEX struct hex raw = hex_new(HEX_SFRAME_FILL_ZEROS_INDEX);
 	struct b2f_entries e = {0};
 
 	cr_assert_eq(parse_entries(&raw, &e, NULL), 0);
@@ -95,7 +93,6 @@ Test(index, one_value_for_all_chunks_takes_no_memory)
 	cr_assert_null(e.raw);
 	cr_assert_eq(b2f_entries_get(&e, 2).special, B2F_SPECIAL_ZEROS);
 	b2f_entries_fini(&e);
-	hex_free(&raw);
 }
 
 /*
@@ -152,17 +149,16 @@ Test(index, places_in_one_file_have_room_for_a_chunk)
 
 Test(index, an_index_must_hold_64_bit_numbers)
 {
-	struct hex raw = hex_new(HEX_SFRAME_INDEX);
+	OWN_HEX struct hex raw = hex_new(HEX_SFRAME_INDEX);
 	struct b2f_entries e = {0};
 
 	raw.data[97 + 3] = 4;
 	cr_assert_eq(parse_entries(&raw, &e, NULL), B2F_ECORRUPT);
-	hex_free(&raw);
 }
 
 Test(index, the_empty_frame_has_two_empty_sections)
 {
-	struct hex raw = hex_new(HEX_CFRAME_EMPTY);
+	OWN_HEX struct hex raw = hex_new(HEX_CFRAME_EMPTY);
 	struct b2f_meta_list list = {0};
 
 	cr_assert_eq(b2f_meta_parse(raw.data, 97, &list, NULL), 0);
@@ -173,7 +169,6 @@ Test(index, the_empty_frame_has_two_empty_sections)
 	cr_assert_eq(list.n, 0);
 	cr_assert_null(b2f_meta_find(&list, "b2nd"));
 	b2f_meta_list_fini(&list);
-	hex_free(&raw);
 }
 
 /* The section of a header with one metalayer, "ab", of content "xyz". */
@@ -199,7 +194,7 @@ static struct hex header_with(const char *section)
 
 Test(index, a_metalayer_by_name)
 {
-	struct hex raw = header_with(one_meta);
+	OWN_HEX struct hex raw = header_with(one_meta);
 	struct b2f_meta_list list = {0};
 	const struct b2f_meta *m;
 
@@ -210,17 +205,15 @@ Test(index, a_metalayer_by_name)
 	cr_assert_eq(memcmp(m->content, "xyz", 3), 0);
 	cr_assert_null(b2f_meta_find(&list, "a"));
 	b2f_meta_list_fini(&list);
-	hex_free(&raw);
 }
 
 Test(index, content_beyond_the_section_is_refused)
 {
-	struct hex raw = header_with(one_meta);
+	OWN_HEX struct hex raw = header_with(one_meta);
 	struct b2f_meta_list list = {0};
 
 	raw.data[raw.size - 4] = 4;
 	cr_assert_eq(b2f_meta_parse(raw.data, raw.size, &list, NULL),
 		     B2F_ECORRUPT);
 	cr_assert_null(list.items);
-	hex_free(&raw);
 }

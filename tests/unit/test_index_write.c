@@ -195,7 +195,7 @@ Test(index_write, an_empty_frame_is_the_one_of_c_blosc2)
 	 * mark in the place of the numbers of threads.
 	 */
 	static const uint8_t mark[] = {0xd1, 0x80, 0, 0xd1, 0x80, 0};
-	struct hex stock = hex_new(HEX_CFRAME_EMPTY);
+	OWN_HEX struct hex stock = hex_new(HEX_CFRAME_EMPTY);
 	struct made made = write_index(&settings, NULL, 0);
 
 	cr_assert_eq(made.size, stock.size);
@@ -204,7 +204,6 @@ Test(index_write, an_empty_frame_is_the_one_of_c_blosc2)
 	cr_assert_eq(memcmp(made.data, stock.data, stock.size - 17), 0);
 	cr_assert_eq(made.data[made.size - 17], B2F_FINGERPRINT_TYPE);
 	free(made.data);
-	hex_free(&stock);
 }
 
 Test(index_write, flags_tell_of_variable_and_vl_chunks)

@@ -49,7 +49,7 @@ static int count_named(struct fault_disk *disk)
 Test(leftovers, a_commit_that_fails_leaves_no_names_of_chunk_files)
 {
 	struct fault_plan plan = {.err = EIO, .kinds = FAULT_INSTALL};
-	struct fault_disk *disk = make_disk(false);
+	OWN(fault_disk_free) struct fault_disk *disk = make_disk(false);
 	static struct work w;
 
 	begin(&w, disk);
@@ -64,5 +64,4 @@ Test(leftovers, a_commit_that_fails_leaves_no_names_of_chunk_files)
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
 	end(&w);
 	cr_expect_eq(count_named(disk), 9);
-	fault_disk_free(disk);
 }

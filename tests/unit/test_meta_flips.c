@@ -64,11 +64,10 @@ static void make(struct fault_disk *disk, int64_t nitems, bool single)
 
 static void drop(void)
 {
-	struct fault_disk *disk = w.disk;
+	OWN(fault_disk_free) struct fault_disk *disk = w.disk;
 
 	close(header);
 	end(&w);
-	fault_disk_free(disk);
 	frame_dir_remove(&dir);
 }
 

@@ -28,7 +28,7 @@ static int open_pack(struct fault_disk *disk)
 Test(pack_faults, what_cannot_be_read_is_not_taken_for_a_file)
 {
 	struct fault_plan plan = {.err = EMFILE};
-	struct fault_disk *disk = fault_disk_load(STORE);
+	OWN(fault_disk_free) struct fault_disk *disk = fault_disk_load(STORE);
 	uint64_t nops;
 
 	fault_disk_count(disk, FAULT_OPEN | FAULT_READ | FAULT_STAT);
@@ -42,5 +42,4 @@ Test(pack_faults, what_cannot_be_read_is_not_taken_for_a_file)
 		got = open_pack(disk);
 		cr_expect(got == 1 || got == -EMFILE, "%d at %d", got, (int)n);
 	}
-	fault_disk_free(disk);
 }

@@ -116,8 +116,8 @@ Test(parts, sums_are_those_of_zlib_in_base64)
 
 Test(parts, what_is_longer_than_the_limit_is_sent_in_parts)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 	struct version v = {.tag = 'a'};
 
 	cr_assert_eq(send_as(remote, "x", &v, LIMIT), 0, "%s", message);
@@ -136,8 +136,6 @@ Test(parts, what_is_longer_than_the_limit_is_sent_in_parts)
 	cr_assert_eq(send(remote, "x", 'c'), 0);
 	cr_assert_eq(server_tell(&s.server, "count POST top"), 0);
 	cr_assert_eq(begun(&s), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 /*
@@ -168,8 +166,8 @@ Test(parts, they_become_the_object_or_not_whatever_is_answered)
 		"status 412", "garbage",    "status 301", "status 400",
 		"status 403", "status 404", "status 408", "status 409",
 		"status 429", "status 500", "status 503", "drop"};
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 	char fault[40], path[8];
 
 	cr_assert_eq(send(remote, "y", 'a'), 0, "%s", message);
@@ -189,14 +187,12 @@ Test(parts, they_become_the_object_or_not_whatever_is_answered)
 	s.stall_ms = HASTY_MS;
 	remote = connect_parts(&s);
 	check_answer(&s, remote, "y", "1 done silent");
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(parts, an_error_behind_a_good_status_is_one)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 
 	cr_assert_eq(send(remote, "x", 'a'), 0, "%s", message);
 	(void)server_ask(&s.server, "error_in_200 InternalError");
@@ -206,14 +202,12 @@ Test(parts, an_error_behind_a_good_status_is_one)
 	cr_assert_eq(send(remote, "x", 'c'), -EACCES, "%s", message);
 	cr_assert_eq(tag_at(remote, "x"), 'b');
 	cr_assert_eq(begun(&s), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(parts, another_writer_is_not_overwritten)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 	struct version v = {.tag = 'b',
 			    .at = 30000,
 			    .command = "replace top/x",
@@ -225,14 +219,12 @@ Test(parts, another_writer_is_not_overwritten)
 	cr_assert_eq(b2f_remote_look(remote, "x", &st), 0);
 	cr_assert_eq(st.size, SIZE + 1);
 	cr_assert_eq(begun(&s), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(parts, what_fails_is_thrown_away)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 	struct version v = {.tag = 'b', .at = 30000, .err = -EIO};
 
 	cr_assert_eq(send(remote, "x", 'a'), 0, "%s", message);
@@ -246,15 +238,13 @@ Test(parts, what_fails_is_thrown_away)
 	cr_assert_eq(send(remote, "x", 'd'), 0, "%s", message);
 	cr_assert_eq(tag_at(remote, "x"), 'd');
 	cr_assert_eq(begun(&s), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 /* A server with @manner gets a large object as a whole. */
 static void check_whole(const char *manner)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_parts(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_parts(&s);
 
 	(void)server_ask(&s.server, "%s", manner);
 	cr_assert_eq(send(remote, "x", 'a'), 0, "%s", message);
@@ -262,8 +252,6 @@ static void check_whole(const char *manner)
 	cr_assert_eq(tag_at(remote, "x"), 'b');
 	cr_assert_eq(server_tell(&s.server, "count POST top/x"), 0);
 	cr_assert_eq(begun(&s), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(parts, where_they_keep_to_no_conditions_an_object_is_sent_whole)

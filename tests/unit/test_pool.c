@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 #include "run/pool.h"
+#include "tests/support/own.h"
+
+OWNER(b2f_pool, b2f_pool_free);
 
 struct note {
 	struct b2f_job job;
@@ -86,7 +89,7 @@ Test(pool, no_workers_is_an_error)
 
 Test(pool, demand_starts_before_ahead_and_each_in_order)
 {
-	struct b2f_pool *pool = pool_new(1);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(1);
 	struct b2f_job blocker;
 	struct note notes[20];
 
@@ -106,7 +109,6 @@ Test(pool, demand_starts_before_ahead_and_each_in_order)
 		cr_assert_eq(seen[i], 2 * i + 1);
 		cr_assert_eq(seen[10 + i], 2 * i);
 	}
-	b2f_pool_free(pool);
 }
 
 Test(pool, free_cancels_the_jobs_that_did_not_start)
@@ -184,7 +186,7 @@ static void look_at_signals(struct b2f_job *job, bool cancelled)
 
 Test(pool, workers_block_signals_and_the_creator_does_not)
 {
-	struct b2f_pool *pool = pool_new(1);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(1);
 	struct b2f_job job = {.run = look_at_signals};
 	sigset_t set;
 
@@ -192,7 +194,6 @@ Test(pool, workers_block_signals_and_the_creator_does_not)
 	wait_seen(1);
 	pthread_sigmask(SIG_BLOCK, NULL, &set);
 	cr_assert_not(sigismember(&set, SIGTERM));
-	b2f_pool_free(pool);
 }
 
 /* Counts the calls of each index. */
@@ -219,17 +220,16 @@ static void check_for(struct b2f_pool *pool, size_t n)
 
 Test(pool, for_calls_each_index_once)
 {
-	struct b2f_pool *pool = pool_new(4);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(4);
 
 	for (size_t n = 0; n < 40; n++)
 		check_for(pool, n);
 	check_for(pool, 20000);
-	b2f_pool_free(pool);
 }
 
 Test(pool, for_makes_progress_when_all_workers_are_busy)
 {
-	struct b2f_pool *pool = pool_new(1);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(1);
 	struct note last = {.job.run = remember};
 	struct b2f_job blocker;
 
@@ -239,12 +239,11 @@ Test(pool, for_makes_progress_when_all_workers_are_busy)
 	b2f_pool_submit(pool, B2F_POOL_AHEAD, &last.job);
 	sem_post(&gate);
 	wait_seen(1);
-	b2f_pool_free(pool);
 }
 
 Test(pool, for_leaves_no_helper_behind_when_the_pool_is_freed)
 {
-	struct b2f_pool *pool = pool_new(2);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(2);
 	struct b2f_job blockers[2];
 
 	occupy(pool, &blockers[0]);
@@ -252,7 +251,6 @@ Test(pool, for_leaves_no_helper_behind_when_the_pool_is_freed)
 	check_for(pool, 50);
 	sem_post(&gate);
 	sem_post(&gate);
-	b2f_pool_free(pool);
 }
 
 static int fail_some(void *arg, size_t i)
@@ -267,7 +265,7 @@ static int fail_some(void *arg, size_t i)
 
 Test(pool, for_gives_the_error_of_the_lowest_index)
 {
-	struct b2f_pool *pool = pool_new(4);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(4);
 
 	for (int round = 0; round < 500; round++) {
 		_Atomic int ncalls = 0;
@@ -278,7 +276,6 @@ Test(pool, for_gives_the_error_of_the_lowest_index)
 		cr_assert_geq(ncalls, 38);
 		cr_assert_leq(ncalls, 38 + 5, "calls go on after the error");
 	}
-	b2f_pool_free(pool);
 }
 
 static int nested(void *arg, size_t i)
@@ -290,10 +287,9 @@ static int nested(void *arg, size_t i)
 
 Test(pool, for_may_be_nested)
 {
-	struct b2f_pool *pool = pool_new(2);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(2);
 
 	cr_assert_eq(b2f_pool_for(pool, B2F_POOL_DEMAND, 20, nested, pool), 0);
-	b2f_pool_free(pool);
 }
 
 static void *call_for(void *arg)
@@ -305,7 +301,7 @@ static void *call_for(void *arg)
 
 Test(pool, for_may_be_called_by_many_threads)
 {
-	struct b2f_pool *pool = pool_new(3);
+	OWN(b2f_pool_free) struct b2f_pool *pool = pool_new(3);
 	pthread_t threads[16];
 
 	for (int i = 0; i < 16; i++)
@@ -313,7 +309,6 @@ Test(pool, for_may_be_called_by_many_threads)
 			     0);
 	for (int i = 0; i < 16; i++)
 		pthread_join(threads[i], NULL);
-	b2f_pool_free(pool);
 }
 
 static void end_with_for(struct b2f_job *job, bool cancelled)

@@ -8,17 +8,16 @@
 
 Test(remote, sparse_frame_opens_with_one_request)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0, "%s", message);
 	cr_assert_eq(count(&s.server), 1);
-	scene_close(&s);
 }
 
 Test(remote, random_read_takes_one_request_and_then_none)
 {
 	for (int contiguous = 0; contiguous < 2; contiguous++) {
-		struct scene s = scene_open(contiguous != 0);
+		OWN_SCENE struct scene s = scene_open(contiguous != 0);
 
 		cr_assert_eq(try_open(&s), 0);
 		/* The first read also asks for the length of the last chunk. */
@@ -30,13 +29,12 @@ Test(remote, random_read_takes_one_request_and_then_none)
 		cr_assert_eq(count(&s.server), 0);
 		cr_assert_eq(read_at(&s, CHUNK + 1000000, 4096), 0);
 		cr_assert_leq(count(&s.server), 1);
-		scene_close(&s);
 	}
 }
 
 Test(remote, all_bytes_of_a_sparse_frame_are_right)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0);
 	(void)count(&s.server);
@@ -46,14 +44,13 @@ Test(remote, all_bytes_of_a_sparse_frame_are_right)
 	 * reader began.
 	 */
 	cr_assert_leq(count(&s.server), NCHUNKS + 4);
-	scene_close(&s);
 }
 
 Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 {
 	const struct b2f_check_options plain = {.chunk = NULL};
 	struct b2f_check_result result;
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 	struct b2f_frame *frame;
 
 	cr_assert_eq(try_open(&s), 0);
@@ -68,12 +65,11 @@ Test(remote, what_was_prefetched_in_vain_hinders_no_reader)
 	 * chunk.
 	 */
 	cr_assert_leq(count(&s.server), 1 + 2 * NCHUNKS + 2);
-	scene_close(&s);
 }
 
 Test(remote, chunks_of_a_contiguous_frame_come_at_once)
 {
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 	unsigned int requests = 0;
 	unsigned long long bytes = 0;
 	struct stat st;
@@ -93,13 +89,12 @@ Test(remote, chunks_of_a_contiguous_frame_come_at_once)
 	 */
 	cr_assert_leq(requests, 8 * NCHUNKS);
 	cr_assert_leq(bytes, (unsigned long long)st.st_size * 3 / 2, "%u %llu %lld", requests, bytes, (long long)st.st_size);
-	scene_close(&s);
 }
 
 Test(remote, blocks_that_are_read_in_order_do_not_come_one_by_one)
 {
 	for (int contiguous = 0; contiguous < 2; contiguous++) {
-		struct scene s = scene_open(contiguous != 0);
+		OWN_SCENE struct scene s = scene_open(contiguous != 0);
 
 		cr_assert_eq(try_open(&s), 0, "%s", message);
 		cr_assert_eq(read_at(&s, 500000, 4096), 0);
@@ -107,13 +102,12 @@ Test(remote, blocks_that_are_read_in_order_do_not_come_one_by_one)
 		/* 32 blocks, read without a stream. */
 		cr_assert_eq(read_at(&s, 2 * CHUNK, CHUNK), 0);
 		cr_assert_leq(count(&s.server), 10);
-		scene_close(&s);
 	}
 }
 
 Test(remote, contiguous_frame_is_read_by_ranges)
 {
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 
 	cr_assert_eq(try_open(&s), 0, "%s", message);
 	cr_assert_leq(count(&s.server), 4);
@@ -122,7 +116,6 @@ Test(remote, contiguous_frame_is_read_by_ranges)
 	cr_assert_eq(read_at(&s, 3 * CHUNK + 500000, 4096), 0);
 	cr_assert_leq(count(&s.server), 2);
 	cr_assert_eq(read_at(&s, 0, NBYTES), 0);
-	scene_close(&s);
 }
 
 Test(remote, what_may_pass_is_tried_again)
@@ -130,7 +123,7 @@ Test(remote, what_may_pass_is_tried_again)
 	static const char *const faults[] = {"status 503", "status 500",
 					     "status 429", "drop", "lose",
 					     "cut 3000"};
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		server_ask(&s.server, "fault 2 %s", faults[i]);
@@ -141,12 +134,11 @@ Test(remote, what_may_pass_is_tried_again)
 		forget_file(&s);
 	}
 	cr_assert_geq(b2f_remote_counts_get(s.remote).retries, 10);
-	scene_close(&s);
 }
 
 Test(remote, what_does_not_pass_is_told)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	server_ask(&s.server, "fault 100 status 503");
 	cr_assert_eq(try_open(&s), -EIO);
@@ -159,7 +151,6 @@ Test(remote, what_does_not_pass_is_told)
 	cr_assert_eq(try_open(&s), -ENOENT);
 	server_ask(&s.server, "fault 0 none");
 	cr_assert_eq(try_open(&s), 0);
-	scene_close(&s);
 }
 
 Test(remote, server_that_says_nothing_times_out)
@@ -167,13 +158,12 @@ Test(remote, server_that_says_nothing_times_out)
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retry_ms = UINT_MAX,
 						   .stall_ms = 1000};
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	b2f_remote_free(s.remote);
 	cr_assert_eq(b2f_remote_new(&options, s.server.url, &s.remote), 0);
 	server_ask(&s.server, "fault 1 stall 4");
 	cr_assert_eq(try_open(&s), -ETIMEDOUT);
-	scene_close(&s);
 }
 
 static bool always(void *arg)
@@ -184,7 +174,7 @@ static bool always(void *arg)
 
 Test(remote, server_is_not_waited_for_when_nobody_wants_its_answer)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	server_ask(&s.server, "fault 100 silent");
 	b2f_patience_set(always, NULL);
@@ -192,12 +182,11 @@ Test(remote, server_is_not_waited_for_when_nobody_wants_its_answer)
 	b2f_patience_set(NULL, NULL);
 	server_ask(&s.server, "fault 0 none");
 	cr_assert_eq(try_open(&s), 0, "%s", message);
-	scene_close(&s);
 }
 
 Test(remote, server_that_drips_holds_no_reader_for_ever)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retry_ms = UINT_MAX,
 						   .answer_ms = 4000};
@@ -216,7 +205,6 @@ Test(remote, server_that_drips_holds_no_reader_for_ever)
 				     150),
 		     150);
 	b2f_remote_free(hasty);
-	scene_close(&s);
 }
 
 Test(remote, no_server_is_told)
@@ -236,29 +224,27 @@ Test(remote, no_server_is_told)
 
 Test(remote, rewritten_chunk_is_not_mixed_with_the_one_before)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0);
 	cr_assert_eq(read_at(&s, CHUNK + 900000, 4096), 0);
 	rewrite(&s, file_of_chunk(&s, 1), 300);
 	cr_assert_eq(read_at(&s, CHUNK + 400000, 4096), -ESTALE);
-	scene_close(&s);
 }
 
 Test(remote, rewritten_contiguous_frame_is_stale)
 {
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 
 	cr_assert_eq(try_open(&s), 0);
 	cr_assert_eq(read_at(&s, CHUNK + 500000, 4096), 0);
 	rewrite(&s, "x", 5);
 	cr_assert_eq(read_at(&s, 2 * CHUNK + 400000, 4096), -ESTALE);
-	scene_close(&s);
 }
 
 Test(remote, missing_chunk_is_damage)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 	char path[96];
 
 	cr_assert_eq(try_open(&s), 0);
@@ -267,33 +253,30 @@ Test(remote, missing_chunk_is_damage)
 	cr_assert_eq(unlink(path), 0);
 	cr_assert_eq(read_at(&s, 2 * CHUNK, 4096), B2F_ECORRUPT);
 	cr_assert_not_null(strstr(message, "missing"), "%s", message);
-	scene_close(&s);
 }
 
 Test(remote, removed_frame_is_stale)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 
 	cr_assert_eq(try_open(&s), 0);
 	remove_frame(&s);
 	cr_assert_eq(read_at(&s, 2 * CHUNK, 4096), -ESTALE);
-	scene_close(&s);
 }
 
 Test(remote, server_without_ranges_is_refused)
 {
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 
 	server_ask(&s.server, "ignore_ranges");
 	cr_assert_eq(try_open(&s), B2F_EUNSUPPORTED);
 	cr_assert_not_null(strstr(message, "does not serve ranges"), "%s",
 			   message);
-	scene_close(&s);
 }
 
 Test(remote, server_without_etags_is_read_by_time)
 {
-	struct scene s = scene_open(false);
+	OWN_SCENE struct scene s = scene_open(false);
 	const struct b2f_remote_options defaults = {.log = &watching};
 
 	/* A new object is read once its second is over. */
@@ -304,7 +287,6 @@ Test(remote, server_without_etags_is_read_by_time)
 	cr_assert_eq(read_at(&s, CHUNK + 900000, 4096), 0, "%s", message);
 	rewrite(&s, file_of_chunk(&s, 1), 300);
 	cr_assert_eq(read_at(&s, CHUNK + 400000, 4096), -ESTALE);
-	scene_close(&s);
 }
 
 Test(remote, time_that_is_not_over_tells_no_version)
@@ -312,7 +294,7 @@ Test(remote, time_that_is_not_over_tells_no_version)
 	const struct b2f_remote_options options = {.log = &watching,
 						   .retry_ms = UINT_MAX};
 	const struct b2f_remote_options defaults = {.log = &watching};
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 	struct timespec now[2];
 	struct b2f_remote_stat st;
 	int err = 0;
@@ -335,12 +317,11 @@ Test(remote, time_that_is_not_over_tells_no_version)
 	cr_assert_eq(b2f_remote_new(&defaults, s.server.url, &s.remote), 0);
 	cr_assert_eq(b2f_remote_look(s.remote, "x", &st), 0, "%s", message);
 	cr_assert_eq(st.mtime, now[1].tv_sec);
-	scene_close(&s);
 }
 
 Test(remote, plain_object_is_read_in_one_version)
 {
-	struct scene s = scene_open(true);
+	OWN_SCENE struct scene s = scene_open(true);
 	struct b2f_remote_stat st;
 	uint8_t buf[16];
 
@@ -355,5 +336,4 @@ Test(remote, plain_object_is_read_in_one_version)
 	cr_assert_eq(b2f_remote_look(s.remote, "y", &st), -ENOENT);
 	cr_assert_eq(b2f_remote_list(s.remote, "", NULL, NULL),
 		     B2F_EUNSUPPORTED);
-	scene_close(&s);
 }

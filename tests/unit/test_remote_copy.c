@@ -57,8 +57,8 @@ static struct writer change(struct scene *s, unsigned int keep_s)
 
 static void check_again(const char *fault)
 {
-	struct scene s = scene_open();
-	struct writer x = begin(&s), y;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer x = begin(&s), y;
 	struct leaving nobody = {NULL};
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
@@ -68,8 +68,6 @@ static void check_again(const char *fault)
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 1 %s", fault);
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
-	writer_close(&x);
-	scene_close(&s);
 }
 
 Test(remote_copy, a_copy_that_failed_is_not_taken_for_an_earlier_one)
@@ -94,17 +92,15 @@ static void leave_chunks(struct scene *s, struct writer *x)
 /* The removing program has had the frame open, and ends now. */
 Test(remote_copy, chunks_of_a_removed_frame_that_go_meanwhile_are_sent_again)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
+	OWN_WRITER struct writer x = begin(&s);
 
 	leave_chunks(&s, &x);
 	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/0");
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 2 * (1 + NCHUNKS));
-	writer_close(&x);
-	scene_close(&s);
 }
 
 /* A program that removes chunks of y; its requests take a second each. */
@@ -141,11 +137,11 @@ static void start_removing(void *arg, uint64_t done, uint64_t total)
 /* Copies x to y, whose chunks are removed from before the copy on, or later. */
 static void check_removed(bool before)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct remover r = {.s = &s};
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
-	struct b2f_remote *other = connect_to(&s);
+	OWN_WRITER struct writer x = begin(&s);
+	OWN(b2f_remote_free) struct b2f_remote *other = connect_to(&s);
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_eq(b2f_remote_remove_index(other, "y", true, &r.remains), 0);
@@ -156,9 +152,6 @@ static void check_removed(bool before)
 	cr_assert_eq(pthread_join(r.thread, NULL), 0);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 2 * (1 + NCHUNKS));
-	b2f_remote_free(other);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 Test(remote_copy, chunks_that_another_program_is_removing_are_not_used)
@@ -171,26 +164,24 @@ Test(remote_copy, chunks_that_another_program_is_removing_are_not_used)
 Test(remote_copy, chunks_are_removed_from_a_full_server)
 {
 	struct b2f_remote_remains *remains = NULL;
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
+	OWN_WRITER struct writer x = begin(&s);
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_eq(b2f_remote_remove_index(x.remote, "y", true, &remains), 0);
 	(void)server_ask(&s.server, "when PUT .new 9 status 507");
 	b2f_remote_remains_free(remains);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 /* A copy may take days. */
 Test(remote_copy, old_chunks_of_an_interrupted_copy_are_used)
 {
 	struct b2f_remote_orphans found;
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
+	OWN_WRITER struct writer x = begin(&s);
 
 	leave_chunks(&s, &x);
 	(void)server_ask(&s.server, "age y/ 300000");
@@ -200,32 +191,28 @@ Test(remote_copy, old_chunks_of_an_interrupted_copy_are_used)
 	cr_assert_eq(b2f_remote_sweep(x.remote, "y", 0, false, &found), 0);
 	cr_assert_eq(found.n, 0);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 /* The first copy was killed when it found that they had gone. */
 Test(remote_copy, a_copy_without_its_chunks_is_made_again)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
+	OWN_WRITER struct writer x = begin(&s);
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	(void)server_ask(&s.server, "gone_at_put other y/0");
 	cr_assert_eq(b2f_remote_put(x.remote, "other", "o", 1, NULL, NULL), 0);
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 /* The first copy was killed before it saw the flag of another program. */
 Test(remote_copy, a_copy_whose_chunks_are_being_removed_is_made_again)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL};
-	struct writer x = begin(&s);
+	OWN_WRITER struct writer x = begin(&s);
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_eq(
@@ -235,15 +222,13 @@ Test(remote_copy, a_copy_whose_chunks_are_being_removed_is_made_again)
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "count PUT y/0"), NCHUNKS);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 Test(remote_copy, chunks_that_were_replaced_are_sent_again)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct leaving nobody = {NULL}, leaving;
-	struct writer x = begin(&s), y;
+	OWN_WRITER struct writer x = begin(&s), y;
 
 	cr_assert_eq(copy_over(&s, &x, leave, &nobody), 0, "%s", message);
 	y = change(&s, 1);
@@ -254,6 +239,4 @@ Test(remote_copy, chunks_that_were_replaced_are_sent_again)
 	cr_assert_eq(copy_over(&s, &x, leave, &leaving), 0, "%s", message);
 	cr_assert_null(leaving.w);
 	cr_assert_str_eq(content_of(&s, "y"), "1111", "%s", message);
-	writer_close(&x);
-	scene_close(&s);
 }

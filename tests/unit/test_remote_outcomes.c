@@ -256,7 +256,7 @@ static void check_away(struct scene *s, const struct change *c,
 
 static void check_change(const struct change *c)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 
 	for (size_t i = 0; i < NANSWERS; i++) {
 		check_answer(&s, c, answers[i], false, 1);
@@ -273,7 +273,6 @@ static void check_change(const struct change *c)
 	check_away(&s, c, "garbage", true);
 	check_away(&s, c, "status 412", false);
 	check_away(&s, c, "status 412", true);
-	scene_close(&s);
 }
 
 Test(remote_outcomes, an_append_is_done_or_not)

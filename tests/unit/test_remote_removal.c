@@ -18,34 +18,46 @@ static struct scene scene_with_frame(void)
 
 static int remove_x(struct scene *s)
 {
-	struct b2f_remote *remote = connect_to(s);
-	int err = b2f_remote_remove_frame(remote, "x");
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(s);
 
-	b2f_remote_free(remote);
-	return err;
+	return b2f_remote_remove_frame(remote, "x");
 }
 
 /* A server that keeps to conditions of DELETE, and one that ignores them. */
 static const char *const manners[] = {"keep nothing", "plain_deletes"};
 #define NMANNERS (sizeof(manners) / sizeof(manners[0]))
 
+/* Removes x where @n answers to the DELETE of its index are a @fault. */
+static void check_fault(const char *manner, unsigned int n, const char *fault,
+			int expected)
+{
+	OWN_SCENE struct scene s = scene_with_frame();
+
+	(void)server_ask(&s.server, "%s", manner);
+	(void)server_ask(&s.server, "when DELETE chunks.b2frame %u %s", n,
+			 fault);
+	cr_assert_eq(remove_x(&s), expected, "%s: %s", fault, message);
+	cr_assert_eq(server_tell(&s.server, "objects"),
+		     expected ? 1 + NCHUNKS : 0, "%s", fault);
+}
+
 Test(remote_removal, a_fault_at_the_index_is_settled)
 {
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		for (size_t k = 0; k < NMANNERS; k++) {
-			struct scene s = scene_with_frame();
+	for (size_t i = 0; i < NFAULTS; i++)
+		for (size_t k = 0; k < NMANNERS; k++)
+			check_fault(manners[k], 1, faults[i], 0);
+}
 
-			(void)server_ask(&s.server, "%s", manners[k]);
-			(void)server_ask(&s.server,
-					 "when DELETE chunks.b2frame 1 %s",
-					 faults[i]);
-			cr_assert_eq(remove_x(&s), 0, "%s: %s", faults[i],
-				     message);
-			cr_assert_eq(server_tell(&s.server, "objects"), 0, "%s",
-				     faults[i]);
-			scene_close(&s);
-		}
-	}
+/* A server says 204; a proxy that answers for it may say 200 to anything. */
+Test(remote_removal, a_success_that_is_none_is_not_believed)
+{
+	check_fault(manners[0], 1, "status 200", 0);
+}
+
+Test(remote_removal, a_version_that_is_not_there_any_more_is_looked_for_again)
+{
+	check_fault(manners[0], 1, "status 412", 0);
+	check_fault(manners[0], 99, "status 412", -EBUSY);
 }
 
 /* What a server or a proxy may answer to a DELETE that has happened. */
@@ -56,7 +68,7 @@ Test(remote_removal, a_frame_that_was_made_since_stays)
 {
 	for (size_t i = 0; i < sizeof(unclear) / sizeof(unclear[0]); i++) {
 		for (size_t k = 0; k < NMANNERS; k++) {
-			struct scene s = scene_with_frame();
+			OWN_SCENE struct scene s = scene_with_frame();
 
 			(void)server_ask(&s.server, "%s", manners[k]);
 			(void)server_ask(&s.server,
@@ -68,59 +80,26 @@ Test(remote_removal, a_frame_that_was_made_since_stays)
 			/* The new index, and the chunks that it may name. */
 			cr_assert_eq(server_tell(&s.server, "objects"),
 				     1 + NCHUNKS);
-			scene_close(&s);
 		}
 	}
-}
-
-/* A server says 204; a proxy that answers for it may say 200 to anything. */
-Test(remote_removal, a_success_that_is_none_is_not_believed)
-{
-	struct scene s = scene_with_frame();
-
-	(void)server_ask(&s.server, "when DELETE chunks.b2frame 1 status 200");
-	cr_assert_eq(remove_x(&s), 0, "%s", message);
-	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	scene_close(&s);
-}
-
-Test(remote_removal, a_version_that_is_not_there_any_more_is_looked_for_again)
-{
-	struct scene s = scene_with_frame();
-
-	(void)server_ask(&s.server, "when DELETE chunks.b2frame 1 status 412");
-	cr_assert_eq(remove_x(&s), 0, "%s", message);
-	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	scene_close(&s);
-}
-
-Test(remote_removal, a_server_that_always_has_another_version_is_given_up)
-{
-	struct scene s = scene_with_frame();
-
-	(void)server_ask(&s.server, "when DELETE chunks.b2frame 99 status 412");
-	cr_assert_eq(remove_x(&s), -EBUSY);
-	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
-	scene_close(&s);
 }
 
 /* By now a chunk of another frame may have that id. */
 Test(remote_removal, a_chunk_whose_removal_may_have_happened_is_not_removed_twice)
 {
-	struct scene s = scene_with_frame();
+	OWN_SCENE struct scene s = scene_with_frame();
 
 	(void)server_ask(&s.server, "count DELETE .chunk");
 	(void)server_ask(&s.server, "when DELETE .chunk 1 lose");
 	cr_assert_eq(remove_x(&s), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), NCHUNKS);
-	scene_close(&s);
 }
 
 /* The writer has sent chunks; no index names them. */
 Test(remote_removal, what_a_writer_of_a_removed_frame_has_sent_goes_with_it)
 {
 	for (size_t k = 0; k < NMANNERS; k++) {
-		struct scene s = scene_open();
+		OWN_SCENE struct scene s = scene_open();
 		struct writer w = begin(&s);
 
 		(void)server_ask(&s.server, "%s", manners[k]);
@@ -130,14 +109,13 @@ Test(remote_removal, what_a_writer_of_a_removed_frame_has_sent_goes_with_it)
 		cr_assert_eq(server_tell(&s.server, "objects"), 1);
 		writer_close(&w);
 		cr_assert_eq(server_tell(&s.server, "objects"), 0);
-		scene_close(&s);
 	}
 }
 
 Test(remote_removal, what_such_a_writer_has_sent_goes_from_beside_another_frame)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s), other;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s), other;
 
 	cr_assert_eq(remove_x(&s), 0, "%s", message);
 	fill(&w, 0, '2');
@@ -146,8 +124,6 @@ Test(remote_removal, what_such_a_writer_has_sent_goes_from_beside_another_frame)
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
 	cr_assert_str_eq(content(&s), "1111");
-	writer_close(&other);
-	scene_close(&s);
 }
 
 /* Another client makes and removes a frame before the first commit here. */
@@ -155,8 +131,8 @@ Test(remote_removal, what_the_writer_of_a_new_frame_has_sent_stays_beside_one_th
 {
 	const struct b2f_runtime_options small = {.nworkers = 2,
 						  .dirty_bytes = 1};
-	struct scene s = scene_open();
-	struct writer late, w;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer late, w;
 
 	b2f_runtime_free(s.rt);
 	cr_assert_eq(b2f_runtime_new(&small, &s.rt), 0);
@@ -170,14 +146,12 @@ Test(remote_removal, what_the_writer_of_a_new_frame_has_sent_stays_beside_one_th
 	cr_assert_eq(remove_x(&s), 0, "%s", message);
 	cr_assert_eq(commit(&late), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "2222");
-	writer_close(&late);
-	scene_close(&s);
 }
 
 Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
 {
-	struct scene s = scene_with_frame();
-	struct writer reader = writer_open(&s), w;
+	OWN_SCENE struct scene s = scene_with_frame();
+	OWN_WRITER struct writer reader = writer_open(&s), w;
 	struct b2f_remote_remains *remains = NULL;
 
 	cr_assert_eq(
@@ -188,8 +162,6 @@ Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
 	cr_assert_eq(value_of(&reader, 2), '1');
 	b2f_remote_remains_free(remains);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	writer_close(&reader);
-	scene_close(&s);
 }
 
 /*
@@ -198,7 +170,7 @@ Test(remote_removal, readers_of_a_removed_frame_keep_it_when_another_one_goes)
  */
 Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 
 	cr_assert_eq(remove_x(&s), 0, "%s", message);
@@ -207,7 +179,6 @@ Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
 	(void)server_ask(&s.server, "replace .chunk");
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1);
-	scene_close(&s);
 }
 
 /*
@@ -216,8 +187,8 @@ Test(remote_removal, what_others_have_put_in_the_place_of_what_was_sent_stays)
  */
 Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settled)
 {
-	struct scene s = scene_open();
-	struct writer a = begin(&s), b = another(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer a = begin(&s), b = another(&s);
 
 	fill(&a, 0, '2');
 	(void)server_ask(&s.server, "when PUT chunks.b2frame 99 drop");
@@ -230,19 +201,16 @@ Test(remote_removal, what_a_commit_in_doubt_was_to_name_goes_when_that_is_settle
 	/* The replaced chunk stays for its time. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
 	cr_assert_str_eq(content(&s), "3111");
-	writer_close(&b);
-	scene_close(&s);
 }
 
 /* A program replaces chunk 0, and ends; replaced chunks stay for @keep_s. */
 static void run_short(struct scene *s, unsigned int keep_s, uint8_t value)
 {
-	struct writer w = writer_at(s, connect_with(s, keep_s));
+	OWN_WRITER struct writer w = writer_at(s, connect_with(s, keep_s));
 
 	cr_assert_eq(allow(&w), 0, "%s", message);
 	fill(&w, 0, value);
 	cr_assert_eq(commit(&w), 0, "%s", message);
-	writer_close(&w);
 }
 
 /* Runs programs until there are at most @n objects. */
@@ -263,7 +231,7 @@ static void commit_once(struct scene *s)
 
 Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_commit)
 {
-	struct scene s = scene_with_frame();
+	OWN_SCENE struct scene s = scene_with_frame();
 
 	for (uint8_t i = 0; i < 5; i++)
 		run_short(&s, 3600, '2' + i);
@@ -274,7 +242,6 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_co
 	/* Chunks that this program replaced itself are still there. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 1);
 	cr_assert_str_eq(content(&s), "7111");
-	scene_close(&s);
 }
 
 /*
@@ -295,7 +262,7 @@ static time_t wait_for_second(time_t even, long after_ns)
 
 Test(remote_removal, what_was_replaced_late_in_a_second_stays_for_a_whole_one)
 {
-	struct scene s = scene_with_frame();
+	OWN_SCENE struct scene s = scene_with_frame();
 	time_t even = wait_for_second(0, 850000000);
 
 	commit_once(&s);
@@ -306,13 +273,12 @@ Test(remote_removal, what_was_replaced_late_in_a_second_stays_for_a_whole_one)
 	 */
 	if (time(NULL) < even + 2)
 		cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS + 2);
-	scene_close(&s);
 }
 
 /* Checks that reopening the frame asks for its chunks only once. */
 static void check_asked_once(struct scene *s)
 {
-	struct b2f_remote *remote = connect_with(s, 1);
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_with(s, 1);
 	struct writer w;
 
 	cr_assert_eq(b2f_remote_allow_write(remote, "x"), 0);
@@ -322,22 +288,20 @@ static void check_asked_once(struct scene *s)
 		b2f_file_close(w.file);
 	}
 	cr_assert_eq(server_tell(&s->server, "count HEAD .chunk"), 1);
-	b2f_remote_free(remote);
 }
 
 /* A writer that writes nothing. */
 static void read_once(struct scene *s)
 {
-	struct writer w = writer_at(s, connect_with(s, 1));
+	OWN_WRITER struct writer w = writer_at(s, connect_with(s, 1));
 
 	cr_assert_eq(b2f_remote_allow_write(w.remote, "x"), 0);
 	cr_assert_eq(value_of(&w, 1), '1');
-	writer_close(&w);
 }
 
 Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_reader)
 {
-	struct scene s = scene_with_frame();
+	OWN_SCENE struct scene s = scene_with_frame();
 
 	commit_once(&s);
 	commit_once(&s);
@@ -348,14 +312,13 @@ Test(remote_removal, what_programs_that_have_ended_replaced_goes_with_a_later_re
 	cr_assert_eq(server_tell(&s.server, "count DELETE .chunk"), 0);
 	check_asked_once(&s);
 	cr_assert_str_eq(content(&s), "7111");
-	scene_close(&s);
 }
 
 /* The writer goes on, as a mount does. */
 Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 {
-	struct scene s = scene_with_frame();
-	struct writer w = writer_at(&s, connect_with(&s, 6));
+	OWN_SCENE struct scene s = scene_with_frame();
+	OWN_WRITER struct writer w = writer_at(&s, connect_with(&s, 6));
 	struct b2f_remote_remains *early, *late;
 
 	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
@@ -372,14 +335,12 @@ Test(remote_removal, what_a_file_that_stays_open_replaced_goes_when_it_is_time)
 	cr_assert_eq(server_tell(&s.server, "objects"), 1 + NCHUNKS);
 	cr_assert_null(b2f_remote_leftovers(b2f_file_frame(w.file)));
 	cr_assert_str_eq(content(&s), "2111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_removal, what_others_have_not_committed_yet_stays)
 {
-	struct scene s = scene_with_frame();
-	struct writer w = writer_at(&s, connect_with(&s, 1));
+	OWN_SCENE struct scene s = scene_with_frame();
+	OWN_WRITER struct writer w = writer_at(&s, connect_with(&s, 1));
 
 	cr_assert_eq(allow(&w), 0, "%s", message);
 	fill(&w, 3, '4');
@@ -388,8 +349,6 @@ Test(remote_removal, what_others_have_not_committed_yet_stays)
 	run_short(&s, 1, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "3114");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 static int take_name(void *arg, const struct b2f_remote_entry *entry)
@@ -404,8 +363,8 @@ static int take_name(void *arg, const struct b2f_remote_entry *entry)
  */
 Test(remote_removal, a_chunk_that_came_while_the_old_ones_were_read_stays)
 {
-	struct scene s = scene_with_frame();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_with_frame();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 	struct b2f_remote_remains *remains = NULL;
 	char chunk[80];
 
@@ -415,14 +374,12 @@ Test(remote_removal, a_chunk_that_came_while_the_old_ones_were_read_stays)
 	cr_assert_eq(b2f_remote_put(remote, chunk, "new", 3, NULL, NULL), 0);
 	b2f_remote_remains_free(remains);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(remote_removal, a_plain_object_that_was_put_since_stays)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 
 	cr_assert_eq(b2f_remote_put(remote, "o", "a", 1, NULL, NULL), 0);
 	(void)server_ask(&s.server, "after_delete top/o /bucket/top/o");
@@ -432,15 +389,13 @@ Test(remote_removal, a_plain_object_that_was_put_since_stays)
 	(void)server_ask(&s.server, "when DELETE top/o 1 lose");
 	cr_assert_eq(b2f_remote_remove(remote, "o"), 0, "%s", message);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 /* Leaves the objects of a killed program that tried the server. */
 Test(remote_removal, what_probes_have_left_goes_with_a_later_one)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 	struct b2f_remote_stat st;
 
 	cr_assert_eq(b2f_remote_put(remote, "x/.b2frame-probe-0000000000000001",
@@ -460,6 +415,4 @@ Test(remote_removal, what_probes_have_left_goes_with_a_later_one)
 	/* The second probe may be in use. */
 	cr_assert_eq(server_tell(&s.server, "objects"), 2);
 	cr_assert_eq(b2f_remote_look(remote, "x/.b2frame-other", &st), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }

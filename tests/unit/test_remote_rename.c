@@ -84,22 +84,18 @@ static struct b2f_remote_remains *replace_y(struct b2f_remote *remote,
 /* Makes the frame y with "2222" beside x, of NOBJECTS objects. */
 static void make_y(struct scene *s)
 {
-	struct writer w = begin_at(s, "y", "2222");
-
-	writer_close(&w);
+	OWN_WRITER struct writer w = begin_at(s, "y", "2222");
 }
 
 Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	cr_assert_eq(rename_x(w.remote, false), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	cr_assert_not(is_at(w.remote, "x"));
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* Marks differ, but all distances of ids are drawn alike. */
@@ -127,8 +123,8 @@ static void *rename_slowly(void *remote)
 
 Test(remote_rename, two_renames_to_one_path_at_once_keep_apart)
 {
-	struct scene s = scene_open();
-	struct writer x = begin(&s), z = begin_at(&s, "z", "3333");
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer x = begin(&s), z = begin_at(&s, "z", "3333");
 	pthread_t slow;
 
 	(void)server_ask(&s.server, "when PUT y/0 4 stall 1");
@@ -141,9 +137,6 @@ Test(remote_rename, two_renames_to_one_path_at_once_keep_apart)
 	cr_assert_eq(pthread_join(slow, NULL), 0);
 	draws_alike = false;
 	cr_assert_str_eq(content_of(&s, "y"), "3333");
-	writer_close(&z);
-	writer_close(&x);
-	scene_close(&s);
 }
 
 /* For each chunk of x puts a chunk of another writer at y. */
@@ -168,7 +161,7 @@ static int is_theirs(void *arg, const struct b2f_remote_entry *entry)
 /* Another writer has put chunks there, and is about to commit. */
 Test(remote_rename, a_rename_replaces_no_chunk_of_another_writer)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 	size_t n = 0;
 
@@ -178,27 +171,24 @@ Test(remote_rename, a_rename_replaces_no_chunk_of_another_writer)
 	cr_assert_eq(n, 4);
 	writer_close(&w);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
-	scene_close(&s);
 }
 
 Test(remote_rename, a_frame_that_is_there_is_kept_if_that_is_asked_for)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	make_y(&s);
 	cr_assert_eq(rename_x(w.remote, false), -EEXIST);
 	cr_assert_str_eq(content(&s), "1111");
 	cr_assert_str_eq(content_of(&s, "y"), "2222");
 	cr_assert_eq(server_tell(&s.server, "objects"), 2 * NOBJECTS);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks_go)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s), reader;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s), reader;
 	struct b2f_remote_remains *old;
 
 	make_y(&s);
@@ -211,26 +201,22 @@ Test(remote_rename, readers_of_a_frame_that_is_replaced_keep_it_until_its_chunks
 	b2f_remote_remains_free(old);
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
-	writer_close(&reader);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* Fills chunk 0 of y; removes chunks that were replaced a second ago. */
 static void change_y(struct scene *s, uint8_t value)
 {
-	struct writer w = writer_of(s, connect_with(s, 1), "y");
+	OWN_WRITER struct writer w = writer_of(s, connect_with(s, 1), "y");
 
 	cr_assert_eq(allow(&w), 0, "%s", message);
 	fill(&w, 0, value);
 	cr_assert_eq(commit(&w), 0, "%s", message);
-	writer_close(&w);
 }
 
 Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s), reader;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s), reader;
 	struct b2f_remote_remains *old;
 
 	make_y(&s);
@@ -244,9 +230,6 @@ Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
 		cr_assert_eq(value_of(&reader, i), '2');
 	b2f_remote_remains_free(old);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	writer_close(&reader);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /*
@@ -254,7 +237,7 @@ Test(remote_rename, chunks_of_what_is_replaced_and_open_stay_whatever_others_do)
  */
 Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 	struct b2f_remote_remains *old;
 
@@ -267,13 +250,12 @@ Test(remote_rename, chunks_of_what_was_replaced_go_with_a_later_commit)
 	change_y(&s, '3');
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS + 1);
 	cr_assert_str_eq(content_of(&s, "y"), "3111");
-	scene_close(&s);
 }
 
 Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct b2f_remote_remains *old;
 
 	make_y(&s);
@@ -284,8 +266,6 @@ Test(remote_rename, chunks_of_what_was_replaced_stay_if_another_frame_came_since
 	(void)server_ask(&s.server, "bring_back");
 	b2f_remote_remains_free(old);
 	cr_assert_str_eq(content_of(&s, "y"), "2222");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* Resets an earlier test: x has "1111", and y has "2222" or is missing. */
@@ -326,8 +306,8 @@ static void check_names(struct scene *s, struct b2f_remote *remote, bool had_y,
 /* Renames, killed at the first, second ...  request, until none is reached. */
 static void check_kills(bool has_y, const char *how)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct b2f_frame *frame;
 	bool killed = true;
 
@@ -348,8 +328,6 @@ static void check_kills(bool has_y, const char *how)
 		cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS,
 			     "request %d", at);
 	}
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, killed_before_any_request_it_leaves_whole_frames)
@@ -372,8 +350,8 @@ Test(remote_rename, a_fault_is_settled)
 	static const char *const requests[][2] = {
 		{"PUT", "y/chunks.b2frame"}, {"PUT", ".chunk"},
 		{"DELETE", "x/chunks.b2frame"}, {"HEAD", "chunks.b2frame"}};
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	for (size_t i = 0; i < 4; i++)
 		for (size_t k = 0; k < NFAULTS; k++) {
@@ -392,59 +370,51 @@ Test(remote_rename, a_fault_is_settled)
 			cr_assert_eq(server_tell(&s.server, "objects"),
 				     NOBJECTS);
 		}
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* The status of a copy that has failed is 200, too. */
 Test(remote_rename, a_copy_that_is_not_confirmed_is_not_believed)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	/* The first PUT claims the ids. */
 	(void)server_ask(&s.server, "each 2 PUT y/0 status 200");
 	cr_assert_neq(rename_x(w.remote, false), 0);
 	cr_assert_str_eq(content(&s), "1111");
 	cr_assert_not(is_at(w.remote, "y"));
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, the_last_rename_wins)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	make_y(&s);
 	/* 412 means that another client was faster. */
 	(void)server_ask(&s.server, "when PUT y/chunks.b2frame 2 status 412");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* Another client that removes y has found the copied chunks, too. */
 Test(remote_rename, what_is_removed_beside_the_frame_that_is_replaced_is_copied_again)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	make_y(&s);
 	(void)server_ask(&s.server, "gone_at_put y/chunks.b2frame y/");
 	cr_assert_eq(rename_x(w.remote, true), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "1111");
 	cr_assert_eq(server_tell(&s.server, "objects"), NOBJECTS);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
 {
 	struct b2f_remote_renamed done;
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct b2f_frame *frame = open_at(w.remote, "x");
 	unsigned int before;
 
@@ -459,8 +429,6 @@ Test(remote_rename, a_frame_that_has_changed_since_it_was_opened_stays)
 	cr_assert_not(is_at(w.remote, "y"));
 	/* Nothing is left of the attempt. */
 	cr_assert_eq(server_tell(&s.server, "objects"), before);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 struct move {
@@ -480,8 +448,8 @@ static int move_to_y(void *arg, struct b2f_frame *frame, struct b2f_frame **out)
 
 Test(remote_rename, a_writer_goes_on_at_the_new_path)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct move m = {.remote = w.remote};
 
 	fill(&w, 0, '2');
@@ -494,14 +462,12 @@ Test(remote_rename, a_writer_goes_on_at_the_new_path)
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content_of(&s, "y"), "2311");
 	cr_assert_not(is_at(w.remote, "x"));
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, a_writer_stays_if_its_frame_cannot_be_moved)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s), other = another(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s), other = another(&s);
 	struct move m = {.remote = w.remote};
 
 	(void)server_ask(&s.server, "when PUT y/ 100 status 500");
@@ -517,18 +483,15 @@ Test(remote_rename, a_writer_stays_if_its_frame_cannot_be_moved)
 	cr_assert_eq(commit(&other), 0, "%s", message);
 	cr_assert_eq(b2f_file_move(w.file, move_to_y, &m), -ESTALE);
 	cr_assert_str_eq(content(&s), "2341");
-	writer_close(&other);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
 {
 	struct b2f_remote_remains *left = NULL;
 	struct b2f_remote_orphans found;
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
-	struct b2f_remote *remote = connect_to(&s);
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 
 	writer_close(&w);
 	cr_assert_eq(b2f_remote_remove_index(remote, "x", true, &left), 0);
@@ -550,6 +513,4 @@ Test(remote_rename, chunks_without_an_index_are_swept_if_nothing_else_is_there)
 	cr_assert_eq(b2f_remote_sweep(remote, "x", 0, false, &found), 0);
 	cr_assert_eq(found.n, NCHUNKS);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }

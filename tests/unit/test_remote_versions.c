@@ -34,6 +34,8 @@ static void stage_close(struct stage *t)
 	scene_close(&t->s);
 }
 
+#define OWN_STAGE __attribute__((cleanup(stage_close)))
+
 /* A reader that knows nothing but the cache directory. */
 static struct b2f_remote *reader(const struct stage *t)
 {
@@ -90,7 +92,7 @@ static int first_byte(struct stage *t)
 
 Test(remote_versions, chunks_of_an_index_that_came_before_them_are_not_kept)
 {
-	struct stage t = stage_open();
+	OWN_STAGE struct stage t = stage_open();
 
 	make_foreign(&t, 'a');
 	upload(&t, "00000000.chunk");
@@ -103,7 +105,6 @@ Test(remote_versions, chunks_of_an_index_that_came_before_them_are_not_kept)
 	cr_assert_eq(first_byte(&t), 'a', "%s", message);
 	upload(&t, "00000000.chunk");
 	cr_assert_eq(first_byte(&t), 'b', "%s", message);
-	stage_close(&t);
 }
 
 /* Returns the number of objects that a second reader asks for. */
@@ -117,7 +118,7 @@ static unsigned int count_again(struct stage *t, int expected)
 
 Test(remote_versions, chunks_of_an_index_that_is_old_are_kept)
 {
-	struct stage t = stage_open();
+	OWN_STAGE struct stage t = stage_open();
 
 	make_foreign(&t, 'a');
 	upload(&t, "00000000.chunk");
@@ -125,18 +126,16 @@ Test(remote_versions, chunks_of_an_index_that_is_old_are_kept)
 	cr_assert_eq(count_again(&t, 'a'), 2);
 	(void)server_ask(&t.s.server, "age x/chunks.b2frame 7200");
 	cr_assert_eq(count_again(&t, 'a'), 1);
-	stage_close(&t);
 }
 
 Test(remote_versions, chunks_of_an_index_of_ours_are_kept)
 {
-	struct stage t = stage_open();
+	OWN_STAGE struct stage t = stage_open();
 	struct writer w = begin(&t.s);
 
 	writer_close(&w);
 	/* Chunk 0 begins with its number. */
 	cr_assert_eq(count_again(&t, 0), 1);
-	stage_close(&t);
 }
 
 /* Puts a contiguous frame of @nchunks chunks as the object o. */
@@ -167,10 +166,10 @@ static void put_single(struct stage *t, uint64_t nchunks)
 Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stamp)
 {
 	const struct b2f_frame_options options = {.log = &watching};
-	struct stage t = stage_open();
+	OWN_STAGE struct stage t = stage_open();
 	struct b2f_remote *remote = reader(&t);
 	struct b2f_store *store = NULL;
-	struct b2f_frame *frame = NULL;
+	OWN(b2f_frame_close) struct b2f_frame *frame = NULL;
 	struct b2f_frame_stamp stamp;
 	struct b2f_remote_stat now;
 
@@ -188,9 +187,6 @@ Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stam
 	stamp = b2f_remote_stamp(&now);
 	cr_assert(b2f_frame_stamp_equal(&frame->stamp, &stamp));
 	cr_assert_eq(b2f_frame_info_get(frame)->nbytes, CHUNK);
-	b2f_frame_close(frame);
-	b2f_remote_free(remote);
-	stage_close(&t);
 }
 
 /* Uploads an index that compresses badly, of 1,000,000 chunks of 1000 bytes. */
@@ -218,9 +214,9 @@ static void upload_huge(struct stage *t)
 Test(remote_versions, a_million_chunks_open_with_two_requests)
 {
 	const struct b2f_frame_options options = {.log = &watching};
-	struct stage t = stage_open();
+	OWN_STAGE struct stage t = stage_open();
 	struct b2f_remote *remote = reader(&t);
-	struct b2f_frame *frame = NULL;
+	OWN(b2f_frame_close) struct b2f_frame *frame = NULL;
 
 	upload_huge(&t);
 	(void)server_ask(&t.s.server, "count GET x");
@@ -228,7 +224,4 @@ Test(remote_versions, a_million_chunks_open_with_two_requests)
 		     "%s", message);
 	cr_assert_leq(server_tell(&t.s.server, "count GET x"), 2);
 	cr_assert_eq(b2f_frame_info_get(frame)->nchunks, 1000000);
-	b2f_frame_close(frame);
-	b2f_remote_free(remote);
-	stage_close(&t);
 }

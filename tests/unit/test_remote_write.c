@@ -10,11 +10,14 @@
 #include "remote/remote_store.h"
 #include "remote/upload.h"
 #include "store/write.h"
+#include "tests/support/own.h"
 #include "tests/support/writers_scene.h"
+
+OWNER(b2f_store, b2f_store_free);
 
 Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 
 	(void)server_ask(&s.server, "count PUT x");
@@ -29,33 +32,30 @@ Test(remote_write, a_commit_is_one_put_of_the_index_behind_those_of_its_chunks)
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), 7);
-	scene_close(&s);
 }
 
 Test(remote_write, a_frame_that_is_there_is_not_created_again)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	struct b2f_settings settings = b2f_settings_default();
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct b2f_frame *frame = NULL;
 
 	cr_assert_eq(b2f_remote_make_frame(w.remote, "x", &settings, &options,
 					   &frame),
 		     -EEXIST);
 	cr_assert_str_eq(content(&s), "1111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, a_frame_whose_keys_would_be_too_long_is_not_made)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	struct b2f_settings settings = b2f_settings_default();
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	struct b2f_remote_renamed done;
-	struct b2f_frame *frame = NULL;
+	OWN(b2f_frame_close) struct b2f_frame *frame = NULL;
 	char path[1024 - sizeof("top//chunks.b2frame") + 3] = "";
 
 	memset(path, 'p', sizeof(path) - 1);
@@ -69,9 +69,6 @@ Test(remote_write, a_frame_whose_keys_would_be_too_long_is_not_made)
 	cr_assert_eq(b2f_remote_make_frame(w.remote, path, &settings, &options,
 					   &frame),
 		     0, "%s", message);
-	b2f_frame_close(frame);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 static int read_nothing(void *arg, uint64_t off, void *buf, size_t n)
@@ -88,8 +85,8 @@ Test(remote_write, what_is_more_than_a_store_takes_is_refused_without_a_request)
 	struct b2f_remote_source source = {.read = read_nothing,
 					   .size = B2F_REMOTE_PUT_MAX + 1};
 	const char *path = "x/chunks.b2frame";
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 	uint64_t before = b2f_remote_counts_get(w.remote).requests;
 	bool kept;
 
@@ -101,14 +98,12 @@ Test(remote_write, what_is_more_than_a_store_takes_is_refused_without_a_request)
 	source.size--;
 	cr_assert_eq(b2f_remote_send(w.remote, path, &source, false, &kept),
 		     -EEXIST);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, writers_of_different_chunks_both_stand)
 {
-	struct scene s = scene_open();
-	struct writer a = begin(&s), b = another(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer a = begin(&s), b = another(&s);
 
 	fill(&a, 0, 'a');
 	fill(&b, 1, 'b');
@@ -118,31 +113,25 @@ Test(remote_write, writers_of_different_chunks_both_stand)
 	fill(&a, 2, 'a');
 	cr_assert_eq(commit(&a), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "aba1");
-	writer_close(&a);
-	writer_close(&b);
-	scene_close(&s);
 }
 
 Test(remote_write, the_second_writer_of_a_chunk_is_told)
 {
-	struct scene s = scene_open();
-	struct writer a = begin(&s), b = another(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer a = begin(&s), b = another(&s);
 
 	fill(&a, 0, 'a');
 	fill(&b, 0, 'b');
 	cr_assert_eq(commit(&a), 0);
 	cr_assert_eq(commit(&b), -ESTALE);
 	cr_assert_str_eq(content(&s), "a111");
-	writer_close(&b);
-	writer_close(&a);
-	scene_close(&s);
 }
 
 /* Commits with one fault of a kind at a request. */
 static void check_fault(const char *kind, const char *method, const char *what)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	/* Chunks are sent as soon as they are encoded. */
 	(void)server_ask(&s.server, "when %s %s 1 %s", method, what, kind);
@@ -155,8 +144,6 @@ static void check_fault(const char *kind, const char *method, const char *what)
 	fill(&w, 1, '3');
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "2321");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, a_fault_at_a_chunk_is_settled)
@@ -179,7 +166,7 @@ Test(remote_write, an_id_that_another_writer_has_taken_is_not_written_over)
 
 Test(remote_write, an_index_that_was_replaced_before_its_writer_looked_stands)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer a = begin(&s), b;
 
 	fill(&a, 0, 'a');
@@ -204,13 +191,12 @@ Test(remote_write, an_index_that_was_replaced_before_its_writer_looked_stands)
 	writer_close(&a);
 	writer_close(&b);
 	cr_assert_str_eq(content(&s), "cb11");
-	scene_close(&s);
 }
 
 Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	(void)server_ask(&s.server, "when PUT .chunk 100 status 500");
 	fill(&w, 0, '2');
@@ -221,14 +207,12 @@ Test(remote_write, what_could_not_be_committed_stays_and_is_committed_later)
 	while (commit(&w))
 		;
 	cr_assert_str_eq(content(&s), "2111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, the_next_commit_sends_all_that_the_server_did_not_take)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	(void)server_ask(&s.server, "when PUT .chunk 1000 status 400");
 	for (uint64_t i = 0; i < 32; i++)
@@ -238,8 +222,6 @@ Test(remote_write, the_next_commit_sends_all_that_the_server_did_not_take)
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	for (uint64_t i = 0; i < 32; i++)
 		cr_assert_eq(value_of(&w, i), '2');
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* A commit whose outcome @w cannot find out; the server has done it or not. */
@@ -254,8 +236,8 @@ static void doubt(struct scene *s, struct writer *w, const char *fault)
 /* The first commit has all chunks of the second one, and one more. */
 Test(remote_write, what_is_cut_off_stays_off_after_commits_in_doubt)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	fill(&w, 0, '3');
 	fill(&w, NCHUNKS, '2');
@@ -264,14 +246,12 @@ Test(remote_write, what_is_cut_off_stays_off_after_commits_in_doubt)
 	doubt(&s, &w, "garbage");
 	cr_assert_eq(commit(&w), 0, "%s", message);
 	cr_assert_str_eq(content(&s), "3111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* The sanitizer would report memory that is left. */
 Test(remote_write, a_commit_that_failed_may_be_given_up)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 
 	(void)server_ask(&s.server, "when PUT .chunk 100 status 500");
@@ -280,26 +260,23 @@ Test(remote_write, a_commit_that_failed_may_be_given_up)
 	writer_close(&w);
 	(void)server_ask(&s.server, "when PUT .chunk 0 status 500");
 	cr_assert_str_eq(content(&s), "1111");
-	scene_close(&s);
 }
 
 Test(remote_write, a_frame_is_removed_once)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), -ENOENT);
 	cr_assert_eq(server_tell(&s.server, "objects"), 0);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 /* VersityGW gives files put straight into its directory no ETag. */
 Test(remote_write, an_index_without_an_etag_is_not_written_to)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
 
 	(void)server_ask(&s.server, "no_etag chunks.b2frame");
 	(void)server_ask(&s.server, "age chunks.b2frame 100");
@@ -313,13 +290,11 @@ Test(remote_write, an_index_without_an_etag_is_not_written_to)
 		     -EROFS);
 	cr_assert_eq(server_tell(&s.server, "count PUT top/x/"), 0);
 	cr_assert_str_eq(content(&s), "1111");
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhile)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 
 	(void)server_ask(&s.server,
@@ -328,12 +303,11 @@ Test(remote_write, removing_a_frame_leaves_the_chunks_of_one_that_comes_meanwhil
 	cr_assert_eq(b2f_remote_remove_frame(w.remote, "x"), 0, "%s", message);
 	writer_close(&w);
 	cr_assert_eq(server_tell(&s.server, "objects"), 1);
-	scene_close(&s);
 }
 
 Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 	struct writer w = begin(&s);
 
 	writer_close(&w);
@@ -354,7 +328,6 @@ Test(remote_write, a_replaced_chunk_is_deleted_only_if_the_index_is_still_ours)
 	(void)server_ask(&s.server, "bring_back");
 	writer_close(&w);
 	cr_assert_str_eq(content(&s), "1111");
-	scene_close(&s);
 }
 
 /* Replaces the object o, named by @put, by a longer one. */
@@ -379,8 +352,8 @@ static void put_next(struct b2f_remote *remote, struct b2f_put *put)
  */
 static void check_doubt(unsigned int n, int expected)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 	const struct b2f_note none = {.nmarks = 0};
 	struct b2f_put_spec spec = {.path = "o", .data = "a", .size = 1};
 	struct b2f_why why = {""};
@@ -409,8 +382,6 @@ static void check_doubt(unsigned int n, int expected)
 	cr_assert_eq(b2f_put_wait(&lost, &why), expected, "%s", why.text);
 	b2f_put_fini(&lost);
 	b2f_put_fini(&put);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 Test(remote_write, that_an_index_was_replaced_is_in_doubt_if_no_mark_reaches_back)
@@ -448,9 +419,9 @@ static int read_some_chunk(struct b2f_store *store, bool begins)
 
 Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
-	struct b2f_store *store = NULL;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
+	OWN(b2f_store_free) struct b2f_store *store = NULL;
 
 	cr_assert_eq(b2f_remote_store_new(w.remote, "x", true, &store), 0);
 	cr_assert_eq(read_some_chunk(store, true), 0);
@@ -461,15 +432,12 @@ Test(remote_write, chunks_that_were_written_anew_are_read_after_a_refresh)
 	(void)server_ask(&s.server, "replace .chunk");
 	cr_assert_eq(read_some_chunk(store, true), -ESTALE);
 	cr_assert_eq(read_some_chunk(store, false), 0);
-	b2f_store_free(store);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
 {
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 	struct b2f_remote_place *place = NULL;
 	struct b2f_upload *up = NULL, *reader;
 	char byte = 0;
@@ -486,8 +454,6 @@ Test(remote_write, a_chunk_in_memory_is_read_on_after_its_commit)
 	cr_assert_eq(byte, 'a');
 	b2f_upload_unref(reader);
 	b2f_remote_place_unref(place);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }
 
 /* Reads the only byte of chunk @id. */
@@ -507,9 +473,9 @@ static int read_byte(struct b2f_store *store, int64_t id, char *byte)
 
 Test(remote_write, a_chunk_in_memory_is_not_asked_for)
 {
-	struct scene s = scene_open();
-	struct writer w = begin(&s);
-	struct b2f_store *store = NULL;
+	OWN_SCENE struct scene s = scene_open();
+	OWN_WRITER struct writer w = begin(&s);
+	OWN(b2f_store_free) struct b2f_store *store = NULL;
 	struct b2f_remote_place *place;
 	struct b2f_upload *up = NULL;
 	struct b2f_why why = {""};
@@ -532,9 +498,6 @@ Test(remote_write, a_chunk_in_memory_is_not_asked_for)
 	cr_assert_eq(read_byte(store, FAR_ID, &byte), 0, "%s", message);
 	cr_assert_eq(byte, 'a');
 	cr_assert_eq(server_tell(&s.server, "count GET .chunk"), 1);
-	b2f_store_free(store);
-	writer_close(&w);
-	scene_close(&s);
 }
 
 #define NRACERS	    8
@@ -567,7 +530,7 @@ static void *race(void *arg)
 static void run_race(struct scene *s)
 {
 	struct racer racers[NRACERS];
-	struct writer w = begin(s);
+	OWN_WRITER struct writer w = begin(s);
 
 	for (uint64_t i = NCHUNKS; i < RACE_CHUNKS; i++)
 		fill(&w, i, '1');
@@ -587,34 +550,31 @@ static void run_race(struct scene *s)
 	w = writer_open(s);
 	for (uint64_t i = 0; i < RACE_CHUNKS; i++)
 		cr_assert_eq(value_of(&w, i), 'a' + NRACES - 1);
-	writer_close(&w);
 }
 
 Test(remote_write, eight_writers_that_race_lose_nothing)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 
 	run_race(&s);
-	scene_close(&s);
 }
 
 Test(remote_write, eight_writers_that_race_lose_nothing_when_answers_get_lost)
 {
-	struct scene s = scene_open();
+	OWN_SCENE struct scene s = scene_open();
 
 	/* Faults spread over the race. */
 	(void)server_ask(&s.server, "each 9 PUT chunks.b2frame lose");
 	(void)server_ask(&s.server, "each 11 PUT .chunk lose");
 	(void)server_ask(&s.server, "each 13 HEAD chunks.b2frame status 503");
 	run_race(&s);
-	scene_close(&s);
 }
 
 Test(remote_write, an_object_is_replaced_in_the_version_that_was_seen)
 {
 	struct b2f_remote_stat one = {.size = 0}, two = {.size = 0};
-	struct scene s = scene_open();
-	struct b2f_remote *remote = connect_to(&s);
+	OWN_SCENE struct scene s = scene_open();
+	OWN(b2f_remote_free) struct b2f_remote *remote = connect_to(&s);
 
 	cr_assert_eq(b2f_remote_put(remote, "o", "a", 1, NULL, &one), 0);
 	cr_assert_eq(b2f_remote_put(remote, "o", "b", 1, NULL, NULL), -EEXIST);
@@ -624,6 +584,4 @@ Test(remote_write, an_object_is_replaced_in_the_version_that_was_seen)
 	cr_assert_eq(b2f_remote_remove(remote, "o"), 0);
 	cr_assert_eq(b2f_remote_remove(remote, "o"), 0);
 	cr_assert_eq(b2f_remote_put(remote, "o", "cc", 2, &two, NULL), -ESTALE);
-	b2f_remote_free(remote);
-	scene_close(&s);
 }

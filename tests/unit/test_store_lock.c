@@ -9,6 +9,9 @@
 
 #include "store/turn.h"
 #include "tests/support/frame_dir.h"
+#include "tests/support/own.h"
+
+OWNER(b2f_lock, b2f_lock_close);
 
 static struct frame_dir dir;
 static struct b2f_store *store;
@@ -78,13 +81,12 @@ static bool is_free(int operation)
 
 Test(store_lock, a_frame_without_the_file_has_no_locks)
 {
-	struct b2f_lock *lock = NULL;
+	OWN(b2f_lock_close) struct b2f_lock *lock = NULL;
 
 	cr_assert_eq(b2f_lock_open(store, false, &lock, NULL), -ENOENT);
 	cr_assert_null(lock);
 	b2f_lock_close(open_lock());
 	cr_assert_eq(b2f_lock_open(store, false, &lock, NULL), 0);
-	b2f_lock_close(lock);
 	b2f_lock_close(NULL);
 }
 
@@ -120,7 +122,7 @@ Test(store_lock, three_locks_leave_what_the_format_notes_show)
 {
 	/* 16 bytes, the generation in the order of the machine. */
 	const uint64_t wanted[2] = {0, 3};
-	struct b2f_lock *lock = open_lock();
+	OWN(b2f_lock_close) struct b2f_lock *lock = open_lock();
 	uint64_t raw[3];
 	int fd;
 
@@ -132,7 +134,6 @@ Test(store_lock, three_locks_leave_what_the_format_notes_show)
 	cr_assert_eq(read(fd, raw, sizeof(raw)), 16);
 	cr_assert_eq(memcmp(raw, wanted, 16), 0);
 	close(fd);
-	b2f_lock_close(lock);
 }
 
 Test(store_lock, the_generation_that_others_left_goes_on)
@@ -173,7 +174,7 @@ Test(store_lock, a_signal_does_not_end_the_waiting)
 {
 	const struct itimerval often = {{0, 10000}, {0, 10000}};
 	const struct sigaction action = {.sa_handler = ignore};
-	struct b2f_lock *lock = open_lock();
+	OWN(b2f_lock_close) struct b2f_lock *lock = open_lock();
 	int fd = open(lock_path, O_RDWR);
 	pid_t pid;
 
@@ -190,12 +191,11 @@ Test(store_lock, a_signal_does_not_end_the_waiting)
 	cr_assert_eq(acquire(lock), 1);
 	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
-	b2f_lock_close(lock);
 }
 
 Test(store_lock, waiting_for_others_has_an_end)
 {
-	struct b2f_lock *lock = open_lock();
+	OWN(b2f_lock_close) struct b2f_lock *lock = open_lock();
 	int other = share();
 	struct timespec begin, end;
 
@@ -208,19 +208,17 @@ Test(store_lock, waiting_for_others_has_an_end)
 		      99);
 	close(other);
 	cr_assert_eq(acquire(lock), 1, "nothing was raised");
-	b2f_lock_close(lock);
 }
 
 Test(store_lock, a_deleted_file_is_made_anew)
 {
-	struct b2f_lock *lock = open_lock();
+	OWN(b2f_lock_close) struct b2f_lock *lock = open_lock();
 
 	acquire(lock);
 	b2f_lock_release(lock);
 	cr_assert_eq(unlink(lock_path), 0);
 	cr_assert_eq(acquire(lock), 1);
 	cr_assert_not(is_free(LOCK_SH));
-	b2f_lock_close(lock);
 }
 
 Test(store_lock, a_user_who_may_only_read_it_cannot_take_it)

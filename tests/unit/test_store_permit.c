@@ -21,7 +21,7 @@ TestSuite(store_permit, .init = store_dir_setup, .fini = store_dir_teardown);
 
 Test(store_permit, a_new_index_is_its_owners_alone_until_it_is_complete)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 
 	cr_assert_eq(chmod(path_of(B2F_INDEX_NAME), 0664), 0);
@@ -30,7 +30,6 @@ Test(store_permit, a_new_index_is_its_owners_alone_until_it_is_complete)
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
 	cr_assert_eq(stat_of(NEW_NAME).st_mode & 07777, 0664);
 	b2f_object_close(&object);
-	b2f_store_free(store);
 }
 
 Test(store_permit, chunks_may_be_read_by_whom_the_index_may)
@@ -38,7 +37,7 @@ Test(store_permit, chunks_may_be_read_by_whom_the_index_may)
 	static const mode_t modes[][2] = {{0644, 0644}, {0600, 0600},
 					  {0755, 0644}, {0664, 0664},
 					  {0440, 0440}, {04666, 0666}};
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	char name[B2F_CHUNK_NAME_SIZE];
 
 	umask(0077);
@@ -52,12 +51,11 @@ Test(store_permit, chunks_may_be_read_by_whom_the_index_may)
 		cr_assert_eq(stat_of(name).st_mode & 07777, modes[i][1],
 			     "row %d: %o", i, stat_of(name).st_mode);
 	}
-	b2f_store_free(store);
 }
 
 Test(store_permit, without_an_index_only_the_owner_may_read)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 
 	cr_assert_eq(unlink(path_of(B2F_INDEX_NAME)), 0);
@@ -66,12 +64,11 @@ Test(store_permit, without_an_index_only_the_owner_may_read)
 	cr_assert_eq(b2f_object_inherit(&object, NULL, NULL), 0);
 	b2f_object_close(&object);
 	cr_assert_eq(stat_of("00000000.chunk").st_mode & 07777, 0600);
-	b2f_store_free(store);
 }
 
 Test(store_permit, root_gives_files_to_the_owner_of_the_index)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 	struct stat st;
 
@@ -91,7 +88,6 @@ Test(store_permit, root_gives_files_to_the_owner_of_the_index)
 		cr_assert(st.st_uid == 1234 && st.st_gid == 5678);
 		cr_assert_eq(st.st_mode & 07777, 06640);
 	}
-	b2f_store_free(store);
 }
 
 /* A process without root's rights makes the new index. */
@@ -129,7 +125,7 @@ Test(store_permit, a_new_index_inherits_times_and_xattrs)
 {
 	const struct timespec times[2] = {{1000, 1}, {2000, 2}};
 	const struct timespec mtime = {3000, 3};
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 	char value[16] = "";
 	bool has_xattrs;
@@ -154,7 +150,6 @@ Test(store_permit, a_new_index_inherits_times_and_xattrs)
 				      sizeof(value)),
 			     4);
 	cr_assert_str_eq(value, has_xattrs ? "blue" : "");
-	b2f_store_free(store);
 }
 
 Test(store_permit, a_read_only_index_keeps_its_xattrs)
@@ -176,7 +171,7 @@ Test(store_permit, a_read_only_index_keeps_its_xattrs)
 
 Test(store_permit, xattrs_that_cannot_be_listed_are_not_lost)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object = create(store, B2F_OBJECT_NEW_INDEX);
 
 	list_errno = EIO;
@@ -185,7 +180,6 @@ Test(store_permit, xattrs_that_cannot_be_listed_are_not_lost)
 	list_errno = ESTALE;
 	cr_expect_eq(b2f_object_inherit(&object, NULL, NULL), -ESTALE);
 	b2f_object_close(&object);
-	b2f_store_free(store);
 }
 
 /* The xattr of user::rw- user:1234:rw- group::--- mask::rw- other::---. */
@@ -207,7 +201,7 @@ static bool set_acl(const char *name, const char *kind)
 
 Test(store_permit, files_get_the_acl_of_the_index)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 	char back[64];
 
@@ -220,12 +214,11 @@ Test(store_permit, files_get_the_acl_of_the_index)
 		     ACL_SIZE);
 	cr_assert_eq(memcmp(back, acl, ACL_SIZE), 0);
 	cr_assert_eq(stat_of("00000000.chunk").st_mode & 07777, 0660);
-	b2f_store_free(store);
 }
 
 Test(store_permit, a_default_acl_adds_nothing_to_what_the_index_allows)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 	char back[64];
 
@@ -238,5 +231,4 @@ Test(store_permit, a_default_acl_adds_nothing_to_what_the_index_allows)
 			      "system.posix_acl_access", back, sizeof(back)),
 		     -1);
 	cr_assert_eq(stat_of("00000000.chunk").st_mode & 07777, 0644);
-	b2f_store_free(store);
 }

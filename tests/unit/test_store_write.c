@@ -27,7 +27,7 @@ static void expect_content(struct b2f_store *store, int64_t id,
 
 Test(store_write, a_created_chunk_holds_what_was_written)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 	char back[4] = "";
 
@@ -42,12 +42,11 @@ Test(store_write, a_created_chunk_holds_what_was_written)
 	cr_assert_eq(b2f_store_sync_names(store, NULL), 0);
 	expect_content(store, 0x6BCDEF01, "abcdef");
 	cr_assert_eq(stat_of("6BCDEF01.chunk").st_size, 6);
-	b2f_store_free(store);
 }
 
 Test(store_write, a_chunk_that_exists_is_not_created_again)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object = create(store, 1);
 
 	cr_assert_eq(b2f_object_write(&object, 0, "live", 4, NULL), 0);
@@ -56,12 +55,11 @@ Test(store_write, a_chunk_that_exists_is_not_created_again)
 	expect_content(store, 1, "live");
 	cr_assert_eq(symlink("/etc/passwd", path_of("00000002.chunk")), 0);
 	cr_assert_eq(b2f_object_create(store, 2, &object, NULL), -EEXIST);
-	b2f_store_free(store);
 }
 
 Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_frame_stamp before, after;
 	struct b2f_object object;
 
@@ -79,12 +77,11 @@ Test(store_write, a_new_index_takes_the_place_of_the_old_one)
 	cr_assert_not(b2f_frame_stamp_equal(&before, &after));
 	cr_assert_eq(b2f_store_install(store, NULL, NULL), -ENOENT);
 	expect_content(store, B2F_OBJECT_INDEX, "new");
-	b2f_store_free(store);
 }
 
 Test(store_write, a_planted_link_is_removed_and_not_followed)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object;
 
 	frame_dir_write(&dir, "victim", "precious", 8);
@@ -94,7 +91,6 @@ Test(store_write, a_planted_link_is_removed_and_not_followed)
 	b2f_object_close(&object);
 	cr_assert_eq(stat_of("victim").st_size, 8);
 	cr_assert(S_ISREG(stat_of(NEW_NAME).st_mode));
-	b2f_store_free(store);
 }
 
 Test(store_write, a_second_writer_has_to_wait)
@@ -159,7 +155,7 @@ Test(store_write, a_read_only_filesystem_says_so)
 Test(store_write, stores_without_writing_answer_that_they_are_read_only)
 {
 	struct b2f_object object = {.fd = -1};
-	struct b2f_store *store = NULL;
+	OWN(b2f_store_free) struct b2f_store *store = NULL;
 	struct b2f_frame_stamp identity;
 	struct b2f_why why = {""};
 
@@ -179,13 +175,12 @@ Test(store_write, stores_without_writing_answer_that_they_are_read_only)
 	/* A question changes nothing: every chunk is in the one buffer. */
 	cr_assert_eq(b2f_store_identify(store, 0, &identity), 0);
 	cr_assert_eq(identity.size, 1);
-	b2f_store_free(store);
 }
 
 Test(store_write, a_write_that_gets_stuck_tells_why)
 {
 	const struct rlimit limit = {1000, RLIM_INFINITY};
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object = create(store, 0);
 	struct b2f_why why = {""};
 	char data[2000] = "";
@@ -198,12 +193,11 @@ Test(store_write, a_write_that_gets_stuck_tells_why)
 	cr_assert_str_not_empty(why.text);
 	b2f_object_close(&object);
 	cr_assert_eq(stat_of("00000000.chunk").st_size, 1000);
-	b2f_store_free(store);
 }
 
 Test(store_write, removing_what_is_not_there_is_no_error)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object = create(store, 5);
 
 	b2f_object_close(&object);
@@ -211,7 +205,6 @@ Test(store_write, removing_what_is_not_there_is_no_error)
 	cr_assert_eq(b2f_store_remove(store, 5, NULL), 0);
 	cr_assert_eq(b2f_store_remove(store, B2F_OBJECT_NEW_INDEX, NULL), 0);
 	cr_assert_eq(b2f_object_open(store, 5, &object, NULL), B2F_ECORRUPT);
-	b2f_store_free(store);
 }
 
 static int add_up(void *arg, int64_t id)
@@ -235,7 +228,7 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 		"0000000a.chunk",  "00000000.CHUNK", "x0000000.chunk",
 		".b2lock",	   "00000000",	     "chunk",
 		"80000000.chunk",  ".00000001.chunk", "00000001.new"};
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	int64_t sum = 0;
 	int n = 0;
 
@@ -252,7 +245,6 @@ Test(store_write, only_chunk_files_and_new_indexes_are_listed)
 				  B2F_OBJECT_NEW_INDEX);
 	cr_assert_eq(b2f_store_list(store, stop, &n), 77);
 	cr_assert_eq(n, 2);
-	b2f_store_free(store);
 }
 
 Test(store_write, a_name_tells_which_part_of_a_frame_it_is)
@@ -283,7 +275,7 @@ Test(store_write, a_name_tells_which_part_of_a_frame_it_is)
 
 Test(store_write, a_rewritten_chunk_has_another_identity)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_frame_stamp before, after;
 	struct b2f_object object;
 
@@ -298,12 +290,11 @@ Test(store_write, a_rewritten_chunk_has_another_identity)
 	frame_dir_write(&dir, "00000003.chunk", "xyz", 3);
 	cr_assert_eq(b2f_store_identify(store, 3, &after), 0);
 	cr_assert_not(b2f_frame_stamp_equal(&before, &after));
-	b2f_store_free(store);
 }
 
 Test(store_write, an_unfinished_chunk_has_no_name)
 {
-	struct b2f_store *store = open_store();
+	OWN(b2f_store_free) struct b2f_store *store = open_store();
 	struct b2f_object object = {.fd = -1}, other = {.fd = -1};
 
 	cr_assert_eq(b2f_store_lock(store, NULL), 0);
@@ -316,5 +307,4 @@ Test(store_write, an_unfinished_chunk_has_no_name)
 	cr_assert_eq(b2f_object_publish(&object, 7, NULL), -EEXIST);
 	b2f_object_close(&object);
 	expect_content(store, 7, "");
-	b2f_store_free(store);
 }
