@@ -38,20 +38,21 @@ static void open_file(struct scratch *s)
 	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
 }
 
-static void set_up(struct scratch *s)
+static struct scratch set_up(void)
 {
 	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
 						    .nworkers = 1};
 	struct b2f_settings settings = b2f_settings_default();
+	struct scratch s = {.dir = frame_dir_new(),
+			    .options = {.chunksize = 1000}};
 
-	*s = (struct scratch){.dir = frame_dir_new(),
-			      .options = {.chunksize = 1000}};
-	snprintf(s->frame, sizeof(s->frame), "%s/x.b2frame", s->dir.path);
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->frame, 0644,
-				      false, NULL),
+	snprintf(s.frame, sizeof(s.frame), "%s/x.b2frame", s.dir.path);
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.frame, 0644, false,
+				      NULL),
 		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
-	open_file(s);
+	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	open_file(&s);
+	return s;
 }
 
 static void tear_down(struct scratch *s)
@@ -61,6 +62,8 @@ static void tear_down(struct scratch *s)
 	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
 	frame_dir_remove(&s->dir);
 }
+
+#define OWN_SCRATCH __attribute__((cleanup(tear_down)))
 
 static int set_mode(void *arg, int dirfd)
 {
@@ -112,9 +115,8 @@ static bool has_foreign(struct scratch *s)
 
 Test(file_concurrent, our_own_chmod_is_no_news)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode, NULL), 0);
 	cr_assert_not(has_foreign(&s));
 	cr_assert_eq(b2f_file_with_index(s.file, &OLD, set_time, NULL), 0);
@@ -122,16 +124,14 @@ Test(file_concurrent, our_own_chmod_is_no_news)
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode, NULL), 0);
 	cr_assert_not(has_foreign(&s));
-	tear_down(&s);
 }
 
 Test(file_concurrent, what_sets_no_time_leaves_that_of_the_write)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	char path[160];
 	struct stat st;
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_with_index(s.file, &OLD, set_time, NULL), 0);
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	cr_assert_eq(b2f_file_pwrite(s.file, "abc", 3, 0), 3);
@@ -140,18 +140,15 @@ Test(file_concurrent, what_sets_no_time_leaves_that_of_the_write)
 	snprintf(path, sizeof(path), "%s/" INDEX, s.frame);
 	cr_assert_eq(stat(path, &st), 0);
 	cr_expect_gt(st.st_mtime, OLD.tv_sec);
-	tear_down(&s);
 }
 
 Test(file_concurrent, a_change_in_the_middle_of_our_chmod_is_found)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_with_index(s.file, NULL, set_mode_late, &s), 0);
 	cr_assert(has_foreign(&s));
 	cr_assert_eq(b2f_file_size(s.file), 3);
-	tear_down(&s);
 }
 
 static void *set_modes(void *arg)
@@ -191,24 +188,21 @@ static void *append_some(void *arg)
 Test(file_concurrent, appends_of_threads_follow_each_other)
 {
 	pthread_t threads[4];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, append_some, &s);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	cr_assert_eq(b2f_file_size(s.file), 4 * NAPPENDS * 5);
-	tear_down(&s);
 }
 
 Test(file_concurrent, begins_to_write_while_the_mode_is_set)
 {
 	pthread_t threads[2];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	for (int i = 0; i < 10; i++) {
 		pthread_create(&threads[0], NULL, set_modes, &s);
 		pthread_create(&threads[1], NULL, write_and_commit, &s);
@@ -218,7 +212,6 @@ Test(file_concurrent, begins_to_write_while_the_mode_is_set)
 		b2f_file_close(s.file);
 		open_file(&s);
 	}
-	tear_down(&s);
 }
 
 /* Writes a .npy file of @n bytes to @s, which becomes an array. */
@@ -269,10 +262,9 @@ static void resize_in_part(const struct scratch *s, uint8_t n)
 Test(file_concurrent, the_end_of_writing_takes_no_array_that_is_being_resized)
 {
 	const struct timespec tick = {.tv_nsec = 30000000};
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	uint64_t size;
 
-	set_up(&s);
 	s.options.npy_arrays = true;
 	s.options.chunksize = 50;
 	cr_assert_eq(b2f_file_allow_write(s.file, &s.options), 0);
@@ -282,7 +274,6 @@ Test(file_concurrent, the_end_of_writing_takes_no_array_that_is_being_resized)
 	resize_in_part(&s, 100);
 	cr_expect_eq(b2f_file_end_write(s.file), B2F_ECORRUPT);
 	cr_expect_eq(b2f_file_size(s.file), size);
-	tear_down(&s);
 }
 
 static atomic_uint nlogged;
@@ -326,9 +317,8 @@ Test(file_concurrent, a_revert_shows_no_damage_to_readers)
 	struct crowd crowd = {0};
 	struct b2f_frame *frame;
 	pthread_t readers[3];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	b2f_file_close(s.file);
 	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s.frame, &frame), 0);
 	cr_assert_eq(b2f_file_open(s.rt, frame, &s.file), 0);
@@ -352,5 +342,4 @@ Test(file_concurrent, a_revert_shows_no_damage_to_readers)
 	cr_expect_eq(atomic_load(&crowd.err), 0, "error %d",
 		     atomic_load(&crowd.err));
 	cr_expect_eq(atomic_load(&nlogged), 0);
-	tear_down(&s);
 }

@@ -41,30 +41,30 @@ static void reopen(struct scratch *s)
 	open_file(s);
 }
 
-static void begin_with(struct scratch *s, uint32_t typesize,
-		       unsigned int clevel)
+static struct scratch begin_with(uint32_t typesize, unsigned int clevel)
 {
 	const struct b2f_runtime_options options = {
 		.cache_bytes = 4 << 20, .dirty_bytes = 4 << 20, .nworkers = 2};
 	struct b2f_settings settings = b2f_settings_default();
+	struct scratch s = {.dir = frame_dir_new(),
+			    .options = {.guess_typesize = true}};
 
-	*s = (struct scratch){.dir = frame_dir_new()};
-	snprintf(s->path, sizeof(s->path), "%s/x", s->dir.path);
+	snprintf(s.path, sizeof(s.path), "%s/x", s.dir.path);
 	settings.typesize = typesize;
 	settings.blocksize = typesize > 1 ? BLOCKSIZE : 0;
 	settings.chunksize = (int32_t)CHUNKSIZE;
 	settings.clevel = (uint8_t)clevel;
-	s->options.guess_typesize = true;
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->path, 0600, false,
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.path, 0600, false,
 				      NULL),
 		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
-	open_file(s);
+	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	open_file(&s);
+	return s;
 }
 
-static void begin(struct scratch *s, uint32_t typesize)
+static struct scratch begin(uint32_t typesize)
 {
-	begin_with(s, typesize, 1);
+	return begin_with(typesize, 1);
 }
 
 static void end(struct scratch *s)
@@ -74,6 +74,8 @@ static void end(struct scratch *s)
 	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->path), 0);
 	frame_dir_remove(&s->dir);
 }
+
+#define OWN_SCRATCH __attribute__((cleanup(end)))
 
 static int commit(struct scratch *s)
 {
@@ -164,9 +166,8 @@ Test(file_encode, blocks_that_were_not_written_to_are_copied)
 {
 	uint8_t *data = items(8, CHUNKSIZE);
 	struct stored before, now;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(8);
 
-	begin(&s, 8);
 	put(&s, data, CHUNKSIZE, 0);
 	cr_assert_eq(commit(&s), 0);
 	before = read_stored(&s, id_of(&s, 0));
@@ -188,15 +189,13 @@ Test(file_encode, blocks_that_were_not_written_to_are_copied)
 	free(before.bytes);
 	free(now.bytes);
 	free(data);
-	end(&s);
 }
 
 Test(file_encode, what_was_cut_off_in_between_is_zeros)
 {
 	uint8_t *data = items(8, CHUNKSIZE);
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(8);
 
-	begin(&s, 8);
 	put(&s, data, CHUNKSIZE, 0);
 	cr_assert_eq(commit(&s), 0);
 	/* The chunk has its old length, but only its beginning is kept. */
@@ -211,7 +210,6 @@ Test(file_encode, what_was_cut_off_in_between_is_zeros)
 	reopen(&s);
 	expect(&s, data, CHUNKSIZE);
 	free(data);
-	end(&s);
 }
 
 Test(file_encode, random_changes_of_chunks_of_many_blocks)
@@ -219,9 +217,8 @@ Test(file_encode, random_changes_of_chunks_of_many_blocks)
 	size_t size = 3 * CHUNKSIZE - 12345;
 	uint8_t *data = items(8, size);
 	uint64_t seed = 1;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(8);
 
-	begin(&s, 8);
 	put(&s, data, size, 0);
 	for (int i = 0; i < 60; i++) {
 		for (uint32_t k = exact_random(&seed) % 12; k > 0; k--) {
@@ -239,7 +236,6 @@ Test(file_encode, random_changes_of_chunks_of_many_blocks)
 		expect(&s, data, size);
 	}
 	free(data);
-	end(&s);
 }
 
 /* Damages block 7 of chunk 0. */
@@ -256,10 +252,10 @@ static void damage(struct scratch *s)
 Test(file_encode, damage_is_not_copied_but_may_be_replaced)
 {
 	uint8_t *data = items(8, CHUNKSIZE);
-	struct scratch s;
 
 	for (int sealed = 0; sealed < 2; sealed++) {
-		begin(&s, 8);
+		OWN_SCRATCH struct scratch s = begin(8);
+
 		s.options.no_seal = !sealed;
 		reopen(&s);
 		put(&s, data, CHUNKSIZE, 0);
@@ -273,7 +269,6 @@ Test(file_encode, damage_is_not_copied_but_may_be_replaced)
 		data[5] = data[0];
 		cr_assert_eq(commit(&s), 0);
 		expect(&s, data, CHUNKSIZE);
-		end(&s);
 	}
 	free(data);
 }
@@ -283,10 +278,9 @@ Test(file_encode, a_write_that_damage_refuses_hinders_no_commit)
 	const size_t size = 2 * CHUNKSIZE + 5 * BLOCKSIZE + 99;
 	uint8_t *data = items(8, size), got[4];
 	struct stored st;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(8);
 	uint32_t id;
 
-	begin(&s, 8);
 	put(&s, data, size, 0);
 	cr_assert_eq(commit(&s), 0);
 	damage(&s);
@@ -307,7 +301,6 @@ Test(file_encode, a_write_that_damage_refuses_hinders_no_commit)
 	cr_assert_eq(b2f_file_pread(s.file, NULL, got, 4, CHUNKSIZE), 4);
 	cr_assert_eq(memcmp(got, "good", 4), 0);
 	free(data);
-	end(&s);
 }
 
 static uint32_t typesize_of(const struct scratch *s)
@@ -335,7 +328,6 @@ static void expect_typesize(struct scratch *s, uint32_t want)
 Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 {
 	uint8_t *data = exact_new(5 * CHUNKSIZE, 0);
-	struct scratch s;
 
 	for (uint32_t i = 0; i < 5; i++) {
 		uint8_t *chunk = items(i ? 1u << i : 8, CHUNKSIZE);
@@ -344,11 +336,11 @@ Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 		free(chunk);
 	}
 	for (int i = 0; i < 20; i++) {
-		begin(&s, 1);
+		OWN_SCRATCH struct scratch s = begin(1);
+
 		put(&s, data, 5 * CHUNKSIZE - 3, 0);
 		expect_typesize(&s, 8);
 		expect(&s, data, 5 * CHUNKSIZE - 3);
-		end(&s);
 	}
 	free(data);
 }
@@ -356,15 +348,13 @@ Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
 {
 	uint8_t *first = items(8, CHUNKSIZE), *second = items(4, CHUNKSIZE);
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(1);
 
-	begin(&s, 1);
 	put(&s, first, CHUNKSIZE / 2, 0);
 	/* This chunk is complete, and encoded at once. */
 	put(&s, second, CHUNKSIZE, CHUNKSIZE);
 	put(&s, first + CHUNKSIZE / 2, CHUNKSIZE / 2, CHUNKSIZE / 2);
 	expect_typesize(&s, 8);
-	end(&s);
 	free(first);
 	free(second);
 }
@@ -372,13 +362,11 @@ Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
 Test(file_encode, without_a_first_chunk_the_lowest_tells_the_item_size)
 {
 	uint8_t *first = items(2, 100000), *second = items(4, CHUNKSIZE);
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(1);
 
-	begin(&s, 1);
 	put(&s, first, 100000, 3 * CHUNKSIZE + 5000);
 	put(&s, second, CHUNKSIZE, 5 * CHUNKSIZE);
 	expect_typesize(&s, 2);
-	end(&s);
 	free(first);
 	free(second);
 }
@@ -386,14 +374,12 @@ Test(file_encode, without_a_first_chunk_the_lowest_tells_the_item_size)
 Test(file_encode, zeros_do_not_tell_the_item_size)
 {
 	uint8_t *zeros = exact_new(CHUNKSIZE, 0), *data = items(4, CHUNKSIZE);
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(1);
 
-	begin(&s, 1);
 	put(&s, zeros, CHUNKSIZE, 0);
 	expect_typesize(&s, 1);
 	put(&s, data, CHUNKSIZE, CHUNKSIZE);
 	expect_typesize(&s, 4);
-	end(&s);
 	free(zeros);
 	free(data);
 }
@@ -403,22 +389,20 @@ Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
 {
 	size_t size = 3 * CHUNKSIZE + 100001;
 	uint8_t *data = exact_new(size, 0), *first = items(8, CHUNKSIZE);
-	struct scratch s;
 
 	for (uint32_t i = 0; i < 20; i++) {
+		OWN_SCRATCH struct scratch s = begin(1);
 		/* Complete: encoded before the commit, or in it. */
 		uint32_t n = CHUNKSIZE - i % 2;
 
 		memcpy(data, first, n);
 		data[CHUNKSIZE - 1] = n == CHUNKSIZE ? first[n - 1] : 0;
-		begin(&s, 1);
 		cr_assert_eq(b2f_file_truncate(s.file, size), 0);
 		put(&s, data, n, 0);
 		usleep(i % 5 * 1000);
 		cr_assert_eq(commit(&s), 0);
 		reopen(&s);
 		expect(&s, data, size);
-		end(&s);
 	}
 	free(data);
 	free(first);
@@ -439,10 +423,10 @@ Test(file_encode, the_header_of_npy_tells_the_item_size)
 	};
 	uint8_t *data;
 	char text[100];
-	struct scratch s;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		begin(&s, 1);
+		OWN_SCRATCH struct scratch s = begin(1);
+
 		data = exact_noise(CHUNKSIZE, i);
 		/* Magic, version, length of the text. */
 		memset(data, ' ', 128);
@@ -456,7 +440,6 @@ Test(file_encode, the_header_of_npy_tells_the_item_size)
 		put(&s, data, CHUNKSIZE, 0);
 		expect_typesize(&s, cases[i].typesize);
 		free(data);
-		end(&s);
 	}
 }
 
@@ -475,9 +458,8 @@ static uint64_t dirty_bytes(const struct scratch *s)
 Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 {
 	uint8_t *data = items(8, 3 * CHUNKSIZE), *got = malloc(3 * CHUNKSIZE);
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = begin(8);
 
-	begin(&s, 8);
 	put(&s, data, 3 * CHUNKSIZE, 0);
 	cr_assert_eq(commit(&s), 0);
 	cr_assert_eq(dirty_bytes(&s), 0);
@@ -498,7 +480,6 @@ Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 		cr_assert_eq(commit(&s), 0);
 		cr_assert_eq(dirty_bytes(&s), 0);
 	}
-	end(&s);
 	free(got);
 	free(data);
 }
@@ -506,9 +487,9 @@ Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 /* Bytes of the chunk file of @n bytes of text. */
 static size_t stored_size(unsigned int clevel, bool adapt, size_t n)
 {
+	OWN_SCRATCH struct scratch s = begin_with(1, clevel);
 	uint8_t *text = exact_new(n, 0);
 	struct stored st;
-	struct scratch s;
 
 	/* Words of five letters, out of a thousand. */
 	for (uint32_t i = 0, x = 1; i < n; i++) {
@@ -517,7 +498,6 @@ static size_t stored_size(unsigned int clevel, bool adapt, size_t n)
 		text[i] = i % 6 ? (uint8_t)('a' + (x >> 22) * 7919 * (i % 6) % 26)
 				: ' ';
 	}
-	begin_with(&s, 1, clevel);
 	s.options.adapt_clevel = adapt;
 	reopen(&s);
 	put(&s, text, n, 0);
@@ -526,7 +506,6 @@ static size_t stored_size(unsigned int clevel, bool adapt, size_t n)
 	st = read_stored(&s, id_of(&s, 0));
 	free(st.bytes);
 	free(text);
-	end(&s);
 	return st.size;
 }
 

@@ -52,16 +52,17 @@ static void put_chunk(struct scratch *s, uint32_t n, uint8_t value)
 	frame_dir_index(&s->dir, NCHUNKS, NCHUNKS * CHUNKSIZE, CHUNKSIZE);
 }
 
-static void set_up(struct scratch *s)
+static struct scratch set_up(void)
 {
 	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
 						    .nworkers = 1};
+	struct scratch s = {.dir = frame_dir_new()};
 
-	*s = (struct scratch){.dir = frame_dir_new()};
 	for (uint32_t i = 0; i < NCHUNKS; i++)
-		put_chunk(s, i, (uint8_t)(10 * i + 1));
-	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
-	s->file = frame_dir_open(&s->dir, s->rt);
+		put_chunk(&s, i, (uint8_t)(10 * i + 1));
+	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	s.file = frame_dir_open(&s.dir, s.rt);
+	return s;
 }
 
 static void tear_down(struct scratch *s)
@@ -70,6 +71,8 @@ static void tear_down(struct scratch *s)
 	b2f_runtime_free(s->rt);
 	frame_dir_remove(&s->dir);
 }
+
+#define OWN_SCRATCH __attribute__((cleanup(tear_down)))
 
 static void *wait_for_readers(void *arg)
 {
@@ -87,10 +90,9 @@ static void *wait_for_readers(void *arg)
 Test(file_readers, a_wait_for_readings_keeps_no_new_one_waiting, .timeout = 20)
 {
 	struct b2f_reading before, after;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	pthread_t thread;
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	b2f_reading_begin(s.file, &before);
 	pthread_create(&thread, NULL, wait_for_readers, &s);
@@ -102,7 +104,6 @@ Test(file_readers, a_wait_for_readings_keeps_no_new_one_waiting, .timeout = 20)
 	pthread_join(thread, NULL);
 	cr_expect(atomic_load(&s.is_over));
 	b2f_reading_end(&after);
-	tear_down(&s);
 }
 
 static void *read_third(void *arg)
@@ -117,10 +118,9 @@ static void *read_third(void *arg)
 static void read_during_commit(bool is_missing)
 {
 	char name[128];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	pthread_t thread;
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	read_third(&s);
 	pthread_mutex_lock(&s.file->commit_lock);
@@ -139,7 +139,6 @@ static void read_during_commit(bool is_missing)
 	pthread_join(thread, NULL);
 	cr_expect_eq(s.got, 1, "%d, %d", is_missing, (int)s.got);
 	cr_expect_eq(s.byte, 99);
-	tear_down(&s);
 }
 
 /* As if the clock had stepped back since the index was made. */
@@ -152,15 +151,13 @@ static void step_back(struct scratch *s)
 
 Test(file_readers, after_the_clock_stepped_back_no_chunk_of_others_is_replaced)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2 * CHUNKSIZE), 1);
 	step_back(&s);
 	put_chunk(&s, 2, 99);
 	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
-	tear_down(&s);
 }
 
 static void *write_third(void *arg)
@@ -175,10 +172,9 @@ static void *write_third(void *arg)
 Test(file_readers, a_write_during_a_revert_allows_writing_again)
 {
 	struct b2f_txn *txn;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	pthread_t thread;
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	b2f_writer_lock(s.file);
 	pthread_create(&thread, NULL, write_third, &s);
@@ -191,7 +187,6 @@ Test(file_readers, a_write_during_a_revert_allows_writing_again)
 	b2f_writer_unlock(s.file);
 	pthread_join(thread, NULL);
 	cr_expect_eq(s.got, 1, "%d", (int)s.got);
-	tear_down(&s);
 }
 
 /* The commit ends soon, and takes the change in. */
@@ -205,10 +200,9 @@ Test(file_readers, a_reader_of_a_changed_frame_waits_for_a_commit)
 Test(file_readers, a_reading_from_before_the_first_writer_is_waited_for)
 {
 	struct b2f_reading r;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	pthread_t thread;
 
-	set_up(&s);
 	b2f_reading_begin(s.file, &r);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	pthread_create(&thread, NULL, wait_for_readers, &s);
@@ -216,7 +210,6 @@ Test(file_readers, a_reading_from_before_the_first_writer_is_waited_for)
 	cr_expect_not(atomic_load(&s.is_over));
 	b2f_reading_end(&r);
 	pthread_join(thread, NULL);
-	tear_down(&s);
 }
 
 /* Threads that wait for readers wait one after the other. */
@@ -224,9 +217,8 @@ Test(file_readers, several_threads_wait_for_readings)
 {
 	pthread_t threads[4];
 	struct b2f_reading r;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	for (int round = 0; round < 50; round++) {
 		b2f_reading_begin(s.file, &r);
@@ -236,7 +228,6 @@ Test(file_readers, several_threads_wait_for_readings)
 		for (size_t i = 0; i < 4; i++)
 			pthread_join(threads[i], NULL);
 	}
-	tear_down(&s);
 }
 
 static void *revert(void *arg)
@@ -253,10 +244,9 @@ Test(file_readers, a_revert_waits_for_readings_and_is_told)
 {
 	struct b2f_file_now now;
 	struct b2f_reading r;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 	pthread_t thread;
 
-	set_up(&s);
 	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
 	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 0), 1);
 	b2f_reading_begin(s.file, &r);
@@ -267,7 +257,6 @@ Test(file_readers, a_revert_waits_for_readings_and_is_told)
 	pthread_join(thread, NULL);
 	b2f_file_now_get(s.file, &now);
 	cr_expect_eq(now.ndropped, 1);
-	tear_down(&s);
 }
 
 static void write_lock(const struct scratch *s, uint64_t generation)
@@ -281,9 +270,8 @@ static void write_lock(const struct scratch *s, uint64_t generation)
 Test(file_readers, a_reader_goes_on_after_another_program_had_the_lock)
 {
 	char name[128];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	b2f_file_close(s.file);
 	write_lock(&s, 1);
 	s.file = frame_dir_open(&s.dir, s.rt);
@@ -293,16 +281,14 @@ Test(file_readers, a_reader_goes_on_after_another_program_had_the_lock)
 	write_lock(&s, 2);
 	read_third(&s);
 	cr_expect_eq(s.got, 1, "%d", (int)s.got);
-	tear_down(&s);
 }
 
 /* They would keep the old frame in memory, and its chunk files open. */
 Test(file_readers, heads_of_an_older_version_are_forgotten)
 {
 	bool changed = false;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	read_third(&s);
 	cr_assert_gt(s.file->heads_bytes, 0);
 	pause_ms(30);
@@ -310,7 +296,6 @@ Test(file_readers, heads_of_an_older_version_are_forgotten)
 	cr_assert_eq(b2f_file_refresh(s.file, 0, &changed), 0);
 	cr_assert(changed);
 	cr_expect_eq(s.file->heads_bytes, 0);
-	tear_down(&s);
 }
 
 static bool has_third(const struct scratch *s)
@@ -322,45 +307,44 @@ static bool has_third(const struct scratch *s)
 }
 
 /* Leaves the chunk file of another program to no index. */
-static void replace_third(struct scratch *s)
+static struct scratch replace_third(void)
 {
-	set_up(s);
+	struct scratch s = set_up();
+
 	pause_ms(30);
-	cr_assert_eq(b2f_file_allow_write(s->file, &write_options), 0);
-	cr_assert_eq(b2f_file_pwrite(s->file, "x", 1, 2 * CHUNKSIZE), 1);
-	cr_assert_eq(b2f_file_commit(s->file, B2F_COMMIT_DURABLE), 0);
-	cr_assert_eq(s->file->writer->txn->garbage.retired.n, 1);
-	cr_assert(has_third(s));
+	cr_assert_eq(b2f_file_allow_write(s.file, &write_options), 0);
+	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2 * CHUNKSIZE), 1);
+	cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_DURABLE), 0);
+	cr_assert_eq(s.file->writer->txn->garbage.retired.n, 1);
+	cr_assert(has_third(&s));
+	return s;
 }
 
 Test(file_readers, after_the_clock_stepped_back_no_retired_chunk_is_deleted)
 {
 	const int64_t hour_ns = INT64_C(3600000000000);
-	struct scratch s;
 
 	for (int steps = 0; steps < 2; steps++) {
-		replace_third(&s);
+		OWN_SCRATCH struct scratch s = replace_third();
+
 		s.file->writer->txn->garbage.retired.files[0].left_ns +=
 			steps * hour_ns;
 		b2f_file_close(s.file);
 		s.file = NULL;
 		cr_expect_eq(has_third(&s), steps);
-		tear_down(&s);
 	}
 }
 
 Test(file_readers, what_the_index_of_another_program_names_is_not_deleted)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = replace_third();
 
-	replace_third(&s);
 	frame_dir_index(&s.dir, NCHUNKS, NCHUNKS * CHUNKSIZE, CHUNKSIZE);
 	b2f_writer_delete_dead(s.file, B2F_DELETE_ALL);
 	cr_expect(has_third(&s), "deleted meanwhile");
 	b2f_file_close(s.file);
 	s.file = NULL;
 	cr_expect(has_third(&s), "deleted at the end");
-	tear_down(&s);
 }
 
 /* The first chunk gets another size; the others stay as they are. */
@@ -375,9 +359,8 @@ static void put_first(struct scratch *s, uint32_t size)
 /* What is written to a chunk would be shown elsewhere. */
 Test(file_readers, chunks_that_begin_elsewhere_now_are_not_merged)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up();
 
-	set_up(&s);
 	b2f_file_close(s.file);
 	put_first(&s, 30000);
 	pause_ms(30);
@@ -387,5 +370,4 @@ Test(file_readers, chunks_that_begin_elsewhere_now_are_not_merged)
 	pause_ms(30);
 	put_first(&s, 20000);
 	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
-	tear_down(&s);
 }

@@ -62,8 +62,8 @@ static void open_for_writing(struct scratch *s)
 	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
 }
 
-static void set_up(struct scratch *s, uint32_t typesize, uint32_t chunksize,
-		   size_t dirty_bytes)
+static struct scratch set_up(uint32_t typesize, uint32_t chunksize,
+			     size_t dirty_bytes)
 {
 	const struct b2f_runtime_options options = {
 		.cache_bytes = 4 << 20,
@@ -72,18 +72,20 @@ static void set_up(struct scratch *s, uint32_t typesize, uint32_t chunksize,
 		.bounded = true,
 	};
 	struct b2f_settings settings = b2f_settings_default();
+	struct scratch s = {.dir = frame_dir_new(),
+			    .options = {.chunksize = chunksize},
+			    .model = calloc(1, MODEL_MAX),
+			    .seed = typesize};
 
-	*s = (struct scratch){.dir = frame_dir_new(), .seed = typesize};
-	snprintf(s->frame, sizeof(s->frame), "%s/x.b2frame", s->dir.path);
-	s->options.chunksize = chunksize;
+	snprintf(s.frame, sizeof(s.frame), "%s/x.b2frame", s.dir.path);
 	settings.typesize = typesize;
 	settings.clevel = 1;
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s->frame, 0644,
-				      false, &to_stderr),
+	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.frame, 0644, false,
+				      &to_stderr),
 		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s->rt), 0);
-	s->model = calloc(1, MODEL_MAX);
-	open_for_writing(s);
+	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	open_for_writing(&s);
+	return s;
 }
 
 static void tear_down(struct scratch *s)
@@ -94,6 +96,8 @@ static void tear_down(struct scratch *s)
 	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
 	frame_dir_remove(&s->dir);
 }
+
+#define OWN_SCRATCH __attribute__((cleanup(tear_down)))
 
 static void check(struct scratch *s, uint64_t off, size_t n)
 {
@@ -196,15 +200,13 @@ static void step(struct scratch *s)
 
 static void run(uint32_t typesize, uint32_t chunksize, size_t dirty, int nsteps)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(typesize, chunksize, dirty);
 
-	set_up(&s, typesize, chunksize, dirty);
 	for (int i = 0; i < nsteps; i++)
 		step(&s);
 	check(&s, 0, MODEL_MAX);
 	reopen(&s);
 	check(&s, 0, MODEL_MAX);
-	tear_down(&s);
 }
 
 Test(file_write, is_like_a_plain_file)
@@ -230,9 +232,8 @@ Test(file_write, is_like_a_plain_file_with_tiny_chunks)
 
 Test(file_write, what_is_not_committed_is_lost_at_the_end)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 
-	set_up(&s, 1, 1000, 1 << 20);
 	write_at(&s, 0, 5000, 1);
 	commit(&s);
 	cr_assert_eq(b2f_file_pwrite(s.file, "x", 1, 2), 1);
@@ -240,19 +241,16 @@ Test(file_write, what_is_not_committed_is_lost_at_the_end)
 	b2f_file_close(s.file);
 	open_for_writing(&s);
 	check(&s, 0, 6000);
-	tear_down(&s);
 }
 
 Test(file_write, only_one_may_write)
 {
-	struct scratch s, other;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
+	struct scratch other = s;
 
-	set_up(&s, 1, 1000, 1 << 20);
-	other = s;
 	open_file(&other);
 	cr_assert_eq(b2f_file_allow_write(other.file, &other.options), -EBUSY);
 	b2f_file_close(other.file);
-	tear_down(&s);
 }
 
 /* Returns the number of chunk files. */
@@ -271,9 +269,8 @@ static int count_files(const struct scratch *s)
 
 Test(file_write, leaves_no_file_that_is_not_needed)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 2000);
 
-	set_up(&s, 1, 1000, 2000);
 	for (int i = 0; i < 10; i++) {
 		write_at(&s, 0, 10000, 1);
 		write_at(&s, 500, 9000, 1);
@@ -289,16 +286,14 @@ Test(file_write, leaves_no_file_that_is_not_needed)
 	cr_assert_eq(count_files(&s), 3);
 	open_for_writing(&s);
 	check(&s, 0, 3000);
-	tear_down(&s);
 }
 
 /* Another program has made directories with names of ours. */
 Test(file_write, what_cannot_be_cleaned_up_does_not_hinder)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 2000);
 	char path[2][160];
 
-	set_up(&s, 1, 1000, 2000);
 	write_at(&s, 0, 1500, 1);
 	commit(&s);
 	b2f_file_close(s.file);
@@ -313,15 +308,13 @@ Test(file_write, what_cannot_be_cleaned_up_does_not_hinder)
 	check(&s, 0, 3500);
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(rmdir(path[i]), 0);
-	tear_down(&s);
 }
 
 Test(file_write, zeros_take_no_file)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(4, 1000, 1 << 20);
 	struct b2f_file_now now;
 
-	set_up(&s, 4, 1000, 1 << 20);
 	write_at(&s, 0, 5000, 0);
 	cut(&s, 123456);
 	commit(&s);
@@ -337,7 +330,6 @@ Test(file_write, zeros_take_no_file)
 	cr_assert_eq(count_files(&s), 1, "an odd end cannot be an entry alone");
 	reopen(&s);
 	check(&s, 0, 200000);
-	tear_down(&s);
 }
 
 struct together {
@@ -373,24 +365,21 @@ Test(file_write, many_threads_write_and_commit)
 {
 	struct together t[4];
 	pthread_t threads[4];
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 50000, 200000);
 
-	set_up(&s, 1, 50000, 200000);
 	for (unsigned int i = 0; i < 4; i++) {
 		t[i] = (struct together){&s, i};
 		pthread_create(&threads[i], NULL, write_pages, &t[i]);
 	}
 	for (unsigned int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	tear_down(&s);
 }
 
 /* Highly compressible data make chunk ids scarce. */
 Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 
-	set_up(&s, 1, 1000, 1 << 20);
 	for (int i = 0; i < 60; i++) {
 		write_at(&s, 0, 20000, i % 3 ? 1 : 2);
 		check(&s, 0, 30000);
@@ -401,7 +390,6 @@ Test(file_write, a_number_that_is_used_again_shows_no_old_data)
 		write_at(&s, s.size, 1000, 2);
 		commit(&s);
 	}
-	tear_down(&s);
 }
 
 /* Gives chunk @n of the frame of @s other bytes that begin with its number. */
@@ -419,10 +407,10 @@ static void rewrite(struct scratch *s, unsigned int n)
 /* The index of a reader may name a file that is another chunk's by now. */
 Test(file_write, a_reader_takes_no_other_chunk_for_an_unsealed_one)
 {
-	struct scratch s, reader;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
+	struct scratch reader;
 	uint8_t first = 0;
 
-	set_up(&s, 1, 1000, 1 << 20);
 	b2f_file_close(s.file);
 	s.options.no_seal = true;
 	open_for_writing(&s);
@@ -439,14 +427,12 @@ Test(file_write, a_reader_takes_no_other_chunk_for_an_unsealed_one)
 	cr_expect_eq(b2f_file_pread(reader.file, NULL, &first, 1, 3000), 1);
 	cr_expect_eq(first, 3, "chunk %u", first);
 	b2f_file_close(reader.file);
-	tear_down(&s);
 }
 
 Test(file_write, a_file_cannot_grow_beyond_all_memory)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 
-	set_up(&s, 1, 1000, 1 << 20);
 	write_at(&s, 0, 500, 1);
 	/* 24 bytes of 32 MiB for each hole, give or take an eighth. */
 	cr_assert_eq(b2f_file_truncate(s.file, 1000 * 1200000), 0);
@@ -458,16 +444,15 @@ Test(file_write, a_file_cannot_grow_beyond_all_memory)
 		     -EFBIG);
 	cut(&s, 700);
 	check(&s, 0, 800);
-	tear_down(&s);
 }
 
 /* A reader with a view keeps the frame, but not the lock. */
 Test(file_write, the_lock_ends_with_the_file)
 {
 	struct b2f_view view = {0};
-	struct scratch s, other;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
+	struct scratch other;
 
-	set_up(&s, 1, 1000, 1 << 20);
 	write_at(&s, 0, 5000, 1);
 	commit(&s);
 	b2f_file_close(s.file);
@@ -480,7 +465,6 @@ Test(file_write, the_lock_ends_with_the_file)
 	b2f_file_view_release(&view);
 	b2f_file_close(other.file);
 	open_for_writing(&s);
-	tear_down(&s);
 }
 
 static bool is_over(void *arg)
@@ -492,10 +476,9 @@ static bool is_over(void *arg)
 /* A record that a failed write leaves would keep the file from being clean. */
 Test(file_write, a_cancelled_write_to_a_hole_leaves_the_file_clean)
 {
-	struct scratch s, other;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 2000);
+	struct scratch other = set_up(1, 1000, 2000);
 
-	set_up(&s, 1, 1000, 2000);
-	set_up(&other, 1, 1000, 2000);
 	b2f_file_close(other.file);
 	b2f_runtime_free(other.rt);
 	other.rt = s.rt;
@@ -513,15 +496,13 @@ Test(file_write, a_cancelled_write_to_a_hole_leaves_the_file_clean)
 	cr_assert_eq(b2f_frame_remove(AT_FDCWD, other.frame), 0);
 	frame_dir_remove(&other.dir);
 	free(other.model);
-	tear_down(&s);
 }
 
 /* A hole that is no whole number of items has to be encoded. */
 Test(file_write, a_length_that_takes_too_much_memory_changes_nothing)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(8, 16 << 20, 1 << 20);
 
-	set_up(&s, 8, 16 << 20, 1 << 20);
 	cut(&s, 8000);
 	commit(&s);
 	cr_expect_eq(b2f_file_truncate(s.file, 8001), -EFBIG);
@@ -529,15 +510,13 @@ Test(file_write, a_length_that_takes_too_much_memory_changes_nothing)
 	cr_expect_eq(b2f_file_truncate(s.file, (16 << 20) + 1), -EFBIG);
 	cr_expect_eq(b2f_file_size(s.file), 8000);
 	cr_expect_eq(b2f_file_end_write(s.file), 0);
-	tear_down(&s);
 }
 
 /* The chunk at the end is no whole number of items. */
 Test(file_write, a_hole_may_be_punched_at_the_end)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(8, 1000, 1 << 20);
 
-	set_up(&s, 8, 1000, 1 << 20);
 	for (int i = 0; i < 2; i++) {
 		write_at(&s, 0, 1999, 1);
 		if (i)
@@ -547,7 +526,6 @@ Test(file_write, a_hole_may_be_punched_at_the_end)
 		reopen(&s);
 		check(&s, 0, 2000);
 	}
-	tear_down(&s);
 }
 
 /* So many holes would have to be stored, in a frame of varied chunks. */
@@ -583,10 +561,9 @@ Test(file_write, what_is_refused_sets_nothing)
 	const struct b2f_encoding codec = {.codec = -5, .clevel = -1};
 	const struct b2f_encoding clevel = {.codec = -1, .clevel = -7};
 	const struct b2f_encoding none = {.codec = -1, .clevel = -1};
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 	uint64_t off = 7;
 
-	set_up(&s, 1, 1000, 1 << 20);
 	cr_expect_eq(b2f_file_set_encoding(s.file, &codec), -EINVAL);
 	cr_expect_eq(b2f_file_set_encoding(s.file, &clevel), -EINVAL);
 	cr_expect_eq(b2f_file_set_encoding(s.file, &none), 0);
@@ -595,7 +572,6 @@ Test(file_write, what_is_refused_sets_nothing)
 	cr_expect_eq(b2f_file_append(s.file, "x", 1, &off), -EBADF);
 	cr_expect_eq(off, 7);
 	cr_expect_null(b2f_suffix_text(B2F_SUFFIXES));
-	tear_down(&s);
 }
 
 /* Another program removes the index, or puts it back. */
@@ -639,11 +615,11 @@ Test(file_write, a_revert_without_a_frame_goes_back_to_the_last_commit)
 	void (*const changes[])(struct scratch *) = {fill_all, cut_some,
 						     cut_all, encode_otherwise};
 	static uint8_t model[5000];
-	struct scratch s;
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		/* Little memory: some chunks are encoded before the commit. */
-		set_up(&s, 1, 1000, 4096);
+		OWN_SCRATCH struct scratch s = set_up(1, 1000, 4096);
+
 		write_at(&s, 0, sizeof(model), 1);
 		memcpy(model, s.model, sizeof(model));
 		cr_assert_eq(b2f_file_commit(s.file, B2F_COMMIT_DURABLE), 0);
@@ -659,16 +635,14 @@ Test(file_write, a_revert_without_a_frame_goes_back_to_the_last_commit)
 		write_at(&s, 5, 1, 1);
 		reopen(&s);
 		check(&s, 0, sizeof(model));
-		tear_down(&s);
 	}
 }
 
 /* The kernel looks the name of a stale file up again. */
 Test(file_write, a_frame_that_is_gone_is_stale)
 {
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 
-	set_up(&s, 1, 1000, 1 << 20);
 	b2f_file_close(s.file);
 	open_file(&s);
 	hide(&s, true);
@@ -682,17 +656,15 @@ Test(file_write, a_frame_that_is_gone_is_stale)
 	cr_expect_eq(b2f_file_commit(s.file, B2F_COMMIT_VISIBLE), -ESTALE);
 	hide(&s, false);
 	commit(&s);
-	tear_down(&s);
 }
 
 /* Chunk files that another program may be about to name stay. */
 Test(file_write, files_of_others_do_not_use_up_the_numbers)
 {
 	struct frame_dir in = {.path = ""};
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 	char name[32];
 
-	set_up(&s, 1, 1000, 1 << 20);
 	snprintf(in.path, sizeof(in.path), "%.50s/x.b2frame", s.dir.path);
 	for (unsigned int i = 0; i < 200; i++) {
 		snprintf(name, sizeof(name), "%08X.chunk", i);
@@ -701,7 +673,6 @@ Test(file_write, files_of_others_do_not_use_up_the_numbers)
 	write_at(&s, 0, 3500, 1);
 	commit(&s);
 	check(&s, 0, 4000);
-	tear_down(&s);
 }
 
 struct other_mount {
@@ -731,11 +702,10 @@ Test(file_write, a_writer_that_lost_its_lock_for_a_moment_goes_on)
 	const struct timespec pause = {.tv_nsec = 30000000};
 	struct frame_dir in = {.path = ""};
 	struct other_mount other;
-	struct scratch s;
+	OWN_SCRATCH struct scratch s = set_up(1, 1000, 1 << 20);
 	pthread_t thread;
 	bool changed = false;
 
-	set_up(&s, 1, 1000, 1 << 20);
 	snprintf(in.path, sizeof(in.path), "%.50s/x.b2frame", s.dir.path);
 	other.fd = open(s.frame, O_RDONLY | O_DIRECTORY);
 	atomic_init(&other.had_lock, false);
@@ -753,5 +723,4 @@ Test(file_write, a_writer_that_lost_its_lock_for_a_moment_goes_on)
 	b2f_file_close(s.file);
 	s.file = NULL;
 	pthread_join(thread, NULL);
-	tear_down(&s);
 }
