@@ -7,9 +7,9 @@
  * cache), fetch (ranges of objects), remote and remote_list (a location, single
  * objects, names), parts, conditions and put (writes of objects), window (one
  * open object), chunk_versions and remote_place (known state of a frame),
- * ahead, upload and sweeper (prefetched, new and removed chunks), remote_store
- * and remote_write (the objects of a frame), remains and remote_open, then
- * remote_change, remote_target, remote_rename and remote_sweep (whole frames).
+ * upload and sweeper (new and removed chunks), remote_store and remote_write
+ * (the objects of a frame), remains and remote_open, then remote_change,
+ * remote_target, remote_rename and remote_sweep (whole frames).
  *
  * Layer: remote.  May include: base/ store/ frame/ pack/.
  *

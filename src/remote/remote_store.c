@@ -5,10 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "remote/ahead.h"
+#include "programs/io.h"
 #include "remote/fetch.h"
 #include "remote/remote_place.h"
 #include "remote/upload.h"
@@ -37,6 +38,36 @@
  */
 #define FIRST (UINT64_C(64) << 10)
 
+/* How many chunks a store prefetches that no reader has opened yet. */
+#define COMING_MAX 512
+
+/* A prefetched chunk that no reader opens within this time is not wanted. */
+#define STALE_NS UINT64_C(10000000000)
+
+/* A chunk, or an index, that will be opened soon. */
+struct wanted {
+	/* Id of the object (store/store.h). */
+	int64_t id;
+	/* Its offset in the object; 0 except in a contiguous frame. */
+	uint64_t off;
+	/* Bytes to fetch from there: the first ones, or all. */
+	uint64_t n;
+	/*
+	 * Version of the index (of a contiguous frame, of the frame itself):
+	 * the chunk does not change while this version is current.  Or NULL.
+	 */
+	const struct b2f_remote_stat *index;
+};
+
+/* A chunk that is being prefetched. */
+struct coming {
+	struct coming *prev;
+	struct coming *next;
+	struct wanted chunk;
+	uint64_t since_ns;
+	struct b2f_fetch *fetch;
+};
+
 /*
  * A store pins a version of its index.
  *
@@ -54,7 +85,9 @@ struct remote_store {
 	bool is_settled;
 	/* The first bytes of the index, until it is opened. */
 	struct b2f_fetch *start;
-	struct b2f_ahead ahead;
+	/* Prefetched chunks that no reader has opened yet, the oldest first. */
+	struct coming *coming;
+	unsigned int ncoming;
 };
 
 static struct remote_store *remote_of(const struct b2f_store *store)
@@ -62,17 +95,99 @@ static struct remote_store *remote_of(const struct b2f_store *store)
 	return (struct remote_store *)(uintptr_t)store;
 }
 
+static int start_fetch(const struct b2f_remote_place *place,
+		       const struct wanted *chunk, struct b2f_fetch **out)
+{
+	B2F_OWN char *path = b2f_remote_place_path(place, chunk->id);
+	const struct b2f_fetch_spec spec = {
+		.path = path,
+		.version = place->sparse ? NULL : chunk->index,
+		.part_of = place->sparse ? chunk->index : NULL,
+		.off = chunk->off,
+		.n = chunk->n};
+
+	return b2f_fetch_start(place->remote, &spec, out);
+}
+
+/* The prefetched chunk @id (below 0: any) at @off; or NULL.  Locked. */
+static struct coming *find_coming(const struct remote_store *r, int64_t id,
+				  uint64_t off)
+{
+	struct coming *c;
+
+	DL_FOREACH(r->coming, c)
+		if (c->chunk.off == off && (id < 0 || c->chunk.id == id))
+			break;
+	return c;
+}
+
+/* Takes @c, which may be NULL, off the list.  Locked. */
+static struct b2f_fetch *take_coming(struct remote_store *r, struct coming *c)
+{
+	struct b2f_fetch *fetch = c ? c->fetch : NULL;
+
+	if (!c)
+		return NULL;
+	DL_DELETE(r->coming, c);
+	r->ncoming--;
+	atomic_fetch_sub(&r->place->remote->coming_bytes, c->chunk.n);
+	free(c);
+	return fetch;
+}
+
+static bool has_room(const struct remote_store *r, uint64_t n)
+{
+	const struct b2f_remote *remote = r->place->remote;
+
+	return r->ncoming < COMING_MAX &&
+	       atomic_load(&remote->coming_bytes) + n <= remote->ahead_bytes;
+}
+
+/*
+ * If the remote has prefetched too much, drops chunks that are not wanted any
+ * more.  Returns whether there is room for @n more bytes then.  Locked.
+ */
+static bool make_room(struct remote_store *r, uint64_t n)
+{
+	uint64_t now = b2f_monotonic_ns();
+
+	while (!has_room(r, n) && r->coming &&
+	       now - r->coming->since_ns > STALE_NS)
+		b2f_fetch_drop(take_coming(r, r->coming));
+	return has_room(r, n);
+}
+
+/* Begins to fetch @chunk, if there is room, for its reader.  Locked. */
+static void add_coming(struct remote_store *r, const struct wanted *chunk)
+{
+	struct coming *c;
+
+	if (chunk->n == 0 || find_coming(r, chunk->id, chunk->off) ||
+	    !make_room(r, chunk->n))
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c || start_fetch(r->place, chunk, &c->fetch)) {
+		free(c);
+		return;
+	}
+	/* @index is the caller's. */
+	c->chunk = (struct wanted){chunk->id, chunk->off, chunk->n, NULL};
+	c->since_ns = b2f_monotonic_ns();
+	DL_APPEND(r->coming, c);
+	r->ncoming++;
+	atomic_fetch_add(&r->place->remote->coming_bytes, chunk->n);
+}
+
 /* Pins the current version: one request. 0 or an error of requests. */
 static int renew(struct remote_store *r, struct b2f_why *why)
 {
 	struct b2f_remote_place *place = r->place;
-	const struct b2f_ahead_chunk begin = {
-		.id = B2F_OBJECT_INDEX,
-		.n = place->sparse ? INDEX_GUESS : FIRST};
+	const struct wanted begin = {.id = B2F_OBJECT_INDEX,
+				     .n = place->sparse ? INDEX_GUESS : FIRST};
 	struct b2f_fetched got = {.n = 0};
 	struct b2f_fetch *fetch = NULL, *old;
 	struct b2f_note note;
-	int err = b2f_ahead_fetch(place, &begin, &fetch);
+	int err = start_fetch(place, &begin, &fetch);
 
 	if (!err)
 		err = b2f_fetch_wait(fetch, &got, why);
@@ -355,10 +470,9 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		      struct b2f_object *out, struct b2f_why *why)
 {
 	struct b2f_upload *up = b2f_upload_find(r->place, id);
-	struct b2f_ahead_chunk begin = {.id = id, .n = FIRST};
+	struct wanted begin = {.id = id, .n = FIRST};
 	struct b2f_remote_stat version, index;
 	struct b2f_fetch *fetch;
-	uint64_t n;
 	bool known;
 	int err;
 
@@ -369,7 +483,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 		return err;
 	}
 	pthread_mutex_lock(&r->place->lock);
-	fetch = b2f_ahead_take(&r->ahead, r->place, id, 0, &n);
+	fetch = take_coming(r, find_coming(r, id, 0));
 	known = !fetch &&
 		b2f_chunk_versions_get(r->place, id, &version);
 	index = r->version;
@@ -378,7 +492,7 @@ static int open_chunk(struct remote_store *r, int64_t id,
 	pthread_mutex_unlock(&r->place->lock);
 	if (known)
 		return make_object(r, id, &version, begin.index, out);
-	err = fetch ? 0 : b2f_ahead_fetch(r->place, &begin, &fetch);
+	err = fetch ? 0 : start_fetch(r->place, &begin, &fetch);
 	return err ? err : open_fetched(r, id, fetch, begin.index, out, why);
 }
 
@@ -399,10 +513,13 @@ static int remote_open(struct b2f_store *store, int64_t id,
 static void add_ahead(struct remote_store *r, const struct b2f_object *object)
 {
 	struct b2f_fetch *fetch;
+	struct coming *c;
 	uint64_t n;
 
 	pthread_mutex_lock(&r->place->lock);
-	fetch = b2f_ahead_take(&r->ahead, r->place, -1, object->base, &n);
+	c = find_coming(r, -1, object->base);
+	n = c ? c->chunk.n : 0;
+	fetch = take_coming(r, c);
 	pthread_mutex_unlock(&r->place->lock);
 	if (fetch)
 		b2f_windows_add(windows_of(object), object->base, n, fetch);
@@ -448,8 +565,7 @@ static int remote_look(const struct b2f_object *object,
 }
 
 /* Finds the range of @chunk in a contiguous frame. */
-static bool find_range(const struct b2f_store *store,
-		       struct b2f_ahead_chunk *chunk)
+static bool find_range(const struct b2f_store *store, struct wanted *chunk)
 {
 	struct b2f_range range;
 
@@ -474,8 +590,8 @@ static bool is_upload(const struct remote_store *r, int64_t id)
 static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 {
 	struct remote_store *r = remote_of(store);
-	struct b2f_ahead_chunk chunk = {.id = id & ~B2F_OBJECT_PENDING,
-					.n = b2f_max_u64(n, FIRST)};
+	struct wanted chunk = {.id = id & ~B2F_OBJECT_PENDING,
+			       .n = b2f_max_u64(n, FIRST)};
 
 	if ((!b2f_store_is_sparse(store) && !find_range(store, &chunk)) ||
 	    is_upload(r, chunk.id))
@@ -483,7 +599,7 @@ static void remote_prefetch(struct b2f_store *store, int64_t id, uint64_t n)
 	B2F_HOLD(&r->place->lock);
 	if (!b2f_store_is_sparse(store) || r->is_settled)
 		chunk.index = &r->version;
-	b2f_ahead_add(&r->ahead, r->place, &chunk);
+	add_coming(r, &chunk);
 }
 
 /* The cache may have it under its own version, or as part of the frame. */
@@ -506,7 +622,7 @@ static bool distrust(struct remote_store *r, struct b2f_fetch_spec *spec)
 static bool find_kept(struct remote_store *r, int64_t id,
 		      struct b2f_fetch_spec *spec, struct b2f_remote_stat *version)
 {
-	struct b2f_ahead_chunk chunk = {.id = id, .n = UINT64_MAX};
+	struct wanted chunk = {.id = id, .n = UINT64_MAX};
 	bool known = true;
 
 	pthread_mutex_lock(&r->place->lock);
@@ -553,7 +669,8 @@ static void remote_free(struct b2f_store *store)
 {
 	struct remote_store *r = remote_of(store);
 
-	b2f_ahead_fini(&r->ahead, r->place);
+	while (r->coming)
+		b2f_fetch_drop(take_coming(r, r->coming));
 	b2f_fetch_drop(r->start);
 	b2f_remote_place_unref(r->place);
 	free(r);
