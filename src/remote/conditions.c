@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "remote/object_sum.h"
-#include "remote/parts.h"
+#include "remote/put.h"
 
 /* The mark follows, in hexadecimal digits. */
 #define PROBE_NAME ".b2frame-probe-"
@@ -236,10 +236,8 @@ static bool is_refused(const struct b2f_parts *parts, const char *if_match)
 /* Probes conditions of multipart uploads, with the existing object. */
 static int try_parts(struct probe *p)
 {
-	const struct b2f_parts_spec spec = {.path = p->path,
-					    .data = content,
-					    .size = 1,
-					    .note = p->note};
+	const struct b2f_put_spec spec = {
+		.path = p->path, .data = content, .size = 1};
 	struct b2f_http_request *request = NULL;
 	struct b2f_parts *parts = NULL;
 	int err = start(p, NULL, 1, &request);
@@ -247,7 +245,7 @@ static int try_parts(struct probe *p)
 	if (!err)
 		err = take(p, request);
 	if (!err)
-		err = b2f_parts_send(p->remote, &spec, &parts, p->why);
+		err = b2f_parts_send(p->remote, &spec, p->note, &parts, p->why);
 	if (!err &&
 	    (!is_refused(parts, NULL) || !is_refused(parts, NO_ETAG)))
 		err = B2F_EUNSUPPORTED;

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "programs/curl.h"
 #include "remote/object_sum.h"
+#include "remote/put.h"
 #include "remote/s3_error.h"
 
 /* A server's limit of parts; and how many are sent at a time. */
@@ -136,7 +137,7 @@ int b2f_parts_read(const struct b2f_remote_source *source, uint64_t off,
 
 /* Finds the bytes of the part of @f; reads them from the source, if any. */
 static int find_bytes(const struct b2f_parts *parts,
-		      const struct b2f_parts_spec *spec, struct flight *f,
+		      const struct b2f_put_spec *spec, struct flight *f,
 		      const uint8_t **out)
 {
 	uint64_t off = (uint64_t)f->nth * parts->part_size;
@@ -154,7 +155,7 @@ static int find_bytes(const struct b2f_parts *parts,
 	return b2f_parts_read(spec->source, off, f->buffer, n);
 }
 
-static int start_part(struct b2f_parts *parts, const struct b2f_parts_spec *spec,
+static int start_part(struct b2f_parts *parts, const struct b2f_put_spec *spec,
 		      struct flight *f)
 {
 	struct part *part = &parts->parts[f->nth];
@@ -202,7 +203,7 @@ static int end_part(struct b2f_parts *parts, struct flight *f,
 	return err;
 }
 
-static int send_all(struct b2f_parts *parts, const struct b2f_parts_spec *spec,
+static int send_all(struct b2f_parts *parts, const struct b2f_put_spec *spec,
 		    struct b2f_why *why)
 {
 	int err = 0, late;
@@ -276,8 +277,9 @@ static int lay_out(struct b2f_parts *parts)
 	return parts->parts ? 0 : -ENOMEM;
 }
 
-int b2f_parts_send(struct b2f_remote *remote, const struct b2f_parts_spec *spec,
-		   struct b2f_parts **out, struct b2f_why *why)
+int b2f_parts_send(struct b2f_remote *remote, const struct b2f_put_spec *spec,
+		   const char *note, struct b2f_parts **out,
+		   struct b2f_why *why)
 {
 	struct b2f_parts *parts =
 		calloc(1, sizeof(*parts) + strlen(spec->path) + 1);
@@ -290,7 +292,7 @@ int b2f_parts_send(struct b2f_remote *remote, const struct b2f_parts_spec *spec,
 	strcpy(parts->path, spec->path);
 	err = lay_out(parts);
 	if (!err)
-		err = begin(parts, spec->note, why);
+		err = begin(parts, note, why);
 	if (!err)
 		err = send_all(parts, spec, why);
 	if (!err)

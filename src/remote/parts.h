@@ -17,16 +17,7 @@
 #include "remote/remote_priv.h"
 
 struct b2f_parts;
-
-struct b2f_parts_spec {
-	const char *path;
-	/* From b2f_put_spec: the bytes, or their source; the size, not 0. */
-	const void *data;
-	const struct b2f_remote_source *source;
-	uint64_t size;
-	/* Metadata for the object (http.h). */
-	const char *note;
-};
+struct b2f_put_spec;
 
 /* Reads the @n bytes of @source at @off, some at a time.  0 or its error. */
 B2F_MUST_CHECK
@@ -34,13 +25,15 @@ int b2f_parts_read(const struct b2f_remote_source *source, uint64_t off,
 		   uint8_t *buf, size_t n);
 
 /*
- * Sends all parts, and waits.  Returns 0, B2F_EUNSUPPORTED (the server has no
+ * Sends all parts of the object @spec (put.h), which has bytes, with @note
+ * (http.h), and waits.  Returns 0, B2F_EUNSUPPORTED (the server has no
  * multipart uploads), -ENOMEM, an error of requests or of the source.  End
  * *@out, which is NULL after an error, with b2f_parts_end().
  */
 B2F_MUST_CHECK
-int b2f_parts_send(struct b2f_remote *remote, const struct b2f_parts_spec *spec,
-		   struct b2f_parts **out, struct b2f_why *why);
+int b2f_parts_send(struct b2f_remote *remote, const struct b2f_put_spec *spec,
+		   const char *note, struct b2f_parts **out,
+		   struct b2f_why *why);
 
 /* Starts the conditional request that makes the object. 0 or -ENOMEM. */
 B2F_MUST_CHECK

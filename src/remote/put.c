@@ -46,19 +46,14 @@ static bool is_large(const struct b2f_put *put)
 /* Sends the parts that were not sent, and the request that makes the object. */
 static int send_parts(struct b2f_put *put, struct b2f_why *why)
 {
-	const struct b2f_put_spec *spec = &put->spec;
 	char etag[B2F_REMOTE_ETAG_SIZE], note[B2F_HTTP_NOTE_SIZE];
-	const struct b2f_parts_spec what = {.path = spec->path,
-					    .data = spec->data,
-					    .source = spec->source,
-					    .size = spec->size,
-					    .note = note};
 	const char *if_match, *if_none_match;
 	int err = 0;
 
-	write_note(spec, note);
+	write_note(&put->spec, note);
 	if (!put->parts)
-		err = b2f_parts_send(put->remote, &what, &put->parts, why);
+		err = b2f_parts_send(put->remote, &put->spec, note, &put->parts,
+				     why);
 	if (err)
 		return err;
 	find_conditions(put, &if_match, &if_none_match, etag);
