@@ -190,7 +190,7 @@ struct b2f_remote_counts b2f_remote_counts_get(const struct b2f_remote *remote)
 
 char *b2f_remote_join(const char *a, const char *b)
 {
-	return b2f_io_text("%s%s%s", a, *a ? "/" : "", b);
+	return b2f_io_text("%s%s%s", a, *a && *b ? "/" : "", b);
 }
 
 void b2f_remote_attributes(const struct b2f_remote_stat *st, struct stat *out)

@@ -72,7 +72,12 @@ static int make_frame(struct b2f_remote *remote, const char *path,
 			: -ENOMEM;
 
 	if (!err)
-		err = b2f_remote_store_new_frame(remote, path, &store);
+		err = b2f_remote_store_new(remote, path, true, &store);
+	if (!err) {
+		/* It has no index: the first commit makes it. */
+		b2f_remote_store_place(store)->is_new = true;
+		err = b2f_remote_place_fits(b2f_remote_store_place(store));
+	}
 	if (!err)
 		err = b2f_frame_of_bytes(options, label, index, size, true,
 					 &frame);

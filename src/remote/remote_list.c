@@ -112,11 +112,10 @@ static int begin(const struct b2f_remote *remote, const char *path,
 	B2F_OWN char *key = b2f_url_key(&remote->url, path);
 
 	/* "" lists the whole bucket. */
-	out->prefix = key && *key ? b2f_remote_join(key, "") : strdup("");
-	out->after =
-		key && out->prefix
-			? b2f_io_text("%s%s", *after ? out->prefix : "", after)
-			: NULL;
+	out->prefix = key ? b2f_io_text("%s%s", key, *key ? "/" : "") : NULL;
+	out->after = out->prefix ? b2f_io_text("%s%s",
+					       *after ? out->prefix : "", after)
+				 : NULL;
 	if (out->after)
 		return 0;
 	free(out->prefix);

@@ -8,24 +8,19 @@
 #include "pack/pack.h"
 #include "remote/remote_store.h"
 
-/* Returns the name of @path for messages; malloc'ed, or NULL. */
-static char *label_of(const struct b2f_remote *remote, const char *path)
-{
-	return *path ? b2f_remote_join(remote->url.label, path)
-		     : strdup(remote->url.label);
-}
-
 /*
- * Finds the store at @path: a directory of objects, or else one object.  A
- * server that hides the names of objects denies access to missing ones.
+ * Finds the store at @path: with @may_be_sparse a directory of objects, or else
+ * one object.  A server that hides the names of objects denies access to
+ * missing ones.
  */
 static int find_store(struct b2f_remote *remote, const char *path,
-		      struct b2f_store **out, struct b2f_why *why)
+		      bool may_be_sparse, struct b2f_store **out,
+		      struct b2f_why *why)
 {
 	struct b2f_why other = {""};
 	int err = 0, first = 0;
 
-	for (int sparse = 1; sparse >= 0; sparse--) {
+	for (int sparse = may_be_sparse; sparse >= 0; sparse--) {
 		struct b2f_store *store = NULL;
 
 		err = b2f_remote_store_new(remote, path, sparse, &store);
@@ -62,10 +57,11 @@ int b2f_remote_open_frame(struct b2f_remote *remote, const char *path,
 			  const struct b2f_frame_options *options,
 			  struct b2f_frame **out)
 {
-	B2F_OWN char *label = label_of(remote, path);
+	B2F_OWN char *label = b2f_remote_join(remote->url.label, path);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
-	int err = label ? find_store(remote, path, &store, &why) : -ENOMEM;
+	int err =
+		label ? find_store(remote, path, true, &store, &why) : -ENOMEM;
 
 	if (err)
 		report(options, label, err, &why);
@@ -78,19 +74,15 @@ int b2f_remote_open_pack(struct b2f_remote *remote, const char *path,
 			 const struct b2f_frame_options *options,
 			 struct b2f_pack **out)
 {
-	B2F_OWN char *label = label_of(remote, path);
+	B2F_OWN char *label = b2f_remote_join(remote->url.label, path);
 	struct b2f_store *store = NULL;
 	struct b2f_why why = {""};
-	int err = label ? b2f_remote_store_new(remote, path, false, &store)
-			: -ENOMEM;
+	int err =
+		label ? find_store(remote, path, false, &store, &why) : -ENOMEM;
 
-	if (!err)
-		err = b2f_remote_store_begin(store, &why);
-	if (err) {
-		b2f_store_free(store);
+	if (err)
 		report(options, label, err, &why);
-	} else {
+	else
 		err = b2f_pack_open_store(options, store, label, out);
-	}
 	return err;
 }

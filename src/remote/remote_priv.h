@@ -77,7 +77,7 @@ const char *b2f_remote_bare_etag(const char *etag,
 
 struct b2f_remote *b2f_remote_ref(struct b2f_remote *remote);
 
-/* Returns @a/@b; malloc'ed, or NULL. */
+/* Returns @a/@b, or one if the other is empty; malloc'ed, or NULL. */
 char *b2f_remote_join(const char *a, const char *b);
 
 /*

@@ -730,17 +730,6 @@ static int new_store(struct b2f_remote_place *place, struct b2f_store **out)
 	return 0;
 }
 
-int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
-			       struct b2f_store **out)
-{
-	int err = b2f_remote_store_new(remote, path, true, out);
-
-	if (err)
-		return err;
-	b2f_remote_store_place(*out)->is_new = true;
-	return b2f_remote_place_fits(b2f_remote_store_place(*out));
-}
-
 struct b2f_remote_place *b2f_remote_store_place(const struct b2f_store *store)
 {
 	return remote_of(store)->place;

@@ -24,14 +24,6 @@ int b2f_remote_store_new(struct b2f_remote *remote, const char *path,
 			 bool sparse, struct b2f_store **out);
 
 /*
- * Like b2f_remote_store_new(), for a sparse frame without an index: the first
- * commit makes it.  Also -ENAMETOOLONG; free *@out in any case.
- */
-B2F_MUST_CHECK
-int b2f_remote_store_new_frame(struct b2f_remote *remote, const char *path,
-			       struct b2f_store **out);
-
-/*
  * Reads the index of @store for the first time.  Returns 0 or an error of
  * requests (b2frame/remote.h).
  */

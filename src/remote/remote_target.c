@@ -432,8 +432,7 @@ int b2f_copy_to_remote(struct b2f_remote *remote, const char *path,
 		return -ENOMEM;
 	t->base.ops = &ops;
 	t->base.log = remote->log;
-	t->base.label = *path ? b2f_remote_join(remote->url.label, path)
-			      : strdup(remote->url.label);
+	t->base.label = b2f_remote_join(remote->url.label, path);
 	t->replace = replace;
 	if (t->base.label)
 		err = b2f_remote_place_new(remote, path, true, &t->place);
